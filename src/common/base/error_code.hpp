@@ -1,0 +1,62 @@
+// The error numbers that travel in replies. Values are stable: add, never renumber.
+#pragma once
+
+#include <cstdint>
+
+namespace sluice {
+
+enum class ErrorCode : uint32_t {
+  kOk = 0,
+  kError = 1,                // anything without a number of its own; the text says what
+  kInvalidJobId = 2,         // Invalid job id specified
+  kAccessDenied = 3,         // Access/permission denied
+  kInvalidPartition = 4,     // invalid partition specified: …
+  kInvalidNodeName = 5,      // Invalid node name specified
+  kNodesNotAvailable = 6,    // Requested node configuration is not available
+  kNodesBusy = 7,            // Requested nodes are busy
+  kInvalidTimeLimit = 8,     // Requested time limit is invalid (missing or exceeds some limit)
+  kInvalidFeature = 9,       // Invalid feature specification
+  kInvalidAccount = 10,      // Invalid account or account/partition combination specified
+  kInvalidQos = 11,          // Invalid qos specification
+  kAlreadyDone = 12,         // Job/step already completing or completed
+  kJobPending = 13,          // Job is pending execution
+  kJobNotPending = 14,       // Job is no longer pending execution
+  kJobNotRunning = 15,       // the job has no allocation
+  kInvalidStepId = 16,       // Invalid job step id
+  kDisabled = 17,            // Requested operation is presently disabled
+  kPathMissing = 18,         // Invalid directory or file
+  kInvalidArray = 19,        // Invalid job array specification
+  kInvalidDependency = 20,   // Job dependency problem
+  kTooManyJobs = 21,         // Job count limit (MaxJobCount) reached
+  kInvalidTaskCount = 22,    // Task count specification invalid
+  kInvalidCpuCount = 23,     // Requested CPU count is invalid
+  kInvalidMemory = 24,       // Memory specification can not be satisfied
+  kInvalidReservation = 25,  // Requested reservation is invalid
+  kInvalidGres = 26,         // Invalid generic resource (gres) specification
+  kInvalidLicense = 27,      // Invalid license specification
+  kPartitionNotAvailable = 28,  // Required partition not available (inactive or drain)
+  kAuthentication = 29,      // Protocol authentication error
+  kUnreachable = 30,         // Unable to contact slurm controller (connect failure)
+  kTimedOut = 31,            // Socket timed out on send/recv operation
+  kInvalidConfig = 32,       // a configuration that cannot be used; the text has file, line and key
+  kStorageFull = 33,         // the journal cannot be written; nothing was accepted
+  kRetry = 34,               // not now, ask again (starting up, or a hand-over is going on)
+  kInvalidSignal = 35,       // Invalid job signal
+  kStepsBusy = 36,           // Step creation temporarily disabled, retrying
+  kBadRequest = 37,          // a message that cannot be decoded or makes no sense
+  kNotSupported = 38,        // the feature is known and not there
+  kInvalidState = 39,        // Invalid node or partition state specified
+  kDuplicateName = 40,       // the name is in use already
+  kPartitionInUse = 41,      // Partition is in use
+  kRequeueDisabled = 42,     // Requested operation is presently disabled (requeue)
+  kTooManyNodes = 43,        // Node count specification invalid
+  kMaxSubmitLimit = 44,      // Job violates accounting/QOS policy (…)
+  kInvalidUpdate = 45,       // Update of this parameter is not supported: …
+  kNotFound = 46,            // what was named is not there
+  kInvalidCredential = 47,   // Invalid job credential
+  kWrongCluster = 48,        // the peer belongs to another cluster
+  kPartitionAccess = 49,     // User's group not permitted to use this partition
+  kLastCode = 50,
+};
+
+}  // namespace sluice

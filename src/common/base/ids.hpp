@@ -1,0 +1,31 @@
+// Identifiers of jobs, steps and array tasks.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+namespace sluice {
+
+using JobId = uint32_t;  // 1 … MaxJobId; 0 means none
+inline constexpr JobId kNoJob = 0;
+inline constexpr uint32_t kNoTask = UINT32_MAX;  // not an array task
+
+// A step's number in its job. Named steps count down from the top, as in Slurm.
+using StepNumber = uint32_t;
+inline constexpr StepNumber kExternStep = 0xfffffffc;       // "extern"
+inline constexpr StepNumber kBatchStep = 0xfffffffb;        // "batch"
+inline constexpr StepNumber kInteractiveStep = 0xfffffffa;  // "interactive"
+inline constexpr StepNumber kMaxNormalStep = 0xfffffff0;
+
+struct StepId {
+  JobId job = kNoJob;
+  StepNumber step = 0;
+  friend auto operator<=>(const StepId&, const StepId&) = default;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &StepId::job);
+    field(2, "step", &StepId::step);
+  }
+};
+
+}  // namespace sluice
