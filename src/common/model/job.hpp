@@ -1,0 +1,222 @@
+// A job as the controller keeps it. The spec and the allocation are immutable and shared between
+// the live state and its snapshots.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/bitmap.hpp"
+#include "common/base/ids.hpp"
+#include "common/base/index_set.hpp"
+#include "common/model/job_spec.hpp"
+#include "common/model/job_state.hpp"
+#include "common/model/step.hpp"
+
+namespace sluice {
+
+using NodeId = uint32_t;  // position in the node table; stable for the life of the cluster's state
+inline constexpr NodeId kNoNode = UINT32_MAX;
+
+// What a job holds on one node.
+struct NodeAllocation {
+  NodeId node = kNoNode;
+  Bitmap cores;              // cores of the node that are the job's
+  uint32_t cpus = 0;         // CPUs (threads) charged
+  uint64_t memory_mib = 0;
+  bool released = false;     // the node was cleaned up (or lost) already
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "node", &NodeAllocation::node);
+    field(2, "cores", &NodeAllocation::cores);
+    field(3, "cpus", &NodeAllocation::cpus);
+    field(4, "memory_mib", &NodeAllocation::memory_mib);
+    field(5, "released", &NodeAllocation::released);
+  }
+};
+
+struct Allocation {
+  std::vector<NodeAllocation> nodes;  // in node-table order; the first is the batch host
+  std::string node_list;              // folded names
+  uint32_t cpus = 0;                  // sum
+  bool whole_nodes = false;           // allocated exclusively
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "nodes", &Allocation::nodes);
+    field(2, "node_list", &Allocation::node_list);
+    field(3, "cpus", &Allocation::cpus);
+    field(4, "whole_nodes", &Allocation::whole_nodes);
+  }
+};
+
+// A pending array's tasks that are still one record, or the identity of one task.
+struct ArrayInfo {
+  JobId array_job = kNoJob;      // the id users see before the "_"
+  uint32_t task = kNoTask;       // kNoTask: this record stands for `pending`
+  IndexSet pending;              // tasks not split off yet
+  uint32_t max_running = 0;      // %limit; 0: none
+  uint32_t task_count = 0, task_min = 0, task_max = 0, task_step = 1;  // SLURM_ARRAY_TASK_*
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "array_job", &ArrayInfo::array_job);
+    field(2, "task", &ArrayInfo::task);
+    field(3, "pending", &ArrayInfo::pending);
+    field(4, "max_running", &ArrayInfo::max_running);
+    field(5, "task_count", &ArrayInfo::task_count);
+    field(6, "task_min", &ArrayInfo::task_min);
+    field(7, "task_max", &ArrayInfo::task_max);
+    field(8, "task_step", &ArrayInfo::task_step);
+  }
+};
+
+struct Job {
+  JobId id = kNoJob;
+  std::shared_ptr<const JobSpec> spec;
+  JobState state = JobState::kPending;
+  JobFlags flags = 0;
+  JobReason reason = JobReason::kNone;  // durable part: why it ended, or a hold; see JobSoft for waiting
+  SharedText state_description;
+  HoldKind hold = HoldKind::kNone;
+  std::shared_ptr<const ArrayInfo> array;  // null: no array
+  uint32_t restart_count = 0;
+  Minutes time_limit = 0;            // in force (after the partition's default)
+  SharedText partition;              // chosen when started; before, the first asked for
+  std::shared_ptr<const Allocation> allocation;  // null while pending; kept after the end
+  Time submit = kNoTime;
+  Time eligible = kNoTime;
+  Time accrue = kNoTime;
+  Time start = kNoTime;
+  Time end = kNoTime;                // real end; running: start + limit
+  Time suspended_at = kNoTime;
+  Duration before_suspend{0};        // run time before the last suspension
+  int32_t exit_status = 0;           // as wait(2) gives it, of the batch script or salloc's command
+  int32_t derived_exit_status = 0;   // highest of all steps
+  uint32_t cancelled_by = UINT32_MAX;  // uid
+  Time kill_sent = kNoTime;          // when its end was ordered
+  StepNumber next_step = 0;
+  std::vector<std::shared_ptr<const Step>> steps;  // live ones
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "id", &Job::id);
+    field(2, "spec", &Job::spec);
+    field(3, "state", &Job::state);
+    field(4, "flags", &Job::flags);
+    field(5, "reason", &Job::reason);
+    field(6, "state_description", &Job::state_description);
+    field(7, "hold", &Job::hold);
+    field(8, "array", &Job::array);
+    field(9, "restart_count", &Job::restart_count);
+    field(10, "time_limit", &Job::time_limit);
+    field(11, "partition", &Job::partition);
+    field(12, "allocation", &Job::allocation);
+    field(13, "submit", &Job::submit);
+    field(14, "eligible", &Job::eligible);
+    field(15, "accrue", &Job::accrue);
+    field(16, "start", &Job::start);
+    field(17, "end", &Job::end);
+    field(18, "suspended_at", &Job::suspended_at);
+    field(19, "before_suspend", &Job::before_suspend);
+    field(20, "exit_status", &Job::exit_status);
+    field(21, "derived_exit_status", &Job::derived_exit_status);
+    field(22, "cancelled_by", &Job::cancelled_by);
+    field(23, "kill_sent", &Job::kill_sent);
+    field(24, "next_step", &Job::next_step);
+    field(25, "steps", &Job::steps);
+  }
+};
+
+[[nodiscard]] inline bool is_finished(const Job& j) {
+  return is_terminal(j.state) && (j.flags & kJobCompleting) == 0;
+}
+
+// Never journaled: what the scheduler found out about a pending job; published beside a snapshot.
+struct JobSoft {
+  uint32_t priority = 0;
+  JobReason reason = JobReason::kNone;
+  std::string reason_detail;       // text for %R where the reason alone does not say it
+  Time expected_start = kNoTime;   // forecast
+  std::string planned_nodes;       // SchedNodeList
+  Time last_evaluated = kNoTime;
+  std::string partition;           // where the reason holds
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "priority", &JobSoft::priority);
+    field(2, "reason", &JobSoft::reason);
+    field(3, "reason_detail", &JobSoft::reason_detail);
+    field(4, "expected_start", &JobSoft::expected_start);
+    field(5, "planned_nodes", &JobSoft::planned_nodes);
+    field(6, "last_evaluated", &JobSoft::last_evaluated);
+    field(7, "partition", &JobSoft::partition);
+  }
+};
+
+// Changes to a job; only what is set changes. Names follow scontrol update's keys.
+struct JobUpdate {
+  std::optional<std::string> account, admin_comment, comment, extra, name, partitions, qos,
+      reservation, required_nodes, excluded_nodes, constraint, dependency, licenses, wckey, std_out,
+      std_err, std_in, work_dir, mail_type, mail_user, gres, switches, cluster_features;
+  std::optional<Minutes> time_limit, time_min;
+  std::optional<Time> begin, deadline, end;
+  std::optional<uint32_t> priority, min_nodes, max_nodes, num_tasks, cpus_per_task, min_cpus,
+      max_cpus, min_cpus_per_node, array_max_running, delay_boot_seconds;
+  std::optional<int32_t> nice;
+  std::optional<uint64_t> memory_per_node_mib, memory_per_cpu_mib, tmp_disk_mib;
+  std::optional<bool> requeue, contiguous, hold, reset_accrue;
+  std::optional<Sharing> sharing;
+  std::optional<std::string> admin_hold_reason;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "account", &JobUpdate::account);
+    field(2, "admin_comment", &JobUpdate::admin_comment);
+    field(3, "comment", &JobUpdate::comment);
+    field(4, "extra", &JobUpdate::extra);
+    field(5, "name", &JobUpdate::name);
+    field(6, "partitions", &JobUpdate::partitions);
+    field(7, "qos", &JobUpdate::qos);
+    field(8, "reservation", &JobUpdate::reservation);
+    field(9, "required_nodes", &JobUpdate::required_nodes);
+    field(10, "excluded_nodes", &JobUpdate::excluded_nodes);
+    field(11, "constraint", &JobUpdate::constraint);
+    field(12, "dependency", &JobUpdate::dependency);
+    field(13, "licenses", &JobUpdate::licenses);
+    field(14, "wckey", &JobUpdate::wckey);
+    field(15, "std_out", &JobUpdate::std_out);
+    field(16, "std_err", &JobUpdate::std_err);
+    field(17, "std_in", &JobUpdate::std_in);
+    field(18, "work_dir", &JobUpdate::work_dir);
+    field(19, "mail_type", &JobUpdate::mail_type);
+    field(20, "mail_user", &JobUpdate::mail_user);
+    field(21, "gres", &JobUpdate::gres);
+    field(22, "switches", &JobUpdate::switches);
+    field(23, "cluster_features", &JobUpdate::cluster_features);
+    field(24, "time_limit", &JobUpdate::time_limit);
+    field(25, "time_min", &JobUpdate::time_min);
+    field(26, "begin", &JobUpdate::begin);
+    field(27, "deadline", &JobUpdate::deadline);
+    field(28, "end", &JobUpdate::end);
+    field(29, "priority", &JobUpdate::priority);
+    field(30, "min_nodes", &JobUpdate::min_nodes);
+    field(31, "max_nodes", &JobUpdate::max_nodes);
+    field(32, "num_tasks", &JobUpdate::num_tasks);
+    field(33, "cpus_per_task", &JobUpdate::cpus_per_task);
+    field(34, "min_cpus", &JobUpdate::min_cpus);
+    field(35, "max_cpus", &JobUpdate::max_cpus);
+    field(36, "min_cpus_per_node", &JobUpdate::min_cpus_per_node);
+    field(37, "array_max_running", &JobUpdate::array_max_running);
+    field(38, "delay_boot_seconds", &JobUpdate::delay_boot_seconds);
+    field(39, "nice", &JobUpdate::nice);
+    field(40, "memory_per_node_mib", &JobUpdate::memory_per_node_mib);
+    field(41, "memory_per_cpu_mib", &JobUpdate::memory_per_cpu_mib);
+    field(42, "tmp_disk_mib", &JobUpdate::tmp_disk_mib);
+    field(43, "requeue", &JobUpdate::requeue);
+    field(44, "contiguous", &JobUpdate::contiguous);
+    field(45, "hold", &JobUpdate::hold);
+    field(46, "reset_accrue", &JobUpdate::reset_accrue);
+    field(47, "sharing", &JobUpdate::sharing);
+    field(48, "admin_hold_reason", &JobUpdate::admin_hold_reason);
+  }
+};
+
+}  // namespace sluice

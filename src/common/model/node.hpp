@@ -1,0 +1,142 @@
+// A node as the controller keeps it: configuration, what it registered, its state and its use.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/bitmap.hpp"
+#include "common/base/ids.hpp"
+#include "common/base/shared_text.hpp"
+#include "common/base/time.hpp"
+#include "common/model/cluster_config.hpp"
+#include "common/model/job.hpp"
+#include "common/model/job_state.hpp"
+
+namespace sluice {
+
+// What a node finds out about itself; journaled only when it differs from the last one.
+struct NodeHardware {
+  std::string host_name;
+  std::string address;
+  uint32_t port = 0;
+  uint32_t cpus = 0;
+  uint32_t boards = 1;
+  uint32_t sockets = 0;
+  uint32_t cores_per_socket = 0;
+  uint32_t threads_per_core = 0;
+  uint64_t real_memory_mib = 0;
+  uint64_t tmp_disk_mib = 0;
+  std::string architecture;
+  std::string operating_system;
+  std::string version;
+  std::string boot_id;
+  Time boot_time = kNoTime;
+  Time agent_start = kNoTime;
+  std::string gres;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "host_name", &NodeHardware::host_name);
+    field(2, "address", &NodeHardware::address);
+    field(3, "port", &NodeHardware::port);
+    field(4, "cpus", &NodeHardware::cpus);
+    field(5, "boards", &NodeHardware::boards);
+    field(6, "sockets", &NodeHardware::sockets);
+    field(7, "cores_per_socket", &NodeHardware::cores_per_socket);
+    field(8, "threads_per_core", &NodeHardware::threads_per_core);
+    field(9, "real_memory_mib", &NodeHardware::real_memory_mib);
+    field(10, "tmp_disk_mib", &NodeHardware::tmp_disk_mib);
+    field(11, "architecture", &NodeHardware::architecture);
+    field(12, "operating_system", &NodeHardware::operating_system);
+    field(13, "version", &NodeHardware::version);
+    field(14, "boot_id", &NodeHardware::boot_id);
+    field(15, "boot_time", &NodeHardware::boot_time);
+    field(16, "agent_start", &NodeHardware::agent_start);
+    field(17, "gres", &NodeHardware::gres);
+  }
+};
+
+struct Node {
+  NodeId id = kNoNode;
+  std::string name;
+  bool removed = false;  // no longer configured; kept while the id may be referred to
+  std::shared_ptr<const NodeConfig> config;
+  std::shared_ptr<const NodeHardware> hardware;  // null until it registered
+  NodeBaseState base = NodeBaseState::kUnknown;  // UNKNOWN, DOWN, FUTURE; IDLE stands for "up"
+  NodeFlags flags = 0;
+  SharedText reason;
+  Time reason_time = kNoTime;
+  uint32_t reason_uid = 0;
+  SharedText active_features;  // empty: as configured
+  SharedText comment;
+  SharedText extra;
+  uint32_t weight = 1;
+  Time last_busy = kNoTime;
+  Time resume_after = kNoTime;
+
+  // derived by apply() from the jobs that hold it; not journaled
+  Bitmap used_cores;
+  uint32_t used_cpus = 0;
+  uint64_t used_memory_mib = 0;
+  uint32_t running_jobs = 0;     // including completing ones
+  uint32_t completing_jobs = 0;
+  bool exclusive = false;        // held whole by one job
+
+  // the durable part
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "id", &Node::id);
+    field(2, "name", &Node::name);
+    field(3, "removed", &Node::removed);
+    field(4, "config", &Node::config);
+    field(5, "hardware", &Node::hardware);
+    field(6, "base", &Node::base);
+    field(7, "flags", &Node::flags);
+    field(8, "reason", &Node::reason);
+    field(9, "reason_time", &Node::reason_time);
+    field(10, "reason_uid", &Node::reason_uid);
+    field(11, "active_features", &Node::active_features);
+    field(12, "comment", &Node::comment);
+    field(13, "extra", &Node::extra);
+    field(14, "weight", &Node::weight);
+    field(15, "last_busy", &Node::last_busy);
+    field(16, "resume_after", &Node::resume_after);
+  }
+};
+
+// Heartbeat data, never journaled.
+struct NodeSoft {
+  double load = -1;  // 1-minute average; -1: unknown
+  uint64_t free_memory_mib = 0;
+  Time last_response = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "load", &NodeSoft::load);
+    field(2, "free_memory_mib", &NodeSoft::free_memory_mib);
+    field(3, "last_response", &NodeSoft::last_response);
+  }
+};
+
+// scontrol update NodeName=…; only what is set changes.
+struct NodeUpdate {
+  std::string nodes;  // host list
+  std::optional<std::string> state, reason, active_features, available_features, comment, extra, gres;
+  std::optional<uint32_t> weight;
+  std::optional<uint32_t> resume_after_seconds;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "nodes", &NodeUpdate::nodes);
+    field(2, "state", &NodeUpdate::state);
+    field(3, "reason", &NodeUpdate::reason);
+    field(4, "active_features", &NodeUpdate::active_features);
+    field(5, "available_features", &NodeUpdate::available_features);
+    field(6, "comment", &NodeUpdate::comment);
+    field(7, "extra", &NodeUpdate::extra);
+    field(8, "gres", &NodeUpdate::gres);
+    field(9, "weight", &NodeUpdate::weight);
+    field(10, "resume_after_seconds", &NodeUpdate::resume_after_seconds);
+  }
+};
+
+}  // namespace sluice

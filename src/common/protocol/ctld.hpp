@@ -1,0 +1,464 @@
+// What users' commands say to the controller, and what it answers. The method's name is the
+// request struct's name without "Request". Every call carries a proved identity (net/auth).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/model/cluster_config.hpp"
+#include "common/model/job.hpp"
+#include "common/model/node.hpp"
+#include "common/model/step.hpp"
+
+namespace sluice::protocol {
+
+struct Empty {
+  template <class V>
+  static void describe(V&&) {}
+};
+
+// --- submitting ---------------------------------------------------------------------------------
+
+struct SubmitJobRequest {
+  JobSpec spec;
+  std::string script;       // batch script; empty for an allocation
+  std::string environment;  // KEY=VALUE, each ended by NUL
+  bool test_only = false;   // answer when and where it could start, submit nothing
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "spec", &SubmitJobRequest::spec);
+    field(2, "script", &SubmitJobRequest::script);
+    field(3, "environment", &SubmitJobRequest::environment);
+    field(4, "test_only", &SubmitJobRequest::test_only);
+  }
+};
+struct SubmitJobReply {
+  JobId job = kNoJob;
+  uint32_t priority = 0;
+  Time start = kNoTime;     // test_only
+  uint32_t cpus = 0;        // test_only
+  std::string nodes;        // test_only
+  std::string partition;    // test_only
+  std::vector<std::string> messages;  // for the user's stderr
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &SubmitJobReply::job);
+    field(2, "priority", &SubmitJobReply::priority);
+    field(3, "start", &SubmitJobReply::start);
+    field(4, "cpus", &SubmitJobReply::cpus);
+    field(5, "nodes", &SubmitJobReply::nodes);
+    field(6, "partition", &SubmitJobReply::partition);
+    field(7, "messages", &SubmitJobReply::messages);
+  }
+};
+
+// What srun and salloc need to know of their job; streamed by WatchJob at each change, and once at
+// the start of the watch. The stream ends after the job's end, or when the controller goes away
+// (then the client connects again).
+struct WatchJobRequest {
+  JobId job = kNoJob;
+  bool end_when_cancelled = false;  // the job is cancelled if this watch breaks off while it is pending
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &WatchJobRequest::job);
+    field(2, "end_when_cancelled", &WatchJobRequest::end_when_cancelled);
+  }
+};
+struct NodeAddress {
+  std::string name;
+  std::string host;
+  uint32_t port = 0;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "name", &NodeAddress::name);
+    field(2, "host", &NodeAddress::host);
+    field(3, "port", &NodeAddress::port);
+  }
+};
+struct JobWatchUpdate {
+  JobId job = kNoJob;
+  JobState state = JobState::kPending;
+  JobFlags flags = 0;
+  JobReason reason = JobReason::kNone;
+  std::shared_ptr<const Allocation> allocation;
+  std::vector<NodeAddress> nodes;            // of the allocation, in its order
+  std::vector<uint32_t> cpus_per_node;
+  std::string partition;
+  std::string message;                       // scontrol notify, time-limit warnings: print it
+  int32_t exit_status = 0;
+  bool ready = false;                        // nodes up and prolog done
+  Time end = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &JobWatchUpdate::job);
+    field(2, "state", &JobWatchUpdate::state);
+    field(3, "flags", &JobWatchUpdate::flags);
+    field(4, "reason", &JobWatchUpdate::reason);
+    field(5, "allocation", &JobWatchUpdate::allocation);
+    field(6, "nodes", &JobWatchUpdate::nodes);
+    field(7, "cpus_per_node", &JobWatchUpdate::cpus_per_node);
+    field(8, "partition", &JobWatchUpdate::partition);
+    field(9, "message", &JobWatchUpdate::message);
+    field(10, "exit_status", &JobWatchUpdate::exit_status);
+    field(11, "ready", &JobWatchUpdate::ready);
+    field(12, "end", &JobWatchUpdate::end);
+  }
+};
+
+struct CreateStepRequest {
+  JobId job = kNoJob;
+  StepSpec spec;
+  std::string environment;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &CreateStepRequest::job);
+    field(2, "spec", &CreateStepRequest::spec);
+    field(3, "environment", &CreateStepRequest::environment);
+  }
+};
+struct CreateStepReply {
+  StepId id;
+  StepLayout layout;
+  std::vector<NodeAddress> nodes;  // in layout order
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "id", &CreateStepReply::id);
+    field(2, "layout", &CreateStepReply::layout);
+    field(3, "nodes", &CreateStepReply::nodes);
+  }
+};
+
+// Where a running step's daemons listen, and what sattach must know.
+struct DescribeStepRequest {
+  StepId id;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "id", &DescribeStepRequest::id);
+  }
+};
+struct DescribeStepReply {
+  Step step;
+  std::vector<NodeAddress> nodes;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "step", &DescribeStepReply::step);
+    field(2, "nodes", &DescribeStepReply::nodes);
+  }
+};
+
+// salloc and srun give an allocation of theirs back.
+struct EndAllocationRequest {
+  JobId job = kNoJob;
+  int32_t exit_status = 0;  // as wait(2) gives it
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &EndAllocationRequest::job);
+    field(2, "exit_status", &EndAllocationRequest::exit_status);
+  }
+};
+
+// --- looking ------------------------------------------------------------------------------------
+
+// Filters are joined with "and"; an empty list filters nothing.
+struct QueryJobsRequest {
+  std::vector<std::string> ids;  // 12, 12_3, 12_[1-4], 12+1
+  std::vector<uint32_t> uids;
+  std::vector<std::string> partitions, accounts, qos, names, licenses, reservations;
+  std::vector<JobState> states;      // base states; with flag_states empty too: squeue's default
+  JobFlags flag_states = 0;          // or any of these flags
+  bool all_states = false;
+  bool hidden_partitions = false;    // -a
+  bool steps = false;                // fill Job::steps
+  bool with_spec = true;
+  std::string nodes;                 // host list: jobs that use one of them
+  bool missing_is_error = true;      // one id alone that is unknown: kInvalidJobId
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "ids", &QueryJobsRequest::ids);
+    field(2, "uids", &QueryJobsRequest::uids);
+    field(3, "partitions", &QueryJobsRequest::partitions);
+    field(4, "accounts", &QueryJobsRequest::accounts);
+    field(5, "qos", &QueryJobsRequest::qos);
+    field(6, "names", &QueryJobsRequest::names);
+    field(7, "licenses", &QueryJobsRequest::licenses);
+    field(8, "reservations", &QueryJobsRequest::reservations);
+    field(9, "states", &QueryJobsRequest::states);
+    field(10, "flag_states", &QueryJobsRequest::flag_states);
+    field(11, "all_states", &QueryJobsRequest::all_states);
+    field(12, "hidden_partitions", &QueryJobsRequest::hidden_partitions);
+    field(13, "steps", &QueryJobsRequest::steps);
+    field(14, "with_spec", &QueryJobsRequest::with_spec);
+    field(15, "nodes", &QueryJobsRequest::nodes);
+    field(16, "missing_is_error", &QueryJobsRequest::missing_is_error);
+  }
+};
+struct JobRecord {
+  Job job;
+  JobSoft soft;
+  std::string batch_host;
+  std::string dependency;            // what is left of it, as squeue shows it
+  std::string required_tres, allocated_tres;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &JobRecord::job);
+    field(2, "soft", &JobRecord::soft);
+    field(3, "batch_host", &JobRecord::batch_host);
+    field(4, "dependency", &JobRecord::dependency);
+    field(5, "required_tres", &JobRecord::required_tres);
+    field(6, "allocated_tres", &JobRecord::allocated_tres);
+  }
+};
+struct JobChunk {  // streamed
+  std::vector<JobRecord> jobs;
+  Time now = kNoTime;                // the controller's clock
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "jobs", &JobChunk::jobs);
+    field(2, "now", &JobChunk::now);
+  }
+};
+
+struct QueryNodesRequest {
+  std::string nodes;  // host list; empty: all
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "nodes", &QueryNodesRequest::nodes);
+  }
+};
+struct NodeRecord {
+  Node node;
+  NodeSoft soft;
+  uint32_t used_cpus = 0;
+  uint64_t used_memory_mib = 0;
+  uint32_t running_jobs = 0;
+  uint32_t completing_jobs = 0;
+  NodeBaseState shown_base = NodeBaseState::kUnknown;  // with ALLOCATED, MIXED worked out
+  NodeFlags shown_flags = 0;
+  std::vector<std::string> partitions;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "node", &NodeRecord::node);
+    field(2, "soft", &NodeRecord::soft);
+    field(3, "used_cpus", &NodeRecord::used_cpus);
+    field(4, "used_memory_mib", &NodeRecord::used_memory_mib);
+    field(5, "running_jobs", &NodeRecord::running_jobs);
+    field(6, "completing_jobs", &NodeRecord::completing_jobs);
+    field(7, "shown_base", &NodeRecord::shown_base);
+    field(8, "shown_flags", &NodeRecord::shown_flags);
+    field(9, "partitions", &NodeRecord::partitions);
+  }
+};
+struct PartitionRecord {
+  PartitionConfig config;
+  std::string node_list;
+  uint32_t total_cpus = 0;
+  uint32_t total_nodes = 0;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "config", &PartitionRecord::config);
+    field(2, "node_list", &PartitionRecord::node_list);
+    field(3, "total_cpus", &PartitionRecord::total_cpus);
+    field(4, "total_nodes", &PartitionRecord::total_nodes);
+  }
+};
+struct QueryNodesReply {  // also serves sinfo: both in one answer
+  std::vector<NodeRecord> nodes;
+  std::vector<PartitionRecord> partitions;
+  Time now = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "nodes", &QueryNodesReply::nodes);
+    field(2, "partitions", &QueryNodesReply::partitions);
+    field(3, "now", &QueryNodesReply::now);
+  }
+};
+
+struct QueryConfigRequest {
+  template <class V>
+  static void describe(V&&) {}
+};
+struct QueryConfigReply {
+  ClusterConfig config;
+  Time boot_time = kNoTime;
+  uint32_t next_job_id = 0;
+  std::string host;
+  std::string config_path;
+  std::map<std::string, std::string> runtime;  // further values of scontrol show config
+  Time now = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "config", &QueryConfigReply::config);
+    field(2, "boot_time", &QueryConfigReply::boot_time);
+    field(3, "next_job_id", &QueryConfigReply::next_job_id);
+    field(4, "host", &QueryConfigReply::host);
+    field(5, "config_path", &QueryConfigReply::config_path);
+    field(6, "runtime", &QueryConfigReply::runtime);
+    field(7, "now", &QueryConfigReply::now);
+  }
+};
+
+struct PingRequest {
+  template <class V>
+  static void describe(V&&) {}
+};
+struct PingReply {
+  std::string host;
+  std::string version;
+  std::string mode;  // primary, backup
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "host", &PingReply::host);
+    field(2, "version", &PingReply::version);
+    field(3, "mode", &PingReply::mode);
+  }
+};
+
+struct BatchScriptRequest {
+  JobId job = kNoJob;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &BatchScriptRequest::job);
+  }
+};
+struct BatchScriptReply {
+  std::string script;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "script", &BatchScriptReply::script);
+  }
+};
+
+// sluice explain JOB: lines in words, and the change that would let the job start.
+struct ExplainRequest {
+  std::string job;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &ExplainRequest::job);
+  }
+};
+struct ExplainReply {
+  std::vector<std::string> lines;
+  std::optional<JobUpdate> change;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "lines", &ExplainReply::lines);
+    field(2, "change", &ExplainReply::change);
+  }
+};
+
+// --- changing -----------------------------------------------------------------------------------
+
+using SignalFlags = uint32_t;
+inline constexpr SignalFlags kSignalBatchOnly = 1U << 0;   // scancel -b
+inline constexpr SignalFlags kSignalFull = 1U << 1;        // scancel -f: batch script too
+inline constexpr SignalFlags kSignalStepsOnly = 1U << 2;   // no batch script
+inline constexpr SignalFlags kSignalCancel = 1U << 3;      // end the job (scancel without --signal)
+inline constexpr SignalFlags kSignalHurry = 1U << 4;       // no stage-out
+
+// A job (12), one or several array tasks (12_3, 12_[1-4]), or a step (12.0).
+struct SignalRequest {
+  std::string target;
+  uint32_t signal = 0;  // 0 with kSignalCancel: TERM, KillWait, KILL
+  SignalFlags flags = 0;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "target", &SignalRequest::target);
+    field(2, "signal", &SignalRequest::signal);
+    field(3, "flags", &SignalRequest::flags);
+  }
+};
+
+enum class JobAction : uint8_t {
+  kHold = 0,        // by admin when done by one
+  kUserHold = 1,
+  kRelease = 2,
+  kRequeue = 3,
+  kRequeueHold = 4,
+  kSuspend = 5,
+  kResume = 6,
+  kTop = 7,
+};
+struct JobActionRequest {
+  std::string target;  // as in SignalRequest
+  JobAction action = JobAction::kHold;
+  bool special_exit = false;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "target", &JobActionRequest::target);
+    field(2, "action", &JobActionRequest::action);
+    field(3, "special_exit", &JobActionRequest::special_exit);
+  }
+};
+struct UpdateJobRequest {
+  std::string target;
+  JobUpdate update;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "target", &UpdateJobRequest::target);
+    field(2, "update", &UpdateJobRequest::update);
+  }
+};
+struct UpdateNodeRequest {
+  NodeUpdate update;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "update", &UpdateNodeRequest::update);
+  }
+};
+enum class PartitionAction : uint8_t { kUpdate = 0, kCreate = 1, kDelete = 2 };
+// Keys and values as typed after scontrol; the controller checks them with the same table that
+// slurm.conf's PartitionName lines go through.
+struct UpdatePartitionRequest {
+  PartitionAction action = PartitionAction::kUpdate;
+  std::string name;
+  std::map<std::string, std::string> values;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "action", &UpdatePartitionRequest::action);
+    field(2, "name", &UpdatePartitionRequest::name);
+    field(3, "values", &UpdatePartitionRequest::values);
+  }
+};
+struct NotifyRequest {
+  std::string target;  // job or step
+  std::string message;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "target", &NotifyRequest::target);
+    field(2, "message", &NotifyRequest::message);
+  }
+};
+struct ReconfigureRequest {
+  template <class V>
+  static void describe(V&&) {}
+};
+struct ShutdownRequest {
+  bool controller_only = false;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "controller_only", &ShutdownRequest::controller_only);
+  }
+};
+struct SetDebugRequest {
+  std::string level;                // empty: unchanged
+  std::vector<std::string> flags;   // +Flag, -Flag
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "level", &SetDebugRequest::level);
+    field(2, "flags", &SetDebugRequest::flags);
+  }
+};
+struct CountReply {  // how many jobs (or tasks) a change reached, and what was refused
+  uint32_t count = 0;
+  std::vector<std::string> errors;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "count", &CountReply::count);
+    field(2, "errors", &CountReply::errors);
+  }
+};
+
+}  // namespace sluice::protocol

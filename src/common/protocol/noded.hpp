@@ -1,0 +1,359 @@
+// Between controller and node agents, and between agents in the tree. Everything a node does for a
+// job is keyed by job, step and restart, and doing it twice changes nothing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/model/job.hpp"
+#include "common/model/node.hpp"
+#include "common/model/step.hpp"
+#include "common/protocol/ctld.hpp"
+
+namespace sluice::protocol {
+
+struct StepKey {
+  StepId id;
+  uint32_t restart = 0;
+  friend auto operator<=>(const StepKey&, const StepKey&) = default;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "id", &StepKey::id);
+    field(2, "restart", &StepKey::restart);
+  }
+};
+
+// --- agent to controller ------------------------------------------------------------------------
+
+struct RegisterNodeRequest {
+  std::string name;
+  std::string cluster_id;               // empty: never registered before
+  NodeHardware hardware;
+  std::vector<StepKey> running;         // live step daemons
+  std::vector<StepKey> ended;           // ended, not acknowledged yet (reports follow)
+  std::vector<JobId> jobs;              // whose prolog ran here and epilog did not
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "name", &RegisterNodeRequest::name);
+    field(2, "cluster_id", &RegisterNodeRequest::cluster_id);
+    field(3, "hardware", &RegisterNodeRequest::hardware);
+    field(4, "running", &RegisterNodeRequest::running);
+    field(5, "ended", &RegisterNodeRequest::ended);
+    field(6, "jobs", &RegisterNodeRequest::jobs);
+  }
+};
+struct RegisterNodeReply {
+  std::string cluster_id;
+  std::string credential_key;           // public key that launch credentials are checked with
+  ClusterConfig config;
+  std::vector<StepKey> forget;          // unknown to the controller and surely orphaned: kill
+  std::vector<JobId> clean;             // jobs that are over: run epilog, report
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "cluster_id", &RegisterNodeReply::cluster_id);
+    field(2, "credential_key", &RegisterNodeReply::credential_key);
+    field(3, "config", &RegisterNodeReply::config);
+    field(4, "forget", &RegisterNodeReply::forget);
+    field(5, "clean", &RegisterNodeReply::clean);
+  }
+};
+
+struct TaskExit {
+  uint32_t task = 0;        // global id
+  int32_t status = 0;       // as wait(2) gives it
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "task", &TaskExit::task);
+    field(2, "status", &TaskExit::status);
+  }
+};
+struct StepUsage {          // sums over the step's tasks on one node
+  Duration user_cpu{0};
+  Duration system_cpu{0};
+  uint64_t max_rss_kib = 0;
+  uint64_t max_vsize_kib = 0;
+  uint64_t read_bytes = 0;
+  uint64_t write_bytes = 0;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "user_cpu", &StepUsage::user_cpu);
+    field(2, "system_cpu", &StepUsage::system_cpu);
+    field(3, "max_rss_kib", &StepUsage::max_rss_kib);
+    field(4, "max_vsize_kib", &StepUsage::max_vsize_kib);
+    field(5, "read_bytes", &StepUsage::read_bytes);
+    field(6, "write_bytes", &StepUsage::write_bytes);
+  }
+};
+
+// One or more nodes of a step ended (gathered in the tree). The reply, which is sent when the
+// report is durable, lets the agents delete their key files.
+struct StepEnded {
+  StepKey key;
+  std::string nodes;        // host list
+  int32_t exit_status = 0;  // highest task status, as wait(2) gives it
+  bool out_of_memory = false;
+  std::string failure;      // launch failed: why, in words for the user; empty: it ran
+  bool drain_node = false;  // the node is to blame
+  bool node_clean = false;  // nothing else of the job is left on these nodes, epilog (if any) done
+  StepUsage usage;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "key", &StepEnded::key);
+    field(2, "nodes", &StepEnded::nodes);
+    field(3, "exit_status", &StepEnded::exit_status);
+    field(4, "out_of_memory", &StepEnded::out_of_memory);
+    field(5, "failure", &StepEnded::failure);
+    field(6, "drain_node", &StepEnded::drain_node);
+    field(7, "node_clean", &StepEnded::node_clean);
+    field(8, "usage", &StepEnded::usage);
+  }
+};
+struct ReportStepsRequest {
+  std::string cluster_id;
+  std::vector<StepEnded> ended;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "cluster_id", &ReportStepsRequest::cluster_id);
+    field(2, "ended", &ReportStepsRequest::ended);
+  }
+};
+// A job's processes are gone from these nodes and its epilog ran.
+struct JobCleaned {
+  JobId job = kNoJob;
+  uint32_t restart = 0;
+  std::string nodes;
+  int32_t epilog_status = 0;  // not 0: drain
+  bool kill_failed = false;   // UnkillableStepTimeout passed: drain with "Kill task failed"
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &JobCleaned::job);
+    field(2, "restart", &JobCleaned::restart);
+    field(3, "nodes", &JobCleaned::nodes);
+    field(4, "epilog_status", &JobCleaned::epilog_status);
+    field(5, "kill_failed", &JobCleaned::kill_failed);
+  }
+};
+struct ReportCleanedRequest {
+  std::string cluster_id;
+  std::vector<JobCleaned> cleaned;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "cluster_id", &ReportCleanedRequest::cluster_id);
+    field(2, "cleaned", &ReportCleanedRequest::cleaned);
+  }
+};
+struct PrologDoneRequest {
+  JobId job = kNoJob;
+  uint32_t restart = 0;
+  std::string node;
+  int32_t status = 0;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &PrologDoneRequest::job);
+    field(2, "restart", &PrologDoneRequest::restart);
+    field(3, "node", &PrologDoneRequest::node);
+    field(4, "status", &PrologDoneRequest::status);
+  }
+};
+
+// --- controller to agents (through the tree) ----------------------------------------------------
+
+// All that a node must know to run its part of a step.
+struct StepLaunch {
+  StepKey key;
+  std::string cluster_id;
+  std::string cluster_name;
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  std::vector<uint32_t> groups;      // supplementary; empty: looked up on the node
+  std::string user_name;
+  std::string group_name;
+  std::shared_ptr<const JobSpec> job_spec;
+  std::shared_ptr<const Allocation> allocation;   // names are in allocation_nodes
+  std::vector<NodeAddress> allocation_nodes;      // in allocation order
+  std::vector<uint32_t> allocation_cpus;          // CPUs per node, in the same order
+  std::shared_ptr<const ArrayInfo> array;
+  std::string partition;
+  std::string account;
+  std::string qos;
+  std::string reservation;
+  Time job_start = kNoTime;
+  Time job_end = kNoTime;            // start + limit; kNever without limit
+  std::shared_ptr<const StepSpec> step;           // null for a batch script
+  StepLayout layout;
+  std::string script;                // batch only
+  std::string environment;           // KEY=VALUE NUL …
+  std::vector<uint64_t> job_memory_mib;  // limit per node of the allocation, 0: none
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "key", &StepLaunch::key);
+    field(2, "cluster_id", &StepLaunch::cluster_id);
+    field(3, "cluster_name", &StepLaunch::cluster_name);
+    field(4, "uid", &StepLaunch::uid);
+    field(5, "gid", &StepLaunch::gid);
+    field(6, "groups", &StepLaunch::groups);
+    field(7, "user_name", &StepLaunch::user_name);
+    field(8, "group_name", &StepLaunch::group_name);
+    field(9, "job_spec", &StepLaunch::job_spec);
+    field(10, "allocation", &StepLaunch::allocation);
+    field(11, "allocation_nodes", &StepLaunch::allocation_nodes);
+    field(12, "allocation_cpus", &StepLaunch::allocation_cpus);
+    field(13, "array", &StepLaunch::array);
+    field(14, "partition", &StepLaunch::partition);
+    field(15, "account", &StepLaunch::account);
+    field(16, "qos", &StepLaunch::qos);
+    field(17, "reservation", &StepLaunch::reservation);
+    field(18, "job_start", &StepLaunch::job_start);
+    field(19, "job_end", &StepLaunch::job_end);
+    field(20, "step", &StepLaunch::step);
+    field(21, "layout", &StepLaunch::layout);
+    field(22, "script", &StepLaunch::script);
+    field(23, "environment", &StepLaunch::environment);
+    field(24, "job_memory_mib", &StepLaunch::job_memory_mib);
+  }
+};
+struct LaunchStepRequest {
+  std::string launch;     // encoded StepLaunch
+  std::string signature;  // ed25519 of `launch` by the controller
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "launch", &LaunchStepRequest::launch);
+    field(2, "signature", &LaunchStepRequest::signature);
+  }
+};
+struct NodeReply {          // per node result of a request that went through the tree
+  ErrorCode code = ErrorCode::kOk;
+  std::string text;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "code", &NodeReply::code);
+    field(2, "text", &NodeReply::text);
+  }
+};
+struct SignalStepRequest {
+  StepKey key;
+  uint32_t signal = 0;
+  bool all_steps = false;    // every step of the job on the node …
+  bool not_batch = false;    // … but the batch step
+  bool batch_shell_only = false;  // the script's own process only, not its children
+  std::string message;       // notify: text for the user, with signal 0
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "key", &SignalStepRequest::key);
+    field(2, "signal", &SignalStepRequest::signal);
+    field(3, "all_steps", &SignalStepRequest::all_steps);
+    field(4, "not_batch", &SignalStepRequest::not_batch);
+    field(5, "batch_shell_only", &SignalStepRequest::batch_shell_only);
+    field(6, "message", &SignalStepRequest::message);
+  }
+};
+// End what is left of a job here: TERM, KillWait, KILL, then epilog, then ReportCleaned.
+struct TerminateJobRequest {
+  JobId job = kNoJob;
+  uint32_t restart = 0;
+  bool at_once = false;      // KILL without waiting
+  bool timed_out = false;    // the time limit is the reason; steps are told
+  std::string message;       // e.g. JOB 5 ON n1 CANCELLED AT …; to the job's stderr
+  uint32_t uid = 0;
+  std::shared_ptr<const JobSpec> job_spec;  // for the epilog's environment
+  std::string partition;
+  std::string node_list;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &TerminateJobRequest::job);
+    field(2, "restart", &TerminateJobRequest::restart);
+    field(3, "at_once", &TerminateJobRequest::at_once);
+    field(4, "timed_out", &TerminateJobRequest::timed_out);
+    field(5, "message", &TerminateJobRequest::message);
+    field(6, "uid", &TerminateJobRequest::uid);
+    field(7, "job_spec", &TerminateJobRequest::job_spec);
+    field(8, "partition", &TerminateJobRequest::partition);
+    field(9, "node_list", &TerminateJobRequest::node_list);
+  }
+};
+struct TerminateStepRequest {
+  StepKey key;
+  bool at_once = false;
+  std::string message;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "key", &TerminateStepRequest::key);
+    field(2, "at_once", &TerminateStepRequest::at_once);
+    field(3, "message", &TerminateStepRequest::message);
+  }
+};
+struct PingNodeRequest {
+  std::string cluster_id;
+  template <class V>
+  static void describe(V&&  field) {
+    field(1, "cluster_id", &PingNodeRequest::cluster_id);
+  }
+};
+struct PingNodeReply {
+  NodeSoft soft;
+  std::string boot_id;
+  Time agent_start = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "soft", &PingNodeReply::soft);
+    field(2, "boot_id", &PingNodeReply::boot_id);
+    field(3, "agent_start", &PingNodeReply::agent_start);
+  }
+};
+struct ReconfigureNodeRequest {
+  ClusterConfig config;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "config", &ReconfigureNodeRequest::config);
+  }
+};
+struct ShutdownNodeRequest {
+  template <class V>
+  static void describe(V&&) {}
+};
+
+// --- commands to a local agent ------------------------------------------------------------------
+
+struct ListPidsRequest {    // scontrol listpids [job[.step]]
+  JobId job = kNoJob;
+  StepNumber step = UINT32_MAX;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &ListPidsRequest::job);
+    field(2, "step", &ListPidsRequest::step);
+  }
+};
+struct PidRecord {
+  uint32_t pid = 0;
+  StepId step;
+  int32_t local_task = -1;   // -1: no task itself
+  int32_t task = -1;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "pid", &PidRecord::pid);
+    field(2, "step", &PidRecord::step);
+    field(3, "local_task", &PidRecord::local_task);
+    field(4, "task", &PidRecord::task);
+  }
+};
+struct ListPidsReply {
+  std::vector<PidRecord> pids;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "pids", &ListPidsReply::pids);
+  }
+};
+struct ShowAgentRequest {   // scontrol show slurmd
+  template <class V>
+  static void describe(V&&) {}
+};
+struct ShowAgentReply {
+  std::vector<std::string> lines;  // "Active Steps             = NONE" …
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "lines", &ShowAgentReply::lines);
+  }
+};
+
+}  // namespace sluice::protocol

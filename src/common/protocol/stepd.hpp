@@ -1,0 +1,95 @@
+// Step daemons: with their agent over a Unix socket, and with srun or sattach over TCP. Both speak
+// frames: 4 bytes length (big endian, of what follows), 1 byte FrameType, 4 bytes task id (big
+// endian, kNoTask where none), then the body. Bodies of control frames are encoded structs; bodies
+// of kStdin, kStdout and kStderr are the user's bytes (none: end of file).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/protocol/noded.hpp"
+
+namespace sluice::protocol {
+
+inline constexpr uint32_t kMaxFrameBytes = 1U << 20;  // a longer frame ends the connection
+
+enum class FrameType : uint8_t {
+  // step daemon -> srun, sattach
+  kHello = 1,        // StepHello, first
+  kStarted = 2,      // TasksStarted
+  kStdout = 3,
+  kStderr = 4,
+  kExited = 5,       // protocol::TaskExit, one a task
+  kNodeDone = 6,     // no more output from this node; the daemon is about to end
+  kLaunchFailed = 7, // text
+  kMessage = 8,      // text for the user's stderr
+  // srun, sattach -> step daemon
+  kStdin = 20,
+  kWindowSize = 21,  // WindowSize
+  kSignalTasks = 22, // SignalTasks
+  kAccepted = 23,    // answer to kHello: the key was right
+  kAttach = 24,      // StepHello from sattach when it connects to the daemon
+  // agent -> step daemon (Unix socket)
+  kAgentSignal = 40,     // SignalStepRequest
+  kAgentTerminate = 41,  // TerminateStepRequest
+  kAgentListPids = 42,   // empty; answered by kAgentPids
+  kAgentAttach = 43,     // AttachRequest: connect to this endpoint as a further listener
+  // step daemon -> agent
+  kAgentReady = 60,   // empty: tasks run (or the launch failed and StepEnded follows)
+  kAgentEnded = 61,   // StepEnded
+  kAgentPids = 62,    // ListPidsReply
+};
+
+struct StepHello {
+  StepKey key;
+  std::string io_key;    // IoEndpoint::key
+  std::string node;
+  uint32_t node_index = 0;  // position in the step's layout
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "key", &StepHello::key);
+    field(2, "io_key", &StepHello::io_key);
+    field(3, "node", &StepHello::node);
+    field(4, "node_index", &StepHello::node_index);
+  }
+};
+struct TasksStarted {
+  std::vector<uint32_t> tasks;
+  std::vector<uint32_t> pids;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "tasks", &TasksStarted::tasks);
+    field(2, "pids", &TasksStarted::pids);
+  }
+};
+struct WindowSize {
+  uint32_t rows = 0;
+  uint32_t columns = 0;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "rows", &WindowSize::rows);
+    field(2, "columns", &WindowSize::columns);
+  }
+};
+struct SignalTasks {
+  uint32_t signal = 0;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "signal", &SignalTasks::signal);
+  }
+};
+// sattach: the controller sends this to the agents, they hand it to the step daemons.
+struct AttachRequest {
+  StepKey key;
+  IoEndpoint io;
+  bool with_stdin = false;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "key", &AttachRequest::key);
+    field(2, "io", &AttachRequest::io);
+    field(3, "with_stdin", &AttachRequest::with_stdin);
+  }
+};
+
+}  // namespace sluice::protocol
