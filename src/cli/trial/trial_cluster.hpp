@@ -1,0 +1,31 @@
+// A trial cluster on this host: a controller and virtual nodes on loopback, all in one folder.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/base/result.hpp"
+
+namespace sluice::cli {
+
+struct TrialOptions {
+  std::string dir;          // holds everything: configuration, state, spool, logs, pid files
+  uint32_t nodes = 4;       // 1 … 4096
+  uint32_t cpus = 2;        // per node; more than the host has is fine, they are virtual
+  uint64_t memory_mib = 0;  // per node; 0: the host's memory, shared
+  std::string extra_conf;   // text added to the written slurm.conf (of --conf)
+};
+
+// The folder used when --dir is not given: $SLUICE_DIR, else ~/.sluice.
+[[nodiscard]] std::string default_trial_dir();
+
+// Writes DIR/slurm.conf and the cluster's key, starts the daemons and waits until every node is
+// idle. On failure what was started is stopped again and the error quotes the daemons' logs.
+[[nodiscard]] Status start_trial(const TrialOptions& options);
+
+// Stops the daemons and step daemons that run from DIR's slurm.conf, and nothing else. Fine when
+// none runs. Returns how many processes were stopped.
+[[nodiscard]] Result<uint32_t> stop_trial(const std::string& dir);
+
+}  // namespace sluice::cli
