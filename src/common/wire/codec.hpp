@@ -9,6 +9,7 @@
 #pragma once
 
 #include <bit>
+#include <concepts>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -257,6 +258,7 @@ bool same_as_default(const T& v, const T& fresh) {
   else if constexpr (IsVector<T>::value || IsMap<T>::value) return v.empty();
   else if constexpr (IsOptional<T>::value) return !v.has_value();
   else if constexpr (IsShared<T>::value) return v == nullptr;
+  else if constexpr (TextCoded<T> && std::equality_comparable<T>) return v == fresh;
   else return false;
 }
 

@@ -1,0 +1,181 @@
+// Sorted ranges: every change rewrites only the ranges it touches.
+#include "common/base/index_set.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace sluice {
+namespace {
+
+bool take_number(std::string_view& text, uint32_t& value) {
+  const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc()) return false;
+  text.remove_prefix(static_cast<size_t>(at - text.data()));
+  return true;
+}
+
+// One of `7`, `1-3`, `0-15:4`. A span with a step may name at most this many indexes.
+constexpr uint32_t kMaxStepped = 4U << 20;
+
+bool insert_item(std::string_view item, uint32_t max_index, IndexSet& set) {
+  uint32_t first = 0;
+  if (!take_number(item, first) || first > max_index) return false;
+  uint32_t last = first;
+  uint32_t step = 1;
+  if (item.starts_with('-')) {
+    item.remove_prefix(1);
+    if (!take_number(item, last) || last < first || last > max_index) return false;
+    if (item.starts_with(':')) {
+      item.remove_prefix(1);
+      if (!take_number(item, step) || step == 0) return false;
+    }
+  }
+  if (!item.empty()) return false;
+  if (step == 1) {
+    set.insert(first, last);
+    return true;
+  }
+  if ((last - first) / step > kMaxStepped) return false;
+  for (uint64_t index = first; index <= last; index += step) {
+    set.insert(static_cast<uint32_t>(index));
+  }
+  return true;
+}
+
+// The constant distance of at least six single indexes, or 0.
+uint32_t even_step(const IndexSet& set) {
+  const auto& ranges = set.ranges();
+  constexpr size_t kEnough = 6;
+  if (ranges.size() < kEnough) return 0;
+  const uint32_t step = ranges[1].first - ranges[0].first;
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    if (ranges[i].first != ranges[i].last) return 0;
+    if (i > 0 && ranges[i].first - ranges[i - 1].first != step) return 0;
+  }
+  return step;
+}
+
+}  // namespace
+
+void IndexSet::insert(uint32_t first, uint32_t last) {
+  if (first > last) return;
+  // the ranges that overlap or touch first … last melt into one
+  const auto begin = std::lower_bound(
+      ranges_.begin(), ranges_.end(), first,
+      [](const Range& range, uint32_t index) { return uint64_t{range.last} + 1 < index; });
+  auto end = begin;
+  while (end != ranges_.end() && end->first <= uint64_t{last} + 1) ++end;
+  if (begin == end) {
+    ranges_.insert(begin, {first, last});
+    return;
+  }
+  begin->first = std::min(begin->first, first);
+  begin->last = std::max(std::prev(end)->last, last);
+  ranges_.erase(std::next(begin), end);
+}
+
+void IndexSet::erase(uint32_t first, uint32_t last) {
+  if (first > last) return;
+  auto at = std::lower_bound(ranges_.begin(), ranges_.end(), first,
+                             [](const Range& range, uint32_t index) { return range.last < index; });
+  if (at != ranges_.end() && at->first < first && at->last > last) {  // a hole in the middle
+    const Range tail{last + 1, at->last};
+    at->last = first - 1;
+    ranges_.insert(std::next(at), tail);
+    return;
+  }
+  if (at != ranges_.end() && at->first < first) (at++)->last = first - 1;
+  auto end = at;
+  while (end != ranges_.end() && end->last <= last) ++end;
+  if (end != ranges_.end() && end->first <= last) end->first = last + 1;
+  ranges_.erase(at, end);
+}
+
+bool IndexSet::contains(uint32_t index) const {
+  const auto at =
+      std::lower_bound(ranges_.begin(), ranges_.end(), index,
+                       [](const Range& range, uint32_t wanted) { return range.last < wanted; });
+  return at != ranges_.end() && at->first <= index;
+}
+
+uint64_t IndexSet::size() const {
+  uint64_t sum = 0;
+  for (const Range& range : ranges_) sum += uint64_t{range.last} - range.first + 1;
+  return sum;
+}
+
+std::optional<uint32_t> IndexSet::pop_first() {
+  if (ranges_.empty()) return std::nullopt;
+  Range& range = ranges_.front();
+  const uint32_t index = range.first;
+  if (range.first == range.last) ranges_.erase(ranges_.begin());
+  else ++range.first;
+  return index;
+}
+
+std::string IndexSet::to_text() const {
+  std::string out;
+  for (const Range& range : ranges_) {
+    if (!out.empty()) out += ',';
+    out += std::to_string(range.first);
+    if (range.last != range.first) out.append("-").append(std::to_string(range.last));
+  }
+  return out;
+}
+
+std::optional<IndexSet> IndexSet::parse(std::string_view text, uint32_t max_index) {
+  IndexSet set;
+  while (!text.empty()) {
+    const size_t comma = text.find(',');
+    const std::string_view item = text.substr(0, comma);
+    if (!item.empty() && !insert_item(item, max_index, set)) return std::nullopt;
+    if (comma == std::string_view::npos) break;
+    text.remove_prefix(comma + 1);
+  }
+  return set;
+}
+
+bool TextTraits<IndexSet>::from_text(std::string_view text, IndexSet& set) {
+  auto parsed = IndexSet::parse(text);
+  if (parsed) set = std::move(*parsed);
+  return parsed.has_value();
+}
+
+Result<ArraySpec> parse_array_spec(std::string_view text, uint32_t max_array_size) {
+  const auto invalid = [] { return failure(ErrorCode::kInvalidArray); };
+  ArraySpec spec;
+  const size_t percent = text.find('%');
+  if (percent != std::string_view::npos) {
+    // what follows the number is ignored, as in Slurm; so is a limit that is no number
+    std::string_view limit = text.substr(percent + 1);
+    take_number(limit, spec.max_running);
+    text = text.substr(0, percent);
+  }
+  if (text.starts_with('[')) {
+    text.remove_prefix(1);
+    if (text.ends_with(']')) text.remove_suffix(1);
+  }
+  if (max_array_size == 0) return invalid();
+  auto indexes = IndexSet::parse(text, max_array_size - 1);
+  if (!indexes || indexes->empty()) return invalid();
+  spec.indexes = std::move(*indexes);
+  return spec;
+}
+
+std::string array_task_text(const IndexSet& tasks, uint32_t max_running, size_t limit_chars) {
+  std::string text = tasks.to_text();
+  constexpr size_t kWorthIt = 15;  // Slurm leaves short lists as they are
+  if (const uint32_t step = even_step(tasks); step > 0 && text.size() >= kWorthIt) {
+    text = std::to_string(tasks.front()) + "-" + std::to_string(tasks.back()) + ":" +
+           std::to_string(step);
+  }
+  // the limit counts a terminating NUL
+  if (limit_chars > 4 && text.size() >= limit_chars) {
+    text.resize(limit_chars - 4);
+    text += "...";
+  }
+  if (max_running > 0) text.append("%").append(std::to_string(max_running));
+  return text;
+}
+
+}  // namespace sluice
