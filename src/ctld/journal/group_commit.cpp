@@ -1,0 +1,129 @@
+// The loop of the journal's thread.
+#include "ctld/journal/group_commit.hpp"
+
+#include <iterator>
+#include <utility>
+
+#include "common/base/check.hpp"
+
+namespace sluice::journal {
+
+namespace {
+
+size_t size_of(const FrameGroup& group) {
+  size_t bytes = 0;
+  for (const Frame& frame : group.frames) bytes += frame.bytes.size() + sizeof(Frame);
+  for (const Blob& blob : group.blobs) bytes += blob.bytes.size() + sizeof(Blob);
+  return bytes;
+}
+
+template <class T>
+void move_behind(std::vector<T>& to, std::vector<T>& from) {
+  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+}  // namespace
+
+GroupCommit::GroupCommit(JournalStore& store, GroupCommitOptions options)
+    : store_(store)
+    , options_(std::move(options))
+    , storage_full_(store.low_on_room())
+    , thread_([this] { run(); }) {}
+
+GroupCommit::~GroupCommit() { stop(); }
+
+void GroupCommit::submit(FrameGroup group, OnDurable on_durable) {
+  {
+    const std::lock_guard lock(mutex_);
+    SLUICE_CHECK(!stopping_);
+    waiting_.push_back({std::move(group), std::move(on_durable)});
+  }
+  changed_.notify_one();
+}
+
+size_t GroupCommit::backlog() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_.size() + in_flight_;
+}
+
+void GroupCommit::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+std::deque<GroupCommit::Waiting> GroupCommit::take_batch() {
+  std::unique_lock lock(mutex_);
+  in_flight_ = 0;
+  const auto ready = [&] { return stopping_ || !waiting_.empty(); };
+  if (storage_full_) {
+    // nothing to write, but room may be back
+    changed_.wait_for(lock, options_.retry_interval, ready);
+  } else {
+    changed_.wait(lock, ready);
+  }
+  std::deque<Waiting> batch;
+  size_t bytes = 0;
+  while (!waiting_.empty() && (batch.empty() || bytes < options_.max_transaction_bytes)) {
+    bytes += size_of(waiting_.front().group);
+    batch.push_back(std::move(waiting_.front()));
+    waiting_.pop_front();
+  }
+  in_flight_ = batch.size();
+  return batch;
+}
+
+void GroupCommit::run() {
+  for (;;) {
+    std::deque<Waiting> batch = take_batch();
+    if (batch.empty()) {
+      const std::unique_lock lock(mutex_);
+      if (stopping_) return;
+    }
+    if (storage_full_) {
+      store_.regain_reserve();
+      if (!store_.low_on_room()) set_storage_full(false, {});
+    }
+    if (batch.empty()) continue;
+    FrameGroup merged;
+    for (Waiting& one : batch) {
+      move_behind(merged.frames, one.group.frames);
+      move_behind(merged.blobs, one.group.blobs);
+    }
+    const Result<Sequence> written = write(merged);
+    for (const Waiting& one : batch) one.on_durable(written);
+  }
+}
+
+Result<Sequence> GroupCommit::write(const FrameGroup& group) {
+  for (;;) {
+    const Result<Sequence> written = store_.append(group);
+    if (written) {
+      if (store_.low_on_room()) {
+        set_storage_full(true, "the disk of the journal is full; its last reserve is in use");
+      } else {
+        set_storage_full(false, {});
+      }
+      return written;
+    }
+    if (written.error().code != ErrorCode::kStorageFull) return written;
+    set_storage_full(true, written.error().text);
+    if (pause(options_.retry_interval)) return store_.append(group);
+    store_.regain_reserve();
+  }
+}
+
+bool GroupCommit::pause(std::chrono::milliseconds interval) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, interval, [&] { return stopping_; });
+}
+
+void GroupCommit::set_storage_full(bool full, const std::string& why) {
+  if (storage_full_.exchange(full) == full) return;
+  if (options_.on_storage_change) options_.on_storage_change(full, why);
+}
+
+}  // namespace sluice::journal

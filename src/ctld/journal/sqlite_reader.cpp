@@ -1,0 +1,174 @@
+// Queries of the SQLite store.
+#include "ctld/journal/sqlite_reader.hpp"
+
+#include <fmt/format.h>
+
+#include "ctld/journal/blob_key.hpp"
+#include "ctld/journal/sqlite_schema.hpp"
+
+namespace sluice::journal {
+
+namespace {
+
+constexpr size_t kDigestBytes = 8;
+constexpr size_t kFramesAtOnce = 512;
+constexpr size_t kBytesAtOnce = size_t{4} << 20;
+
+Error damaged(const Database& database, const std::string& what) {
+  Error error = database.error(SQLITE_CORRUPT);
+  error.text = fmt::format("{}: {}", what, error.text);
+  return error;
+}
+
+}  // namespace
+
+std::string row_digest(std::string_view bytes) { return blob_key(bytes).substr(0, kDigestBytes); }
+
+Result<Sequence> last_sequence_in(Database& database) {
+  const Result<int64_t> last = database.integer(
+      "SELECT max(ifnull((SELECT max(sequence) FROM frame), 0), "
+      "ifnull((SELECT max(sequence) FROM checkpoint), 0))",
+      0);
+  if (!last) return tl::unexpected(last.error());
+  return static_cast<Sequence>(*last);
+}
+
+Result<std::unique_ptr<SqliteReader>> SqliteReader::open(const std::filesystem::path& folder) {
+  Result<Database> database = Database::open(database_file(folder), Database::Mode::kReadOnly);
+  if (!database) return tl::unexpected(database.error());
+  const Status known = check_format(*database);
+  if (!known) return tl::unexpected(known.error());
+  Result<StoreInfo> info = load_info(*database);
+  if (!info) return tl::unexpected(info.error());
+  return std::unique_ptr<SqliteReader>(new SqliteReader(std::move(*database), std::move(*info)));
+}
+
+Result<Sequence> SqliteReader::first_sequence() {
+  const std::lock_guard lock(mutex_);
+  const Result<int64_t> first = database_.integer("SELECT min(sequence) FROM frame", 0);
+  if (!first) return tl::unexpected(first.error());
+  if (*first > 0) return static_cast<Sequence>(*first);
+  return last_sequence_in(database_).map([](Sequence last) { return last + 1; });
+}
+
+Result<Sequence> SqliteReader::last_sequence() {
+  const std::lock_guard lock(mutex_);
+  return last_sequence_in(database_);
+}
+
+Result<std::vector<Frame>> SqliteReader::read_some(Sequence from) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Frame> frames;
+  size_t bytes = 0;
+  Status result;
+  const Status done = database_.query(
+      "SELECT sequence, epoch, time, bytes, digest FROM frame WHERE sequence >= ? ORDER BY sequence",
+      [&](const Row& row) {
+        Frame frame{row.number(0), row.number(1), Time(Duration(row.integer(2))),
+                    std::string(row.bytes(3))};
+        const Sequence wanted = from + frames.size();
+        if (frame.sequence != wanted) {
+          result = frames.empty()
+                       ? failure(ErrorCode::kNotFound,
+                                 fmt::format("frame {} was removed from the journal {} already",
+                                             from, database_.file().string()))
+                       : tl::unexpected(
+                             damaged(database_, fmt::format("frame {} is missing", wanted)));
+          return false;
+        }
+        if (row.bytes(4) != row_digest(frame.bytes)) {
+          result = tl::unexpected(
+              damaged(database_, fmt::format("frame {} has a wrong checksum", wanted)));
+          return false;
+        }
+        bytes += frame.bytes.size();
+        frames.push_back(std::move(frame));
+        return frames.size() < kFramesAtOnce && bytes < kBytesAtOnce;
+      },
+      from);
+  if (!done) return tl::unexpected(done.error());
+  if (!result) return tl::unexpected(result.error());
+  return frames;
+}
+
+Status SqliteReader::read(Sequence from, const FrameVisitor& visit) {
+  for (Sequence next = from;;) {
+    const Result<std::vector<Frame>> frames = read_some(next);
+    if (!frames) return tl::unexpected(frames.error());
+    if (frames->empty()) return {};
+    for (const Frame& frame : *frames) {
+      if (!visit(frame)) return {};
+    }
+    next += frames->size();
+  }
+}
+
+Result<std::optional<Checkpoint>> SqliteReader::load_latest_checkpoint() {
+  const std::lock_guard lock(mutex_);
+  std::optional<Checkpoint> found;
+  std::string digest;
+  size_t size = 0;
+  Status done = database_.query(
+      "SELECT sequence, time, size, digest FROM checkpoint ORDER BY sequence DESC LIMIT 1",
+      [&](const Row& row) {
+        found = Checkpoint{row.number(0), Time(Duration(row.integer(1))), {}, {}};
+        size = static_cast<size_t>(row.number(2));
+        digest = row.bytes(3);
+        return false;
+      });
+  if (!done) return tl::unexpected(done.error());
+  if (!found) return found;
+  done = database_.query(
+      "SELECT bytes FROM checkpoint_part WHERE sequence = ? ORDER BY part",
+      [&](const Row& row) {
+        found->bytes += row.bytes(0);
+        return true;
+      },
+      found->sequence);
+  if (!done) return tl::unexpected(done.error());
+  if (found->bytes.size() != size || row_digest(found->bytes) != digest) {
+    return tl::unexpected(damaged(
+        database_, fmt::format("the checkpoint of frame {} has a wrong checksum", found->sequence)));
+  }
+  return found;
+}
+
+Result<std::string> SqliteReader::blob(std::string_view key) {
+  const std::lock_guard lock(mutex_);
+  std::optional<std::string> found;
+  const Status done = database_.query(
+      "SELECT b.bytes FROM blob AS k JOIN blob_bytes AS b ON b.id = k.id WHERE k.key = ?",
+      [&](const Row& row) {
+        found = row.bytes(0);
+        return false;
+      },
+      Bytes{key});
+  if (!done) return tl::unexpected(done.error());
+  if (!found) return failure(ErrorCode::kNotFound, "the journal holds no such blob");
+  return std::move(*found);
+}
+
+Result<std::map<std::string, Sequence>> SqliteReader::cursors() {
+  const std::lock_guard lock(mutex_);
+  std::map<std::string, Sequence> found;
+  const Status done = database_.query("SELECT reader, sequence FROM cursor", [&](const Row& row) {
+    found.emplace(row.bytes(0), row.number(1));
+    return true;
+  });
+  if (!done) return tl::unexpected(done.error());
+  return found;
+}
+
+Result<std::vector<std::string>> SqliteReader::blobs_mentioned_until(Sequence sequence) {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> found;
+  const Status done = database_.query("SELECT key FROM blob WHERE mentioned <= ?",
+                                      [&](const Row& row) {
+    found.emplace_back(row.bytes(0));
+    return true;
+  }, sequence);
+  if (!done) return tl::unexpected(done.error());
+  return found;
+}
+
+}  // namespace sluice::journal

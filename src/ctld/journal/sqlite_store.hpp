@@ -1,0 +1,88 @@
+// The journal's default store: one SQLite file (write-ahead log, synchronous=FULL) in a folder of
+// its own, with the lock and the ballast of state_folder.hpp beside it.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "ctld/journal/sqlite_reader.hpp"
+#include "ctld/journal/state_folder.hpp"
+#include "ctld/journal/store.hpp"
+
+namespace sluice::journal {
+
+struct SqliteOptions {
+  uint64_t ballast_bytes = uint64_t{16} << 20;
+  // How many frames older than the checkpoint are kept at most for a reader that lags.
+  uint64_t max_frames_for_readers = 10'000'000;
+};
+
+class SqliteStore final : public JournalStore {
+ public:
+  // Makes the folder and the store when they are missing. Errors (in use, damaged, of a newer
+  // format, no room) come with a text for the administrator.
+  static Result<std::unique_ptr<SqliteStore>> open(const std::filesystem::path& folder,
+                                                   const SqliteOptions& options = {});
+
+  const StoreInfo& info() const override { return reader_->info(); }
+  Result<Sequence> first_sequence() override { return reader_->first_sequence(); }
+  Result<Sequence> last_sequence() override { return reader_->last_sequence(); }
+  Status read(Sequence from, const FrameVisitor& visit) override {
+    return reader_->read(from, visit);
+  }
+  Result<std::optional<Checkpoint>> load_latest_checkpoint() override {
+    return reader_->load_latest_checkpoint();
+  }
+  Result<std::string> blob(std::string_view key) override { return reader_->blob(key); }
+  Result<std::map<std::string, Sequence>> cursors() override { return reader_->cursors(); }
+
+  Result<Sequence> append(const FrameGroup& group) override;
+  Status checkpoint(const Checkpoint& checkpoint) override;
+  Status set_cursor(const std::string& reader, Sequence sequence) override;
+  Status remove_cursor(const std::string& reader) override;
+  bool low_on_room() const override { return low_on_room_; }
+  void regain_reserve() override;
+
+  // Tests: behaves as if the disk had `pages` pages of 4096 bytes, ballast included. 0: no limit.
+  Status limit_disk(uint32_t pages);
+
+ private:
+  // Lets one thread at the writing connection, those that append first.
+  class Turn;
+
+  SqliteStore(FolderLock lock, Ballast ballast, const SqliteOptions& options);
+  Status open_database(const std::filesystem::path& folder);
+  Status write_group(const FrameGroup& group);
+  Status write_blob(const Blob& blob, Sequence mentioned);
+  // One transaction of the slow kind, between two commits.
+  Status slice(const std::function<Status(Database&)>& work);
+  Status write_checkpoint(const Checkpoint& checkpoint);
+  Status sweep_blobs(const Checkpoint& checkpoint);
+  Status trim_frames(Sequence checkpointed);
+  Status apply_disk_limit();
+  bool release_ballast();
+
+  const SqliteOptions options_;
+  const FolderLock lock_;
+
+  std::mutex turn_mutex_;
+  std::condition_variable turn_changed_;
+  bool writing_ = false;      // guarded by turn_mutex_
+  int waiting_to_append_ = 0;  // guarded by turn_mutex_
+
+  // All below belong to whoever has the turn.
+  Ballast ballast_;
+  std::unique_ptr<Database> database_;
+  std::optional<Sequence> last_;  // not known after a failed commit
+  uint32_t disk_limit_pages_ = 0;
+
+  std::atomic<bool> low_on_room_ = false;
+  std::unique_ptr<SqliteReader> reader_;
+};
+
+}  // namespace sluice::journal

@@ -1,0 +1,93 @@
+// Lock and ballast of a store's folder.
+#include "ctld/journal/state_folder.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <system_error>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace sluice::journal {
+
+namespace {
+
+std::string reason(int error) { return std::system_category().message(error); }
+
+std::string holder(int descriptor) {
+  char text[32] = {};
+  const ssize_t length = pread(descriptor, text, sizeof text - 1, 0);
+  if (length <= 0) return "another controller";
+  return fmt::format("process {}", std::string(text, strcspn(text, "\n")));
+}
+
+}  // namespace
+
+Result<FolderLock> FolderLock::take(const std::filesystem::path& folder) {
+  // scripts and environments are private
+  std::error_code code;
+  if (!std::filesystem::exists(folder, code)) {
+    std::filesystem::create_directories(folder, code);
+    if (!code) std::filesystem::permissions(folder, std::filesystem::perms::owner_all, code);
+    if (code) {
+      return failure(fmt::format("cannot make the folder {}: {}", folder.string(), code.message()));
+    }
+  }
+  const std::filesystem::path file = folder / "lock";
+  const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (descriptor < 0) {
+    return failure(fmt::format("cannot open {}: {}", file.string(), reason(errno)));
+  }
+  FolderLock lock(descriptor);
+  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) {
+      return failure(fmt::format("cannot lock {}: {}", file.string(), reason(errno)));
+    }
+    return failure(fmt::format("the journal in {} is in use by {}; two controllers cannot share it",
+                               folder.string(), holder(descriptor)));
+  }
+  const std::string pid = fmt::format("{}\n", getpid());
+  // only for the message above: a disk without room for it does no harm
+  if (ftruncate(descriptor, 0) == 0) {
+    const ssize_t written = pwrite(descriptor, pid.data(), pid.size(), 0);
+    static_cast<void>(written);
+  }
+  return lock;
+}
+
+FolderLock::~FolderLock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+bool Ballast::allocate() const {
+  const int descriptor = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (descriptor < 0) return false;
+  const int code = posix_fallocate(descriptor, 0, static_cast<off_t>(bytes_));
+  ::close(descriptor);
+  return code == 0;
+}
+
+bool Ballast::take() {
+  if (held_ || bytes_ == 0) return true;
+  std::error_code code;
+  const uint64_t has = std::filesystem::exists(file_, code) ? std::filesystem::file_size(file_, code) : 0;
+  if (code || has < bytes_) {
+    const std::filesystem::space_info space = std::filesystem::space(file_.parent_path(), code);
+    if (code || space.available < 2 * bytes_) return false;
+  }
+  held_ = allocate();
+  if (!held_) release();
+  return held_;
+}
+
+void Ballast::release() {
+  std::error_code ignored;
+  std::filesystem::remove(file_, ignored);
+  held_ = false;
+}
+
+}  // namespace sluice::journal
