@@ -1,4 +1,4 @@
-// States of jobs, steps, nodes and partitions, as Slurm names them (tables/job_states.hpp has the
+// States of jobs, steps and nodes, as Slurm names them (tables/job_states.hpp has the
 // texts and the order in which flags win over base states). Values are journaled: add, never renumber.
 #pragma once
 
@@ -60,7 +60,7 @@ inline constexpr NodeFlags kNodeNoRespond = 1U << 2;   // shown as *
 inline constexpr NodeFlags kNodeMaint = 1U << 3;
 inline constexpr NodeFlags kNodeReserved = 1U << 4;
 inline constexpr NodeFlags kNodePlanned = 1U << 5;     // soft: wanted by backfill
-inline constexpr NodeFlags kNodeFail = 1U << 6;
+inline constexpr NodeFlags kNodeFailing = 1U << 6;      // FAIL, set by an administrator
 inline constexpr NodeFlags kNodeRebootRequested = 1U << 7;
 inline constexpr NodeFlags kNodeRebootIssued = 1U << 8;
 inline constexpr NodeFlags kNodeInvalidReg = 1U << 9;
@@ -71,8 +71,6 @@ inline constexpr NodeFlags kNodePoweredDown = 1U << 13;
 inline constexpr NodeFlags kNodePowerUp = 1U << 14;
 inline constexpr NodeFlags kNodePoweringUp = 1U << 15;
 inline constexpr NodeFlags kNodeDynamicNorm = 1U << 16;
-
-enum class PartitionState : uint8_t { kUp = 0, kDown = 1, kDrain = 2, kInactive = 3 };
 
 enum class StepState : uint8_t {
   kPending = 0,

@@ -1,0 +1,20 @@
+// The entry points of the commands, one line each. main.cpp has the table of their names; a new
+// command adds a line here, a row there and its name to CMakeLists.txt.
+#pragma once
+
+namespace sluice::cli {
+
+struct Command {
+  const char* name;
+  int (*run)(int argc, char** argv);  // argv[0] is the name; gives the exit status
+};
+
+// Slurm's names, each also a hard link to the binary.
+int scontrol_main(int argc, char** argv);
+int sinfo_main(int argc, char** argv);
+int squeue_main(int argc, char** argv);
+
+// `sluice NAME …`
+int explain_main(int argc, char** argv);
+
+}  // namespace sluice::cli

@@ -1,0 +1,69 @@
+// The multi-call binary: run under a Slurm command's name it is that command; as `sluice` it takes
+// a subcommand, or any command's name, as its first argument.
+#include <cstdio>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+#include "cli/commands.hpp"
+#include "cli/shared/version.hpp"
+
+namespace {
+
+using sluice::cli::Command;
+
+constexpr Command kSlurmCommands[] = {
+    {"scontrol", sluice::cli::scontrol_main},
+    {"sinfo", sluice::cli::sinfo_main},
+    {"squeue", sluice::cli::squeue_main},
+};
+constexpr Command kOwnCommands[] = {
+    {"explain", sluice::cli::explain_main},
+};
+
+const Command* find(std::span<const Command> commands, std::string_view name) {
+  for (const Command& command : commands) {
+    if (name == command.name) return &command;
+  }
+  return nullptr;
+}
+
+void print_help(FILE* out) {
+  std::fputs("Usage: sluice COMMAND [ARGUMENT...]\n       sluice --version | --help\n\n"
+             "Sluice's own commands:", out);
+  for (const Command& command : kOwnCommands) std::fprintf(out, " %s", command.name);
+  std::fputs("\nSlurm's commands:", out);
+  for (const Command& command : kSlurmCommands) std::fprintf(out, " %s", command.name);
+  std::fputs("\n", out);
+}
+
+int run_own(int argc, char** argv) {
+  const std::string_view first = argc > 1 ? argv[1] : "--help";
+  if (first == "--version" || first == "-V") {
+    std::printf("sluice %s\n", sluice::cli::kSluiceVersion);
+    return 0;
+  }
+  if (first == "--help" || first == "-h" || first == "help") {
+    print_help(stdout);
+    return 0;
+  }
+  if (first == "--names") {  // for the build's own test: the names that are hard links
+    for (const Command& command : kSlurmCommands) std::puts(command.name);
+    return 0;
+  }
+  const Command* command = find(kOwnCommands, first);
+  if (command == nullptr) command = find(kSlurmCommands, first);
+  if (command != nullptr) return command->run(argc - 1, argv + 1);
+  std::fprintf(stderr, "sluice: error: no such command: %s\n", argv[1]);
+  print_help(stderr);
+  return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const char* slash = argc > 0 ? std::strrchr(argv[0], '/') : nullptr;
+  const std::string_view name = argc > 0 ? (slash != nullptr ? slash + 1 : argv[0]) : "sluice";
+  if (const Command* command = find(kSlurmCommands, name)) return command->run(argc, argv);
+  return run_own(argc, argv);
+}

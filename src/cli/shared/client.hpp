@@ -1,0 +1,110 @@
+// How a command talks to the controller: it reads the configuration (SLURM_CONF), proves who calls
+// it, and asks the controllers in their order until one answers.
+//
+//   Result<Client> client = Client::open();
+//   if (!client) return report("sbatch", client.error());
+//   Result<protocol::SubmitJobReply> reply = client->call<protocol::SubmitJobReply>(request);
+//
+// Errors carry Slurm's texts (error_text()): a controller that cannot be reached gives kUnreachable,
+// "Unable to contact slurm controller (connect failure)".
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "common/base/result.hpp"
+#include "common/base/time.hpp"
+#include "common/protocol/ctld.hpp"
+#include "common/wire/codec.hpp"
+
+namespace sluice::cli {
+
+// The name a request is called by: its struct's name without namespaces and "Request".
+template <class Request>
+constexpr std::string_view method_name() {
+  std::string_view name = __PRETTY_FUNCTION__;
+  name.remove_prefix(name.find("Request = ") + 10);
+  name = name.substr(0, name.find_first_of(";]"));
+  if (const size_t colon = name.rfind(':'); colon != std::string_view::npos) {
+    name.remove_prefix(colon + 1);
+  }
+  return name.substr(0, name.rfind("Request"));
+}
+
+class Client {
+ public:
+  // Reads the configuration; nothing is connected before the first call.
+  // Errors: kInvalidConfig (text with file, line and key), kNotFound (no configuration at all).
+  [[nodiscard]] static Result<Client> open();
+  // With a configuration read already.
+  [[nodiscard]] static Result<Client> open(ClusterConfig config);
+
+  Client(Client&&) noexcept;
+  Client& operator=(Client&&) noexcept;
+  ~Client();
+
+  [[nodiscard]] const ClusterConfig& config() const;
+
+  // One question, one answer. Waits MessageTimeout unless `timeout` is given (not zero).
+  template <class Reply, class Request>
+  [[nodiscard]] Result<Reply> call(const Request& request, Duration timeout = Duration(0)) {
+    Result<std::string> bytes =
+        call_bytes(method_name<Request>(), wire::encode(request), timeout);
+    if (!bytes) return tl::unexpected<Error>(bytes.error());
+    return wire::decode<Reply>(*bytes);
+  }
+
+  // One question, many chunks, in order; `take` returns false to stop reading (which is no error).
+  template <class Chunk, class Request>
+  [[nodiscard]] Status stream(const Request& request, const std::function<bool(Chunk&&)>& take,
+                              Duration timeout = Duration(0)) {
+    Error bad;
+    bool failed = false;
+    Status status = stream_bytes(
+        method_name<Request>(), wire::encode(request),
+        [&](std::string_view bytes) {
+          Result<Chunk> chunk = wire::decode<Chunk>(bytes);
+          if (chunk) return take(std::move(*chunk));
+          failed = true;
+          bad = chunk.error();
+          return false;
+        },
+        timeout);
+    if (failed) return tl::unexpected<Error>(std::move(bad));
+    return status;
+  }
+
+  // squeue, scontrol show job: chunks of records as the controller sends them.
+  [[nodiscard]] Status query_jobs(const protocol::QueryJobsRequest& request,
+                                  const std::function<bool(protocol::JobChunk&&)>& take) {
+    return stream<protocol::JobChunk>(request, take);
+  }
+  // srun, salloc, sbatch -W: updates until the job ended (then it returns success), `take` returns
+  // false, or the controller goes away (kUnreachable: call again). No timeout.
+  [[nodiscard]] Status watch_job(const protocol::WatchJobRequest& request,
+                                 const std::function<bool(protocol::JobWatchUpdate&&)>& take) {
+    return stream<protocol::JobWatchUpdate>(request, take, kNoLimit);
+  }
+
+ private:
+  struct Parts;
+  explicit Client(std::unique_ptr<Parts> parts);
+  [[nodiscard]] Result<std::string> call_bytes(std::string_view method, std::string request,
+                                               Duration timeout);
+  [[nodiscard]] Status stream_bytes(std::string_view method, std::string request,
+                                    const std::function<bool(std::string_view)>& take,
+                                    Duration timeout);
+  std::unique_ptr<Parts> parts_;
+};
+
+// The configuration's file: SLURM_CONF, or the place compiled in.
+[[nodiscard]] std::string config_path();
+
+// Prints `COMMAND: error: TEXT`, or what Slurm says instead when there is no configuration, and
+// gives exit status 1.
+int report(std::string_view command, const Error& error);
+
+}  // namespace sluice::cli
