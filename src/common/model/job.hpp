@@ -26,14 +26,12 @@ struct NodeAllocation {
   Bitmap cores;              // cores of the node that are the job's
   uint32_t cpus = 0;         // CPUs (threads) charged
   uint64_t memory_mib = 0;
-  bool released = false;     // the node was cleaned up (or lost) already
   template <class V>
   static void describe(V&& field) {
     field(1, "node", &NodeAllocation::node);
     field(2, "cores", &NodeAllocation::cores);
     field(3, "cpus", &NodeAllocation::cpus);
     field(4, "memory_mib", &NodeAllocation::memory_mib);
-    field(5, "released", &NodeAllocation::released);
   }
 };
 
@@ -97,6 +95,10 @@ struct Job {
   Time kill_sent = kNoTime;          // when its end was ordered
   StepNumber next_step = 0;
   std::vector<std::shared_ptr<const Step>> steps;  // live ones
+  SharedText dependency;             // what is left of spec->dependency
+  Bitmap released;                   // positions in allocation->nodes that were given back already
+  Bitmap preparing;                  // positions whose prolog has not ended
+  bool signal_sent = false;          // spec->signal, before the time limit
   template <class V>
   static void describe(V&& field) {
     field(1, "id", &Job::id);
@@ -124,6 +126,10 @@ struct Job {
     field(23, "kill_sent", &Job::kill_sent);
     field(24, "next_step", &Job::next_step);
     field(25, "steps", &Job::steps);
+    field(26, "dependency", &Job::dependency);
+    field(27, "released", &Job::released);
+    field(28, "preparing", &Job::preparing);
+    field(29, "signal_sent", &Job::signal_sent);
   }
 };
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -79,7 +80,8 @@ struct Node {
   Bitmap used_cores;
   uint32_t used_cpus = 0;
   uint64_t used_memory_mib = 0;
-  uint32_t running_jobs = 0;     // including completing ones
+  std::vector<JobId> jobs;       // that hold a part of it, completing ones included
+  uint32_t running_jobs = 0;     // their number
   uint32_t completing_jobs = 0;
   bool exclusive = false;        // held whole by one job
 

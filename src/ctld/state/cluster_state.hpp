@@ -1,0 +1,151 @@
+// ClusterState: all that the controller knows and must not forget. apply() is the only mutator, a
+// copy is a snapshot and costs microseconds. What is marked derived follows from the rest: it is kept
+// up to date by apply() and made again by rebuild_derived() after a checkpoint was read.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "common/base/bitmap.hpp"
+#include "common/base/index_set.hpp"
+#include "common/base/time.hpp"
+#include "common/model/cluster_config.hpp"
+#include "common/model/job.hpp"
+#include "common/model/node.hpp"
+#include "ctld/state/cow_id_set.hpp"
+#include "ctld/state/cow_table.hpp"
+
+namespace sluice::state {
+
+// A partition as it is now: scontrol may have changed it since the configuration was read.
+struct Partition {
+  std::shared_ptr<const PartitionConfig> config;
+  Bitmap nodes;  // NodeIds; removed nodes are not in it
+  uint32_t total_cpus = 0;
+};
+using Partitions = std::vector<Partition>;  // in the order of their definition
+
+using NodeNames = std::unordered_map<std::string, NodeId>;
+
+// The records of one array beside the one that holds its pending tasks.
+struct ArrayTasks {
+  IndexSet jobs;         // ids of every record of the array, also of the one with pending tasks
+  uint32_t running = 0;  // tasks that hold an allocation, completing ones included
+};
+
+// Submissions by request id, so that a repeated one finds its job.
+struct RequestBucket {
+  struct Entry {
+    uint64_t request = 0;
+    uint32_t uid = 0;
+    JobId job = kNoJob;
+  };
+  std::vector<Entry> entries;
+};
+
+struct ClusterState {
+  std::string cluster_id;
+  uint64_t epoch = 0;         // grows with each start of a controller
+  Time epoch_start = kNoTime;
+  std::shared_ptr<const ClusterConfig> config = std::make_shared<ClusterConfig>();
+  CowTable<Node> nodes;       // by NodeId; removed ones stay, marked
+  NodeId next_node_id = 0;
+  std::shared_ptr<const Partitions> partitions = std::make_shared<Partitions>();
+  CowTable<Job> jobs;
+  JobId next_job_id = 1;      // the next to try; wraps round from MaxJobId to FirstJobId
+
+  // derived
+  std::shared_ptr<const NodeNames> node_names = std::make_shared<NodeNames>();  // not removed ones
+  CowIdSet pending;    // records that wait to start (an array's pending tasks are one record)
+  CowIdSet waiting;    // the pending ones that are not eligible yet (begin time, dependency, hold)
+  CowIdSet active;     // records that hold nodes: running, suspended, completing
+  CowIdSet finished;   // ended for good, kept for MinJobAge
+  CowTable<ArrayTasks> arrays;         // by array job id
+  CowTable<RequestBucket> requests;    // by hash
+  uint64_t job_count = 0;  // against MaxJobCount: pending array tasks count one each
+};
+using ClusterSnapshot = std::shared_ptr<const ClusterState>;
+
+// --- looking things up ---------------------------------------------------------------------------
+
+[[nodiscard]] const Partition* find_partition(const ClusterState& state, std::string_view name);
+[[nodiscard]] const Partition* default_partition(const ClusterState& state);
+// The configured (not removed) node of this name, or null.
+[[nodiscard]] const Node* find_node(const ClusterState& state, std::string_view name);
+// The NodeIds of a host list. kInvalidNodeName: one is not configured.
+[[nodiscard]] Result<Bitmap> resolve_nodes(const ClusterState& state, std::string_view host_list);
+// Names of the nodes in the order of their ids, folded.
+[[nodiscard]] std::string node_list(const ClusterState& state, const Bitmap& nodes);
+// Positions in the job's allocation of these nodes; nodes that are not the job's are left out.
+[[nodiscard]] Bitmap allocation_positions(const Job& job, const Bitmap& nodes);
+// Position of a node in an allocation (whose nodes are in the order of their ids); nullopt: not there.
+[[nodiscard]] std::optional<size_t> allocation_position(const Allocation& allocation, NodeId node);
+// Nodes of the job's allocation that it still holds.
+[[nodiscard]] Bitmap held_nodes(const Job& job);
+
+// The record of an array task, split off or not; for kNoTask the job itself. Null: there is none.
+[[nodiscard]] const Job* find_array_task(const ClusterState& state, JobId array_job, uint32_t task);
+// Names of the partitions a pending job may start in; the default one when none was asked for.
+[[nodiscard]] std::vector<std::string> partitions_of(const ClusterState& state, const Job& job);
+// Root, SlurmUser or (later) an operator.
+[[nodiscard]] bool is_admin(const ClusterState& state, uint32_t uid);
+// The live step, or null.
+[[nodiscard]] const Step* find_step(const Job& job, StepNumber step);
+// Not held, no dependency left, begin time reached: the scheduler may start it.
+[[nodiscard]] bool is_eligible(const Job& job, Time now);
+
+// --- nodes as they are shown and used ------------------------------------------------------------
+
+// IDLE, MIXED or ALLOCATED for a node that is up, else its own base state.
+[[nodiscard]] NodeBaseState shown_base(const Node& node);
+// With the derived COMPLETING flag.
+[[nodiscard]] NodeFlags shown_flags(const Node& node);
+// May jobs start on it: up, registered, answering, not drained, failing, rebooting or reserved?
+[[nodiscard]] bool is_schedulable(const Node& node);
+// CPUs and memory that jobs may use: configured less what is kept for the system.
+[[nodiscard]] uint32_t usable_cpus(const NodeConfig& node);
+[[nodiscard]] uint64_t usable_memory_mib(const NodeConfig& node);
+// Hardware threads of a core that count as CPUs of the node (1 when its CPUs are cores).
+[[nodiscard]] uint32_t cpus_per_core(const NodeConfig& node);
+
+// --- checkpoints ---------------------------------------------------------------------------------
+
+// The durable part as one described value for the journal's checkpoint.
+struct StateImage {
+  std::string cluster_id;
+  uint64_t epoch = 0;
+  Time epoch_start = kNoTime;
+  std::shared_ptr<const ClusterConfig> config;
+  std::vector<Node> nodes;
+  NodeId next_node_id = 0;
+  std::vector<std::shared_ptr<const PartitionConfig>> partitions;
+  std::vector<Job> jobs;
+  JobId next_job_id = 1;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "cluster_id", &StateImage::cluster_id);
+    field(2, "epoch", &StateImage::epoch);
+    field(3, "epoch_start", &StateImage::epoch_start);
+    field(4, "config", &StateImage::config);
+    field(5, "nodes", &StateImage::nodes);
+    field(6, "next_node_id", &StateImage::next_node_id);
+    field(7, "partitions", &StateImage::partitions);
+    field(8, "jobs", &StateImage::jobs);
+    field(9, "next_job_id", &StateImage::next_job_id);
+  }
+};
+[[nodiscard]] StateImage make_image(const ClusterState& state);
+[[nodiscard]] ClusterState from_image(const StateImage& image);
+
+// Makes every derived part again from the durable one.
+void rebuild_derived(ClusterState& state);
+
+// Blobs (scripts, environments) that the state still refers to; with repeats.
+[[nodiscard]] std::vector<std::string> live_blobs(const ClusterState& state);
+
+}  // namespace sluice::state

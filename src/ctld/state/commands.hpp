@@ -1,0 +1,145 @@
+// What may be asked of the core. Whoever sends a command has proved who it is (Identity); times are
+// passed to decide() beside it. Commands are not journaled, only the events they lead to.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/base/ids.hpp"
+#include "common/base/time.hpp"
+#include "common/model/cluster_config.hpp"
+#include "common/model/job.hpp"
+#include "common/model/node.hpp"
+#include "common/model/step.hpp"
+#include "common/protocol/ctld.hpp"
+#include "common/protocol/noded.hpp"
+
+namespace sluice::state {
+
+struct Identity {
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+};
+
+// --- from users ----------------------------------------------------------------------------------
+
+// `job` is what the user asked for, with user_name, group_name and the blobs' hashes filled in.
+struct SubmitJob {
+  Identity who;
+  JobSpec job;
+  std::vector<std::string> groups;  // names of the user's groups, for AllowGroups
+};
+struct UpdateJob {
+  Identity who;
+  std::string target;  // 12, 12_3, 12_[1-4]
+  JobUpdate update;
+};
+// Cancel (kSignalCancel) or signal a job, array tasks or a step (12.0, 12.batch).
+struct SignalJob {
+  Identity who;
+  std::string target;
+  uint32_t signal = 0;
+  protocol::SignalFlags flags = 0;
+};
+struct ChangeJob {  // hold, release, requeue, …
+  Identity who;
+  std::string target;
+  protocol::JobAction action = protocol::JobAction::kHold;
+  bool special_exit = false;
+};
+struct NotifyJob {  // scontrol notify
+  Identity who;
+  std::string target;
+  std::string message;
+};
+struct EndAllocation {
+  Identity who;
+  JobId job = kNoJob;
+  int32_t exit_status = 0;
+};
+struct CreateStep {
+  Identity who;
+  JobId job = kNoJob;
+  StepSpec step;  // environment_blob filled in
+};
+struct UpdateNode {
+  Identity who;
+  NodeUpdate update;
+};
+// The edge has checked the values with the table of keys and worked out `config` (unset for kDelete).
+struct UpdatePartition {
+  Identity who;
+  protocol::PartitionAction action = protocol::PartitionAction::kUpdate;
+  std::string name;
+  PartitionConfig config;
+};
+
+// --- from node agents ----------------------------------------------------------------------------
+
+struct EndSteps {
+  std::vector<protocol::StepEnded> ended;
+};
+struct JobsCleaned {
+  std::vector<protocol::JobCleaned> cleaned;
+};
+struct PrologDone {
+  JobId job = kNoJob;
+  uint32_t restart = 0;
+  std::string nodes;     // host list; empty: PrologSlurmctld
+  int32_t status = 0;    // as wait(2) gives it
+};
+struct RegisterNode {
+  protocol::RegisterNodeRequest node;
+};
+
+// --- from the controller itself ------------------------------------------------------------------
+
+struct StartEpoch {
+  std::string cluster_id;
+  uint64_t epoch = 0;
+};
+struct ReplaceConfig {
+  std::shared_ptr<const ClusterConfig> config;
+};
+// The nodes have not answered for SlurmdTimeout: DOWN.
+struct NodesSilent {
+  std::vector<NodeId> nodes;
+};
+// The nodes missed a ping (shown as `*`), or answer again.
+struct NodesNotResponding {
+  std::vector<NodeId> nodes;
+};
+struct NodesResponding {
+  std::vector<NodeId> nodes;
+};
+// The scheduler's plan; each start is checked again and dropped when it is no longer possible. One
+// entry is one job or one array task.
+struct PlannedStart {
+  JobId job = kNoJob;         // the record (of an array: the one with the pending tasks)
+  uint32_t task = kNoTask;    // of an array with pending tasks: which
+  std::string partition;
+  std::shared_ptr<const Allocation> allocation;
+};
+struct StartJobs {
+  std::vector<PlannedStart> starts;
+};
+// The batch step could not be started on the node for `reason`: the job is requeued and held.
+struct LaunchFailed {
+  protocol::StepKey key;
+  std::string nodes;        // host list
+  std::string reason;
+  bool drain_node = false;
+};
+// Time has passed: limits, begin times, dependencies, purge. About once a second, and after RunTick.
+struct Tick {};
+
+using Command =
+    std::variant<SubmitJob, UpdateJob, SignalJob, ChangeJob, NotifyJob, EndAllocation, CreateStep,
+                 UpdateNode, UpdatePartition, EndSteps, JobsCleaned, PrologDone, RegisterNode,
+                 StartEpoch, ReplaceConfig, NodesSilent, NodesNotResponding, NodesResponding,
+                 StartJobs, LaunchFailed, Tick>;
+
+}  // namespace sluice::state

@@ -1,0 +1,106 @@
+// What the world must be told once events are durable. Effects are at-least-once and idempotent:
+// everything sent to nodes is keyed by job, step and restart count. The engine looks up what it needs
+// in the state of the frame they came from (launch_message.hpp puts messages together).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/base/bitmap.hpp"
+#include "common/base/time.hpp"
+#include "common/model/job.hpp"
+#include "common/protocol/ctld.hpp"
+#include "common/protocol/noded.hpp"
+
+namespace sluice::state {
+
+// --- answers -------------------------------------------------------------------------------------
+
+struct Done {};  // accepted; nothing more to say
+struct JobSubmittedReply {
+  JobId job = kNoJob;
+  std::vector<std::string> messages;
+};
+struct StepCreatedReply {
+  StepId id;  // the engine adds layout and addresses from the state
+};
+struct RegisteredReply {
+  std::vector<protocol::StepKey> forget;  // unknown here and surely orphaned: kill
+  std::vector<JobId> clean;               // jobs that are over: run epilog, report
+};
+struct StartedReply {
+  uint32_t started = 0;
+  uint32_t dropped = 0;  // no longer possible
+};
+using Reply = std::variant<Done, JobSubmittedReply, StepCreatedReply, protocol::CountReply,
+                           RegisteredReply, StartedReply>;
+
+// --- to the nodes --------------------------------------------------------------------------------
+
+// Start a step on its nodes. Only the nodes that are left of it matter; each starts it at most once.
+struct LaunchStep {
+  protocol::StepKey key;
+};
+// Run the prolog on all nodes of the allocation now (PrologFlags=Alloc); each answers PrologDone.
+struct LaunchProlog {
+  JobId job = kNoJob;
+  uint32_t restart = 0;
+};
+struct SignalSteps {
+  protocol::SignalStepRequest request;
+  Bitmap nodes;  // NodeIds
+};
+struct TerminateStep {
+  protocol::StepKey key;
+  Bitmap nodes;
+};
+// End all that is left of a job on these nodes, run the epilog, answer JobsCleaned.
+struct TerminateJob {
+  JobId job = kNoJob;
+  uint32_t restart = 0;
+  Bitmap nodes;
+  bool timed_out = false;
+  bool at_once = false;
+  std::string message;  // text before " ON <node> …" is the engine's; here: the rest, or empty
+};
+// The configuration changed: nodes get it.
+struct ReconfigureNodes {};
+
+// --- to those who wait ---------------------------------------------------------------------------
+
+struct JobChanged {  // watches of this job have something to see
+  JobId job = kNoJob;
+  std::string message;  // text for its terminal (scontrol notify, time limit); usually empty
+};
+struct StepChanged {  // a step ended; `job step busy` creations may be tried again
+  StepId id;
+};
+// The job's life (or one run of it, when it is requeued) is over: JobCompType record.
+struct JobRecordEnded {
+  std::shared_ptr<const Job> job;  // as it was then
+};
+enum class MailKind : uint8_t { kBegin, kEnd, kFail, kRequeue, kTimeLimit };
+struct SendMail {
+  std::shared_ptr<const Job> job;
+  MailKind kind = MailKind::kBegin;
+};
+struct RunControllerProlog {  // PrologSlurmctld; answer with PrologDone
+  JobId job = kNoJob;
+  uint32_t restart = 0;
+};
+struct RunControllerEpilog {
+  std::shared_ptr<const Job> job;
+};
+struct WakeScheduler {};
+struct RunTick {};  // send a Tick soon: a dependency or begin time may be due
+
+using Effect =
+    std::variant<LaunchStep, LaunchProlog, SignalSteps, TerminateStep, TerminateJob,
+                 ReconfigureNodes, JobChanged, StepChanged, JobRecordEnded, SendMail,
+                 RunControllerProlog, RunControllerEpilog, WakeScheduler, RunTick>;
+using Effects = std::vector<Effect>;
+
+}  // namespace sluice::state

@@ -1,0 +1,501 @@
+// What happened, in the past tense: the only things that change ClusterState, and what the journal
+// keeps. An event carries every value it needs (times, ids, allocations), so that applying it again
+// gives the same state. kTag and the field numbers are the journal's format: add, never change.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/base/bitmap.hpp"
+#include "common/base/ids.hpp"
+#include "common/base/shared_text.hpp"
+#include "common/base/time.hpp"
+#include "common/model/cluster_config.hpp"
+#include "common/model/job.hpp"
+#include "common/model/node.hpp"
+#include "common/model/step.hpp"
+#include "common/protocol/ctld.hpp"
+
+namespace sluice::state {
+
+// --- the controller ------------------------------------------------------------------------------
+
+struct EpochStarted {
+  static constexpr uint32_t kTag = 1;
+  static constexpr const char* kName = "EpochStarted";
+  std::string cluster_id;
+  uint64_t epoch = 0;
+  Time time = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "cluster_id", &EpochStarted::cluster_id);
+    field(2, "epoch", &EpochStarted::epoch);
+    field(3, "time", &EpochStarted::time);
+  }
+};
+// Nodes and partitions follow from it: new ones appear, missing ones go.
+struct ConfigReplaced {
+  static constexpr uint32_t kTag = 2;
+  static constexpr const char* kName = "ConfigReplaced";
+  std::shared_ptr<const ClusterConfig> config;
+  Time time = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "config", &ConfigReplaced::config);
+    field(2, "time", &ConfigReplaced::time);
+  }
+};
+
+// --- jobs ----------------------------------------------------------------------------------------
+
+struct JobSubmitted {
+  static constexpr uint32_t kTag = 3;
+  static constexpr const char* kName = "JobSubmitted";
+  Job job;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &JobSubmitted::job);
+  }
+};
+// The parts of a job that scontrol update can change, as they are afterwards.
+struct JobUpdated {
+  static constexpr uint32_t kTag = 4;
+  static constexpr const char* kName = "JobUpdated";
+  JobId job = kNoJob;
+  std::shared_ptr<const JobSpec> spec;
+  std::shared_ptr<const ArrayInfo> array;
+  Minutes time_limit = 0;
+  SharedText partition;
+  SharedText dependency;
+  Time eligible = kNoTime;
+  Time accrue = kNoTime;
+  Time end = kNoTime;
+  Time time = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &JobUpdated::job);
+    field(2, "spec", &JobUpdated::spec);
+    field(3, "array", &JobUpdated::array);
+    field(4, "time_limit", &JobUpdated::time_limit);
+    field(5, "partition", &JobUpdated::partition);
+    field(6, "dependency", &JobUpdated::dependency);
+    field(7, "eligible", &JobUpdated::eligible);
+    field(8, "accrue", &JobUpdated::accrue);
+    field(9, "end", &JobUpdated::end);
+    field(10, "time", &JobUpdated::time);
+  }
+};
+struct JobHeld {
+  static constexpr uint32_t kTag = 5;
+  static constexpr const char* kName = "JobHeld";
+  JobId job = kNoJob;
+  HoldKind hold = HoldKind::kNone;
+  JobReason reason = JobReason::kNone;
+  SharedText description;
+  JobFlags flags = 0;  // added: kJobSpecialExit
+  Time time = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &JobHeld::job);
+    field(2, "hold", &JobHeld::hold);
+    field(3, "reason", &JobHeld::reason);
+    field(4, "description", &JobHeld::description);
+    field(5, "flags", &JobHeld::flags);
+    field(6, "time", &JobHeld::time);
+  }
+};
+struct JobReleased {
+  static constexpr uint32_t kTag = 6;
+  static constexpr const char* kName = "JobReleased";
+  JobId job = kNoJob;
+  Time time = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &JobReleased::job);
+    field(2, "time", &JobReleased::time);
+  }
+};
+struct JobBecameEligible {
+  static constexpr uint32_t kTag = 7;
+  static constexpr const char* kName = "JobBecameEligible";
+  JobId job = kNoJob;
+  Time time = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &JobBecameEligible::job);
+    field(2, "time", &JobBecameEligible::time);
+  }
+};
+// Some of what the job waits for has come about, or never will (kDependencyNeverSatisfied).
+struct JobDependencyChanged {
+  static constexpr uint32_t kTag = 8;
+  static constexpr const char* kName = "JobDependencyChanged";
+  JobId job = kNoJob;
+  SharedText dependency;  // what is left
+  JobReason reason = JobReason::kNone;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &JobDependencyChanged::job);
+    field(2, "dependency", &JobDependencyChanged::dependency);
+    field(3, "reason", &JobDependencyChanged::reason);
+  }
+};
+// Tasks of a pending array got records of their own (to be held, cancelled, changed alone).
+struct ArrayTasksSplit {
+  static constexpr uint32_t kTag = 9;
+  static constexpr const char* kName = "ArrayTasksSplit";
+  struct Task {
+    uint32_t task = kNoTask;
+    JobId job = kNoJob;  // new id; the last pending task takes the array's own
+    template <class V>
+    static void describe(V&& field) {
+      field(1, "task", &Task::task);
+      field(2, "job", &Task::job);
+    }
+  };
+  JobId array_job = kNoJob;
+  std::vector<Task> tasks;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "array_job", &ArrayTasksSplit::array_job);
+    field(2, "tasks", &ArrayTasksSplit::tasks);
+  }
+};
+// A job got its nodes; of an array: some of its tasks, each of which gets a record of its own.
+struct JobStarted {
+  static constexpr uint32_t kTag = 10;
+  static constexpr const char* kName = "JobStarted";
+  struct Start {
+    uint32_t task = kNoTask;
+    JobId job = kNoJob;  // the record that runs: `record` itself, or a task's new id
+    std::shared_ptr<const Allocation> allocation;
+    template <class V>
+    static void describe(V&& field) {
+      field(1, "task", &Start::task);
+      field(2, "job", &Start::job);
+      field(3, "allocation", &Start::allocation);
+    }
+  };
+  JobId record = kNoJob;  // the pending record
+  SharedText partition;
+  Minutes time_limit = 0;
+  Time time = kNoTime;
+  Time end = kNoTime;     // start + limit; kNever without one
+  bool prolog = false;    // configuring until each node has reported its prolog's end
+  bool controller_prolog = false;  // configuring until PrologSlurmctld has ended
+  std::vector<Start> starts;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "record", &JobStarted::record);
+    field(2, "partition", &JobStarted::partition);
+    field(3, "time_limit", &JobStarted::time_limit);
+    field(4, "time", &JobStarted::time);
+    field(5, "end", &JobStarted::end);
+    field(6, "prolog", &JobStarted::prolog);
+    field(7, "controller_prolog", &JobStarted::controller_prolog);
+    field(8, "starts", &JobStarted::starts);
+  }
+};
+// Prologs have ended on these nodes of the job, or the controller's own (`controller`).
+struct JobPrepared {
+  static constexpr uint32_t kTag = 11;
+  static constexpr const char* kName = "JobPrepared";
+  JobId job = kNoJob;
+  Bitmap positions;  // in allocation->nodes
+  bool controller = false;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &JobPrepared::job);
+    field(2, "positions", &JobPrepared::positions);
+    field(3, "controller", &JobPrepared::controller);
+  }
+};
+// The job is over (or is to be: its processes are being ended) and its nodes are being cleaned.
+struct JobCompleting {
+  static constexpr uint32_t kTag = 12;
+  static constexpr const char* kName = "JobCompleting";
+  JobId job = kNoJob;
+  JobState state = JobState::kCompleted;
+  JobReason reason = JobReason::kNone;
+  SharedText description;
+  int32_t exit_status = 0;
+  uint32_t cancelled_by = UINT32_MAX;  // uid
+  JobFlags flags = 0;                  // kJobRequeued, kJobRequeueHold, kJobSpecialExit, kJobLaunchFailed
+  Time time = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &JobCompleting::job);
+    field(2, "state", &JobCompleting::state);
+    field(3, "reason", &JobCompleting::reason);
+    field(4, "description", &JobCompleting::description);
+    field(5, "exit_status", &JobCompleting::exit_status);
+    field(6, "cancelled_by", &JobCompleting::cancelled_by);
+    field(7, "flags", &JobCompleting::flags);
+    field(8, "time", &JobCompleting::time);
+  }
+};
+// These nodes are free of the job: cleaned, or lost.
+struct JobNodesReleased {
+  static constexpr uint32_t kTag = 13;
+  static constexpr const char* kName = "JobNodesReleased";
+  JobId job = kNoJob;
+  Bitmap positions;  // in allocation->nodes
+  Time time = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &JobNodesReleased::job);
+    field(2, "positions", &JobNodesReleased::positions);
+    field(3, "time", &JobNodesReleased::time);
+  }
+};
+// The end for good: all nodes are clean, or the job never had any (then with state and reason).
+struct JobEnded {
+  static constexpr uint32_t kTag = 14;
+  static constexpr const char* kName = "JobEnded";
+  JobId job = kNoJob;
+  JobState state = JobState::kCompleted;
+  JobReason reason = JobReason::kNone;
+  uint32_t cancelled_by = UINT32_MAX;
+  Time time = kNoTime;  // of this event; the job's own end was set when it was completing
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &JobEnded::job);
+    field(2, "state", &JobEnded::state);
+    field(3, "reason", &JobEnded::reason);
+    field(4, "cancelled_by", &JobEnded::cancelled_by);
+    field(5, "time", &JobEnded::time);
+  }
+};
+// Back to pending, its nodes being clean.
+struct JobRequeued {
+  static constexpr uint32_t kTag = 15;
+  static constexpr const char* kName = "JobRequeued";
+  JobId job = kNoJob;
+  uint32_t restart_count = 0;
+  HoldKind hold = HoldKind::kNone;
+  JobReason reason = JobReason::kNone;
+  SharedText description;
+  JobFlags flags = 0;  // afterwards: kJobSpecialExit, kJobLaunchFailed
+  Time begin = kNoTime;  // not before
+  Time time = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &JobRequeued::job);
+    field(2, "restart_count", &JobRequeued::restart_count);
+    field(3, "hold", &JobRequeued::hold);
+    field(4, "reason", &JobRequeued::reason);
+    field(5, "description", &JobRequeued::description);
+    field(6, "flags", &JobRequeued::flags);
+    field(7, "begin", &JobRequeued::begin);
+    field(8, "time", &JobRequeued::time);
+  }
+};
+struct JobsPurged {
+  static constexpr uint32_t kTag = 16;
+  static constexpr const char* kName = "JobsPurged";
+  std::vector<JobId> jobs;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "jobs", &JobsPurged::jobs);
+  }
+};
+// A signal was sent on to the processes of a job or step; the state does not change by it, except
+// that --signal is sent once.
+struct JobSignaled {
+  static constexpr uint32_t kTag = 17;
+  static constexpr const char* kName = "JobSignaled";
+  JobId job = kNoJob;
+  StepNumber step = UINT32_MAX;  // UINT32_MAX: as the flags say
+  uint32_t signal = 0;
+  protocol::SignalFlags flags = 0;
+  bool warning = false;          // the job's own --signal
+  SharedText message;            // scontrol notify
+  Time time = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &JobSignaled::job);
+    field(2, "step", &JobSignaled::step);
+    field(3, "signal", &JobSignaled::signal);
+    field(4, "flags", &JobSignaled::flags);
+    field(5, "warning", &JobSignaled::warning);
+    field(6, "message", &JobSignaled::message);
+    field(7, "time", &JobSignaled::time);
+  }
+};
+// Nodes have not reported a job clean for long: they are told again.
+struct JobEndRepeated {
+  static constexpr uint32_t kTag = 18;
+  static constexpr const char* kName = "JobEndRepeated";
+  JobId job = kNoJob;
+  Time time = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &JobEndRepeated::job);
+    field(2, "time", &JobEndRepeated::time);
+  }
+};
+
+// --- steps ---------------------------------------------------------------------------------------
+
+struct StepCreated {
+  static constexpr uint32_t kTag = 20;
+  static constexpr const char* kName = "StepCreated";
+  std::shared_ptr<const Step> step;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "step", &StepCreated::step);
+  }
+};
+// Some nodes of a step are done, others are not.
+struct StepNodesEnded {
+  static constexpr uint32_t kTag = 21;
+  static constexpr const char* kName = "StepNodesEnded";
+  StepId id;
+  Bitmap positions;         // in layout->nodes
+  int32_t exit_status = 0;  // highest so far
+  bool out_of_memory = false;
+  Time time = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "id", &StepNodesEnded::id);
+    field(2, "positions", &StepNodesEnded::positions);
+    field(3, "exit_status", &StepNodesEnded::exit_status);
+    field(4, "out_of_memory", &StepNodesEnded::out_of_memory);
+    field(5, "time", &StepNodesEnded::time);
+  }
+};
+// The whole step is over and leaves the job's list.
+struct StepEnded {
+  static constexpr uint32_t kTag = 22;
+  static constexpr const char* kName = "StepEnded";
+  StepId id;
+  StepState state = StepState::kCompleted;
+  int32_t exit_status = 0;
+  Time time = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "id", &StepEnded::id);
+    field(2, "state", &StepEnded::state);
+    field(3, "exit_status", &StepEnded::exit_status);
+    field(4, "time", &StepEnded::time);
+  }
+};
+// A step is to end: cancelled by a user, or over its time limit.
+struct StepEndOrdered {
+  static constexpr uint32_t kTag = 23;
+  static constexpr const char* kName = "StepEndOrdered";
+  StepId id;
+  uint32_t by = UINT32_MAX;  // uid; UINT32_MAX: time limit
+  Time time = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "id", &StepEndOrdered::id);
+    field(2, "by", &StepEndOrdered::by);
+    field(3, "time", &StepEndOrdered::time);
+  }
+};
+
+// --- nodes and partitions ------------------------------------------------------------------------
+
+// A node found out about itself what was not known yet. State changes come as NodeStateChanged.
+struct NodeRegistered {
+  static constexpr uint32_t kTag = 30;
+  static constexpr const char* kName = "NodeRegistered";
+  NodeId node = kNoNode;
+  std::shared_ptr<const NodeHardware> hardware;
+  Time time = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "node", &NodeRegistered::node);
+    field(2, "hardware", &NodeRegistered::hardware);
+    field(3, "time", &NodeRegistered::time);
+  }
+};
+// All of a node's own state, as it is afterwards.
+struct NodeStateChanged {
+  static constexpr uint32_t kTag = 31;
+  static constexpr const char* kName = "NodeStateChanged";
+  NodeId node = kNoNode;
+  NodeBaseState base = NodeBaseState::kUnknown;
+  NodeFlags flags = 0;
+  SharedText reason;
+  Time reason_time = kNoTime;
+  uint32_t reason_uid = 0;
+  Time resume_after = kNoTime;
+  Time time = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "node", &NodeStateChanged::node);
+    field(2, "base", &NodeStateChanged::base);
+    field(3, "flags", &NodeStateChanged::flags);
+    field(4, "reason", &NodeStateChanged::reason);
+    field(5, "reason_time", &NodeStateChanged::reason_time);
+    field(6, "reason_uid", &NodeStateChanged::reason_uid);
+    field(7, "resume_after", &NodeStateChanged::resume_after);
+    field(8, "time", &NodeStateChanged::time);
+  }
+};
+struct NodeUpdated {
+  static constexpr uint32_t kTag = 32;
+  static constexpr const char* kName = "NodeUpdated";
+  NodeId node = kNoNode;
+  uint32_t weight = 1;
+  SharedText active_features;
+  SharedText comment;
+  SharedText extra;
+  std::shared_ptr<const NodeConfig> config;  // changed features or gres; null: as it was
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "node", &NodeUpdated::node);
+    field(2, "weight", &NodeUpdated::weight);
+    field(3, "active_features", &NodeUpdated::active_features);
+    field(4, "comment", &NodeUpdated::comment);
+    field(5, "extra", &NodeUpdated::extra);
+    field(6, "config", &NodeUpdated::config);
+  }
+};
+struct PartitionChanged {  // or created
+  static constexpr uint32_t kTag = 33;
+  static constexpr const char* kName = "PartitionChanged";
+  std::shared_ptr<const PartitionConfig> config;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "config", &PartitionChanged::config);
+  }
+};
+struct PartitionDeleted {
+  static constexpr uint32_t kTag = 34;
+  static constexpr const char* kName = "PartitionDeleted";
+  std::string name;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "name", &PartitionDeleted::name);
+  }
+};
+
+using Event =
+    std::variant<EpochStarted, ConfigReplaced, JobSubmitted, JobUpdated, JobHeld, JobReleased,
+                 JobBecameEligible, JobDependencyChanged, ArrayTasksSplit, JobStarted, JobPrepared,
+                 JobCompleting, JobNodesReleased, JobEnded, JobRequeued, JobsPurged, JobSignaled,
+                 JobEndRepeated, StepCreated, StepNodesEnded, StepEnded, StepEndOrdered,
+                 NodeRegistered, NodeStateChanged, NodeUpdated, PartitionChanged, PartitionDeleted>;
+using Events = std::vector<Event>;
+
+// The event's name, as in journal_dump.
+[[nodiscard]] inline const char* name_of(const Event& event) {
+  return std::visit([](const auto& e) { return std::decay_t<decltype(e)>::kName; }, event);
+}
+
+// What one command led to: the content of one frame of the journal.
+struct EventFrame {
+  Events events;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "events", &EventFrame::events);
+  }
+};
+
+}  // namespace sluice::state

@@ -1,0 +1,29 @@
+// Messages to the nodes from what the state knows of a job and step; the engine adds what only it has
+// (script and environment, group names).
+#pragma once
+
+#include <optional>
+
+#include "common/protocol/noded.hpp"
+#include "ctld/state/cluster_state.hpp"
+#include "ctld/state/effects.hpp"
+
+namespace sluice::state {
+
+[[nodiscard]] protocol::NodeAddress node_address(const Node& node);
+// Addresses of a job's nodes, in the order of its allocation.
+[[nodiscard]] std::vector<protocol::NodeAddress> allocation_addresses(const ClusterState& state,
+                                                                      const Job& job);
+
+// Everything of a StepLaunch but script, environment, groups. nullopt: the step is gone, or the job
+// has been restarted since.
+[[nodiscard]] std::optional<protocol::StepLaunch> make_step_launch(const ClusterState& state,
+                                                                   const protocol::StepKey& key);
+
+[[nodiscard]] std::optional<protocol::TerminateJobRequest> make_terminate_job(
+    const ClusterState& state, const TerminateJob& effect);
+
+// What srun and salloc see of their job.
+[[nodiscard]] protocol::JobWatchUpdate make_watch_update(const ClusterState& state, const Job& job);
+
+}  // namespace sluice::state

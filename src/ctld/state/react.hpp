@@ -1,0 +1,16 @@
+// react(): what the world must be told after an event. resume(): what it may not have been told
+// because the controller ended before, or because another one took over.
+#pragma once
+
+#include "ctld/state/cluster_state.hpp"
+#include "ctld/state/effects.hpp"
+#include "ctld/state/events.hpp"
+
+namespace sluice::state {
+
+// `state` is the state after the whole frame that `event` is part of.
+[[nodiscard]] Effects react(const ClusterState& state, const Event& event);
+
+[[nodiscard]] Effects resume(const ClusterState& state);
+
+}  // namespace sluice::state
