@@ -56,7 +56,8 @@ enum class ErrorCode : uint32_t {
   kInvalidCredential = 47,   // Invalid job credential
   kWrongCluster = 48,        // the peer belongs to another cluster
   kPartitionAccess = 49,     // User's group not permitted to use this partition
-  kLastCode = 50,
+  kConnectionLost = 50,      // the connection broke before the reply; it may or may not be done
+  kLastCode = 51,
 };
 
 }  // namespace sluice

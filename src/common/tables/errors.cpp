@@ -66,6 +66,7 @@ constexpr Row kRows[] = {
     {ErrorCode::kInvalidCredential, "Invalid job credential"},
     {ErrorCode::kWrongCluster, "Incompatible cluster"},
     {ErrorCode::kPartitionAccess, "User's group not permitted to use this partition"},
+    {ErrorCode::kConnectionLost, "Zero Bytes were transmitted or received"},
 };
 static_assert(std::size(kRows) == static_cast<size_t>(ErrorCode::kLastCode));
 

@@ -1,0 +1,233 @@
+// The log's targets, on spdlog's sinks. Levels are ours (Slurm has more than spdlog), so a line is
+// filtered and formatted here and a sink only writes it.
+#include "common/log/log.hpp"
+
+#include <cctype>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <memory>
+#include <mutex>
+
+#include <fmt/format.h>
+#include <spdlog/details/log_msg.h>
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/syslog_sink.h>
+#include <unistd.h>
+
+namespace sluice::log {
+namespace {
+
+using SinkPtr = std::shared_ptr<spdlog::sinks::sink>;
+
+// A sink that writes the given text and a newline.
+SinkPtr plain(SinkPtr sink) {
+  sink->set_formatter(std::make_unique<spdlog::pattern_formatter>("%v"));
+  return sink;
+}
+
+SinkPtr open_file(const std::string& path) {
+  return plain(std::make_shared<spdlog::sinks::basic_file_sink_st>(path, /*truncate=*/false));
+}
+
+struct Targets {
+  std::mutex mutex;
+  Options options;
+  SinkPtr to_stderr = plain(std::make_shared<spdlog::sinks::stderr_sink_st>());
+  SinkPtr to_file;
+  SinkPtr to_syslog;
+
+  [[nodiscard]] Level most() const {
+    return std::max({options.stderr_level, to_file ? options.file_level : Level::kQuiet,
+                     to_syslog ? options.syslog_level : Level::kQuiet});
+  }
+  void publish_threshold() const {
+    detail::threshold.store(static_cast<int>(most()), std::memory_order_relaxed);
+  }
+};
+
+// Never destroyed: threads may log until the very end of the process.
+Targets& targets() {
+  static auto* instance = new Targets;
+  return *instance;
+}
+
+std::string_view prefix_of(Level level) {
+  switch (level) {
+    case Level::kFatal:
+      return "fatal: ";
+    case Level::kError:
+      return "error: ";
+    case Level::kDebug:
+      return "debug:  ";
+    case Level::kDebug2:
+      return "debug2: ";
+    case Level::kDebug3:
+      return "debug3: ";
+    case Level::kDebug4:
+      return "debug4: ";
+    case Level::kDebug5:
+      return "debug5: ";
+    default:
+      return "";
+  }
+}
+
+std::string strftime_text(const char* format, const std::tm& local) {
+  char text[64];
+  return {text, std::strftime(text, sizeof text, format, &local)};
+}
+
+std::string zone_text(const std::tm& local) {  // "+01:00"
+  std::string zone = strftime_text("%z", local);
+  if (zone.size() == 5) zone.insert(3, ":");
+  return zone;
+}
+
+std::string stamp(TimeFormat format, const std::timespec& now) {
+  std::tm local{};
+  localtime_r(&now.tv_sec, &local);
+  const long ms = now.tv_nsec / 1'000'000;
+  switch (format) {
+    case TimeFormat::kIso8601:
+      return strftime_text("[%Y-%m-%dT%H:%M:%S] ", local);
+    case TimeFormat::kIso8601Ms:
+      return fmt::format("[{}.{:03}] ", strftime_text("%Y-%m-%dT%H:%M:%S", local), ms);
+    case TimeFormat::kRfc5424:
+      return fmt::format("[{}{}] ", strftime_text("%Y-%m-%dT%H:%M:%S", local), zone_text(local));
+    case TimeFormat::kRfc5424Ms:
+      return fmt::format("[{}.{:03}{}] ", strftime_text("%Y-%m-%dT%H:%M:%S", local), ms,
+                         zone_text(local));
+    case TimeFormat::kClock:
+      return fmt::format("[{}] ", std::clock());
+    case TimeFormat::kShort:
+      return strftime_text("[%b %d %T] ", local);
+    case TimeFormat::kThreadId:
+      return fmt::format("[{}.{:06} {} {}] ", strftime_text("%b %d %T", local), now.tv_nsec / 1000,
+                         getpid(), gettid());
+  }
+  return {};
+}
+
+spdlog::level::level_enum spdlog_level(Level level) {
+  if (level <= Level::kFatal) return spdlog::level::critical;
+  if (level == Level::kError) return spdlog::level::err;
+  if (level <= Level::kVerbose) return spdlog::level::info;
+  return spdlog::level::debug;
+}
+
+// A log that cannot be written (a full disk) must not end the process.
+void emit(const SinkPtr& sink, Level level, std::string_view line) {
+  try {
+    sink->log(spdlog::details::log_msg("", spdlog_level(level),
+                                       spdlog::string_view_t(line.data(), line.size())));
+    sink->flush();
+  } catch (const std::exception&) {
+  }
+}
+
+}  // namespace
+
+Status configure(const Options& options) {
+  Targets& log = targets();
+  SinkPtr file;
+  SinkPtr syslog;
+  try {
+    if (!options.file.empty()) file = open_file(options.file);
+    if (options.syslog_level > Level::kQuiet) {
+      syslog = plain(std::make_shared<spdlog::sinks::syslog_sink_st>(options.program, LOG_PID,
+                                                                     LOG_DAEMON, true));
+    }
+  } catch (const std::exception& problem) {
+    return failure(ErrorCode::kPathMissing, problem.what());
+  }
+  const std::lock_guard lock(log.mutex);
+  log.options = options;
+  log.to_file = std::move(file);
+  log.to_syslog = std::move(syslog);
+  log.publish_threshold();
+  return {};
+}
+
+Status reopen() {
+  Targets& log = targets();
+  const std::lock_guard lock(log.mutex);
+  if (!log.to_file) return {};
+  try {
+    log.to_file = open_file(log.options.file);
+  } catch (const std::exception& problem) {
+    return failure(ErrorCode::kPathMissing, problem.what());
+  }
+  return {};
+}
+
+void set_level(Level level) {
+  Targets& log = targets();
+  const std::lock_guard lock(log.mutex);
+  if (log.to_file) {
+    log.options.file_level = level;
+  } else {
+    log.options.stderr_level = level;
+    if (log.to_syslog) log.options.syslog_level = level;
+  }
+  log.publish_threshold();
+}
+
+Level level() {
+  Targets& log = targets();
+  const std::lock_guard lock(log.mutex);
+  return log.to_file ? log.options.file_level : log.options.stderr_level;
+}
+
+void set_debug_flags(uint64_t flags) {
+  detail::flags.store(flags, std::memory_order_relaxed);
+}
+uint64_t debug_flags() {
+  return detail::flags.load(std::memory_order_relaxed);
+}
+
+namespace detail {
+
+void write(Level level, std::string_view message) {
+  Targets& log = targets();
+  std::timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  const std::string_view prefix = prefix_of(level);
+  const std::lock_guard lock(log.mutex);
+  if (log.to_file && level <= log.options.file_level) {
+    emit(log.to_file, level,
+         fmt::format("{}{}{}", stamp(log.options.time_format, now), prefix, message));
+  }
+  if (level <= log.options.stderr_level) {
+    const bool named = !log.options.program.empty();
+    emit(log.to_stderr, level,
+         fmt::format("{}{}{}{}", log.options.program, named ? ": " : "", prefix, message));
+  }
+  if (log.to_syslog && level <= log.options.syslog_level) {
+    emit(log.to_syslog, level, fmt::format("{}{}", prefix, message));
+  }
+}
+
+void vlog(Level level, fmt::string_view format, fmt::format_args args) {
+  write(level, fmt::vformat(format, args));
+}
+
+void vlog_flag(DebugFlag flag, fmt::string_view format, fmt::format_args args) {
+  if (!enabled(Level::kVerbose)) return;
+  std::string heading = debug_flag_names(static_cast<uint64_t>(flag));
+  for (char& c : heading)
+    c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  write(Level::kVerbose, fmt::format("{}: {}", heading, fmt::vformat(format, args)));
+}
+
+void vfatal(fmt::string_view format, fmt::format_args args) {
+  write(Level::kFatal, fmt::vformat(format, args));
+  std::exit(1);  // NOLINT(concurrency-mt-unsafe): the process cannot go on
+}
+
+}  // namespace detail
+}  // namespace sluice::log

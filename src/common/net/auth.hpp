@@ -1,0 +1,52 @@
+// Proof of identity: one short-lived token per request, made by the caller and verified by the
+// server before a handler runs. auth/munge and auth/slurm stand behind this interface.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "common/base/result.hpp"
+#include "common/base/time.hpp"
+#include "common/net/identity.hpp"
+
+namespace sluice::net {
+
+// What a token is bound to: the SHA-256 of method and request, so that a token that was seen on
+// the wire proves nothing about any other request.
+struct RequestDigest {
+  std::string bytes;  // 32 bytes
+};
+[[nodiscard]] RequestDigest digest_request(std::string_view method, std::string_view request);
+
+class AuthProvider {
+ public:
+  AuthProvider() = default;
+  AuthProvider(const AuthProvider&) = delete;
+  AuthProvider& operator=(const AuthProvider&) = delete;
+  virtual ~AuthProvider() = default;
+
+  [[nodiscard]] virtual std::string_view name() const = 0;  // "auth/slurm"
+
+  // A token for this process's own user. Any thread. Errors: kAuthentication.
+  [[nodiscard]] virtual Result<std::string> create_token(const RequestDigest& digest) = 0;
+
+  // Each token is accepted once. Any thread. Errors: kAuthentication; the text says whether the
+  // token was malformed, forged, expired, not yet valid, replayed or for another request or
+  // cluster, and by how much the clocks differ where that matters.
+  [[nodiscard]] virtual Result<Identity> verify(std::string_view token,
+                                                const RequestDigest& digest) = 0;
+};
+
+struct AuthOptions {
+  std::string type = "auth/munge";  // AuthType of slurm.conf
+  std::string cluster;              // tokens of another cluster are refused
+  std::string key_file;             // auth/slurm: used directly where this process may read it
+  std::string token_socket;         // auth/slurm: else a daemon of this host is asked here
+  std::string munge_socket;         // auth/munge: empty for munged's default
+};
+
+// Errors: kInvalidConfig for an unknown type or an unusable key.
+[[nodiscard]] Result<std::shared_ptr<AuthProvider>> make_auth(const AuthOptions& options);
+
+}  // namespace sluice::net

@@ -1,0 +1,125 @@
+// One message to many nodes through a tree: each node handles it and passes it on to its part.
+// A node that cannot be reached fails alone; its part is spread anew over the nodes below it.
+// Delivery is at least once: a node whose parent died in the middle may get the message twice, so
+// methods sent this way must be idempotent.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "common/net/rpc_client.hpp"
+#include "common/net/rpc_server.hpp"
+
+namespace sluice::net {
+
+struct FanoutTarget {
+  std::string node;
+  std::string address;  // "host:port"
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "node", &FanoutTarget::node);
+    field(2, "address", &FanoutTarget::address);
+  }
+};
+
+struct FanoutResult {
+  std::string node;
+  ErrorCode code = ErrorCode::kOk;
+  std::string text;   // of the error
+  std::string reply;  // bytes of the method's reply
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "node", &FanoutResult::node);
+    field(2, "code", &FanoutResult::code);
+    field(3, "text", &FanoutResult::text);
+    field(4, "reply", &FanoutResult::reply);
+  }
+};
+
+struct FanoutReply {
+  std::vector<FanoutResult> results;  // one for each target, in no order
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "results", &FanoutReply::results);
+  }
+};
+
+struct FanoutRequest {
+  std::vector<FanoutTarget> targets;  // when sent, the first is the receiver
+  std::string method;                 // run on each target
+  std::string payload;                // its request, already encoded
+  uint32_t tree_width = 16;
+  Duration node_timeout = std::chrono::seconds(10);  // for one level of the tree
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "targets", &FanoutRequest::targets);
+    field(2, "method", &FanoutRequest::method);
+    field(3, "payload", &FanoutRequest::payload);
+    field(4, "tree_width", &FanoutRequest::tree_width);
+    field(5, "node_timeout", &FanoutRequest::node_timeout);
+  }
+};
+
+// Splits `targets` into at most `width` runs of nearly equal length, in order; the first node of
+// a run heads it. A width below 1 counts as 1.
+[[nodiscard]] std::vector<std::span<const FanoutTarget>> split_tree(
+    std::span<const FanoutTarget> targets, uint32_t width);
+
+// How many levels a tree of `count` nodes has; 0 for none.
+[[nodiscard]] uint32_t tree_depth(size_t count, uint32_t width);
+
+// Connections to nodes, made on first use and kept; the longest unused go when there are many.
+class NodeClients {
+ public:
+  NodeClients(std::shared_ptr<AuthProvider> auth,
+              Duration connect_timeout,
+              size_t most_connections = 1024);
+  [[nodiscard]] std::shared_ptr<RpcClient> get(const std::string& address);
+
+ private:
+  struct Entry {
+    std::shared_ptr<RpcClient> client;
+    uint64_t used = 0;
+  };
+  std::shared_ptr<AuthProvider> auth_;
+  Duration connect_timeout_;
+  size_t most_connections_;
+  std::mutex mutex_;
+  uint64_t clock_ = 0;
+  std::unordered_map<std::string, Entry> entries_;
+};
+
+class Fanout : public std::enable_shared_from_this<Fanout> {
+ public:
+  using Done = std::function<void(FanoutReply)>;
+  // Sends one request to one address; for tests. The default uses NodeClients.
+  using Send = std::function<void(const std::string& address,
+                                  const FanoutRequest&,
+                                  Duration,
+                                  std::function<void(Result<FanoutReply>)>)>;
+
+  [[nodiscard]] static std::shared_ptr<Fanout> create(std::shared_ptr<NodeClients> clients);
+  [[nodiscard]] static std::shared_ptr<Fanout> create(Send send);
+
+  // Sends to all targets; `done` runs once, with a result for each.
+  void send(FanoutRequest request, Done done);
+
+  // Makes a node take part: `server` answers FanoutRequest by running the inner method itself and
+  // passing the message on to the rest. Only root and SlurmUser may send.
+  void serve(RpcServer& server);
+
+ private:
+  explicit Fanout(Send send) : send_(std::move(send)) {}
+  struct Gather;
+  void spread(const std::shared_ptr<Gather>& gather, std::vector<FanoutTarget> targets);
+  void send_part(const std::shared_ptr<Gather>& gather, std::vector<FanoutTarget> part);
+  Send send_;
+};
+
+}  // namespace sluice::net

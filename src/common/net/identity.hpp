@@ -1,0 +1,19 @@
+// Who a request comes from, as proved by its token.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace sluice::net {
+
+struct Identity {
+  bool authenticated = false;  // false: the method is open to all and no token was sent
+  uint32_t uid = UINT32_MAX;
+  uint32_t gid = UINT32_MAX;
+  std::string host;  // the host that made the token; empty when unknown
+
+  [[nodiscard]] bool is_root() const { return authenticated && uid == 0; }
+  [[nodiscard]] bool is_user(uint32_t who) const { return authenticated && uid == who; }
+};
+
+}  // namespace sluice::net

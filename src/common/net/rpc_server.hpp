@@ -1,0 +1,121 @@
+// A server of requests: methods by name, each with a described request and reply.
+//
+//   RpcServer server({.addresses = {"0.0.0.0:6817"}, .auth = auth});
+//   server.handle<PingRequest, PingReply>([](const CallContext& context, PingRequest request,
+//                                            Responder<PingReply> responder) { … });
+//   server.start();
+//
+// Messages travel by gRPC (HTTP/2) as bytes of the wire codec under /sluice/NAME. Handlers run on
+// gRPC's few threads and must not block: they post work and answer later through the Responder.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "common/net/auth.hpp"
+#include "common/net/call_context.hpp"
+#include "common/net/method_name.hpp"
+#include "common/net/responder.hpp"
+
+namespace sluice::net {
+
+struct ServerOptions {
+  std::vector<std::string> addresses;  // "host:port" (port 0 picks one), "[::]:port", "unix:/path"
+  std::shared_ptr<AuthProvider> auth;  // null: every method is open (tests only)
+  uint32_t slurm_user = 0;
+  size_t max_message = 64 << 20;  // bytes, either way
+  int max_streams_per_connection = 10000;
+  size_t stream_high_water = 1 << 20;  // bytes kept for a slow reader before write() says kFull
+  size_t stream_backlog = 64 << 20;    // bytes kept before the stream is ended
+};
+
+enum class Access {
+  kAuthenticated,  // a valid token is needed
+  kAnyone,         // a token is verified when there is one
+};
+
+class RpcServer {
+ public:
+  template <class Request, class Reply>
+  using Handler = std::function<void(const CallContext&, Request, Responder<Reply>)>;
+  template <class Request, class Chunk>
+  using StreamHandler = std::function<void(const CallContext&, Request, StreamWriter<Chunk>)>;
+  using RawHandler = std::function<void(const CallContext&, std::string_view, RawResponder)>;
+  using RawStreamHandler =
+      std::function<void(const CallContext&, std::string_view, std::shared_ptr<StreamSink>)>;
+
+  explicit RpcServer(ServerOptions options);
+  RpcServer(const RpcServer&) = delete;
+  RpcServer& operator=(const RpcServer&) = delete;
+  ~RpcServer();  // shuts down at once
+
+  // All methods are added before start(). A name is added once.
+  template <class Request, class Reply>
+  void handle(std::string_view method,
+              Handler<Request, Reply> handler,
+              Access access = Access::kAuthenticated) {
+    add_raw(method, access,
+            [handler = std::move(handler)](const CallContext& context, std::string_view bytes,
+                                           RawResponder raw) {
+              Responder<Reply> responder(std::move(raw));
+              Result<Request> request = wire::decode<Request>(bytes);
+              if (!request) return responder.fail(std::move(request.error()));
+              handler(context, std::move(*request), std::move(responder));
+            });
+  }
+  template <class Request, class Chunk>
+  void handle_stream(std::string_view method,
+                     StreamHandler<Request, Chunk> handler,
+                     Access access = Access::kAuthenticated) {
+    add_raw_stream(
+        method, access,
+        [handler = std::move(handler)](const CallContext& context, std::string_view bytes,
+                                       std::shared_ptr<StreamSink> sink) {
+          StreamWriter<Chunk> writer(std::move(sink));
+          Result<Request> request = wire::decode<Request>(bytes);
+          if (!request) return writer.finish(tl::unexpected<Error>(request.error()));
+          handler(context, std::move(*request), std::move(writer));
+        });
+  }
+  // The same under the request's own name (method_name.hpp).
+  template <class Request, class Reply>
+  void handle(std::type_identity_t<Handler<Request, Reply>> handler,
+              Access access = Access::kAuthenticated) {
+    handle<Request, Reply>(method_name<Request>(), std::move(handler), access);
+  }
+  template <class Request, class Chunk>
+  void handle_stream(std::type_identity_t<StreamHandler<Request, Chunk>> handler,
+                     Access access = Access::kAuthenticated) {
+    handle_stream<Request, Chunk>(method_name<Request>(), std::move(handler), access);
+  }
+  void add_raw(std::string_view method, Access access, RawHandler handler);
+  void add_raw_stream(std::string_view method, Access access, RawStreamHandler handler);
+
+  // Listens on every address. Errors: kError naming the address that cannot be bound.
+  Status start();
+
+  // The port of the first address that has one; 0 before start().
+  [[nodiscard]] int port() const;
+
+  // Stops taking calls, gives those that run up to `grace` to be answered, then cancels them.
+  // Returns when no call is left. Called once.
+  void shutdown(Duration grace = Duration(0));
+
+  // Runs a unary method's handler in this process, without network and authentication: the caller
+  // vouches for `context`. Errors (through the responder): kNotSupported for an unknown method.
+  void dispatch(const CallContext& context,
+                std::string_view method,
+                std::string_view request,
+                RawResponder responder) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sluice::net

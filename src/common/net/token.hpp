@@ -1,0 +1,104 @@
+// Tokens of auth/slurm: a described struct, signed with HMAC-SHA256 by the cluster's key.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "common/base/result.hpp"
+#include "common/base/time.hpp"
+#include "common/net/identity.hpp"
+
+namespace sluice::net {
+
+struct Token {
+  uint32_t uid = UINT32_MAX;
+  uint32_t gid = UINT32_MAX;
+  Time issued{};
+  Time expires{};
+  uint64_t nonce = 0;
+  std::string host;
+  std::string cluster;
+  std::string digest;  // of the request it is for
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "uid", &Token::uid);
+    field(2, "gid", &Token::gid);
+    field(3, "issued", &Token::issued);
+    field(4, "expires", &Token::expires);
+    field(5, "nonce", &Token::nonce);
+    field(6, "host", &Token::host);
+    field(7, "cluster", &Token::cluster);
+    field(8, "digest", &Token::digest);
+  }
+};
+
+// The cluster's shared secret.
+class ClusterKey {
+ public:
+  // The file must be a regular one of mode 0600 or 0400 with 32 to 4096 bytes.
+  // Errors: kInvalidConfig naming the file and what is wrong; kPathMissing when it is not there;
+  // kAccessDenied when this process may not read it.
+  [[nodiscard]] static Result<ClusterKey> load(const std::string& path);
+  [[nodiscard]] static ClusterKey from_bytes(std::string bytes) {
+    return ClusterKey(std::move(bytes));
+  }
+  [[nodiscard]] std::string sign(std::string_view bytes) const;  // 32 bytes
+
+ private:
+  explicit ClusterKey(std::string bytes) : bytes_(std::move(bytes)) {}
+  std::string bytes_;
+};
+
+inline constexpr Duration kTokenLifetime = std::chrono::seconds(60);
+inline constexpr Duration kClockTolerance = std::chrono::seconds(30);
+
+// Makes tokens. Thread-safe.
+class TokenMaker {
+ public:
+  TokenMaker(ClusterKey key, std::string cluster, std::string host);
+  [[nodiscard]] std::string make(uint32_t uid,
+                                 uint32_t gid,
+                                 std::string_view digest,
+                                 Time now) const;
+  [[nodiscard]] std::string sign(const Token& token) const;
+
+ private:
+  ClusterKey key_;
+  std::string cluster_;
+  std::string host_;
+};
+
+// Remembers nonces for as long as a token can be valid, at most `capacity` of them per period;
+// beyond that it refuses new ones rather than forget. Thread-safe.
+class ReplayCache {
+ public:
+  enum class Verdict { kFresh, kReplayed, kFull };
+  explicit ReplayCache(Duration period = kTokenLifetime + 2 * kClockTolerance,
+                       size_t capacity = size_t{4} << 20);
+  ~ReplayCache();
+  [[nodiscard]] Verdict insert(uint64_t nonce, Time now);
+
+ private:
+  static constexpr size_t kShards = 16;
+  struct Shard;
+  Duration period_;
+  size_t capacity_;
+  std::unique_ptr<Shard[]> shards_;
+};
+
+// Verifies tokens. Thread-safe. Errors: kAuthentication, see AuthProvider::verify.
+class TokenVerifier {
+ public:
+  TokenVerifier(ClusterKey key, std::string cluster);
+  [[nodiscard]] Result<Identity> verify(std::string_view token, std::string_view digest, Time now);
+
+ private:
+  ClusterKey key_;
+  std::string cluster_;
+  ReplayCache seen_;
+};
+
+}  // namespace sluice::net
