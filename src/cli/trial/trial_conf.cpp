@@ -1,15 +1,42 @@
 #include "cli/trial/trial_conf.hpp"
 
+#include <set>
+
 #include <fmt/format.h>
 
+#include "common/base/text.hpp"
+
 namespace sluice::cli {
+namespace {
+
+// The key a line sets, in lower case; empty for comments and blank lines.
+std::string key_of(std::string_view line) {
+  const size_t equals = line.find('=');
+  if (equals == std::string_view::npos || trim(line).starts_with('#')) return {};
+  return to_lower(trim(line.substr(0, equals)));
+}
+
+// The template without the lines whose key the user's own text sets.
+std::string without_overridden(std::string_view text, std::string_view extra) {
+  std::set<std::string> overridden;
+  for (const auto line : split(extra, '\n')) overridden.insert(key_of(line));
+  std::string out;
+  for (const auto line : split(text, '\n')) {
+    const std::string key = key_of(line);
+    if (line.empty() || (!key.empty() && overridden.contains(key))) continue;
+    out.append(line).push_back('\n');
+  }
+  return out.append(extra);
+}
+
+}  // namespace
 
 std::string trial_conf(const TrialOptions& o, const TrialPlace& place) {
   const std::string ports = o.nodes == 1
                                 ? fmt::format("{}", place.first_port + 1)
                                 : fmt::format("[{}-{}]", place.first_port + 1, place.first_port + o.nodes);
   const std::string names = o.nodes == 1 ? "n1" : fmt::format("n[1-{}]", o.nodes);
-  return fmt::format(
+  const std::string text = fmt::format(
       "# Written by sluice up; the folder is the cluster's alone.\n"
       "ClusterName=trial\n"
       "SlurmctldHost={host}(127.0.0.1)\n"
@@ -37,12 +64,11 @@ std::string trial_conf(const TrialOptions& o, const TrialPlace& place) {
       "LaunchParameters=use_interactive_step\n"
       "NodeName={names} NodeHostname={host} NodeAddr=127.0.0.1 Port={ports} CPUs={cpus} "
       "RealMemory={memory} State=UNKNOWN\n"
-      "PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n"
-      "{extra}",
+      "PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n",
       fmt::arg("host", place.host), fmt::arg("port", place.first_port),
       fmt::arg("user", place.user), fmt::arg("dir", o.dir), fmt::arg("names", names),
-      fmt::arg("ports", ports), fmt::arg("cpus", o.cpus), fmt::arg("memory", o.memory_mib),
-      fmt::arg("extra", o.extra_conf));
+      fmt::arg("ports", ports), fmt::arg("cpus", o.cpus), fmt::arg("memory", o.memory_mib));
+  return without_overridden(text, o.extra_conf);
 }
 
 }  // namespace sluice::cli

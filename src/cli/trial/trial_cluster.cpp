@@ -1,0 +1,246 @@
+#include "cli/trial/trial_cluster.hpp"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <pwd.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "cli/shared/client.hpp"
+#include "cli/trial/trial_conf.hpp"
+#include "common/conf/load_config.hpp"
+
+namespace sluice::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr auto kStartLimit = std::chrono::seconds(60);
+constexpr auto kStopLimit = std::chrono::seconds(15);
+
+std::string host_name() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return std::string(name).substr(0, std::string_view(name).find('.'));
+}
+
+std::string user_name() {
+  const passwd* entry = getpwuid(getuid());  // NOLINT(concurrency-mt-unsafe): one thread
+  return entry != nullptr ? entry->pw_name : std::to_string(getuid());
+}
+
+// Whether nothing listens on the port of loopback now.
+bool port_is_free(uint32_t port) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  const bool free = bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  close(fd);
+  return free;
+}
+
+// A run of `count` free ports below the ephemeral range; two clusters that start together begin to
+// look at different places.
+Result<uint32_t> free_ports(uint32_t count) {
+  uint32_t seed = 0;
+  if (getrandom(&seed, sizeof seed, 0) != sizeof seed) seed = static_cast<uint32_t>(getpid());
+  constexpr uint32_t kLow = 12000, kHigh = 32000;
+  for (uint32_t attempt = 0; attempt < 200; ++attempt) {
+    const uint32_t first = kLow + (seed + attempt * 131) % (kHigh - kLow - count);
+    uint32_t free = 0;
+    while (free < count && port_is_free(first + free)) ++free;
+    if (free == count) return first;
+  }
+  return failure(fmt::format("no {} free ports in a row between {} and {}", count, kLow, kHigh));
+}
+
+Status write_file(const fs::path& path, std::string_view text, mode_t mode) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+  if (fd < 0) return failure(fmt::format("{}: {}", path.string(), std::strerror(errno)));
+  const bool complete = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const bool closed = close(fd) == 0;
+  if (!complete || !closed) return failure(fmt::format("{}: cannot be written", path.string()));
+  return {};
+}
+
+std::string tail_of(const fs::path& path) {
+  std::ifstream in(path);
+  std::ostringstream text;
+  text << in.rdbuf();
+  const std::string all = text.str();
+  return all.size() > 1500 ? all.substr(all.size() - 1500) : all;
+}
+
+// Runs a daemon that puts itself into the background; its exit says whether it started.
+Status run_daemon(const std::vector<std::string>& words) {
+  std::vector<char*> argv;
+  for (const auto& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  pid_t pid = 0;
+  const int error = posix_spawn(&pid, argv[0], nullptr, nullptr, argv.data(), environ);
+  if (error != 0) return failure(fmt::format("{}: {}", words[0], std::strerror(error)));
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+  if (status != 0) return failure(fmt::format("{} did not start", words[0]));
+  return {};
+}
+
+struct Daemon {
+  pid_t pid;
+  std::string name;
+};
+
+// A process is the cluster's when its command line names a path below the cluster's folder as
+// configuration (-f) or spool; pid files alone could be stale.
+std::vector<Daemon> daemons_of(const fs::path& dir) {
+  std::vector<Daemon> found;
+  const std::string below = dir.string() + "/";
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+    const std::string pid = entry.path().filename();
+    if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
+    const std::string exe = fs::path(fs::read_symlink(entry.path() / "exe", ignored)).filename();
+    if (!exe.starts_with("sluice") && !exe.starts_with("slurm")) continue;
+    if (std::stoi(pid) == getpid()) continue;
+    std::ifstream in(entry.path() / "cmdline");
+    std::string word;
+    bool first = true, ours = false;
+    while (std::getline(in, word, '\0')) {
+      if (!first && word.find(below) != std::string::npos) ours = true;
+      first = false;
+    }
+    if (ours && exe != "sluice") found.push_back({std::stoi(pid), exe});
+  }
+  return found;
+}
+
+Status wait_until_idle(const TrialOptions& options) {
+  const auto deadline = steady_clock::now() + kStartLimit;
+  std::string last = "the controller does not answer";
+  while (steady_clock::now() < deadline) {
+    auto client = Client::connect();
+    if (client) {
+      auto reply = client->call<protocol::QueryNodesRequest, protocol::QueryNodesReply>({});
+      if (reply) {
+        size_t idle = 0;
+        for (const auto& record : reply->nodes) {
+          if (record.shown_base == NodeBaseState::kIdle && record.shown_flags == 0) ++idle;
+        }
+        if (idle == reply->nodes.size() && idle > 0) return {};
+        last = fmt::format("{} of {} nodes are idle", idle, reply->nodes.size());
+      } else {
+        last = reply.error().text;
+      }
+    }
+    std::this_thread::sleep_for(milliseconds(30));
+  }
+  return failure(fmt::format("after {} s: {}\n--- {}/log/sluicectld.log\n{}", kStartLimit.count(), last,
+                             options.dir, tail_of(fs::path(options.dir) / "log/sluicectld.log")));
+}
+
+Status prepare_folder(const TrialOptions& options) {
+  const fs::path dir = options.dir;
+  std::error_code error;
+  for (const char* sub : {"state", "spool", "run", "log"}) {
+    fs::create_directories(dir / sub, error);
+    if (error) return failure(fmt::format("{}: {}", (dir / sub).string(), error.message()));
+  }
+  if (!fs::exists(dir / "slurm.key")) {
+    std::string key(64, '\0');
+    if (getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(key.size())) {
+      return failure("no random bytes for the cluster's key");
+    }
+    if (auto ok = write_file(dir / "slurm.key", key, 0600); !ok) return ok;
+  }
+  auto first_port = free_ports(options.nodes + 1);
+  if (!first_port) return tl::unexpected(first_port.error());
+  const TrialPlace place{host_name(), user_name(), *first_port};
+  return write_file(dir / "slurm.conf", trial_conf(options, place), 0644);
+}
+
+Status launch_all(const TrialOptions& options) {
+  const std::string conf = options.dir + "/slurm.conf";
+  const auto config = load_config(conf);
+  if (!config) return tl::unexpected(config.error());
+  std::error_code ignored;
+  const fs::path sbin = fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path() / "sbin";
+  if (auto ok = run_daemon({sbin / "sluicectld", "-f", conf}); !ok) return ok;
+  for (const auto& node : config->nodes) {
+    if (auto ok = run_daemon({sbin / "sluicenoded", "-f", conf, "-N", node.name}); !ok) return ok;
+  }
+  setenv("SLURM_CONF", conf.c_str(), 1);  // NOLINT(concurrency-mt-unsafe): one thread
+  return wait_until_idle(options);
+}
+
+uint64_t host_memory_mib() {
+  struct sysinfo info {};
+  sysinfo(&info);
+  return static_cast<uint64_t>(info.totalram) * info.mem_unit >> 20;
+}
+
+}  // namespace
+
+std::string default_trial_dir() {
+  if (const char* dir = getenv("SLUICE_DIR")) return dir;  // NOLINT(concurrency-mt-unsafe)
+  const char* home = getenv("HOME");                       // NOLINT(concurrency-mt-unsafe)
+  return std::string(home != nullptr ? home : "/tmp") + "/.sluice";
+}
+
+Status start_trial(const TrialOptions& wanted) {
+  TrialOptions options = wanted;
+  options.dir = fs::absolute(wanted.dir).lexically_normal();
+  if (options.memory_mib == 0) options.memory_mib = host_memory_mib();
+  if (!daemons_of(options.dir).empty()) {
+    return failure(fmt::format("a cluster runs in {} already; stop it with: sluice down --dir {}",
+                               options.dir, options.dir));
+  }
+  auto done = prepare_folder(options).and_then([&] { return launch_all(options); });
+  if (!done) (void)stop_trial(options.dir);
+  return done;
+}
+
+Result<uint32_t> stop_trial(const std::string& dir) {
+  const fs::path place = fs::absolute(dir).lexically_normal();
+  std::vector<Daemon> left = daemons_of(place);
+  const auto count = static_cast<uint32_t>(left.size());
+  const auto started = steady_clock::now();
+  int signal = SIGTERM;
+  // Agents and the controller first: then nobody starts or waits for the step daemons that end next.
+  for (const auto& d : left) {
+    if (!d.name.ends_with("stepd")) kill(d.pid, signal);
+  }
+  while (!(left = daemons_of(place)).empty()) {
+    if (steady_clock::now() - started > kStopLimit) signal = SIGKILL;
+    if (steady_clock::now() - started > 2 * kStopLimit) {
+      return failure(fmt::format("process {} ({}) does not end", left[0].pid, left[0].name));
+    }
+    bool only_steps = true;
+    for (const auto& d : left) only_steps = only_steps && d.name.ends_with("stepd");
+    for (const auto& d : left) {
+      if (only_steps || signal == SIGKILL) kill(d.pid, signal);
+    }
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  return count;
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,115 @@
+#include "ctld/fit/features.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+namespace sluice::fit {
+namespace {
+
+using Branches = std::vector<std::vector<std::string>>;
+
+// Recursive descent over: expression = term (("&" | "|") term)*, term = name["*" count] | "(" expression
+// ")" | "[" expression "]".
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text) {}
+
+  Result<FeatureExpression> parse() {
+    Branches branches = expression(0);
+    if (!ok_ || at_ != text_.size()) {
+      return failure(ErrorCode::kInvalidFeature, "Invalid feature specification");
+    }
+    out_.any_of = out_.counts.empty() ? std::move(branches) : Branches{};
+    return std::move(out_);
+  }
+
+ private:
+  static constexpr int kMaxDepth = 20;
+  static constexpr size_t kMaxBranches = 256;
+
+  Branches expression(int depth) {
+    Branches left = term(depth);
+    while (ok_ && at_ < text_.size() && (text_[at_] == '&' || text_[at_] == '|' || text_[at_] == ',')) {
+      const char joint = text_[at_++];
+      Branches right = term(depth);
+      left = joint == '|' ? either(std::move(left), std::move(right)) : both(left, right);
+    }
+    return left;
+  }
+
+  Branches term(int depth) {
+    if (depth > kMaxDepth || at_ >= text_.size()) return fail();
+    const char c = text_[at_];
+    if (c == '(' || c == '[') {
+      ++at_;
+      if (c == '[') out_.one_branch_for_all = true;
+      Branches inner = expression(depth + 1);
+      if (at_ >= text_.size() || text_[at_] != (c == '(' ? ')' : ']')) return fail();
+      ++at_;
+      return inner;
+    }
+    const size_t start = at_;
+    while (at_ < text_.size() && std::string_view("&|()[]*,").find(text_[at_]) == std::string_view::npos) ++at_;
+    if (at_ == start) return fail();
+    std::string name(text_.substr(start, at_ - start));
+    if (at_ < text_.size() && text_[at_] == '*') count_of(name);
+    return {{std::move(name)}};
+  }
+
+  void count_of(const std::string& name) {
+    uint32_t count = 0;
+    const size_t start = ++at_;
+    while (at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])) && count < 1'000'000) {
+      count = count * 10 + static_cast<uint32_t>(text_[at_++] - '0');
+    }
+    if (at_ == start || count == 0) ok_ = false;
+    out_.counts.push_back({name, count});
+  }
+
+  Branches either(Branches left, Branches right) {
+    for (auto& branch : right) left.push_back(std::move(branch));
+    if (left.size() > kMaxBranches) ok_ = false;
+    return left;
+  }
+  Branches both(const Branches& left, const Branches& right) {
+    Branches out;
+    if (left.size() * right.size() > kMaxBranches) return fail();
+    for (const auto& l : left) {
+      for (const auto& r : right) {
+        out.push_back(l);
+        out.back().insert(out.back().end(), r.begin(), r.end());
+      }
+    }
+    return out;
+  }
+  Branches fail() {
+    ok_ = false;
+    return {};
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+  bool ok_ = true;
+  FeatureExpression out_;
+};
+
+}  // namespace
+
+Result<FeatureExpression> parse_features(std::string_view text) {
+  if (text.empty()) return FeatureExpression{};
+  return Parser(text).parse();
+}
+
+bool satisfies(const std::vector<std::string>& branch, const std::vector<std::string>& node_features) {
+  return std::ranges::all_of(branch, [&](const std::string& wanted) {
+    return std::ranges::find(node_features, wanted) != node_features.end();
+  });
+}
+
+bool satisfies_any(const FeatureExpression& expression, const std::vector<std::string>& node_features) {
+  if (expression.any_of.empty()) return true;
+  return std::ranges::any_of(expression.any_of,
+                             [&](const auto& branch) { return satisfies(branch, node_features); });
+}
+
+}  // namespace sluice::fit

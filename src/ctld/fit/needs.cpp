@@ -1,0 +1,108 @@
+#include "ctld/fit/needs.hpp"
+
+#include <algorithm>
+
+#include "common/base/text.hpp"
+
+namespace sluice::fit {
+namespace {
+
+// "CR_CPU_MEMORY" names two resources; which of them is processors?
+bool selects(const ClusterConfig& config, std::string_view resource) {
+  return std::ranges::any_of(config.select_type_parameters, [&](const std::string& parameter) {
+    const std::string upper = to_upper(parameter);
+    return upper.starts_with("CR_") && upper.find(resource) != std::string::npos;
+  });
+}
+
+void set_counts(const JobSpec& spec, Needs& needs) {
+  needs.nodes_given = spec.min_nodes > 0;
+  needs.min_nodes = std::max(1U, spec.min_nodes);
+  if (spec.max_nodes > 0) needs.max_nodes = std::max(spec.max_nodes, needs.min_nodes);
+  needs.tasks_given = spec.num_tasks > 0;
+  if (spec.num_tasks > 0) {
+    needs.tasks = spec.num_tasks;
+    if (spec.ntasks_per_node > 0) needs.max_tasks_per_node = spec.ntasks_per_node;
+    if (!spec.overcommit) needs.min_nodes = std::min(needs.min_nodes, needs.tasks);
+  } else {
+    needs.tasks = needs.min_nodes * std::max(1U, spec.ntasks_per_node);
+    needs.tasks_per_node = spec.ntasks_per_node;
+  }
+  if (needs.nodes_given && spec.max_nodes == 0) needs.max_nodes = needs.min_nodes;
+  if (needs.tasks_given && spec.ntasks_per_node > 0) {
+    const uint32_t enough = (needs.tasks + spec.ntasks_per_node - 1) / spec.ntasks_per_node;
+    needs.min_nodes = std::max(needs.min_nodes, enough);
+    needs.max_nodes = std::max(needs.max_nodes, needs.min_nodes);
+  }
+  needs.cpus_per_task = spec.overcommit ? 0 : std::max(1U, spec.cpus_per_task);
+}
+
+Status set_memory(const JobSpec& spec, const PartitionConfig& p, const ClusterConfig& c, Needs& needs) {
+  needs.uses_memory = memory_is_consumed(c);
+  switch (spec.memory_kind) {
+    case MemoryKind::kPerNode:
+      needs.all_memory = spec.memory_mib == 0;
+      needs.memory_per_node_mib = spec.memory_mib;
+      break;
+    case MemoryKind::kPerCpu: needs.memory_per_cpu_mib = spec.memory_mib; break;
+    default:
+      if (p.def_mem_per_cpu_mib || p.def_mem_per_node_mib) {
+        needs.memory_per_cpu_mib = p.def_mem_per_cpu_mib.value_or(0);
+        needs.memory_per_node_mib = p.def_mem_per_node_mib.value_or(0);
+      } else {
+        needs.memory_per_cpu_mib = c.def_mem_per_cpu_mib;
+        needs.memory_per_node_mib = c.def_mem_per_node_mib;
+      }
+      // without any default a job gets all memory of its nodes
+      needs.all_memory = needs.memory_per_cpu_mib == 0 && needs.memory_per_node_mib == 0;
+  }
+  const uint64_t most_node = p.max_mem_per_node_mib.value_or(c.max_mem_per_node_mib);
+  if (most_node > 0 && needs.memory_per_node_mib > most_node) {
+    return failure(ErrorCode::kInvalidMemory, "Memory specification can not be satisfied");
+  }
+  const uint64_t most_cpu = p.max_mem_per_cpu_mib.value_or(c.max_mem_per_cpu_mib);
+  if (most_cpu > 0 && needs.memory_per_cpu_mib > most_cpu) {
+    // Slurm raises the CPUs of a task until the memory of each stays under the limit
+    const uint64_t factor = (needs.memory_per_cpu_mib + most_cpu - 1) / most_cpu;
+    needs.memory_per_cpu_mib = (needs.memory_per_cpu_mib + factor - 1) / factor;
+    needs.cpus_per_task = static_cast<uint32_t>(std::max(1U, needs.cpus_per_task) * factor);
+  }
+  return {};
+}
+
+}  // namespace
+
+Unit unit_of(const ClusterConfig& config) {
+  if (iequals(config.select_type, "select/linear")) return Unit::kNode;
+  if (selects(config, "SOCKET")) return Unit::kSocket;
+  return selects(config, "CORE") ? Unit::kCore : Unit::kCpu;
+}
+
+bool memory_is_consumed(const ClusterConfig& config) { return selects(config, "MEMORY"); }
+
+Result<Needs> needs_of(const JobSpec& spec, const PartitionConfig& partition, const ClusterConfig& config) {
+  Needs needs;
+  set_counts(spec, needs);
+  if (needs.min_nodes > needs.max_nodes) return failure(ErrorCode::kTooManyNodes);
+  needs.whole_nodes = spec.sharing == Sharing::kExclusive ||
+                      partition.over_subscribe == OverSubscribe::kExclusive ||
+                      unit_of(config) == Unit::kNode;
+  needs.contiguous = spec.contiguous;
+  needs.max_cpus_per_node = partition.max_cpus_per_node;
+  needs.min_cpus_per_node = std::max({1U, spec.min_cpus_per_node, needs.cpus_per_task,
+                                      needs.tasks_per_node * needs.cpus_per_task});
+  needs.min_cpus = std::max(spec.min_cpus, std::max(needs.tasks * needs.cpus_per_task, needs.min_nodes));
+  needs.sockets = spec.sockets_per_node;
+  needs.cores_per_socket = spec.cores_per_socket;
+  needs.threads_per_core = spec.threads_per_core;
+  needs.tasks_per_socket = spec.ntasks_per_socket;
+  needs.tasks_per_core = spec.ntasks_per_core;
+  needs.tmp_disk_mib = spec.tmp_disk_mib;
+  if (auto ok = set_memory(spec, partition, config, needs); !ok) return tl::unexpected(ok.error());
+  auto features = parse_features(spec.constraint.view());
+  if (!features) return tl::unexpected(features.error());
+  needs.features = std::move(*features);
+  return needs;
+}
+
+}  // namespace sluice::fit
