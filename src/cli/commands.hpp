@@ -15,6 +15,8 @@ int sinfo_main(int argc, char** argv);
 int squeue_main(int argc, char** argv);
 
 // `sluice NAME …`
+int down_main(int argc, char** argv);
 int explain_main(int argc, char** argv);
+int up_main(int argc, char** argv);
 
 }  // namespace sluice::cli

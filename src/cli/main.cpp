@@ -18,7 +18,9 @@ constexpr Command kSlurmCommands[] = {
     {"squeue", sluice::cli::squeue_main},
 };
 constexpr Command kOwnCommands[] = {
+    {"down", sluice::cli::down_main},
     {"explain", sluice::cli::explain_main},
+    {"up", sluice::cli::up_main},
 };
 
 const Command* find(std::span<const Command> commands, std::string_view name) {

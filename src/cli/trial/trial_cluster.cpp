@@ -137,9 +137,9 @@ Status wait_until_idle(const TrialOptions& options) {
   const auto deadline = steady_clock::now() + kStartLimit;
   std::string last = "the controller does not answer";
   while (steady_clock::now() < deadline) {
-    auto client = Client::connect();
+    auto client = Client::open();
     if (client) {
-      auto reply = client->call<protocol::QueryNodesRequest, protocol::QueryNodesReply>({});
+      auto reply = client->call<protocol::QueryNodesReply>(protocol::QueryNodesRequest{});
       if (reply) {
         size_t idle = 0;
         for (const auto& record : reply->nodes) {
