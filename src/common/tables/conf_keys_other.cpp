@@ -1,0 +1,100 @@
+// The keys of cgroup.conf, gres.conf and mpi.conf.
+#include "common/base/hostlist.hpp"
+#include "common/tables/conf_keys.hpp"
+
+namespace sluice::tables {
+namespace {
+
+using K = ConfKind;
+using C = CgroupConfig;
+using G = GresLine;
+
+constexpr ConfKey<C> key(std::string_view name, ConfKind kind, std::string_view fallback = {}) {
+  return ConfKey<C>{.name = name, .kind = kind, .fallback = fallback};
+}
+constexpr ConfKey<G> gres(std::string_view name, ConfKind kind) {
+  return ConfKey<G>{.name = name, .kind = kind};
+}
+constexpr ConfKey<IgnoredLine> mpi(std::string_view name, ConfKind kind,
+                                   std::string_view fallback = {}) {
+  return ConfKey<IgnoredLine>{.name = name, .kind = kind, .fallback = fallback};
+}
+
+constexpr ConfKey<C> kCgroupKeys[] = {
+    key("AllowedDevicesFile", K::kText).obsolete(),
+    key("AllowedKmemSpace", K::kPercent).obsolete(),
+    key("AllowedRAMSpace", K::kPercent, "100").keeps<&C::allowed_ram_percent>(),
+    key("AllowedSwapSpace", K::kPercent, "0").keeps<&C::allowed_swap_percent>(),
+    key("CgroupAutomount", K::kBool).obsolete(),
+    key("CgroupJobIdPaths", K::kBool, "no"),
+    key("CgroupMountpoint", K::kAbsolutePath, "/sys/fs/cgroup").keeps<&C::mountpoint>(),
+    key("CgroupPlugin", K::kEnum, "autodetect")
+        .allow("autodetect,cgroup/v1,cgroup/v2,disabled")
+        .keeps<&C::plugin>(),
+    key("CgroupReleaseAgentDir", K::kText).obsolete(),
+    key("CgroupSlice", K::kText, "system.slice"),
+    key("ConstrainCores", K::kBool, "no").keeps<&C::constrain_cores>(),
+    key("ConstrainDevices", K::kBool, "no").keeps<&C::constrain_devices>(),
+    key("ConstrainKmemSpace", K::kBool).obsolete(),
+    key("ConstrainRAMSpace", K::kBool, "no").keeps<&C::constrain_ram_space>(),
+    key("ConstrainSwapSpace", K::kBool, "no").keeps<&C::constrain_swap_space>(),
+    key("EnableControllers", K::kBool, "no").keeps<&C::enable_controllers>(),
+    key("EnableExtraControllers", K::kWords),
+    key("IgnoreSystemd", K::kBool, "no").keeps<&C::ignore_systemd>(),
+    key("IgnoreSystemdOnFailure", K::kBool, "no"),
+    key("MaxKmemPercent", K::kPercent).obsolete(),
+    key("MaxRAMPercent", K::kPercent, "100").keeps<&C::max_ram_percent>(),
+    key("MaxSwapPercent", K::kPercent, "100").keeps<&C::max_swap_percent>(),
+    key("MemoryLimitEnforcement", K::kBool).obsolete(),
+    key("MemoryLimitThreshold", K::kPercent).obsolete(),
+    key("MemorySwappiness", K::kNumber).range(0, 100).keeps<&C::memory_swappiness>(),
+    key("MinKmemSpace", K::kMemory).obsolete(),
+    key("MinRAMSpace", K::kMemory, "30").range(0, kMax64).keeps<&C::min_ram_mib>(),
+    key("SignalChildrenProcesses", K::kBool, "no"),
+    key("SystemdTimeout", K::kMilliseconds, "1000").keeps<&C::systemd_timeout>(),
+};
+
+constexpr ConfKey<G> kGresKeys[] = {
+    gres("Name", K::kName).keeps<&G::name>(),
+    gres("AutoDetect", K::kEnum)
+        .allow("off,nvml,nvidia,rsmi,oneapi,nrt,full")
+        .keeps<&G::auto_detect>(),
+    gres("Count", K::kText).keeps<&G::count_text>(),
+    gres("Cores", K::kText).keeps<&G::cores>(),
+    gres("CPUs", K::kText).keeps<&G::cores>(),
+    gres("File", K::kHosts).keeps<&G::file_names>(),
+    gres("Files", K::kHosts).keeps<&G::file_names>(),
+    gres("Flags", K::kFlags)
+        .allow("CountOnly,explicit,one_sharing,all_sharing,nvidia_gpu_env,amd_gpu_env,"
+               "intel_gpu_env,opencl_env,no_gpu_env")
+        .keeps<&G::flags>(),
+    gres("Links", K::kText).keeps<&G::links>(),
+    gres("Link", K::kText).keeps<&G::links>(),
+    gres("MultipleFiles", K::kHosts).keeps<&G::multiple_file_names>(),
+    gres("NodeName", K::kHosts).keeps<&G::node_names>(),
+    gres("Type", K::kText).keeps<&G::type>(),
+};
+
+constexpr ConfKey<IgnoredLine> kMpiKeys[] = {
+    mpi("PMIxCliTmpDirBase", K::kText),
+    mpi("PMIxCollFence", K::kText),
+    mpi("PMIxDebug", K::kNumber, "0"),
+    mpi("PMIxDirectConn", K::kBool, "yes"),
+    mpi("PMIxDirectConnEarly", K::kBool, "no"),
+    mpi("PMIxDirectConnUCX", K::kBool, "no"),
+    mpi("PMIxDirectSameArch", K::kBool, "no"),
+    mpi("PMIxEnv", K::kText),
+    mpi("PMIxFenceBarrier", K::kBool, "no"),
+    mpi("PMIxNetDevicesUCX", K::kText),
+    mpi("PMIxShareServerTopology", K::kBool, "no"),
+    mpi("PMIxTimeout", K::kNumber, "300"),
+    mpi("PMIxTlsUCX", K::kText),
+};
+
+}  // namespace
+
+std::span<const ConfKey<CgroupConfig>> cgroup_keys() { return kCgroupKeys; }
+std::span<const ConfKey<GresLine>> gres_keys() { return kGresKeys; }
+std::span<const ConfKey<IgnoredLine>> mpi_keys() { return kMpiKeys; }
+
+}  // namespace sluice::tables

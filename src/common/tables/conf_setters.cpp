@@ -1,0 +1,86 @@
+// Keys whose value is more than one member, or needs a rule of its own.
+#include "common/tables/conf_setters.hpp"
+
+#include <algorithm>
+
+namespace sluice::tables {
+
+bool set_accounting_tres(ClusterConfig& config, const ConfValue& value) {
+  // always recorded, and always first
+  std::vector<std::string> tres = {"cpu",     "mem",     "energy", "node",
+                                   "billing", "fs/disk", "vmem",   "pages"};
+  const auto add = [&](std::string_view name) {
+    const auto same = [&](const std::string& one) { return iequals(one, name); };
+    if (std::none_of(tres.begin(), tres.end(), same)) tres.emplace_back(to_lower(name));
+  };
+  for (const std::string& item : value.items) add(item);
+  // a GPU's memory and use are recorded wherever GPUs are
+  if (std::find(tres.begin(), tres.end(), "gres/gpu") != tres.end()) {
+    add("gres/gpumem");
+    add("gres/gpuutil");
+  }
+  config.accounting_storage_tres = std::move(tres);
+  return true;
+}
+
+bool set_eio_timeout(ClusterConfig& config, const ConfValue& value) {
+  config.eio_timeout = std::chrono::seconds(value.number);
+  return true;
+}
+
+bool set_enforce_part_limits(ClusterConfig& config, const ConfValue& value) {
+  // YES is an old spelling of ALL
+  config.enforce_part_limits = value.number == 3 ? EnforcePartLimits::kAll
+                                                 : static_cast<EnforcePartLimits>(value.number);
+  return true;
+}
+
+bool read_preempt_mode(const ConfValue& value, PreemptMode& mode, bool& gang) {
+  static constexpr std::pair<std::string_view, PreemptMode> kModes[] = {
+      {"OFF", PreemptMode::kOff},         {"CANCEL", PreemptMode::kCancel},
+      {"REQUEUE", PreemptMode::kRequeue}, {"SUSPEND", PreemptMode::kSuspend},
+      {"WITHIN", PreemptMode::kWithin},   {"PRIORITY", PreemptMode::kPriority}};
+  mode = PreemptMode::kOff;
+  gang = false;
+  int modes = 0;
+  for (const std::string& item : value.items) {
+    if (item == "GANG") gang = true;
+    for (const auto& [name, one] : kModes) {
+      if (item != name) continue;
+      mode = one;
+      ++modes;
+    }
+  }
+  return modes <= 1;
+}
+
+bool set_preempt_mode(ClusterConfig& config, const ConfValue& value) {
+  return read_preempt_mode(value, config.preempt_mode, config.preempt_gang);
+}
+
+bool set_controller_host(ClusterConfig& config, const ConfValue& value) {
+  std::string_view text = value.text;
+  ControllerHost host;
+  const size_t open = text.find('(');
+  if (open != std::string_view::npos) {
+    if (!text.ends_with(')') || open + 2 > text.size() - 1) return false;
+    host.address = text.substr(open + 1, text.size() - open - 2);
+    text = text.substr(0, open);
+  }
+  if (text.empty() || text.find_first_of("(),[] ") != std::string_view::npos) return false;
+  host.name = text;
+  if (host.address.empty()) host.address = host.name;
+  for (const ControllerHost& other : config.controllers) {
+    if (other.name == host.name) return false;
+  }
+  config.controllers.push_back(std::move(host));
+  return true;
+}
+
+bool set_controller_ports(ClusterConfig& config, const ConfValue& value) {
+  config.slurmctld_port = static_cast<uint32_t>(value.number);
+  config.slurmctld_port_count = static_cast<uint32_t>(value.span.count());
+  return true;
+}
+
+}  // namespace sluice::tables

@@ -1,0 +1,51 @@
+// The text of configuration files, before any key has a meaning: comments, continuation lines,
+// quotes, Include, and `Key=value` pairs. Pure: what Include names is read by the caller.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/result.hpp"
+
+namespace sluice::tables {
+
+// One logical line: continuation lines joined, comment taken off, not blank.
+struct ConfLine {
+  std::string file;
+  uint32_t number = 0;  // of its first physical line, from 1
+  std::string text;
+};
+
+struct ConfPair {
+  std::string key;
+  std::string value;
+};
+
+// A whole file's text and the name it goes by in messages.
+struct ConfSource {
+  std::string file;
+  std::string text;
+};
+
+// Reads what an Include line names (a path relative to `from`'s folder, %c already filled in, maybe
+// with wildcards): one source a file, in order.
+using ConfInclude =
+    std::function<Result<std::vector<ConfSource>>(const std::string& path, const std::string& from)>;
+
+inline constexpr size_t kMaxConfLine = 1U << 20;  // bytes of one logical line
+inline constexpr int kMaxIncludeDepth = 16;
+
+// The logical lines of a file and of all it includes, in reading order. `%c` in an Include stands
+// for the ClusterName of a line before it.
+[[nodiscard]] Result<std::vector<ConfLine>> conf_lines(const ConfSource& source,
+                                                       const ConfInclude& include);
+
+// The pairs of a line, in order.
+[[nodiscard]] Result<std::vector<ConfPair>> conf_pairs(const ConfLine& line);
+
+// An error that begins with the line's place: `FILE:LINE: TEXT`.
+[[nodiscard]] tl::unexpected<Error> conf_failure(const ConfLine& line, std::string_view text);
+
+}  // namespace sluice::tables
