@@ -29,31 +29,31 @@ enum class ConfKind : uint8_t {
   kMinutes,
   kMicroseconds,
   kMilliseconds,
-  kTimeLimit,     // minutes, m:s, h:m:s, d-h, d-h:m, d-h:m:s; kept in whole minutes, rounded up
-  kTimeSpan,      // the same notations, kept exactly
-  kMemory,        // MiB; UNLIMITED is 0
-  kEnum,          // one of `allowed`
-  kFlags,         // several of `allowed`, kept in the order of the table
-  kList,          // several of `allowed`, kept in the order written
-  kWords,         // a comma list of anything
-  kOptions,       // a comma list of NAME or NAME=VALUE; a name not in `allowed` is reported only
-  kHosts,         // a host list
-  kPorts,         // 6817 or 6817-6820
-  kRuntime,       // no key: a line of `scontrol show config` that the running controller fills in
+  kTimeLimit,  // minutes, m:s, h:m:s, d-h, d-h:m, d-h:m:s; kept in whole minutes, rounded up
+  kTimeSpan,   // the same notations, kept exactly
+  kMemory,     // MiB; UNLIMITED is 0
+  kEnum,       // one of `allowed`
+  kFlags,      // several of `allowed`, kept in the order of the table
+  kList,       // several of `allowed`, kept in the order written
+  kWords,      // a comma list of anything
+  kOptions,    // a comma list of NAME or NAME=VALUE; a name not in `allowed` is reported only
+  kHosts,      // a host list
+  kPorts,      // 6817 or 6817-6820
+  kRuntime,    // no key: a line of `scontrol show config` that the running controller fills in
 };
 
 enum class ConfEffect : uint8_t { kActs, kNotYet, kObsolete };
 
 // A value after its kind's rules were applied. Members that a kind does not use stay empty.
 struct ConfValue {
-  std::string text;                // as written, or the canonical spelling of kEnum
-  uint64_t number = 0;             // kMaxNumber for UNLIMITED; the index for kEnum
+  std::string text;     // as written, or the canonical spelling of kEnum
+  uint64_t number = 0;  // kMaxNumber for UNLIMITED; the index for kEnum
   double real = 0;
-  Duration span{};                 // kNoLimit for INFINITE
+  Duration span{};  // kNoLimit for INFINITE
   std::vector<std::string> items;
 };
 
-inline constexpr uint64_t kMax16 = 65533;       // the two numbers above it mean "not set", "infinite"
+inline constexpr uint64_t kMax16 = 65533;  // the two numbers above it mean "not set", "infinite"
 inline constexpr uint64_t kMax32 = 4294967293;
 inline constexpr uint64_t kMax64 = UINT64_MAX - 2;
 
@@ -69,12 +69,18 @@ struct IsListMember<std::vector<T>> : std::true_type {};
 // The part of a value that a member of type T keeps.
 template <class T>
 T conf_value_as(const ConfValue& value) {
-  if constexpr (IsOptionalMember<T>::value) return conf_value_as<typename T::value_type>(value);
-  else if constexpr (std::is_same_v<T, std::string>) return value.text;
-  else if constexpr (IsListMember<T>::value) return value.items;
-  else if constexpr (std::is_same_v<T, Duration>) return value.span;
-  else if constexpr (std::is_same_v<T, double>) return value.real;
-  else if constexpr (std::is_same_v<T, bool>) return value.number != 0;
+  if constexpr (IsOptionalMember<T>::value)
+    return conf_value_as<typename T::value_type>(value);
+  else if constexpr (std::is_same_v<T, std::string>)
+    return value.text;
+  else if constexpr (IsListMember<T>::value)
+    return value.items;
+  else if constexpr (std::is_same_v<T, Duration>)
+    return value.span;
+  else if constexpr (std::is_same_v<T, double>)
+    return value.real;
+  else if constexpr (std::is_same_v<T, bool>)
+    return value.number != 0;
   else if constexpr (sizeof(T) == 4) {
     return static_cast<T>(value.number > UINT32_MAX ? UINT32_MAX : value.number);
   } else {
@@ -94,16 +100,16 @@ struct ConfKey {
   std::string_view allowed_text;  // what is allowed, in words, when the kind does not say it all
   uint64_t min = 0;
   uint64_t max = kMax32;
-  bool unlimited = false;         // UNLIMITED, INFINITE and -1 are values
-  bool by_number = false;         // kEnum: the index is a spelling too
-  bool repeated = false;          // each line adds a value
-  bool restart = false;           // `scontrol reconfigure` cannot change it
+  bool unlimited = false;  // UNLIMITED, INFINITE and -1 are values
+  bool by_number = false;  // kEnum: the index is a spelling too
+  bool repeated = false;   // each line adds a value
+  bool restart = false;    // `scontrol reconfigure` cannot change it
   ConfEffect effect = ConfEffect::kNotYet;
   Setter set = nullptr;
 
   // `scontrol show config`
   bool is_shown = true;
-  std::string_view heading;       // empty: the name
+  std::string_view heading;           // empty: the name
   std::string_view unset = "(null)";  // shown when neither set nor defaulted
 
   template <auto Member>

@@ -15,8 +15,12 @@ template <class Owner>
 constexpr ConfKey<Owner> row(std::string_view name, ConfKind kind) {
   return ConfKey<Owner>{.name = name, .kind = kind};
 }
-constexpr auto node(std::string_view name, ConfKind kind) { return row<N>(name, kind); }
-constexpr auto part(std::string_view name, ConfKind kind) { return row<P>(name, kind); }
+constexpr auto node(std::string_view name, ConfKind kind) {
+  return row<N>(name, kind);
+}
+constexpr auto part(std::string_view name, ConfKind kind) {
+  return row<P>(name, kind);
+}
 constexpr auto ignored(std::string_view name, ConfKind kind) {
   return row<IgnoredLine>(name, kind);
 }
@@ -42,7 +46,9 @@ constexpr ConfKey<N> kNodeKeys[] = {
     node("Procs", K::kNumber).range(1, kMax16).acts<&N::cpus_set>(),
     node("RealMemory", K::kMemory).range(1, kMax64).acts<&N::real_memory_mib>(),
     node("Reason", K::kText).acts<&N::reason>(),
-    node("RestrictedCoresPerGPU", K::kNumber).range(0, kMax16).keeps<&N::restricted_cores_per_gpu>(),
+    node("RestrictedCoresPerGPU", K::kNumber)
+        .range(0, kMax16)
+        .keeps<&N::restricted_cores_per_gpu>(),
     node("Sockets", K::kNumber).range(1, kMax16).acts<&N::sockets_set>(),
     node("SocketsPerBoard", K::kNumber).range(1, kMax16).acts<&N::sockets_per_board_set>(),
     node("State", K::kEnum)
@@ -76,8 +82,10 @@ bool set_alloc_nodes(P& partition, const ConfValue& value) {
 
 template <ExclusiveMode Mode>
 bool set_exclusive(P& partition, const ConfValue& value) {
-  if (value.number != 0) partition.exclusive = Mode;
-  else if (partition.exclusive == Mode) partition.exclusive = ExclusiveMode::kNo;
+  if (value.number != 0)
+    partition.exclusive = Mode;
+  else if (partition.exclusive == Mode)
+    partition.exclusive = ExclusiveMode::kNo;
   return true;
 }
 
@@ -161,7 +169,10 @@ constexpr ConfKey<P> kPartitionKeys[] = {
     part("MinNodes", K::kNumber).acts<&P::min_nodes>(),
     part("Nodes", K::kText).acts<&P::nodes_text>(),
     part("OverSubscribe", K::kText).acts_by(set_over_subscribe, kOverSubscribeWords),
-    part("OverTimeLimit", K::kMinutes).range(0, kMax16).with_unlimited().acts<&P::over_time_limit>(),
+    part("OverTimeLimit", K::kMinutes)
+        .range(0, kMax16)
+        .with_unlimited()
+        .acts<&P::over_time_limit>(),
     part("PowerDownOnIdle", K::kBool).keeps<&P::power_down_on_idle>(),
     part("PreemptMode", K::kFlags)
         .allow("OFF,CANCEL,REQUEUE,SUSPEND,WITHIN,PRIORITY,GANG")
@@ -172,7 +183,10 @@ constexpr ConfKey<P> kPartitionKeys[] = {
     part("PriorityTier", K::kNumber).range(0, kMax16).acts<&P::priority_tier>(),
     part("QOS", K::kName).keeps<&P::qos>(),
     part("ReqResv", K::kBool).keeps<&P::req_resv>(),
-    part("ResumeTimeout", K::kSeconds).range(0, kMax16).with_unlimited().keeps<&P::resume_timeout_s>(),
+    part("ResumeTimeout", K::kSeconds)
+        .range(0, kMax16)
+        .with_unlimited()
+        .keeps<&P::resume_timeout_s>(),
     part("RootOnly", K::kBool).acts<&P::root_only>(),
     part("SelectTypeParameters", K::kFlags)
         .allow("NONE,CR_CORE,CR_CORE_MEMORY,CR_SOCKET,CR_SOCKET_MEMORY,CR_LLN,LL_SHARED_GRES,"
@@ -211,11 +225,11 @@ constexpr ConfKey<DownNodesLine> kDownNodesKeys[] = {
 };
 
 constexpr ConfKey<IgnoredLine> kFrontendKeys[] = {
-    ignored("FrontendName", K::kHosts).obsolete(), 
-    ignored("AllowGroups", K::kText).obsolete(),    ignored("AllowUsers", K::kText).obsolete(),
-    ignored("DenyGroups", K::kText).obsolete(),     ignored("DenyUsers", K::kText).obsolete(),
-    ignored("FrontendAddr", K::kText).obsolete(),   ignored("Port", K::kText).obsolete(),
-    ignored("Reason", K::kText).obsolete(),         ignored("State", K::kText).obsolete(),
+    ignored("FrontendName", K::kHosts).obsolete(), ignored("AllowGroups", K::kText).obsolete(),
+    ignored("AllowUsers", K::kText).obsolete(),    ignored("DenyGroups", K::kText).obsolete(),
+    ignored("DenyUsers", K::kText).obsolete(),     ignored("FrontendAddr", K::kText).obsolete(),
+    ignored("Port", K::kText).obsolete(),          ignored("Reason", K::kText).obsolete(),
+    ignored("State", K::kText).obsolete(),
 };
 
 constexpr ConfKey<IgnoredLine> kPowerActionKeys[] = {
@@ -226,11 +240,23 @@ constexpr ConfKey<IgnoredLine> kPowerActionKeys[] = {
 
 }  // namespace
 
-std::span<const ConfKey<NodeLine>> node_keys() { return kNodeKeys; }
-std::span<const ConfKey<PartitionConfig>> partition_keys() { return kPartitionKeys; }
-std::span<const ConfKey<NodeSetLine>> node_set_keys() { return kNodeSetKeys; }
-std::span<const ConfKey<DownNodesLine>> down_nodes_keys() { return kDownNodesKeys; }
-std::span<const ConfKey<IgnoredLine>> frontend_keys() { return kFrontendKeys; }
-std::span<const ConfKey<IgnoredLine>> power_action_keys() { return kPowerActionKeys; }
+std::span<const ConfKey<NodeLine>> node_keys() {
+  return kNodeKeys;
+}
+std::span<const ConfKey<PartitionConfig>> partition_keys() {
+  return kPartitionKeys;
+}
+std::span<const ConfKey<NodeSetLine>> node_set_keys() {
+  return kNodeSetKeys;
+}
+std::span<const ConfKey<DownNodesLine>> down_nodes_keys() {
+  return kDownNodesKeys;
+}
+std::span<const ConfKey<IgnoredLine>> frontend_keys() {
+  return kFrontendKeys;
+}
+std::span<const ConfKey<IgnoredLine>> power_action_keys() {
+  return kPowerActionKeys;
+}
 
 }  // namespace sluice::tables

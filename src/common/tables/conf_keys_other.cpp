@@ -15,7 +15,8 @@ constexpr ConfKey<C> key(std::string_view name, ConfKind kind, std::string_view 
 constexpr ConfKey<G> gres(std::string_view name, ConfKind kind) {
   return ConfKey<G>{.name = name, .kind = kind};
 }
-constexpr ConfKey<IgnoredLine> mpi(std::string_view name, ConfKind kind,
+constexpr ConfKey<IgnoredLine> mpi(std::string_view name,
+                                   ConfKind kind,
                                    std::string_view fallback = {}) {
   return ConfKey<IgnoredLine>{.name = name, .kind = kind, .fallback = fallback};
 }
@@ -93,8 +94,14 @@ constexpr ConfKey<IgnoredLine> kMpiKeys[] = {
 
 }  // namespace
 
-std::span<const ConfKey<CgroupConfig>> cgroup_keys() { return kCgroupKeys; }
-std::span<const ConfKey<GresLine>> gres_keys() { return kGresKeys; }
-std::span<const ConfKey<IgnoredLine>> mpi_keys() { return kMpiKeys; }
+std::span<const ConfKey<CgroupConfig>> cgroup_keys() {
+  return kCgroupKeys;
+}
+std::span<const ConfKey<GresLine>> gres_keys() {
+  return kGresKeys;
+}
+std::span<const ConfKey<IgnoredLine>> mpi_keys() {
+  return kMpiKeys;
+}
 
 }  // namespace sluice::tables

@@ -13,7 +13,8 @@ bool set_accounting_tres(ClusterConfig& config, const ConfValue& value) {
     const auto same = [&](const std::string& one) { return iequals(one, name); };
     if (std::none_of(tres.begin(), tres.end(), same)) tres.emplace_back(to_lower(name));
   };
-  for (const std::string& item : value.items) add(item);
+  for (const std::string& item : value.items)
+    add(item);
   // a GPU's memory and use are recorded wherever GPUs are
   if (std::find(tres.begin(), tres.end(), "gres/gpu") != tres.end()) {
     add("gres/gpumem");
@@ -30,8 +31,8 @@ bool set_eio_timeout(ClusterConfig& config, const ConfValue& value) {
 
 bool set_enforce_part_limits(ClusterConfig& config, const ConfValue& value) {
   // YES is an old spelling of ALL
-  config.enforce_part_limits = value.number == 3 ? EnforcePartLimits::kAll
-                                                 : static_cast<EnforcePartLimits>(value.number);
+  config.enforce_part_limits =
+      value.number == 3 ? EnforcePartLimits::kAll : static_cast<EnforcePartLimits>(value.number);
   return true;
 }
 

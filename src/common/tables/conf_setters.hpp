@@ -12,7 +12,8 @@ bool set_preempt_mode(ClusterConfig& config, const ConfValue& value);
 bool set_controller_host(ClusterConfig& config, const ConfValue& value);
 bool set_controller_ports(ClusterConfig& config, const ConfValue& value);
 
-// The mode and GANG of a PreemptMode value; false when it names two modes. OFF may stand alone only.
+// The mode and GANG of a PreemptMode value; false when it names two modes. OFF may stand alone
+// only.
 bool read_preempt_mode(const ConfValue& value, PreemptMode& mode, bool& gang);
 
 }  // namespace sluice::tables

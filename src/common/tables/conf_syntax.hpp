@@ -31,8 +31,8 @@ struct ConfSource {
 
 // Reads what an Include line names (a path relative to `from`'s folder, %c already filled in, maybe
 // with wildcards): one source a file, in order.
-using ConfInclude =
-    std::function<Result<std::vector<ConfSource>>(const std::string& path, const std::string& from)>;
+using ConfInclude = std::function<Result<std::vector<ConfSource>>(const std::string& path,
+                                                                  const std::string& from)>;
 
 inline constexpr size_t kMaxConfLine = 1U << 20;  // bytes of one logical line
 inline constexpr int kMaxIncludeDepth = 16;

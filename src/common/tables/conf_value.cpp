@@ -1,11 +1,11 @@
 // The kinds of values, one small rule each.
 #include "common/tables/conf_value.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
+
+#include <fmt/format.h>
 
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
@@ -112,12 +112,14 @@ Parsed names_value(const ConfRule& rule, std::string_view text) {
   }
   if (rule.kind == ConfKind::kFlags) std::sort(chosen.begin(), chosen.end());
   ConfValue value;
-  for (const size_t index : chosen) value.items.push_back(names[index]);
+  for (const size_t index : chosen)
+    value.items.push_back(names[index]);
   value.text = join(value.items, ",");
   return value;
 }
 
-Parsed options_value(const ConfRule& rule, std::string_view text,
+Parsed options_value(const ConfRule& rule,
+                     std::string_view text,
                      std::vector<std::string>* unknown) {
   ConfValue value;
   value.text = text;
@@ -165,33 +167,61 @@ std::string number_words(const ConfRule& rule, std::string_view what) {
   return words;
 }
 
-std::string listed(std::string_view allowed) { return join(split_list(allowed), ", "); }
+std::string listed(std::string_view allowed) {
+  return join(split_list(allowed), ", ");
+}
 
 }  // namespace
 
-std::optional<ConfValue> parse_conf_value(const ConfRule& rule, std::string_view text,
+std::optional<ConfValue> parse_conf_value(const ConfRule& rule,
+                                          std::string_view text,
                                           std::vector<std::string>* unknown_options) {
   Parsed value;
   switch (rule.kind) {
-    case ConfKind::kNumber: value = number_value(rule, text, Duration(0)); break;
-    case ConfKind::kSeconds: value = number_value(rule, text, std::chrono::seconds(1)); break;
-    case ConfKind::kMinutes: value = number_value(rule, text, std::chrono::minutes(1)); break;
+    case ConfKind::kNumber:
+      value = number_value(rule, text, Duration(0));
+      break;
+    case ConfKind::kSeconds:
+      value = number_value(rule, text, std::chrono::seconds(1));
+      break;
+    case ConfKind::kMinutes:
+      value = number_value(rule, text, std::chrono::minutes(1));
+      break;
     case ConfKind::kMilliseconds:
       value = number_value(rule, text, std::chrono::milliseconds(1));
       break;
-    case ConfKind::kMicroseconds: value = number_value(rule, text, Duration(1)); break;
-    case ConfKind::kMemory: value = memory_value(rule, text); break;
-    case ConfKind::kPercent: value = percent_value(text); break;
+    case ConfKind::kMicroseconds:
+      value = number_value(rule, text, Duration(1));
+      break;
+    case ConfKind::kMemory:
+      value = memory_value(rule, text);
+      break;
+    case ConfKind::kPercent:
+      value = percent_value(text);
+      break;
     case ConfKind::kBool:
-    case ConfKind::kFlag: value = bool_value(text); break;
+    case ConfKind::kFlag:
+      value = bool_value(text);
+      break;
     case ConfKind::kTimeLimit:
-    case ConfKind::kTimeSpan: value = time_value(rule, text); break;
-    case ConfKind::kEnum: value = enum_value(rule, text); break;
+    case ConfKind::kTimeSpan:
+      value = time_value(rule, text);
+      break;
+    case ConfKind::kEnum:
+      value = enum_value(rule, text);
+      break;
     case ConfKind::kFlags:
-    case ConfKind::kList: value = names_value(rule, text); break;
-    case ConfKind::kOptions: value = options_value(rule, text, unknown_options); break;
-    case ConfKind::kPorts: value = ports_value(text); break;
-    default: value = text_value(rule, text);
+    case ConfKind::kList:
+      value = names_value(rule, text);
+      break;
+    case ConfKind::kOptions:
+      value = options_value(rule, text, unknown_options);
+      break;
+    case ConfKind::kPorts:
+      value = ports_value(text);
+      break;
+    default:
+      value = text_value(rule, text);
   }
   if (value && value->text.empty()) value->text = text;
   return value;
@@ -200,15 +230,24 @@ std::optional<ConfValue> parse_conf_value(const ConfRule& rule, std::string_view
 std::string allowed_values(const ConfRule& rule) {
   if (!rule.allowed_text.empty()) return std::string(rule.allowed_text);
   switch (rule.kind) {
-    case ConfKind::kNumber: return number_words(rule, "a number");
-    case ConfKind::kSeconds: return number_words(rule, "a number of seconds");
-    case ConfKind::kMinutes: return number_words(rule, "a number of minutes");
-    case ConfKind::kMilliseconds: return number_words(rule, "a number of milliseconds");
-    case ConfKind::kMicroseconds: return number_words(rule, "a number of microseconds");
-    case ConfKind::kMemory: return "megabytes, a size with K, M, G or T, or UNLIMITED";
-    case ConfKind::kPercent: return "a number of percent";
-    case ConfKind::kBool: return "YES or NO";
-    case ConfKind::kFlag: return "0 or 1";
+    case ConfKind::kNumber:
+      return number_words(rule, "a number");
+    case ConfKind::kSeconds:
+      return number_words(rule, "a number of seconds");
+    case ConfKind::kMinutes:
+      return number_words(rule, "a number of minutes");
+    case ConfKind::kMilliseconds:
+      return number_words(rule, "a number of milliseconds");
+    case ConfKind::kMicroseconds:
+      return number_words(rule, "a number of microseconds");
+    case ConfKind::kMemory:
+      return "megabytes, a size with K, M, G or T, or UNLIMITED";
+    case ConfKind::kPercent:
+      return "a number of percent";
+    case ConfKind::kBool:
+      return "YES or NO";
+    case ConfKind::kFlag:
+      return "0 or 1";
     case ConfKind::kTimeLimit:
     case ConfKind::kTimeSpan: {
       std::string words =
@@ -220,12 +259,18 @@ std::string allowed_values(const ConfRule& rule) {
     case ConfKind::kEnum:
       return "one of " + listed(rule.allowed) + (rule.by_number ? ", or its number" : "");
     case ConfKind::kFlags:
-    case ConfKind::kList: return "a comma-separated list of " + listed(rule.allowed);
-    case ConfKind::kHosts: return "a host list such as n[1-8,10]";
-    case ConfKind::kPorts: return "a port from 1 to 65535 or a range such as 6817-6820";
-    case ConfKind::kAbsolutePath: return "a path that begins with /";
-    case ConfKind::kName: return "letters, digits and _ - . +";
-    default: return "any text";
+    case ConfKind::kList:
+      return "a comma-separated list of " + listed(rule.allowed);
+    case ConfKind::kHosts:
+      return "a host list such as n[1-8,10]";
+    case ConfKind::kPorts:
+      return "a port from 1 to 65535 or a range such as 6817-6820";
+    case ConfKind::kAbsolutePath:
+      return "a path that begins with /";
+    case ConfKind::kName:
+      return "letters, digits and _ - . +";
+    default:
+      return "any text";
   }
 }
 

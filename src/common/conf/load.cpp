@@ -1,0 +1,168 @@
+// Reads configuration files for the pure parser.
+#include "common/conf/load.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <fmt/format.h>
+#include <glob.h>
+#include <pwd.h>
+
+#include "common/base/text.hpp"
+#include "common/tables/conf_parse.hpp"
+
+namespace sluice {
+namespace {
+
+namespace fs = std::filesystem;
+using tables::ConfLine;
+using tables::ConfSource;
+
+Result<ConfSource> read_source(const std::string& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
+    return failure(ErrorCode::kInvalidConfig, fmt::format("{}: Is a directory", path));
+  }
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return failure(ErrorCode::kInvalidConfig, fmt::format("{}: {}", path, std::strerror(errno)));
+  }
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (file.bad()) {
+    return failure(ErrorCode::kInvalidConfig, fmt::format("{}: cannot be read", path));
+  }
+  return ConfSource{path, std::move(text)};
+}
+
+bool has_wildcard(const std::string& path) {
+  return path.find_first_of("*?[") != std::string::npos;
+}
+
+// The files an Include names; wildcards that fit nothing give none, in the order of their names.
+Result<std::vector<ConfSource>> read_included(const fs::path& folder, const std::string& name) {
+  const std::string path = (folder / name).string();  // an absolute name stands for itself
+  std::vector<std::string> paths;
+  if (has_wildcard(path)) {
+    glob_t found{};
+    if (glob(path.c_str(), 0, nullptr, &found) == 0) {
+      paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+    }
+    globfree(&found);
+    std::sort(paths.begin(), paths.end());
+  } else {
+    paths.push_back(path);
+  }
+  std::vector<ConfSource> sources;
+  for (const std::string& one : paths) {
+    Result<ConfSource> source = read_source(one);
+    if (!source) return tl::unexpected(source.error());
+    sources.push_back(std::move(*source));
+  }
+  return sources;
+}
+
+Result<std::vector<ConfLine>> read_lines(const std::string& path) {
+  Result<ConfSource> source = read_source(path);
+  if (!source) return tl::unexpected(source.error());
+  const fs::path folder = fs::path(path).parent_path();
+  return tables::conf_lines(*source, [&](const std::string& name, const std::string&) {
+    return read_included(folder, name);
+  });
+}
+
+// A name or a number to its user id.
+Result<uint32_t> user_id(std::string_view key, const std::string& user) {
+  if (const std::optional<uint32_t> number = to_number<uint32_t>(user)) return *number;
+  std::string room(16384, '\0');
+  passwd entry{};
+  passwd* found = nullptr;
+  getpwnam_r(user.c_str(), &entry, room.data(), room.size(), &found);
+  if (found) return entry.pw_uid;
+  return failure(ErrorCode::kInvalidConfig,
+                 fmt::format("{}=\"{}\" is not valid; allowed: a user of this machine", key, user));
+}
+
+std::string user_name(uint32_t id) {
+  std::string room(16384, '\0');
+  passwd entry{};
+  passwd* found = nullptr;
+  getpwuid_r(id, &entry, room.data(), room.size(), &found);
+  return found ? found->pw_name : std::to_string(id);
+}
+
+Status resolve_users(const std::string& path, ClusterConfig& config) {
+  const Result<uint32_t> controller = user_id("SlurmUser", config.slurm_user);
+  const Result<uint32_t> agent = user_id("SlurmdUser", config.slurmd_user);
+  for (const auto* one : {&controller, &agent}) {
+    if (!*one) return failure(one->error().code, fmt::format("{}: {}", path, one->error().text));
+  }
+  config.slurm_user_id = *controller;
+  config.slurmd_user_id = *agent;
+  config.slurm_user = user_name(*controller);
+  config.slurmd_user = user_name(*agent);
+  return {};
+}
+
+using ParseFile = Status (*)(const std::vector<ConfLine>&, tables::ParsedConfig&);
+constexpr std::pair<const char*, ParseFile> kFilesBeside[] = {
+    {"cgroup.conf", tables::parse_cgroup_conf},
+    {"gres.conf", tables::parse_gres_conf},
+    {"mpi.conf", tables::parse_mpi_conf},
+};
+
+// A file beside slurm.conf that need not be there.
+Status read_beside(const fs::path& folder,
+                   const char* name,
+                   tables::ParsedConfig& parsed,
+                   ParseFile parse) {
+  const std::string path = (folder / name).string();
+  std::error_code error;
+  if (!fs::exists(path, error)) return {};
+  const Result<std::vector<ConfLine>> lines = read_lines(path);
+  if (!lines) return tl::unexpected(lines.error());
+  return parse(*lines, parsed);
+}
+
+// The usual mailer when none is named: the first of the two places that has one.
+void choose_mailer(ClusterConfig& config) {
+  std::error_code error;
+  if (!config.values.contains("MailProg") && !fs::exists(config.mail_prog, error) &&
+      fs::exists("/usr/bin/mail", error)) {
+    config.mail_prog = "/usr/bin/mail";
+  }
+}
+
+}  // namespace
+
+std::string config_path(std::string_view given) {
+  if (!given.empty()) return std::string(given);
+  const char* from_environment = std::getenv("SLURM_CONF");
+  return from_environment && *from_environment ? from_environment : kUsualConfigPath;
+}
+
+Result<ClusterConfig> load_config(const std::string& path, std::vector<std::string>* warnings) {
+  const Result<std::vector<ConfLine>> lines = read_lines(path);
+  if (!lines) return tl::unexpected(lines.error());
+  Result<tables::ParsedConfig> parsed = tables::parse_slurm_conf(*lines);
+  if (!parsed) return tl::unexpected(parsed.error());
+
+  const fs::path folder = fs::path(path).parent_path();
+  for (const auto& [name, parse] : kFilesBeside) {
+    if (Status status = read_beside(folder, name, *parsed, parse); !status) {
+      return tl::unexpected(status.error());
+    }
+  }
+  ClusterConfig& config = parsed->config;
+  if (Status status = resolve_users(path, config); !status) return tl::unexpected(status.error());
+  choose_mailer(config);
+  config.config_path = path;
+  if (warnings) *warnings = std::move(parsed->warnings);
+  return std::move(config);
+}
+
+}  // namespace sluice

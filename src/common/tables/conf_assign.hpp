@@ -1,0 +1,76 @@
+// One pair into its key's member, with the checks and messages all files share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "common/tables/conf_keys.hpp"
+#include "common/tables/conf_syntax.hpp"
+#include "common/tables/conf_value.hpp"
+
+namespace sluice::tables {
+
+[[nodiscard]] inline Status bad_value(const ConfLine& line,
+                                      const ConfPair& pair,
+                                      const ConfRule& rule) {
+  return conf_failure(line, fmt::format("{}=\"{}\" is not valid; allowed: {}", pair.key, pair.value,
+                                        allowed_values(rule)));
+}
+
+// Whether a key of this effect, set to `value`, deserves a word that nothing comes of it: not when
+// it only says what would be anyway.
+template <class Owner>
+[[nodiscard]] bool is_without_effect(const ConfKey<Owner>& row, std::string_view value) {
+  return row.effect != ConfEffect::kActs && !iequals(value, row.fallback) &&
+         !value.ends_with("/none") && !value.empty();
+}
+
+// Sets the member. `section` ("NodeName.", "cgroup.conf.", or nothing) stands before names in
+// `without_effect`.
+template <class Owner>
+[[nodiscard]] Status assign_pair(const ConfLine& line,
+                                 const ConfPair& pair,
+                                 const ConfKey<Owner>& row,
+                                 Owner& owner,
+                                 std::string_view section,
+                                 std::vector<std::string>& without_effect) {
+  const ConfRule rule = rule_of(row);
+  std::vector<std::string> unknown;
+  const std::optional<ConfValue> value = parse_conf_value(rule, pair.value, &unknown);
+  if (!value || (row.set && !row.set(owner, *value))) return bad_value(line, pair, rule);
+  if (is_without_effect(row, pair.value)) {
+    without_effect.push_back(fmt::format("{}{}", section, row.name));
+  }
+  for (const std::string& option : unknown) {
+    without_effect.push_back(fmt::format("{}{}={}", section, row.name, option));
+  }
+  return {};
+}
+
+// Sets every pair from `first` on by the keys of one line kind.
+template <class Owner, class Keys>
+[[nodiscard]] Status assign_line(const ConfLine& line,
+                                 const std::vector<ConfPair>& pairs,
+                                 size_t first,
+                                 const Keys& keys,
+                                 Owner& owner,
+                                 std::vector<std::string>& without_effect) {
+  const std::string section = fmt::format("{}.", keys.front().name);
+  for (size_t i = first; i < pairs.size(); ++i) {
+    const auto* row = find_key(keys, pairs[i].key);
+    if (!row) {
+      return conf_failure(
+          line, fmt::format("unknown key \"{}\" in a {} line{}", pairs[i].key, keys.front().name,
+                            did_you_mean_key(pairs[i].key, keys)));
+    }
+    if (Status status = assign_pair(line, pairs[i], *row, owner, section, without_effect);
+        !status) {
+      return status;
+    }
+  }
+  return {};
+}
+
+}  // namespace sluice::tables

@@ -1,0 +1,27 @@
+// Lines of slurm.conf (and cgroup.conf, gres.conf, mpi.conf) to a checked ClusterConfig. Pure: the
+// same lines give the same configuration and the same messages.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/base/result.hpp"
+#include "common/model/cluster_config.hpp"
+#include "common/tables/conf_syntax.hpp"
+
+namespace sluice::tables {
+
+struct ParsedConfig {
+  ClusterConfig config;
+  std::vector<std::string> warnings;  // with file and line; nothing that stops a start
+};
+
+// The error names file, line, key and what is allowed. Users' ids are left at 0, config_path empty.
+[[nodiscard]] Result<ParsedConfig> parse_slurm_conf(const std::vector<ConfLine>& lines);
+
+// The other files add to what slurm.conf gave.
+[[nodiscard]] Status parse_cgroup_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed);
+[[nodiscard]] Status parse_gres_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed);
+[[nodiscard]] Status parse_mpi_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed);
+
+}  // namespace sluice::tables

@@ -1,0 +1,145 @@
+// Reads cgroup.conf, gres.conf and mpi.conf.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "common/base/hostlist.hpp"
+#include "common/tables/conf_assign.hpp"
+#include "common/tables/conf_parse.hpp"
+
+namespace sluice::tables {
+namespace {
+
+void tidy_unused(ClusterConfig& config) {
+  std::vector<std::string>& unused = config.without_effect;
+  std::sort(unused.begin(), unused.end());
+  unused.erase(std::unique(unused.begin(), unused.end()), unused.end());
+}
+
+// Every pair of a file whose lines are global keys.
+template <class Owner, class Keys>
+Status parse_globals(const std::vector<ConfLine>& lines,
+                     const Keys& keys,
+                     Owner& owner,
+                     std::string_view file,
+                     std::map<std::string, std::string>& values,
+                     std::vector<std::string>& unused) {
+  const std::string section = fmt::format("{}: ", file);
+  for (const ConfLine& line : lines) {
+    const Result<std::vector<ConfPair>> pairs = conf_pairs(line);
+    if (!pairs) return tl::unexpected(pairs.error());
+    for (const ConfPair& pair : *pairs) {
+      const auto* row = find_key(keys, pair.key);
+      if (!row) {
+        return conf_failure(
+            line, fmt::format("unknown key \"{}\"{}", pair.key, did_you_mean_key(pair.key, keys)));
+      }
+      if (Status status = assign_pair(line, pair, *row, owner, section, unused); !status) {
+        return status;
+      }
+      values[std::string(row->name)] = pair.value;
+    }
+  }
+  return {};
+}
+
+// "8", "4K", "2M", "1G": counts with binary multipliers.
+std::optional<uint64_t> gres_count(std::string_view text) {
+  constexpr std::string_view kUnits = "KMGTP";
+  uint64_t factor = 1;
+  if (!text.empty()) {
+    const size_t unit = kUnits.find(to_upper(text.substr(text.size() - 1)));
+    if (unit != kUnits.npos) {
+      factor = UINT64_C(1) << (10 * (unit + 1));
+      text.remove_suffix(1);
+    }
+  }
+  const std::optional<uint64_t> count = to_number<uint64_t>(text);
+  if (!count || *count > kMax32 * 1024 / factor) return std::nullopt;
+  return *count * factor;
+}
+
+Status expand_into(std::string_view names, std::vector<std::string>& list) {
+  Result<std::vector<std::string>> expanded = expand_hosts(names);
+  if (!expanded) return tl::unexpected(expanded.error());
+  list = std::move(*expanded);
+  return {};
+}
+
+// Completes a line whose pairs are read.
+Status finish_gres_line(GresLine& line) {
+  for (const Status& status :
+       {expand_into(line.node_names, line.nodes), expand_into(line.file_names, line.files),
+        expand_into(line.multiple_file_names, line.multiple_files)}) {
+    if (!status) return status;
+  }
+  if (line.name.empty()) {
+    if (!line.auto_detect.empty()) return {};
+    return failure("Name= is wanted (or AutoDetect=)");
+  }
+  if (!line.files.empty() && !line.multiple_files.empty()) {
+    return failure("File and MultipleFiles exclude each other");
+  }
+  const bool shared = line.name == "mps" || line.name == "shard";
+  const size_t files = line.files.size();
+  if (line.count_text.empty()) {
+    line.count = files != 0 ? files : 1;
+    return {};
+  }
+  const std::optional<uint64_t> count = gres_count(line.count_text);
+  if (!count) {
+    return failure(fmt::format("Count=\"{}\" is not valid; allowed: a number, maybe with K, M or G",
+                               line.count_text));
+  }
+  if (files != 0 && !shared && *count != files) {
+    return failure(fmt::format("Count={} does not match the {} files", *count, files));
+  }
+  line.count = *count;
+  return {};
+}
+
+}  // namespace
+
+Status parse_cgroup_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed) {
+  CgroupConfig& cgroup = parsed.config.cgroup;
+  Status status = parse_globals(lines, cgroup_keys(), cgroup, "cgroup.conf", cgroup.values,
+                                parsed.config.without_effect);
+  cgroup.present = true;
+  tidy_unused(parsed.config);
+  return status;
+}
+
+Status parse_mpi_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed) {
+  IgnoredLine ignored;
+  Status status = parse_globals(lines, mpi_keys(), ignored, "mpi.conf", parsed.config.values,
+                                parsed.config.without_effect);
+  tidy_unused(parsed.config);
+  return status;
+}
+
+Status parse_gres_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed) {
+  ClusterConfig& config = parsed.config;
+  for (const ConfLine& line : lines) {
+    const Result<std::vector<ConfPair>> pairs = conf_pairs(line);
+    if (!pairs) return tl::unexpected(pairs.error());
+    GresLine gres;
+    std::vector<std::string> unused;  // gres.conf as a whole is reported by its lines' names
+    if (Status status = assign_line(line, *pairs, 0, gres_keys(), gres, unused); !status) {
+      return status;
+    }
+    if (Status status = finish_gres_line(gres); !status) {
+      return conf_failure(line, status.error().text);
+    }
+    const bool known = gres.name.empty() ||
+                       std::find(config.gres_types.begin(), config.gres_types.end(), gres.name) !=
+                           config.gres_types.end();
+    if (!known) {
+      parsed.warnings.push_back(fmt::format("{}:{}: \"{}\" is not in GresTypes, the line is unused",
+                                            line.file, line.number, gres.name));
+    }
+    config.gres_lines.push_back(gres);
+  }
+  return {};
+}
+
+}  // namespace sluice::tables

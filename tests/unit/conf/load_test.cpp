@@ -1,0 +1,68 @@
+// Files on disk: Include, what lies beside slurm.conf, users.
+#include "common/conf/load.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+namespace sluice {
+namespace {
+
+class LoadConfig : public ::testing::Test {
+ protected:
+  LoadConfig() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "sluice-conf-XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+  }
+  ~LoadConfig() override { std::filesystem::remove_all(folder_); }
+  void put(const std::string& name, const std::string& text) {
+    const auto path = folder_ / name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+  }
+  Result<ClusterConfig> load() { return load_config((folder_ / "slurm.conf").string()); }
+  std::filesystem::path folder_;
+};
+
+TEST_F(LoadConfig, ReadsIncludedFilesAndThoseBeside) {
+  put("slurm.conf",
+      "ClusterName=demo\nSlurmctldHost=vm\nSlurmUser=0\nSlurmdUser=root\nInclude conf.d/*.conf\n"
+      "GresTypes=gpu\nPartitionName=p Nodes=ALL\n");
+  put("conf.d/b.conf", "NodeName=b\n");
+  put("conf.d/a.conf", "NodeName=a\n");
+  put("cgroup.conf", "ConstrainCores=yes\n");
+  put("gres.conf", "Name=gpu File=/dev/null\n");
+  const auto config = load();
+  ASSERT_TRUE(config) << config.error().text;
+  EXPECT_EQ(config->partitions[0].nodes, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(config->slurm_user, "root");
+  EXPECT_EQ(config->slurm_user_id, 0U);
+  EXPECT_TRUE(config->cgroup.constrain_cores);
+  EXPECT_EQ(config->gres_lines.size(), 1U);
+  EXPECT_EQ(config->config_path, (folder_ / "slurm.conf").string());
+}
+
+TEST_F(LoadConfig, SaysWhatIsMissing) {
+  const std::string path = (folder_ / "slurm.conf").string();
+  EXPECT_EQ(load().error().text, path + ": No such file or directory");
+  put("slurm.conf", "ClusterName=demo\nInclude gone.conf\n");
+  EXPECT_EQ(load().error().text,
+            path + ":2: " + (folder_ / "gone.conf").string() + ": No such file or directory");
+  put("slurm.conf", "ClusterName=demo\nSlurmctldHost=vm\nSlurmUser=nobody-of-that-name\n");
+  EXPECT_EQ(load().error().text, path +
+                                     ": SlurmUser=\"nobody-of-that-name\" is not valid; "
+                                     "allowed: a user of this machine");
+}
+
+TEST(ConfigPath, TheCommandLineComesBeforeTheEnvironment) {
+  setenv("SLURM_CONF", "/from/environment", 1);
+  EXPECT_EQ(config_path("/given"), "/given");
+  EXPECT_EQ(config_path(), "/from/environment");
+  unsetenv("SLURM_CONF");
+  EXPECT_EQ(config_path(), kUsualConfigPath);
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,197 @@
+// slurm.conf as a whole: values, lines, defaults, and the words of refusals.
+#include "common/tables/conf_parse.hpp"
+
+#include <gtest/gtest.h>
+
+#include "common/wire/codec.hpp"
+#include "unit/tables/conf_support.hpp"
+
+namespace sluice::tables {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+TEST(ConfParse, ReadsGlobalKeysInAnyCase) {
+  const ClusterConfig config = config_of(
+      "killWAIT=45 SLURMDTIMEOUT=infinite\nPrivateData=Jobs,usage,accounts\nSlurmdDebug=5\n"
+      "SchedulerParameters=bf_window=60,defer\nSlurmctldPort=7000-7003\nMaxMemPerCPU=2G\n"
+      "PriorityDecayHalfLife=1-0\nPrologFlags=x11\nProlog=/a\nProlog=/b\n"
+      "SlurmctldHost=two(10.0.0.2)\nSlurmctldSyslogDebug=verbose\n");
+  EXPECT_EQ(config.kill_wait, seconds(45));
+  EXPECT_EQ(config.slurmd_timeout, kNoLimit);
+  EXPECT_EQ(config.private_data, (std::vector<std::string>{"accounts", "jobs", "usage"}));
+  EXPECT_EQ(config.slurmd_debug, DebugLevel::kDebug);
+  EXPECT_EQ(config.slurmctld_syslog_debug, DebugLevel::kVerbose);
+  EXPECT_EQ(option_value(config.scheduler_parameters, "BF_WINDOW"), "60");
+  EXPECT_EQ(config.slurmctld_port, 7000U);
+  EXPECT_EQ(config.slurmctld_port_count, 4U);
+  EXPECT_EQ(config.max_mem_per_cpu_mib, 2048U);
+  EXPECT_EQ(config.priority_decay_half_life, minutes(24 * 60));
+  EXPECT_EQ(config.prolog_flags, (std::vector<std::string>{"Alloc", "Contain", "X11"}));
+  EXPECT_EQ(config.prolog, (std::vector<std::string>{"/a", "/b"}));
+  ASSERT_EQ(config.controllers.size(), 2U);
+  EXPECT_EQ(config.controllers[0].address, "vm");
+  EXPECT_EQ(config.controllers[1].address, "10.0.0.2");
+  EXPECT_EQ(config.values.at("KillWait"), "45");
+  EXPECT_EQ(config.values.at("Prolog"), "/a,/b");
+}
+
+TEST(ConfParse, FillsDefaultsOfLists) {
+  const ClusterConfig config = config_of("");
+  EXPECT_EQ(config.select_type_parameters, std::vector<std::string>{"CR_CORE_MEMORY"});
+  EXPECT_EQ(config.propagate_resource_limits, std::vector<std::string>{"ALL"});
+  EXPECT_EQ(config.health_check_node_state, std::vector<std::string>{"ANY"});
+  EXPECT_EQ(config.accounting_storage_tres.size(), 8U);
+  EXPECT_EQ(config_of("AccountingStorageTRES=gres/gpu\n").accounting_storage_tres.back(),
+            "gres/gpuutil");
+  EXPECT_TRUE(config.without_effect.empty());
+}
+
+TEST(ConfParse, ExpandsNodesWithTheirOwnParts) {
+  const ClusterConfig config = config_of(
+      "SlurmdPort=7000\nNodeName=DEFAULT RealMemory=4096 Feature=fast,big Weight=3\n"
+      "NodeName=n[1-2,10] NodeHostname=vm NodeAddr=127.0.0.1 Port=[16900-16902] CPUs=8\n"
+      "NodeName=m1 Sockets=2 CoresPerSocket=4 ThreadsPerCore=2 Weight=1 State=FUTURE\n");
+  ASSERT_EQ(config.nodes.size(), 4U);
+  const NodeConfig& n10 = config.nodes[2];
+  EXPECT_EQ(n10.name, "n10");
+  EXPECT_EQ(n10.hostname, "vm");
+  EXPECT_EQ(n10.address, "127.0.0.1");
+  EXPECT_EQ(n10.port, 16902U);
+  EXPECT_EQ(n10.cpus, 8U);
+  EXPECT_EQ(n10.sockets, 8U);
+  EXPECT_EQ(n10.real_memory_mib, 4096U);
+  EXPECT_EQ(n10.weight, 3U);
+  const NodeConfig& m1 = config.nodes[3];
+  EXPECT_EQ(m1.cpus, 16U);
+  EXPECT_EQ(m1.port, 7000U);
+  EXPECT_EQ(m1.address, "m1");
+  EXPECT_EQ(m1.state, ConfiguredNodeState::kFuture);
+  EXPECT_EQ(m1.features, (std::vector<std::string>{"fast", "big"}));
+  EXPECT_EQ(m1.weight, 1U);
+}
+
+TEST(ConfParse, CountsCpusAsCoresOrThreads) {
+  EXPECT_TRUE(config_of("NodeName=n CPUs=8 Sockets=2 CoresPerSocket=4 ThreadsPerCore=2\n")
+                  .nodes[0]
+                  .cpus_are_cores());
+  EXPECT_EQ(config_of("NodeName=n CPUs=16 CoresPerSocket=4 ThreadsPerCore=2\n").nodes[0].sockets,
+            2U);
+  EXPECT_EQ(config_of("NodeName=n Boards=2 SocketsPerBoard=2 CoresPerSocket=4\n").nodes[0].cpus,
+            16U);
+  EXPECT_EQ(error_of("NodeName=n CPUs=5 Sockets=1 CoresPerSocket=2 ThreadsPerCore=2\n"),
+            "/etc/slurm.conf:3: CPUs=5 is not valid; allowed: Sockets (1), Sockets*CoresPerSocket "
+            "(2) or Sockets*CoresPerSocket*ThreadsPerCore (4)");
+}
+
+TEST(ConfParse, ReadsPartitions) {
+  const ClusterConfig config = config_of(
+      "NodeName=n[1-4] Feature=x\nNodeName=g1\nNodeSet=plain Feature=x\nNodeSet=two Nodes=n[1-2]\n"
+      "PartitionName=DEFAULT MaxTime=60 State=DOWN DefMemPerCPU=100\n"
+      "PartitionName=a Nodes=ALL Default=YES State=UP OverSubscribe=FORCE:2 AllowGroups=hpc,staff\n"
+      "PartitionName=b Nodes=g1,two MaxTime=UNLIMITED DefaultTime=1:30 PreemptMode=SUSPEND,GANG "
+      "AllowGroups=ALL ExclusiveUser=YES Priority=7\n"
+      "DownNodes=n[3-4] State=DRAIN Reason=\"power supply\"\n");
+  ASSERT_EQ(config.partitions.size(), 2U);
+  const PartitionConfig& a = config.partitions[0];
+  EXPECT_TRUE(a.is_default);
+  EXPECT_EQ(a.nodes.size(), 5U);
+  EXPECT_EQ(a.node_sets, std::vector<std::string>{"ALL"});
+  EXPECT_EQ(a.max_time, 60U);
+  EXPECT_EQ(a.over_subscribe, OverSubscribe::kForce);
+  EXPECT_EQ(a.over_subscribe_count, 2U);
+  EXPECT_EQ(a.allow_groups, (std::vector<std::string>{"hpc", "staff"}));
+  const PartitionConfig& b = config.partitions[1];
+  EXPECT_EQ(b.nodes, (std::vector<std::string>{"n1", "n2", "g1"}));
+  EXPECT_EQ(b.max_time, kInfiniteMinutes);
+  EXPECT_EQ(b.default_time, 2U);
+  EXPECT_EQ(b.state, PartitionState::kDown);
+  EXPECT_EQ(b.preempt_mode, PreemptMode::kSuspend);
+  EXPECT_TRUE(b.preempt_gang);
+  EXPECT_EQ(b.exclusive, ExclusiveMode::kUser);
+  EXPECT_EQ(b.priority_tier, 7U);
+  EXPECT_EQ(b.def_mem_per_cpu_mib, 100U);
+  EXPECT_EQ(config.node_sets[0].nodes.size(), 4U);
+  ASSERT_EQ(config.down_nodes.size(), 1U);
+  EXPECT_EQ(config.down_nodes[0].nodes, (std::vector<std::string>{"n3", "n4"}));
+  EXPECT_EQ(config.down_nodes[0].state, ConfiguredNodeState::kDrain);
+}
+
+TEST(ConfParse, RefusesWithPlaceKeyAndWhatIsAllowed) {
+  EXPECT_EQ(error_of("\nKilWait=3\n"),
+            "/etc/slurm.conf:4: unknown key \"KilWait\"; did you mean \"KillWait\"?");
+  EXPECT_EQ(error_of("ReturnToService=3\n"),
+            "/etc/slurm.conf:3: ReturnToService=\"3\" is not valid; allowed: a number from 0 to 2");
+  EXPECT_EQ(error_of("EnforcePartLimits=some\n"),
+            "/etc/slurm.conf:3: EnforcePartLimits=\"some\" is not valid; allowed: one of NO, ANY, "
+            "ALL, YES");
+  EXPECT_EQ(error_of("PrivateData=jobs,all\n").substr(0, 68),
+            "/etc/slurm.conf:3: PrivateData=\"jobs,all\" is not valid; allowed: a c");
+  EXPECT_EQ(error_of("NodeName=n1 Cpu=3\n"),
+            "/etc/slurm.conf:3: unknown key \"Cpu\" in a NodeName line; did you mean \"CPUs\"?");
+  EXPECT_EQ(error_of("NodeName=n[1-3]\nNodeName=n2\n"),
+            "/etc/slurm.conf:4: node \"n2\" is there already");
+  EXPECT_EQ(error_of("NodeName=n[1-3] Port=[1-2]\n"),
+            "/etc/slurm.conf:3: Port=\"[1-2]\" has 2 values for 3 nodes; allowed: 1 or 3");
+  EXPECT_EQ(error_of("PartitionName=a Nodes=n9\n"),
+            "/etc/slurm.conf:3: partition \"a\": unknown node \"n9\"");
+  EXPECT_EQ(error_of("PartitionName=a\nPartitionName=a\n"),
+            "/etc/slurm.conf:4: partition \"a\" is there already");
+  EXPECT_EQ(error_of("NodeName=n Gres=gpu:2\n"),
+            "/etc/slurm.conf:3: Gres=\"gpu:2\" names \"gpu\", which is not in GresTypes");
+  EXPECT_EQ(error_of("SlurmctldHost=vm\n").substr(0, 43),
+            "/etc/slurm.conf:3: SlurmctldHost=\"vm\" is no");
+  EXPECT_EQ(parse("ClusterName=x\n").error().text,
+            "/etc/slurm.conf: SlurmctldHost is not set; one line of it is wanted");
+  EXPECT_EQ(parse("SlurmctldHost=x\n").error().text, "/etc/slurm.conf: ClusterName is not set");
+}
+
+TEST(ConfParse, NamesWhatHasNoEffectOnce) {
+  const ClusterConfig config = config_of(
+      "MCSPlugin=mcs/user\nPreemptType=preempt/none\nControlMachine=old\n"
+      "NodeName=n[1-2] TRESWeights=x\nNodeName=m TRESWeights=x\nSchedulerParameters=defer,foo=3\n");
+  EXPECT_EQ(config.without_effect,
+            (std::vector<std::string>{"ControlMachine", "MCSPlugin", "NodeName.TRESWeights",
+                                      "SchedulerParameters=foo"}));
+}
+
+TEST(ConfParse, WarnsOfWhatIsSetTwice) {
+  const auto parsed = parse(std::string(kSmallest) + "KillWait=3\nKillWait=4\n");
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->config.kill_wait, seconds(4));
+  EXPECT_EQ(parsed->warnings, std::vector<std::string>{
+                                  "/etc/slurm.conf:4: KillWait is set more than once, this value "
+                                  "is used"});
+}
+
+TEST(ConfParse, TravelsUnchanged) {
+  const ClusterConfig config =
+      config_of("NodeName=n[1-4] Feature=a\nPartitionName=p Nodes=ALL DefaultTime=5\nKillWait=9\n");
+  const auto back = wire::decode<ClusterConfig>(wire::encode(config));
+  ASSERT_TRUE(back);
+  EXPECT_TRUE(*back == config);
+}
+
+TEST(ConfParse, ReadsCgroupAndGresFiles) {
+  auto parsed = parse(std::string(kSmallest) + "GresTypes=gpu\n");
+  ASSERT_TRUE(parsed);
+  ASSERT_TRUE(parse_cgroup_conf(*lines_of("ConstrainCores=yes\nAllowedRAMSpace=95.5\n"), *parsed));
+  EXPECT_TRUE(parsed->config.cgroup.constrain_cores);
+  EXPECT_DOUBLE_EQ(parsed->config.cgroup.allowed_ram_percent, 95.5);
+  ASSERT_TRUE(parse_gres_conf(*lines_of("AutoDetect=off\nNodeName=n[1-2] Name=gpu Type=a100 "
+                                        "File=/dev/nvidia[0-3] Cores=0-7\nName=fan Count=2K\n"),
+                              *parsed));
+  ASSERT_EQ(parsed->config.gres_lines.size(), 3U);
+  const GresConfigLine& gpu = parsed->config.gres_lines[1];
+  EXPECT_EQ(gpu.count, 4U);
+  EXPECT_EQ(gpu.files.back(), "/dev/nvidia3");
+  EXPECT_EQ(gpu.nodes.size(), 2U);
+  EXPECT_EQ(parsed->config.gres_lines[2].count, 2048U);
+  EXPECT_EQ(parsed->warnings.size(), 1U);
+  EXPECT_EQ(parse_gres_conf(*lines_of("Name=gpu Count=3 File=/dev/a[0-1]\n"), *parsed).error().text,
+            "/etc/slurm.conf:1: Count=3 does not match the 2 files");
+}
+
+}  // namespace
+}  // namespace sluice::tables
