@@ -12,6 +12,12 @@
 
 namespace sluice::protocol {
 
+//
+// Who opens which file of StepSpec::std_in, std_out and std_err: empty or "all" is the stream to and
+// from srun; "none" is /dev/null; a number is the stream of that task only, /dev/null for the
+// others; a pattern that differs by node or task (pattern_is_per_node) is opened by the step
+// daemons; any other name is opened by srun and is a stream here, unless nobody listens (port 0).
+// kStdin with task kNoTask is for every task of the node that takes input.
 inline constexpr uint32_t kMaxFrameBytes = 1U << 20;  // a longer frame ends the connection
 
 enum class FrameType : uint8_t {
@@ -35,10 +41,12 @@ enum class FrameType : uint8_t {
   kAgentTerminate = 41,  // TerminateStepRequest
   kAgentListPids = 42,   // empty; answered by kAgentPids
   kAgentAttach = 43,     // AttachRequest: connect to this endpoint as a further listener
+  kAgentStart = 44,      // StepdStart, first
   // step daemon -> agent
   kAgentReady = 60,   // empty: tasks run (or the launch failed and StepEnded follows)
   kAgentEnded = 61,   // StepEnded
   kAgentPids = 62,    // ListPidsReply
+  kAgentLog = 63,     // text for the agent's log
 };
 
 struct StepHello {

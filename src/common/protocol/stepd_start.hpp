@@ -1,0 +1,73 @@
+// What an agent hands to a step daemon at its start: one frame of type kAgentStart on the inherited
+// descriptor kStartDescriptor, which then stays as their connection.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/base/time.hpp"
+#include "common/model/cluster_config.hpp"
+#include "common/protocol/stepd.hpp"
+
+namespace sluice::protocol {
+
+inline constexpr int kStartDescriptor = 3;
+// Exit statuses of a step daemon that reported nothing.
+inline constexpr int kStepdAlreadyRun = 3;  // the key file was there
+inline constexpr int kStepdBadStart = 4;    // the start message cannot be understood
+
+struct StepdStart {
+  std::string launch;          // encoded StepLaunch, its signature checked by the agent
+  uint32_t node_index = 0;     // position in the layout
+  std::string node_name;
+  std::string spool_dir;       // SlurmdSpoolDir of this node
+  std::string config_path;     // for SLURM_CONF
+  std::string task_prolog;
+  std::string task_epilog;
+  bool affinity = false;       // task/affinity
+  uint32_t threads_per_core = 1;  // as configured: a core's number to those of its CPUs
+  bool append_output = false;  // JobFileAppend
+  bool kill_on_bad_exit = false;
+  Duration kill_wait{30000000};
+  Duration sample_interval{0};  // of memory use; 0: at the end only
+  CgroupConfig cgroup;
+  bool use_cgroup = false;      // proctrack/cgroup or task/cgroup
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "launch", &StepdStart::launch);
+    field(2, "node_index", &StepdStart::node_index);
+    field(3, "node_name", &StepdStart::node_name);
+    field(4, "spool_dir", &StepdStart::spool_dir);
+    field(5, "config_path", &StepdStart::config_path);
+    field(6, "task_prolog", &StepdStart::task_prolog);
+    field(7, "task_epilog", &StepdStart::task_epilog);
+    field(8, "affinity", &StepdStart::affinity);
+    field(9, "threads_per_core", &StepdStart::threads_per_core);
+    field(10, "append_output", &StepdStart::append_output);
+    field(11, "kill_on_bad_exit", &StepdStart::kill_on_bad_exit);
+    field(12, "kill_wait", &StepdStart::kill_wait);
+    field(13, "sample_interval", &StepdStart::sample_interval);
+    field(14, "cgroup", &StepdStart::cgroup);
+    field(15, "use_cgroup", &StepdStart::use_cgroup);
+  }
+};
+
+// Kept in a step's key file while it may run.
+struct StepRecord {
+  StepKey key;
+  uint32_t uid = 0;
+  uint32_t daemon_pid = 0;
+  uint32_t node_index = 0;
+  Time start = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "key", &StepRecord::key);
+    field(2, "uid", &StepRecord::uid);
+    field(3, "daemon_pid", &StepRecord::daemon_pid);
+    field(4, "node_index", &StepRecord::node_index);
+    field(5, "start", &StepRecord::start);
+  }
+};
+
+}  // namespace sluice::protocol

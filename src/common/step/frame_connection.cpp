@@ -1,0 +1,107 @@
+#include "common/step/frame_connection.hpp"
+
+#include <utility>
+
+#include <boost/asio/buffer.hpp>
+
+namespace sluice {
+
+std::shared_ptr<FrameConnection> FrameConnection::make(Socket socket, uint32_t max_frame) {
+  return std::shared_ptr<FrameConnection>(new FrameConnection(std::move(socket), max_frame));
+}
+
+FrameConnection::FrameConnection(Socket socket, uint32_t max_frame)
+    : socket_(std::move(socket)), reader_(max_frame) {
+  boost::system::error_code ignored;
+  socket_.non_blocking(true, ignored);
+}
+
+void FrameConnection::start(Handlers handlers) {
+  handlers_ = std::move(handlers);
+  read();
+}
+
+void FrameConnection::send(protocol::FrameType type, uint32_t task, std::string_view body) {
+  if (!open_) return;
+  append_frame(pending_, type, task, body);
+  write();
+}
+
+void FrameConnection::pause() { paused_ = true; }
+
+void FrameConnection::resume() {
+  if (!paused_) return;
+  paused_ = false;
+  hand_out();
+  read();
+}
+
+void FrameConnection::close() {
+  if (!open_) return;
+  open_ = false;
+  boost::system::error_code ignored;
+  socket_.close(ignored);
+  handlers_ = {};
+}
+
+void FrameConnection::finish() {
+  finishing_ = true;
+  if (queued_bytes() == 0) fail();
+}
+
+void FrameConnection::fail() {
+  if (!open_) return;
+  const auto on_closed = std::move(handlers_.on_closed);
+  close();
+  if (on_closed) on_closed();
+}
+
+void FrameConnection::read() {
+  if (!open_ || reading_ || paused_) return;
+  reading_ = true;
+  socket_.async_read_some(
+      boost::asio::buffer(buffer_),
+      [self = shared_from_this()](const boost::system::error_code& error, size_t bytes) {
+        self->reading_ = false;
+        if (!self->open_) return;
+        if (error) return self->fail();
+        self->reader_.feed(std::string_view(self->buffer_.data(), bytes));
+        self->hand_out();
+        self->read();
+      });
+}
+
+void FrameConnection::hand_out() {
+  const auto self = shared_from_this();
+  while (open_ && !paused_) {
+    auto frame = reader_.next();
+    if (!frame) return fail();
+    if (!frame->has_value()) return;
+    // a copy: the handler may close the connection, which drops the handlers
+    const auto on_frame = handlers_.on_frame;
+    if (on_frame) on_frame(std::move(**frame));
+  }
+}
+
+void FrameConnection::write() {
+  if (!open_ || writing_ || queued_bytes() == 0) return;
+  if (sent_ == sending_.size()) {
+    sending_.clear();
+    sent_ = 0;
+    sending_.swap(pending_);
+  }
+  writing_ = true;
+  socket_.async_write_some(
+      boost::asio::buffer(sending_.data() + sent_, sending_.size() - sent_),
+      [self = shared_from_this()](const boost::system::error_code& error, size_t bytes) {
+        self->writing_ = false;
+        if (!self->open_) return;
+        if (error) return self->fail();
+        self->sent_ += bytes;
+        if (self->queued_bytes() > 0) return self->write();
+        if (self->finishing_) return self->fail();
+        if (self->handlers_.on_drained) self->handlers_.on_drained();
+      });
+}
+
+}  // namespace sluice

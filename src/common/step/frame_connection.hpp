@@ -1,0 +1,66 @@
+// A stream socket (TCP or Unix) that carries frames both ways, on one io_context and its one thread.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "common/step/frame.hpp"
+
+namespace sluice {
+
+class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
+ public:
+  using Socket = boost::asio::generic::stream_protocol::socket;
+  struct Handlers {
+    std::function<void(Frame)> on_frame;
+    std::function<void()> on_closed;   // once: the peer went away or broke the protocol
+    std::function<void()> on_drained;  // everything that was sent has left
+  };
+
+  // `socket` is connected. Frames longer than `max_frame` end the connection.
+  [[nodiscard]] static std::shared_ptr<FrameConnection> make(
+      Socket socket, uint32_t max_frame = protocol::kMaxFrameBytes);
+
+  // Starts reading. The connection lives until it is closed, then drops its handlers.
+  void start(Handlers handlers);
+  // No-op once closed.
+  void send(protocol::FrameType type, uint32_t task, std::string_view body);
+  [[nodiscard]] size_t queued_bytes() const { return pending_.size() + sending_.size() - sent_; }
+  [[nodiscard]] bool is_open() const { return open_; }
+  // Stops and resumes handing frames out (and, after what was read already, reading).
+  void pause();
+  void resume();
+  // Closes at once, without on_closed.
+  void close();
+  // Closes when everything was sent; on_closed follows.
+  void finish();
+  [[nodiscard]] Socket& socket() { return socket_; }
+
+ private:
+  FrameConnection(Socket socket, uint32_t max_frame);
+  void read();
+  void hand_out();
+  void write();
+  void fail();
+
+  Socket socket_;
+  FrameReader reader_;
+  Handlers handlers_;
+  std::array<char, 65536> buffer_{};
+  std::string pending_;  // not given to the socket yet
+  std::string sending_;
+  size_t sent_ = 0;      // of sending_
+  bool open_ = true;
+  bool writing_ = false;
+  bool reading_ = false;
+  bool paused_ = false;
+  bool finishing_ = false;
+};
+
+}  // namespace sluice

@@ -1,0 +1,174 @@
+#include "common/step/step_spool.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "common/base/text.hpp"
+#include "common/wire/codec.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr size_t kMaxRecordBytes = 1U << 20;
+
+tl::unexpected<Error> system_failure(std::string_view what, const std::string& path) {
+  return failure(fmt::format("{} {}: {}", what, path, std::strerror(errno)));
+}
+
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(n));
+  }
+  return true;
+}
+
+std::optional<std::string> read_file(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return std::nullopt;
+  std::string bytes;
+  char buffer[4096];
+  ssize_t n = 0;
+  while ((n = ::read(fd, buffer, sizeof buffer)) > 0 && bytes.size() < kMaxRecordBytes) {
+    bytes.append(buffer, static_cast<size_t>(n));
+  }
+  ::close(fd);
+  return bytes;
+}
+
+}  // namespace
+
+std::string step_file_name(const protocol::StepKey& key) {
+  return fmt::format("{}.{}.{}", key.id.job, key.id.step, key.restart);
+}
+
+std::optional<protocol::StepKey> parse_step_file_name(std::string_view name) {
+  const auto parts = split(name, '.');
+  if (parts.size() != 3) return std::nullopt;
+  const auto job = to_number<uint32_t>(parts[0]);
+  const auto step = to_number<uint32_t>(parts[1]);
+  const auto restart = to_number<uint32_t>(parts[2]);
+  if (!job || !step || !restart) return std::nullopt;
+  return protocol::StepKey{{*job, *step}, *restart};
+}
+
+std::string StepSpool::path(const protocol::StepKey& key, std::string_view ending) const {
+  return fmt::format("{}/{}.{}", folder_, step_file_name(key), ending);
+}
+
+Status StepSpool::prepare() const {
+  if (::mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST) {
+    return system_failure("cannot make", folder_);
+  }
+  return {};
+}
+
+Result<bool> StepSpool::claim(const protocol::StepRecord& record) const {
+  const std::string file = path(record.key, "key");
+  const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0) {
+    if (errno == EEXIST) return false;
+    return system_failure("cannot create", file);
+  }
+  const bool good = write_all(fd, wire::encode(record));
+  ::close(fd);
+  if (good) return true;
+  auto error = system_failure("cannot write", file);
+  ::unlink(file.c_str());
+  return error;
+}
+
+bool StepSpool::is_claimed(const protocol::StepKey& key) const {
+  return ::access(path(key, "key").c_str(), F_OK) == 0;
+}
+
+Status StepSpool::write_end(const protocol::StepEnded& ended) const {
+  const std::string fresh = path(ended.key, "new");
+  const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd < 0) return system_failure("cannot create", fresh);
+  const bool good = write_all(fd, wire::encode(ended));
+  ::close(fd);
+  if (!good || ::rename(fresh.c_str(), path(ended.key, "end").c_str()) != 0) {
+    return system_failure("cannot write", fresh);
+  }
+  return {};
+}
+
+std::optional<protocol::StepEnded> StepSpool::read_end(const protocol::StepKey& key) const {
+  const auto bytes = read_file(path(key, "end"));
+  if (!bytes) return std::nullopt;
+  auto ended = wire::decode<protocol::StepEnded>(*bytes);
+  if (!ended) return std::nullopt;
+  return std::move(*ended);
+}
+
+std::vector<protocol::StepRecord> StepSpool::scan() const {
+  std::vector<protocol::StepRecord> records;
+  DIR* folder = ::opendir(folder_.c_str());
+  if (folder == nullptr) return records;
+  while (const dirent* entry = ::readdir(folder)) {
+    const std::string_view name = entry->d_name;
+    if (!name.ends_with(".key")) continue;
+    const auto key = parse_step_file_name(name.substr(0, name.size() - 4));
+    if (!key) continue;
+    const auto bytes = read_file(path(*key, "key"));
+    auto record = bytes ? wire::decode<protocol::StepRecord>(*bytes)
+                        : Result<protocol::StepRecord>(protocol::StepRecord{});
+    records.push_back(record ? std::move(*record) : protocol::StepRecord{});
+    records.back().key = *key;
+  }
+  ::closedir(folder);
+  return records;
+}
+
+void StepSpool::remove(const protocol::StepKey& key) const {
+  // the report goes last: a claimed step without one would be taken for a crashed one
+  for (const char* ending : {"sock", "new", "key", "end"}) ::unlink(path(key, ending).c_str());
+}
+
+void StepSpool::remove_socket(const protocol::StepKey& key) const {
+  ::unlink(path(key, "sock").c_str());
+}
+
+Result<int> StepSpool::open_socket(const protocol::StepKey& key, bool listening) const {
+  const int folder = ::open(folder_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return system_failure("cannot open", folder_);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string name = fmt::format("/proc/self/fd/{}/{}.sock", folder, step_file_name(key));
+  std::memcpy(address.sun_path, name.c_str(), std::min(name.size(), sizeof address.sun_path - 1));
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const auto* generic = reinterpret_cast<const sockaddr*>(&address);
+  bool good = fd >= 0;
+  if (good && listening) {
+    ::unlink(path(key, "sock").c_str());
+    good = ::bind(fd, generic, sizeof address) == 0 && ::listen(fd, 8) == 0;
+  } else if (good) {
+    good = ::connect(fd, generic, sizeof address) == 0;
+  }
+  const int error = errno;
+  ::close(folder);
+  if (good) return fd;
+  if (fd >= 0) ::close(fd);
+  errno = error;
+  return system_failure(listening ? "cannot listen at" : "cannot connect to", path(key, "sock"));
+}
+
+Result<int> StepSpool::connect(const protocol::StepKey& key) const {
+  return open_socket(key, false);
+}
+Result<int> StepSpool::listen(const protocol::StepKey& key) const { return open_socket(key, true); }
+
+}  // namespace sluice

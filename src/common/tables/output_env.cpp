@@ -1,0 +1,303 @@
+#include "common/tables/output_env.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "common/base/hostlist.hpp"
+#include "common/base/text.hpp"
+
+namespace sluice {
+namespace {
+
+void set_if(Environment& out, std::string_view name, std::string_view value) {
+  if (!value.empty()) out.set(name, value);
+}
+void set_number(Environment& out, std::string_view name, uint64_t value) {
+  out.set(name, std::to_string(value));
+}
+void set_number_if(Environment& out, std::string_view name, uint64_t value) {
+  if (value != 0) set_number(out, name, value);
+}
+
+std::string user_or_number(std::string_view name, uint32_t id) {
+  return name.empty() ? std::to_string(id) : std::string(name);
+}
+
+// `number` of the generic resource in a list such as `gres/gpu:a100:2,gres/fan:1`; the text after
+// the name, as it was typed. Empty when the list has none.
+std::string gpu_request(std::string_view list) {
+  std::string out;
+  while (!list.empty()) {
+    std::string_view item = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(list.size(), item.size() + 1));
+    for (const std::string_view prefix : {"gres/", "gres:"}) {
+      if (item.starts_with(prefix)) item.remove_prefix(prefix.size());
+    }
+    if (item != "gpu" && !item.starts_with("gpu:") && !item.starts_with("gpu=")) continue;
+    if (!out.empty()) out += ',';
+    out += item.size() > 4 ? item.substr(4) : "1";
+  }
+  return out;
+}
+
+void set_memory(const JobSpec& spec, Environment& out) {
+  switch (spec.memory_kind) {
+    case MemoryKind::kPerNode: set_number(out, "SLURM_MEM_PER_NODE", spec.memory_mib); break;
+    case MemoryKind::kPerCpu: set_number(out, "SLURM_MEM_PER_CPU", spec.memory_mib); break;
+    case MemoryKind::kPerGpu: set_number(out, "SLURM_MEM_PER_GPU", spec.memory_mib); break;
+    case MemoryKind::kDefault: break;
+  }
+}
+
+// Options of the job's submission that its own sruns must see again.
+void set_option_variables(const JobSpec& spec, Environment& out) {
+  if (spec.num_tasks != 0) {
+    set_number(out, "SLURM_NTASKS", spec.num_tasks);
+    set_number(out, "SLURM_NPROCS", spec.num_tasks);
+  }
+  if (spec.cpus_per_task != 0) {
+    set_number(out, "SLURM_CPUS_PER_TASK", spec.cpus_per_task);
+    out.set("SLURM_TRES_PER_TASK", fmt::format("cpu={}", spec.cpus_per_task));
+  }
+  set_number_if(out, "SLURM_NTASKS_PER_NODE", spec.ntasks_per_node);
+  set_number_if(out, "SLURM_NTASKS_PER_SOCKET", spec.ntasks_per_socket);
+  set_number_if(out, "SLURM_NTASKS_PER_CORE", spec.ntasks_per_core);
+  set_number_if(out, "SLURM_NTASKS_PER_GPU", spec.ntasks_per_gpu);
+  set_number_if(out, "SLURM_THREADS_PER_CORE", spec.threads_per_core);
+  set_memory(spec, out);
+  set_if(out, "SLURM_CPUS_PER_GPU", spec.cpus_per_gpu);
+  set_if(out, "SLURM_GPUS", gpu_request(spec.tres_per_job));
+  set_if(out, "SLURM_GPUS_PER_NODE", gpu_request(spec.gres));
+  set_if(out, "SLURM_GPUS_PER_SOCKET", gpu_request(spec.tres_per_socket));
+  set_if(out, "SLURM_DISTRIBUTION", spec.distribution);
+  set_if(out, "SLURM_HINT", spec.hint);
+  set_if(out, "SLURM_PROFILE", spec.profile);
+  set_if(out, "SLURM_NETWORK", spec.network);
+  set_if(out, "SLURM_ACCTG_FREQ", spec.acctg_frequency);
+  set_if(out, "SLURM_CONTAINER", spec.container);
+  set_if(out, "SLURM_TRES_BIND", spec.tres_bind);
+  if (spec.overcommit) out.set("SLURM_OVERCOMMIT", "1");
+}
+
+void set_array_variables(const JobFacts& job, Environment& out) {
+  if (job.array == nullptr || job.array->task == kNoTask) return;
+  set_number(out, "SLURM_ARRAY_JOB_ID", job.array->array_job);
+  set_number(out, "SLURM_ARRAY_TASK_ID", job.array->task);
+  set_number(out, "SLURM_ARRAY_TASK_COUNT", job.array->task_count);
+  set_number(out, "SLURM_ARRAY_TASK_MIN", job.array->task_min);
+  set_number(out, "SLURM_ARRAY_TASK_MAX", job.array->task_max);
+  set_number(out, "SLURM_ARRAY_TASK_STEP", job.array->task_step);
+}
+
+// What every kind of process of a job finds.
+void set_job_variables(const JobFacts& job, Environment& out) {
+  set_number(out, "SLURM_JOB_ID", job.job);
+  set_number(out, "SLURM_JOBID", job.job);
+  out.set("SLURM_JOB_NODELIST", job.node_list);
+  set_number(out, "SLURM_JOB_NUM_NODES", job.cpus.size());
+  out.set("SLURM_JOB_CPUS_PER_NODE", fold_counts(job.cpus));
+  out.set("SLURM_JOB_PARTITION", job.partition);
+  out.set("SLURM_CLUSTER_NAME", job.cluster);
+  set_if(out, "SLURM_JOB_ACCOUNT", job.account);
+  set_if(out, "SLURM_JOB_QOS", job.qos);
+  set_if(out, "SLURM_JOB_RESERVATION", job.reservation);
+  set_if(out, "SLURM_JOB_LICENSES", job.spec->licenses);
+  if (job.start != kNoTime) {
+    out.set("SLURM_JOB_START_TIME", std::to_string(to_seconds(job.start)));
+  }
+  if (job.end != kNoTime && job.end < kNever) {
+    out.set("SLURM_JOB_END_TIME", std::to_string(to_seconds(job.end)));
+  }
+}
+
+void set_owner_variables(const JobFacts& job, Environment& out) {
+  set_number(out, "SLURM_JOB_UID", job.spec->uid);
+  set_number(out, "SLURM_JOB_GID", job.spec->gid);
+  out.set("SLURM_JOB_USER", user_or_number(job.spec->user_name, job.spec->uid));
+  out.set("SLURM_JOB_EXCLUSIVE", job.spec->sharing == Sharing::kExclusive ? "YES" : "NO");
+  out.set("SLURM_JOB_OVERSUBSCRIBE", job.spec->sharing == Sharing::kOversubscribe ? "YES" : "NO");
+}
+
+void set_node_variables(const NodeFacts& node, Environment& out) {
+  out.set("SLURMD_NODENAME", node.name);
+  set_number(out, "SLURM_NODEID", node.index);
+  out.set("SLURM_TOPOLOGY_ADDR", node.name);
+  out.set("SLURM_TOPOLOGY_ADDR_PATTERN", "node");
+  set_if(out, "SLURM_CONF", node.config_path);
+}
+
+// As Slurm prints it: the named steps are small negative numbers.
+std::string step_number(StepNumber step) {
+  return std::to_string(static_cast<int32_t>(step));
+}
+
+}  // namespace
+
+JobFacts facts_of(const protocol::StepLaunch& launch) {
+  JobFacts facts;
+  facts.job = launch.key.id.job;
+  facts.restart = launch.key.restart;
+  facts.spec = launch.job_spec;
+  facts.array = launch.array;
+  if (launch.allocation != nullptr && !launch.allocation->node_list.empty()) {
+    facts.node_list = launch.allocation->node_list;
+  } else {
+    std::vector<std::string> names;
+    for (const auto& node : launch.allocation_nodes) names.push_back(node.name);
+    facts.node_list = fold_hosts(names);
+  }
+  facts.cpus = launch.allocation_cpus;
+  facts.cluster = launch.cluster_name;
+  facts.partition = launch.partition;
+  facts.account = launch.account;
+  facts.qos = launch.qos;
+  facts.reservation = launch.reservation;
+  facts.start = launch.job_start;
+  facts.end = launch.job_end;
+  return facts;
+}
+
+std::vector<uint32_t> tasks_per_node(const JobSpec& spec, const std::vector<uint32_t>& cpus) {
+  const uint32_t cpus_per_task = std::max(spec.cpus_per_task, 1U);
+  std::vector<uint32_t> room;
+  for (const uint32_t count : cpus) {
+    room.push_back(spec.ntasks_per_node != 0 ? spec.ntasks_per_node
+                                             : std::max(count / cpus_per_task, 1U));
+  }
+  if (spec.num_tasks == 0 || room.empty()) return room;
+  std::vector<uint32_t> tasks(room.size(), 0);
+  uint32_t left = spec.num_tasks;
+  while (left > 0) {
+    const uint32_t before = left;
+    for (size_t i = 0; i < room.size() && left > 0; ++i) {
+      if (tasks[i] >= room[i]) continue;
+      ++tasks[i];
+      --left;
+    }
+    // more tasks than CPUs (--overcommit): all nodes take one more
+    if (left == before) std::for_each(room.begin(), room.end(), [](uint32_t& more) { ++more; });
+  }
+  return tasks;
+}
+
+void set_allocation_variables(const JobFacts& job, Environment& out) {
+  set_job_variables(job, out);
+  out.set("SLURM_NODELIST", job.node_list);
+  set_number(out, "SLURM_NNODES", job.cpus.size());
+  out.set("SLURM_TASKS_PER_NODE", fold_counts(tasks_per_node(*job.spec, job.cpus)));
+  out.set("SLURM_JOB_NAME", job.spec->name.view());
+  set_option_variables(*job.spec, out);
+  out.set_default("SLURM_SUBMIT_DIR", job.spec->work_dir.view());
+  out.set_default("SLURM_SUBMIT_HOST", job.spec->submit_host.view());
+  out.set("SLURM_OOM_KILL_STEP", "0");
+  set_if(out, "SLURM_JOB_DEPENDENCY", job.spec->dependency);
+}
+
+void set_batch_variables(const protocol::StepLaunch& launch, const NodeFacts& node,
+                         Environment& out) {
+  const JobFacts job = facts_of(launch);
+  set_allocation_variables(job, out);
+  set_owner_variables(job, out);
+  set_array_variables(job, out);
+  set_node_variables(node, out);
+  set_if(out, "SLURM_EXPORT_ENV", job.spec->export_list);
+  if (job.spec->get_user_env) out.set("SLURM_GET_USER_ENV", "1");
+  set_number_if(out, "SLURM_RESTART_COUNT", job.restart);
+  set_number(out, "SLURM_CPUS_ON_NODE", job.cpus.empty() ? 1 : job.cpus.front());
+  out.set("SLURM_STEP_ID", step_number(kBatchStep));
+  out.set("SLURM_STEPID", step_number(kBatchStep));
+  out.set("SLURM_GTIDS", "0");
+  out.set("SLURM_PROCID", "0");
+  out.set("SLURM_LOCALID", "0");
+  out.set_default("SLURM_PRIO_PROCESS", "0");
+  out.set("ENVIRONMENT", "BATCH");
+  out.set("HOSTNAME", node.name);
+}
+
+void set_step_variables(const protocol::StepLaunch& launch, const NodeFacts& node,
+                        Environment& out) {
+  const JobFacts job = facts_of(launch);
+  const StepSpec& step = *launch.step;
+  set_job_variables(job, out);
+  set_owner_variables(job, out);
+  set_array_variables(job, out);
+  set_node_variables(node, out);
+  out.set("SLURM_JOB_GROUP", user_or_number(launch.group_name, job.spec->gid));
+  out.set_default("SLURM_JOB_NAME", job.spec->name.view());
+  out.set("SLURM_NODELIST", job.node_list);
+  set_number_if(out, "SLURM_RESTART_COUNT", job.restart);
+
+  std::vector<uint32_t> tasks;
+  for (const StepNode& part : launch.layout.nodes) {
+    tasks.push_back(static_cast<uint32_t>(part.tasks.size()));
+  }
+  const StepNode& here = launch.layout.nodes[node.index];
+  set_number(out, "SLURM_NNODES", tasks.size());
+  set_number(out, "SLURM_NTASKS", launch.layout.num_tasks);
+  set_number(out, "SLURM_NPROCS", launch.layout.num_tasks);
+  out.set("SLURM_TASKS_PER_NODE", fold_counts(tasks));
+  out.set("SLURM_STEP_ID", step_number(launch.key.id.step));
+  out.set("SLURM_STEPID", step_number(launch.key.id.step));
+  out.set("SLURM_STEP_NODELIST", launch.layout.node_list);
+  set_number(out, "SLURM_STEP_NUM_NODES", tasks.size());
+  set_number(out, "SLURM_STEP_NUM_TASKS", launch.layout.num_tasks);
+  out.set("SLURM_STEP_TASKS_PER_NODE", fold_counts(tasks));
+  set_number(out, "SLURM_CPUS_ON_NODE", here.cpus != 0 ? here.cpus : here.tasks.size());
+  out.set("SLURM_GTIDS", fmt::format("{}", fmt::join(here.tasks, ",")));
+
+  if (step.cpus_per_task != 0) {
+    set_number(out, "SLURM_CPUS_PER_TASK", step.cpus_per_task);
+    out.set("SLURM_TRES_PER_TASK", fmt::format("cpu={}", step.cpus_per_task));
+  }
+  set_number_if(out, "SLURM_NTASKS_PER_NODE", step.ntasks_per_node);
+  out.set("SLURM_DISTRIBUTION", step.distribution.empty() ? "block" : step.distribution.view());
+  set_if(out, "SLURM_MPI_TYPE", step.mpi);
+  set_if(out, "SLURM_CPU_BIND", step.cpu_bind);
+  set_if(out, "SLURM_MEM_BIND", step.mem_bind);
+  if (step.overcommit) out.set("SLURM_OVERCOMMIT", "1");
+  if (step.io.port != 0) {
+    out.set("SLURM_LAUNCH_NODE_IPADDR", step.io.host);
+    out.set("SLURM_SRUN_COMM_HOST", step.io.host);
+    set_number(out, "SLURM_SRUN_COMM_PORT", step.io.port);
+    set_number(out, "SLURM_STEP_LAUNCHER_PORT", step.io.port);
+    if (step.pty) set_number(out, "SLURM_PTY_PORT", step.io.port);
+  }
+  if (step.pty && step.pty_columns != 0) {
+    set_number(out, "SLURM_PTY_WIN_COL", step.pty_columns);
+    set_number(out, "SLURM_PTY_WIN_ROW", step.pty_rows);
+  }
+  out.set("SLURM_UMASK", fmt::format("{:04o}", step.umask));
+  out.set_default("SLURM_SUBMIT_DIR", step.work_dir.view());
+  out.set_default("SLURM_SUBMIT_HOST", job.spec->submit_host.view());
+  out.set_default("SLURM_PRIO_PROCESS", "0");
+  out.set_default("SLURM_OOM_KILL_STEP", "0");
+  set_number(out, "SLURMD_DEBUG", step.slurmd_debug != 0 ? step.slurmd_debug : 2);
+}
+
+void set_task_variables(const StepNode& node, uint32_t local_task, Environment& out) {
+  set_number(out, "SLURM_PROCID", node.tasks[local_task]);
+  set_number(out, "SLURM_LOCALID", local_task);
+}
+
+void set_script_variables(const JobFacts& job, const NodeFacts& node, std::string_view context,
+                          Environment& out) {
+  set_job_variables(job, out);
+  set_owner_variables(job, out);
+  set_array_variables(job, out);
+  out.set("SLURMD_NODENAME", node.name);
+  set_if(out, "SLURM_CONF", node.config_path);
+  out.set("SLURM_SCRIPT_CONTEXT", context);
+  set_number(out, "SLURM_JOB_RESTART_COUNT", job.restart);
+  out.set("SLURM_JOB_WORK_DIR", job.spec->work_dir.view());
+  set_if(out, "SLURM_JOB_NAME", job.spec->name);
+  set_if(out, "SLURM_JOB_COMMENT", job.spec->comment);
+  set_if(out, "SLURM_JOB_CONSTRAINTS", job.spec->constraint);
+  set_if(out, "SLURM_JOB_EXTRA", job.spec->extra);
+  set_if(out, "SLURM_JOB_GROUP", job.spec->group_name);
+  set_if(out, "SLURM_JOB_STDERR", job.spec->std_err);
+  set_if(out, "SLURM_JOB_STDIN", job.spec->std_in);
+  set_if(out, "SLURM_JOB_STDOUT", job.spec->std_out);
+}
+
+}  // namespace sluice

@@ -1,0 +1,120 @@
+#include "common/tables/output_env.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sluice {
+namespace {
+
+// The job of the captures: sbatch -N2 -n4 -c2 --mem-per-cpu=100 -t 20 -L matlab:2
+protocol::StepLaunch captured_job() {
+  JobSpec spec;
+  spec.name = "demo";
+  spec.user_name = "root";
+  spec.num_tasks = 4;
+  spec.cpus_per_task = 2;
+  spec.memory_kind = MemoryKind::kPerCpu;
+  spec.memory_mib = 100;
+  spec.licenses = "matlab:2";
+  spec.work_dir = "/srv/demo";
+  spec.submit_host = "vm";
+  protocol::StepLaunch launch;
+  launch.key.id = {1, kBatchStep};
+  launch.cluster_name = "demo";
+  launch.job_spec = std::make_shared<const JobSpec>(spec);
+  Allocation allocation;
+  allocation.node_list = "node[1-2]";
+  launch.allocation = std::make_shared<const Allocation>(allocation);
+  launch.allocation_cpus = {6, 2};
+  launch.partition = "debug";
+  launch.account = "physics";
+  launch.qos = "normal";
+  launch.group_name = "root";
+  launch.job_start = from_seconds(1795228702);
+  launch.job_end = from_seconds(1795229902);
+  return launch;
+}
+
+TEST(OutputEnv, BatchScript) {
+  Environment env;
+  set_batch_variables(captured_job(), {"node1", 0, "/srv/demo/slurm.conf"}, env);
+  const std::pair<const char*, const char*> wanted[] = {
+      {"SLURMD_NODENAME", "node1"}, {"SLURM_CLUSTER_NAME", "demo"},
+      {"SLURM_CONF", "/srv/demo/slurm.conf"}, {"SLURM_CPUS_ON_NODE", "6"},
+      {"SLURM_CPUS_PER_TASK", "2"}, {"SLURM_GTIDS", "0"}, {"SLURM_JOBID", "1"},
+      {"SLURM_JOB_ACCOUNT", "physics"}, {"SLURM_JOB_CPUS_PER_NODE", "6,2"},
+      {"SLURM_JOB_END_TIME", "1795229902"}, {"SLURM_JOB_EXCLUSIVE", "NO"},
+      {"SLURM_JOB_LICENSES", "matlab:2"}, {"SLURM_JOB_NAME", "demo"},
+      {"SLURM_JOB_NODELIST", "node[1-2]"}, {"SLURM_JOB_NUM_NODES", "2"},
+      {"SLURM_JOB_QOS", "normal"}, {"SLURM_JOB_START_TIME", "1795228702"},
+      {"SLURM_JOB_USER", "root"}, {"SLURM_MEM_PER_CPU", "100"}, {"SLURM_NNODES", "2"},
+      {"SLURM_NODEID", "0"}, {"SLURM_NODELIST", "node[1-2]"}, {"SLURM_NPROCS", "4"},
+      {"SLURM_NTASKS", "4"}, {"SLURM_STEP_ID", "-5"}, {"SLURM_SUBMIT_DIR", "/srv/demo"},
+      {"SLURM_SUBMIT_HOST", "vm"}, {"SLURM_TASKS_PER_NODE", "3,1"},
+      {"SLURM_TOPOLOGY_ADDR", "node1"}, {"SLURM_TRES_PER_TASK", "cpu=2"}};
+  for (const auto& [name, value] : wanted) EXPECT_EQ(env.get(name), value) << name;
+  EXPECT_FALSE(env.has("SLURM_RESTART_COUNT"));
+  EXPECT_FALSE(env.has("SLURM_ARRAY_JOB_ID"));
+}
+
+TEST(OutputEnv, OptionsThatWereNotGivenAreNotSet) {
+  protocol::StepLaunch launch = captured_job();
+  JobSpec spec;
+  spec.min_nodes = 2;
+  launch.job_spec = std::make_shared<const JobSpec>(spec);
+  launch.allocation_cpus = {1, 1};
+  launch.qos.clear();
+  Environment env;
+  set_batch_variables(launch, {"node1", 0, ""}, env);
+  for (const char* name : {"SLURM_NTASKS", "SLURM_NPROCS", "SLURM_CPUS_PER_TASK", "SLURM_MEM_PER_CPU",
+                           "SLURM_JOB_QOS", "SLURM_CONF", "SLURM_OVERCOMMIT"}) {
+    EXPECT_FALSE(env.has(name)) << name;
+  }
+  EXPECT_EQ(env.get("SLURM_TASKS_PER_NODE"), "1(x2)");
+}
+
+TEST(OutputEnv, TaskOfAStep) {
+  protocol::StepLaunch launch = captured_job();
+  launch.key.id.step = 0;
+  StepSpec step;
+  step.cpus_per_task = 2;
+  step.io = {"127.0.0.1", 35207, "key"};
+  launch.step = std::make_shared<const StepSpec>(step);
+  launch.layout.num_tasks = 4;
+  launch.layout.node_list = "node[1-2]";
+  launch.layout.nodes = {{0, "node1", {0, 1, 2}, 6, "0-5", 0}, {1, "node2", {3}, 2, "0-1", 0}};
+  Environment env = Environment::from_block(std::string("SLURM_JOB_NAME=inner\0A=b\0", 24));
+  set_step_variables(launch, {"node2", 1, ""}, env);
+  set_task_variables(launch.layout.nodes[1], 0, env);
+  const std::pair<const char*, const char*> wanted[] = {
+      {"A", "b"}, {"SLURM_JOB_NAME", "inner"}, {"SLURM_NODEID", "1"}, {"SLURM_GTIDS", "3"},
+      {"SLURM_PROCID", "3"}, {"SLURM_LOCALID", "0"}, {"SLURM_CPUS_ON_NODE", "2"},
+      {"SLURM_STEP_TASKS_PER_NODE", "3,1"}, {"SLURM_STEP_NUM_TASKS", "4"},
+      {"SLURM_DISTRIBUTION", "block"}, {"SLURM_UMASK", "0022"}, {"SLURM_STEPID", "0"},
+      {"SLURM_SRUN_COMM_PORT", "35207"}, {"SLURM_JOB_GROUP", "root"}};
+  for (const auto& [name, value] : wanted) EXPECT_EQ(env.get(name), value) << name;
+}
+
+TEST(OutputEnv, TasksAreDealtToNodesWithRoom) {
+  JobSpec spec;
+  spec.num_tasks = 4;
+  EXPECT_EQ(tasks_per_node(spec, {64, 64}), (std::vector<uint32_t>{2, 2}));
+  spec.cpus_per_task = 2;
+  EXPECT_EQ(tasks_per_node(spec, {6, 2}), (std::vector<uint32_t>{3, 1}));
+  spec.num_tasks = 7;
+  EXPECT_EQ(tasks_per_node(spec, {6, 2}), (std::vector<uint32_t>{5, 2}));
+  spec = {};
+  EXPECT_EQ(tasks_per_node(spec, {64, 64}), (std::vector<uint32_t>{64, 64}));
+}
+
+TEST(Environment, SetUnsetAndBlock) {
+  Environment env = Environment::from_block(std::string_view("A=1\0B=2\0A=3\0=x\0C\0", 18));
+  EXPECT_EQ(env.get("A"), "3");
+  env.unset("B");
+  env.set_default("A", "4");
+  env.set("D", "");
+  EXPECT_EQ(env.entries(), (std::vector<std::string>{"A=3", "D="}));
+  EXPECT_EQ(env.to_block(), std::string("A=3\0D=\0", 7));
+}
+
+}  // namespace
+}  // namespace sluice
