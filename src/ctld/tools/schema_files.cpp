@@ -1,0 +1,72 @@
+// Which structs make up each file of proto/.
+#include "ctld/tools/schema_files.hpp"
+
+#include "common/protocol/ctld.hpp"
+#include "common/protocol/noded.hpp"
+#include "common/protocol/stepd.hpp"
+#include "common/protocol/stepd_start.hpp"
+#include "common/wire/schema.hpp"
+#include "ctld/journal/event_codec.hpp"
+#include "ctld/state/cluster_state.hpp"
+
+namespace sluice {
+
+namespace {
+
+template <class... T>
+std::string file(std::string_view package, std::string_view purpose) {
+  wire::SchemaPrinter printer;
+  (static_cast<void>(printer.message<T>()), ...);
+  return printer.text(package, purpose);
+}
+
+std::string journal_file() {
+  wire::SchemaPrinter printer;
+  // named first: other messages refer to it
+  printer.message<state::Event>("Event");
+  printer.message<journal::JournalFrame>();
+  printer.message<state::StateImage>();
+  return printer.text("sluice.journal", "The journal: frames of events, and checkpoints.");
+}
+
+std::string ctld_file() {
+  using namespace protocol;  // NOLINT(google-build-using-namespace)
+  return file<Empty, SubmitJobRequest, SubmitJobReply, WatchJobRequest, NodeAddress,
+              JobWatchUpdate, CreateStepRequest, CreateStepReply, DescribeStepRequest,
+              DescribeStepReply, EndAllocationRequest, QueryJobsRequest, JobRecord, JobChunk,
+              QueryNodesRequest, NodeRecord, PartitionRecord, QueryNodesReply,
+              QueryConfigRequest, QueryConfigReply, PingRequest, PingReply, BatchScriptRequest,
+              BatchScriptReply, ExplainRequest, ExplainReply, SignalRequest, JobActionRequest,
+              UpdateJobRequest, UpdateNodeRequest, UpdatePartitionRequest, NotifyRequest,
+              ReconfigureRequest, ShutdownRequest, SetDebugRequest, CountReply>(
+      "sluice.ctld", "Users' commands and the controller.");
+}
+
+std::string noded_file() {
+  using namespace protocol;  // NOLINT(google-build-using-namespace)
+  return file<StepKey, RegisterNodeRequest, RegisterNodeReply, TaskExit, StepUsage, StepEnded,
+              ReportStepsRequest, JobCleaned, ReportCleanedRequest, PrologDoneRequest,
+              StepLaunch, LaunchStepRequest, NodeReply, SignalStepRequest, TerminateJobRequest,
+              TerminateStepRequest, PingNodeRequest, PingNodeReply, ReconfigureNodeRequest,
+              ShutdownNodeRequest, ListPidsRequest, PidRecord, ListPidsReply, ShowAgentRequest,
+              ShowAgentReply>(
+      "sluice.noded", "The controller and node agents.");
+}
+
+std::string stepd_file() {
+  using namespace protocol;  // NOLINT(google-build-using-namespace)
+  return file<StepHello, TasksStarted, WindowSize, SignalTasks, AttachRequest, StepdStart,
+              StepRecord>(
+      "sluice.stepd", "Step daemons, their agents, and srun.");
+}
+
+}  // namespace
+
+std::map<std::string, std::string> schema_files() {
+  return {{"journal.proto", journal_file()},
+          {"ctld.proto", ctld_file()},
+          {"noded.proto", noded_file()},
+          {"stepd.proto", stepd_file()}};
+}
+
+}  // namespace sluice

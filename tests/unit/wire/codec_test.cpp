@@ -1,0 +1,110 @@
+// The codec of described structs: everything comes back, and bad bytes are refused.
+#include "common/wire/codec.hpp"
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "common/model/job.hpp"
+#include "unit/wire/fill.hpp"
+
+namespace sluice {
+namespace {
+
+struct Small {
+  int32_t number = 7;
+  std::string text;
+  std::vector<uint64_t> list;
+  std::map<std::string, std::string> map;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "number", &Small::number);
+    field(2, "text", &Small::text);
+    field(3, "list", &Small::list);
+    field(4, "map", &Small::map);
+  }
+};
+struct Larger {  // a later version of Small
+  int32_t number = 7;
+  std::string text;
+  std::vector<uint64_t> list;
+  std::map<std::string, std::string> map;
+  std::string news = "none";
+  double ratio = 0;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "number", &Larger::number);
+    field(2, "text", &Larger::text);
+    field(3, "list", &Larger::list);
+    field(4, "map", &Larger::map);
+    field(5, "news", &Larger::news);
+    field(6, "ratio", &Larger::ratio);
+  }
+};
+struct Left {
+  static constexpr uint32_t kTag = 1;
+  static constexpr const char* kName = "Left";
+  uint32_t x = 0;
+  template <class V>
+  static void describe(V&& field) { field(1, "x", &Left::x); }
+};
+struct Right {
+  static constexpr uint32_t kTag = 5;
+  static constexpr const char* kName = "Right";
+  template <class V>
+  static void describe(V&&) {}
+};
+
+TEST(Codec, EveryFieldOfAJobComesBack) {
+  const Job job = test::filled<Job>();
+  const std::string bytes = wire::encode(job);
+  const Result<Job> back = wire::decode<Job>(bytes);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(wire::encode(*back), bytes);
+  EXPECT_EQ(back->spec->name, job.spec->name);
+  EXPECT_EQ(back->exit_status, job.exit_status);
+}
+
+TEST(Codec, DefaultsTakeNoRoomAndZeroIsNotTheDefault) {
+  EXPECT_EQ(wire::encode(Small{}), "");
+  Small small;
+  small.number = 0;
+  EXPECT_EQ(wire::decode<Small>(wire::encode(small))->number, 0);
+  EXPECT_EQ(wire::decode<Small>("")->number, 7);
+}
+
+TEST(Codec, VersionsReadEachOther) {
+  const auto larger = test::filled<Larger>();
+  const Result<Small> small = wire::decode<Small>(wire::encode(larger));
+  ASSERT_TRUE(small);
+  EXPECT_EQ(small->list, larger.list);
+  const Result<Larger> back = wire::decode<Larger>(wire::encode(*small));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->news, "none");
+  EXPECT_EQ(back->map, larger.map);
+}
+
+TEST(Codec, UnknownAlternativeIsRefused) {
+  using Both = std::variant<Left, Right>;
+  const std::string right = wire::encode(Both(Right{}));
+  EXPECT_TRUE(std::holds_alternative<Right>(*wire::decode<Both>(right)));
+  EXPECT_FALSE(wire::decode<std::variant<Left>>(right));
+}
+
+TEST(Codec, CutAndRandomBytesAreRefusedOrReadWithoutHarm) {
+  const std::string bytes = wire::encode(test::filled<Job>());
+  for (size_t length = 0; length < bytes.size(); ++length) {
+    static_cast<void>(wire::decode<Job>(std::string_view(bytes).substr(0, length)));
+  }
+  std::mt19937 random(1);
+  for (int round = 0; round < 20'000; ++round) {
+    std::string broken = bytes;
+    for (int i = 0; i < 3; ++i) broken[random() % broken.size()] = static_cast<char>(random());
+    static_cast<void>(wire::decode<Job>(broken));
+  }
+  EXPECT_FALSE(wire::decode<Small>("\x12\xff\xff\xff\xff\x0f"));  // a text of 4 GB that is not there
+  EXPECT_FALSE(wire::decode<Small>("\x12"));
+}
+
+}  // namespace
+}  // namespace sluice
