@@ -1,0 +1,277 @@
+// See job_values.hpp.
+#include "common/tables/job_values.hpp"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+
+#include "common/base/hostlist.hpp"
+#include "common/tables/job_states.hpp"
+
+namespace sluice {
+namespace {
+
+bool is_batch_path_relative(std::string_view path) { return !path.empty() && path[0] != '/'; }
+
+// The last host part of a folded list's first name, for %N of a path.
+std::string first_host(const JobView& view) {
+  if (!view.record->batch_host.empty()) return view.record->batch_host;
+  const auto hosts = expand_hosts(allocated_nodes(view));
+  return hosts && !hosts->empty() ? hosts->front() : std::string();
+}
+
+void append_padded(uint32_t value, size_t width, std::string& out) {
+  const std::string digits = std::to_string(value);
+  if (digits.size() < width) out.append(width - digits.size(), '0');
+  out += digits;
+}
+
+std::string fill_patterns(const JobView& view, std::string_view pattern) {
+  std::string out;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] != '%' || i + 1 >= pattern.size()) {
+      out += pattern[i];
+      continue;
+    }
+    size_t at = i + 1;
+    size_t width = 0;
+    while (at < pattern.size() && pattern[at] >= '0' && pattern[at] <= '9' && width < 10) {
+      width = width * 10 + static_cast<size_t>(pattern[at++] - '0');
+    }
+    if (at >= pattern.size()) break;
+    const uint32_t task = view.task != kNoTask     ? view.task
+                          : view.job().array != nullptr ? view.job().array->task
+                                                        : kNoTask;
+    switch (pattern[at]) {
+      case '%': out += '%'; break;
+      case 'j': append_padded(view.job().id, width, out); break;
+      case 'A': append_padded(array_job_id(view), width, out); break;
+      case 'a': append_padded(task == kNoTask ? UINT32_MAX - 1 : task, width, out); break;
+      case 'u': out += view.spec().user_name.view(); break;
+      case 'x': out += view.spec().name.view(); break;
+      case 'N': out += first_host(view); break;
+      case 'n':
+      case 't': append_padded(0, width, out); break;
+      case 's': out += "batch"; break;
+      case 'b': append_padded(task == kNoTask ? 0 : task % 10, width, out); break;
+      default: out.append(pattern.substr(i, at - i + 1));
+    }
+    i = at;
+  }
+  return out;
+}
+
+bool failed(const Job& job) {
+  switch (job.state) {
+    case JobState::kFailed:
+    case JobState::kTimeout:
+    case JobState::kNodeFail:
+    case JobState::kBootFail:
+    case JobState::kDeadline:
+    case JobState::kOutOfMemory: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+const JobSpec& JobView::spec() const {
+  static const JobSpec kNothing;
+  return record->job.spec != nullptr ? *record->job.spec : kNothing;
+}
+
+bool is_pending_array(const JobView& view) {
+  const auto& array = view.job().array;
+  return array != nullptr && array->task == kNoTask && view.task == kNoTask;
+}
+
+void append_task_id(const JobView& view, const RenderContext& context, std::string& out) {
+  const auto& array = view.job().array;
+  if (view.task != kNoTask) out += std::to_string(view.task);
+  else if (array == nullptr) out += "N/A";
+  else if (array->task != kNoTask) out += std::to_string(array->task);
+  else out += array_task_text(array->pending, array->max_running, context.bitstr_len);
+}
+
+void append_job_id(const JobView& view, const RenderContext& context, std::string& out) {
+  const auto& array = view.job().array;
+  if (array == nullptr) {
+    out += std::to_string(view.job().id);
+    return;
+  }
+  out += std::to_string(array->array_job);
+  const bool folded = is_pending_array(view);
+  out += folded ? "_[" : "_";
+  append_task_id(view, context, out);
+  if (folded) out += ']';
+}
+
+JobId array_job_id(const JobView& view) {
+  return view.job().array != nullptr ? view.job().array->array_job : view.job().id;
+}
+
+JobReason effective_reason(const JobView& view) {
+  const Job& job = view.job();
+  if (job.reason == JobReason::kNone && job.state == JobState::kPending) {
+    return view.record->soft.reason;
+  }
+  return job.reason;
+}
+
+std::string reason_with_detail(const JobView& view) {
+  const Job& job = view.job();
+  if (!job.state_description.empty()) return job.state_description.str();
+  const bool waits = job.state == JobState::kPending && job.reason == JobReason::kNone;
+  if (waits && !view.record->soft.reason_detail.empty()) return view.record->soft.reason_detail;
+  const JobReason reason = effective_reason(view);
+  std::string out(reason_text(reason));
+  if (reason == JobReason::kRaisedSignal && WIFSIGNALED(job.exit_status)) {
+    const int number = WTERMSIG(job.exit_status);
+    const char* name = sigdescr_np(number);
+    out.append(":").append(std::to_string(number));
+    out.append("(").append(name != nullptr ? name : "Unknown").append(")");
+  }
+  return out;
+}
+
+void append_reason_or_nodes(const JobView& view, std::string& out) {
+  const Job& job = view.job();
+  const bool completing = (job.flags & kJobCompleting) != 0;
+  if (!completing && (job.state == JobState::kPending || failed(job))) {
+    out.append("(").append(reason_with_detail(view)).append(")");
+  } else {
+    out += allocated_nodes(view);
+  }
+}
+
+std::string_view shown_partition(const JobView& view) {
+  const bool waits = view.job().state == JobState::kPending;
+  if (waits && !view.spec().partitions.empty()) return view.spec().partitions.view();
+  return view.job().partition.view();
+}
+
+std::string_view allocated_nodes(const JobView& view) {
+  const auto& allocation = view.job().allocation;
+  return allocation != nullptr ? std::string_view(allocation->node_list) : std::string_view();
+}
+
+uint32_t num_nodes(const JobView& view) {
+  const auto& allocation = view.job().allocation;
+  if (allocation != nullptr) return static_cast<uint32_t>(allocation->nodes.size());
+  return std::max(view.spec().min_nodes, 1U);
+}
+
+uint32_t num_tasks(const JobView& view) {
+  const JobSpec& spec = view.spec();
+  if (spec.num_tasks != 0) return spec.num_tasks;
+  return num_nodes(view) * std::max(spec.ntasks_per_node, 1U);
+}
+
+uint32_t num_cpus(const JobView& view) {
+  const auto& allocation = view.job().allocation;
+  if (allocation != nullptr) return allocation->cpus;
+  const JobSpec& spec = view.spec();
+  const uint32_t by_tasks = num_tasks(view) * std::max(spec.cpus_per_task, 1U);
+  return std::max({spec.min_cpus, by_tasks, num_nodes(view) * spec.min_cpus_per_node});
+}
+
+uint32_t min_cpus_per_node(const JobView& view) {
+  const JobSpec& spec = view.spec();
+  const uint32_t by_tasks = std::max(spec.cpus_per_task, 1U) * std::max(spec.ntasks_per_node, 1U);
+  return std::max(spec.min_cpus_per_node, by_tasks);
+}
+
+JobMemory job_memory(const JobView& view, const RenderContext& context) {
+  const JobSpec& spec = view.spec();
+  switch (spec.memory_kind) {
+    case MemoryKind::kPerNode: return {spec.memory_mib, false};
+    case MemoryKind::kPerCpu: return {spec.memory_mib, true};
+    default: break;
+  }
+  if (context.default_mem_per_cpu_mib != 0) return {context.default_mem_per_cpu_mib, true};
+  return {context.default_mem_per_node_mib, false};
+}
+
+Time job_start(const JobView& view) {
+  const Job& job = view.job();
+  if (job.state != JobState::kPending || job.start != kNoTime) return job.start;
+  if (view.record->soft.expected_start != kNoTime) return view.record->soft.expected_start;
+  return view.spec().begin > job.submit ? view.spec().begin : kNoTime;
+}
+
+Time job_end(const JobView& view) {
+  const Job& job = view.job();
+  if (job.state != JobState::kPending) return job.end;
+  const Time start = view.record->soft.expected_start;
+  if (start == kNoTime || job.time_limit == 0 || job.time_limit == kInfiniteMinutes) return kNoTime;
+  return start + std::chrono::minutes(job.time_limit);
+}
+
+Duration run_time(const JobView& view, Time now) {
+  const Job& job = view.job();
+  if (job.state == JobState::kPending || job.start == kNoTime) return Duration(0);
+  if (job.state == JobState::kSuspended) return job.before_suspend;
+  const bool over = is_terminal(job.state);
+  const Time from = job.suspended_at != kNoTime ? job.suspended_at : job.start;
+  const Time to = over && job.end != kNoTime ? job.end : now;
+  return std::max(Duration(0), to - from + job.before_suspend);
+}
+
+uint32_t job_priority(const JobView& view) {
+  if (view.job().hold != HoldKind::kNone) return 0;
+  if (view.record->soft.priority == 0 && view.spec().priority != UINT32_MAX) {
+    return view.spec().priority;
+  }
+  return view.record->soft.priority;
+}
+
+std::string exit_code_text(int32_t status) {
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  return std::to_string(code) + ":" + std::to_string(signal);
+}
+
+std::string standard_path(const JobView& view, StandardFile file) {
+  const JobSpec& spec = view.spec();
+  if (!spec.batch) return {};
+  std::string_view pattern;
+  switch (file) {
+    case StandardFile::kIn: pattern = or_else(spec.std_in.view(), "/dev/null"); break;
+    case StandardFile::kErr: pattern = spec.std_err.view(); break;
+    case StandardFile::kOut:
+      pattern = or_else(spec.std_out.view(),
+                        view.job().array != nullptr ? "slurm-%A_%a.out" : "slurm-%j.out");
+  }
+  if (pattern.empty()) return {};
+  std::string path = fill_patterns(view, pattern);
+  if (!is_batch_path_relative(path)) return path;
+  return spec.work_dir.str() + "/" + path;
+}
+
+std::string_view or_else(std::string_view text, std::string_view nothing) {
+  return text.empty() ? nothing : text;
+}
+
+std::string_view oversubscribe_text(Sharing sharing) {
+  switch (sharing) {
+    case Sharing::kOversubscribe: return "YES";
+    case Sharing::kUser: return "USER";
+    case Sharing::kMcs: return "MCS";
+    case Sharing::kTopo: return "TOPO";
+    default: return "NO";
+  }
+}
+
+std::string_view exclusive_text(Sharing sharing) {
+  switch (sharing) {
+    case Sharing::kExclusive: return "NODE";
+    case Sharing::kUser: return "USER";
+    case Sharing::kMcs: return "MCS";
+    case Sharing::kTopo: return "TOPO";
+    default: return "NO";
+  }
+}
+
+}  // namespace sluice
