@@ -17,22 +17,11 @@
 
 #include "common/base/result.hpp"
 #include "common/base/time.hpp"
+#include "common/net/method_name.hpp"
 #include "common/protocol/ctld.hpp"
 #include "common/wire/codec.hpp"
 
 namespace sluice::cli {
-
-// The name a request is called by: its struct's name without namespaces and "Request".
-template <class Request>
-constexpr std::string_view method_name() {
-  std::string_view name = __PRETTY_FUNCTION__;
-  name.remove_prefix(name.find("Request = ") + 10);
-  name = name.substr(0, name.find_first_of(";]"));
-  if (const size_t colon = name.rfind(':'); colon != std::string_view::npos) {
-    name.remove_prefix(colon + 1);
-  }
-  return name.substr(0, name.rfind("Request"));
-}
 
 class Client {
  public:
@@ -52,7 +41,7 @@ class Client {
   template <class Reply, class Request>
   [[nodiscard]] Result<Reply> call(const Request& request, Duration timeout = Duration(0)) {
     Result<std::string> bytes =
-        call_bytes(method_name<Request>(), wire::encode(request), timeout);
+        call_bytes(net::method_name<Request>(), wire::encode(request), timeout);
     if (!bytes) return tl::unexpected<Error>(bytes.error());
     return wire::decode<Reply>(*bytes);
   }
@@ -64,7 +53,7 @@ class Client {
     Error bad;
     bool failed = false;
     Status status = stream_bytes(
-        method_name<Request>(), wire::encode(request),
+        net::method_name<Request>(), wire::encode(request),
         [&](std::string_view bytes) {
           Result<Chunk> chunk = wire::decode<Chunk>(bytes);
           if (chunk) return take(std::move(*chunk));
@@ -99,9 +88,6 @@ class Client {
                                     Duration timeout);
   std::unique_ptr<Parts> parts_;
 };
-
-// The configuration's file: SLURM_CONF, or the place compiled in.
-[[nodiscard]] std::string config_path();
 
 // Prints `COMMAND: error: TEXT`, or what Slurm says instead when there is no configuration, and
 // gives exit status 1.

@@ -1,0 +1,145 @@
+// See client.hpp.
+#include "cli/shared/client.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "common/base/text.hpp"
+#include "common/conf/load.hpp"
+#include "common/net/rpc_client.hpp"
+#include "common/tables/errors.hpp"
+
+namespace sluice::cli {
+namespace {
+
+// The controllers in their order; with a range of ports, the first one's.
+std::vector<std::string> controller_addresses(const ClusterConfig& config) {
+  std::vector<std::string> out;
+  const std::string port = ":" + std::to_string(config.slurmctld_port);
+  if (!config.slurmctld_addr.empty()) out.push_back(config.slurmctld_addr + port);
+  else for (const ControllerHost& host : config.controllers) out.push_back(host.address + port);
+  return out;
+}
+
+net::AuthOptions auth_options(const ClusterConfig& config) {
+  net::AuthOptions options;
+  options.type = config.auth_type;
+  options.cluster = config.cluster_name;
+  const std::vector<std::string> info = split_list(config.auth_info);
+  const std::string socket = option_value(info, "socket").value_or("");
+  if (config.auth_type == "auth/munge") options.munge_socket = socket;
+  else options.token_socket = socket;
+  options.key_file =
+      (std::filesystem::path(config.config_path).parent_path() / "slurm.key").string();
+  return options;
+}
+
+}  // namespace
+
+struct Client::Parts {
+  ClusterConfig config;
+  std::unique_ptr<net::RpcClient> rpc;  // made at the first call
+  Error auth_error{ErrorCode::kOk, {}};
+
+  net::RpcClient& connection() {
+    if (rpc != nullptr) return *rpc;
+    net::ClientOptions options;
+    options.addresses = controller_addresses(config);
+    options.connect_timeout = config.tcp_timeout;
+    auto auth = net::make_auth(auth_options(config));
+    if (auth) options.auth = *auth;
+    else auth_error = auth.error();
+    rpc = std::make_unique<net::RpcClient>(std::move(options));
+    return *rpc;
+  }
+  [[nodiscard]] Duration timeout_or_usual(Duration timeout) const {
+    return timeout > Duration(0) ? timeout : config.message_timeout;
+  }
+};
+
+Client::Client(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Client::Client(Client&&) noexcept = default;
+Client& Client::operator=(Client&&) noexcept = default;
+Client::~Client() = default;
+
+Result<Client> Client::open() {
+  const std::string path = config_path();
+  if (access(path.c_str(), R_OK) != 0) {
+    return failure(ErrorCode::kNotFound, "Could not establish a configuration source");
+  }
+  Result<ClusterConfig> config = load_config(path);
+  if (!config) return tl::unexpected<Error>(config.error());
+  return open(std::move(*config));
+}
+
+Result<Client> Client::open(ClusterConfig config) {
+  auto parts = std::make_unique<Parts>();
+  parts->config = std::move(config);
+  return Client(std::move(parts));
+}
+
+const ClusterConfig& Client::config() const { return parts_->config; }
+
+namespace {
+
+// A cause in the network's words is for logs; a user sees Slurm's sentence.
+Error for_user(Error error) {
+  switch (error.code) {
+    case ErrorCode::kUnreachable:
+    case ErrorCode::kTimedOut: error.text.clear(); break;
+    default: break;
+  }
+  return error;
+}
+
+}  // namespace
+
+Result<std::string> Client::call_bytes(std::string_view method, std::string request,
+                                       Duration timeout) {
+  net::RpcClient& rpc = parts_->connection();
+  if (parts_->auth_error.code != ErrorCode::kOk) {
+    return tl::unexpected<Error>(parts_->auth_error);
+  }
+  Result<std::string> reply =
+      rpc.call_raw(method, std::move(request), parts_->timeout_or_usual(timeout));
+  if (!reply) return tl::unexpected<Error>(for_user(std::move(reply.error())));
+  return reply;
+}
+
+Status Client::stream_bytes(std::string_view method, std::string request,
+                            const std::function<bool(std::string_view)>& take, Duration timeout) {
+  net::RpcClient& rpc = parts_->connection();
+  if (parts_->auth_error.code != ErrorCode::kOk) {
+    return tl::unexpected<Error>(parts_->auth_error);
+  }
+  auto stream = rpc.open_raw(method, std::move(request));
+  if (!stream) return tl::unexpected<Error>(for_user(std::move(stream.error())));
+  const bool endless = timeout >= kNoLimit;
+  const Duration wait = endless ? Duration(-1) : parts_->timeout_or_usual(timeout);
+  std::string chunk;
+  while (true) {
+    switch ((*stream)->read(chunk, wait)) {
+      case net::ReadState::kChunk:
+        if (take(chunk)) break;
+        (*stream)->cancel();
+        return {};
+      case net::ReadState::kEnd: return {};
+      case net::ReadState::kNotYet:
+        (*stream)->cancel();
+        return failure(ErrorCode::kTimedOut);
+      case net::ReadState::kFailed:
+        return tl::unexpected<Error>(for_user((*stream)->error()));
+    }
+  }
+}
+
+int report(std::string_view command, const Error& error) {
+  const bool no_config = error.code == ErrorCode::kNotFound;
+  std::fprintf(stderr, "%.*s: %s: %s\n", static_cast<int>(command.size()), command.data(),
+               no_config ? "fatal" : "error", error_text(error).c_str());
+  return 1;
+}
+
+}  // namespace sluice::cli
