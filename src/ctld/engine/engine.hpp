@@ -1,0 +1,83 @@
+// The engine: the one thread that owns ClusterState. It drains its inbox, decides and applies, seals
+// what happened into a group, and hands that to the journal; when the group is durable its snapshot
+// is published, then its replies and effects go out. So nothing that was acknowledged is ever lost,
+// and who was answered finds the answer true.
+//
+//   engine.post({.command = SubmitJob{…}, .blobs = …, .done = [](const Result<Reply>&, …) {…}});
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "common/base/result.hpp"
+#include "common/base/time.hpp"
+#include "ctld/engine/publisher.hpp"
+#include "ctld/engine/snapshot_holder.hpp"
+#include "ctld/journal/group_commit.hpp"
+#include "ctld/state/cluster_state.hpp"
+#include "ctld/state/commands.hpp"
+#include "ctld/state/effects.hpp"
+
+namespace sluice::engine {
+
+using Clock = std::function<Time()>;
+
+// One command and whom to tell. `done` runs on the publisher's thread when everything the answer
+// says is durable and published; with an error: nothing happened.
+struct Post {
+  state::Command command;
+  std::vector<journal::Blob> blobs;  // that the command's events mention
+  Done done;                         // may be empty
+};
+
+struct EngineOptions {
+  Clock clock;
+  Duration tick = std::chrono::seconds(1);  // how often a Tick is decided when nothing asks for one
+  size_t most_waiting = 200'000;            // posts; beyond it new work is refused with kRetry
+};
+
+class Engine {
+ public:
+  // `commit`, `publisher` outlive this. `last` is the last durable sequence; `state` the state after it.
+  Engine(EngineOptions options,
+         state::ClusterState state,
+         journal::Sequence last,
+         journal::GroupCommit& commit,
+         Publisher& publisher);
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  ~Engine();  // stop()
+
+  // Any thread; never blocks on work or disk. After stop() the post is answered kRetry.
+  void post(Post post);
+
+  // Decides what is in the inbox, then ends the thread. Idempotent.
+  void stop();
+
+ private:
+  struct Group;  // what one turn seals
+  void run();
+  std::vector<Post> wait_for_posts();
+  void obey(Post& post, Time now, Group& group);
+  void seal(Group group);
+  [[nodiscard]] bool refuse(const Post& post) const;
+
+  const EngineOptions options_;
+  state::ClusterState state_;      // of the engine's thread alone
+  journal::Sequence sequence_;     // likewise
+  Time next_tick_ = kNoTime;       // likewise
+  journal::GroupCommit& commit_;
+  Publisher& publisher_;
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::vector<Post> inbox_;   // guarded by mutex_
+  bool stopping_ = false;     // guarded by mutex_
+  std::thread thread_;        // last: starts when all else is there
+};
+
+}  // namespace sluice::engine

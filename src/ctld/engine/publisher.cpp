@@ -1,0 +1,50 @@
+#include "ctld/engine/publisher.hpp"
+
+#include <utility>
+
+namespace sluice::engine {
+
+Publisher::Publisher(Published first, EffectSink sink)
+    : holder_(std::make_shared<const Published>(std::move(first))),
+      sink_(std::move(sink)),
+      thread_([this] { run(); }) {}
+
+Publisher::~Publisher() { stop(); }
+
+void Publisher::publish(DurableGroup group) {
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back(std::move(group));
+  }
+  wake_.notify_one();
+}
+
+void Publisher::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Publisher::run() {
+  while (true) {
+    std::deque<DurableGroup> groups;
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+      if (waiting_.empty()) return;
+      groups.swap(waiting_);
+    }
+    for (DurableGroup& group : groups) {
+      holder_.set(std::make_shared<const Published>(group.published));
+      for (Answer& answer : group.answers) {
+        if (answer.done) answer.done(answer.reply, group.published.state);
+      }
+      if (!group.effects.empty()) sink_(group.effects, group.published.state);
+    }
+  }
+}
+
+}  // namespace sluice::engine

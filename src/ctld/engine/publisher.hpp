@@ -1,0 +1,70 @@
+// The publisher: a thread that takes groups that became durable, in their order, publishes their
+// snapshot, answers, and hands their effects on. It keeps replies off the journal's thread.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "common/base/result.hpp"
+#include "ctld/engine/snapshot_holder.hpp"
+#include "ctld/journal/store.hpp"
+#include "ctld/state/cluster_state.hpp"
+#include "ctld/state/effects.hpp"
+
+namespace sluice::engine {
+
+// The state as of a durable frame.
+struct Published {
+  state::ClusterSnapshot state;
+  journal::Sequence sequence = 0;
+};
+
+// `after`: the state in which the answer is true.
+using Done = std::function<void(const Result<state::Reply>&, const state::ClusterSnapshot& after)>;
+
+struct Answer {
+  Done done;
+  Result<state::Reply> reply;
+};
+
+// What becomes visible at once.
+struct DurableGroup {
+  Published published;
+  std::vector<Answer> answers;
+  state::Effects effects;
+};
+
+// Carries effects out: must not block. Called on the publisher's thread, in order.
+using EffectSink = std::function<void(const state::Effects&, const state::ClusterSnapshot&)>;
+
+class Publisher {
+ public:
+  Publisher(Published first, EffectSink sink);
+  Publisher(const Publisher&) = delete;
+  Publisher& operator=(const Publisher&) = delete;
+  ~Publisher();  // stop()
+
+  // The newest durable state. Any thread.
+  [[nodiscard]] std::shared_ptr<const Published> newest() const { return holder_.get(); }
+
+  void publish(DurableGroup group);  // any thread; the caller keeps the order
+  void stop();                       // deals with what is waiting, then ends the thread
+
+ private:
+  void run();
+
+  SnapshotHolder<Published> holder_;
+  const EffectSink sink_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<DurableGroup> waiting_;  // guarded by mutex_
+  bool stopping_ = false;             // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace sluice::engine

@@ -1,0 +1,67 @@
+// One scheduling pass: a snapshot in, a plan out. The pass takes no lock and changes nothing; the
+// engine checks each start of the plan again and drops what no longer fits.
+//
+// Stages, each timed: eligible, prioritise, place (in order of priority; the first job of a partition
+// that does not fit gets its nodes reserved for the earliest time that running jobs' limits allow,
+// and later jobs may only use those nodes when they end before: EASY backfill, Lifka 1995).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/time.hpp"
+#include "common/model/job.hpp"
+#include "ctld/sched/policy/priority.hpp"
+#include "ctld/state/cluster_state.hpp"
+#include "ctld/state/commands.hpp"
+
+namespace sluice::sched {
+
+// Bounds on one pass, so that a storm of jobs cannot hold up the next.
+struct WorkBudget {
+  uint32_t most_starts = 10'000;   // jobs and array tasks
+  uint32_t most_tests = 2'000;     // placements tried that fail (Slurm: default_queue_depth, bf_max_job_test)
+};
+
+// Soft facts about pending jobs, sorted by job id; published beside a snapshot, never journaled.
+struct SoftView {
+  struct Entry {
+    JobId job = kNoJob;
+    JobSoft soft;
+  };
+  std::vector<Entry> jobs;
+  Time made = kNoTime;
+  [[nodiscard]] const JobSoft* find(JobId job) const;
+};
+
+struct PassTimings {
+  uint32_t pending = 0;     // records looked at
+  uint32_t tested = 0;      // placements tried
+  uint32_t started = 0;
+};
+
+struct Plan {
+  std::vector<state::PlannedStart> starts;
+  std::shared_ptr<const SoftView> soft;
+  PassTimings counts;
+};
+
+[[nodiscard]] Plan plan_pass(const state::ClusterState& state,
+                             const Policies& policies,
+                             Time now,
+                             const WorkBudget& budget = {});
+
+// sbatch --test-only: where and when a job like this could start, without regard to jobs that wait.
+struct TestStart {
+  Time start = kNoTime;
+  std::string nodes;
+  std::string partition;
+  uint32_t cpus = 0;
+};
+// kNodesNotAvailable when it never could.
+[[nodiscard]] Result<TestStart> test_start(const state::ClusterState& state, const Job& job, Time now);
+
+}  // namespace sluice::sched

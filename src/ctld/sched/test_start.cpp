@@ -1,0 +1,47 @@
+// sbatch --test-only: the start of a job that is not submitted.
+#include <algorithm>
+
+#include "ctld/sched/pass.hpp"
+#include "ctld/sched/rooms.hpp"
+#include "ctld/sched/why.hpp"
+
+namespace sluice::sched {
+
+Result<TestStart> test_start(const state::ClusterState& state, const Job& job, Time now) {
+  Error refused{ErrorCode::kNodesNotAvailable, {}};
+  for (const std::string& name : state::partitions_of(state, job)) {
+    const state::Partition* partition = state::find_partition(state, name);
+    if (partition == nullptr) return failure(ErrorCode::kInvalidPartition);
+    const auto needs = fit::needs_of(*job.spec, *partition->config, *state.config);
+    if (!needs) {
+      refused = needs.error();
+      continue;
+    }
+    Rooms rooms(state, now);
+    TestStart found;
+    found.partition = name;
+    found.start = std::max(now, job.spec->begin);
+    auto placed = rooms.place_now(job, *partition, *needs, limit_of(job, *partition));
+    Bitmap nodes;
+    if (!placed) {
+      const auto forecast = rooms.reserve_earliest(job, *partition, *needs);
+      placed = rooms.place_empty(job, *partition, *needs, false);
+      if (!placed) continue;
+      if (forecast) {
+        found.start = std::max(found.start, forecast->start);
+        nodes = forecast->nodes;
+      } else {
+        found.start = now + std::chrono::hours(24 * 365);  // as Slurm does when no end is in sight
+      }
+    }
+    for (const NodeAllocation& a : *placed) {
+      found.cpus += a.cpus;
+      if (nodes.count() < placed->size()) nodes.set(a.node);
+    }
+    found.nodes = state::node_list(state, nodes);
+    return found;
+  }
+  return tl::unexpected(std::move(refused));
+}
+
+}  // namespace sluice::sched
