@@ -1,0 +1,127 @@
+#include "common/daemon/daemon.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace sluice::daemon {
+namespace {
+
+sigset_t handled_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGHUP, SIGUSR1, SIGUSR2, SIGINT, SIGTERM, SIGQUIT}) sigaddset(&set, signal);
+  return set;
+}
+
+// Reads one byte: the daemon is ready. None: it ended, and so does this process.
+[[noreturn]] void wait_for_daemon(int pipe) {
+  char byte = 0;
+  ssize_t got = 0;
+  while ((got = read(pipe, &byte, 1)) < 0 && errno == EINTR) {}
+  _exit(got == 1 ? 0 : 1);
+}
+
+}  // namespace
+
+Background Background::stay() { return Background(-1); }
+
+Background Background::enter() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return stay();
+  const pid_t child = fork();
+  if (child < 0) {
+    close(ends[0]);
+    close(ends[1]);
+    return stay();
+  }
+  if (child > 0) {
+    close(ends[1]);
+    wait_for_daemon(ends[0]);
+  }
+  close(ends[0]);
+  setsid();
+  // not a session leader: can never get a terminal again
+  if (const pid_t daemon = fork(); daemon > 0) _exit(0);
+  return Background(ends[1]);
+}
+
+Background::Background(Background&& other) noexcept : pipe_(std::exchange(other.pipe_, -1)) {}
+
+Background::~Background() {
+  if (pipe_ >= 0) close(pipe_);
+}
+
+void Background::ready() {
+  if (pipe_ < 0) return;
+  if (chdir("/") != 0) {}  // an unmountable working folder is all that is at stake
+  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (null >= 0) {
+    for (int fd = 0; fd <= 2; ++fd) dup2(null, fd);
+    if (null > 2) close(null);
+  }
+  const char byte = 1;
+  while (write(pipe_, &byte, 1) < 0 && errno == EINTR) {}
+  close(std::exchange(pipe_, -1));
+}
+
+Result<PidFile> PidFile::create(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (fd < 0) return failure(ErrorCode::kPathMissing, fmt::format("{}: {}", path, std::strerror(errno)));
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    close(fd);
+    return failure(ErrorCode::kDuplicateName, fmt::format("{}: a running daemon holds it", path));
+  }
+  const std::string text = std::to_string(getpid()) + "\n";
+  if (ftruncate(fd, 0) != 0 || pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
+    close(fd);
+    return failure(ErrorCode::kPathMissing, fmt::format("{}: cannot be written", path));
+  }
+  return PidFile(path, fd);
+}
+
+PidFile::PidFile(PidFile&& other) noexcept : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
+
+PidFile::~PidFile() {
+  if (fd_ < 0) return;
+  unlink(path_.c_str());
+  close(fd_);
+}
+
+Signals::Signals() {
+  const sigset_t set = handled_signals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  sigaction(SIGPIPE, &ignore, nullptr);
+}
+
+void Signals::run(const std::function<bool(int)>& handle) {
+  const sigset_t set = handled_signals();
+  while (true) {
+    int signal = 0;
+    if (sigwait(&set, &signal) == 0 && !handle(signal)) return;
+  }
+}
+
+void Signals::stop() { kill(getpid(), SIGTERM); }
+
+void Signals::restore_in_child() {
+  const sigset_t set = handled_signals();
+  sigprocmask(SIG_UNBLOCK, &set, nullptr);
+  struct sigaction standard {};
+  standard.sa_handler = SIG_DFL;
+  sigaction(SIGPIPE, &standard, nullptr);
+}
+
+}  // namespace sluice::daemon

@@ -1,0 +1,65 @@
+// What every daemon does with its process: background, PID file, signals, release of the terminal.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "common/base/result.hpp"
+
+namespace sluice::daemon {
+
+// Leaves the terminal: the caller's process ends with 0 when the daemon calls ready() on the result,
+// or with 1 when it ends before (its last words went to the standard error meanwhile). To be called
+// before any thread starts.
+class Background {
+ public:
+  // In front (-D): nothing is forked, ready() does nothing.
+  [[nodiscard]] static Background stay();
+  // Forks twice and returns in the daemon.
+  [[nodiscard]] static Background enter();
+  Background(Background&& other) noexcept;
+  Background(const Background&) = delete;
+  Background& operator=(const Background&) = delete;
+  Background& operator=(Background&&) = delete;
+  ~Background();
+  // Releases standard input, output and error, and lets the starting process end with success.
+  void ready();
+
+ private:
+  explicit Background(int pipe) : pipe_(pipe) {}
+  int pipe_;  // to the waiting parent; -1: none
+};
+
+// A PID file that exists as long as this object. Errors: kDuplicateName when a live process holds it,
+// kPathMissing when it cannot be written.
+class PidFile {
+ public:
+  [[nodiscard]] static Result<PidFile> create(const std::string& path);
+  PidFile(PidFile&& other) noexcept;
+  PidFile(const PidFile&) = delete;
+  PidFile& operator=(const PidFile&) = delete;
+  PidFile& operator=(PidFile&&) = delete;
+  ~PidFile();
+
+ private:
+  PidFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+  std::string path_;
+  int fd_;  // keeps the lock
+};
+
+// Takes the signals that daemons handle. Construct before other threads start (they inherit the
+// blocked mask); run() then serves them on the calling thread.
+class Signals {
+ public:
+  Signals();
+  // Calls `handle` for HUP, USR1, USR2, INT, TERM and QUIT, until it returns false.
+  void run(const std::function<bool(int)>& handle);
+  // Makes run() return from another thread, as if SIGTERM had come.
+  static void stop();
+  // For children: the mask that was in force before.
+  static void restore_in_child();
+};
+
+}  // namespace sluice::daemon
