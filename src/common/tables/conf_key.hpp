@@ -106,10 +106,12 @@ struct ConfKey {
   bool restart = false;    // `scontrol reconfigure` cannot change it
   ConfEffect effect = ConfEffect::kNotYet;
   Setter set = nullptr;
+  void (*copy)(const Owner& from, Owner& to) = nullptr;  // of the member, where there is one
 
   // `scontrol show config`
   bool is_shown = true;
   std::string_view heading;           // empty: the name
+  std::string_view unit;              // behind a number: " nodes/min"
   std::string_view unset = "(null)";  // shown when neither set nor defaulted
 
   template <auto Member>
@@ -120,6 +122,7 @@ struct ConfKey {
       owner.*Member = conf_value_as<T>(value);
       return true;
     };
+    row.copy = [](const Owner& from, Owner& to) { to.*Member = from.*Member; };
     return row;
   }
   template <auto Member>
@@ -134,6 +137,7 @@ struct ConfKey {
     ConfKey row = *this;
     row.effect = ConfEffect::kActs;
     row.repeated = true;
+    row.copy = [](const Owner& from, Owner& to) { to.*Member = from.*Member; };
     row.set = [](Owner& owner, const ConfValue& value) {
       (owner.*Member).push_back(value.text);
       return true;
@@ -191,6 +195,11 @@ struct ConfKey {
   [[nodiscard]] constexpr ConfKey hidden() const {
     ConfKey row = *this;
     row.is_shown = false;
+    return row;
+  }
+  [[nodiscard]] constexpr ConfKey in(std::string_view unit_name) const {
+    ConfKey row = *this;
+    row.unit = unit_name;
     return row;
   }
   [[nodiscard]] constexpr ConfKey shown(std::string_view as, std::string_view when_unset) const {

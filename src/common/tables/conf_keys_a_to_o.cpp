@@ -18,7 +18,7 @@ constexpr GlobalKey kRows[] = {
     key("AccountingStorageBackupHost", K::kText).keeps<&C::accounting_storage_backup_host>(),
     key("AccountingStorageEnforce", K::kFlags)
         .allow("none,associations,limits,nojobs,nosteps,qos,safe,wckeys,all")
-        .keeps<&C::accounting_storage_enforce>().needs_restart().shown({}, "none"),
+        .keeps<&C::accounting_storage_enforce>().shown({}, "none"),
     key("AccountingStorageHost", K::kText, "localhost").keeps<&C::accounting_storage_host>(),
     key("AccountingStorageExternalHost", K::kText),
     key("AccountingStorageLoc", K::kText).obsolete(),

@@ -175,7 +175,7 @@ constexpr ConfKey<P> kPartitionKeys[] = {
         .acts<&P::over_time_limit>(),
     part("PowerDownOnIdle", K::kBool).keeps<&P::power_down_on_idle>(),
     part("PreemptMode", K::kFlags)
-        .allow("OFF,CANCEL,REQUEUE,SUSPEND,WITHIN,PRIORITY,GANG")
+        .allow("GANG,OFF,CANCEL,REQUEUE,SUSPEND,WITHIN,PRIORITY")
         .acts_by(set_partition_preempt_mode)
         .not_yet(),
     part("Priority", K::kNumber).range(0, kMax16).acts_by(set_priority),

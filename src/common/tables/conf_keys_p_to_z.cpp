@@ -19,7 +19,7 @@ constexpr GlobalKey kRows[] = {
     key("PlugStackConfig", K::kText).keeps<&C::plug_stack_config>(),
     key("PowerParameters", K::kText).obsolete(),
     key("PowerPlugin", K::kText).obsolete(),
-    key("PreemptMode", K::kFlags, "OFF").allow("OFF,CANCEL,REQUEUE,SUSPEND,WITHIN,PRIORITY,GANG")
+    key("PreemptMode", K::kFlags, "OFF").allow("GANG,OFF,CANCEL,REQUEUE,SUSPEND,WITHIN,PRIORITY")
         .acts_by(set_preempt_mode),
     key("PreemptParameters", K::kOptions)
         .allow(
@@ -83,7 +83,7 @@ constexpr GlobalKey kRows[] = {
     key("RequeueExitHold", K::kText).acts<&C::requeue_exit_hold>(),
     key("ResumeFailProgram", K::kText).keeps<&C::resume_fail_program>(),
     key("ResumeProgram", K::kText).keeps<&C::resume_program>(),
-    key("ResumeRate", K::kNumber, "300").range(0, kMax16),
+    key("ResumeRate", K::kNumber, "300").range(0, kMax16).in(" nodes/min"),
     key("ResumeTimeout", K::kSeconds, "60").range(0, kMax16).with_unlimited()
         .acts<&C::resume_timeout>(),
     key("ResvEpilog", K::kText),
@@ -208,7 +208,7 @@ constexpr GlobalKey kRows[] = {
     key("SuspendExcParts", K::kWords),
     key("SuspendExcStates", K::kWords),
     key("SuspendProgram", K::kText).keeps<&C::suspend_program>(),
-    key("SuspendRate", K::kNumber, "60").range(0, kMax16),
+    key("SuspendRate", K::kNumber, "60").range(0, kMax16).in(" nodes/min"),
     key("SuspendTime", K::kSeconds, "INFINITE").with_unlimited().keeps<&C::suspend_time>(),
     key("SuspendTimeout", K::kSeconds, "30").range(0, kMax16).keeps<&C::suspend_timeout>(),
     key("SwitchParameters", K::kOptions)
@@ -250,7 +250,7 @@ constexpr GlobalKey kRows[] = {
     key("UnkillableStepTimeout", K::kSeconds, "60").range(0, kMax16)
         .acts<&C::unkillable_step_timeout>(),
     key("UrlParserType", K::kEnum).allow("url_parser/libhttp_parser,url_parser/internal"),
-    key("VSizeFactor", K::kNumber, "0").range(0, kMax16).acts<&C::v_size_factor>(),
+    key("VSizeFactor", K::kNumber, "0").range(0, kMax16).in(" percent").acts<&C::v_size_factor>(),
     key("WaitTime", K::kSeconds, "0").range(0, kMax16).acts<&C::wait_time>(),
     key("X11Parameters", K::kOptions).allow("home_xauthority").keeps<&C::x11_parameters>(),
 };
