@@ -10,7 +10,7 @@ enum class ErrorCode : uint32_t {
   kError = 1,                // anything without a number of its own; the text says what
   kInvalidJobId = 2,         // Invalid job id specified
   kAccessDenied = 3,         // Access/permission denied
-  kInvalidPartition = 4,     // invalid partition specified: …
+  kInvalidPartition = 4,     // Invalid partition name specified
   kInvalidNodeName = 5,      // Invalid node name specified
   kNodesNotAvailable = 6,    // Requested node configuration is not available
   kNodesBusy = 7,            // Requested nodes are busy
@@ -29,7 +29,7 @@ enum class ErrorCode : uint32_t {
   kInvalidDependency = 20,   // Job dependency problem
   kTooManyJobs = 21,         // Job count limit (MaxJobCount) reached
   kInvalidTaskCount = 22,    // Task count specification invalid
-  kInvalidCpuCount = 23,     // Requested CPU count is invalid
+  kInvalidCpuCount = 23,     // More processors requested than permitted
   kInvalidMemory = 24,       // Memory specification can not be satisfied
   kInvalidReservation = 25,  // Requested reservation is invalid
   kInvalidGres = 26,         // Invalid generic resource (gres) specification
@@ -57,7 +57,10 @@ enum class ErrorCode : uint32_t {
   kWrongCluster = 48,        // the peer belongs to another cluster
   kPartitionAccess = 49,     // User's group not permitted to use this partition
   kConnectionLost = 50,      // the connection broke before the reply; it may or may not be done
-  kLastCode = 51,
+  kInvalidUser = 51,         // Invalid user id
+  kTaskMemory = 52,          // Memory required by task is not available
+  kPartitionNotNow = 53,     // Requested partition configuration not available now
+  kLastCode = 54,
 };
 
 }  // namespace sluice

@@ -39,6 +39,8 @@ inline constexpr JobFlags kJobRevoked = 1U << 8;
 inline constexpr JobFlags kJobSignaling = 1U << 9;
 inline constexpr JobFlags kJobLaunchFailed = 1U << 10;
 inline constexpr JobFlags kJobReservationDeletedHold = 1U << 11;
+inline constexpr JobFlags kJobRequeueFed = 1U << 12;
+inline constexpr JobFlags kJobExpediting = 1U << 13;
 
 enum class HoldKind : uint8_t { kNone = 0, kUser = 1, kAdmin = 2 };
 
@@ -71,6 +73,10 @@ inline constexpr NodeFlags kNodePoweredDown = 1U << 13;
 inline constexpr NodeFlags kNodePowerUp = 1U << 14;
 inline constexpr NodeFlags kNodePoweringUp = 1U << 15;
 inline constexpr NodeFlags kNodeDynamicNorm = 1U << 16;
+inline constexpr NodeFlags kNodeDynamicFuture = 1U << 17;
+inline constexpr NodeFlags kNodePowerDrain = 1U << 18;
+inline constexpr NodeFlags kNodeBlocked = 1U << 19;
+inline constexpr NodeFlags kNodeExternal = 1U << 20;
 
 enum class StepState : uint8_t {
   kPending = 0,

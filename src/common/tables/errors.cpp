@@ -37,7 +37,7 @@ constexpr Row kRows[] = {
     {ErrorCode::kInvalidDependency, "Job dependency problem"},
     {ErrorCode::kTooManyJobs, "Resource temporarily unavailable"},
     {ErrorCode::kInvalidTaskCount, "Task count specification invalid"},
-    {ErrorCode::kInvalidCpuCount, "CPU count specification invalid"},
+    {ErrorCode::kInvalidCpuCount, "More processors requested than permitted"},
     {ErrorCode::kInvalidMemory, "Memory specification can not be satisfied"},
     {ErrorCode::kInvalidReservation, "Requested reservation is invalid"},
     {ErrorCode::kInvalidGres, "Invalid generic resource (gres) specification"},
@@ -67,8 +67,17 @@ constexpr Row kRows[] = {
     {ErrorCode::kWrongCluster, "Incompatible cluster"},
     {ErrorCode::kPartitionAccess, "User's group not permitted to use this partition"},
     {ErrorCode::kConnectionLost, "Zero Bytes were transmitted or received"},
+    {ErrorCode::kInvalidUser, "Invalid user id"},
+    {ErrorCode::kTaskMemory, "Memory required by task is not available"},
+    {ErrorCode::kPartitionNotNow, "Requested partition configuration not available now"},
 };
-static_assert(std::size(kRows) == static_cast<size_t>(ErrorCode::kLastCode));
+constexpr bool in_order() {
+  for (size_t i = 0; i < std::size(kRows); ++i) {
+    if (static_cast<size_t>(kRows[i].code) != i) return false;
+  }
+  return std::size(kRows) == static_cast<size_t>(ErrorCode::kLastCode);
+}
+static_assert(in_order(), "a row for each code, in the order of the values");
 
 }  // namespace
 

@@ -34,9 +34,10 @@ struct JobStateName {
 
 [[nodiscard]] std::string_view partition_state_text(PartitionState state);   // "UP"
 [[nodiscard]] std::string_view partition_state_short(PartitionState state);  // "inact"
+[[nodiscard]] std::optional<PartitionState> parse_partition_state(std::string_view text);
 
-// sinfo's one word and suffix: "idle*", "drng", "allocated+"; `completing_too` marks an allocated
-// node of which some jobs are completing.
+// sinfo's one word and at most one suffix, of the state to show. A node that is allocated and of
+// which some jobs are completing has a "+".
 [[nodiscard]] std::string node_state_long(NodeBaseState base, NodeFlags flags);   // "DRAINING*"
 [[nodiscard]] std::string node_state_short(NodeBaseState base, NodeFlags flags);  // "drng*"
 // scontrol's: the base state and every flag, joined by "+": "IDLE+DRAIN+NOT_RESPONDING".
@@ -51,9 +52,28 @@ struct NodeStateName {
   bool drained = false;        // DRAIN on an idle (or down) node
   bool draining = false;       // DRAIN on a node in use
   bool failing = false;        // FAIL on a node in use
+  bool rebooting = false;      // a reboot is wanted or under way
   [[nodiscard]] bool matches(NodeBaseState shown, NodeFlags shown_flags) const;
 };
 [[nodiscard]] std::optional<NodeStateName> parse_node_state(std::string_view text);
 [[nodiscard]] std::string node_state_names();
+
+// The words of `scontrol update NodeName=… State=…`; unambiguous beginnings will do.
+enum class NodeAction {
+  kCancelReboot,
+  kDown,
+  kDrain,
+  kFail,
+  kFuture,
+  kIdle,
+  kNoRespond,
+  kPowerDown,
+  kPowerDownAsap,
+  kPowerDownForce,
+  kPowerUp,
+  kResume,
+  kUndrain,
+};
+[[nodiscard]] std::optional<NodeAction> parse_node_action(std::string_view text);
 
 }  // namespace sluice
