@@ -3,10 +3,9 @@
 
 #include <cstdio>
 
-namespace sluice::cli {
+#include "common/base/version.hpp"
 
-inline constexpr const char* kSlurmVersion = "25.11.0";
-inline constexpr const char* kSluiceVersion = "0.1.0";
+namespace sluice::cli {
 
 // -V of every command.
 inline int print_slurm_version() {

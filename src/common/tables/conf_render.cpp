@@ -9,6 +9,7 @@
 #include "common/base/check.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
+#include "common/base/version.hpp"
 #include "common/tables/conf_keys.hpp"
 #include "common/tables/conf_value.hpp"
 

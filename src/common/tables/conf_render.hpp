@@ -9,8 +9,6 @@
 
 namespace sluice::tables {
 
-inline constexpr const char* kSlurmVersion = "25.11.0";  // the Slurm whose interface this is
-
 // What the running controller adds to its configuration; times as text, ready to be shown.
 struct ConfigReport {
   std::string as_of;

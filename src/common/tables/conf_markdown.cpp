@@ -1,0 +1,75 @@
+// The tables of keys as Markdown.
+#include "common/tables/conf_markdown.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "common/tables/conf_keys.hpp"
+#include "common/tables/conf_value.hpp"
+
+namespace sluice::tables {
+namespace {
+
+std::string cell(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+// Long lists of options would hide the table; the manual page has them.
+std::string value_words(const ConfRule& rule) {
+  if (rule.kind == ConfKind::kOptions) return "a comma-separated list of NAME or NAME=VALUE";
+  if (rule.kind == ConfKind::kWords && rule.allowed_text.empty()) return "a comma-separated list";
+  return allowed_values(rule);
+}
+
+std::string_view effect_words(ConfEffect effect) {
+  switch (effect) {
+    case ConfEffect::kActs:
+      return "acts";
+    case ConfEffect::kNotYet:
+      return "accepted, no effect yet";
+    default:
+      return "obsolete, accepted";
+  }
+}
+
+template <class Keys>
+void add_section(std::string& out, std::string_view title, const Keys& keys) {
+  out += fmt::format(
+      "\n## {}\n\n| key | value | default | effect | change |\n|---|---|---|---|---|\n", title);
+  std::vector<const std::decay_t<decltype(*keys.data())>*> rows;
+  for (const auto& row : keys) {
+    if (row.kind != ConfKind::kRuntime) rows.push_back(&row);
+  }
+  std::sort(rows.begin(), rows.end(),
+            [](const auto* a, const auto* b) { return iless(a->name, b->name); });
+  for (const auto* row : rows) {
+    out += fmt::format("| {} | {} | {} | {} | {} |\n", row->name, cell(value_words(rule_of(*row))),
+                       row->fallback.empty() ? "" : "`" + cell(row->fallback) + "`",
+                       effect_words(row->effect), row->restart ? "restart" : "reconfigure");
+  }
+}
+
+}  // namespace
+
+std::string conf_keys_markdown() {
+  std::string out = kConfMarkdownStart;
+  add_section(out, "slurm.conf: global keys", global_keys());
+  add_section(out, "slurm.conf: NodeName lines", node_keys());
+  add_section(out, "slurm.conf: PartitionName lines", partition_keys());
+  add_section(out, "slurm.conf: NodeSet lines", node_set_keys());
+  add_section(out, "slurm.conf: DownNodes lines", down_nodes_keys());
+  add_section(out, "slurm.conf: FrontendName lines", frontend_keys());
+  add_section(out, "slurm.conf: PowerAction lines", power_action_keys());
+  add_section(out, "cgroup.conf", cgroup_keys());
+  add_section(out, "gres.conf", gres_keys());
+  add_section(out, "mpi.conf", mpi_keys());
+  return out;
+}
+
+}  // namespace sluice::tables
