@@ -7,61 +7,11 @@
 #include <csignal>
 #include <cstring>
 
-#include "common/base/hostlist.hpp"
+#include "common/tables/file_pattern.hpp"
 #include "common/tables/job_states.hpp"
 
 namespace sluice {
 namespace {
-
-bool is_batch_path_relative(std::string_view path) { return !path.empty() && path[0] != '/'; }
-
-// The last host part of a folded list's first name, for %N of a path.
-std::string first_host(const JobView& view) {
-  if (!view.record->batch_host.empty()) return view.record->batch_host;
-  const auto hosts = expand_hosts(allocated_nodes(view));
-  return hosts && !hosts->empty() ? hosts->front() : std::string();
-}
-
-void append_padded(uint32_t value, size_t width, std::string& out) {
-  const std::string digits = std::to_string(value);
-  if (digits.size() < width) out.append(width - digits.size(), '0');
-  out += digits;
-}
-
-std::string fill_patterns(const JobView& view, std::string_view pattern) {
-  std::string out;
-  for (size_t i = 0; i < pattern.size(); ++i) {
-    if (pattern[i] != '%' || i + 1 >= pattern.size()) {
-      out += pattern[i];
-      continue;
-    }
-    size_t at = i + 1;
-    size_t width = 0;
-    while (at < pattern.size() && pattern[at] >= '0' && pattern[at] <= '9' && width < 10) {
-      width = width * 10 + static_cast<size_t>(pattern[at++] - '0');
-    }
-    if (at >= pattern.size()) break;
-    const uint32_t task = view.task != kNoTask     ? view.task
-                          : view.job().array != nullptr ? view.job().array->task
-                                                        : kNoTask;
-    switch (pattern[at]) {
-      case '%': out += '%'; break;
-      case 'j': append_padded(view.job().id, width, out); break;
-      case 'A': append_padded(array_job_id(view), width, out); break;
-      case 'a': append_padded(task == kNoTask ? UINT32_MAX - 1 : task, width, out); break;
-      case 'u': out += view.spec().user_name.view(); break;
-      case 'x': out += view.spec().name.view(); break;
-      case 'N': out += first_host(view); break;
-      case 'n':
-      case 't': append_padded(0, width, out); break;
-      case 's': out += "batch"; break;
-      case 'b': append_padded(task == kNoTask ? 0 : task % 10, width, out); break;
-      default: out.append(pattern.substr(i, at - i + 1));
-    }
-    i = at;
-  }
-  return out;
-}
 
 bool failed(const Job& job) {
   switch (job.state) {
@@ -147,6 +97,7 @@ void append_reason_or_nodes(const JobView& view, std::string& out) {
 }
 
 std::string_view shown_partition(const JobView& view) {
+  if (!view.partition.empty()) return view.partition;
   const bool waits = view.job().state == JobState::kPending;
   if (waits && !view.spec().partitions.empty()) return view.spec().partitions.view();
   return view.job().partition.view();
@@ -238,16 +189,19 @@ std::string standard_path(const JobView& view, StandardFile file) {
   if (!spec.batch) return {};
   std::string_view pattern;
   switch (file) {
-    case StandardFile::kIn: pattern = or_else(spec.std_in.view(), "/dev/null"); break;
-    case StandardFile::kErr: pattern = spec.std_err.view(); break;
+    case StandardFile::kIn: pattern = or_else(spec.std_in, "/dev/null"); break;
+    case StandardFile::kErr: pattern = spec.std_err; break;
     case StandardFile::kOut:
-      pattern = or_else(spec.std_out.view(),
-                        view.job().array != nullptr ? "slurm-%A_%a.out" : "slurm-%j.out");
+      pattern = or_else(spec.std_out, default_output_pattern(view.job().array != nullptr));
   }
   if (pattern.empty()) return {};
-  std::string path = fill_patterns(view, pattern);
-  if (!is_batch_path_relative(path)) return path;
-  return spec.work_dir.str() + "/" + path;
+  PatternFields fields;
+  fields.step = {view.job().id, kBatchStep};
+  fields.array = view.job().array;
+  fields.job_name = spec.name;
+  fields.user_name = spec.user_name;
+  fields.node_name = view.record->batch_host;
+  return absolute_path(expand_file_pattern(pattern, fields), spec.work_dir);
 }
 
 std::string_view or_else(std::string_view text, std::string_view nothing) {

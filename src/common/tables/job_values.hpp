@@ -11,10 +11,12 @@
 
 namespace sluice {
 
-// A record as one line of squeue: the record itself, or with -r one waiting task of its array.
+// A record as one line of squeue: the record itself, or with -r one waiting task of its
+// array, or with -P one of the partitions it asked for.
 struct JobView {
   const protocol::JobRecord* record = nullptr;
   uint32_t task = kNoTask;
+  std::string_view partition{};  // with -P the one partition of this line
 
   [[nodiscard]] const Job& job() const { return record->job; }
   [[nodiscard]] const JobSpec& spec() const;

@@ -1,0 +1,87 @@
+// See table_format.hpp.
+#include "cli/shared/table_format.hpp"
+
+#include <cctype>
+
+namespace sluice::cli {
+namespace {
+
+constexpr size_t kMaxWidth = 1U << 20;
+constexpr size_t kNameWidth = 20;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Reads `[.][width]` at `at` into the column and moves on.
+void read_width(std::string_view text, size_t& at, Column& column) {
+  if (at < text.size() && text[at] == '.') {
+    column.right = true;
+    ++at;
+  }
+  while (at < text.size() && is_digit(text[at])) {
+    column.has_width = true;
+    const auto digit = static_cast<size_t>(text[at++] - '0');
+    column.width = std::min(column.width * 10 + digit, kMaxWidth);
+  }
+}
+
+Column parse_name_column(std::string_view piece) {
+  Column column;
+  const size_t colon = piece.find(':');
+  column.name = piece.substr(0, colon);
+  if (colon == std::string_view::npos) {
+    column.has_width = true;
+    column.width = kNameWidth;
+    return column;
+  }
+  size_t at = colon + 1;
+  read_width(piece, at, column);
+  column.suffix = piece.substr(at);
+  return column;
+}
+
+}  // namespace
+
+TableFormat parse_letter_format(std::string_view text) {
+  TableFormat format;
+  std::string* between = &format.prefix;
+  for (size_t at = 0; at < text.size();) {
+    if (text[at] != '%') {
+      *between += text[at++];
+      continue;
+    }
+    if (++at >= text.size()) break;  // a lone % at the end says nothing
+    Column column;
+    read_width(text, at, column);
+    if (at >= text.size()) break;
+    column.letter = text[at++];
+    format.columns.push_back(std::move(column));
+    between = &format.columns.back().suffix;
+  }
+  return format;
+}
+
+TableFormat parse_name_format(std::string_view text) {
+  TableFormat format;
+  while (!text.empty()) {
+    const size_t comma = text.find(',');
+    const std::string_view piece = text.substr(0, comma);
+    if (!piece.empty()) format.columns.push_back(parse_name_column(piece));
+    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+  }
+  return format;
+}
+
+void append_cell(const Column& column, std::string_view value, std::string& out) {
+  if (!column.has_width) {
+    out += value;
+  } else {
+    const std::string_view shown = value.substr(0, column.width);
+    const size_t padding = column.width - shown.size();
+    if (column.right) out.append(padding, ' ');
+    out += shown;
+    if (!column.right) out.append(padding, ' ');
+  }
+  out += column.suffix;
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,228 @@
+// squeue: the jobs (or steps) that wait and run. The controller filters; records arrive in chunks
+// and are kept until they are sorted.
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "cli/commands.hpp"
+#include "cli/shared/client.hpp"
+#include "cli/shared/environment.hpp"
+#include "cli/shared/table_printer.hpp"
+#include "cli/squeue_options.hpp"
+#include "common/base/hostlist.hpp"
+#include "common/base/text.hpp"
+#include "common/tables/errors.hpp"
+#include "common/tables/job_fields.hpp"
+#include "common/tables/job_json.hpp"
+#include "common/tables/step_fields.hpp"
+#include "common/tables/step_names.hpp"
+
+namespace sluice::cli {
+namespace {
+
+using Records = std::vector<protocol::JobRecord>;
+
+constexpr const char* kJobFormat = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R";
+constexpr const char* kLongFormat = "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R";
+constexpr const char* kStartFormat = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R";
+constexpr const char* kStateFormat = "%.18i %.2t";
+constexpr const char* kStepFormat = "%.15i %.8j %.9P %.8u %.9M %N";
+
+TableFormat choose_format(const SqueueOptions& o) {
+  if (o.names) return parse_name_format(*o.names);
+  if (o.letters && *o.letters != "%all") return parse_letter_format(*o.letters);
+  if (o.letters) {
+    std::string all;
+    for (const char first : {'a', 'A'}) {
+      for (char c = first; c < first + 26; ++c) {
+        const bool known = o.step_mode ? find_field(step_fields(), c) != nullptr
+                                       : find_field(job_fields(), c) != nullptr;
+        if (known) all.append(all.empty() ? "%" : "|%").push_back(c);
+      }
+    }
+    return parse_letter_format(all);
+  }
+  if (o.step_mode) return parse_letter_format(kStepFormat);
+  if (o.only_state) return parse_letter_format(kStateFormat);
+  if (o.start) return parse_letter_format(kStartFormat);
+  return parse_letter_format(o.long_form ? kLongFormat : kJobFormat);
+}
+
+template <class Row>
+std::optional<std::vector<SortField<Row>>> choose_order(const SqueueOptions& o,
+                                                        std::span<const FieldRow<Row>> fields) {
+  const std::string usual = o.step_mode ? "P,i" : o.start ? "S" : "P,t,-p";
+  char unknown = '\0';
+  auto order = parse_sort(o.sort.value_or(usual), fields, &unknown);
+  if (!order) std::fprintf(stderr, "squeue: error: Invalid sort specification: %c\n", unknown);
+  return order;
+}
+
+bool wanted(const SqueueOptions& o, const JobView& view, const RenderContext& context) {
+  if (o.not_user && view.spec().uid == *o.not_user) return false;
+  if (o.start && view.job().state != JobState::kPending) return false;
+  if (o.running_over < Duration(0) && o.running_under < Duration(0)) return true;
+  const Duration ran = run_time(view, context.now);
+  const bool runs = view.job().state == JobState::kRunning;
+  return runs && (o.running_over < Duration(0) || ran > o.running_over) &&
+         (o.running_under < Duration(0) || ran < o.running_under);
+}
+
+void add_rows(const SqueueOptions& o, const JobView& view, std::vector<JobView>& rows) {
+  if (!o.one_row_a_task || !is_pending_array(view)) {
+    rows.push_back(view);
+    return;
+  }
+  view.job().array->pending.for_each([&](uint32_t task) {
+    rows.push_back({view.record, task, view.partition});
+  });
+}
+
+// The lines of the records: one each, or one a waiting task, or one a partition asked for.
+std::vector<JobView> make_rows(const SqueueOptions& o, const Records& records,
+                               const RenderContext& context) {
+  std::vector<JobView> rows;
+  rows.reserve(records.size());
+  for (const protocol::JobRecord& record : records) {
+    JobView view{&record, kNoTask, {}};
+    if (!wanted(o, view, context)) continue;
+    const std::string_view all = view.spec().partitions;
+    if (!o.one_row_a_partition || view.job().state != JobState::kPending || all.empty()) {
+      add_rows(o, view, rows);
+      continue;
+    }
+    for (size_t from = 0; from <= all.size();) {
+      const size_t comma = std::min(all.find(',', from), all.size());
+      view.partition = all.substr(from, comma - from);
+      add_rows(o, view, rows);
+      from = comma + 1;
+    }
+  }
+  return rows;
+}
+
+std::vector<StepView> make_step_rows(const SqueueOptions& o, const Records& records,
+                                     const RenderContext& context) {
+  std::vector<StepView> rows;
+  for (const protocol::JobRecord& record : records) {
+    if (!wanted(o, {&record, kNoTask, {}}, context)) continue;
+    for (const auto& step : record.job.steps) {
+      const StepView view{&record, step.get()};
+      std::string id;
+      append_step_id(view, id);
+      const bool named = std::find(o.steps.begin(), o.steps.end(), id) != o.steps.end() ||
+                         std::find(o.steps.begin(), o.steps.end(), step_id_text(step->id)) !=
+                             o.steps.end();
+      if (o.steps.empty() || named) rows.push_back(view);
+    }
+  }
+  return rows;
+}
+
+template <class Row>
+int print_table(const SqueueOptions& o, std::span<const FieldRow<Row>> fields,
+                std::vector<Row> rows, const RenderContext& context) {
+  Table<Row> table("squeue", "job", fields, choose_format(o));
+  const auto order = choose_order<Row>(o, fields);
+  if (!order) return 1;
+  std::string out;
+  if (o.long_form || o.iterate_seconds != 0) print_date(context.now);
+  if (!o.cluster.empty() && !o.no_header) out.append("CLUSTER: ").append(o.cluster).append("\n");
+  if (!o.no_header) table.append_header(out);
+  sort_rows(rows, *order, context);
+  for (const Row& row : rows) {
+    table.append_row(row, context, out);
+    if (out.size() > (1U << 16)) flush_text(out);
+  }
+  flush_text(out);
+  return 0;
+}
+
+int print_structured(const SqueueOptions& o, const Client& client, const Records& records,
+                     const RenderContext& context) {
+  StructuredDocument document;
+  document.key = "jobs";
+  document.records = Json::array();
+  for (const JobView& view : make_rows(o, records, context)) {
+    document.records.push_back(job_to_json(view, context));
+  }
+  document.further["last_backfill"] = json_time(context.now);
+  document.further["last_update"] = json_time(context.now);
+  document.command_line = o.command_line;
+  document.cluster = client.config().cluster_name;
+  document.accounting_storage = client.config().accounting_storage_type;
+  print_document(o.form, std::move(document));
+  return 0;
+}
+
+int query_and_print(const SqueueOptions& o, Client& client) {
+  Records records;
+  Time now = kNoTime;
+  if (!o.nobody) {
+    const Status status = client.query_jobs(o.request, [&](protocol::JobChunk&& chunk) {
+      now = chunk.now;
+      if (records.empty()) records = std::move(chunk.jobs);
+      else std::move(chunk.jobs.begin(), chunk.jobs.end(), std::back_inserter(records));
+      return true;
+    });
+    if (!status) {
+      std::fprintf(stderr, "slurm_load_jobs error: %s\n", error_text(status.error()).c_str());
+      return 1;
+    }
+  }
+  if (now == kNoTime) now = current_time();
+  const RenderContext context = render_context(client.config(), now, o.convert);
+  if (o.form != StructuredForm::kNone) return print_structured(o, client, records, context);
+  if (o.step_mode) return print_table(o, step_fields(), make_step_rows(o, records, context), context);
+  return print_table(o, job_fields(), make_rows(o, records, context), context);
+}
+
+// -w: every name must be a node or a host of the cluster. The nodes' names, folded.
+std::optional<std::string> check_nodes(const std::string& list, const ClusterConfig& config) {
+  std::vector<std::string> names;
+  const auto given = expand_hosts(list);
+  if (!given) {
+    std::fprintf(stderr, "squeue: error: Invalid node name %s\n", list.c_str());
+    return std::nullopt;
+  }
+  for (const std::string& name : *given) {
+    const size_t before = names.size();
+    for (const NodeConfig& node : config.nodes) {
+      if (node.name == name || node.hostname == name) names.push_back(node.name);
+      if (node.name == name) break;
+    }
+    if (names.size() != before) continue;
+    std::fprintf(stderr, "squeue: error: Invalid node name %s\n", name.c_str());
+    return std::nullopt;
+  }
+  return fold_hosts(names);
+}
+
+}  // namespace
+
+int squeue_main(int argc, char** argv) {
+  SqueueOptions options;
+  if (const auto status = parse_squeue_options(argc, argv, options)) return *status;
+  Result<Client> client = Client::open();
+  if (!client) return report("squeue", client.error());
+  if (!accept_cluster("squeue", options.cluster, client->config())) return 1;
+  if (!options.node_list.empty()) {
+    const auto nodes = check_nodes(options.node_list, client->config());
+    if (!nodes) return 1;
+    options.request.nodes = *nodes;
+  }
+  options.request.steps = options.step_mode;
+  options.request.missing_is_error = !options.step_mode || options.steps.empty();
+  if (options.start && options.request.states.empty()) {
+    options.request.states = {JobState::kPending};
+  }
+  while (true) {
+    const int status = query_and_print(options, *client);
+    if (options.iterate_seconds == 0) return status;
+    std::puts("");
+    std::fflush(stdout);
+    sleep(options.iterate_seconds);
+  }
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,42 @@
+// What squeue was asked for: its arguments over its environment.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/shared/structured_output.hpp"
+#include "common/protocol/ctld.hpp"
+
+namespace sluice::cli {
+
+struct SqueueOptions {
+  protocol::QueryJobsRequest request;
+  std::vector<std::string> steps;   // of --steps: "12.0"
+  bool step_mode = false;
+  std::optional<std::string> letters;  // -o
+  std::optional<std::string> names;    // -O
+  std::optional<std::string> sort;
+  bool long_form = false;
+  bool no_header = false;
+  bool one_row_a_task = false;      // -r
+  bool one_row_a_partition = false; // -P
+  bool start = false;
+  bool only_state = false;
+  bool convert = true;
+  bool nobody = false;              // the users named are unknown: nothing matches
+  std::optional<uint32_t> not_user; // --notme
+  Duration running_over{-1};        // negative: no such filter
+  Duration running_under{-1};
+  uint32_t iterate_seconds = 0;
+  std::string node_list;            // -w, to be checked against the cluster's nodes
+  std::string cluster;              // -M
+  StructuredForm form = StructuredForm::kNone;
+  std::vector<std::string> command_line;
+};
+
+// Gives the exit status when there is nothing further to do (help, version, an error).
+[[nodiscard]] std::optional<int> parse_squeue_options(int argc, char** argv,
+                                                      SqueueOptions& options);
+
+}  // namespace sluice::cli

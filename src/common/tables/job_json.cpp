@@ -1,0 +1,261 @@
+// See job_json.hpp. The order of keys is the parser's.
+#include "common/tables/job_json.hpp"
+
+#include <sys/wait.h>
+
+#include <csignal>
+#include <cstring>
+
+#include "common/base/hostlist.hpp"
+#include "common/base/text.hpp"
+#include "common/tables/job_states.hpp"
+
+namespace sluice {
+namespace {
+
+Json maybe(uint32_t value) { return value == 0 ? json_unset() : json_number(value); }
+
+Json core_list(const NodeAllocation& node) {
+  Json cores = Json::array();
+  node.cores.for_each([&](size_t core) {
+    cores.push_back({{"index", core}, {"status", {"ALLOCATED"}}});
+  });
+  return Json::array({{{"index", 0}, {"cores", cores}}});
+}
+
+Json resources(const JobView& view) {
+  const auto& allocation = view.job().allocation;
+  if (allocation == nullptr) return nullptr;
+  const auto names = expand_hosts(allocation->node_list);
+  Json nodes = Json::array();
+  for (size_t i = 0; i < allocation->nodes.size(); ++i) {
+    const NodeAllocation& node = allocation->nodes[i];
+    nodes.push_back({{"index", i},
+                     {"name", names && i < names->size() ? (*names)[i] : ""},
+                     {"cpus", {{"count", node.cpus}, {"used", node.cpus}}},
+                     {"memory", {{"used", node.memory_mib}, {"allocated", node.memory_mib}}},
+                     {"sockets", core_list(node)}});
+  }
+  return {{"select_type", {"CORE"}},
+          {"nodes",
+           {{"count", allocation->nodes.size()},
+            {"select_type", {"AVAILABLE"}},
+            {"list", allocation->node_list},
+            {"whole", allocation->whole_nodes},
+            {"allocation", nodes}}},
+          {"cpus", allocation->cpus},
+          {"threads_per_core", maybe(view.spec().threads_per_core)}};
+}
+
+void put_identity(const JobView& view, const RenderContext& context, Json& out) {
+  const JobSpec& spec = view.spec();
+  const Job& job = view.job();
+  const auto& array = job.array;
+  const bool one_task = view.task != kNoTask || (array != nullptr && array->task != kNoTask);
+  const uint32_t task = view.task != kNoTask ? view.task : one_task ? array->task : 0;
+  std::string tasks;
+  if (array != nullptr && !one_task) append_task_id(view, context, tasks);
+  out["account"] = json_text(spec.account);
+  out["accrue_time"] = json_time(job.accrue);
+  out["admin_comment"] = json_text(spec.admin_comment);
+  out["allocating_node"] = json_text(spec.submit_host);
+  out["array_job_id"] = json_number(array != nullptr ? array->array_job : 0);
+  out["array_task_id"] = json_number(task, one_task);
+  out["array_max_tasks"] = json_number(array != nullptr ? array->max_running : 0);
+  out["array_task_string"] = tasks;
+  out["association_id"] = 0;
+  out["batch_features"] = json_text(spec.batch_features);
+  out["batch_flag"] = spec.batch;
+  out["batch_host"] = view.record->batch_host;
+  Json flags = Json::array();
+  if (spec.num_tasks != 0) flags.push_back("EXACT_TASK_COUNT_REQUESTED");
+  if (job.start != kNoTime) flags.push_back("JOB_WAS_RUNNING");
+  if (spec.memory_kind != MemoryKind::kDefault) flags.push_back("EXACT_MEMORY_REQUESTED");
+  if (spec.partitions.empty()) flags.push_back("USING_DEFAULT_PARTITION");
+  flags.push_back("PARTITION_ASSIGNED");
+  out["flags"] = flags;
+  out["burst_buffer"] = json_text(spec.burst_buffer);
+  out["burst_buffer_state"] = "";
+  out["cluster"] = context.cluster;
+  out["cluster_features"] = json_text(spec.cluster_constraint);
+  std::string command = spec.command.str();
+  for (const SharedText& argument : spec.arguments) command.append(" ").append(argument.view());
+  out["command"] = command;
+  out["comment"] = json_text(spec.comment);
+  out["container"] = json_text(spec.container);
+  out["container_id"] = "";
+}
+
+void put_request(const JobView& view, Json& out) {
+  const JobSpec& spec = view.spec();
+  const Job& job = view.job();
+  out["contiguous"] = spec.contiguous;
+  out["core_spec"] = spec.core_spec == UINT32_MAX ? 0 : spec.core_spec;
+  out["thread_spec"] = spec.thread_spec == UINT32_MAX ? 32766 : spec.thread_spec;
+  out["cores_per_socket"] = maybe(spec.cores_per_socket);
+  const bool allocated = job.allocation != nullptr;
+  out["billable_tres"] = {{"set", allocated},
+                          {"infinite", false},
+                          {"number", allocated ? static_cast<double>(job.allocation->cpus) : 0.0}};
+  out["cpus_per_task"] = json_number(std::max(spec.cpus_per_task, 1U));
+  for (const char* key : {"cpu_frequency_minimum", "cpu_frequency_maximum",
+                          "cpu_frequency_governor"}) {
+    out[key] = json_unset();
+  }
+  out["cpus_per_tres"] = json_text(spec.cpus_per_gpu);
+  out["cron"] = "";
+  out["deadline"] = json_time(spec.deadline);
+  out["delay_boot"] = json_number(spec.delay_boot_seconds);
+  out["dependency"] = view.record->dependency;
+  out["derived_exit_code"] = exit_code_to_json(job.derived_exit_status);
+  out["eligible_time"] = json_time(job.eligible);
+  out["end_time"] = json_time(job_end(view));
+  out["excluded_nodes"] = json_text(spec.excluded_nodes);
+  out["exit_code"] = exit_code_to_json(job.exit_status);
+  out["extra"] = json_text(spec.extra);
+  out["failed_node"] = "";
+  out["features"] = json_text(spec.constraint);
+  out["federation_origin"] = "";
+  out["federation_siblings_active"] = "";
+  out["federation_siblings_viable"] = "";
+  out["gres_detail"] = Json::array();
+  out["group_id"] = spec.gid;
+  out["group_name"] = json_text(spec.group_name);
+  out["het_job_id"] = json_number(0);
+  out["het_job_id_set"] = "";
+  out["het_job_offset"] = json_number(0);
+  out["job_id"] = job.id;
+  out["job_resources"] = resources(view);
+  out["job_size_str"] = Json::array();
+  out["job_state"] = job_state_list(job.state, job.flags);
+}
+
+void put_size(const JobView& view, const RenderContext& context, Json& out) {
+  const JobSpec& spec = view.spec();
+  const bool allocated = view.job().allocation != nullptr;
+  out["last_sched_evaluation"] = json_time(view.record->soft.last_evaluated);
+  out["licenses"] = json_text(spec.licenses);
+  out["licenses_allocated"] = allocated ? json_text(spec.licenses) : "";
+  Json mail = Json::array();
+  for (const std::string& type : split_list(spec.mail_type)) mail.push_back(to_upper(type));
+  out["mail_type"] = mail;
+  out["mail_user"] = json_text(or_else(spec.mail_user, spec.user_name));
+  out["max_cpus"] = json_number(spec.max_cpus);
+  out["max_nodes"] = json_number(allocated ? 0 : spec.max_nodes);
+  out["mcs_label"] = json_text(spec.mcs_label);
+  out["memory_per_tres"] = "";
+  out["name"] = json_text(spec.name);
+  out["network"] = json_text(spec.network);
+  out["nodes"] = json_text(allocated_nodes(view));
+  out["nice"] = spec.nice;
+  out["tasks_per_core"] = spec.ntasks_per_core == 0 ? json_infinite()
+                                                    : json_number(spec.ntasks_per_core);
+  out["tasks_per_tres"] = json_number(spec.ntasks_per_gpu);
+  out["tasks_per_node"] = json_number(spec.ntasks_per_node);
+  out["tasks_per_socket"] = spec.ntasks_per_socket == 0 ? json_infinite()
+                                                        : json_number(spec.ntasks_per_socket);
+  out["tasks_per_board"] = json_number(0);
+  out["cpus"] = json_number(num_cpus(view));
+  out["node_count"] = json_number(num_nodes(view));
+  out["tasks"] = json_number(num_tasks(view));
+  out["partition"] = json_text(shown_partition(view));
+  out["prefer"] = json_text(spec.prefer);
+  const JobMemory memory = job_memory(view, context);
+  out["memory_per_cpu"] = json_number(memory.mib, memory.per_cpu);
+  out["memory_per_node"] = json_number(memory.mib, !memory.per_cpu);
+  out["minimum_cpus_per_node"] = json_number(min_cpus_per_node(view));
+  out["minimum_tmp_disk_per_node"] = json_number(spec.tmp_disk_mib);
+  out["power"] = {{"flags", Json::array()}};
+  for (const char* key : {"preempt_time", "preemptable_time"}) out[key] = json_number(0);
+  out["pre_sus_time"] =
+      json_number(static_cast<uint64_t>(to_seconds(view.job().before_suspend)));
+  out["hold"] = view.job().hold != HoldKind::kNone;
+  out["priority"] = json_number(job_priority(view));
+  out["priority_by_partition"] = Json::array();
+  out["profile"] = {spec.profile.empty() ? "NOT_SET" : to_upper(spec.profile)};
+  out["qos"] = json_text(spec.qos);
+  out["reboot"] = spec.reboot;
+  out["required_nodes"] = json_text(spec.required_nodes);
+  const std::string_view switches = spec.switches;
+  out["required_switches"] =
+      to_number<uint32_t>(switches.substr(0, switches.find('@'))).value_or(0);
+  out["requeue"] = spec.requeue != Toggle::kNo;
+  out["resize_time"] = json_number(0);
+  out["restart_cnt"] = view.job().restart_count;
+  out["resv_name"] = json_text(spec.reservation);
+  out["scheduled_nodes"] = view.record->soft.planned_nodes;
+  out["segment_size"] = 0;
+  out["selinux_context"] = "";
+}
+
+void put_rest(const JobView& view, Json& out) {
+  const JobSpec& spec = view.spec();
+  const Job& job = view.job();
+  Json shared = Json::array();
+  if (spec.sharing == Sharing::kExclusive) shared.push_back("none");
+  if (spec.sharing == Sharing::kOversubscribe) shared.push_back("oversubscribe");
+  if (spec.sharing == Sharing::kUser) shared.push_back("user");
+  if (spec.sharing == Sharing::kMcs) shared.push_back("mcs");
+  out["shared"] = shared;
+  out["step_id"] = {{"sluid", ""},
+                    {"job_id", json_number(job.id)},
+                    {"step_het_component", json_unset()},
+                    {"step_id", "entire"}};
+  out["sockets_per_board"] = 0;
+  out["sockets_per_node"] = maybe(spec.sockets_per_node);
+  out["start_time"] = json_time(job_start(view));
+  out["state_description"] = json_text(job.state_description);
+  out["state_reason"] = json_text(reason_text(effective_reason(view)));
+  out["standard_input"] = json_text(spec.batch ? or_else(spec.std_in, "/dev/null") : "");
+  out["standard_output"] = json_text(spec.std_out);
+  out["standard_error"] = json_text(spec.std_err);
+  out["stdin_expanded"] = standard_path(view, StandardFile::kIn);
+  out["stdout_expanded"] = standard_path(view, StandardFile::kOut);
+  out["stderr_expanded"] = standard_path(view, StandardFile::kErr);
+  out["submit_time"] = json_time(job.submit);
+  out["submit_line"] = json_text(spec.submit_line);
+  out["suspend_time"] = json_time(job.suspended_at);
+  out["system_comment"] = "";
+  const Minutes limit = job.time_limit != 0 ? job.time_limit : spec.time_limit;
+  out["time_limit"] = limit == 0 ? json_unset() : json_limit(limit);
+  out["time_minimum"] = json_number(spec.time_min);
+  out["threads_per_core"] = maybe(spec.threads_per_core);
+  out["tres_bind"] = json_text(spec.tres_bind);
+  out["tres_freq"] = "";
+  out["tres_per_job"] = json_text(spec.tres_per_job);
+  out["tres_per_node"] = json_text(spec.gres);
+  out["tres_per_socket"] = json_text(spec.tres_per_socket);
+  out["tres_per_task"] = json_text(spec.tres_per_task);
+  out["tres_req_str"] = view.record->required_tres;
+  out["tres_alloc_str"] = view.record->allocated_tres;
+  out["user_id"] = spec.uid;
+  out["user_name"] = json_text(spec.user_name);
+  out["maximum_switch_wait_time"] = 0;
+  out["wckey"] = json_text(spec.wckey);
+  out["current_working_directory"] = json_text(spec.work_dir);
+}
+
+}  // namespace
+
+Json exit_code_to_json(int32_t status) {
+  const bool signalled = WIFSIGNALED(status);
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+  const int number = signalled ? WTERMSIG(status) : 0;
+  const char* name = signalled ? sigabbrev_np(number) : nullptr;
+  return {{"status", {signalled ? "SIGNALED" : code == 0 ? "SUCCESS" : "ERROR"}},
+          {"return_code", json_number(static_cast<uint64_t>(code), !signalled)},
+          {"signal",
+           {{"id", json_number(static_cast<uint64_t>(number), signalled)},
+            {"name", name != nullptr ? name : ""}}}};
+}
+
+Json job_to_json(const JobView& view, const RenderContext& context) {
+  Json out = Json::object();
+  put_identity(view, context, out);
+  put_request(view, out);
+  put_size(view, context, out);
+  put_rest(view, out);
+  return out;
+}
+
+}  // namespace sluice

@@ -1,0 +1,175 @@
+// See step_fields.hpp.
+#include "common/tables/step_fields.hpp"
+
+#include "common/base/time_text.hpp"
+#include "common/tables/job_states.hpp"
+#include "common/tables/show_lines.hpp"
+#include "common/tables/step_names.hpp"
+
+namespace sluice {
+namespace {
+
+using Context = RenderContext;
+
+uint32_t step_tasks(const StepView& v) {
+  if (v.step->layout != nullptr) return v.step->layout->num_tasks;
+  return std::max(v.spec().num_tasks, 1U);
+}
+std::string_view step_nodes(const StepView& v) {
+  return v.step->layout != nullptr ? std::string_view(v.step->layout->node_list)
+                                   : std::string_view();
+}
+bool is_named(const StepView& v) { return v.step->id.step > kMaxNormalStep; }
+uint32_t step_cpus(const StepView& v) {
+  uint32_t sum = 0;
+  if (is_named(v) || v.step->layout == nullptr) return sum;
+  for (const StepNode& node : v.step->layout->nodes) sum += node.cpus;
+  return sum;
+}
+std::string_view step_name(const StepView& v) {
+  if (!v.spec().name.empty()) return v.spec().name;
+  switch (v.step->id.step) {
+    case kBatchStep: return "batch";
+    case kExternStep: return "extern";
+    case kInteractiveStep: return "interactive";
+    default: return {};
+  }
+}
+Minutes step_limit(const StepView& v) {
+  return v.spec().time_limit == 0 ? kInfiniteMinutes : v.spec().time_limit;
+}
+Duration step_run_time(const StepView& v, Time now) {
+  if (v.step->start == kNoTime) return Duration(0);
+  const Time to = v.step->end != kNoTime ? v.step->end : now;
+  return std::max(Duration(0), to - v.step->start);
+}
+std::string_view user_name(const StepView& v) { return v.job().spec().user_name; }
+std::string step_tres(const StepView& v) {
+  if (is_named(v) || v.step->layout == nullptr) return "(null)";
+  uint64_t memory = 0;
+  for (const StepNode& node : v.step->layout->nodes) memory += node.memory_mib;
+  std::string out = "cpu=" + std::to_string(step_cpus(v));
+  if (!v.spec().gres.empty()) out.append(",").append(v.spec().gres.view());
+  if (memory != 0) out.append(",mem=").append(format_memory(memory));
+  out.append(",node=").append(std::to_string(v.step->layout->nodes.size()));
+  return out;
+}
+
+#define FIELD [](const StepView& v, const Context& c, std::string& out)
+#define KEY [](const StepView& v, const Context& c) -> int64_t
+#define UNUSED static_cast<void>(v), static_cast<void>(c)
+
+constexpr StepField kFields[] = {
+    {"tres-per-node", 'b', "TRES_PER_NODE",
+     FIELD { UNUSED; out += or_else(v.spec().gres, "N/A"); }},
+    {"StepId", 'i', "STEPID", FIELD { UNUSED; append_step_id(v, out); },
+     KEY { UNUSED; return static_cast<int64_t>(v.step->id.job) << 32 | v.step->id.step; }},
+    {"Name", 'j', "NAME", FIELD { UNUSED; out += step_name(v); }},
+    {"StepName", '\0', "NAME", FIELD { UNUSED; out += step_name(v); }},
+    {"TimeLimit", 'l', "TIME_LIMIT",
+     FIELD { UNUSED; out += format_minutes_short(step_limit(v)); }},
+    {"UserName", 'u', "USER", FIELD { UNUSED; out += user_name(v); }},
+    {"NumTasks", 'A', "TASKS", FIELD { UNUSED; out += std::to_string(step_tasks(v)); },
+     KEY { UNUSED; return step_tasks(v); }},
+    {"TimeUsed", 'M', "TIME",
+     FIELD { out += format_span_short(step_run_time(v, c.now)); },
+     KEY { return step_run_time(v, c.now).count(); }},
+    {"NodeList", 'N', "NODELIST", FIELD { UNUSED; out += step_nodes(v); }},
+    {"Partition", 'P', "PARTITION", FIELD { UNUSED; out += shown_partition(v.job()); }},
+    {"StartTime", 'S', "START_TIME",
+     FIELD { out += format_time(v.step->start, c.time_form, c.now); },
+     KEY { UNUSED; return v.step->start.time_since_epoch().count(); }},
+    {"StepState", '\0', "STATE", FIELD { UNUSED; out += step_state_text(v.step->state); }},
+    {"UserId", 'U', "UID", FIELD { UNUSED; out += std::to_string(v.job().spec().uid); },
+     KEY { UNUSED; return v.job().spec().uid; }},
+};
+
+#undef FIELD
+#undef KEY
+#undef UNUSED
+
+}  // namespace
+
+const StepSpec& StepView::spec() const {
+  static const StepSpec kNothing;
+  return step->spec != nullptr ? *step->spec : kNothing;
+}
+
+std::span<const StepField> step_fields() { return kFields; }
+
+void append_step_id(const StepView& view, std::string& out) {
+  append_job_id(view.job(), {}, out);
+  out.append(".").append(step_number_text(view.step->id.step));
+}
+
+std::string show_step(const StepView& v, const RenderContext& c, bool one_line) {
+  std::string id;
+  append_step_id(v, id);
+  ShowLines out(one_line);
+  out.word("StepId", id).word("UserId", v.job().spec().uid);
+  out.word("StartTime", format_time(v.step->start, c.time_form, c.now));
+  out.word("TimeLimit", format_minutes(step_limit(v)));
+  out.line().word("State", step_state_text(v.step->state));
+  out.word("Partition", shown_partition(v.job())).word("NodeList", step_nodes(v));
+  const size_t nodes = v.step->layout != nullptr ? v.step->layout->nodes.size() : 0;
+  out.line().word("Nodes", nodes).word("CPUs", step_cpus(v)).word("Tasks", step_tasks(v));
+  out.word("Name", step_name(v)).word("Network", or_else(v.spec().network, "(null)"));
+  out.line().word("TRES", step_tres(v));
+  out.line().word("ResvPorts", "(null)");
+  out.line().word("CPUFreqReq", "Default");
+  if (!is_named(v)) out.word("Dist", or_else(v.spec().distribution, "Block"));
+  const IoEndpoint& io = v.spec().io;
+  const std::string host = io.host.empty() || is_named(v) ? "(null)" : io.host;
+  out.line().word("SrunHost:Pid", host + ":0");
+  if (!v.spec().gres.empty()) out.line().word("TresPerNode", v.spec().gres);
+  if (!v.spec().tres_per_task.empty()) out.line().word("TresPerTask", v.spec().tres_per_task);
+  return out.take();
+}
+
+Json step_to_json(const StepView& v, const RenderContext& c) {
+  const auto& array = v.record->job.array;
+  const bool in_array = array != nullptr && array->task != kNoTask;
+  std::string id = step_id_text(v.step->id);
+  Json out = Json::object();
+  out["array"] = {{"job_id", in_array ? array->array_job : 0},
+                  {"task_id", in_array ? array->task : 0}};
+  out["cluster"] = c.cluster;
+  out["container"] = "";
+  out["container_id"] = "";
+  const Json zero = json_number(0);
+  out["cpu"] = {{"frequency", {{"min", zero}, {"max", zero}, {"governor", zero}}}};
+  const std::string tres = step_tres(v);
+  out["tres"] = {{"per",
+                  {{"cpu", ""},
+                   {"memory", ""},
+                   {"step", ""},
+                   {"node", json_text(v.spec().gres)},
+                   {"socket", ""},
+                   {"task", json_text(v.spec().tres_per_task)}}},
+                 {"allocation", tres == "(null)" ? "" : tres},
+                 {"binding", ""},
+                 {"frequency", ""}};
+  out["name"] = json_text(step_name(v));
+  out["network"] = json_text(v.spec().network);
+  out["nodes"] = json_text(step_nodes(v));
+  out["number_cpus"] = step_cpus(v);
+  out["number_tasks"] = step_tasks(v);
+  out["partition"] = json_text(shown_partition(v.job()));
+  out["reserved_ports"] = "";
+  out["time"] = {{"running", json_number(static_cast<uint64_t>(to_seconds(step_run_time(v, c.now))))},
+                 {"start", json_time(v.step->start)},
+                 {"limit", json_limit(step_limit(v))}};
+  out["srun"] = {{"host", v.spec().io.host}, {"pid", 0}};
+  out["state"] = {json_text(step_state_text(v.step->state))};
+  out["id"] = id;
+  for (const char* key : {"stderr", "stdin", "stdout", "stdin_expanded", "stdout_expanded",
+                          "stderr_expanded"}) {
+    out[key] = "";
+  }
+  out["submit_line"] = json_text(v.spec().submit_line);
+  out["task"] = {{"distribution", json_text(or_else(v.spec().distribution, "Unknown"))}};
+  out["user"] = json_text(user_name(v));
+  return out;
+}
+
+}  // namespace sluice

@@ -1,0 +1,32 @@
+// The fields of a step that `squeue --steps` shows, and scontrol's text of one step.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "common/model/step.hpp"
+#include "common/tables/field_row.hpp"
+#include "common/tables/job_values.hpp"
+#include "common/tables/json_parts.hpp"
+
+namespace sluice {
+
+struct StepView {
+  const protocol::JobRecord* record = nullptr;
+  const Step* step = nullptr;
+
+  [[nodiscard]] const StepSpec& spec() const;
+  [[nodiscard]] JobView job() const { return {record, kNoTask, {}}; }
+};
+
+using StepField = FieldRow<StepView>;
+[[nodiscard]] std::span<const StepField> step_fields();
+
+void append_step_id(const StepView& view, std::string& out);  // "12.0", "2_9.batch"
+
+// As `scontrol show step` prints it, without the blank line that follows.
+[[nodiscard]] std::string show_step(const StepView& view, const RenderContext& context,
+                                    bool one_line);
+[[nodiscard]] Json step_to_json(const StepView& view, const RenderContext& context);
+
+}  // namespace sluice
