@@ -23,7 +23,7 @@
 
 #include "cli/shared/client.hpp"
 #include "cli/trial/trial_conf.hpp"
-#include "common/conf/load_config.hpp"
+#include "common/conf/load.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -19,9 +19,9 @@ std::string key_of(std::string_view line) {
 // The template without the lines whose key the user's own text sets.
 std::string without_overridden(std::string_view text, std::string_view extra) {
   std::set<std::string> overridden;
-  for (const auto line : split(extra, '\n')) overridden.insert(key_of(line));
+  for (const auto& line : split(extra, '\n')) overridden.insert(key_of(line));
   std::string out;
-  for (const auto line : split(text, '\n')) {
+  for (const auto& line : split(text, '\n')) {
     const std::string key = key_of(line);
     if (line.empty() || (!key.empty() && overridden.contains(key))) continue;
     out.append(line).push_back('\n');
