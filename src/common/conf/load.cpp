@@ -137,6 +137,19 @@ void choose_mailer(ClusterConfig& config) {
   }
 }
 
+// slurm.conf alone, with all that depends on this machine.
+Result<tables::ParsedConfig> parse_file(const std::string& path, tables::ConfigScope scope) {
+  const Result<std::vector<ConfLine>> lines = read_lines(path);
+  if (!lines) return tl::unexpected(lines.error());
+  Result<tables::ParsedConfig> parsed = tables::parse_slurm_conf(*lines, scope);
+  if (!parsed) return tl::unexpected(parsed.error());
+  ClusterConfig& config = parsed->config;
+  if (Status status = resolve_users(path, config); !status) return tl::unexpected(status.error());
+  choose_mailer(config);
+  config.config_path = path;
+  return parsed;
+}
+
 }  // namespace
 
 std::string config_path(std::string_view given) {
@@ -145,24 +158,23 @@ std::string config_path(std::string_view given) {
   return from_environment && *from_environment ? from_environment : kUsualConfigPath;
 }
 
-Result<ClusterConfig> load_config(const std::string& path, std::vector<std::string>* warnings) {
-  const Result<std::vector<ConfLine>> lines = read_lines(path);
-  if (!lines) return tl::unexpected(lines.error());
-  Result<tables::ParsedConfig> parsed = tables::parse_slurm_conf(*lines);
+Result<ClusterConfig> load_global_config(const std::string& path) {
+  Result<tables::ParsedConfig> parsed = parse_file(path, tables::ConfigScope::kGlobalKeys);
   if (!parsed) return tl::unexpected(parsed.error());
+  return std::move(parsed->config);
+}
 
+Result<ClusterConfig> load_config(const std::string& path, std::vector<std::string>* warnings) {
+  Result<tables::ParsedConfig> parsed = parse_file(path, tables::ConfigScope::kAll);
+  if (!parsed) return tl::unexpected(parsed.error());
   const fs::path folder = fs::path(path).parent_path();
   for (const auto& [name, parse] : kFilesBeside) {
     if (Status status = read_beside(folder, name, *parsed, parse); !status) {
       return tl::unexpected(status.error());
     }
   }
-  ClusterConfig& config = parsed->config;
-  if (Status status = resolve_users(path, config); !status) return tl::unexpected(status.error());
-  choose_mailer(config);
-  config.config_path = path;
   if (warnings) *warnings = std::move(parsed->warnings);
-  return std::move(config);
+  return std::move(parsed->config);
 }
 
 }  // namespace sluice

@@ -16,6 +16,10 @@ inline constexpr const char* kUsualConfigPath = "/etc/slurm/slurm.conf";
 // The path to read: `given` (a command's -f) when not empty, else $SLURM_CONF, else the usual one.
 [[nodiscard]] std::string config_path(std::string_view given = {});
 
+// As load_config(), without nodes, partitions and the files beside slurm.conf: all that a command
+// needs to reach the controller, in a time that does not grow with the cluster.
+[[nodiscard]] Result<ClusterConfig> load_global_config(const std::string& path);
+
 // Everything at `path`, checked, users' names looked up. kInvalidConfig with `FILE:LINE: …` when it
 // cannot be used. `warnings` (may be null) receives what is worth a line in the log.
 [[nodiscard]] Result<ClusterConfig> load_config(const std::string& path,

@@ -156,6 +156,7 @@ Status finish_nodes(ConfDraft& draft) {
 
 Status finish_node_sets(ConfDraft& draft) {
   ClusterConfig& config = draft.parsed.config;
+  if (config.node_sets.empty()) return {};
   // sets name nodes only: worked out with no set known
   std::vector<NodeSetConfig> sets = std::move(config.node_sets);
   config.node_sets.clear();
@@ -248,6 +249,7 @@ Status finish_partitions(ConfDraft& draft) {
 
 Status finish_down_nodes(ConfDraft& draft) {
   ClusterConfig& config = draft.parsed.config;
+  if (config.down_nodes.empty()) return {};
   const NodeNames names(config);
   for (size_t i = 0; i < config.down_nodes.size(); ++i) {
     const PendingNames& pending = draft.down_lines[i];

@@ -129,7 +129,7 @@ NodeNames::NodeNames(const ClusterConfig& config) : config_(config) {
 }
 
 bool NodeNames::has_node(std::string_view name) const {
-  return index_.contains(std::string(name));
+  return index_.contains(name);
 }
 
 Result<std::vector<std::string>> NodeNames::resolve(std::string_view text,

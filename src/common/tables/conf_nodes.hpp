@@ -32,7 +32,7 @@ class NodeNames {
 
  private:
   const ClusterConfig& config_;
-  std::unordered_map<std::string, size_t> index_;
+  std::unordered_map<std::string_view, size_t> index_;
 };
 
 }  // namespace sluice::tables

@@ -18,13 +18,17 @@ constexpr size_t kMaxNodes = 1U << 20;
 
 class SlurmConfParser {
  public:
+  explicit SlurmConfParser(ConfigScope scope) : scope_(scope) {}
+
   Status add(const ConfLine& line) {
     const Result<std::vector<ConfPair>> pairs = conf_pairs(line);
     if (!pairs) return tl::unexpected(pairs.error());
     for (size_t i = 0; i < pairs->size(); ++i) {
       // a line key takes all that follows it
-      if (const LineKind* kind = line_kind((*pairs)[i].key))
+      if (const LineKind* kind = line_kind((*pairs)[i].key)) {
+        if (scope_ == ConfigScope::kGlobalKeys) return {};
         return (this->*kind->add)(line, *pairs, i);
+      }
       if (Status status = add_global(line, (*pairs)[i]); !status) return status;
     }
     return {};
@@ -172,6 +176,7 @@ class SlurmConfParser {
     return draft_.node_places.size() - 1;
   }
 
+  ConfigScope scope_;
   ConfDraft draft_;
   NodeLine default_node_;
   PartitionConfig default_partition_;
@@ -180,8 +185,8 @@ class SlurmConfParser {
 
 }  // namespace
 
-Result<ParsedConfig> parse_slurm_conf(const std::vector<ConfLine>& lines) {
-  SlurmConfParser parser;
+Result<ParsedConfig> parse_slurm_conf(const std::vector<ConfLine>& lines, ConfigScope scope) {
+  SlurmConfParser parser(scope);
   for (const ConfLine& line : lines) {
     if (Status status = parser.add(line); !status) return tl::unexpected(status.error());
   }

@@ -16,8 +16,13 @@ struct ParsedConfig {
   std::vector<std::string> warnings;  // with file and line; nothing that stops a start
 };
 
+// How much of the configuration is wanted: a command that only needs to find the controller skips
+// the lines of nodes and partitions, which a large cluster has thousands of.
+enum class ConfigScope { kAll, kGlobalKeys };
+
 // The error names file, line, key and what is allowed. Users' ids are left at 0, config_path empty.
-[[nodiscard]] Result<ParsedConfig> parse_slurm_conf(const std::vector<ConfLine>& lines);
+[[nodiscard]] Result<ParsedConfig> parse_slurm_conf(const std::vector<ConfLine>& lines,
+                                                    ConfigScope scope = ConfigScope::kAll);
 
 // The other files add to what slurm.conf gave.
 [[nodiscard]] Status parse_cgroup_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed);

@@ -44,6 +44,14 @@ TEST_F(LoadConfig, ReadsIncludedFilesAndThoseBeside) {
   EXPECT_EQ(config->config_path, (folder_ / "slurm.conf").string());
 }
 
+TEST_F(LoadConfig, ACommandMaySkipTheLines) {
+  put("slurm.conf", "ClusterName=demo\nNodeName=a\nSlurmctldHost=vm\nSlurmUser=root\n");
+  const auto config = load_global_config((folder_ / "slurm.conf").string());
+  ASSERT_TRUE(config) << config.error().text;
+  EXPECT_TRUE(config->nodes.empty());
+  EXPECT_EQ(config->controllers.size(), 1U);
+}
+
 TEST_F(LoadConfig, SaysWhatIsMissing) {
   const std::string path = (folder_ / "slurm.conf").string();
   EXPECT_EQ(load().error().text, path + ": No such file or directory");
