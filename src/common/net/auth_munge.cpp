@@ -1,0 +1,127 @@
+#include "common/net/auth_munge.hpp"
+
+#include <cstdlib>
+#include <ctime>
+#include <memory>
+
+#include <fmt/format.h>
+#include <munge.h>
+
+#include "common/net/crypto.hpp"
+
+namespace sluice::net {
+namespace {
+
+using ContextPtr = std::unique_ptr<munge_ctx, decltype(&munge_ctx_destroy)>;
+using Bytes = std::unique_ptr<char, decltype(&std::free)>;
+
+class MungeAuth final : public AuthProvider {
+ public:
+  MungeAuth(std::string socket, std::string cluster)
+      : socket_(std::move(socket)), cluster_(std::move(cluster)) {}
+  [[nodiscard]] std::string_view name() const override { return "auth/munge"; }
+
+  Result<std::string> create_token(const RequestDigest& digest) override {
+    const ContextPtr context = make_context();
+    const std::string payload = digest.bytes + cluster_;
+    char* credential = nullptr;
+    const munge_err_t problem =
+        munge_encode(&credential, context.get(), payload.data(), static_cast<int>(payload.size()));
+    const Bytes owned(credential, &std::free);
+    if (problem != EMUNGE_SUCCESS) return explain(problem, context.get());
+    return std::string(credential);
+  }
+
+  Result<Identity> verify(std::string_view token, const RequestDigest& digest) override {
+    const ContextPtr context = make_context();
+    void* data = nullptr;
+    int size = 0;
+    uid_t uid = 0;
+    gid_t gid = 0;
+    const munge_err_t problem =
+        munge_decode(std::string(token).c_str(), context.get(), &data, &size, &uid, &gid);
+    const Bytes owned(static_cast<char*>(data), &std::free);
+    if (problem != EMUNGE_SUCCESS) return explain(problem, context.get());
+    const std::string_view payload(owned.get(), static_cast<size_t>(size));
+    if (payload.size() < kDigestSize || payload.substr(0, kDigestSize) != digest.bytes) {
+      return refuse("the credential belongs to another request");
+    }
+    if (payload.substr(kDigestSize) != cluster_) {
+      return refuse(fmt::format("the credential is for cluster '{}', not for '{}'",
+                                payload.substr(kDigestSize), cluster_));
+    }
+    return Identity{.authenticated = true, .uid = uid, .gid = gid, .host = {}};
+  }
+
+ private:
+  [[nodiscard]] ContextPtr make_context() const {
+    ContextPtr context(munge_ctx_create(), &munge_ctx_destroy);
+    if (context && !socket_.empty()) {
+      munge_ctx_set(context.get(), MUNGE_OPT_SOCKET, socket_.c_str());
+    }
+    return context;
+  }
+  static tl::unexpected<Error> refuse(std::string text) {
+    return failure(ErrorCode::kAuthentication, "auth/munge: " + std::move(text));
+  }
+  static tl::unexpected<Error> explain(munge_err_t problem, munge_ctx_t context) {
+    std::time_t made_at = 0;
+    std::time_t read_at = 0;
+    munge_ctx_get(context, MUNGE_OPT_ENCODE_TIME, &made_at);
+    munge_ctx_get(context, MUNGE_OPT_DECODE_TIME, &read_at);
+    Error error = munge_error(problem, made_at, read_at);
+    if (problem == EMUNGE_SOCKET) {
+      if (const char* detail = munge_ctx_strerror(context))
+        error.text += fmt::format(" ({})", detail);
+    }
+    return tl::unexpected<Error>(std::move(error));
+  }
+  std::string socket_;
+  std::string cluster_;
+};
+
+}  // namespace
+
+Error munge_error(int problem, int64_t made_at, int64_t read_at) {
+  std::string clocks;
+  if (made_at > 0 && read_at > 0) {
+    clocks = fmt::format(" (clock difference {} s)", std::abs(read_at - made_at));
+  }
+  std::string text;
+  switch (problem) {
+    case EMUNGE_CRED_EXPIRED:
+      text = "the credential has expired; check the clocks of both hosts" + clocks;
+      break;
+    case EMUNGE_CRED_REWOUND:
+      text =
+          "the credential is not valid yet, its time is in this host's future; check the clocks "
+          "of both hosts" +
+          clocks;
+      break;
+    case EMUNGE_CRED_REPLAYED:
+      text = "the credential was replayed: it was used before" + clocks;
+      break;
+    case EMUNGE_CRED_INVALID:
+      text = "the credential is invalid: it was forged, or made with another key";
+      break;
+    case EMUNGE_BAD_CRED:
+    case EMUNGE_BAD_VERSION:
+    case EMUNGE_BAD_LENGTH:
+    case EMUNGE_BAD_ARG:
+      text = "the credential is malformed";
+      break;
+    case EMUNGE_SOCKET:
+      text = "munged cannot be reached";
+      break;
+    default:
+      text = munge_strerror(static_cast<munge_err_t>(problem));
+      break;
+  }
+  return {ErrorCode::kAuthentication, "auth/munge: " + text};
+}
+
+std::shared_ptr<AuthProvider> make_munge_auth(std::string socket, std::string cluster) {
+  return std::make_shared<MungeAuth>(std::move(socket), std::move(cluster));
+}
+
+}  // namespace sluice::net

@@ -1,0 +1,122 @@
+#include "common/net/auth_slurm.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/net/clock.hpp"
+#include "common/net/crypto.hpp"
+#include "common/net/token_server.hpp"
+#include "common/wire/codec.hpp"
+
+namespace sluice::net {
+namespace {
+
+constexpr int kAnswerSeconds = 10;
+
+class KeyAuth final : public AuthProvider {
+ public:
+  KeyAuth(const ClusterKey& key, const std::string& cluster)
+      : maker_(key, cluster, host_name()), verifier_(key, cluster) {}
+  [[nodiscard]] std::string_view name() const override { return "auth/slurm"; }
+  Result<std::string> create_token(const RequestDigest& digest) override {
+    return maker_.make(::geteuid(), ::getegid(), digest.bytes, now());
+  }
+  Result<Identity> verify(std::string_view token, const RequestDigest& digest) override {
+    return verifier_.verify(token, digest.bytes, now());
+  }
+
+ private:
+  TokenMaker maker_;
+  TokenVerifier verifier_;
+};
+
+// Keeps its connection; one question at a time.
+class SocketAuth final : public AuthProvider {
+ public:
+  explicit SocketAuth(std::string path) : path_(std::move(path)) {}
+  ~SocketAuth() override { disconnect(); }
+  [[nodiscard]] std::string_view name() const override { return "auth/slurm"; }
+
+  Result<std::string> create_token(const RequestDigest& digest) override {
+    const std::string question = wire::encode(TokenRequest{digest.bytes});
+    const std::lock_guard lock(mutex_);
+    const bool kept = fd_ >= 0;
+    Result<TokenReply> reply = ask(question);
+    if (!reply && kept) reply = ask(question);  // the daemon was restarted since
+    if (!reply) return tl::unexpected<Error>(std::move(reply.error()));
+    if (!reply->problem.empty()) {
+      return failure(ErrorCode::kAuthentication, "auth/slurm: " + reply->problem);
+    }
+    return std::move(reply->token);
+  }
+  Result<Identity> verify(std::string_view, const RequestDigest&) override {
+    return failure(ErrorCode::kAuthentication,
+                   "auth/slurm: tokens cannot be verified without the cluster's key");
+  }
+
+ private:
+  tl::unexpected<Error> broken() {
+    const int problem = errno;
+    disconnect();
+    return failure(
+        ErrorCode::kAuthentication,
+        fmt::format("auth/slurm: no daemon gives tokens at {}: {}", path_, std::strerror(problem)));
+  }
+  Status connect() {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path_.size() >= sizeof address.sun_path) {
+      errno = ENAMETOOLONG;
+      return broken();
+    }
+    std::memcpy(address.sun_path, path_.data(), path_.size());
+    fd_ = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd_ < 0) return broken();
+    const timeval limit{.tv_sec = kAnswerSeconds, .tv_usec = 0};
+    ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    if (::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return broken();
+    return {};
+  }
+  Result<TokenReply> ask(const std::string& question) {
+    if (fd_ < 0) {
+      if (const Status connected = connect(); !connected) {
+        return tl::unexpected<Error>(connected.error());
+      }
+    }
+    if (::send(fd_, question.data(), question.size(), MSG_NOSIGNAL) < 0) return broken();
+    char bytes[4096];
+    ssize_t size = 0;
+    do {
+      size = ::recv(fd_, bytes, sizeof bytes, 0);
+    } while (size < 0 && errno == EINTR);
+    if (size == 0) errno = ECONNRESET;
+    if (size <= 0) return broken();
+    return wire::decode<TokenReply>({bytes, static_cast<size_t>(size)});
+  }
+  void disconnect() {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = -1;
+  }
+
+  std::string path_;
+  std::mutex mutex_;
+  int fd_ = -1;
+};
+
+}  // namespace
+
+std::shared_ptr<AuthProvider> make_key_auth(ClusterKey key, std::string cluster) {
+  return std::make_shared<KeyAuth>(std::move(key), std::move(cluster));
+}
+
+std::shared_ptr<AuthProvider> make_socket_auth(std::string socket_path) {
+  return std::make_shared<SocketAuth>(std::move(socket_path));
+}
+
+}  // namespace sluice::net

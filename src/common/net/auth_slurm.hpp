@@ -1,0 +1,14 @@
+// auth/slurm: own tokens. Daemons hold the cluster's key and make tokens themselves; commands ask
+// a daemon of their host (token_server.hpp).
+#pragma once
+
+#include "common/net/auth.hpp"
+#include "common/net/token.hpp"
+
+namespace sluice::net {
+
+[[nodiscard]] std::shared_ptr<AuthProvider> make_key_auth(ClusterKey key, std::string cluster);
+// Cannot verify: for commands.
+[[nodiscard]] std::shared_ptr<AuthProvider> make_socket_auth(std::string socket_path);
+
+}  // namespace sluice::net

@@ -1,0 +1,264 @@
+// Streams from a server: read by a thread that waits, or by callbacks.
+#include <mutex>
+
+#include <grpcpp/completion_queue.h>
+
+#include "common/base/check.hpp"
+#include "common/net/client_impl.hpp"
+
+namespace sluice::net {
+namespace {
+
+class BlockingStream final : public RawStream {
+ public:
+  BlockingStream(std::shared_ptr<ClientChannels> channels, Connection connection)
+      : channels_(std::move(channels)), connection_(std::move(connection)) {}
+
+  ~BlockingStream() override {
+    context_.TryCancel();
+    if (call_) {
+      if (reading_) wait();
+      if (!finished_) take_status();
+    }
+    queue_.Shutdown();
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue_.Next(&tag, &ok)) {
+    }
+  }
+
+  // Errors: as the call's; kUnreachable when it could not be sent.
+  Status start(std::string_view method, const std::string& request) {
+    if (const Status ready = channels_->prepare(context_, method, request, kNever); !ready) {
+      return ready;
+    }
+    grpc::GenericStub stub(connection_.channel);
+    call_ = stub.PrepareCall(&context_, method_path(method), &queue_);
+    call_->StartCall(nullptr);
+    bool sent = wait();
+    if (sent) {
+      call_->WriteLast(to_buffer(request), grpc::WriteOptions(), nullptr);
+      sent = wait();
+    }
+    if (sent) return {};
+    take_status();
+    return tl::unexpected<Error>(error_);
+  }
+
+  ReadState read(std::string& chunk, Duration wait_for) override {
+    if (finished_) return end_state();
+    if (!reading_) {
+      buffer_.Clear();
+      call_->Read(&buffer_, nullptr);
+      reading_ = true;
+    }
+    bool ok = false;
+    if (wait_for < Duration(0)) {
+      ok = wait();
+    } else {
+      void* tag = nullptr;
+      const auto limit = std::chrono::system_clock::now() + wait_for;
+      const auto got = queue_.AsyncNext(&tag, &ok, limit);
+      if (got == grpc::CompletionQueue::TIMEOUT) return ReadState::kNotYet;
+    }
+    reading_ = false;
+    if (!ok) {
+      take_status();
+      return end_state();
+    }
+    chunk = ContiguousBytes(buffer_).view();
+    return ReadState::kChunk;
+  }
+
+  [[nodiscard]] const Error& error() const override { return error_; }
+  void cancel() override { context_.TryCancel(); }
+
+ private:
+  bool wait() {
+    void* tag = nullptr;
+    bool ok = false;
+    SLUICE_CHECK(queue_.Next(&tag, &ok));
+    return ok;
+  }
+  void take_status() {
+    grpc::Status status;
+    call_->Finish(&status, nullptr);
+    wait();
+    finished_ = true;
+    good_ = status.ok();
+    if (!good_) error_ = connection_.explain(status);
+  }
+  [[nodiscard]] ReadState end_state() const { return good_ ? ReadState::kEnd : ReadState::kFailed; }
+
+  std::shared_ptr<ClientChannels> channels_;
+  Connection connection_;
+  grpc::ClientContext context_;
+  grpc::CompletionQueue queue_;
+  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call_;
+  grpc::ByteBuffer buffer_;
+  bool reading_ = false;
+  bool finished_ = false;
+  bool good_ = false;
+  Error error_;
+};
+
+}  // namespace
+
+// The callbacks' side of a stream. One attempt (a reactor) at a time; the next address is tried
+// when an attempt was never sent. Callbacks run under `mutex_`, which makes cancel() wait for them;
+// it is recursive so that they may cancel themselves.
+class StreamHandle::Call : public std::enable_shared_from_this<StreamHandle::Call> {
+ public:
+  std::shared_ptr<ClientChannels> channels;
+  std::string method;
+  std::string request;
+  std::function<Status(std::string_view)> on_chunk;
+  std::function<void(Status)> on_end;
+  size_t first = 0;
+
+  void start() {
+    const std::lock_guard lock(mutex_);
+    try_next({ErrorCode::kUnreachable, "no address to connect to"});
+  }
+
+  void cancel() {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    if (attempt_ != nullptr) attempt_->context.TryCancel();
+  }
+
+ private:
+  struct Attempt final : grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+    std::shared_ptr<Call> owner;
+    Connection connection;
+    size_t index = 0;
+    grpc::ClientContext context;
+    grpc::ByteBuffer out;
+    grpc::ByteBuffer in;
+    std::optional<Error> own_error;
+
+    void OnReadDone(bool ok) override {
+      if (!ok) return;  // OnDone tells why
+      if (const Status taken = owner->take(*this); !taken) {
+        own_error = taken.error();
+        context.TryCancel();
+        return;
+      }
+      StartRead(&in);
+    }
+    void OnDone(const grpc::Status& status) override {
+      const std::unique_ptr<Attempt> self(this);
+      owner->ended(*this, status);
+    }
+  };
+
+  Status take(Attempt& attempt) {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return {};
+    channels->prefer(attempt.index);
+    return on_chunk(ContiguousBytes(attempt.in).view());
+  }
+
+  void ended(Attempt& attempt, const grpc::Status& status) {
+    const std::lock_guard lock(mutex_);
+    attempt_ = nullptr;
+    if (closed_) return;
+    if (attempt.own_error) return end(tl::unexpected<Error>(*attempt.own_error));
+    if (status.ok()) return end({});
+    Error error = attempt.connection.explain(status);
+    if (error.code == ErrorCode::kUnreachable) return try_next(std::move(error));
+    end(tl::unexpected<Error>(std::move(error)));
+  }
+
+  void try_next(Error error) {
+    while (!closed_ && tried_ < channels->count()) {
+      auto attempt = std::make_unique<Attempt>();
+      attempt->index = (first + tried_++) % channels->count();
+      Result<Connection> connection = channels->get(attempt->index);
+      if (!connection) {
+        error = std::move(connection.error());
+        continue;
+      }
+      attempt->connection = std::move(*connection);
+      const Status ready = channels->prepare(attempt->context, method, request, kNever);
+      if (!ready) return end(ready);
+      attempt->owner = shared_from_this();
+      attempt->out = to_buffer(request);
+      attempt_ = attempt.release();  // frees itself in OnDone
+      grpc::GenericStub stub(attempt_->connection.channel);
+      stub.PrepareBidiStreamingCall(&attempt_->context, method_path(method), grpc::StubOptions(),
+                                    attempt_);
+      attempt_->StartWriteLast(&attempt_->out, grpc::WriteOptions());
+      attempt_->StartRead(&attempt_->in);
+      attempt_->StartCall();
+      return;
+    }
+    end(tl::unexpected<Error>(std::move(error)));
+  }
+
+  void end(const Status& status) {
+    if (closed_) return;
+    closed_ = true;
+    on_end(status);
+  }
+
+  std::recursive_mutex mutex_;
+  Attempt* attempt_ = nullptr;
+  bool closed_ = false;
+  size_t tried_ = 0;
+};
+
+StreamHandle& StreamHandle::operator=(StreamHandle&& other) noexcept {
+  cancel();
+  call_ = std::move(other.call_);
+  return *this;
+}
+
+StreamHandle::~StreamHandle() {
+  cancel();
+}
+
+void StreamHandle::cancel() {
+  if (const auto call = std::exchange(call_, nullptr)) call->cancel();
+}
+
+Result<std::unique_ptr<RawStream>> RpcClient::open_raw(std::string_view method,
+                                                       std::string request) {
+  const auto& channels = impl_->channels;
+  const size_t first = channels->preferred();
+  Error error{ErrorCode::kUnreachable, "no address to connect to"};
+  for (size_t i = 0; i < channels->count(); ++i) {
+    const size_t index = (first + i) % channels->count();
+    Result<Connection> connection = channels->get(index);
+    if (!connection) {
+      error = std::move(connection.error());
+      continue;
+    }
+    auto stream = std::make_unique<BlockingStream>(channels, std::move(*connection));
+    Status started = stream->start(method, request);
+    if (started) {
+      channels->prefer(index);
+      return stream;
+    }
+    error = std::move(started.error());
+    if (error.code != ErrorCode::kUnreachable) break;
+  }
+  return tl::unexpected<Error>(std::move(error));
+}
+
+StreamHandle RpcClient::listen_raw(std::string_view method,
+                                   std::string request,
+                                   std::function<Status(std::string_view)> on_chunk,
+                                   std::function<void(Status)> on_end) {
+  auto call = std::make_shared<StreamHandle::Call>();
+  call->channels = impl_->channels;
+  call->method = method;
+  call->request = std::move(request);
+  call->on_chunk = std::move(on_chunk);
+  call->on_end = std::move(on_end);
+  call->first = impl_->channels->preferred();
+  call->start();
+  return StreamHandle(std::move(call));
+}
+
+}  // namespace sluice::net

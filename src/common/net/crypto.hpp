@@ -1,0 +1,26 @@
+// The few primitives of OpenSSL that tokens and digests need. Internal to net.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "common/base/result.hpp"
+
+namespace sluice::net {
+
+inline constexpr size_t kDigestSize = 32;
+
+[[nodiscard]] std::string hmac_sha256(std::string_view key, std::string_view bytes);
+// SHA-256 of `first`, a zero byte and `second`.
+[[nodiscard]] std::string sha256_of(std::string_view first, std::string_view second);
+[[nodiscard]] bool same_secret(std::string_view a, std::string_view b);  // in constant time
+[[nodiscard]] uint64_t random_number();
+
+// Reads a secret's file: a regular file that only its owner may read, of `least` to `most` bytes.
+// Errors as ClusterKey::load.
+[[nodiscard]] Result<std::string> read_secret(const std::string& path, size_t least, size_t most);
+
+[[nodiscard]] std::string host_name();  // of this machine, without its domain
+
+}  // namespace sluice::net

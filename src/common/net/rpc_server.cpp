@@ -1,0 +1,145 @@
+#include "common/net/rpc_server.hpp"
+
+#include <chrono>
+#include <unordered_map>
+
+#include <fmt/format.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+#include <sys/stat.h>
+
+#include "common/base/check.hpp"
+#include "common/net/address.hpp"
+#include "common/net/server_calls.hpp"
+
+namespace sluice::net {
+namespace {
+
+constexpr int kKeepaliveMs = 60'000;
+constexpr int kKeepaliveTimeoutMs = 20'000;
+constexpr int kLeastPingGapMs = 10'000;
+
+class UnknownMethod final : public grpc::ServerGenericBidiReactor {
+ public:
+  explicit UnknownMethod(const std::string& path) {
+    Finish(to_status({ErrorCode::kNotSupported, fmt::format("there is no method {}", path)}));
+  }
+  void OnDone() override { delete this; }
+};
+
+std::string listen_name(const NumericAddress& address) {
+  return (address.kind == NumericAddress::Kind::kUnix ? "unix:" : "") + address.text;
+}
+
+}  // namespace
+
+struct RpcServer::Impl final : grpc::CallbackGenericService {
+  explicit Impl(ServerOptions o) : options(std::move(o)) {}
+
+  grpc::ServerGenericBidiReactor* CreateReactor(
+      grpc::GenericCallbackServerContext* context) override {
+    const auto found = methods.find(context->method());
+    if (found == methods.end()) return new UnknownMethod(context->method());
+    const Method& method = found->second;
+    if (method.stream) {
+      return ServerCall::begin(std::make_shared<StreamCall>(options, method, context));
+    }
+    return ServerCall::begin(std::make_shared<UnaryCall>(options, method, context));
+  }
+
+  void add(Method method) {
+    SLUICE_CHECK(server == nullptr);
+    std::string path = method_path(method.name);
+    SLUICE_CHECK(methods.emplace(std::move(path), std::move(method)).second);
+  }
+
+  ServerOptions options;
+  std::unordered_map<std::string, Method> methods;  // fixed once started
+  std::unique_ptr<grpc::Server> server;
+  int port = 0;
+};
+
+RpcServer::RpcServer(ServerOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {
+  quiet_grpc();
+}
+
+RpcServer::~RpcServer() {
+  shutdown();
+}
+
+void RpcServer::add_raw(std::string_view method, Access access, RawHandler handler) {
+  impl_->add({.name = std::string(method),
+              .access = access,
+              .unary = std::move(handler),
+              .stream = nullptr});
+}
+
+void RpcServer::add_raw_stream(std::string_view method, Access access, RawStreamHandler handler) {
+  impl_->add({.name = std::string(method),
+              .access = access,
+              .unary = nullptr,
+              .stream = std::move(handler)});
+}
+
+Status RpcServer::start() {
+  const ServerOptions& options = impl_->options;
+  grpc::ServerBuilder builder;
+  builder.SetMaxReceiveMessageSize(static_cast<int>(options.max_message));
+  builder.SetMaxSendMessageSize(static_cast<int>(options.max_message));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options.max_streams_per_connection);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMostMetadataBytes);
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a second server must not start
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                             kLeastPingGapMs);
+  builder.RegisterCallbackGenericService(impl_.get());
+  std::vector<int> ports(options.addresses.size());
+  for (size_t i = 0; i < options.addresses.size(); ++i) {
+    const Result<NumericAddress> address = resolve(options.addresses[i]);
+    if (!address) return failure(ErrorCode::kError, address.error().text);
+    builder.AddListeningPort(listen_name(*address), grpc::InsecureServerCredentials(), &ports[i]);
+  }
+  impl_->server = builder.BuildAndStart();
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const std::string& address = options.addresses[i];
+    if (impl_->server == nullptr && ports[i] > 0) continue;
+    if (impl_->server == nullptr || ports[i] <= 0) {
+      impl_->server = nullptr;
+      return failure(
+          ErrorCode::kError,
+          fmt::format("cannot listen on {}: the address is in use or not this host's", address));
+    }
+    if (address.starts_with("unix:"))
+      ::chmod(address.c_str() + 5, 0777);  // tokens guard it
+    else if (impl_->port == 0)
+      impl_->port = ports[i];
+  }
+  if (impl_->server == nullptr) return failure(ErrorCode::kError, "the server cannot start");
+  return {};
+}
+
+int RpcServer::port() const {
+  return impl_->port;
+}
+
+void RpcServer::shutdown(Duration grace) {
+  if (impl_->server == nullptr) return;
+  impl_->server->Shutdown(std::chrono::system_clock::now() + grace);
+  impl_->server->Wait();
+  impl_->server = nullptr;
+}
+
+void RpcServer::dispatch(const CallContext& context,
+                         std::string_view method,
+                         std::string_view request,
+                         RawResponder responder) const {
+  const auto found = impl_->methods.find(method_path(method));
+  if (found == impl_->methods.end() || !found->second.unary) {
+    return responder.fail({ErrorCode::kNotSupported, fmt::format("there is no method {}", method)});
+  }
+  found->second.unary(context, request, std::move(responder));
+}
+
+}  // namespace sluice::net

@@ -1,0 +1,114 @@
+// The server's side of one call: reads the request, proves the caller, runs the handler, writes
+// the answer. gRPC's generic callback API is a reactor per call; the reactor is also the sink that
+// the handler's Responder or StreamWriter holds, and lives until both have let go.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include <grpcpp/generic/async_generic_service.h>
+
+#include "common/net/grpc_support.hpp"
+#include "common/net/rpc_server.hpp"
+
+namespace sluice::net {
+
+struct Method {
+  std::string name;
+  Access access = Access::kAuthenticated;
+  RpcServer::RawHandler unary;
+  RpcServer::RawStreamHandler stream;
+};
+
+class ServerCall : public grpc::ServerGenericBidiReactor {
+ public:
+  ServerCall(const ServerOptions& options,
+             const Method& method,
+             grpc::GenericCallbackServerContext* context)
+      : options_(options), method_(method), grpc_context_(context) {}
+
+  // Starts reading; gRPC holds `self` until OnDone.
+  static ServerCall* begin(std::shared_ptr<ServerCall> self);
+
+  void OnReadDone(bool ok) override;
+  void OnDone() override { self_.reset(); }
+
+ protected:
+  virtual void run(const CallContext& context, std::string_view request) = 0;
+  virtual void refuse(Error error) = 0;
+
+  const ServerOptions& options_;
+  const Method& method_;
+
+ private:
+  [[nodiscard]] Result<CallContext> prove(std::string_view request) const;
+
+  grpc::GenericCallbackServerContext* grpc_context_;  // until OnDone
+  grpc::ByteBuffer request_;
+  std::shared_ptr<ServerCall> self_;
+};
+
+class UnaryCall final : public ServerCall,
+                        public ReplySink,
+                        public std::enable_shared_from_this<UnaryCall> {
+ public:
+  using ServerCall::ServerCall;
+  void complete(Result<std::string> reply) override;
+  void OnCancel() override;
+
+ private:
+  void run(const CallContext& context, std::string_view request) override;
+  void refuse(Error error) override;
+
+  std::atomic<bool> answered_{false};
+  grpc::ByteBuffer reply_;
+};
+
+// Chunks wait in `queue_` while one is being written. Whatever calls gRPC is decided under the
+// mutex and done after it, and so are the handler's callbacks.
+class StreamCall final : public ServerCall,
+                         public StreamSink,
+                         public std::enable_shared_from_this<StreamCall> {
+ public:
+  using ServerCall::ServerCall;
+  WriteState write(std::string chunk) override;
+  void finish(Status status) override;
+  void on_cancel(std::function<void()> callback) override;
+  void on_ready(std::function<void()> callback) override;
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+
+ private:
+  using Callback = std::shared_ptr<std::function<void()>>;
+  struct Next {  // what to do once the mutex is released
+    bool write = false;
+    std::optional<grpc::Status> finish;
+    Callback call;
+    Callback dropped[2];  // freed outside the mutex: they may hold the stream's own handle
+  };
+  void run(const CallContext& context, std::string_view request) override;
+  void refuse(Error error) override { finish(tl::unexpected<Error>(std::move(error))); }
+  void end_locked(Status status, Next& next);
+  void advance_locked(Next& next);
+  void act(Next next);
+
+  std::mutex mutex_;
+  std::deque<std::string> queue_;
+  size_t queued_bytes_ = 0;
+  size_t current_bytes_ = 0;
+  grpc::ByteBuffer current_;
+  bool writing_ = false;
+  bool full_ = false;
+  bool ended_ = false;      // finish() was called
+  bool cancelled_ = false;  // the reader has gone
+  bool finish_sent_ = false;
+  Status end_;
+  Callback on_cancel_;
+  Callback on_ready_;
+};
+
+}  // namespace sluice::net

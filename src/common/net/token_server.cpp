@@ -1,0 +1,154 @@
+#include "common/net/token_server.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/log/log.hpp"
+#include "common/net/clock.hpp"
+#include "common/net/crypto.hpp"
+#include "common/wire/codec.hpp"
+
+namespace sluice::net {
+namespace {
+
+// Idle connections beyond this are closed, oldest first, so that nobody can use them all up.
+constexpr size_t kMostConnections = 512;
+
+tl::unexpected<Error> cannot(const std::string& path, std::string_view what) {
+  return failure(ErrorCode::kPathMissing,
+                 fmt::format("token socket {}: {}: {}", path, what, std::strerror(errno)));
+}
+
+}  // namespace
+
+class TokenServer::Impl {
+ public:
+  Impl(std::string path, int listener, std::shared_ptr<const TokenMaker> maker)
+      : path_(std::move(path)),
+        maker_(std::move(maker)),
+        listener_(listener),
+        wake_(::eventfd(0, EFD_CLOEXEC)),
+        thread_([this] { run(); }) {}
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl() {
+    ::eventfd_write(wake_, 1);
+    thread_.join();
+    for (const int fd : peers_)
+      ::close(fd);
+    ::close(wake_);
+    ::close(listener_);
+    ::unlink(path_.c_str());
+  }
+
+ private:
+  void run() {
+    std::vector<pollfd> watched;
+    while (true) {
+      watched.assign({{wake_, POLLIN, 0}, {listener_, POLLIN, 0}});
+      for (const int fd : peers_)
+        watched.push_back({fd, POLLIN, 0});
+      if (::poll(watched.data(), watched.size(), -1) < 0) continue;  // EINTR
+      if (watched[0].revents != 0) return;
+      for (size_t i = 2; i < watched.size(); ++i) {
+        if (watched[i].revents != 0 && !answer(watched[i].fd)) drop(watched[i].fd);
+      }
+      if (watched[1].revents != 0) accept_all();
+    }
+  }
+  void accept_all() {
+    while (true) {
+      const int fd = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+      if (fd < 0) {
+        if (errno == EMFILE || errno == ENFILE) {
+          if (!peers_.empty())
+            drop(peers_.front());
+          else
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        }
+        return;
+      }
+      if (peers_.size() >= kMostConnections) drop(peers_.front());
+      peers_.push_back(fd);
+      // the question is mostly there already: a command's round trip costs one wake-up less
+      if (!answer(fd)) drop(fd);
+    }
+  }
+  // False: the connection is at its end.
+  [[nodiscard]] bool answer(int fd) const {
+    char bytes[512];
+    const ssize_t size = ::recv(fd, bytes, sizeof bytes, MSG_TRUNC);
+    if (size < 0) return errno == EAGAIN || errno == EINTR;
+    if (size == 0 || static_cast<size_t>(size) > sizeof bytes) return false;
+    ucred peer{};
+    socklen_t length = sizeof peer;
+    if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return false;
+    TokenReply reply;
+    const auto request = wire::decode<TokenRequest>({bytes, static_cast<size_t>(size)});
+    if (!request || request->digest.size() != kDigestSize) {
+      reply.problem = "the request for a token makes no sense";
+    } else {
+      reply.token = maker_->make(peer.uid, peer.gid, request->digest, now());
+    }
+    const std::string out = wire::encode(reply);
+    return ::send(fd, out.data(), out.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(out.size());
+  }
+  void drop(int fd) {
+    ::close(fd);
+    std::erase(peers_, fd);
+  }
+
+  std::string path_;
+  std::shared_ptr<const TokenMaker> maker_;
+  int listener_;
+  int wake_;
+  std::vector<int> peers_;  // oldest first
+  std::thread thread_;      // last: it uses the others
+};
+
+TokenServer::TokenServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+TokenServer::~TokenServer() = default;
+
+Result<std::unique_ptr<TokenServer>> TokenServer::start(const std::string& path,
+                                                        std::shared_ptr<const TokenMaker> maker) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) {
+    errno = ENAMETOOLONG;
+    return cannot(path, "bind");
+  }
+  std::memcpy(address.sun_path, path.data(), path.size());
+  const auto* generic = reinterpret_cast<const sockaddr*>(&address);
+  const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return cannot(path, "socket");
+  if (::connect(fd, generic, sizeof address) == 0) {
+    ::close(fd);
+    return failure(ErrorCode::kDuplicateName,
+                   fmt::format("token socket {}: another process serves it", path));
+  }
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode)) ::unlink(path.c_str());
+  if (::bind(fd, generic, sizeof address) != 0 || ::chmod(path.c_str(), 0777) != 0 ||
+      ::listen(fd, 512) != 0) {
+    auto error = cannot(path, "bind");
+    ::close(fd);
+    return error;
+  }
+  return std::unique_ptr<TokenServer>(
+      new TokenServer(std::make_unique<Impl>(path, fd, std::move(maker))));
+}
+
+}  // namespace sluice::net

@@ -1,0 +1,96 @@
+// The log: lines, levels, flags and reopening.
+#include "common/log/log.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <regex>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace sluice::log {
+namespace {
+
+class Log : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    path = ::testing::TempDir() + "sluice-log-" + std::to_string(::getpid());
+    ASSERT_TRUE(configure({.program = "sluicectld",
+                           .stderr_level = Level::kQuiet,
+                           .file = path,
+                           .file_level = Level::kInfo}));
+  }
+  void TearDown() override {
+    set_debug_flags(0);
+    ASSERT_TRUE(configure({}));
+    std::filesystem::remove(path);
+  }
+  static std::vector<std::string> lines(const std::string& file) {
+    std::ifstream in(file);
+    std::vector<std::string> all;
+    for (std::string line; std::getline(in, line);)
+      all.push_back(line);
+    return all;
+  }
+  std::string path;
+};
+
+TEST_F(Log, WritesSlurmsLines) {
+  info("job {} started", 7);
+  error("no such node: {}", "n9");
+  verbose("not at this level");
+  const auto written = lines(path);
+  ASSERT_EQ(written.size(), 2u);
+  const std::string stamp = R"(\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\] )";
+  EXPECT_TRUE(std::regex_match(written[0], std::regex(stamp + "job 7 started"))) << written[0];
+  EXPECT_TRUE(std::regex_match(written[1], std::regex(stamp + "error: no such node: n9")));
+}
+
+TEST_F(Log, LevelAndFlagsChangeAtRunTime) {
+  EXPECT_FALSE(enabled(Level::kDebug));
+  set_level(Level::kDebug2);
+  EXPECT_EQ(level(), Level::kDebug2);
+  debug("one");
+  debug2("two");
+  debug3("three");
+  flag(DebugFlag::kSteps, "hidden");
+  set_debug_flags(*parse_debug_flags("steps"));
+  flag(DebugFlag::kSteps, "shown {}", 1);
+  const auto written = lines(path);
+  ASSERT_EQ(written.size(), 3u);
+  EXPECT_NE(written[0].find("] debug:  one"), std::string::npos);
+  EXPECT_NE(written[1].find("] debug2: two"), std::string::npos);
+  EXPECT_NE(written[2].find("] STEPS: shown 1"), std::string::npos);
+}
+
+TEST_F(Log, ReopenFollowsARotation) {
+  info("before");
+  std::filesystem::rename(path, path + ".1");
+  info("still the old file");
+  ASSERT_TRUE(reopen());
+  info("after");
+  EXPECT_EQ(lines(path + ".1").size(), 2u);
+  EXPECT_EQ(lines(path).size(), 1u);
+  std::filesystem::remove(path + ".1");
+}
+
+TEST_F(Log, AFileThatCannotBeOpenedLeavesTheLogAsItWas) {
+  EXPECT_FALSE(configure({.file = "/proc/nowhere/log", .file_level = Level::kInfo}));
+  info("here");
+  EXPECT_EQ(lines(path).size(), 1u);
+}
+
+TEST(LogNames, AreReadAndWritten) {
+  EXPECT_EQ(parse_level("DEBUG3"), Level::kDebug3);
+  EXPECT_EQ(parse_level("6"), Level::kDebug2);
+  EXPECT_EQ(parse_level("10"), std::nullopt);
+  EXPECT_EQ(parse_level("loud"), std::nullopt);
+  EXPECT_EQ(level_name(Level::kVerbose), "verbose");
+  EXPECT_EQ(debug_flag_names(*parse_debug_flags("steps, cpu_bind,TLS")), "CPU_Bind,Steps,TLS");
+  EXPECT_EQ(parse_debug_flags("steps,nonsense").error().text, "nonsense");
+  EXPECT_EQ(parse_time_format("ISO8601_ms"), TimeFormat::kIso8601Ms);
+  EXPECT_EQ(parse_time_format("x"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace sluice::log

@@ -1,0 +1,365 @@
+// Unary calls: replies, errors, authentication, dead servers, nonsense on the wire.
+#include <random>
+#include <thread>
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "unit/net/rpc_fixture.hpp"
+
+namespace sluice::net {
+namespace {
+
+class Rpc : public RpcFixture {};
+
+TEST_F(Rpc, RepliesToABlockingCall) {
+  serve();
+  start();
+  RpcClient client(to_server());
+  const auto reply = client.call<EchoReply>(EchoRequest{.text = "hello"}, kPatience);
+  ASSERT_TRUE(reply) << reply.error().text;
+  EXPECT_EQ(reply->text, "hello");
+}
+
+TEST_F(Rpc, RepliesToCallbacksManyAtOnce) {
+  serve();
+  start();
+  RpcClient client(to_server());
+  constexpr int kCalls = 200;
+  std::atomic<int> good{0};
+  std::atomic<int> left{kCalls};
+  std::promise<void> all;
+  for (int i = 0; i < kCalls; ++i) {
+    client.call_async<EchoReply>(EchoRequest{.text = std::to_string(i)}, kPatience,
+                                 [&, i](Result<EchoReply> reply) {
+                                   if (reply && reply->text == std::to_string(i)) ++good;
+                                   if (--left == 0) all.set_value();
+                                 });
+  }
+  all.get_future().wait();
+  EXPECT_EQ(good, kCalls);
+}
+
+TEST_F(Rpc, CarriesLargeMessagesBothWays) {
+  serve();
+  start();
+  RpcClient client(to_server());
+  const std::string large(20 << 20, 'y');
+  const auto reply = client.call<EchoReply>(EchoRequest{.text = large}, kPatience);
+  ASSERT_TRUE(reply) << reply.error().text;
+  EXPECT_EQ(reply->text, large);
+}
+
+TEST_F(Rpc, RefusesAMessageOverTheLimit) {
+  serve({.max_message = 1 << 20});
+  start();
+  RpcClient client(to_server());
+  const auto reply =
+      client.call<EchoReply>(EchoRequest{.text = std::string(2 << 20, 'y')}, kPatience);
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, ErrorCode::kBadRequest) << reply.error().text;
+}
+
+TEST_F(Rpc, HandsOnErrorsWithCodeAndText) {
+  RpcServer& s = serve();
+  s.handle<CountRequest, EchoReply>(
+      "Fail", [](const CallContext&, CountRequest, Responder<EchoReply> responder) {
+        responder.fail(ErrorCode::kInvalidPartition, "invalid partition specified: größer");
+      });
+  s.handle<CountRequest, EchoReply>("Drop",
+                                    [](const CallContext&, CountRequest, Responder<EchoReply>) {});
+  start();
+  RpcClient client(to_server());
+  const auto failed = client.call<EchoReply>("Fail", CountRequest{}, kPatience);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, ErrorCode::kInvalidPartition);
+  EXPECT_EQ(failed.error().text, "invalid partition specified: größer");
+  const auto dropped = client.call<EchoReply>("Drop", CountRequest{}, kPatience);
+  ASSERT_FALSE(dropped);
+  EXPECT_EQ(dropped.error().code, ErrorCode::kError);
+  const auto unknown = client.call<EchoReply>("Unheard", CountRequest{}, kPatience);
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, ErrorCode::kNotSupported);
+}
+
+TEST_F(Rpc, AnswersLaterFromAnotherThread) {
+  RpcServer& s = serve();
+  std::promise<Responder<EchoReply>> asked;
+  s.handle<CountRequest, EchoReply>(
+      "Later", [&](const CallContext&, CountRequest, Responder<EchoReply> responder) {
+        asked.set_value(std::move(responder));
+      });
+  start();
+  std::jthread answerer([&] { asked.get_future().get().reply({.text = "late"}); });
+  RpcClient client(to_server());
+  const auto reply = client.call<EchoReply>("Later", CountRequest{}, kPatience);
+  ASSERT_TRUE(reply) << reply.error().text;
+  EXPECT_EQ(reply->text, "late");
+}
+
+TEST_F(Rpc, TimesOutWhenNobodyAnswersAndAnsweringThenIsHarmless) {
+  RpcServer& s = serve();
+  Responder<EchoReply> kept;
+  s.handle<CountRequest, EchoReply>(
+      "Never", [&](const CallContext&, CountRequest, Responder<EchoReply> responder) {
+        kept = std::move(responder);
+      });
+  start();
+  RpcClient client(to_server());
+  const auto reply =
+      client.call<EchoReply>("Never", CountRequest{}, std::chrono::milliseconds(100));
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, ErrorCode::kTimedOut) << reply.error().text;
+  server->shutdown();
+  kept.reply({});
+}
+
+TEST_F(Rpc, TellsAnUnreachableServerFromALostConnection) {
+  RpcClient nobody({.addresses = {dead_address()}});
+  for (int i = 0; i < 3; ++i) {
+    const auto reply = nobody.call<EchoReply>(EchoRequest{}, kPatience);
+    ASSERT_FALSE(reply);
+    EXPECT_EQ(reply.error().code, ErrorCode::kUnreachable) << reply.error().text;
+  }
+  RpcServer& s = serve();
+  std::promise<Responder<EchoReply>> asked;
+  s.handle<CountRequest, EchoReply>(
+      "Never", [&](const CallContext&, CountRequest, Responder<EchoReply> responder) {
+        asked.set_value(std::move(responder));
+      });
+  start();
+  RpcClient client(to_server());
+  std::jthread stopper([&] {
+    const auto held = asked.get_future().get();
+    server->shutdown();
+  });
+  const auto lost = client.call<EchoReply>("Never", CountRequest{}, kPatience);
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code, ErrorCode::kConnectionLost) << lost.error().text;
+}
+
+// Passes bytes between one client and a server until it is cut, as when a host dies.
+class Wire {
+ public:
+  explicit Wire(int server_port) : server_port_(server_port) {
+    listener_ = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in here = loopback(0);
+    socklen_t size = sizeof here;
+    EXPECT_EQ(::bind(listener_, reinterpret_cast<sockaddr*>(&here), size), 0);
+    EXPECT_EQ(::listen(listener_, 5), 0);
+    EXPECT_EQ(::getsockname(listener_, reinterpret_cast<sockaddr*>(&here), &size), 0);
+    port_ = ntohs(here.sin_port);
+    thread_ = std::jthread([this] { run(); });
+  }
+  ~Wire() { cut(); }
+  void cut() {
+    if (std::exchange(cut_, true)) return;
+    ::shutdown(listener_, SHUT_RDWR);
+    ::shutdown(client_, SHUT_RDWR);
+    thread_.join();
+  }
+  static sockaddr_in loopback(int port) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    return address;
+  }
+  [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+
+ private:
+  void run() {
+    client_ = ::accept(listener_, nullptr, nullptr);
+    const int server = ::socket(AF_INET, SOCK_STREAM, 0);
+    const sockaddr_in there = loopback(server_port_);
+    (void)::connect(server, reinterpret_cast<const sockaddr*>(&there), sizeof there);
+    const auto pass = [](int from, int to) {
+      char bytes[4096];
+      ssize_t size = 0;
+      while ((size = ::recv(from, bytes, sizeof bytes, 0)) > 0) {
+        (void)::send(to, bytes, static_cast<size_t>(size), MSG_NOSIGNAL);
+      }
+      ::shutdown(to, SHUT_RDWR);
+    };
+    std::jthread back([&] { pass(server, client_); });
+    pass(client_, server);
+    back.join();
+    ::close(server);
+    ::close(client_);
+    ::close(listener_);
+  }
+  int server_port_;
+  int port_ = 0;
+  int listener_ = -1;
+  std::atomic<int> client_{-1};
+  bool cut_ = false;
+  std::jthread thread_;
+};
+
+TEST_F(Rpc, NeverSendsTwiceWhenTheConnectionBreaksAfterSending) {
+  RpcServer& s = serve();
+  std::atomic<int> calls{0};
+  std::promise<Responder<EchoReply>> asked;
+  s.handle<CountRequest, EchoReply>(
+      "Submit", [&](const CallContext&, CountRequest, Responder<EchoReply> responder) {
+        if (++calls == 1) asked.set_value(std::move(responder));
+      });
+  start();
+  Wire wire(server->port());
+  RpcClient client({.addresses = {wire.address(), address()}});
+  std::jthread cutter([&] {
+    const auto held = asked.get_future().get();
+    wire.cut();
+  });
+  const auto lost = client.call<EchoReply>("Submit", CountRequest{}, kPatience);
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code, ErrorCode::kConnectionLost) << lost.error().text;
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(Rpc, SaysWhenAConnectionTakesTooLong) {
+  // A socket that listens and never accepts: the handshake of HTTP/2 does not come.
+  const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in any{};
+  any.sin_family = AF_INET;
+  any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof any;
+  ASSERT_EQ(::bind(listener, reinterpret_cast<sockaddr*>(&any), size), 0);
+  ASSERT_EQ(::listen(listener, 5), 0);
+  ASSERT_EQ(::getsockname(listener, reinterpret_cast<sockaddr*>(&any), &size), 0);
+  const std::string mute = "127.0.0.1:" + std::to_string(ntohs(any.sin_port));
+  RpcClient client({.addresses = {mute}, .connect_timeout = std::chrono::milliseconds(200)});
+  const auto reply = client.call<EchoReply>(EchoRequest{}, kPatience);
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, ErrorCode::kUnreachable) << reply.error().text;
+  ::close(listener);
+}
+
+TEST_F(Rpc, PassesOverDeadAddressesAndFindsARestartedServer) {
+  serve();
+  start();
+  const int port = server->port();
+  RpcClient client({.addresses = {dead_address(), "no-such-host.invalid:1", address()}});
+  ASSERT_TRUE(client.call<EchoReply>(EchoRequest{}, kPatience));
+  std::promise<Result<EchoReply>> second;
+  client.call_async<EchoReply>(EchoRequest{}, kPatience, [&](Result<EchoReply> reply) {
+    second.set_value(std::move(reply));
+  });
+  EXPECT_TRUE(second.get_future().get());
+
+  server->shutdown();
+  const auto down = client.call<EchoReply>(EchoRequest{}, kPatience);
+  ASSERT_FALSE(down);
+  EXPECT_EQ(down.error().code, ErrorCode::kUnreachable) << down.error().text;
+  RpcServer again({.addresses = {"127.0.0.1:" + std::to_string(port)}});
+  again.handle<EchoRequest, EchoReply>(
+      [](const CallContext&, EchoRequest, auto responder) { responder.reply({.text = "again"}); });
+  ASSERT_TRUE(again.start());
+  const auto up = client.call<EchoReply>(EchoRequest{}, kPatience);
+  ASSERT_TRUE(up) << up.error().text;
+  EXPECT_EQ(up->text, "again");
+}
+
+TEST_F(Rpc, AddressInUseIsAnError) {
+  serve();
+  start();
+  RpcServer other({.addresses = {address()}});
+  const Status started = other.start();
+  ASSERT_FALSE(started);
+  EXPECT_NE(started.error().text.find(address()), std::string::npos);
+}
+
+TEST_F(Rpc, ServesAUnixSocket) {
+  const std::string path = ::testing::TempDir() + "rpc-" + std::to_string(::getpid());
+  RpcServer local({.addresses = {"unix:" + path}});
+  local.handle<EchoRequest, EchoReply>([](const CallContext&, EchoRequest request, auto responder) {
+    responder.reply({.text = request.text});
+  });
+  ASSERT_TRUE(local.start());
+  RpcClient client({.addresses = {"unix:" + path}});
+  const auto reply = client.call<EchoReply>(EchoRequest{.text = "near"}, kPatience);
+  ASSERT_TRUE(reply) << reply.error().text;
+  RpcClient nobody({.addresses = {"unix:" + path + ".none"}});
+  EXPECT_EQ(nobody.call<EchoReply>(EchoRequest{}, kPatience).error().code, ErrorCode::kUnreachable);
+}
+
+TEST_F(Rpc, KnowsTheCallerByItsToken) {
+  RpcServer& s = serve({.auth = test_auth(), .slurm_user = ::geteuid()});
+  s.handle<CountRequest, EchoReply>(
+      "Open",
+      [](const CallContext& context, CountRequest, Responder<EchoReply> responder) {
+        responder.reply({.text = context.identity.authenticated ? "known" : "unknown"});
+      },
+      Access::kAnyone);
+  s.handle<CountRequest, EchoReply>(
+      "Super", [](const CallContext& context, CountRequest, Responder<EchoReply> responder) {
+        responder.reply({.text = context.is_super_user() ? "yes" : "no"});
+      });
+  start();
+  RpcClient known(to_server(test_auth()));
+  const auto reply = known.call<EchoReply>(EchoRequest{}, kPatience);
+  ASSERT_TRUE(reply) << reply.error().text;
+  EXPECT_EQ(reply->uid, ::geteuid());
+  EXPECT_EQ(known.call<EchoReply>("Super", CountRequest{}, kPatience)->text, "yes");
+  EXPECT_EQ(known.call<EchoReply>("Open", CountRequest{}, kPatience)->text, "known");
+
+  RpcClient unknown(to_server());
+  EXPECT_EQ(unknown.call<EchoReply>(EchoRequest{}, kPatience).error().code,
+            ErrorCode::kAuthentication);
+  EXPECT_EQ(unknown.call<EchoReply>("Open", CountRequest{}, kPatience)->text, "unknown");
+
+  RpcClient forger(to_server(test_auth("another key, as long as the first one.")));
+  const auto forged = forger.call<EchoReply>(EchoRequest{}, kPatience);
+  ASSERT_FALSE(forged);
+  EXPECT_EQ(forged.error().code, ErrorCode::kAuthentication);
+  EXPECT_NE(forged.error().text.find("another key"), std::string::npos) << forged.error().text;
+}
+
+TEST_F(Rpc, RandomBytesAreRefusedAndHarmNothing) {
+  serve();
+  start();
+  RpcClient client(to_server());
+  std::mt19937 random(7);
+  for (int i = 0; i < 500; ++i) {
+    std::string bytes(random() % 200, '\0');
+    for (char& c : bytes)
+      c = static_cast<char>(random());
+    (void)client.call_raw(i % 2 == 0 ? "Echo" : "Count", bytes, kPatience);
+  }
+  // and bytes that are no HTTP/2 at all
+  sockaddr_in there{};
+  there.sin_family = AF_INET;
+  there.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  there.sin_port = htons(static_cast<uint16_t>(server->port()));
+  for (int i = 0; i < 50; ++i) {
+    const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+    ASSERT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&there), sizeof there), 0);
+    std::string bytes = i % 2 == 0 ? "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" : "";
+    for (int j = 0; j < 300; ++j)
+      bytes.push_back(static_cast<char>(random()));
+    (void)::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    ::close(fd);
+  }
+  const auto reply = client.call<EchoReply>(EchoRequest{.text = "alive"}, kPatience);
+  ASSERT_TRUE(reply) << reply.error().text;
+  EXPECT_EQ(reply->text, "alive");
+}
+
+TEST_F(Rpc, DispatchesWithinTheProcess) {
+  serve({.auth = test_auth()});
+  Result<EchoReply> got;
+  CallContext context;
+  context.identity.uid = 42;
+  struct Keep final : ReplySink {
+    Result<std::string> bytes;
+    void complete(Result<std::string> b) override { bytes = std::move(b); }
+  };
+  auto keep = std::make_shared<Keep>();
+  server->dispatch(context, "Echo", wire::encode(EchoRequest{.text = "in"}), RawResponder(keep));
+  ASSERT_TRUE(keep->bytes);
+  EXPECT_EQ(wire::decode<EchoReply>(*keep->bytes)->uid, 42u);
+}
+
+}  // namespace
+}  // namespace sluice::net
