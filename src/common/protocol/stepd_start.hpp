@@ -1,5 +1,6 @@
 // What an agent hands to a step daemon at its start: one frame of type kAgentStart on the inherited
-// descriptor kStartDescriptor, which then stays as their connection.
+// descriptor kStartDescriptor, which then stays as their connection. The agent sends nothing more
+// before kAgentReady.
 #pragma once
 
 #include <cstdint>

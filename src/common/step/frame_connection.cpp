@@ -27,6 +27,12 @@ void FrameConnection::send(protocol::FrameType type, uint32_t task, std::string_
   write();
 }
 
+void FrameConnection::send_encoded(std::string_view frames) {
+  if (!open_) return;
+  pending_ += frames;
+  write();
+}
+
 void FrameConnection::pause() { paused_ = true; }
 
 void FrameConnection::resume() {

@@ -31,6 +31,8 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   void start(Handlers handlers);
   // No-op once closed.
   void send(protocol::FrameType type, uint32_t task, std::string_view body);
+  // Frames that append_frame() made.
+  void send_encoded(std::string_view frames);
   [[nodiscard]] size_t queued_bytes() const { return pending_.size() + sending_.size() - sent_; }
   [[nodiscard]] bool is_open() const { return open_; }
   // Stops and resumes handing frames out (and, after what was read already, reading).

@@ -1,0 +1,118 @@
+// The plan of a batch script: one process, its script in the spool, its output in files.
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "common/tables/file_pattern.hpp"
+#include "common/tables/output_env.hpp"
+#include "stepd/step_plan.hpp"
+
+namespace sluice::stepd {
+namespace {
+
+constexpr const char* kScriptName = "slurm_script";
+
+tl::unexpected<Error> system_failure(std::string_view what, const std::string& path) {
+  return failure(fmt::format("{} {}: {}", what, path, std::strerror(errno)));
+}
+
+Result<std::string> write_script(const PlanInput& input) {
+  const std::string folder = batch_folder(input.start.spool_dir, input.launch.key.id.job);
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+    return system_failure("cannot make", folder);
+  }
+  const std::string path = folder + "/" + kScriptName;
+  ::unlink(path.c_str());
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+  if (fd < 0) return system_failure("cannot create", path);
+  const std::string& script = input.launch.script;
+  const bool written = ::write(fd, script.data(), script.size()) ==
+                       static_cast<ssize_t>(script.size());
+  bool good = written && ::fchmod(fd, 0700) == 0;
+  if (good && input.user.switches) {
+    good = ::fchown(fd, input.user.uid, input.user.gid) == 0 &&
+           ::chown(folder.c_str(), input.user.uid, input.user.gid) == 0;
+  }
+  auto error = system_failure("cannot write", path);
+  ::close(fd);
+  if (!good) return error;
+  return path;
+}
+
+Result<int> open_output(const PlanInput& input, OutputFiles& files, std::string_view pattern,
+                        std::string_view stream) {
+  PatternFields fields;
+  fields.step = input.launch.key.id;
+  fields.array = input.launch.array;
+  fields.job_name = input.launch.job_spec->name;
+  fields.user_name = input.launch.user_name;
+  fields.node_name = input.start.node_name;
+  const std::string path =
+      absolute_path(expand_file_pattern(pattern, fields), input.launch.job_spec->work_dir);
+  auto fd = files.output(path);
+  if (fd) return fd;
+  return failure(ErrorCode::kPathMissing,
+                 fmt::format("Could not open {} file {}: {}", stream, path, fd.error().text));
+}
+
+}  // namespace
+
+std::string batch_folder(const std::string& spool_dir, JobId job) {
+  return fmt::format("{}/job{:05}", spool_dir, job);
+}
+
+void remove_batch_folder(const std::string& spool_dir, JobId job) {
+  const std::string folder = batch_folder(spool_dir, job);
+  ::unlink((folder + "/" + kScriptName).c_str());
+  ::rmdir(folder.c_str());
+}
+
+Result<StepPlan> plan_batch(const PlanInput& input, OutputFiles& files) {
+  const JobSpec& spec = *input.launch.job_spec;
+  const bool array = input.launch.array != nullptr && input.launch.array->task != kNoTask;
+  const std::string_view out_pattern =
+      spec.std_out.empty() ? default_output_pattern(array) : spec.std_out.view();
+  auto script = write_script(input);
+  if (!script) return tl::unexpected<Error>(script.error());
+  auto in = spec.std_in.empty()
+                ? files.null_device()
+                : files.input(absolute_path(spec.std_in, spec.work_dir));
+  if (!in) {
+    return failure(ErrorCode::kPathMissing,
+                   fmt::format("Could not open stdin file {}: {}", spec.std_in.view(),
+                               in.error().text));
+  }
+  auto out = open_output(input, files, out_pattern, "stdout");
+  if (!out) return tl::unexpected<Error>(out.error());
+  auto err = spec.std_err.empty() ? out : open_output(input, files, spec.std_err, "stderr");
+  if (!err) return tl::unexpected<Error>(err.error());
+
+  StepPlan plan;
+  plan.message_fd = *err;
+  TaskPlan& task = plan.tasks.emplace_back();
+  TaskSetup& setup = task.setup;
+  setup.user = input.user;
+  setup.work_dir = spec.work_dir.empty() ? "/" : spec.work_dir.str();
+  setup.umask = spec.umask;
+  setup.limits = spec.limits;
+  setup.env = Environment::from_block(input.launch.environment);
+  set_batch_variables(input.launch,
+                      {input.start.node_name, 0, input.start.config_path}, setup.env);
+  setup.program = *script;
+  setup.arguments.push_back(*script);
+  for (const SharedText& argument : spec.arguments) setup.arguments.push_back(argument.str());
+  setup.std_in = *in;
+  setup.std_out = *out;
+  setup.std_err = *err;
+  setup.user_env = spec.get_user_env;
+  setup.cpus = cpus_of_task(input, 0);
+  if (!input.start.task_prolog.empty()) setup.prologs.push_back(input.start.task_prolog);
+  return plan;
+}
+
+}  // namespace sluice::stepd

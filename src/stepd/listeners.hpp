@@ -1,0 +1,66 @@
+// The sruns and sattaches that watch a step: connections out to them, what goes to all of them, and
+// what comes from those that may give input.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+#include "common/protocol/stepd.hpp"
+#include "common/step/frame_connection.hpp"
+
+namespace sluice::stepd {
+
+class Listeners {
+ public:
+  struct Handlers {
+    std::function<void(const Frame&)> on_frame;  // kStdin, kWindowSize, kSignalTasks
+    std::function<void()> on_settled;  // the step's own srun has accepted us, or is out of reach
+    std::function<void()> on_lost;     // it was there and went away
+    std::function<void()> on_room;     // congested() ended
+  };
+  Listeners(boost::asio::io_context& io, protocol::StepHello hello, Handlers handlers)
+      : io_(io), hello_(std::move(hello)), handlers_(std::move(handlers)) {}
+
+  // Starts a connection; what is sent meanwhile follows once it is accepted. `owner` is the srun
+  // that made the step.
+  void connect(const IoEndpoint& endpoint, bool with_stdin, bool owner);
+  // To everyone who listens; lost when nobody does.
+  void send(protocol::FrameType type, uint32_t task, std::string_view body);
+  // More waits to be sent than should: do not read on.
+  [[nodiscard]] bool congested() const;
+  [[nodiscard]] bool has_owner() const;
+  // Input from listeners stops and goes on (their other frames wait too).
+  void pause_input();
+  void resume_input();
+  // Closes every connection once all is sent, then calls `on_done`.
+  void finish(std::function<void()> on_done);
+
+ private:
+  struct Listener {
+    IoEndpoint endpoint;
+    bool with_stdin = false;
+    bool owner = false;
+    bool accepted = false;
+    std::string backlog;  // encoded frames sent before it accepted
+    std::shared_ptr<boost::asio::ip::tcp::socket> connecting;
+    std::shared_ptr<FrameConnection> link;
+  };
+  using ListenerPtr = std::shared_ptr<Listener>;
+  void connected(const ListenerPtr& listener);
+  void handle(const ListenerPtr& listener, const Frame& frame);
+  void drop(const ListenerPtr& listener);
+
+  boost::asio::io_context& io_;
+  protocol::StepHello hello_;
+  Handlers handlers_;
+  std::vector<ListenerPtr> listeners_;
+  std::function<void()> on_done_;
+};
+
+}  // namespace sluice::stepd

@@ -1,0 +1,75 @@
+// sluicestepd (slurmstepd): started by the node agent with its orders on descriptor 3; see
+// common/protocol/stepd_start.hpp. Not for people.
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include <csignal>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+
+#include "common/step/frame.hpp"
+#include "common/wire/codec.hpp"
+#include "stepd/step_daemon.hpp"
+
+namespace {
+
+using namespace sluice;
+
+constexpr uint32_t kMaxStartBytes = 256U << 20;  // script and environment travel in it
+
+// The start message, read as it comes; the socket is blocking still.
+Result<protocol::StepdStart> read_start() {
+  FrameReader reader(kMaxStartBytes);
+  char buffer[65536];
+  for (;;) {
+    const ssize_t n = ::read(protocol::kStartDescriptor, buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return failure("no start message on descriptor 3");
+    reader.feed(std::string_view(buffer, static_cast<size_t>(n)));
+    auto frame = reader.next();
+    if (!frame) return tl::unexpected<Error>(frame.error());
+    if (frame->has_value()) return wire::decode<protocol::StepdStart>((*frame)->body);
+  }
+}
+
+// Descriptors 0-2 are open, so that nothing else gets their numbers.
+void hold_standard_descriptors() {
+  int fd = ::open("/dev/null", O_RDWR);
+  while (fd >= 0 && fd < 2) fd = ::dup(fd);
+  if (fd > 2 && fd != protocol::kStartDescriptor) ::close(fd);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "-V") == 0) {
+    std::puts("slurm 25.11.0");
+    return 0;
+  }
+  if (::fcntl(protocol::kStartDescriptor, F_SETFD, FD_CLOEXEC) != 0) {
+    std::fputs("slurmstepd is started by slurmd, not by hand\n", stderr);
+    return protocol::kStepdBadStart;
+  }
+  hold_standard_descriptors();
+  ::prctl(PR_SET_NAME, "slurmstepd");
+  ::setsid();
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGHUP, SIG_IGN);
+  auto start = read_start();
+  if (!start) return protocol::kStepdBadStart;
+  auto launch = wire::decode<protocol::StepLaunch>(start->launch);
+  const bool complete = launch && launch->job_spec != nullptr &&
+                        (launch->step == nullptr ||
+                         start->node_index < launch->layout.nodes.size());
+  if (!complete) return protocol::kStepdBadStart;
+  start->launch.clear();
+  boost::asio::io_context io(1);
+  stepd::StepDaemon daemon(io, std::move(*start), std::move(*launch), protocol::kStartDescriptor);
+  const int status = daemon.start();
+  if (status == 0) io.run();
+  return status;
+}

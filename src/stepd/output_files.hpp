@@ -1,0 +1,40 @@
+// Opens the files of tasks with the user's rights. A file that several tasks or both streams of one
+// share is opened once.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "common/base/result.hpp"
+#include "stepd/user_identity.hpp"
+
+namespace sluice::stepd {
+
+class OutputFiles {
+ public:
+  // Files are truncated at their first opening unless `append`. New ones get mode 0666 less `umask`.
+  OutputFiles(const UserIdentity& user, bool append, uint32_t umask)
+      : user_(user), append_(append), umask_(umask) {}
+  ~OutputFiles();
+  OutputFiles(const OutputFiles&) = delete;
+  OutputFiles& operator=(const OutputFiles&) = delete;
+
+  // A descriptor (close-on-exec) that this object owns. Missing folders are made. The error's text
+  // is the system's reason.
+  [[nodiscard]] Result<int> output(const std::string& path);
+  [[nodiscard]] Result<int> input(const std::string& path);
+  // /dev/null for reading and writing.
+  [[nodiscard]] Result<int> null_device();
+
+ private:
+  [[nodiscard]] Result<int> open(const std::string& path, int flags, bool make_folders);
+
+  const UserIdentity& user_;
+  bool append_;
+  uint32_t umask_;
+  std::map<std::string, int> outputs_;
+  std::map<std::string, int> inputs_;
+  int null_ = -1;
+};
+
+}  // namespace sluice::stepd

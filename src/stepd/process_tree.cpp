@@ -1,0 +1,114 @@
+#include "stepd/process_tree.hpp"
+
+#include <cctype>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace sluice::stepd {
+namespace {
+
+std::optional<std::string> slurp(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return std::nullopt;
+  std::string bytes;
+  char buffer[4096];
+  ssize_t n = 0;
+  while ((n = ::read(fd, buffer, sizeof buffer)) > 0) bytes.append(buffer, static_cast<size_t>(n));
+  ::close(fd);
+  return bytes;
+}
+
+// The parent of a process, from /proc/PID/stat (whose second field may hold anything).
+std::optional<pid_t> parent_of(pid_t pid) {
+  const auto text = slurp(fmt::format("/proc/{}/stat", pid));
+  if (!text) return std::nullopt;
+  const size_t close = text->rfind(')');
+  if (close == std::string::npos || close + 4 >= text->size()) return std::nullopt;
+  return std::atoi(text->c_str() + close + 4);
+}
+
+// False when the kernel has no such list (CONFIG_PROC_CHILDREN).
+bool add_children(pid_t pid, std::vector<pid_t>& out) {
+  DIR* tasks = ::opendir(fmt::format("/proc/{}/task", pid).c_str());
+  if (tasks == nullptr) return true;  // it is gone
+  bool supported = true;
+  while (const dirent* entry = ::readdir(tasks)) {
+    if (std::isdigit(static_cast<unsigned char>(entry->d_name[0])) == 0) continue;
+    const auto text = slurp(fmt::format("/proc/{}/task/{}/children", pid, entry->d_name));
+    if (!text) {
+      // the thread ended just now, or there is no such file anywhere
+      supported = ::access("/proc/thread-self/children", R_OK) == 0;
+      continue;
+    }
+    const char* at = text->c_str();
+    char* end = nullptr;
+    for (long child = std::strtol(at, &end, 10); end != at; child = std::strtol(at, &end, 10)) {
+      out.push_back(static_cast<pid_t>(child));
+      at = end;
+    }
+  }
+  ::closedir(tasks);
+  return supported;
+}
+
+// The slow way: the parents of all processes.
+std::vector<pid_t> descendants_by_scan(pid_t root) {
+  std::multimap<pid_t, pid_t> children;
+  DIR* processes = ::opendir("/proc");
+  if (processes == nullptr) return {};
+  while (const dirent* entry = ::readdir(processes)) {
+    const pid_t pid = std::atoi(entry->d_name);
+    if (pid <= 0) continue;
+    if (const auto parent = parent_of(pid)) children.emplace(*parent, pid);
+  }
+  ::closedir(processes);
+  std::vector<pid_t> found{root};
+  for (size_t i = 0; i < found.size(); ++i) {
+    const auto [from, to] = children.equal_range(found[i]);
+    for (auto child = from; child != to; ++child) found.push_back(child->second);
+  }
+  found.erase(found.begin());
+  return found;
+}
+
+}  // namespace
+
+std::vector<pid_t> descendants(pid_t root) {
+  std::vector<pid_t> found{root};
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (!add_children(found[i], found)) return descendants_by_scan(root);
+  }
+  found.erase(found.begin());
+  return found;
+}
+
+void signal_descendants(int signal) {
+  for (const pid_t pid : descendants(::getpid())) ::kill(pid, signal);
+}
+
+MemoryUse memory_of(const std::vector<pid_t>& pids) {
+  const uint64_t page_kib = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) / 1024;
+  MemoryUse sum;
+  for (const pid_t pid : pids) {
+    const auto text = slurp(fmt::format("/proc/{}/statm", pid));
+    unsigned long total = 0;
+    unsigned long resident = 0;
+    if (!text || std::sscanf(text->c_str(), "%lu %lu", &total, &resident) != 2) continue;
+    sum.vsize_kib += total * page_kib;
+    sum.rss_kib += resident * page_kib;
+  }
+  return sum;
+}
+
+}  // namespace sluice::stepd

@@ -1,0 +1,166 @@
+#include "stepd/step_daemon.hpp"
+
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "common/wire/codec.hpp"
+
+namespace sluice::stepd {
+
+using protocol::FrameType;
+
+StepDaemon::StepDaemon(boost::asio::io_context& io, protocol::StepdStart start,
+                       protocol::StepLaunch launch, int agent)
+    : io_(io),
+      start_(std::move(start)),
+      launch_(std::move(launch)),
+      spool_(start_.spool_dir),
+      agent_(io, agent, [this](const Frame& frame) { on_agent_frame(frame); },
+             [this] {
+               if (ready_) agent_.send(FrameType::kAgentReady, {});
+             }),
+      listeners_(io, {launch_.key, {}, start_.node_name, start_.node_index},
+                 {[this](const Frame& frame) { on_listener_frame(frame); },
+                  [this] { let_output_flow(); }, [this] { on_owner_lost(); },
+                  [this] { let_output_flow(); }}),
+      child_signal_(io, SIGCHLD),
+      stop_signals_(io, SIGTERM, SIGINT),
+      kill_timer_(io),
+      end_timer_(io),
+      sample_timer_(io) {}
+
+int StepDaemon::start() {
+  protocol::StepRecord record;
+  record.key = launch_.key;
+  record.uid = launch_.uid;
+  record.daemon_pid = static_cast<uint32_t>(::getpid());
+  record.node_index = start_.node_index;
+  record.start = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+  const auto claimed = spool_.claim(record);
+  if (!claimed) {
+    agent_.send(FrameType::kAgentLog, claimed.error().text);
+    return protocol::kStepdBadStart;
+  }
+  if (!*claimed) return protocol::kStepdAlreadyRun;
+  if (auto socket = spool_.listen(launch_.key)) {
+    agent_.listen(*socket);
+  } else {
+    agent_.send(FrameType::kAgentLog, socket.error().text);
+  }
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  wait_for_children();
+  stop_signals_.async_wait([this](const boost::system::error_code& error, int) {
+    if (!error) terminate(true, {});
+  });
+  if (launch_.step != nullptr && launch_.step->io.port != 0) {
+    listeners_.connect(launch_.step->io, true, true);
+  } else {
+    output_flows_ = true;
+  }
+  const Status prepared = prepare();
+  if (!prepared) launch_failed(prepared.error().text);
+  ready_ = true;
+  agent_.send(FrameType::kAgentReady, {});
+  sample_memory();
+  if (!prepared) check_done();
+  return 0;
+}
+
+Status StepDaemon::prepare() {
+  auto user = identity_of(launch_);
+  if (!user) return tl::unexpected<Error>(user.error());
+  user_ = std::move(*user);
+  if (is_extern()) return {};
+  const OpenMode mode = is_batch() ? launch_.job_spec->open_mode : launch_.step->open_mode;
+  const bool append = mode == OpenMode::kAppend ||
+                      (mode == OpenMode::kDefault && start_.append_output);
+  files_ = std::make_unique<OutputFiles>(
+      user_, append, is_batch() ? launch_.job_spec->umask : launch_.step->umask);
+  const PlanInput input{start_, launch_, user_};
+  auto plan = is_batch() ? plan_batch(input, *files_) : plan_step(input, *files_);
+  if (!plan) return tl::unexpected<Error>(plan.error());
+  launch_tasks(std::move(*plan));
+  return {};
+}
+
+void StepDaemon::launch_tasks(StepPlan plan) {
+  message_fd_ = plan.message_fd;
+  whole_lines_ = plan.whole_lines;
+  tasks_.resize(plan.tasks.size());
+  for (size_t i = 0; i < plan.tasks.size(); ++i) {
+    TaskPlan& from = plan.tasks[i];
+    Task& task = tasks_[i];
+    task.rank = from.rank;
+    task.local = from.local;
+    task.pid = start_task(from.setup);
+    task.running = task.pid > 0;
+    if (!task.running) {
+      task.status = SIGKILL;
+      failure_ = fmt::format("cannot start a process: {}", std::strerror(errno));
+    }
+    adopt_streams(task, from);
+    task.env = std::move(from.setup.env);
+  }
+  for (const int fd : plan.child_ends) ::close(fd);
+  report_started();
+  if (output_flows_) let_output_flow();
+}
+
+void StepDaemon::adopt_streams(Task& task, const TaskPlan& plan) {
+  task.pty = plan.pty;
+  task.out_file = plan.out_file;
+  task.err_file = plan.err_file;
+  if (plan.read_out >= 0) task.out = make_stream(task, plan.read_out, FrameType::kStdout);
+  if (plan.read_err >= 0) task.err = make_stream(task, plan.read_err, FrameType::kStderr);
+  const int input = plan.pty ? ::fcntl(plan.read_out, F_DUPFD_CLOEXEC, 3) : plan.write_in;
+  if (input >= 0) {
+    task.in = std::make_shared<InputStream>(io_, input, [this] { listeners_.resume_input(); });
+    if (launch_.step->io.port == 0 && !plan.pty) task.in->finish(false);
+  }
+}
+
+std::shared_ptr<OutputStream> StepDaemon::make_stream(const Task& task, int fd, FrameType type) {
+  return std::make_shared<OutputStream>(
+      io_, fd, whole_lines_ && !task.pty,
+      OutputStream::Handlers{
+          [this, &task, type](std::string_view bytes) { on_output(task, type, bytes); },
+          [this, &task, type] {
+            // a listener learns that this stream is over
+            if (type == FrameType::kStderr ? task.err_file < 0 : task.out_file < 0) {
+              listeners_.send(type, task.rank, {});
+            }
+            check_done();
+          }});
+}
+
+void StepDaemon::report_started() {
+  protocol::TasksStarted started;
+  for (const Task& task : tasks_) {
+    started.tasks.push_back(task.rank);
+    started.pids.push_back(static_cast<uint32_t>(task.pid));
+  }
+  listeners_.send(FrameType::kStarted, kNoTask, wire::encode(started));
+}
+
+void StepDaemon::launch_failed(const std::string& why) {
+  failure_ = why;
+  listeners_.send(FrameType::kLaunchFailed, kNoTask, why);
+}
+
+void StepDaemon::let_output_flow() {
+  output_flows_ = true;
+  if (listeners_.congested()) return;
+  for (Task& task : tasks_) {
+    if (task.out) task.out->resume();
+    if (task.err) task.err->resume();
+  }
+}
+
+}  // namespace sluice::stepd

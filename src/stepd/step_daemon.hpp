@@ -1,0 +1,123 @@
+// One step on one node, from its key file to its report.
+//
+// claim the key -> open files, pipes or a pty -> fork the tasks -> pass input and output on, reap,
+// obey the agent -> the last task ended and nothing of the step is left -> report and go.
+// It never blocks, has one thread, and outlives its agent: the report is on disk before anyone is
+// told, so it may leave at once.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <sys/resource.h>
+
+#include "common/protocol/stepd_start.hpp"
+#include "common/step/step_spool.hpp"
+#include "stepd/agent_link.hpp"
+#include "stepd/input_stream.hpp"
+#include "stepd/listeners.hpp"
+#include "stepd/output_files.hpp"
+#include "stepd/output_stream.hpp"
+#include "stepd/step_plan.hpp"
+
+namespace sluice::stepd {
+
+class StepDaemon {
+ public:
+  // `agent` is the inherited socket; `launch` is start.launch decoded. Both are kept.
+  StepDaemon(boost::asio::io_context& io, protocol::StepdStart start, protocol::StepLaunch launch,
+             int agent);
+
+  // Runs the step: call once, then the io_context until it has nothing left to do. The exit status
+  // for main.
+  int start();
+
+ private:
+  struct Task {
+    uint32_t rank = 0;
+    uint32_t local = 0;
+    pid_t pid = -1;
+    int status = 0;
+    bool running = false;
+    pid_t epilog = -1;
+    bool pty = false;
+    int out_file = -1;
+    int err_file = -1;
+    Environment env;
+    std::shared_ptr<OutputStream> out;
+    std::shared_ptr<OutputStream> err;
+    std::shared_ptr<InputStream> in;
+  };
+
+  // starting (step_daemon.cpp)
+  Status prepare();
+  void launch_tasks(StepPlan plan);
+  void adopt_streams(Task& task, const TaskPlan& plan);
+  std::shared_ptr<OutputStream> make_stream(const Task& task, int fd, protocol::FrameType type);
+  void report_started();
+  void launch_failed(const std::string& why);
+  void let_output_flow();
+
+  // while it runs (step_events.cpp)
+  void on_agent_frame(const Frame& frame);
+  void on_agent_signal(const protocol::SignalStepRequest& request);
+  void on_listener_frame(const Frame& frame);
+  void give_input(const Frame& frame);
+  void on_output(const Task& task, protocol::FrameType type, std::string_view bytes);
+  void on_owner_lost();
+  void list_pids();
+  void tell_user(std::string_view message);
+  void sample_memory();
+  void terminate(bool at_once, const std::string& message);
+  void kill_all();
+
+  // ending (step_end.cpp)
+  void wait_for_children();
+  void reap();
+  void on_task_exit(Task& task, int status);
+  void run_epilog(Task& task);
+  void check_done();
+  void finish();
+  [[nodiscard]] protocol::StepEnded make_report() const;
+  void leave();
+
+  [[nodiscard]] bool is_batch() const { return launch_.step == nullptr; }
+  [[nodiscard]] bool is_extern() const { return launch_.key.id.step == kExternStep; }
+
+  boost::asio::io_context& io_;
+  protocol::StepdStart start_;
+  protocol::StepLaunch launch_;
+  StepSpool spool_;
+  UserIdentity user_;
+  std::unique_ptr<OutputFiles> files_;
+  AgentLink agent_;
+  Listeners listeners_;
+  boost::asio::signal_set child_signal_;
+  boost::asio::signal_set stop_signals_;
+  boost::asio::steady_timer kill_timer_;
+  boost::asio::steady_timer end_timer_;
+  boost::asio::steady_timer sample_timer_;
+  std::vector<Task> tasks_;
+  int message_fd_ = -1;
+  bool whole_lines_ = false;
+  bool output_flows_ = false;
+  bool ready_ = false;
+  bool terminating_ = false;
+  bool killing_ = false;
+  bool extern_over_ = false;
+  bool swept_ = false;     // what the tasks left behind is being killed
+  bool finished_ = false;
+  uint32_t end_checks_ = 0;
+  std::string failure_;
+  rusage usage_{};         // sums of reaped children
+  uint64_t peak_rss_kib_ = 0;
+  uint64_t peak_vsize_kib_ = 0;
+};
+
+}  // namespace sluice::stepd

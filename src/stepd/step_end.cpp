@@ -1,0 +1,171 @@
+// How a step ends: its processes are reaped, what they left behind is killed, the report is written
+// and told.
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "common/wire/codec.hpp"
+#include "stepd/process_tree.hpp"
+#include "stepd/step_daemon.hpp"
+
+namespace sluice::stepd {
+namespace {
+
+constexpr int kLaunchFailedStatus = 53;  // "0:53", what Slurm gives a job whose launch failed
+constexpr auto kEndInterval = std::chrono::milliseconds(20);
+constexpr uint32_t kMaxEndChecks = 250;  // 5 s: then streams that somebody else holds are given up
+
+// Which of two wait statuses is the worse one, as srun ranks them.
+int severity(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+Duration to_duration(const timeval& value) {
+  return std::chrono::seconds(value.tv_sec) + std::chrono::microseconds(value.tv_usec);
+}
+void add(timeval& sum, const timeval& more) {
+  sum.tv_sec += more.tv_sec;
+  sum.tv_usec += more.tv_usec;
+  if (sum.tv_usec >= 1000000) {
+    sum.tv_usec -= 1000000;
+    ++sum.tv_sec;
+  }
+}
+
+}  // namespace
+
+using protocol::FrameType;
+
+void StepDaemon::wait_for_children() {
+  child_signal_.async_wait([this](const boost::system::error_code& error, int) {
+    if (error) return;
+    wait_for_children();
+    reap();
+  });
+}
+
+void StepDaemon::reap() {
+  int status = 0;
+  rusage used{};
+  pid_t pid = 0;
+  while ((pid = ::wait4(-1, &status, WNOHANG, &used)) > 0) {
+    add(usage_.ru_utime, used.ru_utime);
+    add(usage_.ru_stime, used.ru_stime);
+    usage_.ru_maxrss = std::max(usage_.ru_maxrss, used.ru_maxrss);
+    usage_.ru_inblock += used.ru_inblock;
+    usage_.ru_oublock += used.ru_oublock;
+    for (Task& task : tasks_) {
+      if (task.pid == pid && task.running) on_task_exit(task, status);
+      if (task.epilog == pid) task.epilog = -1;
+    }
+  }
+  check_done();
+}
+
+void StepDaemon::on_task_exit(Task& task, int status) {
+  task.running = false;
+  task.status = status;
+  if (task.in) task.in->close();
+  listeners_.send(FrameType::kExited, kNoTask, wire::encode(protocol::TaskExit{task.rank, status}));
+  run_epilog(task);
+  const bool kill_others = launch_.step != nullptr &&
+                           (launch_.step->kill_on_bad_exit == UINT32_MAX
+                                ? start_.kill_on_bad_exit
+                                : launch_.step->kill_on_bad_exit != 0);
+  // srun sees to it on all nodes, as long as there is one
+  if (status != 0 && kill_others && !listeners_.has_owner()) terminate(false, {});
+}
+
+// The site's epilog and the user's, one after the other.
+void StepDaemon::run_epilog(Task& task) {
+  std::vector<std::string> epilogs;
+  if (!start_.task_epilog.empty()) epilogs.push_back(start_.task_epilog);
+  if (launch_.step != nullptr && !launch_.step->task_epilog.empty()) {
+    epilogs.push_back(launch_.step->task_epilog.str());
+  }
+  if (epilogs.empty()) return;
+  auto null = files_->null_device();
+  if (!null) return;
+  TaskSetup setup;
+  setup.user = user_;
+  setup.work_dir = is_batch() ? launch_.job_spec->work_dir.str() : launch_.step->work_dir.str();
+  setup.env = task.env;
+  setup.env.set("SLURM_TASK_PID", std::to_string(task.pid));
+  setup.arguments = {"/bin/sh", "-c", "for epilog in \"$@\"; do \"$epilog\"; done", "epilog"};
+  setup.arguments.insert(setup.arguments.end(), epilogs.begin(), epilogs.end());
+  setup.std_in = setup.std_out = setup.std_err = *null;
+  task.epilog = start_task(setup);
+}
+
+void StepDaemon::check_done() {
+  if (finished_ || !ready_) return;
+  const bool busy = std::any_of(tasks_.begin(), tasks_.end(), [](const Task& task) {
+    return task.running || task.epilog > 0;
+  });
+  if (busy || (is_extern() && failure_.empty() && !extern_over_)) return;
+  const bool left = !descendants(::getpid()).empty();
+  const bool streaming = std::any_of(tasks_.begin(), tasks_.end(), [](const Task& task) {
+    return (task.out && !task.out->ended()) || (task.err && !task.err->ended());
+  });
+  if (!left && !streaming) return finish();
+  if (left) signal_descendants(SIGKILL);
+  // a stream waits for its listener as long as that takes; without one, or once nobody can write
+  // any more, not for ever
+  if (!left && !listeners_.congested() && output_flows_ && ++end_checks_ > kMaxEndChecks) {
+    for (Task& task : tasks_) {
+      if (task.out) task.out->stop();
+      if (task.err) task.err->stop();
+    }
+  }
+  if (finished_) return;
+  end_timer_.expires_after(kEndInterval);
+  end_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) check_done();
+  });
+}
+
+protocol::StepEnded StepDaemon::make_report() const {
+  protocol::StepEnded report;
+  report.key = launch_.key;
+  report.nodes = start_.node_name;
+  for (const Task& task : tasks_) {
+    if (severity(task.status) > severity(report.exit_status)) report.exit_status = task.status;
+  }
+  report.failure = failure_;
+  if (!failure_.empty() && report.exit_status == 0) report.exit_status = kLaunchFailedStatus;
+  report.usage.user_cpu = to_duration(usage_.ru_utime);
+  report.usage.system_cpu = to_duration(usage_.ru_stime);
+  report.usage.max_rss_kib = std::max(peak_rss_kib_, static_cast<uint64_t>(usage_.ru_maxrss));
+  report.usage.max_vsize_kib = peak_vsize_kib_;
+  report.usage.read_bytes = static_cast<uint64_t>(usage_.ru_inblock) * 512;
+  report.usage.write_bytes = static_cast<uint64_t>(usage_.ru_oublock) * 512;
+  return report;
+}
+
+void StepDaemon::finish() {
+  finished_ = true;
+  kill_timer_.cancel();
+  end_timer_.cancel();
+  sample_timer_.cancel();
+  const protocol::StepEnded report = make_report();
+  const Status written = spool_.write_end(report);
+  if (!written) agent_.send(FrameType::kAgentLog, written.error().text);
+  spool_.remove_socket(launch_.key);
+  if (is_batch()) remove_batch_folder(start_.spool_dir, launch_.key.id.job);
+  agent_.send(FrameType::kAgentEnded, wire::encode(report));
+  listeners_.send(FrameType::kNodeDone, kNoTask, {});
+  agent_.finish([this] { listeners_.finish([this] { leave(); }); });
+}
+
+void StepDaemon::leave() {
+  child_signal_.cancel();
+  stop_signals_.cancel();
+  io_.stop();
+}
+
+}  // namespace sluice::stepd

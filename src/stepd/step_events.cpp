@@ -1,0 +1,201 @@
+// What reaches a running step: orders of its agent, frames of its listeners, output of its tasks.
+#include <algorithm>
+#include <csignal>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "common/tables/step_names.hpp"
+#include "common/wire/codec.hpp"
+#include "stepd/process_tree.hpp"
+#include "stepd/step_daemon.hpp"
+
+namespace sluice::stepd {
+namespace {
+
+constexpr size_t kMaxQueuedInput = 8U << 20;
+constexpr auto kKillInterval = std::chrono::milliseconds(100);
+
+void write_to(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(fd, text.data(), text.size());
+    if (n <= 0) return;
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+}
+
+}  // namespace
+
+using protocol::FrameType;
+
+void StepDaemon::on_agent_frame(const Frame& frame) {
+  switch (frame.type) {
+    case FrameType::kAgentSignal:
+      if (const auto request = wire::decode<protocol::SignalStepRequest>(frame.body)) {
+        on_agent_signal(*request);
+      }
+      return;
+    case FrameType::kAgentTerminate:
+      if (const auto request = wire::decode<protocol::TerminateStepRequest>(frame.body)) {
+        terminate(request->at_once, request->message);
+      }
+      return;
+    case FrameType::kAgentListPids: return list_pids();
+    case FrameType::kAgentAttach:
+      if (const auto request = wire::decode<protocol::AttachRequest>(frame.body)) {
+        listeners_.connect(request->io, request->with_stdin, false);
+        if (!tasks_.empty()) report_started();
+      }
+      return;
+    default: return;
+  }
+}
+
+void StepDaemon::on_agent_signal(const protocol::SignalStepRequest& request) {
+  if (!request.message.empty()) tell_user(request.message);
+  if (request.signal == 0) return;
+  const int signal = static_cast<int>(request.signal);
+  if (request.batch_shell_only) {
+    for (const Task& task : tasks_) {
+      if (task.running) ::kill(task.pid, signal);
+    }
+    return;
+  }
+  signal_descendants(signal);
+}
+
+void StepDaemon::on_listener_frame(const Frame& frame) {
+  switch (frame.type) {
+    case FrameType::kStdin: return give_input(frame);
+    case FrameType::kWindowSize:
+      if (const auto size = wire::decode<protocol::WindowSize>(frame.body)) {
+        winsize window{};
+        window.ws_row = static_cast<unsigned short>(size->rows);
+        window.ws_col = static_cast<unsigned short>(size->columns);
+        for (Task& task : tasks_) {
+          if (!task.pty || !task.out || task.out->ended()) continue;
+          ::ioctl(task.out->descriptor().native_handle(), TIOCSWINSZ, &window);
+        }
+      }
+      return;
+    case FrameType::kSignalTasks:
+      if (const auto request = wire::decode<protocol::SignalTasks>(frame.body)) {
+        signal_descendants(static_cast<int>(request->signal));
+      }
+      return;
+    default: return;
+  }
+}
+
+void StepDaemon::give_input(const Frame& frame) {
+  bool full = false;
+  for (Task& task : tasks_) {
+    if (!task.in || (frame.task != kNoTask && frame.task != task.rank)) continue;
+    if (frame.body.empty()) {
+      task.in->finish(task.pty);
+    } else {
+      task.in->write(frame.body);
+    }
+    full = full || task.in->queued_bytes() > kMaxQueuedInput;
+  }
+  if (full) listeners_.pause_input();
+}
+
+void StepDaemon::on_output(const Task& task, FrameType type, std::string_view bytes) {
+  const int file = type == FrameType::kStdout ? task.out_file : task.err_file;
+  if (file >= 0) {
+    write_to(file, labelled(bytes, task.rank, launch_.layout.num_tasks));
+    return;
+  }
+  listeners_.send(type, task.rank, bytes);
+  if (!listeners_.congested()) return;
+  for (Task& other : tasks_) {
+    if (other.out) other.out->pause();
+    if (other.err) other.err->pause();
+  }
+}
+
+// The srun of this step died. Its tasks go on, without input; a terminal hangs up.
+void StepDaemon::on_owner_lost() {
+  let_output_flow();
+  for (Task& task : tasks_) {
+    if (task.in) task.in->close();
+    if (task.pty && task.running) {
+      ::kill(-task.pid, SIGHUP);
+      ::kill(-task.pid, SIGCONT);
+    }
+  }
+}
+
+void StepDaemon::list_pids() {
+  protocol::ListPidsReply reply;
+  for (const pid_t pid : descendants(::getpid())) {
+    protocol::PidRecord record;
+    record.pid = static_cast<uint32_t>(pid);
+    record.step = launch_.key.id;
+    for (const Task& task : tasks_) {
+      if (task.pid != pid) continue;
+      record.local_task = static_cast<int32_t>(task.local);
+      record.task = static_cast<int32_t>(task.rank);
+    }
+    reply.pids.push_back(record);
+  }
+  agent_.send(FrameType::kAgentPids, wire::encode(reply));
+}
+
+// As slurmstepd writes to the user's standard error. A cancellation is told by one node only.
+void StepDaemon::tell_user(std::string_view message) {
+  if (start_.node_index != 0) return;
+  std::string text;
+  if (message.starts_with("CANCELLED")) {
+    const std::string what = is_batch() ? fmt::format("JOB {}", launch_.key.id.job)
+                                        : "STEP " + step_id_text(launch_.key.id);
+    text = fmt::format("slurmstepd: error: *** {} ON {} {} ***\n", what, start_.node_name, message);
+  } else {
+    text = fmt::format("slurmstepd: error: {}\n", message);
+  }
+  if (message_fd_ >= 0) write_to(message_fd_, text);
+  listeners_.send(FrameType::kMessage, kNoTask, text);
+}
+
+void StepDaemon::sample_memory() {
+  if (start_.sample_interval <= Duration::zero() || finished_) return;
+  const MemoryUse now = memory_of(descendants(::getpid()));
+  peak_rss_kib_ = std::max(peak_rss_kib_, now.rss_kib);
+  peak_vsize_kib_ = std::max(peak_vsize_kib_, now.vsize_kib);
+  sample_timer_.expires_after(start_.sample_interval);
+  sample_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) sample_memory();
+  });
+}
+
+void StepDaemon::terminate(bool at_once, const std::string& message) {
+  if (finished_) return;
+  if (!message.empty() && !terminating_) tell_user(message);
+  extern_over_ = true;
+  if (at_once) return kill_all();
+  if (std::exchange(terminating_, true)) return;
+  signal_descendants(SIGCONT);
+  signal_descendants(SIGTERM);
+  kill_timer_.expires_after(start_.kill_wait);
+  kill_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) kill_all();
+  });
+  check_done();
+}
+
+void StepDaemon::kill_all() {
+  if (finished_) return;
+  terminating_ = true;
+  killing_ = true;
+  signal_descendants(SIGKILL);
+  kill_timer_.expires_after(kKillInterval);
+  kill_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) kill_all();
+  });
+  check_done();
+}
+
+}  // namespace sluice::stepd

@@ -1,0 +1,57 @@
+// What a step daemon is going to start: for each task its process setup and the pipes, files or pty
+// around it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/base/result.hpp"
+#include "common/protocol/stepd_start.hpp"
+#include "stepd/output_files.hpp"
+#include "stepd/task_child.hpp"
+
+namespace sluice::stepd {
+
+struct TaskPlan {
+  uint32_t rank = 0;
+  uint32_t local = 0;
+  TaskSetup setup;
+  // The daemon's ends; -1: none. With a pty read_out is its master, and read_err and write_in are
+  // not used.
+  int read_out = -1;
+  int read_err = -1;
+  int write_in = -1;
+  bool pty = false;
+  // Where labelled output goes; -1: to the listeners.
+  int out_file = -1;
+  int err_file = -1;
+};
+
+struct StepPlan {
+  std::vector<TaskPlan> tasks;
+  std::vector<int> child_ends;  // to close once all tasks are forked
+  int message_fd = -1;          // the user's stderr, where it is a file; not owned
+  bool whole_lines = false;     // output is passed on line by line
+};
+
+// What a plan is made of.
+struct PlanInput {
+  const protocol::StepdStart& start;
+  const protocol::StepLaunch& launch;
+  const UserIdentity& user;
+};
+
+// The batch script, written to the spool; files are opened. The error's text is for the user.
+[[nodiscard]] Result<StepPlan> plan_batch(const PlanInput& input, OutputFiles& files);
+// The tasks of a step on this node.
+[[nodiscard]] Result<StepPlan> plan_step(const PlanInput& input, OutputFiles& files);
+
+[[nodiscard]] std::string batch_folder(const std::string& spool_dir, JobId job);
+// Takes script and folder away again. No-op if they are not there.
+void remove_batch_folder(const std::string& spool_dir, JobId job);
+
+// The CPUs a task is bound to, the step's cores modulo the ones of this host; nothing: anywhere.
+[[nodiscard]] std::optional<cpu_set_t> cpus_of_task(const PlanInput& input, uint32_t local_task);
+
+}  // namespace sluice::stepd

@@ -1,0 +1,217 @@
+#include "stepd/task_child.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pwd.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "common/base/text.hpp"
+#include "stepd/task_prolog.hpp"
+
+namespace sluice::stepd {
+namespace {
+
+constexpr int kUserEnvSeconds = 10;
+constexpr const char* kUserEnvMark = "SLUICE-ENVIRONMENT-FOLLOWS";
+
+void say(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+}
+void complain(const std::string& text) {
+  say(STDERR_FILENO, fmt::format("slurmstepd: error: {}\n", text));
+}
+
+void clean_signals() {
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+void set_limits(const std::vector<uint64_t>& limits) {
+  for (size_t i = 0; i + 1 < limits.size(); i += 2) {
+    const auto number = static_cast<__rlimit_resource_t>(i / 2);
+    rlimit wanted{limits[i], limits[i + 1]};
+    if (::setrlimit(number, &wanted) == 0) continue;
+    // a hard limit above ours: as much as we have
+    rlimit own{};
+    if (::getrlimit(number, &own) != 0) continue;
+    own.rlim_cur = std::min<rlim_t>(limits[i], own.rlim_max);
+    ::setrlimit(number, &own);
+  }
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  for (std::string& text : texts) out.push_back(text.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+bool names_missing_interpreter(const std::string& path, std::string& interpreter) {
+  char line[256];
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const ssize_t n = ::read(fd, line, sizeof line);
+  ::close(fd);
+  const std::string_view head(line, static_cast<size_t>(std::max<ssize_t>(n, 0)));
+  if (!head.starts_with("#!")) return false;
+  std::string_view name = trim(head.substr(2, head.find('\n') - 2));
+  interpreter = name.substr(0, name.find(' '));
+  return true;
+}
+
+// Like execvpe(), except that a script without an interpreter line is not run. Returns the errno.
+int execute(const std::string& program, char* const* arguments, char* const* env,
+            std::string_view path) {
+  if (program.find('/') != std::string::npos) {
+    ::execve(program.c_str(), arguments, env);
+    return errno;
+  }
+  int worst = ENOENT;
+  if (path.empty()) path = "/usr/local/bin:/usr/bin:/bin";
+  for (const std::string& folder : split(path, ':')) {
+    ::execve((folder.empty() ? program : folder + "/" + program).c_str(), arguments, env);
+    if (errno == EACCES) worst = EACCES;
+    else if (errno != ENOENT && errno != ENOTDIR) return errno;
+  }
+  return worst;
+}
+
+// Runs a program as this process is (user, folder) and returns what it wrote; false when it could
+// not run, failed, or took longer than `seconds` (0: as long as it likes).
+bool capture(std::vector<std::string> arguments, const Environment& env, int seconds,
+             std::string& output, int& status) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return false;
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::dup2(ends[1], STDOUT_FILENO);
+    auto entries = env.entries();
+    const auto argv = pointers(arguments);
+    const auto envp = pointers(entries);
+    ::_exit(execute(arguments[0], argv.data(), envp.data(), env.get("PATH")));
+  }
+  ::close(ends[1]);
+  pollfd ready{ends[0], POLLIN, 0};
+  char buffer[4096];
+  while (pid > 0 && ::poll(&ready, 1, seconds == 0 ? -1 : seconds * 1000) > 0) {
+    const ssize_t n = ::read(ends[0], buffer, sizeof buffer);
+    if (n <= 0) break;
+    output.append(buffer, static_cast<size_t>(n));
+  }
+  ::close(ends[0]);
+  if (pid > 0 && seconds != 0) ::kill(pid, SIGKILL);
+  return pid > 0 && ::waitpid(pid, &status, 0) == pid;
+}
+
+// --get-user-env: the variables of a login shell, under those of the job.
+void add_user_env(TaskSetup& setup) {
+  const passwd* entry = ::getpwuid(setup.user.uid);
+  const std::string shell = entry != nullptr && entry->pw_shell[0] != '\0' ? entry->pw_shell
+                                                                           : "/bin/sh";
+  Environment bare;
+  bare.set("HOME", entry != nullptr ? entry->pw_dir : "/");
+  bare.set("SHELL", shell);
+  bare.set("PATH", "/usr/local/bin:/usr/bin:/bin");
+  if (entry != nullptr) {
+    bare.set("USER", entry->pw_name);
+    bare.set("LOGNAME", entry->pw_name);
+  }
+  std::string output;
+  int status = 0;
+  capture({shell, "-l", "-c", fmt::format("echo {}; exec /usr/bin/env -0", kUserEnvMark)}, bare,
+          kUserEnvSeconds, output, status);
+  const size_t mark = output.find(kUserEnvMark);
+  const Environment found =
+      mark == std::string::npos
+          ? bare
+          : Environment::from_block(
+                std::string_view(output).substr(mark + std::strlen(kUserEnvMark) + 1));
+  for (const std::string& text : found.entries()) {
+    const size_t equals = text.find('=');
+    setup.env.set_default(std::string_view(text).substr(0, equals),
+                          std::string_view(text).substr(equals + 1));
+  }
+}
+
+void run_prologs(TaskSetup& setup) {
+  for (const std::string& prolog : setup.prologs) {
+    std::string output;
+    int status = 0;
+    if (!capture({prolog}, setup.env, 0, output, status)) {
+      complain(fmt::format("task_prolog: {}: {}", prolog, std::strerror(errno)));
+    }
+    say(STDOUT_FILENO, apply_task_prolog(output, setup.env));
+    if (status != 0) complain(fmt::format("TaskProlog failed status={}", status));
+  }
+}
+
+[[noreturn]] void run_program(TaskSetup& setup) {
+  auto entries = setup.env.entries();
+  const std::string program = setup.program.empty() ? setup.arguments[0] : setup.program;
+  const auto argv = pointers(setup.arguments);
+  const auto envp = pointers(entries);
+  const int error = execute(program, argv.data(), envp.data(), setup.env.get("PATH"));
+  std::string interpreter;
+  if (error == ENOENT && names_missing_interpreter(program, interpreter)) {
+    complain(fmt::format("execve(): bad interpreter({}): {}", interpreter, std::strerror(error)));
+  } else {
+    complain(fmt::format("execve(): {}: {}", program, std::strerror(error)));
+  }
+  ::_exit(error);
+}
+
+[[noreturn]] void run_task(TaskSetup setup) {
+  ::setsid();
+  if (setup.controlling_tty) ::ioctl(setup.std_in, TIOCSCTTY, 0);
+  if (::dup2(setup.std_in, 0) < 0 || ::dup2(setup.std_out, 1) < 0 || ::dup2(setup.std_err, 2) < 0) {
+    ::_exit(errno);
+  }
+  ::close_range(3, ~0U, 0);
+  clean_signals();
+  set_limits(setup.limits);
+  if (setup.cpus) ::sched_setaffinity(0, sizeof(cpu_set_t), &*setup.cpus);
+  if (!become(setup.user)) {
+    const int error = errno;
+    complain(fmt::format("cannot become user {}: {}", setup.user.uid, std::strerror(error)));
+    ::_exit(error);
+  }
+  ::umask(setup.umask);
+  if (::chdir(setup.work_dir.c_str()) != 0) {
+    complain(fmt::format("couldn't chdir to `{}': {}: going to /tmp instead", setup.work_dir,
+                         std::strerror(errno)));
+    if (::chdir("/tmp") != 0) complain(fmt::format("couldn't chdir to /tmp either. dying."));
+  }
+  setup.env.set("SLURM_TASK_PID", std::to_string(::getpid()));
+  if (setup.user_env) add_user_env(setup);
+  run_prologs(setup);
+  run_program(setup);
+}
+
+}  // namespace
+
+pid_t start_task(const TaskSetup& setup) {
+  const pid_t pid = ::fork();
+  if (pid == 0) run_task(setup);
+  return pid;
+}
+
+}  // namespace sluice::stepd

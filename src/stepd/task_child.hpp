@@ -1,0 +1,37 @@
+// From fork to exec: what happens in the process that becomes a task, or a task's epilog.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sched.h>
+
+#include "common/tables/environment.hpp"
+#include "stepd/user_identity.hpp"
+
+namespace sluice::stepd {
+
+struct TaskSetup {
+  UserIdentity user;
+  std::string work_dir;
+  uint32_t umask = 022;
+  std::vector<uint64_t> limits;        // (soft, hard) by RLIMIT_ number; empty: as they are
+  Environment env;                     // all but SLURM_TASK_PID
+  std::string program;                 // empty: arguments[0], looked for in PATH
+  std::vector<std::string> arguments;
+  int std_in = -1;                     // become 0, 1, 2
+  int std_out = -1;
+  int std_err = -1;
+  bool controlling_tty = false;        // std_in is the pty of the task
+  std::vector<std::string> prologs;    // task prologs, in order
+  std::optional<cpu_set_t> cpus;       // where it may run
+  bool user_env = false;               // add what the user's login shell sets
+};
+
+// Forks and runs `setup` in a session of its own; the child's pid, or -1 with errno. What fails in
+// the child is told on its standard error as slurmstepd does, and ends it with the error's number.
+[[nodiscard]] pid_t start_task(const TaskSetup& setup);
+
+}  // namespace sluice::stepd

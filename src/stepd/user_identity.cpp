@@ -1,0 +1,76 @@
+#include "stepd/user_identity.hpp"
+
+#include <grp.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "common/base/check.hpp"
+
+namespace sluice::stepd {
+namespace {
+
+std::vector<gid_t> groups_of(const protocol::StepLaunch& launch) {
+  std::string name = launch.user_name;
+  if (name.empty()) {
+    const passwd* entry = ::getpwuid(launch.uid);
+    if (entry == nullptr) return {launch.gid};
+    name = entry->pw_name;
+  }
+  std::vector<gid_t> groups(64);
+  int count = static_cast<int>(groups.size());
+  if (::getgrouplist(name.c_str(), launch.gid, groups.data(), &count) < 0) {
+    groups.resize(static_cast<size_t>(count));
+    if (::getgrouplist(name.c_str(), launch.gid, groups.data(), &count) < 0) return {launch.gid};
+  }
+  groups.resize(static_cast<size_t>(count));
+  return groups;
+}
+
+}  // namespace
+
+Result<UserIdentity> identity_of(const protocol::StepLaunch& launch) {
+  UserIdentity user{launch.uid, launch.gid, {}, ::geteuid() == 0};
+  if (!user.switches) {
+    if (launch.uid == ::geteuid()) return user;
+    return failure(ErrorCode::kAccessDenied,
+                   fmt::format("this node's agent runs as user {} and cannot run jobs of user {}",
+                               ::geteuid(), launch.uid));
+  }
+  if (launch.uid == 0 && launch.groups.empty()) {
+    // root's step by root: the groups of this process are root's own
+    user.switches = launch.gid != ::getegid();
+    if (!user.switches) return user;
+  }
+  user.groups = launch.groups.empty() ? groups_of(launch)
+                                      : std::vector<gid_t>(launch.groups.begin(), launch.groups.end());
+  return user;
+}
+
+bool become(const UserIdentity& user) {
+  if (!user.switches) return true;
+  return ::setgroups(user.groups.size(), user.groups.data()) == 0 &&
+         ::setresgid(user.gid, user.gid, user.gid) == 0 &&
+         ::setresuid(user.uid, user.uid, user.uid) == 0;
+}
+
+ActAsUser::ActAsUser(const UserIdentity& user) {
+  if (!user.switches) return;
+  own_gid_ = ::getegid();
+  own_groups_.resize(static_cast<size_t>(std::max(::getgroups(0, nullptr), 0)));
+  SLUICE_CHECK(::getgroups(static_cast<int>(own_groups_.size()), own_groups_.data()) >= 0);
+  switched_ = true;
+  SLUICE_CHECK(::setgroups(user.groups.size(), user.groups.data()) == 0);
+  SLUICE_CHECK(::setegid(user.gid) == 0);
+  SLUICE_CHECK(::seteuid(user.uid) == 0);
+}
+
+ActAsUser::~ActAsUser() {
+  if (!switched_) return;
+  SLUICE_CHECK(::seteuid(0) == 0);
+  SLUICE_CHECK(::setegid(own_gid_) == 0);
+  SLUICE_CHECK(::setgroups(own_groups_.size(), own_groups_.data()) == 0);
+}
+
+}  // namespace sluice::stepd

@@ -1,0 +1,43 @@
+// Becoming the job's user: for good in a task, for a moment to open files.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "common/base/result.hpp"
+#include "common/protocol/noded.hpp"
+
+namespace sluice::stepd {
+
+struct UserIdentity {
+  uid_t uid = 0;
+  gid_t gid = 0;
+  std::vector<gid_t> groups;
+  bool switches = false;  // this process is root and has to change; else it is the user already
+};
+
+// Who the step runs as. Supplementary groups are looked up on this node when the launch has none.
+// kAccessDenied when this process may not run things for that user.
+[[nodiscard]] Result<UserIdentity> identity_of(const protocol::StepLaunch& launch);
+
+// For good, with groups. False when it cannot be (errno says why); then do not go on.
+[[nodiscard]] bool become(const UserIdentity& user);
+
+// While it lives, files are opened and made with the user's rights. One at a time, in a process of
+// one thread.
+class ActAsUser {
+ public:
+  explicit ActAsUser(const UserIdentity& user);
+  ~ActAsUser();
+  ActAsUser(const ActAsUser&) = delete;
+  ActAsUser& operator=(const ActAsUser&) = delete;
+
+ private:
+  bool switched_ = false;
+  std::vector<gid_t> own_groups_;
+  gid_t own_gid_ = 0;
+};
+
+}  // namespace sluice::stepd

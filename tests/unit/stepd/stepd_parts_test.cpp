@@ -1,0 +1,50 @@
+#include <gtest/gtest.h>
+
+#include "stepd/line_assembler.hpp"
+#include "stepd/multi_prog.hpp"
+#include "stepd/task_prolog.hpp"
+
+namespace sluice::stepd {
+namespace {
+
+TEST(LineAssembler, GivesWholeLinesAndTheRestAtTheEnd) {
+  std::vector<std::string> got;
+  const auto emit = [&](std::string_view text) { got.emplace_back(text); };
+  LineAssembler lines(true);
+  lines.feed("a\nb", emit);
+  lines.feed("c", emit);
+  lines.feed("d\ne\nf", emit);
+  lines.finish(emit);
+  EXPECT_EQ(got, (std::vector<std::string>{"a\n", "bcd\ne\n", "f"}));
+  got.clear();
+  lines.feed(std::string(LineAssembler::kMaxHeld, 'x'), emit);
+  EXPECT_EQ(got.size(), 1U);
+  LineAssembler raw(false);
+  raw.feed("ab", emit);
+  EXPECT_EQ(got.back(), "ab");
+}
+
+TEST(Labels, ArePaddedToTheWidestRank) {
+  EXPECT_EQ(labelled("a\nb\n", 3, 11), " 3: a\n 3: b\n");
+  EXPECT_EQ(labelled("x", 0, 1), "0: x\n");
+  EXPECT_EQ(labelled("", 0, 1), "");
+}
+
+TEST(MultiProg, FindsTheProgramOfEachTask) {
+  const std::string text = "# first\n4-6 hostname\n1,7 echo task:%t\n0,2-3 echo 'off set':%o \\\n  more\n";
+  EXPECT_EQ(program_of_task(text, 5, {}), (std::vector<std::string>{"hostname"}));
+  EXPECT_EQ(program_of_task(text, 7, {"x"}), (std::vector<std::string>{"echo", "task:7", "x"}));
+  EXPECT_EQ(program_of_task(text, 2, {}),
+            (std::vector<std::string>{"echo", "off set:1", "more"}));
+  EXPECT_FALSE(program_of_task(text, 8, {}));
+  EXPECT_EQ(program_of_task("0 a\n* b %o", 9, {}), (std::vector<std::string>{"b", "9"}));
+}
+
+TEST(TaskProlog, ExportUnsetPrint) {
+  Environment env = Environment::from_block(std::string("A=1\0", 4));
+  EXPECT_EQ(apply_task_prolog("export B=x y=z\nunset A\nprint to user\nnoise\n", env), "to user\n");
+  EXPECT_EQ(env.entries(), std::vector<std::string>{"B=x y=z"});
+}
+
+}  // namespace
+}  // namespace sluice::stepd
