@@ -283,6 +283,22 @@ struct TerminateStepRequest {
     field(3, "message", &TerminateStepRequest::message);
   }
 };
+// PrologFlags=Alloc: run the prolog now, before any step, and answer with PrologDone.
+struct RunPrologRequest {
+  JobId job = kNoJob;
+  uint32_t restart = 0;
+  std::shared_ptr<const JobSpec> job_spec;
+  std::string partition;
+  std::string node_list;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &RunPrologRequest::job);
+    field(2, "restart", &RunPrologRequest::restart);
+    field(3, "job_spec", &RunPrologRequest::job_spec);
+    field(4, "partition", &RunPrologRequest::partition);
+    field(5, "node_list", &RunPrologRequest::node_list);
+  }
+};
 struct PingNodeRequest {
   std::string cluster_id;
   template <class V>

@@ -4,7 +4,7 @@
 
 #include "common/base/check.hpp"
 #include "common/log/log.hpp"
-#include "common/wire/codec.hpp"
+#include "ctld/journal/event_codec.hpp"
 #include "ctld/state/apply.hpp"
 #include "ctld/state/decide.hpp"
 #include "ctld/state/react.hpp"
@@ -109,11 +109,11 @@ void Engine::obey(Post& post, Time now, Group& group) {
     return;
   }
   if (!decision->events.empty()) {
-    state::EventFrame frame{std::move(decision->events)};
-    group.frames.frames.push_back({++sequence_, 0, now, wire::encode(frame)});
+    const state::Events events = std::move(decision->events);
+    group.frames.frames.push_back(journal::encode_frame(++sequence_, now, events));
     for (journal::Blob& blob : post.blobs) group.frames.blobs.push_back(std::move(blob));
-    for (const state::Event& event : frame.events) state::apply(state_, event);
-    for (const state::Event& event : frame.events) {
+    for (const state::Event& event : events) state::apply(state_, event);
+    for (const state::Event& event : events) {
       for (state::Effect& effect : state::react(state_, event)) group.effects.push_back(std::move(effect));
     }
   }

@@ -1,0 +1,143 @@
+#include "ctld/agents/effect_runner.hpp"
+
+#include <boost/asio/post.hpp>
+#include <fmt/format.h>
+
+#include "common/base/hostlist.hpp"
+#include "common/log/log.hpp"
+#include "common/wire/codec.hpp"
+#include "ctld/state/launch_message.hpp"
+
+namespace sluice::ctld {
+
+EffectRunner::EffectRunner(Parts parts) : parts_(parts) {}
+EffectRunner::~EffectRunner() { stop(); }
+
+void EffectRunner::connect(engine::Engine& engine, engine::SchedulerLoop& scheduler) {
+  engine_ = &engine;
+  scheduler_ = &scheduler;
+}
+
+void EffectRunner::stop() { workers_.join(); }
+
+void EffectRunner::run(const state::Effects& effects, const Snapshot& state) {
+  for (const state::Effect& effect : effects) {
+    std::visit([&](const auto& e) { handle(e, state); }, effect);
+  }
+}
+
+void EffectRunner::handle(const state::LaunchStep& effect, const Snapshot& state) {
+  boost::asio::post(workers_, [this, key = effect.key, state] { launch(key, state); });
+}
+
+// Reads script and environment, signs, sends.
+void EffectRunner::launch(const protocol::StepKey& key, const Snapshot& state) {
+  auto message = state::make_step_launch(*state, key);
+  if (!message) return;  // ended or restarted meanwhile
+  const auto fill = [&](std::string_view blob, std::string& into) {
+    if (blob.empty()) return true;
+    auto bytes = parts_.store.blob(blob);
+    if (bytes) into = std::move(*bytes);
+    return bytes.has_value();
+  };
+  const bool batch = message->step == nullptr;
+  const JobSpec& job = *message->job_spec;
+  const std::string_view environment = batch ? job.environment_blob.view() : message->step->environment_blob.view();
+  if (!fill(environment, message->environment) || (batch && !fill(job.script_blob.view(), message->script))) {
+    engine_->post({state::LaunchFailed{key, message->layout.node_list, "its script is not in the journal", false}, {}, {}});
+    return;
+  }
+  protocol::LaunchStepRequest request;
+  request.launch = wire::encode(*message);
+  request.signature = parts_.signer.sign(request.launch);
+  const Job* record = state->jobs.find(key.id.job);
+  const Step* step = record != nullptr ? state::find_step(*record, key.id.step) : nullptr;
+  if (step == nullptr) return;
+  Bitmap nodes;
+  const auto left = Bitmap::from_text(step->nodes_left);
+  if (left) left->for_each([&](size_t position) { nodes.set(step->layout->nodes[position].node); });
+  parts_.links.send(*state, nodes, request, [this, key](const auto& results) { launched(key, results); });
+}
+
+// A node that cannot be reached keeps its launch open: it is repeated until the node answers or is
+// declared down. A node that says no ends the step.
+void EffectRunner::launched(const protocol::StepKey& key, const std::vector<net::FanoutResult>& results) {
+  std::vector<std::string> refused;
+  std::string reason;
+  for (const net::FanoutResult& result : results) {
+    if (result.code == ErrorCode::kOk) continue;
+    log::error("step {}.{} could not be started on {}: {}", key.id.job, key.id.step, result.node, result.text);
+    if (result.code == ErrorCode::kUnreachable || result.code == ErrorCode::kTimedOut ||
+        result.code == ErrorCode::kConnectionLost || result.code == ErrorCode::kRetry) {
+      continue;
+    }
+    refused.push_back(result.node);
+    reason = result.text;
+  }
+  if (refused.empty()) return;
+  engine_->post({state::LaunchFailed{key, fold_hosts(refused), reason, false}, {}, {}});
+}
+
+void EffectRunner::handle(const state::LaunchProlog& effect, const Snapshot& state) {
+  const Job* job = state->jobs.find(effect.job);
+  if (job == nullptr || !job->allocation) return;
+  const protocol::RunPrologRequest request{effect.job, effect.restart, job->spec, job->partition.str(),
+                                           job->allocation->node_list};
+  Bitmap nodes;
+  for (const NodeAllocation& a : job->allocation->nodes) nodes.set(a.node);
+  parts_.links.send(*state, nodes, request, {});
+}
+
+void EffectRunner::handle(const state::SignalSteps& effect, const Snapshot& state) {
+  parts_.links.send(*state, effect.nodes, effect.request, {});
+}
+
+void EffectRunner::handle(const state::TerminateStep& effect, const Snapshot& state) {
+  parts_.links.send(*state, effect.nodes, protocol::TerminateStepRequest{effect.key, false, {}}, {});
+}
+
+void EffectRunner::handle(const state::TerminateJob& effect, const Snapshot& state) {
+  if (const auto request = state::make_terminate_job(*state, effect)) {
+    parts_.links.send(*state, effect.nodes, *request, {});
+  }
+}
+
+void EffectRunner::handle(const state::ReconfigureNodes&, const Snapshot& state) {
+  Bitmap nodes;
+  state->nodes.for_each([&](const Node& node) {
+    if (!node.removed && node.hardware) nodes.set(node.id);
+  });
+  parts_.links.send(*state, nodes, protocol::ReconfigureNodeRequest{*state->config}, {});
+}
+
+void EffectRunner::handle(const state::JobChanged& effect, const Snapshot& state) {
+  parts_.watches.notify(effect.job, effect.message, *state);
+}
+
+void EffectRunner::handle(const state::StepChanged&, const Snapshot&) {}  // srun asks again by itself
+
+void EffectRunner::handle(const state::JobRecordEnded& effect, const Snapshot& state) {
+  parts_.programs.record_ended(*effect.job, state);
+}
+
+void EffectRunner::handle(const state::SendMail& effect, const Snapshot& state) {
+  parts_.programs.send_mail(*effect.job, effect.kind, state);
+}
+
+void EffectRunner::handle(const state::RunControllerProlog& effect, const Snapshot& state) {
+  const Job* job = state->jobs.find(effect.job);
+  if (job == nullptr) return;
+  parts_.programs.run_prolog(*job, state, [this, effect](int status) {
+    engine_->post({state::PrologDone{effect.job, effect.restart, {}, status}, {}, {}});
+  });
+}
+
+void EffectRunner::handle(const state::RunControllerEpilog& effect, const Snapshot& state) {
+  parts_.programs.run_epilog(*effect.job, state);
+}
+
+void EffectRunner::handle(const state::WakeScheduler&, const Snapshot&) { scheduler_->wake(); }
+
+void EffectRunner::handle(const state::RunTick&, const Snapshot&) { engine_->post({state::Tick{}, {}, {}}); }
+
+}  // namespace sluice::ctld

@@ -1,0 +1,68 @@
+// Carries out the core's effects: messages to nodes, news for those who wait, programs of the site.
+// Everything is sent off and not waited for; what fails is reported back as a command, or tried again.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <boost/asio/thread_pool.hpp>
+
+#include "common/net/signer.hpp"
+#include "ctld/agents/node_links.hpp"
+#include "ctld/agents/site_programs.hpp"
+#include "ctld/engine/engine.hpp"
+#include "ctld/engine/scheduler_loop.hpp"
+#include "ctld/journal/store.hpp"
+#include "ctld/rpc/watches.hpp"
+#include "ctld/state/effects.hpp"
+
+namespace sluice::ctld {
+
+class EffectRunner {
+ public:
+  // All outlive this.
+  struct Parts {
+    journal::JournalReader& store;
+    const net::CredentialSigner& signer;
+    NodeLinks& links;
+    Watches& watches;
+    SitePrograms& programs;
+  };
+  explicit EffectRunner(Parts parts);
+  EffectRunner(const EffectRunner&) = delete;
+  EffectRunner& operator=(const EffectRunner&) = delete;
+  ~EffectRunner();  // stop()
+
+  // Before the first effect: both need this one to exist first.
+  void connect(engine::Engine& engine, engine::SchedulerLoop& scheduler);
+  // engine::EffectSink. Never blocks.
+  void run(const state::Effects& effects, const state::ClusterSnapshot& state);
+  void stop();  // waits for what is being sent
+
+ private:
+  using Snapshot = state::ClusterSnapshot;
+  void handle(const state::LaunchStep& effect, const Snapshot& state);
+  void handle(const state::LaunchProlog& effect, const Snapshot& state);
+  void handle(const state::SignalSteps& effect, const Snapshot& state);
+  void handle(const state::TerminateStep& effect, const Snapshot& state);
+  void handle(const state::TerminateJob& effect, const Snapshot& state);
+  void handle(const state::ReconfigureNodes& effect, const Snapshot& state);
+  void handle(const state::JobChanged& effect, const Snapshot& state);
+  void handle(const state::StepChanged& effect, const Snapshot& state);
+  void handle(const state::JobRecordEnded& effect, const Snapshot& state);
+  void handle(const state::SendMail& effect, const Snapshot& state);
+  void handle(const state::RunControllerProlog& effect, const Snapshot& state);
+  void handle(const state::RunControllerEpilog& effect, const Snapshot& state);
+  void handle(const state::WakeScheduler& effect, const Snapshot& state);
+  void handle(const state::RunTick& effect, const Snapshot& state);
+
+  void launch(const protocol::StepKey& key, const Snapshot& state);
+  void launched(const protocol::StepKey& key, const std::vector<net::FanoutResult>& results);
+
+  Parts parts_;
+  engine::Engine* engine_ = nullptr;            // not owned
+  engine::SchedulerLoop* scheduler_ = nullptr;  // not owned
+  boost::asio::thread_pool workers_{2};         // for what reads the journal or signs
+};
+
+}  // namespace sluice::ctld

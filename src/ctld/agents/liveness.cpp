@@ -1,0 +1,112 @@
+#include "ctld/agents/liveness.hpp"
+
+#include <algorithm>
+
+#include "common/protocol/noded.hpp"
+
+namespace sluice::ctld {
+namespace {
+
+// Often enough to notice two missed answers before SlurmdTimeout, and never a burden.
+Duration ping_interval(const ClusterConfig& config) {
+  if (config.slurmd_timeout == Duration(0) || config.slurmd_timeout >= kNoLimit) return std::chrono::seconds(30);
+  return std::clamp<Duration>(config.slurmd_timeout / 4, std::chrono::seconds(1), std::chrono::seconds(30));
+}
+
+}  // namespace
+
+Liveness::Liveness(engine::Engine& engine, const engine::Publisher& publisher, NodeLinks& links, engine::Clock clock)
+    : engine_(engine),
+      publisher_(publisher),
+      links_(links),
+      clock_(std::move(clock)),
+      started_(clock_()),
+      thread_([this] { run(); }) {}
+
+Liveness::~Liveness() { stop(); }
+
+void Liveness::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+NodeSoft& Liveness::entry(NodeId node) {
+  if (soft_.size() <= node) soft_.resize(node + 1);
+  return soft_[node];
+}
+
+void Liveness::heard_of(NodeId node) {
+  const std::lock_guard lock(mutex_);
+  entry(node).last_response = clock_();
+}
+
+std::vector<NodeSoft> Liveness::soft() const {
+  const std::lock_guard lock(mutex_);
+  return soft_;
+}
+
+void Liveness::answered(NodeId node, const protocol::PingNodeReply& reply) {
+  const std::lock_guard lock(mutex_);
+  NodeSoft& soft = entry(node);
+  soft = reply.soft;
+  soft.last_response = clock_();
+}
+
+void Liveness::run() {
+  while (true) {
+    const state::ClusterSnapshot state = publisher_.newest()->state;
+    ping(state);
+    const Duration interval = ping_interval(*state->config);
+    std::unique_lock lock(mutex_);
+    if (wake_.wait_for(lock, interval, [this] { return stopping_; })) return;
+    lock.unlock();
+    judge(*publisher_.newest()->state);
+  }
+}
+
+void Liveness::ping(const state::ClusterSnapshot& state) {
+  Bitmap nodes;
+  state->nodes.for_each([&](const Node& node) {
+    if (!node.removed && node.hardware) nodes.set(node.id);
+  });
+  if (nodes.none()) return;
+  links_.send(*state, nodes, protocol::PingNodeRequest{state->cluster_id}, [this, state](const auto& results) {
+    for (const net::FanoutResult& result : results) {
+      const Node* node = result.code == ErrorCode::kOk ? state::find_node(*state, result.node) : nullptr;
+      if (node == nullptr) continue;
+      if (const auto reply = wire::decode<protocol::PingNodeReply>(result.reply)) answered(node->id, *reply);
+    }
+  });
+}
+
+// Two pings missed: shown as not responding. SlurmdTimeout over: down.
+void Liveness::judge(const state::ClusterState& state) {
+  const Time now = clock_();
+  const Duration limit = state.config->slurmd_timeout;
+  const Duration late = 2 * ping_interval(*state.config);
+  state::NodesSilent silent;
+  state::NodesNotResponding quiet;
+  state::NodesResponding back;
+  const std::vector<NodeSoft> known = soft();
+  state.nodes.for_each([&](const Node& node) {
+    if (node.removed || node.base == NodeBaseState::kFuture || !node.hardware) return;
+    const Time heard = node.id < known.size() ? std::max(known[node.id].last_response, started_) : started_;
+    const bool marked = (node.flags & kNodeNoRespond) != 0;
+    if (limit > Duration(0) && now - heard > limit) {
+      if (node.base != NodeBaseState::kDown) silent.nodes.push_back(node.id);
+    } else if (now - heard > late) {
+      if (!marked) quiet.nodes.push_back(node.id);
+    } else if (marked && heard > started_) {
+      back.nodes.push_back(node.id);
+    }
+  });
+  if (!silent.nodes.empty()) engine_.post({std::move(silent), {}, {}});
+  if (!quiet.nodes.empty()) engine_.post({std::move(quiet), {}, {}});
+  if (!back.nodes.empty()) engine_.post({std::move(back), {}, {}});
+}
+
+}  // namespace sluice::ctld

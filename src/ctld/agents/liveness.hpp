@@ -1,0 +1,51 @@
+// Which nodes answer: a ping through the tree now and then, and what the answers say. Load and free
+// memory are soft; a node that begins or ends to answer, or is silent for SlurmdTimeout, becomes a
+// command for the core.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "common/model/node.hpp"
+#include "ctld/agents/node_links.hpp"
+#include "ctld/engine/engine.hpp"
+#include "ctld/engine/publisher.hpp"
+
+namespace sluice::ctld {
+
+class Liveness {
+ public:
+  // All outlive this. Nodes have SlurmdTimeout from now on to answer for the first time.
+  Liveness(engine::Engine& engine, const engine::Publisher& publisher, NodeLinks& links, engine::Clock clock);
+  Liveness(const Liveness&) = delete;
+  Liveness& operator=(const Liveness&) = delete;
+  ~Liveness();  // stop()
+
+  void heard_of(NodeId node);  // it spoke by itself
+  // By NodeId; shorter than the node table for nodes never heard of.
+  [[nodiscard]] std::vector<NodeSoft> soft() const;
+  void stop();
+
+ private:
+  void run();
+  void ping(const state::ClusterSnapshot& state);
+  void judge(const state::ClusterState& state);
+  void answered(NodeId node, const protocol::PingNodeReply& reply);
+  NodeSoft& entry(NodeId node);  // mutex_ held
+
+  engine::Engine& engine_;
+  const engine::Publisher& publisher_;
+  NodeLinks& links_;
+  const engine::Clock clock_;
+  const Time started_;
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  std::vector<NodeSoft> soft_;  // guarded by mutex_
+  bool stopping_ = false;       // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace sluice::ctld

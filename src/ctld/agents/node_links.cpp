@@ -1,0 +1,36 @@
+#include "ctld/agents/node_links.hpp"
+
+#include <fmt/format.h>
+
+#include "ctld/state/launch_message.hpp"
+
+namespace sluice::ctld {
+
+std::string agent_address(const Node& node) {
+  const protocol::NodeAddress address = state::node_address(node);
+  const bool v6 = address.host.find(':') != std::string::npos;
+  return v6 ? fmt::format("[{}]:{}", address.host, address.port) : fmt::format("{}:{}", address.host, address.port);
+}
+
+NodeLinks::NodeLinks(std::shared_ptr<net::AuthProvider> auth)
+    : fanout_(net::Fanout::create(
+          std::make_shared<net::NodeClients>(std::move(auth), std::chrono::seconds(3)))) {}
+
+void NodeLinks::send_bytes(const state::ClusterState& state, const Bitmap& nodes, std::string_view method,
+                           std::string payload, Done done) {
+  net::FanoutRequest request;
+  nodes.for_each([&](size_t id) {
+    const Node* node = state.nodes.find(static_cast<uint32_t>(id));
+    if (node != nullptr && node->config) request.targets.push_back({node->name, agent_address(*node)});
+  });
+  if (request.targets.empty()) return;
+  request.method = method;
+  request.payload = std::move(payload);
+  request.tree_width = state.config->tree_width;
+  request.node_timeout = state.config->message_timeout;
+  fanout_->send(std::move(request), [done = std::move(done)](const net::FanoutReply& reply) {
+    if (done) done(reply.results);
+  });
+}
+
+}  // namespace sluice::ctld

@@ -1,0 +1,39 @@
+// Orders to nodes: they go through the tree, signed where they start something.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/bitmap.hpp"
+#include "common/net/auth.hpp"
+#include "common/net/fanout.hpp"
+#include "common/wire/codec.hpp"
+#include "ctld/state/cluster_state.hpp"
+
+namespace sluice::ctld {
+
+class NodeLinks {
+ public:
+  using Done = std::function<void(const std::vector<net::FanoutResult>&)>;
+
+  explicit NodeLinks(std::shared_ptr<net::AuthProvider> auth);
+
+  // Sends the same request to all nodes; `done` (may be empty) gets a result for each.
+  template <class Request>
+  void send(const state::ClusterState& state, const Bitmap& nodes, const Request& request, Done done) {
+    send_bytes(state, nodes, net::method_name<Request>(), wire::encode(request), std::move(done));
+  }
+
+ private:
+  void send_bytes(const state::ClusterState& state, const Bitmap& nodes, std::string_view method,
+                  std::string payload, Done done);
+
+  std::shared_ptr<net::Fanout> fanout_;
+};
+
+// "host:port" of a node's agent, as registered or configured.
+[[nodiscard]] std::string agent_address(const Node& node);
+
+}  // namespace sluice::ctld

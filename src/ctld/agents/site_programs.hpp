@@ -1,0 +1,43 @@
+// The site's own programs and records: MailProg, PrologSlurmctld, EpilogSlurmctld, JobCompType.
+// Programs run as SlurmUser with the job's SLURM_* variables and are not waited for.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <boost/asio/thread_pool.hpp>
+
+#include "common/model/job.hpp"
+#include "ctld/state/cluster_state.hpp"
+#include "ctld/state/effects.hpp"
+
+namespace sluice::ctld {
+
+class SitePrograms {
+ public:
+  ~SitePrograms();
+
+  // JobCompType filetxt or script: one line, or one run of the script, per ended job.
+  void record_ended(const Job& job, const state::ClusterSnapshot& state);
+  void send_mail(const Job& job, state::MailKind kind, const state::ClusterSnapshot& state);
+  // `done` gets the status as wait(2) gives it; the first program that fails ends the row.
+  void run_prolog(const Job& job, const state::ClusterSnapshot& state, std::function<void(int)> done);
+  void run_epilog(const Job& job, const state::ClusterSnapshot& state);
+
+ private:
+  void run(std::vector<std::vector<std::string>> programs, std::map<std::string, std::string> environment,
+           std::function<void(int)> done);
+
+  std::mutex file_mutex_;                 // one line at a time into the completion file
+  boost::asio::thread_pool workers_{4};
+};
+
+// The variables that these programs find, by name.
+[[nodiscard]] std::map<std::string, std::string> program_environment(const Job& job, const ClusterConfig& config);
+// One line of JobCompType=jobcomp/filetxt.
+[[nodiscard]] std::string completion_line(const Job& job, const state::ClusterState& state);
+
+}  // namespace sluice::ctld

@@ -1,0 +1,102 @@
+// Changes that users and administrators order: signals, holds, updates, nodes, partitions, the
+// controller itself.
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "common/log/log.hpp"
+#include "common/tables/conf_nodes.hpp"
+#include "common/tables/partition_update.hpp"
+#include "ctld/rpc/services.hpp"
+
+namespace sluice::ctld {
+namespace {
+
+using net::CallContext;
+using net::Responder;
+
+Status only_super_user(const CallContext& context) {
+  if (context.is_super_user()) return {};
+  return failure(ErrorCode::kAccessDenied);
+}
+
+// The partition as it will be, worked out with the table that slurm.conf's lines go through.
+void update_partition(ServiceParts& parts, const CallContext& context, protocol::UpdatePartitionRequest request,
+                      Responder<protocol::Empty> responder) {
+  if (auto ok = only_super_user(context); !ok) return responder.fail(ok.error());
+  const state::ClusterSnapshot now = parts.publisher.newest()->state;
+  state::UpdatePartition command{identity_of(context), request.action, request.name, {}};
+  if (request.action != protocol::PartitionAction::kDelete) {
+    const state::Partition* present = state::find_partition(*now, request.name);
+    if (request.action == protocol::PartitionAction::kUpdate && present == nullptr) {
+      return responder.fail(ErrorCode::kInvalidPartition);
+    }
+    if (present != nullptr) command.config = *present->config;
+    command.config.name = request.name;
+    if (auto ok = tables::update_partition(*now->config, request.values, command.config); !ok) {
+      return responder.fail(ok.error());
+    }
+  }
+  parts.engine.post({std::move(command), {}, answer_empty(std::move(responder))});
+}
+
+void set_debug(const protocol::SetDebugRequest& request, Responder<protocol::Empty> responder) {
+  if (!request.level.empty()) {
+    const auto level = log::parse_level(request.level);
+    if (!level) return responder.fail(ErrorCode::kBadRequest, "invalid debug level: " + request.level);
+    log::set_level(*level);
+  }
+  for (const std::string& change : request.flags) {
+    if (change.size() < 2) continue;
+    const auto flags = log::parse_debug_flags(change.substr(1));
+    if (!flags) return responder.fail(flags.error());
+    const uint64_t before = log::debug_flags();
+    log::set_debug_flags(change[0] == '-' ? before & ~*flags : before | *flags);
+  }
+  responder.reply({});
+}
+
+}  // namespace
+
+void add_change_methods(net::RpcServer& server, ServiceParts& parts) {
+  using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
+  server.handle<SignalRequest, CountReply>([&parts](const auto& context, auto request, auto responder) {
+    parts.engine.post({state::SignalJob{identity_of(context), request.target, request.signal, request.flags}, {},
+                       answer_count(std::move(responder))});
+  });
+  server.handle<JobActionRequest, CountReply>([&parts](const auto& context, auto request, auto responder) {
+    parts.engine.post({state::ChangeJob{identity_of(context), request.target, request.action, request.special_exit}, {},
+                       answer_count(std::move(responder))});
+  });
+  server.handle<UpdateJobRequest, CountReply>([&parts](const auto& context, auto request, auto responder) {
+    parts.engine.post({state::UpdateJob{identity_of(context), request.target, std::move(request.update)}, {},
+                       answer_count(std::move(responder))});
+  });
+  server.handle<NotifyRequest, CountReply>([&parts](const auto& context, auto request, auto responder) {
+    parts.engine.post({state::NotifyJob{identity_of(context), request.target, request.message}, {},
+                       answer_count(std::move(responder))});
+  });
+  server.handle<UpdateNodeRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
+    parts.engine.post({state::UpdateNode{identity_of(context), std::move(request.update)}, {},
+                       answer_empty(std::move(responder))});
+  });
+  server.handle<UpdatePartitionRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
+    update_partition(parts, context, std::move(request), std::move(responder));
+  });
+  server.handle<ReconfigureRequest, Empty>([&parts](const auto& context, auto, auto responder) {
+    if (auto ok = only_super_user(context); !ok) return responder.fail(ok.error());
+    if (auto ok = parts.reconfigure(); !ok) return responder.fail(ok.error());
+    responder.reply({});
+  });
+  server.handle<ShutdownRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
+    if (auto ok = only_super_user(context); !ok) return responder.fail(ok.error());
+    responder.reply({});
+    parts.shutdown(request.controller_only);
+  });
+  server.handle<SetDebugRequest, Empty>([](const auto& context, auto request, auto responder) {
+    if (auto ok = only_super_user(context); !ok) return responder.fail(ok.error());
+    set_debug(request, std::move(responder));
+  });
+}
+
+}  // namespace sluice::ctld

@@ -1,0 +1,73 @@
+// What node agents say: registrations, ends of steps and jobs, prologs.
+#include <utility>
+
+#include "common/log/log.hpp"
+#include "ctld/rpc/services.hpp"
+
+namespace sluice::ctld {
+namespace {
+
+using net::CallContext;
+using net::Responder;
+
+// Agents run as SlurmdUser; reports of anybody else would free nodes and end jobs.
+Status only_agents(ServiceParts& parts, const CallContext& context) {
+  const state::ClusterSnapshot now = parts.publisher.newest()->state;
+  if (context.is_super_user() || context.identity.is_user(now->config->slurmd_user_id)) return {};
+  return failure(ErrorCode::kAccessDenied);
+}
+
+// An empty id is a node that never registered; any other must be ours.
+Status same_cluster(ServiceParts& parts, const std::string& cluster_id) {
+  if (cluster_id.empty() || cluster_id == parts.store.info().cluster_id) return {};
+  return failure(ErrorCode::kWrongCluster, "the node belongs to cluster " + cluster_id + ", this controller to " +
+                                               parts.store.info().cluster_id);
+}
+
+void register_node(ServiceParts& parts, const CallContext& context, protocol::RegisterNodeRequest request,
+                   Responder<protocol::RegisterNodeReply> responder) {
+  Status ok = only_agents(parts, context).and_then([&] { return same_cluster(parts, request.cluster_id); });
+  if (!ok) {
+    log::error("registration of {} from {} refused: {}", request.name, context.peer, ok.error().text);
+    return responder.fail(ok.error());
+  }
+  const std::string name = request.name;
+  auto make = [&parts, name](const state::Reply& reply, const state::ClusterState& after) -> Result<protocol::RegisterNodeReply> {
+    protocol::RegisterNodeReply out;
+    const auto& registered = std::get<state::RegisteredReply>(reply);
+    out.cluster_id = parts.store.info().cluster_id;
+    out.credential_key = parts.signer.public_key();
+    out.config = *after.config;
+    out.forget = registered.forget;
+    out.clean = registered.clean;
+    if (const Node* node = state::find_node(after, name)) parts.liveness.heard_of(node->id);
+    return out;
+  };
+  parts.engine.post({state::RegisterNode{std::move(request)}, {}, answer(std::move(responder), make)});
+}
+
+}  // namespace
+
+void add_node_methods(net::RpcServer& server, ServiceParts& parts) {
+  using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
+  server.handle<RegisterNodeRequest, RegisterNodeReply>([&parts](const auto& context, auto request, auto responder) {
+    register_node(parts, context, std::move(request), std::move(responder));
+  });
+  server.handle<ReportStepsRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
+    Status ok = only_agents(parts, context).and_then([&] { return same_cluster(parts, request.cluster_id); });
+    if (!ok) return responder.fail(ok.error());
+    parts.engine.post({state::EndSteps{std::move(request.ended)}, {}, answer_empty(std::move(responder))});
+  });
+  server.handle<ReportCleanedRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
+    Status ok = only_agents(parts, context).and_then([&] { return same_cluster(parts, request.cluster_id); });
+    if (!ok) return responder.fail(ok.error());
+    parts.engine.post({state::JobsCleaned{std::move(request.cleaned)}, {}, answer_empty(std::move(responder))});
+  });
+  server.handle<PrologDoneRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
+    if (auto ok = only_agents(parts, context); !ok) return responder.fail(ok.error());
+    parts.engine.post({state::PrologDone{request.job, request.restart, request.node, request.status}, {},
+                       answer_empty(std::move(responder))});
+  });
+}
+
+}  // namespace sluice::ctld

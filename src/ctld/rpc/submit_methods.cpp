@@ -1,0 +1,153 @@
+// Submitting jobs, creating steps, waiting for jobs, giving allocations back.
+#include <utility>
+
+#include "ctld/journal/blob_key.hpp"
+#include "ctld/rpc/services.hpp"
+#include "ctld/sched/pass.hpp"
+#include "ctld/state/decide.hpp"
+#include "ctld/state/launch_message.hpp"
+
+namespace sluice::ctld {
+namespace {
+
+using net::CallContext;
+using net::Responder;
+
+// Keeps bytes as a blob and gives its key; nothing for no bytes.
+SharedText keep(std::string bytes, std::vector<journal::Blob>& blobs) {
+  if (bytes.empty()) return {};
+  std::string key = journal::blob_key(bytes);
+  blobs.push_back({key, std::move(bytes)});
+  return key;
+}
+
+// The proved identity, and what the system knows of it. Root may submit for others (--uid).
+Result<state::SubmitJob> make_submit(ServiceParts& parts, const CallContext& context, JobSpec spec) {
+  state::SubmitJob command;
+  command.who = identity_of(context);
+  const bool for_other = context.is_super_user() && spec.uid != 0 && spec.uid != command.who.uid;
+  if (!for_other) {
+    spec.uid = command.who.uid;
+    if (!context.is_super_user() || spec.gid == 0) spec.gid = command.who.gid;
+  } else {
+    command.who = {spec.uid, spec.gid};
+  }
+  const UserEntry user = parts.users.find(spec.uid, spec.gid, parts.clock());
+  if (user.name.empty()) {
+    return failure(ErrorCode::kAccessDenied, "Invalid user id");
+  }
+  spec.user_name = user.name;
+  spec.group_name = user.group_name;
+  command.groups = user.groups;
+  command.job = std::move(spec);
+  return command;
+}
+
+// Decides on the newest snapshot without posting anything, and asks the scheduler.
+Result<protocol::SubmitJobReply> test_only(ServiceParts& parts, const state::SubmitJob& command) {
+  const state::ClusterSnapshot now = parts.publisher.newest()->state;
+  const auto decision = state::decide(*now, command, parts.clock());
+  if (!decision) return tl::unexpected(decision.error());
+  for (const state::Event& event : decision->events) {
+    const auto* submitted = std::get_if<state::JobSubmitted>(&event);
+    if (submitted == nullptr) continue;
+    const auto found = sched::test_start(*now, submitted->job, parts.clock());
+    if (!found) return tl::unexpected(found.error());
+    protocol::SubmitJobReply reply;
+    reply.job = submitted->job.id;
+    reply.start = found->start;
+    reply.cpus = found->cpus;
+    reply.nodes = found->nodes;
+    reply.partition = found->partition;
+    return reply;
+  }
+  return failure("the job cannot be tested");
+}
+
+void submit(ServiceParts& parts, const CallContext& context, protocol::SubmitJobRequest request,
+            Responder<protocol::SubmitJobReply> responder) {
+  std::vector<journal::Blob> blobs;
+  request.spec.script_blob = keep(std::move(request.script), blobs);
+  request.spec.environment_blob = keep(std::move(request.environment), blobs);
+  auto command = make_submit(parts, context, std::move(request.spec));
+  if (!command) return responder.fail(command.error());
+  if (request.test_only) return responder.complete(test_only(parts, *command));
+  auto make = [](const state::Reply& reply, const state::ClusterState&) -> Result<protocol::SubmitJobReply> {
+    const auto& submitted = std::get<state::JobSubmittedReply>(reply);
+    protocol::SubmitJobReply out;
+    out.job = submitted.job;
+    out.messages = submitted.messages;
+    return out;
+  };
+  parts.engine.post({std::move(*command), std::move(blobs), answer(std::move(responder), make)});
+}
+
+std::vector<protocol::NodeAddress> step_addresses(const state::ClusterState& state, const StepLayout& layout) {
+  std::vector<protocol::NodeAddress> out;
+  for (const StepNode& part : layout.nodes) {
+    if (const Node* node = state.nodes.find(part.node)) out.push_back(state::node_address(*node));
+  }
+  return out;
+}
+
+void create_step(ServiceParts& parts, const CallContext& context, protocol::CreateStepRequest request,
+                 Responder<protocol::CreateStepReply> responder) {
+  state::CreateStep command;
+  command.who = identity_of(context);
+  command.job = request.job;
+  command.step = std::move(request.spec);
+  std::vector<journal::Blob> blobs;
+  command.step.environment_blob = keep(std::move(request.environment), blobs);
+  auto make = [](const state::Reply& reply, const state::ClusterState& after) -> Result<protocol::CreateStepReply> {
+    protocol::CreateStepReply out;
+    out.id = std::get<state::StepCreatedReply>(reply).id;
+    const Job* job = after.jobs.find(out.id.job);
+    const Step* step = job != nullptr ? state::find_step(*job, out.id.step) : nullptr;
+    if (step == nullptr) return failure(ErrorCode::kInvalidStepId);
+    out.layout = *step->layout;
+    out.nodes = step_addresses(after, *step->layout);
+    return out;
+  };
+  parts.engine.post({std::move(command), std::move(blobs), answer(std::move(responder), make)});
+}
+
+// The job's owner or an administrator.
+Status may_see(const state::ClusterState& state, JobId id, uint32_t uid) {
+  const Job* job = state.jobs.find(id);
+  if (job == nullptr) return failure(ErrorCode::kInvalidJobId);
+  if (job->spec->uid != uid && !state::is_admin(state, uid)) return failure(ErrorCode::kAccessDenied);
+  return {};
+}
+
+Result<protocol::DescribeStepReply> describe_step(const state::ClusterState& state, const CallContext& context, StepId id) {
+  if (auto ok = may_see(state, id.job, context.identity.uid); !ok) return tl::unexpected(ok.error());
+  const Step* step = state::find_step(state.jobs.at(id.job), id.step);
+  if (step == nullptr) return failure(ErrorCode::kInvalidStepId);
+  return protocol::DescribeStepReply{*step, step_addresses(state, *step->layout)};
+}
+
+}  // namespace
+
+void add_submit_methods(net::RpcServer& server, ServiceParts& parts) {
+  using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
+  server.handle<SubmitJobRequest, SubmitJobReply>([&parts](const auto& context, auto request, auto responder) {
+    submit(parts, context, std::move(request), std::move(responder));
+  });
+  server.handle<CreateStepRequest, CreateStepReply>([&parts](const auto& context, auto request, auto responder) {
+    create_step(parts, context, std::move(request), std::move(responder));
+  });
+  server.handle<DescribeStepRequest, DescribeStepReply>([&parts](const auto& context, auto request, auto responder) {
+    responder.complete(describe_step(*parts.publisher.newest()->state, context, request.id));
+  });
+  server.handle<EndAllocationRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
+    parts.engine.post({state::EndAllocation{identity_of(context), request.job, request.exit_status}, {},
+                       answer_empty(std::move(responder))});
+  });
+  server.handle_stream<WatchJobRequest, JobWatchUpdate>([&parts](const auto& context, auto request, auto writer) {
+    const auto now = parts.publisher.newest();
+    if (auto ok = may_see(*now->state, request.job, context.identity.uid); !ok) return writer.finish(ok);
+    parts.watches.add(request, *now->state, std::move(writer));
+  });
+}
+
+}  // namespace sluice::ctld

@@ -1,0 +1,58 @@
+#include "ctld/rpc/watches.hpp"
+
+#include <algorithm>
+
+#include "ctld/state/launch_message.hpp"
+
+namespace sluice::ctld {
+
+// False when the watch is over: the job has ended, and the writer was told so.
+bool Watches::send(const Writer& writer, const state::ClusterState& now, const Job& job, const std::string& message) {
+  protocol::JobWatchUpdate update = state::make_watch_update(now, job);
+  update.message = message;
+  writer.write(update);
+  if (!is_finished(job)) return true;
+  writer.finish();
+  return false;
+}
+
+void Watches::add(const protocol::WatchJobRequest& request, const state::ClusterState& now, Writer writer) {
+  const Job* job = now.jobs.find(request.job);
+  if (job == nullptr) return writer.finish(failure(ErrorCode::kInvalidJobId));
+  uint64_t id = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    id = next_id_++;
+    watches_[request.job].push_back({id, writer});
+  }
+  writer.on_cancel([this, id, request] {
+    drop(request.job, id);
+    if (request.end_when_cancelled && !closing_) gone_(request.job);
+  });
+  if (!send(writer, now, *job, {})) drop(request.job, id);
+}
+
+void Watches::notify(JobId job_id, const std::string& message, const state::ClusterState& now) {
+  std::vector<Watch> found;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = watches_.find(job_id);
+    if (at == watches_.end()) return;
+    found = at->second;
+  }
+  const Job* job = now.jobs.find(job_id);
+  for (const Watch& watch : found) {
+    if (job == nullptr) watch.writer.finish(failure(ErrorCode::kInvalidJobId));
+    if (job == nullptr || !send(watch.writer, now, *job, message)) drop(job_id, watch.id);
+  }
+}
+
+void Watches::drop(JobId job, uint64_t id) {
+  const std::lock_guard lock(mutex_);
+  const auto at = watches_.find(job);
+  if (at == watches_.end()) return;
+  std::erase_if(at->second, [id](const Watch& watch) { return watch.id == id; });
+  if (at->second.empty()) watches_.erase(at);
+}
+
+}  // namespace sluice::ctld
