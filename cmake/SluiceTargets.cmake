@@ -37,3 +37,19 @@ function(sluice_unit_tests folder)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${folder}:"
                        WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} PROPERTIES LABELS unit)
 endfunction()
+
+# sluice_daemon_program(NAME SLURM_NAME MAIN [DEPS ...])   a program in sbin/, hard-linked under its Slurm name
+function(sluice_daemon_program name slurm_name main)
+  cmake_parse_arguments(arg "" "" "DEPS" ${ARGN})
+  add_executable(${name} ${CMAKE_SOURCE_DIR}/src/${main})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src)
+  target_compile_options(${name} PRIVATE ${sluice_warnings})
+  target_link_libraries(${name} PRIVATE ${arg_DEPS})
+  target_link_options(${name} PRIVATE -no-pie -static-libgcc -static-libstdc++ -Wl,-z,now)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/sbin)
+  add_custom_command(TARGET ${name} POST_BUILD VERBATIM
+    COMMAND ln -f $<TARGET_FILE:${name}> ${CMAKE_BINARY_DIR}/sbin/${slurm_name})
+  install(PROGRAMS $<TARGET_FILE:${name}> DESTINATION ${CMAKE_INSTALL_SBINDIR})
+  install(CODE "execute_process(COMMAND ln -f
+    \$ENV{DESTDIR}${CMAKE_INSTALL_FULL_SBINDIR}/${name} \$ENV{DESTDIR}${CMAKE_INSTALL_FULL_SBINDIR}/${slurm_name})")
+endfunction()

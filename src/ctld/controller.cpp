@@ -1,0 +1,202 @@
+#include "ctld/controller.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <future>
+#include <mutex>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "common/conf/load.hpp"
+#include "common/log/log.hpp"
+#include "common/net/auth_config.hpp"
+#include "common/net/token_server.hpp"
+#include "common/tables/conf_diff.hpp"
+#include "ctld/agents/effect_runner.hpp"
+#include "ctld/agents/liveness.hpp"
+#include "ctld/agents/site_programs.hpp"
+#include "ctld/checkpointer.hpp"
+#include "ctld/journal/recovery.hpp"
+#include "ctld/journal/sqlite_store.hpp"
+#include "ctld/rpc/services.hpp"
+#include "ctld/state/react.hpp"
+
+namespace sluice::ctld {
+namespace {
+
+Time now() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
+
+std::string host_name() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return std::string(name).substr(0, std::string_view(name).find('.'));
+}
+
+}  // namespace
+
+// In the order in which things are built; they go in the opposite one.
+struct Controller::Graph {
+  ControllerOptions options;
+  std::shared_ptr<const ClusterConfig> config;
+  std::unique_ptr<journal::SqliteStore> store;
+  std::optional<net::CredentialSigner> signer;
+  std::shared_ptr<net::AuthProvider> auth;
+  std::unique_ptr<net::TokenServer> tokens;
+  std::optional<NodeLinks> links;
+  std::optional<Watches> watches;
+  SitePrograms programs;
+  std::optional<EffectRunner> effects;
+  std::optional<engine::Publisher> publisher;
+  std::optional<journal::GroupCommit> commit;
+  std::optional<engine::Engine> engine;
+  std::optional<engine::SchedulerLoop> scheduler;
+  std::optional<Liveness> liveness;
+  std::optional<Checkpointer> checkpointer;
+  Users users{std::chrono::seconds(60)};
+  std::optional<ServiceParts> services;
+  std::optional<net::RpcServer> server;
+
+  Status open_identity();
+  Status start_core();
+  Status start_server();
+  Status command(state::Command command);
+  Status reconfigure();
+  void stop();
+};
+
+// The key that signs launches, the tokens of the host's users, and the proof of everyone's identity.
+Status Controller::Graph::open_identity() {
+  auto key = net::CredentialSigner::load_or_create(config->state_save_location + "/credential.key");
+  if (!key) return tl::unexpected(key.error());
+  signer = std::move(*key);
+  const net::AuthOptions auth_options = net::auth_options(*config);
+  auto provider = net::make_auth(auth_options);
+  if (!provider) return tl::unexpected(provider.error());
+  auth = *provider;
+  if (auto serving = net::serve_tokens(auth_options)) tokens = std::move(*serving);
+  else if (serving.error().code != ErrorCode::kDuplicateName) return tl::unexpected(serving.error());
+  return {};
+}
+
+// Posts a command and waits until what it did is durable.
+Status Controller::Graph::command(state::Command what) {
+  auto done = std::make_shared<std::promise<Status>>();
+  std::future<Status> result = done->get_future();
+  engine->post({std::move(what), {}, [done](const Result<state::Reply>& reply, const auto&) {
+                  done->set_value(reply ? Status{} : tl::unexpected(reply.error()));
+                }});
+  return result.get();
+}
+
+Status Controller::Graph::start_core() {
+  auto recovered = journal::recover(*store);
+  if (!recovered) return tl::unexpected(recovered.error());
+  const journal::StoreInfo& info = store->info();
+  log::info("journal of cluster {}: {} events replayed, {} jobs, epoch {}", info.cluster_id, recovered->replayed_events,
+            recovered->state.jobs.size(), info.epoch);
+  links.emplace(auth);
+  watches.emplace([this](JobId job) {
+    engine->post({state::SignalJob{{0, 0}, std::to_string(job), 0, protocol::kSignalCancel}, {}, {}});
+  });
+  effects.emplace(EffectRunner::Parts{*store, *signer, *links, *watches, programs});
+  publisher.emplace(
+      engine::Published{std::make_shared<state::ClusterState>(recovered->state), recovered->last},
+      [this](const state::Effects& list, const state::ClusterSnapshot& state) { effects->run(list, state); });
+  commit.emplace(*store, journal::GroupCommitOptions{.on_storage_change = [](bool full, const std::string& why) {
+                   if (full) log::error("the journal has no room: {}; new work is refused", why);
+                   else log::info("the journal has room again");
+                 }});
+  engine.emplace(engine::EngineOptions{.clock = now}, std::move(recovered->state), recovered->last, *commit,
+                 *publisher);
+  scheduler.emplace(*engine, *publisher, now);
+  effects->connect(*engine, *scheduler);
+  if (auto ok = command(state::StartEpoch{info.cluster_id, info.epoch}); !ok) return ok;
+  if (auto ok = command(state::ReplaceConfig{config}); !ok) return ok;
+  const state::ClusterSnapshot state = publisher->newest()->state;
+  effects->run(state::resume(*state), state);
+  liveness.emplace(*engine, *publisher, *links, now);
+  checkpointer.emplace(*store, *publisher, now);
+  scheduler->wake();
+  return {};
+}
+
+Status Controller::Graph::start_server() {
+  services.emplace(ServiceParts{*engine, *publisher, *scheduler, *store, *signer, *links, *liveness, *watches, users,
+                                now, now(), host_name(), [this] { return reconfigure(); },
+                                [this](bool) { options.end_process(); }});
+  net::ServerOptions server_options;
+  server_options.addresses = {fmt::format("0.0.0.0:{}", config->slurmctld_port)};
+  server_options.auth = auth;
+  server_options.slurm_user = config->slurm_user_id;
+  server.emplace(std::move(server_options));
+  add_submit_methods(*server, *services);
+  add_change_methods(*server, *services);
+  add_query_methods(*server, *services);
+  add_node_methods(*server, *services);
+  return server->start();
+}
+
+Status Controller::Graph::reconfigure() {
+  std::vector<std::string> warnings;
+  auto fresh = load_config(options.config_path, &warnings);
+  if (!fresh) {
+    log::error("reconfigure refused: {}", fresh.error().text);
+    return tl::unexpected(fresh.error());
+  }
+  for (const std::string& warning : warnings) log::info("{}", warning);
+  const auto running = publisher->newest()->state->config;
+  for (const std::string& key : tables::config_changes(*running, *fresh).need_restart) {
+    log::info("{} has changed and waits for a restart", key);
+  }
+  tables::keep_until_restart(*running, *fresh);
+  auto next = std::make_shared<const ClusterConfig>(std::move(*fresh));
+  if (auto ok = command(state::ReplaceConfig{next}); !ok) return ok;
+  log::info("configuration read again from {}", options.config_path);
+  return {};
+}
+
+// Outside in: no new requests, then nothing new from within, then everything durable.
+void Controller::Graph::stop() {
+  if (watches) watches->close();
+  if (server) server->shutdown(std::chrono::milliseconds(200));
+  if (liveness) liveness->stop();
+  if (scheduler) scheduler->stop();
+  if (engine) engine->stop();
+  if (commit) commit->stop();
+  if (publisher) publisher->stop();
+  if (effects) effects->stop();
+  if (checkpointer) checkpointer->stop();
+}
+
+Controller::Controller(std::unique_ptr<Graph> graph) : graph_(std::move(graph)) {}
+Controller::~Controller() { graph_->stop(); }
+
+Result<std::unique_ptr<Controller>> Controller::start(ClusterConfig config, ControllerOptions options) {
+  auto graph = std::make_unique<Graph>();
+  graph->options = std::move(options);
+  graph->config = std::make_shared<const ClusterConfig>(std::move(config));
+  const std::filesystem::path folder = graph->config->state_save_location;
+  if (graph->options.clean) {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder / "journal", ignored);
+  }
+  auto store = journal::SqliteStore::open(folder / "journal");
+  if (!store) return tl::unexpected(store.error());
+  graph->store = std::move(*store);
+  Status ok = graph->open_identity();
+  if (ok) ok = graph->start_core();
+  if (ok) ok = graph->start_server();
+  if (!ok) {
+    graph->stop();
+    return tl::unexpected(ok.error());
+  }
+  return std::unique_ptr<Controller>(new Controller(std::move(graph)));
+}
+
+Status Controller::reconfigure() { return graph_->reconfigure(); }
+
+}  // namespace sluice::ctld

@@ -1,0 +1,169 @@
+#include "ctld/rpc/job_query.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "common/base/text.hpp"
+#include "ctld/fit/needs.hpp"
+
+namespace sluice::ctld {
+namespace {
+
+constexpr size_t kChunkJobs = 500;
+
+template <class List>
+bool in_list(const List& list, std::string_view value) {
+  return list.empty() || std::ranges::any_of(list, [&](const auto& one) { return one == value; });
+}
+
+bool any_in_list(const std::vector<std::string>& list, std::string_view comma_list) {
+  if (list.empty()) return true;
+  return std::ranges::any_of(split_list(comma_list), [&](const auto& value) { return in_list(list, value); });
+}
+
+std::string tres_text(uint64_t cpus, uint64_t memory_mib, uint64_t nodes) {
+  std::string out = fmt::format("cpu={}", cpus);
+  if (memory_mib > 0) out += ",mem=" + format_memory(memory_mib);
+  return out + fmt::format(",node={},billing={}", nodes, cpus);
+}
+
+}  // namespace
+
+std::string allocated_tres(const Job& job) {
+  if (!job.allocation) return {};
+  uint64_t memory = 0;
+  for (const NodeAllocation& a : job.allocation->nodes) memory += a.memory_mib;
+  return tres_text(job.allocation->cpus, memory, job.allocation->nodes.size());
+}
+
+std::string required_tres(const state::ClusterState& state, const Job& job) {
+  const state::Partition* partition = state::find_partition(state, job.partition);
+  if (partition == nullptr) partition = state::default_partition(state);
+  if (partition == nullptr) return {};
+  const auto needs = fit::needs_of(*job.spec, *partition->config, *state.config);
+  if (!needs) return {};
+  const uint64_t cpus = std::max(needs->min_cpus, needs->min_nodes * needs->min_cpus_per_node);
+  const uint64_t memory = needs->memory_per_cpu_mib > 0 ? needs->memory_per_cpu_mib * cpus
+                                                        : needs->memory_per_node_mib * needs->min_nodes;
+  return tres_text(cpus, memory, needs->min_nodes);
+}
+
+JobQuery::JobQuery(protocol::QueryJobsRequest request,
+                   uint32_t uid,
+                   state::ClusterSnapshot state,
+                   std::shared_ptr<const sched::SoftView> soft,
+                   Time now)
+    : request_(std::move(request)), uid_(uid), state_(std::move(state)), soft_(std::move(soft)), now_(now) {}
+
+Status JobQuery::parse_ids() {
+  parsed_ = true;
+  for (const std::string& text : request_.ids) {
+    Wanted wanted;
+    const size_t mark = text.find_first_of("_+");
+    const auto id = to_number<JobId>(std::string_view(text).substr(0, mark));
+    if (!id) return failure(ErrorCode::kInvalidJobId);
+    wanted.job = *id;
+    if (mark != std::string::npos) {
+      std::string_view tasks = std::string_view(text).substr(mark + 1);
+      if (tasks.starts_with('[') && tasks.ends_with(']')) tasks = tasks.substr(1, tasks.size() - 2);
+      const auto set = IndexSet::parse(tasks);
+      if (!set) return failure(ErrorCode::kInvalidJobId);
+      wanted.tasks_given = true;
+      wanted.tasks = *set;
+    }
+    ids_.push_back(std::move(wanted));
+  }
+  if (request_.nodes.empty()) return {};
+  auto nodes = state::resolve_nodes(*state_, request_.nodes);
+  if (!nodes) return tl::unexpected(nodes.error());
+  nodes_ = std::move(*nodes);
+  return {};
+}
+
+bool JobQuery::matches_id(const Job& job) const {
+  if (ids_.empty()) return true;
+  return std::ranges::any_of(ids_, [&](const Wanted& wanted) {
+    if (!job.array) return wanted.job == job.id && !wanted.tasks_given;
+    if (wanted.tasks_given) {
+      if (wanted.job != job.array->array_job) return false;
+      if (job.array->task != kNoTask) return wanted.tasks.contains(job.array->task);
+      return std::ranges::any_of(job.array->pending.ranges(), [&](const auto& range) {
+        return std::ranges::any_of(wanted.tasks.ranges(), [&](const auto& other) {
+          return range.first <= other.last && other.first <= range.last;
+        });
+      });
+    }
+    return wanted.job == job.id || wanted.job == job.array->array_job;
+  });
+}
+
+// squeue shows what has not ended unless it is asked for states.
+bool JobQuery::matches_state(const Job& job) const {
+  if (request_.all_states) return true;
+  if (request_.states.empty() && request_.flag_states == 0) return !is_finished(job);
+  if ((job.flags & request_.flag_states) != 0) return true;
+  const bool completing = (job.flags & kJobCompleting) != 0;
+  return !completing && std::ranges::find(request_.states, job.state) != request_.states.end();
+}
+
+bool JobQuery::matches(const Job& job) const {
+  const JobSpec& spec = *job.spec;
+  const auto& r = request_;
+  if (!matches_id(job) || !matches_state(job)) return false;
+  if (!r.uids.empty() && std::ranges::find(r.uids, spec.uid) == r.uids.end()) return false;
+  const bool names = in_list(r.accounts, spec.account) && in_list(r.qos, spec.qos) && in_list(r.names, spec.name) &&
+                     in_list(r.reservations, spec.reservation) && any_in_list(r.licenses, spec.licenses);
+  if (!names) return false;
+  const bool pending = job.state == JobState::kPending;
+  const std::string_view partitions = pending && !spec.partitions.empty() ? spec.partitions.view() : job.partition.view();
+  if (!any_in_list(r.partitions, partitions)) return false;
+  if (nodes_) {
+    if (!job.allocation || is_finished(job)) return false;
+    if (std::ranges::none_of(job.allocation->nodes, [&](const auto& a) { return nodes_->test(a.node); })) return false;
+  }
+  if (has_option(state_->config->private_data, "jobs") && spec.uid != uid_ && !state::is_admin(*state_, uid_)) return false;
+  if (r.hidden_partitions || !ids_.empty() || state::is_admin(*state_, uid_)) return true;
+  const state::Partition* partition = state::find_partition(*state_, job.partition);
+  return partition == nullptr || !partition->config->hidden;
+}
+
+protocol::JobRecord JobQuery::record(const Job& job) const {
+  protocol::JobRecord out;
+  out.job = job;
+  if (!request_.steps) out.job.steps.clear();
+  if (const JobSoft* soft = soft_->find(job.id); soft != nullptr && job.state == JobState::kPending) out.soft = *soft;
+  else out.soft.priority = job.spec->priority == UINT32_MAX ? 1 : job.spec->priority;
+  if (job.allocation && !job.allocation->nodes.empty()) {
+    const Node* first = state_->nodes.find(job.allocation->nodes[0].node);
+    if (first != nullptr) out.batch_host = first->name;
+  }
+  out.dependency = job.dependency.str();
+  out.required_tres = required_tres(*state_, job);
+  out.allocated_tres = allocated_tres(job);
+  return out;
+}
+
+Result<std::optional<protocol::JobChunk>> JobQuery::next() {
+  if (!parsed_) {
+    if (auto ok = parse_ids(); !ok) return tl::unexpected(ok.error());
+  }
+  if (done_) return std::optional<protocol::JobChunk>();
+  protocol::JobChunk chunk;
+  chunk.now = now_;
+  while (chunk.jobs.size() < kChunkJobs) {
+    at_ = state_->jobs.next_id(at_);
+    if (at_ == UINT32_MAX) {
+      done_ = true;
+      break;
+    }
+    const Job& job = state_->jobs.at(at_++);
+    if (matches(job)) chunk.jobs.push_back(record(job));
+    else any_ = any_ || (ids_.size() == 1 && matches_id(job));
+  }
+  any_ = any_ || !chunk.jobs.empty();
+  if (done_ && !any_ && ids_.size() == 1 && request_.missing_is_error) return failure(ErrorCode::kInvalidJobId);
+  return std::optional(std::move(chunk));
+}
+
+}  // namespace sluice::ctld

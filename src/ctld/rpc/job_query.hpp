@@ -1,0 +1,58 @@
+// QueryJobs: which jobs of a snapshot a request asks for, and their records.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/protocol/ctld.hpp"
+#include "ctld/sched/pass.hpp"
+#include "ctld/state/cluster_state.hpp"
+
+namespace sluice::ctld {
+
+// Walks the jobs of one snapshot in chunks, so that a slow reader holds a snapshot and no memory.
+class JobQuery {
+ public:
+  // `uid`: who asks. With PrivateData=jobs others' jobs are left out unless an administrator asks.
+  JobQuery(protocol::QueryJobsRequest request,
+           uint32_t uid,
+           state::ClusterSnapshot state,
+           std::shared_ptr<const sched::SoftView> soft,
+           Time now);
+
+  // nullopt: no more. kInvalidJobId: the one job asked for is not there.
+  [[nodiscard]] Result<std::optional<protocol::JobChunk>> next();
+
+ private:
+  struct Wanted {  // one entry of QueryJobsRequest::ids
+    JobId job = kNoJob;
+    bool tasks_given = false;
+    IndexSet tasks;
+  };
+  Status parse_ids();
+  [[nodiscard]] bool matches(const Job& job) const;
+  [[nodiscard]] bool matches_id(const Job& job) const;
+  [[nodiscard]] bool matches_state(const Job& job) const;
+  [[nodiscard]] protocol::JobRecord record(const Job& job) const;
+
+  const protocol::QueryJobsRequest request_;
+  const uint32_t uid_;
+  const state::ClusterSnapshot state_;
+  const std::shared_ptr<const sched::SoftView> soft_;
+  const Time now_;
+  std::vector<Wanted> ids_;
+  std::optional<Bitmap> nodes_;
+  bool parsed_ = false;
+  bool any_ = false;      // a job was found
+  bool done_ = false;
+  uint32_t at_ = 0;       // the next job id to look at
+};
+
+// "cpu=4,mem=400M,node=1,billing=4", as scontrol and squeue print.
+[[nodiscard]] std::string required_tres(const state::ClusterState& state, const Job& job);
+[[nodiscard]] std::string allocated_tres(const Job& job);
+
+}  // namespace sluice::ctld

@@ -1,0 +1,101 @@
+// What users and administrators look at: answered from the newest durable snapshot.
+#include <utility>
+
+#include "common/log/log.hpp"
+#include "ctld/rpc/job_query.hpp"
+#include "ctld/rpc/services.hpp"
+
+namespace sluice::ctld {
+namespace {
+
+using net::CallContext;
+using net::Responder;
+
+protocol::NodeRecord node_record(const Node& node, const state::ClusterState& state, const std::vector<NodeSoft>& soft) {
+  protocol::NodeRecord out;
+  out.node = node;
+  if (node.id < soft.size()) out.soft = soft[node.id];
+  out.used_cpus = node.used_cpus;
+  out.used_memory_mib = node.used_memory_mib;
+  out.running_jobs = node.running_jobs;
+  out.completing_jobs = node.completing_jobs;
+  out.shown_base = state::shown_base(node);
+  out.shown_flags = state::shown_flags(node);
+  for (const state::Partition& partition : *state.partitions) {
+    if (partition.nodes.test(node.id)) out.partitions.push_back(partition.config->name);
+  }
+  return out;
+}
+
+Result<protocol::QueryNodesReply> query_nodes(ServiceParts& parts, const protocol::QueryNodesRequest& request) {
+  const state::ClusterSnapshot state = parts.publisher.newest()->state;
+  std::optional<Bitmap> wanted;
+  if (!request.nodes.empty()) {
+    auto nodes = state::resolve_nodes(*state, request.nodes);
+    if (!nodes) return tl::unexpected(nodes.error());
+    wanted = std::move(*nodes);
+  }
+  protocol::QueryNodesReply reply;
+  const std::vector<NodeSoft> soft = parts.liveness.soft();
+  state->nodes.for_each([&](const Node& node) {
+    if (!node.removed && (!wanted || wanted->test(node.id))) reply.nodes.push_back(node_record(node, *state, soft));
+  });
+  for (const state::Partition& partition : *state->partitions) {
+    reply.partitions.push_back({*partition.config, state::node_list(*state, partition.nodes), partition.total_cpus,
+                                static_cast<uint32_t>(partition.nodes.count())});
+  }
+  reply.now = parts.clock();
+  return reply;
+}
+
+protocol::QueryConfigReply query_config(ServiceParts& parts) {
+  const state::ClusterSnapshot state = parts.publisher.newest()->state;
+  protocol::QueryConfigReply reply;
+  reply.config = *state->config;
+  reply.boot_time = parts.boot_time;
+  reply.next_job_id = state->next_job_id;
+  reply.host = parts.host;
+  reply.config_path = state->config->config_path;
+  reply.runtime["SlurmctldDebug"] = log::level_name(log::level());
+  reply.runtime["DebugFlags"] = log::debug_flag_names(log::debug_flags());
+  reply.now = parts.clock();
+  return reply;
+}
+
+Result<protocol::BatchScriptReply> batch_script(ServiceParts& parts, const CallContext& context, JobId id) {
+  const state::ClusterSnapshot state = parts.publisher.newest()->state;
+  const Job* job = state->jobs.find(id);
+  if (job == nullptr) return failure(ErrorCode::kInvalidJobId);
+  if (job->spec->uid != context.identity.uid && !state::is_admin(*state, context.identity.uid)) {
+    return failure(ErrorCode::kAccessDenied);
+  }
+  if (job->spec->script_blob.empty()) return failure(ErrorCode::kNotFound, "job script not available");
+  auto script = parts.store.blob(job->spec->script_blob);
+  if (!script) return tl::unexpected(script.error());
+  return protocol::BatchScriptReply{std::move(*script)};
+}
+
+}  // namespace
+
+void add_query_methods(net::RpcServer& server, ServiceParts& parts) {
+  using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
+  server.handle<PingRequest, PingReply>(
+      [&parts](const auto&, auto, auto responder) { responder.reply({parts.host, "25.11.0", "primary"}); },
+      net::Access::kAnyone);
+  server.handle_stream<QueryJobsRequest, JobChunk>([&parts](const auto& context, auto request, auto writer) {
+    auto query = std::make_shared<JobQuery>(std::move(request), context.identity.uid, parts.publisher.newest()->state,
+                                            parts.scheduler.soft(), parts.clock());
+    writer.pull([query] { return query->next(); });
+  });
+  server.handle<QueryNodesRequest, QueryNodesReply>([&parts](const auto&, auto request, auto responder) {
+    responder.complete(query_nodes(parts, request));
+  });
+  server.handle<QueryConfigRequest, QueryConfigReply>([&parts](const auto&, auto, auto responder) {
+    responder.reply(query_config(parts));
+  });
+  server.handle<BatchScriptRequest, BatchScriptReply>([&parts](const auto& context, auto request, auto responder) {
+    responder.complete(batch_script(parts, context, request.job));
+  });
+}
+
+}  // namespace sluice::ctld
