@@ -81,6 +81,15 @@ void forget_none(ClusterConfig& config) {
   }
 }
 
+// Waiting for a step that does not end makes no sense below what messages may take.
+void derive_times(ConfDraft& draft) {
+  ClusterConfig& config = draft.parsed.config;
+  if (!is_set(draft, "UnkillableStepTimeout")) {
+    config.unkillable_step_timeout =
+        std::max(config.unkillable_step_timeout, 5 * config.message_timeout);
+  }
+}
+
 Status check_controllers(ConfDraft& draft) {
   ClusterConfig& config = draft.parsed.config;
   if (config.cluster_name.empty()) return fail_at(draft, "ClusterName", "ClusterName is not set");
@@ -268,6 +277,7 @@ Status finish_config(ConfDraft& draft) {
   fill_defaults(draft);
   imply_flags(draft.parsed.config);
   forget_none(draft.parsed.config);
+  derive_times(draft);
   for (const auto step : {check_controllers, check_limits, check_propagation, finish_nodes,
                           finish_node_sets, finish_partitions, finish_down_nodes}) {
     if (Status status = step(draft); !status) return status;

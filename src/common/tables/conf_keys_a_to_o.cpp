@@ -185,13 +185,13 @@ constexpr GlobalKey kRows[] = {
             "srun_exclusive_allocation,ulimit_pam_adopt").acts<&C::launch_parameters>(),
     key("LaunchType", K::kText).obsolete(),
     key("LicenseParameters", K::kOptions).allow("RemoteFuzzyMatch"),
-    key("Licenses", K::kWords).acts<&C::licenses>(),
-    key("LogTimeFormat", K::kEnum, "iso8601_ms")
+    key("Licenses", K::kWords).acts_by(set_licenses, kLicenseWords),
+    key("LogTimeFormat", K::kList, "iso8601_ms")
         .allow("iso8601,iso8601_ms,rfc5424,rfc5424_ms,rfc3339,clock,short,thread_id,format_stderr")
         .acts<&C::log_time_format>(),
     key("MailDomain", K::kText).keeps<&C::mail_domain>(),
     key("MailProg", K::kText, "/bin/mail").acts<&C::mail_prog>(),
-    key("MaxArraySize", K::kNumber, "1001").range(1, 4000001).acts<&C::max_array_size>(),
+    key("MaxArraySize", K::kNumber, "1001").range(0, 4000001).acts<&C::max_array_size>(),
     key("MaxBatchRequeue", K::kNumber, "5").acts<&C::max_batch_requeue>(),
     key("MaxDBDMsgs", K::kNumber).range(10000, kMax32),
     key("MaxJobCount", K::kNumber, "10000").range(1, kMax32).acts<&C::max_job_count>()

@@ -79,8 +79,8 @@ constexpr GlobalKey kRows[] = {
     key("RebootProgram", K::kText).acts<&C::reboot_program>(),
     key("ReconfigFlags", K::kFlags).allow("KeepPartInfo,KeepPartState,KeepPowerSaveSettings")
         .acts<&C::reconfig_flags>(),
-    key("RequeueExit", K::kText).acts<&C::requeue_exit>(),
-    key("RequeueExitHold", K::kText).acts<&C::requeue_exit_hold>(),
+    key("RequeueExit", K::kText).acts_by(set_exit_codes<&C::requeue_exit>, kExitCodeWords),
+    key("RequeueExitHold", K::kText).acts_by(set_exit_codes<&C::requeue_exit_hold>, kExitCodeWords),
     key("ResumeFailProgram", K::kText).keeps<&C::resume_fail_program>(),
     key("ResumeProgram", K::kText).keeps<&C::resume_program>(),
     key("ResumeRate", K::kNumber, "300").range(0, kMax16).in(" nodes/min"),

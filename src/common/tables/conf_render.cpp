@@ -193,6 +193,9 @@ class Report {
     const auto set = config_.values.find(std::string(row.name));
     line(row.name, set != config_.values.end() ? set->second : std::to_string(usual));
   }
+  void unkillable_step_timeout(const GlobalKey& row) {
+    line(row.name, fmt::format("{} sec", to_seconds(config_.unkillable_step_timeout)));
+  }
   void max_node_count(const GlobalKey& row) {
     line(row.name,
          std::to_string(config_.max_node_count ? config_.max_node_count : config_.nodes.size()));
@@ -263,6 +266,7 @@ const Report::LineWriter* Report::writer_of(std::string_view key) {
       {"SLURM_CONF", &Report::slurm_conf},
       {"SLURM_VERSION", &Report::version},
       {"TaskPlugin", &Report::task_plugin},
+      {"UnkillableStepTimeout", &Report::unkillable_step_timeout},
   };
   const auto* found = std::find_if(std::begin(kWriters), std::end(kWriters),
                                    [&](const LineWriter& one) { return one.key == key; });

@@ -78,6 +78,28 @@ bool set_controller_host(ClusterConfig& config, const ConfValue& value) {
   return true;
 }
 
+bool set_licenses(ClusterConfig& config, const ConfValue& value) {
+  for (const std::string& item : split_list(value.text)) {
+    const size_t colon = item.find(':');
+    if (colon == 0 || item.find_first_of(" =()") != std::string::npos) return false;
+    if (colon != std::string::npos && !to_number<uint32_t>(item.substr(colon + 1))) return false;
+  }
+  config.licenses = value.text;
+  return true;
+}
+
+bool is_exit_codes(std::string_view text) {
+  constexpr uint32_t kLargest = 255;
+  for (const std::string& item : split_list(text)) {
+    const size_t dash = item.find('-');
+    const auto first = to_number<uint32_t>(item.substr(0, dash));
+    const auto last =
+        dash == std::string::npos ? first : to_number<uint32_t>(item.substr(dash + 1));
+    if (!first || !last || *first > *last || *last > kLargest) return false;
+  }
+  return true;
+}
+
 bool set_controller_ports(ClusterConfig& config, const ConfValue& value) {
   config.slurmctld_port = static_cast<uint32_t>(value.number);
   config.slurmctld_port_count = static_cast<uint32_t>(value.span.count());

@@ -147,6 +147,20 @@ TEST(ConfParse, RefusesWithPlaceKeyAndWhatIsAllowed) {
   EXPECT_EQ(parse("SlurmctldHost=x\n").error().text, "/etc/slurm.conf: ClusterName is not set");
 }
 
+TEST(ConfParse, ChecksListsWithRulesOfTheirOwn) {
+  EXPECT_EQ(config_of("Licenses=matlab:10,ansys@server:5,fan\n").licenses,
+            "matlab:10,ansys@server:5,fan");
+  EXPECT_NE(error_of("Licenses=matlab:many\n"), "");
+  EXPECT_EQ(config_of("RequeueExit=1-9,18\n").requeue_exit, "1-9,18");
+  EXPECT_EQ(error_of("RequeueExit=9-1\n"),
+            "/etc/slurm.conf:3: RequeueExit=\"9-1\" is not valid; allowed: a comma-separated list "
+            "of exit codes from 0 to 255 and ranges such as 1-9");
+  EXPECT_NE(error_of("RequeueExitHold=256\n"), "");
+  EXPECT_EQ(config_of("MessageTimeout=20\n").unkillable_step_timeout, seconds(100));
+  EXPECT_EQ(config_of("MaxArraySize=0\nLogTimeFormat=short,format_stderr\n").log_time_format,
+            "short,format_stderr");
+}
+
 TEST(ConfParse, NamesWhatHasNoEffectOnce) {
   const ClusterConfig config = config_of(
       "MCSPlugin=mcs/user\nPreemptType=preempt/none\nControlMachine=old\n"
