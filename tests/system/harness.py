@@ -1,0 +1,175 @@
+"""What system tests share: a cluster of their own, its commands, and waiting for conditions.
+
+    class Batch(ClusterCase):
+        NODES, CPUS = 2, 4
+        def test_output(self):
+            job = self.submit("--wrap", "echo hello")
+            self.wait_ended(job)
+
+Nothing here waits for a time: wait_for() asks until a condition holds, and fails with what it last saw.
+"""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.abspath(os.environ.get("SLUICE_BUILD", os.path.join(ROOT, "build/dev")))
+BIN, SBIN = os.path.join(BUILD, "bin"), os.path.join(BUILD, "sbin")
+LIMIT_S = 60  # of any condition; far more than any should need
+
+
+def wait_for(condition, what, limit_s=LIMIT_S):
+    """Returns the first true value of condition()."""
+    end, value = time.monotonic() + limit_s, None
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.02)
+    raise AssertionError(f"after {limit_s} s still not: {what} (last: {value!r})")
+
+
+def pids_with(text, name=None):
+    """Processes whose command line holds `text` (and whose program is called `name`)."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                words = f.read().split(b"\0")
+            exe = os.path.basename(os.readlink(f"/proc/{pid}/exe"))
+        except OSError:
+            continue
+        if int(pid) != os.getpid() and any(text.encode() in w for w in words[1:]) and name in (None, exe):
+            found.append(int(pid))
+    return found
+
+
+class Cluster:
+    """One cluster in a folder below /tmp, started with `sluice up`."""
+
+    def __init__(self, nodes=2, cpus=4, memory=4000, conf=""):
+        self.dir = tempfile.mkdtemp(prefix="sluice-test-")
+        os.chmod(self.dir, 0o755)
+        self.conf = os.path.join(self.dir, "slurm.conf")
+        self.work = os.path.join(self.dir, "work")
+        os.mkdir(self.work)
+        os.chmod(self.work, 0o1777)
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM", "SBATCH", "SALLOC", "SQUEUE"))}
+        self.env.update(SLURM_CONF=self.conf, PATH=BIN + ":" + os.environ["PATH"])
+        command = [os.path.join(BIN, "sluice"), "up", "--nodes", str(nodes), "--cpus", str(cpus),
+                   "--memory", str(memory), "--dir", self.dir]
+        if conf:
+            extra = os.path.join(self.dir, "extra.conf")
+            with open(extra, "w", encoding="utf-8") as f:
+                f.write(conf)
+            command += ["--conf", extra]
+        done = subprocess.run(command, capture_output=True, text=True, env=self.env, check=False)
+        if done.returncode:
+            shutil.rmtree(self.dir, ignore_errors=True)
+            raise AssertionError(f"sluice up: {done.stdout}{done.stderr}")
+
+    def run(self, *command, check=True, stdin=None, user=None, env=None, cwd=None, limit_s=LIMIT_S):
+        """Runs a command of the cluster; with `user` (a uid) as that user."""
+        done = subprocess.run([os.path.join(BIN, command[0]), *map(str, command[1:])], input=stdin, text=True,
+                              capture_output=True, env=dict(self.env, **(env or {})), cwd=cwd or self.work,
+                              timeout=limit_s, user=user, group=user, extra_groups=[] if user else None, check=False)
+        if check and done.returncode:
+            raise AssertionError(f"{' '.join(map(str, command))} exited {done.returncode}: {done.stdout}{done.stderr}")
+        return done
+
+    def start(self, *command, **options):
+        """The same without waiting: a Popen."""
+        return subprocess.Popen([os.path.join(BIN, command[0]), *map(str, command[1:])], text=True,
+                                env=self.env, cwd=self.work, **options)
+
+    def controller_pid(self):
+        return pids_with(self.conf, "sluicectld")[0]
+
+    def kill_controller(self):
+        pid = self.controller_pid()
+        os.kill(pid, signal.SIGKILL)
+        wait_for(lambda: not pids_with(self.conf, "sluicectld"), "the controller is gone")
+
+    def start_controller(self):
+        subprocess.run([os.path.join(SBIN, "sluicectld"), "-f", self.conf], check=True, env=self.env)
+
+    def node_pid(self, node):
+        for pid in pids_with(self.conf, "sluicenoded"):
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                if node.encode() in f.read().split(b"\0"):
+                    return pid
+        return None
+
+    def kill_node(self, node):
+        os.kill(self.node_pid(node), signal.SIGKILL)
+        wait_for(lambda: self.node_pid(node) is None, f"{node}'s agent is gone")
+
+    def start_node(self, node):
+        subprocess.run([os.path.join(SBIN, "sluicenoded"), "-f", self.conf, "-N", node], check=True, env=self.env)
+
+    def log(self, name="sluicectld"):
+        with open(os.path.join(self.dir, "log", name + ".log"), encoding="utf-8", errors="replace") as f:
+            return f.read()
+
+    def down(self):
+        """Stops everything; fails when something is left."""
+        subprocess.run([os.path.join(BIN, "sluice"), "down", "--dir", self.dir], check=True, env=self.env,
+                       stdout=subprocess.DEVNULL)
+        left = pids_with(self.dir)
+        if left:
+            raise AssertionError(f"processes left: {left}")
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+class ClusterCase(unittest.TestCase):
+    """A test class with one cluster for all of its tests."""
+    NODES, CPUS, MEMORY, CONF = 2, 4, 4000, ""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster(cls.NODES, cls.CPUS, cls.MEMORY, cls.CONF)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.cluster.down()
+
+    def run_cmd(self, *command, **options):
+        return self.cluster.run(*command, **options)
+
+    def out(self, *command, **options):
+        return self.cluster.run(*command, **options).stdout
+
+    def submit(self, *args, **options):
+        return int(self.out("sbatch", "--parsable", *args, **options).strip().split(";")[0])
+
+    def state(self, job):
+        return self.out("squeue", "-h", "-t", "all", "-j", job, "-o", "%T").strip()
+
+    def wait_state(self, job, *states):
+        return wait_for(lambda: (s := self.state(job)) in states and s, f"job {job} is {' or '.join(states)}")
+
+    def wait_ended(self, job):
+        return self.wait_state(job, "COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY")
+
+    def show(self, job):
+        """scontrol show job as a dictionary."""
+        text = self.out("scontrol", "show", "job", str(job), "-o")
+        return dict(word.split("=", 1) for word in text.split() if "=" in word)
+
+    def file(self, name):
+        path = os.path.join(self.cluster.work, name)
+        if not os.path.exists(path):
+            return ""
+        with open(path, encoding="utf-8") as f:
+            return f.read()
+
+
+def need_root():
+    if os.geteuid() != 0:
+        print("skipped: needs root")
+        sys.exit(77)

@@ -1,0 +1,73 @@
+"""Two users: neither can touch the other's jobs; identity is proved, not believed."""
+import os
+import unittest
+
+from harness import ClusterCase, need_root, wait_for
+
+ALICE, BOB = 12001, 12002  # uids need a name to submit; setUpClass gives them one
+
+
+def add_user(uid):
+    import subprocess
+    name = f"sluicetest{uid}"
+    if subprocess.run(["id", name], capture_output=True, check=False).returncode:
+        subprocess.run(["useradd", "-M", "-u", str(uid), "-s", "/bin/sh", name], check=True)
+    return name
+
+
+class Users(ClusterCase):
+    @classmethod
+    def setUpClass(cls):
+        for uid in (ALICE, BOB):
+            add_user(uid)
+        super().setUpClass()
+
+    @classmethod
+    def tearDownClass(cls):
+        super().tearDownClass()
+        import subprocess
+        for uid in (ALICE, BOB):
+            subprocess.run(["userdel", f"sluicetest{uid}"], check=False, capture_output=True)
+
+    def job_of(self, user):
+        job = self.submit("-o", "/dev/null", "--wrap", "sleep 1000", user=user)
+        self.wait_state(job, "RUNNING")
+        return job
+
+    def test_job_runs_as_its_user(self):
+        job = self.submit("-o", f"id-{ALICE}", "--wrap", "id -u; id -g; umask; ls /proc/self/fd | wc -l", user=ALICE)
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        lines = self.file(f"id-{ALICE}").split()
+        self.assertEqual(lines[:2], [str(ALICE), str(ALICE)])
+        self.assertEqual(os.stat(os.path.join(self.cluster.work, f"id-{ALICE}")).st_uid, ALICE)
+
+    def test_others_are_refused(self):
+        job = self.job_of(ALICE)
+        cancel = self.run_cmd("scancel", job, user=BOB, check=False)
+        self.assertNotEqual(cancel.returncode, 0)
+        self.assertIn("Access/permission denied", cancel.stderr)
+        for command in (["hold"], ["requeue"]):
+            done = self.run_cmd("scontrol", *command, str(job), user=BOB, check=False)
+            self.assertNotEqual(done.returncode, 0, command)
+        update = self.run_cmd("scontrol", "update", f"JobId={job}", "Comment=x", user=BOB, check=False)
+        self.assertNotEqual(update.returncode, 0)
+        attach = self.run_cmd("sattach", f"{job}.batch", user=BOB, check=False)
+        self.assertNotEqual(attach.returncode, 0)
+        inside = self.run_cmd("srun", f"--jobid={job}", "--overlap", "true", user=BOB, check=False)
+        self.assertNotEqual(inside.returncode, 0)
+        self.assertEqual(self.state(job), "RUNNING")
+        self.run_cmd("scancel", job, user=ALICE)
+        self.assertEqual(self.wait_ended(job), "CANCELLED")
+
+    def test_only_administrators_change_nodes(self):
+        done = self.run_cmd("scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=x", user=BOB, check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertNotIn("drain", self.out("sinfo", "-h", "-N", "-o", "%t"))
+
+    def test_a_user_cannot_read_the_key(self):
+        self.assertEqual(os.stat(os.path.join(self.cluster.dir, "slurm.key")).st_mode & 0o077, 0)
+
+
+if __name__ == "__main__":
+    need_root()
+    unittest.main(verbosity=2)
