@@ -1,24 +1,25 @@
-# Every third-party library, under one name each. gRPC and protobuf are linked statically: a dynamic
-# gRPC costs each command some 12 ms at start. libc stays dynamic, or user lookups (NSS) break.
+# Every third-party library, under one name each. gRPC and what it needs are linked statically: a
+# dynamic gRPC costs each command some 12 ms at start. libc stays dynamic, or user lookups (NSS) break.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)
+set(OPENSSL_USE_STATIC_LIBS TRUE)  # loading it costs each command 1.5 ms
 find_package(OpenSSL REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_path(BOOST_ASIO_INCLUDE boost/asio.hpp REQUIRED)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
-pkg_check_modules(MUNGE REQUIRED IMPORTED_TARGET munge)
+find_library(MUNGE_ARCHIVE NAMES libmunge.a REQUIRED)
 
-# c-ares, OpenSSL and zlib stay shared. (Asking pkg-config for grpc++'s closure takes 20 s; the list is short.)
+# (Asking pkg-config for grpc++'s closure takes 20 s; the list is short.)
 file(GLOB absl_archives /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/libabsl_*.a)
 set(grpc_archives)
-foreach(lib IN ITEMS grpc++ grpc gpr upb address_sorting re2)
+foreach(lib IN ITEMS grpc++ grpc gpr upb address_sorting re2 cares z)
   find_file(archive_${lib} NAMES lib${lib}.a PATHS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE} /usr/lib REQUIRED)
   list(APPEND grpc_archives ${archive_${lib}})
 endforeach()
 add_library(sluice_grpc INTERFACE)
 target_link_libraries(sluice_grpc INTERFACE
   -Wl,--start-group ${grpc_archives} ${absl_archives} -Wl,--end-group
-  cares OpenSSL::SSL OpenSSL::Crypto z Threads::Threads dl rt)
+  OpenSSL::SSL OpenSSL::Crypto Threads::Threads dl rt)

@@ -83,9 +83,8 @@ std::string strftime_text(const char* format, const std::tm& local) {
 }
 
 std::string zone_text(const std::tm& local) {  // "+01:00"
-  std::string zone = strftime_text("%z", local);
-  if (zone.size() == 5) zone.insert(3, ":");
-  return zone;
+  const std::string zone = strftime_text("%z", local);
+  return zone.size() == 5 ? fmt::format("{}:{}", zone.substr(0, 3), zone.substr(3)) : zone;
 }
 
 std::string stamp(TimeFormat format, const std::timespec& now) {

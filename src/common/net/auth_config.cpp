@@ -17,7 +17,8 @@ AuthOptions auth_options(const ClusterConfig& config) {
     options.token_socket = socket.empty() ? "/run/slurm/sack.socket" : socket;
   }
   const size_t slash = config.config_path.rfind('/');
-  options.key_file = (slash == std::string::npos ? "." : config.config_path.substr(0, slash)) + "/slurm.key";
+  options.key_file =
+      (slash == std::string::npos ? "." : config.config_path.substr(0, slash)) + "/slurm.key";
   return options;
 }
 
@@ -27,8 +28,8 @@ Result<std::unique_ptr<TokenServer>> serve_tokens(const AuthOptions& options) {
   if (!key) return tl::unexpected(key.error());
   char host[256] = {};
   gethostname(host, sizeof host - 1);
-  return TokenServer::start(options.token_socket,
-                            std::make_shared<const TokenMaker>(std::move(*key), options.cluster, host));
+  return TokenServer::start(options.token_socket, std::make_shared<const TokenMaker>(
+                                                      std::move(*key), options.cluster, host));
 }
 
 }  // namespace sluice::net

@@ -4,53 +4,54 @@
 #include <cstring>
 
 #include <fcntl.h>
-#include <fmt/format.h>
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-#include <openssl/rand.h>
+#include <sys/random.h>
 #include <sys/stat.h>
-#include <unistd.h>
+#include <fmt/format.h>
+#define OPENSSL_SUPPRESS_DEPRECATED  // see below
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
 
 #include "common/base/check.hpp"
 
 namespace sluice::net {
 namespace {
 
-const unsigned char* raw(std::string_view bytes) {
-  return reinterpret_cast<const unsigned char*>(bytes.data());
-}
+// OpenSSL's SHA-256 itself, not EVP and HMAC(): those set up providers and read configuration on
+// first use, 2 ms for each command, and look the method up at each call.
+class Sha256 {
+ public:
+  Sha256() { SHA256_Init(&state_); }
+  Sha256& add(std::string_view bytes) {
+    SHA256_Update(&state_, bytes.data(), bytes.size());
+    return *this;
+  }
+  std::string end() {
+    std::string digest(kDigestSize, '\0');
+    SHA256_Final(reinterpret_cast<unsigned char*>(digest.data()), &state_);
+    return digest;
+  }
 
-// Looked up once: a look-up by name costs more than the digest of a small request.
-const EVP_MD* sha256() {
-  static const EVP_MD* const kMethod = EVP_MD_fetch(nullptr, "SHA256", nullptr);
-  return kMethod;
-}
+ private:
+  SHA256_CTX state_{};
+};
 
 }  // namespace
 
 std::string hmac_sha256(std::string_view key, std::string_view bytes) {
-  std::string mac(kDigestSize, '\0');
-  unsigned int size = 0;
-  const auto* made = HMAC(sha256(), key.data(), static_cast<int>(key.size()), raw(bytes),
-                          bytes.size(), reinterpret_cast<unsigned char*>(mac.data()), &size);
-  SLUICE_CHECK(made != nullptr && size == kDigestSize);
+  std::string block(key.size() > SHA256_CBLOCK ? Sha256().add(key).end() : std::string(key));
+  block.resize(SHA256_CBLOCK, '\0');
+  for (char& c : block)
+    c = static_cast<char>(c ^ 0x36);
+  const std::string inner = Sha256().add(block).add(bytes).end();
+  for (char& c : block)
+    c = static_cast<char>(c ^ 0x36 ^ 0x5c);
+  std::string mac = Sha256().add(block).add(inner).end();
+  OPENSSL_cleanse(block.data(), block.size());
   return mac;
 }
 
 std::string sha256_of(std::string_view first, std::string_view second) {
-  std::string digest(kDigestSize, '\0');
-  EVP_MD_CTX* context = EVP_MD_CTX_new();
-  SLUICE_CHECK(context != nullptr);
-  const bool made =
-      EVP_DigestInit_ex(context, sha256(), nullptr) == 1 &&
-      EVP_DigestUpdate(context, first.data(), first.size()) == 1 &&
-      EVP_DigestUpdate(context, "", 1) == 1 &&
-      EVP_DigestUpdate(context, second.data(), second.size()) == 1 &&
-      EVP_DigestFinal_ex(context, reinterpret_cast<unsigned char*>(digest.data()), nullptr) == 1;
-  EVP_MD_CTX_free(context);
-  SLUICE_CHECK(made);
-  return digest;
+  return Sha256().add(first).add({"", 1}).add(second).end();
 }
 
 bool same_secret(std::string_view a, std::string_view b) {
@@ -59,7 +60,7 @@ bool same_secret(std::string_view a, std::string_view b) {
 
 uint64_t random_number() {
   uint64_t number = 0;
-  SLUICE_CHECK(RAND_bytes(reinterpret_cast<unsigned char*>(&number), sizeof number) == 1);
+  SLUICE_CHECK(::getrandom(&number, sizeof number, 0) == sizeof number);
   return number;
 }
 

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <munge.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 #include "common/net/auth_munge.hpp"
 #include "common/net/auth_slurm.hpp"
 #include "common/net/clock.hpp"
+#include "common/net/crypto.hpp"
 #include "common/net/signer.hpp"
 #include "common/net/token_server.hpp"
 #include "common/wire/codec.hpp"
@@ -93,6 +95,20 @@ TEST_F(Tokens, NoAlteredByteIsAccepted) {
     EXPECT_FALSE(verify(forged).empty()) << "byte " << i;
     EXPECT_FALSE(verify(token.substr(0, i)).empty());
   }
+}
+
+TEST(Crypto, HmacIsTheOneOfRfc4231) {
+  const auto hex = [](const std::string& bytes) {
+    std::string text;
+    for (const char c : bytes)
+      text += fmt::format("{:02x}", static_cast<unsigned char>(c));
+    return text;
+  };
+  EXPECT_EQ(hex(hmac_sha256("Jefe", "what do ya want for nothing?")),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+  EXPECT_EQ(hex(hmac_sha256(std::string(131, '\xaa'),
+                            "Test Using Larger Than Block-Size Key - Hash Key First")),
+            "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
 }
 
 TEST(Replays, MemoryIsBoundedAndPeriodsEnd) {
