@@ -1,5 +1,4 @@
-// Described structs (base/describe.hpp) as JSON, for tools and people. Fields that hold their default
-// are left out. Enums are numbers and times microseconds since 1970, unless `render` knows better.
+// Described structs (base/describe.hpp) as JSON, for tools and people. Enums are numbers and times microseconds since 1970, unless `render` knows better.
 // Text that is no UTF-8 becomes "\x" and hexadecimal digits.
 #pragma once
 
@@ -19,6 +18,8 @@ namespace sluice::wire {
 // Keeps the order of the fields.
 using Json = nlohmann::ordered_json;
 
+enum class Defaults { kLeftOut, kShown };  // fields that hold their default
+
 struct NoRender {
   template <class T>
   std::optional<Json> operator()(const T&) const {
@@ -31,7 +32,9 @@ struct NoRender {
 
 // `render(value)` is asked for each enum and Time, and gives the JSON to use or nothing.
 template <class T, class Render = NoRender>
-[[nodiscard]] Json to_json(const T& v, const Render& render = {}) {
+[[nodiscard]] Json to_json(const T& v,
+                           const Render& render = {},
+                           Defaults defaults = Defaults::kLeftOut) {
   using namespace detail;  // NOLINT(google-build-using-namespace): the codec's traits
   if constexpr (std::is_same_v<T, std::string>) {
     return json_text(v);
@@ -48,19 +51,21 @@ template <class T, class Render = NoRender>
   } else if constexpr (TextCoded<T>) {
     return json_text(TextTraits<T>::to_text(v));
   } else if constexpr (IsOptional<T>::value || IsShared<T>::value) {
-    return v ? to_json(*v, render) : Json();
+    return v ? to_json(*v, render, defaults) : Json();
   } else if constexpr (IsVector<T>::value) {
     Json list = Json::array();
-    for (const auto& e : v) list.push_back(to_json<typename T::value_type>(e, render));
+    for (const auto& e : v) list.push_back(to_json<typename T::value_type>(e, render, defaults));
     return list;
   } else if constexpr (IsMap<T>::value) {
     Json object = Json::object();
-    for (const auto& [key, value] : v) object[json_text(key).template get<std::string>()] = to_json(value, render);
+    for (const auto& [key, value] : v) {
+      object[json_text(key).template get<std::string>()] = to_json(value, render, defaults);
+    }
     return object;
   } else if constexpr (IsVariant<T>::value) {
     return std::visit([&](const auto& alternative) {
       Json object = Json::object();
-      object[std::decay_t<decltype(alternative)>::kName] = to_json(alternative, render);
+      object[std::decay_t<decltype(alternative)>::kName] = to_json(alternative, render, defaults);
       return object;
     }, v);
   } else {
@@ -68,7 +73,8 @@ template <class T, class Render = NoRender>
     Json object = Json::object();
     const T& fresh = fresh_instance<T>();
     T::describe([&](uint32_t, const char* name, auto member) {
-      if (!same_as_default(v.*member, fresh.*member)) object[name] = to_json(v.*member, render);
+      if (defaults == Defaults::kLeftOut && same_as_default(v.*member, fresh.*member)) return;
+      object[name] = to_json(v.*member, render, defaults);
     });
     return object;
   }
