@@ -46,8 +46,8 @@ std::string noded_file() {
   using namespace protocol;  // NOLINT(google-build-using-namespace)
   return file<StepKey, RegisterNodeRequest, RegisterNodeReply, TaskExit, StepUsage, StepEnded,
               ReportStepsRequest, JobCleaned, ReportCleanedRequest, PrologDoneRequest,
-              StepLaunch, LaunchStepRequest, NodeReply, SignalStepRequest, TerminateJobRequest,
-              TerminateStepRequest, PingNodeRequest, PingNodeReply, ReconfigureNodeRequest,
+              StepLaunch, LaunchStepRequest, RunPrologRequest, NodeReply, SignalStepRequest,
+              TerminateJobRequest, TerminateStepRequest, PingNodeRequest, PingNodeReply, ReconfigureNodeRequest,
               ShutdownNodeRequest, ListPidsRequest, PidRecord, ListPidsReply, ShowAgentRequest,
               ShowAgentReply>(
       "sluice.noded", "The controller and node agents.");
