@@ -42,7 +42,7 @@ void print_help(FILE* out) {
 int run_own(int argc, char** argv) {
   const std::string_view first = argc > 1 ? argv[1] : "--help";
   if (first == "--version" || first == "-V") {
-    std::printf("sluice %s\n", sluice::cli::kSluiceVersion);
+    std::printf("sluice %s\n", sluice::kSluiceVersion);
     return 0;
   }
   if (first == "--help" || first == "-h" || first == "help") {

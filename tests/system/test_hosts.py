@@ -1,0 +1,76 @@
+"""Four real hosts as far as the kernel is concerned; links are cut in mid-launch and in mid-run."""
+import os
+import subprocess
+import unittest
+
+from harness import ClusterCase, need_root, wait_for
+from hosts import HostCluster
+
+
+class Hosts(ClusterCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = HostCluster(4)
+
+    def nodes_in(self, state):
+        return self.out("sinfo", "-h", "-t", state, "-N", "-o", "%N").split()
+
+    def wait_idle(self):
+        wait_for(lambda: len(self.nodes_in("idle")) == 4, "all hosts are idle")
+
+    def test_srun_reaches_every_host(self):
+        lines = self.out("srun", "-N4", "-n8", "-l", "hostname").splitlines()
+        self.assertEqual(sorted(lines), sorted(f"{i}: h{i // 2 + 1}" for i in range(8)))
+
+    def test_hosts_share_nothing(self):
+        spools = self.out("srun", "-N4", "--ntasks-per-node=1", "bash", "-c", "ls /run/sluice/steps | grep -c key; cat /proc/1/comm")
+        self.assertEqual(sorted(set(spools.split())), ["1", "sluicenoded"])
+
+    def test_link_cut_in_mid_run(self):
+        job = self.submit("-N4", "-o", "run.out", "--wrap", "srun -l bash -c 'while [ ! -e go ]; do sleep 0.1; done; hostname'")
+        wait_for(lambda: f"{job}.0" in self.out("squeue", "-h", "-s", "-o", "%i"), "the step runs")
+        self.cluster.host("h3").cut()
+        open(os.path.join(self.cluster.work, "go"), "w", encoding="utf-8").close()
+        wait_for(lambda: len(self.file("run.out").split()) == 6, "the other three have ended")
+        self.cluster.host("h3").mend()
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.assertEqual(len(self.file("run.out").splitlines()), 4)
+        os.unlink(os.path.join(self.cluster.work, "go"))
+        self.wait_idle()
+
+    def test_link_cut_in_mid_launch(self):
+        self.cluster.host("h2").cut()
+        job = self.submit("-N4", "-o", "launch.out", "--wrap", "srun hostname")
+        self.cluster.host("h2").mend()
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.assertEqual(sorted(self.file("launch.out").split()), ["h1", "h2", "h3", "h4"])
+        self.wait_idle()
+
+    def test_dead_host_is_down_and_its_job_requeued(self):
+        job = self.submit("-w", "h4", "--requeue", "-o", "dead.out", "--wrap",
+                          "echo run ${SLURM_RESTART_COUNT:-0}; [ ${SLURM_RESTART_COUNT:-0} = 1 ] || sleep 1000")
+        self.wait_state(job, "RUNNING")
+        self.cluster.host("h4").power_off()
+        wait_for(lambda: self.nodes_in("down") == ["h4"], "h4 is down")
+        wait_for(lambda: self.state(job) == "PENDING", "the job is requeued")
+        self.cluster.host("h4").start()
+        self.run_cmd("scontrol", "update", f"JobId={job}", "StartTime=now", check=False)
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.assertIn("run 1", self.file("dead.out"))
+        self.wait_idle()
+
+    def test_a_dead_host_in_the_tree_is_routed_round(self):
+        self.cluster.host("h1").power_off()
+        wait_for(lambda: self.nodes_in("down") == ["h1"], "h1 is down")
+        lines = self.out("srun", "-N3", "hostname").split()
+        self.assertEqual(sorted(lines), ["h2", "h3", "h4"])
+        self.cluster.host("h1").start()
+        self.wait_idle()
+
+
+if __name__ == "__main__":
+    need_root()
+    if subprocess.run(["unshare", "--net", "--mount", "--uts", "--pid", "--fork", "true"], check=False).returncode:
+        print("skipped: no namespaces here")
+        raise SystemExit(77)
+    unittest.main(verbosity=2)
