@@ -60,7 +60,10 @@ enum class ErrorCode : uint32_t {
   kInvalidUser = 51,         // Invalid user id
   kTaskMemory = 52,          // Memory required by task is not available
   kPartitionNotNow = 53,     // Requested partition configuration not available now
-  kLastCode = 54,
+  kJobFinished = 54,         // Job has already finished
+  kTooManyCpus = 55,         // More processors requested than permitted
+  kBatchOnly = 56,           // Only batch jobs are accepted or processed
+  kLastCode = 57,
 };
 
 }  // namespace sluice

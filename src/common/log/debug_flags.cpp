@@ -116,7 +116,7 @@ std::string debug_flag_names(uint64_t flags) {
 }
 
 std::optional<TimeFormat> parse_time_format(std::string_view text) {
-  constexpr std::array<std::pair<std::string_view, TimeFormat>, 7> formats = {{
+  constexpr std::array<std::pair<std::string_view, TimeFormat>, 7> kFormats = {{
       {"iso8601", TimeFormat::kIso8601},
       {"iso8601_ms", TimeFormat::kIso8601Ms},
       {"rfc5424", TimeFormat::kRfc5424},
@@ -125,7 +125,7 @@ std::optional<TimeFormat> parse_time_format(std::string_view text) {
       {"short", TimeFormat::kShort},
       {"thread_id", TimeFormat::kThreadId},
   }};
-  for (const auto& [name, format] : formats) {
+  for (const auto& [name, format] : kFormats) {
     if (same_name(text, name)) return format;
   }
   return std::nullopt;

@@ -52,7 +52,6 @@ struct Targets {
 
 // Never destroyed: threads may log until the very end of the process.
 Targets& targets() {
-  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): see log.hpp
   static auto* instance = new Targets;
   return *instance;
 }

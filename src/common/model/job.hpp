@@ -97,7 +97,8 @@ struct Job {
   std::vector<std::shared_ptr<const Step>> steps;  // live ones
   SharedText dependency;             // what is left of spec->dependency
   Bitmap released;                   // positions in allocation->nodes that were given back already
-  Bitmap preparing;                  // positions whose prolog has not ended
+  Bitmap preparing;                  // positions whose prolog has not ended; the position after the
+                                     // last node stands for PrologSlurmctld
   bool signal_sent = false;          // spec->signal, before the time limit
   template <class V>
   static void describe(V&& field) {

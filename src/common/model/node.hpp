@@ -84,6 +84,7 @@ struct Node {
   uint32_t running_jobs = 0;     // their number
   uint32_t completing_jobs = 0;
   bool exclusive = false;        // held whole by one job
+  bool shared_cores = false;     // several jobs hold the same cores
 
   // the durable part
   template <class V>

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/bitmap.hpp"
 #include "common/base/ids.hpp"
 #include "common/base/shared_text.hpp"
 #include "common/base/time.hpp"
@@ -202,7 +203,7 @@ struct Step {
   Time start = kNoTime;
   Time end = kNoTime;
   int32_t exit_status = 0;          // as wait(2) gives it; the highest of the tasks
-  std::string nodes_left;           // positions in layout.nodes that have not ended, "0-3"
+  Bitmap nodes_left;                // positions in layout->nodes that have not ended
   uint32_t cancelled_by = UINT32_MAX;  // uid
   template <class V>
   static void describe(V&& field) {

@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <system_error>
 
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -64,9 +63,9 @@ class SocketAuth final : public AuthProvider {
   tl::unexpected<Error> broken() {
     const int problem = errno;
     disconnect();
-    return failure(ErrorCode::kAuthentication,
-                   fmt::format("auth/slurm: no daemon gives tokens at {}: {}", path_,
-                               std::generic_category().message(problem)));
+    return failure(
+        ErrorCode::kAuthentication,
+        fmt::format("auth/slurm: no daemon gives tokens at {}: {}", path_, std::strerror(problem)));
   }
   Status connect() {
     sockaddr_un address{};
@@ -112,8 +111,8 @@ class SocketAuth final : public AuthProvider {
 
 }  // namespace
 
-std::shared_ptr<AuthProvider> make_key_auth(const ClusterKey& key, const std::string& cluster) {
-  return std::make_shared<KeyAuth>(key, cluster);
+std::shared_ptr<AuthProvider> make_key_auth(ClusterKey key, std::string cluster) {
+  return std::make_shared<KeyAuth>(std::move(key), std::move(cluster));
 }
 
 std::shared_ptr<AuthProvider> make_socket_auth(std::string socket_path) {

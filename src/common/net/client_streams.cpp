@@ -29,7 +29,7 @@ class BlockingStream final : public RawStream {
 
   // Errors: as the call's; kUnreachable when it could not be sent.
   Status start(std::string_view method, const std::string& request) {
-    if (Status ready = channels_->prepare(context_, method, request, kNever); !ready) {
+    if (const Status ready = channels_->prepare(context_, method, request, kNever); !ready) {
       return ready;
     }
     grpc::GenericStub stub(connection_.channel);
@@ -223,7 +223,7 @@ void StreamHandle::cancel() {
 }
 
 Result<std::unique_ptr<RawStream>> RpcClient::open_raw(std::string_view method,
-                                                       const std::string& request) {
+                                                       std::string request) {
   const auto& channels = impl_->channels;
   const size_t first = channels->preferred();
   Error error{ErrorCode::kUnreachable, "no address to connect to"};

@@ -1,12 +1,12 @@
 #include "common/net/crypto.hpp"
 
 #include <cerrno>
-#include <system_error>
+#include <cstring>
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <fmt/format.h>
 #define OPENSSL_SUPPRESS_DEPRECATED  // see below
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
@@ -51,7 +51,7 @@ std::string hmac_sha256(std::string_view key, std::string_view bytes) {
 }
 
 std::string sha256_of(std::string_view first, std::string_view second) {
-  return Sha256().add(first).add(std::string_view("\0", 1)).add(second).end();
+  return Sha256().add(first).add({"", 1}).add(second).end();
 }
 
 bool same_secret(std::string_view a, std::string_view b) {
@@ -70,8 +70,7 @@ Result<std::string> read_secret(const std::string& path, size_t least, size_t mo
     const auto code = errno == ENOENT   ? ErrorCode::kPathMissing
                       : errno == EACCES ? ErrorCode::kAccessDenied
                                         : ErrorCode::kInvalidConfig;
-    return failure(code,
-                   fmt::format("key file {}: {}", path, std::generic_category().message(errno)));
+    return failure(code, fmt::format("key file {}: {}", path, std::strerror(errno)));
   }
   struct stat status {};
   std::string bytes(most + 1, '\0');

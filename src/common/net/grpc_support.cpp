@@ -73,9 +73,9 @@ ContiguousBytes::ContiguousBytes(const grpc::ByteBuffer& buffer) {
 }
 
 grpc::Status to_status(const Error& error) {
-  const std::string text = error.text.substr(0, kMostErrorText);
-  const std::string details = wire::encode(RemoteError{error.code, text});
-  return {status_code(error.code), text, details};
+  std::string text = error.text.substr(0, kMostErrorText);
+  std::string details = wire::encode(RemoteError{error.code, text});
+  return {status_code(error.code), std::move(text), std::move(details)};
 }
 
 Error to_error(const grpc::Status& status, bool connected, const std::string& address) {

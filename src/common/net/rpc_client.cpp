@@ -104,7 +104,7 @@ RpcClient::RpcClient(ClientOptions options)
 RpcClient::~RpcClient() = default;
 
 Result<std::string> RpcClient::call_raw(std::string_view method,
-                                        const std::string& request,
+                                        std::string request,
                                         Duration timeout) {
   ClientChannels& channels = *impl_->channels;
   const Time deadline = deadline_after(timeout);

@@ -170,14 +170,12 @@ class RpcClient {
   }
 
   // The same on bytes, for messages that are passed on unread.
-  Result<std::string> call_raw(std::string_view method,
-                               const std::string& request,
-                               Duration timeout);
+  Result<std::string> call_raw(std::string_view method, std::string request, Duration timeout);
   void call_raw_async(std::string_view method,
                       std::string request,
                       Duration timeout,
                       std::function<void(Result<std::string>)> done);
-  Result<std::unique_ptr<RawStream>> open_raw(std::string_view method, const std::string& request);
+  Result<std::unique_ptr<RawStream>> open_raw(std::string_view method, std::string request);
   StreamHandle listen_raw(std::string_view method,
                           std::string request,
                           std::function<Status(std::string_view)> on_chunk,

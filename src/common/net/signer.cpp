@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <system_error>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -50,8 +49,7 @@ Status store(const std::string& path, std::string_view bytes) {
     return {};
   }
   auto error =
-      failure(ErrorCode::kPathMissing,
-              fmt::format("key file {}: {}", path, std::generic_category().message(errno)));
+      failure(ErrorCode::kPathMissing, fmt::format("key file {}: {}", path, std::strerror(errno)));
   ::unlink(fresh.c_str());
   return error;
 }

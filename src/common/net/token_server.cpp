@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -29,8 +28,8 @@ namespace {
 constexpr size_t kMostConnections = 512;
 
 tl::unexpected<Error> cannot(const std::string& path, std::string_view what) {
-  return failure(ErrorCode::kPathMissing, fmt::format("token socket {}: {}: {}", path, what,
-                                                      std::generic_category().message(errno)));
+  return failure(ErrorCode::kPathMissing,
+                 fmt::format("token socket {}: {}: {}", path, what, std::strerror(errno)));
 }
 
 }  // namespace

@@ -70,6 +70,9 @@ constexpr Row kRows[] = {
     {ErrorCode::kInvalidUser, "Invalid user id"},
     {ErrorCode::kTaskMemory, "Memory required by task is not available"},
     {ErrorCode::kPartitionNotNow, "Requested partition configuration not available now"},
+    {ErrorCode::kJobFinished, "Job has already finished"},
+    {ErrorCode::kTooManyCpus, "More processors requested than permitted"},
+    {ErrorCode::kBatchOnly, "Only batch jobs are accepted or processed"},
 };
 constexpr bool in_order() {
   for (size_t i = 0; i < std::size(kRows); ++i) {

@@ -27,6 +27,8 @@ struct Partition {
   std::shared_ptr<const PartitionConfig> config;
   Bitmap nodes;  // NodeIds; removed nodes are not in it
   uint32_t total_cpus = 0;
+  uint32_t max_node_cpus = 0;        // of its largest node, usable by jobs
+  uint64_t max_node_memory_mib = 0;
 };
 using Partitions = std::vector<Partition>;  // in the order of their definition
 
@@ -62,7 +64,7 @@ struct ClusterState {
   // derived
   std::shared_ptr<const NodeNames> node_names = std::make_shared<NodeNames>();  // not removed ones
   CowIdSet pending;    // records that wait to start (an array's pending tasks are one record)
-  CowIdSet waiting;    // the pending ones that are not eligible yet (begin time, dependency, hold)
+  CowIdSet waiting;    // pending ones that Tick looks at: not eligible yet, or with a deadline
   CowIdSet active;     // records that hold nodes: running, suspended, completing
   CowIdSet finished;   // ended for good, kept for MinJobAge
   CowTable<ArrayTasks> arrays;         // by array job id
@@ -90,6 +92,8 @@ using ClusterSnapshot = std::shared_ptr<const ClusterState>;
 
 // The record of an array task, split off or not; for kNoTask the job itself. Null: there is none.
 [[nodiscard]] const Job* find_array_task(const ClusterState& state, JobId array_job, uint32_t task);
+// The job that this user submitted with this request id; kNoJob: none (any more).
+[[nodiscard]] JobId find_request(const ClusterState& state, uint32_t uid, uint64_t request);
 // Names of the partitions a pending job may start in; the default one when none was asked for.
 [[nodiscard]] std::vector<std::string> partitions_of(const ClusterState& state, const Job& job);
 // Root, SlurmUser or (later) an operator.

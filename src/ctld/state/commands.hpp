@@ -103,6 +103,7 @@ struct StartEpoch {
 };
 struct ReplaceConfig {
   std::shared_ptr<const ClusterConfig> config;
+  bool at_start = false;  // an unchanged configuration then leaves scontrol's changes alone
 };
 // The nodes have not answered for SlurmdTimeout: DOWN.
 struct NodesSilent {

@@ -16,6 +16,7 @@ namespace sluice::state {
 struct Decision {
   Events events;
   Reply reply;
+  Effects effects;  // beside those of react(): what has to be done again although nothing changed
 };
 
 // An error carries Slurm's code and, where Slurm says more than the code's own sentence, the text.

@@ -338,6 +338,23 @@ struct JobEndRepeated {
   }
 };
 
+// Tasks of a pending array were cancelled before they had records of their own.
+struct ArrayTasksCancelled {
+  static constexpr uint32_t kTag = 19;
+  static constexpr const char* kName = "ArrayTasksCancelled";
+  JobId array_job = kNoJob;
+  IndexSet tasks;  // not all that were pending: then the record itself ends
+  uint32_t cancelled_by = UINT32_MAX;
+  Time time = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "array_job", &ArrayTasksCancelled::array_job);
+    field(2, "tasks", &ArrayTasksCancelled::tasks);
+    field(3, "cancelled_by", &ArrayTasksCancelled::cancelled_by);
+    field(4, "time", &ArrayTasksCancelled::time);
+  }
+};
+
 // --- steps ---------------------------------------------------------------------------------------
 
 struct StepCreated {
@@ -480,7 +497,7 @@ using Event =
     std::variant<EpochStarted, ConfigReplaced, JobSubmitted, JobUpdated, JobHeld, JobReleased,
                  JobBecameEligible, JobDependencyChanged, ArrayTasksSplit, JobStarted, JobPrepared,
                  JobCompleting, JobNodesReleased, JobEnded, JobRequeued, JobsPurged, JobSignaled,
-                 JobEndRepeated, StepCreated, StepNodesEnded, StepEnded, StepEndOrdered,
+                 JobEndRepeated, ArrayTasksCancelled, StepCreated, StepNodesEnded, StepEnded, StepEndOrdered,
                  NodeRegistered, NodeStateChanged, NodeUpdated, PartitionChanged, PartitionDeleted>;
 using Events = std::vector<Event>;
 

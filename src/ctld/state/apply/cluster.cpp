@@ -1,0 +1,154 @@
+// The controller itself, nodes and partitions.
+#include <algorithm>
+#include <unordered_map>
+
+#include "ctld/state/apply/verbs.hpp"
+#include "ctld/state/indexes.hpp"
+
+namespace sluice::state {
+namespace {
+
+void set_configured_state(Node& node, ConfiguredNodeState configured, const std::string& reason,
+                          Time time) {
+  switch (configured) {
+    case ConfiguredNodeState::kDown: node.base = NodeBaseState::kDown; break;
+    case ConfiguredNodeState::kDrain: node.flags |= kNodeDrain; break;
+    case ConfiguredNodeState::kFail:
+    case ConfiguredNodeState::kFailing: node.flags |= kNodeFailing; break;
+    case ConfiguredNodeState::kFuture: node.base = NodeBaseState::kFuture; break;
+    case ConfiguredNodeState::kCloud: node.flags |= kNodeCloud | kNodePoweredDown; break;
+    default: return;
+  }
+  if (reason.empty()) return;
+  node.reason = reason;
+  node.reason_time = time;
+}
+
+void configure_node(ClusterState& state, const NodeConfig& config, const Node* known, Time time) {
+  if (known == nullptr) {
+    Node node;
+    node.id = state.next_node_id++;
+    node.name = config.name;
+    node.config = std::make_shared<NodeConfig>(config);
+    node.weight = config.weight;
+    set_configured_state(node, config.state, config.reason, time);
+    state.nodes.insert(node.id, std::move(node));
+    return;
+  }
+  if (!known->removed && known->config != nullptr && *known->config == config) return;
+  Node& node = state.nodes.edit(known->id);
+  if (node.removed) {  // it is back: a new node under the old number
+    node.removed = false;
+    node.base = NodeBaseState::kUnknown;
+    node.flags = 0;
+    node.reason = {};
+    node.reason_time = kNoTime;
+    node.hardware.reset();
+    set_configured_state(node, config.state, config.reason, time);
+  }
+  node.weight = config.weight;
+  node.config = std::make_shared<NodeConfig>(config);
+}
+
+void remove_node(ClusterState& state, NodeId id) {
+  Node& node = state.nodes.edit(id);
+  SLUICE_CHECK(node.jobs.empty());
+  node.removed = true;
+  node.base = NodeBaseState::kDown;
+}
+
+}  // namespace
+
+void apply_event(ClusterState& state, const EpochStarted& event) {
+  state.cluster_id = event.cluster_id;
+  state.epoch = event.epoch;
+  state.epoch_start = event.time;
+}
+
+void apply_event(ClusterState& state, const ConfigReplaced& event) {
+  const bool first = state.next_node_id == 0;
+  state.config = event.config;
+  if (state.next_job_id < event.config->first_job_id) {
+    state.next_job_id = event.config->first_job_id;
+  }
+  std::unordered_map<std::string, const NodeConfig*> wanted;
+  for (const NodeConfig& node : event.config->nodes) wanted.emplace(node.name, &node);
+  std::vector<NodeId> gone;
+  NodeNames known;  // removed ones too
+  state.nodes.for_each([&](const Node& node) {
+    known.emplace(node.name, node.id);
+    if (!node.removed && !wanted.contains(node.name)) gone.push_back(node.id);
+  });
+  for (const NodeId id : gone) remove_node(state, id);
+  for (const NodeConfig& node : event.config->nodes) {
+    const auto at = known.find(node.name);
+    configure_node(state, node, at == known.end() ? nullptr : state.nodes.find(at->second),
+                   event.time);
+  }
+  rebuild_node_names(state);
+  for (const DownNodesConfig& down : event.config->down_nodes) {
+    for (const std::string& name : down.nodes) {
+      const Node* node = find_node(state, name);
+      if (node == nullptr || (!first && node->base != NodeBaseState::kUnknown)) continue;
+      set_configured_state(state.nodes.edit(node->id), down.state, down.reason, event.time);
+    }
+  }
+  auto partitions = std::make_shared<Partitions>();
+  for (const PartitionConfig& config : event.config->partitions) {
+    partitions->push_back(make_partition(state, std::make_shared<PartitionConfig>(config)));
+  }
+  state.partitions = std::move(partitions);
+}
+
+void apply_event(ClusterState& state, const NodeRegistered& event) {
+  state.nodes.edit(event.node).hardware = event.hardware;
+}
+
+void apply_event(ClusterState& state, const NodeStateChanged& event) {
+  Node& node = state.nodes.edit(event.node);
+  node.base = event.base;
+  node.flags = event.flags;
+  node.reason = event.reason;
+  node.reason_time = event.reason_time;
+  node.reason_uid = event.reason_uid;
+  node.resume_after = event.resume_after;
+}
+
+void apply_event(ClusterState& state, const NodeUpdated& event) {
+  Node& node = state.nodes.edit(event.node);
+  node.weight = event.weight;
+  node.active_features = event.active_features;
+  node.comment = event.comment;
+  node.extra = event.extra;
+  if (event.config != nullptr) node.config = event.config;
+}
+
+void apply_event(ClusterState& state, const PartitionChanged& event) {
+  auto partitions = std::make_shared<Partitions>(*state.partitions);
+  Partition changed = make_partition(state, event.config);
+  if (event.config->is_default) {  // there is one default at most
+    for (Partition& partition : *partitions) {
+      if (!partition.config->is_default) continue;
+      auto other = std::make_shared<PartitionConfig>(*partition.config);
+      other->is_default = false;
+      partition.config = std::move(other);
+    }
+  }
+  const auto at = std::find_if(partitions->begin(), partitions->end(), [&](const Partition& p) {
+    return p.config->name == event.config->name;
+  });
+  if (at == partitions->end()) {
+    partitions->push_back(std::move(changed));
+  } else {
+    *at = std::move(changed);
+  }
+  state.partitions = std::move(partitions);
+}
+
+void apply_event(ClusterState& state, const PartitionDeleted& event) {
+  auto partitions = std::make_shared<Partitions>(*state.partitions);
+  std::erase_if(*partitions, [&](const Partition& p) { return p.config->name == event.name; });
+  state.partitions = std::move(partitions);
+}
+
+}  // namespace sluice::state

@@ -1,0 +1,95 @@
+// What happens to jobs while they wait: changes, holds, dependencies, array tasks.
+#include "ctld/state/apply/verbs.hpp"
+#include "ctld/state/indexes.hpp"
+
+namespace sluice::state {
+
+void apply_event(ClusterState& state, const JobUpdated& event) {
+  change_job(state, event.job, [&](Job& job) {
+    job.spec = event.spec;
+    job.array = event.array;
+    job.time_limit = event.time_limit;
+    job.partition = event.partition;
+    job.dependency = event.dependency;
+    job.eligible = event.eligible;
+    job.accrue = event.accrue;
+    job.end = event.end;
+  });
+}
+
+void apply_event(ClusterState& state, const JobHeld& event) {
+  change_job(state, event.job, [&](Job& job) {
+    job.hold = event.hold;
+    job.flags |= event.flags;
+    if (job.state != JobState::kPending) return;
+    job.reason = event.reason;
+    job.state_description = event.description;
+    job.eligible = job.accrue = kNoTime;
+  });
+}
+
+void apply_event(ClusterState& state, const JobReleased& event) {
+  change_job(state, event.job, [&](Job& job) {
+    job.hold = HoldKind::kNone;
+    job.flags &= ~(kJobSpecialExit | kJobLaunchFailed | kJobRequeueHold);
+    if (job.state != JobState::kPending) return;
+    job.reason = JobReason::kNone;
+    job.state_description = {};
+  });
+}
+
+void apply_event(ClusterState& state, const JobBecameEligible& event) {
+  change_job(state, event.job, [&](Job& job) {
+    job.eligible = job.accrue = event.time;
+    job.reason = JobReason::kNone;
+  });
+}
+
+void apply_event(ClusterState& state, const JobDependencyChanged& event) {
+  change_job(state, event.job, [&](Job& job) {
+    job.dependency = event.dependency;
+    if (job.hold == HoldKind::kNone) job.reason = event.reason;
+  });
+}
+
+void split_tasks(ClusterState& state, JobId record,
+                 const std::vector<ArrayTasksSplit::Task>& tasks) {
+  const Job master = state.jobs.at(record);
+  SLUICE_CHECK(master.array != nullptr && master.array->task == kNoTask);
+  auto rest = std::make_shared<ArrayInfo>(*master.array);
+  const ArrayTasksSplit::Task* last = nullptr;
+  for (const ArrayTasksSplit::Task& task : tasks) {
+    SLUICE_CHECK(rest->pending.contains(task.task));
+    rest->pending.erase(task.task);
+    auto info = std::make_shared<ArrayInfo>(*master.array);
+    info->task = task.task;
+    info->pending.clear();
+    if (task.job == record) {
+      last = &task;
+      continue;
+    }
+    Job job = master;
+    job.id = task.job;
+    job.array = std::move(info);
+    note_job_id(state, job.id);
+    index_job(state, state.jobs.insert(task.job, std::move(job)));
+  }
+  SLUICE_CHECK(rest->pending.empty() == (last != nullptr));
+  if (last != nullptr) rest->task = last->task;
+  change_job(state, record, [&](Job& job) { job.array = std::move(rest); });
+}
+
+void apply_event(ClusterState& state, const ArrayTasksSplit& event) {
+  split_tasks(state, event.array_job, event.tasks);
+}
+
+void apply_event(ClusterState& state, const ArrayTasksCancelled& event) {
+  change_job(state, event.array_job, [&](Job& job) {
+    auto rest = std::make_shared<ArrayInfo>(*job.array);
+    event.tasks.for_each([&](uint32_t task) { rest->pending.erase(task); });
+    SLUICE_CHECK(!rest->pending.empty());
+    job.array = std::move(rest);
+  });
+}
+
+}  // namespace sluice::state

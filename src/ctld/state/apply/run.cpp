@@ -1,0 +1,154 @@
+// A job starts, ends and gives its nodes back.
+#include "ctld/state/apply/verbs.hpp"
+#include "ctld/state/indexes.hpp"
+
+namespace sluice::state {
+namespace {
+
+std::shared_ptr<const Step> make_batch_step(const ClusterState& state, const Job& job) {
+  const NodeAllocation& first = job.allocation->nodes.front();
+  auto layout = std::make_shared<StepLayout>();
+  StepNode part;
+  part.node = first.node;
+  part.name = state.nodes.at(first.node).name;
+  part.tasks = {0};
+  part.cpus = first.cpus;
+  part.cores = first.cores.to_text();
+  part.memory_mib = first.memory_mib;
+  layout->num_tasks = 1;
+  layout->node_list = part.name;
+  layout->nodes.push_back(std::move(part));
+  auto step = std::make_shared<Step>();
+  step->id = StepId{job.id, kBatchStep};
+  step->layout = std::move(layout);
+  step->state = StepState::kRunning;
+  step->start = job.start;
+  step->nodes_left.set(0);
+  return step;
+}
+
+void start_job(ClusterState& state, const JobStarted& event, const JobStarted::Start& start) {
+  change_job(state, start.job, [&](Job& job) {
+    SLUICE_CHECK(job.state == JobState::kPending && start.allocation != nullptr);
+    job.state = JobState::kRunning;
+    job.reason = JobReason::kNone;
+    job.state_description = {};
+    job.partition = event.partition;
+    job.time_limit = event.time_limit;
+    job.start = event.time;
+    job.end = event.end;
+    job.allocation = start.allocation;
+    job.released.clear();
+    job.preparing.clear();
+    if (event.prolog) job.preparing = Bitmap::first(job.allocation->nodes.size());
+    if (event.controller_prolog) job.preparing.set(job.allocation->nodes.size());
+    job.flags &= ~(kJobRequeued | kJobLaunchFailed | kJobSpecialExit);
+    if (job.preparing.any()) job.flags |= kJobConfiguring;
+    if (job.spec->batch) job.steps.push_back(make_batch_step(state, job));
+  });
+  occupy_nodes(state, state.jobs.at(start.job));
+}
+
+}  // namespace
+
+void apply_event(ClusterState& state, const JobStarted& event) {
+  const Job& record = state.jobs.at(event.record);
+  if (record.array != nullptr && record.array->task == kNoTask) {
+    std::vector<ArrayTasksSplit::Task> tasks;
+    tasks.reserve(event.starts.size());
+    for (const JobStarted::Start& start : event.starts) tasks.push_back({start.task, start.job});
+    split_tasks(state, event.record, tasks);
+  }
+  for (const JobStarted::Start& start : event.starts) start_job(state, event, start);
+}
+
+void apply_event(ClusterState& state, const JobPrepared& event) {
+  change_job(state, event.job, [&](Job& job) {
+    job.preparing.and_not(event.positions);
+    if (event.controller) job.preparing.reset(job.allocation->nodes.size());
+    if (job.preparing.none()) job.flags &= ~kJobConfiguring;
+  });
+}
+
+void apply_event(ClusterState& state, const JobCompleting& event) {
+  change_job(state, event.job, [&](Job& job) {
+    SLUICE_CHECK(!is_terminal(job.state) && is_terminal(event.state) && job.allocation != nullptr);
+    job.state = event.state;
+    job.reason = event.reason;
+    job.state_description = event.description;
+    job.exit_status = event.exit_status;
+    job.cancelled_by = event.cancelled_by;
+    job.flags = (job.flags & ~kJobConfiguring) | event.flags | kJobCompleting;
+    job.preparing.clear();
+    job.end = job.kill_sent = event.time;
+  });
+  count_completing(state, state.jobs.at(event.job), 1);
+}
+
+void apply_event(ClusterState& state, const JobNodesReleased& event) {
+  const Job& held = state.jobs.at(event.job);
+  SLUICE_CHECK(!held.released.intersects(event.positions));
+  vacate_nodes(state, held, event.positions, event.time);
+  change_job(state, event.job, [&](Job& job) {
+    job.released |= event.positions;
+    job.preparing.and_not(event.positions);
+    if (job.preparing.none()) job.flags &= ~kJobConfiguring;
+  });
+}
+
+void apply_event(ClusterState& state, const JobEnded& event) {
+  change_job(state, event.job, [&](Job& job) {
+    if ((job.flags & kJobCompleting) == 0) {  // it never had nodes
+      SLUICE_CHECK(job.state == JobState::kPending);
+      job.state = event.state;
+      if (event.reason != JobReason::kNone) job.reason = event.reason;
+      job.cancelled_by = event.cancelled_by;
+      job.start = job.end = event.time;
+    }
+    job.flags &= ~(kJobCompleting | kJobConfiguring);
+    job.steps.clear();
+    job.steps.shrink_to_fit();
+  });
+}
+
+void apply_event(ClusterState& state, const JobRequeued& event) {
+  change_job(state, event.job, [&](Job& job) {
+    job.state = JobState::kPending;
+    job.flags = event.flags;
+    job.reason = event.reason;
+    job.state_description = event.description;
+    job.hold = event.hold;
+    job.restart_count = event.restart_count;
+    job.allocation.reset();
+    job.released.clear();
+    job.preparing.clear();
+    job.steps.clear();
+    job.next_step = 0;
+    job.signal_sent = false;
+    job.exit_status = job.derived_exit_status = 0;
+    job.cancelled_by = UINT32_MAX;
+    job.submit = event.time;
+    job.eligible = event.begin;
+    job.accrue = job.start = job.end = job.kill_sent = kNoTime;
+  });
+}
+
+void apply_event(ClusterState& state, const JobsPurged& event) {
+  for (const JobId id : event.jobs) {
+    const Job& job = state.jobs.at(id);
+    SLUICE_CHECK(is_finished(job));
+    unindex_job(state, job);
+    state.jobs.erase(id);
+  }
+}
+
+void apply_event(ClusterState& state, const JobSignaled& event) {
+  if (!event.warning) return;
+  change_job(state, event.job, [](Job& job) { job.signal_sent = true; });
+}
+
+void apply_event(ClusterState& state, const JobEndRepeated& event) {
+  change_job(state, event.job, [&](Job& job) { job.kill_sent = event.time; });
+}
+
+}  // namespace sluice::state

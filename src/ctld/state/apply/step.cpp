@@ -1,0 +1,57 @@
+// Steps of a running job.
+#include <algorithm>
+
+#include "ctld/state/apply/verbs.hpp"
+#include "ctld/state/exit_status.hpp"
+#include "ctld/state/indexes.hpp"
+
+namespace sluice::state {
+namespace {
+
+// Changes a live step: a fresh copy takes its place, since snapshots hold the old one.
+template <class Change>
+void change_step(Job& job, StepNumber number, Change&& change) {
+  for (auto& step : job.steps) {
+    if (step->id.step != number) continue;
+    auto changed = std::make_shared<Step>(*step);
+    change(*changed);
+    step = std::move(changed);
+    return;
+  }
+  SLUICE_CHECK(false && "no such step");
+}
+
+}  // namespace
+
+void apply_event(ClusterState& state, const StepCreated& event) {
+  Job& job = state.jobs.edit(event.step->id.job);
+  if (event.step->id.step <= kMaxNormalStep) job.next_step = event.step->id.step + 1;
+  job.steps.push_back(event.step);
+}
+
+void apply_event(ClusterState& state, const StepNodesEnded& event) {
+  change_step(state.jobs.edit(event.id.job), event.id.step, [&](Step& step) {
+    step.nodes_left.and_not(event.positions);
+    step.exit_status = worse_exit(step.exit_status, event.exit_status);
+    if (event.out_of_memory) step.state = StepState::kOutOfMemory;
+  });
+}
+
+void apply_event(ClusterState& state, const StepEnded& event) {
+  Job& job = state.jobs.edit(event.id.job);
+  const size_t gone = std::erase_if(
+      job.steps, [&](const auto& step) { return step->id.step == event.id.step; });
+  SLUICE_CHECK(gone == 1);
+  if (event.id.step == kBatchStep || event.id.step == kExternStep) return;
+  job.derived_exit_status = worse_exit(job.derived_exit_status, event.exit_status);
+}
+
+void apply_event(ClusterState& state, const StepEndOrdered& event) {
+  change_step(state.jobs.edit(event.id.job), event.id.step, [&](Step& step) {
+    step.state = event.by == UINT32_MAX ? StepState::kTimeout : StepState::kCancelled;
+    step.cancelled_by = event.by;
+    step.end = event.time;
+  });
+}
+
+}  // namespace sluice::state

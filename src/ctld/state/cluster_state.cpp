@@ -1,0 +1,154 @@
+// Look-ups in the state, and what the commands show of nodes.
+#include "ctld/state/cluster_state.hpp"
+
+#include <algorithm>
+
+#include "common/base/hostlist.hpp"
+#include "common/base/text.hpp"
+
+namespace sluice::state {
+
+const Partition* find_partition(const ClusterState& state, std::string_view name) {
+  for (const Partition& partition : *state.partitions) {
+    if (partition.config->name == name) return &partition;
+  }
+  return nullptr;
+}
+
+const Partition* default_partition(const ClusterState& state) {
+  for (const Partition& partition : *state.partitions) {
+    if (partition.config->is_default) return &partition;
+  }
+  return nullptr;
+}
+
+const Node* find_node(const ClusterState& state, std::string_view name) {
+  const auto found = state.node_names->find(std::string(name));
+  return found == state.node_names->end() ? nullptr : state.nodes.find(found->second);
+}
+
+Result<Bitmap> resolve_nodes(const ClusterState& state, std::string_view host_list) {
+  const Result<std::vector<std::string>> names = expand_hosts(host_list);
+  if (!names) return tl::unexpected(names.error());
+  Bitmap nodes;
+  for (const std::string& name : *names) {
+    const Node* node = find_node(state, name);
+    if (node == nullptr) return failure(ErrorCode::kInvalidNodeName);
+    nodes.set(node->id);
+  }
+  return nodes;
+}
+
+std::string node_list(const ClusterState& state, const Bitmap& nodes) {
+  std::vector<std::string> names;
+  nodes.for_each([&](size_t id) { names.push_back(state.nodes.at(static_cast<NodeId>(id)).name); });
+  return fold_hosts(names);
+}
+
+std::optional<size_t> allocation_position(const Allocation& allocation, NodeId node) {
+  const auto at = std::lower_bound(
+      allocation.nodes.begin(), allocation.nodes.end(), node,
+      [](const NodeAllocation& a, NodeId wanted) { return a.node < wanted; });
+  if (at == allocation.nodes.end() || at->node != node) return std::nullopt;
+  return static_cast<size_t>(at - allocation.nodes.begin());
+}
+
+Bitmap allocation_positions(const Job& job, const Bitmap& nodes) {
+  Bitmap positions;
+  if (job.allocation == nullptr) return positions;
+  nodes.for_each([&](size_t id) {
+    const auto at = allocation_position(*job.allocation, static_cast<NodeId>(id));
+    if (at) positions.set(*at);
+  });
+  return positions;
+}
+
+Bitmap held_nodes(const Job& job) {
+  Bitmap nodes;
+  if (job.allocation == nullptr) return nodes;
+  for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
+    if (!job.released.test(at)) nodes.set(job.allocation->nodes[at].node);
+  }
+  return nodes;
+}
+
+const Job* find_array_task(const ClusterState& state, JobId array_job, uint32_t task) {
+  if (task == kNoTask) return state.jobs.find(array_job);
+  const ArrayTasks* tasks = state.arrays.find(array_job);
+  if (tasks == nullptr) return nullptr;
+  const Job* found = nullptr;
+  tasks->jobs.for_each([&](uint32_t id) {
+    if (found != nullptr) return;
+    const Job* job = state.jobs.find(id);
+    if (job != nullptr && (job->array->task == task || job->array->pending.contains(task))) {
+      found = job;
+    }
+  });
+  return found;
+}
+
+std::vector<std::string> partitions_of(const ClusterState& state, const Job& job) {
+  std::vector<std::string> names = split_list(job.spec->partitions.view());
+  if (names.empty() && !job.partition.empty()) names.push_back(job.partition.str());
+  if (names.empty()) {
+    const Partition* partition = default_partition(state);
+    if (partition != nullptr) names.push_back(partition->config->name);
+  }
+  return names;
+}
+
+bool is_admin(const ClusterState& state, uint32_t uid) {
+  return uid == 0 || uid == state.config->slurm_user_id;
+}
+
+const Step* find_step(const Job& job, StepNumber step) {
+  for (const auto& s : job.steps) {
+    if (s->id.step == step) return s.get();
+  }
+  return nullptr;
+}
+
+bool is_eligible(const Job& job, Time now) {
+  return job.state == JobState::kPending && job.hold == HoldKind::kNone && job.dependency.empty() &&
+         job.spec->begin <= now && (job.eligible == kNoTime || job.eligible <= now);
+}
+
+NodeBaseState shown_base(const Node& node) {
+  if (node.base != NodeBaseState::kIdle) return node.base;
+  // a node whose jobs are all completing shows what they still hold, with the COMPLETING flag
+  if (node.running_jobs == 0) return NodeBaseState::kIdle;
+  if (node.exclusive || node.used_cpus >= usable_cpus(*node.config)) {
+    return NodeBaseState::kAllocated;
+  }
+  return node.used_cpus == 0 ? NodeBaseState::kIdle : NodeBaseState::kMixed;
+}
+
+NodeFlags shown_flags(const Node& node) {
+  return node.flags | (node.completing_jobs > 0 ? kNodeCompleting : 0);
+}
+
+bool is_schedulable(const Node& node) {
+  constexpr NodeFlags kUnusable = kNodeDrain | kNodeNoRespond | kNodeMaint | kNodeReserved |
+                                  kNodeFailing | kNodeRebootRequested | kNodeRebootIssued |
+                                  kNodeInvalidReg | kNodePowerDown | kNodePoweringDown |
+                                  kNodePoweredDown | kNodePowerUp | kNodePoweringUp;
+  return !node.removed && node.base == NodeBaseState::kIdle && (node.flags & kUnusable) == 0;
+}
+
+uint32_t cpus_per_core(const NodeConfig& node) {
+  const uint32_t cores = node.cores();
+  return cores == 0 || node.cpus <= cores ? 1 : node.cpus / cores;
+}
+
+uint32_t usable_cpus(const NodeConfig& node) {
+  const uint32_t reserved = node.core_spec_count * cpus_per_core(node);
+  return node.cpus > reserved ? node.cpus - reserved : 0;
+}
+
+uint64_t usable_memory_mib(const NodeConfig& node) {
+  return node.real_memory_mib > node.mem_spec_limit_mib
+             ? node.real_memory_mib - node.mem_spec_limit_mib
+             : 0;
+}
+
+}  // namespace sluice::state

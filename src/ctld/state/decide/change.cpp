@@ -1,0 +1,84 @@
+// scontrol hold, uhold, release, requeue, requeuehold.
+#include "ctld/state/decide/ending.hpp"
+#include "ctld/state/decide/targets.hpp"
+#include "ctld/state/decide/verbs.hpp"
+
+namespace sluice::state {
+namespace {
+
+using protocol::JobAction;
+
+Status hold(Draft& draft, JobId id, const ChangeJob& command, Time now) {
+  const Job& job = draft.job(id);
+  if (is_terminal(job.state)) return failure(ErrorCode::kJobFinished);
+  const bool as_admin = command.action == JobAction::kHold && is_admin(draft.state(), command.who.uid);
+  const HoldKind kind = as_admin ? HoldKind::kAdmin : HoldKind::kUser;
+  if (job.hold == kind || (job.hold == HoldKind::kAdmin && !as_admin)) return {};
+  draft.emit(JobHeld{.job = id, .hold = kind,
+                     .reason = as_admin ? JobReason::kJobHeldAdmin : JobReason::kJobHeldUser,
+                     .time = now});
+  return {};
+}
+
+Status release(Draft& draft, JobId id, const ChangeJob& command, Time now) {
+  const Job& job = draft.job(id);
+  if (is_terminal(job.state)) return failure(ErrorCode::kJobFinished);
+  if (job.hold == HoldKind::kNone) return {};
+  if (job.hold == HoldKind::kAdmin && !is_admin(draft.state(), command.who.uid)) {
+    return failure(ErrorCode::kAccessDenied);
+  }
+  draft.emit(JobReleased{.job = id, .time = now});
+  const Job& after = draft.job(id);
+  if (after.accrue == kNoTime && is_eligible(after, now)) {
+    draft.emit(JobBecameEligible{.job = id, .time = now});
+  }
+  return {};
+}
+
+Status requeue(Draft& draft, JobId id, const ChangeJob& command, Time now) {
+  const Job& job = draft.job(id);
+  const bool held = command.action == JobAction::kRequeueHold;
+  if (job.state == JobState::kPending) return failure(ErrorCode::kJobPending);
+  if (!job.spec->batch) return failure(ErrorCode::kBatchOnly);
+  if (!may_requeue(draft.state(), job)) return failure(ErrorCode::kRequeueDisabled);
+  if (is_completing(job)) {
+    return failure(ErrorCode::kAlreadyDone);
+  }
+  JobFlags flags = kJobRequeued;
+  if (held) flags |= kJobRequeueHold;
+  if (command.special_exit) flags |= kJobSpecialExit;
+  if (is_running(job)) {
+    complete_job(draft, id, {.state = JobState::kCancelled, .by = command.who.uid, .flags = flags},
+                 now);
+    return {};
+  }
+  JobRequeued event{.job = id, .restart_count = job.restart_count + 1, .begin = now + kRequeueDelay,
+                    .time = now};
+  if (held) {
+    event.hold = HoldKind::kUser;
+    event.reason = JobReason::kJobHeldUser;
+  }
+  if (command.special_exit) event.flags = kJobSpecialExit;
+  draft.emit(std::move(event));
+  return {};
+}
+
+}  // namespace
+
+Result<Decision> decide_on(const ClusterState& state, const ChangeJob& command, Time now) {
+  return for_each_target(state, command.target, [&](Draft& draft, JobId id) -> Status {
+    if (!may_change(draft.state(), draft.job(id), command.who)) {
+      return failure(ErrorCode::kAccessDenied);
+    }
+    switch (command.action) {
+      case JobAction::kHold:
+      case JobAction::kUserHold: return hold(draft, id, command, now);
+      case JobAction::kRelease: return release(draft, id, command, now);
+      case JobAction::kRequeue:
+      case JobAction::kRequeueHold: return requeue(draft, id, command, now);
+      default: return failure(ErrorCode::kNotSupported);
+    }
+  });
+}
+
+}  // namespace sluice::state

@@ -1,0 +1,78 @@
+// The controller's start, its configuration, and partitions.
+#include <unordered_set>
+
+#include "ctld/state/decide/ending.hpp"
+#include "ctld/state/decide/verbs.hpp"
+
+namespace sluice::state {
+namespace {
+
+bool partitions_as_configured(const ClusterState& state) {
+  const auto& wanted = state.config->partitions;
+  if (wanted.size() != state.partitions->size()) return false;
+  for (size_t at = 0; at < wanted.size(); ++at) {
+    if (!(*(*state.partitions)[at].config == wanted[at])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<Decision> decide_on(const ClusterState& state, const StartEpoch& command, Time now) {
+  if (!state.cluster_id.empty() && state.cluster_id != command.cluster_id) {
+    return failure(ErrorCode::kWrongCluster);
+  }
+  Draft draft(state);
+  draft.emit(EpochStarted{.cluster_id = command.cluster_id, .epoch = command.epoch, .time = now});
+  return draft.take();
+}
+
+Result<Decision> decide_on(const ClusterState& state, const ReplaceConfig& command, Time now) {
+  const bool same = state.next_node_id != 0 && *command.config == *state.config;
+  Draft draft(state);
+  if (same && (command.at_start || partitions_as_configured(state))) return draft.take();
+  // jobs on nodes that go are lost
+  std::unordered_set<std::string> stay;
+  for (const NodeConfig& node : command.config->nodes) stay.insert(node.name);
+  std::vector<NodeId> gone;
+  state.nodes.for_each([&](const Node& node) {
+    if (!node.removed && !stay.contains(node.name)) gone.push_back(node.id);
+  });
+  for (const NodeId id : gone) lose_node(draft, id, now);
+  draft.emit(ConfigReplaced{.config = command.config, .time = now});
+  return draft.take();
+}
+
+Result<Decision> decide_on(const ClusterState& state, const UpdatePartition& command, Time) {
+  if (!is_admin(state, command.who.uid)) return failure(ErrorCode::kAccessDenied);
+  const Partition* known = find_partition(state, command.name);
+  Draft draft(state);
+  if (command.action == protocol::PartitionAction::kDelete) {
+    if (known == nullptr) return failure(ErrorCode::kInvalidPartition);
+    bool in_use = false;
+    const auto look = [&](uint32_t id) {
+      const Job& job = state.jobs.at(id);
+      for (const std::string& name : partitions_of(state, job)) {
+        in_use = in_use || name == command.name;
+      }
+      in_use = in_use || job.partition == command.name;
+      return !in_use;
+    };
+    state.active.for_each(look);
+    if (!in_use) state.pending.for_each(look);
+    if (in_use) return failure(ErrorCode::kPartitionInUse);
+    draft.emit(PartitionDeleted{.name = command.name});
+    return draft.take();
+  }
+  const bool create = command.action == protocol::PartitionAction::kCreate;
+  if (create != (known == nullptr)) return failure(ErrorCode::kInvalidPartition);
+  for (const std::string& name : command.config.nodes) {
+    if (find_node(state, name) == nullptr) return failure(ErrorCode::kInvalidNodeName);
+  }
+  auto config = std::make_shared<PartitionConfig>(command.config);
+  config->name = command.name;
+  draft.emit(PartitionChanged{.config = std::move(config)});
+  return draft.take();
+}
+
+}  // namespace sluice::state

@@ -1,0 +1,196 @@
+// Completing, releasing, requeueing.
+#include "ctld/state/decide/ending.hpp"
+
+#include <array>
+
+#include "ctld/state/exit_status.hpp"
+
+namespace sluice::state {
+namespace {
+
+// "RaisedSignal:9(Killed)", as scontrol shows it.
+std::string signal_description(int32_t signal) {
+  static constexpr std::array<std::string_view, 16> kNames{
+      "",        "Hangup",    "Interrupt", "Quit",
+      "Illegal instruction", "Trace/breakpoint trap", "Aborted", "Bus error",
+      "Floating point exception", "Killed", "User defined signal 1", "Segmentation fault",
+      "User defined signal 2", "Broken pipe", "Alarm clock", "Terminated"};
+  const auto number = static_cast<size_t>(signal);
+  const std::string name = number < kNames.size() ? std::string(kNames[number])
+                                                  : "Signal " + std::to_string(signal);
+  return "RaisedSignal:" + std::to_string(signal) + "(" + name + ")";
+}
+
+bool lists_code(const std::string& list, int32_t status) {
+  if (list.empty() || signal_of(status) != 0) return false;
+  const auto codes = IndexSet::parse(list);
+  return codes && codes->contains(static_cast<uint32_t>(code_of(status)));
+}
+
+void finish(Draft& draft, JobId id, Time now) {
+  const Job& job = draft.job(id);
+  if ((job.flags & kJobRequeued) == 0) {
+    draft.emit(JobEnded{.job = id, .state = job.state, .reason = job.reason,
+                        .cancelled_by = job.cancelled_by, .time = now});
+    return;
+  }
+  JobRequeued event;
+  event.job = id;
+  event.restart_count = job.restart_count + 1;
+  event.begin = now + kRequeueDelay;
+  event.time = now;
+  event.hold = job.hold;
+  event.flags = job.flags & (kJobSpecialExit | kJobLaunchFailed);
+  if ((job.flags & kJobRequeueHold) != 0 && event.hold == HoldKind::kNone) {
+    event.hold = HoldKind::kUser;
+  }
+  if (event.hold != HoldKind::kNone) {
+    event.reason = event.hold == HoldKind::kUser ? JobReason::kJobHeldUser : JobReason::kJobHeldAdmin;
+  }
+  if ((job.flags & kJobLaunchFailed) != 0) {
+    event.description = "launch failed requeued held";
+    if (job.restart_count + 1 >= draft.state().config->max_batch_requeue) {
+      event.reason = JobReason::kJobHoldMaxRequeue;
+      event.description = {};
+    }
+  }
+  draft.emit(std::move(event));
+}
+
+// A running job that lost a node ends, or goes on without it (--no-kill).
+bool survives_loss(const Job& job, size_t position) {
+  const bool batch_host = job.spec->batch && position == 0;
+  const size_t held = job.allocation->nodes.size() - job.released.count();
+  return !job.spec->kill_on_node_fail && !batch_host && held > 1;
+}
+
+void lose_step_parts(Draft& draft, JobId id, NodeId node, Time now) {
+  std::vector<StepId> steps;
+  for (const auto& step : draft.job(id).steps) steps.push_back(step->id);
+  for (const StepId step_id : steps) {
+    const Step* step = find_step(draft.job(id), step_id.step);
+    StepPartsEnd end;
+    end.exit_status = 9;
+    for (size_t at = 0; at < step->layout->nodes.size(); ++at) {
+      if (step->layout->nodes[at].node == node && step->nodes_left.test(at)) end.positions.set(at);
+    }
+    end_step_parts(draft, step_id, end, now);
+  }
+}
+
+}  // namespace
+
+bool is_completing(const Job& job) { return (job.flags & kJobCompleting) != 0; }
+bool is_running(const Job& job) {
+  return (job.state == JobState::kRunning || job.state == JobState::kSuspended) &&
+         !is_completing(job);
+}
+
+bool may_requeue(const ClusterState& state, const Job& job) {
+  if (!job.spec->batch) return false;
+  return job.spec->requeue == Toggle::kYes ||
+         (job.spec->requeue == Toggle::kDefault && state.config->job_requeue);
+}
+
+void complete_job(Draft& draft, JobId job, const Ending& ending, Time now) {
+  draft.emit(JobCompleting{.job = job, .state = ending.state, .reason = ending.reason,
+                           .description = ending.description, .exit_status = ending.exit_status,
+                           .cancelled_by = ending.by, .flags = ending.flags, .time = now});
+}
+
+void end_pending_job(Draft& draft, JobId job, const Ending& ending, Time now) {
+  draft.emit(JobEnded{.job = job, .state = ending.state, .reason = ending.reason,
+                      .cancelled_by = ending.by, .time = now});
+}
+
+void release_nodes(Draft& draft, JobId id, Bitmap positions, Time now) {
+  {
+    const Job& job = draft.job(id);
+    positions.and_not(job.released);
+    if (positions.none()) return;
+  }
+  draft.emit(JobNodesReleased{.job = id, .positions = std::move(positions), .time = now});
+  const Job& job = draft.job(id);
+  if (is_completing(job) && job.released.count() == job.allocation->nodes.size()) {
+    finish(draft, id, now);
+  }
+}
+
+Ending ending_of_exit(const ClusterConfig& config, const Job& job, int32_t status) {
+  Ending ending;
+  ending.exit_status = status;
+  if (status == 0) return ending;
+  ending.state = JobState::kFailed;
+  ending.reason = signal_of(status) != 0 ? JobReason::kRaisedSignal : JobReason::kNonZeroExitCode;
+  if (signal_of(status) != 0) ending.description = signal_description(signal_of(status));
+  if (!job.spec->batch) return ending;
+  if (lists_code(config.requeue_exit_hold, status)) {
+    ending.flags = kJobRequeued | kJobRequeueHold | kJobSpecialExit;
+  } else if (lists_code(config.requeue_exit, status)) {
+    ending.flags = kJobRequeued;
+  }
+  return ending;
+}
+
+void end_step_parts(Draft& draft, StepId id, const StepPartsEnd& end, Time now) {
+  const Step* step = find_step(draft.job(id.job), id.step);
+  if (step == nullptr) return;
+  const Bitmap positions = step->nodes_left & end.positions;
+  if (positions.none()) return;
+  if (positions.count() < step->nodes_left.count()) {
+    draft.emit(StepNodesEnded{.id = id, .positions = positions, .exit_status = end.exit_status,
+                              .out_of_memory = end.out_of_memory, .time = now});
+    return;
+  }
+  StepEnded event{.id = id, .state = step->state,
+                  .exit_status = worse_exit(step->exit_status, end.exit_status), .time = now};
+  if (event.state == StepState::kRunning) {
+    event.state = event.exit_status == 0 ? StepState::kCompleted : StepState::kFailed;
+    if (end.out_of_memory) event.state = StepState::kOutOfMemory;
+  }
+  draft.emit(std::move(event));
+}
+
+void lose_node(Draft& draft, NodeId node, Time now) {
+  const std::vector<JobId> jobs = draft.node(node).jobs;
+  for (const JobId id : jobs) {
+    const Job& job = draft.job(id);
+    const auto position = allocation_position(*job.allocation, node);
+    SLUICE_CHECK(position.has_value());
+    Bitmap lost;
+    lost.set(*position);
+    if (is_running(job)) {
+      if (survives_loss(job, *position)) {
+        lose_step_parts(draft, id, node, now);
+      } else {
+        Ending ending{.state = JobState::kNodeFail, .reason = JobReason::kNodeDown};
+        if (may_requeue(draft.state(), job)) ending.flags = kJobRequeued;
+        complete_job(draft, id, ending, now);
+      }
+    }
+    release_nodes(draft, id, std::move(lost), now);
+  }
+}
+
+NodeStateChanged present_state(const Node& node, Time now) {
+  return NodeStateChanged{.node = node.id, .base = node.base, .flags = node.flags,
+                          .reason = node.reason, .reason_time = node.reason_time,
+                          .reason_uid = node.reason_uid, .resume_after = node.resume_after,
+                          .time = now};
+}
+
+void drain_node(Draft& draft, NodeId id, std::string_view reason, uint32_t uid, Time now) {
+  const Node& node = draft.node(id);
+  if ((node.flags & kNodeDrain) != 0) return;
+  NodeStateChanged event = present_state(node, now);
+  event.flags |= kNodeDrain;
+  event.resume_after = kNoTime;
+  if (event.reason.empty()) {
+    event.reason = reason;
+    event.reason_time = now;
+    event.reason_uid = uid;
+  }
+  draft.emit(std::move(event));
+}
+
+}  // namespace sluice::state

@@ -1,0 +1,50 @@
+// How jobs end, whatever the cause: shared by the verbs that end jobs.
+#pragma once
+
+#include "ctld/state/draft.hpp"
+
+namespace sluice::state {
+
+// After a requeue a job does not start again at once, so that what went wrong is seen.
+inline constexpr Duration kRequeueDelay = std::chrono::seconds(2);
+
+struct Ending {
+  JobState state = JobState::kCompleted;
+  JobReason reason = JobReason::kNone;
+  SharedText description;
+  int32_t exit_status = 0;
+  uint32_t by = UINT32_MAX;  // uid of who cancelled it
+  JobFlags flags = 0;        // kJobRequeued and its companions
+};
+
+// A job that holds nodes is over; its nodes are to be cleaned.
+void complete_job(Draft& draft, JobId job, const Ending& ending, Time now);
+// A job that waits is over.
+void end_pending_job(Draft& draft, JobId job, const Ending& ending, Time now);
+// These nodes are free of the job (positions already given back are left out). When the job is
+// completing and they were the last, it ends or is requeued.
+void release_nodes(Draft& draft, JobId job, Bitmap positions, Time now);
+
+// The ending of a batch script or an allocation's command that exited with `status`.
+[[nodiscard]] Ending ending_of_exit(const ClusterConfig& config, const Job& job, int32_t status);
+// May the job be requeued: a batch job that allows it?
+[[nodiscard]] bool may_requeue(const ClusterState& state, const Job& job);
+[[nodiscard]] bool is_running(const Job& job);
+[[nodiscard]] bool is_completing(const Job& job);
+
+// The nodes are lost to the jobs on them: DOWN, removed, rebooted.
+void lose_node(Draft& draft, NodeId node, Time now);
+// Parts of a step are over on these positions of its layout.
+struct StepPartsEnd {
+  Bitmap positions;
+  int32_t exit_status = 0;
+  bool out_of_memory = false;
+};
+void end_step_parts(Draft& draft, StepId id, const StepPartsEnd& end, Time now);
+
+// Drains a node (a reason that is there already stays).
+void drain_node(Draft& draft, NodeId node, std::string_view reason, uint32_t uid, Time now);
+// An event with the node's present state, to be changed and emitted.
+[[nodiscard]] NodeStateChanged present_state(const Node& node, Time now);
+
+}  // namespace sluice::state

@@ -1,0 +1,225 @@
+// Checks of a job's demands. Error codes and texts are Slurm's; a text beside a code is the line that
+// sbatch prints before the code's own sentence.
+#include "ctld/state/decide/job_checks.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "common/base/text.hpp"
+#include "ctld/state/fits.hpp"
+
+namespace sluice::state {
+namespace {
+
+bool listed(const std::vector<std::string>& list, std::string_view name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+Status check_access(const ClusterState& state, const Partition& partition, const JobSpec& spec,
+                    const Submitter& who) {
+  const PartitionConfig& config = *partition.config;
+  if (config.state == PartitionState::kDrain || config.state == PartitionState::kInactive) {
+    return failure(ErrorCode::kPartitionNotAvailable);
+  }
+  if (config.root_only && !is_admin(state, who.uid)) return failure(ErrorCode::kAccessDenied);
+  const bool no_root = config.disable_root_jobs.value_or(state.config->disable_root_jobs);
+  if (no_root && who.uid == 0) return failure(ErrorCode::kAccessDenied);
+  if (!config.allow_groups.empty() && !is_admin(state, who.uid)) {
+    const bool member = std::any_of(who.groups.begin(), who.groups.end(), [&](const auto& group) {
+      return listed(config.allow_groups, group);
+    });
+    if (!member) return failure(ErrorCode::kPartitionAccess);
+  }
+  if (!config.allow_accounts.empty() && !listed(config.allow_accounts, spec.account.view())) {
+    return failure(ErrorCode::kInvalidAccount);
+  }
+  if (!spec.account.empty() && listed(config.deny_accounts, spec.account.view())) {
+    return failure(ErrorCode::kInvalidAccount);
+  }
+  if (!spec.qos.empty() &&
+      ((!config.allow_qos.empty() && !listed(config.allow_qos, spec.qos.view())) ||
+       listed(config.deny_qos, spec.qos.view()))) {
+    return failure(ErrorCode::kInvalidQos);
+  }
+  if (!config.alloc_nodes.empty() && !listed(config.alloc_nodes, spec.submit_host.view())) {
+    return failure(ErrorCode::kAccessDenied);
+  }
+  return {};
+}
+
+// The feature names of a constraint such as "[a&b*2|c]&d".
+std::vector<std::string> feature_names(std::string_view constraint) {
+  std::vector<std::string> names;
+  std::string name;
+  const auto flush = [&] {
+    const bool count = !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+      return std::isdigit(c) != 0;
+    });
+    if (!name.empty() && !count) names.push_back(name);
+    name.clear();
+  };
+  for (const char c : constraint) {
+    if (std::string_view("&|,[]()*! ").find(c) != std::string_view::npos) {
+      flush();
+    } else {
+      name += c;
+    }
+  }
+  flush();
+  return names;
+}
+
+bool any_node_has(const ClusterState& state, const std::string& feature) {
+  bool found = false;
+  for (const auto& [name, id] : *state.node_names) {
+    found = found || listed(state.nodes.at(id).config->features, feature);
+  }
+  return found;
+}
+
+Status check_limits_in(const ClusterState& state, const JobSpec& spec, const Partition& partition) {
+  const PartitionConfig& config = *partition.config;
+  if (config.max_time != kInfiniteMinutes && spec.time_limit != 0) {
+    const Minutes least = spec.time_min != 0 ? spec.time_min : spec.time_limit;
+    if (least > config.max_time) return failure(ErrorCode::kInvalidTimeLimit);
+  }
+  const uint32_t nodes = std::max(1U, spec.min_nodes);
+  if (nodes > config.max_nodes || (spec.max_nodes != 0 && spec.max_nodes < config.min_nodes) ||
+      nodes > partition.nodes.count()) {
+    return failure(ErrorCode::kTooManyNodes);
+  }
+  const uint64_t max_memory = config.max_mem_per_node_mib.value_or(state.config->max_mem_per_node_mib);
+  if (max_memory != 0 && spec.memory_kind == MemoryKind::kPerNode && spec.memory_mib > max_memory) {
+    return failure(ErrorCode::kInvalidMemory);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<const Partition*>> check_partitions(const ClusterState& state,
+                                                       const JobSpec& spec, const Submitter& who) {
+  std::vector<const Partition*> partitions;
+  const std::vector<std::string> names = split_list(spec.partitions.view());
+  for (const std::string& name : names) {
+    const Partition* partition = find_partition(state, name);
+    if (partition == nullptr) {
+      return failure(ErrorCode::kInvalidPartition, "invalid partition specified: " + name);
+    }
+    partitions.push_back(partition);
+  }
+  if (names.empty()) {
+    const Partition* partition = default_partition(state);
+    if (partition == nullptr) {
+      return failure(ErrorCode::kInvalidPartition,
+                     "No partition specified or system default partition");
+    }
+    partitions.push_back(partition);
+  }
+  Status refused;
+  size_t open = 0;
+  for (const Partition* partition : partitions) {
+    if (Status access = check_access(state, *partition, spec, who); !access) {
+      if (refused) refused = std::move(access);
+    } else {
+      ++open;
+    }
+  }
+  if (open == 0) return tl::unexpected(refused.error());
+  return partitions;
+}
+
+uint32_t least_cpus_per_node(const JobSpec& spec) {
+  const uint32_t per_task = spec.overcommit ? 1 : std::max(1U, spec.cpus_per_task);
+  uint32_t cpus = std::max(per_task, spec.min_cpus_per_node);
+  if (!spec.overcommit) cpus = std::max(cpus, spec.ntasks_per_node * per_task);
+  return cpus;
+}
+
+Minutes time_limit_in(const JobSpec& spec, const PartitionConfig& partition) {
+  if (spec.time_limit != 0) return spec.time_limit;
+  return partition.default_time.value_or(partition.max_time);
+}
+
+Status check_size(const ClusterState& state, const JobSpec& spec,
+                  const std::vector<const Partition*>& partitions) {
+  if (spec.max_nodes != 0 && spec.min_nodes > spec.max_nodes) {
+    return failure(ErrorCode::kTooManyNodes);
+  }
+  Bitmap required;
+  if (!spec.required_nodes.empty()) {
+    auto nodes = resolve_nodes(state, spec.required_nodes.view());
+    if (!nodes) return failure(ErrorCode::kInvalidNodeName);
+    required = std::move(*nodes);
+  }
+  if (!spec.excluded_nodes.empty()) {
+    const auto nodes = resolve_nodes(state, spec.excluded_nodes.view());
+    if (!nodes) return failure(ErrorCode::kInvalidNodeName);
+    if (nodes->intersects(required)) return failure(ErrorCode::kNodesNotAvailable);
+  }
+  for (const std::string& feature : feature_names(spec.constraint.view())) {
+    if (!any_node_has(state, feature)) return failure(ErrorCode::kInvalidFeature);
+  }
+  const uint32_t cpus = least_cpus_per_node(spec);
+  const uint64_t memory = spec.memory_kind == MemoryKind::kPerNode  ? spec.memory_mib
+                          : spec.memory_kind == MemoryKind::kPerCpu ? spec.memory_mib * cpus
+                                                                    : 0;
+  bool enough_cpus = false, enough_memory = false, has_required = false;
+  for (const Partition* partition : partitions) {
+    const bool whole = partition->nodes.contains(required);
+    has_required = has_required || whole;
+    // an empty partition may get nodes later: its jobs wait (PartitionConfig)
+    const bool empty = partition->nodes.none();
+    if (!empty && cpus > partition->max_node_cpus) continue;
+    enough_cpus = true;
+    if (empty || memory <= partition->max_node_memory_mib) enough_memory = true;
+  }
+  if (!has_required) return failure(ErrorCode::kNodesNotAvailable);
+  if (!enough_cpus) {
+    return failure(ErrorCode::kNodesNotAvailable, "CPU count per node can not be satisfied");
+  }
+  if (!enough_memory) {
+    return failure(ErrorCode::kNodesNotAvailable, "Memory specification can not be satisfied");
+  }
+  return {};
+}
+
+Status check_limits(const ClusterState& state, const JobSpec& spec,
+                    const std::vector<const Partition*>& partitions) {
+  if (state.config->enforce_part_limits == EnforcePartLimits::kNo) return {};
+  Status refused;
+  size_t within = 0;
+  for (const Partition* partition : partitions) {
+    if (Status limit = check_limits_in(state, spec, *partition); !limit) {
+      if (refused) refused = std::move(limit);
+    } else {
+      ++within;
+    }
+  }
+  const bool all = state.config->enforce_part_limits == EnforcePartLimits::kAll;
+  return (all ? within == partitions.size() : within > 0) ? Status{} : refused;
+}
+
+Status check_extras(const ClusterState& state, const JobSpec& spec) {
+  if (!spec.reservation.empty()) return failure(ErrorCode::kInvalidReservation);
+  for (const std::string& wanted : split_list(spec.licenses.view())) {
+    const std::string name = wanted.substr(0, wanted.find_first_of(":="));
+    const auto known = split_list(state.config->licenses);
+    const bool found = std::any_of(known.begin(), known.end(), [&](const std::string& license) {
+      return license.substr(0, license.find_first_of(":@=")) == name;
+    });
+    if (!found) return failure(ErrorCode::kInvalidLicense);
+  }
+  for (const SharedText* text :
+       {&spec.gres, &spec.tres_per_job, &spec.tres_per_socket, &spec.tres_per_task}) {
+    for (std::string wanted : split_list(text->view())) {
+      if (wanted.starts_with("gres/") || wanted.starts_with("gres:")) wanted.erase(0, 5);
+      const std::string name = wanted.substr(0, wanted.find_first_of(":="));
+      if (name == "cpu" || name == "none" || name == "mem" || name.starts_with("license")) continue;
+      if (!listed(state.config->gres_types, name)) return failure(ErrorCode::kInvalidGres);
+    }
+  }
+  return {};
+}
+
+}  // namespace sluice::state

@@ -1,0 +1,35 @@
+// What a job asks for, checked against the cluster: used when it is submitted and when it is updated.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/base/result.hpp"
+#include "ctld/state/cluster_state.hpp"
+
+namespace sluice::state {
+
+struct Submitter {
+  uint32_t uid = 0;
+  std::vector<std::string> groups;
+};
+
+// The partitions that `spec` names (or the default one), each known and open to the user.
+[[nodiscard]] Result<std::vector<const Partition*>> check_partitions(const ClusterState& state,
+                                                                     const JobSpec& spec,
+                                                                     const Submitter& who);
+// Could any node of these partitions ever give what one node must have? Nodes and features exist?
+[[nodiscard]] Status check_size(const ClusterState& state, const JobSpec& spec,
+                                const std::vector<const Partition*>& partitions);
+// Limits of the partitions that EnforcePartLimits makes errors at submission.
+[[nodiscard]] Status check_limits(const ClusterState& state, const JobSpec& spec,
+                                  const std::vector<const Partition*>& partitions);
+// Reservations, licenses and generic resources that do not exist here.
+[[nodiscard]] Status check_extras(const ClusterState& state, const JobSpec& spec);
+
+// CPUs that the job needs on one node at least.
+[[nodiscard]] uint32_t least_cpus_per_node(const JobSpec& spec);
+// The time limit in force: the job's own, else the partition's default.
+[[nodiscard]] Minutes time_limit_in(const JobSpec& spec, const PartitionConfig& partition);
+
+}  // namespace sluice::state

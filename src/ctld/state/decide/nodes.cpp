@@ -1,0 +1,199 @@
+// Nodes come and go: registration, silence, scontrol update NodeName.
+#include <algorithm>
+
+#include "common/base/text.hpp"
+#include "ctld/state/decide/ending.hpp"
+#include "ctld/state/decide/verbs.hpp"
+#include "ctld/state/describe_equal.hpp"
+
+namespace sluice::state {
+namespace {
+
+constexpr std::string_view kNotResponding = "Not responding";
+
+void set_down(Draft& draft, NodeId id, std::string_view reason, uint32_t uid, Time now) {
+  NodeStateChanged event = present_state(draft.node(id), now);
+  event.base = NodeBaseState::kDown;
+  if (event.reason.empty() || (event.flags & kNodeDrain) == 0) {
+    event.reason = reason;
+    event.reason_time = now;
+    event.reason_uid = uid;
+  }
+  draft.emit(std::move(event));
+  lose_node(draft, id, now);
+}
+
+// What is wrong with what a node found, in Slurm's words; empty: nothing.
+std::string misfit(const ClusterConfig& config, const NodeConfig& wanted, const NodeHardware& found) {
+  if (has_option(config.slurmd_parameters, "config_overrides")) return {};
+  std::string out;
+  const auto add = [&](const std::string& text) { out += (out.empty() ? "" : ", ") + text; };
+  if (found.real_memory_mib != 0 && found.real_memory_mib < wanted.real_memory_mib) {
+    add("Low RealMemory (reported:" + std::to_string(found.real_memory_mib) +
+        " < 100.00% of configured:" + std::to_string(wanted.real_memory_mib) + ")");
+  }
+  const uint64_t cores = uint64_t{found.sockets} * found.cores_per_socket;
+  if (cores != 0 && cores * found.threads_per_core <
+                        uint64_t{wanted.cores()} * wanted.threads_per_core) {
+    add("Low socket*core*thread count");
+  }
+  if (found.cpus != 0 && found.cpus < wanted.cpus) add("Low CPUs");
+  if (found.tmp_disk_mib < wanted.tmp_disk_mib) add("Low TmpDisk");
+  return out;
+}
+
+bool may_return(const ClusterConfig& config, const Node& node) {
+  if (config.return_to_service == 2) return true;
+  return config.return_to_service == 1 && node.reason == kNotResponding;
+}
+
+// The node's state after it has registered.
+void settle_state(Draft& draft, NodeId id, const std::string& wrong, Time now) {
+  const ClusterConfig& config = *draft.state().config;
+  const Node& node = draft.node(id);
+  NodeStateChanged event = present_state(node, now);
+  event.flags &= ~(kNodeNoRespond | kNodeRebootIssued | kNodeRebootRequested | kNodePoweringUp |
+                   kNodePoweredDown | kNodePowerUp);
+  const auto clear_reason = [&] {
+    event.reason = {};
+    event.reason_time = kNoTime;
+    event.reason_uid = 0;
+  };
+  if (!wrong.empty()) {
+    event.flags |= kNodeInvalidReg | kNodeDrain;
+    if (node.reason.empty() || (node.flags & kNodeInvalidReg) != 0) {
+      if (node.reason != wrong) event.reason_time = now;
+      event.reason = wrong;
+      event.reason_uid = config.slurm_user_id;
+    }
+  } else if ((event.flags & kNodeInvalidReg) != 0) {  // put right; an admin's drain came with a reason
+    event.flags &= ~(kNodeInvalidReg | kNodeDrain);
+    clear_reason();
+  }
+  if (node.base == NodeBaseState::kUnknown) event.base = NodeBaseState::kIdle;
+  if (node.base == NodeBaseState::kDown && may_return(config, node)) {
+    event.base = NodeBaseState::kIdle;
+    if ((event.flags & kNodeDrain) == 0) clear_reason();
+  }
+  const NodeStateChanged before = present_state(node, now);
+  if (!described_equal(before, event)) draft.emit(std::move(event));
+}
+
+// Compares what the node runs with what the state says it should.
+RegisteredReply reconcile(const ClusterState& state, const Node& node,
+                          const protocol::RegisterNodeRequest& request, Effects& effects) {
+  RegisteredReply reply;
+  const auto holds = [&](JobId id) {
+    return std::find(node.jobs.begin(), node.jobs.end(), id) != node.jobs.end();
+  };
+  for (const protocol::StepKey& key : request.running) {
+    const Job* job = state.jobs.find(key.id.job);
+    const bool ours = job != nullptr && holds(key.id.job) && job->restart_count == key.restart &&
+                      find_step(*job, key.id.step) != nullptr;
+    if (!ours) reply.forget.push_back(key);
+  }
+  for (const JobId id : request.jobs) {
+    if (!holds(id)) reply.clean.push_back(id);
+  }
+  for (const JobId id : node.jobs) {
+    const Job& job = state.jobs.at(id);
+    if (is_completing(job)) {
+      TerminateJob order{.job = id, .restart = job.restart_count};
+      order.nodes.set(node.id);
+      order.timed_out = job.state == JobState::kTimeout;
+      effects.emplace_back(std::move(order));
+      continue;
+    }
+    for (const auto& step : job.steps) {
+      const protocol::StepKey key{step->id, job.restart_count};
+      const auto has = [&](const std::vector<protocol::StepKey>& list) {
+        return std::find(list.begin(), list.end(), key) != list.end();
+      };
+      bool due = false;
+      for (size_t at = 0; at < step->layout->nodes.size(); ++at) {
+        due = due || (step->layout->nodes[at].node == node.id && step->nodes_left.test(at));
+      }
+      if (due && !has(request.running) && !has(request.ended)) effects.push_back(LaunchStep{key});
+    }
+  }
+  return reply;
+}
+
+}  // namespace
+
+Result<Decision> decide_on(const ClusterState& state, const RegisterNode& command, Time now) {
+  const protocol::RegisterNodeRequest& request = command.node;
+  const Node* node = find_node(state, request.name);
+  if (node == nullptr) return failure(ErrorCode::kInvalidNodeName);
+  if (!request.cluster_id.empty() && request.cluster_id != state.cluster_id) {
+    return failure(ErrorCode::kWrongCluster);
+  }
+  const NodeId id = node->id;
+  Draft draft(state);
+  const bool rebooted = node->hardware != nullptr && !node->hardware->boot_id.empty() &&
+                        node->hardware->boot_id != request.hardware.boot_id;
+  if (node->hardware == nullptr || !described_equal(*node->hardware, request.hardware)) {
+    draft.emit(NodeRegistered{.node = id,
+                              .hardware = std::make_shared<NodeHardware>(request.hardware),
+                              .time = now});
+  }
+  if (rebooted && !draft.node(id).jobs.empty()) {
+    // its processes are gone; what had ended before is lost with them
+    const bool expected = (draft.node(id).flags & kNodeRebootIssued) != 0;
+    if (!expected && state.config->return_to_service != 2) {
+      set_down(draft, id, "Node unexpectedly rebooted", state.config->slurm_user_id, now);
+    } else {
+      lose_node(draft, id, now);
+    }
+  }
+  settle_state(draft, id, misfit(*state.config, *draft.node(id).config, request.hardware), now);
+  Effects effects;
+  RegisteredReply reply = reconcile(draft.state(), draft.node(id), request, effects);
+  Decision decision = draft.take(std::move(reply));
+  decision.effects = std::move(effects);
+  return decision;
+}
+
+Result<Decision> decide_on(const ClusterState& state, const NodesSilent& command, Time now) {
+  Draft draft(state);
+  for (const NodeId id : command.nodes) {
+    const Node* node = draft.state().nodes.find(id);
+    if (node == nullptr || node->removed || node->base == NodeBaseState::kDown ||
+        node->base == NodeBaseState::kFuture) {
+      continue;
+    }
+    if ((node->flags & kNodeNoRespond) == 0) {
+      NodeStateChanged event = present_state(*node, now);
+      event.flags |= kNodeNoRespond;
+      draft.emit(std::move(event));
+    }
+    set_down(draft, id, kNotResponding, state.config->slurm_user_id, now);
+  }
+  return draft.take();
+}
+
+Result<Decision> decide_on(const ClusterState& state, const NodesNotResponding& command, Time now) {
+  Draft draft(state);
+  for (const NodeId id : command.nodes) {
+    const Node* node = draft.state().nodes.find(id);
+    if (node == nullptr || node->removed || (node->flags & kNodeNoRespond) != 0) continue;
+    NodeStateChanged event = present_state(*node, now);
+    event.flags |= kNodeNoRespond;
+    draft.emit(std::move(event));
+  }
+  return draft.take();
+}
+
+Result<Decision> decide_on(const ClusterState& state, const NodesResponding& command, Time now) {
+  Draft draft(state);
+  for (const NodeId id : command.nodes) {
+    const Node* node = draft.state().nodes.find(id);
+    if (node == nullptr || node->removed || (node->flags & kNodeNoRespond) == 0) continue;
+    NodeStateChanged event = present_state(*node, now);
+    event.flags &= ~kNodeNoRespond;
+    draft.emit(std::move(event));
+  }
+  return draft.take();
+}
+
+}  // namespace sluice::state

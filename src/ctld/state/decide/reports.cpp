@@ -1,0 +1,140 @@
+// Reports of the nodes about steps and jobs: ended, cleaned, prolog done, launch failed. Reports come
+// at least once and in any order; what is stale or known already changes nothing.
+#include "ctld/state/decide/ending.hpp"
+#include "ctld/state/decide/verbs.hpp"
+
+namespace sluice::state {
+namespace {
+
+// NodeIds of a host list; names that are not configured (any more) are left out.
+Bitmap known_nodes(const ClusterState& state, std::string_view host_list) {
+  if (const Node* one = find_node(state, host_list)) {
+    Bitmap nodes;
+    nodes.set(one->id);
+    return nodes;
+  }
+  const auto all = resolve_nodes(state, host_list);
+  return all ? *all : Bitmap();
+}
+
+Bitmap step_positions(const Step& step, const Bitmap& nodes) {
+  Bitmap positions;
+  for (size_t at = 0; at < step.layout->nodes.size(); ++at) {
+    if (nodes.test(step.layout->nodes[at].node)) positions.set(at);
+  }
+  return positions;
+}
+
+// The job when it still holds nodes in the run that the report is about.
+const Job* live_job(const ClusterState& state, JobId id, uint32_t restart) {
+  const Job* job = state.jobs.find(id);
+  if (job == nullptr || !state.active.contains(id) || job->restart_count != restart) return nullptr;
+  return job;
+}
+
+Ending failed_launch() {
+  return Ending{.state = JobState::kFailed, .reason = JobReason::kJobLaunchFailure,
+                .flags = kJobRequeued | kJobRequeueHold | kJobLaunchFailed};
+}
+
+void batch_step_over(Draft& draft, const protocol::StepEnded& report, Time now) {
+  const Job& job = draft.job(report.key.id.job);
+  if (!is_running(job)) return;
+  Ending ending = ending_of_exit(*draft.state().config, job, report.exit_status);
+  if (report.out_of_memory) {
+    ending.state = JobState::kOutOfMemory;
+    ending.reason = JobReason::kOutOfMemory;
+  }
+  if (!report.failure.empty()) ending = failed_launch();
+  complete_job(draft, job.id, ending, now);
+}
+
+void step_report(Draft& draft, const protocol::StepEnded& report, Time now) {
+  const Bitmap nodes = known_nodes(draft.state(), report.nodes);
+  if (report.drain_node) {
+    nodes.for_each([&](size_t id) {
+      drain_node(draft, static_cast<NodeId>(id),
+                 report.failure.empty() ? "Kill task failed" : report.failure,
+                 draft.state().config->slurm_user_id, now);
+    });
+  }
+  const StepId id = report.key.id;
+  const Job* job = live_job(draft.state(), id.job, report.key.restart);
+  if (job == nullptr) return;
+  const Step* step = find_step(*job, id.step);
+  if (step != nullptr) {
+    const int32_t status =
+        report.failure.empty() || report.exit_status != 0 ? report.exit_status : 1 << 8;
+    end_step_parts(draft, id, {step_positions(*step, nodes), status, report.out_of_memory}, now);
+    const bool over = find_step(draft.job(id.job), id.step) == nullptr;
+    if (over && id.step == kBatchStep) batch_step_over(draft, report, now);
+  }
+  // what the node says about being clean counts once the job is over
+  const Job& after = draft.job(id.job);
+  if (report.node_clean && is_completing(after)) {
+    release_nodes(draft, id.job, allocation_positions(after, nodes), now);
+  }
+}
+
+}  // namespace
+
+Result<Decision> decide_on(const ClusterState& state, const EndSteps& command, Time now) {
+  Draft draft(state);
+  for (const protocol::StepEnded& report : command.ended) step_report(draft, report, now);
+  return draft.take();
+}
+
+Result<Decision> decide_on(const ClusterState& state, const JobsCleaned& command, Time now) {
+  Draft draft(state);
+  for (const protocol::JobCleaned& report : command.cleaned) {
+    const Bitmap nodes = known_nodes(draft.state(), report.nodes);
+    if (report.kill_failed || report.epilog_status != 0) {
+      nodes.for_each([&](size_t id) {
+        drain_node(draft, static_cast<NodeId>(id),
+                   report.kill_failed ? "Kill task failed" : "Epilog error",
+                   draft.state().config->slurm_user_id, now);
+      });
+    }
+    const Job* job = live_job(draft.state(), report.job, report.restart);
+    if (job == nullptr || !is_completing(*job)) continue;
+    release_nodes(draft, report.job, allocation_positions(*job, nodes), now);
+  }
+  return draft.take();
+}
+
+Result<Decision> decide_on(const ClusterState& state, const PrologDone& command, Time now) {
+  Draft draft(state);
+  const Job* job = live_job(state, command.job, command.restart);
+  if (job == nullptr || !is_running(*job)) return draft.take();
+  const Bitmap nodes = known_nodes(state, command.nodes);
+  const Bitmap positions = allocation_positions(*job, nodes) & job->preparing;
+  const bool controller = command.nodes.empty() &&
+                          job->preparing.test(job->allocation->nodes.size());
+  if (command.status == 0) {
+    if (positions.any() || controller) {
+      draft.emit(JobPrepared{.job = command.job, .positions = positions, .controller = controller});
+    }
+    return draft.take();
+  }
+  nodes.for_each([&](size_t id) {
+    drain_node(draft, static_cast<NodeId>(id), "Prolog error", state.config->slurm_user_id, now);
+  });
+  // a batch job tries again elsewhere, held like one that could not be launched; others end
+  Ending ending = failed_launch();
+  if (!job->spec->batch) ending = Ending{.state = JobState::kFailed, .reason = JobReason::kProlog};
+  complete_job(draft, command.job, ending, now);
+  return draft.take();
+}
+
+Result<Decision> decide_on(const ClusterState& state, const LaunchFailed& command, Time now) {
+  Draft draft(state);
+  protocol::StepEnded report;
+  report.key = command.key;
+  report.nodes = command.nodes;
+  report.failure = command.reason.empty() ? "launch failed" : command.reason;
+  report.drain_node = command.drain_node;
+  step_report(draft, report, now);
+  return draft.take();
+}
+
+}  // namespace sluice::state

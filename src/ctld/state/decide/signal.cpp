@@ -1,0 +1,134 @@
+// scancel and scontrol notify: cancel or signal jobs, array tasks and steps.
+#include "ctld/state/decide/ending.hpp"
+#include "ctld/state/decide/targets.hpp"
+#include "ctld/state/decide/verbs.hpp"
+
+namespace sluice::state {
+namespace {
+
+constexpr uint32_t kKill = 9;
+constexpr uint32_t kLastSignal = 64;
+
+// Without --signal, or with KILL for the whole job, the job ends.
+bool ends_the_job(const SignalJob& command) {
+  const bool partly = (command.flags & (protocol::kSignalBatchOnly | protocol::kSignalStepsOnly)) != 0;
+  const bool cancel = (command.flags & protocol::kSignalCancel) != 0;
+  return !partly && (cancel || command.signal == kKill);
+}
+
+Status signal_job(Draft& draft, JobId id, const SignalJob& command, Time now) {
+  const Job& job = draft.job(id);
+  if (!may_change(draft.state(), job, command.who)) return failure(ErrorCode::kAccessDenied);
+  if (is_finished(job)) return failure(ErrorCode::kAlreadyDone);
+  const Ending cancelled{.state = JobState::kCancelled, .reason = JobReason::kNone,
+                         .by = command.who.uid};
+  if (job.state == JobState::kPending) {
+    if (!ends_the_job(command)) return failure(ErrorCode::kJobPending);
+    end_pending_job(draft, id, cancelled, now);
+    return {};
+  }
+  if (is_completing(job)) {
+    // nothing more to end; one that is to be requeued can be cancelled when it is pending again
+    return ends_the_job(command) ? Status{} : failure(ErrorCode::kAlreadyDone);
+  }
+  if (ends_the_job(command)) {
+    complete_job(draft, id, cancelled, now);
+    return {};
+  }
+  const uint32_t signal = command.signal == 0 ? kKill : command.signal;
+  draft.emit(JobSignaled{.job = id, .signal = signal, .flags = command.flags, .time = now});
+  return {};
+}
+
+Result<Decision> signal_step(const ClusterState& state, const JobTarget& target,
+                             const SignalJob& command, Time now) {
+  const auto id = find_step_job(state, target);
+  if (!id) return tl::unexpected(id.error());
+  const Job& job = state.jobs.at(*id);
+  if (!may_change(state, job, command.who)) return failure(ErrorCode::kAccessDenied);
+  if (is_finished(job)) return failure(ErrorCode::kInvalidJobId);
+  const Step* step = find_step(job, *target.step);
+  if (step == nullptr) return failure(ErrorCode::kInvalidJobId);
+  Draft draft(state);
+  const bool cancel = (command.flags & protocol::kSignalCancel) != 0 || command.signal == 0;
+  if (!cancel) {
+    draft.emit(JobSignaled{.job = *id, .step = *target.step, .signal = command.signal,
+                           .flags = command.flags, .time = now});
+  } else if (step->cancelled_by == UINT32_MAX) {
+    draft.emit(StepEndOrdered{.id = step->id, .by = command.who.uid, .time = now});
+  }
+  return draft.take(protocol::CountReply{.count = 1, .errors = {}});
+}
+
+// Tasks that have no records of their own are taken out of the array without making any.
+Result<Decision> cancel_pending_tasks(const ClusterState& state, const TargetedJobs& found,
+                                      const SignalJob& command, Time now) {
+  const Job& master = state.jobs.at(found.array_record);
+  if (!may_change(state, master, command.who)) return failure(ErrorCode::kAccessDenied);
+  Draft draft(state);
+  draft.emit(ArrayTasksCancelled{.array_job = found.array_record, .tasks = found.pending_tasks,
+                                 .cancelled_by = command.who.uid, .time = now});
+  protocol::CountReply reply;
+  reply.count = static_cast<uint32_t>(found.pending_tasks.size());
+  for (const JobId id : found.records) {
+    if (signal_job(draft, id, command, now)) ++reply.count;
+  }
+  return draft.take(std::move(reply));
+}
+
+}  // namespace
+
+Result<Decision> decide_on(const ClusterState& state, const SignalJob& command, Time now) {
+  if (command.signal > kLastSignal) return failure(ErrorCode::kInvalidSignal);
+  const auto target = parse_target(command.target);
+  if (!target) return tl::unexpected(target.error());
+  if (target->step) return signal_step(state, *target, command, now);
+  if (target->tasks && ends_the_job(command)) {
+    const auto found = find_targets(state, *target);
+    if (!found) return tl::unexpected(found.error());
+    if (!found->pending_tasks.empty()) return cancel_pending_tasks(state, *found, command, now);
+  }
+  if (target->tasks && !ends_the_job(command)) {
+    const auto found = find_targets(state, *target);
+    if (found && !found->pending_tasks.empty() && found->records.empty()) {
+      return failure(ErrorCode::kJobPending);
+    }
+  }
+  return for_each_target(state, command.target, [&](Draft& draft, JobId id) {
+    return signal_job(draft, id, command, now);
+  });
+}
+
+Result<Decision> decide_on(const ClusterState& state, const NotifyJob& command, Time now) {
+  const auto target = parse_target(command.target);
+  if (!target) return tl::unexpected(target.error());
+  const auto id = find_step_job(state, *target);
+  if (!id) return tl::unexpected(id.error());
+  const Job& job = state.jobs.at(*id);
+  if (!may_change(state, job, command.who)) return failure(ErrorCode::kAccessDenied);
+  if (!is_running(job)) {
+    return failure(job.state == JobState::kPending ? ErrorCode::kJobPending
+                                                   : ErrorCode::kAlreadyDone);
+  }
+  Draft draft(state);
+  JobSignaled event{.job = *id, .message = command.message, .time = now};
+  if (target->step) event.step = *target->step;
+  draft.emit(std::move(event));
+  return draft.take();
+}
+
+Result<Decision> decide_on(const ClusterState& state, const EndAllocation& command, Time now) {
+  const Job* job = state.jobs.find(command.job);
+  if (job == nullptr) return failure(ErrorCode::kInvalidJobId);
+  if (!may_change(state, *job, command.who)) return failure(ErrorCode::kAccessDenied);
+  Draft draft(state);
+  if (job->state == JobState::kPending) {
+    end_pending_job(draft, command.job,
+                    {.state = JobState::kCancelled, .by = command.who.uid}, now);
+  } else if (is_running(*job)) {
+    complete_job(draft, command.job, ending_of_exit(*state.config, *job, command.exit_status), now);
+  }
+  return draft.take();
+}
+
+}  // namespace sluice::state

@@ -1,0 +1,88 @@
+// The scheduler's plan becomes starts, each checked again.
+#include <optional>
+
+#include "ctld/state/decide/job_ids.hpp"
+#include "ctld/state/decide/verbs.hpp"
+#include "ctld/state/draft.hpp"
+#include "ctld/state/fits.hpp"
+
+namespace sluice::state {
+namespace {
+
+Minutes limit_at_start(const Job& job, const PartitionConfig& partition) {
+  if (job.spec->time_limit != 0) return job.time_limit;
+  return partition.default_time.value_or(partition.max_time);
+}
+
+// The event for one start, or nothing when it is no longer possible.
+std::optional<JobStarted> check_start(const ClusterState& state, const PlannedStart& plan, Time now) {
+  const Job* job = state.jobs.find(plan.job);
+  const Partition* partition = find_partition(state, plan.partition);
+  if (job == nullptr || partition == nullptr || plan.allocation == nullptr) return std::nullopt;
+  if (!is_eligible(*job, now)) return std::nullopt;
+  const bool array = job->array != nullptr && job->array->task == kNoTask;
+  if (array != (plan.task != kNoTask)) return std::nullopt;
+  if (array && !job->array->pending.contains(plan.task)) return std::nullopt;
+  if (job->array != nullptr && job->array->max_running != 0 &&
+      state.arrays.at(job->array->array_job).running >= job->array->max_running) {
+    return std::nullopt;
+  }
+  if (!fits(state, *job, *partition, *plan.allocation)) return std::nullopt;
+
+  JobStarted event;
+  event.record = plan.job;
+  event.partition = partition->config->name;
+  event.time_limit = limit_at_start(*job, *partition->config);
+  event.time = now;
+  event.end = event.time_limit == kInfiniteMinutes ? kNever
+                                                   : now + std::chrono::minutes(event.time_limit);
+  const ClusterConfig& config = *state.config;
+  event.prolog = !config.prolog.empty() && (has_option(config.prolog_flags, "Alloc") ||
+                                            has_option(config.prolog_flags, "Contain"));
+  event.controller_prolog = !config.prolog_slurmctld.empty();
+  JobId id = plan.job;
+  if (array && job->array->pending.size() > 1) {
+    const auto next = free_job_id(state, state.next_job_id);
+    if (!next) return std::nullopt;
+    id = *next;
+  }
+  event.starts.push_back({plan.task, id, plan.allocation});
+  return event;
+}
+
+// Starts of neighbouring tasks of one array become one event.
+Events merge_starts(Events events) {
+  Events merged;
+  for (Event& event : events) {
+    auto& start = std::get<JobStarted>(event);
+    auto* last = merged.empty() ? nullptr : &std::get<JobStarted>(merged.back());
+    if (last != nullptr && last->record == start.record && last->partition == start.partition &&
+        last->time_limit == start.time_limit) {
+      last->starts.push_back(std::move(start.starts.front()));
+    } else {
+      merged.push_back(std::move(event));
+    }
+  }
+  return merged;
+}
+
+}  // namespace
+
+Result<Decision> decide_on(const ClusterState& state, const StartJobs& command, Time now) {
+  Draft draft(state);
+  StartedReply reply;
+  for (const PlannedStart& plan : command.starts) {
+    auto event = check_start(draft.state(), plan, now);
+    if (!event) {
+      ++reply.dropped;
+      continue;
+    }
+    draft.emit(std::move(*event));
+    ++reply.started;
+  }
+  Decision decision = draft.take(reply);
+  decision.events = merge_starts(std::move(decision.events));
+  return decision;
+}
+
+}  // namespace sluice::state

@@ -1,0 +1,26 @@
+// Applies an action to all that a target names, each checked on its own; shared by the verbs that
+// take targets.
+#pragma once
+
+#include <functional>
+
+#include "ctld/state/draft.hpp"
+#include "ctld/state/target.hpp"
+
+namespace sluice::state {
+
+// Owner or administrator?
+[[nodiscard]] bool may_change(const ClusterState& state, const Job& job, Identity who);
+
+// Gives the pending tasks that a target picks out of an array records of their own; their ids.
+// kTooManyJobs: no id is free.
+[[nodiscard]] Result<std::vector<JobId>> split_pending_tasks(Draft& draft, JobId record,
+                                                             const IndexSet& tasks);
+
+// Runs `action` on each record (after splitting off single tasks). One record alone: its error is the
+// result. Several: the reply counts those that worked and names the others' errors.
+using RecordAction = std::function<Status(Draft&, JobId)>;
+[[nodiscard]] Result<Decision> for_each_target(const ClusterState& state, std::string_view target,
+                                               const RecordAction& action);
+
+}  // namespace sluice::state

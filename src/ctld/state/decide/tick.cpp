@@ -1,0 +1,149 @@
+// Time passes: limits, begin times, dependencies, deadlines, repeated orders, purge.
+#include "ctld/state/decide/ending.hpp"
+#include "ctld/state/decide/verbs.hpp"
+#include "ctld/state/dependency.hpp"
+
+namespace sluice::state {
+namespace {
+
+constexpr size_t kPurgedAtOnce = 5000;
+// Nodes that have not reported a job clean are told again, no sooner than this.
+constexpr Duration kRepeatAfter = std::chrono::seconds(60);
+
+// False when the job cannot wait any longer and has ended.
+bool check_waiting(Draft& draft, JobId id, Time now) {
+  if (draft.job(id).spec->deadline != kNoTime && now > draft.job(id).spec->deadline) {
+    end_pending_job(draft, id, {.state = JobState::kDeadline, .reason = JobReason::kDeadLine}, now);
+    return false;
+  }
+  if (draft.job(id).dependency.empty()) return true;
+  const Job& job = draft.job(id);
+  const auto parsed = parse_dependency(job.dependency.view());
+  if (!parsed) return true;
+  const DependencyResult result = evaluate_dependency(draft.state(), job, *parsed, now);
+  const std::string left = result.satisfied() ? std::string() : format_dependency(result.left);
+  const bool kill = job.spec->kill_on_invalid_dependency == Toggle::kYes ||
+                    (job.spec->kill_on_invalid_dependency == Toggle::kDefault &&
+                     (has_option(draft.state().config->dependency_parameters, "kill_invalid_depend") ||
+                      has_option(draft.state().config->scheduler_parameters, "kill_invalid_depend")));
+  if (result.never && kill) {
+    end_pending_job(draft, id, {.state = JobState::kCancelled,
+                                .reason = JobReason::kDependencyNeverSatisfied,
+                                .by = draft.state().config->slurm_user_id}, now);
+    return false;
+  }
+  if (job.dependency == left) return true;
+  JobReason reason = JobReason::kNone;
+  if (!left.empty()) {
+    reason = result.never ? JobReason::kDependencyNeverSatisfied : JobReason::kDependency;
+  }
+  draft.emit(JobDependencyChanged{.job = id, .dependency = left, .reason = reason});
+  return true;
+}
+
+void tick_waiting(Draft& draft, Time now) {
+  std::vector<JobId> waiting;
+  draft.state().waiting.for_each([&](uint32_t id) { waiting.push_back(id); });
+  for (const JobId id : waiting) {
+    if (!check_waiting(draft, id, now)) continue;
+    const Job& job = draft.job(id);
+    if (job.accrue == kNoTime && is_eligible(job, now)) {
+      draft.emit(JobBecameEligible{.job = id, .time = now});
+    }
+  }
+}
+
+Duration over_time(const ClusterState& state, const Job& job) {
+  const Partition* partition = find_partition(state, job.partition.view());
+  Minutes minutes = state.config->over_time_limit;
+  if (partition != nullptr) minutes = partition->config->over_time_limit.value_or(minutes);
+  return minutes == kInfiniteMinutes ? kNoLimit : Duration(std::chrono::minutes(minutes));
+}
+
+void tick_running(Draft& draft, JobId id, Time now) {
+  const Job& job = draft.job(id);
+  if (job.end != kNever && now >= job.end + over_time(draft.state(), job)) {
+    complete_job(draft, id, {.state = JobState::kTimeout, .reason = JobReason::kTimeLimit}, now);
+    return;
+  }
+  if (job.spec->signal != 0 && !job.signal_sent && job.end != kNever &&
+      now >= job.end - std::chrono::seconds(job.spec->signal_seconds)) {
+    JobSignaled event{.job = id, .signal = job.spec->signal, .warning = true, .time = now};
+    event.flags = job.spec->signal_batch ? protocol::kSignalBatchOnly : protocol::kSignalStepsOnly;
+    draft.emit(std::move(event));
+  }
+  std::vector<StepId> late;
+  for (const auto& step : draft.job(id).steps) {
+    if (step->spec == nullptr || step->spec->time_limit == 0 || step->end != kNoTime ||
+        step->spec->time_limit == kInfiniteMinutes) {
+      continue;
+    }
+    if (now >= step->start + std::chrono::minutes(step->spec->time_limit)) late.push_back(step->id);
+  }
+  for (const StepId step : late) draft.emit(StepEndOrdered{.id = step, .time = now});
+}
+
+void tick_active(Draft& draft, Time now) {
+  std::vector<JobId> active;
+  draft.state().active.for_each([&](uint32_t id) { active.push_back(id); });
+  const Duration repeat = std::max(kRepeatAfter, draft.state().config->kill_wait +
+                                                     draft.state().config->unkillable_step_timeout);
+  for (const JobId id : active) {
+    const Job& job = draft.job(id);
+    if (!is_completing(job)) {
+      tick_running(draft, id, now);
+    } else if (now - job.kill_sent >= repeat) {
+      draft.emit(JobEndRepeated{.job = id, .time = now});
+    }
+  }
+}
+
+// An array's own record stays until its other tasks are gone: users know the array by its number.
+bool is_still_needed(const ClusterState& state, const Job& job) {
+  return job.array != nullptr && job.array->array_job == job.id &&
+         state.arrays.at(job.id).jobs.size() > 1;
+}
+
+void tick_finished(Draft& draft, Time now) {
+  const ClusterState& state = draft.state();
+  if (state.config->min_job_age <= Duration(0)) return;
+  JobsPurged event;
+  state.finished.for_each([&](uint32_t id) {
+    const Job& job = state.jobs.at(id);
+    if (job.end + state.config->min_job_age <= now && !is_still_needed(state, job)) {
+      event.jobs.push_back(id);
+    }
+    return event.jobs.size() < kPurgedAtOnce;
+  });
+  if (!event.jobs.empty()) draft.emit(std::move(event));
+}
+
+void tick_nodes(Draft& draft, Time now) {
+  std::vector<NodeId> due;
+  draft.state().nodes.for_each([&](const Node& node) {
+    if (node.resume_after != kNoTime && node.resume_after <= now) due.push_back(node.id);
+  });
+  for (const NodeId id : due) {
+    NodeStateChanged event = present_state(draft.node(id), now);
+    event.resume_after = kNoTime;
+    event.flags &= ~(kNodeDrain | kNodeFailing);
+    if (event.base == NodeBaseState::kDown) event.base = NodeBaseState::kIdle;
+    event.reason = {};
+    event.reason_time = kNoTime;
+    event.reason_uid = 0;
+    draft.emit(std::move(event));
+  }
+}
+
+}  // namespace
+
+Result<Decision> decide_on(const ClusterState& state, const Tick&, Time now) {
+  Draft draft(state);
+  tick_active(draft, now);
+  tick_waiting(draft, now);  // before the purge: what a job waits for must still be there
+  tick_finished(draft, now);
+  tick_nodes(draft, now);
+  return draft.take();
+}
+
+}  // namespace sluice::state

@@ -1,0 +1,207 @@
+// scontrol update JobId=…
+#include "ctld/state/decide/ending.hpp"
+#include "ctld/state/decide/job_checks.hpp"
+#include "ctld/state/decide/targets.hpp"
+#include "ctld/state/decide/verbs.hpp"
+#include "ctld/state/dependency.hpp"
+
+namespace sluice::state {
+namespace {
+
+template <class Given, class Field>
+bool set_field(const std::optional<Given>& given, Field& field) {
+  if (!given) return false;
+  field = *given;
+  return true;
+}
+
+// What may change at any time.
+void set_notes(const JobUpdate& u, JobSpec& spec) {
+  set_field(u.comment, spec.comment);
+  set_field(u.admin_comment, spec.admin_comment);
+  set_field(u.extra, spec.extra);
+  set_field(u.name, spec.name);
+  set_field(u.wckey, spec.wckey);
+  set_field(u.mail_type, spec.mail_type);
+  set_field(u.mail_user, spec.mail_user);
+  set_field(u.account, spec.account);
+  set_field(u.qos, spec.qos);
+  set_field(u.reservation, spec.reservation);
+  if (u.requeue) spec.requeue = *u.requeue ? Toggle::kYes : Toggle::kNo;
+  if (u.nice) spec.nice = *u.nice;
+  if (u.priority) spec.priority = *u.priority;
+}
+
+// What may change only while the job waits; true when something of it was asked for.
+bool set_waiting_fields(const JobUpdate& u, JobSpec& spec) {
+  bool any = false;
+  any |= set_field(u.partitions, spec.partitions);
+  any |= set_field(u.required_nodes, spec.required_nodes);
+  any |= set_field(u.excluded_nodes, spec.excluded_nodes);
+  any |= set_field(u.constraint, spec.constraint);
+  any |= set_field(u.licenses, spec.licenses);
+  any |= set_field(u.std_out, spec.std_out);
+  any |= set_field(u.std_err, spec.std_err);
+  any |= set_field(u.std_in, spec.std_in);
+  any |= set_field(u.work_dir, spec.work_dir);
+  any |= set_field(u.gres, spec.gres);
+  any |= set_field(u.switches, spec.switches);
+  any |= set_field(u.cluster_features, spec.cluster_constraint);
+  any |= set_field(u.time_min, spec.time_min);
+  any |= set_field(u.begin, spec.begin);
+  any |= set_field(u.deadline, spec.deadline);
+  any |= set_field(u.num_tasks, spec.num_tasks);
+  any |= set_field(u.cpus_per_task, spec.cpus_per_task);
+  any |= set_field(u.min_cpus, spec.min_cpus);
+  any |= set_field(u.max_cpus, spec.max_cpus);
+  any |= set_field(u.min_cpus_per_node, spec.min_cpus_per_node);
+  any |= set_field(u.delay_boot_seconds, spec.delay_boot_seconds);
+  any |= set_field(u.tmp_disk_mib, spec.tmp_disk_mib);
+  any |= set_field(u.contiguous, spec.contiguous);
+  any |= set_field(u.sharing, spec.sharing);
+  if (u.min_nodes) {
+    spec.min_nodes = *u.min_nodes;
+    spec.max_nodes = u.max_nodes.value_or(*u.min_nodes);
+    any = true;
+  } else {
+    any |= set_field(u.max_nodes, spec.max_nodes);
+  }
+  if (u.memory_per_node_mib || u.memory_per_cpu_mib) {
+    spec.memory_kind = u.memory_per_node_mib ? MemoryKind::kPerNode : MemoryKind::kPerCpu;
+    spec.memory_mib = u.memory_per_node_mib ? *u.memory_per_node_mib : *u.memory_per_cpu_mib;
+    any = true;
+  }
+  return any;
+}
+
+Status check_rights(const ClusterState& state, const Job& job, const UpdateJob& command) {
+  if (!may_change(state, job, command.who)) return failure(ErrorCode::kAccessDenied);
+  if (is_admin(state, command.who.uid)) return {};
+  const JobUpdate& u = command.update;
+  const bool raises = (u.priority && *u.priority != 0) || (u.nice && *u.nice < job.spec->nice) ||
+                      u.admin_comment || u.reset_accrue;
+  if (raises) return failure(ErrorCode::kAccessDenied);
+  // a running job's limit can only be lowered by its user; so can a waiting one's beyond MaxTime
+  if (u.time_limit && is_running(job) && *u.time_limit > job.time_limit) {
+    return failure(ErrorCode::kAccessDenied);
+  }
+  return {};
+}
+
+void set_time_limit(const JobUpdate& u, Time now, Job& job, JobSpec& spec) {
+  if (!u.time_limit) return;
+  const Minutes limit = *u.time_limit == 0 ? kInfiniteMinutes : *u.time_limit;
+  spec.time_limit = job.time_limit = limit;
+  if (is_running(job)) {
+    job.end = limit == kInfiniteMinutes ? kNever : job.start + std::chrono::minutes(limit);
+    if (job.end < now) job.end = now;
+  }
+}
+
+Status set_dependency(const ClusterState& state, const JobUpdate& u, Time now, Job& job,
+                      JobSpec& spec) {
+  if (!u.dependency) return {};
+  if (job.state != JobState::kPending) return failure(ErrorCode::kJobNotPending);
+  const auto parsed = parse_dependency(*u.dependency);
+  if (!parsed) return tl::unexpected(parsed.error());
+  for (const DependencyItem& item : parsed->items) {
+    if (item.job == job.id) return failure(ErrorCode::kInvalidDependency);
+  }
+  spec.dependency = *u.dependency;
+  const DependencyResult result = evaluate_dependency(state, job, *parsed, now);
+  job.dependency = result.satisfied() ? SharedText() : SharedText(format_dependency(result.left));
+  return {};
+}
+
+// Whether the job still fits the cluster as it would be afterwards.
+Status check_changed(const ClusterState& state, const Job& job, const JobSpec& spec) {
+  Submitter who{spec.uid, {}};
+  if (spec.partitions == job.spec->partitions) who.uid = 0;  // it got in once
+  const auto partitions = check_partitions(state, spec, who);
+  if (!partitions) return failure(partitions.error().code);
+  if (Status ok = check_size(state, spec, *partitions); !ok) return failure(ok.error().code);
+  size_t large_enough = 0;
+  for (const Partition* partition : *partitions) {
+    const bool fits = spec.min_nodes <= partition->nodes.count() &&
+                      spec.min_nodes <= partition->config->max_nodes;
+    large_enough += fits ? 1 : 0;
+  }
+  const bool more = spec.min_nodes > job.spec->min_nodes;
+  if (more && large_enough == 0) return failure(ErrorCode::kPartitionNotNow);
+  return {};
+}
+
+Status set_hold(Draft& draft, JobId id, const UpdateJob& command, Time now) {
+  const JobUpdate& u = command.update;
+  const bool to_zero = u.priority && *u.priority == 0;
+  const bool to_more = u.priority && *u.priority != 0;
+  const Job& job = draft.job(id);
+  if (to_zero || u.hold.value_or(false)) {
+    const bool admin = is_admin(draft.state(), command.who.uid);
+    if (job.hold == HoldKind::kAdmin) return {};
+    draft.emit(JobHeld{.job = id, .hold = admin ? HoldKind::kAdmin : HoldKind::kUser,
+                       .reason = admin ? JobReason::kJobHeldAdmin : JobReason::kJobHeldUser,
+                       .time = now});
+  } else if ((to_more || u.hold) && job.hold != HoldKind::kNone) {
+    if (job.hold == HoldKind::kAdmin && !is_admin(draft.state(), command.who.uid)) {
+      return failure(ErrorCode::kAccessDenied);
+    }
+    draft.emit(JobReleased{.job = id, .time = now});
+  }
+  return {};
+}
+
+Status set_array(const JobUpdate& u, Job& job) {
+  if (!u.array_max_running) return {};
+  if (job.array == nullptr) return failure(ErrorCode::kInvalidArray);
+  auto array = std::make_shared<ArrayInfo>(*job.array);
+  array->max_running = *u.array_max_running;
+  job.array = std::move(array);
+  return {};
+}
+
+Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now) {
+  const ClusterState& state = draft.state();
+  const JobUpdate& u = command.update;
+  if (Status ok = check_rights(state, draft.job(id), command); !ok) return ok;
+  Job job = draft.job(id);
+  if (is_terminal(job.state)) return failure(ErrorCode::kJobFinished);
+  auto spec = std::make_shared<JobSpec>(*job.spec);
+  set_notes(u, *spec);
+  if (set_waiting_fields(u, *spec)) {
+    if (job.state != JobState::kPending) return failure(ErrorCode::kJobNotPending);
+    if (Status ok = check_changed(state, job, *spec); !ok) return ok;
+  }
+  if (Status ok = set_dependency(state, u, now, job, *spec); !ok) return ok;
+  if (u.partitions && u.partitions->find(',') == std::string::npos) job.partition = *u.partitions;
+  set_time_limit(u, now, job, *spec);
+  if (Status ok = set_array(u, job); !ok) return ok;
+  if (job.state == JobState::kPending) {
+    if (u.begin) job.eligible = *u.begin > now ? *u.begin : kNoTime;
+    // it has to become eligible again when it now waits for something
+    if (!job.dependency.empty() || (u.begin && *u.begin > now) || u.reset_accrue) {
+      job.accrue = kNoTime;
+    }
+    if (!job.dependency.empty()) job.eligible = kNoTime;
+  }
+  draft.emit(JobUpdated{.job = id, .spec = spec, .array = job.array, .time_limit = job.time_limit,
+                        .partition = job.partition, .dependency = job.dependency,
+                        .eligible = job.eligible, .accrue = job.accrue, .end = job.end,
+                        .time = now});
+  if (Status ok = set_hold(draft, id, command, now); !ok) return ok;
+  const Job& after = draft.job(id);
+  if (after.state == JobState::kPending && after.accrue == kNoTime && is_eligible(after, now)) {
+    draft.emit(JobBecameEligible{.job = id, .time = now});
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Decision> decide_on(const ClusterState& state, const UpdateJob& command, Time now) {
+  return for_each_target(state, command.target, [&](Draft& draft, JobId id) {
+    return update_job(draft, id, command, now);
+  });
+}
+
+}  // namespace sluice::state

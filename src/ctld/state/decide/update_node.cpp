@@ -1,0 +1,132 @@
+// scontrol update NodeName=…
+#include "common/base/text.hpp"
+#include "ctld/state/decide/ending.hpp"
+#include "ctld/state/decide/verbs.hpp"
+
+namespace sluice::state {
+namespace {
+
+enum class Wish { kDown, kDrain, kFail, kResume, kUndrain, kIdle, kFuture, kNoResp, kUnknown };
+
+Wish parse_wish(std::string_view text) {
+  const std::string word = to_lower(text);
+  if (word == "down") return Wish::kDown;
+  if (word == "drain" || word == "drained" || word == "draining") return Wish::kDrain;
+  if (word == "fail" || word == "failing") return Wish::kFail;
+  if (word == "resume") return Wish::kResume;
+  if (word == "undrain") return Wish::kUndrain;
+  if (word == "idle") return Wish::kIdle;
+  if (word == "future") return Wish::kFuture;
+  if (word == "noresp" || word == "no_respond") return Wish::kNoResp;
+  return Wish::kUnknown;
+}
+
+// Applies the wish to a node's state; kInvalidState: not from where the node is.
+Status grant(Wish wish, const Node& node, NodeStateChanged& event) {
+  const auto clear_reason = [&] {
+    event.reason = {};
+    event.reason_time = kNoTime;
+    event.reason_uid = 0;
+    event.resume_after = kNoTime;
+  };
+  switch (wish) {
+    case Wish::kDown: event.base = NodeBaseState::kDown; return {};
+    case Wish::kDrain: event.flags |= kNodeDrain; return {};
+    case Wish::kFail: event.flags |= kNodeFailing; return {};
+    case Wish::kNoResp: event.flags |= kNodeNoRespond; return {};
+    case Wish::kFuture:
+      if (!node.jobs.empty()) return failure(ErrorCode::kInvalidState);
+      event.base = NodeBaseState::kFuture;
+      return {};
+    case Wish::kUndrain:
+      event.flags &= ~kNodeDrain;
+      clear_reason();
+      return {};
+    case Wish::kResume:
+    case Wish::kIdle: {
+      if (node.base == NodeBaseState::kFuture) return failure(ErrorCode::kInvalidState);
+      const bool idle_already = node.base == NodeBaseState::kIdle &&
+                                (node.flags & (kNodeDrain | kNodeFailing | kNodeInvalidReg)) == 0;
+      if (wish == Wish::kIdle && idle_already) return {};
+      event.flags &= ~(kNodeDrain | kNodeFailing | kNodeRebootRequested | kNodeRebootIssued);
+      // a node that was never heard of has to register first
+      if (node.base == NodeBaseState::kDown) {
+        event.base = node.hardware == nullptr ? NodeBaseState::kUnknown : NodeBaseState::kIdle;
+      }
+      clear_reason();
+      return {};
+    }
+    default: return failure(ErrorCode::kInvalidState);
+  }
+}
+
+Status update_state(Draft& draft, NodeId id, const UpdateNode& command, Time now) {
+  const NodeUpdate& update = command.update;
+  if (!update.state && !update.reason && !update.resume_after_seconds) return {};
+  NodeStateChanged event = present_state(draft.node(id), now);
+  const Wish wish = update.state ? parse_wish(*update.state) : Wish::kUnknown;
+  if (update.state) {
+    if (Status ok = grant(wish, draft.node(id), event); !ok) return ok;
+  }
+  if (update.reason) {
+    event.reason = *update.reason;
+    event.reason_time = update.reason->empty() ? kNoTime : now;
+    event.reason_uid = update.reason->empty() ? 0 : command.who.uid;
+  }
+  if (update.resume_after_seconds) {
+    event.resume_after = now + std::chrono::seconds(*update.resume_after_seconds);
+  }
+  const bool needs_reason = wish == Wish::kDown || wish == Wish::kDrain || wish == Wish::kFail;
+  if (needs_reason && event.reason.empty()) {
+    return failure(ErrorCode::kInvalidState,
+                   "You must specify a reason when DOWNING or DRAINING a node. Request denied");
+  }
+  draft.emit(std::move(event));
+  if (wish == Wish::kDown) lose_node(draft, id, now);
+  return {};
+}
+
+void update_rest(Draft& draft, NodeId id, const NodeUpdate& update) {
+  const Node& node = draft.node(id);
+  if (!update.weight && !update.active_features && !update.available_features && !update.comment &&
+      !update.extra && !update.gres) {
+    return;
+  }
+  NodeUpdated event{.node = id, .weight = node.weight, .active_features = node.active_features,
+                    .comment = node.comment, .extra = node.extra, .config = nullptr};
+  if (update.weight) event.weight = *update.weight;
+  if (update.active_features) event.active_features = *update.active_features;
+  if (update.comment) event.comment = *update.comment;
+  if (update.extra) event.extra = *update.extra;
+  if (update.available_features || update.gres) {
+    auto config = std::make_shared<NodeConfig>(*node.config);
+    if (update.available_features) config->features = split_list(*update.available_features);
+    if (update.gres) config->gres = *update.gres;
+    event.config = std::move(config);
+  }
+  draft.emit(std::move(event));
+}
+
+}  // namespace
+
+Result<Decision> decide_on(const ClusterState& state, const UpdateNode& command, Time now) {
+  if (!is_admin(state, command.who.uid)) return failure(ErrorCode::kAccessDenied);
+  Result<Bitmap> nodes = to_lower(command.update.nodes) == "all"
+                             ? Result<Bitmap>(Bitmap())
+                             : resolve_nodes(state, command.update.nodes);
+  if (!nodes) return failure(ErrorCode::kInvalidNodeName);
+  if (nodes->none()) {
+    for (const auto& [name, id] : *state.node_names) nodes->set(id);
+  }
+  Draft draft(state);
+  Status failed;
+  nodes->for_each([&](size_t id) {
+    if (!failed) return;
+    failed = update_state(draft, static_cast<NodeId>(id), command, now);
+    if (failed) update_rest(draft, static_cast<NodeId>(id), command.update);
+  });
+  if (!failed) return tl::unexpected(failed.error());
+  return draft.take();
+}
+
+}  // namespace sluice::state

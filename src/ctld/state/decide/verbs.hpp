@@ -1,0 +1,30 @@
+// The overloads behind decide(): one for each command, a file each (or a few that belong together).
+#pragma once
+
+#include "ctld/state/decide.hpp"
+
+namespace sluice::state {
+
+Result<Decision> decide_on(const ClusterState& state, const SubmitJob& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const UpdateJob& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const SignalJob& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const ChangeJob& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const NotifyJob& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const EndAllocation& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const CreateStep& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const UpdateNode& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const UpdatePartition& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const EndSteps& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const JobsCleaned& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const PrologDone& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const RegisterNode& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const StartEpoch& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const ReplaceConfig& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const NodesSilent& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const NodesNotResponding& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const NodesResponding& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const StartJobs& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const LaunchFailed& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const Tick& command, Time now);
+
+}  // namespace sluice::state

@@ -1,0 +1,36 @@
+// Draft: a private copy of the state on which decide() tries out its events as it goes, so that each
+// step of a decision sees the ones before. The copy shares all that it does not change.
+#pragma once
+
+#include <utility>
+
+#include "ctld/state/apply.hpp"
+#include "ctld/state/decide.hpp"
+
+namespace sluice::state {
+
+class Draft {
+ public:
+  explicit Draft(const ClusterState& state) : state_(state) {}
+
+  // As it is after the events so far. References into it end with the next emit().
+  [[nodiscard]] const ClusterState& state() const { return state_; }
+  [[nodiscard]] const Job& job(JobId id) const { return state_.jobs.at(id); }
+  [[nodiscard]] const Node& node(NodeId id) const { return state_.nodes.at(id); }
+
+  template <class E>
+  void emit(E event) {
+    events_.emplace_back(std::move(event));
+    sluice::state::apply(state_, events_.back());  // unqualified, std::apply would be found too
+  }
+  [[nodiscard]] bool empty() const { return events_.empty(); }
+  [[nodiscard]] Decision take(Reply reply = Done{}) {
+    return Decision{std::move(events_), std::move(reply), {}};
+  }
+
+ private:
+  ClusterState state_;
+  Events events_;
+};
+
+}  // namespace sluice::state

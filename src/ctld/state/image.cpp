@@ -1,0 +1,88 @@
+// The durable part of the state for checkpoints, and the derived part made from it.
+#include "ctld/state/cluster_state.hpp"
+#include "ctld/state/indexes.hpp"
+
+namespace sluice::state {
+
+StateImage make_image(const ClusterState& state) {
+  StateImage image;
+  image.cluster_id = state.cluster_id;
+  image.epoch = state.epoch;
+  image.epoch_start = state.epoch_start;
+  image.config = state.config;
+  image.next_node_id = state.next_node_id;
+  image.next_job_id = state.next_job_id;
+  image.nodes.reserve(state.nodes.size());
+  state.nodes.for_each([&](const Node& node) { image.nodes.push_back(node); });
+  for (const Partition& partition : *state.partitions) {
+    image.partitions.push_back(partition.config);
+  }
+  image.jobs.reserve(state.jobs.size());
+  state.jobs.for_each([&](const Job& job) { image.jobs.push_back(job); });
+  return image;
+}
+
+ClusterState from_image(const StateImage& image) {
+  ClusterState state;
+  state.cluster_id = image.cluster_id;
+  state.epoch = image.epoch;
+  state.epoch_start = image.epoch_start;
+  if (image.config != nullptr) state.config = image.config;
+  state.next_node_id = image.next_node_id;
+  state.next_job_id = image.next_job_id;
+  for (const Node& node : image.nodes) state.nodes.insert(node.id, node);
+  auto partitions = std::make_shared<Partitions>();
+  for (const auto& config : image.partitions) partitions->push_back(Partition{.config = config});
+  state.partitions = std::move(partitions);
+  for (const Job& job : image.jobs) state.jobs.insert(job.id, job);
+  rebuild_derived(state);
+  return state;
+}
+
+void rebuild_derived(ClusterState& state) {
+  rebuild_node_names(state);
+  auto partitions = std::make_shared<Partitions>();
+  for (const Partition& partition : *state.partitions) {
+    partitions->push_back(make_partition(state, partition.config));
+  }
+  state.partitions = std::move(partitions);
+
+  for (CowIdSet* index : {&state.pending, &state.waiting, &state.active, &state.finished}) {
+    index->clear();
+  }
+  state.arrays.clear();
+  state.requests.clear();
+  state.job_count = 0;
+  for (uint32_t id = state.nodes.next_id(0); id != CowTable<Node>::kNone;
+       id = state.nodes.next_id(id + 1)) {
+    Node& node = state.nodes.edit(id);
+    node.used_cores.clear();
+    node.used_cpus = node.running_jobs = node.completing_jobs = 0;
+    node.used_memory_mib = 0;
+    node.jobs.clear();
+    node.exclusive = node.shared_cores = false;
+  }
+  for (uint32_t id = state.jobs.next_id(0); id != CowTable<Job>::kNone;
+       id = state.jobs.next_id(id + 1)) {
+    const Job& job = state.jobs.at(id);
+    index_job(state, job);
+    if (place_of(job).kind == JobPlace::Kind::kActive) occupy_nodes(state, job);
+  }
+}
+
+std::vector<std::string> live_blobs(const ClusterState& state) {
+  std::vector<std::string> blobs;
+  const auto keep = [&](const SharedText& blob) {
+    if (!blob.empty()) blobs.push_back(blob.str());
+  };
+  state.jobs.for_each([&](const Job& job) {
+    keep(job.spec->script_blob);
+    keep(job.spec->environment_blob);
+    for (const auto& step : job.steps) {
+      if (step->spec != nullptr) keep(step->spec->environment_blob);
+    }
+  });
+  return blobs;
+}
+
+}  // namespace sluice::state

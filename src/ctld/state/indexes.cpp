@@ -1,0 +1,186 @@
+// The indexes of jobs and the use of nodes, kept in step with the jobs.
+#include "ctld/state/indexes.hpp"
+
+#include <algorithm>
+
+namespace sluice::state {
+namespace {
+
+constexpr uint32_t kRequestBuckets = 4096;
+
+uint32_t request_bucket(uint32_t uid, uint64_t request) {
+  const uint64_t mixed = (request ^ (uint64_t{uid} << 32)) * 0x9e3779b97f4a7c15ULL;
+  return static_cast<uint32_t>(mixed >> 40) % kRequestBuckets;
+}
+
+CowIdSet& set_of(ClusterState& state, JobPlace::Kind kind) {
+  switch (kind) {
+    case JobPlace::Kind::kPending: return state.pending;
+    case JobPlace::Kind::kActive: return state.active;
+    default: return state.finished;
+  }
+}
+
+void count_running_task(ClusterState& state, const Job& job, int change) {
+  if (job.array == nullptr) return;
+  ArrayTasks& tasks = state.arrays.edit(job.array->array_job);
+  tasks.running = static_cast<uint32_t>(static_cast<int>(tasks.running) + change);
+}
+
+// Cores that jobs other than `job` hold on the node.
+Bitmap cores_of_others(const ClusterState& state, const Node& node, JobId job) {
+  Bitmap cores;
+  for (const JobId id : node.jobs) {
+    if (id == job) continue;
+    const Job& other = state.jobs.at(id);
+    const auto at = allocation_position(*other.allocation, node.id);
+    if (at) cores |= other.allocation->nodes[*at].cores;
+  }
+  return cores;
+}
+
+}  // namespace
+
+JobPlace place_of(const Job& job) {
+  JobPlace place;
+  if ((job.flags & kJobCompleting) != 0 || job.state == JobState::kRunning ||
+      job.state == JobState::kSuspended) {
+    place.kind = JobPlace::Kind::kActive;
+  } else if (job.state == JobState::kPending) {
+    place.waiting = job.accrue == kNoTime || job.spec->deadline != kNoTime;
+    if (job.array != nullptr && job.array->task == kNoTask) {
+      place.count = std::max<uint64_t>(1, job.array->pending.size());
+    }
+  } else {
+    place.kind = JobPlace::Kind::kFinished;
+  }
+  return place;
+}
+
+void index_job(ClusterState& state, const Job& job) {
+  const JobPlace place = place_of(job);
+  set_of(state, place.kind).insert(job.id);
+  if (place.waiting) state.waiting.insert(job.id);
+  state.job_count += place.count;
+  if (job.array != nullptr) {
+    state.arrays.edit_or_insert(job.array->array_job).jobs.insert(job.id);
+    if (place.kind == JobPlace::Kind::kActive) count_running_task(state, job, 1);
+  }
+  const uint64_t request = job.spec->request_id;
+  if (request != 0 && (job.array == nullptr || job.array->array_job == job.id)) {
+    state.requests.edit_or_insert(request_bucket(job.spec->uid, request))
+        .entries.push_back({request, job.spec->uid, job.id});
+  }
+}
+
+void unindex_job(ClusterState& state, const Job& job) {
+  const JobPlace place = place_of(job);
+  set_of(state, place.kind).erase(job.id);
+  if (place.waiting) state.waiting.erase(job.id);
+  state.job_count -= place.count;
+  if (job.array != nullptr) {
+    if (place.kind == JobPlace::Kind::kActive) count_running_task(state, job, -1);
+    ArrayTasks& tasks = state.arrays.edit(job.array->array_job);
+    tasks.jobs.erase(job.id);
+    if (tasks.jobs.empty()) state.arrays.erase(job.array->array_job);
+  }
+  const uint64_t request = job.spec->request_id;
+  if (request == 0) return;
+  const uint32_t bucket = request_bucket(job.spec->uid, request);
+  if (!state.requests.contains(bucket)) return;
+  auto& entries = state.requests.edit(bucket).entries;
+  std::erase_if(entries, [&](const RequestBucket::Entry& e) { return e.job == job.id; });
+  if (entries.empty()) state.requests.erase(bucket);
+}
+
+JobId find_request(const ClusterState& state, uint32_t uid, uint64_t request) {
+  const RequestBucket* bucket = state.requests.find(request_bucket(uid, request));
+  if (request == 0 || bucket == nullptr) return kNoJob;
+  for (const RequestBucket::Entry& entry : bucket->entries) {
+    if (entry.request == request && entry.uid == uid) return entry.job;
+  }
+  return kNoJob;
+}
+
+void move_job(ClusterState& state, const Job& job, const JobPlace& before) {
+  const JobPlace after = place_of(job);
+  if (after.kind != before.kind) {
+    set_of(state, before.kind).erase(job.id);
+    set_of(state, after.kind).insert(job.id);
+    if (before.kind == JobPlace::Kind::kActive) count_running_task(state, job, -1);
+    if (after.kind == JobPlace::Kind::kActive) count_running_task(state, job, 1);
+  }
+  if (after.waiting && !before.waiting) state.waiting.insert(job.id);
+  if (before.waiting && !after.waiting) state.waiting.erase(job.id);
+  state.job_count += after.count - before.count;
+}
+
+void occupy_nodes(ClusterState& state, const Job& job) {
+  const bool completing = (job.flags & kJobCompleting) != 0;
+  for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
+    if (job.released.test(at)) continue;
+    const NodeAllocation& part = job.allocation->nodes[at];
+    Node& node = state.nodes.edit(part.node);
+    if (node.used_cores.intersects(part.cores)) node.shared_cores = true;
+    node.used_cores |= part.cores;
+    node.used_cpus += part.cpus;
+    node.used_memory_mib += part.memory_mib;
+    node.jobs.push_back(job.id);
+    node.running_jobs = static_cast<uint32_t>(node.jobs.size());
+    node.completing_jobs += completing ? 1 : 0;
+    if (job.allocation->whole_nodes) node.exclusive = true;
+  }
+}
+
+void vacate_nodes(ClusterState& state, const Job& job, const Bitmap& positions, Time time) {
+  const bool completing = (job.flags & kJobCompleting) != 0;
+  positions.for_each([&](size_t at) {
+    const NodeAllocation& part = job.allocation->nodes[at];
+    Node& node = state.nodes.edit(part.node);
+    if (node.shared_cores) {
+      node.used_cores = cores_of_others(state, node, job.id);
+    } else {
+      node.used_cores.and_not(part.cores);
+    }
+    node.used_cpus -= part.cpus;
+    node.used_memory_mib -= part.memory_mib;
+    std::erase(node.jobs, job.id);
+    node.running_jobs = static_cast<uint32_t>(node.jobs.size());
+    if (node.jobs.empty()) node.shared_cores = false;
+    node.completing_jobs -= completing ? 1 : 0;
+    if (job.allocation->whole_nodes) node.exclusive = false;
+    if (time != kNoTime) node.last_busy = time;
+  });
+}
+
+void count_completing(ClusterState& state, const Job& job, int change) {
+  held_nodes(job).for_each([&](size_t id) {
+    Node& node = state.nodes.edit(static_cast<NodeId>(id));
+    node.completing_jobs = static_cast<uint32_t>(static_cast<int>(node.completing_jobs) + change);
+  });
+}
+
+Partition make_partition(const ClusterState& state, std::shared_ptr<const PartitionConfig> config) {
+  Partition partition;
+  for (const std::string& name : config->nodes) {
+    const Node* node = find_node(state, name);
+    if (node == nullptr) continue;
+    partition.nodes.set(node->id);
+    partition.total_cpus += node->config->cpus;
+    partition.max_node_cpus = std::max(partition.max_node_cpus, usable_cpus(*node->config));
+    partition.max_node_memory_mib =
+        std::max(partition.max_node_memory_mib, usable_memory_mib(*node->config));
+  }
+  partition.config = std::move(config);
+  return partition;
+}
+
+void rebuild_node_names(ClusterState& state) {
+  auto names = std::make_shared<NodeNames>();
+  state.nodes.for_each([&](const Node& node) {
+    if (!node.removed) names->emplace(node.name, node.id);
+  });
+  state.node_names = std::move(names);
+}
+
+}  // namespace sluice::state

@@ -1,0 +1,245 @@
+// Checks of single records, of nodes against their jobs, and of the indexes.
+#include "ctld/state/invariants.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "ctld/state/deep_equal.hpp"
+#include "ctld/state/indexes.hpp"
+
+namespace sluice::state {
+namespace {
+
+using Problems = std::vector<std::string>;
+
+void check_job(const ClusterState& state, const Job& job, Problems& problems) {
+  const auto wrong = [&](const char* what) {
+    problems.push_back("job " + std::to_string(job.id) + ": " + what);
+  };
+  const JobPlace place = place_of(job);
+  const bool completing = (job.flags & kJobCompleting) != 0;
+  if (job.spec == nullptr) wrong("has no spec");
+  if (completing && !is_terminal(job.state)) wrong("is completing without having ended");
+  if (job.state == JobState::kPending && job.allocation != nullptr) wrong("waits with nodes");
+  if (state.pending.contains(job.id) != (place.kind == JobPlace::Kind::kPending) ||
+      state.active.contains(job.id) != (place.kind == JobPlace::Kind::kActive) ||
+      state.finished.contains(job.id) != (place.kind == JobPlace::Kind::kFinished) ||
+      state.waiting.contains(job.id) != place.waiting) {
+    wrong("is in the wrong index");
+  }
+  if (place.kind == JobPlace::Kind::kActive) {
+    if (job.allocation == nullptr || job.allocation->nodes.empty()) {
+      wrong("is active without nodes");
+      return;
+    }
+    const size_t held = job.allocation->nodes.size() - job.released.count();
+    if (held == 0) wrong("is active and has given all nodes back");
+    if (!completing && job.start == kNoTime) wrong("runs without a start");
+    for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
+      const Node* node = state.nodes.find(job.allocation->nodes[at].node);
+      const bool listed = node != nullptr && std::count(node->jobs.begin(), node->jobs.end(), job.id) == 1;
+      if (listed == job.released.test(at)) wrong("and its nodes disagree");
+    }
+  } else if (!job.steps.empty()) {
+    wrong("has steps without nodes");
+  }
+  for (const auto& step : job.steps) {
+    if (step->id.job != job.id || step->nodes_left.none()) wrong("has a step that is over");
+  }
+  if (job.array != nullptr) {
+    const ArrayTasks* tasks = state.arrays.find(job.array->array_job);
+    if (tasks == nullptr || !tasks->jobs.contains(job.id)) wrong("is missing in its array");
+    if ((job.array->task == kNoTask) == job.array->pending.empty()) wrong("is task and array at once");
+  }
+}
+
+void check_node(const ClusterState& state, const Node& node, Problems& problems) {
+  const auto wrong = [&](const std::string& what) {
+    problems.push_back("node " + node.name + ": " + what);
+  };
+  uint32_t cpus = 0, completing = 0;
+  uint64_t memory = 0;
+  Bitmap cores;
+  bool whole = false;
+  for (const JobId id : node.jobs) {
+    const Job* job = state.jobs.find(id);
+    if (job == nullptr || job->allocation == nullptr) {
+      wrong("holds job " + std::to_string(id) + ", which has no nodes");
+      continue;
+    }
+    const auto at = allocation_position(*job->allocation, node.id);
+    if (!at) {
+      wrong("is no node of its job " + std::to_string(id));
+      continue;
+    }
+    const NodeAllocation& part = job->allocation->nodes[*at];
+    if (!node.shared_cores && cores.intersects(part.cores)) {
+      wrong("cores allocated twice, by job " + std::to_string(id));
+    }
+    cores |= part.cores;
+    cpus += part.cpus;
+    memory += part.memory_mib;
+    whole = whole || job->allocation->whole_nodes;
+    completing += (job->flags & kJobCompleting) != 0 ? 1 : 0;
+  }
+  if (whole && node.jobs.size() > 1) wrong("held whole and shared");
+  if (cpus != node.used_cpus || memory != node.used_memory_mib || !(cores == node.used_cores)) {
+    wrong("sums differ from those of its jobs");
+  }
+  if (!node.shared_cores && cpus > node.config->cpus) wrong("more CPUs allocated than there are");
+  if (!node.shared_cores && memory > node.config->real_memory_mib) {
+    wrong("more memory allocated than there is");
+  }
+  if (completing != node.completing_jobs) wrong("wrong number of completing jobs");
+  if (node.running_jobs != node.jobs.size()) wrong("wrong number of jobs");
+  if (whole != node.exclusive) wrong("wrong exclusive mark");
+  if (node.removed && !node.jobs.empty()) wrong("removed with jobs on it");
+}
+
+// Calls look(job id) for each job that the event touches.
+template <class Look>
+void touched_jobs(const Event& event, Look&& look) {
+  std::visit([&](const auto& e) {
+    using E = std::decay_t<decltype(e)>;
+    if constexpr (std::is_same_v<E, JobSubmitted>) look(e.job.id);
+    else if constexpr (std::is_same_v<E, JobStarted>) {
+      look(e.record);
+      for (const auto& start : e.starts) look(start.job);
+    } else if constexpr (std::is_same_v<E, ArrayTasksSplit>) {
+      look(e.array_job);
+      for (const auto& task : e.tasks) look(task.job);
+    } else if constexpr (std::is_same_v<E, StepCreated>) look(e.step->id.job);
+    else if constexpr (requires { e.id.job; }) look(e.id.job);
+    else if constexpr (requires { e.array_job; }) look(e.array_job);
+    else if constexpr (requires { JobId{e.job}; }) look(e.job);
+  }, event);
+}
+
+template <class T>
+void compare_tables(const char* what, const CowTable<T>& a, const CowTable<T>& b,
+                    Problems& problems) {
+  uint32_t at = a.next_id(0), bt = b.next_id(0);
+  while (at != CowTable<T>::kNone || bt != CowTable<T>::kNone) {
+    if (at != bt) {
+      problems.push_back(std::string(what) + " " + std::to_string(std::min(at, bt)) + ": only in one");
+      if (at < bt) at = a.next_id(at + 1);
+      else bt = b.next_id(bt + 1);
+      continue;
+    }
+    std::string path;
+    if (!deep_equal(a.at(at), b.at(at), path)) {
+      problems.push_back(std::string(what) + " " + std::to_string(at) + ": " + path + " differs");
+    }
+    at = a.next_id(at + 1);
+    bt = b.next_id(bt + 1);
+  }
+}
+
+void compare_derived(const ClusterState& a, const ClusterState& b, Problems& problems) {
+  const auto same = [&](bool equal, const char* what) {
+    if (!equal) problems.push_back(std::string(what) + " differs");
+  };
+  same(a.pending == b.pending, "index of pending jobs");
+  same(a.waiting == b.waiting, "index of waiting jobs");
+  same(a.active == b.active, "index of active jobs");
+  same(a.finished == b.finished, "index of finished jobs");
+  same(a.job_count == b.job_count, "number of jobs");
+  same(*a.node_names == *b.node_names, "node names");
+  same(a.arrays.size() == b.arrays.size(), "number of arrays");
+  a.arrays.for_each([&](const ArrayTasks& tasks) {
+    const Job& job = a.jobs.at(tasks.jobs.front());
+    const ArrayTasks* other = b.arrays.find(job.array->array_job);
+    same(other != nullptr && other->jobs == tasks.jobs && other->running == tasks.running, "array");
+  });
+  same(a.partitions->size() == b.partitions->size(), "number of partitions");
+  for (size_t at = 0; at < std::min(a.partitions->size(), b.partitions->size()); ++at) {
+    const Partition& p = (*a.partitions)[at];
+    const Partition& q = (*b.partitions)[at];
+    same(*p.config == *q.config && p.nodes == q.nodes && p.total_cpus == q.total_cpus, "partition");
+  }
+  a.nodes.for_each([&](const Node& node) {
+    const Node* other = b.nodes.find(node.id);
+    if (other == nullptr) return;
+    std::vector<JobId> mine = node.jobs, theirs = other->jobs;
+    std::sort(mine.begin(), mine.end());
+    std::sort(theirs.begin(), theirs.end());
+    same(mine == theirs && node.used_cpus == other->used_cpus &&
+             node.used_memory_mib == other->used_memory_mib &&
+             node.used_cores == other->used_cores && node.exclusive == other->exclusive &&
+             node.running_jobs == other->running_jobs &&
+             node.completing_jobs == other->completing_jobs,
+         "use of a node");
+  });
+}
+
+}  // namespace
+
+std::vector<std::string> differences(const ClusterState& a, const ClusterState& b) {
+  Problems problems;
+  if (a.cluster_id != b.cluster_id || a.epoch != b.epoch || a.epoch_start != b.epoch_start ||
+      a.next_job_id != b.next_job_id || a.next_node_id != b.next_node_id ||
+      !(*a.config == *b.config)) {
+    problems.emplace_back("the cluster's own values differ");
+  }
+  compare_tables("job", a.jobs, b.jobs, problems);
+  compare_tables("node", a.nodes, b.nodes, problems);
+  compare_derived(a, b, problems);
+  return problems;
+}
+
+std::vector<std::string> check_state(const ClusterState& state) {
+  Problems problems;
+  state.jobs.for_each([&](const Job& job) { check_job(state, job, problems); });
+  state.nodes.for_each([&](const Node& node) { check_node(state, node, problems); });
+  ClusterState rebuilt = state;
+  rebuild_derived(rebuilt);
+  compare_derived(state, rebuilt, problems);
+  return problems;
+}
+
+std::vector<std::string> check_after(const ClusterState& state, const Event& event) {
+  Problems problems;
+  touched_jobs(event, [&](JobId id) {
+    const Job* job = state.jobs.find(id);
+    if (job == nullptr) return;
+    check_job(state, *job, problems);
+    if (job->allocation == nullptr) return;
+    for (const NodeAllocation& part : job->allocation->nodes) {
+      check_node(state, state.nodes.at(part.node), problems);
+    }
+  });
+  return problems;
+}
+
+std::vector<std::string> check_transition(const ClusterState& before, const Event& event) {
+  Problems problems;
+  const auto must = [&](bool legal, const char* what) {
+    if (!legal) problems.push_back(std::string(name_of(event)) + ": " + what);
+  };
+  const auto place = [&](JobId id) { return place_of(before.jobs.at(id)).kind; };
+  std::visit([&](const auto& e) {
+    using E = std::decay_t<decltype(e)>;
+    if constexpr (std::is_same_v<E, JobSubmitted>) {
+      must(!before.jobs.contains(e.job.id), "the id is taken");
+    } else if constexpr (std::is_same_v<E, JobStarted>) {
+      must(place(e.record) == JobPlace::Kind::kPending, "the job does not wait");
+      must(before.jobs.at(e.record).hold == HoldKind::kNone, "the job is held");
+    } else if constexpr (std::is_same_v<E, JobCompleting>) {
+      must(place(e.job) == JobPlace::Kind::kActive, "the job has no nodes");
+      must(!is_terminal(before.jobs.at(e.job).state), "the job is over already");
+    } else if constexpr (std::is_same_v<E, JobNodesReleased>) {
+      must(place(e.job) == JobPlace::Kind::kActive, "the job has no nodes");
+      must(!before.jobs.at(e.job).released.intersects(e.positions), "given back twice");
+    } else if constexpr (std::is_same_v<E, JobEnded>) {
+      must(place(e.job) != JobPlace::Kind::kFinished, "the job is over already");
+    } else if constexpr (std::is_same_v<E, JobRequeued>) {
+      must(place(e.job) != JobPlace::Kind::kPending, "the job waits already");
+      must(e.restart_count == before.jobs.at(e.job).restart_count + 1, "wrong restart count");
+    } else if constexpr (std::is_same_v<E, JobsPurged>) {
+      for (const JobId id : e.jobs) must(place(id) == JobPlace::Kind::kFinished, "not over yet");
+    }
+  }, event);
+  return problems;
+}
+
+}  // namespace sluice::state

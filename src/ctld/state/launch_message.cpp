@@ -1,0 +1,100 @@
+// Messages to nodes and watchers, put together from the state.
+#include "ctld/state/launch_message.hpp"
+
+namespace sluice::state {
+
+protocol::NodeAddress node_address(const Node& node) {
+  protocol::NodeAddress address;
+  address.name = node.name;
+  address.host = node.config->address.empty() ? node.config->hostname : node.config->address;
+  if (address.host.empty()) address.host = node.name;
+  address.port = node.config->port;
+  if (node.hardware != nullptr && node.hardware->port != 0) address.port = node.hardware->port;
+  return address;
+}
+
+std::vector<protocol::NodeAddress> allocation_addresses(const ClusterState& state, const Job& job) {
+  std::vector<protocol::NodeAddress> addresses;
+  if (job.allocation == nullptr) return addresses;
+  for (const NodeAllocation& part : job.allocation->nodes) {
+    addresses.push_back(node_address(state.nodes.at(part.node)));
+  }
+  return addresses;
+}
+
+std::optional<protocol::StepLaunch> make_step_launch(const ClusterState& state,
+                                                     const protocol::StepKey& key) {
+  const Job* job = state.jobs.find(key.id.job);
+  if (job == nullptr || job->restart_count != key.restart || job->allocation == nullptr ||
+      job->state != JobState::kRunning) {
+    return std::nullopt;
+  }
+  const Step* step = find_step(*job, key.id.step);
+  if (step == nullptr) return std::nullopt;
+  protocol::StepLaunch launch;
+  launch.key = key;
+  launch.cluster_id = state.cluster_id;
+  launch.cluster_name = state.config->cluster_name;
+  launch.uid = job->spec->uid;
+  launch.gid = job->spec->gid;
+  launch.user_name = job->spec->user_name.str();
+  launch.group_name = job->spec->group_name.str();
+  launch.job_spec = job->spec;
+  launch.allocation = job->allocation;
+  launch.allocation_nodes = allocation_addresses(state, *job);
+  for (const NodeAllocation& part : job->allocation->nodes) {
+    launch.allocation_cpus.push_back(part.cpus);
+    launch.job_memory_mib.push_back(part.memory_mib);
+  }
+  launch.array = job->array;
+  launch.partition = job->partition.str();
+  launch.account = job->spec->account.str();
+  launch.qos = job->spec->qos.str();
+  launch.reservation = job->spec->reservation.str();
+  launch.job_start = job->start;
+  launch.job_end = job->end;
+  launch.step = step->spec;
+  launch.layout = *step->layout;
+  return launch;
+}
+
+std::optional<protocol::TerminateJobRequest> make_terminate_job(const ClusterState& state,
+                                                                const TerminateJob& effect) {
+  const Job* job = state.jobs.find(effect.job);
+  if (job == nullptr || job->restart_count != effect.restart || job->allocation == nullptr) {
+    return std::nullopt;
+  }
+  protocol::TerminateJobRequest request;
+  request.job = effect.job;
+  request.restart = effect.restart;
+  request.at_once = effect.at_once;
+  request.timed_out = effect.timed_out;
+  request.message = effect.message;
+  request.uid = job->spec->uid;
+  request.job_spec = job->spec;
+  request.partition = job->partition.str();
+  request.node_list = job->allocation->node_list;
+  return request;
+}
+
+protocol::JobWatchUpdate make_watch_update(const ClusterState& state, const Job& job) {
+  protocol::JobWatchUpdate update;
+  update.job = job.id;
+  update.state = job.state;
+  update.flags = job.flags;
+  update.reason = job.reason;
+  update.allocation = job.allocation;
+  update.nodes = allocation_addresses(state, job);
+  if (job.allocation != nullptr) {
+    for (const NodeAllocation& part : job.allocation->nodes) {
+      update.cpus_per_node.push_back(part.cpus);
+    }
+  }
+  update.partition = job.partition.str();
+  update.exit_status = job.exit_status;
+  update.ready = job.state == JobState::kRunning && job.preparing.none();
+  update.end = job.end;
+  return update;
+}
+
+}  // namespace sluice::state

@@ -1,0 +1,55 @@
+// Orders to the nodes from a job's state.
+#include "ctld/state/react/orders.hpp"
+
+namespace sluice::state {
+namespace {
+
+std::string why_ended(const Job& job) {
+  switch (job.state) {
+    case JobState::kTimeout: return "CANCELLED DUE TO TIME LIMIT";
+    case JobState::kPreempted: return "CANCELLED DUE TO PREEMPTION";
+    case JobState::kNodeFail: return "CANCELLED DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS";
+    case JobState::kCancelled:
+      return (job.flags & kJobRequeued) != 0 ? "CANCELLED DUE TO JOB REQUEUE" : "CANCELLED";
+    default: return {};  // it ended by itself
+  }
+}
+
+}  // namespace
+
+void order_start(const Job& job, Effects& effects) {
+  if (job.state != JobState::kRunning || job.allocation == nullptr) return;
+  const size_t controller = job.allocation->nodes.size();
+  if (job.preparing.test(controller)) {
+    effects.emplace_back(RunControllerProlog{job.id, job.restart_count});
+    return;  // the nodes' turn comes after it
+  }
+  if (job.preparing.any()) {
+    effects.emplace_back(LaunchProlog{job.id, job.restart_count});
+    return;
+  }
+  if (find_step(job, kBatchStep) != nullptr) {
+    effects.emplace_back(LaunchStep{{{job.id, kBatchStep}, job.restart_count}});
+  }
+}
+
+void order_end(const Job& job, Effects& effects) {
+  if ((job.flags & kJobCompleting) == 0) return;
+  TerminateJob order{.job = job.id, .restart = job.restart_count, .nodes = held_nodes(job)};
+  if (order.nodes.none()) return;
+  order.timed_out = job.state == JobState::kTimeout;
+  order.message = why_ended(job);
+  effects.emplace_back(std::move(order));
+}
+
+Bitmap step_nodes_left(const Step& step) {
+  Bitmap nodes;
+  step.nodes_left.for_each([&](size_t at) { nodes.set(step.layout->nodes[at].node); });
+  return nodes;
+}
+
+void order_step_end(const Job& job, const Step& step, Effects& effects) {
+  effects.emplace_back(TerminateStep{{step.id, job.restart_count}, step_nodes_left(step)});
+}
+
+}  // namespace sluice::state

@@ -1,0 +1,17 @@
+// Orders to the nodes that follow from a job's state: given after events, and again after a restart.
+#pragma once
+
+#include "ctld/state/cluster_state.hpp"
+#include "ctld/state/effects.hpp"
+
+namespace sluice::state {
+
+// What a job that has its nodes is waiting for: prologs, or the launch of its batch script.
+void order_start(const Job& job, Effects& effects);
+// The end of all that is left of a completing job, on the nodes it still holds.
+void order_end(const Job& job, Effects& effects);
+void order_step_end(const Job& job, const Step& step, Effects& effects);
+// The nodes on which parts of the step have not ended.
+[[nodiscard]] Bitmap step_nodes_left(const Step& step);
+
+}  // namespace sluice::state

@@ -1,0 +1,171 @@
+// react(): from events to effects.
+#include "ctld/state/react.hpp"
+
+#include "ctld/state/react/orders.hpp"
+
+namespace sluice::state {
+namespace {
+
+void tell_waiters(const ClusterState& state, Effects& effects) {
+  if (!state.waiting.empty()) effects.emplace_back(RunTick{});
+}
+
+void end_of_run(const ClusterState& state, std::shared_ptr<Job> record, JobFlags flags,
+                Effects& effects) {
+  if (!record->spec->mail_type.empty()) {
+    MailKind kind = record->state == JobState::kCompleted ? MailKind::kEnd : MailKind::kFail;
+    if (record->state == JobState::kTimeout) kind = MailKind::kTimeLimit;
+    if ((flags & kJobRequeued) != 0) kind = MailKind::kRequeue;
+    effects.emplace_back(SendMail{record, kind});
+  }
+  if (!state.config->epilog_slurmctld.empty() && record->allocation != nullptr) {
+    effects.emplace_back(RunControllerEpilog{record});
+  }
+  effects.emplace_back(JobRecordEnded{std::move(record)});
+}
+
+void react_to(const ClusterState& state, const JobSubmitted& event, Effects& effects) {
+  const Job* job = state.jobs.find(event.job.id);
+  if (job != nullptr && job->accrue != kNoTime) effects.emplace_back(WakeScheduler{});
+}
+void react_to(const ClusterState& state, const JobUpdated& event, Effects& effects) {
+  effects.emplace_back(JobChanged{event.job, {}});
+  effects.emplace_back(WakeScheduler{});
+  tell_waiters(state, effects);
+}
+void react_to(const ClusterState&, const JobHeld& event, Effects& effects) {
+  effects.emplace_back(JobChanged{event.job, {}});
+}
+void react_to(const ClusterState& state, const JobReleased& event, Effects& effects) {
+  effects.emplace_back(JobChanged{event.job, {}});
+  effects.emplace_back(WakeScheduler{});
+  tell_waiters(state, effects);
+}
+void react_to(const ClusterState&, const JobBecameEligible&, Effects& effects) {
+  effects.emplace_back(WakeScheduler{});
+}
+void react_to(const ClusterState&, const JobDependencyChanged& event, Effects& effects) {
+  effects.emplace_back(JobChanged{event.job, {}});
+}
+void react_to(const ClusterState& state, const JobStarted& event, Effects& effects) {
+  for (const JobStarted::Start& start : event.starts) {
+    const Job* job = state.jobs.find(start.job);
+    if (job == nullptr) continue;
+    order_start(*job, effects);
+    effects.emplace_back(JobChanged{start.job, {}});
+    if (!job->spec->mail_type.empty()) {
+      effects.emplace_back(SendMail{std::make_shared<Job>(*job), MailKind::kBegin});
+    }
+  }
+  tell_waiters(state, effects);  // after:…
+}
+void react_to(const ClusterState& state, const JobPrepared& event, Effects& effects) {
+  const Job* job = state.jobs.find(event.job);
+  if (job == nullptr) return;
+  order_start(*job, effects);
+  if (job->preparing.none()) effects.emplace_back(JobChanged{event.job, {}});
+}
+void react_to(const ClusterState& state, const JobCompleting& event, Effects& effects) {
+  const Job* job = state.jobs.find(event.job);
+  if (job == nullptr) return;
+  order_end(*job, effects);
+  effects.emplace_back(JobChanged{event.job, {}});
+  effects.emplace_back(WakeScheduler{});
+  auto record = std::make_shared<Job>(*job);
+  if (job->state == JobState::kPending) {  // the frame has requeued it already
+    record->state = event.state;
+    record->reason = event.reason;
+    record->exit_status = event.exit_status;
+    record->end = event.time;
+    record->restart_count -= 1;
+  }
+  end_of_run(state, std::move(record), event.flags, effects);
+}
+void react_to(const ClusterState&, const JobNodesReleased&, Effects& effects) {
+  effects.emplace_back(WakeScheduler{});
+}
+void react_to(const ClusterState& state, const JobEnded& event, Effects& effects) {
+  effects.emplace_back(JobChanged{event.job, {}});
+  tell_waiters(state, effects);
+  const Job* job = state.jobs.find(event.job);
+  if (job != nullptr && job->allocation == nullptr) {
+    end_of_run(state, std::make_shared<Job>(*job), 0, effects);
+  }
+}
+void react_to(const ClusterState& state, const JobRequeued& event, Effects& effects) {
+  effects.emplace_back(JobChanged{event.job, {}});
+  tell_waiters(state, effects);
+}
+void react_to(const ClusterState& state, const ArrayTasksCancelled&, Effects& effects) {
+  tell_waiters(state, effects);
+}
+void react_to(const ClusterState& state, const JobSignaled& event, Effects& effects) {
+  const Job* job = state.jobs.find(event.job);
+  if (job == nullptr || job->allocation == nullptr) return;
+  if (!event.message.empty()) effects.emplace_back(JobChanged{event.job, event.message.str()});
+  SignalSteps order;
+  order.request.key = {{event.job, event.step}, job->restart_count};
+  order.request.signal = event.signal;
+  order.request.message = event.message.str();
+  order.nodes = held_nodes(*job);
+  if (event.step == UINT32_MAX) {
+    const bool batch_only = (event.flags & protocol::kSignalBatchOnly) != 0 ||
+                            (!event.message.empty() && job->spec->batch);
+    order.request.all_steps = !batch_only;
+    order.request.not_batch = !batch_only && (event.flags & protocol::kSignalFull) == 0;
+    order.request.batch_shell_only = batch_only;
+    if (batch_only) order.request.key.id.step = kBatchStep;
+  } else if (const Step* step = find_step(*job, event.step); step != nullptr) {
+    order.nodes = step_nodes_left(*step);
+  }
+  effects.emplace_back(std::move(order));
+}
+void react_to(const ClusterState& state, const JobEndRepeated& event, Effects& effects) {
+  if (const Job* job = state.jobs.find(event.job)) order_end(*job, effects);
+}
+void react_to(const ClusterState& state, const StepCreated& event, Effects& effects) {
+  const Job* job = state.jobs.find(event.step->id.job);
+  if (job == nullptr || find_step(*job, event.step->id.step) == nullptr) return;
+  effects.emplace_back(LaunchStep{{event.step->id, job->restart_count}});
+}
+void react_to(const ClusterState&, const StepEnded& event, Effects& effects) {
+  effects.emplace_back(StepChanged{event.id});
+}
+void react_to(const ClusterState&, const StepNodesEnded& event, Effects& effects) {
+  effects.emplace_back(StepChanged{event.id});
+}
+void react_to(const ClusterState& state, const StepEndOrdered& event, Effects& effects) {
+  const Job* job = state.jobs.find(event.id.job);
+  const Step* step = job == nullptr ? nullptr : find_step(*job, event.id.step);
+  if (step != nullptr) order_step_end(*job, *step, effects);
+}
+void react_to(const ClusterState& state, const ConfigReplaced&, Effects& effects) {
+  effects.emplace_back(ReconfigureNodes{});
+  effects.emplace_back(WakeScheduler{});
+  tell_waiters(state, effects);
+}
+void react_to(const ClusterState&, const NodeStateChanged&, Effects& effects) {
+  effects.emplace_back(WakeScheduler{});
+}
+void react_to(const ClusterState&, const NodeUpdated&, Effects& effects) {
+  effects.emplace_back(WakeScheduler{});
+}
+void react_to(const ClusterState&, const PartitionChanged&, Effects& effects) {
+  effects.emplace_back(WakeScheduler{});
+}
+// nobody needs to be told
+void react_to(const ClusterState&, const EpochStarted&, Effects&) {}
+void react_to(const ClusterState&, const ArrayTasksSplit&, Effects&) {}
+void react_to(const ClusterState&, const JobsPurged&, Effects&) {}
+void react_to(const ClusterState&, const NodeRegistered&, Effects&) {}
+void react_to(const ClusterState&, const PartitionDeleted&, Effects&) {}
+
+}  // namespace
+
+Effects react(const ClusterState& state, const Event& event) {
+  Effects effects;
+  std::visit([&](const auto& e) { react_to(state, e, effects); }, event);
+  return effects;
+}
+
+}  // namespace sluice::state

@@ -1,0 +1,31 @@
+// resume(): after a restart, everything that is under way is ordered again; the nodes know what they
+// have done already.
+#include "ctld/state/react.hpp"
+#include "ctld/state/react/orders.hpp"
+
+namespace sluice::state {
+
+Effects resume(const ClusterState& state) {
+  Effects effects;
+  state.active.for_each([&](uint32_t id) {
+    const Job& job = state.jobs.at(id);
+    if ((job.flags & kJobCompleting) != 0) {
+      order_end(job, effects);
+      return;
+    }
+    order_start(job, effects);
+    if (job.preparing.any()) return;
+    for (const auto& step : job.steps) {
+      if (step->end != kNoTime) {
+        order_step_end(job, *step, effects);
+      } else if (step->id.step != kBatchStep) {  // that one was among the orders of the start
+        effects.emplace_back(LaunchStep{{step->id, job.restart_count}});
+      }
+    }
+  });
+  effects.emplace_back(WakeScheduler{});
+  effects.emplace_back(RunTick{});
+  return effects;
+}
+
+}  // namespace sluice::state

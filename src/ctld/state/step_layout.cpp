@@ -1,0 +1,353 @@
+// Choosing nodes, CPUs and tasks for a step.
+#include "ctld/state/step_layout.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "common/base/hostlist.hpp"
+#include "common/base/text.hpp"
+
+namespace sluice::state {
+namespace {
+
+// One node of the job as the step may use it.
+struct Candidate {
+  size_t position = 0;       // in the job's allocation
+  uint32_t cpus = 0;         // the job's CPUs there
+  uint32_t used_cpus = 0;    // by steps that do not overlap
+  uint64_t used_memory = 0;  // that steps asked for by themselves
+  Bitmap free_cores;
+  uint32_t capacity = 0;       // tasks that fit now
+  uint32_t full_capacity = 0;  // tasks that would fit without other steps
+};
+
+// What the step asks for, with defaults filled in.
+struct Demand {
+  bool overlap = false;
+  bool whole = false;  // all CPUs of each node (neither --exact nor what implies it)
+  uint32_t cpus_per_task = 1;
+  uint32_t tasks = 0;  // 0: one for each node (or ntasks_per_node)
+  uint32_t tasks_per_node = 0;
+  uint32_t min_nodes = 1;
+  uint32_t max_nodes = 0;
+  bool overcommit = false;
+};
+
+bool counts_as_user(const Step& step) {
+  if (step.spec == nullptr || step.id.step > kMaxNormalStep) return false;
+  return step.spec->overlap != OverlapKind::kOverlap;
+}
+
+Demand make_demand(const StepSpec& spec, size_t available) {
+  Demand demand;
+  demand.overlap = spec.overlap == OverlapKind::kOverlap || spec.interactive;
+  const bool exact = spec.exact || spec.overlap == OverlapKind::kExclusive || spec.cpus_per_task > 0;
+  demand.whole = spec.whole || !exact;
+  demand.overcommit = spec.overcommit || spec.interactive;
+  demand.cpus_per_task = std::max(1U, spec.cpus_per_task);
+  demand.tasks_per_node = spec.ntasks_per_node;
+  demand.tasks = spec.num_tasks;
+  const auto all = static_cast<uint32_t>(available);
+  demand.min_nodes = spec.min_nodes;
+  demand.max_nodes = spec.max_nodes != 0 ? spec.max_nodes : spec.min_nodes;
+  if (spec.min_nodes == 0) {
+    demand.min_nodes = spec.num_tasks == 0 ? all : 1;
+    demand.max_nodes = spec.num_tasks == 0 ? all : std::min(all, spec.num_tasks);
+    if (spec.interactive) demand.min_nodes = demand.max_nodes = 1;
+  }
+  if (spec.num_tasks != 0) {  // no node without a task
+    demand.min_nodes = std::min(demand.min_nodes, spec.num_tasks);
+    demand.max_nodes = std::min(std::max(demand.max_nodes, demand.min_nodes), spec.num_tasks);
+  }
+  if (demand.tasks == 0 && spec.interactive) demand.tasks = 1;
+  return demand;
+}
+
+uint32_t tasks_that_fit(const Demand& demand, uint32_t cpus) {
+  uint32_t tasks = demand.overcommit ? UINT32_MAX : cpus / demand.cpus_per_task;
+  if (demand.tasks_per_node != 0) tasks = std::min(tasks, demand.tasks_per_node);
+  return tasks;
+}
+
+Candidate make_candidate(const Job& job, size_t position, const Demand& demand) {
+  const NodeAllocation& part = job.allocation->nodes[position];
+  Candidate candidate;
+  candidate.position = position;
+  candidate.cpus = part.cpus;
+  candidate.free_cores = part.cores;
+  for (const auto& step : job.steps) {
+    if (!counts_as_user(*step)) continue;
+    for (size_t at = 0; at < step->layout->nodes.size(); ++at) {
+      const StepNode& there = step->layout->nodes[at];
+      if (there.node != part.node || !step->nodes_left.test(at)) continue;
+      candidate.used_cpus += there.cpus;
+      if (step->spec->memory_mib != 0) candidate.used_memory += there.memory_mib;
+      if (const auto cores = Bitmap::from_text(there.cores)) candidate.free_cores.and_not(*cores);
+    }
+  }
+  candidate.full_capacity = tasks_that_fit(demand, part.cpus);
+  if (demand.overlap) {
+    candidate.capacity = candidate.full_capacity;
+    candidate.free_cores = part.cores;
+  } else if (!demand.whole || candidate.used_cpus == 0) {
+    const uint32_t free = part.cpus - std::min(part.cpus, candidate.used_cpus);
+    candidate.capacity = free == 0 ? 0 : tasks_that_fit(demand, free);
+  }
+  return candidate;
+}
+
+uint64_t step_memory(const StepSpec& spec, uint32_t cpus) {
+  if (spec.memory_kind == MemoryKind::kPerCpu) return spec.memory_mib * cpus;
+  return spec.memory_kind == MemoryKind::kPerNode ? spec.memory_mib : 0;
+}
+
+// Positions in the allocation that the step may use, in order of preference.
+struct Usable {
+  std::vector<size_t> positions;
+  Bitmap required;
+};
+
+Result<Usable> usable_positions(const ClusterState& state, const Job& job, const StepSpec& spec) {
+  Usable usable;
+  Bitmap excluded = job.released;
+  if (!spec.excluded_nodes.empty()) {
+    const auto nodes = resolve_nodes(state, spec.excluded_nodes.view());
+    if (!nodes) return tl::unexpected(nodes.error());
+    excluded |= allocation_positions(job, *nodes);
+  }
+  if (!spec.node_list.empty()) {
+    const auto nodes = resolve_nodes(state, spec.node_list.view());
+    if (!nodes) return tl::unexpected(nodes.error());
+    usable.required = allocation_positions(job, *nodes);
+    if (usable.required.count() != nodes->count() || usable.required.intersects(excluded)) {
+      return failure(ErrorCode::kNodesNotAvailable);
+    }
+  }
+  usable.required.for_each([&](size_t at) { usable.positions.push_back(at); });
+  const size_t first = spec.relative == UINT32_MAX ? 0 : spec.relative;
+  for (size_t at = first; at < job.allocation->nodes.size(); ++at) {
+    if (!excluded.test(at) && !usable.required.test(at)) usable.positions.push_back(at);
+  }
+  if (usable.positions.empty()) return failure(ErrorCode::kNodesNotAvailable);
+  return usable;
+}
+
+// Takes nodes until there are enough of them and enough room for the tasks. Required nodes come
+// first in the list and are always taken.
+std::vector<Candidate> choose(const std::vector<Candidate>& candidates, const Demand& demand,
+                              size_t required, bool as_if_empty) {
+  std::vector<Candidate> chosen;
+  uint64_t room = 0;
+  const uint64_t wanted = demand.tasks == 0 ? demand.min_nodes : demand.tasks;
+  for (size_t at = 0; at < candidates.size(); ++at) {
+    const Candidate& candidate = candidates[at];
+    const uint32_t capacity = as_if_empty ? candidate.full_capacity : candidate.capacity;
+    const bool enough = chosen.size() >= demand.min_nodes && room >= wanted;
+    if (at >= required && (enough || chosen.size() >= demand.max_nodes)) break;
+    if (capacity == 0) {
+      if (at < required) return {};
+      continue;
+    }
+    chosen.push_back(candidate);
+    room += capacity;
+  }
+  const bool fits = chosen.size() >= demand.min_nodes && room >= wanted;
+  return fits ? chosen : std::vector<Candidate>{};
+}
+
+Error why_not(const std::vector<Candidate>& candidates, const Demand& demand, size_t required) {
+  if (demand.min_nodes > candidates.size()) return Error{ErrorCode::kNodesNotAvailable, {}};
+  if (choose(candidates, demand, required, true).empty()) return Error{ErrorCode::kTooManyCpus, {}};
+  return Error{ErrorCode::kStepsBusy, {}};
+}
+
+// Tasks of each chosen node.
+std::vector<uint32_t> count_tasks(const std::vector<Candidate>& chosen, const Demand& demand,
+                                  const Distribution& distribution) {
+  std::vector<uint32_t> counts(chosen.size(), 0);
+  uint32_t left = demand.tasks;
+  if (left == 0) {
+    std::fill(counts.begin(), counts.end(), std::max(1U, demand.tasks_per_node));
+    return counts;
+  }
+  if (distribution.pack) {
+    for (size_t i = 0; i < chosen.size() && left > 0; ++i) {
+      const auto others = static_cast<uint32_t>(chosen.size() - i - 1);
+      counts[i] = std::min(chosen[i].capacity, left > others ? left - others : 1);
+      left -= counts[i];
+    }
+  }
+  const uint32_t piece = distribution.order == TaskOrder::kPlane ? distribution.plane_size : 1;
+  while (left > 0) {
+    bool placed = false;
+    for (size_t i = 0; i < chosen.size() && left > 0; ++i) {
+      const uint32_t room = chosen[i].capacity - std::min(chosen[i].capacity, counts[i]);
+      const uint32_t now = std::min({piece, left, room});
+      counts[i] += now;
+      left -= now;
+      placed = placed || now > 0;
+    }
+    SLUICE_CHECK(placed);
+  }
+  return counts;
+}
+
+StepNode make_part(const ClusterState& state, const Job& job, const Candidate& chosen,
+                   const Demand& demand, uint32_t tasks) {
+  const NodeAllocation& part = job.allocation->nodes[chosen.position];
+  const Node& node = state.nodes.at(part.node);
+  StepNode out;
+  out.node = part.node;
+  out.name = node.name;
+  out.memory_mib = part.memory_mib;
+  if (demand.whole) {
+    out.cpus = part.cpus;
+    out.cores = part.cores.to_text();
+    return out;
+  }
+  const uint32_t per_core = cpus_per_core(*node.config);
+  out.cpus = std::min(part.cpus, tasks * demand.cpus_per_task);
+  const uint32_t cores = (out.cpus + per_core - 1) / per_core;
+  const Bitmap& pool = chosen.free_cores.count() >= cores ? chosen.free_cores : part.cores;
+  out.cores = pool.take_first(cores).to_text();
+  return out;
+}
+
+// -m arbitrary: the host list has one entry a task.
+Result<StepLayout> lay_out_arbitrary(const ClusterState& state, const Job& job,
+                                     const StepSpec& spec, const Demand& demand) {
+  const auto names = expand_hosts(spec.node_list.view());
+  if (!names || names->empty()) return failure(ErrorCode::kInvalidNodeName);
+  StepLayout layout;
+  for (uint32_t task = 0; task < names->size(); ++task) {
+    const std::string& name = (*names)[task];
+    auto at = std::find_if(layout.nodes.begin(), layout.nodes.end(),
+                           [&](const StepNode& n) { return n.name == name; });
+    if (at == layout.nodes.end()) {
+      const Node* node = find_node(state, name);
+      const auto position = node == nullptr ? std::nullopt
+                                            : allocation_position(*job.allocation, node->id);
+      if (!position || job.released.test(*position)) return failure(ErrorCode::kNodesNotAvailable);
+      Demand whole = demand;
+      whole.whole = true;
+      const Candidate candidate = make_candidate(job, *position, whole);
+      if (candidate.capacity == 0) return failure(ErrorCode::kStepsBusy);
+      layout.nodes.push_back(make_part(state, job, candidate, whole, 1));
+      at = layout.nodes.end() - 1;
+    }
+    at->tasks.push_back(task);
+  }
+  layout.num_tasks = static_cast<uint32_t>(names->size());
+  return layout;
+}
+
+Status set_memory(const Job& job, const StepSpec& spec, const std::vector<Candidate>& chosen,
+                  StepLayout& layout) {
+  for (size_t i = 0; i < layout.nodes.size(); ++i) {
+    const uint64_t wanted = step_memory(spec, layout.nodes[i].cpus);
+    if (wanted == 0) continue;
+    const uint64_t whole = job.allocation->nodes[chosen[i].position].memory_mib;
+    if (whole != 0 && wanted > whole) return failure(ErrorCode::kInvalidMemory);
+    const bool shares = spec.overlap == OverlapKind::kOverlap;
+    if (whole != 0 && !shares && wanted + chosen[i].used_memory > whole) {
+      return failure(ErrorCode::kStepsBusy);
+    }
+    layout.nodes[i].memory_mib = wanted;
+  }
+  return {};
+}
+
+void name_nodes(StepLayout& layout) {
+  std::vector<std::string> names;
+  for (const StepNode& node : layout.nodes) names.push_back(node.name);
+  layout.node_list = fold_hosts(names);
+}
+
+}  // namespace
+
+Result<Distribution> parse_distribution(std::string_view text, bool& given) {
+  Distribution distribution;
+  given = false;
+  for (const std::string& piece : split_list(text)) {
+    const std::string word = to_lower(std::string_view(piece).substr(0, piece.find(':')));
+    if (word == "pack" || word == "nopack") {
+      distribution.pack = word == "pack";
+      continue;
+    }
+    given = true;
+    const size_t equals = word.find('=');
+    const std::string kind = word.substr(0, equals);
+    if (kind == "block" || kind == "*") {
+      distribution.order = TaskOrder::kBlock;
+    } else if (kind == "cyclic") {
+      distribution.order = TaskOrder::kCyclic;
+    } else if (kind == "arbitrary") {
+      distribution.order = TaskOrder::kArbitrary;
+    } else if (kind == "plane" && equals != std::string::npos) {
+      const auto size = to_number<uint32_t>(std::string_view(word).substr(equals + 1));
+      if (!size || *size == 0) return failure(ErrorCode::kBadRequest, "Invalid plane size");
+      distribution.order = TaskOrder::kPlane;
+      distribution.plane_size = *size;
+    } else {
+      return failure(ErrorCode::kBadRequest, "Invalid --distribution specification");
+    }
+  }
+  return distribution;
+}
+
+std::vector<std::vector<uint32_t>> assign_tasks(std::span<const uint32_t> counts,
+                                                const Distribution& distribution) {
+  std::vector<std::vector<uint32_t>> tasks(counts.size());
+  uint32_t next = 0;
+  if (distribution.order == TaskOrder::kBlock) {
+    for (size_t i = 0; i < counts.size(); ++i) {
+      for (uint32_t k = 0; k < counts[i]; ++k) tasks[i].push_back(next++);
+    }
+    return tasks;
+  }
+  const uint32_t piece = distribution.order == TaskOrder::kPlane ? distribution.plane_size : 1;
+  const uint32_t total = std::accumulate(counts.begin(), counts.end(), 0U);
+  while (next < total) {
+    for (size_t i = 0; i < counts.size(); ++i) {
+      for (uint32_t k = 0; k < piece && tasks[i].size() < counts[i]; ++k) tasks[i].push_back(next++);
+    }
+  }
+  return tasks;
+}
+
+Result<StepLayout> lay_out_step(const ClusterState& state, const Job& job, const StepSpec& spec) {
+  bool given = false;
+  const auto distribution = parse_distribution(spec.distribution.view(), given);
+  if (!distribution) return tl::unexpected(distribution.error());
+  const auto usable = usable_positions(state, job, spec);
+  if (!usable) return tl::unexpected(usable.error());
+  Demand demand = make_demand(spec, usable->positions.size());
+  if (distribution->order == TaskOrder::kArbitrary) {
+    auto layout = lay_out_arbitrary(state, job, spec, demand);
+    if (layout) name_nodes(*layout);
+    return layout;
+  }
+  const size_t required = usable->required.count();
+  demand.max_nodes = std::max(demand.max_nodes, static_cast<uint32_t>(required));
+  demand.min_nodes = std::max(demand.min_nodes, static_cast<uint32_t>(required));
+  std::vector<Candidate> candidates;
+  for (const size_t at : usable->positions) candidates.push_back(make_candidate(job, at, demand));
+  std::vector<Candidate> chosen = choose(candidates, demand, required, false);
+  if (chosen.empty()) return tl::unexpected(why_not(candidates, demand, required));
+  std::sort(chosen.begin(), chosen.end(),
+            [](const Candidate& a, const Candidate& b) { return a.position < b.position; });
+
+  const std::vector<uint32_t> counts = count_tasks(chosen, demand, *distribution);
+  StepLayout layout;
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    layout.nodes.push_back(make_part(state, job, chosen[i], demand, counts[i]));
+  }
+  if (Status ok = set_memory(job, spec, chosen, layout); !ok) return tl::unexpected(ok.error());
+  auto tasks = assign_tasks(counts, *distribution);
+  for (size_t i = 0; i < chosen.size(); ++i) layout.nodes[i].tasks = std::move(tasks[i]);
+  layout.num_tasks = std::accumulate(counts.begin(), counts.end(), 0U);
+  name_nodes(layout);
+  return layout;
+}
+
+}  // namespace sluice::state

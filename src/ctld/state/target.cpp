@@ -1,0 +1,88 @@
+// Reading targets and finding their records.
+#include "ctld/state/target.hpp"
+
+#include "common/base/text.hpp"
+
+namespace sluice::state {
+namespace {
+
+std::optional<StepNumber> parse_step(std::string_view text) {
+  if (text == "batch") return kBatchStep;
+  if (text == "extern") return kExternStep;
+  if (text == "interactive") return kInteractiveStep;
+  return to_number<uint32_t>(text);
+}
+
+}  // namespace
+
+Result<JobTarget> parse_target(std::string_view text) {
+  const auto invalid = failure(ErrorCode::kInvalidJobId);
+  JobTarget target;
+  if (const size_t dot = text.find('.'); dot != std::string_view::npos) {
+    target.step = parse_step(text.substr(dot + 1));
+    if (!target.step) return invalid;
+    text = text.substr(0, dot);
+  }
+  if (const size_t bar = text.find('_'); bar != std::string_view::npos) {
+    std::string_view tasks = text.substr(bar + 1);
+    text = text.substr(0, bar);
+    if (tasks.size() >= 2 && tasks.front() == '[' && tasks.back() == ']') {
+      tasks = tasks.substr(1, tasks.size() - 2);
+    }
+    if (tasks == "*") {
+      target.tasks = IndexSet(0, UINT32_MAX - 1);
+    } else {
+      target.tasks = IndexSet::parse(tasks);
+    }
+    if (!target.tasks || target.tasks->empty()) return invalid;
+  }
+  const auto id = to_number<uint32_t>(text);
+  if (!id || *id == kNoJob) return invalid;
+  target.job = *id;
+  return target;
+}
+
+Result<TargetedJobs> find_targets(const ClusterState& state, const JobTarget& target) {
+  TargetedJobs found;
+  const ArrayTasks* array = state.arrays.find(target.job);
+  const Job* exact = state.jobs.find(target.job);
+  if (!target.tasks && array == nullptr) {
+    if (exact == nullptr) return failure(ErrorCode::kInvalidJobId);
+    found.records.push_back(target.job);
+    return found;
+  }
+  if (array == nullptr) return failure(ErrorCode::kInvalidJobId);
+  array->jobs.for_each([&](uint32_t id) {
+    const Job& job = state.jobs.at(id);
+    if (!target.tasks) {
+      found.records.push_back(id);
+    } else if (job.array->task != kNoTask) {
+      if (target.tasks->contains(job.array->task)) found.records.push_back(id);
+    } else if (job.state == JobState::kPending) {
+      IndexSet wanted;
+      job.array->pending.for_each([&](uint32_t task) {
+        if (target.tasks->contains(task)) wanted.insert(task);
+      });
+      if (wanted == job.array->pending) {
+        found.records.push_back(id);
+      } else if (!wanted.empty()) {
+        found.array_record = id;
+        found.pending_tasks = std::move(wanted);
+      }
+    }
+  });
+  if (found.empty()) return failure(ErrorCode::kInvalidJobId);
+  return found;
+}
+
+Result<JobId> find_step_job(const ClusterState& state, const JobTarget& target) {
+  if (!target.tasks) {
+    if (!state.jobs.contains(target.job)) return failure(ErrorCode::kInvalidJobId);
+    return target.job;
+  }
+  const Job* job = find_array_task(state, target.job, target.tasks->front());
+  if (job == nullptr || job->array->task == kNoTask) return failure(ErrorCode::kInvalidJobId);
+  return job->id;
+}
+
+}  // namespace sluice::state

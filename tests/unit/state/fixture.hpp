@@ -1,0 +1,149 @@
+// A small cluster for tests of the core: commands in, events applied, effects and errors out.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "common/base/hostlist.hpp"
+#include "common/wire/codec.hpp"
+#include "ctld/state/apply.hpp"
+#include "ctld/state/decide.hpp"
+#include "ctld/state/invariants.hpp"
+#include "ctld/state/react.hpp"
+
+namespace sluice::state {
+
+inline constexpr Identity kRoot{0, 0};
+inline constexpr Identity kAnn{1001, 1001};
+inline constexpr Identity kBob{1002, 1002};
+
+class CoreTest : public ::testing::Test {
+ protected:
+  CoreTest() {
+    auto config = std::make_shared<ClusterConfig>();
+    config->cluster_name = "test";
+    config->return_to_service = 1;
+    config->max_array_size = 1001;
+    PartitionConfig debug;
+    debug.name = "debug";
+    debug.is_default = true;
+    for (int i = 1; i <= 4; ++i) {
+      NodeConfig node;
+      node.name = node.hostname = "n" + std::to_string(i);
+      node.cpus = 8;
+      node.sockets = 1;
+      node.cores_per_socket = 8;
+      node.real_memory_mib = 1000;
+      node.features = {"fast"};
+      config->nodes.push_back(node);
+      debug.nodes.push_back(node.name);
+    }
+    config->partitions.push_back(debug);
+    config_ = config;
+    start();
+  }
+
+  void start() {
+    run(StartEpoch{"cluster", 1});
+    run(ReplaceConfig{config_});
+    for (const NodeConfig& node : config_->nodes) register_node(node.name);
+  }
+
+  // Decides and applies; effects collect in effects_. Every event goes through the codec first.
+  Result<Reply> run(const Command& command) {
+    Result<Decision> decision = decide(state_, command, now_);
+    if (!decision) return tl::unexpected(decision.error());
+    const auto frame = wire::decode<EventFrame>(wire::encode(EventFrame{decision->events}));
+    EXPECT_TRUE(frame);
+    for (const Event& event : frame->events) {
+      EXPECT_EQ(check_transition(state_, event), std::vector<std::string>{});
+      names_.emplace_back(name_of(event));
+      sluice::state::apply(state_, event);
+    }
+    EXPECT_EQ(check_state(state_), std::vector<std::string>{});
+    effects_ = decision->effects;
+    for (const Event& event : frame->events) {
+      for (Effect& effect : react(state_, event)) effects_.push_back(std::move(effect));
+    }
+    return decision->reply;
+  }
+  ErrorCode error_of(const Command& command) {
+    const auto reply = run(command);
+    return reply ? ErrorCode::kOk : reply.error().code;
+  }
+
+  void register_node(const std::string& name, std::vector<protocol::StepKey> running = {}) {
+    RegisterNode command;
+    command.node.name = name;
+    command.node.hardware.boot_id = "boot";
+    command.node.running = std::move(running);
+    ASSERT_TRUE(run(command));
+  }
+  static JobSpec batch_spec() {
+    JobSpec spec;
+    spec.batch = true;
+    spec.name = "job";
+    spec.user_name = "ann";
+    return spec;
+  }
+  JobId submit(JobSpec spec, Identity who = kAnn) {
+    spec.uid = who.uid;
+    const auto reply = run(SubmitJob{who, std::move(spec), {"users"}});
+    EXPECT_TRUE(reply) << (reply ? "" : reply.error().text);
+    return reply ? std::get<JobSubmittedReply>(*reply).job : kNoJob;
+  }
+  // An allocation of the first free cores of each node.
+  std::shared_ptr<const Allocation> free_cores(const std::string& nodes, uint32_t cpus) {
+    auto allocation = std::make_shared<Allocation>();
+    const std::vector<std::string> names = expand_hosts(nodes).value();
+    for (const std::string& name : names) {
+      const Node& node = *find_node(state_, name);
+      NodeAllocation part{.node = node.id};
+      for (size_t core = 0; part.cpus < cpus; ++core) {
+        if (node.used_cores.test(core)) continue;
+        part.cores.set(core);
+        ++part.cpus;
+      }
+      part.memory_mib = 10;
+      allocation->cpus += cpus;
+      allocation->nodes.push_back(std::move(part));
+    }
+    allocation->node_list = nodes;
+    return allocation;
+  }
+  bool start_job(JobId job, const std::string& nodes, uint32_t cpus = 1, uint32_t task = kNoTask) {
+    const auto reply = run(StartJobs{{{job, task, "debug", free_cores(nodes, cpus)}}});
+    return reply && std::get<StartedReply>(*reply).started == 1;
+  }
+  Result<Reply> end_step(JobId job, StepNumber step, const std::string& nodes, int32_t status,
+                         bool clean = false) {
+    protocol::StepEnded report;
+    report.key = {{job, step}, state_.jobs.at(job).restart_count};
+    report.nodes = nodes;
+    report.exit_status = status;
+    report.node_clean = clean;
+    return run(EndSteps{{report}});
+  }
+  Result<Reply> cleaned(JobId job, const std::string& nodes) {
+    return run(JobsCleaned{{{job, state_.jobs.at(job).restart_count, nodes, 0, false}}});
+  }
+  const Job& job(JobId id) { return state_.jobs.at(id); }
+  template <class E>
+  std::vector<E> effects() {
+    std::vector<E> out;
+    for (const Effect& effect : effects_) {
+      if (const auto* e = std::get_if<E>(&effect)) out.push_back(*e);
+    }
+    return out;
+  }
+
+  std::shared_ptr<ClusterConfig> config_;
+  ClusterState state_;
+  Time now_ = from_seconds(1'000'000);
+  Effects effects_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace sluice::state

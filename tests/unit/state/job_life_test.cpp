@@ -1,0 +1,283 @@
+// Jobs from submission to purge.
+#include "fixture.hpp"
+
+namespace sluice::state {
+namespace {
+
+using protocol::JobAction;
+
+TEST_F(CoreTest, BatchJobRunsAndEndsInOneFrameWhenItsNodeIsClean) {
+  const JobId id = submit(batch_spec());
+  EXPECT_EQ(job(id).eligible, now_);
+  ASSERT_TRUE(start_job(id, "n1", 2));
+  EXPECT_EQ(effects<LaunchStep>().size(), 1u);
+  EXPECT_EQ(state_.nodes.at(0).used_cpus, 2u);
+  EXPECT_EQ(shown_base(state_.nodes.at(0)), NodeBaseState::kMixed);
+  now_ += std::chrono::seconds(5);
+  ASSERT_TRUE(end_step(id, kBatchStep, "n1", 0, true));
+  EXPECT_EQ(job(id).state, JobState::kCompleted);
+  EXPECT_TRUE(is_finished(job(id)));
+  EXPECT_EQ(job(id).end, now_);
+  EXPECT_EQ(state_.nodes.at(0).used_cpus, 0u);
+  EXPECT_EQ(effects<JobRecordEnded>().size(), 1u);
+  EXPECT_TRUE(effects<TerminateJob>().empty());
+  now_ += std::chrono::seconds(301);
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_FALSE(state_.jobs.contains(id));
+}
+
+TEST_F(CoreTest, OtherNodesAreCleanedAfterTheScriptEnded) {
+  const JobId id = submit(batch_spec());
+  ASSERT_TRUE(start_job(id, "n[1-3]", 4));
+  ASSERT_TRUE(end_step(id, kBatchStep, "n1", 3 << 8, true));
+  EXPECT_EQ(job(id).state, JobState::kFailed);
+  EXPECT_EQ(job(id).reason, JobReason::kNonZeroExitCode);
+  EXPECT_NE(job(id).flags & kJobCompleting, 0u);
+  ASSERT_EQ(effects<TerminateJob>().size(), 1u);
+  EXPECT_EQ(effects<TerminateJob>()[0].nodes.count(), 2u);
+  ASSERT_TRUE(cleaned(id, "n2"));
+  ASSERT_TRUE(cleaned(id, "n2"));  // a repeated report changes nothing
+  EXPECT_NE(job(id).flags & kJobCompleting, 0u);
+  ASSERT_TRUE(cleaned(id, "n3"));
+  EXPECT_TRUE(is_finished(job(id)));
+}
+
+TEST_F(CoreTest, CancelByOwnerAndNobodyElse) {
+  const JobId waiting = submit(batch_spec());
+  const std::string text = std::to_string(waiting);
+  EXPECT_EQ(error_of(SignalJob{kBob, text, 0, protocol::kSignalCancel}), ErrorCode::kAccessDenied);
+  EXPECT_EQ(error_of(SignalJob{kAnn, text, 0, protocol::kSignalCancel}), ErrorCode::kOk);
+  EXPECT_EQ(job(waiting).state, JobState::kCancelled);
+  EXPECT_EQ(job(waiting).cancelled_by, 1001u);
+  EXPECT_EQ(error_of(SignalJob{kAnn, text, 0, protocol::kSignalCancel}), ErrorCode::kAlreadyDone);
+  EXPECT_EQ(error_of(SignalJob{kAnn, "99", 0, protocol::kSignalCancel}), ErrorCode::kInvalidJobId);
+
+  const JobId running = submit(batch_spec());
+  ASSERT_TRUE(start_job(running, "n1"));
+  ASSERT_TRUE(run(SignalJob{kRoot, std::to_string(running), 0, protocol::kSignalCancel}));
+  EXPECT_EQ(job(running).state, JobState::kCancelled);
+  EXPECT_EQ(effects<TerminateJob>().size(), 1u);
+  ASSERT_TRUE(end_step(running, kBatchStep, "n1", 15, true));
+  EXPECT_TRUE(is_finished(job(running)));
+  EXPECT_EQ(job(running).state, JobState::kCancelled);
+}
+
+TEST_F(CoreTest, TimeLimit) {
+  JobSpec spec = batch_spec();
+  spec.time_limit = 1;
+  spec.signal = 10;
+  spec.signal_seconds = 30;
+  const JobId id = submit(spec);
+  ASSERT_TRUE(start_job(id, "n1"));
+  now_ += std::chrono::seconds(31);
+  ASSERT_TRUE(run(Tick{}));
+  ASSERT_EQ(effects<SignalSteps>().size(), 1u);
+  EXPECT_EQ(effects<SignalSteps>()[0].request.signal, 10u);
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_TRUE(effects<SignalSteps>().empty());
+  now_ += std::chrono::seconds(30);
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_EQ(job(id).state, JobState::kTimeout);
+  ASSERT_EQ(effects<TerminateJob>().size(), 1u);
+  EXPECT_TRUE(effects<TerminateJob>()[0].timed_out);
+}
+
+TEST_F(CoreTest, ArrayTasksGetRecordsAsTheyStart) {
+  JobSpec spec = batch_spec();
+  spec.array = "0-3%2";
+  const JobId array = submit(spec);
+  EXPECT_EQ(state_.job_count, 4u);
+  ASSERT_TRUE(start_job(array, "n1", 1, 0));
+  ASSERT_TRUE(start_job(array, "n1", 1, 1));
+  EXPECT_FALSE(start_job(array, "n1", 1, 2)) << "two may run at once";
+  EXPECT_EQ(job(array).array->pending.to_text(), "2-3");
+  const JobId first = find_array_task(state_, array, 0)->id;
+  EXPECT_NE(first, array);
+  ASSERT_TRUE(end_step(first, kBatchStep, "n1", 0, true));
+  ASSERT_TRUE(start_job(array, "n2", 1, 2));
+  ASSERT_TRUE(end_step(find_array_task(state_, array, 1)->id, kBatchStep, "n1", 0, true));
+  ASSERT_TRUE(start_job(array, "n2", 1, 3));
+  EXPECT_EQ(find_array_task(state_, array, 3)->id, array) << "the last task has the array's id";
+  ASSERT_TRUE(run(SignalJob{kAnn, std::to_string(array), 0, protocol::kSignalCancel}));
+  EXPECT_EQ(find_array_task(state_, array, 2)->state, JobState::kCancelled);
+  EXPECT_EQ(find_array_task(state_, array, 3)->state, JobState::kCancelled);
+}
+
+TEST_F(CoreTest, TasksOfAPendingArrayAreCancelledAndHeldAlone) {
+  JobSpec spec = batch_spec();
+  spec.array = "1-6";
+  const JobId array = submit(spec);
+  const std::string id = std::to_string(array);
+  ASSERT_TRUE(run(SignalJob{kAnn, id + "_[2-3]", 0, protocol::kSignalCancel}));
+  EXPECT_EQ(job(array).array->pending.to_text(), "1,4-6");
+  ASSERT_TRUE(run(ChangeJob{kAnn, id + "_4", JobAction::kHold, false}));
+  const Job* held = find_array_task(state_, array, 4);
+  EXPECT_EQ(held->hold, HoldKind::kUser);
+  EXPECT_NE(held->id, array);
+  EXPECT_EQ(job(array).hold, HoldKind::kNone);
+  EXPECT_EQ(error_of(SignalJob{kAnn, id + "_9", 0, protocol::kSignalCancel}),
+            ErrorCode::kInvalidJobId);
+  ASSERT_TRUE(run(SignalJob{kAnn, id, 0, protocol::kSignalCancel}));
+  EXPECT_EQ(job(array).state, JobState::kCancelled);
+  EXPECT_EQ(job(array).array->pending.to_text(), "1,5-6");
+}
+
+TEST_F(CoreTest, HoldAndRelease) {
+  const JobId id = submit(batch_spec());
+  const std::string text = std::to_string(id);
+  ASSERT_TRUE(run(ChangeJob{kRoot, text, JobAction::kHold, false}));
+  EXPECT_EQ(job(id).reason, JobReason::kJobHeldAdmin);
+  EXPECT_EQ(job(id).eligible, kNoTime);
+  EXPECT_FALSE(start_job(id, "n1"));
+  EXPECT_EQ(error_of(ChangeJob{kAnn, text, JobAction::kRelease, false}), ErrorCode::kAccessDenied);
+  ASSERT_TRUE(run(ChangeJob{kRoot, text, JobAction::kRelease, false}));
+  EXPECT_EQ(job(id).eligible, now_);
+  EXPECT_TRUE(start_job(id, "n1"));
+}
+
+TEST_F(CoreTest, RequeueOfARunningJob) {
+  const JobId id = submit(batch_spec());
+  const std::string text = std::to_string(id);
+  EXPECT_EQ(error_of(ChangeJob{kAnn, text, JobAction::kRequeue, false}), ErrorCode::kJobPending);
+  ASSERT_TRUE(start_job(id, "n1"));
+  ASSERT_TRUE(run(ChangeJob{kAnn, text, JobAction::kRequeue, false}));
+  EXPECT_NE(job(id).flags & kJobCompleting, 0u);
+  ASSERT_TRUE(end_step(id, kBatchStep, "n1", 15, true));
+  EXPECT_EQ(job(id).state, JobState::kPending);
+  EXPECT_EQ(job(id).restart_count, 1u);
+  EXPECT_FALSE(start_job(id, "n1")) << "not at once";
+  now_ += std::chrono::seconds(3);
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_TRUE(start_job(id, "n2"));
+  ASSERT_TRUE(end_step(id, kBatchStep, "n2", 0, true));
+  ASSERT_TRUE(run(ChangeJob{kAnn, text, JobAction::kRequeueHold, false}));
+  EXPECT_EQ(job(id).state, JobState::kPending);
+  EXPECT_EQ(job(id).hold, HoldKind::kUser);
+}
+
+TEST_F(CoreTest, FailedLaunchIsRequeuedAndHeld) {
+  const JobId id = submit(batch_spec());
+  ASSERT_TRUE(start_job(id, "n1"));
+  protocol::StepEnded report;
+  report.key = {{id, kBatchStep}, 0};
+  report.nodes = "n1";
+  report.failure = "no such folder";
+  report.drain_node = true;
+  report.node_clean = true;
+  ASSERT_TRUE(run(EndSteps{{report}}));
+  EXPECT_EQ(job(id).state, JobState::kPending);
+  EXPECT_EQ(job(id).hold, HoldKind::kUser);
+  EXPECT_EQ(job(id).state_description, "launch failed requeued held");
+  EXPECT_NE(state_.nodes.at(0).flags & kNodeDrain, 0u);
+}
+
+TEST_F(CoreTest, AllocationsEndWithTheirCommand) {
+  JobSpec spec = batch_spec();
+  spec.batch = false;
+  const JobId id = submit(spec);
+  EXPECT_EQ(error_of(EndAllocation{kBob, id, 0}), ErrorCode::kAccessDenied);
+  ASSERT_TRUE(start_job(id, "n1"));
+  EXPECT_TRUE(effects<LaunchStep>().empty());
+  ASSERT_TRUE(run(EndAllocation{kAnn, id, 1 << 8}));
+  EXPECT_EQ(job(id).state, JobState::kFailed);
+  ASSERT_TRUE(run(EndAllocation{kAnn, id, 0}));
+  ASSERT_TRUE(cleaned(id, "n1"));
+  EXPECT_TRUE(is_finished(job(id)));
+  EXPECT_EQ(job(id).exit_status, 1 << 8);
+}
+
+TEST_F(CoreTest, Dependencies) {
+  const JobId first = submit(batch_spec());
+  JobSpec spec = batch_spec();
+  spec.dependency = "afterok:" + std::to_string(first);
+  const JobId then = submit(spec);
+  spec.dependency = "afternotok:" + std::to_string(first);
+  const JobId never = submit(spec);
+  spec.dependency = "singleton";
+  const JobId single = submit(spec);
+  spec.dependency = "foo";
+  EXPECT_EQ(error_of(SubmitJob{kAnn, spec, {}}), ErrorCode::kInvalidDependency);
+  EXPECT_EQ(job(then).reason, JobReason::kDependency);
+  EXPECT_EQ(job(then).dependency, "afterok:" + std::to_string(first) + "(unfulfilled)");
+  EXPECT_FALSE(start_job(then, "n1"));
+  ASSERT_TRUE(start_job(first, "n1"));
+  ASSERT_TRUE(end_step(first, kBatchStep, "n1", 0, true));
+  EXPECT_EQ(effects<RunTick>().size(), 1u);
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_TRUE(job(then).dependency.empty());
+  EXPECT_EQ(job(then).accrue, now_);
+  EXPECT_EQ(job(never).reason, JobReason::kDependencyNeverSatisfied);
+  EXPECT_EQ(job(never).dependency, "afternotok:" + std::to_string(first) + "(failed)");
+  EXPECT_EQ(job(single).dependency, "singleton(unfulfilled)");
+}
+
+TEST_F(CoreTest, BeginTime) {
+  JobSpec spec = batch_spec();
+  spec.begin = now_ + std::chrono::hours(1);
+  const JobId id = submit(spec);
+  EXPECT_EQ(job(id).eligible, spec.begin);
+  EXPECT_EQ(job(id).accrue, kNoTime);
+  EXPECT_FALSE(start_job(id, "n1"));
+  now_ += std::chrono::hours(1);
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_EQ(job(id).accrue, now_);
+  EXPECT_TRUE(start_job(id, "n1"));
+}
+
+TEST_F(CoreTest, ARepeatedSubmissionIsTheSameJob) {
+  JobSpec spec = batch_spec();
+  spec.request_id = 77;
+  const JobId id = submit(spec);
+  EXPECT_EQ(submit(spec), id);
+  EXPECT_NE(submit(spec, kBob), id);
+}
+
+TEST_F(CoreTest, WhatCanNeverRunIsRefused) {
+  const auto refused = [&](const std::function<void(JobSpec&)>& change) {
+    JobSpec spec = batch_spec();
+    change(spec);
+    return error_of(SubmitJob{kAnn, spec, {}});
+  };
+  EXPECT_EQ(refused([](JobSpec& s) { s.cpus_per_task = 9; }), ErrorCode::kNodesNotAvailable);
+  EXPECT_EQ(refused([](JobSpec& s) {
+              s.memory_kind = MemoryKind::kPerNode;
+              s.memory_mib = 5000;
+            }),
+            ErrorCode::kNodesNotAvailable);
+  EXPECT_EQ(refused([](JobSpec& s) { s.required_nodes = "nope"; }), ErrorCode::kInvalidNodeName);
+  EXPECT_EQ(refused([](JobSpec& s) { s.constraint = "slow"; }), ErrorCode::kInvalidFeature);
+  EXPECT_EQ(refused([](JobSpec& s) { s.constraint = "[fast*2]"; }), ErrorCode::kOk);
+  EXPECT_EQ(refused([](JobSpec& s) { s.partitions = "debug,nope"; }), ErrorCode::kInvalidPartition);
+  EXPECT_EQ(refused([](JobSpec& s) { s.array = "5-1"; }), ErrorCode::kInvalidArray);
+  EXPECT_EQ(refused([](JobSpec& s) { s.reservation = "r"; }), ErrorCode::kInvalidReservation);
+  EXPECT_EQ(refused([](JobSpec& s) { s.gres = "gpu:1"; }), ErrorCode::kInvalidGres);
+  EXPECT_EQ(refused([](JobSpec& s) { s.min_nodes = 99; }), ErrorCode::kOk) << "waits, as in Slurm";
+}
+
+TEST_F(CoreTest, UpdateOfJobs) {
+  const JobId id = submit(batch_spec());
+  const auto update = [&](Identity who, const std::function<void(JobUpdate&)>& change) {
+    JobUpdate u;
+    change(u);
+    return error_of(UpdateJob{who, std::to_string(id), u});
+  };
+  EXPECT_EQ(update(kBob, [](JobUpdate& u) { u.comment = "x"; }), ErrorCode::kAccessDenied);
+  EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.priority = 5; }), ErrorCode::kAccessDenied);
+  EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.time_limit = 5; }), ErrorCode::kOk);
+  EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.min_nodes = 99; }), ErrorCode::kPartitionNotNow);
+  EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.partitions = "x"; }), ErrorCode::kInvalidPartition);
+  EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.dependency = "x"; }), ErrorCode::kInvalidDependency);
+  EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.priority = 0; }), ErrorCode::kOk);
+  EXPECT_EQ(job(id).hold, HoldKind::kUser);
+  EXPECT_EQ(update(kRoot, [](JobUpdate& u) { u.priority = 7; }), ErrorCode::kOk);
+  EXPECT_EQ(job(id).hold, HoldKind::kNone);
+  ASSERT_TRUE(start_job(id, "n1"));
+  EXPECT_EQ(job(id).end, now_ + std::chrono::minutes(5));
+  EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.time_limit = 9; }), ErrorCode::kAccessDenied);
+  EXPECT_EQ(update(kRoot, [](JobUpdate& u) { u.time_limit = 9; }), ErrorCode::kOk);
+  EXPECT_EQ(job(id).end, now_ + std::chrono::minutes(9));
+  EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.min_nodes = 2; }), ErrorCode::kJobNotPending);
+}
+
+}  // namespace
+}  // namespace sluice::state

@@ -1,0 +1,167 @@
+// Nodes, partitions and configurations come, change and go.
+#include "fixture.hpp"
+
+namespace sluice::state {
+namespace {
+
+TEST_F(CoreTest, ASilentNodeFailsItsJobs) {
+  const JobId requeued = submit(batch_spec());
+  JobSpec spec = batch_spec();
+  spec.requeue = Toggle::kNo;
+  const JobId failed = submit(spec);
+  ASSERT_TRUE(start_job(requeued, "n1"));
+  ASSERT_TRUE(start_job(failed, "n[1-2]"));
+  ASSERT_TRUE(run(NodesSilent{{0}}));
+  EXPECT_EQ(state_.nodes.at(0).base, NodeBaseState::kDown);
+  EXPECT_EQ(state_.nodes.at(0).reason, "Not responding");
+  EXPECT_TRUE(state_.nodes.at(0).jobs.empty());
+  EXPECT_EQ(job(requeued).state, JobState::kPending);
+  EXPECT_EQ(job(requeued).restart_count, 1u);
+  EXPECT_EQ(job(failed).state, JobState::kNodeFail);
+  EXPECT_NE(job(failed).flags & kJobCompleting, 0u) << "n2 is still to be cleaned";
+  ASSERT_TRUE(cleaned(failed, "n2"));
+  EXPECT_TRUE(is_finished(job(failed)));
+
+  // it comes back with what ran before, which is nobody's any more
+  RegisterNode command;
+  command.node.name = "n1";
+  command.node.hardware.boot_id = "boot";
+  command.node.running = {{{requeued, kBatchStep}, 0}};
+  command.node.jobs = {requeued};
+  const auto reply = run(command);
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(std::get<RegisteredReply>(*reply).forget.size(), 1u);
+  EXPECT_EQ(std::get<RegisteredReply>(*reply).clean.size(), 1u);
+  EXPECT_TRUE(is_schedulable(state_.nodes.at(0)));
+}
+
+TEST_F(CoreTest, JobsThatCanGoOnWithoutANodeDo) {
+  JobSpec spec = batch_spec();
+  spec.kill_on_node_fail = false;
+  const JobId id = submit(spec);
+  ASSERT_TRUE(start_job(id, "n[1-2]"));
+  ASSERT_TRUE(run(NodesSilent{{1}}));
+  EXPECT_EQ(job(id).state, JobState::kRunning);
+  EXPECT_EQ(held_nodes(job(id)).count(), 1u);
+  ASSERT_TRUE(end_step(id, kBatchStep, "n1", 0, true));
+  EXPECT_TRUE(is_finished(job(id)));
+}
+
+TEST_F(CoreTest, RegistrationIsCheckedAgainstTheConfiguration) {
+  RegisterNode command;
+  command.node.name = "n2";
+  command.node.hardware.boot_id = "boot";
+  command.node.hardware.real_memory_mib = 900;
+  ASSERT_TRUE(run(command));
+  EXPECT_EQ(state_.nodes.at(1).reason,
+            "Low RealMemory (reported:900 < 100.00% of configured:1000)");
+  EXPECT_NE(state_.nodes.at(1).flags & kNodeDrain, 0u);
+  command.node.hardware.real_memory_mib = 1000;
+  ASSERT_TRUE(run(command));
+  EXPECT_TRUE(is_schedulable(state_.nodes.at(1)));
+  names_.clear();
+  ASSERT_TRUE(run(command));
+  EXPECT_TRUE(names_.empty()) << "nothing new, nothing journaled";
+  command.node.cluster_id = "other";
+  EXPECT_EQ(error_of(command), ErrorCode::kWrongCluster);
+}
+
+TEST_F(CoreTest, ALostLaunchIsOrderedAgainAtRegistration) {
+  const JobId id = submit(batch_spec());
+  ASSERT_TRUE(start_job(id, "n1"));
+  register_node("n1");
+  EXPECT_EQ(effects<LaunchStep>().size(), 1u);
+  register_node("n1", {{{id, kBatchStep}, 0}});
+  EXPECT_TRUE(effects<LaunchStep>().empty());
+}
+
+TEST_F(CoreTest, AnUnexpectedRebootTakesTheJobs) {
+  const JobId id = submit(batch_spec());
+  ASSERT_TRUE(start_job(id, "n1"));
+  RegisterNode command;
+  command.node.name = "n1";
+  command.node.hardware.boot_id = "boot2";
+  ASSERT_TRUE(run(command));
+  EXPECT_EQ(job(id).state, JobState::kPending);
+  EXPECT_EQ(state_.nodes.at(0).base, NodeBaseState::kDown);
+  EXPECT_EQ(state_.nodes.at(0).reason, "Node unexpectedly rebooted");
+}
+
+TEST_F(CoreTest, AdministratorsChangeNodes) {
+  const auto update = [&](Identity who, const std::string& nodes, const std::string& state,
+                          const std::string& reason) {
+    UpdateNode command{who, {}};
+    command.update.nodes = nodes;
+    command.update.state = state;
+    if (!reason.empty()) command.update.reason = reason;
+    return error_of(command);
+  };
+  EXPECT_EQ(update(kAnn, "n1", "drain", "x"), ErrorCode::kAccessDenied);
+  EXPECT_EQ(update(kRoot, "n9", "drain", "x"), ErrorCode::kInvalidNodeName);
+  EXPECT_EQ(update(kRoot, "n1", "drain", ""), ErrorCode::kInvalidState);
+  EXPECT_EQ(update(kRoot, "n1", "drain", "disk"), ErrorCode::kOk);
+  EXPECT_FALSE(is_schedulable(state_.nodes.at(0)));
+  EXPECT_EQ(state_.nodes.at(0).reason_time, now_);
+  EXPECT_EQ(update(kRoot, "n1", "resume", ""), ErrorCode::kOk);
+  EXPECT_TRUE(is_schedulable(state_.nodes.at(0)));
+  EXPECT_EQ(update(kRoot, "n[1-2]", "down", "power"), ErrorCode::kOk);
+  register_node("n1");
+  EXPECT_EQ(state_.nodes.at(0).base, NodeBaseState::kDown) << "only an administrator takes it back";
+}
+
+TEST_F(CoreTest, NodesComeAndGoWithTheConfiguration) {
+  const JobId id = submit(batch_spec());
+  ASSERT_TRUE(start_job(id, "n4"));
+  auto changed = std::make_shared<ClusterConfig>(*config_);
+  changed->nodes.pop_back();
+  changed->partitions[0].nodes.pop_back();
+  ASSERT_TRUE(run(ReplaceConfig{changed}));
+  EXPECT_EQ(job(id).state, JobState::kPending);
+  EXPECT_EQ(find_node(state_, "n4"), nullptr);
+  EXPECT_EQ(default_partition(state_)->nodes.count(), 3u);
+  ASSERT_TRUE(run(ReplaceConfig{config_}));
+  ASSERT_NE(find_node(state_, "n4"), nullptr);
+  EXPECT_EQ(find_node(state_, "n4")->id, 3u) << "the same number as before";
+  names_.clear();
+  ASSERT_TRUE(run(ReplaceConfig{config_}));
+  EXPECT_TRUE(names_.empty());
+}
+
+TEST_F(CoreTest, PartitionsAreMadeAndTakenAway) {
+  UpdatePartition command{kRoot, protocol::PartitionAction::kCreate, "night", {}};
+  command.config.nodes = {"n1", "n2"};
+  EXPECT_EQ(error_of(command), ErrorCode::kOk);
+  EXPECT_EQ(find_partition(state_, "night")->nodes.count(), 2u);
+  JobSpec spec = batch_spec();
+  spec.partitions = "night";
+  const JobId id = submit(spec);
+  command.action = protocol::PartitionAction::kDelete;
+  EXPECT_EQ(error_of(command), ErrorCode::kPartitionInUse);
+  ASSERT_TRUE(run(SignalJob{kAnn, std::to_string(id), 0, protocol::kSignalCancel}));
+  EXPECT_EQ(error_of(command), ErrorCode::kOk);
+  EXPECT_EQ(find_partition(state_, "night"), nullptr);
+}
+
+TEST_F(CoreTest, ACheckpointIsTheState) {
+  JobSpec spec = batch_spec();
+  spec.array = "1-9";
+  const JobId array = submit(spec);
+  ASSERT_TRUE(start_job(array, "n1", 2, 1));
+  const auto image = wire::decode<StateImage>(wire::encode(make_image(state_)));
+  ASSERT_TRUE(image);
+  EXPECT_EQ(differences(state_, from_image(*image)), std::vector<std::string>{});
+}
+
+TEST_F(CoreTest, WhatWasUnderWayIsOrderedAgainAfterARestart) {
+  const JobId running = submit(batch_spec());
+  const JobId ending = submit(batch_spec());
+  ASSERT_TRUE(start_job(running, "n1"));
+  ASSERT_TRUE(start_job(ending, "n2"));
+  ASSERT_TRUE(run(SignalJob{kAnn, std::to_string(ending), 0, protocol::kSignalCancel}));
+  effects_ = resume(state_);
+  EXPECT_EQ(effects<LaunchStep>().size(), 1u);
+  EXPECT_EQ(effects<TerminateJob>().size(), 1u);
+}
+
+}  // namespace
+}  // namespace sluice::state

@@ -1,0 +1,130 @@
+// Steps: layout, sharing of a job's CPUs, ends.
+#include "fixture.hpp"
+
+#include "ctld/state/step_layout.hpp"
+
+namespace sluice::state {
+namespace {
+
+class StepTest : public CoreTest {
+ protected:
+  StepTest() {
+    JobSpec spec = batch_spec();
+    spec.batch = false;
+    job_ = submit(spec);
+    EXPECT_TRUE(start_job(job_, "n[1-3]", 4));
+  }
+  static StepSpec tasks(uint32_t count, uint32_t nodes = 0) {
+    StepSpec spec;
+    spec.num_tasks = count;
+    spec.min_nodes = nodes;
+    return spec;
+  }
+  Result<StepId> create(const StepSpec& spec) {
+    const auto reply = run(CreateStep{kAnn, job_, spec});
+    if (!reply) return tl::unexpected(reply.error());
+    return std::get<StepCreatedReply>(*reply).id;
+  }
+  ErrorCode refused(const StepSpec& spec) {
+    const auto made = create(spec);
+    return made ? ErrorCode::kOk : made.error().code;
+  }
+  const StepLayout& layout(StepId id) { return *find_step(job(job_), id.step)->layout; }
+
+  JobId job_ = kNoJob;
+};
+
+TEST_F(StepTest, TasksAreSpreadInBlocks) {
+  const auto step = create(tasks(7, 3));
+  ASSERT_TRUE(step);
+  ASSERT_EQ(layout(*step).nodes.size(), 3u);
+  EXPECT_EQ(layout(*step).nodes[0].tasks, (std::vector<uint32_t>{0, 1, 2}));
+  EXPECT_EQ(layout(*step).nodes[1].tasks, (std::vector<uint32_t>{3, 4}));
+  EXPECT_EQ(layout(*step).nodes[2].tasks, (std::vector<uint32_t>{5, 6}));
+  EXPECT_EQ(layout(*step).node_list, "n[1-3]");
+}
+
+TEST_F(StepTest, CyclicPlaneAndArbitrary) {
+  StepSpec spec = tasks(5, 2);
+  spec.overlap = OverlapKind::kOverlap;
+  spec.distribution = "cyclic:block";
+  EXPECT_EQ(layout(*create(spec)).nodes[0].tasks, (std::vector<uint32_t>{0, 2, 4}));
+  spec.distribution = "plane=2";
+  EXPECT_EQ(layout(*create(spec)).nodes[0].tasks, (std::vector<uint32_t>{0, 1, 4}));
+  spec.distribution = "arbitrary";
+  spec.node_list = "n2,n1,n2";
+  const auto step = create(spec);
+  ASSERT_TRUE(step);
+  EXPECT_EQ(layout(*step).nodes[0].name, "n2");
+  EXPECT_EQ(layout(*step).nodes[0].tasks, (std::vector<uint32_t>{0, 2}));
+}
+
+TEST_F(StepTest, ExactStepsShareAJobAndOthersWait) {
+  StepSpec spec = tasks(2, 1);
+  spec.exact = true;
+  const auto first = create(spec);
+  ASSERT_TRUE(first);
+  const auto second = create(spec);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(layout(*first).nodes[0].cores, "0-1");
+  EXPECT_EQ(layout(*second).nodes[0].cores, "2-3");
+  EXPECT_EQ(layout(*second).nodes[0].name, "n1");
+  EXPECT_EQ(refused(tasks(12)), ErrorCode::kStepsBusy);
+  EXPECT_EQ(refused(tasks(99)), ErrorCode::kTooManyCpus);
+  spec.overlap = OverlapKind::kOverlap;
+  EXPECT_EQ(refused(spec), ErrorCode::kOk);
+  ASSERT_TRUE(end_step(job_, first->step, "n1", 0));
+  ASSERT_TRUE(end_step(job_, second->step, "n1", 0));
+  EXPECT_EQ(refused(tasks(12)), ErrorCode::kOk);
+}
+
+TEST_F(StepTest, NodesAreChosenAsAsked) {
+  StepSpec spec = tasks(1);
+  spec.relative = 1;
+  EXPECT_EQ(layout(*create(spec)).node_list, "n2");
+  spec = tasks(1);
+  spec.node_list = "n3";
+  EXPECT_EQ(layout(*create(spec)).node_list, "n3");
+  spec.node_list = "n4";
+  EXPECT_EQ(refused(spec), ErrorCode::kNodesNotAvailable);
+  spec.node_list = {};
+  EXPECT_EQ(layout(*create(spec)).node_list, "n1") << "the one that is free";
+  EXPECT_EQ(refused(spec), ErrorCode::kStepsBusy);
+}
+
+TEST_F(StepTest, AStepEndsNodeByNode) {
+  const auto step = create(tasks(3, 3));
+  ASSERT_TRUE(step);
+  ASSERT_TRUE(end_step(job_, step->step, "n[1,3]", 2 << 8));
+  ASSERT_NE(find_step(job(job_), step->step), nullptr);
+  ASSERT_TRUE(end_step(job_, step->step, "n3", 0));
+  ASSERT_TRUE(end_step(job_, step->step, "n2", 0));
+  EXPECT_EQ(find_step(job(job_), step->step), nullptr);
+  EXPECT_EQ(job(job_).derived_exit_status, 2 << 8);
+  EXPECT_EQ(job(job_).state, JobState::kRunning);
+}
+
+TEST_F(StepTest, StepsAreCancelledAlone) {
+  const auto step = create(tasks(3, 3));
+  const std::string name = std::to_string(job_) + ".0";
+  EXPECT_EQ(error_of(SignalJob{kBob, name, 0, protocol::kSignalCancel}), ErrorCode::kAccessDenied);
+  ASSERT_TRUE(run(SignalJob{kAnn, name, 0, protocol::kSignalCancel}));
+  ASSERT_EQ(effects<TerminateStep>().size(), 1u);
+  EXPECT_EQ(effects<TerminateStep>()[0].nodes.count(), 3u);
+  ASSERT_TRUE(run(SignalJob{kAnn, name, 10, 0}));
+  EXPECT_EQ(effects<SignalSteps>().size(), 1u);
+  EXPECT_EQ(error_of(SignalJob{kAnn, std::to_string(job_) + ".7", 0, protocol::kSignalCancel}),
+            ErrorCode::kInvalidJobId);
+  ASSERT_TRUE(step);
+}
+
+TEST_F(StepTest, ARepeatedRequestIsTheSameStep) {
+  StepSpec spec = tasks(1);
+  spec.request_id = 5;
+  const auto step = create(spec);
+  ASSERT_TRUE(step);
+  EXPECT_EQ(*create(spec), *step);
+}
+
+}  // namespace
+}  // namespace sluice::state
