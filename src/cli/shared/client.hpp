@@ -19,7 +19,7 @@
 #include "common/base/time.hpp"
 #include "common/net/method_name.hpp"
 #include "common/protocol/ctld.hpp"
-#include "common/wire/codec.hpp"
+#include "common/wire/instances.hpp"
 
 namespace sluice::cli {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "common/base/result.hpp"
-#include "common/wire/codec.hpp"
+#include "common/wire/instances.hpp"
 
 namespace sluice::net {
 

@@ -9,7 +9,7 @@
 #include "common/base/bitmap.hpp"
 #include "common/net/auth.hpp"
 #include "common/net/fanout.hpp"
-#include "common/wire/codec.hpp"
+#include "common/wire/instances.hpp"
 #include "ctld/state/cluster_state.hpp"
 
 namespace sluice::ctld {

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "common/wire/codec.hpp"
+#include "common/wire/instances.hpp"
 
 namespace sluice::journal {
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "common/wire/codec.hpp"
+#include "common/wire/instances.hpp"
 #include "ctld/journal/event_codec.hpp"
 #include "ctld/state/apply.hpp"
 

@@ -1,0 +1,3 @@
+#include "common/wire/instances.hpp"
+
+SLUICE_CODEC_INSTANCES()
