@@ -54,8 +54,7 @@ void EffectRunner::launch(const protocol::StepKey& key, const Snapshot& state) {
   const Step* step = record != nullptr ? state::find_step(*record, key.id.step) : nullptr;
   if (step == nullptr) return;
   Bitmap nodes;
-  const auto left = Bitmap::from_text(step->nodes_left);
-  if (left) left->for_each([&](size_t position) { nodes.set(step->layout->nodes[position].node); });
+  step->nodes_left.for_each([&](size_t position) { nodes.set(step->layout->nodes[position].node); });
   parts_.links.send(*state, nodes, request, [this, key](const auto& results) { launched(key, results); });
 }
 
