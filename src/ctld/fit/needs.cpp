@@ -1,6 +1,9 @@
 #include "ctld/fit/needs.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <tuple>
+#include <type_traits>
 
 #include "common/base/text.hpp"
 
@@ -16,7 +19,8 @@ bool selects(const ClusterConfig& config, std::string_view resource) {
 }
 
 void set_counts(const JobSpec& spec, Needs& needs) {
-  needs.nodes_given = spec.min_nodes > 0;
+  const bool nodes_given = spec.min_nodes > 0;
+  needs.as_many_nodes = (nodes_given || spec.spread) && !spec.use_min_nodes;
   needs.min_nodes = std::max(1U, spec.min_nodes);
   if (spec.max_nodes > 0) needs.max_nodes = std::max(spec.max_nodes, needs.min_nodes);
   needs.tasks_given = spec.num_tasks > 0;
@@ -28,7 +32,7 @@ void set_counts(const JobSpec& spec, Needs& needs) {
     needs.tasks = needs.min_nodes * std::max(1U, spec.ntasks_per_node);
     needs.tasks_per_node = spec.ntasks_per_node;
   }
-  if (needs.nodes_given && spec.max_nodes == 0) needs.max_nodes = needs.min_nodes;
+  if (nodes_given && spec.max_nodes == 0) needs.max_nodes = needs.min_nodes;
   if (needs.tasks_given && spec.ntasks_per_node > 0) {
     const uint32_t enough = (needs.tasks + spec.ntasks_per_node - 1) / spec.ntasks_per_node;
     needs.min_nodes = std::max(needs.min_nodes, enough);
@@ -38,7 +42,6 @@ void set_counts(const JobSpec& spec, Needs& needs) {
 }
 
 Status set_memory(const JobSpec& spec, const PartitionConfig& p, const ClusterConfig& c, Needs& needs) {
-  needs.uses_memory = memory_is_consumed(c);
   switch (spec.memory_kind) {
     case MemoryKind::kPerNode:
       needs.all_memory = spec.memory_mib == 0;
@@ -70,23 +73,41 @@ Status set_memory(const JobSpec& spec, const PartitionConfig& p, const ClusterCo
   return {};
 }
 
-}  // namespace
-
-Unit unit_of(const ClusterConfig& config) {
-  if (iequals(config.select_type, "select/linear")) return Unit::kNode;
-  if (selects(config, "SOCKET")) return Unit::kSocket;
-  return selects(config, "CORE") ? Unit::kCore : Unit::kCpu;
+// Every field of a job that decides where it may be placed.
+auto demand_of(const JobSpec& s) {
+  return std::tie(s.min_nodes, s.max_nodes, s.num_tasks, s.cpus_per_task, s.min_cpus, s.min_cpus_per_node,
+                  s.ntasks_per_node, s.ntasks_per_socket, s.ntasks_per_core, s.sockets_per_node,
+                  s.cores_per_socket, s.threads_per_core, s.memory_kind, s.memory_mib, s.tmp_disk_mib,
+                  s.overcommit, s.contiguous, s.use_min_nodes, s.spread, s.sharing, s.constraint,
+                  s.required_nodes, s.excluded_nodes);
 }
 
-bool memory_is_consumed(const ClusterConfig& config) { return selects(config, "MEMORY"); }
+}  // namespace
+
+Rules rules_of(const ClusterConfig& config) {
+  Rules rules;
+  if (iequals(config.select_type, "select/linear")) rules.unit = Unit::kNode;
+  else if (selects(config, "SOCKET")) rules.unit = Unit::kSocket;
+  else rules.unit = selects(config, "CPU") ? Unit::kCpu : Unit::kCore;
+  rules.uses_memory = selects(config, "MEMORY");
+  rules.least_loaded = selects(config, "LLN");
+  rules.fill_sockets = selects(config, "CORE_DEFAULT_DIST_BLOCK");
+  return rules;
+}
 
 Result<Needs> needs_of(const JobSpec& spec, const PartitionConfig& partition, const ClusterConfig& config) {
+  return needs_of(spec, partition, config, rules_of(config));
+}
+
+Result<Needs> needs_of(const JobSpec& spec,
+                       const PartitionConfig& partition,
+                       const ClusterConfig& config,
+                       const Rules& rules) {
   Needs needs;
   set_counts(spec, needs);
   if (needs.min_nodes > needs.max_nodes) return failure(ErrorCode::kTooManyNodes);
   needs.whole_nodes = spec.sharing == Sharing::kExclusive ||
-                      partition.over_subscribe == OverSubscribe::kExclusive ||
-                      unit_of(config) == Unit::kNode;
+                      partition.over_subscribe == OverSubscribe::kExclusive || rules.unit == Unit::kNode;
   needs.contiguous = spec.contiguous;
   needs.max_cpus_per_node = partition.max_cpus_per_node;
   needs.min_cpus_per_node = std::max({1U, spec.min_cpus_per_node, needs.cpus_per_task,
@@ -98,11 +119,37 @@ Result<Needs> needs_of(const JobSpec& spec, const PartitionConfig& partition, co
   needs.tasks_per_socket = spec.ntasks_per_socket;
   needs.tasks_per_core = spec.ntasks_per_core;
   needs.tmp_disk_mib = spec.tmp_disk_mib;
+  needs.uid = spec.uid;
+  needs.one_user = spec.sharing == Sharing::kUser || partition.exclusive == ExclusiveMode::kUser;
+  needs.fill_sockets = rules.fill_sockets || rules.unit == Unit::kCpu || needs.cpus_per_task > 1;
+  needs.uses_memory = rules.uses_memory;
   if (auto ok = set_memory(spec, partition, config, needs); !ok) return tl::unexpected(ok.error());
   auto features = parse_features(spec.constraint.view());
   if (!features) return tl::unexpected(features.error());
   needs.features = std::move(*features);
   return needs;
+}
+
+bool same_demand(const JobSpec& a, const JobSpec& b) {
+  if (demand_of(a) != demand_of(b)) return false;
+  return a.uid == b.uid || a.sharing != Sharing::kUser;
+}
+
+size_t demand_hash(const JobSpec& spec) {
+  size_t hash = 0;
+  const auto mix = [&hash](const auto& value) {
+    using Value = std::remove_cvref_t<decltype(value)>;
+    size_t number = 0;
+    if constexpr (std::is_same_v<Value, SharedText>) {
+      number = value.empty() ? 0 : std::hash<SharedText>()(value);
+    } else {
+      number = static_cast<size_t>(value);
+    }
+    hash = (hash ^ number) * 0x9e3779b97f4a7c15ULL;
+    hash ^= hash >> 32;
+  };
+  std::apply([&](const auto&... value) { (mix(value), ...); }, demand_of(spec));
+  return hash;
 }
 
 }  // namespace sluice::fit

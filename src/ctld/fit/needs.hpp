@@ -11,10 +11,25 @@
 
 namespace sluice::fit {
 
+// What of the configuration bears on placement, looked up once for many jobs.
+enum class Unit : uint8_t {
+  kCpu,     // CR_CPU: a job takes cores, but is charged the CPUs it uses of them
+  kCore,    // CR_Core: whole cores
+  kSocket,  // CR_Socket: whole sockets
+  kNode,    // select/linear: whole nodes
+};
+struct Rules {
+  Unit unit = Unit::kCore;
+  bool uses_memory = false;    // memory is a resource that jobs take
+  bool least_loaded = false;   // CR_LLN: the emptiest nodes first
+  bool fill_sockets = false;   // CR_CORE_DEFAULT_DIST_BLOCK: cores of one socket before the next
+};
+[[nodiscard]] Rules rules_of(const ClusterConfig& config);
+
 struct Needs {
   uint32_t min_nodes = 1;
   uint32_t max_nodes = UINT32_MAX;
-  bool nodes_given = false;       // --nodes was: then as many nodes as allowed are used
+  bool as_many_nodes = false;     // --nodes was given: then as many nodes as allowed are used
   uint32_t tasks = 1;             // in all
   bool tasks_given = false;
   uint32_t cpus_per_task = 1;     // 0 with overcommit: tasks take no CPUs of their own
@@ -23,7 +38,8 @@ struct Needs {
   uint32_t min_cpus_per_node = 1;
   uint32_t max_cpus_per_node = UINT32_MAX;   // the partition's
   uint32_t min_cpus = 1;          // least CPUs in all
-  uint32_t sockets = 0, cores_per_socket = 0, threads_per_core = 0;  // least; 0: any
+  uint32_t sockets = 0, cores_per_socket = 0;  // least; 0: any
+  uint32_t threads_per_core = 0;  // the node has as many, and no more of a core are used; 0: any
   uint32_t tasks_per_socket = 0, tasks_per_core = 0;
   bool whole_nodes = false;
   bool contiguous = false;
@@ -33,16 +49,23 @@ struct Needs {
   bool all_memory = false;        // --mem=0
   uint64_t tmp_disk_mib = 0;
   FeatureExpression features;
+  uint32_t uid = 0;
+  bool one_user = false;          // only beside jobs of the same user, and no others beside it
+  bool fill_sockets = false;
 };
 
-// Errors: kInvalidFeature, kInvalidMemory, kInvalidTaskCount, kTooManyNodes.
+// Errors: kInvalidFeature, kInvalidMemory, kTooManyNodes.
 [[nodiscard]] Result<Needs> needs_of(const JobSpec& spec,
                                      const PartitionConfig& partition,
                                      const ClusterConfig& config);
+[[nodiscard]] Result<Needs> needs_of(const JobSpec& spec,
+                                     const PartitionConfig& partition,
+                                     const ClusterConfig& config,
+                                     const Rules& rules);
 
-// How nodes hand out processors: by thread (CR_CPU), by core, by whole node (select/linear).
-enum class Unit : uint8_t { kCpu, kCore, kSocket, kNode };
-[[nodiscard]] Unit unit_of(const ClusterConfig& config);
-[[nodiscard]] bool memory_is_consumed(const ClusterConfig& config);
+// Whether two specs ask for the same of the nodes: all that needs_of() reads and the node lists. A
+// placement that fails for one fails for the other. Specs that are the same hash the same.
+[[nodiscard]] bool same_demand(const JobSpec& a, const JobSpec& b);
+[[nodiscard]] size_t demand_hash(const JobSpec& spec);
 
 }  // namespace sluice::fit

@@ -2,45 +2,127 @@
 
 #include <algorithm>
 
+#include "common/base/text.hpp"
+
 namespace sluice::fit {
 namespace {
 
-uint32_t units_of(const NodeConfig& c, Unit unit) { return unit == Unit::kCpu ? c.cpus : c.cores(); }
-
-uint32_t cpus_per_unit(const NodeConfig& c, Unit unit) {
-  return unit == Unit::kCpu || c.cpus_are_cores() ? 1 : std::max(1U, c.threads_per_core);
-}
-
-// Memory and units that are not kept for the system (CoreSpecCount, MemSpecLimit).
-Room usable_room(const Node& node, Unit unit) {
+// Cores and memory that are not kept for the system (CoreSpecCount, MemSpecLimit).
+Room usable_room(const Node& node) {
   const NodeConfig& c = *node.config;
   Room room;
   room.node = node.id;
   room.config = &c;
-  room.features = &c.features;
-  const uint32_t kept = c.core_spec_count * (unit == Unit::kCpu ? std::max(1U, c.threads_per_core) : 1);
-  const uint32_t units = units_of(c, unit);
-  room.free_units = Bitmap::first(units > kept ? units - kept : 0);
+  if (!node.active_features.empty()) {
+    room.own_features =
+        std::make_shared<const std::vector<std::string>>(split_list(node.active_features.view()));
+  }
+  const uint32_t cores = std::min(c.cores(), c.cpus);
+  room.free_cores = Bitmap::first(cores > c.core_spec_count ? cores - c.core_spec_count : 0);
   room.free_memory_mib = c.real_memory_mib - std::min(c.real_memory_mib, c.mem_spec_limit_mib);
   return room;
 }
 
+// Threads of a core that the job may use.
+uint32_t used_threads(const Needs& needs, const NodeConfig& c) {
+  const uint32_t all = cpus_of_core(c);
+  return needs.threads_per_core > 0 ? std::min(all, needs.threads_per_core) : all;
+}
+
+uint32_t sockets_with_room(const Room& room) {
+  const uint32_t each = std::max(1U, room.config->cores_per_socket);
+  uint32_t sockets = 0;
+  size_t last = Bitmap::kNone;
+  room.free_cores.for_each([&](size_t core) {
+    if (core / each == last) return;
+    last = core / each;
+    ++sockets;
+  });
+  return sockets;
+}
+
+// Cores in turn from each socket.
+Bitmap take_in_turn(const Bitmap& free, uint32_t wanted, uint32_t cores_per_socket, uint32_t sockets) {
+  Bitmap taken;
+  std::vector<size_t> next(sockets);
+  for (uint32_t s = 0; s < sockets; ++s) next[s] = size_t{s} * cores_per_socket;
+  bool any = true;
+  while (wanted > 0 && any) {
+    any = false;
+    for (uint32_t s = 0; s < sockets && wanted > 0; ++s) {
+      const size_t end = size_t{s + 1} * cores_per_socket;
+      while (next[s] < end && !free.test(next[s])) ++next[s];
+      if (next[s] >= end) continue;
+      taken.set(next[s]++);
+      any = true;
+      --wanted;
+    }
+  }
+  return taken;
+}
+
+Bitmap choose_cores(const Needs& needs, const Room& room, uint32_t cores, Unit unit) {
+  const uint32_t per_socket = std::max(1U, room.config->cores_per_socket);
+  if (unit == Unit::kSocket) {
+    return room.free_cores.take_first((cores + per_socket - 1) / per_socket * per_socket);
+  }
+  if (needs.fill_sockets || cores < 2 || per_socket < 2 || room.config->sockets < 2) {
+    return room.free_cores.take_first(cores);
+  }
+  return take_in_turn(room.free_cores, cores, per_socket, room.config->sockets);
+}
+
+NodeAllocation allocate(const Needs& needs, const Room& room, uint32_t tasks, uint32_t cpus, Unit unit) {
+  NodeAllocation a;
+  a.node = room.node;
+  const uint32_t threads = used_threads(needs, *room.config);
+  const uint32_t all_threads = cpus_of_core(*room.config);
+  if (needs.whole_nodes) {
+    a.cores = room.free_cores;
+  } else {
+    uint32_t cores = (cpus + threads - 1) / threads;
+    if (needs.tasks_per_core > 0) {
+      cores = std::max(cores, (tasks + needs.tasks_per_core - 1) / needs.tasks_per_core);
+    }
+    a.cores = choose_cores(needs, room, cores, unit);
+  }
+  const auto cores = static_cast<uint32_t>(a.cores.count());
+  a.cpus = unit == Unit::kCpu && !needs.whole_nodes ? std::min(cpus, cores * all_threads)
+                                                    : cores * all_threads;
+  if (!needs.uses_memory) return a;
+  const uint64_t charged = unit == Unit::kCpu && !needs.whole_nodes ? a.cpus : cores * threads;
+  if (needs.all_memory) a.memory_mib = room.free_memory_mib;
+  else if (needs.memory_per_cpu_mib > 0) a.memory_mib = needs.memory_per_cpu_mib * charged;
+  else a.memory_mib = needs.memory_per_node_mib;
+  return a;
+}
+
+uint32_t cpus_wanted(const Needs& needs, uint32_t tasks) {
+  return std::max({tasks * needs.cpus_per_task, needs.min_cpus_per_node, 1U});
+}
+
 // One chosen node and what it is to give.
 struct Choice {
-  size_t room = 0;
+  const Room* room = nullptr;
   Capacity most;
+  bool required = false;
   uint32_t tasks = 0;
 };
 
 class Placer {
  public:
-  Placer(const Needs& needs, std::span<const Room> rooms, Unit unit)
-      : needs_(needs), rooms_(rooms), unit_(unit) {
-    for (size_t i = 0; i < rooms.size(); ++i) {
-      const Capacity most = capacity(needs, rooms[i], unit);
-      if (most.tasks > 0) usable_.push_back({i, most, 0});
-      else if (rooms[i].required) possible_ = false;
+  Placer(const Needs& needs, std::span<const Room* const> rooms, const Bitmap* required, Unit unit)
+      : needs_(needs), unit_(unit), required_(required == nullptr ? 0 : required->count()) {
+    usable_.reserve(rooms.size());
+    size_t found = 0;
+    for (const Room* room : rooms) {
+      const Capacity most = capacity(needs, *room);
+      if (most.tasks == 0) continue;
+      const bool must = required != nullptr && required->test(room->node);
+      found += must ? 1 : 0;
+      usable_.push_back({room, most, must, 0});
     }
+    possible_ = found == required_;
   }
 
   std::optional<std::vector<NodeAllocation>> run() {
@@ -54,7 +136,7 @@ class Placer {
   using Choices = std::vector<Choice>;
 
   uint32_t wanted_nodes() const {
-    if (!needs_.nodes_given) return needs_.min_nodes;
+    if (!needs_.as_many_nodes) return needs_.min_nodes;
     const uint32_t useful = needs_.tasks_given && needs_.cpus_per_task > 0
                                 ? std::max(needs_.tasks, needs_.min_nodes)
                                 : UINT32_MAX;
@@ -63,8 +145,7 @@ class Placer {
 
   std::optional<std::vector<NodeAllocation>> with(const Choices& from) const {
     if (needs_.contiguous) return contiguous(from);
-    const auto required = std::ranges::count_if(from, [&](const Choice& c) { return rooms_[c.room].required; });
-    if (!needs_.nodes_given && needs_.min_nodes == 1 && required == 0) {
+    if (fits_one_node(needs_) && required_ == 0) {
       for (const Choice& c : from) {
         if (c.most.tasks >= needs_.tasks && c.most.cpus >= needs_.min_cpus) return finish({c});
       }
@@ -86,13 +167,15 @@ class Placer {
       tasks += c.most.tasks;
       cpus += c.most.cpus;
     };
-    for (const Choice& c : from) {
-      if (rooms_[c.room].required) add(c);
+    if (required_ > 0) {
+      for (const Choice& c : from) {
+        if (c.required) add(c);
+      }
     }
     for (const Choice& c : from) {
       const bool enough = tasks >= needs_.tasks && cpus >= needs_.min_cpus && chosen.size() >= wanted;
       if (enough || chosen.size() >= needs_.max_nodes) break;
-      if (!rooms_[c.room].required) add(c);
+      if (!c.required) add(c);
     }
     const bool complete = tasks >= needs_.tasks && cpus >= needs_.min_cpus && chosen.size() >= needs_.min_nodes &&
                           chosen.size() <= needs_.max_nodes;
@@ -102,21 +185,19 @@ class Placer {
 
   // A run of neighbours in the order of the node table.
   std::optional<std::vector<NodeAllocation>> contiguous(Choices from) const {
-    std::ranges::sort(from, {}, [&](const Choice& c) { return rooms_[c.room].node; });
-    const auto required = std::ranges::count_if(rooms_, [](const Room& r) { return r.required; });
+    std::ranges::sort(from, {}, [](const Choice& c) { return c.room->node; });
     for (size_t first = 0; first < from.size(); ++first) {
       Choices run;
       uint64_t tasks = 0, cpus = 0;
-      int64_t held = 0;
+      size_t held = 0;
       for (size_t i = first; i < from.size() && run.size() < needs_.max_nodes; ++i) {
-        if (!run.empty() && rooms_[from[i].room].node != rooms_[run.back().room].node + 1) break;
+        if (!run.empty() && from[i].room->node != run.back().room->node + 1) break;
         run.push_back(from[i]);
         tasks += from[i].most.tasks;
         cpus += from[i].most.cpus;
-        held += rooms_[from[i].room].required ? 1 : 0;
-        if (run.size() >= wanted_nodes() && tasks >= needs_.tasks && cpus >= needs_.min_cpus && held == required) {
-          return finish(std::move(run));
-        }
+        held += from[i].required ? 1 : 0;
+        const bool enough = run.size() >= needs_.min_nodes && tasks >= needs_.tasks && cpus >= needs_.min_cpus;
+        if (enough && held == required_) return finish(std::move(run));
       }
     }
     return std::nullopt;
@@ -126,9 +207,13 @@ class Placer {
   std::optional<std::vector<NodeAllocation>> branch_by_branch() const {
     for (const auto& branch : needs_.features.any_of) {
       Choices some;
+      size_t held = 0;
       for (const Choice& c : usable_) {
-        if (satisfies(branch, *rooms_[c.room].features)) some.push_back(c);
+        if (!satisfies(branch, c.room->features())) continue;
+        some.push_back(c);
+        held += c.required ? 1 : 0;
       }
+      if (held != required_) continue;
       if (auto placed = with(some)) return placed;
     }
     return std::nullopt;
@@ -137,120 +222,171 @@ class Placer {
   // [a*2&b*4]: so many nodes of each feature, then the rest from anywhere.
   std::optional<std::vector<NodeAllocation>> with_feature_counts() const {
     Choices ordered;
-    std::vector<bool> taken(rooms_.size());
+    std::vector<bool> taken(usable_.size());
     for (const auto& [name, count] : needs_.features.counts) {
       uint32_t found = 0;
-      for (const Choice& c : usable_) {
-        if (found == count) break;
-        if (taken[c.room] || !satisfies({name}, *rooms_[c.room].features)) continue;
-        taken[c.room] = true;
-        ordered.push_back(c);
+      for (size_t i = 0; i < usable_.size() && found < count; ++i) {
+        if (taken[i] || !satisfies({name}, usable_[i].room->features())) continue;
+        taken[i] = true;
+        ordered.push_back(usable_[i]);
+        ordered.back().required = true;
         ++found;
       }
       if (found < count) return std::nullopt;
     }
-    for (const Choice& c : usable_) {
-      if (!taken[c.room]) ordered.push_back(c);
+    for (size_t i = 0; i < usable_.size(); ++i) {
+      if (!taken[i]) ordered.push_back(usable_[i]);
     }
-    return with(ordered);
+    if (needs_.contiguous) return contiguous(ordered);
+    Choices firm;  // the counted ones are all taken, whatever the tasks need
+    uint64_t tasks = 0, cpus = 0;
+    for (const Choice& c : ordered) {
+      const bool enough = tasks >= needs_.tasks && cpus >= needs_.min_cpus && firm.size() >= needs_.min_nodes;
+      if (!c.required && (enough || firm.size() >= needs_.max_nodes)) continue;
+      firm.push_back(c);
+      tasks += c.most.tasks;
+      cpus += c.most.cpus;
+    }
+    const bool complete = tasks >= needs_.tasks && cpus >= needs_.min_cpus && firm.size() >= needs_.min_nodes &&
+                          firm.size() <= needs_.max_nodes;
+    if (!complete) return std::nullopt;
+    return finish(std::move(firm));
   }
 
   // Deals the tasks out and turns them into processors and memory.
   std::optional<std::vector<NodeAllocation>> finish(Choices chosen) const {
-    std::ranges::sort(chosen, {}, &Choice::room);
+    std::ranges::sort(chosen, {}, [](const Choice& c) { return c.room->node; });
     uint32_t left = needs_.tasks;
+    uint64_t later = 0;  // most that the nodes after this one can take
+    for (const Choice& c : chosen) later += c.most.tasks;
     for (size_t i = 0; i < chosen.size(); ++i) {
-      const auto later = static_cast<uint32_t>(chosen.size() - i - 1);
-      const uint32_t may = left > later ? left - later : std::min(left, 1U);
-      chosen[i].tasks = std::min(chosen[i].most.tasks, may);
+      later -= chosen[i].most.tasks;
+      const auto nodes_after = static_cast<uint32_t>(chosen.size() - i - 1);
+      const uint32_t keep = nodes_after * tasks_of_a_core(*chosen[i].room);
+      const uint32_t least = left > later ? static_cast<uint32_t>(left - later) : 0;
+      const uint32_t may = std::max({left > keep ? left - keep : std::min(left, 1U), least});
+      chosen[i].tasks = std::min({chosen[i].most.tasks, may, left});
       left -= chosen[i].tasks;
     }
     if (left > 0) return std::nullopt;
     uint32_t extra = needs_.min_cpus;
-    for (const Choice& c : chosen) {
-      const uint32_t cpus = std::max({c.tasks * needs_.cpus_per_task, needs_.min_cpus_per_node, 1U});
-      extra -= std::min(extra, cpus);
-    }
+    for (const Choice& c : chosen) extra -= std::min(extra, cpus_wanted(needs_, c.tasks));
     std::vector<NodeAllocation> out;
+    out.reserve(chosen.size());
     for (const Choice& c : chosen) {
-      uint32_t cpus = std::max({c.tasks * needs_.cpus_per_task, needs_.min_cpus_per_node, 1U});
+      const uint32_t cpus = cpus_wanted(needs_, c.tasks);
       const uint32_t more = std::min(extra, c.most.cpus - std::min(c.most.cpus, cpus));
       extra -= more;
-      out.push_back(allocate(rooms_[c.room], cpus + more));
+      out.push_back(allocate(needs_, *c.room, c.tasks, cpus + more, unit_));
     }
     return out;
   }
 
-  NodeAllocation allocate(const Room& room, uint32_t cpus) const {
-    NodeAllocation a;
-    a.node = room.node;
-    const uint32_t each = cpus_per_unit(*room.config, unit_);
-    if (needs_.whole_nodes) {
-      a.cores = room.free_units;
-    } else if (unit_ == Unit::kSocket) {
-      const uint32_t per_socket = std::max(1U, room.config->cores_per_socket);
-      const uint32_t cores = (cpus + each - 1) / each;
-      a.cores = room.free_units.take_first((cores + per_socket - 1) / per_socket * per_socket);
-    } else {
-      a.cores = room.free_units.take_first((cpus + each - 1) / each);
-    }
-    a.cpus = static_cast<uint32_t>(a.cores.count()) * each;
-    if (!needs_.uses_memory) return a;
-    if (needs_.all_memory) a.memory_mib = room.free_memory_mib;
-    else if (needs_.memory_per_cpu_mib > 0) a.memory_mib = needs_.memory_per_cpu_mib * a.cpus;
-    else a.memory_mib = needs_.memory_per_node_mib;
-    return a;
+  // A further node is given at least a core, so as many tasks are kept for it as a core takes.
+  uint32_t tasks_of_a_core(const Room& room) const {
+    const uint32_t threads = used_threads(needs_, *room.config);
+    return needs_.cpus_per_task == 0 ? 1 : std::max(1U, threads / needs_.cpus_per_task);
   }
 
   const Needs& needs_;
-  std::span<const Room> rooms_;
-  Unit unit_;
+  const Unit unit_;
+  const size_t required_;
   Choices usable_;
   bool possible_ = true;
 };
 
-bool shape_suits(const Needs& needs, const NodeConfig& c) {
-  return c.sockets >= needs.sockets && c.cores_per_socket >= needs.cores_per_socket &&
-         c.threads_per_core >= needs.threads_per_core && c.tmp_disk_mib >= needs.tmp_disk_mib;
-}
-
 }  // namespace
 
+uint32_t cpus_of_core(const NodeConfig& config) {
+  const uint32_t cores = config.cores();
+  return cores == 0 || config.cpus <= cores ? 1 : config.cpus / cores;
+}
+
+void set_free_cores(Room& room, Bitmap cores, Unit unit) {
+  if (unit == Unit::kSocket) {
+    const uint32_t each = std::max(1U, room.config->cores_per_socket);
+    for (uint32_t s = 0; s < room.config->sockets; ++s) {
+      for (uint32_t core = s * each; core < (s + 1) * each; ++core) {
+        if (cores.test(core)) continue;
+        for (uint32_t c = s * each; c < (s + 1) * each; ++c) cores.reset(c);
+        break;
+      }
+    }
+  }
+  room.free_cores = std::move(cores);
+  room.free_cpus = static_cast<uint32_t>(room.free_cores.count()) * cpus_of_core(*room.config);
+}
+
 Room room_empty(const Node& node, Unit unit) {
-  Room room = usable_room(node, unit);
-  room.free_cpus = static_cast<uint32_t>(room.free_units.count()) * cpus_per_unit(*node.config, unit);
+  Room room = usable_room(node);
+  set_free_cores(room, std::move(room.free_cores), unit);
   return room;
 }
 
 Room room_now(const Node& node, Unit unit) {
-  Room room = usable_room(node, unit);
-  if (node.exclusive) room.free_units.clear();
-  else room.free_units.and_not(node.used_cores);
-  room.free_cpus = static_cast<uint32_t>(room.free_units.count()) * cpus_per_unit(*node.config, unit);
+  Room room = usable_room(node);
+  if (node.exclusive) room.free_cores.clear();
+  else room.free_cores.and_not(node.used_cores);
+  set_free_cores(room, std::move(room.free_cores), unit);
   room.free_memory_mib -= std::min(room.free_memory_mib, node.used_memory_mib);
   room.jobs = node.running_jobs;
   return room;
 }
 
-Capacity capacity(const Needs& needs, const Room& room, Unit unit) {
+void take_from(Room& room, const NodeAllocation& taken, bool whole, uint32_t uid) {
+  if (whole) room.free_cores.clear();
+  else room.free_cores.and_not(taken.cores);
+  room.free_cpus = static_cast<uint32_t>(room.free_cores.count()) * cpus_of_core(*room.config);
+  room.free_memory_mib -= std::min(room.free_memory_mib, taken.memory_mib);
+  ++room.jobs;
+  if (room.user != uid) room.user = room.user == kNoUser ? uid : kSeveralUsers;
+}
+
+Lack lack_of(const Needs& needs, const Room& room) {
   const NodeConfig& c = *room.config;
-  if (!shape_suits(needs, c) || !satisfies_any(needs.features, *room.features)) return {};
-  if ((needs.whole_nodes || (needs.uses_memory && needs.all_memory)) && room.jobs > 0) return {};
-  uint32_t cpus = needs.whole_nodes ? room.free_cpus : std::min(room.free_cpus, needs.max_cpus_per_node);
+  if (!satisfies_any(needs.features, room.features())) return Lack::kFeatures;
+  if (c.sockets < needs.sockets || c.cores_per_socket < needs.cores_per_socket ||
+      c.threads_per_core < needs.threads_per_core) {
+    return Lack::kShape;
+  }
+  if (c.tmp_disk_mib < needs.tmp_disk_mib) return Lack::kTmpDisk;
+  if ((needs.whole_nodes || (needs.uses_memory && needs.all_memory)) && room.jobs > 0) return Lack::kBusy;
+  if (room.jobs > 0 && room.user != needs.uid && (room.one_user || needs.one_user)) return Lack::kUser;
+  if (capacity(needs, room).tasks > 0) return Lack::kNothing;
+  Needs without = needs;
+  without.uses_memory = false;
+  return capacity(without, room).tasks > 0 ? Lack::kMemory : Lack::kCpus;
+}
+
+Capacity capacity(const Needs& needs, const Room& room) {
+  const NodeConfig& c = *room.config;
+  if (room.free_cpus == 0) return {};
+  if (c.sockets < needs.sockets || c.cores_per_socket < needs.cores_per_socket ||
+      c.threads_per_core < needs.threads_per_core || c.tmp_disk_mib < needs.tmp_disk_mib) {
+    return {};
+  }
+  if (!needs.features.any_of.empty() && !satisfies_any(needs.features, room.features())) return {};
+  if (room.jobs > 0) {
+    if (needs.whole_nodes || (needs.uses_memory && needs.all_memory)) return {};
+    if (room.user != needs.uid && (room.one_user || needs.one_user)) return {};
+  }
+  const uint32_t threads = used_threads(needs, c);
+  const uint32_t cores = room.free_cpus / cpus_of_core(c);
+  uint32_t cpus = cores * threads;
+  if (!needs.whole_nodes) cpus = std::min(cpus, needs.max_cpus_per_node);
   if (needs.uses_memory) {
     if (room.free_memory_mib < needs.memory_per_node_mib) return {};
     if (needs.memory_per_cpu_mib > 0) {
       const uint64_t backed = room.free_memory_mib / needs.memory_per_cpu_mib;
       if (needs.whole_nodes && backed < cpus) return {};
-      const uint32_t each = cpus_per_unit(c, unit);
-      cpus = static_cast<uint32_t>(std::min<uint64_t>(cpus, backed / each * each));
+      cpus = static_cast<uint32_t>(std::min<uint64_t>(cpus, backed / threads * threads));
     }
   }
   if (cpus < needs.min_cpus_per_node) return {};
   uint32_t tasks = needs.cpus_per_task > 0 ? cpus / needs.cpus_per_task : needs.tasks;
   tasks = std::min(tasks, needs.max_tasks_per_node);
-  if (needs.tasks_per_core > 0) tasks = std::min(tasks, needs.tasks_per_core * c.cores());
-  if (needs.tasks_per_socket > 0) tasks = std::min(tasks, needs.tasks_per_socket * c.sockets);
+  if (needs.tasks_per_core > 0) tasks = std::min(tasks, needs.tasks_per_core * cores);
+  if (needs.tasks_per_socket > 0) tasks = std::min(tasks, needs.tasks_per_socket * sockets_with_room(room));
   if (needs.tasks_per_node > 0) {
     if (tasks < needs.tasks_per_node) return {};
     tasks = needs.tasks_per_node;
@@ -258,13 +394,22 @@ Capacity capacity(const Needs& needs, const Room& room, Unit unit) {
   return {tasks, cpus};
 }
 
-std::optional<std::vector<NodeAllocation>> place(const Needs& needs, std::span<const Room> rooms, Unit unit) {
-  return Placer(needs, rooms, unit).run();
+bool fits_one_node(const Needs& needs) {
+  return !needs.as_many_nodes && needs.min_nodes == 1 && !needs.contiguous && needs.features.counts.empty() &&
+         !needs.features.one_branch_for_all;
 }
 
-bool still_fits(const NodeAllocation& wanted, const Room& room, bool whole_node) {
-  if (whole_node && room.jobs > 0) return false;
-  return room.free_units.contains(wanted.cores) && room.free_memory_mib >= wanted.memory_mib;
+std::optional<NodeAllocation> place_on(const Needs& needs, const Room& room, Unit unit) {
+  const Capacity most = capacity(needs, room);
+  if (most.tasks < needs.tasks || most.cpus < needs.min_cpus) return std::nullopt;
+  return allocate(needs, room, needs.tasks, std::max(cpus_wanted(needs, needs.tasks), needs.min_cpus), unit);
+}
+
+std::optional<std::vector<NodeAllocation>> place(const Needs& needs,
+                                                 std::span<const Room* const> rooms,
+                                                 const Bitmap* required,
+                                                 Unit unit) {
+  return Placer(needs, rooms, required, unit).run();
 }
 
 }  // namespace sluice::fit

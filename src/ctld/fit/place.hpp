@@ -1,13 +1,14 @@
 // Choosing nodes, processors and memory for one job. The scheduler's plan, the engine's check of it
 // and the test of a submission against an empty cluster all go through here, so they agree.
 //
-// Nodes are taken in the order of weight and configuration. A job that did not say how many nodes
-// goes to the first node that holds it whole, else to as few as a walk in that order needs; one that
-// did gets as many as it allows. Tasks fill a node before the next, but each further node keeps at
-// least one (as Slurm's select/cons_tres does: -N2 -n4 gives 3 and 1).
+// Nodes are taken in the order of the rooms given. A job that did not say how many nodes goes to the
+// first node that holds it whole, else to as few as a walk in that order needs; one that did gets as
+// many as it allows. Tasks fill a node before the next, but each further node keeps at least one (as
+// Slurm's select/cons_tres does: -N2 -n4 gives 3 and 1).
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,36 +21,62 @@
 
 namespace sluice::fit {
 
-// What a node has free for a job. Units are CPUs or cores, by unit_of().
+inline constexpr uint32_t kNoUser = UINT32_MAX;
+inline constexpr uint32_t kSeveralUsers = UINT32_MAX - 1;
+
+// What a node has free for a job.
 struct Room {
   NodeId node = kNoNode;
   const NodeConfig* config = nullptr;  // not owned
-  const std::vector<std::string>* features = nullptr;  // active ones; not owned
-  Bitmap free_units;
-  uint32_t free_cpus = 0;
+  // active features when they are not the configured ones
+  std::shared_ptr<const std::vector<std::string>> own_features;
+  Bitmap free_cores;        // with CR_Socket: of sockets that are wholly free
+  uint32_t free_cpus = 0;   // hardware threads of these
   uint64_t free_memory_mib = 0;
-  uint32_t jobs = 0;       // that hold something here
-  bool required = false;   // --nodelist
+  uint32_t jobs = 0;        // that hold something here
+  uint32_t user = kNoUser;  // of those jobs
+  bool one_user = false;    // kept for that user
+
+  [[nodiscard]] const std::vector<std::string>& features() const {
+    return own_features ? *own_features : config->features;
+  }
 };
 
-// The node as it is now, and as it would be with nothing on it.
+// The node as it is now (its users are the caller's to fill in), and as it would be with nothing on it.
 [[nodiscard]] Room room_now(const Node& node, Unit unit);
 [[nodiscard]] Room room_empty(const Node& node, Unit unit);
+
+// Takes cores and memory of a room away; `whole`: all of it.
+void take_from(Room& room, const NodeAllocation& taken, bool whole, uint32_t uid);
+// Sets the cores that are free, and with them the CPUs.
+void set_free_cores(Room& room, Bitmap cores, Unit unit);
+
+// CPUs of one core: its hardware threads, or 1 where the node's CPUs are cores.
+[[nodiscard]] uint32_t cpus_of_core(const NodeConfig& config);
 
 // How many tasks the node could take, and the CPUs they could use; no tasks: it cannot serve.
 struct Capacity {
   uint32_t tasks = 0;
   uint32_t cpus = 0;
 };
-[[nodiscard]] Capacity capacity(const Needs& needs, const Room& room, Unit unit);
+[[nodiscard]] Capacity capacity(const Needs& needs, const Room& room);
 
-// Rooms in order of preference; nullopt: the job does not fit. The result is in the order of `rooms`.
+// Why a room cannot serve, in the order in which it is found out; for people (sluice explain).
+enum class Lack : uint8_t {
+  kNothing, kFeatures, kShape, kTmpDisk, kBusy, kUser, kMemory, kCpus,
+};
+[[nodiscard]] Lack lack_of(const Needs& needs, const Room& room);
+
+// A job that one node may serve alone: true when the order of nodes is all that matters, and the
+// first that place_on() accepts is the answer.
+[[nodiscard]] bool fits_one_node(const Needs& needs);
+[[nodiscard]] std::optional<NodeAllocation> place_on(const Needs& needs, const Room& room, Unit unit);
+
+// Rooms in order of preference; `required` (NodeIds; may be null) must all be used. nullopt: the job
+// does not fit. The result is in the order of the node ids.
 [[nodiscard]] std::optional<std::vector<NodeAllocation>> place(const Needs& needs,
-                                                               std::span<const Room> rooms,
+                                                               std::span<const Room* const> rooms,
+                                                               const Bitmap* required,
                                                                Unit unit);
-
-// Whether an allocation made on an older view still holds on these rooms (one per node of it, in
-// its order): nothing of it is taken.
-[[nodiscard]] bool still_fits(const NodeAllocation& wanted, const Room& room, bool whole_node);
 
 }  // namespace sluice::fit

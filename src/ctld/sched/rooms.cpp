@@ -2,147 +2,292 @@
 
 #include <algorithm>
 
+#include "ctld/state/fits.hpp"
+
 namespace sluice::sched {
 
 using state::ClusterState;
 using state::Partition;
 
+namespace {
+
+constexpr std::chrono::hours kUnlimitedCountsAs{24 * 365};
+
+// `cores` of a room, at most `count` of them.
+Bitmap at_most(const Bitmap& cores, uint32_t count) {
+  return cores.count() <= count ? cores : cores.take_first(count);
+}
+
+}  // namespace
+
 Rooms::Rooms(const ClusterState& state, Time now)
     : state_(state),
       now_(now),
-      unit_(fit::unit_of(*state.config)),
+      rules_(fit::rules_of(*state.config)),
       rooms_(state.next_node_id),
-      reserved_from_(state.next_node_id, kNever) {
+      kept_(state.next_node_id) {
   state.nodes.for_each([&](const Node& node) {
-    if (state::is_schedulable(node)) rooms_[node.id] = fit::room_now(node, unit_);
+    if (state::is_schedulable(node)) rooms_[node.id] = state::room_of(state, node, rules_.unit);
   });
 }
 
-std::vector<NodeId> Rooms::candidates(const Job& job, const Partition& partition) const {
-  Bitmap usable = partition.nodes;
-  if (!job.spec->excluded_nodes.empty()) {
-    if (const auto excluded = state::resolve_nodes(state_, job.spec->excluded_nodes)) usable.and_not(*excluded);
+Result<Ask> Rooms::ask_of(const Job& job, const Partition& partition) const {
+  Ask ask;
+  ask.partition = &partition;
+  auto needs = fit::needs_of(*job.spec, *partition.config, *state_.config, rules_);
+  if (!needs) return tl::unexpected(std::move(needs.error()));
+  ask.needs = std::move(*needs);
+  ask.sharers = state::sharers_of(*partition.config, *job.spec);
+  for (auto [text, nodes] : {std::pair{&job.spec->required_nodes, &ask.required},
+                             std::pair{&job.spec->excluded_nodes, &ask.excluded}}) {
+    if (text->empty()) continue;
+    auto resolved = state::resolve_nodes(state_, *text);
+    if (resolved) *nodes = std::move(*resolved);
+    else ask.unknown_node = true;
   }
+  ask.needs.min_nodes = std::max(ask.needs.min_nodes, static_cast<uint32_t>(ask.required.count()));
+  ask.needs.max_nodes = std::max(ask.needs.max_nodes, ask.needs.min_nodes);
+  return ask;
+}
+
+Time Rooms::end_of(Minutes limit) const {
+  if (limit == kInfiniteMinutes || limit == 0) return now_ + kUnlimitedCountsAs;
+  return now_ + std::chrono::minutes(limit);
+}
+
+const fit::Room* Rooms::room(NodeId id) const {
+  return id < rooms_.size() && rooms_[id].config != nullptr ? &rooms_[id] : nullptr;
+}
+
+std::vector<NodeId> Rooms::make_order(const Partition& partition) const {
   std::vector<NodeId> ids;
-  bool weighted = false;
-  usable.for_each([&](size_t id) {
-    if (!ids.empty() && state_.nodes.at(static_cast<NodeId>(id)).weight != state_.nodes.at(ids[0]).weight) {
-      weighted = true;
-    }
-    ids.push_back(static_cast<NodeId>(id));
-  });
-  if (weighted) std::ranges::stable_sort(ids, {}, [&](NodeId id) { return state_.nodes.at(id).weight; });
+  partition.nodes.for_each([&](size_t id) { ids.push_back(static_cast<NodeId>(id)); });
+  const auto weight = [&](NodeId id) { return state_.nodes.at(id).weight; };
+  if (rules_.least_loaded || partition.config->lln) {
+    std::ranges::stable_sort(ids, [&](NodeId a, NodeId b) {
+      return std::pair(weight(a), rooms_[b].free_cpus) < std::pair(weight(b), rooms_[a].free_cpus);
+    });
+  } else if (!std::ranges::is_sorted(ids, {}, weight)) {
+    std::ranges::stable_sort(ids, {}, weight);
+  }
   return ids;
 }
 
-void Rooms::mark_required(const Job& job, std::vector<fit::Room>& rooms) const {
-  if (job.spec->required_nodes.empty()) return;
-  const auto required = state::resolve_nodes(state_, job.spec->required_nodes);
-  if (!required) return rooms.clear();
-  size_t found = 0;
-  for (fit::Room& room : rooms) {
-    room.required = required->test(room.node);
-    found += room.required ? 1 : 0;
+Rooms::Order& Rooms::order_of(const Partition& partition) {
+  auto [at, fresh] = orders_.try_emplace(&partition);
+  Order& order = at->second;
+  if (fresh || rules_.least_loaded || partition.config->lln) {
+    order.nodes = make_order(partition);
+    order.first_free = 0;
   }
-  if (found != required->count()) rooms.clear();  // one of them cannot be had now
+  while (order.first_free < order.nodes.size() && rooms_[order.nodes[order.first_free]].free_cpus == 0) {
+    ++order.first_free;
+  }
+  return order;
 }
 
-std::optional<std::vector<NodeAllocation>> Rooms::place_now(const Job& job,
-                                                            const Partition& partition,
-                                                            const fit::Needs& needs,
-                                                            Minutes limit) const {
-  const Time ends = limit == kInfiniteMinutes || limit == 0 ? kNever : now_ + std::chrono::minutes(limit);
-  std::vector<fit::Room> usable;
-  for (const NodeId id : candidates(job, partition)) {
-    const auto& room = rooms_[id];
-    if (!room || room->free_cpus == 0) continue;
-    if (reserved_from_[id] != kNever && ends > reserved_from_[id]) continue;
-    usable.push_back(*room);
-  }
-  mark_required(job, usable);
-  return fit::place(needs, usable, unit_);
+const fit::Room* Rooms::usable(const fit::Room& room, Time ends, fit::Room& scratch) const {
+  const Kept& kept = kept_[room.node];
+  if (kept.from == kNever || ends <= kept.from) return &room;
+  if (kept.spare_cores == 0) return nullptr;
+  if (kept.spare_cores >= room.free_cores.count() && kept.spare_memory_mib >= room.free_memory_mib) return &room;
+  scratch = room;
+  fit::set_free_cores(scratch, at_most(room.free_cores, kept.spare_cores), rules_.unit);
+  scratch.free_memory_mib = std::min(room.free_memory_mib, kept.spare_memory_mib);
+  if (kept.spare_cores < room.free_cores.count()) ++scratch.jobs;  // no longer for one job alone
+  return scratch.free_cpus > 0 ? &scratch : nullptr;
 }
 
-std::optional<std::vector<NodeAllocation>> Rooms::place_empty(const Job& job,
-                                                              const Partition& partition,
-                                                              const fit::Needs& needs,
-                                                              bool any_state) const {
-  std::vector<fit::Room> usable;
-  for (const NodeId id : candidates(job, partition)) {
-    if (any_state || rooms_[id]) usable.push_back(fit::room_empty(state_.nodes.at(id), unit_));
-  }
-  mark_required(job, usable);
-  return fit::place(needs, usable, unit_);
-}
-
-void Rooms::take(const std::vector<NodeAllocation>& allocation, bool whole_nodes) {
-  for (const NodeAllocation& a : allocation) {
-    fit::Room& room = *rooms_[a.node];
-    room.free_units.and_not(a.cores);
-    room.free_cpus = whole_nodes ? 0 : room.free_cpus - std::min(room.free_cpus, a.cpus);
-    if (whole_nodes) room.free_units.clear();
-    room.free_memory_mib -= std::min(room.free_memory_mib, a.memory_mib);
-    ++room.jobs;
-  }
-}
-
-Waiting Rooms::why_waiting(const Job& job, const Partition& partition, const fit::Needs& needs) const {
-  if (place_empty(job, partition, needs, false)) return {};
-  if (!place_empty(job, partition, needs, true)) return {JobReason::kBadConstraints, {}};
-  if (job.spec->required_nodes.empty()) {
-    return {JobReason::kResources,
-            "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"};
-  }
-  Bitmap unavailable;
-  if (const auto required = state::resolve_nodes(state_, job.spec->required_nodes)) {
-    required->for_each([&](size_t id) {
-      if (!rooms_[id]) unavailable.set(id);
-    });
-  }
-  if (unavailable.none()) return {};
-  return {JobReason::kReqNodeNotAvail,
-          "ReqNodeNotAvail, UnavailableNodes:" + state::node_list(state_, unavailable)};
-}
-
-std::optional<Forecast> Rooms::reserve_earliest(const Job& job,
-                                                const Partition& partition,
-                                                const fit::Needs& needs) {
-  std::vector<const Job*> running;
-  state_.active.for_each([&](JobId id) {
-    const Job& other = state_.jobs.at(id);
-    if (other.allocation) running.push_back(&other);
-  });
-  std::ranges::sort(running, {}, [](const Job* j) { return j->end; });
-  std::vector<std::optional<fit::Room>> later = rooms_;
-  size_t next = 0;
-  while (next < running.size()) {
-    const Time at = running[next]->end;
-    if (at == kNoTime || at >= kNever) return std::nullopt;
-    for (; next < running.size() && running[next]->end == at; ++next) {
-      for (const NodeAllocation& a : running[next]->allocation->nodes) {
-        if (a.node >= later.size() || !later[a.node]) continue;
-        fit::Room& room = *later[a.node];
-        room.free_units |= a.cores;
-        room.free_cpus += a.cpus;
-        room.free_memory_mib += a.memory_mib;
-        room.jobs -= std::min(room.jobs, 1U);
-      }
-    }
-    std::vector<fit::Room> usable;
-    for (const NodeId id : candidates(job, partition)) {
-      if (later[id] && reserved_from_[id] == kNever) usable.push_back(*later[id]);
-    }
-    mark_required(job, usable);
-    const auto placed = fit::place(needs, usable, unit_);
-    if (!placed) continue;
-    Forecast forecast{std::max(at, now_), {}};
-    for (const NodeAllocation& a : *placed) {
-      forecast.nodes.set(a.node);
-      reserved_from_[a.node] = forecast.start;
-    }
-    return forecast;
+Rooms::Placed Rooms::place_on_one_node(const Ask& ask, Time ends) {
+  const Order& order = order_of(*ask.partition);
+  fit::Room scratch;
+  for (size_t i = order.first_free; i < order.nodes.size(); ++i) {
+    const fit::Room& room = rooms_[order.nodes[i]];
+    if (room.free_cpus == 0 || ask.excluded.test(order.nodes[i])) continue;
+    const fit::Room* free = usable(room, ends, scratch);
+    if (free == nullptr) continue;
+    if (auto placed = fit::place_on(ask.needs, *free, rules_.unit)) return std::vector{std::move(*placed)};
   }
   return std::nullopt;
+}
+
+Rooms::Placed Rooms::place_now(const Ask& ask, Minutes limit) {
+  if (ask.unknown_node) return std::nullopt;
+  const Time ends = end_of(limit);
+  const bool one = fit::fits_one_node(ask.needs) && ask.required.none();
+  if (one) {
+    if (auto placed = place_on_one_node(ask, ends)) return placed;
+  }
+  if (!one || ask.needs.tasks > 1 || ask.needs.min_cpus > ask.needs.min_cpus_per_node) {
+    const Order& order = order_of(*ask.partition);
+    list_.clear();
+    made_.clear();
+    made_.reserve(order.nodes.size());
+    for (size_t i = order.first_free; i < order.nodes.size(); ++i) {
+      const fit::Room& room = rooms_[order.nodes[i]];
+      if (room.free_cpus == 0 || ask.excluded.test(order.nodes[i])) continue;
+      made_.emplace_back();
+      const fit::Room* free = usable(room, ends, made_.back());
+      if (free != &made_.back()) made_.pop_back();
+      if (free != nullptr) list_.push_back(free);
+    }
+    if (auto placed = fit::place(ask.needs, list_, &ask.required, rules_.unit)) return placed;
+  }
+  return ask.sharers > 1 ? place_shared(ask, ends) : std::nullopt;
+}
+
+Bitmap Rooms::shareable_cores(const fit::Room& room, uint32_t sharers) const {
+  std::vector<uint32_t> held(room.config->cores());
+  const auto count = [&](const Holder& h) {
+    for (size_t i = 0; i < h.nodes->size(); ++i) {
+      const NodeAllocation& a = (*h.nodes)[i];
+      if (a.node != room.node || (h.released != nullptr && h.released->test(i))) continue;
+      a.cores.for_each([&](size_t core) {
+        if (core < held.size()) held[core] += h.sharers > 1 && !h.whole ? 1 : sharers;
+      });
+    }
+  };
+  std::ranges::for_each(holders_, count);
+  std::ranges::for_each(started_, count);
+  Bitmap cores = fit::room_empty(state_.nodes.at(room.node), rules_.unit).free_cores;
+  for (size_t core = 0; core < held.size(); ++core) {
+    if (held[core] >= sharers) cores.reset(core);
+  }
+  return cores;
+}
+
+Rooms::Placed Rooms::place_shared(const Ask& ask, Time ends) {
+  find_holders();
+  list_.clear();
+  made_.clear();
+  made_.reserve(rooms_.size());
+  for (const NodeId id : order_of(*ask.partition).nodes) {
+    if (rooms_[id].config == nullptr || ask.excluded.test(id)) continue;
+    if (kept_[id].from != kNever && ends > kept_[id].from) continue;
+    made_.push_back(rooms_[id]);
+    fit::set_free_cores(made_.back(), shareable_cores(rooms_[id], ask.sharers), rules_.unit);
+    list_.push_back(&made_.back());
+  }
+  return fit::place(ask.needs, list_, &ask.required, rules_.unit);
+}
+
+Rooms::Placed Rooms::place_empty(const Ask& ask, bool any_state) const {
+  if (ask.unknown_node) return std::nullopt;
+  std::vector<fit::Room> made;
+  for (const NodeId id : make_order(*ask.partition)) {
+    if (ask.excluded.test(id) || (!any_state && rooms_[id].config == nullptr)) continue;
+    made.push_back(fit::room_empty(state_.nodes.at(id), rules_.unit));
+  }
+  std::vector<const fit::Room*> list;
+  for (const fit::Room& room : made) list.push_back(&room);
+  return fit::place(ask.needs, list, &ask.required, rules_.unit);
+}
+
+void Rooms::take(const Job& job, const Ask& ask, const std::vector<NodeAllocation>& allocation, Minutes limit) {
+  const Time ends = end_of(limit);
+  for (const NodeAllocation& a : allocation) {
+    fit::Room& room = rooms_[a.node];
+    fit::take_from(room, a, ask.needs.whole_nodes, ask.needs.uid);
+    room.one_user = room.one_user || ask.needs.one_user;
+    Kept& kept = kept_[a.node];
+    if (kept.from == kNever || ends <= kept.from) continue;
+    kept.spare_cores -= std::min(kept.spare_cores, static_cast<uint32_t>(a.cores.count()));
+    kept.spare_memory_mib -= std::min(kept.spare_memory_mib, a.memory_mib);
+  }
+  own_.push_back(std::make_shared<const std::vector<NodeAllocation>>(allocation));
+  started_.push_back({ends, job.id, own_.back().get(), nullptr, ask.needs.whole_nodes, ask.sharers,
+                      ask.needs.uid, ask.needs.one_user});
+}
+
+void Rooms::find_holders() {
+  const auto by_end = [](const Holder& a, const Holder& b) {
+    return std::pair(a.end, a.job) < std::pair(b.end, b.job);
+  };
+  if (!holders_found_) {
+    holders_found_ = true;
+    state_.active.for_each([&](JobId id) {
+      const Job& job = state_.jobs.at(id);
+      if (!job.allocation) return;
+      const Partition* partition = state::find_partition(state_, job.partition);
+      Holder h{job.end, id, &job.allocation->nodes, &job.released, job.allocation->whole_nodes, 1,
+               job.spec->uid, state::is_one_user(partition, *job.spec)};
+      if (partition != nullptr) h.sharers = state::sharers_of(*partition->config, *job.spec);
+      if (h.end == kNoTime || h.end >= kNever) h.end = std::max(job.start + kUnlimitedCountsAs, now_);
+      h.end = std::max(h.end, now_);
+      holders_.push_back(h);
+    });
+    std::ranges::sort(holders_, by_end);
+  }
+  if (started_.empty()) return;
+  holders_.insert(holders_.end(), started_.begin(), started_.end());
+  started_.clear();
+  std::ranges::sort(holders_, by_end);
+}
+
+std::vector<fit::Room> Rooms::rooms_after(size_t ended) const {
+  std::vector<fit::Room> later = rooms_;
+  std::vector<bool> touched(later.size());
+  for (size_t i = 0; i < ended; ++i) {
+    for (size_t at = 0; at < holders_[i].nodes->size(); ++at) {
+      const NodeAllocation& a = (*holders_[i].nodes)[at];
+      const bool gone = holders_[i].released != nullptr && holders_[i].released->test(at);
+      if (!gone && a.node < later.size() && later[a.node].config != nullptr) touched[a.node] = true;
+    }
+  }
+  for (NodeId id = 0; id < later.size(); ++id) {
+    if (touched[id]) later[id] = fit::room_empty(state_.nodes.at(id), rules_.unit);
+  }
+  for (size_t i = ended; i < holders_.size(); ++i) {
+    const Holder& h = holders_[i];
+    for (size_t at = 0; at < h.nodes->size(); ++at) {
+      const NodeAllocation& a = (*h.nodes)[at];
+      if (a.node >= later.size() || !touched[a.node] || (h.released != nullptr && h.released->test(at))) continue;
+      fit::take_from(later[a.node], a, h.whole, h.uid);
+      later[a.node].one_user = later[a.node].one_user || h.one_user;
+    }
+  }
+  for (NodeId id = 0; id < later.size(); ++id) {
+    if (touched[id]) fit::set_free_cores(later[id], std::move(later[id].free_cores), rules_.unit);
+  }
+  return later;
+}
+
+Rooms::Placed Rooms::place_later(const Ask& ask, const std::vector<fit::Room>& later) const {
+  std::vector<const fit::Room*> list;
+  for (const NodeId id : make_order(*ask.partition)) {
+    if (later[id].config == nullptr || later[id].free_cpus == 0 || ask.excluded.test(id)) continue;
+    if (kept_[id].from == kNever) list.push_back(&later[id]);
+  }
+  return fit::place(ask.needs, list, &ask.required, rules_.unit);
+}
+
+std::optional<Forecast> Rooms::reserve_earliest(const Job& job, const Ask& ask) {
+  if (ask.unknown_node) return std::nullopt;
+  find_holders();
+  // more is free as time passes: the least number of ended jobs after which it can be placed
+  if (!place_later(ask, rooms_after(holders_.size()))) return std::nullopt;
+  size_t low = 0, high = holders_.size();
+  while (low < high) {
+    const size_t middle = (low + high) / 2;
+    if (place_later(ask, rooms_after(middle))) high = middle;
+    else low = middle + 1;
+  }
+  // all jobs that end at the same time are gone then
+  while (low > 0 && low < holders_.size() && holders_[low].end == holders_[low - 1].end) ++low;
+  const std::vector<fit::Room> later = rooms_after(low);
+  const auto placed = place_later(ask, later);
+  if (!placed) return std::nullopt;
+  Forecast forecast{low == 0 ? now_ : holders_[low - 1].end, {}};
+  for (const NodeAllocation& a : *placed) {
+    forecast.nodes.set(a.node);
+    const fit::Room& room = later[a.node];
+    const auto cores = static_cast<uint32_t>(room.free_cores.count());
+    const auto taken = ask.needs.whole_nodes || ask.needs.all_memory || ask.needs.one_user
+                           ? cores : static_cast<uint32_t>(a.cores.count());
+    kept_[a.node] = {forecast.start, job.id, cores - std::min(cores, taken),
+                     room.free_memory_mib - std::min(room.free_memory_mib, a.memory_mib)};
+  }
+  return forecast;
 }
 
 }  // namespace sluice::sched

@@ -1,9 +1,13 @@
-// The rooms of a pass: what every node has free, less what the pass has given away, and what is
-// reserved for jobs of higher priority from some time on.
+// The rooms of a pass: what every node has free, less what the pass has given away, and what is kept
+// for jobs of higher priority from some time on.
+//
+// Within a pass rooms only shrink and reservations only grow, so a demand that failed once fails for
+// the rest of it.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "common/base/bitmap.hpp"
@@ -12,54 +16,101 @@
 
 namespace sluice::sched {
 
-struct Waiting {
-  JobReason reason = JobReason::kResources;
-  std::string detail;  // for %R, where the reason alone does not say it
+// What a job asks for in one partition, worked out; the same for all jobs of one demand.
+struct Ask {
+  const state::Partition* partition = nullptr;
+  fit::Needs needs;
+  Bitmap required, excluded;  // NodeIds
+  uint32_t sharers = 1;       // jobs that may hold one core (OverSubscribe)
+  bool unknown_node = false;  // a node list names a node that is no more
 };
+
+// Where and when a job that waits is expected to start.
 struct Forecast {
   Time start = kNoTime;
   Bitmap nodes;
 };
 
+// From when a node is kept for a job that waits, and what that job leaves of it.
+struct Kept {
+  Time from = kNever;
+  JobId job = kNoJob;
+  uint32_t spare_cores = 0;
+  uint64_t spare_memory_mib = 0;
+};
+
 class Rooms {
  public:
+  using Placed = std::optional<std::vector<NodeAllocation>>;
+
   // `state` outlives this.
   Rooms(const state::ClusterState& state, Time now);
 
-  // A placement on what is free now, on nodes that the job would give back before they are reserved.
-  [[nodiscard]] std::optional<std::vector<NodeAllocation>> place_now(const Job& job,
-                                                                     const state::Partition& partition,
-                                                                     const fit::Needs& needs,
-                                                                     Minutes limit) const;
-  void take(const std::vector<NodeAllocation>& allocation, bool whole_nodes);
+  [[nodiscard]] Result<Ask> ask_of(const Job& job, const state::Partition& partition) const;
 
-  // Why the job cannot be placed now: nodes that are down or drained, or plain kResources.
-  [[nodiscard]] Waiting why_waiting(const Job& job,
-                                    const state::Partition& partition,
-                                    const fit::Needs& needs) const;
+  // A placement on what is free now. Nodes kept for others are used as far as the job is gone by
+  // then, or leaves them enough.
+  [[nodiscard]] Placed place_now(const Ask& ask, Minutes limit);
+  // The job holds this from now on, until its limit.
+  void take(const Job& job, const Ask& ask, const std::vector<NodeAllocation>& allocation, Minutes limit);
 
-  // The earliest time at which running jobs, ending at their limits, leave room; those nodes are
-  // kept for the job from then on. nullopt: no end in sight.
-  std::optional<Forecast> reserve_earliest(const Job& job,
-                                           const state::Partition& partition,
-                                           const fit::Needs& needs);
+  // The earliest time at which running jobs, ending at their limits, leave room; its nodes are kept
+  // for the job from then on. nullopt: never.
+  std::optional<Forecast> reserve_earliest(const Job& job, const Ask& ask);
 
   // The same placement with nothing running, on schedulable nodes or (`any_state`) on all.
-  [[nodiscard]] std::optional<std::vector<NodeAllocation>> place_empty(const Job& job,
-                                                                       const state::Partition& partition,
-                                                                       const fit::Needs& needs,
-                                                                       bool any_state) const;
+  [[nodiscard]] Placed place_empty(const Ask& ask, bool any_state) const;
+
+  // --- for explanations ---------------------------------------------------------------------------
+  [[nodiscard]] const fit::Rules& rules() const { return rules_; }
+  // What is free on the node; null: it is not schedulable.
+  [[nodiscard]] const fit::Room* room(NodeId id) const;
+  [[nodiscard]] const Kept& kept(NodeId id) const { return kept_[id]; }
+  // When a job that starts now with this limit gives its nodes back; UNLIMITED counts as a year.
+  [[nodiscard]] Time end_of(Minutes limit) const;
 
  private:
-  // Nodes that the job may use there, heaviest last.
-  [[nodiscard]] std::vector<NodeId> candidates(const Job& job, const state::Partition& partition) const;
-  void mark_required(const Job& job, std::vector<fit::Room>& rooms) const;
+  // A partition's nodes in the order in which they are tried.
+  struct Order {
+    std::vector<NodeId> nodes;
+    size_t first_free = 0;  // those before it have no free CPU
+  };
+  // A job that holds nodes, by the time it gives them back.
+  struct Holder {
+    Time end = kNoTime;
+    JobId job = kNoJob;
+    const std::vector<NodeAllocation>* nodes = nullptr;
+    const Bitmap* released = nullptr;  // positions given back already; may be null
+    bool whole = false;
+    uint32_t sharers = 1;
+    uint32_t uid = 0;
+    bool one_user = false;
+  };
+
+  [[nodiscard]] Order& order_of(const state::Partition& partition);
+  [[nodiscard]] std::vector<NodeId> make_order(const state::Partition& partition) const;
+  // The room as a job that ends at `ends` may use it; may point to `scratch`.
+  [[nodiscard]] const fit::Room* usable(const fit::Room& room, Time ends, fit::Room& scratch) const;
+  [[nodiscard]] Placed place_on_one_node(const Ask& ask, Time ends);
+  [[nodiscard]] Placed place_shared(const Ask& ask, Time ends);
+  void find_holders();
+  // Rooms as they are when the first `ended` holders (by end) are gone.
+  [[nodiscard]] std::vector<fit::Room> rooms_after(size_t ended) const;
+  [[nodiscard]] Bitmap shareable_cores(const fit::Room& room, uint32_t sharers) const;
+  [[nodiscard]] Placed place_later(const Ask& ask, const std::vector<fit::Room>& later) const;
 
   const state::ClusterState& state_;
   const Time now_;
-  const fit::Unit unit_;
-  std::vector<std::optional<fit::Room>> rooms_;  // by NodeId; none: not schedulable
-  std::vector<Time> reserved_from_;              // by NodeId; kNever: free
+  const fit::Rules rules_;
+  std::vector<fit::Room> rooms_;  // by NodeId; without configuration: not schedulable
+  std::vector<Kept> kept_;        // by NodeId
+  std::unordered_map<const state::Partition*, Order> orders_;
+  bool holders_found_ = false;
+  std::vector<Holder> holders_;   // by end, once found
+  std::vector<Holder> started_;   // by this pass; moved there then
+  std::vector<std::shared_ptr<const std::vector<NodeAllocation>>> own_;  // allocations of this pass
+  std::vector<const fit::Room*> list_;  // scratch
+  std::vector<fit::Room> made_;         // scratch
 };
 
 }  // namespace sluice::sched
