@@ -142,11 +142,11 @@ struct Job {
 struct JobSoft {
   uint32_t priority = 0;
   JobReason reason = JobReason::kNone;
-  std::string reason_detail;       // text for %R where the reason alone does not say it
+  SharedText reason_detail;        // text for %R where the reason alone does not say it
   Time expected_start = kNoTime;   // forecast
-  std::string planned_nodes;       // SchedNodeList
+  SharedText planned_nodes;        // SchedNodeList
   Time last_evaluated = kNoTime;
-  std::string partition;           // where the reason holds
+  SharedText partition;            // where the reason holds
   template <class V>
   static void describe(V&& field) {
     field(1, "priority", &JobSoft::priority);

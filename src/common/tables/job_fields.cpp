@@ -204,7 +204,7 @@ constexpr JobField kFields[] = {
        else put(out, static_cast<uint64_t>(v.spec().core_spec));
      }},
     {"SchedNodes", 'Y', "SCHEDNODES",
-     FIELD { UNUSED; put(out, or_else(v.record->soft.planned_nodes, "(null)")); }},
+     FIELD { UNUSED; put(out, or_else(v.record->soft.planned_nodes.view(), "(null)")); }},
     {"WorkDir", 'Z', "WORK_DIR", FIELD { UNUSED; put(out, v.spec().work_dir); }},
 
     // by name only

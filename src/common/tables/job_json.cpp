@@ -183,7 +183,7 @@ void put_size(const JobView& view, const RenderContext& context, Json& out) {
   out["resize_time"] = json_number(0);
   out["restart_cnt"] = view.job().restart_count;
   out["resv_name"] = json_text(spec.reservation);
-  out["scheduled_nodes"] = view.record->soft.planned_nodes;
+  out["scheduled_nodes"] = view.record->soft.planned_nodes.view();
   out["segment_size"] = 0;
   out["selinux_context"] = "";
 }

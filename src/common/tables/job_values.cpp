@@ -74,7 +74,7 @@ std::string reason_with_detail(const JobView& view) {
   const Job& job = view.job();
   if (!job.state_description.empty()) return job.state_description.str();
   const bool waits = job.state == JobState::kPending && job.reason == JobReason::kNone;
-  if (waits && !view.record->soft.reason_detail.empty()) return view.record->soft.reason_detail;
+  if (waits && !view.record->soft.reason_detail.empty()) return view.record->soft.reason_detail.str();
   const JobReason reason = effective_reason(view);
   std::string out(reason_text(reason));
   if (reason == JobReason::kRaisedSignal && WIFSIGNALED(job.exit_status)) {

@@ -1,179 +1,216 @@
 #include "ctld/sched/pass.hpp"
 
 #include <algorithm>
-#include <map>
-#include <tuple>
-#include <unordered_map>
-#include <unordered_set>
 
-#include "ctld/sched/rooms.hpp"
-#include "ctld/sched/why.hpp"
+#include "ctld/sched/pass_run.hpp"
 
 namespace sluice::sched {
-namespace {
 
 using state::ClusterState;
 using state::Partition;
 
-// A pending record in one of the partitions it asks for.
-struct Candidate {
-  const Job* job = nullptr;
-  const Partition* partition = nullptr;
-  uint32_t priority = 0;
-};
-
-// Partition tier, priority, age in the queue, id: Slurm's order.
-bool goes_before(const Candidate& a, const Candidate& b) {
-  const auto key = [](const Candidate& c) {
-    return std::tuple(~c.partition->config->priority_tier, ~c.priority, c.job->submit, c.job->id);
-  };
-  return key(a) < key(b);
+size_t PassRun::DemandHash::operator()(const DemandKey& k) const {
+  return fit::demand_hash(*k.spec) ^ std::hash<const void*>()(k.partition);
 }
 
-class Pass {
- public:
-  Pass(const ClusterState& state, const Policies& policies, Time now, const WorkBudget& budget)
-      : state_(state), policies_(policies), now_(now), budget_(budget), rooms_(state, now) {}
+bool PassRun::DemandEqual::operator()(const DemandKey& a, const DemandKey& b) const {
+  if (a.partition != b.partition) return false;
+  if (a.spec == b.spec) return true;
+  const bool by_user = a.partition->config->exclusive == ExclusiveMode::kUser;
+  return fit::same_demand(*a.spec, *b.spec) && (!by_user || a.spec->uid == b.spec->uid);
+}
 
-  Plan run() {
-    collect();
-    std::ranges::sort(candidates_, goes_before);
-    for (const Candidate& c : candidates_) consider(c);
-    plan_.counts.started = static_cast<uint32_t>(plan_.starts.size());
-    auto soft = std::make_shared<SoftView>();
-    soft->made = now_;
-    for (auto& [id, entry] : soft_) soft->jobs.push_back({id, std::move(entry)});
-    plan_.soft = std::move(soft);
-    return std::move(plan_);
+PassRun::PassRun(const ClusterState& state, const Policies& policies, Time now, const WorkBudget& budget)
+    : state_(state), policies_(policies), now_(now), budget_(budget), rooms_(state, now) {
+  for (const Partition& partition : *state.partitions) names_.emplace_back(partition.config->name);
+  blocked_.resize(names_.size());
+  soft_->made = now;
+}
+
+Plan PassRun::run() {
+  collect();
+  sort();
+  for (const Candidate& c : candidates_) consider(c);
+  plan_.counts.started = static_cast<uint32_t>(plan_.starts.size());
+  plan_.soft = std::move(soft_);
+  return std::move(plan_);
+}
+
+bool PassRun::run_until(JobId job, const Partition& partition) {
+  collect();
+  sort();
+  const auto wanted = static_cast<uint32_t>(&partition - state_.partitions->data());
+  for (const Candidate& c : candidates_) {
+    if (jobs_[c.entry]->id != job) {
+      consider(c);
+      continue;
+    }
+    if (c.partition == wanted) return true;
   }
+  return false;
+}
 
- private:
-  // What is known of a partition while the pass goes on.
-  struct Blocked {
-    bool any = false;  // a job of higher priority waits for resources here
+bool PassRun::run_until_started(JobId job) {
+  collect();
+  sort();
+  for (const Candidate& c : candidates_) {
+    const size_t before = plan_.starts.size();
+    consider(c);
+    const bool it = jobs_[c.entry]->id == job;
+    if (it && plan_.starts.size() > before) return true;
+  }
+  return false;
+}
+
+const std::vector<uint32_t>& PassRun::partitions_of(const Job& job) {
+  const SharedText& text = job.spec->partitions.empty() ? job.partition : job.spec->partitions;
+  if (!text.empty() && text == last_text_) return last_partitions_;
+  last_text_ = text;
+  last_partitions_.clear();
+  for (const std::string& name : state::partitions_of(state_, job)) {
+    const Partition* found = state::find_partition(state_, name);
+    if (found == nullptr) continue;
+    last_partitions_.push_back(static_cast<uint32_t>(found - state_.partitions->data()));
+  }
+  return last_partitions_;
+}
+
+void PassRun::collect() {
+  const size_t pending = state_.pending.size();
+  soft_->jobs.reserve(pending);
+  jobs_.reserve(pending);
+  candidates_.reserve(pending);
+  state_.pending.for_each([&](JobId id) { collect_job(state_.jobs.at(id), now_); });
+  gone_.resize(jobs_.size());
+  plan_.counts.pending = static_cast<uint32_t>(jobs_.size());
+}
+
+void PassRun::collect_job(const Job& job, Time now) {
+  const auto entry = static_cast<uint32_t>(jobs_.size());
+  jobs_.push_back(&job);
+  SoftView::Entry& made = soft_->jobs.emplace_back();
+  made.job = job.id;
+  JobSoft& soft = made.soft;
+  soft.last_evaluated = now;
+  const std::optional<JobReason> waits = why_not_eligible(job, now);
+  soft.reason = waits.value_or(JobReason::kPriority);
+  if (job.hold != HoldKind::kNone) return;
+  soft.priority = 1;
+  for (const uint32_t p : partitions_of(job)) {
+    const PartitionConfig& config = *(*state_.partitions)[p].config;
+    uint32_t priority = job.spec->priority;
+    if (priority == UINT32_MAX) priority = policies_.priority->priority(job, config, now);
+    soft.priority = std::max(soft.priority, priority);
+    if (!waits) candidates_.push_back({uint64_t{config.priority_tier} << 32 | priority, entry, p});
+  }
+}
+
+// Slurm's order: partition tier, priority, then who came first.
+void PassRun::sort() {
+  const auto before = [](const Candidate& a, const Candidate& b) {
+    return a.rank != b.rank ? a.rank > b.rank : a.entry < b.entry;
   };
+  if (!std::ranges::is_sorted(candidates_, before)) std::ranges::sort(candidates_, before);
+}
 
-  void collect() {
-    state_.pending.for_each([&](JobId id) {
-      const Job& job = state_.jobs.at(id);
-      ++plan_.counts.pending;
-      JobSoft& soft = soft_[id];
-      soft.last_evaluated = now_;
-      const std::optional<JobReason> waits = why_not_eligible(job, now_);
-      soft.priority = job.hold == HoldKind::kNone ? 1 : 0;
-      for (const std::string& name : state::partitions_of(state_, job)) {
-        const Partition* partition = state::find_partition(state_, name);
-        if (partition == nullptr) continue;
-        uint32_t priority = job.spec->priority;
-        if (priority == UINT32_MAX) priority = policies_.priority->priority(job, *partition->config, now_);
-        if (job.hold == HoldKind::kNone) soft.priority = std::max(soft.priority, priority);
-        if (!waits) candidates_.push_back({&job, partition, priority});
-      }
-      if (waits) soft.reason = *waits;
-    });
+void PassRun::wait(const Candidate& c, JobReason reason, const std::string& detail) {
+  JobSoft& soft = soft_->jobs[c.entry].soft;
+  // of several partitions, the one that is nearest to a start speaks for the job
+  if (soft.reason != JobReason::kPriority) return;
+  soft.partition = names_[c.partition];
+  soft.reason = reason;
+  if (!detail.empty()) soft.reason_detail = detail;
+}
+
+PassRun::Demand& PassRun::demand_of(const Job& job, const Partition& partition) {
+  const DemandKey key{job.spec.get(), &partition};
+  const auto at = demands_.find(key);
+  if (at != demands_.end()) return at->second;
+  return demands_.emplace(key, Demand{rooms_.ask_of(job, partition)}).first->second;
+}
+
+void PassRun::consider(const Candidate& c) {
+  if (gone_[c.entry]) return;
+  const Job& job = *jobs_[c.entry];
+  const Partition& partition = (*state_.partitions)[c.partition];
+  if (const auto reason = why_partition_refuses(job, partition)) return wait(c, *reason);
+  if (plan_.starts.size() >= budget_.most_starts || failed_tests_ >= budget_.most_tests) {
+    return wait(c, JobReason::kPriority);
   }
+  Demand& demand = demand_of(job, partition);
+  if (!demand.ask) return wait(c, JobReason::kBadConstraints);
+  if (job.array && job.array->task == kNoTask) return start_tasks(c, demand);
+  if (!try_start(c, demand, kNoTask)) blocked(c, demand);
+}
 
-  void wait(const Job& job, JobReason reason, std::string detail = {}) {
-    JobSoft& soft = soft_[job.id];
-    // of several partitions, the one that is nearest to a start speaks for the job
-    if (soft.reason != JobReason::kNone && soft.reason != JobReason::kPriority) return;
-    soft.reason = reason;
-    soft.reason_detail = std::move(detail);
+// As many tasks of a pending array as fit and its %limit allows.
+void PassRun::start_tasks(const Candidate& c, Demand& demand) {
+  const Job& job = *jobs_[c.entry];
+  uint32_t may = UINT32_MAX;
+  uint32_t& started = tasks_started_[job.array->array_job];
+  if (job.array->max_running > 0) {
+    const state::ArrayTasks* tasks = state_.arrays.find(job.array->array_job);
+    const uint32_t running = (tasks != nullptr ? tasks->running : 0) + started;
+    may = job.array->max_running > running ? job.array->max_running - running : 0;
   }
+  if (may == 0) return wait(c, JobReason::kJobArrayTaskLimit);
+  IndexSet& left = tasks_left_.try_emplace(job.id, job.array->pending).first->second;
+  for (uint32_t n = 0; !left.empty(); ++n, ++started) {
+    if (n >= may) return wait(c, JobReason::kJobArrayTaskLimit);
+    if (plan_.starts.size() >= budget_.most_starts) return;
+    if (!try_start(c, demand, left.front())) return blocked(c, demand);
+    left.pop_first();
+  }
+  gone_[c.entry] = true;
+}
 
-  void consider(const Candidate& c) {
-    const Job& job = *c.job;
-    if (started_whole_.contains(job.id)) return;
-    soft_[job.id].partition = c.partition->config->name;
-    if (const auto reason = why_partition_refuses(state_, job, *c.partition)) return wait(job, *reason);
-    if (plan_.starts.size() >= budget_.most_starts || failed_tests_ >= budget_.most_tests) {
-      return wait(job, JobReason::kPriority);
+bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
+  const Job& job = *jobs_[c.entry];
+  const Partition& partition = (*state_.partitions)[c.partition];
+  const Minutes limit = limit_of(job, partition);
+  if (demand.failed && limit >= demand.failed_limit) return false;
+  ++plan_.counts.tested;
+  auto chosen = rooms_.place_now(*demand.ask, limit);
+  if (!chosen) {
+    if (!demand.failed) {
+      ++failed_tests_;
+      demand.waiting = why_not_placed(state_, rooms_, *demand.ask);
     }
-    const auto needs = fit::needs_of(*job.spec, *c.partition->config, *state_.config);
-    if (!needs) return wait(job, JobReason::kBadConstraints);
-    if (job.array && job.array->task == kNoTask) return start_tasks(c, *needs);
-    if (!try_start(c, *needs, kNoTask)) blocked(c, *needs);
+    demand.failed = true;
+    demand.failed_limit = limit;
+    return false;
   }
-
-  // As many tasks of a pending array as fit and its %limit allows.
-  void start_tasks(const Candidate& c, const fit::Needs& needs) {
-    const Job& job = *c.job;
-    uint32_t may = UINT32_MAX;
-    if (job.array->max_running > 0) {
-      const state::ArrayTasks* tasks = state_.arrays.find(job.array->array_job);
-      const uint32_t running = (tasks != nullptr ? tasks->running : 0) + tasks_started_[job.array->array_job];
-      may = job.array->max_running > running ? job.array->max_running - running : 0;
-    }
-    auto [left, fresh] = tasks_left_.try_emplace(job.id, job.array->pending);
-    uint32_t started = 0;
-    while (!left->second.empty()) {
-      if (started >= may) {
-        wait(job, JobReason::kJobArrayTaskLimit);
-        break;
-      }
-      if (plan_.starts.size() >= budget_.most_starts || !try_start(c, needs, left->second.front())) {
-        blocked(c, needs);
-        break;
-      }
-      left->second.pop_first();
-      ++started;
-    }
-    tasks_started_[job.array->array_job] += started;
-    if (left->second.empty()) started_whole_.insert(job.id);
-  }
-
-  bool try_start(const Candidate& c, const fit::Needs& needs, uint32_t task) {
-    ++plan_.counts.tested;
-    const Minutes limit = limit_of(*c.job, *c.partition);
-    auto chosen = rooms_.place_now(*c.job, *c.partition, needs, limit);
-    if (!chosen) return false;
-    rooms_.take(*chosen, needs.whole_nodes);
-    auto allocation = std::make_shared<Allocation>();
+  rooms_.take(job, *demand.ask, *chosen, limit);
+  auto allocation = std::make_shared<Allocation>();
+  for (const NodeAllocation& a : *chosen) allocation->cpus += a.cpus;
+  if (chosen->size() == 1) {
+    allocation->node_list = state_.nodes.at(chosen->front().node).name;
+  } else {
     Bitmap nodes;
-    for (const NodeAllocation& a : *chosen) {
-      allocation->cpus += a.cpus;
-      nodes.set(a.node);
-    }
-    allocation->nodes = std::move(*chosen);
+    for (const NodeAllocation& a : *chosen) nodes.set(a.node);
     allocation->node_list = state::node_list(state_, nodes);
-    allocation->whole_nodes = needs.whole_nodes;
-    plan_.starts.push_back({c.job->id, task, c.partition->config->name, std::move(allocation)});
-    if (task == kNoTask) started_whole_.insert(c.job->id);
-    return true;
   }
+  allocation->nodes = std::move(*chosen);
+  allocation->whole_nodes = demand.ask->needs.whole_nodes;
+  plan_.starts.push_back({job.id, task, partition.config->name, std::move(allocation)});
+  if (task == kNoTask) gone_[c.entry] = true;
+  return true;
+}
 
-  // The job has to wait for resources: say why, forecast its start, and keep its nodes for it.
-  void blocked(const Candidate& c, const fit::Needs& needs) {
-    ++failed_tests_;
-    Blocked& here = blocked_[c.partition];
-    const Waiting waiting = rooms_.why_waiting(*c.job, *c.partition, needs);
-    if (waiting.reason != JobReason::kResources) return wait(*c.job, waiting.reason, waiting.detail);
-    wait(*c.job, here.any ? JobReason::kPriority : JobReason::kResources, waiting.detail);
-    if (here.any) return;
-    here.any = true;
-    if (const auto forecast = rooms_.reserve_earliest(*c.job, *c.partition, needs)) {
-      JobSoft& soft = soft_[c.job->id];
-      soft.expected_start = forecast->start;
-      soft.planned_nodes = state::node_list(state_, forecast->nodes);
-    }
+// The job has to wait for resources: say why, forecast its start, and keep its nodes for it.
+void PassRun::blocked(const Candidate& c, const Demand& demand) {
+  const Waiting& waiting = demand.waiting;
+  if (!waiting.for_nodes) return wait(c, waiting.reason, waiting.detail);
+  if (blocked_[c.partition]) return wait(c, JobReason::kPriority);
+  wait(c, waiting.reason, waiting.detail);
+  blocked_[c.partition] = true;
+  const Job& job = *jobs_[c.entry];
+  if (const auto forecast = rooms_.reserve_earliest(job, *demand.ask)) {
+    JobSoft& soft = soft_->jobs[c.entry].soft;
+    soft.expected_start = forecast->start;
+    soft.planned_nodes = state::node_list(state_, forecast->nodes);
   }
-
-  const ClusterState& state_;
-  const Policies& policies_;
-  const Time now_;
-  const WorkBudget budget_;
-  Rooms rooms_;
-  Plan plan_;
-  std::vector<Candidate> candidates_;
-  std::map<JobId, JobSoft> soft_;
-  std::unordered_map<const Partition*, Blocked> blocked_;
-  std::unordered_set<JobId> started_whole_;
-  std::unordered_map<JobId, IndexSet> tasks_left_;   // of arrays this pass took tasks from
-  std::unordered_map<JobId, uint32_t> tasks_started_;
-  uint32_t failed_tests_ = 0;
-};
-
-}  // namespace
+}
 
 const JobSoft* SoftView::find(JobId job) const {
   const auto at = std::ranges::lower_bound(jobs, job, {}, &Entry::job);
@@ -181,7 +218,7 @@ const JobSoft* SoftView::find(JobId job) const {
 }
 
 Plan plan_pass(const ClusterState& state, const Policies& policies, Time now, const WorkBudget& budget) {
-  return Pass(state, policies, now, budget).run();
+  return PassRun(state, policies, now, budget).run();
 }
 
 }  // namespace sluice::sched

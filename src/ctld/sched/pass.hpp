@@ -23,7 +23,7 @@ namespace sluice::sched {
 // Bounds on one pass, so that a storm of jobs cannot hold up the next.
 struct WorkBudget {
   uint32_t most_starts = 10'000;   // jobs and array tasks
-  uint32_t most_tests = 2'000;     // placements tried that fail (Slurm: default_queue_depth, bf_max_job_test)
+  uint32_t most_tests = 2'000;     // different demands tried that fail (Slurm: bf_max_job_test)
 };
 
 // Soft facts about pending jobs, sorted by job id; published beside a snapshot, never journaled.

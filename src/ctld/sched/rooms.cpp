@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ctld/state/fits.hpp"
+#include "ctld/state/room.hpp"
 
 namespace sluice::sched {
 
@@ -96,6 +96,15 @@ const fit::Room* Rooms::usable(const fit::Room& room, Time ends, fit::Room& scra
   scratch.free_memory_mib = std::min(room.free_memory_mib, kept.spare_memory_mib);
   if (kept.spare_cores < room.free_cores.count()) ++scratch.jobs;  // no longer for one job alone
   return scratch.free_cpus > 0 ? &scratch : nullptr;
+}
+
+fit::Room Rooms::free_for(NodeId id, Minutes limit) const {
+  fit::Room scratch;
+  const fit::Room* free = usable(rooms_[id], end_of(limit), scratch);
+  if (free != nullptr) return *free;
+  scratch = rooms_[id];
+  fit::set_free_cores(scratch, {}, rules_.unit);
+  return scratch;
 }
 
 Rooms::Placed Rooms::place_on_one_node(const Ask& ask, Time ends) {

@@ -66,6 +66,8 @@ class Rooms {
   // What is free on the node; null: it is not schedulable.
   [[nodiscard]] const fit::Room* room(NodeId id) const;
   [[nodiscard]] const Kept& kept(NodeId id) const { return kept_[id]; }
+  // What of a schedulable node a job with this limit may use.
+  [[nodiscard]] fit::Room free_for(NodeId id, Minutes limit) const;
   // When a job that starts now with this limit gives its nodes back; UNLIMITED counts as a year.
   [[nodiscard]] Time end_of(Minutes limit) const;
 

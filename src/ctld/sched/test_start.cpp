@@ -12,20 +12,20 @@ Result<TestStart> test_start(const state::ClusterState& state, const Job& job, T
   for (const std::string& name : state::partitions_of(state, job)) {
     const state::Partition* partition = state::find_partition(state, name);
     if (partition == nullptr) return failure(ErrorCode::kInvalidPartition);
-    const auto needs = fit::needs_of(*job.spec, *partition->config, *state.config);
-    if (!needs) {
-      refused = needs.error();
+    Rooms rooms(state, now);
+    const auto ask = rooms.ask_of(job, *partition);
+    if (!ask) {
+      refused = ask.error();
       continue;
     }
-    Rooms rooms(state, now);
     TestStart found;
     found.partition = name;
     found.start = std::max(now, job.spec->begin);
-    auto placed = rooms.place_now(job, *partition, *needs, limit_of(job, *partition));
+    auto placed = rooms.place_now(*ask, limit_of(job, *partition));
     Bitmap nodes;
     if (!placed) {
-      const auto forecast = rooms.reserve_earliest(job, *partition, *needs);
-      placed = rooms.place_empty(job, *partition, *needs, false);
+      const auto forecast = rooms.reserve_earliest(job, *ask);
+      placed = rooms.place_empty(*ask, false);
       if (!placed) continue;
       if (forecast) {
         found.start = std::max(found.start, forecast->start);

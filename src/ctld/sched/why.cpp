@@ -11,36 +11,47 @@ std::optional<JobReason> why_not_eligible(const Job& job, Time now) {
     const bool more = job.reason != JobReason::kNone && job.reason != JobReason::kJobHeldUser;
     return more ? job.reason : JobReason::kJobHeldUser;
   }
-  if (job.reason == JobReason::kDependencyNeverSatisfied) return job.reason;
-  if (!job.dependency.empty()) return JobReason::kDependency;
+  if (!job.dependency.empty()) {
+    return job.reason == JobReason::kDependencyNeverSatisfied ? job.reason : JobReason::kDependency;
+  }
   if (job.spec->begin > now) return JobReason::kBeginTime;
   if (!state::is_eligible(job, now)) return JobReason::kBeginTime;
   return std::nullopt;
 }
 
 Minutes limit_of(const Job& job, const state::Partition& partition) {
-  if (job.time_limit != 0) return job.time_limit;
+  if (job.spec->time_limit != 0) return job.time_limit;
   return partition.config->default_time.value_or(partition.config->max_time);
 }
 
-std::optional<JobReason> why_partition_refuses(const state::ClusterState& state,
-                                               const Job& job,
-                                               const state::Partition& partition) {
+std::optional<JobReason> why_partition_refuses(const Job& job, const state::Partition& partition) {
   const PartitionConfig& p = *partition.config;
   if (p.state == PartitionState::kInactive) return JobReason::kPartitionInactive;
   if (p.state == PartitionState::kDown) return JobReason::kPartitionDown;
-  if (state::is_admin(state, job.spec->uid)) return std::nullopt;
-  const Minutes limit = limit_of(job, partition);
-  if (p.max_time != kInfiniteMinutes && limit > p.max_time && job.spec->time_min > p.max_time) {
-    return JobReason::kPartitionTimeLimit;
-  }
-  if (p.max_time != kInfiniteMinutes && limit > p.max_time && job.spec->time_min == 0) {
-    return JobReason::kPartitionTimeLimit;
-  }
-  const uint32_t least = std::max(1U, job.spec->min_nodes);
-  if (least > p.max_nodes) return JobReason::kPartitionNodeLimit;
+  const Minutes least = job.spec->time_min != 0 ? job.spec->time_min : limit_of(job, partition);
+  if (p.max_time != kInfiniteMinutes && least > p.max_time) return JobReason::kPartitionTimeLimit;
+  if (std::max(1U, job.spec->min_nodes) > p.max_nodes) return JobReason::kPartitionNodeLimit;
   if (job.spec->max_nodes != 0 && job.spec->max_nodes < p.min_nodes) return JobReason::kPartitionNodeLimit;
   return std::nullopt;
+}
+
+Waiting why_not_placed(const state::ClusterState& state, const Rooms& rooms, const Ask& ask) {
+  if (rooms.place_empty(ask, false)) return {};
+  if (!rooms.place_empty(ask, true)) {
+    const bool too_large = ask.needs.min_nodes > ask.partition->nodes.count() ||
+                           ask.needs.min_cpus > ask.partition->total_cpus;
+    return {too_large ? JobReason::kPartitionConfig : JobReason::kBadConstraints, {}, false};
+  }
+  Bitmap unavailable;
+  ask.required.for_each([&](size_t id) {
+    if (rooms.room(static_cast<NodeId>(id)) == nullptr) unavailable.set(id);
+  });
+  if (unavailable.any()) {
+    return {JobReason::kReqNodeNotAvail,
+            "ReqNodeNotAvail, UnavailableNodes:" + state::node_list(state, unavailable), false};
+  }
+  return {JobReason::kResources,
+          "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions", false};
 }
 
 }  // namespace sluice::sched

@@ -41,16 +41,23 @@ struct Cluster {
   }
   // "n1:3 n2:1", "" when it does not fit
   std::string place_text(const JobSpec& spec) {
-    const auto needs = needs_of(spec, partition, config);
-    if (!needs) return "error";
-    std::vector<Room> rooms;
-    for (const auto& node : nodes) rooms.push_back(room_now(node, unit_of(config)));
-    const auto placed = place(*needs, rooms, unit_of(config));
     std::vector<std::string> parts;
-    if (placed) {
-      for (const auto& a : *placed) parts.push_back(nodes[a.node].name + ":" + std::to_string(a.cpus));
-    }
+    const auto placed = place_spec(spec);
+    if (!placed) return placed.error().code == ErrorCode::kNodesBusy ? "" : "error";
+    for (const auto& a : *placed) parts.push_back(nodes[a.node].name + ":" + std::to_string(a.cpus));
     return join(parts, " ");
+  }
+  Result<std::vector<NodeAllocation>> place_spec(const JobSpec& spec) {
+    const auto needs = needs_of(spec, partition, config);
+    if (!needs) return tl::unexpected(needs.error());
+    const Unit unit = rules_of(config).unit;
+    std::vector<Room> rooms;
+    for (const auto& node : nodes) rooms.push_back(room_now(node, unit));
+    std::vector<const Room*> list;
+    for (const auto& room : rooms) list.push_back(&room);
+    auto placed = place(*needs, list, nullptr, unit);
+    if (!placed) return failure(ErrorCode::kNodesBusy);
+    return std::move(*placed);
   }
 };
 
@@ -133,15 +140,124 @@ TEST(Place, Features) {
   EXPECT_EQ(with("(a", 1), "error");
 }
 
-TEST(Place, StillFits) {
-  Cluster c;
-  NodeAllocation a;
-  a.node = 0;
-  a.cores = Bitmap::first(2);
-  a.memory_mib = 200;
-  EXPECT_TRUE(still_fits(a, room_now(c.nodes[0], Unit::kCpu), true));
+// Two sockets of four cores of two threads a node; cases and answers from a real Slurm 22.05.
+struct Threaded : Cluster {
+  explicit Threaded(const char* parameters, const char* select = "select/cons_tres") {
+    config.select_type = select;
+    config.select_type_parameters = {parameters};
+    config.def_mem_per_cpu_mib = 10;
+    for (auto& node : nodes) {
+      auto c = std::make_shared<NodeConfig>(*node.config);
+      c->cpus = 16;
+      c->sockets = 2;
+      c->cores_per_socket = 4;
+      c->threads_per_core = 2;
+      c->real_memory_mib = 1000;
+      node.config = c;
+    }
+  }
+  // "n1:4/0,4/40": CPUs, cores, MiB
+  std::string detail(const JobSpec& spec) {
+    std::vector<std::string> parts;
+    const auto placed = place_spec(spec);
+    if (!placed) return "";
+    for (const auto& a : *placed) {
+      parts.push_back(nodes[a.node].name + ":" + std::to_string(a.cpus) + "/" + a.cores.to_text() + "/" +
+                      std::to_string(a.memory_mib));
+    }
+    return join(parts, " ");
+  }
+};
+
+TEST(Place, Cores) {
+  Threaded c("CR_CORE_MEMORY");
+  EXPECT_EQ(c.detail(ask(1)), "n1:2/0/20");
+  EXPECT_EQ(c.detail(ask(3)), "n1:4/0,4/40") << "cores in turn from each socket";
+  EXPECT_EQ(c.detail(ask(1, 0, 0, 3)), "n1:4/0-1/40") << "the CPUs of a task stay together";
+  EXPECT_EQ(c.detail(ask(2, 0, 0, 3)), "n1:6/0-2/60");
+  EXPECT_EQ(c.detail(ask(9)), "n1:10/0-2,4-5/100");
+  EXPECT_EQ(c.detail(ask(17)), "n1:16/0-7/160 n2:2/0/20");
+  EXPECT_EQ(c.detail(ask(10, 2)), "n1:8/0-1,4-5/80 n2:2/0/20") << "a further node keeps a core";
+  EXPECT_EQ(c.detail(ask(4, 2)), "n1:2/0/20 n2:2/0/20");
+  EXPECT_EQ(c.detail(ask(0, 2, 0, 3)), "n1:4/0-1/40 n2:4/0-1/40");
+  JobSpec spec = ask(2);
+  spec.threads_per_core = 1;
+  EXPECT_EQ(c.detail(spec), "n1:4/0,4/20") << "a thread of each core is used, both are charged";
+  spec = ask(10);
+  spec.threads_per_core = 1;
+  EXPECT_EQ(c.detail(spec), "n1:16/0-7/80 n2:4/0,4/20");
+  spec = ask(2);
+  spec.ntasks_per_core = 1;
+  EXPECT_EQ(c.detail(spec), "n1:4/0,4/40");
+  spec = ask(4);
+  spec.memory_kind = MemoryKind::kPerCpu;
+  spec.memory_mib = 300;
+  EXPECT_EQ(c.detail(spec), "n1:2/0/600 n2:2/0/600");
+  spec = ask(6);
+  spec.ntasks_per_socket = 2;
+  EXPECT_EQ(c.place_text(spec), "n1:4 n2:2");
+  spec = ask(3);
+  spec.spread = true;
+  EXPECT_EQ(c.place_text(spec), "n1:2 n2:2 n3:2");
+  spec = ask(40);
+  spec.overcommit = true;
+  EXPECT_EQ(c.place_text(spec), "n1:2");
+}
+
+TEST(Place, CpusAreChargedAsUsed) {
+  Threaded c("CR_CPU_MEMORY");
+  EXPECT_EQ(c.detail(ask(1)), "n1:1/0/10") << "the core is the job's alone";
+  EXPECT_EQ(c.detail(ask(3)), "n1:3/0-1/30");
+  EXPECT_EQ(c.detail(ask(9)), "n1:9/0-4/90");
+  EXPECT_EQ(c.detail(ask(0, 2, 0, 3)), "n1:3/0-1/30 n2:3/0-1/30");
+  JobSpec spec = ask(2);
+  spec.threads_per_core = 1;
+  EXPECT_EQ(c.detail(spec), "n1:2/0-1/20");
+}
+
+TEST(Place, WholeSockets) {
+  Threaded c("CR_SOCKET_MEMORY");
+  EXPECT_EQ(c.detail(ask(1)), "n1:8/0-3/80");
+  EXPECT_EQ(c.detail(ask(9)), "n1:16/0-7/160");
   c.use(0, 1);
-  EXPECT_FALSE(still_fits(a, room_now(c.nodes[0], Unit::kCpu), false));
+  EXPECT_EQ(c.detail(ask(1)), "n1:8/4-7/80");
+  c.use(0, 5);
+  EXPECT_EQ(c.detail(ask(1)), "n2:8/0-3/80");
+}
+
+TEST(Place, WholeNodes) {
+  Threaded c("CR_MEMORY", "select/linear");
+  EXPECT_EQ(c.detail(ask(1)), "n1:16/0-7/160");
+  EXPECT_EQ(c.detail(ask(20)), "n1:16/0-7/160 n2:16/0-7/160");
+  c.use(0, 1);
+  EXPECT_EQ(c.place_text(ask(1)), "n2:16");
+}
+
+TEST(Place, OneUser) {
+  Cluster c;
+  Room room = room_now(c.nodes[0], Unit::kCpu);
+  Needs needs;
+  needs.uid = 7;
+  needs.one_user = true;
+  EXPECT_TRUE(place_on(needs, room, Unit::kCpu));
+  room.jobs = 1;
+  room.user = 8;
+  EXPECT_FALSE(place_on(needs, room, Unit::kCpu));
+  needs.one_user = false;
+  EXPECT_TRUE(place_on(needs, room, Unit::kCpu));
+  room.one_user = true;
+  EXPECT_FALSE(place_on(needs, room, Unit::kCpu));
+  room.user = 7;
+  EXPECT_TRUE(place_on(needs, room, Unit::kCpu));
+}
+
+TEST(Needs, SameDemand) {
+  JobSpec a = ask(2), b = ask(2);
+  b.name = "another";
+  EXPECT_TRUE(same_demand(a, b));
+  EXPECT_EQ(demand_hash(a), demand_hash(b));
+  b.constraint = "x";
+  EXPECT_FALSE(same_demand(a, b));
 }
 
 }  // namespace

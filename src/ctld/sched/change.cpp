@@ -1,0 +1,250 @@
+#include "ctld/sched/change.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include "common/base/text.hpp"
+#include "ctld/sched/explain_nodes.hpp"
+#include "ctld/sched/pass_run.hpp"
+#include "ctld/state/apply.hpp"
+#include "ctld/state/decide.hpp"
+
+namespace sluice::sched {
+namespace {
+
+using state::ClusterState;
+
+class Search {
+ public:
+  Search(const ClusterState& state, const Job& job, Time now)
+      : state_(state), job_(job), spec_(*job.spec), now_(now) {}
+
+  std::optional<Change> run() {
+    make_eligible();
+    if (works(base_)) return done(base_);
+    look_at_its_turn();
+    for (const auto& single : {&Search::shorter, &Search::more_of_array, &Search::fewer_tasks, &Search::fewer_cpus,
+                               &Search::less_memory, &Search::fewer_nodes, &Search::drop_one,
+                               &Search::other_partition}) {
+      if (auto update = (this->*single)()) return done(*update);
+    }
+    if (auto update = several()) return done(*update);
+    by_admin_ = true;
+    if (auto update = higher_priority()) return done(*update);
+    return std::nullopt;
+  }
+
+ private:
+  using Found = std::optional<JobUpdate>;
+
+  Change done(const JobUpdate& update) const { return {update, by_admin_}; }
+
+  // Does the job start once the update is made?
+  bool works(const JobUpdate& update) const {
+    state::UpdateJob command;
+    if (!by_admin_) command.who = {spec_.uid, spec_.gid};
+    command.target = shown_id(job_);
+    command.update = update;
+    const auto decision = state::decide(state_, command, now_);
+    if (!decision) return false;
+    ClusterState after = state_;
+    for (const state::Event& event : decision->events) state::apply(after, event);
+    return PassRun(after, make_policies(after), now_, {}).run_until_started(job_.id);
+  }
+
+  // Hold, begin time and dependency go in any case: nothing else helps while one of them stands.
+  void make_eligible() {
+    if (job_.hold != HoldKind::kNone) {
+      base_.hold = false;
+      by_admin_ = job_.hold == HoldKind::kAdmin;
+    }
+    if (spec_.begin > now_ || (job_.eligible != kNoTime && job_.eligible > now_)) base_.begin = now_;
+    if (!job_.dependency.empty()) base_.dependency = "";
+  }
+
+  // The rooms that the job finds, for its needs and for times before which it would have to end.
+  void look_at_its_turn() {
+    Rooms rooms(state_, now_);
+    for (const std::string& name : state::partitions_of(state_, job_)) {
+      const state::Partition* partition = state::find_partition(state_, name);
+      if (partition == nullptr) continue;
+      if (auto ask = rooms.ask_of(job_, *partition); ask && !needs_) needs_ = ask->needs;
+      limit_ = std::max(limit_, limit_of(job_, *partition));
+      if (partition->config->max_time < limit_) ends_.push_back(partition->config->max_time);
+      PassRun run(state_, make_policies(state_), now_, {});
+      if (!run.run_until(job_.id, *partition)) continue;
+      partition->nodes.for_each([&](size_t id) {
+        const Time from = run.rooms().kept(static_cast<NodeId>(id)).from;
+        if (from >= kNever) return;
+        const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(from - now_).count();
+        if (minutes >= 1) ends_.push_back(static_cast<Minutes>(minutes));
+      });
+    }
+    std::ranges::sort(ends_, std::greater());
+    ends_.erase(std::unique(ends_.begin(), ends_.end()), ends_.end());
+    std::erase_if(ends_, [&](Minutes m) { return m >= limit_; });
+    if (ends_.size() > 4) ends_.resize(4);
+  }
+
+  Found shorter() {
+    for (const Minutes minutes : ends_) {
+      JobUpdate update = base_;
+      update.time_limit = minutes;
+      if (works(update)) return update;
+    }
+    return std::nullopt;
+  }
+
+  // The largest value below `now` with which it starts; set(update, value).
+  template <class Number, class Set>
+  Found largest_below(Number now, Set set) {
+    if (now <= 1) return std::nullopt;
+    JobUpdate update = base_;
+    set(update, Number{1});
+    if (!works(update)) return std::nullopt;
+    Number low = 1, high = now;  // low works, high does not
+    while (high - low > 1) {
+      const Number middle = low + (high - low) / 2;
+      set(update, middle);
+      (works(update) ? low : high) = middle;
+    }
+    set(update, low);
+    return update;
+  }
+
+  Found fewer_tasks() {
+    return largest_below(spec_.num_tasks, [](JobUpdate& u, uint32_t n) { u.num_tasks = n; });
+  }
+  Found fewer_cpus() {
+    if (auto found = largest_below(spec_.cpus_per_task, [](JobUpdate& u, uint32_t n) { u.cpus_per_task = n; })) {
+      return found;
+    }
+    if (auto found = largest_below(spec_.min_cpus_per_node, [](JobUpdate& u, uint32_t n) { u.min_cpus_per_node = n; })) {
+      return found;
+    }
+    return largest_below(spec_.min_cpus, [](JobUpdate& u, uint32_t n) { u.min_cpus = n; });
+  }
+  Found fewer_nodes() {
+    return largest_below(spec_.min_nodes, [](JobUpdate& u, uint32_t n) { u.min_nodes = n; });
+  }
+  Found less_memory() {
+    if (!needs_ || !needs_->uses_memory) return std::nullopt;
+    const auto per_node = [](JobUpdate& u, uint64_t mib) { u.memory_per_node_mib = mib; };
+    if (needs_->all_memory) return largest_below(most_memory(), per_node);
+    if (needs_->memory_per_node_mib > 0) return largest_below(needs_->memory_per_node_mib, per_node);
+    return largest_below(needs_->memory_per_cpu_mib,
+                         [](JobUpdate& u, uint64_t mib) { u.memory_per_cpu_mib = mib; });
+  }
+  uint64_t most_memory() const {
+    uint64_t most = 0;
+    state_.nodes.for_each([&](const Node& node) { most = std::max(most, node.config->real_memory_mib); });
+    return most + 1;
+  }
+
+  Found more_of_array() {
+    if (job_.array == nullptr || job_.array->max_running == 0) return std::nullopt;
+    const state::ArrayTasks* tasks = state_.arrays.find(job_.array->array_job);
+    JobUpdate update = base_;
+    update.array_max_running = std::max(job_.array->max_running, tasks == nullptr ? 0 : tasks->running) + 1;
+    return works(update) ? Found(update) : std::nullopt;
+  }
+
+  // Constraints that can be left out altogether.
+  std::vector<std::function<void(JobUpdate&)>> droppable() const {
+    std::vector<std::function<void(JobUpdate&)>> all;
+    if (spec_.contiguous) all.emplace_back([](JobUpdate& u) { u.contiguous = false; });
+    if (spec_.sharing == Sharing::kExclusive || spec_.sharing == Sharing::kUser) {
+      all.emplace_back([](JobUpdate& u) { u.sharing = Sharing::kOversubscribe; });
+    }
+    if (!spec_.required_nodes.empty()) all.emplace_back([](JobUpdate& u) { u.required_nodes = ""; });
+    if (!spec_.excluded_nodes.empty()) all.emplace_back([](JobUpdate& u) { u.excluded_nodes = ""; });
+    if (!spec_.constraint.empty()) all.emplace_back([](JobUpdate& u) { u.constraint = ""; });
+    if (spec_.tmp_disk_mib > 0) all.emplace_back([](JobUpdate& u) { u.tmp_disk_mib = 0; });
+    return all;
+  }
+
+  Found drop_one() {
+    for (const auto& drop : droppable()) {
+      JobUpdate update = base_;
+      drop(update);
+      if (works(update)) return update;
+    }
+    return std::nullopt;
+  }
+
+  Found other_partition() {
+    const auto mine = state::partitions_of(state_, job_);
+    for (const state::Partition& partition : *state_.partitions) {
+      if (std::ranges::find(mine, partition.config->name) != mine.end()) continue;
+      JobUpdate update = base_;
+      update.partitions = partition.config->name;
+      if (works(update)) return update;
+    }
+    return std::nullopt;
+  }
+
+  // Everything that may be asked less of.
+  std::vector<std::function<void(JobUpdate&)>> reductions() const {
+    auto all = droppable();
+    if (spec_.num_tasks > 1) all.emplace_back([](JobUpdate& u) { u.num_tasks = 1; });
+    if (spec_.cpus_per_task > 1) all.emplace_back([](JobUpdate& u) { u.cpus_per_task = 1; });
+    if (spec_.min_cpus_per_node > 1) all.emplace_back([](JobUpdate& u) { u.min_cpus_per_node = 1; });
+    if (spec_.min_cpus > 1) all.emplace_back([](JobUpdate& u) { u.min_cpus = 1; });
+    if (spec_.min_nodes > 1) all.emplace_back([](JobUpdate& u) { u.min_nodes = 1; });
+    if (needs_ && needs_->uses_memory) {
+      const bool per_cpu = !needs_->all_memory && needs_->memory_per_node_mib == 0;
+      all.emplace_back([per_cpu](JobUpdate& u) { (per_cpu ? u.memory_per_cpu_mib : u.memory_per_node_mib) = 1; });
+    }
+    if (!ends_.empty()) all.emplace_back([end = ends_.back()](JobUpdate& u) { u.time_limit = end; });
+    return all;
+  }
+
+  // Several changes at once: all of them, less each that turns out not to be needed.
+  Found several() {
+    auto all = reductions();
+    const auto with = [&](const std::vector<bool>& used, const std::string& partition) {
+      JobUpdate update = base_;
+      if (!partition.empty()) update.partitions = partition;
+      for (size_t i = 0; i < all.size(); ++i) {
+        if (used[i]) all[i](update);
+      }
+      return update;
+    };
+    std::vector<std::string> partitions{""};
+    for (const state::Partition& partition : *state_.partitions) partitions.push_back(partition.config->name);
+    for (const std::string& partition : partitions) {
+      std::vector<bool> used(all.size(), true);
+      if (!works(with(used, partition))) continue;
+      for (size_t i = 0; i < all.size(); ++i) {
+        used[i] = false;
+        used[i] = !works(with(used, partition));
+      }
+      return with(used, partition);
+    }
+    return std::nullopt;
+  }
+
+  Found higher_priority() {
+    JobUpdate update = base_;
+    update.priority = UINT32_MAX - 1;
+    return works(update) ? Found(update) : std::nullopt;
+  }
+
+  const ClusterState& state_;
+  const Job& job_;
+  const JobSpec& spec_;
+  const Time now_;
+  JobUpdate base_;
+  bool by_admin_ = false;
+  std::optional<fit::Needs> needs_;
+  Minutes limit_ = 0;
+  std::vector<Minutes> ends_;  // limits with which the job ends before nodes are needed by another
+};
+
+}  // namespace
+
+std::optional<Change> find_change(const ClusterState& state, const Job& job, Time now) {
+  return Search(state, job, now).run();
+}
+
+}  // namespace sluice::sched

@@ -1,0 +1,148 @@
+#include "ctld/sched/explain.hpp"
+
+#include <fmt/format.h>
+
+#include "common/base/text.hpp"
+#include "common/base/time_text.hpp"
+#include "common/tables/job_states.hpp"
+#include "ctld/sched/change.hpp"
+#include "ctld/sched/explain_nodes.hpp"
+#include "ctld/sched/pass_run.hpp"
+
+namespace sluice::sched {
+namespace {
+
+using state::ClusterState;
+
+const Job* find_job(const ClusterState& state, std::string_view text) {
+  const size_t bar = text.find('_');
+  const auto id = to_number<JobId>(text.substr(0, bar));
+  if (!id) return nullptr;
+  if (bar == std::string_view::npos) return state.jobs.find(*id);
+  const auto task = to_number<uint32_t>(text.substr(bar + 1));
+  return task ? state::find_array_task(state, *id, *task) : nullptr;
+}
+
+std::string describe(const Job& job) {
+  const JobSpec& spec = *job.spec;
+  const std::string user = spec.user_name.empty() ? fmt::format("user {}", spec.uid) : spec.user_name.str();
+  const std::string name = spec.name.empty() ? std::string() : fmt::format(" ({})", spec.name.view());
+  return fmt::format("Job {}{} of {}", shown_id(job), name, user);
+}
+
+std::string describe_other(const Job& job) {
+  const std::string start = describe(job) + " does not wait: it is " + std::string(job_state_text(job.state, job.flags));
+  if (job.state == JobState::kRunning && job.allocation) {
+    return fmt::format("{} on {} since {}.", start, job.allocation->node_list, format_time(job.start));
+  }
+  return start + ".";
+}
+
+// Why no pass looks at the job at all.
+void explain_ineligible(const Job& job, Time now, std::vector<std::string>& lines) {
+  if (job.hold == HoldKind::kAdmin) lines.push_back("It is held by an administrator.");
+  if (job.hold == HoldKind::kUser) lines.push_back("It is held by its user.");
+  if (job.hold != HoldKind::kNone && !job.state_description.empty()) {
+    lines.push_back(fmt::format("  {}", job.state_description.view()));
+  }
+  if (!job.dependency.empty()) {
+    const bool never = job.reason == JobReason::kDependencyNeverSatisfied;
+    lines.push_back(fmt::format("It depends on other jobs: {}{}.", job.dependency.view(),
+                                never ? ", which can never be fulfilled" : ""));
+  }
+  const Time begin = std::max(job.spec->begin, job.eligible);
+  if (begin > now) lines.push_back(fmt::format("It may not begin before {}.", format_time(begin)));
+}
+
+// True when the partition itself does not keep the job out.
+bool explain_partition(const Job& job, const state::Partition& partition, std::vector<std::string>& lines) {
+  const PartitionConfig& p = *partition.config;
+  const auto reason = why_partition_refuses(job, partition);
+  if (!reason) return true;
+  switch (*reason) {
+    case JobReason::kPartitionDown: lines.push_back(fmt::format("Partition {} is down: it starts no jobs.", p.name)); break;
+    case JobReason::kPartitionInactive: lines.push_back(fmt::format("Partition {} is inactive.", p.name)); break;
+    case JobReason::kPartitionTimeLimit:
+      lines.push_back(fmt::format("Partition {} allows at most {}; the job asks for {}.", p.name,
+                                  format_minutes(p.max_time), format_minutes(limit_of(job, partition))));
+      break;
+    default:
+      lines.push_back(fmt::format("Partition {} takes jobs of {} to {} nodes; the job asks for {}.", p.name,
+                                  std::max(1U, p.min_nodes),
+                                  p.max_nodes == kUnlimited ? "any number of" : std::to_string(p.max_nodes),
+                                  std::max(1U, job.spec->min_nodes)));
+  }
+  return false;
+}
+
+void explain_placement(const ClusterState& state, const Job& job, Time now, std::vector<std::string>& lines) {
+  for (const std::string& name : state::partitions_of(state, job)) {
+    const state::Partition* partition = state::find_partition(state, name);
+    if (partition == nullptr) {
+      lines.push_back(fmt::format("Partition {} does not exist.", name));
+      continue;
+    }
+    if (!explain_partition(job, *partition, lines)) continue;
+    PassRun run(state, make_policies(state), now, {});
+    run.run_until(job.id, *partition);  // false: it is not eligible, and all is as after a whole pass
+    const auto ask = run.rooms().ask_of(job, *partition);
+    if (!ask) {
+      lines.push_back(fmt::format("In partition {} its demands cannot be met: {}.", name, ask.error().text));
+      continue;
+    }
+    for (std::string& line : explain_nodes(state, run.rooms(), *ask, limit_of(job, *partition))) {
+      lines.push_back(std::move(line));
+    }
+  }
+}
+
+}  // namespace
+
+Result<protocol::ExplainReply> explain(const ClusterState& state,
+                                       const SoftView* soft,
+                                       std::string_view job_id,
+                                       Time now) {
+  const Job* job = find_job(state, job_id);
+  if (job == nullptr) return failure(ErrorCode::kInvalidJobId);
+  protocol::ExplainReply reply;
+  if (job->state != JobState::kPending) {
+    reply.lines.push_back(describe_other(*job));
+    return reply;
+  }
+  const JobSoft* known = soft == nullptr ? nullptr : soft->find(job->id);
+  std::string first = describe(*job) + " waits";
+  if (known != nullptr && known->reason != JobReason::kNone) {
+    first += fmt::format(" ({}), priority {}", reason_text(known->reason), known->priority);
+  }
+  reply.lines.push_back(first + ".");
+  explain_ineligible(*job, now, reply.lines);
+  if (job->array != nullptr && job->array->task == kNoTask && job->array->max_running > 0) {
+    const state::ArrayTasks* tasks = state.arrays.find(job->array->array_job);
+    reply.lines.push_back(fmt::format("Of its array {} may run at once, and {} hold nodes.",
+                                      count_of(job->array->max_running, "task"), tasks == nullptr ? 0 : tasks->running));
+  }
+  explain_placement(state, *job, now, reply.lines);
+  if (known != nullptr && known->expected_start != kNoTime) {
+    reply.lines.push_back(fmt::format("It is expected to start at {} on {}.", format_time(known->expected_start),
+                                      known->planned_nodes.view()));
+  }
+  const auto change = find_change(state, *job, now);
+  if (!change) {
+    reply.lines.push_back("No change to the job would let it start now.");
+    return reply;
+  }
+  const std::string words = change_in_words(change->update);
+  if (words.empty()) {
+    reply.lines.push_back("It will start with the next pass of the scheduler.");
+    return reply;
+  }
+  reply.lines.push_back(fmt::format("{}, and it can start now:",
+                                    (change->by_admin ? "An administrator can " : "You can ") + words));
+  for (const std::string& command : change_commands(change->update, shown_id(*job))) {
+    reply.lines.push_back("  " + command);
+  }
+  reply.change = change->update;
+  return reply;
+}
+
+}  // namespace sluice::sched

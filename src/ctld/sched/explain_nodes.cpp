@@ -1,0 +1,223 @@
+#include "ctld/sched/explain_nodes.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "common/base/text.hpp"
+#include "common/base/time_text.hpp"
+
+namespace sluice::sched {
+namespace {
+
+using state::ClusterState;
+
+// Why a node does not serve, in the order in which it is looked at. Those before kWhole hold even
+// when nothing runs.
+enum class Cause : uint8_t {
+  kExcluded, kDown, kDrained, kSilent, kOtherState, kFeatures, kShape, kTmpDisk, kCpus, kMemory,
+  kWhole, kUser, kKept, kFreeCpus, kFreeMemory, kNone,
+};
+constexpr size_t kCauses = static_cast<size_t>(Cause::kNone) + 1;
+
+Cause cause_of_state(const Node& node) {
+  if (node.base == NodeBaseState::kDown || node.base == NodeBaseState::kError) return Cause::kDown;
+  if ((node.flags & (kNodeDrain | kNodeFailing)) != 0) return Cause::kDrained;
+  if (node.base == NodeBaseState::kUnknown || (node.flags & kNodeNoRespond) != 0) return Cause::kSilent;
+  return Cause::kOtherState;
+}
+
+Cause cause_of_lack(fit::Lack lack, bool empty) {
+  switch (lack) {
+    case fit::Lack::kFeatures: return Cause::kFeatures;
+    case fit::Lack::kShape: return Cause::kShape;
+    case fit::Lack::kTmpDisk: return Cause::kTmpDisk;
+    case fit::Lack::kBusy: return Cause::kWhole;
+    case fit::Lack::kUser: return Cause::kUser;
+    case fit::Lack::kMemory: return empty ? Cause::kMemory : Cause::kFreeMemory;
+    case fit::Lack::kCpus: return empty ? Cause::kCpus : Cause::kFreeCpus;
+    default: return Cause::kNone;
+  }
+}
+
+std::string memory_words(const fit::Needs& needs) {
+  if (needs.memory_per_node_mib > 0) return format_memory(needs.memory_per_node_mib) + " of memory";
+  return format_memory(needs.memory_per_cpu_mib) + " of memory a CPU";
+}
+
+std::string words_of(Cause cause, bool one, const fit::Needs& needs) {
+  const char* have = one ? "has" : "have";
+  const char* are = one ? "is" : "are";
+  const uint32_t cpus = needs.min_cpus_per_node;
+  switch (cause) {
+    case Cause::kExcluded: return fmt::format("{} excluded by the job", are);
+    case Cause::kDown: return fmt::format("{} down", are);
+    case Cause::kDrained: return fmt::format("{} drained or draining", are);
+    case Cause::kSilent: return one ? "does not respond" : "do not respond";
+    case Cause::kOtherState: return fmt::format("{} kept back by {} state", are, one ? "its" : "their");
+    case Cause::kFeatures: return fmt::format("{} not the features it wants", have);
+    case Cause::kShape: return fmt::format("{} too few sockets, cores or threads", have);
+    case Cause::kTmpDisk:
+      return fmt::format("{} less than {} of temporary disk", have, format_memory(needs.tmp_disk_mib));
+    case Cause::kCpus: return fmt::format("{} too few CPUs, even when idle: it wants {} on one node", have, cpus);
+    case Cause::kMemory:
+      return fmt::format("{} too little memory, even when idle: it wants {}", have, memory_words(needs));
+    case Cause::kWhole: return fmt::format("{} in use, and it wants nodes for itself", are);
+    case Cause::kUser: return fmt::format("{} in use by another user, and may not be shared", are);
+    case Cause::kKept: return fmt::format("{} kept for jobs of higher priority", are);
+    case Cause::kFreeCpus: return fmt::format("{} too few free CPUs now: it wants {} on one node", have, cpus);
+    case Cause::kFreeMemory:
+      return fmt::format("{} too little free memory now: it wants {}", have, memory_words(needs));
+    default: return fmt::format("can serve it now");
+  }
+}
+
+class Funnel {
+ public:
+  Funnel(const ClusterState& state, const Rooms& rooms, const Ask& ask, Minutes limit)
+      : state_(state), rooms_(rooms), ask_(ask), limit_(limit) {
+    ask.partition->nodes.for_each([&](size_t id) {
+      nodes_[static_cast<size_t>(cause_of(static_cast<NodeId>(id)))].set(id);
+    });
+  }
+
+  std::vector<std::string> lines() {
+    const size_t all = ask_.partition->nodes.count();
+    lines_.push_back(fmt::format("Partition {} has {}.", ask_.partition->config->name, count_of(all, "node")));
+    size_t left = all;
+    for (size_t c = 0; c < kCauses; ++c) {
+      const auto cause = static_cast<Cause>(c);
+      if (cause == Cause::kWhole) could_serve(left);
+      const size_t here = nodes_[c].count();
+      if (here == 0 && cause != Cause::kNone) continue;
+      left -= cause == Cause::kNone ? 0 : here;
+      lines_.push_back(fmt::format("  {} {}{}.", here, words_of(cause, here == 1, ask_.needs), names(c)));
+      if (cause == Cause::kKept) kept_for();
+    }
+    together(left);
+    blocking_jobs();
+    return std::move(lines_);
+  }
+
+ private:
+  Cause cause_of(NodeId id) const {
+    const Node& node = state_.nodes.at(id);
+    if (ask_.excluded.test(id)) return Cause::kExcluded;
+    const fit::Room* room = rooms_.room(id);
+    if (room == nullptr) return cause_of_state(node);
+    const fit::Room empty = fit::room_empty(node, rooms_.rules().unit);
+    if (const auto lack = fit::lack_of(ask_.needs, empty); lack != fit::Lack::kNothing) {
+      return cause_of_lack(lack, true);
+    }
+    if (const auto lack = fit::lack_of(ask_.needs, *room); lack != fit::Lack::kNothing) {
+      return cause_of_lack(lack, false);
+    }
+    const fit::Room free = rooms_.free_for(id, limit_);
+    return fit::capacity(ask_.needs, free).tasks > 0 ? Cause::kNone : Cause::kKept;
+  }
+
+  std::string names(size_t cause) const {
+    if (nodes_[cause].none()) return {};
+    std::string text = " (" + state::node_list(state_, nodes_[cause]);
+    const Node& first = state_.nodes.at(static_cast<NodeId>(nodes_[cause].find_first()));
+    const auto c = static_cast<Cause>(cause);
+    if ((c == Cause::kDown || c == Cause::kDrained) && !first.reason.empty()) {
+      text += fmt::format("; {}: {}", first.name, first.reason.view());
+    }
+    return text + ")";
+  }
+
+  void could_serve(size_t left) {
+    lines_.push_back(fmt::format("  So {} could serve it when idle.", count_of(left, "node")));
+  }
+
+  // What all usable nodes have to give together.
+  void together(size_t left) {
+    const fit::Needs& needs = ask_.needs;
+    std::string wants = count_of(needs.min_nodes, "node");
+    if (needs.tasks > 1) wants += " and " + count_of(needs.tasks, "task");
+    if (needs.cpus_per_task > 1) wants += fmt::format(" of {} CPUs", needs.cpus_per_task);
+    uint64_t tasks = 0;
+    nodes_[static_cast<size_t>(Cause::kNone)].for_each([&](size_t id) {
+      tasks += fit::capacity(needs, rooms_.free_for(static_cast<NodeId>(id), limit_)).tasks;
+    });
+    std::string line = fmt::format("  It wants {}", wants);
+    if (left < needs.min_nodes || tasks < needs.tasks) {
+      line += fmt::format("; {} with room for {} can be had now", count_of(left, "node"), count_of(tasks, "task"));
+    }
+    lines_.push_back(line + ".");
+    if (needs.contiguous) lines_.push_back("  Its nodes have to be neighbours.");
+    if (ask_.required.none()) return;
+    Bitmap missing = ask_.required;
+    missing.and_not(nodes_[static_cast<size_t>(Cause::kNone)]);
+    std::string text = fmt::format("  It must have {}", state::node_list(state_, ask_.required));
+    if (missing.any()) text += fmt::format(", of which {} cannot be had now", state::node_list(state_, missing));
+    lines_.push_back(text + ".");
+  }
+
+  void kept_for() {
+    std::vector<JobId> jobs;
+    nodes_[static_cast<size_t>(Cause::kKept)].for_each([&](size_t id) {
+      const JobId job = rooms_.kept(static_cast<NodeId>(id)).job;
+      if (std::ranges::find(jobs, job) != jobs.end()) return;
+      jobs.push_back(job);
+      const Job& other = state_.jobs.at(job);
+      lines_.push_back(fmt::format("    job {} of {} is expected to start there at {}", shown_id(other),
+                                   user_of(other), format_time(rooms_.kept(static_cast<NodeId>(id)).from)));
+    });
+  }
+
+  void blocking_jobs() {
+    std::vector<const Job*> jobs;
+    for (const Cause cause : {Cause::kWhole, Cause::kUser, Cause::kKept, Cause::kFreeCpus, Cause::kFreeMemory}) {
+      nodes_[static_cast<size_t>(cause)].for_each([&](size_t id) {
+        for (const JobId job : state_.nodes.at(static_cast<NodeId>(id)).jobs) jobs.push_back(&state_.jobs.at(job));
+      });
+    }
+    std::ranges::sort(jobs, [](const Job* a, const Job* b) { return std::pair(a->end, a->id) < std::pair(b->end, b->id); });
+    jobs.erase(std::unique(jobs.begin(), jobs.end()), jobs.end());
+    if (jobs.empty()) return;
+    lines_.push_back("Jobs that hold these nodes now, the first to end first:");
+    constexpr size_t kMost = 10;
+    for (size_t i = 0; i < std::min(jobs.size(), kMost); ++i) {
+      const Job& job = *jobs[i];
+      std::string until = "has no time limit";
+      if ((job.flags & kJobCompleting) != 0) until = "has ended, its nodes are being cleaned up";
+      else if (job.end < kNever) until = "ends by " + format_time(job.end);
+      lines_.push_back(fmt::format("  job {} of {} on {} {}", shown_id(job), user_of(job), job.allocation->node_list, until));
+    }
+    if (jobs.size() > kMost) lines_.push_back(fmt::format("  and {} more", jobs.size() - kMost));
+  }
+
+  static std::string user_of(const Job& job) {
+    return job.spec->user_name.empty() ? fmt::format("user {}", job.spec->uid) : job.spec->user_name.str();
+  }
+
+  const ClusterState& state_;
+  const Rooms& rooms_;
+  const Ask& ask_;
+  const Minutes limit_;
+  std::array<Bitmap, kCauses> nodes_;
+  std::vector<std::string> lines_;
+};
+
+}  // namespace
+
+std::string count_of(uint64_t number, std::string_view thing) {
+  return fmt::format("{} {}{}", number, thing, number == 1 ? "" : "s");
+}
+
+std::string shown_id(const Job& job) {
+  if (job.array == nullptr || job.array->task == kNoTask) return std::to_string(job.id);
+  return fmt::format("{}_{}", job.array->array_job, job.array->task);
+}
+
+std::vector<std::string> explain_nodes(const ClusterState& state,
+                                       const Rooms& rooms,
+                                       const Ask& ask,
+                                       Minutes limit) {
+  return Funnel(state, rooms, ask, limit).lines();
+}
+
+}  // namespace sluice::sched

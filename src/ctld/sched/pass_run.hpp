@@ -1,0 +1,87 @@
+// One pass at work. plan_pass() runs it to its end; `sluice explain` stops it before a job, to see
+// what that job finds.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ctld/sched/pass.hpp"
+#include "ctld/sched/rooms.hpp"
+#include "ctld/sched/why.hpp"
+
+namespace sluice::sched {
+
+class PassRun {
+ public:
+  // All outlive this.
+  PassRun(const state::ClusterState& state, const Policies& policies, Time now, const WorkBudget& budget);
+
+  Plan run();
+
+  // Considers what goes before `job` in this partition, and nothing more. Then rooms() is what the
+  // job finds there. False: the job is not a candidate there.
+  bool run_until(JobId job, const state::Partition& partition);
+  // Runs until the job (of an array: one of its tasks) is started. False: it is not.
+  bool run_until_started(JobId job);
+  [[nodiscard]] Rooms& rooms() { return rooms_; }
+
+ private:
+  // A pending record in one of the partitions it asks for.
+  struct Candidate {
+    uint64_t rank = 0;    // partition tier, then priority; larger goes first
+    uint32_t entry = 0;   // in jobs_ and the soft view: in the order of the ids
+    uint32_t partition = 0;
+  };
+  // Jobs that ask the same in the same partition.
+  struct DemandKey {
+    const JobSpec* spec = nullptr;
+    const state::Partition* partition = nullptr;
+  };
+  struct DemandHash {
+    size_t operator()(const DemandKey& k) const;
+  };
+  struct DemandEqual {
+    bool operator()(const DemandKey& a, const DemandKey& b) const;
+  };
+  struct Demand {
+    Result<Ask> ask;
+    bool failed = false;
+    Minutes failed_limit = 0;  // jobs with this limit or a longer one cannot be placed in this pass
+    Waiting waiting;
+  };
+
+  void collect();
+  void collect_job(const Job& job, Time now);
+  void sort();
+  [[nodiscard]] const std::vector<uint32_t>& partitions_of(const Job& job);
+  void consider(const Candidate& c);
+  [[nodiscard]] Demand& demand_of(const Job& job, const state::Partition& partition);
+  void start_tasks(const Candidate& c, Demand& demand);
+  [[nodiscard]] bool try_start(const Candidate& c, Demand& demand, uint32_t task);
+  void blocked(const Candidate& c, const Demand& demand);
+  void wait(const Candidate& c, JobReason reason, const std::string& detail = {});
+
+  const state::ClusterState& state_;
+  const Policies& policies_;
+  const Time now_;
+  const WorkBudget budget_;
+  Rooms rooms_;
+  Plan plan_;
+  std::shared_ptr<SoftView> soft_ = std::make_shared<SoftView>();
+  std::vector<const Job*> jobs_;          // by entry
+  std::vector<bool> gone_;                // by entry: it was started, of an array all tasks
+  std::vector<Candidate> candidates_;
+  std::vector<SharedText> names_;         // of partitions
+  std::vector<bool> blocked_;             // by partition: a job of higher priority waits for nodes
+  std::unordered_map<DemandKey, Demand, DemandHash, DemandEqual> demands_;
+  std::unordered_map<JobId, IndexSet> tasks_left_;      // of arrays this pass took tasks from
+  std::unordered_map<JobId, uint32_t> tasks_started_;   // by array
+  SharedText last_text_;                  // partitions of the last job looked up
+  std::vector<uint32_t> last_partitions_;
+  uint32_t failed_tests_ = 0;
+};
+
+}  // namespace sluice::sched
