@@ -8,7 +8,8 @@ namespace {
 
 using Branches = std::vector<std::vector<std::string>>;
 
-// Recursive descent over: expression = term (("&" | "|") term)*, term = name["*" count] | "(" expression
+// Recursive descent over: expression = term (("&" | "|") term)*, term = name["*" count] | "("
+// expression
 // ")" | "[" expression "]".
 class Parser {
  public:
@@ -29,7 +30,8 @@ class Parser {
 
   Branches expression(int depth) {
     Branches left = term(depth);
-    while (ok_ && at_ < text_.size() && (text_[at_] == '&' || text_[at_] == '|' || text_[at_] == ',')) {
+    while (ok_ && at_ < text_.size() &&
+           (text_[at_] == '&' || text_[at_] == '|' || text_[at_] == ',')) {
       const char joint = text_[at_++];
       Branches right = term(depth);
       left = joint == '|' ? either(std::move(left), std::move(right)) : both(left, right);
@@ -49,7 +51,9 @@ class Parser {
       return inner;
     }
     const size_t start = at_;
-    while (at_ < text_.size() && std::string_view("&|()[]*,").find(text_[at_]) == std::string_view::npos) ++at_;
+    while (at_ < text_.size() &&
+           std::string_view("&|()[]*,").find(text_[at_]) == std::string_view::npos)
+      ++at_;
     if (at_ == start) return fail();
     std::string name(text_.substr(start, at_ - start));
     if (at_ < text_.size() && text_[at_] == '*') count_of(name);
@@ -59,7 +63,8 @@ class Parser {
   void count_of(const std::string& name) {
     uint32_t count = 0;
     const size_t start = ++at_;
-    while (at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])) && count < 1'000'000) {
+    while (at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])) &&
+           count < 1'000'000) {
       count = count * 10 + static_cast<uint32_t>(text_[at_++] - '0');
     }
     if (at_ == start || count == 0) ok_ = false;
@@ -67,7 +72,8 @@ class Parser {
   }
 
   Branches either(Branches left, Branches right) {
-    for (auto& branch : right) left.push_back(std::move(branch));
+    for (auto& branch : right)
+      left.push_back(std::move(branch));
     if (left.size() > kMaxBranches) ok_ = false;
     return left;
   }
@@ -100,13 +106,15 @@ Result<FeatureExpression> parse_features(std::string_view text) {
   return Parser(text).parse();
 }
 
-bool satisfies(const std::vector<std::string>& branch, const std::vector<std::string>& node_features) {
+bool satisfies(const std::vector<std::string>& branch,
+               const std::vector<std::string>& node_features) {
   return std::ranges::all_of(branch, [&](const std::string& wanted) {
     return std::ranges::find(node_features, wanted) != node_features.end();
   });
 }
 
-bool satisfies_any(const FeatureExpression& expression, const std::vector<std::string>& node_features) {
+bool satisfies_any(const FeatureExpression& expression,
+                   const std::vector<std::string>& node_features) {
   if (expression.any_of.empty()) return true;
   return std::ranges::any_of(expression.any_of,
                              [&](const auto& branch) { return satisfies(branch, node_features); });

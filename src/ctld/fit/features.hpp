@@ -1,5 +1,6 @@
 // Feature expressions of --constraint and --prefer: names joined by & and | (of equal rank, read
-// from the left as Slurm does), ( ) groups, [a|b] ("all nodes from one alternative") and name*count.
+// from the left as Slurm does), ( ) groups, [a|b] ("all nodes from one alternative") and
+// name*count.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,9 @@ struct FeatureCount {
 struct FeatureExpression {
   // disjunction of conjunctions; empty: no constraint
   std::vector<std::vector<std::string>> any_of;
-  bool one_branch_for_all = false;   // [a|b]: every node from the same branch
-  std::vector<FeatureCount> counts;  // "[rack1*2&rack2*4]": nodes by feature, otherwise unconstrained
+  bool one_branch_for_all = false;  // [a|b]: every node from the same branch
+  std::vector<FeatureCount>
+      counts;  // "[rack1*2&rack2*4]": nodes by feature, otherwise unconstrained
 };
 
 // kInvalidFeature when the text is no expression.

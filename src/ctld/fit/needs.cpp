@@ -41,13 +41,18 @@ void set_counts(const JobSpec& spec, Needs& needs) {
   needs.cpus_per_task = spec.overcommit ? 0 : std::max(1U, spec.cpus_per_task);
 }
 
-Status set_memory(const JobSpec& spec, const PartitionConfig& p, const ClusterConfig& c, Needs& needs) {
+Status set_memory(const JobSpec& spec,
+                  const PartitionConfig& p,
+                  const ClusterConfig& c,
+                  Needs& needs) {
   switch (spec.memory_kind) {
     case MemoryKind::kPerNode:
       needs.all_memory = spec.memory_mib == 0;
       needs.memory_per_node_mib = spec.memory_mib;
       break;
-    case MemoryKind::kPerCpu: needs.memory_per_cpu_mib = spec.memory_mib; break;
+    case MemoryKind::kPerCpu:
+      needs.memory_per_cpu_mib = spec.memory_mib;
+      break;
     default:
       if (p.def_mem_per_cpu_mib || p.def_mem_per_node_mib) {
         needs.memory_per_cpu_mib = p.def_mem_per_cpu_mib.value_or(0);
@@ -75,27 +80,32 @@ Status set_memory(const JobSpec& spec, const PartitionConfig& p, const ClusterCo
 
 // Every field of a job that decides where it may be placed.
 auto demand_of(const JobSpec& s) {
-  return std::tie(s.min_nodes, s.max_nodes, s.num_tasks, s.cpus_per_task, s.min_cpus, s.min_cpus_per_node,
-                  s.ntasks_per_node, s.ntasks_per_socket, s.ntasks_per_core, s.sockets_per_node,
-                  s.cores_per_socket, s.threads_per_core, s.memory_kind, s.memory_mib, s.tmp_disk_mib,
-                  s.overcommit, s.contiguous, s.use_min_nodes, s.spread, s.sharing, s.constraint,
-                  s.required_nodes, s.excluded_nodes);
+  return std::tie(s.min_nodes, s.max_nodes, s.num_tasks, s.cpus_per_task, s.min_cpus,
+                  s.min_cpus_per_node, s.ntasks_per_node, s.ntasks_per_socket, s.ntasks_per_core,
+                  s.sockets_per_node, s.cores_per_socket, s.threads_per_core, s.memory_kind,
+                  s.memory_mib, s.tmp_disk_mib, s.overcommit, s.contiguous, s.use_min_nodes,
+                  s.spread, s.sharing, s.constraint, s.required_nodes, s.excluded_nodes);
 }
 
 }  // namespace
 
 Rules rules_of(const ClusterConfig& config) {
   Rules rules;
-  if (iequals(config.select_type, "select/linear")) rules.unit = Unit::kNode;
-  else if (selects(config, "SOCKET")) rules.unit = Unit::kSocket;
-  else rules.unit = selects(config, "CPU") ? Unit::kCpu : Unit::kCore;
+  if (iequals(config.select_type, "select/linear"))
+    rules.unit = Unit::kNode;
+  else if (selects(config, "SOCKET"))
+    rules.unit = Unit::kSocket;
+  else
+    rules.unit = selects(config, "CPU") ? Unit::kCpu : Unit::kCore;
   rules.uses_memory = selects(config, "MEMORY");
   rules.least_loaded = selects(config, "LLN");
   rules.fill_sockets = selects(config, "CORE_DEFAULT_DIST_BLOCK");
   return rules;
 }
 
-Result<Needs> needs_of(const JobSpec& spec, const PartitionConfig& partition, const ClusterConfig& config) {
+Result<Needs> needs_of(const JobSpec& spec,
+                       const PartitionConfig& partition,
+                       const ClusterConfig& config) {
   return needs_of(spec, partition, config, rules_of(config));
 }
 
@@ -107,12 +117,14 @@ Result<Needs> needs_of(const JobSpec& spec,
   set_counts(spec, needs);
   if (needs.min_nodes > needs.max_nodes) return failure(ErrorCode::kTooManyNodes);
   needs.whole_nodes = spec.sharing == Sharing::kExclusive ||
-                      partition.over_subscribe == OverSubscribe::kExclusive || rules.unit == Unit::kNode;
+                      partition.over_subscribe == OverSubscribe::kExclusive ||
+                      rules.unit == Unit::kNode;
   needs.contiguous = spec.contiguous;
   needs.max_cpus_per_node = partition.max_cpus_per_node;
   needs.min_cpus_per_node = std::max({1U, spec.min_cpus_per_node, needs.cpus_per_task,
                                       needs.tasks_per_node * needs.cpus_per_task});
-  needs.min_cpus = std::max(spec.min_cpus, std::max(needs.tasks * needs.cpus_per_task, needs.min_nodes));
+  needs.min_cpus =
+      std::max(spec.min_cpus, std::max(needs.tasks * needs.cpus_per_task, needs.min_nodes));
   needs.sockets = spec.sockets_per_node;
   needs.cores_per_socket = spec.cores_per_socket;
   needs.threads_per_core = spec.threads_per_core;

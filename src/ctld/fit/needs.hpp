@@ -20,37 +20,37 @@ enum class Unit : uint8_t {
 };
 struct Rules {
   Unit unit = Unit::kCore;
-  bool uses_memory = false;    // memory is a resource that jobs take
-  bool least_loaded = false;   // CR_LLN: the emptiest nodes first
-  bool fill_sockets = false;   // CR_CORE_DEFAULT_DIST_BLOCK: cores of one socket before the next
+  bool uses_memory = false;   // memory is a resource that jobs take
+  bool least_loaded = false;  // CR_LLN: the emptiest nodes first
+  bool fill_sockets = false;  // CR_CORE_DEFAULT_DIST_BLOCK: cores of one socket before the next
 };
 [[nodiscard]] Rules rules_of(const ClusterConfig& config);
 
 struct Needs {
   uint32_t min_nodes = 1;
   uint32_t max_nodes = UINT32_MAX;
-  bool as_many_nodes = false;     // --nodes was given: then as many nodes as allowed are used
-  uint32_t tasks = 1;             // in all
+  bool as_many_nodes = false;  // --nodes was given: then as many nodes as allowed are used
+  uint32_t tasks = 1;          // in all
   bool tasks_given = false;
-  uint32_t cpus_per_task = 1;     // 0 with overcommit: tasks take no CPUs of their own
-  uint32_t tasks_per_node = 0;    // exact number a node; 0: free
+  uint32_t cpus_per_task = 1;                // 0 with overcommit: tasks take no CPUs of their own
+  uint32_t tasks_per_node = 0;               // exact number a node; 0: free
   uint32_t max_tasks_per_node = UINT32_MAX;  // --ntasks-per-node beside --ntasks
   uint32_t min_cpus_per_node = 1;
-  uint32_t max_cpus_per_node = UINT32_MAX;   // the partition's
-  uint32_t min_cpus = 1;          // least CPUs in all
+  uint32_t max_cpus_per_node = UINT32_MAX;     // the partition's
+  uint32_t min_cpus = 1;                       // least CPUs in all
   uint32_t sockets = 0, cores_per_socket = 0;  // least; 0: any
   uint32_t threads_per_core = 0;  // the node has as many, and no more of a core are used; 0: any
   uint32_t tasks_per_socket = 0, tasks_per_core = 0;
   bool whole_nodes = false;
   bool contiguous = false;
-  bool uses_memory = false;       // whether memory is a consumable resource
+  bool uses_memory = false;  // whether memory is a consumable resource
   uint64_t memory_per_node_mib = 0;
   uint64_t memory_per_cpu_mib = 0;
-  bool all_memory = false;        // --mem=0
+  bool all_memory = false;  // --mem=0
   uint64_t tmp_disk_mib = 0;
   FeatureExpression features;
   uint32_t uid = 0;
-  bool one_user = false;          // only beside jobs of the same user, and no others beside it
+  bool one_user = false;  // only beside jobs of the same user, and no others beside it
   bool fill_sockets = false;
 };
 

@@ -42,16 +42,21 @@ uint32_t sockets_with_room(const Room& room) {
 }
 
 // Cores in turn from each socket.
-Bitmap take_in_turn(const Bitmap& free, uint32_t wanted, uint32_t cores_per_socket, uint32_t sockets) {
+Bitmap take_in_turn(const Bitmap& free,
+                    uint32_t wanted,
+                    uint32_t cores_per_socket,
+                    uint32_t sockets) {
   Bitmap taken;
   std::vector<size_t> next(sockets);
-  for (uint32_t s = 0; s < sockets; ++s) next[s] = size_t{s} * cores_per_socket;
+  for (uint32_t s = 0; s < sockets; ++s)
+    next[s] = size_t{s} * cores_per_socket;
   bool any = true;
   while (wanted > 0 && any) {
     any = false;
     for (uint32_t s = 0; s < sockets && wanted > 0; ++s) {
       const size_t end = size_t{s + 1} * cores_per_socket;
-      while (next[s] < end && !free.test(next[s])) ++next[s];
+      while (next[s] < end && !free.test(next[s]))
+        ++next[s];
       if (next[s] >= end) continue;
       taken.set(next[s]++);
       any = true;
@@ -72,7 +77,8 @@ Bitmap choose_cores(const Needs& needs, const Room& room, uint32_t cores, Unit u
   return take_in_turn(room.free_cores, cores, per_socket, room.config->sockets);
 }
 
-NodeAllocation allocate(const Needs& needs, const Room& room, uint32_t tasks, uint32_t cpus, Unit unit) {
+NodeAllocation allocate(
+    const Needs& needs, const Room& room, uint32_t tasks, uint32_t cpus, Unit unit) {
   NodeAllocation a;
   a.node = room.node;
   const uint32_t threads = used_threads(needs, *room.config);
@@ -91,9 +97,12 @@ NodeAllocation allocate(const Needs& needs, const Room& room, uint32_t tasks, ui
                                                     : cores * all_threads;
   if (!needs.uses_memory) return a;
   const uint64_t charged = unit == Unit::kCpu && !needs.whole_nodes ? a.cpus : cores * threads;
-  if (needs.all_memory) a.memory_mib = room.free_memory_mib;
-  else if (needs.memory_per_cpu_mib > 0) a.memory_mib = needs.memory_per_cpu_mib * charged;
-  else a.memory_mib = needs.memory_per_node_mib;
+  if (needs.all_memory)
+    a.memory_mib = room.free_memory_mib;
+  else if (needs.memory_per_cpu_mib > 0)
+    a.memory_mib = needs.memory_per_cpu_mib * charged;
+  else
+    a.memory_mib = needs.memory_per_node_mib;
   return a;
 }
 
@@ -152,7 +161,8 @@ class Placer {
     }
     if (auto chosen = walk(from)) return finish(std::move(*chosen));
     Choices by_size = from;  // too many small nodes for max_nodes: the largest first
-    std::ranges::stable_sort(by_size, [](const Choice& a, const Choice& b) { return a.most.tasks > b.most.tasks; });
+    std::ranges::stable_sort(
+        by_size, [](const Choice& a, const Choice& b) { return a.most.tasks > b.most.tasks; });
     if (auto chosen = walk(by_size)) return finish(std::move(*chosen));
     return std::nullopt;
   }
@@ -173,12 +183,13 @@ class Placer {
       }
     }
     for (const Choice& c : from) {
-      const bool enough = tasks >= needs_.tasks && cpus >= needs_.min_cpus && chosen.size() >= wanted;
+      const bool enough =
+          tasks >= needs_.tasks && cpus >= needs_.min_cpus && chosen.size() >= wanted;
       if (enough || chosen.size() >= needs_.max_nodes) break;
       if (!c.required) add(c);
     }
-    const bool complete = tasks >= needs_.tasks && cpus >= needs_.min_cpus && chosen.size() >= needs_.min_nodes &&
-                          chosen.size() <= needs_.max_nodes;
+    const bool complete = tasks >= needs_.tasks && cpus >= needs_.min_cpus &&
+                          chosen.size() >= needs_.min_nodes && chosen.size() <= needs_.max_nodes;
     if (!complete) return std::nullopt;
     return chosen;
   }
@@ -196,7 +207,8 @@ class Placer {
         tasks += from[i].most.tasks;
         cpus += from[i].most.cpus;
         held += from[i].required ? 1 : 0;
-        const bool enough = run.size() >= needs_.min_nodes && tasks >= needs_.tasks && cpus >= needs_.min_cpus;
+        const bool enough =
+            run.size() >= needs_.min_nodes && tasks >= needs_.tasks && cpus >= needs_.min_cpus;
         if (enough && held == required_) return finish(std::move(run));
       }
     }
@@ -241,14 +253,15 @@ class Placer {
     Choices firm;  // the counted ones are all taken, whatever the tasks need
     uint64_t tasks = 0, cpus = 0;
     for (const Choice& c : ordered) {
-      const bool enough = tasks >= needs_.tasks && cpus >= needs_.min_cpus && firm.size() >= needs_.min_nodes;
+      const bool enough =
+          tasks >= needs_.tasks && cpus >= needs_.min_cpus && firm.size() >= needs_.min_nodes;
       if (!c.required && (enough || firm.size() >= needs_.max_nodes)) continue;
       firm.push_back(c);
       tasks += c.most.tasks;
       cpus += c.most.cpus;
     }
-    const bool complete = tasks >= needs_.tasks && cpus >= needs_.min_cpus && firm.size() >= needs_.min_nodes &&
-                          firm.size() <= needs_.max_nodes;
+    const bool complete = tasks >= needs_.tasks && cpus >= needs_.min_cpus &&
+                          firm.size() >= needs_.min_nodes && firm.size() <= needs_.max_nodes;
     if (!complete) return std::nullopt;
     return finish(std::move(firm));
   }
@@ -258,7 +271,8 @@ class Placer {
     std::ranges::sort(chosen, {}, [](const Choice& c) { return c.room->node; });
     uint32_t left = needs_.tasks;
     uint64_t later = 0;  // most that the nodes after this one can take
-    for (const Choice& c : chosen) later += c.most.tasks;
+    for (const Choice& c : chosen)
+      later += c.most.tasks;
     for (size_t i = 0; i < chosen.size(); ++i) {
       later -= chosen[i].most.tasks;
       const auto nodes_after = static_cast<uint32_t>(chosen.size() - i - 1);
@@ -270,7 +284,8 @@ class Placer {
     }
     if (left > 0) return std::nullopt;
     uint32_t extra = needs_.min_cpus;
-    for (const Choice& c : chosen) extra -= std::min(extra, cpus_wanted(needs_, c.tasks));
+    for (const Choice& c : chosen)
+      extra -= std::min(extra, cpus_wanted(needs_, c.tasks));
     std::vector<NodeAllocation> out;
     out.reserve(chosen.size());
     for (const Choice& c : chosen) {
@@ -308,7 +323,8 @@ void set_free_cores(Room& room, Bitmap cores, Unit unit) {
     for (uint32_t s = 0; s < room.config->sockets; ++s) {
       for (uint32_t core = s * each; core < (s + 1) * each; ++core) {
         if (cores.test(core)) continue;
-        for (uint32_t c = s * each; c < (s + 1) * each; ++c) cores.reset(c);
+        for (uint32_t c = s * each; c < (s + 1) * each; ++c)
+          cores.reset(c);
         break;
       }
     }
@@ -325,8 +341,10 @@ Room room_empty(const Node& node, Unit unit) {
 
 Room room_now(const Node& node, Unit unit) {
   Room room = usable_room(node);
-  if (node.exclusive) room.free_cores.clear();
-  else room.free_cores.and_not(node.used_cores);
+  if (node.exclusive)
+    room.free_cores.clear();
+  else
+    room.free_cores.and_not(node.used_cores);
   set_free_cores(room, std::move(room.free_cores), unit);
   room.free_memory_mib -= std::min(room.free_memory_mib, node.used_memory_mib);
   room.jobs = node.running_jobs;
@@ -334,8 +352,10 @@ Room room_now(const Node& node, Unit unit) {
 }
 
 void take_from(Room& room, const NodeAllocation& taken, bool whole, uint32_t uid) {
-  if (whole) room.free_cores.clear();
-  else room.free_cores.and_not(taken.cores);
+  if (whole)
+    room.free_cores.clear();
+  else
+    room.free_cores.and_not(taken.cores);
   room.free_cpus = static_cast<uint32_t>(room.free_cores.count()) * cpus_of_core(*room.config);
   room.free_memory_mib -= std::min(room.free_memory_mib, taken.memory_mib);
   ++room.jobs;
@@ -350,8 +370,10 @@ Lack lack_of(const Needs& needs, const Room& room) {
     return Lack::kShape;
   }
   if (c.tmp_disk_mib < needs.tmp_disk_mib) return Lack::kTmpDisk;
-  if ((needs.whole_nodes || (needs.uses_memory && needs.all_memory)) && room.jobs > 0) return Lack::kBusy;
-  if (room.jobs > 0 && room.user != needs.uid && (room.one_user || needs.one_user)) return Lack::kUser;
+  if ((needs.whole_nodes || (needs.uses_memory && needs.all_memory)) && room.jobs > 0)
+    return Lack::kBusy;
+  if (room.jobs > 0 && room.user != needs.uid && (room.one_user || needs.one_user))
+    return Lack::kUser;
   if (capacity(needs, room).tasks > 0) return Lack::kNothing;
   Needs without = needs;
   without.uses_memory = false;
@@ -386,7 +408,8 @@ Capacity capacity(const Needs& needs, const Room& room) {
   uint32_t tasks = needs.cpus_per_task > 0 ? cpus / needs.cpus_per_task : needs.tasks;
   tasks = std::min(tasks, needs.max_tasks_per_node);
   if (needs.tasks_per_core > 0) tasks = std::min(tasks, needs.tasks_per_core * cores);
-  if (needs.tasks_per_socket > 0) tasks = std::min(tasks, needs.tasks_per_socket * sockets_with_room(room));
+  if (needs.tasks_per_socket > 0)
+    tasks = std::min(tasks, needs.tasks_per_socket * sockets_with_room(room));
   if (needs.tasks_per_node > 0) {
     if (tasks < needs.tasks_per_node) return {};
     tasks = needs.tasks_per_node;
@@ -395,14 +418,15 @@ Capacity capacity(const Needs& needs, const Room& room) {
 }
 
 bool fits_one_node(const Needs& needs) {
-  return !needs.as_many_nodes && needs.min_nodes == 1 && !needs.contiguous && needs.features.counts.empty() &&
-         !needs.features.one_branch_for_all;
+  return !needs.as_many_nodes && needs.min_nodes == 1 && !needs.contiguous &&
+         needs.features.counts.empty() && !needs.features.one_branch_for_all;
 }
 
 std::optional<NodeAllocation> place_on(const Needs& needs, const Room& room, Unit unit) {
   const Capacity most = capacity(needs, room);
   if (most.tasks < needs.tasks || most.cpus < needs.min_cpus) return std::nullopt;
-  return allocate(needs, room, needs.tasks, std::max(cpus_wanted(needs, needs.tasks), needs.min_cpus), unit);
+  return allocate(needs, room, needs.tasks,
+                  std::max(cpus_wanted(needs, needs.tasks), needs.min_cpus), unit);
 }
 
 std::optional<std::vector<NodeAllocation>> place(const Needs& needs,

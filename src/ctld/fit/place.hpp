@@ -1,10 +1,10 @@
 // Choosing nodes, processors and memory for one job. The scheduler's plan, the engine's check of it
 // and the test of a submission against an empty cluster all go through here, so they agree.
 //
-// Nodes are taken in the order of the rooms given. A job that did not say how many nodes goes to the
-// first node that holds it whole, else to as few as a walk in that order needs; one that did gets as
-// many as it allows. Tasks fill a node before the next, but each further node keeps at least one (as
-// Slurm's select/cons_tres does: -N2 -n4 gives 3 and 1).
+// Nodes are taken in the order of the rooms given. A job that did not say how many nodes goes to
+// the first node that holds it whole, else to as few as a walk in that order needs; one that did
+// gets as many as it allows. Tasks fill a node before the next, but each further node keeps at
+// least one (as Slurm's select/cons_tres does: -N2 -n4 gives 3 and 1).
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ struct Room {
   const NodeConfig* config = nullptr;  // not owned
   // active features when they are not the configured ones
   std::shared_ptr<const std::vector<std::string>> own_features;
-  Bitmap free_cores;        // with CR_Socket: of sockets that are wholly free
-  uint32_t free_cpus = 0;   // hardware threads of these
+  Bitmap free_cores;       // with CR_Socket: of sockets that are wholly free
+  uint32_t free_cpus = 0;  // hardware threads of these
   uint64_t free_memory_mib = 0;
   uint32_t jobs = 0;        // that hold something here
   uint32_t user = kNoUser;  // of those jobs
@@ -42,7 +42,8 @@ struct Room {
   }
 };
 
-// The node as it is now (its users are the caller's to fill in), and as it would be with nothing on it.
+// The node as it is now (its users are the caller's to fill in), and as it would be with nothing on
+// it.
 [[nodiscard]] Room room_now(const Node& node, Unit unit);
 [[nodiscard]] Room room_empty(const Node& node, Unit unit);
 
@@ -63,17 +64,26 @@ struct Capacity {
 
 // Why a room cannot serve, in the order in which it is found out; for people (sluice explain).
 enum class Lack : uint8_t {
-  kNothing, kFeatures, kShape, kTmpDisk, kBusy, kUser, kMemory, kCpus,
+  kNothing,
+  kFeatures,
+  kShape,
+  kTmpDisk,
+  kBusy,
+  kUser,
+  kMemory,
+  kCpus,
 };
 [[nodiscard]] Lack lack_of(const Needs& needs, const Room& room);
 
 // A job that one node may serve alone: true when the order of nodes is all that matters, and the
 // first that place_on() accepts is the answer.
 [[nodiscard]] bool fits_one_node(const Needs& needs);
-[[nodiscard]] std::optional<NodeAllocation> place_on(const Needs& needs, const Room& room, Unit unit);
+[[nodiscard]] std::optional<NodeAllocation> place_on(const Needs& needs,
+                                                     const Room& room,
+                                                     Unit unit);
 
-// Rooms in order of preference; `required` (NodeIds; may be null) must all be used. nullopt: the job
-// does not fit. The result is in the order of the node ids.
+// Rooms in order of preference; `required` (NodeIds; may be null) must all be used. nullopt: the
+// job does not fit. The result is in the order of the node ids.
 [[nodiscard]] std::optional<std::vector<NodeAllocation>> place(const Needs& needs,
                                                                std::span<const Room* const> rooms,
                                                                const Bitmap* required,

@@ -23,9 +23,9 @@ class Search {
     make_eligible();
     if (works(base_)) return done(base_);
     look_at_its_turn();
-    for (const auto& single : {&Search::shorter, &Search::more_of_array, &Search::fewer_tasks, &Search::fewer_cpus,
-                               &Search::less_memory, &Search::fewer_nodes, &Search::drop_one,
-                               &Search::other_partition}) {
+    for (const auto& single : {&Search::shorter, &Search::more_of_array, &Search::fewer_tasks,
+                               &Search::fewer_cpus, &Search::less_memory, &Search::fewer_nodes,
+                               &Search::drop_one, &Search::other_partition}) {
       if (auto update = (this->*single)()) return done(*update);
     }
     if (auto update = several()) return done(*update);
@@ -48,7 +48,8 @@ class Search {
     const auto decision = state::decide(state_, command, now_);
     if (!decision) return false;
     ClusterState after = state_;
-    for (const state::Event& event : decision->events) state::apply(after, event);
+    for (const state::Event& event : decision->events)
+      state::apply(after, event);
     return PassRun(after, make_policies(after), now_, {}).run_until_started(job_.id);
   }
 
@@ -58,7 +59,8 @@ class Search {
       base_.hold = false;
       by_admin_ = job_.hold == HoldKind::kAdmin;
     }
-    if (spec_.begin > now_ || (job_.eligible != kNoTime && job_.eligible > now_)) base_.begin = now_;
+    if (spec_.begin > now_ || (job_.eligible != kNoTime && job_.eligible > now_))
+      base_.begin = now_;
     if (!job_.dependency.empty()) base_.dependency = "";
   }
 
@@ -116,10 +118,12 @@ class Search {
     return largest_below(spec_.num_tasks, [](JobUpdate& u, uint32_t n) { u.num_tasks = n; });
   }
   Found fewer_cpus() {
-    if (auto found = largest_below(spec_.cpus_per_task, [](JobUpdate& u, uint32_t n) { u.cpus_per_task = n; })) {
+    if (auto found = largest_below(spec_.cpus_per_task,
+                                   [](JobUpdate& u, uint32_t n) { u.cpus_per_task = n; })) {
       return found;
     }
-    if (auto found = largest_below(spec_.min_cpus_per_node, [](JobUpdate& u, uint32_t n) { u.min_cpus_per_node = n; })) {
+    if (auto found = largest_below(spec_.min_cpus_per_node,
+                                   [](JobUpdate& u, uint32_t n) { u.min_cpus_per_node = n; })) {
       return found;
     }
     return largest_below(spec_.min_cpus, [](JobUpdate& u, uint32_t n) { u.min_cpus = n; });
@@ -131,13 +135,15 @@ class Search {
     if (!needs_ || !needs_->uses_memory) return std::nullopt;
     const auto per_node = [](JobUpdate& u, uint64_t mib) { u.memory_per_node_mib = mib; };
     if (needs_->all_memory) return largest_below(most_memory(), per_node);
-    if (needs_->memory_per_node_mib > 0) return largest_below(needs_->memory_per_node_mib, per_node);
+    if (needs_->memory_per_node_mib > 0)
+      return largest_below(needs_->memory_per_node_mib, per_node);
     return largest_below(needs_->memory_per_cpu_mib,
                          [](JobUpdate& u, uint64_t mib) { u.memory_per_cpu_mib = mib; });
   }
   uint64_t most_memory() const {
     uint64_t most = 0;
-    state_.nodes.for_each([&](const Node& node) { most = std::max(most, node.config->real_memory_mib); });
+    state_.nodes.for_each(
+        [&](const Node& node) { most = std::max(most, node.config->real_memory_mib); });
     return most + 1;
   }
 
@@ -145,7 +151,8 @@ class Search {
     if (job_.array == nullptr || job_.array->max_running == 0) return std::nullopt;
     const state::ArrayTasks* tasks = state_.arrays.find(job_.array->array_job);
     JobUpdate update = base_;
-    update.array_max_running = std::max(job_.array->max_running, tasks == nullptr ? 0 : tasks->running) + 1;
+    update.array_max_running =
+        std::max(job_.array->max_running, tasks == nullptr ? 0 : tasks->running) + 1;
     return works(update) ? Found(update) : std::nullopt;
   }
 
@@ -156,8 +163,10 @@ class Search {
     if (spec_.sharing == Sharing::kExclusive || spec_.sharing == Sharing::kUser) {
       all.emplace_back([](JobUpdate& u) { u.sharing = Sharing::kOversubscribe; });
     }
-    if (!spec_.required_nodes.empty()) all.emplace_back([](JobUpdate& u) { u.required_nodes = ""; });
-    if (!spec_.excluded_nodes.empty()) all.emplace_back([](JobUpdate& u) { u.excluded_nodes = ""; });
+    if (!spec_.required_nodes.empty())
+      all.emplace_back([](JobUpdate& u) { u.required_nodes = ""; });
+    if (!spec_.excluded_nodes.empty())
+      all.emplace_back([](JobUpdate& u) { u.excluded_nodes = ""; });
     if (!spec_.constraint.empty()) all.emplace_back([](JobUpdate& u) { u.constraint = ""; });
     if (spec_.tmp_disk_mib > 0) all.emplace_back([](JobUpdate& u) { u.tmp_disk_mib = 0; });
     return all;
@@ -188,14 +197,18 @@ class Search {
     auto all = droppable();
     if (spec_.num_tasks > 1) all.emplace_back([](JobUpdate& u) { u.num_tasks = 1; });
     if (spec_.cpus_per_task > 1) all.emplace_back([](JobUpdate& u) { u.cpus_per_task = 1; });
-    if (spec_.min_cpus_per_node > 1) all.emplace_back([](JobUpdate& u) { u.min_cpus_per_node = 1; });
+    if (spec_.min_cpus_per_node > 1)
+      all.emplace_back([](JobUpdate& u) { u.min_cpus_per_node = 1; });
     if (spec_.min_cpus > 1) all.emplace_back([](JobUpdate& u) { u.min_cpus = 1; });
     if (spec_.min_nodes > 1) all.emplace_back([](JobUpdate& u) { u.min_nodes = 1; });
     if (needs_ && needs_->uses_memory) {
       const bool per_cpu = !needs_->all_memory && needs_->memory_per_node_mib == 0;
-      all.emplace_back([per_cpu](JobUpdate& u) { (per_cpu ? u.memory_per_cpu_mib : u.memory_per_node_mib) = 1; });
+      all.emplace_back([per_cpu](JobUpdate& u) {
+        (per_cpu ? u.memory_per_cpu_mib : u.memory_per_node_mib) = 1;
+      });
     }
-    if (!ends_.empty()) all.emplace_back([end = ends_.back()](JobUpdate& u) { u.time_limit = end; });
+    if (!ends_.empty())
+      all.emplace_back([end = ends_.back()](JobUpdate& u) { u.time_limit = end; });
     return all;
   }
 
@@ -211,7 +224,8 @@ class Search {
       return update;
     };
     std::vector<std::string> partitions{""};
-    for (const state::Partition& partition : *state_.partitions) partitions.push_back(partition.config->name);
+    for (const state::Partition& partition : *state_.partitions)
+      partitions.push_back(partition.config->name);
     for (const std::string& partition : partitions) {
       std::vector<bool> used(all.size(), true);
       if (!works(with(used, partition))) continue;

@@ -17,10 +17,12 @@ struct Part {
 
 void add_size(const JobUpdate& u, std::vector<Part>& parts) {
   if (u.min_nodes) {
-    parts.push_back({"ask for " + count_of(*u.min_nodes, "node"), fmt::format("NumNodes={}", *u.min_nodes)});
+    parts.push_back(
+        {"ask for " + count_of(*u.min_nodes, "node"), fmt::format("NumNodes={}", *u.min_nodes)});
   }
   if (u.num_tasks) {
-    parts.push_back({"ask for " + count_of(*u.num_tasks, "task"), fmt::format("NumTasks={}", *u.num_tasks)});
+    parts.push_back(
+        {"ask for " + count_of(*u.num_tasks, "task"), fmt::format("NumTasks={}", *u.num_tasks)});
   }
   if (u.cpus_per_task) {
     parts.push_back({fmt::format("ask for {} a task", count_of(*u.cpus_per_task, "CPU")),
@@ -35,12 +37,14 @@ void add_size(const JobUpdate& u, std::vector<Part>& parts) {
                      fmt::format("MinCPUsNode={}", *u.min_cpus_per_node)});
   }
   if (u.memory_per_node_mib) {
-    parts.push_back({fmt::format("ask for {} of memory a node", format_memory(*u.memory_per_node_mib)),
-                     fmt::format("MinMemoryNode={}", *u.memory_per_node_mib)});
+    parts.push_back(
+        {fmt::format("ask for {} of memory a node", format_memory(*u.memory_per_node_mib)),
+         fmt::format("MinMemoryNode={}", *u.memory_per_node_mib)});
   }
   if (u.memory_per_cpu_mib) {
-    parts.push_back({fmt::format("ask for {} of memory a CPU", format_memory(*u.memory_per_cpu_mib)),
-                     fmt::format("MinMemoryCPU={}", *u.memory_per_cpu_mib)});
+    parts.push_back(
+        {fmt::format("ask for {} of memory a CPU", format_memory(*u.memory_per_cpu_mib)),
+         fmt::format("MinMemoryCPU={}", *u.memory_per_cpu_mib)});
   }
 }
 
@@ -52,19 +56,23 @@ std::vector<Part> parts_of(const JobUpdate& u) {
     const std::string limit = format_minutes(*u.time_limit);
     parts.push_back({"give it a time limit of " + limit, "TimeLimit=" + limit});
   }
-  if (u.partitions) parts.push_back({"send it to partition " + *u.partitions, "Partition=" + *u.partitions});
+  if (u.partitions)
+    parts.push_back({"send it to partition " + *u.partitions, "Partition=" + *u.partitions});
   add_size(u, parts);
   if (u.tmp_disk_mib) {
-    parts.push_back({"ask for no temporary disk", fmt::format("MinTmpDiskNode={}", *u.tmp_disk_mib)});
+    parts.push_back(
+        {"ask for no temporary disk", fmt::format("MinTmpDiskNode={}", *u.tmp_disk_mib)});
   }
   if (u.contiguous) parts.push_back({"let its nodes be apart", "Contiguous=no"});
   if (u.constraint) parts.push_back({"drop its features", "Features=" + *u.constraint});
-  if (u.required_nodes) parts.push_back({"drop the list of nodes it must have", "ReqNodeList=" + *u.required_nodes});
+  if (u.required_nodes)
+    parts.push_back({"drop the list of nodes it must have", "ReqNodeList=" + *u.required_nodes});
   if (u.excluded_nodes) parts.push_back({"exclude no nodes", "ExcNodeList=" + *u.excluded_nodes});
   if (u.sharing) parts.push_back({"let it share its nodes", "OverSubscribe=yes"});
   if (u.array_max_running) {
-    parts.push_back({fmt::format("let {} of the array run at once", count_of(*u.array_max_running, "task")),
-                     fmt::format("ArrayTaskThrottle={}", *u.array_max_running)});
+    parts.push_back(
+        {fmt::format("let {} of the array run at once", count_of(*u.array_max_running, "task")),
+         fmt::format("ArrayTaskThrottle={}", *u.array_max_running)});
   }
   if (u.priority) parts.push_back({"raise its priority", fmt::format("Priority={}", *u.priority)});
   return parts;
@@ -75,7 +83,8 @@ std::vector<Part> parts_of(const JobUpdate& u) {
 std::string change_in_words(const JobUpdate& update) {
   std::vector<std::string> words;
   if (update.hold) words.push_back("release it");
-  for (Part& part : parts_of(update)) words.push_back(std::move(part.words));
+  for (Part& part : parts_of(update))
+    words.push_back(std::move(part.words));
   if (words.size() < 2) return words.empty() ? std::string() : words.front();
   const std::string last = std::move(words.back());
   words.pop_back();
@@ -85,7 +94,8 @@ std::string change_in_words(const JobUpdate& update) {
 std::vector<std::string> change_commands(const JobUpdate& update, const std::string& job_id) {
   std::vector<std::string> commands;
   std::string settings;
-  for (const Part& part : parts_of(update)) settings += ' ' + part.setting;
+  for (const Part& part : parts_of(update))
+    settings += ' ' + part.setting;
   if (!settings.empty()) commands.push_back("scontrol update JobId=" + job_id + settings);
   if (update.hold) commands.push_back("scontrol release " + job_id);
   return commands;

@@ -25,15 +25,19 @@ const Job* find_job(const ClusterState& state, std::string_view text) {
 
 std::string describe(const Job& job) {
   const JobSpec& spec = *job.spec;
-  const std::string user = spec.user_name.empty() ? fmt::format("user {}", spec.uid) : spec.user_name.str();
-  const std::string name = spec.name.empty() ? std::string() : fmt::format(" ({})", spec.name.view());
+  const std::string user =
+      spec.user_name.empty() ? fmt::format("user {}", spec.uid) : spec.user_name.str();
+  const std::string name =
+      spec.name.empty() ? std::string() : fmt::format(" ({})", spec.name.view());
   return fmt::format("Job {}{} of {}", shown_id(job), name, user);
 }
 
 std::string describe_other(const Job& job) {
-  const std::string start = describe(job) + " does not wait: it is " + std::string(job_state_text(job.state, job.flags));
+  const std::string start =
+      describe(job) + " does not wait: it is " + std::string(job_state_text(job.state, job.flags));
   if (job.state == JobState::kRunning && job.allocation) {
-    return fmt::format("{} on {} since {}.", start, job.allocation->node_list, format_time(job.start));
+    return fmt::format("{} on {} since {}.", start, job.allocation->node_list,
+                       format_time(job.start));
   }
   return start + ".";
 }
@@ -55,27 +59,38 @@ void explain_ineligible(const Job& job, Time now, std::vector<std::string>& line
 }
 
 // True when the partition itself does not keep the job out.
-bool explain_partition(const Job& job, const state::Partition& partition, std::vector<std::string>& lines) {
+bool explain_partition(const Job& job,
+                       const state::Partition& partition,
+                       std::vector<std::string>& lines) {
   const PartitionConfig& p = *partition.config;
   const auto reason = why_partition_refuses(job, partition);
   if (!reason) return true;
   switch (*reason) {
-    case JobReason::kPartitionDown: lines.push_back(fmt::format("Partition {} is down: it starts no jobs.", p.name)); break;
-    case JobReason::kPartitionInactive: lines.push_back(fmt::format("Partition {} is inactive.", p.name)); break;
+    case JobReason::kPartitionDown:
+      lines.push_back(fmt::format("Partition {} is down: it starts no jobs.", p.name));
+      break;
+    case JobReason::kPartitionInactive:
+      lines.push_back(fmt::format("Partition {} is inactive.", p.name));
+      break;
     case JobReason::kPartitionTimeLimit:
       lines.push_back(fmt::format("Partition {} allows at most {}; the job asks for {}.", p.name,
-                                  format_minutes(p.max_time), format_minutes(limit_of(job, partition))));
+                                  format_minutes(p.max_time),
+                                  format_minutes(limit_of(job, partition))));
       break;
     default:
-      lines.push_back(fmt::format("Partition {} takes jobs of {} to {} nodes; the job asks for {}.", p.name,
-                                  std::max(1U, p.min_nodes),
-                                  p.max_nodes == kUnlimited ? "any number of" : std::to_string(p.max_nodes),
-                                  std::max(1U, job.spec->min_nodes)));
+      lines.push_back(
+          fmt::format("Partition {} takes jobs of {} to {} nodes; the job asks for {}.", p.name,
+                      std::max(1U, p.min_nodes),
+                      p.max_nodes == kUnlimited ? "any number of" : std::to_string(p.max_nodes),
+                      std::max(1U, job.spec->min_nodes)));
   }
   return false;
 }
 
-void explain_placement(const ClusterState& state, const Job& job, Time now, std::vector<std::string>& lines) {
+void explain_placement(const ClusterState& state,
+                       const Job& job,
+                       Time now,
+                       std::vector<std::string>& lines) {
   for (const std::string& name : state::partitions_of(state, job)) {
     const state::Partition* partition = state::find_partition(state, name);
     if (partition == nullptr) {
@@ -84,10 +99,12 @@ void explain_placement(const ClusterState& state, const Job& job, Time now, std:
     }
     if (!explain_partition(job, *partition, lines)) continue;
     PassRun run(state, make_policies(state), now, {});
-    run.run_until(job.id, *partition);  // false: it is not eligible, and all is as after a whole pass
+    run.run_until(job.id,
+                  *partition);  // false: it is not eligible, and all is as after a whole pass
     const auto ask = run.rooms().ask_of(job, *partition);
     if (!ask) {
-      lines.push_back(fmt::format("In partition {} its demands cannot be met: {}.", name, ask.error().text));
+      lines.push_back(
+          fmt::format("In partition {} its demands cannot be met: {}.", name, ask.error().text));
       continue;
     }
     for (std::string& line : explain_nodes(state, run.rooms(), *ask, limit_of(job, *partition))) {
@@ -119,11 +136,13 @@ Result<protocol::ExplainReply> explain(const ClusterState& state,
   if (job->array != nullptr && job->array->task == kNoTask && job->array->max_running > 0) {
     const state::ArrayTasks* tasks = state.arrays.find(job->array->array_job);
     reply.lines.push_back(fmt::format("Of its array {} may run at once, and {} hold nodes.",
-                                      count_of(job->array->max_running, "task"), tasks == nullptr ? 0 : tasks->running));
+                                      count_of(job->array->max_running, "task"),
+                                      tasks == nullptr ? 0 : tasks->running));
   }
   explain_placement(state, *job, now, reply.lines);
   if (known != nullptr && known->expected_start != kNoTime) {
-    reply.lines.push_back(fmt::format("It is expected to start at {} on {}.", format_time(known->expected_start),
+    reply.lines.push_back(fmt::format("It is expected to start at {} on {}.",
+                                      format_time(known->expected_start),
                                       known->planned_nodes.view()));
   }
   const auto change = find_change(state, *job, now);
@@ -136,8 +155,9 @@ Result<protocol::ExplainReply> explain(const ClusterState& state,
     reply.lines.push_back("It will start with the next pass of the scheduler.");
     return reply;
   }
-  reply.lines.push_back(fmt::format("{}, and it can start now:",
-                                    (change->by_admin ? "An administrator can " : "You can ") + words));
+  reply.lines.push_back(
+      fmt::format("{}, and it can start now:",
+                  (change->by_admin ? "An administrator can " : "You can ") + words));
   for (const std::string& command : change_commands(change->update, shown_id(*job))) {
     reply.lines.push_back("  " + command);
   }

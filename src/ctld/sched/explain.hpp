@@ -1,5 +1,5 @@
-// sluice explain JOB: in words, why a job waits: what each constraint leaves of the nodes, which jobs
-// hold what it needs, and the smallest change with which it would start now.
+// sluice explain JOB: in words, why a job waits: what each constraint leaves of the nodes, which
+// jobs hold what it needs, and the smallest change with which it would start now.
 #pragma once
 
 #include <string_view>
@@ -11,7 +11,8 @@
 
 namespace sluice::sched {
 
-// `job_id`: 12 or 12_3. `soft` (may be null) is what the last pass found. kInvalidJobId: there is none.
+// `job_id`: 12 or 12_3. `soft` (may be null) is what the last pass found. kInvalidJobId: there is
+// none.
 [[nodiscard]] Result<protocol::ExplainReply> explain(const state::ClusterState& state,
                                                      const SoftView* soft,
                                                      std::string_view job_id,

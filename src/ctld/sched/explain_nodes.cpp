@@ -16,28 +16,51 @@ using state::ClusterState;
 // Why a node does not serve, in the order in which it is looked at. Those before kWhole hold even
 // when nothing runs.
 enum class Cause : uint8_t {
-  kExcluded, kDown, kDrained, kSilent, kOtherState, kFeatures, kShape, kTmpDisk, kCpus, kMemory,
-  kWhole, kUser, kKept, kFreeCpus, kFreeMemory, kNone,
+  kExcluded,
+  kDown,
+  kDrained,
+  kSilent,
+  kOtherState,
+  kFeatures,
+  kShape,
+  kTmpDisk,
+  kCpus,
+  kMemory,
+  kWhole,
+  kUser,
+  kKept,
+  kFreeCpus,
+  kFreeMemory,
+  kNone,
 };
 constexpr size_t kCauses = static_cast<size_t>(Cause::kNone) + 1;
 
 Cause cause_of_state(const Node& node) {
   if (node.base == NodeBaseState::kDown || node.base == NodeBaseState::kError) return Cause::kDown;
   if ((node.flags & (kNodeDrain | kNodeFailing)) != 0) return Cause::kDrained;
-  if (node.base == NodeBaseState::kUnknown || (node.flags & kNodeNoRespond) != 0) return Cause::kSilent;
+  if (node.base == NodeBaseState::kUnknown || (node.flags & kNodeNoRespond) != 0)
+    return Cause::kSilent;
   return Cause::kOtherState;
 }
 
 Cause cause_of_lack(fit::Lack lack, bool empty) {
   switch (lack) {
-    case fit::Lack::kFeatures: return Cause::kFeatures;
-    case fit::Lack::kShape: return Cause::kShape;
-    case fit::Lack::kTmpDisk: return Cause::kTmpDisk;
-    case fit::Lack::kBusy: return Cause::kWhole;
-    case fit::Lack::kUser: return Cause::kUser;
-    case fit::Lack::kMemory: return empty ? Cause::kMemory : Cause::kFreeMemory;
-    case fit::Lack::kCpus: return empty ? Cause::kCpus : Cause::kFreeCpus;
-    default: return Cause::kNone;
+    case fit::Lack::kFeatures:
+      return Cause::kFeatures;
+    case fit::Lack::kShape:
+      return Cause::kShape;
+    case fit::Lack::kTmpDisk:
+      return Cause::kTmpDisk;
+    case fit::Lack::kBusy:
+      return Cause::kWhole;
+    case fit::Lack::kUser:
+      return Cause::kUser;
+    case fit::Lack::kMemory:
+      return empty ? Cause::kMemory : Cause::kFreeMemory;
+    case fit::Lack::kCpus:
+      return empty ? Cause::kCpus : Cause::kFreeCpus;
+    default:
+      return Cause::kNone;
   }
 }
 
@@ -51,25 +74,40 @@ std::string words_of(Cause cause, bool one, const fit::Needs& needs) {
   const char* are = one ? "is" : "are";
   const uint32_t cpus = needs.min_cpus_per_node;
   switch (cause) {
-    case Cause::kExcluded: return fmt::format("{} excluded by the job", are);
-    case Cause::kDown: return fmt::format("{} down", are);
-    case Cause::kDrained: return fmt::format("{} drained or draining", are);
-    case Cause::kSilent: return one ? "does not respond" : "do not respond";
-    case Cause::kOtherState: return fmt::format("{} kept back by {} state", are, one ? "its" : "their");
-    case Cause::kFeatures: return fmt::format("{} not the features it wants", have);
-    case Cause::kShape: return fmt::format("{} too few sockets, cores or threads", have);
+    case Cause::kExcluded:
+      return fmt::format("{} excluded by the job", are);
+    case Cause::kDown:
+      return fmt::format("{} down", are);
+    case Cause::kDrained:
+      return fmt::format("{} drained or draining", are);
+    case Cause::kSilent:
+      return one ? "does not respond" : "do not respond";
+    case Cause::kOtherState:
+      return fmt::format("{} kept back by {} state", are, one ? "its" : "their");
+    case Cause::kFeatures:
+      return fmt::format("{} not the features it wants", have);
+    case Cause::kShape:
+      return fmt::format("{} too few sockets, cores or threads", have);
     case Cause::kTmpDisk:
-      return fmt::format("{} less than {} of temporary disk", have, format_memory(needs.tmp_disk_mib));
-    case Cause::kCpus: return fmt::format("{} too few CPUs, even when idle: it wants {} on one node", have, cpus);
+      return fmt::format("{} less than {} of temporary disk", have,
+                         format_memory(needs.tmp_disk_mib));
+    case Cause::kCpus:
+      return fmt::format("{} too few CPUs, even when idle: it wants {} on one node", have, cpus);
     case Cause::kMemory:
-      return fmt::format("{} too little memory, even when idle: it wants {}", have, memory_words(needs));
-    case Cause::kWhole: return fmt::format("{} in use, and it wants nodes for itself", are);
-    case Cause::kUser: return fmt::format("{} in use by another user, and may not be shared", are);
-    case Cause::kKept: return fmt::format("{} kept for jobs of higher priority", are);
-    case Cause::kFreeCpus: return fmt::format("{} too few free CPUs now: it wants {} on one node", have, cpus);
+      return fmt::format("{} too little memory, even when idle: it wants {}", have,
+                         memory_words(needs));
+    case Cause::kWhole:
+      return fmt::format("{} in use, and it wants nodes for itself", are);
+    case Cause::kUser:
+      return fmt::format("{} in use by another user, and may not be shared", are);
+    case Cause::kKept:
+      return fmt::format("{} kept for jobs of higher priority", are);
+    case Cause::kFreeCpus:
+      return fmt::format("{} too few free CPUs now: it wants {} on one node", have, cpus);
     case Cause::kFreeMemory:
       return fmt::format("{} too little free memory now: it wants {}", have, memory_words(needs));
-    default: return fmt::format("can serve it now");
+    default:
+      return fmt::format("can serve it now");
   }
 }
 
@@ -77,14 +115,14 @@ class Funnel {
  public:
   Funnel(const ClusterState& state, const Rooms& rooms, const Ask& ask, Minutes limit)
       : state_(state), rooms_(rooms), ask_(ask), limit_(limit) {
-    ask.partition->nodes.for_each([&](size_t id) {
-      nodes_[static_cast<size_t>(cause_of(static_cast<NodeId>(id)))].set(id);
-    });
+    ask.partition->nodes.for_each(
+        [&](size_t id) { nodes_[static_cast<size_t>(cause_of(static_cast<NodeId>(id)))].set(id); });
   }
 
   std::vector<std::string> lines() {
     const size_t all = ask_.partition->nodes.count();
-    lines_.push_back(fmt::format("Partition {} has {}.", ask_.partition->config->name, count_of(all, "node")));
+    lines_.push_back(
+        fmt::format("Partition {} has {}.", ask_.partition->config->name, count_of(all, "node")));
     size_t left = all;
     for (size_t c = 0; c < kCauses; ++c) {
       const auto cause = static_cast<Cause>(c);
@@ -92,7 +130,8 @@ class Funnel {
       const size_t here = nodes_[c].count();
       if (here == 0 && cause != Cause::kNone) continue;
       left -= cause == Cause::kNone ? 0 : here;
-      lines_.push_back(fmt::format("  {} {}{}.", here, words_of(cause, here == 1, ask_.needs), names(c)));
+      lines_.push_back(
+          fmt::format("  {} {}{}.", here, words_of(cause, here == 1, ask_.needs), names(c)));
       if (cause == Cause::kKept) kept_for();
     }
     together(left);
@@ -144,7 +183,8 @@ class Funnel {
     });
     std::string line = fmt::format("  It wants {}", wants);
     if (left < needs.min_nodes || tasks < needs.tasks) {
-      line += fmt::format("; {} with room for {} can be had now", count_of(left, "node"), count_of(tasks, "task"));
+      line += fmt::format("; {} with room for {} can be had now", count_of(left, "node"),
+                          count_of(tasks, "task"));
     }
     lines_.push_back(line + ".");
     if (needs.contiguous) lines_.push_back("  Its nodes have to be neighbours.");
@@ -152,7 +192,8 @@ class Funnel {
     Bitmap missing = ask_.required;
     missing.and_not(nodes_[static_cast<size_t>(Cause::kNone)]);
     std::string text = fmt::format("  It must have {}", state::node_list(state_, ask_.required));
-    if (missing.any()) text += fmt::format(", of which {} cannot be had now", state::node_list(state_, missing));
+    if (missing.any())
+      text += fmt::format(", of which {} cannot be had now", state::node_list(state_, missing));
     lines_.push_back(text + ".");
   }
 
@@ -163,19 +204,24 @@ class Funnel {
       if (std::ranges::find(jobs, job) != jobs.end()) return;
       jobs.push_back(job);
       const Job& other = state_.jobs.at(job);
-      lines_.push_back(fmt::format("    job {} of {} is expected to start there at {}", shown_id(other),
-                                   user_of(other), format_time(rooms_.kept(static_cast<NodeId>(id)).from)));
+      lines_.push_back(fmt::format("    job {} of {} is expected to start there at {}",
+                                   shown_id(other), user_of(other),
+                                   format_time(rooms_.kept(static_cast<NodeId>(id)).from)));
     });
   }
 
   void blocking_jobs() {
     std::vector<const Job*> jobs;
-    for (const Cause cause : {Cause::kWhole, Cause::kUser, Cause::kKept, Cause::kFreeCpus, Cause::kFreeMemory}) {
+    for (const Cause cause :
+         {Cause::kWhole, Cause::kUser, Cause::kKept, Cause::kFreeCpus, Cause::kFreeMemory}) {
       nodes_[static_cast<size_t>(cause)].for_each([&](size_t id) {
-        for (const JobId job : state_.nodes.at(static_cast<NodeId>(id)).jobs) jobs.push_back(&state_.jobs.at(job));
+        for (const JobId job : state_.nodes.at(static_cast<NodeId>(id)).jobs)
+          jobs.push_back(&state_.jobs.at(job));
       });
     }
-    std::ranges::sort(jobs, [](const Job* a, const Job* b) { return std::pair(a->end, a->id) < std::pair(b->end, b->id); });
+    std::ranges::sort(jobs, [](const Job* a, const Job* b) {
+      return std::pair(a->end, a->id) < std::pair(b->end, b->id);
+    });
     jobs.erase(std::unique(jobs.begin(), jobs.end()), jobs.end());
     if (jobs.empty()) return;
     lines_.push_back("Jobs that hold these nodes now, the first to end first:");
@@ -183,15 +229,19 @@ class Funnel {
     for (size_t i = 0; i < std::min(jobs.size(), kMost); ++i) {
       const Job& job = *jobs[i];
       std::string until = "has no time limit";
-      if ((job.flags & kJobCompleting) != 0) until = "has ended, its nodes are being cleaned up";
-      else if (job.end < kNever) until = "ends by " + format_time(job.end);
-      lines_.push_back(fmt::format("  job {} of {} on {} {}", shown_id(job), user_of(job), job.allocation->node_list, until));
+      if ((job.flags & kJobCompleting) != 0)
+        until = "has ended, its nodes are being cleaned up";
+      else if (job.end < kNever)
+        until = "ends by " + format_time(job.end);
+      lines_.push_back(fmt::format("  job {} of {} on {} {}", shown_id(job), user_of(job),
+                                   job.allocation->node_list, until));
     }
     if (jobs.size() > kMost) lines_.push_back(fmt::format("  and {} more", jobs.size() - kMost));
   }
 
   static std::string user_of(const Job& job) {
-    return job.spec->user_name.empty() ? fmt::format("user {}", job.spec->uid) : job.spec->user_name.str();
+    return job.spec->user_name.empty() ? fmt::format("user {}", job.spec->uid)
+                                       : job.spec->user_name.str();
   }
 
   const ClusterState& state_;

@@ -20,9 +20,13 @@ bool PassRun::DemandEqual::operator()(const DemandKey& a, const DemandKey& b) co
   return fit::same_demand(*a.spec, *b.spec) && (!by_user || a.spec->uid == b.spec->uid);
 }
 
-PassRun::PassRun(const ClusterState& state, const Policies& policies, Time now, const WorkBudget& budget)
+PassRun::PassRun(const ClusterState& state,
+                 const Policies& policies,
+                 Time now,
+                 const WorkBudget& budget)
     : state_(state), policies_(policies), now_(now), budget_(budget), rooms_(state, now) {
-  for (const Partition& partition : *state.partitions) names_.emplace_back(partition.config->name);
+  for (const Partition& partition : *state.partitions)
+    names_.emplace_back(partition.config->name);
   blocked_.resize(names_.size());
   soft_->made = now;
 }
@@ -30,7 +34,8 @@ PassRun::PassRun(const ClusterState& state, const Policies& policies, Time now, 
 Plan PassRun::run() {
   collect();
   sort();
-  for (const Candidate& c : candidates_) consider(c);
+  for (const Candidate& c : candidates_)
+    consider(c);
   plan_.counts.started = static_cast<uint32_t>(plan_.starts.size());
   plan_.soft = std::move(soft_);
   return std::move(plan_);
@@ -182,12 +187,14 @@ bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
   }
   rooms_.take(job, *demand.ask, *chosen, limit);
   auto allocation = std::make_shared<Allocation>();
-  for (const NodeAllocation& a : *chosen) allocation->cpus += a.cpus;
+  for (const NodeAllocation& a : *chosen)
+    allocation->cpus += a.cpus;
   if (chosen->size() == 1) {
     allocation->node_list = state_.nodes.at(chosen->front().node).name;
   } else {
     Bitmap nodes;
-    for (const NodeAllocation& a : *chosen) nodes.set(a.node);
+    for (const NodeAllocation& a : *chosen)
+      nodes.set(a.node);
     allocation->node_list = state::node_list(state_, nodes);
   }
   allocation->nodes = std::move(*chosen);
@@ -217,7 +224,10 @@ const JobSoft* SoftView::find(JobId job) const {
   return at != jobs.end() && at->job == job ? &at->soft : nullptr;
 }
 
-Plan plan_pass(const ClusterState& state, const Policies& policies, Time now, const WorkBudget& budget) {
+Plan plan_pass(const ClusterState& state,
+               const Policies& policies,
+               Time now,
+               const WorkBudget& budget) {
   return PassRun(state, policies, now, budget).run();
 }
 

@@ -1,9 +1,10 @@
 // One scheduling pass: a snapshot in, a plan out. The pass takes no lock and changes nothing; the
 // engine checks each start of the plan again and drops what no longer fits.
 //
-// Stages, each timed: eligible, prioritise, place (in order of priority; the first job of a partition
-// that does not fit gets its nodes reserved for the earliest time that running jobs' limits allow,
-// and later jobs may only use those nodes when they end before: EASY backfill, Lifka 1995).
+// Stages, each timed: eligible, prioritise, place (in order of priority; the first job of a
+// partition that does not fit gets its nodes reserved for the earliest time that running jobs'
+// limits allow, and later jobs may only use those nodes when they end before: EASY backfill, Lifka
+// 1995).
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,8 @@ namespace sluice::sched {
 
 // Bounds on one pass, so that a storm of jobs cannot hold up the next.
 struct WorkBudget {
-  uint32_t most_starts = 10'000;   // jobs and array tasks
-  uint32_t most_tests = 2'000;     // different demands tried that fail (Slurm: bf_max_job_test)
+  uint32_t most_starts = 10'000;  // jobs and array tasks
+  uint32_t most_tests = 2'000;    // different demands tried that fail (Slurm: bf_max_job_test)
 };
 
 // Soft facts about pending jobs, sorted by job id; published beside a snapshot, never journaled.
@@ -38,8 +39,8 @@ struct SoftView {
 };
 
 struct PassTimings {
-  uint32_t pending = 0;     // records looked at
-  uint32_t tested = 0;      // placements tried
+  uint32_t pending = 0;  // records looked at
+  uint32_t tested = 0;   // placements tried
   uint32_t started = 0;
 };
 
@@ -62,6 +63,8 @@ struct TestStart {
   uint32_t cpus = 0;
 };
 // kNodesNotAvailable when it never could.
-[[nodiscard]] Result<TestStart> test_start(const state::ClusterState& state, const Job& job, Time now);
+[[nodiscard]] Result<TestStart> test_start(const state::ClusterState& state,
+                                           const Job& job,
+                                           Time now);
 
 }  // namespace sluice::sched

@@ -17,7 +17,10 @@ namespace sluice::sched {
 class PassRun {
  public:
   // All outlive this.
-  PassRun(const state::ClusterState& state, const Policies& policies, Time now, const WorkBudget& budget);
+  PassRun(const state::ClusterState& state,
+          const Policies& policies,
+          Time now,
+          const WorkBudget& budget);
 
   Plan run();
 
@@ -31,8 +34,8 @@ class PassRun {
  private:
   // A pending record in one of the partitions it asks for.
   struct Candidate {
-    uint64_t rank = 0;    // partition tier, then priority; larger goes first
-    uint32_t entry = 0;   // in jobs_ and the soft view: in the order of the ids
+    uint64_t rank = 0;   // partition tier, then priority; larger goes first
+    uint32_t entry = 0;  // in jobs_ and the soft view: in the order of the ids
     uint32_t partition = 0;
   };
   // Jobs that ask the same in the same partition.
@@ -71,15 +74,15 @@ class PassRun {
   Rooms rooms_;
   Plan plan_;
   std::shared_ptr<SoftView> soft_ = std::make_shared<SoftView>();
-  std::vector<const Job*> jobs_;          // by entry
-  std::vector<bool> gone_;                // by entry: it was started, of an array all tasks
+  std::vector<const Job*> jobs_;  // by entry
+  std::vector<bool> gone_;        // by entry: it was started, of an array all tasks
   std::vector<Candidate> candidates_;
-  std::vector<SharedText> names_;         // of partitions
-  std::vector<bool> blocked_;             // by partition: a job of higher priority waits for nodes
+  std::vector<SharedText> names_;  // of partitions
+  std::vector<bool> blocked_;      // by partition: a job of higher priority waits for nodes
   std::unordered_map<DemandKey, Demand, DemandHash, DemandEqual> demands_;
-  std::unordered_map<JobId, IndexSet> tasks_left_;      // of arrays this pass took tasks from
-  std::unordered_map<JobId, uint32_t> tasks_started_;   // by array
-  SharedText last_text_;                  // partitions of the last job looked up
+  std::unordered_map<JobId, IndexSet> tasks_left_;     // of arrays this pass took tasks from
+  std::unordered_map<JobId, uint32_t> tasks_started_;  // by array
+  SharedText last_text_;                               // partitions of the last job looked up
   std::vector<uint32_t> last_partitions_;
   uint32_t failed_tests_ = 0;
 };

@@ -42,8 +42,10 @@ Result<Ask> Rooms::ask_of(const Job& job, const Partition& partition) const {
                              std::pair{&job.spec->excluded_nodes, &ask.excluded}}) {
     if (text->empty()) continue;
     auto resolved = state::resolve_nodes(state_, *text);
-    if (resolved) *nodes = std::move(*resolved);
-    else ask.unknown_node = true;
+    if (resolved)
+      *nodes = std::move(*resolved);
+    else
+      ask.unknown_node = true;
   }
   ask.needs.min_nodes = std::max(ask.needs.min_nodes, static_cast<uint32_t>(ask.required.count()));
   ask.needs.max_nodes = std::max(ask.needs.max_nodes, ask.needs.min_nodes);
@@ -80,7 +82,8 @@ Rooms::Order& Rooms::order_of(const Partition& partition) {
     order.nodes = make_order(partition);
     order.first_free = 0;
   }
-  while (order.first_free < order.nodes.size() && rooms_[order.nodes[order.first_free]].free_cpus == 0) {
+  while (order.first_free < order.nodes.size() &&
+         rooms_[order.nodes[order.first_free]].free_cpus == 0) {
     ++order.first_free;
   }
   return order;
@@ -90,7 +93,8 @@ const fit::Room* Rooms::usable(const fit::Room& room, Time ends, fit::Room& scra
   const Kept& kept = kept_[room.node];
   if (kept.from == kNever || ends <= kept.from) return &room;
   if (kept.spare_cores == 0) return nullptr;
-  if (kept.spare_cores >= room.free_cores.count() && kept.spare_memory_mib >= room.free_memory_mib) return &room;
+  if (kept.spare_cores >= room.free_cores.count() && kept.spare_memory_mib >= room.free_memory_mib)
+    return &room;
   scratch = room;
   fit::set_free_cores(scratch, at_most(room.free_cores, kept.spare_cores), rules_.unit);
   scratch.free_memory_mib = std::min(room.free_memory_mib, kept.spare_memory_mib);
@@ -115,7 +119,8 @@ Rooms::Placed Rooms::place_on_one_node(const Ask& ask, Time ends) {
     if (room.free_cpus == 0 || ask.excluded.test(order.nodes[i])) continue;
     const fit::Room* free = usable(room, ends, scratch);
     if (free == nullptr) continue;
-    if (auto placed = fit::place_on(ask.needs, *free, rules_.unit)) return std::vector{std::move(*placed)};
+    if (auto placed = fit::place_on(ask.needs, *free, rules_.unit))
+      return std::vector{std::move(*placed)};
   }
   return std::nullopt;
 }
@@ -188,11 +193,15 @@ Rooms::Placed Rooms::place_empty(const Ask& ask, bool any_state) const {
     made.push_back(fit::room_empty(state_.nodes.at(id), rules_.unit));
   }
   std::vector<const fit::Room*> list;
-  for (const fit::Room& room : made) list.push_back(&room);
+  for (const fit::Room& room : made)
+    list.push_back(&room);
   return fit::place(ask.needs, list, &ask.required, rules_.unit);
 }
 
-void Rooms::take(const Job& job, const Ask& ask, const std::vector<NodeAllocation>& allocation, Minutes limit) {
+void Rooms::take(const Job& job,
+                 const Ask& ask,
+                 const std::vector<NodeAllocation>& allocation,
+                 Minutes limit) {
   const Time ends = end_of(limit);
   for (const NodeAllocation& a : allocation) {
     fit::Room& room = rooms_[a.node];
@@ -218,10 +227,17 @@ void Rooms::find_holders() {
       const Job& job = state_.jobs.at(id);
       if (!job.allocation) return;
       const Partition* partition = state::find_partition(state_, job.partition);
-      Holder h{job.end, id, &job.allocation->nodes, &job.released, job.allocation->whole_nodes, 1,
-               job.spec->uid, state::is_one_user(partition, *job.spec)};
+      Holder h{job.end,
+               id,
+               &job.allocation->nodes,
+               &job.released,
+               job.allocation->whole_nodes,
+               1,
+               job.spec->uid,
+               state::is_one_user(partition, *job.spec)};
       if (partition != nullptr) h.sharers = state::sharers_of(*partition->config, *job.spec);
-      if (h.end == kNoTime || h.end >= kNever) h.end = std::max(job.start + kUnlimitedCountsAs, now_);
+      if (h.end == kNoTime || h.end >= kNever)
+        h.end = std::max(job.start + kUnlimitedCountsAs, now_);
       h.end = std::max(h.end, now_);
       holders_.push_back(h);
     });
@@ -250,7 +266,9 @@ std::vector<fit::Room> Rooms::rooms_after(size_t ended) const {
     const Holder& h = holders_[i];
     for (size_t at = 0; at < h.nodes->size(); ++at) {
       const NodeAllocation& a = (*h.nodes)[at];
-      if (a.node >= later.size() || !touched[a.node] || (h.released != nullptr && h.released->test(at))) continue;
+      if (a.node >= later.size() || !touched[a.node] ||
+          (h.released != nullptr && h.released->test(at)))
+        continue;
       fit::take_from(later[a.node], a, h.whole, h.uid);
       later[a.node].one_user = later[a.node].one_user || h.one_user;
     }
@@ -278,11 +296,14 @@ std::optional<Forecast> Rooms::reserve_earliest(const Job& job, const Ask& ask) 
   size_t low = 0, high = holders_.size();
   while (low < high) {
     const size_t middle = (low + high) / 2;
-    if (place_later(ask, rooms_after(middle))) high = middle;
-    else low = middle + 1;
+    if (place_later(ask, rooms_after(middle)))
+      high = middle;
+    else
+      low = middle + 1;
   }
   // all jobs that end at the same time are gone then
-  while (low > 0 && low < holders_.size() && holders_[low].end == holders_[low - 1].end) ++low;
+  while (low > 0 && low < holders_.size() && holders_[low].end == holders_[low - 1].end)
+    ++low;
   const std::vector<fit::Room> later = rooms_after(low);
   const auto placed = place_later(ask, later);
   if (!placed) return std::nullopt;
@@ -292,7 +313,8 @@ std::optional<Forecast> Rooms::reserve_earliest(const Job& job, const Ask& ask) 
     const fit::Room& room = later[a.node];
     const auto cores = static_cast<uint32_t>(room.free_cores.count());
     const auto taken = ask.needs.whole_nodes || ask.needs.all_memory || ask.needs.one_user
-                           ? cores : static_cast<uint32_t>(a.cores.count());
+                           ? cores
+                           : static_cast<uint32_t>(a.cores.count());
     kept_[a.node] = {forecast.start, job.id, cores - std::min(cores, taken),
                      room.free_memory_mib - std::min(room.free_memory_mib, a.memory_mib)};
   }

@@ -1,8 +1,8 @@
-// The rooms of a pass: what every node has free, less what the pass has given away, and what is kept
-// for jobs of higher priority from some time on.
+// The rooms of a pass: what every node has free, less what the pass has given away, and what is
+// kept for jobs of higher priority from some time on.
 //
-// Within a pass rooms only shrink and reservations only grow, so a demand that failed once fails for
-// the rest of it.
+// Within a pass rooms only shrink and reservations only grow, so a demand that failed once fails
+// for the rest of it.
 #pragma once
 
 #include <optional>
@@ -52,7 +52,10 @@ class Rooms {
   // then, or leaves them enough.
   [[nodiscard]] Placed place_now(const Ask& ask, Minutes limit);
   // The job holds this from now on, until its limit.
-  void take(const Job& job, const Ask& ask, const std::vector<NodeAllocation>& allocation, Minutes limit);
+  void take(const Job& job,
+            const Ask& ask,
+            const std::vector<NodeAllocation>& allocation,
+            Minutes limit);
 
   // The earliest time at which running jobs, ending at their limits, leave room; its nodes are kept
   // for the job from then on. nullopt: never.
@@ -61,7 +64,8 @@ class Rooms {
   // The same placement with nothing running, on schedulable nodes or (`any_state`) on all.
   [[nodiscard]] Placed place_empty(const Ask& ask, bool any_state) const;
 
-  // --- for explanations ---------------------------------------------------------------------------
+  // --- for explanations
+  // ---------------------------------------------------------------------------
   [[nodiscard]] const fit::Rules& rules() const { return rules_; }
   // What is free on the node; null: it is not schedulable.
   [[nodiscard]] const fit::Room* room(NodeId id) const;
@@ -108,11 +112,11 @@ class Rooms {
   std::vector<Kept> kept_;        // by NodeId
   std::unordered_map<const state::Partition*, Order> orders_;
   bool holders_found_ = false;
-  std::vector<Holder> holders_;   // by end, once found
-  std::vector<Holder> started_;   // by this pass; moved there then
+  std::vector<Holder> holders_;  // by end, once found
+  std::vector<Holder> started_;  // by this pass; moved there then
   std::vector<std::shared_ptr<const std::vector<NodeAllocation>>> own_;  // allocations of this pass
-  std::vector<const fit::Room*> list_;  // scratch
-  std::vector<fit::Room> made_;         // scratch
+  std::vector<const fit::Room*> list_;                                   // scratch
+  std::vector<fit::Room> made_;                                          // scratch
 };
 
 }  // namespace sluice::sched

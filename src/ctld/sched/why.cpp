@@ -31,7 +31,8 @@ std::optional<JobReason> why_partition_refuses(const Job& job, const state::Part
   const Minutes least = job.spec->time_min != 0 ? job.spec->time_min : limit_of(job, partition);
   if (p.max_time != kInfiniteMinutes && least > p.max_time) return JobReason::kPartitionTimeLimit;
   if (std::max(1U, job.spec->min_nodes) > p.max_nodes) return JobReason::kPartitionNodeLimit;
-  if (job.spec->max_nodes != 0 && job.spec->max_nodes < p.min_nodes) return JobReason::kPartitionNodeLimit;
+  if (job.spec->max_nodes != 0 && job.spec->max_nodes < p.min_nodes)
+    return JobReason::kPartitionNodeLimit;
   return std::nullopt;
 }
 
@@ -50,8 +51,10 @@ Waiting why_not_placed(const state::ClusterState& state, const Rooms& rooms, con
     return {JobReason::kReqNodeNotAvail,
             "ReqNodeNotAvail, UnavailableNodes:" + state::node_list(state, unavailable), false};
   }
-  return {JobReason::kResources,
-          "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions", false};
+  return {
+      JobReason::kResources,
+      "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions",
+      false};
 }
 
 }  // namespace sluice::sched

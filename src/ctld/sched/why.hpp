@@ -14,17 +14,20 @@ namespace sluice::sched {
 [[nodiscard]] std::optional<JobReason> why_not_eligible(const Job& job, Time now);
 
 // The partition is down, or its limits keep the job out.
-[[nodiscard]] std::optional<JobReason> why_partition_refuses(const Job& job, const state::Partition& partition);
+[[nodiscard]] std::optional<JobReason> why_partition_refuses(const Job& job,
+                                                             const state::Partition& partition);
 
 // The time limit that the job would run with in this partition.
 [[nodiscard]] Minutes limit_of(const Job& job, const state::Partition& partition);
 
 struct Waiting {
   JobReason reason = JobReason::kResources;
-  std::string detail;    // for %R, where the reason alone does not say it
-  bool for_nodes = true; // jobs that run hold what it needs: nodes may be kept for it
+  std::string detail;     // for %R, where the reason alone does not say it
+  bool for_nodes = true;  // jobs that run hold what it needs: nodes may be kept for it
 };
 // Why a job that cannot be placed now cannot: nodes are down, it fits nowhere, or just kResources.
-[[nodiscard]] Waiting why_not_placed(const state::ClusterState& state, const Rooms& rooms, const Ask& ask);
+[[nodiscard]] Waiting why_not_placed(const state::ClusterState& state,
+                                     const Rooms& rooms,
+                                     const Ask& ask);
 
 }  // namespace sluice::sched

@@ -11,7 +11,8 @@ fit::Room room_of(const ClusterState& state, const Node& node, fit::Unit unit) {
     if (room.user != job.spec->uid) {
       room.user = room.user == fit::kNoUser ? job.spec->uid : fit::kSeveralUsers;
     }
-    const bool may_be = job.spec->sharing == Sharing::kUser || job.spec->sharing == Sharing::kDefault;
+    const bool may_be =
+        job.spec->sharing == Sharing::kUser || job.spec->sharing == Sharing::kDefault;
     if (!room.one_user && may_be) {
       room.one_user = is_one_user(find_partition(state, job.partition.view()), *job.spec);
     }

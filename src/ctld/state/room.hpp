@@ -9,11 +9,12 @@ namespace sluice::state {
 // The node as it is now, with the users of its jobs.
 [[nodiscard]] fit::Room room_of(const ClusterState& state, const Node& node, fit::Unit unit);
 
-// How many jobs may hold one core when this job is one of them (OverSubscribe=YES and FORCE); 1: none
-// but itself.
+// How many jobs may hold one core when this job is one of them (OverSubscribe=YES and FORCE); 1:
+// none but itself.
 [[nodiscard]] uint32_t sharers_of(const PartitionConfig& partition, const JobSpec& spec);
 
-// Whether a job that runs there shares its nodes with no other user's jobs. The partition may be null.
+// Whether a job that runs there shares its nodes with no other user's jobs. The partition may be
+// null.
 [[nodiscard]] bool is_one_user(const Partition* partition, const JobSpec& spec);
 
 }  // namespace sluice::state

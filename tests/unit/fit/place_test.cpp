@@ -44,7 +44,8 @@ struct Cluster {
     std::vector<std::string> parts;
     const auto placed = place_spec(spec);
     if (!placed) return placed.error().code == ErrorCode::kNodesBusy ? "" : "error";
-    for (const auto& a : *placed) parts.push_back(nodes[a.node].name + ":" + std::to_string(a.cpus));
+    for (const auto& a : *placed)
+      parts.push_back(nodes[a.node].name + ":" + std::to_string(a.cpus));
     return join(parts, " ");
   }
   Result<std::vector<NodeAllocation>> place_spec(const JobSpec& spec) {
@@ -52,16 +53,21 @@ struct Cluster {
     if (!needs) return tl::unexpected(needs.error());
     const Unit unit = rules_of(config).unit;
     std::vector<Room> rooms;
-    for (const auto& node : nodes) rooms.push_back(room_now(node, unit));
+    for (const auto& node : nodes)
+      rooms.push_back(room_now(node, unit));
     std::vector<const Room*> list;
-    for (const auto& room : rooms) list.push_back(&room);
+    for (const auto& room : rooms)
+      list.push_back(&room);
     auto placed = place(*needs, list, nullptr, unit);
     if (!placed) return failure(ErrorCode::kNodesBusy);
     return std::move(*placed);
   }
 };
 
-JobSpec ask(uint32_t tasks, uint32_t min_nodes = 0, uint32_t max_nodes = 0, uint32_t cpus_per_task = 0) {
+JobSpec ask(uint32_t tasks,
+            uint32_t min_nodes = 0,
+            uint32_t max_nodes = 0,
+            uint32_t cpus_per_task = 0) {
   JobSpec spec;
   spec.num_tasks = tasks;
   spec.min_nodes = min_nodes;
@@ -79,7 +85,8 @@ TEST(Place, DealsTasksAsSlurmDoes) {
   EXPECT_EQ(c.place_text(ask(4, 3, 3, 2)), "n1:4 n2:2 n3:2");
   EXPECT_EQ(c.place_text(ask(4, 2, 4)), "n1:1 n2:1 n3:1 n4:1");
   EXPECT_EQ(c.place_text(ask(33)), "");
-  EXPECT_EQ(c.place_text(ask(4, 5)), "n1:1 n2:1 n3:1 n4:1") << "more nodes than tasks are cut to the tasks";
+  EXPECT_EQ(c.place_text(ask(4, 5)), "n1:1 n2:1 n3:1 n4:1")
+      << "more nodes than tasks are cut to the tasks";
   JobSpec per_node = ask(0, 2);
   per_node.ntasks_per_node = 3;
   EXPECT_EQ(c.place_text(per_node), "n1:3 n2:3");
@@ -162,8 +169,8 @@ struct Threaded : Cluster {
     const auto placed = place_spec(spec);
     if (!placed) return "";
     for (const auto& a : *placed) {
-      parts.push_back(nodes[a.node].name + ":" + std::to_string(a.cpus) + "/" + a.cores.to_text() + "/" +
-                      std::to_string(a.memory_mib));
+      parts.push_back(nodes[a.node].name + ":" + std::to_string(a.cpus) + "/" + a.cores.to_text() +
+                      "/" + std::to_string(a.memory_mib));
     }
     return join(parts, " ");
   }

@@ -31,7 +31,8 @@ class MultifactorPriority final : public PriorityPolicy {
   }
   uint32_t priority(const Job& job, const PartitionConfig& partition, Time now) const override {
     const ClusterConfig& c = *config_;
-    double sum = c.priority_weight_partition * (double{1} * partition.priority_job_factor / top_factor_);
+    double sum =
+        c.priority_weight_partition * (double{1} * partition.priority_job_factor / top_factor_);
     if (c.priority_weight_age > 0 && job.accrue != kNoTime && now > job.accrue) {
       const double age = static_cast<double>((now - job.accrue).count()) /
                          static_cast<double>(std::max<int64_t>(1, c.priority_max_age.count()));
@@ -39,10 +40,13 @@ class MultifactorPriority final : public PriorityPolicy {
     }
     if (c.priority_weight_job_size > 0) {
       const JobSpec& spec = *job.spec;
-      const double cpus = std::max({1U, spec.min_cpus, spec.num_tasks * std::max(1U, spec.cpus_per_task)});
+      const double cpus =
+          std::max({1U, spec.min_cpus, spec.num_tasks * std::max(1U, spec.cpus_per_task)});
       const double size =
-          (cpus / total_cpus_ + static_cast<double>(std::max(1U, spec.min_nodes)) / total_nodes_) / 2;
-      sum += c.priority_weight_job_size * std::clamp(c.priority_favor_small ? 1 - size : size, 0.0, 1.0);
+          (cpus / total_cpus_ + static_cast<double>(std::max(1U, spec.min_nodes)) / total_nodes_) /
+          2;
+      sum += c.priority_weight_job_size *
+             std::clamp(c.priority_favor_small ? 1 - size : size, 0.0, 1.0);
     }
     const double value = std::floor(sum) - job.spec->nice;
     return static_cast<uint32_t>(std::clamp(value, 1.0, 4'294'967'294.0));

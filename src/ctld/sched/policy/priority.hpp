@@ -1,4 +1,5 @@
-// Priority policies: who is looked at first. One file a policy, chosen by Slurm's own plugin string.
+// Priority policies: who is looked at first. One file a policy, chosen by Slurm's own plugin
+// string.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +29,8 @@ struct Policies {
 };
 
 // Of "priority/multifactor" or "priority/basic"; null for a name that is not known.
-[[nodiscard]] std::shared_ptr<const PriorityPolicy> make_priority_policy(std::string_view type,
-                                                                         const state::ClusterState& state);
+[[nodiscard]] std::shared_ptr<const PriorityPolicy> make_priority_policy(
+    std::string_view type, const state::ClusterState& state);
 [[nodiscard]] Policies make_policies(const state::ClusterState& state);
 
 }  // namespace sluice::sched
