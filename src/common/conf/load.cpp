@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <glob.h>
@@ -30,7 +30,7 @@ Result<ConfSource> read_source(const std::string& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) {
-    return failure(ErrorCode::kInvalidConfig, fmt::format("{}: {}", path, std::strerror(errno)));
+    return failure(ErrorCode::kInvalidConfig, fmt::format("{}: {}", path, std::generic_category().message(errno)));
   }
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   if (file.bad()) {
@@ -49,6 +49,7 @@ Result<std::vector<ConfSource>> read_included(const fs::path& folder, const std:
   std::vector<std::string> paths;
   if (has_wildcard(path)) {
     glob_t found{};
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): unsafe only with ~ and user names, which are off
     if (glob(path.c_str(), 0, nullptr, &found) == 0) {
       paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
     }
@@ -154,6 +155,7 @@ Result<tables::ParsedConfig> parse_file(const std::string& path, tables::ConfigS
 
 std::string config_path(std::string_view given) {
   if (!given.empty()) return std::string(given);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing changes the environment of these programs
   const char* from_environment = std::getenv("SLURM_CONF");
   return from_environment && *from_environment ? from_environment : kUsualConfigPath;
 }

@@ -332,6 +332,7 @@ struct ClusterConfig {
 
   friend bool operator==(const ClusterConfig&, const ClusterConfig&) = default;
   template <class V>
+  // one line a member: NOLINTNEXTLINE(readability-function-size)
   static void describe(V&& field) {
     field(1, "config_path", &ClusterConfig::config_path);
     field(2, "cluster_name", &ClusterConfig::cluster_name);

@@ -98,7 +98,7 @@ Result<std::vector<NodeConfig>> nodes_of_line(const NodeLine& line) {
   const Result<std::vector<std::string>> names = expand_hosts(line.names);
   if (!names) return tl::unexpected(names.error());
   const size_t count = names->size();
-  NodeConfig shared = line;
+  NodeConfig shared = static_cast<const NodeConfig&>(line);
   if (Status status = derive_layout(line, shared); !status) return tl::unexpected(status.error());
 
   const Result<PerNode> hostnames = per_node("NodeHostname", line.hostnames, count);
