@@ -54,6 +54,7 @@ int main(int argc, char** argv) {
     std::fputs("slurmstepd is started by slurmd, not by hand\n", stderr);
     return protocol::kStepdBadStart;
   }
+  ::close_range(protocol::kStartDescriptor + 1, ~0U, 0);
   hold_standard_descriptors();
   ::prctl(PR_SET_NAME, "slurmstepd");
   ::setsid();

@@ -301,9 +301,11 @@ struct RunPrologRequest {
 };
 struct PingNodeRequest {
   std::string cluster_id;
+  uint64_t epoch = 0;  // of the controller: a new one makes the node register again
   template <class V>
   static void describe(V&&  field) {
     field(1, "cluster_id", &PingNodeRequest::cluster_id);
+    field(2, "epoch", &PingNodeRequest::epoch);
   }
 };
 struct PingNodeReply {

@@ -74,7 +74,7 @@ void Liveness::ping(const state::ClusterSnapshot& state) {
     if (!node.removed && node.hardware) nodes.set(node.id);
   });
   if (nodes.none()) return;
-  links_.send(*state, nodes, protocol::PingNodeRequest{state->cluster_id}, [this, state](const auto& results) {
+  links_.send(*state, nodes, protocol::PingNodeRequest{state->cluster_id, state->epoch}, [this, state](const auto& results) {
     for (const net::FanoutResult& result : results) {
       const Node* node = result.code == ErrorCode::kOk ? state::find_node(*state, result.node) : nullptr;
       if (node == nullptr) continue;

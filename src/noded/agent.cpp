@@ -1,0 +1,234 @@
+#include "noded/agent.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <fmt/format.h>
+
+#include "common/conf/load.hpp"
+#include "common/log/log.hpp"
+#include "common/net/auth_config.hpp"
+#include "common/net/fanout.hpp"
+#include "common/net/rpc_client.hpp"
+#include "common/net/rpc_server.hpp"
+#include "noded/child_processes.hpp"
+#include "noded/inventory.hpp"
+#include "noded/requests.hpp"
+
+namespace sluice::noded {
+namespace {
+
+std::vector<std::string> controller_addresses(const ClusterConfig& config) {
+  std::vector<std::string> addresses;
+  for (const ControllerHost& host : config.controllers) {
+    const std::string& name = config.slurmctld_addr.empty() ? host.address : config.slurmctld_addr;
+    addresses.push_back(fmt::format("{}:{}", name.empty() ? host.name : name, config.slurmctld_port));
+  }
+  return addresses;
+}
+
+Status make_folder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) {
+    return failure(ErrorCode::kPathMissing,
+                   fmt::format("cannot make the spool folder {}: {}", path, error.message()));
+  }
+  // users' batch scripts run from it
+  ::chmod(path.c_str(), 0755);
+  return {};
+}
+
+}  // namespace
+
+// In the order in which things are built; they go in the opposite one.
+class Agent::Graph {
+ public:
+  Graph(ClusterConfig config, AgentOptions options)
+      : options_(std::move(options)), work_(boost::asio::make_work_guard(io_)) {
+    node_.name = options_.node_name;
+    node_.config_path = options_.config_path;
+    node_.sbin_dir = options_.sbin_dir;
+    node_.started = now();
+    node_.real_hardware = discover_hardware(config.tmp_fs);
+    node_.real_hardware.host_name = short_host_name();
+    adopt_config(node_, std::move(config));
+    node_.hardware.agent_start = node_.started;
+    node_.hardware.host_name = node_.real_hardware.host_name;
+    node_.hardware.address = node_.self.address;
+    node_.hardware.port = node_.self.port;
+    node_.spool_dir = node_path(node_.config->slurmd_spool_dir, node_.self);
+  }
+
+  Status start() {
+    if (auto ok = make_folder(node_.spool_dir); !ok) return ok;
+    if (options_.clean) {
+      std::error_code ignored;
+      std::filesystem::remove_all(node_.spool_dir + "/steps", ignored);
+      std::filesystem::remove_all(node_.spool_dir + "/jobs", ignored);
+      std::filesystem::remove(node_.spool_dir + "/cluster_id", ignored);
+    }
+    node_.cluster_id = read_cluster_id(node_.spool_dir);
+    Status ok = open_identity();
+    if (!ok) return ok;
+    make_parts();
+    ok = start_server();
+    if (!ok) return ok;
+    jobs_->load();
+    steps_->adopt_all();
+    registrar_->start();
+    thread_ = std::thread([this] { io_.run(); });
+    return {};
+  }
+
+  void stop() {
+    if (server_) server_->shutdown(std::chrono::milliseconds(200));
+    node_.mailbox->close();
+    io_.stop();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  Status reconfigure() {
+    std::vector<std::string> warnings;
+    auto fresh = load_config(options_.config_path, &warnings);
+    if (!fresh) {
+      log::error("the configuration cannot be used: {}", fresh.error().text);
+      return tl::unexpected<Error>(fresh.error());
+    }
+    node_.mailbox->post([this, config = std::move(*fresh)]() mutable {
+      adopt_config(node_, std::move(config));
+      registrar_->start();
+    });
+    return {};
+  }
+
+ private:
+  Status open_identity() {
+    const net::AuthOptions auth_options = net::auth_options(*node_.config);
+    auto provider = net::make_auth(auth_options);
+    if (!provider) return tl::unexpected<Error>(provider.error());
+    auth_ = *provider;
+    if (auto serving = net::serve_tokens(auth_options)) {
+      tokens_ = std::move(*serving);
+    } else if (serving.error().code != ErrorCode::kDuplicateName) {
+      return tl::unexpected<Error>(serving.error());
+    }
+    controller_ = std::make_unique<net::RpcClient>(
+        net::ClientOptions{.addresses = controller_addresses(*node_.config), .auth = auth_});
+    return {};
+  }
+
+  void make_parts() {
+    children_.emplace(io_);
+    scripts_.emplace(io_, *children_);
+    steps_.emplace(node_, *children_, [this](protocol::StepEnded report) {
+      const protocol::StepKey key = report.key;
+      report.node_clean = jobs_->clean_after(report);
+      reporter_->add(std::move(report));
+      jobs_->step_over(key);
+    });
+    jobs_.emplace(node_, *scripts_);
+    reporter_.emplace(node_, *controller_,
+                      Reporter::Handlers{
+                          [this](const protocol::StepKey& key) { steps_->forget(key); },
+                          [](JobId, uint32_t) {}});
+    jobs_->connect(*steps_, *reporter_);
+    registrar_.emplace(
+        node_, *controller_,
+        Registrar::Handlers{[this](protocol::RegisterNodeRequest& request) {
+                              request.running = steps_->live();
+                              request.ended = steps_->unacknowledged();
+                              request.jobs = jobs_->prepared();
+                            },
+                            [this](const protocol::RegisterNodeReply& reply) { registered(reply); }});
+  }
+
+  void registered(const protocol::RegisterNodeReply& reply) {
+    for (const protocol::StepKey& key : reply.forget) steps_->terminate({key, true, {}});
+    for (const JobId job : reply.clean) jobs_->clean(job);
+    reporter_->resume();
+  }
+
+  Status start_server() {
+    requests_.emplace(RequestParts{node_, *steps_, *jobs_, *registrar_, options_.end_process});
+    net::ServerOptions server_options;
+    server_options.addresses = {fmt::format("0.0.0.0:{}", node_.self.port)};
+    server_options.auth = auth_;
+    server_options.slurm_user = node_.config->slurm_user_id;
+    server_.emplace(std::move(server_options));
+    add_requests(*server_, *requests_);
+    fanout_ = net::Fanout::create(
+        std::make_shared<net::NodeClients>(auth_, node_.config->tcp_timeout));
+    fanout_->serve(*server_);
+    return server_->start();
+  }
+
+  AgentOptions options_;
+  boost::asio::io_context io_{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+  NodeState node_{.io = io_, .mailbox = std::make_shared<Mailbox>(io_)};
+  std::shared_ptr<net::AuthProvider> auth_;
+  std::unique_ptr<net::TokenServer> tokens_;
+  std::optional<ChildProcesses> children_;
+  std::optional<SiteScripts> scripts_;
+  std::optional<Steps> steps_;
+  std::optional<Jobs> jobs_;
+  std::optional<Reporter> reporter_;
+  std::optional<Registrar> registrar_;
+  std::optional<RequestParts> requests_;
+  std::shared_ptr<net::Fanout> fanout_;
+  std::optional<net::RpcServer> server_;
+  std::unique_ptr<net::RpcClient> controller_;
+  std::thread thread_;
+};
+
+Agent::Agent(std::unique_ptr<Graph> graph) : graph_(std::move(graph)) {}
+Agent::~Agent() { graph_->stop(); }
+
+Result<std::unique_ptr<Agent>> Agent::start(ClusterConfig config, AgentOptions options) {
+  if (find_node_config(config, options.node_name) == nullptr) {
+    return failure(ErrorCode::kInvalidNodeName,
+                   fmt::format("node {} is not in the configuration", options.node_name));
+  }
+  auto graph = std::make_unique<Graph>(std::move(config), std::move(options));
+  if (auto ok = graph->start(); !ok) {
+    graph->stop();
+    return tl::unexpected<Error>(ok.error());
+  }
+  return std::unique_ptr<Agent>(new Agent(std::move(graph)));
+}
+
+Status Agent::reconfigure() { return graph_->reconfigure(); }
+
+std::string short_host_name() {
+  char name[256] = {};
+  ::gethostname(name, sizeof name - 1);
+  return std::string(name).substr(0, std::string_view(name).find('.'));
+}
+
+Result<std::string> own_node_name(const ClusterConfig& config, const std::string& host_name) {
+  std::vector<std::string> found;
+  for (const NodeConfig& node : config.nodes) {
+    const std::string& host = node.hostname.empty() ? node.name : node.hostname;
+    if (host.substr(0, host.find('.')) == host_name || node.name == host_name) {
+      found.push_back(node.name);
+    }
+  }
+  if (found.size() == 1) return found.front();
+  if (found.empty()) {
+    return failure(ErrorCode::kInvalidNodeName,
+                   fmt::format("Unable to determine this slurmd's NodeName: no node has "
+                               "NodeHostname={}",
+                               host_name));
+  }
+  return failure(ErrorCode::kInvalidNodeName,
+                 fmt::format("host {} has {} nodes: say which one with -N", host_name, found.size()));
+}
+
+}  // namespace sluice::noded

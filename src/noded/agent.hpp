@@ -1,0 +1,48 @@
+// The node agent: it registers with the controller, takes its orders, runs prologs, step daemons and
+// epilogs, and reports. Everything happens on one thread (run()); requests from the network are
+// posted to it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "common/base/result.hpp"
+#include "common/model/cluster_config.hpp"
+
+namespace sluice::noded {
+
+struct AgentOptions {
+  std::string node_name;
+  std::string config_path;
+  std::string sbin_dir;                  // where slurmstepd is
+  bool clean = false;                    // forget what the spool remembers
+  std::function<void()> end_process;     // the controller asked for it; called on any thread
+};
+
+class Agent {
+ public:
+  // Listens, finds the steps that run, and begins to register. Errors: the node is not configured, its
+  // port is taken, its spool cannot be used.
+  [[nodiscard]] static Result<std::unique_ptr<Agent>> start(ClusterConfig config,
+                                                            AgentOptions options);
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+  ~Agent();  // steps go on
+
+  // Reads slurm.conf again; errors leave the old one in force.
+  Status reconfigure();
+
+ private:
+  class Graph;
+  explicit Agent(std::unique_ptr<Graph> graph);
+  std::unique_ptr<Graph> graph_;
+};
+
+// The name under which this host is configured when none was given: the one node whose NodeHostname
+// is this host's name. Errors name what is missing or ambiguous.
+[[nodiscard]] Result<std::string> own_node_name(const ClusterConfig& config,
+                                                const std::string& host_name);
+[[nodiscard]] std::string short_host_name();
+
+}  // namespace sluice::noded

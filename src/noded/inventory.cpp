@@ -1,0 +1,126 @@
+#include "noded/inventory.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+
+#include <hwloc.h>
+#include <sys/statvfs.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "common/base/text.hpp"
+
+namespace sluice::noded {
+namespace {
+
+struct TopologyCloser {
+  void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
+};
+
+uint32_t count(hwloc_topology_t topology, hwloc_obj_type_t type) {
+  return static_cast<uint32_t>(std::max(hwloc_get_nbobjs_by_type(topology, type), 0));
+}
+
+void discover_processors(NodeHardware& hardware) {
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) == 0) {
+    const std::unique_ptr<hwloc_topology, TopologyCloser> topology(raw);
+    if (hwloc_topology_load(raw) == 0) {
+      const uint32_t threads = count(raw, HWLOC_OBJ_PU);
+      const uint32_t cores = count(raw, HWLOC_OBJ_CORE);
+      const uint32_t sockets = std::max(count(raw, HWLOC_OBJ_PACKAGE), 1U);
+      if (threads > 0) {
+        hardware.cpus = threads;
+        hardware.sockets = sockets;
+        hardware.cores_per_socket = std::max((cores == 0 ? threads : cores) / sockets, 1U);
+        hardware.threads_per_core =
+            std::max(threads / (hardware.cores_per_socket * sockets), 1U);
+        return;
+      }
+    }
+  }
+  hardware.cpus = static_cast<uint32_t>(std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L));
+  hardware.sockets = 1;
+  hardware.cores_per_socket = hardware.cpus;
+  hardware.threads_per_core = 1;
+}
+
+std::string first_line(const char* path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+// The number after `key` in a file such as /proc/meminfo.
+uint64_t number_after(const char* path, std::string_view key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(key)) return std::strtoull(line.c_str() + key.size(), nullptr, 10);
+  }
+  return 0;
+}
+
+}  // namespace
+
+NodeHardware discover_hardware(const std::string& tmp_fs) {
+  NodeHardware hardware;
+  discover_processors(hardware);
+  hardware.real_memory_mib = number_after("/proc/meminfo", "MemTotal:") / 1024;
+  struct statvfs space {};
+  if (::statvfs(tmp_fs.c_str(), &space) == 0) {
+    hardware.tmp_disk_mib = static_cast<uint64_t>(space.f_blocks) * space.f_frsize >> 20;
+  }
+  utsname system{};
+  if (::uname(&system) == 0) {
+    hardware.architecture = system.machine;
+    hardware.operating_system =
+        fmt::format("{} {} {}", system.sysname, system.release, system.version);
+  }
+  hardware.version = "25.11.0";
+  hardware.boot_id = trim(first_line("/proc/sys/kernel/random/boot_id"));
+  hardware.boot_time = from_seconds(static_cast<int64_t>(number_after("/proc/stat", "btime")));
+  return hardware;
+}
+
+NodeHardware reported_hardware(NodeHardware real, const NodeConfig& node,
+                               const ClusterConfig& config) {
+  if (!has_option(config.slurmd_parameters, "config_overrides")) return real;
+  real.cpus = node.cpus;
+  real.boards = node.boards;
+  real.sockets = node.sockets;
+  real.cores_per_socket = node.cores_per_socket;
+  real.threads_per_core = node.threads_per_core;
+  real.real_memory_mib = node.real_memory_mib;
+  real.tmp_disk_mib = std::max(real.tmp_disk_mib, node.tmp_disk_mib);
+  return real;
+}
+
+std::string node_line(const NodeHardware& hardware, Duration up) {
+  const int64_t seconds = to_seconds(up);
+  return fmt::format(
+      "NodeName={} CPUs={} Boards={} SocketsPerBoard={} CoresPerSocket={} ThreadsPerCore={} "
+      "RealMemory={}\nUpTime={}-{:02}:{:02}:{:02}\n",
+      hardware.host_name, hardware.cpus, hardware.boards, hardware.sockets / hardware.boards,
+      hardware.cores_per_socket, hardware.threads_per_core, hardware.real_memory_mib,
+      seconds / 86400, seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+}
+
+Duration uptime() {
+  return std::chrono::seconds(std::strtoll(first_line("/proc/uptime").c_str(), nullptr, 10));
+}
+
+NodeSoft measure_load() {
+  NodeSoft soft;
+  double load = 0;
+  if (::getloadavg(&load, 1) == 1) soft.load = load;
+  soft.free_memory_mib = number_after("/proc/meminfo", "MemFree:") / 1024;
+  return soft;
+}
+
+}  // namespace sluice::noded

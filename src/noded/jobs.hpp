@@ -1,0 +1,74 @@
+// A job on this node: prolog before its first step, its steps, and at its end TERM, KILL and epilog,
+// then the report that the node is clean. All on the agent's thread. Repeating an order changes
+// nothing.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/steady_timer.hpp>
+
+#include "common/protocol/noded.hpp"
+#include "noded/node_state.hpp"
+#include "noded/reporter.hpp"
+#include "noded/site_scripts.hpp"
+#include "noded/steps.hpp"
+
+namespace sluice::noded {
+
+class Jobs {
+ public:
+  Jobs(NodeState& node, SiteScripts& scripts);
+  // Before anything else is called: the parts need each other.
+  void connect(Steps& steps, Reporter& reporter);
+
+  // Reads the jobs that an agent before this one had prepared; their epilog is still to run.
+  void load();
+  [[nodiscard]] std::vector<JobId> prepared() const;
+
+  // A checked launch. kAlreadyDone when the job is over here.
+  Status launch(protocol::StepLaunch launch, std::string encoded, uint32_t node_index);
+  void run_prolog(const protocol::RunPrologRequest& request);
+  void terminate(const protocol::TerminateJobRequest& request);
+  // The controller knows nothing of the job (any more): end it and run its epilog.
+  void clean(JobId job);
+  // A step is over: says whether nothing is left to do for its job here, so that this report can
+  // end the job at once.
+  [[nodiscard]] bool clean_after(const protocol::StepEnded& report);
+  // After the report was handed to the reporter.
+  void step_over(const protocol::StepKey& key);
+
+ private:
+  using Id = std::pair<JobId, uint32_t>;  // job, restart
+  enum class Prolog { kNotRun, kRunning, kDone, kFailed };
+  struct Job;
+  using JobPtr = std::shared_ptr<Job>;
+  JobPtr job_of(JobId id, uint32_t restart);
+  void start_prolog(const JobPtr& job, bool report);
+  void prolog_over(const JobPtr& job, int status, bool report);
+  void start_waiting(const JobPtr& job);
+  void end_steps(const JobPtr& job, const protocol::TerminateJobRequest& request);
+  void continue_end(const JobPtr& job);
+  void unkillable(const JobPtr& job);
+  void cleaned(const JobPtr& job, int epilog_status, bool kill_failed);
+  void remember_over(const Id& id);
+  void store(const Job& job) const;
+  [[nodiscard]] std::string file_of(const Job& job) const;
+  [[nodiscard]] Environment script_environment(const Job& job, std::string_view context) const;
+
+  NodeState& node_;
+  SiteScripts& scripts_;
+  Steps* steps_ = nullptr;        // not owned
+  Reporter* reporter_ = nullptr;  // not owned
+  std::map<Id, JobPtr> jobs_;
+  std::set<Id> over_;             // cleaned lately: late launches are refused
+  std::vector<Id> over_order_;
+};
+
+}  // namespace sluice::noded

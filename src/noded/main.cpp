@@ -1,0 +1,132 @@
+// sluicenoded (slurmd): options, process, signals.
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+
+#include "common/conf/load.hpp"
+#include "common/daemon/daemon.hpp"
+#include "common/daemon/log_setup.hpp"
+#include "common/log/log.hpp"
+#include "noded/agent.hpp"
+#include "noded/inventory.hpp"
+
+namespace {
+
+using namespace sluice;  // NOLINT(google-build-using-namespace): a program's main file
+
+struct Arguments {
+  std::string config, log_file, node, stepd, spool_check;
+  bool foreground = false, clean = false, show_hardware = false, version = false, systemd = false,
+       lock_memory = false;
+  int verbose = 0, quiet = 0, nice = 0;
+};
+
+std::optional<int> parse(int argc, char** argv, Arguments& a) {
+  CLI::App app("The agent of a Sluice cluster on each node.", "slurmd");
+  app.add_option("-f", a.config, "configuration file (default: $SLURM_CONF or /etc/slurm/slurm.conf)");
+  app.add_option("-L", a.log_file, "log file, instead of SlurmdLogFile");
+  app.add_option("-N", a.node, "name of the node this is, where a host has several");
+  app.add_option("-d", a.stepd, "path of the step daemon");
+  app.add_option("-n", a.nice, "run at this nice value");
+  app.add_flag("-D", a.foreground, "stay in front, log to the standard error as well");
+  app.add_flag("-c", a.clean, "forget what the spool folder remembers");
+  app.add_flag("-C", a.show_hardware, "print this host's line for slurm.conf and end");
+  app.add_flag("-M", a.lock_memory, "lock the agent into memory");
+  app.add_flag("-v", a.verbose, "log more; may be repeated");
+  app.add_flag("-q", a.quiet, "log errors only");
+  app.add_flag("-V,--version", a.version, "print the version");
+  app.add_flag("--systemd", a.systemd, "run under systemd: stay in front");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 1;
+  }
+  if (a.version) {
+    std::puts("slurm 25.11.0");
+    return 0;
+  }
+  if (a.show_hardware) {
+    NodeHardware hardware = noded::discover_hardware("/tmp");
+    hardware.host_name = noded::short_host_name();
+    std::fputs(noded::node_line(hardware, noded::uptime()).c_str(), stdout);
+    return 0;
+  }
+  return std::nullopt;
+}
+
+std::string own_folder() {
+  std::error_code ignored;
+  return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path().string();
+}
+
+int serve(const Arguments& a, ClusterConfig config, const NodeConfig& self,
+          daemon::Background& background, daemon::Signals& signals) {
+  auto pid_file = daemon::PidFile::create(node_path(config.slurmd_pid_file, self));
+  if (!pid_file) log::fatal("{}", pid_file.error().text);
+  noded::AgentOptions options;
+  options.node_name = self.name;
+  options.config_path = config.config_path;
+  options.sbin_dir = a.stepd.empty() ? own_folder()
+                                     : std::filesystem::path(a.stepd).parent_path().string();
+  options.clean = a.clean;
+  options.end_process = [] { daemon::Signals::stop(); };
+  auto agent = noded::Agent::start(std::move(config), std::move(options));
+  if (!agent) log::fatal("{}", agent.error().text);
+  log::info("slurmd version 25.11.0 started as node {}", self.name);
+  background.ready();
+  signals.run([&](int signal) {
+    if (signal == SIGHUP) return (void)(*agent)->reconfigure(), true;
+    if (signal == SIGUSR2) return (void)log::reopen(), true;
+    if (signal == SIGUSR1) return true;
+    log::info("signal {}: shutting down, steps go on", signal);
+    return false;
+  });
+  return 0;
+}
+
+// Says why it cannot start, before there is a log.
+int refuse(const std::string& why) {
+  std::fprintf(stderr, "slurmd: fatal: %s\n", why.c_str());
+  return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments a;
+  if (const auto code = parse(argc, argv, a)) return *code;
+  std::vector<std::string> warnings;
+  auto config = load_config(config_path(a.config), &warnings);
+  if (!config) return refuse(config.error().text);
+  auto name = a.node.empty() ? noded::own_node_name(*config, noded::short_host_name())
+                             : Result<std::string>(a.node);
+  if (!name) return refuse(name.error().text);
+  const NodeConfig* line = nullptr;
+  for (const NodeConfig& node : config->nodes) {
+    if (node.name == *name) line = &node;
+  }
+  if (line == nullptr) return refuse("node " + *name + " is not in the configuration");
+  const NodeConfig self = *line;
+
+  auto background = a.foreground || a.systemd ? daemon::Background::stay() : daemon::Background::enter();
+  daemon::Signals signals;
+  daemon::LogSettings settings;
+  settings.program = "slurmd";
+  settings.file = node_path(a.log_file.empty() ? config->slurmd_log_file : a.log_file, self);
+  settings.level = config->slurmd_debug;
+  settings.syslog_level = config->slurmd_syslog_debug;
+  settings.more = a.verbose - 2 * a.quiet;
+  settings.foreground = a.foreground || a.systemd;
+  if (auto ok = daemon::start_log(settings); !ok) return refuse(ok.error().text);
+  for (const std::string& warning : warnings) log::info("{}", warning);
+  if (a.nice != 0 && ::nice(a.nice) == -1) log::error("cannot change the nice value");
+  if (a.lock_memory && ::mlockall(MCL_CURRENT | MCL_FUTURE) != 0) log::error("cannot lock memory");
+  return serve(a, std::move(*config), self, background, signals);
+}

@@ -1,0 +1,33 @@
+#include "noded/node_state.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include "noded/inventory.hpp"
+
+namespace sluice::noded {
+
+Time now() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
+
+const NodeConfig* find_node_config(const ClusterConfig& config, std::string_view name) {
+  for (const NodeConfig& node : config.nodes) {
+    if (node.name == name) return &node;
+  }
+  return nullptr;
+}
+
+void adopt_config(NodeState& node, ClusterConfig config) {
+  node.config = std::make_shared<const ClusterConfig>(std::move(config));
+  if (const NodeConfig* self = find_node_config(*node.config, node.name)) node.self = *self;
+  const Time agent_start = node.hardware.agent_start;
+  const auto host_name = node.hardware.host_name;
+  const auto address = node.hardware.address;
+  const auto port = node.hardware.port;
+  node.hardware = reported_hardware(node.real_hardware, node.self, *node.config);
+  node.hardware.agent_start = agent_start;
+  node.hardware.host_name = host_name;
+  node.hardware.address = address;
+  node.hardware.port = port;
+}
+
+}  // namespace sluice::noded

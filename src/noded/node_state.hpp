@@ -1,0 +1,43 @@
+// What all parts of the agent share. It lives on the agent's one io_context thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <boost/asio/io_context.hpp>
+
+#include "common/model/cluster_config.hpp"
+#include "common/model/node.hpp"
+#include "common/net/signer.hpp"
+#include "noded/mailbox.hpp"
+
+namespace sluice::noded {
+
+struct NodeState {
+  boost::asio::io_context& io;
+  std::shared_ptr<Mailbox> mailbox;  // for callbacks that come on other threads
+  std::string name;
+  std::string spool_dir;
+  std::string sbin_dir;         // where the step daemon is
+  std::string config_path;
+  std::shared_ptr<const ClusterConfig> config;
+  NodeConfig self;              // this node's line
+  NodeHardware hardware;        // as reported
+  NodeHardware real_hardware;
+  std::string cluster_id;       // empty: never registered
+  uint64_t epoch = 0;           // of the controller, by its last ping
+  std::optional<net::CredentialVerifier> verifier;  // empty: not registered since the start
+  Time started = kNoTime;
+  Time last_controller_message = kNoTime;
+};
+
+[[nodiscard]] Time now();
+
+// This node's line in `config`; nullptr when it has none.
+[[nodiscard]] const NodeConfig* find_node_config(const ClusterConfig& config, std::string_view name);
+
+// Takes a newer configuration over.
+void adopt_config(NodeState& node, ClusterConfig config);
+
+}  // namespace sluice::noded

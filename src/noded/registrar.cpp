@@ -1,0 +1,105 @@
+#include "noded/registrar.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <utility>
+
+#include "common/log/log.hpp"
+
+namespace sluice::noded {
+namespace {
+
+constexpr Duration kCallTime = std::chrono::seconds(20);
+constexpr Duration kFirstPause = std::chrono::milliseconds(50);
+constexpr Duration kLongestPause = std::chrono::seconds(5);
+
+std::string id_file(const std::string& spool_dir) { return spool_dir + "/cluster_id"; }
+
+}  // namespace
+
+std::string read_cluster_id(const std::string& spool_dir) {
+  std::ifstream file(id_file(spool_dir));
+  std::string id;
+  std::getline(file, id);
+  return id;
+}
+
+Status write_cluster_id(const std::string& spool_dir, const std::string& id) {
+  const std::string fresh = id_file(spool_dir) + ".new";
+  std::ofstream file(fresh);
+  file << id << "\n";
+  file.close();
+  if (!file || std::rename(fresh.c_str(), id_file(spool_dir).c_str()) != 0) {
+    return failure(ErrorCode::kPathMissing, "cannot write " + id_file(spool_dir));
+  }
+  return {};
+}
+
+Registrar::Registrar(NodeState& node, net::RpcClient& controller, Handlers handlers)
+    : node_(node), controller_(controller), handlers_(std::move(handlers)), timer_(node.io) {}
+
+void Registrar::start() {
+  if (busy_) {
+    again_ = true;
+    return;
+  }
+  timer_.cancel();
+  send();
+}
+
+void Registrar::send() {
+  if (busy_) return;
+  busy_ = true;
+  protocol::RegisterNodeRequest request;
+  request.name = node_.name;
+  request.cluster_id = node_.cluster_id;
+  request.hardware = node_.hardware;
+  handlers_.fill(request);
+  controller_.call_async<protocol::RegisterNodeReply>(
+      request, kCallTime,
+      [this, mailbox = node_.mailbox](const Result<protocol::RegisterNodeReply>& reply) {
+        mailbox->post([this, reply] {
+          busy_ = false;
+          if (!reply) return failed(reply.error());
+          registered(*reply);
+          if (std::exchange(again_, false)) send();
+        });
+      });
+}
+
+void Registrar::failed(const Error& error) {
+  // once a row of failures is enough in the log, except when it is about more than a silent peer
+  if (pause_ == Duration(0) || error.code == ErrorCode::kWrongCluster) {
+    log::error("cannot register with the controller: {}", error.text);
+  }
+  pause_ = std::clamp(pause_ * 2, kFirstPause, kLongestPause);
+  timer_.expires_after(pause_);
+  timer_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (!cancelled) send();
+  });
+}
+
+void Registrar::registered(protocol::RegisterNodeReply reply) {
+  if (!node_.cluster_id.empty() && reply.cluster_id != node_.cluster_id) {
+    return failed({ErrorCode::kWrongCluster,
+                   "this node belongs to cluster " + node_.cluster_id +
+                       ", the controller to " + reply.cluster_id});
+  }
+  auto verifier = net::CredentialVerifier::from_public_key(reply.credential_key);
+  if (!verifier) return failed(verifier.error());
+  if (node_.cluster_id.empty()) {
+    if (auto ok = write_cluster_id(node_.spool_dir, reply.cluster_id); !ok) {
+      return failed(ok.error());
+    }
+    node_.cluster_id = reply.cluster_id;
+  }
+  node_.verifier = std::move(*verifier);
+  node_.last_controller_message = now();
+  if (!reply.config.nodes.empty()) adopt_config(node_, std::move(reply.config));
+  pause_ = Duration(0);
+  log::info("registered as {}", node_.name);
+  handlers_.on_registered(reply);
+}
+
+}  // namespace sluice::noded

@@ -1,0 +1,188 @@
+#include "noded/requests.hpp"
+
+#include <memory>
+#include <utility>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "common/base/time_text.hpp"
+#include "common/log/log.hpp"
+#include "common/protocol/ctld.hpp"
+#include "common/tables/step_names.hpp"
+#include "common/wire/codec.hpp"
+#include "noded/inventory.hpp"
+
+namespace sluice::noded {
+namespace {
+
+using net::CallContext;
+using net::Responder;
+using protocol::Empty;
+
+// Only the controller gives orders; it runs as root or SlurmUser.
+template <class Request, class Reply, class Run>
+void handle_order(net::RpcServer& server, RequestParts& parts, Run run) {
+  server.handle<Request, Reply>([&parts, run](const CallContext& context, Request request,
+                                              Responder<Reply> responder) {
+    if (!context.is_super_user()) {
+      log::error("{} from user {} at {} refused", context.method, context.identity.uid,
+                 context.peer);
+      return responder.fail(ErrorCode::kAccessDenied);
+    }
+    auto answer = std::make_shared<Responder<Reply>>(std::move(responder));
+    parts.node.mailbox->post([&parts, run, answer, request = std::move(request)]() mutable {
+      parts.node.last_controller_message = now();
+      answer->complete(run(parts, std::move(request)));
+    });
+  });
+}
+
+// What any user of the cluster may ask.
+template <class Request, class Reply, class Run>
+void handle_question(net::RpcServer& server, RequestParts& parts, Run run) {
+  server.handle<Request, Reply>([&parts, run](const CallContext&, Request request,
+                                              Responder<Reply> responder) {
+    auto answer = std::make_shared<Responder<Reply>>(std::move(responder));
+    parts.node.mailbox->post([&parts, run, answer, request = std::move(request)] {
+      run(parts, request, answer);
+    });
+  });
+}
+
+uint32_t index_in(const StepLayout& layout, std::string_view name) {
+  for (uint32_t index = 0; index < layout.nodes.size(); ++index) {
+    if (layout.nodes[index].name == name) return index;
+  }
+  return UINT32_MAX;
+}
+
+Result<Empty> launch(RequestParts& parts, protocol::LaunchStepRequest request) {
+  if (!parts.node.verifier) return failure(ErrorCode::kRetry, "the node is not registered yet");
+  if (auto ok = parts.node.verifier->verify(request.launch, request.signature); !ok) {
+    log::error("a launch without the controller's signature was refused");
+    return failure(ErrorCode::kInvalidCredential, "Invalid job credential");
+  }
+  auto message = wire::decode<protocol::StepLaunch>(request.launch);
+  if (!message) return tl::unexpected<Error>(message.error());
+  if (message->job_spec == nullptr) return failure(ErrorCode::kBadRequest, "a launch without job");
+  if (message->cluster_id != parts.node.cluster_id) return failure(ErrorCode::kWrongCluster);
+  const uint32_t index = index_in(message->layout, parts.node.name);
+  if (index == UINT32_MAX) {
+    return failure(ErrorCode::kInvalidNodeName,
+                   fmt::format("step {} has no part on node {}", step_id_text(message->key.id),
+                               parts.node.name));
+  }
+  log::debug("launching step {}", step_id_text(message->key.id));
+  if (auto ok = parts.jobs.launch(std::move(*message), std::move(request.launch), index); !ok) {
+    return tl::unexpected<Error>(ok.error());
+  }
+  return Empty{};
+}
+
+Result<protocol::PingNodeReply> ping(RequestParts& parts, const protocol::PingNodeRequest& request) {
+  NodeState& node = parts.node;
+  const bool other = !node.cluster_id.empty() && request.cluster_id != node.cluster_id;
+  if (other) {
+    return failure(ErrorCode::kWrongCluster, "this node belongs to cluster " + node.cluster_id);
+  }
+  if (node.epoch != request.epoch) {
+    node.epoch = request.epoch;
+    parts.registrar.start();
+  }
+  return protocol::PingNodeReply{measure_load(), node.hardware.boot_id, node.hardware.agent_start};
+}
+
+void add_orders(net::RpcServer& server, RequestParts& parts) {
+  using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
+  handle_order<LaunchStepRequest, Empty>(server, parts, launch);
+  handle_order<PingNodeRequest, PingNodeReply>(server, parts, ping);
+  handle_order<SignalStepRequest, Empty>(
+      server, parts, [](RequestParts& p, const SignalStepRequest& request) -> Result<Empty> {
+        if (!p.steps.signal(request)) return failure(ErrorCode::kInvalidStepId);
+        return Empty{};
+      });
+  handle_order<TerminateStepRequest, Empty>(
+      server, parts, [](RequestParts& p, TerminateStepRequest request) -> Result<Empty> {
+        if (request.message.empty()) {
+          request.message = fmt::format("CANCELLED AT {}", format_time(now()));
+        }
+        p.steps.terminate(request);  // it may have ended meanwhile, which is as good
+        return Empty{};
+      });
+  handle_order<TerminateJobRequest, Empty>(
+      server, parts, [](RequestParts& p, const TerminateJobRequest& request) -> Result<Empty> {
+        p.jobs.terminate(request);
+        return Empty{};
+      });
+  handle_order<RunPrologRequest, Empty>(
+      server, parts, [](RequestParts& p, const RunPrologRequest& request) -> Result<Empty> {
+        p.jobs.run_prolog(request);
+        return Empty{};
+      });
+  handle_order<AttachRequest, Empty>(
+      server, parts, [](RequestParts& p, const AttachRequest& request) -> Result<Empty> {
+        if (!p.steps.attach(request)) return failure(ErrorCode::kInvalidStepId);
+        return Empty{};
+      });
+  handle_order<ReconfigureNodeRequest, Empty>(
+      server, parts, [](RequestParts& p, ReconfigureNodeRequest request) -> Result<Empty> {
+        adopt_config(p.node, std::move(request.config));
+        log::info("configuration received from the controller");
+        p.registrar.start();
+        return Empty{};
+      });
+  handle_order<ShutdownNodeRequest, Empty>(
+      server, parts, [](RequestParts& p, const ShutdownNodeRequest&) -> Result<Empty> {
+        log::info("the controller orders a shutdown");
+        p.end_process();
+        return Empty{};
+      });
+}
+
+}  // namespace
+
+void add_requests(net::RpcServer& server, RequestParts& parts) {
+  using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
+  add_orders(server, parts);
+  handle_question<ListPidsRequest, ListPidsReply>(
+      server, parts, [](RequestParts& p, const ListPidsRequest& request, const auto& answer) {
+        p.steps.list_pids(request, [answer](const ListPidsReply& reply) { answer->reply(reply); });
+      });
+  handle_question<ShowAgentRequest, ShowAgentReply>(
+      server, parts, [](RequestParts& p, const ShowAgentRequest&, const auto& answer) {
+        answer->reply(ShowAgentReply{describe_agent(p.node, p.steps)});
+      });
+}
+
+std::vector<std::string> describe_agent(const NodeState& node, const Steps& steps) {
+  std::string active;
+  for (const protocol::StepKey& key : steps.live()) {
+    active += (active.empty() ? "" : ",") + step_id_text(key.id);
+  }
+  const NodeHardware& hardware = node.real_hardware;
+  std::vector<std::string> lines;
+  const auto line = [&lines](std::string_view name, const std::string& value) {
+    lines.push_back(fmt::format("{:<24} = {}", name, value));
+  };
+  line("Active Steps", active.empty() ? "NONE" : active);
+  line("Actual CPUs", std::to_string(hardware.cpus));
+  line("Actual Boards", std::to_string(hardware.boards));
+  line("Actual sockets", std::to_string(hardware.sockets));
+  line("Actual cores", std::to_string(hardware.cores_per_socket));
+  line("Actual threads per core", std::to_string(hardware.threads_per_core));
+  line("Actual real memory", fmt::format("{} MB", hardware.real_memory_mib));
+  line("Actual temp disk space", fmt::format("{} MB", hardware.tmp_disk_mib));
+  line("Boot time", format_time(node.started));
+  line("Hostname", node.name);
+  line("Last slurmctld msg time",
+       node.last_controller_message == kNoTime ? "NONE" : format_time(node.last_controller_message));
+  line("Slurmd PID", std::to_string(::getpid()));
+  line("Slurmd Debug", std::to_string(static_cast<uint32_t>(node.config->slurmd_debug)));
+  line("Slurmd Logfile", node_path(node.config->slurmd_log_file, node.self));
+  line("Version", "25.11.0");
+  return lines;
+}
+
+}  // namespace sluice::noded

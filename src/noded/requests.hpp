@@ -1,0 +1,27 @@
+// What the agent answers over the network. Every handler posts to the agent's thread.
+#pragma once
+
+#include <functional>
+
+#include "common/net/rpc_server.hpp"
+#include "noded/jobs.hpp"
+#include "noded/node_state.hpp"
+#include "noded/registrar.hpp"
+#include "noded/steps.hpp"
+
+namespace sluice::noded {
+
+struct RequestParts {  // all outlive the server
+  NodeState& node;
+  Steps& steps;
+  Jobs& jobs;
+  Registrar& registrar;
+  std::function<void()> end_process;
+};
+
+void add_requests(net::RpcServer& server, RequestParts& parts);
+
+// `scontrol show slurmd`
+[[nodiscard]] std::vector<std::string> describe_agent(const NodeState& node, const Steps& steps);
+
+}  // namespace sluice::noded

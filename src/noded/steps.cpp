@@ -1,0 +1,314 @@
+#include "noded/steps.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <boost/asio/local/stream_protocol.hpp>
+#include <fmt/format.h>
+
+#include "common/base/text.hpp"
+#include "common/log/log.hpp"
+#include "common/tables/step_names.hpp"
+#include "common/wire/codec.hpp"
+
+namespace sluice::noded {
+
+using protocol::FrameType;
+
+struct Steps::Step {
+  protocol::StepKey key;
+  std::shared_ptr<FrameConnection> link;  // null: not connected
+  pid_t pid = -1;       // of the daemon, where it is our child
+  bool ready = false;   // takes orders
+  bool over = false;    // reported
+  std::vector<std::pair<FrameType, std::string>> waiting;  // orders given before it was ready
+};
+
+struct Steps::PidQuery {
+  explicit PidQuery(boost::asio::io_context& io) : timer(io) {}
+  std::set<protocol::StepKey> waiting;
+  protocol::ListPidsReply reply;
+  std::function<void(protocol::ListPidsReply)> done;
+  boost::asio::steady_timer timer;
+  void finish() {
+    timer.cancel();
+    if (done) std::exchange(done, nullptr)(std::move(reply));
+  }
+};
+
+namespace {
+
+constexpr auto kPidQueryTime = std::chrono::seconds(1);
+
+protocol::StepEnded failed_report(const NodeState& node, const protocol::StepKey& key,
+                                  const std::string& why) {
+  protocol::StepEnded report;
+  report.key = key;
+  report.nodes = node.name;
+  report.exit_status = SIGKILL;
+  report.failure = why;
+  return report;
+}
+
+}  // namespace
+
+Steps::Steps(NodeState& node, ChildProcesses& children, OnEnded on_ended)
+    : node_(node), children_(children), spool_(node.spool_dir), on_ended_(std::move(on_ended)) {}
+
+bool Steps::is_live(const Step& step) const { return !step.over; }
+
+bool Steps::knows(const protocol::StepKey& key) const {
+  return steps_.contains(key) || spool_.is_claimed(key);
+}
+
+void Steps::adopt_all() {
+  if (auto ok = spool_.prepare(); !ok) log::error("{}", ok.error().text);
+  for (const protocol::StepRecord& record : spool_.scan()) {
+    auto step = std::make_shared<Step>();
+    step->key = record.key;
+    steps_.emplace(record.key, step);
+    if (auto report = spool_.read_end(record.key)) {
+      ended(step, std::move(*report));
+    } else if (auto fd = spool_.connect(record.key)) {
+      log::info("step {} runs on", step_id_text(record.key.id));
+      connect(step, *fd);
+    } else if (report = spool_.read_end(record.key); report) {
+      ended(step, std::move(*report));  // it ended while we looked
+    } else {
+      lost(step, "its step daemon died");
+    }
+  }
+}
+
+protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch) const {
+  const ClusterConfig& config = *node_.config;
+  const auto uses = [](const std::vector<std::string>& plugins, std::string_view name) {
+    return std::any_of(plugins.begin(), plugins.end(),
+                       [&](const std::string& plugin) { return plugin.ends_with(name); });
+  };
+  protocol::StepdStart start;
+  start.node_name = node_.name;
+  start.spool_dir = node_.spool_dir;
+  start.config_path = node_.config_path;
+  start.task_prolog = config.task_prolog;
+  start.task_epilog = config.task_epilog;
+  start.affinity = uses(config.task_plugin, "affinity");
+  start.threads_per_core = node_.self.threads_per_core;
+  start.append_output = config.job_file_append;
+  start.kill_on_bad_exit = config.kill_on_bad_exit;
+  start.kill_wait = config.kill_wait;
+  if (config.job_acct_gather_type.ends_with("linux") ||
+      config.job_acct_gather_type.ends_with("cgroup")) {
+    const auto seconds = to_number<uint32_t>(config.job_acct_gather_frequency);
+    start.sample_interval = std::chrono::seconds(seconds.value_or(30));
+  }
+  start.cgroup = config.cgroup;
+  start.use_cgroup = config.proctrack_type.ends_with("cgroup") || uses(config.task_plugin, "cgroup");
+  static_cast<void>(launch);
+  return start;
+}
+
+void Steps::launch(const protocol::StepLaunch& launch, std::string encoded, uint32_t node_index) {
+  if (knows(launch.key)) return;
+  auto step = std::make_shared<Step>();
+  step->key = launch.key;
+  steps_.emplace(launch.key, step);
+  protocol::StepdStart start = start_message(launch);
+  start.launch = std::move(encoded);
+  start.node_index = node_index;
+  start_daemon(step, wire::encode(start));
+}
+
+void Steps::start_daemon(const StepPtr& step, const std::string& start) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return lost(step, "no socket for its step daemon");
+  }
+  const auto pid = children_.spawn(
+      {node_.sbin_dir + "/slurmstepd",
+       {fmt::format("slurmstepd: [{}]", step_id_text(step->key.id))},
+       {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+       {{ends[1], protocol::kStartDescriptor}}},
+      [this, step](int status) { on_daemon_exit(step, status); });
+  ::close(ends[1]);
+  if (!pid) {
+    ::close(ends[0]);
+    return lost(step, pid.error().text);
+  }
+  step->pid = *pid;
+  connect(step, ends[0]);
+  step->link->send(FrameType::kAgentStart, kNoTask, start);
+}
+
+void Steps::connect(const StepPtr& step, int fd) {
+  using boost::asio::local::stream_protocol;
+  step->link = FrameConnection::make(
+      stream_protocol::socket(node_.io, stream_protocol(), fd));
+  step->link->start({[this, step](const Frame& frame) { on_frame(step, frame); },
+                     [this, step] { on_disconnect(step); }, nullptr});
+}
+
+void Steps::on_frame(const StepPtr& step, const Frame& frame) {
+  switch (frame.type) {
+    case FrameType::kAgentReady:
+      step->ready = true;
+      for (const auto& [type, body] : std::exchange(step->waiting, {})) order(step, type, body);
+      return;
+    case FrameType::kAgentEnded:
+      if (auto report = wire::decode<protocol::StepEnded>(frame.body)) {
+        ended(step, std::move(*report));
+      }
+      return;
+    case FrameType::kAgentLog:
+      log::error("step {}: {}", step_id_text(step->key.id), frame.body);
+      return;
+    case FrameType::kAgentPids: {
+      const auto pids = wire::decode<protocol::ListPidsReply>(frame.body);
+      for (const auto& query : std::exchange(pid_queries_, {})) {
+        if (pids && query->waiting.erase(step->key) > 0) {
+          query->reply.pids.insert(query->reply.pids.end(), pids->pids.begin(), pids->pids.end());
+        }
+        if (query->waiting.empty()) query->finish();
+        else pid_queries_.push_back(query);
+      }
+      return;
+    }
+    default: return;
+  }
+}
+
+// A daemon of ours went away. When it reported, all is well; the connection's last words may come
+// after the news of its end, so the spool is asked.
+void Steps::on_daemon_exit(const StepPtr& step, int status) {
+  step->pid = -1;
+  if (step->over) return;
+  if (auto report = spool_.read_end(step->key)) return ended(step, std::move(*report));
+  if (WIFEXITED(status) && WEXITSTATUS(status) == protocol::kStepdAlreadyRun) {
+    return lost(step, "it was started on this node before");
+  }
+  if (step->link && step->link->is_open()) step->link->close();
+  lost(step, fmt::format("its step daemon died (status {:#x})", status));
+}
+
+void Steps::on_disconnect(const StepPtr& step) {
+  step->link.reset();
+  step->ready = false;
+  if (step->over || step->pid > 0) return;  // of a child, the exit tells more
+  if (auto report = spool_.read_end(step->key)) return ended(step, std::move(*report));
+  if (auto fd = spool_.connect(step->key)) return connect(step, *fd);
+  lost(step, "its step daemon died");
+}
+
+void Steps::lost(const StepPtr& step, const std::string& why) {
+  log::error("step {}: {}", step_id_text(step->key.id), why);
+  protocol::StepEnded report = failed_report(node_, step->key, why);
+  // kept, so that a restart of the agent tells the same
+  if (spool_.is_claimed(step->key)) {
+    if (auto ok = spool_.write_end(report); !ok) log::error("{}", ok.error().text);
+  }
+  ended(step, std::move(report));
+}
+
+void Steps::ended(const StepPtr& step, protocol::StepEnded report) {
+  if (std::exchange(step->over, true)) return;
+  log::debug("step {} ended with status {:#x}", step_id_text(step->key.id), report.exit_status);
+  on_ended_(std::move(report));
+}
+
+void Steps::order(const StepPtr& step, FrameType type, const std::string& body) {
+  if (!step->ready || !step->link) {
+    step->waiting.emplace_back(type, body);
+    return;
+  }
+  step->link->send(type, kNoTask, body);
+}
+
+bool Steps::signal(const protocol::SignalStepRequest& request) {
+  bool found = false;
+  const std::string body = wire::encode(request);
+  for (const auto& [key, step] : steps_) {
+    const bool batch = key.id.step == kBatchStep;
+    bool meant = key.id.job == request.key.id.job && is_live(*step);
+    if (request.batch_shell_only) meant = meant && batch;
+    else if (request.all_steps) meant = meant && !(batch && request.not_batch);
+    else meant = meant && key.id.step == request.key.id.step;
+    if (!meant) continue;
+    order(step, FrameType::kAgentSignal, body);
+    found = true;
+  }
+  return found;
+}
+
+bool Steps::terminate(const protocol::TerminateStepRequest& request) {
+  const auto place = steps_.find(request.key);
+  if (place == steps_.end() || !is_live(*place->second)) return false;
+  order(place->second, FrameType::kAgentTerminate, wire::encode(request));
+  return true;
+}
+
+bool Steps::attach(const protocol::AttachRequest& request) {
+  for (const auto& [key, step] : steps_) {
+    if (key.id != request.key.id || !is_live(*step)) continue;
+    order(step, FrameType::kAgentAttach, wire::encode(request));
+    return true;
+  }
+  return false;
+}
+
+std::vector<protocol::StepKey> Steps::live_of(JobId job) const {
+  std::vector<protocol::StepKey> keys;
+  for (auto at = steps_.lower_bound({{job, 0}, 0}); at != steps_.end() && at->first.id.job == job;
+       ++at) {
+    if (is_live(*at->second)) keys.push_back(at->first);
+  }
+  return keys;
+}
+
+std::vector<protocol::StepKey> Steps::live() const {
+  std::vector<protocol::StepKey> keys;
+  for (const auto& [key, step] : steps_) {
+    if (is_live(*step)) keys.push_back(key);
+  }
+  return keys;
+}
+
+std::vector<protocol::StepKey> Steps::unacknowledged() const {
+  std::vector<protocol::StepKey> keys;
+  for (const auto& [key, step] : steps_) {
+    if (!is_live(*step)) keys.push_back(key);
+  }
+  return keys;
+}
+
+void Steps::list_pids(const protocol::ListPidsRequest& request,
+                      std::function<void(protocol::ListPidsReply)> done) {
+  auto query = std::make_shared<PidQuery>(node_.io);
+  query->done = std::move(done);
+  for (const auto& [key, step] : steps_) {
+    const bool meant = (request.job == kNoJob || key.id.job == request.job) &&
+                       (request.step == UINT32_MAX || key.id.step == request.step);
+    if (!meant || !is_live(*step)) continue;
+    query->waiting.insert(key);
+    order(step, FrameType::kAgentListPids, {});
+  }
+  if (query->waiting.empty()) return query->finish();
+  pid_queries_.push_back(query);
+  query->timer.expires_after(kPidQueryTime);
+  query->timer.async_wait([this, query](const boost::system::error_code& error) {
+    if (error) return;
+    std::erase(pid_queries_, query);
+    query->finish();
+  });
+}
+
+void Steps::forget(const protocol::StepKey& key) {
+  spool_.remove(key);
+  const auto place = steps_.find(key);
+  if (place != steps_.end() && place->second->over) steps_.erase(place);
+}
+
+}  // namespace sluice::noded

@@ -1,0 +1,76 @@
+// The step daemons of this node: started, found again after a restart of the agent, given orders,
+// and their reports taken. All on the agent's thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <boost/asio/steady_timer.hpp>
+
+#include "common/protocol/stepd_start.hpp"
+#include "common/step/frame_connection.hpp"
+#include "common/step/step_spool.hpp"
+#include "noded/child_processes.hpp"
+#include "noded/node_state.hpp"
+
+namespace sluice::noded {
+
+class Steps {
+ public:
+  // Called once for each step that is over; its files stay until forget().
+  using OnEnded = std::function<void(protocol::StepEnded)>;
+  Steps(NodeState& node, ChildProcesses& children, OnEnded on_ended);
+
+  // Looks at the spool: running daemons are connected to, reports of ended ones handed on, and a
+  // step whose daemon died without a report is reported as failed.
+  void adopt_all();
+
+  // Starts a daemon; `encoded` is the signed message that `launch` was decoded from. No-op if the
+  // step was started here before. Its end, or that it cannot start, comes through OnEnded.
+  void launch(const protocol::StepLaunch& launch, std::string encoded, uint32_t node_index);
+  [[nodiscard]] bool knows(const protocol::StepKey& key) const;
+
+  // Orders; false when no such step runs here.
+  bool signal(const protocol::SignalStepRequest& request);
+  bool terminate(const protocol::TerminateStepRequest& request);
+  bool attach(const protocol::AttachRequest& request);
+  // Every live step of the job (of any restart).
+  [[nodiscard]] std::vector<protocol::StepKey> live_of(JobId job) const;
+  [[nodiscard]] std::vector<protocol::StepKey> live() const;
+  [[nodiscard]] std::vector<protocol::StepKey> unacknowledged() const;
+
+  // Asks the daemons; `done` comes within a second.
+  void list_pids(const protocol::ListPidsRequest& request,
+                 std::function<void(protocol::ListPidsReply)> done);
+
+  // The controller has the report: nothing of the step is kept any more.
+  void forget(const protocol::StepKey& key);
+
+ private:
+  struct Step;
+  using StepPtr = std::shared_ptr<Step>;
+  struct PidQuery;
+  void connect(const StepPtr& step, int fd);
+  void start_daemon(const StepPtr& step, const std::string& start);
+  void on_frame(const StepPtr& step, const Frame& frame);
+  void on_daemon_exit(const StepPtr& step, int status);
+  void on_disconnect(const StepPtr& step);
+  void lost(const StepPtr& step, const std::string& why);
+  void ended(const StepPtr& step, protocol::StepEnded report);
+  void order(const StepPtr& step, protocol::FrameType type, const std::string& body);
+  [[nodiscard]] protocol::StepdStart start_message(const protocol::StepLaunch& launch) const;
+  [[nodiscard]] bool is_live(const Step& step) const;
+
+  NodeState& node_;
+  ChildProcesses& children_;
+  StepSpool spool_;
+  OnEnded on_ended_;
+  std::map<protocol::StepKey, StepPtr> steps_;
+  std::vector<std::shared_ptr<PidQuery>> pid_queries_;
+};
+
+}  // namespace sluice::noded

@@ -1,0 +1,322 @@
+// The node agent as a process, with a controller played by the test.
+#include <csignal>
+#include <condition_variable>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <sstream>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "common/net/auth.hpp"
+#include "common/net/rpc_client.hpp"
+#include "common/net/rpc_server.hpp"
+#include "common/net/signer.hpp"
+#include "common/protocol/noded.hpp"
+
+namespace sluice::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using net::CallContext;
+using net::Responder;
+using protocol::Empty;
+
+// Takes registrations and reports; orders are sent to the agent directly.
+class FakeController {
+ public:
+  FakeController() {
+    char name[] = "/tmp/sluice-noded-XXXXXX";
+    folder = ::mkdtemp(name);
+    ::chmod(folder.c_str(), 0755);
+    std::ofstream(folder + "/slurm.key") << std::string(64, 'k');
+    ::chmod((folder + "/slurm.key").c_str(), 0600);
+    auth = net::make_auth({.type = "auth/slurm", .cluster = "test",
+                           .key_file = folder + "/slurm.key",
+                           .token_socket = folder + "/sack.socket", .munge_socket = {}})
+               .value();
+    start_server(0);
+    node_port = free_port();
+  }
+  ~FakeController() {
+    stop_agent(SIGTERM);
+    server.reset();
+    std::filesystem::remove_all(folder);
+  }
+
+  // A port nobody has now.
+  static int free_port() {
+    net::RpcServer probe({.addresses = {"127.0.0.1:0"}});
+    EXPECT_TRUE(probe.start());
+    return probe.port();
+  }
+
+  void start_server(int at) {
+    server = std::make_unique<net::RpcServer>(net::ServerOptions{
+        .addresses = {fmt::format("127.0.0.1:{}", at)}, .auth = auth, .slurm_user = ::geteuid()});
+    server->handle<protocol::RegisterNodeRequest, protocol::RegisterNodeReply>(
+        [this](const CallContext&, protocol::RegisterNodeRequest request, auto responder) {
+          protocol::RegisterNodeReply reply;
+          reply.cluster_id = cluster_id;
+          reply.credential_key = signer.public_key();
+          responder.reply(reply);
+          note([&] { registrations.push_back(std::move(request)); });
+        });
+    server->handle<protocol::ReportStepsRequest, Empty>(
+        [this](const CallContext&, protocol::ReportStepsRequest request, auto responder) {
+          if (refuse_reports) return responder.fail(ErrorCode::kStorageFull);
+          responder.reply({});
+          note([&] { ended.insert(ended.end(), request.ended.begin(), request.ended.end()); });
+        });
+    server->handle<protocol::ReportCleanedRequest, Empty>(
+        [this](const CallContext&, protocol::ReportCleanedRequest request, auto responder) {
+          responder.reply({});
+          note([&] { cleaned.insert(cleaned.end(), request.cleaned.begin(), request.cleaned.end()); });
+        });
+    server->handle<protocol::PrologDoneRequest, Empty>(
+        [this](const CallContext&, const protocol::PrologDoneRequest& request, auto responder) {
+          responder.reply({});
+          note([&] { prologs.push_back(request); });
+        });
+    ASSERT_TRUE(server->start());
+    port = server->port();
+  }
+
+  void start_agent(const std::string& more_conf = {}) {
+    std::ofstream(folder + "/slurm.conf") << fmt::format(
+        "ClusterName=test\nSlurmctldHost=here(127.0.0.1)\nSlurmctldPort={}\nSlurmUser={}\n"
+        "SlurmdUser={}\nAuthType=auth/slurm\nAuthInfo=socket={}/sack.socket\n"
+        "StateSaveLocation={}\nSlurmdSpoolDir={}/spool\nSlurmdPidFile={}/pid\n"
+        "SlurmdLogFile={}/log\nSlurmdDebug=debug\nKillWait=1\nSlurmdParameters=config_overrides\n"
+        "NodeName=n1 NodeAddr=127.0.0.1 Port={} CPUs=4 RealMemory=1000\n"
+        "PartitionName=debug Nodes=ALL Default=YES\n{}",
+        port, user(), user(), folder, folder, folder, folder, folder, node_port, more_conf);
+    pid = ::fork();
+    if (pid == 0) {
+      const int log = ::open((folder + "/stderr").c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600);
+      ::dup2(log, 2);
+      ::execl(NODED_PATH, NODED_PATH, "-D", "-f", (folder + "/slurm.conf").c_str(), "-N", "n1",
+              nullptr);
+      ::_exit(127);
+    }
+    agent = std::make_unique<net::RpcClient>(net::ClientOptions{
+        .addresses = {fmt::format("127.0.0.1:{}", node_port)}, .auth = auth});
+  }
+  void stop_agent(int signal) {
+    if (pid <= 0) return;
+    ::kill(pid, signal);
+    ::waitpid(std::exchange(pid, -1), nullptr, 0);
+  }
+
+  template <class Ready>
+  [[nodiscard]] bool wait(Ready ready) {
+    std::unique_lock lock(mutex);
+    return changed.wait_for(lock, 20s, ready);
+  }
+  template <class Change>
+  void note(Change change) {
+    const std::lock_guard lock(mutex);
+    change();
+    changed.notify_all();
+  }
+
+  protocol::StepLaunch batch_launch(JobId job, const std::string& script) {
+    JobSpec spec;
+    spec.uid = ::geteuid();
+    spec.gid = ::getegid();
+    spec.name = "demo";
+    spec.work_dir = folder;
+    protocol::StepLaunch launch;
+    launch.key.id = {job, kBatchStep};
+    launch.cluster_id = cluster_id;
+    launch.uid = spec.uid;
+    launch.gid = spec.gid;
+    launch.user_name = user();
+    launch.job_spec = std::make_shared<const JobSpec>(spec);
+    launch.allocation_nodes = {{"n1", "127.0.0.1", 0}};
+    launch.allocation_cpus = {1};
+    StepNode here;
+    here.name = "n1";
+    here.tasks = {0};
+    launch.layout.nodes = {here};
+    launch.layout.num_tasks = 1;
+    launch.script = script;
+    launch.environment = std::string("PATH=/usr/bin:/bin\0", 19);
+    return launch;
+  }
+  Status launch(const protocol::StepLaunch& launch) {
+    protocol::LaunchStepRequest request;
+    request.launch = wire::encode(launch);
+    request.signature = signer.sign(request.launch);
+    return send(request);
+  }
+  template <class Request>
+  Status send(const Request& request) {
+    const auto reply = agent->call<Empty>(request, 10s);
+    return reply ? Status{} : tl::unexpected<Error>(reply.error());
+  }
+  [[nodiscard]] std::string read(const std::string& name) const {
+    std::ifstream file(folder + "/" + name);
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+  static std::string user() {
+    return ::geteuid() == 0 ? "root" : std::to_string(::geteuid());
+  }
+
+  std::string folder;
+  std::string cluster_id = "cluster-a";
+  std::shared_ptr<net::AuthProvider> auth;
+  net::CredentialSigner signer = net::CredentialSigner::generate();
+  std::unique_ptr<net::RpcServer> server;
+  std::unique_ptr<net::RpcClient> agent;
+  int port = 0;
+  int node_port = 0;
+  pid_t pid = -1;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::atomic<bool> refuse_reports = false;
+  std::vector<protocol::RegisterNodeRequest> registrations;
+  std::vector<protocol::StepEnded> ended;
+  std::vector<protocol::JobCleaned> cleaned;
+  std::vector<protocol::PrologDoneRequest> prologs;
+};
+
+TEST(Noded, RegistersRunsABatchScriptAndReportsOnce) {
+  FakeController controller;
+  controller.start_agent();
+  ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }))
+      << controller.read("log");
+  EXPECT_EQ(controller.registrations[0].name, "n1");
+  EXPECT_EQ(controller.registrations[0].hardware.cpus, 4U);
+  const auto launch = controller.batch_launch(7, "#!/bin/sh\necho hello from $SLURMD_NODENAME\n");
+  ASSERT_TRUE(controller.launch(launch));
+  ASSERT_TRUE(controller.launch(launch));  // repeated: nothing runs twice
+  ASSERT_TRUE(controller.wait([&] { return !controller.ended.empty(); }));
+  EXPECT_EQ(controller.read("slurm-7.out"), "hello from n1\n");
+  EXPECT_EQ(controller.ended[0].exit_status, 0);
+  EXPECT_TRUE(controller.ended[0].node_clean);
+  EXPECT_EQ(controller.ended[0].nodes, "n1");
+  // a launch that comes late is refused
+  EXPECT_EQ(controller.launch(launch).error().code, ErrorCode::kAlreadyDone);
+}
+
+TEST(Noded, RefusesLaunchesWithoutTheControllersSignature) {
+  FakeController controller;
+  controller.start_agent();
+  ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
+  protocol::LaunchStepRequest request;
+  request.launch = wire::encode(controller.batch_launch(8, "#!/bin/sh\n"));
+  request.signature = net::CredentialSigner::generate().sign(request.launch);
+  EXPECT_EQ(controller.send(request).error().code, ErrorCode::kInvalidCredential);
+}
+
+TEST(Noded, TerminatesAJobAndRunsPrologAndEpilog) {
+  FakeController controller;
+  for (const std::string which : {"prolog", "epilog"}) {
+    const std::string path = controller.folder + "/" + which;
+    std::ofstream(path) << "#!/bin/sh\necho " << which << " $SLURM_JOB_ID $SLURM_SCRIPT_CONTEXT >> "
+                        << controller.folder << "/scripts.out\n";
+    ::chmod(path.c_str(), 0755);
+  }
+  controller.start_agent(fmt::format("Prolog={0}/prolog\nEpilog={0}/epilog\n", controller.folder));
+  ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
+  ASSERT_TRUE(controller.launch(
+      controller.batch_launch(9, "#!/bin/sh\ntouch started\nexec sleep 1000\n")));
+  while (!std::filesystem::exists(controller.folder + "/started")) ::usleep(10000);
+  protocol::TerminateJobRequest request;
+  request.job = 9;
+  request.message = "CANCELLED DUE TO TIME LIMIT";
+  ASSERT_TRUE(controller.send(request));
+  ASSERT_TRUE(controller.wait([&] { return !controller.cleaned.empty(); }));
+  EXPECT_EQ(WTERMSIG(controller.ended.at(0).exit_status), SIGTERM);
+  EXPECT_EQ(controller.cleaned[0].epilog_status, 0);
+  EXPECT_EQ(controller.read("scripts.out"), "prolog 9 prolog_slurmd\nepilog 9 epilog_slurmd\n");
+  const std::string output = controller.read("slurm-9.out");
+  EXPECT_TRUE(output.starts_with("slurmstepd: error: *** JOB 9 ON n1 CANCELLED AT 20")) << output;
+  EXPECT_TRUE(output.ends_with(" DUE TO TIME LIMIT ***\n")) << output;
+}
+
+TEST(Noded, KilledAndStartedAgainItAdoptsItsStepsAndKeepsReports) {
+  FakeController controller;
+  controller.start_agent();
+  ASSERT_TRUE(controller.wait([&] { return controller.registrations.size() == 1; }));
+  ASSERT_TRUE(controller.launch(
+      controller.batch_launch(10, "#!/bin/sh\nwhile [ ! -e go ]; do sleep 0.02; done\nexit 5\n")));
+  ASSERT_TRUE(controller.launch(controller.batch_launch(11, "#!/bin/sh\nwhile [ ! -e go1 ]; do "
+                                                            "sleep 0.02; done\nexit 6\n")));
+  controller.stop_agent(SIGKILL);
+  std::ofstream(controller.folder + "/go1") << "";
+  const std::string end = controller.folder + "/spool/steps/11.4294967291.0.end";
+  while (!std::filesystem::exists(end)) ::usleep(10000);
+  controller.start_agent();
+  ASSERT_TRUE(controller.wait([&] { return controller.registrations.size() == 2; }));
+  EXPECT_EQ(controller.registrations[1].cluster_id, controller.cluster_id);
+  ASSERT_EQ(controller.registrations[1].running.size(), 1U);
+  EXPECT_EQ(controller.registrations[1].running[0].id.job, 10U);
+  ASSERT_TRUE(controller.wait([&] { return controller.ended.size() == 1; }));
+  EXPECT_EQ(WEXITSTATUS(controller.ended[0].exit_status), 6);
+  std::ofstream(controller.folder + "/go") << "";
+  ASSERT_TRUE(controller.wait([&] { return controller.ended.size() == 2; }));
+  EXPECT_EQ(WEXITSTATUS(controller.ended[1].exit_status), 5);
+}
+
+TEST(Noded, AReportIsRepeatedUntilItIsTaken) {
+  FakeController controller;
+  controller.refuse_reports = true;
+  controller.start_agent();
+  ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
+  ASSERT_TRUE(controller.launch(controller.batch_launch(12, "#!/bin/sh\nexit 1\n")));
+  const std::string end = controller.folder + "/spool/steps/12.4294967291.0.end";
+  while (!std::filesystem::exists(end)) ::usleep(10000);
+  controller.refuse_reports = false;
+  ASSERT_TRUE(controller.wait([&] { return controller.ended.size() == 1; }));
+  while (std::filesystem::exists(end)) ::usleep(10000);
+}
+
+TEST(Noded, AnotherClustersControllerIsRefused) {
+  FakeController controller;
+  controller.start_agent();
+  ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
+  ASSERT_TRUE(controller.launch(
+      controller.batch_launch(13, "#!/bin/sh\nwhile [ ! -e go ]; do sleep 0.02; done\n")));
+  protocol::PingNodeRequest ping{"cluster-b", 1};
+  const auto reply = controller.agent->call<protocol::PingNodeReply>(ping, 10s);
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, ErrorCode::kWrongCluster);
+  auto foreign = controller.batch_launch(14, "#!/bin/sh\n");
+  foreign.cluster_id = "cluster-b";
+  EXPECT_EQ(controller.launch(foreign).error().code, ErrorCode::kWrongCluster);
+  std::ofstream(controller.folder + "/go") << "";
+  ASSERT_TRUE(controller.wait([&] { return controller.ended.size() == 1; }));
+}
+
+TEST(Noded, ListsPidsAndDescribesItself) {
+  FakeController controller;
+  controller.start_agent();
+  ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
+  ASSERT_TRUE(controller.launch(
+      controller.batch_launch(15, "#!/bin/sh\nwhile [ ! -e go ]; do sleep 0.02; done\n")));
+  size_t found = 0;
+  while (found == 0) {
+    const auto pids =
+        controller.agent->call<protocol::ListPidsReply>(protocol::ListPidsRequest{15, UINT32_MAX}, 10s);
+    ASSERT_TRUE(pids);
+    found = pids->pids.size();
+  }
+  const auto about = controller.agent->call<protocol::ShowAgentReply>(protocol::ShowAgentRequest{}, 10s);
+  ASSERT_TRUE(about);
+  EXPECT_EQ(about->lines[0], "Active Steps             = 15.batch");
+  std::ofstream(controller.folder + "/go") << "";
+  ASSERT_TRUE(controller.wait([&] { return controller.ended.size() == 1; }));
+}
+
+}  // namespace
+}  // namespace sluice::testing
