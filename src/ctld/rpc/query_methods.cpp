@@ -4,6 +4,7 @@
 #include "common/log/log.hpp"
 #include "ctld/rpc/job_query.hpp"
 #include "ctld/rpc/services.hpp"
+#include "ctld/sched/explain.hpp"
 
 namespace sluice::ctld {
 namespace {
@@ -95,6 +96,10 @@ void add_query_methods(net::RpcServer& server, ServiceParts& parts) {
   });
   server.handle<BatchScriptRequest, BatchScriptReply>([&parts](const auto& context, auto request, auto responder) {
     responder.complete(batch_script(parts, context, request.job));
+  });
+  server.handle<ExplainRequest, ExplainReply>([&parts](const auto&, auto request, auto responder) {
+    responder.complete(sched::explain(*parts.publisher.newest()->state, parts.scheduler.soft().get(), request.job,
+                                      parts.clock()));
   });
 }
 
