@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ctld/state/fits.hpp"
+
 namespace sluice::sched {
 
 std::optional<JobReason> why_not_eligible(const Job& job, Time now) {
@@ -20,8 +22,7 @@ std::optional<JobReason> why_not_eligible(const Job& job, Time now) {
 }
 
 Minutes limit_of(const Job& job, const state::Partition& partition) {
-  if (job.spec->time_limit != 0) return job.time_limit;
-  return partition.config->default_time.value_or(partition.config->max_time);
+  return state::limit_in(job, *partition.config);
 }
 
 std::optional<JobReason> why_partition_refuses(const Job& job, const state::Partition& partition) {

@@ -115,8 +115,8 @@ bool is_eligible(const Job& job, Time now) {
 
 NodeBaseState shown_base(const Node& node) {
   if (node.base != NodeBaseState::kIdle) return node.base;
-  // a node whose jobs are all completing shows what they still hold, with the COMPLETING flag
-  if (node.running_jobs == 0) return NodeBaseState::kIdle;
+  // a node whose jobs are all completing is idle, with the COMPLETING flag
+  if (node.running_jobs <= node.completing_jobs) return NodeBaseState::kIdle;
   if (node.exclusive || node.used_cpus >= usable_cpus(*node.config)) {
     return NodeBaseState::kAllocated;
   }

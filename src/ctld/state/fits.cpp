@@ -3,27 +3,82 @@
 
 #include <algorithm>
 
-#include "common/base/text.hpp"
+#include "ctld/state/room.hpp"
 
 namespace sluice::state {
+namespace {
 
-Status fits_node(const Node& node, const NodeAllocation& wanted, bool whole_node, bool may_share) {
-  if (!is_schedulable(node)) return failure(ErrorCode::kNodesNotAvailable);
-  if (node.exclusive || (whole_node && !node.jobs.empty())) return failure(ErrorCode::kNodesBusy);
-  if (wanted.cores.none() || wanted.cpus == 0 || wanted.cores.find_last() >= node.config->cores() ||
-      wanted.cpus > usable_cpus(*node.config)) {
+bool keeps_users_apart(const ClusterState& state) {
+  return std::ranges::any_of(*state.partitions, [](const Partition& partition) {
+    return partition.config->exclusive == ExclusiveMode::kUser;
+  });
+}
+
+// Whether jobs of other users on the node let the job in.
+bool users_agree(const ClusterState& state, const Node& node, const Job& job, bool one_user) {
+  const bool apart = keeps_users_apart(state);
+  return std::ranges::none_of(node.jobs, [&](JobId id) {
+    const Job& other = state.jobs.at(id);
+    if (other.spec->uid == job.spec->uid) return false;
+    if (one_user || other.spec->sharing == Sharing::kUser) return true;
+    return apart && is_one_user(find_partition(state, other.partition.view()), *other.spec);
+  });
+}
+
+// Whether each of the cores is held by fewer jobs than may share it, and by none that does not share.
+bool cores_shareable(const ClusterState& state,
+                     const Node& node,
+                     const Bitmap& cores,
+                     uint32_t sharers) {
+  std::vector<uint32_t> held(node.config->cores());
+  for (const JobId id : node.jobs) {
+    const Job& other = state.jobs.at(id);
+    const auto at = allocation_position(*other.allocation, node.id);
+    if (!at) continue;
+    const Partition* partition = find_partition(state, other.partition.view());
+    const bool shares = partition != nullptr && sharers_of(*partition->config, *other.spec) > 1;
+    other.allocation->nodes[*at].cores.for_each([&](size_t core) {
+      if (core < held.size()) held[core] += shares ? 1 : sharers;
+    });
+  }
+  bool free = true;
+  cores.for_each([&](size_t core) { free = free && core < held.size() && held[core] < sharers; });
+  return free;
+}
+
+Status fits_node(const ClusterState& state,
+                 const Job& job,
+                 const Partition& partition,
+                 const NodeAllocation& wanted,
+                 bool whole) {
+  const Node* node = state.nodes.find(wanted.node);
+  if (node == nullptr || !partition.nodes.test(wanted.node) || !is_schedulable(*node)) {
     return failure(ErrorCode::kNodesNotAvailable);
   }
-  if (!may_share && (node.used_cores.intersects(wanted.cores) ||
-                     node.used_cpus + wanted.cpus > usable_cpus(*node.config))) {
-    return failure(ErrorCode::kNodesBusy);
+  const NodeConfig& config = *node->config;
+  const uint32_t cores = config.cores() - std::min(config.cores(), config.core_spec_count);
+  if (wanted.cores.none() || wanted.cpus == 0 || wanted.cores.find_last() >= cores) {
+    return failure(ErrorCode::kNodesNotAvailable);
+  }
+  if (node->exclusive || (whole && !node->jobs.empty())) return failure(ErrorCode::kNodesBusy);
+  if (node->used_cores.intersects(wanted.cores)) {
+    const uint32_t sharers = sharers_of(*partition.config, *job.spec);
+    if (sharers < 2 || !cores_shareable(state, *node, wanted.cores, sharers)) {
+      return failure(ErrorCode::kNodesBusy);
+    }
   }
   if (wanted.memory_mib > 0 &&
-      node.used_memory_mib + wanted.memory_mib > usable_memory_mib(*node.config)) {
+      node->used_memory_mib + wanted.memory_mib > usable_memory_mib(config)) {
+    return failure(ErrorCode::kNodesBusy);
+  }
+  const bool one_user = is_one_user(&partition, *job.spec);
+  if (!node->jobs.empty() && !users_agree(state, *node, job, one_user)) {
     return failure(ErrorCode::kNodesBusy);
   }
   return {};
 }
+
+}  // namespace
 
 Status fits(const ClusterState& state, const Job& job, const Partition& partition,
             const Allocation& allocation) {
@@ -39,42 +94,21 @@ Status fits(const ClusterState& state, const Job& job, const Partition& partitio
     return failure(ErrorCode::kInvalidPartition);
   }
   if (allocation.nodes.empty()) return failure(ErrorCode::kNodesNotAvailable);
-  const OverSubscribe sharing = partition.config->over_subscribe;
-  const bool may_share = sharing == OverSubscribe::kForce ||
-                         (sharing == OverSubscribe::kYes &&
-                          job.spec->sharing == Sharing::kOversubscribe);
-  NodeId last = kNoNode;
-  for (const NodeAllocation& part : allocation.nodes) {
-    const Node* node = state.nodes.find(part.node);
-    if (node == nullptr || !partition.nodes.test(part.node) ||
-        (last != kNoNode && part.node <= last)) {
+  for (size_t i = 0; i < allocation.nodes.size(); ++i) {
+    const NodeAllocation& part = allocation.nodes[i];
+    if (i > 0 && part.node <= allocation.nodes[i - 1].node) {
       return failure(ErrorCode::kNodesNotAvailable);
     }
-    last = part.node;
-    if (Status fit = fits_node(*node, part, allocation.whole_nodes, may_share); !fit) return fit;
+    if (Status fit = fits_node(state, job, partition, part, allocation.whole_nodes); !fit) {
+      return fit;
+    }
   }
   return {};
 }
 
-bool memory_is_tracked(const ClusterConfig& config) {
-  return std::any_of(config.select_type_parameters.begin(), config.select_type_parameters.end(),
-                     [](const std::string& p) { return to_lower(p).ends_with("memory"); });
-}
-
-uint64_t job_memory_mib(const ClusterConfig& config, const Partition& partition,
-                        const JobSpec& spec, const NodeConfig& node, uint32_t cpus) {
-  const PartitionConfig& p = *partition.config;
-  switch (spec.memory_kind) {
-    case MemoryKind::kPerNode:
-      return spec.memory_mib == 0 ? usable_memory_mib(node) : spec.memory_mib;
-    case MemoryKind::kPerCpu: return spec.memory_mib * cpus;
-    default: break;
-  }
-  if (p.def_mem_per_node_mib.value_or(0) != 0) return *p.def_mem_per_node_mib;
-  if (p.def_mem_per_cpu_mib.value_or(0) != 0) return *p.def_mem_per_cpu_mib * cpus;
-  if (config.def_mem_per_node_mib != 0) return config.def_mem_per_node_mib;
-  if (config.def_mem_per_cpu_mib != 0) return config.def_mem_per_cpu_mib * cpus;
-  return memory_is_tracked(config) ? usable_memory_mib(node) : 0;
+Minutes limit_in(const Job& job, const PartitionConfig& partition) {
+  if (job.spec->time_limit != 0) return job.time_limit;
+  return partition.default_time.value_or(partition.max_time);
 }
 
 }  // namespace sluice::state

@@ -33,4 +33,36 @@ bool is_one_user(const Partition* partition, const JobSpec& spec) {
          (partition != nullptr && partition->config->exclusive == ExclusiveMode::kUser);
 }
 
+Status could_serve(const ClusterState& state, const Partition& partition, const JobSpec& spec) {
+  const fit::Rules rules = fit::rules_of(*state.config);
+  auto needs = fit::needs_of(spec, *partition.config, *state.config, rules);
+  if (!needs) return tl::unexpected(std::move(needs.error()));
+  if (needs->min_nodes > partition.nodes.count() || needs->min_cpus > partition.total_cpus) return {};
+  Bitmap required, excluded;
+  for (auto [text, nodes] :
+       {std::pair{&spec.required_nodes, &required}, std::pair{&spec.excluded_nodes, &excluded}}) {
+    if (text->empty()) continue;
+    auto resolved = resolve_nodes(state, text->view());
+    if (!resolved) return tl::unexpected(std::move(resolved.error()));
+    *nodes = std::move(*resolved);
+  }
+  std::vector<NodeId> ids;  // those that it must have first, so that a few nodes are enough to look at
+  required.for_each([&](size_t id) { ids.push_back(static_cast<NodeId>(id)); });
+  partition.nodes.for_each([&](size_t id) {
+    if (!required.test(id) && !excluded.test(id)) ids.push_back(static_cast<NodeId>(id));
+  });
+  std::vector<fit::Room> rooms;
+  std::vector<const fit::Room*> list;
+  for (size_t look = 2 * size_t{needs->min_nodes} + required.count();; look *= 4) {
+    look = std::min(look, ids.size());
+    while (rooms.size() < look) {
+      rooms.push_back(fit::room_empty(state.nodes.at(ids[rooms.size()]), rules.unit));
+    }
+    list.clear();
+    for (const fit::Room& room : rooms) list.push_back(&room);
+    if (fit::place(*needs, list, &required, rules.unit)) return {};
+    if (look == ids.size()) return failure(ErrorCode::kNodesNotAvailable);
+  }
+}
+
 }  // namespace sluice::state

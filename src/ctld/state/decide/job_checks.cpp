@@ -6,7 +6,7 @@
 #include <cctype>
 
 #include "common/base/text.hpp"
-#include "ctld/state/fits.hpp"
+#include "ctld/state/room.hpp"
 
 namespace sluice::state {
 namespace {
@@ -181,7 +181,14 @@ Status check_size(const ClusterState& state, const JobSpec& spec,
   if (!enough_memory) {
     return failure(ErrorCode::kNodesNotAvailable, "Memory specification can not be satisfied");
   }
-  return {};
+  Status refused;
+  for (const Partition* partition : partitions) {
+    if (partition->nodes.none() || !partition->nodes.contains(required)) continue;
+    Status could = could_serve(state, *partition, spec);
+    if (could) return {};
+    if (refused) refused = std::move(could);
+  }
+  return refused;
 }
 
 Status check_limits(const ClusterState& state, const JobSpec& spec,

@@ -9,11 +9,6 @@
 namespace sluice::state {
 namespace {
 
-Minutes limit_at_start(const Job& job, const PartitionConfig& partition) {
-  if (job.spec->time_limit != 0) return job.time_limit;
-  return partition.default_time.value_or(partition.max_time);
-}
-
 // The event for one start, or nothing when it is no longer possible.
 std::optional<JobStarted> check_start(const ClusterState& state, const PlannedStart& plan, Time now) {
   const Job* job = state.jobs.find(plan.job);
@@ -32,7 +27,7 @@ std::optional<JobStarted> check_start(const ClusterState& state, const PlannedSt
   JobStarted event;
   event.record = plan.job;
   event.partition = partition->config->name;
-  event.time_limit = limit_at_start(*job, *partition->config);
+  event.time_limit = limit_in(*job, *partition->config);
   event.time = now;
   event.end = event.time_limit == kInfiniteMinutes ? kNever
                                                    : now + std::chrono::minutes(event.time_limit);
