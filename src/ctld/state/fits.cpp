@@ -25,7 +25,8 @@ bool users_agree(const ClusterState& state, const Node& node, const Job& job, bo
   });
 }
 
-// Whether each of the cores is held by fewer jobs than may share it, and by none that does not share.
+// Whether each of the cores is held by fewer jobs than may share it, and by none that does not
+// share.
 bool cores_shareable(const ClusterState& state,
                      const Node& node,
                      const Bitmap& cores,
@@ -80,7 +81,9 @@ Status fits_node(const ClusterState& state,
 
 }  // namespace
 
-Status fits(const ClusterState& state, const Job& job, const Partition& partition,
+Status fits(const ClusterState& state,
+            const Job& job,
+            const Partition& partition,
             const Allocation& allocation) {
   if (job.state != JobState::kPending || job.hold != HoldKind::kNone || !job.dependency.empty()) {
     return failure(ErrorCode::kJobNotPending);

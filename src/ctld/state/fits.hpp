@@ -10,7 +10,9 @@ namespace sluice::state {
 // Whether the pending `job` may start in `partition` with `allocation`: the job is eligible, the
 // partition is up and has the nodes, each node is schedulable, and what is wanted of it is free (or
 // may be shared in this partition).
-[[nodiscard]] Status fits(const ClusterState& state, const Job& job, const Partition& partition,
+[[nodiscard]] Status fits(const ClusterState& state,
+                          const Job& job,
+                          const Partition& partition,
                           const Allocation& allocation);
 
 // The time limit that the job has when it starts in this partition.

@@ -37,7 +37,8 @@ Status could_serve(const ClusterState& state, const Partition& partition, const 
   const fit::Rules rules = fit::rules_of(*state.config);
   auto needs = fit::needs_of(spec, *partition.config, *state.config, rules);
   if (!needs) return tl::unexpected(std::move(needs.error()));
-  if (needs->min_nodes > partition.nodes.count() || needs->min_cpus > partition.total_cpus) return {};
+  if (needs->min_nodes > partition.nodes.count() || needs->min_cpus > partition.total_cpus)
+    return {};
   Bitmap required, excluded;
   for (auto [text, nodes] :
        {std::pair{&spec.required_nodes, &required}, std::pair{&spec.excluded_nodes, &excluded}}) {
@@ -46,7 +47,8 @@ Status could_serve(const ClusterState& state, const Partition& partition, const 
     if (!resolved) return tl::unexpected(std::move(resolved.error()));
     *nodes = std::move(*resolved);
   }
-  std::vector<NodeId> ids;  // those that it must have first, so that a few nodes are enough to look at
+  std::vector<NodeId>
+      ids;  // those that it must have first, so that a few nodes are enough to look at
   required.for_each([&](size_t id) { ids.push_back(static_cast<NodeId>(id)); });
   partition.nodes.for_each([&](size_t id) {
     if (!required.test(id) && !excluded.test(id)) ids.push_back(static_cast<NodeId>(id));
@@ -59,7 +61,8 @@ Status could_serve(const ClusterState& state, const Partition& partition, const 
       rooms.push_back(fit::room_empty(state.nodes.at(ids[rooms.size()]), rules.unit));
     }
     list.clear();
-    for (const fit::Room& room : rooms) list.push_back(&room);
+    for (const fit::Room& room : rooms)
+      list.push_back(&room);
     if (fit::place(*needs, list, &required, rules.unit)) return {};
     if (look == ids.size()) return failure(ErrorCode::kNodesNotAvailable);
   }
