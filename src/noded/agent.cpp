@@ -130,14 +130,17 @@ class Agent::Graph {
     steps_.emplace(node_, *children_, [this](protocol::StepEnded report) {
       const protocol::StepKey key = report.key;
       report.node_clean = jobs_->clean_after(report);
-      reporter_->add(std::move(report));
+      step_reports_->add(std::move(report));
       jobs_->step_over(key);
     });
     jobs_.emplace(node_, *scripts_);
     reporter_.emplace(node_, *controller_,
-                      Reporter::Handlers{
-                          [this](const protocol::StepKey& key) { steps_->forget(key); },
-                          [](JobId, uint32_t) {}});
+                      [this](JobId job) { return !step_reports_->holds_any_of(job); });
+    node_clients_ = std::make_shared<net::NodeClients>(auth_, node_.config->tcp_timeout);
+    step_reports_.emplace(
+        node_, *controller_, node_clients_,
+        StepReports::Handlers{[this](const protocol::StepKey& key) { steps_->forget(key); },
+                              [this] { reporter_->send(); }});
     jobs_->connect(*steps_, *reporter_);
     registrar_.emplace(
         node_, *controller_,
@@ -152,19 +155,20 @@ class Agent::Graph {
   void registered(const protocol::RegisterNodeReply& reply) {
     for (const protocol::StepKey& key : reply.forget) steps_->terminate({key, true, {}});
     for (const JobId job : reply.clean) jobs_->clean(job);
+    step_reports_->resume();
     reporter_->resume();
   }
 
   Status start_server() {
-    requests_.emplace(RequestParts{node_, *steps_, *jobs_, *registrar_, options_.end_process});
+    requests_.emplace(RequestParts{node_, *steps_, *jobs_, *registrar_, *step_reports_,
+                                   options_.end_process, node_.config->slurmd_user_id});
     net::ServerOptions server_options;
     server_options.addresses = {fmt::format("0.0.0.0:{}", node_.self.port)};
     server_options.auth = auth_;
     server_options.slurm_user = node_.config->slurm_user_id;
     server_.emplace(std::move(server_options));
     add_requests(*server_, *requests_);
-    fanout_ = net::Fanout::create(
-        std::make_shared<net::NodeClients>(auth_, node_.config->tcp_timeout));
+    fanout_ = net::Fanout::create(node_clients_);
     fanout_->serve(*server_);
     return server_->start();
   }
@@ -180,6 +184,8 @@ class Agent::Graph {
   std::optional<Steps> steps_;
   std::optional<Jobs> jobs_;
   std::optional<Reporter> reporter_;
+  std::shared_ptr<net::NodeClients> node_clients_;
+  std::optional<StepReports> step_reports_;
   std::optional<Registrar> registrar_;
   std::optional<RequestParts> requests_;
   std::shared_ptr<net::Fanout> fanout_;

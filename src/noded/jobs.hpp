@@ -41,7 +41,7 @@ class Jobs {
   // A step is over: says whether nothing is left to do for its job here, so that this report can
   // end the job at once.
   [[nodiscard]] bool clean_after(const protocol::StepEnded& report);
-  // After the report was handed to the reporter.
+  // After the report was handed on.
   void step_over(const protocol::StepKey& key);
 
  private:

@@ -14,25 +14,12 @@ constexpr Duration kFirstPause = std::chrono::milliseconds(100);
 constexpr Duration kLongestPause = std::chrono::seconds(5);
 constexpr size_t kMostInOneCall = 500;
 
-template <class T>
-std::vector<T> front_of(const std::vector<T>& list) {
-  return {list.begin(), list.begin() + static_cast<std::ptrdiff_t>(
-                                           std::min(list.size(), kMostInOneCall))};
-}
-template <class T>
-void drop_front(std::vector<T>& list, size_t count) {
-  list.erase(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(count));
-}
-
 }  // namespace
 
-Reporter::Reporter(NodeState& node, net::RpcClient& controller, Handlers handlers)
-    : node_(node), controller_(controller), handlers_(std::move(handlers)), timer_(node.io) {}
+Reporter::Reporter(NodeState& node, net::RpcClient& controller,
+                   std::function<bool(JobId)> may_clean)
+    : node_(node), controller_(controller), may_clean_(std::move(may_clean)), timer_(node.io) {}
 
-void Reporter::add(protocol::StepEnded report) {
-  steps_.push_back(std::move(report));
-  send();
-}
 void Reporter::add(protocol::JobCleaned report) {
   cleaned_.push_back(std::move(report));
   send();
@@ -51,9 +38,7 @@ void Reporter::resume() {
 
 void Reporter::send() {
   if (waiting_ || !node_.verifier) return;
-  if (!steps_busy_ && !steps_.empty()) send_steps();
-  // a node is clean only after its steps' ends are known
-  if (!cleaned_busy_ && !cleaned_.empty() && steps_.empty()) send_cleaned();
+  if (!cleaned_busy_ && !cleaned_.empty()) send_cleaned();
   if (!prologs_busy_ && !prologs_.empty()) send_prolog();
 }
 
@@ -91,32 +76,22 @@ void Reporter::retry_later() {
   });
 }
 
-void Reporter::send_steps() {
-  protocol::ReportStepsRequest request{node_.cluster_id, front_of(steps_)};
-  const size_t count = request.ended.size();
-  call(request, steps_busy_, [this, count] {
-    const std::vector<protocol::StepEnded> taken(steps_.begin(),
-                                                 steps_.begin() + static_cast<std::ptrdiff_t>(count));
-    drop_front(steps_, count);
-    for (const protocol::StepEnded& report : taken) handlers_.on_step_taken(report.key);
-  });
-}
-
 void Reporter::send_cleaned() {
-  protocol::ReportCleanedRequest request{node_.cluster_id, front_of(cleaned_)};
-  const size_t count = request.cleaned.size();
-  call(request, cleaned_busy_, [this, count] {
-    const std::vector<protocol::JobCleaned> taken(
-        cleaned_.begin(), cleaned_.begin() + static_cast<std::ptrdiff_t>(count));
-    drop_front(cleaned_, count);
-    for (const protocol::JobCleaned& report : taken) {
-      handlers_.on_clean_taken(report.job, report.restart);
-    }
-  });
+  // those whose steps' ends are known come first
+  const auto ready = std::stable_partition(
+      cleaned_.begin(), cleaned_.end(),
+      [this](const protocol::JobCleaned& report) { return may_clean_(report.job); });
+  const auto count = std::min(kMostInOneCall, static_cast<size_t>(ready - cleaned_.begin()));
+  if (count == 0) return;
+  const auto end = cleaned_.begin() + static_cast<std::ptrdiff_t>(count);
+  call(protocol::ReportCleanedRequest{node_.cluster_id, {cleaned_.begin(), end}}, cleaned_busy_,
+       [this, count] {
+         cleaned_.erase(cleaned_.begin(), cleaned_.begin() + static_cast<std::ptrdiff_t>(count));
+       });
 }
 
 void Reporter::send_prolog() {
-  call(prologs_.front(), prologs_busy_, [this] { drop_front(prologs_, 1); });
+  call(prologs_.front(), prologs_busy_, [this] { prologs_.erase(prologs_.begin()); });
 }
 
 }  // namespace sluice::noded

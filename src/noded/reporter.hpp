@@ -1,5 +1,5 @@
-// What the controller must learn: ends of steps, cleaned jobs, prologs. Sent in batches, one call at a
-// time of each kind, and repeated until the controller has it on disk.
+// What the controller must learn besides the ends of steps: cleaned jobs and prologs. Sent in batches,
+// one call at a time of each kind, and repeated until the controller has it on disk.
 #pragma once
 
 #include <functional>
@@ -16,21 +16,17 @@ namespace sluice::noded {
 
 class Reporter {
  public:
-  struct Handlers {
-    std::function<void(const protocol::StepKey&)> on_step_taken;
-    std::function<void(JobId, uint32_t restart)> on_clean_taken;
-  };
-  Reporter(NodeState& node, net::RpcClient& controller, Handlers handlers);
+  // `may_clean` says whether a job's cleaning may be told: not before the ends of its steps.
+  Reporter(NodeState& node, net::RpcClient& controller, std::function<bool(JobId)> may_clean);
 
-  void add(protocol::StepEnded report);
   void add(protocol::JobCleaned report);
   void add(protocol::PrologDoneRequest report);
   // Nothing is sent before the first registration; it and every later one calls this.
   void resume();
+  // Sends what may be sent by now.
+  void send();
 
  private:
-  void send();
-  void send_steps();
   void send_cleaned();
   void send_prolog();
   template <class Request>
@@ -39,11 +35,9 @@ class Reporter {
 
   NodeState& node_;
   net::RpcClient& controller_;
-  Handlers handlers_;
-  std::vector<protocol::StepEnded> steps_;
+  std::function<bool(JobId)> may_clean_;
   std::vector<protocol::JobCleaned> cleaned_;
   std::vector<protocol::PrologDoneRequest> prologs_;
-  bool steps_busy_ = false;
   bool cleaned_busy_ = false;
   bool prologs_busy_ = false;
   bool waiting_ = false;

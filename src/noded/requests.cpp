@@ -58,6 +58,15 @@ uint32_t index_in(const StepLayout& layout, std::string_view name) {
   return UINT32_MAX;
 }
 
+// The end of a wide step is told to another node of it.
+void set_route(RequestParts& parts, const protocol::StepLaunch& launch, uint32_t index) {
+  const uint32_t parent = parent_position(index, parts.node.config->tree_width);
+  if (parent == UINT32_MAX) return;
+  const NodeConfig* node = find_node_config(*parts.node.config, launch.layout.nodes[parent].name);
+  if (node == nullptr) return;
+  parts.step_reports.set_route(launch.key, fmt::format("{}:{}", node->address, node->port));
+}
+
 Result<Empty> launch(RequestParts& parts, protocol::LaunchStepRequest request) {
   if (!parts.node.verifier) return failure(ErrorCode::kRetry, "the node is not registered yet");
   if (auto ok = parts.node.verifier->verify(request.launch, request.signature); !ok) {
@@ -75,6 +84,7 @@ Result<Empty> launch(RequestParts& parts, protocol::LaunchStepRequest request) {
                                parts.node.name));
   }
   log::debug("launching step {}", step_id_text(message->key.id));
+  if (!parts.steps.knows(message->key)) set_route(parts, *message, index);
   if (auto ok = parts.jobs.launch(std::move(*message), std::move(request.launch), index); !ok) {
     return tl::unexpected<Error>(ok.error());
   }
@@ -121,11 +131,6 @@ void add_orders(net::RpcServer& server, RequestParts& parts) {
         p.jobs.run_prolog(request);
         return Empty{};
       });
-  handle_order<AttachRequest, Empty>(
-      server, parts, [](RequestParts& p, const AttachRequest& request) -> Result<Empty> {
-        if (!p.steps.attach(request)) return failure(ErrorCode::kInvalidStepId);
-        return Empty{};
-      });
   handle_order<ReconfigureNodeRequest, Empty>(
       server, parts, [](RequestParts& p, ReconfigureNodeRequest request) -> Result<Empty> {
         adopt_config(p.node, std::move(request.config));
@@ -146,6 +151,30 @@ void add_orders(net::RpcServer& server, RequestParts& parts) {
 void add_requests(net::RpcServer& server, RequestParts& parts) {
   using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
   add_orders(server, parts);
+  // from the nodes below this one in the tree
+  server.handle<ReportStepsRequest, Empty>([&parts](const CallContext& context,
+                                                    ReportStepsRequest request,
+                                                    Responder<Empty> responder) {
+    if (!context.is_super_user() && !context.identity.is_user(parts.slurmd_user)) {
+      return responder.fail(ErrorCode::kAccessDenied);
+    }
+    auto answer = std::make_shared<Responder<Empty>>(std::move(responder));
+    parts.node.mailbox->post([&parts, answer, request = std::move(request)]() mutable {
+      if (request.cluster_id != parts.node.cluster_id) return answer->fail(ErrorCode::kWrongCluster);
+      parts.step_reports.add_gathered(std::move(request.ended), [answer] { answer->reply({}); });
+    });
+  });
+  // sattach asks itself: a user may watch his own steps
+  server.handle<AttachRequest, Empty>([&parts](const CallContext& context, AttachRequest request,
+                                               Responder<Empty> responder) {
+    const uint32_t uid = context.is_super_user() ? 0 : context.identity.uid;
+    auto answer = std::make_shared<Responder<Empty>>(std::move(responder));
+    parts.node.mailbox->post([&parts, uid, answer, request = std::move(request)] {
+      const Status done = parts.steps.attach(request, uid);
+      if (done) answer->reply({});
+      else answer->fail(done.error());
+    });
+  });
   handle_question<ListPidsRequest, ListPidsReply>(
       server, parts, [](RequestParts& p, const ListPidsRequest& request, const auto& answer) {
         p.steps.list_pids(request, [answer](const ListPidsReply& reply) { answer->reply(reply); });

@@ -7,6 +7,7 @@
 #include "noded/jobs.hpp"
 #include "noded/node_state.hpp"
 #include "noded/registrar.hpp"
+#include "noded/step_reports.hpp"
 #include "noded/steps.hpp"
 
 namespace sluice::noded {
@@ -16,7 +17,9 @@ struct RequestParts {  // all outlive the server
   Steps& steps;
   Jobs& jobs;
   Registrar& registrar;
+  StepReports& step_reports;
   std::function<void()> end_process;
+  uint32_t slurmd_user = 0;  // uid of SlurmdUser
 };
 
 void add_requests(net::RpcServer& server, RequestParts& parts);

@@ -21,6 +21,7 @@ using protocol::FrameType;
 
 struct Steps::Step {
   protocol::StepKey key;
+  uint32_t uid = UINT32_MAX;
   std::shared_ptr<FrameConnection> link;  // null: not connected
   pid_t pid = -1;       // of the daemon, where it is our child
   bool ready = false;   // takes orders
@@ -70,6 +71,7 @@ void Steps::adopt_all() {
   for (const protocol::StepRecord& record : spool_.scan()) {
     auto step = std::make_shared<Step>();
     step->key = record.key;
+    step->uid = record.uid;
     steps_.emplace(record.key, step);
     if (auto report = spool_.read_end(record.key)) {
       ended(step, std::move(*report));
@@ -116,6 +118,7 @@ void Steps::launch(const protocol::StepLaunch& launch, std::string encoded, uint
   if (knows(launch.key)) return;
   auto step = std::make_shared<Step>();
   step->key = launch.key;
+  step->uid = launch.uid;
   steps_.emplace(launch.key, step);
   protocol::StepdStart start = start_message(launch);
   start.launch = std::move(encoded);
@@ -250,13 +253,14 @@ bool Steps::terminate(const protocol::TerminateStepRequest& request) {
   return true;
 }
 
-bool Steps::attach(const protocol::AttachRequest& request) {
+Status Steps::attach(const protocol::AttachRequest& request, uint32_t uid) {
   for (const auto& [key, step] : steps_) {
     if (key.id != request.key.id || !is_live(*step)) continue;
+    if (uid != 0 && uid != step->uid) return failure(ErrorCode::kAccessDenied);
     order(step, FrameType::kAgentAttach, wire::encode(request));
-    return true;
+    return {};
   }
-  return false;
+  return failure(ErrorCode::kInvalidStepId);
 }
 
 std::vector<protocol::StepKey> Steps::live_of(JobId job) const {

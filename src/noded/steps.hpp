@@ -37,7 +37,8 @@ class Steps {
   // Orders; false when no such step runs here.
   bool signal(const protocol::SignalStepRequest& request);
   bool terminate(const protocol::TerminateStepRequest& request);
-  bool attach(const protocol::AttachRequest& request);
+  // Only for the user whose step it is; `uid` 0 may attach to all. kInvalidStepId, kAccessDenied.
+  Status attach(const protocol::AttachRequest& request, uint32_t uid);
   // Every live step of the job (of any restart).
   [[nodiscard]] std::vector<protocol::StepKey> live_of(JobId job) const;
   [[nodiscard]] std::vector<protocol::StepKey> live() const;

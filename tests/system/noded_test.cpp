@@ -281,6 +281,21 @@ TEST(Noded, AReportIsRepeatedUntilItIsTaken) {
   while (std::filesystem::exists(end)) ::usleep(10000);
 }
 
+TEST(Noded, PassesReportsOfOtherNodesOn) {
+  FakeController controller;
+  controller.start_agent();
+  ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
+  protocol::ReportStepsRequest request{controller.cluster_id, {}};
+  for (const char* node : {"n8", "n9"}) {
+    protocol::StepEnded& report = request.ended.emplace_back();
+    report.key.id = {20, 0};
+    report.nodes = node;
+  }
+  ASSERT_TRUE(controller.send(request));
+  ASSERT_EQ(controller.ended.size(), 1U);
+  EXPECT_EQ(controller.ended[0].nodes, "n[8-9]");
+}
+
 TEST(Noded, AnotherClustersControllerIsRefused) {
   FakeController controller;
   controller.start_agent();

@@ -87,7 +87,7 @@ struct SignalTasks {
     field(1, "signal", &SignalTasks::signal);
   }
 };
-// sattach: the controller sends this to the agents, they hand it to the step daemons.
+// sattach sends this to the agents of a step's nodes, they hand it to the step daemons.
 struct AttachRequest {
   StepKey key;
   IoEndpoint io;

@@ -1,0 +1,177 @@
+#include "noded/step_reports.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <sys/wait.h>
+
+#include <fmt/format.h>
+
+#include "common/base/hostlist.hpp"
+#include "common/log/log.hpp"
+#include "common/protocol/ctld.hpp"
+
+namespace sluice::noded {
+namespace {
+
+constexpr Duration kCallTime = std::chrono::seconds(20);
+constexpr Duration kFirstPause = std::chrono::milliseconds(100);
+constexpr Duration kLongestPause = std::chrono::seconds(5);
+constexpr size_t kMostInOneCall = 500;
+
+int severity(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+bool can_join(const protocol::StepEnded& a, const protocol::StepEnded& b) {
+  return a.key == b.key && a.out_of_memory == b.out_of_memory && a.failure == b.failure &&
+         a.drain_node == b.drain_node && a.node_clean == b.node_clean;
+}
+
+void join_into(protocol::StepEnded& sum, const protocol::StepEnded& more) {
+  sum.nodes += "," + more.nodes;
+  if (severity(more.exit_status) > severity(sum.exit_status)) sum.exit_status = more.exit_status;
+  sum.usage.user_cpu += more.usage.user_cpu;
+  sum.usage.system_cpu += more.usage.system_cpu;
+  sum.usage.max_rss_kib = std::max(sum.usage.max_rss_kib, more.usage.max_rss_kib);
+  sum.usage.max_vsize_kib = std::max(sum.usage.max_vsize_kib, more.usage.max_vsize_kib);
+  sum.usage.read_bytes += more.usage.read_bytes;
+  sum.usage.write_bytes += more.usage.write_bytes;
+}
+
+}  // namespace
+
+std::vector<protocol::StepEnded> join_reports(std::vector<protocol::StepEnded> reports) {
+  std::vector<protocol::StepEnded> joined;
+  for (protocol::StepEnded& report : reports) {
+    const auto same = std::find_if(joined.begin(), joined.end(), [&](const auto& other) {
+      return can_join(other, report);
+    });
+    if (same == joined.end()) joined.push_back(std::move(report));
+    else join_into(*same, report);
+  }
+  for (protocol::StepEnded& report : joined) {
+    if (report.nodes.find(',') == std::string::npos) continue;
+    if (auto names = expand_hosts(report.nodes)) {
+      sort_hosts(*names);
+      report.nodes = fold_hosts(*names);
+    }
+  }
+  return joined;
+}
+
+uint32_t parent_position(uint32_t index, uint32_t width) {
+  width = std::max(width, 1U);
+  return index < width ? UINT32_MAX : index / width - 1;
+}
+
+StepReports::StepReports(NodeState& node, net::RpcClient& controller,
+                         std::shared_ptr<net::NodeClients> nodes, Handlers handlers)
+    : node_(node),
+      controller_(controller),
+      nodes_(std::move(nodes)),
+      handlers_(std::move(handlers)) {}
+
+void StepReports::set_route(const protocol::StepKey& key, const std::string& address) {
+  routes_[key] = address;
+}
+
+StepReports::Way& StepReports::way_to(const std::string& address) {
+  auto& way = ways_[address];
+  if (way == nullptr) way = std::make_unique<Way>(node_.io);
+  return *way;
+}
+
+void StepReports::put(Pending pending) {
+  const auto route = routes_.find(pending.report.key);
+  const std::string address = route == routes_.end() ? std::string() : route->second;
+  way_to(address).queue.push_back(std::move(pending));
+  send(address);
+}
+
+void StepReports::add(protocol::StepEnded report) { put({std::move(report), nullptr}); }
+
+void StepReports::add_gathered(std::vector<protocol::StepEnded> reports,
+                               std::function<void()> answer) {
+  if (reports.empty()) return answer();
+  const auto gathered = std::make_shared<Gathered>(Gathered{reports.size(), std::move(answer)});
+  for (protocol::StepEnded& report : reports) put({std::move(report), gathered});
+}
+
+bool StepReports::holds_any_of(JobId job) const {
+  return std::any_of(ways_.begin(), ways_.end(), [job](const auto& way) {
+    return std::any_of(way.second->queue.begin(), way.second->queue.end(),
+                       [job](const Pending& pending) { return pending.report.key.id.job == job; });
+  });
+}
+
+void StepReports::resume() {
+  for (const auto& [address, way] : ways_) {
+    way->waiting = false;
+    way->timer.cancel();
+    send(address);
+  }
+}
+
+void StepReports::send(const std::string& address) {
+  Way& way = way_to(address);
+  if (way.sending > 0 || way.waiting || way.queue.empty() || !node_.verifier) return;
+  way.sending = std::min(way.queue.size(), kMostInOneCall);
+  std::vector<protocol::StepEnded> reports;
+  for (size_t i = 0; i < way.sending; ++i) reports.push_back(way.queue[i].report);
+  const protocol::ReportStepsRequest request{node_.cluster_id, join_reports(std::move(reports))};
+  const auto done = [this, mailbox = node_.mailbox, address](const Result<protocol::Empty>& reply) {
+    mailbox->post([this, address, error = reply ? Error{ErrorCode::kOk, {}} : reply.error()] {
+      sent(address, error);
+    });
+  };
+  if (address.empty()) controller_.call_async<protocol::Empty>(request, kCallTime, done);
+  else nodes_->get(address)->call_async<protocol::Empty>(request, kCallTime, done);
+}
+
+void StepReports::sent(const std::string& address, const Error& error) {
+  Way& way = way_to(address);
+  if (error.code == ErrorCode::kOk) {
+    way.pause = Duration(0);
+    taken(way);
+    send(address);
+    return handlers_.on_progress();
+  }
+  log::error("{} did not take a report: {}", address.empty() ? "the controller" : address,
+             error.text);
+  way.sending = 0;
+  if (!address.empty()) {
+    // round the dead node, straight to the controller
+    for (Pending& pending : std::exchange(way.queue, {})) {
+      routes_.erase(pending.report.key);
+      put(std::move(pending));
+    }
+    return;
+  }
+  way.pause = std::clamp(way.pause * 2, kFirstPause, kLongestPause);
+  way.waiting = true;
+  way.timer.expires_after(way.pause);
+  way.timer.async_wait([this, &way](const boost::system::error_code& cancelled) {
+    if (cancelled) return;
+    way.waiting = false;
+    send({});
+  });
+}
+
+void StepReports::taken(Way& way) {
+  std::vector<Pending> done(std::make_move_iterator(way.queue.begin()),
+                            std::make_move_iterator(way.queue.begin() +
+                                                    static_cast<std::ptrdiff_t>(way.sending)));
+  way.queue.erase(way.queue.begin(), way.queue.begin() + static_cast<std::ptrdiff_t>(way.sending));
+  way.sending = 0;
+  for (const Pending& pending : done) {
+    if (pending.gathered) {
+      if (--pending.gathered->left == 0) pending.gathered->answer();
+      continue;
+    }
+    routes_.erase(pending.report.key);
+    handlers_.on_taken(pending.report.key);
+  }
+}
+
+}  // namespace sluice::noded

@@ -1,0 +1,78 @@
+// The ends of steps on their way to the controller. Nodes of a wide step report to another node of it
+// (a tree of TreeWidth), which passes on what it gathered as one report; a parent that does not
+// answer is left out. Each way carries one call at a time, so reports that come meanwhile are joined.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <boost/asio/steady_timer.hpp>
+
+#include "common/net/fanout.hpp"
+#include "common/net/rpc_client.hpp"
+#include "common/protocol/noded.hpp"
+#include "noded/node_state.hpp"
+
+namespace sluice::noded {
+
+class StepReports {
+ public:
+  struct Handlers {
+    std::function<void(const protocol::StepKey&)> on_taken;  // an own report is safe
+    std::function<void()> on_progress;                       // something left a queue
+  };
+  StepReports(NodeState& node, net::RpcClient& controller,
+              std::shared_ptr<net::NodeClients> nodes, Handlers handlers);
+
+  // Reports of this step go to the node at `address`; without a route, to the controller.
+  void set_route(const protocol::StepKey& key, const std::string& address);
+  void add(protocol::StepEnded report);
+  // Of nodes below this one; `answer` is called when they are safe.
+  void add_gathered(std::vector<protocol::StepEnded> reports, std::function<void()> answer);
+  [[nodiscard]] bool holds_any_of(JobId job) const;
+  // Nothing is sent before the first registration; it and every later one calls this.
+  void resume();
+
+ private:
+  struct Gathered {  // one request of a node below this one
+    size_t left = 0;
+    std::function<void()> answer;
+  };
+  struct Pending {
+    protocol::StepEnded report;
+    std::shared_ptr<Gathered> gathered;  // null: our own
+  };
+  struct Way {
+    explicit Way(boost::asio::io_context& io) : timer(io) {}
+    std::vector<Pending> queue;
+    size_t sending = 0;  // of the front
+    bool waiting = false;
+    Duration pause{0};
+    boost::asio::steady_timer timer;
+  };
+  Way& way_to(const std::string& address);
+  void put(Pending pending);
+  void send(const std::string& address);
+  void sent(const std::string& address, const Error& error);
+  void taken(Way& way);
+
+  NodeState& node_;
+  net::RpcClient& controller_;
+  std::shared_ptr<net::NodeClients> nodes_;
+  Handlers handlers_;
+  std::map<protocol::StepKey, std::string> routes_;
+  std::map<std::string, std::unique_ptr<Way>> ways_;  // by address; "": the controller
+};
+
+// Joins reports of one step that say the same but for their nodes, exit status (the worst is kept)
+// and usage (added up).
+[[nodiscard]] std::vector<protocol::StepEnded> join_reports(std::vector<protocol::StepEnded> reports);
+
+// Which position of a step's layout `index` reports to in a tree of `width`; UINT32_MAX: to the
+// controller.
+[[nodiscard]] uint32_t parent_position(uint32_t index, uint32_t width);
+
+}  // namespace sluice::noded

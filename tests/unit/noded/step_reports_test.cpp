@@ -1,0 +1,41 @@
+#include "noded/step_reports.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sluice::noded {
+namespace {
+
+protocol::StepEnded report(JobId job, const std::string& node, int status) {
+  protocol::StepEnded made;
+  made.key.id = {job, 0};
+  made.nodes = node;
+  made.exit_status = status;
+  made.usage.user_cpu = std::chrono::seconds(1);
+  return made;
+}
+
+TEST(StepReports, OfOneStepAreJoined) {
+  auto failed = report(1, "n9", 0);
+  failed.failure = "no";
+  const auto joined = join_reports({report(1, "n2", 0), report(2, "n2", 0), report(1, "n1", 9),
+                                    failed, report(1, "n10", 1 << 8)});
+  ASSERT_EQ(joined.size(), 3U);
+  EXPECT_EQ(joined[0].nodes, "n[1-2,10]");
+  EXPECT_EQ(joined[0].exit_status, 9);
+  EXPECT_EQ(joined[0].usage.user_cpu, std::chrono::seconds(3));
+  EXPECT_EQ(joined[1].nodes, "n2");
+  EXPECT_EQ(joined[2].nodes, "n9");
+}
+
+TEST(StepReports, TheTreeHasWidthNodesOnTop) {
+  EXPECT_EQ(parent_position(0, 2), UINT32_MAX);
+  EXPECT_EQ(parent_position(1, 2), UINT32_MAX);
+  EXPECT_EQ(parent_position(2, 2), 0U);
+  EXPECT_EQ(parent_position(5, 2), 1U);
+  EXPECT_EQ(parent_position(7, 2), 2U);
+  EXPECT_EQ(parent_position(15, 16), UINT32_MAX);
+  EXPECT_EQ(parent_position(16, 16), 0U);
+}
+
+}  // namespace
+}  // namespace sluice::noded
