@@ -1,0 +1,94 @@
+"""A full disk under the journal: new work is refused, what runs goes on, and nothing is lost."""
+import os
+import subprocess
+import tempfile
+import unittest
+
+from harness import Cluster, ClusterCase, need_root, wait_for
+
+SIZE = "48m"  # the ballast takes 16 MiB of it
+
+
+class FullDisk(ClusterCase):
+    NODES, CPUS = 2, 8
+
+    @classmethod
+    def setUpClass(cls):
+        cls.disk = tempfile.mkdtemp(prefix="sluice-disk-")
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SIZE},mode=755", "tmpfs", cls.disk], check=True)
+        cls.cluster = Cluster(cls.NODES, cls.CPUS, cls.MEMORY, f"StateSaveLocation={cls.disk}/state\n")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.cluster.down()
+        subprocess.run(["umount", cls.disk], check=True)
+        os.rmdir(cls.disk)
+
+    def fill(self, name):
+        """Takes all the room there is."""
+        with open(os.path.join(self.disk, name), "wb", buffering=0) as f:
+            block = b"x" * 65536
+            while block:
+                try:
+                    f.write(block)
+                except OSError:
+                    block = block[:len(block) // 2]
+
+    def free(self):
+        for name in ("first", "second"):
+            path = os.path.join(self.disk, name)
+            if os.path.exists(path):
+                os.unlink(path)
+
+    def waiting_job(self, go):
+        job = self.submit("-o", f"{go}.out", "--wrap", f"while [ ! -e {go} ]; do sleep 0.05; done; echo over")
+        self.wait_state(job, "RUNNING")
+        return job
+
+    def go(self, name):
+        open(os.path.join(self.cluster.work, name), "w", encoding="utf-8").close()
+
+    def try_submit(self):
+        # a script of its own for each, so that each takes room
+        script = "#!/bin/sh\n# " + os.urandom(150_000).hex() + "\n:\n"
+        return self.run_cmd("sbatch", "--parsable", "-H", "-o", "/dev/null", stdin=script, check=False)
+
+    def test_refused_held_and_going_on(self):
+        first, second = self.waiting_job("go1"), self.waiting_job("go2")
+        acknowledged = [first, second]
+        self.fill("first")
+
+        def refused():
+            done = self.try_submit()
+            if done.returncode == 0:
+                acknowledged.append(int(done.stdout))
+            return done.returncode != 0 and done.stderr
+        error = wait_for(refused, "submissions are refused")
+        self.assertIn("sbatch: error: Batch job submission failed: ", error)
+        self.assertNotIn("Unable to contact", error)
+
+        # the ballast has room for what goes on
+        self.go("go1")
+        self.wait_state(first, "COMPLETED")
+        self.assertTrue(self.try_submit().returncode, "still refused")
+
+        # not even that: the end is held until there is room
+        self.fill("second")
+        self.go("go2")
+        wait_for(lambda: self.file("go2.out") == "over\n", "the second job ends")
+        self.assertEqual(len(self.out("squeue", "-h", "-j", ",".join(map(str, acknowledged))).split("\n")) > 1, True)
+        self.free()
+        self.wait_state(second, "COMPLETED")
+        done = wait_for(lambda: (d := self.try_submit()).returncode == 0 and d, "submissions are accepted again")
+        acknowledged.append(int(done.stdout))
+
+        self.cluster.kill_controller()
+        self.cluster.start_controller()
+        known = set(self.out("squeue", "-h", "-t", "all", "-o", "%i").split())
+        self.assertEqual(set(map(str, acknowledged)) - known, set(), "acknowledged jobs are lost")
+        self.run_cmd("scancel", *[job for job in acknowledged if job not in (first, second)])
+
+
+if __name__ == "__main__":
+    need_root()
+    unittest.main(verbosity=2)
