@@ -108,6 +108,18 @@ Result<std::string> Client::call_bytes(std::string_view method, std::string requ
   return reply;
 }
 
+Result<std::string> Client::call_node_bytes(const NodeConfig& node, std::string_view method,
+                                            std::string request) {
+  auto auth = net::make_auth(auth_options(parts_->config));
+  if (!auth) return tl::unexpected<Error>(auth.error());
+  net::ClientOptions options;
+  options.addresses = {node.address + ":" + std::to_string(node.port)};
+  options.connect_timeout = parts_->config.tcp_timeout;
+  options.auth = *auth;
+  net::RpcClient rpc(std::move(options));
+  return rpc.call_raw(method, std::move(request), parts_->config.message_timeout);
+}
+
 Status Client::stream_bytes(std::string_view method, std::string request,
                             const std::function<bool(std::string_view)>& take, Duration timeout) {
   net::RpcClient& rpc = parts_->connection();

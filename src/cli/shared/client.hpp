@@ -46,6 +46,15 @@ class Client {
     return wire::decode<Reply>(*bytes);
   }
 
+  // The same to the agent of a node.
+  template <class Reply, class Request>
+  [[nodiscard]] Result<Reply> call_node(const NodeConfig& node, const Request& request) {
+    Result<std::string> bytes =
+        call_node_bytes(node, net::method_name<Request>(), wire::encode(request));
+    if (!bytes) return tl::unexpected<Error>(bytes.error());
+    return wire::decode<Reply>(*bytes);
+  }
+
   // One question, many chunks, in order; `take` returns false to stop reading (which is no error).
   template <class Chunk, class Request>
   [[nodiscard]] Status stream(const Request& request, const std::function<bool(Chunk&&)>& take,
@@ -83,6 +92,8 @@ class Client {
   explicit Client(std::unique_ptr<Parts> parts);
   [[nodiscard]] Result<std::string> call_bytes(std::string_view method, std::string request,
                                                Duration timeout);
+  [[nodiscard]] Result<std::string> call_node_bytes(const NodeConfig& node,
+                                                    std::string_view method, std::string request);
   [[nodiscard]] Status stream_bytes(std::string_view method, std::string request,
                                     const std::function<bool(std::string_view)>& take,
                                     Duration timeout);

@@ -1,0 +1,244 @@
+// scontrol: looks at and changes the cluster, one command or interactively.
+#include <getopt.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <vector>
+
+#include "cli/commands.hpp"
+#include "cli/scontrol/session.hpp"
+#include "cli/shared/environment.hpp"
+#include "cli/shared/version.hpp"
+#include "common/base/text.hpp"
+
+namespace sluice::cli {
+namespace {
+
+using scontrol::Session;
+using scontrol::Words;
+
+struct Verb {
+  std::string_view name;
+  size_t least = 0;        // words after the verb
+  size_t most = SIZE_MAX;
+  void (*run)(Session&, const Words&);
+};
+
+void print_version(Session&, const Words&) { print_slurm_version(); }
+void leave(Session& session, const Words&) { session.done = true; }
+void nothing(Session&, const Words&) {}
+
+constexpr Verb kVerbs[] = {
+    {"all", 0, 0, [](Session& s, const Words&) { s.all = true; }},
+    {"cancel_reboot", 1, 1, scontrol::not_here},
+    {"cluster", 0, 1, nothing},
+    {"completing", 0, 0, scontrol::completing},
+    {"create", 1, SIZE_MAX, scontrol::create},
+    {"delete", 1, SIZE_MAX, scontrol::remove},
+    {"details", 0, 0, [](Session& s, const Words&) { s.details = true; }},
+    {"errnostr", 1, 1, scontrol::error_number},
+    {"errnumstr", 1, 1, scontrol::error_number},
+    {"exit", 0, 0, leave},
+    {"fairsharedampeningfactor", 1, 1, scontrol::not_here},
+    {"fsdampeningfactor", 1, 1, scontrol::not_here},
+    {"getaddrs", 1, 1, scontrol::not_here},
+    {"getent", 0, 1, scontrol::not_here},
+    {"help", 0, SIZE_MAX, [](Session&, const Words&) { scontrol::print_help(); }},
+    {"hide", 0, 0, [](Session& s, const Words&) { s.all = false; }},
+    {"hold", 1, SIZE_MAX, scontrol::change_jobs},
+    {"holdu", 1, SIZE_MAX, scontrol::change_jobs},
+    {"listjobs", 0, 1, scontrol::list_jobs},
+    {"listpids", 0, 2, scontrol::list_pids},
+    {"liststeps", 0, 1, scontrol::list_jobs},
+    {"notify", 2, SIZE_MAX, scontrol::notify},
+    {"oneliner", 0, 0, [](Session& s, const Words&) { s.one_line = true; }},
+    {"pidinfo", 0, 1, scontrol::pid_info},
+    {"ping", 0, 0, scontrol::ping},
+    {"power", 1, SIZE_MAX, scontrol::not_here},
+    {"quiet", 0, 0, [](Session& s, const Words&) { s.quiet = true; }},
+    {"quit", 0, 0, leave},
+    {"reboot", 0, SIZE_MAX, scontrol::not_here},
+    {"reboot_nodes", 0, SIZE_MAX, scontrol::not_here},
+    {"reconfigure", 0, SIZE_MAX, scontrol::reconfigure},
+    {"release", 1, SIZE_MAX, scontrol::change_jobs},
+    {"requeue", 1, SIZE_MAX, scontrol::change_jobs},
+    {"requeuehold", 1, SIZE_MAX, scontrol::change_jobs},
+    {"resume", 1, SIZE_MAX, scontrol::change_jobs},
+    {"schedloglevel", 1, 1, nothing},
+    {"setdebug", 1, 2, scontrol::set_debug},
+    {"setdebugflags", 1, SIZE_MAX, scontrol::set_debug_flags},
+    {"show", 1, 2, scontrol::show},
+    {"shutdown", 0, 1, scontrol::shutdown},
+    {"suspend", 1, SIZE_MAX, scontrol::change_jobs},
+    {"takeover", 0, 1, scontrol::takeover},
+    {"token", 0, SIZE_MAX, scontrol::not_here},
+    {"top", 1, SIZE_MAX, scontrol::change_jobs},
+    {"uhold", 1, SIZE_MAX, scontrol::change_jobs},
+    {"update", 1, SIZE_MAX, scontrol::update},
+    {"verbose", 0, 0, nothing},
+    {"version", 0, 0, print_version},
+    {"wait_job", 1, 1, scontrol::wait_job},
+    {"write", 1, 3, scontrol::write},
+};
+
+const Verb* find_verb(std::string_view given) {
+  std::vector<std::string_view> names;
+  for (const Verb& verb : kVerbs) names.push_back(verb.name);
+  const auto found = match_prefix(given, names);
+  return found ? &kVerbs[*found] : nullptr;
+}
+
+void too_few(Session& session, const Verb& verb, const std::string& typed) {
+  if (verb.name == "create" || verb.name == "delete" || verb.name == "update") {
+    session.fail("too few arguments for " + std::string(verb.name) + " keyword");
+  } else if (verb.name.starts_with("err")) {
+    session.fail("one arguments required for keyword:" + typed);
+  } else {
+    session.fail("too few arguments for keyword:" + typed);
+  }
+}
+
+void run_words(Session& session, Words words) {
+  if (words.empty()) return;
+  const Verb* verb = find_verb(words[0]);
+  if (verb == nullptr) return session.fail("invalid keyword: " + words[0]);
+  const size_t given = words.size() - 1;
+  if (given < verb->least) return too_few(session, *verb, words[0]);
+  if (given > verb->most) return session.fail("too many arguments for keyword:" + words[0]);
+  words[0] = verb->name;
+  verb->run(session, words);
+}
+
+// Words of a line: blanks separate, quotes and backslashes hold together.
+Words split_line(const std::string& line) {
+  Words out;
+  std::string word;
+  bool in_word = false;
+  char quote = '\0';
+  for (size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (c == '\\' && i + 1 < line.size()) {
+      word += line[++i];
+      in_word = true;
+    } else if (quote != '\0') {
+      if (c == quote) quote = '\0';
+      else word += c;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+      in_word = true;
+    } else if (c == ' ' || c == '\t') {
+      if (in_word) out.push_back(std::exchange(word, {}));
+      in_word = false;
+    } else {
+      word += c;
+      in_word = true;
+    }
+  }
+  if (in_word) out.push_back(word);
+  return out;
+}
+
+// Until exit, quit or the end of the input; "!!" repeats the line before.
+void run_interactively(Session& session) {
+  std::string previous;
+  std::string line;
+  while (!session.done) {
+    std::cout << "scontrol: " << std::flush;
+    if (!std::getline(std::cin, line)) {
+      std::cout << '\n';
+      return;
+    }
+    if (trim(line) == "!!") line = previous;
+    previous = line;
+    run_words(session, split_line(line));
+    std::fflush(stdout);
+  }
+}
+
+enum LongOnly : int { kHide = 0x100, kJson, kYaml, kIgnored, kIgnoredValue };
+
+constexpr option kLongOptions[] = {
+    {"all", no_argument, nullptr, 'a'},
+    {"autocomplete", required_argument, nullptr, kIgnoredValue},
+    {"cluster", required_argument, nullptr, 'M'},
+    {"clusters", required_argument, nullptr, 'M'},
+    {"details", no_argument, nullptr, 'd'},
+    {"federation", no_argument, nullptr, kIgnored},
+    {"future", no_argument, nullptr, 'F'},
+    {"help", no_argument, nullptr, 'h'},
+    {"hide", no_argument, nullptr, kHide},
+    {"json", optional_argument, nullptr, kJson},
+    {"local", no_argument, nullptr, kIgnored},
+    {"oneliner", no_argument, nullptr, 'o'},
+    {"quiet", no_argument, nullptr, 'Q'},
+    {"sibling", no_argument, nullptr, kIgnored},
+    {"uid", required_argument, nullptr, 'u'},
+    {"usage", no_argument, nullptr, 'h'},
+    {"verbose", no_argument, nullptr, 'v'},
+    {"version", no_argument, nullptr, 'V'},
+    {"yaml", optional_argument, nullptr, kYaml},
+    {nullptr, 0, nullptr, 0},
+};
+
+std::optional<int> take(int key, Session& session, std::string& cluster) {
+  switch (key) {
+    case 'a': session.all = true; break;
+    case 'd': session.details = true; break;
+    case 'F': session.future = true; break;
+    case 'h': scontrol::print_help(); return 0;
+    case 'M': cluster = optarg; break;
+    case 'o': session.one_line = true; break;
+    case 'Q': session.quiet = true; break;
+    case 'u':
+    case 'v':
+    case kIgnored:
+    case kIgnoredValue: break;
+    case 'V': return print_slurm_version();
+    case kHide: session.all = false; break;
+    case kJson:
+    case kYaml:
+      if (!accept_parser("scontrol", optarg)) return 1;
+      session.form = key == kJson ? StructuredForm::kJson : StructuredForm::kYaml;
+      break;
+    default:
+      std::fputs("Try \"scontrol --help\" for more information\n", stderr);
+      return 1;
+  }
+  return std::nullopt;
+}
+
+// A word such as -Backfill after setdebugflags is no option.
+bool takes_dashed_words(int argc, char** argv) {
+  return std::any_of(argv, argv + argc, [](const char* word) {
+    return std::string_view(word).size() > 8 && starts_with_i("setdebugflags", word);
+  });
+}
+
+}  // namespace
+
+int scontrol_main(int argc, char** argv) {
+  Session session;
+  session.command_line.assign(argv, argv + argc);
+  session.all = environment("SCONTROL_ALL").has_value();
+  session.future = environment("SCONTROL_FUTURE").has_value();
+  if (environment("SLURM_JSON")) session.form = StructuredForm::kJson;
+  if (environment("SLURM_YAML")) session.form = StructuredForm::kYaml;
+  std::string cluster = environment("SLURM_CLUSTERS").value_or("");
+  const char* letters = takes_dashed_words(argc, argv) ? "+adFhM:oQu:vV" : "adFhM:oQu:vV";
+  optind = 0;
+  int key = 0;
+  while ((key = getopt_long(argc, argv, letters, kLongOptions, nullptr)) != -1) {
+    if (const auto status = take(key, session, cluster)) return *status;
+  }
+  if (!cluster.empty()) {
+    Client* client = session.client();
+    if (client == nullptr || !accept_cluster("scontrol", cluster, client->config())) return 1;
+  }
+  if (optind < argc) run_words(session, Words(argv + optind, argv + argc));
+  else run_interactively(session);
+  return session.exit_status;
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,193 @@
+// scontrol's verbs on jobs: hold, uhold, release, requeue, requeuehold, suspend, resume, top,
+// wait_job, notify, completing and write.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "cli/scontrol/session.hpp"
+#include "cli/shared/environment.hpp"
+#include "common/base/text.hpp"
+#include "common/base/time_text.hpp"
+#include "common/tables/errors.hpp"
+#include "common/tables/job_values.hpp"
+
+namespace sluice::cli::scontrol {
+namespace {
+
+using protocol::JobAction;
+
+struct ActionRow {
+  std::string_view verb;
+  JobAction action;
+  bool is_update;  // Slurm does these as updates, and its last line on failure says so
+};
+constexpr ActionRow kActions[] = {
+    {"hold", JobAction::kHold, true},
+    {"holdu", JobAction::kUserHold, true},
+    {"uhold", JobAction::kUserHold, true},
+    {"release", JobAction::kRelease, true},
+    {"requeue", JobAction::kRequeue, false},
+    {"requeuehold", JobAction::kRequeueHold, false},
+    {"suspend", JobAction::kSuspend, false},
+    {"resume", JobAction::kResume, false},
+    {"top", JobAction::kTop, false},
+};
+
+// "12,13_[1-3]" as two; commas in brackets stay.
+Words split_ids(const std::string& text) {
+  Words out;
+  int depth = 0;
+  bool fresh = true;
+  for (const char c : text) {
+    depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+    if (c == ',' && depth == 0) {
+      fresh = true;
+      continue;
+    }
+    if (fresh) out.emplace_back();
+    fresh = false;
+    out.back() += c;
+  }
+  return out;
+}
+
+// Jobs named on the command line: ids, or "jobname=NAME".
+Words targets(Session& session, const Words& words) {
+  Words out;
+  for (size_t i = 1; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const size_t equals = word.find('=');
+    const std::string key = word.substr(0, equals);
+    if (equals == std::string::npos || starts_with_i(key, "jobid")) {
+      const std::string list = equals == std::string::npos ? word : word.substr(equals + 1);
+      for (std::string& id : split_ids(list)) out.push_back(std::move(id));
+      continue;
+    }
+    if (starts_with_i(key, "state")) continue;  // of requeue: the only state is SpecialExit
+    protocol::QueryJobsRequest request;
+    request.names.push_back(word.substr(equals + 1));
+    const Status status = session.client()->query_jobs(request, [&](protocol::JobChunk&& chunk) {
+      for (const auto& record : chunk.jobs) out.push_back(std::to_string(record.job.id));
+      return true;
+    });
+    if (!status) session.fail("slurm_load_jobs error: " + error_text(status.error()));
+  }
+  return out;
+}
+
+bool special_exit(const Words& words) {
+  for (const std::string& word : words) {
+    if (starts_with_i(word, "state=") && iequals(word.substr(6), "SpecialExit")) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void change_jobs(Session& session, const Words& words) {
+  const ActionRow* row = kActions;
+  while (row->verb != words[0]) ++row;
+  if (session.client() == nullptr) return;
+  std::string last;
+  for (const std::string& target : targets(session, words)) {
+    protocol::JobActionRequest request;
+    request.target = target;
+    request.action = row->action;
+    request.special_exit = special_exit(words);
+    const auto reply = session.client()->call<protocol::CountReply>(request);
+    if (!reply) {
+      last = error_text(reply.error());
+      session.fail(last + " for job " + target);
+      continue;
+    }
+    for (const std::string& error : reply->errors) session.fail(error);
+    if (!reply->errors.empty() && reply->count == 0) session.exit_status = 1;
+  }
+  if (!last.empty() && row->is_update) session.fail("slurm_suspend error:" + last);
+}
+
+void wait_job(Session& session, const Words& words) {
+  const auto id = to_number<uint32_t>(words[1]);
+  if (!id || *id == 0) {
+    std::fprintf(stderr, "Invalid job_id %s", words[1].c_str());
+    session.exit_status = 1;
+    return;
+  }
+  if (session.client() == nullptr) return;
+  const auto say = [&](const char* before, const char* after) {
+    session.fail(std::string("scontrol: ") + before + words[1] + after);
+  };
+  bool ready = false;
+  bool over = false;
+  protocol::WatchJobRequest request;
+  request.job = *id;
+  const Status status =
+      session.client()->watch_job(request, [&](protocol::JobWatchUpdate&& update) {
+        ready = update.ready;
+        over = update.state != JobState::kRunning;
+        return !ready && !over;
+      });
+  if (!status) return say("Problem running job ", "");
+  if (!ready || over) say("Job ", " no longer running");
+}
+
+void notify(Session& session, const Words& words) {
+  if (session.client() == nullptr) return;
+  protocol::NotifyRequest request;
+  request.target = words[1];
+  for (size_t i = 2; i < words.size(); ++i) {
+    request.message.append(i > 2 ? " " : "").append(words[i]);
+  }
+  const auto reply = session.client()->call<protocol::CountReply>(request);
+  if (!reply) session.fail("job notify failure: " + error_text(reply.error()));
+}
+
+void completing(Session& session, const Words&) {
+  if (session.client() == nullptr) return;
+  protocol::QueryJobsRequest request;
+  request.flag_states = kJobCompleting;
+  request.hidden_partitions = true;
+  const Status status = session.client()->query_jobs(request, [&](protocol::JobChunk&& chunk) {
+    const RenderContext context = session.context(chunk.now);
+    for (const auto& record : chunk.jobs) {
+      const JobView view{&record, kNoTask, {}};
+      const Time end = record.job.end;
+      std::printf("JobId=%u EndTime=%s CompletingTime=%s Nodes(COMPLETING)=%s\n", record.job.id,
+                  format_time(end, context.time_form, chunk.now).c_str(),
+                  format_span(chunk.now - end).c_str(),
+                  std::string(allocated_nodes(view)).c_str());
+    }
+    return true;
+  });
+  if (!status) session.fail("slurm_load_jobs error: " + error_text(status.error()));
+}
+
+void write(Session& session, const Words& words) {
+  if (!starts_with_i("batch_script", words[1]) || words[1].size() < 2) {
+    return session.fail("invalid write argument:" + words[1]);
+  }
+  if (words.size() < 3 || session.client() == nullptr) return;
+  protocol::BatchScriptRequest request;
+  request.job = to_number<uint32_t>(words[2]).value_or(0);
+  const auto reply = session.client()->call<protocol::BatchScriptReply>(request);
+  if (!reply) {
+    const int before = session.exit_status;
+    session.fail("job script retrieval failed: " + error_text(reply.error()));
+    session.exit_status = before;  // as in Slurm, where this is no failure of the command
+    return;
+  }
+  const std::string path = words.size() > 3 ? words[3] : "slurm-" + words[2] + ".sh";
+  const bool to_stdout = path == "-";
+  FILE* out = to_stdout ? stdout : std::fopen(path.c_str(), "w");
+  if (out == nullptr) return session.fail("failed to open file `" + path + "'");
+  std::fwrite(reply->script.data(), 1, reply->script.size(), out);
+  if (to_stdout) return;
+  if (std::fclose(out) != 0) return session.fail("failed to write file `" + path + "'");
+  if (!session.quiet) {
+    std::printf("batch script for job %s written to %s\n", words[2].c_str(), path.c_str());
+  }
+}
+
+}  // namespace sluice::cli::scontrol

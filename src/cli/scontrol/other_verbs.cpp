@@ -1,0 +1,237 @@
+// scontrol's verbs on daemons: ping, reconfigure, shutdown, setdebug, takeover, and those that ask
+// the agent of this host: listpids, pidinfo, listjobs, liststeps, show slurmd.
+#include <unistd.h>
+
+#include <cstdio>
+#include <set>
+
+#include "cli/scontrol/session.hpp"
+#include "cli/shared/environment.hpp"
+#include "common/base/text.hpp"
+#include "common/base/time_text.hpp"
+#include "common/protocol/noded.hpp"
+#include "common/tables/errors.hpp"
+#include "common/tables/step_names.hpp"
+
+namespace sluice::cli::scontrol {
+namespace {
+
+// The nodes whose agents run on this host, or the one named.
+std::vector<const NodeConfig*> local_nodes(const ClusterConfig& config, const std::string& name) {
+  char buffer[256] = {};
+  gethostname(buffer, sizeof buffer - 1);
+  const std::string host = std::string(buffer).substr(0, std::string_view(buffer).find('.'));
+  const std::string only = name.empty() ? environment("SLURMD_NODENAME").value_or("") : name;
+  std::vector<const NodeConfig*> out;
+  for (const NodeConfig& node : config.nodes) {
+    const bool here = node.hostname.substr(0, node.hostname.find('.')) == host;
+    if (only.empty() ? here : node.name == only) out.push_back(&node);
+  }
+  return out;
+}
+
+struct PidAnswer {
+  std::vector<protocol::PidRecord> pids;
+  bool reached = false;
+};
+
+PidAnswer ask_for_pids(Session& session, const protocol::ListPidsRequest& request,
+                       const std::string& node_name) {
+  PidAnswer answer;
+  Client& client = *session.client();
+  for (const NodeConfig* node : local_nodes(client.config(), node_name)) {
+    const auto reply = client.call_node<protocol::ListPidsReply>(*node, request);
+    if (!reply) continue;
+    answer.reached = true;
+    answer.pids.insert(answer.pids.end(), reply->pids.begin(), reply->pids.end());
+  }
+  return answer;
+}
+
+}  // namespace
+
+std::vector<std::string> ping_lines(Session& session, bool* any_up) {
+  std::vector<std::string> out;
+  const ClusterConfig& config = session.client()->config();
+  for (size_t i = 0; i < config.controllers.size(); ++i) {
+    ClusterConfig one = config;
+    one.controllers = {config.controllers[i]};
+    Result<Client> client = Client::open(std::move(one));
+    const bool up = client && client->call<protocol::PingReply>(protocol::PingRequest{}).has_value();
+    if (up && any_up != nullptr) *any_up = true;
+    const std::string role = i == 0                          ? "primary"
+                             : config.controllers.size() == 2 ? "backup"
+                                                              : "backup" + std::to_string(i);
+    out.push_back("Slurmctld(" + role + ") at " + config.controllers[i].name + " is " +
+                  (up ? "UP" : "DOWN"));
+  }
+  return out;
+}
+
+void ping(Session& session, const Words&) {
+  if (session.client() == nullptr) return;
+  bool any_up = false;
+  for (const std::string& line : ping_lines(session, &any_up)) std::puts(line.c_str());
+  if (!any_up) session.exit_status = 1;
+}
+
+void reconfigure(Session& session, const Words&) {
+  if (session.client() == nullptr) return;
+  const auto reply = session.client()->call<protocol::Empty>(protocol::ReconfigureRequest{});
+  if (!reply) session.fail("slurm_reconfigure error: " + error_text(reply.error()));
+}
+
+void shutdown(Session& session, const Words& words) {
+  protocol::ShutdownRequest request;
+  if (words.size() > 1) {
+    const bool controller = words[1].size() >= 8 && (starts_with_i("slurmctld", words[1]) ||
+                                                      starts_with_i("controller", words[1]));
+    if (!controller) return session.fail("invalid shutdown argument:" + words[1]);
+    request.controller_only = true;
+  }
+  if (session.client() == nullptr) return;
+  const auto reply = session.client()->call<protocol::Empty>(request);
+  if (!reply) session.fail("slurm_shutdown error: " + error_text(reply.error()));
+}
+
+void set_debug(Session& session, const Words& words) {
+  constexpr std::string_view kLevels[] = {"quiet", "fatal",  "error",  "info",   "verbose",
+                                          "debug", "debug2", "debug3", "debug4", "debug5"};
+  protocol::SetDebugRequest request;
+  const auto number = to_number<uint32_t>(words[1]);
+  for (size_t i = 0; i < std::size(kLevels); ++i) {
+    if (iequals(words[1], kLevels[i]) || number == static_cast<uint32_t>(i)) {
+      request.level = kLevels[i];
+    }
+  }
+  if (request.level.empty()) return session.fail("invalid debug level: " + words[1]);
+  if (session.client() == nullptr) return;
+  const auto reply = session.client()->call<protocol::Empty>(request);
+  if (!reply) session.fail("slurm_set_debug_level error: " + error_text(reply.error()));
+}
+
+void set_debug_flags(Session& session, const Words& words) {
+  protocol::SetDebugRequest request;
+  for (size_t i = 1; i < words.size(); ++i) {
+    if (starts_with_i(words[i], "nodes=")) continue;
+    if (words[i].size() < 2 || (words[i][0] != '+' && words[i][0] != '-')) {
+      return session.fail("invalid debug flag: " + words[i]);
+    }
+    request.flags.push_back(words[i]);
+  }
+  if (session.client() == nullptr) return;
+  const auto reply = session.client()->call<protocol::Empty>(request);
+  if (!reply) session.fail("slurm_set_debug_flags error: " + error_text(reply.error()));
+}
+
+void takeover(Session& session, const Words& words) {
+  if (session.client() == nullptr) return;
+  const size_t controllers = session.client()->config().controllers.size();
+  const uint32_t index = words.size() > 1 ? to_number<uint32_t>(words[1]).value_or(0) : 1;
+  if (index == 0 || index >= controllers) {
+    return session.fail("takeover: invalid backup controller index (" +
+                        std::to_string(words.size() > 1 ? index : 0) + ")");
+  }
+  session.fail("slurm_takeover error: " + std::string(error_sentence(ErrorCode::kNotSupported)));
+}
+
+void error_number(Session& session, const Words& words) {
+  const auto number = to_number<uint32_t>(words[1]);
+  if (!number) return session.fail("numeric arguments required for keyword:" + words[0]);
+  std::puts(std::string(error_sentence(static_cast<ErrorCode>(*number))).c_str());
+}
+
+void not_here(Session& session, const Words& words) {
+  session.fail("scontrol: error: " + words[0] + ": " +
+               std::string(error_sentence(ErrorCode::kNotSupported)));
+}
+
+void list_pids(Session& session, const Words& words) {
+  if (session.client() == nullptr) return;
+  protocol::ListPidsRequest request;
+  const std::string id = words.size() > 1 ? words[1] : "";
+  const std::string node = words.size() > 2 ? words[2] : "";
+  if (!id.empty() && id != "*") {
+    const size_t dot = id.find('.');
+    request.job = to_number<uint32_t>(id.substr(0, dot)).value_or(0);
+    if (request.job == 0) return session.fail("Invalid job id " + id);
+    if (dot != std::string::npos) {
+      const std::string step = id.substr(dot + 1);
+      request.step = step == "batch"         ? kBatchStep
+                     : step == "extern"      ? kExternStep
+                     : step == "interactive" ? kInteractiveStep
+                                             : to_number<uint32_t>(step).value_or(0);
+    }
+  }
+  const PidAnswer answer = ask_for_pids(session, request, node);
+  std::puts("PID      JOBID    STEPID   LOCALID GLOBALID");
+  for (const auto& pid : answer.pids) {
+    const std::string local = pid.local_task < 0 ? "-" : std::to_string(pid.local_task);
+    const std::string global = pid.task < 0 ? "-" : std::to_string(pid.task);
+    std::printf("%-8u %-8u %-8s %-7s %-8s\n", pid.pid, pid.step.job,
+                step_number_text(pid.step.step).c_str(), local.c_str(), global.c_str());
+  }
+  if (!answer.pids.empty()) return;
+  if (request.job == 0) return session.fail("No job steps exist on this node.");
+  const std::string name = node.empty() ? "(null)" : node;
+  const std::string what = request.step == UINT32_MAX ? "JobId=" : "StepId=";
+  session.fail(what + id + " does not exist on node " + name + ".");
+}
+
+void pid_info(Session& session, const Words& words) {
+  if (words.size() < 2) return session.fail("missing argument for keyword:pidinfo");
+  const auto pid = to_number<uint32_t>(words[1]);
+  if (session.client() == nullptr) return;
+  JobId job = kNoJob;
+  for (const auto& record : ask_for_pids(session, {}, {}).pids) {
+    if (pid && record.pid == *pid) job = record.step.job;
+  }
+  if (job == kNoJob) return session.fail("Failed to locate job for requested pid");
+  protocol::QueryJobsRequest request;
+  request.ids.push_back(std::to_string(job));
+  request.all_states = true;
+  const Status status = session.client()->query_jobs(request, [&](protocol::JobChunk&& chunk) {
+    for (const auto& record : chunk.jobs) {
+      const RenderContext context = session.context(chunk.now);
+      const Time end = record.job.end;
+      std::printf("Slurm JobId=%u ends at %s\n", job,
+                  format_time(end, context.time_form, chunk.now).c_str());
+      const int64_t left = end == kNever || end == kNoTime ? 365 * 86400 : to_seconds(end - chunk.now);
+      std::printf("slurm_get_rem_time is %ld\n", static_cast<long>(left));
+    }
+    return true;
+  });
+  if (!status) session.fail("slurm_load_jobs error: " + error_text(status.error()));
+}
+
+void list_jobs(Session& session, const Words& words) {
+  if (session.client() == nullptr) return;
+  const bool steps = words[0] == "liststeps";
+  const PidAnswer answer = ask_for_pids(session, {}, words.size() > 1 ? words[1] : "");
+  std::set<std::pair<JobId, std::string>> seen;
+  std::puts(steps ? "JOBID    STEPID  " : "JOBID   ");
+  for (const auto& pid : answer.pids) {
+    const std::string step = steps ? step_number_text(pid.step.step) : "";
+    if (!seen.emplace(pid.step.job, step).second) continue;
+    if (steps) std::printf("%-8u %-8s\n", pid.step.job, step.c_str());
+    else std::printf("%-8u\n", pid.step.job);
+  }
+  if (seen.empty()) session.fail("No slurmstepd's found on this node");
+}
+
+void show_agent(Session& session) {
+  const auto nodes = local_nodes(session.client()->config(), {});
+  Error last{ErrorCode::kUnreachable, "Connection refused"};
+  for (const NodeConfig* node : nodes) {
+    const auto reply = session.client()->call_node<protocol::ShowAgentReply>(
+        *node, protocol::ShowAgentRequest{});
+    if (!reply) continue;
+    for (const std::string& line : reply->lines) std::puts(line.c_str());
+    std::puts("");
+    return;
+  }
+  session.fail("scontrol: error: slurm_slurmd_info: " + last.text);
+  session.fail("slurm_load_slurmd_status: " + last.text);
+}
+
+}  // namespace sluice::cli::scontrol

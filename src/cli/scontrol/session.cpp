@@ -1,0 +1,86 @@
+// See session.hpp.
+#include "cli/scontrol/session.hpp"
+
+#include <cstdio>
+
+#include "cli/shared/environment.hpp"
+
+namespace sluice::cli::scontrol {
+
+Client* Session::client() {
+  if (client_) return &*client_;
+  Result<Client> opened = Client::open();
+  if (!opened) {
+    exit_status = report("scontrol", opened.error());
+    return nullptr;
+  }
+  client_.emplace(std::move(*opened));
+  return &*client_;
+}
+
+RenderContext Session::context(Time now) {
+  return render_context(client()->config(), now, true);
+}
+
+void Session::fail(const std::string& text) {
+  std::fflush(stdout);
+  if (!quiet) std::fprintf(stderr, "%s\n", text.c_str());
+  exit_status = 1;
+}
+
+void print_help() {
+  std::fputs(
+      "scontrol [<OPTION>] [<COMMAND>]\n"
+      "    Valid <OPTION> values are:\n"
+      "     -a, --all            hidden partitions too, as the command \"all\"\n"
+      "     -d, --details        more of each record, as the command \"details\"\n"
+      "     -F, --future         nodes in state FUTURE too\n"
+      "     -h, --help           this text\n"
+      "     --hide               no hidden partitions (the default)\n"
+      "     --json, --yaml       records of \"show\" as JSON or YAML\n"
+      "     -M, --cluster        the cluster to talk to\n"
+      "     -o, --oneliner       a record in one line, as the command \"oneliner\"\n"
+      "     -Q, --quiet          no messages but errors\n"
+      "     -v, --verbose        say more\n"
+      "     -V, --version        print the version\n"
+      "\n"
+      "  Without a command scontrol asks for one after the other until \"exit\" or \"quit\";\n"
+      "  \"!!\" repeats the last.\n"
+      "\n"
+      "    Valid <COMMAND> values are:\n"
+      "     completing                        jobs that are being cleaned up, and where\n"
+      "     create <SPECIFICATIONS>           make a partition\n"
+      "     delete <SPECIFICATIONS>           take a partition away\n"
+      "     errnumstr <ERRNO>                 the text of an error number\n"
+      "     hold <job_list>                   keep waiting jobs from starting\n"
+      "     listpids [<job_id>[.<step>]]      processes of steps on this host\n"
+      "     notify <job_id> <message>         a line for the job's user\n"
+      "     pidinfo <pid>                     the job of a process on this host\n"
+      "     ping                              which controllers answer\n"
+      "     reconfigure                       read the configuration again\n"
+      "     release <job_list>                let held jobs start\n"
+      "     requeue <job_list>                stop jobs and queue them again\n"
+      "     requeuehold <job_list>            the same, and hold them\n"
+      "     resume <job_list>                 go on with suspended jobs\n"
+      "     setdebug <LEVEL>                  how much the controller logs\n"
+      "     setdebugflags [+|-]<FLAG>         which parts of it log more\n"
+      "     show <ENTITY> [<ID>]              print records\n"
+      "     shutdown [slurmctld]              end the daemons, or the controller alone\n"
+      "     suspend <job_list>                stop the processes of jobs\n"
+      "     top <job_list>                    put jobs first among their user's\n"
+      "     uhold <job_list>                  hold as the user, who may release\n"
+      "     update <SPECIFICATIONS>           change a job, node or partition\n"
+      "     version                           print the version\n"
+      "     wait_job <job_id>                 wait until the job's nodes are ready\n"
+      "     write batch_script <job_id> [<file>|-]   the script of a batch job\n"
+      "\n"
+      "  <ENTITY> may be \"aliases\", \"config\", \"daemons\", \"hostlist\", \"hostlistsorted\",\n"
+      "       \"hostnames\", \"job\", \"licenses\", \"node\", \"partition\", \"reservation\",\n"
+      "       \"slurmd\", \"step\", or \"topology\"\n"
+      "\n"
+      "  Commands and entities may be shortened as long as they stay clear; case does not matter,\n"
+      "  except in names of nodes and partitions.\n",
+      stdout);
+}
+
+}  // namespace sluice::cli::scontrol

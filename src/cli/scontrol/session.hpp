@@ -1,0 +1,72 @@
+// One run of scontrol: its settings, its connection, and the exit status so far. Each verb is a
+// function that takes the session and the words typed; a verb that fails says so itself and leaves
+// exit status 1.
+#pragma once
+
+#include <cstdarg>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/shared/client.hpp"
+#include "cli/shared/structured_output.hpp"
+#include "common/tables/field_row.hpp"
+
+namespace sluice::cli::scontrol {
+
+using Words = std::vector<std::string>;  // the verb first
+
+struct Session {
+  bool all = false;
+  bool details = false;
+  bool one_line = false;
+  bool quiet = false;
+  bool future = false;
+  bool done = false;  // exit, quit
+  int exit_status = 0;
+  StructuredForm form = StructuredForm::kNone;
+  Words command_line;
+
+  // The connection; nothing (and the reason on stderr) when there is no configuration.
+  [[nodiscard]] Client* client();
+  [[nodiscard]] RenderContext context(Time now);
+  // Something to stderr (unless --quiet) with a newline, and exit status 1.
+  void fail(const std::string& text);
+
+ private:
+  std::optional<Client> client_;
+};
+
+// The verbs, by file.
+void show(Session& session, const Words& words);
+
+void change_jobs(Session& session, const Words& words);   // hold … resume, top
+void wait_job(Session& session, const Words& words);
+void notify(Session& session, const Words& words);
+void write(Session& session, const Words& words);
+void completing(Session& session, const Words& words);
+
+void update(Session& session, const Words& words);
+void create(Session& session, const Words& words);
+void remove(Session& session, const Words& words);  // delete
+
+void list_pids(Session& session, const Words& words);
+void pid_info(Session& session, const Words& words);
+void list_jobs(Session& session, const Words& words);   // listjobs, liststeps
+void show_agent(Session& session);                      // show slurmd
+
+void ping(Session& session, const Words& words);
+void reconfigure(Session& session, const Words& words);
+void shutdown(Session& session, const Words& words);
+void set_debug(Session& session, const Words& words);
+void set_debug_flags(Session& session, const Words& words);
+void takeover(Session& session, const Words& words);
+void error_number(Session& session, const Words& words);
+void not_here(Session& session, const Words& words);    // verbs whose feature is not built
+
+// "Slurmctld(primary) at HOST is UP", a line for each controller.
+[[nodiscard]] std::vector<std::string> ping_lines(Session& session, bool* any_up);
+
+void print_help();
+
+}  // namespace sluice::cli::scontrol

@@ -1,0 +1,388 @@
+// scontrol show.
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "cli/scontrol/session.hpp"
+#include "cli/shared/environment.hpp"
+#include "common/base/hostlist.hpp"
+#include "common/base/text.hpp"
+#include "common/base/time_text.hpp"
+#include "common/tables/conf_render.hpp"
+#include "common/tables/errors.hpp"
+#include "common/tables/job_json.hpp"
+#include "common/tables/job_show.hpp"
+#include "common/tables/node_show.hpp"
+#include "common/tables/partition_show.hpp"
+#include "common/tables/step_fields.hpp"
+
+namespace sluice::cli::scontrol {
+namespace {
+
+void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+// A record, and the blank line that follows it unless it is all in one line.
+void print_record(const Session& session, const std::string& text) {
+  print(text);
+  if (!session.one_line) print("\n");
+}
+
+void print_json(Session& session, std::string key, Json records, Time now) {
+  StructuredDocument document;
+  document.key = std::move(key);
+  document.records = std::move(records);
+  if (document.key == "jobs") document.further["last_backfill"] = json_time(now);
+  document.further["last_update"] = json_time(now);
+  document.command_line = session.command_line;
+  document.cluster = session.client()->config().cluster_name;
+  document.accounting_storage = session.client()->config().accounting_storage_type;
+  print_document(session.form, std::move(document));
+}
+
+struct JobAnswer {
+  std::vector<protocol::JobRecord> jobs;
+  Time now = kNoTime;
+};
+
+Result<JobAnswer> ask_for_jobs(Session& session, const std::string& id, bool steps) {
+  protocol::QueryJobsRequest request;
+  request.all_states = true;
+  request.hidden_partitions = session.all || !id.empty();
+  request.steps = steps;
+  if (!id.empty()) request.ids.push_back(id);
+  JobAnswer answer;
+  const Status status = session.client()->query_jobs(request, [&](protocol::JobChunk&& chunk) {
+    answer.now = chunk.now;
+    std::move(chunk.jobs.begin(), chunk.jobs.end(), std::back_inserter(answer.jobs));
+    return true;
+  });
+  if (!status) return tl::unexpected<Error>(status.error());
+  if (answer.now == kNoTime) answer.now = current_time();
+  return answer;
+}
+
+bool looks_like_job_id(const std::string& id) {
+  return !id.empty() && id[0] >= '0' && id[0] <= '9' &&
+         id.find_first_not_of("0123456789_+[]-,:%*") == std::string::npos &&
+         id.substr(0, id.find('[')).find(',') == std::string::npos;
+}
+
+void show_jobs(Session& session, const std::string& id) {
+  if (!id.empty() && !looks_like_job_id(id)) {
+    return session.fail("scontrol_print_job error: Invalid job id specified");
+  }
+  const auto answer = ask_for_jobs(session, id, false);
+  if (!answer) return session.fail("slurm_load_jobs error: " + error_text(answer.error()));
+  const RenderContext context = session.context(answer->now);
+  if (session.form != StructuredForm::kNone) {
+    Json records = Json::array();
+    for (const auto& job : answer->jobs) records.push_back(job_to_json({&job, kNoTask, {}}, context));
+    return print_json(session, "jobs", std::move(records), answer->now);
+  }
+  for (const auto& job : answer->jobs) {
+    print_record(session, show_job({&job, kNoTask, {}}, context, session.one_line, session.details));
+  }
+  if (!answer->jobs.empty()) return;
+  if (!id.empty()) {
+    session.exit_status = 1;
+    if (!session.quiet) std::printf("Job %s not found\n", id.c_str());
+  } else if (!session.quiet) {
+    std::puts("No jobs in the system");
+  }
+}
+
+void show_steps(Session& session, const std::string& id) {
+  const size_t dot = id.find('.');
+  const auto answer = ask_for_jobs(session, id.substr(0, dot), true);
+  if (!answer) return session.fail("slurm_get_job_steps error: " + error_text(answer.error()));
+  const RenderContext context = session.context(answer->now);
+  std::vector<StepView> steps;
+  for (const auto& job : answer->jobs) {
+    for (const auto& step : job.job.steps) {
+      const StepView view{&job, step.get()};
+      std::string text;
+      append_step_id(view, text);
+      if (dot == std::string::npos || text == id) steps.push_back(view);
+    }
+  }
+  if (session.form != StructuredForm::kNone) {
+    Json records = Json::array();
+    for (const StepView& step : steps) records.push_back(step_to_json(step, context));
+    return print_json(session, "steps", std::move(records), answer->now);
+  }
+  for (const StepView& step : steps) {
+    print_record(session, show_step(step, context, session.one_line));
+  }
+  if (!steps.empty()) return;
+  if (!id.empty()) {
+    session.exit_status = 1;
+    if (!session.quiet) std::printf("Job step %s not found\n", id.c_str());
+  } else if (!session.quiet) {
+    std::puts("No job steps in the system");
+  }
+}
+
+void show_nodes(Session& session, const std::string& list) {
+  const auto reply = session.client()->call<protocol::QueryNodesReply>(protocol::QueryNodesRequest{});
+  if (!reply) return session.fail("slurm_load_node error: " + error_text(reply.error()));
+  std::vector<std::string> wanted;
+  if (!list.empty() && !iequals(list, "ALL")) {
+    const auto names = expand_hosts(list);
+    if (!names) return session.fail(error_text(names.error()));
+    wanted = *names;
+  } else {
+    for (const auto& node : reply->nodes) {
+      const bool future = node.shown_base == NodeBaseState::kFuture;
+      if (!future || session.future) wanted.push_back(node.node.name);
+    }
+  }
+  const RenderContext context = session.context(reply->now);
+  Json records = Json::array();
+  for (const std::string& name : wanted) {
+    const auto at = std::find_if(reply->nodes.begin(), reply->nodes.end(),
+                                 [&](const auto& node) { return node.node.name == name; });
+    if (at == reply->nodes.end()) {
+      session.exit_status = 1;
+      if (!session.quiet) std::printf("Node %s not found\n", name.c_str());
+    } else if (session.form != StructuredForm::kNone) {
+      records.push_back(node_to_json(*at, context));
+    } else {
+      print_record(session, show_node(*at, context, session.one_line, session.details));
+    }
+  }
+  if (session.form != StructuredForm::kNone) {
+    print_json(session, "nodes", std::move(records), reply->now);
+  } else if (wanted.empty() && !session.quiet) {
+    std::puts("No nodes in the system");
+  }
+}
+
+void show_partitions(Session& session, const std::string& name) {
+  const auto reply = session.client()->call<protocol::QueryNodesReply>(protocol::QueryNodesRequest{});
+  if (!reply) return session.fail("slurm_load_partitions error: " + error_text(reply.error()));
+  const RenderContext context = session.context(reply->now);
+  bool any = false;
+  Json records = Json::array();
+  for (const auto& partition : reply->partitions) {
+    if (name.empty() ? partition.config.hidden && !session.all : partition.config.name != name) {
+      continue;
+    }
+    any = true;
+    const std::string tres = partition_tres(partition, reply->nodes);
+    if (session.form != StructuredForm::kNone) records.push_back(partition_to_json(partition, tres));
+    else print_record(session, show_partition(partition, tres, context, session.one_line));
+  }
+  if (session.form != StructuredForm::kNone) {
+    return print_json(session, "partitions", std::move(records), reply->now);
+  }
+  if (any) return;
+  if (!name.empty()) {
+    session.exit_status = 1;
+    if (!session.quiet) std::printf("Partition %s not found\n", name.c_str());
+  } else if (!session.quiet) {
+    std::puts("No partitions in the system");
+  }
+}
+
+void show_config(Session& session, const std::string&) {
+  const auto reply =
+      session.client()->call<protocol::QueryConfigReply>(protocol::QueryConfigRequest{});
+  if (!reply) {
+    return session.fail("slurm_load_ctl_conf error: " + error_text(reply.error()));
+  }
+  const RenderContext context = session.context(reply->now);
+  tables::ConfigReport report;
+  report.as_of = format_time(reply->now, context.time_form, reply->now);
+  report.boot_time = format_time(reply->boot_time, context.time_form, reply->now);
+  report.next_job_id = reply->next_job_id;
+  report.ping_lines = ping_lines(session, nullptr);
+  print(tables::render_config(reply->config, report));
+}
+
+std::string this_host() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return std::string(name).substr(0, std::string_view(name).find('.'));
+}
+bool same_host(std::string_view a, std::string_view b) {
+  return a.substr(0, a.find('.')) == b.substr(0, b.find('.'));
+}
+
+void show_daemons(Session& session, const std::string&) {
+  const ClusterConfig& config = session.client()->config();
+  const std::string host = this_host();
+  const bool controller =
+      std::any_of(config.controllers.begin(), config.controllers.end(), [&](const auto& one) {
+        return same_host(one.name, host) || one.name == "localhost";
+      });
+  const bool node =
+      std::any_of(config.nodes.begin(), config.nodes.end(), [&](const NodeConfig& one) {
+        return same_host(one.hostname, host) || one.hostname == "localhost";
+      });
+  std::string out;
+  if (controller) out += "slurmctld ";
+  if (node) out += "slurmd ";
+  if (!out.empty()) out.pop_back();
+  std::puts(out.c_str());
+}
+
+void show_aliases(Session& session, const std::string& given) {
+  const std::string host = given.empty() ? this_host() : given;
+  std::string out;
+  for (const NodeConfig& node : session.client()->config().nodes) {
+    if (same_host(node.hostname, host)) out.append(out.empty() ? "" : " ").append(node.name);
+  }
+  std::puts(out.c_str());
+}
+
+void show_host_names(Session& session, const std::string& given) {
+  std::string list = given;
+  if (list.empty()) list = environment("SLURM_JOB_NODELIST").value_or("");
+  if (list.empty()) list = environment("SLURM_NODELIST").value_or("");
+  if (list.empty()) {
+    std::fprintf(stderr, "scontrol: error: host list is empty\n");
+    return;
+  }
+  const auto names = expand_hosts(list);
+  if (!names) return session.fail(error_text(names.error()));
+  std::string out;
+  for (const std::string& name : *names) out.append(name).append("\n");
+  print(out);
+}
+
+// The names of a list, or of a file that is given by its absolute path.
+void fold_names(Session& session, const std::string& given, bool sorted) {
+  if (given.empty()) {
+    session.fail("invalid encode argument");
+    return print_help();
+  }
+  std::string list = given;
+  if (given[0] == '/') {
+    std::ifstream file(given);
+    std::ostringstream text;
+    text << file.rdbuf();
+    if (!file) return session.fail("Can't open " + given);
+    list = text.str();
+    std::replace(list.begin(), list.end(), '\n', ',');
+  }
+  std::vector<std::string> names;
+  for (const std::string& piece : split_hosts(list)) {
+    const auto some = expand_hosts(trim(piece));
+    if (!some) return session.fail(error_text(some.error()));
+    names.insert(names.end(), some->begin(), some->end());
+  }
+  std::puts((sorted ? fold_hosts_sorted(names) : fold_hosts(names)).c_str());
+}
+
+void show_licenses(Session& session, const std::string& name) {
+  const std::vector<std::string> all = split_list(session.client()->config().licenses);
+  if (all.empty()) {
+    if (!session.quiet) std::puts("No licenses configured in Slurm.");
+    return;
+  }
+  const auto answer = ask_for_jobs(session, {}, false);
+  if (!answer) return session.fail("slurm_load_licenses error: " + error_text(answer.error()));
+  bool any = false;
+  for (const std::string& item : all) {
+    const size_t colon = item.find(':');
+    const std::string license = item.substr(0, colon);
+    if (!name.empty() && name != license) continue;
+    any = true;
+    const uint64_t total =
+        colon == std::string::npos ? 1 : to_number<uint64_t>(item.substr(colon + 1)).value_or(1);
+    uint64_t used = 0;
+    for (const auto& record : answer->jobs) {
+      const bool holds = record.job.allocation != nullptr && !is_finished(record.job);
+      if (!holds || record.job.spec == nullptr) continue;
+      for (const std::string& asked : split_list(record.job.spec->licenses)) {
+        const size_t at = asked.find(':');
+        if (asked.substr(0, at) != license) continue;
+        used += at == std::string::npos ? 1 : to_number<uint64_t>(asked.substr(at + 1)).value_or(1);
+      }
+    }
+    print(fmt::format("LicenseName={}{}Total={} Used={} Free={} Reserved=0 Remote=no\n", license,
+                      session.one_line ? " " : "\n    ", total, used, total - std::min(total, used)));
+  }
+  if (!any) session.fail("License " + name + " not found");
+}
+
+void say(Session& session, const char* text) {
+  if (!session.quiet) std::puts(text);
+}
+
+struct Entity {
+  std::string_view name;
+  void (*show)(Session&, const std::string&);
+  bool needs_cluster = true;
+};
+// Where two begin alike, the first one is meant by a beginning that both share only if it is one
+// letter that Slurm takes that way ("d" for daemons).
+constexpr Entity kEntities[] = {
+    {"aliases", show_aliases},
+    {"assoc_mgr",
+     [](Session& s, const std::string&) {
+       say(s, "Current Association Manager state\n\nNo users currently cached in Slurm.\n\n\n"
+              "No associations currently cached in Slurm.\n\n\n"
+              "No QOS currently cached in Slurm.\n");
+     }},
+    {"bbstat", [](Session&, const std::string&) {}},
+    {"burstbuffer", [](Session&, const std::string&) {}},
+    {"config", show_config},
+    {"daemons", show_daemons},
+    {"dwstat", [](Session&, const std::string&) {}},
+    {"federation", [](Session&, const std::string&) {}},
+    {"hostlist", [](Session& s, const std::string& id) { fold_names(s, id, false); }, false},
+    {"hostlistsorted", [](Session& s, const std::string& id) { fold_names(s, id, true); }, false},
+    {"hostnames", show_host_names, false},
+    {"jobs", show_jobs},
+    {"jobid", show_jobs},
+    {"licenses", show_licenses},
+    {"nodes", show_nodes},
+    {"partitions", show_partitions},
+    {"partitionname", show_partitions},
+    {"reservations", [](Session& s, const std::string&) { say(s, "No reservations in the system"); }},
+    {"reservationname",
+     [](Session& s, const std::string&) { say(s, "No reservations in the system"); }},
+    {"slurmd", [](Session& s, const std::string&) { show_agent(s); }},
+    {"steps", show_steps},
+    {"topology",
+     [](Session& s, const std::string&) {
+       s.fail("scontrol: error: No topology information available");
+     }},
+};
+
+const Entity* find_entity(std::string_view given) {
+  const Entity* found = nullptr;
+  for (const Entity& entity : kEntities) {
+    if (iequals(entity.name, given)) return &entity;
+    if (!starts_with_i(entity.name, given)) continue;
+    if (found == nullptr) found = &entity;
+    else if (found->show != entity.show && !iequals(given, "d")) return nullptr;
+  }
+  return found;
+}
+
+}  // namespace
+
+void show(Session& session, const Words& words) {
+  std::string name = words[1];
+  std::string id = words.size() > 2 ? words[2] : "";
+  if (const size_t equals = name.find('='); equals != std::string::npos) {
+    id = name.substr(equals + 1);
+    name.resize(equals);
+  }
+  const Entity* entity = find_entity(name);
+  if (entity == nullptr || name.empty()) {
+    return session.fail("invalid entity:" + name + " for keyword:show ");
+  }
+  if (entity->needs_cluster && session.client() == nullptr) return;
+  entity->show(session, id);
+}
+
+}  // namespace sluice::cli::scontrol

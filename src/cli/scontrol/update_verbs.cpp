@@ -1,0 +1,259 @@
+// scontrol update, create and delete.
+#include <algorithm>
+#include <cstdio>
+
+#include "cli/scontrol/session.hpp"
+#include "cli/shared/environment.hpp"
+#include "common/base/text.hpp"
+#include "common/tables/errors.hpp"
+#include "common/tables/job_states.hpp"
+#include "common/tables/update_keys.hpp"
+
+namespace sluice::cli::scontrol {
+namespace {
+
+struct Pair {
+  std::string key;
+  std::string value;
+  std::string typed;
+};
+
+// "Key=Value", or a key and its value as two words.
+std::vector<Pair> read_pairs(const Words& words) {
+  std::vector<Pair> out;
+  for (size_t i = 1; i < words.size(); ++i) {
+    const size_t equals = words[i].find('=');
+    if (equals != std::string::npos) {
+      Pair pair{words[i].substr(0, equals), words[i].substr(equals + 1), words[i]};
+      const bool sign = !pair.key.empty() && (pair.key.back() == '+' || pair.key.back() == '-');
+      if (sign) {  // TimeLimit+=10
+        pair.value.insert(0, 1, pair.key.back());
+        pair.key.pop_back();
+      }
+      out.push_back(std::move(pair));
+    } else if (i + 1 < words.size()) {
+      out.push_back({words[i], words[i + 1], words[i] + "=" + words[i + 1]});
+      ++i;
+    } else {
+      out.push_back({words[i], "", words[i]});
+    }
+  }
+  return out;
+}
+
+bool is_key(const Pair& pair, std::string_view name, size_t least) {
+  return pair.key.size() >= least && starts_with_i(name, pair.key);
+}
+const Pair* find_pair(const std::vector<Pair>& pairs, std::string_view name, size_t least) {
+  for (const Pair& pair : pairs) {
+    if (is_key(pair, name, least)) return &pair;
+  }
+  return nullptr;
+}
+
+void reject(Session& session, const Pair& pair) {
+  session.fail("Update of this parameter is not supported: " + pair.typed);
+  session.fail("Request aborted");
+}
+
+// The limit of the job in force, for "TimeLimit=+10".
+Result<Minutes> current_limit(Session& session, const std::string& job) {
+  protocol::QueryJobsRequest request;
+  request.ids.push_back(job);
+  request.all_states = true;
+  request.hidden_partitions = true;
+  Minutes limit = 0;
+  const Status status = session.client()->query_jobs(request, [&](protocol::JobChunk&& chunk) {
+    if (!chunk.jobs.empty()) limit = chunk.jobs.front().job.time_limit;
+    return true;
+  });
+  if (!status) return tl::unexpected<Error>(status.error());
+  return limit;
+}
+
+// False when a key or value was refused (and that was said).
+bool read_job_update(Session& session, const std::vector<Pair>& pairs, const std::string& job,
+                     JobUpdate& update, bool& any) {
+  for (const Pair& pair : pairs) {
+    if (is_key(pair, "JobId", 3)) continue;
+    const JobUpdateKey* key = find_job_update_key(pair.key);
+    if (key == nullptr || key->set == nullptr) {
+      reject(session, pair);
+      return false;
+    }
+    UpdateBase base;
+    base.now = current_time();
+    if (is_relative_limit(*key, pair.value)) {
+      const auto limit = current_limit(session, job);
+      if (!limit) {
+        session.fail(error_text(limit.error()) + " for job " + job);
+        return false;
+      }
+      base.time_limit = *limit;
+    }
+    const Status status = key->set(pair.value, base, update);
+    if (!status) {
+      const bool is_time = status.error().text.starts_with("Invalid time specification");
+      session.fail((is_time ? "" : "scontrol: error: ") + error_text(status.error()));
+      return false;
+    }
+    any = true;
+  }
+  return true;
+}
+
+void update_jobs(Session& session, const std::vector<Pair>& pairs, const std::string& jobs) {
+  for (const std::string& job : split_list(jobs)) {
+    protocol::UpdateJobRequest request;
+    request.target = job;
+    bool any = false;
+    if (!read_job_update(session, pairs, job, request.update, any)) return;
+    if (!any) return session.fail("No changes specified");
+    const auto reply = session.client()->call<protocol::CountReply>(request);
+    if (!reply) {
+      session.fail(error_text(reply.error()) + " for job " + job);
+      continue;
+    }
+    for (const std::string& error : reply->errors) session.fail(error);
+  }
+}
+
+bool check_node_state(Session& session, const NodeUpdate& update, const Pair* state) {
+  if (state == nullptr) return true;
+  const auto action = parse_node_action(state->value);
+  if (!action) {
+    session.fail("Invalid input: " + state->typed);
+    session.fail("Request aborted");
+    session.fail("Valid states are: NoResp DRAIN FAIL FUTURE RESUME POWER_DOWN POWER_UP UNDRAIN");
+    session.fail("Not all states are valid given a node's prior state");
+    return false;
+  }
+  const bool bad = *action == NodeAction::kDown || *action == NodeAction::kDrain ||
+                   *action == NodeAction::kFail;
+  if (bad && update.reason.value_or("").empty()) {
+    session.fail("You must specify a reason when DOWNING or DRAINING a node. Request denied");
+    return false;
+  }
+  return true;
+}
+
+void update_nodes(Session& session, const std::vector<Pair>& pairs, const std::string& nodes) {
+  protocol::UpdateNodeRequest request;
+  request.update.nodes = nodes;
+  const Pair* state = nullptr;
+  bool any = false;
+  for (const Pair& pair : pairs) {
+    if (is_key(pair, "NodeName", 5)) continue;
+    const NodeUpdateKey* key = find_node_update_key(pair.key);
+    if (key == nullptr || key->set == nullptr) return reject(session, pair);
+    if (key->name == "State") state = &pair;
+    const Status status = key->set(pair.value, {}, request.update);
+    if (!status) return session.fail("scontrol: error: " + error_text(status.error()));
+    any = true;
+  }
+  if (!any) return session.fail("No changes specified");
+  if (!check_node_state(session, request.update, state)) return;
+  const auto reply = session.client()->call<protocol::Empty>(request);
+  if (!reply) session.fail("slurm_update error: " + error_text(reply.error()));
+}
+
+// Changes or makes a partition; the controller knows its keys.
+Status send_partition(Session& session, const std::vector<Pair>& pairs,
+                      protocol::PartitionAction action, const std::string& name) {
+  protocol::UpdatePartitionRequest request;
+  request.action = action;
+  request.name = name;
+  for (const Pair& pair : pairs) {
+    if (!is_key(pair, "PartitionName", 4)) request.values[pair.key] = pair.value;
+  }
+  const auto reply = session.client()->call<protocol::Empty>(request);
+  if (!reply) return tl::unexpected<Error>(reply.error());
+  return {};
+}
+
+bool is_partition_key(const std::vector<Pair>& pairs, const Pair*& found) {
+  found = find_pair(pairs, "PartitionName", 4);
+  return found != nullptr;
+}
+
+}  // namespace
+
+void update(Session& session, const Words& words) {
+  if (session.client() == nullptr) return;
+  const std::vector<Pair> pairs = read_pairs(words);
+  const Pair* entity = nullptr;
+  if ((entity = find_pair(pairs, "NodeName", 5)) != nullptr) {
+    return update_nodes(session, pairs, entity->value);
+  }
+  if ((entity = find_pair(pairs, "JobId", 3)) != nullptr) {
+    return update_jobs(session, pairs, entity->value);
+  }
+  if ((entity = find_pair(pairs, "StepId", 4)) != nullptr) {
+    return session.fail("slurm_update error: " +
+                        std::string(error_sentence(ErrorCode::kNotSupported)));
+  }
+  if (is_partition_key(pairs, entity)) {
+    const Status status =
+        send_partition(session, pairs, protocol::PartitionAction::kUpdate, entity->value);
+    if (!status) session.fail("slurm_update error: " + error_text(status.error()));
+    return;
+  }
+  if ((entity = find_pair(pairs, "SlurmctldDebug", 10)) != nullptr) {
+    return set_debug(session, {"setdebug", entity->value});
+  }
+  if (find_pair(pairs, "ReservationName", 3) != nullptr) {
+    return session.fail("Error updating the reservation: " +
+                        std::string(error_sentence(ErrorCode::kNotSupported)));
+  }
+  session.fail("No valid entity in update command");
+  session.fail("Input line must include \"NodeName\", \"PartitionName\", \"Reservation\", "
+               "\"JobId\", or \"SlurmctldDebug\"");
+}
+
+void create(Session& session, const Words& words) {
+  Words rest = words;
+  // "create partition PartitionName=…" names the entity first
+  if (rest.size() > 2 && rest[1].find('=') == std::string::npos) rest.erase(rest.begin() + 1);
+  const std::vector<Pair> pairs = read_pairs(rest);
+  const Pair* name = nullptr;
+  if (find_pair(pairs, "ReservationName", 3) != nullptr || iequals(words[1], "reservation")) {
+    return session.fail("Error creating the reservation: " +
+                        std::string(error_sentence(ErrorCode::kNotSupported)));
+  }
+  if (find_pair(pairs, "NodeName", 5) != nullptr) {
+    return session.fail("scontrol: error: Error creating the node: " +
+                        std::string(error_sentence(ErrorCode::kNotSupported)));
+  }
+  if (!is_partition_key(pairs, name)) {
+    return session.fail("scontrol: error: Invalid creation entity: " + words[1]);
+  }
+  if (session.client() == nullptr) return;
+  const Status status =
+      send_partition(session, pairs, protocol::PartitionAction::kCreate, name->value);
+  if (!status) session.fail("Error creating the partition: " + error_text(status.error()));
+}
+
+void remove(Session& session, const Words& words) {
+  const size_t equals = words[1].find('=');
+  const std::string key = words[1].substr(0, equals);
+  const std::string name = equals != std::string::npos ? words[1].substr(equals + 1)
+                           : words.size() > 2          ? words[2]
+                                                       : "";
+  const std::string typed = words[1];
+  if (key.size() >= 3 && starts_with_i("ReservationName", key)) {
+    return session.fail("delete_reservation " + typed + ": " +
+                        std::string(error_sentence(ErrorCode::kInvalidReservation)));
+  }
+  if (key.size() >= 4 && starts_with_i("NodeName", key)) {
+    return session.fail("delete_node " + typed + ": " +
+                        std::string(error_sentence(ErrorCode::kNotSupported)));
+  }
+  if (key.size() < 4 || !starts_with_i("PartitionName", key)) {
+    return session.fail("Invalid deletion entity: " + typed);
+  }
+  if (session.client() == nullptr) return;
+  const Status status = send_partition(session, {}, protocol::PartitionAction::kDelete, name);
+  if (!status) session.fail("delete_partition " + typed + ": " + error_text(status.error()));
+}
+
+}  // namespace sluice::cli::scontrol

@@ -1,0 +1,268 @@
+// The rows.
+#include "common/tables/update_keys.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "common/base/text.hpp"
+#include "common/base/time_text.hpp"
+
+namespace sluice {
+namespace {
+
+using Base = UpdateBase;
+
+Status bad_value(std::string_view key) {
+  return failure(ErrorCode::kInvalidUpdate, "Invalid " + std::string(key) + " value");
+}
+
+template <std::optional<std::string> JobUpdate::* member>
+Status set_text(std::string_view value, const Base&, JobUpdate& update) {
+  update.*member = std::string(value);
+  return {};
+}
+template <std::optional<uint32_t> JobUpdate::* member>
+Status set_count(std::string_view value, const Base&, JobUpdate& update) {
+  const auto count = parse_count(value);
+  if (!count) return failure(ErrorCode::kInvalidUpdate, "Invalid number: " + std::string(value));
+  update.*member = *count;
+  return {};
+}
+template <std::optional<uint64_t> JobUpdate::* member>
+Status set_memory(std::string_view value, const Base&, JobUpdate& update) {
+  const auto memory = parse_memory(value);
+  if (!memory) return failure(ErrorCode::kInvalidMemory, "Invalid memory: " + std::string(value));
+  update.*member = *memory;
+  return {};
+}
+template <std::optional<bool> JobUpdate::* member>
+Status set_bool(std::string_view value, const Base&, JobUpdate& update) {
+  const auto given = to_bool(value);
+  if (!given) return failure(ErrorCode::kInvalidUpdate, "Invalid value: " + std::string(value));
+  update.*member = *given;
+  return {};
+}
+template <std::optional<Time> JobUpdate::* member>
+Status set_time(std::string_view value, const Base& base, JobUpdate& update) {
+  const auto time = parse_time(value, base.now);
+  if (!time) return tl::unexpected<Error>(time.error());
+  update.*member = *time;
+  return {};
+}
+
+bool has_sign(std::string_view value) {
+  return !value.empty() && (value[0] == '+' || value[0] == '-') && value != "-1";
+}
+
+Status set_time_limit(std::string_view value, const Base& base, JobUpdate& update) {
+  const bool relative = has_sign(value);
+  const auto minutes = parse_minutes(relative ? value.substr(1) : value);
+  if (!minutes) return bad_value("TimeLimit");
+  if (!relative) {
+    update.time_limit = *minutes;
+  } else if (base.time_limit == kInfiniteMinutes || base.time_limit == 0) {
+    return failure(ErrorCode::kInvalidTimeLimit, "A job without a time limit has none to change");
+  } else if (value[0] == '+') {
+    update.time_limit = base.time_limit + *minutes;
+  } else {
+    if (*minutes >= base.time_limit) return bad_value("TimeLimit");
+    update.time_limit = base.time_limit - *minutes;
+  }
+  return {};
+}
+Status set_time_min(std::string_view value, const Base&, JobUpdate& update) {
+  const auto minutes = parse_minutes(value);
+  if (!minutes) return bad_value("TimeMin");
+  update.time_min = *minutes;
+  return {};
+}
+Status set_nodes(std::string_view value, const Base&, JobUpdate& update) {
+  const size_t dash = value.find('-');
+  const auto low = parse_count(value.substr(0, dash));
+  const auto high = dash == std::string_view::npos ? low : parse_count(value.substr(dash + 1));
+  if (!low || !high) return bad_value("NumNodes");
+  update.min_nodes = *low;
+  update.max_nodes = *high;
+  return {};
+}
+Status set_cpus(std::string_view value, const Base&, JobUpdate& update) {
+  const size_t dash = value.find('-');
+  const auto low = parse_count(value.substr(0, dash));
+  if (!low) return bad_value("NumCPUs");
+  update.min_cpus = *low;
+  if (dash == std::string_view::npos) return {};
+  const auto high = parse_count(value.substr(dash + 1));
+  if (!high) return bad_value("NumCPUs");
+  update.max_cpus = *high;
+  return {};
+}
+Status set_nice(std::string_view value, const Base&, JobUpdate& update) {
+  const auto nice = value.empty() ? std::optional<int32_t>(100)
+                                  : to_number<int32_t>(value[0] == '+' ? value.substr(1) : value);
+  if (!nice) return bad_value("Nice");
+  update.nice = *nice;
+  return {};
+}
+Status set_priority(std::string_view value, const Base&, JobUpdate& update) {
+  if (iequals(value, "TOP")) {
+    update.priority = UINT32_MAX - 1;
+    return {};
+  }
+  const auto priority = to_number<uint32_t>(value);
+  if (!priority) return bad_value("Priority");
+  update.priority = *priority;
+  return {};
+}
+Status set_sharing(std::string_view value, const Base&, JobUpdate& update) {
+  if (iequals(value, "YES") || value == "1") update.sharing = Sharing::kOversubscribe;
+  else if (iequals(value, "NO") || value == "0") update.sharing = Sharing::kExclusive;
+  else return bad_value("OverSubscribe");
+  return {};
+}
+
+constexpr JobUpdateKey kJobKeys[] = {
+    {"Account", set_text<&JobUpdate::account>},
+    {"AdminComment", set_text<&JobUpdate::admin_comment>},
+    {"ArrayTaskThrottle", set_count<&JobUpdate::array_max_running>},
+    {"BurstBuffer", nullptr},
+    {"Clusters", nullptr},
+    {"ClusterFeatures", set_text<&JobUpdate::cluster_features>},
+    {"Comment", set_text<&JobUpdate::comment>},
+    {"ConsolidateSegments", nullptr},
+    {"Contiguous", set_bool<&JobUpdate::contiguous>},
+    {"CoreSpec", nullptr},
+    {"CPUsPerTask", set_count<&JobUpdate::cpus_per_task>},
+    {"CpusPerTres", nullptr},
+    {"Deadline", set_time<&JobUpdate::deadline>},
+    {"DelayBoot", set_count<&JobUpdate::delay_boot_seconds>},
+    {"Dependency", set_text<&JobUpdate::dependency>},
+    {"EligibleTime", set_time<&JobUpdate::begin>},
+    {"EndTime", set_time<&JobUpdate::end>},
+    {"ExcNodeList", set_text<&JobUpdate::excluded_nodes>},
+    {"Extra", set_text<&JobUpdate::extra>},
+    {"Features", set_text<&JobUpdate::constraint>},
+    {"Gres", set_text<&JobUpdate::gres>},
+    {"JobName", set_text<&JobUpdate::name>},
+    {"Licenses", set_text<&JobUpdate::licenses>},
+    {"MailType", set_text<&JobUpdate::mail_type>},
+    {"MailUser", set_text<&JobUpdate::mail_user>},
+    {"MCSLabel", nullptr},
+    {"MemPerTres", nullptr},
+    {"MinCPUsNode", set_count<&JobUpdate::min_cpus_per_node>},
+    {"MinMemoryCPU", set_memory<&JobUpdate::memory_per_cpu_mib>},
+    {"MinMemoryNode", set_memory<&JobUpdate::memory_per_node_mib>},
+    {"MinTmpDiskNode", set_memory<&JobUpdate::tmp_disk_mib>},
+    {"Name", set_text<&JobUpdate::name>},
+    {"Nice", set_nice},
+    {"NodeList", set_text<&JobUpdate::required_nodes>},
+    {"NumCPUs", set_cpus},
+    {"NumNodes", set_nodes},
+    {"NumTasks", set_count<&JobUpdate::num_tasks>},
+    {"OverSubscribe", set_sharing},
+    {"Partition", set_text<&JobUpdate::partitions>},
+    {"Prefer", nullptr},
+    {"Priority", set_priority},
+    {"QOS", set_text<&JobUpdate::qos>},
+    {"Reboot", nullptr},
+    {"ReqCores", nullptr},
+    {"ReqNodeList", set_text<&JobUpdate::required_nodes>},
+    {"ReqNodes", set_nodes},
+    {"ReqProcs", set_cpus},
+    {"ReqSockets", nullptr},
+    {"ReqThreads", nullptr},
+    {"Requeue", set_bool<&JobUpdate::requeue>},
+    {"ReservationName", set_text<&JobUpdate::reservation>},
+    {"ResetAccrueTime",
+     [](std::string_view, const Base&, JobUpdate& update) {
+       update.reset_accrue = true;
+       return Status();
+     }},
+    {"SegmentSize", nullptr},
+    {"Shared", set_sharing},
+    {"SiteFactor", nullptr},
+    {"SpreadSegments", nullptr},
+    {"StartTime", set_time<&JobUpdate::begin>},
+    {"StdErr", set_text<&JobUpdate::std_err>},
+    {"StdIn", set_text<&JobUpdate::std_in>},
+    {"StdOut", set_text<&JobUpdate::std_out>},
+    {"Switches", set_text<&JobUpdate::switches>},
+    {"TasksPerNode", nullptr},
+    {"ThreadSpec", nullptr},
+    {"TimeLimit", set_time_limit},
+    {"TimeMin", set_time_min},
+    {"TresBind", nullptr},
+    {"TresFreq", nullptr},
+    {"TresPerJob", nullptr},
+    {"TresPerNode", set_text<&JobUpdate::gres>},
+    {"TresPerSocket", nullptr},
+    {"TresPerTask", nullptr},
+    {"UserID", nullptr},
+    {"wait-for-switch", nullptr},
+    {"WCKey", set_text<&JobUpdate::wckey>},
+    {"WorkDir", set_text<&JobUpdate::work_dir>},
+};
+
+template <std::optional<std::string> NodeUpdate::* member>
+Status set_node_text(std::string_view value, const Base&, NodeUpdate& update) {
+  update.*member = std::string(value);
+  return {};
+}
+Status set_weight(std::string_view value, const Base&, NodeUpdate& update) {
+  const auto weight = to_number<uint32_t>(value);
+  if (!weight) return bad_value("Weight");
+  update.weight = *weight;
+  return {};
+}
+Status set_resume_after(std::string_view value, const Base&, NodeUpdate& update) {
+  const auto seconds = iequals(value, "INFINITE") ? std::optional<uint32_t>(UINT32_MAX)
+                                                  : to_number<uint32_t>(value);
+  if (!seconds) return bad_value("ResumeAfter");
+  update.resume_after_seconds = *seconds;
+  return {};
+}
+
+constexpr NodeUpdateKey kNodeKeys[] = {
+    {"ActiveFeatures", set_node_text<&NodeUpdate::active_features>},
+    {"AvailableFeatures", set_node_text<&NodeUpdate::available_features>},
+    {"CertToken", nullptr},
+    {"Comment", set_node_text<&NodeUpdate::comment>},
+    {"CpuBind", nullptr},
+    {"Extra", set_node_text<&NodeUpdate::extra>},
+    {"Features", set_node_text<&NodeUpdate::available_features>},
+    {"Gres", set_node_text<&NodeUpdate::gres>},
+    {"InstanceId", nullptr},
+    {"InstanceType", nullptr},
+    {"NodeAddr", nullptr},
+    {"NodeHostname", nullptr},
+    {"Reason", set_node_text<&NodeUpdate::reason>},
+    {"ResumeAfter", set_resume_after},
+    {"State", set_node_text<&NodeUpdate::state>},
+    {"Topology", nullptr},
+    {"Weight", set_weight},
+};
+
+template <class Key>
+const Key* find_key(std::span<const Key> keys, std::string_view given) {
+  std::vector<std::string_view> names(keys.size());
+  std::transform(keys.begin(), keys.end(), names.begin(), [](const Key& key) { return key.name; });
+  const auto found = given.size() < 2 ? std::nullopt : match_prefix(given, names);
+  return found ? &keys[*found] : nullptr;
+}
+
+}  // namespace
+
+std::span<const JobUpdateKey> job_update_keys() { return kJobKeys; }
+std::span<const NodeUpdateKey> node_update_keys() { return kNodeKeys; }
+
+const JobUpdateKey* find_job_update_key(std::string_view given) {
+  return find_key(job_update_keys(), given);
+}
+const NodeUpdateKey* find_node_update_key(std::string_view given) {
+  return find_key(node_update_keys(), given);
+}
+
+bool is_relative_limit(const JobUpdateKey& key, std::string_view value) {
+  return key.name == "TimeLimit" && has_sign(value);
+}
+
+}  // namespace sluice
