@@ -178,7 +178,7 @@ int query_and_print(const SqueueOptions& o, Client& client) {
 }
 
 // -w: every name must be a node or a host of the cluster. The nodes' names, folded.
-std::optional<std::string> check_nodes(const std::string& list, const ClusterConfig& config) {
+std::optional<std::string> check_nodes(const std::string& list, Client& client) {
   std::vector<std::string> names;
   const auto given = expand_hosts(list);
   if (!given) {
@@ -187,7 +187,7 @@ std::optional<std::string> check_nodes(const std::string& list, const ClusterCon
   }
   for (const std::string& name : *given) {
     const size_t before = names.size();
-    for (const NodeConfig& node : config.nodes) {
+    for (const NodeConfig& node : client.nodes()) {
       if (node.name == name || node.hostname == name) names.push_back(node.name);
       if (node.name == name) break;
     }
@@ -207,7 +207,7 @@ int squeue_main(int argc, char** argv) {
   if (!client) return report("squeue", client.error());
   if (!accept_cluster("squeue", options.cluster, client->config())) return 1;
   if (!options.node_list.empty()) {
-    const auto nodes = check_nodes(options.node_list, client->config());
+    const auto nodes = check_nodes(options.node_list, *client);
     if (!nodes) return 1;
     options.request.nodes = *nodes;
   }

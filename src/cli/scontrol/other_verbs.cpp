@@ -17,13 +17,13 @@ namespace sluice::cli::scontrol {
 namespace {
 
 // The nodes whose agents run on this host, or the one named.
-std::vector<const NodeConfig*> local_nodes(const ClusterConfig& config, const std::string& name) {
+std::vector<const NodeConfig*> local_nodes(Client& client, const std::string& name) {
   char buffer[256] = {};
   gethostname(buffer, sizeof buffer - 1);
   const std::string host = std::string(buffer).substr(0, std::string_view(buffer).find('.'));
   const std::string only = name.empty() ? environment("SLURMD_NODENAME").value_or("") : name;
   std::vector<const NodeConfig*> out;
-  for (const NodeConfig& node : config.nodes) {
+  for (const NodeConfig& node : client.nodes()) {
     const bool here = node.hostname.substr(0, node.hostname.find('.')) == host;
     if (only.empty() ? here : node.name == only) out.push_back(&node);
   }
@@ -39,7 +39,7 @@ PidAnswer ask_for_pids(Session& session, const protocol::ListPidsRequest& reques
                        const std::string& node_name) {
   PidAnswer answer;
   Client& client = *session.client();
-  for (const NodeConfig* node : local_nodes(client.config(), node_name)) {
+  for (const NodeConfig* node : local_nodes(client, node_name)) {
     const auto reply = client.call_node<protocol::ListPidsReply>(*node, request);
     if (!reply) continue;
     answer.reached = true;
@@ -220,7 +220,7 @@ void list_jobs(Session& session, const Words& words) {
 }
 
 void show_agent(Session& session) {
-  const auto nodes = local_nodes(session.client()->config(), {});
+  const auto nodes = local_nodes(*session.client(), {});
   Error last{ErrorCode::kUnreachable, "Connection refused"};
   for (const NodeConfig* node : nodes) {
     const auto reply = session.client()->call_node<protocol::ShowAgentReply>(

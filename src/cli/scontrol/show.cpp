@@ -221,8 +221,9 @@ void show_daemons(Session& session, const std::string&) {
       std::any_of(config.controllers.begin(), config.controllers.end(), [&](const auto& one) {
         return same_host(one.name, host) || one.name == "localhost";
       });
+  const std::vector<NodeConfig>& nodes = session.client()->nodes();
   const bool node =
-      std::any_of(config.nodes.begin(), config.nodes.end(), [&](const NodeConfig& one) {
+      std::any_of(nodes.begin(), nodes.end(), [&](const NodeConfig& one) {
         return same_host(one.hostname, host) || one.hostname == "localhost";
       });
   std::string out;
@@ -235,7 +236,7 @@ void show_daemons(Session& session, const std::string&) {
 void show_aliases(Session& session, const std::string& given) {
   const std::string host = given.empty() ? this_host() : given;
   std::string out;
-  for (const NodeConfig& node : session.client()->config().nodes) {
+  for (const NodeConfig& node : session.client()->nodes()) {
     if (same_host(node.hostname, host)) out.append(out.empty() ? "" : " ").append(node.name);
   }
   std::puts(out.c_str());

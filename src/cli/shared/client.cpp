@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <filesystem>
 
 #include "common/base/text.hpp"
 #include "common/conf/load.hpp"
+#include "common/net/auth_config.hpp"
 #include "common/net/rpc_client.hpp"
 #include "common/tables/errors.hpp"
 
@@ -23,32 +23,20 @@ std::vector<std::string> controller_addresses(const ClusterConfig& config) {
   return out;
 }
 
-net::AuthOptions auth_options(const ClusterConfig& config) {
-  net::AuthOptions options;
-  options.type = config.auth_type;
-  options.cluster = config.cluster_name;
-  const std::vector<std::string> info = split_list(config.auth_info);
-  const std::string socket = option_value(info, "socket").value_or("");
-  if (config.auth_type == "auth/munge") options.munge_socket = socket;
-  else options.token_socket = socket;
-  options.key_file =
-      (std::filesystem::path(config.config_path).parent_path() / "slurm.key").string();
-  return options;
-}
-
 }  // namespace
 
 struct Client::Parts {
   ClusterConfig config;
   std::unique_ptr<net::RpcClient> rpc;  // made at the first call
   Error auth_error{ErrorCode::kOk, {}};
+  bool nodes_read = false;
 
   net::RpcClient& connection() {
     if (rpc != nullptr) return *rpc;
     net::ClientOptions options;
     options.addresses = controller_addresses(config);
     options.connect_timeout = config.tcp_timeout;
-    auto auth = net::make_auth(auth_options(config));
+    auto auth = net::make_auth(net::auth_options(config));
     if (auth) options.auth = *auth;
     else auth_error = auth.error();
     rpc = std::make_unique<net::RpcClient>(std::move(options));
@@ -69,7 +57,7 @@ Result<Client> Client::open() {
   if (access(path.c_str(), R_OK) != 0) {
     return failure(ErrorCode::kNotFound, "Could not establish a configuration source");
   }
-  Result<ClusterConfig> config = load_config(path);
+  Result<ClusterConfig> config = load_global_config(path);
   if (!config) return tl::unexpected<Error>(config.error());
   return open(std::move(*config));
 }
@@ -81,6 +69,15 @@ Result<Client> Client::open(ClusterConfig config) {
 }
 
 const ClusterConfig& Client::config() const { return parts_->config; }
+
+const std::vector<NodeConfig>& Client::nodes() {
+  if (!parts_->nodes_read && parts_->config.nodes.empty()) {
+    Result<ClusterConfig> all = load_config(config_path());
+    if (all) parts_->config.nodes = std::move(all->nodes);
+  }
+  parts_->nodes_read = true;
+  return parts_->config.nodes;
+}
 
 namespace {
 
@@ -110,7 +107,7 @@ Result<std::string> Client::call_bytes(std::string_view method, std::string requ
 
 Result<std::string> Client::call_node_bytes(const NodeConfig& node, std::string_view method,
                                             std::string request) {
-  auto auth = net::make_auth(auth_options(parts_->config));
+  auto auth = net::make_auth(net::auth_options(parts_->config));
   if (!auth) return tl::unexpected<Error>(auth.error());
   net::ClientOptions options;
   options.addresses = {node.address + ":" + std::to_string(node.port)};

@@ -35,7 +35,10 @@ class Client {
   Client& operator=(Client&&) noexcept;
   ~Client();
 
+  // What slurm.conf says apart from nodes and partitions (all of it after open(config)).
   [[nodiscard]] const ClusterConfig& config() const;
+  // The nodes of slurm.conf, which are read when first asked for; none when they cannot be read.
+  [[nodiscard]] const std::vector<NodeConfig>& nodes();
 
   // One question, one answer. Waits MessageTimeout unless `timeout` is given (not zero).
   template <class Reply, class Request>

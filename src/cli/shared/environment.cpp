@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "common/base/text.hpp"
+#include "common/tables/node_values.hpp"
 
 namespace sluice::cli {
 
@@ -27,6 +28,11 @@ RenderContext render_context(const ClusterConfig& config, Time now, bool convert
   context.cluster = config.cluster_name;
   context.default_mem_per_cpu_mib = config.def_mem_per_cpu_mib;
   context.default_mem_per_node_mib = config.def_mem_per_node_mib;
+  context.preempt_mode = preempt_mode_text(config.preempt_mode);
+  context.user_name = [](uint32_t uid) {
+    const passwd* user = getpwuid(uid);
+    return user != nullptr ? std::string(user->pw_name) : std::to_string(uid);
+  };
   return context;
 }
 

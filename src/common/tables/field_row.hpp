@@ -21,7 +21,13 @@ struct RenderContext {
   std::string cluster;
   uint64_t default_mem_per_cpu_mib = 0;   // of the configuration, for jobs that gave none
   uint64_t default_mem_per_node_mib = 0;
+  std::string preempt_mode = "OFF";         // the cluster's, for partitions that set none
+  std::string (*user_name)(uint32_t uid) = nullptr;  // null: numbers are shown
 };
+
+// How sinfo groups nodes by a field that is shown: nodes whose values differ are on lines of their
+// own. kExact ones do so with --exact only; else the line shows the smallest value and a "+".
+enum class Grouping : uint8_t { kNone, kPartition, kNode, kExact };
 
 template <class Row>
 struct FieldRow {
@@ -30,6 +36,7 @@ struct FieldRow {
   std::string_view heading;
   void (*render)(const Row& row, const RenderContext& context, std::string& out);
   int64_t (*sort_key)(const Row& row, const RenderContext& context) = nullptr;  // null: by text
+  Grouping grouping = Grouping::kNone;
 };
 
 template <class Row>

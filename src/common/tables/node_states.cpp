@@ -172,11 +172,7 @@ bool NodeStateName::matches(NodeBaseState shown, NodeFlags shown_flags) const {
   if (failing) return (shown_flags & kNodeFailing) != 0 && in_use(shown, shown_flags);
   if (rebooting) return (shown_flags & kRebooting) != 0;
   if (base && *base != shown) return false;
-  // A node that is drained or fails is no candidate for "idle", but it is "down" when it is down.
-  if (base && *base == NodeBaseState::kIdle && flags == 0 &&
-      (shown_flags & (kNodeDrain | kNodeFailing | kNodeCompleting | kNodeMaint)) != 0) {
-    return false;
-  }
+  // the base state counts whatever flags there are: "idle" finds drained nodes too
   return (shown_flags & flags) == flags;
 }
 

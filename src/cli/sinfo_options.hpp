@@ -1,0 +1,41 @@
+// What sinfo was asked for: its arguments over its environment.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/shared/structured_output.hpp"
+#include "common/tables/job_states.hpp"
+
+namespace sluice::cli {
+
+struct SinfoOptions {
+  std::optional<std::string> letters;  // -o
+  std::optional<std::string> names;    // -O
+  std::optional<std::string> sort;
+  std::vector<std::string> partitions;
+  std::vector<std::string> nodes;      // expanded
+  std::vector<std::vector<NodeStateName>> any_state;  // any of them, each "all of these"
+  bool all = false;
+  bool dead = false;
+  bool responding = false;
+  bool exact = false;
+  bool node_form = false;
+  bool long_form = false;
+  bool summarize = false;
+  bool list_reasons = false;
+  bool no_header = false;
+  bool future = false;
+  bool reservations = false;
+  bool convert = true;
+  uint32_t iterate_seconds = 0;
+  std::string cluster;
+  StructuredForm form = StructuredForm::kNone;
+  std::vector<std::string> command_line;
+};
+
+// Gives the exit status when there is nothing further to do (help, version, an error).
+[[nodiscard]] std::optional<int> parse_sinfo_options(int argc, char** argv, SinfoOptions& options);
+
+}  // namespace sluice::cli

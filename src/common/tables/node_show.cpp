@@ -1,0 +1,194 @@
+// See node_show.hpp.
+#include "common/tables/node_show.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "common/base/text.hpp"
+#include "common/base/time_text.hpp"
+#include "common/tables/job_states.hpp"
+#include "common/tables/job_values.hpp"
+#include "common/tables/node_values.hpp"
+#include "common/tables/show_lines.hpp"
+
+namespace sluice {
+namespace {
+
+std::string time_or_none(Time at, const RenderContext& context) {
+  return at == kNoTime ? "None" : format_time(at, context.time_form, context.now);
+}
+
+void put_features_and_gres(const protocol::NodeRecord& r, bool details, ShowLines& out) {
+  const NodeConfig& config = config_of(r);
+  const std::string features = available_features(r);
+  const std::string_view all = or_else(features, "(null)");
+  out.line().word("AvailableFeatures", all);
+  out.line().word("ActiveFeatures", or_else(active_features(r), all));
+  out.line().word("Gres", or_else(config.gres, "(null)"));
+  if (details) {
+    out.line().word("GresDrain", "N/A");
+    out.line().word("GresUsed", or_else(unused_gres(config.gres), "(null)"));
+  }
+}
+
+void put_place(const protocol::NodeRecord& r, ShowLines& out) {
+  const NodeConfig& config = config_of(r);
+  const NodeHardware& hardware = hardware_of(r);
+  out.line().word("NodeAddr", config.address).word("NodeHostName", config.hostname);
+  out.word("Port", config.port);
+  if (!config.broadcast_address.empty()) out.word("BcastAddr", config.broadcast_address);
+  if (!hardware.version.empty()) out.word("Version", hardware.version);
+  if (!hardware.operating_system.empty()) {
+    out.line().word("OS", hardware.operating_system).raw(" ");
+  }
+  out.line().word("RealMemory", config.real_memory_mib).word("AllocMem", r.used_memory_mib);
+  out.word("FreeMem", r.soft.free_memory_mib == 0 ? "N/A"
+                                                  : std::to_string(r.soft.free_memory_mib));
+  out.word("Sockets", config.sockets).word("Boards", config.boards);
+  if (config.core_spec_count != 0 || !config.cpu_spec_list.empty() ||
+      config.mem_spec_limit_mib != 0) {
+    out.line();
+    if (config.core_spec_count != 0) out.word("CoreSpecCount", config.core_spec_count);
+    if (!config.cpu_spec_list.empty()) out.word("CPUSpecList", config.cpu_spec_list);
+    if (config.mem_spec_limit_mib != 0) out.word("MemSpecLimit", config.mem_spec_limit_mib);
+  }
+}
+
+void put_texts(const protocol::NodeRecord& r, const RenderContext& context, ShowLines& out) {
+  if (!r.node.reason.empty()) {
+    std::string reason = r.node.reason.str();
+    if (r.node.reason_time != kNoTime) {
+      const uint32_t uid = r.node.reason_uid;
+      const std::string who =
+          context.user_name != nullptr ? context.user_name(uid) : std::to_string(uid);
+      reason += " [" + who + "@" +
+                format_time(r.node.reason_time, context.time_form, context.now) + "]";
+    }
+    out.line().word("Reason", reason);
+  }
+  if (!r.node.comment.empty()) out.line().word("Comment", r.node.comment);
+  if (!r.node.extra.empty()) out.line().word("Extra", r.node.extra);
+}
+
+}  // namespace
+
+std::string show_node(const protocol::NodeRecord& r, const RenderContext& context, bool one_line,
+                      bool details) {
+  const NodeConfig& config = config_of(r);
+  const NodeHardware& hardware = hardware_of(r);
+  ShowLines out(one_line);
+  out.word("NodeName", r.node.name);
+  if (!hardware.architecture.empty()) out.word("Arch", hardware.architecture);
+  out.word("CoresPerSocket", config.cores_per_socket).raw(" ");
+  out.line().word("CPUAlloc", r.used_cpus).word("CPUEfctv", config.cpus);
+  out.word("CPUTot", config.cpus);
+  out.word("CPULoad", r.soft.load < 0 ? "N/A" : fmt::format("{:.2f}", r.soft.load));
+  put_features_and_gres(r, details, out);
+  put_place(r, out);
+  out.line().word("State", node_state_complete(r.shown_base, r.shown_flags));
+  out.word("ThreadsPerCore", config.threads_per_core).word("TmpDisk", config.tmp_disk_mib);
+  out.word("Weight", r.node.weight).word("Owner", "N/A").word("MCS_label", "N/A");
+  if (!r.partitions.empty()) {
+    out.line().word("Partitions", join(r.partitions, ",")).raw(" ");
+  }
+  out.line().word("BootTime", time_or_none(hardware.boot_time, context));
+  out.word("SlurmdStartTime", time_or_none(hardware.agent_start, context));
+  out.line().word("LastBusyTime", format_time(r.node.last_busy, context.time_form, context.now));
+  out.word("ResumeAfterTime", time_or_none(r.node.resume_after, context));
+  const uint32_t suspend = config.suspend_time_s.value_or(UINT32_MAX);
+  out.word("SuspendTime", suspend == UINT32_MAX ? "INFINITE" : std::to_string(suspend));
+  out.line().word("CfgTRES", configured_tres(r));
+  const std::string used = used_tres(r);
+  out.line().word("AllocTRES", used);
+  out.line().word("CurrentWatts", "0").word("AveWatts", "0");
+  put_texts(r, context, out);
+  return out.take();
+}
+
+namespace {
+
+void put_configured(const protocol::NodeRecord& r, Json& out) {
+  const NodeConfig& config = config_of(r);
+  const NodeHardware& hardware = hardware_of(r);
+  out["architecture"] = hardware.architecture;
+  out["burstbuffer_network_address"] = config.broadcast_address;
+  out["boards"] = config.boards;
+  out["boot_time"] = json_time(hardware.boot_time);
+  out["tls_cert_last_renewal"] = json_number(0);
+  out["cert_flags"] = Json::array();
+  out["cluster_name"] = "";
+  out["cores"] = config.cores_per_socket;
+  out["specialized_cores"] = config.core_spec_count;
+  out["cpu_binding"] = 0;
+  out["cpu_load"] = r.soft.load < 0 ? 0 : static_cast<uint64_t>(r.soft.load * 100 + 0.5);
+  out["free_mem"] = json_number(r.soft.free_memory_mib, r.soft.free_memory_mib != 0);
+  out["cpus"] = config.cpus;
+  out["effective_cpus"] = config.cpus;
+  out["specialized_cpus"] = config.cpu_spec_list;
+  out["energy"] = {{"average_watts", 0},          {"base_consumed_energy", 0},
+                   {"consumed_energy", 0},        {"current_watts", json_number(0)},
+                   {"previous_consumed_energy", 0}, {"last_collected", 0}};
+  out["external_sensors"] = Json::object();
+  out["extra"] = json_text(r.node.extra);
+  out["power"] = Json::object();
+  out["features"] = config.features;
+  const auto active = split_list(active_features(r));
+  out["active_features"] = active.empty() ? config.features : active;
+  out["gpu_spec"] = "";
+  out["gres"] = config.gres;
+  out["gres_drained"] = "N/A";
+  out["gres_used"] = unused_gres(config.gres);
+  out["instance_id"] = "";
+  out["instance_type"] = "";
+  out["last_busy"] = json_time(r.node.last_busy);
+  out["mcs_label"] = "";
+  out["specialized_memory"] = config.mem_spec_limit_mib;
+}
+
+}  // namespace
+
+Json node_to_json(const protocol::NodeRecord& r, const RenderContext& context) {
+  const NodeConfig& config = config_of(r);
+  const NodeHardware& hardware = hardware_of(r);
+  Json out = Json::object();
+  put_configured(r, out);
+  out["name"] = r.node.name;
+  out["next_state_after_reboot"] = {"INVALID"};
+  out["address"] = config.address;
+  out["hostname"] = config.hostname;
+  Json states = {json_text(node_base_text(r.shown_base))};
+  for (const std::string_view flag : node_flag_list(r.shown_flags)) {
+    states.push_back(json_text(flag));
+  }
+  out["state"] = states;
+  out["operating_system"] = hardware.operating_system;
+  out["owner"] = "";
+  out["partitions"] = r.partitions;
+  out["port"] = config.port;
+  out["real_memory"] = config.real_memory_mib;
+  out["res_cores_per_gpu"] = config.restricted_cores_per_gpu;
+  out["comment"] = json_text(r.node.comment);
+  out["reason"] = json_text(r.node.reason);
+  out["reason_changed_at"] = json_time(r.node.reason_time);
+  const bool named = !r.node.reason.empty() && context.user_name != nullptr;
+  out["reason_set_by_user"] = named ? context.user_name(r.node.reason_uid) : "";
+  out["resume_after"] = json_time(r.node.resume_after);
+  out["reservation"] = "";
+  out["alloc_memory"] = r.used_memory_mib;
+  out["alloc_cpus"] = r.used_cpus;
+  out["alloc_idle_cpus"] = cpu_use(r).idle;
+  out["tres_used"] = used_tres(r);
+  out["tres_weighted"] = 0.0;
+  out["slurmd_start_time"] = json_time(hardware.agent_start);
+  out["sockets"] = config.sockets;
+  out["threads"] = config.threads_per_core;
+  out["temporary_disk"] = config.tmp_disk_mib;
+  out["weight"] = r.node.weight;
+  out["topology"] = config.topology;
+  out["tres"] = configured_tres(r);
+  out["version"] = hardware.version;
+  return out;
+}
+
+}  // namespace sluice

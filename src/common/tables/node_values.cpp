@@ -1,0 +1,131 @@
+// See node_values.hpp.
+#include "common/tables/node_values.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "common/base/text.hpp"
+#include "common/tables/job_states.hpp"
+
+namespace sluice {
+
+const NodeConfig& config_of(const protocol::NodeRecord& record) {
+  static const NodeConfig kNothing;
+  return record.node.config != nullptr ? *record.node.config : kNothing;
+}
+
+const NodeHardware& hardware_of(const protocol::NodeRecord& record) {
+  static const NodeHardware kNothing;
+  return record.node.hardware != nullptr ? *record.node.hardware : kNothing;
+}
+
+NodeUse node_use(const protocol::NodeRecord& record) {
+  const bool used = record.shown_base == NodeBaseState::kAllocated ||
+                    record.shown_base == NodeBaseState::kMixed ||
+                    (record.shown_flags & kNodeCompleting) != 0;
+  if (used && record.shown_base != NodeBaseState::kDown) return NodeUse::kAllocated;
+  const bool usable = record.shown_base == NodeBaseState::kIdle &&
+                      (record.shown_flags & (kNodeDrain | kNodeFailing)) == 0;
+  return usable ? NodeUse::kIdle : NodeUse::kOther;
+}
+
+CpuUse cpu_use(const protocol::NodeRecord& record) {
+  const uint32_t total = config_of(record).cpus;
+  CpuUse use;
+  use.allocated = std::min(record.used_cpus, total);
+  const bool down = record.shown_base == NodeBaseState::kDown ||
+                    record.shown_base == NodeBaseState::kUnknown ||
+                    record.shown_base == NodeBaseState::kFuture;
+  const bool usable = !down && (record.shown_flags & (kNodeDrain | kNodeFailing)) == 0;
+  (usable ? use.idle : use.other) = total - use.allocated;
+  return use;
+}
+
+std::string available_features(const protocol::NodeRecord& record) {
+  return join(config_of(record).features, ",");
+}
+
+std::string_view active_features(const protocol::NodeRecord& record) {
+  return record.node.active_features;
+}
+
+std::string configured_tres(const protocol::NodeRecord& record) {
+  const NodeConfig& config = config_of(record);
+  std::string out = "cpu=" + std::to_string(config.cpus);
+  out.append(",mem=").append(format_memory(config.real_memory_mib));
+  out.append(",billing=").append(std::to_string(config.cpus));
+  return out + gres_tres(config.gres);
+}
+
+std::string gres_tres(std::string_view gres) {
+  std::vector<std::pair<std::string, uint64_t>> sums;
+  for (const std::string& item : split_list(gres)) {
+    const std::vector<std::string> parts = split(item.substr(0, item.find('(')), ':');
+    const uint64_t count = to_number<uint64_t>(parts.back()).value_or(1);
+    const auto same = std::find_if(sums.begin(), sums.end(),
+                                   [&](const auto& sum) { return sum.first == parts.front(); });
+    if (same != sums.end()) same->second += count;
+    else sums.emplace_back(parts.front(), count);
+  }
+  std::string out;
+  for (const auto& [name, count] : sums) {
+    out.append(",gres/").append(name).append("=").append(std::to_string(count));
+  }
+  return out;
+}
+
+std::string unused_gres(std::string_view gres) {
+  std::vector<std::string> out;
+  for (const std::string& item : split_list(gres)) {
+    std::vector<std::string> parts = split(item.substr(0, item.find('(')), ':');
+    if (parts.size() > 1 && to_number<uint64_t>(parts.back())) parts.pop_back();
+    parts.emplace_back("0");
+    out.push_back(join(parts, ":"));
+  }
+  return join(out, ",");
+}
+
+std::string used_tres(const protocol::NodeRecord& record) {
+  if (record.used_cpus == 0 && record.used_memory_mib == 0) return {};
+  std::string out = "cpu=" + std::to_string(record.used_cpus);
+  if (record.used_memory_mib != 0) out.append(",mem=").append(format_memory(record.used_memory_mib));
+  return out;
+}
+
+int64_t node_state_rank(NodeBaseState base, NodeFlags flags) {
+  // weakest first: a node with a stronger flag sorts above all without it
+  constexpr NodeFlags kOrder[] = {
+      kNodeReserved,        kNodeCloud,        kNodeDrain,         kNodeCompleting,
+      kNodeNoRespond,       kNodePoweredDown,  kNodeFailing,       kNodePoweringUp,
+      kNodeMaint,           kNodeRebootRequested, kNodeRebootIssued, kNodeInvalidReg,
+      kNodePowerDown,       kNodePowerUp,      kNodePoweringDown,  kNodePlanned};
+  int64_t rank = static_cast<int64_t>(base);
+  for (size_t i = 0; i < std::size(kOrder); ++i) {
+    if ((flags & kOrder[i]) != 0) rank |= int64_t{1} << (i + 4);
+  }
+  return rank;
+}
+
+std::string oversubscribe_text(const PartitionConfig& partition) {
+  const std::string count = std::to_string(partition.over_subscribe_count);
+  switch (partition.over_subscribe) {
+    case OverSubscribe::kYes: return "YES:" + count;
+    case OverSubscribe::kForce: return "FORCE:" + count;
+    case OverSubscribe::kExclusive: return "EXCLUSIVE";
+    default: return "NO";
+  }
+}
+
+std::string preempt_mode_text(PreemptMode mode) {
+  constexpr std::string_view kNames[] = {"OFF", "CANCEL", "REQUEUE", "SUSPEND", "WITHIN",
+                                         "PRIORITY"};
+  return std::string(kNames[static_cast<size_t>(mode) % std::size(kNames)]);
+}
+
+std::string size_limit_text(uint32_t limit, std::string_view unlimited) {
+  return limit == UINT32_MAX ? std::string(unlimited) : std::to_string(limit);
+}
+
+}  // namespace sluice

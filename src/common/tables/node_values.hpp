@@ -1,0 +1,43 @@
+// What is worked out from a node's record before it is shown, for sinfo, scontrol and --json.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "common/protocol/ctld.hpp"
+#include "common/tables/field_row.hpp"
+
+namespace sluice {
+
+[[nodiscard]] const NodeConfig& config_of(const protocol::NodeRecord& record);
+[[nodiscard]] const NodeHardware& hardware_of(const protocol::NodeRecord& record);
+
+// In use, idle or neither, for the A/I/O columns.
+enum class NodeUse { kAllocated, kIdle, kOther };
+[[nodiscard]] NodeUse node_use(const protocol::NodeRecord& record);
+
+struct CpuUse {
+  uint32_t allocated = 0;
+  uint32_t idle = 0;
+  uint32_t other = 0;
+};
+[[nodiscard]] CpuUse cpu_use(const protocol::NodeRecord& record);
+
+[[nodiscard]] std::string_view active_features(const protocol::NodeRecord& record);  // "a,b"
+[[nodiscard]] std::string available_features(const protocol::NodeRecord& record);
+[[nodiscard]] std::string configured_tres(const protocol::NodeRecord& record);
+[[nodiscard]] std::string used_tres(const protocol::NodeRecord& record);
+// "gres/gpu=2" of "gpu:a100:2", joined by commas, each with a comma before it.
+[[nodiscard]] std::string gres_tres(std::string_view gres);
+// The gres as configured with nothing of it in use: "gpu:a100:0".
+[[nodiscard]] std::string unused_gres(std::string_view gres);
+
+// A number by which states sort: sinfo's default is downwards (flags first, then MIXED … DOWN).
+[[nodiscard]] int64_t node_state_rank(NodeBaseState base, NodeFlags flags);
+
+// Partitions, as sinfo and scontrol word them.
+[[nodiscard]] std::string oversubscribe_text(const PartitionConfig& partition);
+[[nodiscard]] std::string preempt_mode_text(PreemptMode mode);
+[[nodiscard]] std::string size_limit_text(uint32_t limit, std::string_view unlimited);
+
+}  // namespace sluice
