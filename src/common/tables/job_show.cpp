@@ -81,7 +81,7 @@ void put_place(const JobView& v, ShowLines& out) {
   out.line().word("ReqNodeList", or_else(spec.required_nodes, "(null)"));
   out.word("ExcNodeList", or_else(spec.excluded_nodes, "(null)"));
   out.line().word("NodeList", allocated_nodes(v));
-  const std::string& planned = v.record->soft.planned_nodes;
+  const std::string_view planned = v.record->soft.planned_nodes;
   if (job.state == JobState::kPending && !planned.empty()) out.word("SchedNodeList", planned);
   if (!spec.batch_features.empty()) out.line().word("BatchFeatures", spec.batch_features);
   if (!v.record->batch_host.empty()) out.line().word("BatchHost", v.record->batch_host);
