@@ -1,0 +1,198 @@
+// The field tables against the list of Slurm's fields, and whole tables as Slurm prints them.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "cli/shared/table_printer.hpp"
+#include "common/base/text.hpp"
+#include "common/tables/job_fields.hpp"
+#include "common/tables/sinfo_fields.hpp"
+#include "common/tables/update_keys.hpp"
+#include "unit/cli/canned_jobs.hpp"
+
+namespace sluice::cli {
+namespace {
+
+RenderContext context() {
+  RenderContext made;
+  made.now = test::capture_time();
+  made.default_mem_per_cpu_mib = 64;
+  return made;
+}
+
+// tests/data/format-fields.tsv: command, letter, name, heading, in the newest version, tier.
+template <class Row>
+void expect_fields(const std::string& command, std::span<const FieldRow<Row>> fields,
+                   bool headings) {
+  std::ifstream file("tests/data/format-fields.tsv");
+  std::string line;
+  size_t seen = 0;
+  while (std::getline(file, line)) {
+    const auto cells = split(line, '\t');
+    if (cells[0] != command || cells[4] != "y" || cells[2] == "All") continue;
+    ++seen;
+    const auto* by_name = find_field(fields, std::string_view(cells[2]));
+    ASSERT_NE(by_name, nullptr) << cells[2];
+    if (headings) EXPECT_EQ(by_name->heading, cells[3]) << cells[2];
+    const bool alias = cells[2] == "Shared" || cells[2] == "Share" || cells[2] == "GresUsed" ||
+                       cells[2] == "tres-per-node";
+    if (cells[1] == "-" || alias) continue;
+    const auto* by_letter = find_field(fields, cells[1][1]);
+    ASSERT_NE(by_letter, nullptr) << cells[1];
+    EXPECT_TRUE(iequals(by_letter->name, cells[2])) << cells[1];
+  }
+  EXPECT_GT(seen, 40U);
+}
+
+TEST(Fields, SqueueHasThemAll) { expect_fields("squeue", job_fields(), true); }
+TEST(Fields, SinfoHasThemAll) { expect_fields("sinfo", sinfo_fields(), false); }
+
+std::string print(const std::vector<protocol::JobRecord>& records, TableFormat format) {
+  std::vector<JobView> rows;
+  for (const auto& record : records) rows.push_back({&record, kNoTask, {}});
+  Table<JobView> table("squeue", "job", job_fields(), std::move(format));
+  char unknown = '\0';
+  sort_rows(rows, *parse_sort("P,t,-p", job_fields(), &unknown), context());
+  std::string out;
+  table.append_header(out);
+  for (const auto& row : rows) table.append_row(row, context(), out);
+  return out;
+}
+
+TEST(Squeue, TheUsualColumnsAsCaptured) {
+  const std::vector<protocol::JobRecord> records = {
+      test::running_task(19, 12, "2026-11-21T02:48:28"),
+      test::running_task(16, 9, "2026-11-21T02:48:27"), test::held_job(), test::waiting_job(),
+      test::waiting_tasks()};
+  EXPECT_EQ(
+      print(records, parse_letter_format("%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R")),
+      "             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)\n"
+      "       2_[13-20%4]     debug     wrap     root PD       0:00      1 (JobArrayTaskLimit)\n"
+      "                23     debug     wrap     root PD       0:00      4 (Resources)\n"
+      "                 4     debug     wrap     root PD       0:00      1 (JobHeldUser)\n"
+      "              2_12     debug     wrap     root  R       1:00      1 node1\n"
+      "               2_9     debug     wrap     root  R       1:01      1 node1\n");
+}
+
+TEST(Squeue, EveryLetterAsCaptured) {
+  const std::string letters = "%a|%b|%c|%d|%e|%f|%g|%h|%i|%j|%k|%l|%m|%n|%o|%p|%q|%r|%t|%u|%v|%w|%x|"
+                              "%y|%z|%A|%B|%C|%D|%E|%F|%G|%H|%I|%J|%K|%L|%M|%N|%O|%P|%Q|%R|%S|%T|%U|"
+                              "%V|%W|%X|%Y|%Z";
+  const std::string out = print({test::running_task(19, 12, "2026-11-21T02:48:28")},
+                                parse_letter_format(letters));
+  EXPECT_NE(out.find("physics|N/A|1|0|2026-11-21T03:18:28|(null)|root|NO|2_12|wrap|(null)|30:00|64M"
+                     "||(null)|0.00000189547427|high|None|R|root|(null)|(null)||0|*:*:*|19|node1|1"
+                     "|1|(null)|2|0|*|*|*|12|29:00|1:00|node1|0|debug|8141|node1"
+                     "|2026-11-21T02:48:28|RUNNING|0|2026-11-21T02:38:25|(null)|N/A|(null)"
+                     "|/srv/demo\n"),
+            std::string::npos)
+      << out;
+}
+
+TEST(TableFormat, Letters) {
+  const TableFormat format = parse_letter_format("x %i y %.3j|%5t|%");
+  EXPECT_EQ(format.prefix, "x ");
+  ASSERT_EQ(format.columns.size(), 3U);
+  EXPECT_EQ(format.columns[0].suffix, " y ");
+  EXPECT_FALSE(format.columns[0].has_width);
+  EXPECT_TRUE(format.columns[1].right);
+  EXPECT_EQ(format.columns[1].width, 3U);
+  EXPECT_EQ(format.columns[2].suffix, "|");
+}
+
+TEST(TableFormat, Names) {
+  const TableFormat format = parse_name_format("JobID,Name:.5,State:|,User:7;,");
+  ASSERT_EQ(format.columns.size(), 4U);
+  EXPECT_EQ(format.columns[0].width, 20U);
+  EXPECT_TRUE(format.columns[1].right);
+  EXPECT_FALSE(format.columns[2].has_width);
+  EXPECT_EQ(format.columns[2].suffix, "|");
+  EXPECT_EQ(format.columns[3].suffix, ";");
+}
+
+TEST(TableFormat, CellsAreCutAndPadded) {
+  std::string out;
+  append_cell({'\0', "", true, 4, true, "|"}, "ab", out);
+  append_cell({'\0', "", true, 4, false, "|"}, "abcdef", out);
+  append_cell({'\0', "", false, 0, false, ""}, "natural", out);
+  EXPECT_EQ(out, "  ab|abcd|natural");
+}
+
+protocol::NodeRecord node(const std::string& name, NodeBaseState base, NodeFlags flags,
+                          std::vector<std::string> partitions) {
+  protocol::NodeRecord record;
+  NodeConfig config;
+  config.cpus = 8;
+  record.node.name = name;
+  record.node.config = std::make_shared<const NodeConfig>(config);
+  record.shown_base = base;
+  record.shown_flags = flags;
+  record.used_cpus = base == NodeBaseState::kAllocated ? 8 : 0;
+  record.partitions = std::move(partitions);
+  return record;
+}
+
+TEST(Sinfo, TheUsualColumnsAsCaptured) {
+  std::vector<protocol::PartitionRecord> partitions(2);
+  partitions[0].config.name = "debug";
+  partitions[0].config.is_default = true;
+  partitions[0].config.max_time = 1440;
+  partitions[1].config.name = "spot";
+  const std::vector<protocol::NodeRecord> nodes = {
+      node("node1", NodeBaseState::kAllocated, 0, {"debug"}),
+      node("node2", NodeBaseState::kIdle, kNodePlanned, {"debug"}),
+      node("node3", NodeBaseState::kIdle, kNodePlanned, {"debug", "spot"}),
+      node("node4", NodeBaseState::kIdle, kNodePlanned, {"debug", "spot"})};
+  Table<SinfoRow> table("sinfo", "node", sinfo_fields(),
+                        parse_letter_format("%9P %.5a %.10l %.6D %.6t %N"));
+  SinfoGrouping grouping;
+  for (size_t i = 0; i < table.size(); ++i) grouping.fields.push_back(&table.field(i));
+  std::vector<const protocol::NodeRecord*> wanted;
+  for (const auto& one : nodes) wanted.push_back(&one);
+  auto rows = group_nodes({&partitions[0], &partitions[1]}, wanted, grouping, context());
+  const auto fields = sinfo_sort_fields();
+  char unknown = '\0';
+  sort_rows(rows, *parse_sort<SinfoRow>("#,-t", fields, &unknown), context());
+  std::string out;
+  table.append_header(out);
+  for (const auto& row : rows) table.append_row(row, context(), out);
+  EXPECT_EQ(out,
+            "PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST\n"
+            "debug*       up 1-00:00:00      3   plnd node[2-4]\n"
+            "debug*       up 1-00:00:00      1  alloc node1\n"
+            "spot         up   infinite      2   plnd node[3-4]\n");
+}
+
+TEST(Sinfo, WithoutAPartitionFieldANodeCountsOnce) {
+  std::vector<protocol::PartitionRecord> partitions(2);
+  partitions[0].config.name = "a";
+  partitions[1].config.name = "b";
+  const auto shared = node("n1", NodeBaseState::kIdle, 0, {"a", "b"});
+  SinfoGrouping grouping;
+  grouping.fields.push_back(find_field(sinfo_fields(), 't'));
+  const auto rows = group_nodes({&partitions[0], &partitions[1]}, {&shared}, grouping, context());
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].nodes.size(), 1U);
+}
+
+TEST(UpdateKeys, AreFoundByClearBeginnings) {
+  ASSERT_NE(find_job_update_key("timel"), nullptr);
+  EXPECT_EQ(find_job_update_key("timel")->name, "TimeLimit");
+  EXPECT_EQ(find_job_update_key("Min"), nullptr);
+  EXPECT_EQ(find_job_update_key("foo"), nullptr);
+  EXPECT_EQ(find_node_update_key("STATE")->name, "State");
+}
+
+TEST(UpdateKeys, ALimitMayBeRelative) {
+  JobUpdate update;
+  const UpdateBase base{test::capture_time(), 30};
+  const auto* key = find_job_update_key("TimeLimit");
+  ASSERT_TRUE(key->set("+10", base, update));
+  EXPECT_EQ(update.time_limit, 40U);
+  ASSERT_TRUE(key->set("-5", base, update));
+  EXPECT_EQ(update.time_limit, 25U);
+  EXPECT_FALSE(key->set("foo", base, update));
+}
+
+}  // namespace
+}  // namespace sluice::cli
