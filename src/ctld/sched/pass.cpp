@@ -21,10 +21,10 @@ bool PassRun::DemandEqual::operator()(const DemandKey& a, const DemandKey& b) co
 }
 
 PassRun::PassRun(const ClusterState& state,
-                 const Policies& policies,
+                 Policies policies,
                  Time now,
                  const WorkBudget& budget)
-    : state_(state), policies_(policies), now_(now), budget_(budget), rooms_(state, now) {
+    : state_(state), policies_(std::move(policies)), now_(now), budget_(budget), rooms_(state, now) {
   for (const Partition& partition : *state.partitions)
     names_.emplace_back(partition.config->name);
   blocked_.resize(names_.size());

@@ -16,9 +16,9 @@ namespace sluice::sched {
 
 class PassRun {
  public:
-  // All outlive this.
+  // `state` outlives this.
   PassRun(const state::ClusterState& state,
-          const Policies& policies,
+          Policies policies,
           Time now,
           const WorkBudget& budget);
 
@@ -68,7 +68,7 @@ class PassRun {
   void wait(const Candidate& c, JobReason reason, const std::string& detail = {});
 
   const state::ClusterState& state_;
-  const Policies& policies_;
+  const Policies policies_;
   const Time now_;
   const WorkBudget budget_;
   Rooms rooms_;
