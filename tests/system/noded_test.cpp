@@ -209,7 +209,8 @@ TEST(Noded, RegistersRunsABatchScriptAndReportsOnce) {
   EXPECT_EQ(controller.ended[0].exit_status, 0);
   EXPECT_TRUE(controller.ended[0].node_clean);
   EXPECT_EQ(controller.ended[0].nodes, "n1");
-  // a launch that comes late is refused
+  // a launch that comes late, when all files are gone, is refused
+  while (!std::filesystem::is_empty(controller.folder + "/spool/steps")) ::usleep(5000);
   EXPECT_EQ(controller.launch(launch).error().code, ErrorCode::kAlreadyDone);
 }
 
