@@ -53,6 +53,13 @@ void check_job(const ClusterState& state, const Job& job, Problems& problems) {
   }
 }
 
+// Whether jobs of its partition may share cores (OverSubscribe).
+bool may_share_cores(const ClusterState& state, const Job& job) {
+  const Partition* partition = find_partition(state, job.partition.view());
+  return partition != nullptr && (partition->config->over_subscribe == OverSubscribe::kYes ||
+                                  partition->config->over_subscribe == OverSubscribe::kForce);
+}
+
 void check_node(const ClusterState& state, const Node& node, Problems& problems) {
   const auto wrong = [&](const std::string& what) {
     problems.push_back("node " + node.name + ": " + what);
@@ -60,7 +67,7 @@ void check_node(const ClusterState& state, const Node& node, Problems& problems)
   uint32_t cpus = 0, completing = 0;
   uint64_t memory = 0;
   Bitmap cores;
-  bool whole = false;
+  bool whole = false, sharing = false;
   for (const JobId id : node.jobs) {
     const Job* job = state.jobs.find(id);
     if (job == nullptr || job->allocation == nullptr) {
@@ -73,7 +80,8 @@ void check_node(const ClusterState& state, const Node& node, Problems& problems)
       continue;
     }
     const NodeAllocation& part = job->allocation->nodes[*at];
-    if (!node.shared_cores && cores.intersects(part.cores)) {
+    sharing = sharing || may_share_cores(state, *job);
+    if (!sharing && cores.intersects(part.cores)) {
       wrong("cores allocated twice, by job " + std::to_string(id));
     }
     cores |= part.cores;
@@ -86,8 +94,8 @@ void check_node(const ClusterState& state, const Node& node, Problems& problems)
   if (cpus != node.used_cpus || memory != node.used_memory_mib || !(cores == node.used_cores)) {
     wrong("sums differ from those of its jobs");
   }
-  if (!node.shared_cores && cpus > node.config->cpus) wrong("more CPUs allocated than there are");
-  if (!node.shared_cores && memory > node.config->real_memory_mib) {
+  if (!sharing && cpus > node.config->cpus) wrong("more CPUs allocated than there are");
+  if (memory > node.config->real_memory_mib) {
     wrong("more memory allocated than there is");
   }
   if (completing != node.completing_jobs) wrong("wrong number of completing jobs");

@@ -14,7 +14,8 @@ namespace sluice::state {
 // are those that rebuild_derived() makes, each record is consistent in itself. Empty: all is well.
 [[nodiscard]] std::vector<std::string> check_state(const ClusterState& state);
 
-// What an event may have broken, looking only at what it changed.
+// What an event may have broken, looking only at what it changed. `state` is the state after the
+// whole frame.
 [[nodiscard]] std::vector<std::string> check_after(const ClusterState& state, const Event& event);
 
 // Whether the event is a step that a job or node may take from the state before it.

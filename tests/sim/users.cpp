@@ -1,0 +1,192 @@
+// What users and administrators do in the simulation.
+#include "world.hpp"
+
+namespace sluice::sim {
+
+using namespace sluice::state;
+
+namespace {
+constexpr Identity kRoot{0, 0};
+Identity user(uint32_t number) { return {1000 + number, 1000}; }
+}  // namespace
+
+void World::ask(Command command) {
+  controller_.handle(command, now_);
+  flush_later();
+}
+
+JobId World::any_job() {
+  const ClusterState& state = controller_.state();
+  if (state.jobs.empty()) return kNoJob;
+  const uint32_t first = state.jobs.next_id(0);
+  const uint32_t span = state.next_job_id > first ? state.next_job_id - first : 1;
+  const uint32_t id = state.jobs.next_id(first + below(span));
+  return id == CowTable<Job>::kNone ? first : id;
+}
+
+void World::submit() {
+  SubmitJob command{user(below(3)), {}, {"users"}};
+  JobSpec& spec = command.job;
+  spec.uid = command.who.uid;
+  spec.name = chance(2) ? "a" : "b";
+  spec.batch = !chance(5);
+  spec.cpus_per_task = 1 + below(3);
+  spec.min_nodes = chance(3) ? 1 + below(3) : 1;
+  spec.max_nodes = spec.min_nodes;
+  spec.memory_kind = MemoryKind::kPerNode;
+  spec.memory_mib = 100;
+  spec.time_limit = 1 + below(10);
+  spec.hold = chance(25);
+  if (chance(10)) spec.partitions = "small";
+  if (chance(12)) spec.begin = now_ + between(1'000, 60'000);
+  if (chance(30)) spec.deadline = now_ + between(5'000, 200'000);
+  if (chance(15)) spec.kill_on_node_fail = false;
+  if (chance(6)) spec.requeue = Toggle::kNo;
+  if (chance(10)) {
+    spec.signal = 10;
+    spec.signal_seconds = 30;
+  }
+  if (spec.batch && chance(6)) spec.array = chance(2) ? "0-7%2" : "1,3,5-6";
+  if (chance(8) && any_job() != kNoJob) {
+    static constexpr std::array<const char*, 4> kKinds{"after:", "afterany:", "afterok:", "afternotok:"};
+    spec.dependency = kKinds[below(4)] + std::to_string(any_job());
+    if (chance(4)) spec.kill_on_invalid_dependency = Toggle::kYes;
+  } else if (chance(25)) {
+    spec.dependency = "singleton";
+  }
+  spec.request_id = ++request_id_;
+  if (chance(20)) {  // its reply is lost: the client asks again
+    const SubmitJob again = command;
+    at(between(10, 3'000), [this, again] {
+      controller_.handle(again, now_);
+      flush_later();
+    });
+  }
+  ask(std::move(command));
+}
+
+void World::create_step() {
+  const JobId id = any_job();
+  const Job* job = controller_.state().jobs.find(id);
+  if (job == nullptr) return;
+  CreateStep command{{job->spec->uid, 0}, id, {}};
+  command.step.num_tasks = 1 + below(4);
+  command.step.exact = chance(2);
+  command.step.request_id = ++request_id_;
+  if (chance(4)) command.step.overlap = OverlapKind::kOverlap;
+  if (chance(4)) command.step.min_nodes = 1 + below(3);
+  if (chance(6)) command.step.time_limit = 1;
+  if (chance(10)) command.step.distribution = "cyclic";
+  ask(std::move(command));
+}
+
+void World::update_a_job(JobId id, Identity who) {
+  JobUpdate update;
+  switch (below(6)) {
+    case 0: update.time_limit = 1 + below(20); break;
+    case 1: update.comment = "changed"; break;
+    case 2: update.begin = now_ + between(-5'000, 30'000); break;
+    case 3: update.priority = below(2) * 100; break;
+    case 4: update.dependency = "afterany:" + std::to_string(any_job()); break;
+    default: update.min_nodes = 1 + below(3); break;
+  }
+  ask(UpdateJob{who, std::to_string(id), update});
+}
+
+void World::act_on_job() {
+  using protocol::JobAction;
+  const JobId id = any_job();
+  const Job* job = controller_.state().jobs.find(id);
+  if (job == nullptr) return;
+  const Identity owner{job->spec->uid, 0};
+  const Identity who = chance(6) ? kRoot : owner;
+  std::string target = std::to_string(id);
+  if (job->array != nullptr && chance(2)) {
+    target = std::to_string(job->array->array_job) + (chance(2) ? "_[1-3]" : "_5");
+  }
+  static constexpr std::array<JobAction, 5> kActions{JobAction::kHold, JobAction::kUserHold,
+                                                     JobAction::kRequeue, JobAction::kRequeueHold,
+                                                     JobAction::kRelease};
+  switch (below(12)) {
+    case 0:
+    case 1: ask(SignalJob{who, target, 0, protocol::kSignalCancel}); break;
+    case 2: ask(SignalJob{who, target, 10, chance(2) ? protocol::kSignalFull : 0}); break;
+    case 3:
+      if (!job->steps.empty()) {
+        const StepNumber step = job->steps[below(static_cast<uint32_t>(job->steps.size()))]->id.step;
+        const std::string name = step == kBatchStep ? "batch" : std::to_string(step);
+        ask(SignalJob{who, std::to_string(id) + '.' + name, 0, protocol::kSignalCancel});
+      }
+      break;
+    case 4:
+    case 5: ask(ChangeJob{who, target, kActions[below(4)], chance(5)}); break;
+    case 6:
+    case 7: ask(ChangeJob{kRoot, target, JobAction::kRelease, false}); break;
+    case 8: update_a_job(id, who); break;
+    case 9: ask(NotifyJob{who, std::to_string(id), "hello"}); break;
+    default:
+      if (!job->spec->batch) ask(EndAllocation{who, id, chance(4) ? 1 << 8 : 0});
+      break;
+  }
+}
+
+void World::change_cluster() {
+  UpdateNode node{kRoot, {}};
+  node.update.nodes = nodes_[below(static_cast<uint32_t>(nodes_.size()))]->name();
+  switch (below(8)) {
+    case 0:
+      node.update.state = "DRAIN";
+      node.update.reason = "simulated";
+      if (chance(2)) node.update.resume_after_seconds = 5;
+      ask(node);
+      break;
+    case 1:
+      node.update.state = "DOWN";
+      node.update.reason = "simulated";
+      if (chance(4)) ask(node);
+      break;
+    case 2:
+      node.update.weight = below(5);
+      ask(node);
+      break;
+    case 3: {
+      if (!chance(4)) break;
+      count(Fault::kConfigReplaced);
+      config_ = make_config(++config_variant_);
+      ask(ReplaceConfig{config_});
+      for (auto& each : nodes_) register_node(*each);
+      break;
+    }
+    case 4: {
+      const bool there = find_partition(controller_.state(), "night") != nullptr;
+      UpdatePartition command{kRoot, there ? protocol::PartitionAction::kDelete
+                                           : protocol::PartitionAction::kCreate, "night", {}};
+      command.config.nodes = {"n1"};
+      ask(command);
+      break;
+    }
+    default:
+      node.update.nodes = "ALL";
+      node.update.state = "RESUME";
+      ask(node);
+      for (auto& each : nodes_) register_node(*each);
+      break;
+  }
+}
+
+void World::user_acts() {
+  if (!controller_.up()) return;
+  const size_t waiting = controller_.state().pending.size();
+  const uint32_t dice = below(100);
+  if (dice < 40) {
+    if (waiting < 60) submit();
+  } else if (dice < 55) {
+    create_step();
+  } else if (dice < 95) {
+    act_on_job();
+  } else {
+    change_cluster();
+  }
+}
+
+}  // namespace sluice::sim

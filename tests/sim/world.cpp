@@ -1,0 +1,494 @@
+// Network, clock, nodes and controller of the simulated cluster.
+#include "world.hpp"
+
+#include "ctld/sched/pass.hpp"
+#include "ctld/state/fits.hpp"
+#include "ctld/state/invariants.hpp"
+
+namespace sluice::sim {
+
+using namespace sluice::state;
+
+const char* fault_name(Fault fault) {
+  static constexpr std::array<const char*, static_cast<size_t>(Fault::kCount)> kNames{
+      "message lost", "message repeated", "message delayed", "node cut off", "node back",
+      "node rebooted", "agent restarted", "controller crashed", "undurable frames lost",
+      "stale report", "configuration replaced", "launch failed", "prolog failed", "kill failed"};
+  return kNames[static_cast<size_t>(fault)];
+}
+
+World::World(const WorldOptions& options)
+    : options_(options),
+      random_(options.seed),
+      controller_([this](const Effect& effect) { perform(effect); }) {
+  for (int i = 1; i <= 6; ++i) nodes_.push_back(std::make_unique<FakeNode>("n" + std::to_string(i)));
+  config_ = make_config(0);
+}
+
+Duration World::between(int64_t from_ms, int64_t to_ms) {
+  return std::chrono::milliseconds(from_ms + static_cast<int64_t>(
+      random_() % static_cast<uint64_t>(to_ms - from_ms + 1)));
+}
+
+void World::at(Duration delay, Action action) {
+  queue_.push({now_ + delay, order_++, std::make_shared<Action>(std::move(action))});
+}
+
+std::shared_ptr<const ClusterConfig> World::make_config(uint32_t variant) const {
+  auto config = std::make_shared<ClusterConfig>();
+  config->cluster_name = "sim";
+  config->return_to_service = options_.seed % 3 == 0 ? 2 : 1;
+  config->min_job_age = std::chrono::seconds(30);
+  config->requeue_exit = "7";
+  config->requeue_exit_hold = "8";
+  config->kill_wait = std::chrono::seconds(5);
+  config->unkillable_step_timeout = std::chrono::seconds(20);
+  config->max_job_count = 300;
+  if (options_.seed % 4 == 1) {
+    config->prolog = {"/prolog"};
+    config->prolog_flags = {"Alloc"};
+  }
+  if (options_.seed % 8 == 1) config->prolog_slurmctld = {"/prolog"};
+  PartitionConfig main;
+  main.name = "main";
+  main.is_default = true;
+  main.default_time = 10;
+  const size_t count = variant % 2 == 0 ? nodes_.size() : nodes_.size() - 1;
+  for (size_t i = 0; i < count; ++i) {
+    NodeConfig node;
+    node.name = node.hostname = nodes_[i]->name();
+    node.cpus = node.cores_per_socket = 4;
+    node.real_memory_mib = 1000;
+    config->nodes.push_back(node);
+    main.nodes.push_back(node.name);
+  }
+  PartitionConfig small = main;
+  small.name = "small";
+  small.is_default = false;
+  small.nodes.resize(3);
+  config->partitions = {main, small};
+  return config;
+}
+
+FakeNode& World::node_of(NodeId id) {
+  const std::string& name = controller_.state().nodes.at(id).name;
+  for (auto& node : nodes_) {
+    if (node->name() == name) return *node;
+  }
+  SLUICE_CHECK(false);
+}
+
+// --- network ------------------------------------------------------------------------------------
+
+void World::to_controller(FakeNode& node, Command command, FakeController::OnReply on_reply) {
+  if (!quiet_ && chance(20)) return count(Fault::kMessageLost);
+  Duration delay = between(1, 40);
+  if (!quiet_ && chance(25)) {
+    delay = between(1'000, 30'000);
+    count(Fault::kMessageDelayed);
+  }
+  const int copies = !quiet_ && chance(20) ? 2 : 1;
+  if (copies == 2) count(Fault::kMessageRepeated);
+  for (int copy = 0; copy < copies; ++copy) {
+    at(delay + between(0, 20) * copy, [this, &node, command, on_reply] {
+      if (node.cut_off || !controller_.handle(command, now_, on_reply)) return;
+      flush_later();
+    });
+  }
+}
+
+// Orders are repeated until the node has them, unless the controller dies meanwhile.
+void World::to_node(NodeId id, std::function<void(FakeNode&)> deliver) {
+  Duration delay = between(1, 40);
+  if (!quiet_ && chance(25)) {
+    delay = between(500, 20'000);
+    count(Fault::kMessageDelayed);
+  }
+  const uint64_t life = life_;
+  at(delay, [this, id, life, deliver] {
+    if (life != life_ || !controller_.up()) return;  // lost with the controller that sent it
+    const Node* known = controller_.state().nodes.find(id);
+    if (known == nullptr || known->base == NodeBaseState::kDown) return;
+    FakeNode& node = node_of(id);
+    if (node.cut_off || !node.agent_up) {
+      to_node(id, deliver);
+      return;
+    }
+    deliver(node);
+    if (!quiet_ && chance(20)) {
+      count(Fault::kMessageRepeated);
+      at(between(1, 5'000), [this, life, deliver, &node] {
+        if (life == life_ && !node.cut_off && node.agent_up) deliver(node);
+      });
+    }
+  });
+}
+
+// --- controller ----------------------------------------------------------------------------------
+
+void World::flush_later() {
+  if (flush_due_) return;
+  flush_due_ = true;
+  const uint64_t life = life_;
+  at(between(1, 60), [this, life] {
+    if (life != life_) return;
+    flush_due_ = false;
+    controller_.flush();
+  });
+}
+
+void World::crash_controller() {
+  if (!controller_.up()) return;
+  count(Fault::kControllerCrashed);
+  if (flush_due_) count(Fault::kUndurableLost);
+  controller_.crash();
+  ++life_;
+  flush_due_ = false;
+  at(between(100, 20'000), [this] {
+    controller_.restart(now_, config_);
+    for (auto& node : nodes_) {
+      if (!node->cut_off && chance(2)) register_node(*node);
+    }
+  });
+}
+
+void World::perform(const Effect& effect) {
+  if (const auto* launch_step = std::get_if<LaunchStep>(&effect)) {
+    const Job* job = controller_.state().jobs.find(launch_step->key.id.job);
+    if (job == nullptr || job->restart_count != launch_step->key.restart) return;
+    const Step* step = find_step(*job, launch_step->key.id.step);
+    if (step == nullptr || job->state != JobState::kRunning) return;
+    step->nodes_left.for_each([&](size_t position) {
+      to_node(step->layout->nodes[position].node,
+              [this, key = launch_step->key](FakeNode& node) { launch(node, key); });
+    });
+  } else if (const auto* end = std::get_if<TerminateJob>(&effect)) {
+    end->nodes.for_each([&](size_t id) {
+      to_node(static_cast<NodeId>(id), [this, run = RunKey{end->job, end->restart}](FakeNode& node) {
+        const bool stuck = !quiet_ && node.runs_any_of(run.first) && chance(100);
+        if (stuck) count(Fault::kKillFailed);
+        node.terminate(run, stuck);
+        report(node);
+      });
+    });
+  } else if (const auto* step_end = std::get_if<TerminateStep>(&effect)) {
+    step_end->nodes.for_each([&](size_t id) {
+      to_node(static_cast<NodeId>(id), [this, key = step_end->key](FakeNode& node) {
+        node.terminate_step(key);
+        report(node);
+      });
+    });
+  } else if (const auto* prolog = std::get_if<LaunchProlog>(&effect)) {
+    const Job* job = controller_.state().jobs.find(prolog->job);
+    if (job == nullptr) return;
+    held_nodes(*job).for_each([&](size_t id) {
+      to_node(static_cast<NodeId>(id), [this, run = RunKey{prolog->job, prolog->restart}](FakeNode& node) {
+        node.prepare(run);
+        node.answer_prolog(run);
+        report(node);
+      });
+    });
+  } else if (const auto* own = std::get_if<RunControllerProlog>(&effect)) {
+    at(between(1, 500), [this, order = *own] {
+      controller_.handle(PrologDone{order.job, order.restart, {}, 0}, now_);
+      flush_later();
+    });
+  } else if (std::holds_alternative<RunTick>(effect)) {
+    at(between(1, 100), [this] {
+      controller_.handle(Tick{}, now_);
+      flush_later();
+    });
+  }
+}
+
+// A plan of the whole free part of an old snapshot: much of it may no longer be possible.
+StartJobs World::greedy_plan(const ClusterState& snapshot) {
+  StartJobs plan;
+  ClusterState tried = snapshot;  // its nodes are used up as the plan grows
+  snapshot.pending.for_each([&](uint32_t id) {
+    const Job& job = snapshot.jobs.at(id);
+    if (!is_eligible(job, now_) || plan.starts.size() > 8) return;
+    const Partition* partition = find_partition(snapshot, job.partition.view());
+    if (partition == nullptr) return;
+    auto allocation = std::make_shared<Allocation>();
+    const uint32_t cpus = std::max(1U, job.spec->cpus_per_task);
+    const uint32_t wanted = std::max(1U, job.spec->min_nodes);
+    partition->nodes.for_each([&](size_t node_id) {
+      if (allocation->nodes.size() >= wanted) return;
+      const Node& node = tried.nodes.at(static_cast<NodeId>(node_id));
+      Bitmap free = Bitmap::first(node.config->cores());
+      free.and_not(node.used_cores);
+      NodeAllocation part{.node = node.id, .cores = free.take_first(cpus), .cpus = cpus};
+      part.memory_mib = 100;
+      if (free.count() >= cpus && fits_node(node, part, false, false)) {
+        allocation->nodes.push_back(std::move(part));
+      }
+    });
+    if (allocation->nodes.size() < wanted) return;
+    for (const NodeAllocation& part : allocation->nodes) {
+      Node& node = tried.nodes.edit(part.node);
+      node.used_cores |= part.cores;
+      node.used_cpus += part.cpus;
+      node.used_memory_mib += part.memory_mib;
+    }
+    const bool array = job.array != nullptr && job.array->task == kNoTask;
+    plan.starts.push_back({id, array ? job.array->pending.front() : kNoTask,
+                           partition->config->name, std::move(allocation)});
+  });
+  return plan;
+}
+
+void World::schedule() {
+  if (!controller_.up()) return;
+  if (quiet_ || chance(2)) snapshot_ = controller_.state();  // else an old one is used again
+  StartJobs plan;
+  if (options_.real_scheduler) {
+    plan.starts = sched::plan_pass(snapshot_, sched::make_policies(snapshot_), now_).starts;
+  } else {
+    plan = greedy_plan(snapshot_);
+  }
+  if (plan.starts.empty()) return;
+  controller_.handle(plan, now_);
+  flush_later();
+}
+
+// --- nodes -----------------------------------------------------------------------------------------
+
+void World::launch(FakeNode& node, const StepKey& key) {
+  if (!quiet_ && chance(60)) {
+    count(Fault::kLaunchFailed);
+    node.fail_launch(key, chance(4));
+    report(node);
+    return;
+  }
+  static constexpr std::array<int32_t, 8> kStatuses{0, 0, 0, 0, 1 << 8, 7 << 8, 8 << 8, 11};
+  FakeStep step;
+  step.batch = key.id.step == kBatchStep;
+  step.ends = now_ + (chance(6) ? between(60'000, 900'000) : between(100, 40'000));
+  step.status = quiet_ ? 0 : kStatuses[below(kStatuses.size())];
+  if (!node.launch(key, step)) return;
+  at(step.ends - now_, [this, &node] {
+    node.run_until(now_);
+    report(node);
+  });
+}
+
+void World::report(FakeNode& node) {
+  if (!node.agent_up || node.cut_off) return;
+  for (const protocol::StepEnded& ended : node.unacknowledged_ends()) {
+    to_controller(node, EndSteps{{ended}}, [this, &node, key = ended.key](const auto&) {
+      at(between(1, 30), [&node, key] { node.forget_acknowledged(key); });
+    });
+  }
+  for (const protocol::JobCleaned& cleaned : node.unacknowledged_cleans()) {
+    const RunKey run{cleaned.job, cleaned.restart};
+    to_controller(node, JobsCleaned{{cleaned}}, [this, &node, run](const auto&) {
+      at(between(1, 30), [&node, run] { node.forget_cleaned(run); });
+    });
+  }
+  for (const RunKey& run : node.unacknowledged_prologs()) {
+    const bool failed = !quiet_ && chance(40);
+    if (failed) count(Fault::kPrologFailed);
+    to_controller(node, PrologDone{run.first, run.second, node.name(), failed ? 256 : 0},
+                  [&node, run](const auto&) { node.forget_prepared(run); });
+  }
+}
+
+void World::register_node(FakeNode& node) {
+  const uint64_t starts = node.agent_starts;
+  to_controller(node, RegisterNode{node.registration()}, [this, &node, starts](const auto& result) {
+    if (!result || !std::holds_alternative<RegisteredReply>(*result)) return;
+    const auto reply = std::get<RegisteredReply>(*result);
+    at(between(1, 30), [this, &node, reply, starts] {
+      if (node.agent_starts != starts) return;
+      node.cluster_id = controller_.state().cluster_id;
+      node.obey(reply.forget, reply.clean);
+    });
+  });
+}
+
+void World::cut_off(FakeNode& node) {
+  if (node.cut_off) return;
+  count(Fault::kNodeCutOff);
+  node.cut_off = true;
+  const auto told = [this, &node](auto command) {
+    const Node* known = find_node(controller_.state(), node.name());
+    if (!node.cut_off || known == nullptr) return;
+    command.nodes = {known->id};
+    controller_.handle(command, now_);
+    flush_later();
+  };
+  at(between(1'000, 5'000), [told] { told(NodesNotResponding{}); });
+  at(between(5'000, 40'000), [told] { told(NodesSilent{}); });
+  at(between(2'000, 80'000), [this, &node] {
+    count(Fault::kNodeBack);
+    node.cut_off = false;
+    const Node* known = find_node(controller_.state(), node.name());
+    if (known != nullptr) controller_.handle(NodesResponding{{known->id}}, now_);
+    register_node(node);
+    report(node);
+  });
+}
+
+void World::disturb_node() {
+  FakeNode& node = *nodes_[below(static_cast<uint32_t>(nodes_.size()))];
+  switch (below(6)) {
+    case 0: cut_off(node); break;
+    case 1:
+      if (!node.agent_up || !chance(2)) break;
+      count(Fault::kNodeRebooted);
+      node.reboot();
+      register_node(node);
+      break;
+    case 2:
+      count(Fault::kAgentRestarted);
+      ++node.agent_starts;
+      node.agent_up = false;
+      at(between(100, 10'000), [this, &node] {
+        node.agent_up = true;
+        node.run_until(now_);
+        register_node(node);
+        report(node);
+      });
+      break;
+    case 3: {  // a report of a run that is long over
+      const JobId id = any_job();
+      const Job* job = controller_.state().jobs.find(id);
+      if (job == nullptr) break;
+      protocol::StepEnded stale;
+      stale.key = {{id, kBatchStep}, job->restart_count == 0 ? 99 : job->restart_count - 1};
+      stale.nodes = node.name();
+      stale.node_clean = true;
+      count(Fault::kStaleReport);
+      to_controller(node, EndSteps{{stale}}, {});
+      break;
+    }
+    default: register_node(node); break;
+  }
+}
+
+// --- the run ---------------------------------------------------------------------------------------
+
+void World::plant() {
+  const ClusterState& state = controller_.state();
+  const Job* running = nullptr;
+  const Job* waiting = nullptr;
+  state.active.for_each([&](uint32_t id) {
+    const Job& job = state.jobs.at(id);
+    if (job.state == JobState::kRunning && job.released.none()) running = &job;
+  });
+  state.pending.for_each([&](uint32_t id) {
+    const Job& job = state.jobs.at(id);
+    if (job.array == nullptr && job.hold == HoldKind::kNone) waiting = &job;
+  });
+  if (running == nullptr || waiting == nullptr) return;
+  JobStarted event;
+  event.record = waiting->id;
+  event.partition = running->partition;
+  event.time = now_;
+  event.end = kNever;
+  event.starts.push_back({kNoTask, waiting->id, running->allocation});
+  controller_.plant({Event(event)});
+}
+
+bool World::all_schedulable() const {
+  bool all = true;
+  controller_.state().nodes.for_each([&](const Node& node) {
+    all = all && (node.removed || is_schedulable(node));
+  });
+  return all;
+}
+
+// Faults and users stop; everything that is under way must come to its end.
+void World::settle() {
+  quiet_ = true;
+  if (!controller_.up()) controller_.restart(now_, config_);
+  for (auto& node : nodes_) {
+    node->cut_off = false;
+    node->agent_up = true;
+  }
+  UpdateNode resume{{0, 0}, {}};
+  resume.update.nodes = "ALL";
+  resume.update.state = "RESUME";
+  const Time end = now_ + std::chrono::minutes(90);
+  Time next = now_;
+  while (now_ < end) {
+    if (now_ >= next) {
+      next = now_ + std::chrono::seconds(40);
+      if (!all_schedulable()) controller_.handle(resume, now_);
+      for (auto& node : nodes_) {
+        const Node* known = find_node(controller_.state(), node->name());
+        if (known != nullptr) controller_.handle(NodesResponding{{known->id}}, now_);
+        node->run_until(now_);
+        register_node(*node);
+        report(*node);
+      }
+      controller_.handle(Tick{}, now_);
+      schedule();
+      controller_.flush();
+    }
+    if (queue_.empty() || queue_.top().when > next) {
+      now_ = next;
+      continue;
+    }
+    const Later later = queue_.top();
+    queue_.pop();
+    now_ = std::max(now_, later.when);
+    (*later.action)();
+  }
+}
+
+void World::finish_checks() {
+  const ClusterState& state = controller_.state();
+  const auto wrong = [&](const std::string& what) { outcome_.problems.push_back("at the end: " + what); };
+  state.active.for_each([&](uint32_t id) {
+    const Job& job = state.jobs.at(id);
+    // an allocation without a limit that nobody gives back may stay
+    if (job.spec->batch || (job.flags & kJobCompleting) != 0) {
+      wrong("job " + std::to_string(id) + " does not end");
+    }
+  });
+  for (const auto& node : nodes_) {
+    for (const StepKey& key : node->started_twice()) {
+      wrong("step " + std::to_string(key.id.job) + "." + std::to_string(key.id.step) + " ran twice");
+    }
+  }
+  for (const JobId id : controller_.acknowledged) {
+    if (!state.jobs.contains(id)) wrong("job " + std::to_string(id) + " is lost");
+  }
+}
+
+Outcome World::run() {
+  controller_.handle(StartEpoch{"sim", 0}, now_);
+  controller_.handle(ReplaceConfig{config_}, now_);
+  controller_.flush();
+  for (auto& node : nodes_) register_node(*node);
+  while (controller_.events < options_.events && controller_.problems.empty()) {
+    while (!queue_.empty() && queue_.top().when <= now_) {
+      const Later later = queue_.top();
+      queue_.pop();
+      (*later.action)();
+    }
+    now_ += between(20, 400);
+    const uint32_t dice = below(1000);
+    if (dice < 500) user_acts();
+    else if (dice < 750) schedule();
+    else if (dice < 850) controller_.handle(Tick{}, now_), flush_later();
+    else if (dice < 900) disturb_node();
+    else if (dice < 903) crash_controller();
+    else if (dice < 906 && controller_.up()) controller_.verify_and_checkpoint();
+    else if (dice < 950) report(*nodes_[below(static_cast<uint32_t>(nodes_.size()))]);
+    if (options_.plant_double_allocation && controller_.events > options_.events / 2) plant();
+  }
+  if (controller_.problems.empty()) {
+    settle();
+    controller_.verify_and_checkpoint();
+    finish_checks();
+  }
+  outcome_.events = controller_.events;
+  outcome_.event_counts = controller_.event_counts;
+  for (const std::string& problem : controller_.problems) outcome_.problems.push_back(problem);
+  return outcome_;
+}
+
+}  // namespace sluice::sim
