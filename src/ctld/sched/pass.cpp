@@ -119,6 +119,7 @@ void PassRun::sort() {
 }
 
 void PassRun::wait(const Candidate& c, JobReason reason, const std::string& detail) {
+  if (reason == JobReason::kPriority) return;  // as it is from the start
   JobSoft& soft = soft_->jobs[c.entry].soft;
   // of several partitions, the one that is nearest to a start speaks for the job
   if (soft.reason != JobReason::kPriority) return;
@@ -129,9 +130,11 @@ void PassRun::wait(const Candidate& c, JobReason reason, const std::string& deta
 
 PassRun::Demand& PassRun::demand_of(const Job& job, const Partition& partition) {
   const DemandKey key{job.spec.get(), &partition};
-  const auto at = demands_.find(key);
-  if (at != demands_.end()) return at->second;
-  return demands_.emplace(key, Demand{rooms_.ask_of(job, partition)}).first->second;
+  if (last_demand_ != nullptr && DemandEqual()(last_demand_->first, key)) return last_demand_->second;
+  auto at = demands_.find(key);
+  if (at == demands_.end()) at = demands_.emplace(key, Demand{rooms_.ask_of(job, partition)}).first;
+  last_demand_ = &*at;
+  return at->second;
 }
 
 void PassRun::consider(const Candidate& c) {

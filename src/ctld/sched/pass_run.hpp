@@ -80,6 +80,7 @@ class PassRun {
   std::vector<SharedText> names_;  // of partitions
   std::vector<bool> blocked_;      // by partition: a job of higher priority waits for nodes
   std::unordered_map<DemandKey, Demand, DemandHash, DemandEqual> demands_;
+  std::pair<const DemandKey, Demand>* last_demand_ = nullptr;  // most neighbours ask the same
   std::unordered_map<JobId, IndexSet> tasks_left_;     // of arrays this pass took tasks from
   std::unordered_map<JobId, uint32_t> tasks_started_;  // by array
   SharedText last_text_;                               // partitions of the last job looked up
