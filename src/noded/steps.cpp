@@ -14,6 +14,7 @@
 #include "common/log/log.hpp"
 #include "common/tables/step_names.hpp"
 #include "common/wire/codec.hpp"
+#include "noded/orphans.hpp"
 
 namespace sluice::noded {
 
@@ -211,6 +212,11 @@ void Steps::lost(const StepPtr& step, const std::string& why) {
   protocol::StepEnded report = failed_report(node_, step->key, why);
   // kept, so that a restart of the agent tells the same
   if (spool_.is_claimed(step->key)) {
+    const size_t orphans = kill_marked(
+        {fmt::format("SLURM_JOB_ID={}", step->key.id.job),
+         fmt::format("SLURM_STEP_ID={}", static_cast<int32_t>(step->key.id.step)),
+         "SLURMD_NODENAME=" + node_.name, "SLURM_CONF=" + node_.config_path});
+    if (orphans > 0) log::info("{} processes of it were killed", orphans);
     if (auto ok = spool_.write_end(report); !ok) log::error("{}", ok.error().text);
   }
   ended(step, std::move(report));

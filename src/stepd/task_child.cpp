@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,6 +41,11 @@ void complain(const std::string& text) {
 
 void clean_signals() {
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+  // the C library keeps two signals to itself, and its posix_spawn() leaves them ignored
+  const unsigned long default_action[4] = {};
+  for (int signal = 32; signal < SIGRTMIN; ++signal) {
+    ::syscall(SYS_rt_sigaction, signal, default_action, nullptr, sizeof(unsigned long));
+  }
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

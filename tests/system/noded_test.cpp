@@ -276,6 +276,25 @@ TEST(Noded, KilledAndStartedAgainItAdoptsItsStepsAndKeepsReports) {
   EXPECT_EQ(WEXITSTATUS(controller.ended[1].exit_status), 5);
 }
 
+TEST(Noded, AStepWhoseDaemonIsKilledEndsWithItsProcesses) {
+  FakeController controller;
+  controller.start_agent();
+  ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
+  ASSERT_TRUE(controller.launch(
+      controller.batch_launch(16, "#!/bin/sh\necho $PPID $$ > pids\nexec sleep 1000\n")));
+  int daemon = 0;
+  int script = 0;
+  while (script == 0) std::ifstream(controller.folder + "/pids") >> daemon >> script;
+  ::kill(daemon, SIGKILL);
+  ASSERT_TRUE(controller.wait([&] { return controller.ended.size() == 1; }));
+  EXPECT_NE(controller.ended[0].failure, "");
+  // gone, or a zombie that nobody has buried yet
+  std::ifstream stat(fmt::format("/proc/{}/stat", script));
+  std::string line;
+  std::getline(stat, line);
+  EXPECT_TRUE(line.empty() || line.find(") Z ") != std::string::npos) << line;
+}
+
 TEST(Noded, AReportIsRepeatedUntilItIsTaken) {
   FakeController controller;
   controller.refuse_reports = true;

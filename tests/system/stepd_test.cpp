@@ -46,6 +46,16 @@ TEST(Stepd, RunsABatchScriptOnceAndReports) {
   EXPECT_TRUE(spool.scan().empty());
 }
 
+TEST(Stepd, ATaskStartsWithCleanSignals) {
+  StepdDriver driver;
+  driver.make_step(1, {"grep", "-E", "Sig(Blk|Ign)", "/proc/self/status"});
+  ::signal(SIGUSR1, SIG_IGN);
+  driver.run();
+  ::signal(SIGUSR1, SIG_DFL);
+  driver.srun();
+  EXPECT_EQ(driver.collect().out.at(0), "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
+}
+
 TEST(Stepd, OutputThatCannotBeOpenedFailsTheLaunch) {
   StepdDriver driver;
   driver.job.std_out = "/proc/nope/out";
