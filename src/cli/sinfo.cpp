@@ -170,7 +170,11 @@ int query_and_print(const SinfoOptions& o, Client& client) {
   const bool structured = o.form != StructuredForm::kNone;
   if (structured) {
     grouping.fields.clear();
-    for (const SinfoField& field : sinfo_fields()) grouping.fields.push_back(&field);
+    for (const SinfoField& field : sinfo_fields()) {
+      const bool names_one = field.name == "NodeHost" || field.name == "NodeAddr" ||
+                             field.name == "Port";
+      if (!names_one) grouping.fields.push_back(&field);
+    }
   }
   grouping.exact = o.exact;
   grouping.one_node_a_row = o.node_form;

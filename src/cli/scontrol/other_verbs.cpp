@@ -121,7 +121,14 @@ void set_debug_flags(Session& session, const Words& words) {
   }
   if (session.client() == nullptr) return;
   const auto reply = session.client()->call<protocol::Empty>(request);
-  if (!reply) session.fail("slurm_set_debug_flags error: " + error_text(reply.error()));
+  if (reply) return;
+  const std::string text = error_text(reply.error());
+  for (const std::string& flag : request.flags) {
+    if (text.find(flag.substr(1)) == std::string::npos) continue;
+    session.fail("scontrol: error: Invalid DebugFlag: " + flag.substr(1));
+    return session.fail("invalid debug flag: " + flag);
+  }
+  session.fail("slurm_set_debug_flags error: " + text);
 }
 
 void takeover(Session& session, const Words& words) {

@@ -89,12 +89,13 @@ template <class Row>
   std::vector<SortField<Row>> out;
   bool descending = false;
   for (const char c : text) {
-    if (c == ',' || c == '#') continue;
+    if (c == ',') continue;
     if (c == '-' || c == '+') {
       descending = c == '-';
       continue;
     }
     const FieldRow<Row>* field = find_field(fields, c);
+    if (field == nullptr && c == '#') continue;  // "#P" is "P" where no other order is known
     if (field == nullptr) {
       *unknown = c;
       return std::nullopt;

@@ -33,7 +33,9 @@ void expect_fields(const std::string& command, std::span<const FieldRow<Row>> fi
     ++seen;
     const auto* by_name = find_field(fields, std::string_view(cells[2]));
     ASSERT_NE(by_name, nullptr) << cells[2];
-    if (headings) EXPECT_EQ(by_name->heading, cells[3]) << cells[2];
+    if (headings) {
+      EXPECT_EQ(by_name->heading, cells[3]) << cells[2];
+    }
     const bool alias = cells[2] == "Shared" || cells[2] == "Share" || cells[2] == "GresUsed" ||
                        cells[2] == "tres-per-node";
     if (cells[1] == "-" || alias) continue;

@@ -1,0 +1,199 @@
+"""squeue, sinfo and scontrol against a running cluster: each test names the options it is the proof of."""
+import json
+import os
+import unittest
+
+from harness import ClusterCase, wait_for
+
+
+
+class Query(ClusterCase):
+    NODES, CPUS = 3, 4
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        case = cls("test_squeue_ids")
+        cls.running = case.submit("-J", "runs", "-n2", "-t", "30", "-w", "n1", "--comment=note", "-o", "/dev/null",
+                                  "--wrap", "sleep 1000")
+        cls.held = case.submit("-H", "-J", "held", "-o", "/dev/null", "--wrap", "true")
+        cls.array = case.submit("-H", "--array=0-3%2", "-J", "many", "-o", "/dev/null", "--wrap", "true")
+        case.wait_state(cls.running, "RUNNING")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.cluster.run("scancel", str(cls.running), str(cls.held), str(cls.array))
+        super().tearDownClass()
+
+    def rows(self, *args, **options):
+        return [line.split() for line in self.out(*args, **options).splitlines()]
+
+    def fails(self, status, err, *command, out=""):
+        done = self.run_cmd(*command, check=False)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (status, out, err))
+
+    # squeue ---------------------------------------------------------------------------------------
+
+    def test_squeue_ids(self):  # -h -j -o, folded and unknown ids
+        self.assertEqual(self.out("squeue", "-h", "-j", f"{self.running},{self.held}", "-S", "i", "-o", "%i %t"),
+                         f"{self.running} R\n{self.held} PD\n")
+        self.assertEqual(self.out("squeue", "-h", "-j", str(self.array), "-o", "%i"), f"{self.array}_[0-3%2]\n")
+        self.assertEqual(self.out("squeue", "-h", "-j", "99998,99999"), "")
+        self.fails(1, "slurm_load_jobs error: Invalid job id specified\n", "squeue", "-j", "99999")
+        self.fails(1, "squeue: error: Invalid job id: abc\n", "squeue", "-j", "abc")
+
+    def test_squeue_array(self):  # -r
+        rows = self.rows("squeue", "-h", "-r", "-j", str(self.array), "-S", "i", "-o", "%i %K")
+        self.assertEqual(rows, [[f"{self.array}_{t}", str(t)] for t in range(4)])
+
+    def test_squeue_filters(self):  # -t -n -u --me -p -w -A -q
+        ids = lambda *args: self.out("squeue", "-h", "-S", "i", "-o", "%A", *args).split()
+        self.assertEqual(ids("-t", "R"), [str(self.running)])
+        self.assertEqual(ids("-t", "pending"), [str(self.held), str(self.array)])
+        self.assertEqual(ids("-n", "held,runs"), [str(self.running), str(self.held)])
+        self.assertEqual(len(ids("-u", str(os.geteuid()))), 3)
+        self.assertEqual(len(ids("--me")), 3)
+        self.assertEqual(ids("--notme"), [])
+        self.assertEqual(ids("-p", "nope"), [])
+        self.assertEqual(len(ids("-p", "debug")), 3)
+        self.assertEqual(ids("-w", "n1"), [str(self.running)])
+        self.assertEqual(ids("-w", "n2"), [])
+        self.assertEqual(ids("-A", "nobody"), [])
+        self.assertEqual(ids("-q", "nothing"), [])
+        self.fails(1, "squeue: error: Invalid node name nope\n", "squeue", "-w", "nope")
+        done = self.run_cmd("squeue", "-t", "foo", check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertTrue(done.stderr.startswith("squeue: error: Invalid job state specified: foo\n"))
+
+    def test_squeue_layouts(self):  # -o -O -l -s --start --noheader and the environment
+        self.assertEqual(self.out("squeue", "-j", str(self.running)).splitlines()[0],
+                         "             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)")
+        self.assertIn("TIME_LIMI", self.out("squeue", "-l"))
+        self.assertEqual(self.out("squeue", "-h", "-j", str(self.running), "-O", "JobID:8,Name:.6|,State:|"),
+                         f"{self.running:<8}  runs|RUNNING|\n")
+        self.assertEqual(self.out("squeue", "-h", "-s", "-o", "%i %j %N"), f"{self.running}.batch batch n1\n")
+        self.assertIn("START_TIME", self.out("squeue", "--start"))
+        self.assertNotIn(str(self.running) + " ", self.out("squeue", "--start", "-h", "-o", "%A "))
+        self.assertEqual(self.out("squeue", "-h", "-j", str(self.held), env={"SQUEUE_FORMAT": "%A|%R"}),
+                         f"{self.held}|(JobHeldUser)\n")
+        self.assertEqual(self.out("squeue", "-h", "-o", "%A", env={"SQUEUE_STATES": "R"}), f"{self.running}\n")
+        done = self.run_cmd("squeue", "-l", "-o", "%i", check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("mutually exclusive", done.stderr)
+
+    def test_squeue_sort(self):  # -S
+        self.assertEqual(self.out("squeue", "-h", "-S", "-i", "-o", "%A").split(),
+                         [str(self.array), str(self.held), str(self.running)])
+
+    def test_squeue_json(self):  # --json --yaml
+        jobs = {job["job_id"]: job for job in json.loads(self.out("squeue", "--json"))["jobs"]}
+        job = jobs[self.running]
+        self.assertEqual((job["name"], job["job_state"], job["nodes"], job["comment"]),
+                         ("runs", ["RUNNING"], "n1", "note"))
+        self.assertEqual(job["time_limit"], {"set": True, "infinite": False, "number": 30})
+        self.assertIn("job_state:", self.out("squeue", "--yaml"))
+
+    def test_unreachable(self):
+        conf = os.path.join(self.cluster.dir, "other.conf")
+        with open(self.cluster.conf, encoding="utf-8") as f, open(conf, "w", encoding="utf-8") as g:
+            g.write("".join(line if not line.startswith("SlurmctldPort") else "SlurmctldPort=9\n" for line in f))
+        done = self.run_cmd("squeue", env={"SLURM_CONF": conf}, check=False)
+        self.assertEqual((done.returncode, done.stderr), (
+            1, "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n"))
+
+    # sinfo ----------------------------------------------------------------------------------------
+
+    def test_sinfo_layouts(self):  # -h -N -s -l -o -O -n -p -t -e
+        self.assertEqual(self.rows("sinfo", "-h"), [["debug*", "up", "infinite", "1", "mix", "n1"],
+                                                   ["debug*", "up", "infinite", "2", "idle", "n[2-3]"]])
+        self.assertEqual(self.rows("sinfo", "-h", "-N")[1], ["n2", "1", "debug*", "idle"])
+        self.assertEqual(self.rows("sinfo", "-h", "-s")[0][3:], ["1/2/0/3", "n[1-3]"])
+        self.assertIn("JOB_SIZE", self.out("sinfo", "-l"))
+        self.assertEqual(self.out("sinfo", "-h", "-o", "%F/%C"), "1/2/0/3/2/10/0/12\n")
+        self.assertEqual(self.out("sinfo", "-h", "-t", "idle", "-o", "%N"), "n[2-3]\n")
+        self.assertEqual(self.out("sinfo", "-h", "-n", "n3", "-o", "%N"), "n3\n")
+        self.assertEqual(self.out("sinfo", "-h", "-p", "nope"), "")
+        self.assertEqual(self.out("sinfo", "-h", "-n", "n1", "-O", "nodelist:5,statelong:8"), "n1   mixed   \n")
+        done = self.run_cmd("sinfo", "-t", "foo", check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertTrue(done.stderr.startswith('sinfo: error: Bad state string: "foo"\n'))
+
+    def test_sinfo_reasons(self):  # -R
+        self.run_cmd("scontrol", "update", "NodeName=n3", "State=DRAIN", "Reason=to be mended")
+        try:
+            self.assertEqual(self.out("sinfo", "-h", "-R", "-o", "%E|%N|%t"), "to be mended|n3|drain\n")
+            self.assertIn("State=IDLE+DRAIN", self.out("scontrol", "show", "node", "n3"))
+        finally:
+            self.run_cmd("scontrol", "update", "NodeName=n3", "State=RESUME")
+        self.assertEqual(self.out("sinfo", "-h", "-n", "n3", "-o", "%t"), "idle\n")
+
+    def test_sinfo_json(self):
+        rows = json.loads(self.out("sinfo", "--json"))["sinfo"]
+        self.assertEqual(sum(row["nodes"]["total"] for row in rows), 3)
+
+    # scontrol -------------------------------------------------------------------------------------
+
+    def test_scontrol_show(self):  # show job node partition step config hostnames … , -o -d, --json
+        job = self.show(self.running)
+        self.assertEqual((job["JobName"], job["JobState"], job["TimeLimit"], job["NodeList"]),
+                         ("runs", "RUNNING", "00:30:00", "n1"))
+        self.assertIn("CPU_IDs=0-1", self.out("scontrol", "-d", "show", "job", str(self.running)))
+        self.assertIn(f"StepId={self.running}.batch ", self.out("scontrol", "show", "step"))
+        self.assertEqual(len(self.out("scontrol", "show", "nodes", "-o").splitlines()), 3)
+        self.assertIn("PartitionName=debug", self.out("scontrol", "sho", "par"))
+        self.assertIn("ClusterName             = trial\n", self.out("scontrol", "show", "config"))
+        self.assertEqual(self.out("scontrol", "show", "hostnames", "n[1-2],m"), "n1\nn2\nm\n")
+        self.assertEqual(self.out("scontrol", "show", "hostlist", "n2,n1"), "n[2,1]\n")
+        self.assertEqual(self.out("scontrol", "show", "hostlistsorted", "n2,n1"), "n[1-2]\n")
+        self.assertEqual(self.out("scontrol", "show", "hostnames", env={"SLURM_JOB_NODELIST": "a[1-2]"}), "a1\na2\n")
+        self.assertRegex(self.out("scontrol", "ping"), r"^Slurmctld\(primary\) at \S+ is UP\n$")
+        self.assertEqual(self.out("scontrol", "show", "aliases"), "n1 n2 n3\n")
+        nodes = json.loads(self.out("scontrol", "show", "node", "n2", "--json"))["nodes"]
+        self.assertEqual([node["name"] for node in nodes], ["n2"])
+
+    def test_scontrol_errors(self):
+        self.fails(1, "invalid keyword: nosuch\n", "scontrol", "nosuch")
+        self.fails(1, "invalid entity:nosuch for keyword:show \n", "scontrol", "show", "nosuch")
+        self.fails(1, "too few arguments for keyword:hold\n", "scontrol", "hold")
+        self.fails(1, "slurm_load_jobs error: Invalid job id specified\n", "scontrol", "show", "job", "99999")
+        self.fails(1, "", "scontrol", "show", "node", "nope", out="Node nope not found\n")
+        self.fails(1, "Invalid job id specified for job 99999\nslurm_suspend error:Invalid job id specified\n",
+                   "scontrol", "hold", "99999")
+        self.fails(1, "No changes specified\n", "scontrol", "update", f"JobId={self.held}")
+        self.fails(1, "Update of this parameter is not supported: foo=1\nRequest aborted\n",
+                   "scontrol", "update", f"JobId={self.held}", "foo=1")
+        self.fails(1, "You must specify a reason when DOWNING or DRAINING a node. Request denied\n",
+                   "scontrol", "update", "NodeName=n2", "State=DOWN")
+
+    def test_scontrol_update_job(self):
+        self.run_cmd("scontrol", "update", f"JobId={self.held}", "TimeLimit=20", "Comment=changed", "Nice=5")
+        job = self.show(self.held)
+        self.assertEqual((job["TimeLimit"], job["Comment"], job["Nice"]), ("00:20:00", "changed", "5"))
+        self.run_cmd("scontrol", "update", "jobid", self.held, "timelimit=+10")
+        self.assertEqual(self.show(self.held)["TimeLimit"], "00:30:00")
+
+    def test_scontrol_partitions(self):  # create, update and delete partition
+        self.run_cmd("scontrol", "create", "PartitionName=extra", "Nodes=n2")
+        self.run_cmd("scontrol", "update", "PartitionName=extra", "State=DOWN", "MaxTime=10")
+        self.assertEqual(self.out("sinfo", "-h", "-p", "extra", "-o", "%a %l %N"), "down 10:00 n2\n")
+        self.run_cmd("scontrol", "delete", "PartitionName=extra")
+        self.fails(1, "", "scontrol", "show", "partition", "extra", out="Partition extra not found\n")
+
+    def test_scontrol_script_and_processes(self):  # write batch_script, listpids
+        self.assertIn("sleep 1000", self.out("scontrol", "write", "batch_script", str(self.running), "-"))
+        pids = wait_for(lambda: [row for row in self.rows("scontrol", "listpids", str(self.running))
+                                 if row[1] == str(self.running)], "the batch script's processes")
+        self.assertEqual(pids[0][2:], ["batch", "0", "0"])
+
+    def test_scontrol_prompt(self):  # the interactive prompt
+        done = self.run_cmd("scontrol", stdin="show hostnames n[1-2]\n!!\nfoo\nexit\nversion\n", check=False)
+        self.assertEqual((done.returncode, done.stderr), (1, "invalid keyword: foo\n"))
+        self.assertEqual(done.stdout.count("n1\nn2\n"), 2)
+        self.assertNotIn("slurm 2", done.stdout)
+
+    def test_explain(self):
+        self.assertIn("held by its user", self.out("sluice", "explain", str(self.held)))
+
+
+if __name__ == "__main__":
+    unittest.main()
