@@ -93,6 +93,56 @@ class Query(ClusterCase):
         self.assertEqual(job["time_limit"], {"set": True, "infinite": False, "number": 30})
         self.assertIn("job_state:", self.out("squeue", "--yaml"))
 
+    def test_squeue_more(self):  # -P --only-job-state --running-over --running-under --noconvert -L -R -M
+        self.run_cmd("scontrol", "create", "PartitionName=second", "Nodes=n2")
+        job = self.submit("-H", "-p", "debug,second", "--mem=2048", "-o", "/dev/null", "--wrap", "true")
+        try:
+            self.assertEqual(self.out("squeue", "-h", "-P", "-j", str(job), "-o", "%P"), "debug\nsecond\n")
+            self.assertEqual(self.out("squeue", "-h", "-j", str(job), "-o", "%m"), "2G\n")
+            self.assertEqual(self.out("squeue", "-h", "--noconvert", "-j", str(job), "-o", "%m"), "2048M\n")
+        finally:
+            self.run_cmd("scancel", str(job))
+            wait_for(lambda: self.run_cmd("scontrol", "delete", "PartitionName=second", check=False).returncode == 0,
+                     "the second partition is gone")
+        self.assertEqual(self.out("squeue", "--only-job-state").splitlines()[0], "             JOBID ST")
+        self.assertEqual(self.out("squeue", "-h", "--running-over", "1-0"), "")
+        self.assertEqual(self.out("squeue", "-h", "--running-under", "1-0", "-o", "%A"), f"{self.running}\n")
+        self.assertEqual(self.out("squeue", "-h", "-L", "none"), "")
+        self.assertEqual(self.out("squeue", "-h", "-R", "none"), "")
+        self.assertEqual(self.out("squeue", "-M", "trial").splitlines()[0], "CLUSTER: trial")
+        self.assertEqual(self.run_cmd("squeue", "-M", "nope", check=False).returncode, 1)
+
+    def test_hidden_partitions(self):  # -a and --hide of sinfo and scontrol; squeue -a
+        self.run_cmd("scontrol", "create", "PartitionName=secret", "Nodes=n2", "Hidden=YES")
+        job = self.submit("-H", "-p", "secret", "-o", "/dev/null", "--wrap", "true")
+        try:
+            self.assertIn("secret", self.out("squeue", "-h", "-a", "-o", "%P"))
+            for command, shown in ((("sinfo", "-h", "-o", "%P"), "secret"),
+                                   (("scontrol", "show", "partition", "-o"), "PartitionName=secret")):
+                self.assertNotIn(shown, self.out(*command))
+                self.assertIn(shown, self.out(*command, "-a"))
+                self.assertNotIn(shown, self.out(*command, "-a", "--hide"))
+        finally:
+            self.run_cmd("scancel", str(job))
+            wait_for(lambda: self.run_cmd("scontrol", "delete", "PartitionName=secret", check=False).returncode == 0,
+                     "the hidden partition is gone")
+
+    def test_iterate(self):  # -i of squeue and sinfo
+        for command in ("squeue", "sinfo"):
+            with self.cluster.start(command, "-h", "-i", "1", stdout=-1) as process:
+                lines = [process.stdout.readline() for _ in range(12)]
+                process.terminate()
+            self.assertGreaterEqual(sum(":" in line and line.split()[-1].startswith("20") for line in lines), 2, lines)
+
+    def test_help(self):  # --help --usage --version --helpformat --helpFormat --helpstate
+        for command in ("squeue", "sinfo"):
+            for option in ("--help", "--usage", "--helpformat", "--helpFormat", "--helpstate"):
+                self.assertTrue(self.out(command, option), option)
+        for option in ("--help", "--usage"):
+            self.assertIn("Valid <COMMAND> values", self.out("scontrol", option))
+        for command in ("squeue", "sinfo", "scontrol"):
+            self.assertRegex(self.out(command, "--version"), r"^slurm \d+\.\d+\.\d+\n$")
+
     def test_unreachable(self):
         conf = os.path.join(self.cluster.dir, "other.conf")
         with open(self.cluster.conf, encoding="utf-8") as f, open(conf, "w", encoding="utf-8") as g:
@@ -126,6 +176,15 @@ class Query(ClusterCase):
         finally:
             self.run_cmd("scontrol", "update", "NodeName=n3", "State=RESUME")
         self.assertEqual(self.out("sinfo", "-h", "-n", "n3", "-o", "%t"), "idle\n")
+
+    def test_sinfo_more(self):  # -d -r -e -F -S -T -M --yaml
+        self.assertEqual(self.rows("sinfo", "-h", "-d"), [["debug*", "up", "infinite", "0", "n/a"]])
+        self.assertEqual(self.out("sinfo", "-h", "-r", "-o", "%D"), "3\n")
+        self.assertEqual(self.out("sinfo", "-h", "-N", "-S", "-N", "-o", "%N"), "n3\nn2\nn1\n")
+        self.assertEqual(self.out("sinfo", "-T"), "No reservations in the system\n")
+        self.assertEqual(self.out("sinfo", "-M", "trial").splitlines()[0], "CLUSTER: trial")
+        self.assertEqual(self.run_cmd("sinfo", "-M", "nope", check=False).returncode, 1)
+        self.assertIn("sinfo:", self.out("sinfo", "--yaml"))
 
     def test_sinfo_json(self):
         rows = json.loads(self.out("sinfo", "--json"))["sinfo"]
@@ -164,6 +223,11 @@ class Query(ClusterCase):
                    "scontrol", "update", f"JobId={self.held}", "foo=1")
         self.fails(1, "You must specify a reason when DOWNING or DRAINING a node. Request denied\n",
                    "scontrol", "update", "NodeName=n2", "State=DOWN")
+
+    def test_scontrol_options(self):  # -Q -M --yaml
+        self.fails(1, "", "scontrol", "-Q", "hold", "99999")
+        self.assertEqual(self.run_cmd("scontrol", "-M", "nope", "ping", check=False).returncode, 1)
+        self.assertIn("nodes:", self.out("scontrol", "show", "node", "--yaml"))
 
     def test_scontrol_update_job(self):
         self.run_cmd("scontrol", "update", f"JobId={self.held}", "TimeLimit=20", "Comment=changed", "Nice=5")

@@ -1,0 +1,25 @@
+// What of Slurm's commands is there, as rows: docs/compatibility.md is printed from them. An option
+// may be called supported only with the name of a test that fails when it is ignored.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace sluice::cli {
+
+enum class Support { kSupported, kNoEffect, kMissing };
+
+struct CompatibilityRow {
+  std::string_view command;
+  std::string_view what;  // "--states, -t", or a verb
+  Support support;
+  std::string_view test;  // of kSupported
+};
+
+[[nodiscard]] std::span<const CompatibilityRow> compatibility_rows();
+
+// The whole of docs/compatibility.md.
+[[nodiscard]] std::string compatibility_text();
+
+}  // namespace sluice::cli
