@@ -76,7 +76,7 @@ class FullDisk(ClusterCase):
         self.fill("second")
         self.go("go2")
         wait_for(lambda: self.file("go2.out") == "over\n", "the second job ends")
-        self.assertEqual(len(self.out("squeue", "-h", "-j", ",".join(map(str, acknowledged))).split("\n")) > 1, True)
+        self.assertTrue(self.out("squeue", "-h"), "queries are answered all the while")
         self.free()
         self.wait_state(second, "COMPLETED")
         done = wait_for(lambda: (d := self.try_submit()).returncode == 0 and d, "submissions are accepted again")
