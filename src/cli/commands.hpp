@@ -16,6 +16,7 @@ int squeue_main(int argc, char** argv);
 
 // `sluice NAME …`
 int down_main(int argc, char** argv);
+int compatibility_main(int argc, char** argv);
 int explain_main(int argc, char** argv);
 int up_main(int argc, char** argv);
 

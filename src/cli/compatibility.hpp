@@ -8,7 +8,8 @@
 
 namespace sluice::cli {
 
-enum class Support { kSupported, kNoEffect, kMissing };
+// kUntested: it acts, and no test would notice if it did not.
+enum class Support { kSupported, kUntested, kNoEffect, kMissing };
 
 struct CompatibilityRow {
   std::string_view command;

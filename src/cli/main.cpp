@@ -18,6 +18,7 @@ constexpr Command kSlurmCommands[] = {
     {"squeue", sluice::cli::squeue_main},
 };
 constexpr Command kOwnCommands[] = {
+    {"compatibility", sluice::cli::compatibility_main},
     {"down", sluice::cli::down_main},
     {"explain", sluice::cli::explain_main},
     {"up", sluice::cli::up_main},

@@ -1,0 +1,78 @@
+// sluice compatibility: prints docs/compatibility.md.
+#include "cli/compatibility.hpp"
+
+#include <cstdio>
+
+#include "cli/commands.hpp"
+#include "common/tables/job_fields.hpp"
+#include "common/tables/sinfo_fields.hpp"
+#include "common/tables/update_keys.hpp"
+
+namespace sluice::cli {
+namespace {
+
+std::string_view support_text(Support support) {
+  switch (support) {
+    case Support::kSupported: return "supported";
+    case Support::kUntested: return "acts, not tested yet";
+    case Support::kNoEffect: return "accepted without effect";
+    default: return "missing";
+  }
+}
+
+template <class Row>
+void append_fields(std::string_view title, std::span<const FieldRow<Row>> fields,
+                   std::string_view test, std::string& out) {
+  out.append("\n## ").append(title).append("\n\nTest: `").append(test).append("`.\n\n");
+  for (const FieldRow<Row>& field : fields) {
+    out.append(&field == &fields.front() ? "" : ", ").append("`").append(field.name);
+    if (field.letter != '\0') out.append(" %").push_back(field.letter);
+    out.append("`");
+  }
+  out.append("\n");
+}
+
+template <class Key>
+void append_keys(std::string_view title, std::span<const Key> keys, std::string& out) {
+  std::string acts;
+  std::string refused;
+  for (const Key& key : keys) {
+    std::string& list = key.set != nullptr ? acts : refused;
+    list.append(list.empty() ? "" : ", ").append("`").append(key.name).append("`");
+  }
+  out.append("\n## ").append(title).append("\n\nTaken: ").append(acts);
+  out.append("\n\nRefused: ").append(refused).append("\n");
+}
+
+}  // namespace
+
+std::string compatibility_text() {
+  std::string out =
+      "# Compatibility with Slurm\n\n"
+      "Printed by `sluice compatibility` from the tables of the code; a test keeps this page in "
+      "step.\n\"Supported\" names the test that fails when the option is ignored.\n";
+  std::string_view command;
+  for (const CompatibilityRow& row : compatibility_rows()) {
+    if (row.command != command) {
+      command = row.command;
+      out.append("\n## ").append(command).append("\n\n| | state | test |\n|---|---|---|\n");
+    }
+    out.append("| `").append(row.what).append("` | ").append(support_text(row.support));
+    out.append(" | ");
+    if (!row.test.empty()) out.append("`").append(row.test).append("` ");
+    out.append("|\n");
+  }
+  append_fields("squeue -o and -O", job_fields(), "cli:Fields.SqueueHasThemAll", out);
+  append_fields("sinfo -o and -O", sinfo_fields(), "cli:Fields.SinfoHasThemAll", out);
+  append_keys("scontrol update JobId=…", job_update_keys(), out);
+  append_keys("scontrol update NodeName=…", node_update_keys(), out);
+  return out;
+}
+
+int compatibility_main(int, char**) {
+  const std::string text = compatibility_text();
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return 0;
+}
+
+}  // namespace sluice::cli
