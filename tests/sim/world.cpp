@@ -2,7 +2,6 @@
 #include "world.hpp"
 
 #include "ctld/sched/pass.hpp"
-#include "ctld/state/fits.hpp"
 #include "ctld/state/invariants.hpp"
 
 namespace sluice::sim {
@@ -207,9 +206,9 @@ StartJobs World::greedy_plan(const ClusterState& snapshot) {
   ClusterState tried = snapshot;  // its nodes are used up as the plan grows
   snapshot.pending.for_each([&](uint32_t id) {
     const Job& job = snapshot.jobs.at(id);
-    if (!is_eligible(job, now_) || plan.starts.size() > 8) return;
+    if (!is_eligible(job, now_)) return true;
     const Partition* partition = find_partition(snapshot, job.partition.view());
-    if (partition == nullptr) return;
+    if (partition == nullptr) return true;
     auto allocation = std::make_shared<Allocation>();
     const uint32_t cpus = std::max(1U, job.spec->cpus_per_task);
     const uint32_t wanted = std::max(1U, job.spec->min_nodes);
@@ -220,11 +219,12 @@ StartJobs World::greedy_plan(const ClusterState& snapshot) {
       free.and_not(node.used_cores);
       NodeAllocation part{.node = node.id, .cores = free.take_first(cpus), .cpus = cpus};
       part.memory_mib = 100;
-      if (free.count() >= cpus && fits_node(node, part, false, false)) {
+      const bool room = node.used_memory_mib + part.memory_mib <= node.config->real_memory_mib;
+      if (free.count() >= cpus && room && is_schedulable(node) && !node.exclusive) {
         allocation->nodes.push_back(std::move(part));
       }
     });
-    if (allocation->nodes.size() < wanted) return;
+    if (allocation->nodes.size() < wanted) return true;
     for (const NodeAllocation& part : allocation->nodes) {
       Node& node = tried.nodes.edit(part.node);
       node.used_cores |= part.cores;
@@ -234,6 +234,7 @@ StartJobs World::greedy_plan(const ClusterState& snapshot) {
     const bool array = job.array != nullptr && job.array->task == kNoTask;
     plan.starts.push_back({id, array ? job.array->pending.front() : kNoTask,
                            partition->config->name, std::move(allocation)});
+    return plan.starts.size() < 8;
   });
   return plan;
 }
@@ -472,12 +473,12 @@ Outcome World::run() {
     now_ += between(20, 400);
     const uint32_t dice = below(1000);
     if (dice < 500) user_acts();
-    else if (dice < 750) schedule();
+    else if (dice < 620) schedule();
+    else if (dice < 750) report(*nodes_[below(static_cast<uint32_t>(nodes_.size()))]);
     else if (dice < 850) controller_.handle(Tick{}, now_), flush_later();
     else if (dice < 900) disturb_node();
     else if (dice < 903) crash_controller();
     else if (dice < 906 && controller_.up()) controller_.verify_and_checkpoint();
-    else if (dice < 950) report(*nodes_[below(static_cast<uint32_t>(nodes_.size()))]);
     if (options_.plant_double_allocation && controller_.events > options_.events / 2) plant();
   }
   if (controller_.problems.empty()) {
