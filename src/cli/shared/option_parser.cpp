@@ -1,0 +1,293 @@
+#include "cli/shared/option_parser.hpp"
+
+#include <getopt.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "cli/shared/version.hpp"
+#include "common/base/text.hpp"
+
+namespace sluice::cli {
+namespace {
+
+constexpr int kFirstLong = 1000;  // getopt's value of row n is kFirstLong + n
+
+std::string current_folder() {
+  char buffer[4096];
+  return getcwd(buffer, sizeof buffer) != nullptr ? buffer : "/";
+}
+
+std::optional<int> print_for(const SubmitOption& row, CommandSet command) {
+  if (row.name == "help") {
+    std::fputs(submit_help(command).c_str(), stdout);
+  } else if (row.name == "usage") {
+    std::fputs(submit_usage(command).c_str(), stdout);
+  } else if (row.name == "version") {
+    print_slurm_version();
+  } else {
+    return std::nullopt;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void print_error(std::string_view command, std::string_view text) {
+  std::fprintf(stderr, "%.*s: error: %.*s\n", static_cast<int>(command.size()), command.data(),
+               static_cast<int>(text.size()), text.data());
+}
+
+int error_exit() {
+  const char* set = std::getenv("SLURM_EXIT_ERROR");
+  const auto status = to_number<uint8_t>(set != nullptr ? set : "");
+  return status && *status != 0 ? *status : 1;
+}
+
+OptionParser::OptionParser(CommandSet command) : command_(command) {
+  for (const SubmitOption& option : submit_options()) {
+    if ((option.commands & command) != 0) rows_.push_back({&option, {}});
+  }
+}
+
+void OptionParser::take(size_t row, const char* value, Source source) {
+  Given& given = rows_[row].from[source];
+  given.given = true;
+  given.has_value = value != nullptr;
+  given.value = value != nullptr ? value : "";
+  ++given.count;
+}
+
+std::optional<int> OptionParser::read(std::vector<std::string> words, Source source, Mode mode) {
+  std::vector<option> longs;
+  std::string shorts = "+";
+  for (size_t i = 0; i < rows_.size(); ++i) {
+    const SubmitOption& row = *rows_[i].option;
+    const OptionArgument argument = row.argument_of(command_);
+    longs.push_back({row.name.data(), static_cast<int>(argument), nullptr,
+                     kFirstLong + static_cast<int>(i)});
+    if (row.letter == 0) continue;
+    shorts += row.letter;
+    shorts.append(static_cast<size_t>(argument), ':');
+  }
+  longs.push_back({nullptr, 0, nullptr, 0});
+  std::string name(submit_command_name(command_));  // getopt's messages begin with it
+  std::vector<char*> argv = {name.data()};
+  for (std::string& word : words) argv.push_back(word.data());
+  const int argc = static_cast<int>(argv.size());
+  argv.push_back(nullptr);
+
+  optind = 0;  // start afresh
+  for (int found; (found = getopt_long(argc, argv.data(), shorts.c_str(), longs.data(), nullptr)) != -1;) {
+    size_t index = rows_.size();
+    if (found >= kFirstLong) {
+      index = static_cast<size_t>(found - kFirstLong);
+    } else {
+      for (size_t i = 0; i < rows_.size() && index == rows_.size(); ++i) {
+        if (rows_[i].option->letter == found) index = i;
+      }
+    }
+    if (found == '?' || index == rows_.size()) {
+      std::fprintf(stderr, "Try \"%s --help\" for more information\n", name.c_str());
+      return 255;
+    }
+    const SubmitOption& row = *rows_[index].option;
+    if (mode == Mode::kDirective && !row.in_script) continue;
+    if (mode == Mode::kCommandLine) {
+      if (const auto status = print_for(row, command_)) return status;
+    }
+    take(index, optarg, source);
+  }
+  operands_.clear();
+  for (int i = optind; i < argc; ++i) operands_.emplace_back(argv[i]);
+  return std::nullopt;
+}
+
+std::optional<int> OptionParser::read_arguments(int argc, char** argv) {
+  return read(std::vector<std::string>(argv + 1, argv + argc), kArguments, Mode::kCommandLine);
+}
+
+// #PBS and #BSUB lines: only their names of jobs and files are understood.
+std::optional<int> OptionParser::read_foreign(std::string_view line) {
+  const bool pbs = line.starts_with("#PBS");
+  line.remove_prefix(pbs ? 4 : 5);
+  Result<std::vector<std::string>> words = directive_words(line);
+  if (!words || words->size() < 2) return std::nullopt;
+  const std::string& letter = (*words)[0];
+  const char* name = letter == (pbs ? "-N" : "-J") ? "job-name"
+                     : letter == "-o"              ? "output"
+                     : letter == "-e"              ? "error"
+                                                   : nullptr;
+  for (size_t i = 0; name != nullptr && i < rows_.size(); ++i) {
+    if (rows_[i].option->name == name) take(i, (*words)[1].c_str(), kScript);
+  }
+  return std::nullopt;
+}
+
+std::optional<int> OptionParser::read_script(std::string_view script, std::string_view file) {
+  const std::vector<std::string> kept = operands_;
+  size_t number = 0;
+  bool foreign = !argument("ignore-pbs") && std::getenv("SBATCH_IGNORE_PBS") == nullptr;
+  for (size_t at = 0; at < script.size();) {
+    const size_t end = std::min(script.find('\n', at), script.size());
+    const std::string_view line = script.substr(at, end - at);
+    at = end + 1;
+    ++number;
+    if (foreign && (line.starts_with("#PBS ") || line.starts_with("#BSUB "))) {
+      if (const auto status = read_foreign(line)) return status;
+      continue;
+    }
+    if (!line.starts_with("#SBATCH")) {
+      const std::string_view text = trim(line);
+      if (!text.empty() && !text.starts_with('#')) break;  // the first command ends the directives
+      continue;
+    }
+    Result<std::vector<std::string>> words = directive_words(line.substr(7));
+    if (!words) {
+      std::fprintf(stderr, "sbatch: fatal: %.*s: line %zu: %s\n", static_cast<int>(file.size()),
+                   file.data(), number, words.error().text.c_str());
+      return error_exit();
+    }
+    if (const auto status = read(std::move(*words), kScript, Mode::kDirective)) return status;
+    if (!operands_.empty()) {
+      print_error("sbatch", "Invalid directive found in batch script: " + operands_[0]);
+      return 255;
+    }
+  }
+  operands_ = kept;
+  return std::nullopt;
+}
+
+void OptionParser::read_environment() {
+  for (size_t i = 0; i < rows_.size(); ++i) {
+    const SubmitOption& row = *rows_[i].option;
+    for (const std::string& name : option_variables(row, command_)) {
+      const char* value = std::getenv(name.c_str());
+      if (value == nullptr) continue;
+      const OptionArgument argument = row.argument_of(command_);
+      if (argument == OptionArgument::kNone && row.name != "verbose" && !flag_is_on(value)) continue;
+      if (argument == OptionArgument::kRequired && *value == '\0') continue;
+      take(i, value, kEnvironment);
+    }
+  }
+}
+
+const OptionParser::Given* OptionParser::strongest(const Row& row, Source* source) const {
+  // -E: counts in the environment win.
+  const bool counts = row.option->name == "nodes" || row.option->name == "ntasks";
+  if (counts && row.from[kEnvironment].given && argument("preserve-env")) {
+    *source = kEnvironment;
+    return &row.from[kEnvironment];
+  }
+  for (size_t i = kSources; i-- > 0;) {
+    if (!row.from[i].given) continue;
+    *source = static_cast<Source>(i);
+    return &row.from[i];
+  }
+  return nullptr;
+}
+
+std::optional<std::string> OptionParser::argument(std::string_view option) const {
+  for (const Row& row : rows_) {
+    if (row.option->name == option && row.from[kArguments].given) {
+      return row.from[kArguments].value;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<int> OptionParser::apply(Submission& submission) const {
+  const std::string folder = current_folder();
+  Source memory_source = kScript;
+  for (const Row& row : rows_) {
+    Source source;
+    const bool memory = row.option->name.starts_with("mem") && row.option->section != OptionSection::kAffinity;
+    const Given* given = strongest(row, &source);
+    if (given == nullptr) continue;
+    if (memory && submission.job.memory_kind != MemoryKind::kDefault) {
+      if (source < memory_source) continue;  // a stronger source said it otherwise
+      if (source == memory_source) {
+        std::fprintf(stderr, "%s: fatal: --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.\n",
+                     std::string(submit_command_name(command_)).c_str());
+        return error_exit();
+      }
+    }
+    if (memory) memory_source = source;
+    OptionInput input;
+    input.option = row.option;
+    input.has_value = given->has_value;
+    input.value = given->value;
+    input.command = command_;
+    input.from_environment = source == kEnvironment;
+    input.count = given->count;
+    input.now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+    input.folder = folder;
+    if (const OptionResult done = row.option->set(submission, input); !done) {
+      const OptionProblem& problem = done.error();
+      FILE* out = problem.exit_status == 0 ? stdout : stderr;
+      if (!problem.print.empty()) {
+        std::fprintf(out, "%s%s", problem.print.c_str(), problem.print.ends_with('\n') ? "" : "\n");
+      }
+      for (const std::string& error : problem.errors) {
+        print_error(submit_command_name(command_), error);
+      }
+      return problem.exit_status == 1 ? error_exit() : problem.exit_status;
+    }
+  }
+  return std::nullopt;
+}
+
+void OptionParser::print_defined() const {
+  const std::string name(submit_command_name(command_));
+  const char* rule = "-------------------- --------------------";
+  std::fprintf(stderr, "%s: defined options\n%s: %s\n", name.c_str(), name.c_str(), rule);
+  for (const Row& row : rows_) {
+    Source source;
+    const Given* given = strongest(row, &source);
+    if (given == nullptr) continue;
+    const bool counted = row.option->name == "verbose";
+    const std::string value = counted ? std::to_string(given->count)
+                              : given->has_value && row.option->argument_of(command_) != OptionArgument::kNone
+                                  ? given->value
+                                  : "set";
+    std::fprintf(stderr, "%s: %-20s: %s\n", name.c_str(), std::string(row.option->name).c_str(),
+                 value.c_str());
+  }
+  std::fprintf(stderr, "%s: %s\n%s: end of defined options\n", name.c_str(), rule, name.c_str());
+}
+
+Result<std::vector<std::string>> directive_words(std::string_view text) {
+  std::vector<std::string> words;
+  std::string word;
+  bool in_word = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\'' || c == '"') {
+      const size_t end = text.find(c, i + 1);
+      if (end == std::string_view::npos) {
+        return failure(fmt::format("Unmatched `{}` in [{}]", c, trim(text)));
+      }
+      word += text.substr(i + 1, end - i - 1);
+      in_word = true;
+      i = end;
+    } else if (c == '\\' && i + 1 < text.size()) {
+      word += text[++i];
+      in_word = true;
+    } else if (c == ' ' || c == '\t' || c == '\r') {
+      if (in_word) words.push_back(std::exchange(word, {}));
+      in_word = false;
+    } else if (c == '#' && !in_word) {
+      break;
+    } else {
+      word += c;
+      in_word = true;
+    }
+  }
+  if (in_word) words.push_back(std::move(word));
+  return words;
+}
+
+}  // namespace sluice::cli

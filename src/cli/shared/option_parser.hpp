@@ -1,0 +1,69 @@
+// Reads the options of sbatch, srun and salloc: argv by getopt_long (built from the table of submit
+// options; the first operand ends them), #SBATCH lines and the environment. Each option's value of
+// the strongest source is applied once: argv over environment over script.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/tables/submit_options.hpp"
+
+namespace sluice::cli {
+
+class OptionParser {
+ public:
+  explicit OptionParser(CommandSet command);
+
+  // Each returns an exit status when the command is to end now (what there is to say was printed).
+
+  // argv[0] is passed over. --help, --usage and --version print and end with 0.
+  [[nodiscard]] std::optional<int> read_arguments(int argc, char** argv);
+  // The directives of a batch script; `file` is its name for messages.
+  [[nodiscard]] std::optional<int> read_script(std::string_view script, std::string_view file);
+  void read_environment();
+  // Sets everything that was read.
+  [[nodiscard]] std::optional<int> apply(Submission& submission) const;
+
+  // What follows the options on the command line.
+  [[nodiscard]] const std::vector<std::string>& operands() const { return operands_; }
+  // The last value given on the command line so far; nothing when it was not given.
+  [[nodiscard]] std::optional<std::string> argument(std::string_view option) const;
+
+  // What -v prints: the options set, by name.
+  void print_defined() const;
+
+ private:
+  enum Source : size_t { kScript, kEnvironment, kArguments, kSources };
+  struct Given {
+    bool given = false;
+    bool has_value = false;
+    std::string value;
+    uint32_t count = 0;
+  };
+  struct Row {
+    const SubmitOption* option;
+    Given from[kSources];
+  };
+  enum class Mode { kCommandLine, kDirective };
+  [[nodiscard]] std::optional<int> read(std::vector<std::string> words, Source source, Mode mode);
+  void take(size_t row, const char* value, Source source);
+  [[nodiscard]] const Given* strongest(const Row& row, Source* source) const;
+  [[nodiscard]] std::optional<int> read_foreign(std::string_view line);
+
+  CommandSet command_;
+  std::vector<Row> rows_;
+  std::vector<std::string> operands_;
+};
+
+// The words of one directive line, with quotes and backslashes taken out and what follows an
+// unquoted # left away. The error is what follows `FILE: line N: `.
+[[nodiscard]] Result<std::vector<std::string>> directive_words(std::string_view text);
+
+// Prints `COMMAND: error: TEXT`.
+void print_error(std::string_view command, std::string_view text);
+// The exit status of a failure: SLURM_EXIT_ERROR, or 1.
+[[nodiscard]] int error_exit();
+
+}  // namespace sluice::cli

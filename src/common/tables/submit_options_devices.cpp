@@ -1,0 +1,136 @@
+// Rows of options about generic resources and GPUs.
+#include <fmt/format.h>
+
+#include "common/tables/submit_setters.hpp"
+
+namespace sluice::submit {
+namespace {
+
+tl::unexpected<OptionProblem> bad_gres() {
+  return refuse("Invalid generic resource (gres) specification", 1);
+}
+
+void append(SharedText& list, const std::string& more) {
+  list = list.empty() ? more : fmt::format("{},{}", list.view(), more);
+}
+
+OptionResult set_gres(Submission& s, const Input& in) {
+  if (in.value == "help") return show("Valid gres options are:\n");
+  const auto gres = parse_gres(in.value);
+  if (!gres) return bad_gres();
+  if (!gres->empty()) append(s.job.gres, *gres);
+  s.step.gres = in.value == "none" ? SharedText("none") : SharedText(*gres);
+  return {};
+}
+
+template <auto Member>
+OptionResult set_gpus(Submission& s, const Input& in) {
+  const auto gpus = parse_gpus(in.value);
+  if (!gpus) return bad_gres();
+  append(place<Member>(s), *gpus);
+  return {};
+}
+
+OptionResult set_gpu_bind(Submission& s, const Input& in) {
+  if (!is_gpu_bind(in.value)) {
+    return refuse(fmt::format("Invalid --gpu-bind argument: gpu:{}", in.value));
+  }
+  s.job.tres_bind = fmt::format("gres/gpu:{}", in.value);
+  return {};
+}
+
+OptionResult set_gpu_freq(Submission&, const Input& in) {
+  if (in.value.find_first_of("0123456789") == std::string::npos &&
+      in.value.find("low") == std::string::npos && in.value.find("medium") == std::string::npos &&
+      in.value.find("high") == std::string::npos) {
+    return refuse(fmt::format("Invalid --gpu-freq argument: gpu:{}", in.value));
+  }
+  return {};
+}
+
+OptionResult set_gres_flags(Submission& s, const Input& in) {
+  constexpr std::string_view kFlags[] = {"disable-binding", "enforce-binding",
+                                         "multiple-tasks-per-sharing", "one-task-per-sharing",
+                                         "allow-task-sharing"};
+  for (const std::string& flag : split(in.value, ',')) {
+    bool known = false;
+    for (const std::string_view name : kFlags) known = known || iequals(name, flag);
+    if (!known) return bad_specification(in);
+  }
+  s.job.gres_flags = in.value;
+  return {};
+}
+
+// cpu=2,gres/gpu:1: the CPUs are --cpus-per-task's.
+OptionResult set_tres_per_task(Submission& s, const Input& in) {
+  for (const std::string& item : split(in.value, ',')) {
+    const size_t cut = item.find_first_of("=:");
+    const std::string_view count = cut == std::string::npos
+                                       ? std::string_view()
+                                       : std::string_view(item).substr(cut + 1);
+    if (item.starts_with("cpu")) {
+      const auto cpus = to_number<uint32_t>(count);
+      if (!cpus || *cpus == 0) return bad_specification(in);
+      s.job.cpus_per_task = *cpus;
+    } else if (cut != std::string::npos && item.starts_with("gres/")) {
+      std::string text = item;
+      for (char& c : text) {
+        if (c == '=') c = ':';
+      }
+      append(s.job.tres_per_task, text);
+    } else {
+      return bad_specification(in);
+    }
+  }
+  return {};
+}
+
+OptionResult set_cpus_per_gpu(Submission& s, const Input& in) {
+  const auto number = to_number<uint32_t>(in.value);
+  if (!number || *number == 0) return bad_number(in);
+  s.job.cpus_per_gpu = fmt::format("gpu:{}", *number);
+  return {};
+}
+
+constexpr SubmitOption kRows[] = {
+    {.name = "cpus-per-gpu", .argument = OptionArgument::kRequired,
+     .environment = "*_CPUS_PER_GPU", .tier = 2, .set = set_cpus_per_gpu,
+     .section = OptionSection::kGpu, .value_name = "n", .help = "CPUs for each GPU"},
+    {.name = "gpu-bind", .argument = OptionArgument::kRequired, .environment = "*_GPU_BIND",
+     .tier = 2, .status = OptionStatus::kAccepted, .set = set_gpu_bind,
+     .section = OptionSection::kGpu, .value_name = "...", .help = "how tasks and GPUs go together"},
+    {.name = "gpu-freq", .argument = OptionArgument::kRequired, .environment = "*_GPU_FREQ",
+     .status = OptionStatus::kAccepted, .set = set_gpu_freq, .section = OptionSection::kGpu,
+     .value_name = "...", .help = "frequency and voltage of the GPUs"},
+    {.name = "gpus", .letter = 'G', .argument = OptionArgument::kRequired,
+     .environment = "*_GPUS", .tier = 1, .set = set_gpus<&JobSpec::tres_per_job>,
+     .section = OptionSection::kGpu, .value_name = "n", .help = "GPUs of the whole job"},
+    {.name = "gpus-per-node", .argument = OptionArgument::kRequired,
+     .environment = "*_GPUS_PER_NODE", .tier = 1, .set = set_gpus<&JobSpec::gres>,
+     .section = OptionSection::kGpu, .value_name = "n", .help = "GPUs on each node"},
+    {.name = "gpus-per-socket", .argument = OptionArgument::kRequired,
+     .environment = "*_GPUS_PER_SOCKET", .tier = 2, .set = set_gpus<&JobSpec::tres_per_socket>,
+     .section = OptionSection::kGpu, .value_name = "n", .help = "GPUs on each socket"},
+    {.name = "gpus-per-task", .argument = OptionArgument::kRequired,
+     .environment = "*_GPUS_PER_TASK", .tier = 1, .set = set_gpus<&JobSpec::tres_per_task>,
+     .section = OptionSection::kGpu, .value_name = "n", .help = "GPUs of each task"},
+    {.name = "gres", .argument = OptionArgument::kRequired, .environment = "*_GRES SLURM_STEP_GRES",
+     .tier = 1, .set = set_gres, .section = OptionSection::kRun, .value_name = "list",
+     .help = "generic resources on each node, as name:type:count"},
+    {.name = "gres-flags", .argument = OptionArgument::kRequired, .environment = "*_GRES_FLAGS",
+     .tier = 2, .status = OptionStatus::kAccepted, .set = set_gres_flags,
+     .section = OptionSection::kRun, .value_name = "opts",
+     .help = "how generic resources are bound"},
+    {.name = "tres-bind", .argument = OptionArgument::kRequired, .environment = "*_TRES_BIND",
+     .status = OptionStatus::kAccepted, .set = set_text<&JobSpec::tres_bind>},
+    {.name = "tres-per-task", .argument = OptionArgument::kRequired,
+     .environment = "*_TRES_PER_TASK", .tier = 2, .set = set_tres_per_task,
+     .section = OptionSection::kRun, .value_name = "list",
+     .help = "CPUs and generic resources of each task"},
+};
+
+}  // namespace
+
+std::span<const SubmitOption> device_rows() { return kRows; }
+
+}  // namespace sluice::submit

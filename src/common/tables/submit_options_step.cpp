@@ -1,0 +1,223 @@
+// Rows of srun's own options: how tasks are started and what becomes of their input and output.
+#include <fmt/format.h>
+
+#include "common/tables/submit_setters.hpp"
+
+namespace sluice::submit {
+namespace {
+
+constexpr const char* kCpuBindHelp =
+    "CPU bind options:\n"
+    "    --cpu-bind=         Bind tasks to CPUs\n"
+    "        q[uiet]         bind without a word (default)\n"
+    "        v[erbose]       report the binding before a task runs\n"
+    "        no[ne]          leave tasks unbound\n"
+    "        rank            by the task's rank\n"
+    "        map_cpu:<list>  a CPU for each task\n"
+    "        mask_cpu:<list> a mask of CPUs for each task\n"
+    "        sockets         to whole sockets\n"
+    "        cores           to whole cores\n"
+    "        threads         to threads\n"
+    "        ldoms           to locality domains\n"
+    "        help            show this help message\n";
+constexpr const char* kMemBindHelp =
+    "Memory bind options:\n"
+    "    --mem-bind=         Bind memory to locality domains (ldom)\n"
+    "        nosort, sort    (do not) sort pages at the start\n"
+    "        q[uiet]         bind without a word (default)\n"
+    "        v[erbose]       report the binding before a task runs\n"
+    "        no[ne]          leave memory unbound (default)\n"
+    "        rank            by the task's rank\n"
+    "        local           to the memory next to the processor\n"
+    "        map_mem:<list>  a domain for each task\n"
+    "        mask_mem:<list> a mask of domains for each task\n"
+    "        help            show this help message\n";
+
+OptionResult set_cpu_bind(Submission& s, const Input& in) {
+  if (in.value == "help") return show(kCpuBindHelp);
+  if (const auto bad = bad_cpu_bind(in.value)) {
+    return tl::unexpected<OptionProblem>(
+        OptionProblem{{fmt::format("unrecognized --cpu-bind argument \"{}\"", *bad)}, 1, {}});
+  }
+  s.step.cpu_bind = in.value;
+  return {};
+}
+
+OptionResult set_mem_bind(Submission& s, const Input& in) {
+  if (in.value == "help") return show(kMemBindHelp);
+  if (const auto bad = bad_mem_bind(in.value)) {
+    return refuse(fmt::format("unrecognized --mem-bind argument \"{}\"", *bad));
+  }
+  s.step.mem_bind = in.value;
+  return {};
+}
+
+OptionResult set_mpi(Submission& s, const Input& in) {
+  if (in.value == "list") {
+    return show("MPI plugin types are...\n\tnone\n\tpmi2\n\tpmix\n");
+  }
+  if (in.value != "none" && in.value != "pmi2" && !in.value.starts_with("pmix") &&
+      in.value != "openmpi") {
+    return tl::unexpected<OptionProblem>(OptionProblem{
+        {fmt::format("cannot find mpi plugin for mpi/{}", in.value),
+         fmt::format("Invalid MPI type '{}', --mpi=list for acceptable types", in.value)}, 1, {}});
+  }
+  s.step.mpi = in.value;
+  return {};
+}
+
+OptionResult set_kill_on_bad_exit(Submission& s, const Input& in) {
+  uint32_t value = 1;
+  if (in.has_value && !in.value.empty()) {
+    const auto number = to_number<uint32_t>(in.value);
+    if (!number) return bad_number(in);
+    value = *number != 0 ? 1 : 0;
+  }
+  s.step.kill_on_bad_exit = value;
+  return {};
+}
+
+OptionResult set_overlap(Submission& s, const Input&) {
+  s.step.overlap = OverlapKind::kOverlap;
+  return {};
+}
+
+OptionResult set_debug(Submission& s, const Input& in) {
+  constexpr std::string_view kLevels[] = {"quiet", "fatal",  "error",  "info",  "verbose",
+                                          "debug", "debug2", "debug3", "debug4", "debug5"};
+  for (uint32_t i = 0; i < std::size(kLevels); ++i) {
+    if (iequals(kLevels[i], in.value)) s.step.slurmd_debug = i;
+  }
+  if (const auto number = to_number<uint32_t>(in.value)) s.step.slurmd_debug = *number;
+  return {};
+}
+
+OptionResult set_job_id(Submission& s, const Input& in) {
+  const auto number = to_number<uint32_t>(in.value);
+  if (!number || *number == 0) return bad_number(in);
+  s.settings.job_id = *number;
+  return {};
+}
+
+constexpr SubmitOption kRows[] = {
+    {.name = "accel-bind", .argument = OptionArgument::kRequired, .commands = kSrun,
+     .status = OptionStatus::kAccepted, .set = ignore},
+    {.name = "async", .commands = kSrun, .status = OptionStatus::kMissing, .set = ignore},
+    {.name = "bcast", .argument = OptionArgument::kOptional, .commands = kSrun,
+     .environment = "SLURM_BCAST", .tier = 2, .status = OptionStatus::kMissing, .set = ignore,
+     .section = OptionSection::kRun, .value_name = "<dest_path>",
+     .help = "copy the program to the nodes first"},
+    {.name = "bcast-exclude", .argument = OptionArgument::kRequired, .commands = kSrun,
+     .environment = "SLURM_BCAST_EXCLUDE", .status = OptionStatus::kMissing, .set = ignore,
+     .section = OptionSection::kRun, .value_name = "<paths>",
+     .help = "folders whose libraries are not copied"},
+    {.name = "compress", .argument = OptionArgument::kOptional, .commands = kSrun,
+     .environment = "SLURM_COMPRESS", .tier = 2, .status = OptionStatus::kMissing, .set = ignore,
+     .section = OptionSection::kRun, .value_name = "[=library]",
+     .help = "compress what --bcast copies"},
+    {.name = "cpu-bind", .argument = OptionArgument::kRequired, .commands = kSrun,
+     .environment = "SLURM_CPU_BIND", .tier = 1, .set = set_cpu_bind,
+     .section = OptionSection::kAffinity, .value_name = "type",
+     .help = "how tasks are bound to CPUs (see --cpu-bind=help)"},
+    {.name = "cpu_bind", .argument = OptionArgument::kRequired, .commands = kSrun,
+     .set = set_cpu_bind},
+    {.name = "debugger-test", .commands = kSrun, .status = OptionStatus::kAccepted, .set = ignore},
+    {.name = "disable-status", .letter = 'X', .commands = kSrun,
+     .environment = "SLURM_DISABLE_STATUS", .set = set_true<&SubmitSettings::disable_status>,
+     .section = OptionSection::kRun, .help = "Ctrl-C is passed to the tasks at once"},
+    {.name = "epilog", .argument = OptionArgument::kRequired, .commands = kSrun,
+     .environment = "SLURM_EPILOG", .tier = 2, .set = set_text<&SubmitSettings::epilog>,
+     .section = OptionSection::kRun, .value_name = "program",
+     .help = "program run here after the step"},
+    {.name = "exact", .commands = kSrun, .environment = "SLURM_EXACT", .tier = 1,
+     .set = set_true<&StepSpec::exact>, .section = OptionSection::kConsumable,
+     .help = "the step takes only what it asked for, not all of the job's nodes"},
+    {.name = "external-launcher", .argument = OptionArgument::kOptional, .commands = kSrun,
+     .environment = "SLURM_EXTERNAL_LAUNCHER", .status = OptionStatus::kMissing, .set = ignore},
+    {.name = "het-group", .argument = OptionArgument::kRequired, .commands = kSrun, .tier = 2,
+     .status = OptionStatus::kMissing, .set = ignore, .section = OptionSection::kRun,
+     .value_name = "value", .help = "parts of a heterogeneous job to start in"},
+    {.name = "ignore-signals", .argument = OptionArgument::kRequired, .commands = kSrun, .tier = 2,
+     .status = OptionStatus::kMissing, .set = ignore},
+    {.name = "interactive", .commands = kSrun, .set = set_true<&StepSpec::interactive>},
+    {.name = "jobid", .argument = OptionArgument::kRequired, .commands = kSrun,
+     .environment = "SLURM_JOBID SLURM_JOB_ID", .tier = 1, .set = set_job_id,
+     .section = OptionSection::kRun, .value_name = "id", .help = "start in this job"},
+    {.name = "kill-on-bad-exit", .letter = 'K', .argument = OptionArgument::kOptional,
+     .commands = kSrun, .environment = "SLURM_KILL_BAD_EXIT", .tier = 1,
+     .set = set_kill_on_bad_exit, .section = OptionSection::kRun,
+     .help = "end the step when a task fails"},
+    {.name = "label", .letter = 'l', .commands = kSrun, .environment = "SLURM_LABELIO", .tier = 1,
+     .set = set_true<&StepSpec::label>, .section = OptionSection::kRun,
+     .help = "the task's number before each line of output"},
+    {.name = "mem-bind", .argument = OptionArgument::kRequired, .environment = "*_MEM_BIND",
+     .tier = 2, .status = OptionStatus::kAccepted, .set = set_mem_bind,
+     .section = OptionSection::kAffinity, .value_name = "type",
+     .help = "how memory is bound (see --mem-bind=help)"},
+    {.name = "mpi", .argument = OptionArgument::kRequired, .commands = kSrun,
+     .environment = "SLURM_MPI_TYPE", .tier = 1, .set = set_mpi, .section = OptionSection::kRun,
+     .value_name = "type", .help = "kind of MPI (see --mpi=list)"},
+    {.name = "msg-timeout", .argument = OptionArgument::kRequired, .commands = kSrun,
+     .status = OptionStatus::kAccepted, .set = ignore},
+    {.name = "multi-prog", .commands = kSrun, .environment = "SLURM_SRUN_MULTI", .tier = 1,
+     .set = set_true<&SubmitSettings::multi_prog>, .section = OptionSection::kRun,
+     .help = "the program named is a file that says which task runs what"},
+    {.name = "no-allocate", .letter = 'Z', .commands = kSrun, .tier = 2,
+     .status = OptionStatus::kMissing, .set = set_true<&SubmitSettings::no_allocate>,
+     .section = OptionSection::kConstraint, .help = "run on nodes without a job (needs -w)"},
+    {.name = "overlap", .argument = OptionArgument::kOptional, .commands = kSrun,
+     .environment = "SLURM_OVERLAP", .tier = 1, .set = set_overlap, .section = OptionSection::kRun,
+     .help = "other steps may use the same resources"},
+    {.name = "pack-group", .argument = OptionArgument::kRequired, .commands = kSrun,
+     .status = OptionStatus::kMissing, .set = ignore},
+    {.name = "preserve-env", .letter = 'E', .commands = kSrun,
+     .set = set_true<&SubmitSettings::preserve_env>, .section = OptionSection::kRun,
+     .help = "counts of nodes and tasks in the environment win over options"},
+    {.name = "prolog", .argument = OptionArgument::kRequired, .commands = kSrun,
+     .environment = "SLURM_PROLOG", .tier = 2, .set = set_text<&SubmitSettings::prolog>,
+     .section = OptionSection::kRun, .value_name = "program",
+     .help = "program run here before the step"},
+    {.name = "pty", .argument = OptionArgument::kOptional, .commands = kSrun, .tier = 1,
+     .set = set_true<&StepSpec::pty>, .section = OptionSection::kRun,
+     .help = "task 0 gets a terminal"},
+    {.name = "quit-on-interrupt", .commands = kSrun,
+     .set = set_true<&SubmitSettings::quit_on_interrupt>, .section = OptionSection::kRun,
+     .help = "one Ctrl-C ends the step"},
+    {.name = "relative", .letter = 'r', .argument = OptionArgument::kRequired, .commands = kSrun,
+     .tier = 2, .set = set_number<&StepSpec::relative>, .section = OptionSection::kRun,
+     .value_name = "n", .help = "start at node n of the job"},
+    {.name = "send-libs", .argument = OptionArgument::kOptional, .commands = kSrun,
+     .environment = "SLURM_SEND_LIBS", .status = OptionStatus::kMissing, .set = ignore,
+     .section = OptionSection::kRun, .value_name = "[=yes|no]",
+     .help = "copy the program's libraries too"},
+    {.name = "slurmd-debug", .argument = OptionArgument::kRequired, .commands = kSrun,
+     .environment = "SLURMD_DEBUG", .status = OptionStatus::kAccepted, .set = set_debug,
+     .section = OptionSection::kRun, .value_name = "level",
+     .help = "how much the step daemons say"},
+    {.name = "task-epilog", .argument = OptionArgument::kRequired, .commands = kSrun,
+     .environment = "SLURM_TASK_EPILOG", .tier = 2, .set = set_text<&StepSpec::task_epilog>,
+     .section = OptionSection::kRun, .value_name = "program",
+     .help = "program run on the node after each task"},
+    {.name = "task-prolog", .argument = OptionArgument::kRequired, .commands = kSrun,
+     .environment = "SLURM_TASK_PROLOG", .tier = 2, .set = set_text<&StepSpec::task_prolog>,
+     .section = OptionSection::kRun, .value_name = "program",
+     .help = "program run on the node before each task"},
+    {.name = "threads", .letter = 'T', .argument = OptionArgument::kRequired, .commands = kSrun,
+     .environment = "SLURM_THREADS", .status = OptionStatus::kAccepted,
+     .set = set_count<&SubmitSettings::threads>, .section = OptionSection::kRun,
+     .value_name = "threads", .help = "threads for the launch"},
+    {.name = "treewidth", .argument = OptionArgument::kRequired, .commands = kSrun,
+     .status = OptionStatus::kAccepted, .set = ignore},
+    {.name = "unbuffered", .letter = 'u', .commands = kSrun, .environment = "SLURM_UNBUFFEREDIO",
+     .tier = 1, .set = set_true<&StepSpec::unbuffered>, .section = OptionSection::kRun,
+     .help = "pass output on at once, not line by line"},
+    {.name = "wait-for-children", .commands = kSrun, .status = OptionStatus::kMissing,
+     .set = set_true<&SubmitSettings::wait_for_children>},
+    {.name = "whole", .commands = kSrun, .set = set_true<&StepSpec::whole>},
+};
+
+}  // namespace
+
+std::span<const SubmitOption> step_rows() { return kRows; }
+
+}  // namespace sluice::submit

@@ -1,0 +1,358 @@
+#include "common/tables/submit_values.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <csignal>
+#include <iterator>
+#include <span>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "common/base/index_set.hpp"
+#include "common/base/text.hpp"
+
+namespace sluice {
+namespace {
+
+bool is_word(std::string_view word, std::span<const std::string_view> words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view known) { return iequals(known, word); });
+}
+
+tl::unexpected<Error> bad_node_count(std::string_view text) {
+  return failure(fmt::format("\"{}\" is not a valid node count", text));
+}
+
+struct SignalRow {
+  std::string_view name;
+  uint32_t number;
+  std::string_view description;
+};
+constexpr SignalRow kSignals[] = {
+    {"HUP", SIGHUP, "Hangup"},
+    {"INT", SIGINT, "Interrupt"},
+    {"QUIT", SIGQUIT, "Quit"},
+    {"ILL", SIGILL, "Illegal instruction"},
+    {"TRAP", SIGTRAP, "Trace/breakpoint trap"},
+    {"ABRT", SIGABRT, "Aborted"},
+    {"BUS", SIGBUS, "Bus error"},
+    {"FPE", SIGFPE, "Floating point exception"},
+    {"KILL", SIGKILL, "Killed"},
+    {"USR1", SIGUSR1, "User defined signal 1"},
+    {"SEGV", SIGSEGV, "Segmentation fault"},
+    {"USR2", SIGUSR2, "User defined signal 2"},
+    {"PIPE", SIGPIPE, "Broken pipe"},
+    {"ALRM", SIGALRM, "Alarm clock"},
+    {"TERM", SIGTERM, "Terminated"},
+    {"CHLD", SIGCHLD, "Child exited"},
+    {"CONT", SIGCONT, "Continued"},
+    {"STOP", SIGSTOP, "Stopped (signal)"},
+    {"TSTP", SIGTSTP, "Stopped"},
+    {"TTIN", SIGTTIN, "Stopped (tty input)"},
+    {"TTOU", SIGTTOU, "Stopped (tty output)"},
+    {"URG", SIGURG, "Urgent I/O condition"},
+    {"XCPU", SIGXCPU, "CPU time limit exceeded"},
+    {"XFSZ", SIGXFSZ, "File size limit exceeded"},
+    {"VTALRM", SIGVTALRM, "Virtual timer expired"},
+    {"PROF", SIGPROF, "Profiling timer expired"},
+    {"WINCH", SIGWINCH, "Window changed"},
+    {"IO", SIGIO, "I/O possible"},
+    {"PWR", SIGPWR, "Power failure"},
+    {"SYS", SIGSYS, "Bad system call"},
+};
+
+struct LimitRow {
+  std::string_view name;
+  int number;
+};
+constexpr LimitRow kLimits[] = {
+    {"AS", RLIMIT_AS},         {"CORE", RLIMIT_CORE},     {"CPU", RLIMIT_CPU},
+    {"DATA", RLIMIT_DATA},     {"FSIZE", RLIMIT_FSIZE},   {"MEMLOCK", RLIMIT_MEMLOCK},
+    {"NOFILE", RLIMIT_NOFILE}, {"NPROC", RLIMIT_NPROC},   {"RSS", RLIMIT_RSS},
+    {"STACK", RLIMIT_STACK},
+};
+
+// `[type:]count` or a bare name, behind `prefix`; nothing when a part is empty or not a count.
+std::optional<std::string> gres_item(std::string_view text) {
+  const std::vector<std::string> parts = split(text, ':');
+  if (parts.empty() || parts.size() > 3 || parts[0].empty()) return std::nullopt;
+  if (std::any_of(parts.begin(), parts.end(), [](const auto& p) { return p.empty(); })) {
+    return std::nullopt;
+  }
+  const auto last = parse_count(parts.back());
+  if (parts.size() == 3 && !last) return std::nullopt;
+  if (parts.size() > 1 && last) return fmt::format("gres/{}", text);
+  return fmt::format("gres/{}:1", text);  // a name, or a name and type
+}
+
+template <class Convert>
+std::optional<std::string> each_item(std::string_view text, Convert convert) {
+  std::vector<std::string> out;
+  for (const std::string& item : split(text, ',')) {
+    std::optional<std::string> converted = convert(item);
+    if (!converted) return std::nullopt;
+    if (!converted->empty()) out.push_back(std::move(*converted));
+  }
+  return join(out, ",");
+}
+
+}  // namespace
+
+Result<NodeCounts> parse_node_counts(std::string_view text) {
+  NodeCounts counts;
+  if (text.find_first_of(",:") != std::string_view::npos) {
+    const std::optional<IndexSet> set = IndexSet::parse(text, 1U << 20);
+    if (!set || set->empty()) return bad_node_count(text);
+    counts.list = text;
+    counts.least = set->ranges().front().first;
+    counts.most = set->ranges().back().last;
+    return counts;
+  }
+  const size_t dash = text.find('-');
+  const std::string_view low = text.substr(0, dash);
+  const auto least = parse_count(low);
+  if (!least) return bad_node_count(low);
+  counts.least = *least;
+  counts.most = *least;
+  if (dash == std::string_view::npos) return counts;
+  const std::string_view high = text.substr(dash + 1);
+  const auto most = parse_count(high);
+  if (!most) return bad_node_count(high);
+  counts.most = *most;
+  if (counts.most != 0 && counts.most < counts.least) {
+    return failure(fmt::format("Maximum node count {} is less than minimum node count {}",
+                               counts.most, counts.least));
+  }
+  return counts;
+}
+
+std::optional<uint32_t> parse_signal(std::string_view text) {
+  if (const auto number = to_number<uint32_t>(text)) {
+    if (*number > 65535) return std::nullopt;
+    return number;
+  }
+  if (starts_with_i(text, "SIG")) text.remove_prefix(3);
+  for (const SignalRow& row : kSignals) {
+    if (iequals(row.name, text)) return row.number;
+  }
+  return std::nullopt;
+}
+
+std::string_view signal_name(uint32_t number) {
+  for (const SignalRow& row : kSignals) {
+    if (row.number == number) return row.name;
+  }
+  return {};
+}
+
+std::string_view signal_description(uint32_t number) {
+  for (const SignalRow& row : kSignals) {
+    if (row.number == number) return row.description;
+  }
+  return "Unknown signal";
+}
+
+std::optional<SignalOption> parse_signal_option(std::string_view text) {
+  SignalOption option;
+  if (const size_t colon = text.find(':'); colon != std::string_view::npos) {
+    for (const char c : text.substr(0, colon)) {
+      if (c == 'B' || c == 'b') {
+        option.batch = true;
+      } else if (c == 'R' || c == 'r') {
+        option.reservation = true;
+      } else {
+        return std::nullopt;
+      }
+    }
+    text.remove_prefix(colon + 1);
+  }
+  if (const size_t at = text.find('@'); at != std::string_view::npos) {
+    const auto seconds = to_number<uint16_t>(text.substr(at + 1));
+    if (!seconds) return std::nullopt;
+    option.seconds = *seconds;
+    text = text.substr(0, at);
+  }
+  const auto signal = parse_signal(text);
+  if (!signal) return std::nullopt;
+  option.signal = *signal;
+  return option;
+}
+
+std::optional<std::string> parse_mail_types(std::string_view text) {
+  constexpr std::string_view kTypes[] = {
+      "NONE",       "BEGIN",         "END",           "FAIL",          "REQUEUE",     "ALL",
+      "TIME_LIMIT", "TIME_LIMIT_90", "TIME_LIMIT_80", "TIME_LIMIT_50", "ARRAY_TASKS",
+      "INVALID_DEPEND", "STAGE_OUT"};
+  std::vector<std::string> known;
+  for (const std::string& word : split_list(text)) {
+    if (is_word(word, kTypes)) known.push_back(to_upper(word));
+  }
+  if (known.empty()) return std::nullopt;
+  return join(known, ",");
+}
+
+Status check_distribution(std::string_view text) {
+  constexpr std::string_view kLevels[] = {"block", "cyclic", "fcyclic", "*"};
+  constexpr std::string_view kFlags[] = {"Pack", "NoPack"};
+  std::vector<std::string> pieces = split(text, ',');
+  if (pieces.empty()) return failure("");
+  for (size_t i = 1; i < pieces.size(); ++i) {
+    if (!is_word(pieces[i], kFlags)) return failure("");
+  }
+  const std::string& form = pieces[0];
+  if (starts_with_i(form, "plane")) {
+    const auto size = form.size() > 6 && form[5] == '=' ? to_number<uint32_t>(form.substr(6))
+                                                        : std::nullopt;
+    if (!size || *size == 0) return failure("Invalid plane size or size not specified");
+    return {};
+  }
+  if (iequals(form, "arbitrary") || is_word(form, kFlags)) return {};
+  const std::vector<std::string> levels = split(form, ':');
+  if (levels.size() > 3) return failure("");
+  for (size_t i = 0; i < levels.size(); ++i) {
+    if (!is_word(levels[i], kLevels) || (i == 0 && iequals(levels[i], "fcyclic"))) {
+      return failure("");
+    }
+  }
+  return {};
+}
+
+std::optional<std::string> parse_gres(std::string_view text) {
+  return each_item(text, [](std::string_view item) -> std::optional<std::string> {
+    if (iequals(item, "none")) return std::string();
+    if (item.starts_with("gres/") || item.starts_with("gres:")) item.remove_prefix(5);
+    return gres_item(item);
+  });
+}
+
+std::optional<std::string> parse_gpus(std::string_view text) {
+  return each_item(text, [](std::string_view item) -> std::optional<std::string> {
+    const size_t colon = item.rfind(':');
+    const std::string_view count =
+        colon == std::string_view::npos ? item : item.substr(colon + 1);
+    if (!parse_count(count) || colon == 0 || item.find(':') != colon) return std::nullopt;
+    return fmt::format("gres/gpu:{}", item);
+  });
+}
+
+std::optional<int> rlimit_number(std::string_view name) {
+  if (starts_with_i(name, "RLIMIT_")) name.remove_prefix(7);
+  for (const LimitRow& row : kLimits) {
+    if (iequals(row.name, name)) return row.number;
+  }
+  return std::nullopt;
+}
+
+Status check_propagate(std::string_view text) {
+  for (const std::string& name : split_list(text)) {
+    if (!iequals(name, "ALL") && !iequals(name, "NONE") && !rlimit_number(name)) {
+      return failure(fmt::format("Bad rlimit name: {}", name));
+    }
+  }
+  return {};
+}
+
+bool is_acctg_freq(std::string_view text) {
+  constexpr std::string_view kTypes[] = {"task", "energy", "network", "filesystem"};
+  if (to_number<uint32_t>(text)) return true;
+  for (const std::string& item : split(text, ',')) {
+    const size_t equal = item.find('=');
+    if (equal == std::string::npos || !is_word(item.substr(0, equal), kTypes) ||
+        !to_number<uint32_t>(std::string_view(item).substr(equal + 1))) {
+      return false;
+    }
+  }
+  return !text.empty();
+}
+
+bool is_cpu_freq(std::string_view text) {
+  constexpr std::string_view kWords[] = {"low",          "medium",      "high",     "highm1",
+                                         "conservative", "ondemand",    "performance",
+                                         "powersave",    "userspace",   "schedutil"};
+  for (const std::string& part : split(text, ':')) {
+    for (const std::string& end : split(part, '-')) {
+      if (!to_number<uint32_t>(end) && !is_word(end, kWords)) return false;
+    }
+  }
+  return !text.empty();
+}
+
+bool is_profile(std::string_view text) {
+  constexpr std::string_view kWords[] = {"none", "all", "energy", "task", "lustre", "network"};
+  for (const std::string& word : split(text, ',')) {
+    if (!is_word(word, kWords)) return false;
+  }
+  return !text.empty();
+}
+
+bool is_gpu_bind(std::string_view text) {
+  constexpr std::string_view kBare[] = {"closest", "none"};
+  constexpr std::string_view kWithValue[] = {"map_gpu:", "mask_gpu:", "single:", "per_task:",
+                                             "map:", "mask:"};
+  for (const std::string_view prefix : {"verbose,", "v,"}) {
+    if (starts_with_i(text, prefix)) text.remove_prefix(prefix.size());
+  }
+  if (is_word(text, kBare)) return true;
+  return std::any_of(std::begin(kWithValue), std::end(kWithValue), [&](std::string_view prefix) {
+    return starts_with_i(text, prefix) && text.size() > prefix.size();
+  });
+}
+
+namespace {
+std::optional<std::string> bad_bind(std::string_view text, std::span<const std::string_view> bare,
+                                    std::span<const std::string_view> with_list) {
+  bool in_list = false;  // what follows a list's colon: numbers, separated by commas too
+  for (const std::string& word : split(text, ',')) {
+    const bool listing = std::any_of(with_list.begin(), with_list.end(), [&](auto prefix) {
+      return starts_with_i(word, prefix) && word.size() > prefix.size();
+    });
+    if (listing) {
+      in_list = true;
+    } else if (is_word(word, bare)) {
+      in_list = false;
+    } else if (!in_list || word.empty() ||
+               word.find_first_not_of("0123456789abcdefABCDEFx-*") != std::string::npos) {
+      return word;
+    }
+  }
+  return std::nullopt;
+}
+}  // namespace
+
+std::optional<std::string> bad_mem_bind(std::string_view text) {
+  constexpr std::string_view kBare[] = {"nosort", "sort", "quiet",  "q",    "verbose", "v",
+                                        "none",   "no",   "rank",   "local", "prefer", "p"};
+  constexpr std::string_view kLists[] = {"map_mem:", "mask_mem:"};
+  return bad_bind(text, kBare, kLists);
+}
+
+std::optional<std::string> bad_cpu_bind(std::string_view text) {
+  constexpr std::string_view kBare[] = {"quiet",   "q",       "verbose", "v",      "none",   "no",
+                                        "rank",    "sockets", "cores",   "threads", "ldoms",
+                                        "rank_ldom", "off", "one_thread", "socket", "core",
+                                        "thread", "ldom", "boards"};
+  constexpr std::string_view kLists[] = {"map_cpu:", "mask_cpu:", "map_ldom:", "mask_ldom:"};
+  return bad_bind(text, kBare, kLists);
+}
+
+Result<SocketsCoresThreads> parse_extra_node_info(std::string_view text) {
+  constexpr std::string_view kPlaces[] = {"first", "second", "third"};
+  SocketsCoresThreads out;
+  uint32_t* const parts[] = {&out.sockets, &out.cores, &out.threads};
+  const std::vector<std::string> given = split(text, ':');
+  for (size_t i = 0; i < std::min<size_t>(given.size(), 3); ++i) {
+    if (given[i] == "*") continue;
+    const std::string least = given[i].substr(0, given[i].find('-'));
+    const auto number = to_number<uint32_t>(least);
+    if (!number || *number == 0) {
+      return failure(
+          fmt::format("Invalid numeric value \"{}\" for {} arg of -B.", given[i], kPlaces[i]));
+    }
+    *parts[i] = *number;
+  }
+  return out;
+}
+
+}  // namespace sluice
