@@ -1,12 +1,11 @@
 #include "cli/shared/option_parser.hpp"
 
-#include <getopt.h>
-#include <unistd.h>
-
 #include <cstdio>
 #include <cstdlib>
 
 #include <fmt/format.h>
+#include <getopt.h>
+#include <unistd.h>
 
 #include "cli/shared/version.hpp"
 #include "common/base/text.hpp"
@@ -67,8 +66,8 @@ std::optional<int> OptionParser::read(std::vector<std::string> words, Source sou
   for (size_t i = 0; i < rows_.size(); ++i) {
     const SubmitOption& row = *rows_[i].option;
     const OptionArgument argument = row.argument_of(command_);
-    longs.push_back({row.name.data(), static_cast<int>(argument), nullptr,
-                     kFirstLong + static_cast<int>(i)});
+    longs.push_back(
+        {row.name.data(), static_cast<int>(argument), nullptr, kFirstLong + static_cast<int>(i)});
     if (row.letter == 0) continue;
     shorts += row.letter;
     shorts.append(static_cast<size_t>(argument), ':');
@@ -76,12 +75,14 @@ std::optional<int> OptionParser::read(std::vector<std::string> words, Source sou
   longs.push_back({nullptr, 0, nullptr, 0});
   std::string name(submit_command_name(command_));  // getopt's messages begin with it
   std::vector<char*> argv = {name.data()};
-  for (std::string& word : words) argv.push_back(word.data());
+  for (std::string& word : words)
+    argv.push_back(word.data());
   const int argc = static_cast<int>(argv.size());
   argv.push_back(nullptr);
 
   optind = 0;  // start afresh
-  for (int found; (found = getopt_long(argc, argv.data(), shorts.c_str(), longs.data(), nullptr)) != -1;) {
+  for (int found;
+       (found = getopt_long(argc, argv.data(), shorts.c_str(), longs.data(), nullptr)) != -1;) {
     size_t index = rows_.size();
     if (found >= kFirstLong) {
       index = static_cast<size_t>(found - kFirstLong);
@@ -102,7 +103,8 @@ std::optional<int> OptionParser::read(std::vector<std::string> words, Source sou
     take(index, optarg, source);
   }
   operands_.clear();
-  for (int i = optind; i < argc; ++i) operands_.emplace_back(argv[i]);
+  for (int i = optind; i < argc; ++i)
+    operands_.emplace_back(argv[i]);
   return std::nullopt;
 }
 
@@ -168,7 +170,8 @@ void OptionParser::read_environment() {
       const char* value = std::getenv(name.c_str());
       if (value == nullptr) continue;
       const OptionArgument argument = row.argument_of(command_);
-      if (argument == OptionArgument::kNone && row.name != "verbose" && !flag_is_on(value)) continue;
+      if (argument == OptionArgument::kNone && row.name != "verbose" && !flag_is_on(value))
+        continue;
       if (argument == OptionArgument::kRequired && *value == '\0') continue;
       take(i, value, kEnvironment);
     }
@@ -204,13 +207,14 @@ std::optional<int> OptionParser::apply(Submission& submission) const {
   Source memory_source = kScript;
   for (const Row& row : rows_) {
     Source source;
-    const bool memory = row.option->name.starts_with("mem") && row.option->section != OptionSection::kAffinity;
+    const bool memory = row.option->name == "mem" || row.option->name.starts_with("mem-per-");
     const Given* given = strongest(row, &source);
     if (given == nullptr) continue;
     if (memory && submission.job.memory_kind != MemoryKind::kDefault) {
       if (source < memory_source) continue;  // a stronger source said it otherwise
       if (source == memory_source) {
-        std::fprintf(stderr, "%s: fatal: --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.\n",
+        std::fprintf(stderr,
+                     "%s: fatal: --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.\n",
                      std::string(submit_command_name(command_)).c_str());
         return error_exit();
       }
@@ -249,10 +253,11 @@ void OptionParser::print_defined() const {
     const Given* given = strongest(row, &source);
     if (given == nullptr) continue;
     const bool counted = row.option->name == "verbose";
-    const std::string value = counted ? std::to_string(given->count)
-                              : given->has_value && row.option->argument_of(command_) != OptionArgument::kNone
-                                  ? given->value
-                                  : "set";
+    const std::string value =
+        counted ? std::to_string(given->count)
+        : given->has_value && row.option->argument_of(command_) != OptionArgument::kNone
+            ? given->value
+            : "set";
     std::fprintf(stderr, "%s: %-20s: %s\n", name.c_str(), std::string(row.option->name).c_str(),
                  value.c_str());
   }

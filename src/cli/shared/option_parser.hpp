@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/base/result.hpp"
 #include "common/tables/submit_options.hpp"
 
 namespace sluice::cli {

@@ -25,13 +25,16 @@ std::string_view prefix_of(CommandSet command) {
   return command == kSbatch ? "SBATCH" : command == kSalloc ? "SALLOC" : "SLURM";
 }
 
-uint32_t nodes_for_tasks(const JobSpec& job) { return job.max_nodes; }
+uint32_t nodes_for_tasks(const JobSpec& job) {
+  return job.max_nodes;
+}
 
 OptionResult check_exclusions(const Submission& s) {
   if (!s.job.tres_per_task.empty() && s.job.ntasks_per_gpu != 0) {
     return tl::unexpected<OptionProblem>(OptionProblem{
         {"--gpus-per-task is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU"},
-        1, {}});
+        1,
+        {}});
   }
   if (!s.job.cpus_per_gpu.empty() && s.job.cpus_per_task != 0) {
     return submit::refuse("--cpus-per-gpu is mutually exclusive with --cpus-per-task", 1);
@@ -83,20 +86,23 @@ bool flag_is_on(std::string_view text) {
   return !(text == "0" || iequals(text, "no") || iequals(text, "off") || iequals(text, "false"));
 }
 
-OptionResult finish_submission(Submission& s, CommandSet command,
+OptionResult finish_submission(Submission& s,
+                               CommandSet command,
                                std::vector<std::string>& warnings) {
   if (OptionResult fits = check_exclusions(s); !fits) return fits;
   JobSpec& job = s.job;
   if (job.num_tasks != 0 && job.min_nodes > job.num_tasks && !job.overcommit) {
-    warnings.push_back(fmt::format("Warning: can't run {} processes on {} nodes, setting nnodes to {}",
-                                   job.num_tasks, nodes_for_tasks(job), job.num_tasks));
+    warnings.push_back(
+        fmt::format("Warning: can't run {} processes on {} nodes, setting nnodes to {}",
+                    job.num_tasks, nodes_for_tasks(job), job.num_tasks));
     job.min_nodes = job.num_tasks;
     job.max_nodes = job.num_tasks;
     job.node_counts = {};
   } else if (job.num_tasks != 0 && job.max_nodes > job.num_tasks && !job.overcommit) {
     job.max_nodes = job.num_tasks;
   }
-  // As many as asked for on each node: sbatch and salloc leave it to the nodes when only that is given.
+  // As many as asked for on each node: sbatch and salloc leave it to the nodes when only that is
+  // given.
   if (job.num_tasks == 0 && job.ntasks_per_node != 0 && job.min_nodes != 0 &&
       job.min_nodes == job.max_nodes) {
     job.num_tasks = job.min_nodes * job.ntasks_per_node;

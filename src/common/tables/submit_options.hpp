@@ -1,7 +1,7 @@
-// The options of sbatch, srun and salloc: one row per option serves the command line, #SBATCH lines,
-// the input environment, --help, --usage and the compatibility list. Reading argv and the process's
-// environment is the commands' affair (cli/shared/option_parser.hpp); rows only turn a value into
-// what is submitted.
+// The options of sbatch, srun and salloc: one row per option serves the command line, #SBATCH
+// lines, the input environment, --help, --usage and the compatibility list. Reading argv and the
+// process's environment is the commands' affair (cli/shared/option_parser.hpp); rows only turn a
+// value into what is submitted.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +55,7 @@ struct SubmitSettings {
   std::string node_file;          // --nodefile, or --nodelist with a path
   bool node_file_option = false;  // it was --nodefile
   std::string burst_buffer_file;
-  std::string user, group;  // --uid, --gid: a name or number
+  std::string user, group;               // --uid, --gid: a name or number
   std::optional<std::string> propagate;  // names of limits; "ALL" without a value
   std::optional<uint32_t> immediate_seconds;
   bool name_given = false;  // --job-name on the command line
@@ -106,9 +106,9 @@ struct OptionInput {
   std::string value;
   CommandSet command = kSbatch;
   bool from_environment = false;
-  uint32_t count = 1;         // how often it was given
+  uint32_t count = 1;  // how often it was given
   Time now = kNoTime;
-  std::string_view folder;    // where the command was started
+  std::string_view folder;  // where the command was started
 };
 
 using OptionSetter = OptionResult (*)(Submission&, const OptionInput&);
@@ -119,9 +119,10 @@ struct SubmitOption {
   OptionArgument argument = OptionArgument::kNone;
   CommandSet commands = kEverySubmitter;
   CommandSet no_argument_for = 0;  // these commands take none (sbatch -W)
-  // Variables that stand for it, separated by blanks; a later one wins. `*_ACCOUNT` is SBATCH_ACCOUNT
-  // for sbatch, SLURM_ACCOUNT for srun and SALLOC_ACCOUNT for salloc; a whole name counts for the
-  // command of its prefix (SLURM_ and SRUN_ for srun), or for all with a plus before it.
+  // Variables that stand for it, separated by blanks; a later one wins. `*_ACCOUNT` is
+  // SBATCH_ACCOUNT for sbatch, SLURM_ACCOUNT for srun and SALLOC_ACCOUNT for salloc; a whole name
+  // counts for the command of its prefix (SLURM_ and SRUN_ for srun), or for all with a plus before
+  // it.
   std::string_view environment = {};
   uint8_t tier = 3;
   OptionStatus status = OptionStatus::kActs;
@@ -130,7 +131,7 @@ struct SubmitOption {
   OptionSection section = OptionSection::kHidden;
   std::string_view value_name = {};  // as --help shows it: "ncpus", "[=rlimits]" keeps its brackets
   std::string_view help = {};
-  std::string_view test = {};        // the test that fails when the option is ignored
+  std::string_view test = {};  // the test that fails when the option is ignored
 
   [[nodiscard]] OptionArgument argument_of(CommandSet command) const {
     return (no_argument_for & command) != 0 ? OptionArgument::kNone : argument;
@@ -148,7 +149,8 @@ struct SubmitOption {
 [[nodiscard]] bool flag_is_on(std::string_view text);
 
 // Checks that need more than one option, and what follows from several: warnings go to `warnings`.
-[[nodiscard]] OptionResult finish_submission(Submission& submission, CommandSet command,
+[[nodiscard]] OptionResult finish_submission(Submission& submission,
+                                             CommandSet command,
                                              std::vector<std::string>& warnings);
 
 // The step that an srun with these options asks for; the program is not set yet.

@@ -54,7 +54,8 @@ OptionResult set_gres_flags(Submission& s, const Input& in) {
                                          "allow-task-sharing"};
   for (const std::string& flag : split(in.value, ',')) {
     bool known = false;
-    for (const std::string_view name : kFlags) known = known || iequals(name, flag);
+    for (const std::string_view name : kFlags)
+      known = known || iequals(name, flag);
     if (!known) return bad_specification(in);
   }
   s.job.gres_flags = in.value;
@@ -65,9 +66,8 @@ OptionResult set_gres_flags(Submission& s, const Input& in) {
 OptionResult set_tres_per_task(Submission& s, const Input& in) {
   for (const std::string& item : split(in.value, ',')) {
     const size_t cut = item.find_first_of("=:");
-    const std::string_view count = cut == std::string::npos
-                                       ? std::string_view()
-                                       : std::string_view(item).substr(cut + 1);
+    const std::string_view count =
+        cut == std::string::npos ? std::string_view() : std::string_view(item).substr(cut + 1);
     if (item.starts_with("cpu")) {
       const auto cpus = to_number<uint32_t>(count);
       if (!cpus || *cpus == 0) return bad_specification(in);
@@ -88,49 +88,105 @@ OptionResult set_tres_per_task(Submission& s, const Input& in) {
 OptionResult set_cpus_per_gpu(Submission& s, const Input& in) {
   const auto number = to_number<uint32_t>(in.value);
   if (!number || *number == 0) return bad_number(in);
-  s.job.cpus_per_gpu = fmt::format("gpu:{}", *number);
+  s.job.cpus_per_gpu = in.value;
   return {};
 }
 
 constexpr SubmitOption kRows[] = {
-    {.name = "cpus-per-gpu", .argument = OptionArgument::kRequired,
-     .environment = "*_CPUS_PER_GPU", .tier = 2, .set = set_cpus_per_gpu,
-     .section = OptionSection::kGpu, .value_name = "n", .help = "CPUs for each GPU"},
-    {.name = "gpu-bind", .argument = OptionArgument::kRequired, .environment = "*_GPU_BIND",
-     .tier = 2, .status = OptionStatus::kAccepted, .set = set_gpu_bind,
-     .section = OptionSection::kGpu, .value_name = "...", .help = "how tasks and GPUs go together"},
-    {.name = "gpu-freq", .argument = OptionArgument::kRequired, .environment = "*_GPU_FREQ",
-     .status = OptionStatus::kAccepted, .set = set_gpu_freq, .section = OptionSection::kGpu,
-     .value_name = "...", .help = "frequency and voltage of the GPUs"},
-    {.name = "gpus", .letter = 'G', .argument = OptionArgument::kRequired,
-     .environment = "*_GPUS", .tier = 1, .set = set_gpus<&JobSpec::tres_per_job>,
-     .section = OptionSection::kGpu, .value_name = "n", .help = "GPUs of the whole job"},
-    {.name = "gpus-per-node", .argument = OptionArgument::kRequired,
-     .environment = "*_GPUS_PER_NODE", .tier = 1, .set = set_gpus<&JobSpec::gres>,
-     .section = OptionSection::kGpu, .value_name = "n", .help = "GPUs on each node"},
-    {.name = "gpus-per-socket", .argument = OptionArgument::kRequired,
-     .environment = "*_GPUS_PER_SOCKET", .tier = 2, .set = set_gpus<&JobSpec::tres_per_socket>,
-     .section = OptionSection::kGpu, .value_name = "n", .help = "GPUs on each socket"},
-    {.name = "gpus-per-task", .argument = OptionArgument::kRequired,
-     .environment = "*_GPUS_PER_TASK", .tier = 1, .set = set_gpus<&JobSpec::tres_per_task>,
-     .section = OptionSection::kGpu, .value_name = "n", .help = "GPUs of each task"},
-    {.name = "gres", .argument = OptionArgument::kRequired, .environment = "*_GRES SLURM_STEP_GRES",
-     .tier = 1, .set = set_gres, .section = OptionSection::kRun, .value_name = "list",
+    {.name = "cpus-per-gpu",
+     .argument = OptionArgument::kRequired,
+     .environment = "*_CPUS_PER_GPU",
+     .tier = 2,
+     .set = set_cpus_per_gpu,
+     .section = OptionSection::kGpu,
+     .value_name = "n",
+     .help = "CPUs for each GPU"},
+    {.name = "gpu-bind",
+     .argument = OptionArgument::kRequired,
+     .environment = "*_GPU_BIND",
+     .tier = 2,
+     .status = OptionStatus::kAccepted,
+     .set = set_gpu_bind,
+     .section = OptionSection::kGpu,
+     .value_name = "...",
+     .help = "how tasks and GPUs go together"},
+    {.name = "gpu-freq",
+     .argument = OptionArgument::kRequired,
+     .environment = "*_GPU_FREQ",
+     .status = OptionStatus::kAccepted,
+     .set = set_gpu_freq,
+     .section = OptionSection::kGpu,
+     .value_name = "...",
+     .help = "frequency and voltage of the GPUs"},
+    {.name = "gpus",
+     .letter = 'G',
+     .argument = OptionArgument::kRequired,
+     .environment = "*_GPUS",
+     .tier = 1,
+     .set = set_gpus<&JobSpec::tres_per_job>,
+     .section = OptionSection::kGpu,
+     .value_name = "n",
+     .help = "GPUs of the whole job"},
+    {.name = "gpus-per-node",
+     .argument = OptionArgument::kRequired,
+     .environment = "*_GPUS_PER_NODE",
+     .tier = 1,
+     .set = set_gpus<&JobSpec::gres>,
+     .section = OptionSection::kGpu,
+     .value_name = "n",
+     .help = "GPUs on each node"},
+    {.name = "gpus-per-socket",
+     .argument = OptionArgument::kRequired,
+     .environment = "*_GPUS_PER_SOCKET",
+     .tier = 2,
+     .set = set_gpus<&JobSpec::tres_per_socket>,
+     .section = OptionSection::kGpu,
+     .value_name = "n",
+     .help = "GPUs on each socket"},
+    {.name = "gpus-per-task",
+     .argument = OptionArgument::kRequired,
+     .environment = "*_GPUS_PER_TASK",
+     .tier = 1,
+     .set = set_gpus<&JobSpec::tres_per_task>,
+     .section = OptionSection::kGpu,
+     .value_name = "n",
+     .help = "GPUs of each task"},
+    {.name = "gres",
+     .argument = OptionArgument::kRequired,
+     .environment = "*_GRES SLURM_STEP_GRES",
+     .tier = 1,
+     .set = set_gres,
+     .section = OptionSection::kRun,
+     .value_name = "list",
      .help = "generic resources on each node, as name:type:count"},
-    {.name = "gres-flags", .argument = OptionArgument::kRequired, .environment = "*_GRES_FLAGS",
-     .tier = 2, .status = OptionStatus::kAccepted, .set = set_gres_flags,
-     .section = OptionSection::kRun, .value_name = "opts",
+    {.name = "gres-flags",
+     .argument = OptionArgument::kRequired,
+     .environment = "*_GRES_FLAGS",
+     .tier = 2,
+     .status = OptionStatus::kAccepted,
+     .set = set_gres_flags,
+     .section = OptionSection::kRun,
+     .value_name = "opts",
      .help = "how generic resources are bound"},
-    {.name = "tres-bind", .argument = OptionArgument::kRequired, .environment = "*_TRES_BIND",
-     .status = OptionStatus::kAccepted, .set = set_text<&JobSpec::tres_bind>},
-    {.name = "tres-per-task", .argument = OptionArgument::kRequired,
-     .environment = "*_TRES_PER_TASK", .tier = 2, .set = set_tres_per_task,
-     .section = OptionSection::kRun, .value_name = "list",
+    {.name = "tres-bind",
+     .argument = OptionArgument::kRequired,
+     .environment = "*_TRES_BIND",
+     .status = OptionStatus::kAccepted,
+     .set = set_text<&JobSpec::tres_bind>},
+    {.name = "tres-per-task",
+     .argument = OptionArgument::kRequired,
+     .environment = "*_TRES_PER_TASK",
+     .tier = 2,
+     .set = set_tres_per_task,
+     .section = OptionSection::kRun,
+     .value_name = "list",
      .help = "CPUs and generic resources of each task"},
 };
 
 }  // namespace
 
-std::span<const SubmitOption> device_rows() { return kRows; }
+std::span<const SubmitOption> device_rows() {
+  return kRows;
+}
 
 }  // namespace sluice::submit

@@ -31,8 +31,8 @@ inline tl::unexpected<OptionProblem> bad_specification(const Input& in) {
   return refuse(fmt::format("Invalid --{} specification", in.option->name));
 }
 inline tl::unexpected<OptionProblem> bad_number(const Input& in) {
-  return refuse(
-      fmt::format("Invalid numeric value \"{}\" for --{}.", in.value, in.option->name), 1);
+  return refuse(fmt::format("Invalid numeric value \"{}\" for --{}.", in.value, in.option->name),
+                1);
 }
 // Ends the command after `text` was printed: --mpi=list and the like.
 inline tl::unexpected<OptionProblem> show(std::string text) {
@@ -45,9 +45,12 @@ C member_class(M C::*);
 template <auto Member>
 auto& place(Submission& s) {
   using Holder = decltype(member_class(Member));
-  if constexpr (std::is_same_v<Holder, JobSpec>) return s.job.*Member;
-  else if constexpr (std::is_same_v<Holder, StepSpec>) return s.step.*Member;
-  else return s.settings.*Member;
+  if constexpr (std::is_same_v<Holder, JobSpec>)
+    return s.job.*Member;
+  else if constexpr (std::is_same_v<Holder, StepSpec>)
+    return s.step.*Member;
+  else
+    return s.settings.*Member;
 }
 
 template <auto Member>
@@ -96,6 +99,8 @@ OptionResult set_memory(Submission& s, const Input& in) {
   s.job.memory_mib = *size;
   return {};
 }
-inline OptionResult ignore(Submission&, const Input&) { return {}; }
+inline OptionResult ignore(Submission&, const Input&) {
+  return {};
+}
 
 }  // namespace sluice::submit

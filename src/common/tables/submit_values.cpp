@@ -1,7 +1,5 @@
 #include "common/tables/submit_values.hpp"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <csignal>
 #include <iterator>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include "common/base/index_set.hpp"
 #include "common/base/text.hpp"
@@ -68,9 +67,9 @@ struct LimitRow {
   int number;
 };
 constexpr LimitRow kLimits[] = {
-    {"AS", RLIMIT_AS},         {"CORE", RLIMIT_CORE},     {"CPU", RLIMIT_CPU},
-    {"DATA", RLIMIT_DATA},     {"FSIZE", RLIMIT_FSIZE},   {"MEMLOCK", RLIMIT_MEMLOCK},
-    {"NOFILE", RLIMIT_NOFILE}, {"NPROC", RLIMIT_NPROC},   {"RSS", RLIMIT_RSS},
+    {"AS", RLIMIT_AS},         {"CORE", RLIMIT_CORE},   {"CPU", RLIMIT_CPU},
+    {"DATA", RLIMIT_DATA},     {"FSIZE", RLIMIT_FSIZE}, {"MEMLOCK", RLIMIT_MEMLOCK},
+    {"NOFILE", RLIMIT_NOFILE}, {"NPROC", RLIMIT_NPROC}, {"RSS", RLIMIT_RSS},
     {"STACK", RLIMIT_STACK},
 };
 
@@ -182,9 +181,9 @@ std::optional<SignalOption> parse_signal_option(std::string_view text) {
 
 std::optional<std::string> parse_mail_types(std::string_view text) {
   constexpr std::string_view kTypes[] = {
-      "NONE",       "BEGIN",         "END",           "FAIL",          "REQUEUE",     "ALL",
-      "TIME_LIMIT", "TIME_LIMIT_90", "TIME_LIMIT_80", "TIME_LIMIT_50", "ARRAY_TASKS",
-      "INVALID_DEPEND", "STAGE_OUT"};
+      "NONE",        "BEGIN",          "END",           "FAIL",          "REQUEUE",
+      "ALL",         "TIME_LIMIT",     "TIME_LIMIT_90", "TIME_LIMIT_80", "TIME_LIMIT_50",
+      "ARRAY_TASKS", "INVALID_DEPEND", "STAGE_OUT"};
   std::vector<std::string> known;
   for (const std::string& word : split_list(text)) {
     if (is_word(word, kTypes)) known.push_back(to_upper(word));
@@ -203,8 +202,8 @@ Status check_distribution(std::string_view text) {
   }
   const std::string& form = pieces[0];
   if (starts_with_i(form, "plane")) {
-    const auto size = form.size() > 6 && form[5] == '=' ? to_number<uint32_t>(form.substr(6))
-                                                        : std::nullopt;
+    const auto size =
+        form.size() > 6 && form[5] == '=' ? to_number<uint32_t>(form.substr(6)) : std::nullopt;
     if (!size || *size == 0) return failure("Invalid plane size or size not specified");
     return {};
   }
@@ -230,8 +229,7 @@ std::optional<std::string> parse_gres(std::string_view text) {
 std::optional<std::string> parse_gpus(std::string_view text) {
   return each_item(text, [](std::string_view item) -> std::optional<std::string> {
     const size_t colon = item.rfind(':');
-    const std::string_view count =
-        colon == std::string_view::npos ? item : item.substr(colon + 1);
+    const std::string_view count = colon == std::string_view::npos ? item : item.substr(colon + 1);
     if (!parse_count(count) || colon == 0 || item.find(':') != colon) return std::nullopt;
     return fmt::format("gres/gpu:{}", item);
   });
@@ -268,9 +266,9 @@ bool is_acctg_freq(std::string_view text) {
 }
 
 bool is_cpu_freq(std::string_view text) {
-  constexpr std::string_view kWords[] = {"low",          "medium",      "high",     "highm1",
-                                         "conservative", "ondemand",    "performance",
-                                         "powersave",    "userspace",   "schedutil"};
+  constexpr std::string_view kWords[] = {"low",          "medium",   "high",        "highm1",
+                                         "conservative", "ondemand", "performance", "powersave",
+                                         "userspace",    "schedutil"};
   for (const std::string& part : split(text, ':')) {
     for (const std::string& end : split(part, '-')) {
       if (!to_number<uint32_t>(end) && !is_word(end, kWords)) return false;
@@ -289,8 +287,8 @@ bool is_profile(std::string_view text) {
 
 bool is_gpu_bind(std::string_view text) {
   constexpr std::string_view kBare[] = {"closest", "none"};
-  constexpr std::string_view kWithValue[] = {"map_gpu:", "mask_gpu:", "single:", "per_task:",
-                                             "map:", "mask:"};
+  constexpr std::string_view kWithValue[] = {
+      "map_gpu:", "mask_gpu:", "single:", "per_task:", "map:", "mask:"};
   for (const std::string_view prefix : {"verbose,", "v,"}) {
     if (starts_with_i(text, prefix)) text.remove_prefix(prefix.size());
   }
@@ -301,7 +299,8 @@ bool is_gpu_bind(std::string_view text) {
 }
 
 namespace {
-std::optional<std::string> bad_bind(std::string_view text, std::span<const std::string_view> bare,
+std::optional<std::string> bad_bind(std::string_view text,
+                                    std::span<const std::string_view> bare,
                                     std::span<const std::string_view> with_list) {
   bool in_list = false;  // what follows a list's colon: numbers, separated by commas too
   for (const std::string& word : split(text, ',')) {
@@ -322,17 +321,17 @@ std::optional<std::string> bad_bind(std::string_view text, std::span<const std::
 }  // namespace
 
 std::optional<std::string> bad_mem_bind(std::string_view text) {
-  constexpr std::string_view kBare[] = {"nosort", "sort", "quiet",  "q",    "verbose", "v",
-                                        "none",   "no",   "rank",   "local", "prefer", "p"};
+  constexpr std::string_view kBare[] = {"nosort", "sort", "quiet", "q",     "verbose", "v",
+                                        "none",   "no",   "rank",  "local", "prefer",  "p"};
   constexpr std::string_view kLists[] = {"map_mem:", "mask_mem:"};
   return bad_bind(text, kBare, kLists);
 }
 
 std::optional<std::string> bad_cpu_bind(std::string_view text) {
-  constexpr std::string_view kBare[] = {"quiet",   "q",       "verbose", "v",      "none",   "no",
-                                        "rank",    "sockets", "cores",   "threads", "ldoms",
-                                        "rank_ldom", "off", "one_thread", "socket", "core",
-                                        "thread", "ldom", "boards"};
+  constexpr std::string_view kBare[] = {"quiet", "q",         "verbose", "v",          "none",
+                                        "no",    "rank",      "sockets", "cores",      "threads",
+                                        "ldoms", "rank_ldom", "off",     "one_thread", "socket",
+                                        "core",  "thread",    "ldom",    "boards"};
   constexpr std::string_view kLists[] = {"map_cpu:", "mask_cpu:", "map_ldom:", "mask_ldom:"};
   return bad_bind(text, kBare, kLists);
 }

@@ -1,0 +1,30 @@
+// Sending a submission: retries while the controller is away, and Slurm's words when it fails.
+#pragma once
+
+#include <string_view>
+
+#include "cli/shared/client.hpp"
+#include "common/tables/submit_options.hpp"
+
+namespace sluice::cli {
+
+// Sends `request` until the controller answers or has been away for too long. A request carries its
+// own id, so that one whose answer was lost is not done twice.
+[[nodiscard]] Result<protocol::SubmitJobReply> submit_job(Client& client,
+                                                          const protocol::SubmitJobRequest& request,
+                                                          CommandSet command);
+
+// Prints what went wrong: the error's own text where it has one, then `COMMAND: error: WHAT:
+// SENTENCE` (WHAT is "Batch job submission failed", …).
+void report_failure(std::string_view command, std::string_view what, const Error& error);
+
+// Further lines of the controller for the user.
+void print_messages(std::string_view command, const std::vector<std::string>& messages);
+
+// `sbatch: Job N to start at …`; the exit status.
+int print_test(std::string_view command, const Result<protocol::SubmitJobReply>& reply);
+
+// Prints an option problem; the exit status.
+int report_problem(std::string_view command, const OptionProblem& problem);
+
+}  // namespace sluice::cli

@@ -1,0 +1,290 @@
+#include "cli/shared/submit_env.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/hostlist.hpp"
+#include "common/base/text.hpp"
+#include "common/tables/submit_values.hpp"
+
+extern char** environ;
+
+namespace sluice::cli {
+namespace {
+
+// The items of an --export list: commas inside quotes separate nothing, and the quotes go.
+std::vector<std::string> export_items(std::string_view list) {
+  std::vector<std::string> items(1);
+  char quote = 0;
+  for (const char c : list) {
+    if (quote != 0 && c == quote) {
+      quote = 0;
+    } else if (quote == 0 && (c == '\'' || c == '"')) {
+      quote = c;
+    } else if (quote == 0 && c == ',') {
+      items.emplace_back();
+    } else {
+      items.back() += c;
+    }
+  }
+  return items;
+}
+
+std::string_view name_of(const std::string& entry) {
+  return std::string_view(entry).substr(0, entry.find('='));
+}
+
+void copy_matching(const Environment& from, std::string_view prefix, Environment& to) {
+  for (const std::string& entry : from.entries()) {
+    if (entry.starts_with(prefix)) to.set(name_of(entry), from.get(name_of(entry)));
+  }
+}
+
+Result<std::string> read_descriptor(int fd) {
+  std::string text;
+  char buffer[65536];
+  while (true) {
+    const ssize_t got = ::read(fd, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return failure(std::strerror(errno));
+    if (got == 0) return text;
+    text.append(buffer, static_cast<size_t>(got));
+  }
+}
+
+Result<Environment> environment_file(const std::string& name) {
+  const auto number = to_number<int>(name);
+  const int fd = number ? *number : ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return failure("Could not open user environment file " + name);
+  Result<std::string> text = read_descriptor(fd);
+  if (!number) ::close(fd);
+  if (!text) return failure("Could not read user environment file " + name);
+  text->push_back('\0');
+  return Environment::from_block(*text);
+}
+
+// Host names of a file: any blanks between them, # begins a remark.
+Result<std::string> hosts_of_file(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) {
+    return failure(fmt::format("slurm_allocate_resources error opening file {}, {}", path,
+                               std::strerror(errno)));
+  }
+  std::vector<std::string> hosts;
+  for (std::string line; std::getline(file, line);) {
+    for (char& c : line) {
+      if (c == '\t' || c == ',') c = ' ';
+    }
+    for (const std::string& host : split_list(line.substr(0, line.find('#')), ' ')) {
+      hosts.push_back(host);
+    }
+  }
+  return join(hosts, ",");
+}
+
+std::string limits_to_propagate(const ClusterConfig& config) {
+  std::vector<std::string> names;
+  if (!config.propagate_resource_limits_except.empty()) {
+    if (iequals(config.propagate_resource_limits_except[0], "ALL")) return "NONE";
+    for (const std::string_view name :
+         {"AS", "CORE", "CPU", "DATA", "FSIZE", "MEMLOCK", "NOFILE", "NPROC", "RSS", "STACK"}) {
+      bool except = false;
+      for (const std::string& other : config.propagate_resource_limits_except) {
+        except = except || rlimit_number(other) == rlimit_number(name);
+      }
+      if (!except) names.emplace_back(name);
+    }
+    return names.empty() ? "NONE" : join(names, ",");
+  }
+  if (config.propagate_resource_limits.empty()) return "ALL";
+  return join(config.propagate_resource_limits, ",");
+}
+
+template <class Record, class Look>
+bool look_up(const std::string& text, Look look) {
+  return to_number<uint32_t>(text).has_value() || look(text.c_str()) != nullptr;
+}
+
+}  // namespace
+
+Environment current_environment() {
+  std::string block;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    block.append(*entry);
+    block.push_back('\0');
+  }
+  return Environment::from_block(block);
+}
+
+Result<Environment> exported_environment(const SubmitSettings& settings,
+                                         const Environment& caller) {
+  if (!settings.export_file.empty()) {
+    Result<Environment> out = environment_file(settings.export_file);
+    if (out) copy_matching(caller, "SLURM_", *out);
+    return out;
+  }
+  if (!settings.export_given || iequals(settings.export_list, "ALL") ||
+      settings.export_list.empty()) {
+    return caller;
+  }
+  Environment out;
+  if (iequals(settings.export_list, "NIL")) return out;
+  copy_matching(caller, "SLURM_", out);
+  if (iequals(settings.export_list, "NONE")) return out;
+  for (const std::string& item : export_items(settings.export_list)) {
+    if (iequals(item, "ALL")) {
+      for (const std::string& entry : caller.entries()) {
+        out.set_default(name_of(entry), caller.get(name_of(entry)));
+      }
+    } else if (const size_t equal = item.find('='); equal != std::string::npos) {
+      out.set(item.substr(0, equal), item.substr(equal + 1));
+    } else if (caller.has(item)) {
+      out.set(item, caller.get(item));
+    }
+  }
+  return out;
+}
+
+void fill_caller(Submission& submission, const ClusterConfig& config, int argc, char** argv) {
+  JobSpec& job = submission.job;
+  job.uid = getuid();
+  job.gid = getgid();
+  if (const passwd* user = getpwuid(job.uid)) job.user_name = user->pw_name;
+  if (const group* found = getgrgid(job.gid)) job.group_name = found->gr_name;
+  job.submit_host = short_host_name();
+  job.submit_sid = static_cast<uint32_t>(getsid(0));
+  std::string line;
+  for (int i = 0; i < argc; ++i) {
+    if (i != 0) line += ' ';
+    line += argv[i];
+  }
+  job.submit_line = line;
+  if (job.work_dir.empty()) job.work_dir = working_folder();
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  job.umask = mask;
+  if (const char* given = std::getenv("SLURM_UMASK")) {
+    job.umask = static_cast<uint32_t>(std::strtoul(given, nullptr, 8));
+  }
+  job.limits = collect_limits(submission.settings.propagate
+                                  ? std::string_view(*submission.settings.propagate)
+                                  : limits_to_propagate(config));
+  job.request_id = new_request_id();
+  const SubmitSettings& settings = submission.settings;
+  const std::vector<std::string> exported = export_items(settings.export_list);
+  bool all = !settings.export_given;
+  for (const std::string& item : exported)
+    all = all || iequals(item, "ALL");
+  if (settings.export_given && !all && !settings.export_list.empty()) job.get_user_env = true;
+}
+
+void set_caller_variables(Environment& out) {
+  out.set("SLURM_SUBMIT_DIR", working_folder());
+  out.set("SLURM_SUBMIT_HOST", short_host_name());
+  errno = 0;
+  out.set("SLURM_PRIO_PROCESS", std::to_string(getpriority(PRIO_PROCESS, 0)));
+}
+
+OptionResult resolve_outside(Submission& submission, const ClusterConfig& config) {
+  const auto refuse = [](std::vector<std::string> errors, int status) {
+    return tl::unexpected<OptionProblem>(OptionProblem{std::move(errors), status, {}});
+  };
+  JobSpec& job = submission.job;
+  SubmitSettings& settings = submission.settings;
+  if (!settings.node_file.empty()) {
+    const Result<std::string> hosts = hosts_of_file(settings.node_file);
+    if (!hosts && settings.node_file_option) {
+      return refuse({hosts.error().text, "Invalid --nodefile node file"}, 255);
+    }
+    if (!hosts) return refuse({hosts.error().text}, 1);
+    job.required_nodes = *hosts;
+  }
+  if (!settings.burst_buffer_file.empty()) {
+    std::ifstream file(settings.burst_buffer_file);
+    if (!file) return refuse({"Invalid --bbf specification"}, 1);
+    job.burst_buffer = std::string(std::istreambuf_iterator<char>(file), {});
+  }
+  if (!settings.user.empty() && !look_up<passwd>(settings.user, getpwnam)) {
+    return refuse({"Invalid --uid specification"}, 255);
+  }
+  if (!settings.group.empty() && !look_up<group>(settings.group, getgrnam)) {
+    return refuse({"Invalid --gid specification"}, 255);
+  }
+  for (const std::string& cluster : split_list(job.clusters)) {
+    if (cluster == config.cluster_name || iequals(cluster, "all")) continue;
+    return refuse(
+        {fmt::format("'{}' can't be reached now, or it is an invalid entry for --cluster.  "
+                     "Use 'sacctmgr list clusters' to see available clusters.",
+                     cluster)},
+        1);
+  }
+  const Result<std::vector<std::string>> required = expand_hosts(job.required_nodes);
+  if (required && !required->empty() && job.distribution != "arbitrary") {
+    const auto count = static_cast<uint32_t>(required->size());
+    if (job.max_nodes != 0 && count > job.max_nodes && job.node_counts.empty()) {
+      return refuse({fmt::format("invalid number of nodes (-N {}-{})", count, job.max_nodes)}, 1);
+    }
+    if (job.min_nodes < count) job.min_nodes = count;
+  }
+  return {};
+}
+
+std::vector<uint64_t> collect_limits(std::string_view names) {
+  std::vector<uint64_t> limits;
+  bool all = false;
+  std::vector<int> wanted;
+  for (const std::string& name : split_list(names)) {
+    if (iequals(name, "NONE")) return {};
+    if (iequals(name, "ALL")) all = true;
+    if (const auto number = rlimit_number(name)) wanted.push_back(*number);
+  }
+  for (const std::string_view name :
+       {"AS", "CORE", "CPU", "DATA", "FSIZE", "MEMLOCK", "NOFILE", "NPROC", "RSS", "STACK"}) {
+    const int number = rlimit_number(name).value_or(0);
+    bool want = all;
+    for (const int other : wanted)
+      want = want || other == number;
+    rlimit limit{};
+    if (!want || getrlimit(static_cast<__rlimit_resource_t>(number), &limit) != 0) continue;
+    const auto place = static_cast<size_t>(number) * 2;
+    while (limits.size() < place + 2) {
+      limits.push_back(1);
+      limits.push_back(0);
+    }
+    limits[place] = limit.rlim_cur;
+    limits[place + 1] = limit.rlim_max;
+  }
+  return limits;
+}
+
+std::string short_host_name() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return std::string(name, std::strcspn(name, "."));
+}
+
+std::string working_folder() {
+  char buffer[4096];
+  return getcwd(buffer, sizeof buffer) != nullptr ? buffer : "/";
+}
+
+uint64_t new_request_id() {
+  uint64_t number = 0;
+  while (getrandom(&number, sizeof number, 0) != sizeof number || number == 0) {
+  }
+  return number;
+}
+
+}  // namespace sluice::cli

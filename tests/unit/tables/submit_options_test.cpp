@@ -1,0 +1,174 @@
+// The table of submit options: every row that acts changes what is submitted, values are checked as
+// Slurm does, and the environment's names are right.
+#include "common/tables/submit_options.hpp"
+
+#include <map>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "common/tables/submit_values.hpp"
+#include "common/wire/codec.hpp"
+
+namespace sluice {
+namespace {
+
+OptionResult apply(Submission& s, const char* name, const char* value, CommandSet command) {
+  OptionInput input;
+  input.option = find_submit_option(name, command);
+  EXPECT_NE(input.option, nullptr) << name;
+  input.has_value = value != nullptr;
+  input.value = value != nullptr ? value : "";
+  input.command = command;
+  input.now = from_seconds(1800000000);
+  input.folder = "/home/u";
+  return input.option->set(s, input);
+}
+
+std::string fault(const char* name, const char* value, CommandSet command = kSbatch) {
+  Submission s;
+  const OptionResult result = apply(s, name, value, command);
+  return result ? "" : result.error().errors.back();
+}
+
+// A value that each option takes; what is not here takes "2".
+const std::map<std::string_view, const char*> kSamples = {{"begin", "now+1hour"},
+                                                          {"deadline", "now+1hour"},
+                                                          {"distribution", "cyclic"},
+                                                          {"cpu-bind", "cores"},
+                                                          {"cpu_bind", "cores"},
+                                                          {"hint", "nomultithread"},
+                                                          {"kill-on-invalid-dep", "yes"},
+                                                          {"mail-type", "END"},
+                                                          {"mpi", "pmi2"},
+                                                          {"open-mode", "append"},
+                                                          {"signal", "USR1@90"},
+                                                          {"tres-per-task", "cpu=2"},
+                                                          {"requeue", nullptr},
+                                                          {"no-kill", nullptr},
+                                                          {"gres", "gpu:1"},
+                                                          {"nice", "5"},
+                                                          {"wait-all-nodes", "1"},
+                                                          {"propagate", "STACK"},
+                                                          {"exclusive", nullptr},
+                                                          {"kill-command", "INT"}};
+
+std::string fingerprint(const Submission& s) {
+  const SubmitSettings& t = s.settings;
+  std::string text = wire::encode(s.job) + "|" + wire::encode(s.step) + "|";
+  for (const bool flag :
+       {t.quiet, t.test_only, t.parsable, t.export_given, t.wait_for_end, t.wrap.has_value(),
+        t.ignore_pbs, t.bell.value_or(false), t.bell.has_value(), t.no_shell,
+        t.kill_signal.has_value(), t.disable_status, t.quit_on_interrupt, t.preserve_env,
+        t.multi_prog, t.exclusive_step, t.propagate.has_value()}) {
+    text += flag ? '1' : '0';
+  }
+  return text + std::to_string(t.verbose) + std::to_string(t.job_id) + t.prolog + t.epilog +
+         t.node_file + t.export_file;
+}
+
+TEST(SubmitOptionsTest, EveryOptionThatActsChangesWhatIsSubmitted) {
+  const std::string empty = fingerprint(Submission{});
+  for (const SubmitOption& row : submit_options()) {
+    if (row.status != OptionStatus::kActs || row.section == OptionSection::kHelp ||
+        row.name == "version") {
+      continue;
+    }
+    for (const CommandSet command : {kSbatch, kSrun, kSalloc}) {
+      if ((row.commands & command) == 0) continue;
+      const auto sample = kSamples.find(row.name);
+      const char* value = row.argument_of(command) == OptionArgument::kNone ? nullptr
+                          : sample != kSamples.end()                        ? sample->second
+                                                                            : "2";
+      Submission s;
+      const OptionResult done = apply(s, std::string(row.name).c_str(), value, command);
+      EXPECT_TRUE(done) << row.name << ": " << (done ? "" : done.error().errors.back());
+      EXPECT_NE(fingerprint(s), empty) << row.name << " has no effect";
+    }
+  }
+}
+
+TEST(SubmitOptionsTest, RowsAreWellFormed) {
+  for (const CommandSet command : {kSbatch, kSrun, kSalloc}) {
+    std::map<char, std::string_view> letters;
+    std::map<std::string_view, int> names;
+    for (const SubmitOption& row : submit_options()) {
+      if ((row.commands & command) == 0) continue;
+      EXPECT_EQ(names[row.name]++, 0) << row.name;
+      EXPECT_NE(row.set, nullptr) << row.name;
+      EXPECT_GE(row.tier, 1);
+      EXPECT_TRUE(row.section == OptionSection::kHidden || !row.help.empty()) << row.name;
+      if (row.letter == 0) continue;
+      EXPECT_TRUE(letters.emplace(row.letter, row.name).second) << row.name << row.letter;
+    }
+  }
+}
+
+TEST(SubmitOptionsTest, VariablesFollowTheCommand) {
+  const auto variables = [](const char* name, CommandSet command) {
+    return option_variables(*find_submit_option(name, command), command);
+  };
+  using List = std::vector<std::string>;
+  EXPECT_EQ(variables("account", kSbatch), List{"SBATCH_ACCOUNT"});
+  EXPECT_EQ(variables("account", kSrun), List{"SLURM_ACCOUNT"});
+  EXPECT_EQ(variables("account", kSalloc), List{"SALLOC_ACCOUNT"});
+  EXPECT_EQ(variables("ntasks", kSrun), (List{"SLURM_NPROCS", "SLURM_NTASKS"}));
+  EXPECT_EQ(variables("ntasks", kSbatch), List{});
+  EXPECT_EQ(variables("clusters", kSalloc), (List{"SALLOC_CLUSTERS", "SLURM_CLUSTERS"}));
+  EXPECT_EQ(variables("output", kSrun), (List{"SLURM_STDOUTMODE", "SRUN_OUTPUT"}));
+}
+
+TEST(SubmitOptionsTest, FaultsAreSaidAsSlurmSaysThem) {
+  EXPECT_EQ(fault("nodes", "x"), "\"x\" is not a valid node count");
+  EXPECT_EQ(fault("nodes", "4-2"), "Maximum node count 2 is less than minimum node count 4");
+  EXPECT_EQ(fault("nodes", "2-4-5"), "\"4-5\" is not a valid node count");
+  EXPECT_EQ(fault("ntasks", "0"), "Invalid numeric value \"0\" for --ntasks.");
+  EXPECT_EQ(fault("mem", "1.5G"), "Invalid --mem specification");
+  EXPECT_EQ(fault("time", "abc"), "Invalid --time specification");
+  EXPECT_EQ(fault("mail-type", "foo"), "Invalid --mail-type specification");
+  EXPECT_EQ(fault("mail-type", "BEGIN,foo"), "");
+  EXPECT_EQ(fault("signal", "USR1@x"), "Invalid --signal specification");
+  EXPECT_EQ(fault("signal", "B:USR1", kSrun), "Invalid --signal specification");
+  EXPECT_EQ(fault("distribution", "block:foo"), "Invalid --distribution specification");
+  EXPECT_EQ(fault("gres", "gpu:a:b"), "Invalid generic resource (gres) specification");
+  EXPECT_EQ(fault("extra-node-info", "x"), "Invalid numeric value \"x\" for first arg of -B.");
+  EXPECT_EQ(fault("hint", "foo"), "unrecognized --hint argument \"foo\", see --hint=help");
+  EXPECT_EQ(fault("propagate", "STACK,foo"), "--propagate=STACK,foo is not valid.");
+  EXPECT_EQ(fault("priority", "-1"), "Priority must be >= 0");
+  EXPECT_EQ(fault("exclusive", "foo"), "Invalid --exclusive specification");
+  EXPECT_EQ(fault("exclusive", "user"), "");
+  EXPECT_EQ(fault("acctg-freq", "foo=1"), "Invalid --acctg-freq specification: foo=1");
+  EXPECT_EQ(fault("profile", "foo"), "invalid --profile=foo option");
+  EXPECT_EQ(fault("mem-bind", "foo"), "unrecognized --mem-bind argument \"foo\"");
+  EXPECT_EQ(fault("gpu-bind", "foo"), "Invalid --gpu-bind argument: gpu:foo");
+}
+
+TEST(SubmitOptionsTest, MoreNodesThanTasksAreCutDown) {
+  Submission s;
+  ASSERT_TRUE(apply(s, "nodes", "4", kSrun));
+  ASSERT_TRUE(apply(s, "ntasks", "2", kSrun));
+  std::vector<std::string> warnings;
+  ASSERT_TRUE(finish_submission(s, kSrun, warnings));
+  EXPECT_EQ(warnings, std::vector<std::string>{
+                          "Warning: can't run 2 processes on 4 nodes, setting nnodes to 2"});
+  EXPECT_EQ(make_step(s).min_nodes, 2U);
+}
+
+TEST(SubmitValuesTest, Values) {
+  EXPECT_EQ(parse_gres("gpu:a100:2,fan"), "gres/gpu:a100:2,gres/fan:1");
+  EXPECT_EQ(parse_gres("none"), "");
+  EXPECT_EQ(parse_gpus("a100:1,v100:2"), "gres/gpu:a100:1,gres/gpu:v100:2");
+  EXPECT_EQ(parse_gpus("gpu:1:2"), std::nullopt);
+  EXPECT_EQ(parse_signal("sigusr1"), 10U);
+  EXPECT_EQ(parse_signal("foo"), std::nullopt);
+  const auto nodes = parse_node_counts("1k-2k");
+  ASSERT_TRUE(nodes);
+  EXPECT_EQ(nodes->least, 1024U);
+  EXPECT_EQ(nodes->most, 2048U);
+  EXPECT_EQ(bad_cpu_bind("verbose,map_cpu:0,1,2"), std::nullopt);
+  EXPECT_EQ(bad_cpu_bind("foo"), "foo");
+  EXPECT_EQ(parse_mail_types("end,time_limit_80"), "END,TIME_LIMIT_80");
+}
+
+}  // namespace
+}  // namespace sluice
