@@ -10,6 +10,7 @@ struct Command {
 };
 
 // Slurm's names, each also a hard link to the binary.
+int salloc_main(int argc, char** argv);
 int sbatch_main(int argc, char** argv);
 int scontrol_main(int argc, char** argv);
 int sinfo_main(int argc, char** argv);

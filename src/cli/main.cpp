@@ -13,6 +13,7 @@ namespace {
 using sluice::cli::Command;
 
 constexpr Command kSlurmCommands[] = {
+    {"salloc", sluice::cli::salloc_main},
     {"sbatch", sluice::cli::sbatch_main},
     {"scontrol", sluice::cli::scontrol_main},
     {"sinfo", sluice::cli::sinfo_main},

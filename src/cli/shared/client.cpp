@@ -117,6 +117,15 @@ Result<std::string> Client::call_node_bytes(const NodeConfig& node, std::string_
   return rpc.call_raw(method, std::move(request), parts_->config.message_timeout);
 }
 
+Result<std::unique_ptr<net::RawStream>> Client::open_bytes(std::string_view method,
+                                                           std::string request) {
+  net::RpcClient& rpc = parts_->connection();
+  if (parts_->auth_error.code != ErrorCode::kOk) {
+    return tl::unexpected<Error>(parts_->auth_error);
+  }
+  return rpc.open_raw(method, std::move(request));
+}
+
 Status Client::stream_bytes(std::string_view method, std::string request,
                             const std::function<bool(std::string_view)>& take, Duration timeout) {
   net::RpcClient& rpc = parts_->connection();

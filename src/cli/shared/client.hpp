@@ -18,6 +18,7 @@
 #include "common/base/result.hpp"
 #include "common/base/time.hpp"
 #include "common/net/method_name.hpp"
+#include "common/net/rpc_client.hpp"
 #include "common/protocol/ctld.hpp"
 #include "common/wire/instances.hpp"
 
@@ -78,6 +79,14 @@ class Client {
     return status;
   }
 
+  // The same, read by the caller: one thread reads, any may cancel. The client must outlive it.
+  template <class Chunk, class Request>
+  [[nodiscard]] Result<net::StreamReader<Chunk>> open_stream(const Request& request) {
+    auto raw = open_bytes(net::method_name<Request>(), wire::encode(request));
+    if (!raw) return tl::unexpected<Error>(std::move(raw.error()));
+    return net::StreamReader<Chunk>(std::move(*raw));
+  }
+
   // squeue, scontrol show job: chunks of records as the controller sends them.
   [[nodiscard]] Status query_jobs(const protocol::QueryJobsRequest& request,
                                   const std::function<bool(protocol::JobChunk&&)>& take) {
@@ -97,6 +106,8 @@ class Client {
                                                Duration timeout);
   [[nodiscard]] Result<std::string> call_node_bytes(const NodeConfig& node,
                                                     std::string_view method, std::string request);
+  [[nodiscard]] Result<std::unique_ptr<net::RawStream>> open_bytes(std::string_view method,
+                                                                  std::string request);
   [[nodiscard]] Status stream_bytes(std::string_view method, std::string request,
                                     const std::function<bool(std::string_view)>& take,
                                     Duration timeout);

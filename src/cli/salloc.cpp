@@ -1,0 +1,269 @@
+// salloc: gets a job and runs a command, or the user's shell, while it lasts.
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <pwd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/commands.hpp"
+#include "cli/shared/allocation.hpp"
+#include "cli/shared/client.hpp"
+#include "cli/shared/option_parser.hpp"
+#include "cli/shared/submit_call.hpp"
+#include "cli/shared/submit_env.hpp"
+
+namespace sluice::cli {
+namespace {
+
+constexpr auto kBellAfter = std::chrono::seconds(10);  // who waited this long is not looking
+
+std::string user_shell() {
+  if (const char* shell = std::getenv("SHELL"); shell != nullptr && *shell != '\0') return shell;
+  const passwd* user = getpwuid(getuid());
+  return user != nullptr && *user->pw_shell != '\0' ? user->pw_shell : "/bin/sh";
+}
+
+// The srun that belongs to this salloc.
+std::string srun_path() {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const auto beside = self.parent_path() / "srun";
+  return !error && access(beside.c_str(), X_OK) == 0 ? beside.string() : "srun";
+}
+
+class CommandRun {
+ public:
+  CommandRun(Client& client, const Submission& submission, const Allocated& allocated)
+      : client_(client), submission_(submission), allocated_(allocated) {}
+
+  // Runs it to its end; salloc's exit status.
+  int run(boost::asio::io_context& io, JobWatch& watch, std::vector<std::string> words) {
+    interactive_ = words.empty();
+    if (interactive_) words = shell_words();
+    const std::string path = find_program(words[0]);
+    if (path.empty()) {
+      print_error("salloc", fmt::format("_fork_command: Unable to find command \"{}\"", words[0]));
+      relinquish(1 << 8);
+      return 1;
+    }
+    boost::asio::signal_set children(io, SIGCHLD);
+    boost::asio::signal_set signals(io, SIGTERM, SIGHUP, SIGUSR1);
+    signals.add(SIGUSR2);
+    signals.add(SIGINT);  // the terminal gives these to the command; salloc goes on
+    signals.add(SIGQUIT);
+    watch.handle([this](const auto& update) { updated(update); },
+                 [this](const Error&) { revoked(); });
+    child_ = start(path, words);
+    if (child_ < 0) {
+      relinquish(1 << 8);
+      return error_exit();
+    }
+    wait_for_child(io, children);
+    wait_for_signal(signals);
+    auto guard = boost::asio::make_work_guard(io);
+    io.restart();
+    io.run();
+    take_terminal_back();
+    relinquish(status_);
+    return exit_status();
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::string> shell_words() const {
+    const ClusterConfig& config = client_.config();
+    if (!has_option(config.launch_parameters, "use_interactive_step")) return {user_shell()};
+    return {"/bin/sh", "-c",
+            fmt::format("exec {} {}", srun_path(), config.interactive_step_options)};
+  }
+
+  static std::string find_program(const std::string& name) {
+    if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0 ? name : "";
+    const char* path = std::getenv("PATH");
+    std::string_view rest = path != nullptr ? path : "/bin:/usr/bin";
+    while (!rest.empty()) {
+      const std::string_view folder = rest.substr(0, rest.find(':'));
+      rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
+      std::string candidate = fmt::format("{}/{}", folder, name);
+      if (access(candidate.c_str(), X_OK) == 0 && !std::filesystem::is_directory(candidate)) {
+        return candidate;
+      }
+    }
+    return "";
+  }
+
+  pid_t start(const std::string& path, std::vector<std::string>& words) {
+    Environment environment = current_environment();
+    set_caller_variables(environment);
+    set_allocation_variables(facts_of(allocated_, submission_.job, client_.config()), environment);
+    environment.set_default("SHELL", user_shell());
+    std::vector<std::string> entries = environment.entries();
+    std::vector<char*> argv, envp;
+    for (std::string& word : words)
+      argv.push_back(word.data());
+    for (std::string& entry : entries)
+      envp.push_back(entry.data());
+    argv.push_back(nullptr);
+    envp.push_back(nullptr);
+    own_group_ = interactive_ && isatty(STDIN_FILENO) != 0 && tcgetpgrp(STDIN_FILENO) == getpgrp();
+    const pid_t child = fork();
+    if (child != 0) {
+      if (child < 0) print_error("salloc", std::string("fork failed: ") + std::strerror(errno));
+      return child;
+    }
+    if (own_group_) {
+      setpgid(0, 0);
+      signal(SIGTTOU, SIG_IGN);
+      tcsetpgrp(STDIN_FILENO, getpid());
+    }
+    for (const int number :
+         {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD, SIGTTOU, SIGPIPE}) {
+      signal(number, SIG_DFL);
+    }
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    execve(path.c_str(), argv.data(), envp.data());
+    _exit(127);
+  }
+
+  void wait_for_child(boost::asio::io_context& io, boost::asio::signal_set& children) {
+    children.async_wait([&](const auto& error, int) {
+      if (error) return;
+      int status = 0;
+      const pid_t ended = waitpid(child_, &status, WNOHANG | WUNTRACED);
+      if (ended == child_ && !WIFSTOPPED(status)) {
+        status_ = status;
+        io.stop();
+        return;
+      }
+      wait_for_child(io, children);
+    });
+    // It may have ended before the handler was there.
+    int status = 0;
+    if (waitpid(child_, &status, WNOHANG) == child_) {
+      status_ = status;
+      boost::asio::post(io, [&io] { io.stop(); });
+    }
+  }
+
+  void wait_for_signal(boost::asio::signal_set& signals) {
+    signals.async_wait([&](const auto& error, int number) {
+      if (error) return;
+      if (number != SIGINT && number != SIGQUIT) kill(child_, number);
+      wait_for_signal(signals);
+    });
+  }
+
+  void updated(const protocol::JobWatchUpdate& update) {
+    if (!update.message.empty()) say("salloc", update.message);
+    if (is_terminal(update.state)) revoked();
+  }
+
+  void revoked() {
+    if (std::exchange(revoked_, true)) return;
+    say("salloc", fmt::format("Job allocation {} has been revoked.", allocated_.job));
+    const auto asked = submission_.settings.kill_signal;
+    if (asked)
+      kill(child_, static_cast<int>(*asked));
+    else if (interactive_)
+      kill(own_group_ ? -child_ : child_, SIGHUP);
+  }
+
+  void take_terminal_back() const {
+    if (!own_group_) return;
+    signal(SIGTTOU, SIG_IGN);
+    tcsetpgrp(STDIN_FILENO, getpgrp());
+  }
+
+  void relinquish(int status) const {
+    if (revoked_) return;
+    if (!submission_.settings.quiet) {
+      say("salloc", fmt::format("Relinquishing job allocation {}", allocated_.job));
+    }
+    end_allocation(client_, allocated_.job, status);
+  }
+
+  [[nodiscard]] int exit_status() const {
+    if (WIFEXITED(status_)) return WEXITSTATUS(status_);
+    switch (WTERMSIG(status_)) {
+      case SIGHUP:
+      case SIGINT:
+      case SIGKILL:
+      case SIGQUIT:
+        return 0;
+      default:
+        return error_exit();
+    }
+  }
+
+  Client& client_;
+  const Submission& submission_;
+  const Allocated& allocated_;
+  pid_t child_ = -1;
+  int status_ = 0;
+  bool interactive_ = false;
+  bool own_group_ = false;
+  bool revoked_ = false;
+};
+
+void ring_bell(const SubmitSettings& settings, const Allocated& allocated) {
+  const bool wanted = settings.bell
+                          ? *settings.bell
+                          : allocated.wait_time > kBellAfter && isatty(STDOUT_FILENO) != 0;
+  if (!wanted || isatty(STDOUT_FILENO) == 0) return;
+  std::fputc('\a', stdout);
+  std::fflush(stdout);
+}
+
+std::optional<int> read_request(int argc, char** argv, OptionParser& parser, Submission& out) {
+  if (const auto status = parser.read_arguments(argc, argv)) return status;
+  parser.read_environment();
+  out.job.name = "interactive";
+  if (const auto status = parser.apply(out)) return status;
+  if (out.settings.verbose > 0) parser.print_defined();
+  std::vector<std::string> warnings;
+  if (const OptionResult fits = finish_submission(out, kSalloc, warnings); !fits) {
+    return report_problem("salloc", fits.error());
+  }
+  print_messages("salloc", warnings);
+  const std::string folder = out.job.work_dir.str();
+  if (!folder.empty() && chdir(folder.c_str()) != 0) {
+    print_error("salloc", fmt::format("chdir({}): {}", folder, std::strerror(errno)));
+    return error_exit();
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+int salloc_main(int argc, char** argv) {
+  OptionParser parser(kSalloc);
+  Submission submission;
+  if (const auto status = read_request(argc, argv, parser, submission)) return *status;
+  Result<Client> client = Client::open();
+  if (!client) return report("salloc", client.error());
+  fill_caller(submission, client->config(), argc, argv);
+  if (const OptionResult there = resolve_outside(submission, client->config()); !there) {
+    return report_problem("salloc", there.error());
+  }
+  submission.job.interactive = parser.operands().empty();
+  boost::asio::io_context io;
+  JobWatch watch(*client, io);
+  const Allocated allocated = allocate(*client, io, watch, submission, kSalloc);
+  if (allocated.exit_status) return *allocated.exit_status;
+  ring_bell(submission.settings, allocated);
+  if (submission.settings.no_shell) return 0;
+  return CommandRun(*client, submission, allocated).run(io, watch, parser.operands());
+}
+
+}  // namespace sluice::cli

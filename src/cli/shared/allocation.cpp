@@ -1,0 +1,236 @@
+#include "cli/shared/allocation.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <fmt/format.h>
+
+#include "cli/shared/option_parser.hpp"
+#include "cli/shared/submit_call.hpp"
+#include "common/base/text.hpp"
+#include "common/tables/errors.hpp"
+
+namespace sluice::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A job that starts at once is not said to be queued: this long the scheduler has.
+constexpr auto kQueuedAfter = std::chrono::milliseconds(300);
+
+int immediate_exit() {
+  const char* set = std::getenv("SLURM_EXIT_IMMEDIATE");
+  const auto status = to_number<uint8_t>(set != nullptr ? set : "");
+  return status && *status != 0 ? *status : error_exit();
+}
+
+class Waiter {
+ public:
+  Waiter(Client& client,
+         boost::asio::io_context& io,
+         JobWatch& watch,
+         const Submission& submission,
+         CommandSet command)
+      : client_(client),
+        io_(io),
+        watch_(watch),
+        submission_(submission),
+        name_(submit_command_name(command)),
+        salloc_(command == kSalloc),
+        signals_(io, SIGINT, SIGTERM, SIGHUP),
+        queued_timer_(io),
+        immediate_timer_(io) {}
+
+  Allocated run() {
+    signals_.add(SIGQUIT);
+    signals_.async_wait([this](const auto& error, int) {
+      if (!error) interrupted();
+    });
+    if (!submit()) return out_;
+    watch_.handle([this](const auto& update) { updated(update); },
+                  [this](const Error& error) { ended(error); });
+    protocol::WatchJobRequest request;
+    request.job = out_.job;
+    request.end_when_cancelled = true;
+    watch_.start(request);
+    start_timers();
+    io_.restart();
+    io_.run();
+    watch_.handle(nullptr, nullptr);
+    if (out_.exit_status) watch_.stop();
+    out_.wait_time = std::chrono::duration_cast<Duration>(Clock::now() - started_);
+    return out_;
+  }
+
+ private:
+  bool submit() {
+    protocol::SubmitJobRequest request;
+    request.spec = submission_.job;
+    const Result<protocol::SubmitJobReply> reply =
+        submit_job(client_, request, salloc_ ? kSalloc : kSrun);
+    if (!reply) {
+      report_failure(name_, what_failed(), reply.error());
+      const bool busy = submission_.job.immediate && reply.error().code == ErrorCode::kNodesBusy;
+      finish(busy ? immediate_exit() : error_exit());
+      return false;
+    }
+    out_.job = reply->job;
+    if (!quiet()) print_messages(name_, reply->messages);
+    return true;
+  }
+
+  void start_timers() {
+    queued_timer_.expires_after(kQueuedAfter);
+    queued_timer_.async_wait([this](const auto& error) {
+      if (!error) say_queued();
+    });
+    if (!submission_.settings.immediate_seconds) return;
+    const uint32_t seconds = std::max(*submission_.settings.immediate_seconds, 1U);
+    immediate_timer_.expires_after(std::chrono::seconds(seconds));
+    immediate_timer_.async_wait([this](const auto& error) {
+      if (error) return;
+      cancel_job();
+      report_failure(name_, what_failed(), Error{ErrorCode::kNodesBusy, {}});
+      finish(immediate_exit());
+    });
+  }
+
+  void updated(const protocol::JobWatchUpdate& update) {
+    if (!update.message.empty()) say(name_, update.message);
+    if (update.state == JobState::kPending) {
+      // Only a reason means that the scheduler looked at the job and let it wait.
+      if (update.reason != JobReason::kNone) say_queued();
+      return;
+    }
+    if (is_terminal(update.state)) return cancelled();
+    if (update.state != JobState::kRunning || !update.allocation) return;
+    say_granted();
+    if (!update.ready) return;
+    out_.grant = update;
+    if (salloc_ && !quiet()) {
+      say(name_, fmt::format("Nodes {} are ready for job", update.allocation->node_list));
+    }
+    io_.stop();
+  }
+
+  void say_queued() {
+    if (out_.waited || granted_) return;
+    out_.waited = true;
+    if (quiet()) return;
+    if (salloc_) say(name_, fmt::format("Pending job allocation {}", out_.job));
+    say(name_, fmt::format("job {} queued and waiting for resources", out_.job));
+  }
+
+  void say_granted() {
+    if (std::exchange(granted_, true) || quiet()) return;
+    if (out_.waited) say(name_, fmt::format("job {} has been allocated resources", out_.job));
+    if (salloc_) say(name_, fmt::format("Granted job allocation {}", out_.job));
+  }
+
+  void cancelled() {
+    say(name_, "Job has been cancelled");
+    report_failure(name_, what_failed(), Error{ErrorCode::kAlreadyDone, {}});
+    finish(error_exit());
+  }
+
+  void ended(const Error& error) {
+    if (error.code == ErrorCode::kOk) return cancelled();
+    report_failure(name_, what_failed(), error);
+    finish(error_exit());
+  }
+
+  void interrupted() {
+    cancel_job();
+    if (salloc_) {
+      say(name_, fmt::format("Job allocation {} has been revoked.", out_.job));
+      say(name_, "Job aborted due to signal");
+    } else {
+      say(name_, fmt::format("Job allocation {} has been revoked", out_.job));
+    }
+    finish(error_exit());
+  }
+
+  void cancel_job() {
+    protocol::SignalRequest request;
+    request.target = std::to_string(out_.job);
+    request.signal = SIGKILL;
+    request.flags = protocol::kSignalCancel;
+    (void)client_.call<protocol::CountReply>(request);  // the broken watch cancels it, too
+  }
+
+  void finish(int exit_status) {
+    out_.exit_status = exit_status;
+    io_.stop();
+  }
+
+  [[nodiscard]] bool quiet() const { return submission_.settings.quiet; }
+  [[nodiscard]] const char* what_failed() const {
+    return salloc_ ? "Job submit/allocate failed" : "Unable to allocate resources";
+  }
+
+  Client& client_;
+  boost::asio::io_context& io_;
+  JobWatch& watch_;
+  const Submission& submission_;
+  std::string_view name_;
+  bool salloc_;
+  bool granted_ = false;
+  boost::asio::signal_set signals_;
+  boost::asio::steady_timer queued_timer_;
+  boost::asio::steady_timer immediate_timer_;
+  Clock::time_point started_ = Clock::now();
+  Allocated out_;
+};
+
+}  // namespace
+
+void say(std::string_view command, std::string_view text) {
+  std::fprintf(stderr, "%.*s: %.*s\n", static_cast<int>(command.size()), command.data(),
+               static_cast<int>(text.size()), text.data());
+}
+
+Allocated allocate(Client& client,
+                   boost::asio::io_context& io,
+                   JobWatch& watch,
+                   const Submission& submission,
+                   CommandSet command) {
+  return Waiter(client, io, watch, submission, command).run();
+}
+
+JobFacts facts_of(const Allocated& allocated, const JobSpec& spec, const ClusterConfig& config) {
+  JobFacts facts;
+  facts.job = allocated.job;
+  facts.spec = std::make_shared<JobSpec>(spec);
+  if (allocated.grant.allocation) facts.node_list = allocated.grant.allocation->node_list;
+  facts.cpus = allocated.grant.cpus_per_node;
+  facts.cluster = config.cluster_name;
+  facts.partition = allocated.grant.partition;
+  facts.account = spec.account.str();
+  facts.qos = spec.qos.str();
+  facts.reservation = spec.reservation.str();
+  facts.end = allocated.grant.end;
+  return facts;
+}
+
+void end_allocation(Client& client, JobId job, int32_t wait_status) {
+  protocol::EndAllocationRequest request;
+  request.job = job;
+  request.exit_status = wait_status;
+  const auto patience = Clock::now() + client.config().message_timeout;
+  while (true) {
+    const auto reply = client.call<protocol::Empty>(request);
+    if (reply) return;
+    const ErrorCode code = reply.error().code;
+    const bool away = code == ErrorCode::kUnreachable || code == ErrorCode::kConnectionLost ||
+                      code == ErrorCode::kTimedOut || code == ErrorCode::kRetry;
+    if (!away || Clock::now() >= patience) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  }
+}
+
+}  // namespace sluice::cli

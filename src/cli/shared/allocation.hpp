@@ -1,0 +1,43 @@
+// How srun and salloc get a job: submit, say what it waits for, wait until its nodes are ready.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <boost/asio/io_context.hpp>
+
+#include "cli/shared/client.hpp"
+#include "cli/shared/job_watch.hpp"
+#include "common/tables/output_env.hpp"
+#include "common/tables/submit_options.hpp"
+
+namespace sluice::cli {
+
+struct Allocated {
+  std::optional<int> exit_status;  // set: there is no job, and everything was said
+  JobId job = kNoJob;
+  protocol::JobWatchUpdate grant;  // the update that said it is ready
+  bool waited = false;             // it had to queue
+  Duration wait_time{0};
+};
+
+// Runs the event loop meanwhile. Afterwards `watch` goes on following the job; the caller exchanges
+// its handlers. SIGINT, SIGTERM, SIGHUP and SIGQUIT cancel the job while it waits.
+[[nodiscard]] Allocated allocate(Client& client,
+                                 boost::asio::io_context& io,
+                                 JobWatch& watch,
+                                 const Submission& submission,
+                                 CommandSet command);
+
+// The job as environments tell of it.
+[[nodiscard]] JobFacts facts_of(const Allocated& allocated,
+                                const JobSpec& spec,
+                                const ClusterConfig& config);
+
+// Gives the job back; waits for the controller for a while when it is away.
+void end_allocation(Client& client, JobId job, int32_t wait_status);
+
+// `NAME: TEXT` on stderr.
+void say(std::string_view command, std::string_view text);
+
+}  // namespace sluice::cli

@@ -1,0 +1,85 @@
+#include "cli/shared/step_exits.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include "common/tables/submit_values.hpp"
+
+namespace sluice::cli {
+namespace {
+
+std::string how_it_ended(int32_t status) {
+  if (WIFSIGNALED(status)) {
+    return fmt::format("{}{}", signal_description(static_cast<uint32_t>(WTERMSIG(status))),
+                       WCOREDUMP(status) ? " (core dumped)" : "");
+  }
+  if (WEXITSTATUS(status) == 0) return "Completed";
+  return fmt::format("Exited with exit code {}", WEXITSTATUS(status));
+}
+
+}  // namespace
+
+std::string task_list(const std::vector<uint32_t>& tasks) {
+  std::vector<uint32_t> sorted = tasks;
+  std::sort(sorted.begin(), sorted.end());
+  std::string out = sorted.size() == 1 ? "task " : "tasks ";
+  for (size_t i = 0; i < sorted.size();) {
+    size_t last = i;
+    while (last + 1 < sorted.size() && sorted[last + 1] == sorted[last] + 1)
+      ++last;
+    if (i != 0) out += ',';
+    out += last == i ? fmt::format("{}", sorted[i]) : fmt::format("{}-{}", sorted[i], sorted[last]);
+    i = last + 1;
+  }
+  return out;
+}
+
+void StepExits::started(uint32_t task) {
+  if (task < phases_.size() && phases_[task] == TaskPhase::kStarting) {
+    phases_[task] = TaskPhase::kRunning;
+  }
+}
+
+void StepExits::exited(const std::string& node, uint32_t task, int32_t status) {
+  if (task >= phases_.size() || phases_[task] == TaskPhase::kExited) return;
+  phases_[task] = TaskPhase::kExited;
+  ++exited_;
+  fresh_[node][status].push_back(task);
+  const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  if (code > worst_) {
+    worst_ = code;
+    worst_status_ = status;
+  }
+}
+
+std::vector<std::string> StepExits::take_lines(bool all) {
+  std::vector<std::string> lines;
+  for (const auto& [node, by_status] : std::exchange(fresh_, {})) {
+    for (const auto& [status, tasks] : by_status) {
+      if (status == 0 && !all) continue;
+      lines.push_back(fmt::format("{}: {}: {}", node, task_list(tasks), how_it_ended(status)));
+    }
+  }
+  return lines;
+}
+
+std::vector<std::string> StepExits::state_lines(const std::string& step) const {
+  constexpr std::pair<TaskPhase, const char*> kWords[] = {{TaskPhase::kStarting, "unknown"},
+                                                          {TaskPhase::kRunning, "running"},
+                                                          {TaskPhase::kExited, "exited"}};
+  std::vector<std::string> lines;
+  for (const auto& [phase, word] : kWords) {
+    std::vector<uint32_t> tasks;
+    for (uint32_t i = 0; i < phases_.size(); ++i) {
+      if (phases_[i] == phase) tasks.push_back(i);
+    }
+    if (!tasks.empty())
+      lines.push_back(fmt::format("StepId={} {}: {}", step, task_list(tasks), word));
+  }
+  return lines;
+}
+
+}  // namespace sluice::cli

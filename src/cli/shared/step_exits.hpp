@@ -1,0 +1,45 @@
+// How the tasks of a step ended, in srun's words: `n1: tasks 0-2: Exited with exit code 3`.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace sluice::cli {
+
+enum class TaskPhase : uint8_t { kStarting, kRunning, kExited };
+
+class StepExits {
+ public:
+  explicit StepExits(uint32_t tasks = 0) : phases_(tasks, TaskPhase::kStarting) {}
+
+  void started(uint32_t task);
+  // `status` as wait(2) gives it. No-op for a task that ended before.
+  void exited(const std::string& node, uint32_t task, int32_t status);
+
+  // Lines about tasks that failed since the last call; with `all`, of the others too ("Completed").
+  [[nodiscard]] std::vector<std::string> take_lines(bool all);
+  // `StepId=5.0 tasks 0,2-3: running` …, a line for each phase that has tasks.
+  [[nodiscard]] std::vector<std::string> state_lines(const std::string& step) const;
+
+  [[nodiscard]] uint32_t exited_count() const { return exited_; }
+  [[nodiscard]] bool all_exited() const { return exited_ == phases_.size(); }
+  [[nodiscard]] bool any_failed() const { return worst_ != 0; }
+  // The highest of all: an exit code, or 128 and the signal.
+  [[nodiscard]] int exit_code() const { return worst_; }
+  // wait(2)'s status of the task with the highest exit code.
+  [[nodiscard]] int32_t wait_status() const { return worst_status_; }
+
+ private:
+  std::vector<TaskPhase> phases_;
+  std::map<std::string, std::map<int32_t, std::vector<uint32_t>>> fresh_;  // node, status, tasks
+  uint32_t exited_ = 0;
+  int worst_ = 0;
+  int32_t worst_status_ = 0;
+};
+
+// `task 3`, `tasks 0-2,5`.
+[[nodiscard]] std::string task_list(const std::vector<uint32_t>& tasks);
+
+}  // namespace sluice::cli
