@@ -15,6 +15,7 @@ int sbatch_main(int argc, char** argv);
 int scontrol_main(int argc, char** argv);
 int sinfo_main(int argc, char** argv);
 int squeue_main(int argc, char** argv);
+int srun_main(int argc, char** argv);
 
 // `sluice NAME …`
 int down_main(int argc, char** argv);

@@ -18,6 +18,7 @@ constexpr Command kSlurmCommands[] = {
     {"scontrol", sluice::cli::scontrol_main},
     {"sinfo", sluice::cli::sinfo_main},
     {"squeue", sluice::cli::squeue_main},
+    {"srun", sluice::cli::srun_main},
 };
 constexpr Command kOwnCommands[] = {
     {"compatibility", sluice::cli::compatibility_main},

@@ -30,7 +30,7 @@ void StepStdin::start() {
     descriptor_ = std::make_unique<boost::asio::posix::stream_descriptor>(io_);
     boost::system::error_code error;
     const int own = ::dup(fd_);
-    descriptor_->assign(own, error);  // /dev/null cannot be waited for, though it is a device
+    descriptor_->assign(own, error);
     if (error) {
       ::close(own);
       descriptor_.reset();
@@ -61,8 +61,9 @@ void StepStdin::wait() {
     return;
   }
   descriptor_->async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                          [this](const auto& error) {
-                            if (!error && !stopped_) read();
+                          [this](const boost::system::error_code& error) {
+                            if (stopped_ || error == boost::asio::error::operation_aborted) return;
+                            read();  // what cannot be waited for (/dev/null) can be read at once
                           });
 }
 

@@ -1,0 +1,42 @@
+#include "cli/shared/srun_script.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/shared/allocation.hpp"
+
+namespace sluice::cli {
+
+int run_srun_script(const std::string& program,
+                    const std::vector<std::string>& arguments,
+                    const Environment& environment) {
+  if (access(program.c_str(), R_OK | X_OK) != 0) {
+    say("srun", fmt::format("Access denied for {}: {}", program, std::strerror(errno)));
+    return -1;
+  }
+  std::vector<std::string> words = {program};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<std::string> entries = environment.entries();
+  std::vector<char*> argv, envp;
+  for (std::string& word : words)
+    argv.push_back(word.data());
+  for (std::string& entry : entries)
+    envp.push_back(entry.data());
+  argv.push_back(nullptr);
+  envp.push_back(nullptr);
+  pid_t child = -1;
+  if (posix_spawn(&child, program.c_str(), nullptr, nullptr, argv.data(), envp.data()) != 0) {
+    return -1;
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace sluice::cli

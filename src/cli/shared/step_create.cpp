@@ -1,0 +1,92 @@
+#include "cli/shared/step_create.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "cli/shared/allocation.hpp"
+#include "cli/shared/option_parser.hpp"
+#include "cli/shared/step_link.hpp"
+#include "common/base/hostlist.hpp"
+#include "common/conf/load.hpp"
+#include "common/tables/errors.hpp"
+
+namespace sluice::cli {
+namespace {
+
+constexpr auto kFirstPause = std::chrono::milliseconds(20);
+constexpr auto kLongestPause = std::chrono::milliseconds(500);
+
+bool is_away(ErrorCode code) {
+  return code == ErrorCode::kUnreachable || code == ErrorCode::kConnectionLost ||
+         code == ErrorCode::kRetry || code == ErrorCode::kTimedOut;
+}
+
+void report_refusal(const protocol::CreateStepRequest& request, const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kInvalidJobId:
+    case ErrorCode::kJobPending:
+    case ErrorCode::kAlreadyDone:
+      print_error("srun", fmt::format("Unable to confirm allocation for job {}: {}", request.job,
+                                      error_sentence(error.code)));
+      say("srun", fmt::format("Check SLURM_JOB_ID environment variable. Expired or invalid job {}",
+                              request.job));
+      return;
+    default:
+      print_error("srun", fmt::format("Unable to create step for job {}: {}", request.job,
+                                      error_text(error)));
+  }
+}
+
+}  // namespace
+
+Result<protocol::CreateStepReply> create_step(Client& client,
+                                              const protocol::CreateStepRequest& request,
+                                              const StepRequestOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  const auto patience = Clock::now() + client.config().message_timeout;
+  std::chrono::milliseconds pause = kFirstPause;
+  bool said = false;
+  while (true) {
+    Result<protocol::CreateStepReply> reply = client.call<protocol::CreateStepReply>(request);
+    if (reply) {
+      if (said && !options.quiet) say("srun", fmt::format("Step created for job {}", request.job));
+      return reply;
+    }
+    const ErrorCode code = reply.error().code;
+    const bool busy = code == ErrorCode::kStepsBusy && !options.immediate;
+    if (!busy && !(is_away(code) && Clock::now() < patience)) {
+      report_refusal(request, reply.error());
+      return reply;
+    }
+    if (busy && !said && !options.quiet) {
+      say("srun", fmt::format("Job {} step creation temporarily disabled, retrying ({})",
+                              request.job, error_sentence(ErrorCode::kNodesBusy)));
+    }
+    said = said || busy;
+    std::this_thread::sleep_for(pause);
+    pause = std::min<std::chrono::milliseconds>(pause * 2, kLongestPause);
+  }
+}
+
+std::string address_for_daemons(const ClusterConfig& config, const std::string& granted) {
+  if (!granted.empty()) return address_towards(granted);
+  const std::string peer = !config.slurmctld_addr.empty() ? config.slurmctld_addr
+                           : config.controllers.empty()   ? "127.0.0.1"
+                                                          : config.controllers[0].address;
+  const std::string address = address_towards(peer);
+  if (!address.starts_with("127.")) return address;
+  // The controller is on this host, so the way to it says nothing of the way to the nodes.
+  const char* nodes = std::getenv("SLURM_JOB_NODELIST");
+  const auto names = expand_hosts(nodes != nullptr ? nodes : "");
+  if (!names || names->empty()) return address;
+  const Result<ClusterConfig> whole = load_config(config_path());
+  const NodeConfig* node = whole ? find_node(*whole, names->back()) : nullptr;
+  return node != nullptr ? address_towards(node->address) : address;
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,174 @@
+#include "cli/shared/step_link.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include <boost/asio/ip/udp.hpp>
+#include <sys/random.h>
+
+#include "common/base/text.hpp"
+#include "common/wire/codec.hpp"
+
+namespace sluice::cli {
+namespace {
+
+using boost::asio::ip::tcp;
+using protocol::FrameType;
+
+constexpr size_t kKeyBytes = 32;
+
+bool bind_port(tcp::acceptor& acceptor, uint16_t port) {
+  boost::system::error_code error;
+  acceptor.open(tcp::v4(), error);
+  if (!error) acceptor.bind(tcp::endpoint(tcp::v4(), port), error);
+  if (!error) acceptor.listen(boost::asio::socket_base::max_listen_connections, error);
+  if (!error) return true;
+  acceptor.close();
+  return false;
+}
+
+bool bind_in_range(tcp::acceptor& acceptor, const std::string& range, uint64_t random) {
+  const size_t dash = range.find('-');
+  const auto low = to_number<uint16_t>(range.substr(0, dash));
+  const auto high = dash == std::string::npos ? low : to_number<uint16_t>(range.substr(dash + 1));
+  if (!low || !high || *high < *low) return bind_port(acceptor, 0);
+  const uint64_t count = uint64_t{*high} - *low + 1;
+  for (uint64_t i = 0; i < count; ++i) {  // sruns of one host start at different places
+    if (bind_port(acceptor, static_cast<uint16_t>(*low + (random + i) % count))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string address_towards(const std::string& peer) {
+  boost::asio::io_context io;
+  boost::system::error_code error;
+  const auto found =
+      boost::asio::ip::udp::resolver(io).resolve(boost::asio::ip::udp::v4(), peer, "9", error);
+  if (error || found.empty()) return "127.0.0.1";
+  boost::asio::ip::udp::socket socket(io);
+  socket.connect(found.begin()->endpoint(), error);  // sends nothing, only picks the route
+  if (error) return "127.0.0.1";
+  const auto local = socket.local_endpoint(error);
+  return error ? "127.0.0.1" : local.address().to_string();
+}
+
+Result<IoEndpoint> StepLink::listen(const std::string& host, const std::string& range) {
+  key_.resize(kKeyBytes);
+  uint64_t random = 0;
+  if (getrandom(key_.data(), kKeyBytes, 0) != static_cast<ssize_t>(kKeyBytes) ||
+      getrandom(&random, sizeof random, 0) != sizeof random) {
+    return failure("no random numbers to be had");
+  }
+  const bool bound =
+      range.empty() ? bind_port(acceptor_, 0) : bind_in_range(acceptor_, range, random);
+  if (!bound) return failure("unable to listen for step daemons: no free port");
+  return IoEndpoint{host, acceptor_.local_endpoint().port(), key_};
+}
+
+void StepLink::start(StepId step, const StepLayout& layout, Handlers handlers) {
+  step_ = step;
+  handlers_ = std::move(handlers);
+  for (const StepNode& node : layout.nodes)
+    nodes_.push_back({NodeState::kExpected, node.tasks, {}});
+  accept();
+}
+
+void StepLink::stop() {
+  boost::system::error_code ignored;
+  acceptor_.close(ignored);
+  for (Node& node : nodes_) {
+    if (node.connection) node.connection->close();
+  }
+}
+
+void StepLink::accept() {
+  acceptor_.async_accept([this](const boost::system::error_code& error, tcp::socket socket) {
+    if (error == boost::asio::error::operation_aborted) return;
+    if (!error) {
+      boost::system::error_code ignored;
+      socket.set_option(tcp::no_delay(true), ignored);
+      socket.set_option(boost::asio::socket_base::keep_alive(true), ignored);
+      auto connection = FrameConnection::make(std::move(socket));
+      // Until the key was shown, only this one frame counts.
+      connection->start({[this, connection](Frame frame) { greeted(connection, std::move(frame)); },
+                         [this, raw = connection.get()] { closed(raw); }, nullptr});
+    }
+    accept();
+  });
+}
+
+void StepLink::closed(const FrameConnection* connection) {
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].connection.get() != connection || nodes_[i].state != NodeState::kConnected)
+      continue;
+    nodes_[i].state = NodeState::kLost;
+    handlers_.on_closed(i);
+  }
+}
+
+void StepLink::greeted(const std::shared_ptr<FrameConnection>& connection, Frame frame) {
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].connection == connection) return received(i, std::move(frame));
+  }
+  const Result<protocol::StepHello> hello = wire::decode<protocol::StepHello>(frame.body);
+  if (frame.type != FrameType::kHello || !hello || hello->io_key != key_ ||
+      hello->key.id != step_ || hello->node_index >= nodes_.size()) {
+    connection->close();
+    return;
+  }
+  Node& node = nodes_[hello->node_index];
+  if (node.connection) node.connection->close();  // it lost us and is back
+  node.connection = connection;
+  node.state = NodeState::kConnected;
+  connection->send(FrameType::kAccepted, kNoTask, {});
+  handlers_.on_connected(hello->node_index);
+}
+
+void StepLink::received(size_t node, Frame frame) {
+  if (frame.type == FrameType::kNodeDone) nodes_[node].state = NodeState::kDone;
+  const bool done = frame.type == FrameType::kNodeDone;
+  handlers_.on_frame(node, std::move(frame));
+  if (done) handlers_.on_closed(node);
+}
+
+void StepLink::give_up(size_t node) {
+  if (nodes_[node].state == NodeState::kExpected) nodes_[node].state = NodeState::kLost;
+}
+
+bool StepLink::all_connected() const {
+  return std::none_of(nodes_.begin(), nodes_.end(),
+                      [](const Node& node) { return node.state == NodeState::kExpected; });
+}
+
+bool StepLink::all_over() const {
+  return std::all_of(nodes_.begin(), nodes_.end(), [](const Node& node) {
+    return node.state == NodeState::kDone || node.state == NodeState::kLost;
+  });
+}
+
+size_t StepLink::queued_bytes() const {
+  size_t most = 0;
+  for (const Node& node : nodes_) {
+    if (node.state == NodeState::kConnected) most = std::max(most, node.connection->queued_bytes());
+  }
+  return most;
+}
+
+void StepLink::send_all(FrameType type, uint32_t task, std::string_view body) {
+  for (Node& node : nodes_) {
+    if (node.state == NodeState::kConnected) node.connection->send(type, task, body);
+  }
+}
+
+void StepLink::send_task(FrameType type, uint32_t task, std::string_view body) {
+  for (Node& node : nodes_) {
+    if (node.state == NodeState::kConnected &&
+        std::find(node.tasks.begin(), node.tasks.end(), task) != node.tasks.end()) {
+      node.connection->send(type, task, body);
+    }
+  }
+}
+
+}  // namespace sluice::cli

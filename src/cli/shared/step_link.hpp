@@ -1,0 +1,68 @@
+// The connections of a step's daemons to the srun (or sattach) that listens for them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+#include "common/base/result.hpp"
+#include "common/model/step.hpp"
+#include "common/step/frame_connection.hpp"
+
+namespace sluice::cli {
+
+class StepLink {
+ public:
+  enum class NodeState { kExpected, kConnected, kDone, kLost };
+  struct Handlers {
+    std::function<void(size_t node)> on_connected;
+    std::function<void(size_t node, Frame)> on_frame;
+    std::function<void(size_t node)> on_closed;  // after kNodeDone or without it; see state()
+  };
+  explicit StepLink(boost::asio::io_context& io) : io_(io), acceptor_(io) {}
+
+  // Opens a port (of `range`, "60001-63000", or any) and makes a key; `host` is the address that is
+  // told to the daemons.
+  [[nodiscard]] Result<IoEndpoint> listen(const std::string& host, const std::string& range);
+  // Starts to take connections of this step's daemons; others are turned away.
+  void start(StepId step, const StepLayout& layout, Handlers handlers);
+  void stop();
+
+  [[nodiscard]] NodeState state(size_t node) const { return nodes_[node].state; }
+  [[nodiscard]] bool all_connected() const;   // or gone already
+  [[nodiscard]] bool all_over() const;        // done or lost
+  [[nodiscard]] size_t queued_bytes() const;  // of the connection that is furthest behind
+
+  void send_all(protocol::FrameType type, uint32_t task, std::string_view body);
+  // To the daemon that runs this task.
+  void send_task(protocol::FrameType type, uint32_t task, std::string_view body);
+  // Marks a node that will never connect.
+  void give_up(size_t node);
+
+ private:
+  struct Node {
+    NodeState state = NodeState::kExpected;
+    std::vector<uint32_t> tasks;
+    std::shared_ptr<FrameConnection> connection;
+  };
+  void accept();
+  void greeted(const std::shared_ptr<FrameConnection>& connection, Frame frame);
+  void received(size_t node, Frame frame);
+  void closed(const FrameConnection* connection);
+
+  boost::asio::io_context& io_;
+  boost::asio::ip::tcp::acceptor acceptor_;
+  std::string key_;
+  StepId step_;
+  std::vector<Node> nodes_;
+  Handlers handlers_;
+};
+
+// The address of this host that `peer` (a host name or address) can reach.
+[[nodiscard]] std::string address_towards(const std::string& peer);
+
+}  // namespace sluice::cli

@@ -1,0 +1,262 @@
+#include "cli/shared/step_session.hpp"
+
+#include <csignal>
+#include <cstdio>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <fmt/format.h>
+
+#include "cli/shared/allocation.hpp"
+#include "cli/shared/option_parser.hpp"
+#include "cli/shared/terminal.hpp"
+#include "common/tables/errors.hpp"
+#include "common/tables/step_names.hpp"
+#include "common/wire/codec.hpp"
+
+namespace sluice::cli {
+namespace {
+
+using protocol::FrameType;
+
+constexpr size_t kInputAhead = 1U << 20;  // bytes that may wait for the slowest daemon
+constexpr auto kExitGather = std::chrono::milliseconds(50);  // ends of one moment share a line
+constexpr auto kLaunchCheck = std::chrono::seconds(2);
+
+}  // namespace
+
+StepSession::StepSession(Client& client,
+                         boost::asio::io_context& io,
+                         StepLink& link,
+                         SessionOptions options)
+    : client_(client),
+      io_(io),
+      link_(link),
+      options_(std::move(options)),
+      signals_(io),
+      exit_timer_(io),
+      wait_timer_(io),
+      abort_timer_(io),
+      launch_timer_(io) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGCONT}) {
+    signals_.add(number);
+  }
+  if (options_.pty) signals_.add(SIGWINCH);
+}
+
+int StepSession::run(const protocol::CreateStepReply& step) {
+  id_ = step.id;
+  layout_ = step.layout;
+  name_ = step_id_text(id_);
+  exits_ = StepExits(layout_.num_tasks);
+  out_ = std::make_unique<OutputTarget>(options_.output, options_.label, layout_.num_tasks);
+  err_ = std::make_unique<OutputTarget>(options_.error, options_.label, layout_.num_tasks);
+  if (options_.verbose > 0) {
+    for (const StepNode& node : layout_.nodes) {
+      say(options_.command,
+          fmt::format("launching StepId={} on host {}, {} tasks: {}", name_, node.name,
+                      node.tasks.size(),
+                      task_list(node.tasks).substr(node.tasks.size() == 1 ? 5 : 6)));
+    }
+  }
+  std::optional<RawTerminal> raw;
+  if (options_.pty) raw.emplace();
+  link_.start(id_, layout_,
+              {[this](size_t node) { connected(node); },
+               [this](size_t node, Frame frame) { received(node, std::move(frame)); },
+               [this](size_t node) { closed(node); }});
+  wait_for_signal();
+  check_launch();
+  const auto guard = boost::asio::make_work_guard(io_);
+  io_.restart();
+  io_.run();
+  if (stdin_) stdin_->stop();
+  signals_.cancel();
+  link_.stop();
+  out_->finish();
+  err_->finish();
+  raw.reset();
+  show_exits();
+  if (failure_) return std::max(*failure_, exits_.exit_code());
+  return exits_.exit_code();
+}
+
+void StepSession::job_updated(const protocol::JobWatchUpdate& update) {
+  if (!update.message.empty()) say(options_.command, update.message);
+  if (!is_terminal(update.state) || job_over_) return;
+  job_over_ = true;  // check_launch() gives up on daemons that never came
+  if (!exits_.all_exited()) say_aborted();
+}
+
+void StepSession::connected(size_t node) {
+  if (options_.pty) send_window_size(node);
+  if (link_.all_connected() && !input_started_) start_input();
+}
+
+void StepSession::received(size_t node, Frame frame) {
+  switch (frame.type) {
+    case FrameType::kStarted:
+      return tasks_started(node, frame);
+    case FrameType::kStdout:
+      return output(frame.task, frame.body, false);
+    case FrameType::kStderr:
+      return output(frame.task, frame.body, true);
+    case FrameType::kExited:
+      return task_exited(node, frame);
+    case FrameType::kLaunchFailed:
+      return launch_failed(node, frame.body);
+    case FrameType::kMessage:
+      return message(frame.task, frame.body);
+    default:
+      return;
+  }
+}
+
+void StepSession::output(uint32_t task, std::string_view bytes, bool error) {
+  const auto& only = error ? options_.only_err : options_.only_out;
+  if (only && *only != task) return;
+  (error ? *err_ : *out_).write(task, bytes);
+}
+
+void StepSession::tasks_started(size_t node, const Frame& frame) {
+  const auto started = wire::decode<protocol::TasksStarted>(frame.body);
+  if (!started) return;
+  for (const uint32_t task : started->tasks)
+    exits_.started(task);
+  if (options_.verbose > 0) {
+    say(options_.command,
+        fmt::format("Node {}, {} tasks started", layout_.nodes[node].name, started->tasks.size()));
+  }
+}
+
+void StepSession::task_exited(size_t node, const Frame& frame) {
+  const auto exit = wire::decode<protocol::TaskExit>(frame.body);
+  if (!exit) return;
+  const bool first = exits_.exited_count() == 0;
+  exits_.exited(layout_.nodes[node].name, exit->task, exit->status);
+  if (options_.verbose > 0) {
+    say(options_.command,
+        fmt::format("Received task exit notification for 1 task of StepId={} (status=0x{:04x}).",
+                    name_, static_cast<unsigned>(exit->status)));
+  }
+  if (exit->status != 0 && options_.kill_on_bad_exit && !exits_.all_exited() && !aborting_) {
+    show_exits();
+    said_aborted_ = true;  // saying which step is ended is enough
+    abort(fmt::format("Terminating StepId={}", name_));
+  }
+  if (first && !exits_.all_exited()) first_exit();
+  exit_timer_.expires_after(kExitGather);
+  exit_timer_.async_wait([this](const auto& error) {
+    if (!error) show_exits();
+  });
+}
+
+void StepSession::show_exits() {
+  for (const std::string& line : exits_.take_lines(options_.verbose > 0)) {
+    if (line.ends_with(": Completed")) {
+      say(options_.command, line);
+    } else {
+      print_error(options_.command, line);
+    }
+  }
+}
+
+void StepSession::first_exit() {
+  if (options_.wait_seconds == 0 || options_.attached) return;
+  wait_timer_.expires_after(std::chrono::seconds(options_.wait_seconds));
+  wait_timer_.async_wait([this](const auto& error) {
+    if (!error && !exits_.all_exited()) waited_long_enough();
+  });
+}
+
+void StepSession::waited_long_enough() {
+  say(options_.command, fmt::format("First task exited {}s ago", options_.wait_seconds));
+  for (const std::string& line : exits_.state_lines(name_))
+    say(options_.command, line);
+  abort(fmt::format("Terminating StepId={}", name_));
+}
+
+void StepSession::launch_failed(size_t node, const std::string& why) {
+  print_error(options_.command, fmt::format("Task launch for StepId={} failed on node {}: {}",
+                                            name_, layout_.nodes[node].name, why));
+  print_error(options_.command, fmt::format("Application launch failed: {}", why));
+  failure_ = error_exit();
+  if (!aborting_) abort({});
+}
+
+void StepSession::message(uint32_t task, const std::string& text) {
+  // A daemon says that the step is being ended; so do we, once.
+  if (text.find(" CANCELLED AT ") != std::string::npos) say_aborted();
+  if (task != kNoTask && options_.label) {
+    err_->write(task, text.ends_with('\n') ? text : text + "\n");
+  } else {
+    err_->write_text(text);
+  }
+}
+
+void StepSession::closed(size_t node) {
+  if (link_.state(node) == StepLink::NodeState::kLost && !exits_.all_exited()) {
+    const StepNode& part = layout_.nodes[node];
+    print_error(options_.command, fmt::format("Node failure on {}", part.name));
+    for (const uint32_t task : part.tasks)
+      exits_.exited(part.name, task, SIGKILL);
+    if (!options_.attached && !aborting_ && !link_.all_over()) abort({});
+  }
+  if (link_.all_connected() && !input_started_) start_input();
+  finish_if_over();
+}
+
+void StepSession::start_input() {
+  input_started_ = true;
+  if (options_.input < 0) return send_input({});
+  stdin_ = std::make_unique<StepStdin>(
+      io_, options_.input,
+      StepStdin::Handlers{[this](std::string_view bytes) { send_input(bytes); },
+                          [this] { return link_.queued_bytes() < kInputAhead; }});
+  stdin_->start();
+}
+
+void StepSession::send_input(std::string_view bytes) {
+  if (options_.pty && bytes.empty()) return;  // a terminal has no end of file
+  const auto only = options_.only_in ? options_.only_in : options_.input_task;
+  if (options_.pty) {
+    link_.send_task(FrameType::kStdin, 0, bytes);
+  } else if (only) {
+    link_.send_task(FrameType::kStdin, *only, bytes);
+  } else {
+    link_.send_all(FrameType::kStdin, kNoTask, bytes);
+  }
+}
+
+void StepSession::check_launch() {
+  // Daemons connect within moments. If some do not, the controller knows whether they still will.
+  launch_timer_.expires_after(kLaunchCheck);
+  launch_timer_.async_wait([this](const auto& error) {
+    if (error || link_.all_connected()) return;
+    protocol::DescribeStepRequest request;
+    request.id = id_;
+    const auto reply = client_.call<protocol::DescribeStepReply>(request);
+    const bool gone = reply ? reply->step.state >= StepState::kCompleted
+                            : reply.error().code == ErrorCode::kInvalidStepId ||
+                                  reply.error().code == ErrorCode::kInvalidJobId ||
+                                  reply.error().code == ErrorCode::kAlreadyDone;
+    if (!gone && !job_over_) return check_launch();
+    if (launch_checks_++ == 0 && !job_over_) return check_launch();  // one may be on its way
+    for (size_t i = 0; i < layout_.nodes.size(); ++i) {
+      if (link_.state(i) != StepLink::NodeState::kExpected) continue;
+      link_.give_up(i);
+      if (!job_over_) {
+        print_error(options_.command,
+                    fmt::format("Task launch for StepId={} failed on node {}: {}", name_,
+                                layout_.nodes[i].name, "Communication connection failure"));
+      }
+    }
+    failure_ = error_exit();
+    finish_if_over();
+  });
+}
+
+void StepSession::finish_if_over() {
+  if (link_.all_over()) io_.stop();
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,98 @@
+// A running step as its srun sees it: input and output, how tasks end, signals, and what ends it
+// all early.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "cli/shared/client.hpp"
+#include "cli/shared/step_exits.hpp"
+#include "cli/shared/step_link.hpp"
+#include "cli/shared/step_output.hpp"
+#include "cli/shared/step_stdin.hpp"
+
+namespace sluice::cli {
+
+struct SessionOptions {
+  std::string command = "srun";  // for messages
+  uint32_t verbose = 0;
+  bool quiet = false;
+  bool disable_status = false;  // -X
+  bool quit_on_interrupt = false;
+  bool kill_on_bad_exit = false;
+  uint32_t wait_seconds = 0;  // after the first task's end; 0: without end
+  bool pty = false;
+  bool label = false;
+  bool attached = false;  // sattach: signals and the end are the step's own affair
+  std::optional<uint32_t> only_out, only_err, only_in;  // sattach's filters
+  int input = 0;                                        // descriptors; -1: none
+  int output = 1;
+  int error = 2;
+  std::optional<uint32_t> input_task;  // only this one gets input
+};
+
+class StepSession {
+ public:
+  StepSession(Client& client, boost::asio::io_context& io, StepLink& link, SessionOptions options);
+
+  // Runs the event loop until all daemons are done; the exit status.
+  [[nodiscard]] int run(const protocol::CreateStepReply& step);
+  // News of the job, when somebody watches it; call on the event loop.
+  void job_updated(const protocol::JobWatchUpdate& update);
+  [[nodiscard]] int32_t wait_status() const { return exits_.wait_status(); }
+
+ private:
+  void connected(size_t node);
+  void received(size_t node, Frame frame);
+  void closed(size_t node);
+  void output(uint32_t task, std::string_view bytes, bool error);
+  void tasks_started(size_t node, const Frame& frame);
+  void task_exited(size_t node, const Frame& frame);
+  void launch_failed(size_t node, const std::string& why);
+  void message(uint32_t task, const std::string& text);
+  void start_input();
+  void send_input(std::string_view bytes);
+  void show_exits();
+  void first_exit();
+  void waited_long_enough();
+
+  void wait_for_signal();
+  void signalled(int number);
+  void interrupted();
+  void send_signal(uint32_t number);
+  void send_window_size(size_t node);
+
+  // Ends the step: the controller is asked to, the daemons themselves when it is away.
+  void abort(std::string_view announcement);
+  void say_aborted();
+  void check_launch();  // are the daemons that did not connect still coming?
+  void finish_if_over();
+
+  Client& client_;
+  boost::asio::io_context& io_;
+  StepLink& link_;
+  SessionOptions options_;
+  StepId id_;
+  StepLayout layout_;
+  std::string name_;  // of the step: 12.0
+  StepExits exits_;
+  std::unique_ptr<OutputTarget> out_, err_;
+  std::unique_ptr<StepStdin> stdin_;
+  boost::asio::signal_set signals_;
+  boost::asio::steady_timer exit_timer_, wait_timer_, abort_timer_, launch_timer_;
+  std::chrono::steady_clock::time_point last_interrupt_{};
+  uint32_t launch_checks_ = 0;
+  bool input_started_ = false;
+  bool aborting_ = false;
+  bool said_aborted_ = false;
+  bool job_over_ = false;
+  std::optional<int> failure_;  // the exit status when something other than a task failed
+};
+
+}  // namespace sluice::cli

@@ -1,0 +1,114 @@
+// What a waiting srun does with signals: one Ctrl-C shows the state, two end the step, others are
+// passed on.
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "cli/shared/allocation.hpp"
+#include "cli/shared/option_parser.hpp"
+#include "cli/shared/step_session.hpp"
+#include "cli/shared/terminal.hpp"
+#include "common/tables/step_names.hpp"
+#include "common/wire/codec.hpp"
+
+namespace sluice::cli {
+
+using protocol::FrameType;
+
+void StepSession::wait_for_signal() {
+  signals_.async_wait([this](const boost::system::error_code& error, int number) {
+    if (error) return;
+    signalled(number);
+    wait_for_signal();
+  });
+}
+
+void StepSession::signalled(int number) {
+  switch (number) {
+    case SIGWINCH:
+      for (size_t i = 0; i < layout_.nodes.size(); ++i)
+        send_window_size(i);
+      return;
+    case SIGCONT:
+      return;  // we were stopped, the tasks were not
+    case SIGINT:
+      if (options_.attached) {
+        io_.stop();
+        return;
+      }
+      return interrupted();
+    case SIGTERM:
+    case SIGHUP:
+    case SIGQUIT:
+      if (options_.attached) {
+        io_.stop();
+        return;
+      }
+      say(options_.command, "forcing job termination");
+      return abort({});
+    default:
+      return send_signal(static_cast<uint32_t>(number));
+  }
+}
+
+void StepSession::interrupted() {
+  const auto now = std::chrono::steady_clock::now();
+  const bool second = now - last_interrupt_ <= std::chrono::seconds(1);
+  last_interrupt_ = now;
+  if (options_.disable_status && !second) {
+    say(options_.command, fmt::format("sending Ctrl-C to StepId={}", name_));
+    return send_signal(SIGINT);
+  }
+  if (!second && !options_.quit_on_interrupt) {
+    say(options_.command, "interrupt (one more within 1 sec to abort)");
+    for (const std::string& line : exits_.state_lines(name_))
+      say(options_.command, line);
+    return;
+  }
+  say(options_.command, fmt::format("sending Ctrl-C to StepId={}", name_));
+  send_signal(SIGINT);
+  say(options_.command, "forcing job termination");
+  failure_ = 128 + SIGINT;
+  abort({});
+}
+
+void StepSession::send_signal(uint32_t number) {
+  link_.send_all(FrameType::kSignalTasks, kNoTask, wire::encode(protocol::SignalTasks{number}));
+}
+
+void StepSession::send_window_size(size_t node) {
+  const auto size = terminal_size();
+  if (!size || link_.state(node) != StepLink::NodeState::kConnected) return;
+  link_.send_task(FrameType::kWindowSize, layout_.nodes[node].tasks[0], wire::encode(*size));
+}
+
+void StepSession::abort(std::string_view announcement) {
+  if (!announcement.empty()) say(options_.command, announcement);
+  if (std::exchange(aborting_, true)) return;
+  say_aborted();
+  protocol::SignalRequest request;
+  request.target = name_;
+  request.signal = SIGKILL;
+  request.flags = protocol::kSignalCancel;
+  const auto done = client_.call<protocol::CountReply>(request, std::chrono::seconds(5));
+  if (!done) send_signal(SIGKILL);
+  abort_timer_.expires_after(client_.config().kill_wait + std::chrono::seconds(2));
+  abort_timer_.async_wait([this](const auto& error) {
+    if (error) return;
+    print_error(options_.command, "Timed out waiting for job step to complete");
+    failure_ = error_exit();
+    io_.stop();
+  });
+}
+
+void StepSession::say_aborted() {
+  if (options_.attached || std::exchange(said_aborted_, true)) return;
+  const auto patience = client_.config().kill_wait + std::chrono::seconds(2);
+  say(options_.command,
+      fmt::format("Job step aborted: Waiting up to {} seconds for job step to finish.",
+                  std::chrono::duration_cast<std::chrono::seconds>(patience).count()));
+}
+
+}  // namespace sluice::cli
