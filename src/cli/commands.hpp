@@ -11,7 +11,9 @@ struct Command {
 
 // Slurm's names, each also a hard link to the binary.
 int salloc_main(int argc, char** argv);
+int sattach_main(int argc, char** argv);
 int sbatch_main(int argc, char** argv);
+int scancel_main(int argc, char** argv);
 int scontrol_main(int argc, char** argv);
 int sinfo_main(int argc, char** argv);
 int squeue_main(int argc, char** argv);

@@ -14,7 +14,9 @@ using sluice::cli::Command;
 
 constexpr Command kSlurmCommands[] = {
     {"salloc", sluice::cli::salloc_main},
+    {"sattach", sluice::cli::sattach_main},
     {"sbatch", sluice::cli::sbatch_main},
+    {"scancel", sluice::cli::scancel_main},
     {"scontrol", sluice::cli::scontrol_main},
     {"sinfo", sluice::cli::sinfo_main},
     {"squeue", sluice::cli::squeue_main},

@@ -149,6 +149,19 @@ struct DescribeStepReply {
   }
 };
 
+// sattach: the step's daemons connect to `io` as to a further srun.
+struct AttachStepRequest {
+  StepId id;
+  IoEndpoint io;
+  bool with_stdin = false;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "id", &AttachStepRequest::id);
+    field(2, "io", &AttachStepRequest::io);
+    field(3, "with_stdin", &AttachStepRequest::with_stdin);
+  }
+};
+
 // salloc and srun give an allocation of theirs back.
 struct EndAllocationRequest {
   JobId job = kNoJob;

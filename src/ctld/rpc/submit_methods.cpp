@@ -1,6 +1,7 @@
 // Submitting jobs, creating steps, waiting for jobs, giving allocations back.
 #include <utility>
 
+#include "common/protocol/stepd.hpp"
 #include "ctld/journal/blob_key.hpp"
 #include "ctld/rpc/services.hpp"
 #include "ctld/sched/pass.hpp"
@@ -126,6 +127,25 @@ Result<protocol::DescribeStepReply> describe_step(const state::ClusterState& sta
   return protocol::DescribeStepReply{*step, step_addresses(state, *step->layout)};
 }
 
+// Tells the step's daemons to connect to one more listener; answered when the agents have been told.
+void attach_step(ServiceParts& parts, const CallContext& context, const protocol::AttachStepRequest& request,
+                 Responder<protocol::DescribeStepReply> responder) {
+  const auto now = parts.publisher.newest();
+  auto description = describe_step(*now->state, context, request.id);
+  if (!description) return responder.fail(description.error());
+  const Job& job = now->state->jobs.at(request.id.job);
+  Bitmap nodes;
+  for (const StepNode& part : description->step.layout->nodes) nodes.set(part.node);
+  const protocol::AttachRequest order{{request.id, job.restart_count}, request.io, request.with_stdin};
+  auto shared = std::make_shared<Responder<protocol::DescribeStepReply>>(std::move(responder));
+  parts.links.send(*now->state, nodes, order, [shared, reply = std::move(*description)](const auto& results) {
+    for (const net::FanoutResult& result : results) {
+      if (result.code == ErrorCode::kOk) return shared->complete(reply);
+    }
+    shared->fail(ErrorCode::kInvalidStepId);
+  });
+}
+
 }  // namespace
 
 void add_submit_methods(net::RpcServer& server, ServiceParts& parts) {
@@ -138,6 +158,9 @@ void add_submit_methods(net::RpcServer& server, ServiceParts& parts) {
   });
   server.handle<DescribeStepRequest, DescribeStepReply>([&parts](const auto& context, auto request, auto responder) {
     responder.complete(describe_step(*parts.publisher.newest()->state, context, request.id));
+  });
+  server.handle<AttachStepRequest, DescribeStepReply>([&parts](const auto& context, auto request, auto responder) {
+    attach_step(parts, context, request, std::move(responder));
   });
   server.handle<EndAllocationRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
     parts.engine.post({state::EndAllocation{identity_of(context), request.job, request.exit_status}, {},

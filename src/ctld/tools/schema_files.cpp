@@ -33,7 +33,7 @@ std::string ctld_file() {
   using namespace protocol;  // NOLINT(google-build-using-namespace)
   return file<Empty, SubmitJobRequest, SubmitJobReply, WatchJobRequest, NodeAddress,
               JobWatchUpdate, CreateStepRequest, CreateStepReply, DescribeStepRequest,
-              DescribeStepReply, EndAllocationRequest, QueryJobsRequest, JobRecord, JobChunk,
+              DescribeStepReply, AttachStepRequest, EndAllocationRequest, QueryJobsRequest, JobRecord, JobChunk,
               QueryNodesRequest, NodeRecord, PartitionRecord, QueryNodesReply,
               QueryConfigRequest, QueryConfigReply, PingRequest, PingReply, BatchScriptRequest,
               BatchScriptReply, ExplainRequest, ExplainReply, SignalRequest, JobActionRequest,

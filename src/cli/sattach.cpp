@@ -1,0 +1,194 @@
+// sattach: joins the input and output of a running step.
+#include <cstdio>
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <getopt.h>
+
+#include "cli/commands.hpp"
+#include "cli/shared/allocation.hpp"
+#include "cli/shared/client.hpp"
+#include "cli/shared/option_parser.hpp"
+#include "cli/shared/step_create.hpp"
+#include "cli/shared/step_link.hpp"
+#include "cli/shared/step_session.hpp"
+#include "cli/shared/version.hpp"
+#include "common/base/text.hpp"
+#include "common/tables/errors.hpp"
+
+namespace sluice::cli {
+namespace {
+
+constexpr const char* kUsage = "Usage: sattach [options] <jobid.stepid>\n";
+constexpr const char* kHelp =
+    "Usage: sattach [options] <jobid.stepid>\n"
+    "      --input-filter=taskid  give input to this task only\n"
+    "      --output-filter=taskid show what this task writes to stdout only\n"
+    "      --error-filter=taskid  show what this task writes to stderr only\n"
+    "  -l, --label        the task's number before each line\n"
+    "      --layout       show where the tasks run, and leave\n"
+    "  -Q, --quiet        say nothing but errors\n"
+    "  -v, --verbose      say more (-vv: still more)\n"
+    "  -V, --version      show the version\n"
+    "\nHelp options:\n"
+    "  -h, --help         show this help message\n"
+    "  -u, --usage        show how to call it\n";
+
+enum Long : int { kInput = 1000, kOutput, kError, kLayout, kPty, kIgnored };
+constexpr option kLongs[] = {{"autocomplete", required_argument, nullptr, kIgnored},
+                             {"debugger-test", no_argument, nullptr, kIgnored},
+                             {"error-filter", required_argument, nullptr, kError},
+                             {"help", no_argument, nullptr, 'h'},
+                             {"input-filter", required_argument, nullptr, kInput},
+                             {"label", no_argument, nullptr, 'l'},
+                             {"layout", no_argument, nullptr, kLayout},
+                             {"output-filter", required_argument, nullptr, kOutput},
+                             {"pty", no_argument, nullptr, kPty},
+                             {"quiet", no_argument, nullptr, 'Q'},
+                             {"usage", no_argument, nullptr, 'u'},
+                             {"verbose", no_argument, nullptr, 'v'},
+                             {"version", no_argument, nullptr, 'V'},
+                             {nullptr, 0, nullptr, 0}};
+
+struct Attach {
+  StepId id;
+  bool layout = false;
+  SessionOptions session;
+};
+
+std::optional<StepId> parse_step(std::string_view text) {
+  const size_t dot = text.find('.');
+  if (dot == std::string_view::npos) return std::nullopt;
+  const auto job = to_number<uint32_t>(text.substr(0, dot));
+  const std::string_view step = text.substr(dot + 1);
+  if (!job) return std::nullopt;
+  if (step == "batch") return StepId{*job, kBatchStep};
+  if (step == "extern") return StepId{*job, kExternStep};
+  if (step == "interactive") return StepId{*job, kInteractiveStep};
+  const auto number = to_number<uint32_t>(step);
+  return number ? std::optional(StepId{*job, *number}) : std::nullopt;
+}
+
+std::optional<int> take_option(Attach& out, int found) {
+  const auto task = [] { return to_number<uint32_t>(optarg); };
+  switch (found) {
+    case 'h':
+      std::fputs(kHelp, stdout);
+      return 0;
+    case 'u':
+      std::fputs(kUsage, stdout);
+      return 0;
+    case 'V':
+      return print_slurm_version();
+    case 'l':
+      out.session.label = true;
+      break;
+    case 'Q':
+      out.session.quiet = true;
+      break;
+    case 'v':
+      ++out.session.verbose;
+      break;
+    case kLayout:
+      out.layout = true;
+      break;
+    case kPty:
+      out.session.pty = true;
+      break;
+    case kInput:
+      out.session.only_in = task();
+      break;
+    case kOutput:
+      out.session.only_out = task();
+      break;
+    case kError:
+      out.session.only_err = task();
+      break;
+    case '?':
+      std::fputs("Try \"sattach --help\" for more information\n", stderr);
+      return 1;
+    default:
+      break;
+  }
+  return std::nullopt;
+}
+
+std::optional<int> read_options(int argc, char** argv, Attach& out) {
+  std::string name = "sattach";  // getopt's messages begin with it
+  std::vector<char*> words(argv, argv + argc);
+  words[0] = name.data();
+  words.push_back(nullptr);
+  optind = 0;
+  for (int found; (found = getopt_long(argc, words.data(), "+hlQuvV", kLongs, nullptr)) != -1;) {
+    if (const auto status = take_option(out, found)) return status;
+  }
+  const auto id =
+      optind + 1 == argc ? parse_step(words[static_cast<size_t>(optind)]) : std::nullopt;
+  if (id) {
+    out.id = *id;
+    return std::nullopt;
+  }
+  print_error("sattach", optind + 1 == argc ? "Failed to parse stepid from command line options"
+                                            : "too many parameters");
+  std::fputs(kUsage, stderr);
+  return error_exit();
+}
+
+int report_step(const Error& error) {
+  print_error("sattach", fmt::format("Could not get job step info: {}", error_text(error)));
+  return error_exit();
+}
+
+int print_layout(const StepLayout& layout) {
+  std::printf("Job step layout:\n");
+  std::printf("\t%u tasks, %zu nodes (%s)\n\n", layout.num_tasks, layout.nodes.size(),
+              layout.node_list.c_str());
+  for (size_t i = 0; i < layout.nodes.size(); ++i) {
+    const StepNode& node = layout.nodes[i];
+    std::printf("\tNode %zu (%s), %zu task(s): ", i, node.name.c_str(), node.tasks.size());
+    for (const uint32_t task : node.tasks)
+      std::printf("%u ", task);
+    std::printf("\n");
+  }
+  return 0;
+}
+
+int attach(Client& client, Attach& what) {
+  boost::asio::io_context io{1};
+  StepLink link(io);
+  const Result<IoEndpoint> endpoint =
+      link.listen(address_for_daemons(client.config(), ""), client.config().srun_port_range);
+  if (!endpoint) {
+    print_error("sattach", endpoint.error().text);
+    return error_exit();
+  }
+  protocol::AttachStepRequest request;
+  request.id = what.id;
+  request.io = *endpoint;
+  request.with_stdin = true;
+  const auto reply = client.call<protocol::DescribeStepReply>(request);
+  if (!reply) return report_step(reply.error());
+  protocol::CreateStepReply step;
+  step.id = what.id;
+  step.layout = *reply->step.layout;
+  what.session.command = "sattach";
+  what.session.attached = true;
+  return StepSession(client, io, link, what.session).run(step);
+}
+
+}  // namespace
+
+int sattach_main(int argc, char** argv) {
+  Attach what;
+  if (const auto status = read_options(argc, argv, what)) return *status;
+  Result<Client> client = Client::open();
+  if (!client) return report("sattach", client.error());
+  if (!what.layout) return attach(*client, what);
+  protocol::DescribeStepRequest request;
+  request.id = what.id;
+  const auto reply = client->call<protocol::DescribeStepReply>(request);
+  if (!reply) return report_step(reply.error());
+  return print_layout(*reply->step.layout);
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,203 @@
+// scancel: ends or signals jobs, array tasks and steps, by their ids or by what they have in
+// common.
+#include <cstdio>
+#include <iostream>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "cli/commands.hpp"
+#include "cli/shared/allocation.hpp"
+#include "cli/shared/cancel_options.hpp"
+#include "cli/shared/client.hpp"
+#include "cli/shared/option_parser.hpp"
+#include "common/tables/errors.hpp"
+
+namespace sluice::cli {
+namespace {
+
+// Slurm gives back the low byte of its own error number; programs test for the denied one.
+int exit_status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kAccessDenied:
+      return 210;
+    case ErrorCode::kUnreachable:
+      return 8;
+    case ErrorCode::kAlreadyDone:
+      return 229;
+    default:
+      return 1;
+  }
+}
+
+class Cancel {
+ public:
+  Cancel(Client& client, const CancelRequest& request) : client_(client), request_(request) {}
+
+  int run() {
+    if (request_.has_filter() || request_.interactive) {
+      if (const auto status = filtered()) return *status;
+    } else {
+      for (const std::string& target : request_.targets)
+        end_target(target);
+    }
+    return worst_;
+  }
+
+ private:
+  // The jobs that pass all filters, asked about one by one with -i.
+  std::optional<int> filtered() {
+    protocol::QueryJobsRequest query;
+    if (request_.uid) query.uids = {*request_.uid};
+    if (!request_.partition.empty()) query.partitions = {request_.partition};
+    if (!request_.account.empty()) query.accounts = {request_.account};
+    if (!request_.qos.empty()) query.qos = {request_.qos};
+    if (!request_.name.empty()) query.names = {request_.name};
+    if (!request_.reservation.empty()) query.reservations = {request_.reservation};
+    query.states = {JobState::kPending, JobState::kRunning, JobState::kSuspended};
+    if (request_.state) query.states = {*request_.state};
+    query.nodes = request_.nodes;
+    query.hidden_partitions = true;
+    query.missing_is_error = false;
+    for (const std::string& target : request_.targets) {
+      query.ids.push_back(target.substr(0, target.find('.')));
+    }
+    std::vector<protocol::JobRecord> jobs;
+    const Status status = client_.query_jobs(query, [&](protocol::JobChunk&& chunk) {
+      for (auto& job : chunk.jobs)
+        jobs.push_back(std::move(job));
+      return true;
+    });
+    if (!status) {
+      print_error("scancel", "slurm_load_jobs error: " + error_text(status.error()));
+      return 1;
+    }
+    size_t matched = 0;
+    for (const protocol::JobRecord& job : jobs) {
+      if (!request_.wckey.empty() && job.job.spec && job.job.spec->wckey != request_.wckey)
+        continue;
+      ++matched;
+      end_job(job.job);
+    }
+    if (matched == 0) none_matched();
+    return std::nullopt;
+  }
+
+  void none_matched() {
+    for (const std::string& target : request_.targets) {
+      print_error("scancel", fmt::format("Kill job error on job {}id {}: {}",
+                                         names_step(target) ? "step " : "", target,
+                                         error_sentence(ErrorCode::kInvalidJobId)));
+      worst_ = 1;
+    }
+    if (request_.verbose > 0 && request_.has_filter()) {
+      print_error("scancel", fmt::format("No active jobs match ALL job filters, including: {}",
+                                         filters_text(request_)));
+    }
+  }
+
+  // One job of a filter's result: itself, or those of its steps and tasks that were named.
+  void end_job(const Job& job) {
+    bool named = false;
+    for (const std::string& target : request_.targets) {
+      if (!names_step(target) || target.substr(0, target.find('.')) != std::to_string(job.id)) {
+        continue;
+      }
+      named = true;
+      if (confirmed(fmt::format("step_id={}", target), job)) end_target(target);
+    }
+    if (named) return;
+    std::string target = std::to_string(job.id);
+    if (job.array && job.array->task != kNoTask) {
+      target = fmt::format("{}_{}", job.array->array_job, job.array->task);
+    } else if (job.array) {
+      target = std::to_string(job.array->array_job);
+      for (const std::string& given : request_.targets) {  // some tasks of a waiting array
+        if (given.find('_') != std::string::npos && given.starts_with(target + "_")) target = given;
+      }
+    }
+    if (confirmed(fmt::format("job_id={}", target), job)) end_target(target);
+  }
+
+  [[nodiscard]] bool confirmed(const std::string& what, const Job& job) const {
+    if (!request_.interactive) return true;
+    std::fprintf(stdout, "Cancel %s name=%s partition=%s [y/n]? ", what.c_str(),
+                 job.spec ? job.spec->name.c_str() : "", job.partition.c_str());
+    std::fflush(stdout);
+    std::string answer;
+    while (std::getline(std::cin, answer)) {
+      if (answer.starts_with('y') || answer.starts_with('Y')) return true;
+      if (answer.starts_with('n') || answer.starts_with('N')) return false;
+    }
+    return false;
+  }
+
+  void end_target(const std::string& target) {
+    const bool step = names_step(target);
+    protocol::SignalRequest signal;
+    signal.target = target;
+    // KILL is the end of a job in Slurm, unless it is for the script or the steps alone.
+    const bool ends =
+        !request_.batch && !request_.full && (!request_.signal_given || request_.signal == 9);
+    signal.signal = request_.signal;
+    if (ends) signal.flags |= protocol::kSignalCancel;
+    if (request_.batch) signal.flags |= protocol::kSignalBatchOnly;
+    if (request_.full) signal.flags |= protocol::kSignalFull;
+    if (!ends && !request_.batch && !request_.full && !step) {
+      signal.flags |= protocol::kSignalStepsOnly;
+    }
+    if (request_.hurry) signal.flags |= protocol::kSignalHurry;
+    announce(target, step, ends);
+    const Result<protocol::CountReply> reply = client_.call<protocol::CountReply>(signal);
+    if (reply) {
+      for (const std::string& error : reply->errors) {
+        if (!request_.quiet) print_error("scancel", error);
+      }
+      return;
+    }
+    failed(target, step, reply.error());
+  }
+
+  void announce(const std::string& target, bool step, bool ends) const {
+    if (request_.verbose == 0 || request_.quiet) return;
+    if (ends) {
+      say("scancel", fmt::format("Terminating {} {}", step ? "step" : "job", target));
+    } else {
+      say("scancel", fmt::format("Signal {} to {}{} {}", request_.signal,
+                                 request_.batch  ? "batch "
+                                 : request_.full ? "full "
+                                                 : "",
+                                 step ? "step" : "job", target));
+    }
+  }
+
+  void failed(const std::string& target, bool step, const Error& error) {
+    const bool harmless =
+        !step &&
+        (error.code == ErrorCode::kInvalidJobId || error.code == ErrorCode::kAlreadyDone) &&
+        !request_.signal_given;
+    if (!harmless || request_.verbose > 0) {
+      if (!request_.quiet || !harmless) {
+        print_error("scancel", fmt::format("Kill job error on job {}id {}: {}", step ? "step " : "",
+                                           target, error_text(error)));
+      }
+    }
+    if (!harmless) worst_ = exit_status_of(error.code);
+  }
+
+  Client& client_;
+  const CancelRequest& request_;
+  int worst_ = 0;
+};
+
+}  // namespace
+
+int scancel_main(int argc, char** argv) {
+  CancelRequest request;
+  if (const auto status = read_cancel_request(argc, argv, request)) return *status;
+  Result<Client> client = Client::open();
+  if (!client) return report("scancel", client.error());
+  return Cancel(*client, request).run();
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,39 @@
+// What scancel was asked to do: its options and operands, checked.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/model/job_state.hpp"
+
+namespace sluice::cli {
+
+struct CancelRequest {
+  std::vector<std::string> targets;  // 12, 12_3, 12_[1-4], 12+1, 12.0 as given
+  uint32_t signal = 9;
+  bool signal_given = false;
+  bool batch = false, full = false, hurry = false, interactive = false, quiet = false;
+  uint32_t verbose = 0;
+  std::string account, name, partition, qos, reservation, wckey, nodes, user;
+  std::optional<uint32_t> uid;
+  std::optional<JobState> state;
+
+  [[nodiscard]] bool has_filter() const {
+    return uid || state || !account.empty() || !name.empty() || !partition.empty() ||
+           !qos.empty() || !reservation.empty() || !wckey.empty() || !nodes.empty();
+  }
+};
+
+// Reads options, the SCANCEL_* environment and operands. An exit status when it is to end there.
+[[nodiscard]] std::optional<int> read_cancel_request(int argc, char** argv, CancelRequest& out);
+
+// A step (12.0) rather than a job.
+[[nodiscard]] bool names_step(const std::string& target);
+// Whether `text` can be a job, array task or step at all.
+[[nodiscard]] bool is_cancel_target(const std::string& text);
+// The filters in force, as Slurm lists them: `user_name=root partition=debug `.
+[[nodiscard]] std::string filters_text(const CancelRequest& request);
+
+}  // namespace sluice::cli
