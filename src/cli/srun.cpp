@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -70,8 +71,7 @@ class Srun {
     }
     const int status = run_step();
     if (own_) {
-      watch_.stop();
-      end_allocation(client_, job_, wait_status_);
+      end_allocation(client_, job_, wait_status_);  // first: a watch that breaks off cancels the job
     }
     return status;
   }
@@ -197,7 +197,12 @@ class Srun {
     StepRequestOptions options;
     options.immediate = submission_.settings.immediate_seconds.has_value();
     options.quiet = submission_.settings.quiet;
-    options.own_allocation = own_;
+    options.interrupted = [this] {
+      io_.restart();
+      io_.poll();
+      return interrupted_;
+    };
+    held_.async_wait([this](const auto& error, int) { interrupted_ = interrupted_ || !error; });
     const auto step = create_step(client_, request, options);
     if (!step) return error_exit();
     const int status = follow(*step, request.spec);
@@ -293,6 +298,9 @@ class Srun {
   Submission& submission_;
   std::vector<std::string> program_;
   boost::asio::io_context io_{1};
+  // Between waiting for the job and following the step, a signal must not end us and leave the job.
+  boost::asio::signal_set held_{io_, SIGINT, SIGTERM, SIGHUP};
+  bool interrupted_ = false;
   JobWatch watch_;
   StepLink link_;
   Environment environment_;         // of the tasks

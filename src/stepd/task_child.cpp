@@ -55,6 +55,7 @@ void set_limits(const std::vector<uint64_t>& limits) {
   for (size_t i = 0; i + 1 < limits.size(); i += 2) {
     const auto number = static_cast<__rlimit_resource_t>(i / 2);
     rlimit wanted{limits[i], limits[i + 1]};
+    if (wanted.rlim_cur > wanted.rlim_max) continue;  // not propagated
     if (::setrlimit(number, &wanted) == 0) continue;
     // a hard limit above ours: as much as we have
     rlimit own{};

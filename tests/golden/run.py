@@ -39,6 +39,8 @@ FILES = {
 def setup(folder):
     for name, text in FILES.items():
         (folder / name).write_bytes(text.encode())
+    (folder / "slurm.key").write_bytes(bytes(range(64)))
+    os.chmod(folder / "slurm.key", 0o600)
     with socket.socket() as s:  # a port that nobody answers on
         s.bind(("127.0.0.1", 0))
         port = s.getsockname()[1]

@@ -56,7 +56,7 @@ class Waiter {
                   [this](const Error& error) { ended(error); });
     protocol::WatchJobRequest request;
     request.job = out_.job;
-    request.end_when_cancelled = true;
+    request.end_when_cancelled = !submission_.settings.no_shell;
     watch_.start(request);
     start_timers();
     io_.restart();

@@ -36,6 +36,11 @@ std::optional<int> print_for(const SubmitOption& row, CommandSet command) {
 }  // namespace
 
 void print_error(std::string_view command, std::string_view text) {
+  if (text.starts_with("fatal: ")) {  // Slurm's word for some of them
+    std::fprintf(stderr, "%.*s: %.*s\n", static_cast<int>(command.size()), command.data(),
+                 static_cast<int>(text.size()), text.data());
+    return;
+  }
   std::fprintf(stderr, "%.*s: error: %.*s\n", static_cast<int>(command.size()), command.data(),
                static_cast<int>(text.size()), text.data());
 }

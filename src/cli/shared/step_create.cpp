@@ -69,6 +69,11 @@ Result<protocol::CreateStepReply> create_step(Client& client,
     }
     said = said || busy;
     std::this_thread::sleep_for(pause);
+    if (options.interrupted && options.interrupted()) {
+      say("srun", "Cancelled pending job step with signal 2");
+      report_refusal(request, Error{ErrorCode::kStepsBusy, {}});
+      return reply;
+    }
     pause = std::min<std::chrono::milliseconds>(pause * 2, kLongestPause);
   }
 }

@@ -1,6 +1,8 @@
 // Asks for a step, waiting while others use the job's resources.
 #pragma once
 
+#include <functional>
+
 #include "cli/shared/client.hpp"
 #include "common/tables/submit_options.hpp"
 
@@ -9,7 +11,7 @@ namespace sluice::cli {
 struct StepRequestOptions {
   bool immediate = false;
   bool quiet = false;
-  bool own_allocation = false;
+  std::function<bool()> interrupted;  // asked between tries; true: give up
 };
 
 // Says what Slurm says of failures and waiting. An empty error's text: everything was said.

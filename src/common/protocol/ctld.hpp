@@ -60,7 +60,7 @@ struct SubmitJobReply {
 // (then the client connects again).
 struct WatchJobRequest {
   JobId job = kNoJob;
-  bool end_when_cancelled = false;  // the job is cancelled if this watch breaks off while it is pending
+  bool end_when_cancelled = false;  // the job is cancelled if this watch breaks off
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &WatchJobRequest::job);

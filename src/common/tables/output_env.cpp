@@ -233,10 +233,14 @@ void set_step_variables(const protocol::StepLaunch& launch, const NodeFacts& nod
     tasks.push_back(static_cast<uint32_t>(part.tasks.size()));
   }
   const StepNode& here = launch.layout.nodes[node.index];
-  set_number(out, "SLURM_NNODES", tasks.size());
-  set_number(out, "SLURM_NTASKS", launch.layout.num_tasks);
-  set_number(out, "SLURM_NPROCS", launch.layout.num_tasks);
-  out.set("SLURM_TASKS_PER_NODE", fold_counts(tasks));
+  if (step.interactive) {  // salloc's shell: what it starts is sized by the job, not by this one task
+    set_allocation_variables(job, out);
+  } else {
+    set_number(out, "SLURM_NNODES", tasks.size());
+    set_number(out, "SLURM_NTASKS", launch.layout.num_tasks);
+    set_number(out, "SLURM_NPROCS", launch.layout.num_tasks);
+    out.set("SLURM_TASKS_PER_NODE", fold_counts(tasks));
+  }
   out.set("SLURM_STEP_ID", step_number(launch.key.id.step));
   out.set("SLURM_STEPID", step_number(launch.key.id.step));
   out.set("SLURM_STEP_NODELIST", launch.layout.node_list);

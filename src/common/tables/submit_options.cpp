@@ -32,7 +32,7 @@ uint32_t nodes_for_tasks(const JobSpec& job) {
 OptionResult check_exclusions(const Submission& s) {
   if (!s.job.tres_per_task.empty() && s.job.ntasks_per_gpu != 0) {
     return tl::unexpected<OptionProblem>(OptionProblem{
-        {"--gpus-per-task is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU"},
+        {"fatal: --gpus-per-task is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU"},
         1,
         {}});
   }

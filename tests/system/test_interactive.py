@@ -1,0 +1,244 @@
+"""srun, salloc, sattach and scancel against a running cluster, as a user sees them."""
+import os
+import pty
+import re
+import select
+import signal
+import time
+import unittest
+
+from harness import BIN, ClusterCase, wait_for
+
+
+def in_terminal(cluster, *command, say=(), limit_s=30):
+    """Runs a command on a terminal of 30 rows and 100 columns; `say` is typed once a prompt `$` is there."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.chdir(cluster.work)
+        os.execve(os.path.join(BIN, command[0]), [command[0], *command[1:]], dict(cluster.env, TERM="xterm", PS1="$ "))
+    import fcntl, struct, termios
+    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+    text, lines, end = b"", list(say), time.monotonic() + limit_s
+    while time.monotonic() < end:
+        if select.select([fd], [], [], 0.1)[0]:
+            try:
+                got = os.read(fd, 4096)
+            except OSError:
+                break
+            if not got:
+                break
+            text += got
+        if lines and text.rstrip(b" ").endswith((b"$", b"#")):
+            os.write(fd, lines.pop(0).encode() + b"\n")
+    else:
+        os.kill(pid, signal.SIGKILL)
+    os.close(fd)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), text.decode(errors="replace").replace("\r\n", "\n")
+
+
+class Srun(ClusterCase):
+    NODES, CPUS = 4, 4
+
+    def lines(self, *command, **options):
+        return sorted(self.out(*command, **options).splitlines())
+
+    def test_tasks_over_nodes_with_labels(self):
+        self.assertEqual(self.lines("srun", "-N2", "-n3", "-l", "sh", "-c", "echo $SLURM_PROCID $SLURMD_NODENAME"),
+                         ["0: 0 n1", "1: 1 n1", "2: 2 n2"])
+
+    def test_labels_are_padded(self):
+        out = self.lines("srun", "-n11", "-l", "true")
+        self.assertEqual(out, [])
+        out = self.lines("srun", "-n11", "-l", "echo", "x")
+        self.assertEqual(out[0], " 0: x")
+        self.assertEqual(out[-1], "10: x")
+
+    def test_exit_codes(self):
+        done = self.run_cmd("srun", "-n4", "-N2", "sh", "-c", "exit $SLURM_PROCID", check=False)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("task 3: Exited with exit code 3", done.stderr)
+        done = self.run_cmd("srun", "-n3", "-N1", "sh", "-c", "kill -9 $$", check=False)
+        self.assertEqual(done.returncode, 137)
+        self.assertIn("srun: error: n1: tasks 0-2: Killed", done.stderr)
+        done = self.run_cmd("srun", "nosuchprogram", check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("execve(): nosuchprogram: No such file or directory", done.stderr)
+
+    def test_standard_input(self):
+        self.assertEqual(self.lines("srun", "-n2", "-l", "cat", stdin="hello\n"), ["0: hello", "1: hello"])
+        self.assertEqual(self.lines("srun", "-n2", "-l", "-i", "1", "cat", stdin="hello\n"), ["1: hello"])
+        self.assertEqual(self.lines("srun", "-n2", "-i", "none", "cat", stdin="hello\n"), [])
+        text = "x" * 99 + "\n"
+        self.assertEqual(len(self.out("srun", "-n1", "cat", stdin=text * 50000)), 5000000)
+        path = os.path.join(self.cluster.work, "in.txt")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("from file\n")
+        self.assertEqual(self.lines("srun", "-n2", "-i", "in.txt", "cat"), ["from file"] * 2)
+
+    def test_output_files(self):
+        self.run_cmd("srun", "-n2", "-o", "task.%t.txt", "sh", "-c", "echo $SLURM_PROCID")
+        self.assertEqual(self.file("task.1.txt"), "1\n")
+        self.run_cmd("srun", "-n2", "-o", "both.txt", "sh", "-c", "echo out; echo err >&2")
+        self.assertEqual(sorted(self.file("both.txt").split()), ["err", "err", "out", "out"])
+        done = self.run_cmd("srun", "-o", "/nope/x", "true", check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("srun: error: Could not open stdout file: No such file or directory", done.stderr)
+
+    def test_multi_prog(self):
+        with open(os.path.join(self.cluster.work, "m.conf"), "w", encoding="utf-8") as f:
+            f.write("0 echo zero %t %o\n1-2 echo more %t %o\n* echo rest\n")
+        self.assertEqual(self.lines("srun", "-n4", "-l", "--multi-prog", "m.conf"),
+                         ["0: zero 0 0", "1: more 1 0", "2: more 2 1", "3: rest"])
+
+    def test_bad_exit_ends_the_step(self):
+        began = time.monotonic()
+        done = self.run_cmd("srun", "-n2", "-N2", "-K", "sh", "-c", "test $SLURM_PROCID = 1 && exit 4; sleep 100",
+                            check=False)
+        self.assertLess(time.monotonic() - began, 50)
+        self.assertIn("task 1: Exited with exit code 4", done.stderr)
+        self.assertRegex(done.stderr, r"srun: Terminating StepId=\d+\.0")
+
+    def test_interrupt_shows_the_state_then_ends(self):
+        srun = self.cluster.start("srun", "-n3", "-N1", "sh", "-c", "echo up; exec sleep 100", stderr=-1, stdout=-1)
+        self.assertEqual([srun.stdout.readline() for _ in range(3)], ["up\n"] * 3)
+        srun.send_signal(signal.SIGINT)
+        self.assertEqual(srun.stderr.readline(), "srun: interrupt (one more within 1 sec to abort)\n")
+        self.assertRegex(srun.stderr.readline(), r"srun: StepId=\d+\.0 tasks 0-2: running\n")
+        srun.send_signal(signal.SIGINT)
+        rest = srun.communicate(timeout=60)[1]
+        self.assertRegex(rest, r"srun: sending Ctrl-C to StepId=\d+\.0\n")
+        self.assertEqual(srun.returncode, 130)
+        wait_for(lambda: not self.out("squeue", "-h"), "the job has ended")
+
+    def test_terminal(self):
+        status, text = in_terminal(self.cluster, "srun", "--pty", "sh", "-c", "sleep 0.3; stty size; exit 5")
+        self.assertIn("30 100", text)
+        self.assertEqual(status, 5)
+
+    def test_steps_in_an_allocation(self):
+        out = self.out("salloc", "-N2", "-n4", "sh", "-c",
+                       "srun sh -c 'echo $SLURM_STEP_ID:$SLURM_NTASKS'; srun -n1 -N1 sh -c 'echo $SLURM_STEP_ID:$SLURM_NTASKS'")
+        self.assertEqual(out.split(), ["0:4"] * 4 + ["1:1"])
+
+    def test_busy_resources_are_waited_for(self):
+        done = self.run_cmd("salloc", "-N1", "-n1", "sh", "-c", "srun sleep 1 & sleep 0.3; srun echo second; wait")
+        self.assertIn("second", done.stdout)
+        self.assertRegex(done.stderr, r"srun: Job \d+ step creation temporarily disabled, retrying")
+        done = self.run_cmd("salloc", "-N1", "-n1", "sh", "-c", "srun sleep 2 & sleep 0.3; srun -I echo second; wait")
+        self.assertIn("Requested nodes are busy", done.stderr)
+        self.assertNotIn("second", done.stdout)
+
+    def test_unknown_job(self):
+        done = self.run_cmd("srun", "--jobid=99999", "true", check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr, "srun: error: Unable to confirm allocation for job 99999: Invalid job id "
+                         "specified\nsrun: Check SLURM_JOB_ID environment variable. Expired or invalid job 99999\n")
+
+    def test_only_what_runs_is_left(self):
+        self.run_cmd("srun", "true")
+        wait_for(lambda: not self.out("squeue", "-h"), "the job has ended")
+
+    def test_a_job_of_its_own_completes(self):
+        job = self.out("srun", "sh", "-c", "echo $SLURM_JOB_ID").strip()
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+
+    def test_test_only(self):
+        done = self.run_cmd("srun", "--test-only", "-N2", "true")
+        self.assertRegex(done.stderr, r"^srun: Job \d+ to start at \S+ using 2 processors on nodes \S+ in partition debug\n$")
+
+
+class Salloc(ClusterCase):
+    NODES, CPUS = 2, 2
+
+    def test_messages_and_status(self):
+        done = self.run_cmd("salloc", "-N2", "sh", "-c", "echo $SLURM_JOB_NODELIST $SLURM_NNODES; exit 7", check=False)
+        self.assertEqual(done.returncode, 7)
+        self.assertEqual(done.stdout, "n[1-2] 2\n")
+        self.assertRegex(done.stderr, r"^salloc: Granted job allocation (\d+)\nsalloc: Nodes n\[1-2\] are ready for job\n"
+                                      r"salloc: Relinquishing job allocation \1\n$")
+
+    def test_status_of_signals(self):
+        for name, status in (("HUP", 0), ("INT", 0), ("KILL", 0), ("TERM", 1)):
+            done = self.run_cmd("salloc", "sh", "-c", f"kill -{name} $$", check=False)
+            self.assertEqual(done.returncode, status, name)
+
+    def test_queue(self):
+        first = self.cluster.start("salloc", "-N2", "--exclusive", "sleep", "2", stderr=-1)
+        wait_for(lambda: self.out("squeue", "-h", "-t", "R"), "the first has the nodes")
+        done = self.run_cmd("salloc", "-N2", "true")
+        self.assertRegex(done.stderr, r"^salloc: Pending job allocation (\d+)\nsalloc: job \1 queued and waiting for "
+                                      r"resources\nsalloc: job \1 has been allocated resources\n"
+                                      r"salloc: Granted job allocation \1\n")
+        first.communicate()
+
+    def test_revoked(self):
+        done = self.run_cmd("salloc", "-K", "sh", "-c", "scancel $SLURM_JOB_ID; sleep 50", check=False)
+        self.assertRegex(done.stderr, r"salloc: Job allocation \d+ has been revoked\.\n")
+
+    def test_no_shell(self):
+        done = self.run_cmd("salloc", "--no-shell")
+        job = re.search(r"Granted job allocation (\d+)", done.stderr)[1]
+        self.assertEqual(self.state(job), "RUNNING")
+        self.assertEqual(self.out("srun", "--jobid", job, "echo", "in"), "in\n")
+        self.run_cmd("scancel", job)
+        self.wait_ended(job)
+
+    def test_interactive_shell_runs_on_the_node(self):
+        status, text = in_terminal(self.cluster, "salloc", "-N1", say=["echo node=$SLURMD_NODENAME", "exit 4"])
+        self.assertRegex(text, r"node=n\d")
+        self.assertEqual(status, 4)
+
+
+class Cancel(ClusterCase):
+    NODES, CPUS = 2, 2
+
+    def test_texts_and_statuses(self):
+        done = self.run_cmd("scancel", "99999")
+        self.assertEqual(done.stderr, "")
+        done = self.run_cmd("scancel", "-v", "99999")
+        self.assertEqual(done.stderr, "scancel: Terminating job 99999\n"
+                         "scancel: error: Kill job error on job id 99999: Invalid job id specified\n")
+        done = self.run_cmd("scancel", "99999.0", check=False)
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, "scancel: error: Kill job error on job step id 99999.0: Invalid job id specified\n"))
+
+    def test_filters(self):
+        jobs = [self.submit("-H", "-J", name, "--wrap", "true") for name in ("one", "two", "two")]
+        self.run_cmd("scancel", "-n", "two")
+        self.assertEqual([self.state(job) for job in jobs], ["PENDING", "CANCELLED", "CANCELLED"])
+        self.run_cmd("scancel", "-t", "RUNNING", "-u", str(os.getuid()))
+        self.assertEqual(self.state(jobs[0]), "PENDING")
+        done = self.run_cmd("scancel", "-i", str(jobs[0]), stdin="n\n")
+        self.assertEqual(done.stdout, f"Cancel job_id={jobs[0]} name=one partition=debug [y/n]? ")
+        self.assertEqual(self.state(jobs[0]), "PENDING")
+        self.run_cmd("scancel", "-i", str(jobs[0]), stdin="y\n")
+        self.assertEqual(self.state(jobs[0]), "CANCELLED")
+
+    def test_array_tasks(self):
+        job = self.submit("-H", "--array=0-3", "--wrap", "true")
+        self.run_cmd("scancel", f"{job}_1", f"{job}_[0,2]")
+        self.assertEqual(self.out("squeue", "-h", "-j", job, "-o", "%i").strip(), f"{job}_[3]")
+        self.run_cmd("scancel", job)
+
+    def test_signal_a_step(self):
+        job = self.submit("-o", "sig.out", "--wrap", "srun sh -c 'trap \"echo got; exit 0\" USR1; echo ready; "
+                          "while :; do sleep 0.1; done'")
+        wait_for(lambda: "ready" in self.file("sig.out"), "the step runs")
+        self.run_cmd("scancel", "-s", "USR1", f"{job}.0")
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.assertIn("got", self.file("sig.out"))
+
+    def test_attach(self):
+        job = self.submit("-n2", "-o", "/dev/null", "--wrap",
+                          "srun -n2 sh -c 'while [ ! -e go ]; do sleep 0.1; done; echo from $SLURM_PROCID; exit 3'")
+        wait_for(lambda: self.run_cmd("sattach", "--layout", f"{job}.0", check=False).returncode == 0, "the step is there")
+        attached = self.cluster.start("sattach", "-l", f"{job}.0", stdout=-1, stderr=-1, stdin=-3)
+        time.sleep(1)
+        open(os.path.join(self.cluster.work, "go"), "w").close()
+        out, _ = attached.communicate(timeout=30)
+        self.assertEqual(sorted(out.splitlines()), ["0: from 0", "1: from 1"])
+        self.assertEqual(attached.returncode, 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
