@@ -14,6 +14,10 @@ std::vector<SubmitOption> join_rows() {
                           submit::device_rows(), submit::command_rows(), submit::step_rows()}) {
     all.insert(all.end(), rows.begin(), rows.end());
   }
+  // An option that acts has a test of its own, or at least the one of all that change the request.
+  for (SubmitOption& row : all) {
+    if (row.status == OptionStatus::kActs && row.test.empty()) row.test = submit::test_of(row.name);
+  }
   // An ambiguous prefix is answered with its candidates in this order, as Slurm has it.
   const auto key = [](const SubmitOption& o) { return o.name == "cluster" ? "clusters" : o.name; };
   std::stable_sort(all.begin(), all.end(),
@@ -31,10 +35,11 @@ uint32_t nodes_for_tasks(const JobSpec& job) {
 
 OptionResult check_exclusions(const Submission& s) {
   if (!s.job.tres_per_task.empty() && s.job.ntasks_per_gpu != 0) {
-    return tl::unexpected<OptionProblem>(OptionProblem{
-        {"fatal: --gpus-per-task is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU"},
-        1,
-        {}});
+    return tl::unexpected<OptionProblem>(
+        OptionProblem{{"fatal: --gpus-per-task is mutually exclusive with --ntasks-per-gpu and "
+                       "SLURM_NTASKS_PER_GPU"},
+                      1,
+                      {}});
   }
   if (!s.job.cpus_per_gpu.empty() && s.job.cpus_per_task != 0) {
     return submit::refuse("--cpus-per-gpu is mutually exclusive with --cpus-per-task", 1);
