@@ -29,8 +29,8 @@ constexpr Row kTests[] = {
     {"time", "system:batch test_time_limit"},
     {"wait", "system:batch test_wait_gives_the_exit_code"},
     {"wrap", "system:batch test_streams_go_where_they_were_sent"},
-    {"help", "golden:sbatch_help"},
-    {"usage", "golden:sbatch_help"},
+    {"help", "golden:submit_help"},
+    {"usage", "golden:submit_help"},
     {"version", "golden:sbatch_options"},
 };
 constexpr std::string_view kGeneral =
