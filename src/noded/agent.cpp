@@ -5,11 +5,10 @@
 #include <thread>
 #include <utility>
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <boost/asio/executor_work_guard.hpp>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/conf/load.hpp"
 #include "common/log/log.hpp"
@@ -28,7 +27,8 @@ std::vector<std::string> controller_addresses(const ClusterConfig& config) {
   std::vector<std::string> addresses;
   for (const ControllerHost& host : config.controllers) {
     const std::string& name = config.slurmctld_addr.empty() ? host.address : config.slurmctld_addr;
-    addresses.push_back(fmt::format("{}:{}", name.empty() ? host.name : name, config.slurmctld_port));
+    addresses.push_back(
+        fmt::format("{}:{}", name.empty() ? host.name : name, config.slurmctld_port));
   }
   return addresses;
 }
@@ -142,19 +142,22 @@ class Agent::Graph {
         StepReports::Handlers{[this](const protocol::StepKey& key) { steps_->forget(key); },
                               [this] { reporter_->send(); }});
     jobs_->connect(*steps_, *reporter_);
-    registrar_.emplace(
-        node_, *controller_,
-        Registrar::Handlers{[this](protocol::RegisterNodeRequest& request) {
-                              request.running = steps_->live();
-                              request.ended = steps_->unacknowledged();
-                              request.jobs = jobs_->prepared();
-                            },
-                            [this](const protocol::RegisterNodeReply& reply) { registered(reply); }});
+    registrar_.emplace(node_, *controller_,
+                       Registrar::Handlers{[this](protocol::RegisterNodeRequest& request) {
+                                             request.running = steps_->live();
+                                             request.ended = steps_->unacknowledged();
+                                             request.jobs = jobs_->prepared();
+                                           },
+                                           [this](const protocol::RegisterNodeReply& reply) {
+                                             registered(reply);
+                                           }});
   }
 
   void registered(const protocol::RegisterNodeReply& reply) {
-    for (const protocol::StepKey& key : reply.forget) steps_->terminate({key, true, {}});
-    for (const JobId job : reply.clean) jobs_->clean(job);
+    for (const protocol::StepKey& key : reply.forget)
+      steps_->terminate({key, true, {}});
+    for (const JobId job : reply.clean)
+      jobs_->clean(job);
     step_reports_->resume();
     reporter_->resume();
   }
@@ -195,7 +198,9 @@ class Agent::Graph {
 };
 
 Agent::Agent(std::unique_ptr<Graph> graph) : graph_(std::move(graph)) {}
-Agent::~Agent() { graph_->stop(); }
+Agent::~Agent() {
+  graph_->stop();
+}
 
 Result<std::unique_ptr<Agent>> Agent::start(ClusterConfig config, AgentOptions options) {
   if (find_node_config(config, options.node_name) == nullptr) {
@@ -210,7 +215,9 @@ Result<std::unique_ptr<Agent>> Agent::start(ClusterConfig config, AgentOptions o
   return std::unique_ptr<Agent>(new Agent(std::move(graph)));
 }
 
-Status Agent::reconfigure() { return graph_->reconfigure(); }
+Status Agent::reconfigure() {
+  return graph_->reconfigure();
+}
 
 std::string short_host_name() {
   char name[256] = {};
@@ -233,8 +240,9 @@ Result<std::string> own_node_name(const ClusterConfig& config, const std::string
                                "NodeHostname={}",
                                host_name));
   }
-  return failure(ErrorCode::kInvalidNodeName,
-                 fmt::format("host {} has {} nodes: say which one with -N", host_name, found.size()));
+  return failure(
+      ErrorCode::kInvalidNodeName,
+      fmt::format("host {} has {} nodes: say which one with -N", host_name, found.size()));
 }
 
 }  // namespace sluice::noded

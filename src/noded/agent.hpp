@@ -1,5 +1,5 @@
-// The node agent: it registers with the controller, takes its orders, runs prologs, step daemons and
-// epilogs, and reports. Everything happens on one thread (run()); requests from the network are
+// The node agent: it registers with the controller, takes its orders, runs prologs, step daemons
+// and epilogs, and reports. Everything happens on one thread (run()); requests from the network are
 // posted to it.
 #pragma once
 
@@ -15,15 +15,15 @@ namespace sluice::noded {
 struct AgentOptions {
   std::string node_name;
   std::string config_path;
-  std::string sbin_dir;                  // where slurmstepd is
-  bool clean = false;                    // forget what the spool remembers
-  std::function<void()> end_process;     // the controller asked for it; called on any thread
+  std::string sbin_dir;               // where slurmstepd is
+  bool clean = false;                 // forget what the spool remembers
+  std::function<void()> end_process;  // the controller asked for it; called on any thread
 };
 
 class Agent {
  public:
-  // Listens, finds the steps that run, and begins to register. Errors: the node is not configured, its
-  // port is taken, its spool cannot be used.
+  // Listens, finds the steps that run, and begins to register. Errors: the node is not configured,
+  // its port is taken, its spool cannot be used.
   [[nodiscard]] static Result<std::unique_ptr<Agent>> start(ClusterConfig config,
                                                             AgentOptions options);
   Agent(const Agent&) = delete;

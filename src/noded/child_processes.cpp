@@ -5,24 +5,26 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
-
-#include <fmt/format.h>
 
 namespace sluice::noded {
 namespace {
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> out;
-  for (const std::string& text : texts) out.push_back(const_cast<char*>(text.c_str()));
+  for (const std::string& text : texts)
+    out.push_back(const_cast<char*>(text.c_str()));
   out.push_back(nullptr);
   return out;
 }
 
 }  // namespace
 
-ChildProcesses::ChildProcesses(boost::asio::io_context& io) : signal_(io, SIGCHLD) { wait(); }
+ChildProcesses::ChildProcesses(boost::asio::io_context& io) : signal_(io, SIGCHLD) {
+  wait();
+}
 
 void ChildProcesses::wait() {
   signal_.async_wait([this](const boost::system::error_code& error, int) {
@@ -43,7 +45,8 @@ void ChildProcesses::reap() {
       ++child;
     }
   }
-  for (const auto& [on_exit, status] : ended) on_exit(status);
+  for (const auto& [on_exit, status] : ended)
+    on_exit(status);
 }
 
 Result<pid_t> ChildProcesses::spawn(const SpawnRequest& request, OnExit on_exit) {
@@ -65,13 +68,13 @@ Result<pid_t> ChildProcesses::spawn(const SpawnRequest& request, OnExit on_exit)
   ::sigfillset(&all);
   ::posix_spawnattr_setsigmask(&attributes, &none);
   ::posix_spawnattr_setsigdefault(&attributes, &all);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-                                              POSIX_SPAWN_SETSID);
+  ::posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
   const auto argv = pointers(request.arguments);
   const auto envp = pointers(request.environment);
   pid_t pid = -1;
-  const int error = ::posix_spawn(&pid, request.program.c_str(), &actions, &attributes,
-                                  argv.data(), envp.data());
+  const int error =
+      ::posix_spawn(&pid, request.program.c_str(), &actions, &attributes, argv.data(), envp.data());
   ::posix_spawn_file_actions_destroy(&actions);
   ::posix_spawnattr_destroy(&attributes);
   if (error != 0) {

@@ -1,5 +1,5 @@
-// Starts programs from a process with threads, and learns of their end. One object a process, on one
-// io_context thread.
+// Starts programs from a process with threads, and learns of their end. One object a process, on
+// one io_context thread.
 #pragma once
 
 #include <functional>
@@ -17,10 +17,10 @@
 namespace sluice::noded {
 
 struct SpawnRequest {
-  std::string program;                          // a path
-  std::vector<std::string> arguments;           // [0] is the name it sees
-  std::vector<std::string> environment;         // KEY=VALUE
-  std::vector<std::pair<int, int>> descriptors; // (ours, its); 0-2 are /dev/null unless named
+  std::string program;                           // a path
+  std::vector<std::string> arguments;            // [0] is the name it sees
+  std::vector<std::string> environment;          // KEY=VALUE
+  std::vector<std::pair<int, int>> descriptors;  // (ours, its); 0-2 are /dev/null unless named
 };
 
 class ChildProcesses {

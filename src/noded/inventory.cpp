@@ -6,12 +6,11 @@
 #include <fstream>
 #include <memory>
 
+#include <fmt/format.h>
 #include <hwloc.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-
-#include <fmt/format.h>
 
 #include "common/base/text.hpp"
 
@@ -38,8 +37,7 @@ void discover_processors(NodeHardware& hardware) {
         hardware.cpus = threads;
         hardware.sockets = sockets;
         hardware.cores_per_socket = std::max((cores == 0 ? threads : cores) / sockets, 1U);
-        hardware.threads_per_core =
-            std::max(threads / (hardware.cores_per_socket * sockets), 1U);
+        hardware.threads_per_core = std::max(threads / (hardware.cores_per_socket * sockets), 1U);
         return;
       }
     }
@@ -88,7 +86,8 @@ NodeHardware discover_hardware(const std::string& tmp_fs) {
   return hardware;
 }
 
-NodeHardware reported_hardware(NodeHardware real, const NodeConfig& node,
+NodeHardware reported_hardware(NodeHardware real,
+                               const NodeConfig& node,
                                const ClusterConfig& config) {
   if (!has_option(config.slurmd_parameters, "config_overrides")) return real;
   real.cpus = node.cpus;

@@ -247,15 +247,15 @@ void Jobs::cleaned(const JobPtr& job, int epilog_status, bool kill_failed) {
   remember_over(id);
   std::remove(file_of(*job).c_str());
   jobs_.erase(id);
-  reporter_->add(
-      protocol::JobCleaned{id.first, id.second, node_.name, epilog_status, kill_failed});
+  reporter_->add(protocol::JobCleaned{id.first, id.second, node_.name, epilog_status, kill_failed});
 }
 
 void Jobs::remember_over(const Id& id) {
   if (!over_.insert(id).second) return;
   over_order_.push_back(id);
   if (over_order_.size() < 2 * kRememberedJobs) return;
-  for (size_t i = 0; i < kRememberedJobs; ++i) over_.erase(over_order_[i]);
+  for (size_t i = 0; i < kRememberedJobs; ++i)
+    over_.erase(over_order_[i]);
   over_order_.erase(over_order_.begin(),
                     over_order_.begin() + static_cast<std::ptrdiff_t>(kRememberedJobs));
 }

@@ -1,6 +1,6 @@
-// A job on this node: prolog before its first step, its steps, and at its end TERM, KILL and epilog,
-// then the report that the node is clean. All on the agent's thread. Repeating an order changes
-// nothing.
+// A job on this node: prolog before its first step, its steps, and at its end TERM, KILL and
+// epilog, then the report that the node is clean. All on the agent's thread. Repeating an order
+// changes nothing.
 #pragma once
 
 #include <functional>
@@ -67,7 +67,7 @@ class Jobs {
   Steps* steps_ = nullptr;        // not owned
   Reporter* reporter_ = nullptr;  // not owned
   std::map<Id, JobPtr> jobs_;
-  std::set<Id> over_;             // cleaned lately: late launches are refused
+  std::set<Id> over_;  // cleaned lately: late launches are refused
   std::vector<Id> over_order_;
 };
 

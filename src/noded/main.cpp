@@ -5,10 +5,9 @@
 #include <filesystem>
 #include <optional>
 
+#include <CLI/CLI.hpp>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <CLI/CLI.hpp>
 
 #include "common/conf/load.hpp"
 #include "common/daemon/daemon.hpp"
@@ -30,7 +29,8 @@ struct Arguments {
 
 std::optional<int> parse(int argc, char** argv, Arguments& a) {
   CLI::App app("The agent of a Sluice cluster on each node.", "slurmd");
-  app.add_option("-f", a.config, "configuration file (default: $SLURM_CONF or /etc/slurm/slurm.conf)");
+  app.add_option("-f", a.config,
+                 "configuration file (default: $SLURM_CONF or /etc/slurm/slurm.conf)");
   app.add_option("-L", a.log_file, "log file, instead of SlurmdLogFile");
   app.add_option("-N", a.node, "name of the node this is, where a host has several");
   app.add_option("-d", a.stepd, "path of the step daemon");
@@ -66,15 +66,18 @@ std::string own_folder() {
   return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path().string();
 }
 
-int serve(const Arguments& a, ClusterConfig config, const NodeConfig& self,
-          daemon::Background& background, daemon::Signals& signals) {
+int serve(const Arguments& a,
+          ClusterConfig config,
+          const NodeConfig& self,
+          daemon::Background& background,
+          daemon::Signals& signals) {
   auto pid_file = daemon::PidFile::create(node_path(config.slurmd_pid_file, self));
   if (!pid_file) log::fatal("{}", pid_file.error().text);
   noded::AgentOptions options;
   options.node_name = self.name;
   options.config_path = config.config_path;
-  options.sbin_dir = a.stepd.empty() ? own_folder()
-                                     : std::filesystem::path(a.stepd).parent_path().string();
+  options.sbin_dir =
+      a.stepd.empty() ? own_folder() : std::filesystem::path(a.stepd).parent_path().string();
   options.clean = a.clean;
   options.end_process = [] { daemon::Signals::stop(); };
   auto agent = noded::Agent::start(std::move(config), std::move(options));
@@ -115,7 +118,8 @@ int main(int argc, char** argv) {
   if (line == nullptr) return refuse("node " + *name + " is not in the configuration");
   const NodeConfig self = *line;
 
-  auto background = a.foreground || a.systemd ? daemon::Background::stay() : daemon::Background::enter();
+  auto background =
+      a.foreground || a.systemd ? daemon::Background::stay() : daemon::Background::enter();
   daemon::Signals signals;
   daemon::LogSettings settings;
   settings.program = "slurmd";
@@ -125,7 +129,8 @@ int main(int argc, char** argv) {
   settings.more = a.verbose - 2 * a.quiet;
   settings.foreground = a.foreground || a.systemd;
   if (auto ok = daemon::start_log(settings); !ok) return refuse(ok.error().text);
-  for (const std::string& warning : warnings) log::info("{}", warning);
+  for (const std::string& warning : warnings)
+    log::info("{}", warning);
   if (a.nice != 0 && ::nice(a.nice) == -1) log::error("cannot change the nice value");
   if (a.lock_memory && ::mlockall(MCL_CURRENT | MCL_FUTURE) != 0) log::error("cannot lock memory");
   return serve(a, std::move(*config), self, background, signals);

@@ -7,7 +7,9 @@
 
 namespace sluice::noded {
 
-Time now() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
+Time now() {
+  return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+}
 
 const NodeConfig* find_node_config(const ClusterConfig& config, std::string_view name) {
   for (const NodeConfig& node : config.nodes) {

@@ -19,14 +19,14 @@ struct NodeState {
   std::shared_ptr<Mailbox> mailbox;  // for callbacks that come on other threads
   std::string name;
   std::string spool_dir;
-  std::string sbin_dir;         // where the step daemon is
+  std::string sbin_dir;  // where the step daemon is
   std::string config_path;
   std::shared_ptr<const ClusterConfig> config;
-  NodeConfig self;              // this node's line
-  NodeHardware hardware;        // as reported
+  NodeConfig self;        // this node's line
+  NodeHardware hardware;  // as reported
   NodeHardware real_hardware;
-  std::string cluster_id;       // empty: never registered
-  uint64_t epoch = 0;           // of the controller, by its last ping
+  std::string cluster_id;                           // empty: never registered
+  uint64_t epoch = 0;                               // of the controller, by its last ping
   std::optional<net::CredentialVerifier> verifier;  // empty: not registered since the start
   Time started = kNoTime;
   Time last_controller_message = kNoTime;
@@ -35,7 +35,8 @@ struct NodeState {
 [[nodiscard]] Time now();
 
 // This node's line in `config`; nullptr when it has none.
-[[nodiscard]] const NodeConfig* find_node_config(const ClusterConfig& config, std::string_view name);
+[[nodiscard]] const NodeConfig* find_node_config(const ClusterConfig& config,
+                                                 std::string_view name);
 
 // Takes a newer configuration over.
 void adopt_config(NodeState& node, ClusterConfig config);

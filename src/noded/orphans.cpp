@@ -8,10 +8,9 @@
 #include <sstream>
 
 #include <dirent.h>
+#include <fmt/format.h>
 #include <sys/types.h>
 #include <unistd.h>
-
-#include <fmt/format.h>
 
 namespace sluice::noded {
 namespace {

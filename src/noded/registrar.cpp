@@ -14,7 +14,9 @@ constexpr Duration kCallTime = std::chrono::seconds(20);
 constexpr Duration kFirstPause = std::chrono::milliseconds(50);
 constexpr Duration kLongestPause = std::chrono::seconds(5);
 
-std::string id_file(const std::string& spool_dir) { return spool_dir + "/cluster_id"; }
+std::string id_file(const std::string& spool_dir) {
+  return spool_dir + "/cluster_id";
+}
 
 }  // namespace
 
@@ -82,9 +84,8 @@ void Registrar::failed(const Error& error) {
 
 void Registrar::registered(protocol::RegisterNodeReply reply) {
   if (!node_.cluster_id.empty() && reply.cluster_id != node_.cluster_id) {
-    return failed({ErrorCode::kWrongCluster,
-                   "this node belongs to cluster " + node_.cluster_id +
-                       ", the controller to " + reply.cluster_id});
+    return failed({ErrorCode::kWrongCluster, "this node belongs to cluster " + node_.cluster_id +
+                                                 ", the controller to " + reply.cluster_id});
   }
   auto verifier = net::CredentialVerifier::from_public_key(reply.credential_key);
   if (!verifier) return failed(verifier.error());

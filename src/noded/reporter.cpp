@@ -16,7 +16,8 @@ constexpr size_t kMostInOneCall = 500;
 
 }  // namespace
 
-Reporter::Reporter(NodeState& node, net::RpcClient& controller,
+Reporter::Reporter(NodeState& node,
+                   net::RpcClient& controller,
                    std::function<bool(JobId)> may_clean)
     : node_(node), controller_(controller), may_clean_(std::move(may_clean)), timer_(node.io) {}
 
@@ -50,17 +51,17 @@ void Reporter::call(const Request& request, bool& busy, std::function<void()> on
       request, kCallTime,
       [this, &busy, mailbox = node_.mailbox,
        on_taken = std::move(on_taken)](const Result<protocol::Empty>& reply) {
-        mailbox->post([this, &busy, on_taken,
-                       error = reply ? Error{ErrorCode::kOk, {}} : reply.error()] {
-          busy = false;
-          if (error.code == ErrorCode::kOk) {
-            pause_ = Duration(0);
-            on_taken();
-            return send();
-          }
-          log::error("the controller did not take a report: {}", error.text);
-          retry_later();
-        });
+        mailbox->post(
+            [this, &busy, on_taken, error = reply ? Error{ErrorCode::kOk, {}} : reply.error()] {
+              busy = false;
+              if (error.code == ErrorCode::kOk) {
+                pause_ = Duration(0);
+                on_taken();
+                return send();
+              }
+              log::error("the controller did not take a report: {}", error.text);
+              retry_later();
+            });
       });
 }
 

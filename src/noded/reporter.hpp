@@ -1,5 +1,5 @@
-// What the controller must learn besides the ends of steps: cleaned jobs and prologs. Sent in batches,
-// one call at a time of each kind, and repeated until the controller has it on disk.
+// What the controller must learn besides the ends of steps: cleaned jobs and prologs. Sent in
+// batches, one call at a time of each kind, and repeated until the controller has it on disk.
 #pragma once
 
 #include <functional>

@@ -3,9 +3,8 @@
 #include <memory>
 #include <utility>
 
-#include <unistd.h>
-
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "common/base/time_text.hpp"
 #include "common/log/log.hpp"
@@ -24,31 +23,30 @@ using protocol::Empty;
 // Only the controller gives orders; it runs as root or SlurmUser.
 template <class Request, class Reply, class Run>
 void handle_order(net::RpcServer& server, RequestParts& parts, Run run) {
-  server.handle<Request, Reply>([&parts, run](const CallContext& context, Request request,
-                                              Responder<Reply> responder) {
-    if (!context.is_super_user()) {
-      log::error("{} from user {} at {} refused", context.method, context.identity.uid,
-                 context.peer);
-      return responder.fail(ErrorCode::kAccessDenied);
-    }
-    auto answer = std::make_shared<Responder<Reply>>(std::move(responder));
-    parts.node.mailbox->post([&parts, run, answer, request = std::move(request)]() mutable {
-      parts.node.last_controller_message = now();
-      answer->complete(run(parts, std::move(request)));
-    });
-  });
+  server.handle<Request, Reply>(
+      [&parts, run](const CallContext& context, Request request, Responder<Reply> responder) {
+        if (!context.is_super_user()) {
+          log::error("{} from user {} at {} refused", context.method, context.identity.uid,
+                     context.peer);
+          return responder.fail(ErrorCode::kAccessDenied);
+        }
+        auto answer = std::make_shared<Responder<Reply>>(std::move(responder));
+        parts.node.mailbox->post([&parts, run, answer, request = std::move(request)]() mutable {
+          parts.node.last_controller_message = now();
+          answer->complete(run(parts, std::move(request)));
+        });
+      });
 }
 
 // What any user of the cluster may ask.
 template <class Request, class Reply, class Run>
 void handle_question(net::RpcServer& server, RequestParts& parts, Run run) {
-  server.handle<Request, Reply>([&parts, run](const CallContext&, Request request,
-                                              Responder<Reply> responder) {
-    auto answer = std::make_shared<Responder<Reply>>(std::move(responder));
-    parts.node.mailbox->post([&parts, run, answer, request = std::move(request)] {
-      run(parts, request, answer);
-    });
-  });
+  server.handle<Request, Reply>(
+      [&parts, run](const CallContext&, Request request, Responder<Reply> responder) {
+        auto answer = std::make_shared<Responder<Reply>>(std::move(responder));
+        parts.node.mailbox->post(
+            [&parts, run, answer, request = std::move(request)] { run(parts, request, answer); });
+      });
 }
 
 uint32_t index_in(const StepLayout& layout, std::string_view name) {
@@ -91,7 +89,8 @@ Result<Empty> launch(RequestParts& parts, protocol::LaunchStepRequest request) {
   return Empty{};
 }
 
-Result<protocol::PingNodeReply> ping(RequestParts& parts, const protocol::PingNodeRequest& request) {
+Result<protocol::PingNodeReply> ping(RequestParts& parts,
+                                     const protocol::PingNodeRequest& request) {
   NodeState& node = parts.node;
   const bool other = !node.cluster_id.empty() && request.cluster_id != node.cluster_id;
   if (other) {
@@ -152,29 +151,32 @@ void add_requests(net::RpcServer& server, RequestParts& parts) {
   using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
   add_orders(server, parts);
   // from the nodes below this one in the tree
-  server.handle<ReportStepsRequest, Empty>([&parts](const CallContext& context,
-                                                    ReportStepsRequest request,
-                                                    Responder<Empty> responder) {
-    if (!context.is_super_user() && !context.identity.is_user(parts.slurmd_user)) {
-      return responder.fail(ErrorCode::kAccessDenied);
-    }
-    auto answer = std::make_shared<Responder<Empty>>(std::move(responder));
-    parts.node.mailbox->post([&parts, answer, request = std::move(request)]() mutable {
-      if (request.cluster_id != parts.node.cluster_id) return answer->fail(ErrorCode::kWrongCluster);
-      parts.step_reports.add_gathered(std::move(request.ended), [answer] { answer->reply({}); });
-    });
-  });
+  server.handle<ReportStepsRequest, Empty>(
+      [&parts](const CallContext& context, ReportStepsRequest request, Responder<Empty> responder) {
+        if (!context.is_super_user() && !context.identity.is_user(parts.slurmd_user)) {
+          return responder.fail(ErrorCode::kAccessDenied);
+        }
+        auto answer = std::make_shared<Responder<Empty>>(std::move(responder));
+        parts.node.mailbox->post([&parts, answer, request = std::move(request)]() mutable {
+          if (request.cluster_id != parts.node.cluster_id)
+            return answer->fail(ErrorCode::kWrongCluster);
+          parts.step_reports.add_gathered(std::move(request.ended),
+                                          [answer] { answer->reply({}); });
+        });
+      });
   // sattach asks itself: a user may watch his own steps
-  server.handle<AttachRequest, Empty>([&parts](const CallContext& context, AttachRequest request,
-                                               Responder<Empty> responder) {
-    const uint32_t uid = context.is_super_user() ? 0 : context.identity.uid;
-    auto answer = std::make_shared<Responder<Empty>>(std::move(responder));
-    parts.node.mailbox->post([&parts, uid, answer, request = std::move(request)] {
-      const Status done = parts.steps.attach(request, uid);
-      if (done) answer->reply({});
-      else answer->fail(done.error());
-    });
-  });
+  server.handle<AttachRequest, Empty>(
+      [&parts](const CallContext& context, AttachRequest request, Responder<Empty> responder) {
+        const uint32_t uid = context.is_super_user() ? 0 : context.identity.uid;
+        auto answer = std::make_shared<Responder<Empty>>(std::move(responder));
+        parts.node.mailbox->post([&parts, uid, answer, request = std::move(request)] {
+          const Status done = parts.steps.attach(request, uid);
+          if (done)
+            answer->reply({});
+          else
+            answer->fail(done.error());
+        });
+      });
   handle_question<ListPidsRequest, ListPidsReply>(
       server, parts, [](RequestParts& p, const ListPidsRequest& request, const auto& answer) {
         p.steps.list_pids(request, [answer](const ListPidsReply& reply) { answer->reply(reply); });
@@ -205,8 +207,9 @@ std::vector<std::string> describe_agent(const NodeState& node, const Steps& step
   line("Actual temp disk space", fmt::format("{} MB", hardware.tmp_disk_mib));
   line("Boot time", format_time(node.started));
   line("Hostname", node.name);
-  line("Last slurmctld msg time",
-       node.last_controller_message == kNoTime ? "NONE" : format_time(node.last_controller_message));
+  line("Last slurmctld msg time", node.last_controller_message == kNoTime
+                                      ? "NONE"
+                                      : format_time(node.last_controller_message));
   line("Slurmd PID", std::to_string(::getpid()));
   line("Slurmd Debug", std::to_string(static_cast<uint32_t>(node.config->slurmd_debug)));
   line("Slurmd Logfile", node_path(node.config->slurmd_log_file, node.self));

@@ -4,9 +4,8 @@
 #include <cstring>
 #include <utility>
 
-#include <glob.h>
-
 #include <boost/asio/post.hpp>
+#include <glob.h>
 
 #include "common/log/log.hpp"
 #include "common/model/cluster_config.hpp"
@@ -21,7 +20,8 @@ std::vector<std::string> matching(const std::vector<std::string>& patterns) {
   for (const std::string& pattern : patterns) {
     glob_t found{};
     if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) {
-      for (size_t i = 0; i < found.gl_pathc; ++i) paths.emplace_back(found.gl_pathv[i]);
+      for (size_t i = 0; i < found.gl_pathc; ++i)
+        paths.emplace_back(found.gl_pathv[i]);
     } else if (pattern.find_first_of("*?[") == std::string::npos) {
       paths.push_back(pattern);  // it is missing: running it says so
     }
@@ -41,8 +41,10 @@ struct SiteScripts::Row {
   std::unique_ptr<boost::asio::steady_timer> timer;
 };
 
-void SiteScripts::run(const std::vector<std::string>& patterns, const Environment& env,
-                      std::optional<Duration> limit, std::function<void(int)> done) {
+void SiteScripts::run(const std::vector<std::string>& patterns,
+                      const Environment& env,
+                      std::optional<Duration> limit,
+                      std::function<void(int)> done) {
   if (patterns.empty()) return done(0);
   auto row = std::make_shared<Row>();
   row->paths = matching(patterns);
@@ -56,13 +58,13 @@ void SiteScripts::run(const std::vector<std::string>& patterns, const Environmen
 void SiteScripts::next(const std::shared_ptr<Row>& row) {
   if (row->at == row->paths.size()) return row->done(0);
   const std::string& path = row->paths[row->at++];
-  const auto pid = children_.spawn({path, {path}, row->environment, {}},
-                                   [this, row, path](int status) {
-                                     row->timer->cancel();
-                                     if (status == 0) return next(row);
-                                     log::error("{} failed with status {:#x}", path, status);
-                                     row->done(status);
-                                   });
+  const auto pid =
+      children_.spawn({path, {path}, row->environment, {}}, [this, row, path](int status) {
+        row->timer->cancel();
+        if (status == 0) return next(row);
+        log::error("{} failed with status {:#x}", path, status);
+        row->done(status);
+      });
   if (!pid) {
     log::error("{}", pid.error().text);
     return row->done(kNotFoundStatus);

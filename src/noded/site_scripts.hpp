@@ -23,8 +23,10 @@ class SiteScripts {
   // Runs the programs that `patterns` (paths, or globs such as /etc/slurm/prolog.d/*) name, in
   // order. The first that fails ends the row; `done` gets its status as wait(2) gives it, 0 when
   // all went well (or there is none). One that takes longer than `limit` is killed.
-  void run(const std::vector<std::string>& patterns, const Environment& env,
-           std::optional<Duration> limit, std::function<void(int)> done);
+  void run(const std::vector<std::string>& patterns,
+           const Environment& env,
+           std::optional<Duration> limit,
+           std::function<void(int)> done);
 
  private:
   struct Row;

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include <sys/wait.h>
-
 #include <fmt/format.h>
+#include <sys/wait.h>
 
 #include "common/base/hostlist.hpp"
 #include "common/log/log.hpp"
@@ -44,11 +43,12 @@ void join_into(protocol::StepEnded& sum, const protocol::StepEnded& more) {
 std::vector<protocol::StepEnded> join_reports(std::vector<protocol::StepEnded> reports) {
   std::vector<protocol::StepEnded> joined;
   for (protocol::StepEnded& report : reports) {
-    const auto same = std::find_if(joined.begin(), joined.end(), [&](const auto& other) {
-      return can_join(other, report);
-    });
-    if (same == joined.end()) joined.push_back(std::move(report));
-    else join_into(*same, report);
+    const auto same = std::find_if(joined.begin(), joined.end(),
+                                   [&](const auto& other) { return can_join(other, report); });
+    if (same == joined.end())
+      joined.push_back(std::move(report));
+    else
+      join_into(*same, report);
   }
   for (protocol::StepEnded& report : joined) {
     if (report.nodes.find(',') == std::string::npos) continue;
@@ -65,8 +65,10 @@ uint32_t parent_position(uint32_t index, uint32_t width) {
   return index < width ? UINT32_MAX : index / width - 1;
 }
 
-StepReports::StepReports(NodeState& node, net::RpcClient& controller,
-                         std::shared_ptr<net::NodeClients> nodes, Handlers handlers)
+StepReports::StepReports(NodeState& node,
+                         net::RpcClient& controller,
+                         std::shared_ptr<net::NodeClients> nodes,
+                         Handlers handlers)
     : node_(node),
       controller_(controller),
       nodes_(std::move(nodes)),
@@ -89,13 +91,16 @@ void StepReports::put(Pending pending) {
   send(address);
 }
 
-void StepReports::add(protocol::StepEnded report) { put({std::move(report), nullptr}); }
+void StepReports::add(protocol::StepEnded report) {
+  put({std::move(report), nullptr});
+}
 
 void StepReports::add_gathered(std::vector<protocol::StepEnded> reports,
                                std::function<void()> answer) {
   if (reports.empty()) return answer();
   const auto gathered = std::make_shared<Gathered>(Gathered{reports.size(), std::move(answer)});
-  for (protocol::StepEnded& report : reports) put({std::move(report), gathered});
+  for (protocol::StepEnded& report : reports)
+    put({std::move(report), gathered});
 }
 
 bool StepReports::holds_any_of(JobId job) const {
@@ -118,15 +123,18 @@ void StepReports::send(const std::string& address) {
   if (way.sending > 0 || way.waiting || way.queue.empty() || !node_.verifier) return;
   way.sending = std::min(way.queue.size(), kMostInOneCall);
   std::vector<protocol::StepEnded> reports;
-  for (size_t i = 0; i < way.sending; ++i) reports.push_back(way.queue[i].report);
+  for (size_t i = 0; i < way.sending; ++i)
+    reports.push_back(way.queue[i].report);
   const protocol::ReportStepsRequest request{node_.cluster_id, join_reports(std::move(reports))};
   const auto done = [this, mailbox = node_.mailbox, address](const Result<protocol::Empty>& reply) {
     mailbox->post([this, address, error = reply ? Error{ErrorCode::kOk, {}} : reply.error()] {
       sent(address, error);
     });
   };
-  if (address.empty()) controller_.call_async<protocol::Empty>(request, kCallTime, done);
-  else nodes_->get(address)->call_async<protocol::Empty>(request, kCallTime, done);
+  if (address.empty())
+    controller_.call_async<protocol::Empty>(request, kCallTime, done);
+  else
+    nodes_->get(address)->call_async<protocol::Empty>(request, kCallTime, done);
 }
 
 void StepReports::sent(const std::string& address, const Error& error) {
@@ -159,9 +167,9 @@ void StepReports::sent(const std::string& address, const Error& error) {
 }
 
 void StepReports::taken(Way& way) {
-  std::vector<Pending> done(std::make_move_iterator(way.queue.begin()),
-                            std::make_move_iterator(way.queue.begin() +
-                                                    static_cast<std::ptrdiff_t>(way.sending)));
+  std::vector<Pending> done(
+      std::make_move_iterator(way.queue.begin()),
+      std::make_move_iterator(way.queue.begin() + static_cast<std::ptrdiff_t>(way.sending)));
   way.queue.erase(way.queue.begin(), way.queue.begin() + static_cast<std::ptrdiff_t>(way.sending));
   way.sending = 0;
   for (const Pending& pending : done) {

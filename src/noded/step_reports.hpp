@@ -1,6 +1,7 @@
-// The ends of steps on their way to the controller. Nodes of a wide step report to another node of it
-// (a tree of TreeWidth), which passes on what it gathered as one report; a parent that does not
-// answer is left out. Each way carries one call at a time, so reports that come meanwhile are joined.
+// The ends of steps on their way to the controller. Nodes of a wide step report to another node of
+// it (a tree of TreeWidth), which passes on what it gathered as one report; a parent that does not
+// answer is left out. Each way carries one call at a time, so reports that come meanwhile are
+// joined.
 #pragma once
 
 #include <functional>
@@ -24,8 +25,10 @@ class StepReports {
     std::function<void(const protocol::StepKey&)> on_taken;  // an own report is safe
     std::function<void()> on_progress;                       // something left a queue
   };
-  StepReports(NodeState& node, net::RpcClient& controller,
-              std::shared_ptr<net::NodeClients> nodes, Handlers handlers);
+  StepReports(NodeState& node,
+              net::RpcClient& controller,
+              std::shared_ptr<net::NodeClients> nodes,
+              Handlers handlers);
 
   // Reports of this step go to the node at `address`; without a route, to the controller.
   void set_route(const protocol::StepKey& key, const std::string& address);
@@ -69,7 +72,8 @@ class StepReports {
 
 // Joins reports of one step that say the same but for their nodes, exit status (the worst is kept)
 // and usage (added up).
-[[nodiscard]] std::vector<protocol::StepEnded> join_reports(std::vector<protocol::StepEnded> reports);
+[[nodiscard]] std::vector<protocol::StepEnded> join_reports(
+    std::vector<protocol::StepEnded> reports);
 
 // Which position of a step's layout `index` reports to in a tree of `width`; UINT32_MAX: to the
 // controller.

@@ -4,11 +4,10 @@
 #include <csignal>
 #include <utility>
 
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <boost/asio/local/stream_protocol.hpp>
 #include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "common/base/text.hpp"
 #include "common/log/log.hpp"
@@ -23,10 +22,10 @@ using protocol::FrameType;
 struct Steps::Step {
   protocol::StepKey key;
   uint32_t uid = UINT32_MAX;
-  std::shared_ptr<FrameConnection> link;  // null: not connected
-  pid_t pid = -1;       // of the daemon, where it is our child
-  bool ready = false;   // takes orders
-  bool over = false;    // reported
+  std::shared_ptr<FrameConnection> link;                   // null: not connected
+  pid_t pid = -1;                                          // of the daemon, where it is our child
+  bool ready = false;                                      // takes orders
+  bool over = false;                                       // reported
   std::vector<std::pair<FrameType, std::string>> waiting;  // orders given before it was ready
 };
 
@@ -46,7 +45,8 @@ namespace {
 
 constexpr auto kPidQueryTime = std::chrono::seconds(1);
 
-protocol::StepEnded failed_report(const NodeState& node, const protocol::StepKey& key,
+protocol::StepEnded failed_report(const NodeState& node,
+                                  const protocol::StepKey& key,
                                   const std::string& why) {
   protocol::StepEnded report;
   report.key = key;
@@ -61,7 +61,9 @@ protocol::StepEnded failed_report(const NodeState& node, const protocol::StepKey
 Steps::Steps(NodeState& node, ChildProcesses& children, OnEnded on_ended)
     : node_(node), children_(children), spool_(node.spool_dir), on_ended_(std::move(on_ended)) {}
 
-bool Steps::is_live(const Step& step) const { return !step.over; }
+bool Steps::is_live(const Step& step) const {
+  return !step.over;
+}
 
 bool Steps::knows(const protocol::StepKey& key) const {
   return steps_.contains(key) || spool_.is_claimed(key);
@@ -110,7 +112,8 @@ protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch) co
     start.sample_interval = std::chrono::seconds(seconds.value_or(30));
   }
   start.cgroup = config.cgroup;
-  start.use_cgroup = config.proctrack_type.ends_with("cgroup") || uses(config.task_plugin, "cgroup");
+  start.use_cgroup =
+      config.proctrack_type.ends_with("cgroup") || uses(config.task_plugin, "cgroup");
   static_cast<void>(launch);
   return start;
 }
@@ -132,12 +135,12 @@ void Steps::start_daemon(const StepPtr& step, const std::string& start) {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return lost(step, "no socket for its step daemon");
   }
-  const auto pid = children_.spawn(
-      {node_.sbin_dir + "/slurmstepd",
-       {fmt::format("slurmstepd: [{}]", step_id_text(step->key.id))},
-       {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
-       {{ends[1], protocol::kStartDescriptor}}},
-      [this, step](int status) { on_daemon_exit(step, status); });
+  const auto pid =
+      children_.spawn({node_.sbin_dir + "/slurmstepd",
+                       {fmt::format("slurmstepd: [{}]", step_id_text(step->key.id))},
+                       {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+                       {{ends[1], protocol::kStartDescriptor}}},
+                      [this, step](int status) { on_daemon_exit(step, status); });
   ::close(ends[1]);
   if (!pid) {
     ::close(ends[0]);
@@ -150,8 +153,7 @@ void Steps::start_daemon(const StepPtr& step, const std::string& start) {
 
 void Steps::connect(const StepPtr& step, int fd) {
   using boost::asio::local::stream_protocol;
-  step->link = FrameConnection::make(
-      stream_protocol::socket(node_.io, stream_protocol(), fd));
+  step->link = FrameConnection::make(stream_protocol::socket(node_.io, stream_protocol(), fd));
   step->link->start({[this, step](const Frame& frame) { on_frame(step, frame); },
                      [this, step] { on_disconnect(step); }, nullptr});
 }
@@ -160,7 +162,8 @@ void Steps::on_frame(const StepPtr& step, const Frame& frame) {
   switch (frame.type) {
     case FrameType::kAgentReady:
       step->ready = true;
-      for (const auto& [type, body] : std::exchange(step->waiting, {})) order(step, type, body);
+      for (const auto& [type, body] : std::exchange(step->waiting, {}))
+        order(step, type, body);
       return;
     case FrameType::kAgentEnded:
       if (auto report = wire::decode<protocol::StepEnded>(frame.body)) {
@@ -176,12 +179,15 @@ void Steps::on_frame(const StepPtr& step, const Frame& frame) {
         if (pids && query->waiting.erase(step->key) > 0) {
           query->reply.pids.insert(query->reply.pids.end(), pids->pids.begin(), pids->pids.end());
         }
-        if (query->waiting.empty()) query->finish();
-        else pid_queries_.push_back(query);
+        if (query->waiting.empty())
+          query->finish();
+        else
+          pid_queries_.push_back(query);
       }
       return;
     }
-    default: return;
+    default:
+      return;
   }
 }
 
@@ -212,10 +218,10 @@ void Steps::lost(const StepPtr& step, const std::string& why) {
   protocol::StepEnded report = failed_report(node_, step->key, why);
   // kept, so that a restart of the agent tells the same
   if (spool_.is_claimed(step->key)) {
-    const size_t orphans = kill_marked(
-        {fmt::format("SLURM_JOB_ID={}", step->key.id.job),
-         fmt::format("SLURM_STEP_ID={}", static_cast<int32_t>(step->key.id.step)),
-         "SLURMD_NODENAME=" + node_.name, "SLURM_CONF=" + node_.config_path});
+    const size_t orphans =
+        kill_marked({fmt::format("SLURM_JOB_ID={}", step->key.id.job),
+                     fmt::format("SLURM_STEP_ID={}", static_cast<int32_t>(step->key.id.step)),
+                     "SLURMD_NODENAME=" + node_.name, "SLURM_CONF=" + node_.config_path});
     if (orphans > 0) log::info("{} processes of it were killed", orphans);
     if (auto ok = spool_.write_end(report); !ok) log::error("{}", ok.error().text);
   }
@@ -242,9 +248,12 @@ bool Steps::signal(const protocol::SignalStepRequest& request) {
   for (const auto& [key, step] : steps_) {
     const bool batch = key.id.step == kBatchStep;
     bool meant = key.id.job == request.key.id.job && is_live(*step);
-    if (request.batch_shell_only) meant = meant && batch;
-    else if (request.all_steps) meant = meant && !(batch && request.not_batch);
-    else meant = meant && key.id.step == request.key.id.step;
+    if (request.batch_shell_only)
+      meant = meant && batch;
+    else if (request.all_steps)
+      meant = meant && !(batch && request.not_batch);
+    else
+      meant = meant && key.id.step == request.key.id.step;
     if (!meant) continue;
     order(step, FrameType::kAgentSignal, body);
     found = true;

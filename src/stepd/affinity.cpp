@@ -49,8 +49,9 @@ std::vector<uint32_t> bits_of_mask(std::string_view mask) {
   std::vector<uint32_t> bits;
   uint32_t place = 0;
   for (auto digit = mask.rbegin(); digit != mask.rend(); ++digit, place += 4) {
-    const auto value = std::string_view("0123456789abcdef").find(
-        static_cast<char>(*digit >= 'A' && *digit <= 'F' ? *digit + 32 : *digit));
+    const auto value =
+        std::string_view("0123456789abcdef")
+            .find(static_cast<char>(*digit >= 'A' && *digit <= 'F' ? *digit + 32 : *digit));
     if (value == std::string_view::npos) return {};
     for (uint32_t bit = 0; bit < 4; ++bit) {
       if ((value >> bit & 1) != 0) bits.push_back(place + bit);
@@ -94,7 +95,8 @@ std::optional<cpu_set_t> cpus_of_task(const PlanInput& input, uint32_t local_tas
   if (wanted.empty() || real.empty()) return std::nullopt;
   cpu_set_t set;
   CPU_ZERO(&set);
-  for (const uint32_t cpu : wanted) CPU_SET(real[cpu % real.size()], &set);
+  for (const uint32_t cpu : wanted)
+    CPU_SET(real[cpu % real.size()], &set);
   return set;
 }
 

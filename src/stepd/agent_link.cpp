@@ -6,8 +6,10 @@ namespace sluice::stepd {
 
 using boost::asio::local::stream_protocol;
 
-AgentLink::AgentLink(boost::asio::io_context& io, int started_with,
-                     std::function<void(const Frame&)> on_frame, std::function<void()> on_agent)
+AgentLink::AgentLink(boost::asio::io_context& io,
+                     int started_with,
+                     std::function<void(const Frame&)> on_frame,
+                     std::function<void()> on_agent)
     : io_(io), acceptor_(io), on_frame_(std::move(on_frame)), on_agent_(std::move(on_agent)) {
   adopt(stream_protocol::socket(io, stream_protocol(), started_with));
 }
@@ -29,13 +31,13 @@ void AgentLink::listen(int socket) {
 }
 
 void AgentLink::accept() {
-  acceptor_.async_accept([this](const boost::system::error_code& error,
-                                stream_protocol::socket socket) {
-    if (error) return;
-    adopt(std::move(socket));
-    on_agent_();
-    accept();
-  });
+  acceptor_.async_accept(
+      [this](const boost::system::error_code& error, stream_protocol::socket socket) {
+        if (error) return;
+        adopt(std::move(socket));
+        on_agent_();
+        accept();
+      });
 }
 
 void AgentLink::send(protocol::FrameType type, std::string_view body) {

@@ -1,5 +1,5 @@
-// The step daemon's side of its node agent: the connection it was started with, then the Unix socket
-// by which a restarted agent finds it again. One agent at a time, the latest.
+// The step daemon's side of its node agent: the connection it was started with, then the Unix
+// socket by which a restarted agent finds it again. One agent at a time, the latest.
 #pragma once
 
 #include <functional>
@@ -16,9 +16,12 @@ namespace sluice::stepd {
 
 class AgentLink {
  public:
-  // `started_with` is the inherited socket. `on_agent` is called for each agent that connects later.
-  AgentLink(boost::asio::io_context& io, int started_with,
-            std::function<void(const Frame&)> on_frame, std::function<void()> on_agent);
+  // `started_with` is the inherited socket. `on_agent` is called for each agent that connects
+  // later.
+  AgentLink(boost::asio::io_context& io,
+            int started_with,
+            std::function<void(const Frame&)> on_frame,
+            std::function<void()> on_agent);
 
   // Takes connections from now on; `socket` is bound and listening.
   void listen(int socket);

@@ -3,10 +3,9 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <fmt/format.h>
 
 #include "common/tables/file_pattern.hpp"
 #include "common/tables/output_env.hpp"
@@ -31,8 +30,8 @@ Result<std::string> write_script(const PlanInput& input) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
   if (fd < 0) return system_failure("cannot create", path);
   const std::string& script = input.launch.script;
-  const bool written = ::write(fd, script.data(), script.size()) ==
-                       static_cast<ssize_t>(script.size());
+  const bool written =
+      ::write(fd, script.data(), script.size()) == static_cast<ssize_t>(script.size());
   bool good = written && ::fchmod(fd, 0700) == 0;
   if (good && input.user.switches) {
     good = ::fchown(fd, input.user.uid, input.user.gid) == 0 &&
@@ -44,7 +43,9 @@ Result<std::string> write_script(const PlanInput& input) {
   return path;
 }
 
-Result<int> open_output(const PlanInput& input, OutputFiles& files, std::string_view pattern,
+Result<int> open_output(const PlanInput& input,
+                        OutputFiles& files,
+                        std::string_view pattern,
                         std::string_view stream) {
   PatternFields fields;
   fields.step = input.launch.key.id;
@@ -79,13 +80,11 @@ Result<StepPlan> plan_batch(const PlanInput& input, OutputFiles& files) {
       spec.std_out.empty() ? default_output_pattern(array) : spec.std_out.view();
   auto script = write_script(input);
   if (!script) return tl::unexpected<Error>(script.error());
-  auto in = spec.std_in.empty()
-                ? files.null_device()
-                : files.input(absolute_path(spec.std_in, spec.work_dir));
+  auto in = spec.std_in.empty() ? files.null_device()
+                                : files.input(absolute_path(spec.std_in, spec.work_dir));
   if (!in) {
-    return failure(ErrorCode::kPathMissing,
-                   fmt::format("Could not open stdin file {}: {}", spec.std_in.view(),
-                               in.error().text));
+    return failure(ErrorCode::kPathMissing, fmt::format("Could not open stdin file {}: {}",
+                                                        spec.std_in.view(), in.error().text));
   }
   auto out = open_output(input, files, out_pattern, "stdout");
   if (!out) return tl::unexpected<Error>(out.error());
@@ -101,11 +100,11 @@ Result<StepPlan> plan_batch(const PlanInput& input, OutputFiles& files) {
   setup.umask = spec.umask;
   setup.limits = spec.limits;
   setup.env = Environment::from_block(input.launch.environment);
-  set_batch_variables(input.launch,
-                      {input.start.node_name, 0, input.start.config_path}, setup.env);
+  set_batch_variables(input.launch, {input.start.node_name, 0, input.start.config_path}, setup.env);
   setup.program = *script;
   setup.arguments.push_back(*script);
-  for (const SharedText& argument : spec.arguments) setup.arguments.push_back(argument.str());
+  for (const SharedText& argument : spec.arguments)
+    setup.arguments.push_back(argument.str());
   setup.std_in = *in;
   setup.std_out = *out;
   setup.std_err = *err;

@@ -39,11 +39,11 @@ void Listeners::connect(const IoEndpoint& endpoint, bool with_stdin, bool owner)
   listeners_.push_back(listener);
   tcp::endpoint address;
   if (!resolve(io_, endpoint, address)) return drop(listener);
-  listener->connecting->async_connect(
-      address, [this, listener](const boost::system::error_code& error) {
-        if (error) return drop(listener);
-        connected(listener);
-      });
+  listener->connecting->async_connect(address,
+                                      [this, listener](const boost::system::error_code& error) {
+                                        if (error) return drop(listener);
+                                        connected(listener);
+                                      });
 }
 
 void Listeners::connected(const ListenerPtr& listener) {

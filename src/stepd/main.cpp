@@ -1,15 +1,14 @@
 // sluicestepd (slurmstepd): started by the node agent with its orders on descriptor 3; see
 // common/protocol/stepd_start.hpp. Not for people.
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <string>
 
-#include <csignal>
+#include <boost/asio/io_context.hpp>
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <unistd.h>
-
-#include <boost/asio/io_context.hpp>
 
 #include "common/step/frame.hpp"
 #include "common/wire/codec.hpp"
@@ -39,7 +38,8 @@ Result<protocol::StepdStart> read_start() {
 // Descriptors 0-2 are open, so that nothing else gets their numbers.
 void hold_standard_descriptors() {
   int fd = ::open("/dev/null", O_RDWR);
-  while (fd >= 0 && fd < 2) fd = ::dup(fd);
+  while (fd >= 0 && fd < 2)
+    fd = ::dup(fd);
   if (fd > 2 && fd != protocol::kStartDescriptor) ::close(fd);
 }
 
@@ -63,9 +63,9 @@ int main(int argc, char** argv) {
   auto start = read_start();
   if (!start) return protocol::kStepdBadStart;
   auto launch = wire::decode<protocol::StepLaunch>(start->launch);
-  const bool complete = launch && launch->job_spec != nullptr &&
-                        (launch->step == nullptr ||
-                         start->node_index < launch->layout.nodes.size());
+  const bool complete =
+      launch && launch->job_spec != nullptr &&
+      (launch->step == nullptr || start->node_index < launch->layout.nodes.size());
   if (!complete) return protocol::kStepdBadStart;
   start->launch.clear();
   boost::asio::io_context io(1);

@@ -10,7 +10,8 @@ namespace {
 
 // The next word at the front of `line`, quotes taken away; nothing at the end.
 std::optional<std::string> take_word(std::string_view& line) {
-  while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
+  while (!line.empty() && (line.front() == ' ' || line.front() == '\t'))
+    line.remove_prefix(1);
   if (line.empty()) return std::nullopt;
   std::string word;
   bool quoted = false;
@@ -58,7 +59,8 @@ std::string replaced(std::string_view word, uint32_t task, uint32_t offset) {
 
 }  // namespace
 
-Result<std::vector<std::string>> program_of_task(std::string_view text, uint32_t task,
+Result<std::vector<std::string>> program_of_task(std::string_view text,
+                                                 uint32_t task,
                                                  const std::vector<std::string>& extra) {
   std::string joined;
   for (const std::string& line : split(text, '\n')) {
@@ -72,7 +74,8 @@ Result<std::vector<std::string>> program_of_task(std::string_view text, uint32_t
     const auto offset = ranks ? offset_among(*ranks, task) : std::nullopt;
     if (offset) {
       std::vector<std::string> words;
-      while (auto word = take_word(rest)) words.push_back(replaced(*word, task, *offset));
+      while (auto word = take_word(rest))
+        words.push_back(replaced(*word, task, *offset));
       if (words.empty()) break;
       words.insert(words.end(), extra.begin(), extra.end());
       return words;

@@ -21,8 +21,10 @@ void make_folders_of(const std::string& path) {
 }  // namespace
 
 OutputFiles::~OutputFiles() {
-  for (const auto& [path, fd] : outputs_) ::close(fd);
-  for (const auto& [path, fd] : inputs_) ::close(fd);
+  for (const auto& [path, fd] : outputs_)
+    ::close(fd);
+  for (const auto& [path, fd] : inputs_)
+    ::close(fd);
   if (null_ >= 0) ::close(null_);
 }
 

@@ -12,7 +12,8 @@ namespace sluice::stepd {
 
 class OutputFiles {
  public:
-  // Files are truncated at their first opening unless `append`. New ones get mode 0666 less `umask`.
+  // Files are truncated at their first opening unless `append`. New ones get mode 0666 less
+  // `umask`.
   OutputFiles(const UserIdentity& user, bool append, uint32_t umask)
       : user_(user), append_(append), umask_(umask) {}
   ~OutputFiles();

@@ -11,9 +11,8 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <unistd.h>
-
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace sluice::stepd {
 namespace {
@@ -24,7 +23,8 @@ std::optional<std::string> slurp(const std::string& path) {
   std::string bytes;
   char buffer[4096];
   ssize_t n = 0;
-  while ((n = ::read(fd, buffer, sizeof buffer)) > 0) bytes.append(buffer, static_cast<size_t>(n));
+  while ((n = ::read(fd, buffer, sizeof buffer)) > 0)
+    bytes.append(buffer, static_cast<size_t>(n));
   ::close(fd);
   return bytes;
 }
@@ -76,7 +76,8 @@ std::vector<pid_t> descendants_by_scan(pid_t root) {
   std::vector<pid_t> found{root};
   for (size_t i = 0; i < found.size(); ++i) {
     const auto [from, to] = children.equal_range(found[i]);
-    for (auto child = from; child != to; ++child) found.push_back(child->second);
+    for (auto child = from; child != to; ++child)
+      found.push_back(child->second);
   }
   found.erase(found.begin());
   return found;
@@ -94,7 +95,8 @@ std::vector<pid_t> descendants(pid_t root) {
 }
 
 void signal_descendants(int signal) {
-  for (const pid_t pid : descendants(::getpid())) ::kill(pid, signal);
+  for (const pid_t pid : descendants(::getpid()))
+    ::kill(pid, signal);
 }
 
 MemoryUse memory_of(const std::vector<pid_t>& pids) {

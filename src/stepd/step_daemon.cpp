@@ -5,10 +5,9 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/prctl.h>
 #include <unistd.h>
-
-#include <fmt/format.h>
 
 #include "common/wire/codec.hpp"
 
@@ -16,20 +15,26 @@ namespace sluice::stepd {
 
 using protocol::FrameType;
 
-StepDaemon::StepDaemon(boost::asio::io_context& io, protocol::StepdStart start,
-                       protocol::StepLaunch launch, int agent)
+StepDaemon::StepDaemon(boost::asio::io_context& io,
+                       protocol::StepdStart start,
+                       protocol::StepLaunch launch,
+                       int agent)
     : io_(io),
       start_(std::move(start)),
       launch_(std::move(launch)),
       spool_(start_.spool_dir),
-      agent_(io, agent, [this](const Frame& frame) { on_agent_frame(frame); },
-             [this] {
-               if (ready_) agent_.send(FrameType::kAgentReady, {});
-             }),
-      listeners_(io, {launch_.key, {}, start_.node_name, start_.node_index},
-                 {[this](const Frame& frame) { on_listener_frame(frame); },
-                  [this] { let_output_flow(); }, [this] { on_owner_lost(); },
-                  [this] { let_output_flow(); }}),
+      agent_(
+          io,
+          agent,
+          [this](const Frame& frame) { on_agent_frame(frame); },
+          [this] {
+            if (ready_) agent_.send(FrameType::kAgentReady, {});
+          }),
+      listeners_(
+          io,
+          {launch_.key, {}, start_.node_name, start_.node_index},
+          {[this](const Frame& frame) { on_listener_frame(frame); }, [this] { let_output_flow(); },
+           [this] { on_owner_lost(); }, [this] { let_output_flow(); }}),
       child_signal_(io, SIGCHLD),
       stop_signals_(io, SIGTERM, SIGINT),
       kill_timer_(io),
@@ -79,8 +84,8 @@ Status StepDaemon::prepare() {
   user_ = std::move(*user);
   if (is_extern()) return {};
   const OpenMode mode = is_batch() ? launch_.job_spec->open_mode : launch_.step->open_mode;
-  const bool append = mode == OpenMode::kAppend ||
-                      (mode == OpenMode::kDefault && start_.append_output);
+  const bool append =
+      mode == OpenMode::kAppend || (mode == OpenMode::kDefault && start_.append_output);
   files_ = std::make_unique<OutputFiles>(
       user_, append, is_batch() ? launch_.job_spec->umask : launch_.step->umask);
   const PlanInput input{start_, launch_, user_};
@@ -108,7 +113,8 @@ void StepDaemon::launch_tasks(StepPlan plan) {
     adopt_streams(task, from);
     task.env = std::move(from.setup.env);
   }
-  for (const int fd : plan.child_ends) ::close(fd);
+  for (const int fd : plan.child_ends)
+    ::close(fd);
   report_started();
   if (output_flows_) let_output_flow();
 }

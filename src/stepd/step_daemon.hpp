@@ -14,7 +14,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
-
 #include <sys/resource.h>
 
 #include "common/protocol/stepd_start.hpp"
@@ -31,7 +30,9 @@ namespace sluice::stepd {
 class StepDaemon {
  public:
   // `agent` is the inherited socket; `launch` is start.launch decoded. Both are kept.
-  StepDaemon(boost::asio::io_context& io, protocol::StepdStart start, protocol::StepLaunch launch,
+  StepDaemon(boost::asio::io_context& io,
+             protocol::StepdStart start,
+             protocol::StepLaunch launch,
              int agent);
 
   // Runs the step: call once, then the io_context until it has nothing left to do. The exit status
@@ -111,11 +112,11 @@ class StepDaemon {
   bool terminating_ = false;
   bool killing_ = false;
   bool extern_over_ = false;
-  bool swept_ = false;     // what the tasks left behind is being killed
+  bool swept_ = false;  // what the tasks left behind is being killed
   bool finished_ = false;
   uint32_t end_checks_ = 0;
   std::string failure_;
-  rusage usage_{};         // sums of reaped children
+  rusage usage_{};  // sums of reaped children
   uint64_t peak_rss_kib_ = 0;
   uint64_t peak_vsize_kib_ = 0;
 };

@@ -4,10 +4,9 @@
 #include <csignal>
 #include <utility>
 
+#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <fmt/format.h>
 
 #include "common/wire/codec.hpp"
 #include "stepd/process_tree.hpp"
@@ -73,10 +72,9 @@ void StepDaemon::on_task_exit(Task& task, int status) {
   if (task.in) task.in->close();
   listeners_.send(FrameType::kExited, kNoTask, wire::encode(protocol::TaskExit{task.rank, status}));
   run_epilog(task);
-  const bool kill_others = launch_.step != nullptr &&
-                           (launch_.step->kill_on_bad_exit == UINT32_MAX
-                                ? start_.kill_on_bad_exit
-                                : launch_.step->kill_on_bad_exit != 0);
+  const bool kill_others = launch_.step != nullptr && (launch_.step->kill_on_bad_exit == UINT32_MAX
+                                                           ? start_.kill_on_bad_exit
+                                                           : launch_.step->kill_on_bad_exit != 0);
   // srun sees to it on all nodes, as long as there is one
   if (status != 0 && kill_others && !listeners_.has_owner()) terminate(false, {});
 }
@@ -104,9 +102,8 @@ void StepDaemon::run_epilog(Task& task) {
 
 void StepDaemon::check_done() {
   if (finished_ || !ready_) return;
-  const bool busy = std::any_of(tasks_.begin(), tasks_.end(), [](const Task& task) {
-    return task.running || task.epilog > 0;
-  });
+  const bool busy = std::any_of(tasks_.begin(), tasks_.end(),
+                                [](const Task& task) { return task.running || task.epilog > 0; });
   if (busy || (is_extern() && failure_.empty() && !extern_over_)) return;
   const bool left = !descendants(::getpid()).empty();
   const bool streaming = std::any_of(tasks_.begin(), tasks_.end(), [](const Task& task) {

@@ -2,10 +2,9 @@
 #include <algorithm>
 #include <csignal>
 
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-
-#include <fmt/format.h>
 
 #include "common/tables/step_names.hpp"
 #include "common/wire/codec.hpp"
@@ -42,14 +41,16 @@ void StepDaemon::on_agent_frame(const Frame& frame) {
         terminate(request->at_once, request->message);
       }
       return;
-    case FrameType::kAgentListPids: return list_pids();
+    case FrameType::kAgentListPids:
+      return list_pids();
     case FrameType::kAgentAttach:
       if (const auto request = wire::decode<protocol::AttachRequest>(frame.body)) {
         listeners_.connect(request->io, request->with_stdin, false);
         if (!tasks_.empty()) report_started();
       }
       return;
-    default: return;
+    default:
+      return;
   }
 }
 
@@ -68,7 +69,8 @@ void StepDaemon::on_agent_signal(const protocol::SignalStepRequest& request) {
 
 void StepDaemon::on_listener_frame(const Frame& frame) {
   switch (frame.type) {
-    case FrameType::kStdin: return give_input(frame);
+    case FrameType::kStdin:
+      return give_input(frame);
     case FrameType::kWindowSize:
       if (const auto size = wire::decode<protocol::WindowSize>(frame.body)) {
         winsize window{};
@@ -85,7 +87,8 @@ void StepDaemon::on_listener_frame(const Frame& frame) {
         signal_descendants(static_cast<int>(request->signal));
       }
       return;
-    default: return;
+    default:
+      return;
   }
 }
 

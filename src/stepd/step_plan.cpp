@@ -4,12 +4,11 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <pty.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
-
-#include <fmt/format.h>
 
 #include "common/base/text.hpp"
 #include "common/tables/file_pattern.hpp"
@@ -28,7 +27,9 @@ struct StreamTarget {
 };
 
 // What StepSpec::std_in, std_out or std_err means for one task; see protocol/stepd.hpp.
-StreamTarget target_of(std::string_view text, const PatternFields& fields, bool listened,
+StreamTarget target_of(std::string_view text,
+                       const PatternFields& fields,
+                       bool listened,
                        std::string_view folder) {
   if (text.empty() || text == "all") return {listened ? Route::kStream : Route::kNull, {}};
   if (text == "none") return {Route::kNull, {}};
@@ -92,11 +93,12 @@ class StepPlanner {
     setup.env = common_;
     set_task_variables(here, task.local, setup.env);
     setup.cpus = cpus_of_task(input_, task.local);
-    for (std::string_view prolog : {std::string_view(input_.start.task_prolog),
-                                    step_.task_prolog.view()}) {
+    for (std::string_view prolog :
+         {std::string_view(input_.start.task_prolog), step_.task_prolog.view()}) {
       if (!prolog.empty()) setup.prologs.emplace_back(prolog);
     }
-    for (const SharedText& argument : step_.arguments) setup.arguments.push_back(argument.str());
+    for (const SharedText& argument : step_.arguments)
+      setup.arguments.push_back(argument.str());
     if (!step_.multi_prog.empty()) {
       auto program = program_of_task(step_.multi_prog, task.rank, setup.arguments);
       if (!program) return tl::unexpected<Error>(program.error());
@@ -160,8 +162,10 @@ class StepPlanner {
     const StreamTarget out = target(step_.std_out);
     const StreamTarget err = step_.std_err.empty() ? out : target(step_.std_err);
     Status done = connect_input(task, in);
-    if (done) done = connect_output(out, "stdout", {task.setup.std_out, task.read_out, task.out_file});
-    if (done) done = connect_output(err, "stderr", {task.setup.std_err, task.read_err, task.err_file});
+    if (done)
+      done = connect_output(out, "stdout", {task.setup.std_out, task.read_out, task.out_file});
+    if (done)
+      done = connect_output(err, "stderr", {task.setup.std_err, task.read_err, task.err_file});
     return done;
   }
 
@@ -174,8 +178,9 @@ class StepPlanner {
       plan_.child_ends.push_back(ends[0]);
       return {};
     }
-    auto fd = target.route == Route::kNull ? files_.null_device()
-                                           : opened(files_.input(target.path), "stdin", target.path);
+    auto fd = target.route == Route::kNull
+                  ? files_.null_device()
+                  : opened(files_.input(target.path), "stdin", target.path);
     if (!fd) return tl::unexpected<Error>(fd.error());
     task.setup.std_in = *fd;
     return {};

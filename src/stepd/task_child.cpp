@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <pwd.h>
 #include <sys/ioctl.h>
@@ -15,8 +16,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <fmt/format.h>
 
 #include "common/base/text.hpp"
 #include "stepd/task_prolog.hpp"
@@ -40,7 +39,8 @@ void complain(const std::string& text) {
 }
 
 void clean_signals() {
-  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+  for (int signal = 1; signal < NSIG; ++signal)
+    ::signal(signal, SIG_DFL);
   // the C library keeps two signals to itself, and its posix_spawn() leaves them ignored
   const unsigned long default_action[4] = {};
   for (int signal = 32; signal < SIGRTMIN; ++signal) {
@@ -67,7 +67,8 @@ void set_limits(const std::vector<uint64_t>& limits) {
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> out;
-  for (std::string& text : texts) out.push_back(text.data());
+  for (std::string& text : texts)
+    out.push_back(text.data());
   out.push_back(nullptr);
   return out;
 }
@@ -86,7 +87,9 @@ bool names_missing_interpreter(const std::string& path, std::string& interpreter
 }
 
 // Like execvpe(), except that a script without an interpreter line is not run. Returns the errno.
-int execute(const std::string& program, char* const* arguments, char* const* env,
+int execute(const std::string& program,
+            char* const* arguments,
+            char* const* env,
             std::string_view path) {
   if (program.find('/') != std::string::npos) {
     ::execve(program.c_str(), arguments, env);
@@ -96,16 +99,21 @@ int execute(const std::string& program, char* const* arguments, char* const* env
   if (path.empty()) path = "/usr/local/bin:/usr/bin:/bin";
   for (const std::string& folder : split(path, ':')) {
     ::execve((folder.empty() ? program : folder + "/" + program).c_str(), arguments, env);
-    if (errno == EACCES) worst = EACCES;
-    else if (errno != ENOENT && errno != ENOTDIR) return errno;
+    if (errno == EACCES)
+      worst = EACCES;
+    else if (errno != ENOENT && errno != ENOTDIR)
+      return errno;
   }
   return worst;
 }
 
 // Runs a program as this process is (user, folder) and returns what it wrote; false when it could
 // not run, failed, or took longer than `seconds` (0: as long as it likes).
-bool capture(std::vector<std::string> arguments, const Environment& env, int seconds,
-             std::string& output, int& status) {
+bool capture(std::vector<std::string> arguments,
+             const Environment& env,
+             int seconds,
+             std::string& output,
+             int& status) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return false;
   const pid_t pid = ::fork();
@@ -132,8 +140,8 @@ bool capture(std::vector<std::string> arguments, const Environment& env, int sec
 // --get-user-env: the variables of a login shell, under those of the job.
 void add_user_env(TaskSetup& setup) {
   const passwd* entry = ::getpwuid(setup.user.uid);
-  const std::string shell = entry != nullptr && entry->pw_shell[0] != '\0' ? entry->pw_shell
-                                                                           : "/bin/sh";
+  const std::string shell =
+      entry != nullptr && entry->pw_shell[0] != '\0' ? entry->pw_shell : "/bin/sh";
   Environment bare;
   bare.set("HOME", entry != nullptr ? entry->pw_dir : "/");
   bare.set("SHELL", shell);
@@ -147,11 +155,10 @@ void add_user_env(TaskSetup& setup) {
   capture({shell, "-l", "-c", fmt::format("echo {}; exec /usr/bin/env -0", kUserEnvMark)}, bare,
           kUserEnvSeconds, output, status);
   const size_t mark = output.find(kUserEnvMark);
-  const Environment found =
-      mark == std::string::npos
-          ? bare
-          : Environment::from_block(
-                std::string_view(output).substr(mark + std::strlen(kUserEnvMark) + 1));
+  const Environment found = mark == std::string::npos
+                                ? bare
+                                : Environment::from_block(std::string_view(output).substr(
+                                      mark + std::strlen(kUserEnvMark) + 1));
   for (const std::string& text : found.entries()) {
     const size_t equals = text.find('=');
     setup.env.set_default(std::string_view(text).substr(0, equals),

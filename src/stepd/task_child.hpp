@@ -17,17 +17,17 @@ struct TaskSetup {
   UserIdentity user;
   std::string work_dir;
   uint32_t umask = 022;
-  std::vector<uint64_t> limits;        // (soft, hard) by RLIMIT_ number; empty: as they are
-  Environment env;                     // all but SLURM_TASK_PID
-  std::string program;                 // empty: arguments[0], looked for in PATH
+  std::vector<uint64_t> limits;  // (soft, hard) by RLIMIT_ number; empty: as they are
+  Environment env;               // all but SLURM_TASK_PID
+  std::string program;           // empty: arguments[0], looked for in PATH
   std::vector<std::string> arguments;
-  int std_in = -1;                     // become 0, 1, 2
+  int std_in = -1;  // become 0, 1, 2
   int std_out = -1;
   int std_err = -1;
-  bool controlling_tty = false;        // std_in is the pty of the task
-  std::vector<std::string> prologs;    // task prologs, in order
-  std::optional<cpu_set_t> cpus;       // where it may run
-  bool user_env = false;               // add what the user's login shell sets
+  bool controlling_tty = false;      // std_in is the pty of the task
+  std::vector<std::string> prologs;  // task prologs, in order
+  std::optional<cpu_set_t> cpus;     // where it may run
+  bool user_env = false;             // add what the user's login shell sets
 };
 
 // Forks and runs `setup` in a session of its own; the child's pid, or -1 with errno. What fails in

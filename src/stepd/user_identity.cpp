@@ -1,10 +1,9 @@
 #include "stepd/user_identity.hpp"
 
+#include <fmt/format.h>
 #include <grp.h>
 #include <pwd.h>
 #include <unistd.h>
-
-#include <fmt/format.h>
 
 #include "common/base/check.hpp"
 
@@ -43,8 +42,9 @@ Result<UserIdentity> identity_of(const protocol::StepLaunch& launch) {
     user.switches = launch.gid != ::getegid();
     if (!user.switches) return user;
   }
-  user.groups = launch.groups.empty() ? groups_of(launch)
-                                      : std::vector<gid_t>(launch.groups.begin(), launch.groups.end());
+  user.groups = launch.groups.empty()
+                    ? groups_of(launch)
+                    : std::vector<gid_t>(launch.groups.begin(), launch.groups.end());
   return user;
 }
 

@@ -1,24 +1,24 @@
 // The node agent as a process, with a controller played by the test.
-#include <csignal>
+#include "common/protocol/noded.hpp"
+
 #include <condition_variable>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <sstream>
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <fmt/format.h>
-#include <gtest/gtest.h>
 
 #include "common/net/auth.hpp"
 #include "common/net/rpc_client.hpp"
 #include "common/net/rpc_server.hpp"
 #include "common/net/signer.hpp"
-#include "common/protocol/noded.hpp"
 
 namespace sluice::testing {
 namespace {
@@ -37,9 +37,11 @@ class FakeController {
     ::chmod(folder.c_str(), 0755);
     std::ofstream(folder + "/slurm.key") << std::string(64, 'k');
     ::chmod((folder + "/slurm.key").c_str(), 0600);
-    auth = net::make_auth({.type = "auth/slurm", .cluster = "test",
+    auth = net::make_auth({.type = "auth/slurm",
+                           .cluster = "test",
                            .key_file = folder + "/slurm.key",
-                           .token_socket = folder + "/sack.socket", .munge_socket = {}})
+                           .token_socket = folder + "/sack.socket",
+                           .munge_socket = {}})
                .value();
     start_server(0);
     node_port = free_port();
@@ -76,7 +78,9 @@ class FakeController {
         });
     server->handle<protocol::ReportCleanedRequest, Empty>(
         [this](const CallContext&, protocol::ReportCleanedRequest request, auto responder) {
-          note([&] { cleaned.insert(cleaned.end(), request.cleaned.begin(), request.cleaned.end()); });
+          note([&] {
+            cleaned.insert(cleaned.end(), request.cleaned.begin(), request.cleaned.end());
+          });
           responder.reply({});
         });
     server->handle<protocol::PrologDoneRequest, Empty>(
@@ -105,8 +109,8 @@ class FakeController {
               nullptr);
       ::_exit(127);
     }
-    agent = std::make_unique<net::RpcClient>(net::ClientOptions{
-        .addresses = {fmt::format("127.0.0.1:{}", node_port)}, .auth = auth});
+    agent = std::make_unique<net::RpcClient>(
+        net::ClientOptions{.addresses = {fmt::format("127.0.0.1:{}", node_port)}, .auth = auth});
   }
   void stop_agent(int signal) {
     if (pid <= 0) return;
@@ -172,9 +176,7 @@ class FakeController {
     text << file.rdbuf();
     return text.str();
   }
-  static std::string user() {
-    return ::geteuid() == 0 ? "root" : std::to_string(::geteuid());
-  }
+  static std::string user() { return ::geteuid() == 0 ? "root" : std::to_string(::geteuid()); }
 
   std::string folder;
   std::string cluster_id = "cluster-a";
@@ -210,7 +212,8 @@ TEST(Noded, RegistersRunsABatchScriptAndReportsOnce) {
   EXPECT_TRUE(controller.ended[0].node_clean);
   EXPECT_EQ(controller.ended[0].nodes, "n1");
   // a launch that comes late, when all files are gone, is refused
-  while (!std::filesystem::is_empty(controller.folder + "/spool/steps")) ::usleep(5000);
+  while (!std::filesystem::is_empty(controller.folder + "/spool/steps"))
+    ::usleep(5000);
   EXPECT_EQ(controller.launch(launch).error().code, ErrorCode::kAlreadyDone);
 }
 
@@ -222,7 +225,8 @@ TEST(Noded, RefusesLaunchesWithoutTheControllersSignature) {
   request.launch = wire::encode(controller.batch_launch(8, "#!/bin/sh\n"));
   request.signature = net::CredentialSigner::generate().sign(request.launch);
   Status sent = controller.send(request);
-  while (sent.error().code == ErrorCode::kRetry) sent = controller.send(request);
+  while (sent.error().code == ErrorCode::kRetry)
+    sent = controller.send(request);
   EXPECT_EQ(sent.error().code, ErrorCode::kInvalidCredential);
 }
 
@@ -236,9 +240,10 @@ TEST(Noded, TerminatesAJobAndRunsPrologAndEpilog) {
   }
   controller.start_agent(fmt::format("Prolog={0}/prolog\nEpilog={0}/epilog\n", controller.folder));
   ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
-  ASSERT_TRUE(controller.launch(
-      controller.batch_launch(9, "#!/bin/sh\ntouch started\nexec sleep 1000\n")));
-  while (!std::filesystem::exists(controller.folder + "/started")) ::usleep(10000);
+  ASSERT_TRUE(
+      controller.launch(controller.batch_launch(9, "#!/bin/sh\ntouch started\nexec sleep 1000\n")));
+  while (!std::filesystem::exists(controller.folder + "/started"))
+    ::usleep(10000);
   protocol::TerminateJobRequest request;
   request.job = 9;
   request.message = "CANCELLED DUE TO TIME LIMIT";
@@ -258,12 +263,14 @@ TEST(Noded, KilledAndStartedAgainItAdoptsItsStepsAndKeepsReports) {
   ASSERT_TRUE(controller.wait([&] { return controller.registrations.size() == 1; }));
   ASSERT_TRUE(controller.launch(
       controller.batch_launch(10, "#!/bin/sh\nwhile [ ! -e go ]; do sleep 0.02; done\nexit 5\n")));
-  ASSERT_TRUE(controller.launch(controller.batch_launch(11, "#!/bin/sh\nwhile [ ! -e go1 ]; do "
-                                                            "sleep 0.02; done\nexit 6\n")));
+  ASSERT_TRUE(controller.launch(controller.batch_launch(11,
+                                                        "#!/bin/sh\nwhile [ ! -e go1 ]; do "
+                                                        "sleep 0.02; done\nexit 6\n")));
   controller.stop_agent(SIGKILL);
   std::ofstream(controller.folder + "/go1") << "";
   const std::string end = controller.folder + "/spool/steps/11.4294967291.0.end";
-  while (!std::filesystem::exists(end)) ::usleep(10000);
+  while (!std::filesystem::exists(end))
+    ::usleep(10000);
   controller.start_agent();
   ASSERT_TRUE(controller.wait([&] { return controller.registrations.size() == 2; }));
   EXPECT_EQ(controller.registrations[1].cluster_id, controller.cluster_id);
@@ -284,7 +291,8 @@ TEST(Noded, AStepWhoseDaemonIsKilledEndsWithItsProcesses) {
       controller.batch_launch(16, "#!/bin/sh\necho $PPID $$ > pids\nexec sleep 1000\n")));
   int daemon = 0;
   int script = 0;
-  while (script == 0) std::ifstream(controller.folder + "/pids") >> daemon >> script;
+  while (script == 0)
+    std::ifstream(controller.folder + "/pids") >> daemon >> script;
   ::kill(daemon, SIGKILL);
   ASSERT_TRUE(controller.wait([&] { return controller.ended.size() == 1; }));
   EXPECT_NE(controller.ended[0].failure, "");
@@ -302,10 +310,12 @@ TEST(Noded, AReportIsRepeatedUntilItIsTaken) {
   ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
   ASSERT_TRUE(controller.launch(controller.batch_launch(12, "#!/bin/sh\nexit 1\n")));
   const std::string end = controller.folder + "/spool/steps/12.4294967291.0.end";
-  while (!std::filesystem::exists(end)) ::usleep(10000);
+  while (!std::filesystem::exists(end))
+    ::usleep(10000);
   controller.refuse_reports = false;
   ASSERT_TRUE(controller.wait([&] { return controller.ended.size() == 1; }));
-  while (std::filesystem::exists(end)) ::usleep(10000);
+  while (std::filesystem::exists(end))
+    ::usleep(10000);
 }
 
 TEST(Noded, PassesReportsOfOtherNodesOn) {
@@ -350,8 +360,8 @@ TEST(Noded, ListsPidsAndDescribesItself) {
       controller.batch_launch(15, "#!/bin/sh\nwhile [ ! -e go ]; do sleep 0.02; done\n")));
   size_t found = 0;
   while (found == 0) {
-    const auto pids =
-        controller.agent->call<protocol::ListPidsReply>(protocol::ListPidsRequest{15, UINT32_MAX}, 10s);
+    const auto pids = controller.agent->call<protocol::ListPidsReply>(
+        protocol::ListPidsRequest{15, UINT32_MAX}, 10s);
     ASSERT_TRUE(pids);
     found = pids->pids.size();
   }

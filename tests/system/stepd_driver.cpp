@@ -7,13 +7,12 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <gtest/gtest.h>
 
 #include "common/step/step_spool.hpp"
 #include "common/wire/codec.hpp"
@@ -97,11 +96,13 @@ StepdDriver::~StepdDriver() {
 void StepdDriver::make_step(uint32_t tasks, const std::vector<std::string>& arguments) {
   is_batch = false;
   launch.key.id.step = 0;
-  for (const std::string& argument : arguments) step.arguments.emplace_back(argument);
+  for (const std::string& argument : arguments)
+    step.arguments.emplace_back(argument);
   step.work_dir = folder;
   StepNode here;
   here.name = "n1";
-  for (uint32_t task = 0; task < tasks; ++task) here.tasks.push_back(task);
+  for (uint32_t task = 0; task < tasks; ++task)
+    here.tasks.push_back(task);
   launch.layout.nodes = {here};
   launch.layout.num_tasks = tasks;
   launch.layout.node_list = "n1";
@@ -124,8 +125,10 @@ FramePeer& StepdDriver::run() {
   EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
   pid_ = ::fork();
   if (pid_ == 0) {
-    if (ends[1] == protocol::kStartDescriptor) ::fcntl(ends[1], F_SETFD, 0);
-    else ::dup2(ends[1], protocol::kStartDescriptor);
+    if (ends[1] == protocol::kStartDescriptor)
+      ::fcntl(ends[1], F_SETFD, 0);
+    else
+      ::dup2(ends[1], protocol::kStartDescriptor);
     ::execl(STEPD_PATH, "slurmstepd: test", nullptr);
     ::_exit(127);
   }

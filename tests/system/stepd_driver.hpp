@@ -17,7 +17,8 @@ namespace sluice::testing {
 class FramePeer {
  public:
   explicit FramePeer(int fd = -1) : fd_(fd) {}
-  FramePeer(FramePeer&& other) noexcept : fd_(std::exchange(other.fd_, -1)), reader_(other.reader_) {}
+  FramePeer(FramePeer&& other) noexcept
+      : fd_(std::exchange(other.fd_, -1)), reader_(other.reader_) {}
   FramePeer& operator=(FramePeer&& other) noexcept;
   ~FramePeer() { close(); }
   void send(protocol::FrameType type, std::string_view body, uint32_t task = kNoTask);
@@ -40,12 +41,12 @@ class StepdDriver {
   ~StepdDriver();
   StepdDriver(const StepdDriver&) = delete;
 
-  protocol::StepdStart start;      // change before run()
+  protocol::StepdStart start;  // change before run()
   protocol::StepLaunch launch;
   JobSpec job;
   StepSpec step;
   bool is_batch = true;
-  std::string folder;              // also the work folder
+  std::string folder;  // also the work folder
 
   // A step of `tasks` tasks on this one node, running `arguments`, watched over a port of ours.
   void make_step(uint32_t tasks, const std::vector<std::string>& arguments);

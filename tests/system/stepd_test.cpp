@@ -32,9 +32,9 @@ TEST(Stepd, RunsABatchScriptOnceAndReports) {
   EXPECT_EQ(report.failure, "");
   EXPECT_EQ(driver.wait_exit(), 0);
   // ls itself opens the folder: descriptors 0, 1, 2 and 3
-  EXPECT_EQ(driver.read("new/folder/out-5"),
-            "5 submit two words " + driver.folder + "/job00005/slurm_script\n" + driver.folder +
-                "\n4\noops\n");
+  EXPECT_EQ(driver.read("new/folder/out-5"), "5 submit two words " + driver.folder +
+                                                 "/job00005/slurm_script\n" + driver.folder +
+                                                 "\n4\noops\n");
   EXPECT_FALSE(std::filesystem::exists(driver.folder + "/job00005"));
   const StepSpool spool(driver.folder);
   ASSERT_TRUE(spool.read_end(report.key));
@@ -68,7 +68,8 @@ TEST(Stepd, OutputThatCannotBeOpenedFailsTheLaunch) {
 
 TEST(Stepd, StreamsEachTask) {
   StepdDriver driver;
-  driver.make_step(3, {"sh", "-c", "read x; echo $SLURM_PROCID:$x; echo e >&2; exit $SLURM_PROCID"});
+  driver.make_step(3,
+                   {"sh", "-c", "read x; echo $SLURM_PROCID:$x; echo e >&2; exit $SLURM_PROCID"});
   driver.run();
   FramePeer& srun = driver.srun();
   srun.send(FrameType::kStdin, "hello\n");
@@ -106,7 +107,8 @@ TEST(Stepd, ALargeStreamComesWholeToASlowReader) {
 
 TEST(Stepd, TerminationReachesEverythingTheTasksStarted) {
   StepdDriver driver;
-  driver.write("spin.sh", "#!/bin/sh\ntrap '' TERM\nsetsid sleep 1000 &\necho $!\nwhile :; do wait; done\n",
+  driver.write("spin.sh",
+               "#!/bin/sh\ntrap '' TERM\nsetsid sleep 1000 &\necho $!\nwhile :; do wait; done\n",
                0755);
   driver.make_step(1, {"./spin.sh"});
   FramePeer& agent = driver.run();
@@ -192,8 +194,8 @@ TEST(Stepd, FilesByPatternLabelsAndMultiProg) {
 
 TEST(Stepd, TaskPrologSteersTheTask) {
   StepdDriver driver;
-  driver.write("prolog.sh", "#!/bin/sh\necho export ADDED=a=b\necho unset FROM\necho print hi there\n",
-               0755);
+  driver.write("prolog.sh",
+               "#!/bin/sh\necho export ADDED=a=b\necho unset FROM\necho print hi there\n", 0755);
   driver.write("epilog.sh", "#!/bin/sh\necho $SLURM_JOB_ID > epilog.out\n", 0755);
   driver.make_step(1, {"sh", "-c", "echo $ADDED [$FROM]"});
   driver.step.task_prolog = driver.folder + "/prolog.sh";

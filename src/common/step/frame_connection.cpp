@@ -33,7 +33,9 @@ void FrameConnection::send_encoded(std::string_view frames) {
   write();
 }
 
-void FrameConnection::pause() { paused_ = true; }
+void FrameConnection::pause() {
+  paused_ = true;
+}
 
 void FrameConnection::resume() {
   if (!paused_) return;

@@ -1,4 +1,5 @@
-// A stream socket (TCP or Unix) that carries frames both ways, on one io_context and its one thread.
+// A stream socket (TCP or Unix) that carries frames both ways, on one io_context and its one
+// thread.
 #pragma once
 
 #include <array>
@@ -57,7 +58,7 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   std::array<char, 65536> buffer_{};
   std::string pending_;  // not given to the socket yet
   std::string sending_;
-  size_t sent_ = 0;      // of sending_
+  size_t sent_ = 0;  // of sending_
   bool open_ = true;
   bool writing_ = false;
   bool reading_ = false;

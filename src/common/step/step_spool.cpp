@@ -6,12 +6,11 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-#include <fmt/format.h>
 
 #include "common/base/text.hpp"
 #include "common/wire/codec.hpp"
@@ -135,7 +134,8 @@ std::vector<protocol::StepRecord> StepSpool::scan() const {
 
 void StepSpool::remove(const protocol::StepKey& key) const {
   // the report goes last: a claimed step without one would be taken for a crashed one
-  for (const char* ending : {"sock", "new", "key", "end"}) ::unlink(path(key, ending).c_str());
+  for (const char* ending : {"sock", "new", "key", "end"})
+    ::unlink(path(key, ending).c_str());
 }
 
 void StepSpool::remove_socket(const protocol::StepKey& key) const {
@@ -169,6 +169,8 @@ Result<int> StepSpool::open_socket(const protocol::StepKey& key, bool listening)
 Result<int> StepSpool::connect(const protocol::StepKey& key) const {
   return open_socket(key, false);
 }
-Result<int> StepSpool::listen(const protocol::StepKey& key) const { return open_socket(key, true); }
+Result<int> StepSpool::listen(const protocol::StepKey& key) const {
+  return open_socket(key, true);
+}
 
 }  // namespace sluice

@@ -24,24 +24,45 @@ std::string step_text(const StepId& id, int width) {
 bool put_symbol(std::string& out, char symbol, int width, const PatternFields& fields) {
   const uint32_t array_task = fields.array == nullptr ? kNoArrayTask : fields.array->task;
   switch (symbol) {
-    case '%': out += '%'; return true;
+    case '%':
+      out += '%';
+      return true;
     case 'A':
       out += padded(fields.array == nullptr ? fields.step.job : fields.array->array_job, width);
       return true;
-    case 'a': out += padded(array_task, width); return true;
-    case 'b': out += padded(array_task % 10, width); return true;
+    case 'a':
+      out += padded(array_task, width);
+      return true;
+    case 'b':
+      out += padded(array_task % 10, width);
+      return true;
     case 'J':
       out += padded(fields.step.job, width);
       if (fields.step.step != kBatchStep) out += "." + step_text(fields.step, 0);
       return true;
-    case 'j': out += padded(fields.step.job, width); return true;
-    case 'n': out += padded(fields.node_index, width); return true;
-    case 't': out += padded(fields.task, width); return true;
-    case 's': out += step_text(fields.step, width); return true;
-    case 'N': out += fields.node_name; return true;
-    case 'u': out += fields.user_name; return true;
-    case 'x': out += fields.job_name; return true;
-    default: return false;
+    case 'j':
+      out += padded(fields.step.job, width);
+      return true;
+    case 'n':
+      out += padded(fields.node_index, width);
+      return true;
+    case 't':
+      out += padded(fields.task, width);
+      return true;
+    case 's':
+      out += step_text(fields.step, width);
+      return true;
+    case 'N':
+      out += fields.node_name;
+      return true;
+    case 'u':
+      out += fields.user_name;
+      return true;
+    case 'x':
+      out += fields.job_name;
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -78,8 +99,10 @@ bool pattern_is_per_node(std::string_view pattern) {
   for (size_t i = 0; i + 1 < pattern.size(); ++i) {
     if (pattern[i] != '%') continue;
     size_t at = i + 1;
-    while (at < pattern.size() && pattern[at] >= '0' && pattern[at] <= '9') ++at;
-    if (at < pattern.size() && std::string_view("tNn").find(pattern[at]) != std::string_view::npos) {
+    while (at < pattern.size() && pattern[at] >= '0' && pattern[at] <= '9')
+      ++at;
+    if (at < pattern.size() &&
+        std::string_view("tNn").find(pattern[at]) != std::string_view::npos) {
       return true;
     }
     i = std::min(at, pattern.size() - 1);

@@ -13,19 +13,20 @@ namespace sluice {
 
 // What the symbols of a pattern stand for.
 struct PatternFields {
-  StepId step;                        // %j, %s, %J; a batch script's %J is the job id alone
+  StepId step;                             // %j, %s, %J; a batch script's %J is the job id alone
   std::shared_ptr<const ArrayInfo> array;  // %A, %a, %b; null: %A is the job id
-  std::string_view job_name;          // %x
-  std::string_view user_name;         // %u
-  std::string_view node_name;         // %N
-  uint32_t node_index = 0;            // %n: position among the job's nodes
-  uint32_t task = 0;                  // %t: rank
+  std::string_view job_name;               // %x
+  std::string_view user_name;              // %u
+  std::string_view node_name;              // %N
+  uint32_t node_index = 0;                 // %n: position among the job's nodes
+  uint32_t task = 0;                       // %t: rank
 };
 
 // `pattern` with its symbols replaced. A number between % and a numeric symbol pads with zeros
 // (at most 10 wide); an unknown symbol stays as it is; a pattern with a backslash is taken
 // literally, without its backslashes.
-[[nodiscard]] std::string expand_file_pattern(std::string_view pattern, const PatternFields& fields);
+[[nodiscard]] std::string expand_file_pattern(std::string_view pattern,
+                                              const PatternFields& fields);
 
 // True when the file is a different one for each node or task (%t, %N, %n), so that the step
 // daemons open it and not srun.

@@ -43,10 +43,17 @@ std::string gpu_request(std::string_view list) {
 
 void set_memory(const JobSpec& spec, Environment& out) {
   switch (spec.memory_kind) {
-    case MemoryKind::kPerNode: set_number(out, "SLURM_MEM_PER_NODE", spec.memory_mib); break;
-    case MemoryKind::kPerCpu: set_number(out, "SLURM_MEM_PER_CPU", spec.memory_mib); break;
-    case MemoryKind::kPerGpu: set_number(out, "SLURM_MEM_PER_GPU", spec.memory_mib); break;
-    case MemoryKind::kDefault: break;
+    case MemoryKind::kPerNode:
+      set_number(out, "SLURM_MEM_PER_NODE", spec.memory_mib);
+      break;
+    case MemoryKind::kPerCpu:
+      set_number(out, "SLURM_MEM_PER_CPU", spec.memory_mib);
+      break;
+    case MemoryKind::kPerGpu:
+      set_number(out, "SLURM_MEM_PER_GPU", spec.memory_mib);
+      break;
+    case MemoryKind::kDefault:
+      break;
   }
 }
 
@@ -144,7 +151,8 @@ JobFacts facts_of(const protocol::StepLaunch& launch) {
     facts.node_list = launch.allocation->node_list;
   } else {
     std::vector<std::string> names;
-    for (const auto& node : launch.allocation_nodes) names.push_back(node.name);
+    for (const auto& node : launch.allocation_nodes)
+      names.push_back(node.name);
     facts.node_list = fold_hosts(names);
   }
   facts.cpus = launch.allocation_cpus;
@@ -194,7 +202,8 @@ void set_allocation_variables(const JobFacts& job, Environment& out) {
   set_if(out, "SLURM_JOB_DEPENDENCY", job.spec->dependency);
 }
 
-void set_batch_variables(const protocol::StepLaunch& launch, const NodeFacts& node,
+void set_batch_variables(const protocol::StepLaunch& launch,
+                         const NodeFacts& node,
                          Environment& out) {
   const JobFacts job = facts_of(launch);
   set_allocation_variables(job, out);
@@ -215,7 +224,8 @@ void set_batch_variables(const protocol::StepLaunch& launch, const NodeFacts& no
   out.set("HOSTNAME", node.name);
 }
 
-void set_step_variables(const protocol::StepLaunch& launch, const NodeFacts& node,
+void set_step_variables(const protocol::StepLaunch& launch,
+                        const NodeFacts& node,
                         Environment& out) {
   const JobFacts job = facts_of(launch);
   const StepSpec& step = *launch.step;
@@ -284,7 +294,9 @@ void set_task_variables(const StepNode& node, uint32_t local_task, Environment& 
   set_number(out, "SLURM_LOCALID", local_task);
 }
 
-void set_script_variables(const JobFacts& job, const NodeFacts& node, std::string_view context,
+void set_script_variables(const JobFacts& job,
+                          const NodeFacts& node,
+                          std::string_view context,
                           Environment& out) {
   set_job_variables(job, out);
   set_owner_variables(job, out);

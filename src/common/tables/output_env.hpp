@@ -1,6 +1,6 @@
-// What a job's processes find in their environment: the SLURM_* variables of salloc's command, batch
-// scripts, tasks, and prolog and epilog. Variables that stand for an option are set only when the
-// option was given: setting them always would change what an inner srun does.
+// What a job's processes find in their environment: the SLURM_* variables of salloc's command,
+// batch scripts, tasks, and prolog and epilog. Variables that stand for an option are set only when
+// the option was given: setting them always would change what an inner srun does.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ struct JobFacts {
 
 [[nodiscard]] JobFacts facts_of(const protocol::StepLaunch& launch);
 
-// How many tasks each node of the job would take when a step asked for nothing else: as many as were
-// asked for, dealt round by round to the nodes that have CPUs left for one.
+// How many tasks each node of the job would take when a step asked for nothing else: as many as
+// were asked for, dealt round by round to the nodes that have CPUs left for one.
 [[nodiscard]] std::vector<uint32_t> tasks_per_node(const JobSpec& spec,
                                                    const std::vector<uint32_t>& cpus);
 
@@ -45,19 +45,25 @@ void set_allocation_variables(const JobFacts& job, Environment& out);
 // Where and as which node of the cluster something runs.
 struct NodeFacts {
   std::string name;
-  uint32_t index = 0;          // in the step's layout
-  std::string config_path;     // SLURM_CONF; empty: not set
+  uint32_t index = 0;       // in the step's layout
+  std::string config_path;  // SLURM_CONF; empty: not set
 };
 
 // What the batch script finds besides SLURM_TASK_PID.
-void set_batch_variables(const protocol::StepLaunch& launch, const NodeFacts& node, Environment& out);
+void set_batch_variables(const protocol::StepLaunch& launch,
+                         const NodeFacts& node,
+                         Environment& out);
 
 // What all tasks of a step on one node find, then what one of them finds besides SLURM_TASK_PID.
-void set_step_variables(const protocol::StepLaunch& launch, const NodeFacts& node, Environment& out);
+void set_step_variables(const protocol::StepLaunch& launch,
+                        const NodeFacts& node,
+                        Environment& out);
 void set_task_variables(const StepNode& node, uint32_t local_task, Environment& out);
 
 // What Prolog and Epilog find; `context` is prolog_slurmd or epilog_slurmd.
-void set_script_variables(const JobFacts& job, const NodeFacts& node, std::string_view context,
+void set_script_variables(const JobFacts& job,
+                          const NodeFacts& node,
+                          std::string_view context,
                           Environment& out);
 
 }  // namespace sluice

@@ -31,11 +31,11 @@ TEST(Labels, ArePaddedToTheWidestRank) {
 }
 
 TEST(MultiProg, FindsTheProgramOfEachTask) {
-  const std::string text = "# first\n4-6 hostname\n1,7 echo task:%t\n0,2-3 echo 'off set':%o \\\n  more\n";
+  const std::string text =
+      "# first\n4-6 hostname\n1,7 echo task:%t\n0,2-3 echo 'off set':%o \\\n  more\n";
   EXPECT_EQ(program_of_task(text, 5, {}), (std::vector<std::string>{"hostname"}));
   EXPECT_EQ(program_of_task(text, 7, {"x"}), (std::vector<std::string>{"echo", "task:7", "x"}));
-  EXPECT_EQ(program_of_task(text, 2, {}),
-            (std::vector<std::string>{"echo", "off set:1", "more"}));
+  EXPECT_EQ(program_of_task(text, 2, {}), (std::vector<std::string>{"echo", "off set:1", "more"}));
   EXPECT_FALSE(program_of_task(text, 8, {}));
   EXPECT_EQ(program_of_task("0 a\n* b %o", 9, {}), (std::vector<std::string>{"b", "9"}));
 }

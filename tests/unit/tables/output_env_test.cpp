@@ -37,21 +37,38 @@ protocol::StepLaunch captured_job() {
 TEST(OutputEnv, BatchScript) {
   Environment env;
   set_batch_variables(captured_job(), {"node1", 0, "/srv/demo/slurm.conf"}, env);
-  const std::pair<const char*, const char*> wanted[] = {
-      {"SLURMD_NODENAME", "node1"}, {"SLURM_CLUSTER_NAME", "demo"},
-      {"SLURM_CONF", "/srv/demo/slurm.conf"}, {"SLURM_CPUS_ON_NODE", "6"},
-      {"SLURM_CPUS_PER_TASK", "2"}, {"SLURM_GTIDS", "0"}, {"SLURM_JOBID", "1"},
-      {"SLURM_JOB_ACCOUNT", "physics"}, {"SLURM_JOB_CPUS_PER_NODE", "6,2"},
-      {"SLURM_JOB_END_TIME", "1795229902"}, {"SLURM_JOB_EXCLUSIVE", "NO"},
-      {"SLURM_JOB_LICENSES", "matlab:2"}, {"SLURM_JOB_NAME", "demo"},
-      {"SLURM_JOB_NODELIST", "node[1-2]"}, {"SLURM_JOB_NUM_NODES", "2"},
-      {"SLURM_JOB_QOS", "normal"}, {"SLURM_JOB_START_TIME", "1795228702"},
-      {"SLURM_JOB_USER", "root"}, {"SLURM_MEM_PER_CPU", "100"}, {"SLURM_NNODES", "2"},
-      {"SLURM_NODEID", "0"}, {"SLURM_NODELIST", "node[1-2]"}, {"SLURM_NPROCS", "4"},
-      {"SLURM_NTASKS", "4"}, {"SLURM_STEP_ID", "-5"}, {"SLURM_SUBMIT_DIR", "/srv/demo"},
-      {"SLURM_SUBMIT_HOST", "vm"}, {"SLURM_TASKS_PER_NODE", "3,1"},
-      {"SLURM_TOPOLOGY_ADDR", "node1"}, {"SLURM_TRES_PER_TASK", "cpu=2"}};
-  for (const auto& [name, value] : wanted) EXPECT_EQ(env.get(name), value) << name;
+  const std::pair<const char*, const char*> wanted[] = {{"SLURMD_NODENAME", "node1"},
+                                                        {"SLURM_CLUSTER_NAME", "demo"},
+                                                        {"SLURM_CONF", "/srv/demo/slurm.conf"},
+                                                        {"SLURM_CPUS_ON_NODE", "6"},
+                                                        {"SLURM_CPUS_PER_TASK", "2"},
+                                                        {"SLURM_GTIDS", "0"},
+                                                        {"SLURM_JOBID", "1"},
+                                                        {"SLURM_JOB_ACCOUNT", "physics"},
+                                                        {"SLURM_JOB_CPUS_PER_NODE", "6,2"},
+                                                        {"SLURM_JOB_END_TIME", "1795229902"},
+                                                        {"SLURM_JOB_EXCLUSIVE", "NO"},
+                                                        {"SLURM_JOB_LICENSES", "matlab:2"},
+                                                        {"SLURM_JOB_NAME", "demo"},
+                                                        {"SLURM_JOB_NODELIST", "node[1-2]"},
+                                                        {"SLURM_JOB_NUM_NODES", "2"},
+                                                        {"SLURM_JOB_QOS", "normal"},
+                                                        {"SLURM_JOB_START_TIME", "1795228702"},
+                                                        {"SLURM_JOB_USER", "root"},
+                                                        {"SLURM_MEM_PER_CPU", "100"},
+                                                        {"SLURM_NNODES", "2"},
+                                                        {"SLURM_NODEID", "0"},
+                                                        {"SLURM_NODELIST", "node[1-2]"},
+                                                        {"SLURM_NPROCS", "4"},
+                                                        {"SLURM_NTASKS", "4"},
+                                                        {"SLURM_STEP_ID", "-5"},
+                                                        {"SLURM_SUBMIT_DIR", "/srv/demo"},
+                                                        {"SLURM_SUBMIT_HOST", "vm"},
+                                                        {"SLURM_TASKS_PER_NODE", "3,1"},
+                                                        {"SLURM_TOPOLOGY_ADDR", "node1"},
+                                                        {"SLURM_TRES_PER_TASK", "cpu=2"}};
+  for (const auto& [name, value] : wanted)
+    EXPECT_EQ(env.get(name), value) << name;
   EXPECT_FALSE(env.has("SLURM_RESTART_COUNT"));
   EXPECT_FALSE(env.has("SLURM_ARRAY_JOB_ID"));
 }
@@ -65,8 +82,9 @@ TEST(OutputEnv, OptionsThatWereNotGivenAreNotSet) {
   launch.qos.clear();
   Environment env;
   set_batch_variables(launch, {"node1", 0, ""}, env);
-  for (const char* name : {"SLURM_NTASKS", "SLURM_NPROCS", "SLURM_CPUS_PER_TASK", "SLURM_MEM_PER_CPU",
-                           "SLURM_JOB_QOS", "SLURM_CONF", "SLURM_OVERCOMMIT"}) {
+  for (const char* name :
+       {"SLURM_NTASKS", "SLURM_NPROCS", "SLURM_CPUS_PER_TASK", "SLURM_MEM_PER_CPU", "SLURM_JOB_QOS",
+        "SLURM_CONF", "SLURM_OVERCOMMIT"}) {
     EXPECT_FALSE(env.has(name)) << name;
   }
   EXPECT_EQ(env.get("SLURM_TASKS_PER_NODE"), "1(x2)");
@@ -85,13 +103,22 @@ TEST(OutputEnv, TaskOfAStep) {
   Environment env = Environment::from_block(std::string("SLURM_JOB_NAME=inner\0A=b\0", 24));
   set_step_variables(launch, {"node2", 1, ""}, env);
   set_task_variables(launch.layout.nodes[1], 0, env);
-  const std::pair<const char*, const char*> wanted[] = {
-      {"A", "b"}, {"SLURM_JOB_NAME", "inner"}, {"SLURM_NODEID", "1"}, {"SLURM_GTIDS", "3"},
-      {"SLURM_PROCID", "3"}, {"SLURM_LOCALID", "0"}, {"SLURM_CPUS_ON_NODE", "2"},
-      {"SLURM_STEP_TASKS_PER_NODE", "3,1"}, {"SLURM_STEP_NUM_TASKS", "4"},
-      {"SLURM_DISTRIBUTION", "block"}, {"SLURM_UMASK", "0022"}, {"SLURM_STEPID", "0"},
-      {"SLURM_SRUN_COMM_PORT", "35207"}, {"SLURM_JOB_GROUP", "root"}};
-  for (const auto& [name, value] : wanted) EXPECT_EQ(env.get(name), value) << name;
+  const std::pair<const char*, const char*> wanted[] = {{"A", "b"},
+                                                        {"SLURM_JOB_NAME", "inner"},
+                                                        {"SLURM_NODEID", "1"},
+                                                        {"SLURM_GTIDS", "3"},
+                                                        {"SLURM_PROCID", "3"},
+                                                        {"SLURM_LOCALID", "0"},
+                                                        {"SLURM_CPUS_ON_NODE", "2"},
+                                                        {"SLURM_STEP_TASKS_PER_NODE", "3,1"},
+                                                        {"SLURM_STEP_NUM_TASKS", "4"},
+                                                        {"SLURM_DISTRIBUTION", "block"},
+                                                        {"SLURM_UMASK", "0022"},
+                                                        {"SLURM_STEPID", "0"},
+                                                        {"SLURM_SRUN_COMM_PORT", "35207"},
+                                                        {"SLURM_JOB_GROUP", "root"}};
+  for (const auto& [name, value] : wanted)
+    EXPECT_EQ(env.get(name), value) << name;
 }
 
 TEST(OutputEnv, TasksAreDealtToNodesWithRoom) {
