@@ -182,7 +182,9 @@ class Funnel {
       tasks += fit::capacity(needs, rooms_.free_for(static_cast<NodeId>(id), limit_)).tasks;
     });
     std::string line = fmt::format("  It wants {}", wants);
-    if (left < needs.min_nodes || tasks < needs.tasks) {
+    if (needs.min_nodes > ask_.partition->nodes.count()) {
+      line += ", more than the partition has";
+    } else if (left < needs.min_nodes || tasks < needs.tasks) {
       line += fmt::format("; {} with room for {} can be had now", count_of(left, "node"),
                           count_of(tasks, "task"));
     }

@@ -20,11 +20,12 @@ bool PassRun::DemandEqual::operator()(const DemandKey& a, const DemandKey& b) co
   return fit::same_demand(*a.spec, *b.spec) && (!by_user || a.spec->uid == b.spec->uid);
 }
 
-PassRun::PassRun(const ClusterState& state,
-                 Policies policies,
-                 Time now,
-                 const WorkBudget& budget)
-    : state_(state), policies_(std::move(policies)), now_(now), budget_(budget), rooms_(state, now) {
+PassRun::PassRun(const ClusterState& state, Policies policies, Time now, const WorkBudget& budget)
+    : state_(state),
+      policies_(std::move(policies)),
+      now_(now),
+      budget_(budget),
+      rooms_(state, now) {
   for (const Partition& partition : *state.partitions)
     names_.emplace_back(partition.config->name);
   blocked_.resize(names_.size());
@@ -130,7 +131,8 @@ void PassRun::wait(const Candidate& c, JobReason reason, const std::string& deta
 
 PassRun::Demand& PassRun::demand_of(const Job& job, const Partition& partition) {
   const DemandKey key{job.spec.get(), &partition};
-  if (last_demand_ != nullptr && DemandEqual()(last_demand_->first, key)) return last_demand_->second;
+  if (last_demand_ != nullptr && DemandEqual()(last_demand_->first, key))
+    return last_demand_->second;
   auto at = demands_.find(key);
   if (at == demands_.end()) at = demands_.emplace(key, Demand{rooms_.ask_of(job, partition)}).first;
   last_demand_ = &*at;

@@ -17,10 +17,7 @@ namespace sluice::sched {
 class PassRun {
  public:
   // `state` outlives this.
-  PassRun(const state::ClusterState& state,
-          Policies policies,
-          Time now,
-          const WorkBudget& budget);
+  PassRun(const state::ClusterState& state, Policies policies, Time now, const WorkBudget& budget);
 
   Plan run();
 

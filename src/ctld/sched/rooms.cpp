@@ -185,17 +185,25 @@ Rooms::Placed Rooms::place_shared(const Ask& ask, Time ends) {
   return fit::place(ask.needs, list_, &ask.required, rules_.unit);
 }
 
-Rooms::Placed Rooms::place_empty(const Ask& ask, bool any_state) const {
+Rooms::Placed Rooms::place_empty(const Ask& ask, bool any_state) {
   if (ask.unknown_node) return std::nullopt;
-  std::vector<fit::Room> made;
-  for (const NodeId id : make_order(*ask.partition)) {
-    if (ask.excluded.test(id) || (!any_state && rooms_[id].config == nullptr)) continue;
-    made.push_back(fit::room_empty(state_.nodes.at(id), rules_.unit));
+  if (empty_.empty()) {
+    empty_.resize(rooms_.size());
+    state_.nodes.for_each(
+        [&](const Node& node) { empty_[node.id] = fit::room_empty(node, rules_.unit); });
   }
-  std::vector<const fit::Room*> list;
-  for (const fit::Room& room : made)
-    list.push_back(&room);
-  return fit::place(ask.needs, list, &ask.required, rules_.unit);
+  const bool one = fit::fits_one_node(ask.needs) && ask.required.none();
+  list_.clear();
+  for (const NodeId id : order_of(*ask.partition).nodes) {
+    if (ask.excluded.test(id) || (!any_state && rooms_[id].config == nullptr)) continue;
+    if (one) {
+      if (auto placed = fit::place_on(ask.needs, empty_[id], rules_.unit)) {
+        return std::vector{std::move(*placed)};
+      }
+    }
+    list_.push_back(&empty_[id]);
+  }
+  return fit::place(ask.needs, list_, &ask.required, rules_.unit);
 }
 
 void Rooms::take(const Job& job,

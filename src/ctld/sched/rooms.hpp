@@ -62,7 +62,7 @@ class Rooms {
   std::optional<Forecast> reserve_earliest(const Job& job, const Ask& ask);
 
   // The same placement with nothing running, on schedulable nodes or (`any_state`) on all.
-  [[nodiscard]] Placed place_empty(const Ask& ask, bool any_state) const;
+  [[nodiscard]] Placed place_empty(const Ask& ask, bool any_state);
 
   // --- for explanations
   // ---------------------------------------------------------------------------

@@ -37,7 +37,7 @@ std::optional<JobReason> why_partition_refuses(const Job& job, const state::Part
   return std::nullopt;
 }
 
-Waiting why_not_placed(const state::ClusterState& state, const Rooms& rooms, const Ask& ask) {
+Waiting why_not_placed(const state::ClusterState& state, Rooms& rooms, const Ask& ask) {
   if (rooms.place_empty(ask, false)) return {};
   if (!rooms.place_empty(ask, true)) {
     const bool too_large = ask.needs.min_nodes > ask.partition->nodes.count() ||

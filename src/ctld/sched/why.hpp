@@ -27,7 +27,7 @@ struct Waiting {
 };
 // Why a job that cannot be placed now cannot: nodes are down, it fits nowhere, or just kResources.
 [[nodiscard]] Waiting why_not_placed(const state::ClusterState& state,
-                                     const Rooms& rooms,
+                                     Rooms& rooms,
                                      const Ask& ask);
 
 }  // namespace sluice::sched
