@@ -115,7 +115,8 @@ class Rooms {
   std::vector<Holder> holders_;  // by end, once found
   std::vector<Holder> started_;  // by this pass; moved there then
   std::vector<std::shared_ptr<const std::vector<NodeAllocation>>> own_;  // allocations of this pass
-  std::vector<const fit::Room*> list_;                                   // scratch
+  std::vector<fit::Room> empty_;        // by NodeId, with nothing running; made when first asked for
+  std::vector<const fit::Room*> list_;  // scratch
   std::vector<fit::Room> made_;                                          // scratch
 };
 
