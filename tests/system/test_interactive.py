@@ -128,6 +128,27 @@ class Srun(ClusterCase):
         self.assertIn("Requested nodes are busy", done.stderr)
         self.assertNotIn("second", done.stdout)
 
+    def test_now_or_never(self):
+        done = self.run_cmd("srun", "-I1", "-N4", "-n17", "true", check=False)
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, "srun: error: Unable to allocate resources: Requested nodes are busy\n"))
+
+    def test_a_waiting_srun_outlives_the_controller(self):
+        srun = self.cluster.start("srun", "-n2", "sh", "-c", "sleep 3; echo done; exit 2", stdout=-1, stderr=-1)
+        wait_for(lambda: self.out("squeue", "-h", "-t", "R"), "the job runs")
+        self.cluster.kill_controller()
+        self.cluster.start_controller()
+        out, _ = srun.communicate(timeout=60)
+        self.assertEqual((srun.returncode, out), (2, "done\ndone\n"))
+
+    def test_steps_in_a_running_job(self):
+        job = self.submit("-n2", "-o", "/dev/null", "--wrap", "sleep 100")
+        self.wait_state(job, "RUNNING")
+        self.assertEqual(self.out("srun", "--overlap", "--jobid", str(job), "sh", "-c", "echo $SLURM_JOB_ID").split(),
+                         [str(job)])
+        self.run_cmd("scancel", job)
+        self.wait_ended(job)
+
     def test_unknown_job(self):
         done = self.run_cmd("srun", "--jobid=99999", "true", check=False)
         self.assertEqual(done.returncode, 1)

@@ -119,7 +119,7 @@ class Waiter {
   }
 
   void say_queued() {
-    if (out_.waited || granted_) return;
+    if (out_.waited || granted_ || submission_.settings.immediate_seconds) return;
     out_.waited = true;
     if (quiet()) return;
     if (salloc_) say(name_, fmt::format("Pending job allocation {}", out_.job));
