@@ -1,6 +1,6 @@
 // The controller round the core as the simulation has it: frames that become durable later, effects
-// and replies held back until then, checkpoints, crashes. Every frame goes through the codec, every
-// event is checked, and what is replayed must equal what was.
+// and replies held back until then, checkpoints, crashes. Every event is checked, and what is replayed
+// from encoded frames must equal what was.
 #pragma once
 
 #include <array>
