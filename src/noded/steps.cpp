@@ -89,7 +89,7 @@ void Steps::adopt_all() {
   }
 }
 
-protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch) const {
+protocol::StepdStart Steps::start_message() const {
   const ClusterConfig& config = *node_.config;
   const auto uses = [](const std::vector<std::string>& plugins, std::string_view name) {
     return std::any_of(plugins.begin(), plugins.end(),
@@ -111,10 +111,6 @@ protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch) co
     const auto seconds = to_number<uint32_t>(config.job_acct_gather_frequency);
     start.sample_interval = std::chrono::seconds(seconds.value_or(30));
   }
-  start.cgroup = config.cgroup;
-  start.use_cgroup =
-      config.proctrack_type.ends_with("cgroup") || uses(config.task_plugin, "cgroup");
-  static_cast<void>(launch);
   return start;
 }
 
@@ -124,7 +120,7 @@ void Steps::launch(const protocol::StepLaunch& launch, std::string encoded, uint
   step->key = launch.key;
   step->uid = launch.uid;
   steps_.emplace(launch.key, step);
-  protocol::StepdStart start = start_message(launch);
+  protocol::StepdStart start = start_message();
   start.launch = std::move(encoded);
   start.node_index = node_index;
   start_daemon(step, wire::encode(start));

@@ -63,7 +63,7 @@ class Steps {
   void lost(const StepPtr& step, const std::string& why);
   void ended(const StepPtr& step, protocol::StepEnded report);
   void order(const StepPtr& step, protocol::FrameType type, const std::string& body);
-  [[nodiscard]] protocol::StepdStart start_message(const protocol::StepLaunch& launch) const;
+  [[nodiscard]] protocol::StepdStart start_message() const;
   [[nodiscard]] bool is_live(const Step& step) const;
 
   NodeState& node_;

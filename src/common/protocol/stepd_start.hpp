@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "common/base/time.hpp"
-#include "common/model/cluster_config.hpp"
 #include "common/protocol/stepd.hpp"
 
 namespace sluice::protocol {
@@ -32,8 +31,6 @@ struct StepdStart {
   bool kill_on_bad_exit = false;
   Duration kill_wait{30000000};
   Duration sample_interval{0};  // of memory use; 0: at the end only
-  CgroupConfig cgroup;
-  bool use_cgroup = false;      // proctrack/cgroup or task/cgroup
   template <class V>
   static void describe(V&& field) {
     field(1, "launch", &StepdStart::launch);
@@ -49,8 +46,6 @@ struct StepdStart {
     field(11, "kill_on_bad_exit", &StepdStart::kill_on_bad_exit);
     field(12, "kill_wait", &StepdStart::kill_wait);
     field(13, "sample_interval", &StepdStart::sample_interval);
-    field(14, "cgroup", &StepdStart::cgroup);
-    field(15, "use_cgroup", &StepdStart::use_cgroup);
   }
 };
 
