@@ -100,7 +100,7 @@ void GroupCommit::run() {
 
 Result<Sequence> GroupCommit::write(const FrameGroup& group) {
   for (;;) {
-    const Result<Sequence> written = store_.append(group);
+    Result<Sequence> written = store_.append(group);
     if (written) {
       if (store_.low_on_room()) {
         set_storage_full(true, "the disk of the journal is full; its last reserve is in use");

@@ -106,7 +106,7 @@ Result<Transaction> Transaction::begin(Database& database) {
 }
 
 Status Transaction::commit() {
-  const Status done = database_->run("COMMIT");
+  Status done = database_->run("COMMIT");
   if (done) database_ = nullptr;
   return done;
 }

@@ -64,7 +64,7 @@ Status create_tables(Database& database, Time now) {
 
 Status migrate(Database& database, int64_t format) {
   for (auto at = static_cast<size_t>(format); at < kStoreFormat; ++at) {
-    const Status done = database.script(
+    Status done = database.script(
         fmt::format("{}; PRAGMA user_version = {};", kMigrations.at(at - 1), at + 1));
     if (!done) return done;
   }
@@ -116,7 +116,7 @@ Result<StoreInfo> load_info(Database& database) {
   const Result<int64_t> format = database.integer("PRAGMA user_version", 0);
   if (!format) return tl::unexpected(format.error());
   info.format = static_cast<uint32_t>(*format);
-  const Status done = database.query("SELECT name, value, CAST(value AS INTEGER) FROM meta",
+  Status done = database.query("SELECT name, value, CAST(value AS INTEGER) FROM meta",
                                      [&](const Row& row) {
     const std::string_view name = row.bytes(0);
     if (name == "cluster_id") info.cluster_id = row.bytes(1);

@@ -92,7 +92,7 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::filesystem::pa
 
 Status SqliteStore::open_database(const std::filesystem::path& folder) {
   const std::filesystem::path file = database_file(folder);
-  const Status made = make_private_file(file);
+  Status made = make_private_file(file);
   if (!made) return made;
   Result<Database> opened = Database::open(file, Database::Mode::kReadWrite);
   if (!opened) return tl::unexpected(opened.error());
@@ -134,17 +134,17 @@ Status SqliteStore::write_group(const FrameGroup& group) {
   Result<Transaction> transaction = Transaction::begin(*database_);
   if (!transaction) return tl::unexpected(transaction.error());
   for (const Frame& frame : group.frames) {
-    const Status done = database_->run(
+    Status done = database_->run(
         "INSERT INTO frame(sequence, epoch, time, digest, bytes) VALUES(?, ?, ?, ?, ?)",
         frame.sequence, info().epoch, frame.time.time_since_epoch().count(),
         Bytes{row_digest(frame.bytes)}, Bytes{frame.bytes});
     if (!done) return done;
   }
   for (const Blob& blob : group.blobs) {
-    const Status done = write_blob(blob, last);
+    Status done = write_blob(blob, last);
     if (!done) return done;
   }
-  const Status done = transaction->commit();
+  Status done = transaction->commit();
   if (!done) {
     last_.reset();
     return done;
@@ -168,7 +168,7 @@ Status SqliteStore::slice(const std::function<Status(Database&)>& work) {
   const Turn turn(*this, false);
   Result<Transaction> transaction = Transaction::begin(*database_);
   if (!transaction) return tl::unexpected(transaction.error());
-  const Status done = work(*database_);
+  Status done = work(*database_);
   if (!done) return done;
   return transaction->commit();
 }
@@ -204,7 +204,7 @@ Status SqliteStore::write_checkpoint(const Checkpoint& checkpoint) {
   if (!done) return done;
   // from here on it counts
   done = slice([&](Database& database) {
-    const Status gone =
+    Status gone =
         database.run("DELETE FROM checkpoint WHERE sequence <> ?", checkpoint.sequence);
     if (!gone) return gone;
     return database.run("INSERT INTO checkpoint(sequence, time, size, digest) VALUES(?, ?, ?, ?)",
@@ -227,7 +227,7 @@ Status SqliteStore::sweep_blobs(const Checkpoint& checkpoint) {
   });
   for (size_t at = 0; at < old->size(); at += kRowsPerSlice) {
     const size_t end = std::min(old->size(), at + kRowsPerSlice);
-    const Status done = slice([&](Database& database) -> Status {
+    Status done = slice([&](Database& database) -> Status {
       for (size_t i = at; i < end; ++i) {
         // a commit may have mentioned it again since the keys were read
         Status gone = database.run(
@@ -259,7 +259,7 @@ Status SqliteStore::trim_frames(Sequence checkpointed) {
   if (!first) return tl::unexpected(first.error());
   for (Sequence at = *first; at <= needless; at += kRowsPerSlice) {
     const Sequence end = std::min(needless, at + kRowsPerSlice - 1);
-    const Status done = slice([&](Database& database) {
+    Status done = slice([&](Database& database) {
       return database.run("DELETE FROM frame WHERE sequence BETWEEN ? AND ?", at, end);
     });
     if (!done) return done;
