@@ -32,7 +32,10 @@ FrameGroup make_group(Sequence& sequence, size_t frames) {
   return group;
 }
 
-void measure(JournalStore& store, Sequence& sequence, size_t in_flight, size_t frames,
+void measure(JournalStore& store,
+             Sequence& sequence,
+             size_t in_flight,
+             size_t frames,
              std::chrono::seconds length) {
   std::mutex mutex;
   std::condition_variable changed;
@@ -76,7 +79,8 @@ int main(int argc, char** argv) {
   }
   Sequence sequence = (*store)->last_sequence().value();
   fmt::print("{:>10} {:>13} {:>12} {:>12}\n", "in flight", "frames/group", "groups/s", "frames/s");
-  for (const auto& [in_flight, frames] : {std::pair<size_t, size_t>{1, 1}, {16, 1}, {256, 1}, {4, 64}}) {
+  for (const auto& [in_flight, frames] :
+       {std::pair<size_t, size_t>{1, 1}, {16, 1}, {256, 1}, {4, 64}}) {
     measure(**store, sequence, in_flight, frames, length);
   }
   return EXIT_SUCCESS;

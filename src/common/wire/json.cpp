@@ -6,7 +6,12 @@ namespace sluice::wire {
 bool is_utf8(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     const auto lead = static_cast<uint8_t>(text[i]);
-    const size_t length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
+    const size_t length = lead < 0x80   ? 1
+                          : lead < 0xc2 ? 0
+                          : lead < 0xe0 ? 2
+                          : lead < 0xf0 ? 3
+                          : lead < 0xf5 ? 4
+                                        : 0;
     if (length == 0 || i + length > text.size()) return false;
     for (size_t k = 1; k < length; ++k) {
       if ((static_cast<uint8_t>(text[i + k]) & 0xc0) != 0x80) return false;
@@ -25,7 +30,8 @@ bool is_utf8(std::string_view text) {
 Json json_text(std::string_view text) {
   if (is_utf8(text)) return std::string(text);
   std::string hex = "\\x";
-  for (const char c : text) hex += fmt::format("{:02x}", static_cast<uint8_t>(c));
+  for (const char c : text)
+    hex += fmt::format("{:02x}", static_cast<uint8_t>(c));
   return hex;
 }
 

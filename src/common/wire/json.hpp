@@ -1,5 +1,6 @@
-// Described structs (base/describe.hpp) as JSON, for tools and people. Enums are numbers and times microseconds since 1970, unless `render` knows better.
-// Text that is no UTF-8 becomes "\x" and hexadecimal digits.
+// Described structs (base/describe.hpp) as JSON, for tools and people. Enums are numbers and times
+// microseconds since 1970, unless `render` knows better. Text that is no UTF-8 becomes "\x" and
+// hexadecimal digits.
 #pragma once
 
 #include <optional>
@@ -54,7 +55,8 @@ template <class T, class Render = NoRender>
     return v ? to_json(*v, render, defaults) : Json();
   } else if constexpr (IsVector<T>::value) {
     Json list = Json::array();
-    for (const auto& e : v) list.push_back(to_json<typename T::value_type>(e, render, defaults));
+    for (const auto& e : v)
+      list.push_back(to_json<typename T::value_type>(e, render, defaults));
     return list;
   } else if constexpr (IsMap<T>::value) {
     Json object = Json::object();
@@ -63,11 +65,14 @@ template <class T, class Render = NoRender>
     }
     return object;
   } else if constexpr (IsVariant<T>::value) {
-    return std::visit([&](const auto& alternative) {
-      Json object = Json::object();
-      object[std::decay_t<decltype(alternative)>::kName] = to_json(alternative, render, defaults);
-      return object;
-    }, v);
+    return std::visit(
+        [&](const auto& alternative) {
+          Json object = Json::object();
+          object[std::decay_t<decltype(alternative)>::kName] =
+              to_json(alternative, render, defaults);
+          return object;
+        },
+        v);
   } else {
     static_assert(Described<T>, "the type has no describe()");
     Json object = Json::object();

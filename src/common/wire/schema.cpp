@@ -43,8 +43,10 @@ std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
-    if (std::isprint(static_cast<unsigned char>(c)) != 0) out += c;
-    else out += fmt::format("\\{:03o}", static_cast<unsigned char>(c));
+    if (std::isprint(static_cast<unsigned char>(c)) != 0)
+      out += c;
+    else
+      out += fmt::format("\\{:03o}", static_cast<unsigned char>(c));
   }
   return out + '"';
 }
@@ -63,12 +65,14 @@ size_t SchemaPrinter::reserve(std::type_index type, const std::string& name) {
 std::string SchemaPrinter::text(std::string_view package, std::string_view purpose) const {
   std::string out = fmt::format(
       "// {}\n"
-      "// Generated from the structs' own descriptions by `sluice_schema proto`; a test keeps it in "
+      "// Generated from the structs' own descriptions by `sluice_schema proto`; a test keeps it "
+      "in "
       "step.\n"
       "// Enums travel as numbers; their values are in the headers.\n"
       "syntax = \"proto2\";\n\npackage {};\n",
       purpose, package);
-  for (const auto& [name, body] : messages_) out += "\n" + body;
+  for (const auto& [name, body] : messages_)
+    out += "\n" + body;
   return out;
 }
 

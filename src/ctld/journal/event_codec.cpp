@@ -21,13 +21,15 @@ Result<state::Events> decode_frame(const Frame& frame) {
     return std::move(decoded->events);
   }
   if (decoded && decoded->format > kEventFormat) {
-    return failure(fmt::format("frame {} of the journal has format {}, and this version knows up to "
-                               "{}; start the newer version again",
-                               frame.sequence, decoded->format, kEventFormat));
+    return failure(
+        fmt::format("frame {} of the journal has format {}, and this version knows up to "
+                    "{}; start the newer version again",
+                    frame.sequence, decoded->format, kEventFormat));
   }
-  return failure(fmt::format("frame {} of the journal cannot be decoded: it is damaged or holds "
-                             "events that this version does not know",
-                             frame.sequence));
+  return failure(
+      fmt::format("frame {} of the journal cannot be decoded: it is damaged or holds "
+                  "events that this version does not know",
+                  frame.sequence));
 }
 
 }  // namespace sluice::journal

@@ -12,8 +12,10 @@ namespace {
 
 size_t size_of(const FrameGroup& group) {
   size_t bytes = 0;
-  for (const Frame& frame : group.frames) bytes += frame.bytes.size() + sizeof(Frame);
-  for (const Blob& blob : group.blobs) bytes += blob.bytes.size() + sizeof(Blob);
+  for (const Frame& frame : group.frames)
+    bytes += frame.bytes.size() + sizeof(Frame);
+  for (const Blob& blob : group.blobs)
+    bytes += blob.bytes.size() + sizeof(Blob);
   return bytes;
 }
 
@@ -25,12 +27,14 @@ void move_behind(std::vector<T>& to, std::vector<T>& from) {
 }  // namespace
 
 GroupCommit::GroupCommit(JournalStore& store, GroupCommitOptions options)
-    : store_(store)
-    , options_(std::move(options))
-    , storage_full_(store.low_on_room())
-    , thread_([this] { run(); }) {}
+    : store_(store),
+      options_(std::move(options)),
+      storage_full_(store.low_on_room()),
+      thread_([this] { run(); }) {}
 
-GroupCommit::~GroupCommit() { stop(); }
+GroupCommit::~GroupCommit() {
+  stop();
+}
 
 void GroupCommit::submit(FrameGroup group, OnDurable on_durable) {
   {
@@ -94,7 +98,8 @@ void GroupCommit::run() {
       move_behind(merged.blobs, one.group.blobs);
     }
     const Result<Sequence> written = write(merged);
-    for (const Waiting& one : batch) one.on_durable(written);
+    for (const Waiting& one : batch)
+      one.on_durable(written);
   }
 }
 

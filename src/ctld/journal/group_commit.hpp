@@ -1,6 +1,6 @@
-// The journal's thread: takes sealed groups in order, writes what is waiting as one transaction, and
-// says for each group, in order, when it is durable. While the disk is full it holds what it has
-// and tries again; nothing is lost or rolled back.
+// The journal's thread: takes sealed groups in order, writes what is waiting as one transaction,
+// and says for each group, in order, when it is durable. While the disk is full it holds what it
+// has and tries again; nothing is lost or rolled back.
 #pragma once
 
 #include <atomic>
@@ -17,9 +17,10 @@
 namespace sluice::journal {
 
 struct GroupCommitOptions {
-  std::chrono::milliseconds retry_interval{500};  // between tries while there is no room
+  std::chrono::milliseconds retry_interval{500};   // between tries while there is no room
   size_t max_transaction_bytes = size_t{8} << 20;  // about; a larger group still goes in one piece
-  // Told on the journal's thread when storage_full() changes; the text says why (empty: room again).
+  // Told on the journal's thread when storage_full() changes; the text says why (empty: room
+  // again).
   std::function<void(bool full, const std::string& why)> on_storage_change;
 };
 

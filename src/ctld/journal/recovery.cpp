@@ -24,13 +24,15 @@ struct JournalCheckpoint {
 Result<state::StateImage> decode_image(const Checkpoint& checkpoint) {
   Result<JournalCheckpoint> decoded = wire::decode<JournalCheckpoint>(checkpoint.bytes);
   if (!decoded || decoded->format == 0) {
-    return failure(fmt::format("the journal's checkpoint of frame {} cannot be decoded: it is damaged",
-                               checkpoint.sequence));
+    return failure(
+        fmt::format("the journal's checkpoint of frame {} cannot be decoded: it is damaged",
+                    checkpoint.sequence));
   }
   if (decoded->format > kCheckpointFormat) {
-    return failure(fmt::format("the journal's checkpoint of frame {} has format {}, and this version "
-                               "knows up to {}; start the newer version again",
-                               checkpoint.sequence, decoded->format, kCheckpointFormat));
+    return failure(
+        fmt::format("the journal's checkpoint of frame {} has format {}, and this version "
+                    "knows up to {}; start the newer version again",
+                    checkpoint.sequence, decoded->format, kCheckpointFormat));
   }
   return std::move(decoded->image);
 }
@@ -64,7 +66,8 @@ Result<Recovered> recover(JournalReader& reader) {
       decoded = tl::unexpected(events.error());
       return false;
     }
-    for (const state::Event& event : *events) state::apply(recovered.state, event);
+    for (const state::Event& event : *events)
+      state::apply(recovered.state, event);
     recovered.last = frame.sequence;
     recovered.replayed_events += events->size();
     return true;

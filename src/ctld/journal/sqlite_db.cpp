@@ -73,8 +73,8 @@ Result<sqlite3_stmt*> Database::prepared(const char* sql) {
   auto found = statements_.find(sql);
   if (found == statements_.end()) {
     sqlite3_stmt* statement = nullptr;
-    const int code = sqlite3_prepare_v3(handle_.get(), sql, -1, SQLITE_PREPARE_PERSISTENT,
-                                        &statement, nullptr);
+    const int code =
+        sqlite3_prepare_v3(handle_.get(), sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
     if (code != SQLITE_OK) return tl::unexpected(error(code));
     found = statements_.try_emplace(sql, statement).first;
   }
@@ -85,7 +85,8 @@ Result<sqlite3_stmt*> Database::prepared(const char* sql) {
 
 Status Database::step_all(sqlite3_stmt* statement, const RowVisitor& visit) {
   int code = sqlite3_step(statement);
-  while (code == SQLITE_ROW && visit(Row(statement))) code = sqlite3_step(statement);
+  while (code == SQLITE_ROW && visit(Row(statement)))
+    code = sqlite3_step(statement);
   Status result;
   if (code != SQLITE_ROW && code != SQLITE_DONE) result = tl::unexpected(error(code));
   sqlite3_reset(statement);

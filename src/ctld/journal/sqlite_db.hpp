@@ -28,9 +28,7 @@ class Row {
   explicit Row(sqlite3_stmt* statement) : statement_(statement) {}
   int64_t integer(int column) const { return sqlite3_column_int64(statement_, column); }
   uint64_t number(int column) const { return static_cast<uint64_t>(integer(column)); }
-  bool is_null(int column) const {
-    return sqlite3_column_type(statement_, column) == SQLITE_NULL;
-  }
+  bool is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
   std::string_view bytes(int column) const;
 
  private:
@@ -50,7 +48,8 @@ class Database {
   // kStorageFull: there was no room or the device failed, and nothing changed.
   template <class... Args>
   Status run(const char* sql, const Args&... args) {
-    return query(sql, [](const Row&) { return true; }, args...);
+    return query(
+        sql, [](const Row&) { return true; }, args...);
   }
 
   template <class... Args>
@@ -69,10 +68,13 @@ class Database {
   template <class... Args>
   Result<int64_t> integer(const char* sql, int64_t otherwise, const Args&... args) {
     int64_t value = otherwise;
-    const Status done = query(sql, [&](const Row& row) {
-      if (!row.is_null(0)) value = row.integer(0);
-      return false;
-    }, args...);
+    const Status done = query(
+        sql,
+        [&](const Row& row) {
+          if (!row.is_null(0)) value = row.integer(0);
+          return false;
+        },
+        args...);
     if (!done) return tl::unexpected(done.error());
     return value;
   }

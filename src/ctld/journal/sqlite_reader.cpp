@@ -22,7 +22,9 @@ Error damaged(const Database& database, const std::string& what) {
 
 }  // namespace
 
-std::string row_digest(std::string_view bytes) { return blob_key(bytes).substr(0, kDigestBytes); }
+std::string row_digest(std::string_view bytes) {
+  return blob_key(bytes).substr(0, kDigestBytes);
+}
 
 Result<Sequence> last_sequence_in(Database& database) {
   const Result<int64_t> last = database.integer(
@@ -62,18 +64,19 @@ Result<std::vector<Frame>> SqliteReader::read_some(Sequence from) {
   size_t bytes = 0;
   Status result;
   const Status done = database_.query(
-      "SELECT sequence, epoch, time, bytes, digest FROM frame WHERE sequence >= ? ORDER BY sequence",
+      "SELECT sequence, epoch, time, bytes, digest FROM frame WHERE sequence >= ? ORDER BY "
+      "sequence",
       [&](const Row& row) {
         Frame frame{row.number(0), row.number(1), Time(Duration(row.integer(2))),
                     std::string(row.bytes(3))};
         const Sequence wanted = from + frames.size();
         if (frame.sequence != wanted) {
-          result = frames.empty()
-                       ? failure(ErrorCode::kNotFound,
-                                 fmt::format("frame {} was removed from the journal {} already",
-                                             from, database_.file().string()))
-                       : tl::unexpected(
-                             damaged(database_, fmt::format("frame {} is missing", wanted)));
+          result =
+              frames.empty()
+                  ? failure(ErrorCode::kNotFound,
+                            fmt::format("frame {} was removed from the journal {} already", from,
+                                        database_.file().string()))
+                  : tl::unexpected(damaged(database_, fmt::format("frame {} is missing", wanted)));
           return false;
         }
         if (row.bytes(4) != row_digest(frame.bytes)) {
@@ -127,8 +130,9 @@ Result<std::optional<Checkpoint>> SqliteReader::load_latest_checkpoint() {
       found->sequence);
   if (!done) return tl::unexpected(done.error());
   if (found->bytes.size() != size || row_digest(found->bytes) != digest) {
-    return tl::unexpected(damaged(
-        database_, fmt::format("the checkpoint of frame {} has a wrong checksum", found->sequence)));
+    return tl::unexpected(
+        damaged(database_,
+                fmt::format("the checkpoint of frame {} has a wrong checksum", found->sequence)));
   }
   return found;
 }
@@ -162,11 +166,13 @@ Result<std::map<std::string, Sequence>> SqliteReader::cursors() {
 Result<std::vector<std::string>> SqliteReader::blobs_mentioned_until(Sequence sequence) {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> found;
-  const Status done = database_.query("SELECT key FROM blob WHERE mentioned <= ?",
-                                      [&](const Row& row) {
-    found.emplace_back(row.bytes(0));
-    return true;
-  }, sequence);
+  const Status done = database_.query(
+      "SELECT key FROM blob WHERE mentioned <= ?",
+      [&](const Row& row) {
+        found.emplace_back(row.bytes(0));
+        return true;
+      },
+      sequence);
   if (!done) return tl::unexpected(done.error());
   return found;
 }

@@ -38,7 +38,8 @@ class SqliteReader : public JournalReader {
   const StoreInfo info_;
 };
 
-// The last durable frame as `database` sees it: kept frames, or the checkpoint when all were trimmed.
+// The last durable frame as `database` sees it: kept frames, or the checkpoint when all were
+// trimmed.
 Result<Sequence> last_sequence_in(Database& database);
 
 // The start of the SHA-256 of `bytes`, kept beside them to notice damage.

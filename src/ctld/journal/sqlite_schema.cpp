@@ -55,8 +55,9 @@ Status set_meta(Database& database, std::string_view name, const std::string& va
 }
 
 Status create_tables(Database& database, Time now) {
-  Status done = database.script(fmt::format("{}PRAGMA application_id = {}; PRAGMA user_version = {};",
-                                            kTables, kApplicationId, kStoreFormat));
+  Status done =
+      database.script(fmt::format("{}PRAGMA application_id = {}; PRAGMA user_version = {};",
+                                  kTables, kApplicationId, kStoreFormat));
   if (done) done = set_meta(database, "cluster_id", new_uuid());
   if (done) done = set_meta(database, "created", fmt::to_string(now.time_since_epoch().count()));
   return done;
@@ -85,14 +86,16 @@ Status check_format(Database& database) {
   if (!format) return tl::unexpected(format.error());
   if (*application == 0 && *format == 0 && is_empty(database)) return {};
   if (*application != kApplicationId || *format < 1) {
-    return failure(fmt::format("{} is not a Sluice journal; move it away or set another "
-                               "StateSaveLocation",
-                               database.file().string()));
+    return failure(
+        fmt::format("{} is not a Sluice journal; move it away or set another "
+                    "StateSaveLocation",
+                    database.file().string()));
   }
   if (*format > kStoreFormat) {
-    return failure(fmt::format("the journal {} has format {}, and this version knows up to {}; "
-                               "start the newer version again",
-                               database.file().string(), *format, kStoreFormat));
+    return failure(
+        fmt::format("the journal {} has format {}, and this version knows up to {}; "
+                    "start the newer version again",
+                    database.file().string(), *format, kStoreFormat));
   }
   return {};
 }
@@ -116,18 +119,18 @@ Result<StoreInfo> load_info(Database& database) {
   const Result<int64_t> format = database.integer("PRAGMA user_version", 0);
   if (!format) return tl::unexpected(format.error());
   info.format = static_cast<uint32_t>(*format);
-  Status done = database.query("SELECT name, value, CAST(value AS INTEGER) FROM meta",
-                                     [&](const Row& row) {
-    const std::string_view name = row.bytes(0);
-    if (name == "cluster_id") info.cluster_id = row.bytes(1);
-    if (name == "epoch") info.epoch = row.number(2);
-    if (name == "created") info.created = Time(Duration(row.integer(2)));
-    return true;
-  });
+  Status done =
+      database.query("SELECT name, value, CAST(value AS INTEGER) FROM meta", [&](const Row& row) {
+        const std::string_view name = row.bytes(0);
+        if (name == "cluster_id") info.cluster_id = row.bytes(1);
+        if (name == "epoch") info.epoch = row.number(2);
+        if (name == "created") info.created = Time(Duration(row.integer(2)));
+        return true;
+      });
   if (!done) return tl::unexpected(done.error());
   if (info.cluster_id.empty()) {
-    return failure(fmt::format("the journal {} has no cluster id: it is damaged",
-                               database.file().string()));
+    return failure(
+        fmt::format("the journal {} has no cluster id: it is damaged", database.file().string()));
   }
   return info;
 }

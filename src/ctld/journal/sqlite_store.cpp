@@ -24,13 +24,15 @@ constexpr const char* kPragmas =
     "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4096;"
     "PRAGMA journal_size_limit = 33554432; PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY;";
 
-bool is_full(const Error& error) { return error.code == ErrorCode::kStorageFull; }
+bool is_full(const Error& error) {
+  return error.code == ErrorCode::kStorageFull;
+}
 
 Status make_private_file(const std::filesystem::path& file) {
   const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (descriptor < 0) {
-    return failure(fmt::format("cannot open {}: {}", file.string(),
-                               std::system_category().message(errno)));
+    return failure(
+        fmt::format("cannot open {}: {}", file.string(), std::system_category().message(errno)));
   }
   ::close(descriptor);
   return {};
@@ -51,8 +53,8 @@ class SqliteStore::Turn {
       store_.turn_changed_.wait(lock, [&] { return !store_.writing_; });
       --store_.waiting_to_append_;
     } else {
-      store_.turn_changed_.wait(
-          lock, [&] { return !store_.writing_ && store_.waiting_to_append_ == 0; });
+      store_.turn_changed_.wait(lock,
+                                [&] { return !store_.writing_ && store_.waiting_to_append_ == 0; });
     }
     store_.writing_ = true;
   }
@@ -71,9 +73,7 @@ class SqliteStore::Turn {
 };
 
 SqliteStore::SqliteStore(FolderLock lock, Ballast ballast, const SqliteOptions& options)
-    : options_(options)
-    , lock_(std::move(lock))
-    , ballast_(std::move(ballast)) {}
+    : options_(options), lock_(std::move(lock)), ballast_(std::move(ballast)) {}
 
 Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::filesystem::path& folder,
                                                        const SqliteOptions& options) {
@@ -155,8 +155,8 @@ Status SqliteStore::write_group(const FrameGroup& group) {
 
 Status SqliteStore::write_blob(const Blob& blob, Sequence mentioned) {
   if (blob.key.size() != kBlobKeyBytes) return failure("a blob's key has a wrong length");
-  Status done = database_->run("UPDATE blob SET mentioned = ? WHERE key = ?", mentioned,
-                               Bytes{blob.key});
+  Status done =
+      database_->run("UPDATE blob SET mentioned = ? WHERE key = ?", mentioned, Bytes{blob.key});
   if (!done || database_->changed_rows() > 0) return done;
   done = database_->run("INSERT INTO blob_bytes(bytes) VALUES(?)", Bytes{blob.bytes});
   if (!done) return done;
@@ -204,8 +204,7 @@ Status SqliteStore::write_checkpoint(const Checkpoint& checkpoint) {
   if (!done) return done;
   // from here on it counts
   done = slice([&](Database& database) {
-    Status gone =
-        database.run("DELETE FROM checkpoint WHERE sequence <> ?", checkpoint.sequence);
+    Status gone = database.run("DELETE FROM checkpoint WHERE sequence <> ?", checkpoint.sequence);
     if (!gone) return gone;
     return database.run("INSERT INTO checkpoint(sequence, time, size, digest) VALUES(?, ?, ?, ?)",
                         checkpoint.sequence, checkpoint.time.time_since_epoch().count(),
@@ -235,8 +234,8 @@ Status SqliteStore::sweep_blobs(const Checkpoint& checkpoint) {
             "(SELECT id FROM blob WHERE key = ? AND mentioned <= ?)",
             Bytes{(*old)[i]}, checkpoint.sequence);
         if (gone) {
-          gone = database.run("DELETE FROM blob WHERE key = ? AND mentioned <= ?",
-                              Bytes{(*old)[i]}, checkpoint.sequence);
+          gone = database.run("DELETE FROM blob WHERE key = ? AND mentioned <= ?", Bytes{(*old)[i]},
+                              checkpoint.sequence);
         }
         if (!gone) return gone;
       }
@@ -251,7 +250,8 @@ Status SqliteStore::trim_frames(Sequence checkpointed) {
   const Result<std::map<std::string, Sequence>> readers = cursors();
   if (!readers) return tl::unexpected(readers.error());
   Sequence needless = checkpointed;  // frames up to here may go
-  for (const auto& [name, sequence] : *readers) needless = std::min(needless, sequence);
+  for (const auto& [name, sequence] : *readers)
+    needless = std::min(needless, sequence);
   if (checkpointed > options_.max_frames_for_readers) {
     needless = std::max(needless, checkpointed - options_.max_frames_for_readers);
   }

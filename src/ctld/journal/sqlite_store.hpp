@@ -72,7 +72,7 @@ class SqliteStore final : public JournalStore {
 
   std::mutex turn_mutex_;
   std::condition_variable turn_changed_;
-  bool writing_ = false;      // guarded by turn_mutex_
+  bool writing_ = false;       // guarded by turn_mutex_
   int waiting_to_append_ = 0;  // guarded by turn_mutex_
 
   // All below belong to whoever has the turn.

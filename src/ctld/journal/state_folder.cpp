@@ -16,7 +16,9 @@ namespace sluice::journal {
 
 namespace {
 
-std::string reason(int error) { return std::system_category().message(error); }
+std::string reason(int error) {
+  return std::system_category().message(error);
+}
 
 std::string holder(int descriptor) {
   char text[32] = {};
@@ -74,7 +76,8 @@ bool Ballast::allocate() const {
 bool Ballast::take() {
   if (held_ || bytes_ == 0) return true;
   std::error_code code;
-  const uint64_t has = std::filesystem::exists(file_, code) ? std::filesystem::file_size(file_, code) : 0;
+  const uint64_t has =
+      std::filesystem::exists(file_, code) ? std::filesystem::file_size(file_, code) : 0;
   if (code || has < bytes_) {
     const std::filesystem::space_info space = std::filesystem::space(file_.parent_path(), code);
     if (code || space.available < 2 * bytes_) return false;

@@ -73,7 +73,8 @@ class JournalReader {
   virtual Result<Sequence> first_sequence() = 0;
   virtual Result<Sequence> last_sequence() = 0;
 
-  // Every durable frame from `from` (at least 1) on, in order. kNotFound: `from` was trimmed already.
+  // Every durable frame from `from` (at least 1) on, in order. kNotFound: `from` was trimmed
+  // already.
   virtual Status read(Sequence from, const FrameVisitor& visit) = 0;
 
   // None when no checkpoint was taken yet. `live_blobs` does not come back.
@@ -94,9 +95,9 @@ class JournalStore : public JournalReader {
   // means that the store cannot be used any more.
   virtual Result<Sequence> append(const FrameGroup& group) = 0;
 
-  // Keeps the checkpoint in place of the one before, removes blobs that nothing needs, and trims the
-  // frames that neither the checkpoint nor a reader's cursor needs (readers are waited for up to a
-  // cap). Takes a while for a large state, in slices, so that commits go on. kStorageFull: the
+  // Keeps the checkpoint in place of the one before, removes blobs that nothing needs, and trims
+  // the frames that neither the checkpoint nor a reader's cursor needs (readers are waited for up
+  // to a cap). Takes a while for a large state, in slices, so that commits go on. kStorageFull: the
   // former checkpoint stands.
   virtual Status checkpoint(const Checkpoint& checkpoint) = 0;
 

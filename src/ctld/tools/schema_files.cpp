@@ -31,33 +31,32 @@ std::string journal_file() {
 
 std::string ctld_file() {
   using namespace protocol;  // NOLINT(google-build-using-namespace)
-  return file<Empty, SubmitJobRequest, SubmitJobReply, WatchJobRequest, NodeAddress,
-              JobWatchUpdate, CreateStepRequest, CreateStepReply, DescribeStepRequest,
-              DescribeStepReply, AttachStepRequest, EndAllocationRequest, QueryJobsRequest, JobRecord, JobChunk,
-              QueryNodesRequest, NodeRecord, PartitionRecord, QueryNodesReply,
-              QueryConfigRequest, QueryConfigReply, PingRequest, PingReply, BatchScriptRequest,
-              BatchScriptReply, ExplainRequest, ExplainReply, SignalRequest, JobActionRequest,
-              UpdateJobRequest, UpdateNodeRequest, UpdatePartitionRequest, NotifyRequest,
-              ReconfigureRequest, ShutdownRequest, SetDebugRequest, CountReply>(
-      "sluice.ctld", "Users' commands and the controller.");
+  return file<Empty, SubmitJobRequest, SubmitJobReply, WatchJobRequest, NodeAddress, JobWatchUpdate,
+              CreateStepRequest, CreateStepReply, DescribeStepRequest, DescribeStepReply,
+              AttachStepRequest, EndAllocationRequest, QueryJobsRequest, JobRecord, JobChunk,
+              QueryNodesRequest, NodeRecord, PartitionRecord, QueryNodesReply, QueryConfigRequest,
+              QueryConfigReply, PingRequest, PingReply, BatchScriptRequest, BatchScriptReply,
+              ExplainRequest, ExplainReply, SignalRequest, JobActionRequest, UpdateJobRequest,
+              UpdateNodeRequest, UpdatePartitionRequest, NotifyRequest, ReconfigureRequest,
+              ShutdownRequest, SetDebugRequest, CountReply>("sluice.ctld",
+                                                            "Users' commands and the controller.");
 }
 
 std::string noded_file() {
   using namespace protocol;  // NOLINT(google-build-using-namespace)
   return file<StepKey, RegisterNodeRequest, RegisterNodeReply, TaskExit, StepUsage, StepEnded,
-              ReportStepsRequest, JobCleaned, ReportCleanedRequest, PrologDoneRequest,
-              StepLaunch, LaunchStepRequest, RunPrologRequest, NodeReply, SignalStepRequest,
-              TerminateJobRequest, TerminateStepRequest, PingNodeRequest, PingNodeReply, ReconfigureNodeRequest,
-              ShutdownNodeRequest, ListPidsRequest, PidRecord, ListPidsReply, ShowAgentRequest,
-              ShowAgentReply>(
-      "sluice.noded", "The controller and node agents.");
+              ReportStepsRequest, JobCleaned, ReportCleanedRequest, PrologDoneRequest, StepLaunch,
+              LaunchStepRequest, RunPrologRequest, NodeReply, SignalStepRequest,
+              TerminateJobRequest, TerminateStepRequest, PingNodeRequest, PingNodeReply,
+              ReconfigureNodeRequest, ShutdownNodeRequest, ListPidsRequest, PidRecord,
+              ListPidsReply, ShowAgentRequest, ShowAgentReply>("sluice.noded",
+                                                               "The controller and node agents.");
 }
 
 std::string stepd_file() {
   using namespace protocol;  // NOLINT(google-build-using-namespace)
   return file<StepHello, TasksStarted, WindowSize, SignalTasks, AttachRequest, StepdStart,
-              StepRecord>(
-      "sluice.stepd", "Step daemons, their agents, and srun.");
+              StepRecord>("sluice.stepd", "Step daemons, their agents, and srun.");
 }
 
 }  // namespace

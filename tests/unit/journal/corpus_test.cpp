@@ -2,7 +2,8 @@
 // folder for each: journal.db, and state.json, the state after its last frame with every field.
 //
 // A folder is written once, when a format lands:
-//   build/dev/tests/unit_journal --gtest_also_run_disabled_tests --gtest_filter=Corpus.DISABLED_Write
+//   build/dev/tests/unit_journal --gtest_also_run_disabled_tests
+//   --gtest_filter=Corpus.DISABLED_Write
 #include <fstream>
 #include <set>
 
@@ -35,8 +36,10 @@ SqliteOptions no_ballast() {
 void expect_within(const Json& wanted, const Json& is, const std::string& where) {
   if (wanted.is_object() && is.is_object()) {
     for (const auto& [key, value] : wanted.items()) {
-      if (is.contains(key)) expect_within(value, is[key], where + "." + key);
-      else ADD_FAILURE() << where << "." << key << " is missing, it was " << value.dump();
+      if (is.contains(key))
+        expect_within(value, is[key], where + "." + key);
+      else
+        ADD_FAILURE() << where << "." << key << " is missing, it was " << value.dump();
     }
   } else if (wanted.is_array() && is.is_array() && wanted.size() == is.size()) {
     for (size_t i = 0; i < wanted.size(); ++i) {
@@ -57,7 +60,8 @@ void expect_replay_alone(JournalReader& reader, const state::ClusterState& wante
   const Status read = reader.read(1, [&](const Frame& frame) {
     const Result<state::Events> events = decode_frame(frame);
     EXPECT_TRUE(events) << events.error().text;
-    for (const state::Event& event : *events) state::apply(state, event);
+    for (const state::Event& event : *events)
+      state::apply(state, event);
     return true;
   });
   EXPECT_TRUE(read);
@@ -94,10 +98,12 @@ std::set<std::string> missing_kinds(uint64_t seed, Sequence frames) {
   std::set<std::string> kinds;
   [&]<size_t... I>(std::index_sequence<I...>) {
     (kinds.insert(std::variant_alternative_t<I, state::Event>::kName), ...);
-  }(std::make_index_sequence<std::variant_size_v<state::Event>>());
+  }
+  (std::make_index_sequence<std::variant_size_v<state::Event>>());
   test::EventMaker maker(seed);
   for (Sequence i = 0; i < frames; ++i) {
-    for (const state::Event& event : maker.next()) kinds.erase(state::name_of(event));
+    for (const state::Event& event : maker.next())
+      kinds.erase(state::name_of(event));
   }
   return kinds;
 }
@@ -108,7 +114,8 @@ TEST(Corpus, DISABLED_Write) {
   ASSERT_FALSE(std::filesystem::exists(folder)) << "a landed corpus is never written again";
   constexpr Sequence kFrames = 150;
   uint64_t seed = 1;
-  while (seed < 300 && !missing_kinds(seed, kFrames).empty()) ++seed;
+  while (seed < 300 && !missing_kinds(seed, kFrames).empty())
+    ++seed;
   ASSERT_EQ(missing_kinds(seed, kFrames), std::set<std::string>());
   test::EventMaker maker(seed);
   {

@@ -68,17 +68,28 @@ Events EventMaker::next() {
   if (state_.epoch == 0) start_cluster(events);
   while (events.empty()) {
     const size_t dice = pick(100);
-    if (dice < 25) submit(events);
-    else if (dice < 30) hold_or_release(events);
-    else if (dice < 35) change_waiting(events);
-    else if (dice < 55) start(events);
-    else if (dice < 67) step(events);
-    else if (dice < 78) complete(events);
-    else if (dice < 90) clean(events);
-    else if (dice < 93) cancel_pending(events);
-    else if (dice < 96) change_node(events);
-    else if (dice < 98) change_partition(events);
-    else purge(events);
+    if (dice < 25)
+      submit(events);
+    else if (dice < 30)
+      hold_or_release(events);
+    else if (dice < 35)
+      change_waiting(events);
+    else if (dice < 55)
+      start(events);
+    else if (dice < 67)
+      step(events);
+    else if (dice < 78)
+      complete(events);
+    else if (dice < 90)
+      clean(events);
+    else if (dice < 93)
+      cancel_pending(events);
+    else if (dice < 96)
+      change_node(events);
+    else if (dice < 98)
+      change_partition(events);
+    else
+      purge(events);
   }
   return events;
 }

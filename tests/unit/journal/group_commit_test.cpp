@@ -112,7 +112,8 @@ TEST(GroupCommit, CallsBackInOrderAndCoalescesWhatWaits) {
   };
   submit(1);
   store.wait_for_append();
-  for (Sequence s = 2; s <= 100; ++s) submit(s);
+  for (Sequence s = 2; s <= 100; ++s)
+    submit(s);
   EXPECT_EQ(journal.backlog(), 100U);
   store.release();
   journal.stop();

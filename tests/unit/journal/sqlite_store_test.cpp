@@ -39,11 +39,14 @@ Frame frame(Sequence sequence, std::string bytes = {}) {
 
 FrameGroup frames(Sequence first, Sequence last) {
   FrameGroup group;
-  for (Sequence s = first; s <= last; ++s) group.frames.push_back(frame(s));
+  for (Sequence s = first; s <= last; ++s)
+    group.frames.push_back(frame(s));
   return group;
 }
 
-Blob blob(const std::string& bytes) { return {blob_key(bytes), bytes}; }
+Blob blob(const std::string& bytes) {
+  return {blob_key(bytes), bytes};
+}
 
 std::vector<Frame> read_all(JournalReader& reader, Sequence from) {
   std::vector<Frame> found;
@@ -247,7 +250,8 @@ TEST(SqliteStore, DamageIsNamedWithTheFile) {
   {
     const auto store = open_store(temp / "cut");
     FrameGroup group;
-    for (Sequence s = 1; s <= 100; ++s) group.frames.push_back(frame(s, std::string(3000, 'c')));
+    for (Sequence s = 1; s <= 100; ++s)
+      group.frames.push_back(frame(s, std::string(3000, 'c')));
     ASSERT_TRUE(store->append(group));
   }
   std::filesystem::resize_file(temp / "cut" / "journal.db", 150'000);
@@ -263,7 +267,8 @@ TEST(SqliteStore, FlippedBitInAFrameIsNoticed) {
     ASSERT_TRUE(store->append(frames(1, 3)));
   }
   {
-    Database database = Database::open(database_file(temp.path()), Database::Mode::kReadWrite).value();
+    Database database =
+        Database::open(database_file(temp.path()), Database::Mode::kReadWrite).value();
     ASSERT_TRUE(database.script("UPDATE frame SET bytes = x'00' WHERE sequence = 2"));
   }
   const auto store = open_store(temp.path());
@@ -285,10 +290,12 @@ TEST(SqliteStore, FullDiskFirstUsesTheBallastAndGoesOnWhenRoomIsBack) {
     if (done) last = *done;
     return done;
   };
-  while (!store->low_on_room()) ASSERT_TRUE(append());
+  while (!store->low_on_room())
+    ASSERT_TRUE(append());
   const Sequence when_low = last;
   Result<Sequence> done = append();
-  while (done) done = append();
+  while (done)
+    done = append();
   EXPECT_EQ(done.error().code, ErrorCode::kStorageFull);
   EXPECT_GE(last, when_low + 10) << "the ballast's room was used";
   store->regain_reserve();

@@ -46,7 +46,9 @@ struct Left {
   static constexpr const char* kName = "Left";
   uint32_t x = 0;
   template <class V>
-  static void describe(V&& field) { field(1, "x", &Left::x); }
+  static void describe(V&& field) {
+    field(1, "x", &Left::x);
+  }
 };
 struct Right {
   static constexpr uint32_t kTag = 5;
@@ -99,10 +101,12 @@ TEST(Codec, CutAndRandomBytesAreRefusedOrReadWithoutHarm) {
   std::mt19937 random(1);
   for (int round = 0; round < 20'000; ++round) {
     std::string broken = bytes;
-    for (int i = 0; i < 3; ++i) broken[random() % broken.size()] = static_cast<char>(random());
+    for (int i = 0; i < 3; ++i)
+      broken[random() % broken.size()] = static_cast<char>(random());
     static_cast<void>(wire::decode<Job>(broken));
   }
-  EXPECT_FALSE(wire::decode<Small>("\x12\xff\xff\xff\xff\x0f"));  // a text of 4 GB that is not there
+  EXPECT_FALSE(
+      wire::decode<Small>("\x12\xff\xff\xff\xff\x0f"));  // a text of 4 GB that is not there
   EXPECT_FALSE(wire::decode<Small>("\x12"));
 }
 

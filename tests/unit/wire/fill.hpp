@@ -27,7 +27,8 @@ class Filler {
     } else if constexpr (std::is_enum_v<T>) {
       v = static_cast<T>(static_cast<uint64_t>(v) == 1 ? 2 : 1);
     } else if constexpr (std::is_integral_v<T>) {
-      v = static_cast<T>(std::is_signed_v<T> ? -static_cast<int64_t>(next() % 100 + 1) : next() % 100 + 101);
+      v = static_cast<T>(std::is_signed_v<T> ? -static_cast<int64_t>(next() % 100 + 1)
+                                             : next() % 100 + 101);
     } else if constexpr (std::is_same_v<T, std::string>) {
       v = "text " + std::to_string(next());
     } else if constexpr (TextCoded<T>) {
@@ -71,9 +72,11 @@ template <class T, size_t I = 0>
 [[nodiscard]] std::vector<T> all_alternatives() {
   std::vector<T> values;
   [&]<size_t... Is>(std::index_sequence<Is...>) {
-    (values.push_back(T(std::in_place_index<Is>, filled<std::variant_alternative_t<Is, T>>(Is + 1))),
+    (values.push_back(
+         T(std::in_place_index<Is>, filled<std::variant_alternative_t<Is, T>>(Is + 1))),
      ...);
-  }(std::make_index_sequence<std::variant_size_v<T>>());
+  }
+  (std::make_index_sequence<std::variant_size_v<T>>());
   return values;
 }
 

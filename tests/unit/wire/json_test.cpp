@@ -14,8 +14,7 @@ TEST(Json, OnlyWhatIsNotDefaultIsShown) {
   job.exit_status = -1;
   job.state = JobState::kRunning;
   job.submit = from_seconds(5);
-  EXPECT_EQ(wire::to_json(job).dump(),
-            R"({"id":12,"state":1,"submit":5000000,"exit_status":-1})");
+  EXPECT_EQ(wire::to_json(job).dump(), R"({"id":12,"state":1,"submit":5000000,"exit_status":-1})");
 }
 
 TEST(Json, RenderNamesEnums) {
@@ -31,9 +30,9 @@ TEST(Json, RenderNamesEnums) {
 TEST(Json, BytesThatAreNoTextBecomeHexadecimal) {
   EXPECT_EQ(wire::json_text("Gr\xc3\xbc\xc3\x9f"), "Gr\xc3\xbc\xc3\x9f");
   EXPECT_EQ(wire::json_text("\xff\x01z"), "\\xff017a");
-  EXPECT_FALSE(wire::is_utf8("\xc0\xaf"));          // overlong
-  EXPECT_FALSE(wire::is_utf8("\xed\xa0\x80"));      // surrogate
-  EXPECT_FALSE(wire::is_utf8("\xe2\x82"));          // cut
+  EXPECT_FALSE(wire::is_utf8("\xc0\xaf"));      // overlong
+  EXPECT_FALSE(wire::is_utf8("\xed\xa0\x80"));  // surrogate
+  EXPECT_FALSE(wire::is_utf8("\xe2\x82"));      // cut
   EXPECT_TRUE(wire::is_utf8("\xf0\x9f\x98\x80"));
 }
 
