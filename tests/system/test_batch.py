@@ -56,7 +56,7 @@ class Batch(ClusterCase):
     def test_time_limit(self):
         job = self.submit("-t", "1", "-o", "limit.out", "--wrap", "sleep 1000")
         self.wait_state(job, "RUNNING")
-        self.run_cmd("scontrol", "update", f"JobId={job}", "TimeLimit=0:01")
+        self.run_cmd("scontrol", "update", f"JobId={job}", "EndTime=now")
         self.assertEqual(self.wait_ended(job), "TIMEOUT")
         self.assertIn("DUE TO TIME LIMIT", self.file("limit.out"))
 

@@ -12,10 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <thread>
 
@@ -133,6 +135,45 @@ std::vector<Daemon> daemons_of(const fs::path& dir) {
   return found;
 }
 
+// The processes that descend from `roots`, which stay out of the result.
+std::vector<pid_t> descendants_of(const std::vector<pid_t>& roots) {
+  std::multimap<pid_t, pid_t> children;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+    const std::string pid = entry.path().filename();
+    if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream in(entry.path() / "stat");
+    std::string text;
+    std::getline(in, text);
+    pid_t parent = 0;
+    char state = 0;
+    const size_t name_end = text.rfind(')');
+    if (name_end == std::string::npos) continue;
+    std::istringstream fields(text.substr(name_end + 1));
+    if (fields >> state >> parent) children.emplace(parent, std::stoi(pid));
+  }
+  std::vector<pid_t> found, next = roots;
+  while (!next.empty()) {
+    const pid_t parent = next.back();
+    next.pop_back();
+    const auto [first, last] = children.equal_range(parent);
+    for (auto at = first; at != last; ++at) {
+      found.push_back(at->second);
+      next.push_back(at->second);
+    }
+  }
+  return found;
+}
+
+// Step daemons end last, each with all that runs below it: nobody is left to do it for them.
+void end_steps(const std::vector<Daemon>& steps) {
+  std::vector<pid_t> roots;
+  for (const auto& d : steps) roots.push_back(d.pid);
+  const std::vector<pid_t> tasks = descendants_of(roots);
+  for (const pid_t pid : roots) kill(pid, SIGKILL);
+  for (const pid_t pid : tasks) kill(pid, SIGKILL);
+}
+
 Status wait_until_idle(const TrialOptions& options) {
   const auto deadline = steady_clock::now() + kStartLimit;
   std::string last = "the controller does not answer";
@@ -233,10 +274,10 @@ Result<uint32_t> stop_trial(const std::string& dir) {
     if (steady_clock::now() - started > 2 * kStopLimit) {
       return failure(fmt::format("process {} ({}) does not end", left[0].pid, left[0].name));
     }
-    bool only_steps = true;
-    for (const auto& d : left) only_steps = only_steps && d.name.ends_with("stepd");
-    for (const auto& d : left) {
-      if (only_steps || signal == SIGKILL) kill(d.pid, signal);
+    if (std::ranges::all_of(left, [](const Daemon& d) { return d.name.ends_with("stepd"); })) {
+      end_steps(left);
+    } else if (signal == SIGKILL) {
+      for (const auto& d : left) kill(d.pid, signal);
     }
     std::this_thread::sleep_for(milliseconds(20));
   }
