@@ -49,9 +49,10 @@ class Batch(ClusterCase):
         self.assertEqual(self.wait_ended(job), "COMPLETED")
 
     def test_too_large_is_refused(self):
-        done = self.run_cmd("sbatch", "-N5", "--wrap", "true", check=False)
+        done = self.run_cmd("sbatch", "-N1", "-c100", "--wrap", "true", check=False)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("Batch job submission failed: ", done.stderr)
+        self.assertEqual(done.stderr, "sbatch: error: Batch job submission failed: "
+                         "Requested node configuration is not available\n")
 
     def test_time_limit(self):
         job = self.submit("-t", "1", "-o", "limit.out", "--wrap", "sleep 1000")
