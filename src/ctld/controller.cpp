@@ -113,7 +113,7 @@ Status Controller::Graph::start_core() {
   engine.emplace(engine::EngineOptions{.clock = now}, std::move(recovered->state), recovered->last, *commit,
                  *publisher);
   scheduler.emplace(*engine, *publisher, now);
-  effects->connect(*engine, *scheduler);
+  effects->connect(*engine, *scheduler, *publisher);
   if (auto ok = command(state::StartEpoch{info.cluster_id, info.epoch}); !ok) return ok;
   if (auto ok = command(state::ReplaceConfig{config}); !ok) return ok;
   const state::ClusterSnapshot state = publisher->newest()->state;

@@ -51,7 +51,8 @@ class Batch(ClusterCase):
     def test_too_large_is_refused(self):
         done = self.run_cmd("sbatch", "-N1", "-c100", "--wrap", "true", check=False)
         self.assertEqual(done.returncode, 1)
-        self.assertEqual(done.stderr, "sbatch: error: Batch job submission failed: "
+        self.assertEqual(done.stderr, "sbatch: error: CPU count per node can not be satisfied\n"
+                         "sbatch: error: Batch job submission failed: "
                          "Requested node configuration is not available\n")
 
     def test_time_limit(self):

@@ -19,7 +19,7 @@ class Hosts(ClusterCase):
         wait_for(lambda: len(self.nodes_in("idle")) == 4, "all hosts are idle")
 
     def test_srun_reaches_every_host(self):
-        lines = self.out("srun", "-N4", "-n8", "-l", "hostname").splitlines()
+        lines = self.out("srun", "-N4", "--ntasks-per-node=2", "-l", "hostname").splitlines()
         self.assertEqual(sorted(lines), sorted(f"{i}: h{i // 2 + 1}" for i in range(8)))
 
     def test_hosts_share_nothing(self):

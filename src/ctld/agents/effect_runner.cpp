@@ -1,6 +1,9 @@
 #include "ctld/agents/effect_runner.hpp"
 
+#include <algorithm>
+
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
 
 #include "common/base/hostlist.hpp"
@@ -9,16 +12,24 @@
 #include "ctld/state/launch_message.hpp"
 
 namespace sluice::ctld {
+namespace {
+constexpr auto kLaunchRetry = std::chrono::milliseconds(300);
+}  // namespace
 
 EffectRunner::EffectRunner(Parts parts) : parts_(parts) {}
 EffectRunner::~EffectRunner() { stop(); }
 
-void EffectRunner::connect(engine::Engine& engine, engine::SchedulerLoop& scheduler) {
+void EffectRunner::connect(engine::Engine& engine, engine::SchedulerLoop& scheduler,
+                           const engine::Publisher& publisher) {
   engine_ = &engine;
   scheduler_ = &scheduler;
+  publisher_ = &publisher;
 }
 
-void EffectRunner::stop() { workers_.join(); }
+void EffectRunner::stop() {
+  stopping_ = true;
+  workers_.join();
+}
 
 void EffectRunner::run(const state::Effects& effects, const Snapshot& state) {
   for (const state::Effect& effect : effects) {
@@ -27,11 +38,12 @@ void EffectRunner::run(const state::Effects& effects, const Snapshot& state) {
 }
 
 void EffectRunner::handle(const state::LaunchStep& effect, const Snapshot& state) {
-  boost::asio::post(workers_, [this, key = effect.key, state] { launch(key, state); });
+  boost::asio::post(workers_, [this, key = effect.key, state] { launch(key, state, {}); });
 }
 
 // Reads script and environment, signs, sends.
-void EffectRunner::launch(const protocol::StepKey& key, const Snapshot& state) {
+void EffectRunner::launch(const protocol::StepKey& key, const Snapshot& state,
+                          const std::vector<std::string>& only) {
   auto message = state::make_step_launch(*state, key);
   if (!message) return;  // ended or restarted meanwhile
   const auto fill = [&](std::string_view blob, std::string& into) {
@@ -54,26 +66,40 @@ void EffectRunner::launch(const protocol::StepKey& key, const Snapshot& state) {
   const Step* step = record != nullptr ? state::find_step(*record, key.id.step) : nullptr;
   if (step == nullptr) return;
   Bitmap nodes;
-  step->nodes_left.for_each([&](size_t position) { nodes.set(step->layout->nodes[position].node); });
+  step->nodes_left.for_each([&](size_t position) {
+    const StepNode& part = step->layout->nodes[position];
+    if (only.empty() || std::ranges::find(only, part.name) != only.end()) nodes.set(part.node);
+  });
   parts_.links.send(*state, nodes, request, [this, key](const auto& results) { launched(key, results); });
 }
 
+void EffectRunner::launch_later(const protocol::StepKey& key, std::vector<std::string> nodes) {
+  if (stopping_) return;  // resume() sends it again
+  auto timer = std::make_shared<boost::asio::steady_timer>(workers_, kLaunchRetry);
+  timer->async_wait([this, timer, key, nodes = std::move(nodes)](const auto& error) {
+    if (!error && !stopping_) launch(key, publisher_->newest()->state, nodes);
+  });
+}
+
 // A node that cannot be reached keeps its launch open: it is repeated until the node answers or is
-// declared down. A node that says no ends the step.
+// declared down (then the step is gone). A node that says no ends the step.
 void EffectRunner::launched(const protocol::StepKey& key, const std::vector<net::FanoutResult>& results) {
-  std::vector<std::string> refused;
+  std::vector<std::string> refused, unreached;
   std::string reason;
   for (const net::FanoutResult& result : results) {
     if (result.code == ErrorCode::kOk) continue;
-    log::error("step {}.{} could not be started on {}: {}", key.id.job, key.id.step, result.node, result.text);
+    log::debug("step {}.{} could not be started on {}: {}", key.id.job, key.id.step, result.node, result.text);
     if (result.code == ErrorCode::kUnreachable || result.code == ErrorCode::kTimedOut ||
         result.code == ErrorCode::kConnectionLost || result.code == ErrorCode::kRetry) {
+      unreached.push_back(result.node);
       continue;
     }
     refused.push_back(result.node);
     reason = result.text;
   }
+  if (!unreached.empty()) launch_later(key, std::move(unreached));
   if (refused.empty()) return;
+  log::error("step {}.{} was refused by {}: {}", key.id.job, key.id.step, fold_hosts(refused), reason);
   engine_->post({state::LaunchFailed{key, fold_hosts(refused), reason, false}, {}, {}});
 }
 

@@ -2,8 +2,10 @@
 // Everything is sent off and not waited for; what fails is reported back as a command, or tried again.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <boost/asio/thread_pool.hpp>
 
@@ -34,7 +36,7 @@ class EffectRunner {
   ~EffectRunner();  // stop()
 
   // Before the first effect: both need this one to exist first.
-  void connect(engine::Engine& engine, engine::SchedulerLoop& scheduler);
+  void connect(engine::Engine& engine, engine::SchedulerLoop& scheduler, const engine::Publisher& publisher);
   // engine::EffectSink. Never blocks.
   void run(const state::Effects& effects, const state::ClusterSnapshot& state);
   void stop();  // waits for what is being sent
@@ -56,12 +58,16 @@ class EffectRunner {
   void handle(const state::WakeScheduler& effect, const Snapshot& state);
   void handle(const state::RunTick& effect, const Snapshot& state);
 
-  void launch(const protocol::StepKey& key, const Snapshot& state);
+  // `only`: names of the nodes to send to; empty: all that are left of the step.
+  void launch(const protocol::StepKey& key, const Snapshot& state, const std::vector<std::string>& only);
+  void launch_later(const protocol::StepKey& key, std::vector<std::string> nodes);
   void launched(const protocol::StepKey& key, const std::vector<net::FanoutResult>& results);
 
   Parts parts_;
   engine::Engine* engine_ = nullptr;            // not owned
   engine::SchedulerLoop* scheduler_ = nullptr;  // not owned
+  const engine::Publisher* publisher_ = nullptr;  // not owned
+  std::atomic<bool> stopping_ = false;
   boost::asio::thread_pool workers_{2};         // for what reads the journal or signs
 };
 

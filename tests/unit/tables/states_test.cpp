@@ -135,7 +135,7 @@ TEST(NodeStates, AreShownAsSlurmDoes) {
 TEST(NodeStates, Filters) {
   using enum NodeBaseState;
   EXPECT_TRUE(parse_node_state("alloc")->matches(kAllocated, 0));
-  EXPECT_FALSE(parse_node_state("IDLE")->matches(kIdle, kNodeDrain));
+  EXPECT_TRUE(parse_node_state("IDLE")->matches(kIdle, kNodeDrain));  // as sinfo -t idle does
   EXPECT_TRUE(parse_node_state("down")->matches(kDown, kNodeDrain));
   EXPECT_TRUE(parse_node_state("drained")->matches(kIdle, kNodeDrain));
   EXPECT_FALSE(parse_node_state("drained")->matches(kMixed, kNodeDrain));

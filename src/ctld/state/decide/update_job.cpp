@@ -1,4 +1,6 @@
 // scontrol update JobId=…
+#include <algorithm>
+
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/job_checks.hpp"
 #include "ctld/state/decide/targets.hpp"
@@ -82,13 +84,20 @@ Status check_rights(const ClusterState& state, const Job& job, const UpdateJob& 
                       u.admin_comment || u.reset_accrue;
   if (raises) return failure(ErrorCode::kAccessDenied);
   // a running job's limit can only be lowered by its user; so can a waiting one's beyond MaxTime
-  if (u.time_limit && is_running(job) && *u.time_limit > job.time_limit) {
+  const bool later_end = u.end && is_running(job) && *u.end > job.end;
+  if (later_end || (u.time_limit && is_running(job) && *u.time_limit > job.time_limit)) {
     return failure(ErrorCode::kAccessDenied);
   }
   return {};
 }
 
 void set_time_limit(const JobUpdate& u, Time now, Job& job, JobSpec& spec) {
+  if (u.end && is_running(job)) {  // EndTime: the limit follows from it, in whole minutes
+    job.end = std::max(*u.end, now);
+    const auto minutes = std::chrono::ceil<std::chrono::minutes>(job.end - job.start).count();
+    spec.time_limit = job.time_limit = static_cast<Minutes>(std::max<int64_t>(1, minutes));
+    return;
+  }
   if (!u.time_limit) return;
   const Minutes limit = *u.time_limit == 0 ? kInfiniteMinutes : *u.time_limit;
   spec.time_limit = job.time_limit = limit;
