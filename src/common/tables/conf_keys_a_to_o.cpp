@@ -31,7 +31,7 @@ constexpr GlobalKey kRows[] = {
         .acts_by(set_accounting_tres),
     key("AccountingStorageType", K::kEnum)
         .allow("accounting_storage/none,accounting_storage/slurmdbd")
-        .keeps<&C::accounting_storage_type>(),
+        .acts<&C::accounting_storage_type>(),
     key("AccountingStorageUser", K::kText).obsolete(),
     key("AccountingStoreFlags", K::kFlags)
         .allow("job_comment,job_env,job_script,job_extra,no_stdio")
@@ -63,7 +63,7 @@ constexpr GlobalKey kRows[] = {
         .needs_restart(),
     key("BackupAddr", K::kText).obsolete(),
     key("BackupController", K::kText).obsolete(),
-    key("BatchStartTimeout", K::kSeconds, "10").range(0, kMax16).acts<&C::batch_start_timeout>(),
+    key("BatchStartTimeout", K::kSeconds, "10").range(0, kMax16).keeps<&C::batch_start_timeout>(),
     key("BcastExclude", K::kWords, "/lib,/usr/lib,/lib64,/usr/lib64").keeps<&C::bcast_exclude>(),
     key("BcastParameters", K::kOptions).allow("DestDir,Compression,send_libs")
         .keeps<&C::bcast_parameters>(),
@@ -87,14 +87,14 @@ constexpr GlobalKey kRows[] = {
             "keepaliveprobes,keepalivetime,NoAddrCache,NoCtldInAddrAny,NoInAddrAny,disable_http,"
             "host_unreach_retry_count,getnameinfo_cache_timeout")
         .keeps<&C::communication_parameters>(),
-    key("CompleteWait", K::kSeconds, "0").range(0, kMax16).acts<&C::complete_wait>(),
+    key("CompleteWait", K::kSeconds, "0").range(0, kMax16).keeps<&C::complete_wait>(),
     key("ControlAddr", K::kText).obsolete(),
     key("ControlMachine", K::kText).obsolete(),
     key("CoreSpecPlugin", K::kText).obsolete(),
     key("CpuFreqDef", K::kText).keeps<&C::cpu_freq_def>().shown({}, "Unknown"),
     key("CpuFreqGovernors", K::kList, "OnDemand,Performance,UserSpace")
         .allow("Conservative,OnDemand,Performance,PowerSave,SchedUtil,UserSpace"),
-    key("CredType", K::kEnum, "cred/munge").allow("cred/munge,cred/slurm").acts<&C::cred_type>()
+    key("CredType", K::kEnum, "cred/munge").allow("cred/munge,cred/slurm").keeps<&C::cred_type>()
         .needs_restart(),
     key("CryptoType", K::kText).obsolete(),
     key("DataParserParameters", K::kText),
@@ -114,7 +114,7 @@ constexpr GlobalKey kRows[] = {
     key("DefRuntimePlugin", K::kEnum).allow("runtime/none,runtime/oci").hidden(),
     key("DependencyParameters", K::kOptions)
         .allow("disable_remote_singleton,kill_invalid_depend,max_depend_depth")
-        .keeps<&C::dependency_parameters>(),
+        .acts<&C::dependency_parameters>(),
     key("DisableRootJobs", K::kBool, "NO").acts<&C::disable_root_jobs>(),
     key("EioTimeout", K::kNumber, "60").range(0, kMax16).acts_by(set_eio_timeout),
     key("EnforcePartLimits", K::kEnum, "NO").allow("NO,ANY,ALL,YES")
@@ -133,26 +133,26 @@ constexpr GlobalKey kRows[] = {
     key("GetEnvTimeout", K::kNumber).obsolete(),
     key("GresTypes", K::kWords).acts<&C::gres_types>().needs_restart(),
     key("GpuFreqDef", K::kText),
-    key("GroupUpdateForce", K::kFlag, "1").acts<&C::group_update_force>(),
-    key("GroupUpdateTime", K::kSeconds, "600").range(0, kMax16).acts<&C::group_update_time>(),
+    key("GroupUpdateForce", K::kFlag, "1").keeps<&C::group_update_force>(),
+    key("GroupUpdateTime", K::kSeconds, "600").range(0, kMax16).keeps<&C::group_update_time>(),
     key("HASH_VAL", K::kRuntime),
     key("HashPlugin", K::kEnum, "hash/k12").allow("hash/k12,hash/sha3"),
-    key("HealthCheckInterval", K::kSeconds, "0").range(0, kMax16).acts<&C::health_check_interval>(),
+    key("HealthCheckInterval", K::kSeconds, "0").range(0, kMax16).keeps<&C::health_check_interval>(),
     key("HealthCheckNodeState", K::kFlags, "ANY")
         .allow("ANY,ALLOC,CYCLE,IDLE,MIXED,NONDRAINED_IDLE,REBOOT_ONLY,START_ONLY")
-        .acts<&C::health_check_node_state>(),
-    key("HealthCheckProgram", K::kText).acts<&C::health_check_program>(),
-    key("HealthCheckTimeout", K::kSeconds, "60").range(0, kMax16).acts<&C::health_check_timeout>(),
+        .keeps<&C::health_check_node_state>(),
+    key("HealthCheckProgram", K::kText).keeps<&C::health_check_program>(),
+    key("HealthCheckTimeout", K::kSeconds, "60").range(0, kMax16).keeps<&C::health_check_timeout>(),
     key("HttpParserType", K::kEnum).allow("http_parser/libhttp_parser,http_parser/llhttp_parser"),
     key("InactiveLimit", K::kSeconds, "0").range(0, kMax16).with_unlimited()
-        .acts<&C::inactive_limit>(),
+        .keeps<&C::inactive_limit>(),
     key("Include", K::kText).hidden(),
     key("InteractiveStepOptions", K::kText, "--interactive --preserve-env --pty $SHELL")
         .acts<&C::interactive_step_options>(),
-    key("JobAcctGatherFrequency", K::kText, "30").keeps<&C::job_acct_gather_frequency>(),
+    key("JobAcctGatherFrequency", K::kText, "30").acts<&C::job_acct_gather_frequency>(),
     key("JobAcctGatherType", K::kEnum)
         .allow("jobacct_gather/none,jobacct_gather/linux,jobacct_gather/cgroup")
-        .keeps<&C::job_acct_gather_type>().needs_restart(),
+        .acts<&C::job_acct_gather_type>().needs_restart(),
     key("JobAcctGatherParams", K::kOptions)
         .allow("NoShared,UsePss,OverMemoryKill,DisableGPUAcct,no_file_cache")
         .keeps<&C::job_acct_gather_params>(),
@@ -188,8 +188,8 @@ constexpr GlobalKey kRows[] = {
     key("Licenses", K::kWords).acts_by(set_licenses, kLicenseWords),
     key("LogTimeFormat", K::kList, "iso8601_ms")
         .allow("iso8601,iso8601_ms,rfc5424,rfc5424_ms,rfc3339,clock,short,thread_id,format_stderr")
-        .acts<&C::log_time_format>(),
-    key("MailDomain", K::kText).keeps<&C::mail_domain>(),
+        .keeps<&C::log_time_format>(),
+    key("MailDomain", K::kText).acts<&C::mail_domain>(),
     key("MailProg", K::kText, "/bin/mail").acts<&C::mail_prog>(),
     key("MaxArraySize", K::kNumber, "1001").range(0, 4000001).acts<&C::max_array_size>(),
     key("MaxBatchRequeue", K::kNumber, "5").acts<&C::max_batch_requeue>(),

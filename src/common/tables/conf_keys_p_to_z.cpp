@@ -35,31 +35,31 @@ constexpr GlobalKey kRows[] = {
     key("PrioritySiteFactorPlugin", K::kText),
     key("PriorityDecayHalfLife", K::kTimeSpan, "7-0").keeps<&C::priority_decay_half_life>(),
     key("PriorityCalcPeriod", K::kTimeSpan, "5").keeps<&C::priority_calc_period>(),
-    key("PriorityFavorSmall", K::kBool, "NO").keeps<&C::priority_favor_small>(),
+    key("PriorityFavorSmall", K::kBool, "NO").acts<&C::priority_favor_small>(),
     key("PriorityFlags", K::kFlags)
         .allow(
             "ACCRUE_ALWAYS,CALCULATE_RUNNING,DEPTH_OBLIVIOUS,NO_FAIR_TREE,INCR_ONLY,MAX_TRES,"
             "NO_NORMAL_ALL,NO_NORMAL_ASSOC,NO_NORMAL_PART,NO_NORMAL_QOS,NO_NORMAL_TRES,"
             "SMALL_RELATIVE_TO_TIME,MAX_TRES_GRES").keeps<&C::priority_flags>().shown({}, ""),
-    key("PriorityMaxAge", K::kTimeSpan, "7-0").keeps<&C::priority_max_age>(),
+    key("PriorityMaxAge", K::kTimeSpan, "7-0").acts<&C::priority_max_age>(),
     key("PriorityType", K::kEnum, "priority/multifactor")
         .allow("priority/basic,priority/multifactor").acts<&C::priority_type>(),
     key("PriorityUsageResetPeriod", K::kEnum, "NONE")
         .allow("NONE,NOW,DAILY,WEEKLY,MONTHLY,QUARTERLY,YEARLY")
         .keeps<&C::priority_usage_reset_period>(),
-    key("PriorityWeightAge", K::kNumber, "0").keeps<&C::priority_weight_age>(),
+    key("PriorityWeightAge", K::kNumber, "0").acts<&C::priority_weight_age>(),
     key("PriorityWeightAssoc", K::kNumber, "0").keeps<&C::priority_weight_assoc>(),
     key("PriorityWeightFairshare", K::kNumber, "0").keeps<&C::priority_weight_fair_share>()
         .shown("PriorityWeightFairShare", "0"),
-    key("PriorityWeightJobSize", K::kNumber, "0").keeps<&C::priority_weight_job_size>(),
-    key("PriorityWeightPartition", K::kNumber, "0").keeps<&C::priority_weight_partition>(),
+    key("PriorityWeightJobSize", K::kNumber, "0").acts<&C::priority_weight_job_size>(),
+    key("PriorityWeightPartition", K::kNumber, "0").acts<&C::priority_weight_partition>(),
     key("PriorityWeightQOS", K::kNumber, "0").keeps<&C::priority_weight_qos>(),
     key("PriorityWeightTRES", K::kWords).keeps<&C::priority_weight_tres>(),
     key("PrivateData", K::kFlags)
         .allow("accounts,cloud,events,jobs,nodes,partitions,reservations,usage,users")
         .acts<&C::private_data>().shown({}, "none"),
     key("ProctrackType", K::kEnum, "proctrack/cgroup")
-        .allow("proctrack/cgroup,proctrack/linuxproc,proctrack/pgid").acts<&C::proctrack_type>()
+        .allow("proctrack/cgroup,proctrack/linuxproc,proctrack/pgid").keeps<&C::proctrack_type>()
         .needs_restart(),
     key("Prolog", K::kText).adds<&C::prolog>(),
     key("PrologEpilogTimeout", K::kSeconds).range(0, kMax16).with_unlimited()
@@ -69,23 +69,23 @@ constexpr GlobalKey kRows[] = {
         .acts<&C::prolog_flags>(),
     key("PrologSlurmctld", K::kText).adds<&C::prolog_slurmctld>(),
     key("PrologTimeout", K::kSeconds).range(0, kMax16).acts<&C::prolog_timeout>().hidden(),
-    key("PropagatePrioProcess", K::kNumber, "0").range(0, 2).acts<&C::propagate_prio_process>(),
+    key("PropagatePrioProcess", K::kNumber, "0").range(0, 2).keeps<&C::propagate_prio_process>(),
     key("PropagateResourceLimits", K::kFlags, "ALL")
         .allow("ALL,NONE,AS,CORE,CPU,DATA,FSIZE,MEMLOCK,NOFILE,NPROC,RSS,STACK")
         .acts<&C::propagate_resource_limits>(),
     key("PropagateResourceLimitsExcept", K::kFlags)
         .allow("ALL,NONE,AS,CORE,CPU,DATA,FSIZE,MEMLOCK,NOFILE,NPROC,RSS,STACK")
         .acts<&C::propagate_resource_limits_except>(),
-    key("RebootProgram", K::kText).acts<&C::reboot_program>(),
+    key("RebootProgram", K::kText).keeps<&C::reboot_program>(),
     key("ReconfigFlags", K::kFlags).allow("KeepPartInfo,KeepPartState,KeepPowerSaveSettings")
-        .acts<&C::reconfig_flags>(),
+        .keeps<&C::reconfig_flags>(),
     key("RequeueExit", K::kText).acts_by(set_exit_codes<&C::requeue_exit>, kExitCodeWords),
     key("RequeueExitHold", K::kText).acts_by(set_exit_codes<&C::requeue_exit_hold>, kExitCodeWords),
     key("ResumeFailProgram", K::kText).keeps<&C::resume_fail_program>(),
     key("ResumeProgram", K::kText).keeps<&C::resume_program>(),
     key("ResumeRate", K::kNumber, "300").range(0, kMax16).in(" nodes/min"),
     key("ResumeTimeout", K::kSeconds, "60").range(0, kMax16).with_unlimited()
-        .acts<&C::resume_timeout>(),
+        .keeps<&C::resume_timeout>(),
     key("ResvEpilog", K::kText),
     key("ResvOverRun", K::kMinutes, "0").range(0, kMax16).with_unlimited()
         .keeps<&C::resv_over_run>(),
@@ -117,7 +117,7 @@ constexpr GlobalKey kRows[] = {
             "requeue_on_resume_failure,time_min_as_soft_limit").acts<&C::scheduler_parameters>(),
     key("SchedulerTimeSlice", K::kSeconds, "30").range(5, kMax16).keeps<&C::scheduler_time_slice>(),
     key("SchedulerType", K::kEnum, "sched/backfill").allow("sched/backfill,sched/builtin")
-        .acts<&C::scheduler_type>().needs_restart(),
+        .keeps<&C::scheduler_type>().needs_restart(),
     key("ScronParameters", K::kOptions).allow("enable,explicit_scancel")
         .keeps<&C::scron_parameters>(),
     key("SelectType", K::kEnum, "select/cons_tres")
@@ -149,7 +149,7 @@ constexpr GlobalKey kRows[] = {
         .acts<&C::slurmctld_syslog_debug>(),
     key("SlurmctldPrimaryOffProg", K::kText).keeps<&C::slurmctld_primary_off_prog>(),
     key("SlurmctldPrimaryOnProg", K::kText).keeps<&C::slurmctld_primary_on_prog>(),
-    key("SlurmctldTimeout", K::kSeconds, "120").range(0, kMax16).acts<&C::slurmctld_timeout>(),
+    key("SlurmctldTimeout", K::kSeconds, "120").range(0, kMax16).keeps<&C::slurmctld_timeout>(),
     key("SlurmctldParameters", K::kOptions)
         .allow(
             "allow_user_triggers,cloud_dns,cloud_reg_addrs,enable_configless,idle_on_node_suspend,"
@@ -161,7 +161,7 @@ constexpr GlobalKey kRows[] = {
             "max_powered_nodes,no_quick_restart,reconfig_on_restart,rl_bucket_size,rl_enable,"
             "rl_log_freq,rl_refill_period,rl_refill_rate,rl_table_size,threadpool,"
             "threadpool_preallocate,threadpool_preserve,validate_nodeaddr_threads,"
-            "workerpool_threads").acts<&C::slurmctld_parameters>(),
+            "workerpool_threads").keeps<&C::slurmctld_parameters>(),
     key("SlurmdDebug", K::kEnum, "info")
         .allow("quiet,fatal,error,info,verbose,debug,debug2,debug3,debug4,debug5").numbered()
         .acts<&C::slurmd_debug>(),
@@ -174,7 +174,7 @@ constexpr GlobalKey kRows[] = {
             "conmgr_read_timeout,conmgr_threads,conmgr_use_poll,conmgr_wait_write_delay,"
             "conmgr_write_timeout,contain_spank,workerpool_threads").acts<&C::slurmd_parameters>(),
     key("SlurmdPidFile", K::kText, "/var/run/slurmd.pid").acts<&C::slurmd_pid_file>(),
-    key("SlurmdPort", K::kNumber, "6818").range(1, 65535).acts<&C::slurmd_port>().needs_restart(),
+    key("SlurmdPort", K::kNumber, "6818").range(1, 65535).keeps<&C::slurmd_port>().needs_restart(),
     key("SlurmdSpoolDir", K::kAbsolutePath, "/var/spool/slurmd").acts<&C::slurmd_spool_dir>(),
     key("SlurmdSyslogDebug", K::kEnum)
         .allow("quiet,fatal,error,info,verbose,debug,debug2,debug3,debug4,debug5").numbered()
@@ -225,7 +225,7 @@ constexpr GlobalKey kRows[] = {
     key("TaskPluginParam", K::kFlags)
         .allow(
             "Cores,None,Sockets,Threads,SlurmdOffSpec,Verbose,Autobind,SlurmdSpecOverride,"
-            "OOMKillStep").acts<&C::task_plugin_param>().shown({}, "(null type)"),
+            "OOMKillStep").keeps<&C::task_plugin_param>().shown({}, "(null type)"),
     key("TaskProlog", K::kText).acts<&C::task_prolog>(),
     key("TCPTimeout", K::kSeconds, "2").range(0, kMax16).acts<&C::tcp_timeout>(),
     key("TLSParameters", K::kOptions)
@@ -250,7 +250,7 @@ constexpr GlobalKey kRows[] = {
     key("UnkillableStepTimeout", K::kSeconds, "60").range(0, kMax16)
         .acts<&C::unkillable_step_timeout>(),
     key("UrlParserType", K::kEnum).allow("url_parser/libhttp_parser,url_parser/internal"),
-    key("VSizeFactor", K::kNumber, "0").range(0, kMax16).in(" percent").acts<&C::v_size_factor>(),
+    key("VSizeFactor", K::kNumber, "0").range(0, kMax16).in(" percent").keeps<&C::v_size_factor>(),
     key("WaitTime", K::kSeconds, "0").range(0, kMax16).acts<&C::wait_time>(),
     key("X11Parameters", K::kOptions).allow("home_xauthority").keeps<&C::x11_parameters>(),
 };

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/base/text.hpp"
 #include "common/tables/conf_markdown.hpp"
 #include "unit/tables/conf_support.hpp"
 
@@ -35,7 +36,8 @@ TEST(ConfDocs, TheExampleIsRead) {
   const auto parsed = parse(file_text("etc/slurm.conf.example"));
   ASSERT_TRUE(parsed) << parsed.error().text;
   EXPECT_TRUE(parsed->warnings.empty());
-  EXPECT_TRUE(parsed->config.without_effect.empty());
+  EXPECT_TRUE(parsed->config.without_effect.empty())
+      << join(parsed->config.without_effect, ", ");
   EXPECT_FALSE(parsed->config.nodes.empty());
 }
 
