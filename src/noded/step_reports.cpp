@@ -1,6 +1,7 @@
 #include "noded/step_reports.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -84,23 +85,26 @@ StepReports::Way& StepReports::way_to(const std::string& address) {
   return *way;
 }
 
-void StepReports::put(Pending pending) {
+std::string StepReports::put(Pending pending) {
   const auto route = routes_.find(pending.report.key);
-  const std::string address = route == routes_.end() ? std::string() : route->second;
+  std::string address = route == routes_.end() ? std::string() : route->second;
   way_to(address).queue.push_back(std::move(pending));
-  send(address);
+  return address;
 }
 
 void StepReports::add(protocol::StepEnded report) {
-  put({std::move(report), nullptr});
+  send(put({std::move(report), nullptr}));
 }
 
 void StepReports::add_gathered(std::vector<protocol::StepEnded> reports,
                                std::function<void()> answer) {
   if (reports.empty()) return answer();
   const auto gathered = std::make_shared<Gathered>(Gathered{reports.size(), std::move(answer)});
+  std::set<std::string> addresses;  // all are queued before the first is sent: they travel together
   for (protocol::StepEnded& report : reports)
-    put({std::move(report), gathered});
+    addresses.insert(put({std::move(report), gathered}));
+  for (const std::string& address : addresses)
+    send(address);
 }
 
 bool StepReports::holds_any_of(JobId job) const {

@@ -57,7 +57,7 @@ class StepReports {
     boost::asio::steady_timer timer;
   };
   Way& way_to(const std::string& address);
-  void put(Pending pending);
+  std::string put(Pending pending);  // into the queue of its way, whose address it gives
   void send(const std::string& address);
   void sent(const std::string& address, const Error& error);
   void taken(Way& way);

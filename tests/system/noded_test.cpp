@@ -331,8 +331,10 @@ TEST(Noded, PassesReportsOfOtherNodesOn) {
     report.nodes = node;
   }
   ASSERT_TRUE(controller.send(request));
-  ASSERT_EQ(controller.ended.size(), 2U);
-  EXPECT_EQ(controller.ended[1].nodes, "n[8-9]");
+  // the agent may repeat its own report while the answer to it is on its way
+  ASSERT_GE(controller.ended.size(), 2U);
+  EXPECT_EQ(controller.ended.back().nodes, "n[8-9]");
+  for (size_t i = 0; i + 1 < controller.ended.size(); ++i) EXPECT_EQ(controller.ended[i].key.id.job, 19U);
 }
 
 TEST(Noded, AnotherClustersControllerIsRefused) {
