@@ -6,6 +6,7 @@
 #include "cli/commands.hpp"
 #include "common/tables/job_fields.hpp"
 #include "common/tables/sinfo_fields.hpp"
+#include "common/tables/submit_options.hpp"
 #include "common/tables/update_keys.hpp"
 
 namespace sluice::cli {
@@ -44,6 +45,30 @@ void append_keys(std::string_view title, std::span<const Key> keys, std::string&
   out.append("\n\nRefused: ").append(refused).append("\n");
 }
 
+void append_row(std::string_view what, Support support, std::string_view test, std::string& out) {
+  out.append("| `").append(what).append("` | ").append(support_text(support)).append(" | ");
+  if (!test.empty()) out.append("`").append(test).append("` ");
+  out.append("|\n");
+}
+
+// A unit test proves that the option reaches the request, not that the cluster obeys it.
+Support support_of(const SubmitOption& option) {
+  if (option.status == OptionStatus::kMissing) return Support::kMissing;
+  if (option.status == OptionStatus::kAccepted) return Support::kNoEffect;
+  const bool proved = option.test.starts_with("system:") || option.test.starts_with("golden:");
+  return proved ? Support::kSupported : Support::kUntested;
+}
+
+void append_submit_options(CommandSet command, std::string& out) {
+  out.append("\n## ").append(submit_command_name(command)).append("\n\n| | state | test |\n|---|---|---|\n");
+  for (const SubmitOption& option : submit_options()) {
+    if ((option.commands & command) == 0) continue;
+    std::string what = "--" + std::string(option.name);
+    if (option.letter != 0) what.append(", -").push_back(option.letter);
+    append_row(what, support_of(option), option.test, out);
+  }
+}
+
 }  // namespace
 
 std::string compatibility_text() {
@@ -57,11 +82,9 @@ std::string compatibility_text() {
       command = row.command;
       out.append("\n## ").append(command).append("\n\n| | state | test |\n|---|---|---|\n");
     }
-    out.append("| `").append(row.what).append("` | ").append(support_text(row.support));
-    out.append(" | ");
-    if (!row.test.empty()) out.append("`").append(row.test).append("` ");
-    out.append("|\n");
+    append_row(row.what, row.support, row.test, out);
   }
+  for (const CommandSet submitter : {kSbatch, kSrun, kSalloc}) append_submit_options(submitter, out);
   append_fields("squeue -o and -O", job_fields(), "cli:Fields.SqueueHasThemAll", out);
   append_fields("sinfo -o and -O", sinfo_fields(), "cli:Fields.SinfoHasThemAll", out);
   append_keys("scontrol update JobId=…", job_update_keys(), out);

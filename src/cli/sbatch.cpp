@@ -138,7 +138,6 @@ int sbatch_main(int argc, char** argv) {
   if (const OptionResult there = resolve_outside(batch.submission, client->config()); !there) {
     return report_problem("sbatch", there.error());
   }
-  if (job.command.empty()) job.command = job.work_dir.str();
   return submit(*client, batch, *environment);
 }
 
