@@ -65,6 +65,7 @@ struct Controller::Graph {
   Status start_server();
   Status command(state::Command command);
   Status reconfigure();
+  void shut_down(bool controller_only);
   void stop();
 };
 
@@ -127,7 +128,7 @@ Status Controller::Graph::start_core() {
 Status Controller::Graph::start_server() {
   services.emplace(ServiceParts{*engine, *publisher, *scheduler, *store, *signer, *links, *liveness, *watches, users,
                                 now, now(), host_name(), [this] { return reconfigure(); },
-                                [this](bool) { options.end_process(); }});
+                                [this](bool controller_only) { shut_down(controller_only); }});
   net::ServerOptions server_options;
   server_options.addresses = {fmt::format("0.0.0.0:{}", config->slurmctld_port)};
   server_options.auth = auth;
@@ -157,6 +158,17 @@ Status Controller::Graph::reconfigure() {
   if (auto ok = command(state::ReplaceConfig{next}); !ok) return ok;
   log::info("configuration read again from {}", options.config_path);
   return {};
+}
+
+// The agents are told first; whether they answer or not, this process ends then.
+void Controller::Graph::shut_down(bool controller_only) {
+  const state::ClusterSnapshot state = publisher->newest()->state;
+  Bitmap nodes;
+  state->nodes.for_each([&](const Node& node) {
+    if (!node.removed && node.hardware && state::shown_base(node) != NodeBaseState::kDown) nodes.set(node.id);
+  });
+  if (controller_only || nodes.none()) return options.end_process();
+  links->send(*state, nodes, protocol::ShutdownNodeRequest{}, [this](const auto&) { options.end_process(); });
 }
 
 // Outside in: no new requests, then nothing new from within, then everything durable.

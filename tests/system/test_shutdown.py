@@ -1,0 +1,27 @@
+"""scontrol shutdown ends the daemons and leaves running jobs alone; they go on under the next ones."""
+import unittest
+
+from harness import ClusterCase, pids_with, wait_for
+
+
+class Shutdown(ClusterCase):
+    NODES, CPUS = 2, 2
+
+    def test_daemons_end_and_jobs_go_on(self):
+        job = self.submit("-o", "kept.out", "--wrap", "while [ ! -e go ]; do sleep 0.05; done; echo done")
+        self.wait_state(job, "RUNNING")
+        self.run_cmd("scontrol", "shutdown")
+        for program in ("sluicectld", "sluicenoded"):
+            wait_for(lambda: not pids_with(self.cluster.conf, program), f"{program} has ended", 15)
+        self.cluster.start_controller()
+        for node in ("n1", "n2"):
+            self.cluster.start_node(node)
+        self.assertEqual(wait_for(lambda: self.cluster.run("squeue", "-h", "-o", "%T", check=False).stdout.strip(),
+                                  "the controller answers"), "RUNNING")
+        open(f"{self.cluster.work}/go", "w", encoding="utf-8").close()
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.assertEqual(self.file("kept.out"), "done\n")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
