@@ -31,15 +31,17 @@ class Crash(ClusterCase):
         clients = [threading.Thread(target=self.submit_until, args=(stop, acknowledged)) for _ in range(CLIENTS)]
         for client in clients:
             client.start()
-        wait_for(lambda: len(acknowledged) >= CLIENTS, "submissions are going on")
-        time.sleep(random.uniform(0, 0.5))  # a random moment is what this is about
-        kill()
-        restart()
-        before = len(acknowledged)
-        wait_for(lambda: len(acknowledged) >= before + CLIENTS, "submissions go on after the restart")
-        stop.set()
-        for client in clients:
-            client.join()
+        try:
+            wait_for(lambda: len(acknowledged) >= CLIENTS, "submissions are going on")
+            time.sleep(random.uniform(0, 0.5))  # a random moment is what this is about
+            kill()
+            restart()
+            before = len(acknowledged)
+            wait_for(lambda: len(acknowledged) >= before + CLIENTS, "submissions go on after the restart")
+        finally:
+            stop.set()
+            for client in clients:
+                client.join()
         return acknowledged
 
     def check(self, acknowledged):

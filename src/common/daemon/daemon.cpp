@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -30,6 +32,22 @@ sigset_t handled_signals() {
   ssize_t got = 0;
   while ((got = read(pipe, &byte, 1)) < 0 && errno == EINTR) {}
   _exit(got == 1 ? 0 : 1);
+}
+
+constexpr int kHeld = -2;
+
+// Opens and locks the file at `path`: a descriptor, kHeld where another process has it, -1 with errno.
+int lock_at(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (fd < 0) return -1;
+  struct stat locked {};
+  struct stat there {};
+  // A daemon that ends removes its file: a lock on what is no longer at the path would guard nothing.
+  const bool mine = flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &locked) == 0 && stat(path.c_str(), &there) == 0 &&
+                    locked.st_ino == there.st_ino && locked.st_dev == there.st_dev;
+  if (mine) return fd;
+  close(fd);
+  return kHeld;
 }
 
 }  // namespace
@@ -75,13 +93,15 @@ void Background::ready() {
   close(std::exchange(pipe_, -1));
 }
 
-Result<PidFile> PidFile::create(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (fd < 0) return failure(ErrorCode::kPathMissing, fmt::format("{}: {}", path, std::strerror(errno)));
-  if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    close(fd);
-    return failure(ErrorCode::kDuplicateName, fmt::format("{}: a running daemon holds it", path));
+Result<PidFile> PidFile::create(const std::string& path, std::chrono::milliseconds wait) {
+  const auto end = std::chrono::steady_clock::now() + wait;
+  int fd = lock_at(path);
+  while (fd == kHeld && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    fd = lock_at(path);
   }
+  if (fd == kHeld) return failure(ErrorCode::kDuplicateName, fmt::format("{}: a running daemon holds it", path));
+  if (fd < 0) return failure(ErrorCode::kPathMissing, fmt::format("{}: {}", path, std::strerror(errno)));
   const std::string text = std::to_string(getpid()) + "\n";
   if (ftruncate(fd, 0) != 0 || pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
     close(fd);

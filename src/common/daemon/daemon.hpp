@@ -1,6 +1,7 @@
 // What every daemon does with its process: background, PID file, signals, release of the terminal.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -32,11 +33,13 @@ class Background {
   int pipe_;  // to the waiting parent; -1: none
 };
 
-// A PID file that exists as long as this object. Errors: kDuplicateName when a live process holds it,
-// kPathMissing when it cannot be written.
+// A PID file that exists as long as this object. A daemon that was told to end, or killed, may take a moment to be gone:
+// its successor waits for it up to `wait`. Errors: kDuplicateName when a live process holds it after that, kPathMissing
+// when it cannot be written.
 class PidFile {
  public:
-  [[nodiscard]] static Result<PidFile> create(const std::string& path);
+  [[nodiscard]] static Result<PidFile> create(const std::string& path,
+                                              std::chrono::milliseconds wait = std::chrono::seconds(5));
   PidFile(PidFile&& other) noexcept;
   PidFile(const PidFile&) = delete;
   PidFile& operator=(const PidFile&) = delete;
