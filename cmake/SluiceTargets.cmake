@@ -1,6 +1,6 @@
 # sluice_library(NAME FOLDER [DEPS ...])   a static library of every .cpp right in src/FOLDER (and its
 #                                          sub-folders that are no library of their own)
-# sluice_unit_tests(FOLDER [DEPS ...])     one test program of every .cpp in tests/unit/FOLDER
+# sluice_unit_tests(FOLDER [DEPS ...] [LABELS ...])     one test program of every .cpp in tests/unit/FOLDER
 set(sluice_warnings -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wno-missing-field-initializers)
 
 function(sluice_library name folder)
@@ -23,7 +23,7 @@ function(sluice_library name folder)
 endfunction()
 
 function(sluice_unit_tests folder)
-  cmake_parse_arguments(arg "" "" "DEPS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "DEPS;LABELS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/unit/${folder}/*.cpp)
   if(NOT sources)
     return()
@@ -34,8 +34,10 @@ function(sluice_unit_tests folder)
   target_compile_options(${name} PRIVATE ${sluice_warnings})
   target_link_libraries(${name} PRIVATE ${arg_DEPS} GTest::gtest GTest::gtest_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  list(JOIN arg_LABELS , labels)  # one word: discovery takes lists apart; ctest -L matches a part
+  set(labels "unit,${labels}")
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${folder}:"
-                       WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} PROPERTIES LABELS unit)
+                       WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} PROPERTIES LABELS "${labels}")
 endfunction()
 
 # sluice_daemon_program(NAME SLURM_NAME MAIN [DEPS ...])   a program in sbin/, hard-linked under its Slurm name

@@ -1,0 +1,199 @@
+// The threads of the controller together, on a real journal: clients on several threads, the
+// scheduler, nodes that answer from the publisher's thread. Run under ThreadSanitizer too.
+#include "ctld/engine/engine.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "ctld/engine/scheduler_loop.hpp"
+#include "ctld/journal/recovery.hpp"
+#include "ctld/journal/sqlite_store.hpp"
+#include "ctld/state/invariants.hpp"
+#include "unit/journal/temp_folder.hpp"
+
+namespace sluice::engine {
+namespace {
+
+using state::Identity;
+
+constexpr Identity kAnn{1001, 1001};
+
+Time now() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
+
+std::shared_ptr<const ClusterConfig> config() {
+  auto config = std::make_shared<ClusterConfig>();
+  config->cluster_name = "test";
+  PartitionConfig debug;
+  debug.name = "debug";
+  debug.is_default = true;
+  for (const char* name : {"n1", "n2"}) {
+    NodeConfig node;
+    node.name = node.hostname = name;
+    node.cpus = node.cores_per_socket = 16;
+    node.sockets = 1;
+    node.real_memory_mib = 1000;
+    config->nodes.push_back(node);
+    debug.nodes.push_back(node.name);
+  }
+  config->partitions.push_back(debug);
+  return config;
+}
+
+state::SubmitJob small_job() {
+  state::SubmitJob submit{kAnn, {}, {"users"}};
+  submit.job.uid = kAnn.uid;
+  submit.job.name = "job";
+  submit.job.batch = true;
+  submit.job.memory_kind = MemoryKind::kPerNode;
+  submit.job.memory_mib = 1;
+  return submit;
+}
+
+// The core with its threads, and nodes whose batch scripts end as soon as they are launched.
+class Core {
+ public:
+  explicit Core(const std::filesystem::path& folder) {
+    auto opened = journal::SqliteStore::open(folder, {.ballast_bytes = 0});
+    if (!opened) throw std::runtime_error(opened.error().text);
+    store_ = std::move(*opened);
+    auto recovered = journal::recover(*store_);
+    if (!recovered) throw std::runtime_error(recovered.error().text);
+    publisher_.emplace(Published{std::make_shared<state::ClusterState>(recovered->state), recovered->last},
+                       [this](const auto& effects, const auto& state) { carry_out(effects, *state); });
+    commit_.emplace(*store_);
+    engine_.emplace(EngineOptions{.clock = now, .tick = std::chrono::milliseconds(20)}, std::move(recovered->state),
+                    recovered->last, *commit_, *publisher_);
+    scheduler_.emplace(*engine_, *publisher_, now);
+    ask(state::StartEpoch{store_->info().cluster_id, store_->info().epoch});
+    ask(state::ReplaceConfig{config()});
+    connected_ = true;
+    for (const char* name : {"n1", "n2"}) {
+      state::RegisterNode node;
+      node.node.name = name;
+      node.node.hardware.boot_id = "boot";
+      ask(node);
+    }
+  }
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
+  ~Core() { stop(); }
+
+  // Posts and waits until it is durable.
+  Result<state::Reply> ask(state::Command command) {
+    std::promise<Result<state::Reply>> promise;
+    std::future<Result<state::Reply>> answer = promise.get_future();
+    engine_->post({std::move(command), {}, [&](const Result<state::Reply>& reply, const state::ClusterSnapshot&) {
+                     promise.set_value(reply);
+                   }});
+    return answer.get();
+  }
+  void stop() {
+    if (stopped_) return;
+    stopped_ = true;
+    scheduler_->stop();
+    engine_->stop();
+    commit_->stop();
+    publisher_->stop();
+  }
+  [[nodiscard]] state::ClusterSnapshot newest() const { return publisher_->newest()->state; }
+  [[nodiscard]] auto soft() const { return scheduler_->soft(); }
+  [[nodiscard]] const journal::SqliteStore& store() const { return *store_; }
+  void wake() { scheduler_->wake(); }
+
+ private:
+  void carry_out(const state::Effects& effects, const state::ClusterState& state) {
+    if (!connected_) return;
+    std::vector<protocol::StepEnded> ended;
+    for (const state::Effect& effect : effects) {
+      const auto* launch = std::get_if<state::LaunchStep>(&effect);
+      if (launch == nullptr) continue;
+      const Job* job = state.jobs.find(launch->key.id.job);
+      if (job == nullptr || job->allocation == nullptr) continue;
+      protocol::StepEnded report;
+      report.key = launch->key;
+      report.nodes = job->allocation->node_list;
+      report.node_clean = true;
+      ended.push_back(report);
+    }
+    if (!ended.empty()) engine_->post({state::EndSteps{std::move(ended)}, {}, {}});
+    scheduler_->wake();
+  }
+
+  std::unique_ptr<journal::SqliteStore> store_;
+  std::optional<Publisher> publisher_;
+  std::optional<journal::GroupCommit> commit_;
+  std::optional<Engine> engine_;
+  std::optional<SchedulerLoop> scheduler_;
+  std::atomic<bool> connected_ = false;
+  bool stopped_ = false;
+};
+
+size_t running_or_pending(const state::ClusterState& state) {
+  size_t count = 0;
+  state.jobs.for_each([&](const Job& job) {
+    if (!is_finished(job)) ++count;
+  });
+  return count;
+}
+
+TEST(Engine, AnswersAreDurableAndSeenByReadersOnAllThreads) {
+  const test::TempFolder temp;
+  constexpr int kClients = 4;
+  constexpr int kJobs = 60;
+  std::set<JobId> all;
+  {
+    Core core(temp.path());
+    std::atomic<bool> reading = true;
+    std::thread reader([&] {  // as squeue would, all the time
+      while (reading) {
+        const state::ClusterSnapshot state = core.newest();
+        EXPECT_EQ(state::check_state(*state), std::vector<std::string>());
+        (void)core.soft();
+      }
+    });
+    std::vector<std::set<JobId>> acknowledged(kClients);
+    std::vector<std::thread> clients;
+    for (std::set<JobId>& mine : acknowledged) {
+      clients.emplace_back([&core, &mine] {
+        for (int i = 0; i < kJobs; ++i) {
+          const Result<state::Reply> reply = core.ask(small_job());
+          ASSERT_TRUE(reply) << reply.error().text;
+          const JobId job = std::get<state::JobSubmittedReply>(*reply).job;
+          EXPECT_NE(core.newest()->jobs.find(job), nullptr) << "acknowledged and not to be seen";
+          mine.insert(job);
+        }
+      });
+    }
+    for (std::thread& client : clients) client.join();
+    while (running_or_pending(*core.newest()) > 0) {  // the clients are gone: the scheduler goes on by itself
+      core.wake();
+      std::this_thread::yield();
+    }
+    reading = false;
+    reader.join();
+    for (const std::set<JobId>& mine : acknowledged) all.insert(mine.begin(), mine.end());
+    EXPECT_EQ(all.size(), static_cast<size_t>(kClients * kJobs)) << "a number was given twice";
+  }
+  const Core again(temp.path());
+  for (const JobId job : all) EXPECT_NE(again.newest()->jobs.find(job), nullptr) << "job " << job << " is lost";
+}
+
+TEST(Engine, AfterStopWorkIsRefusedAndNothingHangs) {
+  const test::TempFolder temp;
+  Core core(temp.path());
+  core.stop();
+  const Result<state::Reply> reply = core.ask(small_job());
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, ErrorCode::kRetry);
+}
+
+}  // namespace
+}  // namespace sluice::engine
