@@ -147,6 +147,12 @@ void Steps::start_daemon(const StepPtr& step, const std::string& start) {
   step->link->send(FrameType::kAgentStart, kNoTask, start);
 }
 
+Steps::~Steps() {
+  for (const auto& [key, step] : steps_) {
+    if (step->link) step->link->close();  // its handlers hold the step
+  }
+}
+
 void Steps::connect(const StepPtr& step, int fd) {
   using boost::asio::local::stream_protocol;
   step->link = FrameConnection::make(stream_protocol::socket(node_.io, stream_protocol(), fd));

@@ -24,6 +24,9 @@ class Steps {
   // Called once for each step that is over; its files stay until forget().
   using OnEnded = std::function<void(protocol::StepEnded)>;
   Steps(NodeState& node, ChildProcesses& children, OnEnded on_ended);
+  Steps(const Steps&) = delete;
+  Steps& operator=(const Steps&) = delete;
+  ~Steps();  // lets go of the daemons, which go on
 
   // Looks at the spool: running daemons are connected to, reports of ended ones handed on, and a
   // step whose daemon died without a report is reported as failed.
