@@ -52,10 +52,10 @@ void append_row(std::string_view what, Support support, std::string_view test, s
 }
 
 // A unit test proves that the option reaches the request, not that the cluster obeys it.
-Support support_of(const SubmitOption& option) {
+Support support_of(const SubmitOption& option, std::string_view test) {
   if (option.status == OptionStatus::kMissing) return Support::kMissing;
   if (option.status == OptionStatus::kAccepted) return Support::kNoEffect;
-  const bool proved = option.test.starts_with("system:") || option.test.starts_with("golden:");
+  const bool proved = test.starts_with("system:") || test.starts_with("golden:");
   return proved ? Support::kSupported : Support::kUntested;
 }
 
@@ -65,7 +65,8 @@ void append_submit_options(CommandSet command, std::string& out) {
     if ((option.commands & command) == 0) continue;
     std::string what = "--" + std::string(option.name);
     if (option.letter != 0) what.append(", -").push_back(option.letter);
-    append_row(what, support_of(option), option.test, out);
+    const std::string_view test = test_of(option, command);
+    append_row(what, support_of(option, test), test, out);
   }
 }
 

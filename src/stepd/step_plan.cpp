@@ -73,6 +73,7 @@ class StepPlanner {
     plan_.whole_lines = step_.label || (!step_.unbuffered && input_.launch.layout.num_tasks > 1);
     common_ = Environment::from_block(input_.launch.environment);
     set_step_variables(input_.launch, node_facts(input_), common_);
+    set_binding_variables(input_, common_);
     for (uint32_t local = 0; local < here.tasks.size(); ++local) {
       TaskPlan& task = plan_.tasks.emplace_back();
       task.rank = here.tasks[local];
@@ -93,6 +94,7 @@ class StepPlanner {
     setup.env = common_;
     set_task_variables(here, task.local, setup.env);
     setup.cpus = cpus_of_task(input_, task.local);
+    setup.binding_report = binding_report(input_, task.local);
     for (std::string_view prolog :
          {std::string_view(input_.start.task_prolog), step_.task_prolog.view()}) {
       if (!prolog.empty()) setup.prologs.emplace_back(prolog);

@@ -53,5 +53,8 @@ void remove_batch_folder(const std::string& spool_dir, JobId job);
 
 // The CPUs a task is bound to, the step's cores modulo the ones of this host; nothing: anywhere.
 [[nodiscard]] std::optional<cpu_set_t> cpus_of_task(const PlanInput& input, uint32_t local_task);
+// --cpu-bind=verbose: what the task says of it, with a place for its pid; else empty.
+[[nodiscard]] std::string binding_report(const PlanInput& input, uint32_t local_task);
+void set_binding_variables(const PlanInput& input, Environment& out);
 
 }  // namespace sluice::stepd

@@ -203,6 +203,9 @@ void run_prologs(TaskSetup& setup) {
   clean_signals();
   set_limits(setup.limits);
   if (setup.cpus) ::sched_setaffinity(0, sizeof(cpu_set_t), &*setup.cpus);
+  if (!setup.binding_report.empty()) {
+    say(STDERR_FILENO, fmt::format(fmt::runtime(setup.binding_report), ::getpid()));
+  }
   if (!become(setup.user)) {
     const int error = errno;
     complain(fmt::format("cannot become user {}: {}", setup.user.uid, std::strerror(error)));

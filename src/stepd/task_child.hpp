@@ -27,6 +27,7 @@ struct TaskSetup {
   bool controlling_tty = false;      // std_in is the pty of the task
   std::vector<std::string> prologs;  // task prologs, in order
   std::optional<cpu_set_t> cpus;     // where it may run
+  std::string binding_report;        // of --cpu-bind=verbose, with {} for the pid
   bool user_env = false;             // add what the user's login shell sets
 };
 

@@ -9,8 +9,11 @@
 Nothing here waits for a time: wait_for() asks until a condition holds, and fails with what it last saw.
 """
 import os
+import random
+import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -49,8 +52,24 @@ def pids_with(text, name=None):
     return found
 
 
+def free_ports(count):
+    """The first of so many free ports in a row, from a range that `sluice up` leaves alone."""
+    for first in random.sample(range(32001, 32767 - count), 600 - count):
+        try:
+            for port in range(first, first + count):
+                with socket.socket() as s:
+                    s.bind(("127.0.0.1", port))
+            return first
+        except OSError:
+            continue
+    raise AssertionError("no free ports")
+
+
 class Cluster:
-    """One cluster in a folder below /tmp, started with `sluice up`."""
+    """One cluster in a folder below /tmp, started with `sluice up`.
+
+    `conf` replaces lines of its slurm.conf; with NodeName lines of its own, `Port=@1` is a free port, `@2` the next.
+    """
 
     def __init__(self, nodes=2, cpus=4, memory=4000, conf=""):
         self.dir = tempfile.mkdtemp(prefix="sluice-test-")
@@ -64,6 +83,9 @@ class Cluster:
         command = [os.path.join(BIN, "sluice"), "up", "--nodes", str(nodes), "--cpus", str(cpus),
                    "--memory", str(memory), "--dir", self.dir]
         if conf:
+            if numbers := [int(n) for n in re.findall(r"Port=@(\d+)", conf)]:
+                first = free_ports(max(numbers) + 1)
+                conf = re.sub(r"Port=@(\d+)", lambda found: f"Port={first + int(found[1])}", conf)
             extra = os.path.join(self.dir, "extra.conf")
             with open(extra, "w", encoding="utf-8") as f:
                 f.write(conf)

@@ -27,6 +27,7 @@ struct StepdStart {
   std::string task_epilog;
   bool affinity = false;       // task/affinity
   uint32_t threads_per_core = 1;  // as configured: a core's number to those of its CPUs
+  uint32_t cores_per_socket = 1;
   bool append_output = false;  // JobFileAppend
   bool kill_on_bad_exit = false;
   Duration kill_wait{30000000};
@@ -46,6 +47,7 @@ struct StepdStart {
     field(11, "kill_on_bad_exit", &StepdStart::kill_on_bad_exit);
     field(12, "kill_wait", &StepdStart::kill_wait);
     field(13, "sample_interval", &StepdStart::sample_interval);
+    field(14, "cores_per_socket", &StepdStart::cores_per_socket);
   }
 };
 

@@ -14,10 +14,6 @@ std::vector<SubmitOption> join_rows() {
                           submit::device_rows(), submit::command_rows(), submit::step_rows()}) {
     all.insert(all.end(), rows.begin(), rows.end());
   }
-  // An option that acts has a test of its own, or at least the one of all that change the request.
-  for (SubmitOption& row : all) {
-    if (row.status == OptionStatus::kActs && row.test.empty()) row.test = submit::test_of(row.name);
-  }
   // An ambiguous prefix is answered with its candidates in this order, as Slurm has it.
   const auto key = [](const SubmitOption& o) { return o.name == "cluster" ? "clusters" : o.name; };
   std::stable_sort(all.begin(), all.end(),

@@ -131,7 +131,6 @@ struct SubmitOption {
   OptionSection section = OptionSection::kHidden;
   std::string_view value_name = {};  // as --help shows it: "ncpus", "[=rlimits]" keeps its brackets
   std::string_view help = {};
-  std::string_view test = {};  // the test that fails when the option is ignored
 
   [[nodiscard]] OptionArgument argument_of(CommandSet command) const {
     return (no_argument_for & command) != 0 ? OptionArgument::kNone : argument;
@@ -141,6 +140,8 @@ struct SubmitOption {
 // All rows, by name.
 [[nodiscard]] const std::vector<SubmitOption>& submit_options();
 [[nodiscard]] const SubmitOption* find_submit_option(std::string_view name, CommandSet command);
+// The test that fails when the command ignores an option that acts; see submit_tests.cpp.
+[[nodiscard]] std::string_view test_of(const SubmitOption& option, CommandSet command);
 // The variables of one command, in rising precedence.
 [[nodiscard]] std::vector<std::string> option_variables(const SubmitOption& option,
                                                         CommandSet command);

@@ -325,6 +325,7 @@ constexpr SubmitOption kRows[] = {
      .commands = kSbatch | kSalloc,
      .environment = "SBATCH_WAIT_ALL_NODES SALLOC_WAIT_ALL_NODES",
      .tier = 2,
+     .status = OptionStatus::kAccepted,  // no node is booted for a job yet
      .set = set_wait_all,
      .section = OptionSection::kHidden},
     {.name = "x11",

@@ -22,9 +22,6 @@ namespace sluice::submit {
 [[nodiscard]] std::span<const SubmitOption> command_rows();
 [[nodiscard]] std::span<const SubmitOption> step_rows();
 
-// The test that fails when an option that acts is ignored.
-[[nodiscard]] std::string_view test_of(std::string_view option);
-
 using Input = OptionInput;
 
 inline tl::unexpected<OptionProblem> refuse(std::string error, int exit_status = 255) {

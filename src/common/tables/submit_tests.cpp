@@ -1,33 +1,96 @@
 // Which test holds each submit option to what it does, where it is seen on a running cluster.
-#include "common/tables/submit_setters.hpp"
+#include "common/tables/submit_options.hpp"
 
-namespace sluice::submit {
+namespace sluice {
 namespace {
 
 struct Row {
   std::string_view option;
   std::string_view test;
+  CommandSet commands = kEverySubmitter;
 };
+constexpr std::string_view kNodesTest = "system:submit_options test_which_nodes";
+constexpr std::string_view kSizeTest = "system:submit_options test_how_much";
+constexpr std::string_view kKeptTest = "system:submit_options test_what_is_kept";
 constexpr Row kTests[] = {
+    {"account", kKeptTest},
     {"array", "system:batch test_array_tasks_run_each_once"},
+    {"begin", "system:submit_options test_times"},
+    {"chdir", kKeptTest},
+    {"cluster", "system:sbatch_options test_what_is_said", kSbatch},
+    {"clusters", "system:sbatch_options test_what_is_said", kSbatch},
+    {"comment", kKeptTest},
+    {"constraint", kNodesTest},
+    {"contiguous", kNodesTest},
+    {"cores-per-socket", kNodesTest},
+    {"cpu-bind", "system:srun_options test_cpu_bind"},
+    {"cpu_bind", "system:srun_options test_cpu_bind"},
+    {"cpus-per-task", kSizeTest},
+    {"deadline", "system:submit_options test_times"},
+    {"dependency", "system:sbatch_options test_dependencies", kSbatch},
+    {"distribution", "system:srun_options test_distribution_over_sockets", kSrun},
     {"error", "system:batch test_streams_go_where_they_were_sent"},
+    {"exclude", kNodesTest},
+    {"exclusive", kSizeTest},
+    {"export", "system:sbatch_options test_environment", kSbatch},
+    {"export-file", "system:sbatch_options test_environment", kSbatch},
+    {"extra", kKeptTest},
+    {"extra-node-info", kNodesTest},
+    {"get-user-env", "system:sbatch_options test_environment", kSbatch},
     {"hold", "system:batch test_hold_and_release"},
+    {"ignore-pbs", "system:sbatch_options test_foreign_directives", kSbatch},
     {"immediate", "system:interactive Srun.test_busy_resources_are_waited_for"},
     {"input", "system:interactive Srun.test_standard_input"},
-    {"job-name", "system:batch test_output_and_environment"},
+    {"job-name", kKeptTest},
     {"jobid", "system:interactive Salloc.test_no_shell"},
     {"kill-command", "system:interactive Salloc.test_revoked"},
     {"kill-on-bad-exit", "system:interactive Srun.test_bad_exit_ends_the_step"},
+    {"kill-on-invalid-dep", "system:sbatch_options test_dependencies", kSbatch},
     {"label", "system:interactive Srun.test_tasks_over_nodes_with_labels"},
+    {"mail-type", "system:sbatch_options test_mail", kSbatch},
+    {"mail-type", kKeptTest},
+    {"mail-user", "system:sbatch_options test_mail", kSbatch},
+    {"mail-user", kKeptTest},
+    {"mem", kNodesTest},
+    {"mem-per-cpu", kNodesTest},
+    {"mincpus", kNodesTest},
     {"multi-prog", "system:interactive Srun.test_multi_prog"},
+    {"nice", kKeptTest},
+    {"no-kill", "system:sbatch_options test_node_failure", kSbatch},
+    {"no-requeue", "system:submit_options test_no_requeue"},
     {"no-shell", "system:interactive Salloc.test_no_shell"},
+    {"nodefile", kNodesTest},
+    {"nodelist", kNodesTest},
     {"nodes", "system:interactive Srun.test_tasks_over_nodes_with_labels"},
     {"ntasks", "system:interactive Srun.test_tasks_over_nodes_with_labels"},
+    {"ntasks-per-core", kSizeTest},
+    {"ntasks-per-node", kSizeTest},
+    {"ntasks-per-socket", kSizeTest},
+    {"open-mode", "system:sbatch_options test_files", kSbatch},
     {"output", "system:interactive Srun.test_output_files"},
+    {"overcommit", kSizeTest},
+    {"parsable", "system:sbatch_options test_what_is_said", kSbatch},
+    {"partition", kNodesTest},
+    {"priority", kKeptTest},
+    {"propagate", "system:sbatch_options test_propagated_limits", kSbatch},
     {"pty", "system:interactive Srun.test_terminal"},
+    {"qos", kKeptTest},
+    {"quiet", "system:sbatch_options test_what_is_said", kSbatch},
+    {"requeue", "system:sbatch_options test_requeue", kSbatch},
+    {"signal", "system:sbatch_options test_signals_before_the_end", kSbatch},
+    {"sockets-per-node", kNodesTest},
+    {"spread-job", kSizeTest},
+    {"tasks-per-node", kSizeTest},
     {"test-only", "system:interactive Srun.test_test_only"},
-    {"time", "system:batch test_time_limit"},
+    {"threads-per-core", kNodesTest},
+    {"time", kKeptTest},
+    {"time-min", kKeptTest},
+    {"tmp", kNodesTest},
+    {"tres-per-task", kSizeTest},
+    {"use-min-nodes", kSizeTest},
+    {"verbose", "system:sbatch_options test_what_is_said", kSbatch},
     {"wait", "system:batch test_wait_gives_the_exit_code"},
+    {"wckey", kKeptTest},
     {"wrap", "system:batch test_streams_go_where_they_were_sent"},
     {"help", "golden:submit_help"},
     {"usage", "golden:submit_help"},
@@ -38,11 +101,12 @@ constexpr std::string_view kGeneral =
 
 }  // namespace
 
-std::string_view test_of(std::string_view option) {
+std::string_view test_of(const SubmitOption& option, CommandSet command) {
+  if (option.status != OptionStatus::kActs) return {};
   for (const Row& row : kTests) {
-    if (row.option == option) return row.test;
+    if (row.option == option.name && (row.commands & command) != 0) return row.test;
   }
   return kGeneral;
 }
 
-}  // namespace sluice::submit
+}  // namespace sluice

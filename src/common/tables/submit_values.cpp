@@ -184,11 +184,21 @@ std::optional<std::string> parse_mail_types(std::string_view text) {
       "NONE",        "BEGIN",          "END",           "FAIL",          "REQUEUE",
       "ALL",         "TIME_LIMIT",     "TIME_LIMIT_90", "TIME_LIMIT_80", "TIME_LIMIT_50",
       "ARRAY_TASKS", "INVALID_DEPEND", "STAGE_OUT"};
+  constexpr std::string_view kAll[] = {"INVALID_DEPEND", "BEGIN",   "END",
+                                       "FAIL",           "REQUEUE", "STAGE_OUT"};
   std::vector<std::string> known;
+  bool any = false;
   for (const std::string& word : split_list(text)) {
-    if (is_word(word, kTypes)) known.push_back(to_upper(word));
+    if (!is_word(word, kTypes)) continue;
+    any = true;
+    if (iequals(word, "NONE")) return std::string();
+    if (iequals(word, "ALL")) {
+      known.insert(known.end(), std::begin(kAll), std::end(kAll));
+    } else {
+      known.push_back(to_upper(word));
+    }
   }
-  if (known.empty()) return std::nullopt;
+  if (!any) return std::nullopt;
   return join(known, ",");
 }
 

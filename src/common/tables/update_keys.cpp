@@ -6,6 +6,7 @@
 
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
+#include "common/tables/submit_values.hpp"
 
 namespace sluice {
 namespace {
@@ -76,6 +77,11 @@ Status set_time_min(std::string_view value, const Base&, JobUpdate& update) {
   update.time_min = *minutes;
   return {};
 }
+Status set_mail_type(std::string_view value, const Base&, JobUpdate& update) {
+  update.mail_type = parse_mail_types(value);
+  if (!update.mail_type) return bad_value("MailType");
+  return {};
+}
 Status set_nodes(std::string_view value, const Base&, JobUpdate& update) {
   const size_t dash = value.find('-');
   const auto low = parse_count(value.substr(0, dash));
@@ -144,7 +150,7 @@ constexpr JobUpdateKey kJobKeys[] = {
     {"Gres", set_text<&JobUpdate::gres>},
     {"JobName", set_text<&JobUpdate::name>},
     {"Licenses", set_text<&JobUpdate::licenses>},
-    {"MailType", set_text<&JobUpdate::mail_type>},
+    {"MailType", set_mail_type},
     {"MailUser", set_text<&JobUpdate::mail_user>},
     {"MCSLabel", nullptr},
     {"MemPerTres", nullptr},

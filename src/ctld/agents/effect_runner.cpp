@@ -146,7 +146,7 @@ void EffectRunner::handle(const state::JobRecordEnded& effect, const Snapshot& s
 }
 
 void EffectRunner::handle(const state::SendMail& effect, const Snapshot& state) {
-  parts_.programs.send_mail(*effect.job, effect.kind, state);
+  parts_.programs.send_mail(effect, state);
 }
 
 void EffectRunner::handle(const state::RunControllerProlog& effect, const Snapshot& state) {

@@ -78,6 +78,7 @@ const char* mail_words(state::MailKind kind) {
     case state::MailKind::kFail: return "Failed";
     case state::MailKind::kRequeue: return "Requeued";
     case state::MailKind::kTimeLimit: return "Reached time limit";
+    case state::MailKind::kInvalidDependency: return "Invalid dependency";
   }
   return "";
 }
@@ -172,13 +173,21 @@ void SitePrograms::record_ended(const Job& job, const state::ClusterSnapshot& st
   }
 }
 
-void SitePrograms::send_mail(const Job& job, state::MailKind kind, const state::ClusterSnapshot& state) {
+void SitePrograms::send_mail(const state::SendMail& mail, const state::ClusterSnapshot& state) {
   const ClusterConfig& config = *state->config;
   if (config.mail_prog.empty()) return;
+  const Job& job = *mail.job;
   std::string user = job.spec->mail_user.empty() ? job.spec->user_name.str() : job.spec->mail_user.str();
   if (!config.mail_domain.empty() && user.find('@') == std::string::npos) user += "@" + config.mail_domain;
-  std::string subject = fmt::format("Slurm Job_id={} Name={} {}", job_name_of_id(job), job.spec->name.view(), mail_words(kind));
-  if (kind != state::MailKind::kBegin) {
+  const std::string which =
+      mail.whole_array ? fmt::format("Array Summary Job_id={}_* ({})", job.array->array_job, job.id)
+                       : "Job_id=" + job_name_of_id(job);
+  std::string subject = fmt::format("Slurm {} Name={} {}", which, job.spec->name.view(), mail_words(mail.kind));
+  if (mail.whole_array) {
+    if (!mail.outcome.empty()) subject += ", " + mail.outcome;
+  } else if (mail.kind == state::MailKind::kInvalidDependency) {
+    // has not run
+  } else if (mail.kind != state::MailKind::kBegin) {
     subject += fmt::format(", Run time {}, {}, ExitCode {}", format_span(job.end - job.start),
                            job_state_text(job.state), WEXITSTATUS(job.exit_status));
   } else {

@@ -22,7 +22,7 @@ class SitePrograms {
 
   // JobCompType filetxt or script: one line, or one run of the script, per ended job.
   void record_ended(const Job& job, const state::ClusterSnapshot& state);
-  void send_mail(const Job& job, state::MailKind kind, const state::ClusterSnapshot& state);
+  void send_mail(const state::SendMail& mail, const state::ClusterSnapshot& state);
   // `done` gets the status as wait(2) gives it; the first program that fails ends the row.
   void run_prolog(const Job& job, const state::ClusterSnapshot& state, std::function<void(int)> done);
   void run_epilog(const Job& job, const state::ClusterSnapshot& state);

@@ -82,10 +82,12 @@ struct StepChanged {  // a step ended; `job step busy` creations may be tried ag
 struct JobRecordEnded {
   std::shared_ptr<const Job> job;  // as it was then
 };
-enum class MailKind : uint8_t { kBegin, kEnd, kFail, kRequeue, kTimeLimit };
+enum class MailKind : uint8_t { kBegin, kEnd, kFail, kRequeue, kTimeLimit, kInvalidDependency };
 struct SendMail {
   std::shared_ptr<const Job> job;
   MailKind kind = MailKind::kBegin;
+  bool whole_array = false;  // about the array, not this task of it
+  std::string outcome;       // of a whole array
 };
 struct RunControllerProlog {  // PrologSlurmctld; answer with PrologDone
   JobId job = kNoJob;

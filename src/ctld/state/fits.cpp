@@ -110,7 +110,11 @@ Status fits(const ClusterState& state,
 }
 
 Minutes limit_in(const Job& job, const PartitionConfig& partition) {
-  if (job.spec->time_limit != 0) return job.time_limit;
+  if (job.spec->time_limit != 0) {
+    // --time-min lets a partition lower the limit to what it allows
+    const bool may_shrink = job.spec->time_min != 0 && job.spec->time_min <= partition.max_time;
+    return may_shrink ? std::min(job.time_limit, partition.max_time) : job.time_limit;
+  }
   return partition.default_time.value_or(partition.max_time);
 }
 

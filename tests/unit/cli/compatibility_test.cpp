@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <regex>
 #include <sstream>
 
 #include "cli/compatibility.hpp"
@@ -17,17 +18,26 @@ TEST(Compatibility, ThePageIsInStep) {
       << "run: sluice compatibility > docs/compatibility.md";
 }
 
-TEST(Compatibility, SupportedNamesATestThatIsThere) {
-  std::ifstream query("tests/system/test_query.py");
-  std::ifstream batch("tests/system/test_batch.py");
-  std::ostringstream tests;
-  tests << query.rdbuf() << batch.rdbuf();
+TEST(Compatibility, SupportedNamesATest) {
   for (const CompatibilityRow& row : compatibility_rows()) {
     EXPECT_EQ(row.support == Support::kSupported, !row.test.empty()) << row.what;
-    if (row.test.empty()) continue;
-    const std::string name(row.test.substr(row.test.find(' ') + 1));
-    EXPECT_NE(tests.str().find("def " + name + "("), std::string::npos) << row.test;
   }
+}
+
+// `system:FILE Class.test`: the method is in tests/system/test_FILE.py.
+TEST(Compatibility, SystemTestsThatAreNamedAreThere) {
+  const std::string text = compatibility_text();
+  const std::regex named("`system:(\\w+) ([\\w.]+)`");
+  size_t found = 0;
+  for (std::sregex_iterator at(text.begin(), text.end(), named), end; at != end; ++at, ++found) {
+    std::ifstream file("tests/system/test_" + (*at)[1].str() + ".py");
+    std::ostringstream tests;
+    tests << file.rdbuf();
+    const std::string name = (*at)[2].str();
+    const std::string method = name.substr(name.rfind('.') + 1);  // npos + 1: all of it
+    EXPECT_NE(tests.str().find("def " + method + "("), std::string::npos) << at->str();
+  }
+  EXPECT_GT(found, 100U);
 }
 
 }  // namespace

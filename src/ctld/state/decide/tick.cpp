@@ -10,9 +10,17 @@ constexpr size_t kPurgedAtOnce = 5000;
 // Nodes that have not reported a job clean are told again, no sooner than this.
 constexpr Duration kRepeatAfter = std::chrono::seconds(60);
 
+// The job's end cannot be before its deadline, even if it starts now.
+bool is_too_late(const Job& job, Time now) {
+  if (job.spec->deadline == kNoTime) return false;
+  const Minutes least = job.spec->time_min != 0 ? job.spec->time_min : job.spec->time_limit;
+  const Duration run = least == kInfiniteMinutes ? Duration(0) : Duration(std::chrono::minutes(least));
+  return now + run > job.spec->deadline;
+}
+
 // False when the job cannot wait any longer and has ended.
 bool check_waiting(Draft& draft, JobId id, Time now) {
-  if (draft.job(id).spec->deadline != kNoTime && now > draft.job(id).spec->deadline) {
+  if (is_too_late(draft.job(id), now)) {
     end_pending_job(draft, id, {.state = JobState::kDeadline, .reason = JobReason::kDeadLine}, now);
     return false;
   }

@@ -1,6 +1,7 @@
 // react(): from events to effects.
 #include "ctld/state/react.hpp"
 
+#include "ctld/state/react/mail.hpp"
 #include "ctld/state/react/orders.hpp"
 
 namespace sluice::state {
@@ -12,12 +13,7 @@ void tell_waiters(const ClusterState& state, Effects& effects) {
 
 void end_of_run(const ClusterState& state, std::shared_ptr<Job> record, JobFlags flags,
                 Effects& effects) {
-  if (!record->spec->mail_type.empty()) {
-    MailKind kind = record->state == JobState::kCompleted ? MailKind::kEnd : MailKind::kFail;
-    if (record->state == JobState::kTimeout) kind = MailKind::kTimeLimit;
-    if ((flags & kJobRequeued) != 0) kind = MailKind::kRequeue;
-    effects.emplace_back(SendMail{record, kind});
-  }
+  mail_end(state, record, (flags & kJobRequeued) != 0, effects);
   if (!state.config->epilog_slurmctld.empty() && record->allocation != nullptr) {
     effects.emplace_back(RunControllerEpilog{record});
   }
@@ -26,7 +22,9 @@ void end_of_run(const ClusterState& state, std::shared_ptr<Job> record, JobFlags
 
 void react_to(const ClusterState& state, const JobSubmitted& event, Effects& effects) {
   const Job* job = state.jobs.find(event.job.id);
-  if (job != nullptr && job->accrue != kNoTime) effects.emplace_back(WakeScheduler{});
+  if (job == nullptr) return;
+  if (job->accrue != kNoTime) effects.emplace_back(WakeScheduler{});
+  if (job->reason == JobReason::kDependencyNeverSatisfied) mail_invalid_dependency(*job, effects);
 }
 void react_to(const ClusterState& state, const JobUpdated& event, Effects& effects) {
   effects.emplace_back(JobChanged{event.job, {}});
@@ -44,8 +42,12 @@ void react_to(const ClusterState& state, const JobReleased& event, Effects& effe
 void react_to(const ClusterState&, const JobBecameEligible&, Effects& effects) {
   effects.emplace_back(WakeScheduler{});
 }
-void react_to(const ClusterState&, const JobDependencyChanged& event, Effects& effects) {
+void react_to(const ClusterState& state, const JobDependencyChanged& event, Effects& effects) {
   effects.emplace_back(JobChanged{event.job, {}});
+  const Job* job = state.jobs.find(event.job);
+  if (job != nullptr && event.reason == JobReason::kDependencyNeverSatisfied) {
+    mail_invalid_dependency(*job, effects);
+  }
 }
 void react_to(const ClusterState& state, const JobStarted& event, Effects& effects) {
   for (const JobStarted::Start& start : event.starts) {
@@ -53,9 +55,7 @@ void react_to(const ClusterState& state, const JobStarted& event, Effects& effec
     if (job == nullptr) continue;
     order_start(*job, effects);
     effects.emplace_back(JobChanged{start.job, {}});
-    if (!job->spec->mail_type.empty()) {
-      effects.emplace_back(SendMail{std::make_shared<Job>(*job), MailKind::kBegin});
-    }
+    mail_start(state, *job, effects);
   }
   tell_waiters(state, effects);  // after:…
 }

@@ -1,0 +1,95 @@
+#include "ctld/state/react/mail.hpp"
+
+#include <algorithm>
+
+#include "common/base/text.hpp"
+#include "ctld/state/exit_status.hpp"
+
+namespace sluice::state {
+namespace {
+
+bool wants(const Job& job, std::string_view type) {
+  const std::vector<std::string> types = split_list(job.spec->mail_type.view());
+  return std::find(types.begin(), types.end(), type) != types.end();
+}
+
+// Without ARRAY_TASKS an array is one job: mail at its first start and its last end.
+bool as_one_array(const Job& job) {
+  return job.array != nullptr && job.array->task != kNoTask && !wants(job, "ARRAY_TASKS");
+}
+
+template <class Use>
+void for_other_tasks(const ClusterState& state, const Job& job, Use use) {
+  const ArrayTasks* tasks = state.arrays.find(job.array->array_job);
+  if (tasks == nullptr) return;
+  tasks->jobs.for_each([&](uint32_t id) {
+    const Job* other = state.jobs.find(id);
+    if (other != nullptr && id != job.id) use(*other);
+  });
+}
+
+bool is_first_start(const ClusterState& state, const Job& job) {
+  bool first = true;
+  for_other_tasks(state, job, [&](const Job& other) {
+    const bool started = other.start != kNoTime && other.start <= job.start;
+    if (started && (other.start < job.start || other.id < job.id)) first = false;
+  });
+  return first;
+}
+
+// What the array as a whole came to; empty while tasks of it wait or run.
+std::string array_outcome(const ClusterState& state, const Job& job) {
+  int32_t least = code_of(job.exit_status), most = least;
+  size_t failed = job.state == JobState::kCompleted ? 0 : 1, all = 1;
+  bool last = true;
+  for_other_tasks(state, job, [&](const Job& other) {
+    const bool over = is_terminal(other.state);
+    if (!over || other.end > job.end || (other.end == job.end && other.id > job.id)) last = false;
+    least = std::min(least, code_of(other.exit_status));
+    most = std::max(most, code_of(other.exit_status));
+    failed += other.state == JobState::kCompleted ? 0U : 1U;
+    ++all;
+  });
+  if (!last) return {};
+  const char* word = failed == 0 ? "COMPLETED" : failed == all ? "FAILED" : "Mixed";
+  return std::string(word) + ", ExitCode [" + std::to_string(least) + "-" + std::to_string(most) + "]";
+}
+
+}  // namespace
+
+void mail_start(const ClusterState& state, const Job& job, Effects& effects) {
+  if (!wants(job, "BEGIN")) return;
+  const bool array = as_one_array(job);
+  if (array && !is_first_start(state, job)) return;
+  effects.emplace_back(SendMail{std::make_shared<Job>(job), MailKind::kBegin, array, {}});
+}
+
+void mail_end(const ClusterState& state, const std::shared_ptr<const Job>& record, bool requeued,
+              Effects& effects) {
+  const Job& job = *record;
+  if (job.spec->mail_type.empty()) return;
+  if (requeued) {
+    if (wants(job, "REQUEUE")) effects.emplace_back(SendMail{record, MailKind::kRequeue, false, {}});
+    return;
+  }
+  if (job.state == JobState::kTimeout && wants(job, "TIME_LIMIT")) {
+    effects.emplace_back(SendMail{record, MailKind::kTimeLimit, false, {}});
+  }
+  const bool failed = job.state != JobState::kCompleted && job.state != JobState::kCancelled;
+  const bool as_failure = failed && wants(job, "FAIL");
+  if (!as_failure && !wants(job, "END")) return;
+  const MailKind kind = as_failure ? MailKind::kFail : MailKind::kEnd;
+  if (!as_one_array(job)) {
+    effects.emplace_back(SendMail{record, kind, false, {}});
+    return;
+  }
+  std::string outcome = array_outcome(state, job);
+  if (!outcome.empty()) effects.emplace_back(SendMail{record, kind, true, std::move(outcome)});
+}
+
+void mail_invalid_dependency(const Job& job, Effects& effects) {
+  if (!wants(job, "INVALID_DEPEND")) return;
+  effects.emplace_back(SendMail{std::make_shared<Job>(job), MailKind::kInvalidDependency, false, {}});
+}
+
+}  // namespace sluice::state

@@ -1,0 +1,147 @@
+"""What sbatch, srun and salloc have in common: each option is given to all three, and seen in what the job gets."""
+import concurrent.futures
+import datetime
+import itertools
+import os
+import unittest
+
+from harness import ClusterCase, wait_for
+
+NODES = """SelectTypeParameters=CR_Core_Memory
+Licenses=lic:4
+NodeName=n1 NodeAddr=127.0.0.1 Port=@1 Sockets=2 CoresPerSocket=2 ThreadsPerCore=2 RealMemory=4000 Feature=a,x TmpDisk=1000
+NodeName=n2 NodeAddr=127.0.0.1 Port=@2 Sockets=2 CoresPerSocket=2 ThreadsPerCore=2 RealMemory=4000 Feature=a,y TmpDisk=1000
+NodeName=n3 NodeAddr=127.0.0.1 Port=@3 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=2000 Feature=b
+NodeName=n4 NodeAddr=127.0.0.1 Port=@4 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=2000 Feature=b
+NodeName=n5 NodeAddr=127.0.0.1 Port=@5 Sockets=4 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=8000 Feature=b,c TmpDisk=5000
+PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+PartitionName=short Nodes=ALL MaxTime=5 State=UP
+PartitionName=two Nodes=n[3-4] State=UP
+"""
+FACTS = "if [ ${SLURM_PROCID:-0} = 0 ]; then scontrol show job -o $SLURM_JOB_ID; env; fi"
+COMMANDS = ("sbatch", "srun", "salloc")
+
+
+class Everywhere(ClusterCase):
+    """Runs a job with each command and returns what it says of itself."""
+    numbers = itertools.count()
+
+    def facts(self, command, *options):
+        if command == "sbatch":
+            name = f"facts-{next(self.numbers)}"
+            self.run_cmd("sbatch", "-W", "-o", f"{self.cluster.work}/{name}", *options, "--wrap", FACTS)
+            text = self.file(name)
+        else:
+            text = self.out(command, *options, "sh", "-c", FACTS)
+        first, *rest = text.split("\n")
+        found = dict(word.split("=", 1) for word in first.split() if "=" in word)
+        found.update(line.split("=", 1) for line in rest if "=" in line)
+        return found
+
+    def facts_of_all(self, options):
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            return dict(zip(COMMANDS, pool.map(lambda c: self.facts(c, *options.split()), COMMANDS)))
+
+    def check(self, cases, commands=COMMANDS):
+        """Each case is options and what is found; all run at the same time."""
+        wrong = []
+
+        def one(command, options, expected):
+            found = self.facts(command, *options.split())
+            for key, value in expected.items():
+                if found.get(key) != value:
+                    wrong.append(f"{command} {options}: {key} is {found.get(key)}, not {value}")
+
+        with concurrent.futures.ThreadPoolExecutor(24) as pool:
+            jobs = [pool.submit(one, command, *case) for case in cases for command in commands]
+            for job in concurrent.futures.as_completed(jobs):
+                if job.exception():
+                    wrong.append(str(job.exception()))
+        self.assertEqual("\n".join(wrong), "")
+
+
+class Placement(Everywhere):
+    NODES, CONF = 5, NODES
+
+    def test_which_nodes(self):
+        self.check([
+            ("-w n4", dict(NodeList="n4")),
+            ("-N2 -w n5 -x n[1-3]", dict(NodeList="n[4-5]", NumNodes="2")),
+            ("-p two -x n3", dict(Partition="two", NodeList="n4")),
+            ("-C c", dict(NodeList="n5")),
+            ("-C a&y", dict(NodeList="n2", SLURM_JOB_NODELIST="n2")),
+            ("-N2 -C b -w n5 --contiguous", dict(NodeList="n[4-5]")),
+            ("-F nodes.txt", dict(NodeList="n[2,4]")),
+            ("--mincpus=9", dict(NodeList="n5")),
+            ("--tmp=3000", dict(NodeList="n5", MinTmpDiskNode="3000M")),
+            ("--sockets-per-node=3", dict(NodeList="n5")),
+            ("--cores-per-socket=4 -x n5 --mem=2000", dict(NumNodes="1")),
+            ("--threads-per-core=2 -x n1", dict(NodeList="n2")),
+            ("-B 3:4", dict(NodeList="n5")),
+            ("--mem=5000", dict(NodeList="n5", MinMemoryNode="5000M")),
+            ("--mem-per-cpu=4001", dict(NodeList="n5", MinMemoryCPU="4001M")),
+        ])
+
+    def test_how_much(self):
+        self.check([
+            ("-n4 --ntasks-per-node=2", dict(NumNodes="2", SLURM_TASKS_PER_NODE="2(x2)")),
+            ("-n4 --tasks-per-node=2", dict(NumNodes="2", SLURM_TASKS_PER_NODE="2(x2)")),
+            ("-n4 --ntasks-per-socket=1 -C a", dict(NumNodes="2")),
+            ("-N1 -n4 --ntasks-per-core=1 -C a", dict(NumCPUs="8")),
+            ("-n2 -c3 -C b", dict(NumCPUs="6", SLURM_CPUS_PER_TASK="3")),
+            ("-n20 -O -w n3", dict(NodeList="n3", NumCPUs="1", SLURM_OVERCOMMIT="1")),
+            ("-w n3 --exclusive", dict(NumCPUs="4", OverSubscribe="NO")),
+            ("-w n3 -s", dict(NumCPUs="1", OverSubscribe="YES")),
+            ("--tres-per-task=cpu=3 -n2 -C b", dict(NumCPUs="6", SLURM_CPUS_PER_TASK="3")),
+        ])
+        for command in COMMANDS:  # alone: how many nodes there are depends on what is free
+            wait_for(lambda: not self.out("squeue", "-h"), "nothing runs")
+            self.check([("-N1-3 --use-min-nodes", dict(NumNodes="1")), ("-n3 --spread-job", dict(NumNodes="3"))], [command])
+
+    def test_what_is_kept(self):
+        work = self.cluster.work
+        os.mkdir(work + "/sub")
+        self.check([
+            ("-A money", dict(Account="money", SLURM_JOB_ACCOUNT="money")),
+            ("--comment=remark", dict(Comment="remark")),
+            ("--extra=free", dict(Extra="free")),
+            ("--wckey=key", dict(WCKey="key")),
+            ("-q normal", dict(QOS="normal", SLURM_JOB_QOS="normal")),
+            ("-J named", dict(JobName="named")),
+            ("--nice=7", dict(Nice="7")),
+            ("--nice", dict(Nice="100")),
+            ("--priority=77", dict(Priority="77")),
+            ("--mail-type=END --mail-user=me", dict(MailType="END", MailUser="me")),
+            ("-t 7", dict(TimeLimit="00:07:00")),
+            ("-L lic:2", dict(Licenses="lic:2", SLURM_JOB_LICENSES="lic:2")),
+            ("-p short -t 10 --time-min=3", dict(TimeMin="00:03:00", TimeLimit="00:05:00")),
+            (f"-D {work}/sub", dict(WorkDir=f"{work}/sub", PWD=f"{work}/sub")),
+            ("-M trial", dict(SLURM_CLUSTER_NAME="trial")),
+        ])
+
+    def test_no_requeue(self):
+        job = self.submit("--no-requeue", "-o", "/dev/null", "--wrap", "sleep 100")
+        self.wait_state(job, "RUNNING")
+        done = self.run_cmd("scontrol", "requeue", job, check=False)
+        self.assertEqual((done.returncode, self.state(job)), (1, "RUNNING"), done.stderr)
+        self.run_cmd("scancel", job)
+
+    def test_times(self):
+        """Held back by --begin and --deadline, whatever command asks."""
+        found = self.facts_of_all("--begin=now+2 --deadline=now+1hour -t5")
+        for command, facts in found.items():
+            begin, submit = (datetime.datetime.fromisoformat(facts[k]) for k in ("EligibleTime", "SubmitTime"))
+            self.assertIn((begin - submit).seconds, (1, 2), command)
+            self.assertGreaterEqual(facts["StartTime"], facts["EligibleTime"], command)
+            deadline = datetime.datetime.fromisoformat(facts["Deadline"])
+            self.assertIn((deadline - submit).seconds, (3599, 3600), command)
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        with open(cls.cluster.work + "/nodes.txt", "w", encoding="utf-8") as f:
+            f.write("n2\nn4 # two\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
