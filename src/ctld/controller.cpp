@@ -57,6 +57,7 @@ struct Controller::Graph {
   std::optional<Liveness> liveness;
   std::optional<Checkpointer> checkpointer;
   Users users{std::chrono::seconds(60)};
+  boost::asio::thread_pool slow_questions{1};
   std::optional<ServiceParts> services;
   std::optional<net::RpcServer> server;
 
@@ -128,7 +129,7 @@ Status Controller::Graph::start_core() {
 Status Controller::Graph::start_server() {
   services.emplace(ServiceParts{*engine, *publisher, *scheduler, *store, *signer, *links, *liveness, *watches, users,
                                 now, now(), host_name(), [this] { return reconfigure(); },
-                                [this](bool controller_only) { shut_down(controller_only); }});
+                                [this](bool controller_only) { shut_down(controller_only); }, slow_questions});
   net::ServerOptions server_options;
   server_options.addresses = {fmt::format("0.0.0.0:{}", config->slurmctld_port)};
   server_options.auth = auth;
@@ -175,6 +176,8 @@ void Controller::Graph::shut_down(bool controller_only) {
 void Controller::Graph::stop() {
   if (watches) watches->close();
   if (server) server->shutdown(std::chrono::milliseconds(200));
+  slow_questions.stop();
+  slow_questions.join();
   if (liveness) liveness->stop();
   if (scheduler) scheduler->stop();
   if (engine) engine->stop();

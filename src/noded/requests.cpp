@@ -1,6 +1,8 @@
 #include "noded/requests.hpp"
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -8,6 +10,7 @@
 
 #include "common/base/time_text.hpp"
 #include "common/log/log.hpp"
+#include "common/net/token.hpp"
 #include "common/protocol/ctld.hpp"
 #include "common/tables/step_names.hpp"
 #include "common/wire/codec.hpp"
@@ -42,10 +45,11 @@ void handle_order(net::RpcServer& server, RequestParts& parts, Run run) {
 template <class Request, class Reply, class Run>
 void handle_question(net::RpcServer& server, RequestParts& parts, Run run) {
   server.handle<Request, Reply>(
-      [&parts, run](const CallContext&, Request request, Responder<Reply> responder) {
+      [&parts, run](const CallContext& context, Request request, Responder<Reply> responder) {
         auto answer = std::make_shared<Responder<Reply>>(std::move(responder));
-        parts.node.mailbox->post(
-            [&parts, run, answer, request = std::move(request)] { run(parts, request, answer); });
+        parts.node.mailbox->post([&parts, run, answer, context, request = std::move(request)] {
+          run(parts, context, request, answer);
+        });
       });
 }
 
@@ -65,6 +69,25 @@ void set_route(RequestParts& parts, const protocol::StepLaunch& launch, uint32_t
   parts.step_reports.set_route(launch.key, fmt::format("{}:{}", node->address, node->port));
 }
 
+// A launch that was seen on the wire is of no use later: when its job is over it is known to be (Jobs
+// remembers longer than it holds), and after a restart, when that is forgotten, only later ones count.
+Status check_age(const NodeState& node, const protocol::StepLaunch& launch) {
+  const Time present = now();
+  const int64_t age = to_seconds(present - launch.issued);
+  if (launch.issued > present + net::kClockTolerance) {
+    return failure(ErrorCode::kInvalidCredential,
+                   fmt::format("Invalid job credential: it is not valid yet (clock difference {} s)", -age));
+  }
+  if (present - launch.issued > protocol::kLaunchLifetime + net::kClockTolerance) {
+    return failure(ErrorCode::kInvalidCredential,
+                   fmt::format("Invalid job credential: it has expired (signed {} s ago; check the clocks)", age));
+  }
+  if (launch.issued < node.started) {
+    return failure(ErrorCode::kRetry, "the launch was signed before this agent was started");
+  }
+  return {};
+}
+
 Result<Empty> launch(RequestParts& parts, protocol::LaunchStepRequest request) {
   if (!parts.node.verifier) return failure(ErrorCode::kRetry, "the node is not registered yet");
   if (auto ok = parts.node.verifier->verify(request.launch, request.signature); !ok) {
@@ -80,6 +103,12 @@ Result<Empty> launch(RequestParts& parts, protocol::LaunchStepRequest request) {
     return failure(ErrorCode::kInvalidNodeName,
                    fmt::format("step {} has no part on node {}", step_id_text(message->key.id),
                                parts.node.name));
+  }
+  if (!parts.steps.knows(message->key)) {
+    if (auto ok = check_age(parts.node, *message); !ok) {
+      log::error("the launch of step {} was refused: {}", step_id_text(message->key.id), ok.error().text);
+      return tl::unexpected<Error>(ok.error());
+    }
   }
   log::debug("launching step {}", step_id_text(message->key.id));
   if (!parts.steps.knows(message->key)) set_route(parts, *message, index);
@@ -178,11 +207,15 @@ void add_requests(net::RpcServer& server, RequestParts& parts) {
         });
       });
   handle_question<ListPidsRequest, ListPidsReply>(
-      server, parts, [](RequestParts& p, const ListPidsRequest& request, const auto& answer) {
-        p.steps.list_pids(request, [answer](const ListPidsReply& reply) { answer->reply(reply); });
+      server, parts,
+      [](RequestParts& p, const CallContext& context, const ListPidsRequest& request, const auto& answer) {
+        const auto& hidden = p.node.config->private_data;
+        const bool all = context.is_super_user() || !has_option(hidden, "jobs");
+        p.steps.list_pids(request, all ? std::nullopt : std::optional(context.identity.uid),
+                          [answer](const ListPidsReply& reply) { answer->reply(reply); });
       });
   handle_question<ShowAgentRequest, ShowAgentReply>(
-      server, parts, [](RequestParts& p, const ShowAgentRequest&, const auto& answer) {
+      server, parts, [](RequestParts& p, const CallContext&, const ShowAgentRequest&, const auto& answer) {
         answer->reply(ShowAgentReply{describe_agent(p.node, p.steps)});
       });
 }

@@ -158,7 +158,7 @@ void StepReports::sent(const std::string& address, const Error& error) {
       routes_.erase(pending.report.key);
       put(std::move(pending));
     }
-    return;
+    return send({});
   }
   way.pause = std::clamp(way.pause * 2, kFirstPause, kLongestPause);
   way.waiting = true;

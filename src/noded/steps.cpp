@@ -210,9 +210,10 @@ void Steps::on_daemon_exit(const StepPtr& step, int status) {
 void Steps::on_disconnect(const StepPtr& step) {
   step->link.reset();
   step->ready = false;
-  if (step->over || step->pid > 0) return;  // of a child, the exit tells more
+  if (step->over) return;
   if (auto report = spool_.read_end(step->key)) return ended(step, std::move(*report));
   if (auto fd = spool_.connect(step->key)) return connect(step, *fd);
+  if (step->pid > 0) return;  // of a child, the exit tells more
   lost(step, "its step daemon died");
 }
 
@@ -307,13 +308,14 @@ std::vector<protocol::StepKey> Steps::unacknowledged() const {
 }
 
 void Steps::list_pids(const protocol::ListPidsRequest& request,
+                      std::optional<uint32_t> only_of,
                       std::function<void(protocol::ListPidsReply)> done) {
   auto query = std::make_shared<PidQuery>(node_.io);
   query->done = std::move(done);
   for (const auto& [key, step] : steps_) {
     const bool meant = (request.job == kNoJob || key.id.job == request.job) &&
                        (request.step == UINT32_MAX || key.id.step == request.step);
-    if (!meant || !is_live(*step)) continue;
+    if (!meant || !is_live(*step) || (only_of && step->uid != *only_of)) continue;
     query->waiting.insert(key);
     order(step, FrameType::kAgentListPids, {});
   }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -47,8 +48,9 @@ class Steps {
   [[nodiscard]] std::vector<protocol::StepKey> live() const;
   [[nodiscard]] std::vector<protocol::StepKey> unacknowledged() const;
 
-  // Asks the daemons; `done` comes within a second.
+  // Asks the daemons; `done` comes within a second. `only_of`: of this user's steps only.
   void list_pids(const protocol::ListPidsRequest& request,
+                 std::optional<uint32_t> only_of,
                  std::function<void(protocol::ListPidsReply)> done);
 
   // The controller has the report: nothing of the step is kept any more.

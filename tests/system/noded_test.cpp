@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/net/auth.hpp"
+#include "common/net/clock.hpp"
 #include "common/net/rpc_client.hpp"
 #include "common/net/rpc_server.hpp"
 #include "common/net/signer.hpp"
@@ -152,6 +153,7 @@ class FakeController {
     launch.layout.num_tasks = 1;
     launch.script = script;
     launch.environment = std::string("PATH=/usr/bin:/bin\0", 19);
+    launch.issued = net::now();
     return launch;
   }
   Status launch(const protocol::StepLaunch& launch) {

@@ -1,15 +1,18 @@
 #include "common/net/rpc_server.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <unordered_map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 #include <sys/stat.h>
 
 #include "common/base/check.hpp"
+#include "common/log/log.hpp"
 #include "common/net/address.hpp"
 #include "common/net/server_calls.hpp"
 
@@ -117,6 +120,10 @@ Status RpcServer::start() {
       impl_->port = ports[i];
   }
   if (impl_->server == nullptr) return failure(ErrorCode::kError, "the server cannot start");
+  std::vector<std::string> names;
+  for (const auto& [path, method] : impl_->methods) names.push_back(method.name);
+  std::ranges::sort(names);
+  log::debug("methods: {}", fmt::join(names, " "));
   return {};
 }
 

@@ -185,6 +185,7 @@ struct StepLaunch {
   std::string script;                // batch only
   std::string environment;           // KEY=VALUE NUL …
   std::vector<uint64_t> job_memory_mib;  // limit per node of the allocation, 0: none
+  Time issued = kNoTime;             // when it was signed; it holds for kLaunchLifetime
   template <class V>
   static void describe(V&& field) {
     field(1, "key", &StepLaunch::key);
@@ -211,8 +212,10 @@ struct StepLaunch {
     field(22, "script", &StepLaunch::script);
     field(23, "environment", &StepLaunch::environment);
     field(24, "job_memory_mib", &StepLaunch::job_memory_mib);
+    field(25, "issued", &StepLaunch::issued);
   }
 };
+inline constexpr Duration kLaunchLifetime = std::chrono::seconds(120);
 struct LaunchStepRequest {
   std::string launch;     // encoded StepLaunch
   std::string signature;  // ed25519 of `launch` by the controller

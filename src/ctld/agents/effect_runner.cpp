@@ -8,6 +8,7 @@
 
 #include "common/base/hostlist.hpp"
 #include "common/log/log.hpp"
+#include "common/net/clock.hpp"
 #include "common/wire/codec.hpp"
 #include "ctld/state/launch_message.hpp"
 
@@ -59,6 +60,7 @@ void EffectRunner::launch(const protocol::StepKey& key, const Snapshot& state,
     engine_->post({state::LaunchFailed{key, message->layout.node_list, "its script is not in the journal", false}, {}, {}});
     return;
   }
+  message->issued = net::now();
   protocol::LaunchStepRequest request;
   request.launch = wire::encode(*message);
   request.signature = parts_.signer.sign(request.launch);

@@ -22,6 +22,16 @@ bool any_in_list(const std::vector<std::string>& list, std::string_view comma_li
   return std::ranges::any_of(split_list(comma_list), [&](const auto& value) { return in_list(list, value); });
 }
 
+// Whoever has the key of srun's port can speak for its tasks; it is told to nobody who only looks.
+std::shared_ptr<const Step> without_key(const std::shared_ptr<const Step>& step) {
+  if (step->spec == nullptr || step->spec->io.key.empty()) return step;
+  auto spec = std::make_shared<StepSpec>(*step->spec);
+  spec->io.key.clear();
+  auto out = std::make_shared<Step>(*step);
+  out->spec = std::move(spec);
+  return out;
+}
+
 std::string tres_text(uint64_t cpus, uint64_t memory_mib, uint64_t nodes) {
   std::string out = fmt::format("cpu={}", cpus);
   if (memory_mib > 0) out += ",mem=" + format_memory(memory_mib);
@@ -122,7 +132,6 @@ bool JobQuery::matches(const Job& job) const {
     if (!job.allocation || is_finished(job)) return false;
     if (std::ranges::none_of(job.allocation->nodes, [&](const auto& a) { return nodes_->test(a.node); })) return false;
   }
-  if (has_option(state_->config->private_data, "jobs") && spec.uid != uid_ && !state::is_admin(*state_, uid_)) return false;
   if (r.hidden_partitions || !ids_.empty() || state::is_admin(*state_, uid_)) return true;
   const state::Partition* partition = state::find_partition(*state_, job.partition);
   return partition == nullptr || !partition->config->hidden;
@@ -132,6 +141,7 @@ protocol::JobRecord JobQuery::record(const Job& job) const {
   protocol::JobRecord out;
   out.job = job;
   if (!request_.steps) out.job.steps.clear();
+  for (auto& step : out.job.steps) step = without_key(step);
   if (const JobSoft* soft = soft_->find(job.id); soft != nullptr && job.state == JobState::kPending) out.soft = *soft;
   else out.soft.priority = job.spec->priority == UINT32_MAX ? 1 : job.spec->priority;
   if (job.allocation && !job.allocation->nodes.empty()) {
@@ -151,6 +161,7 @@ Result<std::optional<protocol::JobChunk>> JobQuery::next() {
   if (done_) return std::optional<protocol::JobChunk>();
   protocol::JobChunk chunk;
   chunk.now = now_;
+  const bool own_only = has_option(state_->config->private_data, "jobs") && !state::is_admin(*state_, uid_);
   while (chunk.jobs.size() < kChunkJobs) {
     at_ = state_->jobs.next_id(at_);
     if (at_ == UINT32_MAX) {
@@ -158,6 +169,7 @@ Result<std::optional<protocol::JobChunk>> JobQuery::next() {
       break;
     }
     const Job& job = state_->jobs.at(at_++);
+    if (own_only && job.spec->uid != uid_) continue;  // as if it were not there
     if (matches(job)) chunk.jobs.push_back(record(job));
     else any_ = any_ || (ids_.size() == 1 && matches_id(job));
   }

@@ -1,6 +1,12 @@
 // What users and administrators look at: answered from the newest durable snapshot.
+#include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
+#include <boost/asio/post.hpp>
+
+#include "common/base/text.hpp"
 #include "common/log/log.hpp"
 #include "ctld/rpc/job_query.hpp"
 #include "ctld/rpc/services.hpp"
@@ -11,6 +17,8 @@ namespace {
 
 using net::CallContext;
 using net::Responder;
+
+constexpr Duration kExplainTime = std::chrono::seconds(1);
 
 protocol::NodeRecord node_record(const Node& node, const state::ClusterState& state, const std::vector<NodeSoft>& soft) {
   protocol::NodeRecord out;
@@ -76,6 +84,16 @@ Result<protocol::BatchScriptReply> batch_script(ServiceParts& parts, const CallC
   return protocol::BatchScriptReply{std::move(*script)};
 }
 
+// Runs passes of the scheduler, so on a thread of its own and for a limited time.
+Result<protocol::ExplainReply> explain(ServiceParts& parts, uint32_t uid, const std::string& job) {
+  const state::ClusterSnapshot state = parts.publisher.newest()->state;
+  const Time end = parts.clock() + kExplainTime;
+  sched::ExplainLimits limits;
+  if (has_option(state->config->private_data, "jobs") && !state::is_admin(*state, uid)) limits.only_of = uid;
+  limits.out_of_time = [&parts, end] { return parts.clock() >= end; };
+  return sched::explain(*state, parts.scheduler.soft().get(), job, parts.clock(), limits);
+}
+
 }  // namespace
 
 void add_query_methods(net::RpcServer& server, ServiceParts& parts) {
@@ -97,9 +115,13 @@ void add_query_methods(net::RpcServer& server, ServiceParts& parts) {
   server.handle<BatchScriptRequest, BatchScriptReply>([&parts](const auto& context, auto request, auto responder) {
     responder.complete(batch_script(parts, context, request.job));
   });
-  server.handle<ExplainRequest, ExplainReply>([&parts](const auto&, auto request, auto responder) {
-    responder.complete(sched::explain(*parts.publisher.newest()->state, parts.scheduler.soft().get(), request.job,
-                                      parts.clock()));
+  server.handle<ExplainRequest, ExplainReply>([&parts](const auto& context, auto request, auto responder) {
+    auto answer = std::make_shared<Responder<ExplainReply>>(std::move(responder));
+    boost::asio::post(parts.slow_questions, [&parts, answer, uid = context.identity.uid, deadline = context.deadline,
+                                             job = std::move(request.job)] {
+      if (parts.clock() >= deadline) return answer->fail(ErrorCode::kTimedOut);  // nobody waits any more
+      answer->complete(explain(parts, uid, job));
+    });
   });
 }
 

@@ -6,6 +6,8 @@
 #include <memory>
 #include <string>
 
+#include <boost/asio/thread_pool.hpp>
+
 #include "common/net/rpc_server.hpp"
 #include "common/net/signer.hpp"
 #include "ctld/agents/liveness.hpp"
@@ -35,6 +37,7 @@ struct ServiceParts {
   std::string host;
   std::function<Status()> reconfigure;  // reads the configuration again
   std::function<void(bool controller_only)> shutdown;
+  boost::asio::thread_pool& slow_questions;  // one thread, for what takes long to answer
 };
 
 void add_submit_methods(net::RpcServer& server, ServiceParts& parts);  // SubmitJob, CreateStep, WatchJob …

@@ -16,8 +16,8 @@ using state::ClusterState;
 
 class Search {
  public:
-  Search(const ClusterState& state, const Job& job, Time now)
-      : state_(state), job_(job), spec_(*job.spec), now_(now) {}
+  Search(const ClusterState& state, const Job& job, Time now, PassBudget& budget)
+      : state_(state), job_(job), spec_(*job.spec), now_(now), budget_(budget) {}
 
   std::optional<Change> run() {
     make_eligible();
@@ -39,14 +39,14 @@ class Search {
 
   Change done(const JobUpdate& update) const { return {update, by_admin_}; }
 
-  // Does the job start once the update is made?
+  // Does the job start once the update is made? Once the budget is spent: it cannot be said, so no.
   bool works(const JobUpdate& update) const {
     state::UpdateJob command;
     if (!by_admin_) command.who = {spec_.uid, spec_.gid};
     command.target = shown_id(job_);
     command.update = update;
     const auto decision = state::decide(state_, command, now_);
-    if (!decision) return false;
+    if (!decision || !budget_.take()) return false;
     ClusterState after = state_;
     for (const state::Event& event : decision->events)
       state::apply(after, event);
@@ -73,6 +73,7 @@ class Search {
       if (auto ask = rooms.ask_of(job_, *partition); ask && !needs_) needs_ = ask->needs;
       limit_ = std::max(limit_, limit_of(job_, *partition));
       if (partition->config->max_time < limit_) ends_.push_back(partition->config->max_time);
+      if (!budget_.take()) continue;
       PassRun run(state_, make_policies(state_), now_, {});
       if (!run.run_until(job_.id, *partition)) continue;
       partition->nodes.for_each([&](size_t id) {
@@ -248,6 +249,7 @@ class Search {
   const Job& job_;
   const JobSpec& spec_;
   const Time now_;
+  PassBudget& budget_;
   JobUpdate base_;
   bool by_admin_ = false;
   std::optional<fit::Needs> needs_;
@@ -257,8 +259,8 @@ class Search {
 
 }  // namespace
 
-std::optional<Change> find_change(const ClusterState& state, const Job& job, Time now) {
-  return Search(state, job, now).run();
+std::optional<Change> find_change(const ClusterState& state, const Job& job, Time now, PassBudget& budget) {
+  return Search(state, job, now, budget).run();
 }
 
 }  // namespace sluice::sched

@@ -90,6 +90,8 @@ bool explain_partition(const Job& job,
 void explain_placement(const ClusterState& state,
                        const Job& job,
                        Time now,
+                       const Viewer& viewer,
+                       PassBudget& budget,
                        std::vector<std::string>& lines) {
   for (const std::string& name : state::partitions_of(state, job)) {
     const state::Partition* partition = state::find_partition(state, name);
@@ -98,6 +100,10 @@ void explain_placement(const ClusterState& state,
       continue;
     }
     if (!explain_partition(job, *partition, lines)) continue;
+    if (!budget.take()) {
+      lines.push_back(fmt::format("Partition {} was not looked at: this took too long already.", name));
+      continue;
+    }
     PassRun run(state, make_policies(state), now, {});
     run.run_until(job.id,
                   *partition);  // false: it is not eligible, and all is as after a whole pass
@@ -107,7 +113,7 @@ void explain_placement(const ClusterState& state,
           fmt::format("In partition {} its demands cannot be met: {}.", name, ask.error().text));
       continue;
     }
-    for (std::string& line : explain_nodes(state, run.rooms(), *ask, limit_of(job, *partition))) {
+    for (std::string& line : explain_nodes(state, run.rooms(), *ask, limit_of(job, *partition), viewer)) {
       lines.push_back(std::move(line));
     }
   }
@@ -118,9 +124,12 @@ void explain_placement(const ClusterState& state,
 Result<protocol::ExplainReply> explain(const ClusterState& state,
                                        const SoftView* soft,
                                        std::string_view job_id,
-                                       Time now) {
+                                       Time now,
+                                       const ExplainLimits& limits) {
+  const Viewer viewer{limits.only_of};
+  PassBudget budget(limits.most_passes, limits.out_of_time);
   const Job* job = find_job(state, job_id);
-  if (job == nullptr) return failure(ErrorCode::kInvalidJobId);
+  if (job == nullptr || !viewer.sees(*job)) return failure(ErrorCode::kInvalidJobId);
   protocol::ExplainReply reply;
   if (job->state != JobState::kPending) {
     reply.lines.push_back(describe_other(*job));
@@ -139,13 +148,18 @@ Result<protocol::ExplainReply> explain(const ClusterState& state,
                                       count_of(job->array->max_running, "task"),
                                       tasks == nullptr ? 0 : tasks->running));
   }
-  explain_placement(state, *job, now, reply.lines);
+  explain_placement(state, *job, now, viewer, budget, reply.lines);
   if (known != nullptr && known->expected_start != kNoTime) {
     reply.lines.push_back(fmt::format("It is expected to start at {} on {}.",
                                       format_time(known->expected_start),
                                       known->planned_nodes.view()));
   }
-  const auto change = find_change(state, *job, now);
+  const auto change = find_change(state, *job, now, budget);
+  if (!change && budget.spent()) {
+    reply.lines.push_back(fmt::format("No change that would let it start now was found after {}; not all could be tried.",
+                                      count_of(budget.used(), "try", "tries")));
+    return reply;
+  }
   if (!change) {
     reply.lines.push_back("No change to the job would let it start now.");
     return reply;

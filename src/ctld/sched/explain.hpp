@@ -2,6 +2,8 @@
 // jobs hold what it needs, and the smallest change with which it would start now.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string_view>
 
 #include "common/base/result.hpp"
@@ -11,11 +13,18 @@
 
 namespace sluice::sched {
 
+struct ExplainLimits {
+  std::optional<uint32_t> only_of;    // whose jobs may be told of: this user's; nullopt: everybody's
+  uint32_t most_passes = 60;          // of the scheduler, to try out changes
+  std::function<bool()> out_of_time;  // asked before each of them; null: never
+};
+
 // `job_id`: 12 or 12_3. `soft` (may be null) is what the last pass found. kInvalidJobId: there is
-// none.
+// none, or none that may be told of. What the limits kept it from looking at, the text says.
 [[nodiscard]] Result<protocol::ExplainReply> explain(const state::ClusterState& state,
                                                      const SoftView* soft,
                                                      std::string_view job_id,
-                                                     Time now);
+                                                     Time now,
+                                                     const ExplainLimits& limits = {});
 
 }  // namespace sluice::sched

@@ -113,8 +113,8 @@ std::string words_of(Cause cause, bool one, const fit::Needs& needs) {
 
 class Funnel {
  public:
-  Funnel(const ClusterState& state, const Rooms& rooms, const Ask& ask, Minutes limit)
-      : state_(state), rooms_(rooms), ask_(ask), limit_(limit) {
+  Funnel(const ClusterState& state, const Rooms& rooms, const Ask& ask, Minutes limit, const Viewer& viewer)
+      : state_(state), rooms_(rooms), ask_(ask), limit_(limit), viewer_(viewer) {
     ask.partition->nodes.for_each(
         [&](size_t id) { nodes_[static_cast<size_t>(cause_of(static_cast<NodeId>(id)))].set(id); });
   }
@@ -206,8 +206,7 @@ class Funnel {
       if (std::ranges::find(jobs, job) != jobs.end()) return;
       jobs.push_back(job);
       const Job& other = state_.jobs.at(job);
-      lines_.push_back(fmt::format("    job {} of {} is expected to start there at {}",
-                                   shown_id(other), user_of(other),
+      lines_.push_back(fmt::format("    {} is expected to start there at {}", named(other),
                                    format_time(rooms_.kept(static_cast<NodeId>(id)).from)));
     });
   }
@@ -235,28 +234,31 @@ class Funnel {
         until = "has ended, its nodes are being cleaned up";
       else if (job.end < kNever)
         until = "ends by " + format_time(job.end);
-      lines_.push_back(fmt::format("  job {} of {} on {} {}", shown_id(job), user_of(job),
-                                   job.allocation->node_list, until));
+      lines_.push_back(fmt::format("  {} on {} {}", named(job), job.allocation->node_list, until));
     }
     if (jobs.size() > kMost) lines_.push_back(fmt::format("  and {} more", jobs.size() - kMost));
   }
 
-  static std::string user_of(const Job& job) {
-    return job.spec->user_name.empty() ? fmt::format("user {}", job.spec->uid)
-                                       : job.spec->user_name.str();
+  std::string named(const Job& job) const {
+    if (!viewer_.sees(job)) return "a job of another user";
+    const std::string user = job.spec->user_name.empty() ? fmt::format("user {}", job.spec->uid)
+                                                         : job.spec->user_name.str();
+    return fmt::format("job {} of {}", shown_id(job), user);
   }
 
   const ClusterState& state_;
   const Rooms& rooms_;
   const Ask& ask_;
   const Minutes limit_;
+  const Viewer& viewer_;
   std::array<Bitmap, kCauses> nodes_;
   std::vector<std::string> lines_;
 };
 
 }  // namespace
 
-std::string count_of(uint64_t number, std::string_view thing) {
+std::string count_of(uint64_t number, std::string_view thing, std::string_view things) {
+  if (number != 1 && !things.empty()) return fmt::format("{} {}", number, things);
   return fmt::format("{} {}{}", number, thing, number == 1 ? "" : "s");
 }
 
@@ -268,8 +270,9 @@ std::string shown_id(const Job& job) {
 std::vector<std::string> explain_nodes(const ClusterState& state,
                                        const Rooms& rooms,
                                        const Ask& ask,
-                                       Minutes limit) {
-  return Funnel(state, rooms, ask, limit).lines();
+                                       Minutes limit,
+                                       const Viewer& viewer) {
+  return Funnel(state, rooms, ask, limit, viewer).lines();
 }
 
 }  // namespace sluice::sched

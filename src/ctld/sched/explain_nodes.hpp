@@ -1,6 +1,7 @@
 // What each constraint of a job leaves of a partition's nodes, in words.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,14 +9,23 @@
 
 namespace sluice::sched {
 
+// Who reads it: with PrivateData=jobs only one's own jobs are named.
+struct Viewer {
+  std::optional<uint32_t> only_of;
+  [[nodiscard]] bool sees(const Job& job) const { return !only_of || *only_of == job.spec->uid; }
+};
+
 // `rooms` as the job finds them when it is its turn.
 [[nodiscard]] std::vector<std::string> explain_nodes(const state::ClusterState& state,
                                                      const Rooms& rooms,
                                                      const Ask& ask,
-                                                     Minutes limit);
+                                                     Minutes limit,
+                                                     const Viewer& viewer = {});
 
-// "1 node", "3 nodes".
-[[nodiscard]] std::string count_of(uint64_t number, std::string_view thing);
+// "1 node", "3 nodes"; `things` where it is not the word with an s.
+[[nodiscard]] std::string count_of(uint64_t number,
+                                   std::string_view thing,
+                                   std::string_view things = {});
 // 12, or 12_3 for a task of an array.
 [[nodiscard]] std::string shown_id(const Job& job);
 

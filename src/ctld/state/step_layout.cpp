@@ -31,6 +31,7 @@ struct Demand {
   uint32_t min_nodes = 1;
   uint32_t max_nodes = 0;
   bool overcommit = false;
+  uint32_t most_on_node = 0;  // tasks: MaxTasksPerNode
 };
 
 bool counts_as_user(const Step& step) {
@@ -64,7 +65,8 @@ Demand make_demand(const StepSpec& spec, size_t available) {
 }
 
 uint32_t tasks_that_fit(const Demand& demand, uint32_t cpus) {
-  uint32_t tasks = demand.overcommit ? UINT32_MAX : cpus / demand.cpus_per_task;
+  uint32_t tasks = demand.overcommit ? demand.most_on_node : cpus / demand.cpus_per_task;
+  tasks = std::min(tasks, demand.most_on_node);
   if (demand.tasks_per_node != 0) tasks = std::min(tasks, demand.tasks_per_node);
   return tasks;
 }
@@ -235,6 +237,7 @@ Result<StepLayout> lay_out_arbitrary(const ClusterState& state, const Job& job,
       layout.nodes.push_back(make_part(state, job, candidate, whole, 1));
       at = layout.nodes.end() - 1;
     }
+    if (at->tasks.size() >= demand.most_on_node) return failure(ErrorCode::kInvalidTaskCount);
     at->tasks.push_back(task);
   }
   layout.num_tasks = static_cast<uint32_t>(names->size());
@@ -322,6 +325,9 @@ Result<StepLayout> lay_out_step(const ClusterState& state, const Job& job, const
   const auto usable = usable_positions(state, job, spec);
   if (!usable) return tl::unexpected(usable.error());
   Demand demand = make_demand(spec, usable->positions.size());
+  demand.most_on_node = state.config->max_tasks_per_node;
+  const bool too_many = demand.tasks > uint64_t{demand.most_on_node} * usable->positions.size();
+  if (too_many || demand.tasks_per_node > demand.most_on_node) return failure(ErrorCode::kInvalidTaskCount);
   if (distribution->order == TaskOrder::kArbitrary) {
     auto layout = lay_out_arbitrary(state, job, spec, demand);
     if (layout) name_nodes(*layout);
