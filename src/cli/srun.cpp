@@ -22,6 +22,7 @@
 #include "cli/shared/submit_call.hpp"
 #include "cli/shared/submit_env.hpp"
 #include "cli/shared/terminal.hpp"
+#include "common/base/host_name.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 

@@ -1,7 +1,5 @@
 #include "ctld/controller.hpp"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
@@ -11,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "common/base/host_name.hpp"
 #include "common/conf/load.hpp"
 #include "common/log/log.hpp"
 #include "common/net/auth_config.hpp"
@@ -29,12 +28,6 @@ namespace sluice::ctld {
 namespace {
 
 Time now() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
-
-std::string host_name() {
-  char name[256] = {};
-  gethostname(name, sizeof name - 1);
-  return std::string(name).substr(0, std::string_view(name).find('.'));
-}
 
 }  // namespace
 
@@ -128,7 +121,7 @@ Status Controller::Graph::start_core() {
 
 Status Controller::Graph::start_server() {
   services.emplace(ServiceParts{*engine, *publisher, *scheduler, *store, *signer, *links, *liveness, *watches, users,
-                                now, now(), host_name(), [this] { return reconfigure(); },
+                                now, now(), short_host_name(), [this] { return reconfigure(); },
                                 [this](bool controller_only) { shut_down(controller_only); }, slow_questions});
   net::ServerOptions server_options;
   server_options.addresses = {fmt::format("0.0.0.0:{}", config->slurmctld_port)};

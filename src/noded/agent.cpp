@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/host_name.hpp"
 #include "common/conf/load.hpp"
 #include "common/log/log.hpp"
 #include "common/net/auth_config.hpp"
@@ -140,7 +141,8 @@ class Agent::Graph {
     step_reports_.emplace(
         node_, *controller_, node_clients_,
         StepReports::Handlers{[this](const protocol::StepKey& key) { steps_->forget(key); },
-                              [this] { reporter_->send(); }});
+                              [this] { reporter_->send(); },
+                              [this] { steps_->make_reports_safe(); }});
     jobs_->connect(*steps_, *reporter_);
     registrar_.emplace(node_, *controller_,
                        Registrar::Handlers{[this](protocol::RegisterNodeRequest& request) {
@@ -217,12 +219,6 @@ Result<std::unique_ptr<Agent>> Agent::start(ClusterConfig config, AgentOptions o
 
 Status Agent::reconfigure() {
   return graph_->reconfigure();
-}
-
-std::string short_host_name() {
-  char name[256] = {};
-  ::gethostname(name, sizeof name - 1);
-  return std::string(name).substr(0, std::string_view(name).find('.'));
 }
 
 Result<std::string> own_node_name(const ClusterConfig& config, const std::string& host_name) {

@@ -43,6 +43,5 @@ class Agent {
 // is this host's name. Errors name what is missing or ambiguous.
 [[nodiscard]] Result<std::string> own_node_name(const ClusterConfig& config,
                                                 const std::string& host_name);
-[[nodiscard]] std::string short_host_name();
 
 }  // namespace sluice::noded

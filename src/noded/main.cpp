@@ -7,11 +7,10 @@
 
 #include <CLI/CLI.hpp>
 #include <sys/mman.h>
-#include <unistd.h>
 
+#include "common/base/host_name.hpp"
 #include "common/conf/load.hpp"
-#include "common/daemon/daemon.hpp"
-#include "common/daemon/log_setup.hpp"
+#include "common/daemon/program.hpp"
 #include "common/log/log.hpp"
 #include "noded/agent.hpp"
 #include "noded/inventory.hpp"
@@ -20,41 +19,23 @@ namespace {
 
 using namespace sluice;  // NOLINT(google-build-using-namespace): a program's main file
 
-struct Arguments {
-  std::string config, log_file, node, stepd, spool_check;
-  bool foreground = false, clean = false, show_hardware = false, version = false, systemd = false,
-       lock_memory = false;
-  int verbose = 0, quiet = 0, nice = 0;
+struct Arguments : daemon::ProgramOptions {
+  std::string node, stepd;
+  bool clean = false, show_hardware = false, lock_memory = false;
 };
 
 std::optional<int> parse(int argc, char** argv, Arguments& a) {
-  CLI::App app("The agent of a Sluice cluster on each node.", "slurmd");
-  app.add_option("-f", a.config,
-                 "configuration file (default: $SLURM_CONF or /etc/slurm/slurm.conf)");
-  app.add_option("-L", a.log_file, "log file, instead of SlurmdLogFile");
+  CLI::App app("The agent of a Sluice cluster on each node.", a.program);
+  daemon::add_options(app, a, "SlurmdLogFile");
   app.add_option("-N", a.node, "name of the node this is, where a host has several");
   app.add_option("-d", a.stepd, "path of the step daemon");
-  app.add_option("-n", a.nice, "run at this nice value");
-  app.add_flag("-D", a.foreground, "stay in front, log to the standard error as well");
   app.add_flag("-c", a.clean, "forget what the spool folder remembers");
   app.add_flag("-C", a.show_hardware, "print this host's line for slurm.conf and end");
   app.add_flag("-M", a.lock_memory, "lock the agent into memory");
-  app.add_flag("-v", a.verbose, "log more; may be repeated");
-  app.add_flag("-q", a.quiet, "log errors only");
-  app.add_flag("-V,--version", a.version, "print the version");
-  app.add_flag("--systemd", a.systemd, "run under systemd: stay in front");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 1;
-  }
-  if (a.version) {
-    std::puts("slurm 25.11.0");
-    return 0;
-  }
+  if (const auto code = daemon::parse(app, argc, argv, a)) return code;
   if (a.show_hardware) {
     NodeHardware hardware = noded::discover_hardware("/tmp");
-    hardware.host_name = noded::short_host_name();
+    hardware.host_name = short_host_name();
     std::fputs(noded::node_line(hardware, noded::uptime()).c_str(), stdout);
     return 0;
   }
@@ -94,44 +75,32 @@ int serve(const Arguments& a,
   return 0;
 }
 
-// Says why it cannot start, before there is a log.
-int refuse(const std::string& why) {
-  std::fprintf(stderr, "slurmd: fatal: %s\n", why.c_str());
-  return 1;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   Arguments a;
+  a.program = "slurmd";
   if (const auto code = parse(argc, argv, a)) return *code;
   std::vector<std::string> warnings;
   auto config = load_config(config_path(a.config), &warnings);
-  if (!config) return refuse(config.error().text);
-  auto name = a.node.empty() ? noded::own_node_name(*config, noded::short_host_name())
+  if (!config) return daemon::refuse(a, config.error().text);
+  auto name = a.node.empty() ? noded::own_node_name(*config, short_host_name())
                              : Result<std::string>(a.node);
-  if (!name) return refuse(name.error().text);
+  if (!name) return daemon::refuse(a, name.error().text);
   const NodeConfig* line = nullptr;
   for (const NodeConfig& node : config->nodes) {
     if (node.name == *name) line = &node;
   }
-  if (line == nullptr) return refuse("node " + *name + " is not in the configuration");
+  if (line == nullptr) return daemon::refuse(a, "node " + *name + " is not in the configuration");
   const NodeConfig self = *line;
 
-  auto background =
-      a.foreground || a.systemd ? daemon::Background::stay() : daemon::Background::enter();
+  auto background = daemon::leave_terminal(a);
   daemon::Signals signals;
   daemon::LogSettings settings;
-  settings.program = "slurmd";
   settings.file = node_path(a.log_file.empty() ? config->slurmd_log_file : a.log_file, self);
   settings.level = config->slurmd_debug;
   settings.syslog_level = config->slurmd_syslog_debug;
-  settings.more = a.verbose - 2 * a.quiet;
-  settings.foreground = a.foreground || a.systemd;
-  if (auto ok = daemon::start_log(settings); !ok) return refuse(ok.error().text);
-  for (const std::string& warning : warnings)
-    log::info("{}", warning);
-  if (a.nice != 0 && ::nice(a.nice) == -1) log::error("cannot change the nice value");
+  if (auto ok = daemon::settle(a, settings, warnings); !ok) return daemon::refuse(a, ok.error().text);
   if (a.lock_memory && ::mlockall(MCL_CURRENT | MCL_FUTURE) != 0) log::error("cannot lock memory");
   return serve(a, std::move(*config), self, background, signals);
 }

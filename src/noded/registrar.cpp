@@ -11,8 +11,6 @@ namespace sluice::noded {
 namespace {
 
 constexpr Duration kCallTime = std::chrono::seconds(20);
-constexpr Duration kFirstPause = std::chrono::milliseconds(50);
-constexpr Duration kLongestPause = std::chrono::seconds(5);
 
 std::string id_file(const std::string& spool_dir) {
   return spool_dir + "/cluster_id";
@@ -39,14 +37,14 @@ Status write_cluster_id(const std::string& spool_dir, const std::string& id) {
 }
 
 Registrar::Registrar(NodeState& node, net::RpcClient& controller, Handlers handlers)
-    : node_(node), controller_(controller), handlers_(std::move(handlers)), timer_(node.io) {}
+    : node_(node), controller_(controller), handlers_(std::move(handlers)), retry_(node.io) {}
 
 void Registrar::start() {
   if (busy_) {
     again_ = true;
     return;
   }
-  timer_.cancel();
+  retry_.cut_short();
   send();
 }
 
@@ -72,14 +70,10 @@ void Registrar::send() {
 
 void Registrar::failed(const Error& error) {
   // once a row of failures is enough in the log, except when it is about more than a silent peer
-  if (pause_ == Duration(0) || error.code == ErrorCode::kWrongCluster) {
+  if (retry_.fresh() || error.code == ErrorCode::kWrongCluster) {
     log::error("cannot register with the controller: {}", error.text);
   }
-  pause_ = std::clamp(pause_ * 2, kFirstPause, kLongestPause);
-  timer_.expires_after(pause_);
-  timer_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled) send();
-  });
+  retry_.later([this] { send(); });
 }
 
 void Registrar::registered(protocol::RegisterNodeReply reply) {
@@ -98,7 +92,7 @@ void Registrar::registered(protocol::RegisterNodeReply reply) {
   node_.verifier = std::move(*verifier);
   node_.last_controller_message = now();
   if (!reply.config.nodes.empty()) adopt_config(node_, std::move(reply.config));
-  pause_ = Duration(0);
+  retry_.succeeded();
   log::info("registered as {}", node_.name);
   handlers_.on_registered(reply);
 }

@@ -4,11 +4,11 @@
 
 #include <functional>
 
-#include <boost/asio/steady_timer.hpp>
 
 #include "common/net/rpc_client.hpp"
 #include "common/protocol/noded.hpp"
 #include "noded/node_state.hpp"
+#include "noded/retry.hpp"
 
 namespace sluice::noded {
 
@@ -31,8 +31,7 @@ class Registrar {
   NodeState& node_;
   net::RpcClient& controller_;
   Handlers handlers_;
-  boost::asio::steady_timer timer_;
-  Duration pause_{0};
+  Retry retry_;
   bool busy_ = false;
   bool again_ = false;
 };

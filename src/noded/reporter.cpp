@@ -10,8 +10,6 @@ namespace sluice::noded {
 namespace {
 
 constexpr Duration kCallTime = std::chrono::seconds(20);
-constexpr Duration kFirstPause = std::chrono::milliseconds(100);
-constexpr Duration kLongestPause = std::chrono::seconds(5);
 constexpr size_t kMostInOneCall = 500;
 
 }  // namespace
@@ -19,7 +17,7 @@ constexpr size_t kMostInOneCall = 500;
 Reporter::Reporter(NodeState& node,
                    net::RpcClient& controller,
                    std::function<bool(JobId)> may_clean)
-    : node_(node), controller_(controller), may_clean_(std::move(may_clean)), timer_(node.io) {}
+    : node_(node), controller_(controller), may_clean_(std::move(may_clean)), retry_(node.io) {}
 
 void Reporter::add(protocol::JobCleaned report) {
   cleaned_.push_back(std::move(report));
@@ -31,14 +29,13 @@ void Reporter::add(protocol::PrologDoneRequest report) {
 }
 
 void Reporter::resume() {
-  pause_ = Duration(0);
-  waiting_ = false;
-  timer_.cancel();
+  retry_.succeeded();
+  retry_.cut_short();
   send();
 }
 
 void Reporter::send() {
-  if (waiting_ || !node_.verifier) return;
+  if (retry_.waiting() || !node_.verifier) return;
   if (!cleaned_busy_ && !cleaned_.empty()) send_cleaned();
   if (!prologs_busy_ && !prologs_.empty()) send_prolog();
 }
@@ -55,26 +52,14 @@ void Reporter::call(const Request& request, bool& busy, std::function<void()> on
             [this, &busy, on_taken, error = reply ? Error{ErrorCode::kOk, {}} : reply.error()] {
               busy = false;
               if (error.code == ErrorCode::kOk) {
-                pause_ = Duration(0);
+                retry_.succeeded();
                 on_taken();
                 return send();
               }
               log::error("the controller did not take a report: {}", error.text);
-              retry_later();
+              retry_.later([this] { send(); });
             });
       });
-}
-
-void Reporter::retry_later() {
-  if (waiting_) return;
-  pause_ = std::clamp(pause_ * 2, kFirstPause, kLongestPause);
-  waiting_ = true;
-  timer_.expires_after(pause_);
-  timer_.async_wait([this](const boost::system::error_code& error) {
-    if (error) return;
-    waiting_ = false;
-    send();
-  });
 }
 
 void Reporter::send_cleaned() {

@@ -6,11 +6,10 @@
 #include <memory>
 #include <vector>
 
-#include <boost/asio/steady_timer.hpp>
-
 #include "common/net/rpc_client.hpp"
 #include "common/protocol/noded.hpp"
 #include "noded/node_state.hpp"
+#include "noded/retry.hpp"
 
 namespace sluice::noded {
 
@@ -31,8 +30,6 @@ class Reporter {
   void send_prolog();
   template <class Request>
   void call(const Request& request, bool& busy, std::function<void()> on_taken);
-  void retry_later();
-
   NodeState& node_;
   net::RpcClient& controller_;
   std::function<bool(JobId)> may_clean_;
@@ -40,9 +37,7 @@ class Reporter {
   std::vector<protocol::PrologDoneRequest> prologs_;
   bool cleaned_busy_ = false;
   bool prologs_busy_ = false;
-  bool waiting_ = false;
-  Duration pause_{0};
-  boost::asio::steady_timer timer_;
+  Retry retry_;
 };
 
 }  // namespace sluice::noded

@@ -15,8 +15,6 @@ namespace sluice::noded {
 namespace {
 
 constexpr Duration kCallTime = std::chrono::seconds(20);
-constexpr Duration kFirstPause = std::chrono::milliseconds(100);
-constexpr Duration kLongestPause = std::chrono::seconds(5);
 constexpr size_t kMostInOneCall = 500;
 
 int severity(int status) {
@@ -93,7 +91,7 @@ std::string StepReports::put(Pending pending) {
 }
 
 void StepReports::add(protocol::StepEnded report) {
-  send(put({std::move(report), nullptr}));
+  send(put({std::move(report), nullptr, false}));
 }
 
 void StepReports::add_gathered(std::vector<protocol::StepEnded> reports,
@@ -102,7 +100,7 @@ void StepReports::add_gathered(std::vector<protocol::StepEnded> reports,
   const auto gathered = std::make_shared<Gathered>(Gathered{reports.size(), std::move(answer)});
   std::set<std::string> addresses;  // all are queued before the first is sent: they travel together
   for (protocol::StepEnded& report : reports)
-    addresses.insert(put({std::move(report), gathered}));
+    addresses.insert(put({std::move(report), gathered, false}));
   for (const std::string& address : addresses)
     send(address);
 }
@@ -116,15 +114,14 @@ bool StepReports::holds_any_of(JobId job) const {
 
 void StepReports::resume() {
   for (const auto& [address, way] : ways_) {
-    way->waiting = false;
-    way->timer.cancel();
+    way->retry.cut_short();
     send(address);
   }
 }
 
 void StepReports::send(const std::string& address) {
   Way& way = way_to(address);
-  if (way.sending > 0 || way.waiting || way.queue.empty() || !node_.verifier) return;
+  if (way.sending > 0 || way.retry.waiting() || way.queue.empty() || !node_.verifier) return;
   way.sending = std::min(way.queue.size(), kMostInOneCall);
   std::vector<protocol::StepEnded> reports;
   for (size_t i = 0; i < way.sending; ++i)
@@ -144,7 +141,7 @@ void StepReports::send(const std::string& address) {
 void StepReports::sent(const std::string& address, const Error& error) {
   Way& way = way_to(address);
   if (error.code == ErrorCode::kOk) {
-    way.pause = Duration(0);
+    way.retry.succeeded();
     taken(way);
     send(address);
     return handlers_.on_progress();
@@ -160,14 +157,10 @@ void StepReports::sent(const std::string& address, const Error& error) {
     }
     return send({});
   }
-  way.pause = std::clamp(way.pause * 2, kFirstPause, kLongestPause);
-  way.waiting = true;
-  way.timer.expires_after(way.pause);
-  way.timer.async_wait([this, &way](const boost::system::error_code& cancelled) {
-    if (cancelled) return;
-    way.waiting = false;
-    send({});
-  });
+  bool more = false;
+  for (Pending& pending : way.queue) more = (!std::exchange(pending.kept, true) && !pending.gathered) || more;
+  if (more) handlers_.on_kept();
+  way.retry.later([this] { send({}); });
 }
 
 void StepReports::taken(Way& way) {

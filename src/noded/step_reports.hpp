@@ -10,12 +10,11 @@
 #include <string>
 #include <vector>
 
-#include <boost/asio/steady_timer.hpp>
-
 #include "common/net/fanout.hpp"
 #include "common/net/rpc_client.hpp"
 #include "common/protocol/noded.hpp"
 #include "noded/node_state.hpp"
+#include "noded/retry.hpp"
 
 namespace sluice::noded {
 
@@ -24,6 +23,7 @@ class StepReports {
   struct Handlers {
     std::function<void(const protocol::StepKey&)> on_taken;  // an own report is safe
     std::function<void()> on_progress;                       // something left a queue
+    std::function<void()> on_kept;  // own reports came that will be kept for a while
   };
   StepReports(NodeState& node,
               net::RpcClient& controller,
@@ -47,14 +47,13 @@ class StepReports {
   struct Pending {
     protocol::StepEnded report;
     std::shared_ptr<Gathered> gathered;  // null: our own
+    bool kept = false;                   // on_kept was called for it
   };
   struct Way {
-    explicit Way(boost::asio::io_context& io) : timer(io) {}
+    explicit Way(boost::asio::io_context& io) : retry(io) {}
     std::vector<Pending> queue;
     size_t sending = 0;  // of the front
-    bool waiting = false;
-    Duration pause{0};
-    boost::asio::steady_timer timer;
+    Retry retry;
   };
   Way& way_to(const std::string& address);
   std::string put(Pending pending);  // into the queue of its way, whose address it gives

@@ -329,6 +329,10 @@ void Steps::list_pids(const protocol::ListPidsRequest& request,
   });
 }
 
+void Steps::make_reports_safe() {
+  if (auto ok = spool_.sync(); !ok) log::error("{}", ok.error().text);
+}
+
 void Steps::forget(const protocol::StepKey& key) {
   spool_.remove(key);
   const auto place = steps_.find(key);

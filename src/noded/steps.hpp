@@ -53,6 +53,8 @@ class Steps {
                  std::optional<uint32_t> only_of,
                  std::function<void(protocol::ListPidsReply)> done);
 
+  // The controller does not take reports for now: what was written of them shall outlive the host.
+  void make_reports_safe();
   // The controller has the report: nothing of the step is kept any more.
   void forget(const protocol::StepKey& key);
 

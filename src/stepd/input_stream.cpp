@@ -19,7 +19,7 @@ InputStream::InputStream(boost::asio::io_context& io, int fd, std::function<void
 
 void InputStream::write(std::string_view bytes) {
   if (!open_ || finishing_) return;
-  pending_ += bytes;
+  queue_.append(bytes);
   flush();
 }
 
@@ -31,8 +31,7 @@ void InputStream::finish(bool as_terminal) {
 
 void InputStream::close() {
   open_ = false;
-  pending_.clear();
-  sent_ = sending_.size();
+  queue_.drop();
   boost::system::error_code ignored;
   descriptor_.close(ignored);
   on_room_ = {};
@@ -40,18 +39,13 @@ void InputStream::close() {
 
 void InputStream::flush() {
   if (!open_ || writing_ || queued_bytes() == 0) return;
-  if (sent_ == sending_.size()) {
-    sending_.clear();
-    sent_ = 0;
-    sending_.swap(pending_);
-  }
   writing_ = true;
   descriptor_.async_write_some(
-      boost::asio::buffer(sending_.data() + sent_, sending_.size() - sent_),
+      boost::asio::buffer(queue_.next()),
       [self = shared_from_this()](const boost::system::error_code& error, size_t bytes) {
         self->writing_ = false;
         if (!self->open_) return;
-        self->sent_ += bytes;
+        self->queue_.taken(bytes);
         const auto on_room = self->on_room_;
         if (error) self->close();  // the task closed its end or is gone
         if (self->queued_bytes() > 0) return self->flush();

@@ -9,6 +9,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 
+#include "common/step/send_queue.hpp"
+
 namespace sluice::stepd {
 
 class InputStream : public std::enable_shared_from_this<InputStream> {
@@ -20,16 +22,14 @@ class InputStream : public std::enable_shared_from_this<InputStream> {
   // The end of the input; with `as_terminal` a Ctrl-D instead of a closed pipe.
   void finish(bool as_terminal);
   void close();
-  [[nodiscard]] size_t queued_bytes() const { return pending_.size() + sending_.size() - sent_; }
+  [[nodiscard]] size_t queued_bytes() const { return queue_.size(); }
 
  private:
   void flush();
 
   boost::asio::posix::stream_descriptor descriptor_;
   std::function<void()> on_room_;
-  std::string pending_;
-  std::string sending_;
-  size_t sent_ = 0;
+  SendQueue queue_;
   bool writing_ = false;
   bool finishing_ = false;
   bool open_ = true;

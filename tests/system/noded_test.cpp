@@ -320,6 +320,21 @@ TEST(Noded, AReportIsRepeatedUntilItIsTaken) {
     ::usleep(10000);
 }
 
+// n0, to which n1 reports in a tree of width 1, is not there.
+TEST(Noded, AReportGoesRoundADeadNode) {
+  FakeController controller;
+  controller.start_agent(fmt::format("TreeWidth=1\nNodeName=n0 NodeAddr=127.0.0.1 Port={} CPUs=4\n",
+                                     FakeController::free_port()));
+  ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
+  auto launch = controller.batch_launch(21, "#!/bin/sh\nexit 3\n");
+  StepNode dead;
+  dead.name = "n0";
+  launch.layout.nodes.insert(launch.layout.nodes.begin(), dead);
+  ASSERT_TRUE(controller.launch(launch));
+  ASSERT_TRUE(controller.wait([&] { return !controller.ended.empty(); }));
+  EXPECT_EQ(WEXITSTATUS(controller.ended[0].exit_status), 3);
+}
+
 TEST(Noded, PassesReportsOfOtherNodesOn) {
   FakeController controller;
   controller.start_agent();

@@ -7,6 +7,7 @@
 
 #include "cli/scontrol/session.hpp"
 #include "cli/shared/environment.hpp"
+#include "common/base/host_name.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/protocol/noded.hpp"
@@ -18,9 +19,7 @@ namespace {
 
 // The nodes whose agents run on this host, or the one named.
 std::vector<const NodeConfig*> local_nodes(Client& client, const std::string& name) {
-  char buffer[256] = {};
-  gethostname(buffer, sizeof buffer - 1);
-  const std::string host = std::string(buffer).substr(0, std::string_view(buffer).find('.'));
+  const std::string host = short_host_name();
   const std::string only = name.empty() ? environment("SLURMD_NODENAME").value_or("") : name;
   std::vector<const NodeConfig*> out;
   for (const NodeConfig& node : client.nodes()) {

@@ -11,6 +11,7 @@
 
 #include "cli/scontrol/session.hpp"
 #include "cli/shared/environment.hpp"
+#include "common/base/host_name.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
@@ -205,18 +206,13 @@ void show_config(Session& session, const std::string&) {
   print(tables::render_config(reply->config, report));
 }
 
-std::string this_host() {
-  char name[256] = {};
-  gethostname(name, sizeof name - 1);
-  return std::string(name).substr(0, std::string_view(name).find('.'));
-}
 bool same_host(std::string_view a, std::string_view b) {
   return a.substr(0, a.find('.')) == b.substr(0, b.find('.'));
 }
 
 void show_daemons(Session& session, const std::string&) {
   const ClusterConfig& config = session.client()->config();
-  const std::string host = this_host();
+  const std::string host = short_host_name();
   const bool controller =
       std::any_of(config.controllers.begin(), config.controllers.end(), [&](const auto& one) {
         return same_host(one.name, host) || one.name == "localhost";
@@ -234,7 +230,7 @@ void show_daemons(Session& session, const std::string&) {
 }
 
 void show_aliases(Session& session, const std::string& given) {
-  const std::string host = given.empty() ? this_host() : given;
+  const std::string host = given.empty() ? short_host_name() : given;
   std::string out;
   for (const NodeConfig& node : session.client()->nodes()) {
     if (same_host(node.hostname, host)) out.append(out.empty() ? "" : " ").append(node.name);

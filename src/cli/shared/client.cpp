@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <map>
 
 #include "common/base/text.hpp"
 #include "common/conf/load.hpp"
@@ -28,19 +29,32 @@ std::vector<std::string> controller_addresses(const ClusterConfig& config) {
 struct Client::Parts {
   ClusterConfig config;
   std::unique_ptr<net::RpcClient> rpc;  // made at the first call
+  std::map<std::string, std::unique_ptr<net::RpcClient>> agents;  // by address, made at the first call
+  std::shared_ptr<net::AuthProvider> auth;  // null: not made yet, or auth_error
   Error auth_error{ErrorCode::kOk, {}};
   bool nodes_read = false;
 
   net::RpcClient& connection() {
-    if (rpc != nullptr) return *rpc;
-    net::ClientOptions options;
-    options.addresses = controller_addresses(config);
-    options.connect_timeout = config.tcp_timeout;
-    auto auth = net::make_auth(net::auth_options(config));
-    if (auth) options.auth = *auth;
-    else auth_error = auth.error();
-    rpc = std::make_unique<net::RpcClient>(std::move(options));
+    if (rpc == nullptr) rpc = connect(controller_addresses(config));
     return *rpc;
+  }
+  net::RpcClient& agent(const NodeConfig& node) {
+    const std::string address = node.address + ":" + std::to_string(node.port);
+    auto& known = agents[address];
+    if (known == nullptr) known = connect({address});
+    return *known;
+  }
+  std::unique_ptr<net::RpcClient> connect(std::vector<std::string> addresses) {
+    if (auth == nullptr) {
+      auto made = net::make_auth(net::auth_options(config));
+      if (made) auth = *made;
+      else auth_error = made.error();
+    }
+    net::ClientOptions options;
+    options.addresses = std::move(addresses);
+    options.connect_timeout = config.tcp_timeout;
+    options.auth = auth;
+    return std::make_unique<net::RpcClient>(std::move(options));
   }
   [[nodiscard]] Duration timeout_or_usual(Duration timeout) const {
     return timeout > Duration(0) ? timeout : config.message_timeout;
@@ -107,13 +121,10 @@ Result<std::string> Client::call_bytes(std::string_view method, std::string requ
 
 Result<std::string> Client::call_node_bytes(const NodeConfig& node, std::string_view method,
                                             std::string request) {
-  auto auth = net::make_auth(net::auth_options(parts_->config));
-  if (!auth) return tl::unexpected<Error>(auth.error());
-  net::ClientOptions options;
-  options.addresses = {node.address + ":" + std::to_string(node.port)};
-  options.connect_timeout = parts_->config.tcp_timeout;
-  options.auth = *auth;
-  net::RpcClient rpc(std::move(options));
+  net::RpcClient& rpc = parts_->agent(node);
+  if (parts_->auth_error.code != ErrorCode::kOk) {
+    return tl::unexpected<Error>(parts_->auth_error);
+  }
   return rpc.call_raw(method, std::move(request), parts_->config.message_timeout);
 }
 

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/host_name.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 #include "common/tables/submit_values.hpp"
@@ -267,12 +268,6 @@ std::vector<uint64_t> collect_limits(std::string_view names) {
     limits[place + 1] = limit.rlim_max;
   }
   return limits;
-}
-
-std::string short_host_name() {
-  char name[256] = {};
-  gethostname(name, sizeof name - 1);
-  return std::string(name, std::strcspn(name, "."));
 }
 
 std::string working_folder() {

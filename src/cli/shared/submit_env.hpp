@@ -34,7 +34,6 @@ void set_caller_variables(Environment& out);
 // limit stays. `names` is the value of --propagate.
 [[nodiscard]] std::vector<uint64_t> collect_limits(std::string_view names);
 
-[[nodiscard]] std::string short_host_name();
 [[nodiscard]] std::string working_folder();
 // A number that no other request has.
 [[nodiscard]] uint64_t new_request_id();

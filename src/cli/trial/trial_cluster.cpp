@@ -25,6 +25,7 @@
 
 #include "cli/shared/client.hpp"
 #include "cli/trial/trial_conf.hpp"
+#include "common/base/host_name.hpp"
 #include "common/conf/load.hpp"
 
 namespace sluice::cli {
@@ -36,12 +37,6 @@ using std::chrono::steady_clock;
 
 constexpr auto kStartLimit = std::chrono::seconds(60);
 constexpr auto kStopLimit = std::chrono::seconds(15);
-
-std::string host_name() {
-  char name[256] = {};
-  gethostname(name, sizeof name - 1);
-  return std::string(name).substr(0, std::string_view(name).find('.'));
-}
 
 std::string user_name() {
   const passwd* entry = getpwuid(getuid());  // NOLINT(concurrency-mt-unsafe): one thread
@@ -214,7 +209,7 @@ Status prepare_folder(const TrialOptions& options) {
   }
   auto first_port = free_ports(options.nodes + 1);
   if (!first_port) return tl::unexpected(first_port.error());
-  const TrialPlace place{host_name(), user_name(), *first_port};
+  const TrialPlace place{short_host_name(), user_name(), *first_port};
   return write_file(dir / "slurm.conf", trial_conf(options, place), 0644);
 }
 

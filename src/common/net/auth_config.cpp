@@ -1,7 +1,6 @@
 #include "common/net/auth_config.hpp"
 
-#include <unistd.h>
-
+#include "common/base/host_name.hpp"
 #include "common/base/text.hpp"
 
 namespace sluice::net {
@@ -26,10 +25,8 @@ Result<std::unique_ptr<TokenServer>> serve_tokens(const AuthOptions& options) {
   if (options.type != "auth/slurm") return std::unique_ptr<TokenServer>();
   auto key = ClusterKey::load(options.key_file);
   if (!key) return tl::unexpected(key.error());
-  char host[256] = {};
-  gethostname(host, sizeof host - 1);
   return TokenServer::start(options.token_socket, std::make_shared<const TokenMaker>(
-                                                      std::move(*key), options.cluster, host));
+                                                      std::move(*key), options.cluster, short_host_name()));
 }
 
 }  // namespace sluice::net

@@ -8,6 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/base/host_name.hpp"
 #include "common/net/clock.hpp"
 #include "common/net/crypto.hpp"
 #include "common/net/token_server.hpp"
@@ -21,7 +22,7 @@ constexpr int kAnswerSeconds = 10;
 class KeyAuth final : public AuthProvider {
  public:
   KeyAuth(const ClusterKey& key, const std::string& cluster)
-      : maker_(key, cluster, host_name()), verifier_(key, cluster) {}
+      : maker_(key, cluster, short_host_name()), verifier_(key, cluster) {}
   [[nodiscard]] std::string_view name() const override { return "auth/slurm"; }
   Result<std::string> create_token(const RequestDigest& digest) override {
     return maker_.make(::geteuid(), ::getegid(), digest.bytes, now());

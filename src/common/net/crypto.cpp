@@ -96,11 +96,4 @@ Result<std::string> read_secret(const std::string& path, size_t least, size_t mo
   return bytes;
 }
 
-std::string host_name() {
-  char name[256] = {};
-  if (::gethostname(name, sizeof name - 1) != 0) return "localhost";
-  const std::string_view full(name);
-  return std::string(full.substr(0, full.find('.')));
-}
-
 }  // namespace sluice::net

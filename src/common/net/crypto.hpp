@@ -21,6 +21,4 @@ inline constexpr size_t kDigestSize = 32;
 // Errors as ClusterKey::load.
 [[nodiscard]] Result<std::string> read_secret(const std::string& path, size_t least, size_t most);
 
-[[nodiscard]] std::string host_name();  // of this machine, without its domain
-
 }  // namespace sluice::net

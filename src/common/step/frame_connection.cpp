@@ -23,13 +23,13 @@ void FrameConnection::start(Handlers handlers) {
 
 void FrameConnection::send(protocol::FrameType type, uint32_t task, std::string_view body) {
   if (!open_) return;
-  append_frame(pending_, type, task, body);
+  append_frame(queue_.end(), type, task, body);
   write();
 }
 
 void FrameConnection::send_encoded(std::string_view frames) {
   if (!open_) return;
-  pending_ += frames;
+  queue_.append(frames);
   write();
 }
 
@@ -93,19 +93,14 @@ void FrameConnection::hand_out() {
 
 void FrameConnection::write() {
   if (!open_ || writing_ || queued_bytes() == 0) return;
-  if (sent_ == sending_.size()) {
-    sending_.clear();
-    sent_ = 0;
-    sending_.swap(pending_);
-  }
   writing_ = true;
   socket_.async_write_some(
-      boost::asio::buffer(sending_.data() + sent_, sending_.size() - sent_),
+      boost::asio::buffer(queue_.next()),
       [self = shared_from_this()](const boost::system::error_code& error, size_t bytes) {
         self->writing_ = false;
         if (!self->open_) return;
         if (error) return self->fail();
-        self->sent_ += bytes;
+        self->queue_.taken(bytes);
         if (self->queued_bytes() > 0) return self->write();
         if (self->finishing_) return self->fail();
         if (self->handlers_.on_drained) self->handlers_.on_drained();

@@ -12,6 +12,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "common/step/frame.hpp"
+#include "common/step/send_queue.hpp"
 
 namespace sluice {
 
@@ -34,7 +35,7 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   void send(protocol::FrameType type, uint32_t task, std::string_view body);
   // Frames that append_frame() made.
   void send_encoded(std::string_view frames);
-  [[nodiscard]] size_t queued_bytes() const { return pending_.size() + sending_.size() - sent_; }
+  [[nodiscard]] size_t queued_bytes() const { return queue_.size(); }
   [[nodiscard]] bool is_open() const { return open_; }
   // Stops and resumes handing frames out (and, after what was read already, reading).
   void pause();
@@ -56,9 +57,7 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   FrameReader reader_;
   Handlers handlers_;
   std::array<char, 65536> buffer_{};
-  std::string pending_;  // not given to the socket yet
-  std::string sending_;
-  size_t sent_ = 0;  // of sending_
+  SendQueue queue_;
   bool open_ = true;
   bool writing_ = false;
   bool reading_ = false;

@@ -109,8 +109,15 @@ std::optional<protocol::StepEnded> StepSpool::read_end(const protocol::StepKey& 
   const auto bytes = read_file(path(key, "end"));
   if (!bytes) return std::nullopt;
   auto ended = wire::decode<protocol::StepEnded>(*bytes);
-  if (!ended) return std::nullopt;
+  if (!ended || ended->key != key) return std::nullopt;  // cut short by a crash of the host
   return std::move(*ended);
+}
+
+Status StepSpool::sync() const {
+  const int fd = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool good = fd >= 0 && ::syncfs(fd) == 0;
+  if (fd >= 0) ::close(fd);
+  return good ? Status{} : Status{system_failure("cannot flush", folder_)};
 }
 
 std::vector<protocol::StepRecord> StepSpool::scan() const {

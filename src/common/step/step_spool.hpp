@@ -30,7 +30,10 @@ class StepSpool {
   // False when the step was claimed before.
   [[nodiscard]] Result<bool> claim(const protocol::StepRecord& record) const;
   [[nodiscard]] bool is_claimed(const protocol::StepKey& key) const;
+  // Not flushed: mostly the controller has the report on its own disk before ours would be done.
   [[nodiscard]] Status write_end(const protocol::StepEnded& ended) const;
+  // From here on all reports are safe from a crash of the host, too.
+  [[nodiscard]] Status sync() const;
   [[nodiscard]] std::optional<protocol::StepEnded> read_end(const protocol::StepKey& key) const;
   // Every claimed step. A key file that cannot be read (its writer died) gives a record with the
   // key alone.

@@ -141,8 +141,6 @@ void EffectRunner::handle(const state::JobChanged& effect, const Snapshot& state
   parts_.watches.notify(effect.job, effect.message, *state);
 }
 
-void EffectRunner::handle(const state::StepChanged&, const Snapshot&) {}  // srun asks again by itself
-
 void EffectRunner::handle(const state::JobRecordEnded& effect, const Snapshot& state) {
   parts_.programs.record_ended(*effect.job, state);
 }

@@ -50,7 +50,6 @@ class EffectRunner {
   void handle(const state::TerminateJob& effect, const Snapshot& state);
   void handle(const state::ReconfigureNodes& effect, const Snapshot& state);
   void handle(const state::JobChanged& effect, const Snapshot& state);
-  void handle(const state::StepChanged& effect, const Snapshot& state);
   void handle(const state::JobRecordEnded& effect, const Snapshot& state);
   void handle(const state::SendMail& effect, const Snapshot& state);
   void handle(const state::RunControllerProlog& effect, const Snapshot& state);

@@ -75,9 +75,6 @@ struct JobChanged {  // watches of this job have something to see
   JobId job = kNoJob;
   std::string message;  // text for its terminal (scontrol notify, time limit); usually empty
 };
-struct StepChanged {  // a step ended; `job step busy` creations may be tried again
-  StepId id;
-};
 // The job's life (or one run of it, when it is requeued) is over: JobCompType record.
 struct JobRecordEnded {
   std::shared_ptr<const Job> job;  // as it was then
@@ -101,7 +98,7 @@ struct RunTick {};  // send a Tick soon: a dependency or begin time may be due
 
 using Effect =
     std::variant<LaunchStep, LaunchProlog, SignalSteps, TerminateStep, TerminateJob,
-                 ReconfigureNodes, JobChanged, StepChanged, JobRecordEnded, SendMail,
+                 ReconfigureNodes, JobChanged, JobRecordEnded, SendMail,
                  RunControllerProlog, RunControllerEpilog, WakeScheduler, RunTick>;
 using Effects = std::vector<Effect>;
 

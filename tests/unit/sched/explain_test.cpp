@@ -156,6 +156,48 @@ TEST_F(ExplainTest, WhatDoesNotWait) {
   EXPECT_TRUE(says(explained(stuck), "No change to the job would let it start now."));
 }
 
+TEST_F(ExplainTest, ItsLimitsAreKeptAndSaid) {
+  w.up();
+  w.submit(World::spec(8 * 4, 60));
+  w.pass();
+  const JobId id = w.submit(World::spec(20, 60));
+  w.pass();
+  ExplainLimits limits;
+  limits.most_passes = 3;
+  auto reply = explain(w.state, w.soft.get(), std::to_string(id), w.now, limits);
+  ASSERT_TRUE(reply);
+  EXPECT_FALSE(reply->change);
+  EXPECT_TRUE(says(*reply, "was found after 3 tries; not all could be tried")) << all_lines(*reply);
+  limits.most_passes = 60;
+  uint32_t asked = 0;
+  limits.out_of_time = [&] { return ++asked > 2; };
+  reply = explain(w.state, w.soft.get(), std::to_string(id), w.now, limits);
+  ASSERT_TRUE(reply);
+  EXPECT_TRUE(says(*reply, "was found after 2 tries; not all could be tried")) << all_lines(*reply);
+  limits.out_of_time = [] { return true; };
+  reply = explain(w.state, w.soft.get(), std::to_string(id), w.now, limits);
+  ASSERT_TRUE(reply);
+  EXPECT_TRUE(says(*reply, "Partition debug was not looked at: this took too long already.")) << all_lines(*reply);
+}
+
+TEST_F(ExplainTest, OthersJobsAreNotNamedToThoseWhoMayNotSeeThem) {
+  w.up();
+  w.submit(World::spec(8 * 4, 60));
+  w.pass();
+  JobSpec spec = World::spec(8, 10);
+  spec.uid = 1002;
+  spec.user_name = "bob";
+  const JobId id = w.submit(spec);
+  w.pass();
+  ExplainLimits limits;
+  limits.only_of = 1002;
+  const auto reply = explain(w.state, w.soft.get(), std::to_string(id), w.now, limits);
+  ASSERT_TRUE(reply);
+  EXPECT_TRUE(says(*reply, "a job of another user on n[1-4] ends by")) << all_lines(*reply);
+  EXPECT_FALSE(says(*reply, "ann")) << all_lines(*reply);
+  EXPECT_EQ(explain(w.state, w.soft.get(), "1", w.now, limits).error().code, ErrorCode::kInvalidJobId);
+}
+
 // Random clusters and jobs: whatever change is named, made by its user or an administrator as said,
 // lets the next pass start the job.
 class RandomWorld {

@@ -44,6 +44,19 @@ TEST_F(StepTest, TasksAreSpreadInBlocks) {
   EXPECT_EQ(layout(*step).node_list, "n[1-3]");
 }
 
+// A request for thousands of millions would end the controller.
+TEST_F(StepTest, TasksOfANodeAreLimited) {
+  StepSpec spec = tasks(UINT32_MAX);
+  spec.overcommit = true;
+  EXPECT_EQ(refused(spec), ErrorCode::kInvalidTaskCount);
+  spec.num_tasks = 0;
+  spec.ntasks_per_node = UINT32_MAX;
+  EXPECT_EQ(refused(spec), ErrorCode::kInvalidTaskCount);
+  spec.ntasks_per_node = 0;
+  spec.num_tasks = 3 * state_.config->max_tasks_per_node;
+  EXPECT_EQ(refused(spec), ErrorCode::kOk);
+}
+
 TEST_F(StepTest, CyclicPlaneAndArbitrary) {
   StepSpec spec = tasks(5, 2);
   spec.overlap = OverlapKind::kOverlap;

@@ -128,12 +128,6 @@ void react_to(const ClusterState& state, const StepCreated& event, Effects& effe
   if (job == nullptr || find_step(*job, event.step->id.step) == nullptr) return;
   effects.emplace_back(LaunchStep{{event.step->id, job->restart_count}});
 }
-void react_to(const ClusterState&, const StepEnded& event, Effects& effects) {
-  effects.emplace_back(StepChanged{event.id});
-}
-void react_to(const ClusterState&, const StepNodesEnded& event, Effects& effects) {
-  effects.emplace_back(StepChanged{event.id});
-}
 void react_to(const ClusterState& state, const StepEndOrdered& event, Effects& effects) {
   const Job* job = state.jobs.find(event.id.job);
   const Step* step = job == nullptr ? nullptr : find_step(*job, event.id.step);
@@ -157,6 +151,8 @@ void react_to(const ClusterState&, const PartitionChanged&, Effects& effects) {
 void react_to(const ClusterState&, const EpochStarted&, Effects&) {}
 void react_to(const ClusterState&, const ArrayTasksSplit&, Effects&) {}
 void react_to(const ClusterState&, const JobsPurged&, Effects&) {}
+void react_to(const ClusterState&, const StepEnded&, Effects&) {}
+void react_to(const ClusterState&, const StepNodesEnded&, Effects&) {}
 void react_to(const ClusterState&, const NodeRegistered&, Effects&) {}
 void react_to(const ClusterState&, const PartitionDeleted&, Effects&) {}
 

@@ -1,0 +1,40 @@
+// What the daemons' command lines have in common.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/result.hpp"
+#include "common/daemon/daemon.hpp"
+#include "common/daemon/log_setup.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace sluice::daemon {
+
+struct ProgramOptions {
+  std::string program;  // "slurmctld"
+  std::string config, log_file;
+  bool foreground = false, systemd = false, version = false;
+  int verbose = 0, quiet = 0, nice = 0;
+};
+
+// -f, -L, -n, -D, -v, -q, -V and --systemd. `log_key` names the log file in slurm.conf.
+void add_options(CLI::App& app, ProgramOptions& options, const std::string& log_key);
+// The exit status when there is nothing left to do: an error, --help or --version.
+[[nodiscard]] std::optional<int> parse(CLI::App& app, int argc, char** argv, const ProgramOptions& options);
+
+// Leaves the terminal, unless it is to stay in front. Before any thread starts.
+[[nodiscard]] Background leave_terminal(const ProgramOptions& options);
+// Opens the log, with `settings` as the configuration says, and tells it what loading the configuration
+// found; sets the nice value. Errors: the log cannot be opened.
+[[nodiscard]] Status settle(const ProgramOptions& options, LogSettings settings,
+                            const std::vector<std::string>& warnings);
+
+// Says why the daemon cannot start, before there is a log; gives its exit status.
+int refuse(const ProgramOptions& options, const std::string& why);
+
+}  // namespace sluice::daemon
