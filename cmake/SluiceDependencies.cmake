@@ -11,6 +11,7 @@ find_package(SQLite3 REQUIRED)
 find_path(BOOST_ASIO_INCLUDE boost/asio.hpp REQUIRED)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 find_library(MUNGE_ARCHIVE NAMES libmunge.a REQUIRED)
+find_library(NGHTTP2_ARCHIVE NAMES libnghttp2.a REQUIRED)
 
 # (Asking pkg-config for grpc++'s closure takes 20 s; the list is short.)
 file(GLOB absl_archives /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/libabsl_*.a)

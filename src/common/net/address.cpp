@@ -1,12 +1,23 @@
 #include "common/net/address.hpp"
 
-#include <memory>
-
 #include <arpa/inet.h>
-#include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "common/net/clock.hpp"
 
 namespace sluice::net {
 namespace {
@@ -22,7 +33,84 @@ NumericAddress ipv6(std::string_view host, std::string_view port) {
   return {NumericAddress::Kind::kIpv6, fmt::format("[{}]:{}", host, port)};
 }
 
+struct SocketAddress {
+  sockaddr_storage bytes{};
+  socklen_t size = 0;
+};
+
+template <class Sockaddr>
+Sockaddr& as(SocketAddress& address) {
+  address.size = sizeof(Sockaddr);
+  return reinterpret_cast<Sockaddr&>(address.bytes);
+}
+
+// Errors: kUnreachable for a port that is no number, or a path that is too long.
+Result<SocketAddress> socket_address(const NumericAddress& numeric, const std::string& address) {
+  SocketAddress out;
+  if (numeric.kind == NumericAddress::Kind::kUnix) {
+    auto& local = as<sockaddr_un>(out);
+    if (numeric.text.size() >= sizeof local.sun_path) return unusable(address, "the path is too long");
+    local.sun_family = AF_UNIX;
+    std::memcpy(local.sun_path, numeric.text.data(), numeric.text.size());
+    return out;
+  }
+  const size_t colon = numeric.text.rfind(':');
+  uint16_t port = 0;
+  const char* digits = numeric.text.data() + colon + 1;
+  const char* end = numeric.text.data() + numeric.text.size();
+  if (std::from_chars(digits, end, port).ptr != end) return unusable(address, "has no port");
+  if (numeric.kind == NumericAddress::Kind::kIpv4) {
+    auto& v4 = as<sockaddr_in>(out);
+    v4.sin_family = AF_INET;
+    v4.sin_port = htons(port);
+    inet_pton(AF_INET, numeric.text.substr(0, colon).c_str(), &v4.sin_addr);
+  } else {
+    auto& v6 = as<sockaddr_in6>(out);
+    v6.sin6_family = AF_INET6;
+    v6.sin6_port = htons(port);
+    inet_pton(AF_INET6, numeric.text.substr(1, colon - 2).c_str(), &v6.sin6_addr);
+  }
+  return out;
+}
+
+// 0, or why the connection did not come about.
+int await_connection(int fd, Time until) {
+  pollfd ready{fd, POLLOUT, 0};
+  int got = 0;
+  do {
+    got = poll(&ready, 1, poll_timeout(until));
+  } while ((got < 0 && errno == EINTR) || (got == 0 && now() < until));
+  if (got == 0) return ETIMEDOUT;
+  int problem = 0;
+  socklen_t size = sizeof problem;
+  if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &problem, &size) != 0) return errno;
+  return problem;
+}
+
 }  // namespace
+
+int poll_timeout(Time until) {
+  const Duration left = std::min<Duration>(until - now(), std::chrono::hours(1));
+  if (left <= Duration(0)) return 0;
+  return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left).count());
+}
+
+Result<int> connect_to(const std::string& address, Time until) {
+  const Result<NumericAddress> numeric = resolve(address);
+  if (!numeric) return tl::unexpected<Error>(numeric.error());
+  const Result<SocketAddress> peer = socket_address(*numeric, address);
+  if (!peer) return tl::unexpected<Error>(peer.error());
+  const int fd = socket(peer->bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return unusable(address, std::strerror(errno));
+  const int one = 1;
+  if (numeric->kind != NumericAddress::Kind::kUnix) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  int problem = 0;
+  if (connect(fd, reinterpret_cast<const sockaddr*>(&peer->bytes), peer->size) != 0) problem = errno;
+  if (problem == EINPROGRESS || problem == EINTR) problem = await_connection(fd, until);
+  if (problem == 0) return fd;
+  close(fd);
+  return unusable(address, std::strerror(problem));
+}
 
 Result<NumericAddress> resolve(const std::string& address) {
   if (address.starts_with("unix:")) {

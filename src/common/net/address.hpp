@@ -1,10 +1,11 @@
 // Addresses as configured ("host:port", "[::1]:port", "unix:/path") to the numeric ones that gRPC
-// takes without looking anything up. Internal to net.
+// takes without looking anything up, and to connected sockets. Internal to net.
 #pragma once
 
 #include <string>
 
 #include "common/base/result.hpp"
+#include "common/base/time.hpp"
 
 namespace sluice::net {
 
@@ -15,5 +16,11 @@ struct NumericAddress {
 
 // Asks the host's resolver only when the host is no number. Errors: kUnreachable.
 [[nodiscard]] Result<NumericAddress> resolve(const std::string& address);
+
+// A connected socket that does not block; the caller closes it. Errors: kUnreachable, also when it took until `until`.
+[[nodiscard]] Result<int> connect_to(const std::string& address, Time until);
+
+// What is left until then in milliseconds, for poll(2): 0 when it is over, an hour at most.
+[[nodiscard]] int poll_timeout(Time until);
 
 }  // namespace sluice::net

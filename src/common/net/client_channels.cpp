@@ -37,11 +37,10 @@ Time deadline_after(Duration timeout) {
 }
 
 ClientChannels::ClientChannels(ClientOptions options)
-    : options_(std::move(options)), connections_(options_.addresses.size()) {
-  quiet_grpc();
-}
+    : options_(std::move(options)), connections_(options_.addresses.size()) {}
 
 std::shared_ptr<grpc::Channel> ClientChannels::connect(const std::string& target) const {
+  quiet_grpc();
   grpc::ChannelArguments arguments;
   // Nothing is looked up on the way: names are numbers here, and a command has 4 ms in all.
   arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
@@ -86,6 +85,11 @@ Result<Connection> ClientChannels::get(size_t index) {
   return connection;
 }
 
+Result<std::string> ClientChannels::token_for(std::string_view method, std::string_view request) const {
+  if (options_.auth == nullptr) return std::string();
+  return options_.auth->create_token(digest_request(method, request));
+}
+
 Status ClientChannels::prepare(grpc::ClientContext& context,
                                std::string_view method,
                                std::string_view request,
@@ -93,10 +97,9 @@ Status ClientChannels::prepare(grpc::ClientContext& context,
   if (deadline < kNever) {
     context.set_deadline(std::chrono::system_clock::time_point(deadline.time_since_epoch()));
   }
-  if (options_.auth == nullptr) return {};
-  Result<std::string> token = options_.auth->create_token(digest_request(method, request));
+  Result<std::string> token = token_for(method, request);
   if (!token) return tl::unexpected<Error>(std::move(token.error()));
-  context.AddMetadata(kTokenKey, *token);
+  if (!token->empty()) context.AddMetadata(kTokenKey, *token);
   return {};
 }
 

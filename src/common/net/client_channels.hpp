@@ -1,4 +1,4 @@
-// The client's connections, one an address, and what each call needs of them. Internal to net.
+// The client's addresses, its gRPC channels to them for calls with callbacks, and what each call needs. Internal to net.
 #pragma once
 
 #include <memory>
@@ -38,7 +38,9 @@ class ClientChannels {
   // refuse calls until its back-off is over. Errors: kUnreachable.
   [[nodiscard]] Result<Connection> get(size_t index);
 
-  // A token for the request in the call's metadata, and its deadline. Errors: kAuthentication.
+  // A token for the request; empty where none is wanted. Errors: kAuthentication.
+  [[nodiscard]] Result<std::string> token_for(std::string_view method, std::string_view request) const;
+  // The same in the call's metadata, and its deadline.
   [[nodiscard]] Status prepare(grpc::ClientContext& context,
                                std::string_view method,
                                std::string_view request,

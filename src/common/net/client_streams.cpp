@@ -1,105 +1,24 @@
 // Streams from a server: read by a thread that waits, or by callbacks.
 #include <mutex>
 
-#include <grpcpp/completion_queue.h>
-
-#include "common/base/check.hpp"
 #include "common/net/client_impl.hpp"
+#include "common/net/clock.hpp"
 
 namespace sluice::net {
 namespace {
 
 class BlockingStream final : public RawStream {
  public:
-  BlockingStream(std::shared_ptr<ClientChannels> channels, Connection connection)
-      : channels_(std::move(channels)), connection_(std::move(connection)) {}
+  explicit BlockingStream(std::unique_ptr<Http2Connection> connection) : connection_(std::move(connection)) {}
 
-  ~BlockingStream() override {
-    context_.TryCancel();
-    if (call_) {
-      if (reading_) wait();
-      if (!finished_) take_status();
-    }
-    queue_.Shutdown();
-    void* tag = nullptr;
-    bool ok = false;
-    while (queue_.Next(&tag, &ok)) {
-    }
+  ReadState read(std::string& chunk, Duration wait) override {
+    return connection_->read(chunk, wait < Duration(0) ? kNever : now() + wait);
   }
-
-  // Errors: as the call's; kUnreachable when it could not be sent.
-  Status start(std::string_view method, const std::string& request) {
-    if (const Status ready = channels_->prepare(context_, method, request, kNever); !ready) {
-      return ready;
-    }
-    grpc::GenericStub stub(connection_.channel);
-    call_ = stub.PrepareCall(&context_, method_path(method), &queue_);
-    call_->StartCall(nullptr);
-    bool sent = wait();
-    if (sent) {
-      call_->WriteLast(to_buffer(request), grpc::WriteOptions(), nullptr);
-      sent = wait();
-    }
-    if (sent) return {};
-    take_status();
-    return tl::unexpected<Error>(error_);
-  }
-
-  ReadState read(std::string& chunk, Duration wait_for) override {
-    if (finished_) return end_state();
-    if (!reading_) {
-      buffer_.Clear();
-      call_->Read(&buffer_, nullptr);
-      reading_ = true;
-    }
-    bool ok = false;
-    if (wait_for < Duration(0)) {
-      ok = wait();
-    } else {
-      void* tag = nullptr;
-      const auto limit = std::chrono::system_clock::now() + wait_for;
-      const auto got = queue_.AsyncNext(&tag, &ok, limit);
-      if (got == grpc::CompletionQueue::TIMEOUT) return ReadState::kNotYet;
-    }
-    reading_ = false;
-    if (!ok) {
-      take_status();
-      return end_state();
-    }
-    chunk = ContiguousBytes(buffer_).view();
-    return ReadState::kChunk;
-  }
-
-  [[nodiscard]] const Error& error() const override { return error_; }
-  void cancel() override { context_.TryCancel(); }
+  [[nodiscard]] const Error& error() const override { return connection_->error(); }
+  void cancel() override { connection_->interrupt(); }
 
  private:
-  bool wait() {
-    void* tag = nullptr;
-    bool ok = false;
-    SLUICE_CHECK(queue_.Next(&tag, &ok));
-    return ok;
-  }
-  void take_status() {
-    grpc::Status status;
-    call_->Finish(&status, nullptr);
-    wait();
-    finished_ = true;
-    good_ = status.ok();
-    if (!good_) error_ = connection_.explain(status);
-  }
-  [[nodiscard]] ReadState end_state() const { return good_ ? ReadState::kEnd : ReadState::kFailed; }
-
-  std::shared_ptr<ClientChannels> channels_;
-  Connection connection_;
-  grpc::ClientContext context_;
-  grpc::CompletionQueue queue_;
-  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call_;
-  grpc::ByteBuffer buffer_;
-  bool reading_ = false;
-  bool finished_ = false;
-  bool good_ = false;
-  Error error_;
+  std::unique_ptr<Http2Connection> connection_;  // whose end tells the server that nobody reads any more
 };
 
 }  // namespace
@@ -229,17 +148,8 @@ Result<std::unique_ptr<RawStream>> RpcClient::open_raw(std::string_view method,
   Error error{ErrorCode::kUnreachable, "no address to connect to"};
   for (size_t i = 0; i < channels->count(); ++i) {
     const size_t index = (first + i) % channels->count();
-    Result<Connection> connection = channels->get(index);
-    if (!connection) {
-      error = std::move(connection.error());
-      continue;
-    }
-    auto stream = std::make_unique<BlockingStream>(channels, std::move(*connection));
-    Status started = stream->start(method, request);
-    if (started) {
-      channels->prefer(index);
-      return stream;
-    }
+    auto started = impl_->start(index, method, request, kNever);
+    if (started) return std::make_unique<BlockingStream>(std::move(started->connection));
     error = std::move(started.error());
     if (error.code != ErrorCode::kUnreachable) break;
   }

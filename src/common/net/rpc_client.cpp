@@ -1,8 +1,6 @@
-// Unary calls: blocking ones wait on a completion queue of their own, so that a command starts no
-// thread for them; asynchronous ones use gRPC's callback threads.
+// Unary calls: blocking ones have a connection that their own thread drives; asynchronous ones use
+// gRPC's channels and callback threads.
 #include "common/net/rpc_client.hpp"
-
-#include <grpcpp/completion_queue.h>
 
 #include "common/net/client_channels.hpp"
 #include "common/net/client_impl.hpp"
@@ -67,35 +65,6 @@ struct AsyncCall : std::enable_shared_from_this<AsyncCall> {
   }
 };
 
-Result<std::string> blocking_attempt(ClientChannels& channels,
-                                     size_t index,
-                                     std::string_view method,
-                                     const std::string& request,
-                                     Time deadline) {
-  const Result<Connection> connection = channels.get(index);
-  if (!connection) return tl::unexpected<Error>(connection.error());
-  grpc::ClientContext context;
-  if (const Status ready = channels.prepare(context, method, request, deadline); !ready) {
-    return tl::unexpected<Error>(ready.error());
-  }
-  grpc::CompletionQueue queue;
-  grpc::GenericStub stub(connection->channel);
-  const auto call =
-      stub.PrepareUnaryCall(&context, method_path(method), to_buffer(request), &queue);
-  call->StartCall();
-  grpc::ByteBuffer reply;
-  grpc::Status status;
-  call->Finish(&reply, &status, nullptr);
-  void* tag = nullptr;
-  bool ok = false;
-  queue.Next(&tag, &ok);
-  if (!status.ok()) {
-    return tl::unexpected<Error>(connection->explain(status));
-  }
-  channels.prefer(index);
-  return std::string(ContiguousBytes(reply).view());
-}
-
 }  // namespace
 
 RpcClient::RpcClient(ClientOptions options)
@@ -103,18 +72,58 @@ RpcClient::RpcClient(ClientOptions options)
 
 RpcClient::~RpcClient() = default;
 
+Result<RpcClient::Impl::Started> RpcClient::Impl::start(size_t index, std::string_view method,
+                                                        const std::string& request, Time deadline) {
+  Result<std::string> token = channels->token_for(method, request);
+  if (!token) return tl::unexpected<Error>(std::move(token.error()));
+  Started started;
+  {
+    const std::lock_guard lock(mutex_);
+    if (idle_.index == index) started.connection = std::move(idle_.connection);
+  }
+  started.index = index;
+  if (started.connection == nullptr || !started.connection->reusable()) {
+    auto fresh = Http2Connection::open(channels->options().addresses[index], channels->options(), deadline);
+    if (!fresh) return tl::unexpected<Error>(std::move(fresh.error()));
+    started.connection = std::move(*fresh);
+  }
+  started.connection->start({method_path(method), std::move(*token), request, deadline});
+  channels->prefer(index);
+  return started;
+}
+
+void RpcClient::Impl::give_back(Started started) {
+  if (!started.connection->reusable()) return;
+  const std::lock_guard lock(mutex_);
+  std::swap(idle_, started);  // the one that was there dies outside the lock
+}
+
 Result<std::string> RpcClient::call_raw(std::string_view method,
                                         std::string request,
                                         Duration timeout) {
-  ClientChannels& channels = *impl_->channels;
+  const ClientChannels& channels = *impl_->channels;
   const Time deadline = deadline_after(timeout);
   const size_t first = channels.preferred();
-  Result<std::string> result = tl::unexpected<Error>(no_address());
+  Error error = no_address();
   for (size_t i = 0; i < channels.count(); ++i) {
-    result = blocking_attempt(channels, (first + i) % channels.count(), method, request, deadline);
-    if (result || result.error().code != ErrorCode::kUnreachable) break;
+    auto started = impl_->start((first + i) % channels.count(), method, request, deadline);
+    if (started) {
+      std::string reply;
+      std::string more;
+      ReadState state = started->connection->read(reply, kNever);
+      if (state == ReadState::kChunk) state = started->connection->read(more, kNever);
+      if (state == ReadState::kEnd) {
+        impl_->give_back(std::move(*started));
+        return reply;
+      }
+      error = started->connection->error();
+      if (error.code != ErrorCode::kUnreachable) impl_->give_back(std::move(*started));
+    } else {
+      error = std::move(started.error());
+    }
+    if (error.code != ErrorCode::kUnreachable) break;
   }
-  return result;
+  return tl::unexpected<Error>(std::move(error));
 }
 
 void RpcClient::call_raw_async(std::string_view method,
