@@ -59,7 +59,7 @@ class Srun(ClusterCase):
         self.assertIn("task 3: Exited with exit code 3", done.stderr)
         done = self.run_cmd("srun", "-n3", "-N1", "sh", "-c", "kill -9 $$", check=False)
         self.assertEqual(done.returncode, 137)
-        self.assertIn("srun: error: n1: tasks 0-2: Killed", done.stderr)
+        self.assertRegex(done.stderr, r"srun: error: n\d: tasks 0-2: Killed")
         done = self.run_cmd("srun", "nosuchprogram", check=False)
         self.assertEqual(done.returncode, 2)
         self.assertIn("execve(): nosuchprogram: No such file or directory", done.stderr)
