@@ -175,7 +175,7 @@ class Cancel {
     const bool harmless =
         !step &&
         (error.code == ErrorCode::kInvalidJobId || error.code == ErrorCode::kAlreadyDone) &&
-        !request_.signal_given;
+        (!request_.signal_given || (request_.quiet && error.code == ErrorCode::kAlreadyDone));
     if (!harmless || request_.verbose > 0) {
       if (!request_.quiet || !harmless) {
         print_error("scancel", fmt::format("Kill job error on job {}id {}: {}", step ? "step " : "",

@@ -225,6 +225,7 @@ class Srun {
     const SubmitSettings& settings = submission_.settings;
     options.verbose = settings.verbose;
     options.quiet = settings.quiet;
+    options.no_kill = spec.no_kill;
     options.disable_status = settings.disable_status;
     options.quit_on_interrupt = settings.quit_on_interrupt;
     options.kill_on_bad_exit =

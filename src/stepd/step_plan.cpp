@@ -72,7 +72,14 @@ class StepPlanner {
     const StepNode& here = input_.launch.layout.nodes[input_.start.node_index];
     plan_.whole_lines = step_.label || (!step_.unbuffered && input_.launch.layout.num_tasks > 1);
     common_ = Environment::from_block(input_.launch.environment);
+    const Environment given = common_;
     set_step_variables(input_.launch, node_facts(input_), common_);
+    if (step_.preserve_env) {
+      for (const std::string_view name :
+           {"SLURM_JOB_NUM_NODES", "SLURM_NNODES", "SLURM_NTASKS", "SLURM_NPROCS"}) {
+        if (given.has(name)) common_.set(name, given.get(name));
+      }
+    }
     set_binding_variables(input_, common_);
     for (uint32_t local = 0; local < here.tasks.size(); ++local) {
       TaskPlan& task = plan_.tasks.emplace_back();

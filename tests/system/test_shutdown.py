@@ -1,7 +1,8 @@
 """scontrol shutdown ends the daemons and leaves running jobs alone; they go on under the next ones."""
+import os
 import unittest
 
-from harness import ClusterCase, pids_with, wait_for
+from harness import Cluster, ClusterCase, pids_with, wait_for
 
 
 class Shutdown(ClusterCase):
@@ -21,6 +22,14 @@ class Shutdown(ClusterCase):
         open(f"{self.cluster.work}/go", "w", encoding="utf-8").close()
         self.assertEqual(self.wait_ended(job), "COMPLETED")
         self.assertEqual(self.file("kept.out"), "done\n")
+
+    def test_down_ends_what_runs(self):
+        cluster = Cluster(1, 2)
+        try:
+            cluster.run("sbatch", "-o", "/dev/null", "--wrap", "echo up > up; sleep 1000")
+            wait_for(lambda: os.path.exists(f"{cluster.work}/up"), "the job runs")
+        finally:
+            cluster.down()  # fails when a process of it is left
 
 
 if __name__ == "__main__":

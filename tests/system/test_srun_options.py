@@ -1,15 +1,15 @@
 """Options of srun that act on a step: where its tasks and CPUs are, what they find, how their output comes."""
 import os
-import re
-
+import signal
 import unittest
 
-from harness import BIN, ClusterCase, wait_for
+from harness import ClusterCase, pids_with, wait_for
 
 CONF = """SelectTypeParameters=CR_Core_Memory
 TaskPlugin=task/affinity
 PropagateResourceLimits=NONE
 JobFileAppend=1
+KillWait=1
 NodeName=n1 NodeAddr=127.0.0.1 Port=@1 Sockets=2 CoresPerSocket=2 ThreadsPerCore=2 RealMemory=4000
 NodeName=n2 NodeAddr=127.0.0.1 Port=@2 Sockets=2 CoresPerSocket=2 ThreadsPerCore=2 RealMemory=4000
 NodeName=n3 NodeAddr=127.0.0.1 Port=@3 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=4000
@@ -64,6 +64,133 @@ class Srun(ClusterCase):
             self.assertEqual(self.masks("-w", "n1", "-n3", "--mincpus=8", "--cpu-bind=threads", "-m", order), expected)
         self.assertEqual(self.masks("-w", "n1", "-n2", "-c4", "--cpu-bind=threads", "-m", "*:fcyclic"),
                          ["0x33", "0xCC"])
+
+    def test_distribution_over_nodes(self):
+        tasks = 'echo $SLURM_PROCID:$SLURMD_NODENAME'
+        for order, expected in (("block", "n1 n1 n2 n2"), ("cyclic", "n1 n2 n1 n2"), ("plane=2", "n1 n1 n2 n2")):
+            lines = sorted(self.out("srun", "-w", "n[1-2]", "-n4", "-m", order, "sh", "-c", tasks).split())
+            self.assertEqual([l.split(":")[1] for l in lines], expected.split(), order)
+        out = self.out("srun", "-n3", "-N2", "-m", "arbitrary", "-w", "n2,n1,n2", "sh", "-c", tasks)
+        self.assertEqual(sorted(out.split()), ["0:n2", "1:n1", "2:n2"])
+
+    def test_steps_of_a_job(self):
+        """What a step takes of its job, and on which nodes."""
+        meet = "touch {0}; while [ ! -e {1} ]; do sleep 0.05; done; echo met"
+        for option, files in (("--exact -n2", "ab"), ("--overlap -n4", "cd"), ("--exclusive -n2", "ef")):
+            a, b = files
+            out = self.in_job("-w n3 -n4", f"srun {option} sh -c '{meet.format(a, b)}' & srun {option} sh -c "
+                              f"'{meet.format(b, a)}'; wait", limit_s=30)
+            self.assertEqual(set(out.split()), {"met"}, option)
+        cpus = "sh -c 'echo $SLURM_CPUS_ON_NODE $SLURMD_NODENAME'"
+        out = self.in_job("-w n[3-4] -n8", f"srun -n1 --exact {cpus}; srun -n1 -c1 --whole {cpus}; srun -n1 -r1 {cpus}; "
+                          f"srun -n1 -w n4 {cpus}; srun -n1 -x n3 {cpus}")
+        self.assertEqual(out.split("\n"), ["1 n3", "4 n3", "4 n4", "4 n4", "4 n4", ""])
+
+    def test_environment(self):
+        def found(*options):
+            out = self.out("srun", *options, "env", env=dict(ONE="1", TWO="2", SLURM_NTASKS="9"))
+            return dict(line.split("=", 1) for line in out.splitlines() if "=" in line)
+        self.assertEqual(found("-n1")["ONE"], "1")
+        self.assertNotIn("ONE", found("-n1", "--export=NONE"))
+        some = found("-n1", "--export=ONE,THREE=3")
+        self.assertEqual([some.get(k) for k in ("ONE", "TWO", "THREE")], ["1", None, "3"])
+        self.assertEqual(found("-n1")["SLURM_NTASKS"], "1")
+        out = self.out("srun", "-n1", "-E", "env", env=dict(SLURM_NTASKS="9"))
+        self.assertEqual(out.count("SLURM_NTASKS=9\n"), 1)  # still one task
+        limit = "ulimit -n 321; srun {} sh -c 'ulimit -n'"
+        self.assertEqual(self.out("/bin/sh", "-c", limit.format("--propagate=NOFILE")), "321\n")
+        self.assertNotEqual(self.out("/bin/sh", "-c", limit.format("")), "321\n")
+
+    def test_output(self):
+        for name in ("kept", "kept-0", "lost", "lost-0"):
+            with open(os.path.join(self.cluster.work, name), "w", encoding="utf-8") as f:
+                f.write("old\n")
+        for name in ("kept", "kept-%t"):
+            self.run_cmd("srun", "-o", name, "echo", "new")
+        for name in ("lost", "lost-%t"):
+            self.run_cmd("srun", "-o", name, "--open-mode=truncate", "echo", "new")
+        self.assertEqual([self.file(f) for f in ("kept", "kept-0", "lost", "lost-0")], ["old\nnew\n"] * 2 + ["new\n"] * 2)
+        srun = self.cluster.start("srun", "-u", "-n2", "sh", "-c",
+                                  "printf part; while [ ! -e out-go ]; do sleep 0.05; done; echo", stdout=-1)
+        self.assertEqual(srun.stdout.read(8), "partpart")  # before any line was complete
+        open(os.path.join(self.cluster.work, "out-go"), "w").close()
+        srun.communicate(timeout=30)
+
+    def test_programs_around_it(self):
+        for name, text in (("before", "echo before $* >> around"), ("after", "echo after $* >> around"),
+                           ("task-before", "echo export FROM_PROLOG=yes; echo print said"),
+                           ("task-after", "echo task-after $SLURM_PROCID >> task-around")):
+            path = os.path.join(self.cluster.work, name)
+            with open(path, "w", encoding="utf-8") as f:
+                f.write("#!/bin/sh\n" + text + "\n")
+            os.chmod(path, 0o755)
+        work = self.cluster.work
+        out = self.out("srun", f"--prolog={work}/before", f"--epilog={work}/after", f"--task-prolog={work}/task-before",
+                       f"--task-epilog={work}/task-after", "sh", "-c", "echo task $FROM_PROLOG >> around")
+        self.assertEqual(out, "said\n")
+        self.assertEqual([l.split()[0] for l in self.file("around").splitlines()], ["before", "task", "after"])
+        self.assertIn("task yes\n", self.file("around"))
+        wait_for(lambda: self.file("task-around") == "task-after 0\n", "the task's epilog ran")
+
+    def test_signals(self):
+        def start(*options):
+            srun = self.cluster.start("srun", *options, "sh", "-c", "trap 'echo got; exit 3' USR1 INT; echo up; "
+                                      "while :; do sleep 0.1; done", stdout=-1, stderr=-1)
+            self.assertEqual(srun.stdout.readline(), "up\n")
+            return srun
+        srun = start("-X")
+        srun.send_signal(signal.SIGINT)
+        out, err = srun.communicate(timeout=30)
+        self.assertEqual((out, srun.returncode), ("got\n", 3), err)
+        self.assertNotIn("one more within", err)
+        srun = start("--quit-on-interrupt")
+        srun.send_signal(signal.SIGINT)
+        out, err = srun.communicate(timeout=30)
+        self.assertNotIn("one more within", err)
+        self.assertNotEqual(srun.returncode, 0)
+        srun = start("--signal=USR1@60", "-t2", "-J", "warned")
+        job = self.out("squeue", "-h", "-n", "warned", "-o", "%i").strip()
+        self.run_cmd("scontrol", "update", f"JobId={job}", "TimeLimit=1")
+        out, err = srun.communicate(timeout=30)
+        self.assertEqual((out, srun.returncode), ("got\n", 3), err)
+
+    def test_what_is_said(self):
+        done = self.run_cmd("srun", "--begin=now+1", "true")
+        self.assertIn("queued and waiting for resources", done.stderr)
+        done = self.run_cmd("srun", "-Q", "--begin=now+1", "true")
+        self.assertEqual(done.stderr, "")
+        done = self.run_cmd("srun", "-v", "-w", "n3", "true")
+        self.assertRegex(done.stderr, r"srun: defined options\n(.*\n)*srun: nodelist            : n3\n")
+        self.assertRegex(done.stderr, r"srun: jobid \d+: nodes\(1\):`n3', cpu counts: 1\(x1\)\n")
+        done = self.run_cmd("srun", "-w", "n1", "-n2", "--cpu-bind=verbose,rank", "true")
+        self.assertRegex(done.stderr, r"cpu-bind=MASK - n1, task  1  1 \[\d+\]: mask 0x2 set\n")
+
+    def failing_step(self, *options):
+        """A step on two nodes whose second part has lost its daemon, and its node is down; the job and its srun."""
+        name = f"failing{len(options)}"
+        script = f"test $SLURMD_NODENAME = n4 && touch {name}.up && exec sleep 100; while [ ! -e {name} ]; do sleep 0.05; done; echo alive"
+        srun = self.cluster.start("srun", "-w", "n[3-4]", *options, "-J", name, "sh", "-c", script, stdout=-1, stderr=-1)
+        daemons = wait_for(lambda: pids_with(self.cluster.dir + "/spool/n4", "slurmstepd"), "the step is on n4")
+        job = self.out("squeue", "-h", "-n", name, "-o", "%i").strip()
+        wait_for(lambda: os.path.exists(os.path.join(self.cluster.work, name + ".up")), "its task runs")
+        self.run_cmd("scontrol", "update", "NodeName=n4", "State=DOWN", "Reason=test")
+        for pid in daemons:
+            os.kill(pid, signal.SIGKILL)
+        return name, job, srun
+
+    def test_node_failure(self):
+        """With -k a job and its step go on without a node that went down."""
+        name, job, srun = self.failing_step("-k")
+        self.assertRegex(srun.stderr.readline(), "srun: error: Node failure on n4")
+        self.assertEqual(self.state(job), "RUNNING")
+        open(os.path.join(self.cluster.work, name), "w").close()
+        self.assertEqual(srun.communicate(timeout=30)[0], "alive\n")
+        self.run_cmd("scontrol", "update", "NodeName=n4", "State=RESUME")
+        name, job, srun = self.failing_step()
+        self.wait_state(job, "NODE_FAIL")
+        self.assertEqual(srun.communicate(timeout=30)[0], "")
+        self.assertIn(srun.returncode, (137, 143))  # the worst of what its tasks ended with
+        self.run_cmd("scontrol", "update", "NodeName=n4", "State=RESUME")
 
 
 if __name__ == "__main__":

@@ -90,6 +90,7 @@ class Placement(Everywhere):
             ("-N1 -n4 --ntasks-per-core=1 -C a", dict(NumCPUs="8")),
             ("-n2 -c3 -C b", dict(NumCPUs="6", SLURM_CPUS_PER_TASK="3")),
             ("-n20 -O -w n3", dict(NodeList="n3", NumCPUs="1", SLURM_OVERCOMMIT="1")),
+            ("-m cyclic -C b", dict(SLURM_DISTRIBUTION="cyclic")),
             ("-w n3 --exclusive", dict(NumCPUs="4", OverSubscribe="NO")),
             ("-w n3 -s", dict(NumCPUs="1", OverSubscribe="YES")),
             ("--tres-per-task=cpu=3 -n2 -C b", dict(NumCPUs="6", SLURM_CPUS_PER_TASK="3")),
@@ -135,6 +136,38 @@ class Placement(Everywhere):
             self.assertGreaterEqual(facts["StartTime"], facts["EligibleTime"], command)
             deadline = datetime.datetime.fromisoformat(facts["Deadline"])
             self.assertIn((deadline - submit).seconds, (3599, 3600), command)
+
+    def start_all(self, *options):
+        """The three commands with the same options, one of them waiting for its job as usual."""
+        started = [self.cluster.start(c, *options, "true", stdout=-1, stderr=-1) for c in ("srun", "salloc")]
+        self.run_cmd("sbatch", *options, "-o", "/dev/null", "--wrap", "true")
+        return started
+
+    def test_dependency(self):
+        first = self.submit("-o", "/dev/null", "--wrap", "while [ ! -e dep-go ]; do sleep 0.05; done")
+        self.wait_state(first, "RUNNING")
+        waiting = self.start_all("-d", f"afterany:{first}")
+        wait_for(lambda: self.out("squeue", "-h", "-t", "PD", "-o", "%r").split() == ["Dependency"] * 3, "three wait")
+        open(self.cluster.work + "/dep-go", "w").close()
+        for command in waiting:
+            command.communicate(timeout=30)
+            self.assertEqual(command.returncode, 0)
+
+    def test_hold(self):
+        waiting = self.start_all("-H", "-J", "held")
+        jobs = wait_for(lambda: len(found := self.out("squeue", "-h", "-n", "held", "-o", "%i %r").split()) == 6 and found, "three are held")
+        self.assertEqual(jobs[1::2], ["JobHeldUser"] * 3)
+        self.run_cmd("scontrol", "release", *jobs[::2])
+        for command in waiting:
+            command.communicate(timeout=30)
+            self.assertEqual(command.returncode, 0)
+
+    def test_unknown_cluster(self):
+        for command, words in (("sbatch", ("--wrap", "true")), ("srun", ("true",)), ("salloc", ("true",))):
+            for option in ("-M", "--cluster"):
+                done = self.run_cmd(command, option, "elsewhere", *words, check=False)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn(f"{command}: error: 'elsewhere' can't be reached now", done.stderr)
 
     @classmethod
     def setUpClass(cls):

@@ -184,12 +184,6 @@ void OptionParser::read_environment() {
 }
 
 const OptionParser::Given* OptionParser::strongest(const Row& row, Source* source) const {
-  // -E: counts in the environment win.
-  const bool counts = row.option->name == "nodes" || row.option->name == "ntasks";
-  if (counts && row.from[kEnvironment].given && argument("preserve-env")) {
-    *source = kEnvironment;
-    return &row.from[kEnvironment];
-  }
   for (size_t i = kSources; i-- > 0;) {
     if (!row.from[i].given) continue;
     *source = static_cast<Source>(i);

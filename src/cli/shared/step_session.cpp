@@ -84,7 +84,9 @@ void StepSession::job_updated(const protocol::JobWatchUpdate& update) {
   if (!update.message.empty()) say(options_.command, update.message);
   if (!is_terminal(update.state) || job_over_) return;
   job_over_ = true;  // check_launch() gives up on daemons that never came
-  if (!exits_.all_exited()) say_aborted();
+  if (exits_.all_exited() || aborting_) return;
+  say_aborted();
+  give_up_later();  // a node that is lost to the controller may never say that its tasks ended
 }
 
 void StepSession::connected(size_t node) {
@@ -199,7 +201,8 @@ void StepSession::closed(size_t node) {
     print_error(options_.command, fmt::format("Node failure on {}", part.name));
     for (const uint32_t task : part.tasks)
       exits_.exited(part.name, task, SIGKILL);
-    if (!options_.attached && !aborting_ && !link_.all_over()) abort({});
+    const bool ends = !options_.attached && !options_.no_kill;
+    if (ends && !aborting_ && !link_.all_over()) abort({});
   }
   if (link_.all_connected() && !input_started_) start_input();
   finish_if_over();

@@ -24,6 +24,7 @@ struct SessionOptions {
   uint32_t verbose = 0;
   bool quiet = false;
   bool disable_status = false;  // -X
+  bool no_kill = false;  // the step outlives a node
   bool quit_on_interrupt = false;
   bool kill_on_bad_exit = false;
   uint32_t wait_seconds = 0;  // after the first task's end; 0: without end
@@ -69,6 +70,7 @@ class StepSession {
   void send_window_size(size_t node);
 
   // Ends the step: the controller is asked to, the daemons themselves when it is away.
+  void give_up_later();
   void abort(std::string_view announcement);
   void say_aborted();
   void check_launch();  // are the daemons that did not connect still coming?

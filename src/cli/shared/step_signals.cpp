@@ -94,10 +94,15 @@ void StepSession::abort(std::string_view announcement) {
   request.flags = protocol::kSignalCancel;
   const auto done = client_.call<protocol::CountReply>(request, std::chrono::seconds(5));
   if (!done) send_signal(SIGKILL);
+  give_up_later();
+}
+
+void StepSession::give_up_later() {
   abort_timer_.expires_after(client_.config().kill_wait + std::chrono::seconds(2));
   abort_timer_.async_wait([this](const auto& error) {
     if (error) return;
     print_error(options_.command, "Timed out waiting for job step to complete");
+    send_signal(SIGKILL);
     failure_ = error_exit();
     io_.stop();
   });

@@ -96,6 +96,7 @@ struct StepSpec {
   uint32_t signal_seconds = 0;
   uint32_t slurmd_debug = 0;
   uint64_t request_id = 0;
+  bool preserve_env = false;  // counts of nodes and tasks in the environment stay
 
   template <class V>
   static void describe(V&& field) {
@@ -161,6 +162,7 @@ struct StepSpec {
     field(60, "signal_seconds", &StepSpec::signal_seconds);
     field(61, "slurmd_debug", &StepSpec::slurmd_debug);
     field(62, "request_id", &StepSpec::request_id);
+    field(63, "preserve_env", &StepSpec::preserve_env);
   }
 };
 

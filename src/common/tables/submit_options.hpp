@@ -75,7 +75,6 @@ struct SubmitSettings {
   uint32_t threads = 0;
   bool disable_status = false;
   bool quit_on_interrupt = false;
-  bool preserve_env = false;
   bool multi_prog = false;
   bool no_allocate = false;
   bool exclusive_step = false;  // --exclusive: CPUs of its own when in an allocation

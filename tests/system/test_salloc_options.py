@@ -1,0 +1,57 @@
+"""Options of salloc itself: what it says, rings and signals."""
+import os
+import pty
+import select
+import unittest
+
+from harness import BIN, ClusterCase
+
+
+def on_terminal(cluster, *command):
+    """What a command writes to a terminal that is its standard output."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.chdir(cluster.work)
+        os.execve(os.path.join(BIN, command[0]), list(command), cluster.env)
+    text = b""
+    while select.select([fd], [], [], 60)[0]:
+        try:
+            got = os.read(fd, 4096)
+        except OSError:
+            break
+        text += got
+    os.close(fd)
+    os.waitpid(pid, 0)
+    return text.decode()
+
+
+class Salloc(ClusterCase):
+    NODES, CPUS = 2, 4
+
+    def test_what_is_said(self):
+        done = self.run_cmd("salloc", "-Q", "echo", "in")
+        self.assertEqual((done.stdout, done.stderr), ("in\n", ""))
+        done = self.run_cmd("salloc", "-v", "-n3", "true")
+        self.assertRegex(done.stderr, r"salloc: defined options\n(.*\n)*salloc: ntasks              : 3\n")
+
+    def test_bell(self):
+        self.assertIn("\a", on_terminal(self.cluster, "salloc", "--bell", "true"))
+        self.assertNotIn("\a", on_terminal(self.cluster, "salloc", "true"))
+        self.assertNotIn("\a", on_terminal(self.cluster, "salloc", "--bell", "--no-bell", "true"))
+
+    def test_signal(self):
+        """The steps are warned before the end, the command is not."""
+        out = self.run_cmd("salloc", "--signal=USR1@60", "-t2", "sh", "-c", "trap 'echo command' USR1; srun sh -c \"trap 'echo "
+                           "step; exit 3' USR1; scontrol update JobId=$SLURM_JOB_ID TimeLimit=1; while :; do sleep 0.1; "
+                           "done\"; echo $?").stdout
+        self.assertEqual([line for line in out.split() if line in ("step", "command", "3")], ["step", "3"])
+
+    def test_exit_code_is_the_commands(self):
+        self.assertEqual(self.run_cmd("salloc", "sh", "-c", "exit 9", check=False).returncode, 9)
+        done = self.run_cmd("salloc", "nosuchcommand", check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('Unable to find command "nosuchcommand"', done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,103 @@
+"""The filters and signals of scancel, and what sattach shows and gives of a step."""
+import os
+import unittest
+
+from harness import ClusterCase, wait_for
+
+NOBODY = 65534
+TRAP = ("trap 'echo batch >> {0}' USR1; srun sh -c \"trap 'echo step >> {0}' USR1; touch {0}.up; "
+        "while [ ! -e {0}.go ]; do sleep 0.05; done\" & while [ ! -e {0}.go ]; do sleep 0.05; done; wait")
+
+
+class Scancel(ClusterCase):
+    NODES, CPUS = 2, 4
+    CONF = "PartitionName=debug Nodes=ALL Default=YES State=UP\nPartitionName=other Nodes=ALL State=UP\n"
+
+    def test_filters(self):
+        """Each option cancels the one job that it names, and none of the others."""
+        cases = [("-A", "money"), ("--account", "gold"), ("-n", "name1"), ("--name", "name2"), ("--jobname", "name3"),
+                 ("-p", "other"), ("--partition", "other"), ("-q", "high"), ("--qos", "low"), ("--wckey", "key")]
+        submits = dict(A="-A", account="-A", n="-J", name="-J", jobname="-J", p="-p", partition="-p", q="-q", qos="-q",
+                       wckey="--wckey")
+        bystander = self.submit("-H", "--wrap", "true")
+        for option, value in cases:
+            job = self.submit("-H", submits[option.strip("-")], value, "--wrap", "true")
+            self.run_cmd("scancel", option, value)
+            self.assertEqual((self.state(job), self.state(bystander)), ("CANCELLED", "PENDING"), option)
+        for variable, value in (("SCANCEL_NAME", "name4"), ("SCANCEL_ACCOUNT", "silver")):
+            job = self.submit("-H", "-J" if variable.endswith("NAME") else "-A", value, "--wrap", "true")
+            self.run_cmd("scancel", env={variable: value})
+            self.assertEqual((self.state(job), self.state(bystander)), ("CANCELLED", "PENDING"), variable)
+        for option in ("-R", "-n"):
+            done = self.run_cmd("scancel", option, "none", bystander, check=False)
+            self.assertEqual(done.returncode, 1)
+        self.assertEqual(self.state(bystander), "PENDING")
+        self.run_cmd("scancel", bystander)
+
+    def test_users_states_and_nodes(self):
+        theirs = int(self.out("sbatch", "--parsable", "-H", "--wrap", "true", user=NOBODY))
+        mine = self.submit("-H", "--wrap", "true")
+        first = self.submit("-w", "n1", "-o", "/dev/null", "--wrap", "sleep 100")
+        second = self.submit("-w", "n2", "-o", "/dev/null", "--wrap", "sleep 100")
+        self.wait_state(first, "RUNNING")
+        self.wait_state(second, "RUNNING")
+        self.run_cmd("scancel", "-w", "n2")
+        self.assertEqual((self.wait_ended(second), self.state(first)), ("CANCELLED", "RUNNING"))
+        self.run_cmd("scancel", "--state=PENDING", "--me")
+        self.assertEqual([self.state(j) for j in (mine, first, theirs)], ["CANCELLED", "RUNNING", "PENDING"])
+        self.run_cmd("scancel", "-u", "nobody")
+        self.assertEqual([self.state(j) for j in (first, theirs)], ["RUNNING", "CANCELLED"])
+        self.run_cmd("scancel", "-t", "RUNNING", "--me")
+        self.assertEqual(self.wait_ended(first), "CANCELLED")
+
+    def test_signals(self):
+        cases = {"steps": ((), ["step"]), "script": (("-b",), ["batch"]), "all": (("--full",), ["batch", "step"])}
+        jobs = {name: self.submit("-o", "/dev/null", "--wrap", TRAP.format(name)) for name in cases}
+        for name, (options, expected) in cases.items():
+            wait_for(lambda: os.path.exists(f"{self.cluster.work}/{name}.up"), "the step runs")  # pylint: disable=cell-var-from-loop
+            self.run_cmd("scancel", "-s", "USR1", *options, jobs[name])
+            wait_for(lambda: len(self.file(name).split()) >= len(expected), f"{name} got it")  # pylint: disable=cell-var-from-loop
+        for name in cases:
+            open(f"{self.cluster.work}/{name}.go", "w").close()
+            self.wait_ended(jobs[name])
+            self.assertEqual(sorted(set(self.file(name).split())), cases[name][1], name)
+
+    def test_what_is_said(self):
+        job = self.submit("-H", "-J", "asked", "--wrap", "true")
+        self.assertEqual(self.run_cmd("scancel", "-i", "-n", "asked", stdin="n\n").stdout,
+                         f"Cancel job_id={job} name=asked partition=debug [y/n]? ")
+        self.assertEqual(self.state(job), "PENDING")
+        self.assertEqual(self.run_cmd("scancel", "-v", job).stderr, f"scancel: Terminating job {job}\n")
+        done = self.run_cmd("scancel", "-s", "USR1", job, check=False)
+        self.assertIn("already completing or completed", done.stderr)
+        done = self.run_cmd("scancel", "-Q", "-s", "USR1", job, check=False)
+        self.assertEqual(done.stderr, "")
+
+    def test_sattach(self):
+        job = self.submit("-n2", "-o", "/dev/null", "--wrap", "sleep 100 | srun -n2 sh -c 'touch up$SLURM_PROCID; read x; echo out "
+                          "$SLURM_PROCID $x; echo err $SLURM_PROCID >&2; while [ ! -e end ]; do sleep 0.05; done'")
+        wait_for(lambda: all(os.path.exists(f"{self.cluster.work}/up{i}") for i in (0, 1)), "the step runs")
+        layout = self.out("sattach", "--layout", f"{job}.0")
+        self.assertEqual(layout, "Job step layout:\n\t2 tasks, 1 nodes (n1)\n\n\tNode 0 (n1), 2 task(s): 0 1 \n")
+        some = self.cluster.start("sattach", "-l", "--output-filter=1", "--error-filter=0", f"{job}.0", stdin=-1, stdout=-1, stderr=-1)
+        give = self.cluster.start("sattach", "--input-filter=1", f"{job}.0", stdin=-1, stdout=-1, stderr=-1)
+        give.stdin.write("hello\n")
+        give.stdin.flush()
+        self.assertEqual(give.stdout.readline(), "out 1 hello\n")  # task 0 still waits for its line
+        self.assertEqual(some.stdout.readline(), "1: out 1 hello\n")
+        all_in = self.cluster.start("sattach", f"{job}.0", stdin=-1, stdout=-1, stderr=-1)
+        all_in.stdin.write("more\n")
+        all_in.stdin.flush()
+        self.assertEqual(give.stdout.readline(), "out 0 more\n")
+        open(os.path.join(self.cluster.work, "end"), "w").close()
+        out, err = some.communicate(timeout=30)
+        self.assertEqual(out, "")
+        self.assertIn("0: err 0\n", err)
+        self.assertNotIn("1: err", err)
+        give.communicate(timeout=30)
+        all_in.communicate(timeout=30)
+        self.run_cmd("scancel", job)
+
+
+if __name__ == "__main__":
+    unittest.main()
