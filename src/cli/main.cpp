@@ -5,6 +5,8 @@
 #include <span>
 #include <string_view>
 
+#include <fcntl.h>
+
 #include "cli/commands.hpp"
 #include "cli/shared/version.hpp"
 
@@ -68,6 +70,15 @@ int run_own(int argc, char** argv) {
 }
 
 }  // namespace
+
+// A closed standard stream becomes /dev/null, never what is opened next. This runs before every
+// constructor, because libraries open files in theirs.
+static void fill_descriptors() {
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (fcntl(fd, F_GETFD) == -1) ::open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY);
+  }
+}
+[[gnu::section(".preinit_array"), gnu::used]] static void (*const kBeforeAll)() = fill_descriptors;
 
 int main(int argc, char** argv) {
   const char* slash = argc > 0 ? std::strrchr(argv[0], '/') : nullptr;

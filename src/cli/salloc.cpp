@@ -105,6 +105,7 @@ class CommandRun {
     Environment environment = current_environment();
     set_caller_variables(environment);
     set_allocation_variables(facts_of(allocated_, submission_.job, client_.config()), environment);
+    environment.unset("SLURM_PRIO_PROCESS");  // srun and sbatch only
     environment.set_default("SHELL", user_shell());
     std::vector<std::string> entries = environment.entries();
     std::vector<char*> argv, envp;
@@ -166,12 +167,17 @@ class CommandRun {
 
   void updated(const protocol::JobWatchUpdate& update) {
     if (!update.message.empty()) say("salloc", update.message);
-    if (is_terminal(update.state)) revoked();
+    if (is_terminal(update.state)) revoked(update.state == JobState::kTimeout);
   }
 
-  void revoked() {
+  void revoked(bool timed_out = false) {
     if (std::exchange(revoked_, true)) return;
-    say("salloc", fmt::format("Job allocation {} has been revoked.", allocated_.job));
+    if (timed_out) {
+      say("salloc", fmt::format("Job {} has exceeded its time limit and its allocation has been revoked.",
+                                allocated_.job));
+    } else {
+      say("salloc", fmt::format("Job allocation {} has been revoked.", allocated_.job));
+    }
     const auto asked = submission_.settings.kill_signal;
     if (asked)
       kill(child_, static_cast<int>(*asked));

@@ -130,7 +130,7 @@ std::optional<int> read_options(int argc, char** argv, Attach& out) {
   }
   print_error("sattach", optind + 1 == argc ? "Failed to parse stepid from command line options"
                                             : "too many parameters");
-  std::fputs(kUsage, stderr);
+  std::fputs(kUsage, stdout);
   return error_exit();
 }
 

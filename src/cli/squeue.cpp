@@ -69,12 +69,17 @@ bool wanted(const SqueueOptions& o, const JobView& view, const RenderContext& co
 }
 
 void add_rows(const SqueueOptions& o, const JobView& view, std::vector<JobView>& rows) {
-  if (!o.one_row_a_task || !is_pending_array(view)) {
+  if (!is_pending_array(view)) {
+    rows.push_back(view);
+    return;
+  }
+  const auto tasks = tasks_asked_for(o.request.ids, view);
+  if (!o.one_row_a_task && !tasks) {
     rows.push_back(view);
     return;
   }
   view.job().array->pending.for_each([&](uint32_t task) {
-    rows.push_back({view.record, task, view.partition});
+    if (!tasks || tasks->contains(task)) rows.push_back({view.record, task, view.partition});
   });
 }
 

@@ -6,7 +6,6 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,13 +27,6 @@
 
 namespace sluice::cli {
 namespace {
-
-// A step that has no file of its own for a stream gets /dev/null, never what is opened next.
-void fill_descriptors() {
-  for (int fd = 0; fd <= 2; ++fd) {
-    if (fcntl(fd, F_GETFD) == -1) ::open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY);
-  }
-}
 
 std::string base_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
@@ -66,6 +58,10 @@ class Srun {
     job_ = submission_.settings.job_id;
     own_ = job_ == 0;
     if (own_) {
+      if (submission_.step.relative != UINT32_MAX) {
+        say("srun", "fatal: --relative option invalid for job allocation request");
+        return error_exit();
+      }
       if (const auto status = get_job()) return *status;
     } else if (const auto status = check_against_environment()) {
       return *status;
@@ -116,6 +112,7 @@ class Srun {
     environment_ = std::move(*chosen);
     set_caller_variables(environment_);
     if (!submission_.settings.name_given) job.name = base_name(program_[0]);
+    else environment_.set("SLURM_JOB_NAME", job.name.view());
     return std::nullopt;
   }
 
@@ -142,7 +139,7 @@ class Srun {
     if (id == nullptr || !nodes || id != std::to_string(job_)) return std::nullopt;
     const uint32_t wanted = submission_.job.min_nodes;
     const uint32_t from = submission_.step.relative;
-    if (from != UINT32_MAX && from >= *nodes) {
+    if (from != UINT32_MAX && from + wanted > *nodes) {
       return fail_with(
           {fmt::format("--relative and SLURM_JOB_NUM_NODES option incompatible with "
                        "count of allocated nodes ({}+{}>{})",
@@ -317,7 +314,6 @@ class Srun {
 }  // namespace
 
 int srun_main(int argc, char** argv) {
-  fill_descriptors();
   signal(SIGPIPE, SIG_IGN);
   OptionParser parser(kSrun);
   if (const auto status = parser.read_arguments(argc, argv)) return *status;

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -188,7 +189,10 @@ void run_prologs(TaskSetup& setup) {
   if (error == ENOENT && names_missing_interpreter(program, interpreter)) {
     complain(fmt::format("execve(): bad interpreter({}): {}", interpreter, std::strerror(error)));
   } else {
-    complain(fmt::format("execve(): {}: {}", program, std::strerror(error)));
+    const bool relative = program[0] != '/' && program.find('/') != std::string::npos;
+    std::error_code unknown;
+    const std::string folder = relative ? std::filesystem::current_path(unknown).string() + "/" : "";
+    complain(fmt::format("execve(): {}{}: {}", folder, program, std::strerror(error)));
   }
   ::_exit(error);
 }

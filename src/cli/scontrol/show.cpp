@@ -87,7 +87,18 @@ void show_jobs(Session& session, const std::string& id) {
     return print_json(session, "jobs", std::move(records), answer->now);
   }
   for (const auto& job : answer->jobs) {
-    print_record(session, show_job({&job, kNoTask, {}}, context, session.one_line, session.details));
+    const JobView whole{&job, kNoTask, {}};
+    const auto print_one = [&](uint32_t task) {
+      print_record(session, show_job({&job, task, {}}, context, session.one_line, session.details));
+    };
+    const auto tasks = is_pending_array(whole) ? tasks_asked_for({id}, whole) : std::nullopt;
+    if (!tasks) {
+      print_one(kNoTask);
+      continue;
+    }
+    job.job.array->pending.for_each([&](uint32_t task) {
+      if (tasks->contains(task)) print_one(task);
+    });
   }
   if (!answer->jobs.empty()) return;
   if (!id.empty()) {
@@ -238,7 +249,7 @@ void show_aliases(Session& session, const std::string& given) {
   std::puts(out.c_str());
 }
 
-void show_host_names(Session& session, const std::string& given) {
+void show_host_names(Session&, const std::string& given) {
   std::string list = given;
   if (list.empty()) list = environment("SLURM_JOB_NODELIST").value_or("");
   if (list.empty()) list = environment("SLURM_NODELIST").value_or("");
@@ -247,7 +258,10 @@ void show_host_names(Session& session, const std::string& given) {
     return;
   }
   const auto names = expand_hosts(list);
-  if (!names) return session.fail(error_text(names.error()));
+  if (!names) {  // as in Slurm, where this is no failure of the command
+    std::fprintf(stderr, "%s\n", error_text(names.error()).c_str());
+    return;
+  }
   std::string out;
   for (const std::string& name : *names) out.append(name).append("\n");
   print(out);
@@ -313,6 +327,13 @@ void say(Session& session, const char* text) {
   if (!session.quiet) std::puts(text);
 }
 
+// There are none yet.
+void show_reservations(Session& session, const std::string& name) {
+  if (name.empty()) return say(session, "No reservations in the system");
+  session.exit_status = 1;
+  if (!session.quiet) std::printf("Reservation %s not found\n", name.c_str());
+}
+
 struct Entity {
   std::string_view name;
   void (*show)(Session&, const std::string&);
@@ -343,14 +364,13 @@ constexpr Entity kEntities[] = {
     {"nodes", show_nodes},
     {"partitions", show_partitions},
     {"partitionname", show_partitions},
-    {"reservations", [](Session& s, const std::string&) { say(s, "No reservations in the system"); }},
-    {"reservationname",
-     [](Session& s, const std::string&) { say(s, "No reservations in the system"); }},
+    {"reservations", show_reservations},
+    {"reservationname", show_reservations},
     {"slurmd", [](Session& s, const std::string&) { show_agent(s); }},
     {"steps", show_steps},
     {"topology",
-     [](Session& s, const std::string&) {
-       s.fail("scontrol: error: No topology information available");
+     [](Session&, const std::string&) {
+       std::fputs("scontrol: error: No topology information available\n", stderr);
      }},
 };
 

@@ -1,6 +1,7 @@
 // scontrol update, create and delete.
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 
 #include "cli/scontrol/session.hpp"
 #include "cli/shared/environment.hpp"
@@ -18,8 +19,8 @@ struct Pair {
   std::string typed;
 };
 
-// "Key=Value", or a key and its value as two words.
-std::vector<Pair> read_pairs(const Words& words) {
+// "Key=Value", or a key and its value as two words. Nothing when the last has no value (said).
+std::optional<std::vector<Pair>> read_pairs(Session& session, const Words& words) {
   std::vector<Pair> out;
   for (size_t i = 1; i < words.size(); ++i) {
     const size_t equals = words[i].find('=');
@@ -35,7 +36,9 @@ std::vector<Pair> read_pairs(const Words& words) {
       out.push_back({words[i], words[i + 1], words[i] + "=" + words[i + 1]});
       ++i;
     } else {
-      out.push_back({words[i], "", words[i]});
+      session.fail("Invalid input: " + words[i]);
+      session.fail("Request aborted");
+      return std::nullopt;
     }
   }
   return out;
@@ -95,6 +98,7 @@ bool read_job_update(Session& session, const std::vector<Pair>& pairs, const std
     if (!status) {
       const bool is_time = status.error().text.starts_with("Invalid time specification");
       session.fail((is_time ? "" : "scontrol: error: ") + error_text(status.error()));
+      if (is_time) session.fail("No changes specified");
       return false;
     }
     any = true;
@@ -148,7 +152,10 @@ void update_nodes(Session& session, const std::vector<Pair>& pairs, const std::s
     if (key == nullptr || key->set == nullptr) return reject(session, pair);
     if (key->name == "State") state = &pair;
     const Status status = key->set(pair.value, {}, request.update);
-    if (!status) return session.fail("scontrol: error: " + error_text(status.error()));
+    if (!status) {
+      session.fail("scontrol: error: " + error_text(status.error()));
+      return session.fail("No changes specified");
+    }
     any = true;
   }
   if (!any) return session.fail("No changes specified");
@@ -180,7 +187,9 @@ bool is_partition_key(const std::vector<Pair>& pairs, const Pair*& found) {
 
 void update(Session& session, const Words& words) {
   if (session.client() == nullptr) return;
-  const std::vector<Pair> pairs = read_pairs(words);
+  const auto read = read_pairs(session, words);
+  if (!read) return;
+  const std::vector<Pair>& pairs = *read;
   const Pair* entity = nullptr;
   if ((entity = find_pair(pairs, "NodeName", 5)) != nullptr) {
     return update_nodes(session, pairs, entity->value);
@@ -195,8 +204,9 @@ void update(Session& session, const Words& words) {
   if (is_partition_key(pairs, entity)) {
     const Status status =
         send_partition(session, pairs, protocol::PartitionAction::kUpdate, entity->value);
-    if (!status) session.fail("slurm_update error: " + error_text(status.error()));
-    return;
+    if (status) return;
+    const bool is_value = status.error().code == ErrorCode::kInvalidUpdate;
+    return session.fail((is_value ? "scontrol: error: " : "slurm_update error: ") + error_text(status.error()));
   }
   if ((entity = find_pair(pairs, "SlurmctldDebug", 10)) != nullptr) {
     return set_debug(session, {"setdebug", entity->value});
@@ -214,7 +224,9 @@ void create(Session& session, const Words& words) {
   Words rest = words;
   // "create partition PartitionName=…" names the entity first
   if (rest.size() > 2 && rest[1].find('=') == std::string::npos) rest.erase(rest.begin() + 1);
-  const std::vector<Pair> pairs = read_pairs(rest);
+  const auto read = read_pairs(session, rest);
+  if (!read) return;
+  const std::vector<Pair>& pairs = *read;
   const Pair* name = nullptr;
   if (find_pair(pairs, "ReservationName", 3) != nullptr || iequals(words[1], "reservation")) {
     return session.fail("Error creating the reservation: " +

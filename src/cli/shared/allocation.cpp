@@ -14,6 +14,7 @@
 #include "cli/shared/submit_call.hpp"
 #include "common/base/text.hpp"
 #include "common/tables/errors.hpp"
+#include "common/tables/job_values.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -27,6 +28,26 @@ int immediate_exit() {
   const char* set = std::getenv("SLURM_EXIT_IMMEDIATE");
   const auto status = to_number<uint8_t>(set != nullptr ? set : "");
   return status && *status != 0 ? *status : error_exit();
+}
+
+// What a job that cannot start for a reason of its own is told besides being queued.
+std::string_view why_not_now(JobReason reason) {
+  switch (reason) {
+    case JobReason::kPartitionNodeLimit:
+    case JobReason::kPartitionTimeLimit:
+    case JobReason::kPartitionConfig:
+      return error_sentence(ErrorCode::kPartitionNotNow);
+    case JobReason::kPartitionDown:
+    case JobReason::kPartitionInactive:
+      return error_sentence(ErrorCode::kPartitionNotAvailable);
+    case JobReason::kJobHeldUser:
+    case JobReason::kJobHeldAdmin:
+      return "Job is in held state, pending scheduler release";
+    case JobReason::kReqNodeNotAvail:
+      return "Required node not available (down, drained or reserved)";
+    default:
+      return {};
+  }
 }
 
 class Waiter {
@@ -87,7 +108,7 @@ class Waiter {
   void start_timers() {
     queued_timer_.expires_after(kQueuedAfter);
     queued_timer_.async_wait([this](const auto& error) {
-      if (!error) say_queued();
+      if (!error) say_queued(reason_now());
     });
     if (!submission_.settings.immediate_seconds) return;
     const uint32_t seconds = std::max(*submission_.settings.immediate_seconds, 1U);
@@ -104,7 +125,7 @@ class Waiter {
     if (!update.message.empty()) say(name_, update.message);
     if (update.state == JobState::kPending) {
       // Only a reason means that the scheduler looked at the job and let it wait.
-      if (update.reason != JobReason::kNone) say_queued();
+      if (update.reason != JobReason::kNone) say_queued(update.reason);
       return;
     }
     if (is_terminal(update.state)) return cancelled();
@@ -118,10 +139,23 @@ class Waiter {
     io_.stop();
   }
 
-  void say_queued() {
+  // What the scheduler says of the waiting job.
+  JobReason reason_now() {
+    JobReason reason = JobReason::kNone;
+    protocol::QueryJobsRequest request;
+    request.ids.push_back(std::to_string(out_.job));
+    (void)client_.query_jobs(request, [&](protocol::JobChunk&& chunk) {
+      if (!chunk.jobs.empty()) reason = effective_reason({&chunk.jobs.front(), kNoTask, {}});
+      return true;
+    });
+    return reason;
+  }
+
+  void say_queued(JobReason reason = JobReason::kNone) {
     if (out_.waited || granted_ || submission_.settings.immediate_seconds) return;
     out_.waited = true;
     if (quiet()) return;
+    if (const std::string_view text = why_not_now(reason); !text.empty()) say(name_, text);
     if (salloc_) say(name_, fmt::format("Pending job allocation {}", out_.job));
     say(name_, fmt::format("job {} queued and waiting for resources", out_.job));
   }
@@ -151,6 +185,7 @@ class Waiter {
       say(name_, "Job aborted due to signal");
     } else {
       say(name_, fmt::format("Job allocation {} has been revoked", out_.job));
+      say(name_, fmt::format("Force Terminated JobId={}", out_.job));
     }
     finish(error_exit());
   }

@@ -30,11 +30,18 @@ void report_refusal(const protocol::CreateStepRequest& request, const Error& err
   switch (error.code) {
     case ErrorCode::kInvalidJobId:
     case ErrorCode::kJobPending:
-    case ErrorCode::kAlreadyDone:
       print_error("srun", fmt::format("Unable to confirm allocation for job {}: {}", request.job,
                                       error_sentence(error.code)));
       say("srun", fmt::format("Check SLURM_JOB_ID environment variable. Expired or invalid job {}",
                               request.job));
+      return;
+    case ErrorCode::kAlreadyDone:
+      print_error("srun", fmt::format("Slurm job {} has expired", request.job));
+      say("srun", fmt::format("Check SLURM_JOB_ID environment variable. Expired or invalid job {}",
+                              request.job));
+      return;
+    case ErrorCode::kTooManyNodes:
+      print_error("srun", error_text(error));
       return;
     default:
       print_error("srun", fmt::format("Unable to create step for job {}: {}", request.job,

@@ -1,6 +1,7 @@
 #include "cli/shared/step_exits.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <utility>
 
 #include <fmt/format.h>
@@ -48,6 +49,7 @@ void StepExits::exited(const std::string& node, uint32_t task, int32_t status) {
   phases_[task] = TaskPhase::kExited;
   ++exited_;
   fresh_[node][status].push_back(task);
+  killed_ = killed_ || (WIFSIGNALED(status) && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGKILL));
   const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   if (code > worst_) {
     worst_ = code;

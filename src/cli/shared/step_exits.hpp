@@ -23,6 +23,7 @@ class StepExits {
   // `StepId=5.0 tasks 0,2-3: running` …, a line for each phase that has tasks.
   [[nodiscard]] std::vector<std::string> state_lines(const std::string& step) const;
 
+  [[nodiscard]] bool any_killed() const { return killed_; }  // by SIGTERM or SIGKILL
   [[nodiscard]] uint32_t exited_count() const { return exited_; }
   [[nodiscard]] bool all_exited() const { return exited_ == phases_.size(); }
   [[nodiscard]] bool any_failed() const { return worst_ != 0; }
@@ -37,6 +38,7 @@ class StepExits {
   uint32_t exited_ = 0;
   int worst_ = 0;
   int32_t worst_status_ = 0;
+  bool killed_ = false;
 };
 
 // `task 3`, `tasks 0-2,5`.

@@ -76,6 +76,8 @@ int StepSession::run(const protocol::CreateStepReply& step) {
   err_->finish();
   raw.reset();
   show_exits();
+  const bool told = said_aborted_ && !ended_for_bad_exit_;
+  if (!told && !options_.attached && exits_.any_killed()) inform(fmt::format("Force Terminated StepId={}", name_));
   if (failure_) return std::max(*failure_, exits_.exit_code());
   return exits_.exit_code();
 }
@@ -142,7 +144,7 @@ void StepSession::task_exited(size_t node, const Frame& frame) {
   }
   if (exit->status != 0 && options_.kill_on_bad_exit && !exits_.all_exited() && !aborting_) {
     show_exits();
-    said_aborted_ = true;  // saying which step is ended is enough
+    said_aborted_ = ended_for_bad_exit_ = true;  // saying which step is ended is enough
     abort(fmt::format("Terminating StepId={}", name_));
   }
   if (first && !exits_.all_exited()) first_exit();

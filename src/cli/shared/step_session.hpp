@@ -73,6 +73,7 @@ class StepSession {
   void give_up_later();
   void abort(std::string_view announcement);
   void say_aborted();
+  void inform(std::string_view text) const;  // nothing with --quiet
   void check_launch();  // are the daemons that did not connect still coming?
   void finish_if_over();
 
@@ -93,6 +94,7 @@ class StepSession {
   bool input_started_ = false;
   bool aborting_ = false;
   bool said_aborted_ = false;
+  bool ended_for_bad_exit_ = false;
   bool job_over_ = false;
   std::optional<int> failure_;  // the exit status when something other than a task failed
 };

@@ -17,6 +17,10 @@ namespace sluice::cli {
 
 using protocol::FrameType;
 
+namespace {
+constexpr auto kInterruptGrace = std::chrono::milliseconds(200);
+}  // namespace
+
 void StepSession::wait_for_signal() {
   signals_.async_wait([this](const boost::system::error_code& error, int number) {
     if (error) return;
@@ -46,7 +50,7 @@ void StepSession::signalled(int number) {
         io_.stop();
         return;
       }
-      say(options_.command, "forcing job termination");
+      inform("forcing job termination");
       return abort({});
     default:
       return send_signal(static_cast<uint32_t>(number));
@@ -67,11 +71,19 @@ void StepSession::interrupted() {
       say(options_.command, line);
     return;
   }
-  say(options_.command, fmt::format("sending Ctrl-C to StepId={}", name_));
+  inform(fmt::format("sending Ctrl-C to StepId={}", name_));
   send_signal(SIGINT);
-  say(options_.command, "forcing job termination");
+  inform("forcing job termination");
   failure_ = 128 + SIGINT;
-  abort({});
+  say_aborted();
+  abort_timer_.expires_after(kInterruptGrace);  // most tasks end by the signal itself
+  abort_timer_.async_wait([this](const auto& error) {
+    if (!error) abort({});
+  });
+}
+
+void StepSession::inform(std::string_view text) const {
+  if (!options_.quiet) say(options_.command, text);
 }
 
 void StepSession::send_signal(uint32_t number) {
@@ -111,9 +123,8 @@ void StepSession::give_up_later() {
 void StepSession::say_aborted() {
   if (options_.attached || std::exchange(said_aborted_, true)) return;
   const auto patience = client_.config().kill_wait + std::chrono::seconds(2);
-  say(options_.command,
-      fmt::format("Job step aborted: Waiting up to {} seconds for job step to finish.",
-                  std::chrono::duration_cast<std::chrono::seconds>(patience).count()));
+  inform(fmt::format("Job step aborted: Waiting up to {} seconds for job step to finish.",
+                     std::chrono::duration_cast<std::chrono::seconds>(patience).count()));
 }
 
 }  // namespace sluice::cli

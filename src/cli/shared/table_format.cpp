@@ -49,10 +49,14 @@ TableFormat parse_letter_format(std::string_view text) {
       *between += text[at++];
       continue;
     }
+    const size_t start = at;
     if (++at >= text.size()) break;  // a lone % at the end says nothing
     Column column;
     read_width(text, at, column);
-    if (at >= text.size()) break;
+    if (at >= text.size()) {  // no letter: it stands for itself
+      *between += text.substr(start);
+      break;
+    }
     column.letter = text[at++];
     format.columns.push_back(std::move(column));
     between = &format.columns.back().suffix;

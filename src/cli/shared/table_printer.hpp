@@ -30,8 +30,9 @@ class Table {
                                      : find_field(fields, std::string_view(column.name));
       if (field == nullptr) {
         const std::string shown = by_letter ? std::string(1, column.letter) : column.name;
-        std::fprintf(stderr, "%.*s: error: Invalid %.*s format specification: %s\n",
-                     static_cast<int>(command.size()), command.data(),
+        const bool bare = by_letter && command == "sinfo";  // which does not say its name here
+        std::fprintf(stderr, "%.*s%sInvalid %.*s format specification: %s\n",
+                     bare ? 0 : static_cast<int>(command.size()), command.data(), bare ? "" : ": error: ",
                      static_cast<int>(kind.size()), kind.data(), shown.c_str());
         if (by_letter) literal().append("%").append(shown).append(column.suffix);
         continue;

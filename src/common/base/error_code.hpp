@@ -63,7 +63,8 @@ enum class ErrorCode : uint32_t {
   kJobFinished = 54,         // Job has already finished
   kTooManyCpus = 55,         // More processors requested than permitted
   kBatchOnly = 56,           // Only batch jobs are accepted or processed
-  kLastCode = 57,
+  kInvalidTimeMin = 57,      // Invalid time-min specification
+  kLastCode = 58,
 };
 
 }  // namespace sluice

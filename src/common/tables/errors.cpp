@@ -73,6 +73,7 @@ constexpr Row kRows[] = {
     {ErrorCode::kJobFinished, "Job has already finished"},
     {ErrorCode::kTooManyCpus, "More processors requested than permitted"},
     {ErrorCode::kBatchOnly, "Only batch jobs are accepted or processed"},
+    {ErrorCode::kInvalidTimeMin, "Invalid time-min specification (exceeds job's time or other limits)"},
 };
 constexpr bool in_order() {
   for (size_t i = 0; i < std::size(kRows); ++i) {

@@ -62,6 +62,23 @@ JobId array_job_id(const JobView& view) {
   return view.job().array != nullptr ? view.job().array->array_job : view.job().id;
 }
 
+std::optional<IndexSet> tasks_asked_for(const std::vector<std::string>& ids, const JobView& view) {
+  const auto& array = view.job().array;
+  std::optional<IndexSet> out;
+  for (const std::string& id : ids) {
+    const size_t mark = id.find('_');
+    if (to_number<JobId>(std::string_view(id).substr(0, mark)) != array->array_job) continue;
+    if (mark == std::string::npos) return std::nullopt;
+    std::string_view list = std::string_view(id).substr(mark + 1);
+    if (list.starts_with('[') && list.ends_with(']')) list = list.substr(1, list.size() - 2);
+    const auto tasks = IndexSet::parse(list);
+    if (!tasks) return std::nullopt;
+    if (!out) out.emplace();
+    for (const auto& range : tasks->ranges()) out->insert(range.first, range.last);
+  }
+  return out;
+}
+
 JobReason effective_reason(const JobView& view) {
   const Job& job = view.job();
   if (job.reason == JobReason::kNone && job.state == JobState::kPending) {

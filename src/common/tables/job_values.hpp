@@ -3,8 +3,10 @@
 // all take these from here.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/protocol/ctld.hpp"
 #include "common/tables/field_row.hpp"
@@ -26,6 +28,11 @@ struct JobView {
 void append_job_id(const JobView& view, const RenderContext& context, std::string& out);
 void append_task_id(const JobView& view, const RenderContext& context, std::string& out);
 [[nodiscard]] JobId array_job_id(const JobView& view);       // the job's own id without an array
+
+// Of the ids asked for ("12", "12_3", "12_[1-4]"), the tasks of this waiting array that they name;
+// nothing when one of them names the whole array, or none its tasks.
+[[nodiscard]] std::optional<IndexSet> tasks_asked_for(const std::vector<std::string>& ids,
+                                                      const JobView& view);
 
 [[nodiscard]] JobReason effective_reason(const JobView& view);
 // The reason's name, or its description where there is one.

@@ -5,25 +5,41 @@
 
 namespace sluice::tables {
 
+namespace {
+
+// "one of UP, DOWN, DRAIN" as "UP, DOWN and DRAIN".
+std::string in_words(std::string text) {
+  constexpr std::string_view kOneOf = "one of ";
+  if (!text.starts_with(kOneOf)) return text;
+  text.erase(0, kOneOf.size());
+  const size_t last = text.rfind(", ");
+  return last == std::string::npos ? text : text.replace(last, 2, " and ");
+}
+
+}  // namespace
+
 Status update_partition(const ClusterConfig& config,
                         const std::map<std::string, std::string>& values,
                         PartitionConfig& partition) {
   for (const auto& [key, value] : values) {
     const auto* row = find_key(partition_keys(), key);
     if (row == nullptr) {
-      return failure(ErrorCode::kInvalidUpdate, "Update of this parameter is not supported: " + key);
+      return failure(ErrorCode::kInvalidUpdate,
+                     fmt::format("Update of this parameter is not supported: {}={}\n"
+                                 "scontrol: error: Request aborted", key, value));
     }
     std::vector<std::string> ignored;
     const ConfRule rule = rule_of(*row);
     const auto parsed = parse_conf_value(rule, value, &ignored);
     if (!parsed || (row->set && !row->set(partition, *parsed))) {
-      return failure(ErrorCode::kBadRequest,
-                     fmt::format("{}={} is not valid; allowed: {}", key, value, allowed_values(rule)));
+      return failure(ErrorCode::kInvalidUpdate,
+                     fmt::format("Invalid input: {}={}\nscontrol: error: Acceptable {} values are {}", key, value,
+                                 row->name, in_words(allowed_values(rule))));
     }
   }
   partition.node_sets.clear();
   auto nodes = NodeNames(config).resolve(partition.nodes_text, &partition.node_sets);
-  if (!nodes) return failure(ErrorCode::kInvalidNodeName, nodes.error().text);
+  if (!nodes) return failure(ErrorCode::kInvalidNodeName);
   partition.nodes = std::move(*nodes);
   return {};
 }

@@ -154,7 +154,7 @@ constexpr Grouping kNode = Grouping::kNode;
 constexpr Grouping kExact = Grouping::kExact;
 
 const SinfoField kFields[] = {
-    {"Available", 'a', "AVAIL", FIELD { UNUSED; out += partition_state_short(part(v).state); },
+    {"Available", 'a', "AVAIL", FIELD { UNUSED; out += to_lower(partition_state_text(part(v).state)); },
      nullptr, kPart},
     {"features_act", 'b', "ACTIVE_FEATURES",
      FIELD { UNUSED; out += of_first(v, "(null)", active_text); }, nullptr, kNode},

@@ -35,7 +35,9 @@ std::string group_key(const SinfoRow& single, const SinfoGrouping& grouping,
     field->render(single, context, key);
     key += '\n';
   }
-  if (grouping.one_node_a_row) key += single.nodes.front()->node.name;
+  if (grouping.one_node_a_row) {
+    key.append(single.nodes.front()->node.name).append("\n").append(single.partition->config.name);
+  }
   return key;
 }
 
@@ -56,6 +58,7 @@ std::vector<SinfoRow> group_nodes(const std::vector<const PartitionRecord*>& par
                                   const std::vector<const NodeRecord*>& nodes,
                                   const SinfoGrouping& grouping, const RenderContext& context) {
   const bool by_partition =
+      grouping.one_node_a_row ||
       std::any_of(grouping.fields.begin(), grouping.fields.end(), [](const SinfoField* field) {
         return field->grouping == Grouping::kPartition;
       });

@@ -94,7 +94,11 @@ Status set_nodes(std::string_view value, const Base&, JobUpdate& update) {
 Status set_cpus(std::string_view value, const Base&, JobUpdate& update) {
   const size_t dash = value.find('-');
   const auto low = parse_count(value.substr(0, dash));
-  if (!low) return bad_value("NumCPUs");
+  if (!low) {
+    return failure(ErrorCode::kInvalidUpdate,
+                   "Invalid numeric value \"" + std::string(value) + "\" for NumCPUs.\n"
+                   "scontrol: error: Invalid NumCPUs value: " + std::string(value));
+  }
   update.min_cpus = *low;
   if (dash == std::string_view::npos) return {};
   const auto high = parse_count(value.substr(dash + 1));
@@ -215,7 +219,10 @@ Status set_node_text(std::string_view value, const Base&, NodeUpdate& update) {
 }
 Status set_weight(std::string_view value, const Base&, NodeUpdate& update) {
   const auto weight = to_number<uint32_t>(value);
-  if (!weight) return bad_value("Weight");
+  if (!weight) {
+    return failure(ErrorCode::kInvalidUpdate,
+                   "Weight value (" + std::string(value) + ") is not a valid number");
+  }
   update.weight = *weight;
   return {};
 }

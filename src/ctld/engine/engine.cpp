@@ -117,6 +117,7 @@ void Engine::obey(Post& post, Time now, Group& group) {
       for (state::Effect& effect : state::react(state_, event)) group.effects.push_back(std::move(effect));
     }
   }
+  for (state::Effect& effect : decision->effects) group.effects.push_back(std::move(effect));
   if (post.done) group.answers.push_back({std::move(post.done), std::move(decision->reply)});
 }
 

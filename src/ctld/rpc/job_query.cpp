@@ -108,6 +108,11 @@ bool JobQuery::matches_id(const Job& job) const {
   });
 }
 
+// Whether the id names the job or its array; a task that the array lacks is nothing found, no error.
+bool JobQuery::is_of(const Job& job, JobId id) {
+  return job.id == id || (job.array != nullptr && job.array->array_job == id);
+}
+
 // squeue shows what has not ended unless it is asked for states.
 bool JobQuery::matches_state(const Job& job) const {
   if (request_.all_states) return true;
@@ -144,6 +149,7 @@ protocol::JobRecord JobQuery::record(const Job& job) const {
   for (auto& step : out.job.steps) step = without_key(step);
   if (const JobSoft* soft = soft_->find(job.id); soft != nullptr && job.state == JobState::kPending) out.soft = *soft;
   else out.soft.priority = job.spec->priority == UINT32_MAX ? 1 : job.spec->priority;
+  if (out.soft.last_evaluated == kNoTime) out.soft.last_evaluated = job.start != kNoTime ? job.start : job.submit;
   if (job.allocation && !job.allocation->nodes.empty()) {
     const Node* first = state_->nodes.find(job.allocation->nodes[0].node);
     if (first != nullptr) out.batch_host = first->name;
@@ -171,7 +177,7 @@ Result<std::optional<protocol::JobChunk>> JobQuery::next() {
     const Job& job = state_->jobs.at(at_++);
     if (own_only && job.spec->uid != uid_) continue;  // as if it were not there
     if (matches(job)) chunk.jobs.push_back(record(job));
-    else any_ = any_ || (ids_.size() == 1 && matches_id(job));
+    else any_ = any_ || (ids_.size() == 1 && is_of(job, ids_[0].job));
   }
   any_ = any_ || !chunk.jobs.empty();
   if (done_ && !any_ && ids_.size() == 1 && request_.missing_is_error) return failure(ErrorCode::kInvalidJobId);

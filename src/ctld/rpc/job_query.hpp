@@ -35,6 +35,7 @@ class JobQuery {
   Status parse_ids();
   [[nodiscard]] bool matches(const Job& job) const;
   [[nodiscard]] bool matches_id(const Job& job) const;
+  [[nodiscard]] static bool is_of(const Job& job, JobId id);
   [[nodiscard]] bool matches_state(const Job& job) const;
   [[nodiscard]] protocol::JobRecord record(const Job& job) const;
 

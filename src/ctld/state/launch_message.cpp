@@ -61,9 +61,9 @@ std::optional<protocol::StepLaunch> make_step_launch(const ClusterState& state,
 std::optional<protocol::TerminateJobRequest> make_terminate_job(const ClusterState& state,
                                                                 const TerminateJob& effect) {
   const Job* job = state.jobs.find(effect.job);
-  if (job == nullptr || job->restart_count != effect.restart || job->allocation == nullptr) {
-    return std::nullopt;
-  }
+  if (job == nullptr) return std::nullopt;
+  const bool over = job->restart_count != effect.restart || job->allocation == nullptr;
+  if (over && !effect.at_once) return std::nullopt;  // a node that was lost is cleaned whatever came of the job
   protocol::TerminateJobRequest request;
   request.job = effect.job;
   request.restart = effect.restart;
@@ -73,7 +73,7 @@ std::optional<protocol::TerminateJobRequest> make_terminate_job(const ClusterSta
   request.uid = job->spec->uid;
   request.job_spec = job->spec;
   request.partition = job->partition.str();
-  request.node_list = job->allocation->node_list;
+  if (job->allocation != nullptr) request.node_list = job->allocation->node_list;
   return request;
 }
 

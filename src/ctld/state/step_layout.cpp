@@ -250,7 +250,7 @@ Status set_memory(const Job& job, const StepSpec& spec, const std::vector<Candid
     const uint64_t wanted = step_memory(spec, layout.nodes[i].cpus);
     if (wanted == 0) continue;
     const uint64_t whole = job.allocation->nodes[chosen[i].position].memory_mib;
-    if (whole != 0 && wanted > whole) return failure(ErrorCode::kInvalidMemory);
+    if (whole != 0 && wanted > whole) return failure(ErrorCode::kTaskMemory);
     const bool shares = spec.overlap == OverlapKind::kOverlap;
     if (whole != 0 && !shares && wanted + chosen[i].used_memory > whole) {
       return failure(ErrorCode::kStepsBusy);

@@ -11,7 +11,7 @@
 namespace sluice::state {
 
 // kStepsBusy: the resources exist but other steps use them (srun tries again). kNodesNotAvailable,
-// kTooManyCpus, kTooManyNodes, kInvalidNodeName, kInvalidMemory: they never will.
+// kTooManyCpus, kTooManyNodes, kInvalidNodeName, kTaskMemory: they never will.
 [[nodiscard]] Result<StepLayout> lay_out_step(const ClusterState& state, const Job& job,
                                               const StepSpec& spec);
 

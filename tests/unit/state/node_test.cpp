@@ -104,6 +104,7 @@ TEST_F(CoreTest, AdministratorsChangeNodes) {
   EXPECT_EQ(state_.nodes.at(0).reason_time, now_);
   EXPECT_EQ(update(kRoot, "n1", "resume", ""), ErrorCode::kOk);
   EXPECT_TRUE(is_schedulable(state_.nodes.at(0)));
+  EXPECT_EQ(update(kRoot, "n1", "resume", ""), ErrorCode::kInvalidState) << "it is in use";
   EXPECT_EQ(update(kRoot, "n[1-2]", "down", "power"), ErrorCode::kOk);
   register_node("n1");
   EXPECT_EQ(state_.nodes.at(0).base, NodeBaseState::kDown) << "only an administrator takes it back";

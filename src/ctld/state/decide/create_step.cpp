@@ -1,4 +1,6 @@
 // srun inside an allocation.
+#include <fmt/format.h>
+
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/targets.hpp"
 #include "ctld/state/decide/verbs.hpp"
@@ -32,6 +34,11 @@ Result<Decision> decide_on(const ClusterState& state, const CreateStep& command,
   }
   if (job->next_step >= state.config->max_step_count || job->next_step >= kMaxNormalStep) {
     return failure(ErrorCode::kInvalidStepId, "Step limit reached for this job");
+  }
+  const size_t held = job->allocation->nodes.size();
+  if (command.step.min_nodes > held) {
+    return failure(ErrorCode::kTooManyNodes,
+                   fmt::format("Only allocated {} nodes asked for {}", held, command.step.min_nodes));
   }
   auto layout = lay_out_step(state, *job, command.step);
   if (!layout) return tl::unexpected(layout.error());

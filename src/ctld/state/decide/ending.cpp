@@ -2,6 +2,7 @@
 #include "ctld/state/decide/ending.hpp"
 
 #include <array>
+#include <csignal>
 
 #include "ctld/state/exit_status.hpp"
 
@@ -47,6 +48,7 @@ void finish(Draft& draft, JobId id, Time now) {
   if (event.hold != HoldKind::kNone) {
     event.reason = event.hold == HoldKind::kUser ? JobReason::kJobHeldUser : JobReason::kJobHeldAdmin;
   }
+  if ((job.flags & kJobRequeueHold) != 0) event.description = "job requeued in held state";
   if ((job.flags & kJobLaunchFailed) != 0) {
     event.description = "launch failed requeued held";
     if (job.restart_count + 1 >= draft.state().config->max_batch_requeue) {
@@ -163,7 +165,7 @@ void lose_node(Draft& draft, NodeId node, Time now) {
       if (survives_loss(job, *position)) {
         lose_step_parts(draft, id, node, now);
       } else {
-        Ending ending{.state = JobState::kNodeFail, .reason = JobReason::kNodeDown};
+        Ending ending{.state = JobState::kNodeFail, .reason = JobReason::kNodeDown, .exit_status = SIGTERM};
         if (may_requeue(draft.state(), job)) ending.flags = kJobRequeued;
         complete_job(draft, id, ending, now);
       }

@@ -155,7 +155,7 @@ Status check_size(const ClusterState& state, const JobSpec& spec,
   if (!spec.excluded_nodes.empty()) {
     const auto nodes = resolve_nodes(state, spec.excluded_nodes.view());
     if (!nodes) return failure(ErrorCode::kInvalidNodeName);
-    if (nodes->intersects(required)) return failure(ErrorCode::kNodesNotAvailable);
+    if (nodes->intersects(required)) return failure(ErrorCode::kInvalidNodeName);
   }
   for (const std::string& feature : feature_names(spec.constraint.view())) {
     if (!any_node_has(state, feature)) return failure(ErrorCode::kInvalidFeature);

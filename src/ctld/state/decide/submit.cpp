@@ -65,6 +65,12 @@ void set_waiting_times(Time now, Job& job) {
   job.eligible = job.accrue = now;
 }
 
+Status check_times(const JobSpec& spec, Time now) {
+  if (spec.time_limit != 0 && spec.time_min > spec.time_limit) return failure(ErrorCode::kInvalidTimeMin);
+  if (spec.deadline != kNoTime && spec.deadline < now) return failure(ErrorCode::kInvalidTimeLimit);
+  return {};
+}
+
 }  // namespace
 
 Result<Decision> decide_on(const ClusterState& state, const SubmitJob& command, Time now) {
@@ -82,6 +88,7 @@ Result<Decision> decide_on(const ClusterState& state, const SubmitJob& command, 
   if (Status ok = check_size(state, *spec, *partitions); !ok) return tl::unexpected(ok.error());
   if (Status ok = check_limits(state, *spec, *partitions); !ok) return tl::unexpected(ok.error());
   if (Status ok = check_extras(state, *spec); !ok) return tl::unexpected(ok.error());
+  if (Status ok = check_times(*spec, now); !ok) return tl::unexpected(ok.error());
 
   const auto id = free_job_id(state, state.next_job_id);
   if (!id) return failure(ErrorCode::kTooManyJobs);

@@ -129,6 +129,7 @@ Status check_changed(const ClusterState& state, const Job& job, const JobSpec& s
   const auto partitions = check_partitions(state, spec, who);
   if (!partitions) return failure(partitions.error().code);
   if (Status ok = check_size(state, spec, *partitions); !ok) return failure(ok.error().code);
+  if (spec.min_nodes > state.node_names->size()) return failure(ErrorCode::kTooManyNodes);
   size_t large_enough = 0;
   for (const Partition* partition : *partitions) {
     const bool fits = spec.min_nodes <= partition->nodes.count() &&

@@ -21,6 +21,9 @@ Wish parse_wish(std::string_view text) {
   return Wish::kUnknown;
 }
 
+constexpr uint32_t kResumable = kNodeDrain | kNodeFailing | kNodeInvalidReg | kNodeNoRespond |
+                                kNodeRebootRequested | kNodeRebootIssued;
+
 // Applies the wish to a node's state; kInvalidState: not from where the node is.
 Status grant(Wish wish, const Node& node, NodeStateChanged& event) {
   const auto clear_reason = [&] {
@@ -48,6 +51,8 @@ Status grant(Wish wish, const Node& node, NodeStateChanged& event) {
       const bool idle_already = node.base == NodeBaseState::kIdle &&
                                 (node.flags & (kNodeDrain | kNodeFailing | kNodeInvalidReg)) == 0;
       if (wish == Wish::kIdle && idle_already) return {};
+      const bool in_use = node.base != NodeBaseState::kDown && (node.flags & kResumable) == 0;
+      if (wish == Wish::kResume && in_use) return failure(ErrorCode::kInvalidState);
       event.flags &= ~(kNodeDrain | kNodeFailing | kNodeRebootRequested | kNodeRebootIssued);
       // a node that was never heard of has to register first
       if (node.base == NodeBaseState::kDown) {
@@ -60,7 +65,17 @@ Status grant(Wish wish, const Node& node, NodeStateChanged& event) {
   }
 }
 
-Status update_state(Draft& draft, NodeId id, const UpdateNode& command, Time now) {
+// The node may be alive: what runs there is ended, because its jobs end or are requeued elsewhere.
+void order_ends(const ClusterState& state, NodeId node, Effects& effects) {
+  for (const JobId id : state.nodes.at(node).jobs) {
+    TerminateJob order{.job = id, .restart = state.jobs.at(id).restart_count, .at_once = true};
+    order.nodes.set(node);
+    order.message = "CANCELLED DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS";
+    effects.emplace_back(std::move(order));
+  }
+}
+
+Status update_state(Draft& draft, NodeId id, const UpdateNode& command, Time now, Effects& effects) {
   const NodeUpdate& update = command.update;
   if (!update.state && !update.reason && !update.resume_after_seconds) return {};
   NodeStateChanged event = present_state(draft.node(id), now);
@@ -82,7 +97,10 @@ Status update_state(Draft& draft, NodeId id, const UpdateNode& command, Time now
                    "You must specify a reason when DOWNING or DRAINING a node. Request denied");
   }
   draft.emit(std::move(event));
-  if (wish == Wish::kDown) lose_node(draft, id, now);
+  if (wish == Wish::kDown) {
+    order_ends(draft.state(), id, effects);
+    lose_node(draft, id, now);
+  }
   return {};
 }
 
@@ -119,14 +137,17 @@ Result<Decision> decide_on(const ClusterState& state, const UpdateNode& command,
     for (const auto& [name, id] : *state.node_names) nodes->set(id);
   }
   Draft draft(state);
+  Effects effects;
   Status failed;
   nodes->for_each([&](size_t id) {
     if (!failed) return;
-    failed = update_state(draft, static_cast<NodeId>(id), command, now);
+    failed = update_state(draft, static_cast<NodeId>(id), command, now, effects);
     if (failed) update_rest(draft, static_cast<NodeId>(id), command.update);
   });
   if (!failed) return tl::unexpected(failed.error());
-  return draft.take();
+  Decision decision = draft.take();
+  decision.effects = std::move(effects);
+  return decision;
 }
 
 }  // namespace sluice::state
