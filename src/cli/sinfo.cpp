@@ -155,7 +155,10 @@ int print_structured(const SinfoOptions& o, const Client& client,
 int query_and_print(const SinfoOptions& o, Client& client) {
   const auto reply = client.call<protocol::QueryNodesReply>(protocol::QueryNodesRequest{});
   if (!reply) {
-    std::fprintf(stderr, "slurm_load_partitions: %s\n", error_text(reply.error()).c_str());
+    const bool nodes = reply.error().code == ErrorCode::kAccessDenied &&
+                       !has_option(client.config().private_data, "partitions");
+    std::fprintf(stderr, "slurm_load_%s: %s\n", nodes ? "node" : "partitions",
+                 error_text(reply.error()).c_str());
     return 1;
   }
   const RenderContext context = render_context(client.config(), reply->now, o.convert);

@@ -11,11 +11,13 @@
 
 #include "common/base/host_name.hpp"
 #include "common/conf/load.hpp"
+#include "common/daemon/log_setup.hpp"
 #include "common/log/log.hpp"
 #include "common/net/auth_config.hpp"
 #include "common/net/token_server.hpp"
 #include "common/tables/conf_diff.hpp"
 #include "ctld/agents/effect_runner.hpp"
+#include "ctld/agents/health_checks.hpp"
 #include "ctld/agents/liveness.hpp"
 #include "ctld/agents/site_programs.hpp"
 #include "ctld/checkpointer.hpp"
@@ -28,6 +30,11 @@ namespace sluice::ctld {
 namespace {
 
 Time now() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
+
+// InactiveLimit; 0 for none.
+Duration silence_limit(const ClusterConfig& config) {
+  return config.inactive_limit < kNoLimit ? config.inactive_limit : Duration(0);
+}
 
 }  // namespace
 
@@ -48,6 +55,7 @@ struct Controller::Graph {
   std::optional<engine::Engine> engine;
   std::optional<engine::SchedulerLoop> scheduler;
   std::optional<Liveness> liveness;
+  std::optional<HealthChecks> health_checks;
   std::optional<Checkpointer> checkpointer;
   Users users{std::chrono::seconds(60)};
   boost::asio::thread_pool slow_questions{1};
@@ -94,9 +102,8 @@ Status Controller::Graph::start_core() {
   log::info("journal of cluster {}: {} events replayed, {} jobs, epoch {}", info.cluster_id, recovered->replayed_events,
             recovered->state.jobs.size(), info.epoch);
   links.emplace(auth);
-  watches.emplace([this](JobId job) {
-    engine->post({state::SignalJob{{0, 0}, std::to_string(job), 0, protocol::kSignalCancel}, {}, {}});
-  });
+  watches.emplace([this](JobId job) { engine->post({state::ClientGone{job}, {}, {}}); },
+                  [this] { return silence_limit(*publisher->newest()->state->config) / 2; });
   effects.emplace(EffectRunner::Parts{*store, *signer, *links, *watches, programs});
   publisher.emplace(
       engine::Published{std::make_shared<state::ClusterState>(recovered->state), recovered->last},
@@ -114,6 +121,7 @@ Status Controller::Graph::start_core() {
   const state::ClusterSnapshot state = publisher->newest()->state;
   effects->run(state::resume(*state), state);
   liveness.emplace(*engine, *publisher, *links, now);
+  health_checks.emplace(*publisher, *links, now);
   checkpointer.emplace(*store, *publisher, now);
   scheduler->wake();
   return {};
@@ -127,6 +135,8 @@ Status Controller::Graph::start_server() {
   server_options.addresses = {fmt::format("0.0.0.0:{}", config->slurmctld_port)};
   server_options.auth = auth;
   server_options.slurm_user = config->slurm_user_id;
+  // A client that is stopped, or whose host is gone, is noticed by its silence only where a limit is set.
+  server_options.keepalive = silence_limit(*config) / 4;
   server.emplace(std::move(server_options));
   add_submit_methods(*server, *services);
   add_change_methods(*server, *services);
@@ -150,6 +160,7 @@ Status Controller::Graph::reconfigure() {
   tables::keep_until_restart(*running, *fresh);
   auto next = std::make_shared<const ClusterConfig>(std::move(*fresh));
   if (auto ok = command(state::ReplaceConfig{next}); !ok) return ok;
+  daemon::change_log({running->slurmctld_debug, next->slurmctld_debug}, running->debug_flags, next->debug_flags);
   log::info("configuration read again from {}", options.config_path);
   return {};
 }
@@ -172,6 +183,7 @@ void Controller::Graph::stop() {
   slow_questions.stop();
   slow_questions.join();
   if (liveness) liveness->stop();
+  if (health_checks) health_checks->stop();
   if (scheduler) scheduler->stop();
   if (engine) engine->stop();
   if (commit) commit->stop();

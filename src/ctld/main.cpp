@@ -31,6 +31,10 @@ std::optional<int> parse(int argc, char** argv, Arguments& a) {
 int serve(const Arguments& a, ClusterConfig config, daemon::Background& background, daemon::Signals& signals) {
   auto pid_file = daemon::PidFile::create(config.slurmctld_pid_file);
   if (!pid_file) log::fatal("{}", pid_file.error().text);
+  const std::string log_file = a.log_file.empty() ? config.slurmctld_log_file : a.log_file;
+  if (auto ok = daemon::become_user(config.slurm_user_id, {config.slurmctld_pid_file, log_file}); !ok) {
+    log::fatal("SlurmUser: {}", ok.error().text);
+  }
   ctld::ControllerOptions options;
   options.config_path = config.config_path;
   options.clean = a.clean;
@@ -64,6 +68,7 @@ int main(int argc, char** argv) {
   settings.file = a.log_file.empty() ? config->slurmctld_log_file : a.log_file;
   settings.level = config->slurmctld_debug;
   settings.syslog_level = config->slurmctld_syslog_debug;
+  settings.debug_flags = config->debug_flags;
   if (auto ok = daemon::settle(a, settings, warnings); !ok) return daemon::refuse(a, ok.error().text);
   for (const std::string& key : config->without_effect) log::info("slurm.conf: {} has no effect yet", key);
   return serve(a, std::move(*config), background, signals);

@@ -18,6 +18,7 @@
 #include "common/net/rpc_client.hpp"
 #include "common/net/rpc_server.hpp"
 #include "noded/child_processes.hpp"
+#include "noded/health_check.hpp"
 #include "noded/inventory.hpp"
 #include "noded/requests.hpp"
 
@@ -83,7 +84,8 @@ class Agent::Graph {
     if (!ok) return ok;
     jobs_->load();
     steps_->adopt_all();
-    registrar_->start();
+    // a node that is not well says so before it takes work
+    health_->run([this] { registrar_->start(); });
     thread_ = std::thread([this] { io_.run(); });
     return {};
   }
@@ -130,11 +132,13 @@ class Agent::Graph {
     scripts_.emplace(io_, *children_);
     steps_.emplace(node_, *children_, [this](protocol::StepEnded report) {
       const protocol::StepKey key = report.key;
+      if (report.drain_node) jobs_->run_unkillable_program(key);
       report.node_clean = jobs_->clean_after(report);
       step_reports_->add(std::move(report));
       jobs_->step_over(key);
     });
     jobs_.emplace(node_, *scripts_);
+    health_.emplace(node_, *scripts_);
     reporter_.emplace(node_, *controller_,
                       [this](JobId job) { return !step_reports_->holds_any_of(job); });
     node_clients_ = std::make_shared<net::NodeClients>(auth_, node_.config->tcp_timeout);
@@ -165,7 +169,7 @@ class Agent::Graph {
   }
 
   Status start_server() {
-    requests_.emplace(RequestParts{node_, *steps_, *jobs_, *registrar_, *step_reports_,
+    requests_.emplace(RequestParts{node_, *steps_, *jobs_, *registrar_, *step_reports_, *health_,
                                    options_.end_process, node_.config->slurmd_user_id});
     net::ServerOptions server_options;
     server_options.addresses = {fmt::format("0.0.0.0:{}", node_.self.port)};
@@ -186,6 +190,7 @@ class Agent::Graph {
   std::unique_ptr<net::TokenServer> tokens_;
   std::optional<ChildProcesses> children_;
   std::optional<SiteScripts> scripts_;
+  std::optional<HealthCheck> health_;
   std::optional<Steps> steps_;
   std::optional<Jobs> jobs_;
   std::optional<Reporter> reporter_;

@@ -10,12 +10,15 @@
 #include "common/base/time_text.hpp"
 #include "common/log/log.hpp"
 #include "common/tables/output_env.hpp"
+#include "common/tables/step_names.hpp"
 #include "common/wire/codec.hpp"
 
 namespace sluice::noded {
 namespace {
 
 constexpr size_t kRememberedJobs = 10000;
+// A step daemon gives up by itself; what it takes longer than that, it hangs itself.
+constexpr Duration kStepdGrace = std::chrono::seconds(10);
 
 // "CANCELLED" and "CANCELLED DUE TO …" with the time in its place; a job that ended by itself has
 // cancelled what it left running.
@@ -204,7 +207,7 @@ void Jobs::end_steps(const JobPtr& job, const protocol::TerminateJobRequest& req
   job->waiting.clear();
   if (!again) {
     const ClusterConfig& config = *node_.config;
-    job->timer.expires_after(config.unkillable_step_timeout +
+    job->timer.expires_after(config.unkillable_step_timeout + kStepdGrace +
                              (request.at_once ? Duration(0) : config.kill_wait));
     job->timer.async_wait([this, job](const boost::system::error_code& error) {
       if (!error) unkillable(job);
@@ -230,13 +233,17 @@ void Jobs::continue_end(const JobPtr& job) {
 void Jobs::unkillable(const JobPtr& job) {
   const auto left = steps_->live_of(job->facts.job);
   if (left.empty()) return;
-  log::error("job {} has processes that cannot be killed", job->facts.job);
-  if (!node_.config->unkillable_step_program.empty()) {
-    Environment env = script_environment(*job, "unkillable");
-    env.set("SLURM_STEP_ID", std::to_string(left.front().id.step));
-    scripts_.run({node_.config->unkillable_step_program}, env, std::nullopt, [](int) {});
-  }
+  run_unkillable_program(left.front());
   cleaned(job, 0, true);
+}
+
+void Jobs::run_unkillable_program(const protocol::StepKey& key) {
+  log::error("step {} has processes that cannot be killed", step_id_text(key.id));
+  const auto job = jobs_.find({key.id.job, key.restart});
+  if (job == jobs_.end() || node_.config->unkillable_step_program.empty()) return;
+  Environment env = script_environment(*job->second, "unkillable");
+  env.set("SLURM_STEP_ID", std::to_string(static_cast<int32_t>(key.id.step)));
+  scripts_.run({node_.config->unkillable_step_program}, env, std::nullopt, [](int) {});
 }
 
 void Jobs::cleaned(const JobPtr& job, int epilog_status, bool kill_failed) {

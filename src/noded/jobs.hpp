@@ -41,6 +41,8 @@ class Jobs {
   // A step is over: says whether nothing is left to do for its job here, so that this report can
   // end the job at once.
   [[nodiscard]] bool clean_after(const protocol::StepEnded& report);
+  // UnkillableStepProgram, for a step that left processes which SIGKILL does not end.
+  void run_unkillable_program(const protocol::StepKey& key);
   // After the report was handed on.
   void step_over(const protocol::StepKey& key);
 

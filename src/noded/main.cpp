@@ -100,6 +100,7 @@ int main(int argc, char** argv) {
   settings.file = node_path(a.log_file.empty() ? config->slurmd_log_file : a.log_file, self);
   settings.level = config->slurmd_debug;
   settings.syslog_level = config->slurmd_syslog_debug;
+  settings.debug_flags = config->debug_flags;
   if (auto ok = daemon::settle(a, settings, warnings); !ok) return daemon::refuse(a, ok.error().text);
   if (a.lock_memory && ::mlockall(MCL_CURRENT | MCL_FUTURE) != 0) log::error("cannot lock memory");
   return serve(a, std::move(*config), self, background, signals);

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "common/daemon/log_setup.hpp"
 #include "noded/inventory.hpp"
 
 namespace sluice::noded {
@@ -19,7 +20,11 @@ const NodeConfig* find_node_config(const ClusterConfig& config, std::string_view
 }
 
 void adopt_config(NodeState& node, ClusterConfig config) {
-  node.config = std::make_shared<const ClusterConfig>(std::move(config));
+  const auto before = std::exchange(node.config, std::make_shared<const ClusterConfig>(std::move(config)));
+  if (before != nullptr) {
+    daemon::change_log({before->slurmd_debug, node.config->slurmd_debug}, before->debug_flags,
+                       node.config->debug_flags);
+  }
   if (const NodeConfig* self = find_node_config(*node.config, node.name)) node.self = *self;
   const Time agent_start = node.hardware.agent_start;
   const auto host_name = node.hardware.host_name;

@@ -125,7 +125,7 @@ Result<protocol::PingNodeReply> ping(RequestParts& parts,
   if (other) {
     return failure(ErrorCode::kWrongCluster, "this node belongs to cluster " + node.cluster_id);
   }
-  if (node.epoch != request.epoch) {
+  if (node.epoch != request.epoch || request.register_again) {
     node.epoch = request.epoch;
     parts.registrar.start();
   }
@@ -157,6 +157,11 @@ void add_orders(net::RpcServer& server, RequestParts& parts) {
   handle_order<RunPrologRequest, Empty>(
       server, parts, [](RequestParts& p, const RunPrologRequest& request) -> Result<Empty> {
         p.jobs.run_prolog(request);
+        return Empty{};
+      });
+  handle_order<CheckHealthRequest, Empty>(
+      server, parts, [](RequestParts& p, const CheckHealthRequest&) -> Result<Empty> {
+        p.health.run({});
         return Empty{};
       });
   handle_order<ReconfigureNodeRequest, Empty>(

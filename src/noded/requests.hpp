@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "common/net/rpc_server.hpp"
+#include "noded/health_check.hpp"
 #include "noded/jobs.hpp"
 #include "noded/node_state.hpp"
 #include "noded/registrar.hpp"
@@ -18,6 +19,7 @@ struct RequestParts {  // all outlive the server
   Jobs& jobs;
   Registrar& registrar;
   StepReports& step_reports;
+  HealthCheck& health;
   std::function<void()> end_process;
   uint32_t slurmd_user = 0;  // uid of SlurmdUser
 };

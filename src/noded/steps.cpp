@@ -107,6 +107,7 @@ protocol::StepdStart Steps::start_message() const {
   start.append_output = config.job_file_append;
   start.kill_on_bad_exit = config.kill_on_bad_exit;
   start.kill_wait = config.kill_wait;
+  start.unkillable_timeout = config.unkillable_step_timeout;
   if (config.job_acct_gather_type.ends_with("linux") ||
       config.job_acct_gather_type.ends_with("cgroup")) {
     const auto seconds = to_number<uint32_t>(config.job_acct_gather_frequency);
@@ -135,7 +136,8 @@ void Steps::start_daemon(const StepPtr& step, const std::string& start) {
   const auto pid =
       children_.spawn({node_.sbin_dir + "/slurmstepd",
                        {fmt::format("slurmstepd: [{}]", step_id_text(step->key.id)), node_.spool_dir},
-                       {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+                       {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                        "SLURM_CONF=" + node_.config_path},  // both say whose it is
                        {{ends[1], protocol::kStartDescriptor}}},
                       [this, step](int status) { on_daemon_exit(step, status); });
   ::close(ends[1]);

@@ -6,8 +6,10 @@
 // told, so it may leave at once.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -84,6 +86,8 @@ class StepDaemon {
   void on_task_exit(Task& task, int status);
   void run_epilog(Task& task);
   void check_done();
+  // SIGKILL was sent; true when UnkillableStepTimeout has gone by since it was sent first.
+  bool gave_up_killing();
   void finish();
   [[nodiscard]] protocol::StepEnded make_report() const;
   void leave();
@@ -114,6 +118,8 @@ class StepDaemon {
   bool extern_over_ = false;
   bool swept_ = false;  // what the tasks left behind is being killed
   bool finished_ = false;
+  bool unkillable_ = false;  // some process did not go: the node is to be drained
+  std::optional<std::chrono::steady_clock::time_point> first_kill_;
   uint32_t end_checks_ = 0;
   std::string failure_;
   rusage usage_{};  // sums of reaped children

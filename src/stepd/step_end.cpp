@@ -110,7 +110,10 @@ void StepDaemon::check_done() {
     return (task.out && !task.out->ended()) || (task.err && !task.err->ended());
   });
   if (!left && !streaming) return finish();
-  if (left) signal_descendants(SIGKILL);
+  if (left) {
+    signal_descendants(SIGKILL);
+    if (gave_up_killing()) return;
+  }
   // a stream waits for its listener as long as that takes; without one, or once nobody can write
   // any more, not for ever
   if (!left && !listeners_.congested() && output_flows_ && ++end_checks_ > kMaxEndChecks) {
@@ -126,6 +129,24 @@ void StepDaemon::check_done() {
   });
 }
 
+bool StepDaemon::gave_up_killing() {
+  const auto now = std::chrono::steady_clock::now();
+  if (!first_kill_) first_kill_ = now;
+  const Duration limit = start_.unkillable_timeout;
+  if (limit <= Duration::zero() || now - *first_kill_ < limit) return false;
+  if (descendants(::getpid()).empty()) return false;
+  agent_.send(FrameType::kAgentLog, "processes do not end after SIGKILL");
+  for (Task& task : tasks_) {
+    if (task.out) task.out->stop();
+    if (task.err) task.err->stop();
+    if (task.running) task.status = SIGKILL;
+    task.running = false;
+  }
+  unkillable_ = true;
+  finish();
+  return true;
+}
+
 protocol::StepEnded StepDaemon::make_report() const {
   protocol::StepEnded report;
   report.key = launch_.key;
@@ -134,6 +155,7 @@ protocol::StepEnded StepDaemon::make_report() const {
     if (severity(task.status) > severity(report.exit_status)) report.exit_status = task.status;
   }
   report.failure = failure_;
+  report.drain_node = unkillable_;
   if (!failure_.empty() && report.exit_status == 0) report.exit_status = kLaunchFailedStatus;
   report.usage.user_cpu = to_duration(usage_.ru_utime);
   report.usage.system_cpu = to_duration(usage_.ru_stime);

@@ -194,6 +194,7 @@ void StepDaemon::kill_all() {
   terminating_ = true;
   killing_ = true;
   signal_descendants(SIGKILL);
+  if (gave_up_killing()) return;
   kill_timer_.expires_after(kKillInterval);
   kill_timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) kill_all();

@@ -39,6 +39,7 @@ std::shared_ptr<const ClusterConfig> World::make_config(uint32_t variant) const 
   config->return_to_service = options_.seed % 3 == 0 ? 2 : 1;
   config->min_job_age = std::chrono::seconds(30);
   config->requeue_exit = "7";
+  config->scheduler_parameters = {"requeue_delay=2"};
   config->requeue_exit_hold = "8";
   config->kill_wait = std::chrono::seconds(5);
   config->unkillable_step_timeout = std::chrono::seconds(20);

@@ -65,39 +65,73 @@ def free_ports(count):
     raise AssertionError("no free ports")
 
 
+def jobs_of(conf):
+    """Step daemons and tasks of the cluster with this configuration."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as f:
+                words = f.read().split(b"\0")
+            exe = os.path.basename(os.readlink(f"/proc/{pid}/exe"))
+        except OSError:
+            continue
+        task = any(word.startswith(b"SLURMD_NODENAME=") for word in words)
+        if b"SLURM_CONF=" + conf.encode() in words and (task or exe.endswith("stepd")):
+            found.append(int(pid))
+    return found
+
+
 class Cluster:
     """One cluster in a folder below /tmp, started with `sluice up`.
 
-    `conf` replaces lines of its slurm.conf; with NodeName lines of its own, `Port=@1` is a free port, `@2` the next.
+    `conf` replaces lines of its slurm.conf, with {dir} for the folder; with NodeName lines of its own, `Port=@1` is a free
+    port, `@2` the next. `files`: programs to put into the folder, by name.
+    `prepare(folder)` is called before it starts; `prefix` is where its programs are.
+    Requeued jobs are eligible again after a second instead of Slurm's two minutes.
     """
 
-    def __init__(self, nodes=2, cpus=4, memory=4000, conf=""):
+    def __init__(self, nodes=2, cpus=4, memory=4000, conf="", files=None, prepare=None, prefix=BUILD):
         self.dir = tempfile.mkdtemp(prefix="sluice-test-")
         os.chmod(self.dir, 0o755)
         self.conf = os.path.join(self.dir, "slurm.conf")
         self.work = os.path.join(self.dir, "work")
+        self.prefix = prefix
         os.mkdir(self.work)
         os.chmod(self.work, 0o1777)
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM", "SBATCH", "SALLOC", "SQUEUE"))}
-        self.env.update(SLURM_CONF=self.conf, PATH=BIN + ":" + os.environ["PATH"])
-        command = [os.path.join(BIN, "sluice"), "up", "--nodes", str(nodes), "--cpus", str(cpus),
+        self.env.update(SLURM_CONF=self.conf, PATH=self.program("") + ":" + os.environ["PATH"])
+        if prepare:
+            prepare(self.dir)
+        command = [self.program("sluice"), "up", "--nodes", str(nodes), "--cpus", str(cpus),
                    "--memory", str(memory), "--dir", self.dir]
+        for name, text in (files or {}).items():
+            with open(os.path.join(self.dir, name), "w", encoding="utf-8") as f:
+                f.write(text.replace("{dir}", self.dir))
+            os.chmod(f.name, 0o755)
+        if "SchedulerParameters" not in conf:
+            conf += "\nSchedulerParameters=requeue_delay=1\n"
         if conf:
             if numbers := [int(n) for n in re.findall(r"Port=@(\d+)", conf)]:
                 first = free_ports(max(numbers) + 1)
                 conf = re.sub(r"Port=@(\d+)", lambda found: f"Port={first + int(found[1])}", conf)
             extra = os.path.join(self.dir, "extra.conf")
             with open(extra, "w", encoding="utf-8") as f:
-                f.write(conf)
+                f.write(conf.replace("{dir}", self.dir))
             command += ["--conf", extra]
         done = subprocess.run(command, capture_output=True, text=True, env=self.env, check=False)
         if done.returncode:
             shutil.rmtree(self.dir, ignore_errors=True)
             raise AssertionError(f"sluice up: {done.stdout}{done.stderr}")
 
+    def program(self, name):
+        return os.path.join(self.prefix, "bin", name)
+
+    def daemon(self, name):
+        return os.path.join(self.prefix, "sbin", name)
+
     def run(self, *command, check=True, stdin=None, user=None, env=None, cwd=None, limit_s=LIMIT_S):
         """Runs a command of the cluster; with `user` (a uid) as that user."""
-        done = subprocess.run([os.path.join(BIN, command[0]), *map(str, command[1:])], input=stdin, text=True,
+        done = subprocess.run([self.program(command[0]), *map(str, command[1:])], input=stdin, text=True,
                               capture_output=True, env=dict(self.env, **(env or {})), cwd=cwd or self.work,
                               timeout=limit_s, user=user, group=user, extra_groups=[] if user else None, check=False)
         if check and done.returncode:
@@ -106,7 +140,7 @@ class Cluster:
 
     def start(self, *command, **options):
         """The same without waiting: a Popen."""
-        return subprocess.Popen([os.path.join(BIN, command[0]), *map(str, command[1:])], text=True,
+        return subprocess.Popen([self.program(command[0]), *map(str, command[1:])], text=True,
                                 env=self.env, cwd=self.work, **options)
 
     def controller_pid(self):
@@ -118,7 +152,7 @@ class Cluster:
         wait_for(lambda: not pids_with(self.conf, "sluicectld"), "the controller is gone")
 
     def start_controller(self):
-        subprocess.run([os.path.join(SBIN, "sluicectld"), "-f", self.conf], check=True, env=self.env)
+        subprocess.run([self.daemon("sluicectld"), "-f", self.conf], check=True, env=self.env)
 
     def node_pid(self, node):
         for pid in pids_with(self.conf, "sluicenoded"):
@@ -132,7 +166,18 @@ class Cluster:
         wait_for(lambda: self.node_pid(node) is None, f"{node}'s agent is gone")
 
     def start_node(self, node):
-        subprocess.run([os.path.join(SBIN, "sluicenoded"), "-f", self.conf, "-N", node], check=True, env=self.env)
+        subprocess.run([self.daemon("sluicenoded"), "-f", self.conf, "-N", node], check=True, env=self.env)
+
+    def change_conf(self, change):
+        """Rewrites slurm.conf: `change` gets the text and returns the new one."""
+        with open(self.conf, encoding="utf-8") as f:
+            text = f.read()
+        changed = change(text)
+        assert changed != text, "slurm.conf stays as it was"
+        with open(self.conf + ".new", "w", encoding="utf-8") as f:
+            f.write(changed)
+        os.rename(self.conf + ".new", self.conf)
+        return text
 
     def log(self, name="sluicectld"):
         with open(os.path.join(self.dir, "log", name + ".log"), encoding="utf-8", errors="replace") as f:
@@ -140,9 +185,9 @@ class Cluster:
 
     def down(self):
         """Stops everything; fails when something is left."""
-        subprocess.run([os.path.join(BIN, "sluice"), "down", "--dir", self.dir], check=True, env=self.env,
+        subprocess.run([self.program("sluice"), "down", "--dir", self.dir], check=True, env=self.env,
                        stdout=subprocess.DEVNULL)
-        left = pids_with(self.dir)
+        left = pids_with(self.dir) + jobs_of(self.conf)
         if left:
             raise AssertionError(f"processes left: {left}")
         shutil.rmtree(self.dir, ignore_errors=True)
@@ -150,11 +195,11 @@ class Cluster:
 
 class ClusterCase(unittest.TestCase):
     """A test class with one cluster for all of its tests."""
-    NODES, CPUS, MEMORY, CONF = 2, 4, 4000, ""
+    NODES, CPUS, MEMORY, CONF, FILES = 2, 4, 4000, "", {}
 
     @classmethod
     def setUpClass(cls):
-        cls.cluster = Cluster(cls.NODES, cls.CPUS, cls.MEMORY, cls.CONF)
+        cls.cluster = Cluster(cls.NODES, cls.CPUS, cls.MEMORY, cls.CONF, cls.FILES)
 
     @classmethod
     def tearDownClass(cls):

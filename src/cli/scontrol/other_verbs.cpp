@@ -144,7 +144,7 @@ void takeover(Session& session, const Words& words) {
 void error_number(Session& session, const Words& words) {
   const auto number = to_number<uint32_t>(words[1]);
   if (!number) return session.fail("numeric arguments required for keyword:" + words[0]);
-  std::puts(std::string(error_sentence(static_cast<ErrorCode>(*number))).c_str());
+  std::puts(std::string(error_number_text(*number)).c_str());
 }
 
 void not_here(Session& session, const Words& words) {

@@ -141,7 +141,9 @@ void show_steps(Session& session, const std::string& id) {
 }
 
 void show_nodes(Session& session, const std::string& list) {
-  const auto reply = session.client()->call<protocol::QueryNodesReply>(protocol::QueryNodesRequest{});
+  protocol::QueryNodesRequest request;
+  request.nodes_only = true;
+  const auto reply = session.client()->call<protocol::QueryNodesReply>(request);
   if (!reply) return session.fail("slurm_load_node error: " + error_text(reply.error()));
   std::vector<std::string> wanted;
   if (!list.empty() && !iequals(list, "ALL")) {
@@ -176,7 +178,9 @@ void show_nodes(Session& session, const std::string& list) {
 }
 
 void show_partitions(Session& session, const std::string& name) {
-  const auto reply = session.client()->call<protocol::QueryNodesReply>(protocol::QueryNodesRequest{});
+  protocol::QueryNodesRequest request;
+  request.partitions_only = true;
+  const auto reply = session.client()->call<protocol::QueryNodesReply>(request);
   if (!reply) return session.fail("slurm_load_partitions error: " + error_text(reply.error()));
   const RenderContext context = session.context(reply->now);
   bool any = false;
@@ -214,7 +218,9 @@ void show_config(Session& session, const std::string&) {
   report.boot_time = format_time(reply->boot_time, context.time_form, reply->now);
   report.next_job_id = reply->next_job_id;
   report.ping_lines = ping_lines(session, nullptr);
-  print(tables::render_config(reply->config, report));
+  ClusterConfig config = reply->config;
+  for (const auto& [key, value] : reply->runtime) config.values[key] = value;
+  print(tables::render_config(config, report));
 }
 
 bool same_host(std::string_view a, std::string_view b) {

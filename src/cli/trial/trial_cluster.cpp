@@ -17,7 +17,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <sstream>
 #include <thread>
 
@@ -25,6 +24,7 @@
 
 #include "cli/shared/client.hpp"
 #include "cli/trial/trial_conf.hpp"
+#include "cli/trial/trial_processes.hpp"
 #include "common/base/host_name.hpp"
 #include "common/conf/load.hpp"
 
@@ -99,74 +99,6 @@ Status run_daemon(const std::vector<std::string>& words) {
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
   if (status != 0) return failure(fmt::format("{} did not start", words[0]));
   return {};
-}
-
-struct Daemon {
-  pid_t pid;
-  std::string name;
-};
-
-// A process is the cluster's when its command line names a path below the cluster's folder as
-// configuration (-f) or spool; pid files alone could be stale.
-std::vector<Daemon> daemons_of(const fs::path& dir) {
-  std::vector<Daemon> found;
-  const std::string below = dir.string() + "/";
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
-    const std::string pid = entry.path().filename();
-    if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
-    const std::string exe = fs::path(fs::read_symlink(entry.path() / "exe", ignored)).filename();
-    if (!exe.starts_with("sluice") && !exe.starts_with("slurm")) continue;
-    if (std::stoi(pid) == getpid()) continue;
-    std::ifstream in(entry.path() / "cmdline");
-    std::string word;
-    bool first = true, ours = false;
-    while (std::getline(in, word, '\0')) {
-      if (!first && word.find(below) != std::string::npos) ours = true;
-      first = false;
-    }
-    if (ours && exe != "sluice") found.push_back({std::stoi(pid), exe});
-  }
-  return found;
-}
-
-// The processes that descend from `roots`, which stay out of the result.
-std::vector<pid_t> descendants_of(const std::vector<pid_t>& roots) {
-  std::multimap<pid_t, pid_t> children;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
-    const std::string pid = entry.path().filename();
-    if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
-    std::ifstream in(entry.path() / "stat");
-    std::string text;
-    std::getline(in, text);
-    pid_t parent = 0;
-    char state = 0;
-    const size_t name_end = text.rfind(')');
-    if (name_end == std::string::npos) continue;
-    std::istringstream fields(text.substr(name_end + 1));
-    if (fields >> state >> parent) children.emplace(parent, std::stoi(pid));
-  }
-  std::vector<pid_t> found, next = roots;
-  while (!next.empty()) {
-    const pid_t parent = next.back();
-    next.pop_back();
-    const auto [first, last] = children.equal_range(parent);
-    for (auto at = first; at != last; ++at) {
-      found.push_back(at->second);
-      next.push_back(at->second);
-    }
-  }
-  return found;
-}
-
-// Step daemons end last, each with all that runs below it: nobody is left to do it for them.
-void end_steps(const std::vector<Daemon>& steps) {
-  std::vector<pid_t> roots;
-  for (const auto& d : steps) roots.push_back(d.pid);
-  const std::vector<pid_t> tasks = descendants_of(roots);
-  for (const pid_t pid : roots) kill(pid, SIGKILL);
-  for (const pid_t pid : tasks) kill(pid, SIGKILL);
 }
 
 Status wait_until_idle(const TrialOptions& options) {
@@ -245,7 +177,7 @@ Status start_trial(const TrialOptions& wanted) {
   TrialOptions options = wanted;
   options.dir = fs::absolute(wanted.dir).lexically_normal();
   if (options.memory_mib == 0) options.memory_mib = host_memory_mib();
-  if (!daemons_of(options.dir).empty()) {
+  if (!daemons_of(TrialFolder(options.dir)).empty()) {
     return failure(fmt::format("a cluster runs in {} already; stop it with: sluice down --dir {}",
                                options.dir, options.dir));
   }
@@ -255,27 +187,28 @@ Status start_trial(const TrialOptions& wanted) {
 }
 
 Result<uint32_t> stop_trial(const std::string& dir) {
-  const fs::path place = fs::absolute(dir).lexically_normal();
-  std::vector<Daemon> left = daemons_of(place);
+  const TrialFolder place(dir);
+  std::vector<TrialProcess> left = daemons_of(place);
   const auto count = static_cast<uint32_t>(left.size());
   const auto started = steady_clock::now();
   int signal = SIGTERM;
   // Agents and the controller first: then nobody starts or waits for the step daemons that end next.
   for (const auto& d : left) {
-    if (!d.name.ends_with("stepd")) kill(d.pid, signal);
+    if (!d.is_step()) kill(d.pid, signal);
   }
   while (!(left = daemons_of(place)).empty()) {
     if (steady_clock::now() - started > kStopLimit) signal = SIGKILL;
     if (steady_clock::now() - started > 2 * kStopLimit) {
       return failure(fmt::format("process {} ({}) does not end", left[0].pid, left[0].name));
     }
-    if (std::ranges::all_of(left, [](const Daemon& d) { return d.name.ends_with("stepd"); })) {
+    if (std::ranges::all_of(left, &TrialProcess::is_step)) {
       end_steps(left);
     } else if (signal == SIGKILL) {
       for (const auto& d : left) kill(d.pid, signal);
     }
     std::this_thread::sleep_for(milliseconds(20));
   }
+  end_tasks_of(place);
   return count;
 }
 

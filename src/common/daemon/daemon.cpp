@@ -1,6 +1,8 @@
 #include "common/daemon/daemon.hpp"
 
 #include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -51,6 +53,25 @@ int lock_at(const std::string& path) {
 }
 
 }  // namespace
+
+Status become_user(uint32_t uid, const std::vector<std::string>& files) {
+  if (getuid() != 0 || uid == 0) return {};
+  passwd entry{};
+  passwd* found = nullptr;
+  char buffer[16384];
+  if (getpwuid_r(uid, &entry, buffer, sizeof buffer, &found) != 0 || found == nullptr) {
+    return failure(ErrorCode::kInvalidUser, fmt::format("there is no user {}", uid));
+  }
+  for (const std::string& file : files) {
+    if (!file.empty() && chown(file.c_str(), uid, found->pw_gid) != 0 && errno != ENOENT) {
+      return failure(ErrorCode::kPathMissing, fmt::format("{}: {}", file, std::strerror(errno)));
+    }
+  }
+  if (initgroups(found->pw_name, found->pw_gid) != 0 || setgid(found->pw_gid) != 0 || setuid(uid) != 0) {
+    return failure(ErrorCode::kAccessDenied, fmt::format("cannot become {}: {}", found->pw_name, std::strerror(errno)));
+  }
+  return {};
+}
 
 Background Background::stay() { return Background(-1); }
 

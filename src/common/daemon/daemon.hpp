@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "common/base/result.hpp"
 
@@ -32,6 +33,10 @@ class Background {
   explicit Background(int pipe) : pipe_(pipe) {}
   int pipe_;  // to the waiting parent; -1: none
 };
+
+// Started by root, a daemon of another user becomes that user, with its groups. `files` (those that
+// are there) become the user's before that, for they were opened by root.
+[[nodiscard]] Status become_user(uint32_t uid, const std::vector<std::string>& files);
 
 // A PID file that exists as long as this object. A daemon that was told to end, or killed, may take a moment to be gone:
 // its successor waits for it up to `wait`. Errors: kDuplicateName when a live process holds it after that, kPathMissing

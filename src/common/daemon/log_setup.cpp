@@ -5,6 +5,15 @@
 #include "common/log/log.hpp"
 
 namespace sluice::daemon {
+namespace {
+
+void set_flags(const std::vector<std::string>& names) {
+  uint64_t flags = 0;
+  for (const std::string& name : names) flags |= log::parse_debug_flags(name).value_or(0);
+  log::set_debug_flags(flags);
+}
+
+}  // namespace
 
 Status start_log(const LogSettings& settings) {
   const auto adjusted = [&](DebugLevel level) {
@@ -18,7 +27,14 @@ Status start_log(const LogSettings& settings) {
   options.stderr_level = settings.foreground ? adjusted(settings.level) : log::Level::kError;
   if (settings.syslog_level) options.syslog_level = adjusted(*settings.syslog_level);
   else if (settings.file.empty() && !settings.foreground) options.syslog_level = adjusted(settings.level);
+  set_flags(settings.debug_flags);
   return log::configure(options);
+}
+
+void change_log(LogChange level, const std::vector<std::string>& flags_before,
+                const std::vector<std::string>& flags_after) {
+  if (level.before != level.after) log::set_level(static_cast<log::Level>(level.after));
+  if (flags_before != flags_after) set_flags(flags_after);
 }
 
 }  // namespace sluice::daemon

@@ -17,9 +17,19 @@ struct LogSettings {
   std::optional<DebugLevel> syslog_level;
   int more = 0;               // levels up (-v) or down (-q)
   bool foreground = false;
+  std::vector<std::string> debug_flags;  // names, checked when the configuration was read
 };
 
 // Errors: the file cannot be opened.
 [[nodiscard]] Status start_log(const LogSettings& settings);
+
+// A new configuration: what it changes of level and flags acts, what it leaves as it was does not
+// undo `scontrol setdebug`.
+struct LogChange {
+  DebugLevel before;
+  DebugLevel after;
+};
+void change_log(LogChange level, const std::vector<std::string>& flags_before,
+                const std::vector<std::string>& flags_after);
 
 }  // namespace sluice::daemon

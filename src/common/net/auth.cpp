@@ -18,7 +18,7 @@ Result<std::shared_ptr<AuthProvider>> make_auth(const AuthOptions& options) {
     return failure(ErrorCode::kInvalidConfig,
                    fmt::format("AuthType={}: must be auth/munge or auth/slurm", options.type));
   }
-  Result<ClusterKey> key = ClusterKey::load(options.key_file);
+  Result<ClusterKey> key = ClusterKey::load(options.key_file, options.slurm_user);
   if (key) return make_key_auth(std::move(*key), options.cluster);
   const bool not_for_us =
       key.error().code == ErrorCode::kAccessDenied || key.error().code == ErrorCode::kPathMissing;

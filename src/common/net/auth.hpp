@@ -41,6 +41,7 @@ class AuthProvider {
 struct AuthOptions {
   std::string type = "auth/munge";  // AuthType of slurm.conf
   std::string cluster;              // tokens of another cluster are refused
+  uint32_t slurm_user = 0;          // auth/slurm: the key may be this user's
   std::string key_file;             // auth/slurm: used directly where this process may read it
   std::string token_socket;         // auth/slurm: else a daemon of this host is asked here
   std::string munge_socket;         // auth/munge: empty for munged's default

@@ -9,6 +9,7 @@ AuthOptions auth_options(const ClusterConfig& config) {
   AuthOptions options;
   options.type = config.auth_type;
   options.cluster = config.cluster_name;
+  options.slurm_user = config.slurm_user_id;
   const std::string socket = option_value(split_list(config.auth_info), "socket").value_or("");
   if (config.auth_type == "auth/munge") {
     options.munge_socket = socket;
@@ -23,7 +24,7 @@ AuthOptions auth_options(const ClusterConfig& config) {
 
 Result<std::unique_ptr<TokenServer>> serve_tokens(const AuthOptions& options) {
   if (options.type != "auth/slurm") return std::unique_ptr<TokenServer>();
-  auto key = ClusterKey::load(options.key_file);
+  auto key = ClusterKey::load(options.key_file, options.slurm_user);
   if (!key) return tl::unexpected(key.error());
   return TokenServer::start(options.token_socket, std::make_shared<const TokenMaker>(
                                                       std::move(*key), options.cluster, short_host_name()));

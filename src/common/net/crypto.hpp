@@ -17,8 +17,8 @@ inline constexpr size_t kDigestSize = 32;
 [[nodiscard]] bool same_secret(std::string_view a, std::string_view b);  // in constant time
 [[nodiscard]] uint64_t random_number();
 
-// Reads a secret's file: a regular file that only its owner may read, of `least` to `most` bytes.
-// Errors as ClusterKey::load.
-[[nodiscard]] Result<std::string> read_secret(const std::string& path, size_t least, size_t most);
+// Reads a secret's file: a regular file that only its owner (this process's user, root or `owner`)
+// may read, of `least` to `most` bytes. Errors as ClusterKey::load.
+[[nodiscard]] Result<std::string> read_secret(const std::string& path, size_t least, size_t most, uint32_t owner = 0);
 
 }  // namespace sluice::net

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <climits>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -19,8 +20,7 @@
 namespace sluice::net {
 namespace {
 
-constexpr int kKeepaliveMs = 60'000;
-constexpr int kKeepaliveTimeoutMs = 20'000;
+constexpr int kMostKeepaliveTimeoutMs = 20'000;
 constexpr int kLeastPingGapMs = 10'000;
 
 class UnknownMethod final : public grpc::ServerGenericBidiReactor {
@@ -93,8 +93,14 @@ Status RpcServer::start() {
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options.max_streams_per_connection);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMostMetadataBytes);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a second server must not start
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  const auto keepalive = static_cast<int>(std::clamp<int64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(options.keepalive).count(), 0, INT_MAX));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, keepalive > 0 ? keepalive : INT_MAX);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_SENT_PING_INTERVAL_WITHOUT_DATA_MS,
+                             std::max(keepalive, 1));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
+                             std::clamp(keepalive, 1, kMostKeepaliveTimeoutMs));
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              kLeastPingGapMs);
   builder.RegisterCallbackGenericService(impl_.get());

@@ -9,6 +9,7 @@
 // gRPC's few threads and must not block: they post work and answer later through the Responder.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/time.hpp"
 #include "common/net/auth.hpp"
 #include "common/net/call_context.hpp"
 #include "common/net/method_name.hpp"
@@ -31,6 +33,7 @@ struct ServerOptions {
   size_t max_message = 64 << 20;  // bytes, either way
   int max_streams_per_connection = 10000;
   size_t stream_high_water = 1 << 20;  // bytes kept for a slow reader before write() says kFull
+  Duration keepalive = std::chrono::seconds(60);  // a silent client is probed this often; 0: never
   size_t stream_backlog = 64 << 20;    // bytes kept before the stream is ended
 };
 

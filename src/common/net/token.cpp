@@ -61,8 +61,8 @@ class NumberSet {
 
 }  // namespace
 
-Result<ClusterKey> ClusterKey::load(const std::string& path) {
-  Result<std::string> bytes = read_secret(path, 32, 4096);
+Result<ClusterKey> ClusterKey::load(const std::string& path, uint32_t owner) {
+  Result<std::string> bytes = read_secret(path, 32, 4096, owner);
   if (!bytes) return tl::unexpected<Error>(std::move(bytes.error()));
   return ClusterKey(std::move(*bytes));
 }

@@ -38,10 +38,11 @@ struct Token {
 // The cluster's shared secret.
 class ClusterKey {
  public:
-  // The file must be a regular one of mode 0600 or 0400 with 32 to 4096 bytes.
+  // The file must be a regular one of mode 0600 or 0400 with 32 to 4096 bytes that belongs to this
+  // user, root or `owner`.
   // Errors: kInvalidConfig naming the file and what is wrong; kPathMissing when it is not there;
   // kAccessDenied when this process may not read it.
-  [[nodiscard]] static Result<ClusterKey> load(const std::string& path);
+  [[nodiscard]] static Result<ClusterKey> load(const std::string& path, uint32_t owner = 0);
   [[nodiscard]] static ClusterKey from_bytes(std::string bytes) {
     return ClusterKey(std::move(bytes));
   }

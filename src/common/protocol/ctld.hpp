@@ -236,9 +236,14 @@ struct JobChunk {  // streamed
 
 struct QueryNodesRequest {
   std::string nodes;  // host list; empty: all
+  // What the answer is for: with PrivateData the other part may be missing from it.
+  bool nodes_only = false;
+  bool partitions_only = false;
   template <class V>
   static void describe(V&& field) {
     field(1, "nodes", &QueryNodesRequest::nodes);
+    field(2, "nodes_only", &QueryNodesRequest::nodes_only);
+    field(3, "partitions_only", &QueryNodesRequest::partitions_only);
   }
 };
 struct NodeRecord {

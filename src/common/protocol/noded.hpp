@@ -305,11 +305,18 @@ struct RunPrologRequest {
 struct PingNodeRequest {
   std::string cluster_id;
   uint64_t epoch = 0;  // of the controller: a new one makes the node register again
+  bool register_again = false;  // the controller holds the node for down
   template <class V>
   static void describe(V&&  field) {
     field(1, "cluster_id", &PingNodeRequest::cluster_id);
     field(2, "epoch", &PingNodeRequest::epoch);
+    field(3, "register_again", &PingNodeRequest::register_again);
   }
+};
+// Run HealthCheckProgram now, unless it still runs.
+struct CheckHealthRequest {
+  template <class V>
+  static void describe(V&&) {}
 };
 struct PingNodeReply {
   NodeSoft soft;

@@ -32,6 +32,7 @@ struct StepdStart {
   bool kill_on_bad_exit = false;
   Duration kill_wait{30000000};
   Duration sample_interval{0};  // of memory use; 0: at the end only
+  Duration unkillable_timeout{0};  // after SIGKILL; 0: waits for ever
   template <class V>
   static void describe(V&& field) {
     field(1, "launch", &StepdStart::launch);
@@ -48,6 +49,7 @@ struct StepdStart {
     field(12, "kill_wait", &StepdStart::kill_wait);
     field(13, "sample_interval", &StepdStart::sample_interval);
     field(14, "cores_per_socket", &StepdStart::cores_per_socket);
+    field(15, "unkillable_timeout", &StepdStart::unkillable_timeout);
   }
 };
 

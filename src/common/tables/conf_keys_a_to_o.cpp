@@ -137,15 +137,15 @@ constexpr GlobalKey kRows[] = {
     key("GroupUpdateTime", K::kSeconds, "600").range(0, kMax16).keeps<&C::group_update_time>(),
     key("HASH_VAL", K::kRuntime),
     key("HashPlugin", K::kEnum, "hash/k12").allow("hash/k12,hash/sha3"),
-    key("HealthCheckInterval", K::kSeconds, "0").range(0, kMax16).keeps<&C::health_check_interval>(),
+    key("HealthCheckInterval", K::kSeconds, "0").range(0, kMax16).acts<&C::health_check_interval>(),
     key("HealthCheckNodeState", K::kFlags, "ANY")
         .allow("ANY,ALLOC,CYCLE,IDLE,MIXED,NONDRAINED_IDLE,REBOOT_ONLY,START_ONLY")
-        .keeps<&C::health_check_node_state>(),
-    key("HealthCheckProgram", K::kText).keeps<&C::health_check_program>(),
-    key("HealthCheckTimeout", K::kSeconds, "60").range(0, kMax16).keeps<&C::health_check_timeout>(),
+        .acts<&C::health_check_node_state>(),
+    key("HealthCheckProgram", K::kText).acts<&C::health_check_program>(),
+    key("HealthCheckTimeout", K::kSeconds, "60").range(0, kMax16).acts<&C::health_check_timeout>(),
     key("HttpParserType", K::kEnum).allow("http_parser/libhttp_parser,http_parser/llhttp_parser"),
     key("InactiveLimit", K::kSeconds, "0").range(0, kMax16).with_unlimited()
-        .keeps<&C::inactive_limit>(),
+        .acts<&C::inactive_limit>().needs_restart(),
     key("Include", K::kText).hidden(),
     key("InteractiveStepOptions", K::kText, "--interactive --preserve-env --pty $SHELL")
         .acts<&C::interactive_step_options>(),

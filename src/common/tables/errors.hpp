@@ -13,4 +13,7 @@ namespace sluice {
 // What to show of an error: its own text, or its code's sentence when it has none.
 [[nodiscard]] std::string error_text(const Error& error);
 
+// The text of one of Slurm's own numbers (2017) or of the system's (2); scontrol errnumstr.
+[[nodiscard]] std::string error_number_text(uint32_t number);
+
 }  // namespace sluice

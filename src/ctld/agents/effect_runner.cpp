@@ -130,11 +130,13 @@ void EffectRunner::handle(const state::TerminateJob& effect, const Snapshot& sta
 }
 
 void EffectRunner::handle(const state::ReconfigureNodes&, const Snapshot& state) {
-  Bitmap nodes;
+  Bitmap known, fresh;  // whether anybody is there is not known of those that are new: apart from the rest
   state->nodes.for_each([&](const Node& node) {
-    if (!node.removed && node.hardware) nodes.set(node.id);
+    if (!node.removed && node.base != NodeBaseState::kFuture) (node.hardware ? known : fresh).set(node.id);
   });
-  parts_.links.send(*state, nodes, protocol::ReconfigureNodeRequest{*state->config}, {});
+  const protocol::ReconfigureNodeRequest request{*state->config};
+  if (known.any()) parts_.links.send(*state, known, request, {});
+  if (fresh.any()) parts_.links.send(*state, fresh, request, {});
 }
 
 void EffectRunner::handle(const state::JobChanged& effect, const Snapshot& state) {

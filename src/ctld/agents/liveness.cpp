@@ -69,12 +69,19 @@ void Liveness::run() {
 }
 
 void Liveness::ping(const state::ClusterSnapshot& state) {
-  Bitmap nodes;
+  Bitmap up, down;  // those that are down or were never heard of are asked to register
   state->nodes.for_each([&](const Node& node) {
-    if (!node.removed && node.hardware) nodes.set(node.id);
+    if (node.removed || node.base == NodeBaseState::kFuture) return;
+    (node.base == NodeBaseState::kDown || !node.hardware ? down : up).set(node.id);
   });
+  ping(state, up, false);
+  ping(state, down, true);
+}
+
+void Liveness::ping(const state::ClusterSnapshot& state, const Bitmap& nodes, bool register_again) {
   if (nodes.none()) return;
-  links_.send(*state, nodes, protocol::PingNodeRequest{state->cluster_id, state->epoch}, [this, state](const auto& results) {
+  const protocol::PingNodeRequest request{state->cluster_id, state->epoch, register_again};
+  links_.send(*state, nodes, request, [this, state](const auto& results) {
     for (const net::FanoutResult& result : results) {
       const Node* node = result.code == ErrorCode::kOk ? state::find_node(*state, result.node) : nullptr;
       if (node == nullptr) continue;

@@ -32,6 +32,7 @@ class Liveness {
  private:
   void run();
   void ping(const state::ClusterSnapshot& state);
+  void ping(const state::ClusterSnapshot& state, const Bitmap& nodes, bool register_again);
   void judge(const state::ClusterState& state);
   void answered(NodeId node, const protocol::PingNodeReply& reply);
   NodeSoft& entry(NodeId node);  // mutex_ held

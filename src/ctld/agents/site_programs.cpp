@@ -15,6 +15,7 @@
 #include "common/base/time_text.hpp"
 #include "common/log/log.hpp"
 #include "common/tables/job_states.hpp"
+#include "ctld/rpc/job_query.hpp"
 
 namespace sluice::ctld {
 namespace {
@@ -129,13 +130,13 @@ std::string completion_line(const Job& job, const state::ClusterState& state) {
   const uint32_t cpus = job.allocation ? job.allocation->cpus : 0;
   return fmt::format(
       "JobId={} UserId={}({}) GroupId={}({}) Name={} JobState={} Partition={} TimeLimit={} StartTime={} "
-      "EndTime={} NodeList={} NodeCnt={} ProcCnt={} WorkDir={} ReservationName={} Tres=cpu={},node={} Account={} "
+      "EndTime={} NodeList={} NodeCnt={} ProcCnt={} WorkDir={} ReservationName={} Tres={} Account={} "
       "QOS={} WcKey={} Cluster={} SubmitTime={} EligibleTime={}{}{} DerivedExitCode={} ExitCode={} \n",
       job.id, spec.user_name.view(), spec.uid, spec.group_name.view(), spec.gid, spec.name.view(),
       job_state_text(job.state), job.partition.view(), limit_text(job.time_limit),
       format_time(job.start), format_time(job.end), job.allocation ? job.allocation->node_list : "(null)",
-      job.allocation ? job.allocation->nodes.size() : 0, cpus, spec.work_dir.view(), spec.reservation.view(), cpus,
-      job.allocation ? job.allocation->nodes.size() : 0, spec.account.view(), spec.qos.view(), spec.wckey.view(),
+      job.allocation ? job.allocation->nodes.size() : 0, cpus, spec.work_dir.view(), spec.reservation.view(),
+      allocated_tres(job), spec.account.view(), spec.qos.view(), spec.wckey.view(),
       state.config->cluster_name, format_time(job.submit), format_time(job.eligible),
       job.array ? fmt::format(" ArrayJobId={}", job.array->array_job) : "",
       job.array && job.array->task != kNoTask ? fmt::format(" ArrayTaskId={}", job.array->task) : "",
@@ -165,7 +166,9 @@ void SitePrograms::record_ended(const Job& job, const state::ClusterSnapshot& st
         {"PROCS", std::to_string(job.allocation ? job.allocation->cpus : 0)},
         {"NODECNT", std::to_string(job.allocation ? job.allocation->nodes.size() : 0)},
         {"ACCOUNT", job.spec->account.str()}, {"WORK_DIR", job.spec->work_dir.str()},
-        {"BATCH", job.spec->batch ? "yes" : "no"}, {"CLUSTER", config.cluster_name},
+        {"USERNAME", job.spec->user_name.str()}, {"GROUPNAME", job.spec->group_name.str()},
+        {"QOS", job.spec->qos.str()}, {"WCKEY", job.spec->wckey.str()},
+        {"RESTARTCNT", std::to_string(job.restart_count)}, {"BATCH", job.spec->batch ? "yes" : "no"}, {"CLUSTER", config.cluster_name},
         {"EXITCODE", exit_text(job.exit_status)}, {"DERIVED_EC", exit_text(job.derived_exit_status)},
         {"STDOUT", job.spec->std_out.str()}, {"STDERR", job.spec->std_err.str()}, {"STDIN", job.spec->std_in.str()}};
     for (const auto& [name, value] : more) e[name] = value;

@@ -36,8 +36,15 @@ protocol::NodeRecord node_record(const Node& node, const state::ClusterState& st
   return out;
 }
 
-Result<protocol::QueryNodesReply> query_nodes(ServiceParts& parts, const protocol::QueryNodesRequest& request) {
+Result<protocol::QueryNodesReply> query_nodes(ServiceParts& parts, const CallContext& context,
+                                              const protocol::QueryNodesRequest& request) {
   const state::ClusterSnapshot state = parts.publisher.newest()->state;
+  const bool admin = context.is_super_user() || state::is_admin(*state, context.identity.uid);
+  const bool hide_nodes = !admin && has_option(state->config->private_data, "nodes");
+  const bool hide_partitions = !admin && has_option(state->config->private_data, "partitions");
+  if ((hide_nodes && !request.partitions_only) || (hide_partitions && !request.nodes_only)) {
+    return failure(ErrorCode::kAccessDenied);
+  }
   std::optional<Bitmap> wanted;
   if (!request.nodes.empty()) {
     auto nodes = state::resolve_nodes(*state, request.nodes);
@@ -47,9 +54,10 @@ Result<protocol::QueryNodesReply> query_nodes(ServiceParts& parts, const protoco
   protocol::QueryNodesReply reply;
   const std::vector<NodeSoft> soft = parts.liveness.soft();
   state->nodes.for_each([&](const Node& node) {
-    if (!node.removed && (!wanted || wanted->test(node.id))) reply.nodes.push_back(node_record(node, *state, soft));
+    if (!hide_nodes && !node.removed && (!wanted || wanted->test(node.id))) reply.nodes.push_back(node_record(node, *state, soft));
   });
   for (const state::Partition& partition : *state->partitions) {
+    if (hide_partitions) break;
     reply.partitions.push_back({*partition.config, state::node_list(*state, partition.nodes), partition.total_cpus,
                                 static_cast<uint32_t>(partition.nodes.count())});
   }
@@ -106,8 +114,8 @@ void add_query_methods(net::RpcServer& server, ServiceParts& parts) {
                                             parts.scheduler.soft(), parts.clock());
     writer.pull([query] { return query->next(); });
   });
-  server.handle<QueryNodesRequest, QueryNodesReply>([&parts](const auto&, auto request, auto responder) {
-    responder.complete(query_nodes(parts, request));
+  server.handle<QueryNodesRequest, QueryNodesReply>([&parts](const auto& context, auto request, auto responder) {
+    responder.complete(query_nodes(parts, context, request));
   });
   server.handle<QueryConfigRequest, QueryConfigReply>([&parts](const auto&, auto, auto responder) {
     responder.reply(query_config(parts));

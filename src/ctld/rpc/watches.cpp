@@ -2,9 +2,15 @@
 
 #include <algorithm>
 
+#include <boost/asio/steady_timer.hpp>
+
 #include "ctld/state/launch_message.hpp"
 
 namespace sluice::ctld {
+namespace {
+// Within this a client that lives has asked again.
+constexpr Duration kReconnectTime = std::chrono::seconds(5);
+}  // namespace
 
 // False when the watch is over: the job has ended, and the writer was told so.
 bool Watches::send(const Writer& writer, const state::ClusterState& now, const Job& job, const std::string& message) {
@@ -23,13 +29,34 @@ void Watches::add(const protocol::WatchJobRequest& request, const state::Cluster
   {
     const std::lock_guard lock(mutex_);
     id = next_id_++;
-    watches_[request.job].push_back({id, writer});
+    watches_[request.job].push_back({id, writer, request.end_when_cancelled});
   }
   writer.on_cancel([this, id, request] {
     drop(request.job, id);
-    if (request.end_when_cancelled && !closing_) gone_(request.job);
+    if (request.end_when_cancelled && !closing_) broken_off(request.job);
   });
   if (!send(writer, now, *job, {})) drop(request.job, id);
+}
+
+void Watches::close() {
+  closing_ = true;
+  timers_.stop();
+  timers_.join();
+}
+
+void Watches::broken_off(JobId job) {
+  const Duration limit = patience_();
+  auto timer = std::make_shared<boost::asio::steady_timer>(timers_, limit > Duration(0) ? limit : kReconnectTime);
+  timer->async_wait([this, timer, job](const boost::system::error_code& error) {
+    if (error || closing_) return;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto at = watches_.find(job);
+      const bool back = at != watches_.end() && std::ranges::any_of(at->second, &Watch::ends_job);
+      if (back) return;
+    }
+    gone_(job);
+  });
 }
 
 void Watches::notify(JobId job_id, const std::string& message, const state::ClusterState& now) {

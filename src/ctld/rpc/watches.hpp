@@ -11,6 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include <boost/asio/thread_pool.hpp>
+
 #include "common/net/responder.hpp"
 #include "common/protocol/ctld.hpp"
 #include "ctld/state/cluster_state.hpp"
@@ -21,29 +23,36 @@ class Watches {
  public:
   using Writer = net::StreamWriter<protocol::JobWatchUpdate>;
 
-  // `gone(job)` is called when a watch with end_when_cancelled breaks off.
-  explicit Watches(std::function<void(JobId)> gone) : gone_(std::move(gone)) {}
+  // `gone(job)` is called when the last watch of a job with end_when_cancelled has broken off and none
+  // came instead for `patience` (0: a few seconds): a client whose connection broke asks again.
+  Watches(std::function<void(JobId)> gone, std::function<Duration()> patience)
+      : gone_(std::move(gone)), patience_(std::move(patience)) {}
+  ~Watches() { close(); }
 
   // Sends the job as it is now, then each change.
   void add(const protocol::WatchJobRequest& request, const state::ClusterState& now, Writer writer);
   // The job changed, or there is something to tell its user.
   void notify(JobId job, const std::string& message, const state::ClusterState& now);
   // From here on a broken stream means that the controller goes, not the user.
-  void close() { closing_ = true; }
+  void close();
 
  private:
   struct Watch {
     uint64_t id;
     Writer writer;
+    bool ends_job;
   };
+  void broken_off(JobId job);
   void drop(JobId job, uint64_t id);
   static bool send(const Writer& writer, const state::ClusterState& now, const Job& job, const std::string& message);
 
   const std::function<void(JobId)> gone_;
+  const std::function<Duration()> patience_;
   std::atomic<bool> closing_ = false;
   std::mutex mutex_;
   uint64_t next_id_ = 1;
   std::unordered_map<JobId, std::vector<Watch>> watches_;  // guarded by mutex_
+  boost::asio::thread_pool timers_{1};
 };
 
 }  // namespace sluice::ctld

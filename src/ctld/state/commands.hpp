@@ -60,6 +60,10 @@ struct EndAllocation {
   JobId job = kNoJob;
   int32_t exit_status = 0;
 };
+// The command that asked for the allocation is gone, or silent for InactiveLimit.
+struct ClientGone {
+  JobId job = kNoJob;
+};
 struct CreateStep {
   Identity who;
   JobId job = kNoJob;
@@ -138,7 +142,7 @@ struct LaunchFailed {
 struct Tick {};
 
 using Command =
-    std::variant<SubmitJob, UpdateJob, SignalJob, ChangeJob, NotifyJob, EndAllocation, CreateStep,
+    std::variant<SubmitJob, UpdateJob, SignalJob, ChangeJob, NotifyJob, EndAllocation, ClientGone, CreateStep,
                  UpdateNode, UpdatePartition, EndSteps, JobsCleaned, PrologDone, RegisterNode,
                  StartEpoch, ReplaceConfig, NodesSilent, NodesNotResponding, NodesResponding,
                  StartJobs, LaunchFailed, Tick>;

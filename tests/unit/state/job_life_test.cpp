@@ -1,6 +1,8 @@
 // Jobs from submission to purge.
 #include "fixture.hpp"
 
+#include "ctld/state/decide/ending.hpp"
+
 namespace sluice::state {
 namespace {
 
@@ -146,13 +148,54 @@ TEST_F(CoreTest, RequeueOfARunningJob) {
   EXPECT_EQ(job(id).state, JobState::kPending);
   EXPECT_EQ(job(id).restart_count, 1u);
   EXPECT_FALSE(start_job(id, "n1")) << "not at once";
-  now_ += std::chrono::seconds(3);
+  now_ += std::chrono::seconds(119);
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_FALSE(start_job(id, "n1")) << "not before credentials of the first run expire";
+  now_ += std::chrono::seconds(1);
   ASSERT_TRUE(run(Tick{}));
   EXPECT_TRUE(start_job(id, "n2"));
   ASSERT_TRUE(end_step(id, kBatchStep, "n2", 0, true));
   ASSERT_TRUE(run(ChangeJob{kAnn, text, JobAction::kRequeueHold, false}));
   EXPECT_EQ(job(id).state, JobState::kPending);
   EXPECT_EQ(job(id).hold, HoldKind::kUser);
+  EXPECT_EQ(job(id).state_description, "job requeued in held state");
+}
+
+TEST_F(CoreTest, RequeueDelayIsConfigured) {
+  EXPECT_EQ(requeue_delay({}), std::chrono::seconds(120));
+  ClusterConfig config;
+  config.auth_info = "socket=/run/x,cred_expire=30";
+  EXPECT_EQ(requeue_delay(config), std::chrono::seconds(30));
+  config.scheduler_parameters = {"defer", "requeue_delay=5"};
+  EXPECT_EQ(requeue_delay(config), std::chrono::seconds(5));
+}
+
+// A cancelled job is just that, whatever it was before.
+TEST_F(CoreTest, CancelledInSpecialExit) {
+  const JobId id = submit(batch_spec());
+  ASSERT_TRUE(start_job(id, "n1"));
+  ASSERT_TRUE(run(ChangeJob{kAnn, std::to_string(id), JobAction::kRequeueHold, true}));
+  ASSERT_TRUE(end_step(id, kBatchStep, "n1", 15, true));
+  EXPECT_NE(job(id).flags & kJobSpecialExit, 0u);
+  ASSERT_TRUE(run(SignalJob{kAnn, std::to_string(id), 0, protocol::kSignalCancel}));
+  EXPECT_EQ(job(id).state, JobState::kCancelled);
+  EXPECT_EQ(job(id).flags, 0u);
+}
+
+TEST_F(CoreTest, ClientsThatAreGone) {
+  JobSpec spec = batch_spec();
+  spec.batch = false;
+  const JobId waits = submit(spec);
+  ASSERT_TRUE(run(ClientGone{waits}));
+  EXPECT_EQ(job(waits).state, JobState::kCancelled);
+  const JobId runs = submit(spec);
+  ASSERT_TRUE(start_job(runs, "n1"));
+  auto config = std::make_shared<ClusterConfig>(*config_);
+  config->inactive_limit = std::chrono::seconds(10);
+  ASSERT_TRUE(run(ReplaceConfig{config}));
+  ASSERT_TRUE(run(ClientGone{runs}));
+  EXPECT_EQ(job(runs).state, JobState::kTimeout);
+  EXPECT_EQ(job(runs).reason, JobReason::kInactiveLimit);
 }
 
 TEST_F(CoreTest, FailedLaunchIsRequeuedAndHeld) {

@@ -52,11 +52,11 @@ Status requeue(Draft& draft, JobId id, const ChangeJob& command, Time now) {
                  now);
     return {};
   }
-  JobRequeued event{.job = id, .restart_count = job.restart_count + 1, .begin = now + kRequeueDelay,
-                    .time = now};
+  JobRequeued event{.job = id, .restart_count = job.restart_count + 1, .begin = now + requeue_delay(*draft.state().config), .time = now};
   if (held) {
     event.hold = HoldKind::kUser;
     event.reason = JobReason::kJobHeldUser;
+    if (!command.special_exit) event.description = "job requeued in held state";
   }
   if (command.special_exit) event.flags = kJobSpecialExit;
   draft.emit(std::move(event));

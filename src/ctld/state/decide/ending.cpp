@@ -4,10 +4,14 @@
 #include <array>
 #include <csignal>
 
+#include "common/base/text.hpp"
 #include "ctld/state/exit_status.hpp"
 
 namespace sluice::state {
 namespace {
+
+constexpr Duration kDefaultRequeueDelay = std::chrono::seconds(120);
+constexpr std::string_view kRequeuedHeld = "job requeued in held state";
 
 // "RaisedSignal:9(Killed)", as scontrol shows it.
 std::string signal_description(int32_t signal) {
@@ -38,7 +42,7 @@ void finish(Draft& draft, JobId id, Time now) {
   JobRequeued event;
   event.job = id;
   event.restart_count = job.restart_count + 1;
-  event.begin = now + kRequeueDelay;
+  event.begin = now + requeue_delay(*draft.state().config);
   event.time = now;
   event.hold = job.hold;
   event.flags = job.flags & (kJobSpecialExit | kJobLaunchFailed);
@@ -48,7 +52,9 @@ void finish(Draft& draft, JobId id, Time now) {
   if (event.hold != HoldKind::kNone) {
     event.reason = event.hold == HoldKind::kUser ? JobReason::kJobHeldUser : JobReason::kJobHeldAdmin;
   }
-  if ((job.flags & kJobRequeueHold) != 0) event.description = "job requeued in held state";
+  if ((job.flags & kJobRequeueHold) != 0 && (job.flags & kJobSpecialExit) == 0) {
+    event.description = kRequeuedHeld;
+  }
   if ((job.flags & kJobLaunchFailed) != 0) {
     event.description = "launch failed requeued held";
     if (job.restart_count + 1 >= draft.state().config->max_batch_requeue) {
@@ -81,6 +87,13 @@ void lose_step_parts(Draft& draft, JobId id, NodeId node, Time now) {
 }
 
 }  // namespace
+
+Duration requeue_delay(const ClusterConfig& config) {
+  auto text = option_value(config.scheduler_parameters, "requeue_delay");
+  if (!text) text = option_value(split_list(config.auth_info), "cred_expire");
+  const auto seconds = to_number<uint32_t>(text.value_or(""));
+  return seconds ? Duration(std::chrono::seconds(*seconds)) : kDefaultRequeueDelay;
+}
 
 bool is_completing(const Job& job) { return (job.flags & kJobCompleting) != 0; }
 bool is_running(const Job& job) {

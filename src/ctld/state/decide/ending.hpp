@@ -5,8 +5,10 @@
 
 namespace sluice::state {
 
-// After a requeue a job does not start again at once, so that what went wrong is seen.
-inline constexpr Duration kRequeueDelay = std::chrono::seconds(2);
+// After a requeue a job does not start again at once: SchedulerParameters=requeue_delay=…, without it
+// AuthInfo=cred_expire=… (120 s), as the credentials of its last run live that long in Slurm.
+[[nodiscard]] Duration requeue_delay(const ClusterConfig& config);
+
 
 struct Ending {
   JobState state = JobState::kCompleted;

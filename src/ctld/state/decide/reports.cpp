@@ -119,8 +119,9 @@ Result<Decision> decide_on(const ClusterState& state, const PrologDone& command,
   nodes.for_each([&](size_t id) {
     drain_node(draft, static_cast<NodeId>(id), "Prolog error", state.config->slurm_user_id, now);
   });
-  // a batch job tries again elsewhere, held like one that could not be launched; others end
+  // a batch job is queued again, held like one that could not be launched unless the site says no
   Ending ending = failed_launch();
+  if (has_option(state.config->scheduler_parameters, "nohold_on_prolog_fail")) ending.flags = kJobRequeued;
   if (!job->spec->batch) ending = Ending{.state = JobState::kFailed, .reason = JobReason::kProlog};
   complete_job(draft, command.job, ending, now);
   return draft.take();

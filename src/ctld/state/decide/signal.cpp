@@ -131,4 +131,20 @@ Result<Decision> decide_on(const ClusterState& state, const EndAllocation& comma
   return draft.take();
 }
 
+Result<Decision> decide_on(const ClusterState& state, const ClientGone& command, Time now) {
+  Draft draft(state);
+  const Job* job = state.jobs.find(command.job);
+  if (job == nullptr) return draft.take();
+  Ending ending{.state = JobState::kCancelled, .by = state.config->slurm_user_id};
+  if (job->state == JobState::kPending) {
+    end_pending_job(draft, command.job, ending, now);
+  } else if (is_running(*job)) {
+    if (state.config->inactive_limit > Duration(0) && state.config->inactive_limit < kNoLimit) {
+      ending = {.state = JobState::kTimeout, .reason = JobReason::kInactiveLimit};
+    }
+    complete_job(draft, command.job, ending, now);
+  }
+  return draft.take();
+}
+
 }  // namespace sluice::state

@@ -1,0 +1,36 @@
+// Which processes belong to the cluster of a folder, however they were started and whatever became
+// of the folder since.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::cli {
+
+// The folder as it was named, and where that leads through links.
+class TrialFolder {
+ public:
+  explicit TrialFolder(const std::string& dir);
+  [[nodiscard]] bool holds(std::string_view path) const;  // is it below the folder?
+
+ private:
+  std::vector<std::string> places_;  // each ends in '/'
+};
+
+struct TrialProcess {
+  pid_t pid;
+  std::string name;
+  [[nodiscard]] bool is_step() const { return name.ends_with("stepd"); }
+};
+
+// Controllers, agents and step daemons whose configuration is in the folder, or that hold a file of it.
+[[nodiscard]] std::vector<TrialProcess> daemons_of(const TrialFolder& folder);
+// Kills step daemons, each with all that runs below it: nobody is left to do it for them.
+void end_steps(const std::vector<TrialProcess>& steps);
+// Kills what jobs of the cluster left behind when their step daemon was killed before them.
+void end_tasks_of(const TrialFolder& folder);
+
+}  // namespace sluice::cli

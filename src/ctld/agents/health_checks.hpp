@@ -1,0 +1,42 @@
+// HealthCheckInterval: tells the agents of the nodes in HealthCheckNodeState to run HealthCheckProgram,
+// all at once or, with CYCLE, one after the other over the interval.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "common/base/bitmap.hpp"
+#include "ctld/agents/node_links.hpp"
+#include "ctld/engine/engine.hpp"
+#include "ctld/engine/publisher.hpp"
+
+namespace sluice::ctld {
+
+class HealthChecks {
+ public:
+  // All outlive this.
+  HealthChecks(const engine::Publisher& publisher, NodeLinks& links, engine::Clock clock);
+  HealthChecks(const HealthChecks&) = delete;
+  HealthChecks& operator=(const HealthChecks&) = delete;
+  ~HealthChecks();  // stop()
+
+  void stop();
+
+ private:
+  void run();
+
+  const engine::Publisher& publisher_;
+  NodeLinks& links_;
+  const engine::Clock clock_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stopping_ = false;  // guarded by mutex_
+  std::thread thread_;
+};
+
+// The nodes whose turn is in the part [from, to) of a round, both between 0 and 1; without CYCLE all
+// of them come at the end of it.
+[[nodiscard]] Bitmap nodes_to_check(const state::ClusterState& state, double from, double to);
+
+}  // namespace sluice::ctld

@@ -1,0 +1,159 @@
+"""The cluster as sites run it: under a SlurmUser, with munge, from an installed tree; and its end."""
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from harness import BUILD, SBIN, Cluster, jobs_of, need_root, pids_with, wait_for
+
+SLURM, ALICE = 12021, 12022
+
+
+def uid_of(pid):
+    with open(f"/proc/{pid}/status", encoding="utf-8") as f:
+        return [int(line.split()[1]) for line in f if line.startswith("Uid:")][0]
+
+
+class Deploy(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        for uid in (SLURM, ALICE):
+            subprocess.run(["useradd", "-M", "-u", str(uid), f"sluicetest{uid}"], check=True, capture_output=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        for uid in (SLURM, ALICE):
+            subprocess.run(["userdel", f"sluicetest{uid}"], check=False, capture_output=True)
+
+    def runs_a_job(self, cluster, user=None):
+        job = cluster.run("sbatch", "--parsable", "-N2", "-o", "who.out", "--wrap", "srun id -u", user=user).stdout.strip()
+        ended = lambda: cluster.run("squeue", "-h", "-t", "all", "-j", job, "-o", "%T").stdout.strip()
+        wait_for(lambda: ended() in ("COMPLETED", "FAILED"), "the job has ended")
+        with open(os.path.join(cluster.work, "who.out"), encoding="utf-8") as f:
+            self.assertEqual((ended(), f.read()), ("COMPLETED", f"{user or 0}\n" * 2))
+        os.remove(os.path.join(cluster.work, "who.out"))
+
+    def test_slurm_user(self):
+        def prepare(folder):
+            for sub in ("state", "log", "run", "spool"):
+                os.mkdir(os.path.join(folder, sub))
+                if sub != "spool":
+                    os.chown(os.path.join(folder, sub), SLURM, SLURM)
+            with open(os.path.join(folder, "slurm.key"), "wb") as f:
+                f.write(os.urandom(64))
+            os.chmod(f.name, 0o600)
+            os.chown(f.name, SLURM, SLURM)
+        conf = f"SlurmUser=sluicetest{SLURM}\nAuthInfo=socket={{dir}}/run/sack.socket\n"
+        cluster = Cluster(nodes=2, cpus=2, conf=conf, prepare=prepare)
+        try:
+            self.assertEqual(uid_of(cluster.controller_pid()), SLURM)
+            self.assertEqual(uid_of(cluster.node_pid("n1")), 0)
+            self.runs_a_job(cluster, ALICE)
+            self.runs_a_job(cluster)
+            self.assertIn(f"= sluicetest{SLURM}({SLURM})\n", cluster.run("scontrol", "show", "config").stdout)
+            cluster.run("scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=x", user=SLURM)
+            told = cluster.run("sinfo", "-h", "-n", "n1", "-o", "%T %u").stdout
+            self.assertEqual(told, f"drained sluicetest{SLURM}\n")
+            refused = cluster.run("scontrol", "update", "NodeName=n1", "State=RESUME", user=ALICE, check=False)
+            self.assertEqual(refused.returncode, 1)
+            cluster.run("scontrol", "reconfigure", user=SLURM)
+            cluster.kill_controller()  # and again, with a state folder and a log of its own
+            cluster.start_controller()
+            wait_for(lambda: cluster.run("sinfo", "-h", "-n", "n1", "-o", "%T", check=False).stdout == "drained\n", "it goes on")
+        finally:
+            cluster.down()
+
+    def test_munge(self):
+        folder = tempfile.mkdtemp(prefix="sluice-munge-")
+        os.chmod(folder, 0o755)
+        self.addCleanup(shutil.rmtree, folder)
+        with open(os.path.join(folder, "key"), "wb") as f:
+            f.write(os.urandom(128))
+        os.chmod(f.name, 0o600)
+        at = lambda name: os.path.join(folder, name)
+        munged = subprocess.Popen(["munged", "--foreground", "--force", "--key-file=" + at("key"), "--socket=" + at("socket"),
+                                   "--pid-file=" + at("pid"), "--log-file=" + at("log"), "--seed-file=" + at("seed")])
+        try:
+            wait_for(lambda: os.path.exists(at("socket")), "munged serves")
+            cluster = Cluster(nodes=2, cpus=2, conf=f"AuthType=auth/munge\nAuthInfo=socket={at('socket')}\n")
+            try:
+                self.assertFalse(os.path.exists(os.path.join(cluster.dir, "sack.socket")))
+                self.runs_a_job(cluster, ALICE)
+                job = cluster.run("sbatch", "-H", "--parsable", "--wrap", "true").stdout.strip()
+                refused = cluster.run("scancel", job, user=ALICE, check=False)
+                self.assertIn("Access/permission denied", refused.stderr)
+                cluster.run("scancel", job)
+            finally:
+                cluster.down()
+        finally:
+            munged.terminate()
+            munged.wait()
+
+    def test_installed(self):
+        root = tempfile.mkdtemp(prefix="sluice-root-")
+        self.addCleanup(shutil.rmtree, root)
+        os.chmod(root, 0o755)
+        for prefix, destination in (("/opt/sluice", root), (os.path.join(root, "direct"), "")):
+            with self.subTest(prefix=prefix):
+                subprocess.run(["cmake", "--install", BUILD, "--prefix", prefix], check=True, capture_output=True,
+                               env=dict(os.environ, DESTDIR=destination))
+                place = destination + prefix
+                self.assertFalse(os.path.exists("/opt/sluice"))
+                for name in ("bin/sluice", "bin/sbatch", "bin/scontrol", "sbin/sluicectld", "sbin/slurmctld", "sbin/slurmd", "sbin/slurmstepd"):
+                    self.assertTrue(os.access(os.path.join(place, name), os.X_OK), name)
+                cluster = Cluster(nodes=2, cpus=2, prefix=place)
+                try:
+                    self.runs_a_job(cluster)
+                    self.assertTrue(os.readlink(f"/proc/{cluster.controller_pid()}/exe").startswith(place))
+                finally:
+                    cluster.down()
+
+
+class Down(unittest.TestCase):
+    def start(self, **options):
+        cluster = Cluster(nodes=1, cpus=2, **options)
+        self.addCleanup(shutil.rmtree, cluster.dir, ignore_errors=True)
+        job = cluster.run("sbatch", "--parsable", "-o", "/dev/null", "--wrap", "setsid sleep 1000 & sleep 1000").stdout.strip()
+        wait_for(lambda: cluster.run("squeue", "-h", "-t", "R", "-o", "%i").stdout.strip() == job and len(jobs_of(cluster.conf)) >= 3,
+                 "its job runs")
+        return cluster
+
+    def stop(self, cluster):
+        done = subprocess.run([cluster.program("sluice"), "down", "--dir", cluster.dir], capture_output=True, text=True,
+                              check=False, cwd="/")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(pids_with(cluster.dir) + jobs_of(cluster.conf), [])
+        return done.stdout
+
+    def test_two_clusters(self):
+        one = self.start()
+        two = self.start()
+        self.assertEqual(self.stop(one), "3 processes stopped\n")
+        self.assertEqual(two.run("squeue", "-h", "-o", "%T").stdout, "RUNNING\n")
+        self.assertEqual(self.stop(two), "3 processes stopped\n")
+        self.assertEqual(self.stop(two), "0 processes stopped\n")
+
+    def test_folder_is_gone(self):
+        cluster = self.start()
+        shutil.rmtree(cluster.dir)
+        self.assertEqual(self.stop(cluster), "3 processes stopped\n")
+
+    def test_controller_restarted_by_hand(self):
+        cluster = self.start()
+        cluster.kill_controller()
+        subprocess.run([os.path.join(SBIN, "slurmctld"), "-f", "slurm.conf"], check=True, cwd=cluster.dir, env=cluster.env)
+        wait_for(lambda: cluster.run("squeue", "-h", "-o", "%T", check=False).stdout == "RUNNING\n", "the new one answers")
+        self.assertEqual(self.stop(cluster), "3 processes stopped\n")
+        wait_for(lambda: not pids_with("slurm.conf", "slurmctld"), "the new one has ended")
+
+    def test_daemons_were_killed(self):
+        cluster = self.start()
+        cluster.kill_controller()
+        cluster.kill_node("n1")
+        self.stop(cluster)
+
+
+if __name__ == "__main__":
+    need_root()
+    unittest.main(verbosity=2)

@@ -1,0 +1,140 @@
+"""What an administrator hides or bounds: PrivateData, InactiveLimit, UnkillableStepTimeout."""
+import os
+import re
+import signal
+import subprocess
+import unittest
+
+from harness import ClusterCase, need_root, wait_for
+
+ALICE, BOB = 12011, 12012
+
+
+class Private(ClusterCase):
+    CONF = "PrivateData=jobs,nodes,partitions\n"
+
+    @classmethod
+    def setUpClass(cls):
+        for uid in (ALICE, BOB):
+            subprocess.run(["useradd", "-M", "-u", str(uid), f"sluicetest{uid}"], check=True, capture_output=True)
+        cls.addClassCleanup(lambda: [subprocess.run(["userdel", f"sluicetest{uid}"], check=False, capture_output=True)
+                                     for uid in (ALICE, BOB)])
+        super().setUpClass()
+
+    def test_jobs(self):
+        job = self.submit("-H", "-o", "/dev/null", "--wrap", "true", user=ALICE)
+        seen = lambda user: self.out("squeue", "-h", "-o", "%i", user=user).split()
+        self.assertEqual((seen(ALICE), seen(BOB), seen(None)), ([str(job)], [], [str(job)]))
+        for command in (("scontrol", "show", "job", str(job)), ("sluice", "explain", str(job)),
+                        ("scontrol", "write", "batch_script", str(job), "-")):
+            refused = self.run_cmd(*command, user=BOB, check=False)
+            self.assertNotIn("JobName", refused.stdout)
+            self.assertNotIn("#!", refused.stdout)
+            self.assertNotIn("held", refused.stdout)
+            self.assertTrue(refused.stderr, command)
+            self.assertTrue(self.out(*command, user=ALICE), command)
+        self.run_cmd("scancel", job)
+
+    def test_nodes_and_partitions(self):
+        for command, err in ((("sinfo",), "slurm_load_partitions: Access/permission denied\n"),
+                             (("scontrol", "show", "nodes"), "slurm_load_node error: Access/permission denied\n"),
+                             (("scontrol", "show", "partitions"), "slurm_load_partitions error: Access/permission denied\n")):
+            refused = self.run_cmd(*command, user=BOB, check=False)
+            self.assertEqual((refused.returncode, refused.stdout, refused.stderr), (1, "", err))
+            self.assertIn("debug" if "nodes" not in command else "NodeName=n1", self.out(*command))
+
+    def test_one_of_them(self):
+        before = self.cluster.change_conf(lambda text: text.replace("PrivateData=jobs,nodes,partitions", "PrivateData=nodes"))
+        self.run_cmd("scontrol", "reconfigure")
+        self.assertIn("PartitionName=debug", self.out("scontrol", "show", "partitions", user=BOB))
+        self.assertEqual(self.run_cmd("sinfo", user=BOB, check=False).stderr, "slurm_load_node: Access/permission denied\n")
+        self.cluster.change_conf(lambda _: before)
+        self.run_cmd("scontrol", "reconfigure")
+
+    def test_jobs_still_run(self):  # srun and salloc need no leave to see nodes
+        self.assertEqual(self.out("srun", "-N2", "id", "-u", user=BOB), f"{BOB}\n{BOB}\n")
+
+
+class Inactive(ClusterCase):
+    CONF = "InactiveLimit=4\n"
+
+    def test_silent_salloc(self):
+        salloc = self.cluster.start("salloc", "-Q", "-K", "sleep", "1000")
+        job = wait_for(lambda: self.out("squeue", "-h", "-t", "R", "-o", "%i").strip(), "the allocation")
+        salloc.send_signal(signal.SIGSTOP)
+        try:
+            self.assertEqual(self.wait_ended(job), "TIMEOUT")
+            self.assertEqual(self.show(job)["Reason"], "InactiveLimit")
+        finally:
+            salloc.send_signal(signal.SIGCONT)
+            salloc.wait(timeout=60)
+
+    def test_a_busy_client_stays(self):  # one that answers outlives the limit
+        done = self.run_cmd("salloc", "-Q", "sleep", "6")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
+class Patient(ClusterCase):
+    """Without a limit a client may be silent as long as it likes."""
+
+    def test_killed_salloc(self):
+        salloc = self.cluster.start("salloc", "-Q", "sleep", "1000")
+        job = wait_for(lambda: self.out("squeue", "-h", "-t", "R", "-o", "%i").strip(), "the allocation")
+        children = subprocess.run(["pgrep", "-P", str(salloc.pid)], capture_output=True, text=True, check=False).stdout.split()
+        salloc.kill()
+        salloc.wait()
+        for child in children:
+            os.kill(int(child), signal.SIGKILL)
+        self.assertEqual(self.wait_ended(job), "CANCELLED")
+
+
+class Unkillable(ClusterCase):
+    NODES, CPUS = 1, 2
+    CONF = "UnkillableStepTimeout=2\nKillWait=1\nUnkillableStepProgram={dir}/told\n"
+    FILES = {"told": "#!/bin/sh\necho $SLURM_JOB_ID $SLURM_STEP_ID >> {dir}/work/told.ran\n"}
+
+    def hold(self, marker):
+        """Makes the process with this argument, the first one of a PID namespace, impossible to kill: it
+        cannot end before another process of the namespace has been waited for, whose parent is stopped."""
+        pid = wait_for(lambda: subprocess.run(["pgrep", "-fx", f"sleep {marker}"], capture_output=True, text=True,
+                                              check=False).stdout.split(), "the process")[0]
+        keeper = subprocess.Popen(["nsenter", "-t", pid, "-p", "sleep", "5000"])
+        wait_for(lambda: subprocess.run(["pgrep", "-P", str(keeper.pid)], capture_output=True, check=False).stdout, "its companion")
+        keeper.send_signal(signal.SIGSTOP)
+        self.addCleanup(keeper.wait)
+        self.addCleanup(keeper.send_signal, signal.SIGCONT)
+        return keeper
+
+    def drained(self):
+        wait_for(lambda: self.out("sinfo", "-h", "-o", "%T|%E").strip() == "drained|Kill task failed", "the node drains")
+
+    def resume(self, keeper, marker):
+        keeper.send_signal(signal.SIGCONT)
+        keeper.wait(timeout=60)
+        wait_for(lambda: subprocess.run(["pgrep", "-fx", f"sleep {marker}"], capture_output=True, check=False).returncode,
+                 "the process has ended")
+        self.run_cmd("scontrol", "update", "NodeName=n1", "State=RESUME")
+
+    def test_job(self):
+        job = self.submit("-o", "/dev/null", "--wrap", "unshare -p -f sleep 4001")
+        keeper = self.hold(4001)
+        self.run_cmd("scancel", job)
+        self.drained()
+        self.assertEqual(self.wait_ended(job), "CANCELLED")
+        wait_for(lambda: self.file("told.ran").startswith(f"{job} "), "UnkillableStepProgram ran")
+        self.resume(keeper, 4001)
+
+    def test_step(self):  # the step ends, its allocation goes on
+        srun = self.cluster.start("salloc", "-Q", "srun", "unshare", "-p", "-f", "sleep", "4002")
+        keeper = self.hold(4002)
+        step = wait_for(lambda: re.findall(r"^\d+\.0", self.out("squeue", "-h", "-s", "-o", "%i"), re.M), "the step")[0]
+        self.run_cmd("scancel", step)
+        wait_for(lambda: "Kill task failed" in self.out("sinfo", "-h", "-o", "%E"), "the node drains")
+        self.assertNotEqual(srun.wait(timeout=60), 0)
+        wait_for(lambda: f"{step.split('.')[0]} 0\n" in self.file("told.ran"), "UnkillableStepProgram ran")
+        self.resume(keeper, 4002)
+
+
+if __name__ == "__main__":
+    need_root()
+    unittest.main(verbosity=2)

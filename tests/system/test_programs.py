@@ -1,0 +1,151 @@
+"""The site's programs: prologs, epilogs, health checks, records of ended jobs."""
+import os
+import re
+import unittest
+
+from harness import ClusterCase, need_root, wait_for
+
+# {dir} is the cluster's folder. Each notes that it ran; a file beside it makes it fail or wait.
+PROLOG = """#!/bin/sh
+echo "$SLURM_JOB_ID $SLURM_JOB_USER $SLURMD_NODENAME $SLURM_SCRIPT_CONTEXT" >> {dir}/work/prolog.ran
+while [ -e {dir}/work/prolog.wait ]; do sleep 0.05; done
+[ ! -e {dir}/work/prolog.fail.$SLURMD_NODENAME ]
+"""
+EPILOG = """#!/bin/sh
+echo "$SLURM_JOB_ID $SLURM_JOB_USER $SLURMD_NODENAME $SLURM_SCRIPT_CONTEXT" >> {dir}/work/epilog.ran
+[ ! -e {dir}/work/epilog.fail ]
+"""
+CONTROLLER_PROLOG = """#!/bin/sh
+echo "$SLURM_JOB_ID $SLURM_JOB_USER $SLURM_JOB_NODELIST" >> {dir}/work/prolog_ctld.ran
+[ ! -e {dir}/work/prolog_ctld.fail ]
+"""
+CONTROLLER_EPILOG = """#!/bin/sh
+echo "$SLURM_JOB_ID $SLURM_JOB_EXIT_CODE2 $SLURM_JOB_STATE" >> {dir}/work/epilog_ctld.ran
+"""
+HEALTH = """#!/bin/sh
+echo "$SLURMD_NODENAME" >> {dir}/work/health.ran
+[ -e {dir}/work/sick.$SLURMD_NODENAME ] || exit 0
+%s/scontrol update NodeName=$SLURMD_NODENAME State=DRAIN Reason=unhealthy
+"""
+
+
+class Programs(ClusterCase):
+    NODES, CPUS = 2, 2
+    CONF = ("Prolog={dir}/prolog\nEpilog={dir}/epilog\nPrologSlurmctld={dir}/prolog_ctld\nEpilogSlurmctld={dir}/epilog_ctld\n"
+            "PrologFlags=Alloc\nMinJobAge=3\nJobCompType=jobcomp/filetxt\nJobCompLoc={dir}/jobs.txt\n")
+    FILES = {"prolog": PROLOG, "epilog": EPILOG, "prolog_ctld": CONTROLLER_PROLOG, "epilog_ctld": CONTROLLER_EPILOG}
+
+    def flag(self, name):
+        path = os.path.join(self.cluster.work, name)
+        open(path, "w", encoding="utf-8").close()
+        self.addCleanup(lambda: os.path.exists(path) and os.remove(path))
+        return path
+
+    def lines(self, name, job):
+        return [line.split()[1:] for line in self.file(name).splitlines() if line.split()[0] == str(job)]
+
+    def node(self, name):
+        return self.out("sinfo", "-h", "-n", name, "-o", "%T|%E").strip()
+
+    def test_all_run(self):
+        job = self.submit("-N2", "-o", "/dev/null", "--wrap", "exit 3")
+        self.assertEqual(self.wait_ended(job), "FAILED")
+        on = lambda name: sorted(self.lines(name, job))
+        self.assertEqual(on("prolog_ctld.ran"), [["root", "n[1-2]"]])
+        self.assertEqual(on("prolog.ran"), [["root", "n1", "prolog_slurmd"], ["root", "n2", "prolog_slurmd"]])
+        self.assertEqual(on("epilog.ran"), [["root", "n1", "epilog_slurmd"], ["root", "n2", "epilog_slurmd"]])
+        wait_for(lambda: on("epilog_ctld.ran") == [["3:0", "FAILED"]], "EpilogSlurmctld ran")
+
+    def test_wait_job(self):  # scontrol wait_job: until the prologs are over
+        gate = self.flag("prolog.wait")
+        job = self.submit("-o", "/dev/null", "--wrap", "sleep 1000")
+        wait_for(lambda: self.out("squeue", "-h", "-j", job, "-o", "%t") == "CF\n", "its prolog runs")
+        with self.cluster.start("scontrol", "wait_job", str(job)) as waiting:
+            for _ in range(5):
+                self.out("squeue")
+            self.assertIsNone(waiting.poll())
+            os.remove(gate)
+            self.assertEqual(waiting.wait(timeout=60), 0)
+        self.assertEqual(self.state(job), "RUNNING")
+        self.run_cmd("scancel", job)
+        self.wait_ended(job)
+        done = self.run_cmd("scontrol", "wait_job", job, check=False)
+        self.assertEqual((done.returncode, done.stderr), (1, f"scontrol: Job {job} no longer running\n"))
+
+    def test_failing_prolog(self):
+        fail = self.flag("prolog.fail.n1")
+        job = self.submit("-w", "n1", "-o", "/dev/null", "--wrap", "true")
+        wait_for(lambda: self.out("squeue", "-h", "-j", job, "-o", "%T %R") == "PENDING (launch failed requeued held)\n",
+                 "the job is queued again and held")
+        self.assertEqual(self.node("n1"), "drained|Prolog error")
+        self.assertEqual(self.show(job)["Priority"], "0")
+        os.remove(fail)
+        self.run_cmd("scontrol", "update", "NodeName=n1", "State=RESUME")
+        self.run_cmd("scontrol", "release", job)
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.assertEqual(len(self.lines("prolog.ran", job)), 2)
+
+    def test_failing_controller_prolog(self):
+        fail = self.flag("prolog_ctld.fail")
+        job = self.submit("-o", "/dev/null", "--wrap", "true")
+        wait_for(lambda: self.out("squeue", "-h", "-j", job, "-o", "%T").strip() == "PENDING" and
+                 self.show(job)["Restarts"] == "1", "the job is queued again")
+        self.assertEqual(self.lines("prolog.ran", job), [])
+        self.assertEqual((self.node("n1"), self.node("n2")), ("idle|none", "idle|none"))
+        os.remove(fail)
+        self.run_cmd("scontrol", "release", job)
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+
+    def test_failing_epilog(self):
+        fail = self.flag("epilog.fail")
+        job = self.submit("-w", "n2", "-o", "/dev/null", "--wrap", "true")
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.assertEqual(self.node("n2"), "drained|Epilog error")
+        os.remove(fail)
+        self.run_cmd("scontrol", "update", "NodeName=n2", "State=RESUME")
+
+    def test_record_of_an_ended_job(self):
+        job = self.submit("-J", "rec", "-t", "7", "-w", "n2", "-o", "/dev/null", "--wrap", "exit 2")
+        self.wait_ended(job)
+        path = os.path.join(self.cluster.dir, "jobs.txt")
+        read = lambda: [line for line in open(path, encoding="utf-8") if line.startswith(f"JobId={job} ")] if os.path.exists(path) else []
+        line = wait_for(read, "its line")[0]
+        stamp = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"
+        self.assertRegex(line, rf"^JobId={job} UserId=root\(0\) GroupId=root\(0\) Name=rec JobState=FAILED Partition=debug "
+                         rf"TimeLimit=7 StartTime={stamp} EndTime={stamp} NodeList=n2 NodeCnt=1 ProcCnt=1 "
+                         rf"WorkDir={re.escape(self.cluster.work)} ReservationName= Tres=cpu=1,mem=100M,node=1,billing=1 Account= "
+                         rf"QOS= WcKey= Cluster=trial SubmitTime={stamp} EligibleTime={stamp} DerivedExitCode=0:0 ExitCode=2:0 \n$")
+
+    def test_old_jobs_are_purged(self):
+        job = self.submit("-o", "/dev/null", "--wrap", "true")
+        self.wait_ended(job)
+        wait_for(lambda: self.run_cmd("scontrol", "show", "job", job, check=False).returncode == 1, "MinJobAge is over")
+        self.assertEqual(self.out("squeue", "-h", "-t", "all", "-o", "%i").split().count(str(job)), 0)
+
+
+class Health(ClusterCase):
+    NODES, CPUS = 2, 2
+    CONF = ("HealthCheckProgram={dir}/health\nHealthCheckInterval=1\nHealthCheckNodeState=IDLE\n"
+            "JobCompType=jobcomp/script\nJobCompLoc={dir}/ended\n")
+    FILES = {"health": HEALTH % os.path.join(os.environ.get("SLUICE_BUILD", "build/dev"), "bin"),
+             "ended": "#!/bin/sh\necho $JOBID $JOBNAME $JOBSTATE $EXITCODE $NODES $PARTITION $USERNAME >> {dir}/work/ended.ran\n"}
+
+    def test_health_check(self):
+        counts = lambda: (self.file("health.ran").split().count("n1"), self.file("health.ran").split().count("n2"))
+        self.assertGreaterEqual(min(counts()), 1)  # before it registered
+        wait_for(lambda: min(counts()) >= 3, "it runs on both, again and again")
+        job = self.submit("-w", "n1", "-n2", "-J", "busy", "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.wait_state(job, "RUNNING")
+        before = counts()
+        wait_for(lambda: counts()[1] >= before[1] + 3, "it runs on the idle node")
+        self.assertLessEqual(counts()[0], before[0] + 1)  # one may have been on its way
+        open(os.path.join(self.cluster.work, "sick.n2"), "w", encoding="utf-8").close()
+        wait_for(lambda: self.out("sinfo", "-h", "-n", "n2", "-o", "%T|%E").strip() == "drained|unhealthy", "n2 drains itself")
+        self.run_cmd("scancel", job)
+        self.wait_ended(job)
+        wait_for(lambda: self.file("ended.ran") == f"{job} busy CANCELLED 0:0 n1 debug root\n", "the script ran")
+
+
+if __name__ == "__main__":
+    need_root()
+    unittest.main(verbosity=2)

@@ -1,0 +1,126 @@
+"""The configuration's life: nodes and partitions come and go without a restart, while jobs run."""
+import os
+import re
+import signal
+import unittest
+
+from harness import ClusterCase, wait_for
+
+
+class Reconfigure(ClusterCase):
+    NODES, CPUS = 3, 2
+
+    def nodes(self):
+        return self.out("sinfo", "-h", "-N", "-o", "%N").split()
+
+    def tell(self, how):
+        """Tells the controller to read slurm.conf again, and waits until it has."""
+        count = self.cluster.log().count("configuration read again")
+        if how == "scontrol":
+            self.run_cmd("scontrol", "reconfigure")
+        else:
+            os.kill(self.cluster.controller_pid(), signal.SIGHUP)
+        wait_for(lambda: self.cluster.log().count("configuration read again") > count, f"it is read after {how}")
+
+    def node_comes_and_goes(self, how):
+        job = self.submit("-w", "n1", "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.wait_state(job, "RUNNING")
+        before = self.cluster.change_conf(lambda text: re.sub(
+            r"NodeName=n\[1-3\](.*)Port=\[(\d+)-(\d+)\]",
+            lambda m: f"NodeName=n[1-2]{m[1]}Port=[{m[2]}-{int(m[3]) - 1}]", text) +
+            "PartitionName=short Nodes=n2 MaxTime=5\n")
+        try:
+            self.tell(how)
+            self.assertEqual(self.nodes(), ["n1", "n2"])
+            self.assertEqual(self.out("sinfo", "-h", "-p", "short", "-o", "%N %l"), "n2 5:00\n")
+            self.assertIn("not found", self.run_cmd("scontrol", "show", "node", "n3", check=False).stdout)
+            other = self.submit("-p", "short", "-o", "/dev/null", "--wrap", "true")
+            self.assertEqual(self.wait_ended(other), "COMPLETED")
+            self.assertEqual(self.state(job), "RUNNING")
+        finally:
+            self.cluster.change_conf(lambda _: before)
+            self.tell(how)
+        wait_for(lambda: self.nodes() == ["n1", "n2", "n3"] and
+                 self.out("sinfo", "-h", "-o", "%T", "-n", "n3").strip() == "idle", "n3 is back and idle")
+        self.assertEqual(self.out("sinfo", "-h", "-o", "%R"), "debug\n" * self.out("sinfo", "-h", "-o", "%R").count("\n"))
+        again = self.submit("-w", "n3", "-o", "/dev/null", "--wrap", "true")
+        self.assertEqual(self.wait_ended(again), "COMPLETED")
+        self.assertEqual(self.state(job), "RUNNING")
+        self.run_cmd("scancel", job)
+        self.wait_ended(job)
+
+    def test_scontrol_reconfigure(self):
+        self.node_comes_and_goes("scontrol")
+
+    def test_sighup(self):
+        self.node_comes_and_goes("SIGHUP")
+
+    def test_jobs_on_a_node_that_goes(self):
+        job = self.submit("-w", "n3", "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.wait_state(job, "RUNNING")
+        before = self.cluster.change_conf(lambda text: re.sub(
+            r"NodeName=n\[1-3\](.*)Port=\[(\d+)-(\d+)\]",
+            lambda m: f"NodeName=n[1-2]{m[1]}Port=[{m[2]}-{int(m[3]) - 1}]", text))
+        try:
+            self.tell("scontrol")
+            self.wait_state(job, "PENDING", "NODE_FAIL")
+        finally:
+            self.cluster.change_conf(lambda _: before)
+            self.tell("scontrol")
+        self.run_cmd("scancel", job)
+        self.wait_ended(job)
+
+    def test_values_act_at_once(self):
+        value = lambda key: re.search(rf"^{key} +=(.*)$", self.out("scontrol", "show", "config"), re.M)[1].strip()
+        self.assertEqual((value("DefMemPerCPU"), value("SlurmctldDebug"), value("DebugFlags")), ("100", "info", "(null)"))
+        before = self.cluster.change_conf(lambda text: text.replace("DefMemPerCPU=100", "DefMemPerCPU=150") +
+                                          "SlurmctldDebug=debug\nDebugFlags=Steps\nMaxJobCount=100\n")
+        self.tell("scontrol")
+        self.assertEqual((value("DefMemPerCPU"), value("SlurmctldDebug"), value("DebugFlags")), ("150", "debug", "Steps"))
+        self.assertEqual(value("MaxJobCount"), "200000")  # waits for a restart, and the log says so
+        self.assertIn("MaxJobCount has changed and waits for a restart", self.cluster.log())
+        job = self.submit("-H", "--wrap", "true")
+        self.assertIn("MinMemoryCPU=150M", self.out("scontrol", "show", "job", job))
+        self.cluster.change_conf(lambda _: before)
+        self.tell("scontrol")
+        self.assertEqual(value("SlurmctldDebug"), "info")
+        self.run_cmd("scancel", job)
+
+    def test_bad_configuration_is_refused(self):
+        for bad, key in (("NoSuchKey=1\n", "NoSuchKey"), ("SlurmctldDebug=loud\n", "SlurmctldDebug"),
+                         ("PartitionName=x Nodes=nope\n", "nope")):
+            with self.subTest(bad=bad):
+                before = self.cluster.change_conf(lambda text: text + bad)
+                line = str(before.count("\n") + 1)
+                good = os.path.join(self.cluster.dir, "good.conf")  # commands want one that can be read
+                with open(good, "w", encoding="utf-8") as f:
+                    f.write(before)
+                try:
+                    done = self.run_cmd("scontrol", "reconfigure", check=False, env={"SLURM_CONF": good})
+                    self.assertEqual(done.returncode, 1)
+                    self.assertTrue(done.stderr.startswith("slurm_reconfigure error: "), done.stderr)
+                    self.assertIn(key, done.stderr)
+                    self.assertIn(f"{self.cluster.conf}:{line}", done.stderr)
+                    os.kill(self.cluster.controller_pid(), signal.SIGHUP)
+                    wait_for(lambda: self.cluster.log().count(key) >= 2, "the log says what SIGHUP met")
+                finally:
+                    self.cluster.change_conf(lambda _: before)
+                self.assertEqual(self.nodes(), ["n1", "n2", "n3"])
+                job = self.submit("-o", "/dev/null", "--wrap", "true")
+                self.assertEqual(self.wait_ended(job), "COMPLETED")
+
+    def test_sigusr2_reopens_the_log(self):
+        for name, pid in (("sluicectld", self.cluster.controller_pid()), ("n2", self.cluster.node_pid("n2"))):
+            path = os.path.join(self.cluster.dir, "log", name + ".log")
+            os.rename(path, path + ".1")
+            os.kill(pid, signal.SIGUSR2)
+            wait_for(lambda: os.path.exists(path), f"{name} has a new log")
+            before = self.cluster.change_conf(lambda text: text + "KillWait=31\n")
+            self.run_cmd("scontrol", "reconfigure")
+            wait_for(lambda: "configuration re" in self.cluster.log(name), f"{name} writes into it")
+            self.cluster.change_conf(lambda _: before)
+            self.run_cmd("scontrol", "reconfigure")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

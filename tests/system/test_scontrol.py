@@ -1,0 +1,261 @@
+"""scontrol's verbs, and what squeue and sinfo show only when asked: each test is the proof of a row."""
+import os
+import unittest
+
+from harness import ClusterCase, need_root, wait_for
+
+STRANGER = 12003  # a uid without a name: may look, nothing more
+
+
+class Scontrol(ClusterCase):
+    NODES, CPUS = 3, 4
+    CONF = "Licenses=matlab:3,solver\n"
+
+    def start_job(self, *args, script="sleep 1000", output="/dev/null"):
+        job = self.submit("-o", output, *args, "--wrap", script)
+        self.wait_state(job, "RUNNING")
+        return job
+
+    def cancel(self, *jobs):
+        self.run_cmd("scancel", *jobs)
+        for job in jobs:
+            self.wait_ended(job)
+
+    def fails(self, err, *command):
+        done = self.run_cmd(*command, check=False)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (1, "", err))
+
+    # what is hidden ---------------------------------------------------------------------------------
+
+    def test_squeue_hidden_partitions(self):  # squeue -a and --hide: as a user, root sees all
+        self.run_cmd("scontrol", "create", "PartitionName=veiled", "Nodes=n2", "Hidden=YES")
+        job = self.submit("-H", "-p", "veiled", "-o", "/dev/null", "--wrap", "true")
+        shown = lambda *args: self.out("squeue", "-h", "-o", "%i", *args, user=STRANGER).split()
+        try:
+            self.assertNotIn(str(job), shown())
+            self.assertIn(str(job), shown("-a"))
+            self.assertNotIn(str(job), shown("-a", "--hide"))
+        finally:
+            self.cancel(job)
+            wait_for(lambda: self.run_cmd("scontrol", "delete", "PartitionName=veiled", check=False).returncode == 0,
+                     "the hidden partition is gone")
+
+    def test_future_nodes(self):  # sinfo -F, scontrol -F
+        self.run_cmd("scontrol", "update", "NodeName=n3", "State=FUTURE")
+        try:
+            self.assertEqual(self.out("sinfo", "-h", "-N", "-o", "%N").split(), ["n1", "n2"])
+            self.assertEqual(self.out("sinfo", "-h", "-N", "-F", "-o", "%N").split(), ["n1", "n2", "n3"])
+            names = lambda *args: [line.split()[0] for line in self.out("scontrol", "show", "nodes", "-o", *args).splitlines()]
+            self.assertEqual(names(), ["NodeName=n1", "NodeName=n2"])
+            self.assertEqual(names("-F"), ["NodeName=n1", "NodeName=n2", "NodeName=n3"])
+        finally:
+            self.cluster.kill_node("n3")
+            self.run_cmd("scontrol", "update", "NodeName=n3", "State=DOWN", "Reason=back")
+            self.cluster.start_node("n3")
+            wait_for(lambda: self.out("sinfo", "-h", "-n", "n3", "-o", "%T").strip() == "idle", "n3 is back")
+
+    def test_sinfo_exact(self):  # sinfo -e
+        self.run_cmd("scontrol", "update", "NodeName=n2", "Weight=7")
+        try:
+            self.assertEqual(self.out("sinfo", "-h", "-o", "%N %w").splitlines(), ["n[1-3] 1+"])
+            self.assertEqual(sorted(self.out("sinfo", "-h", "-e", "-o", "%N %w").splitlines()), ["n2 7", "n[1,3] 1"])
+        finally:
+            self.run_cmd("scontrol", "update", "NodeName=n2", "Weight=1")
+
+    def test_sinfo_responding(self):  # sinfo -r
+        def only_others():
+            self.run_cmd("scontrol", "update", "NodeName=n2", "State=NoResp")
+            return (self.out("sinfo", "-h", "-N", "-o", "%N").split() == ["n1", "n2", "n3"] and
+                    self.out("sinfo", "-h", "-N", "-r", "-o", "%N").split() == ["n1", "n3"])
+        wait_for(only_others, "sinfo -r leaves out n2")
+        self.cluster.kill_node("n2")
+        self.cluster.start_node("n2")
+        wait_for(lambda: self.out("sinfo", "-h", "-n", "n2", "-o", "%t").strip() == "idle", "n2 answers again")
+
+    # jobs -------------------------------------------------------------------------------------------
+
+    def test_completing(self):
+        job = self.start_job("-w", "n2", script="trap '' TERM; touch ready; while [ ! -e go ]; do sleep 0.05; done")
+        wait_for(lambda: os.path.exists(os.path.join(self.cluster.work, "ready")), "the trap is set")
+        self.assertEqual(self.out("scontrol", "completing"), "")
+        self.run_cmd("scancel", job)
+        line = wait_for(lambda: self.out("scontrol", "completing"), "the job is completing")
+        self.assertRegex(line, rf"^JobId={job} EndTime=\S+ CompletingTime=00:00:\d\d Nodes\(COMPLETING\)=n2\n$")
+        open(os.path.join(self.cluster.work, "go"), "w", encoding="utf-8").close()
+        self.wait_ended(job)
+
+    def test_notify(self):
+        job = self.start_job(output="told.out")
+        self.run_cmd("scontrol", "notify", job, "disk", "is", "full")
+        wait_for(lambda: "disk is full\n" in self.file("told.out"), "the message is in the job's output")
+        self.cancel(job)
+        self.fails("job notify failure: Job/step already completing or completed\n", "scontrol", "notify", job, "late")
+
+    def test_pidinfo(self):
+        job = self.start_job("-t", "10")
+        row = wait_for(lambda: [r for r in self.out("scontrol", "listpids", job).splitlines() if f" {job} " in r],
+                       "its processes")[0]
+        lines = self.out("scontrol", "pidinfo", row.split()[0]).splitlines()
+        self.assertTrue(lines[0].startswith(f"Slurm JobId={job} ends at "), lines)
+        self.assertTrue(500 < int(lines[1].removeprefix("slurm_get_rem_time is ")) <= 600, lines)
+        self.cancel(job)
+        self.fails("Failed to locate job for requested pid\n", "scontrol", "pidinfo", os.getpid())
+
+    def test_requeue(self):
+        job = self.start_job(script="echo run ${SLURM_RESTART_COUNT:-0}; sleep 1000", output="again.out")
+        wait_for(lambda: "run 0" in self.file("again.out"), "the first run")
+        self.run_cmd("scontrol", "requeue", job)
+        self.assertIn(wait_for(lambda: self.out("squeue", "-h", "-j", job, "-o", "%r").strip().replace("None", ""),
+                               "it waits"), ("BeginTime", "Resources", "Priority"))
+        wait_for(lambda: "run 1" in self.file("again.out"), "the second run")
+        self.assertEqual(self.show(job)["Restarts"], "1")
+        self.cancel(job)
+        self.fails("Job is pending execution for job {}\n".format(held := self.submit("-H", "--wrap", "true")),
+                   "scontrol", "requeue", held)
+        self.cancel(held)
+
+    def test_requeuehold(self):
+        job = self.start_job()
+        self.run_cmd("scontrol", "requeuehold", job)
+        self.wait_state(job, "PENDING")
+        self.assertEqual(self.out("squeue", "-h", "-j", job, "-o", "%R"), "(job requeued in held state)\n")
+        self.assertEqual(self.show(job)["Priority"], "0")
+        self.run_cmd("scontrol", "release", job)
+        self.wait_state(job, "RUNNING")
+        self.run_cmd("scontrol", "requeuehold", "State=SpecialExit", job)
+        self.wait_state(job, "SPECIAL_EXIT")
+        self.cancel(job)
+
+    def test_uhold(self):
+        job = self.submit("-H", "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.run_cmd("scontrol", "release", job)
+        self.wait_state(job, "RUNNING")
+        self.cancel(job)
+        blocked = self.submit("--begin=now+1hour", "-o", "/dev/null", "--wrap", "true")
+        self.run_cmd("scontrol", "hold", blocked)
+        self.assertEqual(self.show(blocked)["Reason"], "JobHeldAdmin")
+        self.run_cmd("scontrol", "release", blocked)
+        self.run_cmd("scontrol", "uhold", blocked)
+        self.assertEqual(self.show(blocked)["Reason"], "JobHeldUser")
+        self.cancel(blocked)
+
+    def test_show_licenses(self):
+        job = self.start_job("-L", "matlab:2")
+        self.assertEqual(self.out("scontrol", "show", "lic", "-o").splitlines(),
+                         ["LicenseName=matlab Total=3 Used=2 Free=1 Reserved=0 Remote=no",
+                          "LicenseName=solver Total=1 Used=0 Free=1 Reserved=0 Remote=no"])
+        self.assertEqual(self.out("scontrol", "show", "lic", "solver", "-o").count("\n"), 1)
+        self.cancel(job)
+
+    # daemons ----------------------------------------------------------------------------------------
+
+    def test_setdebug(self):
+        level = lambda: [line for line in self.out("scontrol", "show", "config").splitlines()
+                         if line.startswith("SlurmctldDebug ")][0].split("= ")[1]
+        self.assertEqual(level(), "info")
+        self.run_cmd("scontrol", "setdebug", "debug2")
+        self.assertEqual(level(), "debug2")
+        self.run_cmd("scontrol", "setdebug", "3")
+        self.assertEqual(level(), "info")
+        self.fails("invalid debug level: loud\n", "scontrol", "setdebug", "loud")
+
+    def test_setdebugflags(self):
+        flags = lambda: [line for line in self.out("scontrol", "show", "config").splitlines()
+                         if line.startswith("DebugFlags ")][0].split("= ")[1]
+        self.assertEqual(flags(), "(null)")
+        self.run_cmd("scontrol", "setdebugflags", "+Steps", "+Backfill")
+        self.assertEqual(sorted(flags().split(",")), ["Backfill", "Steps"])
+        self.run_cmd("scontrol", "setdebugflags", "-Steps", "-backfill")
+        self.assertEqual(flags(), "(null)")
+        self.fails("scontrol: error: Invalid DebugFlag: Nonsense\ninvalid debug flag: +Nonsense\n",
+                   "scontrol", "setdebugflags", "+Nonsense")
+
+    def test_show_daemons_and_slurmd(self):
+        self.assertEqual(self.out("scontrol", "show", "daemons"), "slurmctld slurmd\n")
+        job = self.start_job("-w", "n1")
+        told = dict(line.split("= ", 1) for line in self.out("scontrol", "show", "slurmd").splitlines() if "= " in line)
+        told = {key.strip(): value for key, value in told.items()}
+        self.assertEqual((told["Hostname"], told["Active Steps"]), ("n1", f"{job}.batch"))
+        self.assertEqual(told["Slurmd PID"], str(self.cluster.node_pid("n1")))
+        other = self.out("scontrol", "show", "slurmd", env={"SLURMD_NODENAME": "n2"})
+        self.assertIn("Active Steps             = NONE\n", other)
+        self.cancel(job)
+
+    def test_errnumstr(self):
+        self.assertEqual(self.out("scontrol", "errnumstr", "2017"), "Invalid job id specified\n")
+        self.assertEqual(self.out("scontrol", "errnumstr", "2"), "No such file or directory\n")
+        self.assertEqual(self.out("scontrol", "errnumstr", "9999"), "Unknown error 9999\n")
+        self.fails("numeric arguments required for keyword:errnumstr\n", "scontrol", "errnumstr", "abc")
+
+    def test_quit(self):
+        done = self.run_cmd("scontrol", stdin="show hostnames a1\nquit\nshow hostnames a2\n")
+        self.assertIn("a1\n", done.stdout)
+        self.assertNotIn("a2", done.stdout)
+
+    # updates ----------------------------------------------------------------------------------------
+
+    def test_update_waiting_job(self):
+        job = self.submit("-H", "-n2", "-o", "/dev/null", "--wrap", "true")
+        for key, value, shown, after in (
+                ("JobName", "fresh", "JobName", "fresh"), ("TimeLimit", "1:00:00", "TimeLimit", "01:00:00"),
+                ("Account", "proj", "Account", "proj"), ("Comment", "hello", "Comment", "hello"),
+                ("Nice", "12", "Nice", "12"), ("NumTasks", "3", "NumTasks", "3"), ("NumCPUs", "3", "NumCPUs", "3"),
+                ("NumNodes", "2", "NumNodes", "2-2"), ("MinMemoryNode", "300", "MinMemoryNode", "300M"),
+                ("ReqNodeList", "n[1-2]", "ReqNodeList", "n[1-2]"), ("ExcNodeList", "n3", "ExcNodeList", "n3"),
+                ("Requeue", "0", "Requeue", "0"),
+                ("MailType", "END", "MailType", "END"), ("MailUser", "boss", "MailUser", "boss"), ("Licenses", "solver", "Licenses", "solver"),
+                ("Dependency", f"after:{job + 1000}", "Dependency", None),
+                ("Deadline", "now+5days", "Deadline", None), ("Contiguous", "yes", "Contiguous", "1")):
+            with self.subTest(key=key):
+                done = self.run_cmd("scontrol", "update", f"JobId={job}", f"{key}={value}", check=False)
+                if after is None:
+                    continue
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(self.show(job).get(shown), after)
+        self.cancel(job)
+
+    def test_update_running_job(self):
+        job = self.start_job("-t", "10")
+        self.run_cmd("scontrol", "update", f"JobId={job}", "TimeLimit=5")
+        self.assertEqual(self.show(job)["TimeLimit"], "00:05:00")
+        self.run_cmd("scontrol", "update", f"JobId={job}", "Comment=seen", "JobName=named")
+        self.assertEqual((self.show(job)["Comment"], self.show(job)["JobName"]), ("seen", "named"))
+        done = self.run_cmd("scontrol", "update", f"JobId={job}", "NumTasks=7", check=False)
+        self.assertEqual(done.returncode, 1)
+        self.cancel(job)
+
+    def test_update_node(self):
+        self.run_cmd("scontrol", "update", "NodeName=n2", "Comment=slow disk", "Extra=rack7", "Weight=9",
+                     "AvailableFeatures=fast,big", "ActiveFeatures=fast")
+        text = self.out("scontrol", "show", "node", "n2")
+        for part in ("Comment=slow disk\n", "Extra=rack7\n", "Weight=9 ", "AvailableFeatures=fast,big\n",
+                     "ActiveFeatures=fast\n"):
+            self.assertIn(part, text)
+        self.run_cmd("scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=test")
+        self.assertEqual(self.out("sinfo", "-h", "-n", "n2", "-o", "%T %E %u").split(), ["drained", "test", "root"])
+        self.run_cmd("scontrol", "update", "NodeName=n2", "State=UNDRAIN")
+        self.assertEqual(self.out("sinfo", "-h", "-n", "n2", "-o", "%T %E").split(), ["idle", "none"])
+        self.run_cmd("scontrol", "update", "NodeName=n2", "State=DOWN", "Reason=gone")
+        self.assertEqual(self.out("sinfo", "-h", "-n", "n2", "-o", "%T").split(), ["down"])
+        self.run_cmd("scontrol", "update", "NodeName=n2", "State=RESUME", "Weight=1", "AvailableFeatures=", "ActiveFeatures=")
+        wait_for(lambda: self.out("sinfo", "-h", "-n", "n2", "-o", "%T").strip() == "idle", "n2 is idle again")
+
+    def test_update_partition(self):
+        self.run_cmd("scontrol", "create", "PartitionName=part", "Nodes=n1")
+        shown = lambda: dict(w.split("=", 1) for w in self.out("scontrol", "show", "partition", "part", "-o").split() if "=" in w)
+        for key, value, after in (
+                ("MaxTime", "2:00:00", "02:00:00"), ("DefaultTime", "30", "00:30:00"), ("MaxNodes", "2", "2"),
+                ("MinNodes", "1", "1"), ("Nodes", "n[2-3]", "n[2-3]"), ("State", "DRAIN", "DRAIN"),
+                ("PriorityTier", "5", "5"), ("AllowGroups", "root", "root"), ("OverSubscribe", "EXCLUSIVE", "EXCLUSIVE"),
+                ("Hidden", "YES", "YES"), ("RootOnly", "YES", "YES"), ("DisableRootJobs", "YES", "YES"),
+                ("DefMemPerCPU", "50", "50"), ("MaxMemPerNode", "900", "900"), ("LLN", "YES", "YES"),
+                ("MaxCPUsPerNode", "2", "2"), ("GraceTime", "10", "10"), ("OverTimeLimit", "3", "3")):
+            with self.subTest(key=key):
+                self.run_cmd("scontrol", "update", "PartitionName=part", f"{key}={value}")
+                self.assertEqual(shown().get(key), after)
+        self.run_cmd("scontrol", "delete", "PartitionName=part")
+
+
+if __name__ == "__main__":
+    need_root()
+    unittest.main()
