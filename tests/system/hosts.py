@@ -32,6 +32,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 MailProg=/bin/true
 SlurmdParameters=config_overrides
+SchedulerParameters=requeue_delay=1
 {nodes}
 PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """

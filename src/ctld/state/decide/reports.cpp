@@ -119,6 +119,12 @@ Result<Decision> decide_on(const ClusterState& state, const PrologDone& command,
   nodes.for_each([&](size_t id) {
     drain_node(draft, static_cast<NodeId>(id), "Prolog error", state.config->slurm_user_id, now);
   });
+  if (command.nodes.empty()) {  // no node is to blame for PrologSlurmctld: queued again, not held
+    Ending ending{.state = JobState::kCancelled, .by = state.config->slurm_user_id};
+    if (job->spec->batch) ending.flags = kJobRequeued;
+    complete_job(draft, command.job, ending, now);
+    return draft.take();
+  }
   // a batch job is queued again, held like one that could not be launched unless the site says no
   Ending ending = failed_launch();
   if (has_option(state.config->scheduler_parameters, "nohold_on_prolog_fail")) ending.flags = kJobRequeued;
