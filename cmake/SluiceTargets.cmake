@@ -52,6 +52,7 @@ function(sluice_daemon_program name slurm_name main)
   add_custom_command(TARGET ${name} POST_BUILD VERBATIM
     COMMAND ln -f $<TARGET_FILE:${name}> ${CMAKE_BINARY_DIR}/sbin/${slurm_name})
   install(PROGRAMS $<TARGET_FILE:${name}> DESTINATION ${CMAKE_INSTALL_SBINDIR})
-  install(CODE "execute_process(COMMAND ln -f
-    \$ENV{DESTDIR}${CMAKE_INSTALL_FULL_SBINDIR}/${name} \$ENV{DESTDIR}${CMAKE_INSTALL_FULL_SBINDIR}/${slurm_name})")
+  # the prefix is the one of `cmake --install --prefix`, known only then
+  install(CODE "execute_process(COMMAND ln -f ${name} ${slurm_name} COMMAND_ERROR_IS_FATAL ANY
+    WORKING_DIRECTORY \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_SBINDIR})")
 endfunction()
