@@ -146,7 +146,7 @@ struct JobSpec {
   bool get_user_env = false;
 
   template <class V>
-  static void describe(V&& field) {
+  static void describe(V&& field) {  // NOLINT(readability-function-size): a list
     field(1, "uid", &JobSpec::uid);
     field(2, "gid", &JobSpec::gid);
     field(3, "user_name", &JobSpec::user_name);

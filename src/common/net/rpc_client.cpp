@@ -99,7 +99,7 @@ void RpcClient::Impl::give_back(Started started) {
 }
 
 Result<std::string> RpcClient::call_raw(std::string_view method,
-                                        std::string request,
+                                        const std::string& request,
                                         Duration timeout) {
   const ClientChannels& channels = *impl_->channels;
   const Time deadline = deadline_after(timeout);

@@ -150,7 +150,7 @@ class RpcClient {
   [[nodiscard]] StreamHandle listen(std::string_view method,
                                     const Request& request,
                                     std::function<void(Chunk)> on_chunk,
-                                    std::function<void(Status)> on_end) {
+                                    std::function<void(Status)> on_end) {  // NOLINT(performance-unnecessary-value-param)
     return listen_raw(
         method, wire::encode(request),
         [on_chunk = std::move(on_chunk)](std::string_view bytes) -> Status {
@@ -170,7 +170,7 @@ class RpcClient {
   }
 
   // The same on bytes, for messages that are passed on unread.
-  Result<std::string> call_raw(std::string_view method, std::string request, Duration timeout);
+  Result<std::string> call_raw(std::string_view method, const std::string& request, Duration timeout);
   void call_raw_async(std::string_view method,
                       std::string request,
                       Duration timeout,

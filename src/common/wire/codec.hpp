@@ -187,10 +187,10 @@ void put_field(std::string& out, uint32_t number, const T& v) {
       for (const auto& e : v) put_field(out, number, e);
     }
   } else if constexpr (IsMap<T>::value) {
-    for (const auto& [key, value] : v) {
+    for (const auto& entry : v) {
       put_nested(out, number, [&] {
-        put_field(out, 1, key);
-        put_field(out, 2, value);
+        put_field(out, 1, entry.first);
+        put_field(out, 2, entry.second);
       });
     }
   } else {

@@ -27,8 +27,10 @@
   SLUICE_CODEC_INSTANCE(PREFIX, StepLayout)                             \
   SLUICE_CODEC_INSTANCE(PREFIX, StepSpec)
 
+// (the prefix is `extern` or nothing)  NOLINTBEGIN(bugprone-macro-parentheses)
 #define SLUICE_CODEC_INSTANCE(PREFIX, TYPE)                                      \
   PREFIX template void sluice::wire::detail::put_message(std::string&, const sluice::TYPE&); \
   PREFIX template void sluice::wire::detail::get_message(sluice::wire::detail::Reader&, sluice::TYPE&);
+// NOLINTEND(bugprone-macro-parentheses)
 
 SLUICE_CODEC_INSTANCES(extern)
