@@ -189,7 +189,9 @@ class Cluster:
                        stdout=subprocess.DEVNULL)
         left = pids_with(self.dir) + jobs_of(self.conf)
         if left:
-            raise AssertionError(f"processes left: {left}")
+            listing = subprocess.run(["ps", "-o", "pid,ppid,stat,args", "-p", ",".join(map(str, left))],
+                                     capture_output=True, text=True, check=False).stdout
+            raise AssertionError(f"processes left:\n{listing}")
         shutil.rmtree(self.dir, ignore_errors=True)
 
 

@@ -43,20 +43,25 @@ class Users(ClusterCase):
 
     def test_others_are_refused(self):
         job = self.job_of(ALICE)
-        cancel = self.run_cmd("scancel", job, user=BOB, check=False)
-        self.assertNotEqual(cancel.returncode, 0)
-        self.assertIn("Access/permission denied", cancel.stderr)
-        for command in (["hold"], ["requeue"]):
-            done = self.run_cmd("scontrol", *command, str(job), user=BOB, check=False)
-            self.assertNotEqual(done.returncode, 0, command)
-        update = self.run_cmd("scontrol", "update", f"JobId={job}", "Comment=x", user=BOB, check=False)
-        self.assertNotEqual(update.returncode, 0)
-        attach = self.run_cmd("sattach", f"{job}.batch", user=BOB, check=False)
-        self.assertNotEqual(attach.returncode, 0)
-        inside = self.run_cmd("srun", f"--jobid={job}", "--overlap", "true", user=BOB, check=False)
-        self.assertNotEqual(inside.returncode, 0)
+        held = self.submit("-H", "-o", "/dev/null", "--wrap", "sleep 1000", user=ALICE)
+        before = self.out("scontrol", "show", "job", held)
+        commands = [["scancel", job], ["scancel", "-s", "USR1", job], ["scancel", "-b", job], ["scancel", held],
+                    ["scontrol", "hold", held], ["scontrol", "uhold", held], ["scontrol", "release", held],
+                    ["scontrol", "requeue", job], ["scontrol", "requeuehold", job],
+                    ["scontrol", "update", f"JobId={held}", "Comment=x"], ["scontrol", "update", f"JobId={job}", "TimeLimit=1"],
+                    ["scontrol", "notify", job, "hello"], ["sattach", f"{job}.batch"],
+                    ["srun", f"--jobid={job}", "--overlap", "true"]]
+        for command in commands:
+            with self.subTest(command=command):
+                done = self.run_cmd(*command, user=BOB, check=False)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn("Access/permission denied", done.stderr)
+        script = self.run_cmd("scontrol", "write", "batch_script", job, "-", user=BOB, check=False)
+        self.assertEqual((script.stdout, script.stderr), ("", "job script retrieval failed: Access/permission denied\n"))
+        self.assertIn("sleep 1000", self.out("scontrol", "write", "batch_script", job, "-", user=ALICE))
+        self.assertEqual(self.out("scontrol", "show", "job", held), before)
         self.assertEqual(self.state(job), "RUNNING")
-        self.run_cmd("scancel", job, user=ALICE)
+        self.run_cmd("scancel", job, held, user=ALICE)
         self.assertEqual(self.wait_ended(job), "CANCELLED")
 
     def test_only_administrators_change_nodes(self):

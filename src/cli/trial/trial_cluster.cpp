@@ -196,19 +196,25 @@ Result<uint32_t> stop_trial(const std::string& dir) {
   for (const auto& d : left) {
     if (!d.is_step()) kill(d.pid, signal);
   }
-  while (!(left = daemons_of(place)).empty()) {
+  std::vector<pid_t> tasks;
+  while (!(left = daemons_of(place)).empty() || !std::ranges::all_of(tasks, is_over)) {
     if (steady_clock::now() - started > kStopLimit) signal = SIGKILL;
     if (steady_clock::now() - started > 2 * kStopLimit) {
-      return failure(fmt::format("process {} ({}) does not end", left[0].pid, left[0].name));
+      return left.empty() ? failure("a task does not end")
+                          : failure(fmt::format("process {} ({}) does not end", left[0].pid, left[0].name));
     }
     if (std::ranges::all_of(left, &TrialProcess::is_step)) {
-      end_steps(left);
+      const auto more = end_steps(left);
+      tasks.insert(tasks.end(), more.begin(), more.end());
     } else if (signal == SIGKILL) {
       for (const auto& d : left) kill(d.pid, signal);
     }
     std::this_thread::sleep_for(milliseconds(20));
   }
-  end_tasks_of(place);
+  tasks = end_tasks_of(place);
+  while (!std::ranges::all_of(tasks, is_over) && steady_clock::now() - started < 3 * kStopLimit) {
+    std::this_thread::sleep_for(milliseconds(20));
+  }
   return count;
 }
 

@@ -11,6 +11,8 @@
 #include <optional>
 #include <sstream>
 
+#include <fmt/format.h>
+
 namespace sluice::cli {
 namespace {
 
@@ -120,21 +122,34 @@ std::vector<TrialProcess> daemons_of(const TrialFolder& folder) {
   return found;
 }
 
-void end_steps(const std::vector<TrialProcess>& steps) {
+std::vector<pid_t> end_steps(const std::vector<TrialProcess>& steps) {
   std::vector<pid_t> roots;
   for (const auto& d : steps) roots.push_back(d.pid);
   const std::vector<pid_t> tasks = descendants_of(roots);
   for (const pid_t pid : roots) kill(pid, SIGKILL);
   for (const pid_t pid : tasks) kill(pid, SIGKILL);
+  return tasks;
 }
 
-void end_tasks_of(const TrialFolder& folder) {
+bool is_over(pid_t pid) {
+  std::ifstream in(fmt::format("/proc/{}/stat", pid));
+  std::string line;
+  std::getline(in, line);
+  const size_t name_end = line.rfind(')');
+  return name_end == std::string::npos || line.substr(name_end + 1).starts_with(" Z");
+}
+
+std::vector<pid_t> end_tasks_of(const TrialFolder& folder) {
+  std::vector<pid_t> found;
   for_each_process([&](pid_t pid, const fs::path& process) {
     const auto environment = words_of(process / "environ");
     const bool task = !value_of(environment, "SLURM_JOB_ID").empty() &&
                       !value_of(environment, "SLURMD_NODENAME").empty();
-    if (task && folder.holds(value_of(environment, "SLURM_CONF"))) kill(pid, SIGKILL);
+    if (!task || !folder.holds(value_of(environment, "SLURM_CONF"))) return;
+    kill(pid, SIGKILL);
+    found.push_back(pid);
   });
+  return found;
 }
 
 }  // namespace sluice::cli

@@ -28,9 +28,12 @@ struct TrialProcess {
 
 // Controllers, agents and step daemons whose configuration is in the folder, or that hold a file of it.
 [[nodiscard]] std::vector<TrialProcess> daemons_of(const TrialFolder& folder);
-// Kills step daemons, each with all that runs below it: nobody is left to do it for them.
-void end_steps(const std::vector<TrialProcess>& steps);
-// Kills what jobs of the cluster left behind when their step daemon was killed before them.
-void end_tasks_of(const TrialFolder& folder);
+// Kills step daemons, each with all that runs below it: nobody is left to do it for them. Gives what ran below,
+// which may take a moment to be gone.
+std::vector<pid_t> end_steps(const std::vector<TrialProcess>& steps);
+// Gone, or waiting for its parent to take notice.
+[[nodiscard]] bool is_over(pid_t pid);
+// Kills what jobs of the cluster left behind when their step daemon was killed before them; gives them.
+std::vector<pid_t> end_tasks_of(const TrialFolder& folder);
 
 }  // namespace sluice::cli

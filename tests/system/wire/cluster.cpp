@@ -67,6 +67,8 @@ WireCluster::WireCluster(const std::string& conf) {
 WireCluster::~WireCluster() {
   const std::string down = fmt::format("{}/sluice down --dir {} > /dev/null 2>&1", BIN_FOLDER, dir_);
   EXPECT_EQ(std::system(down.c_str()), 0);  // NOLINT(concurrency-mt-unsafe)
+  const std::string left = fmt::format("grep -lsz '^SLURM_CONF={}/slurm.conf$' /proc/[0-9]*/environ", dir_);
+  EXPECT_NE(std::system(left.c_str()), 0) << "these processes are left";  // NOLINT(concurrency-mt-unsafe)
   std::filesystem::remove_all(dir_);
 }
 
