@@ -47,7 +47,7 @@ std::string noded_file() {
   return file<StepKey, RegisterNodeRequest, RegisterNodeReply, TaskExit, StepUsage, StepEnded,
               ReportStepsRequest, JobCleaned, ReportCleanedRequest, PrologDoneRequest, StepLaunch,
               LaunchStepRequest, RunPrologRequest, NodeReply, SignalStepRequest,
-              TerminateJobRequest, TerminateStepRequest, PingNodeRequest, PingNodeReply,
+              TerminateJobRequest, TerminateStepRequest, PingNodeRequest, PingNodeReply, CheckHealthRequest,
               ReconfigureNodeRequest, ShutdownNodeRequest, ListPidsRequest, PidRecord,
               ListPidsReply, ShowAgentRequest, ShowAgentReply>("sluice.noded",
                                                                "The controller and node agents.");
