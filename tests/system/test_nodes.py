@@ -129,7 +129,12 @@ class EmptyState(unittest.TestCase):
             job = cluster.run("sbatch", "--parsable", "-o", "kept.out", "--wrap",
                               "echo up; while [ ! -e go ]; do sleep 0.05; done; echo done").stdout.strip()
             out = os.path.join(cluster.work, "kept.out")
-            read = lambda: open(out, encoding="utf-8").read() if os.path.exists(out) else ""
+
+            def read():
+                if not os.path.exists(out):
+                    return ""
+                with open(out, encoding="utf-8") as f:
+                    return f.read()
             wait_for(lambda: read() == "up\n", "the job runs")
             cluster.kill_controller()
             state, kept = os.path.join(cluster.dir, "state"), os.path.join(cluster.dir, "kept")

@@ -35,6 +35,9 @@ class Programs(ClusterCase):
             "PrologFlags=Alloc\nMinJobAge=3\nJobCompType=jobcomp/filetxt\nJobCompLoc={dir}/jobs.txt\n")
     FILES = {"prolog": PROLOG, "epilog": EPILOG, "prolog_ctld": CONTROLLER_PROLOG, "epilog_ctld": CONTROLLER_EPILOG}
 
+    def tearDown(self):  # nothing of one test is left to be cleaned in the next
+        wait_for(lambda: self.out("squeue", "-h") == "" and "idle|none" == self.node("n1") == self.node("n2"), "all is idle")
+
     def flag(self, name):
         path = os.path.join(self.cluster.work, name)
         open(path, "w", encoding="utf-8").close()
@@ -109,7 +112,12 @@ class Programs(ClusterCase):
         job = self.submit("-J", "rec", "-t", "7", "-w", "n2", "-o", "/dev/null", "--wrap", "exit 2")
         self.wait_ended(job)
         path = os.path.join(self.cluster.dir, "jobs.txt")
-        read = lambda: [line for line in open(path, encoding="utf-8") if line.startswith(f"JobId={job} ")] if os.path.exists(path) else []
+
+        def read():
+            if not os.path.exists(path):
+                return []
+            with open(path, encoding="utf-8") as f:
+                return [line for line in f if line.startswith(f"JobId={job} ")]
         line = wait_for(read, "its line")[0]
         stamp = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"
         self.assertRegex(line, rf"^JobId={job} UserId=root\(0\) GroupId=root\(0\) Name=rec JobState=FAILED Partition=debug "
