@@ -90,12 +90,14 @@ class Cluster:
     Requeued jobs are eligible again after a second instead of Slurm's two minutes.
     """
 
+    programs = BUILD
+
     def __init__(self, nodes=2, cpus=4, memory=4000, conf="", files=None, prepare=None, prefix=BUILD):
         self.dir = tempfile.mkdtemp(prefix="sluice-test-")
         os.chmod(self.dir, 0o755)
         self.conf = os.path.join(self.dir, "slurm.conf")
         self.work = os.path.join(self.dir, "work")
-        self.prefix = prefix
+        self.programs = prefix
         os.mkdir(self.work)
         os.chmod(self.work, 0o1777)
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM", "SBATCH", "SALLOC", "SQUEUE"))}
@@ -124,10 +126,10 @@ class Cluster:
             raise AssertionError(f"sluice up: {done.stdout}{done.stderr}")
 
     def program(self, name):
-        return os.path.join(self.prefix, "bin", name)
+        return os.path.join(self.programs, "bin", name)
 
     def daemon(self, name):
-        return os.path.join(self.prefix, "sbin", name)
+        return os.path.join(self.programs, "sbin", name)
 
     def run(self, *command, check=True, stdin=None, user=None, env=None, cwd=None, limit_s=LIMIT_S):
         """Runs a command of the cluster; with `user` (a uid) as that user."""
