@@ -135,7 +135,7 @@ void Steps::start_daemon(const StepPtr& step, const std::string& start) {
   }
   const auto pid =
       children_.spawn({node_.sbin_dir + "/slurmstepd",
-                       {fmt::format("slurmstepd: [{}]", step_id_text(step->key.id))},
+                       {fmt::format("slurmstepd: [{}]", step_id_text(step->key.id)), node_.spool_dir},
                        {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                         "SLURM_CONF=" + node_.config_path},  // says whose it is
                        {{ends[1], protocol::kStartDescriptor}}},

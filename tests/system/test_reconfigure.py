@@ -11,7 +11,7 @@ class Reconfigure(ClusterCase):
     NODES, CPUS = 3, 2
 
     def nodes(self):
-        return self.out("sinfo", "-h", "-N", "-o", "%N").split()
+        return sorted(set(self.out("sinfo", "-h", "-N", "-o", "%N").split()))  # a line for each partition
 
     def tell(self, how):
         """Tells the controller to read slurm.conf again, and waits until it has."""

@@ -107,7 +107,7 @@ void quiet_grpc() {
   static std::once_flag once;
   std::call_once(once, [] {
     gpr_set_log_function([](gpr_log_func_args*) {});
-    // Never shut down: doing so starts a thread, at the end of every command.
+    // Never shut down: doing so starts a thread, at the end of every process.
     grpc_init();
   });
 }

@@ -166,6 +166,7 @@ void add_agent_rows(std::vector<Row>& rows) {
     request.payload = wire::encode(inner);
     return request;
   });
+  add(made<CheckHealthRequest>());
   add(made<ReconfigureNodeRequest>());
   rows.back().ends = true;  // an empty configuration leaves no node
   add(made<ShutdownNodeRequest>());

@@ -310,7 +310,7 @@ TEST_F(CoreTest, UpdateOfJobs) {
   EXPECT_EQ(update(kBob, [](JobUpdate& u) { u.comment = "x"; }), ErrorCode::kAccessDenied);
   EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.priority = 5; }), ErrorCode::kAccessDenied);
   EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.time_limit = 5; }), ErrorCode::kOk);
-  EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.min_nodes = 99; }), ErrorCode::kPartitionNotNow);
+  EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.min_nodes = 99; }), ErrorCode::kTooManyNodes);
   EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.partitions = "x"; }), ErrorCode::kInvalidPartition);
   EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.dependency = "x"; }), ErrorCode::kInvalidDependency);
   EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.priority = 0; }), ErrorCode::kOk);
