@@ -105,6 +105,9 @@ TEST_F(CoreTest, AdministratorsChangeNodes) {
   EXPECT_EQ(update(kRoot, "n1", "resume", ""), ErrorCode::kOk);
   EXPECT_TRUE(is_schedulable(state_.nodes.at(0)));
   EXPECT_EQ(update(kRoot, "n1", "resume", ""), ErrorCode::kInvalidState) << "it is in use";
+  EXPECT_EQ(update(kRoot, "n2", "drain", "disk"), ErrorCode::kOk);
+  EXPECT_EQ(update(kRoot, "n[1-2]", "resume", ""), ErrorCode::kOk) << "one of a list that needs none stops no other";
+  EXPECT_TRUE(is_schedulable(state_.nodes.at(1)));
   EXPECT_EQ(update(kRoot, "n[1-2]", "down", "power"), ErrorCode::kOk);
   register_node("n1");
   EXPECT_EQ(state_.nodes.at(0).base, NodeBaseState::kDown) << "only an administrator takes it back";

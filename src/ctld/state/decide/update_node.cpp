@@ -139,12 +139,17 @@ Result<Decision> decide_on(const ClusterState& state, const UpdateNode& command,
   Draft draft(state);
   Effects effects;
   Status failed;
+  size_t unsuited = 0;  // nodes of a list whose state does not allow it: the others are changed all the same
   nodes->for_each([&](size_t id) {
-    if (!failed) return;
-    failed = update_state(draft, static_cast<NodeId>(id), command, now, effects);
-    if (failed) update_rest(draft, static_cast<NodeId>(id), command.update);
+    if (!failed && failed.error().code != ErrorCode::kInvalidState) return;
+    const Status ok = update_state(draft, static_cast<NodeId>(id), command, now, effects);
+    if (ok) return update_rest(draft, static_cast<NodeId>(id), command.update);
+    ++unsuited;
+    if (failed || ok.error().code != ErrorCode::kInvalidState) failed = ok;
   });
-  if (!failed) return tl::unexpected(failed.error());
+  if (!failed && (failed.error().code != ErrorCode::kInvalidState || unsuited == nodes->count())) {
+    return tl::unexpected(failed.error());
+  }
   Decision decision = draft.take();
   decision.effects = std::move(effects);
   return decision;
