@@ -145,6 +145,7 @@ void World::crash_controller() {
   ++life_;
   flush_due_ = false;
   at(between(100, 20'000), [this] {
+    if (controller_.up()) return;  // the end of the faults was faster
     controller_.restart(now_, config_);
     for (auto& node : nodes_) {
       if (!node->cut_off && chance(2)) register_node(*node);

@@ -183,7 +183,6 @@ class Srun(ClusterCase):
     def test_node_failure(self):
         """With -k a job and its step go on without a node that went down."""
         name, job, srun = self.failing_step("-k")
-        self.assertRegex(srun.stderr.readline(), "srun: error: Node failure on n4")
         self.assertEqual(self.state(job), "RUNNING")
         open(os.path.join(self.cluster.work, name), "w").close()
         self.assertEqual(srun.communicate(timeout=30)[0], "alive\n")
