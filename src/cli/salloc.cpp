@@ -21,6 +21,7 @@
 #include "cli/shared/option_parser.hpp"
 #include "cli/shared/submit_call.hpp"
 #include "cli/shared/submit_env.hpp"
+#include "common/base/exec_pointers.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -107,14 +108,9 @@ class CommandRun {
     set_allocation_variables(facts_of(allocated_, submission_.job, client_.config()), environment);
     environment.unset("SLURM_PRIO_PROCESS");  // srun and sbatch only
     environment.set_default("SHELL", user_shell());
-    std::vector<std::string> entries = environment.entries();
-    std::vector<char*> argv, envp;
-    for (std::string& word : words)
-      argv.push_back(word.data());
-    for (std::string& entry : entries)
-      envp.push_back(entry.data());
-    argv.push_back(nullptr);
-    envp.push_back(nullptr);
+    const std::vector<std::string> entries = environment.entries();
+    const std::vector<char*> argv = exec_pointers(words);
+    const std::vector<char*> envp = exec_pointers(entries);
     own_group_ = interactive_ && isatty(STDIN_FILENO) != 0 && tcgetpgrp(STDIN_FILENO) == getpgrp();
     const pid_t child = fork();
     if (child != 0) {

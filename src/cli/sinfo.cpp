@@ -206,13 +206,7 @@ int sinfo_main(int argc, char** argv) {
     std::puts("No reservations in the system");
     return 0;
   }
-  while (true) {
-    const int status = query_and_print(options, *client);
-    if (options.iterate_seconds == 0) return status;
-    std::puts("");
-    std::fflush(stdout);
-    sleep(options.iterate_seconds);
-  }
+  return repeat_every(options.iterate_seconds, [&] { return query_and_print(options, *client); });
 }
 
 }  // namespace sluice::cli

@@ -221,13 +221,7 @@ int squeue_main(int argc, char** argv) {
   if (options.start && options.request.states.empty()) {
     options.request.states = {JobState::kPending};
   }
-  while (true) {
-    const int status = query_and_print(options, *client);
-    if (options.iterate_seconds == 0) return status;
-    std::puts("");
-    std::fflush(stdout);
-    sleep(options.iterate_seconds);
-  }
+  return repeat_every(options.iterate_seconds, [&] { return query_and_print(options, *client); });
 }
 
 }  // namespace sluice::cli

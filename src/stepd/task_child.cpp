@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/base/exec_pointers.hpp"
 #include "common/base/text.hpp"
 #include "stepd/task_prolog.hpp"
 
@@ -64,14 +65,6 @@ void set_limits(const std::vector<uint64_t>& limits) {
     own.rlim_cur = std::min<rlim_t>(limits[i], own.rlim_max);
     ::setrlimit(number, &own);
   }
-}
-
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> out;
-  for (std::string& text : texts)
-    out.push_back(text.data());
-  out.push_back(nullptr);
-  return out;
 }
 
 bool names_missing_interpreter(const std::string& path, std::string& interpreter) {
@@ -121,8 +114,8 @@ bool capture(std::vector<std::string> arguments,
   if (pid == 0) {
     ::dup2(ends[1], STDOUT_FILENO);
     auto entries = env.entries();
-    const auto argv = pointers(arguments);
-    const auto envp = pointers(entries);
+    const auto argv = exec_pointers(arguments);
+    const auto envp = exec_pointers(entries);
     ::_exit(execute(arguments[0], argv.data(), envp.data(), env.get("PATH")));
   }
   ::close(ends[1]);
@@ -182,8 +175,8 @@ void run_prologs(TaskSetup& setup) {
 [[noreturn]] void run_program(TaskSetup& setup) {
   auto entries = setup.env.entries();
   const std::string program = setup.program.empty() ? setup.arguments[0] : setup.program;
-  const auto argv = pointers(setup.arguments);
-  const auto envp = pointers(entries);
+  const auto argv = exec_pointers(setup.arguments);
+  const auto envp = exec_pointers(entries);
   const int error = execute(program, argv.data(), envp.data(), setup.env.get("PATH"));
   std::string interpreter;
   if (error == ENOENT && names_missing_interpreter(program, interpreter)) {

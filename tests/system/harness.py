@@ -37,19 +37,22 @@ def wait_for(condition, what, limit_s=LIMIT_S):
     raise AssertionError(f"after {limit_s} s still not: {what} (last: {value!r})")
 
 
-def pids_with(text, name=None):
-    """Processes whose command line holds `text` (and whose program is called `name`)."""
-    found = []
+def processes(about):
+    """Each process as (pid, name of its program, words of its file `about` in /proc)."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            with open(f"/proc/{pid}/cmdline", "rb") as f:
+            with open(f"/proc/{pid}/{about}", "rb") as f:
                 words = f.read().split(b"\0")
             exe = os.path.basename(os.readlink(f"/proc/{pid}/exe"))
         except OSError:
             continue
-        if int(pid) != os.getpid() and any(text.encode() in w for w in words[1:]) and name in (None, exe):
-            found.append(int(pid))
-    return found
+        yield int(pid), exe, words
+
+
+def pids_with(text, name=None):
+    """Processes whose command line holds `text` (and whose program is called `name`)."""
+    return [pid for pid, exe, words in processes("cmdline")
+            if pid != os.getpid() and any(text.encode() in w for w in words[1:]) and name in (None, exe)]
 
 
 def free_ports(count):
@@ -67,18 +70,9 @@ def free_ports(count):
 
 def jobs_of(conf):
     """Step daemons and tasks of the cluster with this configuration."""
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/environ", "rb") as f:
-                words = f.read().split(b"\0")
-            exe = os.path.basename(os.readlink(f"/proc/{pid}/exe"))
-        except OSError:
-            continue
-        task = any(word.startswith(b"SLURMD_NODENAME=") for word in words)
-        if b"SLURM_CONF=" + conf.encode() in words and (task or exe.endswith("stepd")):
-            found.append(int(pid))
-    return found
+    return [pid for pid, exe, words in processes("environ")
+            if b"SLURM_CONF=" + conf.encode() in words and
+            (exe.endswith("stepd") or any(word.startswith(b"SLURMD_NODENAME=") for word in words))]
 
 
 class Cluster:

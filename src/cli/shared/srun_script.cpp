@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/shared/allocation.hpp"
+#include "common/base/exec_pointers.hpp"
 
 namespace sluice::cli {
 
@@ -21,14 +22,9 @@ int run_srun_script(const std::string& program,
   }
   std::vector<std::string> words = {program};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<std::string> entries = environment.entries();
-  std::vector<char*> argv, envp;
-  for (std::string& word : words)
-    argv.push_back(word.data());
-  for (std::string& entry : entries)
-    envp.push_back(entry.data());
-  argv.push_back(nullptr);
-  envp.push_back(nullptr);
+  const std::vector<std::string> entries = environment.entries();
+  const std::vector<char*> argv = exec_pointers(words);
+  const std::vector<char*> envp = exec_pointers(entries);
   pid_t child = -1;
   if (posix_spawn(&child, program.c_str(), nullptr, nullptr, argv.data(), envp.data()) != 0) {
     return -1;

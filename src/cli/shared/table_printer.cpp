@@ -1,6 +1,8 @@
 // See table_printer.hpp.
 #include "cli/shared/table_printer.hpp"
 
+#include <unistd.h>
+
 #include <ctime>
 
 namespace sluice::cli {
@@ -12,6 +14,16 @@ void print_date(Time now) {
   char text[64];
   std::strftime(text, sizeof text, "%a %b %d %H:%M:%S %Y", &parts);
   std::puts(text);
+}
+
+int repeat_every(unsigned seconds, const std::function<int()>& print) {
+  while (true) {
+    const int status = print();
+    if (seconds == 0) return status;
+    std::puts("");
+    std::fflush(stdout);
+    sleep(seconds);
+  }
 }
 
 }  // namespace sluice::cli

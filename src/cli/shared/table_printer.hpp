@@ -160,4 +160,7 @@ inline void flush_text(std::string& out) {
 // The line that --long and --iterate begin with: "Sat Nov 21 02:49:28 2026".
 void print_date(Time now);
 
+// --iterate: prints again and again, an empty line and so many seconds between. With 0 seconds once; gives what `print` did.
+int repeat_every(unsigned seconds, const std::function<int()>& print);
+
 }  // namespace sluice::cli

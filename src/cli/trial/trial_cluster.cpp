@@ -25,6 +25,7 @@
 #include "cli/shared/client.hpp"
 #include "cli/trial/trial_conf.hpp"
 #include "cli/trial/trial_processes.hpp"
+#include "common/base/exec_pointers.hpp"
 #include "common/base/host_name.hpp"
 #include "common/conf/load.hpp"
 
@@ -89,9 +90,7 @@ std::string tail_of(const fs::path& path) {
 
 // Runs a daemon that puts itself into the background; its exit says whether it started.
 Status run_daemon(const std::vector<std::string>& words) {
-  std::vector<char*> argv;
-  for (const auto& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
+  const std::vector<char*> argv = exec_pointers(words);
   pid_t pid = 0;
   const int error = posix_spawn(&pid, argv[0], nullptr, nullptr, argv.data(), environ);
   if (error != 0) return failure(fmt::format("{}: {}", words[0], std::strerror(error)));

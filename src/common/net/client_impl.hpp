@@ -24,7 +24,7 @@ struct RpcClient::Impl {
   };
   [[nodiscard]] Result<Started> start(size_t index, std::string_view method, const std::string& request,
                                       Time deadline);
-  // For the next call.
+  // For the next call, which looks whether it is still good.
   void give_back(Started started);
 
  private:

@@ -93,7 +93,6 @@ Result<RpcClient::Impl::Started> RpcClient::Impl::start(size_t index, std::strin
 }
 
 void RpcClient::Impl::give_back(Started started) {
-  if (!started.connection->reusable()) return;
   const std::lock_guard lock(mutex_);
   std::swap(idle_, started);  // the one that was there dies outside the lock
 }

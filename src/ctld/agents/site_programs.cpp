@@ -11,6 +11,7 @@
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
 
+#include "common/base/exec_pointers.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/log/log.hpp"
@@ -37,11 +38,8 @@ std::string exit_text(int status) {
 int run_program(const std::vector<std::string>& words, const std::map<std::string, std::string>& environment) {
   std::vector<std::string> pairs;
   for (const auto& [name, value] : environment) pairs.push_back(name + "=" + value);
-  std::vector<char*> argv, envp;
-  for (const auto& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-  for (const auto& pair : pairs) envp.push_back(const_cast<char*>(pair.c_str()));
-  argv.push_back(nullptr);
-  envp.push_back(nullptr);
+  const std::vector<char*> argv = exec_pointers(words);
+  const std::vector<char*> envp = exec_pointers(pairs);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none, all;
