@@ -15,7 +15,8 @@
 
 #include "common/net/auth_slurm.hpp"
 #include "common/net/rpc_client.hpp"
-#include "common/net/rpc_server.hpp"
+#include "common/rpc/async_client.hpp"
+#include "common/rpc/rpc_server.hpp"
 
 namespace sluice::net {
 namespace {
@@ -84,12 +85,12 @@ int hello(const std::string& port, const char* key_file) {
 
 // Calls follow one another: each reply sets off the next.
 struct Chain {
-  RpcClient* client;
+  AsyncClient* client;
   std::atomic<bool>* stop;
   std::atomic<long>* good;
   std::atomic<int>* running;
   void next() {
-    client->call_async<EchoRequest>(EchoRequest{"hello"}, std::chrono::seconds(30),
+    client->call<EchoRequest>(EchoRequest{"hello"}, std::chrono::seconds(30),
                                     [this](const Result<EchoRequest>& reply) {
                                       if (!reply)
                                         std::fprintf(stderr, "%s\n", reply.error().text.c_str());
@@ -108,10 +109,10 @@ int load(const std::string& port, int connections, int seconds, const char* key_
   std::atomic<bool> stop{false};
   std::atomic<long> good{0};
   std::atomic<int> running{connections * kCallsAtOnce};
-  std::vector<std::unique_ptr<RpcClient>> clients;
+  std::vector<std::unique_ptr<AsyncClient>> clients;
   std::vector<Chain> chains;
   for (int i = 0; i < connections; ++i) {
-    clients.push_back(std::make_unique<RpcClient>(
+    clients.push_back(std::make_unique<AsyncClient>(
         ClientOptions{.addresses = {"127.0.0.1:" + port}, .auth = auth}));
     chains.insert(chains.end(), kCallsAtOnce, Chain{clients.back().get(), &stop, &good, &running});
   }

@@ -16,8 +16,8 @@
 
 #include "common/conf/load.hpp"
 #include "common/net/auth_config.hpp"
-#include "common/net/rpc_client.hpp"
 #include "common/protocol/ctld.hpp"
+#include "common/rpc/async_client.hpp"
 
 namespace {
 
@@ -44,7 +44,7 @@ class Load {
     if (!auth) throw std::runtime_error(auth.error().text);
     const std::string address = config.controllers[0].address + ":" + std::to_string(config.slurmctld_port);
     for (uint32_t i = 0; i < connections; ++i) {
-      clients_.push_back(std::make_unique<net::RpcClient>(net::ClientOptions{.addresses = {address}, .auth = *auth}));
+      clients_.push_back(std::make_unique<net::AsyncClient>(net::ClientOptions{.addresses = {address}, .auth = *auth}));
     }
     request_.spec.batch = true;
     request_.spec.hold = true;
@@ -67,7 +67,7 @@ class Load {
   [[nodiscard]] uint32_t failed() const { return failed_; }
 
  private:
-  void next(net::RpcClient& client) {
+  void next(net::AsyncClient& client) {
     uint32_t left = left_.load();
     while (left > 0 && !left_.compare_exchange_weak(left, left - 1)) {}
     if (left == 0) {
@@ -75,13 +75,13 @@ class Load {
       if (--under_way_ == 0) done_.notify_one();
       return;
     }
-    client.call_async<protocol::SubmitJobReply>(request_, std::chrono::seconds(60), [this, &client](const auto& reply) {
+    client.call<protocol::SubmitJobReply>(request_, std::chrono::seconds(60), [this, &client](const auto& reply) {
       if (!reply && failed_++ == 0) std::fprintf(stderr, "submission failed: %s\n", reply.error().text.c_str());
       next(client);
     });
   }
 
-  std::vector<std::unique_ptr<net::RpcClient>> clients_;
+  std::vector<std::unique_ptr<net::AsyncClient>> clients_;
   protocol::SubmitJobRequest request_;
   std::atomic<uint32_t> left_;
   std::atomic<uint32_t> failed_ = 0;

@@ -14,7 +14,7 @@
 #include "common/daemon/log_setup.hpp"
 #include "common/log/log.hpp"
 #include "common/net/auth_config.hpp"
-#include "common/net/token_server.hpp"
+#include "common/rpc/token_server.hpp"
 #include "common/tables/conf_diff.hpp"
 #include "ctld/agents/effect_runner.hpp"
 #include "ctld/agents/health_checks.hpp"

@@ -14,9 +14,10 @@
 #include "common/conf/load.hpp"
 #include "common/log/log.hpp"
 #include "common/net/auth_config.hpp"
-#include "common/net/fanout.hpp"
-#include "common/net/rpc_client.hpp"
-#include "common/net/rpc_server.hpp"
+#include "common/rpc/async_client.hpp"
+#include "common/rpc/fanout.hpp"
+#include "common/rpc/rpc_server.hpp"
+#include "common/rpc/token_server.hpp"
 #include "noded/child_processes.hpp"
 #include "noded/health_check.hpp"
 #include "noded/inventory.hpp"
@@ -122,7 +123,7 @@ class Agent::Graph {
     } else if (serving.error().code != ErrorCode::kDuplicateName) {
       return tl::unexpected<Error>(serving.error());
     }
-    controller_ = std::make_unique<net::RpcClient>(
+    controller_ = std::make_unique<net::AsyncClient>(
         net::ClientOptions{.addresses = controller_addresses(*node_.config), .auth = auth_});
     return {};
   }
@@ -200,7 +201,7 @@ class Agent::Graph {
   std::optional<RequestParts> requests_;
   std::shared_ptr<net::Fanout> fanout_;
   std::optional<net::RpcServer> server_;
-  std::unique_ptr<net::RpcClient> controller_;
+  std::unique_ptr<net::AsyncClient> controller_;
   std::thread thread_;
 };
 

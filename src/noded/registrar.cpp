@@ -36,7 +36,7 @@ Status write_cluster_id(const std::string& spool_dir, const std::string& id) {
   return {};
 }
 
-Registrar::Registrar(NodeState& node, net::RpcClient& controller, Handlers handlers)
+Registrar::Registrar(NodeState& node, net::AsyncClient& controller, Handlers handlers)
     : node_(node), controller_(controller), handlers_(std::move(handlers)), retry_(node.io) {}
 
 void Registrar::start() {
@@ -56,7 +56,7 @@ void Registrar::send() {
   request.cluster_id = node_.cluster_id;
   request.hardware = node_.hardware;
   handlers_.fill(request);
-  controller_.call_async<protocol::RegisterNodeReply>(
+  controller_.call<protocol::RegisterNodeReply>(
       request, kCallTime,
       [this, mailbox = node_.mailbox](const Result<protocol::RegisterNodeReply>& reply) {
         mailbox->post([this, reply] {

@@ -5,8 +5,8 @@
 #include <functional>
 
 
-#include "common/net/rpc_client.hpp"
 #include "common/protocol/noded.hpp"
+#include "common/rpc/async_client.hpp"
 #include "noded/node_state.hpp"
 #include "noded/retry.hpp"
 
@@ -18,7 +18,7 @@ class Registrar {
     std::function<void(protocol::RegisterNodeRequest&)> fill;  // steps and jobs
     std::function<void(const protocol::RegisterNodeReply&)> on_registered;
   };
-  Registrar(NodeState& node, net::RpcClient& controller, Handlers handlers);
+  Registrar(NodeState& node, net::AsyncClient& controller, Handlers handlers);
 
   // Registers now. While a registration is under way another follows it.
   void start();
@@ -29,7 +29,7 @@ class Registrar {
   void registered(protocol::RegisterNodeReply reply);
 
   NodeState& node_;
-  net::RpcClient& controller_;
+  net::AsyncClient& controller_;
   Handlers handlers_;
   Retry retry_;
   bool busy_ = false;

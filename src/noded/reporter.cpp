@@ -15,7 +15,7 @@ constexpr size_t kMostInOneCall = 500;
 }  // namespace
 
 Reporter::Reporter(NodeState& node,
-                   net::RpcClient& controller,
+                   net::AsyncClient& controller,
                    std::function<bool(JobId)> may_clean)
     : node_(node), controller_(controller), may_clean_(std::move(may_clean)), retry_(node.io) {}
 
@@ -44,7 +44,7 @@ void Reporter::send() {
 template <class Request>
 void Reporter::call(const Request& request, bool& busy, std::function<void()> on_taken) {
   busy = true;
-  controller_.call_async<protocol::Empty>(
+  controller_.call<protocol::Empty>(
       request, kCallTime,
       [this, &busy, mailbox = node_.mailbox,
        on_taken = std::move(on_taken)](const Result<protocol::Empty>& reply) {

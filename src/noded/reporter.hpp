@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "common/net/rpc_client.hpp"
 #include "common/protocol/noded.hpp"
+#include "common/rpc/async_client.hpp"
 #include "noded/node_state.hpp"
 #include "noded/retry.hpp"
 
@@ -16,7 +16,7 @@ namespace sluice::noded {
 class Reporter {
  public:
   // `may_clean` says whether a job's cleaning may be told: not before the ends of its steps.
-  Reporter(NodeState& node, net::RpcClient& controller, std::function<bool(JobId)> may_clean);
+  Reporter(NodeState& node, net::AsyncClient& controller, std::function<bool(JobId)> may_clean);
 
   void add(protocol::JobCleaned report);
   void add(protocol::PrologDoneRequest report);
@@ -31,7 +31,7 @@ class Reporter {
   template <class Request>
   void call(const Request& request, bool& busy, std::function<void()> on_taken);
   NodeState& node_;
-  net::RpcClient& controller_;
+  net::AsyncClient& controller_;
   std::function<bool(JobId)> may_clean_;
   std::vector<protocol::JobCleaned> cleaned_;
   std::vector<protocol::PrologDoneRequest> prologs_;

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "common/net/rpc_server.hpp"
+#include "common/rpc/rpc_server.hpp"
 #include "noded/health_check.hpp"
 #include "noded/jobs.hpp"
 #include "noded/node_state.hpp"

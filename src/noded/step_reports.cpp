@@ -65,7 +65,7 @@ uint32_t parent_position(uint32_t index, uint32_t width) {
 }
 
 StepReports::StepReports(NodeState& node,
-                         net::RpcClient& controller,
+                         net::AsyncClient& controller,
                          std::shared_ptr<net::NodeClients> nodes,
                          Handlers handlers)
     : node_(node),
@@ -133,9 +133,9 @@ void StepReports::send(const std::string& address) {
     });
   };
   if (address.empty())
-    controller_.call_async<protocol::Empty>(request, kCallTime, done);
+    controller_.call<protocol::Empty>(request, kCallTime, done);
   else
-    nodes_->get(address)->call_async<protocol::Empty>(request, kCallTime, done);
+    nodes_->get(address)->call<protocol::Empty>(request, kCallTime, done);
 }
 
 void StepReports::sent(const std::string& address, const Error& error) {

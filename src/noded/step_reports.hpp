@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "common/net/fanout.hpp"
-#include "common/net/rpc_client.hpp"
 #include "common/protocol/noded.hpp"
+#include "common/rpc/async_client.hpp"
+#include "common/rpc/fanout.hpp"
 #include "noded/node_state.hpp"
 #include "noded/retry.hpp"
 
@@ -26,7 +26,7 @@ class StepReports {
     std::function<void()> on_kept;  // own reports came that will be kept for a while
   };
   StepReports(NodeState& node,
-              net::RpcClient& controller,
+              net::AsyncClient& controller,
               std::shared_ptr<net::NodeClients> nodes,
               Handlers handlers);
 
@@ -62,7 +62,7 @@ class StepReports {
   void taken(Way& way);
 
   NodeState& node_;
-  net::RpcClient& controller_;
+  net::AsyncClient& controller_;
   std::shared_ptr<net::NodeClients> nodes_;
   Handlers handlers_;
   std::map<protocol::StepKey, std::string> routes_;

@@ -18,8 +18,8 @@
 #include "common/net/auth.hpp"
 #include "common/net/clock.hpp"
 #include "common/net/rpc_client.hpp"
-#include "common/net/rpc_server.hpp"
 #include "common/net/signer.hpp"
+#include "common/rpc/rpc_server.hpp"
 
 namespace sluice::testing {
 namespace {

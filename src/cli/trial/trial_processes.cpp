@@ -110,9 +110,9 @@ bool TrialFolder::holds(std::string_view path) const {
 std::vector<TrialProcess> daemons_of(const TrialFolder& folder) {
   std::vector<TrialProcess> found;
   for_each_process([&](pid_t pid, const fs::path& process) {
-    std::error_code ignored;
-    const std::string exe = fs::path(fs::read_symlink(process / "exe", ignored)).filename();
-    const std::string name = exe.substr(0, exe.find(' '));  // "… (deleted)" after a new build
+    std::ifstream in(process / "comm");  // as it was started; its file may be another one after a new build
+    std::string name;
+    std::getline(in, name);
     if (!name.starts_with("sluice") && !name.starts_with("slurm")) return;
     if (name == "sluice") return;
     if (folder.holds(configuration_of(process)) || holds_a_file_of(process, folder)) {

@@ -76,36 +76,36 @@ Result<std::vector<ConfLine>> read_lines(const std::string& path) {
   });
 }
 
-// A name or a number to its user id.
-Result<uint32_t> user_id(std::string_view key, const std::string& user) {
-  if (const std::optional<uint32_t> number = to_number<uint32_t>(user)) return *number;
-  std::string room(16384, '\0');
-  passwd entry{};
-  passwd* found = nullptr;
-  getpwnam_r(user.c_str(), &entry, room.data(), room.size(), &found);
-  if (found) return entry.pw_uid;
-  return failure(ErrorCode::kInvalidConfig,
-                 fmt::format("{}=\"{}\" is not valid; allowed: a user of this machine", key, user));
-}
+struct User {
+  uint32_t id = 0;
+  std::string name;
+};
 
-std::string user_name(uint32_t id) {
+// A user of this machine by name, or by number, which need not be anybody's.
+Result<User> find_user(std::string_view key, const std::string& text) {
   std::string room(16384, '\0');
   passwd entry{};
   passwd* found = nullptr;
-  getpwuid_r(id, &entry, room.data(), room.size(), &found);
-  return found ? found->pw_name : std::to_string(id);
+  const std::optional<uint32_t> number = to_number<uint32_t>(text);
+  if (number) getpwuid_r(*number, &entry, room.data(), room.size(), &found);
+  else getpwnam_r(text.c_str(), &entry, room.data(), room.size(), &found);
+  if (found) return User{entry.pw_uid, entry.pw_name};
+  if (number) return User{*number, text};
+  return failure(ErrorCode::kInvalidConfig,
+                 fmt::format("{}=\"{}\" is not valid; allowed: a user of this machine", key, text));
 }
 
 Status resolve_users(const std::string& path, ClusterConfig& config) {
-  const Result<uint32_t> controller = user_id("SlurmUser", config.slurm_user);
-  const Result<uint32_t> agent = user_id("SlurmdUser", config.slurmd_user);
+  const Result<User> controller = find_user("SlurmUser", config.slurm_user);
+  const Result<User> agent =
+      config.slurmd_user == config.slurm_user ? controller : find_user("SlurmdUser", config.slurmd_user);
   for (const auto* one : {&controller, &agent}) {
     if (!*one) return failure(one->error().code, fmt::format("{}: {}", path, one->error().text));
   }
-  config.slurm_user_id = *controller;
-  config.slurmd_user_id = *agent;
-  config.slurm_user = user_name(*controller);
-  config.slurmd_user = user_name(*agent);
+  config.slurm_user_id = controller->id;
+  config.slurmd_user_id = agent->id;
+  config.slurm_user = controller->name;
+  config.slurmd_user = agent->name;
   return {};
 }
 

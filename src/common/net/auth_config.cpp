@@ -1,6 +1,5 @@
 #include "common/net/auth_config.hpp"
 
-#include "common/base/host_name.hpp"
 #include "common/base/text.hpp"
 
 namespace sluice::net {
@@ -20,14 +19,6 @@ AuthOptions auth_options(const ClusterConfig& config) {
   options.key_file =
       (slash == std::string::npos ? "." : config.config_path.substr(0, slash)) + "/slurm.key";
   return options;
-}
-
-Result<std::unique_ptr<TokenServer>> serve_tokens(const AuthOptions& options) {
-  if (options.type != "auth/slurm") return std::unique_ptr<TokenServer>();
-  auto key = ClusterKey::load(options.key_file, options.slurm_user);
-  if (!key) return tl::unexpected(key.error());
-  return TokenServer::start(options.token_socket, std::make_shared<const TokenMaker>(
-                                                      std::move(*key), options.cluster, short_host_name()));
 }
 
 }  // namespace sluice::net

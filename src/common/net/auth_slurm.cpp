@@ -11,7 +11,6 @@
 #include "common/base/host_name.hpp"
 #include "common/net/clock.hpp"
 #include "common/net/crypto.hpp"
-#include "common/net/token_server.hpp"
 #include "common/wire/codec.hpp"
 
 namespace sluice::net {

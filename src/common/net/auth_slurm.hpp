@@ -1,5 +1,5 @@
 // auth/slurm: own tokens. Daemons hold the cluster's key and make tokens themselves; commands ask
-// a daemon of their host (token_server.hpp).
+// a daemon of their host (rpc/token_server.hpp).
 #pragma once
 
 #include "common/net/auth.hpp"

@@ -15,8 +15,8 @@
 #include <nghttp2/nghttp2.h>
 
 #include "common/net/address.hpp"
+#include "common/net/call_status.hpp"
 #include "common/net/clock.hpp"
-#include "common/net/grpc_support.hpp"
 #include "common/net/metadata_text.hpp"
 
 namespace sluice::net {
@@ -24,6 +24,7 @@ namespace {
 
 constexpr int32_t kWindow = 4 << 20;  // bytes on the way to us
 constexpr size_t kPrefixBytes = 5;    // compressed or not, and the length, before each message
+constexpr size_t kMostUnsent = 64 << 10;
 constexpr Duration kProbeTimeout = std::chrono::seconds(20);
 
 std::string prefix_of(size_t size) {
@@ -145,11 +146,17 @@ Status Http2Connection::greet(Time deadline) {
                                                         {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, kMostMetadataBytes}}};
   nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings.data(), settings.size());
   nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, 0, kWindow);
-  while (!settled_) {
-    const bool closed = exchange(deadline) == Io::kClosed;
-    if (!closed && now() < deadline) continue;
+  bool open = send_pending();
+  held_back_ = true;  // our word on the server's settings goes with the first call
+  while (open && !settled_) {
+    open = exchange(deadline) != Io::kClosed;
+    if (open && now() < deadline) continue;
+    break;
+  }
+  held_back_ = false;
+  if (!settled_) {
     return failure(ErrorCode::kUnreachable,
-                   fmt::format("{}: {}", address_, closed ? "closed the connection" : "does not answer"));
+                   fmt::format("{}: {}", address_, open ? "does not answer" : "closed the connection"));
   }
   return {};
 }
@@ -243,14 +250,16 @@ bool Http2Connection::keep_alive() {
 }
 
 bool Http2Connection::send_pending() {
+  if (held_back_) return true;
   while (true) {
-    if (unsent_.empty()) {
+    while (unsent_.size() < kMostUnsent) {  // all that waits in one packet: each wakes the server
       const uint8_t* bytes = nullptr;
       const ssize_t size = nghttp2_session_mem_send(session_, &bytes);
       if (size < 0) return false;
-      if (size == 0) return true;
-      unsent_.assign(reinterpret_cast<const char*>(bytes), static_cast<size_t>(size));
+      if (size == 0) break;
+      unsent_.append(reinterpret_cast<const char*>(bytes), static_cast<size_t>(size));
     }
+    if (unsent_.empty()) return true;
     const ssize_t sent = ::send(fd_, unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && errno == EAGAIN) return true;
@@ -299,7 +308,7 @@ void Http2Connection::finish() {
     ended_ = good_ = true;
   } else if (status_ > 0) {
     ended_ = true;
-    error_ = to_error({static_cast<grpc::StatusCode>(status_), status_message_, status_details_}, true, address_);
+    error_ = to_error({static_cast<StatusCode>(status_), status_message_, status_details_}, true, address_);
   } else if (!http_status_.empty() && http_status_ != "200") {
     fail(ErrorCode::kError, "HTTP status " + http_status_);
   } else {

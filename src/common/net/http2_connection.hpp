@@ -66,6 +66,7 @@ class Http2Connection {
   const size_t max_message_;
   nghttp2_session* session_ = nullptr;
   std::string unsent_;        // from the session, not taken by the socket
+  bool held_back_ = false;    // nothing is sent for now
   bool settled_ = false;      // the server's settings have come
   bool going_ = false;        // the server wants no more calls, or the connection is gone
   std::atomic<bool> interrupted_ = false;

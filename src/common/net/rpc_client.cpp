@@ -1,80 +1,58 @@
-// Unary calls: blocking ones have a connection that their own thread drives; asynchronous ones use
-// gRPC's channels and callback threads.
+// See rpc_client.hpp. Every call has a connection that its own thread drives.
 #include "common/net/rpc_client.hpp"
 
-#include "common/net/client_channels.hpp"
-#include "common/net/client_impl.hpp"
+#include <mutex>
+
+#include "common/net/call_status.hpp"
+#include "common/net/clock.hpp"
+#include "common/net/http2_connection.hpp"
 
 namespace sluice::net {
 namespace {
 
-Error no_address() {
-  return {ErrorCode::kUnreachable, "no address to connect to"};
-}
+class BlockingStream final : public RawStream {
+ public:
+  explicit BlockingStream(std::unique_ptr<Http2Connection> connection) : connection_(std::move(connection)) {}
 
-// One call, with the addresses that are still to be tried.
-struct AsyncCall : std::enable_shared_from_this<AsyncCall> {
-  std::shared_ptr<ClientChannels> channels;
-  std::string method;
-  std::string request;
-  Time deadline;
-  std::function<void(Result<std::string>)> done;
-  size_t tried = 0;
-  size_t first = 0;
-  Error error = no_address();
-
-  struct Attempt {
-    grpc::ClientContext context;
-    grpc::ByteBuffer request;
-    grpc::ByteBuffer reply;
-    Connection connection;
-  };
-
-  void try_next() {
-    while (tried < channels->count()) {
-      const size_t index = (first + tried++) % channels->count();
-      Result<Connection> connection = channels->get(index);
-      if (!connection) {
-        error = std::move(connection.error());
-        continue;
-      }
-      auto attempt = std::make_shared<Attempt>();
-      attempt->connection = std::move(*connection);
-      const Status ready = channels->prepare(attempt->context, method, request, deadline);
-      if (!ready) return done(tl::unexpected<Error>(ready.error()));
-      attempt->request = to_buffer(tried == channels->count() ? std::move(request) : request);
-      grpc::GenericStub stub(attempt->connection.channel);
-      stub.UnaryCall(&attempt->context, method_path(method), grpc::StubOptions(), &attempt->request,
-                     &attempt->reply,
-                     [self = shared_from_this(), attempt, index](const grpc::Status& status) {
-                       self->finished(*attempt, index, status);
-                     });
-      return;
-    }
-    done(tl::unexpected<Error>(std::move(error)));
+  ReadState read(std::string& chunk, Duration wait) override {
+    return connection_->read(chunk, wait < Duration(0) ? kNever : now() + wait);
   }
+  [[nodiscard]] const Error& error() const override { return connection_->error(); }
+  void cancel() override { connection_->interrupt(); }
 
-  void finished(Attempt& attempt, size_t index, const grpc::Status& status) {
-    if (status.ok()) {
-      channels->prefer(index);
-      return done(std::string(ContiguousBytes(attempt.reply).view()));
-    }
-    error = attempt.connection.explain(status);
-    if (error.code == ErrorCode::kUnreachable && tried < channels->count()) return try_next();
-    done(tl::unexpected<Error>(std::move(error)));
-  }
+ private:
+  std::unique_ptr<Http2Connection> connection_;  // whose end tells the server that nobody reads any more
 };
 
 }  // namespace
 
-RpcClient::RpcClient(ClientOptions options)
-    : impl_(std::make_shared<Impl>(std::make_shared<ClientChannels>(std::move(options)))) {}
+struct RpcClient::Impl {
+  explicit Impl(ClientOptions options) : endpoints(std::move(options)) {}
+  ClientEndpoints endpoints;
+
+  // A connection to the first address that answers, on which the call has been started.
+  // Errors: kUnreachable, kAuthentication.
+  struct Started {
+    std::unique_ptr<Http2Connection> connection;
+    size_t index = 0;  // of the address
+  };
+  [[nodiscard]] Result<Started> start(size_t index, std::string_view method, const std::string& request,
+                                      Time deadline);
+  // For the next call, which looks whether it is still good.
+  void give_back(Started started);
+
+ private:
+  std::mutex mutex_;
+  Started idle_;  // guarded by mutex_
+};
+
+RpcClient::RpcClient(ClientOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 
 RpcClient::~RpcClient() = default;
 
 Result<RpcClient::Impl::Started> RpcClient::Impl::start(size_t index, std::string_view method,
                                                         const std::string& request, Time deadline) {
-  Result<std::string> token = channels->token_for(method, request);
+  Result<std::string> token = endpoints.token_for(method, request);
   if (!token) return tl::unexpected<Error>(std::move(token.error()));
   Started started;
   {
@@ -83,12 +61,12 @@ Result<RpcClient::Impl::Started> RpcClient::Impl::start(size_t index, std::strin
   }
   started.index = index;
   if (started.connection == nullptr || !started.connection->reusable()) {
-    auto fresh = Http2Connection::open(channels->options().addresses[index], channels->options(), deadline);
+    auto fresh = Http2Connection::open(endpoints.options().addresses[index], endpoints.options(), deadline);
     if (!fresh) return tl::unexpected<Error>(std::move(fresh.error()));
     started.connection = std::move(*fresh);
   }
   started.connection->start({method_path(method), std::move(*token), request, deadline});
-  channels->prefer(index);
+  endpoints.prefer(index);
   return started;
 }
 
@@ -100,12 +78,12 @@ void RpcClient::Impl::give_back(Started started) {
 Result<std::string> RpcClient::call_raw(std::string_view method,
                                         const std::string& request,
                                         Duration timeout) {
-  const ClientChannels& channels = *impl_->channels;
+  const ClientEndpoints& endpoints = impl_->endpoints;
   const Time deadline = deadline_after(timeout);
-  const size_t first = channels.preferred();
+  const size_t first = endpoints.preferred();
   Error error = no_address();
-  for (size_t i = 0; i < channels.count(); ++i) {
-    auto started = impl_->start((first + i) % channels.count(), method, request, deadline);
+  for (size_t i = 0; i < endpoints.count(); ++i) {
+    auto started = impl_->start((first + i) % endpoints.count(), method, request, deadline);
     if (started) {
       std::string reply;
       std::string more;
@@ -125,18 +103,19 @@ Result<std::string> RpcClient::call_raw(std::string_view method,
   return tl::unexpected<Error>(std::move(error));
 }
 
-void RpcClient::call_raw_async(std::string_view method,
-                               std::string request,
-                               Duration timeout,
-                               std::function<void(Result<std::string>)> done) {
-  auto call = std::make_shared<AsyncCall>();
-  call->channels = impl_->channels;
-  call->method = method;
-  call->request = std::move(request);
-  call->deadline = deadline_after(timeout);
-  call->done = std::move(done);
-  call->first = impl_->channels->preferred();
-  call->try_next();
+Result<std::unique_ptr<RawStream>> RpcClient::open_raw(std::string_view method,
+                                                       std::string request) {
+  const ClientEndpoints& endpoints = impl_->endpoints;
+  const size_t first = endpoints.preferred();
+  Error error = no_address();
+  for (size_t i = 0; i < endpoints.count(); ++i) {
+    const size_t index = (first + i) % endpoints.count();
+    auto started = impl_->start(index, method, request, kNever);
+    if (started) return std::make_unique<BlockingStream>(std::move(started->connection));
+    error = std::move(started.error());
+    if (error.code != ErrorCode::kUnreachable) break;
+  }
+  return tl::unexpected<Error>(std::move(error));
 }
 
 }  // namespace sluice::net

@@ -1,4 +1,4 @@
-// A client of an RpcServer: one connection to the first of its addresses that answers.
+// A client of an RpcServer that waits for its answers: one connection to the first of its addresses that answers.
 //
 //   RpcClient client({.addresses = {"ctl1:6817", "ctl2:6817"}, .auth = auth});
 //   Result<PingReply> reply = client.call<PingReply>(PingRequest{}, std::chrono::seconds(10));
@@ -11,29 +11,21 @@
 //   kNotSupported    the server does not know the method
 // Their texts name the address and cause, for logs; commands show the code's own sentence instead.
 // An address that cannot be reached is passed over for the next; nothing is ever sent twice.
-// Blocking calls start no thread; callbacks run on gRPC's threads. All functions are thread-safe.
+// It starts no thread and links no gRPC: what a command costs to start is what a user waits for. Daemons, which answer
+// others while they wait, use rpc/async_client.hpp. All functions are thread-safe.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
-#include "common/net/auth.hpp"
-#include "common/net/rpc_server.hpp"
+#include "common/net/client_endpoints.hpp"
+#include "common/net/method_name.hpp"
+#include "common/wire/instances.hpp"
 
 namespace sluice::net {
-
-struct ClientOptions {
-  std::vector<std::string> addresses;  // "host:port" or "unix:/path", tried in this order
-  std::shared_ptr<AuthProvider> auth;  // null: no token is sent
-  Duration connect_timeout = std::chrono::seconds(3);  // of one address
-  Duration keepalive = std::chrono::seconds(60);       // an idle stream is probed this often
-  size_t max_message = 64 << 20;
-};
 
 enum class ReadState {
   kChunk,   // there is a chunk
@@ -78,28 +70,12 @@ class StreamReader {
   std::optional<Error> own_error_;
 };
 
-// Ends a stream opened with callbacks; dropping it does too. No callback runs after cancel() or
-// the destructor has returned, unless it is called from within one.
-class StreamHandle {
- public:
-  class Call;
-  StreamHandle() = default;
-  explicit StreamHandle(std::shared_ptr<Call> call) : call_(std::move(call)) {}
-  StreamHandle(StreamHandle&&) noexcept = default;
-  StreamHandle& operator=(StreamHandle&& other) noexcept;
-  ~StreamHandle();
-  void cancel();
-
- private:
-  std::shared_ptr<Call> call_;
-};
-
 class RpcClient {
  public:
   explicit RpcClient(ClientOptions options);
   RpcClient(const RpcClient&) = delete;
   RpcClient& operator=(const RpcClient&) = delete;
-  ~RpcClient();  // calls under way go on to their end
+  ~RpcClient();
 
   template <class Reply, class Request>
   [[nodiscard]] Result<Reply> call(std::string_view method,
@@ -114,25 +90,6 @@ class RpcClient {
     return call<Reply, Request>(method_name<Request>(), request, timeout);
   }
 
-  // `done` runs exactly once, possibly before this returns.
-  template <class Reply, class Request>
-  void call_async(std::string_view method,
-                  const Request& request,
-                  Duration timeout,
-                  std::function<void(Result<Reply>)> done) {
-    call_raw_async(method, wire::encode(request), timeout,
-                   [done = std::move(done)](Result<std::string> bytes) {
-                     done(bytes ? wire::decode<Reply>(*bytes)
-                                : tl::unexpected<Error>(std::move(bytes.error())));
-                   });
-  }
-  template <class Reply, class Request>
-  void call_async(const Request& request,
-                  Duration timeout,
-                  std::type_identity_t<std::function<void(Result<Reply>)>> done) {
-    call_async<Reply, Request>(method_name<Request>(), request, timeout, std::move(done));
-  }
-
   // Opens a stream. A server that cannot be reached is an error here or at the first read.
   template <class Chunk, class Request>
   [[nodiscard]] Result<StreamReader<Chunk>> open(std::string_view method, const Request& request) {
@@ -145,45 +102,13 @@ class RpcClient {
     return open<Chunk, Request>(method_name<Request>(), request);
   }
 
-  // The same with callbacks: `on_chunk` for each chunk, one at a time, then `on_end` once.
-  template <class Chunk, class Request>
-  [[nodiscard]] StreamHandle listen(std::string_view method,
-                                    const Request& request,
-                                    std::function<void(Chunk)> on_chunk,
-                                    std::function<void(Status)> on_end) {  // NOLINT(performance-unnecessary-value-param)
-    return listen_raw(
-        method, wire::encode(request),
-        [on_chunk = std::move(on_chunk)](std::string_view bytes) -> Status {
-          Result<Chunk> chunk = wire::decode<Chunk>(bytes);
-          if (!chunk) return tl::unexpected<Error>(std::move(chunk.error()));
-          on_chunk(std::move(*chunk));
-          return {};
-        },
-        std::move(on_end));
-  }
-  template <class Chunk, class Request>
-  [[nodiscard]] StreamHandle listen(const Request& request,
-                                    std::type_identity_t<std::function<void(Chunk)>> on_chunk,
-                                    std::function<void(Status)> on_end) {
-    return listen<Chunk, Request>(method_name<Request>(), request, std::move(on_chunk),
-                                  std::move(on_end));
-  }
-
   // The same on bytes, for messages that are passed on unread.
   Result<std::string> call_raw(std::string_view method, const std::string& request, Duration timeout);
-  void call_raw_async(std::string_view method,
-                      std::string request,
-                      Duration timeout,
-                      std::function<void(Result<std::string>)> done);
   Result<std::unique_ptr<RawStream>> open_raw(std::string_view method, std::string request);
-  StreamHandle listen_raw(std::string_view method,
-                          std::string request,
-                          std::function<Status(std::string_view)> on_chunk,
-                          std::function<void(Status)> on_end);
 
  private:
   struct Impl;
-  std::shared_ptr<Impl> impl_;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace sluice::net

@@ -35,6 +35,24 @@ struct Token {
   }
 };
 
+// How a process without the key asks a daemon of its host for a token (rpc/token_server.hpp).
+struct TokenRequest {
+  std::string digest;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "digest", &TokenRequest::digest);
+  }
+};
+struct TokenReply {
+  std::string token;
+  std::string problem;  // set when there is no token
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "token", &TokenReply::token);
+    field(2, "problem", &TokenReply::problem);
+  }
+};
+
 // The cluster's shared secret.
 class ClusterKey {
  public:

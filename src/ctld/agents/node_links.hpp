@@ -8,7 +8,7 @@
 
 #include "common/base/bitmap.hpp"
 #include "common/net/auth.hpp"
-#include "common/net/fanout.hpp"
+#include "common/rpc/fanout.hpp"
 #include "common/wire/instances.hpp"
 #include "ctld/state/cluster_state.hpp"
 

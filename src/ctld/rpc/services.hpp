@@ -8,8 +8,8 @@
 
 #include <boost/asio/thread_pool.hpp>
 
-#include "common/net/rpc_server.hpp"
 #include "common/net/signer.hpp"
+#include "common/rpc/rpc_server.hpp"
 #include "ctld/agents/liveness.hpp"
 #include "ctld/agents/node_links.hpp"
 #include "ctld/engine/engine.hpp"

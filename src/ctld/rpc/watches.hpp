@@ -13,8 +13,8 @@
 
 #include <boost/asio/thread_pool.hpp>
 
-#include "common/net/responder.hpp"
 #include "common/protocol/ctld.hpp"
+#include "common/rpc/responder.hpp"
 #include "ctld/state/cluster_state.hpp"
 
 namespace sluice::ctld {

@@ -2,10 +2,10 @@
 
 #include <csignal>
 
-#include "common/net/fanout.hpp"
 #include "common/net/method_name.hpp"
 #include "common/protocol/noded.hpp"
 #include "common/protocol/stepd.hpp"
+#include "common/rpc/fanout.hpp"
 
 namespace sluice::testing {
 namespace {

@@ -15,7 +15,7 @@
 #include "common/net/clock.hpp"
 #include "common/net/crypto.hpp"
 #include "common/net/signer.hpp"
-#include "common/net/token_server.hpp"
+#include "common/rpc/token_server.hpp"
 #include "common/wire/codec.hpp"
 
 namespace sluice::net {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "common/net/auth.hpp"
 #include "common/net/token.hpp"
 
 namespace sluice::net {
@@ -28,21 +29,8 @@ class TokenServer {
   std::unique_ptr<Impl> impl_;
 };
 
-struct TokenRequest {
-  std::string digest;
-  template <class V>
-  static void describe(V&& field) {
-    field(1, "digest", &TokenRequest::digest);
-  }
-};
-struct TokenReply {
-  std::string token;
-  std::string problem;  // set when there is no token
-  template <class V>
-  static void describe(V&& field) {
-    field(1, "token", &TokenReply::token);
-    field(2, "problem", &TokenReply::problem);
-  }
-};
+// Daemons of auth/slurm: hands out tokens on this host. Null for other kinds. Errors: an unusable key;
+// kDuplicateName when another daemon of the host serves the socket already, which is as good.
+[[nodiscard]] Result<std::unique_ptr<TokenServer>> serve_tokens(const AuthOptions& options);
 
 }  // namespace sluice::net

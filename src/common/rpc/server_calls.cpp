@@ -1,4 +1,4 @@
-#include "common/net/server_calls.hpp"
+#include "common/rpc/server_calls.hpp"
 
 namespace sluice::net {
 namespace {
@@ -69,7 +69,7 @@ void UnaryCall::refuse(Error error) {
 
 void UnaryCall::complete(Result<std::string> reply) {
   if (answered_.exchange(true, std::memory_order_acq_rel)) return;
-  if (!reply) return Finish(to_status(reply.error()));
+  if (!reply) return Finish(to_grpc(to_status(reply.error())));
   reply_ = to_buffer(std::move(*reply));
   StartWriteAndFinish(&reply_, grpc::WriteOptions(), grpc::Status::OK);
 }
@@ -138,7 +138,7 @@ void StreamCall::advance_locked(Next& next) {
     next.write = true;
   } else if (ended_) {
     finish_sent_ = true;
-    next.finish = end_ ? grpc::Status::OK : to_status(end_.error());
+    next.finish = end_ ? grpc::Status::OK : to_grpc(to_status(end_.error()));
   }
 }
 

@@ -20,9 +20,9 @@
 
 #include "common/base/time.hpp"
 #include "common/net/auth.hpp"
-#include "common/net/call_context.hpp"
 #include "common/net/method_name.hpp"
-#include "common/net/responder.hpp"
+#include "common/rpc/call_context.hpp"
+#include "common/rpc/responder.hpp"
 
 namespace sluice::net {
 

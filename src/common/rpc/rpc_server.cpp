@@ -1,4 +1,4 @@
-#include "common/net/rpc_server.hpp"
+#include "common/rpc/rpc_server.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -15,18 +15,19 @@
 #include "common/base/check.hpp"
 #include "common/log/log.hpp"
 #include "common/net/address.hpp"
-#include "common/net/server_calls.hpp"
+#include "common/rpc/server_calls.hpp"
 
 namespace sluice::net {
 namespace {
 
 constexpr int kMostKeepaliveTimeoutMs = 20'000;
+constexpr int kWindowBytes = 4 << 20;  // on the way to us
 constexpr int kLeastPingGapMs = 10'000;
 
 class UnknownMethod final : public grpc::ServerGenericBidiReactor {
  public:
   explicit UnknownMethod(const std::string& path) {
-    Finish(to_status({ErrorCode::kNotSupported, fmt::format("there is no method {}", path)}));
+    Finish(to_grpc(to_status({ErrorCode::kNotSupported, fmt::format("there is no method {}", path)})));
   }
   void OnDone() override { delete this; }
 };
@@ -92,6 +93,9 @@ Status RpcServer::start() {
   builder.SetMaxSendMessageSize(static_cast<int>(options.max_message));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options.max_streams_per_connection);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMostMetadataBytes);
+  // No measuring of the bandwidth, which is a ping and its answer for each command; a fixed window instead.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kWindowBytes);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a second server must not start
   const auto keepalive = static_cast<int>(std::clamp<int64_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(options.keepalive).count(), 0, INT_MAX));

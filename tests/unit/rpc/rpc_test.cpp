@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "unit/net/rpc_fixture.hpp"
+#include "unit/rpc/rpc_fixture.hpp"
 
 namespace sluice::net {
 namespace {
@@ -25,13 +25,13 @@ TEST_F(Rpc, RepliesToABlockingCall) {
 TEST_F(Rpc, RepliesToCallbacksManyAtOnce) {
   serve();
   start();
-  RpcClient client(to_server());
+  AsyncClient client(to_server());
   constexpr int kCalls = 200;
   std::atomic<int> good{0};
   std::atomic<int> left{kCalls};
   std::promise<void> all;
   for (int i = 0; i < kCalls; ++i) {
-    client.call_async<EchoReply>(EchoRequest{.text = std::to_string(i)}, kPatience,
+    client.call<EchoReply>(EchoRequest{.text = std::to_string(i)}, kPatience,
                                  [&, i](Result<EchoReply> reply) {
                                    if (reply && reply->text == std::to_string(i)) ++good;
                                    if (--left == 0) all.set_value();
@@ -236,27 +236,38 @@ TEST_F(Rpc, SaysWhenAConnectionTakesTooLong) {
   ::close(listener);
 }
 
-TEST_F(Rpc, PassesOverDeadAddressesAndFindsARestartedServer) {
-  serve();
-  start();
-  const int port = server->port();
-  RpcClient client({.addresses = {dead_address(), "no-such-host.invalid:1", address()}});
-  ASSERT_TRUE(client.call<EchoReply>(EchoRequest{}, kPatience));
-  std::promise<Result<EchoReply>> second;
-  client.call_async<EchoReply>(EchoRequest{}, kPatience, [&](Result<EchoReply> reply) {
-    second.set_value(std::move(reply));
-  });
-  EXPECT_TRUE(second.get_future().get());
+// Asks once and waits, whichever way the client answers.
+Result<EchoReply> ask(RpcClient& client) {
+  return client.call<EchoReply>(EchoRequest{}, kPatience);
+}
+Result<EchoReply> ask(AsyncClient& client) {
+  std::promise<Result<EchoReply>> reply;
+  client.call<EchoReply>(EchoRequest{}, kPatience, [&](Result<EchoReply> got) { reply.set_value(std::move(got)); });
+  return reply.get_future().get();
+}
 
-  server->shutdown();
-  const auto down = client.call<EchoReply>(EchoRequest{}, kPatience);
+template <class Client>
+class EitherClient : public Rpc {};
+using Clients = ::testing::Types<RpcClient, AsyncClient>;
+TYPED_TEST_SUITE(EitherClient, Clients);
+
+TYPED_TEST(EitherClient, PassesOverDeadAddressesAndFindsARestartedServer) {
+  this->serve();
+  this->start();
+  const int port = this->server->port();
+  TypeParam client({.addresses = {dead_address(), "no-such-host.invalid:1", this->address()}});
+  ASSERT_TRUE(ask(client));
+  EXPECT_TRUE(ask(client));
+
+  this->server->shutdown();
+  const auto down = ask(client);
   ASSERT_FALSE(down);
   EXPECT_EQ(down.error().code, ErrorCode::kUnreachable) << down.error().text;
   RpcServer again({.addresses = {"127.0.0.1:" + std::to_string(port)}});
   again.handle<EchoRequest, EchoReply>(
       [](const CallContext&, EchoRequest, auto responder) { responder.reply({.text = "again"}); });
   ASSERT_TRUE(again.start());
-  const auto up = client.call<EchoReply>(EchoRequest{}, kPatience);
+  const auto up = ask(client);
   ASSERT_TRUE(up) << up.error().text;
   EXPECT_EQ(up->text, "again");
 }

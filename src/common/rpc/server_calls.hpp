@@ -12,8 +12,8 @@
 
 #include <grpcpp/generic/async_generic_service.h>
 
-#include "common/net/grpc_support.hpp"
-#include "common/net/rpc_server.hpp"
+#include "common/rpc/grpc_support.hpp"
+#include "common/rpc/rpc_server.hpp"
 
 namespace sluice::net {
 

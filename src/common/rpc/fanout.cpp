@@ -1,4 +1,4 @@
-#include "common/net/fanout.hpp"
+#include "common/rpc/fanout.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -36,16 +36,16 @@ NodeClients::NodeClients(std::shared_ptr<AuthProvider> auth,
       connect_timeout_(connect_timeout),
       most_connections_(most_connections) {}
 
-std::shared_ptr<RpcClient> NodeClients::get(const std::string& address) {
-  std::shared_ptr<RpcClient> dropped;  // freed outside the mutex
+std::shared_ptr<AsyncClient> NodeClients::get(const std::string& address) {
+  std::shared_ptr<AsyncClient> dropped;  // freed outside the mutex
   const std::lock_guard lock(mutex_);
   Entry& entry = entries_[address];
   entry.used = ++clock_;
   if (!entry.client) {
-    entry.client = std::make_shared<RpcClient>(
+    entry.client = std::make_shared<AsyncClient>(
         ClientOptions{.addresses = {address}, .auth = auth_, .connect_timeout = connect_timeout_});
   }
-  const std::shared_ptr<RpcClient> client = entry.client;
+  const std::shared_ptr<AsyncClient> client = entry.client;
   if (entries_.size() > most_connections_) {
     const auto oldest =
         std::ranges::min_element(entries_, {}, [](const auto& item) { return item.second.used; });
@@ -121,7 +121,7 @@ std::shared_ptr<Fanout> Fanout::create(std::shared_ptr<NodeClients> clients) {
                                                const FanoutRequest& request, Duration timeout,
                                                std::function<void(Result<FanoutReply>)> done) {
     const auto client = clients->get(address);
-    client->call_async<FanoutReply>(request, timeout, std::move(done));
+    client->call<FanoutReply>(request, timeout, std::move(done));
   });
 }
 

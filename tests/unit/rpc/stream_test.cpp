@@ -1,7 +1,7 @@
 // Streams: order, flow control, cancelling from either end.
 #include <thread>
 
-#include "unit/net/rpc_fixture.hpp"
+#include "unit/rpc/rpc_fixture.hpp"
 
 namespace sluice::net {
 namespace {
@@ -27,7 +27,7 @@ TEST_F(Stream, DeliversAllChunksInOrder) {
 TEST_F(Stream, DeliversByCallbacks) {
   serve();
   start();
-  RpcClient client({.addresses = {dead_address(), address()}});
+  AsyncClient client({.addresses = {dead_address(), address()}});
   uint32_t expected = 0;
   std::promise<Status> end;
   const StreamHandle handle = client.listen<CountChunk>(
@@ -69,7 +69,8 @@ TEST_F(Stream, UnreachableServersAreToldAtOnce) {
   ASSERT_FALSE(stream);
   EXPECT_EQ(stream.error().code, ErrorCode::kUnreachable) << stream.error().text;
   std::promise<Status> end;
-  const StreamHandle handle = client.listen<CountChunk>(
+  AsyncClient listener({.addresses = {dead_address()}});
+  const StreamHandle handle = listener.listen<CountChunk>(
       CountRequest{}, [](const CountChunk&) {},
       [&](Status status) { end.set_value(std::move(status)); });
   const Status status = end.get_future().get();
@@ -112,7 +113,8 @@ TEST_F(OpenStream, ServerLearnsThatTheReaderHasGone) {
 
 TEST_F(OpenStream, ListenerMayCancelFromItsCallback) {
   std::promise<void> first;
-  StreamHandle handle = client->listen<CountChunk>(
+  AsyncClient listener(to_server());
+  StreamHandle handle = listener.listen<CountChunk>(
       "Watch", EchoRequest{}, [&](const CountChunk&) { first.set_value(); },
       [](const Status&) { FAIL() << "no callback after cancel()"; });
   first.get_future().wait();

@@ -1,10 +1,9 @@
-#include "common/net/client_channels.hpp"
+#include "common/rpc/client_channels.hpp"
 
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 
 #include "common/net/address.hpp"
-#include "common/net/clock.hpp"
 
 namespace sluice::net {
 namespace {
@@ -12,7 +11,6 @@ namespace {
 constexpr int kKeepaliveTimeoutMs = 20'000;
 constexpr int kFirstBackoffMs = 100;
 constexpr int kMostBackoffMs = 2'000;
-constexpr Duration kEndless = std::chrono::hours(24 * 365);
 
 int milliseconds(Duration d) {
   return static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(d).count());
@@ -32,12 +30,8 @@ std::string target_uri(const NumericAddress& address) {
 
 }  // namespace
 
-Time deadline_after(Duration timeout) {
-  return timeout >= kEndless ? kNever : now() + timeout;
-}
-
 ClientChannels::ClientChannels(ClientOptions options)
-    : options_(std::move(options)), connections_(options_.addresses.size()) {}
+    : endpoints_(std::move(options)), connections_(endpoints_.count()) {}
 
 std::shared_ptr<grpc::Channel> ClientChannels::connect(const std::string& target) const {
   quiet_grpc();
@@ -47,15 +41,15 @@ std::shared_ptr<grpc::Channel> ClientChannels::connect(const std::string& target
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, milliseconds(options_.connect_timeout));
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, milliseconds(endpoints_.options().connect_timeout));
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstBackoffMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMostBackoffMs);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, milliseconds(options_.keepalive));
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, milliseconds(endpoints_.options().keepalive));
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetInt(GRPC_ARG_MAX_METADATA_SIZE, kMostMetadataBytes);
-  arguments.SetInt(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, static_cast<int>(options_.max_message));
-  arguments.SetInt(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, static_cast<int>(options_.max_message));
+  arguments.SetInt(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, static_cast<int>(endpoints_.options().max_message));
+  arguments.SetInt(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, static_cast<int>(endpoints_.options().max_message));
   arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "sluice");
   auto channel = grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
   // The first one stays for good. gRPC ends the threads of its callbacks with the last channel, and aborts where that
@@ -78,21 +72,16 @@ Result<Connection> ClientChannels::get(size_t index) {
     }
   }
   // Not under the mutex: it may take as long as the resolver likes.
-  const Result<NumericAddress> numeric = resolve(options_.addresses[index]);
+  const Result<NumericAddress> numeric = resolve(endpoints_.options().addresses[index]);
   if (!numeric) return tl::unexpected<Error>(numeric.error());
   const std::lock_guard lock(mutex_);
   Connection& connection = connections_[index];
   if (!connection.channel) {
-    connection.address = options_.addresses[index];
+    connection.address = endpoints_.options().addresses[index];
     connection.target = target_uri(*numeric);
     connection.channel = connect(connection.target);
   }
   return connection;
-}
-
-Result<std::string> ClientChannels::token_for(std::string_view method, std::string_view request) const {
-  if (options_.auth == nullptr) return std::string();
-  return options_.auth->create_token(digest_request(method, request));
 }
 
 Status ClientChannels::prepare(grpc::ClientContext& context,
@@ -102,7 +91,7 @@ Status ClientChannels::prepare(grpc::ClientContext& context,
   if (deadline < kNever) {
     context.set_deadline(std::chrono::system_clock::time_point(deadline.time_since_epoch()));
   }
-  Result<std::string> token = token_for(method, request);
+  Result<std::string> token = endpoints_.token_for(method, request);
   if (!token) return tl::unexpected<Error>(std::move(token.error()));
   if (!token->empty()) context.AddMetadata(kTokenKey, *token);
   return {};

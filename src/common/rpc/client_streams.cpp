@@ -1,28 +1,10 @@
-// Streams from a server: read by a thread that waits, or by callbacks.
+// Streams from a server, read by callbacks.
 #include <mutex>
 
-#include "common/net/client_impl.hpp"
-#include "common/net/clock.hpp"
+#include "common/rpc/async_client.hpp"
+#include "common/rpc/client_channels.hpp"
 
 namespace sluice::net {
-namespace {
-
-class BlockingStream final : public RawStream {
- public:
-  explicit BlockingStream(std::unique_ptr<Http2Connection> connection) : connection_(std::move(connection)) {}
-
-  ReadState read(std::string& chunk, Duration wait) override {
-    return connection_->read(chunk, wait < Duration(0) ? kNever : now() + wait);
-  }
-  [[nodiscard]] const Error& error() const override { return connection_->error(); }
-  void cancel() override { connection_->interrupt(); }
-
- private:
-  std::unique_ptr<Http2Connection> connection_;  // whose end tells the server that nobody reads any more
-};
-
-}  // namespace
-
 // The callbacks' side of a stream. One attempt (a reactor) at a time; the next address is tried
 // when an attempt was never sent. Callbacks run under `mutex_`, which makes cancel() wait for them;
 // it is recursive so that they may cancel themselves.
@@ -37,7 +19,7 @@ class StreamHandle::Call : public std::enable_shared_from_this<StreamHandle::Cal
 
   void start() {
     const std::lock_guard lock(mutex_);
-    try_next({ErrorCode::kUnreachable, "no address to connect to"});
+    try_next(no_address());
   }
 
   void cancel() {
@@ -74,7 +56,7 @@ class StreamHandle::Call : public std::enable_shared_from_this<StreamHandle::Cal
   Status take(Attempt& attempt) {
     const std::lock_guard lock(mutex_);
     if (closed_) return {};
-    channels->prefer(attempt.index);
+    channels->endpoints().prefer(attempt.index);
     return on_chunk(ContiguousBytes(attempt.in).view());
   }
 
@@ -90,9 +72,9 @@ class StreamHandle::Call : public std::enable_shared_from_this<StreamHandle::Cal
   }
 
   void try_next(Error error) {
-    while (!closed_ && tried_ < channels->count()) {
+    while (!closed_ && tried_ < channels->endpoints().count()) {
       auto attempt = std::make_unique<Attempt>();
-      attempt->index = (first + tried_++) % channels->count();
+      attempt->index = (first + tried_++) % channels->endpoints().count();
       Result<Connection> connection = channels->get(attempt->index);
       if (!connection) {
         error = std::move(connection.error());
@@ -141,32 +123,17 @@ void StreamHandle::cancel() {
   if (const auto call = std::exchange(call_, nullptr)) call->cancel();
 }
 
-Result<std::unique_ptr<RawStream>> RpcClient::open_raw(std::string_view method,
-                                                       std::string request) {
-  const auto& channels = impl_->channels;
-  const size_t first = channels->preferred();
-  Error error{ErrorCode::kUnreachable, "no address to connect to"};
-  for (size_t i = 0; i < channels->count(); ++i) {
-    const size_t index = (first + i) % channels->count();
-    auto started = impl_->start(index, method, request, kNever);
-    if (started) return std::make_unique<BlockingStream>(std::move(started->connection));
-    error = std::move(started.error());
-    if (error.code != ErrorCode::kUnreachable) break;
-  }
-  return tl::unexpected<Error>(std::move(error));
-}
-
-StreamHandle RpcClient::listen_raw(std::string_view method,
+StreamHandle AsyncClient::listen_raw(std::string_view method,
                                    std::string request,
                                    std::function<Status(std::string_view)> on_chunk,
                                    std::function<void(Status)> on_end) {
   auto call = std::make_shared<StreamHandle::Call>();
-  call->channels = impl_->channels;
+  call->channels = channels_;
   call->method = method;
   call->request = std::move(request);
   call->on_chunk = std::move(on_chunk);
   call->on_end = std::move(on_end);
-  call->first = impl_->channels->preferred();
+  call->first = channels_->endpoints().preferred();
   call->start();
   return StreamHandle(std::move(call));
 }

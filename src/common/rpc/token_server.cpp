@@ -1,4 +1,4 @@
-#include "common/net/token_server.hpp"
+#include "common/rpc/token_server.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -16,6 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/base/host_name.hpp"
 #include "common/log/log.hpp"
 #include "common/net/clock.hpp"
 #include "common/net/crypto.hpp"
@@ -149,6 +150,14 @@ Result<std::unique_ptr<TokenServer>> TokenServer::start(const std::string& path,
   }
   return std::unique_ptr<TokenServer>(
       new TokenServer(std::make_unique<Impl>(path, fd, std::move(maker))));
+}
+
+Result<std::unique_ptr<TokenServer>> serve_tokens(const AuthOptions& options) {
+  if (options.type != "auth/slurm") return std::unique_ptr<TokenServer>();
+  auto key = ClusterKey::load(options.key_file, options.slurm_user);
+  if (!key) return tl::unexpected(key.error());
+  return TokenServer::start(options.token_socket, std::make_shared<const TokenMaker>(
+                                                      std::move(*key), options.cluster, short_host_name()));
 }
 
 }  // namespace sluice::net

@@ -8,7 +8,8 @@
 
 #include "common/net/auth_slurm.hpp"
 #include "common/net/rpc_client.hpp"
-#include "common/net/rpc_server.hpp"
+#include "common/rpc/async_client.hpp"
+#include "common/rpc/rpc_server.hpp"
 
 namespace sluice::net {
 

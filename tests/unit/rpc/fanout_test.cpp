@@ -1,10 +1,10 @@
 // The fan-out: shapes of trees, and dead nodes anywhere in them.
-#include "common/net/fanout.hpp"
+#include "common/rpc/fanout.hpp"
 
 #include <map>
 #include <set>
 
-#include "unit/net/rpc_fixture.hpp"
+#include "unit/rpc/rpc_fixture.hpp"
 
 namespace sluice::net {
 namespace {

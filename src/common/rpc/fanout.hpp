@@ -13,8 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "common/net/rpc_client.hpp"
-#include "common/net/rpc_server.hpp"
+#include "common/rpc/async_client.hpp"
+#include "common/rpc/rpc_server.hpp"
 
 namespace sluice::net {
 
@@ -80,11 +80,11 @@ class NodeClients {
   NodeClients(std::shared_ptr<AuthProvider> auth,
               Duration connect_timeout,
               size_t most_connections = 1024);
-  [[nodiscard]] std::shared_ptr<RpcClient> get(const std::string& address);
+  [[nodiscard]] std::shared_ptr<AsyncClient> get(const std::string& address);
 
  private:
   struct Entry {
-    std::shared_ptr<RpcClient> client;
+    std::shared_ptr<AsyncClient> client;
     uint64_t used = 0;
   };
   std::shared_ptr<AuthProvider> auth_;

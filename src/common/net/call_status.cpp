@@ -1,0 +1,84 @@
+#include "common/net/call_status.hpp"
+
+#include <fmt/format.h>
+
+#include "common/wire/codec.hpp"
+
+namespace sluice::net {
+namespace {
+
+constexpr size_t kMostErrorText = 16384;  // metadata is limited (kMostMetadataBytes)
+
+struct RemoteError {
+  ErrorCode code = ErrorCode::kOk;
+  std::string text;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "code", &RemoteError::code);
+    field(2, "text", &RemoteError::text);
+  }
+};
+
+StatusCode status_code(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kAuthentication:
+      return StatusCode::kUnauthenticated;
+    case ErrorCode::kAccessDenied:
+      return StatusCode::kPermissionDenied;
+    case ErrorCode::kBadRequest:
+      return StatusCode::kInvalidArgument;
+    case ErrorCode::kNotSupported:
+      return StatusCode::kUnimplemented;
+    case ErrorCode::kStorageFull:
+      return StatusCode::kResourceExhausted;
+    default:
+      return StatusCode::kFailedPrecondition;
+  }
+}
+
+// gRPC has one code for a call that found no connection and for one whose connection broke; only
+// its text tells them apart. Anything else counts as sent, which is the safe side.
+bool never_sent(const CallStatus& status) {
+  return status.message.starts_with("failed to connect to all addresses");
+}
+
+}  // namespace
+
+std::string method_path(std::string_view method) {
+  std::string path = "/sluice/";
+  path += method;
+  return path;
+}
+
+CallStatus to_status(const Error& error) {
+  std::string text = error.text.substr(0, kMostErrorText);
+  std::string details = wire::encode(RemoteError{error.code, text});
+  return {status_code(error.code), std::move(text), std::move(details)};
+}
+
+Error to_error(const CallStatus& status, bool connected, const std::string& address) {
+  if (!status.details.empty()) {
+    Result<RemoteError> remote = wire::decode<RemoteError>(status.details);
+    if (remote && remote->code != ErrorCode::kOk) return {remote->code, std::move(remote->text)};
+  }
+  const auto explained = [&](ErrorCode code) {
+    return Error{code, fmt::format("{}: {}", address, status.message)};
+  };
+  switch (status.code) {
+    case StatusCode::kUnavailable:
+      return explained(never_sent(status) ? ErrorCode::kUnreachable : ErrorCode::kConnectionLost);
+    case StatusCode::kDeadlineExceeded:
+      return explained(connected ? ErrorCode::kTimedOut : ErrorCode::kUnreachable);
+    case StatusCode::kCancelled:
+    case StatusCode::kUnknown:
+      return explained(ErrorCode::kConnectionLost);
+    case StatusCode::kUnimplemented:
+      return explained(ErrorCode::kNotSupported);
+    case StatusCode::kResourceExhausted:
+      return explained(ErrorCode::kBadRequest);
+    default:
+      return explained(ErrorCode::kError);
+  }
+}
+
+}  // namespace sluice::net

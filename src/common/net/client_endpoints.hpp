@@ -1,0 +1,47 @@
+// Where a client's calls go and how they are proved; shared by the client that blocks (rpc_client.hpp) and the daemons'
+// with callbacks (rpc/async_client.hpp).
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/net/auth.hpp"
+
+namespace sluice::net {
+
+struct ClientOptions {
+  std::vector<std::string> addresses;  // "host:port" or "unix:/path", tried in this order
+  std::shared_ptr<AuthProvider> auth;  // null: no token is sent
+  Duration connect_timeout = std::chrono::seconds(3);  // of one address
+  Duration keepalive = std::chrono::seconds(60);       // an idle stream is probed this often
+  size_t max_message = 64 << 20;
+};
+
+// Thread-safe.
+class ClientEndpoints {
+ public:
+  explicit ClientEndpoints(ClientOptions options) : options_(std::move(options)) {}
+
+  [[nodiscard]] const ClientOptions& options() const { return options_; }
+  [[nodiscard]] size_t count() const { return options_.addresses.size(); }
+  [[nodiscard]] size_t preferred() const { return preferred_; }  // the last one that answered
+  void prefer(size_t index) { preferred_ = index; }
+
+  // A token for the request; empty where none is wanted. Errors: kAuthentication.
+  [[nodiscard]] Result<std::string> token_for(std::string_view method, std::string_view request) const;
+
+ private:
+  ClientOptions options_;
+  std::atomic<size_t> preferred_{0};
+};
+
+// When a call with this timeout ends; kNever for one without end.
+[[nodiscard]] Time deadline_after(Duration timeout);
+
+// What a call to no address fails with.
+[[nodiscard]] Error no_address();
+
+}  // namespace sluice::net

@@ -1,0 +1,82 @@
+// Unary calls with callbacks, and what the client is made of.
+#include "common/rpc/async_client.hpp"
+
+#include "common/rpc/client_channels.hpp"
+
+namespace sluice::net {
+namespace {
+
+// One call, with the addresses that are still to be tried.
+struct AsyncCall : std::enable_shared_from_this<AsyncCall> {
+  std::shared_ptr<ClientChannels> channels;
+  std::string method;
+  std::string request;
+  Time deadline;
+  std::function<void(Result<std::string>)> done;
+  size_t tried = 0;
+  size_t first = 0;
+  Error error = no_address();
+
+  struct Attempt {
+    grpc::ClientContext context;
+    grpc::ByteBuffer request;
+    grpc::ByteBuffer reply;
+    Connection connection;
+  };
+
+  void try_next() {
+    while (tried < channels->endpoints().count()) {
+      const size_t index = (first + tried++) % channels->endpoints().count();
+      Result<Connection> connection = channels->get(index);
+      if (!connection) {
+        error = std::move(connection.error());
+        continue;
+      }
+      auto attempt = std::make_shared<Attempt>();
+      attempt->connection = std::move(*connection);
+      const Status ready = channels->prepare(attempt->context, method, request, deadline);
+      if (!ready) return done(tl::unexpected<Error>(ready.error()));
+      attempt->request = to_buffer(tried == channels->endpoints().count() ? std::move(request) : request);
+      grpc::GenericStub stub(attempt->connection.channel);
+      stub.UnaryCall(&attempt->context, method_path(method), grpc::StubOptions(), &attempt->request,
+                     &attempt->reply,
+                     [self = shared_from_this(), attempt, index](const grpc::Status& status) {
+                       self->finished(*attempt, index, status);
+                     });
+      return;
+    }
+    done(tl::unexpected<Error>(std::move(error)));
+  }
+
+  void finished(Attempt& attempt, size_t index, const grpc::Status& status) {
+    if (status.ok()) {
+      channels->endpoints().prefer(index);
+      return done(std::string(ContiguousBytes(attempt.reply).view()));
+    }
+    error = attempt.connection.explain(status);
+    if (error.code == ErrorCode::kUnreachable && tried < channels->endpoints().count()) return try_next();
+    done(tl::unexpected<Error>(std::move(error)));
+  }
+};
+
+}  // namespace
+
+AsyncClient::AsyncClient(ClientOptions options) : channels_(std::make_shared<ClientChannels>(std::move(options))) {}
+
+AsyncClient::~AsyncClient() = default;
+
+void AsyncClient::call_raw(std::string_view method,
+                           std::string request,
+                           Duration timeout,
+                           std::function<void(Result<std::string>)> done) {
+  auto call = std::make_shared<AsyncCall>();
+  call->channels = channels_;
+  call->method = method;
+  call->request = std::move(request);
+  call->deadline = deadline_after(timeout);
+  call->done = std::move(done);
+  call->first = channels_->endpoints().preferred();
+  call->try_next();
+}
+
+}  // namespace sluice::net

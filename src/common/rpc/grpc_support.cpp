@@ -1,0 +1,49 @@
+#include "common/rpc/grpc_support.hpp"
+
+#include <mutex>
+
+#include <grpc/grpc.h>
+#include <grpc/support/log.h>
+
+namespace sluice::net {
+namespace {
+
+constexpr size_t kCopiedBytes = 4096;  // up to here a copy is cheaper than passing ownership
+
+}  // namespace
+
+grpc::ByteBuffer to_buffer(std::string bytes) {
+  if (bytes.size() <= kCopiedBytes) {
+    const grpc::Slice slice(bytes);
+    return {&slice, 1};
+  }
+  auto* owned = new std::string(std::move(bytes));
+  const grpc::Slice slice(
+      owned->data(), owned->size(), [](void* p) { delete static_cast<std::string*>(p); }, owned);
+  return {&slice, 1};
+}
+
+ContiguousBytes::ContiguousBytes(const grpc::ByteBuffer& buffer) {
+  if (buffer.Valid() && !buffer.TrySingleSlice(&slice_).ok()) {
+    (void)buffer.DumpToSingleSlice(&slice_);
+  }
+}
+
+grpc::Status to_grpc(CallStatus status) {
+  return {static_cast<grpc::StatusCode>(status.code), std::move(status.message), std::move(status.details)};
+}
+
+CallStatus from_grpc(const grpc::Status& status) {
+  return {static_cast<StatusCode>(status.error_code()), status.error_message(), status.error_details()};
+}
+
+void quiet_grpc() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    gpr_set_log_function([](gpr_log_func_args*) {});
+    // Never shut down: doing so starts a thread, at the end of every process.
+    grpc_init();
+  });
+}
+
+}  // namespace sluice::net
