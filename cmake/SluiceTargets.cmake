@@ -40,6 +40,14 @@ function(sluice_unit_tests folder)
                        WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} PROPERTIES LABELS "${labels}")
 endfunction()
 
+set(sluice_link_options -no-pie -static-libgcc -static-libstdc++ -Wl,-z,now -Wl,--as-needed)
+
+# sluice_quick_start(NAME)   for what is started all the time: the program loads nothing but libc
+function(sluice_quick_start name)
+  target_link_options(${name} PRIVATE ${sluice_link_options})
+  target_link_libraries(${name} PRIVATE ${MATH_ARCHIVE})
+endfunction()
+
 # sluice_daemon_program(NAME SLURM_NAME MAIN [DEPS ...])   a program in sbin/, hard-linked under its Slurm name
 function(sluice_daemon_program name slurm_name main)
   cmake_parse_arguments(arg "" "" "DEPS" ${ARGN})
@@ -47,7 +55,7 @@ function(sluice_daemon_program name slurm_name main)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src)
   target_compile_options(${name} PRIVATE ${sluice_warnings})
   target_link_libraries(${name} PRIVATE ${arg_DEPS})
-  target_link_options(${name} PRIVATE -no-pie -static-libgcc -static-libstdc++ -Wl,-z,now)
+  target_link_options(${name} PRIVATE ${sluice_link_options})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/sbin)
   add_custom_command(TARGET ${name} POST_BUILD VERBATIM
     COMMAND ln -f $<TARGET_FILE:${name}> ${CMAKE_BINARY_DIR}/sbin/${slurm_name})

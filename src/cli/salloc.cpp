@@ -108,9 +108,8 @@ class CommandRun {
     set_allocation_variables(facts_of(allocated_, submission_.job, client_.config()), environment);
     environment.unset("SLURM_PRIO_PROCESS");  // srun and sbatch only
     environment.set_default("SHELL", user_shell());
-    const std::vector<std::string> entries = environment.entries();
     const std::vector<char*> argv = exec_pointers(words);
-    const std::vector<char*> envp = exec_pointers(entries);
+    const std::vector<char*> envp = environment.exec_pointers();
     own_group_ = interactive_ && isatty(STDIN_FILENO) != 0 && tcgetpgrp(STDIN_FILENO) == getpgrp();
     const pid_t child = fork();
     if (child != 0) {

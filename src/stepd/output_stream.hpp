@@ -1,7 +1,6 @@
 // The reading end of a task's standard output or error: a pipe or the master of a pty.
 #pragma once
 
-#include <array>
 #include <functional>
 #include <memory>
 #include <string_view>
@@ -33,12 +32,12 @@ class OutputStream : public std::enable_shared_from_this<OutputStream> {
 
  private:
   void read();
+  [[nodiscard]] bool take();  // false: no more comes
   void end();
 
   boost::asio::posix::stream_descriptor descriptor_;
   LineAssembler assembler_;
   Handlers handlers_;
-  std::array<char, 32768> buffer_{};
   bool paused_ = true;
   bool reading_ = false;
   bool ended_ = false;

@@ -113,9 +113,8 @@ bool capture(std::vector<std::string> arguments,
   const pid_t pid = ::fork();
   if (pid == 0) {
     ::dup2(ends[1], STDOUT_FILENO);
-    auto entries = env.entries();
     const auto argv = exec_pointers(arguments);
-    const auto envp = exec_pointers(entries);
+    const auto envp = env.exec_pointers();
     ::_exit(execute(arguments[0], argv.data(), envp.data(), env.get("PATH")));
   }
   ::close(ends[1]);
@@ -173,10 +172,9 @@ void run_prologs(TaskSetup& setup) {
 }
 
 [[noreturn]] void run_program(TaskSetup& setup) {
-  auto entries = setup.env.entries();
   const std::string program = setup.program.empty() ? setup.arguments[0] : setup.program;
   const auto argv = exec_pointers(setup.arguments);
-  const auto envp = exec_pointers(entries);
+  const auto envp = setup.env.exec_pointers();
   const int error = execute(program, argv.data(), envp.data(), setup.env.get("PATH"));
   std::string interpreter;
   if (error == ENOENT && names_missing_interpreter(program, interpreter)) {
@@ -190,7 +188,7 @@ void run_prologs(TaskSetup& setup) {
   ::_exit(error);
 }
 
-[[noreturn]] void run_task(TaskSetup setup) {
+[[noreturn]] void run_task(TaskSetup& setup) {
   ::setsid();
   if (setup.controlling_tty) ::ioctl(setup.std_in, TIOCSCTTY, 0);
   if (::dup2(setup.std_in, 0) < 0 || ::dup2(setup.std_out, 1) < 0 || ::dup2(setup.std_err, 2) < 0) {
@@ -222,7 +220,7 @@ void run_prologs(TaskSetup& setup) {
 
 }  // namespace
 
-pid_t start_task(const TaskSetup& setup) {
+pid_t start_task(TaskSetup& setup) {
   const pid_t pid = ::fork();
   if (pid == 0) run_task(setup);
   return pid;

@@ -33,6 +33,7 @@ struct TaskSetup {
 
 // Forks and runs `setup` in a session of its own; the child's pid, or -1 with errno. What fails in
 // the child is told on its standard error as slurmstepd does, and ends it with the error's number.
-[[nodiscard]] pid_t start_task(const TaskSetup& setup);
+// The child changes its own copy of `setup`; the caller's stays as it is.
+[[nodiscard]] pid_t start_task(TaskSetup& setup);
 
 }  // namespace sluice::stepd

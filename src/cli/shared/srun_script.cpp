@@ -22,9 +22,8 @@ int run_srun_script(const std::string& program,
   }
   std::vector<std::string> words = {program};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  const std::vector<std::string> entries = environment.entries();
   const std::vector<char*> argv = exec_pointers(words);
-  const std::vector<char*> envp = exec_pointers(entries);
+  const std::vector<char*> envp = environment.exec_pointers();
   pid_t child = -1;
   if (posix_spawn(&child, program.c_str(), nullptr, nullptr, argv.data(), envp.data()) != 0) {
     return -1;

@@ -13,6 +13,7 @@
 #include "cli/shared/step_link.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/conf/load.hpp"
+#include "common/net/address.hpp"
 #include "common/tables/errors.hpp"
 
 namespace sluice::cli {
@@ -85,12 +86,20 @@ Result<protocol::CreateStepReply> create_step(Client& client,
   }
 }
 
+namespace {
+
+std::string own_address_towards(const std::string& peer) {
+  return net::address_towards(peer).value_or("127.0.0.1");
+}
+
+}  // namespace
+
 std::string address_for_daemons(const ClusterConfig& config, const std::string& granted) {
-  if (!granted.empty()) return address_towards(granted);
+  if (!granted.empty()) return own_address_towards(granted);
   const std::string peer = !config.slurmctld_addr.empty() ? config.slurmctld_addr
                            : config.controllers.empty()   ? "127.0.0.1"
                                                           : config.controllers[0].address;
-  const std::string address = address_towards(peer);
+  const std::string address = own_address_towards(peer);
   if (!address.starts_with("127.")) return address;
   // The controller is on this host, so the way to it says nothing of the way to the nodes.
   const char* nodes = std::getenv("SLURM_JOB_NODELIST");
@@ -98,7 +107,7 @@ std::string address_for_daemons(const ClusterConfig& config, const std::string& 
   if (!names || names->empty()) return address;
   const Result<ClusterConfig> whole = load_config(config_path());
   const NodeConfig* node = whole ? find_node(*whole, names->back()) : nullptr;
-  return node != nullptr ? address_towards(node->address) : address;
+  return node != nullptr ? own_address_towards(node->address) : address;
 }
 
 }  // namespace sluice::cli

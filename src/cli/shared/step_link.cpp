@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include <boost/asio/ip/udp.hpp>
 #include <sys/random.h>
 
 #include "common/base/text.hpp"
@@ -40,19 +39,6 @@ bool bind_in_range(tcp::acceptor& acceptor, const std::string& range, uint64_t r
 }
 
 }  // namespace
-
-std::string address_towards(const std::string& peer) {
-  boost::asio::io_context io;
-  boost::system::error_code error;
-  const auto found =
-      boost::asio::ip::udp::resolver(io).resolve(boost::asio::ip::udp::v4(), peer, "9", error);
-  if (error || found.empty()) return "127.0.0.1";
-  boost::asio::ip::udp::socket socket(io);
-  socket.connect(found.begin()->endpoint(), error);  // sends nothing, only picks the route
-  if (error) return "127.0.0.1";
-  const auto local = socket.local_endpoint(error);
-  return error ? "127.0.0.1" : local.address().to_string();
-}
 
 Result<IoEndpoint> StepLink::listen(const std::string& host, const std::string& range) {
   key_.resize(kKeyBytes);

@@ -62,7 +62,4 @@ class StepLink {
   Handlers handlers_;
 };
 
-// The address of this host that `peer` (a host name or address) can reach.
-[[nodiscard]] std::string address_towards(const std::string& peer);
-
 }  // namespace sluice::cli

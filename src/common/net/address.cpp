@@ -112,6 +112,26 @@ Result<int> connect_to(const std::string& address, Time until) {
   return unusable(address, std::strerror(problem));
 }
 
+Result<std::string> address_towards(const std::string& host) {
+  const Result<NumericAddress> numeric = resolve(host + ":9");
+  if (!numeric) return tl::unexpected<Error>(numeric.error());
+  if (numeric->kind != NumericAddress::Kind::kIpv4) return unusable(host, "has no IPv4 address");
+  const Result<SocketAddress> peer = socket_address(*numeric, host);
+  if (!peer) return tl::unexpected<Error>(peer.error());
+  const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return unusable(host, std::strerror(errno));
+  sockaddr_in own{};
+  socklen_t size = sizeof own;
+  const bool known = connect(fd, reinterpret_cast<const sockaddr*>(&peer->bytes), peer->size) == 0 &&
+                     getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) == 0;
+  const int problem = errno;
+  close(fd);
+  if (!known) return unusable(host, std::strerror(problem));
+  char text[INET_ADDRSTRLEN] = {};
+  inet_ntop(AF_INET, &own.sin_addr, text, sizeof text);
+  return std::string(text);
+}
+
 Result<NumericAddress> resolve(const std::string& address) {
   if (address.starts_with("unix:")) {
     return NumericAddress{NumericAddress::Kind::kUnix, address.substr(5)};

@@ -1,5 +1,5 @@
 // Addresses as configured ("host:port", "[::1]:port", "unix:/path") to the numeric ones that gRPC
-// takes without looking anything up, and to connected sockets. Internal to net.
+// takes without looking anything up, and to connected sockets.
 #pragma once
 
 #include <string>
@@ -19,6 +19,9 @@ struct NumericAddress {
 
 // A connected socket that does not block; the caller closes it. Errors: kUnreachable, also when it took until `until`.
 [[nodiscard]] Result<int> connect_to(const std::string& address, Time until);
+
+// This host's own IPv4 address on the way to `host`, by the routes of the kernel; nothing is sent. Errors: kUnreachable.
+[[nodiscard]] Result<std::string> address_towards(const std::string& host);
 
 // What is left until then in milliseconds, for poll(2): 0 when it is over, an hour at most.
 [[nodiscard]] int poll_timeout(Time until);

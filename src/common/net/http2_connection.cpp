@@ -107,12 +107,15 @@ struct Http2Connection::Callbacks {
 // NOLINTEND(readability-function-size)
 
 Result<std::unique_ptr<Http2Connection>> Http2Connection::open(const std::string& address, const ClientOptions& options,
-                                                               Time deadline) {
+                                                               Greeting greeting, Time deadline) {
   const Time limit = std::min(deadline, now() + options.connect_timeout);
   const Result<int> fd = connect_to(address, limit);
   if (!fd) return tl::unexpected<Error>(fd.error());
   std::unique_ptr<Http2Connection> connection(new Http2Connection(address, *fd, options));
-  if (const Status ok = connection->greet(limit); !ok) return tl::unexpected<Error>(ok.error());
+  connection->submit_settings();
+  if (greeting == Greeting::kFirst) {
+    if (const Status ok = connection->greet(limit); !ok) return tl::unexpected<Error>(ok.error());
+  }
   return connection;
 }
 
@@ -139,13 +142,15 @@ Http2Connection::~Http2Connection() {
   ::close(fd_);
 }
 
-// gRPC's servers answer nobody before the settings, so a server that has sent none has taken no call either.
-Status Http2Connection::greet(Time deadline) {
+void Http2Connection::submit_settings() {
   const std::array<nghttp2_settings_entry, 3> settings{{{NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
                                                         {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kWindow},
                                                         {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, kMostMetadataBytes}}};
   nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings.data(), settings.size());
   nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, 0, kWindow);
+}
+
+Status Http2Connection::greet(Time deadline) {
   bool open = send_pending();
   held_back_ = true;  // our word on the server's settings goes with the first call
   while (open && !settled_) {

@@ -24,9 +24,14 @@ struct Http2Call {
 
 class Http2Connection {
  public:
-  // Connects and exchanges settings with `address`. Errors: kUnreachable.
+  enum class Greeting {
+    kFirst,     // settings are exchanged before the first call: a host that takes connections and says nothing is
+                // unreachable, and another can be asked
+    kWithCall,  // they go with the first call, which saves a turn; such a host is one that does not answer in time
+  };
+  // Connects to `address`. Errors: kUnreachable.
   [[nodiscard]] static Result<std::unique_ptr<Http2Connection>> open(const std::string& address,
-                                                                     const ClientOptions& options,
+                                                                     const ClientOptions& options, Greeting greeting,
                                                                      Time deadline);
   Http2Connection(const Http2Connection&) = delete;
   Http2Connection& operator=(const Http2Connection&) = delete;
@@ -50,6 +55,7 @@ class Http2Connection {
   enum class Io { kProgress, kNothing, kClosed };
 
   Http2Connection(std::string address, int fd, const ClientOptions& options);
+  void submit_settings();
   [[nodiscard]] Status greet(Time deadline);
   Io exchange(Time until);  // sends what waits, then receives what comes until then
   [[nodiscard]] bool send_pending();

@@ -61,7 +61,9 @@ Result<RpcClient::Impl::Started> RpcClient::Impl::start(size_t index, std::strin
   }
   started.index = index;
   if (started.connection == nullptr || !started.connection->reusable()) {
-    auto fresh = Http2Connection::open(endpoints.options().addresses[index], endpoints.options(), deadline);
+    const bool alone = endpoints.count() == 1 && deadline < kNever;  // no other to ask, and an end to the waiting
+    const auto greeting = alone ? Http2Connection::Greeting::kWithCall : Http2Connection::Greeting::kFirst;
+    auto fresh = Http2Connection::open(endpoints.options().addresses[index], endpoints.options(), greeting, deadline);
     if (!fresh) return tl::unexpected<Error>(std::move(fresh.error()));
     started.connection = std::move(*fresh);
   }

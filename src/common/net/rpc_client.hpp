@@ -4,7 +4,7 @@
 //   Result<PingReply> reply = client.call<PingReply>(PingRequest{}, std::chrono::seconds(10));
 //
 // Errors of all calls, apart from those of the handler itself:
-//   kUnreachable     nothing was sent: no address could be resolved and connected to
+//   kUnreachable     nothing was sent: no address could be resolved and connected to, or none of several answered
 //   kConnectionLost  the connection broke after the request was sent; it may or may not be done
 //   kTimedOut        no reply in time; it may or may not be done
 //   kAuthentication  no token could be made, or the server refused it

@@ -56,7 +56,7 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   Socket socket_;
   FrameReader reader_;
   Handlers handlers_;
-  std::array<char, 65536> buffer_{};
+  std::array<char, 65536> buffer_;  // not cleared: pages that nothing is read into are never touched
   SendQueue queue_;
   bool open_ = true;
   bool writing_ = false;

@@ -1,11 +1,13 @@
-// A process environment as a value: variables by name, in the order they came.
+// A process environment as a value: variables by name, in the order they came. Copies share their texts: a step has
+// one for each task, and they differ in a handful of variables.
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
+
+#include "common/base/shared_text.hpp"
 
 namespace sluice {
 
@@ -26,12 +28,18 @@ class Environment {
 
   // KEY=VALUE texts, for execve().
   [[nodiscard]] std::vector<std::string> entries() const;
+  // The same as it asks for them, a null at the end; good until a variable is changed.
+  [[nodiscard]] std::vector<char*> exec_pointers() const;
   // As from_block() reads it.
   [[nodiscard]] std::string to_block() const;
 
  private:
-  std::vector<std::string> entries_;  // an empty text: was unset
-  std::unordered_map<std::string, size_t> places_;
+  // Where the name stands in by_name_, or would.
+  [[nodiscard]] std::vector<uint32_t>::const_iterator place(std::string_view name) const;
+  [[nodiscard]] const SharedText* find(std::string_view name) const;
+
+  std::vector<SharedText> entries_;  // KEY=VALUE; an empty text: was unset
+  std::vector<uint32_t> by_name_;    // of those that are set, sorted by their names
 };
 
 }  // namespace sluice

@@ -229,10 +229,19 @@ TEST_F(Rpc, SaysWhenAConnectionTakesTooLong) {
   ASSERT_EQ(::listen(listener, 5), 0);
   ASSERT_EQ(::getsockname(listener, reinterpret_cast<sockaddr*>(&any), &size), 0);
   const std::string mute = "127.0.0.1:" + std::to_string(ntohs(any.sin_port));
-  RpcClient client({.addresses = {mute}, .connect_timeout = std::chrono::milliseconds(200)});
-  const auto reply = client.call<EchoReply>(EchoRequest{}, kPatience);
+  const auto short_time = std::chrono::milliseconds(200);
+  RpcClient alone({.addresses = {mute}});
+  const auto reply = alone.call<EchoReply>(EchoRequest{}, short_time);
   ASSERT_FALSE(reply);
-  EXPECT_EQ(reply.error().code, ErrorCode::kUnreachable) << reply.error().text;
+  EXPECT_EQ(reply.error().code, ErrorCode::kTimedOut) << reply.error().text;
+  const auto stream = RpcClient({.addresses = {mute}, .connect_timeout = short_time}).open<CountChunk>(CountRequest{});
+  ASSERT_FALSE(stream);
+  EXPECT_EQ(stream.error().code, ErrorCode::kUnreachable) << stream.error().text;
+  // One of two: the other is asked, as nothing was sent.
+  serve();
+  start();
+  RpcClient both({.addresses = {mute, address()}, .connect_timeout = short_time});
+  EXPECT_TRUE(both.call<EchoReply>(EchoRequest{}, kPatience));
   ::close(listener);
 }
 
