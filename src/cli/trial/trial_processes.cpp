@@ -107,14 +107,16 @@ bool TrialFolder::holds(std::string_view path) const {
   return std::ranges::any_of(places_, [&](const std::string& place) { return normal.starts_with(place); });
 }
 
+constexpr std::string_view kDaemonNames[] = {"sluicectld", "sluicenoded", "sluicestepd",
+                                             "slurmctld",  "slurmd",      "slurmstepd"};
+
 std::vector<TrialProcess> daemons_of(const TrialFolder& folder) {
   std::vector<TrialProcess> found;
   for_each_process([&](pid_t pid, const fs::path& process) {
     std::ifstream in(process / "comm");  // as it was started; its file may be another one after a new build
     std::string name;
     std::getline(in, name);
-    if (!name.starts_with("sluice") && !name.starts_with("slurm")) return;
-    if (name == "sluice") return;
+    if (std::ranges::find(kDaemonNames, name) == std::end(kDaemonNames)) return;
     if (folder.holds(configuration_of(process)) || holds_a_file_of(process, folder)) {
       found.push_back({pid, name});
     }
