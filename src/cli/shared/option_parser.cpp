@@ -33,6 +33,12 @@ std::optional<int> print_for(const SubmitOption& row, CommandSet command) {
   return 0;
 }
 
+// The environment tells of "plane=2" in two variables.
+std::string with_plane_size(const std::string& distribution) {
+  const char* size = std::getenv("SLURM_DIST_PLANESIZE");
+  return distribution == "plane" && size != nullptr ? distribution + "=" + size : distribution;
+}
+
 }  // namespace
 
 void print_error(std::string_view command, std::string_view text) {
@@ -178,7 +184,8 @@ void OptionParser::read_environment() {
       if (argument == OptionArgument::kNone && row.name != "verbose" && !flag_is_on(value))
         continue;
       if (argument == OptionArgument::kRequired && *value == '\0') continue;
-      take(i, value, kEnvironment);
+      const std::string text = row.name == "distribution" ? with_plane_size(value) : value;
+      take(i, text.c_str(), kEnvironment);
     }
   }
 }

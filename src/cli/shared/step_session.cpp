@@ -145,7 +145,7 @@ void StepSession::task_exited(size_t node, const Frame& frame) {
   if (exit->status != 0 && options_.kill_on_bad_exit && !exits_.all_exited() && !aborting_) {
     show_exits();
     said_aborted_ = ended_for_bad_exit_ = true;  // saying which step is ended is enough
-    abort(fmt::format("Terminating StepId={}", name_));
+    abort(fmt::format("Terminating StepId={}", name_), EndBy::kTerm);
   }
   if (first && !exits_.all_exited()) first_exit();
   exit_timer_.expires_after(kExitGather);

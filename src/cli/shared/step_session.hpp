@@ -69,9 +69,11 @@ class StepSession {
   void send_signal(uint32_t number);
   void send_window_size(size_t node);
 
-  // Ends the step: the controller is asked to, the daemons themselves when it is away.
   void give_up_later();
-  void abort(std::string_view announcement);
+  // Ends the step, with KILL at once or with TERM and KillWait: the controller is asked to, the daemons themselves
+  // when it is away.
+  enum class EndBy { kKill, kTerm };
+  void abort(std::string_view announcement, EndBy by = EndBy::kKill);
   void say_aborted();
   void inform(std::string_view text) const;  // nothing with --quiet
   void check_launch();  // are the daemons that did not connect still coming?

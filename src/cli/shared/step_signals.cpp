@@ -96,13 +96,13 @@ void StepSession::send_window_size(size_t node) {
   link_.send_task(FrameType::kWindowSize, layout_.nodes[node].tasks[0], wire::encode(*size));
 }
 
-void StepSession::abort(std::string_view announcement) {
+void StepSession::abort(std::string_view announcement, EndBy by) {
   if (!announcement.empty()) say(options_.command, announcement);
   if (std::exchange(aborting_, true)) return;
   say_aborted();
   protocol::SignalRequest request;
   request.target = name_;
-  request.signal = SIGKILL;
+  request.signal = by == EndBy::kTerm ? SIGTERM : SIGKILL;
   request.flags = protocol::kSignalCancel;
   const auto done = client_.call<protocol::CountReply>(request, std::chrono::seconds(5));
   if (!done) send_signal(SIGKILL);

@@ -22,6 +22,10 @@ enum class Sharing : uint8_t {
   kTopo = 5
 };
 enum class OpenMode : uint8_t { kDefault = 0, kAppend = 1, kTruncate = 2 };
+// What --nodes=0 and --partition= leave in a spec, to be refused by the controller: they are no absent wishes.
+inline constexpr std::string_view kNoNodes = "0";
+inline constexpr std::string_view kNoPartition = ",";
+
 enum class Toggle : uint8_t { kDefault = 0, kYes = 1, kNo = 2 };
 
 struct JobSpec {
@@ -43,7 +47,7 @@ struct JobSpec {
   SharedText admin_comment;
   SharedText extra;
   SharedText mcs_label;
-  SharedText partitions;  // comma list as given; empty: the default partition
+  SharedText partitions;  // comma list as given; empty: the default partition; kNoPartition for an empty list
   SharedText reservation;
   SharedText clusters;
 
@@ -65,7 +69,7 @@ struct JobSpec {
   // size
   uint32_t min_nodes = 0;
   uint32_t max_nodes = 0;  // 0: as min_nodes where given, else no bound
-  SharedText node_counts;  // list form of --nodes
+  SharedText node_counts;  // list form of --nodes; kNoNodes for --nodes=0
   uint32_t num_tasks = 0;
   uint32_t cpus_per_task = 0;
   uint32_t min_cpus = 0;  // least CPUs in all

@@ -41,6 +41,13 @@ std::string gpu_request(std::string_view list) {
   return out;
 }
 
+// "plane=2" is told in two variables.
+void set_distribution(std::string_view distribution, Environment& out) {
+  const size_t equals = distribution.find('=');
+  out.set("SLURM_DISTRIBUTION", distribution.substr(0, equals));
+  if (equals != std::string_view::npos) out.set("SLURM_DIST_PLANESIZE", distribution.substr(equals + 1));
+}
+
 void set_memory(const JobSpec& spec, Environment& out) {
   switch (spec.memory_kind) {
     case MemoryKind::kPerNode:
@@ -77,7 +84,7 @@ void set_option_variables(const JobSpec& spec, Environment& out) {
   set_if(out, "SLURM_GPUS", gpu_request(spec.tres_per_job));
   set_if(out, "SLURM_GPUS_PER_NODE", gpu_request(spec.gres));
   set_if(out, "SLURM_GPUS_PER_SOCKET", gpu_request(spec.tres_per_socket));
-  set_if(out, "SLURM_DISTRIBUTION", spec.distribution);
+  if (!spec.distribution.empty()) set_distribution(spec.distribution.view(), out);
   set_if(out, "SLURM_HINT", spec.hint);
   set_if(out, "SLURM_PROFILE", spec.profile);
   set_if(out, "SLURM_NETWORK", spec.network);
@@ -265,7 +272,8 @@ void set_step_variables(const protocol::StepLaunch& launch,
     out.set("SLURM_TRES_PER_TASK", fmt::format("cpu={}", step.cpus_per_task));
   }
   set_number_if(out, "SLURM_NTASKS_PER_NODE", step.ntasks_per_node);
-  out.set("SLURM_DISTRIBUTION", step.distribution.empty() ? "block" : step.distribution.view());
+  set_distribution(step.distribution.empty() ? "block" : step.distribution.view(), out);
+  if (step.label) out.set("SLURM_LABELIO", "1");
   set_if(out, "SLURM_MPI_TYPE", step.mpi);
   set_if(out, "SLURM_CPU_BIND", step.cpu_bind);
   set_if(out, "SLURM_MEM_BIND", step.mem_bind);

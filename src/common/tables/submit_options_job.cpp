@@ -7,6 +7,11 @@
 namespace sluice::submit {
 namespace {
 
+OptionResult set_partition(Submission& s, const Input& in) {
+  s.job.partitions = in.value.empty() ? kNoPartition : in.value;
+  return {};
+}
+
 OptionResult set_begin(Submission& s, const Input& in) {
   const Result<Time> at = parse_time(in.value, in.now);
   if (!at) {
@@ -284,7 +289,7 @@ constexpr SubmitOption kRows[] = {
      .argument = OptionArgument::kRequired,
      .environment = "*_PARTITION",
      .tier = 1,
-     .set = set_text<&JobSpec::partitions>,
+     .set = set_partition,
      .section = OptionSection::kRun,
      .value_name = "partition",
      .help = "partition, or several separated by commas"},

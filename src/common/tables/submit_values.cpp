@@ -11,6 +11,7 @@
 
 #include "common/base/index_set.hpp"
 #include "common/base/text.hpp"
+#include "common/model/job_spec.hpp"
 
 namespace sluice {
 namespace {
@@ -111,12 +112,18 @@ Result<NodeCounts> parse_node_counts(std::string_view text) {
   }
   const size_t dash = text.find('-');
   const std::string_view low = text.substr(0, dash);
-  const auto least = parse_count(low);
+  const auto least = dash == 0 ? 1 : parse_count(low);  // "-3": up to three
   if (!least) return bad_node_count(low);
   counts.least = *least;
   counts.most = *least;
-  if (dash == std::string_view::npos) return counts;
+  if (dash == std::string_view::npos) {
+    if (*least == 0) counts.list = kNoNodes;
+    return counts;
+  }
   const std::string_view high = text.substr(dash + 1);
+  if (high.empty()) {
+    return failure(fmt::format("Maximum node count -1 is less than minimum node count {}", counts.least));
+  }
   const auto most = parse_count(high);
   if (!most) return bad_node_count(high);
   counts.most = *most;

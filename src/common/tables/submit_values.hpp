@@ -15,7 +15,7 @@ namespace sluice {
 struct NodeCounts {
   uint32_t least = 0;
   uint32_t most = 0;
-  std::string list;  // the text, when it is more than one range
+  std::string list;  // the text, when it is more than one range; kNoNodes for "0"
 };
 [[nodiscard]] Result<NodeCounts> parse_node_counts(std::string_view text);
 

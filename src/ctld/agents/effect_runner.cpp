@@ -120,7 +120,7 @@ void EffectRunner::handle(const state::SignalSteps& effect, const Snapshot& stat
 }
 
 void EffectRunner::handle(const state::TerminateStep& effect, const Snapshot& state) {
-  parts_.links.send(*state, effect.nodes, protocol::TerminateStepRequest{effect.key, false, {}}, {});
+  parts_.links.send(*state, effect.nodes, protocol::TerminateStepRequest{effect.key, effect.at_once, {}}, {});
 }
 
 void EffectRunner::handle(const state::TerminateJob& effect, const Snapshot& state) {

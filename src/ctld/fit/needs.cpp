@@ -10,6 +10,8 @@
 namespace sluice::fit {
 namespace {
 
+constexpr uint32_t kMostNodes = 1U << 20;
+
 // "CR_CPU_MEMORY" names two resources; which of them is processors?
 bool selects(const ClusterConfig& config, std::string_view resource) {
   return std::ranges::any_of(config.select_type_parameters, [&](const std::string& parameter) {
@@ -23,6 +25,9 @@ void set_counts(const JobSpec& spec, Needs& needs) {
   needs.as_many_nodes = (nodes_given || spec.spread) && !spec.use_min_nodes;
   needs.min_nodes = std::max(1U, spec.min_nodes);
   if (spec.max_nodes > 0) needs.max_nodes = std::max(spec.max_nodes, needs.min_nodes);
+  if (!spec.node_counts.empty()) {
+    needs.node_counts = IndexSet::parse(spec.node_counts.view(), kMostNodes).value_or(IndexSet());
+  }
   needs.tasks_given = spec.num_tasks > 0;
   if (spec.num_tasks > 0) {
     needs.tasks = spec.num_tasks;
@@ -54,15 +59,9 @@ Status set_memory(const JobSpec& spec,
       needs.memory_per_cpu_mib = spec.memory_mib;
       break;
     default:
-      if (p.def_mem_per_cpu_mib || p.def_mem_per_node_mib) {
-        needs.memory_per_cpu_mib = p.def_mem_per_cpu_mib.value_or(0);
-        needs.memory_per_node_mib = p.def_mem_per_node_mib.value_or(0);
-      } else {
-        needs.memory_per_cpu_mib = c.def_mem_per_cpu_mib;
-        needs.memory_per_node_mib = c.def_mem_per_node_mib;
-      }
-      // without any default a job gets all memory of its nodes
-      needs.all_memory = needs.memory_per_cpu_mib == 0 && needs.memory_per_node_mib == 0;
+      const DefaultMemory usual = default_memory(p, c);
+      needs.all_memory = usual.kind == MemoryKind::kDefault;
+      (usual.kind == MemoryKind::kPerCpu ? needs.memory_per_cpu_mib : needs.memory_per_node_mib) = usual.mib;
   }
   const uint64_t most_node = p.max_mem_per_node_mib.value_or(c.max_mem_per_node_mib);
   if (most_node > 0 && needs.memory_per_node_mib > most_node) {
@@ -80,7 +79,7 @@ Status set_memory(const JobSpec& spec,
 
 // Every field of a job that decides where it may be placed.
 auto demand_of(const JobSpec& s) {
-  return std::tie(s.min_nodes, s.max_nodes, s.num_tasks, s.cpus_per_task, s.min_cpus,
+  return std::tie(s.min_nodes, s.max_nodes, s.node_counts, s.num_tasks, s.cpus_per_task, s.min_cpus,
                   s.min_cpus_per_node, s.ntasks_per_node, s.ntasks_per_socket, s.ntasks_per_core,
                   s.sockets_per_node, s.cores_per_socket, s.threads_per_core, s.memory_kind,
                   s.memory_mib, s.tmp_disk_mib, s.overcommit, s.contiguous, s.use_min_nodes,
@@ -101,6 +100,15 @@ Rules rules_of(const ClusterConfig& config) {
   rules.least_loaded = selects(config, "LLN");
   rules.fill_sockets = selects(config, "CORE_DEFAULT_DIST_BLOCK");
   return rules;
+}
+
+DefaultMemory default_memory(const PartitionConfig& p, const ClusterConfig& c) {
+  const bool own = p.def_mem_per_cpu_mib || p.def_mem_per_node_mib;
+  const uint64_t per_cpu = own ? p.def_mem_per_cpu_mib.value_or(0) : c.def_mem_per_cpu_mib;
+  const uint64_t per_node = own ? p.def_mem_per_node_mib.value_or(0) : c.def_mem_per_node_mib;
+  if (per_cpu != 0) return {MemoryKind::kPerCpu, per_cpu};
+  if (per_node != 0) return {MemoryKind::kPerNode, per_node};
+  return {};
 }
 
 Result<Needs> needs_of(const JobSpec& spec,

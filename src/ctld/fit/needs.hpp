@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/base/index_set.hpp"
 #include "common/base/result.hpp"
 #include "common/model/cluster_config.hpp"
 #include "common/model/job_spec.hpp"
@@ -29,6 +30,7 @@ struct Rules {
 struct Needs {
   uint32_t min_nodes = 1;
   uint32_t max_nodes = UINT32_MAX;
+  IndexSet node_counts;        // the sizes that are wanted, where not all of the range are; else empty
   bool as_many_nodes = false;  // --nodes was given: then as many nodes as allowed are used
   uint32_t tasks = 1;          // in all
   bool tasks_given = false;
@@ -53,6 +55,13 @@ struct Needs {
   bool one_user = false;  // only beside jobs of the same user, and no others beside it
   bool fill_sockets = false;
 };
+
+// What a job that says nothing of memory gets; kDefault: all memory of its nodes.
+struct DefaultMemory {
+  MemoryKind kind = MemoryKind::kDefault;
+  uint64_t mib = 0;
+};
+[[nodiscard]] DefaultMemory default_memory(const PartitionConfig& partition, const ClusterConfig& config);
 
 // Errors: kInvalidFeature, kInvalidMemory, kTooManyNodes.
 [[nodiscard]] Result<Needs> needs_of(const JobSpec& spec,

@@ -121,7 +121,11 @@ struct Choice {
 class Placer {
  public:
   Placer(const Needs& needs, std::span<const Room* const> rooms, const Bitmap* required, Unit unit)
-      : needs_(needs), unit_(unit), required_(required == nullptr ? 0 : required->count()) {
+      : needs_(needs),
+        unit_(unit),
+        least_(needs.min_nodes),
+        most_(needs.max_nodes),
+        required_(required == nullptr ? 0 : required->count()) {
     usable_.reserve(rooms.size());
     size_t found = 0;
     for (const Room* room : rooms) {
@@ -135,21 +139,35 @@ class Placer {
   }
 
   std::optional<std::vector<NodeAllocation>> run() {
-    if (!possible_ || usable_.size() < needs_.min_nodes) return std::nullopt;
-    if (!needs_.features.counts.empty()) return with_feature_counts();
-    if (needs_.features.one_branch_for_all) return branch_by_branch();
-    return with(usable_);
+    if (!possible_ || usable_.size() < least_) return std::nullopt;
+    if (needs_.node_counts.empty()) return between();
+    // The largest of the sizes that can be had.
+    const auto& ranges = needs_.node_counts.ranges();
+    for (auto range = ranges.rbegin(); range != ranges.rend(); ++range) {
+      for (uint32_t count = std::min(range->last, static_cast<uint32_t>(usable_.size())); count >= std::max(1U, range->first); --count) {
+        least_ = most_ = count;
+        if (auto placed = between()) return placed;
+      }
+    }
+    return std::nullopt;
   }
 
  private:
   using Choices = std::vector<Choice>;
 
+  // With at least `least_` and at most `most_` nodes.
+  std::optional<std::vector<NodeAllocation>> between() const {
+    if (!needs_.features.counts.empty()) return with_feature_counts();
+    if (needs_.features.one_branch_for_all) return branch_by_branch();
+    return with(usable_);
+  }
+
   uint32_t wanted_nodes() const {
-    if (!needs_.as_many_nodes) return needs_.min_nodes;
+    if (!needs_.as_many_nodes) return least_;
     const uint32_t useful = needs_.tasks_given && needs_.cpus_per_task > 0
-                                ? std::max(needs_.tasks, needs_.min_nodes)
+                                ? std::max(needs_.tasks, least_)
                                 : UINT32_MAX;
-    return std::min({needs_.max_nodes, useful, static_cast<uint32_t>(usable_.size())});
+    return std::min({most_, useful, static_cast<uint32_t>(usable_.size())});
   }
 
   std::optional<std::vector<NodeAllocation>> with(const Choices& from) const {
@@ -185,11 +203,11 @@ class Placer {
     for (const Choice& c : from) {
       const bool enough =
           tasks >= needs_.tasks && cpus >= needs_.min_cpus && chosen.size() >= wanted;
-      if (enough || chosen.size() >= needs_.max_nodes) break;
+      if (enough || chosen.size() >= most_) break;
       if (!c.required) add(c);
     }
     const bool complete = tasks >= needs_.tasks && cpus >= needs_.min_cpus &&
-                          chosen.size() >= needs_.min_nodes && chosen.size() <= needs_.max_nodes;
+                          chosen.size() >= least_ && chosen.size() <= most_;
     if (!complete) return std::nullopt;
     return chosen;
   }
@@ -201,14 +219,14 @@ class Placer {
       Choices run;
       uint64_t tasks = 0, cpus = 0;
       size_t held = 0;
-      for (size_t i = first; i < from.size() && run.size() < needs_.max_nodes; ++i) {
+      for (size_t i = first; i < from.size() && run.size() < most_; ++i) {
         if (!run.empty() && from[i].room->node != run.back().room->node + 1) break;
         run.push_back(from[i]);
         tasks += from[i].most.tasks;
         cpus += from[i].most.cpus;
         held += from[i].required ? 1 : 0;
         const bool enough =
-            run.size() >= needs_.min_nodes && tasks >= needs_.tasks && cpus >= needs_.min_cpus;
+            run.size() >= least_ && tasks >= needs_.tasks && cpus >= needs_.min_cpus;
         if (enough && held == required_) return finish(std::move(run));
       }
     }
@@ -254,14 +272,14 @@ class Placer {
     uint64_t tasks = 0, cpus = 0;
     for (const Choice& c : ordered) {
       const bool enough =
-          tasks >= needs_.tasks && cpus >= needs_.min_cpus && firm.size() >= needs_.min_nodes;
-      if (!c.required && (enough || firm.size() >= needs_.max_nodes)) continue;
+          tasks >= needs_.tasks && cpus >= needs_.min_cpus && firm.size() >= least_;
+      if (!c.required && (enough || firm.size() >= most_)) continue;
       firm.push_back(c);
       tasks += c.most.tasks;
       cpus += c.most.cpus;
     }
     const bool complete = tasks >= needs_.tasks && cpus >= needs_.min_cpus &&
-                          firm.size() >= needs_.min_nodes && firm.size() <= needs_.max_nodes;
+                          firm.size() >= least_ && firm.size() <= most_;
     if (!complete) return std::nullopt;
     return finish(std::move(firm));
   }
@@ -305,6 +323,7 @@ class Placer {
 
   const Needs& needs_;
   const Unit unit_;
+  uint32_t least_, most_;  // nodes
   const size_t required_;
   Choices usable_;
   bool possible_ = true;

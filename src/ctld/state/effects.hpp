@@ -56,6 +56,7 @@ struct SignalSteps {
 struct TerminateStep {
   protocol::StepKey key;
   Bitmap nodes;
+  bool at_once = false;  // with KILL
 };
 // End all that is left of a job on these nodes, run the epilog, answer JobsCleaned.
 struct TerminateJob {

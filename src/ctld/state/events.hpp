@@ -293,6 +293,18 @@ struct JobRequeued {
     field(8, "time", &JobRequeued::time);
   }
 };
+// A job that is completing will not be requeued: it was cancelled meanwhile.
+struct JobRequeueCancelled {
+  static constexpr uint32_t kTag = 35;
+  static constexpr const char* kName = "JobRequeueCancelled";
+  JobId job = kNoJob;
+  uint32_t cancelled_by = UINT32_MAX;  // uid
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &JobRequeueCancelled::job);
+    field(2, "cancelled_by", &JobRequeueCancelled::cancelled_by);
+  }
+};
 struct JobsPurged {
   static constexpr uint32_t kTag = 16;
   static constexpr const char* kName = "JobsPurged";
@@ -407,11 +419,13 @@ struct StepEndOrdered {
   StepId id;
   uint32_t by = UINT32_MAX;  // uid; UINT32_MAX: time limit
   Time time = kNoTime;
+  bool at_once = false;  // with KILL; else TERM, KillWait and KILL
   template <class V>
   static void describe(V&& field) {
     field(1, "id", &StepEndOrdered::id);
     field(2, "by", &StepEndOrdered::by);
     field(3, "time", &StepEndOrdered::time);
+    field(4, "at_once", &StepEndOrdered::at_once);
   }
 };
 
@@ -496,7 +510,7 @@ struct PartitionDeleted {
 using Event =
     std::variant<EpochStarted, ConfigReplaced, JobSubmitted, JobUpdated, JobHeld, JobReleased,
                  JobBecameEligible, JobDependencyChanged, ArrayTasksSplit, JobStarted, JobPrepared,
-                 JobCompleting, JobNodesReleased, JobEnded, JobRequeued, JobsPurged, JobSignaled,
+                 JobCompleting, JobNodesReleased, JobEnded, JobRequeued, JobRequeueCancelled, JobsPurged, JobSignaled,
                  JobEndRepeated, ArrayTasksCancelled, StepCreated, StepNodesEnded, StepEnded, StepEndOrdered,
                  NodeRegistered, NodeStateChanged, NodeUpdated, PartitionChanged, PartitionDeleted>;
 using Events = std::vector<Event>;

@@ -243,6 +243,9 @@ std::vector<std::string> check_transition(const ClusterState& before, const Even
     } else if constexpr (std::is_same_v<E, JobRequeued>) {
       must(place(e.job) != JobPlace::Kind::kPending, "the job waits already");
       must(e.restart_count == before.jobs.at(e.job).restart_count + 1, "wrong restart count");
+    } else if constexpr (std::is_same_v<E, JobRequeueCancelled>) {
+      must(place(e.job) == JobPlace::Kind::kActive, "the job has no nodes");
+      must((before.jobs.at(e.job).flags & kJobRequeued) != 0, "it was not to be requeued");
     } else if constexpr (std::is_same_v<E, JobsPurged>) {
       for (const JobId id : e.jobs) must(place(id) == JobPlace::Kind::kFinished, "not over yet");
     }

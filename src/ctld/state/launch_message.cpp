@@ -1,6 +1,8 @@
 // Messages to nodes and watchers, put together from the state.
 #include "ctld/state/launch_message.hpp"
 
+#include "ctld/fit/needs.hpp"
+
 namespace sluice::state {
 
 protocol::NodeAddress node_address(const Node& node) {
@@ -22,6 +24,23 @@ std::vector<protocol::NodeAddress> allocation_addresses(const ClusterState& stat
   return addresses;
 }
 
+namespace {
+
+// As the job was submitted; a batch script also finds the memory it was given by default.
+std::shared_ptr<const JobSpec> spec_to_launch(const ClusterState& state, const Job& job, StepNumber step) {
+  if (step != kBatchStep || job.spec->memory_kind != MemoryKind::kDefault) return job.spec;
+  const Partition* partition = find_partition(state, job.partition.view());
+  if (partition == nullptr) return job.spec;
+  const fit::DefaultMemory usual = fit::default_memory(*partition->config, *state.config);
+  if (usual.kind == MemoryKind::kDefault) return job.spec;
+  auto spec = std::make_shared<JobSpec>(*job.spec);
+  spec->memory_kind = usual.kind;
+  spec->memory_mib = usual.mib;
+  return spec;
+}
+
+}  // namespace
+
 std::optional<protocol::StepLaunch> make_step_launch(const ClusterState& state,
                                                      const protocol::StepKey& key) {
   const Job* job = state.jobs.find(key.id.job);
@@ -39,7 +58,7 @@ std::optional<protocol::StepLaunch> make_step_launch(const ClusterState& state,
   launch.gid = job->spec->gid;
   launch.user_name = job->spec->user_name.str();
   launch.group_name = job->spec->group_name.str();
-  launch.job_spec = job->spec;
+  launch.job_spec = spec_to_launch(state, *job, key.id.step);
   launch.allocation = job->allocation;
   launch.allocation_nodes = allocation_addresses(state, *job);
   for (const NodeAllocation& part : job->allocation->nodes) {

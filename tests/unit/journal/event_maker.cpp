@@ -268,6 +268,7 @@ void EventMaker::complete(Events& events) {
     over.flags = pick(2) == 0 ? kJobRequeued : 0;
   }
   make(events, over);
+  if ((over.flags & kJobRequeued) != 0 && pick(4) == 0) make(events, JobRequeueCancelled{over.job, 1000});
   if (pick(4) == 0) make(events, JobEndRepeated{over.job, now_});
 }
 

@@ -112,6 +112,14 @@ void apply_event(ClusterState& state, const JobEnded& event) {
   });
 }
 
+void apply_event(ClusterState& state, const JobRequeueCancelled& event) {
+  change_job(state, event.job, [&](Job& job) {
+    job.flags &= ~(kJobRequeued | kJobRequeueHold | kJobSpecialExit | kJobLaunchFailed);
+    job.state = JobState::kCancelled;
+    job.cancelled_by = event.cancelled_by;
+  });
+}
+
 void apply_event(ClusterState& state, const JobRequeued& event) {
   change_job(state, event.job, [&](Job& job) {
     job.state = JobState::kPending;

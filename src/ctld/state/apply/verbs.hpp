@@ -21,6 +21,7 @@ void apply_event(ClusterState& state, const JobCompleting& event);
 void apply_event(ClusterState& state, const JobNodesReleased& event);
 void apply_event(ClusterState& state, const JobEnded& event);
 void apply_event(ClusterState& state, const JobRequeued& event);
+void apply_event(ClusterState& state, const JobRequeueCancelled& event);
 void apply_event(ClusterState& state, const JobsPurged& event);
 void apply_event(ClusterState& state, const JobSignaled& event);
 void apply_event(ClusterState& state, const JobEndRepeated& event);

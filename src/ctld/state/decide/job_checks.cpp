@@ -108,6 +108,9 @@ Result<std::vector<const Partition*>> check_partitions(const ClusterState& state
     }
     partitions.push_back(partition);
   }
+  if (names.empty() && !spec.partitions.empty()) {
+    return failure(ErrorCode::kInvalidPartition, "invalid partition specified: (null)");
+  }
   if (names.empty()) {
     const Partition* partition = default_partition(state);
     if (partition == nullptr) {
@@ -143,7 +146,8 @@ Minutes time_limit_in(const JobSpec& spec, const PartitionConfig& partition) {
 
 Status check_size(const ClusterState& state, const JobSpec& spec,
                   const std::vector<const Partition*>& partitions) {
-  if (spec.max_nodes != 0 && spec.min_nodes > spec.max_nodes) {
+  const bool none = spec.node_counts == kNoNodes;
+  if (none || (spec.max_nodes != 0 && spec.min_nodes > spec.max_nodes)) {
     return failure(ErrorCode::kTooManyNodes);
   }
   Bitmap required;

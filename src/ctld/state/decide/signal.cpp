@@ -7,6 +7,7 @@ namespace sluice::state {
 namespace {
 
 constexpr uint32_t kKill = 9;
+constexpr uint32_t kTerm = 15;
 constexpr uint32_t kLastSignal = 64;
 
 // Without --signal, or with KILL for the whole job, the job ends.
@@ -28,8 +29,9 @@ Status signal_job(Draft& draft, JobId id, const SignalJob& command, Time now) {
     return {};
   }
   if (is_completing(job)) {
-    // nothing more to end; one that is to be requeued can be cancelled when it is pending again
-    return ends_the_job(command) ? Status{} : failure(ErrorCode::kAlreadyDone);
+    if (!ends_the_job(command)) return failure(ErrorCode::kAlreadyDone);
+    if ((job.flags & kJobRequeued) != 0) draft.emit(JobRequeueCancelled{.job = id, .cancelled_by = command.who.uid});
+    return {};
   }
   if (ends_the_job(command)) {
     complete_job(draft, id, cancelled, now);
@@ -55,7 +57,8 @@ Result<Decision> signal_step(const ClusterState& state, const JobTarget& target,
     draft.emit(JobSignaled{.job = *id, .step = *target.step, .signal = command.signal,
                            .flags = command.flags, .time = now});
   } else if (step->cancelled_by == UINT32_MAX) {
-    draft.emit(StepEndOrdered{.id = step->id, .by = command.who.uid, .time = now});
+    // as slurmctld: a step that is cancelled gets no time to end by itself, but for the one that asks with TERM (srun -K)
+    draft.emit(StepEndOrdered{.id = step->id, .by = command.who.uid, .time = now, .at_once = command.signal != kTerm});
   }
   return draft.take(protocol::CountReply{.count = 1, .errors = {}});
 }

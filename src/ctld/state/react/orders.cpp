@@ -48,8 +48,8 @@ Bitmap step_nodes_left(const Step& step) {
   return nodes;
 }
 
-void order_step_end(const Job& job, const Step& step, Effects& effects) {
-  effects.emplace_back(TerminateStep{{step.id, job.restart_count}, step_nodes_left(step)});
+void order_step_end(const Job& job, const Step& step, bool at_once, Effects& effects) {
+  effects.emplace_back(TerminateStep{{step.id, job.restart_count}, step_nodes_left(step), at_once});
 }
 
 }  // namespace sluice::state

@@ -10,7 +10,7 @@ namespace sluice::state {
 void order_start(const Job& job, Effects& effects);
 // The end of all that is left of a completing job, on the nodes it still holds.
 void order_end(const Job& job, Effects& effects);
-void order_step_end(const Job& job, const Step& step, Effects& effects);
+void order_step_end(const Job& job, const Step& step, bool at_once, Effects& effects);
 // The nodes on which parts of the step have not ended.
 [[nodiscard]] Bitmap step_nodes_left(const Step& step);
 

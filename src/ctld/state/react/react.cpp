@@ -96,6 +96,9 @@ void react_to(const ClusterState& state, const JobRequeued& event, Effects& effe
   effects.emplace_back(JobChanged{event.job, {}});
   tell_waiters(state, effects);
 }
+void react_to(const ClusterState&, const JobRequeueCancelled& event, Effects& effects) {
+  effects.emplace_back(JobChanged{event.job, {}});
+}
 void react_to(const ClusterState& state, const ArrayTasksCancelled&, Effects& effects) {
   tell_waiters(state, effects);
 }
@@ -131,7 +134,7 @@ void react_to(const ClusterState& state, const StepCreated& event, Effects& effe
 void react_to(const ClusterState& state, const StepEndOrdered& event, Effects& effects) {
   const Job* job = state.jobs.find(event.id.job);
   const Step* step = job == nullptr ? nullptr : find_step(*job, event.id.step);
-  if (step != nullptr) order_step_end(*job, *step, effects);
+  if (step != nullptr) order_step_end(*job, *step, event.at_once, effects);
 }
 void react_to(const ClusterState& state, const ConfigReplaced&, Effects& effects) {
   effects.emplace_back(ReconfigureNodes{});

@@ -17,7 +17,7 @@ Effects resume(const ClusterState& state) {
     if (job.preparing.any()) return;
     for (const auto& step : job.steps) {
       if (step->end != kNoTime) {
-        order_step_end(job, *step, effects);
+        order_step_end(job, *step, false, effects);
       } else if (step->id.step != kBatchStep) {  // that one was among the orders of the start
         effects.emplace_back(LaunchStep{{step->id, job.restart_count}});
       }
