@@ -4,7 +4,7 @@ import pty
 import select
 import unittest
 
-from harness import BIN, ClusterCase
+from harness import BIN, ClusterCase, wait_for
 
 
 def on_terminal(cluster, *command):
@@ -45,6 +45,24 @@ class Salloc(ClusterCase):
                            "step; exit 3' USR1; scontrol update JobId=$SLURM_JOB_ID TimeLimit=1; while :; do sleep 0.1; "
                            "done\"; echo $?").stdout
         self.assertEqual([line for line in out.split() if line in ("step", "command", "3")], ["step", "3"])
+
+    def test_node_failure(self):
+        """With -k the job and its command go on without a node that went down."""
+        for options, state in ((("-k",), "COMPLETED"), ((), "NODE_FAIL")):
+            name = "fails" + "".join(options)
+            salloc = self.cluster.start("salloc", "-N2", "-J", name, *options, "sh", "-c",
+                                        f"touch {name}.up; while [ ! -e {name} ]; do sleep 0.05; done", stdout=-1, stderr=-1)
+            wait_for(lambda: os.path.exists(os.path.join(self.cluster.work, name + ".up")), "the command runs")
+            job = self.out("squeue", "-h", "-n", name, "-o", "%i").strip()
+            self.run_cmd("scontrol", "update", "NodeName=n2", "State=DOWN", "Reason=test")
+            if options:
+                self.assertEqual(self.state(job), "RUNNING")
+            else:
+                self.wait_state(job, "NODE_FAIL")
+            open(os.path.join(self.cluster.work, name), "w").close()  # the command goes on either way
+            salloc.communicate(timeout=30)
+            self.assertEqual(self.wait_ended(job), state)
+            self.run_cmd("scontrol", "update", "NodeName=n2", "State=RESUME")
 
     def test_exit_code_is_the_commands(self):
         self.assertEqual(self.run_cmd("salloc", "sh", "-c", "exit 9", check=False).returncode, 9)

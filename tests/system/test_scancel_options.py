@@ -1,8 +1,14 @@
 """The filters and signals of scancel, and what sattach shows and gives of a step."""
+import fcntl
 import os
+import pty
+import signal
+import struct
+import subprocess
+import termios
 import unittest
 
-from harness import ClusterCase, wait_for
+from harness import BIN, ClusterCase, wait_for
 
 NOBODY = 65534
 TRAP = ("trap 'echo batch >> {0}' USR1; srun sh -c \"trap 'echo step >> {0}' USR1; touch {0}.up; "
@@ -97,6 +103,44 @@ class Scancel(ClusterCase):
         give.communicate(timeout=30)
         all_in.communicate(timeout=30)
         self.run_cmd("scancel", job)
+
+    def test_sattach_words(self):
+        self.assertEqual(self.out("sattach", "-V"), self.out("sinfo", "-V"))
+        said = []
+        for options in ((), ("-v",)):
+            name = "words" + "".join(options)
+            job = self.submit("-o", "/dev/null", "--wrap",
+                              f"srun sh -c 'echo ready; touch {name}.up; trap exit INT; while :; do sleep 0.05; done'")
+            wait_for(lambda: os.path.exists(f"{self.cluster.work}/{name}.up"), "the step runs")
+            attached = self.cluster.start("sattach", *options, f"{job}.0", stdin=subprocess.DEVNULL, stdout=-1, stderr=-1)
+            wait_for(lambda: self.listens(attached.pid, 2), "the step's daemon is connected")
+            attached.send_signal(signal.SIGINT)
+            attached.send_signal(signal.SIGINT)
+            said.append(attached.communicate(timeout=30)[1])
+            self.run_cmd("scancel", job)
+            self.wait_ended(job)
+        self.assertEqual(said[0], "")
+        self.assertRegex(said[1], r"^sattach: launching StepId=.* on host n1, 1 tasks: 0\nsattach: Node n1, 1 tasks started\n")
+
+    def test_sattach_terminal(self):
+        """--pty gives the step the size of the terminal that attaches."""
+        shell = "stty size > size.0; trap 'stty size > size' WINCH; touch tty.up; while [ ! -e tty.go ]; do sleep 0.05; done"
+        job = self.submit("-o", "/dev/null", "--wrap", f"script -qc \"srun --pty sh -c \\\"{shell}\\\"\" /dev/null")
+        wait_for(lambda: os.path.exists(f"{self.cluster.work}/tty.up"), "the step runs")
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execve(os.path.join(BIN, "sattach"), ["sattach", "--pty", f"{job}.0"], self.cluster.env)
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 31, 77, 0, 0))
+        wait_for(lambda: os.path.exists(f"{self.cluster.work}/size") and self.file("size") == "31 77\n", "its size has come")
+        open(os.path.join(self.cluster.work, "tty.go"), "w").close()
+        self.wait_ended(job)
+        os.close(terminal)
+        os.waitpid(pid, 0)
+
+    def listens(self, pid, sockets):
+        """Whether a process has at least so many sockets."""
+        links = (os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd"))
+        return sum(link.startswith("socket:") for link in links) >= sockets
 
 
 if __name__ == "__main__":

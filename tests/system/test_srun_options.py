@@ -166,6 +166,13 @@ class Srun(ClusterCase):
         done = self.run_cmd("srun", "-w", "n1", "-n2", "--cpu-bind=verbose,rank", "true")
         self.assertRegex(done.stderr, r"cpu-bind=MASK - n1, task  1  1 \[\d+\]: mask 0x2 set\n")
 
+    def test_mpi(self):
+        self.assertEqual(self.out("srun", "--mpi=list"), "MPI plugin types are...\n\tnone\n")
+        self.assertEqual(self.out("srun", "--mpi=none", "sh", "-c", "echo $SLURM_MPI_TYPE"), "none\n")
+        done = self.run_cmd("srun", "--mpi=pmi2", "true", check=False)  # not there yet: no rank runs alone unnoticed
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("Invalid MPI type 'pmi2', --mpi=list for acceptable types", done.stderr)
+
     def failing_step(self, *options):
         """A step on two nodes whose second part has lost its daemon, and its node is down; the job and its srun."""
         name = f"failing{len(options)}"

@@ -1,5 +1,6 @@
 #include "cli/shared/submit_env.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -118,6 +119,15 @@ bool look_up(const std::string& text, Look look) {
   return to_number<uint32_t>(text).has_value() || look(text.c_str()) != nullptr;
 }
 
+// "n3,n2,n3" to "n[2-3]", as the lists are shown later; one that cannot be read is left to the controller.
+void sort_hosts(SharedText& list) {
+  Result<std::vector<std::string>> hosts = expand_hosts(list);
+  if (!hosts || hosts->size() < 2) return;
+  std::ranges::sort(*hosts);
+  hosts->erase(std::ranges::unique(*hosts).begin(), hosts->end());
+  list = fold_hosts_sorted(*hosts);
+}
+
 }  // namespace
 
 Environment current_environment() {
@@ -230,6 +240,10 @@ OptionResult resolve_outside(Submission& submission, const ClusterConfig& config
                      "Use 'sacctmgr list clusters' to see available clusters.",
                      cluster)},
         1);
+  }
+  if (job.distribution != "arbitrary") {  // there the order and the repetitions count
+    sort_hosts(job.required_nodes);
+    sort_hosts(job.excluded_nodes);
   }
   const Result<std::vector<std::string>> required = expand_hosts(job.required_nodes);
   if (required && !required->empty() && job.distribution != "arbitrary") {

@@ -54,10 +54,9 @@ OptionResult set_mem_bind(Submission& s, const Input& in) {
 
 OptionResult set_mpi(Submission& s, const Input& in) {
   if (in.value == "list") {
-    return show("MPI plugin types are...\n\tnone\n\tpmi2\n\tpmix\n");
+    return show("MPI plugin types are...\n\tnone\n");
   }
-  if (in.value != "none" && in.value != "pmi2" && !in.value.starts_with("pmix") &&
-      in.value != "openmpi") {
+  if (in.value != "none" && in.value != "openmpi") {  // PMI would leave each rank a world of its own: better refused
     return tl::unexpected<OptionProblem>(OptionProblem{
         {fmt::format("cannot find mpi plugin for mpi/{}", in.value),
          fmt::format("Invalid MPI type '{}', --mpi=list for acceptable types", in.value)},

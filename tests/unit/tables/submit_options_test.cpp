@@ -40,7 +40,7 @@ const std::map<std::string_view, const char*> kSamples = {{"begin", "now+1hour"}
                                                           {"hint", "nomultithread"},
                                                           {"kill-on-invalid-dep", "yes"},
                                                           {"mail-type", "END"},
-                                                          {"mpi", "pmi2"},
+                                                          {"mpi", "none"},
                                                           {"open-mode", "append"},
                                                           {"signal", "USR1@90"},
                                                           {"tres-per-task", "cpu=2"},
