@@ -97,7 +97,9 @@ class Placement(Everywhere):
         ])
         for command in COMMANDS:  # alone: how many nodes there are depends on what is free
             wait_for(lambda: not self.out("squeue", "-h"), "nothing runs")
-            self.check([("-N1-3 --use-min-nodes", dict(NumNodes="1")), ("-n3 --spread-job", dict(NumNodes="3"))], [command])
+            self.check([("-N1-3 --use-min-nodes", dict(NumNodes="1")), ("-n3 --spread-job", dict(NumNodes="3")),
+                        ("-N1,2", dict(NumNodes="2")), ("-m plane=2 -n2", dict(SLURM_DISTRIBUTION="plane", SLURM_DIST_PLANESIZE="2"))],
+                       [command])
 
     def test_what_is_kept(self):
         work = self.cluster.work

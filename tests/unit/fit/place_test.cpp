@@ -116,6 +116,20 @@ TEST(Place, MemoryBoundsCpus) {
   EXPECT_EQ(c.place_text(spec), "n2:1");
 }
 
+TEST(Place, OneOfTheListedSizes) {
+  Cluster c;
+  JobSpec spec = ask(0, 1);
+  spec.max_nodes = 4;
+  spec.node_counts = "1,3";
+  EXPECT_EQ(c.place_text(spec), "n1:1 n2:1 n3:1") << "the largest that can be had";
+  c.use(1, 8);
+  c.use(2, 8);
+  EXPECT_EQ(c.place_text(spec), "n1:1") << "two are free, and two is no size of the list";
+  spec.node_counts = "3,4";
+  spec.min_nodes = 3;
+  EXPECT_EQ(c.place_text(spec), "");
+}
+
 TEST(Place, Contiguous) {
   Cluster c;
   c.use(1, 8);

@@ -161,6 +161,19 @@ TEST_F(CoreTest, RequeueOfARunningJob) {
   EXPECT_EQ(job(id).state_description, "job requeued in held state");
 }
 
+TEST_F(CoreTest, ARequeueIsCancelledWhileTheJobCompletes) {
+  const JobId id = submit(batch_spec());
+  const std::string text = std::to_string(id);
+  ASSERT_TRUE(start_job(id, "n1"));
+  ASSERT_TRUE(run(ChangeJob{kAnn, text, JobAction::kRequeue, false}));
+  ASSERT_TRUE(run(SignalJob{kAnn, text, 0, protocol::kSignalCancel}));
+  ASSERT_TRUE(run(SignalJob{kAnn, text, 0, protocol::kSignalCancel})) << "again: nothing more to do";
+  ASSERT_TRUE(end_step(id, kBatchStep, "n1", 15, true));
+  EXPECT_TRUE(is_finished(job(id)));
+  EXPECT_EQ(job(id).state, JobState::kCancelled);
+  EXPECT_EQ(job(id).cancelled_by, 1001u);
+}
+
 TEST_F(CoreTest, RequeueDelayIsConfigured) {
   EXPECT_EQ(requeue_delay({}), std::chrono::seconds(120));
   ClusterConfig config;

@@ -34,6 +34,17 @@ class StepTest : public CoreTest {
   JobId job_ = kNoJob;
 };
 
+TEST_F(StepTest, ACancelledStepIsKilledAtOnceUnlessTermIsAskedFor) {
+  for (const uint32_t signal : {0u, 9u, 15u}) {
+    const auto step = create(tasks(1));
+    ASSERT_TRUE(step);
+    const std::string name = std::to_string(job_) + "." + std::to_string(step->step);
+    ASSERT_TRUE(run(SignalJob{kAnn, name, signal, protocol::kSignalCancel}));
+    ASSERT_EQ(effects<TerminateStep>().size(), 1u);
+    EXPECT_EQ(effects<TerminateStep>()[0].at_once, signal != 15) << signal;
+  }
+}
+
 TEST_F(StepTest, TasksAreSpreadInBlocks) {
   const auto step = create(tasks(7, 3));
   ASSERT_TRUE(step);

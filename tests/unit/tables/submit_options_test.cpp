@@ -165,6 +165,10 @@ TEST(SubmitValuesTest, Values) {
   ASSERT_TRUE(nodes);
   EXPECT_EQ(nodes->least, 1024U);
   EXPECT_EQ(nodes->most, 2048U);
+  EXPECT_EQ(parse_node_counts("-3")->least, 1U);
+  EXPECT_EQ(parse_node_counts("0")->list, kNoNodes);
+  EXPECT_EQ(parse_node_counts("1,4-8:2")->most, 8U);
+  EXPECT_EQ(parse_node_counts("2-").error().text, "Maximum node count -1 is less than minimum node count 2");
   EXPECT_EQ(bad_cpu_bind("verbose,map_cpu:0,1,2"), std::nullopt);
   EXPECT_EQ(bad_cpu_bind("foo"), "foo");
   EXPECT_EQ(parse_mail_types("end,time_limit_80"), "END,TIME_LIMIT_80");
