@@ -45,7 +45,7 @@ struct Controller::Graph {
   std::unique_ptr<journal::SqliteStore> store;
   std::optional<net::CredentialSigner> signer;
   std::shared_ptr<net::AuthProvider> auth;
-  std::unique_ptr<net::TokenServer> tokens;
+  std::unique_ptr<net::TokenService> tokens;
   std::optional<NodeLinks> links;
   std::optional<Watches> watches;
   SitePrograms programs;
@@ -80,8 +80,9 @@ Status Controller::Graph::open_identity() {
   auto provider = net::make_auth(auth_options);
   if (!provider) return tl::unexpected(provider.error());
   auth = *provider;
-  if (auto serving = net::serve_tokens(auth_options)) tokens = std::move(*serving);
-  else if (serving.error().code != ErrorCode::kDuplicateName) return tl::unexpected(serving.error());
+  auto serving = net::serve_tokens(auth_options);
+  if (!serving) return tl::unexpected(serving.error());
+  tokens = std::move(*serving);
   return {};
 }
 

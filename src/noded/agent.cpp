@@ -118,11 +118,9 @@ class Agent::Graph {
     auto provider = net::make_auth(auth_options);
     if (!provider) return tl::unexpected<Error>(provider.error());
     auth_ = *provider;
-    if (auto serving = net::serve_tokens(auth_options)) {
-      tokens_ = std::move(*serving);
-    } else if (serving.error().code != ErrorCode::kDuplicateName) {
-      return tl::unexpected<Error>(serving.error());
-    }
+    auto serving = net::serve_tokens(auth_options);
+    if (!serving) return tl::unexpected<Error>(serving.error());
+    tokens_ = std::move(*serving);
     controller_ = std::make_unique<net::AsyncClient>(
         net::ClientOptions{.addresses = controller_addresses(*node_.config), .auth = auth_});
     return {};
@@ -188,7 +186,7 @@ class Agent::Graph {
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   NodeState node_{.io = io_, .mailbox = std::make_shared<Mailbox>(io_)};
   std::shared_ptr<net::AuthProvider> auth_;
-  std::unique_ptr<net::TokenServer> tokens_;
+  std::unique_ptr<net::TokenService> tokens_;
   std::optional<ChildProcesses> children_;
   std::optional<SiteScripts> scripts_;
   std::optional<HealthCheck> health_;

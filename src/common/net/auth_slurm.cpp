@@ -21,7 +21,7 @@ constexpr int kAnswerSeconds = 10;
 class KeyAuth final : public AuthProvider {
  public:
   KeyAuth(const ClusterKey& key, const std::string& cluster)
-      : maker_(key, cluster, short_host_name()), verifier_(key, cluster) {}
+      : maker_(key, cluster, short_host_name()), verifier_(key, cluster, now()) {}
   [[nodiscard]] std::string_view name() const override { return "auth/slurm"; }
   Result<std::string> create_token(const RequestDigest& digest) override {
     return maker_.make(::geteuid(), ::getegid(), digest.bytes, now());

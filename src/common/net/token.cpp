@@ -121,8 +121,8 @@ ReplayCache::Verdict ReplayCache::insert(uint64_t nonce, Time now) {
   return Verdict::kFresh;
 }
 
-TokenVerifier::TokenVerifier(ClusterKey key, std::string cluster)
-    : key_(std::move(key)), cluster_(std::move(cluster)) {}
+TokenVerifier::TokenVerifier(ClusterKey key, std::string cluster, Time started)
+    : key_(std::move(key)), cluster_(std::move(cluster)), started_(started) {}
 
 Result<Identity> TokenVerifier::verify(std::string_view token, std::string_view digest, Time now) {
   if (token.size() <= 1 + kDigestSize || token.size() > kMostTokenBytes ||
@@ -158,6 +158,10 @@ Result<Identity> TokenVerifier::verify(std::string_view token, std::string_view 
   }
   if (!same_secret(claims->digest, digest)) {
     return refuse("the token belongs to another request");
+  }
+  if (claims->issued < started_) {
+    return failure(ErrorCode::kRetry, fmt::format("the token is older than this daemon, which cannot tell whether it was "
+                                                  "used before (clock of {} or a replay)", claims->host));
   }
   switch (seen_.insert(claims->nonce, now)) {
     case ReplayCache::Verdict::kReplayed:

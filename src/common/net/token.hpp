@@ -108,15 +108,17 @@ class ReplayCache {
   std::unique_ptr<Shard[]> shards_;
 };
 
-// Verifies tokens. Thread-safe. Errors: kAuthentication, see AuthProvider::verify.
+// Verifies tokens. Thread-safe. Errors: kAuthentication, see AuthProvider::verify; kRetry for a token made before
+// `started`: which of those were used is forgotten with the process that saw them, and a new one costs the caller nothing.
 class TokenVerifier {
  public:
-  TokenVerifier(ClusterKey key, std::string cluster);
+  TokenVerifier(ClusterKey key, std::string cluster, Time started = kNoTime);
   [[nodiscard]] Result<Identity> verify(std::string_view token, std::string_view digest, Time now);
 
  private:
   ClusterKey key_;
   std::string cluster_;
+  Time started_;
   ReplayCache seen_;
 };
 

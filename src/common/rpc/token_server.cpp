@@ -8,9 +8,11 @@
 #include <thread>
 #include <vector>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -37,10 +39,11 @@ tl::unexpected<Error> cannot(const std::string& path, std::string_view what) {
 
 class TokenServer::Impl {
  public:
-  Impl(std::string path, int listener, std::shared_ptr<const TokenMaker> maker)
+  Impl(std::string path, int listener, int lock, std::shared_ptr<const TokenMaker> maker)
       : path_(std::move(path)),
         maker_(std::move(maker)),
         listener_(listener),
+        lock_(lock),
         wake_(::eventfd(0, EFD_CLOEXEC)),
         thread_([this] { run(); }) {}
   Impl(const Impl&) = delete;
@@ -53,6 +56,7 @@ class TokenServer::Impl {
     ::close(wake_);
     ::close(listener_);
     ::unlink(path_.c_str());
+    ::close(lock_);
   }
 
  private:
@@ -115,6 +119,7 @@ class TokenServer::Impl {
   std::string path_;
   std::shared_ptr<const TokenMaker> maker_;
   int listener_;
+  int lock_;
   int wake_;
   std::vector<int> peers_;  // oldest first
   std::thread thread_;      // last: it uses the others
@@ -133,12 +138,19 @@ Result<std::unique_ptr<TokenServer>> TokenServer::start(const std::string& path,
   }
   std::memcpy(address.sun_path, path.data(), path.size());
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
-  const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return cannot(path, "socket");
-  if (::connect(fd, generic, sizeof address) == 0) {
-    ::close(fd);
+  // The kernel lets the lock go however its holder ends; two that find a dead socket do not replace each other's.
+  const int lock = ::open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (lock < 0) return cannot(path, "lock");
+  if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
+    ::close(lock);
     return failure(ErrorCode::kDuplicateName,
                    fmt::format("token socket {}: another process serves it", path));
+  }
+  const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) {
+    auto error = cannot(path, "socket");
+    ::close(lock);
+    return error;
   }
   struct stat status {};
   if (::lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode)) ::unlink(path.c_str());
@@ -146,18 +158,47 @@ Result<std::unique_ptr<TokenServer>> TokenServer::start(const std::string& path,
       ::listen(fd, 512) != 0) {
     auto error = cannot(path, "bind");
     ::close(fd);
+    ::close(lock);
     return error;
   }
   return std::unique_ptr<TokenServer>(
-      new TokenServer(std::make_unique<Impl>(path, fd, std::move(maker))));
+      new TokenServer(std::make_unique<Impl>(path, fd, lock, std::move(maker))));
 }
 
-Result<std::unique_ptr<TokenServer>> serve_tokens(const AuthOptions& options) {
-  if (options.type != "auth/slurm") return std::unique_ptr<TokenServer>();
+TokenService::TokenService(std::string path, std::shared_ptr<const TokenMaker> maker,
+                           std::unique_ptr<TokenServer> server)
+    : path_(std::move(path)), maker_(std::move(maker)), server_(std::move(server)) {
+  if (server_ == nullptr) waiting_ = std::jthread([this](const std::stop_token& stop) { wait_for_turn(stop); });
+}
+
+TokenService::~TokenService() = default;
+
+bool TokenService::serves() const {
+  const std::lock_guard lock(mutex_);
+  return server_ != nullptr;
+}
+
+void TokenService::wait_for_turn(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (server_ == nullptr) {
+    stopped_.wait_for(lock, stop, kTokenTakeover, [] { return false; });
+    if (stop.stop_requested()) return;
+    auto server = TokenServer::start(path_, maker_);
+    if (server) server_ = std::move(*server);
+    else if (server.error().code != ErrorCode::kDuplicateName) log::error("{}", server.error().text);
+  }
+  log::info("tokens of this host's users are handed out here now");
+}
+
+Result<std::unique_ptr<TokenService>> serve_tokens(const AuthOptions& options) {
+  if (options.type != "auth/slurm") return std::unique_ptr<TokenService>();
   auto key = ClusterKey::load(options.key_file, options.slurm_user);
   if (!key) return tl::unexpected(key.error());
-  return TokenServer::start(options.token_socket, std::make_shared<const TokenMaker>(
-                                                      std::move(*key), options.cluster, short_host_name()));
+  auto maker = std::make_shared<const TokenMaker>(std::move(*key), options.cluster, short_host_name());
+  auto server = TokenServer::start(options.token_socket, maker);
+  if (!server && server.error().code != ErrorCode::kDuplicateName) return tl::unexpected(server.error());
+  return std::unique_ptr<TokenService>(
+      new TokenService(options.token_socket, std::move(maker), server ? std::move(*server) : nullptr));
 }
 
 }  // namespace sluice::net

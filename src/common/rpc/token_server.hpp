@@ -2,8 +2,13 @@
 // and the kernel says which user is at the other end.
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
+#include <stop_token>
 #include <string>
+#include <thread>
 
 #include "common/net/auth.hpp"
 #include "common/net/token.hpp"
@@ -14,7 +19,7 @@ namespace sluice::net {
 // TokenRequest answered by one TokenReply; a connection may ask again and again.
 class TokenServer {
  public:
-  // `path` is replaced when it is a stale socket; anyone on the host may connect.
+  // `path` is replaced when it is a stale socket; anyone on the host may connect. `path`.lock is held meanwhile.
   // Errors: kPathMissing when the socket cannot be made, kDuplicateName when another process
   // serves it.
   [[nodiscard]] static Result<std::unique_ptr<TokenServer>> start(
@@ -29,8 +34,30 @@ class TokenServer {
   std::unique_ptr<Impl> impl_;
 };
 
-// Daemons of auth/slurm: hands out tokens on this host. Null for other kinds. Errors: an unusable key;
-// kDuplicateName when another daemon of the host serves the socket already, which is as good.
-[[nodiscard]] Result<std::unique_ptr<TokenServer>> serve_tokens(const AuthOptions& options);
+// Hands out tokens on this host while no other daemon does: when that one ends, one of the others takes its place
+// within kTokenTakeover.
+class TokenService {
+ public:
+  ~TokenService();
+  TokenService(const TokenService&) = delete;
+  TokenService& operator=(const TokenService&) = delete;
+  [[nodiscard]] bool serves() const;
+
+ private:
+  friend Result<std::unique_ptr<TokenService>> serve_tokens(const AuthOptions& options);
+  TokenService(std::string path, std::shared_ptr<const TokenMaker> maker, std::unique_ptr<TokenServer> server);
+  void wait_for_turn(const std::stop_token& stop);
+
+  const std::string path_;
+  const std::shared_ptr<const TokenMaker> maker_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any stopped_;
+  std::unique_ptr<TokenServer> server_;  // guarded by mutex_; null: another daemon serves
+  std::jthread waiting_;
+};
+inline constexpr std::chrono::milliseconds kTokenTakeover{500};
+
+// Daemons of auth/slurm. Null for other kinds. Errors: an unusable key, a socket that cannot be made.
+[[nodiscard]] Result<std::unique_ptr<TokenService>> serve_tokens(const AuthOptions& options);
 
 }  // namespace sluice::net

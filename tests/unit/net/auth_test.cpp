@@ -60,6 +60,14 @@ TEST_F(Tokens, GoodOneIsAcceptedOnce) {
   EXPECT_TRUE(has(verify(token, kNow + seconds(80)), "replayed"));
 }
 
+TEST_F(Tokens, OlderThanTheVerifierIsToBeMadeAnew) {
+  TokenVerifier restarted(key('k'), "c1", kNow);
+  const auto old = restarted.verify(maker.make(1000, 100, kDigest, kNow - seconds(1)), kDigest, kNow + seconds(1));
+  ASSERT_FALSE(old);  // it may have been used before the restart
+  EXPECT_EQ(old.error().code, ErrorCode::kRetry);
+  EXPECT_TRUE(restarted.verify(maker.make(1000, 100, kDigest, kNow), kDigest, kNow + seconds(1)));
+}
+
 TEST_F(Tokens, RefusalsSayWhichItWas) {
   const std::string token = maker.make(1000, 100, kDigest, kNow);
   const std::string late = verify(token, kNow + seconds(500));
@@ -197,6 +205,28 @@ TEST_F(KeyFiles, TokenSocketVouchesForThePeer) {
         EXPECT_TRUE(make_socket_auth(path)->create_token(digest));
     });
   }
+}
+
+TEST_F(KeyFiles, AnotherDaemonTakesTheTokensOver) {
+  const std::string key_file = file("slurm.key", std::string(32, 'k'), 0600);
+  AuthOptions options{.type = "auth/slurm", .cluster = "c1"};
+  options.key_file = key_file;
+  options.token_socket = folder / "tokens.socket";
+  options.slurm_user = ::geteuid();
+  auto first = serve_tokens(options);
+  auto second = serve_tokens(options);
+  auto third = serve_tokens(options);
+  ASSERT_TRUE(first && second && third) << (first ? "" : first.error().text);
+  EXPECT_TRUE((*first)->serves());
+  EXPECT_FALSE((*second)->serves() || (*third)->serves());
+  first->reset();
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!(*second)->serves() && !(*third)->serves()) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+    std::this_thread::yield();
+  }
+  EXPECT_NE((*second)->serves(), (*third)->serves());
+  EXPECT_TRUE(make_socket_auth(options.token_socket)->create_token(digest_request("Echo", "bytes")));
 }
 
 TEST_F(KeyFiles, SignerKeepsItsKeyAndOnlyItsSignaturesHold) {
