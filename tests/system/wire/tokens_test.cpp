@@ -45,12 +45,12 @@ TEST_F(Tokens, AReplayedOneIsRefused) {
   for (const Server server : {Server::kController, Server::kAgent}) {
     std::string kept;
     const TokenOf same = [&](const RequestDigest& digest) {
-      if (kept.empty()) kept = maker.make(0, 0, digest.bytes, net::now() - 20s);
+      if (kept.empty()) kept = maker.make(0, 0, digest.bytes, net::now());
       return kept;
     };
     EXPECT_EQ(answer(server, same), "");
     const std::string text = answer(server, same);
-    EXPECT_NE(text.find("the token was replayed: it was used before (issued 2"), std::string::npos) << text;
+    EXPECT_NE(text.find("the token was replayed: it was used before (issued "), std::string::npos) << text;
   }
 }
 
