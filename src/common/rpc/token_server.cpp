@@ -129,7 +129,8 @@ TokenServer::TokenServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 TokenServer::~TokenServer() = default;
 
 Result<std::unique_ptr<TokenServer>> TokenServer::start(const std::string& path,
-                                                        std::shared_ptr<const TokenMaker> maker) {
+                                                        std::shared_ptr<const TokenMaker> maker,
+                                                        uint32_t owner) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) {
@@ -141,6 +142,11 @@ Result<std::unique_ptr<TokenServer>> TokenServer::start(const std::string& path,
   // The kernel lets the lock go however its holder ends; two that find a dead socket do not replace each other's.
   const int lock = ::open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (lock < 0) return cannot(path, "lock");
+  if (::geteuid() == 0 && owner != 0 && ::fchown(lock, owner, static_cast<gid_t>(-1)) != 0) {
+    auto error = cannot(path, "lock");
+    ::close(lock);
+    return error;
+  }
   if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
     ::close(lock);
     return failure(ErrorCode::kDuplicateName,
@@ -165,9 +171,9 @@ Result<std::unique_ptr<TokenServer>> TokenServer::start(const std::string& path,
       new TokenServer(std::make_unique<Impl>(path, fd, lock, std::move(maker))));
 }
 
-TokenService::TokenService(std::string path, std::shared_ptr<const TokenMaker> maker,
+TokenService::TokenService(AuthOptions options, std::shared_ptr<const TokenMaker> maker,
                            std::unique_ptr<TokenServer> server)
-    : path_(std::move(path)), maker_(std::move(maker)), server_(std::move(server)) {
+    : options_(std::move(options)), maker_(std::move(maker)), server_(std::move(server)) {
   if (server_ == nullptr) waiting_ = std::jthread([this](const std::stop_token& stop) { wait_for_turn(stop); });
 }
 
@@ -183,7 +189,7 @@ void TokenService::wait_for_turn(const std::stop_token& stop) {
   while (server_ == nullptr) {
     stopped_.wait_for(lock, stop, kTokenTakeover, [] { return false; });
     if (stop.stop_requested()) return;
-    auto server = TokenServer::start(path_, maker_);
+    auto server = TokenServer::start(options_.token_socket, maker_, options_.slurm_user);
     if (server) server_ = std::move(*server);
     else if (server.error().code != ErrorCode::kDuplicateName) log::error("{}", server.error().text);
   }
@@ -195,10 +201,10 @@ Result<std::unique_ptr<TokenService>> serve_tokens(const AuthOptions& options) {
   auto key = ClusterKey::load(options.key_file, options.slurm_user);
   if (!key) return tl::unexpected(key.error());
   auto maker = std::make_shared<const TokenMaker>(std::move(*key), options.cluster, short_host_name());
-  auto server = TokenServer::start(options.token_socket, maker);
+  auto server = TokenServer::start(options.token_socket, maker, options.slurm_user);
   if (!server && server.error().code != ErrorCode::kDuplicateName) return tl::unexpected(server.error());
   return std::unique_ptr<TokenService>(
-      new TokenService(options.token_socket, std::move(maker), server ? std::move(*server) : nullptr));
+      new TokenService(options, std::move(maker), server ? std::move(*server) : nullptr));
 }
 
 }  // namespace sluice::net

@@ -22,8 +22,9 @@ class TokenServer {
   // `path` is replaced when it is a stale socket; anyone on the host may connect. `path`.lock is held meanwhile.
   // Errors: kPathMissing when the socket cannot be made, kDuplicateName when another process
   // serves it.
+  // The lock belongs to `owner` (SlurmUser) where this process is root's, so that daemons of both can wait for it.
   [[nodiscard]] static Result<std::unique_ptr<TokenServer>> start(
-      const std::string& path, std::shared_ptr<const TokenMaker> maker);
+      const std::string& path, std::shared_ptr<const TokenMaker> maker, uint32_t owner = 0);
   TokenServer(const TokenServer&) = delete;
   TokenServer& operator=(const TokenServer&) = delete;
   ~TokenServer();  // removes the socket
@@ -45,10 +46,10 @@ class TokenService {
 
  private:
   friend Result<std::unique_ptr<TokenService>> serve_tokens(const AuthOptions& options);
-  TokenService(std::string path, std::shared_ptr<const TokenMaker> maker, std::unique_ptr<TokenServer> server);
+  TokenService(AuthOptions options, std::shared_ptr<const TokenMaker> maker, std::unique_ptr<TokenServer> server);
   void wait_for_turn(const std::stop_token& stop);
 
-  const std::string path_;
+  const AuthOptions options_;
   const std::shared_ptr<const TokenMaker> maker_;
   mutable std::mutex mutex_;
   std::condition_variable_any stopped_;
