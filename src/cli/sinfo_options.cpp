@@ -1,11 +1,10 @@
 // See sinfo_options.hpp.
 #include "cli/sinfo_options.hpp"
 
-#include <getopt.h>
-
 #include <cstdio>
 
 #include "cli/shared/environment.hpp"
+#include "cli/shared/option_rows.hpp"
 #include "cli/shared/version.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
@@ -13,56 +12,6 @@
 
 namespace sluice::cli {
 namespace {
-
-enum LongOnly : int {
-  kHelp = 0x100,
-  kUsage,
-  kHide,
-  kNoConvert,
-  kJson,
-  kYaml,
-  kHelpFormat,
-  kHelpState,
-  kIgnored,
-};
-
-constexpr option kLongOptions[] = {
-    {"all", no_argument, nullptr, 'a'},
-    {"autocomplete", required_argument, nullptr, kIgnored},
-    {"cluster", required_argument, nullptr, 'M'},
-    {"clusters", required_argument, nullptr, 'M'},
-    {"dead", no_argument, nullptr, 'd'},
-    {"exact", no_argument, nullptr, 'e'},
-    {"federation", no_argument, nullptr, kIgnored},
-    {"Format", required_argument, nullptr, 'O'},
-    {"format", required_argument, nullptr, 'o'},
-    {"future", no_argument, nullptr, 'F'},
-    {"help", no_argument, nullptr, kHelp},
-    {"helpformat", no_argument, nullptr, kHelpFormat},
-    {"helpFormat", no_argument, nullptr, kHelpFormat},
-    {"helpstate", no_argument, nullptr, kHelpState},
-    {"hide", no_argument, nullptr, kHide},
-    {"iterate", required_argument, nullptr, 'i'},
-    {"json", optional_argument, nullptr, kJson},
-    {"list-reasons", no_argument, nullptr, 'R'},
-    {"local", no_argument, nullptr, kIgnored},
-    {"long", no_argument, nullptr, 'l'},
-    {"noconvert", no_argument, nullptr, kNoConvert},
-    {"Node", no_argument, nullptr, 'N'},
-    {"nodes", required_argument, nullptr, 'n'},
-    {"noheader", no_argument, nullptr, 'h'},
-    {"partition", required_argument, nullptr, 'p'},
-    {"reservation", no_argument, nullptr, 'T'},
-    {"responding", no_argument, nullptr, 'r'},
-    {"sort", required_argument, nullptr, 'S'},
-    {"states", required_argument, nullptr, 't'},
-    {"summarize", no_argument, nullptr, 's'},
-    {"usage", no_argument, nullptr, kUsage},
-    {"verbose", no_argument, nullptr, 'v'},
-    {"version", no_argument, nullptr, 'V'},
-    {"yaml", optional_argument, nullptr, kYaml},
-    {nullptr, 0, nullptr, 0},
-};
 
 constexpr const char* kUsageText =
     "Usage: sinfo [-abdelNRrsTv] [-i seconds] [-t states] [-p partition] [-n nodes]\n"
@@ -155,44 +104,44 @@ void print_fields() {
   }
 }
 
-std::optional<int> take(int key, SinfoOptions& o) {
-  switch (key) {
-    case 'a': o.all = true; break;
-    case 'd': o.dead = true; break;
-    case 'e': o.exact = true; break;
-    case 'F': o.future = true; break;
-    case 'h': o.no_header = true; break;
-    case 'i': return take_seconds(optarg, o);
-    case 'l': o.long_form = true; break;
-    case 'M': o.cluster = optarg; break;
-    case 'n': return take_nodes(optarg, o);
-    case 'N': o.node_form = true; break;
-    case 'o': o.letters = optarg; break;
-    case 'O': o.names = optarg; break;
-    case 'p': o.partitions = split_list(optarg); break;
-    case 'r': o.responding = true; break;
-    case 'R': o.list_reasons = true; break;
-    case 's': o.summarize = true; break;
-    case 'S': o.sort = optarg; break;
-    case 't': return take_states(optarg, o);
-    case 'T': o.reservations = true; break;
-    case 'v': break;
-    case 'V': return print_slurm_version();
-    case kHelp: std::fputs(kHelpText, stdout); return 0;
-    case kUsage: std::fputs(kUsageText, stdout); return 0;
-    case kHelpFormat: print_fields(); return 0;
-    case kHelpState: std::printf("%s\n", node_state_names().c_str()); return 0;
-    case kHide: o.all = false; break;
-    case kNoConvert: o.convert = false; break;
-    case kJson: return take_form(StructuredForm::kJson, optarg, o);
-    case kYaml: return take_form(StructuredForm::kYaml, optarg, o);
-    case kIgnored: break;
-    default:
-      std::fputs("Try \"sinfo --help\" for more information\n", stderr);
-      return 1;
-  }
-  return std::nullopt;
-}
+using O = SinfoOptions;
+using V = const char*;
+constexpr OptionRow<O> kOptions[] = {
+    {"all", 'a', Takes::kNothing, [](O& o, V) { return o.all = true, kGoOn; }},
+    {"autocomplete", 0, Takes::kValue, no_effect<O>},
+    {"cluster", 'M', Takes::kValue, [](O& o, V v) { return o.cluster = v, kGoOn; }},
+    {"clusters", 'M', Takes::kValue, nullptr},
+    {"dead", 'd', Takes::kNothing, [](O& o, V) { return o.dead = true, kGoOn; }},
+    {"exact", 'e', Takes::kNothing, [](O& o, V) { return o.exact = true, kGoOn; }},
+    {"federation", 0, Takes::kNothing, no_effect<O>},
+    {"Format", 'O', Takes::kValue, [](O& o, V v) { return o.names = v, kGoOn; }},
+    {"format", 'o', Takes::kValue, [](O& o, V v) { return o.letters = v, kGoOn; }},
+    {"future", 'F', Takes::kNothing, [](O& o, V) { return o.future = true, kGoOn; }},
+    {"help", 0, Takes::kNothing, [](O&, V) { return print_and_end(kHelpText); }},
+    {"helpformat", 0, Takes::kNothing, [](O&, V) { return print_fields(), std::optional(0); }},
+    {"helpFormat", 0, Takes::kNothing, [](O&, V) { return print_fields(), std::optional(0); }},
+    {"helpstate", 0, Takes::kNothing, [](O&, V) { return print_and_end((node_state_names() + "\n").c_str()); }},
+    {"hide", 0, Takes::kNothing, [](O& o, V) { return o.all = false, kGoOn; }},
+    {"iterate", 'i', Takes::kValue, [](O& o, V v) { return take_seconds(v, o); }},
+    {"json", 0, Takes::kPerhaps, [](O& o, V v) { return take_form(StructuredForm::kJson, v, o); }},
+    {"list-reasons", 'R', Takes::kNothing, [](O& o, V) { return o.list_reasons = true, kGoOn; }},
+    {"local", 0, Takes::kNothing, no_effect<O>},
+    {"long", 'l', Takes::kNothing, [](O& o, V) { return o.long_form = true, kGoOn; }},
+    {"noconvert", 0, Takes::kNothing, [](O& o, V) { return o.convert = false, kGoOn; }},
+    {"Node", 'N', Takes::kNothing, [](O& o, V) { return o.node_form = true, kGoOn; }},
+    {"nodes", 'n', Takes::kValue, [](O& o, V v) { return take_nodes(v, o); }},
+    {"noheader", 'h', Takes::kNothing, [](O& o, V) { return o.no_header = true, kGoOn; }},
+    {"partition", 'p', Takes::kValue, [](O& o, V v) { return o.partitions = split_list(v), kGoOn; }},
+    {"reservation", 'T', Takes::kNothing, [](O& o, V) { return o.reservations = true, kGoOn; }},
+    {"responding", 'r', Takes::kNothing, [](O& o, V) { return o.responding = true, kGoOn; }},
+    {"sort", 'S', Takes::kValue, [](O& o, V v) { return o.sort = v, kGoOn; }},
+    {"states", 't', Takes::kValue, [](O& o, V v) { return take_states(v, o); }},
+    {"summarize", 's', Takes::kNothing, [](O& o, V) { return o.summarize = true, kGoOn; }},
+    {"usage", 0, Takes::kNothing, [](O&, V) { return print_and_end(kUsageText); }},
+    {"verbose", 'v', Takes::kNothing, no_effect<O>},
+    {"version", 'V', Takes::kNothing, [](O&, V) { return std::optional(print_slurm_version()); }},
+    {"yaml", 0, Takes::kPerhaps, [](O& o, V v) { return take_form(StructuredForm::kYaml, v, o); }},
+};
 
 void from_environment(SinfoOptions& o) {
   o.all = environment("SINFO_ALL").has_value();
@@ -209,12 +158,7 @@ void from_environment(SinfoOptions& o) {
 std::optional<int> parse_sinfo_options(int argc, char** argv, SinfoOptions& o) {
   o.command_line.assign(argv, argv + argc);
   from_environment(o);
-  optind = 0;
-  int key = 0;
-  while ((key = getopt_long(argc, argv, "adeFhi:lM:n:No:O:p:rRsS:t:TvV", kLongOptions,
-                            nullptr)) != -1) {
-    if (const auto status = take(key, o)) return status;
-  }
+  if (const auto status = read_option_rows<O>("sinfo", kOptions, argc, argv, o)) return status;
   if (o.long_form && (o.letters || o.names)) {
     std::fprintf(stderr,
                  "sinfo: fatal: Options -%s and -l(--long) are mutually exclusive. Please remove "

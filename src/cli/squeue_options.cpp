@@ -1,13 +1,13 @@
 // See squeue_options.hpp.
 #include "cli/squeue_options.hpp"
 
-#include <getopt.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <regex>
 
 #include "cli/shared/environment.hpp"
+#include "cli/shared/option_rows.hpp"
 #include "cli/shared/version.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
@@ -16,78 +16,6 @@
 
 namespace sluice::cli {
 namespace {
-
-enum LongOnly : int {
-  kHelp = 0x100,
-  kUsage,
-  kHide,
-  kStart,
-  kMe,
-  kNotMe,
-  kNoConvert,
-  kJson,
-  kYaml,
-  kOnlyState,
-  kRunningOver,
-  kRunningUnder,
-  kHelpFormat,
-  kHelpState,
-  kIgnored,
-};
-
-constexpr option kLongOptions[] = {
-    {"account", required_argument, nullptr, 'A'},
-    {"accounts", required_argument, nullptr, 'A'},
-    {"all", no_argument, nullptr, 'a'},
-    {"array", no_argument, nullptr, 'r'},
-    {"autocomplete", required_argument, nullptr, kIgnored},
-    {"cluster", required_argument, nullptr, 'M'},
-    {"clusters", required_argument, nullptr, 'M'},
-    {"expand-patterns", no_argument, nullptr, kIgnored},
-    {"federation", no_argument, nullptr, kIgnored},
-    {"Format", required_argument, nullptr, 'O'},
-    {"format", required_argument, nullptr, 'o'},
-    {"help", no_argument, nullptr, kHelp},
-    {"helpformat", no_argument, nullptr, kHelpFormat},
-    {"helpFormat", no_argument, nullptr, kHelpFormat},
-    {"helpstate", no_argument, nullptr, kHelpState},
-    {"hide", no_argument, nullptr, kHide},
-    {"iterate", required_argument, nullptr, 'i'},
-    {"jobs", optional_argument, nullptr, 'j'},
-    {"json", optional_argument, nullptr, kJson},
-    {"licenses", required_argument, nullptr, 'L'},
-    {"local", no_argument, nullptr, kIgnored},
-    {"long", no_argument, nullptr, 'l'},
-    {"me", no_argument, nullptr, kMe},
-    {"name", required_argument, nullptr, 'n'},
-    {"noconvert", no_argument, nullptr, kNoConvert},
-    {"node", required_argument, nullptr, 'w'},
-    {"nodelist", required_argument, nullptr, 'w'},
-    {"nodes", required_argument, nullptr, 'w'},
-    {"noheader", no_argument, nullptr, 'h'},
-    {"notme", no_argument, nullptr, kNotMe},
-    {"only-job-state", no_argument, nullptr, kOnlyState},
-    {"partition", required_argument, nullptr, 'p'},
-    {"partitions", required_argument, nullptr, 'p'},
-    {"priority", no_argument, nullptr, 'P'},
-    {"qos", required_argument, nullptr, 'q'},
-    {"reservation", required_argument, nullptr, 'R'},
-    {"running-over", required_argument, nullptr, kRunningOver},
-    {"running-under", required_argument, nullptr, kRunningUnder},
-    {"sib", no_argument, nullptr, kIgnored},
-    {"sibling", no_argument, nullptr, kIgnored},
-    {"sort", required_argument, nullptr, 'S'},
-    {"start", no_argument, nullptr, kStart},
-    {"states", required_argument, nullptr, 't'},
-    {"steps", optional_argument, nullptr, 's'},
-    {"usage", no_argument, nullptr, kUsage},
-    {"user", required_argument, nullptr, 'u'},
-    {"users", required_argument, nullptr, 'u'},
-    {"verbose", no_argument, nullptr, 'v'},
-    {"version", no_argument, nullptr, 'V'},
-    {"yaml", optional_argument, nullptr, kYaml},
-    {nullptr, 0, nullptr, 0},
-};
 
 constexpr const char* kUsageText =
     "Usage: squeue [-A account] [--clusters names] [-i seconds] [--job jobid]\n"
@@ -257,73 +185,68 @@ void print_fields() {
   }
 }
 
-// One option; the exit status when nothing further is to be done.
-std::optional<int> take(int key, SqueueOptions& o) {
-  switch (key) {
-    case 'A': o.request.accounts = split_list(optarg); break;
-    case 'a': o.request.hidden_partitions = true; break;
-    case 'h': o.no_header = true; break;
-    case 'i': return take_seconds(optarg, o);
-    case 'j': return take_jobs(optarg, o);
-    case 'l': o.long_form = true; break;
-    case 'L': o.request.licenses = split_list(optarg); break;
-    case 'M': o.cluster = optarg; break;
-    case 'n': o.request.names = split_list(optarg); break;
-    case 'O': o.names = optarg; break;
-    case 'o': o.letters = optarg; break;
-    case 'p': o.request.partitions = split_list(optarg); break;
-    case 'P': o.one_row_a_partition = true; break;
-    case 'q': o.request.qos = split_list(optarg); break;
-    case 'R': o.request.reservations = split_list(optarg); break;
-    case 'r': o.one_row_a_task = true; break;
-    case 's': return take_steps(optarg, o);
-    case 'S': o.sort = optarg; break;
-    case 't': return take_states(optarg, o);
-    case 'u':
-    case 'U': take_users(optarg, o); break;
-    case 'v': break;
-    case 'V': return print_slurm_version();
-    case 'w': o.node_list = optarg; break;
-    case kHelp: std::fputs(kHelpText, stdout); return 0;
-    case kUsage: std::fputs(kUsageText, stdout); return 0;
-    case kHelpFormat: print_fields(); return 0;
-    case kHelpState: std::printf("%s\n", job_state_names().c_str()); return 0;
-    case kHide: o.request.hidden_partitions = false; break;
-    case kStart: o.start = true; break;
-    case kMe: o.request.uids = {getuid()}; break;
-    case kNotMe: o.not_user = getuid(); break;
-    case kNoConvert: o.convert = false; break;
-    case kJson: return take_form(StructuredForm::kJson, optarg, o);
-    case kYaml: return take_form(StructuredForm::kYaml, optarg, o);
-    case kOnlyState: o.only_state = true; break;
-    case kRunningOver: return take_span(optarg, o.running_over);
-    case kRunningUnder: return take_span(optarg, o.running_under);
-    case kIgnored: break;
-    default:
-      std::fputs("Try \"squeue --help\" for more information\n", stderr);
-      return 1;
-  }
-  return std::nullopt;
-}
+using O = SqueueOptions;
+using V = const char*;
+constexpr OptionRow<O> kOptions[] = {
+    {"account", 'A', Takes::kValue, [](O& o, V v) { return o.request.accounts = split_list(v), kGoOn; }},
+    {"accounts", 'A', Takes::kValue, nullptr},
+    {"all", 'a', Takes::kNothing, [](O& o, V) { return o.request.hidden_partitions = true, kGoOn; }},
+    {"array", 'r', Takes::kNothing, [](O& o, V) { return o.one_row_a_task = true, kGoOn; }},
+    {"autocomplete", 0, Takes::kValue, no_effect<O>},
+    {"cluster", 'M', Takes::kValue, [](O& o, V v) { return o.cluster = v, kGoOn; }},
+    {"clusters", 'M', Takes::kValue, nullptr},
+    {"expand-patterns", 0, Takes::kNothing, no_effect<O>},
+    {"federation", 0, Takes::kNothing, no_effect<O>},
+    {"Format", 'O', Takes::kValue, [](O& o, V v) { return o.names = v, kGoOn; }},
+    {"format", 'o', Takes::kValue, [](O& o, V v) { return o.letters = v, kGoOn; }},
+    {"help", 0, Takes::kNothing, [](O&, V) { return print_and_end(kHelpText); }},
+    {"helpformat", 0, Takes::kNothing, [](O&, V) { return print_fields(), std::optional(0); }},
+    {"helpFormat", 0, Takes::kNothing, [](O&, V) { return print_fields(), std::optional(0); }},
+    {"helpstate", 0, Takes::kNothing, [](O&, V) { return print_and_end((job_state_names() + "\n").c_str()); }},
+    {"hide", 0, Takes::kNothing, [](O& o, V) { return o.request.hidden_partitions = false, kGoOn; }},
+    {"iterate", 'i', Takes::kValue, [](O& o, V v) { return take_seconds(v, o); }},
+    {"jobs", 'j', Takes::kPerhapsWord, [](O& o, V v) { return take_jobs(v, o); }},
+    {"json", 0, Takes::kPerhaps, [](O& o, V v) { return take_form(StructuredForm::kJson, v, o); }},
+    {"licenses", 'L', Takes::kValue, [](O& o, V v) { return o.request.licenses = split_list(v), kGoOn; }},
+    {"local", 0, Takes::kNothing, no_effect<O>},
+    {"long", 'l', Takes::kNothing, [](O& o, V) { return o.long_form = true, kGoOn; }},
+    {"me", 0, Takes::kNothing, [](O& o, V) { return o.request.uids = {getuid()}, kGoOn; }},
+    {"name", 'n', Takes::kValue, [](O& o, V v) { return o.request.names = split_list(v), kGoOn; }},
+    {"noconvert", 0, Takes::kNothing, [](O& o, V) { return o.convert = false, kGoOn; }},
+    {"node", 'w', Takes::kValue, [](O& o, V v) { return o.node_list = v, kGoOn; }},
+    {"nodelist", 'w', Takes::kValue, nullptr},
+    {"nodes", 'w', Takes::kValue, nullptr},
+    {"noheader", 'h', Takes::kNothing, [](O& o, V) { return o.no_header = true, kGoOn; }},
+    {"notme", 0, Takes::kNothing, [](O& o, V) { return o.not_user = getuid(), kGoOn; }},
+    {"only-job-state", 0, Takes::kNothing, [](O& o, V) { return o.only_state = true, kGoOn; }},
+    {"partition", 'p', Takes::kValue, [](O& o, V v) { return o.request.partitions = split_list(v), kGoOn; }},
+    {"partitions", 'p', Takes::kValue, nullptr},
+    {"priority", 'P', Takes::kNothing, [](O& o, V) { return o.one_row_a_partition = true, kGoOn; }},
+    {"qos", 'q', Takes::kValue, [](O& o, V v) { return o.request.qos = split_list(v), kGoOn; }},
+    {"reservation", 'R', Takes::kValue, [](O& o, V v) { return o.request.reservations = split_list(v), kGoOn; }},
+    {"running-over", 0, Takes::kValue, [](O& o, V v) { return take_span(v, o.running_over); }},
+    {"running-under", 0, Takes::kValue, [](O& o, V v) { return take_span(v, o.running_under); }},
+    {"sib", 0, Takes::kNothing, no_effect<O>},
+    {"sibling", 0, Takes::kNothing, no_effect<O>},
+    {"sort", 'S', Takes::kValue, [](O& o, V v) { return o.sort = v, kGoOn; }},
+    {"start", 0, Takes::kNothing, [](O& o, V) { return o.start = true, kGoOn; }},
+    {"states", 't', Takes::kValue, [](O& o, V v) { return take_states(v, o); }},
+    {"steps", 's', Takes::kPerhapsWord, [](O& o, V v) { return take_steps(v, o); }},
+    {"usage", 0, Takes::kNothing, [](O&, V) { return print_and_end(kUsageText); }},
+    {"user", 'u', Takes::kValue, [](O& o, V v) { return take_users(v, o), kGoOn; }},
+    {"users", 'u', Takes::kValue, nullptr},
+    {"", 'U', Takes::kValue, [](O& o, V v) { return take_users(v, o), kGoOn; }},
+    {"verbose", 'v', Takes::kNothing, no_effect<O>},
+    {"version", 'V', Takes::kNothing, [](O&, V) { return std::optional(print_slurm_version()); }},
+    {"yaml", 0, Takes::kPerhaps, [](O& o, V v) { return take_form(StructuredForm::kYaml, v, o); }},
+};
 
 }  // namespace
 
 std::optional<int> parse_squeue_options(int argc, char** argv, SqueueOptions& o) {
   o.command_line.assign(argv, argv + argc);
   if (const auto status = from_environment(o)) return status;
-  optind = 0;
-  // -j and -s take the next word as their list when it is no option, as Slurm does
-  int key = 0;
-  while ((key = getopt_long(argc, argv, "A:ahi:j::lL:M:n:O:o:p:Pq:R:rs::S:t:u:U:vVw:", kLongOptions,
-                            nullptr)) != -1) {
-    const bool may_follow = (key == 'j' || key == 's') && optarg == nullptr;
-    if (may_follow && optind < argc && argv[optind][0] >= '0' && argv[optind][0] <= '9') {
-      optarg = argv[optind++];
-    } else if (may_follow && optind < argc && argv[optind][0] != '-') {
-      optarg = argv[optind++];
-    }
-    if (const auto status = take(key, o)) return status;
-  }
+  if (const auto status = read_option_rows<O>("squeue", kOptions, argc, argv, o)) return status;
   if (optind < argc) {
     std::fprintf(stderr, "squeue: error: Unrecognized option: %s\n", argv[optind]);
     std::fputs(kUsageText, stdout);

@@ -4,11 +4,11 @@
 #include <cstdlib>
 
 #include <fmt/format.h>
-#include <getopt.h>
 #include <pwd.h>
 #include <unistd.h>
 
 #include "cli/shared/option_parser.hpp"
+#include "cli/shared/option_rows.hpp"
 #include "cli/shared/version.hpp"
 #include "common/base/index_set.hpp"
 #include "common/base/text.hpp"
@@ -49,47 +49,7 @@ constexpr const char* kHelp =
     "  --help                          show this help message\n"
     "  --usage                         show a short list of the options\n";
 
-enum Long : int {
-  kHelpOption = 1000,
-  kUsageOption,
-  kMe,
-  kCtld,
-  kSibling,
-  kWckey,
-  kIgnoredFlag,
-  kIgnoredValue
-};
-constexpr option kLongs[] = {{"account", required_argument, nullptr, 'A'},
-                             {"admin-comment", required_argument, nullptr, kIgnoredValue},
-                             {"autocomplete", required_argument, nullptr, kIgnoredValue},
-                             {"batch", no_argument, nullptr, 'b'},
-                             {"cluster", required_argument, nullptr, 'M'},
-                             {"clusters", required_argument, nullptr, 'M'},
-                             {"cron", no_argument, nullptr, 'c'},
-                             {"ctld", no_argument, nullptr, kCtld},
-                             {"full", no_argument, nullptr, 'f'},
-                             {"help", no_argument, nullptr, kHelpOption},
-                             {"hurry", no_argument, nullptr, 'H'},
-                             {"interactive", no_argument, nullptr, 'i'},
-                             {"jobname", required_argument, nullptr, 'n'},
-                             {"me", no_argument, nullptr, kMe},
-                             {"name", required_argument, nullptr, 'n'},
-                             {"nodelist", required_argument, nullptr, 'w'},
-                             {"partition", required_argument, nullptr, 'p'},
-                             {"qos", required_argument, nullptr, 'q'},
-                             {"quiet", no_argument, nullptr, 'Q'},
-                             {"reservation", required_argument, nullptr, 'R'},
-                             {"sibling", required_argument, nullptr, kSibling},
-                             {"signal", required_argument, nullptr, 's'},
-                             {"state", required_argument, nullptr, 't'},
-                             {"usage", no_argument, nullptr, kUsageOption},
-                             {"user", required_argument, nullptr, 'u'},
-                             {"verbose", no_argument, nullptr, 'v'},
-                             {"version", no_argument, nullptr, 'V'},
-                             {"wckey", required_argument, nullptr, kWckey},
-                             {nullptr, 0, nullptr, 0}};
-
-bool set_state(CancelRequest& out, const char* text) {
+std::optional<int> set_state(CancelRequest& out, const char* text) {
   constexpr std::pair<std::string_view, JobState> kStates[] = {
       {"PENDING", JobState::kPending},     {"PD", JobState::kPending},
       {"RUNNING", JobState::kRunning},     {"R", JobState::kRunning},
@@ -97,27 +57,27 @@ bool set_state(CancelRequest& out, const char* text) {
   for (const auto& [name, state] : kStates) {
     if (!iequals(name, text)) continue;
     out.state = state;
-    return true;
+    return kGoOn;
   }
   std::fprintf(stderr,
                "Invalid job state specified: %s\n"
                "Valid job states are PENDING, RUNNING, and SUSPENDED\n",
                text);
-  return false;
+  return 1;
 }
 
-bool set_signal(CancelRequest& out, const char* text) {
+std::optional<int> set_signal(CancelRequest& out, const char* text) {
   const auto signal = parse_signal(text);
   if (!signal) {
     std::fprintf(stderr, "Unknown job signal: %s\n", text);
-    return false;
+    return 1;
   }
   out.signal = *signal;
   out.signal_given = true;
-  return true;
+  return kGoOn;
 }
 
-bool set_user(CancelRequest& out, const std::string& name) {
+std::optional<int> set_user(CancelRequest& out, const std::string& name) {
   out.user = name;
   if (const auto number = to_number<uint32_t>(name)) {
     out.uid = *number;
@@ -125,88 +85,68 @@ bool set_user(CancelRequest& out, const std::string& name) {
     out.uid = user->pw_uid;
   } else {
     print_error("scancel", "Invalid user name: " + name);
-    return false;
+    return 1;
   }
-  return true;
+  return kGoOn;
 }
 
-// False when the value is not one (said already).
-bool set_option(CancelRequest& out, int option, const char* value) {
-  switch (option) {
-    case 'A':
-      out.account = value;
-      return true;
-    case 'b':
-      out.batch = true;
-      return true;
-    case 'f':
-      out.full = true;
-      return true;
-    case 'H':
-      out.hurry = true;
-      return true;
-    case 'i':
-      out.interactive = true;
-      return true;
-    case 'n':
-      out.name = value;
-      return true;
-    case 'p':
-      out.partition = value;
-      return true;
-    case 'q':
-      out.qos = value;
-      return true;
-    case 'Q':
-      out.quiet = true;
-      return true;
-    case 'R':
-      out.reservation = value;
-      return true;
-    case 's':
-      return set_signal(out, value);
-    case 't':
-      return set_state(out, value);
-    case 'u':
-      return set_user(out, value);
-    case 'v':
-      ++out.verbose;
-      return true;
-    case 'w':
-      out.nodes = value;
-      return true;
-    case kMe:
-      return set_user(out, std::to_string(getuid()));
-    case kWckey:
-      out.wckey = value;
-      return true;
-    case kSibling:
-      print_error("scancel", "Not a valid federated job");
-      return false;
-    default:
-      return true;  // no effect here
-  }
+std::optional<int> refuse_sibling() {
+  print_error("scancel", "Not a valid federated job");
+  return 1;
 }
 
-bool read_environment(CancelRequest& out) {
+using O = CancelRequest;
+using V = const char*;
+constexpr OptionRow<O> kOptions[] = {
+    {"account", 'A', Takes::kValue, [](O& o, V v) { return o.account = v, kGoOn; }},
+    {"admin-comment", 0, Takes::kValue, no_effect<O>},
+    {"autocomplete", 0, Takes::kValue, no_effect<O>},
+    {"batch", 'b', Takes::kNothing, [](O& o, V) { return o.batch = true, kGoOn; }},
+    {"cluster", 'M', Takes::kValue, no_effect<O>},
+    {"clusters", 'M', Takes::kValue, no_effect<O>},
+    {"cron", 'c', Takes::kNothing, no_effect<O>},
+    {"ctld", 0, Takes::kNothing, no_effect<O>},
+    {"full", 'f', Takes::kNothing, [](O& o, V) { return o.full = true, kGoOn; }},
+    {"help", 0, Takes::kNothing, [](O&, V) { return print_and_end(kHelp); }},
+    {"hurry", 'H', Takes::kNothing, [](O& o, V) { return o.hurry = true, kGoOn; }},
+    {"interactive", 'i', Takes::kNothing, [](O& o, V) { return o.interactive = true, kGoOn; }},
+    {"jobname", 'n', Takes::kValue, [](O& o, V v) { return o.name = v, kGoOn; }},
+    {"me", 0, Takes::kNothing, [](O& o, V) { return set_user(o, std::to_string(getuid())); }},
+    {"name", 'n', Takes::kValue, nullptr},
+    {"nodelist", 'w', Takes::kValue, [](O& o, V v) { return o.nodes = v, kGoOn; }},
+    {"partition", 'p', Takes::kValue, [](O& o, V v) { return o.partition = v, kGoOn; }},
+    {"qos", 'q', Takes::kValue, [](O& o, V v) { return o.qos = v, kGoOn; }},
+    {"quiet", 'Q', Takes::kNothing, [](O& o, V) { return o.quiet = true, kGoOn; }},
+    {"reservation", 'R', Takes::kValue, [](O& o, V v) { return o.reservation = v, kGoOn; }},
+    {"sibling", 0, Takes::kValue, [](O&, V) { return refuse_sibling(); }},
+    {"signal", 's', Takes::kValue, [](O& o, V v) { return set_signal(o, v); }},
+    {"state", 't', Takes::kValue, [](O& o, V v) { return set_state(o, v); }},
+    {"usage", 0, Takes::kNothing, [](O&, V) { return print_and_end(kUsage); }},
+    {"user", 'u', Takes::kValue, [](O& o, V v) { return set_user(o, v); }},
+    {"verbose", 'v', Takes::kNothing, [](O& o, V) { return ++o.verbose, kGoOn; }},
+    {"version", 'V', Takes::kNothing, [](O&, V) { return std::optional(print_slurm_version()); }},
+    {"wckey", 0, Takes::kValue, [](O& o, V v) { return o.wckey = v, kGoOn; }},
+};
+
+std::optional<int> read_environment(CancelRequest& out) {
   struct Variable {
     const char* name;
-    int option;
+    const char* option;
     bool flag;
   };
   constexpr Variable kVariables[] = {
-      {"SCANCEL_ACCOUNT", 'A', false},    {"SCANCEL_BATCH", 'b', true},
-      {"SCANCEL_FULL", 'f', true},        {"SCANCEL_HURRY", 'H', true},
-      {"SCANCEL_INTERACTIVE", 'i', true}, {"SCANCEL_NAME", 'n', false},
-      {"SCANCEL_PARTITION", 'p', false},  {"SCANCEL_QOS", 'q', false},
-      {"SCANCEL_STATE", 't', false},      {"SCANCEL_USER", 'u', false},
-      {"SCANCEL_VERBOSE", 'v', true},     {"SCANCEL_WCKEY", kWckey, false}};
+      {"SCANCEL_ACCOUNT", "account", false},        {"SCANCEL_BATCH", "batch", true},
+      {"SCANCEL_FULL", "full", true},               {"SCANCEL_HURRY", "hurry", true},
+      {"SCANCEL_INTERACTIVE", "interactive", true}, {"SCANCEL_NAME", "name", false},
+      {"SCANCEL_PARTITION", "partition", false},    {"SCANCEL_QOS", "qos", false},
+      {"SCANCEL_STATE", "state", false},            {"SCANCEL_USER", "user", false},
+      {"SCANCEL_VERBOSE", "verbose", true},         {"SCANCEL_WCKEY", "wckey", false}};
   for (const Variable& variable : kVariables) {
     const char* value = std::getenv(variable.name);
     if (value == nullptr || (variable.flag && !flag_is_on(value))) continue;
-    if (!set_option(out, variable.option, value)) return false;
+    if (const auto status = take_named<O>(kOptions, variable.option, out, value)) return status;
   }
-  return true;
+  return kGoOn;
 }
 
 }  // namespace
@@ -263,26 +203,8 @@ std::optional<int> read_cancel_request(int argc, char** argv, CancelRequest& out
   std::vector<char*> words(argv, argv + argc);
   words[0] = name.data();
   words.push_back(nullptr);
-  if (!read_environment(out)) return 1;
-  optind = 0;
-  for (int found; (found = getopt_long(argc, words.data(), "A:bcfHiM:n:p:Qq:R:s:t:u:vVw:", kLongs,
-                                       nullptr)) != -1;) {
-    switch (found) {
-      case '?':
-        std::fputs("Try \"scancel --help\" for more information\n", stderr);
-        return 1;
-      case 'V':
-        return print_slurm_version();
-      case kHelpOption:
-        std::fputs(kHelp, stdout);
-        return 0;
-      case kUsageOption:
-        std::fputs(kUsage, stdout);
-        return 0;
-      default:
-        if (!set_option(out, found, optarg)) return 1;
-    }
-  }
+  if (const auto status = read_environment(out)) return status;
+  if (const auto status = read_option_rows<O>("scancel", kOptions, argc, words.data(), out)) return status;
   for (int i = optind; i < argc; ++i) {
     out.targets.emplace_back(words[static_cast<size_t>(i)]);
     if (is_cancel_target(out.targets.back())) continue;

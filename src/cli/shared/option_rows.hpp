@@ -1,0 +1,104 @@
+// Options of a command as rows, one an option: what getopt has to know of it, and what it does.
+#pragma once
+
+#include <getopt.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::cli {
+
+enum class Takes : uint8_t {
+  kNothing,
+  kValue,
+  kPerhaps,      // --json or --json=v0.0.44
+  kPerhapsWord,  // and the next word, when it begins no option: --jobs, --jobs=12 or --jobs 12
+};
+
+inline constexpr std::optional<int> kGoOn;  // no exit status: there is more to do
+
+template <class Options>
+struct OptionRow {
+  const char* name;  // empty: the letter alone
+  char letter;       // 0: the name alone
+  Takes takes;
+  // Null: as the first row of this letter does. `value` is null where there is none. Gives an exit status when nothing
+  // further is to be done.
+  std::optional<int> (*take)(Options& options, const char* value);
+};
+
+// For options that only tell something.
+[[nodiscard]] inline std::optional<int> print_and_end(const char* text) {
+  std::fputs(text, stdout);
+  return 0;
+}
+
+// For options that are taken and change nothing.
+template <class Options>
+std::optional<int> no_effect(Options& /*options*/, const char* /*value*/) {
+  return kGoOn;
+}
+
+template <class Options>
+[[nodiscard]] std::optional<int> take_row(std::span<const OptionRow<Options>> rows, const OptionRow<Options>& row,
+                                          Options& options, const char* value) {
+  if (row.take != nullptr) return row.take(options, value);
+  for (const OptionRow<Options>& first : rows) {
+    if (first.letter == row.letter && first.take != nullptr) return first.take(options, value);
+  }
+  return kGoOn;
+}
+
+// The option of this name, as if it had been given.
+template <class Options>
+[[nodiscard]] std::optional<int> take_named(std::span<const OptionRow<Options>> rows, std::string_view name,
+                                            Options& options, const char* value) {
+  for (const OptionRow<Options>& row : rows) {
+    if (row.name == name) return take_row(rows, row, options, value);
+  }
+  return kGoOn;
+}
+
+// Reads the command line up to the operands, at which getopt's `optind` then stands. Says what is wrong with it.
+template <class Options>
+[[nodiscard]] std::optional<int> read_option_rows(const char* command, std::span<const OptionRow<Options>> rows, int argc,
+                                                  char** argv, Options& options) {
+  constexpr int kFirstLong = 0x100;
+  std::string letters;
+  std::vector<option> longs;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const OptionRow<Options>& row = rows[i];
+    const int argument = row.takes == Takes::kNothing ? no_argument
+                         : row.takes == Takes::kValue ? required_argument
+                                                      : optional_argument;
+    if (*row.name != '\0') longs.push_back({row.name, argument, nullptr, kFirstLong + static_cast<int>(i)});
+    if (row.letter == '\0' || letters.find(row.letter) != std::string::npos) continue;
+    letters.push_back(row.letter);
+    letters.append(static_cast<size_t>(argument), ':');  // one or two, as getopt's own constants are
+  }
+  longs.push_back({nullptr, 0, nullptr, 0});
+  optind = 0;
+  int found = 0;
+  while ((found = getopt_long(argc, argv, letters.c_str(), longs.data(), nullptr)) != -1) {
+    const OptionRow<Options>* row = nullptr;
+    if (found >= kFirstLong) row = &rows[static_cast<size_t>(found - kFirstLong)];
+    for (size_t i = 0; row == nullptr && i < rows.size(); ++i) {
+      if (rows[i].letter != '\0' && rows[i].letter == found) row = &rows[i];
+    }
+    if (row == nullptr) {
+      std::fprintf(stderr, "Try \"%s --help\" for more information\n", command);
+      return 1;
+    }
+    const bool word = row->takes == Takes::kPerhapsWord && optarg == nullptr;
+    if (word && optind < argc && argv[optind][0] != '-') optarg = argv[optind++];
+    if (const auto status = take_row(rows, *row, options, optarg)) return status;
+  }
+  return kGoOn;
+}
+
+}  // namespace sluice::cli
