@@ -117,18 +117,18 @@ std::vector<const PartitionRecord*> choose_partitions(const SinfoOptions& o,
 
 std::vector<SinfoRow> sorted(const SinfoOptions& o, std::vector<SinfoRow> rows,
                              const RenderContext& context) {
-  static const std::vector<SinfoField> kSortFields = sinfo_sort_fields();
+  static const std::vector<SinfoField> sort_fields = sinfo_sort_fields();
   std::string order = o.sort.value_or(o.node_form ? "N" : o.list_reasons ? "-H" : "#P,-t");
   for (size_t at; (at = order.find("#P")) != std::string::npos;) order.replace(at, 2, "#");
   std::string known;  // letters that are no field are passed over
   for (const char c : order) {
     if (c == '-' || c == '+' || c == ',' ||
-        find_field(std::span<const SinfoField>(kSortFields), c) != nullptr) {
+        find_field(std::span<const SinfoField>(sort_fields), c) != nullptr) {
       known += c;
     }
   }
   char unknown = '\0';
-  const auto fields = parse_sort(known, std::span<const SinfoField>(kSortFields), &unknown);
+  const auto fields = parse_sort(known, std::span<const SinfoField>(sort_fields), &unknown);
   // a node of several partitions comes with the last one first
   if (o.node_form && !o.sort) std::reverse(rows.begin(), rows.end());
   if (fields) sort_rows(rows, *fields, context);

@@ -99,7 +99,7 @@ std::string address_for_daemons(const ClusterConfig& config, const std::string& 
   const std::string peer = !config.slurmctld_addr.empty() ? config.slurmctld_addr
                            : config.controllers.empty()   ? "127.0.0.1"
                                                           : config.controllers[0].address;
-  const std::string address = own_address_towards(peer);
+  std::string address = own_address_towards(peer);
   if (!address.starts_with("127.")) return address;
   // The controller is on this host, so the way to it says nothing of the way to the nodes.
   const char* nodes = std::getenv("SLURM_JOB_NODELIST");

@@ -62,7 +62,7 @@ int StepSession::run(const protocol::CreateStepReply& step) {
   if (options_.pty) raw.emplace();
   link_.start(id_, layout_,
               {[this](size_t node) { connected(node); },
-               [this](size_t node, Frame frame) { received(node, std::move(frame)); },
+               [this](size_t node, const Frame& frame) { received(node, frame); },
                [this](size_t node) { closed(node); }});
   wait_for_signal();
   check_launch();
@@ -96,7 +96,7 @@ void StepSession::connected(size_t node) {
   if (link_.all_connected() && !input_started_) start_input();
 }
 
-void StepSession::received(size_t node, Frame frame) {
+void StepSession::received(size_t node, const Frame& frame) {
   switch (frame.type) {
     case FrameType::kStarted:
       return tasks_started(node, frame);

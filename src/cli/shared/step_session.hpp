@@ -50,7 +50,7 @@ class StepSession {
 
  private:
   void connected(size_t node);
-  void received(size_t node, Frame frame);
+  void received(size_t node, const Frame& frame);
   void closed(size_t node);
   void output(uint32_t task, std::string_view bytes, bool error);
   void tasks_started(size_t node, const Frame& frame);

@@ -21,8 +21,6 @@
 #include "common/base/text.hpp"
 #include "common/tables/submit_values.hpp"
 
-extern char** environ;
-
 namespace sluice::cli {
 namespace {
 
@@ -124,7 +122,7 @@ void sort_hosts(SharedText& list) {
   Result<std::vector<std::string>> hosts = expand_hosts(list);
   if (!hosts || hosts->size() < 2) return;
   std::ranges::sort(*hosts);
-  hosts->erase(std::ranges::unique(*hosts).begin(), hosts->end());
+  hosts->erase(std::unique(hosts->begin(), hosts->end()), hosts->end());
   list = fold_hosts_sorted(*hosts);
 }
 
