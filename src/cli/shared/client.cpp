@@ -134,7 +134,7 @@ Result<std::unique_ptr<net::RawStream>> Client::open_bytes(std::string_view meth
   if (parts_->auth_error.code != ErrorCode::kOk) {
     return tl::unexpected<Error>(parts_->auth_error);
   }
-  return rpc.open_raw(method, std::move(request));
+  return rpc.open_raw(method, request);
 }
 
 Status Client::stream_bytes(std::string_view method, std::string request,
@@ -143,7 +143,7 @@ Status Client::stream_bytes(std::string_view method, std::string request,
   if (parts_->auth_error.code != ErrorCode::kOk) {
     return tl::unexpected<Error>(parts_->auth_error);
   }
-  auto stream = rpc.open_raw(method, std::move(request));
+  auto stream = rpc.open_raw(method, request);
   if (!stream) return tl::unexpected<Error>(for_user(std::move(stream.error())));
   const bool endless = timeout >= kNoLimit;
   const Duration wait = endless ? Duration(-1) : parts_->timeout_or_usual(timeout);

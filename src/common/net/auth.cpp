@@ -19,7 +19,7 @@ Result<std::shared_ptr<AuthProvider>> make_auth(const AuthOptions& options) {
                    fmt::format("AuthType={}: must be auth/munge or auth/slurm", options.type));
   }
   Result<ClusterKey> key = ClusterKey::load(options.key_file, options.slurm_user);
-  if (key) return make_key_auth(std::move(*key), options.cluster);
+  if (key) return make_key_auth(*key, options.cluster);
   const bool not_for_us =
       key.error().code == ErrorCode::kAccessDenied || key.error().code == ErrorCode::kPathMissing;
   if (not_for_us && !options.token_socket.empty()) return make_socket_auth(options.token_socket);

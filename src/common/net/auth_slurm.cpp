@@ -111,8 +111,8 @@ class SocketAuth final : public AuthProvider {
 
 }  // namespace
 
-std::shared_ptr<AuthProvider> make_key_auth(ClusterKey key, std::string cluster) {
-  return std::make_shared<KeyAuth>(std::move(key), std::move(cluster));
+std::shared_ptr<AuthProvider> make_key_auth(const ClusterKey& key, const std::string& cluster) {
+  return std::make_shared<KeyAuth>(key, cluster);
 }
 
 std::shared_ptr<AuthProvider> make_socket_auth(std::string socket_path) {

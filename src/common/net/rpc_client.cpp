@@ -106,7 +106,7 @@ Result<std::string> RpcClient::call_raw(std::string_view method,
 }
 
 Result<std::unique_ptr<RawStream>> RpcClient::open_raw(std::string_view method,
-                                                       std::string request) {
+                                                       const std::string& request) {
   const ClientEndpoints& endpoints = impl_->endpoints;
   const size_t first = endpoints.preferred();
   Error error = no_address();

@@ -104,7 +104,7 @@ class RpcClient {
 
   // The same on bytes, for messages that are passed on unread.
   Result<std::string> call_raw(std::string_view method, const std::string& request, Duration timeout);
-  Result<std::unique_ptr<RawStream>> open_raw(std::string_view method, std::string request);
+  Result<std::unique_ptr<RawStream>> open_raw(std::string_view method, const std::string& request);
 
  private:
   struct Impl;

@@ -155,7 +155,13 @@ class Launches : public ::testing::Test {
     EXPECT_EQ(runs(), 0U);
     EXPECT_FALSE(std::filesystem::exists(cluster.dir() + "/spool/n1/steps/7777.4294967291.0.key"));
   }
-  bool forgotten() const { return !std::filesystem::exists(cluster.dir() + "/spool/n1/steps/7777.4294967291.0.end"); }
+  // The step has ended, and the agent holds nothing of it any more.
+  bool forgotten() const {
+    for (const auto& file : std::filesystem::directory_iterator(cluster.dir() + "/spool/n1/steps")) {
+      if (file.path().filename().string().starts_with("7777.4294967291.0.")) return false;
+    }
+    return true;
+  }
 
   WireCluster cluster;
   net::CredentialSigner signer = net::CredentialSigner::generate();
