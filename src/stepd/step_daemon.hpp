@@ -87,6 +87,7 @@ class StepDaemon {
   void run_epilog(Task& task);
   void check_done();
   // SIGKILL was sent; true when UnkillableStepTimeout has gone by since it was sent first.
+  bool leftovers_may_end_alone();
   bool gave_up_killing();
   void finish();
   [[nodiscard]] protocol::StepEnded make_report() const;
@@ -120,6 +121,7 @@ class StepDaemon {
   bool finished_ = false;
   bool unkillable_ = false;  // some process did not go: the node is to be drained
   std::optional<std::chrono::steady_clock::time_point> first_kill_;
+  std::optional<std::chrono::steady_clock::time_point> leftovers_since_;
   uint32_t end_checks_ = 0;
   std::string failure_;
   rusage usage_{};  // sums of reaped children

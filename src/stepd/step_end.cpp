@@ -17,6 +17,7 @@ namespace {
 
 constexpr int kLaunchFailedStatus = 53;  // "0:53", what Slurm gives a job whose launch failed
 constexpr auto kEndInterval = std::chrono::milliseconds(20);
+constexpr auto kLeftoverGrace = std::chrono::seconds(2);
 constexpr uint32_t kMaxEndChecks = 250;  // 5 s: then streams that somebody else holds are given up
 
 // Which of two wait statuses is the worse one, as srun ranks them.
@@ -110,7 +111,7 @@ void StepDaemon::check_done() {
     return (task.out && !task.out->ended()) || (task.err && !task.err->ended());
   });
   if (!left && !streaming) return finish();
-  if (left) {
+  if (left && !leftovers_may_end_alone()) {
     signal_descendants(SIGKILL);
     if (gave_up_killing()) return;
   }
@@ -127,6 +128,15 @@ void StepDaemon::check_done() {
   end_timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) check_done();
   });
+}
+
+// Processes that got TERM together with the tasks have a moment to end: an srun of a batch script
+// tells what became of its step. SIGKILL (KillWait is over) ends that moment.
+bool StepDaemon::leftovers_may_end_alone() {
+  if (!terminating_ || killing_) return false;
+  const auto now = std::chrono::steady_clock::now();
+  if (!leftovers_since_) leftovers_since_ = now;
+  return now - *leftovers_since_ < kLeftoverGrace;
 }
 
 bool StepDaemon::gave_up_killing() {
