@@ -21,6 +21,7 @@
 #include "cli/shared/option_parser.hpp"
 #include "cli/shared/submit_call.hpp"
 #include "cli/shared/submit_env.hpp"
+#include "common/base/errno_text.hpp"
 #include "common/base/exec_pointers.hpp"
 
 namespace sluice::cli {
@@ -113,7 +114,7 @@ class CommandRun {
     own_group_ = interactive_ && isatty(STDIN_FILENO) != 0 && tcgetpgrp(STDIN_FILENO) == getpgrp();
     const pid_t child = fork();
     if (child != 0) {
-      if (child < 0) print_error("salloc", std::string("fork failed: ") + std::strerror(errno));
+      if (child < 0) print_error("salloc", std::string("fork failed: ") + errno_text(errno));
       return child;
     }
     if (own_group_) {
@@ -239,7 +240,7 @@ std::optional<int> read_request(int argc, char** argv, OptionParser& parser, Sub
   print_messages("salloc", warnings);
   const std::string folder = out.job.work_dir.str();
   if (!folder.empty() && chdir(folder.c_str()) != 0) {
-    print_error("salloc", fmt::format("chdir({}): {}", folder, std::strerror(errno)));
+    print_error("salloc", fmt::format("chdir({}): {}", folder, errno_text(errno)));
     return error_exit();
   }
   return std::nullopt;

@@ -2,7 +2,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -21,6 +20,7 @@
 #include "cli/shared/submit_call.hpp"
 #include "cli/shared/submit_env.hpp"
 #include "cli/shared/terminal.hpp"
+#include "common/base/errno_text.hpp"
 #include "common/base/host_name.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
@@ -97,7 +97,7 @@ class Srun {
         step.pty_rows = size->rows;
         step.pty_columns = size->columns;
       } else {
-        print_error("srun", fmt::format("ioctl(TIOCGWINSZ): {}", std::strerror(errno)));
+        print_error("srun", fmt::format("ioctl(TIOCGWINSZ): {}", errno_text(errno)));
         print_error("srun", "Not using a pseudo-terminal, disregarding --pty option");
         step.pty = false;
       }

@@ -2,26 +2,16 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstring>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
 
+#include "common/base/errno_text.hpp"
+#include "common/base/exec_pointers.hpp"
+
 namespace sluice::noded {
-namespace {
-
-std::vector<char*> pointers(const std::vector<std::string>& texts) {
-  std::vector<char*> out;
-  for (const std::string& text : texts)
-    out.push_back(const_cast<char*>(text.c_str()));
-  out.push_back(nullptr);
-  return out;
-}
-
-}  // namespace
-
 ChildProcesses::ChildProcesses(boost::asio::io_context& io) : signal_(io, SIGCHLD) {
   wait();
 }
@@ -70,15 +60,15 @@ Result<pid_t> ChildProcesses::spawn(const SpawnRequest& request, OnExit on_exit)
   ::posix_spawnattr_setsigdefault(&attributes, &all);
   ::posix_spawnattr_setflags(&attributes,
                              POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
-  const auto argv = pointers(request.arguments);
-  const auto envp = pointers(request.environment);
+  const auto argv = exec_pointers(request.arguments);
+  const auto envp = exec_pointers(request.environment);
   pid_t pid = -1;
   const int error =
       ::posix_spawn(&pid, request.program.c_str(), &actions, &attributes, argv.data(), envp.data());
   ::posix_spawn_file_actions_destroy(&actions);
   ::posix_spawnattr_destroy(&attributes);
   if (error != 0) {
-    return failure(fmt::format("cannot run {}: {}", request.program, std::strerror(error)));
+    return failure(fmt::format("cannot run {}: {}", request.program, errno_text(error)));
   }
   children_.emplace(pid, std::move(on_exit));
   return pid;

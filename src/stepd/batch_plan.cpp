@@ -1,12 +1,12 @@
 // The plan of a batch script: one process, its script in the spool, its output in files.
 #include <cerrno>
-#include <cstring>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/errno_text.hpp"
 #include "common/tables/file_pattern.hpp"
 #include "common/tables/output_env.hpp"
 #include "stepd/step_plan.hpp"
@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kScriptName = "slurm_script";
 
 tl::unexpected<Error> system_failure(std::string_view what, const std::string& path) {
-  return failure(fmt::format("{} {}: {}", what, path, std::strerror(errno)));
+  return failure(fmt::format("{} {}: {}", what, path, errno_text(errno)));
 }
 
 Result<std::string> write_script(const PlanInput& input) {

@@ -1,11 +1,11 @@
 #include "stepd/output_files.hpp"
 
 #include <cerrno>
-#include <cstring>
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "common/base/errno_text.hpp"
 
 namespace sluice::stepd {
 namespace {
@@ -38,7 +38,7 @@ Result<int> OutputFiles::open(const std::string& path, int flags, bool make_fold
   }
   const int error = errno;
   ::umask(before);
-  if (fd < 0) return failure(ErrorCode::kPathMissing, std::strerror(error));
+  if (fd < 0) return failure(ErrorCode::kPathMissing, errno_text(error));
   return fd;
 }
 
@@ -58,7 +58,7 @@ Result<int> OutputFiles::input(const std::string& path) {
 
 Result<int> OutputFiles::null_device() {
   if (null_ < 0) null_ = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  if (null_ < 0) return failure(ErrorCode::kPathMissing, std::strerror(errno));
+  if (null_ < 0) return failure(ErrorCode::kPathMissing, errno_text(errno));
   return null_;
 }
 

@@ -1,7 +1,6 @@
 #include "stepd/step_daemon.hpp"
 
 #include <csignal>
-#include <cstring>
 #include <utility>
 
 #include <fcntl.h>
@@ -9,6 +8,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "common/base/errno_text.hpp"
 #include "common/wire/codec.hpp"
 
 namespace sluice::stepd {
@@ -108,7 +108,7 @@ void StepDaemon::launch_tasks(StepPlan plan) {
     task.running = task.pid > 0;
     if (!task.running) {
       task.status = SIGKILL;
-      failure_ = fmt::format("cannot start a process: {}", std::strerror(errno));
+      failure_ = fmt::format("cannot start a process: {}", errno_text(errno));
     }
     adopt_streams(task, from);
     task.env = std::move(from.setup.env);

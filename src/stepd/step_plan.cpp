@@ -1,7 +1,6 @@
 #include "stepd/step_plan.hpp"
 
 #include <cerrno>
-#include <cstring>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,6 +9,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "common/base/errno_text.hpp"
 #include "common/base/text.hpp"
 #include "common/tables/file_pattern.hpp"
 #include "common/tables/output_env.hpp"
@@ -132,12 +132,12 @@ class StepPlanner {
     size.ws_col = static_cast<unsigned short>(step_.pty_columns);
     int master = -1;
     if (::openpty(&master, &slave, nullptr, nullptr, step_.pty_rows != 0 ? &size : nullptr) != 0) {
-      return failure(fmt::format("cannot open a pty: {}", std::strerror(errno)));
+      return failure(fmt::format("cannot open a pty: {}", errno_text(errno)));
     }
     ::fcntl(master, F_SETFD, FD_CLOEXEC);
     ::fcntl(slave, F_SETFD, FD_CLOEXEC);
     if (input_.user.switches && ::fchown(slave, input_.user.uid, static_cast<gid_t>(-1)) != 0) {
-      return failure(fmt::format("cannot give a pty away: {}", std::strerror(errno)));
+      return failure(fmt::format("cannot give a pty away: {}", errno_text(errno)));
     }
     if (raw) {
       termios modes{};
@@ -181,7 +181,7 @@ class StepPlanner {
   Status connect_input(TaskPlan& task, const StreamTarget& target) {
     if (target.route == Route::kStream) {
       int ends[2];
-      if (::pipe2(ends, O_CLOEXEC) != 0) return failure(std::strerror(errno));
+      if (::pipe2(ends, O_CLOEXEC) != 0) return failure(errno_text(errno));
       task.setup.std_in = ends[0];
       task.write_in = ends[1];
       plan_.child_ends.push_back(ends[0]);
@@ -225,7 +225,7 @@ class StepPlanner {
       return {};
     }
     int pipe_ends[2];
-    if (::pipe2(pipe_ends, O_CLOEXEC) != 0) return failure(std::strerror(errno));
+    if (::pipe2(pipe_ends, O_CLOEXEC) != 0) return failure(errno_text(errno));
     ends.read = pipe_ends[0];
     ends.child = pipe_ends[1];
     plan_.child_ends.push_back(pipe_ends[1]);

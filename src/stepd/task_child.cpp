@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/base/errno_text.hpp"
 #include "common/base/exec_pointers.hpp"
 #include "common/base/text.hpp"
 #include "stepd/task_prolog.hpp"
@@ -92,7 +93,7 @@ int execute(const std::string& program,
   int worst = ENOENT;
   if (path.empty()) path = "/usr/local/bin:/usr/bin:/bin";
   for (const std::string& folder : split(path, ':')) {
-    ::execve((folder.empty() ? program : folder + "/" + program).c_str(), arguments, env);
+    ::execve((folder.empty() ? program : fmt::format("{}/{}", folder, program)).c_str(), arguments, env);
     if (errno == EACCES)
       worst = EACCES;
     else if (errno != ENOENT && errno != ENOTDIR)
@@ -164,7 +165,7 @@ void run_prologs(TaskSetup& setup) {
     std::string output;
     int status = 0;
     if (!capture({prolog}, setup.env, 0, output, status)) {
-      complain(fmt::format("task_prolog: {}: {}", prolog, std::strerror(errno)));
+      complain(fmt::format("task_prolog: {}: {}", prolog, errno_text(errno)));
     }
     say(STDOUT_FILENO, apply_task_prolog(output, setup.env));
     if (status != 0) complain(fmt::format("TaskProlog failed status={}", status));
@@ -178,12 +179,12 @@ void run_prologs(TaskSetup& setup) {
   const int error = execute(program, argv.data(), envp.data(), setup.env.get("PATH"));
   std::string interpreter;
   if (error == ENOENT && names_missing_interpreter(program, interpreter)) {
-    complain(fmt::format("execve(): bad interpreter({}): {}", interpreter, std::strerror(error)));
+    complain(fmt::format("execve(): bad interpreter({}): {}", interpreter, errno_text(error)));
   } else {
     const bool relative = program[0] != '/' && program.find('/') != std::string::npos;
     std::error_code unknown;
     const std::string folder = relative ? std::filesystem::current_path(unknown).string() + "/" : "";
-    complain(fmt::format("execve(): {}{}: {}", folder, program, std::strerror(error)));
+    complain(fmt::format("execve(): {}{}: {}", folder, program, errno_text(error)));
   }
   ::_exit(error);
 }
@@ -203,13 +204,13 @@ void run_prologs(TaskSetup& setup) {
   }
   if (!become(setup.user)) {
     const int error = errno;
-    complain(fmt::format("cannot become user {}: {}", setup.user.uid, std::strerror(error)));
+    complain(fmt::format("cannot become user {}: {}", setup.user.uid, errno_text(error)));
     ::_exit(error);
   }
   ::umask(setup.umask);
   if (::chdir(setup.work_dir.c_str()) != 0) {
     complain(fmt::format("couldn't chdir to `{}': {}: going to /tmp instead", setup.work_dir,
-                         std::strerror(errno)));
+                         errno_text(errno)));
     if (::chdir("/tmp") != 0) complain(fmt::format("couldn't chdir to /tmp either. dying."));
   }
   setup.env.set("SLURM_TASK_PID", std::to_string(::getpid()));

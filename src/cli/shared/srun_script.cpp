@@ -1,7 +1,6 @@
 #include "cli/shared/srun_script.hpp"
 
 #include <cerrno>
-#include <cstring>
 
 #include <fmt/format.h>
 #include <spawn.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/shared/allocation.hpp"
+#include "common/base/errno_text.hpp"
 #include "common/base/exec_pointers.hpp"
 
 namespace sluice::cli {
@@ -17,7 +17,7 @@ int run_srun_script(const std::string& program,
                     const std::vector<std::string>& arguments,
                     const Environment& environment) {
   if (access(program.c_str(), R_OK | X_OK) != 0) {
-    say("srun", fmt::format("Access denied for {}: {}", program, std::strerror(errno)));
+    say("srun", fmt::format("Access denied for {}: {}", program, errno_text(errno)));
     return -1;
   }
   std::vector<std::string> words = {program};

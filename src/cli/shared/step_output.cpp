@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "common/base/errno_text.hpp"
 #include "common/base/text.hpp"
 
 namespace sluice::cli {
@@ -76,7 +77,7 @@ Result<int> open_output(std::string_view pattern,
   const std::string path = expand_file_pattern(pattern, fields);
   const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC);
   const int fd = ::open(path.c_str(), flags, 0666);
-  if (fd < 0) return failure(fmt::format("Could not open {} file: {}", kind, std::strerror(errno)));
+  if (fd < 0) return failure(fmt::format("Could not open {} file: {}", kind, errno_text(errno)));
   return fd;
 }
 
@@ -86,7 +87,7 @@ Result<int> open_input(std::string_view pattern, const PatternFields& fields) {
   if (pattern_is_per_node(pattern)) return -1;  // the step daemons open theirs
   const std::string path = expand_file_pattern(pattern, fields);
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return failure(fmt::format("Could not open stdin file: {}", std::strerror(errno)));
+  if (fd < 0) return failure(fmt::format("Could not open stdin file: {}", errno_text(errno)));
   return fd;
 }
 

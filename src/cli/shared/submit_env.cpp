@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/errno_text.hpp"
 #include "common/base/host_name.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
@@ -58,7 +59,7 @@ Result<std::string> read_descriptor(int fd) {
   while (true) {
     const ssize_t got = ::read(fd, buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return failure(std::strerror(errno));
+    if (got < 0) return failure(errno_text(errno));
     if (got == 0) return text;
     text.append(buffer, static_cast<size_t>(got));
   }
@@ -80,7 +81,7 @@ Result<std::string> hosts_of_file(const std::string& path) {
   std::ifstream file(path);
   if (!file) {
     return failure(fmt::format("slurm_allocate_resources error opening file {}, {}", path,
-                               std::strerror(errno)));
+                               errno_text(errno)));
   }
   std::vector<std::string> hosts;
   for (std::string line; std::getline(file, line);) {

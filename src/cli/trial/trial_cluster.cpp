@@ -25,6 +25,7 @@
 #include "cli/shared/client.hpp"
 #include "cli/trial/trial_conf.hpp"
 #include "cli/trial/trial_processes.hpp"
+#include "common/base/errno_text.hpp"
 #include "common/base/exec_pointers.hpp"
 #include "common/base/host_name.hpp"
 #include "common/conf/load.hpp"
@@ -73,7 +74,7 @@ Result<uint32_t> free_ports(uint32_t count) {
 
 Status write_file(const fs::path& path, std::string_view text, mode_t mode) {
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
-  if (fd < 0) return failure(fmt::format("{}: {}", path.string(), std::strerror(errno)));
+  if (fd < 0) return failure(fmt::format("{}: {}", path.string(), errno_text(errno)));
   const bool complete = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   const bool closed = close(fd) == 0;
   if (!complete || !closed) return failure(fmt::format("{}: cannot be written", path.string()));
@@ -93,7 +94,7 @@ Status run_daemon(const std::vector<std::string>& words) {
   const std::vector<char*> argv = exec_pointers(words);
   pid_t pid = 0;
   const int error = posix_spawn(&pid, argv[0], nullptr, nullptr, argv.data(), environ);
-  if (error != 0) return failure(fmt::format("{}: {}", words[0], std::strerror(error)));
+  if (error != 0) return failure(fmt::format("{}: {}", words[0], errno_text(error)));
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
   if (status != 0) return failure(fmt::format("{} did not start", words[0]));

@@ -6,12 +6,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <system_error>
 
 #include <fmt/format.h>
 #include <glob.h>
 #include <pwd.h>
 
+#include "common/base/errno_text.hpp"
 #include "common/base/text.hpp"
 #include "common/tables/conf_parse.hpp"
 
@@ -30,7 +30,7 @@ Result<ConfSource> read_source(const std::string& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) {
-    return failure(ErrorCode::kInvalidConfig, fmt::format("{}: {}", path, std::generic_category().message(errno)));
+    return failure(ErrorCode::kInvalidConfig, fmt::format("{}: {}", path, errno_text(errno)));
   }
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   if (file.bad()) {

@@ -12,11 +12,11 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <thread>
 #include <utility>
 
 #include <fmt/format.h>
+#include "common/base/errno_text.hpp"
 
 namespace sluice::daemon {
 namespace {
@@ -64,11 +64,11 @@ Status become_user(uint32_t uid, const std::vector<std::string>& files) {
   }
   for (const std::string& file : files) {
     if (!file.empty() && chown(file.c_str(), uid, found->pw_gid) != 0 && errno != ENOENT) {
-      return failure(ErrorCode::kPathMissing, fmt::format("{}: {}", file, std::strerror(errno)));
+      return failure(ErrorCode::kPathMissing, fmt::format("{}: {}", file, errno_text(errno)));
     }
   }
   if (initgroups(found->pw_name, found->pw_gid) != 0 || setgid(found->pw_gid) != 0 || setuid(uid) != 0) {
-    return failure(ErrorCode::kAccessDenied, fmt::format("cannot become {}: {}", found->pw_name, std::strerror(errno)));
+    return failure(ErrorCode::kAccessDenied, fmt::format("cannot become {}: {}", found->pw_name, errno_text(errno)));
   }
   return {};
 }
@@ -122,7 +122,7 @@ Result<PidFile> PidFile::create(const std::string& path, std::chrono::millisecon
     fd = lock_at(path);
   }
   if (fd == kHeld) return failure(ErrorCode::kDuplicateName, fmt::format("{}: a running daemon holds it", path));
-  if (fd < 0) return failure(ErrorCode::kPathMissing, fmt::format("{}: {}", path, std::strerror(errno)));
+  if (fd < 0) return failure(ErrorCode::kPathMissing, fmt::format("{}: {}", path, errno_text(errno)));
   const std::string text = std::to_string(getpid()) + "\n";
   if (ftruncate(fd, 0) != 0 || pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
     close(fd);
@@ -159,7 +159,7 @@ void Signals::stop() { kill(getpid(), SIGTERM); }
 
 void Signals::restore_in_child() {
   const sigset_t set = handled_signals();
-  sigprocmask(SIG_UNBLOCK, &set, nullptr);
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
   struct sigaction standard {};
   standard.sa_handler = SIG_DFL;
   sigaction(SIGPIPE, &standard, nullptr);

@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "common/base/errno_text.hpp"
 #include "common/net/clock.hpp"
 
 namespace sluice::net {
@@ -101,7 +102,7 @@ Result<int> connect_to(const std::string& address, Time until) {
   const Result<SocketAddress> peer = socket_address(*numeric, address);
   if (!peer) return tl::unexpected<Error>(peer.error());
   const int fd = socket(peer->bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return unusable(address, std::strerror(errno));
+  if (fd < 0) return unusable(address, errno_text(errno));
   const int one = 1;
   if (numeric->kind != NumericAddress::Kind::kUnix) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   int problem = 0;
@@ -109,7 +110,7 @@ Result<int> connect_to(const std::string& address, Time until) {
   if (problem == EINPROGRESS || problem == EINTR) problem = await_connection(fd, until);
   if (problem == 0) return fd;
   close(fd);
-  return unusable(address, std::strerror(problem));
+  return unusable(address, errno_text(problem));
 }
 
 Result<std::string> address_towards(const std::string& host) {
@@ -119,14 +120,14 @@ Result<std::string> address_towards(const std::string& host) {
   const Result<SocketAddress> peer = socket_address(*numeric, host);
   if (!peer) return tl::unexpected<Error>(peer.error());
   const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return unusable(host, std::strerror(errno));
+  if (fd < 0) return unusable(host, errno_text(errno));
   sockaddr_in own{};
   socklen_t size = sizeof own;
   const bool known = connect(fd, reinterpret_cast<const sockaddr*>(&peer->bytes), peer->size) == 0 &&
                      getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) == 0;
   const int problem = errno;
   close(fd);
-  if (!known) return unusable(host, std::strerror(problem));
+  if (!known) return unusable(host, errno_text(problem));
   char text[INET_ADDRSTRLEN] = {};
   inet_ntop(AF_INET, &own.sin_addr, text, sizeof text);
   return std::string(text);

@@ -8,6 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/base/errno_text.hpp"
 #include "common/base/host_name.hpp"
 #include "common/net/clock.hpp"
 #include "common/net/crypto.hpp"
@@ -65,7 +66,7 @@ class SocketAuth final : public AuthProvider {
     disconnect();
     return failure(
         ErrorCode::kAuthentication,
-        fmt::format("auth/slurm: no daemon gives tokens at {}: {}", path_, std::strerror(problem)));
+        fmt::format("auth/slurm: no daemon gives tokens at {}: {}", path_, errno_text(problem)));
   }
   Status connect() {
     sockaddr_un address{};

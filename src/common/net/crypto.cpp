@@ -12,6 +12,7 @@
 #include <openssl/sha.h>
 
 #include "common/base/check.hpp"
+#include "common/base/errno_text.hpp"
 
 namespace sluice::net {
 namespace {
@@ -51,7 +52,7 @@ std::string hmac_sha256(std::string_view key, std::string_view bytes) {
 }
 
 std::string sha256_of(std::string_view first, std::string_view second) {
-  return Sha256().add(first).add({"", 1}).add(second).end();
+  return Sha256().add(first).add(std::string_view("\0", 1)).add(second).end();
 }
 
 bool same_secret(std::string_view a, std::string_view b) {
@@ -70,7 +71,7 @@ Result<std::string> read_secret(const std::string& path, size_t least, size_t mo
     const auto code = errno == ENOENT   ? ErrorCode::kPathMissing
                       : errno == EACCES ? ErrorCode::kAccessDenied
                                         : ErrorCode::kInvalidConfig;
-    return failure(code, fmt::format("key file {}: {}", path, std::strerror(errno)));
+    return failure(code, fmt::format("key file {}: {}", path, errno_text(errno)));
   }
   struct stat status {};
   std::string bytes(most + 1, '\0');

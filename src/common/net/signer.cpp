@@ -1,7 +1,6 @@
 #include "common/net/signer.hpp"
 
 #include <cerrno>
-#include <cstring>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/base/check.hpp"
+#include "common/base/errno_text.hpp"
 #include "common/net/crypto.hpp"
 
 namespace sluice::net {
@@ -49,7 +49,7 @@ Status store(const std::string& path, std::string_view bytes) {
     return {};
   }
   auto error =
-      failure(ErrorCode::kPathMissing, fmt::format("key file {}: {}", path, std::strerror(errno)));
+      failure(ErrorCode::kPathMissing, fmt::format("key file {}: {}", path, errno_text(errno)));
   ::unlink(fresh.c_str());
   return error;
 }

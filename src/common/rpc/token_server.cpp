@@ -18,6 +18,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/base/errno_text.hpp"
 #include "common/base/host_name.hpp"
 #include "common/log/log.hpp"
 #include "common/net/clock.hpp"
@@ -32,7 +33,7 @@ constexpr size_t kMostConnections = 512;
 
 tl::unexpected<Error> cannot(const std::string& path, std::string_view what) {
   return failure(ErrorCode::kPathMissing,
-                 fmt::format("token socket {}: {}: {}", path, what, std::strerror(errno)));
+                 fmt::format("token socket {}: {}: {}", path, what, errno_text(errno)));
 }
 
 }  // namespace

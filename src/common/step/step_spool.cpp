@@ -3,8 +3,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -12,6 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/base/errno_text.hpp"
 #include "common/base/text.hpp"
 #include "common/wire/codec.hpp"
 
@@ -21,7 +23,7 @@ namespace {
 constexpr size_t kMaxRecordBytes = 1U << 20;
 
 tl::unexpected<Error> system_failure(std::string_view what, const std::string& path) {
-  return failure(fmt::format("{} {}: {}", what, path, std::strerror(errno)));
+  return failure(fmt::format("{} {}: {}", what, path, errno_text(errno)));
 }
 
 bool write_all(int fd, std::string_view bytes) {
@@ -122,20 +124,18 @@ Status StepSpool::sync() const {
 
 std::vector<protocol::StepRecord> StepSpool::scan() const {
   std::vector<protocol::StepRecord> records;
-  DIR* folder = ::opendir(folder_.c_str());
-  if (folder == nullptr) return records;
-  while (const dirent* entry = ::readdir(folder)) {
-    const std::string_view name = entry->d_name;
-    if (!name.ends_with(".key")) continue;
-    const auto key = parse_step_file_name(name.substr(0, name.size() - 4));
+  std::error_code error;  // a folder that is not there holds nothing
+  std::filesystem::directory_iterator entry(folder_, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    if (entry->path().extension() != ".key") continue;
+    const auto key = parse_step_file_name(entry->path().stem().string());
     if (!key) continue;
     const auto bytes = read_file(path(*key, "key"));
     auto record = bytes ? wire::decode<protocol::StepRecord>(*bytes)
                         : Result<protocol::StepRecord>(protocol::StepRecord{});
-    records.push_back(record ? std::move(*record) : protocol::StepRecord{});
+    records.push_back(record ? *record : protocol::StepRecord{});
     records.back().key = *key;
   }
-  ::closedir(folder);
   return records;
 }
 

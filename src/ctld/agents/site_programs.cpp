@@ -11,6 +11,7 @@
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
 
+#include "common/base/errno_text.hpp"
 #include "common/base/exec_pointers.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
@@ -37,7 +38,8 @@ std::string exit_text(int status) {
 // Waits for the program; -1 when it could not be started.
 int run_program(const std::vector<std::string>& words, const std::map<std::string, std::string>& environment) {
   std::vector<std::string> pairs;
-  for (const auto& [name, value] : environment) pairs.push_back(name + "=" + value);
+  pairs.reserve(environment.size());
+  for (const auto& [name, value] : environment) pairs.push_back(fmt::format("{}={}", name, value));
   const std::vector<char*> argv = exec_pointers(words);
   const std::vector<char*> envp = exec_pointers(pairs);
   posix_spawnattr_t attributes;
@@ -56,7 +58,7 @@ int run_program(const std::vector<std::string>& words, const std::map<std::strin
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
   if (error != 0) {
-    log::error("{}: {}", words[0], std::strerror(error));
+    log::error("{}: {}", words[0], errno_text(error));
     return -1;
   }
   int status = 0;
@@ -66,6 +68,7 @@ int run_program(const std::vector<std::string>& words, const std::map<std::strin
 
 std::vector<std::vector<std::string>> one_word_each(const std::vector<std::string>& paths) {
   std::vector<std::vector<std::string>> out;
+  out.reserve(paths.size());
   for (const auto& path : paths) out.push_back({path});
   return out;
 }
@@ -149,7 +152,7 @@ void SitePrograms::record_ended(const Job& job, const state::ClusterSnapshot& st
     const std::lock_guard lock(file_mutex_);
     const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     const bool written = fd >= 0 && write(fd, line.data(), line.size()) == static_cast<ssize_t>(line.size());
-    if (!written) log::error("JobCompLoc {}: job {} is not recorded: {}", path, job.id, std::strerror(errno));
+    if (!written) log::error("JobCompLoc {}: job {} is not recorded: {}", path, job.id, errno_text(errno));
     if (fd >= 0) close(fd);
   } else if (iequals(config.job_comp_type, "jobcomp/script") && !config.job_comp_loc.empty()) {
     // the script's variables have names of their own

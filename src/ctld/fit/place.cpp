@@ -69,7 +69,7 @@ Bitmap take_in_turn(const Bitmap& free,
 Bitmap choose_cores(const Needs& needs, const Room& room, uint32_t cores, Unit unit) {
   const uint32_t per_socket = std::max(1U, room.config->cores_per_socket);
   if (unit == Unit::kSocket) {
-    return room.free_cores.take_first((cores + per_socket - 1) / per_socket * per_socket);
+    return room.free_cores.take_first(static_cast<size_t>((cores + per_socket - 1) / per_socket) * per_socket);
   }
   if (needs.fill_sockets || cores < 2 || per_socket < 2 || room.config->sockets < 2) {
     return room.free_cores.take_first(cores);
