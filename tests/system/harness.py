@@ -8,6 +8,7 @@
 
 Nothing here waits for a time: wait_for() asks until a condition holds, and fails with what it last saw.
 """
+import faulthandler
 import os
 import random
 import re
@@ -23,6 +24,7 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.abspath(os.environ.get("SLUICE_BUILD", os.path.join(ROOT, "build/dev")))
 BIN, SBIN = os.path.join(BUILD, "bin"), os.path.join(BUILD, "sbin")
+faulthandler.dump_traceback_later(540, exit=True)  # before ctest gives up: tells where it hangs
 LIMIT_S = 60  # of any condition; far more than any should need
 
 

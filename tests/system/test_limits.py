@@ -82,7 +82,7 @@ class Patient(ClusterCase):
         job = wait_for(lambda: self.out("squeue", "-h", "-t", "R", "-o", "%i").strip(), "the allocation")
         children = subprocess.run(["pgrep", "-P", str(salloc.pid)], capture_output=True, text=True, check=False).stdout.split()
         salloc.kill()
-        salloc.wait()
+        salloc.wait(timeout=60)
         for child in children:
             os.kill(int(child), signal.SIGKILL)
         self.assertEqual(self.wait_ended(job), "CANCELLED")
@@ -101,7 +101,7 @@ class Unkillable(ClusterCase):
         keeper = subprocess.Popen(["nsenter", "-t", pid, "-p", "sleep", "5000"])
         wait_for(lambda: subprocess.run(["pgrep", "-P", str(keeper.pid)], capture_output=True, check=False).stdout, "its companion")
         keeper.send_signal(signal.SIGSTOP)
-        self.addCleanup(keeper.wait)
+        self.addCleanup(keeper.wait, 60)
         self.addCleanup(keeper.send_signal, signal.SIGCONT)
         return keeper
 
