@@ -78,6 +78,7 @@ static void fill_descriptors() {
     if (fcntl(fd, F_GETFD) == -1) ::open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY);
   }
 }
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a function is no data
 [[gnu::section(".preinit_array"), gnu::used]] static void (*const kBeforeAll)() = fill_descriptors;
 
 int main(int argc, char** argv) {

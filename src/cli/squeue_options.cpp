@@ -106,7 +106,7 @@ void take_users(const std::string& list, SqueueOptions& o) {
 std::optional<int> take_jobs(const char* list, SqueueOptions& o) {
   o.request.ids.clear();
   if (list == nullptr) return std::nullopt;
-  static const std::regex kForm(R"(\d+(_(\d+|\[[0-9,:%-]+\]|\*))?(\+\d+)?)");
+  static const std::regex form(R"(\d+(_(\d+|\[[0-9,:%-]+\]|\*))?(\+\d+)?)");
   std::string text = list;
   // commas within brackets do not separate
   std::string piece;
@@ -119,7 +119,7 @@ std::optional<int> take_jobs(const char* list, SqueueOptions& o) {
       continue;
     }
     if (piece.empty()) continue;
-    if (!std::regex_match(piece, kForm)) return fail("Invalid job id: " + piece);
+    if (!std::regex_match(piece, form)) return fail("Invalid job id: " + piece);
     o.request.ids.push_back(std::exchange(piece, {}));
   }
   return std::nullopt;

@@ -1,6 +1,7 @@
 // scontrol's verbs on jobs: hold, uhold, release, requeue, requeuehold, suspend, resume, top,
 // wait_job, notify, completing and write.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -99,7 +100,7 @@ void change_jobs(Session& session, const Words& words) {
     const auto reply = session.client()->call<protocol::CountReply>(request);
     if (!reply) {
       last = error_text(reply.error());
-      session.fail(last + " for job " + target);
+      session.fail(fmt::format("{} for job {}", last, target));
       continue;
     }
     for (const std::string& error : reply->errors) session.fail(error);

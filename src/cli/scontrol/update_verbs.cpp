@@ -251,7 +251,7 @@ void remove(Session& session, const Words& words) {
   const std::string name = equals != std::string::npos ? words[1].substr(equals + 1)
                            : words.size() > 2          ? words[2]
                                                        : "";
-  const std::string typed = words[1];
+  const std::string& typed = words[1];
   if (key.size() >= 3 && starts_with_i("ReservationName", key)) {
     return session.fail("delete_reservation " + typed + ": " +
                         std::string(error_sentence(ErrorCode::kInvalidReservation)));

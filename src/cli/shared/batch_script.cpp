@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,11 +21,11 @@ bool is_file(const std::string& path) {
 
 std::string find_script(const std::string& name) {
   if (name.starts_with('/')) return name;
-  const std::string here = working_folder() + "/" + name;
+  std::string here = working_folder() + "/" + name;
   if (name.find('/') != std::string::npos || access(here.c_str(), R_OK) == 0) return here;
   const char* path = std::getenv("PATH");
   for (const std::string& folder : split(path != nullptr ? path : "", ':')) {
-    const std::string candidate = folder + "/" + name;
+    std::string candidate = fmt::format("{}/{}", folder, name);
     if (is_file(candidate) && access(candidate.c_str(), R_OK) == 0) return candidate;
   }
   return here;

@@ -107,29 +107,29 @@ Error for_user(Error error) {
 
 }  // namespace
 
-Result<std::string> Client::call_bytes(std::string_view method, std::string request,
+Result<std::string> Client::call_bytes(std::string_view method, const std::string& request,
                                        Duration timeout) {
   net::RpcClient& rpc = parts_->connection();
   if (parts_->auth_error.code != ErrorCode::kOk) {
     return tl::unexpected<Error>(parts_->auth_error);
   }
   Result<std::string> reply =
-      rpc.call_raw(method, std::move(request), parts_->timeout_or_usual(timeout));
+      rpc.call_raw(method, request, parts_->timeout_or_usual(timeout));
   if (!reply) return tl::unexpected<Error>(for_user(std::move(reply.error())));
   return reply;
 }
 
 Result<std::string> Client::call_node_bytes(const NodeConfig& node, std::string_view method,
-                                            std::string request) {
+                                            const std::string& request) {
   net::RpcClient& rpc = parts_->agent(node);
   if (parts_->auth_error.code != ErrorCode::kOk) {
     return tl::unexpected<Error>(parts_->auth_error);
   }
-  return rpc.call_raw(method, std::move(request), parts_->config.message_timeout);
+  return rpc.call_raw(method, request, parts_->config.message_timeout);
 }
 
 Result<std::unique_ptr<net::RawStream>> Client::open_bytes(std::string_view method,
-                                                           std::string request) {
+                                                           const std::string& request) {
   net::RpcClient& rpc = parts_->connection();
   if (parts_->auth_error.code != ErrorCode::kOk) {
     return tl::unexpected<Error>(parts_->auth_error);
@@ -137,7 +137,7 @@ Result<std::unique_ptr<net::RawStream>> Client::open_bytes(std::string_view meth
   return rpc.open_raw(method, request);
 }
 
-Status Client::stream_bytes(std::string_view method, std::string request,
+Status Client::stream_bytes(std::string_view method, const std::string& request,
                             const std::function<bool(std::string_view)>& take, Duration timeout) {
   net::RpcClient& rpc = parts_->connection();
   if (parts_->auth_error.code != ErrorCode::kOk) {

@@ -102,13 +102,13 @@ class Client {
  private:
   struct Parts;
   explicit Client(std::unique_ptr<Parts> parts);
-  [[nodiscard]] Result<std::string> call_bytes(std::string_view method, std::string request,
+  [[nodiscard]] Result<std::string> call_bytes(std::string_view method, const std::string& request,
                                                Duration timeout);
   [[nodiscard]] Result<std::string> call_node_bytes(const NodeConfig& node,
-                                                    std::string_view method, std::string request);
+                                                    std::string_view method, const std::string& request);
   [[nodiscard]] Result<std::unique_ptr<net::RawStream>> open_bytes(std::string_view method,
-                                                                  std::string request);
-  [[nodiscard]] Status stream_bytes(std::string_view method, std::string request,
+                                                                  const std::string& request);
+  [[nodiscard]] Status stream_bytes(std::string_view method, const std::string& request,
                                     const std::function<bool(std::string_view)>& take,
                                     Duration timeout);
   std::unique_ptr<Parts> parts_;

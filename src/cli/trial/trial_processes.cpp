@@ -126,8 +126,9 @@ std::vector<TrialProcess> daemons_of(const TrialFolder& folder) {
 
 std::vector<pid_t> end_steps(const std::vector<TrialProcess>& steps) {
   std::vector<pid_t> roots;
+  roots.reserve(steps.size());
   for (const auto& d : steps) roots.push_back(d.pid);
-  const std::vector<pid_t> tasks = descendants_of(roots);
+  std::vector<pid_t> tasks = descendants_of(roots);
   for (const pid_t pid : roots) kill(pid, SIGKILL);
   for (const pid_t pid : tasks) kill(pid, SIGKILL);
   return tasks;

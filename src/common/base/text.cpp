@@ -111,7 +111,7 @@ std::optional<uint64_t> parse_memory(std::string_view text, char default_unit) {
     case 'K': return value / 1024 + (value % 1024 != 0 ? 1 : 0);
     case 'M': break;
     case 'G': factor = 1024; break;
-    case 'T': factor = 1024 * 1024; break;
+    case 'T': factor = uint64_t{1024} * 1024; break;
     default: return std::nullopt;
   }
   if (value > std::numeric_limits<int64_t>::max() / factor) return std::nullopt;
@@ -128,7 +128,7 @@ std::optional<uint32_t> parse_count(std::string_view text) {
   if (!text.empty()) {
     const char suffix = upper(text.back());
     if (suffix == 'K') factor = 1024;
-    if (suffix == 'M') factor = 1024 * 1024;
+    if (suffix == 'M') factor = uint64_t{1024} * 1024;
     if (factor > 1) text.remove_suffix(1);
   }
   const auto number = to_number<uint32_t>(text);

@@ -345,10 +345,10 @@ std::string with_strftime(const std::string& form, const std::tm& parts) {
 }
 
 int64_t day_number(const std::tm& parts) {
-  using namespace std::chrono;
-  const year_month_day date{year(parts.tm_year + 1900), month(static_cast<unsigned>(parts.tm_mon) + 1),
-                            day(static_cast<unsigned>(parts.tm_mday))};
-  return sys_days(date).time_since_epoch().count();
+  const std::chrono::year_month_day date{std::chrono::year(parts.tm_year + 1900),
+                                         std::chrono::month(static_cast<unsigned>(parts.tm_mon) + 1),
+                                         std::chrono::day(static_cast<unsigned>(parts.tm_mday))};
+  return std::chrono::sys_days(date).time_since_epoch().count();
 }
 
 std::string format_relative(const std::tm& parts, const std::tm& today) {

@@ -9,7 +9,7 @@
 #include "common/daemon/daemon.hpp"
 #include "common/daemon/log_setup.hpp"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's name
 class App;
 }
 

@@ -52,7 +52,7 @@ struct Targets {
 
 // Never destroyed: threads may log until the very end of the process.
 Targets& targets() {
-  static auto* instance = new Targets;
+  static auto* const instance = new Targets;
   return *instance;
 }
 

@@ -45,7 +45,7 @@ std::shared_ptr<AsyncClient> NodeClients::get(const std::string& address) {
     entry.client = std::make_shared<AsyncClient>(
         ClientOptions{.addresses = {address}, .auth = auth_, .connect_timeout = connect_timeout_});
   }
-  const std::shared_ptr<AsyncClient> client = entry.client;
+  std::shared_ptr<AsyncClient> client = entry.client;
   if (entries_.size() > most_connections_) {
     const auto oldest =
         std::ranges::min_element(entries_, {}, [](const auto& item) { return item.second.used; });

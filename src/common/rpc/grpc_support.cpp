@@ -29,8 +29,8 @@ ContiguousBytes::ContiguousBytes(const grpc::ByteBuffer& buffer) {
   }
 }
 
-grpc::Status to_grpc(CallStatus status) {
-  return {static_cast<grpc::StatusCode>(status.code), std::move(status.message), std::move(status.details)};
+grpc::Status to_grpc(const CallStatus& status) {
+  return {static_cast<grpc::StatusCode>(status.code), status.message, status.details};
 }
 
 CallStatus from_grpc(const grpc::Status& status) {

@@ -25,7 +25,7 @@ class ContiguousBytes {
   grpc::Slice slice_;
 };
 
-[[nodiscard]] grpc::Status to_grpc(CallStatus status);
+[[nodiscard]] grpc::Status to_grpc(const CallStatus& status);
 [[nodiscard]] CallStatus from_grpc(const grpc::Status& status);
 
 // gRPC writes to the standard error by itself; this stops it, and is called before it is used.
