@@ -28,8 +28,8 @@ bool failed(const Job& job) {
 }  // namespace
 
 const JobSpec& JobView::spec() const {
-  static const JobSpec kNothing;
-  return record->job.spec != nullptr ? *record->job.spec : kNothing;
+  static const JobSpec nothing;
+  return record->job.spec != nullptr ? *record->job.spec : nothing;
 }
 
 bool is_pending_array(const JobView& view) {

@@ -121,7 +121,7 @@ void put_configured(const protocol::NodeRecord& r, Json& out) {
   out["cores"] = config.cores_per_socket;
   out["specialized_cores"] = config.core_spec_count;
   out["cpu_binding"] = 0;
-  out["cpu_load"] = r.soft.load < 0 ? 0 : static_cast<uint64_t>(r.soft.load * 100 + 0.5);
+  out["cpu_load"] = load_hundredths(r);
   out["free_mem"] = json_number(r.soft.free_memory_mib, r.soft.free_memory_mib != 0);
   out["cpus"] = config.cpus;
   out["effective_cpus"] = config.cpus;

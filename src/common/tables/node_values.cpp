@@ -2,6 +2,7 @@
 #include "common/tables/node_values.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -12,13 +13,17 @@
 namespace sluice {
 
 const NodeConfig& config_of(const protocol::NodeRecord& record) {
-  static const NodeConfig kNothing;
-  return record.node.config != nullptr ? *record.node.config : kNothing;
+  static const NodeConfig nothing;
+  return record.node.config != nullptr ? *record.node.config : nothing;
 }
 
 const NodeHardware& hardware_of(const protocol::NodeRecord& record) {
-  static const NodeHardware kNothing;
-  return record.node.hardware != nullptr ? *record.node.hardware : kNothing;
+  static const NodeHardware nothing;
+  return record.node.hardware != nullptr ? *record.node.hardware : nothing;
+}
+
+uint64_t load_hundredths(const protocol::NodeRecord& record) {
+  return record.soft.load < 0 ? 0 : static_cast<uint64_t>(std::llround(record.soft.load * 100));
 }
 
 NodeUse node_use(const protocol::NodeRecord& record) {

@@ -22,6 +22,8 @@ struct CpuUse {
   uint32_t other = 0;
 };
 [[nodiscard]] CpuUse cpu_use(const protocol::NodeRecord& record);
+// The load in hundredths, as --json has it; 0 while it is unknown.
+[[nodiscard]] uint64_t load_hundredths(const protocol::NodeRecord& record);
 
 [[nodiscard]] std::string_view active_features(const protocol::NodeRecord& record);  // "a,b"
 [[nodiscard]] std::string available_features(const protocol::NodeRecord& record);

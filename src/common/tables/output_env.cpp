@@ -176,6 +176,7 @@ JobFacts facts_of(const protocol::StepLaunch& launch) {
 std::vector<uint32_t> tasks_per_node(const JobSpec& spec, const std::vector<uint32_t>& cpus) {
   const uint32_t cpus_per_task = std::max(spec.cpus_per_task, 1U);
   std::vector<uint32_t> room;
+  room.reserve(cpus.size());
   for (const uint32_t count : cpus) {
     room.push_back(spec.ntasks_per_node != 0 ? spec.ntasks_per_node
                                              : std::max(count / cpus_per_task, 1U));

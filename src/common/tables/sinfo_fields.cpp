@@ -19,8 +19,8 @@ using Context = RenderContext;
 using protocol::NodeRecord;
 
 const PartitionConfig& part(const SinfoRow& v) {
-  static const PartitionConfig kNothing;
-  return v.partition != nullptr ? v.partition->config : kNothing;
+  static const PartitionConfig nothing;
+  return v.partition != nullptr ? v.partition->config : nothing;
 }
 std::string list_or_all(const std::vector<std::string>& list, std::string_view all) {
   return list.empty() ? std::string(all) : join(list, ",");

@@ -114,9 +114,7 @@ Json cpu_part(const SinfoRow& row, const PartitionConfig& partition) {
               {"other", sum.other},
               {"total", total}};
   out.update(bounds(row, [](const NodeRecord& n) { return config_of(n).cpus; }));
-  out["load"] = bounds(row, [](const NodeRecord& n) {
-    return n.soft.load < 0 ? 0 : static_cast<uint64_t>(n.soft.load * 100 + 0.5);
-  });
+  out["load"] = bounds(row, [](const NodeRecord& n) { return load_hundredths(n); });
   out["per_node"] = {{"max", json_limit(partition.max_cpus_per_node)}};
   return out;
 }
@@ -152,8 +150,8 @@ Json memory_part(const SinfoRow& row) {
 
 Json sinfo_row_to_json(const SinfoRow& row, const std::string& tres,
                        const RenderContext& context) {
-  static const NodeRecord kNothing;
-  const NodeRecord& first = row.nodes.empty() ? kNothing : *row.nodes.front();
+  static const NodeRecord nothing;
+  const NodeRecord& first = row.nodes.empty() ? nothing : *row.nodes.front();
   const NodeConfig& config = config_of(first);
   Json states = Json::array();
   if (!row.nodes.empty()) states.push_back(json_text(node_base_text(first.shown_base)));

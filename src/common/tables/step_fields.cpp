@@ -91,8 +91,8 @@ constexpr StepField kFields[] = {
 }  // namespace
 
 const StepSpec& StepView::spec() const {
-  static const StepSpec kNothing;
-  return step->spec != nullptr ? *step->spec : kNothing;
+  static const StepSpec nothing;
+  return step->spec != nullptr ? *step->spec : nothing;
 }
 
 std::span<const StepField> step_fields() { return kFields; }

@@ -17,7 +17,7 @@ NodeLinks::NodeLinks(std::shared_ptr<net::AuthProvider> auth)
           std::make_shared<net::NodeClients>(std::move(auth), std::chrono::seconds(3)))) {}
 
 void NodeLinks::send_bytes(const state::ClusterState& state, const Bitmap& nodes, std::string_view method,
-                           std::string payload, Done done) {
+                           std::string payload, const Done& done) {
   net::FanoutRequest request;
   nodes.for_each([&](size_t id) {
     const Node* node = state.nodes.find(static_cast<uint32_t>(id));
@@ -28,7 +28,7 @@ void NodeLinks::send_bytes(const state::ClusterState& state, const Bitmap& nodes
   request.payload = std::move(payload);
   request.tree_width = state.config->tree_width;
   request.node_timeout = state.config->message_timeout;
-  fanout_->send(std::move(request), [done = std::move(done)](const net::FanoutReply& reply) {
+  fanout_->send(std::move(request), [done](const net::FanoutReply& reply) {
     if (done) done(reply.results);
   });
 }

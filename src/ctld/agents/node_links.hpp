@@ -22,13 +22,13 @@ class NodeLinks {
 
   // Sends the same request to all nodes; `done` (may be empty) gets a result for each.
   template <class Request>
-  void send(const state::ClusterState& state, const Bitmap& nodes, const Request& request, Done done) {
-    send_bytes(state, nodes, net::method_name<Request>(), wire::encode(request), std::move(done));
+  void send(const state::ClusterState& state, const Bitmap& nodes, const Request& request, const Done& done) {
+    send_bytes(state, nodes, net::method_name<Request>(), wire::encode(request), done);
   }
 
  private:
   void send_bytes(const state::ClusterState& state, const Bitmap& nodes, std::string_view method,
-                  std::string payload, Done done);
+                  std::string payload, const Done& done);
 
   std::shared_ptr<net::Fanout> fanout_;
 };
