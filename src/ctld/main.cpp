@@ -55,6 +55,7 @@ int serve(const Arguments& a, ClusterConfig config, daemon::Background& backgrou
 
 }  // namespace
 
+// NOLINTNEXTLINE(bugprone-exception-escape): what nobody caught is told by std::terminate
 int main(int argc, char** argv) {
   Arguments a;
   a.program = "slurmctld";

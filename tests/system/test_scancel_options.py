@@ -79,21 +79,27 @@ class Scancel(ClusterCase):
         self.assertEqual(done.stderr, "")
 
     def test_sattach(self):
-        job = self.submit("-n2", "-o", "/dev/null", "--wrap", "sleep 100 | srun -n2 sh -c 'touch up$SLURM_PROCID; read x; echo out "
+        def line(client):  # the next one that is no tick
+            return next(text for text in iter(client.stdout.readline, "") if "tick" not in text)
+
+        job = self.submit("-n2", "-o", "/dev/null", "--wrap", "sleep 100 | srun -n2 sh -c 'touch up$SLURM_PROCID; "
+                          "while [ ! -e go ]; do echo tick; sleep 0.05; done; read x; echo out "
                           "$SLURM_PROCID $x; echo err $SLURM_PROCID >&2; while [ ! -e end ]; do sleep 0.05; done'")
         wait_for(lambda: all(os.path.exists(f"{self.cluster.work}/up{i}") for i in (0, 1)), "the step runs")
         layout = self.out("sattach", "--layout", f"{job}.0")
         self.assertEqual(layout, "Job step layout:\n\t2 tasks, 1 nodes (n1)\n\n\tNode 0 (n1), 2 task(s): 0 1 \n")
         some = self.cluster.start("sattach", "-l", "--output-filter=1", "--error-filter=0", f"{job}.0", stdin=-1, stdout=-1, stderr=-1)
         give = self.cluster.start("sattach", "--input-filter=1", f"{job}.0", stdin=-1, stdout=-1, stderr=-1)
+        self.assertEqual((some.stdout.readline(), give.stdout.readline()), ("1: tick\n", "tick\n"))  # both are attached
+        open(os.path.join(self.cluster.work, "go"), "w").close()
         give.stdin.write("hello\n")
         give.stdin.flush()
-        self.assertEqual(give.stdout.readline(), "out 1 hello\n")  # task 0 still waits for its line
-        self.assertEqual(some.stdout.readline(), "1: out 1 hello\n")
+        self.assertEqual(line(give), "out 1 hello\n")  # task 0 still waits for its line
+        self.assertEqual(line(some), "1: out 1 hello\n")
         all_in = self.cluster.start("sattach", f"{job}.0", stdin=-1, stdout=-1, stderr=-1)
         all_in.stdin.write("more\n")
         all_in.stdin.flush()
-        self.assertEqual(give.stdout.readline(), "out 0 more\n")
+        self.assertEqual(line(give), "out 0 more\n")
         open(os.path.join(self.cluster.work, "end"), "w").close()
         out, err = some.communicate(timeout=30)
         self.assertEqual(out, "")

@@ -214,6 +214,26 @@ class Scontrol(ClusterCase):
                 self.assertEqual(self.show(job).get(shown), after)
         self.cancel(job)
 
+    def test_update_refused(self):
+        job = self.submit("-H", "-o", "/dev/null", "--wrap", "true")
+        named, none = f"JobId={job}", "scontrol: error: No changes specified\n"
+        for words, err in (
+                ((named, "Priority=5"), f"Job is in held state, pending scheduler release for job {job}\n"),
+                ((named, "Partition="), f"Invalid partition name specified for job {job}\n"),
+                ((named, "ReservationName=foo"), f"Requested reservation is invalid for job {job}\n"),
+                ((named, "Licenses=foo"), f"Invalid license specification for job {job}\n"),
+                ((named, "NumCPUs=4-2"), "scontrol: error: Invalid NumCPUs value: 4-2\n"),
+                (("Node=n1", "ActiveFeatures=nope"), "slurm_update error: Active features not subset of available features\n"),
+                (("PartitionName=debug",), none), (("Partition=",), none)):
+            with self.subTest(words=words):
+                done = self.run_cmd("scontrol", "update", *words, check=False)
+                self.assertEqual((done.returncode, done.stdout + done.stderr), (1, err))
+        done = self.run_cmd("scontrol", "create", "Partition=", check=False)
+        self.assertEqual((done.returncode, done.stderr + done.stdout), (1, "Error creating the partition: Invalid partition name specified\n"))
+        self.run_cmd("scontrol", "update", named, "DelayBoot=5", "nice")
+        self.assertEqual((self.show(job)["DelayBoot"], self.show(job)["Nice"]), ("00:05:00", "100"))
+        self.cancel(job)
+
     def test_update_running_job(self):
         job = self.start_job("-t", "10")
         self.run_cmd("scontrol", "update", f"JobId={job}", "TimeLimit=5")

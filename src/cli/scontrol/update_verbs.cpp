@@ -32,6 +32,8 @@ std::optional<std::vector<Pair>> read_pairs(Session& session, const Words& words
         pair.key.pop_back();
       }
       out.push_back(std::move(pair));
+    } else if (iequals(words[i], "Nice") && (i + 1 == words.size() || words[i + 1].find('=') != std::string::npos)) {
+      out.push_back({words[i], "", words[i]});
     } else if (i + 1 < words.size()) {
       out.push_back({words[i], words[i + 1], words[i] + "=" + words[i + 1]});
       ++i;
@@ -147,7 +149,7 @@ void update_nodes(Session& session, const std::vector<Pair>& pairs, const std::s
   const Pair* state = nullptr;
   bool any = false;
   for (const Pair& pair : pairs) {
-    if (is_key(pair, "NodeName", 5)) continue;
+    if (is_key(pair, "NodeName", 3)) continue;
     const NodeUpdateKey* key = find_node_update_key(pair.key);
     if (key == nullptr || key->set == nullptr) return reject(session, pair);
     if (key->name == "State") state = &pair;
@@ -191,7 +193,7 @@ void update(Session& session, const Words& words) {
   if (!read) return;
   const std::vector<Pair>& pairs = *read;
   const Pair* entity = nullptr;
-  if ((entity = find_pair(pairs, "NodeName", 5)) != nullptr) {
+  if ((entity = find_pair(pairs, "NodeName", 3)) != nullptr) {
     return update_nodes(session, pairs, entity->value);
   }
   if ((entity = find_pair(pairs, "JobId", 3)) != nullptr) {
@@ -202,6 +204,7 @@ void update(Session& session, const Words& words) {
                         std::string(error_sentence(ErrorCode::kNotSupported)));
   }
   if (is_partition_key(pairs, entity)) {
+    if (pairs.size() == 1) return session.fail("scontrol: error: No changes specified");
     const Status status =
         send_partition(session, pairs, protocol::PartitionAction::kUpdate, entity->value);
     if (status) return;
@@ -232,7 +235,7 @@ void create(Session& session, const Words& words) {
     return session.fail("Error creating the reservation: " +
                         std::string(error_sentence(ErrorCode::kNotSupported)));
   }
-  if (find_pair(pairs, "NodeName", 5) != nullptr) {
+  if (find_pair(pairs, "NodeName", 3) != nullptr) {
     return session.fail("scontrol: error: Error creating the node: " +
                         std::string(error_sentence(ErrorCode::kNotSupported)));
   }

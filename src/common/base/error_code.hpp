@@ -64,7 +64,10 @@ enum class ErrorCode : uint32_t {
   kTooManyCpus = 55,         // More processors requested than permitted
   kBatchOnly = 56,           // Only batch jobs are accepted or processed
   kInvalidTimeMin = 57,      // Invalid time-min specification
-  kLastCode = 58,
+  kJobHeld = 58,             // Job is in held state, pending scheduler release
+  kInvalidNice = 59,         // Invalid --nice value
+  kFeaturesNotSubset = 60,   // Active features not subset of available features
+  kLastCode = 61,
 };
 
 }  // namespace sluice

@@ -18,7 +18,7 @@ namespace {
 using Parsed = std::optional<ConfValue>;
 
 bool is_infinite(std::string_view text) {
-  return iequals(text, "UNLIMITED") || iequals(text, "INFINITE") || text == "-1";
+  return iequals(text, "UNLIMITED") || iequals(text, "INFINITE");
 }
 
 Parsed number_value(const ConfRule& rule, std::string_view text, Duration unit) {
@@ -66,7 +66,7 @@ Parsed bool_value(std::string_view text) {
 
 Parsed time_value(const ConfRule& rule, std::string_view text) {
   ConfValue value;
-  if (is_infinite(text)) {
+  if (is_infinite(text) || text == "-1") {
     if (!rule.unlimited) return std::nullopt;
     value.number = UINT64_MAX;
     value.span = kNoLimit;

@@ -74,6 +74,9 @@ constexpr Row kRows[] = {
     {ErrorCode::kTooManyCpus, "More processors requested than permitted"},
     {ErrorCode::kBatchOnly, "Only batch jobs are accepted or processed"},
     {ErrorCode::kInvalidTimeMin, "Invalid time-min specification (exceeds job's time or other limits)"},
+    {ErrorCode::kJobHeld, "Job is in held state, pending scheduler release"},
+    {ErrorCode::kInvalidNice, "Invalid --nice value"},
+    {ErrorCode::kFeaturesNotSubset, "Active features not subset of available features"},
 };
 constexpr bool in_order() {
   for (size_t i = 0; i < std::size(kRows); ++i) {

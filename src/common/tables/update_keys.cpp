@@ -102,8 +102,16 @@ Status set_cpus(std::string_view value, const Base&, JobUpdate& update) {
   update.min_cpus = *low;
   if (dash == std::string_view::npos) return {};
   const auto high = parse_count(value.substr(dash + 1));
-  if (!high) return bad_value("NumCPUs");
+  if (!high || *high < *low) {
+    return failure(ErrorCode::kInvalidUpdate, "Invalid NumCPUs value: " + std::string(value));
+  }
   update.max_cpus = *high;
+  return {};
+}
+Status set_delay_boot(std::string_view value, const Base&, JobUpdate& update) {
+  const auto minutes = parse_minutes(value);
+  if (!minutes) return bad_value("DelayBoot");
+  update.delay_boot_seconds = *minutes * 60;
   return {};
 }
 Status set_nice(std::string_view value, const Base&, JobUpdate& update) {
@@ -144,7 +152,7 @@ constexpr JobUpdateKey kJobKeys[] = {
     {"CPUsPerTask", set_count<&JobUpdate::cpus_per_task>},
     {"CpusPerTres", nullptr},
     {"Deadline", set_time<&JobUpdate::deadline>},
-    {"DelayBoot", set_count<&JobUpdate::delay_boot_seconds>},
+    {"DelayBoot", set_delay_boot},
     {"Dependency", set_text<&JobUpdate::dependency>},
     {"EligibleTime", set_time<&JobUpdate::begin>},
     {"EndTime", set_time<&JobUpdate::end>},

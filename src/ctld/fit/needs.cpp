@@ -20,11 +20,15 @@ bool selects(const ClusterConfig& config, std::string_view resource) {
   });
 }
 
-void set_counts(const JobSpec& spec, Needs& needs) {
+// Beyond the partition's limits the job waits: then its needs are what it asks for.
+void set_counts(const JobSpec& spec, const PartitionConfig& partition, Needs& needs) {
   const bool nodes_given = spec.min_nodes > 0;
   needs.as_many_nodes = (nodes_given || spec.spread) && !spec.use_min_nodes;
   needs.min_nodes = std::max(1U, spec.min_nodes);
   if (spec.max_nodes > 0) needs.max_nodes = std::max(spec.max_nodes, needs.min_nodes);
+  if (!nodes_given || spec.max_nodes >= partition.min_nodes) {
+    needs.min_nodes = std::max(needs.min_nodes, partition.min_nodes);
+  }
   if (!spec.node_counts.empty()) {
     needs.node_counts = IndexSet::parse(spec.node_counts.view(), kMostNodes).value_or(IndexSet());
   }
@@ -43,7 +47,14 @@ void set_counts(const JobSpec& spec, Needs& needs) {
     needs.min_nodes = std::max(needs.min_nodes, enough);
     needs.max_nodes = std::max(needs.max_nodes, needs.min_nodes);
   }
+  if (partition.max_nodes >= needs.min_nodes) {
+    needs.max_nodes = std::min(needs.max_nodes, partition.max_nodes);
+  }
   needs.cpus_per_task = spec.overcommit ? 0 : std::max(1U, spec.cpus_per_task);
+}
+
+uint64_t most_memory_per_cpu(const PartitionConfig& partition, const ClusterConfig& config) {
+  return partition.max_mem_per_cpu_mib.value_or(config.max_mem_per_cpu_mib);
 }
 
 Status set_memory(const JobSpec& spec,
@@ -67,7 +78,7 @@ Status set_memory(const JobSpec& spec,
   if (most_node > 0 && needs.memory_per_node_mib > most_node) {
     return failure(ErrorCode::kInvalidMemory, "Memory specification can not be satisfied");
   }
-  const uint64_t most_cpu = p.max_mem_per_cpu_mib.value_or(c.max_mem_per_cpu_mib);
+  const uint64_t most_cpu = most_memory_per_cpu(p, c);
   if (most_cpu > 0 && needs.memory_per_cpu_mib > most_cpu) {
     // Slurm raises the CPUs of a task until the memory of each stays under the limit
     const uint64_t factor = (needs.memory_per_cpu_mib + most_cpu - 1) / most_cpu;
@@ -111,6 +122,13 @@ DefaultMemory default_memory(const PartitionConfig& p, const ClusterConfig& c) {
   return {};
 }
 
+uint32_t cpus_for_memory(const JobSpec& spec, const PartitionConfig& partition,
+                         const ClusterConfig& config) {
+  const uint64_t most = most_memory_per_cpu(partition, config);
+  if (most == 0 || spec.memory_kind != MemoryKind::kPerNode) return 0;
+  return static_cast<uint32_t>((spec.memory_mib + most - 1) / most);
+}
+
 Result<Needs> needs_of(const JobSpec& spec,
                        const PartitionConfig& partition,
                        const ClusterConfig& config) {
@@ -122,7 +140,7 @@ Result<Needs> needs_of(const JobSpec& spec,
                        const ClusterConfig& config,
                        const Rules& rules) {
   Needs needs;
-  set_counts(spec, needs);
+  set_counts(spec, partition, needs);
   if (needs.min_nodes > needs.max_nodes) return failure(ErrorCode::kTooManyNodes);
   needs.whole_nodes = spec.sharing == Sharing::kExclusive ||
                       partition.over_subscribe == OverSubscribe::kExclusive ||
@@ -130,9 +148,9 @@ Result<Needs> needs_of(const JobSpec& spec,
   needs.contiguous = spec.contiguous;
   needs.max_cpus_per_node = partition.max_cpus_per_node;
   needs.min_cpus_per_node = std::max({1U, spec.min_cpus_per_node, needs.cpus_per_task,
-                                      needs.tasks_per_node * needs.cpus_per_task});
-  needs.min_cpus =
-      std::max(spec.min_cpus, std::max(needs.tasks * needs.cpus_per_task, needs.min_nodes));
+                                      needs.tasks_per_node * needs.cpus_per_task,
+                                      cpus_for_memory(spec, partition, config)});
+  needs.min_cpus = std::max({spec.min_cpus, needs.tasks * needs.cpus_per_task, needs.min_nodes});
   needs.sockets = spec.sockets_per_node;
   needs.cores_per_socket = spec.cores_per_socket;
   needs.threads_per_core = spec.threads_per_core;

@@ -63,6 +63,10 @@ struct DefaultMemory {
 };
 [[nodiscard]] DefaultMemory default_memory(const PartitionConfig& partition, const ClusterConfig& config);
 
+// CPUs on each node that --mem takes where MaxMemPerCPU bounds the memory of a CPU; 0: no such bound.
+[[nodiscard]] uint32_t cpus_for_memory(const JobSpec& spec, const PartitionConfig& partition,
+                                       const ClusterConfig& config);
+
 // Errors: kInvalidFeature, kInvalidMemory, kTooManyNodes.
 [[nodiscard]] Result<Needs> needs_of(const JobSpec& spec,
                                      const PartitionConfig& partition,

@@ -21,7 +21,7 @@ Status only_super_user(const CallContext& context) {
 }
 
 // The partition as it will be, worked out with the table that slurm.conf's lines go through.
-void update_partition(ServiceParts& parts, const CallContext& context, protocol::UpdatePartitionRequest request,
+void update_partition(ServiceParts& parts, const CallContext& context, const protocol::UpdatePartitionRequest& request,
                       Responder<protocol::Empty> responder) {
   if (auto ok = only_super_user(context); !ok) return responder.fail(ok.error());
   const state::ClusterSnapshot now = parts.publisher.newest()->state;
@@ -81,7 +81,7 @@ void add_change_methods(net::RpcServer& server, ServiceParts& parts) {
                        answer_empty(std::move(responder))});
   });
   server.handle<UpdatePartitionRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
-    update_partition(parts, context, std::move(request), std::move(responder));
+    update_partition(parts, context, request, std::move(responder));
   });
   server.handle<ReconfigureRequest, Empty>([&parts](const auto& context, auto, auto responder) {
     if (auto ok = only_super_user(context); !ok) return responder.fail(ok.error());

@@ -169,7 +169,7 @@ void add_submit_methods(net::RpcServer& server, ServiceParts& parts) {
   server.handle_stream<WatchJobRequest, JobWatchUpdate>([&parts](const auto& context, auto request, auto writer) {
     const auto now = parts.publisher.newest();
     if (auto ok = may_see(*now->state, request.job, context.identity.uid); !ok) return writer.finish(ok);
-    parts.watches.add(request, *now->state, std::move(writer));
+    parts.watches.add(request, *now->state, writer);
   });
 }
 

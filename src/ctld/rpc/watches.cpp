@@ -22,7 +22,7 @@ bool Watches::send(const Writer& writer, const state::ClusterState& now, const J
   return false;
 }
 
-void Watches::add(const protocol::WatchJobRequest& request, const state::ClusterState& now, Writer writer) {
+void Watches::add(const protocol::WatchJobRequest& request, const state::ClusterState& now, const Writer& writer) {
   const Job* job = now.jobs.find(request.job);
   if (job == nullptr) return writer.finish(failure(ErrorCode::kInvalidJobId));
   uint64_t id = 0;

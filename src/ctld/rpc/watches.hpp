@@ -30,7 +30,7 @@ class Watches {
   ~Watches() { close(); }
 
   // Sends the job as it is now, then each change.
-  void add(const protocol::WatchJobRequest& request, const state::ClusterState& now, Writer writer);
+  void add(const protocol::WatchJobRequest& request, const state::ClusterState& now, const Writer& writer);
   // The job changed, or there is something to tell its user.
   void notify(JobId job, const std::string& message, const state::ClusterState& now);
   // From here on a broken stream means that the controller goes, not the user.

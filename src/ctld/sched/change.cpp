@@ -130,7 +130,7 @@ class Search {
     return largest_below(spec_.min_cpus, [](JobUpdate& u, uint32_t n) { u.min_cpus = n; });
   }
   Found fewer_nodes() {
-    return largest_below(spec_.min_nodes, [](JobUpdate& u, uint32_t n) { u.min_nodes = n; });
+    return largest_below(std::max(spec_.min_nodes, spec_.max_nodes), [](JobUpdate& u, uint32_t n) { u.min_nodes = n; });
   }
   Found less_memory() {
     if (!needs_ || !needs_->uses_memory) return std::nullopt;
@@ -201,7 +201,8 @@ class Search {
     if (spec_.min_cpus_per_node > 1)
       all.emplace_back([](JobUpdate& u) { u.min_cpus_per_node = 1; });
     if (spec_.min_cpus > 1) all.emplace_back([](JobUpdate& u) { u.min_cpus = 1; });
-    if (spec_.min_nodes > 1) all.emplace_back([](JobUpdate& u) { u.min_nodes = 1; });
+    if (std::max(spec_.min_nodes, spec_.max_nodes) > 1)
+      all.emplace_back([](JobUpdate& u) { u.min_nodes = 1; });
     if (needs_ && needs_->uses_memory) {
       const bool per_cpu = !needs_->all_memory && needs_->memory_per_node_mib == 0;
       all.emplace_back([per_cpu](JobUpdate& u) {

@@ -82,7 +82,7 @@ std::vector<Part> parts_of(const JobUpdate& u) {
 
 std::string change_in_words(const JobUpdate& update) {
   std::vector<std::string> words;
-  if (update.hold) words.push_back("release it");
+  if (update.hold) words.emplace_back("release it");
   for (Part& part : parts_of(update))
     words.push_back(std::move(part.words));
   if (words.size() < 2) return words.empty() ? std::string() : words.front();

@@ -44,8 +44,8 @@ std::string describe_other(const Job& job) {
 
 // Why no pass looks at the job at all.
 void explain_ineligible(const Job& job, Time now, std::vector<std::string>& lines) {
-  if (job.hold == HoldKind::kAdmin) lines.push_back("It is held by an administrator.");
-  if (job.hold == HoldKind::kUser) lines.push_back("It is held by its user.");
+  if (job.hold == HoldKind::kAdmin) lines.emplace_back("It is held by an administrator.");
+  if (job.hold == HoldKind::kUser) lines.emplace_back("It is held by its user.");
   if (job.hold != HoldKind::kNone && !job.state_description.empty()) {
     lines.push_back(fmt::format("  {}", job.state_description.view()));
   }
@@ -82,7 +82,7 @@ bool explain_partition(const Job& job,
           fmt::format("Partition {} takes jobs of {} to {} nodes; the job asks for {}.", p.name,
                       std::max(1U, p.min_nodes),
                       p.max_nodes == kUnlimited ? "any number of" : std::to_string(p.max_nodes),
-                      std::max(1U, job.spec->min_nodes)));
+                      std::max({1U, job.spec->min_nodes, job.spec->max_nodes})));
   }
   return false;
 }
@@ -161,12 +161,12 @@ Result<protocol::ExplainReply> explain(const ClusterState& state,
     return reply;
   }
   if (!change) {
-    reply.lines.push_back("No change to the job would let it start now.");
+    reply.lines.emplace_back("No change to the job would let it start now.");
     return reply;
   }
   const std::string words = change_in_words(change->update);
   if (words.empty()) {
-    reply.lines.push_back("It will start with the next pass of the scheduler.");
+    reply.lines.emplace_back("It will start with the next pass of the scheduler.");
     return reply;
   }
   reply.lines.push_back(

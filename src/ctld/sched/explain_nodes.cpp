@@ -189,7 +189,7 @@ class Funnel {
                           count_of(tasks, "task"));
     }
     lines_.push_back(line + ".");
-    if (needs.contiguous) lines_.push_back("  Its nodes have to be neighbours.");
+    if (needs.contiguous) lines_.emplace_back("  Its nodes have to be neighbours.");
     if (ask_.required.none()) return;
     Bitmap missing = ask_.required;
     missing.and_not(nodes_[static_cast<size_t>(Cause::kNone)]);
@@ -225,7 +225,7 @@ class Funnel {
     });
     jobs.erase(std::unique(jobs.begin(), jobs.end()), jobs.end());
     if (jobs.empty()) return;
-    lines_.push_back("Jobs that hold these nodes now, the first to end first:");
+    lines_.emplace_back("Jobs that hold these nodes now, the first to end first:");
     constexpr size_t kMost = 10;
     for (size_t i = 0; i < std::min(jobs.size(), kMost); ++i) {
       const Job& job = *jobs[i];

@@ -31,9 +31,7 @@ std::optional<JobReason> why_partition_refuses(const Job& job, const state::Part
   if (p.state == PartitionState::kDown) return JobReason::kPartitionDown;
   const Minutes least = job.spec->time_min != 0 ? job.spec->time_min : limit_of(job, partition);
   if (p.max_time != kInfiniteMinutes && least > p.max_time) return JobReason::kPartitionTimeLimit;
-  if (std::max(1U, job.spec->min_nodes) > p.max_nodes) return JobReason::kPartitionNodeLimit;
-  if (job.spec->max_nodes != 0 && job.spec->max_nodes < p.min_nodes)
-    return JobReason::kPartitionNodeLimit;
+  if (!state::allows_node_count(p, *job.spec)) return JobReason::kPartitionNodeLimit;
   return std::nullopt;
 }
 

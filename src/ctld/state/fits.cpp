@@ -109,6 +109,12 @@ Status fits(const ClusterState& state,
   return {};
 }
 
+bool allows_node_count(const PartitionConfig& partition, const JobSpec& spec) {
+  const uint32_t most = spec.max_nodes != 0 ? spec.max_nodes : spec.min_nodes;  // 0: any number
+  if (std::max({1U, spec.min_nodes, most}) > partition.max_nodes) return false;
+  return most == 0 || most >= partition.min_nodes;
+}
+
 Minutes limit_in(const Job& job, const PartitionConfig& partition) {
   if (job.spec->time_limit != 0) {
     // --time-min lets a partition lower the limit to what it allows

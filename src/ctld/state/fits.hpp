@@ -15,6 +15,10 @@ namespace sluice::state {
                           const Partition& partition,
                           const Allocation& allocation);
 
+// Whether jobs of as many nodes as `spec` asks for may run in the partition. The most that is asked
+// for counts too: -N1-4 waits where MaxNodes is 2.
+[[nodiscard]] bool allows_node_count(const PartitionConfig& partition, const JobSpec& spec);
+
 // The time limit that the job has when it starts in this partition.
 [[nodiscard]] Minutes limit_in(const Job& job, const PartitionConfig& partition);
 

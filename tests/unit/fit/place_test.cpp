@@ -116,6 +116,26 @@ TEST(Place, MemoryBoundsCpus) {
   EXPECT_EQ(c.place_text(spec), "n2:1");
 }
 
+TEST(Place, MemoryOfANodeTakesCpusUnderMaxMemPerCpu) {
+  Cluster c;
+  c.partition.max_mem_per_cpu_mib = 50;
+  JobSpec spec = ask(1);
+  spec.memory_kind = MemoryKind::kPerNode;
+  spec.memory_mib = 200;
+  EXPECT_EQ(c.place_text(spec), "n1:4");
+}
+
+TEST(Place, ThePartitionsNumberOfNodes) {
+  Cluster c;
+  c.partition.max_nodes = 1;
+  EXPECT_EQ(c.place_text(ask(8)), "n1:8");
+  EXPECT_EQ(c.place_text(ask(9)), "") << "a second node is not allowed";
+  c.partition.max_nodes = kUnlimited;
+  c.partition.min_nodes = 2;
+  EXPECT_EQ(c.place_text(ask(0)), "n1:1 n2:1");
+  EXPECT_EQ(c.place_text(ask(0, 1, 3)), "n1:1 n2:1 n3:1");
+}
+
 TEST(Place, OneOfTheListedSizes) {
   Cluster c;
   JobSpec spec = ask(0, 1);

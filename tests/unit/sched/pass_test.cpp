@@ -115,8 +115,13 @@ TEST(Pass, ReasonsOfThePartition) {
   wide.min_nodes = 3;
   EXPECT_EQ(reason_in("limited", wide), "PartitionNodeLimit");
   EXPECT_EQ(reason_in("down", World::spec(1)), "PartitionDown");
+  wide.min_nodes = 1;
+  wide.max_nodes = 4;
+  EXPECT_EQ(reason_in("limited", wide), "PartitionNodeLimit") << "the most that is asked for counts";
   wide.min_nodes = wide.max_nodes = 2;
   EXPECT_EQ(reason_in("least", wide), "PartitionNodeLimit");
+  wide.max_nodes = 0;
+  EXPECT_EQ(reason_in("least", wide), "PartitionNodeLimit") << "-N2 asks for no more";
   wide.min_nodes = 9;
   wide.max_nodes = 0;
   EXPECT_EQ(reason_in("debug", wide), "PartitionConfig") << "larger than the partition";

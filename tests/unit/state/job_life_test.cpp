@@ -310,7 +310,31 @@ TEST_F(CoreTest, WhatCanNeverRunIsRefused) {
   EXPECT_EQ(refused([](JobSpec& s) { s.array = "5-1"; }), ErrorCode::kInvalidArray);
   EXPECT_EQ(refused([](JobSpec& s) { s.reservation = "r"; }), ErrorCode::kInvalidReservation);
   EXPECT_EQ(refused([](JobSpec& s) { s.gres = "gpu:1"; }), ErrorCode::kInvalidGres);
+  EXPECT_EQ(refused([](JobSpec& s) { s.nice = -5; }), ErrorCode::kInvalidNice);
   EXPECT_EQ(refused([](JobSpec& s) { s.min_nodes = 99; }), ErrorCode::kOk) << "waits, as in Slurm";
+}
+
+TEST_F(CoreTest, PartitionsOfReservationsAndOfLittleMemory) {
+  auto changed = std::make_shared<ClusterConfig>(*config_);
+  PartitionConfig other = changed->partitions[0];
+  other.is_default = false;
+  other.name = "reserved";
+  other.req_resv = true;
+  changed->partitions.push_back(other);
+  other.name = "lean";
+  other.req_resv = false;
+  other.max_mem_per_cpu_mib = 50;
+  changed->partitions.push_back(other);
+  ASSERT_TRUE(run(ReplaceConfig{changed}));
+  JobSpec spec = batch_spec();
+  spec.partitions = "reserved";
+  EXPECT_EQ(error_of(SubmitJob{kRoot, spec, {}}), ErrorCode::kAccessDenied);
+  spec.partitions = "lean";
+  spec.memory_kind = MemoryKind::kPerNode;
+  spec.memory_mib = 400;
+  EXPECT_EQ(error_of(SubmitJob{kAnn, spec, {}}), ErrorCode::kOk);
+  spec.memory_mib = 401;
+  EXPECT_EQ(error_of(SubmitJob{kAnn, spec, {}}), ErrorCode::kNodesNotAvailable) << "nine CPUs of eight";
 }
 
 TEST_F(CoreTest, UpdateOfJobs) {
@@ -328,8 +352,17 @@ TEST_F(CoreTest, UpdateOfJobs) {
   EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.dependency = "x"; }), ErrorCode::kInvalidDependency);
   EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.priority = 0; }), ErrorCode::kOk);
   EXPECT_EQ(job(id).hold, HoldKind::kUser);
-  EXPECT_EQ(update(kRoot, [](JobUpdate& u) { u.priority = 7; }), ErrorCode::kOk);
+  EXPECT_EQ(update(kRoot, [](JobUpdate& u) { u.priority = 7; }), ErrorCode::kJobHeld);
+  EXPECT_EQ(job(id).hold, HoldKind::kUser) << "a priority releases nothing";
+  EXPECT_EQ(update(kRoot, [](JobUpdate& u) { u.hold = false, u.priority = 7; }), ErrorCode::kOk);
   EXPECT_EQ(job(id).hold, HoldKind::kNone);
+  EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.partitions = ""; }), ErrorCode::kInvalidPartition);
+  EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.time_min = 6; }), ErrorCode::kInvalidTimeMin);
+  EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.time_min = 4; }), ErrorCode::kOk);
+  EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.time_limit = 3; }), ErrorCode::kInvalidTimeMin);
+  EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.reservation = "r"; }), ErrorCode::kInvalidReservation);
+  EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.licenses = "foo"; }), ErrorCode::kInvalidLicense);
+  EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.gres = "gpu:1"; }), ErrorCode::kInvalidGres);
   ASSERT_TRUE(start_job(id, "n1"));
   EXPECT_EQ(job(id).end, now_ + std::chrono::minutes(5));
   EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.time_limit = 9; }), ErrorCode::kAccessDenied);

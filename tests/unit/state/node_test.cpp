@@ -108,9 +108,26 @@ TEST_F(CoreTest, AdministratorsChangeNodes) {
   EXPECT_EQ(update(kRoot, "n2", "drain", "disk"), ErrorCode::kOk);
   EXPECT_EQ(update(kRoot, "n[1-2]", "resume", ""), ErrorCode::kOk) << "one of a list that needs none stops no other";
   EXPECT_TRUE(is_schedulable(state_.nodes.at(1)));
+  EXPECT_EQ(update(kRoot, "n3", "future", ""), ErrorCode::kOk);
+  EXPECT_EQ(update(kRoot, "n3", "resume", ""), ErrorCode::kOk);
+  EXPECT_TRUE(is_schedulable(state_.nodes.at(2)));
   EXPECT_EQ(update(kRoot, "n[1-2]", "down", "power"), ErrorCode::kOk);
   register_node("n1");
   EXPECT_EQ(state_.nodes.at(0).base, NodeBaseState::kDown) << "only an administrator takes it back";
+}
+
+TEST_F(CoreTest, ActiveFeaturesAreAvailableOnes) {
+  const auto update = [&](std::optional<std::string> available, std::optional<std::string> active) {
+    UpdateNode command{kRoot, {}};
+    command.update.nodes = "n2";
+    command.update.available_features = std::move(available);
+    command.update.active_features = std::move(active);
+    return error_of(command);
+  };
+  EXPECT_EQ(update({}, "slow"), ErrorCode::kFeaturesNotSubset);
+  EXPECT_EQ(update("fast,slow", "slow"), ErrorCode::kOk);
+  EXPECT_EQ(update("fast", {}), ErrorCode::kFeaturesNotSubset) << "slow is active";
+  EXPECT_EQ(update("fast", ""), ErrorCode::kOk);
 }
 
 TEST_F(CoreTest, NodesComeAndGoWithTheConfiguration) {

@@ -123,6 +123,8 @@ TEST(ConfParse, RefusesWithPlaceKeyAndWhatIsAllowed) {
             "/etc/slurm.conf:4: unknown key \"KilWait\"; did you mean \"KillWait\"?");
   EXPECT_EQ(error_of("ReturnToService=3\n"),
             "/etc/slurm.conf:3: ReturnToService=\"3\" is not valid; allowed: a number from 0 to 2");
+  EXPECT_EQ(error_of("SlurmdTimeout=-1\n").substr(0, 54),
+            "/etc/slurm.conf:3: SlurmdTimeout=\"-1\" is not valid; al");
   EXPECT_EQ(error_of("EnforcePartLimits=some\n"),
             "/etc/slurm.conf:3: EnforcePartLimits=\"some\" is not valid; allowed: one of NO, ANY, "
             "ALL, YES");

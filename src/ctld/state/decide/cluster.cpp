@@ -65,6 +65,7 @@ Result<Decision> decide_on(const ClusterState& state, const UpdatePartition& com
     return draft.take();
   }
   const bool create = command.action == protocol::PartitionAction::kCreate;
+  if (command.name.empty()) return failure(ErrorCode::kInvalidPartition);
   if (create != (known == nullptr)) return failure(ErrorCode::kInvalidPartition);
   for (const std::string& name : command.config.nodes) {
     if (find_node(state, name) == nullptr) return failure(ErrorCode::kInvalidNodeName);

@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "common/base/text.hpp"
+#include "ctld/state/fits.hpp"
 #include "ctld/state/room.hpp"
 
 namespace sluice::state {
@@ -41,6 +42,7 @@ Status check_access(const ClusterState& state, const Partition& partition, const
        listed(config.deny_qos, spec.qos.view()))) {
     return failure(ErrorCode::kInvalidQos);
   }
+  if (config.req_resv && spec.reservation.empty()) return failure(ErrorCode::kAccessDenied);
   if (!config.alloc_nodes.empty() && !listed(config.alloc_nodes, spec.submit_host.view())) {
     return failure(ErrorCode::kAccessDenied);
   }
@@ -83,9 +85,7 @@ Status check_limits_in(const ClusterState& state, const JobSpec& spec, const Par
     const Minutes least = spec.time_min != 0 ? spec.time_min : spec.time_limit;
     if (least > config.max_time) return failure(ErrorCode::kInvalidTimeLimit);
   }
-  const uint32_t nodes = std::max(1U, spec.min_nodes);
-  if (nodes > config.max_nodes || (spec.max_nodes != 0 && spec.max_nodes < config.min_nodes) ||
-      nodes > partition.nodes.count()) {
+  if (!allows_node_count(config, spec) || std::max(1U, spec.min_nodes) > partition.nodes.count()) {
     return failure(ErrorCode::kTooManyNodes);
   }
   const uint64_t max_memory = config.max_mem_per_node_mib.value_or(state.config->max_mem_per_node_mib);
@@ -132,11 +132,12 @@ Result<std::vector<const Partition*>> check_partitions(const ClusterState& state
   return partitions;
 }
 
-uint32_t least_cpus_per_node(const JobSpec& spec) {
+uint32_t least_cpus_per_node(const JobSpec& spec, const PartitionConfig& partition,
+                             const ClusterConfig& config) {
   const uint32_t per_task = spec.overcommit ? 1 : std::max(1U, spec.cpus_per_task);
   uint32_t cpus = std::max(per_task, spec.min_cpus_per_node);
   if (!spec.overcommit) cpus = std::max(cpus, spec.ntasks_per_node * per_task);
-  return cpus;
+  return std::max(cpus, fit::cpus_for_memory(spec, partition, config));
 }
 
 Minutes time_limit_in(const JobSpec& spec, const PartitionConfig& partition) {
@@ -164,17 +165,17 @@ Status check_size(const ClusterState& state, const JobSpec& spec,
   for (const std::string& feature : feature_names(spec.constraint.view())) {
     if (!any_node_has(state, feature)) return failure(ErrorCode::kInvalidFeature);
   }
-  const uint32_t cpus = least_cpus_per_node(spec);
-  const uint64_t memory = spec.memory_kind == MemoryKind::kPerNode  ? spec.memory_mib
-                          : spec.memory_kind == MemoryKind::kPerCpu ? spec.memory_mib * cpus
-                                                                    : 0;
   bool enough_cpus = false, enough_memory = false, has_required = false;
   for (const Partition* partition : partitions) {
     const bool whole = partition->nodes.contains(required);
     has_required = has_required || whole;
     // an empty partition may get nodes later: its jobs wait (PartitionConfig)
     const bool empty = partition->nodes.none();
+    const uint32_t cpus = least_cpus_per_node(spec, *partition->config, *state.config);
     if (!empty && cpus > partition->max_node_cpus) continue;
+    const uint64_t memory = spec.memory_kind == MemoryKind::kPerNode  ? spec.memory_mib
+                            : spec.memory_kind == MemoryKind::kPerCpu ? spec.memory_mib * cpus
+                                                                      : 0;
     enough_cpus = true;
     if (empty || memory <= partition->max_node_memory_mib) enough_memory = true;
   }

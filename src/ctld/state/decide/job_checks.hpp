@@ -27,8 +27,9 @@ struct Submitter {
 // Reservations, licenses and generic resources that do not exist here.
 [[nodiscard]] Status check_extras(const ClusterState& state, const JobSpec& spec);
 
-// CPUs that the job needs on one node at least.
-[[nodiscard]] uint32_t least_cpus_per_node(const JobSpec& spec);
+// CPUs that the job needs on one node of the partition at least.
+[[nodiscard]] uint32_t least_cpus_per_node(const JobSpec& spec, const PartitionConfig& partition,
+                                           const ClusterConfig& config);
 // The time limit in force: the job's own, else the partition's default.
 [[nodiscard]] Minutes time_limit_in(const JobSpec& spec, const PartitionConfig& partition);
 

@@ -11,7 +11,6 @@ namespace {
 void drop_privileged(const ClusterState& state, uint32_t uid, JobSpec& spec) {
   if (is_admin(state, uid)) return;
   if (spec.priority != 0) spec.priority = UINT32_MAX;
-  if (spec.nice < 0) spec.nice = 0;
 }
 
 Status add_array(const ClusterState& state, const JobSpec& spec, Job& job) {
@@ -83,6 +82,7 @@ Result<Decision> decide_on(const ClusterState& state, const SubmitJob& command, 
     return Decision{{}, JobSubmittedReply{known, {}}, {}};
   }
   drop_privileged(state, command.who.uid, *spec);
+  if (spec->nice < 0 && !is_admin(state, command.who.uid)) return failure(ErrorCode::kInvalidNice);
   const auto partitions = check_partitions(state, *spec, {spec->uid, command.groups});
   if (!partitions) return tl::unexpected(partitions.error());
   if (Status ok = check_size(state, *spec, *partitions); !ok) return tl::unexpected(ok.error());

@@ -6,6 +6,7 @@
 #include "ctld/state/decide/targets.hpp"
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/dependency.hpp"
+#include "ctld/state/fits.hpp"
 
 namespace sluice::state {
 namespace {
@@ -122,6 +123,21 @@ Status set_dependency(const ClusterState& state, const JobUpdate& u, Time now, J
   return {};
 }
 
+// Fields that may not have just any value, whenever they are changed.
+Status check_values(const ClusterState& state, const Job& job, const JobUpdate& u,
+                    const JobSpec& spec) {
+  const bool held = job.hold != HoldKind::kNone && !(u.hold && !*u.hold);
+  if (held && u.priority && *u.priority != 0) return failure(ErrorCode::kJobHeld);
+  if (u.partitions && u.partitions->empty()) return failure(ErrorCode::kInvalidPartition);
+  const Minutes limit = u.time_limit.value_or(job.time_limit);
+  const bool bounded = limit != 0 && limit != kInfiniteMinutes;
+  if ((u.time_min || u.time_limit) && bounded && spec.time_min > limit) {
+    return failure(ErrorCode::kInvalidTimeMin);
+  }
+  if (u.reservation || u.licenses || u.gres) return check_extras(state, spec);
+  return {};
+}
+
 // Whether the job still fits the cluster as it would be afterwards.
 Status check_changed(const ClusterState& state, const Job& job, const JobSpec& spec) {
   Submitter who{spec.uid, {}};
@@ -133,7 +149,7 @@ Status check_changed(const ClusterState& state, const Job& job, const JobSpec& s
   size_t large_enough = 0;
   for (const Partition* partition : *partitions) {
     const bool fits = spec.min_nodes <= partition->nodes.count() &&
-                      spec.min_nodes <= partition->config->max_nodes;
+                      allows_node_count(*partition->config, spec);
     large_enough += fits ? 1 : 0;
   }
   const bool more = spec.min_nodes > job.spec->min_nodes;
@@ -144,7 +160,6 @@ Status check_changed(const ClusterState& state, const Job& job, const JobSpec& s
 Status set_hold(Draft& draft, JobId id, const UpdateJob& command, Time now) {
   const JobUpdate& u = command.update;
   const bool to_zero = u.priority && *u.priority == 0;
-  const bool to_more = u.priority && *u.priority != 0;
   const Job& job = draft.job(id);
   if (to_zero || u.hold.value_or(false)) {
     const bool admin = is_admin(draft.state(), command.who.uid);
@@ -152,7 +167,7 @@ Status set_hold(Draft& draft, JobId id, const UpdateJob& command, Time now) {
     draft.emit(JobHeld{.job = id, .hold = admin ? HoldKind::kAdmin : HoldKind::kUser,
                        .reason = admin ? JobReason::kJobHeldAdmin : JobReason::kJobHeldUser,
                        .time = now});
-  } else if ((to_more || u.hold) && job.hold != HoldKind::kNone) {
+  } else if (u.hold && job.hold != HoldKind::kNone) {
     if (job.hold == HoldKind::kAdmin && !is_admin(draft.state(), command.who.uid)) {
       return failure(ErrorCode::kAccessDenied);
     }
@@ -182,6 +197,7 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now) {
     if (job.state != JobState::kPending) return failure(ErrorCode::kJobNotPending);
     if (Status ok = check_changed(state, job, *spec); !ok) return ok;
   }
+  if (Status ok = check_values(state, job, u, *spec); !ok) return ok;
   if (Status ok = set_dependency(state, u, now, job, *spec); !ok) return ok;
   if (u.partitions && u.partitions->find(',') == std::string::npos) job.partition = *u.partitions;
   set_time_limit(u, now, job, *spec);

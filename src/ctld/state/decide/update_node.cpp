@@ -1,4 +1,6 @@
 // scontrol update NodeName=…
+#include <algorithm>
+
 #include "common/base/text.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/verbs.hpp"
@@ -47,15 +49,15 @@ Status grant(Wish wish, const Node& node, NodeStateChanged& event) {
       return {};
     case Wish::kResume:
     case Wish::kIdle: {
-      if (node.base == NodeBaseState::kFuture) return failure(ErrorCode::kInvalidState);
       const bool idle_already = node.base == NodeBaseState::kIdle &&
                                 (node.flags & (kNodeDrain | kNodeFailing | kNodeInvalidReg)) == 0;
       if (wish == Wish::kIdle && idle_already) return {};
-      const bool in_use = node.base != NodeBaseState::kDown && (node.flags & kResumable) == 0;
+      const bool away = node.base == NodeBaseState::kDown || node.base == NodeBaseState::kFuture;
+      const bool in_use = !away && (node.flags & kResumable) == 0;
       if (wish == Wish::kResume && in_use) return failure(ErrorCode::kInvalidState);
       event.flags &= ~(kNodeDrain | kNodeFailing | kNodeRebootRequested | kNodeRebootIssued);
       // a node that was never heard of has to register first
-      if (node.base == NodeBaseState::kDown) {
+      if (away) {
         event.base = node.hardware == nullptr ? NodeBaseState::kUnknown : NodeBaseState::kIdle;
       }
       clear_reason();
@@ -104,6 +106,19 @@ Status update_state(Draft& draft, NodeId id, const UpdateNode& command, Time now
   return {};
 }
 
+// Features can be active only where they are available.
+Status check_features(const Node& node, const NodeUpdate& update) {
+  if (!update.active_features && !update.available_features) return {};
+  const auto available =
+      update.available_features ? split_list(*update.available_features) : node.config->features;
+  const auto active = split_list(update.active_features ? std::string_view(*update.active_features)
+                                                        : node.active_features.view());
+  const bool within = std::ranges::all_of(active, [&](const std::string& feature) {
+    return std::ranges::find(available, feature) != available.end();
+  });
+  return within ? Status{} : failure(ErrorCode::kFeaturesNotSubset);
+}
+
 void update_rest(Draft& draft, NodeId id, const NodeUpdate& update) {
   const Node& node = draft.node(id);
   if (!update.weight && !update.active_features && !update.available_features && !update.comment &&
@@ -142,7 +157,8 @@ Result<Decision> decide_on(const ClusterState& state, const UpdateNode& command,
   size_t unsuited = 0;  // nodes of a list whose state does not allow it: the others are changed all the same
   nodes->for_each([&](size_t id) {
     if (!failed && failed.error().code != ErrorCode::kInvalidState) return;
-    const Status ok = update_state(draft, static_cast<NodeId>(id), command, now, effects);
+    Status ok = check_features(draft.node(static_cast<NodeId>(id)), command.update);
+    if (ok) ok = update_state(draft, static_cast<NodeId>(id), command, now, effects);
     if (ok) return update_rest(draft, static_cast<NodeId>(id), command.update);
     ++unsuited;
     if (failed || ok.error().code != ErrorCode::kInvalidState) failed = ok;
