@@ -133,6 +133,25 @@ class Srun(ClusterCase):
         self.assertIn("task yes\n", self.file("around"))
         wait_for(lambda: self.file("task-around") == "task-after 0\n", "the task's epilog ran")
 
+    def test_task_programs_that_fail(self):
+        path = os.path.join(self.cluster.work, "failing")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("#!/bin/sh\necho lost\necho why >&2\nexit 3\n")
+        os.chmod(path, 0o755)
+        done = self.run_cmd("srun", "-wn1", f"--task-prolog={path}", "echo", "ran", check=False)
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assertIn("slurmstepd: error: --task-prolog failed status=3\n", done.stderr)
+        self.assertIn("srun: error: n1: task 0: Exited with exit code 3\n", done.stderr)
+        done = self.run_cmd("srun", "--task-prolog=/nosuch", "echo", "ran", check=False)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("user task_prolog can not be executed (/nosuch) No such file or directory\n", done.stderr)
+        done = self.run_cmd("srun", "-l", f"--task-epilog={path}", "echo", "ran")
+        self.assertEqual((done.stdout, sorted(done.stderr.splitlines())),
+                         ("0: ran\n", ["0: slurmstepd: error: TaskEpilog failed status=768", "0: why"]))
+        done = self.run_cmd("srun", "--task-epilog=/nosuch", "true")
+        self.assertEqual(done.stderr, "slurmstepd: error: Could not run user task_epilog [/nosuch]: access denied\n"
+                         "slurmstepd: error: TaskEpilog failed status=-1\n")
+
     def test_signals(self):
         def start(*options):
             srun = self.cluster.start("srun", *options, "sh", "-c", "trap 'echo got; exit 3' USR1 INT; echo up; "
