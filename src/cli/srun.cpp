@@ -85,13 +85,6 @@ class Srun {
   std::optional<int> prepare() {
     StepSpec& step = submission_.step;
     JobSpec& job = submission_.job;
-    if (submission_.settings.multi_prog) {
-      Result<std::string> text = read_multi_prog(program_[0]);
-      if (!text) return fail_with({text.error().text});
-      const auto faults = multi_prog_faults(*text, job.num_tasks, program_[0]);
-      if (!faults.empty()) return fail_with(faults);
-      step.multi_prog = *text;
-    }
     if (step.pty) {
       if (const auto size = terminal_size()) {
         step.pty_rows = size->rows;
@@ -311,6 +304,17 @@ class Srun {
   int32_t wait_status_ = 0;
 };
 
+// --multi-prog: what the tasks run, and how many there are when no option says that.
+std::optional<int> read_programs(const std::string& path, Submission& out) {
+  const Result<std::string> text = read_multi_prog(path);
+  if (!text) return fail_with({text.error().text});
+  const MultiProgCheck check = check_multi_prog(*text, out.job.num_tasks, path);
+  if (!check.faults.empty()) return fail_with(check.faults);
+  if (check.tasks > 1) out.job.num_tasks = check.tasks;  // one is no wish: as many as nodes
+  out.step.multi_prog = *text;
+  return std::nullopt;
+}
+
 }  // namespace
 
 int srun_main(int argc, char** argv) {
@@ -324,6 +328,9 @@ int srun_main(int argc, char** argv) {
   if (parser.operands().empty()) {
     say("srun", "fatal: No command given to execute.");
     return error_exit();
+  }
+  if (submission.settings.multi_prog) {
+    if (const auto status = read_programs(parser.operands()[0], submission)) return *status;
   }
   std::vector<std::string> warnings;
   if (const OptionResult fits = finish_submission(submission, kSrun, warnings); !fits) {

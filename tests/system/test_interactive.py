@@ -89,6 +89,15 @@ class Srun(ClusterCase):
             f.write("0 echo zero %t %o\n1-2 echo more %t %o\n* echo rest\n")
         self.assertEqual(self.lines("srun", "-n4", "-l", "--multi-prog", "m.conf"),
                          ["0: zero 0 0", "1: more 1 0", "2: more 2 1", "3: rest"])
+        with open(os.path.join(self.cluster.work, "m.conf"), "a", encoding="utf-8") as f:
+            f.write("3 echo late\n")
+        done = self.run_cmd("srun", "-n4", "--multi-prog", "m.conf", check=False)
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, "srun: error: Task range specification with asterisk must be last\n"
+                          "srun: error: Line 4 of configuration file m.conf invalid\n"))
+        with open(os.path.join(self.cluster.work, "m.conf"), "w", encoding="utf-8") as f:
+            f.write("0-2 echo %t\n")
+        self.assertEqual(self.lines("srun", "-l", "--multi-prog", "m.conf"), ["0: 0", "1: 1", "2: 2"])
 
     def test_bad_exit_ends_the_step(self):
         began = time.monotonic()
