@@ -87,6 +87,22 @@ class Srun(ClusterCase):
                           f"srun -n1 -w n4 {cpus}; srun -n1 -x n3 {cpus}")
         self.assertEqual(out.split("\n"), ["1 n3", "4 n3", "4 n4", "4 n4", "4 n4", ""])
 
+    def test_steps_that_do_not_fit(self):
+        def said(options):
+            return self.run_cmd("salloc", "-Q", "-w", "n[1-2]", "-n4", "srun", *options.split(), "echo", "ran", check=False)
+        for options, errors in (("--gres=gpu:1", ["Invalid generic resource (gres) specification"]),
+                                ("-r1 -N2", ["--relative and --nodes option incompatible with count of allocated nodes (1+2>2)"]),
+                                ("-x n1", ["Only allocated 1 nodes asked for 2", "Are required nodes explicitly excluded?"])):
+            done = said(options)
+            self.assertEqual((done.returncode, done.stdout, done.stderr),
+                             (1, "", "".join(f"srun: error: {e}\n" for e in errors)))
+        done = said("-b now+1hour")
+        self.assertEqual((done.stdout, done.stderr),
+                         ("ran\n" * 4, "srun: error: --begin is ignored because nodes are already allocated.\n"))
+        done = said("--ntasks-per-node=1")
+        self.assertEqual(done.stdout, "ran\n" * 4)
+        self.assertIn("srun: Warning: can't honor --ntasks-per-node set to 1 which", done.stderr)
+
     def test_environment(self):
         def found(*options):
             out = self.out("srun", *options, "env", env=dict(ONE="1", TWO="2", SLURM_NTASKS="9"))
