@@ -233,11 +233,7 @@ std::optional<int> read_request(int argc, char** argv, OptionParser& parser, Sub
   out.job.name = "interactive";
   if (const auto status = parser.apply(out)) return status;
   if (out.settings.verbose > 0) parser.print_defined();
-  std::vector<std::string> warnings;
-  if (const OptionResult fits = finish_submission(out, kSalloc, warnings); !fits) {
-    return report_problem("salloc", fits.error());
-  }
-  print_messages("salloc", warnings);
+  if (const auto status = complete_request(out, kSalloc)) return status;
   const std::string folder = out.job.work_dir.str();
   if (!folder.empty() && chdir(folder.c_str()) != 0) {
     print_error("salloc", fmt::format("chdir({}): {}", folder, errno_text(errno)));

@@ -69,8 +69,15 @@ std::optional<StepId> parse_step(std::string_view text) {
   return number ? std::optional(StepId{*job, *number}) : std::nullopt;
 }
 
+// The task that an option is for; an exit status when its value is no number.
+std::optional<int> take_task(std::string_view option, std::optional<uint32_t>& task) {
+  task = to_number<uint32_t>(optarg);
+  if (task) return std::nullopt;
+  print_error("sattach", fmt::format("Invalid numeric value \"{}\" for {}.", optarg, option));
+  return error_exit();
+}
+
 std::optional<int> take_option(Attach& out, int found) {
-  const auto task = [] { return to_number<uint32_t>(optarg); };
   switch (found) {
     case 'h':
       std::fputs(kHelp, stdout);
@@ -96,14 +103,11 @@ std::optional<int> take_option(Attach& out, int found) {
       out.session.pty = true;
       break;
     case kInput:
-      out.session.only_in = task();
-      break;
+      return take_task("input-filter", out.session.only_in);
     case kOutput:
-      out.session.only_out = task();
-      break;
+      return take_task("output-filter", out.session.only_out);
     case kError:
-      out.session.only_err = task();
-      break;
+      return take_task("error-filter", out.session.only_err);
     case '?':
       std::fputs("Try \"sattach --help\" for more information\n", stderr);
       return 1;

@@ -121,11 +121,7 @@ int submit(Client& client, const Batch& batch, const Environment& environment) {
 int sbatch_main(int argc, char** argv) {
   Batch batch;
   if (const auto status = read_request(argc, argv, batch)) return *status;
-  std::vector<std::string> warnings;
-  if (const OptionResult fits = finish_submission(batch.submission, kSbatch, warnings); !fits) {
-    return report_problem("sbatch", fits.error());
-  }
-  print_messages("sbatch", warnings);
+  if (const auto status = complete_request(batch.submission, kSbatch)) return *status;
   Result<Environment> environment =
       exported_environment(batch.submission.settings, current_environment());
   if (!environment) return report_faults({environment.error().text});

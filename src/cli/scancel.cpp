@@ -30,6 +30,11 @@ int exit_status_of(ErrorCode code) {
   }
 }
 
+// Of an array, some tasks may be over: they need no ending, so nobody wants to hear of it.
+bool says_it_was_over(const std::string& error) {
+  return error.ends_with(error_sentence(ErrorCode::kAlreadyDone));
+}
+
 class Cancel {
  public:
   Cancel(Client& client, const CancelRequest& request) : client_(client), request_(request) {}
@@ -151,7 +156,7 @@ class Cancel {
     const Result<protocol::CountReply> reply = client_.call<protocol::CountReply>(signal);
     if (reply) {
       for (const std::string& error : reply->errors) {
-        if (!request_.quiet) print_error("scancel", error);
+        if (!request_.quiet && !says_it_was_over(error)) print_error("scancel", error);
       }
       return;
     }

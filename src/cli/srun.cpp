@@ -1,4 +1,5 @@
 // srun: runs tasks, in a job it is in or in one it gets for them.
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +16,7 @@
 #include "cli/shared/multi_prog_file.hpp"
 #include "cli/shared/option_parser.hpp"
 #include "cli/shared/srun_script.hpp"
+#include "cli/shared/step_checks.hpp"
 #include "cli/shared/step_create.hpp"
 #include "cli/shared/step_session.hpp"
 #include "cli/shared/submit_call.hpp"
@@ -24,6 +26,7 @@
 #include "common/base/host_name.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
+#include "common/tables/errors.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -85,12 +88,8 @@ class Srun {
   std::optional<int> prepare() {
     StepSpec& step = submission_.step;
     JobSpec& job = submission_.job;
-    if (submission_.settings.multi_prog) {
-      Result<std::string> text = read_multi_prog(program_[0]);
-      if (!text) return fail_with({text.error().text});
-      const auto faults = multi_prog_faults(*text, job.num_tasks, program_[0]);
-      if (!faults.empty()) return fail_with(faults);
-      step.multi_prog = *text;
+    if (const Status known = check_gres(job, client_.config().gres_types); !known) {
+      return fail_with({std::string(error_sentence(known.error().code))});
     }
     if (step.pty) {
       if (const auto size = terminal_size()) {
@@ -137,18 +136,12 @@ class Srun {
     const char* count = std::getenv("SLURM_JOB_NUM_NODES");
     const auto nodes = to_number<uint32_t>(count != nullptr ? count : "");
     if (id == nullptr || !nodes || id != std::to_string(job_)) return std::nullopt;
-    const uint32_t wanted = submission_.job.min_nodes;
-    const uint32_t from = submission_.step.relative;
-    if (from != UINT32_MAX && from + wanted > *nodes) {
-      return fail_with(
-          {fmt::format("--relative and SLURM_JOB_NUM_NODES option incompatible with "
-                       "count of allocated nodes ({}+{}>{})",
-                       from, wanted, *nodes)});
-    }
-    if (wanted > *nodes) {
-      return fail_with({fmt::format("Only allocated {} nodes asked for {}", *nodes, wanted)});
+    if (submission_.job.begin != kNoTime) {
+      print_error("srun", "--begin is ignored because nodes are already allocated.");
     }
     const char* list = std::getenv("SLURM_JOB_NODELIST");
+    const auto faults = step_faults(submission_, *nodes, list != nullptr ? list : "");
+    if (!faults.empty()) return fail_with(faults);
     const char* cpus = std::getenv("SLURM_JOB_CPUS_PER_NODE");
     show_job(list != nullptr ? list : "", *nodes, cpus != nullptr ? cpus : "");
     return std::nullopt;
@@ -173,6 +166,12 @@ class Srun {
     const size_t skip = submission_.settings.multi_prog ? 1 : 0;
     for (size_t i = skip; i < program_.size(); ++i)
       step.arguments.emplace_back(program_[i]);
+    const uint32_t tasks = std::max({step.num_tasks, own_ ? nodes_ : step.min_nodes, 1U});
+    for (SharedText* stream : {&step.std_in, &step.std_out, &step.std_err}) {
+      // a number that no task has is a file's name
+      const auto task = to_number<uint32_t>(stream->view());
+      if (task && *task >= tasks) *stream = fmt::format("./{}", stream->view());
+    }
     if (own_) {  // the job was made to measure: the step has all of its nodes
       step.min_nodes = step.max_nodes = nodes_;
       step.relative = UINT32_MAX;
@@ -311,6 +310,17 @@ class Srun {
   int32_t wait_status_ = 0;
 };
 
+// --multi-prog: what the tasks run, and how many there are when no option says that.
+std::optional<int> read_programs(const std::string& path, Submission& out) {
+  const Result<std::string> text = read_multi_prog(path);
+  if (!text) return fail_with({text.error().text});
+  const MultiProgCheck check = check_multi_prog(*text, out.job.num_tasks, path);
+  if (!check.faults.empty()) return fail_with(check.faults);
+  if (check.tasks > 1) out.job.num_tasks = check.tasks;  // one is no wish: as many as nodes
+  out.step.multi_prog = *text;
+  return std::nullopt;
+}
+
 }  // namespace
 
 int srun_main(int argc, char** argv) {
@@ -325,11 +335,10 @@ int srun_main(int argc, char** argv) {
     say("srun", "fatal: No command given to execute.");
     return error_exit();
   }
-  std::vector<std::string> warnings;
-  if (const OptionResult fits = finish_submission(submission, kSrun, warnings); !fits) {
-    return report_problem("srun", fits.error());
+  if (submission.settings.multi_prog) {
+    if (const auto status = read_programs(parser.operands()[0], submission)) return *status;
   }
-  print_messages("srun", warnings);
+  if (const auto status = complete_request(submission, kSrun)) return *status;
   Result<Client> client = Client::open();
   if (!client) return report("srun", client.error());
   return Srun(*client, submission, parser.operands()).run(argc, argv);

@@ -110,7 +110,7 @@ Result<StepPlan> plan_batch(const PlanInput& input, OutputFiles& files) {
   setup.std_err = *err;
   setup.user_env = spec.get_user_env;
   setup.cpus = cpus_of_task(input, 0);
-  if (!input.start.task_prolog.empty()) setup.prologs.push_back(input.start.task_prolog);
+  setup.site_prolog = input.start.task_prolog;
   return plan;
 }
 

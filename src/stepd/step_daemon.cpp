@@ -109,6 +109,8 @@ void StepDaemon::launch_tasks(StepPlan plan) {
     if (!task.running) {
       task.status = SIGKILL;
       failure_ = fmt::format("cannot start a process: {}", errno_text(errno));
+    } else if (!task_epilogs().empty()) {
+      task.epilog_err = ::fcntl(from.setup.std_err, F_DUPFD_CLOEXEC, 3);
     }
     adopt_streams(task, from);
     task.env = std::move(from.setup.env);

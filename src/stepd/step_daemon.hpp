@@ -49,6 +49,7 @@ class StepDaemon {
     int status = 0;
     bool running = false;
     pid_t epilog = -1;
+    int epilog_err = -1;  // the task's standard error, kept open for its epilogs; -1: there are none
     bool pty = false;
     int out_file = -1;
     int err_file = -1;
@@ -84,7 +85,9 @@ class StepDaemon {
   void wait_for_children();
   void reap();
   void on_task_exit(Task& task, int status);
+  [[nodiscard]] std::vector<std::string> task_epilogs() const;
   void run_epilog(Task& task);
+  [[nodiscard]] TaskSetup epilog_setup(const Task& task) const;
   void check_done();
   // SIGKILL was sent; true when UnkillableStepTimeout has gone by since it was sent first.
   bool leftovers_may_end_alone();

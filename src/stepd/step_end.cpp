@@ -80,25 +80,35 @@ void StepDaemon::on_task_exit(Task& task, int status) {
   if (status != 0 && kill_others && !listeners_.has_owner()) terminate(false, {});
 }
 
-// The site's epilog and the user's, one after the other.
-void StepDaemon::run_epilog(Task& task) {
+// The site's epilog and the user's, in this order.
+std::vector<std::string> StepDaemon::task_epilogs() const {
   std::vector<std::string> epilogs;
   if (!start_.task_epilog.empty()) epilogs.push_back(start_.task_epilog);
   if (launch_.step != nullptr && !launch_.step->task_epilog.empty()) {
     epilogs.push_back(launch_.step->task_epilog.str());
   }
-  if (epilogs.empty()) return;
-  auto null = files_->null_device();
-  if (!null) return;
+  return epilogs;
+}
+
+void StepDaemon::run_epilog(Task& task) {
+  if (task.epilog_err < 0) return;
+  const int err = std::exchange(task.epilog_err, -1);
+  if (const auto null = files_->null_device()) {
+    TaskSetup setup = epilog_setup(task);
+    setup.std_in = setup.std_out = *null;
+    setup.std_err = err;
+    task.epilog = start_epilogs(setup, task_epilogs());
+  }
+  ::close(err);
+}
+
+TaskSetup StepDaemon::epilog_setup(const Task& task) const {
   TaskSetup setup;
   setup.user = user_;
   setup.work_dir = is_batch() ? launch_.job_spec->work_dir.str() : launch_.step->work_dir.str();
   setup.env = task.env;
   setup.env.set("SLURM_TASK_PID", std::to_string(task.pid));
-  setup.arguments = {"/bin/sh", "-c", "for epilog in \"$@\"; do \"$epilog\"; done", "epilog"};
-  setup.arguments.insert(setup.arguments.end(), epilogs.begin(), epilogs.end());
-  setup.std_in = setup.std_out = setup.std_err = *null;
-  task.epilog = start_task(setup);
+  return setup;
 }
 
 void StepDaemon::check_done() {

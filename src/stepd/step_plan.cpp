@@ -102,10 +102,8 @@ class StepPlanner {
     set_task_variables(here, task.local, setup.env);
     setup.cpus = cpus_of_task(input_, task.local);
     setup.binding_report = binding_report(input_, task.local);
-    for (std::string_view prolog :
-         {std::string_view(input_.start.task_prolog), step_.task_prolog.view()}) {
-      if (!prolog.empty()) setup.prologs.emplace_back(prolog);
-    }
+    setup.site_prolog = input_.start.task_prolog;
+    setup.user_prolog = step_.task_prolog.str();
     for (const SharedText& argument : step_.arguments)
       setup.arguments.push_back(argument.str());
     if (!step_.multi_prog.empty()) {

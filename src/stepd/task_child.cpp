@@ -102,8 +102,8 @@ int execute(const std::string& program,
   return worst;
 }
 
-// Runs a program as this process is (user, folder) and returns what it wrote; false when it could
-// not run, failed, or took longer than `seconds` (0: as long as it likes).
+// Runs a program as this process is (user, folder) and returns what it wrote; false when there is
+// no process for it. It has `seconds` for that (0: as long as it likes).
 bool capture(std::vector<std::string> arguments,
              const Environment& env,
              int seconds,
@@ -160,16 +160,52 @@ void add_user_env(TaskSetup& setup) {
   }
 }
 
-void run_prologs(TaskSetup& setup) {
-  for (const std::string& prolog : setup.prologs) {
-    std::string output;
-    int status = 0;
-    if (!capture({prolog}, setup.env, 0, output, status)) {
-      complain(fmt::format("task_prolog: {}: {}", prolog, errno_text(errno)));
-    }
-    say(STDOUT_FILENO, apply_task_prolog(output, setup.env));
-    if (status != 0) complain(fmt::format("TaskProlog failed status={}", status));
+// A prolog's exit status; whatever else becomes of it counts as 1. `kind` names it in complaints.
+int status_of_prolog(TaskSetup& setup, const std::string& prolog, std::string_view kind) {
+  const auto abnormal = [&](std::string_view reason) {
+    complain(fmt::format("{} did not exit normally. reason: {}", kind, reason));
+    return 1;
+  };
+  if (::access(prolog.c_str(), X_OK) != 0) {
+    complain(fmt::format("run_command: {} can not be executed ({}) {}", kind, prolog,
+                         errno_text(errno)));
+    return abnormal("Run command failed - configuration error");
   }
+  std::string output;
+  int status = 0;
+  if (!capture({prolog}, setup.env, 0, output, status)) return abnormal(errno_text(errno));
+  say(STDOUT_FILENO, apply_task_prolog(output, setup.env));
+  return WIFEXITED(status) ? WEXITSTATUS(status) : abnormal("");
+}
+
+// The task of a prolog that fails does not run: what it would find is not prepared.
+void run_prologs(TaskSetup& setup) {
+  const auto run = [&setup](const std::string& prolog, std::string_view kind,
+                            std::string_view name) {
+    const int status = prolog.empty() ? 0 : status_of_prolog(setup, prolog, kind);
+    if (status == 0) return;
+    complain(fmt::format("{} failed status={}", name, status));
+    ::_exit(status);
+  };
+  run(setup.site_prolog, "slurm task_prolog", "TaskProlog");
+  run(setup.user_prolog, "user task_prolog", "--task-prolog");
+}
+
+// As waitpid() tells it; -1 when it could not run.
+int status_of_epilog(const std::string& epilog, const Environment& env) {
+  if (::access(epilog.c_str(), X_OK) != 0) {
+    complain(fmt::format("Could not run user task_epilog [{}]: access denied", epilog));
+    return -1;
+  }
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    std::vector<std::string> arguments = {epilog};
+    const auto argv = exec_pointers(arguments);
+    const auto envp = env.exec_pointers();
+    ::_exit(execute(epilog, argv.data(), envp.data(), env.get("PATH")));
+  }
+  int status = 0;
+  return pid > 0 && ::waitpid(pid, &status, 0) == pid ? status : -1;
 }
 
 [[noreturn]] void run_program(TaskSetup& setup) {
@@ -189,7 +225,8 @@ void run_prologs(TaskSetup& setup) {
   ::_exit(error);
 }
 
-[[noreturn]] void run_task(TaskSetup& setup) {
+// Makes this process the user's: session, streams, signals, limits, CPUs, rights and folder.
+void settle(const TaskSetup& setup) {
   ::setsid();
   if (setup.controlling_tty) ::ioctl(setup.std_in, TIOCSCTTY, 0);
   if (::dup2(setup.std_in, 0) < 0 || ::dup2(setup.std_out, 1) < 0 || ::dup2(setup.std_err, 2) < 0) {
@@ -213,6 +250,10 @@ void run_prologs(TaskSetup& setup) {
                          errno_text(errno)));
     if (::chdir("/tmp") != 0) complain(fmt::format("couldn't chdir to /tmp either. dying."));
   }
+}
+
+[[noreturn]] void run_task(TaskSetup& setup) {
+  settle(setup);
   setup.env.set("SLURM_TASK_PID", std::to_string(::getpid()));
   if (setup.user_env) add_user_env(setup);
   run_prologs(setup);
@@ -225,6 +266,17 @@ pid_t start_task(TaskSetup& setup) {
   const pid_t pid = ::fork();
   if (pid == 0) run_task(setup);
   return pid;
+}
+
+pid_t start_epilogs(TaskSetup& setup, const std::vector<std::string>& epilogs) {
+  const pid_t pid = ::fork();
+  if (pid != 0) return pid;
+  settle(setup);
+  for (const std::string& epilog : epilogs) {
+    const int status = status_of_epilog(epilog, setup.env);
+    if (status != 0) complain(fmt::format("TaskEpilog failed status={}", status));
+  }
+  ::_exit(0);
 }
 
 }  // namespace sluice::stepd

@@ -25,7 +25,8 @@ struct TaskSetup {
   int std_out = -1;
   int std_err = -1;
   bool controlling_tty = false;      // std_in is the pty of the task
-  std::vector<std::string> prologs;  // task prologs, in order
+  std::string site_prolog;           // TaskProlog, run before the user's
+  std::string user_prolog;           // --task-prolog
   std::optional<cpu_set_t> cpus;     // where it may run
   std::string binding_report;        // of --cpu-bind=verbose, with {} for the pid
   bool user_env = false;             // add what the user's login shell sets
@@ -35,5 +36,9 @@ struct TaskSetup {
 // the child is told on its standard error as slurmstepd does, and ends it with the error's number.
 // The child changes its own copy of `setup`; the caller's stays as it is.
 [[nodiscard]] pid_t start_task(TaskSetup& setup);
+
+// The same for what runs after the task: `epilogs` one after the other, with nothing to read and
+// their output thrown away. One that fails is told on standard error, and the next runs all the same.
+[[nodiscard]] pid_t start_epilogs(TaskSetup& setup, const std::vector<std::string>& epilogs);
 
 }  // namespace sluice::stepd

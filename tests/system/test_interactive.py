@@ -68,6 +68,9 @@ class Srun(ClusterCase):
         self.assertEqual(self.lines("srun", "-n2", "-l", "cat", stdin="hello\n"), ["0: hello", "1: hello"])
         self.assertEqual(self.lines("srun", "-n2", "-l", "-i", "1", "cat", stdin="hello\n"), ["1: hello"])
         self.assertEqual(self.lines("srun", "-n2", "-i", "none", "cat", stdin="hello\n"), [])
+        done = self.run_cmd("srun", "-n2", "-i", "5", "cat", check=False)  # no task's number: a file's name
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, "srun: error: Could not open stdin file: No such file or directory\n"))
         text = "x" * 99 + "\n"
         self.assertEqual(len(self.out("srun", "-n1", "cat", stdin=text * 50000)), 5000000)
         path = os.path.join(self.cluster.work, "in.txt")
@@ -78,6 +81,8 @@ class Srun(ClusterCase):
     def test_output_files(self):
         self.run_cmd("srun", "-n2", "-o", "task.%t.txt", "sh", "-c", "echo $SLURM_PROCID")
         self.assertEqual(self.file("task.1.txt"), "1\n")
+        self.assertEqual(self.out("srun", "-n2", "-o", "2", "echo", "there"), "")
+        self.assertEqual(self.file("2"), "there\nthere\n")
         self.run_cmd("srun", "-n2", "-o", "both.txt", "sh", "-c", "echo out; echo err >&2")
         self.assertEqual(sorted(self.file("both.txt").split()), ["err", "err", "out", "out"])
         done = self.run_cmd("srun", "-o", "/nope/x", "true", check=False)
@@ -89,6 +94,15 @@ class Srun(ClusterCase):
             f.write("0 echo zero %t %o\n1-2 echo more %t %o\n* echo rest\n")
         self.assertEqual(self.lines("srun", "-n4", "-l", "--multi-prog", "m.conf"),
                          ["0: zero 0 0", "1: more 1 0", "2: more 2 1", "3: rest"])
+        with open(os.path.join(self.cluster.work, "m.conf"), "a", encoding="utf-8") as f:
+            f.write("3 echo late\n")
+        done = self.run_cmd("srun", "-n4", "--multi-prog", "m.conf", check=False)
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, "srun: error: Task range specification with asterisk must be last\n"
+                          "srun: error: Line 4 of configuration file m.conf invalid\n"))
+        with open(os.path.join(self.cluster.work, "m.conf"), "w", encoding="utf-8") as f:
+            f.write("0-2 echo %t\n")
+        self.assertEqual(self.lines("srun", "-l", "--multi-prog", "m.conf"), ["0: 0", "1: 1", "2: 2"])
 
     def test_bad_exit_ends_the_step(self):
         began = time.monotonic()

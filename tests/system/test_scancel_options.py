@@ -77,6 +77,9 @@ class Scancel(ClusterCase):
         self.assertIn("already completing or completed", done.stderr)
         done = self.run_cmd("scancel", "-Q", "-s", "USR1", job, check=False)
         self.assertEqual(done.stderr, "")
+        array = self.submit("-a", "1-4%1", "-o", "/dev/null", "--wrap", "[ $SLURM_ARRAY_TASK_ID = 1 ] || sleep 100")
+        self.wait_state(f"{array}_2", "RUNNING")
+        self.assertEqual(self.run_cmd("scancel", array).stderr, "")  # its first task is over, which nobody minds
 
     def test_sattach(self):
         def line(client):  # the next one that is no tick
@@ -111,6 +114,8 @@ class Scancel(ClusterCase):
 
     def test_sattach_words(self):
         self.assertEqual(self.out("sattach", "-V"), self.out("sinfo", "-V"))
+        done = self.run_cmd("sattach", "--input-filter=x", "1.0", check=False)
+        self.assertEqual((done.returncode, done.stderr), (1, 'sattach: error: Invalid numeric value "x" for input-filter.\n'))
         said = []
         for options in ((), ("-v",)):
             name = "words" + "".join(options)

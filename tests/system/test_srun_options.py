@@ -87,6 +87,22 @@ class Srun(ClusterCase):
                           f"srun -n1 -w n4 {cpus}; srun -n1 -x n3 {cpus}")
         self.assertEqual(out.split("\n"), ["1 n3", "4 n3", "4 n4", "4 n4", "4 n4", ""])
 
+    def test_steps_that_do_not_fit(self):
+        def said(options):
+            return self.run_cmd("salloc", "-Q", "-w", "n[1-2]", "-n4", "srun", *options.split(), "echo", "ran", check=False)
+        for options, errors in (("--gres=gpu:1", ["Invalid generic resource (gres) specification"]),
+                                ("-r1 -N2", ["--relative and --nodes option incompatible with count of allocated nodes (1+2>2)"]),
+                                ("-x n1", ["Only allocated 1 nodes asked for 2", "Are required nodes explicitly excluded?"])):
+            done = said(options)
+            self.assertEqual((done.returncode, done.stdout, done.stderr),
+                             (1, "", "".join(f"srun: error: {e}\n" for e in errors)))
+        done = said("-b now+1hour")
+        self.assertEqual((done.stdout, done.stderr),
+                         ("ran\n" * 4, "srun: error: --begin is ignored because nodes are already allocated.\n"))
+        done = said("--ntasks-per-node=1")
+        self.assertEqual(done.stdout, "ran\n" * 4)
+        self.assertIn("srun: Warning: can't honor --ntasks-per-node set to 1 which", done.stderr)
+
     def test_environment(self):
         def found(*options):
             out = self.out("srun", *options, "env", env=dict(ONE="1", TWO="2", SLURM_NTASKS="9"))
@@ -132,6 +148,25 @@ class Srun(ClusterCase):
         self.assertEqual([l.split()[0] for l in self.file("around").splitlines()], ["before", "task", "after"])
         self.assertIn("task yes\n", self.file("around"))
         wait_for(lambda: self.file("task-around") == "task-after 0\n", "the task's epilog ran")
+
+    def test_task_programs_that_fail(self):
+        path = os.path.join(self.cluster.work, "failing")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("#!/bin/sh\necho lost\necho why >&2\nexit 3\n")
+        os.chmod(path, 0o755)
+        done = self.run_cmd("srun", "-wn1", f"--task-prolog={path}", "echo", "ran", check=False)
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assertIn("slurmstepd: error: --task-prolog failed status=3\n", done.stderr)
+        self.assertIn("srun: error: n1: task 0: Exited with exit code 3\n", done.stderr)
+        done = self.run_cmd("srun", "--task-prolog=/nosuch", "echo", "ran", check=False)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("user task_prolog can not be executed (/nosuch) No such file or directory\n", done.stderr)
+        done = self.run_cmd("srun", "-l", f"--task-epilog={path}", "echo", "ran")
+        self.assertEqual((done.stdout, sorted(done.stderr.splitlines())),
+                         ("0: ran\n", ["0: slurmstepd: error: TaskEpilog failed status=768", "0: why"]))
+        done = self.run_cmd("srun", "--task-epilog=/nosuch", "true")
+        self.assertEqual(done.stderr, "slurmstepd: error: Could not run user task_epilog [/nosuch]: access denied\n"
+                         "slurmstepd: error: TaskEpilog failed status=-1\n")
 
     def test_signals(self):
         def start(*options):

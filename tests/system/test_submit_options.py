@@ -82,6 +82,35 @@ class Placement(Everywhere):
             ("--mem-per-cpu=4001", dict(NodeList="n5", MinMemoryCPU="4001M")),
         ])
 
+    def test_node_lists_are_cut(self):
+        self.check([("-n1 -w n3,n2", dict(NodeList="n2", ReqNodeList="n2")), ("-n2 -N3 -w n[2-4]", dict(NodeList="n[2-3]"))])
+        self.check([("-N1 -n2 -w n4,n3", dict(NodeList="n4", ReqNodeList="n4"))], ["srun"])
+
+    def test_host_file(self):
+        path = os.path.join(self.cluster.work, "hosts")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("n2\nn1  # the head\nn2,n9\n")
+        where, expected = ("srun", "-l", "printenv", "SLURMD_NODENAME"), ["0: n2", "1: n1", "2: n2"]
+        env = dict(SLURM_HOSTFILE=path)
+        self.run_cmd("sbatch", "-W", "-n3", "-o", "hosts.out", "--wrap", " ".join(where), env=env)
+        self.assertEqual(sorted(self.file("hosts.out").splitlines()), expected)
+        self.assertEqual(sorted(self.out("salloc", "-n3", *where, env=env).splitlines()), expected)
+        self.assertEqual(sorted(self.out(where[0], "-n3", "-m", "block", *where[1:], env=env).splitlines()), expected)
+        self.assertEqual(self.out("srun", "-w", "n3", *where[1:], env=env), "0: n3\n")
+        for command in (["sbatch", "--wrap", "true"], ["srun", "true"], ["salloc", "true"]):
+            why = "slurm_allocate_resources error opening file /nosuch, No such file or directory"
+            self.fails_with([why, "Failure getting NodeNames from hostfile"], command, SLURM_HOSTFILE="/nosuch")
+        self.fails_with(["Too few NodeNames in Slurm Hostfile", "Failure getting NodeNames from hostfile"],
+                        ["srun", "-n5", "true"], SLURM_HOSTFILE=path)
+        with open(path, "a", encoding="utf-8") as f:
+            f.write(" n3\n")
+        self.fails_with([f"Invalid hostfile {path} contents on line 4", "Failure getting NodeNames from hostfile"],
+                        ["srun", "true"], SLURM_HOSTFILE=path)
+
+    def fails_with(self, errors, command, **env):
+        done = self.run_cmd(*command, env=env, check=False)
+        self.assertEqual((done.returncode, done.stderr), (1, "".join(f"{command[0]}: error: {e}\n" for e in errors)))
+
     def test_how_much(self):
         self.check([
             ("-n4 --ntasks-per-node=2", dict(NumNodes="2", SLURM_TASKS_PER_NODE="2(x2)")),

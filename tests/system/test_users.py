@@ -64,6 +64,12 @@ class Users(ClusterCase):
         self.run_cmd("scancel", job, held, user=ALICE)
         self.assertEqual(self.wait_ended(job), "CANCELLED")
 
+    def test_only_root_chooses_the_user(self):
+        for command in (["sbatch", "--uid=0", "--wrap", "true"], ["srun", "--gid=0", "true"], ["salloc", f"--uid={BOB}", "true"]):
+            done = self.run_cmd(*command, user=ALICE, check=False)
+            option = command[1].split("=")[0]
+            self.assertEqual((done.returncode, done.stderr), (255, f"{command[0]}: error: {option} only permitted by root user\n"))
+
     def test_only_administrators_change_nodes(self):
         done = self.run_cmd("scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=x", user=BOB, check=False)
         self.assertNotEqual(done.returncode, 0)

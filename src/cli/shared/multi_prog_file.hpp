@@ -11,13 +11,18 @@
 
 namespace sluice::cli {
 
-// The text of `path`. Errors: it cannot be opened.
+// The text of `path`. Errors: it cannot be opened or read.
 [[nodiscard]] Result<std::string> read_multi_prog(const std::string& path);
 
-// The lines of error that speak against `text`; none when every one of `tasks` (0: not known) has
-// a program. `name` is the file's, for messages.
-[[nodiscard]] std::vector<std::string> multi_prog_faults(std::string_view text,
-                                                         uint32_t tasks,
-                                                         const std::string& name);
+struct MultiProgCheck {
+  std::vector<std::string> faults;  // lines of error that speak against the file; none: it serves
+  uint32_t tasks = 0;               // as many as asked for, or as the file names
+};
+
+// Whether every one of `tasks` (0: as many as the text names) has a program in `text`, and just one.
+// `name` is the file's, for messages.
+[[nodiscard]] MultiProgCheck check_multi_prog(std::string_view text,
+                                              uint32_t tasks,
+                                              const std::string& name);
 
 }  // namespace sluice::cli

@@ -235,6 +235,7 @@ std::optional<int> OptionParser::apply(Submission& submission) const {
     input.count = given->count;
     input.now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
     input.folder = folder;
+    input.by_root = getuid() == 0;
     if (const OptionResult done = row.option->set(submission, input); !done) {
       const OptionProblem& problem = done.error();
       FILE* out = problem.exit_status == 0 ? stdout : stderr;

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "cli/shared/option_parser.hpp"
+#include "cli/shared/submit_env.hpp"
 #include "common/base/time_text.hpp"
 #include "common/tables/errors.hpp"
 
@@ -78,6 +79,19 @@ int report_problem(std::string_view command, const OptionProblem& problem) {
   for (const std::string& error : problem.errors)
     print_error(command, error);
   return problem.exit_status == 1 ? error_exit() : problem.exit_status;
+}
+
+std::optional<int> complete_request(Submission& submission, CommandSet command) {
+  const std::string_view name = submit_command_name(command);
+  if (const OptionResult read = read_host_file(submission); !read) {
+    return report_problem(name, read.error());
+  }
+  std::vector<std::string> warnings;
+  if (const OptionResult fits = finish_submission(submission, command, warnings); !fits) {
+    return report_problem(name, fits.error());
+  }
+  print_messages(name, warnings);
+  return std::nullopt;
 }
 
 }  // namespace sluice::cli

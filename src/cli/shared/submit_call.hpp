@@ -1,6 +1,7 @@
 // Sending a submission: retries while the controller is away, and Slurm's words when it fails.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "cli/shared/client.hpp"
@@ -26,5 +27,9 @@ int print_test(std::string_view command, const Result<protocol::SubmitJobReply>&
 
 // Prints an option problem; the exit status.
 int report_problem(std::string_view command, const OptionProblem& problem);
+
+// Reads a host file, checks the options against one another and prints what was changed; an exit
+// status when they do not fit.
+[[nodiscard]] std::optional<int> complete_request(Submission& submission, CommandSet command);
 
 }  // namespace sluice::cli

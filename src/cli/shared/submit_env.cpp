@@ -1,6 +1,7 @@
 #include "cli/shared/submit_env.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -24,6 +25,8 @@
 
 namespace sluice::cli {
 namespace {
+
+constexpr uint32_t kMostRepetitions = 1U << 16;  // of one host in a file
 
 // The items of an --export list: commas inside quotes separate nothing, and the quotes go.
 std::vector<std::string> export_items(std::string_view list) {
@@ -76,23 +79,63 @@ Result<Environment> environment_file(const std::string& name) {
   return Environment::from_block(*text);
 }
 
-// Host names of a file: any blanks between them, # begins a remark.
-Result<std::string> hosts_of_file(const std::string& path) {
+// The names of one entry of a host file: `n3`, `n[1-2]`, and `n3*2`, which is n3 twice.
+std::vector<std::string> hosts_of_entry(const std::string& entry) {
+  const size_t star = entry.find('*');
+  const uint32_t times =
+      star == std::string::npos ? 1 : to_number<uint32_t>(entry.substr(star + 1)).value_or(1);
+  const std::string text = entry.substr(0, star);
+  const auto names = expand_hosts(text).value_or(std::vector<std::string>{text});
+  std::vector<std::string> all;
+  for (uint32_t i = 0; i < std::min(times, kMostRepetitions); ++i)
+    all.insert(all.end(), names.begin(), names.end());
+  return all;
+}
+
+// Host names of a file in their order: blanks or commas between them, # begins a remark.
+Result<std::vector<std::string>> hosts_of_file(const std::string& path) {
   std::ifstream file(path);
   if (!file) {
     return failure(fmt::format("slurm_allocate_resources error opening file {}, {}", path,
                                errno_text(errno)));
   }
   std::vector<std::string> hosts;
+  int number = 0;
   for (std::string line; std::getline(file, line);) {
-    for (char& c : line) {
-      if (c == '\t' || c == ',') c = ' ';
+    ++number;
+    line.erase(std::min(line.find('#'), line.size()));
+    if (line.empty()) continue;
+    if (std::isalnum(static_cast<unsigned char>(line[0])) == 0) {
+      return failure(fmt::format("Invalid hostfile {} contents on line {}", path, number));
     }
-    for (const std::string& host : split_list(line.substr(0, line.find('#')), ' ')) {
-      hosts.push_back(host);
+    std::replace(line.begin(), line.end(), '\t', ' ');
+    for (const std::string& part : split_list(line, ' ')) {
+      for (const std::string& entry : split_hosts(part)) {
+        const std::vector<std::string> names = hosts_of_entry(entry);
+        hosts.insert(hosts.end(), names.begin(), names.end());
+      }
     }
   }
-  return join(hosts, ",");
+  if (hosts.empty()) return failure("Hostlist is empty!");
+  return hosts;
+}
+
+OptionResult refuse(std::vector<std::string> errors, int status) {
+  return tl::unexpected<OptionProblem>(OptionProblem{std::move(errors), status, {}});
+}
+
+// SLURM_HOSTFILE: task after task goes to the next of its hosts, whatever --distribution says.
+OptionResult follow_host_file(const std::string& path, JobSpec& job) {
+  const std::string what = "Failure getting NodeNames from hostfile";
+  auto hosts = hosts_of_file(path);
+  if (!hosts) return refuse({hosts.error().text, what}, 1);
+  const uint32_t wanted = job.num_tasks != 0 ? job.num_tasks : job.min_nodes;
+  if (hosts->size() < wanted) return refuse({"Too few NodeNames in Slurm Hostfile", what}, 1);
+  if (wanted != 0) hosts->resize(wanted);
+  job.num_tasks = static_cast<uint32_t>(hosts->size());
+  job.required_nodes = join(*hosts, ",");
+  job.distribution = "arbitrary";
+  return {};
 }
 
 std::string limits_to_propagate(const ClusterConfig& config) {
@@ -116,15 +159,6 @@ std::string limits_to_propagate(const ClusterConfig& config) {
 template <class Record, class Look>
 bool look_up(const std::string& text, Look look) {
   return to_number<uint32_t>(text).has_value() || look(text.c_str()) != nullptr;
-}
-
-// "n3,n2,n3" to "n[2-3]", as the lists are shown later; one that cannot be read is left to the controller.
-void sort_hosts(SharedText& list) {
-  Result<std::vector<std::string>> hosts = expand_hosts(list);
-  if (!hosts || hosts->size() < 2) return;
-  std::ranges::sort(*hosts);
-  hosts->erase(std::unique(hosts->begin(), hosts->end()), hosts->end());
-  list = fold_hosts_sorted(*hosts);
 }
 
 }  // namespace
@@ -207,20 +241,26 @@ void set_caller_variables(Environment& out) {
   out.set("SLURM_PRIO_PROCESS", std::to_string(getpriority(PRIO_PROCESS, 0)));
 }
 
-OptionResult resolve_outside(Submission& submission, const ClusterConfig& config) {
-  const auto refuse = [](std::vector<std::string> errors, int status) {
-    return tl::unexpected<OptionProblem>(OptionProblem{std::move(errors), status, {}});
-  };
+OptionResult read_host_file(Submission& submission) {
+  const SubmitSettings& settings = submission.settings;
   JobSpec& job = submission.job;
-  SubmitSettings& settings = submission.settings;
-  if (!settings.node_file.empty()) {
-    const Result<std::string> hosts = hosts_of_file(settings.node_file);
-    if (!hosts && settings.node_file_option) {
-      return refuse({hosts.error().text, "Invalid --nodefile node file"}, 255);
-    }
-    if (!hosts) return refuse({hosts.error().text}, 1);
-    job.required_nodes = *hosts;
+  if (settings.node_file.empty()) {
+    const char* path = std::getenv("SLURM_HOSTFILE");
+    const bool there = path != nullptr && *path != '\0';
+    return there && job.required_nodes.empty() ? follow_host_file(path, job) : OptionResult{};
   }
+  const auto hosts = hosts_of_file(settings.node_file);
+  if (!hosts && settings.node_file_option) {
+    return refuse({hosts.error().text, "Invalid --nodefile node file"}, 255);
+  }
+  if (!hosts) return refuse({hosts.error().text}, 1);
+  job.required_nodes = join(*hosts, ",");
+  return {};
+}
+
+OptionResult resolve_outside(Submission& submission, const ClusterConfig& config) {
+  JobSpec& job = submission.job;
+  const SubmitSettings& settings = submission.settings;
   if (!settings.burst_buffer_file.empty()) {
     std::ifstream file(settings.burst_buffer_file);
     if (!file) return refuse({"Invalid --bbf specification"}, 1);
@@ -239,18 +279,6 @@ OptionResult resolve_outside(Submission& submission, const ClusterConfig& config
                      "Use 'sacctmgr list clusters' to see available clusters.",
                      cluster)},
         1);
-  }
-  if (job.distribution != "arbitrary") {  // there the order and the repetitions count
-    sort_hosts(job.required_nodes);
-    sort_hosts(job.excluded_nodes);
-  }
-  const Result<std::vector<std::string>> required = expand_hosts(job.required_nodes);
-  if (required && !required->empty() && job.distribution != "arbitrary") {
-    const auto count = static_cast<uint32_t>(required->size());
-    if (job.max_nodes != 0 && count > job.max_nodes && job.node_counts.empty()) {
-      return refuse({fmt::format("invalid number of nodes (-N {}-{})", count, job.max_nodes)}, 1);
-    }
-    if (job.min_nodes < count) job.min_nodes = count;
   }
   return {};
 }

@@ -27,7 +27,11 @@ void fill_caller(Submission& submission, const ClusterConfig& config, int argc, 
 // SLURM_SUBMIT_DIR, SLURM_SUBMIT_HOST and SLURM_PRIO_PROCESS.
 void set_caller_variables(Environment& out);
 
-// Reads the files that options named (hosts, burst buffer) and looks up users, groups and clusters.
+// The nodes of the file that --nodefile, --nodelist or SLURM_HOSTFILE named, which finish_submission()
+// needs to know.
+[[nodiscard]] OptionResult read_host_file(Submission& submission);
+
+// Reads the burst buffer's file and looks up users, groups and clusters.
 [[nodiscard]] OptionResult resolve_outside(Submission& submission, const ClusterConfig& config);
 
 // The limits to send: pairs of soft and hard by RLIMIT_ number, a pair (1, 0) where the node's own

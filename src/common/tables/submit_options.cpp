@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 #include "common/tables/submit_setters.hpp"
 
@@ -25,8 +26,77 @@ std::string_view prefix_of(CommandSet command) {
   return command == kSbatch ? "SBATCH" : command == kSalloc ? "SALLOC" : "SLURM";
 }
 
-uint32_t nodes_for_tasks(const JobSpec& job) {
-  return job.max_nodes;
+// The first `count` names of a list, no name twice. One that cannot be read is the controller's
+// affair.
+void cut_hosts(SharedText& list, size_t count) {
+  const Result<std::vector<std::string>> hosts = expand_hosts(list);
+  if (!hosts) return;
+  std::vector<std::string> kept;
+  for (const std::string& host : *hosts) {
+    if (kept.size() < count && std::ranges::find(kept, host) == kept.end()) kept.push_back(host);
+  }
+  list = join(kept, ",");
+}
+
+// "n3,n2,n3" to "n[2-3]", as the lists are shown later; the number of its names.
+uint32_t sort_hosts(SharedText& list) {
+  Result<std::vector<std::string>> hosts = expand_hosts(list);
+  if (!hosts) return 0;
+  std::ranges::sort(*hosts);
+  hosts->erase(std::unique(hosts->begin(), hosts->end()), hosts->end());
+  if (hosts->size() > 1) list = fold_hosts_sorted(*hosts);
+  return static_cast<uint32_t>(hosts->size());
+}
+
+// A list of nodes asks for as many as it names; where --nodes permits fewer, srun takes the first.
+OptionResult fit_node_list(JobSpec& job, CommandSet command, std::vector<std::string>& warnings) {
+  if (job.distribution == "arbitrary") return {};  // there the order and the repetitions count
+  SharedText sorted = job.required_nodes;
+  uint32_t count = sort_hosts(sorted);
+  if (job.max_nodes != 0 && count > job.max_nodes && job.node_counts.empty()) {
+    if (command != kSrun) {
+      return submit::refuse(
+          fmt::format("invalid number of nodes (-N {}-{})", count, job.max_nodes), 1);
+    }
+    warnings.push_back(fmt::format(
+        "error: Required nodelist includes more nodes than permitted by max-node count ({} > {}). "
+        "Eliminating nodes from the nodelist.",
+        count, job.max_nodes));
+    count = job.max_nodes;
+    cut_hosts(job.required_nodes, count);
+  }
+  sort_hosts(job.required_nodes);
+  sort_hosts(job.excluded_nodes);
+  job.min_nodes = std::max(job.min_nodes, count);
+  return {};
+}
+
+// No more nodes than tasks, and no --ntasks-per-node that contradicts both.
+void fit_to_tasks(JobSpec& job, CommandSet command, std::vector<std::string>& warnings) {
+  if (job.num_tasks == 0) return;
+  if (job.min_nodes > job.num_tasks) {
+    warnings.push_back(
+        fmt::format("Warning: can't run {} processes on {} nodes, setting nnodes to {}",
+                    job.num_tasks, job.min_nodes, job.num_tasks));
+    job.min_nodes = job.num_tasks;
+    job.max_nodes = job.num_tasks;
+    job.node_counts = {};
+    if (job.distribution != "arbitrary") {
+      cut_hosts(job.required_nodes, job.num_tasks);
+      sort_hosts(job.required_nodes);
+    }
+  } else if (job.max_nodes > job.num_tasks && !job.overcommit) {
+    job.max_nodes = job.num_tasks;
+  }
+  if (command == kSrun && job.ntasks_per_node != 0 && job.min_nodes != 0 &&
+      job.num_tasks > job.ntasks_per_node &&
+      job.num_tasks != uint64_t{job.ntasks_per_node} * job.min_nodes) {
+    warnings.push_back(fmt::format(
+        "Warning: can't honor --ntasks-per-node set to {} which doesn't match the requested tasks "
+        "{} with the number of requested nodes {}. Ignoring --ntasks-per-node.",
+        job.ntasks_per_node, job.num_tasks, job.min_nodes));
+    job.ntasks_per_node = 0;
+  }
 }
 
 OptionResult check_exclusions(const Submission& s) {
@@ -40,8 +110,7 @@ OptionResult check_exclusions(const Submission& s) {
   if (!s.job.cpus_per_gpu.empty() && s.job.cpus_per_task != 0) {
     return submit::refuse("--cpus-per-gpu is mutually exclusive with --cpus-per-task", 1);
   }
-  if (s.job.distribution == "arbitrary" && s.job.required_nodes.empty() &&
-      s.settings.node_file.empty()) {
+  if (s.job.distribution == "arbitrary" && s.job.required_nodes.empty()) {
     return submit::refuse(
         "With Arbitrary distribution you need to specify a nodelist or hostfile with the -w option",
         1);
@@ -92,16 +161,8 @@ OptionResult finish_submission(Submission& s,
                                std::vector<std::string>& warnings) {
   if (OptionResult fits = check_exclusions(s); !fits) return fits;
   JobSpec& job = s.job;
-  if (job.num_tasks != 0 && job.min_nodes > job.num_tasks && !job.overcommit) {
-    warnings.push_back(
-        fmt::format("Warning: can't run {} processes on {} nodes, setting nnodes to {}",
-                    job.num_tasks, nodes_for_tasks(job), job.num_tasks));
-    job.min_nodes = job.num_tasks;
-    job.max_nodes = job.num_tasks;
-    job.node_counts = {};
-  } else if (job.num_tasks != 0 && job.max_nodes > job.num_tasks && !job.overcommit) {
-    job.max_nodes = job.num_tasks;
-  }
+  if (OptionResult fits = fit_node_list(job, command, warnings); !fits) return fits;
+  fit_to_tasks(job, command, warnings);
   // As many as asked for on each node: sbatch and salloc leave it to the nodes when only that is
   // given.
   if (job.num_tasks == 0 && job.ntasks_per_node != 0 && job.min_nodes != 0 &&
@@ -112,6 +173,20 @@ OptionResult finish_submission(Submission& s,
   if (s.settings.exclusive_step) {
     s.step.exact = true;
     if (s.step.overlap == OverlapKind::kDefault) s.step.overlap = OverlapKind::kExclusive;
+  }
+  return {};
+}
+
+Status check_gres(const JobSpec& job, const std::vector<std::string>& types) {
+  for (const SharedText* text :
+       {&job.gres, &job.tres_per_job, &job.tres_per_socket, &job.tres_per_task}) {
+    for (std::string wanted : split_list(text->view())) {
+      if (wanted.starts_with("gres/") || wanted.starts_with("gres:")) wanted.erase(0, 5);
+      const std::string name = wanted.substr(0, wanted.find_first_of(":="));
+      if (wanted.ends_with(":0") || wanted.ends_with("=0")) continue;  // none of it
+      if (name == "cpu" || name == "none" || name == "mem" || name.starts_with("license")) continue;
+      if (std::ranges::find(types, name) == types.end()) return failure(ErrorCode::kInvalidGres);
+    }
   }
   return {};
 }

@@ -12,6 +12,7 @@
 
 #include <tl/expected.hpp>
 
+#include "common/base/result.hpp"
 #include "common/model/job_spec.hpp"
 #include "common/model/step.hpp"
 
@@ -77,6 +78,7 @@ struct SubmitSettings {
   bool quit_on_interrupt = false;
   bool multi_prog = false;
   bool no_allocate = false;
+  bool nodes_inherited = false;  // --nodes is the count of the allocation that srun is in
   bool exclusive_step = false;  // --exclusive: CPUs of its own when in an allocation
   bool wait_for_children = false;
   std::string prolog, epilog;
@@ -108,6 +110,7 @@ struct OptionInput {
   uint32_t count = 1;  // how often it was given
   Time now = kNoTime;
   std::string_view folder;  // where the command was started
+  bool by_root = true;      // who started it
 };
 
 using OptionSetter = OptionResult (*)(Submission&, const OptionInput&);
@@ -152,6 +155,9 @@ struct SubmitOption {
 [[nodiscard]] OptionResult finish_submission(Submission& submission,
                                              CommandSet command,
                                              std::vector<std::string>& warnings);
+
+// kInvalidGres when the job asks for generic resources of other types than the cluster's.
+[[nodiscard]] Status check_gres(const JobSpec& job, const std::vector<std::string>& types);
 
 // The step that an srun with these options asks for; the program is not set yet.
 [[nodiscard]] StepSpec make_step(const Submission& submission);

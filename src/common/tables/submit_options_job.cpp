@@ -23,6 +23,13 @@ OptionResult set_begin(Submission& s, const Input& in) {
   return {};
 }
 
+// Whom a job runs as is root's to say.
+template <auto Member>
+OptionResult set_identity(Submission& s, const Input& in) {
+  if (!in.by_root) return refuse(fmt::format("--{} only permitted by root user", in.option->name));
+  return set_text<Member>(s, in);
+}
+
 template <auto Member>
 OptionResult set_minutes(Submission& s, const Input& in) {
   const auto minutes = parse_minutes(in.value);
@@ -199,7 +206,7 @@ constexpr SubmitOption kRows[] = {
     {.name = "gid",
      .argument = OptionArgument::kRequired,
      .status = OptionStatus::kAccepted,
-     .set = set_text<&SubmitSettings::group>,
+     .set = set_identity<&SubmitSettings::group>,
      .section = OptionSection::kRun,
      .value_name = "group",
      .help = "group to run the job as (root only)"},
@@ -331,7 +338,7 @@ constexpr SubmitOption kRows[] = {
     {.name = "uid",
      .argument = OptionArgument::kRequired,
      .status = OptionStatus::kAccepted,
-     .set = set_text<&SubmitSettings::user>,
+     .set = set_identity<&SubmitSettings::user>,
      .section = OptionSection::kRun,
      .value_name = "user",
      .help = "user to run the job as (root only)"},

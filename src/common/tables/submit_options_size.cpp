@@ -12,6 +12,7 @@ OptionResult set_nodes(Submission& s, const Input& in) {
   s.job.min_nodes = counts->least;
   s.job.max_nodes = counts->most;
   s.job.node_counts = counts->list;
+  s.settings.nodes_inherited = in.from_environment;
   return {};
 }
 

@@ -52,6 +52,17 @@ OptionResult set_mem_bind(Submission& s, const Input& in) {
   return {};
 }
 
+// Letters for kinds of devices; Slurm wants one that it knows and passes over the others.
+OptionResult check_accel_bind(Submission&, const Input& in) {
+  if (in.value.find_first_of("gmnv") == std::string::npos) return bad_specification(in);
+  return {};
+}
+OptionResult check_count(Submission&, const Input& in) {
+  const auto number = to_number<uint32_t>(in.value);
+  if (!number || *number == 0 || *number > 0x7fffffff) return bad_number(in);
+  return {};
+}
+
 OptionResult set_mpi(Submission& s, const Input& in) {
   if (in.value == "list") {
     return show("MPI plugin types are...\n\tnone\n");
@@ -105,7 +116,7 @@ constexpr SubmitOption kRows[] = {
      .argument = OptionArgument::kRequired,
      .commands = kSrun,
      .status = OptionStatus::kAccepted,
-     .set = ignore},
+     .set = check_accel_bind},
     {.name = "async", .commands = kSrun, .status = OptionStatus::kMissing, .set = ignore},
     {.name = "bcast",
      .argument = OptionArgument::kOptional,
@@ -243,7 +254,7 @@ constexpr SubmitOption kRows[] = {
      .argument = OptionArgument::kRequired,
      .commands = kSrun,
      .status = OptionStatus::kAccepted,
-     .set = ignore},
+     .set = check_count},
     {.name = "multi-prog",
      .commands = kSrun,
      .environment = "SLURM_SRUN_MULTI",

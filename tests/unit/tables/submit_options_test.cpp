@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "common/tables/submit_values.hpp"
@@ -13,8 +14,10 @@
 namespace sluice {
 namespace {
 
-OptionResult apply(Submission& s, const char* name, const char* value, CommandSet command) {
+OptionResult apply(Submission& s, const char* name, const char* value, CommandSet command,
+                   bool by_root = true) {
   OptionInput input;
+  input.by_root = by_root;
   input.option = find_submit_option(name, command);
   EXPECT_NE(input.option, nullptr) << name;
   input.has_value = value != nullptr;
@@ -141,6 +144,78 @@ TEST(SubmitOptionsTest, FaultsAreSaidAsSlurmSaysThem) {
   EXPECT_EQ(fault("profile", "foo"), "invalid --profile=foo option");
   EXPECT_EQ(fault("mem-bind", "foo"), "unrecognized --mem-bind argument \"foo\"");
   EXPECT_EQ(fault("gpu-bind", "foo"), "Invalid --gpu-bind argument: gpu:foo");
+  EXPECT_EQ(fault("msg-timeout", "0", kSrun), "Invalid numeric value \"0\" for --msg-timeout.");
+  EXPECT_EQ(fault("accel-bind", "x", kSrun), "Invalid --accel-bind specification");
+  EXPECT_EQ(fault("accel-bind", "gx", kSrun), "");
+}
+
+TEST(SubmitOptionsTest, OnlyRootChoosesTheUser) {
+  for (const CommandSet command : {kSbatch, kSrun, kSalloc}) {
+    Submission s;
+    EXPECT_TRUE(apply(s, "uid", "nobody", command));
+    const OptionResult refused = apply(s, "gid", "0", command, false);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().errors.back(), "--gid only permitted by root user");
+    EXPECT_EQ(refused.error().exit_status, 255);
+    EXPECT_FALSE(apply(s, "uid", "nosuch", command, false));
+  }
+}
+
+// The node list and the warnings (or the refusal) of a request, as "LIST|TEXT".
+struct Request {
+  uint32_t tasks = 0, least = 0, most = 0;
+  const char* nodes = "";
+  uint32_t tasks_per_node = 0;
+};
+std::string finished(const Request& request, CommandSet command) {
+  Submission s;
+  s.job.num_tasks = request.tasks;
+  s.job.min_nodes = request.least;
+  s.job.max_nodes = request.most;
+  s.job.required_nodes = request.nodes;
+  s.job.ntasks_per_node = request.tasks_per_node;
+  std::vector<std::string> said;
+  const OptionResult fits = finish_submission(s, command, said);
+  if (!fits) return fits.error().errors.back();
+  return fmt::format("{}|{}|{}", s.job.required_nodes.view(), s.job.min_nodes,
+                     said.empty() ? "" : said.back());
+}
+
+TEST(SubmitOptionsTest, ANodeListIsCutToTasksAndNodes) {
+  EXPECT_EQ(finished({.nodes = "n3,n2,n3"}, kSbatch), "n[2-3]|2|");
+  for (const CommandSet command : {kSbatch, kSrun, kSalloc}) {
+    EXPECT_EQ(finished({.tasks = 1, .nodes = "n3,n2"}, command),
+              "n2|1|Warning: can't run 1 processes on 2 nodes, setting nnodes to 1");
+  }
+  const Request few = {.tasks = 4, .least = 1, .most = 2, .nodes = "n4,n3,n2"};
+  EXPECT_EQ(finished(few, kSbatch), "invalid number of nodes (-N 3-2)");
+  EXPECT_EQ(finished(few, kSalloc), "invalid number of nodes (-N 3-2)");
+  EXPECT_EQ(finished(few, kSrun),
+            "n[3-4]|2|error: Required nodelist includes more nodes than permitted by max-node count "
+            "(3 > 2). Eliminating nodes from the nodelist.");
+}
+
+TEST(SubmitOptionsTest, TasksPerNodeThatDoNotMatchAreIgnored) {
+  const auto per_node = [](uint32_t tasks, uint32_t nodes, uint32_t each) {
+    return finished({.tasks = tasks, .least = nodes, .most = nodes, .tasks_per_node = each}, kSrun);
+  };
+  EXPECT_EQ(per_node(4, 2, 1),
+            "|2|Warning: can't honor --ntasks-per-node set to 1 which doesn't match the requested "
+            "tasks 4 with the number of requested nodes 2. Ignoring --ntasks-per-node.");
+  EXPECT_NE(per_node(6, 2, 4), "|2|");
+  EXPECT_EQ(per_node(4, 2, 4), "|2|");
+  EXPECT_EQ(per_node(4, 2, 2), "|2|");
+  EXPECT_EQ(per_node(2, 2, 2), "|2|");
+  EXPECT_EQ(per_node(4, 0, 1), "|0|");
+}
+
+TEST(SubmitOptionsTest, GresAreOfKnownTypes) {
+  JobSpec job;
+  job.gres = "gres/gpu:a100:2,gres/fan:1";
+  EXPECT_TRUE(check_gres(job, {"gpu", "fan"}));
+  EXPECT_EQ(check_gres(job, {"gpu"}).error().code, ErrorCode::kInvalidGres);
+  job.gres = "gres/gpu:0";
+  EXPECT_TRUE(check_gres(job, {}));
 }
 
 TEST(SubmitOptionsTest, MoreNodesThanTasksAreCutDown) {

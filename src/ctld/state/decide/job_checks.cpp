@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "common/base/text.hpp"
+#include "common/tables/submit_options.hpp"
 #include "ctld/state/fits.hpp"
 #include "ctld/state/room.hpp"
 
@@ -222,16 +223,7 @@ Status check_extras(const ClusterState& state, const JobSpec& spec) {
     });
     if (!found) return failure(ErrorCode::kInvalidLicense);
   }
-  for (const SharedText* text :
-       {&spec.gres, &spec.tres_per_job, &spec.tres_per_socket, &spec.tres_per_task}) {
-    for (std::string wanted : split_list(text->view())) {
-      if (wanted.starts_with("gres/") || wanted.starts_with("gres:")) wanted.erase(0, 5);
-      const std::string name = wanted.substr(0, wanted.find_first_of(":="));
-      if (name == "cpu" || name == "none" || name == "mem" || name.starts_with("license")) continue;
-      if (!listed(state.config->gres_types, name)) return failure(ErrorCode::kInvalidGres);
-    }
-  }
-  return {};
+  return check_gres(spec, state.config->gres_types);
 }
 
 }  // namespace sluice::state
