@@ -11,6 +11,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <grp.h>
 #include <pwd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -129,8 +130,19 @@ class CommandRun {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
+    if (!become_owner()) _exit(1);
     execve(path.c_str(), argv.data(), envp.data());
     _exit(127);
+  }
+
+  // With --uid or --gid the command is the job's owner's, as all that runs in the job.
+  [[nodiscard]] bool become_owner() const {
+    const JobSpec& job = submission_.job;
+    if (job.uid == getuid() && job.gid == getgid()) return true;
+    const std::string user = job.user_name.str();
+    const bool done = initgroups(user.c_str(), job.gid) == 0 && setgid(job.gid) == 0 && setuid(job.uid) == 0;
+    if (!done) print_error("salloc", fmt::format("cannot become user {}: {}", user, errno_text(errno)));
+    return done;
   }
 
   void wait_for_child(boost::asio::io_context& io, boost::asio::signal_set& children) {

@@ -70,6 +70,20 @@ class Users(ClusterCase):
             option = command[1].split("=")[0]
             self.assertEqual((done.returncode, done.stderr), (255, f"{command[0]}: error: {option} only permitted by root user\n"))
 
+    def test_root_runs_jobs_as_others(self):  # --uid, --gid; the group stays root's without --gid
+        as_bob, own_group = f"{BOB} {BOB}\n", f"{BOB} 0\n"
+        say = "echo $(id -u) $(id -g)"
+        for options, said in ((["--uid", f"sluicetest{BOB}", "--gid", str(BOB)], as_bob), ([f"--uid={BOB}"], own_group)):
+            with self.subTest(options=options):
+                self.assertEqual(self.out("srun", *options, "sh", "-c", say), said)
+                self.assertEqual(self.out("salloc", "-Q", *options, "sh", "-c", say + "; srun sh -c '" + say + "'"), said * 2)
+                self.assertEqual(self.out("srun", "--gid", str(BOB), "sh", "-c", say), f"0 {BOB}\n")
+                job = self.submit("-W", "-D", "/tmp", "-o", f"{self.cluster.work}/as-%j", *options, "--wrap", say)
+                self.assertEqual(self.file(f"as-{job}"), said)
+        for option in ("--uid", "--gid"):
+            done = self.run_cmd("sbatch", option, "nobodyatall", "--wrap", "true", check=False)
+            self.assertEqual((done.returncode, done.stderr), (255, f"sbatch: error: Invalid {option} specification\n"))
+
     def test_only_administrators_change_nodes(self):
         done = self.run_cmd("scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=x", user=BOB, check=False)
         self.assertNotEqual(done.returncode, 0)

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/shared/environment.hpp"
 #include "common/base/errno_text.hpp"
 #include "common/base/host_name.hpp"
 #include "common/base/hostlist.hpp"
@@ -156,9 +157,24 @@ std::string limits_to_propagate(const ClusterConfig& config) {
   return join(config.propagate_resource_limits, ",");
 }
 
-template <class Record, class Look>
-bool look_up(const std::string& text, Look look) {
-  return to_number<uint32_t>(text).has_value() || look(text.c_str()) != nullptr;
+// --uid and --gid of root. The group stays root's own unless it is given.
+OptionResult set_identity(const SubmitSettings& settings, JobSpec& job) {
+  if (!settings.user.empty()) {
+    const auto uid = user_id(settings.user);
+    if (!uid) return tl::unexpected<OptionProblem>(OptionProblem{{"Invalid --uid specification"}, 255, {}});
+    job.uid = *uid;
+    if (const passwd* user = getpwuid(*uid)) job.user_name = user->pw_name;
+  }
+  if (!settings.group.empty()) {
+    const auto number = to_number<gid_t>(settings.group);
+    const group* found = number ? getgrgid(*number) : getgrnam(settings.group.c_str());
+    if (found == nullptr) {
+      return tl::unexpected<OptionProblem>(OptionProblem{{"Invalid --gid specification"}, 255, {}});
+    }
+    job.gid = found->gr_gid;
+    job.group_name = found->gr_name;
+  }
+  return {};
 }
 
 }  // namespace
@@ -266,12 +282,7 @@ OptionResult resolve_outside(Submission& submission, const ClusterConfig& config
     if (!file) return refuse({"Invalid --bbf specification"}, 1);
     job.burst_buffer = std::string(std::istreambuf_iterator<char>(file), {});
   }
-  if (!settings.user.empty() && !look_up<passwd>(settings.user, getpwnam)) {
-    return refuse({"Invalid --uid specification"}, 255);
-  }
-  if (!settings.group.empty() && !look_up<group>(settings.group, getgrnam)) {
-    return refuse({"Invalid --gid specification"}, 255);
-  }
+  if (const OptionResult known = set_identity(settings, job); !known) return known;
   for (const std::string& cluster : split_list(job.clusters)) {
     if (cluster == config.cluster_name || iequals(cluster, "all")) continue;
     return refuse(

@@ -30,9 +30,8 @@ Result<state::SubmitJob> make_submit(ServiceParts& parts, const CallContext& con
   if (!for_other) {
     spec.uid = command.who.uid;
     if (!context.is_super_user() || spec.gid == 0) spec.gid = command.who.gid;
-  } else {
-    command.who = {spec.uid, spec.gid};
   }
+  if (context.is_super_user()) command.who = {spec.uid, spec.gid};
   const UserEntry user = parts.users.find(spec.uid, spec.gid, parts.clock());
   if (user.name.empty()) {
     return failure(ErrorCode::kAccessDenied, "Invalid user id");
