@@ -37,8 +37,8 @@ struct TaskSetup {
 // The child changes its own copy of `setup`; the caller's stays as it is.
 [[nodiscard]] pid_t start_task(TaskSetup& setup);
 
-// The same for what runs after the task: `epilogs` one after the other, with nothing to read and
-// their output thrown away. One that fails is told on standard error, and the next runs all the same.
+// The same for what runs after the task: `epilogs`, one after the other. One that fails is told on
+// standard error, and the next runs all the same.
 [[nodiscard]] pid_t start_epilogs(TaskSetup& setup, const std::vector<std::string>& epilogs);
 
 }  // namespace sluice::stepd

@@ -79,7 +79,8 @@ class Records {
 Result<std::string> read_multi_prog(const std::string& path) {
   std::ifstream file(path);
   if (!file) return failure(fmt::format("Could not open multi_prog config file {}", path));
-  // a folder opens like a file; a stream tells by its state that reading it fails, its buffer throws
+  // A folder opens like a file and fails when it is read: read() tells so, while an iterator over
+  // the stream's buffer would throw.
   std::string text;
   char buffer[4096];
   while (file.read(buffer, sizeof buffer) || file.gcount() > 0) {

@@ -27,8 +27,8 @@ void fill_caller(Submission& submission, const ClusterConfig& config, int argc, 
 // SLURM_SUBMIT_DIR, SLURM_SUBMIT_HOST and SLURM_PRIO_PROCESS.
 void set_caller_variables(Environment& out);
 
-// The nodes of the file that --nodefile, --nodelist or SLURM_HOSTFILE named, which finish_submission()
-// needs to know.
+// The nodes of the file that --nodefile, --nodelist or SLURM_HOSTFILE named; finish_submission()
+// needs to know them.
 [[nodiscard]] OptionResult read_host_file(Submission& submission);
 
 // Reads the burst buffer's file and looks up users, groups and clusters.
