@@ -166,9 +166,9 @@ void add_submit_methods(net::RpcServer& server, ServiceParts& parts) {
                        answer_empty(std::move(responder))});
   });
   server.handle_stream<WatchJobRequest, JobWatchUpdate>([&parts](const auto& context, auto request, auto writer) {
-    const auto now = parts.publisher.newest();
-    if (auto ok = may_see(*now->state, request.job, context.identity.uid); !ok) return writer.finish(ok);
-    parts.watches.add(request, *now->state, writer);
+    const auto newest = [&parts] { return parts.publisher.newest()->state; };
+    if (auto ok = may_see(*newest(), request.job, context.identity.uid); !ok) return writer.finish(ok);
+    parts.watches.add(request, newest, writer);
   });
 }
 

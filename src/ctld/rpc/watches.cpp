@@ -22,9 +22,8 @@ bool Watches::send(const Writer& writer, const state::ClusterState& now, const J
   return false;
 }
 
-void Watches::add(const protocol::WatchJobRequest& request, const state::ClusterState& now, const Writer& writer) {
-  const Job* job = now.jobs.find(request.job);
-  if (job == nullptr) return writer.finish(failure(ErrorCode::kInvalidJobId));
+void Watches::add(const protocol::WatchJobRequest& request, const Newest& newest, const Writer& writer) {
+  const std::lock_guard order(order_);
   uint64_t id = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -35,7 +34,10 @@ void Watches::add(const protocol::WatchJobRequest& request, const state::Cluster
     drop(request.job, id);
     if (request.end_when_cancelled && !closing_) broken_off(request.job);
   });
-  if (!send(writer, now, *job, {})) drop(request.job, id);
+  const state::ClusterSnapshot now = newest();
+  const Job* job = now->jobs.find(request.job);
+  if (job == nullptr) writer.finish(failure(ErrorCode::kInvalidJobId));
+  if (job == nullptr || !send(writer, *now, *job, {})) drop(request.job, id);
 }
 
 void Watches::close() {
@@ -60,6 +62,7 @@ void Watches::broken_off(JobId job) {
 }
 
 void Watches::notify(JobId job_id, const std::string& message, const state::ClusterState& now) {
+  const std::lock_guard order(order_);
   std::vector<Watch> found;
   {
     const std::lock_guard lock(mutex_);

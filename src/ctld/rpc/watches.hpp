@@ -29,9 +29,12 @@ class Watches {
       : gone_(std::move(gone)), patience_(std::move(patience)) {}
   ~Watches() { close(); }
 
-  // Sends the job as it is now, then each change.
-  void add(const protocol::WatchJobRequest& request, const state::ClusterState& now, const Writer& writer);
-  // The job changed, or there is something to tell its user.
+  using Newest = std::function<state::ClusterSnapshot()>;
+
+  // Sends the job as it is in the newest published state, then each change. `newest` is asked once the
+  // changes are sure to come: one in between would be lost.
+  void add(const protocol::WatchJobRequest& request, const Newest& newest, const Writer& writer);
+  // The job changed, or there is something to tell its user. `now` is published already.
   void notify(JobId job, const std::string& message, const state::ClusterState& now);
   // From here on a broken stream means that the controller goes, not the user.
   void close();
@@ -49,6 +52,7 @@ class Watches {
   const std::function<void(JobId)> gone_;
   const std::function<Duration()> patience_;
   std::atomic<bool> closing_ = false;
+  std::mutex order_;  // held while states are sent: none overtakes a newer one
   std::mutex mutex_;
   uint64_t next_id_ = 1;
   std::unordered_map<JobId, std::vector<Watch>> watches_;  // guarded by mutex_

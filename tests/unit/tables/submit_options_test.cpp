@@ -67,7 +67,7 @@ std::string fingerprint(const Submission& s) {
     text += flag ? '1' : '0';
   }
   return text + std::to_string(t.verbose) + std::to_string(t.job_id) + t.prolog + t.epilog +
-         t.node_file + t.export_file;
+         t.node_file + t.export_file + t.user + t.group;
 }
 
 TEST(SubmitOptionsTest, EveryOptionThatActsChangesWhatIsSubmitted) {

@@ -1,0 +1,61 @@
+// Who waits for a job hears of every change, in order.
+#include "ctld/rpc/watches.hpp"
+
+#include <thread>
+
+#include "../state/fixture.hpp"
+
+namespace sluice::ctld {
+namespace {
+
+// Keeps what a client would get.
+class Inbox final : public net::StreamSink {
+ public:
+  net::WriteState write(std::string chunk) override {
+    const auto update = wire::decode<protocol::JobWatchUpdate>(chunk);
+    if (update) states.push_back(update->state);
+    return net::WriteState::kOk;
+  }
+  void finish(Status status) override { end = status ? ErrorCode::kOk : status.error().code; }
+  void on_cancel(std::function<void()>) override {}
+  void on_ready(std::function<void()>) override {}
+
+  std::vector<JobState> states;
+  std::optional<ErrorCode> end;
+};
+
+class WatchesTest : public state::CoreTest {
+ protected:
+  state::ClusterSnapshot now() const { return std::make_shared<const state::ClusterState>(state_); }
+
+  Watches watches_{[](JobId) {}, [] { return Duration(0); }};
+  std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
+  Watches::Writer writer_{inbox_};
+};
+
+// A job that starts while its watch is added: the change comes between the state that the watch begins
+// with and the watch itself.
+TEST_F(WatchesTest, AChangeInBetweenIsNotLost) {
+  const JobId job = submit(batch_spec());
+  const state::ClusterSnapshot before = now();
+  ASSERT_TRUE(start_job(job, "n1"));
+  const state::ClusterSnapshot after = now();
+  std::thread publisher;
+  watches_.add({.job = job}, [&] {
+    publisher = std::thread([&] { watches_.notify(job, {}, *after); });
+    return before;
+  }, writer_);
+  publisher.join();
+  EXPECT_EQ(inbox_->states, (std::vector{JobState::kPending, JobState::kRunning}));
+  EXPECT_FALSE(inbox_->end);
+}
+
+TEST_F(WatchesTest, AnUnknownJobEndsIt) {
+  watches_.add({.job = 99}, [&] { return now(); }, writer_);
+  EXPECT_EQ(inbox_->end, ErrorCode::kInvalidJobId);
+  watches_.notify(99, {}, *now());
+  EXPECT_TRUE(inbox_->states.empty());
+}
+
+}  // namespace
+}  // namespace sluice::ctld
