@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <thread>
 
 #include <boost/asio/signal_set.hpp>
@@ -51,6 +52,14 @@ std::string_view why_not_now(JobReason reason) {
 }
 
 class Waiter {
+  // A handler that was on its way already when this Waiter ended is called by the next run of `io_`.
+  template <class Action>
+  auto while_here(Action action) {
+    return [here = std::weak_ptr<const bool>(here_), action](const auto& error, auto...) {
+      if (!error && !here.expired()) action();
+    };
+  }
+
  public:
   Waiter(Client& client,
          boost::asio::io_context& io,
@@ -69,9 +78,7 @@ class Waiter {
 
   Allocated run() {
     signals_.add(SIGQUIT);
-    signals_.async_wait([this](const auto& error, int) {
-      if (!error) interrupted();
-    });
+    signals_.async_wait(while_here([this] { interrupted(); }));
     if (!submit()) return out_;
     watch_.handle([this](const auto& update) { updated(update); },
                   [this](const Error& error) { ended(error); });
@@ -107,18 +114,15 @@ class Waiter {
 
   void start_timers() {
     queued_timer_.expires_after(kQueuedAfter);
-    queued_timer_.async_wait([this](const auto& error) {
-      if (!error) say_queued(reason_now());
-    });
+    queued_timer_.async_wait(while_here([this] { say_queued(reason_now()); }));
     if (!submission_.settings.immediate_seconds) return;
     const uint32_t seconds = std::max(*submission_.settings.immediate_seconds, 1U);
     immediate_timer_.expires_after(std::chrono::seconds(seconds));
-    immediate_timer_.async_wait([this](const auto& error) {
-      if (error) return;
+    immediate_timer_.async_wait(while_here([this] {
       cancel_job();
       report_failure(name_, what_failed(), Error{ErrorCode::kNodesBusy, {}});
       finish(immediate_exit());
-    });
+    }));
   }
 
   void updated(const protocol::JobWatchUpdate& update) {
@@ -220,6 +224,7 @@ class Waiter {
   boost::asio::steady_timer immediate_timer_;
   Clock::time_point started_ = Clock::now();
   Allocated out_;
+  std::shared_ptr<const bool> here_ = std::make_shared<bool>(true);
 };
 
 }  // namespace
