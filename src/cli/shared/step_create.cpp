@@ -21,6 +21,9 @@ namespace {
 
 constexpr auto kFirstPause = std::chrono::milliseconds(20);
 constexpr auto kLongestPause = std::chrono::milliseconds(500);
+// An srun may be over before the controller has heard of its step's end: the next one says nothing of
+// processors that are busy for so short a time.
+constexpr auto kSettleTime = std::chrono::milliseconds(300);
 
 bool is_away(ErrorCode code) {
   return code == ErrorCode::kUnreachable || code == ErrorCode::kConnectionLost ||
@@ -56,7 +59,8 @@ Result<protocol::CreateStepReply> create_step(Client& client,
                                               const protocol::CreateStepRequest& request,
                                               const StepRequestOptions& options) {
   using Clock = std::chrono::steady_clock;
-  const auto patience = Clock::now() + client.config().message_timeout;
+  const auto begin = Clock::now();
+  const auto patience = begin + client.config().message_timeout;
   std::chrono::milliseconds pause = kFirstPause;
   bool said = false;
   while (true) {
@@ -71,11 +75,13 @@ Result<protocol::CreateStepReply> create_step(Client& client,
       report_refusal(request, reply.error());
       return reply;
     }
-    if (busy && !said && !options.quiet) {
-      say("srun", fmt::format("Job {} step creation temporarily disabled, retrying ({})",
-                              request.job, error_sentence(ErrorCode::kNodesBusy)));
+    if (busy && !said && Clock::now() - begin >= kSettleTime) {
+      said = true;
+      if (!options.quiet) {
+        say("srun", fmt::format("Job {} step creation temporarily disabled, retrying ({})",
+                                request.job, error_sentence(ErrorCode::kNodesBusy)));
+      }
     }
-    said = said || busy;
     std::this_thread::sleep_for(pause);
     if (options.interrupted && options.interrupted()) {
       say("srun", "Cancelled pending job step with signal 2");
