@@ -89,8 +89,8 @@ class StepDaemon {
   void run_epilog(Task& task);
   [[nodiscard]] TaskSetup epilog_setup(const Task& task) const;
   void check_done();
-  // SIGKILL was sent; true when UnkillableStepTimeout has gone by since it was sent first.
   bool leftovers_may_end_alone();
+  // SIGKILL was sent; true when UnkillableStepTimeout has gone by since it was sent first.
   bool gave_up_killing();
   void finish();
   [[nodiscard]] protocol::StepEnded make_report() const;

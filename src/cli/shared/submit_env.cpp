@@ -161,16 +161,14 @@ std::string limits_to_propagate(const ClusterConfig& config) {
 OptionResult set_identity(const SubmitSettings& settings, JobSpec& job) {
   if (!settings.user.empty()) {
     const auto uid = user_id(settings.user);
-    if (!uid) return tl::unexpected<OptionProblem>(OptionProblem{{"Invalid --uid specification"}, 255, {}});
+    if (!uid) return refuse({"Invalid --uid specification"}, 255);
     job.uid = *uid;
     if (const passwd* user = getpwuid(*uid)) job.user_name = user->pw_name;
   }
   if (!settings.group.empty()) {
     const auto number = to_number<gid_t>(settings.group);
     const group* found = number ? getgrgid(*number) : getgrnam(settings.group.c_str());
-    if (found == nullptr) {
-      return tl::unexpected<OptionProblem>(OptionProblem{{"Invalid --gid specification"}, 255, {}});
-    }
+    if (found == nullptr) return refuse({"Invalid --gid specification"}, 255);
     job.gid = found->gr_gid;
     job.group_name = found->gr_name;
   }

@@ -130,8 +130,7 @@ Status check_values(const ClusterState& state, const Job& job, const JobUpdate& 
   if (held && u.priority && *u.priority != 0) return failure(ErrorCode::kJobHeld);
   if (u.partitions && u.partitions->empty()) return failure(ErrorCode::kInvalidPartition);
   const Minutes limit = u.time_limit.value_or(job.time_limit);
-  const bool bounded = limit != 0 && limit != kInfiniteMinutes;
-  if ((u.time_min || u.time_limit) && bounded && spec.time_min > limit) {
+  if ((u.time_min || u.time_limit) && limit != 0 && spec.time_min > limit) {
     return failure(ErrorCode::kInvalidTimeMin);
   }
   if (u.reservation || u.licenses || u.gres) return check_extras(state, spec);
