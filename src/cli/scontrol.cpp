@@ -74,7 +74,7 @@ constexpr Verb kVerbs[] = {
     {"suspend", 1, SIZE_MAX, scontrol::change_jobs},
     {"takeover", 0, 1, scontrol::takeover},
     {"token", 0, SIZE_MAX, scontrol::not_here},
-    {"top", 1, SIZE_MAX, scontrol::change_jobs},
+    {"top", 1, 1, scontrol::change_jobs},
     {"uhold", 1, SIZE_MAX, scontrol::change_jobs},
     {"update", 1, SIZE_MAX, scontrol::update},
     {"verbose", 0, 0, nothing},

@@ -26,6 +26,7 @@ struct Steps::Step {
   pid_t pid = -1;                                          // of the daemon, where it is our child
   bool ready = false;                                      // takes orders
   bool over = false;                                       // reported
+  Time stopped_or_gone = kNoTime;                          // SignalStepRequest::issued of the last such order
   std::vector<std::pair<FrameType, std::string>> waiting;  // orders given before it was ready
 };
 
@@ -261,6 +262,10 @@ bool Steps::signal(const protocol::SignalStepRequest& request) {
     else
       meant = meant && key.id.step == request.key.id.step;
     if (!meant) continue;
+    if (request.issued != kNoTime) {
+      if (request.issued < step->stopped_or_gone) continue;
+      step->stopped_or_gone = request.issued;
+    }
     order(step, FrameType::kAgentSignal, body);
     found = true;
   }

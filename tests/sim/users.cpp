@@ -107,7 +107,7 @@ void World::act_on_job() {
   static constexpr std::array<JobAction, 5> kActions{JobAction::kHold, JobAction::kUserHold,
                                                      JobAction::kRequeue, JobAction::kRequeueHold,
                                                      JobAction::kRelease};
-  switch (below(12)) {
+  switch (below(13)) {
     case 0:
     case 1: ask(SignalJob{who, target, 0, protocol::kSignalCancel}); break;
     case 2: ask(SignalJob{who, target, 10, chance(2) ? protocol::kSignalFull : 0}); break;
@@ -124,6 +124,7 @@ void World::act_on_job() {
     case 7: ask(ChangeJob{kRoot, target, JobAction::kRelease, false}); break;
     case 8: update_a_job(id, who); break;
     case 9: ask(NotifyJob{who, std::to_string(id), "hello"}); break;
+    case 10: ask(ChangeJob{kRoot, target, chance(2) ? JobAction::kSuspend : JobAction::kResume, false}); break;
     default:
       if (!job->spec->batch) ask(EndAllocation{who, id, chance(4) ? 1 << 8 : 0});
       break;

@@ -211,6 +211,10 @@ class ClusterCase(unittest.TestCase):
     def out(self, *command, **options):
         return self.cluster.run(*command, **options).stdout
 
+    def fails(self, status, err, *command, out=""):
+        done = self.run_cmd(*command, check=False)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (status, out, err))
+
     def submit(self, *args, **options):
         return int(self.out("sbatch", "--parsable", *args, **options).strip().split(";")[0])
 

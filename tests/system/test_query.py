@@ -28,10 +28,6 @@ class Query(ClusterCase):
     def rows(self, *args, **options):
         return [line.split() for line in self.out(*args, **options).splitlines()]
 
-    def fails(self, status, err, *command, out=""):
-        done = self.run_cmd(*command, check=False)
-        self.assertEqual((done.returncode, done.stdout, done.stderr), (status, out, err))
-
     # squeue ---------------------------------------------------------------------------------------
 
     def test_squeue_ids(self):  # -h -j -o, folded and unknown ids

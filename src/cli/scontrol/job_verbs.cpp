@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "cli/scontrol/session.hpp"
@@ -92,7 +93,9 @@ void change_jobs(Session& session, const Words& words) {
   while (row->verb != words[0]) ++row;
   if (session.client() == nullptr) return;
   std::string last;
-  for (const std::string& target : targets(session, words)) {
+  Words all = targets(session, words);
+  if (row->action == JobAction::kTop) std::ranges::reverse(all);  // the first of them ends up on top
+  for (const std::string& target : all) {
     protocol::JobActionRequest request;
     request.target = target;
     request.action = row->action;

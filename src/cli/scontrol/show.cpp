@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -19,6 +20,7 @@
 #include "common/tables/errors.hpp"
 #include "common/tables/job_json.hpp"
 #include "common/tables/job_show.hpp"
+#include "common/tables/licenses.hpp"
 #include "common/tables/node_show.hpp"
 #include "common/tables/partition_show.hpp"
 #include "common/tables/step_fields.hpp"
@@ -298,35 +300,28 @@ void fold_names(Session& session, const std::string& given, bool sorted) {
 }
 
 void show_licenses(Session& session, const std::string& name) {
-  const std::vector<std::string> all = split_list(session.client()->config().licenses);
-  if (all.empty()) {
+  std::map<std::string, uint64_t> totals;
+  for (const LicenseCount& license :
+       parse_licenses(session.client()->config().licenses).value_or(std::vector<LicenseCount>())) {
+    totals[license.name] += license.count;
+  }
+  if (totals.empty()) {
     if (!session.quiet) std::puts("No licenses configured in Slurm.");
     return;
   }
   const auto answer = ask_for_jobs(session, {}, false);
   if (!answer) return session.fail("slurm_load_licenses error: " + error_text(answer.error()));
-  bool any = false;
-  for (const std::string& item : all) {
-    const size_t colon = item.find(':');
-    const std::string license = item.substr(0, colon);
+  for (const auto& [license, total] : totals) {
     if (!name.empty() && name != license) continue;
-    any = true;
-    const uint64_t total =
-        colon == std::string::npos ? 1 : to_number<uint64_t>(item.substr(colon + 1)).value_or(1);
     uint64_t used = 0;
     for (const auto& record : answer->jobs) {
-      const bool holds = record.job.allocation != nullptr && !is_finished(record.job);
-      if (!holds || record.job.spec == nullptr) continue;
-      for (const std::string& asked : split_list(record.job.spec->licenses)) {
-        const size_t at = asked.find(':');
-        if (asked.substr(0, at) != license) continue;
-        used += at == std::string::npos ? 1 : to_number<uint64_t>(asked.substr(at + 1)).value_or(1);
-      }
+      if (record.job.spec == nullptr || !holds_licenses(record.job)) continue;
+      const auto held = parse_licenses(record.job.spec->licenses.view());
+      used += held ? licenses_of(*held, license) : 0;
     }
     print(fmt::format("LicenseName={}{}Total={} Used={} Free={} Reserved=0 Remote=no\n", license,
                       session.one_line ? " " : "\n    ", total, used, total - std::min(total, used)));
   }
-  if (!any) session.fail("License " + name + " not found");
 }
 
 void say(Session& session, const char* text) {

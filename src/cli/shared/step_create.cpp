@@ -70,7 +70,8 @@ Result<protocol::CreateStepReply> create_step(Client& client,
       return reply;
     }
     const ErrorCode code = reply.error().code;
-    const bool busy = code == ErrorCode::kStepsBusy && !options.immediate;
+    const bool suspended = code == ErrorCode::kDisabled;
+    const bool busy = (code == ErrorCode::kStepsBusy || suspended) && !options.immediate;
     if (!busy && !(is_away(code) && Clock::now() < patience)) {
       report_refusal(request, reply.error());
       return reply;
@@ -79,7 +80,7 @@ Result<protocol::CreateStepReply> create_step(Client& client,
       said = true;
       if (!options.quiet) {
         say("srun", fmt::format("Job {} step creation temporarily disabled, retrying ({})",
-                                request.job, error_sentence(ErrorCode::kNodesBusy)));
+                                request.job, error_sentence(suspended ? code : ErrorCode::kNodesBusy)));
       }
     }
     std::this_thread::sleep_for(pause);

@@ -241,6 +241,7 @@ struct SignalStepRequest {
   bool not_batch = false;    // … but the batch step
   bool batch_shell_only = false;  // the script's own process only, not its children
   std::string message;       // notify: text for the user, with signal 0
+  Time issued = kNoTime;     // when a job was stopped or let go on: an order older than the last one is dropped
   template <class V>
   static void describe(V&& field) {
     field(1, "key", &SignalStepRequest::key);
@@ -249,6 +250,7 @@ struct SignalStepRequest {
     field(4, "not_batch", &SignalStepRequest::not_batch);
     field(5, "batch_shell_only", &SignalStepRequest::batch_shell_only);
     field(6, "message", &SignalStepRequest::message);
+    field(7, "issued", &SignalStepRequest::issued);
   }
 };
 // End what is left of a job here: TERM, KillWait, KILL, then epilog, then ReportCleaned.

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "common/tables/licenses.hpp"
+
 namespace sluice::tables {
 
 bool set_accounting_tres(ClusterConfig& config, const ConfValue& value) {
@@ -79,11 +81,7 @@ bool set_controller_host(ClusterConfig& config, const ConfValue& value) {
 }
 
 bool set_licenses(ClusterConfig& config, const ConfValue& value) {
-  for (const std::string& item : split_list(value.text)) {
-    const size_t colon = item.find(':');
-    if (colon == 0 || item.find_first_of(" =()") != std::string::npos) return false;
-    if (colon != std::string::npos && !to_number<uint32_t>(item.substr(colon + 1))) return false;
-  }
+  if (!parse_licenses(value.text)) return false;
   config.licenses = value.text;
   return true;
 }

@@ -188,7 +188,7 @@ Duration run_time(const JobView& view, Time now) {
 }
 
 uint32_t job_priority(const JobView& view) {
-  if (view.job().hold != HoldKind::kNone) return 0;
+  if (view.job().hold != HoldKind::kNone || view.job().state == JobState::kSuspended) return 0;
   if (view.record->soft.priority == 0 && view.spec().priority != UINT32_MAX) {
     return view.spec().priority;
   }

@@ -81,7 +81,7 @@ std::string show_node(const protocol::NodeRecord& r, const RenderContext& contex
   out.word("NodeName", r.node.name);
   if (!hardware.architecture.empty()) out.word("Arch", hardware.architecture);
   out.word("CoresPerSocket", config.cores_per_socket).raw(" ");
-  out.line().word("CPUAlloc", r.used_cpus).word("CPUEfctv", config.cpus);
+  out.line().word("CPUAlloc", cpu_use(r).allocated).word("CPUEfctv", config.cpus);
   out.word("CPUTot", config.cpus);
   out.word("CPULoad", r.soft.load < 0 ? "N/A" : fmt::format("{:.2f}", r.soft.load));
   put_features_and_gres(r, details, out);
@@ -176,7 +176,7 @@ Json node_to_json(const protocol::NodeRecord& r, const RenderContext& context) {
   out["resume_after"] = json_time(r.node.resume_after);
   out["reservation"] = "";
   out["alloc_memory"] = r.used_memory_mib;
-  out["alloc_cpus"] = r.used_cpus;
+  out["alloc_cpus"] = cpu_use(r).allocated;
   out["alloc_idle_cpus"] = cpu_use(r).idle;
   out["tres_used"] = used_tres(r);
   out["tres_weighted"] = 0.0;

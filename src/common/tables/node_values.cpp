@@ -93,10 +93,10 @@ std::string unused_gres(std::string_view gres) {
 }
 
 std::string used_tres(const protocol::NodeRecord& record) {
-  if (record.used_cpus == 0 && record.used_memory_mib == 0) return {};
-  std::string out = "cpu=" + std::to_string(record.used_cpus);
-  if (record.used_memory_mib != 0) out.append(",mem=").append(format_memory(record.used_memory_mib));
-  return out;
+  std::vector<std::string> out;
+  if (const uint32_t cpus = cpu_use(record).allocated; cpus != 0) out.push_back("cpu=" + std::to_string(cpus));
+  if (record.used_memory_mib != 0) out.push_back("mem=" + format_memory(record.used_memory_mib));
+  return join(out, ",");
 }
 
 int64_t node_state_rank(NodeBaseState base, NodeFlags flags) {

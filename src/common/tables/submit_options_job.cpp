@@ -246,7 +246,6 @@ constexpr SubmitOption kRows[] = {
      .letter = 'L',
      .argument = OptionArgument::kRequired,
      .tier = 2,
-     .status = OptionStatus::kAccepted,
      .set = set_text<&JobSpec::licenses>,
      .section = OptionSection::kRun,
      .value_name = "names",

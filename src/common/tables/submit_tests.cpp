@@ -59,6 +59,8 @@ constexpr Row kTests[] = {
     {"kill-on-bad-exit", "system:interactive Srun.test_bad_exit_ends_the_step"},
     {"kill-on-invalid-dep", "system:sbatch_options test_dependencies", kSbatch},
     {"label", "system:interactive Srun.test_tasks_over_nodes_with_labels"},
+    {"licenses", "system:licenses test_jobs_wait_for_licenses", kSbatch},
+    {"licenses", "system:licenses test_srun_and_salloc", kSrun | kSalloc},
     {"mail-type", "system:sbatch_options test_mail", kSbatch},
     {"mail-type", kKeptTest},
     {"mail-user", "system:sbatch_options test_mail", kSbatch},

@@ -18,6 +18,7 @@ bool is_new_work(const state::Command& command) {
   return std::holds_alternative<state::SubmitJob>(command) ||
          std::holds_alternative<state::UpdateJob>(command) ||
          std::holds_alternative<state::ChangeJob>(command) ||
+         std::holds_alternative<state::TopJob>(command) ||
          std::holds_alternative<state::NotifyJob>(command) ||
          std::holds_alternative<state::CreateStep>(command) ||
          std::holds_alternative<state::UpdateNode>(command) ||

@@ -40,6 +40,16 @@ void update_partition(ServiceParts& parts, const CallContext& context, const pro
   parts.engine.post({std::move(command), {}, answer_empty(std::move(responder))});
 }
 
+std::vector<state::JobRank> ranks(const ServiceParts& parts) {
+  std::vector<state::JobRank> out;
+  const auto soft = parts.scheduler.soft();
+  if (soft == nullptr) return out;
+  for (const auto& entry : soft->jobs) {
+    if (entry.soft.priority != 0) out.push_back({entry.job, entry.soft.priority});
+  }
+  return out;
+}
+
 void set_debug(const protocol::SetDebugRequest& request, Responder<protocol::Empty> responder) {
   if (!request.level.empty()) {
     const auto level = log::parse_level(request.level);
@@ -65,6 +75,11 @@ void add_change_methods(net::RpcServer& server, ServiceParts& parts) {
                        answer_count(std::move(responder))});
   });
   server.handle<JobActionRequest, CountReply>([&parts](const auto& context, auto request, auto responder) {
+    if (request.action == JobAction::kTop) {
+      parts.engine.post({state::TopJob{identity_of(context), request.target, ranks(parts)}, {},
+                         answer_count(std::move(responder))});
+      return;
+    }
     parts.engine.post({state::ChangeJob{identity_of(context), request.target, request.action, request.special_exit}, {},
                        answer_count(std::move(responder))});
   });

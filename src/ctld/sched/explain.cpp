@@ -8,6 +8,7 @@
 #include "ctld/sched/change.hpp"
 #include "ctld/sched/explain_nodes.hpp"
 #include "ctld/sched/pass_run.hpp"
+#include "ctld/state/licenses.hpp"
 
 namespace sluice::sched {
 namespace {
@@ -87,6 +88,13 @@ bool explain_partition(const Job& job,
   return false;
 }
 
+void explain_licenses(const ClusterState& state, const Job& job, std::vector<std::string>& lines) {
+  for (const auto& lack : state::LicensePool(state).lacking(*job.spec)) {
+    lines.push_back(fmt::format("It waits for licenses: it asks for {} of {}, of which {} of {} are free.", lack.wanted,
+                                lack.name, lack.free, lack.total));
+  }
+}
+
 void explain_placement(const ClusterState& state,
                        const Job& job,
                        Time now,
@@ -148,6 +156,7 @@ Result<protocol::ExplainReply> explain(const ClusterState& state,
                                       count_of(job->array->max_running, "task"),
                                       tasks == nullptr ? 0 : tasks->running));
   }
+  explain_licenses(state, *job, reply.lines);
   explain_placement(state, *job, now, viewer, budget, reply.lines);
   if (known != nullptr && known->expected_start != kNoTime) {
     reply.lines.push_back(fmt::format("It is expected to start at {} on {}.",

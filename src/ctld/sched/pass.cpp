@@ -25,7 +25,8 @@ PassRun::PassRun(const ClusterState& state, Policies policies, Time now, const W
       policies_(std::move(policies)),
       now_(now),
       budget_(budget),
-      rooms_(state, now) {
+      rooms_(state, now),
+      licenses_(state) {
   for (const Partition& partition : *state.partitions)
     names_.emplace_back(partition.config->name);
   blocked_.resize(names_.size());
@@ -177,6 +178,7 @@ void PassRun::start_tasks(const Candidate& c, Demand& demand) {
 bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
   const Job& job = *jobs_[c.entry];
   const Partition& partition = (*state_.partitions)[c.partition];
+  if (!licenses_.lacking(*job.spec).empty()) return false;
   const Minutes limit = limit_of(job, partition);
   if (demand.failed && limit >= demand.failed_limit) return false;
   ++plan_.counts.tested;
@@ -191,6 +193,7 @@ bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
     return false;
   }
   rooms_.take(job, *demand.ask, *chosen, limit);
+  licenses_.take(*job.spec);
   auto allocation = std::make_shared<Allocation>();
   for (const NodeAllocation& a : *chosen)
     allocation->cpus += a.cpus;
@@ -211,6 +214,7 @@ bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
 
 // The job has to wait for resources: say why, forecast its start, and keep its nodes for it.
 void PassRun::blocked(const Candidate& c, const Demand& demand) {
+  if (!licenses_.lacking(*jobs_[c.entry]->spec).empty()) return wait(c, JobReason::kLicenses);
   const Waiting& waiting = demand.waiting;
   if (!waiting.for_nodes) return wait(c, waiting.reason, waiting.detail);
   if (blocked_[c.partition]) return wait(c, JobReason::kPriority);

@@ -11,6 +11,7 @@
 #include "ctld/sched/pass.hpp"
 #include "ctld/sched/rooms.hpp"
 #include "ctld/sched/why.hpp"
+#include "ctld/state/licenses.hpp"
 
 namespace sluice::sched {
 
@@ -69,6 +70,7 @@ class PassRun {
   const Time now_;
   const WorkBudget budget_;
   Rooms rooms_;
+  state::LicensePool licenses_;
   Plan plan_;
   std::shared_ptr<SoftView> soft_ = std::make_shared<SoftView>();
   std::vector<const Job*> jobs_;  // by entry

@@ -50,6 +50,16 @@ struct ChangeJob {  // hold, release, requeue, …
   protocol::JobAction action = protocol::JobAction::kHold;
   bool special_exit = false;
 };
+// What the scheduler last gave a pending job.
+struct JobRank {
+  JobId job = kNoJob;
+  uint32_t priority = 0;
+};
+struct TopJob {  // scontrol top
+  Identity who;
+  std::string target;
+  std::vector<JobRank> ranks;  // of pending jobs, in no order; those of other users are not looked at
+};
 struct NotifyJob {  // scontrol notify
   Identity who;
   std::string target;
@@ -142,7 +152,7 @@ struct LaunchFailed {
 struct Tick {};
 
 using Command =
-    std::variant<SubmitJob, UpdateJob, SignalJob, ChangeJob, NotifyJob, EndAllocation, ClientGone, CreateStep,
+    std::variant<SubmitJob, UpdateJob, SignalJob, ChangeJob, TopJob, NotifyJob, EndAllocation, ClientGone, CreateStep,
                  UpdateNode, UpdatePartition, EndSteps, JobsCleaned, PrologDone, RegisterNode,
                  StartEpoch, ReplaceConfig, NodesSilent, NodesNotResponding, NodesResponding,
                  StartJobs, LaunchFailed, Tick>;

@@ -305,6 +305,32 @@ struct JobRequeueCancelled {
     field(2, "cancelled_by", &JobRequeueCancelled::cancelled_by);
   }
 };
+// The job's processes are stopped; it keeps nodes and memory, its CPUs are free for others.
+struct JobSuspended {
+  static constexpr uint32_t kTag = 36;
+  static constexpr const char* kName = "JobSuspended";
+  JobId job = kNoJob;
+  Time time = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &JobSuspended::job);
+    field(2, "time", &JobSuspended::time);
+  }
+};
+// It goes on, on the same CPUs: beside others, if these were given away meanwhile.
+struct JobResumed {
+  static constexpr uint32_t kTag = 37;
+  static constexpr const char* kName = "JobResumed";
+  JobId job = kNoJob;
+  Time end = kNoTime;  // time limit's end, later by the time of the suspension
+  Time time = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &JobResumed::job);
+    field(2, "end", &JobResumed::end);
+    field(3, "time", &JobResumed::time);
+  }
+};
 struct JobsPurged {
   static constexpr uint32_t kTag = 16;
   static constexpr const char* kName = "JobsPurged";
@@ -510,7 +536,8 @@ struct PartitionDeleted {
 using Event =
     std::variant<EpochStarted, ConfigReplaced, JobSubmitted, JobUpdated, JobHeld, JobReleased,
                  JobBecameEligible, JobDependencyChanged, ArrayTasksSplit, JobStarted, JobPrepared,
-                 JobCompleting, JobNodesReleased, JobEnded, JobRequeued, JobRequeueCancelled, JobsPurged, JobSignaled,
+                 JobCompleting, JobNodesReleased, JobEnded, JobRequeued, JobRequeueCancelled, JobSuspended, JobResumed,
+                 JobsPurged, JobSignaled,
                  JobEndRepeated, ArrayTasksCancelled, StepCreated, StepNodesEnded, StepEnded, StepEndOrdered,
                  NodeRegistered, NodeStateChanged, NodeUpdated, PartitionChanged, PartitionDeleted>;
 using Events = std::vector<Event>;

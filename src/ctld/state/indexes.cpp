@@ -33,10 +33,26 @@ Bitmap cores_of_others(const ClusterState& state, const Node& node, JobId job) {
   for (const JobId id : node.jobs) {
     if (id == job) continue;
     const Job& other = state.jobs.at(id);
+    if (!holds_processors(other)) continue;
     const auto at = allocation_position(*other.allocation, node.id);
     if (at) cores |= other.allocation->nodes[*at].cores;
   }
   return cores;
+}
+
+void take_processors(Node& node, const NodeAllocation& part) {
+  if (node.used_cores.intersects(part.cores)) node.shared_cores = true;
+  node.used_cores |= part.cores;
+  node.used_cpus += part.cpus;
+}
+
+void give_processors_back(const ClusterState& state, Node& node, const NodeAllocation& part, JobId job) {
+  if (node.shared_cores) {
+    node.used_cores = cores_of_others(state, node, job);
+  } else {
+    node.used_cores.and_not(part.cores);
+  }
+  node.used_cpus -= part.cpus;
 }
 
 }  // namespace
@@ -115,15 +131,31 @@ void move_job(ClusterState& state, const Job& job, const JobPlace& before) {
   state.job_count += after.count - before.count;
 }
 
+bool holds_processors(const Job& job) { return job.state != JobState::kSuspended; }
+
+void occupy_processors(ClusterState& state, const Job& job) {
+  for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
+    if (job.released.test(at)) continue;
+    const NodeAllocation& part = job.allocation->nodes[at];
+    take_processors(state.nodes.edit(part.node), part);
+  }
+}
+
+void release_processors(ClusterState& state, const Job& job) {
+  for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
+    if (job.released.test(at)) continue;
+    const NodeAllocation& part = job.allocation->nodes[at];
+    give_processors_back(state, state.nodes.edit(part.node), part, job.id);
+  }
+}
+
 void occupy_nodes(ClusterState& state, const Job& job) {
   const bool completing = (job.flags & kJobCompleting) != 0;
   for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
     if (job.released.test(at)) continue;
     const NodeAllocation& part = job.allocation->nodes[at];
     Node& node = state.nodes.edit(part.node);
-    if (node.used_cores.intersects(part.cores)) node.shared_cores = true;
-    node.used_cores |= part.cores;
-    node.used_cpus += part.cpus;
+    if (holds_processors(job)) take_processors(node, part);
     node.used_memory_mib += part.memory_mib;
     node.jobs.push_back(job.id);
     node.running_jobs = static_cast<uint32_t>(node.jobs.size());
@@ -137,12 +169,7 @@ void vacate_nodes(ClusterState& state, const Job& job, const Bitmap& positions, 
   positions.for_each([&](size_t at) {
     const NodeAllocation& part = job.allocation->nodes[at];
     Node& node = state.nodes.edit(part.node);
-    if (node.shared_cores) {
-      node.used_cores = cores_of_others(state, node, job.id);
-    } else {
-      node.used_cores.and_not(part.cores);
-    }
-    node.used_cpus -= part.cpus;
+    if (holds_processors(job)) give_processors_back(state, node, part, job.id);
     node.used_memory_mib -= part.memory_mib;
     std::erase(node.jobs, job.id);
     node.running_jobs = static_cast<uint32_t>(node.jobs.size());

@@ -29,6 +29,11 @@ void change_job(ClusterState& state, JobId id, Change&& change) {
   move_job(state, job, before);
 }
 
+// Whether the job's CPUs are its own: those of a suspended job are free for others, its memory is not.
+[[nodiscard]] bool holds_processors(const Job& job);
+// The CPUs of the nodes that the job has not given back.
+void occupy_processors(ClusterState& state, const Job& job);
+void release_processors(ClusterState& state, const Job& job);
 // Takes what the job holds from its nodes, or gives the positions' part back. `time` is when, for
 // LastBusyTime (kNoTime: leave it).
 void occupy_nodes(ClusterState& state, const Job& job);

@@ -80,12 +80,15 @@ void check_node(const ClusterState& state, const Node& node, Problems& problems)
       continue;
     }
     const NodeAllocation& part = job->allocation->nodes[*at];
-    sharing = sharing || may_share_cores(state, *job);
-    if (!sharing && cores.intersects(part.cores)) {
-      wrong("cores allocated twice, by job " + std::to_string(id));
+    // a job that was suspended goes on beside those that got its CPUs meanwhile
+    sharing = sharing || may_share_cores(state, *job) || job->suspended_at != kNoTime;
+    if (holds_processors(*job)) {
+      if (!sharing && cores.intersects(part.cores)) {
+        wrong("cores allocated twice, by job " + std::to_string(id));
+      }
+      cores |= part.cores;
+      cpus += part.cpus;
     }
-    cores |= part.cores;
-    cpus += part.cpus;
     memory += part.memory_mib;
     whole = whole || job->allocation->whole_nodes;
     completing += (job->flags & kJobCompleting) != 0 ? 1 : 0;
@@ -246,6 +249,10 @@ std::vector<std::string> check_transition(const ClusterState& before, const Even
     } else if constexpr (std::is_same_v<E, JobRequeueCancelled>) {
       must(place(e.job) == JobPlace::Kind::kActive, "the job has no nodes");
       must((before.jobs.at(e.job).flags & kJobRequeued) != 0, "it was not to be requeued");
+    } else if constexpr (std::is_same_v<E, JobSuspended>) {
+      must(before.jobs.at(e.job).state == JobState::kRunning, "the job does not run");
+    } else if constexpr (std::is_same_v<E, JobResumed>) {
+      must(before.jobs.at(e.job).state == JobState::kSuspended, "the job is not suspended");
     } else if constexpr (std::is_same_v<E, JobsPurged>) {
       for (const JobId id : e.jobs) must(place(id) == JobPlace::Kind::kFinished, "not over yet");
     }

@@ -32,7 +32,8 @@ void configure_node(ClusterState& state, const NodeConfig& config, const Node* k
     node.config = std::make_shared<NodeConfig>(config);
     node.weight = config.weight;
     set_configured_state(node, config.state, config.reason, time);
-    state.nodes.insert(node.id, std::move(node));
+    const NodeId id = node.id;
+    state.nodes.insert(id, std::move(node));
     return;
   }
   if (!known->removed && known->config != nullptr && *known->config == config) return;

@@ -138,7 +138,28 @@ void apply_event(ClusterState& state, const JobRequeued& event) {
     job.cancelled_by = UINT32_MAX;
     job.submit = event.time;
     job.eligible = event.begin;
-    job.accrue = job.start = job.end = job.kill_sent = kNoTime;
+    job.accrue = job.start = job.end = job.kill_sent = job.suspended_at = kNoTime;
+    job.before_suspend = Duration(0);
+  });
+}
+
+void apply_event(ClusterState& state, const JobSuspended& event) {
+  SLUICE_CHECK(state.jobs.at(event.job).state == JobState::kRunning);
+  release_processors(state, state.jobs.at(event.job));
+  change_job(state, event.job, [&](Job& job) {
+    job.before_suspend += event.time - (job.suspended_at != kNoTime ? job.suspended_at : job.start);
+    job.suspended_at = event.time;
+    job.state = JobState::kSuspended;
+  });
+}
+
+void apply_event(ClusterState& state, const JobResumed& event) {
+  SLUICE_CHECK(state.jobs.at(event.job).state == JobState::kSuspended);
+  occupy_processors(state, state.jobs.at(event.job));
+  change_job(state, event.job, [&](Job& job) {
+    job.suspended_at = event.time;
+    job.end = event.end;
+    job.state = JobState::kRunning;
   });
 }
 

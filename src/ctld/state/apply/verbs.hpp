@@ -22,6 +22,8 @@ void apply_event(ClusterState& state, const JobNodesReleased& event);
 void apply_event(ClusterState& state, const JobEnded& event);
 void apply_event(ClusterState& state, const JobRequeued& event);
 void apply_event(ClusterState& state, const JobRequeueCancelled& event);
+void apply_event(ClusterState& state, const JobSuspended& event);
+void apply_event(ClusterState& state, const JobResumed& event);
 void apply_event(ClusterState& state, const JobsPurged& event);
 void apply_event(ClusterState& state, const JobSignaled& event);
 void apply_event(ClusterState& state, const JobEndRepeated& event);

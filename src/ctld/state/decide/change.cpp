@@ -63,6 +63,30 @@ Status requeue(Draft& draft, JobId id, const ChangeJob& command, Time now) {
   return {};
 }
 
+// Errors as Slurm's: only operators may, whoever the job belongs to.
+Status check_stop_or_go(const Draft& draft, const Job& job, const ChangeJob& command) {
+  if (!is_admin(draft.state(), command.who.uid)) return failure(ErrorCode::kAccessDenied);
+  if (job.state == JobState::kPending) return failure(ErrorCode::kJobPending);
+  if (is_terminal(job.state)) return failure(ErrorCode::kAlreadyDone);
+  return {};
+}
+
+Status suspend(Draft& draft, JobId id, const ChangeJob& command, Time now) {
+  const Job& job = draft.job(id);
+  if (Status may = check_stop_or_go(draft, job, command); !may) return may;
+  if (job.preparing.any()) return failure(ErrorCode::kRetry);
+  if (job.state == JobState::kRunning) draft.emit(JobSuspended{.job = id, .time = now});
+  return {};
+}
+
+Status resume(Draft& draft, JobId id, const ChangeJob& command, Time now) {
+  const Job& job = draft.job(id);
+  if (Status may = check_stop_or_go(draft, job, command); !may) return may;
+  if (job.state != JobState::kSuspended) return failure(ErrorCode::kDisabled, "Job is not suspended");
+  resume_job(draft, id, now);
+  return {};
+}
+
 }  // namespace
 
 Result<Decision> decide_on(const ClusterState& state, const ChangeJob& command, Time now) {
@@ -76,6 +100,8 @@ Result<Decision> decide_on(const ClusterState& state, const ChangeJob& command, 
       case JobAction::kRelease: return release(draft, id, command, now);
       case JobAction::kRequeue:
       case JobAction::kRequeueHold: return requeue(draft, id, command, now);
+      case JobAction::kSuspend: return suspend(draft, id, command, now);
+      case JobAction::kResume: return resume(draft, id, command, now);
       default: return failure(ErrorCode::kNotSupported);
     }
   });

@@ -29,6 +29,7 @@ Result<Decision> decide_on(const ClusterState& state, const CreateStep& command,
   if (job->state == JobState::kPending) return failure(ErrorCode::kJobPending);
   if (!is_running(*job)) return failure(ErrorCode::kAlreadyDone);
   if (job->preparing.any()) return failure(ErrorCode::kRetry);
+  if (job->state == JobState::kSuspended) return failure(ErrorCode::kDisabled);
   if (const Step* known = find_repeated(*job, command.step)) {
     return Decision{{}, StepCreatedReply{known->id}, {}};
   }

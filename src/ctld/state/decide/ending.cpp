@@ -107,7 +107,15 @@ bool may_requeue(const ClusterState& state, const Job& job) {
          (job.spec->requeue == Toggle::kDefault && state.config->job_requeue);
 }
 
+void resume_job(Draft& draft, JobId id, Time now) {
+  const Job& job = draft.job(id);
+  const Time end = job.end == kNever ? kNever : job.end + (now - job.suspended_at);
+  draft.emit(JobResumed{.job = id, .end = end, .time = now});
+}
+
 void complete_job(Draft& draft, JobId job, const Ending& ending, Time now) {
+  // stopped processes cannot end
+  if (draft.job(job).state == JobState::kSuspended) resume_job(draft, job, now);
   draft.emit(JobCompleting{.job = job, .state = ending.state, .reason = ending.reason,
                            .description = ending.description, .exit_status = ending.exit_status,
                            .cancelled_by = ending.by, .flags = ending.flags, .time = now});
@@ -185,6 +193,12 @@ void lose_node(Draft& draft, NodeId node, Time now) {
     }
     release_nodes(draft, id, std::move(lost), now);
   }
+}
+
+JobUpdated present_job(const Job& job, Time now) {
+  return JobUpdated{.job = job.id, .spec = job.spec, .array = job.array, .time_limit = job.time_limit,
+                    .partition = job.partition, .dependency = job.dependency, .eligible = job.eligible,
+                    .accrue = job.accrue, .end = job.end, .time = now};
 }
 
 NodeStateChanged present_state(const Node& node, Time now) {

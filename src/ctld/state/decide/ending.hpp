@@ -19,6 +19,8 @@ struct Ending {
   JobFlags flags = 0;        // kJobRequeued and its companions
 };
 
+// A suspended job goes on; its time limit ends as much later as it was stopped.
+void resume_job(Draft& draft, JobId job, Time now);
 // A job that holds nodes is over; its nodes are to be cleaned.
 void complete_job(Draft& draft, JobId job, const Ending& ending, Time now);
 // A job that waits is over.
@@ -46,7 +48,8 @@ void end_step_parts(Draft& draft, StepId id, const StepPartsEnd& end, Time now);
 
 // Drains a node (a reason that is there already stays).
 void drain_node(Draft& draft, NodeId node, std::string_view reason, uint32_t uid, Time now);
-// An event with the node's present state, to be changed and emitted.
+// Events with the present state of a job or a node, to be changed and emitted.
+[[nodiscard]] JobUpdated present_job(const Job& job, Time now);
 [[nodiscard]] NodeStateChanged present_state(const Node& node, Time now);
 
 }  // namespace sluice::state

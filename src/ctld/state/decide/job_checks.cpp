@@ -8,6 +8,7 @@
 #include "common/base/text.hpp"
 #include "common/tables/submit_options.hpp"
 #include "ctld/state/fits.hpp"
+#include "ctld/state/licenses.hpp"
 #include "ctld/state/room.hpp"
 
 namespace sluice::state {
@@ -215,14 +216,7 @@ Status check_limits(const ClusterState& state, const JobSpec& spec,
 
 Status check_extras(const ClusterState& state, const JobSpec& spec) {
   if (!spec.reservation.empty()) return failure(ErrorCode::kInvalidReservation);
-  for (const std::string& wanted : split_list(spec.licenses.view())) {
-    const std::string name = wanted.substr(0, wanted.find_first_of(":="));
-    const auto known = split_list(state.config->licenses);
-    const bool found = std::any_of(known.begin(), known.end(), [&](const std::string& license) {
-      return license.substr(0, license.find_first_of(":@=")) == name;
-    });
-    if (!found) return failure(ErrorCode::kInvalidLicense);
-  }
+  if (Status ok = check_licenses(*state.config, spec); !ok) return ok;
   return check_gres(spec, state.config->gres_types);
 }
 

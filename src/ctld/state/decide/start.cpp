@@ -5,12 +5,14 @@
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/draft.hpp"
 #include "ctld/state/fits.hpp"
+#include "ctld/state/licenses.hpp"
 
 namespace sluice::state {
 namespace {
 
 // The event for one start, or nothing when it is no longer possible.
-std::optional<JobStarted> check_start(const ClusterState& state, const PlannedStart& plan, Time now) {
+std::optional<JobStarted> check_start(const ClusterState& state, const PlannedStart& plan,
+                                      const LicensePool& licenses, Time now) {
   const Job* job = state.jobs.find(plan.job);
   const Partition* partition = find_partition(state, plan.partition);
   if (job == nullptr || partition == nullptr || plan.allocation == nullptr) return std::nullopt;
@@ -23,6 +25,7 @@ std::optional<JobStarted> check_start(const ClusterState& state, const PlannedSt
     return std::nullopt;
   }
   if (!fits(state, *job, *partition, *plan.allocation)) return std::nullopt;
+  if (!licenses.lacking(*job->spec).empty()) return std::nullopt;
 
   JobStarted event;
   event.record = plan.job;
@@ -66,12 +69,14 @@ Events merge_starts(Events events) {
 Result<Decision> decide_on(const ClusterState& state, const StartJobs& command, Time now) {
   Draft draft(state);
   StartedReply reply;
+  LicensePool licenses(state);
   for (const PlannedStart& plan : command.starts) {
-    auto event = check_start(draft.state(), plan, now);
+    auto event = check_start(draft.state(), plan, licenses, now);
     if (!event) {
       ++reply.dropped;
       continue;
     }
+    licenses.take(*draft.job(event->record).spec);
     draft.emit(std::move(*event));
     ++reply.started;
   }

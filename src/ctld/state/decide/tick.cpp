@@ -68,8 +68,15 @@ Duration over_time(const ClusterState& state, const Job& job) {
   return minutes == kInfiniteMinutes ? kNoLimit : Duration(std::chrono::minutes(minutes));
 }
 
+// How long the job was stopped since it started; its steps have as much longer.
+Duration time_suspended(const Job& job) {
+  if (job.suspended_at == kNoTime) return Duration(0);
+  return (job.suspended_at - job.start) - job.before_suspend;
+}
+
 void tick_running(Draft& draft, JobId id, Time now) {
   const Job& job = draft.job(id);
+  if (job.state == JobState::kSuspended) return;
   if (job.end != kNever && now >= job.end + over_time(draft.state(), job)) {
     complete_job(draft, id, {.state = JobState::kTimeout, .reason = JobReason::kTimeLimit}, now);
     return;
@@ -86,7 +93,8 @@ void tick_running(Draft& draft, JobId id, Time now) {
         step->spec->time_limit == kInfiniteMinutes) {
       continue;
     }
-    if (now >= step->start + std::chrono::minutes(step->spec->time_limit)) late.push_back(step->id);
+    const Duration limit = std::chrono::minutes(step->spec->time_limit) + time_suspended(draft.job(id));
+    if (now >= step->start + limit) late.push_back(step->id);
   }
   for (const StepId step : late) draft.emit(StepEndOrdered{.id = step, .time = now});
 }

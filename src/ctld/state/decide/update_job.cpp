@@ -30,6 +30,7 @@ void set_notes(const JobUpdate& u, JobSpec& spec) {
   set_field(u.account, spec.account);
   set_field(u.qos, spec.qos);
   set_field(u.reservation, spec.reservation);
+  set_field(u.licenses, spec.licenses);
   if (u.requeue) spec.requeue = *u.requeue ? Toggle::kYes : Toggle::kNo;
   if (u.nice) spec.nice = *u.nice;
   if (u.priority) spec.priority = *u.priority;
@@ -42,7 +43,6 @@ bool set_waiting_fields(const JobUpdate& u, JobSpec& spec) {
   any |= set_field(u.required_nodes, spec.required_nodes);
   any |= set_field(u.excluded_nodes, spec.excluded_nodes);
   any |= set_field(u.constraint, spec.constraint);
-  any |= set_field(u.licenses, spec.licenses);
   any |= set_field(u.std_out, spec.std_out);
   any |= set_field(u.std_err, spec.std_err);
   any |= set_field(u.std_in, spec.std_in);
@@ -209,10 +209,8 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now) {
     }
     if (!job.dependency.empty()) job.eligible = kNoTime;
   }
-  draft.emit(JobUpdated{.job = id, .spec = spec, .array = job.array, .time_limit = job.time_limit,
-                        .partition = job.partition, .dependency = job.dependency,
-                        .eligible = job.eligible, .accrue = job.accrue, .end = job.end,
-                        .time = now});
+  job.spec = spec;
+  draft.emit(present_job(job, now));
   if (Status ok = set_hold(draft, id, command, now); !ok) return ok;
   const Job& after = draft.job(id);
   if (after.state == JobState::kPending && after.accrue == kNoTime && is_eligible(after, now)) {

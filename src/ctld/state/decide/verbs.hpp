@@ -9,6 +9,7 @@ Result<Decision> decide_on(const ClusterState& state, const SubmitJob& command, 
 Result<Decision> decide_on(const ClusterState& state, const UpdateJob& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const SignalJob& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const ChangeJob& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const TopJob& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const NotifyJob& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const EndAllocation& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const ClientGone& command, Time now);

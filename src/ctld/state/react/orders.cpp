@@ -4,6 +4,8 @@
 namespace sluice::state {
 namespace {
 
+constexpr uint32_t kContinue = 18, kStop = 19;  // SIGCONT and SIGSTOP
+
 std::string why_ended(const Job& job) {
   switch (job.state) {
     case JobState::kTimeout: return "CANCELLED DUE TO TIME LIMIT";
@@ -31,6 +33,17 @@ void order_start(const Job& job, Effects& effects) {
   if (find_step(job, kBatchStep) != nullptr) {
     effects.emplace_back(LaunchStep{{{job.id, kBatchStep}, job.restart_count}});
   }
+}
+
+void order_stop_or_go(const Job& job, Effects& effects) {
+  if (job.suspended_at == kNoTime || is_terminal(job.state) || job.allocation == nullptr) return;
+  SignalSteps order;
+  order.request.key = {{job.id, UINT32_MAX}, job.restart_count};
+  order.request.signal = job.state == JobState::kSuspended ? kStop : kContinue;
+  order.request.all_steps = true;
+  order.request.issued = job.suspended_at;
+  order.nodes = held_nodes(job);
+  effects.emplace_back(std::move(order));
 }
 
 void order_end(const Job& job, Effects& effects) {

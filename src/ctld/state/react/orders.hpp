@@ -8,6 +8,8 @@ namespace sluice::state {
 
 // What a job that has its nodes is waiting for: prologs, or the launch of its batch script.
 void order_start(const Job& job, Effects& effects);
+// Stops the processes of a suspended job, lets those of a resumed one go on; nothing for one that never was suspended.
+void order_stop_or_go(const Job& job, Effects& effects);
 // The end of all that is left of a completing job, on the nodes it still holds.
 void order_end(const Job& job, Effects& effects);
 void order_step_end(const Job& job, const Step& step, bool at_once, Effects& effects);

@@ -99,6 +99,15 @@ void react_to(const ClusterState& state, const JobRequeued& event, Effects& effe
 void react_to(const ClusterState&, const JobRequeueCancelled& event, Effects& effects) {
   effects.emplace_back(JobChanged{event.job, {}});
 }
+void react_to(const ClusterState& state, const JobSuspended& event, Effects& effects) {
+  if (const Job* job = state.jobs.find(event.job)) order_stop_or_go(*job, effects);
+  effects.emplace_back(JobChanged{event.job, {}});
+  effects.emplace_back(WakeScheduler{});
+}
+void react_to(const ClusterState& state, const JobResumed& event, Effects& effects) {
+  if (const Job* job = state.jobs.find(event.job)) order_stop_or_go(*job, effects);
+  effects.emplace_back(JobChanged{event.job, {}});
+}
 void react_to(const ClusterState& state, const ArrayTasksCancelled&, Effects& effects) {
   tell_waiters(state, effects);
 }

@@ -15,6 +15,7 @@ Effects resume(const ClusterState& state) {
     }
     order_start(job, effects);
     if (job.preparing.any()) return;
+    order_stop_or_go(job, effects);
     for (const auto& step : job.steps) {
       if (step->end != kNoTime) {
         order_step_end(job, *step, false, effects);

@@ -1,0 +1,35 @@
+// Licenses that are free: what the configuration has, less what jobs hold.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ctld/state/cluster_state.hpp"
+
+namespace sluice::state {
+
+class LicensePool {
+ public:
+  // Looks at all jobs that hold nodes, unless the cluster has no licenses.
+  explicit LicensePool(const ClusterState& state);
+
+  struct Lack {
+    std::string name;
+    uint64_t wanted = 0, free = 0, total = 0;
+  };
+  // The licenses that a job cannot have now; empty: it can start.
+  [[nodiscard]] std::vector<Lack> lacking(const JobSpec& spec) const;
+  void take(const JobSpec& spec);
+
+ private:
+  struct Count {
+    uint64_t total = 0, used = 0;
+  };
+  std::map<std::string, Count, std::less<>> counts_;
+};
+
+// kInvalidLicense: no such license, or fewer than the job asks for.
+[[nodiscard]] Status check_licenses(const ClusterConfig& config, const JobSpec& spec);
+
+}  // namespace sluice::state

@@ -1,0 +1,75 @@
+"""--licenses: counted, waited for, given back."""
+import unittest
+
+from harness import ClusterCase, wait_for
+
+
+class Licenses(ClusterCase):
+    NODES, CPUS = 2, 4
+    CONF = "Licenses=matlab:4,ansys@flex:2,ansys\n"
+
+    def used(self, name):
+        line = self.out("scontrol", "-o", "show", "lic", name)
+        return int(dict(word.split("=") for word in line.split())["Used"])
+
+    def long_job(self, licenses):
+        job = self.submit("-L", licenses, "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.wait_state(job, "RUNNING")
+        return job
+
+    def cancel(self, *jobs):
+        for job in jobs:
+            self.run_cmd("scancel", job)
+            self.wait_ended(job)
+
+    def test_jobs_wait_for_licenses(self):
+        first = self.long_job("matlab:3")
+        self.assertEqual(self.used("matlab"), 3)
+        second = self.submit("-L", "matlab:2", "-o", "/dev/null", "--wrap", "sleep 1000")
+        array = self.submit("-a", "1-2", "-L", "matlab", "-o", "lic-%a", "--wrap", "echo $SLURM_JOB_LICENSES")
+        wait_for(lambda: self.file("lic-1") == self.file("lic-2") == "matlab\n", "smaller ones pass by")
+        wait_for(lambda: self.out("squeue", "-h", "-j", second, "-o", "%T %r %W").strip() == "PENDING Licenses matlab:2",
+                 "the reason is Licenses")
+        self.assertIn("It waits for licenses: it asks for 2 of matlab, of which 1 of 4 are free.",
+                      self.out("sluice", "explain", second))
+        self.assertIn("matlab:3", self.out("squeue", "-h", "-L", "matlab:3", "-o", "%W"))
+        self.cancel(first)
+        self.wait_state(second, "RUNNING")
+        self.assertEqual(self.used("matlab"), 2)
+        self.cancel(second)
+        self.assertEqual(self.used("matlab"), 0)
+        wait_for(lambda: not self.out("squeue", "-h", "-j", array, check=False), "the array has left the queue")
+
+    def test_srun_and_salloc(self):
+        job = self.long_job("ansys@flex:2")
+        for command in (("srun", "-L", "ansys@flex", "--immediate=1", "true"),
+                        ("salloc", "-L", "ansys@flex", "--immediate=1", "true")):
+            self.assertEqual(self.run_cmd(*command, check=False).returncode, 1)
+        self.assertEqual(self.run_cmd("srun", "-L", "ansys", "true").returncode, 0)
+        self.assertEqual(self.run_cmd("salloc", "-Q", "-L", "ansys", "true").returncode, 0)
+        self.cancel(job)
+
+    def test_update_moves_them(self):
+        first, second = self.long_job("matlab:4"), self.submit("-L", "matlab:4", "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.run_cmd("scontrol", "update", f"JobId={first}", "Licenses=ansys")
+        self.wait_state(second, "RUNNING")
+        self.assertEqual((self.used("matlab"), self.used("ansys")), (4, 1))
+        self.cancel(first, second)
+
+    def test_show_all(self):
+        self.assertEqual(self.out("scontrol", "show", "lic"),
+                         "LicenseName=ansys\n    Total=1 Used=0 Free=1 Reserved=0 Remote=no\n"
+                         "LicenseName=ansys@flex\n    Total=2 Used=0 Free=2 Reserved=0 Remote=no\n"
+                         "LicenseName=matlab\n    Total=4 Used=0 Free=4 Reserved=0 Remote=no\n")
+        self.assertEqual(self.out("scontrol", "show", "lic", "nope"), "")
+
+    def test_refusals(self):
+        for licenses in ("nope", "matlab:9", "matlab:x", ":3", "matlab=2", "matlab|ansys", "matlab:4,matlab:1"):
+            self.fails(1, "sbatch: error: Batch job submission failed: Invalid license specification\n",
+                       "sbatch", "-L", licenses, "--wrap", "true")
+        for licenses in ("matlab:0", "matlab:", "matlab,matlab:2", "matlab:2;ansys"):
+            self.cancel(self.submit("-H", "-L", licenses, "--wrap", "true"))
+
+
+if __name__ == "__main__":
+    unittest.main()
