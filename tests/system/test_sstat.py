@@ -69,6 +69,22 @@ class Sstat(ClusterCase):
         self.assertEqual((row["MaxRSSTask"], row["MaxRSSNode"]), ("1", "n2"))
         self.assertGreater(int(row["MaxRSS"]), int(row["AveRSS"]) + (30 << 20))
 
+    def test_how_often(self):  # what is used between two looks is not seen, but at the end
+        code = ("import os,time,sys; x=bytearray(90<<20); time.sleep({held}); del x\n"
+                "os.execvp('sh', ['sh', '-c', 'touch {name}; exec sleep 1000'])")
+        peaks = {}
+        for name, options, step in (("often", ["--acctg-freq=1"], "batch"), ("never", ["--acctg-freq=task=0"], "batch"),
+                                    ("step", ["--acctg-freq=0"], "0")):
+            program = "srun --acctg-freq=energy=9,task=1 python3" if step == "0" else "exec python3"
+            job = self.submit(*options, "-o", f"{name}.out", "--wrap", f'{program} -c "$WORK"',
+                              env={"WORK": code.format(held=3, name=name)})
+            self.addCleanup(self.run_cmd, "scancel", job, check=False)
+            peaks[name] = f"{job}.{step}"
+        wait_for(lambda: all(self.file_there(name) for name in peaks), "what was held is let go")
+        for name, step in peaks.items():
+            peak = int(self.fields(step, "MaxRSS", "--noconvert")[0]["MaxRSS"])
+            (self.assertLess if name == "never" else self.assertGreater)(peak, 60 << 20, name)
+
     def test_steps(self):
         job = self.work("steps", cpu=0)
         ids = lambda *what: [line.strip() for line in self.out("sstat", "-n", "-o", "jobid", *what).splitlines()]
