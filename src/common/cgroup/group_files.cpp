@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <filesystem>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -68,13 +68,12 @@ std::vector<uint64_t> numbers_in(std::string_view text) {
 
 std::vector<std::string> folders_in(const std::string& path) {
   std::vector<std::string> names;
-  DIR* folder = ::opendir(path.c_str());
-  if (folder == nullptr) return names;
-  while (const dirent* entry = ::readdir(folder)) {
-    const std::string name = entry->d_name;
-    if (name != "." && name != ".." && is_folder(path + "/" + name)) names.push_back(name);
+  std::error_code error;
+  std::filesystem::directory_iterator at(path, error);
+  for (const std::filesystem::directory_iterator end; !error && at != end; at.increment(error)) {
+    std::error_code gone;
+    if (at->is_directory(gone)) names.push_back(at->path().filename().string());
   }
-  ::closedir(folder);
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -93,7 +92,7 @@ bool remove_groups(const std::string& path) {
   if (!is_folder(path)) return true;
   bool gone = true;
   for (const std::string& name : folders_in(path))
-    gone = remove_groups(path + "/" + name) && gone;
+    gone = remove_groups(fmt::format("{}/{}", path, name)) && gone;
   return gone && ::rmdir(path.c_str()) == 0;
 }
 

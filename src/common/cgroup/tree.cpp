@@ -20,7 +20,7 @@ void collect(const std::string& folder, std::vector<pid_t>& pids) {
     if (pid > 1 && static_cast<pid_t>(pid) != ::getpid()) pids.push_back(static_cast<pid_t>(pid));
   }
   for (const std::string& name : folders_in(folder))
-    collect(folder + "/" + name, pids);
+    collect(fmt::format("{}/{}", folder, name), pids);
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ uint64_t TreeV1::oom_kills(const std::string& group) const {
   uint64_t sum =
       number_of(read_group_file(at + "/memory.oom_control").value_or(""), "oom_kill");
   for (const std::string& name : folders_in(at))
-    sum += oom_kills(group + "/" + name);
+    sum += oom_kills(fmt::format("{}/{}", group, name));
   return sum;
 }
 
