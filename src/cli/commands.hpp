@@ -18,6 +18,7 @@ int scontrol_main(int argc, char** argv);
 int sinfo_main(int argc, char** argv);
 int squeue_main(int argc, char** argv);
 int srun_main(int argc, char** argv);
+int sstat_main(int argc, char** argv);
 
 // `sluice NAME …`
 int down_main(int argc, char** argv);

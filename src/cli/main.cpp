@@ -23,6 +23,7 @@ constexpr Command kSlurmCommands[] = {
     {"sinfo", sluice::cli::sinfo_main},
     {"squeue", sluice::cli::squeue_main},
     {"srun", sluice::cli::srun_main},
+    {"sstat", sluice::cli::sstat_main},
 };
 constexpr Command kOwnCommands[] = {
     {"compatibility", sluice::cli::compatibility_main},

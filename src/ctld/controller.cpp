@@ -141,6 +141,7 @@ Status Controller::Graph::start_server() {
   server.emplace(std::move(server_options));
   add_submit_methods(*server, *services);
   add_change_methods(*server, *services);
+  add_usage_methods(*server, *services);
   add_query_methods(*server, *services);
   add_node_methods(*server, *services);
   return server->start();

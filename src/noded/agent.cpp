@@ -21,6 +21,7 @@
 #include "noded/child_processes.hpp"
 #include "noded/health_check.hpp"
 #include "noded/inventory.hpp"
+#include "noded/job_groups.hpp"
 #include "noded/requests.hpp"
 
 namespace sluice::noded {
@@ -85,6 +86,7 @@ class Agent::Graph {
     if (!ok) return ok;
     jobs_->load();
     steps_->adopt_all();
+    groups_->remove_unused();
     // a node that is not well says so before it takes work
     health_->run([this] { registrar_->start(); });
     thread_ = std::thread([this] { io_.run(); });
@@ -96,6 +98,7 @@ class Agent::Graph {
     node_.mailbox->close();
     io_.stop();
     if (thread_.joinable()) thread_.join();
+    if (groups_) groups_->leave();
   }
 
   Status reconfigure() {
@@ -129,14 +132,15 @@ class Agent::Graph {
   void make_parts() {
     children_.emplace(io_);
     scripts_.emplace(io_, *children_);
-    steps_.emplace(node_, *children_, [this](protocol::StepEnded report) {
+    groups_.emplace(node_, [this](JobId job) { return !steps_->live_of(job).empty(); });
+    steps_.emplace(node_, *children_, *groups_, [this](protocol::StepEnded report) {
       const protocol::StepKey key = report.key;
       if (report.drain_node) jobs_->run_unkillable_program(key);
       report.node_clean = jobs_->clean_after(report);
       step_reports_->add(std::move(report));
       jobs_->step_over(key);
     });
-    jobs_.emplace(node_, *scripts_);
+    jobs_.emplace(node_, *scripts_, *groups_);
     health_.emplace(node_, *scripts_);
     reporter_.emplace(node_, *controller_,
                       [this](JobId job) { return !step_reports_->holds_any_of(job); });
@@ -190,6 +194,7 @@ class Agent::Graph {
   std::optional<ChildProcesses> children_;
   std::optional<SiteScripts> scripts_;
   std::optional<HealthCheck> health_;
+  std::optional<JobGroups> groups_;
   std::optional<Steps> steps_;
   std::optional<Jobs> jobs_;
   std::optional<Reporter> reporter_;

@@ -47,7 +47,8 @@ struct Jobs::Job {
   std::vector<Waiting> waiting;  // for the prolog
 };
 
-Jobs::Jobs(NodeState& node, SiteScripts& scripts) : node_(node), scripts_(scripts) {}
+Jobs::Jobs(NodeState& node, SiteScripts& scripts, JobGroups& groups)
+    : node_(node), scripts_(scripts), groups_(groups) {}
 
 void Jobs::connect(Steps& steps, Reporter& reporter) {
   steps_ = &steps;
@@ -252,6 +253,7 @@ void Jobs::cleaned(const JobPtr& job, int epilog_status, bool kill_failed) {
     log::error("epilog of job {} failed with status {:#x}", id.first, epilog_status);
   }
   remember_over(id);
+  groups_.remove_job(id.first);
   std::remove(file_of(*job).c_str());
   jobs_.erase(id);
   reporter_->add(protocol::JobCleaned{id.first, id.second, node_.name, epilog_status, kill_failed});
@@ -278,6 +280,7 @@ bool Jobs::clean_after(const protocol::StepEnded& report) {
   if (!steps_->live_of(key.id.job).empty()) return false;
   // from here on nothing of this run starts on this node
   remember_over({key.id.job, key.restart});
+  groups_.remove_job(key.id.job);
   if (place == jobs_.end()) return true;
   if (!node_.config->prolog.empty()) std::remove(file_of(*place->second).c_str());
   jobs_.erase(place);

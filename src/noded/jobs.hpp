@@ -15,6 +15,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "common/protocol/noded.hpp"
+#include "noded/job_groups.hpp"
 #include "noded/node_state.hpp"
 #include "noded/reporter.hpp"
 #include "noded/site_scripts.hpp"
@@ -24,7 +25,7 @@ namespace sluice::noded {
 
 class Jobs {
  public:
-  Jobs(NodeState& node, SiteScripts& scripts);
+  Jobs(NodeState& node, SiteScripts& scripts, JobGroups& groups);
   // Before anything else is called: the parts need each other.
   void connect(Steps& steps, Reporter& reporter);
 
@@ -66,6 +67,7 @@ class Jobs {
 
   NodeState& node_;
   SiteScripts& scripts_;
+  JobGroups& groups_;
   Steps* steps_ = nullptr;        // not owned
   Reporter* reporter_ = nullptr;  // not owned
   std::map<Id, JobPtr> jobs_;

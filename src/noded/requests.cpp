@@ -211,6 +211,17 @@ void add_requests(net::RpcServer& server, RequestParts& parts) {
             answer->fail(done.error());
         });
       });
+  // the controller has seen to it that sstat may ask
+  server.handle<StatStepRequest, StatStepReply>(
+      [&parts](const CallContext& context, StatStepRequest request, Responder<StatStepReply> responder) {
+        if (!context.is_super_user()) return responder.fail(ErrorCode::kAccessDenied);
+        auto answer = std::make_shared<Responder<StatStepReply>>(std::move(responder));
+        parts.node.mailbox->post([&parts, answer, request] {
+          parts.steps.stat(request.step, [answer](Result<StatStepReply> reply) {
+            answer->complete(std::move(reply));
+          });
+        });
+      });
   handle_question<ListPidsRequest, ListPidsReply>(
       server, parts,
       [](RequestParts& p, const CallContext& context, const ListPidsRequest& request, const auto& answer) {

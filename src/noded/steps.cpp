@@ -9,9 +9,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/base/text.hpp"
 #include "common/log/log.hpp"
 #include "common/tables/step_names.hpp"
+#include "common/tables/submit_values.hpp"
 #include "common/wire/codec.hpp"
 #include "noded/orphans.hpp"
 
@@ -42,9 +42,16 @@ struct Steps::PidQuery {
   }
 };
 
+struct Steps::StatQuery {
+  explicit StatQuery(boost::asio::io_context& io) : timer(io) {}
+  protocol::StepKey key;
+  std::function<void(Result<protocol::StatStepReply>)> done;
+  boost::asio::steady_timer timer;
+};
+
 namespace {
 
-constexpr auto kPidQueryTime = std::chrono::seconds(1);
+constexpr auto kQueryTime = std::chrono::seconds(1);
 
 protocol::StepEnded failed_report(const NodeState& node,
                                   const protocol::StepKey& key,
@@ -59,8 +66,12 @@ protocol::StepEnded failed_report(const NodeState& node,
 
 }  // namespace
 
-Steps::Steps(NodeState& node, ChildProcesses& children, OnEnded on_ended)
-    : node_(node), children_(children), spool_(node.spool_dir), on_ended_(std::move(on_ended)) {}
+Steps::Steps(NodeState& node, ChildProcesses& children, JobGroups& groups, OnEnded on_ended)
+    : node_(node),
+      children_(children),
+      groups_(groups),
+      spool_(node.spool_dir),
+      on_ended_(std::move(on_ended)) {}
 
 bool Steps::is_live(const Step& step) const {
   return !step.over;
@@ -90,7 +101,7 @@ void Steps::adopt_all() {
   }
 }
 
-protocol::StepdStart Steps::start_message() const {
+protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch) const {
   const ClusterConfig& config = *node_.config;
   const auto uses = [](const std::vector<std::string>& plugins, std::string_view name) {
     return std::any_of(plugins.begin(), plugins.end(),
@@ -111,8 +122,11 @@ protocol::StepdStart Steps::start_message() const {
   start.unkillable_timeout = config.unkillable_step_timeout;
   if (config.job_acct_gather_type.ends_with("linux") ||
       config.job_acct_gather_type.ends_with("cgroup")) {
-    const auto seconds = to_number<uint32_t>(config.job_acct_gather_frequency);
-    start.sample_interval = std::chrono::seconds(seconds.value_or(30));
+    const SharedText& asked =
+        launch.step == nullptr ? launch.job_spec->acctg_frequency : launch.step->acctg_frequency;
+    const auto seconds = task_acctg_seconds(asked);
+    start.sample_interval = std::chrono::seconds(
+        seconds ? *seconds : task_acctg_seconds(config.job_acct_gather_frequency).value_or(30));
   }
   return start;
 }
@@ -123,7 +137,8 @@ void Steps::launch(const protocol::StepLaunch& launch, std::string encoded, uint
   step->key = launch.key;
   step->uid = launch.uid;
   steps_.emplace(launch.key, step);
-  protocol::StepdStart start = start_message();
+  protocol::StepdStart start = start_message(launch);
+  start.cgroup = groups_.setup_for(launch, node_index);
   start.launch = std::move(encoded);
   start.node_index = node_index;
   start_daemon(step, wire::encode(start));
@@ -192,6 +207,11 @@ void Steps::on_frame(const StepPtr& step, const Frame& frame) {
       }
       return;
     }
+    case FrameType::kAgentStats:
+      if (const auto stats = wire::decode<protocol::StatStepReply>(frame.body)) {
+        answer_stat(step->key, *stats);
+      }
+      return;
     default:
       return;
   }
@@ -229,6 +249,7 @@ void Steps::lost(const StepPtr& step, const std::string& why) {
         kill_marked({fmt::format("SLURM_JOB_ID={}", step->key.id.job),
                      fmt::format("SLURM_STEP_ID={}", static_cast<int32_t>(step->key.id.step)),
                      "SLURMD_NODENAME=" + node_.name, "SLURM_CONF=" + node_.config_path});
+    groups_.remove_step(step->key.id);
     if (orphans > 0) log::info("{} processes of it were killed", orphans);
     if (auto ok = spool_.write_end(report); !ok) log::error("{}", ok.error().text);
   }
@@ -328,12 +349,41 @@ void Steps::list_pids(const protocol::ListPidsRequest& request,
   }
   if (query->waiting.empty()) return query->finish();
   pid_queries_.push_back(query);
-  query->timer.expires_after(kPidQueryTime);
+  query->timer.expires_after(kQueryTime);
   query->timer.async_wait([this, query](const boost::system::error_code& error) {
     if (error) return;
     std::erase(pid_queries_, query);
     query->finish();
   });
+}
+
+void Steps::stat(const StepId& id, std::function<void(Result<protocol::StatStepReply>)> done) {
+  const auto place = std::find_if(steps_.begin(), steps_.end(), [&](const auto& entry) {
+    return entry.first.id == id && is_live(*entry.second);
+  });
+  if (place == steps_.end()) return done(failure(ErrorCode::kInvalidStepId));
+  auto query = std::make_shared<StatQuery>(node_.io);
+  query->key = place->first;
+  query->done = std::move(done);
+  stat_queries_.push_back(query);
+  query->timer.expires_after(kQueryTime);
+  query->timer.async_wait([this, query](const boost::system::error_code& error) {
+    if (error) return;
+    std::erase(stat_queries_, query);
+    query->done(failure(ErrorCode::kTimedOut));
+  });
+  order(place->second, FrameType::kAgentStat, {});
+}
+
+void Steps::answer_stat(const protocol::StepKey& key, const protocol::StatStepReply& stats) {
+  for (const auto& query : std::exchange(stat_queries_, {})) {
+    if (query->key != key) {
+      stat_queries_.push_back(query);
+      continue;
+    }
+    query->timer.cancel();
+    query->done(stats);
+  }
 }
 
 void Steps::make_reports_safe() {

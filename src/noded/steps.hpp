@@ -16,6 +16,7 @@
 #include "common/step/frame_connection.hpp"
 #include "common/step/step_spool.hpp"
 #include "noded/child_processes.hpp"
+#include "noded/job_groups.hpp"
 #include "noded/node_state.hpp"
 
 namespace sluice::noded {
@@ -24,7 +25,7 @@ class Steps {
  public:
   // Called once for each step that is over; its files stay until forget().
   using OnEnded = std::function<void(protocol::StepEnded)>;
-  Steps(NodeState& node, ChildProcesses& children, OnEnded on_ended);
+  Steps(NodeState& node, ChildProcesses& children, JobGroups& groups, OnEnded on_ended);
   Steps(const Steps&) = delete;
   Steps& operator=(const Steps&) = delete;
   ~Steps();  // lets go of the daemons, which go on
@@ -53,6 +54,10 @@ class Steps {
                  std::optional<uint32_t> only_of,
                  std::function<void(protocol::ListPidsReply)> done);
 
+  // Asks the step's daemon what its tasks use; `done` comes within a second. kInvalidStepId when no
+  // such step runs here, kTimedOut when its daemon does not answer.
+  void stat(const StepId& id, std::function<void(Result<protocol::StatStepReply>)> done);
+
   // The controller does not take reports for now: what was written of them shall outlive the host.
   void make_reports_safe();
   // The controller has the report: nothing of the step is kept any more.
@@ -62,6 +67,7 @@ class Steps {
   struct Step;
   using StepPtr = std::shared_ptr<Step>;
   struct PidQuery;
+  struct StatQuery;
   void connect(const StepPtr& step, int fd);
   void start_daemon(const StepPtr& step, const std::string& start);
   void on_frame(const StepPtr& step, const Frame& frame);
@@ -69,16 +75,19 @@ class Steps {
   void on_disconnect(const StepPtr& step);
   void lost(const StepPtr& step, const std::string& why);
   void ended(const StepPtr& step, protocol::StepEnded report);
+  void answer_stat(const protocol::StepKey& key, const protocol::StatStepReply& stats);
   void order(const StepPtr& step, protocol::FrameType type, const std::string& body);
-  [[nodiscard]] protocol::StepdStart start_message() const;
+  [[nodiscard]] protocol::StepdStart start_message(const protocol::StepLaunch& launch) const;
   [[nodiscard]] bool is_live(const Step& step) const;
 
   NodeState& node_;
   ChildProcesses& children_;
+  JobGroups& groups_;
   StepSpool spool_;
   OnEnded on_ended_;
   std::map<protocol::StepKey, StepPtr> steps_;
   std::vector<std::shared_ptr<PidQuery>> pid_queries_;
+  std::vector<std::shared_ptr<StatQuery>> stat_queries_;
 };
 
 }  // namespace sluice::noded

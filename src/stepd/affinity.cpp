@@ -24,19 +24,32 @@ std::vector<int> own_cpus() {
   return cpus;
 }
 
+// The configured CPUs of these cores, in order.
+std::vector<uint32_t> cpus_of_cores(const PlanInput& input, const Bitmap& cores) {
+  std::vector<uint32_t> cpus;
+  const uint32_t threads = std::max(input.start.threads_per_core, 1U);
+  cores.for_each([&](size_t core) {
+    for (uint32_t thread = 0; thread < threads; ++thread) {
+      cpus.push_back(static_cast<uint32_t>(core) * threads + thread);
+    }
+  });
+  return cpus;
+}
+
 // The configured CPUs (not cores) of the step on this node, in order.
 std::vector<uint32_t> step_cpus(const PlanInput& input) {
   const auto& nodes = input.launch.layout.nodes;
   if (input.start.node_index >= nodes.size()) return {};
   const auto cores = Bitmap::from_text(nodes[input.start.node_index].cores);
-  std::vector<uint32_t> cpus;
-  if (!cores) return cpus;
-  const uint32_t threads = std::max(input.start.threads_per_core, 1U);
-  cores->for_each([&](size_t core) {
-    for (uint32_t thread = 0; thread < threads; ++thread) {
-      cpus.push_back(static_cast<uint32_t>(core) * threads + thread);
-    }
-  });
+  return cores ? cpus_of_cores(input, *cores) : std::vector<uint32_t>();
+}
+
+// The CPUs of this host that stand for configured ones; several may have the same.
+Bitmap real_cpus(const std::vector<uint32_t>& wanted, const std::vector<int>& real) {
+  Bitmap cpus;
+  for (const uint32_t cpu : wanted) {
+    if (!real.empty()) cpus.set(static_cast<size_t>(real[cpu % real.size()]));
+  }
   return cpus;
 }
 
@@ -134,6 +147,20 @@ std::optional<cpu_set_t> cpus_of_task(const PlanInput& input, uint32_t local_tas
   for (const uint32_t cpu : wanted)
     CPU_SET(real[cpu % real.size()], &set);
   return set;
+}
+
+GroupCpus group_cpus(const PlanInput& input) {
+  const std::vector<int> real = own_cpus();
+  GroupCpus cpus;
+  cpus.step = real_cpus(step_cpus(input), real);
+  cpus.job = cpus.step;
+  const auto& launch = input.launch;
+  for (size_t i = 0; launch.allocation != nullptr && i < launch.allocation->nodes.size(); ++i) {
+    if (i >= launch.allocation_nodes.size()) break;
+    if (launch.allocation_nodes[i].name != input.start.node_name) continue;
+    cpus.job |= real_cpus(cpus_of_cores(input, launch.allocation->nodes[i].cores), real);
+  }
+  return cpus;
 }
 
 std::string binding_report(const PlanInput& input, uint32_t local_task) {

@@ -1,10 +1,7 @@
 #include "stepd/process_tree.hpp"
 
 #include <cctype>
-#include <csignal>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <string>
@@ -92,25 +89,6 @@ std::vector<pid_t> descendants(pid_t root) {
   }
   found.erase(found.begin());
   return found;
-}
-
-void signal_descendants(int signal) {
-  for (const pid_t pid : descendants(::getpid()))
-    ::kill(pid, signal);
-}
-
-MemoryUse memory_of(const std::vector<pid_t>& pids) {
-  const uint64_t page_kib = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) / 1024;
-  MemoryUse sum;
-  for (const pid_t pid : pids) {
-    const auto text = slurp(fmt::format("/proc/{}/statm", pid));
-    unsigned long total = 0;
-    unsigned long resident = 0;
-    if (!text || std::sscanf(text->c_str(), "%lu %lu", &total, &resident) != 2) continue;
-    sum.vsize_kib += total * page_kib;
-    sum.rss_kib += resident * page_kib;
-  }
-  return sum;
 }
 
 }  // namespace sluice::stepd

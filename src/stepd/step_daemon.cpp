@@ -73,7 +73,7 @@ int StepDaemon::start() {
   if (!prepared) launch_failed(prepared.error().text);
   ready_ = true;
   agent_.send(FrameType::kAgentReady, {});
-  sample_memory();
+  sample_usage();
   if (!prepared) check_done();
   return 0;
 }
@@ -91,7 +91,24 @@ Status StepDaemon::prepare() {
   const PlanInput input{start_, launch_, user_};
   auto plan = is_batch() ? plan_batch(input, *files_) : plan_step(input, *files_);
   if (!plan) return tl::unexpected<Error>(plan.error());
+  if (auto ok = make_groups(input, *plan); !ok) return ok;
   launch_tasks(std::move(*plan));
+  return {};
+}
+
+Status StepDaemon::make_groups(const PlanInput& input, StepPlan& plan) {
+  if (start_.cgroup.version == 0) return {};
+  auto group = StepGroup::make(start_, launch_, group_cpus(input));
+  if (!group) return tl::unexpected<Error>(group.error());
+  group_ = std::move(*group);
+  for (TaskPlan& task : plan.tasks) {
+    auto files = group_->add_task(task.local);
+    if (!files) return tl::unexpected<Error>(files.error());
+    task.setup.groups = std::move(*files);
+  }
+  if (group_->gathers()) {
+    meter_.use_groups([this](uint32_t local) { return group_->usage_of(local); });
+  }
   return {};
 }
 
@@ -112,8 +129,10 @@ void StepDaemon::launch_tasks(StepPlan plan) {
     } else if (!task_epilogs().empty()) {
       task.epilog_err = ::fcntl(from.setup.std_err, F_DUPFD_CLOEXEC, 3);
     }
+    meter_.add_task(task.rank, task.pid);
     adopt_streams(task, from);
     task.env = std::move(from.setup.env);
+    task.groups = std::move(from.setup.groups);
   }
   for (const int fd : plan.child_ends)
     ::close(fd);
@@ -159,6 +178,7 @@ void StepDaemon::report_started() {
 
 void StepDaemon::launch_failed(const std::string& why) {
   failure_ = why;
+  agent_.send(FrameType::kAgentLog, "the launch failed: " + why);
   listeners_.send(FrameType::kLaunchFailed, kNoTask, why);
 }
 

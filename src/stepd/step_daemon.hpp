@@ -16,7 +16,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <sys/resource.h>
 
 #include "common/protocol/stepd_start.hpp"
 #include "common/step/step_spool.hpp"
@@ -25,7 +24,9 @@
 #include "stepd/listeners.hpp"
 #include "stepd/output_files.hpp"
 #include "stepd/output_stream.hpp"
+#include "stepd/step_group.hpp"
 #include "stepd/step_plan.hpp"
+#include "stepd/usage_meter.hpp"
 
 namespace sluice::stepd {
 
@@ -54,6 +55,7 @@ class StepDaemon {
     int out_file = -1;
     int err_file = -1;
     Environment env;
+    std::vector<std::string> groups;  // as in TaskSetup, for its epilogs
     std::shared_ptr<OutputStream> out;
     std::shared_ptr<OutputStream> err;
     std::shared_ptr<InputStream> in;
@@ -61,6 +63,7 @@ class StepDaemon {
 
   // starting (step_daemon.cpp)
   Status prepare();
+  Status make_groups(const PlanInput& input, StepPlan& plan);
   void launch_tasks(StepPlan plan);
   void adopt_streams(Task& task, const TaskPlan& plan);
   std::shared_ptr<OutputStream> make_stream(const Task& task, int fd, protocol::FrameType type);
@@ -77,7 +80,16 @@ class StepDaemon {
   void on_owner_lost();
   void list_pids();
   void tell_user(std::string_view message);
-  void sample_memory();
+  void write_to_user(const std::string& text);
+  void sample_usage();
+  // Looks at the processes now.
+  void measure();
+  void report_usage();
+  // Every process of the step: below this one, and in its control group.
+  [[nodiscard]] std::vector<pid_t> members() const;
+  void signal_members(int signal) const;
+  // SIGKILL; who is born meanwhile may be missed: it repeats until nothing is left.
+  void kill_members() const;
   void terminate(bool at_once, const std::string& message);
   void kill_all();
 
@@ -92,6 +104,8 @@ class StepDaemon {
   bool leftovers_may_end_alone();
   // SIGKILL was sent; true when UnkillableStepTimeout has gone by since it was sent first.
   bool gave_up_killing();
+  void look_for_oom();
+  [[nodiscard]] int32_t status_of(const Task& task, int status) const;
   void finish();
   [[nodiscard]] protocol::StepEnded make_report() const;
   void leave();
@@ -127,9 +141,9 @@ class StepDaemon {
   std::optional<std::chrono::steady_clock::time_point> leftovers_since_;
   uint32_t end_checks_ = 0;
   std::string failure_;
-  rusage usage_{};  // sums of reaped children
-  uint64_t peak_rss_kib_ = 0;
-  uint64_t peak_vsize_kib_ = 0;
+  std::unique_ptr<StepGroup> group_;  // null: no control groups
+  bool out_of_memory_ = false;
+  UsageMeter meter_;
 };
 
 }  // namespace sluice::stepd

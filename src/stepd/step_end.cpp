@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/tables/step_names.hpp"
 #include "common/wire/codec.hpp"
 #include "stepd/process_tree.hpp"
 #include "stepd/step_daemon.hpp"
@@ -25,18 +26,6 @@ int severity(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-Duration to_duration(const timeval& value) {
-  return std::chrono::seconds(value.tv_sec) + std::chrono::microseconds(value.tv_usec);
-}
-void add(timeval& sum, const timeval& more) {
-  sum.tv_sec += more.tv_sec;
-  sum.tv_usec += more.tv_usec;
-  if (sum.tv_usec >= 1000000) {
-    sum.tv_usec -= 1000000;
-    ++sum.tv_sec;
-  }
-}
-
 }  // namespace
 
 using protocol::FrameType;
@@ -52,13 +41,15 @@ void StepDaemon::wait_for_children() {
 void StepDaemon::reap() {
   int status = 0;
   rusage used{};
-  pid_t pid = 0;
-  while ((pid = ::wait4(-1, &status, WNOHANG, &used)) > 0) {
-    add(usage_.ru_utime, used.ru_utime);
-    add(usage_.ru_stime, used.ru_stime);
-    usage_.ru_maxrss = std::max(usage_.ru_maxrss, used.ru_maxrss);
-    usage_.ru_inblock += used.ru_inblock;
-    usage_.ru_oublock += used.ru_oublock;
+  siginfo_t over{};
+  // looked at before it is waited for: after that nothing is known of it any more
+  while (::waitid(P_ALL, 0, &over, WEXITED | WNOHANG | WNOWAIT) == 0 && over.si_pid > 0) {
+    ProcessUsage last = usage_of_process(over.si_pid).value_or(ProcessUsage{});
+    last.pid = over.si_pid;
+    const pid_t pid = ::wait4(over.si_pid, &status, 0, &used);
+    over.si_pid = 0;
+    if (pid <= 0) break;
+    meter_.ended(last, used);
     for (Task& task : tasks_) {
       if (task.pid == pid && task.running) on_task_exit(task, status);
       if (task.epilog == pid) task.epilog = -1;
@@ -69,7 +60,7 @@ void StepDaemon::reap() {
 
 void StepDaemon::on_task_exit(Task& task, int status) {
   task.running = false;
-  task.status = status;
+  task.status = status = status_of(task, status);
   if (task.in) task.in->close();
   listeners_.send(FrameType::kExited, kNoTask, wire::encode(protocol::TaskExit{task.rank, status}));
   run_epilog(task);
@@ -78,6 +69,12 @@ void StepDaemon::on_task_exit(Task& task, int status) {
                                                            : launch_.step->kill_on_bad_exit != 0);
   // srun sees to it on all nodes, as long as there is one
   if (status != 0 && kill_others && !listeners_.has_owner()) terminate(false, {});
+}
+
+// A task of which the kernel killed a process for want of memory has failed, whatever it says itself.
+int32_t StepDaemon::status_of(const Task& task, int status) const {
+  const bool starved = group_ != nullptr && group_->oom_kills_of(task.local) > 0;
+  return starved ? protocol::kOutOfMemoryStatus : status;
 }
 
 // The site's epilog and the user's, in this order.
@@ -108,6 +105,7 @@ TaskSetup StepDaemon::epilog_setup(const Task& task) const {
   setup.work_dir = is_batch() ? launch_.job_spec->work_dir.str() : launch_.step->work_dir.str();
   setup.env = task.env;
   setup.env.set("SLURM_TASK_PID", std::to_string(task.pid));
+  setup.groups = task.groups;
   return setup;
 }
 
@@ -116,13 +114,13 @@ void StepDaemon::check_done() {
   const bool busy = std::any_of(tasks_.begin(), tasks_.end(),
                                 [](const Task& task) { return task.running || task.epilog > 0; });
   if (busy || (is_extern() && failure_.empty() && !extern_over_)) return;
-  const bool left = !descendants(::getpid()).empty();
+  const bool left = !members().empty();
   const bool streaming = std::any_of(tasks_.begin(), tasks_.end(), [](const Task& task) {
     return (task.out && !task.out->ended()) || (task.err && !task.err->ended());
   });
   if (!left && !streaming) return finish();
   if (left && !leftovers_may_end_alone()) {
-    signal_descendants(SIGKILL);
+    kill_members();
     if (gave_up_killing()) return;
   }
   // a stream waits for its listener as long as that takes; without one, or once nobody can write
@@ -154,7 +152,7 @@ bool StepDaemon::gave_up_killing() {
   if (!first_kill_) first_kill_ = now;
   const Duration limit = start_.unkillable_timeout;
   if (limit <= Duration::zero() || now - *first_kill_ < limit) return false;
-  if (descendants(::getpid()).empty()) return false;
+  if (members().empty()) return false;
   agent_.send(FrameType::kAgentLog, "processes do not end after SIGKILL");
   for (Task& task : tasks_) {
     if (task.out) task.out->stop();
@@ -177,13 +175,24 @@ protocol::StepEnded StepDaemon::make_report() const {
   report.failure = failure_;
   report.drain_node = unkillable_;
   if (!failure_.empty() && report.exit_status == 0) report.exit_status = kLaunchFailedStatus;
-  report.usage.user_cpu = to_duration(usage_.ru_utime);
-  report.usage.system_cpu = to_duration(usage_.ru_stime);
-  report.usage.max_rss_kib = std::max(peak_rss_kib_, static_cast<uint64_t>(usage_.ru_maxrss));
-  report.usage.max_vsize_kib = peak_vsize_kib_;
-  report.usage.read_bytes = static_cast<uint64_t>(usage_.ru_inblock) * 512;
-  report.usage.write_bytes = static_cast<uint64_t>(usage_.ru_oublock) * 512;
+  report.out_of_memory = out_of_memory_;
+  if (out_of_memory_) report.exit_status = protocol::kOutOfMemoryStatus;
+  report.usage = meter_.sums();
   return report;
+}
+
+// Tells the user, on every node, of processes that the kernel killed for want of memory.
+void StepDaemon::look_for_oom() {
+  const uint64_t kills = group_ == nullptr ? 0 : group_->oom_kills();
+  if (kills == 0) return;
+  out_of_memory_ = true;
+  std::string text = fmt::format(
+      "slurmstepd: error: Detected {} oom_kill event{} in StepId={}. Some of the step tasks have "
+      "been OOM Killed.\n",
+      kills, kills == 1 ? "" : "s", step_id_text(launch_.key.id));
+  for (const std::string& victim : group_->oom_victims())
+    text += fmt::format("slurmstepd: error: out of memory: {} was killed\n", victim);
+  write_to_user(text);
 }
 
 void StepDaemon::finish() {
@@ -191,9 +200,12 @@ void StepDaemon::finish() {
   kill_timer_.cancel();
   end_timer_.cancel();
   sample_timer_.cancel();
+  measure();
+  look_for_oom();
   const protocol::StepEnded report = make_report();
   const Status written = spool_.write_end(report);
   if (!written) agent_.send(FrameType::kAgentLog, written.error().text);
+  if (group_ != nullptr) group_->remove();
   spool_.remove_socket(launch_.key);
   if (is_batch()) remove_batch_folder(start_.spool_dir, launch_.key.id.job);
   agent_.send(FrameType::kAgentEnded, wire::encode(report));

@@ -43,6 +43,8 @@ void StepDaemon::on_agent_frame(const Frame& frame) {
       return;
     case FrameType::kAgentListPids:
       return list_pids();
+    case FrameType::kAgentStat:
+      return report_usage();
     case FrameType::kAgentAttach:
       if (const auto request = wire::decode<protocol::AttachRequest>(frame.body)) {
         listeners_.connect(request->io, request->with_stdin, false);
@@ -64,7 +66,7 @@ void StepDaemon::on_agent_signal(const protocol::SignalStepRequest& request) {
     }
     return;
   }
-  signal_descendants(signal);
+  signal_members(signal);
 }
 
 void StepDaemon::on_listener_frame(const Frame& frame) {
@@ -84,7 +86,7 @@ void StepDaemon::on_listener_frame(const Frame& frame) {
       return;
     case FrameType::kSignalTasks:
       if (const auto request = wire::decode<protocol::SignalTasks>(frame.body)) {
-        signal_descendants(static_cast<int>(request->signal));
+        signal_members(static_cast<int>(request->signal));
       }
       return;
     default:
@@ -134,7 +136,7 @@ void StepDaemon::on_owner_lost() {
 
 void StepDaemon::list_pids() {
   protocol::ListPidsReply reply;
-  for (const pid_t pid : descendants(::getpid())) {
+  for (const pid_t pid : members()) {
     protocol::PidRecord record;
     record.pid = static_cast<uint32_t>(pid);
     record.step = launch_.key.id;
@@ -159,19 +161,59 @@ void StepDaemon::tell_user(std::string_view message) {
   } else {
     text = fmt::format("slurmstepd: error: {}\n", message);
   }
+  write_to_user(text);
+}
+
+void StepDaemon::write_to_user(const std::string& text) {
   if (message_fd_ >= 0) write_to(message_fd_, text);
   listeners_.send(FrameType::kMessage, kNoTask, text);
 }
 
-void StepDaemon::sample_memory() {
+void StepDaemon::measure() {
+  std::vector<ProcessUsage> processes;
+  for (const pid_t pid : members()) {
+    if (const auto usage = usage_of_process(pid)) processes.push_back(*usage);
+  }
+  meter_.sample(processes);
+}
+
+void StepDaemon::sample_usage() {
   if (start_.sample_interval <= Duration::zero() || finished_) return;
-  const MemoryUse now = memory_of(descendants(::getpid()));
-  peak_rss_kib_ = std::max(peak_rss_kib_, now.rss_kib);
-  peak_vsize_kib_ = std::max(peak_vsize_kib_, now.vsize_kib);
+  measure();
   sample_timer_.expires_after(start_.sample_interval);
   sample_timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) sample_memory();
+    if (!error) sample_usage();
   });
+}
+
+void StepDaemon::report_usage() {
+  measure();
+  protocol::StatStepReply reply;
+  reply.key = launch_.key;
+  reply.tasks = meter_.tasks();
+  for (const pid_t pid : members())
+    reply.pids.push_back(static_cast<uint32_t>(pid));
+  agent_.send(FrameType::kAgentStats, wire::encode(reply));
+}
+
+std::vector<pid_t> StepDaemon::members() const {
+  std::vector<pid_t> pids = descendants(::getpid());
+  if (group_ == nullptr) return pids;
+  const std::vector<pid_t> grouped = group_->processes();
+  pids.insert(pids.end(), grouped.begin(), grouped.end());
+  std::sort(pids.begin(), pids.end());
+  pids.erase(std::unique(pids.begin(), pids.end()), pids.end());
+  return pids;
+}
+
+void StepDaemon::signal_members(int signal) const {
+  for (const pid_t pid : members())
+    ::kill(pid, signal);
+}
+
+void StepDaemon::kill_members() const {
+  signal_members(SIGKILL);
+  if (group_ != nullptr) group_->kill();
 }
 
 void StepDaemon::terminate(bool at_once, const std::string& message) {
@@ -180,8 +222,8 @@ void StepDaemon::terminate(bool at_once, const std::string& message) {
   extern_over_ = true;
   if (at_once) return kill_all();
   if (std::exchange(terminating_, true)) return;
-  signal_descendants(SIGCONT);
-  signal_descendants(SIGTERM);
+  signal_members(SIGCONT);
+  signal_members(SIGTERM);
   kill_timer_.expires_after(start_.kill_wait);
   kill_timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) kill_all();
@@ -193,7 +235,7 @@ void StepDaemon::kill_all() {
   if (finished_) return;
   terminating_ = true;
   killing_ = true;
-  signal_descendants(SIGKILL);
+  kill_members();
   if (gave_up_killing()) return;
   kill_timer_.expires_after(kKillInterval);
   kill_timer_.async_wait([this](const boost::system::error_code& error) {

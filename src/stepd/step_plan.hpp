@@ -9,6 +9,7 @@
 #include "common/base/result.hpp"
 #include "common/protocol/stepd_start.hpp"
 #include "stepd/output_files.hpp"
+#include "stepd/step_group.hpp"
 #include "stepd/task_child.hpp"
 
 namespace sluice::stepd {
@@ -53,6 +54,8 @@ void remove_batch_folder(const std::string& spool_dir, JobId job);
 
 // The CPUs a task is bound to, the step's cores modulo the ones of this host; nothing: anywhere.
 [[nodiscard]] std::optional<cpu_set_t> cpus_of_task(const PlanInput& input, uint32_t local_task);
+// The CPUs of this host that the job and the step have here, for their control groups.
+[[nodiscard]] GroupCpus group_cpus(const PlanInput& input);
 // --cpu-bind=verbose: what the task says of it, with a place for its pid; else empty.
 [[nodiscard]] std::string binding_report(const PlanInput& input, uint32_t local_task);
 void set_binding_variables(const PlanInput& input, Environment& out);

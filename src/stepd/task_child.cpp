@@ -225,6 +225,19 @@ int status_of_epilog(const std::string& epilog, const Environment& env) {
   ::_exit(error);
 }
 
+// Puts this process into its control groups; without one of them it would not be held to anything.
+void join_groups(const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    const int fd = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
+    const bool joined = fd >= 0 && ::write(fd, "0", 1) == 1;
+    const int error = errno;
+    if (fd >= 0) ::close(fd);
+    if (joined) continue;
+    complain(fmt::format("cannot join the control group {}: {}", file, errno_text(error)));
+    ::_exit(error);
+  }
+}
+
 // Makes this process the user's: session, streams, signals, limits, CPUs, rights and folder.
 void settle(const TaskSetup& setup) {
   ::setsid();
@@ -233,6 +246,7 @@ void settle(const TaskSetup& setup) {
     ::_exit(errno);
   }
   ::close_range(3, ~0U, 0);
+  join_groups(setup.groups);
   clean_signals();
   set_limits(setup.limits);
   if (setup.cpus) ::sched_setaffinity(0, sizeof(cpu_set_t), &*setup.cpus);

@@ -30,6 +30,7 @@ struct TaskSetup {
   std::optional<cpu_set_t> cpus;     // where it may run
   std::string binding_report;        // of --cpu-bind=verbose, with {} for the pid
   bool user_env = false;             // add what the user's login shell sets
+  std::vector<std::string> groups;   // files of control groups: who writes 0 there is in them
 };
 
 // Forks and runs `setup` in a session of its own; the child's pid, or -1 with errno. What fails in

@@ -99,6 +99,7 @@ class FakeController {
         "SlurmdUser={}\nAuthType=auth/slurm\nAuthInfo=socket={}/sack.socket\n"
         "StateSaveLocation={}\nSlurmdSpoolDir={}/spool\nSlurmdPidFile={}/pid\n"
         "SlurmdLogFile={}/log\nSlurmdDebug=debug\nKillWait=1\nSlurmdParameters=config_overrides\n"
+        "ProctrackType=proctrack/linuxproc\n"
         "NodeName=n1 NodeAddr=127.0.0.1 Port={} CPUs=4 RealMemory=1000\n"
         "PartitionName=debug Nodes=ALL Default=YES\n{}",
         port, user(), user(), folder, folder, folder, folder, folder, node_port, more_conf);

@@ -7,12 +7,14 @@
 #include <fmt/format.h>
 #include <sys/wait.h>
 
+#include "common/protocol/noded.hpp"
 #include "common/tables/submit_values.hpp"
 
 namespace sluice::cli {
 namespace {
 
 std::string how_it_ended(int32_t status) {
+  if (status == protocol::kOutOfMemoryStatus) return "Out Of Memory";
   if (WIFSIGNALED(status)) {
     return fmt::format("{}{}", signal_description(static_cast<uint32_t>(WTERMSIG(status))),
                        WCOREDUMP(status) ? " (core dumped)" : "");
@@ -50,11 +52,12 @@ void StepExits::exited(const std::string& node, uint32_t task, int32_t status) {
   ++exited_;
   fresh_[node][status].push_back(task);
   killed_ = killed_ || (WIFSIGNALED(status) && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGKILL));
-  const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  if (code > worst_) {
-    worst_ = code;
-    worst_status_ = status;
-  }
+  const bool starved = status == protocol::kOutOfMemoryStatus;
+  const int code = starved ? 1 : WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  // the job ends out of memory when a task did, whatever came of the others
+  const bool worse = worst_status_ != protocol::kOutOfMemoryStatus && code > worst_;
+  if (worse || starved) worst_status_ = status;
+  worst_ = std::max(worst_, code);
 }
 
 std::vector<std::string> StepExits::take_lines(bool all) {

@@ -86,6 +86,10 @@ struct StepUsage {          // sums over the step's tasks on one node
   }
 };
 
+// The status, as wait(2) gives one, of tasks of which the kernel killed a process for want of
+// memory, and of their steps and jobs: shown as 0:125.
+inline constexpr int32_t kOutOfMemoryStatus = 125;
+
 // One or more nodes of a step ended (gathered in the tree). The reply, which is sent when the
 // report is durable, lets the agents delete their key files.
 struct StepEnded {
@@ -372,6 +376,50 @@ struct ListPidsReply {
   template <class V>
   static void describe(V&& field) {
     field(1, "pids", &ListPidsReply::pids);
+  }
+};
+struct StatStepRequest {    // sstat: only for the step's user, and administrators
+  StepId step;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "step", &StatStepRequest::step);
+  }
+};
+// What one task uses. Times add up what has ended; `max_` is the most that was seen.
+struct TaskUsage {
+  uint32_t task = 0;         // global id
+  Duration user_cpu{0};
+  Duration system_cpu{0};
+  uint64_t rss_kib = 0;
+  uint64_t max_rss_kib = 0;
+  uint64_t vsize_kib = 0;
+  uint64_t max_vsize_kib = 0;
+  uint64_t pages = 0;        // page faults that read from a disk
+  uint64_t read_bytes = 0;
+  uint64_t write_bytes = 0;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "task", &TaskUsage::task);
+    field(2, "user_cpu", &TaskUsage::user_cpu);
+    field(3, "system_cpu", &TaskUsage::system_cpu);
+    field(4, "rss_kib", &TaskUsage::rss_kib);
+    field(5, "max_rss_kib", &TaskUsage::max_rss_kib);
+    field(6, "vsize_kib", &TaskUsage::vsize_kib);
+    field(7, "max_vsize_kib", &TaskUsage::max_vsize_kib);
+    field(8, "pages", &TaskUsage::pages);
+    field(9, "read_bytes", &TaskUsage::read_bytes);
+    field(10, "write_bytes", &TaskUsage::write_bytes);
+  }
+};
+struct StatStepReply {
+  StepKey key;
+  std::vector<TaskUsage> tasks;
+  std::vector<uint32_t> pids;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "key", &StatStepReply::key);
+    field(2, "tasks", &StatStepReply::tasks);
+    field(3, "pids", &StatStepReply::pids);
   }
 };
 struct ShowAgentRequest {   // scontrol show slurmd

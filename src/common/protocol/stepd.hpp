@@ -42,11 +42,13 @@ enum class FrameType : uint8_t {
   kAgentListPids = 42,   // empty; answered by kAgentPids
   kAgentAttach = 43,     // AttachRequest: connect to this endpoint as a further listener
   kAgentStart = 44,      // StepdStart, first
+  kAgentStat = 45,       // empty; answered by kAgentStats
   // step daemon -> agent
   kAgentReady = 60,   // empty: tasks run (or the launch failed and StepEnded follows)
   kAgentEnded = 61,   // StepEnded
   kAgentPids = 62,    // ListPidsReply
   kAgentLog = 63,     // text for the agent's log
+  kAgentStats = 64,   // StatStepReply
 };
 
 struct StepHello {

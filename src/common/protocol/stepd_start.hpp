@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,42 @@ inline constexpr int kStartDescriptor = 3;
 // Exit statuses of a step daemon that reported nothing.
 inline constexpr int kStepdAlreadyRun = 3;  // the key file was there
 inline constexpr int kStepdBadStart = 4;    // the start message cannot be understood
+
+// A limit on memory; ram_bytes 0: none.
+struct MemoryLimit {
+  uint64_t ram_bytes = 0;
+  bool limits_swap = false;
+  uint64_t swap_bytes = 0;  // beside ram_bytes
+  std::optional<uint64_t> swappiness;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "ram_bytes", &MemoryLimit::ram_bytes);
+    field(2, "limits_swap", &MemoryLimit::limits_swap);
+    field(3, "swap_bytes", &MemoryLimit::swap_bytes);
+    field(4, "swappiness", &MemoryLimit::swappiness);
+  }
+};
+
+// Which control groups a step is in; see common/cgroup/tree.hpp.
+struct CgroupSetup {
+  uint32_t version = 0;                  // 0: none are used
+  std::string mountpoint;
+  std::string root;                      // this node's group
+  std::vector<std::string> controllers;  // that are used
+  bool gathers = false;                  // usage is read from them
+  MemoryLimit job_memory;
+  MemoryLimit step_memory;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "version", &CgroupSetup::version);
+    field(2, "mountpoint", &CgroupSetup::mountpoint);
+    field(3, "root", &CgroupSetup::root);
+    field(4, "controllers", &CgroupSetup::controllers);
+    field(5, "gathers", &CgroupSetup::gathers);
+    field(6, "job_memory", &CgroupSetup::job_memory);
+    field(7, "step_memory", &CgroupSetup::step_memory);
+  }
+};
 
 struct StepdStart {
   std::string launch;          // encoded StepLaunch, its signature checked by the agent
@@ -31,8 +68,9 @@ struct StepdStart {
   bool append_output = false;  // JobFileAppend
   bool kill_on_bad_exit = false;
   Duration kill_wait{30000000};
-  Duration sample_interval{0};  // of memory use; 0: at the end only
+  Duration sample_interval{0};  // of what is used; 0: at the end only
   Duration unkillable_timeout{0};  // after SIGKILL; 0: waits for ever
+  CgroupSetup cgroup;
   template <class V>
   static void describe(V&& field) {
     field(1, "launch", &StepdStart::launch);
@@ -50,6 +88,7 @@ struct StepdStart {
     field(13, "sample_interval", &StepdStart::sample_interval);
     field(14, "cores_per_socket", &StepdStart::cores_per_socket);
     field(15, "unkillable_timeout", &StepdStart::unkillable_timeout);
+    field(16, "cgroup", &StepdStart::cgroup);
   }
 };
 

@@ -59,7 +59,7 @@ constexpr GlobalKey kRows[] = {
         .allow("accounts,cloud,events,jobs,nodes,partitions,reservations,usage,users")
         .acts<&C::private_data>().shown({}, "none"),
     key("ProctrackType", K::kEnum, "proctrack/cgroup")
-        .allow("proctrack/cgroup,proctrack/linuxproc,proctrack/pgid").keeps<&C::proctrack_type>()
+        .allow("proctrack/cgroup,proctrack/linuxproc,proctrack/pgid").acts<&C::proctrack_type>()
         .needs_restart(),
     key("Prolog", K::kText).adds<&C::prolog>(),
     key("PrologEpilogTimeout", K::kSeconds).range(0, kMax16).with_unlimited()

@@ -44,16 +44,6 @@ Duration step_run_time(const StepView& v, Time now) {
   return std::max(Duration(0), to - v.step->start);
 }
 std::string_view user_name(const StepView& v) { return v.job().spec().user_name; }
-std::string step_tres(const StepView& v) {
-  if (is_named(v) || v.step->layout == nullptr) return "(null)";
-  uint64_t memory = 0;
-  for (const StepNode& node : v.step->layout->nodes) memory += node.memory_mib;
-  std::string out = "cpu=" + std::to_string(step_cpus(v));
-  if (!v.spec().gres.empty()) out.append(",").append(v.spec().gres.view());
-  if (memory != 0) out.append(",mem=").append(format_memory(memory));
-  out.append(",node=").append(std::to_string(v.step->layout->nodes.size()));
-  return out;
-}
 
 #define FIELD [](const StepView& v, const Context& c, std::string& out)
 #define KEY [](const StepView& v, const Context& c) -> int64_t
@@ -89,6 +79,17 @@ constexpr StepField kFields[] = {
 #undef UNUSED
 
 }  // namespace
+
+std::string step_tres(const StepView& v) {
+  if (is_named(v) || v.step->layout == nullptr) return "(null)";
+  uint64_t memory = 0;
+  for (const StepNode& node : v.step->layout->nodes) memory += node.memory_mib;
+  std::string out = "cpu=" + std::to_string(step_cpus(v));
+  if (!v.spec().gres.empty()) out.append(",").append(v.spec().gres.view());
+  if (memory != 0) out.append(",mem=").append(format_memory(memory));
+  out.append(",node=").append(std::to_string(v.step->layout->nodes.size()));
+  return out;
+}
 
 const StepSpec& StepView::spec() const {
   static const StepSpec nothing;

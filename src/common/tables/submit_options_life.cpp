@@ -136,7 +136,6 @@ constexpr SubmitOption kRows[] = {
      .argument = OptionArgument::kRequired,
      .environment = "*_ACCTG_FREQ",
      .tier = 2,
-     .status = OptionStatus::kAccepted,
      .set = set_acctg_freq,
      .section = OptionSection::kRun,
      .value_name = "<datatype>=<interval>",

@@ -14,6 +14,7 @@ constexpr std::string_view kSizeTest = "system:submit_options test_how_much";
 constexpr std::string_view kKeptTest = "system:submit_options test_what_is_kept";
 constexpr Row kTests[] = {
     {"account", kKeptTest},
+    {"acctg-freq", "system:sstat test_how_often", kSbatch | kSrun},
     {"array", "system:batch test_array_tasks_run_each_once"},
     {"begin", "system:submit_options test_times"},
     {"bell", "system:salloc_options test_bell"},

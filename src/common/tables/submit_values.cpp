@@ -282,6 +282,16 @@ bool is_acctg_freq(std::string_view text) {
   return !text.empty();
 }
 
+std::optional<uint32_t> task_acctg_seconds(std::string_view text) {
+  if (const auto alone = to_number<uint32_t>(text)) return alone;
+  for (const std::string& item : split(text, ',')) {
+    constexpr std::string_view kTask = "task=";
+    if (!iequals(std::string_view(item).substr(0, kTask.size()), kTask)) continue;
+    return to_number<uint32_t>(std::string_view(item).substr(kTask.size()));
+  }
+  return std::nullopt;
+}
+
 bool is_cpu_freq(std::string_view text) {
   constexpr std::string_view kWords[] = {"low",          "medium",   "high",        "highm1",
                                          "conservative", "ondemand", "performance", "powersave",

@@ -53,6 +53,9 @@ struct SignalOption {
 [[nodiscard]] Status check_propagate(std::string_view text);
 
 [[nodiscard]] bool is_acctg_freq(std::string_view text);
+// How often tasks are looked at by "15" or "energy=60,task=15"; 0: at the end only. Nothing when it
+// does not say.
+[[nodiscard]] std::optional<uint32_t> task_acctg_seconds(std::string_view text);
 [[nodiscard]] bool is_cpu_freq(std::string_view text);
 [[nodiscard]] bool is_profile(std::string_view text);
 [[nodiscard]] bool is_gpu_bind(std::string_view text);

@@ -5,6 +5,7 @@
 #include "common/protocol/noded.hpp"
 #include "common/protocol/stepd.hpp"
 #include "common/protocol/stepd_start.hpp"
+#include "common/protocol/usage.hpp"
 #include "common/wire/schema.hpp"
 #include "ctld/journal/event_codec.hpp"
 #include "ctld/state/cluster_state.hpp"
@@ -49,7 +50,8 @@ std::string noded_file() {
               LaunchStepRequest, RunPrologRequest, NodeReply, SignalStepRequest,
               TerminateJobRequest, TerminateStepRequest, PingNodeRequest, PingNodeReply, CheckHealthRequest,
               ReconfigureNodeRequest, ShutdownNodeRequest, ListPidsRequest, PidRecord,
-              ListPidsReply, ShowAgentRequest, ShowAgentReply>("sluice.noded",
+              ListPidsReply, ShowAgentRequest, ShowAgentReply, StatStepRequest, TaskUsage,
+              StatStepReply, QueryUsageRequest, NodeUsage, StepUsageRecord, QueryUsageReply>("sluice.noded",
                                                                "The controller and node agents.");
 }
 

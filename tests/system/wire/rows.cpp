@@ -5,6 +5,7 @@
 #include "common/net/method_name.hpp"
 #include "common/protocol/noded.hpp"
 #include "common/protocol/stepd.hpp"
+#include "common/protocol/usage.hpp"
 #include "common/rpc/fanout.hpp"
 
 namespace sluice::testing {
@@ -71,6 +72,7 @@ void add_user_rows(std::vector<Row>& rows) {
   add(Stranger::kDenied, [](JobId job) {
     return protocol::AttachStepRequest{{job, kBatchStep}, {"127.0.0.1", 9, "key"}, true};
   });
+  add(Stranger::kDenied, [](JobId job) { return QueryUsageRequest{{job, kBatchStep}, false}; });
   add(Stranger::kDenied, [](JobId job) { return WatchJobRequest{job, true}; });
   add(Stranger::kDenied, [](JobId job) { return NotifyRequest{text(job), "hello"}; });
   add(Stranger::kDenied, [](JobId job) {
@@ -135,6 +137,7 @@ void add_agent_rows(std::vector<Row>& rows) {
   rows.back().stranger = Stranger::kHarmless;
   add([](JobId job) { return AttachRequest{{{job, kBatchStep}, 0}, {"127.0.0.1", 9, "key"}, true}; });
   rows.back().allowed = kAlice;
+  add([](JobId job) { return StatStepRequest{{job, kBatchStep}}; });
   add([](JobId) { return LaunchStepRequest{"launch", "signature"}; });
   add([](JobId) { return PingNodeRequest{"another cluster", 1}; });
   add([](JobId job) {

@@ -227,6 +227,28 @@ TEST_F(CoreTest, FailedLaunchIsRequeuedAndHeld) {
   EXPECT_NE(state_.nodes.at(0).flags & kNodeDrain, 0u);
 }
 
+TEST_F(CoreTest, OutOfMemory) {
+  const JobId batch = submit(batch_spec());
+  ASSERT_TRUE(start_job(batch, "n1"));
+  protocol::StepEnded report;
+  report.key = {{batch, kBatchStep}, 0};
+  report.nodes = "n1";
+  report.exit_status = protocol::kOutOfMemoryStatus;
+  report.out_of_memory = true;
+  ASSERT_TRUE(run(EndSteps{{report}}));
+  EXPECT_EQ(job(batch).state, JobState::kOutOfMemory);
+  EXPECT_EQ(job(batch).reason, JobReason::kOutOfMemory);
+  EXPECT_EQ(job(batch).exit_status, 125);
+  EXPECT_TRUE(job(batch).state_description.empty());
+  JobSpec spec = batch_spec();
+  spec.batch = false;
+  const JobId srun = submit(spec);
+  ASSERT_TRUE(start_job(srun, "n1"));
+  ASSERT_TRUE(run(EndAllocation{kAnn, srun, protocol::kOutOfMemoryStatus}));
+  EXPECT_EQ(job(srun).state, JobState::kOutOfMemory);
+  EXPECT_EQ(job(srun).exit_status, 125);
+}
+
 TEST_F(CoreTest, AllocationsEndWithTheirCommand) {
   JobSpec spec = batch_spec();
   spec.batch = false;

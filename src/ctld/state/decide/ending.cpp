@@ -143,6 +143,11 @@ Ending ending_of_exit(const ClusterConfig& config, const Job& job, int32_t statu
   Ending ending;
   ending.exit_status = status;
   if (status == 0) return ending;
+  if (status == protocol::kOutOfMemoryStatus) {
+    ending.state = JobState::kOutOfMemory;
+    ending.reason = JobReason::kOutOfMemory;
+    return ending;
+  }
   ending.state = JobState::kFailed;
   ending.reason = signal_of(status) != 0 ? JobReason::kRaisedSignal : JobReason::kNonZeroExitCode;
   if (signal_of(status) != 0) ending.description = signal_description(signal_of(status));

@@ -42,8 +42,7 @@ void batch_step_over(Draft& draft, const protocol::StepEnded& report, Time now) 
   if (!is_running(job)) return;
   Ending ending = ending_of_exit(*draft.state().config, job, report.exit_status);
   if (report.out_of_memory) {
-    ending.state = JobState::kOutOfMemory;
-    ending.reason = JobReason::kOutOfMemory;
+    ending = ending_of_exit(*draft.state().config, job, protocol::kOutOfMemoryStatus);
   }
   if (!report.failure.empty()) ending = failed_launch();
   complete_job(draft, job.id, ending, now);

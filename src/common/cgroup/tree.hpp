@@ -1,0 +1,81 @@
+// The control groups of one node, over either version of the kernel's interface:
+//
+//   v1: MOUNT/CONTROLLER/ROOT/uid_U/job_J/step_S/task_T, once for each controller that is used
+//   v2: MOUNT/ROOT/uid_U/job_J/step_S/task_T
+//
+// ROOT names the node and its spool folder, so that the agents of several nodes, and of several
+// clusters, can share a host. Tasks are in the lowest groups only, which v2 demands. Groups are
+// named relative to ROOT here: "uid_0/job_5/step_0".
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "common/base/bitmap.hpp"
+#include "common/base/ids.hpp"
+#include "common/base/time.hpp"
+#include "common/protocol/stepd_start.hpp"
+
+namespace sluice::cgroup {
+
+// Of a group and all below it.
+struct GroupUsage {
+  Duration user_cpu{0};
+  Duration system_cpu{0};
+  uint64_t rss_kib = 0;  // without the page cache
+};
+
+class Tree {
+ public:
+  // Null when `setup` says that there are no groups (version 0).
+  [[nodiscard]] static std::unique_ptr<Tree> open(const protocol::CgroupSetup& setup);
+  virtual ~Tree() = default;
+  Tree(const Tree&) = delete;
+  Tree& operator=(const Tree&) = delete;
+
+  // Makes the group and those above it. No-op if they are there.
+  [[nodiscard]] virtual Status make(const std::string& group) = 0;
+  // A process that writes 0 into each of these files is in the group.
+  [[nodiscard]] virtual std::vector<std::string> entries(const std::string& group) const = 0;
+
+  // CPUs of this host, and limits on memory, for all in the group. No-op where that is not constrained.
+  [[nodiscard]] virtual Status set_cpus(const std::string& group, const Bitmap& cpus) = 0;
+  [[nodiscard]] virtual Status set_memory(const std::string& group,
+                                          const protocol::MemoryLimit& limit) = 0;
+
+  // How many of the group's processes the kernel killed for want of memory.
+  [[nodiscard]] virtual uint64_t oom_kills(const std::string& group) const = 0;
+  [[nodiscard]] virtual GroupUsage usage(const std::string& group) const = 0;
+
+  // Processes in the group and below, without this one; groups right below it.
+  [[nodiscard]] std::vector<pid_t> processes(const std::string& group) const;
+  [[nodiscard]] std::vector<std::string> children(const std::string& group) const;
+  // SIGKILL to every process in the group and below, none of which can fork meanwhile.
+  virtual void kill(const std::string& group) const;
+  // Removes the group and those below. False while something is left in it; true if it is not there.
+  virtual bool remove(const std::string& group) const = 0;
+
+  // The group's name in the kernel's messages.
+  [[nodiscard]] std::string kernel_name(const std::string& group) const;
+
+ protected:
+  explicit Tree(const protocol::CgroupSetup& setup) : setup_(setup) {}
+  // The folder that tells which processes there are and which groups.
+  [[nodiscard]] virtual std::string folder(const std::string& group) const = 0;
+  virtual void freeze(const std::string& group, bool frozen) const = 0;
+
+  protocol::CgroupSetup setup_;
+};
+
+[[nodiscard]] std::string job_group(uint32_t uid, JobId job);
+[[nodiscard]] std::string step_group(uint32_t uid, const StepId& id);
+// What "job_12" and "step_0" stand for; nothing for other names.
+[[nodiscard]] std::optional<JobId> job_of_group(std::string_view name);
+
+}  // namespace sluice::cgroup

@@ -1,0 +1,135 @@
+#include "common/cgroup/tree_v1.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "common/base/text.hpp"
+#include "common/cgroup/group_files.hpp"
+
+namespace sluice::cgroup {
+namespace {
+
+// Each group from the top to this one: "a", "a/b", "a/b/c".
+std::vector<std::string> levels(const std::string& path) {
+  std::vector<std::string> all;
+  for (size_t at = path.find('/'); at != std::string::npos; at = path.find('/', at + 1))
+    all.push_back(path.substr(0, at));
+  all.push_back(path);
+  return all;
+}
+
+// A new cpuset is empty and takes no process: it has what the one above it has.
+Status fill_cpuset(const std::string& folder, const std::string& above) {
+  for (const char* name : {"/cpuset.cpus", "/cpuset.mems"}) {
+    const auto own = read_group_file(folder + name);
+    if (!own || !trim(*own).empty()) continue;
+    const auto given = read_group_file(above + name);
+    if (!given || trim(*given).empty()) continue;
+    if (auto ok = write_group_file(folder + name, trim(*given)); !ok) return ok;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string TreeV1::place(std::string_view controller, const std::string& group) const {
+  return fmt::format("{}/{}/{}/{}", setup_.mountpoint, controller, setup_.root, group);
+}
+
+bool TreeV1::uses(std::string_view controller) const {
+  const auto& all = setup_.controllers;
+  return std::find(all.begin(), all.end(), controller) != all.end();
+}
+
+std::string TreeV1::folder(const std::string& group) const {
+  return place(kTracker, group);
+}
+
+Status TreeV1::make(const std::string& group) {
+  for (const std::string& controller : setup_.controllers) {
+    std::string above = fmt::format("{}/{}", setup_.mountpoint, controller);
+    for (const std::string& level : levels(setup_.root + "/" + group)) {
+      const std::string path = fmt::format("{}/{}/{}", setup_.mountpoint, controller, level);
+      if (auto ok = make_group(path); !ok) return ok;
+      if (controller == "cpuset") {
+        if (auto ok = fill_cpuset(path, above); !ok) return ok;
+      }
+      above = path;
+    }
+  }
+  return {};
+}
+
+std::vector<std::string> TreeV1::entries(const std::string& group) const {
+  std::vector<std::string> files;
+  for (const std::string& controller : setup_.controllers)
+    files.push_back(place(controller, group) + "/cgroup.procs");
+  return files;
+}
+
+Status TreeV1::set_cpus(const std::string& group, const Bitmap& cpus) {
+  if (!uses("cpuset") || cpus.none()) return {};
+  return write_group_file(place("cpuset", group) + "/cpuset.cpus", cpus.to_text());
+}
+
+Status TreeV1::set_memory(const std::string& group, const protocol::MemoryLimit& limit) {
+  if (!uses("memory")) return {};
+  const std::string at = place("memory", group);
+  const auto with_swap = at + "/memory.memsw.limit_in_bytes";
+  const auto write = [](const std::string& file, uint64_t bytes) {
+    return write_group_file(file, std::to_string(bytes));
+  };
+  if (limit.swappiness) {
+    if (auto ok = write(at + "/memory.swappiness", *limit.swappiness); !ok) return ok;
+  }
+  if (limit.ram_bytes == 0) return {};
+  // the limit with swap may never be below the one without: a group that had other limits is opened first
+  if (limit.limits_swap && read_group_file(with_swap)) (void)write_group_file(with_swap, "-1");
+  if (auto ok = write(at + "/memory.limit_in_bytes", limit.ram_bytes); !ok) return ok;
+  // a kernel may keep no account of swap
+  if (!limit.limits_swap || !read_group_file(with_swap)) return {};
+  return write(with_swap, limit.ram_bytes + limit.swap_bytes);
+}
+
+// The kernel counts in the group that the process was in, not in those above.
+uint64_t TreeV1::oom_kills(const std::string& group) const {
+  if (!uses("memory")) return 0;
+  const std::string at = place("memory", group);
+  uint64_t sum =
+      number_of(read_group_file(at + "/memory.oom_control").value_or(""), "oom_kill");
+  for (const std::string& name : folders_in(at))
+    sum += oom_kills(fmt::format("{}/{}", group, name));
+  return sum;
+}
+
+GroupUsage TreeV1::usage(const std::string& group) const {
+  GroupUsage sum;
+  const auto nanoseconds = [&](const char* file) {
+    return std::chrono::duration_cast<Duration>(
+        std::chrono::nanoseconds(number_in(place("cpuacct", group) + file)));
+  };
+  if (uses("cpuacct")) {
+    sum.user_cpu = nanoseconds("/cpuacct.usage_user");
+    sum.system_cpu = nanoseconds("/cpuacct.usage_sys");
+  }
+  if (uses("memory")) {
+    const auto text = read_group_file(place("memory", group) + "/memory.stat").value_or("");
+    sum.rss_kib = number_of(text, "total_rss") / 1024;
+  }
+  return sum;
+}
+
+void TreeV1::freeze(const std::string& group, bool frozen) const {
+  // it takes effect in the kernel's own time; who is missed meanwhile is met at the next kill
+  (void)write_group_file(folder(group) + "/freezer.state", frozen ? "FROZEN" : "THAWED");
+}
+
+bool TreeV1::remove(const std::string& group) const {
+  bool gone = true;
+  for (const std::string& controller : setup_.controllers)
+    gone = remove_groups(place(controller, group)) && gone;
+  return gone;
+}
+
+}  // namespace sluice::cgroup

@@ -1,0 +1,46 @@
+// The control groups of this node: whether they are used, what limits a step gets, and that nothing
+// is left in them when a job is over or its step daemon died. All on the agent's thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "common/cgroup/tree.hpp"
+#include "common/protocol/stepd_start.hpp"
+#include "noded/node_state.hpp"
+
+namespace sluice::noded {
+
+class JobGroups {
+ public:
+  // `in_use` says whether the job has steps here that run.
+  JobGroups(NodeState& node, std::function<bool(JobId)> in_use);
+
+  // For a step daemon: the groups and limits of its step.
+  [[nodiscard]] protocol::CgroupSetup setup_for(const protocol::StepLaunch& launch,
+                                                uint32_t node_index);
+
+  // Kills what is in the group of a job without running steps, and removes it; goes on until it is gone. No-op if
+  // there is none.
+  void remove_job(JobId job);
+  // The same for a step whose daemon died.
+  void remove_step(const StepId& id);
+  // The groups of all jobs without running steps, which an agent before this one left.
+  void remove_unused();
+  // Before the agent ends: the node's own group goes when nothing runs.
+  void leave();
+
+ private:
+  void refresh();
+  [[nodiscard]] std::string user_group(JobId job) const;
+  void remove_soon(JobId job, const std::string& group, Time give_up);
+
+  NodeState& node_;
+  std::function<bool(JobId)> in_use_;
+  std::shared_ptr<const ClusterConfig> seen_;  // the configuration that `setup_` was made from
+  protocol::CgroupSetup setup_;
+  std::unique_ptr<cgroup::Tree> tree_;  // null: no groups are used
+};
+
+}  // namespace sluice::noded

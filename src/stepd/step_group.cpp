@@ -1,0 +1,84 @@
+#include "stepd/step_group.hpp"
+
+#include <fmt/format.h>
+
+#include "common/base/text.hpp"
+#include "common/cgroup/oom_log.hpp"
+
+namespace sluice::stepd {
+namespace {
+
+constexpr int kTries = 3;
+
+}  // namespace
+
+StepGroup::StepGroup(const protocol::StepdStart& start, const protocol::StepLaunch& launch)
+    : tree_(cgroup::Tree::open(start.cgroup)),
+      job_(cgroup::job_group(launch.uid, launch.key.id.job)),
+      step_(cgroup::step_group(launch.uid, launch.key.id)),
+      gathers_(start.cgroup.gathers) {
+  if (start.node_index < launch.layout.nodes.size()) {
+    ranks_ = launch.layout.nodes[start.node_index].tasks;
+  }
+}
+
+Result<std::unique_ptr<StepGroup>> StepGroup::make(const protocol::StepdStart& start,
+                                                   const protocol::StepLaunch& launch,
+                                                   const GroupCpus& cpus) {
+  std::unique_ptr<StepGroup> group(new StepGroup(start, launch));
+  if (group->tree_ == nullptr) return std::unique_ptr<StepGroup>();
+  cgroup::Tree& tree = *group->tree_;
+  // from the top: a group begins with the CPUs of the one above, and may not have others
+  const auto make_one = [&tree](const std::string& name, const Bitmap& own_cpus,
+                                const protocol::MemoryLimit& memory) {
+    Status ok = tree.make(name);
+    if (ok) ok = tree.set_cpus(name, own_cpus);
+    return ok ? tree.set_memory(name, memory) : ok;
+  };
+  Status ok;
+  // the agent may remove the groups above, which are empty, while they are made
+  for (int tries = 0; tries < kTries; ++tries) {
+    ok = make_one(group->job_, cpus.job, start.cgroup.job_memory);
+    if (ok) ok = make_one(group->step_, cpus.step, start.cgroup.step_memory);
+    if (ok) return group;
+  }
+  return tl::unexpected<Error>(ok.error());
+}
+
+std::string StepGroup::task(uint32_t local_task) const {
+  return fmt::format("{}/task_{}", step_, local_task);
+}
+
+Result<std::vector<std::string>> StepGroup::add_task(uint32_t local_task) {
+  if (auto ok = tree_->make(task(local_task)); !ok) return tl::unexpected<Error>(ok.error());
+  return tree_->entries(task(local_task));
+}
+
+std::vector<pid_t> StepGroup::processes_of(uint32_t local_task) const {
+  return tree_->processes(task(local_task));
+}
+
+cgroup::GroupUsage StepGroup::usage_of(uint32_t local_task) const {
+  return tree_->usage(task(local_task));
+}
+
+uint64_t StepGroup::oom_kills_of(uint32_t local_task) const {
+  return tree_->oom_kills(task(local_task));
+}
+
+std::vector<std::string> StepGroup::oom_victims() const {
+  const std::string group = tree_->kernel_name(step_);
+  std::vector<std::string> texts;
+  for (const cgroup::OomVictim& victim : cgroup::oom_victims(cgroup::read_oom_log(), group)) {
+    const size_t at = victim.group.rfind("/task_");
+    const auto local = at == std::string::npos
+                           ? std::nullopt
+                           : to_number<uint32_t>(std::string_view(victim.group).substr(at + 6));
+    const std::string of =
+        local && *local < ranks_.size() ? fmt::format(", task {}", ranks_[*local]) : "";
+    texts.push_back(fmt::format("{} (pid {}{})", victim.name, victim.pid, of));
+  }
+  return texts;
+}
+
+}  // namespace sluice::stepd

@@ -1,0 +1,59 @@
+// The control groups of one step on one node: made before its tasks start, emptied and removed when
+// it ends.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "common/base/bitmap.hpp"
+#include "common/base/result.hpp"
+#include "common/cgroup/tree.hpp"
+#include "common/protocol/stepd_start.hpp"
+
+namespace sluice::stepd {
+
+// The CPUs of this host for the job and for its step.
+struct GroupCpus {
+  Bitmap job;
+  Bitmap step;
+};
+
+class StepGroup {
+ public:
+  // Null when no control groups are used. The error's text is for the user.
+  [[nodiscard]] static Result<std::unique_ptr<StepGroup>> make(const protocol::StepdStart& start,
+                                                               const protocol::StepLaunch& launch,
+                                                               const GroupCpus& cpus);
+
+  // A process that writes 0 into each of these files is one of the task's.
+  [[nodiscard]] Result<std::vector<std::string>> add_task(uint32_t local_task);
+  [[nodiscard]] std::vector<pid_t> processes() const { return tree_->processes(step_); }
+  [[nodiscard]] std::vector<pid_t> processes_of(uint32_t local_task) const;
+  void kill() const { tree_->kill(step_); }
+  // The job's own group stays, for it may have other steps: the agent removes it.
+  void remove() const { (void)tree_->remove(step_); }
+
+  // True when memory use is read from the groups.
+  [[nodiscard]] bool gathers() const { return gathers_; }
+  [[nodiscard]] cgroup::GroupUsage usage_of(uint32_t local_task) const;
+
+  [[nodiscard]] uint64_t oom_kills() const { return tree_->oom_kills(step_); }
+  [[nodiscard]] uint64_t oom_kills_of(uint32_t local_task) const;
+  // "python3 (pid 123, task 0)" for each process of the step that the kernel's log names.
+  [[nodiscard]] std::vector<std::string> oom_victims() const;
+
+ private:
+  StepGroup(const protocol::StepdStart& start, const protocol::StepLaunch& launch);
+  [[nodiscard]] std::string task(uint32_t local_task) const;
+
+  std::unique_ptr<cgroup::Tree> tree_;
+  std::string job_;
+  std::string step_;
+  std::vector<uint32_t> ranks_;  // of the local tasks
+  bool gathers_ = false;
+};
+
+}  // namespace sluice::stepd

@@ -1,0 +1,278 @@
+"""Control groups: CPUs and memory of jobs and steps are held to, nothing of a job outlives it, and what tasks use is measured."""
+import glob
+import os
+import re
+import signal
+import subprocess
+import sys
+import unittest
+
+from harness import ClusterCase, need_root, pids_with, wait_for
+
+MOUNT = "/sys/fs/cgroup"
+EAT = "import time; x = bytearray({mib} << 20); time.sleep({seconds})"
+# leaves its parent, its session and its environment behind
+DAEMON = r"""
+import os, sys
+if os.fork(): os._exit(0)
+os.setsid()
+if os.fork(): os._exit(0)
+os.execve('/bin/sleep', ['sleep', sys.argv[1]], {})
+"""
+
+
+def need_groups():
+    """Skips where this host has no control groups that can be written."""
+    probe = next((path for path in (f"{MOUNT}/freezer", MOUNT) if os.path.exists(path + "/cgroup.procs")), None)
+    if probe is None:
+        print(f"skipped: no control groups are mounted at {MOUNT}")
+        sys.exit(77)
+    try:
+        os.mkdir(f"{probe}/slurm_probe.{os.getpid()}")
+        os.rmdir(f"{probe}/slurm_probe.{os.getpid()}")
+    except OSError as why:
+        print(f"skipped: control groups cannot be made: {why}")
+        sys.exit(77)
+    if probe == MOUNT:
+        with open(MOUNT + "/cgroup.controllers", encoding="utf-8") as f:
+            if not {"cpuset", "memory"} <= set(f.read().split()):
+                print("skipped: no cpuset and memory controllers")
+                sys.exit(77)
+
+
+def root_of(folder, node):
+    """The name of a node's own group: its spool folder makes it the cluster's alone."""
+    value = 2166136261
+    for byte in f"{folder}/spool/{node}".encode():
+        value = (value ^ byte) * 16777619 % 2**32
+    return f"slurm_{node}.{value:08x}"
+
+
+def groups_of(folder, node):
+    """Every group below a node's own one, in whatever hierarchy."""
+    name = root_of(folder, node)
+    roots = glob.glob(f"{MOUNT}/*/{name}") + glob.glob(f"{MOUNT}/{name}")
+    return [path for root in roots for path, _, _ in os.walk(root) if "job_" in path]
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def running(marker):
+    return subprocess.run(["pgrep", "-fx", f"sleep {marker}"], capture_output=True, text=True, check=False).stdout.split()
+
+
+class GroupCase(ClusterCase):
+    PLUGINS = "ProctrackType=proctrack/cgroup\nTaskPlugin=task/cgroup,task/affinity\n"
+
+    @classmethod
+    def tearDownClass(cls):
+        folder = cls.cluster.dir
+        super().tearDownClass()
+        left = [name for n in range(1, cls.NODES + 1) for name in glob.glob(f"{MOUNT}/*/{root_of(folder, f'n{n}')}")]
+        assert not left, f"groups left: {left}"
+
+    def wait_no_groups(self, node="n1"):
+        wait_for(lambda: not groups_of(self.cluster.dir, node), f"no groups of jobs are left on {node}")
+
+
+class Constrained(GroupCase):
+    NODES, CPUS = 2, 4
+    CONF = GroupCase.PLUGINS
+    FILES = {"cgroup.conf": "ConstrainCores=yes\nConstrainRAMSpace=yes\nMinRAMSpace=10\n"}
+
+    def test_cpus(self):  # those of the job, modulo what this host has
+        real = sorted(os.sched_getaffinity(0))
+        job = self.submit("-n1", "-w", "n1", "-o", "cpus.out", "--wrap", "grep Cpus_allowed_list /proc/self/status")
+        self.wait_ended(job)
+        allowed = self.file("cpus.out").split()[-1]
+        self.assertIn(allowed, [str(cpu) for cpu in real])
+        # a task cannot leave its group's CPUs
+        job = self.submit("-n1", "-w", "n1", "-o", "leave.out", "--wrap",
+                          f"taskset -c {real[0]}-{real[-1]} grep Cpus_allowed_list /proc/self/status")
+        self.wait_ended(job)
+        if len(real) > 1:
+            self.assertEqual(self.file("leave.out").split()[-1], allowed)
+
+    def test_memory_limit_is_set(self):
+        job = self.submit("--mem=70", "-w", "n1", "-o", "/dev/null", "--wrap", "srun --mem=50 sleep 1000")
+        groups = wait_for(lambda: [g for g in groups_of(self.cluster.dir, "n1") if g.endswith("step_0") and "memory" in g
+                                   or g.endswith("step_0") and os.path.exists(g + "/memory.max")], "the step's group")
+        limit = lambda group: next(int(read(f"{group}/{name}")) for name in ("memory.limit_in_bytes", "memory.max")
+                                   if os.path.exists(f"{group}/{name}"))
+        self.assertIn(f"/job_{job}/", groups[0])
+        wait_for(lambda: limit(groups[0]) == 50 << 20, "the step's limit")
+        self.assertEqual(limit(os.path.dirname(groups[0])), 70 << 20)
+        self.run_cmd("scancel", job)
+        self.wait_ended(job)
+        self.wait_no_groups()
+
+    def test_job_out_of_memory(self):  # also when the script goes on and ends well
+        job = self.submit("--mem=60", "-w", "n1", "-o", "oom.out", "--wrap",
+                          f"python3 -c '{EAT.format(mib=200, seconds=0)}'; echo after $?; exit 0")
+        self.assertEqual(self.wait_ended(job), "OUT_OF_MEMORY")
+        text = self.file("oom.out")
+        self.assertIn("after 137", text)
+        self.assertIn(f"slurmstepd: error: Detected 1 oom_kill event in StepId={job}.batch. "
+                      "Some of the step tasks have been OOM Killed.", text)
+        self.assertRegex(text, r"slurmstepd: error: out of memory: python3 \(pid \d+, task 0\) was killed")
+        shown = self.show(job)
+        self.assertEqual((shown["JobState"], shown["Reason"], shown["ExitCode"]), ("OUT_OF_MEMORY", "OutOfMemory", "0:125"))
+        self.wait_no_groups()
+
+    def test_step_out_of_memory(self):  # the other task and the script are not touched
+        job = self.submit("--mem=300", "-n2", "-N1", "-w", "n1", "-o", "step.out", "--wrap",
+                          f"srun --mem=60 -n2 sh -c '[ $SLURM_PROCID = 0 ] || exec python3 -c \"{EAT.format(mib=200, seconds=0)}\"; echo fine'"
+                          "; echo srun $?")
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        text = self.file("step.out")
+        self.assertIn("srun: error: n1: task 1: Out Of Memory\n", text)
+        self.assertIn(f"Detected 1 oom_kill event in StepId={job}.0.", text)
+        self.assertIn("task 1) was killed", text)
+        self.assertIn("fine\n", text)
+        self.assertIn("srun 1\n", text)
+
+    def test_srun_out_of_memory(self):  # an allocation of srun's own ends with its step
+        done = self.run_cmd("srun", "--mem=60", "-w", "n1", "python3", "-c", EAT.format(mib=200, seconds=0), check=False)
+        self.assertEqual(done.returncode, 1)
+        job = re.search(r"StepId=(\d+)\.0", done.stderr)[1]
+        wait_for(lambda: self.show(job)["JobState"] == "OUT_OF_MEMORY", "the job's state")
+        self.assertEqual(self.show(job)["ExitCode"], "0:125")
+
+    def test_limit_of_the_job_holds_for_its_steps(self):  # which have a smaller one at most
+        job = self.submit("--mem=100", "-w", "n1", "-o", "both.out", "--wrap",
+                          f"srun --mem=100 --overlap python3 -c '{EAT.format(mib=70, seconds=1000)}' & "
+                          f"srun --mem=100 --overlap python3 -c '{EAT.format(mib=70, seconds=1000)}' & wait")
+        wait_for(lambda: "Out Of Memory" in self.file("both.out"), "one of the two is killed")
+        self.run_cmd("scancel", job)
+        self.wait_ended(job)
+
+    def test_enough_memory(self):
+        job = self.submit("--mem=200", "-o", "enough.out", "--wrap", f"python3 -c '{EAT.format(mib=50, seconds=0)}'; echo after $?")
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.assertEqual(self.file("enough.out"), "after 0\n")
+
+
+class Killed(GroupCase):
+    """Nothing of a job outlives it."""
+    NODES, CPUS = 2, 4
+    CONF = GroupCase.PLUGINS + "KillWait=2\n"
+
+    def daemon(self, marker, hold="", *options):
+        return self.submit("-w", "n1", "-o", "/dev/null", *options, "--wrap", f"python3 -c \"$DAEMON\" {marker}; {hold}",
+                           env={"DAEMON": DAEMON})
+
+    def test_daemon_of_a_job_that_ends(self):
+        job = self.daemon(8801)
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.assertEqual(running(8801), [])
+        self.wait_no_groups()
+
+    def test_daemon_of_a_job_that_is_cancelled(self):
+        job = self.daemon(8802, "sleep 1000")
+        wait_for(lambda: running(8802), "the daemon")
+        self.run_cmd("scancel", job)
+        self.assertEqual(self.wait_ended(job), "CANCELLED")
+        self.assertEqual(running(8802), [])
+
+    def test_step_daemon_dies(self):  # then nothing but the group tells whose the daemon was
+        job = self.daemon(8803, "sleep 1000")
+        wait_for(lambda: running(8803), "the daemon")
+        stepd = [pid for pid in pids_with(f"{self.cluster.dir}/spool/n1", "sluicestepd")
+                 or pids_with(f"{self.cluster.dir}/spool/n1", "slurmstepd")]
+        self.assertTrue(stepd)
+        for pid in stepd:
+            os.kill(pid, signal.SIGKILL)
+        self.wait_state(job, "PENDING")
+        wait_for(lambda: not running(8803), "the daemon is gone")
+        self.run_cmd("scancel", job, check=False)
+        self.wait_no_groups()
+
+    def test_agent_and_step_daemon_die(self):  # the next agent finds what they left
+        job = self.daemon(8804, "sleep 1000", "-w", "n2")
+        wait_for(lambda: running(8804), "the daemon")
+        self.cluster.kill_node("n2")
+        for pid in pids_with(f"{self.cluster.dir}/spool/n2"):
+            os.kill(pid, signal.SIGKILL)
+        self.assertTrue(running(8804))
+        self.cluster.start_node("n2")
+        wait_for(lambda: not running(8804), "the daemon is gone")
+        self.wait_state(job, "PENDING", "NODE_FAIL")
+        self.run_cmd("scancel", job, check=False)
+        self.wait_no_groups("n2")
+
+    def test_steps_outlive_their_agent(self):
+        job = self.submit("-w", "n2", "-o", "/dev/null", "--wrap", "sleep 8805")
+        wait_for(lambda: running(8805), "the task")
+        self.cluster.kill_node("n2")
+        self.cluster.start_node("n2")
+        wait_for(lambda: "IDLE" not in self.out("sinfo", "-h", "-n", "n2", "-o", "%T").upper(), "the node is known again")
+        self.assertTrue(running(8805))
+        self.assertEqual(self.state(job), "RUNNING")
+        self.run_cmd("scancel", job)
+        self.wait_ended(job)
+        self.wait_no_groups("n2")
+
+
+class Measured(GroupCase):
+    """Usage by the groups' own account."""
+    NODES, CPUS = 1, 4
+    CONF = GroupCase.PLUGINS + "JobAcctGatherType=jobacct_gather/cgroup\nJobAcctGatherFrequency=0\n"
+
+    def test_sstat(self):  # memory and time of processes that have left their task, too
+        code = ("import os,sys,time\nif os.fork(): time.sleep(1000)\nos.setsid()\nx = bytearray(60 << 20)\n"
+                "while sum(os.times()[:2]) < 1: pass\nopen('measured', 'w').close(); time.sleep(1000)")
+        job = self.submit("-o", "measured.out", "--wrap", 'srun python3 -c "$WORK"', env={"WORK": code})
+        wait_for(lambda: os.path.exists(f"{self.cluster.work}/measured"), "the process")
+        rss, cpu, tasks = self.out("sstat", "-n", "-P", "--noconvert", "-j", job, "-o", "MaxRSS,AveCPU,NTasks").strip().split("|")
+        self.assertGreater(int(rss), 60 << 20)
+        self.assertLess(int(rss), 120 << 20)
+        self.assertRegex(cpu, r"^00:00:0[1-9]$")
+        self.assertEqual(tasks, "1")
+        self.run_cmd("scancel", job)
+        self.wait_ended(job)
+        self.wait_no_groups()
+
+
+class Off(ClusterCase):
+    """Without the plugins the processes are followed, and the file changes nothing."""
+    NODES, CPUS = 1, 4
+    CONF = "ProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\n"
+    FILES = {"cgroup.conf": "ConstrainRAMSpace=yes\nConstrainCores=yes\n"}
+
+    def test_no_groups(self):
+        job = self.submit("--mem=60", "-o", "off.out", "--wrap",
+                          f"python3 -c '{EAT.format(mib=100, seconds=0)}'; echo after $?; cat /proc/self/cgroup")
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.assertIn("after 0", self.file("off.out"))
+        self.assertNotIn("slurm_n1", self.file("off.out"))
+        self.assertEqual(groups_of(self.cluster.dir, "n1"), [])
+
+    def test_daemon(self):
+        job = self.submit("-o", "/dev/null", "--wrap", "python3 -c \"$DAEMON\" 8811", env={"DAEMON": DAEMON})
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.assertEqual(running(8811), [])
+
+
+class Unusable(ClusterCase):
+    """What is not there is said once, and everything goes on without it."""
+    NODES, CPUS = 1, 4
+    CONF = "ProctrackType=proctrack/cgroup\nTaskPlugin=task/cgroup\n"
+    FILES = {"cgroup.conf": "CgroupMountpoint={dir}/none\nConstrainRAMSpace=yes\n"}
+
+    def test_jobs_run(self):
+        for _ in range(2):
+            job = self.submit("-o", "/dev/null", "--wrap", "python3 -c \"$DAEMON\" 8821", env={"DAEMON": DAEMON})
+            self.assertEqual(self.wait_ended(job), "COMPLETED")
+            self.assertEqual(running(8821), [])
+        said = re.findall(r"no control groups: .*", self.cluster.log("n1"))
+        self.assertEqual(len(said), 1, said)
+        self.assertIn("no limit on CPUs or memory is enforced", said[0])
+
+
+if __name__ == "__main__":
+    need_root()
+    need_groups()
+    unittest.main(verbosity=2)

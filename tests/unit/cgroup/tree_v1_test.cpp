@@ -1,0 +1,85 @@
+#include <gtest/gtest.h>
+
+#include "common/cgroup/tree.hpp"
+#include "unit/cgroup/fake_mount.hpp"
+
+namespace sluice::cgroup {
+namespace {
+
+using testing::FakeMount;
+
+constexpr const char* kStep = "uid_7/job_5/step_batch";
+
+TEST(TreeV1, AGroupInEachHierarchy) {
+  FakeMount mount;
+  mount.put("freezer/cgroup.procs", "");
+  mount.put("memory/cgroup.procs", "");
+  const auto tree = Tree::open(mount.setup(1, {"freezer", "memory"}));
+  ASSERT_TRUE(tree->make(kStep));
+  EXPECT_TRUE(mount.has("freezer/slurm_n1/uid_7/job_5/step_batch"));
+  EXPECT_TRUE(mount.has("memory/slurm_n1/uid_7/job_5/step_batch"));
+  EXPECT_EQ(tree->entries(kStep).size(), 2U);
+  EXPECT_EQ(tree->kernel_name(kStep), "/slurm_n1/uid_7/job_5/step_batch");
+  EXPECT_FALSE(Tree::open(mount.setup(1, {"cpuset"}))->make(kStep)) << "no such hierarchy";
+}
+
+TEST(TreeV1, ACpusetBeginsWithWhatTheOneAboveHas) {
+  FakeMount mount;
+  mount.put("cpuset/cpuset.cpus", "0-3\n");
+  mount.put("cpuset/cpuset.mems", "0\n");
+  std::string path = "cpuset/slurm_n1";
+  for (const char* level : {"", "/uid_7", "/job_5"}) {
+    path += level;
+    mount.put(path + "/cpuset.cpus", "\n");
+    mount.put(path + "/cpuset.mems", "\n");
+  }
+  const auto tree = Tree::open(mount.setup(1, {"cpuset"}));
+  ASSERT_TRUE(tree->make("uid_7/job_5"));
+  EXPECT_EQ(mount.get(path + "/cpuset.cpus"), "0-3");
+  EXPECT_EQ(mount.get(path + "/cpuset.mems"), "0");
+  ASSERT_TRUE(tree->set_cpus("uid_7/job_5", Bitmap::first(2)));
+  EXPECT_EQ(mount.get(path + "/cpuset.cpus"), "0-1");
+  ASSERT_TRUE(tree->make("uid_7/job_5"));  // what is set stays
+  EXPECT_EQ(mount.get(path + "/cpuset.cpus"), "0-1");
+}
+
+TEST(TreeV1, Memory) {
+  FakeMount mount;
+  const std::string at = std::string("memory/slurm_n1/") + kStep;
+  mount.put(at + "/memory.limit_in_bytes", "");
+  mount.put(at + "/memory.memsw.limit_in_bytes", "");
+  mount.put(at + "/memory.swappiness", "60\n");
+  const auto tree = Tree::open(mount.setup(1, {"freezer", "memory"}));
+  ASSERT_TRUE(tree->set_memory(kStep, {.ram_bytes = 1000, .limits_swap = true, .swap_bytes = 24, .swappiness = 0}));
+  EXPECT_EQ(mount.get(at + "/memory.limit_in_bytes"), "1000");
+  EXPECT_EQ(mount.get(at + "/memory.memsw.limit_in_bytes"), "1024");  // both together
+  EXPECT_EQ(mount.get(at + "/memory.swappiness"), "0");
+  mount.take_away(at + "/memory.memsw.limit_in_bytes");
+  EXPECT_TRUE(tree->set_memory(kStep, {.ram_bytes = 500, .limits_swap = true})) << "a kernel without swap accounting";
+}
+
+TEST(TreeV1, OomKillsOfTheTasksAddUp) {
+  FakeMount mount;
+  const std::string at = std::string("memory/slurm_n1/") + kStep;
+  mount.put(at + "/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n");
+  mount.put(at + "/task_0/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n");
+  mount.put(at + "/task_1/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n");
+  const auto tree = Tree::open(mount.setup(1, {"freezer", "memory"}));
+  EXPECT_EQ(tree->oom_kills(kStep), 3U);
+  EXPECT_EQ(tree->oom_kills(std::string(kStep) + "/task_1"), 1U);
+  EXPECT_EQ(Tree::open(mount.setup(1, {"freezer"}))->oom_kills(kStep), 0U);
+}
+
+TEST(TreeV1, Usage) {
+  FakeMount mount;
+  mount.put(std::string("cpuacct/slurm_n1/") + kStep + "/cpuacct.usage_user", "1500000000\n");
+  mount.put(std::string("cpuacct/slurm_n1/") + kStep + "/cpuacct.usage_sys", "250000000\n");
+  mount.put(std::string("memory/slurm_n1/") + kStep + "/memory.stat", "rss 1024\ntotal_cache 9\ntotal_rss 2048000\n");
+  const GroupUsage usage = Tree::open(mount.setup(1, {"freezer", "memory", "cpuacct"}))->usage(kStep);
+  EXPECT_EQ(usage.user_cpu, std::chrono::milliseconds(1500));
+  EXPECT_EQ(usage.system_cpu, std::chrono::milliseconds(250));
+  EXPECT_EQ(usage.rss_kib, 2000U);
+}
+
+}  // namespace
+}  // namespace sluice::cgroup
