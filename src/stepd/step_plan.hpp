@@ -55,6 +55,8 @@ void remove_batch_folder(const std::string& spool_dir, JobId job);
 [[nodiscard]] std::optional<cpu_set_t> cpus_of_task(const PlanInput& input, uint32_t local_task);
 // --cpu-bind=verbose: what the task says of it, with a place for its pid; else empty.
 [[nodiscard]] std::string binding_report(const PlanInput& input, uint32_t local_task);
+// Variables of the GPUs that the task may use, as --gpu-bind says.
+void set_gpu_variables(const PlanInput& input, uint32_t local_task, TaskSetup& setup);
 void set_binding_variables(const PlanInput& input, Environment& out);
 
 }  // namespace sluice::stepd

@@ -152,6 +152,7 @@ Status check_size(const ClusterState& state, const JobSpec& spec,
   if (none || (spec.max_nodes != 0 && spec.min_nodes > spec.max_nodes)) {
     return failure(ErrorCode::kTooManyNodes);
   }
+  if (Status known = check_gres(spec, state.config->gres_types); !known) return known;
   Bitmap required;
   if (!spec.required_nodes.empty()) {
     auto nodes = resolve_nodes(state, spec.required_nodes.view());
@@ -223,7 +224,7 @@ Status check_extras(const ClusterState& state, const JobSpec& spec) {
     });
     if (!found) return failure(ErrorCode::kInvalidLicense);
   }
-  return check_gres(spec, state.config->gres_types);
+  return {};
 }
 
 }  // namespace sluice::state
