@@ -93,7 +93,9 @@ std::vector<GresDevices> find_gres(const ClusterConfig& config, const NodeConfig
   std::vector<GresDevices> devices;
   for (const GresConfigLine& line : config.gres_lines) {
     const bool known = std::ranges::find(config.gres_types, line.name) != config.gres_types.end();
-    if (!line.name.empty() && known && is_for(line, node)) devices.push_back(devices_of(line, problems));
+    const bool only_detects = !line.auto_detect.empty() && line.files.empty() && line.multiple_files.empty();
+    if (only_detects || !known || !is_for(line, node)) continue;
+    devices.push_back(devices_of(line, problems));
   }
   const std::string detection = to_lower(auto_detection(config, node));
   const bool wants_gpus = std::ranges::any_of(wanted, [](const GresItem& item) { return item.name == "gpu"; });

@@ -11,6 +11,8 @@ from harness import Cluster, ClusterCase, wait_for
 CONF = """GresTypes=gpu,fan,shard
 SelectTypeParameters=CR_Core_Memory
 AccountingStorageTRES=gres/gpu
+Prolog={dir}/tell
+Epilog={dir}/tell
 NodeName=n1 NodeAddr=127.0.0.1 Port=@1 Sockets=2 CoresPerSocket=4 RealMemory=4000 Gres=gpu:a100:4,fan:3
 NodeName=n2 NodeAddr=127.0.0.1 Port=@2 Sockets=2 CoresPerSocket=4 RealMemory=4000 Gres=gpu:a100:4,fan:3
 NodeName=n3 NodeAddr=127.0.0.1 Port=@3 Sockets=2 CoresPerSocket=4 RealMemory=4000 Gres=gpu:t4:2,shard:8
@@ -21,6 +23,9 @@ PartitionName=other Nodes=n[3-4] State=UP
 GRES_CONF = """NodeName=n[1-2] Name=gpu Type=a100 File={dir}/dev/nvidia[4-5] Cores=0-3
 NodeName=n[1-2] Name=gpu Type=a100 File={dir}/dev/nvidia[6-7] Cores=4-7
 NodeName=n3 Name=gpu Type=t4 File={dir}/dev/nvidia[0-1] Flags=nvidia_gpu_env
+"""
+SCRIPT = """#!/bin/sh
+echo $SLURM_SCRIPT_CONTEXT $SLURM_JOB_ID $SLURMD_NODENAME $SLURM_JOB_GPUS $CUDA_VISIBLE_DEVICES >> {dir}/told
 """
 COMMANDS = ("sbatch", "srun", "salloc")
 SHOW = "scontrol -d show job -o $SLURM_JOB_ID"
@@ -39,14 +44,18 @@ class Gres(ClusterCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.cluster = Cluster(4, 8, 4000, CONF, {"gres.conf": GRES_CONF}, make_devices)
+        cls.cluster = Cluster(4, 8, 4000, CONF, {"gres.conf": GRES_CONF, "tell": SCRIPT}, make_devices)
+
+    def setUp(self):
+        self.kept = set()
 
     def tearDown(self):
         self.run_cmd("scancel", "-u", "root", check=False)
         wait_for(lambda: not self.out("squeue", "-h"), "nothing runs")
 
     def say(self, command, options, shell):
-        """What a job of this command writes."""
+        """What a job of this command writes, once those before it have given their units back."""
+        wait_for(lambda: set(self.out("squeue", "-h", "-o", "%A").split()) <= self.kept, "what ended is gone")
         words = options.split()
         if command != "sbatch":
             return self.out(command, *words, "sh", "-c", shell)
@@ -68,6 +77,7 @@ class Gres(ClusterCase):
     def held(self, *options):
         job = self.submit("-o", "/dev/null", *options, "--wrap", "sleep 300")
         self.wait_state(job, "RUNNING")
+        self.kept.add(str(job))
         return job
 
     def test_what_nodes_have(self):
@@ -241,6 +251,17 @@ class Gres(ClusterCase):
         self.assertEqual(self.gres("-p other --gres=gpu:1")[0], ["gpu:t4:1(IDX:1)"])  # the other GPU is in parts
         waits = self.submit("-p", "other", "-o", "/dev/null", "--gres=gpu:2", "--wrap", "true")
         wait_for(lambda: "Resources" in self.out("squeue", "-h", "-j", waits, "-o", "%r"), "two whole GPUs are not there")
+
+    def test_prolog_and_epilog_are_told(self):
+        self.held("-w", "n1", "--gres=gpu:1")
+        job = self.submit("-N2", "-o", "/dev/null", "--gres=gpu:2", "--wrap", "srun true")
+        self.wait_ended(job)
+
+        def told():
+            with open(os.path.join(self.cluster.dir, "told"), encoding="utf-8") as f:
+                return sorted(line.strip() for line in f if f" {job} " in line)
+        wait_for(lambda: told() == [f"{context} {job} {node}" for context in ("epilog_slurmd", "prolog_slurmd")
+                                    for node in ("n1 2,3 2,3", "n2 0,1 0,1")], "each script names its node's GPUs")
 
     def test_a_missing_device_drains(self):
         device = os.path.join(self.cluster.dir, "dev", "nvidia1")

@@ -72,6 +72,8 @@ TEST_F(GresDevicesTest, GpusWithoutALineAreNone) {
 
 TEST_F(GresDevicesTest, DetectedGpusJoinTheLines) {
   GresConfigLine detect;
+  detect.name = "gpu";  // as on "Name=gpu AutoDetect=nvml", which counts as one for the parser
+  detect.count = 1;
   detect.auto_detect = "nvml";
   config_.gres_lines = {detect, line({"gpu0"})};
   detected_ = {{.name = "gpu", .type = "nvidia_a", .count = 1, .files = {folder_ + "/gpu0"}, .cores = "0-1"},
