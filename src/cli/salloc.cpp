@@ -108,6 +108,8 @@ class CommandRun {
     Environment environment = current_environment();
     set_caller_variables(environment);
     set_allocation_variables(facts_of(allocated_, submission_.job, client_.config()), environment);
+    const std::string& gpus = submission_.settings.gpus_per_node;
+    if (!gpus.empty()) environment.set("SLURM_GPUS_PER_NODE", gpus);
     environment.unset("SLURM_PRIO_PROCESS");  // srun and sbatch only
     environment.set_default("SHELL", user_shell());
     const std::vector<char*> argv = exec_pointers(words);

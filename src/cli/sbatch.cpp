@@ -126,6 +126,8 @@ int sbatch_main(int argc, char** argv) {
       exported_environment(batch.submission.settings, current_environment());
   if (!environment) return report_faults({environment.error().text});
   set_caller_variables(*environment);
+  const std::string& gpus = batch.submission.settings.gpus_per_node;
+  if (!gpus.empty()) environment->set("SLURM_GPUS_PER_NODE", gpus);
   Result<Client> client = Client::open();
   if (!client) return report("sbatch", client.error());
   JobSpec& job = batch.submission.job;

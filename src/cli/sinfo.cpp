@@ -143,7 +143,7 @@ int print_structured(const SinfoOptions& o, const Client& client,
   document.records = Json::array();
   for (const SinfoRow& row : rows) {
     document.records.push_back(
-        sinfo_row_to_json(row, partition_tres(*row.partition, reply.nodes), context));
+        sinfo_row_to_json(row, partition_tres(*row.partition, reply.nodes, context), context));
   }
   document.command_line = o.command_line;
   document.cluster = client.config().cluster_name;

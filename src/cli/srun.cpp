@@ -105,6 +105,7 @@ class Srun {
       job.min_nodes = job.max_nodes = job.num_tasks = 1;
       job.ntasks_per_node = 0;
       step.overlap = OverlapKind::kOverlap;
+      job.gres = job.tres_per_job = job.tres_per_socket = job.tres_per_task = {};  // all of the job's
     }
     Result<Environment> chosen = exported_environment(submission_.settings, current_environment());
     if (!chosen) return fail_with({chosen.error().text});

@@ -7,8 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "common/base/hostlist.hpp"
 #include "common/base/time_text.hpp"
 #include "common/log/log.hpp"
+#include "common/tables/gres_env.hpp"
 #include "common/tables/output_env.hpp"
 #include "common/tables/step_names.hpp"
 #include "common/wire/codec.hpp"
@@ -135,6 +137,7 @@ void Jobs::run_prolog(const protocol::RunPrologRequest& request) {
   if (request.job_spec != nullptr) job->facts.spec = request.job_spec;
   job->facts.partition = request.partition;
   job->facts.node_list = request.node_list;
+  job->facts.allocation = request.allocation;
   if (job->prolog == Prolog::kNotRun) return start_prolog(job, true);
   if (job->prolog == Prolog::kRunning) return;  // its end will be reported
   reporter_->add(protocol::PrologDoneRequest{request.job, request.restart, node_.name,
@@ -145,6 +148,15 @@ Environment Jobs::script_environment(const Job& job, std::string_view context) c
   Environment env;
   env.set("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
   set_script_variables(job.facts, {node_.name, 0, node_.config_path}, context, env);
+  const auto names = expand_hosts(job.facts.node_list);
+  for (size_t at = 0; names && job.facts.allocation != nullptr && at < names->size(); ++at) {
+    if ((*names)[at] != node_.name || at >= job.facts.allocation->nodes.size()) continue;
+    const GresShares& gres = job.facts.allocation->nodes[at].gres;
+    const Bitmap gpus = gpu_units(gres);
+    if (gpus.none()) break;
+    env.set("SLURM_JOB_GPUS", number_list(gpus));
+    set_visible_gpus(gpus, list_devices(node_.hardware.devices, gres, {}), env);
+  }
   return env;
 }
 
@@ -185,6 +197,7 @@ void Jobs::terminate(const protocol::TerminateJobRequest& request) {
   if (request.job_spec != nullptr) job->facts.spec = request.job_spec;
   if (job->facts.node_list.empty()) job->facts.node_list = request.node_list;
   if (job->facts.partition.empty()) job->facts.partition = request.partition;
+  if (job->facts.allocation == nullptr) job->facts.allocation = request.allocation;
   end_steps(job, request);
 }
 

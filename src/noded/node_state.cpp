@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "common/daemon/log_setup.hpp"
+#include "common/log/log.hpp"
+#include "noded/gres_devices.hpp"
 #include "noded/inventory.hpp"
 
 namespace sluice::noded {
@@ -35,6 +37,12 @@ void adopt_config(NodeState& node, ClusterConfig config) {
   node.hardware.host_name = host_name;
   node.hardware.address = address;
   node.hardware.port = port;
+  std::vector<std::string> problems;
+  node.hardware.devices = find_gres(*node.config, node.self, [&node](std::vector<std::string>& found_out) {
+    if (!node.found_gpus) node.found_gpus = nvml_gpus(found_out);
+    return *node.found_gpus;
+  }, problems);
+  for (const std::string& problem : problems) log::error("{}", problem);
 }
 
 }  // namespace sluice::noded

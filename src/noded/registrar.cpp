@@ -91,7 +91,9 @@ void Registrar::registered(protocol::RegisterNodeReply reply) {
   }
   node_.verifier = std::move(*verifier);
   node_.last_controller_message = now();
+  const std::vector<GresDevices> devices = node_.hardware.devices;
   if (!reply.config.nodes.empty()) adopt_config(node_, std::move(reply.config));
+  if (devices != node_.hardware.devices) again_ = true;  // the controller's gres.conf says otherwise
   retry_.succeeded();
   log::info("registered as {}", node_.name);
   handlers_.on_registered(reply);

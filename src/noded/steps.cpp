@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/log/log.hpp"
+#include "common/tables/gres_env.hpp"
 #include "common/tables/step_names.hpp"
 #include "common/tables/submit_values.hpp"
 #include "common/wire/codec.hpp"
@@ -141,6 +142,10 @@ void Steps::launch(const protocol::StepLaunch& launch, std::string encoded, uint
   start.cgroup = groups_.setup_for(launch, node_index);
   start.launch = std::move(encoded);
   start.node_index = node_index;
+  if (!node_.hardware.devices.empty() && node_index < launch.layout.nodes.size()) {
+    const StepNode& here = launch.layout.nodes[node_index];
+    start.devices = list_devices(node_.hardware.devices, gres_of_job(launch, here), here.gres);
+  }
   start_daemon(step, wire::encode(start));
 }
 

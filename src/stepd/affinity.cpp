@@ -6,6 +6,7 @@
 
 #include "common/base/bitmap.hpp"
 #include "common/base/text.hpp"
+#include "stepd/bind_list.hpp"
 #include "stepd/cpu_choice.hpp"
 #include "stepd/step_plan.hpp"
 
@@ -51,28 +52,6 @@ Bitmap real_cpus(const std::vector<uint32_t>& wanted, const std::vector<int>& re
     if (!real.empty()) cpus.set(static_cast<size_t>(real[cpu % real.size()]));
   }
   return cpus;
-}
-
-// The item of a list that is `index`'s, going round when the list is short.
-std::string list_item(std::string_view list, uint32_t index) {
-  const auto items = split_list(list);
-  return items.empty() ? std::string() : items[index % items.size()];
-}
-
-std::vector<uint32_t> bits_of_mask(std::string_view mask) {
-  if (mask.starts_with("0x") || mask.starts_with("0X")) mask.remove_prefix(2);
-  std::vector<uint32_t> bits;
-  uint32_t place = 0;
-  for (auto digit = mask.rbegin(); digit != mask.rend(); ++digit, place += 4) {
-    const auto value =
-        std::string_view("0123456789abcdef")
-            .find(static_cast<char>(*digit >= 'A' && *digit <= 'F' ? *digit + 32 : *digit));
-    if (value == std::string_view::npos) return {};
-    for (uint32_t bit = 0; bit < 4; ++bit) {
-      if ((value >> bit & 1) != 0) bits.push_back(place + bit);
-    }
-  }
-  return bits;
 }
 
 bool has_word(std::string_view bind, std::string_view word) {

@@ -101,6 +101,7 @@ Result<StepPlan> plan_batch(const PlanInput& input, OutputFiles& files) {
   setup.limits = spec.limits;
   setup.env = Environment::from_block(input.launch.environment);
   set_batch_variables(input.launch, {input.start.node_name, 0, input.start.config_path}, setup.env);
+  set_gpu_variables(input, 0, setup);
   setup.program = *script;
   setup.arguments.push_back(*script);
   for (const SharedText& argument : spec.arguments)

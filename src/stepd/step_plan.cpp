@@ -100,6 +100,7 @@ class StepPlanner {
     setup.limits = step_.limits;
     setup.env = common_;
     set_task_variables(here, task.local, setup.env);
+    set_gpu_variables(input_, task.local, setup);
     setup.cpus = cpus_of_task(input_, task.local);
     setup.binding_report = binding_report(input_, task.local);
     setup.site_prolog = input_.start.task_prolog;

@@ -58,6 +58,8 @@ void remove_batch_folder(const std::string& spool_dir, JobId job);
 [[nodiscard]] GroupCpus group_cpus(const PlanInput& input);
 // --cpu-bind=verbose: what the task says of it, with a place for its pid; else empty.
 [[nodiscard]] std::string binding_report(const PlanInput& input, uint32_t local_task);
+// Variables of the GPUs that the task may use, as --gpu-bind says.
+void set_gpu_variables(const PlanInput& input, uint32_t local_task, TaskSetup& setup);
 void set_binding_variables(const PlanInput& input, Environment& out);
 
 }  // namespace sluice::stepd

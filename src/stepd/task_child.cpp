@@ -253,6 +253,7 @@ void settle(const TaskSetup& setup) {
   if (!setup.binding_report.empty()) {
     say(STDERR_FILENO, fmt::format(fmt::runtime(setup.binding_report), ::getpid()));
   }
+  if (!setup.gpu_complaint.empty()) say(STDERR_FILENO, setup.gpu_complaint);
   if (!become(setup.user)) {
     const int error = errno;
     complain(fmt::format("cannot become user {}: {}", setup.user.uid, errno_text(error)));

@@ -29,6 +29,7 @@ struct TaskSetup {
   std::string user_prolog;           // --task-prolog
   std::optional<cpu_set_t> cpus;     // where it may run
   std::string binding_report;        // of --cpu-bind=verbose, with {} for the pid
+  std::string gpu_complaint;   // about --gpu-bind; empty: none
   bool user_env = false;             // add what the user's login shell sets
   std::vector<std::string> groups;   // files of control groups: who writes 0 there is in them
 };

@@ -24,6 +24,21 @@ JobId World::any_job() {
   return id == CowTable<Job>::kNone ? first : id;
 }
 
+void World::want_gres(JobSpec& spec) {
+  static constexpr std::array<const char*, 6> kOnNode{"gres/gpu:1", "gres/gpu:a:2", "gres/gpu:b:1,gres/fan:2",
+                                                      "gres/shard:2", "gres/fan:3", "gres/gpu:2"};
+  switch (below(4)) {
+    case 0: spec.tres_per_job = chance(2) ? "gres/gpu:3" : "gres/gpu:4"; break;
+    case 1:
+      spec.num_tasks = 1 + below(3);
+      spec.tres_per_task = "gres/gpu:1";
+      break;
+    default: spec.gres = kOnNode[below(kOnNode.size())]; break;
+  }
+  if (chance(4)) spec.gres_flags = "enforce-binding";
+  if (chance(5)) spec.cpus_per_gpu = "1";
+}
+
 void World::submit() {
   SubmitJob command{user(below(3)), {}, {"users"}};
   JobSpec& spec = command.job;
@@ -37,6 +52,7 @@ void World::submit() {
   spec.memory_mib = 100;
   spec.time_limit = 1 + below(10);
   spec.hold = chance(25);
+  if (chance(3)) want_gres(spec);
   if (chance(10)) spec.partitions = "small";
   if (chance(12)) spec.begin = now_ + between(1'000, 60'000);
   if (chance(30)) spec.deadline = now_ + between(5'000, 200'000);
@@ -76,6 +92,8 @@ void World::create_step() {
   if (chance(4)) command.step.overlap = OverlapKind::kOverlap;
   if (chance(4)) command.step.min_nodes = 1 + below(3);
   if (chance(6)) command.step.time_limit = 1;
+  if (chance(3)) command.step.gres = chance(3) ? "none" : "gres/gpu:1";
+  if (chance(6)) command.step.tres_per_step = "gres/gpu:2";
   if (chance(10)) command.step.distribution = "cyclic";
   ask(std::move(command));
 }

@@ -44,6 +44,7 @@ std::shared_ptr<const ClusterConfig> World::make_config(uint32_t variant) const 
   config->kill_wait = std::chrono::seconds(5);
   config->unkillable_step_timeout = std::chrono::seconds(20);
   config->max_job_count = 300;
+  config->gres_types = {"gpu", "fan", "shard"};
   if (options_.seed % 4 == 1) {
     config->prolog = {"/prolog"};
     config->prolog_flags = {"Alloc"};
@@ -59,6 +60,7 @@ std::shared_ptr<const ClusterConfig> World::make_config(uint32_t variant) const 
     node.name = node.hostname = nodes_[i]->name();
     node.cpus = node.cores_per_socket = 4;
     node.real_memory_mib = 1000;
+    if (i % 2 == 0) node.gres = "gpu:a:2,gpu:b:1,fan:3,shard:6";
     config->nodes.push_back(node);
     main.nodes.push_back(node.name);
   }

@@ -71,6 +71,7 @@ class World {
 
   // --- users (users.cpp)
   void user_acts();
+  void want_gres(JobSpec& spec);
   void submit();
   void act_on_job();
   void change_cluster();

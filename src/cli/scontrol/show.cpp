@@ -192,7 +192,7 @@ void show_partitions(Session& session, const std::string& name) {
       continue;
     }
     any = true;
-    const std::string tres = partition_tres(partition, reply->nodes);
+    const std::string tres = partition_tres(partition, reply->nodes, context);
     if (session.form != StructuredForm::kNone) records.push_back(partition_to_json(partition, tres));
     else print_record(session, show_partition(partition, tres, context, session.one_line));
   }

@@ -247,6 +247,7 @@ JobFacts facts_of(const Allocated& allocated, const JobSpec& spec, const Cluster
   facts.job = allocated.job;
   facts.spec = std::make_shared<JobSpec>(spec);
   if (allocated.grant.allocation) facts.node_list = allocated.grant.allocation->node_list;
+  facts.allocation = allocated.grant.allocation;
   facts.cpus = allocated.grant.cpus_per_node;
   facts.cluster = config.cluster_name;
   facts.partition = allocated.grant.partition;

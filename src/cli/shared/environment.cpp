@@ -29,6 +29,7 @@ RenderContext render_context(const ClusterConfig& config, Time now, bool convert
   context.default_mem_per_cpu_mib = config.def_mem_per_cpu_mib;
   context.default_mem_per_node_mib = config.def_mem_per_node_mib;
   context.preempt_mode = preempt_mode_text(config.preempt_mode);
+  context.accounting_tres = config.accounting_storage_tres;
   context.user_name = [](uint32_t uid) {
     const passwd* user = getpwuid(uid);
     return user != nullptr ? std::string(user->pw_name) : std::to_string(uid);

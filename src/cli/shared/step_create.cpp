@@ -47,6 +47,11 @@ void report_refusal(const protocol::CreateStepRequest& request, const Error& err
     case ErrorCode::kTooManyNodes:
       print_error("srun", error_text(error));
       return;
+    case ErrorCode::kInvalidGres:
+      if (!error.text.empty() && error.text != error_sentence(error.code)) print_error("srun", error.text);
+      print_error("srun", fmt::format("Unable to create step for job {}: {}", request.job,
+                                      error_sentence(error.code)));
+      return;
     default:
       print_error("srun", fmt::format("Unable to create step for job {}: {}", request.job,
                                       error_text(error)));

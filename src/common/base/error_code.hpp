@@ -67,7 +67,10 @@ enum class ErrorCode : uint32_t {
   kJobHeld = 58,             // Job is in held state, pending scheduler release
   kInvalidNice = 59,         // Invalid --nice value
   kFeaturesNotSubset = 60,   // Active features not subset of available features
-  kLastCode = 61,
+  kGresInsufficient = 61,    // Insufficient GRES available in allocation
+  kGresTypes = 62,           // Invalid GRES specification (with and without type identification)
+  kInvalidTres = 63,         // Invalid Trackable RESource (TRES) specification
+  kLastCode = 64,
 };
 
 }  // namespace sluice

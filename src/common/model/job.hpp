@@ -11,6 +11,7 @@
 #include "common/base/bitmap.hpp"
 #include "common/base/ids.hpp"
 #include "common/base/index_set.hpp"
+#include "common/model/gres.hpp"
 #include "common/model/job_spec.hpp"
 #include "common/model/job_state.hpp"
 #include "common/model/step.hpp"
@@ -26,12 +27,14 @@ struct NodeAllocation {
   Bitmap cores;              // cores of the node that are the job's
   uint32_t cpus = 0;         // CPUs (threads) charged
   uint64_t memory_mib = 0;
+  GresShares gres;
   template <class V>
   static void describe(V&& field) {
     field(1, "node", &NodeAllocation::node);
     field(2, "cores", &NodeAllocation::cores);
     field(3, "cpus", &NodeAllocation::cpus);
     field(4, "memory_mib", &NodeAllocation::memory_mib);
+    field(5, "gres", &NodeAllocation::gres);
   }
 };
 
@@ -163,13 +166,14 @@ struct JobSoft {
 struct JobUpdate {
   std::optional<std::string> account, admin_comment, comment, extra, name, partitions, qos,
       reservation, required_nodes, excluded_nodes, constraint, dependency, licenses, wckey, std_out,
-      std_err, std_in, work_dir, mail_type, mail_user, gres, switches, cluster_features;
+      std_err, std_in, work_dir, mail_type, mail_user, gres, switches, cluster_features,
+      tres_per_job, tres_per_socket, tres_per_task, cpus_per_gpu, tres_bind;
   std::optional<Minutes> time_limit, time_min;
   std::optional<Time> begin, deadline, end;
   std::optional<uint32_t> priority, min_nodes, max_nodes, num_tasks, cpus_per_task, min_cpus,
       max_cpus, min_cpus_per_node, array_max_running, delay_boot_seconds;
   std::optional<int32_t> nice;
-  std::optional<uint64_t> memory_per_node_mib, memory_per_cpu_mib, tmp_disk_mib;
+  std::optional<uint64_t> memory_per_node_mib, memory_per_cpu_mib, memory_per_gpu_mib, tmp_disk_mib;
   std::optional<bool> requeue, contiguous, hold, reset_accrue;
   std::optional<Sharing> sharing;
   std::optional<std::string> admin_hold_reason;
@@ -223,6 +227,12 @@ struct JobUpdate {
     field(46, "reset_accrue", &JobUpdate::reset_accrue);
     field(47, "sharing", &JobUpdate::sharing);
     field(48, "admin_hold_reason", &JobUpdate::admin_hold_reason);
+    field(49, "tres_per_job", &JobUpdate::tres_per_job);
+    field(50, "tres_per_socket", &JobUpdate::tres_per_socket);
+    field(51, "tres_per_task", &JobUpdate::tres_per_task);
+    field(52, "cpus_per_gpu", &JobUpdate::cpus_per_gpu);
+    field(53, "tres_bind", &JobUpdate::tres_bind);
+    field(54, "memory_per_gpu_mib", &JobUpdate::memory_per_gpu_mib);
   }
 };
 

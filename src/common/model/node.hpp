@@ -35,7 +35,8 @@ struct NodeHardware {
   std::string boot_id;
   Time boot_time = kNoTime;
   Time agent_start = kNoTime;
-  std::string gres;
+  std::string gres;  // unused: see devices
+  std::vector<GresDevices> devices;
   template <class V>
   static void describe(V&& field) {
     field(1, "host_name", &NodeHardware::host_name);
@@ -55,6 +56,7 @@ struct NodeHardware {
     field(15, "boot_time", &NodeHardware::boot_time);
     field(16, "agent_start", &NodeHardware::agent_start);
     field(17, "gres", &NodeHardware::gres);
+    field(18, "devices", &NodeHardware::devices);
   }
 };
 
@@ -85,6 +87,8 @@ struct Node {
   uint32_t completing_jobs = 0;
   bool exclusive = false;        // held whole by one job
   bool shared_cores = false;     // several jobs hold the same cores
+  std::shared_ptr<const GresInventory> gres;  // by configuration and registration; null: none
+  std::shared_ptr<const GresShares> used_gres;  // null: none
 
   // the durable part
   template <class V>

@@ -10,6 +10,7 @@
 #include "common/base/ids.hpp"
 #include "common/base/shared_text.hpp"
 #include "common/base/time.hpp"
+#include "common/model/gres.hpp"
 #include "common/model/job_spec.hpp"
 #include "common/model/job_state.hpp"
 
@@ -53,8 +54,13 @@ struct StepSpec {
   uint32_t threads_per_core = 0;
   MemoryKind memory_kind = MemoryKind::kDefault;
   uint64_t memory_mib = 0;
-  SharedText gres;
+  SharedText gres;             // of each node; "none": none of the job's
   SharedText tres_per_task;
+  SharedText tres_per_step;    // --gpus
+  SharedText tres_per_socket;
+  SharedText tres_bind;
+  SharedText cpus_per_gpu;
+  uint32_t ntasks_per_gpu = 0;
   SharedText node_list;  // --nodelist; with arbitrary distribution one entry a task, in order
   SharedText excluded_nodes;
   SharedText constraint;
@@ -163,6 +169,11 @@ struct StepSpec {
     field(61, "slurmd_debug", &StepSpec::slurmd_debug);
     field(62, "request_id", &StepSpec::request_id);
     field(63, "preserve_env", &StepSpec::preserve_env);
+    field(64, "tres_per_step", &StepSpec::tres_per_step);
+    field(65, "tres_per_socket", &StepSpec::tres_per_socket);
+    field(66, "tres_bind", &StepSpec::tres_bind);
+    field(67, "cpus_per_gpu", &StepSpec::cpus_per_gpu);
+    field(68, "ntasks_per_gpu", &StepSpec::ntasks_per_gpu);
   }
 };
 
@@ -174,6 +185,7 @@ struct StepNode {
   uint32_t cpus = 0;             // CPUs of the step here
   std::string cores;             // core numbers, "0-3"
   uint64_t memory_mib = 0;       // limit of the step here; 0: none
+  GresShares gres;
   template <class V>
   static void describe(V&& field) {
     field(1, "node", &StepNode::node);
@@ -182,6 +194,7 @@ struct StepNode {
     field(4, "cpus", &StepNode::cpus);
     field(5, "cores", &StepNode::cores);
     field(6, "memory_mib", &StepNode::memory_mib);
+    field(7, "gres", &StepNode::gres);
   }
 };
 

@@ -256,6 +256,7 @@ struct NodeRecord {
   NodeBaseState shown_base = NodeBaseState::kUnknown;  // with ALLOCATED, MIXED worked out
   NodeFlags shown_flags = 0;
   std::vector<std::string> partitions;
+  GresShares used_gres;
   template <class V>
   static void describe(V&& field) {
     field(1, "node", &NodeRecord::node);
@@ -267,6 +268,7 @@ struct NodeRecord {
     field(7, "shown_base", &NodeRecord::shown_base);
     field(8, "shown_flags", &NodeRecord::shown_flags);
     field(9, "partitions", &NodeRecord::partitions);
+    field(10, "used_gres", &NodeRecord::used_gres);
   }
 };
 struct PartitionRecord {

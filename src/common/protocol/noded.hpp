@@ -268,6 +268,7 @@ struct TerminateJobRequest {
   std::shared_ptr<const JobSpec> job_spec;  // for the epilog's environment
   std::string partition;
   std::string node_list;
+  std::shared_ptr<const Allocation> allocation;  // of a job with generic resources, else null
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &TerminateJobRequest::job);
@@ -279,6 +280,7 @@ struct TerminateJobRequest {
     field(7, "job_spec", &TerminateJobRequest::job_spec);
     field(8, "partition", &TerminateJobRequest::partition);
     field(9, "node_list", &TerminateJobRequest::node_list);
+    field(10, "allocation", &TerminateJobRequest::allocation);
   }
 };
 struct TerminateStepRequest {
@@ -299,6 +301,7 @@ struct RunPrologRequest {
   std::shared_ptr<const JobSpec> job_spec;
   std::string partition;
   std::string node_list;
+  std::shared_ptr<const Allocation> allocation;  // as in TerminateJobRequest
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &RunPrologRequest::job);
@@ -306,6 +309,7 @@ struct RunPrologRequest {
     field(3, "job_spec", &RunPrologRequest::job_spec);
     field(4, "partition", &RunPrologRequest::partition);
     field(5, "node_list", &RunPrologRequest::node_list);
+    field(6, "allocation", &RunPrologRequest::allocation);
   }
 };
 struct PingNodeRequest {

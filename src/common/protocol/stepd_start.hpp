@@ -54,6 +54,29 @@ struct CgroupSetup {
   }
 };
 
+// One unit of this node's generic resources, with what a device controller has to know of it.
+struct GresDevice {
+  std::string name;
+  std::string type;
+  uint32_t unit = 0;        // number among those of the name
+  std::string file;         // "/dev/nvidia0"
+  std::string cores;        // near ones, "0-7"; empty: all
+  std::vector<std::string> flags;  // of gres.conf: which variables tell of it
+  bool of_job = false;
+  bool of_step = false;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "name", &GresDevice::name);
+    field(2, "type", &GresDevice::type);
+    field(3, "unit", &GresDevice::unit);
+    field(4, "file", &GresDevice::file);
+    field(5, "cores", &GresDevice::cores);
+    field(6, "flags", &GresDevice::flags);
+    field(7, "of_job", &GresDevice::of_job);
+    field(8, "of_step", &GresDevice::of_step);
+  }
+};
+
 struct StepdStart {
   std::string launch;          // encoded StepLaunch, its signature checked by the agent
   uint32_t node_index = 0;     // position in the layout
@@ -71,6 +94,7 @@ struct StepdStart {
   Duration sample_interval{0};  // of what is used; 0: at the end only
   Duration unkillable_timeout{0};  // after SIGKILL; 0: waits for ever
   CgroupSetup cgroup;
+  std::vector<GresDevice> devices;  // all that this node has, in the order of their numbers
   template <class V>
   static void describe(V&& field) {
     field(1, "launch", &StepdStart::launch);
@@ -89,6 +113,7 @@ struct StepdStart {
     field(14, "cores_per_socket", &StepdStart::cores_per_socket);
     field(15, "unkillable_timeout", &StepdStart::unkillable_timeout);
     field(16, "cgroup", &StepdStart::cgroup);
+    field(17, "devices", &StepdStart::devices);
   }
 };
 

@@ -106,9 +106,9 @@ constexpr GlobalKey kRows[] = {
             "Power,Priority,Profile,Protocol,Reservation,Route,Script,SelectType,Steps,Switch,"
             "TimeCray,TraceJobs,Triggers,WorkQueue,AuditRPCs,AuditTLS,ConMgr,DBD_Agent,"
             "GLOB_SILENCE,JobComp,Namespace,Metrics,thread,TLS").acts<&C::debug_flags>(),
-    key("DefCPUPerGPU", K::kNumber).range(0, kMax64).keeps<&C::def_cpu_per_gpu>().hidden(),
+    key("DefCPUPerGPU", K::kNumber).range(0, kMax64).acts<&C::def_cpu_per_gpu>().hidden(),
     key("DefMemPerCPU", K::kMemory).range(0, kMax64).acts<&C::def_mem_per_cpu_mib>(),
-    key("DefMemPerGPU", K::kMemory).range(0, kMax64).keeps<&C::def_mem_per_gpu_mib>().hidden(),
+    key("DefMemPerGPU", K::kMemory).range(0, kMax64).acts<&C::def_mem_per_gpu_mib>().hidden(),
     key("DefMemPerNode", K::kMemory).range(0, kMax64).acts<&C::def_mem_per_node_mib>()
         .shown({}, "UNLIMITED"),
     key("DefRuntimePlugin", K::kEnum).allow("runtime/none,runtime/oci").hidden(),

@@ -56,24 +56,24 @@ constexpr ConfKey<C> kCgroupKeys[] = {
 };
 
 constexpr ConfKey<G> kGresKeys[] = {
-    gres("Name", K::kName).keeps<&G::name>(),
+    gres("Name", K::kName).acts<&G::name>(),
     gres("AutoDetect", K::kEnum)
         .allow("off,nvml,nvidia,rsmi,oneapi,nrt,full")
-        .keeps<&G::auto_detect>(),
-    gres("Count", K::kText).keeps<&G::count_text>(),
-    gres("Cores", K::kText).keeps<&G::cores>(),
-    gres("CPUs", K::kText).keeps<&G::cores>(),
-    gres("File", K::kHosts).keeps<&G::file_names>(),
-    gres("Files", K::kHosts).keeps<&G::file_names>(),
+        .acts<&G::auto_detect>(),
+    gres("Count", K::kText).acts<&G::count_text>(),
+    gres("Cores", K::kText).acts<&G::cores>(),
+    gres("CPUs", K::kText).acts<&G::cores>(),
+    gres("File", K::kHosts).acts<&G::file_names>(),
+    gres("Files", K::kHosts).acts<&G::file_names>(),
     gres("Flags", K::kFlags)
         .allow("CountOnly,explicit,one_sharing,all_sharing,nvidia_gpu_env,amd_gpu_env,"
                "intel_gpu_env,opencl_env,no_gpu_env")
-        .keeps<&G::flags>(),
+        .acts<&G::flags>(),
     gres("Links", K::kText).keeps<&G::links>(),
     gres("Link", K::kText).keeps<&G::links>(),
-    gres("MultipleFiles", K::kHosts).keeps<&G::multiple_file_names>(),
-    gres("NodeName", K::kHosts).keeps<&G::node_names>(),
-    gres("Type", K::kText).keeps<&G::type>(),
+    gres("MultipleFiles", K::kHosts).acts<&G::multiple_file_names>(),
+    gres("NodeName", K::kHosts).acts<&G::node_names>(),
+    gres("Type", K::kText).acts<&G::type>(),
 };
 
 constexpr ConfKey<IgnoredLine> kMpiKeys[] = {

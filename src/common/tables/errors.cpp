@@ -77,6 +77,9 @@ constexpr Row kRows[] = {
     {ErrorCode::kJobHeld, "Job is in held state, pending scheduler release"},
     {ErrorCode::kInvalidNice, "Invalid --nice value"},
     {ErrorCode::kFeaturesNotSubset, "Active features not subset of available features"},
+    {ErrorCode::kGresInsufficient, "Insufficient GRES available in allocation"},
+    {ErrorCode::kGresTypes, "Invalid GRES specification (with and without type identification)"},
+    {ErrorCode::kInvalidTres, "Invalid Trackable RESource (TRES) specification"},
 };
 constexpr bool in_order() {
   for (size_t i = 0; i < std::size(kRows); ++i) {

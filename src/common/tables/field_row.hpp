@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/base/text.hpp"
 #include "common/base/time.hpp"
@@ -22,6 +23,7 @@ struct RenderContext {
   uint64_t default_mem_per_cpu_mib = 0;   // of the configuration, for jobs that gave none
   uint64_t default_mem_per_node_mib = 0;
   std::string preempt_mode = "OFF";         // the cluster's, for partitions that set none
+  std::vector<std::string> accounting_tres;  // AccountingStorageTRES: "gres/gpu" and so on
   std::string (*user_name)(uint32_t uid) = nullptr;  // null: numbers are shown
 };
 

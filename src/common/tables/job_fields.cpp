@@ -230,7 +230,11 @@ constexpr JobField kFields[] = {
     {"cpus-per-task", '\0', "CPUS_PER_TASK",
      FIELD { UNUSED; put_count(out, v.spec().cpus_per_task, "1"); }},
     {"cpus-per-tres", '\0', "CPUS_PER_TRES",
-     FIELD { UNUSED; put(out, or_else(v.spec().cpus_per_gpu, "N/A")); }},
+     FIELD {
+       UNUSED;
+       if (v.spec().cpus_per_gpu.empty()) return put(out, "N/A");
+       out.append("gres/gpu:").append(v.spec().cpus_per_gpu.view());
+     }},
     {"CPUsPerTask", '\0', "CPUS_PER_TASK",
      FIELD { UNUSED; put_count(out, v.spec().cpus_per_task, "1"); }},
     {"CronJob", '\0', "CRON_JOB", FIELD { UNUSED; put(out, "No"); }},

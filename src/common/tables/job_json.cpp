@@ -8,6 +8,7 @@
 
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
+#include "common/model/gres.hpp"
 #include "common/tables/job_states.hpp"
 
 namespace sluice {
@@ -119,6 +120,11 @@ void put_request(const JobView& view, Json& out) {
   out["federation_siblings_active"] = "";
   out["federation_siblings_viable"] = "";
   out["gres_detail"] = Json::array();
+  if (job.allocation != nullptr) {
+    for (const NodeAllocation& node : job.allocation->nodes) {
+      if (!node.gres.empty()) out["gres_detail"].push_back(gres_text(node.gres, true));
+    }
+  }
   out["group_id"] = spec.gid;
   out["group_name"] = json_text(spec.group_name);
   out["het_job_id"] = json_number(0);

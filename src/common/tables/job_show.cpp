@@ -124,7 +124,12 @@ std::string cpu_ids(const NodeAllocation& node) {
 void put_detail_of_nodes(const JobView& v, ShowLines& out) {
   const auto& allocation = v.job().allocation;
   if (allocation == nullptr) return;
-  out.line().word("JOB_GRES", "(null)");
+  GresShares all;
+  for (const NodeAllocation& node : allocation->nodes) {
+    for (const GresShare& share : node.gres) add_shares(all, {{share.name, share.type, share.count, {}, {}}});
+  }
+  const std::string gres = gres_text(all, false);
+  out.line().word("JOB_GRES", or_else(gres, "(null)"));
   const auto names = expand_hosts(allocation->node_list);
   if (!names || names->size() != allocation->nodes.size()) return;
   // neighbours with the same CPUs and memory share a line
@@ -133,13 +138,13 @@ void put_detail_of_nodes(const JobView& v, ShowLines& out) {
     std::vector<std::string> same;
     for (; i < names->size(); ++i) {
       const NodeAllocation& node = allocation->nodes[i];
-      const bool alike = node.cores == first.cores && node.memory_mib == first.memory_mib;
+      const bool alike = node.cores == first.cores && node.memory_mib == first.memory_mib && node.gres == first.gres;
       if (!alike && !same.empty()) break;
       same.push_back((*names)[i]);
     }
     out.line().raw("  ");
     out.raw("Nodes=" + fold_hosts(same) + " CPU_IDs=" + cpu_ids(first) +
-            " Mem=" + std::to_string(first.memory_mib) + " GRES=");
+            " Mem=" + std::to_string(first.memory_mib) + " GRES=" + gres_text(first.gres, true));
   }
 }
 
@@ -180,6 +185,11 @@ void put_files(const JobView& v, ShowLines& out) {
   }
 }
 
+// "gres/gpu:2"; empty where nothing was asked for.
+std::string per_gpu(std::string_view number) {
+  return number.empty() ? std::string() : "gres/gpu:" + std::string(number);
+}
+
 void put_rest(const JobView& v, ShowLines& out) {
   const JobSpec& spec = v.spec();
   if (!spec.switches.empty()) {
@@ -197,10 +207,16 @@ void put_rest(const JobView& v, ShowLines& out) {
     out.line().word("KillOnInvalidDependent", yes ? "Yes" : "No");
   }
   if (spec.spread) out.line().word("SpreadJob", "Yes");
+  const std::string cpus_per_gpu = per_gpu(spec.cpus_per_gpu.view());
+  const std::string memory_per_gpu =
+      spec.memory_kind == MemoryKind::kPerGpu ? per_gpu(std::to_string(spec.memory_mib)) : std::string();
+  const std::string tasks_per_gpu = spec.ntasks_per_gpu == 0 ? std::string() : std::to_string(spec.ntasks_per_gpu);
   const std::pair<std::string_view, std::string_view> words[] = {
-      {"CpusPerTres", spec.cpus_per_gpu},      {"TresBind", spec.tres_bind},
+      {"CpusPerTres", cpus_per_gpu},           {"MemPerTres", memory_per_gpu},
+      {"TresBind", spec.tres_bind},
       {"TresPerJob", spec.tres_per_job},       {"TresPerNode", spec.gres},
       {"TresPerSocket", spec.tres_per_socket}, {"TresPerTask", spec.tres_per_task},
+      {"NtasksPerTRES", tasks_per_gpu},
   };
   for (const auto& [key, value] : words) {
     if (!value.empty()) out.line().word(key, value);

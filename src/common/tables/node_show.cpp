@@ -20,15 +20,16 @@ std::string time_or_none(Time at, const RenderContext& context) {
 }
 
 void put_features_and_gres(const protocol::NodeRecord& r, bool details, ShowLines& out) {
-  const NodeConfig& config = config_of(r);
   const std::string features = available_features(r);
   const std::string_view all = or_else(features, "(null)");
   out.line().word("AvailableFeatures", all);
   out.line().word("ActiveFeatures", or_else(active_features(r), all));
-  out.line().word("Gres", or_else(config.gres, "(null)"));
+  const std::string gres = shown_gres(r);
+  out.line().word("Gres", or_else(gres, "(null)"));
   if (details) {
+    const std::string used = used_gres(r);
     out.line().word("GresDrain", "N/A");
-    out.line().word("GresUsed", or_else(unused_gres(config.gres), "(null)"));
+    out.line().word("GresUsed", or_else(used, "(null)"));
   }
 }
 
@@ -98,8 +99,8 @@ std::string show_node(const protocol::NodeRecord& r, const RenderContext& contex
   out.word("ResumeAfterTime", time_or_none(r.node.resume_after, context));
   const uint32_t suspend = config.suspend_time_s.value_or(UINT32_MAX);
   out.word("SuspendTime", suspend == UINT32_MAX ? "INFINITE" : std::to_string(suspend));
-  out.line().word("CfgTRES", configured_tres(r));
-  const std::string used = used_tres(r);
+  out.line().word("CfgTRES", configured_tres(r, context));
+  const std::string used = used_tres(r, context);
   out.line().word("AllocTRES", used);
   out.line().word("CurrentWatts", "0").word("AveWatts", "0");
   put_texts(r, context, out);
@@ -136,9 +137,9 @@ void put_configured(const protocol::NodeRecord& r, Json& out) {
   const auto active = split_list(active_features(r));
   out["active_features"] = active.empty() ? config.features : active;
   out["gpu_spec"] = "";
-  out["gres"] = config.gres;
+  out["gres"] = shown_gres(r);
   out["gres_drained"] = "N/A";
-  out["gres_used"] = unused_gres(config.gres);
+  out["gres_used"] = used_gres(r);
   out["instance_id"] = "";
   out["instance_type"] = "";
   out["last_busy"] = json_time(r.node.last_busy);
@@ -178,7 +179,7 @@ Json node_to_json(const protocol::NodeRecord& r, const RenderContext& context) {
   out["alloc_memory"] = r.used_memory_mib;
   out["alloc_cpus"] = cpu_use(r).allocated;
   out["alloc_idle_cpus"] = cpu_use(r).idle;
-  out["tres_used"] = used_tres(r);
+  out["tres_used"] = used_tres(r, context);
   out["tres_weighted"] = 0.0;
   out["slurmd_start_time"] = json_time(hardware.agent_start);
   out["sockets"] = config.sockets;
@@ -186,7 +187,7 @@ Json node_to_json(const protocol::NodeRecord& r, const RenderContext& context) {
   out["temporary_disk"] = config.tmp_disk_mib;
   out["weight"] = r.node.weight;
   out["topology"] = config.topology;
-  out["tres"] = configured_tres(r);
+  out["tres"] = configured_tres(r, context);
   out["version"] = hardware.version;
   return out;
 }

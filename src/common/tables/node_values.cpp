@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/base/text.hpp"
+#include "common/tables/gres_env.hpp"
 #include "common/tables/job_states.hpp"
 
 namespace sluice {
@@ -56,47 +57,59 @@ std::string_view active_features(const protocol::NodeRecord& record) {
   return record.node.active_features;
 }
 
-std::string configured_tres(const protocol::NodeRecord& record) {
+std::string configured_tres(const protocol::NodeRecord& record, const RenderContext& context) {
   const NodeConfig& config = config_of(record);
   std::string out = "cpu=" + std::to_string(config.cpus);
   out.append(",mem=").append(format_memory(config.real_memory_mib));
   out.append(",billing=").append(std::to_string(config.cpus));
-  return out + gres_tres(config.gres);
+  return out + gres_tres(gres_of(record), context.accounting_tres);
 }
 
-std::string gres_tres(std::string_view gres) {
-  std::vector<std::pair<std::string, uint64_t>> sums;
-  for (const std::string& item : split_list(gres)) {
-    const std::vector<std::string> parts = split(item.substr(0, item.find('(')), ':');
-    const uint64_t count = to_number<uint64_t>(parts.back()).value_or(1);
-    const auto same = std::find_if(sums.begin(), sums.end(),
-                                   [&](const auto& sum) { return sum.first == parts.front(); });
-    if (same != sums.end()) same->second += count;
-    else sums.emplace_back(parts.front(), count);
-  }
-  std::string out;
-  for (const auto& [name, count] : sums) {
-    out.append(",gres/").append(name).append("=").append(std::to_string(count));
-  }
+GresShares gres_of(const protocol::NodeRecord& record) {
+  GresShares out;
+  const auto inventory = make_inventory(config_of(record).gres, hardware_of(record).devices);
+  if (inventory == nullptr) return out;
+  for (const GresKind& kind : inventory->kinds) out.push_back({kind.name, kind.type, kind.count, {}, {}});
   return out;
 }
 
-std::string unused_gres(std::string_view gres) {
+namespace {
+
+// "(S:0-1)": the sockets that are near the units of a kind.
+std::string near_sockets(const GresInventory& inventory, const GresKind& kind, uint32_t cores_per_socket) {
+  Bitmap sockets;
+  kind.units.for_each([&](size_t unit) {
+    const Bitmap* cores = inventory.near_cores(kind.name, unit);
+    if (cores != nullptr) cores->for_each([&](size_t core) { sockets.set(core / std::max(1U, cores_per_socket)); });
+  });
+  return sockets.none() ? std::string() : "(S:" + sockets.to_text() + ")";
+}
+
+}  // namespace
+
+std::string shown_gres(const protocol::NodeRecord& record) {
+  const NodeConfig& config = config_of(record);
+  const auto inventory = make_inventory(config.gres, hardware_of(record).devices);
+  if (inventory == nullptr) return config.gres;
   std::vector<std::string> out;
-  for (const std::string& item : split_list(gres)) {
-    std::vector<std::string> parts = split(item.substr(0, item.find('(')), ':');
-    if (parts.size() > 1 && to_number<uint64_t>(parts.back())) parts.pop_back();
-    parts.emplace_back("0");
-    out.push_back(join(parts, ":"));
+  for (const GresKind& kind : inventory->kinds) {
+    out.push_back(gres_text({{kind.name, kind.type, kind.count, {}, {}}}, false) +
+                  near_sockets(*inventory, kind, config.cores_per_socket));
   }
   return join(out, ",");
 }
 
-std::string used_tres(const protocol::NodeRecord& record) {
+std::string used_gres(const protocol::NodeRecord& record) {
+  const auto inventory = make_inventory(config_of(record).gres, hardware_of(record).devices);
+  return inventory == nullptr ? std::string() : used_gres_text(*inventory, record.used_gres);
+}
+
+std::string used_tres(const protocol::NodeRecord& record, const RenderContext& context) {
   std::vector<std::string> out;
   if (const uint32_t cpus = cpu_use(record).allocated; cpus != 0) out.push_back("cpu=" + std::to_string(cpus));
   if (record.used_memory_mib != 0) out.push_back("mem=" + format_memory(record.used_memory_mib));
-  return join(out, ",");
+  const std::string text = join(out, ",") + gres_tres(record.used_gres, context.accounting_tres);
+  return text.starts_with(',') ? text.substr(1) : text;
 }
 
 int64_t node_state_rank(NodeBaseState base, NodeFlags flags) {

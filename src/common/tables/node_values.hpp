@@ -27,12 +27,13 @@ struct CpuUse {
 
 [[nodiscard]] std::string_view active_features(const protocol::NodeRecord& record);  // "a,b"
 [[nodiscard]] std::string available_features(const protocol::NodeRecord& record);
-[[nodiscard]] std::string configured_tres(const protocol::NodeRecord& record);
-[[nodiscard]] std::string used_tres(const protocol::NodeRecord& record);
-// "gres/gpu=2" of "gpu:a100:2", joined by commas, each with a comma before it.
-[[nodiscard]] std::string gres_tres(std::string_view gres);
-// The gres as configured with nothing of it in use: "gpu:a100:0".
-[[nodiscard]] std::string unused_gres(std::string_view gres);
+[[nodiscard]] std::string configured_tres(const protocol::NodeRecord& record, const RenderContext& context);
+[[nodiscard]] std::string used_tres(const protocol::NodeRecord& record, const RenderContext& context);
+// Gres=: what the node has with the sockets that are near, "gpu:a100:4(S:0-1),fan:3"; GresUsed=.
+[[nodiscard]] std::string shown_gres(const protocol::NodeRecord& record);
+[[nodiscard]] std::string used_gres(const protocol::NodeRecord& record);
+// What the node has, as counts.
+[[nodiscard]] GresShares gres_of(const protocol::NodeRecord& record);
 
 // A number by which states sort: sinfo's default is downwards (flags first, then MIXED … DOWN).
 [[nodiscard]] int64_t node_state_rank(NodeBaseState base, NodeFlags flags);

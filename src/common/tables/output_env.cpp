@@ -6,6 +6,7 @@
 
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
+#include "common/tables/gres_env.hpp"
 
 namespace sluice {
 namespace {
@@ -41,6 +42,17 @@ std::string gpu_request(std::string_view list) {
   return out;
 }
 
+// "cpu=2,gres/gpu=1"
+std::string tres_per_task(uint32_t cpus, std::string_view gres) {
+  std::string out = cpus == 0 ? std::string() : fmt::format("cpu={}", cpus);
+  for (std::string item : split_list(gres)) {
+    const size_t colon = item.rfind(':');
+    if (colon != std::string::npos) item[colon] = '=';
+    out.append(out.empty() ? "" : ",").append(item);
+  }
+  return out;
+}
+
 // "plane=2" is told in two variables.
 void set_distribution(std::string_view distribution, Environment& out) {
   const size_t equals = distribution.find('=');
@@ -72,8 +84,8 @@ void set_option_variables(const JobSpec& spec, Environment& out) {
   }
   if (spec.cpus_per_task != 0) {
     set_number(out, "SLURM_CPUS_PER_TASK", spec.cpus_per_task);
-    out.set("SLURM_TRES_PER_TASK", fmt::format("cpu={}", spec.cpus_per_task));
   }
+  set_if(out, "SLURM_TRES_PER_TASK", tres_per_task(spec.cpus_per_task, spec.tres_per_task));
   set_number_if(out, "SLURM_NTASKS_PER_NODE", spec.ntasks_per_node);
   set_number_if(out, "SLURM_NTASKS_PER_SOCKET", spec.ntasks_per_socket);
   set_number_if(out, "SLURM_NTASKS_PER_CORE", spec.ntasks_per_core);
@@ -82,7 +94,6 @@ void set_option_variables(const JobSpec& spec, Environment& out) {
   set_memory(spec, out);
   set_if(out, "SLURM_CPUS_PER_GPU", spec.cpus_per_gpu);
   set_if(out, "SLURM_GPUS", gpu_request(spec.tres_per_job));
-  set_if(out, "SLURM_GPUS_PER_NODE", gpu_request(spec.gres));
   set_if(out, "SLURM_GPUS_PER_SOCKET", gpu_request(spec.tres_per_socket));
   if (!spec.distribution.empty()) set_distribution(spec.distribution.view(), out);
   set_if(out, "SLURM_HINT", spec.hint);
@@ -91,6 +102,9 @@ void set_option_variables(const JobSpec& spec, Environment& out) {
   set_if(out, "SLURM_ACCTG_FREQ", spec.acctg_frequency);
   set_if(out, "SLURM_CONTAINER", spec.container);
   set_if(out, "SLURM_TRES_BIND", spec.tres_bind);
+  if (const size_t at = spec.tres_bind.view().find("gpu:"); at != std::string_view::npos) {
+    out.set("SLURM_GPU_BIND", spec.tres_bind.view().substr(at + 4));
+  }
   if (spec.overcommit) out.set("SLURM_OVERCOMMIT", "1");
 }
 
@@ -162,6 +176,7 @@ JobFacts facts_of(const protocol::StepLaunch& launch) {
       names.push_back(node.name);
     facts.node_list = fold_hosts(names);
   }
+  facts.allocation = launch.allocation;
   facts.cpus = launch.allocation_cpus;
   facts.cluster = launch.cluster_name;
   facts.partition = launch.partition;
@@ -206,6 +221,9 @@ void set_allocation_variables(const JobFacts& job, Environment& out) {
   set_option_variables(*job.spec, out);
   out.set_default("SLURM_SUBMIT_DIR", job.spec->work_dir.view());
   out.set_default("SLURM_SUBMIT_HOST", job.spec->submit_host.view());
+  if (job.allocation != nullptr && !job.allocation->nodes.empty()) {
+    set_if(out, "SLURM_JOB_GPUS", number_list(gpu_units(job.allocation->nodes.front().gres)));
+  }
   out.set("SLURM_OOM_KILL_STEP", "0");
   set_if(out, "SLURM_JOB_DEPENDENCY", job.spec->dependency);
 }
@@ -270,8 +288,8 @@ void set_step_variables(const protocol::StepLaunch& launch,
 
   if (step.cpus_per_task != 0) {
     set_number(out, "SLURM_CPUS_PER_TASK", step.cpus_per_task);
-    out.set("SLURM_TRES_PER_TASK", fmt::format("cpu={}", step.cpus_per_task));
   }
+  set_if(out, "SLURM_TRES_PER_TASK", tres_per_task(step.cpus_per_task, step.tres_per_task));
   set_number_if(out, "SLURM_NTASKS_PER_NODE", step.ntasks_per_node);
   set_distribution(step.distribution.empty() ? "block" : step.distribution.view(), out);
   if (step.label) out.set("SLURM_LABELIO", "1");

@@ -22,6 +22,7 @@ struct JobFacts {
   std::shared_ptr<const JobSpec> spec;     // never null
   std::shared_ptr<const ArrayInfo> array;  // null: no array
   std::string node_list;                   // folded
+  std::shared_ptr<const Allocation> allocation;  // for generic resources; may be null
   std::vector<uint32_t> cpus;              // CPUs of the job on each node, in order of node_list
   std::string cluster;
   std::string partition;

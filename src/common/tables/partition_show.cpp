@@ -7,6 +7,7 @@
 #include "common/base/time_text.hpp"
 #include "common/tables/job_states.hpp"
 #include "common/tables/job_values.hpp"
+#include "common/tables/gres_env.hpp"
 #include "common/tables/node_values.hpp"
 #include "common/tables/show_lines.hpp"
 
@@ -108,22 +109,22 @@ Json defaults_json(const PartitionConfig& p) {
 }  // namespace
 
 std::string partition_tres(const protocol::PartitionRecord& record,
-                           const std::vector<protocol::NodeRecord>& nodes) {
+                           const std::vector<protocol::NodeRecord>& nodes, const RenderContext& context) {
   uint64_t memory = 0;
-  std::string all_gres;
+  GresShares gres;
   for (const protocol::NodeRecord& node : nodes) {
     if (std::find(node.partitions.begin(), node.partitions.end(), record.config.name) ==
         node.partitions.end()) {
       continue;
     }
     memory += config_of(node).real_memory_mib;
-    if (!config_of(node).gres.empty()) all_gres.append(",").append(config_of(node).gres);
+    add_shares(gres, gres_of(node));
   }
   const std::string cpus = std::to_string(record.total_cpus);
   std::string out = "cpu=" + cpus;
   if (memory != 0) out.append(",mem=").append(format_memory(memory));
   out.append(",node=").append(std::to_string(record.total_nodes));
-  return out.append(",billing=").append(cpus) + gres_tres(all_gres);
+  return out.append(",billing=").append(cpus) + gres_tres(gres, context.accounting_tres);
 }
 
 std::string show_partition(const protocol::PartitionRecord& record, const std::string& tres,

@@ -12,7 +12,8 @@ namespace sluice {
 
 // "cpu=32,mem=16G,node=4,billing=32": what its nodes have together.
 [[nodiscard]] std::string partition_tres(const protocol::PartitionRecord& record,
-                                         const std::vector<protocol::NodeRecord>& nodes);
+                                         const std::vector<protocol::NodeRecord>& nodes,
+                                         const RenderContext& context);
 
 // Without the blank line that follows. `tres` as above.
 [[nodiscard]] std::string show_partition(const protocol::PartitionRecord& record,

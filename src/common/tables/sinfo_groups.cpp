@@ -175,7 +175,7 @@ Json sinfo_row_to_json(const SinfoRow& row, const std::string& tres,
   out["weight"] = bounds(row, [](const NodeRecord& n) { return n.node.weight; });
   out["features"] = {{"total", features},
                      {"active", json_text(or_else(active_features(first), features))}};
-  out["gres"] = {{"total", config.gres}, {"used", unused_gres(config.gres)}};
+  out["gres"] = {{"total", shown_gres(first)}, {"used", used_gres(first)}};
   out["cluster"] = "";
   out["comment"] = json_text(first.node.comment);
   out["extra"] = json_text(first.node.extra);

@@ -1,7 +1,9 @@
 // See step_fields.hpp.
 #include "common/tables/step_fields.hpp"
 
+#include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
+#include "common/tables/gres_env.hpp"
 #include "common/tables/job_states.hpp"
 #include "common/tables/show_lines.hpp"
 #include "common/tables/step_names.hpp"
@@ -80,12 +82,16 @@ constexpr StepField kFields[] = {
 
 }  // namespace
 
-std::string step_tres(const StepView& v) {
+std::string step_tres(const StepView& v, const std::vector<std::string>& accounting_tres) {
   if (is_named(v) || v.step->layout == nullptr) return "(null)";
   uint64_t memory = 0;
   for (const StepNode& node : v.step->layout->nodes) memory += node.memory_mib;
   std::string out = "cpu=" + std::to_string(step_cpus(v));
-  if (!v.spec().gres.empty()) out.append(",").append(v.spec().gres.view());
+  GresShares gres;
+  for (const StepNode& node : v.step->layout->nodes) {
+    for (const GresShare& share : node.gres) add_shares(gres, {{share.name, share.type, share.count, {}, {}}});
+  }
+  out += gres_tres(gres, accounting_tres);
   if (memory != 0) out.append(",mem=").append(format_memory(memory));
   out.append(",node=").append(std::to_string(v.step->layout->nodes.size()));
   return out;
@@ -115,7 +121,7 @@ std::string show_step(const StepView& v, const RenderContext& c, bool one_line) 
   const size_t nodes = v.step->layout != nullptr ? v.step->layout->nodes.size() : 0;
   out.line().word("Nodes", nodes).word("CPUs", step_cpus(v)).word("Tasks", step_tasks(v));
   out.word("Name", step_name(v)).word("Network", or_else(v.spec().network, "(null)"));
-  out.line().word("TRES", step_tres(v));
+  out.line().word("TRES", step_tres(v, c.accounting_tres));
   out.line().word("ResvPorts", "(null)");
   out.line().word("CPUFreqReq", "Default");
   if (!is_named(v)) out.word("Dist", or_else(v.spec().distribution, "Block"));
@@ -123,6 +129,7 @@ std::string show_step(const StepView& v, const RenderContext& c, bool one_line) 
   const std::string host = io.host.empty() || is_named(v) ? "(null)" : io.host;
   out.line().word("SrunHost:Pid", host + ":0");
   if (!v.spec().gres.empty()) out.line().word("TresPerNode", v.spec().gres);
+  if (!v.spec().tres_per_step.empty()) out.line().word("TresPerStep", v.spec().tres_per_step);
   if (!v.spec().tres_per_task.empty()) out.line().word("TresPerTask", v.spec().tres_per_task);
   return out.take();
 }
@@ -139,7 +146,7 @@ Json step_to_json(const StepView& v, const RenderContext& c) {
   out["container_id"] = "";
   const Json zero = json_number(0);
   out["cpu"] = {{"frequency", {{"min", zero}, {"max", zero}, {"governor", zero}}}};
-  const std::string tres = step_tres(v);
+  const std::string tres = step_tres(v, c.accounting_tres);
   out["tres"] = {{"per",
                   {{"cpu", ""},
                    {"memory", ""},

@@ -24,7 +24,8 @@ using StepField = FieldRow<StepView>;
 
 void append_step_id(const StepView& view, std::string& out);  // "12.0", "2_9.batch"
 
-[[nodiscard]] std::string step_tres(const StepView& view);      // "cpu=2,mem=100M,node=1"; "(null)" of named steps
+// "cpu=2,mem=100M,node=1", with the generic resources that AccountingStorageTRES names; "(null)" of named steps.
+[[nodiscard]] std::string step_tres(const StepView& view, const std::vector<std::string>& accounting_tres = {});
 
 // As `scontrol show step` prints it, without the blank line that follows.
 [[nodiscard]] std::string show_step(const StepView& view, const RenderContext& context,

@@ -99,6 +99,38 @@ void fit_to_tasks(JobSpec& job, CommandSet command, std::vector<std::string>& wa
   }
 }
 
+uint64_t gpu_count(std::string_view list) {
+  uint64_t sum = 0;
+  for (const GresItem& item : gres_items(list).value_or(std::vector<GresItem>())) {
+    sum += item.name == "gpu" ? item.count : 0;
+  }
+  return sum;
+}
+
+// Wishes of GPUs that contradict or lack each other, in an allocation of the command's own.
+OptionResult check_gpus(const JobSpec& job) {
+  const auto invalid = [](std::string why) {
+    return tl::unexpected<OptionProblem>(
+        OptionProblem{{std::move(why), "Invalid generic resource (gres) specification"}, 1, {}});
+  };
+  const uint64_t in_job = gpu_count(job.tres_per_job), on_node = gpu_count(job.gres);
+  const uint64_t on_socket = gpu_count(job.tres_per_socket), of_task = gpu_count(job.tres_per_task);
+  if (on_socket > 0 && job.sockets_per_node == 0) {
+    return invalid("--gpus-per-socket option requires --sockets-per-node specification");
+  }
+  if ((in_job > 0 && on_node > in_job) || (on_node > 0 && on_socket > on_node)) {
+    return invalid("Failed to ensure --gpus >= --gres=gpu/--gpus-per-node >= --gpus-per-socket");
+  }
+  if (of_task > 0 && in_job == 0 && job.num_tasks == 0 && job.ntasks_per_node == 0) {
+    return invalid("Failed to validate job spec. --gpus-per-task used without either --gpus or -n/--ntasks is not allowed.");
+  }
+  if (job.ntasks_per_gpu > 0 && in_job + on_node + on_socket == 0 && job.num_tasks == 0) {
+    return invalid("gres_job_state_validate: --ntasks-per-tres needs either a GRES GPU specification or a "
+                   "node/ntask specification");
+  }
+  return {};
+}
+
 OptionResult check_exclusions(const Submission& s) {
   if (!s.job.tres_per_task.empty() && s.job.ntasks_per_gpu != 0) {
     return tl::unexpected<OptionProblem>(
@@ -160,6 +192,9 @@ OptionResult finish_submission(Submission& s,
                                CommandSet command,
                                std::vector<std::string>& warnings) {
   if (OptionResult fits = check_exclusions(s); !fits) return fits;
+  if (command != kSrun) {
+    if (OptionResult fits = check_gpus(s.job); !fits) return fits;
+  }
   JobSpec& job = s.job;
   if (OptionResult fits = fit_node_list(job, command, warnings); !fits) return fits;
   fit_to_tasks(job, command, warnings);
@@ -191,6 +226,17 @@ Status check_gres(const JobSpec& job, const std::vector<std::string>& types) {
   return {};
 }
 
+namespace {
+
+// Tasks that were promised GPUs of their own see no others.
+std::string usual_gpu_bind(const JobSpec& job) {
+  if (job.ntasks_per_gpu != 0) return fmt::format("gres/gpu:single:{}", job.ntasks_per_gpu);
+  const uint64_t each = gpu_count(job.tres_per_task);
+  return each == 0 ? std::string() : fmt::format("gres/gpu:per_task:{}", each);
+}
+
+}  // namespace
+
 StepSpec make_step(const Submission& s) {
   StepSpec step = s.step;
   const JobSpec& job = s.job;
@@ -208,8 +254,13 @@ StepSpec make_step(const Submission& s) {
   step.threads_per_core = job.threads_per_core;
   step.memory_kind = job.memory_kind;
   step.memory_mib = job.memory_mib;
-  if (step.gres.empty()) step.gres = job.gres;
+  if (step.gres != "none") step.gres = job.gres;
   step.tres_per_task = job.tres_per_task;
+  step.tres_per_step = job.tres_per_job;
+  step.tres_per_socket = job.tres_per_socket;
+  step.ntasks_per_gpu = job.ntasks_per_gpu;
+  step.cpus_per_gpu = job.cpus_per_gpu;
+  step.tres_bind = job.tres_bind.empty() ? SharedText(usual_gpu_bind(job)) : job.tres_bind;
   step.node_list = job.required_nodes;
   step.excluded_nodes = job.excluded_nodes;
   step.constraint = job.constraint;

@@ -60,6 +60,7 @@ struct SubmitSettings {
   std::optional<std::string> propagate;  // names of limits; "ALL" without a value
   std::optional<uint32_t> immediate_seconds;
   bool name_given = false;  // --job-name on the command line
+  std::string gpus_per_node;  // --gpus-per-node, which --gres also says
 
   // sbatch
   bool wait_for_end = false;

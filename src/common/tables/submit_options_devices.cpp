@@ -1,4 +1,6 @@
 // Rows of options about generic resources and GPUs.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "common/tables/submit_setters.hpp"
@@ -10,8 +12,21 @@ tl::unexpected<OptionProblem> bad_gres() {
   return refuse("Invalid generic resource (gres) specification", 1);
 }
 
+std::string_view name_of(std::string_view item) {
+  return item.substr(0, item.find_first_of(":=", 5));  // behind "gres/"
+}
+
+// What was said of the same resources before (by a variable, say) no longer counts.
 void append(SharedText& list, const std::string& more) {
-  list = list.empty() ? more : fmt::format("{},{}", list.view(), more);
+  const std::vector<std::string> added = split_list(more);
+  std::vector<std::string> kept;
+  for (const std::string& item : split_list(list.view())) {
+    const bool again =
+        std::any_of(added.begin(), added.end(), [&](const std::string& other) { return name_of(other) == name_of(item); });
+    if (!again) kept.push_back(item);
+  }
+  kept.insert(kept.end(), added.begin(), added.end());
+  list = join(kept, ",");
 }
 
 OptionResult set_gres(Submission& s, const Input& in) {
@@ -19,7 +34,7 @@ OptionResult set_gres(Submission& s, const Input& in) {
   const auto gres = parse_gres(in.value);
   if (!gres) return bad_gres();
   if (!gres->empty()) append(s.job.gres, *gres);
-  s.step.gres = in.value == "none" ? SharedText("none") : SharedText(*gres);
+  s.step.gres = iequals(in.value, "none") ? SharedText("none") : SharedText();
   return {};
 }
 
@@ -28,6 +43,7 @@ OptionResult set_gpus(Submission& s, const Input& in) {
   const auto gpus = parse_gpus(in.value);
   if (!gpus) return bad_gres();
   append(place<Member>(s), *gpus);
+  if (in.option->name == "gpus-per-node") s.settings.gpus_per_node = in.value;
   return {};
 }
 
@@ -97,7 +113,6 @@ constexpr SubmitOption kRows[] = {
      .argument = OptionArgument::kRequired,
      .environment = "*_CPUS_PER_GPU",
      .tier = 2,
-     .status = OptionStatus::kMissing,
      .set = set_cpus_per_gpu,
      .section = OptionSection::kGpu,
      .value_name = "n",
@@ -106,7 +121,6 @@ constexpr SubmitOption kRows[] = {
      .argument = OptionArgument::kRequired,
      .environment = "*_GPU_BIND",
      .tier = 2,
-     .status = OptionStatus::kAccepted,
      .set = set_gpu_bind,
      .section = OptionSection::kGpu,
      .value_name = "...",
@@ -124,7 +138,6 @@ constexpr SubmitOption kRows[] = {
      .argument = OptionArgument::kRequired,
      .environment = "*_GPUS",
      .tier = 1,
-     .status = OptionStatus::kMissing,
      .set = set_gpus<&JobSpec::tres_per_job>,
      .section = OptionSection::kGpu,
      .value_name = "n",
@@ -133,7 +146,6 @@ constexpr SubmitOption kRows[] = {
      .argument = OptionArgument::kRequired,
      .environment = "*_GPUS_PER_NODE",
      .tier = 1,
-     .status = OptionStatus::kMissing,
      .set = set_gpus<&JobSpec::gres>,
      .section = OptionSection::kGpu,
      .value_name = "n",
@@ -142,7 +154,6 @@ constexpr SubmitOption kRows[] = {
      .argument = OptionArgument::kRequired,
      .environment = "*_GPUS_PER_SOCKET",
      .tier = 2,
-     .status = OptionStatus::kMissing,
      .set = set_gpus<&JobSpec::tres_per_socket>,
      .section = OptionSection::kGpu,
      .value_name = "n",
@@ -151,7 +162,6 @@ constexpr SubmitOption kRows[] = {
      .argument = OptionArgument::kRequired,
      .environment = "*_GPUS_PER_TASK",
      .tier = 1,
-     .status = OptionStatus::kMissing,
      .set = set_gpus<&JobSpec::tres_per_task>,
      .section = OptionSection::kGpu,
      .value_name = "n",
@@ -160,7 +170,6 @@ constexpr SubmitOption kRows[] = {
      .argument = OptionArgument::kRequired,
      .environment = "*_GRES SLURM_STEP_GRES",
      .tier = 1,
-     .status = OptionStatus::kMissing,
      .set = set_gres,
      .section = OptionSection::kRun,
      .value_name = "list",
@@ -169,7 +178,6 @@ constexpr SubmitOption kRows[] = {
      .argument = OptionArgument::kRequired,
      .environment = "*_GRES_FLAGS",
      .tier = 2,
-     .status = OptionStatus::kAccepted,
      .set = set_gres_flags,
      .section = OptionSection::kRun,
      .value_name = "opts",
@@ -177,7 +185,6 @@ constexpr SubmitOption kRows[] = {
     {.name = "tres-bind",
      .argument = OptionArgument::kRequired,
      .environment = "*_TRES_BIND",
-     .status = OptionStatus::kAccepted,
      .set = set_text<&JobSpec::tres_bind>},
     {.name = "tres-per-task",
      .argument = OptionArgument::kRequired,

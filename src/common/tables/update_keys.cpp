@@ -51,6 +51,25 @@ Status set_time(std::string_view value, const Base& base, JobUpdate& update) {
   return {};
 }
 
+// "gres/gpu:2": the number behind the name.
+std::optional<uint64_t> number_per_gpu(std::string_view value) {
+  const auto items = gres_items(value);
+  if (!items || items->size() != 1 || items->front().name != "gpu" || !items->front().type.empty()) return std::nullopt;
+  return items->front().count;
+}
+Status set_cpus_per_gpu(std::string_view value, const Base&, JobUpdate& update) {
+  const auto number = number_per_gpu(value);
+  if (!number) return bad_value("CpusPerTres");
+  update.cpus_per_gpu = std::to_string(*number);
+  return {};
+}
+Status set_memory_per_gpu(std::string_view value, const Base&, JobUpdate& update) {
+  const auto number = number_per_gpu(value);
+  if (!number) return bad_value("MemPerTres");
+  update.memory_per_gpu_mib = *number;
+  return {};
+}
+
 bool has_sign(std::string_view value) {
   return !value.empty() && (value[0] == '+' || value[0] == '-') && value != "-1";
 }
@@ -150,7 +169,7 @@ constexpr JobUpdateKey kJobKeys[] = {
     {"Contiguous", set_bool<&JobUpdate::contiguous>},
     {"CoreSpec", nullptr},
     {"CPUsPerTask", set_count<&JobUpdate::cpus_per_task>},
-    {"CpusPerTres", nullptr},
+    {"CpusPerTres", set_cpus_per_gpu},
     {"Deadline", set_time<&JobUpdate::deadline>},
     {"DelayBoot", set_delay_boot},
     {"Dependency", set_text<&JobUpdate::dependency>},
@@ -165,7 +184,7 @@ constexpr JobUpdateKey kJobKeys[] = {
     {"MailType", set_mail_type},
     {"MailUser", set_text<&JobUpdate::mail_user>},
     {"MCSLabel", nullptr},
-    {"MemPerTres", nullptr},
+    {"MemPerTres", set_memory_per_gpu},
     {"MinCPUsNode", set_count<&JobUpdate::min_cpus_per_node>},
     {"MinMemoryCPU", set_memory<&JobUpdate::memory_per_cpu_mib>},
     {"MinMemoryNode", set_memory<&JobUpdate::memory_per_node_mib>},
@@ -208,12 +227,12 @@ constexpr JobUpdateKey kJobKeys[] = {
     {"ThreadSpec", nullptr},
     {"TimeLimit", set_time_limit},
     {"TimeMin", set_time_min},
-    {"TresBind", nullptr},
+    {"TresBind", set_text<&JobUpdate::tres_bind>},
     {"TresFreq", nullptr},
-    {"TresPerJob", nullptr},
+    {"TresPerJob", set_text<&JobUpdate::tres_per_job>},
     {"TresPerNode", set_text<&JobUpdate::gres>},
-    {"TresPerSocket", nullptr},
-    {"TresPerTask", nullptr},
+    {"TresPerSocket", set_text<&JobUpdate::tres_per_socket>},
+    {"TresPerTask", set_text<&JobUpdate::tres_per_task>},
     {"UserID", nullptr},
     {"wait-for-switch", nullptr},
     {"WCKey", set_text<&JobUpdate::wckey>},

@@ -109,7 +109,8 @@ void EffectRunner::handle(const state::LaunchProlog& effect, const Snapshot& sta
   const Job* job = state->jobs.find(effect.job);
   if (job == nullptr || !job->allocation) return;
   const protocol::RunPrologRequest request{effect.job, effect.restart, job->spec, job->partition.str(),
-                                           job->allocation->node_list};
+                                           job->allocation->node_list,
+                                           state::holds_gres(*job) ? job->allocation : nullptr};
   Bitmap nodes;
   for (const NodeAllocation& a : job->allocation->nodes) nodes.set(a.node);
   parts_.links.send(*state, nodes, request, {});

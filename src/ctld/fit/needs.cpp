@@ -53,6 +53,10 @@ void set_counts(const JobSpec& spec, const PartitionConfig& partition, Needs& ne
   needs.cpus_per_task = spec.overcommit ? 0 : std::max(1U, spec.cpus_per_task);
 }
 
+bool asks_for_gpus(const Needs& needs) {
+  return std::ranges::any_of(needs.gres, [](const GresNeed& need) { return need.name == "gpu"; });
+}
+
 uint64_t most_memory_per_cpu(const PartitionConfig& partition, const ClusterConfig& config) {
   return partition.max_mem_per_cpu_mib.value_or(config.max_mem_per_cpu_mib);
 }
@@ -69,8 +73,13 @@ Status set_memory(const JobSpec& spec,
     case MemoryKind::kPerCpu:
       needs.memory_per_cpu_mib = spec.memory_mib;
       break;
+    case MemoryKind::kPerGpu:
+      needs.memory_per_gpu_mib = spec.memory_mib;
+      break;
     default:
       const DefaultMemory usual = default_memory(p, c);
+      needs.memory_per_gpu_mib = asks_for_gpus(needs) ? p.def_mem_per_gpu_mib.value_or(c.def_mem_per_gpu_mib) : 0;
+      if (needs.memory_per_gpu_mib > 0) break;
       needs.all_memory = usual.kind == MemoryKind::kDefault;
       (usual.kind == MemoryKind::kPerCpu ? needs.memory_per_cpu_mib : needs.memory_per_node_mib) = usual.mib;
   }
@@ -94,7 +103,9 @@ auto demand_of(const JobSpec& s) {
                   s.min_cpus_per_node, s.ntasks_per_node, s.ntasks_per_socket, s.ntasks_per_core,
                   s.sockets_per_node, s.cores_per_socket, s.threads_per_core, s.memory_kind,
                   s.memory_mib, s.tmp_disk_mib, s.overcommit, s.contiguous, s.use_min_nodes,
-                  s.spread, s.sharing, s.constraint, s.required_nodes, s.excluded_nodes);
+                  s.spread, s.sharing, s.constraint, s.required_nodes, s.excluded_nodes,
+                  s.gres, s.tres_per_job, s.tres_per_socket, s.tres_per_task, s.gres_flags,
+                  s.cpus_per_gpu, s.ntasks_per_gpu);
 }
 
 }  // namespace
@@ -141,6 +152,10 @@ Result<Needs> needs_of(const JobSpec& spec,
                        const Rules& rules) {
   Needs needs;
   set_counts(spec, partition, needs);
+  if (auto ok = set_gres(spec, needs); !ok) return tl::unexpected(ok.error());
+  if (needs.cpus_per_gpu == 0 && asks_for_gpus(needs)) {
+    needs.cpus_per_gpu = static_cast<uint32_t>(partition.def_cpu_per_gpu.value_or(config.def_cpu_per_gpu));
+  }
   if (needs.min_nodes > needs.max_nodes) return failure(ErrorCode::kTooManyNodes);
   needs.whole_nodes = spec.sharing == Sharing::kExclusive ||
                       partition.over_subscribe == OverSubscribe::kExclusive ||

@@ -9,6 +9,7 @@
 #include "common/model/cluster_config.hpp"
 #include "common/model/job_spec.hpp"
 #include "ctld/fit/features.hpp"
+#include "ctld/fit/gres.hpp"
 
 namespace sluice::fit {
 
@@ -54,6 +55,10 @@ struct Needs {
   uint32_t uid = 0;
   bool one_user = false;  // only beside jobs of the same user, and no others beside it
   bool fill_sockets = false;
+  std::vector<GresNeed> gres;
+  bool near_only = false;           // cores have to be near the units (--gres-flags=enforce-binding)
+  uint32_t cpus_per_gpu = 0;        // least CPUs on a node for each of its GPUs
+  uint64_t memory_per_gpu_mib = 0;
 };
 
 // What a job that says nothing of memory gets; kDefault: all memory of its nodes.
@@ -67,7 +72,7 @@ struct DefaultMemory {
 [[nodiscard]] uint32_t cpus_for_memory(const JobSpec& spec, const PartitionConfig& partition,
                                        const ClusterConfig& config);
 
-// Errors: kInvalidFeature, kInvalidMemory, kTooManyNodes.
+// Errors: kInvalidFeature, kInvalidMemory, kTooManyNodes, and those of set_gres().
 [[nodiscard]] Result<Needs> needs_of(const JobSpec& spec,
                                      const PartitionConfig& partition,
                                      const ClusterConfig& config);

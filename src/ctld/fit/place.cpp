@@ -19,6 +19,7 @@ Room usable_room(const Node& node) {
   }
   const uint32_t cores = std::min(c.cores(), c.cpus);
   room.free_cores = Bitmap::first(cores > c.core_spec_count ? cores - c.core_spec_count : 0);
+  room.gres = node.gres.get();
   room.free_memory_mib = c.real_memory_mib - std::min(c.real_memory_mib, c.mem_spec_limit_mib);
   return room;
 }
@@ -77,10 +78,35 @@ Bitmap choose_cores(const Needs& needs, const Room& room, uint32_t cores, Unit u
   return take_in_turn(room.free_cores, cores, per_socket, room.config->sockets);
 }
 
-NodeAllocation allocate(
-    const Needs& needs, const Room& room, uint32_t tasks, uint32_t cpus, Unit unit) {
+// What one node is to give.
+struct Portion {
+  uint32_t tasks = 0;
+  uint32_t cpus = 0;
+  std::vector<uint64_t> gres;  // units of each need
+};
+
+// Cores near the units of the job where there are enough of them, or where they have to be.
+Bitmap choose_cores_near(const Needs& needs, const Room& room, uint32_t cores, const GresShares& gres, Unit unit) {
+  Bitmap near = cores_near(room, gres);
+  const size_t count = near.count();
+  if (count == room.free_cores.count()) return choose_cores(needs, room, cores, unit);
+  Room part = room;
+  if (needs.near_only || count >= cores) {
+    part.free_cores = std::move(near);
+    return choose_cores(needs, part, cores, unit);
+  }
+  part.free_cores.and_not(near);
+  near |= choose_cores(needs, part, cores - static_cast<uint32_t>(count), unit);
+  return near;
+}
+
+NodeAllocation allocate(const Needs& needs, const Room& room, const Portion& portion, Unit unit) {
   NodeAllocation a;
   a.node = room.node;
+  const uint32_t tasks = portion.tasks;
+  const uint32_t cpus = portion.cpus;
+  if (needs.whole_nodes && room.gres != nullptr) a.gres = all_of(*room.gres);
+  else if (!needs.gres.empty()) a.gres = choose_gres(needs, room, portion.gres);
   const uint32_t threads = used_threads(needs, *room.config);
   const uint32_t all_threads = cpus_of_core(*room.config);
   if (needs.whole_nodes) {
@@ -90,7 +116,8 @@ NodeAllocation allocate(
     if (needs.tasks_per_core > 0) {
       cores = std::max(cores, (tasks + needs.tasks_per_core - 1) / needs.tasks_per_core);
     }
-    a.cores = choose_cores(needs, room, cores, unit);
+    a.cores = a.gres.empty() ? choose_cores(needs, room, cores, unit)
+                             : choose_cores_near(needs, room, cores, a.gres, unit);
   }
   const auto cores = static_cast<uint32_t>(a.cores.count());
   a.cpus = unit == Unit::kCpu && !needs.whole_nodes ? std::min(cpus, cores * all_threads)
@@ -99,6 +126,8 @@ NodeAllocation allocate(
   const uint64_t charged = unit == Unit::kCpu && !needs.whole_nodes ? a.cpus : cores * threads;
   if (needs.all_memory)
     a.memory_mib = room.free_memory_mib;
+  else if (needs.memory_per_gpu_mib > 0)
+    a.memory_mib = needs.memory_per_gpu_mib * gpus_in(needs, portion.gres);
   else if (needs.memory_per_cpu_mib > 0)
     a.memory_mib = needs.memory_per_cpu_mib * charged;
   else
@@ -110,12 +139,39 @@ uint32_t cpus_wanted(const Needs& needs, uint32_t tasks) {
   return std::max({tasks * needs.cpus_per_task, needs.min_cpus_per_node, 1U});
 }
 
+// With those that --cpus-per-gpu wants.
+uint32_t cpus_wanted(const Needs& needs, const Portion& portion) {
+  const uint32_t cpus = cpus_wanted(needs, portion.tasks);
+  if (needs.cpus_per_gpu == 0) return cpus;
+  return std::max(cpus, static_cast<uint32_t>(gpus_in(needs, portion.gres) * needs.cpus_per_gpu));
+}
+
 // One chosen node and what it is to give.
 struct Choice {
   const Room* room = nullptr;
   Capacity most;
   bool required = false;
-  uint32_t tasks = 0;
+  Portion portion = {};
+};
+
+// What chosen nodes can give together.
+struct Sum {
+  uint64_t tasks = 0, cpus = 0;
+  std::vector<uint64_t> dealt = {};
+
+  void add(const Capacity& most) {
+    tasks += most.tasks;
+    cpus += most.cpus;
+    if (dealt.size() < most.dealt.size()) dealt.resize(most.dealt.size());
+    for (size_t i = 0; i < most.dealt.size(); ++i) dealt[i] += most.dealt[i];
+  }
+  [[nodiscard]] bool is_enough(const Needs& needs) const {
+    if (tasks < needs.tasks || cpus < needs.min_cpus) return false;
+    for (size_t i = 0; i < needs.gres.size(); ++i) {
+      if (needs.gres[i].is_dealt() && (i >= dealt.size() || dealt[i] < needs.gres[i].per_job)) return false;
+    }
+    return true;
+  }
 };
 
 class Placer {
@@ -129,11 +185,11 @@ class Placer {
     usable_.reserve(rooms.size());
     size_t found = 0;
     for (const Room* room : rooms) {
-      const Capacity most = capacity(needs, *room);
+      Capacity most = capacity(needs, *room);
       if (most.tasks == 0) continue;
       const bool must = required != nullptr && required->test(room->node);
       found += must ? 1 : 0;
-      usable_.push_back({room, most, must, 0});
+      usable_.push_back({room, std::move(most), must, {}});
     }
     possible_ = found == required_;
   }
@@ -174,7 +230,11 @@ class Placer {
     if (needs_.contiguous) return contiguous(from);
     if (fits_one_node(needs_) && required_ == 0) {
       for (const Choice& c : from) {
-        if (c.most.tasks >= needs_.tasks && c.most.cpus >= needs_.min_cpus) return finish({c});
+        Sum one;
+        one.add(c.most);
+        if (one.is_enough(needs_)) {
+          if (auto placed = finish({c})) return placed;
+        }
       }
     }
     if (auto chosen = walk(from)) return finish(std::move(*chosen));
@@ -188,12 +248,11 @@ class Placer {
   // Takes nodes in order until there are enough of them for all tasks; required ones first.
   std::optional<Choices> walk(const Choices& from) const {
     Choices chosen;
-    uint64_t tasks = 0, cpus = 0;
+    Sum sum;
     const uint32_t wanted = wanted_nodes();
     const auto add = [&](const Choice& c) {
       chosen.push_back(c);
-      tasks += c.most.tasks;
-      cpus += c.most.cpus;
+      sum.add(c.most);
     };
     if (required_ > 0) {
       for (const Choice& c : from) {
@@ -201,13 +260,11 @@ class Placer {
       }
     }
     for (const Choice& c : from) {
-      const bool enough =
-          tasks >= needs_.tasks && cpus >= needs_.min_cpus && chosen.size() >= wanted;
+      const bool enough = chosen.size() >= wanted && sum.is_enough(needs_);
       if (enough || chosen.size() >= most_) break;
       if (!c.required) add(c);
     }
-    const bool complete = tasks >= needs_.tasks && cpus >= needs_.min_cpus &&
-                          chosen.size() >= least_ && chosen.size() <= most_;
+    const bool complete = chosen.size() >= least_ && chosen.size() <= most_ && sum.is_enough(needs_);
     if (!complete) return std::nullopt;
     return chosen;
   }
@@ -217,16 +274,14 @@ class Placer {
     std::ranges::sort(from, {}, [](const Choice& c) { return c.room->node; });
     for (size_t first = 0; first < from.size(); ++first) {
       Choices run;
-      uint64_t tasks = 0, cpus = 0;
+      Sum sum;
       size_t held = 0;
       for (size_t i = first; i < from.size() && run.size() < most_; ++i) {
         if (!run.empty() && from[i].room->node != run.back().room->node + 1) break;
         run.push_back(from[i]);
-        tasks += from[i].most.tasks;
-        cpus += from[i].most.cpus;
+        sum.add(from[i].most);
         held += from[i].required ? 1 : 0;
-        const bool enough =
-            run.size() >= least_ && tasks >= needs_.tasks && cpus >= needs_.min_cpus;
+        const bool enough = run.size() >= least_ && sum.is_enough(needs_);
         if (enough && held == required_) return finish(std::move(run));
       }
     }
@@ -269,17 +324,14 @@ class Placer {
     }
     if (needs_.contiguous) return contiguous(ordered);
     Choices firm;  // the counted ones are all taken, whatever the tasks need
-    uint64_t tasks = 0, cpus = 0;
+    Sum sum;
     for (const Choice& c : ordered) {
-      const bool enough =
-          tasks >= needs_.tasks && cpus >= needs_.min_cpus && firm.size() >= least_;
+      const bool enough = firm.size() >= least_ && sum.is_enough(needs_);
       if (!c.required && (enough || firm.size() >= most_)) continue;
       firm.push_back(c);
-      tasks += c.most.tasks;
-      cpus += c.most.cpus;
+      sum.add(c.most);
     }
-    const bool complete = tasks >= needs_.tasks && cpus >= needs_.min_cpus &&
-                          firm.size() >= least_ && firm.size() <= most_;
+    const bool complete = firm.size() >= least_ && firm.size() <= most_ && sum.is_enough(needs_);
     if (!complete) return std::nullopt;
     return finish(std::move(firm));
   }
@@ -297,22 +349,50 @@ class Placer {
       const uint32_t keep = nodes_after * tasks_of_a_core(*chosen[i].room);
       const uint32_t least = left > later ? static_cast<uint32_t>(left - later) : 0;
       const uint32_t may = std::max({left > keep ? left - keep : std::min(left, 1U), least});
-      chosen[i].tasks = std::min({chosen[i].most.tasks, may, left});
-      left -= chosen[i].tasks;
+      chosen[i].portion.tasks = std::min({chosen[i].most.tasks, may, left});
+      left -= chosen[i].portion.tasks;
     }
     if (left > 0) return std::nullopt;
+    if (!needs_.gres.empty() && !deal_gres(chosen)) return std::nullopt;
     uint32_t extra = needs_.min_cpus;
     for (const Choice& c : chosen)
-      extra -= std::min(extra, cpus_wanted(needs_, c.tasks));
+      extra -= std::min(extra, cpus_wanted(needs_, c.portion));
     std::vector<NodeAllocation> out;
     out.reserve(chosen.size());
-    for (const Choice& c : chosen) {
-      const uint32_t cpus = cpus_wanted(needs_, c.tasks);
+    for (Choice& c : chosen) {
+      const uint32_t cpus = cpus_wanted(needs_, c.portion);
       const uint32_t more = std::min(extra, c.most.cpus - std::min(c.most.cpus, cpus));
       extra -= more;
-      out.push_back(allocate(needs_, *c.room, c.tasks, cpus + more, unit_));
+      c.portion.cpus = cpus + more;
+      out.push_back(allocate(needs_, *c.room, c.portion, unit_));
     }
     return out;
+  }
+
+  // The units of each node. What is asked for by job goes evenly to as many nodes as were asked for, else
+  // a node is emptied before the next; each keeps at least one.
+  bool deal_gres(Choices& chosen) const {
+    std::vector<std::vector<uint64_t>> dealt(chosen.size(), std::vector<uint64_t>(needs_.gres.size()));
+    for (size_t need = 0; need < needs_.gres.size(); ++need) {
+      if (!needs_.gres[need].is_dealt()) continue;
+      uint64_t left = needs_.gres[need].per_job, later = 0;
+      for (const Choice& c : chosen) later += c.most.dealt[need];
+      if (left > later || left < chosen.size()) return false;
+      for (size_t i = 0; i < chosen.size(); ++i) {
+        const uint64_t most = chosen[i].most.dealt[need];
+        later -= most;
+        const uint64_t after = chosen.size() - i - 1;
+        const uint64_t least = left > later ? left - later : 0;
+        const uint64_t even = needs_.as_many_nodes ? (left + after) / (after + 1) : left - after;
+        dealt[i][need] = std::min({std::max(even, least), most, left - after});
+        left -= dealt[i][need];
+      }
+      if (left > 0) return false;
+    }
+    for (size_t i = 0; i < chosen.size(); ++i) {
+      chosen[i].portion.gres = gres_counts(needs_, chosen[i].portion.tasks, dealt[i]);
+    }
+    return true;
   }
 
   // A further node is given at least a core, so as many tasks are kept for it as a core takes.
@@ -365,6 +445,7 @@ Room room_now(const Node& node, Unit unit) {
   else
     room.free_cores.and_not(node.used_cores);
   set_free_cores(room, std::move(room.free_cores), unit);
+  room.used_gres = node.used_gres;
   room.free_memory_mib -= std::min(room.free_memory_mib, node.used_memory_mib);
   room.jobs = node.running_jobs;
   return room;
@@ -377,6 +458,11 @@ void take_from(Room& room, const NodeAllocation& taken, bool whole, uint32_t uid
     room.free_cores.and_not(taken.cores);
   room.free_cpus = static_cast<uint32_t>(room.free_cores.count()) * cpus_of_core(*room.config);
   room.free_memory_mib -= std::min(room.free_memory_mib, taken.memory_mib);
+  if (!taken.gres.empty()) {
+    GresShares used = room.used_gres == nullptr ? GresShares{} : *room.used_gres;
+    add_shares(used, taken.gres);
+    room.used_gres = std::make_shared<const GresShares>(std::move(used));
+  }
   ++room.jobs;
   if (room.user != uid) room.user = room.user == kNoUser ? uid : kSeveralUsers;
 }
@@ -395,6 +481,11 @@ Lack lack_of(const Needs& needs, const Room& room) {
     return Lack::kUser;
   if (capacity(needs, room).tasks > 0) return Lack::kNothing;
   Needs without = needs;
+  if (!needs.gres.empty()) {
+    without.gres.clear();
+    if (capacity(without, room).tasks > 0) return Lack::kGres;
+    without = needs;
+  }
   without.uses_memory = false;
   return capacity(without, room).tasks > 0 ? Lack::kMemory : Lack::kCpus;
 }
@@ -433,7 +524,12 @@ Capacity capacity(const Needs& needs, const Room& room) {
     if (tasks < needs.tasks_per_node) return {};
     tasks = needs.tasks_per_node;
   }
-  return {tasks, cpus};
+  Capacity most{tasks, cpus, {}};
+  if (!needs.gres.empty() && tasks > 0) {
+    if (!limit_by_gres(needs, room, most)) return {};
+    if (needs.tasks_per_node > 0 && most.tasks < needs.tasks_per_node) return {};
+  }
+  return most;
 }
 
 bool fits_one_node(const Needs& needs) {
@@ -444,8 +540,16 @@ bool fits_one_node(const Needs& needs) {
 std::optional<NodeAllocation> place_on(const Needs& needs, const Room& room, Unit unit) {
   const Capacity most = capacity(needs, room);
   if (most.tasks < needs.tasks || most.cpus < needs.min_cpus) return std::nullopt;
-  return allocate(needs, room, needs.tasks,
-                  std::max(cpus_wanted(needs, needs.tasks), needs.min_cpus), unit);
+  Portion portion{needs.tasks, 0, {}};
+  if (!needs.gres.empty()) {
+    for (size_t i = 0; i < needs.gres.size(); ++i) {
+      if (!needs.gres[i].is_dealt()) continue;
+      if (most.dealt[i] < needs.gres[i].per_job) return std::nullopt;
+    }
+    portion.gres = gres_counts(needs, needs.tasks, most.dealt);
+  }
+  portion.cpus = std::max(cpus_wanted(needs, portion), needs.min_cpus);
+  return allocate(needs, room, portion, unit);
 }
 
 std::optional<std::vector<NodeAllocation>> place(const Needs& needs,

@@ -36,6 +36,8 @@ struct Room {
   uint32_t jobs = 0;        // that hold something here
   uint32_t user = kNoUser;  // of those jobs
   bool one_user = false;    // kept for that user
+  const GresInventory* gres = nullptr;  // not owned; null: none
+  std::shared_ptr<const GresShares> used_gres;  // null: none
 
   [[nodiscard]] const std::vector<std::string>& features() const {
     return own_features ? *own_features : config->features;
@@ -59,6 +61,7 @@ void set_free_cores(Room& room, Bitmap cores, Unit unit);
 struct Capacity {
   uint32_t tasks = 0;
   uint32_t cpus = 0;
+  std::vector<uint64_t> dealt;  // most units of each need that is dealt; empty without needs
 };
 [[nodiscard]] Capacity capacity(const Needs& needs, const Room& room);
 
@@ -72,6 +75,7 @@ enum class Lack : uint8_t {
   kUser,
   kMemory,
   kCpus,
+  kGres,
 };
 [[nodiscard]] Lack lack_of(const Needs& needs, const Room& room);
 

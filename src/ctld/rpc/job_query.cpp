@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "common/base/text.hpp"
+#include "common/tables/gres_env.hpp"
 #include "ctld/fit/needs.hpp"
 
 namespace sluice::ctld {
@@ -40,11 +41,16 @@ std::string tres_text(uint64_t cpus, uint64_t memory_mib, uint64_t nodes) {
 
 }  // namespace
 
-std::string allocated_tres(const Job& job) {
+std::string allocated_tres(const Job& job, const ClusterConfig& config) {
   if (!job.allocation) return {};
   uint64_t memory = 0;
   for (const NodeAllocation& a : job.allocation->nodes) memory += a.memory_mib;
-  return tres_text(job.allocation->cpus, memory, job.allocation->nodes.size());
+  GresShares gres;
+  for (const NodeAllocation& a : job.allocation->nodes) {
+    for (const GresShare& share : a.gres) add_shares(gres, {{share.name, share.type, share.count, {}, {}}});
+  }
+  return tres_text(job.allocation->cpus, memory, job.allocation->nodes.size()) +
+         gres_tres(gres, config.accounting_storage_tres);
 }
 
 std::string required_tres(const state::ClusterState& state, const Job& job) {
@@ -56,7 +62,16 @@ std::string required_tres(const state::ClusterState& state, const Job& job) {
   const uint64_t cpus = std::max(needs->min_cpus, needs->min_nodes * needs->min_cpus_per_node);
   const uint64_t memory = needs->memory_per_cpu_mib > 0 ? needs->memory_per_cpu_mib * cpus
                                                         : needs->memory_per_node_mib * needs->min_nodes;
-  return tres_text(cpus, memory, needs->min_nodes);
+  const uint32_t tasks = (needs->tasks + needs->min_nodes - 1) / needs->min_nodes;
+  const std::vector<uint64_t> on_node = fit::gres_counts(*needs, tasks, {});
+  GresShares gres;
+  for (size_t i = 0; i < on_node.size(); ++i) {
+    const fit::GresNeed& need = needs->gres[i];
+    const uint64_t by_task = need.per_task * needs->tasks;
+    const uint64_t all = need.per_job > 0 ? need.per_job : by_task > 0 && need.per_node == 0 ? by_task : on_node[i] * needs->min_nodes;
+    gres.push_back({need.name, need.type, all, {}, {}});
+  }
+  return tres_text(cpus, memory, needs->min_nodes) + gres_tres(gres, state.config->accounting_storage_tres);
 }
 
 JobQuery::JobQuery(protocol::QueryJobsRequest request,
@@ -156,7 +171,7 @@ protocol::JobRecord JobQuery::record(const Job& job) const {
   }
   out.dependency = job.dependency.str();
   out.required_tres = required_tres(*state_, job);
-  out.allocated_tres = allocated_tres(job);
+  out.allocated_tres = allocated_tres(job, *state_->config);
   return out;
 }
 

@@ -26,6 +26,7 @@ protocol::NodeRecord node_record(const Node& node, const state::ClusterState& st
   if (node.id < soft.size()) out.soft = soft[node.id];
   out.used_cpus = node.used_cpus;
   out.used_memory_mib = node.used_memory_mib;
+  if (node.used_gres != nullptr) out.used_gres = *node.used_gres;
   out.running_jobs = node.running_jobs;
   out.completing_jobs = node.completing_jobs;
   out.shown_base = state::shown_base(node);

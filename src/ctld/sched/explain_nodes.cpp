@@ -26,11 +26,13 @@ enum class Cause : uint8_t {
   kTmpDisk,
   kCpus,
   kMemory,
+  kGres,
   kWhole,
   kUser,
   kKept,
   kFreeCpus,
   kFreeMemory,
+  kFreeGres,
   kNone,
 };
 constexpr size_t kCauses = static_cast<size_t>(Cause::kNone) + 1;
@@ -59,6 +61,8 @@ Cause cause_of_lack(fit::Lack lack, bool empty) {
       return empty ? Cause::kMemory : Cause::kFreeMemory;
     case fit::Lack::kCpus:
       return empty ? Cause::kCpus : Cause::kFreeCpus;
+    case fit::Lack::kGres:
+      return empty ? Cause::kGres : Cause::kFreeGres;
     default:
       return Cause::kNone;
   }
@@ -67,6 +71,18 @@ Cause cause_of_lack(fit::Lack lack, bool empty) {
 std::string memory_words(const fit::Needs& needs) {
   if (needs.memory_per_node_mib > 0) return format_memory(needs.memory_per_node_mib) + " of memory";
   return format_memory(needs.memory_per_cpu_mib) + " of memory a CPU";
+}
+
+// "2 of gpu:a100 and 1 of fan": the least of a node.
+std::string gres_words(const fit::Needs& needs) {
+  const std::vector<uint64_t> counts = fit::gres_counts(needs, 1, {});
+  std::string out;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    const fit::GresNeed& need = needs.gres[i];
+    out += fmt::format("{}{} of {}", out.empty() ? "" : " and ", std::max<uint64_t>(1, counts[i]), need.name.view());
+    if (!need.type.empty()) out += fmt::format(":{}", need.type.view());
+  }
+  return out;
 }
 
 std::string words_of(Cause cause, bool one, const fit::Needs& needs) {
@@ -96,6 +112,10 @@ std::string words_of(Cause cause, bool one, const fit::Needs& needs) {
     case Cause::kMemory:
       return fmt::format("{} too little memory, even when idle: it wants {}", have,
                          memory_words(needs));
+    case Cause::kGres:
+      return fmt::format("{} too few generic resources, even when idle: it wants {}", have, gres_words(needs));
+    case Cause::kFreeGres:
+      return fmt::format("{} too few free generic resources now: it wants {}", have, gres_words(needs));
     case Cause::kWhole:
       return fmt::format("{} in use, and it wants nodes for itself", are);
     case Cause::kUser:
@@ -214,7 +234,8 @@ class Funnel {
   void blocking_jobs() {
     std::vector<const Job*> jobs;
     for (const Cause cause :
-         {Cause::kWhole, Cause::kUser, Cause::kKept, Cause::kFreeCpus, Cause::kFreeMemory}) {
+         {Cause::kWhole, Cause::kUser, Cause::kKept, Cause::kFreeCpus, Cause::kFreeMemory,
+          Cause::kFreeGres}) {
       nodes_[static_cast<size_t>(cause)].for_each([&](size_t id) {
         for (const JobId job : state_.nodes.at(static_cast<NodeId>(id)).jobs)
           jobs.push_back(&state_.jobs.at(job));

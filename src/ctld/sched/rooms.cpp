@@ -93,12 +93,14 @@ const fit::Room* Rooms::usable(const fit::Room& room, Time ends, fit::Room& scra
   const Kept& kept = kept_[room.node];
   if (kept.from == kNever || ends <= kept.from) return &room;
   if (kept.spare_cores == 0) return nullptr;
-  if (kept.spare_cores >= room.free_cores.count() && kept.spare_memory_mib >= room.free_memory_mib)
-    return &room;
+  const bool all_cores =
+      kept.spare_cores >= room.free_cores.count() && kept.spare_memory_mib >= room.free_memory_mib;
+  if (all_cores && kept.spare_gres.empty()) return &room;
   scratch = room;
   fit::set_free_cores(scratch, at_most(room.free_cores, kept.spare_cores), rules_.unit);
   scratch.free_memory_mib = std::min(room.free_memory_mib, kept.spare_memory_mib);
   if (kept.spare_cores < room.free_cores.count()) ++scratch.jobs;  // no longer for one job alone
+  if (!kept.spare_gres.empty()) fit::hold_back(scratch, kept.spare_gres);
   return scratch.free_cpus > 0 ? &scratch : nullptr;
 }
 
@@ -132,7 +134,8 @@ Rooms::Placed Rooms::place_now(const Ask& ask, Minutes limit) {
   if (one) {
     if (auto placed = place_on_one_node(ask, ends)) return placed;
   }
-  if (!one || ask.needs.tasks > 1 || ask.needs.min_cpus > ask.needs.min_cpus_per_node) {
+  const bool dealt = std::ranges::any_of(ask.needs.gres, &fit::GresNeed::is_dealt);
+  if (!one || ask.needs.tasks > 1 || ask.needs.min_cpus > ask.needs.min_cpus_per_node || dealt) {
     const Order& order = order_of(*ask.partition);
     list_.clear();
     made_.clear();
@@ -219,6 +222,7 @@ void Rooms::take(const Job& job,
     if (kept.from == kNever || ends <= kept.from) continue;
     kept.spare_cores -= std::min(kept.spare_cores, static_cast<uint32_t>(a.cores.count()));
     kept.spare_memory_mib -= std::min(kept.spare_memory_mib, a.memory_mib);
+    fit::take_spare(kept.spare_gres, room, a.gres);
   }
   own_.push_back(std::make_shared<const std::vector<NodeAllocation>>(allocation));
   started_.push_back({ends, job.id, own_.back().get(), nullptr, ask.needs.whole_nodes, ask.sharers,
@@ -324,7 +328,11 @@ std::optional<Forecast> Rooms::reserve_earliest(const Job& job, const Ask& ask) 
                            ? cores
                            : static_cast<uint32_t>(a.cores.count());
     kept_[a.node] = {forecast.start, job.id, cores - std::min(cores, taken),
-                     room.free_memory_mib - std::min(room.free_memory_mib, a.memory_mib)};
+                     room.free_memory_mib - std::min(room.free_memory_mib, a.memory_mib),
+                     {}};
+    if (a.gres.empty()) continue;
+    kept_[a.node].spare_gres = fit::free_counts(room);
+    fit::take_spare(kept_[a.node].spare_gres, room, a.gres);
   }
   return forecast;
 }

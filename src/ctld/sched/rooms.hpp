@@ -37,6 +37,7 @@ struct Kept {
   JobId job = kNoJob;
   uint32_t spare_cores = 0;
   uint64_t spare_memory_mib = 0;
+  std::vector<uint64_t> spare_gres = {};  // by kind of the node; empty: the job needs none
 };
 
 class Rooms {

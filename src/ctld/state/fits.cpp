@@ -72,6 +72,10 @@ Status fits_node(const ClusterState& state,
       node->used_memory_mib + wanted.memory_mib > usable_memory_mib(config)) {
     return failure(ErrorCode::kNodesBusy);
   }
+  if (!wanted.gres.empty()) {
+    const GresShares used = node->used_gres == nullptr ? GresShares{} : *node->used_gres;
+    if (node->gres == nullptr || !has_free(*node->gres, used, wanted.gres)) return failure(ErrorCode::kNodesBusy);
+  }
   const bool one_user = is_one_user(&partition, *job.spec);
   if (!node->jobs.empty() && !users_agree(state, *node, job, one_user)) {
     return failure(ErrorCode::kNodesBusy);

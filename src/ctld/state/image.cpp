@@ -59,6 +59,8 @@ void rebuild_derived(ClusterState& state) {
     node.used_cores.clear();
     node.used_cpus = node.running_jobs = node.completing_jobs = 0;
     node.used_memory_mib = 0;
+    node.used_gres.reset();
+    if (node.config != nullptr) refresh_gres(node);
     node.jobs.clear();
     node.exclusive = node.shared_cores = false;
   }

@@ -55,6 +55,15 @@ void give_processors_back(const ClusterState& state, Node& node, const NodeAlloc
   node.used_cpus -= part.cpus;
 }
 
+// With one more or one less user of it; a node's snapshots keep what they had.
+void change_used_gres(Node& node, const GresShares& shares, bool more) {
+  if (shares.empty()) return;
+  GresShares used = node.used_gres == nullptr ? GresShares{} : *node.used_gres;
+  if (more) add_shares(used, shares);
+  else remove_shares(used, shares);
+  node.used_gres = used.empty() ? nullptr : std::make_shared<const GresShares>(std::move(used));
+}
+
 }  // namespace
 
 JobPlace place_of(const Job& job) {
@@ -149,6 +158,11 @@ void release_processors(ClusterState& state, const Job& job) {
   }
 }
 
+void refresh_gres(Node& node) {
+  static const std::vector<GresDevices> nothing;
+  node.gres = make_inventory(node.config->gres, node.hardware == nullptr ? nothing : node.hardware->devices);
+}
+
 void occupy_nodes(ClusterState& state, const Job& job) {
   const bool completing = (job.flags & kJobCompleting) != 0;
   for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
@@ -157,6 +171,7 @@ void occupy_nodes(ClusterState& state, const Job& job) {
     Node& node = state.nodes.edit(part.node);
     if (holds_processors(job)) take_processors(node, part);
     node.used_memory_mib += part.memory_mib;
+    change_used_gres(node, part.gres, true);
     node.jobs.push_back(job.id);
     node.running_jobs = static_cast<uint32_t>(node.jobs.size());
     node.completing_jobs += completing ? 1 : 0;
@@ -171,6 +186,7 @@ void vacate_nodes(ClusterState& state, const Job& job, const Bitmap& positions, 
     Node& node = state.nodes.edit(part.node);
     if (holds_processors(job)) give_processors_back(state, node, part, job.id);
     node.used_memory_mib -= part.memory_mib;
+    change_used_gres(node, part.gres, false);
     std::erase(node.jobs, job.id);
     node.running_jobs = static_cast<uint32_t>(node.jobs.size());
     if (node.jobs.empty()) node.shared_cores = false;

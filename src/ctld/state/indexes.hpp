@@ -34,6 +34,8 @@ void change_job(ClusterState& state, JobId id, Change&& change) {
 // The CPUs of the nodes that the job has not given back.
 void occupy_processors(ClusterState& state, const Job& job);
 void release_processors(ClusterState& state, const Job& job);
+// What jobs may use of the node's generic resources, after its configuration or registration changed.
+void refresh_gres(Node& node);
 // Takes what the job holds from its nodes, or gives the positions' part back. `time` is when, for
 // LastBusyTime (kNoTime: leave it).
 void occupy_nodes(ClusterState& state, const Job& job);

@@ -60,6 +60,22 @@ bool may_share_cores(const ClusterState& state, const Job& job) {
                                   partition->config->over_subscribe == OverSubscribe::kForce);
 }
 
+// No unit of a name is held twice; of those that are shared no more than there is.
+bool gres_collide(const Node& node, const GresShares& held, const GresShares& more) {
+  for (const GresShare& share : more) {
+    for (const GresShare& other : held) {
+      if (other.name == share.name && share.parts.empty() && other.units.intersects(share.units)) return true;
+    }
+  }
+  GresShares sum = held;
+  add_shares(sum, more);
+  if (node.gres == nullptr) return false;
+  for (const GresKind& kind : node.gres->kinds) {
+    if (!kind.parts.empty() && count_of(sum, kind.name, kind.type) > kind.count) return true;
+  }
+  return false;
+}
+
 void check_node(const ClusterState& state, const Node& node, Problems& problems) {
   const auto wrong = [&](const std::string& what) {
     problems.push_back("node " + node.name + ": " + what);
@@ -68,6 +84,7 @@ void check_node(const ClusterState& state, const Node& node, Problems& problems)
   uint64_t memory = 0;
   Bitmap cores;
   bool whole = false, sharing = false;
+  GresShares gres;
   for (const JobId id : node.jobs) {
     const Job* job = state.jobs.find(id);
     if (job == nullptr || job->allocation == nullptr) {
@@ -90,12 +107,20 @@ void check_node(const ClusterState& state, const Node& node, Problems& problems)
       cpus += part.cpus;
     }
     memory += part.memory_mib;
+    if (gres_collide(node, gres, part.gres)) {
+      wrong("generic resources allocated twice, by job " + std::to_string(id));
+    }
+    add_shares(gres, part.gres);
     whole = whole || job->allocation->whole_nodes;
     completing += (job->flags & kJobCompleting) != 0 ? 1 : 0;
   }
   if (whole && node.jobs.size() > 1) wrong("held whole and shared");
   if (cpus != node.used_cpus || memory != node.used_memory_mib || !(cores == node.used_cores)) {
     wrong("sums differ from those of its jobs");
+  }
+  const bool none = node.used_gres == nullptr;
+  if (none ? !gres.empty() : !same_shares(*node.used_gres, gres)) {
+    wrong("generic resources in use differ from those of its jobs");
   }
   if (!sharing && cpus > node.config->cpus) wrong("more CPUs allocated than there are");
   if (memory > node.config->real_memory_mib) {
@@ -146,6 +171,11 @@ void compare_tables(const char* what, const CowTable<T>& a, const CowTable<T>& b
   }
 }
 
+bool same_gres(const Node& a, const Node& b) {
+  if (a.used_gres == nullptr || b.used_gres == nullptr) return a.used_gres == b.used_gres;
+  return same_shares(*a.used_gres, *b.used_gres);
+}
+
 void compare_derived(const ClusterState& a, const ClusterState& b, Problems& problems) {
   const auto same = [&](bool equal, const char* what) {
     if (!equal) problems.push_back(std::string(what) + " differs");
@@ -176,7 +206,7 @@ void compare_derived(const ClusterState& a, const ClusterState& b, Problems& pro
     std::sort(theirs.begin(), theirs.end());
     same(mine == theirs && node.used_cpus == other->used_cpus &&
              node.used_memory_mib == other->used_memory_mib &&
-             node.used_cores == other->used_cores && node.exclusive == other->exclusive &&
+             same_gres(node, *other) && node.used_cores == other->used_cores && node.exclusive == other->exclusive &&
              node.running_jobs == other->running_jobs &&
              node.completing_jobs == other->completing_jobs,
          "use of a node");

@@ -1,6 +1,8 @@
 // Messages to nodes and watchers, put together from the state.
 #include "ctld/state/launch_message.hpp"
 
+#include <algorithm>
+
 #include "ctld/fit/needs.hpp"
 
 namespace sluice::state {
@@ -22,6 +24,11 @@ std::vector<protocol::NodeAddress> allocation_addresses(const ClusterState& stat
     addresses.push_back(node_address(state.nodes.at(part.node)));
   }
   return addresses;
+}
+
+bool holds_gres(const Job& job) {
+  return job.allocation != nullptr &&
+         std::ranges::any_of(job.allocation->nodes, [](const NodeAllocation& part) { return !part.gres.empty(); });
 }
 
 namespace {
@@ -93,6 +100,7 @@ std::optional<protocol::TerminateJobRequest> make_terminate_job(const ClusterSta
   request.job_spec = job->spec;
   request.partition = job->partition.str();
   if (job->allocation != nullptr) request.node_list = job->allocation->node_list;
+  if (holds_gres(*job)) request.allocation = job->allocation;
   return request;
 }
 

@@ -15,6 +15,9 @@ namespace sluice::state {
 [[nodiscard]] std::vector<protocol::NodeAddress> allocation_addresses(const ClusterState& state,
                                                                       const Job& job);
 
+// Whether a node gives it generic resources: agents then hear of its allocation.
+[[nodiscard]] bool holds_gres(const Job& job);
+
 // Everything of a StepLaunch but script, environment, groups. nullopt: the step is gone, or the job
 // has been restarted since.
 [[nodiscard]] std::optional<protocol::StepLaunch> make_step_launch(const ClusterState& state,

@@ -6,6 +6,7 @@
 
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
+#include "ctld/state/step_gres.hpp"
 
 namespace sluice::state {
 namespace {
@@ -19,6 +20,7 @@ struct Candidate {
   Bitmap free_cores;
   uint32_t capacity = 0;       // tasks that fit now
   uint32_t full_capacity = 0;  // tasks that would fit without other steps
+  GresShares free_gres;        // of the job, and not held by other steps
 };
 
 // What the step asks for, with defaults filled in.
@@ -32,6 +34,7 @@ struct Demand {
   uint32_t max_nodes = 0;
   bool overcommit = false;
   uint32_t most_on_node = 0;  // tasks: MaxTasksPerNode
+  StepGres gres;
 };
 
 bool counts_as_user(const Step& step) {
@@ -95,10 +98,15 @@ Candidate make_candidate(const Job& job, size_t position, const Demand& demand) 
     const uint32_t free = part.cpus - std::min(part.cpus, candidate.used_cpus);
     candidate.capacity = free == 0 ? 0 : tasks_that_fit(demand, free);
   }
+  if (part.gres.empty() && demand.gres.needs.empty()) return candidate;
+  candidate.free_gres = free_gres(job, position, demand.overlap);
+  candidate.full_capacity = std::min(candidate.full_capacity, tasks_for_gres(demand.gres, part.gres, part.gres));
+  candidate.capacity = std::min(candidate.capacity, tasks_for_gres(demand.gres, candidate.free_gres, part.gres));
   return candidate;
 }
 
-uint64_t step_memory(const StepSpec& spec, uint32_t cpus) {
+uint64_t step_memory(const StepSpec& spec, uint32_t cpus, uint64_t gpus) {
+  if (spec.memory_kind == MemoryKind::kPerGpu) return spec.memory_mib * gpus;
   if (spec.memory_kind == MemoryKind::kPerCpu) return spec.memory_mib * cpus;
   return spec.memory_kind == MemoryKind::kPerNode ? spec.memory_mib : 0;
 }
@@ -215,12 +223,35 @@ StepNode make_part(const ClusterState& state, const Job& job, const Candidate& c
   return out;
 }
 
+// Gives the nodes of the step their generic resources.
+Status set_step_gres(const Job& job, const Demand& demand, const std::vector<Candidate>& chosen, StepLayout& layout) {
+  std::vector<StepGresNode> nodes;
+  bool any = !demand.gres.needs.empty();
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    nodes.push_back({&chosen[i].free_gres, static_cast<uint32_t>(layout.nodes[i].tasks.size())});
+    any = any || !chosen[i].free_gres.empty();
+  }
+  if (!any) return {};
+  std::vector<GresShares> dealt = deal_step_gres(demand.gres, nodes);
+  if (dealt.empty()) {
+    uint64_t most = 0, wanted = 0;
+    for (const auto& need : demand.gres.needs) {
+      wanted = std::max(wanted, need.per_job);
+      for (const Candidate& c : chosen) most += count_of(job.allocation->nodes[c.position].gres, need.name, need.type);
+    }
+    return failure(wanted > most ? ErrorCode::kGresInsufficient : ErrorCode::kStepsBusy);
+  }
+  for (size_t i = 0; i < chosen.size(); ++i) layout.nodes[i].gres = std::move(dealt[i]);
+  return {};
+}
+
 // -m arbitrary: the host list has one entry a task.
 Result<StepLayout> lay_out_arbitrary(const ClusterState& state, const Job& job,
                                      const StepSpec& spec, const Demand& demand) {
   const auto names = expand_hosts(spec.node_list.view());
   if (!names || names->empty()) return failure(ErrorCode::kInvalidNodeName);
   StepLayout layout;
+  std::vector<Candidate> chosen;
   for (uint32_t task = 0; task < names->size(); ++task) {
     const std::string& name = (*names)[task];
     auto at = std::find_if(layout.nodes.begin(), layout.nodes.end(),
@@ -235,19 +266,21 @@ Result<StepLayout> lay_out_arbitrary(const ClusterState& state, const Job& job,
       const Candidate candidate = make_candidate(job, *position, whole);
       if (candidate.capacity == 0) return failure(ErrorCode::kStepsBusy);
       layout.nodes.push_back(make_part(state, job, candidate, whole, 1));
+      chosen.push_back(candidate);
       at = layout.nodes.end() - 1;
     }
     if (at->tasks.size() >= demand.most_on_node) return failure(ErrorCode::kInvalidTaskCount);
     at->tasks.push_back(task);
   }
   layout.num_tasks = static_cast<uint32_t>(names->size());
+  if (Status ok = set_step_gres(job, demand, chosen, layout); !ok) return tl::unexpected(ok.error());
   return layout;
 }
 
 Status set_memory(const Job& job, const StepSpec& spec, const std::vector<Candidate>& chosen,
                   StepLayout& layout) {
   for (size_t i = 0; i < layout.nodes.size(); ++i) {
-    const uint64_t wanted = step_memory(spec, layout.nodes[i].cpus);
+    const uint64_t wanted = step_memory(spec, layout.nodes[i].cpus, count_of(layout.nodes[i].gres, "gpu"));
     if (wanted == 0) continue;
     const uint64_t whole = job.allocation->nodes[chosen[i].position].memory_mib;
     if (whole != 0 && wanted > whole) return failure(ErrorCode::kTaskMemory);
@@ -326,6 +359,9 @@ Result<StepLayout> lay_out_step(const ClusterState& state, const Job& job, const
   if (!usable) return tl::unexpected(usable.error());
   Demand demand = make_demand(spec, usable->positions.size());
   demand.most_on_node = state.config->max_tasks_per_node;
+  auto gres = step_gres(job, spec);
+  if (!gres) return tl::unexpected(gres.error());
+  demand.gres = std::move(*gres);
   const bool too_many = demand.tasks > uint64_t{demand.most_on_node} * usable->positions.size();
   if (too_many || demand.tasks_per_node > demand.most_on_node) return failure(ErrorCode::kInvalidTaskCount);
   if (distribution->order == TaskOrder::kArbitrary) {
@@ -348,9 +384,10 @@ Result<StepLayout> lay_out_step(const ClusterState& state, const Job& job, const
   for (size_t i = 0; i < chosen.size(); ++i) {
     layout.nodes.push_back(make_part(state, job, chosen[i], demand, counts[i]));
   }
-  if (Status ok = set_memory(job, spec, chosen, layout); !ok) return tl::unexpected(ok.error());
   auto tasks = assign_tasks(counts, *distribution);
   for (size_t i = 0; i < chosen.size(); ++i) layout.nodes[i].tasks = std::move(tasks[i]);
+  if (Status ok = set_step_gres(job, demand, chosen, layout); !ok) return tl::unexpected(ok.error());
+  if (Status ok = set_memory(job, spec, chosen, layout); !ok) return tl::unexpected(ok.error());
   layout.num_tasks = std::accumulate(counts.begin(), counts.end(), 0U);
   name_nodes(layout);
   return layout;

@@ -46,6 +46,8 @@ const std::map<std::string_view, const char*> kSamples = {{"begin", "now+1hour"}
                                                           {"mpi", "none"},
                                                           {"open-mode", "append"},
                                                           {"signal", "USR1@90"},
+                                                          {"gpu-bind", "single:1"},
+                                                          {"gres-flags", "enforce-binding"},
                                                           {"tres-per-task", "cpu=2"},
                                                           {"requeue", nullptr},
                                                           {"no-kill", nullptr},

@@ -31,6 +31,7 @@ void configure_node(ClusterState& state, const NodeConfig& config, const Node* k
     node.name = config.name;
     node.config = std::make_shared<NodeConfig>(config);
     node.weight = config.weight;
+    refresh_gres(node);
     set_configured_state(node, config.state, config.reason, time);
     const NodeId id = node.id;
     state.nodes.insert(id, std::move(node));
@@ -49,6 +50,7 @@ void configure_node(ClusterState& state, const NodeConfig& config, const Node* k
   }
   node.weight = config.weight;
   node.config = std::make_shared<NodeConfig>(config);
+  refresh_gres(node);
 }
 
 void remove_node(ClusterState& state, NodeId id) {
@@ -102,7 +104,9 @@ void apply_event(ClusterState& state, const ConfigReplaced& event) {
 }
 
 void apply_event(ClusterState& state, const NodeRegistered& event) {
-  state.nodes.edit(event.node).hardware = event.hardware;
+  Node& node = state.nodes.edit(event.node);
+  node.hardware = event.hardware;
+  refresh_gres(node);
 }
 
 void apply_event(ClusterState& state, const NodeStateChanged& event) {
@@ -121,7 +125,9 @@ void apply_event(ClusterState& state, const NodeUpdated& event) {
   node.active_features = event.active_features;
   node.comment = event.comment;
   node.extra = event.extra;
-  if (event.config != nullptr) node.config = event.config;
+  if (event.config == nullptr) return;
+  node.config = event.config;
+  refresh_gres(node);
 }
 
 void apply_event(ClusterState& state, const PartitionChanged& event) {

@@ -15,6 +15,7 @@ std::shared_ptr<const Step> make_batch_step(const ClusterState& state, const Job
   part.cpus = first.cpus;
   part.cores = first.cores.to_text();
   part.memory_mib = first.memory_mib;
+  part.gres = first.gres;
   layout->num_tasks = 1;
   layout->node_list = part.name;
   layout->nodes.push_back(std::move(part));

@@ -153,6 +153,7 @@ Status check_size(const ClusterState& state, const JobSpec& spec,
   if (none || (spec.max_nodes != 0 && spec.min_nodes > spec.max_nodes)) {
     return failure(ErrorCode::kTooManyNodes);
   }
+  if (Status known = check_gres(spec, state.config->gres_types); !known) return known;
   Bitmap required;
   if (!spec.required_nodes.empty()) {
     auto nodes = resolve_nodes(state, spec.required_nodes.view());
@@ -216,8 +217,7 @@ Status check_limits(const ClusterState& state, const JobSpec& spec,
 
 Status check_extras(const ClusterState& state, const JobSpec& spec) {
   if (!spec.reservation.empty()) return failure(ErrorCode::kInvalidReservation);
-  if (Status ok = check_licenses(*state.config, spec); !ok) return ok;
-  return check_gres(spec, state.config->gres_types);
+  return check_licenses(*state.config, spec);
 }
 
 }  // namespace sluice::state

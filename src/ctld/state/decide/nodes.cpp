@@ -1,5 +1,6 @@
 // Nodes come and go: registration, silence, scontrol update NodeName.
 #include <algorithm>
+#include <map>
 
 #include "common/base/text.hpp"
 #include "ctld/state/decide/ending.hpp"
@@ -39,6 +40,25 @@ std::string misfit(const ClusterConfig& config, const NodeConfig& wanted, const 
   }
   if (found.cpus != 0 && found.cpus < wanted.cpus) add("Low CPUs");
   if (found.tmp_disk_mib < wanted.tmp_disk_mib) add("Low TmpDisk");
+  return out;
+}
+
+// Too few of a generic resource: also where the configured counts stand for the real ones.
+std::string missing_gres(const NodeConfig& wanted, const NodeHardware& found) {
+  std::string out;
+  std::map<std::string, uint64_t> totals;  // by name, then by name and type
+  for (const GresItem& item : gres_items(wanted.gres).value_or(std::vector<GresItem>())) {
+    totals[item.name.str()] += item.count;
+    if (!item.type.empty()) totals[item.name.str() + ":" + item.type.str()] += item.count;
+  }
+  for (const auto& [name, count] : totals) {
+    const size_t colon = name.find(':');
+    const std::string_view type = colon == std::string::npos ? std::string_view() : std::string_view(name).substr(colon + 1);
+    const uint64_t there = count_devices(found.devices, name.substr(0, colon), type);
+    if (there >= count || out.starts_with("gres/" + name.substr(0, colon))) continue;
+    out += (out.empty() ? "" : ", ") + ("gres/" + name + " count reported lower than configured (" +
+                                        std::to_string(there) + " < " + std::to_string(count) + ")");
+  }
   return out;
 }
 
@@ -146,7 +166,12 @@ Result<Decision> decide_on(const ClusterState& state, const RegisterNode& comman
       lose_node(draft, id, now);
     }
   }
-  settle_state(draft, id, misfit(*state.config, *draft.node(id).config, request.hardware), now);
+  const NodeConfig& configured = *draft.node(id).config;
+  std::string wrong = misfit(*state.config, configured, request.hardware);
+  if (const std::string gres = missing_gres(configured, request.hardware); !gres.empty()) {
+    wrong += (wrong.empty() ? "" : ", ") + gres;
+  }
+  settle_state(draft, id, wrong, now);
   Effects effects;
   RegisteredReply reply = reconcile(draft.state(), draft.node(id), request, effects);
   Decision decision = draft.take(std::move(reply));

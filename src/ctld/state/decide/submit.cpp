@@ -1,4 +1,5 @@
 // sbatch, and the allocations of srun and salloc.
+#include "ctld/fit/gres.hpp"
 #include "ctld/state/decide/job_checks.hpp"
 #include "ctld/state/decide/job_ids.hpp"
 #include "ctld/state/decide/verbs.hpp"
@@ -82,6 +83,7 @@ Result<Decision> decide_on(const ClusterState& state, const SubmitJob& command, 
     return Decision{{}, JobSubmittedReply{known, {}}, {}};
   }
   drop_privileged(state, command.who.uid, *spec);
+  if (Status ok = fit::complete_gres(*spec); !ok) return tl::unexpected(ok.error());
   if (spec->nice < 0 && !is_admin(state, command.who.uid)) return failure(ErrorCode::kInvalidNice);
   const auto partitions = check_partitions(state, *spec, {spec->uid, command.groups});
   if (!partitions) return tl::unexpected(partitions.error());

@@ -48,6 +48,11 @@ bool set_waiting_fields(const JobUpdate& u, JobSpec& spec) {
   any |= set_field(u.std_in, spec.std_in);
   any |= set_field(u.work_dir, spec.work_dir);
   any |= set_field(u.gres, spec.gres);
+  any |= set_field(u.tres_per_job, spec.tres_per_job);
+  any |= set_field(u.tres_per_socket, spec.tres_per_socket);
+  any |= set_field(u.tres_per_task, spec.tres_per_task);
+  any |= set_field(u.cpus_per_gpu, spec.cpus_per_gpu);
+  any |= set_field(u.tres_bind, spec.tres_bind);
   any |= set_field(u.switches, spec.switches);
   any |= set_field(u.cluster_features, spec.cluster_constraint);
   any |= set_field(u.time_min, spec.time_min);
@@ -69,7 +74,11 @@ bool set_waiting_fields(const JobUpdate& u, JobSpec& spec) {
   } else {
     any |= set_field(u.max_nodes, spec.max_nodes);
   }
-  if (u.memory_per_node_mib || u.memory_per_cpu_mib) {
+  if (u.memory_per_gpu_mib) {
+    spec.memory_kind = MemoryKind::kPerGpu;
+    spec.memory_mib = *u.memory_per_gpu_mib;
+    any = true;
+  } else if (u.memory_per_node_mib || u.memory_per_cpu_mib) {
     spec.memory_kind = u.memory_per_node_mib ? MemoryKind::kPerNode : MemoryKind::kPerCpu;
     spec.memory_mib = u.memory_per_node_mib ? *u.memory_per_node_mib : *u.memory_per_cpu_mib;
     any = true;
@@ -133,7 +142,7 @@ Status check_values(const ClusterState& state, const Job& job, const JobUpdate& 
   if ((u.time_min || u.time_limit) && limit != 0 && spec.time_min > limit) {
     return failure(ErrorCode::kInvalidTimeMin);
   }
-  if (u.reservation || u.licenses || u.gres) return check_extras(state, spec);
+  if (u.reservation || u.licenses || u.gres || u.tres_per_job || u.tres_per_socket || u.tres_per_task) return check_extras(state, spec);
   return {};
 }
 

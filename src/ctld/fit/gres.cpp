@@ -1,0 +1,336 @@
+#include "ctld/fit/gres.hpp"
+
+#include <algorithm>
+
+#include "common/base/text.hpp"
+#include "ctld/fit/place.hpp"
+
+namespace sluice::fit {
+namespace {
+
+const GresShares& used_in(const Room& room) {
+  static const GresShares none;
+  return room.used_gres == nullptr ? none : *room.used_gres;
+}
+
+bool serves(const GresKind& kind, const GresNeed& need) {
+  return kind.name == need.name && (need.type.empty() || kind.type == need.type);
+}
+
+uint64_t free_for(const GresNeed& need, const Room& room) {
+  uint64_t sum = 0, most = 0;
+  for (const GresKind& kind : room.gres->kinds) {
+    if (!serves(kind, need)) continue;
+    const GresFree free = free_of(kind, used_in(room));
+    sum += free.count;
+    for (const uint32_t part : free.parts) most = std::max<uint64_t>(most, part);
+  }
+  return need.name == "mps" ? most : sum;  // of one GPU
+}
+
+Status add_needs(std::string_view text, uint64_t GresNeed::* member, Needs& needs) {
+  if (text.empty()) return {};
+  const auto items = gres_items(text);
+  if (!items) return failure(ErrorCode::kInvalidGres);
+  for (const GresItem& item : *items) {
+    if (item.count == 0) continue;
+    auto at = std::ranges::find_if(
+        needs.gres, [&](const GresNeed& n) { return n.name == item.name && n.type == item.type; });
+    if (at == needs.gres.end()) {
+      for (const GresNeed& other : needs.gres) {
+        if (other.name == item.name && other.type.empty() != item.type.empty()) return failure(ErrorCode::kGresTypes);
+      }
+      at = needs.gres.insert(at, GresNeed{.name = item.name, .type = item.type});
+    }
+    (*at).*member = item.count;
+  }
+  return {};
+}
+
+// One GPU need for --ntasks-per-gpu; added where only the tasks were given.
+Status set_tasks_per_gpu(const JobSpec& spec, Needs& needs) {
+  if (spec.ntasks_per_gpu == 0) return {};
+  auto at = std::ranges::find_if(needs.gres, [](const GresNeed& need) { return need.name == "gpu"; });
+  if (at == needs.gres.end()) {
+    if (spec.num_tasks == 0) return failure(ErrorCode::kInvalidGres);
+    at = needs.gres.insert(at, GresNeed{.name = "gpu"});
+  }
+  at->tasks_per_unit = spec.ntasks_per_gpu;
+  return {};
+}
+
+uint64_t count_on_node(const GresNeed& need, uint32_t sockets, uint32_t tasks) {
+  if (need.per_node > 0) return need.per_node;
+  if (need.per_socket > 0) return need.per_socket * std::max(1U, sockets);
+  const uint64_t some = std::max(1U, tasks);
+  if (need.per_task > 0) return need.per_task * some;
+  return need.tasks_per_unit > 0 ? (some + need.tasks_per_unit - 1) / need.tasks_per_unit : 0;
+}
+
+// Tasks that `units` of a need serve; UINT32_MAX: any number.
+uint32_t tasks_served(const GresNeed& need, uint64_t units) {
+  if (need.per_node > 0 || need.per_socket > 0) return UINT32_MAX;
+  uint64_t tasks = UINT32_MAX;
+  if (need.per_task > 0) tasks = units / need.per_task;
+  else if (need.tasks_per_unit > 0) tasks = units * need.tasks_per_unit;
+  return static_cast<uint32_t>(std::min<uint64_t>(tasks, UINT32_MAX));
+}
+
+// Units that are near the same cores.
+struct Group {
+  const GresKind* kind = nullptr;
+  const Bitmap* cores = nullptr;  // null: all
+  Bitmap units;
+  size_t free_cores = 0;
+  size_t count = 0;
+};
+
+std::vector<Group> groups_of(const GresNeed& need, const Room& room, const GresShares& used) {
+  std::vector<Group> groups;
+  for (const GresKind& kind : room.gres->kinds) {
+    if (!serves(kind, need)) continue;
+    free_of(kind, used).units.for_each([&](size_t unit) {
+      const Bitmap* cores = room.gres->near_cores(kind.name, unit);
+      auto at = std::ranges::find_if(groups, [&](const Group& g) {
+        return g.kind == &kind && (g.cores == cores || (g.cores != nullptr && cores != nullptr && *g.cores == *cores));
+      });
+      if (at == groups.end()) at = groups.insert(at, Group{.kind = &kind, .cores = cores, .units = {}});
+      at->units.set(unit);
+    });
+  }
+  for (Group& group : groups) {
+    group.free_cores = group.cores == nullptr ? room.free_cores.count() : room.free_cores.count_common(*group.cores);
+    group.count = group.units.count();
+  }
+  std::ranges::stable_sort(groups, std::ranges::greater(), &Group::free_cores);
+  return groups;
+}
+
+void add_units(const GresKind& kind, Bitmap units, GresShares& out) {
+  const uint64_t count = units.count();
+  add_shares(out, {{kind.name, kind.type, count, std::move(units), {}}});
+}
+
+// Takes `wanted` units out of the groups: of one that has them all, else of the best first.
+uint64_t take_units(std::vector<Group> groups, uint64_t wanted, GresShares& out) {
+  for (Group& group : groups) {
+    if (group.count < wanted) continue;
+    add_units(*group.kind, group.units.take_first(wanted), out);
+    return 0;
+  }
+  for (Group& group : groups) {
+    const uint64_t taken = std::min<uint64_t>(wanted, group.count);
+    if (taken > 0) add_units(*group.kind, group.units.take_first(taken), out);
+    wanted -= taken;
+  }
+  return wanted;
+}
+
+// So many units near each of several sockets, where the units know their cores.
+void take_by_socket(const GresNeed& need, const Room& room, const GresShares& used, uint32_t sockets, GresShares& out) {
+  uint64_t left = need.per_socket * std::max(1U, sockets);
+  for (const Group& group : groups_of(need, room, used)) {
+    const uint64_t taken = std::min({left, need.per_socket, static_cast<uint64_t>(group.count)});
+    if (taken == 0 || group.cores == nullptr) continue;
+    add_units(*group.kind, group.units.take_first(taken), out);
+    left -= taken;
+  }
+  if (left == 0) return;
+  GresShares held = used;
+  add_shares(held, out);
+  take_units(groups_of(need, room, held), left, out);
+}
+
+// Parts of GPUs: of the one with the least left that has enough, else of those with the most.
+void take_parts(const GresKind& kind, const GresFree& free, uint64_t wanted, GresShares& out) {
+  struct Part {
+    size_t unit;
+    uint32_t left;
+  };
+  std::vector<Part> parts;
+  free.units.for_each([&](size_t unit) { parts.push_back({unit, free.parts[parts.size()]}); });
+  std::ranges::stable_sort(parts, {}, &Part::left);
+  const auto enough = std::ranges::find_if(parts, [&](const Part& part) { return part.left >= wanted; });
+  if (enough != parts.end()) parts = {*enough};
+  else std::ranges::reverse(parts);
+  for (const Part& part : parts) {
+    const uint64_t taken = std::min<uint64_t>(wanted, part.left);
+    if (taken == 0) break;
+    wanted -= taken;
+    Bitmap unit;
+    unit.set(part.unit);
+    add_shares(out, {{kind.name, kind.type, taken, std::move(unit), {static_cast<uint32_t>(taken)}}});
+  }
+}
+
+void take_need(const Needs& needs, const GresNeed& need, const Room& room, uint64_t wanted, GresShares& out) {
+  GresShares used = used_in(room);
+  add_shares(used, out);
+  if (need.per_socket > 0 && need.per_node == 0) return take_by_socket(need, room, used, needs.sockets, out);
+  for (const GresKind& kind : room.gres->kinds) {  // those that are only counted, or parts
+    if (wanted == 0 || !serves(kind, need) || (kind.units.any() && kind.parts.empty())) continue;
+    const GresFree free = free_of(kind, used);
+    const uint64_t taken = std::min(wanted, free.count);
+    if (taken == 0) continue;
+    if (kind.parts.empty()) out.push_back({kind.name, kind.type, taken, {}, {}});
+    else take_parts(kind, free, taken, out);
+    wanted -= taken;
+  }
+  if (wanted > 0) take_units(groups_of(need, room, used), wanted, out);
+}
+
+}  // namespace
+
+Status set_gres(const JobSpec& spec, Needs& needs) {
+  const bool any = !spec.gres.empty() || !spec.tres_per_job.empty() || !spec.tres_per_socket.empty() ||
+                   !spec.tres_per_task.empty() || spec.ntasks_per_gpu > 0;
+  if (!any) return {};
+  const std::pair<std::string_view, uint64_t GresNeed::*> texts[] = {
+      {spec.gres.view(), &GresNeed::per_node},
+      {spec.tres_per_job.view(), &GresNeed::per_job},
+      {spec.tres_per_socket.view(), &GresNeed::per_socket},
+      {spec.tres_per_task.view(), &GresNeed::per_task}};
+  for (const auto& [text, member] : texts) {
+    if (Status ok = add_needs(text, member, needs); !ok) return ok;
+  }
+  if (Status ok = set_tasks_per_gpu(spec, needs); !ok) return ok;
+  needs.near_only = spec.gres_flags.view().find("enforce-binding") != std::string_view::npos;
+  needs.cpus_per_gpu = to_number<uint32_t>(spec.cpus_per_gpu.view()).value_or(0);
+  uint32_t nodes = needs.min_nodes;
+  for (const GresNeed& need : needs.gres) {  // --gpus=4 --gpus-per-node=2
+    if (need.per_job > 0 && need.per_node > 0) {
+      nodes = std::max(nodes, static_cast<uint32_t>((need.per_job + need.per_node - 1) / need.per_node));
+    }
+  }
+  if (nodes > needs.min_nodes) {
+    needs.min_nodes = nodes;
+    needs.max_nodes = spec.max_nodes == 0 ? nodes : std::max(needs.max_nodes, nodes);
+    needs.tasks = std::max(needs.tasks, needs.tasks_given ? needs.tasks : nodes);
+  }
+  return {};
+}
+
+Status complete_gres(JobSpec& spec) {
+  if (spec.num_tasks != 0 || (spec.ntasks_per_gpu == 0 && spec.tres_per_task.empty())) return {};
+  const auto in_job = gres_items(spec.tres_per_job.view());
+  const auto on_node = gres_items(spec.gres.view());
+  const auto of_task = gres_items(spec.tres_per_task.view());
+  if (!in_job || !on_node || !of_task) return failure(ErrorCode::kInvalidGres);
+  const auto gpus = [](const std::vector<GresItem>& items) {
+    uint64_t sum = 0;
+    for (const GresItem& item : items) sum += item.name == "gpu" ? item.count : 0;
+    return sum;
+  };
+  uint64_t all = gpus(*in_job);
+  if (all == 0) all = gpus(*on_node) * std::max(1U, spec.min_nodes);
+  uint64_t tasks = all * spec.ntasks_per_gpu;
+  if (spec.ntasks_per_gpu == 0 && gpus(*of_task) > 0) tasks = all / gpus(*of_task);
+  if (tasks > UINT32_MAX / 2) return failure(ErrorCode::kInvalidGres);
+  spec.num_tasks = static_cast<uint32_t>(tasks);
+  return {};
+}
+
+bool limit_by_gres(const Needs& needs, const Room& room, Capacity& most) {
+  if (room.gres == nullptr) return false;
+  const uint32_t threads = std::max(1U, cpus_of_core(*room.config));
+  most.dealt.assign(needs.gres.size(), 0);
+  GresShares nearest;
+  for (size_t i = 0; i < needs.gres.size(); ++i) {
+    const GresNeed& need = needs.gres[i];
+    const uint64_t least = std::max<uint64_t>(1, count_on_node(need, needs.sockets, 1));
+    uint64_t free = free_for(need, room);
+    if (free < least) return false;
+    if (need.name == "gpu") {
+      if (needs.cpus_per_gpu > 0) free = std::min<uint64_t>(free, most.cpus / needs.cpus_per_gpu);
+      if (needs.memory_per_gpu_mib > 0 && needs.uses_memory)
+        free = std::min(free, room.free_memory_mib / needs.memory_per_gpu_mib);
+      if (free < least) return false;
+    }
+    most.tasks = std::min(most.tasks, tasks_served(need, free));
+    if (need.is_dealt()) most.dealt[i] = std::min(free, need.per_job);
+    if (needs.near_only) take_need(needs, need, room, need.per_node > 0 ? least : free, nearest);
+  }
+  if (most.tasks == 0) return false;
+  if (!needs.near_only) return true;
+  const auto near = static_cast<uint32_t>(cores_near(room, nearest).count());
+  most.cpus = std::min(most.cpus, near * threads);
+  if (needs.cpus_per_task > 0) most.tasks = std::min(most.tasks, most.cpus / needs.cpus_per_task);
+  return most.tasks > 0 && most.cpus >= needs.min_cpus_per_node;
+}
+
+std::vector<uint64_t> gres_counts(const Needs& needs, uint32_t tasks, std::span<const uint64_t> dealt) {
+  std::vector<uint64_t> counts;
+  for (size_t i = 0; i < needs.gres.size(); ++i) {
+    const GresNeed& need = needs.gres[i];
+    counts.push_back(need.is_dealt() ? (i < dealt.size() ? dealt[i] : 0) : count_on_node(need, needs.sockets, tasks));
+  }
+  return counts;
+}
+
+uint64_t gpus_in(const Needs& needs, std::span<const uint64_t> counts) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < counts.size(); ++i) sum += needs.gres[i].name == "gpu" ? counts[i] : 0;
+  return sum;
+}
+
+GresShares choose_gres(const Needs& needs, const Room& room, std::span<const uint64_t> counts) {
+  GresShares out;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] > 0) take_need(needs, needs.gres[i], room, counts[i], out);
+  }
+  return out;
+}
+
+Bitmap cores_near(const Room& room, const GresShares& shares) {
+  Bitmap near;
+  for (const GresShare& share : shares) {
+    bool anywhere = share.units.none();
+    share.units.for_each([&](size_t unit) {
+      const Bitmap* cores = room.gres->near_cores(share.name, unit);
+      if (cores == nullptr) anywhere = true;
+      else near |= *cores;
+    });
+    if (anywhere && share.units.any()) return room.free_cores;
+  }
+  if (near.none()) return room.free_cores;
+  Bitmap both = room.free_cores;
+  Bitmap far = room.free_cores;
+  far.and_not(near);
+  both.and_not(far);
+  return both;
+}
+
+std::vector<uint64_t> free_counts(const Room& room) {
+  std::vector<uint64_t> counts;
+  if (room.gres == nullptr) return counts;
+  for (const GresKind& kind : room.gres->kinds) counts.push_back(free_of(kind, used_in(room)).count);
+  return counts;
+}
+
+void take_spare(std::vector<uint64_t>& spare, const Room& room, const GresShares& taken) {
+  for (size_t i = 0; i < spare.size(); ++i) {
+    const GresKind& kind = room.gres->kinds[i];
+    uint64_t less = count_of(taken, kind.name, kind.type);
+    if (kind.name == "gpu") {  // a GPU that is served in parts is no longer whole
+      for (const GresShare& share : taken) less += share.parts.size();
+    }
+    spare[i] -= std::min(spare[i], less);
+  }
+}
+
+void hold_back(Room& room, std::span<const uint64_t> spare) {
+  if (room.gres == nullptr) return;
+  GresShares held = used_in(room);
+  for (size_t i = 0; i < std::min(spare.size(), room.gres->kinds.size()); ++i) {
+    const GresKind& kind = room.gres->kinds[i];
+    const GresFree free = free_of(kind, used_in(room));
+    if (free.count <= spare[i]) continue;
+    const uint64_t excess = free.count - spare[i];
+    if (!kind.parts.empty()) take_parts(kind, free, excess, held);
+    else if (kind.units.any()) add_units(kind, free.units.take_first(excess), held);
+    else add_shares(held, {{kind.name, kind.type, excess, {}, {}}});
+  }
+  room.used_gres = std::make_shared<const GresShares>(std::move(held));
+}
+
+}  // namespace sluice::fit

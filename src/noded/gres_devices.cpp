@@ -1,0 +1,120 @@
+#include "noded/gres_devices.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include "common/base/errno_text.hpp"
+#include "common/base/text.hpp"
+
+namespace sluice::noded {
+namespace {
+
+bool is_for(const GresConfigLine& line, const NodeConfig& node) {
+  return line.nodes.empty() || std::ranges::find(line.nodes, node.name) != line.nodes.end();
+}
+
+bool exists(const std::string& file, std::vector<std::string>& problems) {
+  struct stat about {};
+  if (::stat(file.c_str(), &about) == 0) return true;
+  problems.push_back(fmt::format("can't stat gres.conf file {}: {}", file, errno_text(errno)));
+  return false;
+}
+
+GresDevices devices_of(const GresConfigLine& line, std::vector<std::string>& problems) {
+  GresDevices devices;
+  devices.name = line.name;
+  devices.type = line.type;
+  devices.cores = line.cores;
+  devices.links = line.links;
+  for (const std::string& flag : line.flags) devices.flags.push_back(to_lower(flag));
+  devices.count = line.count;
+  const auto& files = line.files.empty() ? line.multiple_files : line.files;
+  for (const std::string& file : files) {
+    if (exists(file, problems)) devices.files.push_back(file);
+  }
+  if (files.empty()) return devices;
+  if (!line.multiple_files.empty()) {  // several files make one unit
+    devices.files.resize(std::min<size_t>(1, devices.files.size()));
+    devices.count = devices.files.size();
+  } else if (!is_shared_gres(line.name)) {
+    devices.count = devices.files.size();
+  }
+  return devices;
+}
+
+// The last line about this node decides; one for all counts where none names it.
+std::string auto_detection(const ClusterConfig& config, const NodeConfig& node) {
+  std::string general, own;
+  for (const GresConfigLine& line : config.gres_lines) {
+    if (!line.auto_detect.empty() && is_for(line, node)) (line.nodes.empty() ? general : own) = line.auto_detect;
+  }
+  return own.empty() ? general : own;
+}
+
+// A line of gres.conf stands for the found GPU of its file, with what it says of it.
+void add_found(const std::vector<GresDevices>& found, std::vector<GresDevices>& devices) {
+  std::set<std::string> known;
+  for (GresDevices& mine : devices) {
+    if (mine.name != "gpu") continue;
+    known.insert(mine.files.begin(), mine.files.end());
+    for (const GresDevices& gpu : found) {
+      const bool same = mine.files.size() == 1 && mine.files == gpu.files;
+      if (same && mine.cores.empty()) mine.cores = gpu.cores;
+      if (same && mine.links.empty()) mine.links = gpu.links;
+    }
+  }
+  for (const GresDevices& gpu : found) {
+    if (!known.contains(gpu.files.front())) devices.push_back(gpu);
+  }
+}
+
+// "a100" of Gres= stands for the type "nvidia_a100-sxm4-40gb" that was found.
+void shorten_types(const std::vector<GresItem>& wanted, std::vector<GresDevices>& found) {
+  for (GresDevices& gpu : found) {
+    for (const GresItem& item : wanted) {
+      const bool part = item.name == "gpu" && !item.type.empty() &&
+                        gpu.type.find(to_lower(item.type.view())) != std::string::npos;
+      if (part) {
+        gpu.type = item.type.str();
+        break;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<GresDevices> find_gres(const ClusterConfig& config, const NodeConfig& node,
+                                   const DetectGpus& detect, std::vector<std::string>& problems) {
+  const std::vector<GresItem> wanted = gres_items(node.gres).value_or(std::vector<GresItem>());
+  std::vector<GresDevices> devices;
+  for (const GresConfigLine& line : config.gres_lines) {
+    const bool known = std::ranges::find(config.gres_types, line.name) != config.gres_types.end();
+    const bool only_detects = !line.auto_detect.empty() && line.files.empty() && line.multiple_files.empty();
+    if (only_detects || !known || !is_for(line, node)) continue;
+    devices.push_back(devices_of(line, problems));
+  }
+  const std::string detection = to_lower(auto_detection(config, node));
+  const bool wants_gpus = std::ranges::any_of(wanted, [](const GresItem& item) { return item.name == "gpu"; });
+  if ((detection == "nvml" || detection == "nvidia" || detection == "full") && wants_gpus) {
+    std::vector<GresDevices> found = detect(problems);
+    shorten_types(wanted, found);
+    add_found(found, devices);
+  }
+  for (const GresItem& item : wanted) {  // what is only counted needs no line
+    const bool there =
+        std::ranges::any_of(devices, [&](const GresDevices& mine) { return mine.name == item.name.view(); });
+    if (there || item.name == "gpu") continue;
+    GresDevices counted;
+    counted.name = item.name.str();
+    counted.type = item.type.str();
+    counted.count = item.count;
+    devices.push_back(std::move(counted));
+  }
+  return devices;
+}
+
+}  // namespace sluice::noded

@@ -1,0 +1,23 @@
+// The generic resources of this host, as gres.conf says and as they are found.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/model/cluster_config.hpp"
+#include "common/model/gres.hpp"
+
+namespace sluice::noded {
+
+// What the node registers. Files that are missing do not count; `detect` finds GPUs where gres.conf
+// says AutoDetect=nvml. Problems are for the log.
+using DetectGpus = std::function<std::vector<GresDevices>(std::vector<std::string>& problems)>;
+[[nodiscard]] std::vector<GresDevices> find_gres(const ClusterConfig& config, const NodeConfig& node,
+                                                 const DetectGpus& detect, std::vector<std::string>& problems);
+
+// GPUs that NVIDIA's management library knows of, one entry a GPU; empty when the library is not
+// there, cannot be started or finds none.
+[[nodiscard]] std::vector<GresDevices> nvml_gpus(std::vector<std::string>& problems);
+
+}  // namespace sluice::noded

@@ -1,0 +1,139 @@
+// GPUs by NVIDIA's management library, which is loaded when it is there: nothing of it is needed to
+// build. Only its stable calls are used; their types are declared here.
+#include <array>
+#include <cctype>
+#include <memory>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <hwloc.h>
+
+#include "common/base/bitmap.hpp"
+#include "noded/gres_devices.hpp"
+
+namespace sluice::noded {
+namespace {
+
+using Device = void*;
+constexpr int kSuccess = 0;
+constexpr size_t kMaskWords = 64;  // of 64 CPUs each
+
+struct Closer {
+  void operator()(void* library) const { ::dlclose(library); }
+};
+
+// The calls of the library; usable() is false when one is missing.
+struct Nvml {
+  int (*init)() = nullptr;
+  int (*shutdown)() = nullptr;
+  int (*count)(unsigned*) = nullptr;
+  int (*by_index)(unsigned, Device*) = nullptr;
+  int (*name)(Device, char*, unsigned) = nullptr;
+  int (*minor)(Device, unsigned*) = nullptr;
+  int (*affinity)(Device, unsigned, unsigned long*) = nullptr;
+
+  explicit Nvml(void* library) {
+    const auto find = [library](auto& call, const char* symbol) {
+      call = reinterpret_cast<std::decay_t<decltype(call)>>(::dlsym(library, symbol));
+    };
+    find(init, "nvmlInit_v2");
+    find(shutdown, "nvmlShutdown");
+    find(count, "nvmlDeviceGetCount_v2");
+    find(by_index, "nvmlDeviceGetHandleByIndex_v2");
+    find(name, "nvmlDeviceGetName");
+    find(minor, "nvmlDeviceGetMinorNumber");
+    find(affinity, "nvmlDeviceGetCpuAffinity");
+  }
+  [[nodiscard]] bool usable() const {
+    return init != nullptr && shutdown != nullptr && count != nullptr && by_index != nullptr && name != nullptr &&
+           minor != nullptr;
+  }
+};
+
+// "NVIDIA A100-SXM4-40GB" as a type: "nvidia_a100-sxm4-40gb".
+std::string type_of(std::string_view name) {
+  std::string type;
+  for (const char c : name) {
+    type += c == ' ' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return type;
+}
+
+struct TopologyCloser {
+  void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
+};
+using Topology = std::unique_ptr<hwloc_topology, TopologyCloser>;
+
+Topology load_topology() {
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) return nullptr;
+  Topology topology(raw);
+  return hwloc_topology_load(raw) == 0 ? std::move(topology) : nullptr;
+}
+
+// The cores that have one of these CPUs; where the host tells of no cores, the CPUs themselves.
+Bitmap cores_of(const Topology& topology, const Bitmap& cpus) {
+  const int count = topology == nullptr ? 0 : hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_CORE);
+  if (count <= 0) return cpus;
+  Bitmap cores;
+  for (int core = 0; core < count; ++core) {
+    const hwloc_obj_t about = hwloc_get_obj_by_type(topology.get(), HWLOC_OBJ_CORE, static_cast<unsigned>(core));
+    bool near = false;
+    cpus.for_each([&](size_t cpu) { near = near || hwloc_bitmap_isset(about->cpuset, static_cast<unsigned>(cpu)) == 1; });
+    if (near) cores.set(static_cast<size_t>(core));
+  }
+  return cores;
+}
+
+std::string near_cores(const Nvml& nvml, Device device, const Topology& topology) {
+  std::array<unsigned long, kMaskWords> words{};
+  if (nvml.affinity == nullptr || nvml.affinity(device, kMaskWords, words.data()) != kSuccess) return {};
+  Bitmap cpus;
+  for (size_t word = 0; word < words.size(); ++word) {
+    for (size_t bit = 0; bit < 64; ++bit) {
+      if ((words[word] >> bit & 1) != 0) cpus.set(word * 64 + bit);
+    }
+  }
+  return cores_of(topology, cpus).to_text();
+}
+
+}  // namespace
+
+std::vector<GresDevices> nvml_gpus(std::vector<std::string>& problems) {
+  const std::unique_ptr<void, Closer> library(::dlopen("libnvidia-ml.so.1", RTLD_LAZY | RTLD_LOCAL));
+  if (library == nullptr) {
+    problems.emplace_back("AutoDetect=nvml: libnvidia-ml.so.1 is not there");
+    return {};
+  }
+  const Nvml nvml(library.get());
+  if (!nvml.usable() || nvml.init() != kSuccess) {
+    problems.emplace_back("AutoDetect=nvml: the library cannot be used");
+    return {};
+  }
+  std::vector<GresDevices> gpus;
+  const Topology topology = load_topology();
+  unsigned count = 0;
+  if (nvml.count(&count) != kSuccess) count = 0;
+  for (unsigned index = 0; index < count; ++index) {
+    Device device = nullptr;
+    std::array<char, 96> name{};
+    unsigned minor = 0;
+    if (nvml.by_index(index, &device) != kSuccess || nvml.name(device, name.data(), name.size()) != kSuccess ||
+        nvml.minor(device, &minor) != kSuccess) {
+      problems.push_back(fmt::format("AutoDetect=nvml: GPU {} tells nothing of itself", index));
+      continue;
+    }
+    GresDevices gpu;
+    gpu.name = "gpu";
+    gpu.type = type_of(name.data());
+    gpu.count = 1;
+    gpu.files = {fmt::format("/dev/nvidia{}", minor)};
+    gpu.cores = near_cores(nvml, device, topology);
+    gpu.flags = {"nvidia_gpu_env"};
+    gpus.push_back(std::move(gpu));
+  }
+  nvml.shutdown();
+  return gpus;
+}
+
+}  // namespace sluice::noded

@@ -1,0 +1,16 @@
+// The lists of --cpu-bind and --gpu-bind: "map_cpu:0,2", "mask_gpu:0x3,0xc".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::stepd {
+
+// The item of a list that is `index`'s, going round when the list is short. "0*4" stands for four.
+[[nodiscard]] std::string list_item(std::string_view list, uint32_t index);
+// Numbers of the bits of a hexadecimal mask; nothing when it is none.
+[[nodiscard]] std::vector<uint32_t> bits_of_mask(std::string_view mask);
+
+}  // namespace sluice::stepd

@@ -1,0 +1,290 @@
+"""Generic resources: found on the nodes, given to jobs and steps, told to tasks, shown. Files stand for GPUs.
+
+What is expected is what a real Slurm 22.05 gave for the same nodes and files."""
+import itertools
+import os
+import re
+import unittest
+
+from harness import Cluster, ClusterCase, wait_for
+
+CONF = """GresTypes=gpu,fan,shard
+SelectTypeParameters=CR_Core_Memory
+AccountingStorageTRES=gres/gpu
+Prolog={dir}/tell
+Epilog={dir}/tell
+NodeName=n1 NodeAddr=127.0.0.1 Port=@1 Sockets=2 CoresPerSocket=4 RealMemory=4000 Gres=gpu:a100:4,fan:3
+NodeName=n2 NodeAddr=127.0.0.1 Port=@2 Sockets=2 CoresPerSocket=4 RealMemory=4000 Gres=gpu:a100:4,fan:3
+NodeName=n3 NodeAddr=127.0.0.1 Port=@3 Sockets=2 CoresPerSocket=4 RealMemory=4000 Gres=gpu:t4:2,shard:8
+NodeName=n4 NodeAddr=127.0.0.1 Port=@4 Sockets=2 CoresPerSocket=4 RealMemory=4000
+PartitionName=debug Nodes=n[1-2] Default=YES State=UP
+PartitionName=other Nodes=n[3-4] State=UP
+"""
+GRES_CONF = """NodeName=n[1-2] Name=gpu Type=a100 File={dir}/dev/nvidia[4-5] Cores=0-3
+NodeName=n[1-2] Name=gpu Type=a100 File={dir}/dev/nvidia[6-7] Cores=4-7
+NodeName=n3 Name=gpu Type=t4 File={dir}/dev/nvidia[0-1] Flags=nvidia_gpu_env
+"""
+SCRIPT = """#!/bin/sh
+echo $SLURM_SCRIPT_CONTEXT $SLURM_JOB_ID $SLURMD_NODENAME $SLURM_JOB_GPUS $CUDA_VISIBLE_DEVICES >> {dir}/told
+"""
+COMMANDS = ("sbatch", "srun", "salloc")
+SHOW = "scontrol -d show job -o $SLURM_JOB_ID"
+TELL = "echo $SLURM_PROCID $SLURM_STEP_GPUS $CUDA_VISIBLE_DEVICES $SLURM_GPUS_ON_NODE"
+
+
+def make_devices(folder):
+    os.mkdir(os.path.join(folder, "dev"))
+    for number in range(8):
+        with open(os.path.join(folder, "dev", f"nvidia{number}"), "w", encoding="utf-8"):
+            pass
+
+
+class Gres(ClusterCase):
+    numbers = itertools.count()
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster(4, 8, 4000, CONF, {"gres.conf": GRES_CONF, "tell": SCRIPT}, make_devices)
+
+    def setUp(self):
+        self.kept = set()
+
+    def tearDown(self):
+        self.run_cmd("scancel", "-u", "root", check=False)
+        wait_for(lambda: not self.out("squeue", "-h"), "nothing runs")
+
+    def say(self, command, options, shell):
+        """What a job of this command writes, once those before it have given their units back."""
+        wait_for(lambda: set(self.out("squeue", "-h", "-o", "%A").split()) <= self.kept, "what ended is gone")
+        words = options.split()
+        if command != "sbatch":
+            return self.out(command, *words, "sh", "-c", shell)
+        name = f"said-{next(self.numbers)}"
+        self.run_cmd("sbatch", "-W", "-o", f"{self.cluster.work}/{name}", *words, "--wrap", shell)
+        return self.file(name)
+
+    def gres(self, options, command="sbatch"):
+        """The GRES= of each node, and other words of the job."""
+        text = self.say(command, options, f"if [ ${{SLURM_PROCID:-0}} = 0 ]; then {SHOW}; fi")
+        return re.findall(r" GRES=(\S*)", text), dict(w.split("=", 1) for w in text.split() if "=" in w)
+
+    def refused(self, options, *lines, command="sbatch"):
+        done = self.run_cmd(command, *options.split(), "--wrap=true" if command == "sbatch" else "true", check=False)
+        self.assertNotEqual(done.returncode, 0, options)
+        told = [line.split("error: ")[-1] for line in done.stderr.splitlines()]
+        self.assertEqual(told, list(lines), options)
+
+    def held(self, *options):
+        job = self.submit("-o", "/dev/null", *options, "--wrap", "sleep 300")
+        self.wait_state(job, "RUNNING")
+        self.kept.add(str(job))
+        return job
+
+    def test_what_nodes_have(self):
+        shown = self.out("scontrol", "-d", "show", "node", "n1")
+        for line in ("   Gres=gpu:a100:4(S:0-1),fan:3\n", "   GresDrain=N/A\n", "   GresUsed=gpu:a100:0(IDX:N/A),fan:0\n",
+                     "   CfgTRES=cpu=8,mem=4000M,billing=8,gres/gpu=4\n", "   AllocTRES=\n"):
+            self.assertIn(line, shown)
+        self.assertIn("   Gres=(null)\n", self.out("scontrol", "show", "node", "n4"))
+        self.assertEqual(self.out("sinfo", "-h", "-p", "debug", "-o", "%G").strip(), "gpu:a100:4(S:0-1),fan:3")
+        self.held("-w", "n1", "--gres=gpu:1,fan:2")
+        shown = self.out("scontrol", "-d", "show", "node", "n1")
+        self.assertIn("   GresUsed=gpu:a100:1(IDX:0),fan:2\n", shown)
+        self.assertIn("gres/gpu=1\n", shown.split("AllocTRES=")[1][:40])
+        used = self.out("sinfo", "-h", "-N", "-n", "n1", "-O", "gres:40,gresused:40").split()
+        self.assertEqual(used, ["gpu:a100:4(S:0-1),fan:3", "gpu:a100:1(IDX:0),fan:2"])
+
+    def test_environment_of_each_command(self):
+        names = ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK")
+        for command, option in itertools.product(COMMANDS, ("--gres=gpu:2", "--gres=gpu:a100:2", "--gpus-per-node=2")):
+            with self.subTest(command=command, option=option):
+                shell = "env" if command != "salloc" else "srun env"
+                env = dict(line.split("=", 1) for line in self.say(command, option, shell).splitlines() if "=" in line)
+                for name in names:
+                    self.assertEqual(env.get(name), "0,1", name)
+                self.assertEqual(env["SLURM_GPUS_ON_NODE"], "2")
+                self.assertEqual(env["SLURM_JOB_GPUS"], "0,1")
+                self.assertEqual(env.get("SLURM_STEP_GPUS"), None if command == "sbatch" else "0,1")
+                if command == "sbatch":
+                    self.assertEqual(env.get("SLURM_GPUS_PER_NODE"), "2" if "per-node" in option else None)
+        told = self.say("srun", "-p other -w n3 --gres=gpu:1", "env")
+        self.assertIn("CUDA_VISIBLE_DEVICES=0\n", told)
+        self.assertNotIn("ROCR_VISIBLE_DEVICES", told)  # Flags=nvidia_gpu_env
+        self.assertNotIn("CUDA_VISIBLE_DEVICES", self.say("srun", "-p other -w n4", "env"))
+        self.assertEqual(self.gres("--gres=gpu:1,fan:2")[0], ["gpu:a100:1(IDX:0),fan(CNT:2)"])
+
+    def test_what_a_job_shows(self):
+        gres, words = self.gres("--gres=gpu:2,fan:1 -t 5")
+        self.assertEqual(gres, ["gpu:a100:2(IDX:0-1),fan(CNT:1)"])
+        self.assertEqual(words["JOB_GRES"], "gpu:a100:2,fan:1")
+        self.assertEqual(words["TresPerNode"], "gres/gpu:2,gres/fan:1")
+        self.assertTrue(words["AllocTRES"].endswith(",gres/gpu=2"), words["AllocTRES"])
+        self.assertTrue(words["ReqTRES"].endswith(",gres/gpu=2"), words["ReqTRES"])
+        job = self.held("--gres=gpu:1", "-G", "1")
+        self.assertEqual(self.out("squeue", "-h", "-j", job, "-o", "%b").strip(), "gres/gpu:1")
+        self.assertEqual(self.out("squeue", "-h", "-j", job, "-O", "tres-per-node:20,tres-per-job:20").split(),
+                         ["gres/gpu:1", "gres/gpu:1"])
+
+    def test_units_are_held_by_one_job_at_a_time(self):
+        first = self.held("-w", "n1", "--gres=gpu:3")
+        self.held("-w", "n1", "--gres=gpu:1")
+        self.assertIn("GRES=gpu:a100:3(IDX:0-2)", self.out("scontrol", "-d", "show", "job", first))
+        second = self.submit("-w", "n1", "-o", "/dev/null", "--gres=gpu:2", "--wrap", "sleep 300")
+        wait_for(lambda: self.out("squeue", "-h", "-j", second, "-o", "%T %r").strip() == "PENDING Resources",
+                 "the second job waits for resources")
+        told = self.out("sluice", "explain", second)
+        self.assertRegex(told, r"1 has too few free generic resources now: it wants 2 of gpu \(n1\)")
+        self.run_cmd("scontrol", "update", f"JobId={second}", "TresPerNode=gres/fan:1")
+        self.wait_state(second, "RUNNING")
+        third = self.submit("-w", "n1", "-o", "/dev/null", "--gres=gpu:2", "--wrap", "sleep 300")
+        self.run_cmd("scancel", first)
+        self.wait_state(third, "RUNNING")
+        self.assertIn("GRES=gpu:a100:2(IDX:0-1)", self.out("scontrol", "-d", "show", "job", third))
+
+    def test_gpus_of_the_job(self):
+        for command in COMMANDS:
+            with self.subTest(command=command):
+                self.assertEqual(self.gres("-G6", command)[0], ["gpu:a100:4(IDX:0-3)", "gpu:a100:2(IDX:0-1)"])
+        self.assertEqual(self.gres("-N2 --gpus=5")[0], ["gpu:a100:3(IDX:0-2)", "gpu:a100:2(IDX:0-1)"])
+        self.assertEqual(self.gres("-G4 --gpus-per-node=2")[0], ["gpu:a100:2(IDX:0-1)"])  # one line for nodes alike
+        self.assertIn("SLURM_GPUS=3\n", self.say("sbatch", "-G3", "env"))
+
+    def test_gpus_of_tasks(self):
+        for command, option in itertools.product(COMMANDS, ("--gpus-per-task=1", "--tres-per-task=gres/gpu:1")):
+            with self.subTest(command=command, option=option):
+                shell = TELL if command == "srun" else f"srun sh -c '{TELL}'"
+                told = sorted(self.say(command, f"-n2 {option}", shell).splitlines())
+                self.assertEqual(told, ["0 0 0 2", "1 1 1 2"])
+        for command in COMMANDS:
+            gres, words = self.gres("--ntasks-per-gpu=2 -G2", command)
+            self.assertEqual((gres, words["NumTasks"]), (["gpu:a100:2(IDX:0-1)"], "4"))
+            self.assertEqual(self.gres("--ntasks-per-gpu=2 -n4", command)[0], ["gpu:a100:2(IDX:0-1)"])
+        told = sorted(self.say("srun", "-n4 --ntasks-per-gpu=2", TELL).splitlines())
+        self.assertEqual(told, ["0 0 0 2", "1 0 0 2", "2 1 1 2", "3 1 1 2"])
+
+    def test_sizes_that_follow_from_gpus(self):
+        for command in COMMANDS:
+            with self.subTest(command=command):
+                _, words = self.gres("--cpus-per-gpu=2 -G2", command)
+                self.assertEqual((words["NumCPUs"], words["CpusPerTres"]), ("4", "gres/gpu:2"))
+                _, words = self.gres("--mem-per-gpu=100 -G2", command)
+                self.assertEqual((words["Mem"], words["MemPerTres"]), ("200", "gres/gpu:100"))
+                gres, words = self.gres("--gpus-per-socket=1 --sockets-per-node=2", command)
+                self.assertEqual((gres, words["TresPerSocket"]), (["gpu:a100:2(IDX:0,2)"], "gres/gpu:1"))
+
+    def test_cores_near_the_gpus(self):
+        self.held("-w", "n1", "--gres=gpu:2")
+        self.assertIn("CPU_IDs=4-5 ", self.say("sbatch", "-w n1 -c2 --gres=gpu:1", SHOW))
+        self.assertEqual(self.gres("-w n1 -c6 --gres=gpu:1")[0], ["gpu:a100:1(IDX:2)"])  # a preference
+        for command in COMMANDS:
+            self.refused("-w n1 -c8 --gres=gpu:2 --gres-flags=enforce-binding",
+                         *(["Unable to allocate resources: Requested node configuration is not available"]
+                           if command == "srun" else
+                           ["Job submit/allocate failed: Requested node configuration is not available"]
+                           if command == "salloc" else
+                           ["Batch job submission failed: Requested node configuration is not available"]), command=command)
+
+    def test_binding(self):
+        for command, bind, told in (("srun", "single:2", "0 0 1 1"), ("srun", "map_gpu:3,2,1,0", "3 2 1 0"),
+                                    ("srun", "mask_gpu:3,1,0xc,1", "0,1 0 2,3 0"), ("sbatch", "single:1", "0 1 2 3"),
+                                    ("salloc", "single:1", "0 1 2 3")):
+            with self.subTest(command=command, bind=bind):
+                shell = "echo $SLURM_PROCID $CUDA_VISIBLE_DEVICES"
+                if command != "srun":
+                    shell = f"srun sh -c '{shell}'"
+                for option in (f"--gpu-bind={bind}", f"--tres-bind=gres/gpu:{bind}"):
+                    said = self.say(command, f"-n4 --gres=gpu:4 {option}", shell)
+                    self.assertEqual([line.split()[1] for line in sorted(said.splitlines())], told.split())
+        said = self.say("srun", "-n2 --gres=gpu:4 --gpu-bind=per_task:2", TELL)
+        self.assertEqual(sorted(said.splitlines()), ["0 0,1 0,1 4", "1 2,3 2,3 4"])
+        done = self.run_cmd("srun", "--gres=gpu:1", "--gpu-bind=map_gpu:3", "sh", "-c", TELL)
+        self.assertEqual(done.stdout.strip(), "0 0 0 1")
+        self.assertIn("does not specify any devices within the allocation for task 0. Binding to the first", done.stderr)
+
+    def test_parts_of_steps(self):
+        shell = f"""
+            t() {{ echo "== $*"; srun "$@" sh -c '{TELL}' 2>&1; }}
+            t -n1; t -n1 --gres=gpu:1; t -n1 --gres=fan:1; t -n1 --gres=none; t -n1 --gpus=2; t -n2 --gpus-per-task=1
+            t -n1 --gres=gpu:5; t -n1 --gres=gpu:h100:1
+            mkfifo {self.cluster.work}/go
+            srun -n1 --exact --gres=gpu:2 sh -c 'echo first $CUDA_VISIBLE_DEVICES; read x < {self.cluster.work}/go' &
+            until scontrol show step -o | grep -q TresPerNode=gres/gpu:2; do sleep 0.05; done
+            scontrol show step -o $SLURM_JOB_ID | grep -c gres/gpu=2
+            t -n1 --exact --gres=gpu:2
+            t -n1 --exact --gres=gpu:3 --immediate
+            echo > {self.cluster.work}/go; wait"""
+        said = self.say("sbatch", "-n4 --gres=gpu:4,fan:1", shell)
+        parts = dict(re.findall(r"== (.*)\n((?:(?!==).*\n)*)", said))
+        expected = {"-n1": "0 0,1,2,3 0,1,2,3 4\n", "-n1 --gres=gpu:1": "0 0 0 1\n", "-n1 --gres=fan:1": "0\n",
+                    "-n1 --gres=none": "0\n", "-n1 --gpus=2": "0 0,1 0,1 2\n"}
+        for options, told in expected.items():
+            self.assertEqual(parts[options], told, options)
+        self.assertEqual(sorted(parts["-n2 --gpus-per-task=1"].splitlines()), ["0 0 0 2", "1 1 1 2"])
+        self.assertIn("Step requested gres_per_node=gpu:5 is more than the job's gres_per_node=gpu:4\n",
+                      parts["-n1 --gres=gpu:5"])
+        self.assertIn("Invalid generic resource (gres) specification\n", parts["-n1 --gres=gpu:5"])
+        self.assertIn("Step requested GRES (gpu:h100) not found in the job\n", parts["-n1 --gres=gpu:h100:1"])
+        self.assertIn("first 0,1\n", said)
+        self.assertIn("0 2,3 2,3 2\n", parts["-n1 --exact --gres=gpu:2"])
+        self.assertIn("Requested nodes are busy", parts["-n1 --exact --gres=gpu:3 --immediate"])
+
+    def test_refusals(self):
+        failed = "Batch job submission failed: "
+        invalid = "Invalid generic resource (gres) specification"
+        self.refused("--gres=gpu:5", failed + "Requested node configuration is not available")
+        self.refused("--gres=gpu:h100:1", failed + "Requested node configuration is not available")
+        self.refused("-G20", failed + "Requested node configuration is not available")
+        self.refused("--gres=nope:1", failed + invalid)
+        self.refused("--gres=gpu:x:y", invalid)
+        self.refused("--gres=gpu:1,gpu:a100:1", failed + "Invalid GRES specification (with and without type identification)")
+        self.refused("-N1 -G2 --gpus-per-node=4",
+                     "Failed to ensure --gpus >= --gres=gpu/--gpus-per-node >= --gpus-per-socket", invalid)
+        self.refused("--gpus-per-socket=1", "--gpus-per-socket option requires --sockets-per-node specification", invalid)
+
+    def test_shards(self):
+        gres, _ = self.gres("-p other --gres=shard:3")
+        self.assertEqual(gres, ["shard:3(IDX:0(3))"])
+        said = self.say("srun", "-p other --gres=shard:2", "env")
+        self.assertIn("CUDA_VISIBLE_DEVICES=0\n", said)
+        self.assertIn("SLURM_SHARDS_ON_NODE=2\n", said)
+        self.held("-p", "other", "--gres=shard:1")
+        self.assertEqual(self.gres("-p other --gres=gpu:1")[0], ["gpu:t4:1(IDX:1)"])  # the other GPU is in parts
+        waits = self.submit("-p", "other", "-o", "/dev/null", "--gres=gpu:2", "--wrap", "true")
+        wait_for(lambda: "Resources" in self.out("squeue", "-h", "-j", waits, "-o", "%r"), "two whole GPUs are not there")
+
+    def test_prolog_and_epilog_are_told(self):
+        self.held("-w", "n1", "--gres=gpu:1")
+        job = self.submit("-N2", "-o", "/dev/null", "--gres=gpu:2", "--wrap", "srun true")
+        self.wait_ended(job)
+
+        def told():
+            with open(os.path.join(self.cluster.dir, "told"), encoding="utf-8") as f:
+                return sorted(line.strip() for line in f if f" {job} " in line)
+        wait_for(lambda: told() == [f"{context} {job} {node}" for context in ("epilog_slurmd", "prolog_slurmd")
+                                    for node in ("n1 2,3 2,3", "n2 0,1 0,1")], "each script names its node's GPUs")
+
+    def test_a_missing_device_drains(self):
+        device = os.path.join(self.cluster.dir, "dev", "nvidia1")
+        os.remove(device)
+        self.cluster.kill_node("n3")
+        self.cluster.start_node("n3")
+        shown = wait_for(lambda: "INVALID_REG" in (text := self.out("scontrol", "show", "node", "n3")) and text, "n3 drains")
+        self.assertIn("DRAIN", shown)
+        self.assertIn("Reason=gres/gpu count reported lower than configured (1 < 2) [root@", shown)
+        with open(device, "w", encoding="utf-8"):
+            pass
+        self.run_cmd("scontrol", "reconfigure")
+        wait_for(lambda: self.out("sinfo", "-h", "-N", "-n", "n3", "-o", "%t").strip() == "idle", "n3 is back")
+
+    def test_a_restarted_controller_knows_who_holds_what(self):
+        self.held("-w", "n1", "--gres=gpu:2,fan:1")
+        self.cluster.kill_controller()
+        self.cluster.start_controller()
+        wait_for(lambda: "GresUsed=gpu:a100:2(IDX:0-1),fan:1\n" in
+                 self.run_cmd("scontrol", "-d", "show", "node", "n1", check=False).stdout, "n1's GPUs are held")
+        wait_for(lambda: self.out("sinfo", "-h", "-n", "n1", "-o", "%t").strip() == "mix", "n1 is back")
+        self.assertEqual(self.gres("-w n1 --gres=gpu:1")[0], ["gpu:a100:1(IDX:2)"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,219 @@
+// Placement with generic resources, against what a real Slurm 22.05 gave for the same nodes: two sockets
+// of four cores, with two GPUs near each.
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "common/base/text.hpp"
+#include "ctld/fit/place.hpp"
+
+namespace sluice::fit {
+namespace {
+
+struct GpuCluster {
+  ClusterConfig config;
+  PartitionConfig partition;
+  std::vector<Node> nodes;
+
+  explicit GpuCluster(uint32_t count = 2) {
+    config.select_type_parameters = {"CR_CPU_MEMORY"};
+    config.def_mem_per_cpu_mib = 100;
+    for (uint32_t i = 0; i < count; ++i) {
+      NodeConfig c;
+      c.name = "n" + std::to_string(i + 1);
+      c.cpus = 8;
+      c.sockets = 2;
+      c.cores_per_socket = 4;
+      c.real_memory_mib = 4000;
+      c.gres = "gpu:a100:4,fan:3";
+      Node node;
+      node.id = i;
+      node.name = c.name;
+      node.gres = make_inventory(c.gres, {{.name = "gpu", .type = "a100", .count = 2, .files = {"0", "1"}, .cores = "0-3"},
+                                          {.name = "gpu", .type = "a100", .count = 2, .files = {"2", "3"}, .cores = "4-7"},
+                                          {.name = "fan", .count = 3}});
+      node.config = std::make_shared<NodeConfig>(c);
+      nodes.push_back(node);
+    }
+  }
+  void use(size_t node, const GresShares& shares) {
+    nodes[node].used_gres = std::make_shared<const GresShares>(shares);
+    nodes[node].running_jobs = 1;
+  }
+  // "n1:gpu:a100:2(IDX:0-1) n2:…"; "" when it does not fit
+  std::string place_text(const JobSpec& spec) {
+    std::vector<std::string> parts;
+    for (const NodeAllocation& a : place_spec(spec)) parts.push_back(nodes[a.node].name + ":" + gres_text(a.gres, true));
+    return join(parts, " ");
+  }
+  std::vector<NodeAllocation> place_spec(const JobSpec& spec) {
+    const auto needs = needs_of(spec, partition, config);
+    EXPECT_TRUE(needs);
+    std::vector<Room> rooms;
+    for (const Node& node : nodes) rooms.push_back(room_now(node, Unit::kCpu));
+    std::vector<const Room*> list;
+    for (const Room& room : rooms) list.push_back(&room);
+    return place(*needs, list, nullptr, Unit::kCpu).value_or(std::vector<NodeAllocation>());
+  }
+};
+
+JobSpec on_node(std::string_view gres, uint32_t cpus = 1) {
+  JobSpec spec;
+  spec.gres = gres;
+  spec.cpus_per_task = cpus;
+  return spec;
+}
+Bitmap units(std::string_view text) {
+  return Bitmap::from_text(text).value_or(Bitmap());
+}
+
+TEST(PlaceGres, PerNode) {
+  GpuCluster cluster;
+  EXPECT_EQ(cluster.place_text(on_node("gres/gpu:2")), "n1:gpu:a100:2(IDX:0-1)");
+  EXPECT_EQ(cluster.place_text(on_node("gres/gpu:a100:1,gres/fan:2")), "n1:gpu:a100:1(IDX:0),fan(CNT:2)");
+  EXPECT_EQ(cluster.place_text(on_node("gres/gpu:5")), "");
+  EXPECT_EQ(cluster.place_text(on_node("gres/gpu:h100:1")), "");
+  EXPECT_EQ(cluster.place_text(on_node("gres/gpu:0")), "n1:");
+  JobSpec two = on_node("gres/gpu:1");
+  two.min_nodes = two.max_nodes = 2;
+  EXPECT_EQ(cluster.place_text(two), "n1:gpu:a100:1(IDX:0) n2:gpu:a100:1(IDX:0)");
+}
+
+TEST(PlaceGres, WhatOthersHoldIsGone) {
+  GpuCluster cluster;
+  cluster.use(0, {{"gpu", "a100", 3, units("0-2"), {}}, {"fan", {}, 2, {}, {}}});
+  EXPECT_EQ(cluster.place_text(on_node("gres/gpu:1")), "n1:gpu:a100:1(IDX:3)");
+  EXPECT_EQ(cluster.place_text(on_node("gres/gpu:2")), "n2:gpu:a100:2(IDX:0-1)");
+  EXPECT_EQ(cluster.place_text(on_node("gres/fan:2")), "n2:fan(CNT:2)");
+  const auto needs = needs_of(on_node("gres/gpu:2"), cluster.partition, cluster.config);
+  EXPECT_EQ(lack_of(*needs, room_now(cluster.nodes[0], Unit::kCpu)), Lack::kGres);
+  EXPECT_EQ(lack_of(*needs, room_now(cluster.nodes[1], Unit::kCpu)), Lack::kNothing);
+}
+
+TEST(PlaceGres, PerJob) {
+  GpuCluster cluster;
+  JobSpec spec;
+  spec.tres_per_job = "gres/gpu:6";
+  EXPECT_EQ(cluster.place_text(spec), "n1:gpu:a100:4(IDX:0-3) n2:gpu:a100:2(IDX:0-1)");
+  spec.tres_per_job = "gres/gpu:9";
+  EXPECT_EQ(cluster.place_text(spec), "");
+  spec.min_nodes = spec.max_nodes = 2;
+  spec.tres_per_job = "gres/gpu:5";
+  EXPECT_EQ(cluster.place_text(spec), "n1:gpu:a100:3(IDX:0-2) n2:gpu:a100:2(IDX:0-1)");
+  spec.tres_per_job = "gres/gpu:2";
+  EXPECT_EQ(cluster.place_text(spec), "n1:gpu:a100:1(IDX:0) n2:gpu:a100:1(IDX:0)");
+  spec.tres_per_job = "gres/gpu:1";  // each node gives at least one
+  EXPECT_EQ(cluster.place_text(spec), "");
+  spec = JobSpec();
+  spec.tres_per_job = "gres/gpu:4";
+  spec.gres = "gres/gpu:2";
+  EXPECT_EQ(cluster.place_text(spec), "n1:gpu:a100:2(IDX:0-1) n2:gpu:a100:2(IDX:0-1)");
+}
+
+TEST(PlaceGres, PerTask) {
+  GpuCluster cluster;
+  JobSpec spec;
+  spec.num_tasks = 3;
+  spec.tres_per_task = "gres/gpu:1";
+  EXPECT_EQ(cluster.place_text(spec), "n1:gpu:a100:3(IDX:0-2)");
+  spec.num_tasks = 6;
+  EXPECT_EQ(cluster.place_text(spec), "n1:gpu:a100:4(IDX:0-3) n2:gpu:a100:2(IDX:0-1)");
+  spec.num_tasks = 9;
+  EXPECT_EQ(cluster.place_text(spec), "");
+  spec.num_tasks = 4;
+  spec.tres_per_task = {};
+  spec.ntasks_per_gpu = 2;
+  EXPECT_EQ(cluster.place_text(spec), "n1:gpu:a100:2(IDX:0-1)");
+}
+
+TEST(PlaceGres, PerSocket) {
+  GpuCluster cluster(1);
+  JobSpec spec;
+  spec.sockets_per_node = 2;
+  spec.tres_per_socket = "gres/gpu:1";
+  EXPECT_EQ(cluster.place_text(spec), "n1:gpu:a100:2(IDX:0,2)");
+  spec.tres_per_socket = "gres/gpu:3";
+  EXPECT_EQ(cluster.place_text(spec), "");
+}
+
+TEST(PlaceGres, CpusAndMemoryOfGpus) {
+  GpuCluster cluster;
+  JobSpec spec;
+  spec.tres_per_job = "gres/gpu:2";
+  spec.cpus_per_gpu = "2";
+  auto placed = cluster.place_spec(spec);
+  ASSERT_EQ(placed.size(), 1u);
+  EXPECT_EQ(placed[0].cpus, 4u);
+  EXPECT_EQ(placed[0].memory_mib, 400u);
+  spec.memory_kind = MemoryKind::kPerGpu;
+  spec.memory_mib = 300;
+  placed = cluster.place_spec(spec);
+  ASSERT_EQ(placed.size(), 1u);
+  EXPECT_EQ(placed[0].memory_mib, 600u);
+  spec.gres = "gres/gpu:4";
+  spec.tres_per_job = {};
+  spec.cpus_per_gpu = "3";
+  EXPECT_TRUE(cluster.place_spec(spec).empty());
+}
+
+TEST(PlaceGres, CoresNearTheUnits) {
+  GpuCluster cluster(1);
+  cluster.use(0, {{"gpu", "a100", 2, units("0-1"), {}}});
+  auto placed = cluster.place_spec(on_node("gres/gpu:1", 2));
+  ASSERT_EQ(placed.size(), 1u);
+  EXPECT_EQ(placed[0].cores, units("4-5"));
+  EXPECT_EQ(cluster.place_spec(on_node("gres/gpu:1", 6)).size(), 1u);  // a preference only
+  JobSpec must = on_node("gres/gpu:1", 6);
+  must.gres_flags = "enforce-binding";
+  EXPECT_TRUE(cluster.place_spec(must).empty());
+  must.cpus_per_task = 4;
+  placed = cluster.place_spec(must);
+  ASSERT_EQ(placed.size(), 1u);
+  EXPECT_EQ(placed[0].cores, units("4-7"));
+}
+
+TEST(PlaceGres, WholeNodesHaveAllOfIt) {
+  GpuCluster cluster;
+  JobSpec spec;
+  spec.sharing = Sharing::kExclusive;
+  EXPECT_EQ(cluster.place_text(spec), "n1:gpu:a100:4(IDX:0-3),fan(CNT:3)");
+}
+
+TEST(PlaceGres, WishesThatContradict) {
+  const GpuCluster cluster;
+  const auto code = [&](const JobSpec& spec) {
+    const auto needs = needs_of(spec, cluster.partition, cluster.config);
+    return needs ? ErrorCode::kOk : needs.error().code;
+  };
+  EXPECT_EQ(code(on_node("gres/gpu:1,gres/gpu:a100:1")), ErrorCode::kGresTypes);
+  EXPECT_EQ(code(on_node("gpu:x:y")), ErrorCode::kInvalidGres);
+  JobSpec tasks;
+  tasks.ntasks_per_gpu = 2;
+  EXPECT_EQ(code(tasks), ErrorCode::kInvalidGres);
+}
+
+TEST(PlaceGres, TasksFollowFromGpus) {
+  JobSpec spec;
+  spec.tres_per_job = "gres/gpu:4";
+  spec.ntasks_per_gpu = 2;
+  ASSERT_TRUE(complete_gres(spec));
+  EXPECT_EQ(spec.num_tasks, 8u);
+  JobSpec other;
+  other.tres_per_job = "gres/gpu:4";
+  other.tres_per_task = "gres/gpu:2";
+  ASSERT_TRUE(complete_gres(other));
+  EXPECT_EQ(other.num_tasks, 2u);
+}
+
+TEST(PlaceGres, SpareOfAKeptNode) {
+  const GpuCluster cluster(1);
+  Room room = room_now(cluster.nodes[0], Unit::kCpu);
+  std::vector<uint64_t> spare = free_counts(room);
+  EXPECT_EQ(spare, (std::vector<uint64_t>{4, 3}));
+  take_spare(spare, room, {{"gpu", "a100", 3, units("0-2"), {}}});
+  hold_back(room, spare);
+  EXPECT_EQ(free_counts(room), (std::vector<uint64_t>{1, 3}));
+}
+
+}  // namespace
+}  // namespace sluice::fit

@@ -1,0 +1,92 @@
+// What a node finds of its generic resources by gres.conf.
+#include "noded/gres_devices.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+namespace sluice::noded {
+namespace {
+
+class GresDevicesTest : public ::testing::Test {
+ protected:
+  GresDevicesTest() {
+    std::string name = (std::filesystem::temp_directory_path() / "sluice-gres-XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+    for (const char* file : {"gpu0", "gpu1"}) std::ofstream(folder_ + "/" + file) << "\n";
+    config_.gres_types = {"gpu", "fan"};
+    node_.name = "n1";
+    node_.gres = "gpu:a:2,fan:3";
+  }
+  ~GresDevicesTest() override { std::filesystem::remove_all(folder_); }
+
+  GresConfigLine line(std::vector<std::string> names) {
+    GresConfigLine out;
+    out.name = "gpu";
+    out.type = "a";
+    for (const std::string& name : names) out.files.push_back(folder_ + "/" + name);
+    out.count = out.files.size();
+    return out;
+  }
+  std::vector<GresDevices> find() {
+    return find_gres(config_, node_, [this](auto&) { return detected_; }, problems_);
+  }
+
+  std::string folder_;
+  ClusterConfig config_;
+  NodeConfig node_;
+  std::vector<GresDevices> detected_;
+  std::vector<std::string> problems_;
+};
+
+TEST_F(GresDevicesTest, LinesOfOtherNodesAndTypesDoNotCount) {
+  GresConfigLine mine = line({"gpu0"}), other = line({"gpu1"}), unknown = line({"gpu1"});
+  mine.cores = "0-3";
+  mine.flags = {"nvidia_gpu_env"};
+  other.nodes = {"n2"};
+  unknown.name = "nic";
+  config_.gres_lines = {mine, other, unknown};
+  const auto found = find();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].files, mine.files);
+  EXPECT_EQ(found[0].cores, "0-3");
+  EXPECT_EQ(found[0].flags, mine.flags);
+  EXPECT_EQ(found[1].name, "fan");  // only counted: Gres= is enough
+  EXPECT_EQ(found[1].count, 3u);
+  EXPECT_TRUE(problems_.empty());
+}
+
+TEST_F(GresDevicesTest, AMissingFileIsNotThere) {
+  config_.gres_lines = {line({"gpu0", "gpu7"})};
+  EXPECT_EQ(count_devices(find(), "gpu", ""), 1u);
+  ASSERT_EQ(problems_.size(), 1u);
+  EXPECT_NE(problems_[0].find("gpu7: No such file or directory"), std::string::npos);
+}
+
+TEST_F(GresDevicesTest, GpusWithoutALineAreNone) {
+  EXPECT_EQ(count_devices(find(), "gpu", ""), 0u);
+}
+
+TEST_F(GresDevicesTest, DetectedGpusJoinTheLines) {
+  GresConfigLine detect;
+  detect.name = "gpu";  // as on "Name=gpu AutoDetect=nvml", which counts as one for the parser
+  detect.count = 1;
+  detect.auto_detect = "nvml";
+  config_.gres_lines = {detect, line({"gpu0"})};
+  detected_ = {{.name = "gpu", .type = "nvidia_a", .count = 1, .files = {folder_ + "/gpu0"}, .cores = "0-1"},
+               {.name = "gpu", .type = "nvidia_a", .count = 1, .files = {folder_ + "/gpu1"}, .cores = "2-3"}};
+  const auto found = find();
+  EXPECT_EQ(count_devices(found, "gpu", "a"), 2u);
+  EXPECT_EQ(found[0].cores, "0-1");  // what the line leaves open is filled in
+  GresConfigLine off;
+  off.nodes = {"n1"};
+  off.auto_detect = "off";
+  config_.gres_lines.push_back(off);
+  EXPECT_EQ(count_devices(find(), "gpu", ""), 1u);
+}
+
+}  // namespace
+}  // namespace sluice::noded
