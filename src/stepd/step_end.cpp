@@ -191,6 +191,7 @@ void StepDaemon::finish() {
   kill_timer_.cancel();
   end_timer_.cancel();
   sample_timer_.cancel();
+  if (mpi_) mpi_->stop();
   const protocol::StepEnded report = make_report();
   const Status written = spool_.write_end(report);
   if (!written) agent_.send(FrameType::kAgentLog, written.error().text);
