@@ -74,6 +74,8 @@ class StepDaemon {
   Status start_mpi(const PlanInput& input, StepPlan& plan);
   void share_mpi(const protocol::MpiMessage& message);
   void on_mpi_frame(const Frame& frame);
+  void mpi_abort(uint32_t task, int32_t status, const std::string& why);
+  void tell_of_mpi(std::string_view text);
 
   // while it runs (step_events.cpp)
   void on_agent_frame(const Frame& frame);

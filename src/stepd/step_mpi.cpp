@@ -14,9 +14,9 @@ Status StepDaemon::start_mpi(const PlanInput& input, StepPlan& plan) {
   if (is_batch() || launch_.step->interactive) return {};
   auto server = make_mpi_server(
       input, {io_, [this](const MpiMessage& message) { share_mpi(message); },
-              [this](std::string_view text) {
-                const std::string line = fmt::format("slurmstepd: error: {}\n", text);
-                listeners_.send(FrameType::kMessage, kNoTask, line);
+              [this](std::string_view text) { tell_of_mpi(text); },
+              [this](uint32_t task, int32_t status, const std::string& why) {
+                mpi_abort(task, status, why);
               }});
   if (!server) return tl::unexpected<Error>(server.error());
   mpi_ = std::move(*server);
@@ -24,11 +24,25 @@ Status StepDaemon::start_mpi(const PlanInput& input, StepPlan& plan) {
 }
 
 void StepDaemon::share_mpi(const MpiMessage& message) {
-  const bool aborts = message.kind == MpiMessageKind::kAbort;
-  if (aborts && terminating_) return;  // no wonder that a task is lost now
-  if (aborts && !listeners_.has_owner()) return terminate(true, {});
   send_mpi_parts(message,
                  [this](std::string_view body) { listeners_.send_owner(FrameType::kMpi, body); });
+}
+
+void StepDaemon::tell_of_mpi(std::string_view text) {
+  const std::string line = fmt::format("slurmstepd: error: {}\n", text);
+  listeners_.send(FrameType::kMessage, kNoTask, line);
+}
+
+// srun sees to it on all nodes, as long as there is one.
+void StepDaemon::mpi_abort(uint32_t task, int32_t status, const std::string& why) {
+  if (terminating_) return;  // no wonder that a task is lost now
+  if (!why.empty()) tell_of_mpi(why);
+  if (!listeners_.has_owner()) return terminate(true, {});
+  MpiMessage message;
+  message.kind = MpiMessageKind::kAbort;
+  message.task = task;
+  message.status = status;
+  share_mpi(message);
 }
 
 void StepDaemon::on_mpi_frame(const Frame& frame) {

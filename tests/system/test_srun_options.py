@@ -17,7 +17,7 @@ NodeName=n3 NodeAddr=127.0.0.1 Port=@3 Sockets=1 CoresPerSocket=4 ThreadsPerCore
 NodeName=n4 NodeAddr=127.0.0.1 Port=@4 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=4000
 PartitionName=debug Nodes=ALL Default=YES State=UP
 """
-LIST = "MPI plugin types are...\n\tnone\n\tpmi2\n"
+LIST = "MPI plugin types are...\n\tnone\n\tpmi2\n\tpmix\nspecific pmix plugin versions available: pmix_v4\n"
 WHERE = 'echo $SLURM_PROCID $SLURMD_NODENAME $(grep Cpus_allowed_list /proc/self/status | cut -f2) $SLURM_CPU_BIND_LIST'
 
 

@@ -36,7 +36,6 @@ void StepSession::mpi_message(size_t node, const Frame& frame) {
 }
 
 void StepSession::mpi_abort(const MpiMessage& request) {
-  if (!request.data.empty()) inform(request.data);
   if (exits_.all_exited() || aborting_) return;
   if (request.status != 0) mpi_status_ = request.status & 0xff;
   abort({});

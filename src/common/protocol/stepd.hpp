@@ -96,7 +96,7 @@ enum class MpiMessageKind : uint8_t {
   kRequest = 2,   // `nodes` is the one that runs `task`: it is asked for what that task published
   kReply = 3,     // the answer, `nodes` is who asked
   kTaskLost = 4,  // `task` went away without an end; comes to all other nodes
-  kAbort = 5,     // `task` ends the step: `status` is the exit status it wants, `data` its words
+  kAbort = 5,     // `task` ends the step: `status` is the exit status for srun, 0: the tasks'
 };
 struct MpiMessage {
   MpiMessageKind kind = MpiMessageKind::kNone;

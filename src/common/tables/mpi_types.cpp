@@ -17,6 +17,8 @@ constexpr MpiType kMpiTypes[] = {
     {"none", MpiKind::kNone, Listed::kType},
     {"openmpi", MpiKind::kNone, Listed::kNot},
     {"pmi2", MpiKind::kPmi2, Listed::kType},
+    {"pmix", MpiKind::kPmix, Listed::kType},
+    {"pmix_v4", MpiKind::kPmix, Listed::kVersion},
 };
 
 }  // namespace

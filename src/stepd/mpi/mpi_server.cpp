@@ -4,6 +4,7 @@
 
 #include "common/tables/mpi_types.hpp"
 #include "stepd/mpi/pmi_server.hpp"
+#include "stepd/mpi/pmix_server.hpp"
 
 namespace sluice::stepd {
 
@@ -11,6 +12,8 @@ Result<std::unique_ptr<MpiServer>> make_mpi_server(const PlanInput& input, MpiHo
   switch (mpi_kind(input.launch.step->mpi).value_or(MpiKind::kNone)) {
     case MpiKind::kPmi2:
       return std::make_unique<PmiServer>(input, std::move(host));
+    case MpiKind::kPmix:
+      return std::make_unique<PmixServer>(input, std::move(host));
     default:
       return nullptr;
   }

@@ -18,6 +18,8 @@ struct MpiHost {
   boost::asio::io_context& io;
   std::function<void(const protocol::MpiMessage&)> share;   // to srun
   std::function<void(std::string_view)> tell_user;          // on the step's standard error
+  // A task ends the step: srun's exit status (0: that of the tasks) and words for the user, if any.
+  std::function<void(uint32_t task, int32_t status, const std::string& why)> abort;
 };
 
 class MpiServer {

@@ -42,7 +42,8 @@ PmiServer::PmiServer(const PlanInput& input, MpiHost host)
                message.data = wire::encode(pairs);
                host_.share(message);
              },
-             [this](uint32_t rank) { abort(rank); }}) {}
+             // the status that the task wants is not srun's: all tasks are killed, as with Slurm
+             [this](uint32_t rank) { host_.abort(rank, 0, {}); }}) {}
 
 Status PmiServer::prepare(StepPlan& plan) {
   for (TaskPlan& task : plan.tasks) {
@@ -112,14 +113,6 @@ void PmiServer::write(const std::shared_ptr<Task>& task) {
         task->queue.taken(bytes);
         write(task);
       });
-}
-
-// The exit status that the task wants is not srun's: all tasks are killed, as with Slurm.
-void PmiServer::abort(uint32_t rank) {
-  MpiMessage message;
-  message.kind = MpiMessageKind::kAbort;
-  message.task = rank;
-  host_.share(message);
 }
 
 void PmiServer::received(const MpiMessage& message) {

@@ -32,7 +32,6 @@ class PmiServer : public MpiServer {
   void read(uint32_t local);
   void write(const std::shared_ptr<Task>& task);
   [[nodiscard]] bool obey(uint32_t local);  // what has come; false: it makes no sense
-  void abort(uint32_t rank);
 
   const PlanInput& input_;
   MpiHost host_;
