@@ -48,7 +48,8 @@ void StepDaemon::mpi_abort(uint32_t task, int32_t status, const std::string& why
 void StepDaemon::on_mpi_frame(const Frame& frame) {
   if (!mpi_) return;
   const auto message = mpi_assembler_.take(frame.body);
-  if (message && message->has_value()) mpi_->received(**message);
+  if (!message) return mpi_->alone();  // whatever follows cannot be trusted
+  if (message->has_value()) mpi_->received(**message);
 }
 
 }  // namespace sluice::stepd

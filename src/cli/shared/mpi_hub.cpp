@@ -18,7 +18,7 @@ void MpiHub::received(size_t node, MpiMessage message) {
   std::erase_if(message.nodes, [this](uint32_t other) { return other >= gone_.size(); });
   switch (message.kind) {
     case MpiMessageKind::kFence:
-      return fence(message.from, std::move(message));
+      return fence(std::move(message));
     case MpiMessageKind::kRequest:
     case MpiMessageKind::kReply:
       return pass_on(std::move(message));
@@ -34,7 +34,8 @@ void MpiHub::received(size_t node, MpiMessage message) {
   }
 }
 
-void MpiHub::fence(uint32_t node, MpiMessage message) {
+void MpiHub::fence(MpiMessage message) {
+  const uint32_t node = message.from;
   if (message.nodes.empty()) {
     message.nodes.resize(gone_.size());
     std::iota(message.nodes.begin(), message.nodes.end(), 0U);

@@ -32,7 +32,7 @@ class MpiHub {
     std::vector<std::optional<std::string>> data;  // of each of `nodes`, once it is there
     int32_t status = 0;
   };
-  void fence(uint32_t node, protocol::MpiMessage message);
+  void fence(protocol::MpiMessage message);
   [[nodiscard]] bool complete(const Round& round) const;
   void finish_rounds(const std::string& name);
   void pass_on(protocol::MpiMessage message);

@@ -115,9 +115,13 @@ void PmiNode::space_name(uint32_t local, const PmiMessage&) {
   reply(local, PmiMessage{"my_kvsname", {}}.add("rc", kGood).add("kvsname", job_.id));
 }
 
-void PmiNode::put(std::string_view key, std::string_view value) {
+// False when there is no room for it.
+bool PmiNode::put(std::string_view key, std::string_view value) {
+  put_bytes_ += key.size() + value.size();
+  if (put_bytes_ > kMaxPmiSpace) return false;
   space_[std::string(key)] = value;
   fresh_.pairs.push_back({std::string(key), std::string(value)});
+  return true;
 }
 
 const std::string* PmiNode::find(std::string_view key) const {
@@ -126,11 +130,11 @@ const std::string* PmiNode::find(std::string_view key) const {
 }
 
 void PmiNode::put_one(uint32_t local, const PmiMessage& message) {
-  const bool good = message.get("kvsname") == job_.id && !message.get("key").empty();
-  if (good) put(message.get("key"), message.get("value"));
+  const bool good = message.get("kvsname") == job_.id && !message.get("key").empty() &&
+                    put(message.get("key"), message.get("value"));
   reply(local, PmiMessage{"put_result", {}}
                    .add("rc", good ? kGood : kBad)
-                   .add("msg", good ? "success" : "no_such_space"));
+                   .add("msg", good ? "success" : "not_taken"));
 }
 
 void PmiNode::get_one(uint32_t local, const PmiMessage& message) {
@@ -222,8 +226,8 @@ void PmiNode::job_id(uint32_t local, const PmiMessage& message) {
 }
 
 void PmiNode::put_two(uint32_t local, const PmiMessage& message) {
-  put(message.get("key"), message.get("value"));
-  reply(local, response(message).add("rc", kGood));
+  const bool good = put(message.get("key"), message.get("value"));
+  reply(local, response(message).add("rc", good ? kGood : kBadTwo));
 }
 
 void PmiNode::reply_found(uint32_t local, const PmiMessage& to, const std::string* value) {
@@ -240,7 +244,7 @@ void PmiNode::get_two(uint32_t local, const PmiMessage& message) {
 void PmiNode::node_get(uint32_t local, const PmiMessage& message) {
   const auto found = node_space_.find(message.get("key"));
   if (found != node_space_.end()) return reply_found(local, message, &found->second);
-  if (message.get("wait") == "TRUE") {
+  if (message.get("wait") == "TRUE" && waiting_.size() < kMaxPmiWaiting) {
     waiting_.emplace_back(local, message);
   } else {
     reply_found(local, message, nullptr);
@@ -249,8 +253,10 @@ void PmiNode::node_get(uint32_t local, const PmiMessage& message) {
 
 void PmiNode::node_put(uint32_t local, const PmiMessage& message) {
   const std::string key(message.get("key"));
-  node_space_[key] = message.get("value");
-  reply(local, response(message).add("rc", kGood));
+  put_bytes_ += key.size() + message.get("value").size();
+  const bool good = put_bytes_ <= kMaxPmiSpace;
+  if (good) node_space_[key] = message.get("value");
+  reply(local, response(message).add("rc", good ? kGood : kBadTwo));
   const auto waiting = std::exchange(waiting_, {});
   for (const auto& [other, request] : waiting)
     node_get(other, request);

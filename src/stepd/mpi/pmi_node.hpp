@@ -40,6 +40,9 @@ struct PmiJob {
   std::string process_mapping;  // empty: not told
 };
 
+inline constexpr size_t kMaxPmiSpace = 16U << 20;  // bytes that the tasks of a node may put
+inline constexpr size_t kMaxPmiWaiting = 64U << 10;  // requests that wait for a node's attribute
+
 class PmiNode {
  public:
   struct Handlers {
@@ -97,7 +100,7 @@ class PmiNode {
   void finalize_two(uint32_t local, const PmiMessage& message);
   void unsupported(uint32_t local, const PmiMessage& message);
 
-  void put(std::string_view key, std::string_view value);
+  [[nodiscard]] bool put(std::string_view key, std::string_view value);
   [[nodiscard]] const std::string* find(std::string_view key) const;
   void enter_fence(uint32_t local);
 
@@ -110,6 +113,7 @@ class PmiNode {
   std::vector<std::pair<uint32_t, PmiMessage>> waiting_;        // node_get()s for what is not there yet
   PmiPairs fresh_;                                              // put since the last fence
   size_t in_fence_ = 0;
+  size_t put_bytes_ = 0;
   bool alone_ = false;
 };
 

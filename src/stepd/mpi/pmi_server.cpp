@@ -20,6 +20,8 @@ using protocol::MpiMessageKind;
 
 namespace {
 
+constexpr size_t kMaxQueuedAnswers = 1U << 20;
+
 PmiJob job_of(const PlanInput& input) {
   const StepLayout& layout = input.launch.layout;
   return {step_id_text(input.launch.key.id), layout.num_tasks,
@@ -34,7 +36,7 @@ PmiServer::PmiServer(const PlanInput& input, MpiHost host)
       node_(job_of(input),
             {[this](uint32_t local, const std::string& bytes) {
                tasks_[local]->queue.append(bytes);
-               write(tasks_[local]);
+               write(local);
              },
              [this](const PmiPairs& pairs) {
                MpiMessage message;
@@ -68,33 +70,35 @@ Status PmiServer::prepare(StepPlan& plan) {
   return {};
 }
 
+// Nothing is read from a task that does not take its answers.
 void PmiServer::read(uint32_t local) {
   const auto task = tasks_[local];
+  if (task->reading || !task->socket.is_open() || task->queue.size() > kMaxQueuedAnswers) return;
+  task->reading = true;
   task->socket.async_wait(boost::asio::socket_base::wait_read,
                           [this, task, local](const boost::system::error_code& error) {
-                            if (error) return;
-                            std::array<char, 16384> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)
-                            const ssize_t bytes = ::read(task->socket.native_handle(),
-                                                         buffer.data(), buffer.size());
-                            const bool again = bytes < 0 && (errno == EINTR || errno == EAGAIN);
-                            if (bytes > 0) {
-                              task->reader.feed({buffer.data(), static_cast<size_t>(bytes)});
-                            }
-                            boost::system::error_code ignored;
-                            if (!again && (bytes <= 0 || !obey(local))) {
-                              task->socket.close(ignored);
-                            } else {
-                              read(local);
-                            }
+                            task->reading = false;
+                            if (!error) readable(local);
                           });
+}
+
+void PmiServer::readable(uint32_t local) {
+  const auto task = tasks_[local];
+  std::array<char, 16384> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  const ssize_t bytes = ::read(task->socket.native_handle(), buffer.data(), buffer.size());
+  const bool again = bytes < 0 && (errno == EINTR || errno == EAGAIN);
+  if (bytes > 0) task->reader.feed({buffer.data(), static_cast<size_t>(bytes)});
+  if (again || (bytes > 0 && obey(local))) return read(local);
+  boost::system::error_code ignored;
+  task->socket.close(ignored);
 }
 
 bool PmiServer::obey(uint32_t local) {
   for (;;) {
     const auto message = tasks_[local]->reader.next(node_.version(local));
     if (!message) {
-      host_.tell_user(fmt::format("mpi/pmi2: task {}: {}", input_.launch.layout.nodes[input_.start.node_index].tasks[local],
-                                  message.error().text));
+      const StepNode& here = input_.launch.layout.nodes[input_.start.node_index];
+      host_.tell_user(fmt::format("mpi/pmi2: task {}: {}", here.tasks[local], message.error().text));
       return false;
     }
     if (!message->has_value()) return true;
@@ -102,16 +106,18 @@ bool PmiServer::obey(uint32_t local) {
   }
 }
 
-void PmiServer::write(const std::shared_ptr<Task>& task) {
+void PmiServer::write(uint32_t local) {
+  const auto task = tasks_[local];
   if (task->writing || task->queue.size() == 0 || !task->socket.is_open()) return;
   task->writing = true;
   task->socket.async_write_some(
       boost::asio::buffer(task->queue.next()),
-      [this, task](const boost::system::error_code& error, size_t bytes) {
+      [this, task, local](const boost::system::error_code& error, size_t bytes) {
         task->writing = false;
         if (error) return;
         task->queue.taken(bytes);
-        write(task);
+        write(local);
+        read(local);
       });
 }
 

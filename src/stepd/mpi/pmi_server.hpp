@@ -28,9 +28,11 @@ class PmiServer : public MpiServer {
     PmiReader reader;
     SendQueue queue;
     bool writing = false;
+    bool reading = false;
   };
   void read(uint32_t local);
-  void write(const std::shared_ptr<Task>& task);
+  void write(uint32_t local);
+  void readable(uint32_t local);
   [[nodiscard]] bool obey(uint32_t local);  // what has come; false: it makes no sense
 
   const PlanInput& input_;

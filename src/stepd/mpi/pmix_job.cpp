@@ -44,21 +44,6 @@ std::string pmix_namespace(const StepId& id) {
   return fmt::format("slurm.pmix.{}", step_id_text(id));
 }
 
-std::string rank_ranges(const std::vector<uint32_t>& ranks) {
-  std::vector<uint32_t> sorted = ranks;
-  std::sort(sorted.begin(), sorted.end());
-  std::string out;
-  for (size_t i = 0; i < sorted.size();) {
-    size_t last = i;
-    while (last + 1 < sorted.size() && sorted[last + 1] == sorted[last] + 1)
-      ++last;
-    if (!out.empty()) out += ',';
-    out += last == i ? fmt::format("{}", sorted[i]) : fmt::format("{}-{}", sorted[i], sorted[last]);
-    i = last + 1;
-  }
-  return out;
-}
-
 void describe_pmix_job(const PmixLibrary& library,
                        const PlanInput& input,
                        const std::string& folder,

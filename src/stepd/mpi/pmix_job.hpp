@@ -12,9 +12,6 @@ namespace sluice::stepd {
 // The name by which PMIx knows the step.
 [[nodiscard]] std::string pmix_namespace(const StepId& id);
 
-// "0-3,8": ranks as PMIx reads them.
-[[nodiscard]] std::string rank_ranges(const std::vector<uint32_t>& ranks);
-
 // Fills `out` for PMIx_server_register_nspace(). `folder`: where clients put their files.
 void describe_pmix_job(const PmixLibrary& library,
                        const PlanInput& input,

@@ -10,6 +10,7 @@
 
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -293,10 +294,11 @@ Status PmixServer::set_up(TaskPlan& task) {
   return {};
 }
 
-void PmixServer::fence(const std::vector<pmix_rank_t>& ranks, std::string data, Waiter waiter) {
+void PmixServer::fence(std::vector<pmix_rank_t> ranks, std::string data, Waiter waiter) {
+  std::sort(ranks.begin(), ranks.end());
   MpiMessage message;
   message.kind = MpiMessageKind::kFence;
-  message.name = ranks.empty() ? "all" : rank_ranges(ranks);
+  message.name = fmt::format("{}", fmt::join(ranks, ","));  // the same on all nodes; "": all ranks
   message.data = std::move(data);
   for (const pmix_rank_t rank : ranks) {
     if (const auto node = node_of(rank)) message.nodes.push_back(*node);

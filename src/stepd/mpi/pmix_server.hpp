@@ -30,7 +30,8 @@ class PmixServer : public MpiServer {
   // From libpmix, brought over to the event loop.
   [[nodiscard]] boost::asio::io_context& io() { return host_.io; }
   [[nodiscard]] const std::string& name() const { return namespace_; }
-  void fence(const std::vector<pmix_rank_t>& ranks, std::string data, Waiter waiter);
+  // `ranks` take part, none: all.
+  void fence(std::vector<pmix_rank_t> ranks, std::string data, Waiter waiter);
   void ask_for(pmix_rank_t rank, Waiter waiter);
   void answer(uint32_t node, const std::string& question, pmix_status_t status, std::string data);
   void aborted(pmix_rank_t rank, int status);

@@ -202,6 +202,18 @@ TEST(PmiNode, AnotherProgramOfTheSameTaskBeginsAnew) {
             "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n");
 }
 
+TEST(PmiNode, TakesOnlySoMuch) {
+  Tasks tasks({0});
+  const std::string value(100U << 10, 'x');
+  const auto put = [&](size_t i) {
+    return tasks.ask(0, "put", {{"kvsname", "5.0"}, {"key", std::to_string(i)}, {"value", value}});
+  };
+  size_t taken = 0;
+  while (taken < 1000 && put(taken).find("rc=0") != std::string::npos)
+    ++taken;
+  EXPECT_EQ(taken, kMaxPmiSpace / (value.size() + 3));
+}
+
 StepLayout layout(std::vector<std::vector<uint32_t>> tasks) {
   StepLayout out;
   for (auto& of_node : tasks) {
