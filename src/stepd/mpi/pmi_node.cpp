@@ -75,7 +75,7 @@ void PmiNode::received(uint32_t local, const PmiMessage& message) {
   (this->*answer)(local, message);
 }
 
-void PmiNode::reply(uint32_t local, PmiMessage message) {
+void PmiNode::reply(uint32_t local, const PmiMessage& message) {
   handlers_.send(local, encode_pmi(message, tasks_[local].version));
 }
 
@@ -187,7 +187,7 @@ void PmiNode::fence_done(bool good, const PmiPairs& pairs) {
       if (!task.fence_thread.empty()) message.add("thrid", task.fence_thread);
     }
     message.add("rc", good ? kGood : kBad);
-    reply(local, std::move(message));
+    reply(local, message);
   }
 }
 
@@ -234,7 +234,7 @@ void PmiNode::reply_found(uint32_t local, const PmiMessage& to, const std::strin
   PmiMessage message = response(to);
   message.add("rc", kGood).add("found", value != nullptr ? "TRUE" : "FALSE");
   if (value != nullptr) message.add("value", *value);
-  reply(local, std::move(message));
+  reply(local, message);
 }
 
 void PmiNode::get_two(uint32_t local, const PmiMessage& message) {

@@ -74,7 +74,7 @@ class PmiNode {
   };
   static const Command kCommands[];
 
-  void reply(uint32_t local, PmiMessage message);
+  void reply(uint32_t local, const PmiMessage& message);
   // The answer "NAME-response" of PMI-2, begun.
   [[nodiscard]] static PmiMessage response(const PmiMessage& to);
   void reply_found(uint32_t local, const PmiMessage& to, const std::string* value);

@@ -84,7 +84,7 @@ void PmiServer::read(uint32_t local) {
 
 void PmiServer::readable(uint32_t local) {
   const auto task = tasks_[local];
-  std::array<char, 16384> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  std::array<char, 16384> buffer;
   const ssize_t bytes = ::read(task->socket.native_handle(), buffer.data(), buffer.size());
   const bool again = bytes < 0 && (errno == EINTR || errno == EAGAIN);
   if (bytes > 0) task->reader.feed({buffer.data(), static_cast<size_t>(bytes)});

@@ -18,7 +18,7 @@ std::string packed(const PmixLibrary& library, const std::string& list) {
   char* made = nullptr;
   const pmix_status_t status = library.generate_regex(list.c_str(), &made);
   std::string out = status == PMIX_SUCCESS && made != nullptr ? made : "";
-  ::free(made);  // NOLINT(cppcoreguidelines-no-malloc)
+  ::free(made);
   if (!out.starts_with("pmix[")) out = "raw:" + list;
   out.push_back('\0');
   return out;

@@ -19,7 +19,9 @@ bool find(void* library, const char* name, Function& out) {
 Result<PmixLibrary> load_pmix() {
   // its parts, loaded by itself, look for its symbols
   void* library = ::dlopen(kLibrary, RTLD_NOW | RTLD_GLOBAL);
-  if (library == nullptr) return failure(fmt::format("mpi/pmix: {}", ::dlerror()));
+  if (library == nullptr) {
+    return failure(fmt::format("mpi/pmix: {}", ::dlerror()));  // NOLINT(concurrency-mt-unsafe): one thread yet
+  }
   PmixLibrary out;
   const bool complete = find(library, "PMIx_server_init", out.server_init) &&
                         find(library, "PMIx_server_finalize", out.server_finalize) &&

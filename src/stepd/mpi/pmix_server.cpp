@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <future>
-#include <numeric>
 
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
@@ -28,6 +27,7 @@ namespace {
 constexpr auto kPatience = std::chrono::seconds(30);  // with libpmix's own thread
 
 // libpmix calls without saying for which server: a process has one at most.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 std::atomic<PmixServer*> the_server = nullptr;
 
 // Runs `work` on the event loop, where the server lives.
@@ -54,6 +54,7 @@ bool ranks_of(const pmix_proc_t procs[], size_t count, std::vector<pmix_rank_t>&
   return true;
 }
 
+// NOLINTBEGIN(readability-function-size): parameters as libpmix has them
 pmix_status_t on_fence(const pmix_proc_t procs[],
                        size_t count,
                        const pmix_info_t[],
@@ -65,9 +66,9 @@ pmix_status_t on_fence(const pmix_proc_t procs[],
   std::vector<pmix_rank_t> ranks;
   if (!ranks_of(procs, count, ranks)) return PMIX_ERR_NOT_SUPPORTED;
   std::string bytes = data != nullptr ? std::string(data, size) : std::string();
-  ::free(data);  // NOLINT(cppcoreguidelines-no-malloc): it is ours now
-  hand_over([ranks = std::move(ranks), bytes = std::move(bytes), done, context](PmixServer& server) {
-    server.fence(ranks, bytes, {done, context});
+  ::free(data);  // it is ours now
+  hand_over([ranks = std::move(ranks), bytes = std::move(bytes), done, context](PmixServer& server) mutable {
+    server.fence(std::move(ranks), std::move(bytes), {done, context});
   });
   return PMIX_SUCCESS;
 }
@@ -127,6 +128,8 @@ void on_event(size_t,
   if (done != nullptr) done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, context);
 }
 
+// NOLINTEND(readability-function-size)
+
 // Another task's data that this node was asked for.
 struct Question {
   uint32_t node = 0;  // who asks
@@ -135,8 +138,8 @@ struct Question {
 void on_data(pmix_status_t status, char* data, size_t size, void* context) {
   const std::unique_ptr<Question> question(static_cast<Question*>(context));
   std::string bytes = data != nullptr ? std::string(data, size) : std::string();
-  hand_over([node = question->node, name = question->name, status, bytes = std::move(bytes)](PmixServer& server) {
-    server.answer(node, name, status, bytes);
+  hand_over([node = question->node, name = question->name, status, bytes = std::move(bytes)](PmixServer& server) mutable {
+    server.answer(node, name, status, std::move(bytes));
   });
 }
 
@@ -279,7 +282,7 @@ Status PmixServer::set_up(TaskPlan& task) {
     return library_.register_client(&proc, input_.user.uid, input_.user.gid, nullptr, on_answer, answer);
   });
   if (known != PMIX_SUCCESS) return failed("a task cannot be made known", known);
-  auto** variables = static_cast<char**>(::calloc(1, sizeof(char*)));  // NOLINT(cppcoreguidelines-no-malloc)
+  auto** variables = static_cast<char**>(::calloc(1, sizeof(char*)));
   const pmix_status_t made = library_.setup_fork(&proc, &variables);
   for (char** entry = variables; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
@@ -287,9 +290,9 @@ Status PmixServer::set_up(TaskPlan& task) {
     if (equals != std::string_view::npos) {
       task.setup.env.set(text.substr(0, equals), text.substr(equals + 1));
     }
-    ::free(*entry);  // NOLINT(cppcoreguidelines-no-malloc)
+    ::free(*entry);
   }
-  ::free(variables);  // NOLINT(cppcoreguidelines-no-malloc)
+  ::free(variables);
   if (made != PMIX_SUCCESS) return failed("a task cannot be prepared", made);
   return {};
 }
