@@ -91,7 +91,7 @@ Status StepDaemon::prepare() {
   const PlanInput& input = plan_input_.emplace(PlanInput{start_, launch_, user_});
   auto plan = is_batch() ? plan_batch(input, *files_) : plan_step(input, *files_);
   if (!plan) return tl::unexpected<Error>(plan.error());
-  if (const Status ready = start_mpi(input, *plan); !ready) return ready;
+  if (Status ready = start_mpi(input, *plan); !ready) return ready;
   launch_tasks(std::move(*plan));
   return {};
 }
