@@ -10,6 +10,7 @@ find_package(OpenSSL REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_path(BOOST_ASIO_INCLUDE boost/asio.hpp REQUIRED)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
+pkg_check_modules(PMIX REQUIRED pmix)  # its headers: the step daemon loads it when a step wants it
 file(GLOB MATH_ARCHIVE /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/libm-*.a)  # libm.a is a script that names it
 find_library(MUNGE_ARCHIVE NAMES libmunge.a REQUIRED)
 find_library(NGHTTP2_ARCHIVE NAMES libnghttp2.a REQUIRED)

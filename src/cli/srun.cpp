@@ -27,6 +27,7 @@
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 #include "common/tables/errors.hpp"
+#include "common/tables/mpi_types.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -107,12 +108,22 @@ class Srun {
       step.overlap = OverlapKind::kOverlap;
       job.gres = job.tres_per_job = job.tres_per_socket = job.tres_per_task = {};  // all of the job's
     }
+    if (const auto status = choose_mpi()) return *status;
     Result<Environment> chosen = exported_environment(submission_.settings, current_environment());
     if (!chosen) return fail_with({chosen.error().text});
     environment_ = std::move(*chosen);
     set_caller_variables(environment_);
     if (!submission_.settings.name_given) job.name = base_name(program_[0]);
     else environment_.set("SLURM_JOB_NAME", job.name.view());
+    return std::nullopt;
+  }
+
+  // MpiDefault, where nothing else was asked for.
+  std::optional<int> choose_mpi() {
+    const std::string& standard = client_.config().mpi_default;
+    if (!submission_.step.mpi.empty() || mpi_kind(standard) == MpiKind::kNone) return std::nullopt;
+    if (!mpi_kind(standard)) return fail_with(unknown_mpi_errors(standard));
+    submission_.step.mpi = standard;
     return std::nullopt;
   }
 

@@ -71,6 +71,7 @@ void Listeners::handle(const ListenerPtr& listener, const Frame& frame) {
   }
   if (!listener->accepted) return;
   if (frame.type == protocol::FrameType::kStdin && !listener->with_stdin) return;
+  if (frame.type == protocol::FrameType::kMpiPassed && !listener->owner) return;
   if (handlers_.on_frame) handlers_.on_frame(frame);
 }
 
@@ -96,6 +97,18 @@ void Listeners::send(protocol::FrameType type, uint32_t task, std::string_view b
     }
     listener->link->send(type, task, body);
     if (!listener->owner && listener->link->queued_bytes() > kTooSlowBytes) drop(listener);
+  }
+}
+
+void Listeners::send_owner(protocol::FrameType type, std::string_view body) {
+  for (const ListenerPtr& listener : listeners_) {
+    if (!listener->owner) continue;
+    if (listener->accepted) {
+      listener->link->send(type, kNoTask, body);
+    } else {
+      append_frame(listener->backlog, type, kNoTask, body);
+    }
+    return;
   }
 }
 

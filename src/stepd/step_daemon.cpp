@@ -88,10 +88,11 @@ Status StepDaemon::prepare() {
       mode == OpenMode::kAppend || (mode == OpenMode::kDefault && start_.append_output);
   files_ = std::make_unique<OutputFiles>(
       user_, append, is_batch() ? launch_.job_spec->umask : launch_.step->umask);
-  const PlanInput input{start_, launch_, user_};
+  const PlanInput& input = plan_input_.emplace(PlanInput{start_, launch_, user_});
   auto plan = is_batch() ? plan_batch(input, *files_) : plan_step(input, *files_);
   if (!plan) return tl::unexpected<Error>(plan.error());
   if (auto ok = make_groups(input, *plan); !ok) return ok;
+  if (Status ready = start_mpi(input, *plan); !ready) return ready;
   launch_tasks(std::move(*plan));
   return {};
 }

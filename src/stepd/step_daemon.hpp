@@ -21,7 +21,9 @@
 #include "common/step/step_spool.hpp"
 #include "stepd/agent_link.hpp"
 #include "stepd/input_stream.hpp"
+#include "common/step/mpi_parts.hpp"
 #include "stepd/listeners.hpp"
+#include "stepd/mpi/mpi_server.hpp"
 #include "stepd/output_files.hpp"
 #include "stepd/output_stream.hpp"
 #include "stepd/step_group.hpp"
@@ -70,6 +72,13 @@ class StepDaemon {
   void report_started();
   void launch_failed(const std::string& why);
   void let_output_flow();
+
+  // MPI (step_mpi.cpp)
+  Status start_mpi(const PlanInput& input, StepPlan& plan);
+  void share_mpi(const protocol::MpiMessage& message);
+  void on_mpi_frame(const Frame& frame);
+  void mpi_abort(uint32_t task, int32_t status, const std::string& why);
+  void tell_of_mpi(std::string_view text);
 
   // while it runs (step_events.cpp)
   void on_agent_frame(const Frame& frame);
@@ -127,6 +136,9 @@ class StepDaemon {
   boost::asio::steady_timer end_timer_;
   boost::asio::steady_timer sample_timer_;
   std::vector<Task> tasks_;
+  std::optional<PlanInput> plan_input_;
+  std::unique_ptr<MpiServer> mpi_;  // null: the tasks need none
+  MpiAssembler mpi_assembler_;
   int message_fd_ = -1;
   bool whole_lines_ = false;
   bool output_flows_ = false;

@@ -202,6 +202,7 @@ void StepDaemon::finish() {
   sample_timer_.cancel();
   measure();
   look_for_oom();
+  if (mpi_) mpi_->stop();
   const protocol::StepEnded report = make_report();
   const Status written = spool_.write_end(report);
   if (!written) agent_.send(FrameType::kAgentLog, written.error().text);

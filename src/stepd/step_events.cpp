@@ -84,6 +84,8 @@ void StepDaemon::on_listener_frame(const Frame& frame) {
         }
       }
       return;
+    case FrameType::kMpiPassed:
+      return on_mpi_frame(frame);
     case FrameType::kSignalTasks:
       if (const auto request = wire::decode<protocol::SignalTasks>(frame.body)) {
         signal_members(static_cast<int>(request->signal));
@@ -125,6 +127,7 @@ void StepDaemon::on_output(const Task& task, FrameType type, std::string_view by
 // The srun of this step died. Its tasks go on, without input; a terminal hangs up.
 void StepDaemon::on_owner_lost() {
   let_output_flow();
+  if (mpi_) mpi_->alone();
   for (Task& task : tasks_) {
     if (task.in) task.in->close();
     if (task.pty && task.running) {

@@ -238,6 +238,21 @@ void join_groups(const std::vector<std::string>& files) {
   }
 }
 
+// Closes everything but the standard streams and the connection to MPI's server.
+void keep_descriptors(int mpi_socket) {
+  if (mpi_socket < 0) {
+    ::close_range(3, ~0U, 0);
+    return;
+  }
+  if (mpi_socket == kMpiDescriptor) {
+    ::fcntl(kMpiDescriptor, F_SETFD, 0);
+  } else if (::dup2(mpi_socket, kMpiDescriptor) < 0) {
+    ::_exit(errno);
+  }
+  ::close_range(3, kMpiDescriptor - 1, 0);
+  ::close_range(kMpiDescriptor + 1, ~0U, 0);
+}
+
 // Makes this process the user's: session, streams, signals, limits, CPUs, rights and folder.
 void settle(const TaskSetup& setup) {
   ::setsid();
@@ -245,7 +260,7 @@ void settle(const TaskSetup& setup) {
   if (::dup2(setup.std_in, 0) < 0 || ::dup2(setup.std_out, 1) < 0 || ::dup2(setup.std_err, 2) < 0) {
     ::_exit(errno);
   }
-  ::close_range(3, ~0U, 0);
+  keep_descriptors(setup.mpi_socket);
   join_groups(setup.groups);
   clean_signals();
   set_limits(setup.limits);

@@ -13,6 +13,9 @@
 
 namespace sluice::stepd {
 
+// Where a task finds setup.mpi_socket: out of the way of a shell's own descriptors.
+inline constexpr int kMpiDescriptor = 24;
+
 struct TaskSetup {
   UserIdentity user;
   std::string work_dir;
@@ -24,6 +27,7 @@ struct TaskSetup {
   int std_in = -1;  // become 0, 1, 2
   int std_out = -1;
   int std_err = -1;
+  int mpi_socket = -1;  // becomes kMpiDescriptor; -1: none
   bool controlling_tty = false;      // std_in is the pty of the task
   std::string site_prolog;           // TaskProlog, run before the user's
   std::string user_prolog;           // --task-prolog

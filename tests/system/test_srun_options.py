@@ -17,6 +17,7 @@ NodeName=n3 NodeAddr=127.0.0.1 Port=@3 Sockets=1 CoresPerSocket=4 ThreadsPerCore
 NodeName=n4 NodeAddr=127.0.0.1 Port=@4 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=4000
 PartitionName=debug Nodes=ALL Default=YES State=UP
 """
+LIST = "MPI plugin types are...\n\tnone\n\tpmi2\n\tpmix\nspecific pmix plugin versions available: pmix_v4\n"
 WHERE = 'echo $SLURM_PROCID $SLURMD_NODENAME $(grep Cpus_allowed_list /proc/self/status | cut -f2) $SLURM_CPU_BIND_LIST'
 
 
@@ -202,11 +203,15 @@ class Srun(ClusterCase):
         self.assertRegex(done.stderr, r"cpu-bind=MASK - n1, task  1  1 \[\d+\]: mask 0x2 set\n")
 
     def test_mpi(self):
-        self.assertEqual(self.out("srun", "--mpi=list"), "MPI plugin types are...\n\tnone\n")
-        self.assertEqual(self.out("srun", "--mpi=none", "sh", "-c", "echo $SLURM_MPI_TYPE"), "none\n")
-        done = self.run_cmd("srun", "--mpi=pmi2", "true", check=False)  # not there yet: no rank runs alone unnoticed
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("Invalid MPI type 'pmi2', --mpi=list for acceptable types", done.stderr)
+        self.assertEqual(self.out("srun", "--mpi=list"), LIST)
+        self.assertEqual(self.out("srun", "true", env={"SLURM_MPI_TYPE": "list"}), LIST)
+        for how in (("--mpi=pmj",), ()):
+            done = self.run_cmd("srun", *how, "true", env={"SLURM_MPI_TYPE": "pmj"}, check=False)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertEqual(done.stderr, "".join(f"srun: error: {line}\n" for line in (
+                "Couldn't find the specified plugin name for mpi/pmj looking at all files",
+                "cannot find mpi plugin for mpi/pmj", "MPI: Cannot create context for mpi/pmj",
+                "MPI: Unable to load any plugin", "Invalid MPI type 'pmj', --mpi=list for acceptable types")))
 
     def failing_step(self, *options):
         """A step on two nodes whose second part has lost its daemon, and its node is down; the job and its srun."""

@@ -40,6 +40,8 @@ class StepLink {
   void send_all(protocol::FrameType type, uint32_t task, std::string_view body);
   // To the daemon that runs this task.
   void send_task(protocol::FrameType type, uint32_t task, std::string_view body);
+  // No-op for a node that is not connected.
+  void send_node(size_t node, protocol::FrameType type, std::string_view body);
   // Marks a node that will never connect.
   void give_up(size_t node);
 

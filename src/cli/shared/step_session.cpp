@@ -78,6 +78,7 @@ int StepSession::run(const protocol::CreateStepReply& step) {
   show_exits();
   const bool told = said_aborted_ && !ended_for_bad_exit_;
   if (!told && !options_.attached && exits_.any_killed()) inform(fmt::format("Force Terminated StepId={}", name_));
+  if (mpi_status_) return *mpi_status_;
   if (failure_) return std::max(*failure_, exits_.exit_code());
   return exits_.exit_code();
 }
@@ -110,6 +111,8 @@ void StepSession::received(size_t node, const Frame& frame) {
       return launch_failed(node, frame.body);
     case FrameType::kMessage:
       return message(frame.task, frame.body);
+    case FrameType::kMpi:
+      return mpi_message(node, frame);
     default:
       return;
   }
@@ -206,6 +209,7 @@ void StepSession::closed(size_t node) {
     const bool ends = !options_.attached && !options_.no_kill;
     if (ends && !aborting_ && !link_.all_over()) abort({});
   }
+  if (mpi_) mpi_->node_gone(node);
   if (link_.all_connected() && !input_started_) start_input();
   finish_if_over();
 }

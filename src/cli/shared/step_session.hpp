@@ -12,10 +12,12 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "cli/shared/client.hpp"
+#include "cli/shared/mpi_hub.hpp"
 #include "cli/shared/step_exits.hpp"
 #include "cli/shared/step_link.hpp"
 #include "cli/shared/step_output.hpp"
 #include "cli/shared/step_stdin.hpp"
+#include "common/step/mpi_parts.hpp"
 
 namespace sluice::cli {
 
@@ -57,6 +59,8 @@ class StepSession {
   void task_exited(size_t node, const Frame& frame);
   void launch_failed(size_t node, const std::string& why);
   void message(uint32_t task, const std::string& text);
+  void mpi_message(size_t node, const Frame& frame);
+  void mpi_abort(const protocol::MpiMessage& request);
   void start_input();
   void send_input(std::string_view bytes);
   void show_exits();
@@ -89,6 +93,8 @@ class StepSession {
   StepExits exits_;
   std::unique_ptr<OutputTarget> out_, err_;
   std::unique_ptr<StepStdin> stdin_;
+  std::optional<MpiHub> mpi_;                // since a daemon wanted it
+  std::vector<MpiAssembler> mpi_assemblers_;  // one a node
   boost::asio::signal_set signals_;
   boost::asio::steady_timer exit_timer_, wait_timer_, abort_timer_, launch_timer_;
   std::chrono::steady_clock::time_point last_interrupt_{};
@@ -98,6 +104,7 @@ class StepSession {
   bool said_aborted_ = false;
   bool ended_for_bad_exit_ = false;
   bool job_over_ = false;
+  std::optional<int> mpi_status_;  // what a task wanted when it ended the step
   std::optional<int> failure_;  // the exit status when something other than a task failed
 };
 

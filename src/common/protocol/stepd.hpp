@@ -30,12 +30,14 @@ enum class FrameType : uint8_t {
   kNodeDone = 6,     // no more output from this node; the daemon is about to end
   kLaunchFailed = 7, // text
   kMessage = 8,      // text for the user's stderr
+  kMpi = 9,          // MpiMessage, to srun only
   // srun, sattach -> step daemon
   kStdin = 20,
   kWindowSize = 21,  // WindowSize
   kSignalTasks = 22, // SignalTasks
   kAccepted = 23,    // answer to kHello: the key was right
   kAttach = 24,      // StepHello from sattach when it connects to the daemon
+  kMpiPassed = 25,   // MpiMessage, of other daemons or of all of them together
   // agent -> step daemon (Unix socket)
   kAgentSignal = 40,     // SignalStepRequest
   kAgentTerminate = 41,  // TerminateStepRequest
@@ -87,6 +89,36 @@ struct SignalTasks {
   template <class V>
   static void describe(V&& field) {
     field(1, "signal", &SignalTasks::signal);
+  }
+};
+// What the MPI parts of a step's daemons tell one another, by way of srun (cli/shared/mpi_hub.hpp).
+enum class MpiMessageKind : uint8_t {
+  kNone = 0,
+  kFence = 1,     // `data` of one node; comes back to each of `nodes` with that of all, in their order
+  kRequest = 2,   // `nodes` is the one that runs `task`: it is asked for what that task published
+  kReply = 3,     // the answer, `nodes` is who asked
+  kTaskLost = 4,  // `task` went away without an end; comes to all other nodes
+  kAbort = 5,     // `task` ends the step: `status` is the exit status for srun, 0: the tasks'
+};
+struct MpiMessage {
+  MpiMessageKind kind = MpiMessageKind::kNone;
+  std::string name;             // of a fence; those of one name follow one another
+  std::vector<uint32_t> nodes;  // positions in the layout; none: all
+  uint32_t from = 0;            // set by srun
+  uint32_t task = 0;
+  int32_t status = 0;           // not 0: it failed
+  std::string data;
+  bool more = false;            // `data` goes on in the next message
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "kind", &MpiMessage::kind);
+    field(2, "name", &MpiMessage::name);
+    field(3, "nodes", &MpiMessage::nodes);
+    field(4, "from", &MpiMessage::from);
+    field(5, "task", &MpiMessage::task);
+    field(6, "status", &MpiMessage::status);
+    field(7, "data", &MpiMessage::data);
+    field(8, "more", &MpiMessage::more);
   }
 };
 // sattach sends this to the agents of a step's nodes, they hand it to the step daemons.

@@ -210,7 +210,7 @@ constexpr GlobalKey kRows[] = {
     key("MetricsParameters", K::kOptions).allow("ignore_private_data"),
     key("MetricsType", K::kEnum).allow("metrics/openmetrics"),
     key("MinJobAge", K::kSeconds, "300").acts<&C::min_job_age>(),
-    key("MpiDefault", K::kText).keeps<&C::mpi_default>(),
+    key("MpiDefault", K::kText).acts<&C::mpi_default>(),
     key("MpiParams", K::kOptions).allow("ports,disable_slurm_hydra_bootstrap")
         .keeps<&C::mpi_params>(),
     key("MULTIPLE_SLURMD", K::kRuntime),

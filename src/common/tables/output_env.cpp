@@ -7,6 +7,7 @@
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 #include "common/tables/gres_env.hpp"
+#include "common/tables/mpi_types.hpp"
 
 namespace sluice {
 namespace {
@@ -19,6 +20,15 @@ void set_number(Environment& out, std::string_view name, uint64_t value) {
 }
 void set_number_if(Environment& out, std::string_view name, uint64_t value) {
   if (value != 0) set_number(out, name, value);
+}
+
+// A task that has no MPI server must not take one of the step that started it for its own.
+void set_mpi_variables(const StepSpec& step, Environment& out) {
+  if (mpi_kind(step.mpi) != MpiKind::kNone) return out.set("SLURM_MPI_TYPE", step.mpi.view());
+  if (mpi_kind(out.get("SLURM_MPI_TYPE")) != MpiKind::kNone) out.unset("SLURM_MPI_TYPE");
+  for (const std::string_view name : {"PMI_FD", "PMI_JOBID", "PMI_RANK", "PMI_SIZE", "PMIX_NAMESPACE", "PMIX_RANK", "PMIX_SERVER_URI2",
+        "PMIX_SERVER_URI21", "PMIX_SERVER_URI3", "PMIX_SERVER_URI4", "PMIX_SERVER_URI41"})
+    out.unset(name);
 }
 
 std::string user_or_number(std::string_view name, uint32_t id) {
@@ -293,7 +303,7 @@ void set_step_variables(const protocol::StepLaunch& launch,
   set_number_if(out, "SLURM_NTASKS_PER_NODE", step.ntasks_per_node);
   set_distribution(step.distribution.empty() ? "block" : step.distribution.view(), out);
   if (step.label) out.set("SLURM_LABELIO", "1");
-  set_if(out, "SLURM_MPI_TYPE", step.mpi);
+  set_mpi_variables(step, out);
   set_if(out, "SLURM_CPU_BIND", step.cpu_bind);
   set_if(out, "SLURM_MEM_BIND", step.mem_bind);
   if (step.overcommit) out.set("SLURM_OVERCOMMIT", "1");

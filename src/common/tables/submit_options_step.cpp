@@ -1,6 +1,7 @@
 // Rows of srun's own options: how tasks are started and what becomes of their input and output.
 #include <fmt/format.h>
 
+#include "common/tables/mpi_types.hpp"
 #include "common/tables/submit_setters.hpp"
 
 namespace sluice::submit {
@@ -64,15 +65,9 @@ OptionResult check_count(Submission&, const Input& in) {
 }
 
 OptionResult set_mpi(Submission& s, const Input& in) {
-  if (in.value == "list") {
-    return show("MPI plugin types are...\n\tnone\n");
-  }
-  if (in.value != "none" && in.value != "openmpi") {  // PMI would leave each rank a world of its own: better refused
-    return tl::unexpected<OptionProblem>(OptionProblem{
-        {fmt::format("cannot find mpi plugin for mpi/{}", in.value),
-         fmt::format("Invalid MPI type '{}', --mpi=list for acceptable types", in.value)},
-        1,
-        {}});
+  if (in.value == "list") return show(mpi_list());
+  if (!mpi_kind(in.value)) {
+    return tl::unexpected<OptionProblem>(OptionProblem{unknown_mpi_errors(in.value), 1, {}});
   }
   s.step.mpi = in.value;
   return {};

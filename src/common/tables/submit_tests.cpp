@@ -81,7 +81,7 @@ constexpr Row kTests[] = {
     {"multi-prog", "system:interactive Srun.test_multi_prog"},
     {"nice", kKeptTest},
     {"no-bell", "system:salloc_options test_bell"},
-    {"mpi", "system:srun_options test_mpi", kSrun},
+    {"mpi", "system:mpi Mpich.test_srun", kSrun},
     {"no-kill", "system:sbatch_options test_node_failure", kSbatch},
     {"no-kill", "system:srun_options test_node_failure", kSrun},
     {"no-kill", "system:salloc_options test_node_failure", kSalloc},

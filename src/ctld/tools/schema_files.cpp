@@ -57,7 +57,7 @@ std::string noded_file() {
 
 std::string stepd_file() {
   using namespace protocol;  // NOLINT(google-build-using-namespace)
-  return file<StepHello, TasksStarted, WindowSize, SignalTasks, AttachRequest, StepdStart,
+  return file<StepHello, TasksStarted, WindowSize, SignalTasks, AttachRequest, MpiMessage, StepdStart,
               StepRecord>("sluice.stepd", "Step daemons, their agents, and srun.");
 }
 

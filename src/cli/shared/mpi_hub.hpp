@@ -1,0 +1,45 @@
+// Where the MPI parts of a step's daemons meet: srun. Gathers what each node puts into a fence and
+// gives all of it to all of them; passes questions and answers on. Knows no sockets.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/protocol/stepd.hpp"
+
+namespace sluice::cli {
+
+class MpiHub {
+ public:
+  struct Handlers {
+    std::function<void(size_t node, const protocol::MpiMessage&)> send;
+    std::function<void(const protocol::MpiMessage&)> on_abort;  // a task wants the step to end
+  };
+  MpiHub(size_t nodes, Handlers handlers) : gone_(nodes), handlers_(std::move(handlers)) {}
+
+  void received(size_t node, protocol::MpiMessage message);
+  // Nothing more comes from this node: fences that wait for it fail, and so do questions.
+  void node_gone(size_t node);
+
+ private:
+  struct Round {  // one fence
+    std::vector<uint32_t> nodes;
+    std::vector<std::optional<std::string>> data;  // of each of `nodes`, once it is there
+    int32_t status = 0;
+  };
+  void fence(protocol::MpiMessage message);
+  [[nodiscard]] bool complete(const Round& round) const;
+  void finish_rounds(const std::string& name);
+  void pass_on(protocol::MpiMessage message);
+
+  std::vector<bool> gone_;
+  Handlers handlers_;
+  std::map<std::string, std::deque<Round>> fences_;
+};
+
+}  // namespace sluice::cli

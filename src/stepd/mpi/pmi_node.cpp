@@ -1,0 +1,281 @@
+#include "stepd/mpi/pmi_node.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "common/base/text.hpp"
+
+namespace sluice::stepd {
+namespace {
+
+// A line of PMI-1 has to fit into the 1024 bytes of its clients, with names and key.
+constexpr std::string_view kMaxSpaceName = "64";
+constexpr std::string_view kMaxKey = "64";
+constexpr std::string_view kMaxValue = "850";
+constexpr std::string_view kMappingKey = "PMI_process_mapping";
+constexpr std::string_view kGood = "0";
+constexpr std::string_view kBad = "-1";
+constexpr std::string_view kBadTwo = "14";  // PMI2_FAIL is -1 on the clients' side only: any but 0
+
+constexpr PmiVersion kOne = PmiVersion::kOne;
+constexpr PmiVersion kTwo = PmiVersion::kTwo;
+
+// PMI-1's answers to what this server does not do.
+constexpr std::pair<std::string_view, std::string_view> kRefusals[] = {
+    {"spawn", "spawn_result"},
+    {"publish_name", "publish_result"},
+    {"unpublish_name", "unpublish_result"},
+    {"lookup_name", "lookup_result"},
+    {"create_kvs", "newkvs"},
+    {"destroy_kvs", "kvs_destroyed"},
+};
+
+}  // namespace
+
+const PmiNode::Command PmiNode::kCommands[] = {
+    {kOne, "init", &PmiNode::init},
+    {kOne, "get_maxes", &PmiNode::maxes},
+    {kOne, "get_appnum", &PmiNode::app_number},
+    {kOne, "get_universe_size", &PmiNode::universe_size},
+    {kOne, "get_my_kvsname", &PmiNode::space_name},
+    {kOne, "put", &PmiNode::put_one},
+    {kOne, "get", &PmiNode::get_one},
+    {kOne, "getbyidx", &PmiNode::get_by_index},
+    {kOne, "barrier_in", &PmiNode::barrier},
+    {kOne, "finalize", &PmiNode::finalize_one},
+    {kOne, "abort", &PmiNode::abort},
+    {kTwo, "fullinit", &PmiNode::full_init},
+    {kTwo, "job-getid", &PmiNode::job_id},
+    {kTwo, "kvs-put", &PmiNode::put_two},
+    {kTwo, "kvs-get", &PmiNode::get_two},
+    {kTwo, "kvs-fence", &PmiNode::barrier},
+    {kTwo, "info-getnodeattr", &PmiNode::node_get},
+    {kTwo, "info-putnodeattr", &PmiNode::node_put},
+    {kTwo, "info-getjobattr", &PmiNode::job_attribute},
+    {kTwo, "finalize", &PmiNode::finalize_two},
+    {kTwo, "abort", &PmiNode::abort},
+};
+
+PmiNode::PmiNode(PmiJob job, Handlers handlers)
+    : job_(std::move(job)), handlers_(std::move(handlers)), tasks_(job_.ranks.size()) {
+  attributes_["universeSize"] = std::to_string(job_.num_tasks);
+  if (job_.process_mapping.empty()) return;
+  attributes_[std::string(kMappingKey)] = job_.process_mapping;
+  space_[std::string(kMappingKey)] = job_.process_mapping;
+}
+
+void PmiNode::received(uint32_t local, const PmiMessage& message) {
+  const PmiVersion version = tasks_[local].version;
+  const auto* found = std::find_if(std::begin(kCommands), std::end(kCommands), [&](const Command& row) {
+    return row.version == version && row.name == message.command;
+  });
+  const Answer answer = found == std::end(kCommands) ? &PmiNode::unsupported : found->answer;
+  (this->*answer)(local, message);
+}
+
+void PmiNode::reply(uint32_t local, const PmiMessage& message) {
+  handlers_.send(local, encode_pmi(message, tasks_[local].version));
+}
+
+PmiMessage PmiNode::response(const PmiMessage& to) {
+  PmiMessage message{to.command + "-response", {}};
+  if (const auto thread = to.get("thrid"); !thread.empty()) message.add("thrid", thread);
+  return message;
+}
+
+void PmiNode::init(uint32_t local, const PmiMessage& message) {
+  const bool two = message.get("pmi_version") == "2";
+  reply(local, PmiMessage{"response_to_init", {}}
+                   .add("pmi_version", two ? "2" : "1")
+                   .add("pmi_subversion", two ? "0" : "1")
+                   .add("rc", kGood));
+  if (two) tasks_[local].version = kTwo;
+}
+
+void PmiNode::maxes(uint32_t local, const PmiMessage&) {
+  reply(local, PmiMessage{"maxes", {}}
+                   .add("rc", kGood)
+                   .add("kvsname_max", kMaxSpaceName)
+                   .add("keylen_max", kMaxKey)
+                   .add("vallen_max", kMaxValue));
+}
+
+void PmiNode::app_number(uint32_t local, const PmiMessage&) {
+  reply(local, PmiMessage{"appnum", {}}.add("rc", kGood).add("appnum", "0"));
+}
+
+void PmiNode::universe_size(uint32_t local, const PmiMessage&) {
+  reply(local,
+        PmiMessage{"universe_size", {}}.add("rc", kGood).add("size", attributes_["universeSize"]));
+}
+
+void PmiNode::space_name(uint32_t local, const PmiMessage&) {
+  reply(local, PmiMessage{"my_kvsname", {}}.add("rc", kGood).add("kvsname", job_.id));
+}
+
+// False when there is no room for it.
+bool PmiNode::put(std::string_view key, std::string_view value) {
+  put_bytes_ += key.size() + value.size();
+  if (put_bytes_ > kMaxPmiSpace) return false;
+  space_[std::string(key)] = value;
+  fresh_.pairs.push_back({std::string(key), std::string(value)});
+  return true;
+}
+
+const std::string* PmiNode::find(std::string_view key) const {
+  const auto found = space_.find(key);
+  return found == space_.end() ? nullptr : &found->second;
+}
+
+void PmiNode::put_one(uint32_t local, const PmiMessage& message) {
+  const bool good = message.get("kvsname") == job_.id && !message.get("key").empty() &&
+                    put(message.get("key"), message.get("value"));
+  reply(local, PmiMessage{"put_result", {}}
+                   .add("rc", good ? kGood : kBad)
+                   .add("msg", good ? "success" : "not_taken"));
+}
+
+void PmiNode::get_one(uint32_t local, const PmiMessage& message) {
+  const std::string* value = message.get("kvsname") == job_.id ? find(message.get("key")) : nullptr;
+  reply(local, PmiMessage{"get_result", {}}
+                   .add("rc", value != nullptr ? kGood : kBad)
+                   .add("msg", value != nullptr ? "success" : "no_such_key")
+                   .add("value", value != nullptr ? *value : "unknown"));
+}
+
+void PmiNode::get_by_index(uint32_t local, const PmiMessage& message) {
+  const auto index = to_number<size_t>(message.get("idx"));
+  if (!index || *index >= space_.size()) {
+    return reply(local, PmiMessage{"getbyidx_results", {}}
+                            .add("rc", kBad)
+                            .add("reason", "no_more_keyvals"));
+  }
+  const auto entry = std::next(space_.begin(), static_cast<ptrdiff_t>(*index));
+  reply(local, PmiMessage{"getbyidx_results", {}}
+                   .add("rc", kGood)
+                   .add("nextidx", std::to_string(*index + 1))
+                   .add("key", entry->first)
+                   .add("val", entry->second));
+}
+
+void PmiNode::barrier(uint32_t local, const PmiMessage& message) {
+  if (tasks_[local].in_fence) return;
+  tasks_[local].fence_thread = message.get("thrid");
+  enter_fence(local);
+}
+
+void PmiNode::enter_fence(uint32_t local) {
+  tasks_[local].in_fence = true;
+  if (++in_fence_ < tasks_.size()) return;
+  if (alone_) return fence_done(false, {});
+  handlers_.fence(std::exchange(fresh_, {}));
+}
+
+void PmiNode::fence_done(bool good, const PmiPairs& pairs) {
+  if (in_fence_ < tasks_.size()) return;
+  for (const PmiPair& pair : pairs.pairs)
+    space_[pair.key] = pair.value;
+  in_fence_ = 0;
+  for (uint32_t local = 0; local < tasks_.size(); ++local) {
+    Task& task = tasks_[local];
+    task.in_fence = false;
+    PmiMessage message{"barrier_out", {}};
+    if (task.version == kTwo) {
+      message = PmiMessage{"kvs-fence-response", {}};
+      if (!task.fence_thread.empty()) message.add("thrid", task.fence_thread);
+    }
+    message.add("rc", good ? kGood : kBad);
+    reply(local, message);
+  }
+}
+
+void PmiNode::alone() {
+  alone_ = true;
+  fence_done(false, {});
+}
+
+void PmiNode::finalize_one(uint32_t local, const PmiMessage&) {
+  reply(local, PmiMessage{"finalize_ack", {}}.add("rc", kGood));
+}
+
+void PmiNode::finalize_two(uint32_t local, const PmiMessage& message) {
+  reply(local, response(message).add("rc", kGood));
+  tasks_[local].version = kOne;  // the task may start another program, which begins anew
+}
+
+void PmiNode::abort(uint32_t local, const PmiMessage&) {
+  handlers_.abort(job_.ranks[local]);
+}
+
+void PmiNode::full_init(uint32_t local, const PmiMessage& message) {
+  reply(local, response(message)
+                   .add("rc", kGood)
+                   .add("pmi-version", "2")
+                   .add("pmi-subversion", "0")
+                   .add("rank", std::to_string(job_.ranks[local]))
+                   .add("size", std::to_string(job_.num_tasks))
+                   .add("appnum", "0")
+                   .add("debugged", "FALSE")
+                   .add("pmiverbose", "FALSE"));
+}
+
+void PmiNode::job_id(uint32_t local, const PmiMessage& message) {
+  reply(local, response(message).add("rc", kGood).add("jobid", job_.id));
+}
+
+void PmiNode::put_two(uint32_t local, const PmiMessage& message) {
+  const bool good = put(message.get("key"), message.get("value"));
+  reply(local, response(message).add("rc", good ? kGood : kBadTwo));
+}
+
+void PmiNode::reply_found(uint32_t local, const PmiMessage& to, const std::string* value) {
+  PmiMessage message = response(to);
+  message.add("rc", kGood).add("found", value != nullptr ? "TRUE" : "FALSE");
+  if (value != nullptr) message.add("value", *value);
+  reply(local, message);
+}
+
+void PmiNode::get_two(uint32_t local, const PmiMessage& message) {
+  reply_found(local, message, find(message.get("key")));
+}
+
+void PmiNode::node_get(uint32_t local, const PmiMessage& message) {
+  const auto found = node_space_.find(message.get("key"));
+  if (found != node_space_.end()) return reply_found(local, message, &found->second);
+  if (message.get("wait") == "TRUE" && waiting_.size() < kMaxPmiWaiting) {
+    waiting_.emplace_back(local, message);
+  } else {
+    reply_found(local, message, nullptr);
+  }
+}
+
+void PmiNode::node_put(uint32_t local, const PmiMessage& message) {
+  const std::string key(message.get("key"));
+  put_bytes_ += key.size() + message.get("value").size();
+  const bool good = put_bytes_ <= kMaxPmiSpace;
+  if (good) node_space_[key] = message.get("value");
+  reply(local, response(message).add("rc", good ? kGood : kBadTwo));
+  const auto waiting = std::exchange(waiting_, {});
+  for (const auto& [other, request] : waiting)
+    node_get(other, request);
+}
+
+void PmiNode::job_attribute(uint32_t local, const PmiMessage& message) {
+  const auto found = attributes_.find(message.get("key"));
+  reply_found(local, message, found == attributes_.end() ? nullptr : &found->second);
+}
+
+void PmiNode::unsupported(uint32_t local, const PmiMessage& message) {
+  if (tasks_[local].version == kTwo) {
+    return reply(local, response(message).add("rc", kBadTwo).add("errmsg", "not supported"));
+  }
+  const auto* found = std::find_if(std::begin(kRefusals), std::end(kRefusals),
+                                   [&](const auto& row) { return row.first == message.command; });
+  const std::string_view name =
+      found == std::end(kRefusals) ? std::string_view(message.command) : found->second;
+  reply(local, PmiMessage{std::string(name), {}}.add("rc", kBad).add("msg", "not_supported"));
+}
+
+}  // namespace sluice::stepd

@@ -1,0 +1,136 @@
+#include "stepd/mpi/pmi_server.hpp"
+
+#include <array>
+#include <cerrno>
+
+#include <boost/asio/buffer.hpp>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/base/errno_text.hpp"
+#include "common/tables/step_names.hpp"
+#include "common/wire/codec.hpp"
+#include "stepd/mpi/process_mapping.hpp"
+
+namespace sluice::stepd {
+
+using protocol::MpiMessage;
+using protocol::MpiMessageKind;
+
+namespace {
+
+constexpr size_t kMaxQueuedAnswers = 1U << 20;
+
+PmiJob job_of(const PlanInput& input) {
+  const StepLayout& layout = input.launch.layout;
+  return {step_id_text(input.launch.key.id), layout.num_tasks,
+          layout.nodes[input.start.node_index].tasks, process_mapping(layout)};
+}
+
+}  // namespace
+
+PmiServer::PmiServer(const PlanInput& input, MpiHost host)
+    : input_(input),
+      host_(std::move(host)),
+      node_(job_of(input),
+            {[this](uint32_t local, const std::string& bytes) {
+               tasks_[local]->queue.append(bytes);
+               write(local);
+             },
+             [this](const PmiPairs& pairs) {
+               MpiMessage message;
+               message.kind = MpiMessageKind::kFence;
+               message.data = wire::encode(pairs);
+               host_.share(message);
+             },
+             // the status that the task wants is not srun's: all tasks are killed, as with Slurm
+             [this](uint32_t rank) { host_.abort(rank, 0, {}); }}) {}
+
+Status PmiServer::prepare(StepPlan& plan) {
+  for (TaskPlan& task : plan.tasks) {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+      return failure(fmt::format("mpi/pmi2: no socket for a task: {}", errno_text(errno)));
+    }
+    task.setup.mpi_socket = ends[1];
+    plan.child_ends.push_back(ends[1]);
+    auto& made = tasks_.emplace_back(std::make_shared<Task>(host_.io));
+    boost::system::error_code ignored;
+    made->socket.assign({}, ends[0], ignored);
+    made->socket.non_blocking(true, ignored);
+    Environment& env = task.setup.env;
+    env.set("PMI_FD", std::to_string(kMpiDescriptor));
+    env.set("PMI_JOBID", step_id_text(input_.launch.key.id));
+    env.set("PMI_RANK", std::to_string(task.rank));
+    env.set("PMI_SIZE", std::to_string(input_.launch.layout.num_tasks));
+  }
+  for (uint32_t local = 0; local < tasks_.size(); ++local)
+    read(local);
+  return {};
+}
+
+// Nothing is read from a task that does not take its answers.
+void PmiServer::read(uint32_t local) {
+  const auto task = tasks_[local];
+  if (task->reading || !task->socket.is_open() || task->queue.size() > kMaxQueuedAnswers) return;
+  task->reading = true;
+  task->socket.async_wait(boost::asio::socket_base::wait_read,
+                          [this, task, local](const boost::system::error_code& error) {
+                            task->reading = false;
+                            if (!error) readable(local);
+                          });
+}
+
+void PmiServer::readable(uint32_t local) {
+  const auto task = tasks_[local];
+  std::array<char, 16384> buffer;
+  const ssize_t bytes = ::read(task->socket.native_handle(), buffer.data(), buffer.size());
+  const bool again = bytes < 0 && (errno == EINTR || errno == EAGAIN);
+  if (bytes > 0) task->reader.feed({buffer.data(), static_cast<size_t>(bytes)});
+  if (again || (bytes > 0 && obey(local))) return read(local);
+  boost::system::error_code ignored;
+  task->socket.close(ignored);
+}
+
+bool PmiServer::obey(uint32_t local) {
+  for (;;) {
+    const auto message = tasks_[local]->reader.next(node_.version(local));
+    if (!message) {
+      const StepNode& here = input_.launch.layout.nodes[input_.start.node_index];
+      host_.tell_user(fmt::format("mpi/pmi2: task {}: {}", here.tasks[local], message.error().text));
+      return false;
+    }
+    if (!message->has_value()) return true;
+    node_.received(local, **message);
+  }
+}
+
+void PmiServer::write(uint32_t local) {
+  const auto task = tasks_[local];
+  if (task->writing || task->queue.size() == 0 || !task->socket.is_open()) return;
+  task->writing = true;
+  task->socket.async_write_some(
+      boost::asio::buffer(task->queue.next()),
+      [this, task, local](const boost::system::error_code& error, size_t bytes) {
+        task->writing = false;
+        if (error) return;
+        task->queue.taken(bytes);
+        write(local);
+        read(local);
+      });
+}
+
+void PmiServer::received(const MpiMessage& message) {
+  if (message.kind != MpiMessageKind::kFence) return;
+  const auto pairs = wire::decode<PmiPairs>(message.data);
+  node_.fence_done(message.status == 0 && pairs, pairs ? *pairs : PmiPairs{});
+}
+
+void PmiServer::stop() {
+  boost::system::error_code ignored;
+  for (const auto& task : tasks_)
+    task->socket.close(ignored);
+}
+
+}  // namespace sluice::stepd

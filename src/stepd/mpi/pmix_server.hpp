@@ -1,0 +1,64 @@
+// --mpi=pmix: a PMIx server in the step daemon. libpmix talks to the tasks on a thread of its own;
+// what it cannot answer for other nodes comes here, on the daemon's event loop, and goes to them
+// through srun.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+
+#include "stepd/mpi/mpi_server.hpp"
+#include "stepd/mpi/pmix_library.hpp"
+
+namespace sluice::stepd {
+
+class PmixServer : public MpiServer {
+ public:
+  PmixServer(const PlanInput& input, MpiHost host);
+  ~PmixServer() override;
+
+  Status prepare(StepPlan& plan) override;
+  void received(const protocol::MpiMessage& message) override;
+  void alone() override;
+  void stop() override;
+
+  // What libpmix waits for: a fence, or another task's data.
+  struct Waiter {
+    pmix_modex_cbfunc_t done = nullptr;
+    void* context = nullptr;
+  };
+  // From libpmix, brought over to the event loop.
+  [[nodiscard]] boost::asio::io_context& io() { return host_.io; }
+  [[nodiscard]] const std::string& name() const { return namespace_; }
+  // `ranks` take part, none: all.
+  void fence(std::vector<pmix_rank_t> ranks, std::string data, Waiter waiter);
+  void ask_for(pmix_rank_t rank, Waiter waiter);
+  void answer(uint32_t node, const std::string& question, pmix_status_t status, std::string data);
+  void aborted(pmix_rank_t rank, int status);
+  void lost(pmix_rank_t rank);
+
+ private:
+  Status make_folder();
+  Status start_library();
+  Status register_job();
+  Status set_up(TaskPlan& task);
+  [[nodiscard]] tl::unexpected<Error> failed(std::string_view what, pmix_status_t status) const;
+  [[nodiscard]] pmix_proc_t process(pmix_rank_t rank) const;
+  [[nodiscard]] std::optional<uint32_t> node_of(pmix_rank_t rank) const;
+  void serve_request(const protocol::MpiMessage& message);
+  void notify_lost(pmix_rank_t rank);
+
+  const PlanInput& input_;
+  MpiHost host_;
+  std::string namespace_;
+  std::string folder_;  // of this step; its files go with it
+  PmixLibrary library_;
+  bool running_ = false;
+  bool alone_ = false;
+  bool ending_ = false;  // a task ended the step: no wonder that others go
+  std::map<std::string, std::deque<Waiter>> fences_;  // by name, the oldest first
+  std::map<std::string, Waiter> questions_;
+  uint64_t last_question_ = 0;
+};
+
+}  // namespace sluice::stepd

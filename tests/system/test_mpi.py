@@ -1,0 +1,275 @@
+"""MPI programs under srun, and under their own mpirun in an allocation: one world, not many of one rank."""
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+from harness import ClusterCase, pids_with
+
+NODES, TASKS = 4, 16
+PLACE = ("-N", str(NODES), "-n", str(TASKS), "--ntasks-per-node", str(TASKS // NODES))
+SUM = sum(range(TASKS))
+PROGRAM = r"""
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(int argc, char** argv) {
+  int rank, size, sum, near;
+  const char* what = argc > 1 ? argv[1] : "";
+  MPI_Comm here;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &here);
+  MPI_Comm_size(here, &near);
+  printf("rank=%d size=%d sum=%d half=%d node=%s parent=%d\n", rank, size, sum, near, getenv("SLURMD_NODENAME"), getppid());
+  fflush(stdout);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (*what && rank == 5) {
+    if (!strcmp(what, "abort")) MPI_Abort(MPI_COMM_WORLD, 7);
+    if (!strcmp(what, "kill")) raise(SIGKILL);
+    _exit(3);
+  }
+  if (*what) pause();
+  MPI_Finalize();
+  return 0;
+}
+"""
+PMIX_PROGRAM = r"""
+#include <pmix.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static pmix_proc_t me;
+static void must(pmix_status_t status, const char* what) {
+  if (status == PMIX_SUCCESS) return;
+  printf("%s: %s\n", what, PMIx_Error_string(status));
+  exit(1);
+}
+static pmix_value_t* get(pmix_rank_t rank, const char* key) {
+  pmix_value_t* value;
+  pmix_proc_t of = me;
+  of.rank = rank;
+  must(PMIx_Get(&of, key, NULL, 0, &value), key);
+  return value;
+}
+static void put(const char* key, char* text) {
+  pmix_value_t value;
+  value.type = PMIX_STRING;
+  value.data.string = text;
+  must(PMIx_Put(PMIX_GLOBAL, key, &value), key);
+  must(PMIx_Commit(), "commit");
+}
+int main(void) {
+  char text[64], *large = malloc(100001);
+  pmix_proc_t half[8];
+  pmix_info_t collect;
+  pmix_app_t app;
+  char nspace[PMIX_MAX_NSLEN + 1];
+  bool yes = true;
+  must(PMIx_Init(&me, NULL, 0), "init");
+  unsigned size = get(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE)->data.uint32, other = (me.rank + size / 2) % size;
+  const char* peers = get(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS)->data.string;
+  sprintf(text, "of%u", me.rank);
+  put("asked", text);
+  must(PMIx_Fence(NULL, 0, NULL, 0), "fence");
+  const char* asked = get(other, "asked")->data.string;  /* nobody was sent it: it is asked for */
+  memset(large, 'a' + me.rank % 26, 100000);
+  large[100000] = 0;
+  put("large", large);
+  PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
+  must(PMIx_Fence(NULL, 0, &collect, 1), "fence with data");
+  const char* got = get(other, "large")->data.string;
+  int good = strlen(got) == 100000 && got[99999] == (char)('a' + other % 26);
+  for (unsigned i = 0; i < 8; ++i) {
+    half[i] = me;
+    half[i].rank = i;
+  }
+  if (me.rank < 8) must(PMIx_Fence(half, 8, NULL, 0), "fence of some");
+  memset(&app, 0, sizeof app);
+  app.cmd = strdup("true");
+  app.maxprocs = 1;
+  int spawned = PMIx_Spawn(NULL, 0, &app, 1, nspace) == PMIX_SUCCESS;
+  printf("rank=%u size=%u peers=%s asked=%s large=%d spawned=%d node=%s\n", me.rank, size, peers, asked, good, spawned,
+         get(other, PMIX_HOSTNAME)->data.string);
+  must(PMIx_Finalize(NULL, 0), "finalize");
+  return 0;
+}
+"""
+LINE = re.compile(r"rank=(\d+) size=(\d+) sum=(\d+) half=(\d+) node=(\w+) parent=(\d+)\n")
+
+
+class MpiCase(ClusterCase):
+    """A cluster and the program, compiled with COMPILER."""
+    NODES, CPUS, CONF = NODES, 8, "KillWait=1\n"
+    COMPILER, FLAGS, TEXT, ENV = "", [], PROGRAM, {}
+
+    @classmethod
+    def setUpClass(cls):
+        if not cls.COMPILER or not shutil.which(cls.COMPILER):
+            raise unittest.SkipTest(f"{cls.COMPILER or 'the compiler'} is not installed")
+        super().setUpClass()
+        cls.program = os.path.join(cls.cluster.dir, "mpi_program")
+        with open(cls.program + ".c", "w", encoding="utf-8") as f:
+            f.write(cls.TEXT)
+        subprocess.run([cls.COMPILER, cls.program + ".c", "-o", cls.program, *cls.FLAGS], check=True)
+        cls.cluster.env.update(cls.ENV)
+
+    def check_world(self, text, tasks=TASKS, nodes=NODES, named=True):
+        """Each rank is there once, knows the others, and is where block distribution puts it: the ranks of a node have
+        their parent in common. Not `named`: the launcher gives its own SLURMD_NODENAME to all."""
+        lines = sorted(LINE.findall(text), key=lambda line: int(line[0]))
+        per_node = tasks // nodes
+        places = [f"n{rank // per_node + 1}" if named else "n1" for rank in range(tasks)]
+        self.assertEqual([(int(rank), int(size), int(total), int(half), node) for rank, size, total, half, node, _ in lines],
+                         [(rank, tasks, sum(range(tasks)), tasks // 2, places[rank]) for rank in range(tasks)], text)
+        parents = [line[5] for line in lines]
+        self.assertEqual([parents.index(parent) for parent in parents],
+                         [rank // per_node * per_node for rank in range(tasks)], text)
+
+    def check_gone(self):
+        self.assertEqual(pids_with(self.program), [])
+
+
+    def in_job(self, *command, **options):
+        return self.run_cmd("salloc", *PLACE, *command, **options)
+
+    def check_batch(self, command, named=True):
+        job = self.submit(*PLACE, "-o", "batch.out", "--wrap", f"{command} {self.program}")
+        self.assertEqual(self.wait_ended(job), "COMPLETED", self.file("batch.out"))
+        self.check_world(self.file("batch.out"), named=named)
+
+
+class Mpich(MpiCase):
+    COMPILER = "mpicc.mpich"
+
+    def test_srun(self):
+        self.check_world(self.out("srun", "--mpi=pmi2", *PLACE, self.program))
+        self.check_world(self.out("srun", "-N", "1", "-n", "4", self.program, env={"SLURM_MPI_TYPE": "pmi2"}), 4, 1)
+
+    def test_distribution(self):
+        out = self.out("srun", "--mpi=pmi2", *PLACE, "-m", "cyclic", self.program)
+        found = {int(rank): node for rank, size, total, half, node, _ in LINE.findall(out) if int(total) == SUM}
+        self.assertEqual(found, {rank: f"n{rank % NODES + 1}" for rank in range(TASKS)})
+
+    def test_environment(self):
+        out = self.out("srun", "--mpi=pmi2", *PLACE, "sh", "-c", "echo $SLURM_PROCID $PMI_RANK $PMI_SIZE $SLURM_MPI_TYPE $PMI_JOBID $SLURM_JOB_ID.$SLURM_STEP_ID")
+        lines = [line.split() for line in out.splitlines()]
+        self.assertEqual(len(lines), TASKS)
+        for rank, pmi_rank, size, kind, pmi_job, step in lines:
+            self.assertEqual((pmi_rank, size, kind, pmi_job), (rank, str(TASKS), "pmi2", step))
+
+    def test_none(self):
+        """Without a server each rank is a world of its own, also inside a task that has one."""
+        show = "echo $SLURM_MPI_TYPE:$PMI_FD:$PMI_RANK:$PMI_SIZE"
+        self.assertEqual(self.out("srun", "--mpi=none", "sh", "-c", show), ":::\n")
+        self.assertEqual(self.out("srun", "--mpi=pmi2", "-n1", "srun", "--mpi=none", "--overlap", "sh", "-c", show), ":::\n")
+        self.assertIn("rank=0 size=1 ", self.out("srun", "--mpi=pmi2", "-n1", "srun", "--mpi=none", "--overlap", self.program))
+
+    def test_abort(self):
+        done = self.run_cmd("srun", "--mpi=pmi2", *PLACE, self.program, "abort", check=False)
+        self.assertEqual(done.returncode, 137, done.stderr)
+        self.assertIn("srun: Job step aborted: Waiting up to", done.stderr)
+        self.assertIn("CANCELLED AT", done.stderr)
+        self.check_world(done.stdout)
+        self.check_gone()
+
+    def test_rank_that_dies(self):
+        for how, words in (("exit", "task 5: Exited with exit code 3"), ("kill", "task 5: Killed")):
+            done = self.run_cmd("srun", "--mpi=pmi2", "-K", *PLACE, self.program, how, check=False)
+            self.assertEqual(done.returncode, 143, done.stderr)
+            self.assertIn("srun: error: n2: " + words, done.stderr)
+            self.check_gone()
+
+    def test_mpiexec(self):
+        self.check_world(self.in_job("mpiexec.mpich", self.program).stdout)
+        self.check_batch("mpiexec.mpich", named=False)
+        done = self.in_job("mpiexec.mpich", self.program, "abort", check=False)
+        self.assertEqual(done.returncode, 7, done.stderr)
+        self.check_gone()
+
+
+class OpenMpi(MpiCase):
+    COMPILER, CONF = "mpicc.openmpi", MpiCase.CONF + "MpiDefault=pmix\n"
+    # without the last two it does not talk over the loopback, the only network some hosts have
+    ENV = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_btl": "self,tcp",
+           "OMPI_MCA_btl_tcp_if_include": "lo", "OMPI_MCA_oob_tcp_if_include": "lo"}
+
+    def check_gone(self):
+        super().check_gone()
+        spool = os.path.join(self.cluster.dir, "spool")
+        left = [name for node in os.listdir(spool) for name in os.listdir(os.path.join(spool, node)) if "pmix" in name]
+        self.assertEqual(left, [])
+
+    def test_srun(self):
+        self.check_world(self.out("srun", "--mpi=pmix", *PLACE, self.program))
+        self.check_world(self.out("srun", *PLACE, self.program))  # MpiDefault
+        shared_memory = {"OMPI_MCA_btl": "self,vader"}  # works only when ranks know who is on their node
+        self.check_world(self.out("srun", "--mpi=pmix_v4", "-N1", "-n4", self.program, env=shared_memory), 4, 1)
+        self.check_gone()
+
+    def test_another_user(self):
+        if os.geteuid() == 0:
+            self.check_world(self.out("srun", "--mpi=pmix", *PLACE, self.program, user=65534))
+
+    def test_environment(self):
+        show = "echo $SLURM_PROCID $PMIX_RANK $SLURM_MPI_TYPE $PMIX_NAMESPACE slurm.pmix.$SLURM_JOB_ID.$SLURM_STEP_ID"
+        lines = [line.split() for line in self.out("srun", *PLACE, "sh", "-c", show).splitlines()]
+        self.assertEqual(len(lines), TASKS)
+        for rank, pmix_rank, kind, name, expected in lines:
+            self.assertEqual((pmix_rank, kind, name), (rank, "pmix", expected))
+        inner = "echo $SLURM_MPI_TYPE:$PMIX_RANK:$PMIX_NAMESPACE:$PMIX_SERVER_URI2"
+        self.assertEqual(self.out("srun", "-n1", "srun", "--mpi=none", "--overlap", "sh", "-c", inner), ":::\n")
+
+    def test_abort(self):
+        done = self.run_cmd("srun", "--mpi=pmix", *PLACE, self.program, "abort", check=False)
+        self.assertEqual(done.returncode, 7, done.stderr)
+        self.assertIn("srun: Job step aborted: Waiting up to", done.stderr)
+        self.check_world(done.stdout)
+        self.check_gone()
+
+    def test_rank_that_dies(self):
+        """It takes the others with it: they would wait for it for ever."""
+        for how, words in (("exit", "task 5: Exited with exit code 3"), ("kill", "task 5: Killed")):
+            done = self.run_cmd("srun", "--mpi=pmix", *PLACE, self.program, how, check=False)
+            self.assertEqual(done.returncode, 137, done.stderr)
+            self.assertIn("srun: error: n2: " + words, done.stderr)
+            self.assertIn("mpi/pmix: task 5 went away without ending MPI", done.stderr)
+            self.check_gone()
+
+    def test_mpirun(self):
+        self.check_world(self.in_job("mpirun.openmpi", self.program).stdout)
+        self.check_batch("mpirun.openmpi")
+        done = self.in_job("mpirun.openmpi", self.program, "abort", check=False)
+        self.assertEqual(done.returncode, 7, done.stderr)
+        done = self.in_job("mpirun.openmpi", self.program, "kill", check=False)
+        self.assertEqual(done.returncode, 137, done.stderr)
+        self.check_gone()
+
+
+class Pmix(MpiCase):
+    """The interface itself: what goes between nodes, and what is refused."""
+    COMPILER, TEXT = "gcc", PMIX_PROGRAM
+
+    @classmethod
+    def setUpClass(cls):
+        cls.FLAGS = subprocess.run(["pkg-config", "--cflags", "--libs", "pmix"], capture_output=True, text=True, check=True).stdout.split()
+        super().setUpClass()
+
+    def test_exchange(self):
+        out = self.out("srun", "--mpi=pmix", *PLACE, self.program)
+        expected = []
+        for rank in range(TASKS):
+            other, first = (rank + TASKS // 2) % TASKS, rank // 4 * 4
+            expected.append(f"rank={rank} size={TASKS} peers={','.join(str(first + i) for i in range(4))} asked=of{other} "
+                            f"large=1 spawned=0 node=n{other // 4 + 1}")
+        self.assertEqual(sorted(out.splitlines()), sorted(expected))
+
+
+if __name__ == "__main__":
+    unittest.main()

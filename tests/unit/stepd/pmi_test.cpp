@@ -1,0 +1,247 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "common/wire/codec.hpp"
+#include "stepd/mpi/pmi_node.hpp"
+#include "stepd/mpi/process_mapping.hpp"
+
+namespace sluice::stepd {
+namespace {
+
+using Fields = std::vector<std::pair<std::string, std::string>>;
+
+// All requests in `bytes`, however they are cut.
+std::vector<PmiMessage> read_all(std::string_view bytes, PmiVersion version) {
+  PmiReader reader;
+  std::vector<PmiMessage> out;
+  for (const char byte : bytes) {
+    reader.feed({&byte, 1});
+    auto message = reader.next(version);
+    if (!message) {
+      ADD_FAILURE() << message.error().text;
+      break;
+    }
+    if (message->has_value()) out.push_back(**message);
+  }
+  return out;
+}
+
+TEST(PmiWire, ReadsLinesOfPmi1) {
+  const auto got = read_all(
+      "cmd=init pmi_version=1 pmi_subversion=1\n"
+      "cmd=put kvsname=5.0 key=P1-b value=mpi#0A$ x=y;z \ncmd=barrier_in\n",
+      PmiVersion::kOne);
+  ASSERT_EQ(got.size(), 3U);
+  EXPECT_EQ(got[0].command, "init");
+  EXPECT_EQ(got[0].get("pmi_version"), "1");
+  EXPECT_EQ(got[1].fields, (Fields{{"kvsname", "5.0"}, {"key", "P1-b"}, {"value", "mpi#0A$ x=y;z "}}));
+  EXPECT_EQ(got[2].command, "barrier_in");
+}
+
+TEST(PmiWire, ReadsASpawnOfManyLinesAsOneRequest) {
+  const auto got = read_all("mcmd=spawn\nnprocs=2\nexecname=./a.out\nendcmd\ncmd=finalize\n", PmiVersion::kOne);
+  ASSERT_EQ(got.size(), 2U);
+  EXPECT_EQ(got[0].command, "spawn");
+  EXPECT_EQ(got[0].get("execname"), "./a.out");
+  EXPECT_EQ(got[1].command, "finalize");
+}
+
+TEST(PmiWire, ReadsCountedTextsOfPmi2) {
+  const auto got = read_all("    20cmd=kvs-get;key=ab", PmiVersion::kTwo);
+  ASSERT_EQ(got.size(), 0U);  // the last byte is missing
+  const auto whole = read_all("    29cmd=kvs-put;key=a;value=1;;2;14    cmd=job-getid;", PmiVersion::kTwo);
+  ASSERT_EQ(whole.size(), 2U);
+  EXPECT_EQ(whole[0].get("value"), "1;2");
+  EXPECT_EQ(whole[1].command, "job-getid");
+}
+
+TEST(PmiWire, WhatIsWrittenIsRead) {
+  const PmiMessage message{"kvs-get-response", {{"rc", "0"}, {"value", ";a;;b=c;"}}};
+  const auto got = read_all(encode_pmi(message, PmiVersion::kTwo), PmiVersion::kTwo);
+  ASSERT_EQ(got.size(), 1U);
+  EXPECT_EQ(got[0].fields, message.fields);
+  EXPECT_EQ(encode_pmi({"barrier_out", {{"rc", "0"}}}, PmiVersion::kOne), "cmd=barrier_out rc=0\n");
+}
+
+TEST(PmiWire, RefusesWhatIsNoRequest) {
+  PmiReader no_number;
+  no_number.feed("abcdefcmd=x;");
+  EXPECT_FALSE(no_number.next(PmiVersion::kTwo));
+  PmiReader no_command;
+  no_command.feed("hello\n");
+  EXPECT_FALSE(no_command.next(PmiVersion::kOne));
+  PmiReader endless;
+  endless.feed(std::string(kMaxPmiBytes + 1, 'x'));
+  EXPECT_FALSE(endless.next(PmiVersion::kOne));
+  PmiReader endless_spawn;
+  std::string lines = "mcmd=spawn\n";
+  while (lines.size() <= 2 * kMaxPmiBytes)
+    lines += "arg=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n";
+  endless_spawn.feed(lines);
+  EXPECT_FALSE(endless_spawn.next(PmiVersion::kOne));
+}
+
+// A node of a step with what its tasks were told.
+struct Tasks {
+  explicit Tasks(std::vector<uint32_t> ranks, std::string mapping = "(vector,(0,2,2))")
+      : node({"5.0", 4, std::move(ranks), std::move(mapping)},
+             {[this](uint32_t local, const std::string& bytes) { told[local] += bytes; },
+              [this](const PmiPairs& pairs) { shared.push_back(pairs); },
+              [this](uint32_t rank) { aborted.push_back(rank); }}) {}
+
+  // The answer to one request.
+  std::string ask(uint32_t local, const std::string& command, Fields fields = {}) {
+    told[local].clear();
+    node.received(local, {command, std::move(fields)});
+    return told[local];
+  }
+  std::map<uint32_t, std::string> told;
+  std::vector<PmiPairs> shared;
+  std::vector<uint32_t> aborted;
+  PmiNode node;
+};
+
+TEST(PmiNode, TellsOfTheJobInPmi1) {
+  Tasks tasks({2, 3});
+  EXPECT_EQ(tasks.ask(0, "init", {{"pmi_version", "1"}}),
+            "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n");
+  EXPECT_EQ(tasks.ask(0, "get_my_kvsname"), "cmd=my_kvsname rc=0 kvsname=5.0\n");
+  EXPECT_EQ(tasks.ask(0, "get_universe_size"), "cmd=universe_size rc=0 size=4\n");
+  EXPECT_EQ(tasks.ask(1, "get", {{"kvsname", "5.0"}, {"key", "PMI_process_mapping"}}),
+            "cmd=get_result rc=0 msg=success value=(vector,(0,2,2))\n");
+  EXPECT_EQ(tasks.ask(1, "get", {{"kvsname", "5.0"}, {"key", "no"}}),
+            "cmd=get_result rc=-1 msg=no_such_key value=unknown\n");
+  EXPECT_EQ(tasks.ask(1, "spawn"), "cmd=spawn_result rc=-1 msg=not_supported\n");
+  EXPECT_EQ(tasks.ask(1, "finalize"), "cmd=finalize_ack rc=0\n");
+}
+
+TEST(PmiNode, ABarrierWaitsForAllTasksAndThenForAllNodes) {
+  Tasks here({0, 1});
+  Tasks there({2, 3});
+  here.ask(0, "put", {{"kvsname", "5.0"}, {"key", "P0"}, {"value", "a"}});
+  there.ask(0, "put", {{"kvsname", "5.0"}, {"key", "P2"}, {"value", "b"}});
+  EXPECT_EQ(here.ask(0, "barrier_in"), "");
+  EXPECT_TRUE(here.shared.empty());
+  here.ask(0, "barrier_in");  // twice is once
+  EXPECT_TRUE(here.shared.empty());
+  here.ask(1, "barrier_in");
+  there.ask(0, "barrier_in");
+  there.ask(1, "barrier_in");
+  ASSERT_EQ(here.shared.size(), 1U);
+  ASSERT_EQ(there.shared.size(), 1U);
+  // srun puts the encoded ones one after the other
+  const auto all = wire::decode<PmiPairs>(wire::encode(here.shared[0]) + wire::encode(there.shared[0]));
+  ASSERT_TRUE(all);
+  here.node.fence_done(true, *all);
+  EXPECT_EQ(here.told[0], "cmd=barrier_out rc=0\n");
+  EXPECT_EQ(here.ask(1, "get", {{"kvsname", "5.0"}, {"key", "P2"}}), "cmd=get_result rc=0 msg=success value=b\n");
+  here.node.fence_done(true, *all);  // nobody is in a fence: not told again
+  here.ask(0, "barrier_in");
+  here.ask(1, "barrier_in");
+  ASSERT_EQ(here.shared.size(), 2U);
+  EXPECT_TRUE(here.shared[1].pairs.empty());  // what was put once is not sent twice
+}
+
+TEST(PmiNode, AFenceFailsWhenOtherNodesAreOutOfReach) {
+  Tasks tasks({0, 1});
+  tasks.ask(0, "barrier_in");
+  tasks.ask(1, "barrier_in");
+  tasks.node.alone();
+  EXPECT_EQ(tasks.told[0], "cmd=barrier_out rc=-1\n");
+  EXPECT_EQ(tasks.told[1], "cmd=barrier_out rc=-1\n");
+  tasks.ask(0, "barrier_in");
+  EXPECT_EQ(tasks.ask(1, "barrier_in"), "cmd=barrier_out rc=-1\n");
+}
+
+std::string counted(const std::string& text) {
+  return fmt::format("{:6}{}", text.size(), text);
+}
+
+TEST(PmiNode, SpeaksPmi2) {
+  Tasks tasks({2, 3});
+  EXPECT_EQ(tasks.ask(0, "init", {{"pmi_version", "2"}}),
+            "cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=0\n");
+  tasks.ask(1, "init", {{"pmi_version", "2"}});
+  EXPECT_EQ(tasks.ask(0, "fullinit", {{"pmirank", "2"}}),
+            counted("cmd=fullinit-response;rc=0;pmi-version=2;pmi-subversion=0;rank=2;size=4;appnum=0;"
+                    "debugged=FALSE;pmiverbose=FALSE;"));
+  EXPECT_EQ(tasks.ask(0, "info-getjobattr", {{"key", "universeSize"}}),
+            counted("cmd=info-getjobattr-response;rc=0;found=TRUE;value=4;"));
+  EXPECT_EQ(tasks.ask(0, "info-getjobattr", {{"key", "no"}}),
+            counted("cmd=info-getjobattr-response;rc=0;found=FALSE;"));
+  EXPECT_EQ(tasks.ask(0, "kvs-put", {{"key", "k"}, {"value", "v;w"}}), counted("cmd=kvs-put-response;rc=0;"));
+  EXPECT_EQ(tasks.ask(0, "kvs-fence", {{"thrid", "7"}}), "");
+  tasks.ask(1, "kvs-fence");
+  ASSERT_EQ(tasks.shared.size(), 1U);
+  tasks.node.fence_done(true, tasks.shared[0]);
+  EXPECT_EQ(tasks.told[0], counted("cmd=kvs-fence-response;thrid=7;rc=0;"));
+  EXPECT_EQ(tasks.ask(1, "kvs-get", {{"key", "k"}}),
+            counted("cmd=kvs-get-response;rc=0;found=TRUE;value=v;;w;"));
+  EXPECT_NE(tasks.ask(0, "spawn").find("rc=14;errmsg=not supported;"), std::string::npos);
+  tasks.ask(0, "abort", {{"msg", "enough"}});
+  EXPECT_EQ(tasks.aborted, std::vector<uint32_t>{2});
+}
+
+TEST(PmiNode, ANodeAttributeIsWaitedFor) {
+  Tasks tasks({0, 1});
+  for (const uint32_t local : {0U, 1U})
+    tasks.ask(local, "init", {{"pmi_version", "2"}});
+  EXPECT_EQ(tasks.ask(0, "info-getnodeattr", {{"key", "shm"}, {"wait", "FALSE"}}),
+            counted("cmd=info-getnodeattr-response;rc=0;found=FALSE;"));
+  EXPECT_EQ(tasks.ask(0, "info-getnodeattr", {{"key", "shm"}, {"wait", "TRUE"}}), "");
+  tasks.ask(1, "info-putnodeattr", {{"key", "shm"}, {"value", "/x"}});
+  EXPECT_EQ(tasks.told[0], counted("cmd=info-getnodeattr-response;rc=0;found=TRUE;value=/x;"));
+}
+
+TEST(PmiNode, AnotherProgramOfTheSameTaskBeginsAnew) {
+  Tasks tasks({0});
+  tasks.ask(0, "init", {{"pmi_version", "2"}});
+  EXPECT_EQ(tasks.ask(0, "finalize"), counted("cmd=finalize-response;rc=0;"));
+  EXPECT_EQ(tasks.node.version(0), PmiVersion::kOne);
+  EXPECT_EQ(tasks.ask(0, "init", {{"pmi_version", "1"}}),
+            "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n");
+}
+
+TEST(PmiNode, TakesOnlySoMuch) {
+  Tasks tasks({0});
+  const std::string value(100U << 10, 'x');
+  const auto put = [&](size_t i) {
+    return tasks.ask(0, "put", {{"kvsname", "5.0"}, {"key", std::to_string(i)}, {"value", value}});
+  };
+  size_t taken = 0;
+  while (taken < 1000 && put(taken).find("rc=0") != std::string::npos)
+    ++taken;
+  EXPECT_EQ(taken, kMaxPmiSpace / (value.size() + 3));
+}
+
+StepLayout layout(std::vector<std::vector<uint32_t>> tasks) {
+  StepLayout out;
+  for (auto& of_node : tasks) {
+    out.num_tasks += static_cast<uint32_t>(of_node.size());
+    StepNode& node = out.nodes.emplace_back();
+    node.tasks = std::move(of_node);
+  }
+  return out;
+}
+
+TEST(ProcessMapping, FollowsTheRanks) {
+  EXPECT_EQ(process_mapping(layout({{0, 1}, {2, 3}, {4, 5}})), "(vector,(0,3,2))");
+  EXPECT_EQ(process_mapping(layout({{0, 1, 2}, {3, 4}, {5, 6}})), "(vector,(0,1,3),(1,2,2))");
+  EXPECT_EQ(process_mapping(layout({{0, 2, 4}, {1, 3, 5}})), "(vector,(0,2,1))");  // cyclic
+  EXPECT_EQ(process_mapping(layout({{0, 2, 4}, {1, 3}})), "(vector,(0,2,1),(0,2,1),(0,1,1))");
+  EXPECT_EQ(process_mapping(layout({{1}, {0}})), "(vector,(1,1,1),(0,1,1))");
+}
+
+TEST(ProcessMapping, IsNotToldWhenItWouldBeTooLong) {
+  std::vector<std::vector<uint32_t>> ragged(200);  // blocks of one rank, nodes backwards
+  for (uint32_t i = 0; i < 200; ++i)
+    ragged[199 - i] = {i};
+  EXPECT_EQ(process_mapping(layout(ragged)), "");
+  std::vector<std::vector<uint32_t>> cyclic(64);
+  for (uint32_t rank = 0; rank < 64 * 64; ++rank)
+    cyclic[rank % 64].push_back(rank);
+  EXPECT_EQ(process_mapping(layout(cyclic)), "(vector,(0,64,1))");
+}
+
+}  // namespace
+}  // namespace sluice::stepd
