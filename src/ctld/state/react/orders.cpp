@@ -20,7 +20,9 @@ std::string why_ended(const Job& job) {
 }  // namespace
 
 void order_start(const Job& job, Effects& effects) {
-  if (job.state != JobState::kRunning || job.allocation == nullptr) return;
+  // a suspended job whose launch got lost is launched, too, and stopped then
+  const bool active = job.state == JobState::kRunning || job.state == JobState::kSuspended;
+  if (!active || job.allocation == nullptr) return;
   const size_t controller = job.allocation->nodes.size();
   if (job.preparing.test(controller)) {
     effects.emplace_back(RunControllerProlog{job.id, job.restart_count});
