@@ -1,6 +1,7 @@
 // Network, clock, nodes and controller of the simulated cluster.
 #include "world.hpp"
 
+#include "common/tables/job_states.hpp"
 #include "ctld/sched/pass.hpp"
 #include "ctld/state/invariants.hpp"
 
@@ -160,7 +161,7 @@ void World::perform(const Effect& effect) {
     const Job* job = controller_.state().jobs.find(launch_step->key.id.job);
     if (job == nullptr || job->restart_count != launch_step->key.restart) return;
     const Step* step = find_step(*job, launch_step->key.id.step);
-    if (step == nullptr || job->state != JobState::kRunning) return;
+    if (step == nullptr || (job->flags & kJobCompleting) != 0) return;
     step->nodes_left.for_each([&](size_t position) {
       to_node(step->layout->nodes[position].node,
               [this, key = launch_step->key](FakeNode& node) { launch(node, key); });
@@ -450,7 +451,8 @@ void World::finish_checks() {
     const Job& job = state.jobs.at(id);
     // an allocation without a limit that nobody gives back may stay
     if (job.spec->batch || (job.flags & kJobCompleting) != 0) {
-      wrong("job " + std::to_string(id) + " does not end");
+      wrong("job " + std::to_string(id) + " does not end: " + std::string(job_state_text(job.state, job.flags)) + ", " +
+            std::to_string(job.steps.size()) + " steps, " + std::to_string(job.preparing.count()) + " prologs");
     }
   });
   for (const auto& node : nodes_) {

@@ -93,6 +93,15 @@ TEST_F(SuspendTest, Refusals) {
   EXPECT_EQ(error_of(CreateStep{kAnn, id, {}}), ErrorCode::kDisabled);
 }
 
+TEST_F(SuspendTest, ANodeThatRegistersIsToldAgain) {
+  const JobId id = running("n1", 1);
+  ASSERT_TRUE(change(id, JobAction::kSuspend));
+  register_node("n1", {{{id, kBatchStep}, 0}});
+  ASSERT_EQ(effects<SignalSteps>().size(), 1u);
+  EXPECT_EQ(effects<SignalSteps>()[0].request.signal, kSigStop);
+  EXPECT_TRUE(effects<LaunchStep>().empty());
+}
+
 TEST_F(SuspendTest, ARestartedControllerStopsItAgain) {
   const JobId id = running("n1", 1);
   ASSERT_TRUE(change(id, JobAction::kSuspend));

@@ -6,6 +6,7 @@
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/describe_equal.hpp"
+#include "ctld/state/react/orders.hpp"
 
 namespace sluice::state {
 namespace {
@@ -135,6 +136,7 @@ RegisteredReply reconcile(const ClusterState& state, const Node& node,
       }
       if (due && !has(request.running) && !has(request.ended)) effects.push_back(LaunchStep{key});
     }
+    order_stop_or_go(job, effects);
   }
   return reply;
 }
