@@ -7,28 +7,17 @@
 #include <string>
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
+
+#include "common/base/read_file.hpp"
 
 namespace sluice::stepd {
 namespace {
 
-std::optional<std::string> slurp(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return std::nullopt;
-  std::string bytes;
-  char buffer[4096];
-  ssize_t n = 0;
-  while ((n = ::read(fd, buffer, sizeof buffer)) > 0)
-    bytes.append(buffer, static_cast<size_t>(n));
-  ::close(fd);
-  return bytes;
-}
-
 // The parent of a process, from /proc/PID/stat (whose second field may hold anything).
 std::optional<pid_t> parent_of(pid_t pid) {
-  const auto text = slurp(fmt::format("/proc/{}/stat", pid));
+  const auto text = read_file(fmt::format("/proc/{}/stat", pid));
   if (!text) return std::nullopt;
   const size_t close = text->rfind(')');
   if (close == std::string::npos || close + 4 >= text->size()) return std::nullopt;
@@ -42,7 +31,7 @@ bool add_children(pid_t pid, std::vector<pid_t>& out) {
   bool supported = true;
   while (const dirent* entry = ::readdir(tasks)) {
     if (std::isdigit(static_cast<unsigned char>(entry->d_name[0])) == 0) continue;
-    const auto text = slurp(fmt::format("/proc/{}/task/{}/children", pid, entry->d_name));
+    const auto text = read_file(fmt::format("/proc/{}/task/{}/children", pid, entry->d_name));
     if (!text) {
       // the thread ended just now, or there is no such file anywhere
       supported = ::access("/proc/thread-self/children", R_OK) == 0;

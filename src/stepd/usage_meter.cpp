@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "common/base/read_file.hpp"
 #include "common/base/text.hpp"
 #include "common/cgroup/group_files.hpp"
 
@@ -56,10 +57,10 @@ std::optional<ProcessUsage> parse_process(std::string_view stat, std::string_vie
 }
 
 std::optional<ProcessUsage> usage_of_process(pid_t pid) {
-  const auto stat = cgroup::read_group_file(fmt::format("/proc/{}/stat", pid));
+  const auto stat = read_file(fmt::format("/proc/{}/stat", pid));
   if (!stat) return std::nullopt;
   auto usage =
-      parse_process(*stat, cgroup::read_group_file(fmt::format("/proc/{}/io", pid)).value_or(""));
+      parse_process(*stat, read_file(fmt::format("/proc/{}/io", pid)).value_or(""));
   if (usage) usage->pid = pid;
   return usage;
 }

@@ -11,22 +11,10 @@
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
+#include "common/base/read_file.hpp"
 #include "common/base/text.hpp"
 
 namespace sluice::cgroup {
-
-std::optional<std::string> read_group_file(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return std::nullopt;
-  std::string bytes;
-  char buffer[4096];
-  ssize_t n = 0;
-  while ((n = ::read(fd, buffer, sizeof buffer)) > 0)
-    bytes.append(buffer, static_cast<size_t>(n));
-  ::close(fd);
-  if (n < 0) return std::nullopt;
-  return bytes;
-}
 
 Status write_group_file(const std::string& path, std::string_view text) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
@@ -38,7 +26,7 @@ Status write_group_file(const std::string& path, std::string_view text) {
 }
 
 uint64_t number_in(const std::string& path) {
-  const auto text = read_group_file(path);
+  const auto text = read_file(path);
   const auto numbers = text ? numbers_in(*text) : std::vector<uint64_t>{};
   return numbers.empty() ? 0 : numbers.front();
 }

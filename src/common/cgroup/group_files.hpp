@@ -11,8 +11,6 @@
 
 namespace sluice::cgroup {
 
-// Nothing when it cannot be read.
-[[nodiscard]] std::optional<std::string> read_group_file(const std::string& path);
 // In one write, to a file that is there; the error names path and text.
 [[nodiscard]] Status write_group_file(const std::string& path, std::string_view text);
 

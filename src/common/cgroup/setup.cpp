@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "common/base/read_file.hpp"
 #include "common/cgroup/group_files.hpp"
 #include "common/cgroup/tree_v1.hpp"
 
@@ -28,7 +29,7 @@ bool limits_memory(const ClusterConfig& config) {
 Result<uint32_t> version_of(const CgroupConfig& config) {
   if (config.plugin == "cgroup/v1") return 1;
   if (config.plugin == "cgroup/v2") return 2;
-  if (read_group_file(config.mountpoint + "/cgroup.controllers")) return 2;
+  if (read_file(config.mountpoint + "/cgroup.controllers")) return 2;
   if (is_folder(config.mountpoint + "/" + kTracker)) return 1;
   return failure(fmt::format("no control groups are mounted at {}", config.mountpoint));
 }

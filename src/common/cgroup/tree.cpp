@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "common/base/read_file.hpp"
 #include "common/base/text.hpp"
 #include "common/cgroup/group_files.hpp"
 #include "common/cgroup/tree_v1.hpp"
@@ -15,7 +16,7 @@ namespace sluice::cgroup {
 namespace {
 
 void collect(const std::string& folder, std::vector<pid_t>& pids) {
-  for (const uint64_t pid : numbers_in(read_group_file(folder + "/cgroup.procs").value_or(""))) {
+  for (const uint64_t pid : numbers_in(read_file(folder + "/cgroup.procs").value_or(""))) {
     // 0 stands for a process of another PID namespace
     if (pid > 1 && static_cast<pid_t>(pid) != ::getpid()) pids.push_back(static_cast<pid_t>(pid));
   }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "common/base/read_file.hpp"
 #include "common/base/text.hpp"
 #include "common/cgroup/group_files.hpp"
 
@@ -22,9 +23,9 @@ std::vector<std::string> levels(const std::string& path) {
 // A new cpuset is empty and takes no process: it has what the one above it has.
 Status fill_cpuset(const std::string& folder, const std::string& above) {
   for (const char* name : {"/cpuset.cpus", "/cpuset.mems"}) {
-    const auto own = read_group_file(folder + name);
+    const auto own = read_file(folder + name);
     if (!own || !trim(*own).empty()) continue;
-    const auto given = read_group_file(above + name);
+    const auto given = read_file(above + name);
     if (!given || trim(*given).empty()) continue;
     if (auto ok = write_group_file(folder + name, trim(*given)); !ok) return ok;
   }
@@ -85,10 +86,10 @@ Status TreeV1::set_memory(const std::string& group, const protocol::MemoryLimit&
   }
   if (limit.ram_bytes == 0) return {};
   // the limit with swap may never be below the one without: a group that had other limits is opened first
-  if (limit.limits_swap && read_group_file(with_swap)) (void)write_group_file(with_swap, "-1");
+  if (limit.limits_swap && read_file(with_swap)) (void)write_group_file(with_swap, "-1");
   if (auto ok = write(at + "/memory.limit_in_bytes", limit.ram_bytes); !ok) return ok;
   // a kernel may keep no account of swap
-  if (!limit.limits_swap || !read_group_file(with_swap)) return {};
+  if (!limit.limits_swap || !read_file(with_swap)) return {};
   return write(with_swap, limit.ram_bytes + limit.swap_bytes);
 }
 
@@ -97,7 +98,7 @@ uint64_t TreeV1::oom_kills(const std::string& group) const {
   if (!uses("memory")) return 0;
   const std::string at = place("memory", group);
   uint64_t sum =
-      number_of(read_group_file(at + "/memory.oom_control").value_or(""), "oom_kill");
+      number_of(read_file(at + "/memory.oom_control").value_or(""), "oom_kill");
   for (const std::string& name : folders_in(at))
     sum += oom_kills(fmt::format("{}/{}", group, name));
   return sum;
@@ -114,7 +115,7 @@ GroupUsage TreeV1::usage(const std::string& group) const {
     sum.system_cpu = nanoseconds("/cpuacct.usage_sys");
   }
   if (uses("memory")) {
-    const auto text = read_group_file(place("memory", group) + "/memory.stat").value_or("");
+    const auto text = read_file(place("memory", group) + "/memory.stat").value_or("");
     sum.rss_kib = number_of(text, "total_rss") / 1024;
   }
   return sum;

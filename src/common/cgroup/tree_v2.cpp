@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "common/base/read_file.hpp"
 #include "common/base/text.hpp"
 #include "common/cgroup/group_files.hpp"
 
@@ -49,22 +50,22 @@ Status TreeV2::set_memory(const std::string& group, const protocol::MemoryLimit&
   const std::string at = folder(group);
   if (auto ok = write_group_file(at + "/memory.max", std::to_string(limit.ram_bytes)); !ok) return ok;
   // a kernel may keep no account of swap
-  if (!limit.limits_swap || !read_group_file(at + "/memory.swap.max")) return {};
+  if (!limit.limits_swap || !read_file(at + "/memory.swap.max")) return {};
   return write_group_file(at + "/memory.swap.max", std::to_string(limit.swap_bytes));
 }
 
 uint64_t TreeV2::oom_kills(const std::string& group) const {
   if (!uses("memory")) return 0;
-  return number_of(read_group_file(folder(group) + "/memory.events").value_or(""), "oom_kill");
+  return number_of(read_file(folder(group) + "/memory.events").value_or(""), "oom_kill");
 }
 
 GroupUsage TreeV2::usage(const std::string& group) const {
   const std::string at = folder(group);
-  const auto cpu = read_group_file(at + "/cpu.stat").value_or("");
+  const auto cpu = read_file(at + "/cpu.stat").value_or("");
   GroupUsage sum;
   sum.user_cpu = std::chrono::microseconds(number_of(cpu, "user_usec"));
   sum.system_cpu = std::chrono::microseconds(number_of(cpu, "system_usec"));
-  sum.rss_kib = number_of(read_group_file(at + "/memory.stat").value_or(""), "anon") / 1024;
+  sum.rss_kib = number_of(read_file(at + "/memory.stat").value_or(""), "anon") / 1024;
   return sum;
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
+#include "common/base/read_file.hpp"
 #include "common/base/text.hpp"
 #include "common/wire/codec.hpp"
 
@@ -34,19 +35,6 @@ bool write_all(int fd, std::string_view bytes) {
     bytes.remove_prefix(static_cast<size_t>(n));
   }
   return true;
-}
-
-std::optional<std::string> read_file(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return std::nullopt;
-  std::string bytes;
-  char buffer[4096];
-  ssize_t n = 0;
-  while ((n = ::read(fd, buffer, sizeof buffer)) > 0 && bytes.size() < kMaxRecordBytes) {
-    bytes.append(buffer, static_cast<size_t>(n));
-  }
-  ::close(fd);
-  return bytes;
 }
 
 }  // namespace
@@ -108,7 +96,7 @@ Status StepSpool::write_end(const protocol::StepEnded& ended) const {
 }
 
 std::optional<protocol::StepEnded> StepSpool::read_end(const protocol::StepKey& key) const {
-  const auto bytes = read_file(path(key, "end"));
+  const auto bytes = read_file(path(key, "end"), kMaxRecordBytes);
   if (!bytes) return std::nullopt;
   auto ended = wire::decode<protocol::StepEnded>(*bytes);
   if (!ended || ended->key != key) return std::nullopt;  // cut short by a crash of the host
@@ -130,7 +118,7 @@ std::vector<protocol::StepRecord> StepSpool::scan() const {
     if (entry->path().extension() != ".key") continue;
     const auto key = parse_step_file_name(entry->path().stem().string());
     if (!key) continue;
-    const auto bytes = read_file(path(*key, "key"));
+    const auto bytes = read_file(path(*key, "key"), kMaxRecordBytes);
     auto record = bytes ? wire::decode<protocol::StepRecord>(*bytes)
                         : Result<protocol::StepRecord>(protocol::StepRecord{});
     records.push_back(record ? *record : protocol::StepRecord{});

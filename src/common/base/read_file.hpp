@@ -1,0 +1,14 @@
+// A whole file at once: records, and the small texts that the kernel makes up when they are read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace sluice {
+
+// Nothing when it cannot be read. Stops once there are `most` bytes or a few more.
+[[nodiscard]] std::optional<std::string> read_file(const std::string& path, size_t most = SIZE_MAX);
+
+}  // namespace sluice
