@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdio>
 #include <fstream>
-#include <map>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -300,25 +299,22 @@ void fold_names(Session& session, const std::string& given, bool sorted) {
 }
 
 void show_licenses(Session& session, const std::string& name) {
-  std::map<std::string, uint64_t> totals;
-  for (const LicenseCount& license :
-       parse_licenses(session.client()->config().licenses).value_or(std::vector<LicenseCount>())) {
-    totals[license.name] += license.count;
-  }
+  const LicenseCounts totals = parse_licenses(session.client()->config().licenses).value_or(LicenseCounts());
   if (totals.empty()) {
     if (!session.quiet) std::puts("No licenses configured in Slurm.");
     return;
   }
   const auto answer = ask_for_jobs(session, {}, false);
   if (!answer) return session.fail("slurm_load_licenses error: " + error_text(answer.error()));
+  LicenseCounts in_use;
+  for (const auto& record : answer->jobs) {
+    if (record.job.spec == nullptr || !holds_licenses(record.job)) continue;
+    const auto held = parse_licenses(record.job.spec->licenses.view()).value_or(LicenseCounts());
+    for (const auto& [license, count] : held) in_use[license] += count;
+  }
   for (const auto& [license, total] : totals) {
     if (!name.empty() && name != license) continue;
-    uint64_t used = 0;
-    for (const auto& record : answer->jobs) {
-      if (record.job.spec == nullptr || !holds_licenses(record.job)) continue;
-      const auto held = parse_licenses(record.job.spec->licenses.view());
-      used += held ? licenses_of(*held, license) : 0;
-    }
+    const uint64_t used = in_use[license];
     print(fmt::format("LicenseName={}{}Total={} Used={} Free={} Reserved=0 Remote=no\n", license,
                       session.one_line ? " " : "\n    ", total, used, total - std::min(total, used)));
   }

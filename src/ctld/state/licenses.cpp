@@ -2,15 +2,11 @@
 
 #include <algorithm>
 
-#include "common/tables/licenses.hpp"
-
 namespace sluice::state {
 
 LicensePool::LicensePool(const ClusterState& state) {
   if (state.config->licenses.empty()) return;
-  for (const LicenseCount& license : parse_licenses(state.config->licenses).value_or(std::vector<LicenseCount>())) {
-    counts_[license.name].total += license.count;
-  }
+  totals_ = parse_licenses(state.config->licenses).value_or(LicenseCounts());
   state.active.for_each([&](uint32_t id) {
     const Job& job = state.jobs.at(id);
     if (holds_licenses(job)) take(*job.spec);
@@ -20,36 +16,33 @@ LicensePool::LicensePool(const ClusterState& state) {
 std::vector<LicensePool::Lack> LicensePool::lacking(const JobSpec& spec) const {
   std::vector<Lack> out;
   if (spec.licenses.empty()) return out;
-  const auto wanted = parse_licenses(spec.licenses.view()).value_or(std::vector<LicenseCount>());
-  for (const LicenseCount& license : wanted) {
-    const auto at = counts_.find(license.name);
-    const Count has = at == counts_.end() ? Count{} : at->second;
-    Lack lack{license.name, licenses_of(wanted, license.name), has.total - std::min(has.total, has.used), has.total};
-    const bool known = std::ranges::any_of(out, [&](const Lack& other) { return other.name == lack.name; });
-    if (lack.wanted > lack.free && !known) out.push_back(std::move(lack));
+  const auto count = [](const LicenseCounts& counts, const std::string& name) {
+    const auto at = counts.find(name);
+    return at == counts.end() ? 0 : at->second;
+  };
+  for (const auto& [name, wanted] : parse_licenses(spec.licenses.view()).value_or(LicenseCounts())) {
+    const uint64_t total = count(totals_, name);
+    const uint64_t free = total - std::min(total, count(used_, name));
+    if (wanted > free) out.push_back({name, wanted, free, total});
   }
   return out;
 }
 
 void LicensePool::take(const JobSpec& spec) {
   if (spec.licenses.empty()) return;
-  for (const LicenseCount& license : parse_licenses(spec.licenses.view()).value_or(std::vector<LicenseCount>())) {
-    counts_[license.name].used += license.count;
-  }
+  for (const auto& [name, count] : parse_licenses(spec.licenses.view()).value_or(LicenseCounts())) used_[name] += count;
 }
 
 Status check_licenses(const ClusterConfig& config, const JobSpec& spec) {
   if (spec.licenses.empty()) return {};
   const auto wanted = parse_licenses(spec.licenses.view());
   if (!wanted) return failure(ErrorCode::kInvalidLicense);
-  const auto all = parse_licenses(config.licenses).value_or(std::vector<LicenseCount>());
-  for (const LicenseCount& license : *wanted) {
-    const bool known = std::ranges::any_of(all, [&](const LicenseCount& other) { return other.name == license.name; });
-    if (!known || licenses_of(*wanted, license.name) > licenses_of(all, license.name)) {
-      return failure(ErrorCode::kInvalidLicense);
-    }
-  }
-  return {};
+  const LicenseCounts all = parse_licenses(config.licenses).value_or(LicenseCounts());
+  const bool there = std::ranges::all_of(*wanted, [&](const auto& license) {
+    const auto at = all.find(license.first);
+    return at != all.end() && license.second <= at->second;
+  });
+  return there ? Status{} : failure(ErrorCode::kInvalidLicense);
 }
 
 }  // namespace sluice::state

@@ -1,10 +1,10 @@
 // Licenses that are free: what the configuration has, less what jobs hold.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
+#include "common/tables/licenses.hpp"
 #include "ctld/state/cluster_state.hpp"
 
 namespace sluice::state {
@@ -23,10 +23,8 @@ class LicensePool {
   void take(const JobSpec& spec);
 
  private:
-  struct Count {
-    uint64_t total = 0, used = 0;
-  };
-  std::map<std::string, Count, std::less<>> counts_;
+  LicenseCounts totals_;
+  LicenseCounts used_;
 };
 
 // kInvalidLicense: no such license, or fewer than the job asks for.
