@@ -193,6 +193,13 @@ class Cluster:
         shutil.rmtree(self.dir, ignore_errors=True)
 
 
+def add_users(case, *uids):
+    """Users of the host, sluicetestUID, until the test class is done. Needs root."""
+    for uid in uids:
+        subprocess.run(["useradd", "-M", "-u", str(uid), f"sluicetest{uid}"], check=True, capture_output=True)
+        case.addClassCleanup(subprocess.run, ["userdel", f"sluicetest{uid}"], check=False, capture_output=True)
+
+
 class ClusterCase(unittest.TestCase):
     """A test class with one cluster for all of its tests."""
     NODES, CPUS, MEMORY, CONF, FILES = 2, 4, 4000, "", {}

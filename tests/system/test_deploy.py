@@ -5,7 +5,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import BUILD, SBIN, Cluster, jobs_of, need_root, pids_with, wait_for
+from harness import BUILD, Cluster, SBIN, add_users, jobs_of, need_root, pids_with, wait_for
 
 SLURM, ALICE = 12021, 12022
 
@@ -18,13 +18,7 @@ def uid_of(pid):
 class Deploy(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        for uid in (SLURM, ALICE):
-            subprocess.run(["useradd", "-M", "-u", str(uid), f"sluicetest{uid}"], check=True, capture_output=True)
-
-    @classmethod
-    def tearDownClass(cls):
-        for uid in (SLURM, ALICE):
-            subprocess.run(["userdel", f"sluicetest{uid}"], check=False, capture_output=True)
+        add_users(cls, SLURM, ALICE)
 
     def runs_a_job(self, cluster, user=None):
         job = cluster.run("sbatch", "--parsable", "-N2", "-o", "who.out", "--wrap", "srun id -u", user=user).stdout.strip()

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import unittest
 
-from harness import ClusterCase, need_root, wait_for
+from harness import ClusterCase, add_users, need_root, wait_for
 
 ALICE, BOB = 12011, 12012
 
@@ -15,10 +15,7 @@ class Private(ClusterCase):
 
     @classmethod
     def setUpClass(cls):
-        for uid in (ALICE, BOB):
-            subprocess.run(["useradd", "-M", "-u", str(uid), f"sluicetest{uid}"], check=True, capture_output=True)
-        cls.addClassCleanup(lambda: [subprocess.run(["userdel", f"sluicetest{uid}"], check=False, capture_output=True)
-                                     for uid in (ALICE, BOB)])
+        add_users(cls, ALICE, BOB)
         super().setUpClass()
 
     def test_jobs(self):

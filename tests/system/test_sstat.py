@@ -2,7 +2,7 @@
 import subprocess
 import unittest
 
-from harness import ClusterCase, need_root, wait_for
+from harness import ClusterCase, add_users, need_root, wait_for
 
 ALICE, BOB = 12021, 12022
 # so much memory, so many bytes written, so much CPU time
@@ -17,10 +17,7 @@ class Sstat(ClusterCase):
 
     @classmethod
     def setUpClass(cls):
-        for uid in (ALICE, BOB):
-            subprocess.run(["useradd", "-M", "-u", str(uid), f"sluicetest{uid}"], check=True, capture_output=True)
-        cls.addClassCleanup(lambda: [subprocess.run(["userdel", f"sluicetest{uid}"], check=False, capture_output=True)
-                                     for uid in (ALICE, BOB)])
+        add_users(cls, ALICE, BOB)
         super().setUpClass()
 
     def work(self, name, tasks=1, options=(), mib=50, size=100000, cpu=1, **more):
