@@ -44,7 +44,7 @@ class Load {
     if (!auth) throw std::runtime_error(auth.error().text);
     const std::string address = config.controllers[0].address + ":" + std::to_string(config.slurmctld_port);
     for (uint32_t i = 0; i < connections; ++i) {
-      clients_.push_back(std::make_unique<net::AsyncClient>(net::ClientOptions{.addresses = {address}, .auth = *auth}));
+      clients_.push_back(std::make_unique<net::AsyncClient>(net::ClientOptions{.addresses = {address}, .receiver = std::string(net::kController), .auth = *auth}));
     }
     request_.spec.batch = true;
     request_.spec.hold = true;

@@ -134,6 +134,7 @@ Status Controller::Graph::start_server() {
                                 [this](bool controller_only) { shut_down(controller_only); }, slow_questions});
   net::ServerOptions server_options;
   server_options.addresses = {fmt::format("0.0.0.0:{}", config->slurmctld_port)};
+  server_options.receiver = net::kController;
   server_options.auth = auth;
   server_options.slurm_user = config->slurm_user_id;
   // A client that is stopped, or whose host is gone, is noticed by its silence only where a limit is set.

@@ -125,7 +125,9 @@ class Agent::Graph {
     if (!serving) return tl::unexpected<Error>(serving.error());
     tokens_ = std::move(*serving);
     controller_ = std::make_unique<net::AsyncClient>(
-        net::ClientOptions{.addresses = controller_addresses(*node_.config), .auth = auth_});
+        net::ClientOptions{.addresses = controller_addresses(*node_.config),
+                           .receiver = std::string(net::kController),
+                           .auth = auth_});
     return {};
   }
 
@@ -176,6 +178,7 @@ class Agent::Graph {
                                    options_.end_process, node_.config->slurmd_user_id});
     net::ServerOptions server_options;
     server_options.addresses = {fmt::format("0.0.0.0:{}", node_.self.port)};
+    server_options.receiver = node_.self.name;
     server_options.auth = auth_;
     server_options.slurm_user = node_.config->slurm_user_id;
     server_.emplace(std::move(server_options));

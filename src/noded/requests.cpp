@@ -66,7 +66,7 @@ void set_route(RequestParts& parts, const protocol::StepLaunch& launch, uint32_t
   if (parent == UINT32_MAX) return;
   const NodeConfig* node = find_node_config(*parts.node.config, launch.layout.nodes[parent].name);
   if (node == nullptr) return;
-  parts.step_reports.set_route(launch.key, fmt::format("{}:{}", node->address, node->port));
+  parts.step_reports.set_route(launch.key, {node->name, fmt::format("{}:{}", node->address, node->port)});
 }
 
 // A launch that was seen on the wire is of no use later: when its job is over it is known to be (Jobs

@@ -16,6 +16,7 @@ namespace {
 
 constexpr Duration kCallTime = std::chrono::seconds(20);
 constexpr size_t kMostInOneCall = 500;
+const net::FanoutTarget kToController{};
 
 int severity(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -73,21 +74,21 @@ StepReports::StepReports(NodeState& node,
       nodes_(std::move(nodes)),
       handlers_(std::move(handlers)) {}
 
-void StepReports::set_route(const protocol::StepKey& key, const std::string& address) {
-  routes_[key] = address;
+void StepReports::set_route(const protocol::StepKey& key, net::FanoutTarget node) {
+  routes_[key] = std::move(node);
 }
 
-StepReports::Way& StepReports::way_to(const std::string& address) {
-  auto& way = ways_[address];
+StepReports::Way& StepReports::way_to(const net::FanoutTarget& receiver) {
+  auto& way = ways_[receiver];
   if (way == nullptr) way = std::make_unique<Way>(node_.io);
   return *way;
 }
 
-std::string StepReports::put(Pending pending) {
+net::FanoutTarget StepReports::put(Pending pending) {
   const auto route = routes_.find(pending.report.key);
-  std::string address = route == routes_.end() ? std::string() : route->second;
-  way_to(address).queue.push_back(std::move(pending));
-  return address;
+  net::FanoutTarget receiver = route == routes_.end() ? kToController : route->second;
+  way_to(receiver).queue.push_back(std::move(pending));
+  return receiver;
 }
 
 void StepReports::add(protocol::StepEnded report) {
@@ -98,11 +99,11 @@ void StepReports::add_gathered(std::vector<protocol::StepEnded> reports,
                                std::function<void()> answer) {
   if (reports.empty()) return answer();
   const auto gathered = std::make_shared<Gathered>(Gathered{reports.size(), std::move(answer)});
-  std::set<std::string> addresses;  // all are queued before the first is sent: they travel together
+  std::set<net::FanoutTarget> receivers;  // all are queued before the first is sent: they travel together
   for (protocol::StepEnded& report : reports)
-    addresses.insert(put({std::move(report), gathered, false}));
-  for (const std::string& address : addresses)
-    send(address);
+    receivers.insert(put({std::move(report), gathered, false}));
+  for (const net::FanoutTarget& receiver : receivers)
+    send(receiver);
 }
 
 bool StepReports::holds_any_of(JobId job) const {
@@ -113,54 +114,54 @@ bool StepReports::holds_any_of(JobId job) const {
 }
 
 void StepReports::resume() {
-  for (const auto& [address, way] : ways_) {
+  for (const auto& [receiver, way] : ways_) {
     way->retry.cut_short();
-    send(address);
+    send(receiver);
   }
 }
 
-void StepReports::send(const std::string& address) {
-  Way& way = way_to(address);
+void StepReports::send(const net::FanoutTarget& receiver) {
+  Way& way = way_to(receiver);
   if (way.sending > 0 || way.retry.waiting() || way.queue.empty() || !node_.verifier) return;
   way.sending = std::min(way.queue.size(), kMostInOneCall);
   std::vector<protocol::StepEnded> reports;
   for (size_t i = 0; i < way.sending; ++i)
     reports.push_back(way.queue[i].report);
   const protocol::ReportStepsRequest request{node_.cluster_id, join_reports(std::move(reports))};
-  const auto done = [this, mailbox = node_.mailbox, address](const Result<protocol::Empty>& reply) {
-    mailbox->post([this, address, error = reply ? Error{ErrorCode::kOk, {}} : reply.error()] {
-      sent(address, error);
+  const auto done = [this, mailbox = node_.mailbox, receiver](const Result<protocol::Empty>& reply) {
+    mailbox->post([this, receiver, error = reply ? Error{ErrorCode::kOk, {}} : reply.error()] {
+      sent(receiver, error);
     });
   };
-  if (address.empty())
+  if (receiver == kToController)
     controller_.call<protocol::Empty>(request, kCallTime, done);
   else
-    nodes_->get(address)->call<protocol::Empty>(request, kCallTime, done);
+    nodes_->get(receiver)->call<protocol::Empty>(request, kCallTime, done);
 }
 
-void StepReports::sent(const std::string& address, const Error& error) {
-  Way& way = way_to(address);
+void StepReports::sent(const net::FanoutTarget& receiver, const Error& error) {
+  Way& way = way_to(receiver);
   if (error.code == ErrorCode::kOk) {
     way.retry.succeeded();
     taken(way);
-    send(address);
+    send(receiver);
     return handlers_.on_progress();
   }
-  log::error("{} did not take a report: {}", address.empty() ? "the controller" : address,
+  log::error("{} did not take a report: {}", receiver == kToController ? net::kController : receiver.node,
              error.text);
   way.sending = 0;
-  if (!address.empty()) {
+  if (receiver != kToController) {
     // round the dead node, straight to the controller
     for (Pending& pending : std::exchange(way.queue, {})) {
       routes_.erase(pending.report.key);
       put(std::move(pending));
     }
-    return send({});
+    return send(kToController);
   }
   bool more = false;
   for (Pending& pending : way.queue) more = (!std::exchange(pending.kept, true) && !pending.gathered) || more;
   if (more) handlers_.on_kept();
-  way.retry.later([this] { send({}); });
+  way.retry.later([this] { send(kToController); });
 }
 
 void StepReports::taken(Way& way) {

@@ -30,8 +30,8 @@ class StepReports {
               std::shared_ptr<net::NodeClients> nodes,
               Handlers handlers);
 
-  // Reports of this step go to the node at `address`; without a route, to the controller.
-  void set_route(const protocol::StepKey& key, const std::string& address);
+  // Reports of this step go to `node`; without a route, to the controller.
+  void set_route(const protocol::StepKey& key, net::FanoutTarget node);
   void add(protocol::StepEnded report);
   // Of nodes below this one; `answer` is called when they are safe.
   void add_gathered(std::vector<protocol::StepEnded> reports, std::function<void()> answer);
@@ -55,18 +55,18 @@ class StepReports {
     size_t sending = 0;  // of the front
     Retry retry;
   };
-  Way& way_to(const std::string& address);
-  std::string put(Pending pending);  // into the queue of its way, whose address it gives
-  void send(const std::string& address);
-  void sent(const std::string& address, const Error& error);
+  Way& way_to(const net::FanoutTarget& receiver);
+  net::FanoutTarget put(Pending pending);  // into the queue of its way, whose receiver it gives
+  void send(const net::FanoutTarget& receiver);
+  void sent(const net::FanoutTarget& receiver, const Error& error);
   void taken(Way& way);
 
   NodeState& node_;
   net::AsyncClient& controller_;
   std::shared_ptr<net::NodeClients> nodes_;
   Handlers handlers_;
-  std::map<protocol::StepKey, std::string> routes_;
-  std::map<std::string, std::unique_ptr<Way>> ways_;  // by address; "": the controller
+  std::map<protocol::StepKey, net::FanoutTarget> routes_;
+  std::map<net::FanoutTarget, std::unique_ptr<Way>> ways_;  // by receiver; without a name: the controller
 };
 
 // Joins reports of one step that say the same but for their nodes, exit status (the worst is kept)

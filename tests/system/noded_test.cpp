@@ -62,7 +62,10 @@ class FakeController {
 
   void start_server(int at) {
     server = std::make_unique<net::RpcServer>(net::ServerOptions{
-        .addresses = {fmt::format("127.0.0.1:{}", at)}, .auth = auth, .slurm_user = ::geteuid()});
+        .addresses = {fmt::format("127.0.0.1:{}", at)},
+        .receiver = std::string(net::kController),
+        .auth = auth,
+        .slurm_user = ::geteuid()});
     server->handle<protocol::RegisterNodeRequest, protocol::RegisterNodeReply>(
         [this](const CallContext&, protocol::RegisterNodeRequest request, auto responder) {
           protocol::RegisterNodeReply reply;
@@ -112,7 +115,7 @@ class FakeController {
       ::_exit(127);
     }
     agent = std::make_unique<net::RpcClient>(
-        net::ClientOptions{.addresses = {fmt::format("127.0.0.1:{}", node_port)}, .auth = auth});
+        net::ClientOptions{.addresses = {fmt::format("127.0.0.1:{}", node_port)}, .receiver = "n1", .auth = auth});
   }
   void stop_agent(int signal) {
     if (pid <= 0) return;

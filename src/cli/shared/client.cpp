@@ -35,16 +35,16 @@ struct Client::Parts {
   bool nodes_read = false;
 
   net::RpcClient& connection() {
-    if (rpc == nullptr) rpc = connect(controller_addresses(config));
+    if (rpc == nullptr) rpc = connect(controller_addresses(config), std::string(net::kController));
     return *rpc;
   }
   net::RpcClient& agent(const NodeConfig& node) {
     const std::string address = node.address + ":" + std::to_string(node.port);
     auto& known = agents[address];
-    if (known == nullptr) known = connect({address});
+    if (known == nullptr) known = connect({address}, node.name);
     return *known;
   }
-  std::unique_ptr<net::RpcClient> connect(std::vector<std::string> addresses) {
+  std::unique_ptr<net::RpcClient> connect(std::vector<std::string> addresses, std::string receiver) {
     if (auth == nullptr) {
       auto made = net::make_auth(net::auth_options(config));
       if (made) auth = *made;
@@ -52,6 +52,7 @@ struct Client::Parts {
     }
     net::ClientOptions options;
     options.addresses = std::move(addresses);
+    options.receiver = std::move(receiver);
     options.connect_timeout = config.tcp_timeout;
     options.auth = auth;
     return std::make_unique<net::RpcClient>(std::move(options));

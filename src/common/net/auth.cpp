@@ -8,8 +8,8 @@
 
 namespace sluice::net {
 
-RequestDigest digest_request(std::string_view method, std::string_view request) {
-  return {sha256_of(method, request)};
+RequestDigest digest_request(std::string_view receiver, std::string_view method, std::string_view request) {
+  return {sha256_of({receiver, method, request})};
 }
 
 Result<std::shared_ptr<AuthProvider>> make_auth(const AuthOptions& options) {

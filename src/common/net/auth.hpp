@@ -12,12 +12,13 @@
 
 namespace sluice::net {
 
-// What a token is bound to: the SHA-256 of method and request, so that a token that was seen on
-// the wire proves nothing about any other request.
+// What a token is bound to: the SHA-256 of receiver, method and request, so that a token that was seen on the wire
+// proves nothing about any other request, nor anything to another daemon. The receiver is kController or a node's name.
 struct RequestDigest {
   std::string bytes;  // 32 bytes
 };
-[[nodiscard]] RequestDigest digest_request(std::string_view method, std::string_view request);
+inline constexpr std::string_view kController = "the controller";  // has a blank: no node's name
+[[nodiscard]] RequestDigest digest_request(std::string_view receiver, std::string_view method, std::string_view request);
 
 class AuthProvider {
  public:
@@ -32,8 +33,8 @@ class AuthProvider {
   [[nodiscard]] virtual Result<std::string> create_token(const RequestDigest& digest) = 0;
 
   // Each token is accepted once. Any thread. Errors: kAuthentication; the text says whether the
-  // token was malformed, forged, expired, not yet valid, replayed or for another request or
-  // cluster, and by how much the clocks differ where that matters.
+  // token was malformed, forged, expired, not yet valid, replayed or for another request,
+  // daemon or cluster, and by how much the clocks differ where that matters.
   [[nodiscard]] virtual Result<Identity> verify(std::string_view token,
                                                 const RequestDigest& digest) = 0;
 };

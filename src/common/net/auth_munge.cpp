@@ -44,7 +44,7 @@ class MungeAuth final : public AuthProvider {
     if (problem != EMUNGE_SUCCESS) return explain(problem, context.get());
     const std::string_view payload(owned.get(), static_cast<size_t>(size));
     if (payload.size() < kDigestSize || payload.substr(0, kDigestSize) != digest.bytes) {
-      return refuse("the credential belongs to another request");
+      return refuse("the credential belongs to another request, or to one to another daemon");
     }
     if (payload.substr(kDigestSize) != cluster_) {
       return refuse(fmt::format("the credential is for cluster '{}', not for '{}'",

@@ -11,7 +11,7 @@ constexpr Duration kEndless = std::chrono::hours(24 * 365);
 
 Result<std::string> ClientEndpoints::token_for(std::string_view method, std::string_view request) const {
   if (options_.auth == nullptr) return std::string();
-  return options_.auth->create_token(digest_request(method, request));
+  return options_.auth->create_token(digest_request(options_.receiver, method, request));
 }
 
 Time deadline_after(Duration timeout) {

@@ -14,6 +14,7 @@ namespace sluice::net {
 
 struct ClientOptions {
   std::vector<std::string> addresses;  // "host:port" or "unix:/path", tried in this order
+  std::string receiver;                // who answers there: kController or a node's name; tokens are for it alone
   std::shared_ptr<AuthProvider> auth;  // null: no token is sent
   Duration connect_timeout = std::chrono::seconds(3);  // of one address
   Duration keepalive = std::chrono::seconds(60);       // an idle stream is probed this often

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/random.h>
@@ -51,8 +52,11 @@ std::string hmac_sha256(std::string_view key, std::string_view bytes) {
   return mac;
 }
 
-std::string sha256_of(std::string_view first, std::string_view second) {
-  return Sha256().add(first).add(std::string_view("\0", 1)).add(second).end();
+std::string sha256_of(std::initializer_list<std::string_view> parts) {
+  Sha256 sum;
+  std::string_view between;
+  for (const std::string_view part : parts) sum.add(std::exchange(between, std::string_view("\0", 1))).add(part);
+  return sum.end();
 }
 
 bool same_secret(std::string_view a, std::string_view b) {

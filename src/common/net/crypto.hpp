@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -12,8 +13,8 @@ namespace sluice::net {
 inline constexpr size_t kDigestSize = 32;
 
 [[nodiscard]] std::string hmac_sha256(std::string_view key, std::string_view bytes);
-// SHA-256 of `first`, a zero byte and `second`.
-[[nodiscard]] std::string sha256_of(std::string_view first, std::string_view second);
+// SHA-256 of the parts, with a zero byte between each and the next.
+[[nodiscard]] std::string sha256_of(std::initializer_list<std::string_view> parts);
 [[nodiscard]] bool same_secret(std::string_view a, std::string_view b);  // in constant time
 [[nodiscard]] uint64_t random_number();
 

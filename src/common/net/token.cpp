@@ -157,7 +157,7 @@ Result<Identity> TokenVerifier::verify(std::string_view token, std::string_view 
     return refuse("the token's lifetime is too long");
   }
   if (!same_secret(claims->digest, digest)) {
-    return refuse("the token belongs to another request");
+    return refuse("the token belongs to another request, or to one to another daemon");
   }
   if (claims->issued < started_) {
     return failure(ErrorCode::kRetry, fmt::format("the token is older than this daemon, which cannot tell whether it was "

@@ -36,14 +36,14 @@ NodeClients::NodeClients(std::shared_ptr<AuthProvider> auth,
       connect_timeout_(connect_timeout),
       most_connections_(most_connections) {}
 
-std::shared_ptr<AsyncClient> NodeClients::get(const std::string& address) {
+std::shared_ptr<AsyncClient> NodeClients::get(const FanoutTarget& node) {
   std::shared_ptr<AsyncClient> dropped;  // freed outside the mutex
   const std::lock_guard lock(mutex_);
-  Entry& entry = entries_[address];
+  Entry& entry = entries_[node.address + ' ' + node.node];
   entry.used = ++clock_;
   if (!entry.client) {
     entry.client = std::make_shared<AsyncClient>(
-        ClientOptions{.addresses = {address}, .auth = auth_, .connect_timeout = connect_timeout_});
+        ClientOptions{.addresses = {node.address}, .receiver = node.node, .auth = auth_, .connect_timeout = connect_timeout_});
   }
   std::shared_ptr<AsyncClient> client = entry.client;
   if (entries_.size() > most_connections_) {
@@ -117,10 +117,9 @@ std::vector<FanoutResult> results_of(const std::vector<FanoutTarget>& part, Fano
 }  // namespace
 
 std::shared_ptr<Fanout> Fanout::create(std::shared_ptr<NodeClients> clients) {
-  return create([clients = std::move(clients)](const std::string& address,
-                                               const FanoutRequest& request, Duration timeout,
+  return create([clients = std::move(clients)](const FanoutTarget& node, const FanoutRequest& request, Duration timeout,
                                                std::function<void(Result<FanoutReply>)> done) {
-    const auto client = clients->get(address);
+    const auto client = clients->get(node);
     client->call<FanoutReply>(request, timeout, std::move(done));
   });
 }
@@ -149,10 +148,10 @@ void Fanout::spread(const std::shared_ptr<Gather>& gather, std::vector<FanoutTar
 void Fanout::send_part(const std::shared_ptr<Gather>& gather, std::vector<FanoutTarget> part) {
   FanoutRequest request = gather->order;
   const uint32_t levels = 1 + tree_depth(part.size() - 1, request.tree_width);
-  const std::string address = part.front().address;
+  const FanoutTarget head = part.front();
   const Duration timeout = request.node_timeout * levels;
   request.targets = part;
-  send_(address, request, timeout,
+  send_(head, request, timeout,
         [self = shared_from_this(), gather, part = std::move(part)](Result<FanoutReply> reply) {
           if (reply) return gather->add(results_of(part, std::move(*reply)));
           gather->add_one(part.front().node, tl::unexpected<Error>(std::move(reply.error())));

@@ -4,6 +4,7 @@
 // methods sent this way must be idempotent.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -21,6 +22,7 @@ namespace sluice::net {
 struct FanoutTarget {
   std::string node;
   std::string address;  // "host:port"
+  friend auto operator<=>(const FanoutTarget&, const FanoutTarget&) = default;
   template <class V>
   static void describe(V&& field) {
     field(1, "node", &FanoutTarget::node);
@@ -80,7 +82,7 @@ class NodeClients {
   NodeClients(std::shared_ptr<AuthProvider> auth,
               Duration connect_timeout,
               size_t most_connections = 1024);
-  [[nodiscard]] std::shared_ptr<AsyncClient> get(const std::string& address);
+  [[nodiscard]] std::shared_ptr<AsyncClient> get(const FanoutTarget& node);
 
  private:
   struct Entry {
@@ -92,14 +94,14 @@ class NodeClients {
   size_t most_connections_;
   std::mutex mutex_;
   uint64_t clock_ = 0;
-  std::unordered_map<std::string, Entry> entries_;
+  std::unordered_map<std::string, Entry> entries_;  // by address and node
 };
 
 class Fanout : public std::enable_shared_from_this<Fanout> {
  public:
   using Done = std::function<void(FanoutReply)>;
-  // Sends one request to one address; for tests. The default uses NodeClients.
-  using Send = std::function<void(const std::string& address,
+  // Sends one request to one node; for tests. The default uses NodeClients.
+  using Send = std::function<void(const FanoutTarget& node,
                                   const FanoutRequest&,
                                   Duration,
                                   std::function<void(Result<FanoutReply>)>)>;

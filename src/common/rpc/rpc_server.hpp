@@ -28,6 +28,7 @@ namespace sluice::net {
 
 struct ServerOptions {
   std::vector<std::string> addresses;  // "host:port" (port 0 picks one), "[::]:port", "unix:/path"
+  std::string receiver;  // kController or the node's name: tokens made for another daemon are refused
   std::shared_ptr<AuthProvider> auth;  // null: every method is open (tests only)
   uint32_t slurm_user = 0;
   size_t max_message = 64 << 20;  // bytes, either way

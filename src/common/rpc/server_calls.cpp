@@ -42,7 +42,7 @@ Result<CallContext> ServerCall::prove(std::string_view request) const {
     return failure(ErrorCode::kAuthentication, "the request carries no token");
   }
   Result<Identity> identity = options_.auth->verify({token->second.data(), token->second.size()},
-                                                    digest_request(method_.name, request));
+                                                    digest_request(options_.receiver, method_.name, request));
   if (!identity) return tl::unexpected<Error>(std::move(identity.error()));
   context.identity = std::move(*identity);
   return context;

@@ -76,10 +76,14 @@ std::string WireCluster::address(Server server) const {
   return fmt::format("127.0.0.1:{}", server == Server::kController ? port_ : port_ + 1);
 }
 
+std::string WireCluster::receiver(Server server) {
+  return server == Server::kController ? std::string(net::kController) : "n1";
+}
+
 std::unique_ptr<net::RpcClient> WireCluster::client(Server server, TokenOf token) const {
   std::shared_ptr<net::AuthProvider> auth;
   if (token) auth = std::make_shared<GivenToken>(std::move(token));
-  return std::make_unique<net::RpcClient>(net::ClientOptions{.addresses = {address(server)}, .auth = std::move(auth)});
+  return std::make_unique<net::RpcClient>(net::ClientOptions{.addresses = {address(server)}, .receiver = receiver(server), .auth = std::move(auth)});
 }
 
 std::unique_ptr<net::RpcClient> WireCluster::client_as(Server server, uint32_t uid) const {

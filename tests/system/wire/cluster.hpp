@@ -33,6 +33,7 @@ class WireCluster {
   ~WireCluster();
 
   [[nodiscard]] std::string address(Server server) const;
+  [[nodiscard]] static std::string receiver(Server server);  // whom tokens for it are made for
   // A client whose requests carry what `token` gives; an empty one: none at all.
   [[nodiscard]] std::unique_ptr<net::RpcClient> client(Server server, TokenOf token) const;
   [[nodiscard]] std::unique_ptr<net::RpcClient> client_as(Server server, uint32_t uid) const;

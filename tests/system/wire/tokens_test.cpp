@@ -31,12 +31,13 @@ class Tokens : public ::testing::Test {
   }
   std::string answer(Server server, const TokenOf& token) {
     const auto client = cluster.client(server, token);
-    const auto reply = server == Server::kController ? cluster.ask(server, *client, "QueryConfig", {})
-                                                     : cluster.ask(server, *client, "ShowAgent", {});
+    const auto reply = cluster.ask(server, *client, question(server), {});
     if (reply) return "";
     EXPECT_EQ(reply.error().code, ErrorCode::kAuthentication);
     return reply.error().text;
   }
+  static std::string question(Server server) { return server == Server::kController ? "QueryConfig" : "ShowAgent"; }
+
   WireCluster cluster;
   const net::TokenMaker maker = cluster.maker();
 };
@@ -51,6 +52,26 @@ TEST_F(Tokens, AReplayedOneIsRefused) {
     EXPECT_EQ(answer(server, same), "");
     const std::string text = answer(server, same);
     EXPECT_NE(text.find("the token was replayed: it was used before (issued "), std::string::npos) << text;
+  }
+}
+
+// What somebody saw on its way to one daemon is of no use with another, not even once.
+TEST_F(Tokens, AnotherDaemonsIsRefused) {
+  for (const Server server : {Server::kController, Server::kAgent}) {
+    const Server other = server == Server::kController ? Server::kAgent : Server::kController;
+    const std::string method = question(server);
+    const auto made_for = [&](const std::string& receiver) {
+      const auto client = cluster.client(server, [&, receiver](const RequestDigest&) {
+        return maker.make(0, 0, net::digest_request(receiver, method, "").bytes, net::now());
+      });
+      return cluster.ask(server, *client, method, "");
+    };
+    EXPECT_TRUE(made_for(cluster.receiver(server)));
+    for (const std::string& receiver : {cluster.receiver(other), std::string("n2"), std::string()}) {
+      const auto reply = made_for(receiver);
+      ASSERT_FALSE(reply) << receiver;
+      EXPECT_NE(reply.error().text.find("or to one to another daemon"), std::string::npos) << reply.error().text;
+    }
   }
 }
 
@@ -76,7 +97,7 @@ TEST_F(Tokens, AForgedOneIsRefused) {
   const net::TokenMaker foreign(net::ClusterKey::from_bytes(cluster.key()), "elsewhere", "here");
   refused([&](const RequestDigest& d) { return foreign.make(0, 0, d.bytes, net::now()); },
           {"for cluster 'elsewhere', not for 'trial'"});
-  refused([&](const RequestDigest&) { return maker.make(0, 0, net::digest_request("Ping", "").bytes, net::now()); },
+  refused([&](const RequestDigest&) { return maker.make(0, 0, net::digest_request(net::kController, "Ping", "").bytes, net::now()); },
           {"belongs to another request"});
   refused([](const RequestDigest&) { return std::string("nonsense"); }, {"malformed"});
 }
@@ -93,7 +114,7 @@ TEST_F(Tokens, TheSocketVouchesForWhoAskedWhoeverUsesIt) {
   if (child == 0) {  // Bob asks for a token for a change of Alice's job …
     if (::setgid(kBob) != 0 || ::setuid(kBob) != 0) ::_exit(1);
     const auto token = net::make_socket_auth(cluster.dir() + "/sack.socket")
-                           ->create_token(net::digest_request("UpdateJob", wire::encode(update)));
+                           ->create_token(net::digest_request(net::kController, "UpdateJob", wire::encode(update)));
     const bool sent = token && ::write(ends[1], token->data(), token->size()) == static_cast<ssize_t>(token->size());
     ::_exit(sent ? 0 : 2);
   }
@@ -168,6 +189,8 @@ class Launches : public ::testing::Test {
     }
     return true;
   }
+
+  static std::string question(Server server) { return server == Server::kController ? "QueryConfig" : "ShowAgent"; }
 
   WireCluster cluster;
   net::CredentialSigner signer = net::CredentialSigner::generate();

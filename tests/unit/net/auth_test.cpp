@@ -182,7 +182,7 @@ TEST_F(KeyFiles, TokenSocketVouchesForThePeer) {
   EXPECT_EQ(TokenServer::start(path, maker).error().code, ErrorCode::kDuplicateName);
 
   const auto auth = make_socket_auth(path);
-  const RequestDigest digest = digest_request("Echo", "bytes");
+  const RequestDigest digest = digest_request("n1", "Echo", "bytes");
   const auto token = auth->create_token(digest);
   ASSERT_TRUE(token) << token.error().text;
   TokenVerifier verifier(key('k'), "c1");
@@ -226,7 +226,7 @@ TEST_F(KeyFiles, AnotherDaemonTakesTheTokensOver) {
     std::this_thread::yield();
   }
   EXPECT_NE((*second)->serves(), (*third)->serves());
-  EXPECT_TRUE(make_socket_auth(options.token_socket)->create_token(digest_request("Echo", "bytes")));
+  EXPECT_TRUE(make_socket_auth(options.token_socket)->create_token(digest_request("n1", "Echo", "bytes")));
 }
 
 TEST_F(KeyFiles, SignerKeepsItsKeyAndOnlyItsSignaturesHold) {
@@ -261,7 +261,7 @@ TEST(Munge, ErrorsSayWhichItWas) {
   EXPECT_NE(text(EMUNGE_CRED_INVALID).find("another key"), std::string::npos);
   EXPECT_NE(text(EMUNGE_BAD_CRED).find("malformed"), std::string::npos);
   const auto nobody = make_munge_auth("/nonexistent/munge.socket", "c");
-  const auto token = nobody->create_token(digest_request("a", "b"));
+  const auto token = nobody->create_token(digest_request("n1", "a", "b"));
   ASSERT_FALSE(token);
   EXPECT_NE(token.error().text.find("munged cannot be reached"), std::string::npos);
 }

@@ -43,12 +43,12 @@ TEST(Tree, DepthGrowsWithTheLogarithm) {
 class World {
  public:
   explicit World(std::set<std::string> dead) : dead_(std::move(dead)) {
-    fanout_ = Fanout::create([this](const std::string& address, const FanoutRequest& request,
+    fanout_ = Fanout::create([this](const FanoutTarget& node, const FanoutRequest& request,
                                     Duration timeout, auto done) {
       ++sent_;
       EXPECT_GE(timeout, request.node_timeout);
-      EXPECT_EQ(request.targets.front().address, address);
-      if (dead_.contains(address)) return done(failure(ErrorCode::kUnreachable, "dead"));
+      EXPECT_EQ(request.targets.front(), node);
+      if (dead_.contains(node.address)) return done(failure(ErrorCode::kUnreachable, "dead"));
       const FanoutTarget self = request.targets.front();
       ++handled_[self.node];
       FanoutRequest below = request;
@@ -105,7 +105,7 @@ TEST(FanoutRouting, ReachesAllAndGoesRoundTheDead) {
 
 TEST(FanoutRouting, ANodeItsParentForgotIsAnError) {
   const auto forgetful = Fanout::create(
-      [](const std::string&, const FanoutRequest&, Duration, auto done) { done(FanoutReply{}); });
+      [](const FanoutTarget&, const FanoutRequest&, Duration, auto done) { done(FanoutReply{}); });
   FanoutReply got;
   forgetful->send({.targets = targets(3)}, [&](FanoutReply reply) { got = std::move(reply); });
   ASSERT_EQ(got.results.size(), 3u);
@@ -121,7 +121,7 @@ TEST(FanoutOverTheNetwork, RunsTheMethodOnEachNode) {
   for (int i = 0; i < 7; ++i) {
     const std::string name = "n" + std::to_string(i);
     auto node = std::make_unique<RpcServer>(
-        ServerOptions{.addresses = {"127.0.0.1:0"}, .auth = auth, .slurm_user = ::geteuid()});
+        ServerOptions{.addresses = {"127.0.0.1:0"}, .receiver = name, .auth = auth, .slurm_user = ::geteuid()});
     node->handle<EchoRequest, EchoReply>(
         [name](const CallContext&, EchoRequest echo, Responder<EchoReply> responder) {
           responder.reply({.text = name + " " + echo.text});
