@@ -61,6 +61,7 @@ class Agent::Graph {
     node_.sbin_dir = options_.sbin_dir;
     node_.started = now();
     node_.real_hardware = discover_hardware(config.tmp_fs);
+    node_.processors = processor_order();
     node_.real_hardware.host_name = short_host_name();
     adopt_config(node_, std::move(config));
     node_.hardware.agent_start = node_.started;

@@ -25,22 +25,24 @@ uint32_t count(hwloc_topology_t topology, hwloc_obj_type_t type) {
   return static_cast<uint32_t>(std::max(hwloc_get_nbobjs_by_type(topology, type), 0));
 }
 
-void discover_processors(NodeHardware& hardware) {
+using Topology = std::unique_ptr<hwloc_topology, TopologyCloser>;
+
+Topology load_topology() {  // null where there is none
   hwloc_topology_t raw = nullptr;
-  if (hwloc_topology_init(&raw) == 0) {
-    const std::unique_ptr<hwloc_topology, TopologyCloser> topology(raw);
-    if (hwloc_topology_load(raw) == 0) {
-      const uint32_t threads = count(raw, HWLOC_OBJ_PU);
-      const uint32_t cores = count(raw, HWLOC_OBJ_CORE);
-      const uint32_t sockets = std::max(count(raw, HWLOC_OBJ_PACKAGE), 1U);
-      if (threads > 0) {
-        hardware.cpus = threads;
-        hardware.sockets = sockets;
-        hardware.cores_per_socket = std::max((cores == 0 ? threads : cores) / sockets, 1U);
-        hardware.threads_per_core = std::max(threads / (hardware.cores_per_socket * sockets), 1U);
-        return;
-      }
-    }
+  if (hwloc_topology_init(&raw) != 0) return nullptr;
+  Topology topology(raw);
+  return hwloc_topology_load(raw) == 0 ? std::move(topology) : nullptr;
+}
+
+void discover_processors(NodeHardware& hardware) {
+  const Topology topology = load_topology();
+  if (const uint32_t threads = topology ? count(topology.get(), HWLOC_OBJ_PU) : 0; threads > 0) {
+    const uint32_t cores = count(topology.get(), HWLOC_OBJ_CORE);
+    hardware.cpus = threads;
+    hardware.sockets = std::max(count(topology.get(), HWLOC_OBJ_PACKAGE), 1U);
+    hardware.cores_per_socket = std::max((cores == 0 ? threads : cores) / hardware.sockets, 1U);
+    hardware.threads_per_core = std::max(threads / (hardware.cores_per_socket * hardware.sockets), 1U);
+    return;
   }
   hardware.cpus = static_cast<uint32_t>(std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L));
   hardware.sockets = 1;
@@ -65,6 +67,15 @@ uint64_t number_after(const char* path, std::string_view key) {
 }
 
 }  // namespace
+
+std::vector<uint32_t> processor_order() {
+  std::vector<uint32_t> order;
+  const Topology topology = load_topology();
+  if (!topology) return order;
+  hwloc_obj_t unit = nullptr;  // in hwloc's logical order, which goes through packages and cores
+  while ((unit = hwloc_get_next_obj_by_type(topology.get(), HWLOC_OBJ_PU, unit)) != nullptr) order.push_back(unit->os_index);
+  return order;
+}
 
 NodeHardware discover_hardware(const std::string& tmp_fs) {
   NodeHardware hardware;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "common/model/cluster_config.hpp"
 #include "common/model/node.hpp"
@@ -12,6 +13,10 @@ namespace sluice::noded {
 
 // Host name, address and port are left empty.
 [[nodiscard]] NodeHardware discover_hardware(const std::string& tmp_fs);
+
+// The numbers that the kernel gives to this host's CPUs, socket by socket and core by core, as slurm.conf counts them:
+// the threads of a core need not have numbers that follow each other. Empty: unknown.
+[[nodiscard]] std::vector<uint32_t> processor_order();
 
 // The hardware as the node reports it: SlurmdParameters=config_overrides makes the configured
 // counts stand for the real ones.

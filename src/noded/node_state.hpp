@@ -25,6 +25,7 @@ struct NodeState {
   NodeConfig self;        // this node's line
   NodeHardware hardware;  // as reported
   NodeHardware real_hardware;
+  std::vector<uint32_t> processors;  // processor_order()
   std::optional<std::vector<GresDevices>> found_gpus;  // by AutoDetect, once it was asked for
   std::string cluster_id;                           // empty: never registered
   uint64_t epoch = 0;                               // of the controller, by its last ping

@@ -117,6 +117,7 @@ protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch) co
   start.affinity = uses(config.task_plugin, "affinity");
   start.threads_per_core = node_.self.threads_per_core;
   start.cores_per_socket = node_.self.cores_per_socket;
+  start.processors = node_.processors;
   start.append_output = config.job_file_append;
   start.kill_on_bad_exit = config.kill_on_bad_exit;
   start.kill_wait = config.kill_wait;

@@ -13,14 +13,18 @@
 namespace sluice::stepd {
 namespace {
 
-// The real CPUs of this host that this process may use, in order.
-std::vector<int> own_cpus() {
+// The real CPUs of this host that this process may use, in the order in which configured ones are numbered.
+std::vector<int> own_cpus(const PlanInput& input) {
   cpu_set_t set;
   CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return {};
   std::vector<int> cpus;
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  const auto take = [&](int cpu) {
+    if (cpu < CPU_SETSIZE && CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  };
+  for (const uint32_t cpu : input.start.processors) take(static_cast<int>(cpu));
+  if (cpus.empty()) {
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) take(cpu);
   }
   return cpus;
 }
@@ -119,7 +123,7 @@ std::string mask_of(const std::vector<uint32_t>& cpus) {
 std::optional<cpu_set_t> cpus_of_task(const PlanInput& input, uint32_t local_task) {
   if (!input.start.affinity) return std::nullopt;
   const std::vector<uint32_t> wanted = chosen_cpus(input, bind_of(input), local_task);
-  const std::vector<int> real = own_cpus();
+  const std::vector<int> real = own_cpus(input);
   if (wanted.empty() || real.empty()) return std::nullopt;
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -129,7 +133,7 @@ std::optional<cpu_set_t> cpus_of_task(const PlanInput& input, uint32_t local_tas
 }
 
 GroupCpus group_cpus(const PlanInput& input) {
-  const std::vector<int> real = own_cpus();
+  const std::vector<int> real = own_cpus(input);
   GroupCpus cpus;
   cpus.step = real_cpus(step_cpus(input), real);
   cpus.job = cpus.step;

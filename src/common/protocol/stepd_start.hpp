@@ -95,6 +95,7 @@ struct StepdStart {
   Duration unkillable_timeout{0};  // after SIGKILL; 0: waits for ever
   CgroupSetup cgroup;
   std::vector<GresDevice> devices;  // all that this node has, in the order of their numbers
+  std::vector<uint32_t> processors;  // the kernel's numbers of this host's CPUs, as they are counted; empty: by number
   template <class V>
   static void describe(V&& field) {
     field(1, "launch", &StepdStart::launch);
@@ -114,6 +115,7 @@ struct StepdStart {
     field(15, "unkillable_timeout", &StepdStart::unkillable_timeout);
     field(16, "cgroup", &StepdStart::cgroup);
     field(17, "devices", &StepdStart::devices);
+    field(30, "processors", &StepdStart::processors);
   }
 };
 
