@@ -142,9 +142,10 @@ class Constrained(GroupCase):
         self.assertEqual(self.show(job)["ExitCode"], "0:125")
 
     def test_limit_of_the_job_holds_for_its_steps(self):  # which have a smaller one at most
-        job = self.submit("--mem=100", "-w", "n1", "-o", "both.out", "--wrap",
-                          f"srun --mem=100 --overlap python3 -c '{EAT.format(mib=70, seconds=1000)}' & "
-                          f"srun --mem=100 --overlap python3 -c '{EAT.format(mib=70, seconds=1000)}' & wait")
+        # much more than what the two srun need, which are in the job, too, and are not to be the ones that are killed
+        job = self.submit("--mem=400", "-w", "n1", "-o", "both.out", "--wrap",
+                          f"srun --mem=400 --overlap python3 -c '{EAT.format(mib=250, seconds=1000)}' & "
+                          f"srun --mem=400 --overlap python3 -c '{EAT.format(mib=250, seconds=1000)}' & wait")
         wait_for(lambda: "Out Of Memory" in self.file("both.out"), "one of the two is killed")
         self.run_cmd("scancel", job)
         self.wait_ended(job)
