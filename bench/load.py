@@ -115,11 +115,31 @@ class Load:
         yield "squeue_r_s", self.median(5, "squeue", "-r", "-h")
         self.clear()
 
-    PARTS = ("commands", "launch", "submit", "throughput", "long_queue")
+    def large_array(self):
+        """sbatch of a held array of 100,001 tasks, all that MaxArraySize=100001 allows."""
+        times = []
+        for _ in range(5):
+            start = time.perf_counter()
+            job = self.held("--parsable", "--array=0-100000").strip()
+            times.append(time.perf_counter() - start)
+            if self.sh("squeue", "-h", "-j", job, "-o", "%i").strip() != f"{job}_[0-100000]":
+                raise LoadError("the array is not there")
+            self.sh("scancel", job)
+            self.drain()
+        yield "large_array_s", statistics.median(times)
 
-    def run(self, only):
+    def wide(self):
+        """srun of 4 tasks on each of 64 nodes, on a cluster of its own."""
+        if len(self.sh("srun", "-N64", "-n256", "hostname").split()) != 256:
+            raise LoadError("srun -N64 -n256 did not run 256 tasks")
+        yield "srun_64x4_s", self.median(5, "srun", "-N64", "-n256", "true")
+
+    PARTS = ("commands", "launch", "submit", "throughput", "long_queue", "large_array")
+    WIDE_PARTS = ("wide",)
+
+    def run(self, parts, only):
         figures = {}
-        for part in self.PARTS:
+        for part in parts:
             if not only or part in only:
                 figures.update(getattr(self, part)())
         return figures
