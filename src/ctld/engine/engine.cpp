@@ -4,6 +4,7 @@
 
 #include "common/base/check.hpp"
 #include "common/log/log.hpp"
+#include "ctld/engine/gather.hpp"
 #include "ctld/journal/event_codec.hpp"
 #include "ctld/state/apply.hpp"
 #include "ctld/state/decide.hpp"
@@ -80,7 +81,7 @@ std::vector<Post> Engine::wait_for_posts() {
 
 void Engine::run() {
   while (true) {
-    std::vector<Post> posts = wait_for_posts();
+    std::vector<Post> posts = gather_reports(wait_for_posts());
     Group group;
     const Time now = options_.clock();
     for (Post& post : posts) obey(post, now, group);
