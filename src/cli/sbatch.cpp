@@ -70,17 +70,15 @@ int exit_status_of(int32_t wait_status) {
 int wait_for_end(Client& client, JobId job) {
   protocol::WatchJobRequest request;
   request.job = job;
-  int32_t worst = 0;
-  bool ended = false;
-  while (!ended) {
+  int32_t worst = 0;  // of all tasks of an array
+  while (true) {
     const Status status = client.watch_job(request, [&](protocol::JobWatchUpdate&& update) {
       if (!is_terminal(update.state)) return true;
-      ended = true;
       worst = std::max(worst, update.exit_status);
       if (update.state != JobState::kCompleted && worst == 0) worst = 1 << 8;
       return true;  // the stream ends by itself; an array has more to say until then
     });
-    if (status || ended) break;
+    if (status) break;
     if (status.error().code == ErrorCode::kInvalidJobId) break;
     std::this_thread::sleep_for(std::chrono::seconds(1));  // the controller is away: ask again
   }

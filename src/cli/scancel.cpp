@@ -31,8 +31,9 @@ int exit_status_of(ErrorCode code) {
 }
 
 // Of an array, some tasks may be over: they need no ending, so nobody wants to hear of it.
-bool says_it_was_over(const std::string& error) {
-  return error.ends_with(error_sentence(ErrorCode::kAlreadyDone));
+// Lines of a reply about some of an array's tasks that are no news to who cancels it.
+bool is_no_news(const std::string& line) {
+  return line.ends_with(error_sentence(ErrorCode::kAlreadyDone)) || line.ends_with(": No error");
 }
 
 class Cancel {
@@ -156,7 +157,7 @@ class Cancel {
     const Result<protocol::CountReply> reply = client_.call<protocol::CountReply>(signal);
     if (reply) {
       for (const std::string& error : reply->errors) {
-        if (!request_.quiet && !says_it_was_over(error)) print_error("scancel", error);
+        if (!request_.quiet && !is_no_news(error)) print_error("scancel", error);
       }
       return;
     }

@@ -84,7 +84,7 @@ void FakeController::restart(Time now, std::shared_ptr<const ClusterConfig> conf
   state_ = replayed();
   note("after a crash", check_state(state_));
   for (const JobId id : acknowledged) {
-    if (!state_.jobs.contains(id)) {
+    if (!find_job(state_, id)) {
       note("after a crash", {"acknowledged job " + std::to_string(id) + " is lost"});
     }
   }

@@ -64,8 +64,8 @@ void World::submit() {
   }
   if (spec.batch && chance(6)) spec.array = chance(2) ? "0-7%2" : "1,3,5-6";
   if (chance(8) && any_job() != kNoJob) {
-    static constexpr std::array<const char*, 4> kKinds{"after:", "afterany:", "afterok:", "afternotok:"};
-    spec.dependency = kKinds[below(4)] + std::to_string(any_job());
+    static constexpr std::array<const char*, 5> kKinds{"after:", "afterany:", "afterok:", "afternotok:", "aftercorr:"};
+    spec.dependency = kKinds[below(5)] + std::to_string(any_job());
     if (chance(4)) spec.kill_on_invalid_dependency = Toggle::kYes;
   } else if (chance(25)) {
     spec.dependency = "singleton";

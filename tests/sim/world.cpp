@@ -461,7 +461,7 @@ void World::finish_checks() {
     }
   }
   for (const JobId id : controller_.acknowledged) {
-    if (!state.jobs.contains(id)) wrong("job " + std::to_string(id) + " is lost");
+    if (!find_job(state, id)) wrong("job " + std::to_string(id) + " is lost");
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "cli/scontrol/session.hpp"
 #include "cli/shared/environment.hpp"
+#include "common/base/index_set.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/tables/errors.hpp"
@@ -36,24 +37,6 @@ constexpr ActionRow kActions[] = {
     {"resume", JobAction::kResume, false},
     {"top", JobAction::kTop, false},
 };
-
-// "12,13_[1-3]" as two; commas in brackets stay.
-Words split_ids(const std::string& text) {
-  Words out;
-  int depth = 0;
-  bool fresh = true;
-  for (const char c : text) {
-    depth += c == '[' ? 1 : c == ']' ? -1 : 0;
-    if (c == ',' && depth == 0) {
-      fresh = true;
-      continue;
-    }
-    if (fresh) out.emplace_back();
-    fresh = false;
-    out.back() += c;
-  }
-  return out;
-}
 
 // Jobs named on the command line: ids, or "jobname=NAME".
 Words targets(Session& session, const Words& words) {
@@ -88,6 +71,32 @@ bool special_exit(const Words& words) {
 
 }  // namespace
 
+Words split_ids(const std::string& text) {
+  Words out;
+  int depth = 0;
+  bool fresh = true;
+  for (const char c : text) {
+    depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+    if (c == ',' && depth == 0) {
+      fresh = true;
+      continue;
+    }
+    if (fresh) out.emplace_back();
+    fresh = false;
+    out.back() += c;
+  }
+  return out;
+}
+
+void refused(Session& session, const std::string& target, const std::string& why) {
+  const size_t bar = target.find('_');
+  if (bar == std::string::npos) return session.fail(fmt::format("{} for job {}", why, target));
+  std::string tasks = target.substr(bar + 1);
+  if (tasks.starts_with('[') && tasks.ends_with(']')) tasks = tasks.substr(1, tasks.size() - 2);
+  if (const auto set = IndexSet::parse(tasks)) tasks = set->to_text();
+  session.fail(fmt::format("{}_{}: {}", target.substr(0, bar), tasks, why));
+}
+
 void change_jobs(Session& session, const Words& words) {
   const ActionRow* row = kActions;
   while (row->verb != words[0]) ++row;
@@ -102,12 +111,12 @@ void change_jobs(Session& session, const Words& words) {
     request.special_exit = special_exit(words);
     const auto reply = session.client()->call<protocol::CountReply>(request);
     if (!reply) {
-      last = error_text(reply.error());
-      session.fail(fmt::format("{} for job {}", last, target));
+      const std::string why = error_text(reply.error());
+      if (target.find('_') == std::string::npos) last = why;
+      refused(session, target, why);
       continue;
     }
     for (const std::string& error : reply->errors) session.fail(error);
-    if (!reply->errors.empty() && reply->count == 0) session.exit_status = 1;
   }
   if (!last.empty() && row->is_update) session.fail("slurm_suspend error:" + last);
 }

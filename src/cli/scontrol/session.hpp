@@ -69,4 +69,9 @@ void not_here(Session& session, const Words& words);    // verbs whose feature i
 
 void print_help();
 
+// "12,13_[1-3,5]" as two; commas in brackets stay.
+[[nodiscard]] Words split_ids(const std::string& text);
+// Says why nothing was done to a job ("... for job 12") or to tasks ("12_1-3: ...").
+void refused(Session& session, const std::string& target, const std::string& why);
+
 }  // namespace sluice::cli::scontrol

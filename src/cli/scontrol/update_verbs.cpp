@@ -1,10 +1,16 @@
 // scontrol update, create and delete.
+#include <fmt/format.h>
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 
 #include "cli/scontrol/session.hpp"
 #include "cli/shared/environment.hpp"
+#include "common/base/errno_text.hpp"
 #include "common/base/text.hpp"
 #include "common/tables/errors.hpp"
 #include "common/tables/job_states.hpp"
@@ -108,8 +114,48 @@ bool read_job_update(Session& session, const std::vector<Pair>& pairs, const std
   return true;
 }
 
+// In a job's own environment its new size is told to its shell by a script, as Slurm leaves it.
+void write_resize_scripts(Session& session, const std::string& job) {
+  if (std::getenv("SLURM_JOBID") == nullptr && std::getenv("SLURM_JOB_ID") == nullptr) return;
+  protocol::QueryJobsRequest request;
+  request.ids.push_back(job);
+  request.hidden_partitions = true;
+  std::shared_ptr<const Allocation> allocation;
+  (void)session.client()->query_jobs(request, [&](protocol::JobChunk&& chunk) {
+    if (!chunk.jobs.empty()) allocation = chunk.jobs.front().job.allocation;
+    return true;
+  });
+  if (allocation == nullptr) return;
+  std::vector<uint32_t> cpus;
+  for (const NodeAllocation& part : allocation->nodes) cpus.push_back(part.cpus);
+  const auto write = [&](const std::string& path, const char* set, const char* unset) {
+    FILE* out = std::fopen(path.c_str(), "w");
+    if (out == nullptr) return session.fail("Could not create file " + path + ": " + errno_text(errno));
+    for (const char* name : {"SLURM_NODELIST", "SLURM_JOB_NODELIST"}) {
+      fmt::print(out, "{}\"{}\"\n", fmt::format(fmt::runtime(set), name), allocation->node_list);
+    }
+    for (const char* name : {"SLURM_NNODES", "SLURM_JOB_NUM_NODES"}) {
+      fmt::print(out, "{}{}\n", fmt::format(fmt::runtime(set), name), cpus.size());
+    }
+    fmt::print(out, "{}\"{}\"\n", fmt::format(fmt::runtime(set), "SLURM_JOB_CPUS_PER_NODE"), fold_counts(cpus));
+    for (const char* name : {"SLURM_NPROCS", "SLURM_NTASKS", "SLURM_TASKS_PER_NODE"}) {
+      fmt::print(out, "{} {}\n", unset, name);
+    }
+    std::fclose(out);
+    ::chmod(path.c_str(), 0700);
+  };
+  const std::string stem = "slurm_job_" + job + "_resize";
+  write(stem + ".sh", "export {}=", "unset");
+  write(stem + ".csh", "setenv {} ", "unsetenv");
+  if (session.quiet) return;
+  std::printf("To reset Slurm environment variables, execute\n"
+              "  For bash or sh shells:  . ./%s.sh\n"
+              "  For csh shells:         source ./%s.csh\n",
+              stem.c_str(), stem.c_str());
+}
+
 void update_jobs(Session& session, const std::vector<Pair>& pairs, const std::string& jobs) {
-  for (const std::string& job : split_list(jobs)) {
+  for (const std::string& job : split_ids(jobs)) {
     protocol::UpdateJobRequest request;
     request.target = job;
     bool any = false;
@@ -117,10 +163,12 @@ void update_jobs(Session& session, const std::vector<Pair>& pairs, const std::st
     if (!any) return session.fail("No changes specified");
     const auto reply = session.client()->call<protocol::CountReply>(request);
     if (!reply) {
-      session.fail(error_text(reply.error()) + " for job " + job);
+      refused(session, job, error_text(reply.error()));
       continue;
     }
     for (const std::string& error : reply->errors) session.fail(error);
+    const bool size = request.update.min_nodes || request.update.required_nodes;
+    if (size && reply->errors.empty()) write_resize_scripts(session, job);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "common/base/text.hpp"
 #include "common/tables/gres_env.hpp"
 #include "ctld/fit/needs.hpp"
+#include "ctld/state/fold.hpp"
 
 namespace sluice::ctld {
 namespace {
@@ -182,14 +183,17 @@ Result<std::optional<protocol::JobChunk>> JobQuery::next() {
   if (done_) return std::optional<protocol::JobChunk>();
   protocol::JobChunk chunk;
   chunk.now = now_;
+  // most questions are not about what has ended
+  const bool folded = request_.all_states || !request_.states.empty() || ids_.size() == 1;
   const bool own_only = has_option(state_->config->private_data, "jobs") && !state::is_admin(*state_, uid_);
   while (chunk.jobs.size() < kChunkJobs) {
-    at_ = state_->jobs.next_id(at_);
+    at_ = folded ? state::next_job(*state_, at_) : state_->jobs.next_id(at_);
     if (at_ == UINT32_MAX) {
       done_ = true;
       break;
     }
-    const Job& job = state_->jobs.at(at_++);
+    const state::FoundJob found = state::find_job(*state_, at_++);
+    const Job& job = *found;
     if (own_only && job.spec->uid != uid_) continue;  // as if it were not there
     if (matches(job)) chunk.jobs.push_back(record(job));
     else any_ = any_ || (ids_.size() == 1 && is_of(job, ids_[0].job));

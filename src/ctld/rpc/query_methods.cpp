@@ -11,6 +11,7 @@
 #include "ctld/rpc/job_query.hpp"
 #include "ctld/rpc/services.hpp"
 #include "ctld/sched/explain.hpp"
+#include "ctld/state/fold.hpp"
 
 namespace sluice::ctld {
 namespace {
@@ -82,8 +83,8 @@ protocol::QueryConfigReply query_config(ServiceParts& parts) {
 
 Result<protocol::BatchScriptReply> batch_script(ServiceParts& parts, const CallContext& context, JobId id) {
   const state::ClusterSnapshot state = parts.publisher.newest()->state;
-  const Job* job = state->jobs.find(id);
-  if (job == nullptr) return failure(ErrorCode::kInvalidJobId);
+  const state::FoundJob job = state::find_job(*state, id);
+  if (!job) return failure(ErrorCode::kInvalidJobId);
   if (job->spec->uid != context.identity.uid && !state::is_admin(*state, context.identity.uid)) {
     return failure(ErrorCode::kAccessDenied);
   }

@@ -4,12 +4,42 @@
 
 #include <boost/asio/steady_timer.hpp>
 
+#include "ctld/state/fold.hpp"
 #include "ctld/state/launch_message.hpp"
 
 namespace sluice::ctld {
 namespace {
 // Within this a client that lives has asked again.
 constexpr Duration kReconnectTime = std::chrono::seconds(5);
+
+// Who watches an array by its number hears of the end of each of its tasks, until all are over.
+bool is_all_over(const state::ClusterState& now, const Job& job) {
+  if (!is_finished(job)) return false;
+  const bool array = job.array != nullptr && job.array->array_job == job.id;
+  const state::ArrayTasks* tasks = array ? now.arrays.find(job.id) : nullptr;
+  if (tasks == nullptr) return true;
+  bool over = tasks->running == 0;
+  if (over) tasks->jobs.for_each([&](uint32_t id) { over = over && is_finished(now.jobs.at(id)); });
+  return over;
+}
+
+// The one that ended worst of the array's other tasks; empty: none has ended.
+state::FoundJob worst_ended(const state::ClusterState& now, const Job& master) {
+  state::FoundJob worst;
+  const state::ArrayTasks* tasks = master.array == nullptr ? nullptr : now.arrays.find(master.id);
+  if (tasks == nullptr) return worst;
+  const auto look = [&](uint32_t id) {
+    const state::FoundJob task = state::find_job(now, id);
+    if (id == master.id || !is_finished(*task)) return;
+    const bool worse = !worst || (worst->state == JobState::kCompleted && task->state != JobState::kCompleted) ||
+                       task->exit_status > worst->exit_status;
+    if (worse) worst = state::FoundJob(Job(*task));
+  };
+  tasks->jobs.for_each(look);
+  tasks->folded.for_each(look);
+  return worst;
+}
+
 }  // namespace
 
 // False when the watch is over: the job has ended, and the writer was told so.
@@ -17,7 +47,7 @@ bool Watches::send(const Writer& writer, const state::ClusterState& now, const J
   protocol::JobWatchUpdate update = state::make_watch_update(now, job);
   update.message = message;
   writer.write(update);
-  if (!is_finished(job)) return true;
+  if (!is_all_over(now, job)) return true;
   writer.finish();
   return false;
 }
@@ -35,9 +65,12 @@ void Watches::add(const protocol::WatchJobRequest& request, const Newest& newest
     if (request.end_when_cancelled && !closing_) broken_off(request.job);
   });
   const state::ClusterSnapshot now = newest();
-  const Job* job = now->jobs.find(request.job);
-  if (job == nullptr) writer.finish(failure(ErrorCode::kInvalidJobId));
-  if (job == nullptr || !send(writer, *now, *job, {})) drop(request.job, id);
+  const state::FoundJob job = state::find_job(*now, request.job);
+  if (!job) writer.finish(failure(ErrorCode::kInvalidJobId));
+  if (job) {
+    if (const state::FoundJob worst = worst_ended(*now, *job)) writer.write(state::make_watch_update(*now, *worst));
+  }
+  if (!job || !send(writer, *now, *job, {})) drop(request.job, id);
 }
 
 void Watches::close() {
@@ -61,19 +94,37 @@ void Watches::broken_off(JobId job) {
   });
 }
 
+std::vector<Watches::Watch> Watches::of(JobId job) {
+  const std::lock_guard lock(mutex_);
+  const auto at = watches_.find(job);
+  return at == watches_.end() ? std::vector<Watch>() : at->second;
+}
+
 void Watches::notify(JobId job_id, const std::string& message, const state::ClusterState& now) {
   const std::lock_guard order(order_);
-  std::vector<Watch> found;
   {
     const std::lock_guard lock(mutex_);
-    const auto at = watches_.find(job_id);
-    if (at == watches_.end()) return;
-    found = at->second;
+    if (watches_.empty()) return;
   }
-  const Job* job = now.jobs.find(job_id);
-  for (const Watch& watch : found) {
-    if (job == nullptr) watch.writer.finish(failure(ErrorCode::kInvalidJobId));
-    if (job == nullptr || !send(watch.writer, now, *job, message)) drop(job_id, watch.id);
+  const state::FoundJob job = state::find_job(now, job_id);
+  const bool task = job && job->array != nullptr && job->array->array_job != job_id;
+  if (task && is_finished(*job)) notify_array(*job, now);
+  for (const Watch& watch : of(job_id)) {
+    if (!job) watch.writer.finish(failure(ErrorCode::kInvalidJobId));
+    if (!job || !send(watch.writer, now, *job, message)) drop(job_id, watch.id);
+  }
+}
+
+void Watches::notify_array(const Job& task, const state::ClusterState& now) {
+  const JobId array = task.array->array_job;
+  const std::vector<Watch> watches = of(array);
+  if (watches.empty()) return;
+  const state::FoundJob master = state::find_job(now, array);
+  for (const Watch& watch : watches) {
+    watch.writer.write(state::make_watch_update(now, task));
+    if (!master || !is_all_over(now, *master)) continue;
+    watch.writer.finish();
+    drop(array, watch.id);
   }
 }
 

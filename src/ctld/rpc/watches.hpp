@@ -45,6 +45,8 @@ class Watches {
     Writer writer;
     bool ends_job;
   };
+  [[nodiscard]] std::vector<Watch> of(JobId job);
+  void notify_array(const Job& task, const state::ClusterState& now);
   void broken_off(JobId job);
   void drop(JobId job, uint64_t id);
   static bool send(const Writer& writer, const state::ClusterState& now, const Job& job, const std::string& message);

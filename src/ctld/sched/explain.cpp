@@ -8,20 +8,22 @@
 #include "ctld/sched/change.hpp"
 #include "ctld/sched/explain_nodes.hpp"
 #include "ctld/sched/pass_run.hpp"
+#include "ctld/state/fold.hpp"
 #include "ctld/state/licenses.hpp"
 
 namespace sluice::sched {
 namespace {
 
 using state::ClusterState;
+using state::FoundJob;
 
-const Job* find_job(const ClusterState& state, std::string_view text) {
+FoundJob find_named(const ClusterState& state, std::string_view text) {
   const size_t bar = text.find('_');
   const auto id = to_number<JobId>(text.substr(0, bar));
-  if (!id) return nullptr;
-  if (bar == std::string_view::npos) return state.jobs.find(*id);
+  if (!id) return {};
+  if (bar == std::string_view::npos) return state::find_job(state, *id);
   const auto task = to_number<uint32_t>(text.substr(bar + 1));
-  return task ? state::find_array_task(state, *id, *task) : nullptr;
+  return task ? state::find_array_task(state, *id, *task) : FoundJob();
 }
 
 std::string describe(const Job& job) {
@@ -136,8 +138,8 @@ Result<protocol::ExplainReply> explain(const ClusterState& state,
                                        const ExplainLimits& limits) {
   const Viewer viewer{limits.only_of};
   PassBudget budget(limits.most_passes, limits.out_of_time);
-  const Job* job = find_job(state, job_id);
-  if (job == nullptr || !viewer.sees(*job)) return failure(ErrorCode::kInvalidJobId);
+  const FoundJob job = find_named(state, job_id);
+  if (!job || !viewer.sees(*job)) return failure(ErrorCode::kInvalidJobId);
   protocol::ExplainReply reply;
   if (job->state != JobState::kPending) {
     reply.lines.push_back(describe_other(*job));

@@ -150,11 +150,11 @@ void PassRun::consider(const Candidate& c) {
   }
   Demand& demand = demand_of(job, partition);
   if (!demand.ask) return wait(c, JobReason::kBadConstraints);
-  if (job.array && job.array->task == kNoTask) return start_tasks(c, demand);
+  if (job.array) return start_tasks(c, demand);
   if (!try_start(c, demand, kNoTask)) blocked(c, demand);
 }
 
-// As many tasks of a pending array as fit and its %limit allows.
+// As many tasks of a pending array as fit and its %limit allows; the record may be that of one task.
 void PassRun::start_tasks(const Candidate& c, Demand& demand) {
   const Job& job = *jobs_[c.entry];
   uint32_t may = UINT32_MAX;
@@ -165,6 +165,11 @@ void PassRun::start_tasks(const Candidate& c, Demand& demand) {
     may = job.array->max_running > running ? job.array->max_running - running : 0;
   }
   if (may == 0) return wait(c, JobReason::kJobArrayTaskLimit);
+  if (job.array->task != kNoTask) {
+    if (!try_start(c, demand, kNoTask)) return blocked(c, demand);
+    ++started;
+    return;
+  }
   IndexSet& left = tasks_left_.try_emplace(job.id, job.array->pending).first->second;
   for (uint32_t n = 0; !left.empty(); ++n, ++started) {
     if (n >= may) return wait(c, JobReason::kJobArrayTaskLimit);
@@ -179,17 +184,23 @@ bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
   const Job& job = *jobs_[c.entry];
   const Partition& partition = (*state_.partitions)[c.partition];
   if (!licenses_.lacking(*job.spec).empty()) return false;
-  const Minutes limit = limit_of(job, partition);
-  if (demand.failed && limit >= demand.failed_limit) return false;
+  const Minutes longest = limit_of(job, partition);
+  const Minutes least = job.spec->time_min != 0 ? std::min(job.spec->time_min, longest) : longest;
+  if (demand.failed && least >= demand.failed_limit) return false;
+  Minutes limit = longest;
   ++plan_.counts.tested;
   auto chosen = rooms_.place_now(*demand.ask, limit);
+  if (!chosen && least < longest) {
+    chosen = rooms_.place_now(*demand.ask, least);
+    if (chosen) limit = std::clamp(rooms_.minutes_before_others(*chosen), least, longest);
+  }
   if (!chosen) {
     if (!demand.failed) {
       ++failed_tests_;
       demand.waiting = why_not_placed(state_, rooms_, *demand.ask);
     }
     demand.failed = true;
-    demand.failed_limit = limit;
+    demand.failed_limit = least;
     return false;
   }
   rooms_.take(job, *demand.ask, *chosen, limit);
@@ -207,7 +218,7 @@ bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
   }
   allocation->nodes = std::move(*chosen);
   allocation->whole_nodes = demand.ask->needs.whole_nodes;
-  plan_.starts.push_back({job.id, task, partition.config->name, std::move(allocation)});
+  plan_.starts.push_back({job.id, task, partition.config->name, std::move(allocation), limit < longest ? limit : 0});
   if (task == kNoTask) gone_[c.entry] = true;
   return true;
 }

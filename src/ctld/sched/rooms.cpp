@@ -229,6 +229,15 @@ void Rooms::take(const Job& job,
                       ask.needs.uid, ask.needs.one_user});
 }
 
+Minutes Rooms::minutes_before_others(const std::vector<NodeAllocation>& nodes) const {
+  Time until = kNever;
+  for (const NodeAllocation& a : nodes)
+    until = std::min(until, kept_[a.node].from);
+  if (until == kNever) return kInfiniteMinutes;
+  const auto minutes = std::chrono::floor<std::chrono::minutes>(until - now_).count();
+  return static_cast<Minutes>(std::max<int64_t>(0, minutes));
+}
+
 void Rooms::find_holders() {
   const auto by_end = [](const Holder& a, const Holder& b) {
     return std::pair(a.end, a.job) < std::pair(b.end, b.job);

@@ -58,6 +58,9 @@ class Rooms {
             const std::vector<NodeAllocation>& allocation,
             Minutes limit);
 
+  // How long these nodes are free until the first of them is kept for another job; kInfiniteMinutes: none is.
+  [[nodiscard]] Minutes minutes_before_others(const std::vector<NodeAllocation>& nodes) const;
+
   // The earliest time at which running jobs, ending at their limits, leave room; its nodes are kept
   // for the job from then on. nullopt: never.
   std::optional<Forecast> reserve_earliest(const Job& job, const Ask& ask);

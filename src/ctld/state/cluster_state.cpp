@@ -5,6 +5,7 @@
 
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
+#include "ctld/state/fold.hpp"
 
 namespace sluice::state {
 
@@ -72,10 +73,10 @@ Bitmap held_nodes(const Job& job) {
   return nodes;
 }
 
-const Job* find_array_task(const ClusterState& state, JobId array_job, uint32_t task) {
-  if (task == kNoTask) return state.jobs.find(array_job);
+FoundJob find_array_task(const ClusterState& state, JobId array_job, uint32_t task) {
+  if (task == kNoTask) return find_job(state, array_job);
   const ArrayTasks* tasks = state.arrays.find(array_job);
-  if (tasks == nullptr) return nullptr;
+  if (tasks == nullptr) return {};
   const Job* found = nullptr;
   tasks->jobs.for_each([&](uint32_t id) {
     if (found != nullptr) return;
@@ -84,7 +85,13 @@ const Job* find_array_task(const ClusterState& state, JobId array_job, uint32_t 
       found = job;
     }
   });
-  return found;
+  if (found != nullptr) return FoundJob(found);
+  const FoldedTask* folded = nullptr;
+  tasks->folded.for_each([&](uint32_t id) {
+    const FoldedTask* one = folded == nullptr ? state.folded.find(id) : nullptr;
+    if (one != nullptr && one->task == task) folded = one;
+  });
+  return folded == nullptr ? FoundJob() : FoundJob(unfolded(*folded));
 }
 
 std::vector<std::string> partitions_of(const ClusterState& state, const Job& job) {

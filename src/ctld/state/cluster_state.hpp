@@ -18,6 +18,7 @@
 #include "common/model/job.hpp"
 #include "common/model/node.hpp"
 #include "ctld/state/cow_id_set.hpp"
+#include "ctld/state/found_job.hpp"
 #include "ctld/state/cow_table.hpp"
 
 namespace sluice::state {
@@ -34,10 +35,31 @@ using Partitions = std::vector<Partition>;  // in the order of their definition
 
 using NodeNames = std::unordered_map<std::string, NodeId>;
 
+// What folded tasks of an array have in common; only to save memory.
+struct FoldPool {
+  std::vector<CowPtr<Job>> models;
+  std::unordered_multimap<size_t, std::shared_ptr<const Allocation>> allocations;  // by hash
+};
+
 // The records of one array beside the one that holds its pending tasks.
 struct ArrayTasks {
-  IndexSet jobs;         // ids of every record of the array, also of the one with pending tasks
-  uint32_t running = 0;  // tasks that hold an allocation, completing ones included
+  IndexSet jobs;           // ids of every record of the array, also of the one with pending tasks
+  IndexSet folded;         // ids of ended tasks without a record (ClusterState::folded)
+  uint32_t running = 0;    // tasks that hold an allocation, completing ones included
+  uint32_t folded_bad = 0;  // of the folded ones: those that failed, or were cancelled
+  Time oldest_end = kNever;  // no folded one ended before
+  CowPtr<FoldPool> pool;
+};
+
+// An array task that is over, kept for MinJobAge without a record of its own: what it does not share
+// with the others of its array. unfolded() makes the record again.
+struct FoldedTask {
+  CowPtr<Job> model;  // the rest of the record; never changed
+  std::shared_ptr<const Allocation> allocation;
+  JobId id = kNoJob;
+  uint32_t task = kNoTask;
+  Time start = kNoTime;
+  Time end = kNoTime;
 };
 
 // Submissions by request id, so that a repeated one finds its job.
@@ -59,6 +81,7 @@ struct ClusterState {
   NodeId next_node_id = 0;
   std::shared_ptr<const Partitions> partitions = std::make_shared<Partitions>();
   CowTable<Job> jobs;
+  CowTable<FoldedTask> folded;  // ended array tasks, by their job ids; never also in `jobs`
   JobId next_job_id = 1;      // the next to try; wraps round from MaxJobId to FirstJobId
 
   // derived
@@ -66,7 +89,7 @@ struct ClusterState {
   CowIdSet pending;    // records that wait to start (an array's pending tasks are one record)
   CowIdSet waiting;    // pending ones that Tick looks at: not eligible yet, or with a deadline
   CowIdSet active;     // records that hold nodes: running, suspended, completing
-  CowIdSet finished;   // ended for good, kept for MinJobAge
+  CowIdSet finished;   // records that ended for good, kept for MinJobAge
   CowTable<ArrayTasks> arrays;         // by array job id
   CowTable<RequestBucket> requests;    // by hash
   uint64_t job_count = 0;  // against MaxJobCount: pending array tasks count one each
@@ -90,8 +113,8 @@ using ClusterSnapshot = std::shared_ptr<const ClusterState>;
 // Nodes of the job's allocation that it still holds.
 [[nodiscard]] Bitmap held_nodes(const Job& job);
 
-// The record of an array task, split off or not; for kNoTask the job itself. Null: there is none.
-[[nodiscard]] const Job* find_array_task(const ClusterState& state, JobId array_job, uint32_t task);
+// The record of an array task, split off or not; for kNoTask the job itself. Empty: there is none.
+[[nodiscard]] FoundJob find_array_task(const ClusterState& state, JobId array_job, uint32_t task);
 // The job that this user submitted with this request id; kNoJob: none (any more).
 [[nodiscard]] JobId find_request(const ClusterState& state, uint32_t uid, uint64_t request);
 // Names of the partitions a pending job may start in; the default one when none was asked for.
@@ -119,6 +142,34 @@ using ClusterSnapshot = std::shared_ptr<const ClusterState>;
 
 // --- checkpoints ---------------------------------------------------------------------------------
 
+// Folded tasks with one model, in the journal's checkpoint.
+struct FoldedImage {
+  struct Entry {
+    JobId job = kNoJob;
+    uint32_t task = kNoTask;
+    uint32_t allocation = 0;  // position in `allocations` + 1; 0: none
+    Time start = kNoTime;
+    Duration run{0};  // from start to end
+    template <class V>
+    static void describe(V&& field) {
+      field(1, "job", &Entry::job);
+      field(2, "task", &Entry::task);
+      field(3, "allocation", &Entry::allocation);
+      field(4, "start", &Entry::start);
+      field(5, "run", &Entry::run);
+    }
+  };
+  std::shared_ptr<const Job> model;
+  std::vector<std::shared_ptr<const Allocation>> allocations;
+  std::vector<Entry> entries;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "model", &FoldedImage::model);
+    field(2, "allocations", &FoldedImage::allocations);
+    field(3, "entries", &FoldedImage::entries);
+  }
+};
+
 // The durable part as one described value for the journal's checkpoint.
 struct StateImage {
   std::string cluster_id;
@@ -130,6 +181,7 @@ struct StateImage {
   std::vector<std::shared_ptr<const PartitionConfig>> partitions;
   std::vector<Job> jobs;
   JobId next_job_id = 1;
+  std::vector<FoldedImage> folded;
   template <class V>
   static void describe(V&& field) {
     field(1, "cluster_id", &StateImage::cluster_id);
@@ -141,6 +193,7 @@ struct StateImage {
     field(7, "partitions", &StateImage::partitions);
     field(8, "jobs", &StateImage::jobs);
     field(9, "next_job_id", &StateImage::next_job_id);
+    field(20, "folded", &StateImage::folded);
   }
 };
 [[nodiscard]] StateImage make_image(const ClusterState& state);

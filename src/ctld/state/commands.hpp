@@ -137,6 +137,7 @@ struct PlannedStart {
   uint32_t task = kNoTask;    // of an array with pending tasks: which
   std::string partition;
   std::shared_ptr<const Allocation> allocation;
+  Minutes time_limit = 0;  // 0: as asked for; else less, down to --time-min, so that it fits before others
 };
 struct StartJobs {
   std::vector<PlannedStart> starts;

@@ -2,9 +2,11 @@
 #include "ctld/state/dependency.hpp"
 
 #include <array>
+#include <optional>
+#include <unordered_set>
 
 #include "common/base/text.hpp"
-#include "ctld/state/exit_status.hpp"
+#include "ctld/state/fold.hpp"
 
 namespace sluice::state {
 namespace {
@@ -13,17 +15,19 @@ struct KindName {
   DependencyKind kind;
   std::string_view name;
 };
-constexpr std::array<KindName, 7> kKinds{{
+constexpr uint64_t kMostTasks = 10'000;  // of one "12_[...]"
+constexpr std::array<KindName, 8> kKinds{{
     {DependencyKind::kAfter, "after"},
     {DependencyKind::kAfterAny, "afterany"},
     {DependencyKind::kAfterOk, "afterok"},
     {DependencyKind::kAfterNotOk, "afternotok"},
     {DependencyKind::kAfterCorr, "aftercorr"},
-    {DependencyKind::kAfterAny, "afterburstbuffer"},
+    {DependencyKind::kAfterBurstBuffer, "afterburstbuffer"},
     {DependencyKind::kSingleton, "singleton"},
 }};
 
-bool parse_job(std::string_view text, DependencyItem& item) {
+// A job, its task, or several of its tasks ("12_[1-3]"), each an item.
+bool parse_jobs(std::string_view text, DependencyItem item, std::vector<DependencyItem>& items) {
   for (const std::string_view note : {"(unfulfilled)", "(failed)"}) {
     if (!text.ends_with(note)) continue;
     item.failed = note == "(failed)";
@@ -31,21 +35,27 @@ bool parse_job(std::string_view text, DependencyItem& item) {
   }
   if (const size_t plus = text.find('+'); plus != std::string_view::npos) {
     const auto minutes = to_number<uint32_t>(text.substr(plus + 1));
-    if (!minutes || item.kind != DependencyKind::kAfter) return false;
+    if (!minutes) return false;
     item.delay = *minutes;
     text = text.substr(0, plus);
   }
+  std::optional<IndexSet> tasks;
   if (const size_t bar = text.find('_'); bar != std::string_view::npos) {
-    const std::string_view task = text.substr(bar + 1);
-    item.all_tasks = task == "*";
-    const auto number = to_number<uint32_t>(task);
-    if (!item.all_tasks && !number) return false;
-    if (number) item.task = *number;
+    std::string_view list = text.substr(bar + 1);
+    item.all_tasks = list == "*";
+    if (list.starts_with('[') && list.ends_with(']')) list = list.substr(1, list.size() - 2);
+    if (!item.all_tasks) tasks = IndexSet::parse(list);
+    if (!item.all_tasks && (!tasks || tasks->empty() || tasks->size() > kMostTasks)) return false;
     text = text.substr(0, bar);
   }
   const auto id = to_number<uint32_t>(text);
   if (!id || *id == kNoJob) return false;
   item.job = *id;
+  if (!tasks) items.push_back(item);
+  else tasks->for_each([&](uint32_t task) {
+    item.task = task;
+    items.push_back(item);
+  });
   return true;
 }
 
@@ -60,9 +70,7 @@ bool parse_term(std::string_view term, std::vector<DependencyItem>& items) {
   }
   if (kind == nullptr && to_number<uint32_t>(term)) {  // a bare job id
     item.kind = DependencyKind::kAfterAny;
-    if (!parse_job(term, item)) return false;
-    items.push_back(item);
-    return true;
+    return parse_jobs(term, item, items);
   }
   if (kind == nullptr) return false;
   item.kind = kind->kind;
@@ -70,46 +78,69 @@ bool parse_term(std::string_view term, std::vector<DependencyItem>& items) {
     items.push_back(item);
     return colon == std::string_view::npos;
   }
-  if (colon == std::string_view::npos) return false;
+  if (colon == std::string_view::npos || colon + 1 == term.size()) return false;
   for (const std::string& id : split(term.substr(colon + 1), ':')) {
-    DependencyItem one = item;
-    if (!parse_job(id, one)) return false;
-    items.push_back(one);
+    if (!parse_jobs(id, item, items)) return false;
   }
   return true;
+}
+
+// At "," and "?", but not in brackets.
+std::vector<std::string_view> split_terms(std::string_view text) {
+  std::vector<std::string_view> terms;
+  if (text.empty()) return terms;
+  size_t from = 0;
+  bool inside = false;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '[' || text[at] == ']') inside = text[at] == '[';
+    if (inside || (text[at] != ',' && text[at] != '?')) continue;
+    terms.push_back(text.substr(from, at - from));
+    from = at + 1;
+  }
+  terms.push_back(text.substr(from));
+  return terms;
 }
 
 enum class Outcome { kWait, kMet, kNever };
 
 bool has_started(const Job& job) { return job.start != kNoTime && job.state != JobState::kPending; }
 
-// Of one record that is over.
-bool succeeded(const Job& job) {
-  return job.state == JobState::kCompleted && shell_code(job.exit_status) == 0;
-}
+// How far the jobs are that an item names.
+struct Progress {
+  bool known = false;  // false: purged, or never there
+  bool all_over = true, all_started = true, all_good = true;
 
-// Calls visit(record) for what the item names; false when nothing is there any more.
-template <class Visit>
-bool for_named_jobs(const ClusterState& state, const DependencyItem& item, Visit&& visit) {
-  if (item.task != kNoTask) {
-    const Job* job = find_array_task(state, item.job, item.task);
-    if (job != nullptr) visit(*job);
-    return job != nullptr;
+  void add(const Job& job, Minutes delay, Time now) {
+    const bool over = is_finished(job);
+    known = true;
+    all_over = all_over && over;
+    all_good = all_good && (!over || succeeded(job));
+    const bool started =
+        over || (has_started(job) && now >= job.start + std::chrono::minutes(delay));
+    all_started = all_started && started;
   }
-  if (const ArrayTasks* tasks = state.arrays.find(item.job); tasks != nullptr) {
-    tasks->jobs.for_each([&](uint32_t id) { visit(state.jobs.at(id)); });
-    return true;
+};
+
+Progress progress_of(const ClusterState& state, const DependencyItem& item, Time now) {
+  Progress progress;
+  if (const ArrayTasks* tasks = state.arrays.find(item.job); tasks != nullptr && item.task == kNoTask) {
+    tasks->jobs.for_each([&](uint32_t id) { progress.add(state.jobs.at(id), item.delay, now); });
+    progress.known = true;
+    progress.all_good = progress.all_good && tasks->folded_bad == 0;
+    return progress;
   }
-  const Job* job = state.jobs.find(item.job);
-  if (job != nullptr) visit(*job);
-  return job != nullptr;
+  const FoundJob job = find_array_task(state, item.job, item.task);
+  if (job) progress.add(*job, item.delay, now);
+  return progress;
 }
 
 Outcome singleton_outcome(const ClusterState& state, const Job& waiting) {
   Outcome outcome = Outcome::kMet;
   const auto look = [&](uint32_t id) {
     const Job& job = state.jobs.at(id);
-    if (id < waiting.id && job.spec->uid == waiting.spec->uid &&
+    const bool together = job.array != nullptr && waiting.array != nullptr &&
+                          job.array->array_job == waiting.array->array_job;
+    if (id < waiting.id && !together && job.spec->uid == waiting.spec->uid &&
         job.spec->name == waiting.spec->name) {
       outcome = Outcome::kWait;
     }
@@ -125,30 +156,40 @@ Outcome outcome_of(const ClusterState& state, const Job& waiting, const Dependen
   if (given.kind == DependencyKind::kSingleton) return singleton_outcome(state, waiting);
   DependencyItem item = given;
   if (item.kind == DependencyKind::kAfterCorr) {
-    // the task of the same number; a record of several tasks waits for all
-    if (waiting.array != nullptr) item.task = waiting.array->task;
+    // The task of the same number: where the array has none, and for jobs that are no array, all of it.
+    // A record of several tasks waits; tasks whose turn comes are split off.
+    const bool task = waiting.array != nullptr && given.task == kNoTask;
+    if (task && waiting.array->task == kNoTask && state.arrays.contains(item.job)) return Outcome::kWait;
+    if (task && find_array_task(state, item.job, waiting.array->task)) item.task = waiting.array->task;
     item.kind = DependencyKind::kAfterOk;
   }
-  bool all_over = true, all_started = true, all_good = true;
-  const bool known = for_named_jobs(state, item, [&](const Job& job) {
-    const bool over = is_finished(job);
-    all_over = all_over && over;
-    all_good = all_good && (!over || succeeded(job));
-    const bool started = over || (has_started(job) &&
-                                  now >= job.start + std::chrono::minutes(item.delay));
-    all_started = all_started && started;
-  });
-  if (!known) return Outcome::kMet;  // purged, or never there: nothing to wait for
+  const Progress is = progress_of(state, item, now);
+  if (!is.known) return Outcome::kMet;  // nothing to wait for
   switch (item.kind) {
-    case DependencyKind::kAfter: return all_started ? Outcome::kMet : Outcome::kWait;
-    case DependencyKind::kAfterAny: return all_over ? Outcome::kMet : Outcome::kWait;
+    case DependencyKind::kAfter: return is.all_started ? Outcome::kMet : Outcome::kWait;
     case DependencyKind::kAfterOk:
-      if (!all_good) return Outcome::kNever;
-      return all_over ? Outcome::kMet : Outcome::kWait;
-    default:  // kAfterNotOk
-      if (!all_over) return Outcome::kWait;
-      return all_good ? Outcome::kNever : Outcome::kMet;
+      if (!is.all_good) return Outcome::kNever;
+      return is.all_over ? Outcome::kMet : Outcome::kWait;
+    case DependencyKind::kAfterNotOk:
+      if (!is.all_over) return Outcome::kWait;
+      return is.all_good ? Outcome::kNever : Outcome::kMet;
+    default: return is.all_over ? Outcome::kMet : Outcome::kWait;  // afterany, afterburstbuffer
   }
+}
+
+// The jobs that a pending one still waits for.
+std::vector<DependencyItem> waits_for(const Job& job) {
+  if (job.state != JobState::kPending || job.dependency.empty()) return {};
+  const auto parsed = parse_dependency(job.dependency.view());
+  return parsed ? parsed->items : std::vector<DependencyItem>();
+}
+
+// Whether the item means the job, or the array that it is part of.
+bool names(const DependencyItem& item, const Job& job) {
+  if (item.kind == DependencyKind::kSingleton) return false;
+  if (item.job == job.id && item.task == kNoTask) return true;
+  if (job.array == nullptr || item.job != job.array->array_job) return false;
+  return item.task == kNoTask || item.task == job.array->task || job.array->pending.contains(item.task);
 }
 
 }  // namespace
@@ -156,10 +197,8 @@ Outcome outcome_of(const ClusterState& state, const Job& waiting, const Dependen
 Result<Dependency> parse_dependency(std::string_view text) {
   Dependency dependency;
   dependency.any = text.find('?') != std::string_view::npos;
-  if (dependency.any && text.find(',') != std::string_view::npos) {
-    return failure(ErrorCode::kInvalidDependency);
-  }
-  for (const std::string& term : split(text, dependency.any ? '?' : ',')) {
+  for (const std::string_view term : split_terms(text)) {
+    if (iequals(term.substr(0, term.find(':')), "expand")) return failure(ErrorCode::kNotSupported);
     if (!parse_term(trim(term), dependency.items)) return failure(ErrorCode::kInvalidDependency);
   }
   return dependency;
@@ -191,6 +230,7 @@ DependencyResult evaluate_dependency(const ClusterState& state, const Job& job,
   result.left.any = dependency.any;
   bool all_failed = true;
   for (DependencyItem item : dependency.items) {
+    if (item.task == kNoTask && state.arrays.contains(item.job)) item.all_tasks = true;
     if (!item.failed) {
       const Outcome outcome = outcome_of(state, job, item, now);
       if (outcome == Outcome::kMet) {
@@ -206,6 +246,50 @@ DependencyResult evaluate_dependency(const ClusterState& state, const Job& job,
   }
   if (dependency.any) result.never = all_failed;
   return result;
+}
+
+IndexSet tasks_decided(const ClusterState& state, const Job& job, const Dependency& dependency) {
+  IndexSet decided;
+  if (job.array == nullptr || job.array->task != kNoTask) return decided;
+  for (const DependencyItem& item : dependency.items) {
+    if (item.kind != DependencyKind::kAfterCorr || item.task != kNoTask) continue;
+    const ArrayTasks* tasks = state.arrays.find(item.job);
+    if (tasks == nullptr) continue;
+    IndexSet there, over;  // tasks of the other array
+    tasks->jobs.for_each([&](uint32_t id) {
+      const Job& other = state.jobs.at(id);
+      if (other.array->task == kNoTask) {
+        for (const IndexSet::Range& range : other.array->pending.ranges()) there.insert(range.first, range.last);
+      } else {
+        (is_finished(other) ? over : there).insert(other.array->task);
+      }
+    });
+    tasks->folded.for_each([&](uint32_t id) { over.insert(state.folded.at(id).task); });
+    const bool all_over = there.empty();
+    job.array->pending.for_each([&](uint32_t task) {
+      if (over.contains(task) || (all_over && !there.contains(task))) decided.insert(task);
+    });
+  }
+  return decided;
+}
+
+bool is_circular(const ClusterState& state, const Job& job, const Dependency& dependency) {
+  std::vector<DependencyItem> open = dependency.items;
+  std::unordered_set<JobId> seen;
+  while (!open.empty()) {
+    const DependencyItem item = open.back();
+    open.pop_back();
+    if (names(item, job)) return true;
+    const auto follow = [&](JobId id) {
+      const Job* other = state.jobs.find(id);
+      if (other == nullptr || !seen.insert(id).second) return;
+      for (const DependencyItem& next : waits_for(*other)) open.push_back(next);
+    };
+    const ArrayTasks* tasks = state.arrays.find(item.job);
+    if (tasks == nullptr) follow(item.job);
+    else tasks->jobs.for_each(follow);
+  }
+  return false;
 }
 
 }  // namespace sluice::state

@@ -1,5 +1,5 @@
 // --dependency: after, afterany, afterok, afternotok, aftercorr, afterburstbuffer and singleton,
-// joined by "," (all of them) or "?" (any of them).
+// joined by "," (all of them) or "?" (any of them). One "?" makes it any, whatever else joins the rest.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@
 
 namespace sluice::state {
 
-enum class DependencyKind : uint8_t { kAfter, kAfterAny, kAfterOk, kAfterNotOk, kAfterCorr, kSingleton };
+enum class DependencyKind : uint8_t { kAfter, kAfterAny, kAfterOk, kAfterNotOk, kAfterCorr, kAfterBurstBuffer, kSingleton };
 
 struct DependencyItem {
   DependencyKind kind = DependencyKind::kAfterAny;
   JobId job = kNoJob;       // of kSingleton: none
   uint32_t task = kNoTask;  // 12_3; kNoTask: the whole array, or no array
-  bool all_tasks = false;   // 12_*: shown so
-  Minutes delay = 0;        // after:12+5
+  bool all_tasks = false;   // 12_*: shown so, also when 12 is found to be an array
+  Minutes delay = 0;        // after:12+5; of other kinds kept, shown, and without effect
   bool failed = false;      // can never come about (shown as "failed")
 };
 struct Dependency {
@@ -27,7 +27,8 @@ struct Dependency {
   bool any = false;
 };
 
-// Takes what users type and what format_dependency() made. kInvalidDependency: it is neither.
+// Takes what users type and what format_dependency() made. kInvalidDependency: it is neither;
+// kNotSupported: expand, which Slurm no longer has.
 [[nodiscard]] Result<Dependency> parse_dependency(std::string_view text);
 // As squeue %E and scontrol show it: "afterok:12(unfulfilled),singleton(unfulfilled)".
 [[nodiscard]] std::string format_dependency(const Dependency& dependency);
@@ -40,5 +41,12 @@ struct DependencyResult {
 };
 [[nodiscard]] DependencyResult evaluate_dependency(const ClusterState& state, const Job& job,
                                                    const Dependency& dependency, Time now);
+
+// Of a pending array that waits for the same tasks of another (aftercorr): those whose turn has come, or
+// never will. They need records of their own.
+[[nodiscard]] IndexSet tasks_decided(const ClusterState& state, const Job& job, const Dependency& dependency);
+
+// Whether `job` would wait for itself, through what the jobs it names wait for.
+[[nodiscard]] bool is_circular(const ClusterState& state, const Job& job, const Dependency& dependency);
 
 }  // namespace sluice::state

@@ -6,6 +6,7 @@
 
 #include "ctld/state/apply.hpp"
 #include "ctld/state/decide.hpp"
+#include "ctld/state/fold.hpp"
 
 namespace sluice::state {
 
@@ -17,6 +18,9 @@ class Draft {
   [[nodiscard]] const ClusterState& state() const { return state_; }
   [[nodiscard]] const Job& job(JobId id) const { return state_.jobs.at(id); }
   [[nodiscard]] const Node& node(NodeId id) const { return state_.nodes.at(id); }
+
+  // So that job() finds it; the state is the same by this, and the event that changes the job will do it, too.
+  void unfold(JobId id) { unfold_job(state_, id); }
 
   template <class E>
   void emit(E event) {

@@ -335,9 +335,37 @@ struct JobsPurged {
   static constexpr uint32_t kTag = 16;
   static constexpr const char* kName = "JobsPurged";
   std::vector<JobId> jobs;
+  IndexSet folded;  // ids of folded array tasks
   template <class V>
   static void describe(V&& field) {
     field(1, "jobs", &JobsPurged::jobs);
+    field(2, "folded", &JobsPurged::folded);
+  }
+};
+// Array tasks that are over for good gave up their records for a compact form.
+struct ArrayTasksFolded {
+  static constexpr uint32_t kTag = 60;
+  static constexpr const char* kName = "ArrayTasksFolded";
+  IndexSet jobs;  // their ids
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "jobs", &ArrayTasksFolded::jobs);
+  }
+};
+// A running job gave some of its nodes back (scontrol update NumNodes, NodeList).
+struct JobShrunk {
+  static constexpr uint32_t kTag = 61;
+  static constexpr const char* kName = "JobShrunk";
+  JobId job = kNoJob;
+  std::shared_ptr<const Allocation> allocation;  // what it keeps
+  Bitmap nodes;                                  // NodeIds that it gave back
+  Time time = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &JobShrunk::job);
+    field(2, "allocation", &JobShrunk::allocation);
+    field(3, "nodes", &JobShrunk::nodes);
+    field(4, "time", &JobShrunk::time);
   }
 };
 // A signal was sent on to the processes of a job or step; the state does not change by it, except
@@ -537,7 +565,7 @@ using Event =
     std::variant<EpochStarted, ConfigReplaced, JobSubmitted, JobUpdated, JobHeld, JobReleased,
                  JobBecameEligible, JobDependencyChanged, ArrayTasksSplit, JobStarted, JobPrepared,
                  JobCompleting, JobNodesReleased, JobEnded, JobRequeued, JobRequeueCancelled, JobSuspended, JobResumed,
-                 JobsPurged, JobSignaled,
+                 JobsPurged, ArrayTasksFolded, JobShrunk, JobSignaled,
                  JobEndRepeated, ArrayTasksCancelled, StepCreated, StepNodesEnded, StepEnded, StepEndOrdered,
                  NodeRegistered, NodeStateChanged, NodeUpdated, PartitionChanged, PartitionDeleted>;
 using Events = std::vector<Event>;

@@ -1,8 +1,22 @@
 // The durable part of the state for checkpoints, and the derived part made from it.
+#include <unordered_map>
+
 #include "ctld/state/cluster_state.hpp"
+#include "ctld/state/deep_equal.hpp"
+#include "ctld/state/fold.hpp"
 #include "ctld/state/indexes.hpp"
 
 namespace sluice::state {
+namespace {
+
+// Tasks of an array have one spec in memory, unless theirs was changed alone.
+void share_spec(Job& job, std::shared_ptr<const JobSpec>& shared) {
+  std::string path;
+  if (shared != nullptr && deep_equal(*job.spec, *shared, path)) job.spec = shared;
+  else shared = job.spec;
+}
+
+}  // namespace
 
 StateImage make_image(const ClusterState& state) {
   StateImage image;
@@ -19,6 +33,7 @@ StateImage make_image(const ClusterState& state) {
   }
   image.jobs.reserve(state.jobs.size());
   state.jobs.for_each([&](const Job& job) { image.jobs.push_back(job); });
+  image.folded = make_folded_images(state);
   return image;
 }
 
@@ -34,7 +49,12 @@ ClusterState from_image(const StateImage& image) {
   auto partitions = std::make_shared<Partitions>();
   for (const auto& config : image.partitions) partitions->push_back(Partition{.config = config});
   state.partitions = std::move(partitions);
-  for (const Job& job : image.jobs) state.jobs.insert(job.id, job);
+  std::unordered_map<JobId, std::shared_ptr<const JobSpec>> specs;  // by array
+  for (const Job& job : image.jobs) {
+    Job& made = state.jobs.insert(job.id, job);
+    if (made.array != nullptr) share_spec(made, specs[made.array->array_job]);
+  }
+  restore_folded(state, image.folded);
   rebuild_derived(state);
   return state;
 }
@@ -70,6 +90,7 @@ void rebuild_derived(ClusterState& state) {
     index_job(state, job);
     if (place_of(job).kind == JobPlace::Kind::kActive) occupy_nodes(state, job);
   }
+  rebuild_folded(state);
 }
 
 std::vector<std::string> live_blobs(const ClusterState& state) {
@@ -77,12 +98,18 @@ std::vector<std::string> live_blobs(const ClusterState& state) {
   const auto keep = [&](const SharedText& blob) {
     if (!blob.empty()) blobs.push_back(blob.str());
   };
-  state.jobs.for_each([&](const Job& job) {
+  const auto keep_all = [&](const Job& job) {
     keep(job.spec->script_blob);
     keep(job.spec->environment_blob);
     for (const auto& step : job.steps) {
       if (step->spec != nullptr) keep(step->spec->environment_blob);
     }
+  };
+  state.jobs.for_each(keep_all);
+  const Job* last = nullptr;
+  state.folded.for_each([&](const FoldedTask& task) {
+    if (task.model.get() != last) keep_all(*task.model);
+    last = task.model.get();
   });
   return blobs;
 }

@@ -107,7 +107,7 @@ void unindex_job(ClusterState& state, const Job& job) {
     if (place.kind == JobPlace::Kind::kActive) count_running_task(state, job, -1);
     ArrayTasks& tasks = state.arrays.edit(job.array->array_job);
     tasks.jobs.erase(job.id);
-    if (tasks.jobs.empty()) state.arrays.erase(job.array->array_job);
+    if (tasks.jobs.empty() && tasks.folded.empty()) state.arrays.erase(job.array->array_job);
   }
   const uint64_t request = job.spec->request_id;
   if (request == 0) return;

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "ctld/state/deep_equal.hpp"
+#include "ctld/state/fold.hpp"
 #include "ctld/state/indexes.hpp"
 
 namespace sluice::state {
@@ -171,6 +172,30 @@ void compare_tables(const char* what, const CowTable<T>& a, const CowTable<T>& b
   }
 }
 
+void compare_folded(const ClusterState& a, const ClusterState& b, Problems& problems) {
+  if (a.folded.size() != b.folded.size()) problems.emplace_back("number of folded tasks differs");
+  a.folded.for_each([&](const FoldedTask& task) {
+    const FoldedTask* other = b.folded.find(task.id);
+    std::string path;
+    if (other == nullptr) path = "everything";
+    if (other != nullptr && deep_equal(unfolded(task), unfolded(*other), path)) return;
+    problems.push_back("folded task " + std::to_string(task.id) + ": " + path + " differs");
+  });
+}
+
+void check_folded(const ClusterState& state, const FoldedTask& task, Problems& problems) {
+  const auto wrong = [&](const char* what) {
+    problems.push_back("folded task " + std::to_string(task.id) + ": " + what);
+  };
+  const Job job = unfolded(task);
+  if (!may_fold(job)) wrong("may not be folded");
+  if (state.jobs.contains(task.id)) wrong("has a record, too");
+  if (state.finished.contains(task.id)) wrong("is in an index of records");
+  const ArrayTasks* tasks = state.arrays.find(job.array->array_job);
+  if (tasks == nullptr || !tasks->folded.contains(task.id)) wrong("is missing in its array");
+  else if (tasks->oldest_end > task.end) wrong("ended before the oldest of its array");
+}
+
 bool same_gres(const Node& a, const Node& b) {
   if (a.used_gres == nullptr || b.used_gres == nullptr) return a.used_gres == b.used_gres;
   return same_shares(*a.used_gres, *b.used_gres);
@@ -188,9 +213,11 @@ void compare_derived(const ClusterState& a, const ClusterState& b, Problems& pro
   same(*a.node_names == *b.node_names, "node names");
   same(a.arrays.size() == b.arrays.size(), "number of arrays");
   a.arrays.for_each([&](const ArrayTasks& tasks) {
-    const Job& job = a.jobs.at(tasks.jobs.front());
-    const ArrayTasks* other = b.arrays.find(job.array->array_job);
-    same(other != nullptr && other->jobs == tasks.jobs && other->running == tasks.running, "array");
+    const FoundJob job = find_job(a, tasks.jobs.empty() ? tasks.folded.front() : tasks.jobs.front());
+    const ArrayTasks* other = b.arrays.find(job->array->array_job);
+    same(other != nullptr && other->jobs == tasks.jobs && other->running == tasks.running &&
+             other->folded == tasks.folded && other->folded_bad == tasks.folded_bad,
+         "array");
   });
   same(a.partitions->size() == b.partitions->size(), "number of partitions");
   for (size_t at = 0; at < std::min(a.partitions->size(), b.partitions->size()); ++at) {
@@ -224,6 +251,7 @@ std::vector<std::string> differences(const ClusterState& a, const ClusterState& 
   }
   compare_tables("job", a.jobs, b.jobs, problems);
   compare_tables("node", a.nodes, b.nodes, problems);
+  compare_folded(a, b, problems);
   compare_derived(a, b, problems);
   return problems;
 }
@@ -232,6 +260,7 @@ std::vector<std::string> check_state(const ClusterState& state) {
   Problems problems;
   state.jobs.for_each([&](const Job& job) { check_job(state, job, problems); });
   state.nodes.for_each([&](const Node& node) { check_node(state, node, problems); });
+  state.folded.for_each([&](const FoldedTask& task) { check_folded(state, task, problems); });
   ClusterState rebuilt = state;
   rebuild_derived(rebuilt);
   compare_derived(state, rebuilt, problems);
@@ -257,7 +286,7 @@ std::vector<std::string> check_transition(const ClusterState& before, const Even
   const auto must = [&](bool legal, const char* what) {
     if (!legal) problems.push_back(std::string(name_of(event)) + ": " + what);
   };
-  const auto place = [&](JobId id) { return place_of(before.jobs.at(id)).kind; };
+  const auto place = [&](JobId id) { return place_of(*find_job(before, id)).kind; };
   std::visit([&](const auto& e) {
     using E = std::decay_t<decltype(e)>;
     if constexpr (std::is_same_v<E, JobSubmitted>) {
@@ -275,7 +304,7 @@ std::vector<std::string> check_transition(const ClusterState& before, const Even
       must(place(e.job) != JobPlace::Kind::kFinished, "the job is over already");
     } else if constexpr (std::is_same_v<E, JobRequeued>) {
       must(place(e.job) != JobPlace::Kind::kPending, "the job waits already");
-      must(e.restart_count == before.jobs.at(e.job).restart_count + 1, "wrong restart count");
+      must(e.restart_count == find_job(before, e.job)->restart_count + 1, "wrong restart count");
     } else if constexpr (std::is_same_v<E, JobRequeueCancelled>) {
       must(place(e.job) == JobPlace::Kind::kActive, "the job has no nodes");
       must((before.jobs.at(e.job).flags & kJobRequeued) != 0, "it was not to be requeued");
@@ -285,6 +314,11 @@ std::vector<std::string> check_transition(const ClusterState& before, const Even
       must(before.jobs.at(e.job).state == JobState::kSuspended, "the job is not suspended");
     } else if constexpr (std::is_same_v<E, JobsPurged>) {
       for (const JobId id : e.jobs) must(place(id) == JobPlace::Kind::kFinished, "not over yet");
+      e.folded.for_each([&](uint32_t id) { must(before.folded.contains(id), "no folded task"); });
+    } else if constexpr (std::is_same_v<E, ArrayTasksFolded>) {
+      e.jobs.for_each([&](uint32_t id) { must(may_fold(before.jobs.at(id)), "may not be folded"); });
+    } else if constexpr (std::is_same_v<E, JobShrunk>) {
+      must(before.jobs.at(e.job).state == JobState::kRunning, "the job does not run");
     }
   }, event);
   return problems;

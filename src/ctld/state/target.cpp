@@ -2,6 +2,7 @@
 #include "ctld/state/target.hpp"
 
 #include "common/base/text.hpp"
+#include "ctld/state/fold.hpp"
 
 namespace sluice::state {
 namespace {
@@ -47,7 +48,9 @@ Result<TargetedJobs> find_targets(const ClusterState& state, const JobTarget& ta
   const ArrayTasks* array = state.arrays.find(target.job);
   const Job* exact = state.jobs.find(target.job);
   if (!target.tasks && array == nullptr) {
-    if (exact == nullptr) return failure(ErrorCode::kInvalidJobId);
+    if (state.folded.contains(target.job)) found.folded.insert(target.job);
+    else if (exact == nullptr) return failure(ErrorCode::kInvalidJobId);
+    if (exact == nullptr) return found;
     found.records.push_back(target.job);
     return found;
   }
@@ -71,17 +74,21 @@ Result<TargetedJobs> find_targets(const ClusterState& state, const JobTarget& ta
       }
     }
   });
+  if (!target.tasks) found.folded = array->folded;
+  else array->folded.for_each([&](uint32_t id) {
+    if (target.tasks->contains(state.folded.at(id).task)) found.folded.insert(id);
+  });
   if (found.empty()) return failure(ErrorCode::kInvalidJobId);
   return found;
 }
 
 Result<JobId> find_step_job(const ClusterState& state, const JobTarget& target) {
   if (!target.tasks) {
-    if (!state.jobs.contains(target.job)) return failure(ErrorCode::kInvalidJobId);
+    if (!find_job(state, target.job)) return failure(ErrorCode::kInvalidJobId);
     return target.job;
   }
-  const Job* job = find_array_task(state, target.job, target.tasks->front());
-  if (job == nullptr || job->array->task == kNoTask) return failure(ErrorCode::kInvalidJobId);
+  const FoundJob job = find_array_task(state, target.job, target.tasks->front());
+  if (!job || job->array->task == kNoTask) return failure(ErrorCode::kInvalidJobId);
   return job->id;
 }
 

@@ -25,9 +25,10 @@ struct JobTarget {
 // What a target comes to: records, and tasks that are still part of a pending array's record.
 struct TargetedJobs {
   std::vector<JobId> records;  // whole records
+  IndexSet folded;             // ids of ended tasks that have no records
   JobId array_record = kNoJob;  // the record of which only …
   IndexSet pending_tasks;       // … these tasks are meant
-  [[nodiscard]] bool empty() const { return records.empty() && pending_tasks.empty(); }
+  [[nodiscard]] bool empty() const { return records.empty() && pending_tasks.empty() && folded.empty(); }
 };
 // kInvalidJobId: nothing is there (any more).
 [[nodiscard]] Result<TargetedJobs> find_targets(const ClusterState& state, const JobTarget& target);

@@ -50,6 +50,27 @@ TEST_F(WatchesTest, AChangeInBetweenIsNotLost) {
   EXPECT_FALSE(inbox_->end);
 }
 
+// sbatch --wait of an array: until its last task is over, whichever that is.
+TEST_F(WatchesTest, AnArrayIsWatchedToItsLastTask) {
+  JobSpec spec = batch_spec();
+  spec.array = "0-2";
+  const JobId array = submit(spec);
+  for (const uint32_t task : {0U, 1U, 2U}) ASSERT_TRUE(start_job(array, "n1", 1, task));
+  const auto end = [&](uint32_t task, int32_t status) {
+    const JobId id = state::find_array_task(state_, array, task)->id;
+    ASSERT_TRUE(end_step(id, kBatchStep, "n1", status, true));
+    watches_.notify(id, {}, *now());
+  };
+  end(1, 2 << 8);
+  watches_.add({.job = array}, [&] { return now(); }, writer_);
+  EXPECT_EQ(inbox_->states, (std::vector{JobState::kFailed, JobState::kRunning}));
+  end(2, 0);
+  EXPECT_FALSE(inbox_->end) << "the array's own record is over, another is not";
+  end(0, 0);
+  EXPECT_EQ(inbox_->end, ErrorCode::kOk);
+  EXPECT_EQ(inbox_->states.size(), 4U);
+}
+
 TEST_F(WatchesTest, AnUnknownJobEndsIt) {
   watches_.add({.job = 99}, [&] { return now(); }, writer_);
   EXPECT_EQ(inbox_->end, ErrorCode::kInvalidJobId);

@@ -7,6 +7,7 @@
 
 #include "ctld/journal/blob_key.hpp"
 #include "ctld/state/apply.hpp"
+#include "ctld/state/fold.hpp"
 #include "ctld/state/invariants.hpp"
 
 namespace sluice::test {
@@ -228,6 +229,16 @@ void EventMaker::step(Events& events) {
   if (active.empty()) return;
   const Job job = state_.jobs.at(active[pick(active.size())]);
   if (job.state != JobState::kRunning || (job.flags & kJobCompleting) != 0) return;
+  const auto& parts = job.allocation->nodes;
+  if (parts.size() > 1 && job.preparing.none() && job.released.none() && pick(3) == 0) {
+    auto fewer = std::make_shared<Allocation>(*job.allocation);
+    Bitmap dropped;
+    dropped.set(parts.back().node);
+    fewer->cpus -= parts.back().cpus;
+    fewer->nodes.pop_back();
+    make(events, JobShrunk{job.id, fewer, dropped, now_});
+    return;
+  }
   if (job.steps.size() > 1) {
     const StepId id = job.steps.back()->id;
     make(events, StepEndOrdered{id, 1000, now_});
@@ -366,9 +377,17 @@ void EventMaker::change_partition(Events& events) {
 }
 
 void EventMaker::purge(Events& events) {
+  ArrayTasksFolded folded;
+  for (const JobId id : ids(state_.finished)) {
+    if (may_fold(state_.jobs.at(id))) folded.jobs.insert(id);
+  }
+  if (!folded.jobs.empty() && pick(2) == 0) {
+    make(events, folded);
+    return;
+  }
   const std::vector<JobId> finished = ids(state_.finished);
   if (finished.size() < 5) return;
-  make(events, JobsPurged{{finished.begin(), finished.begin() + 3}});
+  make(events, JobsPurged{{finished.begin(), finished.begin() + 3}, {}});
 }
 
 }  // namespace sluice::test

@@ -36,6 +36,22 @@ TEST(Backfill, WhatTheWaitingJobLeavesIsUsed) {
   EXPECT_EQ(w.pass(), "4:n2") << "n2 has one core that nobody will need";
 }
 
+TEST(Backfill, TimeMinLetsAJobIn) {
+  World w(2, 4);
+  w.up();
+  w.submit(World::spec(4, 60));
+  w.pass();
+  w.submit(World::spec(8, 60));
+  JobSpec shorter = World::spec(1, 600);
+  shorter.time_min = 61;
+  w.submit(shorter);
+  shorter.time_min = 30;
+  const JobId fits = w.submit(shorter);
+  EXPECT_EQ(w.pass(), "4:n2");
+  EXPECT_EQ(w.state.jobs.at(fits).time_limit, 60U) << "as long as nobody else is held up";
+  EXPECT_EQ(w.reason(3), JobReason::kPriority);
+}
+
 TEST(Backfill, JobsWithoutALimitCountAsAYear) {
   World w(2, 4);
   w.up();

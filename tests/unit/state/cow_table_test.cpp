@@ -82,7 +82,7 @@ TEST(Events, SurviveTheCodec) {
   Allocation allocation;
   allocation.nodes.push_back({.node = 3, .cores = Bitmap::first(4), .cpus = 4, .memory_mib = 9});
   started.starts.push_back({2, 8, std::make_shared<Allocation>(allocation)});
-  const EventFrame frame{{Event(started), Event(JobsPurged{{1, 2}})}};
+  const EventFrame frame{{Event(started), Event(JobsPurged{{1, 2}, {}})}};
   const auto back = wire::decode<EventFrame>(wire::encode(frame));
   ASSERT_TRUE(back);
   ASSERT_EQ(back->events.size(), 2u);

@@ -113,7 +113,7 @@ TEST_F(CoreTest, TasksOfAPendingArrayAreCancelledAndHeldAlone) {
   ASSERT_TRUE(run(SignalJob{kAnn, id + "_[2-3]", 0, protocol::kSignalCancel}));
   EXPECT_EQ(job(array).array->pending.to_text(), "1,4-6");
   ASSERT_TRUE(run(ChangeJob{kAnn, id + "_4", JobAction::kHold, false}));
-  const Job* held = find_array_task(state_, array, 4);
+  const FoundJob held = find_array_task(state_, array, 4);
   EXPECT_EQ(held->hold, HoldKind::kUser);
   EXPECT_NE(held->id, array);
   EXPECT_EQ(job(array).hold, HoldKind::kNone);
@@ -390,7 +390,7 @@ TEST_F(CoreTest, UpdateOfJobs) {
   EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.time_limit = 9; }), ErrorCode::kAccessDenied);
   EXPECT_EQ(update(kRoot, [](JobUpdate& u) { u.time_limit = 9; }), ErrorCode::kOk);
   EXPECT_EQ(job(id).end, now_ + std::chrono::minutes(9));
-  EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.min_nodes = 2; }), ErrorCode::kJobNotPending);
+  EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.min_nodes = 2; }), ErrorCode::kTooManyNodes);
 }
 
 }  // namespace

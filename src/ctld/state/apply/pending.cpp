@@ -57,13 +57,14 @@ void split_tasks(ClusterState& state, JobId record,
   const Job master = state.jobs.at(record);
   SLUICE_CHECK(master.array != nullptr && master.array->task == kNoTask);
   auto rest = std::make_shared<ArrayInfo>(*master.array);
+  ArrayInfo one = *master.array;
+  one.pending.clear();
   const ArrayTasksSplit::Task* last = nullptr;
   for (const ArrayTasksSplit::Task& task : tasks) {
     SLUICE_CHECK(rest->pending.contains(task.task));
     rest->pending.erase(task.task);
-    auto info = std::make_shared<ArrayInfo>(*master.array);
+    auto info = std::make_shared<ArrayInfo>(one);
     info->task = task.task;
-    info->pending.clear();
     if (task.job == record) {
       last = &task;
       continue;

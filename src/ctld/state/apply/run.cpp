@@ -1,5 +1,6 @@
 // A job starts, ends and gives its nodes back.
 #include "ctld/state/apply/verbs.hpp"
+#include "ctld/state/fold.hpp"
 #include "ctld/state/indexes.hpp"
 
 namespace sluice::state {
@@ -122,6 +123,7 @@ void apply_event(ClusterState& state, const JobRequeueCancelled& event) {
 }
 
 void apply_event(ClusterState& state, const JobRequeued& event) {
+  unfold_job(state, event.job);
   change_job(state, event.job, [&](Job& job) {
     job.state = JobState::kPending;
     job.flags = event.flags;
@@ -171,6 +173,27 @@ void apply_event(ClusterState& state, const JobsPurged& event) {
     unindex_job(state, job);
     state.jobs.erase(id);
   }
+  purge_folded(state, event.folded);
+}
+
+void apply_event(ClusterState& state, const ArrayTasksFolded& event) {
+  event.jobs.for_each([&](uint32_t id) { fold_job(state, id); });
+}
+
+void apply_event(ClusterState& state, const JobShrunk& event) {
+  const Job& before = state.jobs.at(event.job);
+  SLUICE_CHECK(before.allocation != nullptr && event.allocation != nullptr && before.preparing.none());
+  Bitmap dropped, released;  // positions in the allocation so far; in the new one
+  for (size_t at = 0; at < before.allocation->nodes.size(); ++at) {
+    const auto kept = allocation_position(*event.allocation, before.allocation->nodes[at].node);
+    if (!kept && !before.released.test(at)) dropped.set(at);
+    if (kept && before.released.test(at)) released.set(*kept);
+  }
+  vacate_nodes(state, before, dropped, event.time);
+  change_job(state, event.job, [&](Job& job) {
+    job.allocation = event.allocation;
+    job.released = std::move(released);
+  });
 }
 
 void apply_event(ClusterState& state, const JobSignaled& event) {

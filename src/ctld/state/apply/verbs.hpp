@@ -25,6 +25,8 @@ void apply_event(ClusterState& state, const JobRequeueCancelled& event);
 void apply_event(ClusterState& state, const JobSuspended& event);
 void apply_event(ClusterState& state, const JobResumed& event);
 void apply_event(ClusterState& state, const JobsPurged& event);
+void apply_event(ClusterState& state, const ArrayTasksFolded& event);
+void apply_event(ClusterState& state, const JobShrunk& event);
 void apply_event(ClusterState& state, const JobSignaled& event);
 void apply_event(ClusterState& state, const JobEndRepeated& event);
 void apply_event(ClusterState& state, const ArrayTasksCancelled& event);

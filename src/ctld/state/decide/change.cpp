@@ -56,7 +56,7 @@ Status requeue(Draft& draft, JobId id, const ChangeJob& command, Time now) {
   if (held) {
     event.hold = HoldKind::kUser;
     event.reason = JobReason::kJobHeldUser;
-    if (!command.special_exit) event.description = "job requeued in held state";
+    event.description = kRequeuedHeld;
   }
   if (command.special_exit) event.flags = kJobSpecialExit;
   draft.emit(std::move(event));

@@ -11,7 +11,6 @@ namespace sluice::state {
 namespace {
 
 constexpr Duration kDefaultRequeueDelay = std::chrono::seconds(120);
-constexpr std::string_view kRequeuedHeld = "job requeued in held state";
 
 // "RaisedSignal:9(Killed)", as scontrol shows it.
 std::string signal_description(int32_t signal) {
@@ -52,7 +51,9 @@ void finish(Draft& draft, JobId id, Time now) {
   if (event.hold != HoldKind::kNone) {
     event.reason = event.hold == HoldKind::kUser ? JobReason::kJobHeldUser : JobReason::kJobHeldAdmin;
   }
-  if ((job.flags & kJobRequeueHold) != 0 && (job.flags & kJobSpecialExit) == 0) {
+  // of RequeueExitHold nothing more is said
+  const bool by_exit = (job.flags & kJobSpecialExit) != 0 && job.state != JobState::kCancelled;
+  if ((job.flags & kJobRequeueHold) != 0 && !by_exit) {
     event.description = kRequeuedHeld;
   }
   if ((job.flags & kJobLaunchFailed) != 0) {
@@ -72,6 +73,8 @@ bool survives_loss(const Job& job, size_t position) {
   return !job.spec->kill_on_node_fail && !batch_host && held > 1;
 }
 
+}  // namespace
+
 void lose_step_parts(Draft& draft, JobId id, NodeId node, Time now) {
   std::vector<StepId> steps;
   for (const auto& step : draft.job(id).steps) steps.push_back(step->id);
@@ -85,8 +88,6 @@ void lose_step_parts(Draft& draft, JobId id, NodeId node, Time now) {
     end_step_parts(draft, step_id, end, now);
   }
 }
-
-}  // namespace
 
 Duration requeue_delay(const ClusterConfig& config) {
   auto text = option_value(config.scheduler_parameters, "requeue_delay");

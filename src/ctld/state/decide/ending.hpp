@@ -10,6 +10,9 @@ namespace sluice::state {
 [[nodiscard]] Duration requeue_delay(const ClusterConfig& config);
 
 
+// What scontrol requeuehold leaves as the job's reason.
+inline constexpr std::string_view kRequeuedHeld = "job requeued in held state";
+
 struct Ending {
   JobState state = JobState::kCompleted;
   JobReason reason = JobReason::kNone;
@@ -19,6 +22,8 @@ struct Ending {
   JobFlags flags = 0;        // kJobRequeued and its companions
 };
 
+// The job's steps end on this node, killed.
+void lose_step_parts(Draft& draft, JobId job, NodeId node, Time now);
 // A suspended job goes on; its time limit ends as much later as it was stopped.
 void resume_job(Draft& draft, JobId job, Time now);
 // A job that holds nodes is over; its nodes are to be cleaned.

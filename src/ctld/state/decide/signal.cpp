@@ -46,7 +46,8 @@ Result<Decision> signal_step(const ClusterState& state, const JobTarget& target,
                              const SignalJob& command, Time now) {
   const auto id = find_step_job(state, target);
   if (!id) return tl::unexpected(id.error());
-  const Job& job = state.jobs.at(*id);
+  const FoundJob found = find_job(state, *id);
+  const Job& job = *found;
   if (!may_change(state, job, command.who)) return failure(ErrorCode::kAccessDenied);
   if (is_finished(job)) return failure(ErrorCode::kInvalidJobId);
   const Step* step = find_step(job, *target.step);
@@ -107,7 +108,8 @@ Result<Decision> decide_on(const ClusterState& state, const NotifyJob& command, 
   if (!target) return tl::unexpected(target.error());
   const auto id = find_step_job(state, *target);
   if (!id) return tl::unexpected(id.error());
-  const Job& job = state.jobs.at(*id);
+  const FoundJob found = find_job(state, *id);
+  const Job& job = *found;
   if (!may_change(state, job, command.who)) return failure(ErrorCode::kAccessDenied);
   if (!is_running(job)) {
     return failure(job.state == JobState::kPending ? ErrorCode::kJobPending

@@ -31,6 +31,10 @@ std::optional<JobStarted> check_start(const ClusterState& state, const PlannedSt
   event.record = plan.job;
   event.partition = partition->config->name;
   event.time_limit = limit_in(*job, *partition->config);
+  if (plan.time_limit != 0 && plan.time_limit < event.time_limit) {
+    if (job->spec->time_min == 0 || plan.time_limit < job->spec->time_min) return std::nullopt;
+    event.time_limit = plan.time_limit;
+  }
   event.time = now;
   event.end = event.time_limit == kInfiniteMinutes ? kNever
                                                    : now + std::chrono::minutes(event.time_limit);

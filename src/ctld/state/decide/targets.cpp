@@ -1,15 +1,54 @@
 // Targets and the records behind them.
 #include "ctld/state/decide/targets.hpp"
 
+#include <algorithm>
+
 #include "common/tables/errors.hpp"
 #include "ctld/state/decide/job_ids.hpp"
 
 namespace sluice::state {
 namespace {
 
-std::string shown_id(const Job& job) {
-  if (job.array == nullptr || job.array->task == kNoTask) return std::to_string(job.id);
-  return std::to_string(job.array->array_job) + '_' + std::to_string(job.array->task);
+// What became of each task, gathered as Slurm tells it: the tasks of an array with one outcome are one
+// line, and where something was refused, what went well has its line, too.
+class Outcomes {
+ public:
+  // `tasks`: of the array `job`; empty: it is none.
+  void note(JobId job, const IndexSet& tasks, const Status& done) {
+    ++records_;
+    if (done) ++done_;
+    const std::string text = done ? "No error" : error_text(done.error());
+    auto line = std::ranges::find(lines_, text, &Line::text);
+    if (line == lines_.end()) line = lines_.insert(line, {text, job, {}, done ? Error{} : done.error()});
+    for (const IndexSet::Range& range : tasks.ranges()) line->tasks.insert(range.first, range.last);
+  }
+
+  [[nodiscard]] Result<protocol::CountReply> reply() {
+    protocol::CountReply reply;
+    reply.count = done_;
+    if (done_ == records_) return reply;
+    if (records_ == 1 && lines_[0].tasks.size() <= 1) return tl::unexpected(lines_[0].error);
+    std::ranges::sort(lines_, {}, [](const Line& line) { return line.tasks.front(); });
+    for (const Line& line : lines_) {
+      reply.errors.push_back(std::to_string(line.job) + '_' + line.tasks.to_text() + ": " + line.text);
+    }
+    return reply;
+  }
+
+ private:
+  struct Line {
+    std::string text;
+    JobId job = kNoJob;
+    IndexSet tasks;
+    Error error;
+  };
+  std::vector<Line> lines_;
+  uint32_t records_ = 0, done_ = 0;
+};
+
+IndexSet tasks_of(const Job& job) {
+  if (job.array == nullptr) return {};
+  return job.array->task != kNoTask ? IndexSet(job.array->task, job.array->task) : job.array->pending;
 }
 
 }  // namespace
@@ -23,11 +62,13 @@ Result<std::vector<JobId>> split_pending_tasks(Draft& draft, JobId record, const
   event.array_job = record;
   std::vector<JobId> ids;
   JobId from = draft.state().next_job_id;
+  const bool all = tasks.size() == draft.job(record).array->pending.size();
   for (const IndexSet::Range& range : tasks.ranges()) {
     for (uint32_t task = range.first; task <= range.last; ++task) {
-      const auto id = free_job_id(draft.state(), from);
+      const bool last = all && task == tasks.back();
+      const auto id = last ? std::optional(record) : free_job_id(draft.state(), from);
       if (!id) return failure(ErrorCode::kTooManyJobs);
-      from = *id + 1;
+      if (!last) from = *id + 1;
       event.tasks.push_back({task, *id});
       ids.push_back(*id);
     }
@@ -49,19 +90,25 @@ Result<Decision> for_each_target(const ClusterState& state, std::string_view tex
     if (!split) return tl::unexpected(split.error());
     records.insert(records.end(), split->begin(), split->end());
   }
-  protocol::CountReply reply;
-  Error first_error;
+  Outcomes outcomes;
   for (const JobId id : records) {
-    const std::string shown = shown_id(draft.job(id));
-    if (Status done = action(draft, id); !done) {
-      if (reply.errors.empty()) first_error = done.error();
-      reply.errors.push_back(shown + ": " + error_text(done.error()));
-    } else {
-      ++reply.count;
-    }
+    const Job& job = draft.job(id);
+    const JobId shown = job.array != nullptr ? job.array->array_job : id;
+    const IndexSet tasks = tasks_of(job);
+    outcomes.note(shown, tasks, action(draft, id));
   }
-  if (reply.count == 0) return tl::unexpected(first_error);
-  return draft.take(std::move(reply));
+  Status of_folded;  // what is refused to one of them is refused to all
+  found->folded.for_each([&](uint32_t id) {
+    const FoldedTask& task = state.folded.at(id);
+    if (of_folded) {
+      draft.unfold(id);
+      of_folded = action(draft, id);
+    }
+    outcomes.note(task.model->array->array_job, IndexSet(task.task, task.task), of_folded);
+  });
+  auto reply = outcomes.reply();
+  if (!reply) return tl::unexpected(reply.error());
+  return draft.take(std::move(*reply));
 }
 
 }  // namespace sluice::state

@@ -1,12 +1,15 @@
 // Time passes: limits, begin times, dependencies, deadlines, repeated orders, purge.
 #include "ctld/state/decide/ending.hpp"
+#include "ctld/state/decide/targets.hpp"
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/dependency.hpp"
+#include "ctld/state/fold.hpp"
 
 namespace sluice::state {
 namespace {
 
 constexpr size_t kPurgedAtOnce = 5000;
+constexpr uint64_t kFoldedPurgedAtOnce = 50'000;
 // Nodes that have not reported a job clean are told again, no sooner than this.
 constexpr Duration kRepeatAfter = std::chrono::seconds(60);
 
@@ -16,6 +19,21 @@ bool is_too_late(const Job& job, Time now) {
   const Minutes least = job.spec->time_min != 0 ? job.spec->time_min : job.spec->time_limit;
   const Duration run = least == kInfiniteMinutes ? Duration(0) : Duration(std::chrono::minutes(least));
   return now + run > job.spec->deadline;
+}
+
+// Tasks of an array that wait each for a task of another one get records when their turn comes.
+void split_decided(Draft& draft, JobId id, std::vector<JobId>& waiting) {
+  const Job& job = draft.job(id);
+  if (job.array == nullptr || job.array->task != kNoTask || job.dependency.empty()) return;
+  const auto parsed = parse_dependency(job.dependency.view());
+  if (!parsed) return;
+  const IndexSet decided = tasks_decided(draft.state(), job, *parsed);
+  if (decided.empty()) return;
+  const auto split = split_pending_tasks(draft, id, decided);
+  if (!split) return;  // no free id: later
+  for (const JobId one : *split) {
+    if (one != id) waiting.push_back(one);
+  }
 }
 
 // False when the job cannot wait any longer and has ended.
@@ -52,7 +70,9 @@ bool check_waiting(Draft& draft, JobId id, Time now) {
 void tick_waiting(Draft& draft, Time now) {
   std::vector<JobId> waiting;
   draft.state().waiting.for_each([&](uint32_t id) { waiting.push_back(id); });
-  for (const JobId id : waiting) {
+  for (size_t at = 0; at < waiting.size(); ++at) {
+    const JobId id = waiting[at];
+    split_decided(draft, id, waiting);
     if (!check_waiting(draft, id, now)) continue;
     const Job& job = draft.job(id);
     if (job.accrue == kNoTime && is_eligible(job, now)) {
@@ -116,22 +136,43 @@ void tick_active(Draft& draft, Time now) {
 
 // An array's own record stays until its other tasks are gone: users know the array by its number.
 bool is_still_needed(const ClusterState& state, const Job& job) {
-  return job.array != nullptr && job.array->array_job == job.id &&
-         state.arrays.at(job.id).jobs.size() > 1;
+  if (job.array == nullptr || job.array->array_job != job.id) return false;
+  const ArrayTasks& tasks = state.arrays.at(job.id);
+  return tasks.jobs.size() > 1 || !tasks.folded.empty();
+}
+
+// Ended tasks that are due, a bounded number at a time.
+IndexSet due_folded(const ClusterState& state, Time ended_before) {
+  IndexSet due;
+  uint64_t count = 0;
+  state.arrays.for_each([&](const ArrayTasks& tasks) {
+    if (tasks.folded.empty() || tasks.oldest_end > ended_before) return;
+    tasks.folded.for_each([&](uint32_t id) {
+      if (count >= kFoldedPurgedAtOnce || state.folded.at(id).end > ended_before) return;
+      due.insert(id);
+      ++count;
+    });
+  });
+  return due;
 }
 
 void tick_finished(Draft& draft, Time now) {
   const ClusterState& state = draft.state();
-  if (state.config->min_job_age <= Duration(0)) return;
-  JobsPurged event;
+  const bool purge = state.config->min_job_age > Duration(0);
+  const Time ended_before = purge ? now - state.config->min_job_age : kNoTime;
+  JobsPurged purged;
+  ArrayTasksFolded folded;
   state.finished.for_each([&](uint32_t id) {
     const Job& job = state.jobs.at(id);
-    if (job.end + state.config->min_job_age <= now && !is_still_needed(state, job)) {
-      event.jobs.push_back(id);
+    if (purge && job.end <= ended_before && !is_still_needed(state, job)) {
+      if (purged.jobs.size() < kPurgedAtOnce) purged.jobs.push_back(id);
+    } else if (may_fold(job)) {
+      folded.jobs.insert(id);
     }
-    return event.jobs.size() < kPurgedAtOnce;
   });
-  if (!event.jobs.empty()) draft.emit(std::move(event));
+  if (purge) purged.folded = due_folded(state, ended_before);
+  if (!purged.jobs.empty() || !purged.folded.empty()) draft.emit(std::move(purged));
+  if (!folded.jobs.empty()) draft.emit(std::move(folded));
 }
 
 void tick_nodes(Draft& draft, Time now) {

@@ -3,6 +3,7 @@
 
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/job_checks.hpp"
+#include "ctld/state/decide/resize.hpp"
 #include "ctld/state/decide/targets.hpp"
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/dependency.hpp"
@@ -124,8 +125,12 @@ Status set_dependency(const ClusterState& state, const JobUpdate& u, Time now, J
   const auto parsed = parse_dependency(*u.dependency);
   if (!parsed) return tl::unexpected(parsed.error());
   for (const DependencyItem& item : parsed->items) {
-    if (item.job == job.id) return failure(ErrorCode::kInvalidDependency);
+    const bool itself = item.job == job.id || (job.array != nullptr && item.job == job.array->array_job);
+    if (itself && item.kind != DependencyKind::kSingleton && is_circular(state, job, {{item}, false})) {
+      return failure(ErrorCode::kInvalidDependency);
+    }
   }
+  if (is_circular(state, job, *parsed)) return failure(ErrorCode::kError, "Circular job dependency");
   spec.dependency = *u.dependency;
   const DependencyResult result = evaluate_dependency(state, job, *parsed, now);
   job.dependency = result.satisfied() ? SharedText() : SharedText(format_dependency(result.left));
@@ -184,9 +189,11 @@ Status set_hold(Draft& draft, JobId id, const UpdateJob& command, Time now) {
   return {};
 }
 
-Status set_array(const JobUpdate& u, Job& job) {
+Status set_array(const JobUpdate& u, bool whole_array, Job& job) {
   if (!u.array_max_running) return {};
   if (job.array == nullptr) return failure(ErrorCode::kInvalidArray);
+  // it is the array's, and stays as it is when one of its tasks is updated
+  if (!whole_array) return {};
   auto array = std::make_shared<ArrayInfo>(*job.array);
   array->max_running = *u.array_max_running;
   job.array = std::move(array);
@@ -195,8 +202,13 @@ Status set_array(const JobUpdate& u, Job& job) {
 
 Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now) {
   const ClusterState& state = draft.state();
-  const JobUpdate& u = command.update;
   if (Status ok = check_rights(state, draft.job(id), command); !ok) return ok;
+  JobUpdate u = command.update;
+  if (is_resize(draft.job(id), u)) {
+    if (Status ok = shrink_job(draft, id, u, now); !ok) return ok;
+    u.min_nodes = u.max_nodes = std::nullopt;
+    u.required_nodes = std::nullopt;
+  }
   Job job = draft.job(id);
   if (is_terminal(job.state)) return failure(ErrorCode::kJobFinished);
   auto spec = std::make_shared<JobSpec>(*job.spec);
@@ -209,7 +221,8 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now) {
   if (Status ok = set_dependency(state, u, now, job, *spec); !ok) return ok;
   if (u.partitions && u.partitions->find(',') == std::string::npos) job.partition = *u.partitions;
   set_time_limit(u, now, job, *spec);
-  if (Status ok = set_array(u, job); !ok) return ok;
+  const bool whole_array = command.target.find('_') == std::string::npos;
+  if (Status ok = set_array(u, whole_array, job); !ok) return ok;
   if (job.state == JobState::kPending) {
     if (u.begin) job.eligible = *u.begin > now ? *u.begin : kNoTime;
     // it has to become eligible again when it now waits for something

@@ -4,6 +4,7 @@
 
 #include "common/base/text.hpp"
 #include "ctld/state/exit_status.hpp"
+#include "ctld/state/fold.hpp"
 
 namespace sluice::state {
 namespace {
@@ -19,7 +20,7 @@ bool as_one_array(const Job& job) {
 }
 
 template <class Use>
-void for_other_tasks(const ClusterState& state, const Job& job, Use use) {
+void for_other_records(const ClusterState& state, const Job& job, Use use) {
   const ArrayTasks* tasks = state.arrays.find(job.array->array_job);
   if (tasks == nullptr) return;
   tasks->jobs.for_each([&](uint32_t id) {
@@ -27,10 +28,17 @@ void for_other_tasks(const ClusterState& state, const Job& job, Use use) {
     if (other != nullptr && id != job.id) use(*other);
   });
 }
+template <class Use>
+void for_folded_tasks(const ClusterState& state, const Job& job, Use use) {
+  const ArrayTasks* tasks = state.arrays.find(job.array->array_job);
+  if (tasks == nullptr) return;
+  tasks->folded.for_each([&](uint32_t id) { use(*state.folded.at(id).model); });
+}
 
 bool is_first_start(const ClusterState& state, const Job& job) {
   bool first = true;
-  for_other_tasks(state, job, [&](const Job& other) {
+  for_folded_tasks(state, job, [&](const Job&) { first = false; });
+  for_other_records(state, job, [&](const Job& other) {
     const bool started = other.start != kNoTime && other.start <= job.start;
     if (started && (other.start < job.start || other.id < job.id)) first = false;
   });
@@ -42,15 +50,19 @@ std::string array_outcome(const ClusterState& state, const Job& job) {
   int32_t least = code_of(job.exit_status), most = least;
   size_t failed = job.state == JobState::kCompleted ? 0 : 1, all = 1;
   bool last = true;
-  for_other_tasks(state, job, [&](const Job& other) {
-    const bool over = is_terminal(other.state);
-    if (!over || other.end > job.end || (other.end == job.end && other.id > job.id)) last = false;
+  const auto count = [&](const Job& other) {
     least = std::min(least, code_of(other.exit_status));
     most = std::max(most, code_of(other.exit_status));
     failed += other.state == JobState::kCompleted ? 0U : 1U;
     ++all;
+  };
+  for_other_records(state, job, [&](const Job& other) {
+    const bool over = is_terminal(other.state);
+    if (!over || other.end > job.end || (other.end == job.end && other.id > job.id)) last = false;
+    count(other);
   });
   if (!last) return {};
+  for_folded_tasks(state, job, count);
   const char* word = failed == 0 ? "COMPLETED" : failed == all ? "FAILED" : "Mixed";
   return std::string(word) + ", ExitCode [" + std::to_string(least) + "-" + std::to_string(most) + "]";
 }

@@ -108,6 +108,14 @@ void react_to(const ClusterState& state, const JobResumed& event, Effects& effec
   if (const Job* job = state.jobs.find(event.job)) order_stop_or_go(*job, effects);
   effects.emplace_back(JobChanged{event.job, {}});
 }
+void react_to(const ClusterState& state, const JobShrunk& event, Effects& effects) {
+  if (const Job* job = state.jobs.find(event.job)) {
+    effects.emplace_back(TerminateJob{
+        .job = event.job, .restart = job->restart_count, .nodes = event.nodes, .at_once = true, .message = {}});
+  }
+  effects.emplace_back(JobChanged{event.job, {}});
+  effects.emplace_back(WakeScheduler{});
+}
 void react_to(const ClusterState& state, const ArrayTasksCancelled&, Effects& effects) {
   tell_waiters(state, effects);
 }
@@ -163,6 +171,7 @@ void react_to(const ClusterState&, const PartitionChanged&, Effects& effects) {
 void react_to(const ClusterState&, const EpochStarted&, Effects&) {}
 void react_to(const ClusterState&, const ArrayTasksSplit&, Effects&) {}
 void react_to(const ClusterState&, const JobsPurged&, Effects&) {}
+void react_to(const ClusterState&, const ArrayTasksFolded&, Effects&) {}
 void react_to(const ClusterState&, const StepEnded&, Effects&) {}
 void react_to(const ClusterState&, const StepNodesEnded&, Effects&) {}
 void react_to(const ClusterState&, const NodeRegistered&, Effects&) {}

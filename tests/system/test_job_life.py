@@ -1,0 +1,205 @@
+"""What happens to jobs by configuration and by the clock: exits that requeue, limits that are overrun, deadlines, chains of
+dependencies, and jobs that give nodes back."""
+import os
+import unittest
+
+from harness import ClusterCase, wait_for
+
+GO = "while [ ! -e {} ]; do sleep 0.05; done"
+
+
+class Life(ClusterCase):
+    NODES, CPUS = 4, 4
+    CONF = "RequeueExit=6,10-12\nRequeueExitHold=5\nOverTimeLimit=10\nSchedulerParameters=requeue_delay=1\n"
+
+    def tearDown(self):
+        if jobs := self.out("squeue", "-h", "-o", "%A").split():
+            self.run_cmd("scancel", *jobs)
+        wait_for(lambda: not self.out("squeue", "-h"), "the queue is empty")
+
+    def start(self, script, *options, output="/dev/null"):
+        job = self.submit("-o", output, *options, "--wrap", script)
+        self.wait_state(job, "RUNNING")
+        return job
+
+    def go(self, name):
+        open(f"{self.cluster.work}/{name}", "w", encoding="utf-8").close()
+
+    def row(self, job, form):
+        return self.out("squeue", "-h", "-t", "all", "-j", job, "-o", form).strip()
+
+    def cancel(self, *jobs):
+        self.run_cmd("scancel", *jobs)
+        for job in jobs:
+            self.wait_ended(job)
+
+    # exits ------------------------------------------------------------------------------------------
+
+    def test_requeue_exit(self):
+        job = self.submit("-o", "requeued.out", "--wrap", "echo run ${SLURM_RESTART_COUNT:-none}; "
+                          "[ ${SLURM_RESTART_COUNT:-0} -ge 2 ] || exit $((10 + ${SLURM_RESTART_COUNT:-0}))")
+        self.assertEqual(self.wait_state(job, "COMPLETED"), "COMPLETED")
+        self.assertEqual(self.file("requeued.out").split("\n")[-2], "run 2")
+        self.assertEqual(self.show(job)["Restarts"], "2")
+        other = self.submit("-o", "/dev/null", "--wrap", "exit 7")
+        self.assertEqual(self.wait_ended(other), "FAILED")
+        kept = self.submit("--no-requeue", "-o", "/dev/null", "--wrap", "exit 6")
+        wait_for(lambda: self.show(kept)["Restarts"] != "0" or self.state(kept) == "FAILED", "it is over or requeued")
+        self.run_cmd("scancel", kept)
+
+    def test_requeue_exit_hold(self):
+        job = self.submit("-o", "/dev/null", "--wrap", "[ -n \"$SLURM_RESTART_COUNT\" ] || exit 5")
+        self.wait_state(job, "SPECIAL_EXIT")
+        self.assertEqual(self.row(job, "%t %r %Q %R"), "SE JobHeldUser 0 (JobHeldUser)")
+        self.assertEqual(self.out("squeue", "-h", "-t", "SE", "-o", "%i"), f"{job}\n")
+        self.assertEqual(self.show(job)["JobState"], "SPECIAL_EXIT")
+        self.run_cmd("scontrol", "release", job)
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+
+    def test_special_exit_by_hand(self):
+        job = self.start("sleep 1000")
+        self.run_cmd("scontrol", "requeuehold", "State=SpecialExit", job)
+        self.wait_state(job, "SPECIAL_EXIT")
+        self.assertEqual(self.row(job, "%t %R"), "SE (job requeued in held state)")
+        self.run_cmd("scontrol", "release", job)
+        self.wait_state(job, "PENDING", "RUNNING")
+        self.cancel(job)
+
+    def test_derived_exit_code(self):
+        job = self.submit("-o", "/dev/null", "--wrap", "srun sh -c 'exit 7'; srun sh -c 'exit 3'; exit 2")
+        self.assertEqual(self.wait_ended(job), "FAILED")
+        self.assertEqual(self.show(job)["ExitCode"], "2:0")
+        detailed = self.out("scontrol", "-d", "show", "job", job)
+        self.assertIn("DerivedExitCode=7:0", detailed)
+
+    # limits -----------------------------------------------------------------------------------------
+
+    def test_over_time_limit(self):
+        job = self.start("sleep 1000", "-t", "5")
+        self.run_cmd("scontrol", "update", f"JobId={job}", "EndTime=now")
+        self.run_cmd("scontrol", "update", "PartitionName=debug", "OverTimeLimit=10")
+        other = self.submit("-o", "/dev/null", "--wrap", "true")
+        self.wait_ended(other)  # the controller has looked at limits since
+        self.assertEqual(self.state(job), "RUNNING")
+        self.run_cmd("scontrol", "update", "PartitionName=debug", "OverTimeLimit=0")
+        self.wait_state(job, "TIMEOUT")
+
+    def test_deadline(self):
+        self.fails(1, "sbatch: error: Batch job submission failed: Requested time limit is invalid (missing or exceeds some limit)\n",
+                   "sbatch", "--deadline=2000-01-01", "--wrap", "true")
+        dead = self.submit("-H", "-t", "30", "--deadline=now+20minutes", "--wrap", "true")
+        self.wait_state(dead, "DEADLINE")
+        self.assertEqual(self.row(dead, "%t %r"), "DL DeadLine")
+        alive = self.submit("-H", "-t", "30", "--time-min=10", "--deadline=now+20minutes", "--wrap", "true")
+        wait_for(lambda: self.state(dead) == "DEADLINE", "the controller has looked")
+        self.assertEqual(self.state(alive), "PENDING")
+        self.run_cmd("scontrol", "update", f"JobId={alive}", "Deadline=now+1")
+        self.wait_state(alive, "DEADLINE")
+
+    def test_time_min(self):
+        """A job behind one that waits is cut to what is left before that one's start."""
+        self.fails(1, "sbatch: error: Batch job submission failed: Invalid time-min specification (exceeds job's time or other "
+                      "limits)\n", "sbatch", "-t", "10", "--time-min=20", "--wrap", "true")
+        first = self.start("sleep 1000", "-N3", "-n12", "-t", "30")
+        blocked = self.submit("-N4", "-n16", "-t", "10", "-o", "/dev/null", "--wrap", "true")
+        wait_for(lambda: self.row(blocked, "%r") == "Resources", "it waits")
+        longer = self.submit("-n1", "-t", "100", "-o", "/dev/null", "--wrap", "sleep 1000")
+        cut = self.start("sleep 1000", "-n1", "-t", "100", "--time-min=5")
+        limit = self.show(cut)["TimeLimit"]
+        self.assertIn(limit, ("00:29:00", "00:30:00"))
+        self.assertEqual(self.state(longer), "PENDING")
+        self.cancel(first, blocked, longer, cut)
+
+    # dependencies -----------------------------------------------------------------------------------
+
+    def test_dependency_texts(self):
+        held = self.submit("-H", "-o", "/dev/null", "--wrap", "true")
+        array = self.submit("-H", "-a", "1-3", "-o", "/dev/null", "--wrap", "true")
+        shown = {f"afterok:{held},afterany:{held}": f"afterok:{held}(unfulfilled),afterany:{held}(unfulfilled)",
+                 f"afterok:{held}?afternotok:{held}": f"afterok:{held}(unfulfilled)?afternotok:{held}(unfulfilled)",
+                 f"after:{held}+5": f"after:{held}+5(unfulfilled)", f"{held}": f"afterany:{held}(unfulfilled)",
+                 f"afterok:{array}": f"afterok:{array}_*(unfulfilled)", f"afterok:{array}_1": f"afterok:{array}_1(unfulfilled)",
+                 f"afterok:{array}_[1-2]": f"afterok:{array}_1(unfulfilled),afterok:{array}_2(unfulfilled)",
+                 f"aftercorr:{array}": f"aftercorr:{array}_*(unfulfilled)"}
+        jobs = []
+        for given, text in shown.items():
+            jobs.append(self.submit("-d", given, "-o", "/dev/null", "--wrap", "true"))
+            self.assertEqual(self.row(jobs[-1], "%E"), text, given)
+            self.assertEqual(self.show(jobs[-1])["Dependency"], text)
+        for bad in ("nonsense:1", "afterok:", "afterok", f"after:{held}+x", f"afterok:{held},,afterok:{held}"):
+            self.fails(1, "sbatch: error: Batch job submission failed: Job dependency problem\n", "sbatch", "-d", bad, "--wrap", "true")
+        self.fails(1, "sbatch: error: Batch job submission failed: Requested operation not supported on this system\n",
+                   "sbatch", "-d", f"expand:{held}", "--wrap", "true")
+        gone = self.submit("-d", "afterok:999999", "-o", "/dev/null", "--wrap", "true")
+        self.assertEqual(self.wait_ended(gone), "COMPLETED")
+        self.cancel(*jobs, held)
+        self.run_cmd("scancel", array)
+
+    def test_circles(self):
+        one = self.submit("-H", "-o", "/dev/null", "--wrap", "true")
+        two = self.submit("-d", f"afterok:{one}", "-o", "/dev/null", "--wrap", "true")
+        three = self.submit("-d", f"afterany:{two}", "-o", "/dev/null", "--wrap", "true")
+        self.fails(1, f"Circular job dependency for job {one}\n", "scontrol", "update", f"JobId={one}", f"Dependency=afterok:{three}")
+        self.fails(1, f"Job dependency problem for job {one}\n", "scontrol", "update", f"JobId={one}", f"Dependency=afterok:{one}")
+        self.run_cmd("scontrol", "update", f"JobId={two}", "Dependency=")
+        self.assertEqual(self.wait_ended(two), "COMPLETED")
+        self.assertEqual(self.wait_ended(three), "COMPLETED")
+        self.cancel(one)
+
+    def test_tasks_and_their_partners(self):
+        first = self.submit("-a", "0-2", "-o", "/dev/null", "--wrap", GO.format(f"{self.cluster.work}/corr-$SLURM_ARRAY_TASK_ID") +
+                            "; exit $((SLURM_ARRAY_TASK_ID == 1))")
+        then = self.submit("-a", "0-2", "-d", f"aftercorr:{first}", "-o", "/dev/null", "--wrap", "true")
+        either = self.submit("-d", f"afterok:{first}_1?afterok:{first}_2", "-o", "/dev/null", "--wrap", "true")
+        killed = self.submit("--kill-on-invalid-dep=yes", "-d", f"afterok:{first}", "-o", "/dev/null", "--wrap", "true")
+        states = lambda job: self.out("squeue", "-h", "-r", "-t", "all", "-j", job, "-o", "%K %T %r").splitlines()
+        self.go("corr-2")
+        wait_for(lambda: "2 COMPLETED None" in states(then), "the partner of task 2 ran")
+        self.assertEqual(self.wait_ended(either), "COMPLETED")
+        self.assertIn("0 PENDING Dependency", states(then))
+        self.go("corr-1")
+        wait_for(lambda: "1 PENDING DependencyNeverSatisfied" in states(then), "task 1 never will")
+        self.assertEqual(self.wait_ended(killed), "CANCELLED")
+        self.assertEqual(self.show(killed)["Reason"], "DependencyNeverSatisfied")
+        self.go("corr-0")
+        wait_for(lambda: "0 COMPLETED None" in states(then), "task 0 ran")
+        self.run_cmd("scancel", then)
+
+    # size -------------------------------------------------------------------------------------------
+
+    def test_shrink(self):
+        script = ("srun -l sh -c 'echo $SLURMD_NODENAME; sleep 1000' & " + GO.format("shrink-go") +
+                  "; scontrol update JobId=$SLURM_JOB_ID NumNodes=2; echo status $?; wait; "
+                  ". ./slurm_job_${SLURM_JOB_ID}_resize.sh; env | grep -E '^SLURM_(NNODES|JOB_NUM_NODES|JOB_NODELIST|NTASKS)='; "
+                  "cat slurm_job_${SLURM_JOB_ID}_resize.csh; srun sh -c 'echo $SLURMD_NODENAME'")
+        job = self.start(script, "-N4", "-n4", output="shrink.out")
+        wait_for(lambda: len(self.file("shrink.out").splitlines()) == 4, "four tasks run")
+        self.go("shrink-go")
+        self.fails(1, f"Node count specification invalid for job {job}\n", "scontrol", "update", f"JobId={job}", "NumNodes=9")
+        wait_for(lambda: self.show(job)["NodeList"] == "n[1-2]", "two nodes are left")
+        self.assertEqual(self.row(job, "%D %C"), "2 2")
+        wait_for(lambda: self.out("sinfo", "-h", "-n", "n[3-4]", "-t", "idle", "-o", "%D").strip() == "2", "the others are free")
+        self.run_cmd("scancel", f"{job}.0", check=False)
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        text = self.file("shrink.out")
+        self.assertIn(f"To reset Slurm environment variables, execute\n  For bash or sh shells:  . ./slurm_job_{job}_resize.sh\n"
+                      f"  For csh shells:         source ./slurm_job_{job}_resize.csh\nstatus 0\n", text)
+        tail = text[text.index("status 0"):].splitlines()
+        for line in ("SLURM_NNODES=2", "SLURM_JOB_NUM_NODES=2", "SLURM_JOB_NODELIST=n[1-2]", "unsetenv SLURM_NTASKS",
+                     'setenv SLURM_JOB_CPUS_PER_NODE "1(x2)"'):
+            self.assertIn(line, tail)
+        self.assertNotIn("SLURM_NTASKS=4", tail)
+        self.assertEqual(sorted(tail[-2:]), ["n1", "n2"])
+        self.assertEqual(os.stat(f"{self.cluster.work}/slurm_job_{job}_resize.sh").st_mode & 0o777, 0o700)
+
+    def test_shrink_by_name(self):
+        job = self.start("sleep 1000", "-N4", "-n4")
+        self.fails(1, f"Invalid node name specified for job {job}\n", "scontrol", "update", f"JobId={job}", "NodeList=n9")
+        self.run_cmd("scontrol", "update", f"JobId={job}", "NodeList=n1,n3")
+        self.assertEqual(self.show(job)["NodeList"], "n[1,3]")
+        self.cancel(job)
+        wait_for(lambda: self.out("sinfo", "-h", "-t", "idle", "-o", "%D").strip() == "4", "all nodes are free")
+
+
+if __name__ == "__main__":
+    unittest.main()

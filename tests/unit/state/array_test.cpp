@@ -1,0 +1,292 @@
+// Job arrays: many starts in one event, ended tasks in a compact form, tasks that wait for tasks, and
+// what is said of them.
+#include "fixture.hpp"
+
+#include "common/tables/errors.hpp"
+#include "ctld/state/decide/job_ids.hpp"
+#include "ctld/state/fold.hpp"
+
+namespace sluice::state {
+namespace {
+
+using protocol::JobAction;
+
+class ArrayTest : public CoreTest {
+ protected:
+  JobId submit_array(const std::string& tasks, const std::string& dependency = {}) {
+    JobSpec spec = batch_spec();
+    spec.array = tasks;
+    spec.dependency = dependency;
+    spec.script_blob = "script";
+    return submit(std::move(spec));
+  }
+  // Starts so many of the array's next tasks in one plan, at most eight a node.
+  Events start_tasks(JobId array, uint32_t count) {
+    StartJobs command;
+    IndexSet left = job(array).array->pending;
+    for (uint32_t i = 0; i < count; ++i) {
+      auto allocation = std::make_shared<Allocation>();
+      NodeAllocation part{.node = i / 8, .cpus = 1, .memory_mib = 10};
+      part.cores.set(i % 8);
+      allocation->cpus = 1;
+      allocation->node_list = state_.nodes.at(i / 8).name;
+      allocation->nodes.push_back(std::move(part));
+      command.starts.push_back({array, *left.pop_first(), "debug", std::move(allocation)});
+    }
+    auto decision = decide(state_, command, now_);
+    EXPECT_TRUE(decision);
+    EXPECT_TRUE(run(command));
+    return decision->events;
+  }
+  void end_task(JobId array, uint32_t task, int32_t status = 0) {
+    const FoundJob job = find_array_task(state_, array, task);
+    ASSERT_TRUE(job);
+    ASSERT_TRUE(end_step(job->id, kBatchStep, job->allocation->node_list, status, true));
+  }
+  void end_all(JobId array, uint32_t first, uint32_t last) {
+    EndSteps command;
+    for (uint32_t task = first; task <= last; ++task) {
+      const FoundJob job = find_array_task(state_, array, task);
+      protocol::StepEnded report;
+      report.key = {{job->id, kBatchStep}, 0};
+      report.nodes = job->allocation->node_list;
+      report.node_clean = true;
+      command.ended.push_back(report);
+    }
+    ASSERT_TRUE(run(command));
+  }
+  void tick(int seconds = 1) {
+    now_ += std::chrono::seconds(seconds);
+    ASSERT_TRUE(run(Tick{}));
+  }
+  std::vector<std::string> said(const Command& command) {
+    const auto reply = run(command);
+    if (!reply) return {error_text(reply.error())};
+    return std::get<protocol::CountReply>(*reply).errors;
+  }
+  static std::string id_of(JobId id) { return std::to_string(id); }
+};
+
+TEST_F(ArrayTest, OneEventStartsManyTasks) {
+  const JobId array = submit_array("0-999");
+  const Events events = start_tasks(array, 32);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(std::get<JobStarted>(events[0]).starts.size(), 32U);
+  EXPECT_LT(wire::encode(EventFrame{events}).size(), 32U * 60U);
+  EXPECT_EQ(job(array).array->pending.to_text(), "32-999");
+}
+
+TEST_F(ArrayTest, EndedTasksGiveUpTheirRecords) {
+  const JobId array = submit_array("0-9");
+  start_tasks(array, 4);
+  now_ += std::chrono::seconds(7);
+  end_all(array, 0, 1);
+  end_task(array, 2, 3 << 8);
+  const FoundJob before = find_array_task(state_, array, 2);
+  ASSERT_FALSE(before.is_folded());
+  const Job full = *before;
+  tick();
+  EXPECT_EQ(names_.back(), "ArrayTasksFolded");
+  EXPECT_EQ(state_.folded.size(), 3U);
+  const FoundJob after = find_array_task(state_, array, 2);
+  ASSERT_TRUE(after.is_folded());
+  EXPECT_EQ(wire::encode(*after), wire::encode(full)) << "nothing of it is lost";
+  EXPECT_FALSE(state_.jobs.contains(full.id));
+  EXPECT_EQ(find_job(state_, full.id)->state, JobState::kFailed);
+  EXPECT_EQ(state_.job_count, 10U);
+  EXPECT_EQ(live_blobs(state_).size(), state_.jobs.size() + 2U) << "the script is still needed: two models";
+  // neither a checkpoint nor a repeated report changes it
+  const ClusterState restored = from_image(*wire::decode<StateImage>(wire::encode(make_image(state_))));
+  EXPECT_EQ(differences(state_, restored), std::vector<std::string>{});
+  EXPECT_EQ(check_state(restored), std::vector<std::string>{});
+  protocol::StepEnded again;
+  again.key = {{full.id, kBatchStep}, 0};
+  again.nodes = "n1";
+  ASSERT_TRUE(run(EndSteps{{again}}));
+  EXPECT_NE(free_job_id(state_, full.id), full.id) << "the number is taken";
+  tick(400);
+  EXPECT_TRUE(state_.folded.empty());
+  EXPECT_EQ(find_array_task(state_, array, 2).get(), nullptr);
+  EXPECT_EQ(job(array).array->pending.to_text(), "4-9");
+}
+
+TEST_F(ArrayTest, AThousandEndedTasksCostLittle) {
+  const JobId array = submit_array("0-999");
+  for (uint32_t first = 0; first < 960; first += 32) {
+    start_tasks(array, 32);
+    now_ += std::chrono::seconds(1);
+    end_all(array, first, first + 31);
+  }
+  const size_t before = wire::encode(make_image(state_)).size();
+  tick();
+  ASSERT_EQ(state_.folded.size(), 960U);
+  const size_t after = wire::encode(make_image(state_)).size();
+  EXPECT_LT(after, before / 5);
+  const StateImage image = make_image(state_);
+  ASSERT_EQ(image.folded.size(), 1U) << "they differ in nothing but what each has of its own";
+  EXPECT_LE(image.folded[0].allocations.size(), 32U);
+  EXPECT_LT(wire::encode(image.folded[0]).size(), 960U * 30U) << "bytes";
+  tick(400);
+  EXPECT_EQ(names_.back(), "JobsPurged");
+  EXPECT_TRUE(state_.folded.empty());
+}
+
+TEST_F(ArrayTest, AFoldedTaskIsRequeued) {
+  const JobId array = submit_array("0-3");
+  start_tasks(array, 2);
+  end_all(array, 0, 1);
+  tick();
+  ASSERT_EQ(state_.folded.size(), 2U);
+  ASSERT_TRUE(run(ChangeJob{kAnn, id_of(array) + "_1", JobAction::kRequeue, false}));
+  EXPECT_EQ(state_.folded.size(), 1U);
+  const FoundJob task = find_array_task(state_, array, 1);
+  EXPECT_EQ(task->state, JobState::kPending);
+  EXPECT_EQ(task->restart_count, 1U);
+  EXPECT_EQ(said(ChangeJob{kAnn, id_of(array) + "_0", JobAction::kHold, false}),
+            std::vector<std::string>{"Job has already finished"});
+  ASSERT_TRUE(run(SignalJob{kAnn, id_of(array), 0, protocol::kSignalCancel}));
+  EXPECT_EQ(find_array_task(state_, array, 1)->state, JobState::kCancelled);
+}
+
+TEST_F(ArrayTest, OutcomesAreGatheredByTask) {
+  const JobId array = submit_array("0-5");
+  start_tasks(array, 3);
+  end_all(array, 0, 0);
+  tick();
+  const std::string id = id_of(array);
+  EXPECT_EQ(said(ChangeJob{kAnn, id, JobAction::kHold, false}),
+            (std::vector<std::string>{id + "_0: Job has already finished", id + "_1-5: No error"}));
+  EXPECT_EQ(said(ChangeJob{kAnn, id, JobAction::kRelease, false}).size(), 2U);
+  EXPECT_EQ(said(ChangeJob{kRoot, id, JobAction::kSuspend, false}),
+            (std::vector<std::string>{id + "_0: Job/step already completing or completed", id + "_1-2: No error",
+                                      id + "_3-5: Job is pending execution"}));
+  EXPECT_EQ(said(ChangeJob{kAnn, id + "_[3-4]", JobAction::kRequeue, false}),
+            std::vector<std::string>{id + "_3-4: Job is pending execution"});
+  EXPECT_EQ(said(ChangeJob{kAnn, id + "_[1-2,5]", JobAction::kUserHold, false}), std::vector<std::string>{});
+  EXPECT_EQ(said(ChangeJob{kAnn, id + "_[8-9]", JobAction::kUserHold, false}),
+            std::vector<std::string>{"Invalid job id specified"});
+}
+
+TEST_F(ArrayTest, TheLimitOfRunningTasksIsTheArrays) {
+  const JobId array = submit_array("0-9%2");
+  start_tasks(array, 2);
+  EXPECT_FALSE(start_job(array, "n2", 1, 2));
+  JobUpdate update;
+  update.array_max_running = 4;
+  ASSERT_TRUE(run(UpdateJob{kAnn, id_of(array) + "_1", update}));
+  EXPECT_FALSE(start_job(array, "n2", 1, 2)) << "that of a task alone changes nothing";
+  ASSERT_TRUE(run(UpdateJob{kAnn, id_of(array), update}));
+  EXPECT_TRUE(start_job(array, "n2", 1, 2));
+  EXPECT_TRUE(start_job(array, "n2", 1, 3));
+  EXPECT_FALSE(start_job(array, "n2", 1, 4));
+  ASSERT_TRUE(run(ChangeJob{kAnn, id_of(array) + "_7", JobAction::kHold, false}));
+  EXPECT_EQ(find_array_task(state_, array, 7)->array->max_running, 4U);
+}
+
+TEST_F(ArrayTest, WaitingForAnArrayAndForItsTasks) {
+  const JobId array = submit_array("0-3");
+  const std::string id = id_of(array);
+  JobSpec spec = batch_spec();
+  spec.dependency = "afterok:" + id;
+  const JobId all = submit(spec);
+  EXPECT_EQ(job(all).dependency, "afterok:" + id + "_*(unfulfilled)");
+  spec.dependency = "afterok:" + id + "_[1,3],afterany:" + id + "_2";
+  const JobId some = submit(spec);
+  EXPECT_EQ(job(some).dependency, "afterok:" + id + "_1(unfulfilled),afterok:" + id + "_3(unfulfilled),afterany:" + id +
+                                      "_2(unfulfilled)");
+  start_tasks(array, 4);
+  end_all(array, 1, 3);
+  tick();  // they are folded
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_TRUE(job(some).dependency.empty());
+  EXPECT_FALSE(job(all).dependency.empty());
+  end_task(array, 0, 1 << 8);
+  tick();
+  EXPECT_EQ(job(all).reason, JobReason::kDependencyNeverSatisfied);
+  EXPECT_EQ(job(all).dependency, "afterok:" + id + "_*(failed)");
+}
+
+TEST_F(ArrayTest, TasksWaitForTheTaskOfTheSameNumber) {
+  const JobId first = submit_array("0-3");
+  const JobId then = submit_array("0-4", "aftercorr:" + id_of(first));
+  JobSpec spec = batch_spec();
+  spec.dependency = "aftercorr:" + id_of(first);
+  const JobId single = submit(spec);
+  EXPECT_EQ(job(then).dependency, "aftercorr:" + id_of(first) + "_*(unfulfilled)");
+  start_tasks(first, 4);
+  end_task(first, 1);
+  tick();
+  EXPECT_EQ(job(then).array->pending.to_text(), "0,2-4");
+  EXPECT_TRUE(find_array_task(state_, then, 1)->dependency.empty());
+  EXPECT_NE(find_array_task(state_, then, 1)->accrue, kNoTime);
+  EXPECT_TRUE(start_job(find_array_task(state_, then, 1)->id, "n4"));
+  EXPECT_FALSE(start_job(then, "n4", 1, 0));
+  end_task(first, 2, 1 << 8);
+  tick();
+  EXPECT_EQ(find_array_task(state_, then, 2)->reason, JobReason::kDependencyNeverSatisfied);
+  end_task(first, 0);
+  end_task(first, 3);
+  tick();
+  for (const uint32_t task : {0U, 3U}) EXPECT_TRUE(find_array_task(state_, then, task)->dependency.empty()) << task;
+  EXPECT_EQ(find_array_task(state_, then, 4)->reason, JobReason::kDependencyNeverSatisfied)
+      << "it has no partner and the array failed";
+  EXPECT_EQ(job(single).reason, JobReason::kDependencyNeverSatisfied);
+}
+
+TEST_F(ArrayTest, TasksOfOneArrayAreNoSingletons) {
+  const JobId array = submit_array("0-3", "singleton");
+  EXPECT_TRUE(job(array).dependency.empty());
+  ASSERT_TRUE(run(ChangeJob{kAnn, id_of(array) + "_2", JobAction::kHold, false}));
+  const JobId other = submit_array("0-1", "singleton");
+  EXPECT_FALSE(job(other).dependency.empty());
+}
+
+TEST_F(ArrayTest, NobodyWaitsForHimself) {
+  const JobId one = submit(batch_spec());
+  JobSpec spec = batch_spec();
+  spec.dependency = "afterok:" + id_of(one);
+  const JobId two = submit(spec);
+  spec.dependency = "afterany:" + id_of(two);
+  const JobId three = submit(spec);
+  const auto update = [&](JobId job, std::string dependency) {
+    JobUpdate changes;
+    changes.dependency = std::move(dependency);
+    return said(UpdateJob{kAnn, id_of(job), changes});
+  };
+  EXPECT_EQ(update(one, "afterok:" + id_of(three)), std::vector<std::string>{"Circular job dependency"});
+  EXPECT_EQ(update(one, "afterok:" + id_of(one)), std::vector<std::string>{"Job dependency problem"});
+  EXPECT_EQ(update(one, "afterok:99999"), std::vector<std::string>{});
+  EXPECT_EQ(update(three, "afterok:" + id_of(one)), std::vector<std::string>{});
+  EXPECT_EQ(update(one, "singleton"), std::vector<std::string>{});
+  const JobId array = submit_array("1-3");
+  EXPECT_EQ(update(array, "afterok:" + id_of(array) + "_1"), std::vector<std::string>{id_of(array) + "_1-3: Job dependency problem"});
+}
+
+TEST_F(ArrayTest, ARunningJobGivesNodesBack) {
+  const JobId id = submit(batch_spec());
+  ASSERT_TRUE(start_job(id, "n[1-4]", 2));
+  JobUpdate update;
+  update.min_nodes = update.max_nodes = 5;
+  EXPECT_EQ(error_of(UpdateJob{kAnn, id_of(id), update}), ErrorCode::kTooManyNodes);
+  update.min_nodes = update.max_nodes = 3;
+  ASSERT_TRUE(run(UpdateJob{kAnn, id_of(id), update}));
+  EXPECT_EQ(job(id).allocation->node_list, "n[1-3]");
+  EXPECT_EQ(job(id).allocation->cpus, 6U);
+  EXPECT_EQ(state_.nodes.at(3).used_cpus, 0U);
+  ASSERT_EQ(effects<TerminateJob>().size(), 1U);
+  EXPECT_TRUE(effects<TerminateJob>()[0].nodes.test(3));
+  JobUpdate list;
+  list.required_nodes = "n[2-3]";
+  EXPECT_EQ(error_of(UpdateJob{kAnn, id_of(id), list}), ErrorCode::kInvalidNodeName) << "the script is on n1";
+  list.required_nodes = "n1,n3";
+  ASSERT_TRUE(run(UpdateJob{kAnn, id_of(id), list}));
+  EXPECT_EQ(job(id).allocation->node_list, "n[1,3]");
+  ASSERT_TRUE(end_step(id, kBatchStep, "n1", 0, true));
+  ASSERT_TRUE(cleaned(id, "n4")) << "what the job has not any more is nothing to it";
+  EXPECT_FALSE(is_finished(job(id)));
+  ASSERT_TRUE(cleaned(id, "n3"));
+  EXPECT_TRUE(is_finished(job(id)));
+}
+
+}  // namespace
+}  // namespace sluice::state
