@@ -2,6 +2,7 @@
 #include "fake_controller.hpp"
 
 #include "common/wire/codec.hpp"
+#include "ctld/state/fold.hpp"
 #include "ctld/state/invariants.hpp"
 
 namespace sluice::sim {

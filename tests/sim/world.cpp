@@ -3,6 +3,7 @@
 
 #include "common/tables/job_states.hpp"
 #include "ctld/sched/pass.hpp"
+#include "ctld/state/fold.hpp"
 #include "ctld/state/invariants.hpp"
 
 namespace sluice::sim {

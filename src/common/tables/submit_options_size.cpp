@@ -328,7 +328,6 @@ constexpr SubmitOption kRows[] = {
     {.name = "oversubscribe",
      .letter = 's',
      .tier = 1,
-     .status = OptionStatus::kAccepted,
      .set = set_oversubscribe,
      .section = OptionSection::kRun,
      .help = "other jobs may use the same resources"},

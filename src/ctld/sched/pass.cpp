@@ -14,10 +14,8 @@ size_t PassRun::DemandHash::operator()(const DemandKey& k) const {
 }
 
 bool PassRun::DemandEqual::operator()(const DemandKey& a, const DemandKey& b) const {
-  if (a.partition != b.partition) return false;
-  if (a.spec == b.spec) return true;
-  const bool by_user = a.partition->config->exclusive == ExclusiveMode::kUser;
-  return fit::same_demand(*a.spec, *b.spec) && (!by_user || a.spec->uid == b.spec->uid);
+  if (a.partition != b.partition || a.uid != b.uid) return false;
+  return a.spec == b.spec || fit::same_demand(*a.spec, *b.spec);
 }
 
 PassRun::PassRun(const ClusterState& state, Policies policies, Time now, const WorkBudget& budget)
@@ -87,6 +85,9 @@ void PassRun::collect() {
   soft_->jobs.reserve(pending);
   jobs_.reserve(pending);
   candidates_.reserve(pending);
+  state_.active.for_each([&](JobId id) {
+    if (state_.jobs.at(id).spec->sharing == Sharing::kUser) some_share_with_nobody_ = true;
+  });
   state_.pending.for_each([&](JobId id) { collect_job(state_.jobs.at(id), now_); });
   gone_.resize(jobs_.size());
   plan_.counts.pending = static_cast<uint32_t>(jobs_.size());
@@ -94,6 +95,7 @@ void PassRun::collect() {
 
 void PassRun::collect_job(const Job& job, Time now) {
   const auto entry = static_cast<uint32_t>(jobs_.size());
+  if (job.spec->sharing == Sharing::kUser) some_share_with_nobody_ = true;
   jobs_.push_back(&job);
   SoftView::Entry& made = soft_->jobs.emplace_back();
   made.job = job.id;
@@ -131,7 +133,8 @@ void PassRun::wait(const Candidate& c, JobReason reason, const std::string& deta
 }
 
 PassRun::Demand& PassRun::demand_of(const Job& job, const Partition& partition) {
-  const DemandKey key{job.spec.get(), &partition};
+  const bool apart = some_share_with_nobody_ || partition.config->exclusive == ExclusiveMode::kUser;
+  const DemandKey key{job.spec.get(), &partition, apart ? job.spec->uid : 0};
   if (last_demand_ != nullptr && DemandEqual()(last_demand_->first, key))
     return last_demand_->second;
   auto at = demands_.find(key);

@@ -40,6 +40,7 @@ class PassRun {
   struct DemandKey {
     const JobSpec* spec = nullptr;
     const state::Partition* partition = nullptr;
+    uint32_t uid = 0;  // where users are kept apart; else 0
   };
   struct DemandHash {
     size_t operator()(const DemandKey& k) const;
@@ -85,6 +86,7 @@ class PassRun {
   SharedText last_text_;                               // partitions of the last job looked up
   std::vector<uint32_t> last_partitions_;
   uint32_t failed_tests_ = 0;
+  bool some_share_with_nobody_ = false;  // jobs of --exclusive=user: what fits depends on the user
 };
 
 }  // namespace sluice::sched
