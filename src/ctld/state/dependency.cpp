@@ -30,9 +30,10 @@ bool parse_job(std::string_view text, DependencyItem& item) {
     text.remove_suffix(note.size());
   }
   if (const size_t plus = text.find('+'); plus != std::string_view::npos) {
-    const auto minutes = to_number<uint32_t>(text.substr(plus + 1));
-    if (!minutes || item.kind != DependencyKind::kAfter) return false;
-    item.delay = *minutes;
+    const auto number = to_number<uint32_t>(text.substr(plus + 1));
+    if (!number) return false;
+    if (item.kind == DependencyKind::kAfter) item.delay = *number;
+    else item.component = *number;
     text = text.substr(0, plus);
   }
   if (const size_t bar = text.find('_'); bar != std::string_view::npos) {
@@ -91,6 +92,11 @@ bool succeeded(const Job& job) {
 // Calls visit(record) for what the item names; false when nothing is there any more.
 template <class Visit>
 bool for_named_jobs(const ClusterState& state, const DependencyItem& item, Visit&& visit) {
+  if (item.component) {
+    const Job* job = find_component(state, item.job, *item.component);
+    if (job != nullptr) visit(*job);
+    return job != nullptr;
+  }
   if (item.task != kNoTask) {
     const Job* job = find_array_task(state, item.job, item.task);
     if (job != nullptr) visit(*job);
@@ -105,12 +111,17 @@ bool for_named_jobs(const ClusterState& state, const DependencyItem& item, Visit
   return job != nullptr;
 }
 
+// Components of one heterogeneous job start together and do not wait for one another.
+bool is_same_het(const Job& a, const Job& b) {
+  return a.het != nullptr && b.het != nullptr && a.het->leader == b.het->leader;
+}
+
 Outcome singleton_outcome(const ClusterState& state, const Job& waiting) {
   Outcome outcome = Outcome::kMet;
   const auto look = [&](uint32_t id) {
     const Job& job = state.jobs.at(id);
     if (id < waiting.id && job.spec->uid == waiting.spec->uid &&
-        job.spec->name == waiting.spec->name) {
+        job.spec->name == waiting.spec->name && !is_same_het(job, waiting)) {
       outcome = Outcome::kWait;
     }
     return outcome == Outcome::kMet;
@@ -178,6 +189,7 @@ std::string format_dependency(const Dependency& dependency) {
       out += ':' + std::to_string(item.job);
       if (item.task != kNoTask) out += '_' + std::to_string(item.task);
       if (item.all_tasks) out += "_*";
+      if (item.component) out += '+' + std::to_string(*item.component);
       if (item.delay != 0) out += '+' + std::to_string(item.delay);
     }
     out += item.failed ? "(failed)" : "(unfulfilled)";

@@ -2,6 +2,7 @@
 // joined by "," (all of them) or "?" (any of them).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@ struct DependencyItem {
   uint32_t task = kNoTask;  // 12_3; kNoTask: the whole array, or no array
   bool all_tasks = false;   // 12_*: shown so
   Minutes delay = 0;        // after:12+5
+  std::optional<uint32_t> component;  // afterok:12+1; only after: has a delay there
   bool failed = false;      // can never come about (shown as "failed")
 };
 struct Dependency {

@@ -8,6 +8,7 @@ namespace sluice::state {
 namespace {
 
 std::string shown_id(const Job& job) {
+  if (job.het != nullptr) return std::to_string(job.het->leader) + '+' + std::to_string(job.het->offset);
   if (job.array == nullptr || job.array->task == kNoTask) return std::to_string(job.id);
   return std::to_string(job.array->array_job) + '_' + std::to_string(job.array->task);
 }
@@ -16,6 +17,10 @@ std::string shown_id(const Job& job) {
 
 bool may_change(const ClusterState& state, const Job& job, Identity who) {
   return who.uid == job.spec->uid || is_admin(state, who.uid);
+}
+
+bool is_whole_hetjob(const ClusterState& state) {
+  return has_option(state.config->scheduler_parameters, "whole_hetjob");
 }
 
 Result<std::vector<JobId>> split_pending_tasks(Draft& draft, JobId record, const IndexSet& tasks) {
@@ -37,13 +42,20 @@ Result<std::vector<JobId>> split_pending_tasks(Draft& draft, JobId record, const
 }
 
 Result<Decision> for_each_target(const ClusterState& state, std::string_view text,
-                                 const RecordAction& action) {
+                                 const RecordAction& action, HetReach reach) {
   const auto target = parse_target(text);
   if (!target) return tl::unexpected(target.error());
   const auto found = find_targets(state, *target);
   if (!found) return tl::unexpected(found.error());
   Draft draft(state);
   std::vector<JobId> records = found->records;
+  if (found->whole_het && reach == HetReach::kLeader) records.resize(1);
+  if (reach == HetReach::kTogether && records.size() == 1 && is_whole_hetjob(state)) {
+    if (const auto het = state.jobs.at(records.front()).het) {
+      records.clear();
+      for_components(state, *het, [&](const Job& job) { records.push_back(job.id); });
+    }
+  }
   if (!found->pending_tasks.empty()) {
     const auto split = split_pending_tasks(draft, found->array_record, found->pending_tasks);
     if (!split) return tl::unexpected(split.error());

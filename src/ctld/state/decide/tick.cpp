@@ -53,6 +53,7 @@ void tick_waiting(Draft& draft, Time now) {
   std::vector<JobId> waiting;
   draft.state().waiting.for_each([&](uint32_t id) { waiting.push_back(id); });
   for (const JobId id : waiting) {
+    if (draft.job(id).state != JobState::kPending) continue;  // it ended with another component
     if (!check_waiting(draft, id, now)) continue;
     const Job& job = draft.job(id);
     if (job.accrue == kNoTime && is_eligible(job, now)) {
@@ -78,7 +79,7 @@ void tick_running(Draft& draft, JobId id, Time now) {
   const Job& job = draft.job(id);
   if (job.state == JobState::kSuspended) return;
   if (job.end != kNever && now >= job.end + over_time(draft.state(), job)) {
-    complete_job(draft, id, {.state = JobState::kTimeout, .reason = JobReason::kTimeLimit}, now);
+    complete_job(draft, whole_job(draft, id), {.state = JobState::kTimeout, .reason = JobReason::kTimeLimit}, now);
     return;
   }
   if (job.spec->signal != 0 && !job.signal_sent && job.end != kNever &&
@@ -114,8 +115,16 @@ void tick_active(Draft& draft, Time now) {
   }
 }
 
-// An array's own record stays until its other tasks are gone: users know the array by its number.
-bool is_still_needed(const ClusterState& state, const Job& job) {
+// An array's own record stays until its other tasks are gone: users know the array by its number. The components of a
+// heterogeneous job go together.
+bool is_still_needed(const ClusterState& state, const Job& job, Time now) {
+  bool needed = false;
+  if (job.het != nullptr) {
+    for_components(state, *job.het, [&](const Job& other) {
+      needed = needed || !is_finished(other) || other.end + state.config->min_job_age > now;
+    });
+  }
+  if (needed) return true;
   return job.array != nullptr && job.array->array_job == job.id &&
          state.arrays.at(job.id).jobs.size() > 1;
 }
@@ -126,7 +135,7 @@ void tick_finished(Draft& draft, Time now) {
   JobsPurged event;
   state.finished.for_each([&](uint32_t id) {
     const Job& job = state.jobs.at(id);
-    if (job.end + state.config->min_job_age <= now && !is_still_needed(state, job)) {
+    if (job.end + state.config->min_job_age <= now && !is_still_needed(state, job, now)) {
       event.jobs.push_back(id);
     }
     return event.jobs.size() < kPurgedAtOnce;
