@@ -91,9 +91,15 @@ std::optional<JobId> free_job_ids(const ClusterState& state, uint32_t count) {
   return std::nullopt;
 }
 
-// The event for one job with this id.
+// The id of a job to be, and which component it is; null: not heterogeneous.
+struct Place {
+  JobId id = kNoJob;
+  std::shared_ptr<const HetInfo> het;
+};
+
+// The event for one job.
 Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& command, std::shared_ptr<JobSpec> spec,
-                                JobId id, Time now) {
+                                Place place, Time now) {
   drop_privileged(state, command.who.uid, *spec);
   if (Status ok = fit::complete_gres(*spec); !ok) return tl::unexpected(ok.error());
   if (spec->nice < 0 && !is_admin(state, command.who.uid)) return failure(ErrorCode::kInvalidNice);
@@ -106,7 +112,8 @@ Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& comm
 
   JobSubmitted event;
   Job& job = event.job;
-  job.id = id;
+  job.id = place.id;
+  job.het = std::move(place.het);
   job.spec = spec;
   job.submit = now;
   job.partition = partitions->front()->config->name;
@@ -159,7 +166,7 @@ Result<Decision> decide_on(const ClusterState& state, const SubmitJob& command, 
   if (size == 1) {
     const auto id = free_job_id(state, state.next_job_id);
     if (!id) return failure(ErrorCode::kTooManyJobs);
-    auto event = submit_one(state, command, leader, *id, now);
+    auto event = submit_one(state, command, leader, {*id, nullptr}, now);
     if (!event) return tl::unexpected(event.error());
     Decision decision;
     decision.reply = JobSubmittedReply{*id, {}};
@@ -173,9 +180,9 @@ Result<Decision> decide_on(const ClusterState& state, const SubmitJob& command, 
   for (uint32_t offset = 0; offset < size; ++offset) {
     auto spec = offset == 0 ? leader : spec_of_component(command, offset);
     if (!spec->array.empty()) return failure(ErrorCode::kInvalidArray);
-    auto event = submit_one(draft.state(), command, std::move(spec), *first + offset, now);
+    Place place{*first + offset, std::make_shared<HetInfo>(HetInfo{*first, offset, size})};
+    auto event = submit_one(draft.state(), command, std::move(spec), std::move(place), now);
     if (!event) return tl::unexpected(event.error());
-    event->job.het = std::make_shared<HetInfo>(HetInfo{*first, offset, size});
     draft.emit(std::move(*event));
   }
   return draft.take(JobSubmittedReply{*first, {}});
