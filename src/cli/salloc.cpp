@@ -19,6 +19,7 @@
 #include "cli/commands.hpp"
 #include "cli/shared/allocation.hpp"
 #include "cli/shared/client.hpp"
+#include "cli/shared/het_request.hpp"
 #include "cli/shared/option_parser.hpp"
 #include "cli/shared/submit_call.hpp"
 #include "cli/shared/submit_env.hpp"
@@ -46,8 +47,9 @@ std::string srun_path() {
 
 class CommandRun {
  public:
-  CommandRun(Client& client, const Submission& submission, const Allocated& allocated)
-      : client_(client), submission_(submission), allocated_(allocated) {}
+  // `specs`: of all components of a heterogeneous job, else of the job.
+  CommandRun(Client& client, const Submission& submission, const std::vector<JobSpec>& specs, const Allocated& allocated)
+      : client_(client), submission_(submission), specs_(specs), allocated_(allocated) {}
 
   // Runs it to its end; salloc's exit status.
   int run(boost::asio::io_context& io, JobWatch& watch, std::vector<std::string> words) {
@@ -107,7 +109,11 @@ class CommandRun {
   pid_t start(const std::string& path, std::vector<std::string>& words) {
     Environment environment = current_environment();
     set_caller_variables(environment);
-    set_allocation_variables(facts_of(allocated_, submission_.job, client_.config()), environment);
+    if (specs_.size() > 1) {
+      set_het_job_variables(environment);
+    } else {
+      set_allocation_variables(facts_of(allocated_, submission_.job, client_.config()), environment);
+    }
     const std::string& gpus = submission_.settings.gpus_per_node;
     if (!gpus.empty()) environment.set("SLURM_GPUS_PER_NODE", gpus);
     environment.unset("SLURM_PRIO_PROCESS");  // srun and sbatch only
@@ -135,6 +141,21 @@ class CommandRun {
     if (!become_owner()) _exit(1);
     execve(path.c_str(), argv.data(), envp.data());
     _exit(127);
+  }
+
+  // Sizes and nodes are each component's own; what is said of the whole is its id and its tasks.
+  void set_het_job_variables(Environment& environment) const {
+    set_het_variables(het_facts_of(allocated_, specs_, client_.config()), environment);
+    environment.set("SLURM_JOB_ID", std::to_string(allocated_.job));
+    environment.set("SLURM_JOBID", std::to_string(allocated_.job));
+    environment.set("SLURM_CLUSTER_NAME", client_.config().cluster_name);
+    uint32_t tasks = 0;
+    for (const JobSpec& spec : specs_) {
+      if (spec.num_tasks == 0) return;
+      tasks += spec.num_tasks;
+    }
+    environment.set("SLURM_NTASKS", std::to_string(tasks));
+    environment.set("SLURM_NPROCS", std::to_string(tasks));
   }
 
   // With --uid or --gid the command is the job's owner's, as all that runs in the job.
@@ -224,6 +245,7 @@ class CommandRun {
 
   Client& client_;
   const Submission& submission_;
+  const std::vector<JobSpec>& specs_;
   const Allocated& allocated_;
   pid_t child_ = -1;
   int status_ = 0;
@@ -241,8 +263,7 @@ void ring_bell(const SubmitSettings& settings, const Allocated& allocated) {
   std::fflush(stdout);
 }
 
-std::optional<int> read_request(int argc, char** argv, OptionParser& parser, Submission& out) {
-  if (const auto status = parser.read_arguments(argc, argv)) return status;
+std::optional<int> read_request(OptionParser& parser, Submission& out) {
   parser.read_environment();
   out.job.name = "interactive";
   if (const auto status = parser.apply(out)) return status;
@@ -259,23 +280,33 @@ std::optional<int> read_request(int argc, char** argv, OptionParser& parser, Sub
 }  // namespace
 
 int salloc_main(int argc, char** argv) {
-  OptionParser parser(kSalloc);
-  Submission submission;
-  if (const auto status = read_request(argc, argv, parser, submission)) return *status;
+  std::vector<OptionParser> parsers;
+  if (const auto status = read_components(kSalloc, argc, argv, parsers)) return *status;
+  std::vector<Submission> components(parsers.size());
+  for (size_t i = 0; i < parsers.size(); ++i) {
+    if (i > 0) parsers[i].inherit(parsers[i - 1]);
+    if (const auto status = read_request(parsers[i], components[i])) return *status;
+  }
   Result<Client> client = Client::open();
   if (!client) return report("salloc", client.error());
-  fill_caller(submission, client->config(), argc, argv);
-  if (const OptionResult there = resolve_outside(submission, client->config()); !there) {
-    return report_problem("salloc", there.error());
+  std::vector<JobSpec> specs;
+  for (Submission& component : components) {
+    fill_caller(component, client->config(), argc, argv);
+    if (const OptionResult there = resolve_outside(component, client->config()); !there) {
+      return report_problem("salloc", there.error());
+    }
+    component.job.interactive = parsers.back().operands().empty();
+    specs.push_back(component.job);
   }
-  submission.job.interactive = parser.operands().empty();
+  const Submission& submission = components.front();
   boost::asio::io_context io;
   JobWatch watch(*client, io);
-  const Allocated allocated = allocate(*client, io, watch, submission, kSalloc);
+  const Allocated allocated = allocate(*client, io, watch, submission, kSalloc,
+                                       std::vector<JobSpec>(specs.begin() + 1, specs.end()));
   if (allocated.exit_status) return *allocated.exit_status;
   ring_bell(submission.settings, allocated);
   if (submission.settings.no_shell) return 0;
-  return CommandRun(*client, submission, allocated).run(io, watch, parser.operands());
+  return CommandRun(*client, submission, specs, allocated).run(io, watch, parsers.back().operands());
 }
 
 }  // namespace sluice::cli

@@ -157,6 +157,19 @@ int print_layout(const StepLayout& layout) {
   return 0;
 }
 
+// A step in several components of a heterogeneous job is one in each of them; any of them names the whole.
+Result<std::vector<StepId>> parts_of_step(Client& client, StepId id) {
+  protocol::DescribeStepRequest request;
+  request.id = id;
+  const auto reply = client.call<protocol::DescribeStepReply>(request);
+  if (!reply) return tl::unexpected(reply.error());
+  if (reply->step.world == nullptr) return std::vector{id};
+  std::vector<StepId> parts;
+  for (const JobId job : reply->step.world->jobs)
+    parts.push_back({job, id.step});
+  return parts;
+}
+
 int attach(Client& client, Attach& what) {
   boost::asio::io_context io{1};
   StepLink link(io);
@@ -170,14 +183,18 @@ int attach(Client& client, Attach& what) {
   request.id = what.id;
   request.io = *endpoint;
   request.with_stdin = true;
-  const auto reply = client.call<protocol::DescribeStepReply>(request);
-  if (!reply) return report_step(reply.error());
-  protocol::CreateStepReply step;
-  step.id = what.id;
-  step.layout = *reply->step.layout;
+  std::vector<protocol::CreateStepReply> parts;
+  const auto ids = parts_of_step(client, what.id);
+  if (!ids) return report_step(ids.error());
+  for (const StepId id : *ids) {
+    request.id = id;
+    const auto reply = client.call<protocol::DescribeStepReply>(request);
+    if (!reply) return report_step(reply.error());
+    parts.push_back({id, *reply->step.layout, {}});
+  }
   what.session.command = "sattach";
   what.session.attached = true;
-  return StepSession(client, io, link, what.session).run(step);
+  return StepSession(client, io, link, what.session).run(parts);
 }
 
 }  // namespace

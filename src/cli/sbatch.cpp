@@ -11,6 +11,7 @@
 #include "cli/commands.hpp"
 #include "cli/shared/batch_script.hpp"
 #include "cli/shared/client.hpp"
+#include "cli/shared/het_request.hpp"
 #include "cli/shared/option_parser.hpp"
 #include "cli/shared/submit_call.hpp"
 #include "cli/shared/submit_env.hpp"
@@ -19,8 +20,9 @@ namespace sluice::cli {
 namespace {
 
 struct Batch {
-  Submission submission;
+  std::vector<Submission> components;  // one, or those of a heterogeneous job
   std::string script;
+  [[nodiscard]] const SubmitSettings& settings() const { return components.front().settings; }
 };
 
 int report_faults(const std::vector<std::string>& faults) {
@@ -29,13 +31,51 @@ int report_faults(const std::vector<std::string>& faults) {
   return error_exit();
 }
 
+std::optional<std::string> wrapped_command(const std::vector<OptionParser>& parsers) {
+  for (const OptionParser& parser : parsers) {
+    if (auto command = parser.argument("wrap")) return command;
+  }
+  return std::nullopt;
+}
+
+// Options of each component: those of its part of the command line, of its part of the script's directives, and of the
+// environment. When the script has more parts than the command line, the last one of that counts for the rest.
+std::optional<int> read_directives(const std::string& script, const std::string& shown,
+                                   std::vector<OptionParser>& parsers) {
+  const ScriptComponents in_script = script_components(script);
+  if (in_script.old_word) {
+    std::fputs("sbatch: Warning: the \"packjob\" component separator is being deprecated. "
+               "Please, use \"hetjob\" instead.\n", stderr);
+  }
+  while (parsers.size() < in_script.count) {
+    const OptionParser last = parsers.back();
+    parsers.push_back(last);
+  }
+  for (size_t i = 0; i < parsers.size(); ++i) {
+    if (const auto status = parsers[i].read_script(script, shown, i)) return status;
+  }
+  return std::nullopt;
+}
+
+std::optional<int> apply_options(std::vector<OptionParser>& parsers, const JobSpec& common, Batch& batch) {
+  for (size_t i = 0; i < parsers.size(); ++i) {
+    parsers[i].read_environment();
+    if (i > 0) parsers[i].inherit(parsers[i - 1]);
+    Submission& submission = batch.components.emplace_back();
+    submission.job = common;
+    if (const auto status = parsers[i].apply(submission)) return status;
+    if (submission.settings.verbose > 0) parsers[i].print_defined();
+  }
+  return std::nullopt;
+}
+
 // Options, script and its directives; an exit status when there is nothing to submit.
 std::optional<int> read_request(int argc, char** argv, Batch& batch) {
-  OptionParser parser(kSbatch);
-  if (const auto status = parser.read_arguments(argc, argv)) return status;
-  const std::vector<std::string> operands = parser.operands();
-  const auto wrapped = parser.argument("wrap");
-  JobSpec& job = batch.submission.job;
+  std::vector<OptionParser> parsers;
+  if (const auto status = read_components(kSbatch, argc, argv, parsers)) return status;
+  const std::vector<std::string> operands = parsers.back().operands();
+  const auto wrapped = wrapped_command(parsers);
+  JobSpec job;
   std::string path;
   if (wrapped && !operands.empty()) {
     return report_faults({"Script arguments not permitted with --wrap option"});
@@ -53,12 +93,9 @@ std::optional<int> read_request(int argc, char** argv, Batch& batch) {
     for (size_t i = 1; i < operands.size(); ++i)
       job.arguments.emplace_back(operands[i]);
     const std::string shown = operands.empty() ? "stdin" : operands[0];
-    if (const auto status = parser.read_script(batch.script, shown)) return status;
+    if (const auto status = read_directives(batch.script, shown, parsers)) return status;
   }
-  parser.read_environment();
-  if (const auto status = parser.apply(batch.submission)) return status;
-  if (batch.submission.settings.verbose > 0) parser.print_defined();
-  return std::nullopt;
+  return apply_options(parsers, job, batch);
 }
 
 // The status that sbatch -W ends with: the job's own, 1 when a signal ended it.
@@ -86,9 +123,10 @@ int wait_for_end(Client& client, JobId job) {
 }
 
 int submit(Client& client, const Batch& batch, const Environment& environment) {
-  const SubmitSettings& settings = batch.submission.settings;
+  const SubmitSettings& settings = batch.settings();
   protocol::SubmitJobRequest request;
-  request.spec = batch.submission.job;
+  request.spec = batch.components.front().job;
+  for (size_t i = 1; i < batch.components.size(); ++i) request.components.push_back(batch.components[i].job);
   request.script = batch.script;
   request.environment = environment.to_block();
   request.test_only = settings.test_only;
@@ -99,7 +137,7 @@ int submit(Client& client, const Batch& batch, const Environment& environment) {
     return error_exit();
   }
   if (!settings.quiet) print_messages("sbatch", reply->messages);
-  const std::string cluster = batch.submission.job.clusters.str();
+  const std::string cluster = request.spec.clusters.str();
   std::string said;
   if (settings.parsable) {
     said = cluster.empty() ? fmt::format("{}\n", reply->job)
@@ -119,20 +157,22 @@ int submit(Client& client, const Batch& batch, const Environment& environment) {
 int sbatch_main(int argc, char** argv) {
   Batch batch;
   if (const auto status = read_request(argc, argv, batch)) return *status;
-  if (const auto status = complete_request(batch.submission, kSbatch)) return *status;
-  Result<Environment> environment =
-      exported_environment(batch.submission.settings, current_environment());
+  for (Submission& component : batch.components) {
+    if (const auto status = complete_request(component, kSbatch)) return *status;
+  }
+  Result<Environment> environment = exported_environment(batch.settings(), current_environment());
   if (!environment) return report_faults({environment.error().text});
   set_caller_variables(*environment);
-  const std::string& gpus = batch.submission.settings.gpus_per_node;
+  const std::string& gpus = batch.settings().gpus_per_node;
   if (!gpus.empty()) environment->set("SLURM_GPUS_PER_NODE", gpus);
   Result<Client> client = Client::open();
   if (!client) return report("sbatch", client.error());
-  JobSpec& job = batch.submission.job;
-  job.batch = true;
-  fill_caller(batch.submission, client->config(), argc, argv);
-  if (const OptionResult there = resolve_outside(batch.submission, client->config()); !there) {
-    return report_problem("sbatch", there.error());
+  for (Submission& component : batch.components) {
+    component.job.batch = true;
+    fill_caller(component, client->config(), argc, argv);
+    if (const OptionResult there = resolve_outside(component, client->config()); !there) {
+      return report_problem("sbatch", there.error());
+    }
   }
   return submit(*client, batch, *environment);
 }

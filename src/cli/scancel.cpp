@@ -1,5 +1,6 @@
 // scancel: ends or signals jobs, array tasks and steps, by their ids or by what they have in
 // common.
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <string>
@@ -25,6 +26,8 @@ int exit_status_of(ErrorCode code) {
       return 8;
     case ErrorCode::kAlreadyDone:
       return 229;
+    case ErrorCode::kHetComponent:
+      return 60;
     default:
       return 1;
   }
@@ -83,10 +86,17 @@ class Cancel {
       if (!request_.wckey.empty() && job.job.spec && job.job.spec->wckey != request_.wckey)
         continue;
       ++matched;
-      end_job(job.job);
+      if (!ends_with_leader(job.job, jobs)) end_job(job.job);
     }
     if (matched == 0) none_matched();
     return std::nullopt;
+  }
+
+  // A component of a heterogeneous job ends with the first one.
+  static bool ends_with_leader(const Job& job, const std::vector<protocol::JobRecord>& jobs) {
+    return is_het_follower(job) && std::ranges::any_of(jobs, [&](const protocol::JobRecord& other) {
+      return other.job.id == job.het->leader;
+    });
   }
 
   void none_matched() {

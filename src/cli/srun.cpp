@@ -13,6 +13,7 @@
 #include "cli/commands.hpp"
 #include "cli/shared/allocation.hpp"
 #include "cli/shared/client.hpp"
+#include "cli/shared/het_request.hpp"
 #include "cli/shared/multi_prog_file.hpp"
 #include "cli/shared/option_parser.hpp"
 #include "cli/shared/srun_script.hpp"
@@ -42,37 +43,49 @@ int fail_with(const std::vector<std::string>& errors) {
   return error_exit();
 }
 
+// What is started in one job; in several components of a heterogeneous job: in one of them.
+struct Part {
+  Submission submission;
+  std::vector<std::string> program;
+  HetSurroundings::Component surroundings;  // the component, as the environment tells of it; else no job
+  Environment environment;                  // of the tasks
+  JobId job = kNoJob;
+  uint32_t nodes = 0;  // of a job of our own
+};
+
 class Srun {
  public:
-  Srun(Client& client, Submission& submission, std::vector<std::string> program)
-      : client_(client),
-        submission_(submission),
-        program_(std::move(program)),
-        watch_(client, io_),
-        link_(io_) {}
+  Srun(Client& client, std::vector<Part>& parts)
+      : client_(client), parts_(parts), submission_(parts.front().submission), watch_(client, io_), link_(io_) {}
 
   int run(int argc, char** argv) {
     const ClusterConfig& config = client_.config();
-    fill_caller(submission_, config, argc, argv);
-    if (const OptionResult there = resolve_outside(submission_, config); !there) {
-      return report_problem("srun", there.error());
+    for (Part& part : parts_) {
+      fill_caller(part.submission, config, argc, argv);
+      if (const OptionResult there = resolve_outside(part.submission, config); !there) {
+        return report_problem("srun", there.error());
+      }
     }
     if (submission_.settings.test_only) return test();
-    if (const auto status = prepare()) return *status;
-    job_ = submission_.settings.job_id;
-    own_ = job_ == 0;
+    own_ = submission_.settings.job_id == 0;
+    for (Part& part : parts_) {
+      if (const auto status = prepare(part)) return *status;
+      part.job = part.submission.settings.job_id;
+    }
     if (own_) {
       if (submission_.step.relative != UINT32_MAX) {
         say("srun", "fatal: --relative option invalid for job allocation request");
         return error_exit();
       }
       if (const auto status = get_job()) return *status;
-    } else if (const auto status = check_against_environment()) {
-      return *status;
+    }
+    for (const Part& part : parts_) {
+      if (own_) break;
+      if (const auto status = check_against_environment(part)) return *status;
     }
     const int status = run_step();
     if (own_) {
-      end_allocation(client_, job_, wait_status_);  // first: a watch that breaks off cancels the job
+      end_allocation(client_, parts_.front().job, wait_status_);  // first: a watch that breaks off cancels the job
     }
     return status;
   }
@@ -81,14 +94,15 @@ class Srun {
   int test() {
     protocol::SubmitJobRequest request;
     request.spec = submission_.job;
+    for (size_t i = 1; i < parts_.size(); ++i) request.components.push_back(parts_[i].submission.job);
     request.test_only = true;
     return print_test("srun", submit_job(client_, request, kSrun));
   }
 
   // What can be found wrong before there is a job.
-  std::optional<int> prepare() {
-    StepSpec& step = submission_.step;
-    JobSpec& job = submission_.job;
+  std::optional<int> prepare(Part& part) {
+    StepSpec& step = part.submission.step;
+    JobSpec& job = part.submission.job;
     if (const Status known = check_gres(job, client_.config().gres_types); !known) {
       return fail_with({std::string(error_sentence(known.error().code))});
     }
@@ -108,46 +122,66 @@ class Srun {
       step.overlap = OverlapKind::kOverlap;
       job.gres = job.tres_per_job = job.tres_per_socket = job.tres_per_task = {};  // all of the job's
     }
-    if (const auto status = choose_mpi()) return *status;
-    Result<Environment> chosen = exported_environment(submission_.settings, current_environment());
+    if (const auto status = choose_mpi(step)) return *status;
+    Result<Environment> chosen = exported_environment(part.submission.settings, current_environment());
     if (!chosen) return fail_with({chosen.error().text});
-    environment_ = std::move(*chosen);
-    set_caller_variables(environment_);
-    if (!submission_.settings.name_given) job.name = base_name(program_[0]);
-    else environment_.set("SLURM_JOB_NAME", job.name.view());
+    part.environment = std::move(*chosen);
+    set_caller_variables(part.environment);
+    if (own_ && parts_.size() > 1) part.environment.set("SLURM_HET_SIZE", std::to_string(parts_.size()));
+    if (!part.submission.settings.name_given) job.name = base_name(part.program[0]);
+    else part.environment.set("SLURM_JOB_NAME", job.name.view());
     return std::nullopt;
   }
 
   // MpiDefault, where nothing else was asked for.
-  std::optional<int> choose_mpi() {
+  std::optional<int> choose_mpi(StepSpec& step) const {
     const std::string& standard = client_.config().mpi_default;
-    if (!submission_.step.mpi.empty() || mpi_kind(standard) == MpiKind::kNone) return std::nullopt;
+    if (!step.mpi.empty() || mpi_kind(standard) == MpiKind::kNone) return std::nullopt;
     if (!mpi_kind(standard)) return fail_with(unknown_mpi_errors(standard));
-    submission_.step.mpi = standard;
+    step.mpi = standard;
     return std::nullopt;
   }
 
   std::optional<int> get_job() {
+    std::vector<JobSpec> specs;
+    for (const Part& part : parts_) {
+      JobSpec& spec = specs.emplace_back(part.submission.job);
+      spec.command = part.program[0];
+      spec.std_in = spec.std_out = spec.std_err = SharedText();
+    }
     Submission request = submission_;
-    request.job.command = program_[0];
-    request.job.std_in = request.job.std_out = request.job.std_err = SharedText();
-    const Allocated allocated = allocate(client_, io_, watch_, request, kSrun);
+    request.job = specs.front();
+    const Allocated allocated =
+        allocate(client_, io_, watch_, request, kSrun, std::vector<JobSpec>(specs.begin() + 1, specs.end()));
     if (allocated.exit_status) return allocated.exit_status;
-    job_ = allocated.job;
     const protocol::JobWatchUpdate& grant = allocated.grant;
-    nodes_ = static_cast<uint32_t>(grant.nodes.size());
     if (!grant.nodes.empty()) first_node_ = grant.nodes[0].host;
-    show_job(grant.allocation->node_list, nodes_, fold_counts(grant.cpus_per_node));
+    parts_.front().job = allocated.job;
+    parts_.front().nodes = static_cast<uint32_t>(grant.nodes.size());
+    show_job(allocated.job, grant.allocation->node_list, parts_.front().nodes, fold_counts(grant.cpus_per_node));
+    for (size_t i = 1; i < std::min(parts_.size(), grant.components.size()); ++i) {
+      const HetComponent& component = grant.components[i];
+      parts_[i].job = component.job;
+      parts_[i].nodes = static_cast<uint32_t>(component.nodes.size());
+      show_job(component.job, component.node_list, parts_[i].nodes, fold_counts(component.cpus));
+    }
     set_allocation_variables(facts_of(allocated, request.job, client_.config()),
                              script_environment_);
     return std::nullopt;
   }
 
-  std::optional<int> check_against_environment() {
+  std::optional<int> check_against_environment(const Part& part) const {
+    const HetSurroundings::Component& component = part.surroundings;
+    if (component.job == part.job) {
+      const auto faults = step_faults(part.submission, component.nodes, component.node_list);
+      if (!faults.empty()) return fail_with(faults);
+      show_job(part.job, component.node_list, component.nodes, component.cpus);
+      return std::nullopt;
+    }
     const char* id = std::getenv("SLURM_JOB_ID");
     const char* count = std::getenv("SLURM_JOB_NUM_NODES");
     const auto nodes = to_number<uint32_t>(count != nullptr ? count : "");
-    if (id == nullptr || !nodes || id != std::to_string(job_)) return std::nullopt;
+    if (id == nullptr || !nodes || id != std::to_string(part.job)) return std::nullopt;
     if (submission_.job.begin != kNoTime) {
       print_error("srun", "--begin is ignored because nodes are already allocated.");
     }
@@ -155,37 +189,37 @@ class Srun {
     const auto faults = step_faults(submission_, *nodes, list != nullptr ? list : "");
     if (!faults.empty()) return fail_with(faults);
     const char* cpus = std::getenv("SLURM_JOB_CPUS_PER_NODE");
-    show_job(list != nullptr ? list : "", *nodes, cpus != nullptr ? cpus : "");
+    show_job(part.job, list != nullptr ? list : "", *nodes, cpus != nullptr ? cpus : "");
     return std::nullopt;
   }
 
-  void show_job(std::string_view list, uint32_t nodes, std::string_view cpus) const {
+  void show_job(JobId job, std::string_view list, uint32_t nodes, std::string_view cpus) const {
     if (submission_.settings.verbose == 0) return;
-    say("srun", fmt::format("jobid {}: nodes({}):`{}', cpu counts: {}{}", job_, nodes, list, cpus,
+    say("srun", fmt::format("jobid {}: nodes({}):`{}', cpu counts: {}{}", job, nodes, list, cpus,
                             cpus.find('(') == std::string_view::npos &&
                                     cpus.find(',') == std::string_view::npos
                                 ? "(x1)"
                                 : ""));
   }
 
-  StepSpec step_spec() const {
-    StepSpec step = make_step(submission_);
-    step.name = submission_.settings.name_given || own_ ? submission_.job.name.str()
-                                                        : base_name(program_[0]);
-    step.uid = submission_.job.uid;
-    step.gid = submission_.job.gid;
+  StepSpec step_spec(const Part& part) const {
+    const Submission& given = part.submission;
+    StepSpec step = make_step(given);
+    step.name = given.settings.name_given || own_ ? given.job.name.str() : base_name(part.program[0]);
+    step.uid = given.job.uid;
+    step.gid = given.job.gid;
     step.request_id = new_request_id();
-    const size_t skip = submission_.settings.multi_prog ? 1 : 0;
-    for (size_t i = skip; i < program_.size(); ++i)
-      step.arguments.emplace_back(program_[i]);
-    const uint32_t tasks = std::max({step.num_tasks, own_ ? nodes_ : step.min_nodes, 1U});
+    const size_t skip = given.settings.multi_prog ? 1 : 0;
+    for (size_t i = skip; i < part.program.size(); ++i)
+      step.arguments.emplace_back(part.program[i]);
+    const uint32_t tasks = std::max({step.num_tasks, own_ ? part.nodes : step.min_nodes, 1U});
     for (SharedText* stream : {&step.std_in, &step.std_out, &step.std_err}) {
       // a number that no task has is a file's name
       const auto task = to_number<uint32_t>(stream->view());
       if (task && *task >= tasks) *stream = fmt::format("./{}", stream->view());
     }
     if (own_) {  // the job was made to measure: the step has all of its nodes
-      step.min_nodes = step.max_nodes = nodes_;
+      step.min_nodes = step.max_nodes = part.nodes;
       step.relative = UINT32_MAX;
       if (step.distribution != "arbitrary") step.node_list = SharedText();
       step.excluded_nodes = step.constraint = SharedText();
@@ -197,11 +231,14 @@ class Srun {
     const Result<IoEndpoint> endpoint = link_.listen(
         address_for_daemons(client_.config(), first_node_), client_.config().srun_port_range);
     if (!endpoint) return fail_with({endpoint.error().text});
-    protocol::CreateStepRequest request;
-    request.job = job_;
-    request.spec = step_spec();
-    request.spec.io = *endpoint;
-    request.environment = environment_.to_block();
+    std::vector<protocol::CreateStepRequest> requests;
+    for (const Part& part : parts_) {
+      protocol::CreateStepRequest& request = requests.emplace_back();
+      request.job = part.job;
+      request.spec = step_spec(part);
+      request.spec.io = *endpoint;
+      request.environment = part.environment.to_block();
+    }
     if (!run_prolog()) return error_exit();
     StepRequestOptions options;
     options.immediate = submission_.settings.immediate_seconds.has_value();
@@ -212,21 +249,23 @@ class Srun {
       return interrupted_;
     };
     held_.async_wait([this](const auto& error, int) { interrupted_ = interrupted_ || !error; });
-    const auto step = create_step(client_, request, options);
-    if (!step) return error_exit();
-    const int status = follow(*step, request.spec);
+    const auto made = create_steps(client_, requests, options);
+    if (!made) return error_exit();
+    const int status = follow(*made, requests.front().spec);
     run_epilog();
     return status;
   }
 
-  int follow(const protocol::CreateStepReply& step, const StepSpec& spec) {
+  int follow(const std::vector<protocol::CreateStepReply>& made, const StepSpec& spec) {
     SessionOptions options;
-    if (const Status opened = open_streams(step, spec, options); !opened) {
-      protocol::SignalRequest request;
-      request.target = fmt::format("{}.{}", step.id.job, step.id.step);
-      request.signal = SIGKILL;
-      request.flags = protocol::kSignalCancel;
-      (void)client_.call<protocol::CountReply>(request);
+    if (const Status opened = open_streams(made.front(), spec, options); !opened) {
+      for (const protocol::CreateStepReply& step : made) {
+        protocol::SignalRequest request;
+        request.target = fmt::format("{}.{}", step.id.job, step.id.step);
+        request.signal = SIGKILL;
+        request.flags = protocol::kSignalCancel;
+        (void)client_.call<protocol::CountReply>(request);
+      }
       return fail_with({opened.error().text});
     }
     const ClusterConfig& config = client_.config();
@@ -245,7 +284,7 @@ class Srun {
     options.label = spec.label && !spec.pty;
     StepSession session(client_, io_, link_, options);
     watch_.handle([&](const auto& update) { session.job_updated(update); }, nullptr);
-    const int status = session.run(step);
+    const int status = session.run(made);
     watch_.handle(nullptr, nullptr);
     wait_status_ = session.wait_status();
     return status;
@@ -283,7 +322,7 @@ class Srun {
     const std::string program = !submission_.settings.prolog.empty() ? submission_.settings.prolog
                                                                      : client_.config().srun_prolog;
     if (program.empty() || program == "none") return true;
-    const int status = run_srun_script(program, program_, script_variables());
+    const int status = run_srun_script(program, parts_.front().program, script_variables());
     if (status == 0) return true;
     print_error("srun", fmt::format("srun prolog failed rc = {}. Aborting step.", status));
     return false;
@@ -292,11 +331,11 @@ class Srun {
     const std::string program = !submission_.settings.epilog.empty() ? submission_.settings.epilog
                                                                      : client_.config().srun_epilog;
     if (!program.empty() && program != "none") {
-      (void)run_srun_script(program, program_, script_variables());
+      (void)run_srun_script(program, parts_.front().program, script_variables());
     }
   }
   [[nodiscard]] Environment script_variables() const {
-    Environment all = environment_;
+    Environment all = parts_.front().environment;
     for (const std::string& entry : script_environment_.entries()) {
       const size_t equal = entry.find('=');
       all.set(entry.substr(0, equal), entry.substr(equal + 1));
@@ -305,19 +344,16 @@ class Srun {
   }
 
   Client& client_;
-  Submission& submission_;
-  std::vector<std::string> program_;
+  std::vector<Part>& parts_;
+  Submission& submission_;  // of the first part: what is about the step as a whole
   boost::asio::io_context io_{1};
   // Between waiting for the job and following the step, a signal must not end us and leave the job.
   boost::asio::signal_set held_{io_, SIGINT, SIGTERM, SIGHUP};
   bool interrupted_ = false;
   JobWatch watch_;
   StepLink link_;
-  Environment environment_;         // of the tasks
   Environment script_environment_;  // what SrunProlog and SrunEpilog find besides
-  JobId job_ = kNoJob;
   bool own_ = false;
-  uint32_t nodes_ = 0;
   std::string first_node_;
   int32_t wait_status_ = 0;
 };
@@ -333,27 +369,73 @@ std::optional<int> read_programs(const std::string& path, Submission& out) {
   return std::nullopt;
 }
 
+// The sets of --het-group, one a part; what is malformed is refused when options are applied.
+std::vector<IndexSet> het_groups_of(const std::vector<OptionParser>& lines) {
+  std::vector<IndexSet> sets;
+  for (const OptionParser& line : lines) {
+    const auto text = line.argument("het-group") ? line.argument("het-group") : line.argument("pack-group");
+    sets.push_back(IndexSet::parse(text.value_or("")).value_or(IndexSet()));
+  }
+  return sets;
+}
+
+// An earlier part without a program runs the next one's.
+std::optional<int> share_programs(std::vector<OptionParser>& lines) {
+  if (lines.back().operands().empty()) {
+    say("srun", "fatal: No command given to execute.");
+    return error_exit();
+  }
+  for (size_t i = lines.size() - 1; i-- > 0;) {
+    if (lines[i].operands().empty()) lines[i].set_operands(lines[i + 1].operands());
+  }
+  return std::nullopt;
+}
+
+std::optional<int> read_part(const OptionParser& line, std::optional<uint32_t> group, Part& part) {
+  OptionParser parser = line;
+  parser.read_environment(group);
+  if (const auto status = parser.apply(part.submission)) return status;
+  if (part.submission.settings.verbose > 0) parser.print_defined();
+  part.program = parser.operands();
+  if (part.submission.settings.multi_prog) {
+    if (const auto status = read_programs(part.program[0], part.submission)) return status;
+  }
+  return complete_request(part.submission, kSrun);
+}
+
+std::optional<int> read_parts(int argc, char** argv, std::vector<Part>& parts) {
+  std::vector<OptionParser> lines;
+  if (const auto status = read_components(kSrun, argc, argv, lines)) return status;
+  if (const auto status = share_programs(lines)) return status;
+  const HetSurroundings around = lines.front().argument("jobid") ? HetSurroundings() : het_surroundings();
+  std::vector<PartPlace> places;
+  if (around.components.empty()) {
+    for (size_t i = 0; i < lines.size(); ++i) places.push_back({i, static_cast<uint32_t>(i)});
+  } else {
+    PartPlaces placed = place_parts(het_groups_of(lines), around.components.size());
+    if (!placed.error.empty()) return fail_with({placed.error});
+    places = std::move(placed.places);
+  }
+  for (size_t i = 1; i < lines.size(); ++i) lines[i].inherit(lines[i - 1]);
+  for (const PartPlace& place : places) {
+    Part& part = parts.emplace_back();
+    const bool inside = !around.components.empty();
+    if (inside) part.surroundings = around.components[place.group];
+    const auto group = inside ? std::optional(place.group) : std::nullopt;
+    if (const auto status = read_part(lines[place.part], group, part)) return status;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 int srun_main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
-  OptionParser parser(kSrun);
-  if (const auto status = parser.read_arguments(argc, argv)) return *status;
-  parser.read_environment();
-  Submission submission;
-  if (const auto status = parser.apply(submission)) return *status;
-  if (submission.settings.verbose > 0) parser.print_defined();
-  if (parser.operands().empty()) {
-    say("srun", "fatal: No command given to execute.");
-    return error_exit();
-  }
-  if (submission.settings.multi_prog) {
-    if (const auto status = read_programs(parser.operands()[0], submission)) return *status;
-  }
-  if (const auto status = complete_request(submission, kSrun)) return *status;
+  std::vector<Part> parts;
+  if (const auto status = read_parts(argc, argv, parts)) return *status;
   Result<Client> client = Client::open();
   if (!client) return report("srun", client.error());
-  return Srun(*client, submission, parser.operands()).run(argc, argv);
+  return Srun(*client, parts).run(argc, argv);
 }
 
 }  // namespace sluice::cli

@@ -113,7 +113,7 @@ void StepDaemon::give_input(const Frame& frame) {
 void StepDaemon::on_output(const Task& task, FrameType type, std::string_view bytes) {
   const int file = type == FrameType::kStdout ? task.out_file : task.err_file;
   if (file >= 0) {
-    write_to(file, labelled(bytes, task.rank, launch_.layout.num_tasks));
+    write_to(file, labelled(bytes, task.rank, whole_layout(launch_).num_tasks));
     return;
   }
   listeners_.send(type, task.rank, bytes);

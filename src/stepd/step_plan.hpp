@@ -41,6 +41,8 @@ struct PlanInput {
   const protocol::StepdStart& start;
   const protocol::StepLaunch& launch;
   const UserIdentity& user;
+  // This node's position in whole_layout().
+  [[nodiscard]] uint32_t whole_index() const { return launch.first_node + start.node_index; }
 };
 
 // The batch script, written to the spool; files are opened. The error's text is for the user.

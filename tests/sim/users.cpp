@@ -71,6 +71,16 @@ void World::submit() {
     spec.dependency = "singleton";
   }
   spec.request_id = ++request_id_;
+  if (spec.array.empty() && chance(6)) {  // heterogeneous
+    for (uint32_t more = 1 + below(2); more > 0; --more) {
+      JobSpec& component = command.components.emplace_back(spec);
+      component.cpus_per_task = 1 + below(4);
+      component.min_nodes = component.max_nodes = 1 + below(2);
+      component.memory_mib = 50;
+      if (chance(5)) component.time_limit = 1 + below(10);
+      if (chance(5)) component.partitions = "small";
+    }
+  }
   if (chance(20)) {  // its reply is lost: the client asks again
     const SubmitJob again = command;
     at(between(10, 3'000), [this, again] {
@@ -119,6 +129,10 @@ void World::act_on_job() {
   const Identity owner{job->spec->uid, 0};
   const Identity who = chance(6) ? kRoot : owner;
   std::string target = std::to_string(id);
+  if (job->het != nullptr) {
+    target = std::to_string(job->het->leader);
+    if (chance(3)) target += '+' + std::to_string(job->het->offset);
+  }
   if (job->array != nullptr && chance(2)) {
     target = std::to_string(job->array->array_job) + (chance(2) ? "_[1-3]" : "_5");
   }

@@ -1,5 +1,6 @@
 #include "cli/shared/allocation.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -65,11 +66,13 @@ class Waiter {
          boost::asio::io_context& io,
          JobWatch& watch,
          const Submission& submission,
-         CommandSet command)
+         CommandSet command,
+         const std::vector<JobSpec>& components)
       : client_(client),
         io_(io),
         watch_(watch),
         submission_(submission),
+        components_(components),
         name_(submit_command_name(command)),
         salloc_(command == kSalloc),
         signals_(io, SIGINT, SIGTERM, SIGHUP),
@@ -99,6 +102,7 @@ class Waiter {
   bool submit() {
     protocol::SubmitJobRequest request;
     request.spec = submission_.job;
+    request.components = components_;
     const Result<protocol::SubmitJobReply> reply =
         submit_job(client_, request, salloc_ ? kSalloc : kSrun);
     if (!reply) {
@@ -137,7 +141,7 @@ class Waiter {
     say_granted();
     if (!update.ready) return;
     out_.grant = update;
-    if (salloc_ && !quiet()) {
+    if (salloc_ && !quiet() && components_.empty()) {
       say(name_, fmt::format("Nodes {} are ready for job", update.allocation->node_list));
     }
     io_.stop();
@@ -216,6 +220,7 @@ class Waiter {
   boost::asio::io_context& io_;
   JobWatch& watch_;
   const Submission& submission_;
+  const std::vector<JobSpec>& components_;
   std::string_view name_;
   bool salloc_;
   bool granted_ = false;
@@ -238,8 +243,9 @@ Allocated allocate(Client& client,
                    boost::asio::io_context& io,
                    JobWatch& watch,
                    const Submission& submission,
-                   CommandSet command) {
-  return Waiter(client, io, watch, submission, command).run();
+                   CommandSet command,
+                   const std::vector<JobSpec>& components) {
+  return Waiter(client, io, watch, submission, command, components).run();
 }
 
 JobFacts facts_of(const Allocated& allocated, const JobSpec& spec, const ClusterConfig& config) {
@@ -256,6 +262,23 @@ JobFacts facts_of(const Allocated& allocated, const JobSpec& spec, const Cluster
   facts.reservation = spec.reservation.str();
   facts.end = allocated.grant.end;
   return facts;
+}
+
+std::vector<JobFacts> het_facts_of(const Allocated& allocated,
+                                   const std::vector<JobSpec>& specs,
+                                   const ClusterConfig& config) {
+  std::vector<JobFacts> all;
+  for (size_t i = 0; i < std::min(specs.size(), allocated.grant.components.size()); ++i) {
+    const HetComponent& component = allocated.grant.components[i];
+    JobFacts facts = facts_of(allocated, specs[i], config);
+    facts.job = component.job;
+    facts.node_list = component.node_list;
+    facts.cpus = component.cpus;
+    facts.partition = component.partition;
+    if (i != 0) facts.allocation.reset();
+    all.push_back(std::move(facts));
+  }
+  return all;
 }
 
 void end_allocation(Client& client, JobId job, int32_t wait_status) {

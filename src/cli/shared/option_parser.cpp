@@ -39,6 +39,22 @@ std::string with_plane_size(const std::string& distribution) {
   return distribution == "plane" && size != nullptr ? distribution + "=" + size : distribution;
 }
 
+// A line between the directives of two components.
+bool is_separator(const std::vector<std::string>& words) {
+  return words.size() == 1 && (words[0] == "hetjob" || words[0] == "packjob");
+}
+
+// Of a variable that components of a heterogeneous job have each of their own, this component's.
+const char* variable_of(const std::string& name, std::optional<uint32_t> het_group) {
+  const char* size = het_group ? std::getenv("SLURM_HET_SIZE") : nullptr;
+  const uint32_t groups = to_number<uint32_t>(size != nullptr ? size : "").value_or(0);
+  for (uint32_t group = 0; group < groups; ++group) {
+    const auto own = [&](uint32_t which) { return std::getenv(fmt::format("{}_HET_GROUP_{}", name, which).c_str()); };
+    if (own(group) != nullptr) return own(*het_group);
+  }
+  return std::getenv(name.c_str());
+}
+
 }  // namespace
 
 void print_error(std::string_view command, std::string_view text) {
@@ -120,7 +136,11 @@ std::optional<int> OptionParser::read(std::vector<std::string> words, Source sou
 }
 
 std::optional<int> OptionParser::read_arguments(int argc, char** argv) {
-  return read(std::vector<std::string>(argv + 1, argv + argc), kArguments, Mode::kCommandLine);
+  return read_words(std::vector<std::string>(argv + 1, argv + argc));
+}
+
+std::optional<int> OptionParser::read_words(std::vector<std::string> words) {
+  return read(std::move(words), kArguments, Mode::kCommandLine);
 }
 
 // #PBS and #BSUB lines: only their names of jobs and files are understood.
@@ -140,9 +160,10 @@ std::optional<int> OptionParser::read_foreign(std::string_view line) {
   return std::nullopt;
 }
 
-std::optional<int> OptionParser::read_script(std::string_view script, std::string_view file) {
+std::optional<int> OptionParser::read_script(std::string_view script, std::string_view file, size_t component) {
   const std::vector<std::string> kept = operands_;
   size_t number = 0;
+  size_t section = 0;
   bool foreign = !argument("ignore-pbs") && std::getenv("SBATCH_IGNORE_PBS") == nullptr;
   for (size_t at = 0; at < script.size();) {
     const size_t end = std::min(script.find('\n', at), script.size());
@@ -150,6 +171,7 @@ std::optional<int> OptionParser::read_script(std::string_view script, std::strin
     at = end + 1;
     ++number;
     if (foreign && (line.starts_with("#PBS ") || line.starts_with("#BSUB "))) {
+      if (section != component) continue;
       if (const auto status = read_foreign(line)) return status;
       continue;
     }
@@ -164,6 +186,11 @@ std::optional<int> OptionParser::read_script(std::string_view script, std::strin
                    file.data(), number, words.error().text.c_str());
       return error_exit();
     }
+    if (is_separator(*words)) {
+      ++section;
+      continue;
+    }
+    if (section != component) continue;
     if (const auto status = read(std::move(*words), kScript, Mode::kDirective)) return status;
     if (!operands_.empty()) {
       print_error("sbatch", "Invalid directive found in batch script: " + operands_[0]);
@@ -174,11 +201,28 @@ std::optional<int> OptionParser::read_script(std::string_view script, std::strin
   return std::nullopt;
 }
 
-void OptionParser::read_environment() {
+ScriptComponents script_components(std::string_view script) {
+  ScriptComponents out;
+  for (size_t at = 0; at < script.size();) {
+    const size_t end = std::min(script.find('\n', at), script.size());
+    const std::string_view line = script.substr(at, end - at);
+    at = end + 1;
+    const std::string_view text = trim(line);
+    if (!text.empty() && !text.starts_with('#')) break;
+    if (!line.starts_with("#SBATCH")) continue;
+    const auto words = directive_words(line.substr(7));
+    if (!words || !is_separator(*words)) continue;
+    ++out.count;
+    out.old_word = out.old_word || words->front() == "packjob";
+  }
+  return out;
+}
+
+void OptionParser::read_environment(std::optional<uint32_t> het_group) {
   for (size_t i = 0; i < rows_.size(); ++i) {
     const SubmitOption& row = *rows_[i].option;
     for (const std::string& name : option_variables(row, command_)) {
-      const char* value = std::getenv(name.c_str());
+      const char* value = variable_of(name, het_group);
       if (value == nullptr) continue;
       const OptionArgument argument = row.argument_of(command_);
       if (argument == OptionArgument::kNone && row.name != "verbose" && !flag_is_on(value))
@@ -187,6 +231,21 @@ void OptionParser::read_environment() {
       const std::string text = row.name == "distribution" ? with_plane_size(value) : value;
       take(i, text.c_str(), kEnvironment);
     }
+  }
+}
+
+void OptionParser::inherit(const OptionParser& before) {
+  bool own_memory = false;
+  Source source;
+  for (const Row& row : rows_) {
+    own_memory = own_memory || (row.option->name.starts_with("mem-per-") && strongest(row, &source) != nullptr);
+  }
+  for (size_t i = 0; i < rows_.size(); ++i) {
+    const std::string_view name = rows_[i].option->name;
+    if (!carries_over(name) || (name == "mem" && own_memory)) continue;
+    const Given* theirs = before.strongest(before.rows_[i], &source);
+    Source own;
+    if (theirs != nullptr && strongest(rows_[i], &own) == nullptr) rows_[i].from[source] = *theirs;
   }
 }
 

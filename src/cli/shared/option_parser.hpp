@@ -21,14 +21,22 @@ class OptionParser {
 
   // argv[0] is passed over. --help, --usage and --version print and end with 0.
   [[nodiscard]] std::optional<int> read_arguments(int argc, char** argv);
-  // The directives of a batch script; `file` is its name for messages.
-  [[nodiscard]] std::optional<int> read_script(std::string_view script, std::string_view file);
-  void read_environment();
+  // The same of words without a command's name before them.
+  [[nodiscard]] std::optional<int> read_words(std::vector<std::string> words);
+  // The directives of a batch script; `file` is its name for messages. Of a heterogeneous job's script only those of
+  // this component.
+  [[nodiscard]] std::optional<int> read_script(std::string_view script, std::string_view file, size_t component = 0);
+  // `het_group`: the component that a step is for. Variables that each component has of its own (NAME_HET_GROUP_n)
+  // then stand for the plain ones.
+  void read_environment(std::optional<uint32_t> het_group = std::nullopt);
+  // Takes over what the component before was given and this one was not, as far as it counts for both.
+  void inherit(const OptionParser& before);
   // Sets everything that was read.
   [[nodiscard]] std::optional<int> apply(Submission& submission) const;
 
   // What follows the options on the command line.
   [[nodiscard]] const std::vector<std::string>& operands() const { return operands_; }
+  void set_operands(std::vector<std::string> operands) { operands_ = std::move(operands); }
   // The last value given on the command line so far; nothing when it was not given.
   [[nodiscard]] std::optional<std::string> argument(std::string_view option) const;
 
@@ -57,6 +65,13 @@ class OptionParser {
   std::vector<Row> rows_;
   std::vector<std::string> operands_;
 };
+
+// How many components the directives of a script are for: one more than there are lines `#SBATCH hetjob`.
+struct ScriptComponents {
+  size_t count = 1;
+  bool old_word = false;  // a line said packjob
+};
+[[nodiscard]] ScriptComponents script_components(std::string_view script);
 
 // The words of one directive line, with quotes and backslashes taken out and what follows an
 // unquoted # left away. The error is what follows `FILE: line N: `.

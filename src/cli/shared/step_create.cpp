@@ -58,18 +58,31 @@ void report_refusal(const protocol::CreateStepRequest& request, const Error& err
   }
 }
 
+Result<std::vector<protocol::CreateStepReply>> ask(Client& client,
+                                                   const std::vector<protocol::CreateStepRequest>& requests) {
+  if (requests.size() == 1) {
+    auto reply = client.call<protocol::CreateStepReply>(requests.front());
+    if (!reply) return tl::unexpected(reply.error());
+    return std::vector{std::move(*reply)};
+  }
+  auto reply = client.call<protocol::CreateHetStepReply>(protocol::CreateHetStepRequest{requests});
+  if (!reply) return tl::unexpected(reply.error());
+  return std::move(reply->parts);
+}
+
 }  // namespace
 
-Result<protocol::CreateStepReply> create_step(Client& client,
-                                              const protocol::CreateStepRequest& request,
-                                              const StepRequestOptions& options) {
+Result<std::vector<protocol::CreateStepReply>> create_steps(Client& client,
+                                                            const std::vector<protocol::CreateStepRequest>& requests,
+                                                            const StepRequestOptions& options) {
+  const protocol::CreateStepRequest& request = requests.front();
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
   const auto patience = begin + client.config().message_timeout;
   std::chrono::milliseconds pause = kFirstPause;
   bool said = false;
   while (true) {
-    Result<protocol::CreateStepReply> reply = client.call<protocol::CreateStepReply>(request);
+    auto reply = ask(client, requests);
     if (reply) {
       if (said && !options.quiet) say("srun", fmt::format("Step created for job {}", request.job));
       return reply;

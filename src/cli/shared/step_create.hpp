@@ -14,9 +14,10 @@ struct StepRequestOptions {
   std::function<bool()> interrupted;  // asked between tries; true: give up
 };
 
-// Says what Slurm says of failures and waiting. An empty error's text: everything was said.
-[[nodiscard]] Result<protocol::CreateStepReply> create_step(
-    Client& client, const protocol::CreateStepRequest& request, const StepRequestOptions& options);
+// Says what Slurm says of failures and waiting. One request makes a step; several make the parts of one in several
+// components of a heterogeneous job, all of them or none.
+[[nodiscard]] Result<std::vector<protocol::CreateStepReply>> create_steps(
+    Client& client, const std::vector<protocol::CreateStepRequest>& requests, const StepRequestOptions& options);
 
 // This host's address for the step's daemons. `granted` is the job's first node, empty when only
 // its environment tells of it.

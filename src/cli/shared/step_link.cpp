@@ -53,8 +53,8 @@ Result<IoEndpoint> StepLink::listen(const std::string& host, const std::string& 
   return IoEndpoint{host, acceptor_.local_endpoint().port(), key_};
 }
 
-void StepLink::start(StepId step, const StepLayout& layout, Handlers handlers) {
-  step_ = step;
+void StepLink::start(std::vector<Part> parts, const StepLayout& layout, Handlers handlers) {
+  parts_ = std::move(parts);
   handlers_ = std::move(handlers);
   for (const StepNode& node : layout.nodes)
     nodes_.push_back({NodeState::kExpected, node.tasks, {}});
@@ -99,17 +99,27 @@ void StepLink::greeted(const std::shared_ptr<FrameConnection>& connection, Frame
     if (nodes_[i].connection == connection) return received(i, std::move(frame));
   }
   const Result<protocol::StepHello> hello = wire::decode<protocol::StepHello>(frame.body);
-  if (frame.type != FrameType::kHello || !hello || hello->io_key != key_ ||
-      hello->key.id != step_ || hello->node_index >= nodes_.size()) {
+  const bool speaks = frame.type == FrameType::kHello && hello && hello->io_key == key_;
+  const auto place = speaks ? place_of(hello->key.id, hello->node_index) : std::nullopt;
+  if (!place) {
     connection->close();
     return;
   }
-  Node& node = nodes_[hello->node_index];
+  Node& node = nodes_[*place];
   if (node.connection) node.connection->close();  // it lost us and is back
   node.connection = connection;
   node.state = NodeState::kConnected;
   connection->send(FrameType::kAccepted, kNoTask, {});
-  handlers_.on_connected(hello->node_index);
+  handlers_.on_connected(*place);
+}
+
+std::optional<size_t> StepLink::place_of(StepId id, size_t node) const {
+  size_t first = 0;
+  for (const Part& part : parts_) {
+    if (part.id == id) return node < part.nodes ? std::optional(first + node) : std::nullopt;
+    first += part.nodes;
+  }
+  return std::nullopt;
 }
 
 void StepLink::received(size_t node, Frame frame) {

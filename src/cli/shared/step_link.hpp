@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,8 +29,13 @@ class StepLink {
   // Opens a port (of `range`, "60001-63000", or any) and makes a key; `host` is the address that is
   // told to the daemons.
   [[nodiscard]] Result<IoEndpoint> listen(const std::string& host, const std::string& range);
-  // Starts to take connections of this step's daemons; others are turned away.
-  void start(StepId step, const StepLayout& layout, Handlers handlers);
+  // Starts to take connections of this step's daemons; others are turned away. A step in several components of a
+  // heterogeneous job has a part in each; nodes are counted through all of them.
+  struct Part {
+    StepId id;
+    size_t nodes = 0;
+  };
+  void start(std::vector<Part> parts, const StepLayout& layout, Handlers handlers);
   void stop();
 
   [[nodiscard]] NodeState state(size_t node) const { return nodes_[node].state; }
@@ -55,11 +61,13 @@ class StepLink {
   void greeted(const std::shared_ptr<FrameConnection>& connection, Frame frame);
   void received(size_t node, Frame frame);
   void closed(const FrameConnection* connection);
+  // The position of a daemon's node; nullopt: no part of this step.
+  [[nodiscard]] std::optional<size_t> place_of(StepId id, size_t node) const;
 
   boost::asio::io_context& io_;
   boost::asio::ip::tcp::acceptor acceptor_;
   std::string key_;
-  StepId step_;
+  std::vector<Part> parts_;
   std::vector<Node> nodes_;
   Handlers handlers_;
 };

@@ -43,10 +43,14 @@ StepSession::StepSession(Client& client,
   if (options_.pty) signals_.add(SIGWINCH);
 }
 
-int StepSession::run(const protocol::CreateStepReply& step) {
-  id_ = step.id;
-  layout_ = step.layout;
-  name_ = step_id_text(id_);
+int StepSession::run(const std::vector<protocol::CreateStepReply>& parts) {
+  for (const protocol::CreateStepReply& part : parts) {
+    const std::vector<StepNode>& nodes = part.layout.nodes;
+    parts_.push_back({part.id, nodes.size()});
+    layout_.num_tasks += part.layout.num_tasks;
+    layout_.nodes.insert(layout_.nodes.end(), nodes.begin(), nodes.end());
+  }
+  name_ = step_id_text(parts_.front().id);
   exits_ = StepExits(layout_.num_tasks);
   out_ = std::make_unique<OutputTarget>(options_.output, options_.label, layout_.num_tasks);
   err_ = std::make_unique<OutputTarget>(options_.error, options_.label, layout_.num_tasks);
@@ -60,7 +64,7 @@ int StepSession::run(const protocol::CreateStepReply& step) {
   }
   std::optional<RawTerminal> raw;
   if (options_.pty) raw.emplace();
-  link_.start(id_, layout_,
+  link_.start(parts_, layout_,
               {[this](size_t node) { connected(node); },
                [this](size_t node, const Frame& frame) { received(node, frame); },
                [this](size_t node) { closed(node); }});
@@ -236,18 +240,23 @@ void StepSession::send_input(std::string_view bytes) {
   }
 }
 
+bool StepSession::is_step_gone(StepId id) {
+  protocol::DescribeStepRequest request;
+  request.id = id;
+  const auto reply = client_.call<protocol::DescribeStepReply>(request);
+  return reply ? reply->step.state >= StepState::kCompleted
+               : reply.error().code == ErrorCode::kInvalidStepId || reply.error().code == ErrorCode::kInvalidJobId ||
+                     reply.error().code == ErrorCode::kAlreadyDone;
+}
+
 void StepSession::check_launch() {
   // Daemons connect within moments. If some do not, the controller knows whether they still will.
   launch_timer_.expires_after(kLaunchCheck);
   launch_timer_.async_wait([this](const auto& error) {
     if (error || link_.all_connected()) return;
-    protocol::DescribeStepRequest request;
-    request.id = id_;
-    const auto reply = client_.call<protocol::DescribeStepReply>(request);
-    const bool gone = reply ? reply->step.state >= StepState::kCompleted
-                            : reply.error().code == ErrorCode::kInvalidStepId ||
-                                  reply.error().code == ErrorCode::kInvalidJobId ||
-                                  reply.error().code == ErrorCode::kAlreadyDone;
+    bool gone = false;
+    for (const StepLink::Part& part : parts_)
+      gone = gone || is_step_gone(part.id);
     if (!gone && !job_over_) return check_launch();
     if (launch_checks_++ == 0 && !job_over_) return check_launch();  // one may be on its way
     for (size_t i = 0; i < layout_.nodes.size(); ++i) {

@@ -44,8 +44,9 @@ class StepSession {
  public:
   StepSession(Client& client, boost::asio::io_context& io, StepLink& link, SessionOptions options);
 
-  // Runs the event loop until all daemons are done; the exit status.
-  [[nodiscard]] int run(const protocol::CreateStepReply& step);
+  // Runs the event loop until all daemons are done; the exit status. More than one part: of a step in several
+  // components of a heterogeneous job, whose ranks count through all of them.
+  [[nodiscard]] int run(const std::vector<protocol::CreateStepReply>& parts);
   // News of the job, when somebody watches it; call on the event loop.
   void job_updated(const protocol::JobWatchUpdate& update);
   [[nodiscard]] int32_t wait_status() const { return exits_.wait_status(); }
@@ -80,6 +81,7 @@ class StepSession {
   void abort(std::string_view announcement, EndBy by = EndBy::kKill);
   void say_aborted();
   void inform(std::string_view text) const;  // nothing with --quiet
+  [[nodiscard]] bool is_step_gone(StepId id);
   void check_launch();  // are the daemons that did not connect still coming?
   void finish_if_over();
 
@@ -87,8 +89,8 @@ class StepSession {
   boost::asio::io_context& io_;
   StepLink& link_;
   SessionOptions options_;
-  StepId id_;
-  StepLayout layout_;
+  std::vector<StepLink::Part> parts_;
+  StepLayout layout_;  // of all parts
   std::string name_;  // of the step: 12.0
   StepExits exits_;
   std::unique_ptr<OutputTarget> out_, err_;

@@ -100,11 +100,15 @@ void StepSession::abort(std::string_view announcement, EndBy by) {
   if (!announcement.empty()) say(options_.command, announcement);
   if (std::exchange(aborting_, true)) return;
   say_aborted();
-  protocol::SignalRequest request;
-  request.target = name_;
-  request.signal = by == EndBy::kTerm ? SIGTERM : SIGKILL;
-  request.flags = protocol::kSignalCancel;
-  const auto done = client_.call<protocol::CountReply>(request, std::chrono::seconds(5));
+  bool done = true;
+  for (const StepLink::Part& part : parts_) {
+    protocol::SignalRequest request;
+    request.target = step_id_text(part.id);
+    request.signal = by == EndBy::kTerm ? SIGTERM : SIGKILL;
+    request.flags = protocol::kSignalCancel;
+    const auto told = client_.call<protocol::CountReply>(request, std::chrono::seconds(5));
+    done = done && told;
+  }
   if (!done) send_signal(SIGKILL);
   give_up_later();
 }

@@ -70,7 +70,9 @@ enum class ErrorCode : uint32_t {
   kGresInsufficient = 61,    // Insufficient GRES available in allocation
   kGresTypes = 62,           // Invalid GRES specification (with and without type identification)
   kInvalidTres = 63,         // Invalid Trackable RESource (TRES) specification
-  kLastCode = 64,
+  kHetComponent = 64,        // Operation not permitted on individual component of heterogeneous job
+  kNotHetLeader = 65,        // Job not heterogeneous job leader
+  kLastCode = 66,
 };
 
 }  // namespace sluice

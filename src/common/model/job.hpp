@@ -72,6 +72,38 @@ struct ArrayInfo {
   }
 };
 
+// The component that a job is of a heterogeneous job. The components' ids follow one another.
+struct HetInfo {
+  JobId leader = kNoJob;  // the first component: the id users see before the "+"
+  uint32_t offset = 0;    // this one's number
+  uint32_t size = 0;      // how many there are
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "leader", &HetInfo::leader);
+    field(2, "offset", &HetInfo::offset);
+    field(3, "size", &HetInfo::size);
+  }
+};
+
+// A component that runs, as the processes of the whole job are told of it.
+struct HetComponent {
+  JobId job = kNoJob;
+  std::shared_ptr<const JobSpec> spec;  // null where the asker has it
+  std::string node_list;
+  std::vector<std::string> nodes;       // names, in the order of the allocation
+  std::vector<uint32_t> cpus;           // on each node
+  std::string partition;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &HetComponent::job);
+    field(2, "spec", &HetComponent::spec);
+    field(3, "node_list", &HetComponent::node_list);
+    field(4, "nodes", &HetComponent::nodes);
+    field(5, "cpus", &HetComponent::cpus);
+    field(6, "partition", &HetComponent::partition);
+  }
+};
+
 struct Job {
   JobId id = kNoJob;
   std::shared_ptr<const JobSpec> spec;
@@ -103,6 +135,7 @@ struct Job {
   Bitmap preparing;                  // positions whose prolog has not ended; the position after the
                                      // last node stands for PrologSlurmctld
   bool signal_sent = false;          // spec->signal, before the time limit
+  std::shared_ptr<const HetInfo> het;  // null: not heterogeneous
   template <class V>
   static void describe(V&& field) {
     field(1, "id", &Job::id);
@@ -134,12 +167,16 @@ struct Job {
     field(27, "released", &Job::released);
     field(28, "preparing", &Job::preparing);
     field(29, "signal_sent", &Job::signal_sent);
+    field(30, "het", &Job::het);
   }
 };
 
 [[nodiscard]] inline bool is_finished(const Job& j) {
   return is_terminal(j.state) && (j.flags & kJobCompleting) == 0;
 }
+
+// A component of a heterogeneous job that is not the first: what the job does as a whole is the first one's affair.
+[[nodiscard]] inline bool is_het_follower(const Job& j) { return j.het != nullptr && j.het->offset != 0; }
 
 // Never journaled: what the scheduler found out about a pending job; published beside a snapshot.
 struct JobSoft {

@@ -210,6 +210,19 @@ struct StepLayout {
   }
 };
 
+// All of a step that runs in several components of a heterogeneous job: it is one step in each of them.
+struct StepWorld {
+  StepId id;                // of the part in the first component
+  std::vector<JobId> jobs;  // the components
+  StepLayout layout;        // nodes and tasks of all parts, component by component
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "id", &StepWorld::id);
+    field(2, "jobs", &StepWorld::jobs);
+    field(3, "layout", &StepWorld::layout);
+  }
+};
+
 struct Step {
   StepId id;
   std::shared_ptr<const StepSpec> spec;
@@ -220,6 +233,8 @@ struct Step {
   int32_t exit_status = 0;          // as wait(2) gives it; the highest of the tasks
   Bitmap nodes_left;                // positions in layout->nodes that have not ended
   uint32_t cancelled_by = UINT32_MAX;  // uid
+  std::shared_ptr<const StepWorld> world;  // null: the step has no parts elsewhere
+  uint32_t first_node = 0;                 // position of layout's first node in the world's
   template <class V>
   static void describe(V&& field) {
     field(1, "id", &Step::id);
@@ -231,6 +246,8 @@ struct Step {
     field(7, "exit_status", &Step::exit_status);
     field(8, "nodes_left", &Step::nodes_left);
     field(9, "cancelled_by", &Step::cancelled_by);
+    field(10, "world", &Step::world);
+    field(11, "first_node", &Step::first_node);
   }
 };
 

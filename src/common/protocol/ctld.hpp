@@ -27,12 +27,14 @@ struct SubmitJobRequest {
   std::string script;       // batch script; empty for an allocation
   std::string environment;  // KEY=VALUE, each ended by NUL
   bool test_only = false;   // answer when and where it could start, submit nothing
+  std::vector<JobSpec> components;  // further ones of a heterogeneous job
   template <class V>
   static void describe(V&& field) {
     field(1, "spec", &SubmitJobRequest::spec);
     field(2, "script", &SubmitJobRequest::script);
     field(3, "environment", &SubmitJobRequest::environment);
     field(4, "test_only", &SubmitJobRequest::test_only);
+    field(5, "components", &SubmitJobRequest::components);
   }
 };
 struct SubmitJobReply {
@@ -91,6 +93,7 @@ struct JobWatchUpdate {
   int32_t exit_status = 0;
   bool ready = false;                        // nodes up and prolog done
   Time end = kNoTime;
+  std::vector<HetComponent> components;      // of a heterogeneous job that runs: all, without specs
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &JobWatchUpdate::job);
@@ -105,6 +108,7 @@ struct JobWatchUpdate {
     field(10, "exit_status", &JobWatchUpdate::exit_status);
     field(11, "ready", &JobWatchUpdate::ready);
     field(12, "end", &JobWatchUpdate::end);
+    field(13, "components", &JobWatchUpdate::components);
   }
 };
 
@@ -128,6 +132,22 @@ struct CreateStepReply {
     field(1, "id", &CreateStepReply::id);
     field(2, "layout", &CreateStepReply::layout);
     field(3, "nodes", &CreateStepReply::nodes);
+  }
+};
+
+// A step over several components of a heterogeneous job: a part in each, all of them or none.
+struct CreateHetStepRequest {
+  std::vector<CreateStepRequest> parts;  // in the order of the components; one environment each
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "parts", &CreateHetStepRequest::parts);
+  }
+};
+struct CreateHetStepReply {
+  std::vector<CreateStepReply> parts;  // ranks count through all of them
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "parts", &CreateHetStepReply::parts);
   }
 };
 

@@ -190,6 +190,11 @@ struct StepLaunch {
   std::string environment;           // KEY=VALUE NUL …
   std::vector<uint64_t> job_memory_mib;  // limit per node of the allocation, 0: none
   Time issued = kNoTime;             // when it was signed; it holds for kLaunchLifetime
+  JobId het_leader = kNoJob;         // of a heterogeneous job: what its processes know as their job
+  // Of a heterogeneous job: its components that the batch script is told of, or those that the step runs in.
+  std::vector<HetComponent> components;
+  std::shared_ptr<const StepWorld> world;  // null: layout is all of the step
+  uint32_t first_node = 0;                 // position of layout's first node in the world's
   template <class V>
   static void describe(V&& field) {
     field(1, "key", &StepLaunch::key);
@@ -217,8 +222,19 @@ struct StepLaunch {
     field(23, "environment", &StepLaunch::environment);
     field(24, "job_memory_mib", &StepLaunch::job_memory_mib);
     field(25, "issued", &StepLaunch::issued);
+    field(26, "het_leader", &StepLaunch::het_leader);
+    field(27, "components", &StepLaunch::components);
+    field(28, "world", &StepLaunch::world);
+    field(29, "first_node", &StepLaunch::first_node);
   }
 };
+// The whole of the step: what ranks, sizes and MPI are about.
+[[nodiscard]] inline const StepLayout& whole_layout(const StepLaunch& launch) {
+  return launch.world != nullptr ? launch.world->layout : launch.layout;
+}
+[[nodiscard]] inline StepId whole_id(const StepLaunch& launch) {
+  return launch.world != nullptr ? launch.world->id : launch.key.id;
+}
 inline constexpr Duration kLaunchLifetime = std::chrono::seconds(120);
 struct LaunchStepRequest {
   std::string launch;     // encoded StepLaunch

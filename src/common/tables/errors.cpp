@@ -80,6 +80,8 @@ constexpr Row kRows[] = {
     {ErrorCode::kGresInsufficient, "Insufficient GRES available in allocation"},
     {ErrorCode::kGresTypes, "Invalid GRES specification (with and without type identification)"},
     {ErrorCode::kInvalidTres, "Invalid Trackable RESource (TRES) specification"},
+    {ErrorCode::kHetComponent, "Operation not permitted on individual component of heterogeneous job"},
+    {ErrorCode::kNotHetLeader, "Job not heterogeneous job leader"},
 };
 constexpr bool in_order() {
   for (size_t i = 0; i < std::size(kRows); ++i) {

@@ -51,6 +51,18 @@ void render_end(const JobView& v, const Context& c, std::string& out) {
 void render_licenses(const JobView& v, const Context&, std::string& out) {
   put(out, or_else(v.spec().licenses, "(null)"));
 }
+void render_het_id(const JobView& v, const Context&, std::string& out) {
+  if (v.job().het == nullptr) put(out, "N/A");
+  else put(out, static_cast<uint64_t>(v.job().het->leader));
+}
+void render_het_id_set(const JobView& v, const Context&, std::string& out) {
+  if (v.job().het == nullptr) put(out, "N/A");
+  else put(out, het_id_set(*v.job().het));
+}
+void render_het_offset(const JobView& v, const Context&, std::string& out) {
+  if (v.job().het == nullptr) put(out, "N/A");
+  else put(out, static_cast<uint64_t>(v.job().het->offset));
+}
 void render_file(const JobView& v, StandardFile file, std::string& out) {
   const std::string path = standard_path(v, file);
   if (path.empty() && file == StandardFile::kErr) out += standard_path(v, StandardFile::kOut);
@@ -248,9 +260,9 @@ constexpr JobField kFields[] = {
     {"Exclusive", '\0', "EXCLUSIVE", FIELD { UNUSED; put(out, exclusive_text(v.spec().sharing)); }},
     {"exit_code", '\0', "EXIT_CODE",
      FIELD { UNUSED; put(out, exit_code_text(v.job().exit_status)); }},
-    {"HetJobId", '\0', "HET_JOB_ID", FIELD { UNUSED; put(out, "N/A"); }},
-    {"HetJobIdSet", '\0', "HET_JOB_ID_SET", FIELD { UNUSED; put(out, "N/A"); }},
-    {"HetJobOffset", '\0', "HET_JOB_OFFSET", FIELD { UNUSED; put(out, "N/A"); }},
+    {"HetJobId", '\0', "HET_JOB_ID", render_het_id},
+    {"HetJobIdSet", '\0', "HET_JOB_ID_SET", render_het_id_set},
+    {"HetJobOffset", '\0', "HET_JOB_OFFSET", render_het_offset},
     {"LastSchedEval", '\0', "LAST_SCHED_EVAL",
      FIELD { put_time(out, v.record->soft.last_evaluated, c, "N/A"); }},
     {"LicensesAlloc", '\0', "LICENSES_ALLOC",
@@ -279,9 +291,9 @@ constexpr JobField kFields[] = {
     {"NumTasks", '\0', "TASKS", FIELD { UNUSED; put(out, static_cast<uint64_t>(num_tasks(v))); }},
     {"Origin", '\0', "ORIGIN", FIELD { UNUSED; put(out, "NA"); }},
     {"OriginRaw", '\0', "ORIGIN_RAW", FIELD { UNUSED; put(out, "NA"); }},
-    {"PackJobId", '\0', "HET_JOB_ID", FIELD { UNUSED; put(out, "N/A"); }},
-    {"PackJobIdSet", '\0', "HET_JOB_ID_SET", FIELD { UNUSED; put(out, "N/A"); }},
-    {"PackJobOffset", '\0', "HET_JOB_OFFSET", FIELD { UNUSED; put(out, "N/A"); }},
+    {"PackJobId", '\0', "HET_JOB_ID", render_het_id},
+    {"PackJobIdSet", '\0', "HET_JOB_ID_SET", render_het_id_set},
+    {"PackJobOffset", '\0', "HET_JOB_OFFSET", render_het_offset},
     {"PendingTime", '\0', "PENDING_TIME",
      FIELD {
        const Time until = v.job().state == JobState::kPending ? c.now : v.job().start;

@@ -127,9 +127,10 @@ void put_request(const JobView& view, Json& out) {
   }
   out["group_id"] = spec.gid;
   out["group_name"] = json_text(spec.group_name);
-  out["het_job_id"] = json_number(0);
-  out["het_job_id_set"] = "";
-  out["het_job_offset"] = json_number(0);
+  const HetInfo het = job.het != nullptr ? *job.het : HetInfo{};
+  out["het_job_id"] = json_number(het.leader);
+  out["het_job_id_set"] = job.het != nullptr ? het_id_set(het) : "";
+  out["het_job_offset"] = json_number(het.offset);
   out["job_id"] = job.id;
   out["job_resources"] = resources(view);
   out["job_size_str"] = Json::array();

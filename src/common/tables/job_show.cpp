@@ -33,7 +33,10 @@ void put_identity(const JobView& v, const Context& c, ShowLines& out) {
     out.word("ArrayJobId", array->array_job).word("ArrayTaskId", tasks);
     if (array->max_running != 0) out.word("ArrayTaskThrottle", array->max_running);
   }
+  const auto& het = v.job().het;
+  if (het != nullptr) out.word("HetJobId", het->leader).word("HetJobOffset", het->offset);
   out.word("JobName", spec.name);
+  if (het != nullptr) out.line().word("HetJobIdSet", het_id_set(*het));
   out.line().word("UserId", named_id(spec.user_name, spec.uid));
   out.word("GroupId", named_id(spec.group_name, spec.gid));
   out.word("MCS_label", or_else(spec.mcs_label, "N/A"));

@@ -47,6 +47,10 @@ void append_task_id(const JobView& view, const RenderContext& context, std::stri
 
 void append_job_id(const JobView& view, const RenderContext& context, std::string& out) {
   const auto& array = view.job().array;
+  if (const auto& het = view.job().het; het != nullptr) {
+    out.append(std::to_string(het->leader)).append("+").append(std::to_string(het->offset));
+    return;
+  }
   if (array == nullptr) {
     out += std::to_string(view.job().id);
     return;
@@ -56,6 +60,11 @@ void append_job_id(const JobView& view, const RenderContext& context, std::strin
   out += folded ? "_[" : "_";
   append_task_id(view, context, out);
   if (folded) out += ']';
+}
+
+std::string het_id_set(const HetInfo& het) {
+  if (het.size < 2) return std::to_string(het.leader);
+  return std::to_string(het.leader) + '-' + std::to_string(het.leader + het.size - 1);
 }
 
 JobId array_job_id(const JobView& view) {

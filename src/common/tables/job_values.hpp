@@ -27,6 +27,8 @@ struct JobView {
 [[nodiscard]] bool is_pending_array(const JobView& view);    // stands for several waiting tasks
 void append_job_id(const JobView& view, const RenderContext& context, std::string& out);
 void append_task_id(const JobView& view, const RenderContext& context, std::string& out);
+// "12-14": the ids of all components.
+[[nodiscard]] std::string het_id_set(const HetInfo& het);
 [[nodiscard]] JobId array_job_id(const JobView& view);       // the job's own id without an array
 
 // Of the ids asked for ("12", "12_3", "12_[1-4]"), the tasks of this waiting array that they name;

@@ -1,6 +1,7 @@
 #include "common/tables/output_env.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -130,8 +131,8 @@ void set_array_variables(const JobFacts& job, Environment& out) {
 
 // What every kind of process of a job finds.
 void set_job_variables(const JobFacts& job, Environment& out) {
-  set_number(out, "SLURM_JOB_ID", job.job);
-  set_number(out, "SLURM_JOBID", job.job);
+  set_number(out, "SLURM_JOB_ID", job.het_leader != kNoJob ? job.het_leader : job.job);
+  set_number(out, "SLURM_JOBID", job.het_leader != kNoJob ? job.het_leader : job.job);
   out.set("SLURM_JOB_NODELIST", job.node_list);
   set_number(out, "SLURM_JOB_NUM_NODES", job.cpus.size());
   out.set("SLURM_JOB_CPUS_PER_NODE", fold_counts(job.cpus));
@@ -165,6 +166,55 @@ void set_node_variables(const NodeFacts& node, Environment& out) {
   set_if(out, "SLURM_CONF", node.config_path);
 }
 
+// What is counted on each node, in the order of the nodes' names; a node that is in several components counts once.
+class NodeCounts {
+ public:
+  void add(const std::string& node, uint32_t count) {
+    if (!counts_.contains(node)) names_.push_back(node);
+    counts_[node] += count;
+  }
+  [[nodiscard]] std::string list() const { return fold_hosts_sorted(names_); }
+  [[nodiscard]] std::vector<uint32_t> counts() const {
+    std::vector<uint32_t> out;
+    for (const std::string& name : expand_hosts(list()).value_or(names_)) out.push_back(counts_.at(name));
+    return out;
+  }
+
+ private:
+  std::vector<std::string> names_;
+  std::map<std::string, uint32_t> counts_;
+};
+
+// A step in several components sees their nodes as those of one job.
+void join_components(const protocol::StepLaunch& launch, JobFacts& job) {
+  NodeCounts cpus;
+  for (const HetComponent& component : launch.components) {
+    for (size_t i = 0; i < component.nodes.size(); ++i) cpus.add(component.nodes[i], component.cpus[i]);
+  }
+  job.node_list = cpus.list();
+  job.cpus = cpus.counts();
+}
+
+// The tasks on each node of the whole step, and the nodes.
+NodeCounts count_tasks(const StepLayout& layout) {
+  NodeCounts tasks;
+  for (const StepNode& part : layout.nodes) tasks.add(part.name, static_cast<uint32_t>(part.tasks.size()));
+  return tasks;
+}
+
+JobFacts facts_of_component(const HetComponent& component) {
+  JobFacts facts;
+  facts.job = component.job;
+  facts.spec = component.spec;
+  facts.node_list = component.node_list;
+  facts.cpus = component.cpus;
+  facts.partition = component.partition;
+  facts.account = component.spec->account.str();
+  facts.qos = component.spec->qos.str();
+  facts.reservation = component.spec->reservation.str();
+  return facts;
+}
+
 // As Slurm prints it: the named steps are small negative numbers.
 std::string step_number(StepNumber step) {
   return std::to_string(static_cast<int32_t>(step));
@@ -195,6 +245,7 @@ JobFacts facts_of(const protocol::StepLaunch& launch) {
   facts.reservation = launch.reservation;
   facts.start = launch.job_start;
   facts.end = launch.job_end;
+  facts.het_leader = launch.het_leader;
   return facts;
 }
 
@@ -238,11 +289,34 @@ void set_allocation_variables(const JobFacts& job, Environment& out) {
   set_if(out, "SLURM_JOB_DEPENDENCY", job.spec->dependency);
 }
 
+void set_het_variables(const std::vector<JobFacts>& components, Environment& out) {
+  for (size_t i = 0; i < components.size(); ++i) {
+    Environment own;
+    set_allocation_variables(components[i], own);
+    for (const std::string_view common : {"SLURM_CLUSTER_NAME", "SLURM_SUBMIT_DIR", "SLURM_SUBMIT_HOST",
+                                          "SLURM_OOM_KILL_STEP", "SLURM_JOB_START_TIME", "SLURM_JOB_END_TIME"}) {
+      own.unset(common);
+    }
+    for (const std::string& entry : own.entries()) {
+      const std::string name = entry.substr(0, entry.find('='));
+      out.set(fmt::format("{}_HET_GROUP_{}", name, i), own.get(name));
+      out.set(fmt::format("{}_PACK_GROUP_{}", name, i), own.get(name));
+    }
+  }
+  set_number(out, "SLURM_HET_SIZE", components.size());
+  set_number(out, "SLURM_PACK_SIZE", components.size());
+}
+
 void set_batch_variables(const protocol::StepLaunch& launch,
                          const NodeFacts& node,
                          Environment& out) {
   const JobFacts job = facts_of(launch);
   set_allocation_variables(job, out);
+  if (!launch.components.empty()) {
+    std::vector<JobFacts> components;
+    for (const HetComponent& component : launch.components) components.push_back(facts_of_component(component));
+    set_het_variables(components, out);
+  }
   set_owner_variables(job, out);
   set_array_variables(job, out);
   set_node_variables(node, out);
@@ -263,7 +337,8 @@ void set_batch_variables(const protocol::StepLaunch& launch,
 void set_step_variables(const protocol::StepLaunch& launch,
                         const NodeFacts& node,
                         Environment& out) {
-  const JobFacts job = facts_of(launch);
+  JobFacts job = facts_of(launch);
+  if (launch.world != nullptr) join_components(launch, job);
   const StepSpec& step = *launch.step;
   set_job_variables(job, out);
   set_owner_variables(job, out);
@@ -274,24 +349,31 @@ void set_step_variables(const protocol::StepLaunch& launch,
   out.set("SLURM_NODELIST", job.node_list);
   set_number_if(out, "SLURM_RESTART_COUNT", job.restart);
 
+  const StepLayout& whole = whole_layout(launch);
   std::vector<uint32_t> tasks;
-  for (const StepNode& part : launch.layout.nodes) {
-    tasks.push_back(static_cast<uint32_t>(part.tasks.size()));
+  std::string step_nodes = whole.node_list;
+  if (launch.world == nullptr) {
+    for (const StepNode& part : whole.nodes) tasks.push_back(static_cast<uint32_t>(part.tasks.size()));
+  } else {
+    const NodeCounts counted = count_tasks(whole);
+    tasks = counted.counts();
+    step_nodes = counted.list();
   }
   const StepNode& here = launch.layout.nodes[node.index];
   if (step.interactive) {  // salloc's shell: what it starts is sized by the job, not by this one task
     set_allocation_variables(job, out);
   } else {
     set_number(out, "SLURM_NNODES", tasks.size());
-    set_number(out, "SLURM_NTASKS", launch.layout.num_tasks);
-    set_number(out, "SLURM_NPROCS", launch.layout.num_tasks);
+    set_number(out, "SLURM_NTASKS", whole.num_tasks);
+    set_number(out, "SLURM_NPROCS", whole.num_tasks);
     out.set("SLURM_TASKS_PER_NODE", fold_counts(tasks));
   }
   out.set("SLURM_STEP_ID", step_number(launch.key.id.step));
   out.set("SLURM_STEPID", step_number(launch.key.id.step));
-  out.set("SLURM_STEP_NODELIST", launch.layout.node_list);
+  out.set("SLURM_STEP_NODELIST", step_nodes);
   set_number(out, "SLURM_STEP_NUM_NODES", tasks.size());
-  set_number(out, "SLURM_STEP_NUM_TASKS", launch.layout.num_tasks);
+  set_number(out, "SLURM_STEP_NUM_TASKS", whole.num_tasks);
+  if (launch.first_node != 0) set_number(out, "SLURM_NODEID", launch.first_node + node.index);
   out.set("SLURM_STEP_TASKS_PER_NODE", fold_counts(tasks));
   set_number(out, "SLURM_CPUS_ON_NODE", here.cpus != 0 ? here.cpus : here.tasks.size());
   out.set("SLURM_GTIDS", fmt::format("{}", fmt::join(here.tasks, ",")));
@@ -336,6 +418,8 @@ void set_script_variables(const JobFacts& job,
                           std::string_view context,
                           Environment& out) {
   set_job_variables(job, out);
+  set_number(out, "SLURM_JOB_ID", job.job);  // a component's own: its nodes are prepared and cleaned for it
+  set_number(out, "SLURM_JOBID", job.job);
   set_owner_variables(job, out);
   set_array_variables(job, out);
   out.set("SLURMD_NODENAME", node.name);

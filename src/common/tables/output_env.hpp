@@ -24,6 +24,7 @@ struct JobFacts {
   std::string node_list;                   // folded
   std::shared_ptr<const Allocation> allocation;  // for generic resources; may be null
   std::vector<uint32_t> cpus;              // CPUs of the job on each node, in order of node_list
+  JobId het_leader = kNoJob;  // what the processes of a heterogeneous job know as their job
   std::string cluster;
   std::string partition;
   std::string account;
@@ -42,6 +43,10 @@ struct JobFacts {
 
 // The allocation, as salloc's command and srun find it.
 void set_allocation_variables(const JobFacts& job, Environment& out);
+
+// Of a heterogeneous job: each component's variables with _HET_GROUP_0, _HET_GROUP_1, … behind their names (and with the
+// older _PACK_GROUP_), and how many there are.
+void set_het_variables(const std::vector<JobFacts>& components, Environment& out);
 
 // Where and as which node of the cluster something runs.
 struct NodeFacts {

@@ -12,6 +12,7 @@
 
 #include <tl/expected.hpp>
 
+#include "common/base/index_set.hpp"
 #include "common/base/result.hpp"
 #include "common/model/job_spec.hpp"
 #include "common/model/step.hpp"
@@ -79,6 +80,7 @@ struct SubmitSettings {
   bool quit_on_interrupt = false;
   bool multi_prog = false;
   bool no_allocate = false;
+  IndexSet het_groups;           // --het-group: components of the job; empty: not given
   bool nodes_inherited = false;  // --nodes is the count of the allocation that srun is in
   bool exclusive_step = false;  // --exclusive: CPUs of its own when in an allocation
   bool wait_for_children = false;
@@ -148,6 +150,9 @@ struct SubmitOption {
 // The variables of one command, in rising precedence.
 [[nodiscard]] std::vector<std::string> option_variables(const SubmitOption& option,
                                                         CommandSet command);
+
+// Whether an option that one component of a heterogeneous job gives counts for the later ones, too, unless they give it.
+[[nodiscard]] bool carries_over(std::string_view option);
 
 // Whether a variable's text switches on an option that takes no value ("0", "no", "off" do not).
 [[nodiscard]] bool flag_is_on(std::string_view text);

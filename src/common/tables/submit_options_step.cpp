@@ -106,6 +106,15 @@ OptionResult set_job_id(Submission& s, const Input& in) {
   return {};
 }
 
+// kMostComponents: more than any job has.
+OptionResult set_het_group(Submission& s, const Input& in) {
+  constexpr uint32_t kMostComponents = 128;
+  const auto groups = IndexSet::parse(in.value, kMostComponents);
+  if (!groups || groups->empty()) return refuse("Invalid --het-group value: " + in.value, 1);
+  s.settings.het_groups = *groups;
+  return {};
+}
+
 constexpr SubmitOption kRows[] = {
     {.name = "accel-bind",
      .argument = OptionArgument::kRequired,
@@ -189,8 +198,7 @@ constexpr SubmitOption kRows[] = {
      .argument = OptionArgument::kRequired,
      .commands = kSrun,
      .tier = 2,
-     .status = OptionStatus::kMissing,
-     .set = ignore,
+     .set = set_het_group,
      .section = OptionSection::kRun,
      .value_name = "value",
      .help = "parts of a heterogeneous job to start in"},
@@ -276,8 +284,7 @@ constexpr SubmitOption kRows[] = {
     {.name = "pack-group",
      .argument = OptionArgument::kRequired,
      .commands = kSrun,
-     .status = OptionStatus::kMissing,
-     .set = ignore},
+     .set = set_het_group},
     {.name = "preserve-env",
      .letter = 'E',
      .commands = kSrun,

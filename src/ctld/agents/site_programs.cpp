@@ -27,6 +27,7 @@ std::string limit_text(Minutes limit) {
 }
 
 std::string job_name_of_id(const Job& job) {
+  if (job.het) return fmt::format("{}+{}", job.het->leader, job.het->offset);
   if (job.array && job.array->task != kNoTask) return fmt::format("{}_{}", job.array->array_job, job.array->task);
   return std::to_string(job.id);
 }

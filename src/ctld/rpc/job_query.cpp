@@ -90,7 +90,10 @@ Status JobQuery::parse_ids() {
     const auto id = to_number<JobId>(std::string_view(text).substr(0, mark));
     if (!id) return failure(ErrorCode::kInvalidJobId);
     wanted.job = *id;
-    if (mark != std::string::npos) {
+    if (mark != std::string::npos && text[mark] == '+') {
+      wanted.component = to_number<uint32_t>(std::string_view(text).substr(mark + 1));
+      if (!wanted.component) return failure(ErrorCode::kInvalidJobId);
+    } else if (mark != std::string::npos) {
       std::string_view tasks = std::string_view(text).substr(mark + 1);
       if (tasks.starts_with('[') && tasks.ends_with(']')) tasks = tasks.substr(1, tasks.size() - 2);
       const auto set = IndexSet::parse(tasks);
@@ -110,6 +113,11 @@ Status JobQuery::parse_ids() {
 bool JobQuery::matches_id(const Job& job) const {
   if (ids_.empty()) return true;
   return std::ranges::any_of(ids_, [&](const Wanted& wanted) {
+    if (wanted.component) {
+      return job.het != nullptr && job.het->offset == *wanted.component &&
+             (wanted.job == job.het->leader || wanted.job == job.id);
+    }
+    if (job.het != nullptr && wanted.job == job.het->leader && !wanted.tasks_given) return true;
     if (!job.array) return wanted.job == job.id && !wanted.tasks_given;
     if (wanted.tasks_given) {
       if (wanted.job != job.array->array_job) return false;

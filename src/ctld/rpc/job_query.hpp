@@ -31,6 +31,7 @@ class JobQuery {
     JobId job = kNoJob;
     bool tasks_given = false;
     IndexSet tasks;
+    std::optional<uint32_t> component;  // 12+1
   };
   Status parse_ids();
   [[nodiscard]] bool matches(const Job& job) const;

@@ -1,4 +1,5 @@
 // Submitting jobs, creating steps, waiting for jobs, giving allocations back.
+#include <algorithm>
 #include <utility>
 
 #include "common/protocol/stepd.hpp"
@@ -23,7 +24,8 @@ SharedText keep(std::string bytes, std::vector<journal::Blob>& blobs) {
 }
 
 // The proved identity, and what the system knows of it. Root may submit for others (--uid).
-Result<state::SubmitJob> make_submit(ServiceParts& parts, const CallContext& context, JobSpec spec) {
+Result<state::SubmitJob> make_submit(ServiceParts& parts, const CallContext& context, JobSpec spec,
+                                     std::vector<JobSpec> components) {
   state::SubmitJob command;
   command.who = identity_of(context);
   const bool for_other = context.is_super_user() && spec.uid != 0 && spec.uid != command.who.uid;
@@ -40,6 +42,13 @@ Result<state::SubmitJob> make_submit(ServiceParts& parts, const CallContext& con
   spec.group_name = user.group_name;
   command.groups = user.groups;
   command.job = std::move(spec);
+  for (JobSpec& component : components) {  // they are all of one user
+    component.uid = command.job.uid;
+    component.gid = command.job.gid;
+    component.user_name = command.job.user_name;
+    component.group_name = command.job.group_name;
+  }
+  command.components = std::move(components);
   return command;
 }
 
@@ -48,20 +57,24 @@ Result<protocol::SubmitJobReply> test_only(ServiceParts& parts, const state::Sub
   const state::ClusterSnapshot now = parts.publisher.newest()->state;
   const auto decision = state::decide(*now, command, parts.clock());
   if (!decision) return tl::unexpected(decision.error());
+  protocol::SubmitJobReply reply;
+  Bitmap nodes;
   for (const state::Event& event : decision->events) {
     const auto* submitted = std::get_if<state::JobSubmitted>(&event);
     if (submitted == nullptr) continue;
     const auto found = sched::test_start(*now, submitted->job, parts.clock());
     if (!found) return tl::unexpected(found.error());
-    protocol::SubmitJobReply reply;
-    reply.job = submitted->job.id;
-    reply.start = found->start;
-    reply.cpus = found->cpus;
-    reply.nodes = found->nodes;
-    reply.partition = found->partition;
-    return reply;
+    if (reply.job == kNoJob) {
+      reply.job = submitted->job.id;
+      reply.partition = found->partition;
+    }
+    reply.start = std::max(reply.start, found->start);  // the components start together
+    reply.cpus += found->cpus;
+    if (const auto more = state::resolve_nodes(*now, found->nodes)) nodes |= *more;
   }
-  return failure("the job cannot be tested");
+  reply.nodes = state::node_list(*now, nodes);
+  if (reply.job == kNoJob) return failure("the job cannot be tested");
+  return reply;
 }
 
 void submit(ServiceParts& parts, const CallContext& context, protocol::SubmitJobRequest request,
@@ -69,7 +82,7 @@ void submit(ServiceParts& parts, const CallContext& context, protocol::SubmitJob
   std::vector<journal::Blob> blobs;
   request.spec.script_blob = keep(std::move(request.script), blobs);
   request.spec.environment_blob = keep(std::move(request.environment), blobs);
-  auto command = make_submit(parts, context, std::move(request.spec));
+  auto command = make_submit(parts, context, std::move(request.spec), std::move(request.components));
   if (!command) return responder.fail(command.error());
   if (request.test_only) return responder.complete(test_only(parts, *command));
   auto make = [](const state::Reply& reply, const state::ClusterState&) -> Result<protocol::SubmitJobReply> {
@@ -90,6 +103,18 @@ std::vector<protocol::NodeAddress> step_addresses(const state::ClusterState& sta
   return out;
 }
 
+// What srun is told of a step that was just made.
+Result<protocol::CreateStepReply> describe_new_step(const state::ClusterState& after, StepId id) {
+  protocol::CreateStepReply out;
+  out.id = id;
+  const Job* job = after.jobs.find(id.job);
+  const Step* step = job != nullptr ? state::find_step(*job, id.step) : nullptr;
+  if (step == nullptr) return failure(ErrorCode::kInvalidStepId);
+  out.layout = *step->layout;
+  out.nodes = step_addresses(after, *step->layout);
+  return out;
+}
+
 void create_step(ServiceParts& parts, const CallContext& context, protocol::CreateStepRequest request,
                  Responder<protocol::CreateStepReply> responder) {
   state::CreateStep command;
@@ -99,13 +124,27 @@ void create_step(ServiceParts& parts, const CallContext& context, protocol::Crea
   std::vector<journal::Blob> blobs;
   command.step.environment_blob = keep(std::move(request.environment), blobs);
   auto make = [](const state::Reply& reply, const state::ClusterState& after) -> Result<protocol::CreateStepReply> {
-    protocol::CreateStepReply out;
-    out.id = std::get<state::StepCreatedReply>(reply).id;
-    const Job* job = after.jobs.find(out.id.job);
-    const Step* step = job != nullptr ? state::find_step(*job, out.id.step) : nullptr;
-    if (step == nullptr) return failure(ErrorCode::kInvalidStepId);
-    out.layout = *step->layout;
-    out.nodes = step_addresses(after, *step->layout);
+    return describe_new_step(after, std::get<state::StepCreatedReply>(reply).id);
+  };
+  parts.engine.post({std::move(command), std::move(blobs), answer(std::move(responder), make)});
+}
+
+void create_het_step(ServiceParts& parts, const CallContext& context, protocol::CreateHetStepRequest request,
+                     Responder<protocol::CreateHetStepReply> responder) {
+  state::CreateHetStep command;
+  command.who = identity_of(context);
+  std::vector<journal::Blob> blobs;
+  for (protocol::CreateStepRequest& part : request.parts) {
+    part.spec.environment_blob = keep(std::move(part.environment), blobs);
+    command.parts.push_back({part.job, std::move(part.spec)});
+  }
+  auto make = [](const state::Reply& reply, const state::ClusterState& after) -> Result<protocol::CreateHetStepReply> {
+    protocol::CreateHetStepReply out;
+    for (const StepId id : std::get<state::HetStepCreatedReply>(reply).parts) {
+      auto part = describe_new_step(after, id);
+      if (!part) return tl::unexpected(part.error());
+      out.parts.push_back(std::move(*part));
+    }
     return out;
   };
   parts.engine.post({std::move(command), std::move(blobs), answer(std::move(responder), make)});
@@ -154,6 +193,9 @@ void add_submit_methods(net::RpcServer& server, ServiceParts& parts) {
   });
   server.handle<CreateStepRequest, CreateStepReply>([&parts](const auto& context, auto request, auto responder) {
     create_step(parts, context, std::move(request), std::move(responder));
+  });
+  server.handle<CreateHetStepRequest, CreateHetStepReply>([&parts](const auto& context, auto request, auto responder) {
+    create_het_step(parts, context, std::move(request), std::move(responder));
   });
   server.handle<DescribeStepRequest, DescribeStepReply>([&parts](const auto& context, auto request, auto responder) {
     responder.complete(describe_step(*parts.publisher.newest()->state, context, request.id));

@@ -19,6 +19,11 @@ using state::FoundJob;
 
 FoundJob find_named(const ClusterState& state, std::string_view text) {
   const size_t bar = text.find('_');
+  if (const size_t plus = text.find('+'); plus != std::string_view::npos) {
+    const auto leader = to_number<JobId>(text.substr(0, plus));
+    const auto offset = to_number<uint32_t>(text.substr(plus + 1));
+    return leader && offset ? state::find_component(state, *leader, *offset) : nullptr;
+  }
   const auto id = to_number<JobId>(text.substr(0, bar));
   if (!id) return {};
   if (bar == std::string_view::npos) return state::find_job(state, *id);
@@ -152,6 +157,10 @@ Result<protocol::ExplainReply> explain(const ClusterState& state,
   }
   reply.lines.push_back(first + ".");
   explain_ineligible(*job, now, reply.lines);
+  if (job->het != nullptr) {
+    reply.lines.push_back(fmt::format("It starts together with the other {} of its heterogeneous job.",
+                                      count_of(job->het->size - 1, "component")));
+  }
   if (job->array != nullptr && job->array->task == kNoTask && job->array->max_running > 0) {
     const state::ArrayTasks* tasks = state.arrays.find(job->array->array_job);
     reply.lines.push_back(fmt::format("Of its array {} may run at once, and {} hold nodes.",

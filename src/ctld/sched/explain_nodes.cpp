@@ -284,6 +284,7 @@ std::string count_of(uint64_t number, std::string_view thing, std::string_view t
 }
 
 std::string shown_id(const Job& job) {
+  if (job.het != nullptr) return fmt::format("{}+{}", job.het->leader, job.het->offset);
   if (job.array == nullptr || job.array->task == kNoTask) return std::to_string(job.id);
   return fmt::format("{}_{}", job.array->array_job, job.array->task);
 }

@@ -110,7 +110,7 @@ void PassRun::collect_job(const Job& job, Time now) {
     uint32_t priority = job.spec->priority;
     if (priority == UINT32_MAX) priority = policies_.priority->priority(job, config, now);
     soft.priority = std::max(soft.priority, priority);
-    if (!waits) candidates_.push_back({uint64_t{config.priority_tier} << 32 | priority, entry, p});
+    if (!waits && !is_het_follower(job)) candidates_.push_back({uint64_t{config.priority_tier} << 32 | priority, entry, p});
   }
 }
 
@@ -146,6 +146,7 @@ PassRun::Demand& PassRun::demand_of(const Job& job, const Partition& partition) 
 void PassRun::consider(const Candidate& c) {
   if (gone_[c.entry]) return;
   const Job& job = *jobs_[c.entry];
+  if (job.het != nullptr) return consider_het(c);
   const Partition& partition = (*state_.partitions)[c.partition];
   if (const auto reason = why_partition_refuses(job, partition)) return wait(c, *reason);
   if (plan_.starts.size() >= budget_.most_starts || failed_tests_ >= budget_.most_tests) {
@@ -208,22 +209,27 @@ bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
   }
   rooms_.take(job, *demand.ask, *chosen, limit);
   licenses_.take(*job.spec);
+  plan_start(job, *demand.ask, std::move(*chosen), task, limit < longest ? limit : 0);
+  if (task == kNoTask) gone_[c.entry] = true;
+  return true;
+}
+
+void PassRun::plan_start(const Job& job, const Ask& ask, std::vector<NodeAllocation> chosen, uint32_t task,
+                         Minutes shorter_limit) {
   auto allocation = std::make_shared<Allocation>();
-  for (const NodeAllocation& a : *chosen)
+  for (const NodeAllocation& a : chosen)
     allocation->cpus += a.cpus;
-  if (chosen->size() == 1) {
-    allocation->node_list = state_.nodes.at(chosen->front().node).name;
+  if (chosen.size() == 1) {
+    allocation->node_list = state_.nodes.at(chosen.front().node).name;
   } else {
     Bitmap nodes;
-    for (const NodeAllocation& a : *chosen)
+    for (const NodeAllocation& a : chosen)
       nodes.set(a.node);
     allocation->node_list = state::node_list(state_, nodes);
   }
-  allocation->nodes = std::move(*chosen);
-  allocation->whole_nodes = demand.ask->needs.whole_nodes;
-  plan_.starts.push_back({job.id, task, partition.config->name, std::move(allocation), limit < longest ? limit : 0});
-  if (task == kNoTask) gone_[c.entry] = true;
-  return true;
+  allocation->nodes = std::move(chosen);
+  allocation->whole_nodes = ask.needs.whole_nodes;
+  plan_.starts.push_back({job.id, task, ask.partition->config->name, std::move(allocation), shorter_limit});
 }
 
 // The job has to wait for resources: say why, forecast its start, and keep its nodes for it.
@@ -235,7 +241,7 @@ void PassRun::blocked(const Candidate& c, const Demand& demand) {
   wait(c, waiting.reason, waiting.detail);
   blocked_[c.partition] = true;
   const Job& job = *jobs_[c.entry];
-  if (const auto forecast = rooms_.reserve_earliest(job, *demand.ask)) {
+  if (const auto forecast = rooms_.reserve_earliest({{&job, &*demand.ask}})) {
     JobSoft& soft = soft_->jobs[c.entry].soft;
     soft.expected_start = forecast->start;
     soft.planned_nodes = state::node_list(state_, forecast->nodes);

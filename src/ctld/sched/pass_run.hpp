@@ -63,6 +63,23 @@ class PassRun {
   [[nodiscard]] Demand& demand_of(const Job& job, const state::Partition& partition);
   void start_tasks(const Candidate& c, Demand& demand);
   [[nodiscard]] bool try_start(const Candidate& c, Demand& demand, uint32_t task);
+  void plan_start(const Job& job, const Ask& ask, std::vector<NodeAllocation> chosen, uint32_t task,
+                  Minutes shorter_limit = 0);  // 0: as long as it asked for
+
+  // Heterogeneous jobs (pass_het.cpp): the first component is the candidate for all.
+  struct HetPart {
+    uint32_t entry = 0;
+    const Job* job = nullptr;
+    const state::Partition* partition = nullptr;
+    Demand* demand = nullptr;
+  };
+  void consider_het(const Candidate& c);
+  // The components that wait, with what they ask in the first partition that lets them in; empty: not all may start
+  // (the reason is told).
+  [[nodiscard]] std::vector<HetPart> het_parts(const Candidate& c);
+  // nullopt: they start; else what was lacking.
+  [[nodiscard]] std::optional<JobReason> start_het(const std::vector<HetPart>& parts);
+  void wait_het(const Candidate& c, JobReason reason, const std::string& detail = {});
   void blocked(const Candidate& c, const Demand& demand);
   void wait(const Candidate& c, JobReason reason, const std::string& detail = {});
 

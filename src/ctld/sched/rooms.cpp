@@ -216,6 +216,7 @@ void Rooms::take(const Job& job,
   const Time ends = end_of(limit);
   for (const NodeAllocation& a : allocation) {
     fit::Room& room = rooms_[a.node];
+    if (trying_) before_.push_back({a.node, room, kept_[a.node]});
     fit::take_from(room, a, ask.needs.whole_nodes, ask.needs.uid);
     room.one_user = room.one_user || ask.needs.one_user;
     Kept& kept = kept_[a.node];
@@ -236,6 +237,28 @@ Minutes Rooms::minutes_before_others(const std::vector<NodeAllocation>& nodes) c
   if (until == kNever) return kInfiniteMinutes;
   const auto minutes = std::chrono::floor<std::chrono::minutes>(until - now_).count();
   return static_cast<Minutes>(std::max<int64_t>(0, minutes));
+}
+
+void Rooms::begin_trial() {
+  before_.clear();
+  owned_before_ = own_.size();
+  trying_ = true;
+}
+
+void Rooms::end_trial(bool keep) {
+  trying_ = false;
+  if (keep) return;
+  for (size_t i = before_.size(); i-- > 0;) {
+    rooms_[before_[i].node] = std::move(before_[i].room);
+    kept_[before_[i].node] = std::move(before_[i].kept);
+  }
+  for (size_t i = owned_before_; i < own_.size(); ++i) {
+    const auto of_trial = [&](const Holder& h) { return h.nodes == own_[i].get(); };
+    std::erase_if(holders_, of_trial);
+    std::erase_if(started_, of_trial);
+  }
+  own_.resize(owned_before_);
+  for (auto& [partition, order] : orders_) order.first_free = 0;
 }
 
 void Rooms::find_holders() {
@@ -309,15 +332,51 @@ Rooms::Placed Rooms::place_later(const Ask& ask, const std::vector<fit::Room>& l
   return fit::place(ask.needs, list, &ask.required, rules_.unit);
 }
 
-std::optional<Forecast> Rooms::reserve_earliest(const Job& job, const Ask& ask) {
-  if (ask.unknown_node) return std::nullopt;
+Rooms::Placements Rooms::place_all(const std::vector<Wish>& wishes, std::vector<fit::Room> later) const {
+  Placements all;
+  for (const Wish& wish : wishes) {
+    auto placed = place_later(*wish.ask, later);
+    if (!placed) return {};
+    if (wishes.size() > 1) {
+      for (const NodeAllocation& a : *placed) {
+        fit::take_from(later[a.node], a, wish.ask->needs.whole_nodes, wish.ask->needs.uid);
+      }
+    }
+    all.push_back(std::move(*placed));
+  }
+  return all;
+}
+
+// Keeps the nodes for the job; `later` is what is free then, less what it takes.
+void Rooms::keep(const Wish& wish, Time from, const std::vector<NodeAllocation>& placed, std::vector<fit::Room>& later) {
+  const fit::Needs& needs = wish.ask->needs;
+  for (const NodeAllocation& a : placed) {
+    fit::Room& room = later[a.node];
+    Kept& kept = kept_[a.node];
+    const auto cores = static_cast<uint32_t>(room.free_cores.count());
+    const auto taken = needs.whole_nodes || needs.all_memory || needs.one_user
+                           ? cores
+                           : static_cast<uint32_t>(a.cores.count());
+    auto spare_gres = std::move(kept.spare_gres);  // of another component; else empty
+    if (!a.gres.empty()) {
+      spare_gres = fit::free_counts(room);
+      fit::take_spare(spare_gres, room, a.gres);
+    }
+    kept = {from, wish.job->id, cores - std::min(cores, taken),
+            room.free_memory_mib - std::min(room.free_memory_mib, a.memory_mib), std::move(spare_gres)};
+    fit::take_from(room, a, needs.whole_nodes, needs.uid);
+  }
+}
+
+std::optional<Forecast> Rooms::reserve_earliest(const std::vector<Wish>& wishes) {
+  if (std::ranges::any_of(wishes, [](const Wish& w) { return w.ask->unknown_node; })) return std::nullopt;
   find_holders();
-  // more is free as time passes: the least number of ended jobs after which it can be placed
-  if (!place_later(ask, rooms_after(holders_.size()))) return std::nullopt;
+  // more is free as time passes: the least number of ended jobs after which all can be placed
+  if (place_all(wishes, rooms_after(holders_.size())).empty()) return std::nullopt;
   size_t low = 0, high = holders_.size();
   while (low < high) {
     const size_t middle = (low + high) / 2;
-    if (place_later(ask, rooms_after(middle)))
+    if (!place_all(wishes, rooms_after(middle)).empty())
       high = middle;
     else
       low = middle + 1;
@@ -325,23 +384,13 @@ std::optional<Forecast> Rooms::reserve_earliest(const Job& job, const Ask& ask) 
   // all jobs that end at the same time are gone then
   while (low > 0 && low < holders_.size() && holders_[low].end == holders_[low - 1].end)
     ++low;
-  const std::vector<fit::Room> later = rooms_after(low);
-  const auto placed = place_later(ask, later);
-  if (!placed) return std::nullopt;
+  std::vector<fit::Room> later = rooms_after(low);
+  const Placements placements = place_all(wishes, later);
+  if (placements.empty()) return std::nullopt;
   Forecast forecast{low == 0 ? now_ : holders_[low - 1].end, {}};
-  for (const NodeAllocation& a : *placed) {
-    forecast.nodes.set(a.node);
-    const fit::Room& room = later[a.node];
-    const auto cores = static_cast<uint32_t>(room.free_cores.count());
-    const auto taken = ask.needs.whole_nodes || ask.needs.all_memory || ask.needs.one_user
-                           ? cores
-                           : static_cast<uint32_t>(a.cores.count());
-    kept_[a.node] = {forecast.start, job.id, cores - std::min(cores, taken),
-                     room.free_memory_mib - std::min(room.free_memory_mib, a.memory_mib),
-                     {}};
-    if (a.gres.empty()) continue;
-    kept_[a.node].spare_gres = fit::free_counts(room);
-    fit::take_spare(kept_[a.node].spare_gres, room, a.gres);
+  for (size_t i = 0; i < wishes.size(); ++i) {
+    for (const NodeAllocation& a : placements[i]) forecast.nodes.set(a.node);
+    keep(wishes[i], forecast.start, placements[i], later);
   }
   return forecast;
 }

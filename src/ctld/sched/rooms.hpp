@@ -61,9 +61,18 @@ class Rooms {
   // How long these nodes are free until the first of them is kept for another job; kInfiniteMinutes: none is.
   [[nodiscard]] Minutes minutes_before_others(const std::vector<NodeAllocation>& nodes) const;
 
-  // The earliest time at which running jobs, ending at their limits, leave room; its nodes are kept
-  // for the job from then on. nullopt: never.
-  std::optional<Forecast> reserve_earliest(const Job& job, const Ask& ask);
+  // What take() does from begin_trial() on is undone by end_trial(false).
+  void begin_trial();
+  void end_trial(bool keep);
+
+  // Jobs that start at the same time: one, or the components of a heterogeneous job.
+  struct Wish {
+    const Job* job = nullptr;
+    const Ask* ask = nullptr;
+  };
+  // The earliest time at which running jobs, ending at their limits, leave room for all of these;
+  // their nodes are kept for them from then on. nullopt: never.
+  std::optional<Forecast> reserve_earliest(const std::vector<Wish>& wishes);
 
   // The same placement with nothing running, on schedulable nodes or (`any_state`) on all.
   [[nodiscard]] Placed place_empty(const Ask& ask, bool any_state);
@@ -108,6 +117,10 @@ class Rooms {
   [[nodiscard]] std::vector<fit::Room> rooms_after(size_t ended) const;
   [[nodiscard]] Bitmap shareable_cores(const fit::Room& room, uint32_t sharers) const;
   [[nodiscard]] Placed place_later(const Ask& ask, const std::vector<fit::Room>& later) const;
+  // One placement a wish, each on what the ones before leave; empty: not all find room.
+  using Placements = std::vector<std::vector<NodeAllocation>>;
+  [[nodiscard]] Placements place_all(const std::vector<Wish>& wishes, std::vector<fit::Room> later) const;
+  void keep(const Wish& wish, Time from, const std::vector<NodeAllocation>& placed, std::vector<fit::Room>& later);
 
   const state::ClusterState& state_;
   const Time now_;
@@ -119,6 +132,14 @@ class Rooms {
   std::vector<Holder> holders_;  // by end, once found
   std::vector<Holder> started_;  // by this pass; moved there then
   std::vector<std::shared_ptr<const std::vector<NodeAllocation>>> own_;  // allocations of this pass
+  struct Before {  // a node as it was when a trial began to use it
+    NodeId node = kNoNode;
+    fit::Room room;
+    Kept kept;
+  };
+  std::vector<Before> before_;
+  size_t owned_before_ = 0;
+  bool trying_ = false;
   std::vector<fit::Room> empty_;        // by NodeId, with nothing running; made when first asked for
   std::vector<const fit::Room*> list_;  // scratch
   std::vector<fit::Room> made_;                                          // scratch

@@ -24,7 +24,7 @@ Result<TestStart> test_start(const state::ClusterState& state, const Job& job, T
     auto placed = rooms.place_now(*ask, limit_of(job, *partition));
     Bitmap nodes;
     if (!placed) {
-      const auto forecast = rooms.reserve_earliest(job, *ask);
+      const auto forecast = rooms.reserve_earliest({{&job, &*ask}});
       placed = rooms.place_empty(*ask, false);
       if (!placed) continue;
       if (forecast) {

@@ -73,6 +73,11 @@ Bitmap held_nodes(const Job& job) {
   return nodes;
 }
 
+const Job* find_component(const ClusterState& state, JobId leader, uint32_t offset) {
+  const Job* job = state.jobs.find(leader + offset);
+  return job != nullptr && job->het != nullptr && job->het->leader == leader && job->het->offset == offset ? job : nullptr;
+}
+
 FoundJob find_array_task(const ClusterState& state, JobId array_job, uint32_t task) {
   if (task == kNoTask) return find_job(state, array_job);
   const ArrayTasks* tasks = state.arrays.find(array_job);

@@ -115,6 +115,16 @@ using ClusterSnapshot = std::shared_ptr<const ClusterState>;
 
 // The record of an array task, split off or not; for kNoTask the job itself. Empty: there is none.
 [[nodiscard]] FoundJob find_array_task(const ClusterState& state, JobId array_job, uint32_t task);
+// Calls visit(const Job&) for each component of the heterogeneous job that is there (any more).
+template <class Visit>
+void for_components(const ClusterState& state, const HetInfo& het, Visit&& visit) {
+  for (uint32_t offset = 0; offset < het.size; ++offset) {
+    const Job* job = state.jobs.find(het.leader + offset);
+    if (job != nullptr && job->het != nullptr && job->het->leader == het.leader) visit(*job);
+  }
+}
+// 123+1; null: there is no such component.
+[[nodiscard]] const Job* find_component(const ClusterState& state, JobId leader, uint32_t offset);
 // The job that this user submitted with this request id; kNoJob: none (any more).
 [[nodiscard]] JobId find_request(const ClusterState& state, uint32_t uid, uint64_t request);
 // Names of the partitions a pending job may start in; the default one when none was asked for.

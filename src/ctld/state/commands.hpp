@@ -31,10 +31,11 @@ struct SubmitJob {
   Identity who;
   JobSpec job;
   std::vector<std::string> groups;  // names of the user's groups, for AllowGroups
+  std::vector<JobSpec> components;  // further ones of a heterogeneous job, completed like `job`
 };
 struct UpdateJob {
   Identity who;
-  std::string target;  // 12, 12_3, 12_[1-4]
+  std::string target;  // 12, 12_3, 12_[1-4], 12+1
   JobUpdate update;
 };
 // Cancel (kSignalCancel) or signal a job, array tasks or a step (12.0, 12.batch).
@@ -78,6 +79,15 @@ struct CreateStep {
   Identity who;
   JobId job = kNoJob;
   StepSpec step;  // environment_blob filled in
+};
+// Parts of one step in several components of a heterogeneous job.
+struct CreateHetStep {
+  Identity who;
+  struct Part {
+    JobId job = kNoJob;
+    StepSpec step;  // environment_blob filled in
+  };
+  std::vector<Part> parts;
 };
 struct UpdateNode {
   Identity who;
@@ -154,7 +164,7 @@ struct Tick {};
 
 using Command =
     std::variant<SubmitJob, UpdateJob, SignalJob, ChangeJob, TopJob, NotifyJob, EndAllocation, ClientGone, CreateStep,
-                 UpdateNode, UpdatePartition, EndSteps, JobsCleaned, PrologDone, RegisterNode,
+                 CreateHetStep, UpdateNode, UpdatePartition, EndSteps, JobsCleaned, PrologDone, RegisterNode,
                  StartEpoch, ReplaceConfig, NodesSilent, NodesNotResponding, NodesResponding,
                  StartJobs, LaunchFailed, Tick>;
 

@@ -34,9 +34,10 @@ bool parse_jobs(std::string_view text, DependencyItem item, std::vector<Dependen
     text.remove_suffix(note.size());
   }
   if (const size_t plus = text.find('+'); plus != std::string_view::npos) {
-    const auto minutes = to_number<uint32_t>(text.substr(plus + 1));
-    if (!minutes) return false;
-    item.delay = *minutes;
+    const auto number = to_number<uint32_t>(text.substr(plus + 1));
+    if (!number) return false;
+    if (item.kind == DependencyKind::kAfter) item.delay = *number;
+    else item.component = *number;
     text = text.substr(0, plus);
   }
   std::optional<IndexSet> tasks;
@@ -123,6 +124,10 @@ struct Progress {
 
 Progress progress_of(const ClusterState& state, const DependencyItem& item, Time now) {
   Progress progress;
+  if (const Job* part = item.component ? find_component(state, item.job, *item.component) : nullptr) {
+    progress.add(*part, item.delay, now);
+    return progress;
+  }
   if (const ArrayTasks* tasks = state.arrays.find(item.job); tasks != nullptr && item.task == kNoTask) {
     tasks->jobs.for_each([&](uint32_t id) { progress.add(state.jobs.at(id), item.delay, now); });
     progress.known = true;
@@ -134,6 +139,11 @@ Progress progress_of(const ClusterState& state, const DependencyItem& item, Time
   return progress;
 }
 
+// Components of one heterogeneous job start together and do not wait for one another.
+bool is_same_het(const Job& a, const Job& b) {
+  return a.het != nullptr && b.het != nullptr && a.het->leader == b.het->leader;
+}
+
 Outcome singleton_outcome(const ClusterState& state, const Job& waiting) {
   Outcome outcome = Outcome::kMet;
   const auto look = [&](uint32_t id) {
@@ -141,7 +151,7 @@ Outcome singleton_outcome(const ClusterState& state, const Job& waiting) {
     const bool together = job.array != nullptr && waiting.array != nullptr &&
                           job.array->array_job == waiting.array->array_job;
     if (id < waiting.id && !together && job.spec->uid == waiting.spec->uid &&
-        job.spec->name == waiting.spec->name) {
+        job.spec->name == waiting.spec->name && !is_same_het(job, waiting)) {
       outcome = Outcome::kWait;
     }
     return outcome == Outcome::kMet;
@@ -217,6 +227,7 @@ std::string format_dependency(const Dependency& dependency) {
       out += ':' + std::to_string(item.job);
       if (item.task != kNoTask) out += '_' + std::to_string(item.task);
       if (item.all_tasks) out += "_*";
+      if (item.component) out += '+' + std::to_string(*item.component);
       if (item.delay != 0) out += '+' + std::to_string(item.delay);
     }
     out += item.failed ? "(failed)" : "(unfulfilled)";

@@ -2,6 +2,7 @@
 // joined by "," (all of them) or "?" (any of them). One "?" makes it any, whatever else joins the rest.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,7 +20,9 @@ struct DependencyItem {
   JobId job = kNoJob;       // of kSingleton: none
   uint32_t task = kNoTask;  // 12_3; kNoTask: the whole array, or no array
   bool all_tasks = false;   // 12_*: shown so, also when 12 is found to be an array
-  Minutes delay = 0;        // after:12+5; of other kinds kept, shown, and without effect
+  Minutes delay = 0;        // after:12+5
+  // afterok:12+1: the component of a heterogeneous job; of other jobs kept, shown, and without effect
+  std::optional<uint32_t> component;
   bool failed = false;      // can never come about (shown as "failed")
 };
 struct Dependency {

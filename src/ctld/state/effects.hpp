@@ -27,6 +27,9 @@ struct JobSubmittedReply {
 struct StepCreatedReply {
   StepId id;  // the engine adds layout and addresses from the state
 };
+struct HetStepCreatedReply {
+  std::vector<StepId> parts;
+};
 struct RegisteredReply {
   std::vector<protocol::StepKey> forget;  // unknown here and surely orphaned: kill
   std::vector<JobId> clean;               // jobs that are over: run epilog, report
@@ -35,7 +38,7 @@ struct StartedReply {
   uint32_t started = 0;
   uint32_t dropped = 0;  // no longer possible
 };
-using Reply = std::variant<Done, JobSubmittedReply, StepCreatedReply, protocol::CountReply,
+using Reply = std::variant<Done, JobSubmittedReply, StepCreatedReply, HetStepCreatedReply, protocol::CountReply,
                            RegisteredReply, StartedReply>;
 
 // --- to the nodes --------------------------------------------------------------------------------

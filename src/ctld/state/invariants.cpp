@@ -47,6 +47,15 @@ void check_job(const ClusterState& state, const Job& job, Problems& problems) {
   for (const auto& step : job.steps) {
     if (step->id.job != job.id || step->nodes_left.none()) wrong("has a step that is over");
   }
+  if (job.het != nullptr) {
+    if (job.id != job.het->leader + job.het->offset || job.het->offset >= job.het->size) {
+      wrong("is not where its heterogeneous job has it");
+    }
+    for_components(state, *job.het, [&](const Job& other) {
+      const bool runs = other.state == JobState::kRunning || other.state == JobState::kSuspended;
+      if (job.state == JobState::kPending && runs) wrong("waits while another component runs");
+    });
+  }
   if (job.array != nullptr) {
     const ArrayTasks* tasks = state.arrays.find(job.array->array_job);
     if (tasks == nullptr || !tasks->jobs.contains(job.id)) wrong("is missing in its array");

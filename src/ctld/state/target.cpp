@@ -37,6 +37,11 @@ Result<JobTarget> parse_target(std::string_view text) {
     }
     if (!target.tasks || target.tasks->empty()) return invalid;
   }
+  if (const size_t plus = text.find('+'); plus != std::string_view::npos) {
+    target.component = to_number<uint32_t>(text.substr(plus + 1));
+    if (!target.component || target.tasks) return invalid;
+    text = text.substr(0, plus);
+  }
   const auto id = to_number<uint32_t>(text);
   if (!id || *id == kNoJob) return invalid;
   target.job = *id;
@@ -46,7 +51,17 @@ Result<JobTarget> parse_target(std::string_view text) {
 Result<TargetedJobs> find_targets(const ClusterState& state, const JobTarget& target) {
   TargetedJobs found;
   const ArrayTasks* array = state.arrays.find(target.job);
-  const Job* exact = state.jobs.find(target.job);
+  const Job* exact = target.component ? find_component(state, target.job, *target.component) : state.jobs.find(target.job);
+  if (target.component) {
+    if (exact == nullptr) return failure(ErrorCode::kInvalidJobId);
+    found.records.push_back(exact->id);
+    return found;
+  }
+  if (exact != nullptr && exact->het != nullptr && !is_het_follower(*exact)) {
+    for_components(state, *exact->het, [&](const Job& job) { found.records.push_back(job.id); });
+    found.whole_het = true;
+    return found;
+  }
   if (!target.tasks && array == nullptr) {
     if (state.folded.contains(target.job)) found.folded.insert(target.job);
     else if (exact == nullptr) return failure(ErrorCode::kInvalidJobId);
@@ -83,6 +98,11 @@ Result<TargetedJobs> find_targets(const ClusterState& state, const JobTarget& ta
 }
 
 Result<JobId> find_step_job(const ClusterState& state, const JobTarget& target) {
+  if (target.component) {
+    const Job* part = find_component(state, target.job, *target.component);
+    if (part == nullptr) return failure(ErrorCode::kInvalidJobId);
+    return part->id;
+  }
   if (!target.tasks) {
     if (!find_job(state, target.job)) return failure(ErrorCode::kInvalidJobId);
     return target.job;

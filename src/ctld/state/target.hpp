@@ -12,10 +12,11 @@
 
 namespace sluice::state {
 
-// 12, 12_3, 12_[1-4,7], 12_* (every task), 12.0, 12_3.batch
+// 12, 12_3, 12_[1-4,7], 12_* (every task), 12+1 (a component of a heterogeneous job), 12.0, 12_3.batch
 struct JobTarget {
   JobId job = kNoJob;
   std::optional<IndexSet> tasks;
+  std::optional<uint32_t> component;
   std::optional<StepNumber> step;
 };
 
@@ -28,6 +29,7 @@ struct TargetedJobs {
   IndexSet folded;             // ids of ended tasks that have no records
   JobId array_record = kNoJob;  // the record of which only …
   IndexSet pending_tasks;       // … these tasks are meant
+  bool whole_het = false;       // the records are all components of a heterogeneous job
   [[nodiscard]] bool empty() const { return records.empty() && pending_tasks.empty() && folded.empty(); }
 };
 // kInvalidJobId: nothing is there (any more).

@@ -33,7 +33,7 @@ std::string journal_file() {
 std::string ctld_file() {
   using namespace protocol;  // NOLINT(google-build-using-namespace)
   return file<Empty, SubmitJobRequest, SubmitJobReply, WatchJobRequest, NodeAddress, JobWatchUpdate,
-              CreateStepRequest, CreateStepReply, DescribeStepRequest, DescribeStepReply,
+              CreateStepRequest, CreateStepReply, CreateHetStepRequest, CreateHetStepReply, DescribeStepRequest, DescribeStepReply,
               AttachStepRequest, EndAllocationRequest, QueryJobsRequest, JobRecord, JobChunk,
               QueryNodesRequest, NodeRecord, PartitionRecord, QueryNodesReply, QueryConfigRequest,
               QueryConfigReply, PingRequest, PingReply, BatchScriptRequest, BatchScriptReply,

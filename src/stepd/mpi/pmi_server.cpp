@@ -23,9 +23,9 @@ namespace {
 constexpr size_t kMaxQueuedAnswers = 1U << 20;
 
 PmiJob job_of(const PlanInput& input) {
-  const StepLayout& layout = input.launch.layout;
-  return {step_id_text(input.launch.key.id), layout.num_tasks,
-          layout.nodes[input.start.node_index].tasks, process_mapping(layout)};
+  const StepLayout& layout = whole_layout(input.launch);
+  return {step_id_text(whole_id(input.launch)), layout.num_tasks,
+          layout.nodes[input.whole_index()].tasks, process_mapping(layout)};
 }
 
 }  // namespace
@@ -61,9 +61,9 @@ Status PmiServer::prepare(StepPlan& plan) {
     made->socket.non_blocking(true, ignored);
     Environment& env = task.setup.env;
     env.set("PMI_FD", std::to_string(kMpiDescriptor));
-    env.set("PMI_JOBID", step_id_text(input_.launch.key.id));
+    env.set("PMI_JOBID", step_id_text(whole_id(input_.launch)));
     env.set("PMI_RANK", std::to_string(task.rank));
-    env.set("PMI_SIZE", std::to_string(input_.launch.layout.num_tasks));
+    env.set("PMI_SIZE", std::to_string(whole_layout(input_.launch).num_tasks));
   }
   for (uint32_t local = 0; local < tasks_.size(); ++local)
     read(local);

@@ -48,8 +48,8 @@ void describe_pmix_job(const PmixLibrary& library,
                        const PlanInput& input,
                        const std::string& folder,
                        PmixInfo& out) {
-  const StepLayout& layout = input.launch.layout;
-  const StepNode& here = layout.nodes[input.start.node_index];
+  const StepLayout& layout = whole_layout(input.launch);
+  const StepNode& here = layout.nodes[input.whole_index()];
   const auto local_size = static_cast<uint32_t>(here.tasks.size());
   std::vector<std::string> names;
   std::vector<std::string> ranks;
@@ -58,7 +58,7 @@ void describe_pmix_job(const PmixLibrary& library,
     ranks.push_back(fmt::format("{}", fmt::join(node.tasks, ",")));
   }
   out.reserve(layout.num_tasks + 24);
-  out.text(PMIX_JOBID, step_id_text(input.launch.key.id));
+  out.text(PMIX_JOBID, step_id_text(whole_id(input.launch)));
   out.regex(PMIX_NODE_MAP, packed(library, fmt::format("{}", fmt::join(names, ","))));
   // never packed: clients find the ranges of the packed form in PMIX_LOCAL_PEERS, and Open MPI reads
   // no ranges there
@@ -70,7 +70,7 @@ void describe_pmix_job(const PmixLibrary& library,
     out.number(key, layout.num_tasks);
   out.number(PMIX_JOB_NUM_APPS, 1);
   out.number(PMIX_NUM_NODES, static_cast<uint32_t>(layout.nodes.size()));
-  out.number(PMIX_NODEID, input.start.node_index);
+  out.number(PMIX_NODEID, input.whole_index());
   out.number(PMIX_LOCAL_SIZE, local_size);
   out.number(PMIX_NODE_SIZE, local_size);
   out.text(PMIX_LOCAL_PEERS, fmt::format("{}", fmt::join(here.tasks, ",")));

@@ -192,7 +192,7 @@ void complete(const PmixServer::Waiter& waiter, pmix_status_t status, const std:
 PmixServer::PmixServer(const PlanInput& input, MpiHost host)
     : input_(input),
       host_(std::move(host)),
-      namespace_(pmix_namespace(input.launch.key.id)),
+      namespace_(pmix_namespace(whole_id(input.launch))),
       folder_(fmt::format("{}/pmix.{}", input.start.spool_dir, step_id_text(input.launch.key.id))) {}
 
 PmixServer::~PmixServer() {
@@ -211,7 +211,7 @@ pmix_proc_t PmixServer::process(pmix_rank_t rank) const {
 }
 
 std::optional<uint32_t> PmixServer::node_of(pmix_rank_t rank) const {
-  const auto& nodes = input_.launch.layout.nodes;
+  const auto& nodes = whole_layout(input_.launch).nodes;
   for (uint32_t i = 0; i < nodes.size(); ++i) {
     if (std::find(nodes[i].tasks.begin(), nodes[i].tasks.end(), rank) != nodes[i].tasks.end()) return i;
   }
@@ -247,7 +247,7 @@ Status PmixServer::start_library() {
   info.text(PMIX_SERVER_TMPDIR, folder_);
   info.text(PMIX_HOSTNAME, input_.start.node_name);
   info.text(PMIX_SERVER_NSPACE, namespace_ + ".server");
-  info.rank(PMIX_SERVER_RANK, input_.start.node_index);
+  info.rank(PMIX_SERVER_RANK, input_.whole_index());
   info.number(PMIX_USERID, input_.user.uid);
   info.number(PMIX_GRPID, input_.user.gid);
   the_server = this;

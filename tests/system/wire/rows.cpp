@@ -68,6 +68,11 @@ void add_user_rows(std::vector<Row>& rows) {
     request.spec.overlap = OverlapKind::kOverlap;
     return request;
   });
+  add(Stranger::kDenied, [](JobId job) {
+    CreateHetStepRequest request;
+    request.parts.emplace_back().job = job;
+    return request;
+  });
   add(Stranger::kDenied, [](JobId job) { return DescribeStepRequest{{job, kBatchStep}}; });
   add(Stranger::kDenied, [](JobId job) {
     return protocol::AttachStepRequest{{job, kBatchStep}, {"127.0.0.1", 9, "key"}, true};

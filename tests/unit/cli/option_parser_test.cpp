@@ -89,6 +89,47 @@ TEST_F(OptionParserTest, MemoryIsAskedForInOneWay) {
   EXPECT_EQ(parser.apply(s), 1);
 }
 
+TEST_F(OptionParserTest, ComponentsOfAScript) {
+  const char* script = "#!/bin/sh\n#SBATCH -n2 --mem=10 -J all -t 5\n#SBATCH  hetjob \n#SBATCH -n3 --mem-per-cpu=7\n"
+                       "#SBATCH packjob\n#SBATCH -c 4 -J last\necho\n#SBATCH hetjob\n";
+  EXPECT_EQ(script_components(script).count, 3U);
+  EXPECT_TRUE(script_components(script).old_word);
+  std::vector<OptionParser> parsers(3, OptionParser(kSbatch));
+  std::vector<Submission> s(3);
+  for (size_t i = 0; i < 3; ++i) {
+    ASSERT_FALSE(parsers[i].read_script(script, "f", i));
+    if (i > 0) parsers[i].inherit(parsers[i - 1]);
+    ASSERT_FALSE(parsers[i].apply(s[i]));
+  }
+  EXPECT_EQ(s[0].job.num_tasks, 2U);
+  EXPECT_EQ(s[1].job.num_tasks, 3U);
+  EXPECT_EQ(s[2].job.num_tasks, 0U);  // each component's own
+  EXPECT_EQ(s[1].job.name, "all");    // the job's
+  EXPECT_EQ(s[2].job.name, "last");
+  EXPECT_EQ(s[2].job.time_limit, 5U);
+  EXPECT_EQ(s[1].job.memory_kind, MemoryKind::kPerCpu);
+  EXPECT_EQ(s[1].job.memory_mib, 7U);
+}
+
+TEST_F(OptionParserTest, VariablesOfAComponentStandForThePlainOnes) {
+  for (const auto& [name, value] : {std::pair{"SLURM_HET_SIZE", "2"}, std::pair{"SLURM_NTASKS", "9"},
+                                    std::pair{"SLURM_NTASKS_HET_GROUP_1", "4"}, std::pair{"SLURM_LABELIO", "1"}}) {
+    setenv(name, value, 1);
+  }
+  const auto tasks_of = [](std::optional<uint32_t> group) {
+    OptionParser parser(kSrun);
+    parser.read_environment(group);
+    Submission s;
+    EXPECT_FALSE(parser.apply(s));
+    EXPECT_TRUE(s.step.label);
+    return s.job.num_tasks;
+  };
+  EXPECT_EQ(tasks_of(1), 4U);
+  EXPECT_EQ(tasks_of(0), 0U);  // the others have it, this one does not
+  EXPECT_EQ(tasks_of(std::nullopt), 9U);
+  for (const char* name : {"SLURM_HET_SIZE", "SLURM_NTASKS", "SLURM_NTASKS_HET_GROUP_1"}) unsetenv(name);
+}
+
 TEST(DirectiveWordsTest, QuotesAndRemarks) {
   using List = std::vector<std::string>;
   EXPECT_EQ(*directive_words(" --a=\"b c\" -x 'y z' # no"), (List{"--a=b c", "-x", "y z"}));

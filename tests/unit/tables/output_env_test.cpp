@@ -121,6 +121,63 @@ TEST(OutputEnv, TaskOfAStep) {
     EXPECT_EQ(env.get(name), value) << name;
 }
 
+HetComponent component(JobId job, std::vector<std::string> nodes, const std::string& list, std::vector<uint32_t> cpus) {
+  JobSpec spec;
+  spec.name = "demo";
+  spec.num_tasks = 3;
+  spec.memory_kind = MemoryKind::kPerNode;
+  spec.memory_mib = 50;
+  return {job, std::make_shared<const JobSpec>(spec), list, std::move(nodes), std::move(cpus), "debug"};
+}
+
+TEST(OutputEnv, ScriptOfAHeterogeneousJob) {
+  protocol::StepLaunch launch = captured_job();
+  launch.het_leader = 1;
+  launch.components = {component(1, {"node1", "node2"}, "node[1-2]", {6, 2}), component(2, {"node3"}, "node3", {4})};
+  Environment env;
+  set_batch_variables(launch, {"node1", 0, ""}, env);
+  for (const char* kind : {"HET", "PACK"}) {
+    const auto of = [&](const std::string& name, const char* group) {
+      return std::string(env.get(name + "_" + kind + "_GROUP_" + group));
+    };
+    EXPECT_EQ(env.get(std::string("SLURM_") + kind + "_SIZE"), "2");
+    EXPECT_EQ(of("SLURM_JOB_ID", "0"), "1");
+    EXPECT_EQ(of("SLURM_JOB_ID", "1"), "2");
+    EXPECT_EQ(of("SLURM_JOB_NODELIST", "0"), "node[1-2]");
+    EXPECT_EQ(of("SLURM_JOB_NODELIST", "1"), "node3");
+    EXPECT_EQ(of("SLURM_TASKS_PER_NODE", "1"), "3");
+    EXPECT_EQ(of("SLURM_MEM_PER_NODE", "1"), "50");
+    EXPECT_EQ(of("SLURM_CLUSTER_NAME", "1"), "");
+  }
+  EXPECT_EQ(env.get("SLURM_JOB_NODELIST"), "node[1-2]");
+}
+
+TEST(OutputEnv, TaskOfAStepInTwoComponents) {
+  protocol::StepLaunch launch = captured_job();
+  launch.key.id = {2, 5};
+  launch.het_leader = 1;
+  launch.step = std::make_shared<const StepSpec>();
+  launch.components = {component(1, {"node3"}, "node3", {4}), component(2, {"node1", "node3"}, "node[1,3]", {6, 2})};
+  StepWorld world;
+  world.id = {1, 5};
+  world.layout.num_tasks = 4;
+  world.layout.nodes = {{2, "node3", {0}, 1, "0", 0}, {0, "node1", {1, 2}, 2, "0-1", 0}, {2, "node3", {3}, 1, "1", 0}};
+  launch.layout.nodes.assign(world.layout.nodes.begin() + 1, world.layout.nodes.end());
+  launch.layout.num_tasks = 3;
+  launch.world = std::make_shared<const StepWorld>(world);
+  launch.first_node = 1;
+  Environment env;
+  set_step_variables(launch, {"node3", 1, ""}, env);
+  const std::pair<const char*, const char*> wanted[] = {
+      {"SLURM_JOB_ID", "1"},         {"SLURM_STEP_ID", "5"},
+      {"SLURM_NODEID", "2"},         {"SLURM_NTASKS", "4"},
+      {"SLURM_NNODES", "2"},         {"SLURM_STEP_NODELIST", "node[1,3]"},
+      {"SLURM_JOB_NODELIST", "node[1,3]"}, {"SLURM_JOB_CPUS_PER_NODE", "6(x2)"},
+      {"SLURM_TASKS_PER_NODE", "2(x2)"},   {"SLURM_STEP_NUM_TASKS", "4"},
+      {"SLURM_GTIDS", "3"}};
+  for (const auto& [name, value] : wanted) EXPECT_EQ(env.get(name), value) << name;
+}
+
 TEST(OutputEnv, TasksAreDealtToNodesWithRoom) {
   JobSpec spec;
   spec.num_tasks = 4;

@@ -46,7 +46,7 @@ void start_job(ClusterState& state, const JobStarted& event, const JobStarted::S
     if (event.controller_prolog) job.preparing.set(job.allocation->nodes.size());
     job.flags &= ~(kJobRequeued | kJobLaunchFailed | kJobSpecialExit);
     if (job.preparing.any()) job.flags |= kJobConfiguring;
-    if (job.spec->batch) job.steps.push_back(make_batch_step(state, job));
+    if (job.spec->batch && !is_het_follower(job)) job.steps.push_back(make_batch_step(state, job));
   });
   occupy_nodes(state, state.jobs.at(start.job));
 }

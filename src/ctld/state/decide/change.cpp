@@ -38,6 +38,7 @@ Status release(Draft& draft, JobId id, const ChangeJob& command, Time now) {
 Status requeue(Draft& draft, JobId id, const ChangeJob& command, Time now) {
   const Job& job = draft.job(id);
   const bool held = command.action == JobAction::kRequeueHold;
+  if (is_het_follower(job)) return failure(ErrorCode::kNotHetLeader);
   if (job.state == JobState::kPending) return failure(ErrorCode::kJobPending);
   if (!job.spec->batch) return failure(ErrorCode::kBatchOnly);
   if (!may_requeue(draft.state(), job)) return failure(ErrorCode::kRequeueDisabled);
@@ -52,14 +53,15 @@ Status requeue(Draft& draft, JobId id, const ChangeJob& command, Time now) {
                  now);
     return {};
   }
-  JobRequeued event{.job = id, .restart_count = job.restart_count + 1, .begin = now + requeue_delay(*draft.state().config), .time = now};
-  if (held) {
-    event.hold = HoldKind::kUser;
-    event.reason = JobReason::kJobHeldUser;
-    event.description = kRequeuedHeld;
+  std::vector<JobId> all{id};
+  if (const auto het = job.het) {
+    all.clear();
+    // one that is still completing is queued again when its nodes are clean
+    for_components(draft.state(), *het, [&](const Job& part) {
+      if (is_finished(part)) all.push_back(part.id);
+    });
   }
-  if (command.special_exit) event.flags = kJobSpecialExit;
-  draft.emit(std::move(event));
+  for (const JobId one : all) requeue_ended(draft, one, flags, now);
   return {};
 }
 
@@ -68,14 +70,30 @@ Status check_stop_or_go(const Draft& draft, const Job& job, const ChangeJob& com
   if (!is_admin(draft.state(), command.who.uid)) return failure(ErrorCode::kAccessDenied);
   if (job.state == JobState::kPending) return failure(ErrorCode::kJobPending);
   if (is_terminal(job.state)) return failure(ErrorCode::kAlreadyDone);
+  if (is_het_follower(job)) return failure(ErrorCode::kHetComponent);
   return {};
 }
 
+// The job, or all components of a heterogeneous job that are not over.
+std::vector<JobId> parts_of(const Draft& draft, JobId id) {
+  std::vector<JobId> parts;
+  const auto het = draft.job(id).het;
+  if (het == nullptr) return {id};
+  for_components(draft.state(), *het, [&](const Job& part) {
+    if (!is_terminal(part.state)) parts.push_back(part.id);
+  });
+  return parts;
+}
+
 Status suspend(Draft& draft, JobId id, const ChangeJob& command, Time now) {
-  const Job& job = draft.job(id);
-  if (Status may = check_stop_or_go(draft, job, command); !may) return may;
-  if (job.preparing.any()) return failure(ErrorCode::kRetry);
-  if (job.state == JobState::kRunning) draft.emit(JobSuspended{.job = id, .time = now});
+  if (Status may = check_stop_or_go(draft, draft.job(id), command); !may) return may;
+  const std::vector<JobId> parts = parts_of(draft, id);
+  for (const JobId part : parts) {
+    if (draft.job(part).preparing.any()) return failure(ErrorCode::kRetry);
+  }
+  for (const JobId part : parts) {
+    if (draft.job(part).state == JobState::kRunning) draft.emit(JobSuspended{.job = part, .time = now});
+  }
   return {};
 }
 
@@ -83,8 +101,15 @@ Status resume(Draft& draft, JobId id, const ChangeJob& command, Time now) {
   const Job& job = draft.job(id);
   if (Status may = check_stop_or_go(draft, job, command); !may) return may;
   if (job.state != JobState::kSuspended) return failure(ErrorCode::kDisabled, "Job is not suspended");
-  resume_job(draft, id, now);
+  for (const JobId part : parts_of(draft, id)) {
+    if (draft.job(part).state == JobState::kSuspended) resume_job(draft, part, now);
+  }
   return {};
+}
+
+HetReach reach_of(JobAction action) {
+  const bool hold = action == JobAction::kHold || action == JobAction::kUserHold || action == JobAction::kRelease;
+  return hold ? HetReach::kTogether : HetReach::kLeader;
 }
 
 }  // namespace
@@ -104,7 +129,7 @@ Result<Decision> decide_on(const ClusterState& state, const ChangeJob& command, 
       case JobAction::kResume: return resume(draft, id, command, now);
       default: return failure(ErrorCode::kNotSupported);
     }
-  });
+  }, reach_of(command.action));
 }
 
 }  // namespace sluice::state

@@ -1,6 +1,9 @@
 // srun inside an allocation.
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "common/base/hostlist.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/targets.hpp"
 #include "ctld/state/decide/verbs.hpp"
@@ -18,37 +21,35 @@ const Step* find_repeated(const Job& job, const StepSpec& spec) {
   return nullptr;
 }
 
-}  // namespace
-
-Result<Decision> decide_on(const ClusterState& state, const CreateStep& command, Time now) {
-  const Job* job = state.jobs.find(command.job);
+// May this user start a step in the job now?
+Status may_create(const ClusterState& state, Identity who, JobId id) {
+  const Job* job = state.jobs.find(id);
   if (job == nullptr) return failure(ErrorCode::kInvalidJobId);
-  if (command.who.uid != job->spec->uid && !is_admin(state, command.who.uid)) {
-    return failure(ErrorCode::kAccessDenied);
-  }
+  if (who.uid != job->spec->uid && !is_admin(state, who.uid)) return failure(ErrorCode::kAccessDenied);
   if (job->state == JobState::kPending) return failure(ErrorCode::kJobPending);
   if (!is_running(*job)) return failure(ErrorCode::kAlreadyDone);
   if (job->preparing.any()) return failure(ErrorCode::kRetry);
   if (job->state == JobState::kSuspended) return failure(ErrorCode::kDisabled);
-  if (const Step* known = find_repeated(*job, command.step)) {
-    return Decision{{}, StepCreatedReply{known->id}, {}};
-  }
-  if (job->next_step >= state.config->max_step_count || job->next_step >= kMaxNormalStep) {
+  return {};
+}
+
+Result<std::shared_ptr<Step>> make_new_step(const ClusterState& state, const Job& job, const StepSpec& wanted, Time now) {
+  if (job.next_step >= state.config->max_step_count || job.next_step >= kMaxNormalStep) {
     return failure(ErrorCode::kInvalidStepId, "Step limit reached for this job");
   }
-  const size_t held = job->allocation->nodes.size();
-  if (command.step.min_nodes > held) {
+  const size_t held = job.allocation->nodes.size();
+  if (wanted.min_nodes > held) {
     return failure(ErrorCode::kTooManyNodes,
-                   fmt::format("Only allocated {} nodes asked for {}", held, command.step.min_nodes));
+                   fmt::format("Only allocated {} nodes asked for {}", held, wanted.min_nodes));
   }
-  auto layout = lay_out_step(state, *job, command.step);
+  auto layout = lay_out_step(state, job, wanted);
   if (!layout) return tl::unexpected(layout.error());
-  auto spec = std::make_shared<StepSpec>(command.step);
-  spec->uid = job->spec->uid;
-  spec->gid = job->spec->gid;
+  auto spec = std::make_shared<StepSpec>(wanted);
+  spec->uid = job.spec->uid;
+  spec->gid = job.spec->gid;
   auto step = std::make_shared<Step>();
-  step->id = StepId{job->id, command.step.interactive ? kInteractiveStep : job->next_step};
-  if (command.step.interactive && find_step(*job, kInteractiveStep) != nullptr) {
+  step->id = StepId{job.id, wanted.interactive ? kInteractiveStep : job.next_step};
+  if (wanted.interactive && find_step(job, kInteractiveStep) != nullptr) {
     return failure(ErrorCode::kInvalidStepId);
   }
   step->state = StepState::kRunning;
@@ -56,9 +57,85 @@ Result<Decision> decide_on(const ClusterState& state, const CreateStep& command,
   step->nodes_left = Bitmap::first(layout->nodes.size());
   step->layout = std::make_shared<StepLayout>(std::move(*layout));
   step->spec = std::move(spec);
+  return step;
+}
+
+// Ranks count through all parts: each part's begin where the last one's ended.
+void join_parts(std::vector<std::shared_ptr<Step>>& parts) {
+  auto world = std::make_shared<StepWorld>();
+  world->id = parts.front()->id;
+  for (const auto& part : parts) {
+    auto layout = std::make_shared<StepLayout>(*part->layout);
+    for (StepNode& node : layout->nodes) {
+      for (uint32_t& rank : node.tasks) rank += world->layout.num_tasks;
+    }
+    part->first_node = static_cast<uint32_t>(world->layout.nodes.size());
+    world->jobs.push_back(part->id.job);
+    world->layout.num_tasks += layout->num_tasks;
+    world->layout.nodes.insert(world->layout.nodes.end(), layout->nodes.begin(), layout->nodes.end());
+    part->layout = std::move(layout);
+  }
+  std::vector<std::string> names;
+  for (const StepNode& node : world->layout.nodes) names.push_back(node.name);
+  world->layout.node_list = fold_hosts(names);
+  for (const auto& part : parts) part->world = world;
+}
+
+// The components of one heterogeneous job, each once.
+Status check_parts(const ClusterState& state, const CreateHetStep& command) {
+  if (command.parts.empty()) return failure(ErrorCode::kBadRequest);
+  JobId leader = kNoJob, last = kNoJob;
+  for (const auto& part : command.parts) {
+    if (Status may = may_create(state, command.who, part.job); !may) return may;
+    const Job& job = state.jobs.at(part.job);
+    if (job.het == nullptr || (leader != kNoJob && job.het->leader != leader) || part.job <= last) {
+      return failure(ErrorCode::kBadRequest);
+    }
+    leader = job.het->leader;
+    last = part.job;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Decision> decide_on(const ClusterState& state, const CreateStep& command, Time now) {
+  if (Status may = may_create(state, command.who, command.job); !may) return tl::unexpected(may.error());
+  const Job& job = state.jobs.at(command.job);
+  if (const Step* known = find_repeated(job, command.step)) {
+    return Decision{{}, StepCreatedReply{known->id}, {}};
+  }
+  auto step = make_new_step(state, job, command.step, now);
+  if (!step) return tl::unexpected(step.error());
   Decision decision;
-  decision.reply = StepCreatedReply{step->id};
-  decision.events.emplace_back(StepCreated{std::move(step)});
+  decision.reply = StepCreatedReply{(*step)->id};
+  decision.events.emplace_back(StepCreated{std::move(*step)});
+  return decision;
+}
+
+Result<Decision> decide_on(const ClusterState& state, const CreateHetStep& command, Time now) {
+  if (Status good = check_parts(state, command); !good) return tl::unexpected(good.error());
+  HetStepCreatedReply reply;
+  std::vector<std::shared_ptr<Step>> steps;
+  StepNumber number = 0;
+  for (const auto& part : command.parts) {
+    const Job& job = state.jobs.at(part.job);
+    number = std::max(number, job.next_step);
+    if (const Step* known = find_repeated(job, part.step)) reply.parts.push_back(known->id);
+  }
+  if (reply.parts.size() == command.parts.size()) return Decision{{}, std::move(reply), {}};
+  reply.parts.clear();
+  for (const auto& part : command.parts) {
+    auto step = make_new_step(state, state.jobs.at(part.job), part.step, now);
+    if (!step) return tl::unexpected(step.error());
+    (*step)->id.step = number;
+    reply.parts.push_back((*step)->id);
+    steps.push_back(std::move(*step));
+  }
+  join_parts(steps);
+  Decision decision;
+  for (auto& step : steps) decision.events.emplace_back(StepCreated{std::move(step)});
+  decision.reply = std::move(reply);
   return decision;
 }
 

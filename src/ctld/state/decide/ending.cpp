@@ -31,9 +31,20 @@ bool lists_code(const std::string& list, int32_t status) {
   return codes && codes->contains(static_cast<uint32_t>(code_of(status)));
 }
 
+// A component waits again if the first one does or will, though it ended alone; and not without it.
+bool is_requeued(const Draft& draft, const Job& job) {
+  if (!is_het_follower(job)) return (job.flags & kJobRequeued) != 0;
+  const Job* leader = draft.state().jobs.find(job.het->leader);
+  return leader != nullptr && (leader->state == JobState::kPending || (leader->flags & kJobRequeued) != 0);
+}
+
 void finish(Draft& draft, JobId id, Time now) {
   const Job& job = draft.job(id);
-  if ((job.flags & kJobRequeued) == 0) {
+  if (!is_requeued(draft, job)) {
+    if ((job.flags & kJobRequeued) != 0) {  // the first component will not run again
+      draft.emit(JobRequeueCancelled{.job = id, .cancelled_by = draft.state().config->slurm_user_id});
+      return finish(draft, id, now);
+    }
     draft.emit(JobEnded{.job = id, .state = job.state, .reason = job.reason,
                         .cancelled_by = job.cancelled_by, .time = now});
     return;
@@ -68,7 +79,7 @@ void finish(Draft& draft, JobId id, Time now) {
 
 // A running job that lost a node ends, or goes on without it (--no-kill).
 bool survives_loss(const Job& job, size_t position) {
-  const bool batch_host = job.spec->batch && position == 0;
+  const bool batch_host = job.spec->batch && !is_het_follower(job) && position == 0;
   const size_t held = job.allocation->nodes.size() - job.released.count();
   return !job.spec->kill_on_node_fail && !batch_host && held > 1;
 }
@@ -114,7 +125,20 @@ void resume_job(Draft& draft, JobId id, Time now) {
   draft.emit(JobResumed{.job = id, .end = end, .time = now});
 }
 
-void complete_job(Draft& draft, JobId job, const Ending& ending, Time now) {
+namespace {
+
+// The ids of the other components of the job's heterogeneous job.
+std::vector<JobId> other_components(const Draft& draft, JobId id) {
+  std::vector<JobId> others;
+  const auto het = draft.job(id).het;
+  if (het == nullptr) return others;
+  for_components(draft.state(), *het, [&](const Job& job) {
+    if (job.id != id) others.push_back(job.id);
+  });
+  return others;
+}
+
+void complete_one(Draft& draft, JobId job, const Ending& ending, Time now) {
   // stopped processes cannot end
   if (draft.job(job).state == JobState::kSuspended) resume_job(draft, job, now);
   draft.emit(JobCompleting{.job = job, .state = ending.state, .reason = ending.reason,
@@ -122,9 +146,47 @@ void complete_job(Draft& draft, JobId job, const Ending& ending, Time now) {
                            .cancelled_by = ending.by, .flags = ending.flags, .time = now});
 }
 
+}  // namespace
+
+void complete_job(Draft& draft, JobId job, const Ending& ending, Time now) {
+  complete_one(draft, job, ending, now);
+  if (is_het_follower(draft.job(job))) return;
+  for (const JobId other : other_components(draft, job)) {
+    if (is_running(draft.job(other))) {
+      complete_one(draft, other, ending, now);
+    } else if (is_finished(draft.job(other)) && (ending.flags & kJobRequeued) != 0) {
+      requeue_ended(draft, other, ending.flags, now);
+    }
+  }
+}
+
+void requeue_ended(Draft& draft, JobId id, JobFlags flags, Time now) {
+  JobRequeued event{.job = id, .restart_count = draft.job(id).restart_count + 1,
+                    .begin = now + requeue_delay(*draft.state().config), .time = now};
+  if ((flags & kJobRequeueHold) != 0) {
+    event.hold = HoldKind::kUser;
+    event.reason = JobReason::kJobHeldUser;
+    if ((flags & kJobSpecialExit) == 0) event.description = kRequeuedHeld;
+  }
+  event.flags = flags & kJobSpecialExit;
+  draft.emit(std::move(event));
+}
+
+JobId whole_job(const Draft& draft, JobId id) {
+  const Job& job = draft.job(id);
+  if (!is_het_follower(job)) return id;
+  const Job* leader = draft.state().jobs.find(job.het->leader);
+  return leader != nullptr && is_running(*leader) ? leader->id : id;
+}
+
 void end_pending_job(Draft& draft, JobId job, const Ending& ending, Time now) {
   draft.emit(JobEnded{.job = job, .state = ending.state, .reason = ending.reason,
                       .cancelled_by = ending.by, .time = now});
+  for (const JobId other : other_components(draft, job)) {
+    if (draft.job(other).state != JobState::kPending) continue;
+    draft.emit(JobEnded{.job = other, .state = ending.state, .reason = ending.reason,
+                        .cancelled_by = ending.by, .time = now});
+  }
 }
 
 void release_nodes(Draft& draft, JobId id, Bitmap positions, Time now) {
@@ -194,7 +256,7 @@ void lose_node(Draft& draft, NodeId node, Time now) {
       } else {
         Ending ending{.state = JobState::kNodeFail, .reason = JobReason::kNodeDown, .exit_status = SIGTERM};
         if (may_requeue(draft.state(), job)) ending.flags = kJobRequeued;
-        complete_job(draft, id, ending, now);
+        complete_job(draft, whole_job(draft, id), ending, now);
       }
     }
     release_nodes(draft, id, std::move(lost), now);

@@ -26,10 +26,15 @@ struct Ending {
 void lose_step_parts(Draft& draft, JobId job, NodeId node, Time now);
 // A suspended job goes on; its time limit ends as much later as it was stopped.
 void resume_job(Draft& draft, JobId job, Time now);
-// A job that holds nodes is over; its nodes are to be cleaned.
+// A job that holds nodes is over; its nodes are to be cleaned. With the first component of a heterogeneous job all
+// others are over, too, and queued again when it is.
 void complete_job(Draft& draft, JobId job, const Ending& ending, Time now);
-// A job that waits is over.
+// A job that waits is over; of a heterogeneous job all components.
 void end_pending_job(Draft& draft, JobId job, const Ending& ending, Time now);
+// A job that is over waits again. `flags` are those of Ending.
+void requeue_ended(Draft& draft, JobId job, JobFlags flags, Time now);
+// What concerns a heterogeneous job as a whole: its first component, while that holds nodes; else the job itself.
+[[nodiscard]] JobId whole_job(const Draft& draft, JobId job);
 // These nodes are free of the job (positions already given back are left out). When the job is
 // completing and they were the last, it ends or is requeued.
 void release_nodes(Draft& draft, JobId job, Bitmap positions, Time now);

@@ -121,14 +121,14 @@ Result<Decision> decide_on(const ClusterState& state, const PrologDone& command,
   if (command.nodes.empty()) {  // no node is to blame for PrologSlurmctld: queued again, not held
     Ending ending{.state = JobState::kCancelled, .by = state.config->slurm_user_id};
     if (job->spec->batch) ending.flags = kJobRequeued;
-    complete_job(draft, command.job, ending, now);
+    complete_job(draft, whole_job(draft, command.job), ending, now);
     return draft.take();
   }
   // a batch job is queued again, held like one that could not be launched unless the site says no
   Ending ending = failed_launch();
   if (has_option(state.config->scheduler_parameters, "nohold_on_prolog_fail")) ending.flags = kJobRequeued;
   if (!job->spec->batch) ending = Ending{.state = JobState::kFailed, .reason = JobReason::kProlog};
-  complete_job(draft, command.job, ending, now);
+  complete_job(draft, whole_job(draft, command.job), ending, now);
   return draft.take();
 }
 

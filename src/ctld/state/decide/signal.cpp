@@ -17,12 +17,37 @@ bool ends_the_job(const SignalJob& command) {
   return !partly && (cancel || command.signal == kKill);
 }
 
+// A job that would wait again when its nodes are clean ends for good; its other components that wait already do, too.
+void cancel_requeue(Draft& draft, JobId id, const SignalJob& command, Time now) {
+  const Job& job = draft.job(id);
+  if ((job.flags & kJobRequeued) == 0) return;
+  std::vector<JobId> all{id};
+  if (const auto het = job.het) {
+    all.clear();
+    for_components(draft.state(), *het, [&](const Job& part) { all.push_back(part.id); });
+  }
+  for (const JobId one : all) {
+    const Job& part = draft.job(one);
+    const bool requeued = is_completing(part) && (part.flags & kJobRequeued) != 0;
+    if (requeued) draft.emit(JobRequeueCancelled{.job = one, .cancelled_by = command.who.uid});
+    else if (part.state == JobState::kPending) {
+      end_pending_job(draft, one, {.state = JobState::kCancelled, .by = command.who.uid}, now);
+    }
+  }
+}
+
 Status signal_job(Draft& draft, JobId id, const SignalJob& command, Time now) {
   const Job& job = draft.job(id);
   if (!may_change(draft.state(), job, command.who)) return failure(ErrorCode::kAccessDenied);
   if (is_finished(job)) return failure(ErrorCode::kAlreadyDone);
   const Ending cancelled{.state = JobState::kCancelled, .reason = JobReason::kNone,
                          .by = command.who.uid};
+  if (is_het_follower(job) && ends_the_job(command)) {
+    const Job* leader = draft.state().jobs.find(job.het->leader);
+    const bool whole = leader != nullptr && is_whole_hetjob(draft.state());
+    if (whole && !is_finished(*leader)) return signal_job(draft, leader->id, command, now);
+    if (job.state == JobState::kPending) return failure(ErrorCode::kHetComponent);
+  }
   if (job.state == JobState::kPending) {
     if (!ends_the_job(command)) return failure(ErrorCode::kJobPending);
     end_pending_job(draft, id, cancelled, now);
@@ -30,7 +55,7 @@ Status signal_job(Draft& draft, JobId id, const SignalJob& command, Time now) {
   }
   if (is_completing(job)) {
     if (!ends_the_job(command)) return failure(ErrorCode::kAlreadyDone);
-    if ((job.flags & kJobRequeued) != 0) draft.emit(JobRequeueCancelled{.job = id, .cancelled_by = command.who.uid});
+    cancel_requeue(draft, id, command, now);
     return {};
   }
   if (ends_the_job(command)) {
@@ -100,7 +125,7 @@ Result<Decision> decide_on(const ClusterState& state, const SignalJob& command, 
   }
   return for_each_target(state, command.target, [&](Draft& draft, JobId id) {
     return signal_job(draft, id, command, now);
-  });
+  }, ends_the_job(command) ? HetReach::kLeader : HetReach::kEach);
 }
 
 Result<Decision> decide_on(const ClusterState& state, const NotifyJob& command, Time now) {

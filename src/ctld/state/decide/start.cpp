@@ -1,5 +1,6 @@
 // The scheduler's plan becomes starts, each checked again.
 #include <optional>
+#include <span>
 
 #include "ctld/state/decide/job_ids.hpp"
 #include "ctld/state/decide/verbs.hpp"
@@ -52,6 +53,38 @@ std::optional<JobStarted> check_start(const ClusterState& state, const PlannedSt
   return event;
 }
 
+// The plans from `at` on that belong to one heterogeneous job; a single one for other jobs.
+size_t group_size(const ClusterState& state, const std::vector<PlannedStart>& plans, size_t at) {
+  const Job* job = state.jobs.find(plans[at].job);
+  if (job == nullptr || job->het == nullptr) return 1;
+  size_t end = at + 1;
+  while (end < plans.size()) {
+    const Job* next = state.jobs.find(plans[end].job);
+    if (next == nullptr || next->het == nullptr || next->het->leader != job->het->leader) break;
+    ++end;
+  }
+  return end - at;
+}
+
+// All components start, or none: true when they did.
+bool start_together(Draft& draft, std::span<const PlannedStart> plans, LicensePool& licenses, Time now) {
+  const Job* first = draft.state().jobs.find(plans.front().job);
+  if (first == nullptr || plans.size() != first->het->size) return false;
+  Draft trial(draft.state());
+  LicensePool left = licenses;
+  std::vector<JobStarted> events;
+  for (const PlannedStart& plan : plans) {
+    auto event = check_start(trial.state(), plan, left, now);
+    if (!event) return false;
+    left.take(*trial.job(event->record).spec);
+    events.push_back(*event);
+    trial.emit(std::move(*event));
+  }
+  for (JobStarted& event : events) draft.emit(std::move(event));
+  licenses = std::move(left);
+  return true;
+}
+
 // Starts of neighbouring tasks of one array become one event.
 Events merge_starts(Events events) {
   Events merged;
@@ -74,7 +107,16 @@ Result<Decision> decide_on(const ClusterState& state, const StartJobs& command, 
   Draft draft(state);
   StartedReply reply;
   LicensePool licenses(state);
-  for (const PlannedStart& plan : command.starts) {
+  for (size_t at = 0; at < command.starts.size(); ++at) {
+    const size_t size = group_size(draft.state(), command.starts, at);
+    const Job* job = draft.state().jobs.find(command.starts[at].job);
+    if (job != nullptr && job->het != nullptr) {
+      const bool started = start_together(draft, std::span(command.starts).subspan(at, size), licenses, now);
+      (started ? reply.started : reply.dropped) += static_cast<uint32_t>(size);
+      at += size - 1;
+      continue;
+    }
+    const PlannedStart& plan = command.starts[at];
     auto event = check_start(draft.state(), plan, licenses, now);
     if (!event) {
       ++reply.dropped;

@@ -4,9 +4,12 @@
 #include "ctld/state/decide/job_ids.hpp"
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/dependency.hpp"
+#include "ctld/state/draft.hpp"
 
 namespace sluice::state {
 namespace {
+
+constexpr size_t kMostComponents = 128;  // as Slurm's
 
 // What only administrators may ask for is left out for others, as Slurm does.
 void drop_privileged(const ClusterState& state, uint32_t uid, JobSpec& spec) {
@@ -71,17 +74,32 @@ Status check_times(const JobSpec& spec, Time now) {
   return {};
 }
 
-}  // namespace
+// The first of `count` ids in a row that are free.
+std::optional<JobId> free_job_ids(const ClusterState& state, uint32_t count) {
+  JobId from = state.next_job_id;
+  for (uint32_t tries = 0; tries <= state.jobs.size() + 1; ++tries) {
+    const auto first = free_job_id(state, from);
+    if (!first) return std::nullopt;
+    uint32_t free = 1;
+    while (free < count && *first + free <= state.config->max_job_id &&
+           free_job_id(state, *first + free) == *first + free) {
+      ++free;
+    }
+    if (free == count) return first;
+    from = *first + free;
+  }
+  return std::nullopt;
+}
 
-Result<Decision> decide_on(const ClusterState& state, const SubmitJob& command, Time now) {
-  auto spec = std::make_shared<JobSpec>(command.job);
-  if (command.who.uid != 0 || spec->uid == 0) {  // root may submit for others
-    spec->uid = command.who.uid;
-    spec->gid = command.who.gid;
-  }
-  if (const JobId known = find_request(state, spec->uid, spec->request_id); known != kNoJob) {
-    return Decision{{}, JobSubmittedReply{known, {}}, {}};
-  }
+// The id of a job to be, and which component it is; null: not heterogeneous.
+struct Place {
+  JobId id = kNoJob;
+  std::shared_ptr<const HetInfo> het;
+};
+
+// The event for one job.
+Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& command, std::shared_ptr<JobSpec> spec,
+                                Place place, Time now) {
   drop_privileged(state, command.who.uid, *spec);
   if (Status ok = fit::complete_gres(*spec); !ok) return tl::unexpected(ok.error());
   if (spec->nice < 0 && !is_admin(state, command.who.uid)) return failure(ErrorCode::kInvalidNice);
@@ -92,11 +110,10 @@ Result<Decision> decide_on(const ClusterState& state, const SubmitJob& command, 
   if (Status ok = check_extras(state, *spec); !ok) return tl::unexpected(ok.error());
   if (Status ok = check_times(*spec, now); !ok) return tl::unexpected(ok.error());
 
-  const auto id = free_job_id(state, state.next_job_id);
-  if (!id) return failure(ErrorCode::kTooManyJobs);
   JobSubmitted event;
   Job& job = event.job;
-  job.id = *id;
+  job.id = place.id;
+  job.het = std::move(place.het);
   job.spec = spec;
   job.submit = now;
   job.partition = partitions->front()->config->name;
@@ -108,11 +125,67 @@ Result<Decision> decide_on(const ClusterState& state, const SubmitJob& command, 
   }
   if (Status ok = add_dependency(state, *spec, now, job); !ok) return tl::unexpected(ok.error());
   set_waiting_times(now, job);
+  return event;
+}
 
-  Decision decision;
-  decision.reply = JobSubmittedReply{job.id, {}};
-  decision.events.emplace_back(std::move(event));
-  return decision;
+// What the first component lacks of a common time limit, the next one that has one gives it.
+Minutes first_time_limit(const SubmitJob& command) {
+  if (command.job.time_limit != 0) return command.job.time_limit;
+  for (const JobSpec& spec : command.components) {
+    if (spec.time_limit != 0) return spec.time_limit;
+  }
+  return 0;
+}
+
+std::shared_ptr<JobSpec> spec_of_component(const SubmitJob& command, uint32_t offset) {
+  auto spec = std::make_shared<JobSpec>(offset == 0 ? command.job : command.components[offset - 1]);
+  if (command.who.uid != 0 || command.job.uid == 0) {  // root may submit for others
+    spec->uid = command.who.uid;
+    spec->gid = command.who.gid;
+  }
+  if (offset == 0) {
+    spec->time_limit = first_time_limit(command);
+    return spec;
+  }
+  spec->request_id = 0;  // it is the first one that a repeated request finds
+  spec->batch = command.job.batch;
+  spec->script_blob = command.job.script_blob;
+  spec->environment_blob = command.job.environment_blob;
+  return spec;
+}
+
+}  // namespace
+
+// All components of a heterogeneous job, or none: one frame of the journal.
+Result<Decision> decide_on(const ClusterState& state, const SubmitJob& command, Time now) {
+  const auto size = static_cast<uint32_t>(command.components.size() + 1);
+  const std::shared_ptr<JobSpec> leader = spec_of_component(command, 0);
+  if (const JobId known = find_request(state, leader->uid, leader->request_id); known != kNoJob) {
+    return Decision{{}, JobSubmittedReply{known, {}}, {}};
+  }
+  if (size == 1) {
+    const auto id = free_job_id(state, state.next_job_id);
+    if (!id) return failure(ErrorCode::kTooManyJobs);
+    auto event = submit_one(state, command, leader, {*id, nullptr}, now);
+    if (!event) return tl::unexpected(event.error());
+    Decision decision;
+    decision.reply = JobSubmittedReply{*id, {}};
+    decision.events.emplace_back(std::move(*event));
+    return decision;
+  }
+  if (size > kMostComponents) return failure(ErrorCode::kTooManyJobs);
+  const auto first = free_job_ids(state, size);
+  if (!first) return failure(ErrorCode::kTooManyJobs);
+  Draft draft(state);
+  for (uint32_t offset = 0; offset < size; ++offset) {
+    auto spec = offset == 0 ? leader : spec_of_component(command, offset);
+    if (!spec->array.empty()) return failure(ErrorCode::kInvalidArray);
+    Place place{*first + offset, std::make_shared<HetInfo>(HetInfo{*first, offset, size})};
+    auto event = submit_one(draft.state(), command, std::move(spec), std::move(place), now);
+    if (!event) return tl::unexpected(event.error());
+    draft.emit(std::move(*event));
+  }
+  return draft.take(JobSubmittedReply{*first, {}});
 }
 
 }  // namespace sluice::state

@@ -14,11 +14,11 @@ namespace {
 class Outcomes {
  public:
   // `tasks`: of the array `job`; empty: it is none.
-  void note(JobId job, const IndexSet& tasks, const Status& done) {
+  void note(const std::string& job, const IndexSet& tasks, const Status& done) {
     ++records_;
     if (done) ++done_;
     const std::string text = done ? "No error" : error_text(done.error());
-    auto line = std::ranges::find(lines_, text, &Line::text);
+    auto line = std::ranges::find_if(lines_, [&](const Line& l) { return l.text == text && l.job == job; });
     if (line == lines_.end()) line = lines_.insert(line, {text, job, {}, done ? Error{} : done.error()});
     for (const IndexSet::Range& range : tasks.ranges()) line->tasks.insert(range.first, range.last);
   }
@@ -27,10 +27,11 @@ class Outcomes {
     protocol::CountReply reply;
     reply.count = done_;
     if (done_ == records_) return reply;
-    if (records_ == 1 && lines_[0].tasks.size() <= 1) return tl::unexpected(lines_[0].error);
-    std::ranges::sort(lines_, {}, [](const Line& line) { return line.tasks.front(); });
+    const bool no_array = std::ranges::all_of(lines_, [](const Line& line) { return line.tasks.empty(); });
+    if ((records_ == 1 && lines_[0].tasks.size() <= 1) || (done_ == 0 && no_array)) return tl::unexpected(lines_[0].error);
+    std::ranges::stable_sort(lines_, {}, [](const Line& line) { return line.tasks.empty() ? 0 : line.tasks.front(); });
     for (const Line& line : lines_) {
-      reply.errors.push_back(std::to_string(line.job) + '_' + line.tasks.to_text() + ": " + line.text);
+      reply.errors.push_back(line.job + (line.tasks.empty() ? "" : '_' + line.tasks.to_text()) + ": " + line.text);
     }
     return reply;
   }
@@ -38,13 +39,19 @@ class Outcomes {
  private:
   struct Line {
     std::string text;
-    JobId job = kNoJob;
+    std::string job;
     IndexSet tasks;
     Error error;
   };
   std::vector<Line> lines_;
   uint32_t records_ = 0, done_ = 0;
 };
+
+// 12 of the tasks of array 12, 123+1 of a component.
+std::string shown_id(const Job& job) {
+  if (job.het != nullptr) return std::to_string(job.het->leader) + '+' + std::to_string(job.het->offset);
+  return std::to_string(job.array != nullptr ? job.array->array_job : job.id);
+}
 
 IndexSet tasks_of(const Job& job) {
   if (job.array == nullptr) return {};
@@ -55,6 +62,10 @@ IndexSet tasks_of(const Job& job) {
 
 bool may_change(const ClusterState& state, const Job& job, Identity who) {
   return who.uid == job.spec->uid || is_admin(state, who.uid);
+}
+
+bool is_whole_hetjob(const ClusterState& state) {
+  return has_option(state.config->scheduler_parameters, "whole_hetjob");
 }
 
 Result<std::vector<JobId>> split_pending_tasks(Draft& draft, JobId record, const IndexSet& tasks) {
@@ -78,13 +89,20 @@ Result<std::vector<JobId>> split_pending_tasks(Draft& draft, JobId record, const
 }
 
 Result<Decision> for_each_target(const ClusterState& state, std::string_view text,
-                                 const RecordAction& action) {
+                                 const RecordAction& action, HetReach reach) {
   const auto target = parse_target(text);
   if (!target) return tl::unexpected(target.error());
   const auto found = find_targets(state, *target);
   if (!found) return tl::unexpected(found.error());
   Draft draft(state);
   std::vector<JobId> records = found->records;
+  if (found->whole_het && reach == HetReach::kLeader) records.resize(1);
+  if (reach == HetReach::kTogether && records.size() == 1 && is_whole_hetjob(state)) {
+    if (const auto het = state.jobs.at(records.front()).het) {
+      records.clear();
+      for_components(state, *het, [&](const Job& job) { records.push_back(job.id); });
+    }
+  }
   if (!found->pending_tasks.empty()) {
     const auto split = split_pending_tasks(draft, found->array_record, found->pending_tasks);
     if (!split) return tl::unexpected(split.error());
@@ -93,7 +111,7 @@ Result<Decision> for_each_target(const ClusterState& state, std::string_view tex
   Outcomes outcomes;
   for (const JobId id : records) {
     const Job& job = draft.job(id);
-    const JobId shown = job.array != nullptr ? job.array->array_job : id;
+    const std::string shown = shown_id(job);
     const IndexSet tasks = tasks_of(job);
     outcomes.note(shown, tasks, action(draft, id));
   }
@@ -104,7 +122,7 @@ Result<Decision> for_each_target(const ClusterState& state, std::string_view tex
       draft.unfold(id);
       of_folded = action(draft, id);
     }
-    outcomes.note(task.model->array->array_job, IndexSet(task.task, task.task), of_folded);
+    outcomes.note(std::to_string(task.model->array->array_job), IndexSet(task.task, task.task), of_folded);
   });
   auto reply = outcomes.reply();
   if (!reply) return tl::unexpected(reply.error());

@@ -17,10 +17,18 @@ namespace sluice::state {
 [[nodiscard]] Result<std::vector<JobId>> split_pending_tasks(Draft& draft, JobId record,
                                                              const IndexSet& tasks);
 
+// What of a heterogeneous job an action is told of.
+enum class HetReach {
+  kEach,      // each component when the target is the whole job
+  kTogether,  // as well when the target is one component and SchedulerParameters=whole_hetjob says so
+  kLeader,    // the first one for the whole job: the action itself sees to the others
+};
+[[nodiscard]] bool is_whole_hetjob(const ClusterState& state);
+
 // Runs `action` on each record (after splitting off single tasks). One record alone: its error is the
 // result. Several: the reply counts those that worked and names the others' errors.
 using RecordAction = std::function<Status(Draft&, JobId)>;
 [[nodiscard]] Result<Decision> for_each_target(const ClusterState& state, std::string_view target,
-                                               const RecordAction& action);
+                                               const RecordAction& action, HetReach reach = HetReach::kEach);
 
 }  // namespace sluice::state

@@ -72,6 +72,7 @@ void tick_waiting(Draft& draft, Time now) {
   draft.state().waiting.for_each([&](uint32_t id) { waiting.push_back(id); });
   for (size_t at = 0; at < waiting.size(); ++at) {
     const JobId id = waiting[at];
+    if (draft.job(id).state != JobState::kPending) continue;  // it ended with another component
     split_decided(draft, id, waiting);
     if (!check_waiting(draft, id, now)) continue;
     const Job& job = draft.job(id);
@@ -98,7 +99,7 @@ void tick_running(Draft& draft, JobId id, Time now) {
   const Job& job = draft.job(id);
   if (job.state == JobState::kSuspended) return;
   if (job.end != kNever && now >= job.end + over_time(draft.state(), job)) {
-    complete_job(draft, id, {.state = JobState::kTimeout, .reason = JobReason::kTimeLimit}, now);
+    complete_job(draft, whole_job(draft, id), {.state = JobState::kTimeout, .reason = JobReason::kTimeLimit}, now);
     return;
   }
   if (job.spec->signal != 0 && !job.signal_sent && job.end != kNever &&
@@ -134,9 +135,16 @@ void tick_active(Draft& draft, Time now) {
   }
 }
 
-// An array's own record stays until its other tasks are gone: users know the array by its number.
-bool is_still_needed(const ClusterState& state, const Job& job) {
-  if (job.array == nullptr || job.array->array_job != job.id) return false;
+// An array's own record stays until its other tasks are gone: users know the array by its number. The components of a
+// heterogeneous job go together.
+bool is_still_needed(const ClusterState& state, const Job& job, Time ended_before) {
+  bool needed = false;
+  if (job.het != nullptr) {
+    for_components(state, *job.het, [&](const Job& other) {
+      needed = needed || !is_finished(other) || other.end > ended_before;
+    });
+  }
+  if (needed || job.array == nullptr || job.array->array_job != job.id) return needed;
   const ArrayTasks& tasks = state.arrays.at(job.id);
   return tasks.jobs.size() > 1 || !tasks.folded.empty();
 }
@@ -164,7 +172,7 @@ void tick_finished(Draft& draft, Time now) {
   ArrayTasksFolded folded;
   state.finished.for_each([&](uint32_t id) {
     const Job& job = state.jobs.at(id);
-    if (purge && job.end <= ended_before && !is_still_needed(state, job)) {
+    if (purge && job.end <= ended_before && !is_still_needed(state, job, ended_before)) {
       if (purged.jobs.size() < kPurgedAtOnce) purged.jobs.push_back(id);
     } else if (may_fold(job)) {
       folded.jobs.insert(id);

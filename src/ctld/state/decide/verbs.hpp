@@ -14,6 +14,7 @@ Result<Decision> decide_on(const ClusterState& state, const NotifyJob& command, 
 Result<Decision> decide_on(const ClusterState& state, const EndAllocation& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const ClientGone& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const CreateStep& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const CreateHetStep& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const UpdateNode& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const UpdatePartition& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const EndSteps& command, Time now);

@@ -63,7 +63,9 @@ void react_to(const ClusterState& state, const JobPrepared& event, Effects& effe
   const Job* job = state.jobs.find(event.job);
   if (job == nullptr) return;
   order_start(*job, effects);
-  if (job->preparing.none()) effects.emplace_back(JobChanged{event.job, {}});
+  if (job->preparing.any()) return;
+  effects.emplace_back(JobChanged{event.job, {}});
+  if (is_het_follower(*job)) effects.emplace_back(JobChanged{job->het->leader, {}});  // who waits, waits for all
 }
 void react_to(const ClusterState& state, const JobCompleting& event, Effects& effects) {
   const Job* job = state.jobs.find(event.job);
