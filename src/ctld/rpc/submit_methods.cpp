@@ -9,21 +9,15 @@
 #include "ctld/state/launch_message.hpp"
 
 namespace sluice::ctld {
-namespace {
 
-using net::CallContext;
-using net::Responder;
-
-// Keeps bytes as a blob and gives its key; nothing for no bytes.
-SharedText keep(std::string bytes, std::vector<journal::Blob>& blobs) {
+SharedText keep_blob(std::string bytes, std::vector<journal::Blob>& blobs) {
   if (bytes.empty()) return {};
   std::string key = journal::blob_key(bytes);
   blobs.push_back({key, std::move(bytes)});
   return key;
 }
 
-// The proved identity, and what the system knows of it. Root may submit for others (--uid).
-Result<state::SubmitJob> make_submit(ServiceParts& parts, const CallContext& context, JobSpec spec) {
+Result<state::SubmitJob> make_submit(ServiceParts& parts, const net::CallContext& context, JobSpec spec) {
   state::SubmitJob command;
   command.who = identity_of(context);
   const bool for_other = context.is_super_user() && spec.uid != 0 && spec.uid != command.who.uid;
@@ -42,6 +36,11 @@ Result<state::SubmitJob> make_submit(ServiceParts& parts, const CallContext& con
   command.job = std::move(spec);
   return command;
 }
+
+namespace {
+
+using net::CallContext;
+using net::Responder;
 
 // Decides on the newest snapshot without posting anything, and asks the scheduler.
 Result<protocol::SubmitJobReply> test_only(ServiceParts& parts, const state::SubmitJob& command) {
@@ -67,8 +66,8 @@ Result<protocol::SubmitJobReply> test_only(ServiceParts& parts, const state::Sub
 void submit(ServiceParts& parts, const CallContext& context, protocol::SubmitJobRequest request,
             Responder<protocol::SubmitJobReply> responder) {
   std::vector<journal::Blob> blobs;
-  request.spec.script_blob = keep(std::move(request.script), blobs);
-  request.spec.environment_blob = keep(std::move(request.environment), blobs);
+  request.spec.script_blob = keep_blob(std::move(request.script), blobs);
+  request.spec.environment_blob = keep_blob(std::move(request.environment), blobs);
   auto command = make_submit(parts, context, std::move(request.spec));
   if (!command) return responder.fail(command.error());
   if (request.test_only) return responder.complete(test_only(parts, *command));
@@ -97,7 +96,7 @@ void create_step(ServiceParts& parts, const CallContext& context, protocol::Crea
   command.job = request.job;
   command.step = std::move(request.spec);
   std::vector<journal::Blob> blobs;
-  command.step.environment_blob = keep(std::move(request.environment), blobs);
+  command.step.environment_blob = keep_blob(std::move(request.environment), blobs);
   auto make = [](const state::Reply& reply, const state::ClusterState& after) -> Result<protocol::CreateStepReply> {
     protocol::CreateStepReply out;
     out.id = std::get<state::StepCreatedReply>(reply).id;

@@ -142,10 +142,13 @@ PassRun::Demand& PassRun::demand_of(const Job& job, const Partition& partition) 
 
 void PassRun::consider(const Candidate& c) {
   if (gone_[c.entry]) return;
+  ++plan_.counts.considered;
   const Job& job = *jobs_[c.entry];
   const Partition& partition = (*state_.partitions)[c.partition];
   if (const auto reason = why_partition_refuses(job, partition)) return wait(c, *reason);
-  if (plan_.starts.size() >= budget_.most_starts || failed_tests_ >= budget_.most_tests) {
+  plan_.counts.most_starts = plan_.counts.most_starts || plan_.starts.size() >= budget_.most_starts;
+  plan_.counts.most_tests = plan_.counts.most_tests || failed_tests_ >= budget_.most_tests;
+  if (plan_.counts.most_starts || plan_.counts.most_tests) {
     return wait(c, JobReason::kPriority);
   }
   Demand& demand = demand_of(job, partition);
@@ -182,7 +185,7 @@ bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
   const Minutes limit = limit_of(job, partition);
   if (demand.failed && limit >= demand.failed_limit) return false;
   ++plan_.counts.tested;
-  auto chosen = rooms_.place_now(*demand.ask, limit);
+  auto chosen = rooms_.place_now(*demand.ask, limit, rooms_.most_switches(*demand.ask, job));
   if (!chosen) {
     if (!demand.failed) {
       ++failed_tests_;
@@ -207,6 +210,7 @@ bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
   }
   allocation->nodes = std::move(*chosen);
   allocation->whole_nodes = demand.ask->needs.whole_nodes;
+  if (blocked_[c.partition]) ++plan_.counts.backfilled;
   plan_.starts.push_back({job.id, task, partition.config->name, std::move(allocation)});
   if (task == kNoTask) gone_[c.entry] = true;
   return true;
@@ -214,12 +218,16 @@ bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
 
 // The job has to wait for resources: say why, forecast its start, and keep its nodes for it.
 void PassRun::blocked(const Candidate& c, const Demand& demand) {
-  if (!licenses_.lacking(*jobs_[c.entry]->spec).empty()) return wait(c, JobReason::kLicenses);
+  if (!licenses_.lacking(*jobs_[c.entry]->spec).empty()) {
+    ++plan_.counts.unlicensed;
+    return wait(c, JobReason::kLicenses);
+  }
   const Waiting& waiting = demand.waiting;
   if (!waiting.for_nodes) return wait(c, waiting.reason, waiting.detail);
   if (blocked_[c.partition]) return wait(c, JobReason::kPriority);
   wait(c, waiting.reason, waiting.detail);
   blocked_[c.partition] = true;
+  ++plan_.counts.planned;
   const Job& job = *jobs_[c.entry];
   if (const auto forecast = rooms_.reserve_earliest(job, *demand.ask)) {
     JobSoft& soft = soft_->jobs[c.entry].soft;

@@ -19,6 +19,9 @@ StateImage make_image(const ClusterState& state) {
   }
   image.jobs.reserve(state.jobs.size());
   state.jobs.for_each([&](const Job& job) { image.jobs.push_back(job); });
+  image.triggers = *state.triggers;
+  image.next_trigger_id = state.next_trigger_id;
+  for (const auto& [uid, crontab] : *state.crontabs) image.crontabs.push_back(crontab);
   return image;
 }
 
@@ -35,6 +38,11 @@ ClusterState from_image(const StateImage& image) {
   for (const auto& config : image.partitions) partitions->push_back(Partition{.config = config});
   state.partitions = std::move(partitions);
   for (const Job& job : image.jobs) state.jobs.insert(job.id, job);
+  state.triggers = std::make_shared<Triggers>(image.triggers);
+  state.next_trigger_id = image.next_trigger_id;
+  auto crontabs = std::make_shared<Crontabs>();
+  for (const Crontab& crontab : image.crontabs) crontabs->emplace(crontab.uid, crontab);
+  state.crontabs = std::move(crontabs);
   rebuild_derived(state);
   return state;
 }
