@@ -63,7 +63,7 @@ class Scrontab(ClusterCase):
                             ("\n61 * * * * true\n", "line 2: Invalid minute: 61"),
                             ("# x\n* * * foo * true\n", "line 2: Invalid month: foo"),
                             ("@never true\n", "line 1: Unknown time: @never"),
-                            ("@daily true\n#SCRON -p nowhere\n@daily true\n", "line 3: Invalid partition name specified"),
+                            ("@daily true\n#SCRON -p nowhere\n@daily true\n", "line 3: invalid partition specified: nowhere"),
                             ("#SCRON --array=1-3\n@daily true\n", "line 2: Invalid job array specification"),
                             ("0 0 30 2 * true\n", "line 1: this time never comes")):
             done = self.install(text, check=False)

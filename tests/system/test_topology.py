@@ -48,11 +48,11 @@ class Topology(ClusterCase):
         self.assertEqual(self.nodes(self.job("-N2", "--exclusive")), "n[3-4]")  # not n2 and n3
 
     def test_switches(self):
-        first = self.job("-N1", "-w", "n1", "--exclusive")
-        third = self.job("-N1", "-w", "n3", "--exclusive")
+        first = self.job("-N1", "-w", "n1", "--exclusive", "-t", "60")
+        third = self.job("-N1", "-w", "n3", "--exclusive", "-t", "60")
         self.nodes(first), self.nodes(third)
         waits = self.job("-N2", "--switches=1@60")
-        any_number = self.job("-N2", "--exclusive")
+        any_number = self.job("-N2", "--exclusive", "-t", "5")
         self.assertEqual(self.nodes(any_number), "n[2,4]")
         self.assertEqual(self.state(waits), "PENDING")
         self.assertEqual(self.show(waits)["Switches"], "1@60")
@@ -91,8 +91,9 @@ class Features(ClusterCase):
         job = self.job("-n2", "-H")
         self.run_cmd("scontrol", "update", f"JobId={job}", "Prefer=fast")
         self.assertEqual(self.show(job)["Prefer"], "fast")
-        self.fails(1, "sbatch: error: Batch job submission failed: Invalid preferred feature specification\n", "sbatch",
-                   "--prefer=green", "--wrap", "true")
+        done = self.run_cmd("sbatch", "--prefer=green", "--wrap", "true", check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("sbatch: error: Invalid preferred feature specification\n", done.stderr)
 
     def test_step_constraint(self):
         job = self.submit("-N2", "-o", "out", "--wrap", "srun -N1 -n1 -C fast sh -c 'echo $SLURMD_NODENAME'; srun -N2 -C fast true")
