@@ -15,10 +15,13 @@ int sattach_main(int argc, char** argv);
 int sbatch_main(int argc, char** argv);
 int scancel_main(int argc, char** argv);
 int scontrol_main(int argc, char** argv);
+int scrontab_main(int argc, char** argv);
+int sdiag_main(int argc, char** argv);
 int sinfo_main(int argc, char** argv);
 int squeue_main(int argc, char** argv);
 int srun_main(int argc, char** argv);
 int sstat_main(int argc, char** argv);
+int strigger_main(int argc, char** argv);
 
 // `sluice NAME …`
 int down_main(int argc, char** argv);

@@ -20,10 +20,13 @@ constexpr Command kSlurmCommands[] = {
     {"sbatch", sluice::cli::sbatch_main},
     {"scancel", sluice::cli::scancel_main},
     {"scontrol", sluice::cli::scontrol_main},
+    {"scrontab", sluice::cli::scrontab_main},
+    {"sdiag", sluice::cli::sdiag_main},
     {"sinfo", sluice::cli::sinfo_main},
     {"squeue", sluice::cli::squeue_main},
     {"srun", sluice::cli::srun_main},
     {"sstat", sluice::cli::sstat_main},
+    {"strigger", sluice::cli::strigger_main},
 };
 constexpr Command kOwnCommands[] = {
     {"compatibility", sluice::cli::compatibility_main},

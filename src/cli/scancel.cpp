@@ -162,6 +162,7 @@ class Cancel {
     if (!ends && !request_.batch && !request_.full && !step) {
       signal.flags |= protocol::kSignalStepsOnly;
     }
+    if (request_.cron) signal.flags |= protocol::kSignalCron;
     if (request_.hurry) signal.flags |= protocol::kSignalHurry;
     announce(target, step, ends);
     const Result<protocol::CountReply> reply = client_.call<protocol::CountReply>(signal);

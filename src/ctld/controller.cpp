@@ -58,6 +58,8 @@ struct Controller::Graph {
   std::optional<HealthChecks> health_checks;
   std::optional<Checkpointer> checkpointer;
   Users users{std::chrono::seconds(60)};
+  RuntimeValues runtime;
+  CallCounts calls{now()};
   boost::asio::thread_pool slow_questions{1};
   std::optional<ServiceParts> services;
   std::optional<net::RpcServer> server;
@@ -131,12 +133,15 @@ Status Controller::Graph::start_core() {
 Status Controller::Graph::start_server() {
   services.emplace(ServiceParts{*engine, *publisher, *scheduler, *store, *signer, *links, *liveness, *watches, users,
                                 now, now(), short_host_name(), [this] { return reconfigure(); },
-                                [this](bool controller_only) { shut_down(controller_only); }, slow_questions});
+                                [this](bool controller_only) { shut_down(controller_only); }, slow_questions, runtime, calls});
   net::ServerOptions server_options;
   server_options.addresses = {fmt::format("0.0.0.0:{}", config->slurmctld_port)};
   server_options.receiver = net::kController;
   server_options.auth = auth;
   server_options.slurm_user = config->slurm_user_id;
+  server_options.on_answered = [this](std::string_view method, uint32_t uid, Duration took) {
+    calls.note(method, uid, took);
+  };
   // A client that is stopped, or whose host is gone, is noticed by its silence only where a limit is set.
   server_options.keepalive = silence_limit(*config) / 4;
   server.emplace(std::move(server_options));
@@ -144,6 +149,8 @@ Status Controller::Graph::start_server() {
   add_change_methods(*server, *services);
   add_usage_methods(*server, *services);
   add_query_methods(*server, *services);
+  add_admin_methods(*server, *services);
+  add_statistics_methods(*server, *services);
   add_node_methods(*server, *services);
   return server->start();
 }
@@ -162,7 +169,8 @@ Status Controller::Graph::reconfigure() {
   }
   tables::keep_until_restart(*running, *fresh);
   auto next = std::make_shared<const ClusterConfig>(std::move(*fresh));
-  if (auto ok = command(state::ReplaceConfig{next}); !ok) return ok;
+  if (auto ok = command(state::ReplaceConfig{next, false, true}); !ok) return ok;
+  runtime.reset();
   daemon::change_log({running->slurmctld_debug, next->slurmctld_debug}, running->debug_flags, next->debug_flags);
   log::info("configuration read again from {}", options.config_path);
   return {};

@@ -63,6 +63,10 @@ class Agent::Graph {
     node_.real_hardware = discover_hardware(config.tmp_fs);
     node_.processors = processor_order();
     node_.real_hardware.host_name = short_host_name();
+    if (options_.rebooted) {
+      node_.real_hardware.boot_time = node_.started;
+      node_.real_hardware.boot_id += "-" + std::to_string(node_.started.time_since_epoch().count());
+    }
     adopt_config(node_, std::move(config));
     node_.hardware.agent_start = node_.started;
     node_.hardware.host_name = node_.real_hardware.host_name;
@@ -145,6 +149,7 @@ class Agent::Graph {
     });
     jobs_.emplace(node_, *scripts_, *groups_);
     health_.emplace(node_, *scripts_);
+    reboot_.emplace(node_, *children_);
     reporter_.emplace(node_, *controller_,
                       [this](JobId job) { return !step_reports_->holds_any_of(job); });
     node_clients_ = std::make_shared<net::NodeClients>(auth_, node_.config->tcp_timeout);
@@ -175,7 +180,7 @@ class Agent::Graph {
   }
 
   Status start_server() {
-    requests_.emplace(RequestParts{node_, *steps_, *jobs_, *registrar_, *step_reports_, *health_,
+    requests_.emplace(RequestParts{node_, *steps_, *jobs_, *registrar_, *step_reports_, *health_, *reboot_,
                                    options_.end_process, node_.config->slurmd_user_id});
     net::ServerOptions server_options;
     server_options.addresses = {fmt::format("0.0.0.0:{}", node_.self.port)};
@@ -198,6 +203,7 @@ class Agent::Graph {
   std::optional<ChildProcesses> children_;
   std::optional<SiteScripts> scripts_;
   std::optional<HealthCheck> health_;
+  std::optional<Reboot> reboot_;
   std::optional<JobGroups> groups_;
   std::optional<Steps> steps_;
   std::optional<Jobs> jobs_;

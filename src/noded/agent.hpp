@@ -17,6 +17,7 @@ struct AgentOptions {
   std::string config_path;
   std::string sbin_dir;               // where slurmstepd is
   bool clean = false;                 // forget what the spool remembers
+  bool rebooted = false;              // as if the host had just been started
   std::function<void()> end_process;  // the controller asked for it; called on any thread
 };
 

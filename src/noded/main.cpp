@@ -21,7 +21,7 @@ using namespace sluice;  // NOLINT(google-build-using-namespace): a program's ma
 
 struct Arguments : daemon::ProgramOptions {
   std::string node, stepd;
-  bool clean = false, show_hardware = false, lock_memory = false;
+  bool clean = false, rebooted = false, show_hardware = false, lock_memory = false;
 };
 
 std::optional<int> parse(int argc, char** argv, Arguments& a) {
@@ -29,6 +29,7 @@ std::optional<int> parse(int argc, char** argv, Arguments& a) {
   daemon::add_options(app, a, "SlurmdLogFile");
   app.add_option("-N", a.node, "name of the node this is, where a host has several");
   app.add_option("-d", a.stepd, "path of the step daemon");
+  app.add_flag("-b", a.rebooted, "report the node as just rebooted (for tests)");
   app.add_flag("-c", a.clean, "forget what the spool folder remembers");
   app.add_flag("-C", a.show_hardware, "print this host's line for slurm.conf and end");
   app.add_flag("-M", a.lock_memory, "lock the agent into memory");
@@ -60,6 +61,7 @@ int serve(const Arguments& a,
   options.sbin_dir =
       a.stepd.empty() ? own_folder() : std::filesystem::path(a.stepd).parent_path().string();
   options.clean = a.clean;
+  options.rebooted = a.rebooted;
   options.end_process = [] { daemon::Signals::stop(); };
   auto agent = noded::Agent::start(std::move(config), std::move(options));
   if (!agent) log::fatal("{}", agent.error().text);

@@ -11,6 +11,7 @@
 #include "common/base/time_text.hpp"
 #include "common/log/log.hpp"
 #include "common/net/token.hpp"
+#include "common/protocol/admin.hpp"
 #include "common/protocol/ctld.hpp"
 #include "common/tables/step_names.hpp"
 #include "common/wire/codec.hpp"
@@ -162,6 +163,11 @@ void add_orders(net::RpcServer& server, RequestParts& parts) {
   handle_order<CheckHealthRequest, Empty>(
       server, parts, [](RequestParts& p, const CheckHealthRequest&) -> Result<Empty> {
         p.health.run({});
+        return Empty{};
+      });
+  handle_order<RebootNodeRequest, Empty>(
+      server, parts, [](RequestParts& p, const RebootNodeRequest& request) -> Result<Empty> {
+        p.reboot.run(request);
         return Empty{};
       });
   handle_order<ReconfigureNodeRequest, Empty>(

@@ -7,6 +7,7 @@
 #include "noded/health_check.hpp"
 #include "noded/jobs.hpp"
 #include "noded/node_state.hpp"
+#include "noded/reboot.hpp"
 #include "noded/registrar.hpp"
 #include "noded/step_reports.hpp"
 #include "noded/steps.hpp"
@@ -20,6 +21,7 @@ struct RequestParts {  // all outlive the server
   Registrar& registrar;
   StepReports& step_reports;
   HealthCheck& health;
+  Reboot& reboot;
   std::function<void()> end_process;
   uint32_t slurmd_user = 0;  // uid of SlurmdUser
 };

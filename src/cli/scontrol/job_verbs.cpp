@@ -178,6 +178,7 @@ void completing(Session& session, const Words&) {
 }
 
 void write(Session& session, const Words& words) {
+  if (starts_with_i("config", words[1]) && words[1].size() > 1) return write_config_file(session, words);
   if (!starts_with_i("batch_script", words[1]) || words[1].size() < 2) {
     return session.fail("invalid write argument:" + words[1]);
   }

@@ -133,10 +133,12 @@ void set_debug_flags(Session& session, const Words& words) {
 void takeover(Session& session, const Words& words) {
   if (session.client() == nullptr) return;
   const size_t controllers = session.client()->config().controllers.size();
+  if (words.size() == 1 && controllers < 2) {  // no backup to ask
+    return session.fail("slurm_takeover error: " + std::string(error_sentence(ErrorCode::kUnreachable)));
+  }
   const uint32_t index = words.size() > 1 ? to_number<uint32_t>(words[1]).value_or(0) : 1;
   if (index == 0 || index >= controllers) {
-    return session.fail("takeover: invalid backup controller index (" +
-                        std::to_string(words.size() > 1 ? index : 0) + ")");
+    return session.fail("takeover: invalid backup controller index (" + std::to_string(index) + ")");
   }
   session.fail("slurm_takeover error: " + std::string(error_sentence(ErrorCode::kNotSupported)));
 }
@@ -163,10 +165,7 @@ void list_pids(Session& session, const Words& words) {
     if (request.job == 0) return session.fail("Invalid job id " + id);
     if (dot != std::string::npos) {
       const std::string step = id.substr(dot + 1);
-      request.step = step == "batch"         ? kBatchStep
-                     : step == "extern"      ? kExternStep
-                     : step == "interactive" ? kInteractiveStep
-                                             : to_number<uint32_t>(step).value_or(0);
+      request.step = parse_step_number(step).value_or(0);
     }
   }
   const PidAnswer answer = ask_for_pids(session, request, node);

@@ -55,6 +55,17 @@ void pid_info(Session& session, const Words& words);
 void list_jobs(Session& session, const Words& words);   // listjobs, liststeps
 void show_agent(Session& session);                      // show slurmd
 
+// administration
+void reboot(Session& session, const Words& words);
+void cancel_reboot(Session& session, const Words& words);
+void get_addresses(Session& session, const Words& words);  // getaddrs
+void cluster(Session& session, const Words& words);
+void schedule_log_level(Session& session, const Words& words);
+void dampening_factor(Session& session, const Words& words);
+void write_config_file(Session& session, const Words& words);
+void show_topology(Session& session, const std::string& name);
+void update_step(Session& session, const Words& words);
+
 void ping(Session& session, const Words& words);
 void reconfigure(Session& session, const Words& words);
 void shutdown(Session& session, const Words& words);

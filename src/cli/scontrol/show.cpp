@@ -365,10 +365,7 @@ constexpr Entity kEntities[] = {
     {"reservationname", show_reservations},
     {"slurmd", [](Session& s, const std::string&) { show_agent(s); }},
     {"steps", show_steps},
-    {"topology",
-     [](Session&, const std::string&) {
-       std::fputs("scontrol: error: No topology information available\n", stderr);
-     }},
+    {"topology", show_topology},
 };
 
 const Entity* find_entity(std::string_view given) {

@@ -248,8 +248,7 @@ void update(Session& session, const Words& words) {
     return update_jobs(session, pairs, entity->value);
   }
   if ((entity = find_pair(pairs, "StepId", 4)) != nullptr) {
-    return session.fail("slurm_update error: " +
-                        std::string(error_sentence(ErrorCode::kNotSupported)));
+    return update_step(session, words);
   }
   if (is_partition_key(pairs, entity)) {
     if (pairs.size() == 1) return session.fail("scontrol: error: No changes specified");

@@ -27,6 +27,7 @@ constexpr const char* kHelp =
     "Usage: scancel [OPTIONS] [job_id[_array_id][.step_id]]\n"
     "  -A, --account=account           only jobs that this account pays for\n"
     "  -b, --batch                     signal the batch script alone\n"
+    "  -c, --cron                      a job of scrontab, too, whose line is taken out of use\n"
     "  -f, --full                      signal the batch script and all steps\n"
     "  -H, --hurry                     skip the stage-out of burst buffers\n"
     "  -i, --interactive               ask before each job\n"
@@ -104,7 +105,7 @@ constexpr OptionRow<O> kOptions[] = {
     {"batch", 'b', Takes::kNothing, [](O& o, V) { return o.batch = true, kGoOn; }},
     {"cluster", 'M', Takes::kValue, no_effect<O>},
     {"clusters", 'M', Takes::kValue, no_effect<O>},
-    {"cron", 'c', Takes::kNothing, no_effect<O>},
+    {"cron", 'c', Takes::kNothing, [](O& o, V) { return o.cron = true, kGoOn; }},
     {"ctld", 0, Takes::kNothing, no_effect<O>},
     {"full", 'f', Takes::kNothing, [](O& o, V) { return o.full = true, kGoOn; }},
     {"help", 0, Takes::kNothing, [](O&, V) { return print_and_end(kHelp); }},

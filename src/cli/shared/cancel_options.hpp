@@ -14,7 +14,7 @@ struct CancelRequest {
   std::vector<std::string> targets;  // 12, 12_3, 12_[1-4], 12+1, 12.0 as given
   uint32_t signal = 9;
   bool signal_given = false;
-  bool batch = false, full = false, hurry = false, interactive = false, quiet = false;
+  bool batch = false, cron = false, full = false, hurry = false, interactive = false, quiet = false;
   uint32_t verbose = 0;
   std::string account, name, partition, qos, reservation, wckey, nodes, user;
   std::optional<uint32_t> uid;

@@ -121,6 +121,22 @@ struct GresConfigLine {
   }
 };
 
+// One line of topology.conf: a switch with nodes, or with switches below it.
+struct SwitchConfig {
+  std::string name;
+  std::vector<std::string> nodes;
+  std::vector<std::string> switches;
+  std::string link_speed;
+  friend bool operator==(const SwitchConfig&, const SwitchConfig&) = default;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "name", &SwitchConfig::name);
+    field(2, "nodes", &SwitchConfig::nodes);
+    field(3, "switches", &SwitchConfig::switches);
+    field(4, "link_speed", &SwitchConfig::link_speed);
+  }
+};
+
 struct ClusterConfig {
   // Where it came from.
   std::string config_path;  // the file that was read (SLURM_CONF)
@@ -322,6 +338,7 @@ struct ClusterConfig {
   std::vector<DownNodesConfig> down_nodes;
   CgroupConfig cgroup;
   std::vector<GresConfigLine> gres_lines;
+  std::vector<SwitchConfig> switches;  // topology.conf, with TopologyPlugin=topology/tree
 
   // Every global key as it was set, by its canonical name (a repeated key's values joined by ","),
   // so
@@ -513,6 +530,7 @@ struct ClusterConfig {
     field(177, "gres_lines", &ClusterConfig::gres_lines);
     field(178, "values", &ClusterConfig::values);
     field(179, "without_effect", &ClusterConfig::without_effect);
+    field(230, "switches", &ClusterConfig::switches);
   }
 };
 

@@ -133,9 +133,11 @@ struct Job {
   SharedText dependency;             // what is left of spec->dependency
   Bitmap released;                   // positions in allocation->nodes that were given back already
   Bitmap preparing;                  // positions whose prolog has not ended; the position after the
-                                     // last node stands for PrologSlurmctld
+                                     // last node stands for PrologSlurmctld, those after it for
+                                     // nodes that are being rebooted: boot_position()
   bool signal_sent = false;          // spec->signal, before the time limit
   std::shared_ptr<const HetInfo> het;  // null: not heterogeneous
+  uint32_t limit_warned = 0;         // percent of the time limit that a mail was last sent at: 50, 80, 90
   template <class V>
   static void describe(V&& field) {
     field(1, "id", &Job::id);
@@ -168,8 +170,16 @@ struct Job {
     field(28, "preparing", &Job::preparing);
     field(29, "signal_sent", &Job::signal_sent);
     field(30, "het", &Job::het);
+    field(50, "limit_warned", &Job::limit_warned);
   }
 };
+
+// Of a node that is rebooted before the job begins (--reboot), in Job::preparing.
+[[nodiscard]] inline size_t boot_position(const Job& job, size_t node) { return job.allocation->nodes.size() + 1 + node; }
+
+[[nodiscard]] inline bool is_booting(const Job& job) {
+  return job.allocation != nullptr && job.preparing.find_next(job.allocation->nodes.size()) != Bitmap::kNone;
+}
 
 [[nodiscard]] inline bool is_finished(const Job& j) {
   return is_terminal(j.state) && (j.flags & kJobCompleting) == 0;
@@ -204,14 +214,15 @@ struct JobUpdate {
   std::optional<std::string> account, admin_comment, comment, extra, name, partitions, qos,
       reservation, required_nodes, excluded_nodes, constraint, dependency, licenses, wckey, std_out,
       std_err, std_in, work_dir, mail_type, mail_user, gres, switches, cluster_features,
-      tres_per_job, tres_per_socket, tres_per_task, cpus_per_gpu, tres_bind;
+      tres_per_job, tres_per_socket, tres_per_task, cpus_per_gpu, tres_bind, prefer;
   std::optional<Minutes> time_limit, time_min;
   std::optional<Time> begin, deadline, end;
   std::optional<uint32_t> priority, min_nodes, max_nodes, num_tasks, cpus_per_task, min_cpus,
-      max_cpus, min_cpus_per_node, array_max_running, delay_boot_seconds;
+      max_cpus, min_cpus_per_node, array_max_running, delay_boot_seconds, sockets_per_node,
+      cores_per_socket, threads_per_core, ntasks_per_node, core_spec, thread_spec, wait_for_switch_seconds;
   std::optional<int32_t> nice;
   std::optional<uint64_t> memory_per_node_mib, memory_per_cpu_mib, memory_per_gpu_mib, tmp_disk_mib;
-  std::optional<bool> requeue, contiguous, hold, reset_accrue;
+  std::optional<bool> requeue, contiguous, hold, reset_accrue, reboot;
   std::optional<Sharing> sharing;
   std::optional<std::string> admin_hold_reason;
   template <class V>
@@ -270,6 +281,15 @@ struct JobUpdate {
     field(52, "cpus_per_gpu", &JobUpdate::cpus_per_gpu);
     field(53, "tres_bind", &JobUpdate::tres_bind);
     field(54, "memory_per_gpu_mib", &JobUpdate::memory_per_gpu_mib);
+    field(80, "prefer", &JobUpdate::prefer);
+    field(81, "sockets_per_node", &JobUpdate::sockets_per_node);
+    field(82, "cores_per_socket", &JobUpdate::cores_per_socket);
+    field(83, "threads_per_core", &JobUpdate::threads_per_core);
+    field(84, "ntasks_per_node", &JobUpdate::ntasks_per_node);
+    field(85, "core_spec", &JobUpdate::core_spec);
+    field(86, "thread_spec", &JobUpdate::thread_spec);
+    field(87, "wait_for_switch_seconds", &JobUpdate::wait_for_switch_seconds);
+    field(88, "reboot", &JobUpdate::reboot);
   }
 };
 

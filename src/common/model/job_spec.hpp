@@ -148,6 +148,8 @@ struct JobSpec {
   uint32_t resv_ports = 0;
   SharedText export_list;  // --export as given
   bool get_user_env = false;
+  SharedText cron;         // times of a line of scrontab (model/crontab.hpp): the job is queued again after each run
+  uint32_t cron_line = 0;  // of the crontab, the first is 1
 
   template <class V>
   static void describe(V&& field) {  // NOLINT(readability-function-size): a list
@@ -257,6 +259,8 @@ struct JobSpec {
     field(104, "resv_ports", &JobSpec::resv_ports);
     field(105, "export_list", &JobSpec::export_list);
     field(106, "get_user_env", &JobSpec::get_user_env);
+    field(140, "cron", &JobSpec::cron);
+    field(141, "cron_line", &JobSpec::cron_line);
   }
 };
 

@@ -60,6 +60,9 @@ struct NodeHardware {
   }
 };
 
+// What a node becomes after a reboot that was asked for; as it was without a wish.
+enum class AfterReboot : uint8_t { kAsBefore = 0, kResume = 1, kDown = 2 };
+
 struct Node {
   NodeId id = kNoNode;
   std::string name;
@@ -77,6 +80,8 @@ struct Node {
   uint32_t weight = 1;
   Time last_busy = kNoTime;
   Time resume_after = kNoTime;
+  AfterReboot after_reboot = AfterReboot::kAsBefore;
+  Time reboot_issued = kNoTime;  // when its agent was told to reboot
 
   // derived by apply() from the jobs that hold it; not journaled
   Bitmap used_cores;
@@ -109,6 +114,8 @@ struct Node {
     field(14, "weight", &Node::weight);
     field(15, "last_busy", &Node::last_busy);
     field(16, "resume_after", &Node::resume_after);
+    field(30, "after_reboot", &Node::after_reboot);
+    field(31, "reboot_issued", &Node::reboot_issued);
   }
 };
 

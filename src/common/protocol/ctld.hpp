@@ -397,6 +397,7 @@ inline constexpr SignalFlags kSignalFull = 1U << 1;        // scancel -f: batch 
 inline constexpr SignalFlags kSignalStepsOnly = 1U << 2;   // no batch script
 inline constexpr SignalFlags kSignalCancel = 1U << 3;      // end the job (scancel without --signal)
 inline constexpr SignalFlags kSignalHurry = 1U << 4;       // no stage-out
+inline constexpr SignalFlags kSignalCron = 1U << 5;        // scancel --cron
 
 // A job (12), one or several array tasks (12_3, 12_[1-4]), or a step (12.0).
 struct SignalRequest {

@@ -36,6 +36,8 @@ struct ServerOptions {
   size_t stream_high_water = 1 << 20;  // bytes kept for a slow reader before write() says kFull
   Duration keepalive = std::chrono::seconds(60);  // a silent client is probed this often; 0: never
   size_t stream_backlog = 64 << 20;    // bytes kept before the stream is ended
+  // Each call when it is answered: who asked, and how long it took. On any thread.
+  std::function<void(std::string_view method, uint32_t uid, Duration took)> on_answered;
 };
 
 enum class Access {

@@ -50,13 +50,21 @@ Result<CallContext> ServerCall::prove(std::string_view request) const {
 
 void ServerCall::OnReadDone(bool ok) {
   if (!ok) return refuse({ErrorCode::kBadRequest, "the request did not arrive whole"});
+  begun_ = std::chrono::steady_clock::now();
   const ContiguousBytes request(request_);
   Result<CallContext> context = prove(request.view());
-  if (!context)
+  if (!context) {
     refuse(std::move(context.error()));
-  else
+  } else {
+    uid_ = context->identity.uid;
     run(*context, request.view());
+  }
   request_.Clear();
+}
+
+void ServerCall::answered() {
+  if (!options_.on_answered || uid_ == UINT32_MAX) return;
+  options_.on_answered(method_.name, uid_, std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun_));
 }
 
 void UnaryCall::run(const CallContext& context, std::string_view request) {
@@ -69,6 +77,7 @@ void UnaryCall::refuse(Error error) {
 
 void UnaryCall::complete(Result<std::string> reply) {
   if (answered_.exchange(true, std::memory_order_acq_rel)) return;
+  answered();
   if (!reply) return Finish(to_grpc(to_status(reply.error())));
   reply_ = to_buffer(std::move(*reply));
   StartWriteAndFinish(&reply_, grpc::WriteOptions(), grpc::Status::OK);
@@ -114,6 +123,7 @@ void StreamCall::finish(Status status) {
     end_locked(std::move(status), next);
     advance_locked(next);
   }
+  answered();
   act(std::move(next));
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -44,12 +45,16 @@ class ServerCall : public grpc::ServerGenericBidiReactor {
   const ServerOptions& options_;
   const Method& method_;
 
+  void answered();  // tells ServerOptions::on_answered
+
  private:
   [[nodiscard]] Result<CallContext> prove(std::string_view request) const;
 
   grpc::GenericCallbackServerContext* grpc_context_;  // until OnDone
   grpc::ByteBuffer request_;
   std::shared_ptr<ServerCall> self_;
+  std::chrono::steady_clock::time_point begun_;
+  uint32_t uid_ = UINT32_MAX;  // UINT32_MAX: not proved
 };
 
 class UnaryCall final : public ServerCall,

@@ -242,7 +242,7 @@ constexpr GlobalKey kRows[] = {
     key("TopologyPlugin", K::kEnum, "topology/flat")
         .allow(
             "topology/flat,topology/none,topology/default,topology/tree,topology/block,"
-            "topology/3d_torus").keeps<&C::topology_plugin>().needs_restart(),
+            "topology/3d_torus").acts<&C::topology_plugin>().needs_restart(),
     key("TrackWCKey", K::kBool, "NO").keeps<&C::track_wckey>(),
     key("TreeWidth", K::kNumber, "16").range(1, kMax16).acts<&C::tree_width>(),
     key("UsePAM", K::kBool, "NO").shown("UsePam", "no"),

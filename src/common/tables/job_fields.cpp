@@ -249,7 +249,7 @@ constexpr JobField kFields[] = {
      }},
     {"CPUsPerTask", '\0', "CPUS_PER_TASK",
      FIELD { UNUSED; put_count(out, v.spec().cpus_per_task, "1"); }},
-    {"CronJob", '\0', "CRON_JOB", FIELD { UNUSED; put(out, "No"); }},
+    {"CronJob", '\0', "CRON_JOB", FIELD { UNUSED; put(out, v.spec().cron.empty() ? "No" : "Yes"); }},
     {"Deadline", '\0', "DEADLINE", FIELD { put_time(out, v.spec().deadline, c, "N/A"); }},
     {"DelayBoot", '\0', "DELAY_BOOT",
      FIELD { UNUSED;

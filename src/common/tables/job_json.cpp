@@ -104,7 +104,7 @@ void put_request(const JobView& view, Json& out) {
     out[key] = json_unset();
   }
   out["cpus_per_tres"] = json_text(spec.cpus_per_gpu);
-  out["cron"] = "";
+  out["cron"] = json_text(spec.cron);
   out["deadline"] = json_time(spec.deadline);
   out["delay_boot"] = json_number(spec.delay_boot_seconds);
   out["dependency"] = view.record->dependency;

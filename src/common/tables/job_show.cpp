@@ -210,6 +210,7 @@ void put_rest(const JobView& v, ShowLines& out) {
     out.line().word("KillOnInvalidDependent", yes ? "Yes" : "No");
   }
   if (spec.spread) out.line().word("SpreadJob", "Yes");
+  if (!spec.cron.empty()) out.line().word("CronJob", "Yes");
   const std::string cpus_per_gpu = per_gpu(spec.cpus_per_gpu.view());
   const std::string memory_per_gpu =
       spec.memory_kind == MemoryKind::kPerGpu ? per_gpu(std::to_string(spec.memory_mib)) : std::string();

@@ -90,6 +90,9 @@ std::string show_node(const protocol::NodeRecord& r, const RenderContext& contex
   out.line().word("State", node_state_complete(r.shown_base, r.shown_flags));
   out.word("ThreadsPerCore", config.threads_per_core).word("TmpDisk", config.tmp_disk_mib);
   out.word("Weight", r.node.weight).word("Owner", "N/A").word("MCS_label", "N/A");
+  if (r.node.after_reboot != AfterReboot::kAsBefore && (r.shown_flags & (kNodeRebootRequested | kNodeRebootIssued)) != 0) {
+    out.line().word("NextState", r.node.after_reboot == AfterReboot::kDown ? "DOWN" : "RESUME");
+  }
   if (!r.partitions.empty()) {
     out.line().word("Partitions", join(r.partitions, ",")).raw(" ");
   }
@@ -155,7 +158,8 @@ Json node_to_json(const protocol::NodeRecord& r, const RenderContext& context) {
   Json out = Json::object();
   put_configured(r, out);
   out["name"] = r.node.name;
-  out["next_state_after_reboot"] = {"INVALID"};
+  const AfterReboot after = r.node.after_reboot;
+  out["next_state_after_reboot"] = {after == AfterReboot::kDown ? "DOWN" : after == AfterReboot::kResume ? "RESUME" : "INVALID"};
   out["address"] = config.address;
   out["hostname"] = config.hostname;
   Json states = {json_text(node_base_text(r.shown_base))};

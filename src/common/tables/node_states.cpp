@@ -83,7 +83,8 @@ Shown shown_word(NodeBaseState base, NodeFlags flags) {
   if (has(kNodeMaint) && !has(kNodeDrain) && !busy && !down) {
     return {{"MAINT", "maint"}, kNodeMaint};
   }
-  if (has(kRebooting) && !busy && !down) return {{"REBOOT", "boot"}, kNodeRebootRequested};
+  const bool away = down && has(kNodeRebootIssued);
+  if (has(kRebooting) && !busy && (!down || away)) return {{"REBOOT", "boot"}, kNodeRebootRequested};
   if (has(kNodeDrain)) return busy ? Shown{{"DRAINING", "drng"}} : Shown{{"DRAINED", "drain"}};
   if (has(kNodeFailing)) {
     const bool full = base == NodeBaseState::kAllocated || has(kNodeCompleting);

@@ -225,8 +225,9 @@ std::string step_number(StepNumber step) {
 JobFacts facts_of(const protocol::StepLaunch& launch) {
   JobFacts facts;
   facts.job = launch.key.id.job;
-  facts.restart = launch.key.restart;
   facts.spec = launch.job_spec;
+  // the next run of a job of scrontab is no restart
+  facts.restart = launch.job_spec->cron.empty() ? launch.key.restart : 0;
   facts.array = launch.array;
   if (launch.allocation != nullptr && !launch.allocation->node_list.empty()) {
     facts.node_list = launch.allocation->node_list;

@@ -1,9 +1,12 @@
 // Steps as people read them: 12.0, 12.batch, 12.extern, 12.interactive.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "common/base/ids.hpp"
+#include "common/base/text.hpp"
 
 namespace sluice {
 
@@ -14,6 +17,14 @@ namespace sluice {
     case kInteractiveStep: return "interactive";
     default: return std::to_string(step);
   }
+}
+
+// "3", "batch" …; nothing for anything else.
+[[nodiscard]] inline std::optional<StepNumber> parse_step_number(std::string_view text) {
+  if (text == "extern") return kExternStep;
+  if (text == "batch") return kBatchStep;
+  if (text == "interactive") return kInteractiveStep;
+  return to_number<StepNumber>(text);
 }
 
 [[nodiscard]] inline std::string step_id_text(const StepId& id) {

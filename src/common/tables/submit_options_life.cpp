@@ -270,7 +270,6 @@ constexpr SubmitOption kRows[] = {
      .section = OptionSection::kRun,
      .help = "say nothing but errors"},
     {.name = "reboot",
-     .status = OptionStatus::kMissing,
      .set = set_true<&JobSpec::reboot>,
      .section = OptionSection::kRun,
      .help = "boot the nodes before the job starts"},

@@ -9,6 +9,7 @@
 #include "common/base/hostlist.hpp"
 #include "common/log/log.hpp"
 #include "common/net/clock.hpp"
+#include "common/protocol/admin.hpp"
 #include "common/wire/codec.hpp"
 #include "ctld/state/launch_message.hpp"
 
@@ -138,6 +139,16 @@ void EffectRunner::handle(const state::ReconfigureNodes&, const Snapshot& state)
   const protocol::ReconfigureNodeRequest request{*state->config};
   if (known.any()) parts_.links.send(*state, known, request, {});
   if (fresh.any()) parts_.links.send(*state, fresh, request, {});
+}
+
+void EffectRunner::handle(const state::RebootNow& effect, const Snapshot& state) {
+  log::info("nodes {} are told to reboot", state::node_list(*state, effect.nodes));
+  parts_.links.send(*state, effect.nodes, protocol::RebootNodeRequest{effect.issued, effect.reason}, {});
+}
+
+void EffectRunner::handle(const state::RunTrigger& effect, const Snapshot& state) {
+  log::info("trigger {}: {} {}", effect.trigger.id, effect.trigger.program, effect.resource);
+  parts_.programs.run_trigger(effect, state);
 }
 
 void EffectRunner::handle(const state::JobChanged& effect, const Snapshot& state) {

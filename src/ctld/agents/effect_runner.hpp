@@ -49,6 +49,8 @@ class EffectRunner {
   void handle(const state::TerminateStep& effect, const Snapshot& state);
   void handle(const state::TerminateJob& effect, const Snapshot& state);
   void handle(const state::ReconfigureNodes& effect, const Snapshot& state);
+  void handle(const state::RebootNow& effect, const Snapshot& state);
+  void handle(const state::RunTrigger& effect, const Snapshot& state);
   void handle(const state::JobChanged& effect, const Snapshot& state);
   void handle(const state::JobRecordEnded& effect, const Snapshot& state);
   void handle(const state::SendMail& effect, const Snapshot& state);

@@ -1,7 +1,6 @@
 #include "ctld/agents/site_programs.hpp"
 
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,59 +11,25 @@
 #include <fmt/format.h>
 
 #include "common/base/errno_text.hpp"
-#include "common/base/exec_pointers.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/log/log.hpp"
 #include "common/tables/job_states.hpp"
+#include "ctld/agents/mail_text.hpp"
+#include "ctld/agents/run_program.hpp"
 #include "ctld/rpc/job_query.hpp"
 
 namespace sluice::ctld {
 namespace {
 
+constexpr const char* kPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
 std::string limit_text(Minutes limit) {
   return limit == kInfiniteMinutes ? "UNLIMITED" : std::to_string(limit);
 }
 
-std::string job_name_of_id(const Job& job) {
-  if (job.het) return fmt::format("{}+{}", job.het->leader, job.het->offset);
-  if (job.array && job.array->task != kNoTask) return fmt::format("{}_{}", job.array->array_job, job.array->task);
-  return std::to_string(job.id);
-}
-
 std::string exit_text(int status) {
   return WIFSIGNALED(status) ? fmt::format("0:{}", WTERMSIG(status)) : fmt::format("{}:0", WEXITSTATUS(status));
-}
-
-// Waits for the program; -1 when it could not be started.
-int run_program(const std::vector<std::string>& words, const std::map<std::string, std::string>& environment) {
-  std::vector<std::string> pairs;
-  pairs.reserve(environment.size());
-  for (const auto& [name, value] : environment) pairs.push_back(fmt::format("{}={}", name, value));
-  const std::vector<char*> argv = exec_pointers(words);
-  const std::vector<char*> envp = exec_pointers(pairs);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  for (int fd = 0; fd <= 2; ++fd) posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_RDWR, 0);
-  pid_t pid = 0;
-  const int error = posix_spawn(&pid, words[0].c_str(), &files, &attributes, argv.data(), envp.data());
-  posix_spawn_file_actions_destroy(&files);
-  posix_spawnattr_destroy(&attributes);
-  if (error != 0) {
-    log::error("{}: {}", words[0], errno_text(error));
-    return -1;
-  }
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
-  return status;
 }
 
 std::vector<std::vector<std::string>> one_word_each(const std::vector<std::string>& paths) {
@@ -74,18 +39,6 @@ std::vector<std::vector<std::string>> one_word_each(const std::vector<std::strin
   return out;
 }
 
-const char* mail_words(state::MailKind kind) {
-  switch (kind) {
-    case state::MailKind::kBegin: return "Began";
-    case state::MailKind::kEnd: return "Ended";
-    case state::MailKind::kFail: return "Failed";
-    case state::MailKind::kRequeue: return "Requeued";
-    case state::MailKind::kTimeLimit: return "Reached time limit";
-    case state::MailKind::kInvalidDependency: return "Invalid dependency";
-  }
-  return "";
-}
-
 }  // namespace
 
 SitePrograms::~SitePrograms() { workers_.join(); }
@@ -93,7 +46,7 @@ SitePrograms::~SitePrograms() { workers_.join(); }
 std::map<std::string, std::string> program_environment(const Job& job, const ClusterConfig& config) {
   const JobSpec& spec = *job.spec;
   std::map<std::string, std::string> e{
-      {"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+      {"PATH", kPath},
       {"SLURM_CLUSTER_NAME", config.cluster_name},
       {"SLURM_CONF", config.config_path},
       {"SLURM_JOB_ID", std::to_string(job.id)},
@@ -174,49 +127,46 @@ void SitePrograms::record_ended(const Job& job, const state::ClusterSnapshot& st
         {"EXITCODE", exit_text(job.exit_status)}, {"DERIVED_EC", exit_text(job.derived_exit_status)},
         {"STDOUT", job.spec->std_out.str()}, {"STDERR", job.spec->std_err.str()}, {"STDIN", job.spec->std_in.str()}};
     for (const auto& [name, value] : more) e[name] = value;
-    run({{config.job_comp_loc}}, std::move(e), {});
+    run({{config.job_comp_loc}}, std::move(e), {}, {});
   }
 }
 
 void SitePrograms::send_mail(const state::SendMail& mail, const state::ClusterSnapshot& state) {
   const ClusterConfig& config = *state->config;
   if (config.mail_prog.empty()) return;
-  const Job& job = *mail.job;
-  std::string user = job.spec->mail_user.empty() ? job.spec->user_name.str() : job.spec->mail_user.str();
-  if (!config.mail_domain.empty() && user.find('@') == std::string::npos) user += "@" + config.mail_domain;
-  const std::string which =
-      mail.whole_array ? fmt::format("Array Summary Job_id={}_* ({})", job.array->array_job, job.id)
-                       : "Job_id=" + job_name_of_id(job);
-  std::string subject = fmt::format("Slurm {} Name={} {}", which, job.spec->name.view(), mail_words(mail.kind));
-  if (mail.whole_array) {
-    if (!mail.outcome.empty()) subject += ", " + mail.outcome;
-  } else if (mail.kind == state::MailKind::kInvalidDependency) {
-    // has not run
-  } else if (mail.kind != state::MailKind::kBegin) {
-    subject += fmt::format(", Run time {}, {}, ExitCode {}", format_span(job.end - job.start),
-                           job_state_text(job.state), WEXITSTATUS(job.exit_status));
-  } else {
-    subject += fmt::format(", Queued time {}", format_span(job.start - job.submit));
-  }
-  run({{config.mail_prog, "-s", subject, user}}, program_environment(job, config), {});
+  run({{config.mail_prog, "-s", mail_subject(mail), mail_address(*mail.job, config)}}, mail_environment(mail, config), {}, {});
+}
+
+// "PROGRAM ARGUMENTS… RESOURCE"
+void SitePrograms::run_trigger(const state::RunTrigger& firing, const state::ClusterSnapshot& state) {
+  const Trigger& trigger = firing.trigger;
+  std::vector<std::string> words = split_list(trigger.program, ' ');
+  if (words.empty()) return;
+  words.push_back(firing.resource);
+  std::map<std::string, std::string> environment{
+      {"PATH", kPath},
+      {"USER", trigger.user_name},
+      {"SLURM_CONF", state->config->config_path},
+      {"SLURM_CLUSTER_NAME", state->config->cluster_name}};
+  run({std::move(words)}, std::move(environment), {}, {trigger.user_name, trigger.uid, trigger.gid});
 }
 
 void SitePrograms::run_prolog(const Job& job, const state::ClusterSnapshot& state, std::function<void(int)> done) {
-  run(one_word_each(state->config->prolog_slurmctld), program_environment(job, *state->config), std::move(done));
+  run(one_word_each(state->config->prolog_slurmctld), program_environment(job, *state->config), std::move(done), {});
 }
 
 void SitePrograms::run_epilog(const Job& job, const state::ClusterSnapshot& state) {
-  run(one_word_each(state->config->epilog_slurmctld), program_environment(job, *state->config), {});
+  run(one_word_each(state->config->epilog_slurmctld), program_environment(job, *state->config), {}, {});
 }
 
 void SitePrograms::run(std::vector<std::vector<std::string>> programs,
                        std::map<std::string, std::string> environment,
-                       std::function<void(int)> done) {
+                       std::function<void(int)> done, const Runner& runner) {
   boost::asio::post(workers_, [programs = std::move(programs), environment = std::move(environment),
-                               done = std::move(done)] {
+                               done = std::move(done), runner] {
     int status = 0;
     for (const auto& words : programs) {
-      status = run_program(words, environment);
+      status = run_program(words, environment, {runner.user, runner.uid, runner.gid});
       if (status != 0) {
         log::error("{} ended with status {}", words[0], status);
         break;

@@ -22,14 +22,19 @@ class SitePrograms {
 
   // JobCompType filetxt or script: one line, or one run of the script, per ended job.
   void record_ended(const Job& job, const state::ClusterSnapshot& state);
+  void run_trigger(const state::RunTrigger& firing, const state::ClusterSnapshot& state);  // as its user
   void send_mail(const state::SendMail& mail, const state::ClusterSnapshot& state);
   // `done` gets the status as wait(2) gives it; the first program that fails ends the row.
   void run_prolog(const Job& job, const state::ClusterSnapshot& state, std::function<void(int)> done);
   void run_epilog(const Job& job, const state::ClusterSnapshot& state);
 
  private:
+  struct Runner {  // who a program runs as; nobody: as this process
+    std::string user;
+    uint32_t uid = 0, gid = 0;
+  };
   void run(std::vector<std::vector<std::string>> programs, std::map<std::string, std::string> environment,
-           std::function<void(int)> done);
+           std::function<void(int)> done, const Runner& runner);
 
   std::mutex file_mutex_;                 // one line at a time into the completion file
   boost::asio::thread_pool workers_{4};

@@ -24,6 +24,10 @@ bool is_new_work(const state::Command& command) {
          std::holds_alternative<state::CreateStep>(command) ||
          std::holds_alternative<state::UpdateNode>(command) ||
          std::holds_alternative<state::UpdatePartition>(command) ||
+         std::holds_alternative<state::RebootNodes>(command) ||
+         std::holds_alternative<state::UpdateStep>(command) ||
+         std::holds_alternative<state::SetTrigger>(command) ||
+         std::holds_alternative<state::ReplaceCrontab>(command) ||
          std::holds_alternative<state::StartJobs>(command);
 }
 
@@ -114,7 +118,10 @@ void Engine::obey(Post& post, Time now, Group& group) {
     const state::Events events = std::move(decision->events);
     group.frames.frames.push_back(journal::encode_frame(++sequence_, now, events));
     for (journal::Blob& blob : post.blobs) group.frames.blobs.push_back(std::move(blob));
-    for (const state::Event& event : events) state::apply(state_, event);
+    for (const state::Event& event : events) {
+      state::apply(state_, event);
+      counts_.note(state_, event);
+    }
     for (const state::Event& event : events) {
       for (state::Effect& effect : state::react(state_, event)) group.effects.push_back(std::move(effect));
     }

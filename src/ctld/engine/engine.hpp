@@ -15,6 +15,7 @@
 
 #include "common/base/result.hpp"
 #include "common/base/time.hpp"
+#include "ctld/engine/event_counts.hpp"
 #include "ctld/engine/publisher.hpp"
 #include "ctld/engine/snapshot_holder.hpp"
 #include "ctld/journal/group_commit.hpp"
@@ -55,6 +56,8 @@ class Engine {
   // Any thread; never blocks on work or disk. After stop() the post is answered kRetry.
   void post(Post post);
 
+  [[nodiscard]] EventCounts& counts() { return counts_; }
+
   // Decides what is in the inbox, then ends the thread. Idempotent.
   void stop();
 
@@ -72,6 +75,7 @@ class Engine {
   Time next_tick_ = kNoTime;       // likewise
   journal::GroupCommit& commit_;
   Publisher& publisher_;
+  EventCounts counts_;
 
   std::mutex mutex_;
   std::condition_variable wake_;

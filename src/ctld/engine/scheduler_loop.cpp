@@ -1,9 +1,28 @@
 #include "ctld/engine/scheduler_loop.hpp"
 
+#include <algorithm>
 #include <future>
 #include <utility>
 
 namespace sluice::engine {
+namespace {
+
+void add_pass(protocol::CycleCounts& into, const sched::PassTimings& pass, Duration took, Time now) {
+  const auto us = static_cast<uint64_t>(took.count());
+  ++into.cycles;
+  into.last = now;
+  into.last_us = us;
+  into.max_us = std::max(into.max_us, us);
+  into.total_us += us;
+  into.total_depth += into.last_depth = pass.considered;
+  into.total_tried += into.last_tried = pass.tested;
+  into.total_queue += into.last_queue = pass.pending;
+  into.total_table += into.last_table = pass.planned;
+  into.ended_licenses += pass.unlicensed;
+  ++(pass.most_starts ? into.ended_starts : pass.most_tests ? into.ended_tests : into.ended_queue);
+}
+
+}  // namespace
 
 SchedulerLoop::SchedulerLoop(Engine& engine, const Publisher& publisher, Clock clock, Duration interval)
     : engine_(engine),
@@ -30,6 +49,25 @@ void SchedulerLoop::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
+void SchedulerLoop::count(const sched::PassTimings& pass, Duration took) {
+  const Time now = clock_();
+  const std::lock_guard lock(mutex_);
+  add_pass(counts_.all, pass, took, now);
+  if (pass.planned > 0) add_pass(counts_.backfill, pass, took, now);
+  counts_.backfilled += pass.backfilled;
+  counts_.backfilled_ever += pass.backfilled;
+}
+
+PassCounts SchedulerLoop::counts(bool reset) {
+  const std::lock_guard lock(mutex_);
+  PassCounts out = counts_;
+  if (reset) {
+    counts_ = PassCounts{};
+    counts_.backfilled_ever = out.backfilled_ever;
+  }
+  return out;
+}
+
 bool SchedulerLoop::wait_for_wake() {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, interval_, [this] { return wanted_ || stopping_; });
@@ -43,7 +81,9 @@ void SchedulerLoop::run() {
 
 void SchedulerLoop::run_pass() {
   const state::ClusterSnapshot state = publisher_.newest()->state;
+  const auto begun = std::chrono::steady_clock::now();
   sched::Plan plan = sched::plan_pass(*state, sched::make_policies(*state), clock_());
+  count(plan.counts, std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun));
   soft_.set(plan.soft);
   if (plan.starts.empty()) return;
   auto durable = std::make_shared<std::promise<void>>();

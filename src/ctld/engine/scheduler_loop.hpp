@@ -7,12 +7,21 @@
 #include <mutex>
 #include <thread>
 
+#include "common/protocol/admin.hpp"
 #include "ctld/engine/engine.hpp"
 #include "ctld/engine/publisher.hpp"
 #include "ctld/engine/snapshot_holder.hpp"
 #include "ctld/sched/pass.hpp"
 
 namespace sluice::engine {
+
+// For sdiag.
+struct PassCounts {
+  protocol::CycleCounts all;
+  protocol::CycleCounts backfill;  // passes in which a job had to wait for nodes
+  uint64_t backfilled = 0;
+  uint64_t backfilled_ever = 0;    // never reset
+};
 
 class SchedulerLoop {
  public:
@@ -28,11 +37,14 @@ class SchedulerLoop {
 
   // What the last pass found out about pending jobs.
   [[nodiscard]] std::shared_ptr<const sched::SoftView> soft() const { return soft_.get(); }
+  // What the passes did since the counts were last reset.
+  [[nodiscard]] PassCounts counts(bool reset);
 
  private:
   void run();
   bool wait_for_wake();
   void run_pass();
+  void count(const sched::PassTimings& pass, Duration took);
 
   Engine& engine_;
   const Publisher& publisher_;
@@ -43,6 +55,7 @@ class SchedulerLoop {
   std::condition_variable changed_;
   bool wanted_ = true;     // guarded by mutex_
   bool stopping_ = false;  // guarded by mutex_
+  PassCounts counts_;      // guarded by mutex_
   std::thread thread_;
 };
 

@@ -103,7 +103,7 @@ auto demand_of(const JobSpec& s) {
                   s.min_cpus_per_node, s.ntasks_per_node, s.ntasks_per_socket, s.ntasks_per_core,
                   s.sockets_per_node, s.cores_per_socket, s.threads_per_core, s.memory_kind,
                   s.memory_mib, s.tmp_disk_mib, s.overcommit, s.contiguous, s.use_min_nodes,
-                  s.spread, s.sharing, s.constraint, s.required_nodes, s.excluded_nodes,
+                  s.spread, s.sharing, s.reboot, s.constraint, s.prefer, s.switches, s.required_nodes, s.excluded_nodes,
                   s.gres, s.tres_per_job, s.tres_per_socket, s.tres_per_task, s.gres_flags,
                   s.cpus_per_gpu, s.ntasks_per_gpu);
 }
@@ -157,7 +157,7 @@ Result<Needs> needs_of(const JobSpec& spec,
     needs.cpus_per_gpu = static_cast<uint32_t>(partition.def_cpu_per_gpu.value_or(config.def_cpu_per_gpu));
   }
   if (needs.min_nodes > needs.max_nodes) return failure(ErrorCode::kTooManyNodes);
-  needs.whole_nodes = spec.sharing == Sharing::kExclusive ||
+  needs.whole_nodes = spec.sharing == Sharing::kExclusive || spec.reboot ||
                       partition.over_subscribe == OverSubscribe::kExclusive ||
                       rules.unit == Unit::kNode;
   needs.contiguous = spec.contiguous;

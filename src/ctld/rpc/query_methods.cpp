@@ -77,6 +77,9 @@ protocol::QueryConfigReply query_config(ServiceParts& parts) {
   reply.config_path = state->config->config_path;
   reply.runtime["SlurmctldDebug"] = log::level_name(log::level());
   reply.runtime["DebugFlags"] = log::debug_flag_names(log::debug_flags());
+  const auto [dampening, log_level] = parts.runtime.get();
+  if (dampening) reply.runtime["FairShareDampeningFactor"] = std::to_string(*dampening);
+  if (log_level) reply.runtime["SlurmSchedLogLevel"] = std::to_string(*log_level);
   reply.now = parts.clock();
   return reply;
 }

@@ -4,7 +4,11 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <boost/asio/thread_pool.hpp>
 
@@ -16,16 +20,39 @@
 #include "ctld/engine/publisher.hpp"
 #include "ctld/engine/scheduler_loop.hpp"
 #include "ctld/journal/store.hpp"
+#include "ctld/rpc/call_counts.hpp"
 #include "ctld/rpc/users.hpp"
 #include "ctld/rpc/watches.hpp"
 
 namespace sluice::ctld {
 
+// Set by scontrol until the configuration is read again.
+class RuntimeValues {
+ public:
+  void set(std::optional<uint32_t> dampening, std::optional<uint32_t> log_level) {
+    const std::lock_guard lock(mutex_);
+    if (dampening) dampening_ = dampening;
+    if (log_level) log_level_ = log_level;
+  }
+  void reset() {
+    const std::lock_guard lock(mutex_);
+    dampening_ = log_level_ = std::nullopt;
+  }
+  [[nodiscard]] std::pair<std::optional<uint32_t>, std::optional<uint32_t>> get() const {
+    const std::lock_guard lock(mutex_);
+    return {dampening_, log_level_};
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::optional<uint32_t> dampening_, log_level_;  // guarded by mutex_
+};
+
 // What the handlers work with; all outlive the server.
 struct ServiceParts {
   engine::Engine& engine;
   const engine::Publisher& publisher;
-  const engine::SchedulerLoop& scheduler;
+  engine::SchedulerLoop& scheduler;
   journal::JournalReader& store;
   const net::CredentialSigner& signer;
   NodeLinks& links;
@@ -38,15 +65,24 @@ struct ServiceParts {
   std::function<Status()> reconfigure;  // reads the configuration again
   std::function<void(bool controller_only)> shutdown;
   boost::asio::thread_pool& slow_questions;  // one thread, for what takes long to answer
+  RuntimeValues& runtime;
+  CallCounts& calls;
 };
 
 void add_submit_methods(net::RpcServer& server, ServiceParts& parts);  // SubmitJob, CreateStep, WatchJob …
 void add_change_methods(net::RpcServer& server, ServiceParts& parts);  // Signal, JobAction, Update…
 void add_query_methods(net::RpcServer& server, ServiceParts& parts);   // Query…, Ping, Explain …
 void add_node_methods(net::RpcServer& server, ServiceParts& parts);    // RegisterNode, Report…
+void add_admin_methods(net::RpcServer& server, ServiceParts& parts);   // RebootNodes, …Trigger…, …Crontab
+void add_statistics_methods(net::RpcServer& server, ServiceParts& parts);  // QueryStatistics
 void add_usage_methods(net::RpcServer& server, ServiceParts& parts);   // QueryUsage
 
 // --- helpers of the handlers ---------------------------------------------------------------------
+
+// Keeps bytes as a blob and gives its key; nothing for no bytes.
+[[nodiscard]] SharedText keep_blob(std::string bytes, std::vector<journal::Blob>& blobs);
+// The proved identity, and what the system knows of it. Root may submit for others (--uid).
+[[nodiscard]] Result<state::SubmitJob> make_submit(ServiceParts& parts, const net::CallContext& context, JobSpec spec);
 
 [[nodiscard]] inline state::Identity identity_of(const net::CallContext& context) {
   return {context.identity.uid, context.identity.gid};

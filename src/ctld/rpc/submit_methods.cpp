@@ -10,21 +10,15 @@
 #include "ctld/state/launch_message.hpp"
 
 namespace sluice::ctld {
-namespace {
 
-using net::CallContext;
-using net::Responder;
-
-// Keeps bytes as a blob and gives its key; nothing for no bytes.
-SharedText keep(std::string bytes, std::vector<journal::Blob>& blobs) {
+SharedText keep_blob(std::string bytes, std::vector<journal::Blob>& blobs) {
   if (bytes.empty()) return {};
   std::string key = journal::blob_key(bytes);
   blobs.push_back({key, std::move(bytes)});
   return key;
 }
 
-// The proved identity, and what the system knows of it. Root may submit for others (--uid).
-Result<state::SubmitJob> make_submit(ServiceParts& parts, const CallContext& context, JobSpec spec,
+Result<state::SubmitJob> make_submit(ServiceParts& parts, const net::CallContext& context, JobSpec spec,
                                      std::vector<JobSpec> components) {
   state::SubmitJob command;
   command.who = identity_of(context);
@@ -51,6 +45,11 @@ Result<state::SubmitJob> make_submit(ServiceParts& parts, const CallContext& con
   command.components = std::move(components);
   return command;
 }
+
+namespace {
+
+using net::CallContext;
+using net::Responder;
 
 // Decides on the newest snapshot without posting anything, and asks the scheduler.
 Result<protocol::SubmitJobReply> test_only(ServiceParts& parts, const state::SubmitJob& command) {
@@ -80,8 +79,8 @@ Result<protocol::SubmitJobReply> test_only(ServiceParts& parts, const state::Sub
 void submit(ServiceParts& parts, const CallContext& context, protocol::SubmitJobRequest request,
             Responder<protocol::SubmitJobReply> responder) {
   std::vector<journal::Blob> blobs;
-  request.spec.script_blob = keep(std::move(request.script), blobs);
-  request.spec.environment_blob = keep(std::move(request.environment), blobs);
+  request.spec.script_blob = keep_blob(std::move(request.script), blobs);
+  request.spec.environment_blob = keep_blob(std::move(request.environment), blobs);
   auto command = make_submit(parts, context, std::move(request.spec), std::move(request.components));
   if (!command) return responder.fail(command.error());
   if (request.test_only) return responder.complete(test_only(parts, *command));
@@ -122,7 +121,7 @@ void create_step(ServiceParts& parts, const CallContext& context, protocol::Crea
   command.job = request.job;
   command.step = std::move(request.spec);
   std::vector<journal::Blob> blobs;
-  command.step.environment_blob = keep(std::move(request.environment), blobs);
+  command.step.environment_blob = keep_blob(std::move(request.environment), blobs);
   auto make = [](const state::Reply& reply, const state::ClusterState& after) -> Result<protocol::CreateStepReply> {
     return describe_new_step(after, std::get<state::StepCreatedReply>(reply).id);
   };
@@ -135,7 +134,7 @@ void create_het_step(ServiceParts& parts, const CallContext& context, protocol::
   command.who = identity_of(context);
   std::vector<journal::Blob> blobs;
   for (protocol::CreateStepRequest& part : request.parts) {
-    part.spec.environment_blob = keep(std::move(part.environment), blobs);
+    part.spec.environment_blob = keep_blob(std::move(part.environment), blobs);
     command.parts.push_back({part.job, std::move(part.spec)});
   }
   auto make = [](const state::Reply& reply, const state::ClusterState& after) -> Result<protocol::CreateHetStepReply> {

@@ -145,11 +145,14 @@ PassRun::Demand& PassRun::demand_of(const Job& job, const Partition& partition) 
 
 void PassRun::consider(const Candidate& c) {
   if (gone_[c.entry]) return;
+  ++plan_.counts.considered;
   const Job& job = *jobs_[c.entry];
   if (job.het != nullptr) return consider_het(c);
   const Partition& partition = (*state_.partitions)[c.partition];
   if (const auto reason = why_partition_refuses(job, partition)) return wait(c, *reason);
-  if (plan_.starts.size() >= budget_.most_starts || failed_tests_ >= budget_.most_tests) {
+  plan_.counts.most_starts = plan_.counts.most_starts || plan_.starts.size() >= budget_.most_starts;
+  plan_.counts.most_tests = plan_.counts.most_tests || failed_tests_ >= budget_.most_tests;
+  if (plan_.counts.most_starts || plan_.counts.most_tests) {
     return wait(c, JobReason::kPriority);
   }
   Demand& demand = demand_of(job, partition);
@@ -193,9 +196,10 @@ bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
   if (demand.failed && least >= demand.failed_limit) return false;
   Minutes limit = longest;
   ++plan_.counts.tested;
-  auto chosen = rooms_.place_now(*demand.ask, limit);
+  const uint32_t most_switches = rooms_.most_switches(*demand.ask, job);
+  auto chosen = rooms_.place_now(*demand.ask, limit, most_switches);
   if (!chosen && least < longest) {
-    chosen = rooms_.place_now(*demand.ask, least);
+    chosen = rooms_.place_now(*demand.ask, least, most_switches);
     if (chosen) limit = std::clamp(rooms_.minutes_before_others(*chosen), least, longest);
   }
   if (!chosen) {
@@ -210,6 +214,7 @@ bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
   rooms_.take(job, *demand.ask, *chosen, limit);
   licenses_.take(*job.spec);
   plan_start(job, *demand.ask, std::move(*chosen), task, limit < longest ? limit : 0);
+  if (blocked_[c.partition]) ++plan_.counts.backfilled;
   if (task == kNoTask) gone_[c.entry] = true;
   return true;
 }
@@ -234,12 +239,16 @@ void PassRun::plan_start(const Job& job, const Ask& ask, std::vector<NodeAllocat
 
 // The job has to wait for resources: say why, forecast its start, and keep its nodes for it.
 void PassRun::blocked(const Candidate& c, const Demand& demand) {
-  if (!licenses_.lacking(*jobs_[c.entry]->spec).empty()) return wait(c, JobReason::kLicenses);
+  if (!licenses_.lacking(*jobs_[c.entry]->spec).empty()) {
+    ++plan_.counts.unlicensed;
+    return wait(c, JobReason::kLicenses);
+  }
   const Waiting& waiting = demand.waiting;
   if (!waiting.for_nodes) return wait(c, waiting.reason, waiting.detail);
   if (blocked_[c.partition]) return wait(c, JobReason::kPriority);
   wait(c, waiting.reason, waiting.detail);
   blocked_[c.partition] = true;
+  ++plan_.counts.planned;
   const Job& job = *jobs_[c.entry];
   if (const auto forecast = rooms_.reserve_earliest({{&job, &*demand.ask}})) {
     JobSoft& soft = soft_->jobs[c.entry].soft;

@@ -42,6 +42,11 @@ struct PassTimings {
   uint32_t pending = 0;  // records looked at
   uint32_t tested = 0;   // placements tried
   uint32_t started = 0;
+  uint32_t considered = 0;  // records that were tried, or found to be waiting for others
+  uint32_t backfilled = 0;  // started while a job of higher priority waits for nodes
+  uint32_t planned = 0;     // jobs that have nodes kept for them
+  uint32_t unlicensed = 0;  // jobs that wait for licenses
+  bool most_starts = false, most_tests = false;  // the budget ended the pass
 };
 
 struct Plan {

@@ -24,6 +24,7 @@ Rooms::Rooms(const ClusterState& state, Time now)
     : state_(state),
       now_(now),
       rules_(fit::rules_of(*state.config)),
+      tree_(state),
       rooms_(state.next_node_id),
       kept_(state.next_node_id) {
   state.nodes.for_each([&](const Node& node) {
@@ -38,6 +39,8 @@ Result<Ask> Rooms::ask_of(const Job& job, const Partition& partition) const {
   if (!needs) return tl::unexpected(std::move(needs.error()));
   ask.needs = std::move(*needs);
   ask.sharers = state::sharers_of(*partition.config, *job.spec);
+  if (auto prefer = fit::parse_features(job.spec->prefer.view())) ask.prefer = std::move(*prefer);
+  ask.switches = switch_wish(*job.spec, *state_.config);
   for (auto [text, nodes] : {std::pair{&job.spec->required_nodes, &ask.required},
                              std::pair{&job.spec->excluded_nodes, &ask.excluded}}) {
     if (text->empty()) continue;
@@ -113,13 +116,29 @@ fit::Room Rooms::free_for(NodeId id, Minutes limit) const {
   return scratch;
 }
 
-Rooms::Placed Rooms::place_on_one_node(const Ask& ask, Time ends) {
+uint32_t Rooms::most_switches(const Ask& ask, const Job& job) const {
+  if (ask.switches.most == 0 || tree_.empty()) return 0;
+  const Time since = job.accrue != kNoTime ? job.accrue : job.submit;
+  return since + ask.switches.wait <= now_ ? 0 : ask.switches.most;
+}
+
+Rooms::Placed Rooms::place_among(const Ask& ask, std::span<const fit::Room* const> rooms, uint32_t most_switches) const {
+  if (tree_.empty()) return fit::place(ask.needs, rooms, &ask.required, rules_.unit);
+  return tree_.place(ask.needs, rooms, &ask.required, rules_.unit, most_switches);
+}
+
+const fit::Room* Rooms::offer(const Ask& ask, NodeId id, Time ends, bool preferred, fit::Room& scratch) const {
+  const fit::Room& room = rooms_[id];
+  if (room.free_cpus == 0 || ask.excluded.test(id)) return nullptr;
+  if (preferred && !fit::satisfies_any(ask.prefer, room.features())) return nullptr;
+  return usable(room, ends, scratch);
+}
+
+Rooms::Placed Rooms::place_on_one_node(const Ask& ask, Time ends, bool preferred) {
   const Order& order = order_of(*ask.partition);
   fit::Room scratch;
   for (size_t i = order.first_free; i < order.nodes.size(); ++i) {
-    const fit::Room& room = rooms_[order.nodes[i]];
-    if (room.free_cpus == 0 || ask.excluded.test(order.nodes[i])) continue;
-    const fit::Room* free = usable(room, ends, scratch);
+    const fit::Room* free = offer(ask, order.nodes[i], ends, preferred, scratch);
     if (free == nullptr) continue;
     if (auto placed = fit::place_on(ask.needs, *free, rules_.unit))
       return std::vector{std::move(*placed)};
@@ -127,29 +146,33 @@ Rooms::Placed Rooms::place_on_one_node(const Ask& ask, Time ends) {
   return std::nullopt;
 }
 
-Rooms::Placed Rooms::place_now(const Ask& ask, Minutes limit) {
-  if (ask.unknown_node) return std::nullopt;
-  const Time ends = end_of(limit);
+Rooms::Placed Rooms::place_free(const Ask& ask, Time ends, bool preferred, uint32_t most_switches) {
   const bool one = fit::fits_one_node(ask.needs) && ask.required.none();
   if (one) {
-    if (auto placed = place_on_one_node(ask, ends)) return placed;
+    if (auto placed = place_on_one_node(ask, ends, preferred)) return placed;
   }
   const bool dealt = std::ranges::any_of(ask.needs.gres, &fit::GresNeed::is_dealt);
-  if (!one || ask.needs.tasks > 1 || ask.needs.min_cpus > ask.needs.min_cpus_per_node || dealt) {
-    const Order& order = order_of(*ask.partition);
-    list_.clear();
-    made_.clear();
-    made_.reserve(order.nodes.size());
-    for (size_t i = order.first_free; i < order.nodes.size(); ++i) {
-      const fit::Room& room = rooms_[order.nodes[i]];
-      if (room.free_cpus == 0 || ask.excluded.test(order.nodes[i])) continue;
-      made_.emplace_back();
-      const fit::Room* free = usable(room, ends, made_.back());
-      if (free != &made_.back()) made_.pop_back();
-      if (free != nullptr) list_.push_back(free);
-    }
-    if (auto placed = fit::place(ask.needs, list_, &ask.required, rules_.unit)) return placed;
+  if (one && ask.needs.tasks <= 1 && ask.needs.min_cpus <= ask.needs.min_cpus_per_node && !dealt) return std::nullopt;
+  const Order& order = order_of(*ask.partition);
+  list_.clear();
+  made_.clear();
+  made_.reserve(order.nodes.size());
+  for (size_t i = order.first_free; i < order.nodes.size(); ++i) {
+    made_.emplace_back();
+    const fit::Room* free = offer(ask, order.nodes[i], ends, preferred, made_.back());
+    if (free != &made_.back()) made_.pop_back();
+    if (free != nullptr) list_.push_back(free);
   }
+  return place_among(ask, list_, most_switches);
+}
+
+Rooms::Placed Rooms::place_now(const Ask& ask, Minutes limit, uint32_t most_switches) {
+  if (ask.unknown_node) return std::nullopt;
+  const Time ends = end_of(limit);
+  if (!ask.prefer.any_of.empty()) {
+    if (auto placed = place_free(ask, ends, true, most_switches)) return placed;
+  }
+  if (auto placed = place_free(ask, ends, false, most_switches)) return placed;
   return ask.sharers > 1 ? place_shared(ask, ends) : std::nullopt;
 }
 
@@ -329,7 +352,7 @@ Rooms::Placed Rooms::place_later(const Ask& ask, const std::vector<fit::Room>& l
     if (later[id].config == nullptr || later[id].free_cpus == 0 || ask.excluded.test(id)) continue;
     if (kept_[id].from == kNever) list.push_back(&later[id]);
   }
-  return fit::place(ask.needs, list, &ask.required, rules_.unit);
+  return place_among(ask, list, ask.switches.most);
 }
 
 Rooms::Placements Rooms::place_all(const std::vector<Wish>& wishes, std::vector<fit::Room> later) const {

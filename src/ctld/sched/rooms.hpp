@@ -6,12 +6,14 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "common/base/bitmap.hpp"
 #include "ctld/fit/place.hpp"
+#include "ctld/sched/switches.hpp"
 #include "ctld/state/cluster_state.hpp"
 
 namespace sluice::sched {
@@ -23,6 +25,8 @@ struct Ask {
   Bitmap required, excluded;  // NodeIds
   uint32_t sharers = 1;       // jobs that may hold one core (OverSubscribe)
   bool unknown_node = false;  // a node list names a node that is no more
+  fit::FeatureExpression prefer;  // nodes with these are tried first
+  SwitchWish switches;
 };
 
 // Where and when a job that waits is expected to start.
@@ -51,7 +55,10 @@ class Rooms {
 
   // A placement on what is free now. Nodes kept for others are used as far as the job is gone by
   // then, or leaves them enough.
-  [[nodiscard]] Placed place_now(const Ask& ask, Minutes limit);
+  // `most_switches`: leaf switches it may use; 0: any number.
+  [[nodiscard]] Placed place_now(const Ask& ask, Minutes limit, uint32_t most_switches = 0);
+  // How many the job may use now: 0 once it has waited as long as it was willing to.
+  [[nodiscard]] uint32_t most_switches(const Ask& ask, const Job& job) const;
   // The job holds this from now on, until its limit.
   void take(const Job& job,
             const Ask& ask,
@@ -110,7 +117,11 @@ class Rooms {
   [[nodiscard]] std::vector<NodeId> make_order(const state::Partition& partition) const;
   // The room as a job that ends at `ends` may use it; may point to `scratch`.
   [[nodiscard]] const fit::Room* usable(const fit::Room& room, Time ends, fit::Room& scratch) const;
-  [[nodiscard]] Placed place_on_one_node(const Ask& ask, Time ends);
+  // What is left to the job of a room, or null; with `preferred` only rooms with the features it would like.
+  [[nodiscard]] const fit::Room* offer(const Ask& ask, NodeId id, Time ends, bool preferred, fit::Room& scratch) const;
+  [[nodiscard]] Placed place_free(const Ask& ask, Time ends, bool preferred, uint32_t most_switches);
+  [[nodiscard]] Placed place_among(const Ask& ask, std::span<const fit::Room* const> rooms, uint32_t most_switches) const;
+  [[nodiscard]] Placed place_on_one_node(const Ask& ask, Time ends, bool preferred);
   [[nodiscard]] Placed place_shared(const Ask& ask, Time ends);
   void find_holders();
   // Rooms as they are when the first `ended` holders (by end) are gone.
@@ -125,6 +136,7 @@ class Rooms {
   const state::ClusterState& state_;
   const Time now_;
   const fit::Rules rules_;
+  const SwitchTree tree_;
   std::vector<fit::Room> rooms_;  // by NodeId; without configuration: not schedulable
   std::vector<Kept> kept_;        // by NodeId
   std::unordered_map<const state::Partition*, Order> orders_;

@@ -141,7 +141,7 @@ NodeFlags shown_flags(const Node& node) {
 
 bool is_schedulable(const Node& node) {
   constexpr NodeFlags kUnusable = kNodeDrain | kNodeNoRespond | kNodeMaint | kNodeReserved |
-                                  kNodeFailing | kNodeRebootRequested | kNodeRebootIssued |
+                                  kNodeFailing | kNodeRebootIssued |
                                   kNodeInvalidReg | kNodePowerDown | kNodePoweringDown |
                                   kNodePoweredDown | kNodePowerUp | kNodePoweringUp;
   return !node.removed && node.base == NodeBaseState::kIdle && (node.flags & kUnusable) == 0;

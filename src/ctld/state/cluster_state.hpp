@@ -15,8 +15,10 @@
 #include "common/base/index_set.hpp"
 #include "common/base/time.hpp"
 #include "common/model/cluster_config.hpp"
+#include "common/model/crontab.hpp"
 #include "common/model/job.hpp"
 #include "common/model/node.hpp"
+#include "common/model/trigger.hpp"
 #include "ctld/state/cow_id_set.hpp"
 #include "ctld/state/found_job.hpp"
 #include "ctld/state/cow_table.hpp"
@@ -83,6 +85,9 @@ struct ClusterState {
   CowTable<Job> jobs;
   CowTable<FoldedTask> folded;  // ended array tasks, by their job ids; never also in `jobs`
   JobId next_job_id = 1;      // the next to try; wraps round from MaxJobId to FirstJobId
+  std::shared_ptr<const Triggers> triggers = std::make_shared<Triggers>();  // by id
+  uint32_t next_trigger_id = 1;
+  std::shared_ptr<const Crontabs> crontabs = std::make_shared<Crontabs>();  // by uid
 
   // derived
   std::shared_ptr<const NodeNames> node_names = std::make_shared<NodeNames>();  // not removed ones
@@ -192,6 +197,9 @@ struct StateImage {
   std::vector<Job> jobs;
   JobId next_job_id = 1;
   std::vector<FoldedImage> folded;
+  Triggers triggers;
+  uint32_t next_trigger_id = 1;
+  std::vector<Crontab> crontabs;
   template <class V>
   static void describe(V&& field) {
     field(1, "cluster_id", &StateImage::cluster_id);
@@ -204,6 +212,9 @@ struct StateImage {
     field(8, "jobs", &StateImage::jobs);
     field(9, "next_job_id", &StateImage::next_job_id);
     field(20, "folded", &StateImage::folded);
+    field(30, "triggers", &StateImage::triggers);
+    field(31, "next_trigger_id", &StateImage::next_trigger_id);
+    field(32, "crontabs", &StateImage::crontabs);
   }
 };
 [[nodiscard]] StateImage make_image(const ClusterState& state);

@@ -14,6 +14,8 @@
 #include "common/model/job.hpp"
 #include "common/model/node.hpp"
 #include "common/model/step.hpp"
+#include "common/model/trigger.hpp"
+#include "common/protocol/admin.hpp"
 #include "common/protocol/ctld.hpp"
 #include "common/protocol/noded.hpp"
 
@@ -101,6 +103,30 @@ struct UpdatePartition {
   PartitionConfig config;
 };
 
+struct RebootNodes {  // scontrol reboot
+  Identity who;
+  protocol::RebootNodesRequest request;
+};
+struct UpdateStep {  // scontrol update StepId=…
+  Identity who;
+  protocol::UpdateStepRequest request;
+};
+struct SetTrigger {
+  Identity who;
+  Trigger trigger;  // as asked for; the user's name filled in
+};
+struct ClearTriggers {
+  Identity who;
+  protocol::TriggerFilter filter;
+};
+// The user's crontab, and a job for each of its lines; an empty text takes it away.
+struct ReplaceCrontab {
+  Identity who;
+  std::string text;
+  std::vector<JobSpec> jobs;
+  std::vector<std::string> groups;
+};
+
 // --- from node agents ----------------------------------------------------------------------------
 
 struct EndSteps {
@@ -128,6 +154,7 @@ struct StartEpoch {
 struct ReplaceConfig {
   std::shared_ptr<const ClusterConfig> config;
   bool at_start = false;  // an unchanged configuration then leaves scontrol's changes alone
+  bool ordered = false;   // scontrol reconfigure: triggers fire
 };
 // The nodes have not answered for SlurmdTimeout: DOWN.
 struct NodesSilent {
@@ -164,7 +191,8 @@ struct Tick {};
 
 using Command =
     std::variant<SubmitJob, UpdateJob, SignalJob, ChangeJob, TopJob, NotifyJob, EndAllocation, ClientGone, CreateStep,
-                 CreateHetStep, UpdateNode, UpdatePartition, EndSteps, JobsCleaned, PrologDone, RegisterNode,
+                 CreateHetStep, UpdateNode, UpdatePartition, RebootNodes, UpdateStep, SetTrigger, ClearTriggers, ReplaceCrontab,
+                 EndSteps, JobsCleaned, PrologDone, RegisterNode,
                  StartEpoch, ReplaceConfig, NodesSilent, NodesNotResponding, NodesResponding,
                  StartJobs, LaunchFailed, Tick>;
 

@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "common/base/bitmap.hpp"
+#include "common/base/result.hpp"
 #include "common/base/time.hpp"
 #include "common/model/job.hpp"
+#include "common/model/trigger.hpp"
 #include "common/protocol/ctld.hpp"
 #include "common/protocol/noded.hpp"
 
@@ -38,7 +40,12 @@ struct StartedReply {
   uint32_t started = 0;
   uint32_t dropped = 0;  // no longer possible
 };
-using Reply = std::variant<Done, JobSubmittedReply, StepCreatedReply, HetStepCreatedReply, protocol::CountReply,
+struct CrontabReply {
+  std::vector<JobId> jobs;   // in the order of the lines
+  uint32_t failed_line = 0;  // 0: none; else nothing was changed
+  Error error;
+};
+using Reply = std::variant<Done, JobSubmittedReply, CrontabReply, StepCreatedReply, HetStepCreatedReply, protocol::CountReply,
                            RegisteredReply, StartedReply>;
 
 // --- to the nodes --------------------------------------------------------------------------------
@@ -72,6 +79,12 @@ struct TerminateJob {
 };
 // The configuration changed: nodes get it.
 struct ReconfigureNodes {};
+// Run RebootProgram on these nodes. Each knows by the time whether it has done so already.
+struct RebootNow {
+  Bitmap nodes;
+  Time issued = kNoTime;
+  std::string reason;
+};
 
 // --- to those who wait ---------------------------------------------------------------------------
 
@@ -83,12 +96,18 @@ struct JobChanged {  // watches of this job have something to see
 struct JobRecordEnded {
   std::shared_ptr<const Job> job;  // as it was then
 };
-enum class MailKind : uint8_t { kBegin, kEnd, kFail, kRequeue, kTimeLimit, kInvalidDependency };
+enum class MailKind : uint8_t {
+  kBegin, kEnd, kFail, kRequeue, kTimeLimit, kInvalidDependency, kTimeLimit50, kTimeLimit80, kTimeLimit90
+};
 struct SendMail {
   std::shared_ptr<const Job> job;
   MailKind kind = MailKind::kBegin;
   bool whole_array = false;  // about the array, not this task of it
   std::string outcome;       // of a whole array
+};
+struct RunTrigger {
+  Trigger trigger;
+  std::string resource;  // the argument after the program's own
 };
 struct RunControllerProlog {  // PrologSlurmctld; answer with PrologDone
   JobId job = kNoJob;
@@ -102,7 +121,7 @@ struct RunTick {};  // send a Tick soon: a dependency or begin time may be due
 
 using Effect =
     std::variant<LaunchStep, LaunchProlog, SignalSteps, TerminateStep, TerminateJob,
-                 ReconfigureNodes, JobChanged, JobRecordEnded, SendMail,
+                 ReconfigureNodes, RebootNow, RunTrigger, JobChanged, JobRecordEnded, SendMail,
                  RunControllerProlog, RunControllerEpilog, WakeScheduler, RunTick>;
 using Effects = std::vector<Effect>;
 

@@ -18,6 +18,7 @@
 #include "common/model/node.hpp"
 #include "common/model/step.hpp"
 #include "common/protocol/ctld.hpp"
+#include "ctld/state/admin_events.hpp"
 
 namespace sluice::state {
 
@@ -186,6 +187,7 @@ struct JobStarted {
   Time end = kNoTime;     // start + limit; kNever without one
   bool prolog = false;    // configuring until each node has reported its prolog's end
   bool controller_prolog = false;  // configuring until PrologSlurmctld has ended
+  bool reboot = false;    // configuring until the nodes have been rebooted
   std::vector<Start> starts;
   template <class V>
   static void describe(V&& field) {
@@ -197,6 +199,7 @@ struct JobStarted {
     field(6, "prolog", &JobStarted::prolog);
     field(7, "controller_prolog", &JobStarted::controller_prolog);
     field(8, "starts", &JobStarted::starts);
+    field(20, "reboot", &JobStarted::reboot);
   }
 };
 // Prologs have ended on these nodes of the job, or the controller's own (`controller`).
@@ -204,7 +207,7 @@ struct JobPrepared {
   static constexpr uint32_t kTag = 11;
   static constexpr const char* kName = "JobPrepared";
   JobId job = kNoJob;
-  Bitmap positions;  // in allocation->nodes
+  Bitmap positions;  // in allocation->nodes, and boot_position()
   bool controller = false;
   template <class V>
   static void describe(V&& field) {
@@ -511,6 +514,8 @@ struct NodeStateChanged {
   uint32_t reason_uid = 0;
   Time resume_after = kNoTime;
   Time time = kNoTime;
+  AfterReboot after_reboot = AfterReboot::kAsBefore;
+  Time reboot_issued = kNoTime;
   template <class V>
   static void describe(V&& field) {
     field(1, "node", &NodeStateChanged::node);
@@ -521,6 +526,8 @@ struct NodeStateChanged {
     field(6, "reason_uid", &NodeStateChanged::reason_uid);
     field(7, "resume_after", &NodeStateChanged::resume_after);
     field(8, "time", &NodeStateChanged::time);
+    field(20, "after_reboot", &NodeStateChanged::after_reboot);
+    field(21, "reboot_issued", &NodeStateChanged::reboot_issued);
   }
 };
 struct NodeUpdated {
@@ -567,7 +574,8 @@ using Event =
                  JobCompleting, JobNodesReleased, JobEnded, JobRequeued, JobRequeueCancelled, JobSuspended, JobResumed,
                  JobsPurged, ArrayTasksFolded, JobShrunk, JobSignaled,
                  JobEndRepeated, ArrayTasksCancelled, StepCreated, StepNodesEnded, StepEnded, StepEndOrdered,
-                 NodeRegistered, NodeStateChanged, NodeUpdated, PartitionChanged, PartitionDeleted>;
+                 NodeRegistered, NodeStateChanged, NodeUpdated, PartitionChanged, PartitionDeleted,
+                 JobLimitNear, StepUpdated, TriggerSet, TriggersCleared, TriggerFired, CrontabReplaced>;
 using Events = std::vector<Event>;
 
 // The event's name, as in journal_dump.

@@ -34,6 +34,9 @@ StateImage make_image(const ClusterState& state) {
   image.jobs.reserve(state.jobs.size());
   state.jobs.for_each([&](const Job& job) { image.jobs.push_back(job); });
   image.folded = make_folded_images(state);
+  image.triggers = *state.triggers;
+  image.next_trigger_id = state.next_trigger_id;
+  for (const auto& [uid, crontab] : *state.crontabs) image.crontabs.push_back(crontab);
   return image;
 }
 
@@ -55,6 +58,11 @@ ClusterState from_image(const StateImage& image) {
     if (made.array != nullptr) share_spec(made, specs[made.array->array_job]);
   }
   restore_folded(state, image.folded);
+  state.triggers = std::make_shared<Triggers>(image.triggers);
+  state.next_trigger_id = image.next_trigger_id;
+  auto crontabs = std::make_shared<Crontabs>();
+  for (const Crontab& crontab : image.crontabs) crontabs->emplace(crontab.uid, crontab);
+  state.crontabs = std::move(crontabs);
   rebuild_derived(state);
   return state;
 }

@@ -258,6 +258,13 @@ std::vector<std::string> differences(const ClusterState& a, const ClusterState& 
       !(*a.config == *b.config)) {
     problems.emplace_back("the cluster's own values differ");
   }
+  std::string path;
+  const bool triggers = a.next_trigger_id == b.next_trigger_id && deep_equal(*a.triggers, *b.triggers, path);
+  if (!triggers) problems.push_back("triggers: " + path + " differs");
+  const bool crontabs = std::ranges::equal(*a.crontabs, *b.crontabs, [&](const auto& x, const auto& y) {
+    return x.first == y.first && deep_equal(x.second, y.second, path);
+  });
+  if (!crontabs) problems.emplace_back("crontabs differ");
   compare_tables("job", a.jobs, b.jobs, problems);
   compare_tables("node", a.nodes, b.nodes, problems);
   compare_folded(a, b, problems);

@@ -6,6 +6,7 @@
 
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
+#include "ctld/fit/features.hpp"
 #include "ctld/state/step_gres.hpp"
 
 namespace sluice::state {
@@ -132,6 +133,16 @@ Result<Usable> usable_positions(const ClusterState& state, const Job& job, const
     if (usable.required.count() != nodes->count() || usable.required.intersects(excluded)) {
       return failure(ErrorCode::kNodesNotAvailable);
     }
+  }
+  if (!spec.constraint.empty()) {
+    const auto features = fit::parse_features(spec.constraint.view());
+    if (!features) return tl::unexpected(features.error());
+    for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
+      const Node& node = state.nodes.at(job.allocation->nodes[at].node);
+      const auto own = split_list(node.active_features.view());
+      if (!fit::satisfies_any(*features, own.empty() ? node.config->features : own)) excluded.set(at);
+    }
+    if (usable.required.intersects(excluded)) return failure(ErrorCode::kNodesNotAvailable);
   }
   usable.required.for_each([&](size_t at) { usable.positions.push_back(at); });
   const size_t first = spec.relative == UINT32_MAX ? 0 : spec.relative;

@@ -1,6 +1,7 @@
 // Which structs make up each file of proto/.
 #include "ctld/tools/schema_files.hpp"
 
+#include "common/protocol/admin.hpp"
 #include "common/protocol/ctld.hpp"
 #include "common/protocol/noded.hpp"
 #include "common/protocol/stepd.hpp"
@@ -39,7 +40,10 @@ std::string ctld_file() {
               QueryConfigReply, PingRequest, PingReply, BatchScriptRequest, BatchScriptReply,
               ExplainRequest, ExplainReply, SignalRequest, JobActionRequest, UpdateJobRequest,
               UpdateNodeRequest, UpdatePartitionRequest, NotifyRequest, ReconfigureRequest,
-              ShutdownRequest, SetDebugRequest, CountReply>("sluice.ctld",
+              ShutdownRequest, SetDebugRequest, CountReply, RebootNodesRequest, UpdateStepRequest, SetRuntimeRequest,
+              SetTriggerRequest, TriggerFilter, ClearTriggersRequest, QueryTriggersRequest, QueryTriggersReply, CronEntry,
+              ReplaceCrontabRequest, ReplaceCrontabReply, QueryCrontabRequest, QueryCrontabReply,
+              QueryStatisticsRequest, CallCount, CycleCounts, QueryStatisticsReply>("sluice.ctld",
                                                             "Users' commands and the controller.");
 }
 
@@ -48,7 +52,7 @@ std::string noded_file() {
   return file<StepKey, RegisterNodeRequest, RegisterNodeReply, TaskExit, StepUsage, StepEnded,
               ReportStepsRequest, JobCleaned, ReportCleanedRequest, PrologDoneRequest, StepLaunch,
               LaunchStepRequest, RunPrologRequest, NodeReply, SignalStepRequest,
-              TerminateJobRequest, TerminateStepRequest, PingNodeRequest, PingNodeReply, CheckHealthRequest,
+              TerminateJobRequest, TerminateStepRequest, PingNodeRequest, PingNodeReply, CheckHealthRequest, RebootNodeRequest,
               ReconfigureNodeRequest, ShutdownNodeRequest, ListPidsRequest, PidRecord,
               ListPidsReply, ShowAgentRequest, ShowAgentReply, StatStepRequest, TaskUsage,
               StatStepReply, QueryUsageRequest, NodeUsage, StepUsageRecord, QueryUsageReply>("sluice.noded",

@@ -3,6 +3,7 @@
 #include <csignal>
 
 #include "common/net/method_name.hpp"
+#include "common/protocol/admin.hpp"
 #include "common/protocol/noded.hpp"
 #include "common/protocol/stepd.hpp"
 #include "common/protocol/usage.hpp"
@@ -87,6 +88,16 @@ void add_user_rows(std::vector<Row>& rows) {
     return request;
   });
   add(Stranger::kDenied, [](JobId job) { return JobActionRequest{text(job), JobAction::kHold, false}; });
+  add(Stranger::kDenied, [](JobId job) { return UpdateStepRequest{{job, kBatchStep}, true, 60}; });
+  add(Stranger::kHarmless, made<QueryTriggersRequest>());
+  add(Stranger::kHarmless, made<QueryStatisticsRequest>());
+  add(Stranger::kDenied, [](JobId) { return QueryCrontabRequest{kAlice}; });
+  add(Stranger::kDenied, [](JobId) {
+    ReplaceCrontabRequest request;
+    request.uid = request.gid = kAlice;
+    request.text = "# nothing\n";
+    return request;
+  });
   add(Stranger::kDenied, [](JobId job) { return SignalRequest{text(job), SIGUSR1, kSignalFull}; });
   add(Stranger::kDenied, [](JobId job) { return EndAllocationRequest{job, 0}; });
 }
@@ -108,6 +119,15 @@ void add_root_rows(std::vector<Row>& rows) {
   });
   add([](JobId) { return SetDebugRequest{"debug", {"+Agent"}}; });
   add(made<ReconfigureRequest>());
+  add([](JobId) { return RebootNodesRequest{"n1", false, AfterReboot::kAsBefore, "test"}; });
+  add([](JobId) { return SetRuntimeRequest{7, {}}; });
+  add([](JobId) {
+    SetTriggerRequest request;
+    request.trigger.events = kTriggerDown;
+    request.trigger.program = "/bin/true";
+    return request;
+  });
+  add([](JobId) { return ClearTriggersRequest{{1, {}, {}}}; });
   add([](JobId) {
     RegisterNodeRequest request;
     request.name = "no-such-node";
@@ -175,6 +195,7 @@ void add_agent_rows(std::vector<Row>& rows) {
     return request;
   });
   add(made<CheckHealthRequest>());
+  add(made<RebootNodeRequest>());
   add(made<ReconfigureNodeRequest>());
   rows.back().ends = true;  // an empty configuration leaves no node
   add(made<ShutdownNodeRequest>());

@@ -241,6 +241,9 @@ void EventMaker::step(Events& events) {
   }
   if (job.steps.size() > 1) {
     const StepId id = job.steps.back()->id;
+    auto longer = std::make_shared<StepSpec>();
+    longer->time_limit = 7;
+    make(events, StepUpdated{id, longer});
     make(events, StepEndOrdered{id, 1000, now_});
     make(events, StepNodesEnded{id, Bitmap::first(1), -3, false, now_});
     make(events, StepEnded{id, StepState::kCancelled, 9, now_});
@@ -266,6 +269,7 @@ void EventMaker::complete(Events& events) {
   if (active.empty()) return;
   const Job& job = state_.jobs.at(active[pick(active.size())]);
   if (job.state != JobState::kRunning) return;
+  if (pick(4) == 0) make(events, JobLimitNear{job.id, 80});
   if (pick(4) == 0) {
     make(events, JobSignaled{job.id, UINT32_MAX, 10, 0, true, "soon over", now_});
   }
@@ -353,13 +357,39 @@ void EventMaker::change_node(Events& events) {
     changed.reason_uid = 1000;
   }
   changed.time = now_;
+  changed.after_reboot = pick(2) == 0 ? AfterReboot::kDown : AfterReboot::kAsBefore;
+  changed.reboot_issued = pick(2) == 0 ? now_ : kNoTime;
   make(events, changed);
+  change_trigger(events);
   NodeUpdated updated;
   updated.node = id;
   updated.weight = static_cast<uint32_t>(pick(9) + 1);
   updated.active_features = "fast";
   updated.comment = "looked at";
   make(events, updated);
+}
+
+void EventMaker::change_trigger(Events& events) {
+  if (state_.triggers->size() > 3) {
+    const Trigger oldest = state_.triggers->front();
+    if (pick(2) == 0) make(events, TriggerFired{oldest, "n[1-2]"});
+    else make(events, TriggersCleared{{oldest.id}});
+    return;
+  }
+  Trigger trigger;
+  trigger.id = state_.next_trigger_id;
+  trigger.events = pick(2) == 0 ? kTriggerDown | kTriggerDrained : kTriggerFini;
+  trigger.offset_seconds = -5;
+  trigger.permanent = pick(2) == 0;
+  trigger.uid = trigger.gid = 1000;
+  trigger.user_name = "ann";
+  trigger.program = "/bin/true";
+  make(events, TriggerSet{trigger});
+  Crontab crontab;
+  crontab.uid = static_cast<uint32_t>(1000 + pick(2));
+  if (pick(3) != 0) crontab.text = "@daily true\n";
+  if (!crontab.text.empty()) crontab.jobs = {1, 2};
+  make(events, CrontabReplaced{crontab});
 }
 
 void EventMaker::change_partition(Events& events) {

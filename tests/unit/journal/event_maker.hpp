@@ -36,6 +36,7 @@ class EventMaker {
   void clean(state::Events& events);
   void cancel_pending(state::Events& events);
   void change_node(state::Events& events);
+  void change_trigger(state::Events& events);
   void change_partition(state::Events& events);
   void purge(state::Events& events);
   std::shared_ptr<const Allocation> allocate();

@@ -123,6 +123,7 @@ TEST(NodeStates, AreShownAsSlurmDoes) {
       {kIdle, kNodeReserved, "IDLE+RESERVED", "reserved", "resv"},
       {kIdle, kNodePoweredDown | kNodeCloud, "IDLE+CLOUD+POWERED_DOWN", "idle~", "idle~"},
       {kMixed, kNodeRebootRequested, "MIXED+REBOOT_REQUESTED", "mixed@", "mix@"},
+      {kDown, kNodeRebootIssued, "DOWN+REBOOT_ISSUED", "reboot^", "boot^"},
       {kUnknown, kNodeNoRespond, "UNKNOWN+NOT_RESPONDING", "unknown*", "unk*"},
       {kIdle, kNodeInvalidReg, "IDLE+INVALID_REG", "inval", "inval"}};
   for (const Case& one : cases) {

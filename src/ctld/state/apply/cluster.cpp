@@ -4,6 +4,7 @@
 
 #include "ctld/state/apply/verbs.hpp"
 #include "ctld/state/indexes.hpp"
+#include "ctld/state/triggers.hpp"
 
 namespace sluice::state {
 namespace {
@@ -110,6 +111,7 @@ void apply_event(ClusterState& state, const NodeRegistered& event) {
 }
 
 void apply_event(ClusterState& state, const NodeStateChanged& event) {
+  note_node_change(state, state.nodes.at(event.node), event);
   Node& node = state.nodes.edit(event.node);
   node.base = event.base;
   node.flags = event.flags;
@@ -117,6 +119,8 @@ void apply_event(ClusterState& state, const NodeStateChanged& event) {
   node.reason_time = event.reason_time;
   node.reason_uid = event.reason_uid;
   node.resume_after = event.resume_after;
+  node.after_reboot = event.after_reboot;
+  node.reboot_issued = event.reboot_issued;
 }
 
 void apply_event(ClusterState& state, const NodeUpdated& event) {

@@ -2,6 +2,7 @@
 #include "ctld/state/apply/verbs.hpp"
 #include "ctld/state/fold.hpp"
 #include "ctld/state/indexes.hpp"
+#include "ctld/state/triggers.hpp"
 
 namespace sluice::state {
 namespace {
@@ -44,11 +45,13 @@ void start_job(ClusterState& state, const JobStarted& event, const JobStarted::S
     job.preparing.clear();
     if (event.prolog) job.preparing = Bitmap::first(job.allocation->nodes.size());
     if (event.controller_prolog) job.preparing.set(job.allocation->nodes.size());
+    for (size_t at = 0; event.reboot && at < job.allocation->nodes.size(); ++at) job.preparing.set(boot_position(job, at));
     job.flags &= ~(kJobRequeued | kJobLaunchFailed | kJobSpecialExit);
     if (job.preparing.any()) job.flags |= kJobConfiguring;
     if (job.spec->batch && !is_het_follower(job)) job.steps.push_back(make_batch_step(state, job));
   });
   occupy_nodes(state, state.jobs.at(start.job));
+  note_busy(state, state.jobs.at(start.job));
 }
 
 }  // namespace
@@ -85,6 +88,7 @@ void apply_event(ClusterState& state, const JobCompleting& event) {
     job.end = job.kill_sent = event.time;
   });
   count_completing(state, state.jobs.at(event.job), 1);
+  note_job_over(state, state.jobs.at(event.job), event.time);
 }
 
 void apply_event(ClusterState& state, const JobNodesReleased& event) {
@@ -94,8 +98,10 @@ void apply_event(ClusterState& state, const JobNodesReleased& event) {
   change_job(state, event.job, [&](Job& job) {
     job.released |= event.positions;
     job.preparing.and_not(event.positions);
+    event.positions.for_each([&](size_t at) { job.preparing.reset(boot_position(job, at)); });
     if (job.preparing.none()) job.flags &= ~kJobConfiguring;
   });
+  note_drained(state, state.jobs.at(event.job), event.positions, event.time);
 }
 
 void apply_event(ClusterState& state, const JobEnded& event) {
@@ -112,6 +118,7 @@ void apply_event(ClusterState& state, const JobEnded& event) {
     job.steps.clear();
     job.steps.shrink_to_fit();
   });
+  note_job_over(state, state.jobs.at(event.job), event.time);
 }
 
 void apply_event(ClusterState& state, const JobRequeueCancelled& event) {
@@ -137,6 +144,7 @@ void apply_event(ClusterState& state, const JobRequeued& event) {
     job.steps.clear();
     job.next_step = 0;
     job.signal_sent = false;
+    job.limit_warned = 0;
     job.exit_status = job.derived_exit_status = 0;
     job.cancelled_by = UINT32_MAX;
     job.submit = event.time;

@@ -3,6 +3,7 @@
 
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/verbs.hpp"
+#include "ctld/state/triggers.hpp"
 
 namespace sluice::state {
 namespace {
@@ -24,12 +25,16 @@ Result<Decision> decide_on(const ClusterState& state, const StartEpoch& command,
   }
   Draft draft(state);
   draft.emit(EpochStarted{.cluster_id = command.cluster_id, .epoch = command.epoch, .time = now});
+  for (Trigger& trigger : triggers_hit(state, kTriggerPrimaryResumed, now)) draft.emit(TriggerSet{std::move(trigger)});
   return draft.take();
 }
 
 Result<Decision> decide_on(const ClusterState& state, const ReplaceConfig& command, Time now) {
   const bool same = state.next_node_id != 0 && *command.config == *state.config;
   Draft draft(state);
+  if (command.ordered) {
+    for (Trigger& trigger : triggers_hit(state, kTriggerReconfigured, now)) draft.emit(TriggerSet{std::move(trigger)});
+  }
   if (same && (command.at_start || partitions_as_configured(state))) return draft.take();
   // jobs on nodes that go are lost
   std::unordered_set<std::string> stay;

@@ -1,10 +1,13 @@
 // Completing, releasing, requeueing.
 #include "ctld/state/decide/ending.hpp"
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 
 #include "common/base/text.hpp"
+#include "common/tables/cron_times.hpp"
+#include "ctld/state/decide/reboot.hpp"
 #include "ctld/state/exit_status.hpp"
 
 namespace sluice::state {
@@ -38,8 +41,22 @@ bool is_requeued(const Draft& draft, const Job& job) {
   return leader != nullptr && (leader->state == JobState::kPending || (leader->flags & kJobRequeued) != 0);
 }
 
+// Its line is still in its user's crontab: it waits for its next time after each run.
+bool is_of_crontab(const ClusterState& state, const Job& job) {
+  if (job.spec->cron.empty()) return false;
+  const auto at = state.crontabs->find(job.spec->uid);
+  return at != state.crontabs->end() && std::ranges::find(at->second.jobs, job.id) != at->second.jobs.end();
+}
+
+void wait_for_next_time(Draft& draft, const Job& job, Time now) {
+  const auto times = parse_cron_times(job.spec->cron.view());
+  draft.emit(JobRequeued{.job = job.id, .restart_count = job.restart_count + 1, .hold = job.hold,
+                         .begin = times ? next_cron_time(*times, now) : kNever, .time = now});
+}
+
 void finish(Draft& draft, JobId id, Time now) {
   const Job& job = draft.job(id);
+  if (is_of_crontab(draft.state(), job)) return wait_for_next_time(draft, job, now);
   if (!is_requeued(draft, job)) {
     if ((job.flags & kJobRequeued) != 0) {  // the first component will not run again
       draft.emit(JobRequeueCancelled{.job = id, .cancelled_by = draft.state().config->slurm_user_id});
@@ -242,10 +259,11 @@ void end_step_parts(Draft& draft, StepId id, const StepPartsEnd& end, Time now) 
   draft.emit(std::move(event));
 }
 
-void lose_node(Draft& draft, NodeId node, Time now) {
+void lose_node(Draft& draft, NodeId node, Time now, bool rebooted_for_jobs) {
   const std::vector<JobId> jobs = draft.node(node).jobs;
   for (const JobId id : jobs) {
     const Job& job = draft.job(id);
+    if (rebooted_for_jobs && waits_for_boot(job, node)) continue;
     const auto position = allocation_position(*job.allocation, node);
     SLUICE_CHECK(position.has_value());
     Bitmap lost;
@@ -273,7 +291,8 @@ NodeStateChanged present_state(const Node& node, Time now) {
   return NodeStateChanged{.node = node.id, .base = node.base, .flags = node.flags,
                           .reason = node.reason, .reason_time = node.reason_time,
                           .reason_uid = node.reason_uid, .resume_after = node.resume_after,
-                          .time = now};
+                          .time = now, .after_reboot = node.after_reboot,
+                          .reboot_issued = node.reboot_issued};
 }
 
 void drain_node(Draft& draft, NodeId id, std::string_view reason, uint32_t uid, Time now) {

@@ -46,8 +46,8 @@ void release_nodes(Draft& draft, JobId job, Bitmap positions, Time now);
 [[nodiscard]] bool is_running(const Job& job);
 [[nodiscard]] bool is_completing(const Job& job);
 
-// The nodes are lost to the jobs on them: DOWN, removed, rebooted.
-void lose_node(Draft& draft, NodeId node, Time now);
+// The nodes are lost to the jobs on them: DOWN, removed, rebooted (then not to those that wait for just that).
+void lose_node(Draft& draft, NodeId node, Time now, bool rebooted_for_jobs = false);
 // Parts of a step are over on these positions of its layout.
 struct StepPartsEnd {
   Bitmap positions;

@@ -168,6 +168,10 @@ Status check_size(const ClusterState& state, const JobSpec& spec,
   for (const std::string& feature : feature_names(spec.constraint.view())) {
     if (!any_node_has(state, feature)) return failure(ErrorCode::kInvalidFeature);
   }
+  for (const std::string& feature : feature_names(spec.prefer.view())) {
+    const bool any = has_option(state.config->scheduler_parameters, "ignore_prefer_validation") || any_node_has(state, feature);
+    if (!any) return failure(ErrorCode::kInvalidFeature, "Invalid preferred feature specification");
+  }
   bool enough_cpus = false, enough_memory = false, has_required = false;
   for (const Partition* partition : partitions) {
     const bool whole = partition->nodes.contains(required);

@@ -4,6 +4,7 @@
 
 #include "common/base/text.hpp"
 #include "ctld/state/decide/ending.hpp"
+#include "ctld/state/decide/reboot.hpp"
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/describe_equal.hpp"
 #include "ctld/state/react/orders.hpp"
@@ -69,12 +70,12 @@ bool may_return(const ClusterConfig& config, const Node& node) {
 }
 
 // The node's state after it has registered.
-void settle_state(Draft& draft, NodeId id, const std::string& wrong, Time now) {
+void settle_state(Draft& draft, NodeId id, const std::string& wrong, bool rebooted, Time now) {
   const ClusterConfig& config = *draft.state().config;
   const Node& node = draft.node(id);
   NodeStateChanged event = present_state(node, now);
-  event.flags &= ~(kNodeNoRespond | kNodeRebootIssued | kNodeRebootRequested | kNodePoweringUp |
-                   kNodePoweredDown | kNodePowerUp);
+  event.flags &= ~(kNodeNoRespond | kNodePoweringUp | kNodePoweredDown | kNodePowerUp);
+  const bool reboots = (event.flags & kNodeRebootIssued) != 0;
   const auto clear_reason = [&] {
     event.reason = {};
     event.reason_time = kNoTime;
@@ -92,7 +93,9 @@ void settle_state(Draft& draft, NodeId id, const std::string& wrong, Time now) {
     clear_reason();
   }
   if (node.base == NodeBaseState::kUnknown) event.base = NodeBaseState::kIdle;
-  if (node.base == NodeBaseState::kDown && may_return(config, node)) {
+  if (reboots && rebooted) {
+    end_reboot(event, now);
+  } else if (!reboots && node.base == NodeBaseState::kDown && may_return(config, node)) {
     event.base = NodeBaseState::kIdle;
     if ((event.flags & kNodeDrain) == 0) clear_reason();
   }
@@ -134,6 +137,7 @@ RegisteredReply reconcile(const ClusterState& state, const Node& node,
       for (size_t at = 0; at < step->layout->nodes.size(); ++at) {
         due = due || (step->layout->nodes[at].node == node.id && step->nodes_left.test(at));
       }
+      due = due && !is_booting(job);
       if (due && !has(request.running) && !has(request.ended)) effects.push_back(LaunchStep{key});
     }
     order_stop_or_go(job, effects);
@@ -152,8 +156,9 @@ Result<Decision> decide_on(const ClusterState& state, const RegisterNode& comman
   }
   const NodeId id = node->id;
   Draft draft(state);
-  const bool rebooted = node->hardware != nullptr && !node->hardware->boot_id.empty() &&
-                        node->hardware->boot_id != request.hardware.boot_id;
+  const bool rebooted = (node->hardware != nullptr && !node->hardware->boot_id.empty() &&
+                         node->hardware->boot_id != request.hardware.boot_id) ||
+                        (node->reboot_issued != kNoTime && request.hardware.boot_time > node->reboot_issued);
   if (node->hardware == nullptr || !described_equal(*node->hardware, request.hardware)) {
     draft.emit(NodeRegistered{.node = id,
                               .hardware = std::make_shared<NodeHardware>(request.hardware),
@@ -165,15 +170,16 @@ Result<Decision> decide_on(const ClusterState& state, const RegisterNode& comman
     if (!expected && state.config->return_to_service != 2) {
       set_down(draft, id, "Node unexpectedly rebooted", state.config->slurm_user_id, now);
     } else {
-      lose_node(draft, id, now);
+      lose_node(draft, id, now, expected);
     }
+    if (expected) boot_jobs(draft, id);
   }
   const NodeConfig& configured = *draft.node(id).config;
   std::string wrong = misfit(*state.config, configured, request.hardware);
   if (const std::string gres = missing_gres(configured, request.hardware); !gres.empty()) {
     wrong += (wrong.empty() ? "" : ", ") + gres;
   }
-  settle_state(draft, id, wrong, now);
+  settle_state(draft, id, wrong, rebooted, now);
   Effects effects;
   RegisteredReply reply = reconcile(draft.state(), draft.node(id), request, effects);
   Decision decision = draft.take(std::move(reply));
@@ -185,7 +191,7 @@ Result<Decision> decide_on(const ClusterState& state, const NodesSilent& command
   Draft draft(state);
   for (const NodeId id : command.nodes) {
     const Node* node = draft.state().nodes.find(id);
-    if (node == nullptr || node->removed || node->base == NodeBaseState::kDown ||
+    if (node == nullptr || node->removed || node->base == NodeBaseState::kDown || (node->flags & kNodeRebootIssued) != 0 ||
         node->base == NodeBaseState::kFuture) {
       continue;
     }

@@ -37,9 +37,15 @@ void cancel_requeue(Draft& draft, JobId id, const SignalJob& command, Time now) 
 }
 
 Status signal_job(Draft& draft, JobId id, const SignalJob& command, Time now) {
-  const Job& job = draft.job(id);
+  const Job job = draft.job(id);
   if (!may_change(draft.state(), job, command.who)) return failure(ErrorCode::kAccessDenied);
   if (is_finished(job)) return failure(ErrorCode::kAlreadyDone);
+  if (ends_the_job(command) && !job.spec->cron.empty()) {
+    const bool may = (command.flags & protocol::kSignalCron) != 0 ||
+                     !has_option(draft.state().config->scron_parameters, "explicit_scancel");
+    if (!may) return failure(ErrorCode::kDisabled, "Cannot cancel scrontab jobs without --cron flag.");
+    disable_cron_line(draft, job);
+  }
   const Ending cancelled{.state = JobState::kCancelled, .reason = JobReason::kNone,
                          .by = command.who.uid};
   if (is_het_follower(job) && ends_the_job(command)) {

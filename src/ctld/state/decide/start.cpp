@@ -4,6 +4,7 @@
 
 #include "ctld/state/decide/job_ids.hpp"
 #include "ctld/state/decide/verbs.hpp"
+#include "ctld/state/decide/reboot.hpp"
 #include "ctld/state/draft.hpp"
 #include "ctld/state/fits.hpp"
 #include "ctld/state/licenses.hpp"
@@ -43,6 +44,7 @@ std::optional<JobStarted> check_start(const ClusterState& state, const PlannedSt
   event.prolog = !config.prolog.empty() && (has_option(config.prolog_flags, "Alloc") ||
                                             has_option(config.prolog_flags, "Contain"));
   event.controller_prolog = !config.prolog_slurmctld.empty();
+  event.reboot = reboots_nodes(state, *job->spec);
   JobId id = plan.job;
   if (array && job->array->pending.size() > 1) {
     const auto next = free_job_id(state, state.next_job_id);
@@ -89,8 +91,13 @@ bool start_together(Draft& draft, std::span<const PlannedStart> plans, LicensePo
 Events merge_starts(Events events) {
   Events merged;
   for (Event& event : events) {
-    auto& start = std::get<JobStarted>(event);
-    auto* last = merged.empty() ? nullptr : &std::get<JobStarted>(merged.back());
+    auto* other = std::get_if<JobStarted>(&event);
+    if (other == nullptr) {  // a node of a job with --reboot
+      merged.push_back(std::move(event));
+      continue;
+    }
+    JobStarted& start = *other;
+    auto* last = merged.empty() ? nullptr : std::get_if<JobStarted>(&merged.back());
     if (last != nullptr && last->record == start.record && last->partition == start.partition &&
         last->time_limit == start.time_limit) {
       last->starts.push_back(std::move(start.starts.front()));
@@ -123,8 +130,13 @@ Result<Decision> decide_on(const ClusterState& state, const StartJobs& command, 
       continue;
     }
     licenses.take(*draft.job(event->record).spec);
+    const bool reboot = event->reboot;
     draft.emit(std::move(*event));
     ++reply.started;
+    if (!reboot) continue;
+    for (const NodeAllocation& part : plan.allocation->nodes) {
+      draft.emit(reboot_issued(draft.node(part.node), state.config->slurm_user_id, now));
+    }
   }
   Decision decision = draft.take(reply);
   decision.events = merge_starts(std::move(decision.events));

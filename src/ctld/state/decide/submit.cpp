@@ -13,6 +13,7 @@ constexpr size_t kMostComponents = 128;  // as Slurm's
 
 // What only administrators may ask for is left out for others, as Slurm does.
 void drop_privileged(const ClusterState& state, uint32_t uid, JobSpec& spec) {
+  if (!is_admin(state, uid) || state.config->reboot_program.empty()) spec.reboot = false;
   if (is_admin(state, uid)) return;
   if (spec.priority != 0) spec.priority = UINT32_MAX;
 }

@@ -1,9 +1,12 @@
 // Time passes: limits, begin times, dependencies, deadlines, repeated orders, purge.
 #include "ctld/state/decide/ending.hpp"
+#include "ctld/state/decide/reboot.hpp"
 #include "ctld/state/decide/targets.hpp"
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/dependency.hpp"
 #include "ctld/state/fold.hpp"
+#include "ctld/state/mail_types.hpp"
+#include "ctld/state/triggers.hpp"
 
 namespace sluice::state {
 namespace {
@@ -95,6 +98,20 @@ Duration time_suspended(const Job& job) {
   return (job.suspended_at - job.start) - job.before_suspend;
 }
 
+// The mails of --mail-type=TIME_LIMIT_50 and its kin.
+void warn_of_limit(Draft& draft, JobId id, Time now) {
+  const Job& job = draft.job(id);
+  if (job.end == kNever || job.spec->mail_type.empty() || job.limit_warned >= kLimitMails.back().percent) return;
+  const int64_t whole = (job.end - job.start - time_suspended(job)).count();
+  const int64_t left = (job.end - now).count();
+  const uint32_t before = job.limit_warned;
+  for (const LimitMail& mail : kLimitMails) {
+    const bool reached = (whole - left) * 100 >= whole * mail.percent;
+    if (mail.percent <= before || !reached || !wants_mail(*draft.job(id).spec, mail.type)) continue;
+    draft.emit(JobLimitNear{.job = id, .percent = mail.percent});
+  }
+}
+
 void tick_running(Draft& draft, JobId id, Time now) {
   const Job& job = draft.job(id);
   if (job.state == JobState::kSuspended) return;
@@ -108,6 +125,7 @@ void tick_running(Draft& draft, JobId id, Time now) {
     event.flags = job.spec->signal_batch ? protocol::kSignalBatchOnly : protocol::kSignalStepsOnly;
     draft.emit(std::move(event));
   }
+  warn_of_limit(draft, id, now);
   std::vector<StepId> late;
   for (const auto& step : draft.job(id).steps) {
     if (step->spec == nullptr || step->spec->time_limit == 0 || step->end != kNoTime ||
@@ -208,6 +226,10 @@ Result<Decision> decide_on(const ClusterState& state, const Tick&, Time now) {
   tick_waiting(draft, now);  // before the purge: what a job waits for must still be there
   tick_finished(draft, now);
   tick_nodes(draft, now);
+  issue_reboots(draft, now);
+  for (Firing& firing : triggers_due(draft.state(), now)) {
+    draft.emit(TriggerFired{.trigger = std::move(firing.trigger), .resource = std::move(firing.resource)});
+  }
   return draft.take();
 }
 

@@ -1,6 +1,7 @@
 // scontrol update JobId=…
 #include <algorithm>
 
+#include "common/base/time_text.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/job_checks.hpp"
 #include "ctld/state/decide/resize.hpp"
@@ -19,6 +20,12 @@ bool set_field(const std::optional<Given>& given, Field& field) {
   return true;
 }
 
+// "2@00:05:00": the time behind the number of switches.
+void set_switch_wait(uint32_t seconds, JobSpec& spec) {
+  const std::string_view text = spec.switches;
+  spec.switches = std::string(text.substr(0, text.find('@'))) + "@" + format_span(std::chrono::seconds(seconds));
+}
+
 // What may change at any time.
 void set_notes(const JobUpdate& u, JobSpec& spec) {
   set_field(u.comment, spec.comment);
@@ -32,6 +39,10 @@ void set_notes(const JobUpdate& u, JobSpec& spec) {
   set_field(u.qos, spec.qos);
   set_field(u.reservation, spec.reservation);
   set_field(u.licenses, spec.licenses);
+  set_field(u.time_min, spec.time_min);
+  set_field(u.delay_boot_seconds, spec.delay_boot_seconds);
+  set_field(u.switches, spec.switches);
+  if (u.wait_for_switch_seconds) set_switch_wait(*u.wait_for_switch_seconds, spec);
   if (u.requeue) spec.requeue = *u.requeue ? Toggle::kYes : Toggle::kNo;
   if (u.nice) spec.nice = *u.nice;
   if (u.priority) spec.priority = *u.priority;
@@ -54,9 +65,7 @@ bool set_waiting_fields(const JobUpdate& u, JobSpec& spec) {
   any |= set_field(u.tres_per_task, spec.tres_per_task);
   any |= set_field(u.cpus_per_gpu, spec.cpus_per_gpu);
   any |= set_field(u.tres_bind, spec.tres_bind);
-  any |= set_field(u.switches, spec.switches);
   any |= set_field(u.cluster_features, spec.cluster_constraint);
-  any |= set_field(u.time_min, spec.time_min);
   any |= set_field(u.begin, spec.begin);
   any |= set_field(u.deadline, spec.deadline);
   any |= set_field(u.num_tasks, spec.num_tasks);
@@ -64,7 +73,14 @@ bool set_waiting_fields(const JobUpdate& u, JobSpec& spec) {
   any |= set_field(u.min_cpus, spec.min_cpus);
   any |= set_field(u.max_cpus, spec.max_cpus);
   any |= set_field(u.min_cpus_per_node, spec.min_cpus_per_node);
-  any |= set_field(u.delay_boot_seconds, spec.delay_boot_seconds);
+  any |= set_field(u.prefer, spec.prefer);
+  any |= set_field(u.sockets_per_node, spec.sockets_per_node);
+  any |= set_field(u.cores_per_socket, spec.cores_per_socket);
+  any |= set_field(u.threads_per_core, spec.threads_per_core);
+  any |= set_field(u.ntasks_per_node, spec.ntasks_per_node);
+  any |= set_field(u.core_spec, spec.core_spec);
+  any |= set_field(u.thread_spec, spec.thread_spec);
+  any |= set_field(u.reboot, spec.reboot);
   any |= set_field(u.tmp_disk_mib, spec.tmp_disk_mib);
   any |= set_field(u.contiguous, spec.contiguous);
   any |= set_field(u.sharing, spec.sharing);
@@ -92,7 +108,7 @@ Status check_rights(const ClusterState& state, const Job& job, const UpdateJob& 
   if (is_admin(state, command.who.uid)) return {};
   const JobUpdate& u = command.update;
   const bool raises = (u.priority && *u.priority != 0) || (u.nice && *u.nice < job.spec->nice) ||
-                      u.admin_comment || u.reset_accrue;
+                      u.admin_comment || u.reset_accrue || u.reboot;
   if (raises) return failure(ErrorCode::kAccessDenied);
   // a running job's limit can only be lowered by its user; so can a waiting one's beyond MaxTime
   const bool later_end = u.end && is_running(job) && *u.end > job.end;
@@ -211,6 +227,7 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now) {
   }
   Job job = draft.job(id);
   if (is_terminal(job.state)) return failure(ErrorCode::kJobFinished);
+  if (!job.spec->cron.empty()) return failure(ErrorCode::kDisabled, "Cannot modify scrontab jobs through scontrol");
   auto spec = std::make_shared<JobSpec>(*job.spec);
   set_notes(u, *spec);
   if (set_waiting_fields(u, *spec)) {

@@ -3,12 +3,13 @@
 
 #include "common/base/text.hpp"
 #include "ctld/state/decide/ending.hpp"
+#include "ctld/state/decide/reboot.hpp"
 #include "ctld/state/decide/verbs.hpp"
 
 namespace sluice::state {
 namespace {
 
-enum class Wish { kDown, kDrain, kFail, kResume, kUndrain, kIdle, kFuture, kNoResp, kUnknown };
+enum class Wish { kDown, kDrain, kFail, kResume, kUndrain, kIdle, kFuture, kNoResp, kCancelReboot, kUnknown };
 
 Wish parse_wish(std::string_view text) {
   const std::string word = to_lower(text);
@@ -19,6 +20,7 @@ Wish parse_wish(std::string_view text) {
   if (word == "undrain") return Wish::kUndrain;
   if (word == "idle") return Wish::kIdle;
   if (word == "future") return Wish::kFuture;
+  if (word == "cancel_reboot") return Wish::kCancelReboot;
   if (word == "noresp" || word == "no_respond") return Wish::kNoResp;
   return Wish::kUnknown;
 }
@@ -43,6 +45,7 @@ Status grant(Wish wish, const Node& node, NodeStateChanged& event) {
       if (!node.jobs.empty()) return failure(ErrorCode::kInvalidState);
       event.base = NodeBaseState::kFuture;
       return {};
+    case Wish::kCancelReboot: return cancel_reboot(node, event);
     case Wish::kUndrain:
       event.flags &= ~kNodeDrain;
       clear_reason();
@@ -56,6 +59,8 @@ Status grant(Wish wish, const Node& node, NodeStateChanged& event) {
       const bool in_use = !away && (node.flags & kResumable) == 0;
       if (wish == Wish::kResume && in_use) return failure(ErrorCode::kInvalidState);
       event.flags &= ~(kNodeDrain | kNodeFailing | kNodeRebootRequested | kNodeRebootIssued);
+      event.after_reboot = AfterReboot::kAsBefore;
+      event.reboot_issued = kNoTime;
       // a node that was never heard of has to register first
       if (away) {
         event.base = node.hardware == nullptr ? NodeBaseState::kUnknown : NodeBaseState::kIdle;

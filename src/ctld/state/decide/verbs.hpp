@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ctld/state/decide.hpp"
+#include "ctld/state/draft.hpp"
 
 namespace sluice::state {
 
@@ -17,6 +18,11 @@ Result<Decision> decide_on(const ClusterState& state, const CreateStep& command,
 Result<Decision> decide_on(const ClusterState& state, const CreateHetStep& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const UpdateNode& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const UpdatePartition& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const RebootNodes& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const UpdateStep& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const SetTrigger& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const ClearTriggers& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const ReplaceCrontab& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const EndSteps& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const JobsCleaned& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const PrologDone& command, Time now);
@@ -29,5 +35,9 @@ Result<Decision> decide_on(const ClusterState& state, const NodesResponding& com
 Result<Decision> decide_on(const ClusterState& state, const StartJobs& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const LaunchFailed& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const Tick& command, Time now);
+
+
+// Marks the job's line as #DISABLED: it was cancelled (scancel --cron).
+void disable_cron_line(Draft& draft, const Job& job);
 
 }  // namespace sluice::state

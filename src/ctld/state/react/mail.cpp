@@ -2,17 +2,14 @@
 
 #include <algorithm>
 
-#include "common/base/text.hpp"
 #include "ctld/state/exit_status.hpp"
 #include "ctld/state/fold.hpp"
+#include "ctld/state/mail_types.hpp"
 
 namespace sluice::state {
 namespace {
 
-bool wants(const Job& job, std::string_view type) {
-  const std::vector<std::string> types = split_list(job.spec->mail_type.view());
-  return std::find(types.begin(), types.end(), type) != types.end();
-}
+bool wants(const Job& job, std::string_view type) { return wants_mail(*job.spec, type); }
 
 // Without ARRAY_TASKS an array is one job: mail at its first start and its last end.
 bool as_one_array(const Job& job) {
@@ -97,6 +94,12 @@ void mail_end(const ClusterState& state, const std::shared_ptr<const Job>& recor
   }
   std::string outcome = array_outcome(state, job);
   if (!outcome.empty()) effects.emplace_back(SendMail{record, kind, true, std::move(outcome)});
+}
+
+void mail_limit(const Job& job, uint32_t percent, Effects& effects) {
+  for (const LimitMail& mail : kLimitMails) {
+    if (mail.percent == percent) effects.emplace_back(SendMail{std::make_shared<Job>(job), mail.kind, false, {}});
+  }
 }
 
 void mail_invalid_dependency(const Job& job, Effects& effects) {

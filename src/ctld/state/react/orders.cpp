@@ -24,6 +24,7 @@ void order_start(const Job& job, Effects& effects) {
   const bool active = job.state == JobState::kRunning || job.state == JobState::kSuspended;
   if (!active || job.allocation == nullptr) return;
   const size_t controller = job.allocation->nodes.size();
+  if (is_booting(job)) return;
   if (job.preparing.test(controller)) {
     effects.emplace_back(RunControllerProlog{job.id, job.restart_count});
     return;  // the nodes' turn comes after it

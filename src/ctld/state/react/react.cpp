@@ -160,7 +160,12 @@ void react_to(const ClusterState& state, const ConfigReplaced&, Effects& effects
   effects.emplace_back(WakeScheduler{});
   tell_waiters(state, effects);
 }
-void react_to(const ClusterState&, const NodeStateChanged&, Effects& effects) {
+void react_to(const ClusterState&, const NodeStateChanged& event, Effects& effects) {
+  if ((event.flags & kNodeRebootIssued) != 0 && event.reboot_issued == event.time) {
+    RebootNow order{.issued = event.reboot_issued, .reason = event.reason.str()};
+    order.nodes.set(event.node);
+    effects.emplace_back(std::move(order));
+  }
   effects.emplace_back(WakeScheduler{});
 }
 void react_to(const ClusterState&, const NodeUpdated&, Effects& effects) {
@@ -169,7 +174,17 @@ void react_to(const ClusterState&, const NodeUpdated&, Effects& effects) {
 void react_to(const ClusterState&, const PartitionChanged&, Effects& effects) {
   effects.emplace_back(WakeScheduler{});
 }
+void react_to(const ClusterState& state, const JobLimitNear& event, Effects& effects) {
+  if (const Job* job = state.jobs.find(event.job)) mail_limit(*job, event.percent, effects);
+}
+void react_to(const ClusterState&, const TriggerFired& event, Effects& effects) {
+  effects.emplace_back(RunTrigger{event.trigger, event.resource});
+}
 // nobody needs to be told
+void react_to(const ClusterState&, const StepUpdated&, Effects&) {}
+void react_to(const ClusterState&, const TriggerSet&, Effects&) {}
+void react_to(const ClusterState&, const TriggersCleared&, Effects&) {}
+void react_to(const ClusterState&, const CrontabReplaced&, Effects&) {}
 void react_to(const ClusterState&, const EpochStarted&, Effects&) {}
 void react_to(const ClusterState&, const ArrayTasksSplit&, Effects&) {}
 void react_to(const ClusterState&, const JobsPurged&, Effects&) {}

@@ -7,6 +7,12 @@ namespace sluice::state {
 
 Effects resume(const ClusterState& state) {
   Effects effects;
+  state.nodes.for_each([&](const Node& node) {
+    if (node.removed || (node.flags & kNodeRebootIssued) == 0) return;
+    RebootNow order{.issued = node.reboot_issued, .reason = node.reason.str()};
+    order.nodes.set(node.id);
+    effects.emplace_back(std::move(order));
+  });
   state.active.for_each([&](uint32_t id) {
     const Job& job = state.jobs.at(id);
     if ((job.flags & kJobCompleting) != 0) {

@@ -1,0 +1,106 @@
+// sdiag: what the controller has counted since it was started, or since the counts were reset.
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+
+#include <fmt/format.h>
+#include <pwd.h>
+
+#include "cli/commands.hpp"
+#include "cli/shared/client.hpp"
+#include "cli/shared/environment.hpp"
+#include "cli/shared/option_parser.hpp"
+#include "cli/shared/option_rows.hpp"
+#include "cli/shared/statistics_text.hpp"
+#include "cli/shared/structured_output.hpp"
+#include "cli/shared/version.hpp"
+#include "common/tables/errors.hpp"
+
+namespace sluice::cli {
+namespace {
+
+constexpr const char* kUsage = "Usage: sdiag [-M cluster] [-aritT] [--json[=parser]] [--yaml[=parser]]\n";
+constexpr const char* kHelp =
+    "Usage: sdiag [OPTIONS]\n"
+    "  -a, --all              show all statistics (the default)\n"
+    "  -r, --reset            set the counts to zero\n"
+    "  -M, --cluster          the cluster to ask\n"
+    "  -i, --sort-by-id       sort the calls by their numbers\n"
+    "  -t, --sort-by-time     sort the calls by the time they took in all\n"
+    "  -T, --sort-by-time2    sort the calls by the time that one took\n"
+    "      --json[=parser]    JSON, in the form of this data parser\n"
+    "      --yaml[=parser]    YAML, in the form of this data parser\n"
+    "      --no-trunc         do not shorten\n"
+    "  -V, --version          show the version\n"
+    "\nHelp options:\n"
+    "  -h, --help             show this help message\n"
+    "      --usage            show a short list of the options\n";
+
+struct Options {
+  bool reset = false;
+  std::string cluster;
+  CallOrder order = CallOrder::kCount;
+  StructuredForm form = StructuredForm::kNone;
+};
+
+std::optional<int> set_form(Options& o, StructuredForm form, const char* parser) {
+  if (!accept_parser("sdiag", parser)) return 1;
+  o.form = form;
+  return kGoOn;
+}
+
+using O = Options;
+using V = const char*;
+constexpr OptionRow<O> kOptions[] = {
+    {"all", 'a', Takes::kNothing, no_effect<O>},
+    {"autocomplete", 0, Takes::kValue, no_effect<O>},
+    {"cluster", 'M', Takes::kValue, [](O& o, V v) { return o.cluster = v, kGoOn; }},
+    {"clusters", 'M', Takes::kValue, nullptr},
+    {"help", 'h', Takes::kNothing, [](O&, V) { return print_and_end(kHelp); }},
+    {"json", 0, Takes::kPerhaps, [](O& o, V v) { return set_form(o, StructuredForm::kJson, v); }},
+    {"no-trunc", 0, Takes::kNothing, no_effect<O>},
+    {"reset", 'r', Takes::kNothing, [](O& o, V) { return o.reset = true, kGoOn; }},
+    {"sort-by-id", 'i', Takes::kNothing, [](O& o, V) { return o.order = CallOrder::kId, kGoOn; }},
+    {"sort-by-time", 't', Takes::kNothing, [](O& o, V) { return o.order = CallOrder::kTotal, kGoOn; }},
+    {"sort-by-time2", 'T', Takes::kNothing, [](O& o, V) { return o.order = CallOrder::kAverage, kGoOn; }},
+    {"usage", 0, Takes::kNothing, [](O&, V) { return print_and_end(kUsage); }},
+    {"version", 'V', Takes::kNothing, [](O&, V) { return std::optional(print_slurm_version()); }},
+    {"yaml", 0, Takes::kPerhaps, [](O& o, V v) { return set_form(o, StructuredForm::kYaml, v); }},
+};
+
+int print_statistics(const Options& options, Client& client, int argc, char** argv, const protocol::QueryStatisticsReply& reply) {
+  if (options.form == StructuredForm::kNone) {
+    const std::string text = statistics_text(reply, options.order);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return 0;
+  }
+  StructuredDocument document;
+  document.key = "statistics";
+  document.records = statistics_json(reply);
+  document.command_line.assign(argv, argv + argc);
+  document.cluster = client.config().cluster_name;
+  document.accounting_storage = client.config().accounting_storage_type;
+  print_document(options.form, std::move(document));
+  return 0;
+}
+
+}  // namespace
+
+int sdiag_main(int argc, char** argv) {
+  Options options;
+  if (const auto status = read_option_rows<O>("sdiag", kOptions, argc, argv, options)) return *status;
+  Result<Client> client = Client::open();
+  if (!client) return report("sdiag", client.error());
+  if (!options.cluster.empty() && !accept_cluster("sdiag", options.cluster, client->config())) return 1;
+  const auto reply = client->call<protocol::QueryStatisticsReply>(protocol::QueryStatisticsRequest{options.reset});
+  if (!reply) {
+    std::fprintf(stderr, "%s: %s\n", options.reset ? "slurm_reset_statistics" : "slurm_get_statistics",
+                 error_text(reply.error()).c_str());
+    return 1;
+  }
+  if (!options.reset) return print_statistics(options, *client, argc, argv, *reply);
+  std::puts("Reset scheduling statistics");
+  return 0;
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,108 @@
+#include "ctld/agents/mail_text.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "common/base/text.hpp"
+#include "common/base/time_text.hpp"
+#include "common/tables/job_states.hpp"
+#include "ctld/agents/site_programs.hpp"
+#include "ctld/state/exit_status.hpp"
+
+namespace sluice::ctld {
+namespace {
+
+using state::MailKind;
+
+const char* words_of(MailKind kind) {
+  switch (kind) {
+    case MailKind::kBegin: return "Began";
+    case MailKind::kEnd: return "Ended";
+    case MailKind::kFail: return "Failed";
+    case MailKind::kRequeue: return "Requeued";
+    case MailKind::kTimeLimit: return "Reached time limit";
+    case MailKind::kTimeLimit50: return "Reached 50% of time limit";
+    case MailKind::kTimeLimit80: return "Reached 80% of time limit";
+    case MailKind::kTimeLimit90: return "Reached 90% of time limit";
+    case MailKind::kInvalidDependency: return "Invalid dependency";
+  }
+  return "";
+}
+
+bool is_task(const Job& job) { return job.array != nullptr && job.array->task != kNoTask; }
+
+bool tells_end(MailKind kind) { return kind == MailKind::kEnd || kind == MailKind::kFail; }
+
+std::string which(const state::SendMail& mail) {
+  const Job& job = *mail.job;
+  if (mail.whole_array) return fmt::format("Array Summary Job_id={}_* ({})", job.array->array_job, job.id);
+  if (is_task(job)) return fmt::format("Array Task Job_id={}_{} ({})", job.array->array_job, job.array->task, job.id);
+  return fmt::format("Job_id={}", job.id);
+}
+
+// Of a job that still runs: since it has begun.
+std::string run_time(const state::SendMail& mail) {
+  const Job& job = *mail.job;
+  Time end = job.end;
+  for (const auto& [kind, percent] : {std::pair(MailKind::kTimeLimit50, 50), std::pair(MailKind::kTimeLimit80, 80),
+                                      std::pair(MailKind::kTimeLimit90, 90)}) {
+    if (kind == mail.kind) end = job.start + (job.end - job.start) * percent / 100;
+  }
+  return format_span(end - job.start);
+}
+
+}  // namespace
+
+std::string mail_subject(const state::SendMail& mail) {
+  const Job& job = *mail.job;
+  std::string subject = fmt::format("Slurm {} Name={} {}", which(mail), job.spec->name.view(), words_of(mail.kind));
+  if (mail.whole_array) {
+    if (!mail.outcome.empty()) subject += ", " + mail.outcome;
+    return subject;
+  }
+  if (mail.kind == MailKind::kInvalidDependency) return subject;  // it has not run
+  if (mail.kind == MailKind::kBegin) return subject + ", Queued time " + format_span(job.start - job.submit);
+  subject += ", Run time " + run_time(mail);
+  if (!tells_end(mail.kind)) return subject;
+  subject += fmt::format(", {}", job_state_text(job.state));
+  if (state::signal_of(job.exit_status) == 0) subject += fmt::format(", ExitCode {}", state::code_of(job.exit_status));
+  return subject;
+}
+
+std::string mail_address(const Job& job, const ClusterConfig& config) {
+  if (!job.spec->mail_user.empty()) return job.spec->mail_user.str();
+  std::string user = job.spec->user_name.str();
+  if (!config.mail_domain.empty() && user.find('@') == std::string::npos) user += "@" + config.mail_domain;
+  return user;
+}
+
+std::map<std::string, std::string> mail_environment(const state::SendMail& mail, const ClusterConfig& config) {
+  const Job& job = *mail.job;
+  std::map<std::string, std::string> e = program_environment(job, config);
+  e["SLURM_JOB_MAIL_TYPE"] = words_of(mail.kind);
+  e["SLURM_JOB_STDIN"] = job.spec->std_in.empty() ? "/dev/null" : job.spec->std_in.str();
+  if (!job.spec->std_out.empty()) e["SLURM_JOB_STDOUT"] = job.spec->std_out.str();
+  if (!job.spec->std_err.empty()) e["SLURM_JOB_STDERR"] = job.spec->std_err.str();
+  if (job.allocation != nullptr) {
+    std::vector<uint32_t> cpus;
+    for (const NodeAllocation& part : job.allocation->nodes) cpus.push_back(part.cpus);
+    e["SLURM_JOB_CPUS_PER_NODE"] = fold_counts(cpus);
+  }
+  if (is_task(job)) {
+    e["SLURM_ARRAY_TASK_COUNT"] = std::to_string(job.array->task_count);
+    e["SLURM_ARRAY_TASK_MIN"] = std::to_string(job.array->task_min);
+    e["SLURM_ARRAY_TASK_MAX"] = std::to_string(job.array->task_max);
+    e["SLURM_ARRAY_TASK_STEP"] = std::to_string(job.array->task_step);
+  }
+  if (mail.kind == MailKind::kBegin && !mail.whole_array) e["SLURM_JOB_QUEUED_TIME"] = format_span(job.start - job.submit);
+  if (mail.kind != MailKind::kBegin && mail.kind != MailKind::kInvalidDependency) e["SLURM_JOB_RUN_TIME"] = run_time(mail);
+  if (tells_end(mail.kind)) {
+    e["SLURM_JOB_EXIT_CODE_MAX"] = std::to_string(std::max(state::code_of(job.exit_status), state::code_of(job.derived_exit_status)));
+    return e;
+  }
+  for (const char* name : {"SLURM_JOB_EXIT_CODE", "SLURM_JOB_EXIT_CODE2", "SLURM_JOB_DERIVED_EC"}) e.erase(name);
+  return e;
+}
+
+}  // namespace sluice::ctld

@@ -1,0 +1,78 @@
+#include "ctld/agents/run_program.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <span>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <grp.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/base/errno_text.hpp"
+#include "common/base/exec_pointers.hpp"
+#include "common/log/log.hpp"
+
+namespace sluice::ctld {
+namespace {
+
+constexpr int kMostGroups = 1024;
+
+std::vector<gid_t> groups_of(const ProgramUser& user) {
+  int count = kMostGroups;
+  std::vector<gid_t> groups(static_cast<size_t>(count));
+  if (::getgrouplist(user.name.c_str(), user.gid, groups.data(), &count) < 0) count = 0;
+  groups.resize(static_cast<size_t>(count));
+  return groups;
+}
+
+// Between fork and exec: nothing that is not safe there. Gives the error, or does not return.
+int become_program(const ProgramUser* user, std::span<const gid_t> groups, char* const* argv, char* const* envp) {
+  sigset_t none;
+  sigemptyset(&none);
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);  // NOLINT(bugprone-signal-handler): the default
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::setpgid(0, 0);
+  const int null = ::open("/dev/null", O_RDWR);
+  for (int fd = 0; fd <= 2; ++fd) ::dup2(null, fd);
+  if (user != nullptr) {
+    const bool changed = ::setgroups(groups.size(), groups.data()) == 0 && ::setgid(user->gid) == 0 && ::setuid(user->uid) == 0;
+    if (!changed) return errno;
+  }
+  ::execve(argv[0], argv, envp);
+  return errno;
+}
+
+}  // namespace
+
+int run_program(const std::vector<std::string>& words, const std::map<std::string, std::string>& environment,
+                const ProgramUser& user) {
+  std::vector<std::string> pairs;
+  pairs.reserve(environment.size());
+  for (const auto& [name, value] : environment) pairs.push_back(fmt::format("{}={}", name, value));
+  const std::vector<char*> argv = exec_pointers(words);
+  const std::vector<char*> envp = exec_pointers(pairs);
+  const bool changes = !user.name.empty() && ::geteuid() == 0 && user.uid != 0;
+  const std::vector<gid_t> groups = changes ? groups_of(user) : std::vector<gid_t>();
+  int told[2];  // the error of a program that could not be started
+  if (::pipe2(told, O_CLOEXEC) != 0) return -1;
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    const int error = become_program(changes ? &user : nullptr, groups, argv.data(), envp.data());
+    const ssize_t written = ::write(told[1], &error, sizeof(error));
+    ::_exit(written > 0 ? 127 : 126);
+  }
+  ::close(told[1]);
+  int error = 0;
+  if (pid < 0) error = errno;
+  else if (::read(told[0], &error, sizeof(error)) <= 0) error = 0;
+  ::close(told[0]);
+  int status = -1;
+  while (pid > 0 && ::waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+  if (error == 0) return status;
+  log::error("{}: {}", words[0], errno_text(error));
+  return -1;
+}
+
+}  // namespace sluice::ctld

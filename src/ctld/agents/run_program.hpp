@@ -1,0 +1,21 @@
+// Runs one program of the site and waits for it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace sluice::ctld {
+
+// Who the program runs as; an empty name: as this process, and so does everybody where this is not root.
+struct ProgramUser {
+  std::string name;
+  uint32_t uid = 0, gid = 0;
+};
+
+// The status as wait(2) gives it; -1 when it could not be started. The first word is its path.
+[[nodiscard]] int run_program(const std::vector<std::string>& words, const std::map<std::string, std::string>& environment,
+                              const ProgramUser& user);
+
+}  // namespace sluice::ctld

@@ -1,0 +1,102 @@
+// Reboots, steps, triggers, crontabs, and values that hold until the next start.
+#include <utility>
+
+#include "common/protocol/admin.hpp"
+#include "common/tables/errors.hpp"
+#include "ctld/rpc/services.hpp"
+
+namespace sluice::ctld {
+namespace {
+
+using net::CallContext;
+using net::Responder;
+
+void set_trigger(ServiceParts& parts, const CallContext& context, Trigger trigger, Responder<protocol::Empty> responder) {
+  const state::Identity who = identity_of(context);
+  trigger.user_name = parts.users.find(who.uid, who.gid, parts.clock()).name;
+  parts.engine.post({state::SetTrigger{who, std::move(trigger)}, {}, answer_empty(std::move(responder))});
+}
+
+// Whose crontab: one's own; anybody's for root.
+Status check_owner(const CallContext& context, uint32_t uid) {
+  if (context.is_super_user() || context.identity.is_user(uid)) return {};
+  return failure(ErrorCode::kAccessDenied);
+}
+
+void replace_crontab(ServiceParts& parts, const CallContext& context, protocol::ReplaceCrontabRequest request,
+                     Responder<protocol::ReplaceCrontabReply> responder) {
+  if (auto ok = check_owner(context, request.uid); !ok) return responder.fail(ok.error());
+  state::ReplaceCrontab command;
+  command.who = {request.uid, request.gid};
+  command.text = std::move(request.text);
+  const UserEntry user = parts.users.find(request.uid, request.gid, parts.clock());
+  if (user.name.empty()) return responder.fail(ErrorCode::kAccessDenied, "Invalid user id");
+  command.groups = user.groups;
+  std::vector<journal::Blob> blobs;
+  for (protocol::CronEntry& entry : request.entries) {
+    entry.spec.uid = request.uid;
+    entry.spec.gid = request.gid;
+    entry.spec.user_name = user.name;
+    entry.spec.group_name = user.group_name;
+    entry.spec.script_blob = keep_blob(std::move(entry.script), blobs);
+    entry.spec.environment_blob = keep_blob(std::move(entry.environment), blobs);
+    command.jobs.push_back(std::move(entry.spec));
+  }
+  auto make = [](const state::Reply& reply, const state::ClusterState&) -> Result<protocol::ReplaceCrontabReply> {
+    const auto& done = std::get<state::CrontabReply>(reply);
+    return protocol::ReplaceCrontabReply{done.jobs, done.failed_line, done.failed_line != 0 ? error_text(done.error) : "", {}};
+  };
+  parts.engine.post({std::move(command), std::move(blobs), answer(std::move(responder), make)});
+}
+
+Result<protocol::QueryCrontabReply> query_crontab(ServiceParts& parts, const CallContext& context, uint32_t uid) {
+  if (auto ok = check_owner(context, uid); !ok) return tl::unexpected(ok.error());
+  const state::ClusterSnapshot state = parts.publisher.newest()->state;
+  if (!has_option(state->config->scron_parameters, "enable")) return failure(ErrorCode::kDisabled);
+  const auto at = state->crontabs->find(uid);
+  if (at == state->crontabs->end()) return protocol::QueryCrontabReply{};
+  return protocol::QueryCrontabReply{true, at->second.text, at->second.jobs};
+}
+
+void set_runtime(ServiceParts& parts, const CallContext& context, const protocol::SetRuntimeRequest& request,
+                 Responder<protocol::Empty> responder) {
+  if (!context.is_super_user()) return responder.fail(ErrorCode::kAccessDenied);
+  const auto state = parts.publisher.newest()->state;
+  if (request.schedule_log_level && state->config->slurm_sched_log_file.empty()) {
+    return responder.fail(ErrorCode::kDisabled);  // as in Slurm: there is no such log
+  }
+  parts.runtime.set(request.fair_share_dampening, request.schedule_log_level);
+  responder.reply({});
+}
+
+}  // namespace
+
+void add_admin_methods(net::RpcServer& server, ServiceParts& parts) {
+  using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
+  server.handle<RebootNodesRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
+    parts.engine.post({state::RebootNodes{identity_of(context), std::move(request)}, {}, answer_empty(std::move(responder))});
+  });
+  server.handle<UpdateStepRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
+    parts.engine.post({state::UpdateStep{identity_of(context), request}, {}, answer_empty(std::move(responder))});
+  });
+  server.handle<SetTriggerRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
+    set_trigger(parts, context, std::move(request.trigger), std::move(responder));
+  });
+  server.handle<ClearTriggersRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
+    parts.engine.post({state::ClearTriggers{identity_of(context), request.filter}, {}, answer_empty(std::move(responder))});
+  });
+  server.handle<QueryTriggersRequest, QueryTriggersReply>([&parts](const auto&, auto, auto responder) {
+    responder.reply({*parts.publisher.newest()->state->triggers});
+  });
+  server.handle<ReplaceCrontabRequest, ReplaceCrontabReply>([&parts](const auto& context, auto request, auto responder) {
+    replace_crontab(parts, context, std::move(request), std::move(responder));
+  });
+  server.handle<QueryCrontabRequest, QueryCrontabReply>([&parts](const auto& context, auto request, auto responder) {
+    responder.complete(query_crontab(parts, context, request.uid));
+  });
+  server.handle<SetRuntimeRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
+    set_runtime(parts, context, request, std::move(responder));
+  });
+}
+
+}  // namespace sluice::ctld

@@ -1,0 +1,63 @@
+// sdiag: what the controller has counted.
+#include <chrono>
+
+#include "ctld/rpc/services.hpp"
+
+namespace sluice::ctld {
+namespace {
+
+constexpr int kClockCalls = 1000;
+
+uint64_t measure_clock(const engine::Clock& clock) {
+  const auto begun = std::chrono::steady_clock::now();
+  for (int i = 0; i < kClockCalls; ++i) static_cast<void>(clock());
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begun).count());
+}
+
+void count_states(const state::ClusterState& state, protocol::QueryStatisticsReply& reply) {
+  state.pending.for_each([&](uint32_t id) {
+    const Job& job = state.jobs.at(id);
+    const bool array = job.array != nullptr && job.array->task == kNoTask;
+    reply.jobs_pending += array ? job.array->pending.size() : 1;
+    return true;
+  });
+  state.active.for_each([&](uint32_t id) {
+    if (state.jobs.at(id).state == JobState::kRunning) ++reply.jobs_running;
+    return true;
+  });
+}
+
+protocol::QueryStatisticsReply statistics(ServiceParts& parts, bool reset) {
+  protocol::QueryStatisticsReply reply;
+  reply.now = reply.states_time = parts.clock();
+  parts.calls.report(reply, reset, reply.now);
+  engine::EventCounts& events = parts.engine.counts();
+  reply.jobs_submitted = events.submitted;
+  reply.jobs_started = events.started;
+  reply.jobs_completed = events.completed;
+  reply.jobs_canceled = events.canceled;
+  reply.jobs_failed = events.failed;
+  if (reset) events.reset();
+  const engine::PassCounts passes = parts.scheduler.counts(reset);
+  reply.cycles = passes.all;
+  reply.backfill = passes.backfill;
+  reply.backfilled = passes.backfilled;
+  reply.backfilled_ever = passes.backfilled_ever;
+  count_states(*parts.publisher.newest()->state, reply);
+  reply.server_threads = 1;
+  reply.clock_us = measure_clock(parts.clock);
+  return reply;
+}
+
+}  // namespace
+
+void add_statistics_methods(net::RpcServer& server, ServiceParts& parts) {
+  using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
+  server.handle<QueryStatisticsRequest, QueryStatisticsReply>([&parts](const auto& context, auto request, auto responder) {
+    if (request.reset && !context.is_super_user()) return responder.fail(ErrorCode::kAccessDenied);
+    responder.reply(statistics(parts, request.reset));
+  });
+}
+
+}  // namespace sluice::ctld

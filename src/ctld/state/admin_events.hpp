@@ -1,0 +1,81 @@
+// Events of what administrators and mails need: time limits that are near, changed steps, triggers, crontabs. A part
+// of events.hpp, and of the journal's format in the same way.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/ids.hpp"
+#include "common/model/crontab.hpp"
+#include "common/model/step.hpp"
+#include "common/model/trigger.hpp"
+
+namespace sluice::state {
+
+// So much of the time limit is over (--mail-type=TIME_LIMIT_50 …).
+struct JobLimitNear {
+  static constexpr uint32_t kTag = 60;
+  static constexpr const char* kName = "JobLimitNear";
+  JobId job = kNoJob;
+  uint32_t percent = 0;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &JobLimitNear::job);
+    field(2, "percent", &JobLimitNear::percent);
+  }
+};
+struct StepUpdated {
+  static constexpr uint32_t kTag = 61;
+  static constexpr const char* kName = "StepUpdated";
+  StepId id;
+  std::shared_ptr<const StepSpec> spec;  // as it is afterwards
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "id", &StepUpdated::id);
+    field(2, "spec", &StepUpdated::spec);
+  }
+};
+struct TriggerSet {
+  static constexpr uint32_t kTag = 62;
+  static constexpr const char* kName = "TriggerSet";
+  Trigger trigger;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "trigger", &TriggerSet::trigger);
+  }
+};
+struct TriggersCleared {
+  static constexpr uint32_t kTag = 63;
+  static constexpr const char* kName = "TriggersCleared";
+  std::vector<uint32_t> ids;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "ids", &TriggersCleared::ids);
+  }
+};
+// Its program is run now; it is gone afterwards unless it is permanent.
+struct TriggerFired {
+  static constexpr uint32_t kTag = 64;
+  static constexpr const char* kName = "TriggerFired";
+  Trigger trigger;       // as it was
+  std::string resource;  // what the program is told: nodes, a job, …
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "trigger", &TriggerFired::trigger);
+    field(2, "resource", &TriggerFired::resource);
+  }
+};
+// A user's crontab, as it is afterwards; empty: there is none.
+struct CrontabReplaced {
+  static constexpr uint32_t kTag = 65;
+  static constexpr const char* kName = "CrontabReplaced";
+  Crontab crontab;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "crontab", &CrontabReplaced::crontab);
+  }
+};
+
+}  // namespace sluice::state

@@ -1,0 +1,64 @@
+// Warnings of time limits, changed steps, triggers, crontabs.
+#include <algorithm>
+
+#include "ctld/state/apply/verbs.hpp"
+#include "ctld/state/indexes.hpp"
+
+namespace sluice::state {
+
+void apply_event(ClusterState& state, const JobLimitNear& event) {
+  change_job(state, event.job, [&](Job& job) { job.limit_warned = event.percent; });
+}
+
+void apply_event(ClusterState& state, const StepUpdated& event) {
+  change_job(state, event.id.job, [&](Job& job) {
+    for (auto& step : job.steps) {
+      if (step->id.step != event.id.step) continue;
+      auto changed = std::make_shared<Step>(*step);
+      changed->spec = event.spec;
+      step = std::move(changed);
+    }
+  });
+}
+
+// A new one, or one that is there already as it is afterwards.
+void apply_event(ClusterState& state, const TriggerSet& event) {
+  auto triggers = std::make_shared<Triggers>(*state.triggers);
+  const auto at = std::ranges::find(*triggers, event.trigger.id, &Trigger::id);
+  if (at != triggers->end()) {
+    *at = event.trigger;
+  } else {
+    triggers->push_back(event.trigger);
+    state.next_trigger_id = event.trigger.id + 1;
+  }
+  state.triggers = std::move(triggers);
+}
+
+void apply_event(ClusterState& state, const TriggersCleared& event) {
+  auto triggers = std::make_shared<Triggers>(*state.triggers);
+  std::erase_if(*triggers, [&](const Trigger& trigger) { return std::ranges::find(event.ids, trigger.id) != event.ids.end(); });
+  state.triggers = std::move(triggers);
+}
+
+void apply_event(ClusterState& state, const TriggerFired& event) {
+  auto triggers = std::make_shared<Triggers>(*state.triggers);
+  const auto at = std::ranges::find(*triggers, event.trigger.id, &Trigger::id);
+  if (at == triggers->end()) return;
+  if (!event.trigger.permanent) {
+    triggers->erase(at);
+  } else {
+    at->due = kNoTime;
+    // of idle nodes it remembers those that it has told of
+    at->hit = (event.trigger.events & kTriggerIdle) != 0 ? event.trigger.hit : Bitmap();
+  }
+  state.triggers = std::move(triggers);
+}
+
+void apply_event(ClusterState& state, const CrontabReplaced& event) {
+  auto crontabs = std::make_shared<Crontabs>(*state.crontabs);
+  crontabs->erase(event.crontab.uid);
+  if (!event.crontab.text.empty()) crontabs->emplace(event.crontab.uid, event.crontab);
+  state.crontabs = std::move(crontabs);
+}
+
+}  // namespace sluice::state

@@ -1,0 +1,24 @@
+// scontrol update StepId=…
+#include "ctld/state/decide/targets.hpp"
+#include "ctld/state/decide/verbs.hpp"
+
+namespace sluice::state {
+
+Result<Decision> decide_on(const ClusterState& state, const UpdateStep& command, Time) {
+  const protocol::UpdateStepRequest& request = command.request;
+  const Job* job = state.jobs.find(request.id.job);
+  if (job == nullptr) return failure(ErrorCode::kInvalidJobId);
+  if (!may_change(state, *job, command.who)) return failure(ErrorCode::kInvalidUser);
+  if (!request.all_steps && find_step(*job, request.id.step) == nullptr) return failure(ErrorCode::kInvalidJobId);
+  Draft draft(state);
+  for (const auto& step : job->steps) {
+    const bool wanted = request.all_steps || step->id.step == request.id.step;
+    if (!wanted || step->spec == nullptr || step->end != kNoTime) continue;
+    auto spec = std::make_shared<StepSpec>(*step->spec);
+    spec->time_limit = request.time_limit;
+    draft.emit(StepUpdated{.id = step->id, .spec = std::move(spec)});
+  }
+  return draft.take();
+}
+
+}  // namespace sluice::state

@@ -1,0 +1,29 @@
+#include "noded/reboot.hpp"
+
+#include <sys/wait.h>
+
+#include "common/base/text.hpp"
+#include "common/log/log.hpp"
+#include "common/tables/environment.hpp"
+
+namespace sluice::noded {
+
+void Reboot::run(const protocol::RebootNodeRequest& order) {
+  const std::string& program = node_.config->reboot_program;
+  if (order.issued <= last_ || node_.hardware.boot_time > order.issued) return;
+  std::vector<std::string> words = split_list(program, ' ');
+  if (words.empty()) return log::error("told to reboot, but RebootProgram is not set");
+  last_ = order.issued;
+  log::info("rebooting ({}): {}", order.reason, program);
+  Environment env;
+  env.set("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+  env.set("SLURM_CONF", node_.config_path);
+  env.set("SLURMD_NODENAME", node_.name);
+  const std::string path = words[0];
+  const auto pid = children_.spawn({path, std::move(words), env.entries(), {}}, [path](int status) {
+    if (status != 0) log::error("{} failed with status {:#x}", path, status);
+  });
+  if (!pid) log::error("{}", pid.error().text);
+}
+
+}  // namespace sluice::noded

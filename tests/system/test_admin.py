@@ -1,0 +1,162 @@
+"""What administrators do with nodes, steps and the controller's values: reboots, write config, update step."""
+import os
+import re
+import unittest
+
+from harness import ClusterCase, need_root, wait_for
+
+# Stands for the reboot of a host: ends the agent and starts it again as if the host had just come up.
+REBOOT = """#!/bin/sh
+echo "$SLURMD_NODENAME" >> {dir}/work/rebooted
+[ -e {dir}/work/no_reboot ] && exit 0
+setsid sh -c 'while [ -e {dir}/work/reboot.wait ]; do sleep 0.05; done
+pid=$(cat {dir}/run/'$SLURMD_NODENAME'.pid)
+kill $pid; while kill -0 $pid 2>/dev/null; do sleep 0.05; done
+%s -f {dir}/slurm.conf -N '$SLURMD_NODENAME' -b' < /dev/null > /dev/null 2>&1 &
+"""
+
+
+class Admin(ClusterCase):
+    NODES, CPUS = 3, 2
+    CONF = "RebootProgram={dir}/reboot\nResumeTimeout=60\nSlurmdTimeout=30\nReturnToService=1\n"
+
+    @classmethod
+    def setUpClass(cls):
+        from harness import SBIN
+        cls.FILES = {"reboot": REBOOT % os.path.join(SBIN, "sluicenoded")}
+        super().setUpClass()
+
+    def node(self, name, form="%t|%E"):
+        return self.out("sinfo", "-h", "-n", name, "-o", form).strip()
+
+    def shown(self, name):
+        text = self.out("scontrol", "show", "node", name, "-o")
+        return dict(re.findall(r"(\w+)=(.*?)(?= \w+=|$)", text))
+
+    def flag(self, name):
+        path = os.path.join(self.cluster.work, name)
+        open(path, "w", encoding="utf-8").close()
+        self.addCleanup(lambda: os.path.exists(path) and os.remove(path))
+        return path
+
+    def rebooted(self):
+        return self.file("rebooted").split()
+
+    def test_reboot(self):
+        job = self.submit("-w", "n1", "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.wait_state(job, "RUNNING")
+        before = self.rebooted()
+        self.run_cmd("scontrol", "reboot", "ASAP", "nextstate=DOWN", "reason=new kernel", "n1")
+        self.assertEqual(self.node("n1", "%T|%E"), "draining@|new kernel")
+        shown = self.shown("n1")
+        self.assertIn("REBOOT_REQUESTED", shown["State"])
+        self.assertEqual(shown["NextState"], "DOWN")
+        self.run_cmd("scontrol", "cancel_reboot", "n1")
+        self.assertEqual(self.node("n1", "%T|%E"), "mixed|none")
+        self.fails(1, "slurm_update error: Invalid node state specified\n", "scontrol", "cancel_reboot", "n1")
+        self.assertEqual(self.rebooted(), before)
+        gate = self.flag("reboot.wait")
+        self.run_cmd("scontrol", "reboot", "ASAP", "n1")
+        self.run_cmd("scancel", job)
+        wait_for(lambda: self.node("n1") == "boot^|Reboot ASAP : reboot issued", "the reboot is issued once the job is gone")
+        self.assertIn("DOWN+DRAIN+REBOOT_ISSUED", self.shown("n1")["State"])
+        os.remove(gate)
+        wait_for(lambda: self.node("n1") == "idle|none", "the node is back in service")
+        self.assertEqual(self.rebooted(), before + ["n1"])
+
+    def test_reboot_to_down(self):
+        self.run_cmd("scontrol", "reboot", "nextstate=DOWN", "n2")
+        wait_for(lambda: self.node("n2") == "down|reboot requested : reboot issued : reboot complete", "n2 is down after its reboot")
+        self.run_cmd("scontrol", "update", "NodeName=n2", "State=RESUME")
+        wait_for(lambda: self.node("n2") == "idle|none", "n2 is idle")
+
+    def test_reboot_errors(self):
+        self.fails(1, "Missing node list. Specify ALL|<NodeList>\n", "scontrol", "reboot", "ASAP")
+        self.fails(1, "Invalid state: up\nValid states: DOWN, RESUME\n", "scontrol", "reboot", "nextstate=up", "n1")
+        self.fails(1, "scontrol_reboot_nodes error: Invalid node name specified\n", "scontrol", "reboot", "zz")
+        done = self.run_cmd("scontrol", "reboot", "n1", user=65534, check=False)
+        self.assertEqual((done.returncode, done.stderr), (1, "scontrol_reboot_nodes error: Permission denied\n"))
+
+    def test_reboot_for_a_job(self):  # sbatch --reboot
+        before = self.rebooted()
+        job = self.submit("--reboot", "-w", "n3", "-o", "after", "--wrap", "echo ran")
+        wait_for(lambda: self.state(job) == "COMPLETED", "the job has run after the reboot")
+        self.assertEqual(self.rebooted(), before + ["n3"])
+        self.assertEqual(self.file("after"), "ran\n")
+        wait_for(lambda: self.node("n3") == "idle|none", "n3 is idle")
+        # of others the wish is left out
+        job = self.submit("--reboot", "-w", "n3", "-o", "/dev/null", "-D", "/tmp", "--wrap", "true", user=65534)
+        wait_for(lambda: self.state(job) == "COMPLETED", "the job has run")
+        self.assertEqual(self.rebooted(), before + ["n3"])
+
+    def test_write_config(self):
+        path = os.path.join(self.cluster.work, "copy")
+        done = self.run_cmd("scontrol", "write", "config", path)
+        name = re.fullmatch(r"Slurm config saved to (\S+)\n", done.stderr)[1]
+        self.assertTrue(name.startswith(path + ".2"))
+        with open(name, encoding="utf-8") as f:
+            text = f.read()
+        self.assertIn(f"\nRebootProgram={self.cluster.dir}/reboot\n", text)
+        self.assertIn("\nNodeName=n1 ", text)
+        self.assertIn("\nPartitionName=debug ", text)
+        beside = self.run_cmd("scontrol", "write", "config").stderr
+        self.assertTrue(beside.startswith(f"Slurm config saved to {self.cluster.conf}."))
+        # it is a configuration that gives the same again
+        again = self.out("scontrol", "show", "config", env={"SLURM_CONF": name})
+        self.assertIn(f"RebootProgram           = {self.cluster.dir}/reboot", again)
+
+    def test_update_step(self):
+        job = self.submit("-w", "n2", "-t", "60", "-o", "/dev/null", "--wrap", "srun sleep 1000")
+        self.wait_state(job, "RUNNING")
+        step = f"{job}.0"
+        wait_for(lambda: step in self.out("squeue", "-s", "-h", "-o", "%i"), "the step runs")
+        self.run_cmd("scontrol", "update", f"StepId={step}", "TimeLimit=5")
+        self.assertIn("TimeLimit=00:05:00", self.out("scontrol", "show", "step", step))
+        self.run_cmd("scontrol", "update", f"StepId={job}", "TimeLimit=7")
+        self.assertIn("TimeLimit=00:07:00", self.out("scontrol", "show", "step", step))
+        self.fails(1, "scontrol: error: Invalid TimeLimit value\n", "scontrol", "update", f"StepId={step}", "TimeLimit=x")
+        self.fails(1, "No changes specified\n", "scontrol", "update", f"StepId={step}")
+        self.fails(1, "Update of this parameter is not supported: foo=5\nRequest aborted\n", "scontrol", "update", f"StepId={step}",
+                   "foo=5")
+        self.fails(1, "Invalid StepID parameter: StepId=abc\nRequest aborted\n", "scontrol", "update", "StepId=abc")
+        self.fails(1, "slurm_update error: Invalid job id specified\n", "scontrol", "update", "StepId=9999.0", "TimeLimit=5")
+        done = self.run_cmd("scontrol", "update", f"StepId={step}", "TimeLimit=2", user=65534, check=False)
+        self.assertEqual((done.returncode, done.stderr), (1, "slurm_update error: Invalid user id\n"))
+        self.run_cmd("scancel", job)
+        self.wait_ended(job)
+
+    def test_runtime_values(self):
+        show = lambda: self.out("scontrol", "show", "config")
+        self.run_cmd("scontrol", "fsdampeningfactor", "5")
+        self.assertRegex(show(), r"FairShareDampeningFactor *= 5\n")
+        self.run_cmd("scontrol", "reconfigure")
+        self.assertRegex(show(), r"FairShareDampeningFactor *= 1\n")
+        self.fails(0, "invalid dampening factor: 0\n", "scontrol", "fsdampeningfactor", "0")
+        self.fails(1, "slurm_set_schedlog_level error: Requested operation is presently disabled\n", "scontrol", "schedloglevel", "1")
+        self.fails(1, "invalid schedlog level: 2\n", "scontrol", "schedloglevel", "2")
+        self.fails(1, "slurm_takeover error: Unable to contact slurm controller (connect failure)\n", "scontrol", "takeover")
+        self.fails(1, "takeover: invalid backup controller index (3)\n", "scontrol", "takeover", "3")
+        self.run_cmd("scontrol", "cluster")
+        done = self.run_cmd("scontrol", "cluster", "nowhere", check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("'nowhere' can't be reached now, or it is an invalid entry for --cluster.", done.stderr)
+
+    def test_addresses(self):
+        lines = self.out("scontrol", "getaddrs", "n[1-2]").splitlines()
+        self.assertEqual([line.split(":")[0] for line in lines], ["n1", "n2"])
+        self.assertRegex(lines[0], r"^n1: 127\.0\.0\.1:\d+$")
+        self.fails(1, "scontrol: error: Node zz not found\n", "scontrol", "getaddrs", "zz")
+
+
+class RebootTimeout(ClusterCase):
+    NODES, CPUS = 1, 2
+    CONF = "RebootProgram=/bin/true\nResumeTimeout=1\nReturnToService=0\n"
+
+    def test_node_that_does_not_come_back(self):
+        self.run_cmd("scontrol", "reboot", "n1")
+        wait_for(lambda: self.out("sinfo", "-h", "-o", "%t|%E").strip() == "down|reboot timed out", "the node is given up")
+
+
+if __name__ == "__main__":
+    need_root()
+    unittest.main()

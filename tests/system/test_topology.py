@@ -1,0 +1,121 @@
+"""topology.conf: switches, and jobs that want few of them; preferred features; the features of a step."""
+import os
+import unittest
+
+from harness import ClusterCase, need_root, wait_for
+
+TREE = """SwitchName=s1 Nodes=n[1-2]
+SwitchName=s2 Nodes=n[3-4] LinkSpeed=10
+SwitchName=top Switches=s[1-2]
+"""
+
+
+class Topology(ClusterCase):
+    NODES, CPUS = 4, 2
+    CONF = "TopologyPlugin=topology/tree\nSchedulerParameters=max_switch_wait=3600,requeue_delay=1\n"
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        with open(os.path.join(cls.cluster.dir, "topology.conf"), "w", encoding="utf-8") as f:
+            f.write(TREE)
+        cls.cluster.run("scontrol", "reconfigure")
+
+    def tearDown(self):
+        self.run_cmd("scancel", "-u", "root")
+        wait_for(lambda: self.out("squeue", "-h") == "", "all is idle")
+
+    def job(self, *args):
+        return self.submit("-o", "/dev/null", *args, "--wrap", "sleep 1000")
+
+    def nodes(self, job):
+        self.wait_state(job, "RUNNING")
+        return self.out("squeue", "-h", "-j", job, "-o", "%N").strip()
+
+    def test_show_topology(self):
+        s1 = "SwitchName=s1 Level=0 LinkSpeed=1 Nodes=n[1-2]\n"
+        s2 = "SwitchName=s2 Level=0 LinkSpeed=10 Nodes=n[3-4]\n"
+        top = "SwitchName=top Level=1 LinkSpeed=1 Nodes=n[1-4] Switches=s[1-2]\n"
+        self.assertEqual(self.out("scontrol", "show", "topology"), s1 + s2 + top)
+        self.assertEqual(self.out("scontrol", "show", "topology", "s1"), s1)
+        self.assertEqual(self.out("scontrol", "show", "topology", "n3"), s2 + top)
+        self.assertEqual(self.out("scontrol", "show", "topology", "n1,n3"), top)
+        self.fails(0, "scontrol: error: Topology information contains no switch or node named foo\n", "scontrol", "show", "topology",
+                   "foo")
+
+    def test_few_switches(self):
+        self.assertEqual(self.nodes(self.job("-N1", "-w", "n1", "--exclusive")), "n1")
+        self.assertEqual(self.nodes(self.job("-N2", "--exclusive")), "n[3-4]")  # not n2 and n3
+
+    def test_switches(self):
+        first = self.job("-N1", "-w", "n1", "--exclusive", "-t", "60")
+        third = self.job("-N1", "-w", "n3", "--exclusive", "-t", "60")
+        self.nodes(first), self.nodes(third)
+        waits = self.job("-N2", "--switches=1@60")
+        any_number = self.job("-N2", "--exclusive", "-t", "5")
+        self.assertEqual(self.nodes(any_number), "n[2,4]")
+        self.assertEqual(self.state(waits), "PENDING")
+        self.assertEqual(self.show(waits)["Switches"], "1@60")
+        self.run_cmd("scancel", any_number)
+        self.run_cmd("scancel", first)
+        self.assertEqual(self.nodes(waits), "n[1-2]")
+
+    def test_wait_for_switch(self):
+        for node in ("n1", "n3"):
+            self.nodes(self.job("-N1", "-w", node, "--exclusive"))
+        waits = self.job("-N2", "--switches=1@60")
+        wait_for(lambda: self.out("squeue", "-h", "-j", waits, "-o", "%r").strip() == "Resources", "it waits for a switch")
+        self.run_cmd("scontrol", "update", f"JobId={waits}", "wait-for-switch=0")
+        self.assertEqual(self.nodes(waits), "n[2,4]")
+
+
+class Features(ClusterCase):
+    CONF = ("NodeName=n1 NodeHostname=localhost Port=@1 CPUs=2 RealMemory=1000 Features=old\n"
+            "NodeName=n2 NodeHostname=localhost Port=@2 CPUs=2 RealMemory=1000 Features=fast,old\n"
+            "PartitionName=debug Nodes=ALL Default=YES\n")
+
+    def tearDown(self):
+        self.run_cmd("scancel", "-u", "root")
+        wait_for(lambda: self.out("squeue", "-h") == "", "all is idle")
+
+    def job(self, *args):
+        return self.submit("-o", "/dev/null", *args, "--wrap", "sleep 1000")
+
+    def nodes(self, job):
+        self.wait_state(job, "RUNNING")
+        return self.out("squeue", "-h", "-j", job, "-o", "%N").strip()
+
+    def test_prefer(self):
+        self.assertEqual(self.nodes(self.job("--exclusive", "--prefer=fast")), "n2")
+        self.assertEqual(self.nodes(self.job("--exclusive", "--prefer=fast")), "n1")  # rather there than not at all
+        job = self.job("-n2", "-H")
+        self.run_cmd("scontrol", "update", f"JobId={job}", "Prefer=fast")
+        self.assertEqual(self.show(job)["Prefer"], "fast")
+        done = self.run_cmd("sbatch", "--prefer=green", "--wrap", "true", check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("sbatch: error: Invalid preferred feature specification\n", done.stderr)
+
+    def test_step_constraint(self):
+        job = self.submit("-N2", "-o", "out", "--wrap", "srun -N1 -n1 -C fast sh -c 'echo $SLURMD_NODENAME'; srun -N2 -C fast true")
+        self.assertEqual(self.wait_ended(job), "FAILED")
+        lines = self.file("out").splitlines()
+        self.assertEqual(lines[0], "n2")
+        self.assertIn("Requested node configuration is not available", "".join(lines[1:]))
+
+    def test_update_waiting(self):  # sizes that scontrol update changes
+        job = self.job("-H", "-n1")
+        self.run_cmd("scontrol", "update", f"JobId={job}", "ReqSockets=1", "ReqCores=1", "ReqThreads=1", "TasksPerNode=1", "CoreSpec=0")
+        shown = self.show(job)
+        self.assertEqual(shown["NtasksPerN:B:S:C"][0], "1")
+        self.assertEqual(shown["Socks/Node"], "1")
+        running = self.job("-n1", "-t", "30")
+        self.nodes(running)
+        self.run_cmd("scontrol", "update", f"JobId={running}", "TimeMin=10")
+        self.assertEqual(self.show(running)["TimeMin"], "00:10:00")
+        self.run_cmd("scontrol", "update", f"JobId={running}", "DelayBoot=5")
+        self.run_cmd("scontrol", "update", f"JobId={running}", "Switches=1@10")
+
+
+if __name__ == "__main__":
+    need_root()
+    unittest.main()

@@ -1,0 +1,77 @@
+// Preferred features, and placements below few switches.
+#include <gtest/gtest.h>
+
+#include "unit/sched/world.hpp"
+
+namespace sluice::sched {
+namespace {
+
+World with_tree() {
+  World w(4, 2);
+  w.config.switches = {{"s1", {"n1", "n2"}, {}, ""}, {"s2", {"n3", "n4"}, {}, ""}, {"top", {}, {"s1", "s2"}, ""}};
+  w.up();
+  return w;
+}
+
+JobSpec wide(uint32_t nodes) {
+  JobSpec made = World::spec(0, 10);
+  made.min_nodes = made.max_nodes = nodes;
+  made.sharing = Sharing::kExclusive;
+  return made;
+}
+
+JobSpec on(const char* node) {
+  JobSpec made = wide(1);
+  made.required_nodes = node;
+  return made;
+}
+
+TEST(Switches, FewAreUsed) {
+  World w = with_tree();
+  w.submit(on("n1"));
+  w.submit(wide(2));
+  w.submit(wide(1));
+  EXPECT_EQ(w.pass(), "1:n1 2:n[3-4] 3:n2");
+}
+
+TEST(Switches, JobWaitsForFewAndNotForever) {
+  World w = with_tree();
+  w.submit(on("n1"));
+  w.submit(on("n3"));
+  JobSpec near = wide(2);
+  near.switches = "1@5";
+  w.submit(near);
+  EXPECT_EQ(w.pass(), "1:n1 2:n3");
+  w.pass_time(std::chrono::minutes(4));
+  EXPECT_EQ(w.pass(), "");
+  w.pass_time(std::chrono::minutes(1));
+  EXPECT_EQ(w.pass(), "3:n[2,4]");
+}
+
+TEST(Switches, WithoutALimitOfItsOwnAJobWaitsFiveMinutes) {
+  ClusterConfig config;
+  JobSpec spec;
+  EXPECT_EQ(switch_wish(spec, config).most, 0U);
+  spec.switches = "2";
+  EXPECT_EQ(switch_wish(spec, config).most, 2U);
+  EXPECT_EQ(switch_wish(spec, config).wait, Duration(std::chrono::minutes(5)));
+  spec.switches = "2@3";
+  EXPECT_EQ(switch_wish(spec, config).wait, Duration(std::chrono::minutes(3)));
+  config.scheduler_parameters = {"max_switch_wait=60"};
+  EXPECT_EQ(switch_wish(spec, config).wait, Duration(std::chrono::minutes(1)));
+}
+
+TEST(Prefer, FirstWhereItIsLikedThenAnywhere) {
+  World w(2, 2);
+  w.config.nodes[1].features = {"fast"};
+  w.up();
+  JobSpec job = World::spec(2, 10);
+  job.prefer = "fast";
+  w.submit(job);
+  EXPECT_EQ(w.pass(), "1:n2");
+  w.submit(job);
+  EXPECT_EQ(w.pass(), "2:n1");
+}
+
+}  // namespace
+}  // namespace sluice::sched

@@ -1,0 +1,198 @@
+// Reboots, mails before the time limit, triggers, crontabs.
+#include "unit/state/fixture.hpp"
+
+namespace sluice::state {
+namespace {
+
+class AdminTest : public CoreTest {
+ protected:
+  AdminTest() {
+    auto changed = std::make_shared<ClusterConfig>(*config_);
+    changed->reboot_program = "/sbin/reboot";
+    changed->resume_timeout = std::chrono::seconds(60);
+    changed->scron_parameters = {"enable"};
+    run(ReplaceConfig{changed});
+  }
+  void pass(Duration time) {
+    now_ += time;
+    run(Tick{});
+  }
+  Result<Reply> reboot(const std::string& nodes, bool asap = false, AfterReboot after = AfterReboot::kAsBefore) {
+    return run(RebootNodes{kRoot, {nodes, asap, after, {}}});
+  }
+  void boot(const std::string& name, const std::string& boot_id) {
+    RegisterNode command;
+    command.node.name = name;
+    command.node.hardware.boot_id = boot_id;
+    ASSERT_TRUE(run(command));
+  }
+  const Node& node(const std::string& name) { return *find_node(state_, name); }
+  Result<Reply> set_trigger(TriggerEvents events, JobId job = kNoJob, int64_t offset = 0, bool permanent = false) {
+    Trigger trigger;
+    trigger.events = events;
+    trigger.job = job;
+    trigger.resource = job == kNoJob ? TriggerResource::kNode : TriggerResource::kJob;
+    trigger.offset_seconds = offset;
+    trigger.permanent = permanent;
+    trigger.program = "/bin/true";
+    return run(SetTrigger{kRoot, trigger});
+  }
+};
+
+TEST_F(AdminTest, IdleNodeIsRebootedAtOnce) {
+  ASSERT_TRUE(reboot("n1", false, AfterReboot::kDown));
+  ASSERT_EQ(effects<RebootNow>().size(), 1U);
+  EXPECT_TRUE(effects<RebootNow>()[0].nodes.test(node("n1").id));
+  EXPECT_EQ(node("n1").base, NodeBaseState::kDown);
+  EXPECT_EQ(node("n1").reason, "reboot requested : reboot issued");
+  boot("n1", "boot");  // the agent alone was started again
+  EXPECT_NE(node("n1").flags & kNodeRebootIssued, 0U);
+  boot("n1", "another");
+  EXPECT_EQ(node("n1").flags & kNodeRebootIssued, 0U);
+  EXPECT_EQ(node("n1").base, NodeBaseState::kDown);
+  EXPECT_EQ(node("n1").reason, "reboot requested : reboot issued : reboot complete");
+}
+
+TEST_F(AdminTest, BusyNodeWaitsAndAsapDrainsIt) {
+  const JobId id = submit(batch_spec());
+  ASSERT_TRUE(start_job(id, "n1"));
+  ASSERT_TRUE(reboot("n1", true));
+  EXPECT_TRUE(effects<RebootNow>().empty());
+  EXPECT_FALSE(is_schedulable(node("n1")));
+  ASSERT_TRUE(end_step(id, kBatchStep, "n1", 0, true));
+  pass(std::chrono::seconds(1));
+  EXPECT_EQ(effects<RebootNow>().size(), 1U);
+  boot("n1", "another");
+  EXPECT_TRUE(is_schedulable(node("n1")));
+  EXPECT_TRUE(node("n1").reason.empty());
+}
+
+TEST_F(AdminTest, RebootThatTakesTooLong) {
+  ASSERT_TRUE(reboot("n1"));
+  pass(std::chrono::seconds(59));
+  EXPECT_NE(node("n1").flags & kNodeRebootIssued, 0U);
+  pass(std::chrono::seconds(1));
+  EXPECT_EQ(node("n1").flags & kNodeRebootIssued, 0U);
+  EXPECT_EQ(node("n1").reason, "reboot timed out");
+}
+
+TEST_F(AdminTest, JobWaitsForTheRebootOfItsNodes) {
+  JobSpec spec = batch_spec();
+  spec.reboot = true;
+  const JobId id = submit(spec, kRoot);
+  ASSERT_TRUE(start_job(id, "n[1-2]", 8));
+  EXPECT_EQ(effects<RebootNow>().size(), 2U);
+  EXPECT_TRUE(effects<LaunchStep>().empty());
+  EXPECT_NE(job(id).flags & kJobConfiguring, 0U);
+  boot("n1", "another");
+  EXPECT_TRUE(effects<LaunchStep>().empty());
+  boot("n2", "another");
+  EXPECT_EQ(effects<LaunchStep>().size(), 1U);
+  EXPECT_EQ(job(id).state, JobState::kRunning);
+  EXPECT_EQ(job(id).flags & kJobConfiguring, 0U);
+}
+
+TEST_F(AdminTest, OfOthersTheWishForARebootIsLeftOut) {
+  JobSpec spec = batch_spec();
+  spec.reboot = true;
+  const JobId id = submit(spec);
+  EXPECT_FALSE(job(id).spec->reboot);
+  EXPECT_EQ(error_of(RebootNodes{kAnn, {"n1", false, AfterReboot::kAsBefore, {}}}), ErrorCode::kAccessDenied);
+}
+
+TEST_F(AdminTest, MailsBeforeTheTimeLimit) {
+  JobSpec spec = batch_spec();
+  spec.time_limit = 100;
+  spec.mail_type = "TIME_LIMIT_50,TIME_LIMIT_90";
+  const JobId id = submit(spec);
+  ASSERT_TRUE(start_job(id, "n1"));
+  pass(std::chrono::minutes(49));
+  EXPECT_TRUE(effects<SendMail>().empty());
+  pass(std::chrono::minutes(1));
+  ASSERT_EQ(effects<SendMail>().size(), 1U);
+  EXPECT_EQ(effects<SendMail>()[0].kind, MailKind::kTimeLimit50);
+  pass(std::chrono::minutes(31));
+  EXPECT_TRUE(effects<SendMail>().empty()) << "80 was not asked for, and 50 is said once";
+  pass(std::chrono::minutes(10));
+  ASSERT_EQ(effects<SendMail>().size(), 1U);
+  EXPECT_EQ(effects<SendMail>()[0].kind, MailKind::kTimeLimit90);
+}
+
+TEST_F(AdminTest, TriggersFireOnceUnlessPermanent) {
+  ASSERT_TRUE(set_trigger(kTriggerDown));
+  ASSERT_TRUE(set_trigger(kTriggerDown, kNoJob, 10, true));
+  EXPECT_EQ(error_of(SetTrigger{kAnn, {}}), ErrorCode::kAccessDenied);
+  for (const char* name : {"n1", "n3"}) {
+    UpdateNode down{kRoot, {}};
+    down.update.nodes = name;
+    down.update.state = "DOWN";
+    down.update.reason = "test";
+    ASSERT_TRUE(run(down));
+  }
+  pass(std::chrono::seconds(1));
+  ASSERT_EQ(effects<RunTrigger>().size(), 1U);
+  EXPECT_EQ(effects<RunTrigger>()[0].resource, "n[1,3]");
+  EXPECT_EQ(state_.triggers->size(), 1U);
+  pass(std::chrono::seconds(9));
+  EXPECT_EQ(effects<RunTrigger>().size(), 1U);
+  pass(std::chrono::seconds(9));
+  EXPECT_TRUE(effects<RunTrigger>().empty());
+  EXPECT_EQ(state_.triggers->size(), 1U);
+  EXPECT_EQ(error_of(ClearTriggers{kRoot, {77, {}, {}}}), ErrorCode::kNotFound);
+  EXPECT_TRUE(run(ClearTriggers{kRoot, {{}, {}, 0}}));
+  EXPECT_TRUE(state_.triggers->empty());
+}
+
+TEST_F(AdminTest, TriggersOfAJob) {
+  JobSpec spec = batch_spec();
+  spec.time_limit = 10;
+  const JobId id = submit(spec);
+  ASSERT_TRUE(start_job(id, "n1"));
+  ASSERT_TRUE(set_trigger(kTriggerTime, id, -60));
+  ASSERT_TRUE(set_trigger(kTriggerFini, id, 5));
+  pass(std::chrono::minutes(9));
+  ASSERT_EQ(effects<RunTrigger>().size(), 1U);
+  EXPECT_EQ(effects<RunTrigger>()[0].resource, std::to_string(id));
+  ASSERT_TRUE(end_step(id, kBatchStep, "n1", 0, true));
+  pass(std::chrono::seconds(4));
+  EXPECT_TRUE(effects<RunTrigger>().empty());
+  pass(std::chrono::seconds(1));
+  EXPECT_EQ(effects<RunTrigger>().size(), 1U);
+}
+
+TEST_F(AdminTest, TriggersSurviveACheckpoint) {
+  ASSERT_TRUE(set_trigger(kTriggerDown));
+  const auto image = wire::decode<StateImage>(wire::encode(make_image(state_)));
+  ASSERT_TRUE(image);
+  state_ = from_image(*image);
+  ASSERT_EQ(state_.triggers->size(), 1U);
+  EXPECT_EQ(state_.next_trigger_id, 2U);
+}
+
+TEST_F(AdminTest, CronJobsWaitForTheirNextTime) {
+  JobSpec spec = batch_spec();
+  spec.uid = kAnn.uid;
+  spec.cron = "0 * * * *";
+  spec.cron_line = 1;
+  const auto reply = run(ReplaceCrontab{kAnn, "0 * * * * true\n", {spec}, {}});
+  ASSERT_TRUE(reply);
+  const JobId id = std::get<CrontabReply>(*reply).jobs.at(0);
+  const Time first = job(id).eligible;
+  EXPECT_GT(first, now_);
+  EXPECT_FALSE(start_job(id, "n1"));
+  now_ = first;
+  ASSERT_TRUE(start_job(id, "n1"));
+  ASSERT_TRUE(end_step(id, kBatchStep, "n1", 0, true));
+  EXPECT_EQ(job(id).state, JobState::kPending);
+  EXPECT_EQ(job(id).eligible, first + std::chrono::hours(1));
+  // the crontab goes while the job runs: then it is not queued again
+  now_ = job(id).eligible;
+  ASSERT_TRUE(start_job(id, "n1"));
+  ASSERT_TRUE(run(ReplaceCrontab{kAnn, "", {}, {}}));
+  ASSERT_TRUE(end_step(id, kBatchStep, "n1", 0, true));
+  EXPECT_EQ(job(id).state, JobState::kCompleted);
+  EXPECT_TRUE(state_.crontabs->empty());
+}
+
+}  // namespace
+}  // namespace sluice::state
