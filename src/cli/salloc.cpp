@@ -22,6 +22,7 @@
 #include "cli/shared/option_parser.hpp"
 #include "cli/shared/submit_call.hpp"
 #include "cli/shared/submit_env.hpp"
+#include "cli/shared/x11_relay.hpp"
 #include "common/base/errno_text.hpp"
 #include "common/base/exec_pointers.hpp"
 
@@ -110,6 +111,7 @@ class CommandRun {
     set_allocation_variables(facts_of(allocated_, submission_.job, client_.config()), environment);
     const std::string& gpus = submission_.settings.gpus_per_node;
     if (!gpus.empty()) environment.set("SLURM_GPUS_PER_NODE", gpus);
+    set_request_variables(submission_.step, environment);
     environment.unset("SLURM_PRIO_PROCESS");  // srun and sbatch only
     environment.set_default("SHELL", user_shell());
     const std::vector<char*> argv = exec_pointers(words);
@@ -267,6 +269,13 @@ int salloc_main(int argc, char** argv) {
   fill_caller(submission, client->config(), argc, argv);
   if (const OptionResult there = resolve_outside(submission, client->config()); !there) {
     return report_problem("salloc", there.error());
+  }
+  if (submission.step.x11 != X11Nodes::kNone) {
+    // the sruns in the job do it; that they can is known now
+    if (const auto target = find_x11_target(); !target) {
+      print_error("salloc", target.error().text);
+      return 255;
+    }
   }
   submission.job.interactive = parser.operands().empty();
   boost::asio::io_context io;

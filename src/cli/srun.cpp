@@ -15,6 +15,7 @@
 #include "cli/shared/client.hpp"
 #include "cli/shared/multi_prog_file.hpp"
 #include "cli/shared/option_parser.hpp"
+#include "cli/shared/srun_broadcast.hpp"
 #include "cli/shared/srun_script.hpp"
 #include "cli/shared/step_checks.hpp"
 #include "cli/shared/step_create.hpp"
@@ -109,6 +110,11 @@ class Srun {
       job.gres = job.tres_per_job = job.tres_per_socket = job.tres_per_task = {};  // all of the job's
     }
     if (const auto status = choose_mpi()) return *status;
+    if (step.x11 != X11Nodes::kNone) {
+      Result<X11Target> target = find_x11_target();
+      if (!target) return fail_x11(target.error().text);
+      x11_ = std::move(*target);
+    }
     Result<Environment> chosen = exported_environment(submission_.settings, current_environment());
     if (!chosen) return fail_with({chosen.error().text});
     environment_ = std::move(*chosen);
@@ -116,6 +122,11 @@ class Srun {
     if (!submission_.settings.name_given) job.name = base_name(program_[0]);
     else environment_.set("SLURM_JOB_NAME", job.name.view());
     return std::nullopt;
+  }
+
+  static int fail_x11(const std::string& why) {
+    print_error("srun", why);
+    return 255;
   }
 
   // MpiDefault, where nothing else was asked for.
@@ -212,7 +223,10 @@ class Srun {
       return interrupted_;
     };
     held_.async_wait([this](const auto& error, int) { interrupted_ = interrupted_ || !error; });
+    ProgramBroadcast broadcast(client_, submission_);
+    if (const auto status = broadcast.send(job_, request.spec)) return *status;
     const auto step = create_step(client_, request, options);
+    broadcast.keep(step ? &step->layout : nullptr);
     if (!step) return error_exit();
     const int status = follow(*step, request.spec);
     run_epilog();
@@ -238,6 +252,10 @@ class Srun {
     options.quit_on_interrupt = settings.quit_on_interrupt;
     options.kill_on_bad_exit =
         spec.kill_on_bad_exit == UINT32_MAX ? config.kill_on_bad_exit : spec.kill_on_bad_exit != 0;
+    options.kill_on_oom = spec.oom_kill_step == Toggle::kDefault ? has_option(config.task_plugin_param, "OOMKillStep")
+                                                                 : spec.oom_kill_step == Toggle::kYes;
+    options.ignored_signals = settings.ignored_signals;
+    options.x11 = x11_;
     options.wait_seconds = spec.wait_seconds != UINT32_MAX
                                ? spec.wait_seconds
                                : static_cast<uint32_t>(to_seconds(config.wait_time));
@@ -320,6 +338,7 @@ class Srun {
   uint32_t nodes_ = 0;
   std::string first_node_;
   int32_t wait_status_ = 0;
+  std::optional<X11Target> x11_;
 };
 
 // --multi-prog: what the tasks run, and how many there are when no option says that.
@@ -353,6 +372,9 @@ int srun_main(int argc, char** argv) {
   if (const auto status = complete_request(submission, kSrun)) return *status;
   Result<Client> client = Client::open();
   if (!client) return report("srun", client.error());
+  if (submission.settings.message_seconds != 0) {
+    client->wait_for_answers(std::chrono::seconds(submission.settings.message_seconds));
+  }
   return Srun(*client, submission, parser.operands()).run(argc, argv);
 }
 

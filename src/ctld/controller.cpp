@@ -142,6 +142,7 @@ Status Controller::Graph::start_server() {
   add_submit_methods(*server, *services);
   add_change_methods(*server, *services);
   add_usage_methods(*server, *services);
+  add_broadcast_methods(*server, *services);
   add_query_methods(*server, *services);
   add_node_methods(*server, *services);
   return server->start();

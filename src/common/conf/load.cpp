@@ -114,6 +114,7 @@ constexpr std::pair<const char*, ParseFile> kFilesBeside[] = {
     {"cgroup.conf", tables::parse_cgroup_conf},
     {"gres.conf", tables::parse_gres_conf},
     {"mpi.conf", tables::parse_mpi_conf},
+    {"job_container.conf", tables::parse_container_conf},
 };
 
 // A file beside slurm.conf that need not be there.

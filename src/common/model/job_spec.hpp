@@ -148,6 +148,7 @@ struct JobSpec {
   uint32_t resv_ports = 0;
   SharedText export_list;  // --export as given
   bool get_user_env = false;
+  Toggle oom_kill_step = Toggle::kDefault;  // --oom-kill-step; the default is TaskPluginParam's
 
   template <class V>
   static void describe(V&& field) {  // NOLINT(readability-function-size): a list
@@ -257,6 +258,7 @@ struct JobSpec {
     field(104, "resv_ports", &JobSpec::resv_ports);
     field(105, "export_list", &JobSpec::export_list);
     field(106, "get_user_env", &JobSpec::get_user_env);
+    field(140, "oom_kill_step", &JobSpec::oom_kill_step);
   }
 };
 

@@ -27,6 +27,7 @@ enum class ConfigScope { kAll, kGlobalKeys };
 // The other files add to what slurm.conf gave.
 [[nodiscard]] Status parse_cgroup_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed);
 [[nodiscard]] Status parse_gres_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed);
+[[nodiscard]] Status parse_container_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed);
 [[nodiscard]] Status parse_mpi_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed);
 
 }  // namespace sluice::tables

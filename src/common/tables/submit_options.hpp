@@ -79,9 +79,14 @@ struct SubmitSettings {
   bool quit_on_interrupt = false;
   bool multi_prog = false;
   bool no_allocate = false;
+  std::optional<std::string> broadcast;  // --bcast; empty: under a name of its own
+  std::optional<std::string> broadcast_exclude;
+  std::optional<std::string> compress;   // as given
+  std::optional<bool> send_libraries;
+  std::vector<int> ignored_signals;
+  uint32_t message_seconds = 0;  // --msg-timeout
   bool nodes_inherited = false;  // --nodes is the count of the allocation that srun is in
   bool exclusive_step = false;  // --exclusive: CPUs of its own when in an allocation
-  bool wait_for_children = false;
   std::string prolog, epilog;
 };
 

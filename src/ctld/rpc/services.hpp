@@ -45,6 +45,7 @@ void add_change_methods(net::RpcServer& server, ServiceParts& parts);  // Signal
 void add_query_methods(net::RpcServer& server, ServiceParts& parts);   // Query…, Ping, Explain …
 void add_node_methods(net::RpcServer& server, ServiceParts& parts);    // RegisterNode, Report…
 void add_usage_methods(net::RpcServer& server, ServiceParts& parts);   // QueryUsage
+void add_broadcast_methods(net::RpcServer& server, ServiceParts& parts);  // BroadcastTicket
 
 // --- helpers of the handlers ---------------------------------------------------------------------
 
