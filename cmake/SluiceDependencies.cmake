@@ -14,6 +14,7 @@ pkg_check_modules(PMIX REQUIRED pmix)  # its headers: the step daemon loads it w
 file(GLOB MATH_ARCHIVE /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/libm-*.a)  # libm.a is a script that names it
 find_library(MUNGE_ARCHIVE NAMES libmunge.a REQUIRED)
 find_library(NGHTTP2_ARCHIVE NAMES libnghttp2.a REQUIRED)
+find_library(LZ4_ARCHIVE NAMES liblz4.a REQUIRED)
 
 # (Asking pkg-config for grpc++'s closure takes 20 s; the list is short.)
 file(GLOB absl_archives /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/libabsl_*.a)

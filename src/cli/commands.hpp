@@ -13,6 +13,7 @@ struct Command {
 int salloc_main(int argc, char** argv);
 int sattach_main(int argc, char** argv);
 int sbatch_main(int argc, char** argv);
+int sbcast_main(int argc, char** argv);
 int scancel_main(int argc, char** argv);
 int scontrol_main(int argc, char** argv);
 int scrontab_main(int argc, char** argv);

@@ -18,6 +18,7 @@ constexpr Command kSlurmCommands[] = {
     {"salloc", sluice::cli::salloc_main},
     {"sattach", sluice::cli::sattach_main},
     {"sbatch", sluice::cli::sbatch_main},
+    {"sbcast", sluice::cli::sbcast_main},
     {"scancel", sluice::cli::scancel_main},
     {"scontrol", sluice::cli::scontrol_main},
     {"scrontab", sluice::cli::scrontab_main},

@@ -23,6 +23,7 @@
 #include "cli/shared/option_parser.hpp"
 #include "cli/shared/submit_call.hpp"
 #include "cli/shared/submit_env.hpp"
+#include "cli/shared/x11_relay.hpp"
 #include "common/base/errno_text.hpp"
 #include "common/base/exec_pointers.hpp"
 
@@ -116,6 +117,7 @@ class CommandRun {
     }
     const std::string& gpus = submission_.settings.gpus_per_node;
     if (!gpus.empty()) environment.set("SLURM_GPUS_PER_NODE", gpus);
+    set_request_variables(submission_.step, environment);
     environment.unset("SLURM_PRIO_PROCESS");  // srun and sbatch only
     environment.set_default("SHELL", user_shell());
     const std::vector<char*> argv = exec_pointers(words);
@@ -299,6 +301,13 @@ int salloc_main(int argc, char** argv) {
     specs.push_back(component.job);
   }
   const Submission& submission = components.front();
+  if (submission.step.x11 != X11Nodes::kNone) {
+    // the sruns in the job do it; that they can is known now
+    if (const auto target = find_x11_target(); !target) {
+      print_error("salloc", target.error().text);
+      return 255;
+    }
+  }
   boost::asio::io_context io;
   JobWatch watch(*client, io);
   const Allocated allocated = allocate(*client, io, watch, submission, kSalloc,

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -16,6 +17,7 @@
 #include "cli/shared/het_request.hpp"
 #include "cli/shared/multi_prog_file.hpp"
 #include "cli/shared/option_parser.hpp"
+#include "cli/shared/srun_broadcast.hpp"
 #include "cli/shared/srun_script.hpp"
 #include "cli/shared/step_checks.hpp"
 #include "cli/shared/step_create.hpp"
@@ -123,6 +125,11 @@ class Srun {
       job.gres = job.tres_per_job = job.tres_per_socket = job.tres_per_task = {};  // all of the job's
     }
     if (const auto status = choose_mpi(step)) return *status;
+    if (step.x11 != X11Nodes::kNone) {
+      Result<X11Target> target = find_x11_target();
+      if (!target) return fail_x11(target.error().text);
+      x11_ = std::move(*target);
+    }
     Result<Environment> chosen = exported_environment(part.submission.settings, current_environment());
     if (!chosen) return fail_with({chosen.error().text});
     part.environment = std::move(*chosen);
@@ -131,6 +138,11 @@ class Srun {
     if (!part.submission.settings.name_given) job.name = base_name(part.program[0]);
     else part.environment.set("SLURM_JOB_NAME", job.name.view());
     return std::nullopt;
+  }
+
+  static int fail_x11(const std::string& why) {
+    print_error("srun", why);
+    return 255;
   }
 
   // MpiDefault, where nothing else was asked for.
@@ -249,11 +261,25 @@ class Srun {
       return interrupted_;
     };
     held_.async_wait([this](const auto& error, int) { interrupted_ = interrupted_ || !error; });
-    const auto made = create_steps(client_, requests, options);
+    std::deque<ProgramBroadcast> broadcasts;
+    const std::optional<int> not_sent = send_programs(requests, broadcasts);
+    const auto made = not_sent ? Result<std::vector<protocol::CreateStepReply>>() : create_steps(client_, requests, options);
+    const bool starts = made && made->size() == broadcasts.size();
+    for (size_t i = 0; i < broadcasts.size(); ++i) broadcasts[i].keep(starts ? &(*made)[i].layout : nullptr);
+    if (not_sent) return *not_sent;
     if (!made) return error_exit();
     const int status = follow(*made, requests.front().spec);
     run_epilog();
     return status;
+  }
+
+  // --bcast, of each part. An exit status when one cannot be sent.
+  std::optional<int> send_programs(std::vector<protocol::CreateStepRequest>& requests, std::deque<ProgramBroadcast>& sent) {
+    for (size_t i = 0; i < parts_.size(); ++i) {
+      sent.emplace_back(client_, parts_[i].submission);
+      if (const auto status = sent.back().send(requests[i].job, requests[i].spec)) return status;
+    }
+    return std::nullopt;
   }
 
   int follow(const std::vector<protocol::CreateStepReply>& made, const StepSpec& spec) {
@@ -277,6 +303,10 @@ class Srun {
     options.quit_on_interrupt = settings.quit_on_interrupt;
     options.kill_on_bad_exit =
         spec.kill_on_bad_exit == UINT32_MAX ? config.kill_on_bad_exit : spec.kill_on_bad_exit != 0;
+    options.kill_on_oom = spec.oom_kill_step == Toggle::kDefault ? has_option(config.task_plugin_param, "OOMKillStep")
+                                                                 : spec.oom_kill_step == Toggle::kYes;
+    options.ignored_signals = settings.ignored_signals;
+    options.x11 = x11_;
     options.wait_seconds = spec.wait_seconds != UINT32_MAX
                                ? spec.wait_seconds
                                : static_cast<uint32_t>(to_seconds(config.wait_time));
@@ -356,6 +386,7 @@ class Srun {
   bool own_ = false;
   std::string first_node_;
   int32_t wait_status_ = 0;
+  std::optional<X11Target> x11_;
 };
 
 // --multi-prog: what the tasks run, and how many there are when no option says that.
@@ -435,6 +466,9 @@ int srun_main(int argc, char** argv) {
   if (const auto status = read_parts(argc, argv, parts)) return *status;
   Result<Client> client = Client::open();
   if (!client) return report("srun", client.error());
+  if (const uint32_t seconds = parts.front().submission.settings.message_seconds; seconds != 0) {
+    client->wait_for_answers(std::chrono::seconds(seconds));
+  }
   return Srun(*client, parts).run(argc, argv);
 }
 

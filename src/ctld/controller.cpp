@@ -148,6 +148,7 @@ Status Controller::Graph::start_server() {
   add_submit_methods(*server, *services);
   add_change_methods(*server, *services);
   add_usage_methods(*server, *services);
+  add_broadcast_methods(*server, *services);
   add_query_methods(*server, *services);
   add_admin_methods(*server, *services);
   add_statistics_methods(*server, *services);

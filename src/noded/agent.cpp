@@ -18,9 +18,11 @@
 #include "common/rpc/fanout.hpp"
 #include "common/rpc/rpc_server.hpp"
 #include "common/rpc/token_server.hpp"
+#include "noded/broadcasts.hpp"
 #include "noded/child_processes.hpp"
 #include "noded/health_check.hpp"
 #include "noded/inventory.hpp"
+#include "noded/job_containers.hpp"
 #include "noded/job_groups.hpp"
 #include "noded/requests.hpp"
 
@@ -90,6 +92,7 @@ class Agent::Graph {
     ok = start_server();
     if (!ok) return ok;
     jobs_->load();
+    containers_->adopt_all();
     steps_->adopt_all();
     groups_->remove_unused();
     // a node that is not well says so before it takes work
@@ -140,7 +143,8 @@ class Agent::Graph {
     children_.emplace(io_);
     scripts_.emplace(io_, *children_);
     groups_.emplace(node_, [this](JobId job) { return !steps_->live_of(job).empty(); });
-    steps_.emplace(node_, *children_, *groups_, [this](protocol::StepEnded report) {
+    containers_.emplace(node_, *children_);
+    steps_.emplace(node_, *children_, *groups_, *containers_, [this](protocol::StepEnded report) {
       const protocol::StepKey key = report.key;
       if (report.drain_node) jobs_->run_unkillable_program(key);
       report.node_clean = jobs_->clean_after(report);
@@ -159,11 +163,18 @@ class Agent::Graph {
                               [this] { reporter_->send(); },
                               [this] { steps_->make_reports_safe(); }});
     jobs_->connect(*steps_, *reporter_);
+    broadcasts_.emplace(node_, *children_);
+    broadcasts_->use_containers(*containers_);
+    jobs_->when_over([this](JobId job) {
+      broadcasts_->end_job(job);
+      containers_->remove(job);
+    });
     registrar_.emplace(node_, *controller_,
                        Registrar::Handlers{[this](protocol::RegisterNodeRequest& request) {
                                              request.running = steps_->live();
                                              request.ended = steps_->unacknowledged();
                                              request.jobs = jobs_->prepared();
+                                             for (const JobId job : containers_->jobs()) request.jobs.push_back(job);
                                            },
                                            [this](const protocol::RegisterNodeReply& reply) {
                                              registered(reply);
@@ -180,8 +191,9 @@ class Agent::Graph {
   }
 
   Status start_server() {
+    fanout_ = net::Fanout::create(node_clients_);
     requests_.emplace(RequestParts{node_, *steps_, *jobs_, *registrar_, *step_reports_, *health_, *reboot_,
-                                   options_.end_process, node_.config->slurmd_user_id});
+                                   options_.end_process, node_.config->slurmd_user_id, *broadcasts_, fanout_});
     net::ServerOptions server_options;
     server_options.addresses = {fmt::format("0.0.0.0:{}", node_.self.port)};
     server_options.receiver = node_.self.name;
@@ -189,7 +201,6 @@ class Agent::Graph {
     server_options.slurm_user = node_.config->slurm_user_id;
     server_.emplace(std::move(server_options));
     add_requests(*server_, *requests_);
-    fanout_ = net::Fanout::create(node_clients_);
     fanout_->serve(*server_);
     return server_->start();
   }
@@ -205,14 +216,16 @@ class Agent::Graph {
   std::optional<HealthCheck> health_;
   std::optional<Reboot> reboot_;
   std::optional<JobGroups> groups_;
+  std::optional<JobContainers> containers_;
   std::optional<Steps> steps_;
   std::optional<Jobs> jobs_;
   std::optional<Reporter> reporter_;
   std::shared_ptr<net::NodeClients> node_clients_;
   std::optional<StepReports> step_reports_;
   std::optional<Registrar> registrar_;
-  std::optional<RequestParts> requests_;
+  std::optional<Broadcasts> broadcasts_;
   std::shared_ptr<net::Fanout> fanout_;
+  std::optional<RequestParts> requests_;
   std::optional<net::RpcServer> server_;
   std::unique_ptr<net::AsyncClient> controller_;
   std::thread thread_;

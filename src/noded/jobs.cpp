@@ -273,6 +273,7 @@ void Jobs::cleaned(const JobPtr& job, int epilog_status, bool kill_failed) {
 }
 
 void Jobs::remember_over(const Id& id) {
+  if (when_over_) when_over_(id.first);
   if (!over_.insert(id).second) return;
   over_order_.push_back(id);
   if (over_order_.size() < 2 * kRememberedJobs) return;

@@ -46,6 +46,10 @@ class Jobs {
   void run_unkillable_program(const protocol::StepKey& key);
   // After the report was handed on.
   void step_over(const protocol::StepKey& key);
+  // Whether this run of the job ended here.
+  [[nodiscard]] bool is_over(JobId job, uint32_t restart) const { return over_.contains({job, restart}); }
+  // What else has to go when nothing of a job is left here.
+  void when_over(std::function<void(JobId)> clean) { when_over_ = std::move(clean); }
 
  private:
   using Id = std::pair<JobId, uint32_t>;  // job, restart
@@ -73,6 +77,7 @@ class Jobs {
   std::map<Id, JobPtr> jobs_;
   std::set<Id> over_;  // cleaned lately: late launches are refused
   std::vector<Id> over_order_;
+  std::function<void(JobId)> when_over_;
 };
 
 }  // namespace sluice::noded

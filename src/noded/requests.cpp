@@ -190,6 +190,7 @@ void add_orders(net::RpcServer& server, RequestParts& parts) {
 void add_requests(net::RpcServer& server, RequestParts& parts) {
   using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
   add_orders(server, parts);
+  add_broadcast_requests(server, parts);
   // from the nodes below this one in the tree
   server.handle<ReportStepsRequest, Empty>(
       [&parts](const CallContext& context, ReportStepsRequest request, Responder<Empty> responder) {

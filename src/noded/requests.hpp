@@ -3,7 +3,9 @@
 
 #include <functional>
 
+#include "common/rpc/fanout.hpp"
 #include "common/rpc/rpc_server.hpp"
+#include "noded/broadcasts.hpp"
 #include "noded/health_check.hpp"
 #include "noded/jobs.hpp"
 #include "noded/node_state.hpp"
@@ -24,9 +26,13 @@ struct RequestParts {  // all outlive the server
   Reboot& reboot;
   std::function<void()> end_process;
   uint32_t slurmd_user = 0;  // uid of SlurmdUser
+  Broadcasts& broadcasts;
+  std::shared_ptr<net::Fanout> fanout;
 };
 
 void add_requests(net::RpcServer& server, RequestParts& parts);
+// Those of sbcast.
+void add_broadcast_requests(net::RpcServer& server, RequestParts& parts);
 
 // `scontrol show slurmd`
 [[nodiscard]] std::vector<std::string> describe_agent(const NodeState& node, const Steps& steps);

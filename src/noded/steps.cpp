@@ -67,10 +67,12 @@ protocol::StepEnded failed_report(const NodeState& node,
 
 }  // namespace
 
-Steps::Steps(NodeState& node, ChildProcesses& children, JobGroups& groups, OnEnded on_ended)
+Steps::Steps(NodeState& node, ChildProcesses& children, JobGroups& groups, JobContainers& containers,
+             OnEnded on_ended)
     : node_(node),
       children_(children),
       groups_(groups),
+      containers_(containers),
       spool_(node.spool_dir),
       on_ended_(std::move(on_ended)) {}
 
@@ -119,6 +121,7 @@ protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch) co
   start.cores_per_socket = node_.self.cores_per_socket;
   start.processors = node_.processors;
   start.append_output = config.job_file_append;
+  start.oom_kill_step = has_option(config.task_plugin_param, "OOMKillStep");
   start.kill_on_bad_exit = config.kill_on_bad_exit;
   start.kill_wait = config.kill_wait;
   start.unkillable_timeout = config.unkillable_step_timeout;
@@ -147,7 +150,12 @@ void Steps::launch(const protocol::StepLaunch& launch, std::string encoded, uint
     const StepNode& here = launch.layout.nodes[node_index];
     start.devices = list_devices(node_.hardware.devices, gres_of_job(launch, here), here.gres);
   }
-  start_daemon(step, wire::encode(start));
+  containers_.prepare(launch.key.id.job, launch.uid, [this, step, start](const Result<std::string>& file) mutable {
+    if (step->over) return;
+    if (!file) return lost(step, file.error().text);
+    start.mount_namespace = *file;
+    start_daemon(step, wire::encode(start));
+  });
 }
 
 void Steps::start_daemon(const StepPtr& step, const std::string& start) {

@@ -16,6 +16,7 @@
 #include "common/step/frame_connection.hpp"
 #include "common/step/step_spool.hpp"
 #include "noded/child_processes.hpp"
+#include "noded/job_containers.hpp"
 #include "noded/job_groups.hpp"
 #include "noded/node_state.hpp"
 
@@ -25,7 +26,7 @@ class Steps {
  public:
   // Called once for each step that is over; its files stay until forget().
   using OnEnded = std::function<void(protocol::StepEnded)>;
-  Steps(NodeState& node, ChildProcesses& children, JobGroups& groups, OnEnded on_ended);
+  Steps(NodeState& node, ChildProcesses& children, JobGroups& groups, JobContainers& containers, OnEnded on_ended);
   Steps(const Steps&) = delete;
   Steps& operator=(const Steps&) = delete;
   ~Steps();  // lets go of the daemons, which go on
@@ -83,6 +84,7 @@ class Steps {
   NodeState& node_;
   ChildProcesses& children_;
   JobGroups& groups_;
+  JobContainers& containers_;
   StepSpool spool_;
   OnEnded on_ended_;
   std::map<protocol::StepKey, StepPtr> steps_;

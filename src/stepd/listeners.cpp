@@ -71,7 +71,8 @@ void Listeners::handle(const ListenerPtr& listener, const Frame& frame) {
   }
   if (!listener->accepted) return;
   if (frame.type == protocol::FrameType::kStdin && !listener->with_stdin) return;
-  if (frame.type == protocol::FrameType::kMpiPassed && !listener->owner) return;
+  const bool for_owner = frame.type == protocol::FrameType::kMpiPassed || frame.type == protocol::FrameType::kX11ToNode;
+  if (for_owner && !listener->owner) return;
   if (handlers_.on_frame) handlers_.on_frame(frame);
 }
 
@@ -100,13 +101,13 @@ void Listeners::send(protocol::FrameType type, uint32_t task, std::string_view b
   }
 }
 
-void Listeners::send_owner(protocol::FrameType type, std::string_view body) {
+void Listeners::send_owner(protocol::FrameType type, std::string_view body, uint32_t task) {
   for (const ListenerPtr& listener : listeners_) {
     if (!listener->owner) continue;
     if (listener->accepted) {
-      listener->link->send(type, kNoTask, body);
+      listener->link->send(type, task, body);
     } else {
-      append_frame(listener->backlog, type, kNoTask, body);
+      append_frame(listener->backlog, type, task, body);
     }
     return;
   }

@@ -19,7 +19,7 @@ namespace sluice::stepd {
 class Listeners {
  public:
   struct Handlers {
-    std::function<void(const Frame&)> on_frame;  // kStdin, kWindowSize, kSignalTasks, kMpiPassed
+    std::function<void(const Frame&)> on_frame;  // kStdin, kWindowSize, kSignalTasks, kMpiPassed, kX11ToNode
     std::function<void()> on_settled;  // the step's own srun has accepted us, or is out of reach
     std::function<void()> on_lost;     // it was there and went away
     std::function<void()> on_room;     // congested() ended
@@ -33,7 +33,7 @@ class Listeners {
   // To everyone who listens; lost when nobody does.
   void send(protocol::FrameType type, uint32_t task, std::string_view body);
   // To the step's own srun only.
-  void send_owner(protocol::FrameType type, std::string_view body);
+  void send_owner(protocol::FrameType type, std::string_view body, uint32_t task = kNoTask);
   // More waits to be sent than should: do not read on.
   [[nodiscard]] bool congested() const;
   [[nodiscard]] bool has_owner() const;

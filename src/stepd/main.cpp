@@ -2,16 +2,20 @@
 // common/protocol/stepd_start.hpp. Not for people.
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <string>
+#include <string_view>
 
 #include <boost/asio/io_context.hpp>
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "common/protocol/broadcast.hpp"
+#include "common/protocol/container.hpp"
 #include "common/step/frame.hpp"
 #include "common/wire/codec.hpp"
+#include "stepd/file_writer.hpp"
+#include "stepd/namespace_maker.hpp"
 #include "stepd/step_daemon.hpp"
 
 namespace {
@@ -46,16 +50,20 @@ void hold_standard_descriptors() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc > 1 && std::strcmp(argv[1], "-V") == 0) {
+  const std::string_view mode = argc > 1 ? argv[1] : "";
+  if (mode == "-V") {
     std::puts("slurm 25.11.0");
     return 0;
   }
+  if (mode == protocol::kMakeNamespaceMode) return stepd::make_namespace(argc - 2, argv + 2);
+  if (mode == protocol::kRemoveNamespaceMode) return stepd::remove_namespace(argc - 2, argv + 2);
   if (::fcntl(protocol::kStartDescriptor, F_SETFD, FD_CLOEXEC) != 0) {
     std::fputs("slurmstepd is started by slurmd, not by hand\n", stderr);
     return protocol::kStepdBadStart;
   }
   ::close_range(protocol::kStartDescriptor + 1, ~0U, 0);
   hold_standard_descriptors();
+  if (mode == protocol::kWriteFileMode) return stepd::write_files(protocol::kStartDescriptor);
   ::prctl(PR_SET_NAME, "slurmstepd");
   ::setsid();
   ::signal(SIGPIPE, SIG_IGN);

@@ -10,6 +10,7 @@
 
 #include "common/base/errno_text.hpp"
 #include "common/wire/codec.hpp"
+#include "stepd/mount_namespace.hpp"
 
 namespace sluice::stepd {
 
@@ -39,7 +40,8 @@ StepDaemon::StepDaemon(boost::asio::io_context& io,
       stop_signals_(io, SIGTERM, SIGINT),
       kill_timer_(io),
       end_timer_(io),
-      sample_timer_(io) {}
+      sample_timer_(io),
+      memory_timer_(io) {}
 
 int StepDaemon::start() {
   protocol::StepRecord record;
@@ -74,6 +76,7 @@ int StepDaemon::start() {
   ready_ = true;
   agent_.send(FrameType::kAgentReady, {});
   sample_usage();
+  watch_memory();
   if (!prepared) check_done();
   return 0;
 }
@@ -89,12 +92,22 @@ Status StepDaemon::prepare() {
   files_ = std::make_unique<OutputFiles>(
       user_, append, is_batch() ? launch_.job_spec->umask : launch_.step->umask);
   const PlanInput& input = plan_input_.emplace(PlanInput{start_, launch_, user_});
-  auto plan = is_batch() ? plan_batch(input, *files_) : plan_step(input, *files_);
+  auto plan = make_plan(input);
   if (!plan) return tl::unexpected<Error>(plan.error());
   if (auto ok = make_groups(input, *plan); !ok) return ok;
+  if (Status ready = start_x11(*plan); !ready) return ready;
   if (Status ready = start_mpi(input, *plan); !ready) return ready;
   launch_tasks(std::move(*plan));
   return {};
+}
+
+// Files are opened where the job's processes would find them.
+Result<StepPlan> StepDaemon::make_plan(const PlanInput& input) {
+  const MountNamespaceScope scope(start_.mount_namespace);
+  if (scope.error() != 0) {
+    return failure(fmt::format("cannot enter the job's mount namespace: {}", errno_text(scope.error())));
+  }
+  return is_batch() ? plan_batch(input, *files_) : plan_step(input, *files_);
 }
 
 Status StepDaemon::make_groups(const PlanInput& input, StepPlan& plan) {
@@ -190,6 +203,7 @@ void StepDaemon::let_output_flow() {
     if (task.out) task.out->resume();
     if (task.err) task.err->resume();
   }
+  if (x11_) x11_->resume();
 }
 
 }  // namespace sluice::stepd

@@ -29,6 +29,7 @@
 #include "stepd/step_group.hpp"
 #include "stepd/step_plan.hpp"
 #include "stepd/usage_meter.hpp"
+#include "stepd/x11_listener.hpp"
 
 namespace sluice::stepd {
 
@@ -51,6 +52,7 @@ class StepDaemon {
     pid_t pid = -1;
     int status = 0;
     bool running = false;
+    bool exited = false;  // the process did, but not all that it left behind (--wait-for-children)
     pid_t epilog = -1;
     int epilog_err = -1;  // the task's standard error, kept open for its epilogs; -1: there are none
     bool pty = false;
@@ -65,6 +67,7 @@ class StepDaemon {
 
   // starting (step_daemon.cpp)
   Status prepare();
+  Result<StepPlan> make_plan(const PlanInput& input);
   Status make_groups(const PlanInput& input, StepPlan& plan);
   void launch_tasks(StepPlan plan);
   void adopt_streams(Task& task, const TaskPlan& plan);
@@ -79,6 +82,10 @@ class StepDaemon {
   void on_mpi_frame(const Frame& frame);
   void mpi_abort(uint32_t task, int32_t status, const std::string& why);
   void tell_of_mpi(std::string_view text);
+
+  // X11 (step_x11.cpp)
+  [[nodiscard]] bool forwards_x11() const;
+  Status start_x11(StepPlan& plan);
 
   // while it runs (step_events.cpp)
   void on_agent_frame(const Frame& frame);
@@ -106,6 +113,10 @@ class StepDaemon {
   void wait_for_children();
   void reap();
   void on_task_exit(Task& task, int status);
+  [[nodiscard]] bool waits_for_children(const Task& task) const;
+  // --oom-kill-step: looks again and again whether the kernel killed a process of the step.
+  void watch_memory();
+  [[nodiscard]] bool kills_step_on_oom() const;
   [[nodiscard]] std::vector<std::string> task_epilogs() const;
   void run_epilog(Task& task);
   [[nodiscard]] TaskSetup epilog_setup(const Task& task) const;
@@ -135,10 +146,12 @@ class StepDaemon {
   boost::asio::steady_timer kill_timer_;
   boost::asio::steady_timer end_timer_;
   boost::asio::steady_timer sample_timer_;
+  boost::asio::steady_timer memory_timer_;
   std::vector<Task> tasks_;
   std::optional<PlanInput> plan_input_;
   std::unique_ptr<MpiServer> mpi_;  // null: the tasks need none
   MpiAssembler mpi_assembler_;
+  std::unique_ptr<X11Listener> x11_;  // null: the tasks have no display through us
   int message_fd_ = -1;
   bool whole_lines_ = false;
   bool output_flows_ = false;

@@ -17,6 +17,7 @@ namespace sluice::stepd {
 namespace {
 
 constexpr int kLaunchFailedStatus = 53;  // "0:53", what Slurm gives a job whose launch failed
+constexpr auto kMemoryInterval = std::chrono::milliseconds(250);
 constexpr auto kEndInterval = std::chrono::milliseconds(20);
 constexpr auto kLeftoverGrace = std::chrono::seconds(2);
 constexpr uint32_t kMaxEndChecks = 250;  // 5 s: then streams that somebody else holds are given up
@@ -51,9 +52,15 @@ void StepDaemon::reap() {
     if (pid <= 0) break;
     meter_.ended(last, used);
     for (Task& task : tasks_) {
-      if (task.pid == pid && task.running) on_task_exit(task, status);
+      if (task.pid == pid && task.running) {
+        task.status = status;
+        task.exited = true;
+      }
       if (task.epilog == pid) task.epilog = -1;
     }
+  }
+  for (Task& task : tasks_) {
+    if (task.running && task.exited && !waits_for_children(task)) on_task_exit(task, task.status);
   }
   check_done();
 }
@@ -69,6 +76,30 @@ void StepDaemon::on_task_exit(Task& task, int status) {
                                                            : launch_.step->kill_on_bad_exit != 0);
   // srun sees to it on all nodes, as long as there is one
   if (status != 0 && kill_others && !listeners_.has_owner()) terminate(false, {});
+}
+
+// Orphans become our children: their ends are heard of, too.
+bool StepDaemon::waits_for_children(const Task& task) const {
+  return group_ != nullptr && !terminating_ && launch_.step != nullptr && launch_.step->wait_for_children &&
+         !group_->processes_of(task.local).empty();
+}
+
+bool StepDaemon::kills_step_on_oom() const {
+  for (const Toggle said : {launch_.step == nullptr ? Toggle::kDefault : launch_.step->oom_kill_step,
+                            launch_.job_spec->oom_kill_step}) {
+    if (said != Toggle::kDefault) return said == Toggle::kYes;
+  }
+  return start_.oom_kill_step;
+}
+
+// The other nodes hear of it from srun, which sees a task end so.
+void StepDaemon::watch_memory() {
+  if (finished_ || terminating_ || group_ == nullptr || !kills_step_on_oom()) return;
+  if (group_->oom_kills() > 0) return terminate(true, {});
+  memory_timer_.expires_after(kMemoryInterval);
+  memory_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) watch_memory();
+  });
 }
 
 // A task of which the kernel killed a process for want of memory has failed, whatever it says itself.
@@ -106,6 +137,7 @@ TaskSetup StepDaemon::epilog_setup(const Task& task) const {
   setup.env = task.env;
   setup.env.set("SLURM_TASK_PID", std::to_string(task.pid));
   setup.groups = task.groups;
+  setup.mount_namespace = start_.mount_namespace;
   return setup;
 }
 
@@ -200,9 +232,11 @@ void StepDaemon::finish() {
   kill_timer_.cancel();
   end_timer_.cancel();
   sample_timer_.cancel();
+  memory_timer_.cancel();
   measure();
   look_for_oom();
   if (mpi_) mpi_->stop();
+  if (x11_) x11_->stop();
   const protocol::StepEnded report = make_report();
   const Status written = spool_.write_end(report);
   if (!written) agent_.send(FrameType::kAgentLog, written.error().text);

@@ -86,6 +86,9 @@ void StepDaemon::on_listener_frame(const Frame& frame) {
       return;
     case FrameType::kMpiPassed:
       return on_mpi_frame(frame);
+    case FrameType::kX11ToNode:
+      if (x11_) x11_->send(frame.task, frame.body);
+      return;
     case FrameType::kSignalTasks:
       if (const auto request = wire::decode<protocol::SignalTasks>(frame.body)) {
         signal_members(static_cast<int>(request->signal));

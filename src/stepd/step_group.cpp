@@ -1,6 +1,10 @@
 #include "stepd/step_group.hpp"
 
+#include <set>
+
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "common/base/text.hpp"
 #include "common/cgroup/oom_log.hpp"
@@ -9,6 +13,22 @@ namespace sluice::stepd {
 namespace {
 
 constexpr int kTries = 3;
+
+// The device files of this node's generic resources that are not the owner's. A file that several units
+// share is his with any of them.
+std::vector<cgroup::DeviceFile> other_devices(const std::vector<protocol::GresDevice>& all,
+                                              bool protocol::GresDevice::*owned) {
+  std::set<cgroup::DeviceFile> own, others;
+  for (const protocol::GresDevice& device : all) {
+    struct stat about {};
+    if (device.file.empty() || ::stat(device.file.c_str(), &about) != 0) continue;
+    if (!S_ISCHR(about.st_mode) && !S_ISBLK(about.st_mode)) continue;
+    (device.*owned ? own : others)
+        .insert({S_ISBLK(about.st_mode), major(about.st_rdev), minor(about.st_rdev)});
+  }
+  std::erase_if(others, [&](const cgroup::DeviceFile& file) { return own.contains(file); });
+  return {others.begin(), others.end()};
+}
 
 }  // namespace
 
@@ -29,17 +49,23 @@ Result<std::unique_ptr<StepGroup>> StepGroup::make(const protocol::StepdStart& s
   if (group->tree_ == nullptr) return std::unique_ptr<StepGroup>();
   cgroup::Tree& tree = *group->tree_;
   // from the top: a group begins with the CPUs of the one above, and may not have others
-  const auto make_one = [&tree](const std::string& name, const Bitmap& own_cpus,
-                                const protocol::MemoryLimit& memory) {
+  const auto make_one = [&tree, &start](const std::string& name, const Bitmap& own_cpus,
+                                        const protocol::MemoryLimit& memory,
+                                        bool protocol::GresDevice::*owned) {
     Status ok = tree.make(name);
     if (ok) ok = tree.set_cpus(name, own_cpus);
+    if (ok) ok = tree.close_devices(name, other_devices(start.devices, owned));
     return ok ? tree.set_memory(name, memory) : ok;
   };
   Status ok;
   // the agent may remove the groups above, which are empty, while they are made
   for (int tries = 0; tries < kTries; ++tries) {
-    ok = make_one(group->job_, cpus.job, start.cgroup.job_memory);
-    if (ok) ok = make_one(group->step_, cpus.step, start.cgroup.step_memory);
+    ok = make_one(group->job_, cpus.job, start.cgroup.job_memory, &protocol::GresDevice::of_job);
+    if (ok) {
+      // a batch script has all that its job has
+      ok = make_one(group->step_, cpus.step, start.cgroup.step_memory,
+                    launch.step == nullptr ? &protocol::GresDevice::of_job : &protocol::GresDevice::of_step);
+    }
     if (ok) return group;
   }
   return tl::unexpected<Error>(ok.error());

@@ -1,6 +1,7 @@
 #include "stepd/step_plan.hpp"
 
 #include <cerrno>
+#include <cstdio>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,8 +12,10 @@
 
 #include "common/base/errno_text.hpp"
 #include "common/base/text.hpp"
+#include "common/tables/broadcast_names.hpp"
 #include "common/tables/file_pattern.hpp"
 #include "common/tables/output_env.hpp"
+#include "stepd/memory_binding.hpp"
 #include "stepd/multi_prog.hpp"
 
 namespace sluice::stepd {
@@ -81,6 +84,8 @@ class StepPlanner {
       }
     }
     set_binding_variables(input_, common_);
+    set_memory_variables(input_, common_);
+    if (Status there = take_broadcast(); !there) return tl::unexpected<Error>(there.error());
     for (uint32_t local = 0; local < here.tasks.size(); ++local) {
       TaskPlan& task = plan_.tasks.emplace_back();
       task.rank = here.tasks[local];
@@ -92,6 +97,27 @@ class StepPlanner {
   }
 
  private:
+  // --bcast: what was sent before the step had a number gets its name.
+  Status take_broadcast() {
+    if (step_.broadcast.empty()) return {};
+    program_ = step_.broadcast.str();
+    if (step_.broadcast_unnamed) {
+      const std::string& node = input_.start.node_name;
+      const std::string from = node_file_name(program_, node);
+      program_ = step_file_name(program_, input_.launch.key.id, node);
+      const ActAsUser as_user(input_.user);
+      const bool moved =
+          ::rename(from.c_str(), program_.c_str()) == 0 &&
+          (!step_.broadcast_libraries ||
+           ::rename(libraries_folder(from).c_str(), libraries_folder(program_).c_str()) == 0);
+      if (!moved) return failure(fmt::format("cannot take {}: {}", from, errno_text(errno)));
+    }
+    if (step_.broadcast_libraries) {
+      common_.set("LD_LIBRARY_PATH", library_path(program_, common_.get("LD_LIBRARY_PATH")));
+    }
+    return {};
+  }
+
   Status fill(TaskPlan& task, const StepNode& here) {
     TaskSetup& setup = task.setup;
     setup.user = input_.user;
@@ -103,6 +129,8 @@ class StepPlanner {
     set_gpu_variables(input_, task.local, setup);
     setup.cpus = cpus_of_task(input_, task.local);
     setup.binding_report = binding_report(input_, task.local);
+    plan_memory(input_, task.local, setup);
+    setup.mount_namespace = input_.start.mount_namespace;
     setup.site_prolog = input_.start.task_prolog;
     setup.user_prolog = step_.task_prolog.str();
     for (const SharedText& argument : step_.arguments)
@@ -113,6 +141,7 @@ class StepPlanner {
       setup.arguments = std::move(*program);
     }
     if (setup.arguments.empty()) return failure("no program to run");
+    if (!program_.empty()) setup.program = setup.arguments[0] = program_;
     if (step_.pty) return task.rank == 0 ? connect_pty(task) : connect_null(task);
     return connect_streams(task);
   }
@@ -235,6 +264,7 @@ class StepPlanner {
   OutputFiles& files_;
   const StepSpec& step_;
   Environment common_;
+  std::string program_;  // --bcast: instead of the one that was named
   StepPlan plan_;
 };
 

@@ -21,6 +21,7 @@
 #include "common/base/errno_text.hpp"
 #include "common/base/exec_pointers.hpp"
 #include "common/base/text.hpp"
+#include "stepd/mount_namespace.hpp"
 #include "stepd/task_prolog.hpp"
 
 namespace sluice::stepd {
@@ -253,6 +254,23 @@ void keep_descriptors(int mpi_socket) {
   ::close_range(kMpiDescriptor + 1, ~0U, 0);
 }
 
+// --mem-bind. Without the nodes that were asked for nothing runs.
+void bind_memory(const TaskSetup& setup) {
+  if (!setup.memory_complaint.empty()) complain(setup.memory_complaint);
+  if (!setup.memory_report.empty()) {
+    say(STDERR_FILENO, fmt::format(fmt::runtime(setup.memory_report), ::getpid()));
+  }
+  bool bound = setup.memory_complaint.empty();
+  if (bound && setup.memory_policy >= 0) {
+    constexpr unsigned long kBits = 64 + 1;  // the kernel reads one fewer
+    bound = ::syscall(SYS_set_mempolicy, setup.memory_policy, &setup.memory_nodes, kBits) == 0;
+    if (!bound) complain(fmt::format("cannot bind memory: {}", errno_text(errno)));
+  }
+  if (bound) return;
+  complain("Failed to invoke task plugins: task_p_pre_launch error");
+  ::_exit(1);
+}
+
 // Makes this process the user's: session, streams, signals, limits, CPUs, rights and folder.
 void settle(const TaskSetup& setup) {
   ::setsid();
@@ -269,6 +287,11 @@ void settle(const TaskSetup& setup) {
     say(STDERR_FILENO, fmt::format(fmt::runtime(setup.binding_report), ::getpid()));
   }
   if (!setup.gpu_complaint.empty()) say(STDERR_FILENO, setup.gpu_complaint);
+  bind_memory(setup);
+  if (const int error = enter_mount_namespace(setup.mount_namespace); error != 0) {
+    complain(fmt::format("cannot enter the job's mount namespace: {}", errno_text(error)));
+    ::_exit(error);
+  }
   if (!become(setup.user)) {
     const int error = errno;
     complain(fmt::format("cannot become user {}: {}", setup.user.uid, errno_text(error)));

@@ -34,6 +34,11 @@ struct TaskSetup {
   std::optional<cpu_set_t> cpus;     // where it may run
   std::string binding_report;        // of --cpu-bind=verbose, with {} for the pid
   std::string gpu_complaint;   // about --gpu-bind; empty: none
+  int memory_policy = -1;            // of set_mempolicy(2); -1: as it is
+  uint64_t memory_nodes = 0;         // NUMA nodes, a bit each
+  std::string memory_report;         // of --mem-bind=verbose, with {} for the pid
+  std::string memory_complaint;      // why --mem-bind cannot be: it does not run; empty: it can
+  std::string mount_namespace;       // file of the one it lives in; empty: this process's
   bool user_env = false;             // add what the user's login shell sets
   std::vector<std::string> groups;   // files of control groups: who writes 0 there is in them
 };

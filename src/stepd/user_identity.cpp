@@ -10,18 +10,18 @@
 namespace sluice::stepd {
 namespace {
 
-std::vector<gid_t> groups_of(const protocol::StepLaunch& launch) {
-  std::string name = launch.user_name;
+std::vector<gid_t> groups_of(const NamedUser& who) {
+  std::string name = who.user_name;
   if (name.empty()) {
-    const passwd* entry = ::getpwuid(launch.uid);
-    if (entry == nullptr) return {launch.gid};
+    const passwd* entry = ::getpwuid(who.uid);
+    if (entry == nullptr) return {who.gid};
     name = entry->pw_name;
   }
   std::vector<gid_t> groups(64);
   int count = static_cast<int>(groups.size());
-  if (::getgrouplist(name.c_str(), launch.gid, groups.data(), &count) < 0) {
+  if (::getgrouplist(name.c_str(), who.gid, groups.data(), &count) < 0) {
     groups.resize(static_cast<size_t>(count));
-    if (::getgrouplist(name.c_str(), launch.gid, groups.data(), &count) < 0) return {launch.gid};
+    if (::getgrouplist(name.c_str(), who.gid, groups.data(), &count) < 0) return {who.gid};
   }
   groups.resize(static_cast<size_t>(count));
   return groups;
@@ -29,23 +29,26 @@ std::vector<gid_t> groups_of(const protocol::StepLaunch& launch) {
 
 }  // namespace
 
-Result<UserIdentity> identity_of(const protocol::StepLaunch& launch) {
-  UserIdentity user{launch.uid, launch.gid, {}, ::geteuid() == 0};
+Result<UserIdentity> identity_of(const NamedUser& who) {
+  UserIdentity user{who.uid, who.gid, {}, ::geteuid() == 0};
   if (!user.switches) {
-    if (launch.uid == ::geteuid()) return user;
+    if (who.uid == ::geteuid()) return user;
     return failure(ErrorCode::kAccessDenied,
                    fmt::format("this node's agent runs as user {} and cannot run jobs of user {}",
-                               ::geteuid(), launch.uid));
+                               ::geteuid(), who.uid));
   }
-  if (launch.uid == 0 && launch.groups.empty()) {
+  if (who.uid == 0 && who.groups.empty()) {
     // root's step by root: the groups of this process are root's own
-    user.switches = launch.gid != ::getegid();
+    user.switches = who.gid != ::getegid();
     if (!user.switches) return user;
   }
-  user.groups = launch.groups.empty()
-                    ? groups_of(launch)
-                    : std::vector<gid_t>(launch.groups.begin(), launch.groups.end());
+  user.groups = who.groups.empty() ? groups_of(who)
+                                   : std::vector<gid_t>(who.groups.begin(), who.groups.end());
   return user;
+}
+
+Result<UserIdentity> identity_of(const protocol::StepLaunch& launch) {
+  return identity_of(NamedUser{launch.uid, launch.gid, launch.groups, launch.user_name});
 }
 
 bool become(const UserIdentity& user) {

@@ -18,8 +18,16 @@ struct UserIdentity {
   bool switches = false;  // this process is root and has to change; else it is the user already
 };
 
-// Who the step runs as. Supplementary groups are looked up on this node when the launch has none.
+struct NamedUser {
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  std::vector<uint32_t> groups;  // supplementary; empty: looked up on this node
+  std::string user_name;
+};
+
+// Who something runs as, or a step does.
 // kAccessDenied when this process may not run things for that user.
+[[nodiscard]] Result<UserIdentity> identity_of(const NamedUser& who);
 [[nodiscard]] Result<UserIdentity> identity_of(const protocol::StepLaunch& launch);
 
 // For good, with groups. False when it cannot be (errno says why); then do not go on.

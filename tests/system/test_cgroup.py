@@ -2,9 +2,12 @@
 import glob
 import os
 import re
+import shutil
 import signal
+import stat
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from harness import ClusterCase, need_root, pids_with, wait_for
@@ -150,10 +153,68 @@ class Constrained(GroupCase):
         self.run_cmd("scancel", job)
         self.wait_ended(job)
 
+    def test_oom_kill_step(self):  # all of it ends, where only one task would
+        eat = f"[ $SLURM_PROCID = 0 ] && exec sleep 1000; exec python3 -c \"{EAT.format(mib=200, seconds=0)}\""
+        for options, env in ((("--oom-kill-step",), {}), ((), {"SLURM_OOM_KILL_STEP": "1"})):
+            done = self.run_cmd("srun", "--mem=60", "-n2", "-N2", *options, "sh", "-c", eat, check=False, env=env)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("task 1: Out Of Memory", done.stderr)
+        job = self.submit("--mem=60", "-w", "n1", "--oom-kill-step=1", "-o", "oks.out", "--wrap",
+                          f"python3 -c '{EAT.format(mib=200, seconds=0)}'; sleep 1000")
+        self.assertEqual(self.wait_ended(job), "OUT_OF_MEMORY")
+        self.fails(255, "srun: error: Invalid --oom-kill-step specification\n", "srun", "--oom-kill-step=7", "true")
+
+    def test_wait_for_children(self):
+        leave = "sh -c 'sleep 1; echo late' & exit 0"
+        self.assertEqual(self.out("srun", "-n1", "sh", "-c", leave), "")
+        self.assertEqual(self.out("srun", "-n1", "--wait-for-children", "sh", "-c", leave), "late\n")
+
     def test_enough_memory(self):
         job = self.submit("--mem=200", "-o", "enough.out", "--wrap", f"python3 -c '{EAT.format(mib=50, seconds=0)}'; echo after $?")
         self.assertEqual(self.wait_ended(job), "COMPLETED")
         self.assertEqual(self.file("enough.out"), "after 0\n")
+
+
+class Devices(GroupCase):
+    """Nobody opens what was not given to him. (Devices 1:5 and 1:7, zero and full, are the two GPUs.)"""
+    NODES, CPUS = 1, 4
+    MOUNT = ""
+    CONF = GroupCase.PLUGINS + "GresTypes=gpu\nNodeName=n1 NodeAddr=127.0.0.1 Port=@1 CPUs=4 RealMemory=4000 Gres=gpu:2\n" \
+        "PartitionName=debug Nodes=ALL Default=YES State=UP\n"
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="sluice-devices-")
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        for i, minor in enumerate((5, 7)):
+            os.mknod(f"{cls.folder}/gpu{i}", 0o666 | stat.S_IFCHR, os.makedev(1, minor))
+            os.chmod(f"{cls.folder}/gpu{i}", 0o666)
+        cls.FILES = {"cgroup.conf": f"ConstrainDevices=yes\n{cls.MOUNT}", "gres.conf": f"Name=gpu File={cls.folder}/gpu[0-1]\n"}
+        super().setUpClass()
+
+    def look(self):
+        return f"for i in 0 1; do head -c1 {self.folder}/gpu$i >/dev/null 2>&1 && printf $i; done; head -c1 /dev/urandom >/dev/null && echo"
+
+    def test_devices(self):
+        for options, seen in ((("--gres=gpu:1",), "0"), (("--gres=gpu:2",), "01"), ((), "")):
+            self.assertEqual(self.out("srun", "-n1", *options, "sh", "-c", self.look()).strip(), seen, options)
+        job = self.submit("--gres=gpu:2", "-o", "dev.out", "--wrap",
+                          f"({self.look()}); srun --gres=gpu:1 -n1 sh -c '{self.look()}'; srun --gres=none -n1 sh -c '{self.look()}'; ({self.look()})")
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.assertEqual(self.file("dev.out"), "01\n0\n\n01\n")
+        self.assertNotIn("lacks the controllers", self.cluster.log("n1"))
+        self.wait_no_groups()
+
+
+class DevicesV2(Devices):
+    """The same by eBPF."""
+    MOUNT = f"CgroupPlugin=cgroup/v2\nCgroupMountpoint={MOUNT}/unified\n"
+
+    @classmethod
+    def setUpClass(cls):
+        if not os.path.exists(f"{MOUNT}/unified/cgroup.procs"):
+            raise unittest.SkipTest("no second version beside the first")
+        super().setUpClass()
 
 
 class Killed(GroupCase):

@@ -61,6 +61,65 @@ class Srun(ClusterCase):
         self.assertEqual(self.masks(*two, "--cpu-bind=cores"), ["0x3", "0x30"])
         self.assertEqual(self.masks(*two, "--cpu_bind=sockets"), ["0xF", "0xF0"])
 
+    def test_hints(self):
+        one = ("-w", "n1", "-n1")
+        for hint, mask in (("compute_bound", "0x3"), ("memory_bound", "0x3"), ("multithread", "0x1"), ("nomultithread", "0x1")):
+            self.assertEqual(self.masks(*one, f"--hint={hint}"), [mask], hint)
+            self.assertEqual(self.out("srun", *one, "sh", "-c", "echo $SLURM_CPU_BIND_LIST", env={"SLURM_HINT": hint}).strip(), mask)
+        self.assertEqual(self.masks(*one, "--hint=compute_bound", "--cpu-bind=threads"), ["0x1"])
+        self.fails(1, 'srun: error: unrecognized --hint argument "fast", see --hint=help\n', "srun", "--hint=fast", "true")
+
+    def test_hints_of_jobs(self):  # the sruns in them follow
+        show = "srun -n1 sh -c 'echo $SLURM_HINT $SLURM_THREADS_PER_CORE $SLURM_CPU_BIND_LIST'"
+        for hint, said in (("compute_bound", "compute_bound 1 0x3"), ("nomultithread", "nomultithread 1 0x1")):
+            self.assertEqual(self.in_job(f"-w n1 -n1 --hint={hint}", show).strip(), said)
+            job = self.submit("-w", "n1", "-n1", f"--hint={hint}", "-o", "hint.out", "--wrap", show)
+            self.wait_ended(job)
+            self.assertEqual(self.file("hint.out").strip(), said)
+
+    POLICY = """import ctypes, os
+mode, nodes = ctypes.c_int(), ctypes.c_ulong()
+ctypes.CDLL(None).syscall(239, ctypes.byref(mode), ctypes.byref(nodes), 65, None, 0)
+print(mode.value, nodes.value, *(os.environ.get("SLURM_MEM_BIND" + name, "-") or "-" for name in ("", "_LIST", "_TYPE", "_PREFER", "_SORT", "_VERBOSE")))"""
+
+    def test_memory_binding(self):  # as the kernel has it: 0 default, 1 preferred, 2 bound
+        for bind, expected in (("local", "2 1 quiet,local - local - - quiet"), ("none", "0 0 quiet,none - none - - quiet"),
+                               ("rank", "2 1 quiet,rank - rank - - quiet"), ("map_mem:0", "2 1 quiet,map_mem:0 0 map_mem: - - quiet"),
+                               ("map_mem:0,0,prefer", "1 1 quiet,prefer,map_mem:0,0 0,0 map_mem: prefer - quiet"),
+                               ("mask_mem:0x1,sort", "2 1 quiet,mask_mem:1 1 mask_mem: - sort quiet")):
+            self.assertEqual(self.out("srun", "-n1", f"--mem-bind={bind}", "python3", "-c", self.POLICY).strip(), expected)
+        self.assertEqual(self.out("srun", "-n1", "python3", "-c", self.POLICY).strip(), "0 0 - - - - - -")
+        said = self.run_cmd("srun", "-w", "n1", "-n1", "--mem-bind=v,local", "true").stderr
+        self.assertRegex(said, r"^mem-bind=LOC - n1, task  0  0 \[\d+\]: mask 0x1 set\n$")
+        said = self.run_cmd("srun", "-w", "n1", "-n1", "true", env={"SLURM_MEM_BIND": "verbose,none"}).stderr
+        self.assertRegex(said, r"^mem-bind=NONE - n1, task  0  0 \[\d+\]: mask 0x1\n$")
+        done = self.run_cmd("srun", "-w", "n1", "-n1", "--mem-bind=map_mem:63", "true", check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("slurmstepd: error: NUMA node 63 does not exist; cannot bind local task 0 to it (--mem-bind=map_mem)\n"
+                      "slurmstepd: error: Failed to invoke task plugins: task_p_pre_launch error\n", done.stderr)
+        self.fails(255, 'srun: error: unrecognized --mem-bind argument "some"\n', "srun", "--mem-bind=some", "true")
+
+    def test_memory_binding_of_jobs(self):
+        show = "env | grep MEM_BIND | sort"
+        for bind, said in (("v,local", "SLURM_MEM_BIND=verbose,local\nSLURM_MEM_BIND_VERBOSE=verbose\n"),
+                           ("map_mem:0,0", "SLURM_MEM_BIND=map_mem:0,0\nSLURM_MEM_BIND_VERBOSE=quiet\n"),
+                           ("mask_mem:0x1,prefer,sort", "SLURM_MEM_BIND=prefer,sort,mask_mem:1\n"
+                                                        "SLURM_MEM_BIND_SORT=sort\nSLURM_MEM_BIND_VERBOSE=quiet\n")):
+            self.assertEqual(self.in_job(f"-n1 --mem-bind={bind}", show), said)
+        job = self.submit("-n1", "--mem-bind=local", "-o", "bind.out", "--wrap", f"srun python3 -c '{self.POLICY}'")
+        self.wait_ended(job)
+        self.assertEqual(self.file("bind.out").strip(), "2 1 quiet,local - local - - quiet")
+
+    def test_ignored_signals(self):
+        code = "trap 'echo got it' USR1; echo ready; while sleep 0.05; do :; done"
+        with self.cluster.start("srun", "-n1", "--ignore-signals=USR1,SIGUSR2", "sh", "-c", code, stdout=-1, stderr=-1) as run:
+            self.assertEqual(run.stdout.readline(), "ready\n")
+            for number in (signal.SIGUSR1, signal.SIGUSR2):
+                run.send_signal(number)
+            run.send_signal(signal.SIGTERM)
+            self.assertNotIn("got it", run.communicate()[0])
+        self.fails(255, "srun: error: Invalid --ignore-signals specification\n", "srun", "--ignore-signals=some", "true")
+
     def test_distribution_over_sockets(self):
         for order, expected in (("block:block", ["0x1", "0x2", "0x4"]), ("block:cyclic", ["0x1", "0x10", "0x4"])):
             self.assertEqual(self.masks("-w", "n1", "-n3", "--mincpus=8", "--cpu-bind=threads", "-m", order), expected)

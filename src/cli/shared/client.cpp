@@ -83,6 +83,8 @@ Result<Client> Client::open(ClusterConfig config) {
   return Client(std::move(parts));
 }
 
+void Client::wait_for_answers(Duration timeout) { parts_->config.message_timeout = timeout; }
+
 const ClusterConfig& Client::config() const { return parts_->config; }
 
 const std::vector<NodeConfig>& Client::nodes() {
@@ -121,12 +123,12 @@ Result<std::string> Client::call_bytes(std::string_view method, const std::strin
 }
 
 Result<std::string> Client::call_node_bytes(const NodeConfig& node, std::string_view method,
-                                            const std::string& request) {
+                                            const std::string& request, Duration timeout) {
   net::RpcClient& rpc = parts_->agent(node);
   if (parts_->auth_error.code != ErrorCode::kOk) {
     return tl::unexpected<Error>(parts_->auth_error);
   }
-  return rpc.call_raw(method, request, parts_->config.message_timeout);
+  return rpc.call_raw(method, request, parts_->timeout_or_usual(timeout));
 }
 
 Result<std::unique_ptr<net::RawStream>> Client::open_bytes(std::string_view method,

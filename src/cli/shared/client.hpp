@@ -36,6 +36,8 @@ class Client {
   Client& operator=(Client&&) noexcept;
   ~Client();
 
+  // Instead of MessageTimeout.
+  void wait_for_answers(Duration timeout);
   // What slurm.conf says apart from nodes and partitions (all of it after open(config)).
   [[nodiscard]] const ClusterConfig& config() const;
   // The nodes of slurm.conf, which are read when first asked for; none when they cannot be read.
@@ -52,9 +54,9 @@ class Client {
 
   // The same to the agent of a node.
   template <class Reply, class Request>
-  [[nodiscard]] Result<Reply> call_node(const NodeConfig& node, const Request& request) {
+  [[nodiscard]] Result<Reply> call_node(const NodeConfig& node, const Request& request, Duration timeout = Duration(0)) {
     Result<std::string> bytes =
-        call_node_bytes(node, net::method_name<Request>(), wire::encode(request));
+        call_node_bytes(node, net::method_name<Request>(), wire::encode(request), timeout);
     if (!bytes) return tl::unexpected<Error>(bytes.error());
     return wire::decode<Reply>(*bytes);
   }
@@ -105,7 +107,8 @@ class Client {
   [[nodiscard]] Result<std::string> call_bytes(std::string_view method, const std::string& request,
                                                Duration timeout);
   [[nodiscard]] Result<std::string> call_node_bytes(const NodeConfig& node,
-                                                    std::string_view method, const std::string& request);
+                                                    std::string_view method, const std::string& request,
+                                                    Duration timeout);
   [[nodiscard]] Result<std::unique_ptr<net::RawStream>> open_bytes(std::string_view method,
                                                                   const std::string& request);
   [[nodiscard]] Status stream_bytes(std::string_view method, const std::string& request,

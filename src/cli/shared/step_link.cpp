@@ -167,9 +167,9 @@ void StepLink::send_task(FrameType type, uint32_t task, std::string_view body) {
   }
 }
 
-void StepLink::send_node(size_t node, FrameType type, std::string_view body) {
+void StepLink::send_node(size_t node, FrameType type, std::string_view body, uint32_t task) {
   if (nodes_[node].state != NodeState::kConnected) return;
-  nodes_[node].connection->send(type, kNoTask, body);
+  nodes_[node].connection->send(type, task, body);
 }
 
 }  // namespace sluice::cli

@@ -47,7 +47,7 @@ class StepLink {
   // To the daemon that runs this task.
   void send_task(protocol::FrameType type, uint32_t task, std::string_view body);
   // No-op for a node that is not connected.
-  void send_node(size_t node, protocol::FrameType type, std::string_view body);
+  void send_node(size_t node, protocol::FrameType type, std::string_view body, uint32_t task = kNoTask);
   // Marks a node that will never connect.
   void give_up(size_t node);
 

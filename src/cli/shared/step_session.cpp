@@ -41,6 +41,11 @@ StepSession::StepSession(Client& client,
     signals_.add(number);
   }
   if (options_.pty) signals_.add(SIGWINCH);
+  if (options_.x11) {
+    x11_.emplace(io_, *options_.x11, [this](size_t node, uint32_t connection, std::string_view bytes) {
+      link_.send_node(node, FrameType::kX11ToNode, bytes, connection);
+    });
+  }
 }
 
 int StepSession::run(const std::vector<protocol::CreateStepReply>& parts) {
@@ -74,6 +79,7 @@ int StepSession::run(const std::vector<protocol::CreateStepReply>& parts) {
   io_.restart();
   io_.run();
   if (stdin_) stdin_->stop();
+  if (x11_) x11_->stop();
   signals_.cancel();
   link_.stop();
   out_->finish();
@@ -117,6 +123,12 @@ void StepSession::received(size_t node, const Frame& frame) {
       return message(frame.task, frame.body);
     case FrameType::kMpi:
       return mpi_message(node, frame);
+    case FrameType::kX11Opened:
+      if (x11_) x11_->opened(node, frame.task);
+      return;
+    case FrameType::kX11FromNode:
+      if (x11_) x11_->received(node, frame.task, frame.body);
+      return;
     default:
       return;
   }
@@ -153,6 +165,9 @@ void StepSession::task_exited(size_t node, const Frame& frame) {
     show_exits();
     said_aborted_ = ended_for_bad_exit_ = true;  // saying which step is ended is enough
     abort(fmt::format("Terminating StepId={}", name_), EndBy::kTerm);
+  }
+  if (exit->status == protocol::kOutOfMemoryStatus && options_.kill_on_oom && !exits_.all_exited() && !aborting_) {
+    abort(fmt::format("Terminating StepId={}", name_));
   }
   if (first && !exits_.all_exited()) first_exit();
   exit_timer_.expires_after(kExitGather);
@@ -214,6 +229,7 @@ void StepSession::closed(size_t node) {
     if (ends && !aborting_ && !link_.all_over()) abort({});
   }
   if (mpi_) mpi_->node_gone(node);
+  if (x11_) x11_->node_gone(node);
   if (link_.all_connected() && !input_started_) start_input();
   finish_if_over();
 }

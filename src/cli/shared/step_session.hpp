@@ -17,6 +17,7 @@
 #include "cli/shared/step_link.hpp"
 #include "cli/shared/step_output.hpp"
 #include "cli/shared/step_stdin.hpp"
+#include "cli/shared/x11_relay.hpp"
 #include "common/step/mpi_parts.hpp"
 
 namespace sluice::cli {
@@ -29,6 +30,8 @@ struct SessionOptions {
   bool no_kill = false;  // the step outlives a node
   bool quit_on_interrupt = false;
   bool kill_on_bad_exit = false;
+  bool kill_on_oom = false;           // --oom-kill-step
+  std::vector<int> ignored_signals;  // --ignore-signals
   uint32_t wait_seconds = 0;  // after the first task's end; 0: without end
   bool pty = false;
   bool label = false;
@@ -38,6 +41,7 @@ struct SessionOptions {
   int output = 1;
   int error = 2;
   std::optional<uint32_t> input_task;  // only this one gets input
+  std::optional<X11Target> x11;        // where displays of the nodes lead
 };
 
 class StepSession {
@@ -97,6 +101,7 @@ class StepSession {
   std::unique_ptr<StepStdin> stdin_;
   std::optional<MpiHub> mpi_;                // since a daemon wanted it
   std::vector<MpiAssembler> mpi_assemblers_;  // one a node
+  std::optional<X11Relay> x11_;               // with --x11
   boost::asio::signal_set signals_;
   boost::asio::steady_timer exit_timer_, wait_timer_, abort_timer_, launch_timer_;
   std::chrono::steady_clock::time_point last_interrupt_{};

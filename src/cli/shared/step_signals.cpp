@@ -1,5 +1,6 @@
 // What a waiting srun does with signals: one Ctrl-C shows the state, two end the step, others are
 // passed on.
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -30,6 +31,8 @@ void StepSession::wait_for_signal() {
 }
 
 void StepSession::signalled(int number) {
+  const auto& ignored = options_.ignored_signals;
+  if (std::find(ignored.begin(), ignored.end(), number) != ignored.end()) return;
   switch (number) {
     case SIGWINCH:
       for (size_t i = 0; i < layout_.nodes.size(); ++i)

@@ -22,6 +22,7 @@
 #include "common/base/host_name.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
+#include "common/tables/memory_bind.hpp"
 #include "common/tables/submit_values.hpp"
 
 namespace sluice::cli {
@@ -330,6 +331,12 @@ uint64_t new_request_id() {
   while (getrandom(&number, sizeof number, 0) != sizeof number || number == 0) {
   }
   return number;
+}
+
+void set_request_variables(const StepSpec& step, Environment& environment) {
+  constexpr std::string_view kX11Names[] = {"", "all", "batch", "first", "last"};
+  if (step.x11 != X11Nodes::kNone) environment.set("SLUICE_X11", kX11Names[static_cast<size_t>(step.x11)]);
+  if (!step.mem_bind.empty()) set_memory_bind_request(parse_memory_bind(step.mem_bind), environment);
 }
 
 }  // namespace sluice::cli

@@ -40,6 +40,8 @@ void set_caller_variables(Environment& out);
 
 [[nodiscard]] std::string working_folder();
 // A number that no other request has.
+// What the options of a step mean to the sruns in the job that sbatch and salloc ask for.
+void set_request_variables(const StepSpec& step, Environment& environment);
 [[nodiscard]] uint64_t new_request_id();
 
 }  // namespace sluice::cli

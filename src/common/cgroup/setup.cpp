@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "common/base/read_file.hpp"
+#include "common/cgroup/device_program.hpp"
 #include "common/cgroup/group_files.hpp"
 #include "common/cgroup/tree_v1.hpp"
 
@@ -25,6 +26,10 @@ bool limits_memory(const ClusterConfig& config) {
          (config.cgroup.constrain_ram_space || config.cgroup.constrain_swap_space);
 }
 
+bool closes_devices(const ClusterConfig& config) {
+  return constrains(config) && config.cgroup.constrain_devices;
+}
+
 // Below the top there is either one tree or a folder for each controller.
 Result<uint32_t> version_of(const CgroupConfig& config) {
   if (config.plugin == "cgroup/v1") return 1;
@@ -40,6 +45,7 @@ std::vector<std::string> wanted_controllers(const ClusterConfig& config, uint32_
   if (constrains(config) && config.cgroup.constrain_cores) names.emplace_back("cpuset");
   if (limits_memory(config) || gathers) names.emplace_back("memory");
   if (gathers) names.emplace_back(version == 1 ? "cpuacct" : "cpu");
+  if (version == 1 && closes_devices(config)) names.emplace_back(kDevices);
   return names;
 }
 
@@ -81,6 +87,11 @@ Result<protocol::CgroupSetup> prepare(const ClusterConfig& config,
     } else {
       missing += (missing.empty() ? "" : " ") + name;
     }
+  }
+  if (closes_devices(config)) {
+    const bool can = *version == 1 || device_programs_work();
+    if (!can) missing += (missing.empty() ? "" : " ") + std::string("devices (eBPF)");
+    setup.constrains_devices = can;
   }
   return setup;
 }

@@ -31,6 +31,14 @@ struct GroupUsage {
   uint64_t rss_kib = 0;  // without the page cache
 };
 
+// What a device file stands for.
+struct DeviceFile {
+  bool block = false;
+  uint32_t major = 0;
+  uint32_t minor = 0;
+  friend auto operator<=>(const DeviceFile&, const DeviceFile&) = default;
+};
+
 class Tree {
  public:
   // Null when `setup` says that there are no groups (version 0).
@@ -48,6 +56,9 @@ class Tree {
   [[nodiscard]] virtual Status set_cpus(const std::string& group, const Bitmap& cpus) = 0;
   [[nodiscard]] virtual Status set_memory(const std::string& group,
                                           const protocol::MemoryLimit& limit) = 0;
+
+  // Device files that nobody in the group may open. What was closed stays closed. No-op where devices are not constrained.
+  [[nodiscard]] virtual Status close_devices(const std::string& group, const std::vector<DeviceFile>& devices) = 0;
 
   // How many of the group's processes the kernel killed for want of memory.
   [[nodiscard]] virtual uint64_t oom_kills(const std::string& group) const = 0;

@@ -93,6 +93,15 @@ Status TreeV1::set_memory(const std::string& group, const protocol::MemoryLimit&
   return write(with_swap, limit.ram_bytes + limit.swap_bytes);
 }
 
+Status TreeV1::close_devices(const std::string& group, const std::vector<DeviceFile>& devices) {
+  if (!uses(kDevices)) return {};
+  for (const DeviceFile& device : devices) {
+    const std::string rule = fmt::format("{} {}:{} rwm", device.block ? 'b' : 'c', device.major, device.minor);
+    if (auto ok = write_group_file(place(kDevices, group) + "/devices.deny", rule); !ok) return ok;
+  }
+  return {};
+}
+
 // The kernel counts in the group that the process was in, not in those above.
 uint64_t TreeV1::oom_kills(const std::string& group) const {
   if (!uses("memory")) return 0;

@@ -7,6 +7,7 @@
 namespace sluice::cgroup {
 
 inline constexpr const char* kTracker = "freezer";
+inline constexpr const char* kDevices = "devices";
 
 class TreeV1 final : public Tree {
  public:
@@ -15,6 +16,7 @@ class TreeV1 final : public Tree {
   [[nodiscard]] std::vector<std::string> entries(const std::string& group) const override;
   Status set_cpus(const std::string& group, const Bitmap& cpus) override;
   Status set_memory(const std::string& group, const protocol::MemoryLimit& limit) override;
+  [[nodiscard]] Status close_devices(const std::string& group, const std::vector<DeviceFile>& devices) override;
   [[nodiscard]] uint64_t oom_kills(const std::string& group) const override;
   [[nodiscard]] GroupUsage usage(const std::string& group) const override;
   bool remove(const std::string& group) const override;

@@ -6,6 +6,7 @@
 
 #include "common/base/read_file.hpp"
 #include "common/base/text.hpp"
+#include "common/cgroup/device_program.hpp"
 #include "common/cgroup/group_files.hpp"
 
 namespace sluice::cgroup {
@@ -52,6 +53,11 @@ Status TreeV2::set_memory(const std::string& group, const protocol::MemoryLimit&
   // a kernel may keep no account of swap
   if (!limit.limits_swap || !read_file(at + "/memory.swap.max")) return {};
   return write_group_file(at + "/memory.swap.max", std::to_string(limit.swap_bytes));
+}
+
+Status TreeV2::close_devices(const std::string& group, const std::vector<DeviceFile>& devices) {
+  if (!setup_.constrains_devices || devices.empty()) return {};
+  return attach_device_program(folder(group), devices);
 }
 
 uint64_t TreeV2::oom_kills(const std::string& group) const {

@@ -12,6 +12,7 @@ class TreeV2 final : public Tree {
   [[nodiscard]] std::vector<std::string> entries(const std::string& group) const override;
   Status set_cpus(const std::string& group, const Bitmap& cpus) override;
   Status set_memory(const std::string& group, const protocol::MemoryLimit& limit) override;
+  [[nodiscard]] Status close_devices(const std::string& group, const std::vector<DeviceFile>& devices) override;
   [[nodiscard]] uint64_t oom_kills(const std::string& group) const override;
   [[nodiscard]] GroupUsage usage(const std::string& group) const override;
   void kill(const std::string& group) const override;

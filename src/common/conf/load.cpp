@@ -115,6 +115,7 @@ constexpr std::pair<const char*, ParseFile> kFilesBeside[] = {
     {"gres.conf", tables::parse_gres_conf},
     {"mpi.conf", tables::parse_mpi_conf},
     {"topology.conf", tables::parse_topology_conf},
+    {"job_container.conf", tables::parse_container_conf},
 };
 
 // A file beside slurm.conf that need not be there.

@@ -93,6 +93,24 @@ struct CgroupConfig {
   }
 };
 
+// job_container.conf: where a node keeps what its jobs see as their own /tmp and /dev/shm.
+struct JobContainerLine {
+  std::vector<std::string> nodes;  // empty: every node
+  std::string base_path;           // "none": no folders of their own there
+  bool auto_base_path = false;     // it is made when it is missing
+  std::vector<std::string> folders;  // Dirs; empty: those of the line for all, or /tmp and /dev/shm
+  std::string init_script;
+  friend bool operator==(const JobContainerLine&, const JobContainerLine&) = default;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "nodes", &JobContainerLine::nodes);
+    field(2, "base_path", &JobContainerLine::base_path);
+    field(3, "auto_base_path", &JobContainerLine::auto_base_path);
+    field(4, "folders", &JobContainerLine::folders);
+    field(5, "init_script", &JobContainerLine::init_script);
+  }
+};
+
 // One line of gres.conf: some devices of one generic resource.
 struct GresConfigLine {
   std::vector<std::string> nodes;  // empty: every node that reads the file
@@ -339,6 +357,8 @@ struct ClusterConfig {
   CgroupConfig cgroup;
   std::vector<GresConfigLine> gres_lines;
   std::vector<SwitchConfig> switches;  // topology.conf, with TopologyPlugin=topology/tree
+  std::string job_container_type;  // empty: jobs share the folders of the node
+  std::vector<JobContainerLine> job_containers;
 
   // Every global key as it was set, by its canonical name (a repeated key's values joined by ","),
   // so
@@ -531,6 +551,8 @@ struct ClusterConfig {
     field(178, "values", &ClusterConfig::values);
     field(179, "without_effect", &ClusterConfig::without_effect);
     field(230, "switches", &ClusterConfig::switches);
+    field(220, "job_container_type", &ClusterConfig::job_container_type);
+    field(221, "job_containers", &ClusterConfig::job_containers);
   }
 };
 

@@ -150,6 +150,7 @@ struct JobSpec {
   bool get_user_env = false;
   SharedText cron;         // times of a line of scrontab (model/crontab.hpp): the job is queued again after each run
   uint32_t cron_line = 0;  // of the crontab, the first is 1
+  Toggle oom_kill_step = Toggle::kDefault;  // --oom-kill-step; the default is TaskPluginParam's
 
   template <class V>
   static void describe(V&& field) {  // NOLINT(readability-function-size): a list
@@ -261,6 +262,7 @@ struct JobSpec {
     field(106, "get_user_env", &JobSpec::get_user_env);
     field(140, "cron", &JobSpec::cron);
     field(141, "cron_line", &JobSpec::cron_line);
+    field(142, "oom_kill_step", &JobSpec::oom_kill_step);
   }
 };
 

@@ -16,6 +16,8 @@
 
 namespace sluice {
 
+// On which nodes of a step X11 is forwarded to the display of srun.
+enum class X11Nodes : uint8_t { kNone = 0, kAll = 1, kBatch = 2, kFirst = 3, kLast = 4 };
 enum class OverlapKind : uint8_t { kDefault = 0, kExclusive = 1, kOverlap = 2 };  // CPUs shared with other steps?
 
 // Where a step's tasks send their output and take their input: a waiting srun or sattach.
@@ -103,6 +105,12 @@ struct StepSpec {
   uint32_t slurmd_debug = 0;
   uint64_t request_id = 0;
   bool preserve_env = false;  // counts of nodes and tasks in the environment stay
+  SharedText broadcast;         // --bcast: where each node has the program; empty: not sent
+  bool broadcast_unnamed = false;  // it is named after the step, once that has a number: broadcast_names.hpp
+  bool broadcast_libraries = false;  // --send-libs: the shared objects lie beside it
+  bool wait_for_children = false;    // a task is over when all that it left behind is
+  Toggle oom_kill_step = Toggle::kDefault;  // the default is the job's
+  X11Nodes x11 = X11Nodes::kNone;
 
   template <class V>
   static void describe(V&& field) {
@@ -174,6 +182,12 @@ struct StepSpec {
     field(66, "tres_bind", &StepSpec::tres_bind);
     field(67, "cpus_per_gpu", &StepSpec::cpus_per_gpu);
     field(68, "ntasks_per_gpu", &StepSpec::ntasks_per_gpu);
+    field(100, "broadcast", &StepSpec::broadcast);
+    field(101, "broadcast_unnamed", &StepSpec::broadcast_unnamed);
+    field(102, "broadcast_libraries", &StepSpec::broadcast_libraries);
+    field(103, "wait_for_children", &StepSpec::wait_for_children);
+    field(104, "oom_kill_step", &StepSpec::oom_kill_step);
+    field(105, "x11", &StepSpec::x11);
   }
 };
 

@@ -31,6 +31,8 @@ enum class FrameType : uint8_t {
   kLaunchFailed = 7, // text
   kMessage = 8,      // text for the user's stderr
   kMpi = 9,          // MpiMessage, to srun only
+  kX11Opened = 10,   // a program of the node connected to its display; `task` numbers the connection
+  kX11FromNode = 11, // its bytes; none: it is over
   // srun, sattach -> step daemon
   kStdin = 20,
   kWindowSize = 21,  // WindowSize
@@ -38,6 +40,7 @@ enum class FrameType : uint8_t {
   kAccepted = 23,    // answer to kHello: the key was right
   kAttach = 24,      // StepHello from sattach when it connects to the daemon
   kMpiPassed = 25,   // MpiMessage, of other daemons or of all of them together
+  kX11ToNode = 26,   // bytes of the display for connection `task`; none: it is over
   // agent -> step daemon (Unix socket)
   kAgentSignal = 40,     // SignalStepRequest
   kAgentTerminate = 41,  // TerminateStepRequest
@@ -45,12 +48,17 @@ enum class FrameType : uint8_t {
   kAgentAttach = 43,     // AttachRequest: connect to this endpoint as a further listener
   kAgentStart = 44,      // StepdStart, first
   kAgentStat = 45,       // empty; answered by kAgentStats
+  // agent -> file writer (common/protocol/broadcast.hpp)
+  kFileStart = 50,       // FileWriterStart, first
+  kFileBlock = 51,       // BroadcastBlock; answered by kFileDone
   // step daemon -> agent
   kAgentReady = 60,   // empty: tasks run (or the launch failed and StepEnded follows)
   kAgentEnded = 61,   // StepEnded
   kAgentPids = 62,    // ListPidsReply
   kAgentLog = 63,     // text for the agent's log
   kAgentStats = 64,   // StatStepReply
+  // file writer -> agent
+  kFileDone = 70,     // BlockReply
 };
 
 struct StepHello {

@@ -42,6 +42,7 @@ struct CgroupSetup {
   bool gathers = false;                  // usage is read from them
   MemoryLimit job_memory;
   MemoryLimit step_memory;
+  bool constrains_devices = false;       // v1: "devices" is among the controllers, too
   template <class V>
   static void describe(V&& field) {
     field(1, "version", &CgroupSetup::version);
@@ -51,6 +52,7 @@ struct CgroupSetup {
     field(5, "gathers", &CgroupSetup::gathers);
     field(6, "job_memory", &CgroupSetup::job_memory);
     field(7, "step_memory", &CgroupSetup::step_memory);
+    field(8, "constrains_devices", &CgroupSetup::constrains_devices);
   }
 };
 
@@ -96,6 +98,8 @@ struct StepdStart {
   CgroupSetup cgroup;
   std::vector<GresDevice> devices;  // all that this node has, in the order of their numbers
   std::vector<uint32_t> processors;  // the kernel's numbers of this host's CPUs, as they are counted; empty: by number
+  std::string mount_namespace;      // file of the job's own one, to be entered; empty: the node's
+  bool oom_kill_step = false;       // TaskPluginParam=OOMKillStep
   template <class V>
   static void describe(V&& field) {
     field(1, "launch", &StepdStart::launch);
@@ -115,6 +119,8 @@ struct StepdStart {
     field(15, "unkillable_timeout", &StepdStart::unkillable_timeout);
     field(16, "cgroup", &StepdStart::cgroup);
     field(17, "devices", &StepdStart::devices);
+    field(18, "mount_namespace", &StepdStart::mount_namespace);
+    field(19, "oom_kill_step", &StepdStart::oom_kill_step);
     field(30, "processors", &StepdStart::processors);
   }
 };

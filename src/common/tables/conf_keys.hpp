@@ -43,6 +43,9 @@ struct GresLine : GresConfigLine {
   std::string file_names;
   std::string multiple_file_names;
 };
+struct ContainerLine : JobContainerLine {
+  std::string node_names;
+};
 struct IgnoredLine {};
 
 // The rows of slurm.conf's global keys, in the order of `scontrol show config`, in two parts.
@@ -61,6 +64,7 @@ struct IgnoredLine {};
 [[nodiscard]] std::span<const ConfKey<CgroupConfig>> cgroup_keys();
 [[nodiscard]] std::span<const ConfKey<GresLine>> gres_keys();
 [[nodiscard]] std::span<const ConfKey<IgnoredLine>> mpi_keys();
+[[nodiscard]] std::span<const ConfKey<ContainerLine>> container_keys();
 
 template <class Keys>
 [[nodiscard]] auto find_key(const Keys& keys, std::string_view name) -> decltype(keys.data()) {

@@ -64,9 +64,9 @@ constexpr GlobalKey kRows[] = {
     key("BackupAddr", K::kText).obsolete(),
     key("BackupController", K::kText).obsolete(),
     key("BatchStartTimeout", K::kSeconds, "10").range(0, kMax16).keeps<&C::batch_start_timeout>(),
-    key("BcastExclude", K::kWords, "/lib,/usr/lib,/lib64,/usr/lib64").keeps<&C::bcast_exclude>(),
+    key("BcastExclude", K::kWords, "/lib,/usr/lib,/lib64,/usr/lib64").acts<&C::bcast_exclude>(),
     key("BcastParameters", K::kOptions).allow("DestDir,Compression,send_libs")
-        .keeps<&C::bcast_parameters>(),
+        .acts<&C::bcast_parameters>(),
     key("BOOT_TIME", K::kRuntime),
     key("BurstBufferParameters", K::kText).obsolete(),
     key("BurstBufferType", K::kEnum)
@@ -167,7 +167,7 @@ constexpr GlobalKey kRows[] = {
             "jobcomp/none,jobcomp/elasticsearch,jobcomp/filetxt,jobcomp/lua,jobcomp/mysql,"
             "jobcomp/script,jobcomp/kafka").acts<&C::job_comp_type>(),
     key("JobCompUser", K::kText, "root"),
-    key("JobContainerType", K::kText).obsolete(),
+    key("JobContainerType", K::kText).acts<&C::job_container_type>().hidden(),
     key("JobCredentialPrivateKey", K::kText).obsolete(),
     key("JobCredentialPublicCertificate", K::kText).obsolete(),
     key("JobDefaults", K::kRuntime),
@@ -214,7 +214,8 @@ constexpr GlobalKey kRows[] = {
     key("MpiParams", K::kOptions).allow("ports,disable_slurm_hydra_bootstrap")
         .keeps<&C::mpi_params>(),
     key("MULTIPLE_SLURMD", K::kRuntime),
-    key("NamespaceType", K::kEnum).allow("namespace/linux,namespace/tmpfs"),
+    key("NamespaceType", K::kEnum).allow("namespace/linux,namespace/tmpfs")
+        .acts<&C::job_container_type>(),
     key("NEXT_JOB_ID", K::kRuntime),
     key("NodeFeaturesPlugins", K::kWords),
     key("OverTimeLimit", K::kMinutes, "0").range(0, kMax16).with_unlimited()

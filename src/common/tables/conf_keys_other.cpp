@@ -1,4 +1,4 @@
-// The keys of cgroup.conf, gres.conf and mpi.conf.
+// The keys of cgroup.conf, gres.conf, mpi.conf and job_container.conf.
 #include "common/base/hostlist.hpp"
 #include "common/tables/conf_keys.hpp"
 
@@ -8,6 +8,7 @@ namespace {
 using K = ConfKind;
 using C = CgroupConfig;
 using G = GresLine;
+using J = ContainerLine;
 
 constexpr ConfKey<C> key(std::string_view name, ConfKind kind, std::string_view fallback = {}) {
   return ConfKey<C>{.name = name, .kind = kind, .fallback = fallback};
@@ -19,6 +20,10 @@ constexpr ConfKey<IgnoredLine> mpi(std::string_view name,
                                    ConfKind kind,
                                    std::string_view fallback = {}) {
   return ConfKey<IgnoredLine>{.name = name, .kind = kind, .fallback = fallback};
+}
+
+constexpr ConfKey<J> container(std::string_view name, ConfKind kind, std::string_view fallback = {}) {
+  return ConfKey<J>{.name = name, .kind = kind, .fallback = fallback};
 }
 
 constexpr ConfKey<C> kCgroupKeys[] = {
@@ -35,7 +40,7 @@ constexpr ConfKey<C> kCgroupKeys[] = {
     key("CgroupReleaseAgentDir", K::kText).obsolete(),
     key("CgroupSlice", K::kText, "system.slice"),
     key("ConstrainCores", K::kBool, "no").acts<&C::constrain_cores>(),
-    key("ConstrainDevices", K::kBool, "no").keeps<&C::constrain_devices>(),
+    key("ConstrainDevices", K::kBool, "no").acts<&C::constrain_devices>(),
     key("ConstrainKmemSpace", K::kBool).obsolete(),
     key("ConstrainRAMSpace", K::kBool, "no").acts<&C::constrain_ram_space>(),
     key("ConstrainSwapSpace", K::kBool, "no").acts<&C::constrain_swap_space>(),
@@ -92,6 +97,20 @@ constexpr ConfKey<IgnoredLine> kMpiKeys[] = {
     mpi("PMIxTlsUCX", K::kText),
 };
 
+constexpr ConfKey<J> kContainerKeys[] = {
+    container("NodeName", K::kHosts).acts<&J::node_names>(),
+    container("AutoBasePath", K::kBool, "no").acts<&J::auto_base_path>(),
+    container("BasePath", K::kText).acts<&J::base_path>(),
+    container("CloneNSEpilog", K::kText),
+    container("CloneNSEpilog_Wait", K::kNumber, "10"),
+    container("CloneNSScript", K::kText),
+    container("CloneNSScript_Wait", K::kNumber, "10"),
+    container("Dirs", K::kWords, "/tmp,/dev/shm").acts<&J::folders>(),
+    container("EntireStepInNS", K::kBool, "no"),
+    container("InitScript", K::kText).acts<&J::init_script>(),
+    container("Shared", K::kBool, "no"),
+};
+
 }  // namespace
 
 std::span<const ConfKey<CgroupConfig>> cgroup_keys() {
@@ -102,6 +121,10 @@ std::span<const ConfKey<GresLine>> gres_keys() {
 }
 std::span<const ConfKey<IgnoredLine>> mpi_keys() {
   return kMpiKeys;
+}
+
+std::span<const ConfKey<ContainerLine>> container_keys() {
+  return kContainerKeys;
 }
 
 }  // namespace sluice::tables

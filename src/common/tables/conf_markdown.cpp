@@ -69,6 +69,7 @@ std::string conf_keys_markdown() {
   add_section(out, "cgroup.conf", cgroup_keys());
   add_section(out, "gres.conf", gres_keys());
   add_section(out, "mpi.conf", mpi_keys());
+  add_section(out, "job_container.conf", container_keys());
   return out;
 }
 

@@ -29,6 +29,7 @@ enum class ConfigScope { kAll, kGlobalKeys };
 [[nodiscard]] Status parse_gres_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed);
 // Of use with TopologyPlugin=topology/tree only.
 [[nodiscard]] Status parse_topology_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed);
+[[nodiscard]] Status parse_container_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed);
 [[nodiscard]] Status parse_mpi_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed);
 
 }  // namespace sluice::tables

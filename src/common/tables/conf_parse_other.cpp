@@ -1,4 +1,4 @@
-// Reads cgroup.conf, gres.conf and mpi.conf.
+// Reads cgroup.conf, gres.conf, mpi.conf and job_container.conf.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -139,6 +139,33 @@ Status parse_gres_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed)
     }
     config.gres_lines.push_back(gres);
   }
+  return {};
+}
+
+// Lines without NodeName say what holds for all nodes, and for what the lines after them leave out.
+Status parse_container_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed) {
+  ClusterConfig& config = parsed.config;
+  ContainerLine general;
+  std::vector<JobContainerLine> own;
+  for (const ConfLine& line : lines) {
+    const Result<std::vector<ConfPair>> pairs = conf_pairs(line);
+    if (!pairs) return tl::unexpected(pairs.error());
+    ContainerLine read = general;
+    if (Status status = assign_line(line, *pairs, 0, container_keys(), read, config.without_effect); !status) {
+      return status;
+    }
+    if (read.node_names.empty()) {
+      general = std::move(read);
+      continue;
+    }
+    if (Status status = expand_into(read.node_names, read.nodes); !status) {
+      return conf_failure(line, status.error().text);
+    }
+    own.push_back(std::move(read));
+  }
+  config.job_containers.push_back(std::move(general));
+  for (JobContainerLine& line : own) config.job_containers.push_back(std::move(line));
+  tidy_unused(config);
   return {};
 }
 

@@ -117,6 +117,9 @@ void set_option_variables(const JobSpec& spec, Environment& out) {
     out.set("SLURM_GPU_BIND", spec.tres_bind.view().substr(at + 4));
   }
   if (spec.overcommit) out.set("SLURM_OVERCOMMIT", "1");
+  if (spec.oom_kill_step != Toggle::kDefault) {
+    out.set("SLURM_OOM_KILL_STEP", spec.oom_kill_step == Toggle::kYes ? "1" : "0");
+  }
 }
 
 void set_array_variables(const JobFacts& job, Environment& out) {
@@ -405,6 +408,9 @@ void set_step_variables(const protocol::StepLaunch& launch,
   out.set_default("SLURM_SUBMIT_DIR", step.work_dir.view());
   out.set_default("SLURM_SUBMIT_HOST", job.spec->submit_host.view());
   out.set_default("SLURM_PRIO_PROCESS", "0");
+  if (step.oom_kill_step != Toggle::kDefault) {
+    out.set("SLURM_OOM_KILL_STEP", step.oom_kill_step == Toggle::kYes ? "1" : "0");
+  }
   out.set_default("SLURM_OOM_KILL_STEP", "0");
   set_number(out, "SLURMD_DEBUG", step.slurmd_debug != 0 ? step.slurmd_debug : 2);
 }

@@ -153,6 +153,17 @@ OptionResult check_exclusions(const Submission& s) {
   return {};
 }
 
+// What a hint stands for, where nothing else was said.
+void follow_hint(Submission& s) {
+  const std::string_view hint = s.job.hint.view();
+  if (hint.empty()) return;
+  JobSpec& job = s.job;
+  const bool whole_cores = hint == "compute_bound" || hint == "memory_bound";
+  if (hint != "multithread" && job.threads_per_core == 0) job.threads_per_core = 1;
+  if (hint == "memory_bound" && job.ntasks_per_socket == 0) job.ntasks_per_socket = 1;
+  if (s.step.cpu_bind.empty()) s.step.cpu_bind = whole_cores ? "cores" : "threads";
+}
+
 }  // namespace
 
 const std::vector<SubmitOption>& submit_options() {
@@ -192,6 +203,7 @@ OptionResult finish_submission(Submission& s,
                                CommandSet command,
                                std::vector<std::string>& warnings) {
   if (OptionResult fits = check_exclusions(s); !fits) return fits;
+  follow_hint(s);
   if (command != kSrun) {
     if (OptionResult fits = check_gpus(s.job); !fits) return fits;
   }

@@ -81,9 +81,14 @@ struct SubmitSettings {
   bool multi_prog = false;
   bool no_allocate = false;
   IndexSet het_groups;           // --het-group: components of the job; empty: not given
+  std::optional<std::string> broadcast;  // --bcast; empty: under a name of its own
+  std::optional<std::string> broadcast_exclude;
+  std::optional<std::string> compress;   // as given
+  std::optional<bool> send_libraries;
+  std::vector<int> ignored_signals;
+  uint32_t message_seconds = 0;  // --msg-timeout
   bool nodes_inherited = false;  // --nodes is the count of the allocation that srun is in
   bool exclusive_step = false;  // --exclusive: CPUs of its own when in an allocation
-  bool wait_for_children = false;
   std::string prolog, epilog;
 };
 

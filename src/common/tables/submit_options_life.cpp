@@ -110,6 +110,26 @@ OptionResult set_wait_all(Submission& s, const Input& in) {
   return {};
 }
 
+// Bare, it is 1.
+OptionResult set_oom_kill(Submission& s, const Input& in) {
+  const auto number = in.has_value && !in.value.empty() ? to_number<uint32_t>(in.value) : std::optional(1U);
+  if (!number) return bad_number(in);
+  if (*number > 1) return bad_specification(in);
+  s.job.oom_kill_step = s.step.oom_kill_step = *number == 1 ? Toggle::kYes : Toggle::kNo;
+  return {};
+}
+
+// Other words than these forward nothing, as with Slurm.
+OptionResult set_x11(Submission& s, const Input& in) {
+  constexpr std::pair<std::string_view, X11Nodes> kPlaces[] = {
+      {"all", X11Nodes::kAll}, {"batch", X11Nodes::kBatch}, {"first", X11Nodes::kFirst}, {"last", X11Nodes::kLast}};
+  s.step.x11 = in.has_value && !in.value.empty() ? X11Nodes::kNone : X11Nodes::kAll;
+  for (const auto& [name, nodes] : kPlaces) {
+    if (in.value == name) s.step.x11 = nodes;
+  }
+  return {};
+}
+
 OptionResult set_immediate(Submission& s, const Input& in) {
   uint32_t seconds = 1;
   if (in.has_value) {
@@ -232,8 +252,7 @@ constexpr SubmitOption kRows[] = {
     {.name = "oom-kill-step",
      .argument = OptionArgument::kOptional,
      .environment = "SLURM_OOM_KILL_STEP",
-     .status = OptionStatus::kMissing,
-     .set = ignore},
+     .set = set_oom_kill},
     {.name = "power",
      .argument = OptionArgument::kRequired,
      .environment = "*_POWER",
@@ -329,9 +348,9 @@ constexpr SubmitOption kRows[] = {
     {.name = "x11",
      .argument = OptionArgument::kOptional,
      .commands = kSrun | kSalloc,
+     .environment = "SLUICE_X11",
      .tier = 1,
-     .status = OptionStatus::kMissing,
-     .set = ignore},
+     .set = set_x11},
 };
 
 }  // namespace

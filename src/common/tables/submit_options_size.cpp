@@ -1,4 +1,7 @@
 // Rows of options that say how much a job needs and on which nodes.
+#include <algorithm>
+#include <iterator>
+
 #include <fmt/format.h>
 
 #include "common/tables/submit_setters.hpp"
@@ -84,11 +87,8 @@ constexpr const char* kHintHelp =
 
 OptionResult set_hint(Submission& s, const Input& in) {
   if (in.value == "help") return show(kHintHelp);
-  if (in.value == "nomultithread") {
-    s.job.threads_per_core = 1;
-  } else if (in.value == "memory_bound") {
-    s.job.ntasks_per_socket = 1;
-  } else if (in.value != "compute_bound" && in.value != "multithread") {
+  constexpr std::string_view kHints[] = {"compute_bound", "memory_bound", "multithread", "nomultithread"};
+  if (std::ranges::find(kHints, in.value) == std::end(kHints)) {
     return refuse(fmt::format("unrecognized --hint argument \"{}\", see --hint=help", in.value), 1);
   }
   s.job.hint = in.value;
@@ -207,7 +207,6 @@ constexpr SubmitOption kRows[] = {
      .argument = OptionArgument::kRequired,
      .environment = "SBATCH_HINT SALLOC_HINT +SLURM_HINT",
      .tier = 2,
-     .status = OptionStatus::kAccepted,
      .set = set_hint,
      .section = OptionSection::kAffinity,
      .value_name = "type",
@@ -312,7 +311,6 @@ constexpr SubmitOption kRows[] = {
     {.name = "ntasks-per-tres",
      .argument = OptionArgument::kRequired,
      .environment = "SLURM_NTASKS_PER_TRES",
-     .status = OptionStatus::kMissing,
      .set = set_tasks_per_tres},
     {.name = "overcommit",
      .letter = 'O',

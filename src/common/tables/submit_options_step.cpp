@@ -58,11 +58,6 @@ OptionResult check_accel_bind(Submission&, const Input& in) {
   if (in.value.find_first_of("gmnv") == std::string::npos) return bad_specification(in);
   return {};
 }
-OptionResult check_count(Submission&, const Input& in) {
-  const auto number = to_number<uint32_t>(in.value);
-  if (!number || *number == 0 || *number > 0x7fffffff) return bad_number(in);
-  return {};
-}
 
 OptionResult set_mpi(Submission& s, const Input& in) {
   if (in.value == "list") return show(mpi_list());
@@ -70,6 +65,29 @@ OptionResult set_mpi(Submission& s, const Input& in) {
     return tl::unexpected<OptionProblem>(OptionProblem{unknown_mpi_errors(in.value), 1, {}});
   }
   s.step.mpi = in.value;
+  return {};
+}
+
+// A value may be left out; it is kept as "".
+template <auto Member>
+OptionResult set_perhaps_text(Submission& s, const Input& in) {
+  place<Member>(s) = in.has_value ? in.value : std::string();
+  return {};
+}
+
+OptionResult set_ignored_signals(Submission& s, const Input& in) {
+  for (const std::string& name : split_list(in.value)) {
+    const auto number = parse_signal(name);
+    if (!number || *number == 0) return bad_specification(in);
+    s.settings.ignored_signals.push_back(static_cast<int>(*number));
+  }
+  return {};
+}
+
+OptionResult set_send_libraries(Submission& s, const Input& in) {
+  const bool no = iequals(in.value, "no");
+  if (in.has_value && !in.value.empty() && !no && !iequals(in.value, "yes")) return bad_specification(in);
+  s.settings.send_libraries = !no;
   return {};
 }
 
@@ -127,8 +145,7 @@ constexpr SubmitOption kRows[] = {
      .commands = kSrun,
      .environment = "SLURM_BCAST",
      .tier = 2,
-     .status = OptionStatus::kMissing,
-     .set = ignore,
+     .set = set_perhaps_text<&SubmitSettings::broadcast>,
      .section = OptionSection::kRun,
      .value_name = "<dest_path>",
      .help = "copy the program to the nodes first"},
@@ -136,8 +153,7 @@ constexpr SubmitOption kRows[] = {
      .argument = OptionArgument::kRequired,
      .commands = kSrun,
      .environment = "SLURM_BCAST_EXCLUDE",
-     .status = OptionStatus::kMissing,
-     .set = ignore,
+     .set = set_text<&SubmitSettings::broadcast_exclude>,
      .section = OptionSection::kRun,
      .value_name = "<paths>",
      .help = "folders whose libraries are not copied"},
@@ -146,8 +162,7 @@ constexpr SubmitOption kRows[] = {
      .commands = kSrun,
      .environment = "SLURM_COMPRESS",
      .tier = 2,
-     .status = OptionStatus::kMissing,
-     .set = ignore,
+     .set = set_perhaps_text<&SubmitSettings::compress>,
      .section = OptionSection::kRun,
      .value_name = "[=library]",
      .help = "compress what --bcast copies"},
@@ -206,8 +221,7 @@ constexpr SubmitOption kRows[] = {
      .argument = OptionArgument::kRequired,
      .commands = kSrun,
      .tier = 2,
-     .status = OptionStatus::kMissing,
-     .set = ignore},
+     .set = set_ignored_signals},
     {.name = "interactive", .commands = kSrun, .set = set_true<&StepSpec::interactive>},
     {.name = "jobid",
      .argument = OptionArgument::kRequired,
@@ -239,7 +253,6 @@ constexpr SubmitOption kRows[] = {
      .argument = OptionArgument::kRequired,
      .environment = "*_MEM_BIND",
      .tier = 2,
-     .status = OptionStatus::kAccepted,
      .set = set_mem_bind,
      .section = OptionSection::kAffinity,
      .value_name = "type",
@@ -256,8 +269,7 @@ constexpr SubmitOption kRows[] = {
     {.name = "msg-timeout",
      .argument = OptionArgument::kRequired,
      .commands = kSrun,
-     .status = OptionStatus::kAccepted,
-     .set = check_count},
+     .set = set_count<&SubmitSettings::message_seconds>},
     {.name = "multi-prog",
      .commands = kSrun,
      .environment = "SLURM_SRUN_MULTI",
@@ -325,8 +337,7 @@ constexpr SubmitOption kRows[] = {
      .argument = OptionArgument::kOptional,
      .commands = kSrun,
      .environment = "SLURM_SEND_LIBS",
-     .status = OptionStatus::kMissing,
-     .set = ignore,
+     .set = set_send_libraries,
      .section = OptionSection::kRun,
      .value_name = "[=yes|no]",
      .help = "copy the program's libraries too"},
@@ -382,8 +393,7 @@ constexpr SubmitOption kRows[] = {
      .help = "pass output on at once, not line by line"},
     {.name = "wait-for-children",
      .commands = kSrun,
-     .status = OptionStatus::kMissing,
-     .set = set_true<&SubmitSettings::wait_for_children>},
+     .set = set_true<&StepSpec::wait_for_children>},
     {.name = "whole", .commands = kSrun, .set = set_true<&StepSpec::whole>},
 };
 

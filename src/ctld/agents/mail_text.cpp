@@ -38,6 +38,7 @@ std::string which(const state::SendMail& mail) {
   const Job& job = *mail.job;
   if (mail.whole_array) return fmt::format("Array Summary Job_id={}_* ({})", job.array->array_job, job.id);
   if (is_task(job)) return fmt::format("Array Task Job_id={}_{} ({})", job.array->array_job, job.array->task, job.id);
+  if (job.het) return fmt::format("Job_id={}+{}", job.het->leader, job.het->offset);
   return fmt::format("Job_id={}", job.id);
 }
 

@@ -2,6 +2,7 @@
 #include "ctld/tools/schema_files.hpp"
 
 #include "common/protocol/admin.hpp"
+#include "common/protocol/broadcast.hpp"
 #include "common/protocol/ctld.hpp"
 #include "common/protocol/noded.hpp"
 #include "common/protocol/stepd.hpp"
@@ -65,12 +66,20 @@ std::string stepd_file() {
               StepRecord>("sluice.stepd", "Step daemons, their agents, and srun.");
 }
 
+std::string broadcast_file() {
+  using namespace protocol;  // NOLINT(google-build-using-namespace)
+  return file<BroadcastTicket, BroadcastTicketRequest, BroadcastTicketReply, BroadcastBlock, SendBlockRequest,
+              BlockFailure, SendBlockReply, WriteBlockRequest, BlockReply, FileWriterStart>(
+      "sluice.broadcast", "Files that sbcast sends to the nodes of a job.");
+}
+
 }  // namespace
 
 std::map<std::string, std::string> schema_files() {
   return {{"journal.proto", journal_file()},
           {"ctld.proto", ctld_file()},
           {"noded.proto", noded_file()},
+          {"broadcast.proto", broadcast_file()},
           {"stepd.proto", stepd_file()}};
 }
 

@@ -209,5 +209,24 @@ TEST(ConfParse, ReadsCgroupAndGresFiles) {
             "/etc/slurm.conf:1: Count=3 does not match the 2 files");
 }
 
+TEST(ConfParse, ReadsTheFoldersOfJobs) {
+  auto parsed = parse(std::string(kSmallest) + "JobContainerType=job_container/tmpfs\n");
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->config.job_container_type, "job_container/tmpfs");
+  ASSERT_TRUE(parse_container_conf(
+      *lines_of("AutoBasePath=true\nBasePath=/local/%n\nInitScript=/etc/init\nNodeName=n[1-2] BasePath=none\n"
+                "NodeName=n3 BasePath=/fast Dirs=/tmp,/var/tmp AutoBasePath=no InitScript=\n"),
+      *parsed));
+  const auto& lines = parsed->config.job_containers;
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_TRUE(lines[0].nodes.empty() && lines[0].auto_base_path && lines[1].auto_base_path);
+  EXPECT_EQ(lines[0].base_path, "/local/%n");
+  EXPECT_EQ(lines[1].nodes, (std::vector<std::string>{"n1", "n2"}));
+  EXPECT_EQ(lines[1].init_script, "/etc/init");
+  EXPECT_EQ(lines[2].folders, (std::vector<std::string>{"/tmp", "/var/tmp"}));
+  EXPECT_FALSE(lines[2].auto_base_path);
+  EXPECT_FALSE(parse_container_conf(*lines_of("Base=/x\n"), *parsed));
+}
+
 }  // namespace
 }  // namespace sluice::tables

@@ -56,6 +56,13 @@ const std::map<std::string_view, const char*> kSamples = {{"begin", "now+1hour"}
                                                           {"wait-all-nodes", "1"},
                                                           {"propagate", "STACK"},
                                                           {"exclusive", nullptr},
+                                                          {"mem-bind", "local"},
+                                                          {"oom-kill-step", "1"},
+                                                          {"ignore-signals", "USR1"},
+                                                          {"send-libs", "yes"},
+                                                          {"bcast", "/tmp/x"},
+                                                          {"compress", "lz4"},
+                                                          {"x11", "first"},
                                                           {"kill-command", "INT"}};
 
 std::string fingerprint(const Submission& s) {
@@ -69,7 +76,9 @@ std::string fingerprint(const Submission& s) {
     text += flag ? '1' : '0';
   }
   return text + std::to_string(t.verbose) + std::to_string(t.job_id) + t.prolog + t.epilog +
-         t.node_file + t.export_file + t.user + t.group;
+         t.node_file + t.export_file + t.user + t.group + t.broadcast.value_or("") + t.broadcast_exclude.value_or("") +
+         t.compress.value_or("") + std::to_string(t.send_libraries.value_or(false)) +
+         std::to_string(t.ignored_signals.size()) + std::to_string(t.message_seconds);
 }
 
 TEST(SubmitOptionsTest, EveryOptionThatActsChangesWhatIsSubmitted) {

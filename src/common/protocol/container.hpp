@@ -1,0 +1,37 @@
+// Between the agent and the programs that make and remove a job's mount namespace:
+//   slurmstepd --make-namespace FOLDER UID DIR,DIR… [SCRIPT]
+//   slurmstepd --remove-namespace FOLDER
+// FOLDER is BasePath/JOBID. The exit status of the first tells at which step it failed.
+#pragma once
+
+#include <string_view>
+
+namespace sluice::protocol {
+
+inline constexpr const char* kMakeNamespaceMode = "--make-namespace";
+inline constexpr const char* kRemoveNamespaceMode = "--remove-namespace";
+inline constexpr const char* kNamespaceFile = "/.ns";        // below FOLDER
+inline constexpr const char* kFoldersFolder = "/.folders";   // below FOLDER: what the job sees as its own
+inline constexpr const char* kUsualFolders = "/tmp,/dev/shm";
+
+enum NamespaceStep : int {
+  kNamespaceMade = 0,
+  kNamespaceArguments,
+  kNamespaceFolder,   // BasePath/JOBID
+  kNamespaceScript,   // InitScript
+  kNamespaceUnshare,
+  kNamespaceMount,
+  kNamespaceKeep,
+};
+[[nodiscard]] inline std::string_view namespace_step_text(int step) {
+  switch (step) {
+    case kNamespaceFolder: return "its folder in BasePath cannot be made";
+    case kNamespaceScript: return "InitScript failed";
+    case kNamespaceUnshare: return "no mount namespace can be had";
+    case kNamespaceMount: return "its folders cannot be mounted";
+    case kNamespaceKeep: return "its mount namespace cannot be kept";
+    default: return "the program that makes it failed";
+  }
+}
+
+}  // namespace sluice::protocol

@@ -1,0 +1,193 @@
+#include "stepd/x11_listener.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "common/base/errno_text.hpp"
+#include "common/step/send_queue.hpp"
+#include "common/step/x11_setup.hpp"
+#include "stepd/mount_namespace.hpp"
+
+namespace sluice::stepd {
+
+using boost::asio::ip::tcp;
+
+namespace {
+
+constexpr uint32_t kFirstDisplay = 10;  // below are those of people at the machine
+constexpr uint32_t kLastDisplay = 1010;
+constexpr size_t kMostConnections = 256;
+constexpr size_t kCookieBytes = 16;
+
+std::string random_bytes(size_t count) {
+  std::string bytes(count, '\0');
+  size_t filled = 0;
+  while (filled < count) {
+    const ssize_t n = ::getrandom(bytes.data() + filled, count - filled, 0);
+    if (n > 0) filled += static_cast<size_t>(n);
+  }
+  return bytes;
+}
+
+std::string hex(std::string_view bytes) {
+  std::string out;
+  for (const char c : bytes) out += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return out;
+}
+
+}  // namespace
+
+struct X11Listener::Connection {
+  explicit Connection(tcp::socket open) : socket(std::move(open)) {}
+  uint32_t number = 0;
+  tcp::socket socket;
+  X11Setup setup;
+  bool admitted = false;
+  bool reading = false;
+  bool writing = false;
+  bool ends = false;  // once all is written
+  SendQueue queue;
+  std::array<char, 32768> buffer{};
+};
+
+X11Listener::~X11Listener() { stop(); }
+
+Status X11Listener::start(const UserIdentity& user, const std::string& mount_namespace, const std::string& step) {
+  user_ = user;
+  mount_namespace_ = mount_namespace;
+  cookie_ = random_bytes(kCookieBytes);
+  if (auto ok = listen(); !ok) return ok;
+  if (auto ok = write_file(step); !ok) return ok;
+  accept();
+  return {};
+}
+
+Status X11Listener::listen() {
+  boost::system::error_code error;
+  for (display_ = kFirstDisplay; display_ < kLastDisplay; ++display_) {
+    const tcp::endpoint place(boost::asio::ip::address_v4::loopback(), static_cast<uint16_t>(6000 + display_));
+    acceptor_ = tcp::acceptor(io_);
+    acceptor_.open(place.protocol(), error);
+    if (!error) acceptor_.bind(place, error);
+    if (!error) acceptor_.listen(boost::asio::socket_base::max_listen_connections, error);
+    if (!error) return {};
+  }
+  return failure(fmt::format("no display is free for X11 forwarding: {}", error.message()));
+}
+
+Status X11Listener::write_file(const std::string& step) {
+  const std::string path = fmt::format("/tmp/.Xauthority-{}-{}", step, hex(random_bytes(8)));
+  const std::string text = xauthority_file(display_, cookie_);
+  const MountNamespaceScope scope(mount_namespace_);
+  if (scope.error() != 0) return failure("cannot enter the job's mount namespace");
+  const ActAsUser as_user(user_);
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  const bool written = fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const std::string why = errno_text(errno);
+  if (fd >= 0) ::close(fd);
+  if (fd >= 0) file_ = path;
+  return written ? Status() : failure(fmt::format("cannot write {}: {}", path, why));
+}
+
+void X11Listener::set_variables(Environment& out) const {
+  out.set("DISPLAY", fmt::format("localhost:{}.0", display_));
+  out.set("XAUTHORITY", file_);
+}
+
+void X11Listener::stop() {
+  boost::system::error_code ignored;
+  acceptor_.close(ignored);
+  for (const auto& [number, connection] : connections_) connection->socket.close(ignored);
+  connections_.clear();
+  if (file_.empty()) return;
+  const MountNamespaceScope scope(mount_namespace_);
+  if (scope.error() != 0) return;
+  const ActAsUser as_user(user_);
+  ::unlink(std::exchange(file_, {}).c_str());
+}
+
+void X11Listener::accept() {
+  acceptor_.async_accept([this](const boost::system::error_code& error, tcp::socket socket) {
+    if (error == boost::asio::error::operation_aborted || !acceptor_.is_open()) return;
+    if (!error && connections_.size() < kMostConnections) {
+      auto connection = std::make_shared<Connection>(std::move(socket));
+      boost::system::error_code ignored;
+      connection->socket.set_option(tcp::no_delay(true), ignored);
+      connection->number = next_++;
+      connections_[connection->number] = connection;
+      read(connection);
+    }
+    accept();
+  });
+}
+
+void X11Listener::read(const ConnectionPtr& connection) {
+  if (connection->reading || !connection->socket.is_open() || (connection->admitted && handlers_.congested())) return;
+  connection->reading = true;
+  connection->socket.async_read_some(boost::asio::buffer(connection->buffer),
+                                     [this, connection](const boost::system::error_code& error, size_t bytes) {
+                                       if (error == boost::asio::error::operation_aborted) return;
+                                       connection->reading = false;
+                                       if (error) return close(connection, true);
+                                       take(connection, {connection->buffer.data(), bytes});
+                                       read(connection);
+                                     });
+}
+
+// Nothing goes out before the cookie was seen.
+void X11Listener::take(const ConnectionPtr& connection, std::string_view bytes) {
+  if (connection->admitted) return handlers_.received(connection->number, bytes);
+  if (!connection->setup.feed(bytes)) return close(connection, false);
+  if (!connection->setup.complete()) return;
+  if (connection->setup.cookie() != cookie_) return close(connection, false);
+  connection->admitted = true;
+  handlers_.opened(connection->number);
+  handlers_.received(connection->number, connection->setup.with_cookie(cookie_));
+}
+
+void X11Listener::send(uint32_t number, std::string_view bytes) {
+  const auto place = connections_.find(number);
+  if (place == connections_.end()) return;
+  const ConnectionPtr connection = place->second;
+  if (bytes.empty()) connection->ends = true;
+  else connection->queue.append(bytes);
+  write(connection);
+}
+
+void X11Listener::write(const ConnectionPtr& connection) {
+  if (connection->writing) return;
+  if (connection->queue.size() == 0) {
+    if (connection->ends) close(connection, false);
+    return;
+  }
+  connection->writing = true;
+  connection->socket.async_write_some(boost::asio::buffer(connection->queue.next()),
+                                      [this, connection](const boost::system::error_code& error, size_t bytes) {
+                                        if (error == boost::asio::error::operation_aborted) return;
+                                        connection->writing = false;
+                                        if (error) return close(connection, true);
+                                        connection->queue.taken(bytes);
+                                        write(connection);
+                                      });
+}
+
+void X11Listener::close(const ConnectionPtr& connection, bool tell) {
+  if (connections_.erase(connection->number) == 0) return;
+  boost::system::error_code ignored;
+  connection->socket.close(ignored);
+  if (tell && connection->admitted) handlers_.received(connection->number, {});
+}
+
+void X11Listener::resume() {
+  const auto all = connections_;
+  for (const auto& [number, connection] : all) read(connection);
+}
+
+}  // namespace sluice::stepd

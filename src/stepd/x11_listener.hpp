@@ -1,0 +1,65 @@
+// --x11: a display for the step's tasks on this node. What programs send to it goes to srun, which has
+// the user's own one (cli/shared/x11_relay.hpp). Only who shows the cookie in the user's file gets through.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+#include "common/base/result.hpp"
+#include "common/tables/environment.hpp"
+#include "stepd/user_identity.hpp"
+
+namespace sluice::stepd {
+
+class X11Listener {
+ public:
+  struct Handlers {
+    std::function<void(uint32_t connection)> opened;
+    std::function<void(uint32_t connection, std::string_view bytes)> received;  // none: it is over
+    std::function<bool()> congested;
+  };
+  X11Listener(boost::asio::io_context& io, Handlers handlers) : io_(io), handlers_(std::move(handlers)), acceptor_(io) {}
+  ~X11Listener();
+  X11Listener(const X11Listener&) = delete;
+  X11Listener& operator=(const X11Listener&) = delete;
+
+  // Takes a free display number and writes the user's file; in the job's mount namespace, if it has one.
+  [[nodiscard]] Status start(const UserIdentity& user, const std::string& mount_namespace, const std::string& step);
+  void set_variables(Environment& out) const;
+
+  // From the display; no bytes: it is over.
+  void send(uint32_t connection, std::string_view bytes);
+  // srun takes more again.
+  void resume();
+  void stop();
+
+ private:
+  struct Connection;
+  using ConnectionPtr = std::shared_ptr<Connection>;
+  [[nodiscard]] Status listen();
+  [[nodiscard]] Status write_file(const std::string& step);
+  void accept();
+  void read(const ConnectionPtr& connection);
+  void take(const ConnectionPtr& connection, std::string_view bytes);
+  void write(const ConnectionPtr& connection);
+  void close(const ConnectionPtr& connection, bool tell);
+
+  boost::asio::io_context& io_;
+  Handlers handlers_;
+  boost::asio::ip::tcp::acceptor acceptor_;
+  std::map<uint32_t, ConnectionPtr> connections_;
+  uint32_t next_ = 0;
+  uint32_t display_ = 0;
+  std::string cookie_;
+  std::string file_;  // the user's
+  UserIdentity user_;
+  std::string mount_namespace_;
+};
+
+}  // namespace sluice::stepd

@@ -1,0 +1,46 @@
+// --mem-bind taken apart, and told again.
+#include "common/tables/memory_bind.hpp"
+
+#include <gtest/gtest.h>
+
+#include "common/tables/broadcast_names.hpp"
+
+namespace sluice {
+namespace {
+
+TEST(MemoryBind, Parts) {
+  const MemoryBind bind = parse_memory_bind("verbose,mask_mem:0x1,0X2,prefer,sort");
+  EXPECT_EQ(bind.kind, MemoryBindKind::kMask);
+  EXPECT_EQ(bind.list, (std::vector<std::string>{"1", "2"}));
+  EXPECT_TRUE(bind.verbose && bind.prefer && bind.sort);
+  EXPECT_EQ(parse_memory_bind("rank,local").kind, MemoryBindKind::kLocal);
+  EXPECT_EQ(parse_memory_bind("map_mem:0,1,none").kind, MemoryBindKind::kNone);
+  EXPECT_TRUE(parse_memory_bind("map_mem:0,1,none").list.empty());
+  EXPECT_EQ(parse_memory_bind("v").kind, MemoryBindKind::kNotSaid);
+  EXPECT_FALSE(parse_memory_bind("v,q").verbose);
+  EXPECT_FALSE(parse_memory_bind("sort,nosort").sort);
+}
+
+TEST(MemoryBind, Variables) {
+  Environment step, job;
+  const MemoryBind bind = parse_memory_bind("p,map_mem:0,1,sort");
+  set_memory_bind_variables(bind, step);
+  EXPECT_EQ(step.get("SLURM_MEM_BIND"), "quiet,prefer,map_mem:0,1");
+  EXPECT_EQ(step.get("SLURM_MEM_BIND_LIST"), "0,1");
+  EXPECT_EQ(step.get("SLURM_MEM_BIND_TYPE"), "map_mem:");
+  EXPECT_EQ(step.get("SLURM_MEM_BIND_PREFER"), "prefer");
+  set_memory_bind_request(bind, job);
+  EXPECT_EQ(job.get("SLURM_MEM_BIND"), "prefer,sort,map_mem:0,1");
+  EXPECT_FALSE(job.has("SLURM_MEM_BIND_LIST"));
+  EXPECT_EQ(parse_memory_bind(job.get("SLURM_MEM_BIND")).list, bind.list);
+}
+
+TEST(BroadcastNames, Names) {
+  EXPECT_EQ(node_file_name("/tmp/.x", "n1"), "/tmp/.x_n1");
+  EXPECT_EQ(step_file_name("/tmp/.x", {12, 3}, "n1"), "/tmp/slurm_bcast_12.3_n1");
+  EXPECT_EQ(library_path("/tmp/a", ""), "/tmp/a_libs");
+  EXPECT_EQ(library_path("/tmp/a", "/lib"), "/tmp/a_libs:/lib");
+}
+
+}  // namespace
+}  // namespace sluice
