@@ -73,9 +73,9 @@ class Srun(ClusterCase):
         show = "srun -n1 sh -c 'echo $SLURM_HINT $SLURM_THREADS_PER_CORE $SLURM_CPU_BIND_LIST'"
         for hint, said in (("compute_bound", "compute_bound 1 0x3"), ("nomultithread", "nomultithread 1 0x1")):
             self.assertEqual(self.in_job(f"-w n1 -n1 --hint={hint}", show).strip(), said)
-            job = self.submit("-w", "n1", "-n1", f"--hint={hint}", "-o", "hint.out", "--wrap", show)
+            job = self.submit("-w", "n1", "-n1", "--mem=400", f"--hint={hint}", "-o", f"{hint}.out", "--wrap", show)
             self.wait_ended(job)
-            self.assertEqual(self.file("hint.out").strip(), said)
+            self.assertEqual(self.file(f"{hint}.out").strip(), said)
 
     POLICY = """import ctypes, os
 mode, nodes = ctypes.c_int(), ctypes.c_ulong()
