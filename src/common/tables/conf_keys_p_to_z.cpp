@@ -76,7 +76,7 @@ constexpr GlobalKey kRows[] = {
     key("PropagateResourceLimitsExcept", K::kFlags)
         .allow("ALL,NONE,AS,CORE,CPU,DATA,FSIZE,MEMLOCK,NOFILE,NPROC,RSS,STACK")
         .acts<&C::propagate_resource_limits_except>(),
-    key("RebootProgram", K::kText).keeps<&C::reboot_program>(),
+    key("RebootProgram", K::kText).acts<&C::reboot_program>(),
     key("ReconfigFlags", K::kFlags).allow("KeepPartInfo,KeepPartState,KeepPowerSaveSettings")
         .keeps<&C::reconfig_flags>(),
     key("RequeueExit", K::kText).acts_by(set_exit_codes<&C::requeue_exit>, kExitCodeWords),
@@ -85,7 +85,7 @@ constexpr GlobalKey kRows[] = {
     key("ResumeProgram", K::kText).keeps<&C::resume_program>(),
     key("ResumeRate", K::kNumber, "300").range(0, kMax16).in(" nodes/min"),
     key("ResumeTimeout", K::kSeconds, "60").range(0, kMax16).with_unlimited()
-        .keeps<&C::resume_timeout>(),
+        .acts<&C::resume_timeout>(),
     key("ResvEpilog", K::kText),
     key("ResvOverRun", K::kMinutes, "0").range(0, kMax16).with_unlimited()
         .keeps<&C::resv_over_run>(),
@@ -119,7 +119,7 @@ constexpr GlobalKey kRows[] = {
     key("SchedulerType", K::kEnum, "sched/backfill").allow("sched/backfill,sched/builtin")
         .keeps<&C::scheduler_type>().needs_restart(),
     key("ScronParameters", K::kOptions).allow("enable,explicit_scancel")
-        .keeps<&C::scron_parameters>(),
+        .acts<&C::scron_parameters>(),
     key("SelectType", K::kEnum, "select/cons_tres")
         .allow("select/cons_tres,select/linear,select/cons_res").acts<&C::select_type>()
         .needs_restart(),
@@ -188,7 +188,7 @@ constexpr GlobalKey kRows[] = {
             "conmgr_connect_timeout,conmgr_max_connections,conmgr_quiesce_timeout,"
             "conmgr_read_timeout,conmgr_threads,conmgr_use_poll,conmgr_wait_write_delay,"
             "conmgr_write_timeout,workerpool_threads").hidden(),
-    key("SlurmSchedLogFile", K::kText).keeps<&C::slurm_sched_log_file>(),
+    key("SlurmSchedLogFile", K::kText).acts<&C::slurm_sched_log_file>(),
     key("SlurmSchedLogLevel", K::kNumber, "0").range(0, 1).keeps<&C::slurm_sched_log_level>(),
     key("SlurmctldPidFile", K::kText, "/var/run/slurmctld.pid").acts<&C::slurmctld_pid_file>()
         .needs_restart(),
@@ -242,7 +242,7 @@ constexpr GlobalKey kRows[] = {
     key("TopologyPlugin", K::kEnum, "topology/flat")
         .allow(
             "topology/flat,topology/none,topology/default,topology/tree,topology/block,"
-            "topology/3d_torus").acts<&C::topology_plugin>().needs_restart(),
+            "topology/3d_torus").keeps<&C::topology_plugin>().needs_restart(),
     key("TrackWCKey", K::kBool, "NO").keeps<&C::track_wckey>(),
     key("TreeWidth", K::kNumber, "16").range(1, kMax16).acts<&C::tree_width>(),
     key("UsePAM", K::kBool, "NO").shown("UsePam", "no"),
