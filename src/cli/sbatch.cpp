@@ -165,7 +165,7 @@ int sbatch_main(int argc, char** argv) {
   set_caller_variables(*environment);
   const std::string& gpus = batch.settings().gpus_per_node;
   if (!gpus.empty()) environment->set("SLURM_GPUS_PER_NODE", gpus);
-  set_request_variables(batch.submission.step, *environment);
+  set_request_variables(batch.components.front().step, *environment);
   Result<Client> client = Client::open();
   if (!client) return report("sbatch", client.error());
   for (Submission& component : batch.components) {

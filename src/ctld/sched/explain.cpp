@@ -22,7 +22,7 @@ FoundJob find_named(const ClusterState& state, std::string_view text) {
   if (const size_t plus = text.find('+'); plus != std::string_view::npos) {
     const auto leader = to_number<JobId>(text.substr(0, plus));
     const auto offset = to_number<uint32_t>(text.substr(plus + 1));
-    return leader && offset ? state::find_component(state, *leader, *offset) : nullptr;
+    return leader && offset ? FoundJob(state::find_component(state, *leader, *offset)) : FoundJob();
   }
   const auto id = to_number<JobId>(text.substr(0, bar));
   if (!id) return {};

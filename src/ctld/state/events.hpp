@@ -347,7 +347,7 @@ struct JobsPurged {
 };
 // Array tasks that are over for good gave up their records for a compact form.
 struct ArrayTasksFolded {
-  static constexpr uint32_t kTag = 60;
+  static constexpr uint32_t kTag = 70;
   static constexpr const char* kName = "ArrayTasksFolded";
   IndexSet jobs;  // their ids
   template <class V>
@@ -357,7 +357,7 @@ struct ArrayTasksFolded {
 };
 // A running job gave some of its nodes back (scontrol update NumNodes, NodeList).
 struct JobShrunk {
-  static constexpr uint32_t kTag = 61;
+  static constexpr uint32_t kTag = 71;
   static constexpr const char* kName = "JobShrunk";
   JobId job = kNoJob;
   std::shared_ptr<const Allocation> allocation;  // what it keeps
