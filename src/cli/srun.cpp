@@ -413,6 +413,8 @@ std::vector<IndexSet> het_groups_of(const std::vector<OptionParser>& lines) {
 // An earlier part without a program runs the next one's.
 std::optional<int> share_programs(std::vector<OptionParser>& lines) {
   if (lines.back().operands().empty()) {
+    Submission shown;  // an option may be all that was asked for: --mpi=list
+    if (const auto status = OptionParser(lines.back()).apply(shown)) return status;
     say("srun", "fatal: No command given to execute.");
     return error_exit();
   }

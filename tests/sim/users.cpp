@@ -57,6 +57,7 @@ void World::submit() {
   if (chance(12)) spec.begin = now_ + between(1'000, 60'000);
   if (chance(30)) spec.deadline = now_ + between(5'000, 200'000);
   if (chance(15)) spec.kill_on_node_fail = false;
+  if (chance(10)) spec.mail_type = "TIME_LIMIT_50,TIME_LIMIT_90,END";
   if (chance(6)) spec.requeue = Toggle::kNo;
   if (chance(10)) {
     spec.signal = 10;
@@ -106,6 +107,7 @@ void World::create_step() {
   if (chance(6)) command.step.tres_per_step = "gres/gpu:2";
   if (chance(10)) command.step.distribution = "cyclic";
   ask(std::move(command));
+  if (chance(8)) ask(UpdateStep{{job->spec->uid, 0}, {.id = {id, 0}, .all_steps = chance(2), .time_limit = 1 + below(3)}});
 }
 
 void World::update_a_job(JobId id, Identity who) {
@@ -163,6 +165,42 @@ void World::act_on_job() {
   }
 }
 
+void World::change_triggers() {
+  if (controller_.state().triggers->size() > 8 || chance(5)) return ask(ClearTriggers{kRoot, {.uid = 0}});
+  Trigger trigger;
+  trigger.program = "/bin/true";
+  trigger.permanent = chance(3);
+  trigger.offset_seconds = chance(2) ? 0 : 5;
+  if (chance(2)) {
+    static constexpr std::array<TriggerEvents, 4> kEvents{kTriggerDown, kTriggerUp, kTriggerDrained, kTriggerIdle};
+    trigger.events = kEvents[below(4)];
+  } else {
+    trigger.resource = TriggerResource::kJob;
+    trigger.events = chance(2) ? kTriggerFini : kTriggerTime;
+    trigger.job = any_job();
+  }
+  ask(SetTrigger{kRoot, trigger});
+}
+
+// Of one user: a job or two at each minute, or none any more.
+void World::change_crontab() {
+  ReplaceCrontab command{user(below(3)), "", {}, {"users"}};
+  for (uint32_t line = below(3); line > 0; --line) {
+    JobSpec& spec = command.jobs.emplace_back();
+    spec.uid = command.who.uid;
+    spec.name = "cron";
+    spec.batch = true;
+    spec.num_tasks = spec.cpus_per_task = spec.min_nodes = spec.max_nodes = 1;
+    spec.memory_kind = MemoryKind::kPerNode;
+    spec.memory_mib = 10;
+    spec.time_limit = 1;
+    spec.cron = "* * * * *";
+    spec.cron_line = line;
+    command.text += "* * * * * true\n";
+  }
+  ask(std::move(command));
+}
+
 void World::change_cluster() {
   UpdateNode node{kRoot, {}};
   node.update.nodes = nodes_[below(static_cast<uint32_t>(nodes_.size()))]->name();
@@ -217,6 +255,10 @@ void World::user_acts() {
     create_step();
   } else if (dice < 95) {
     act_on_job();
+  } else if (chance(4)) {
+    change_triggers();
+  } else if (chance(8)) {
+    change_crontab();
   } else {
     change_cluster();
   }

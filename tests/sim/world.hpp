@@ -75,6 +75,8 @@ class World {
   void submit();
   void act_on_job();
   void change_cluster();
+  void change_triggers();
+  void change_crontab();
   void create_step();
   void update_a_job(JobId id, state::Identity who);
   [[nodiscard]] JobId any_job();

@@ -6,7 +6,7 @@ import unittest
 
 from harness import Cluster, ClusterCase, add_users, need_root, wait_for
 
-ALICE = 12021
+ALICE = 12031
 tempfile.tempdir = "/var/tmp"  # the cluster's folder must be seen inside, too
 MADE = """AutoBasePath=true
 BasePath={dir}/base/%n

@@ -7,9 +7,9 @@ from harness import ClusterCase, wait_for
 WHO = ('echo P=$SLURM_PROCID L=$SLURM_LOCALID N=$SLURM_NODEID J=$SLURM_JOB_ID NT=$SLURM_NTASKS NN=$SLURM_NNODES '
        'NL=$SLURM_STEP_NODELIST TPN=$SLURM_TASKS_PER_NODE JNL=$SLURM_JOB_NODELIST GT=$SLURM_GTIDS on=$SLURMD_NODENAME')
 SCRIPT = """#!/bin/sh
-#SBATCH -n2 --mem=100 -J first -w node3 -o out.%j
+#SBATCH -n2 --mem=100 -J first -w n3 -o out.%j
 #SBATCH hetjob
-#SBATCH -n3 --mem=50 -N2 -w node1,node2
+#SBATCH -n3 --mem=50 -N2 -w n1,n2
 """
 
 
@@ -64,8 +64,8 @@ class Het(ClusterCase):
         job = self.script("env\n")
         env = dict(line.split("=", 1) for line in self.output(job).splitlines() if "=" in line)
         wanted = {"SLURM_HET_SIZE": "2", "SLURM_PACK_SIZE": "2", "SLURM_JOB_ID": str(job), "SLURM_NTASKS": "2",
-                  "SLURM_JOB_NODELIST": "node3", "SLURM_MEM_PER_NODE": "100"}
-        for name, values in {"JOB_ID": (job, job + 1), "JOB_NODELIST": ("node3", "node[1-2]"), "JOB_NUM_NODES": (1, 2),
+                  "SLURM_JOB_NODELIST": "n3", "SLURM_MEM_PER_NODE": "100"}
+        for name, values in {"JOB_ID": (job, job + 1), "JOB_NODELIST": ("n3", "n[1-2]"), "JOB_NUM_NODES": (1, 2),
                              "NTASKS": (2, 3), "NPROCS": (2, 3), "MEM_PER_NODE": (100, 50), "JOB_PARTITION": ("debug", "debug"),
                              "JOB_CPUS_PER_NODE": (2, "2,1"), "TASKS_PER_NODE": (2, "2,1"), "JOB_NAME": ("first", "first")}.items():
             for group, value in enumerate(values):
@@ -91,9 +91,9 @@ class Het(ClusterCase):
         self.assertEqual(self.queue("%i %l", "-j", other), [f"{other}+0 3:00", f"{other}+1 3:00"])
 
     def test_all_start_or_none(self):
-        busy = self.submit("-w", "node2", "--exclusive", "--wrap", "sleep 1000")
+        busy = self.submit("-w", "n2", "--exclusive", "--wrap", "sleep 1000")
         self.wait_state(busy, "RUNNING")
-        job = self.submit("-n1", ":", "-n1", "-w", "node2", "--wrap", "sleep 1000")
+        job = self.submit("-n1", ":", "-n1", "-w", "n2", "--wrap", "sleep 1000")
         wait_for(lambda: self.queue("%i %T %r", "-j", job) == [f"{job}+{i} PENDING Resources" for i in (0, 1)], "it waits")
         self.run_cmd("scancel", busy)
         wait_for(lambda: self.queue("%i %T", "-j", job) == [f"{job}+{i} RUNNING" for i in (0, 1)], "both run")
@@ -160,11 +160,11 @@ class Het(ClusterCase):
                           "srun -n1 sh -c 'echo A $SLURM_PROCID' : -n2 -N1 sh -c 'echo B $SLURM_PROCID' | sort\n"
                           "srun --het-group=1 -n1 -N1 sh -c 'echo C $SLURM_PROCID' : --het-group=0 sh -c 'echo D $SLURM_PROCID' | sort\n"
                           "srun --het-group=0-1 sh -c 'exit $SLURM_PROCID' 2>/dev/null; echo $?\n")
-        row = "{0}: P={0} L={1} N={2} J=%d NT=5 NN=3 NL=node[1-3] TPN=2,1,2 JNL=node[1-3] GT={3} on={4}" % job
+        row = "{0}: P={0} L={1} N={2} J=%d NT=5 NN=3 NL=n[1-3] TPN=2,1,2 JNL=n[1-3] GT={3} on={4}" % job
         self.assertEqual(self.output(job).splitlines(), [
-            row.format(0, 0, 0, "0,1", "node3"), row.format(1, 1, 0, "0,1", "node3"), row.format(2, 0, 1, "2,3", "node1"),
-            row.format(3, 1, 1, "2,3", "node1"), row.format(4, 0, 2, "4", "node2"),
-            *(f"{i} 3 {job} node[1-2]" for i in range(3)), "0 2", "1 2", "A 0", "B 1", "B 2", "C 2", "D 0", "D 1", "4"])
+            row.format(0, 0, 0, "0,1", "n3"), row.format(1, 1, 0, "0,1", "n3"), row.format(2, 0, 1, "2,3", "n1"),
+            row.format(3, 1, 1, "2,3", "n1"), row.format(4, 0, 2, "4", "n2"),
+            *(f"{i} 3 {job} n[1-2]" for i in range(3)), "0 2", "1 2", "A 0", "B 1", "B 2", "C 2", "D 0", "D 1", "4"])
 
     def test_refusals_of_groups(self):
         job = self.script("srun --het-group=2 true; srun --het-group=x true; srun true : true : true\n"
@@ -187,17 +187,17 @@ class Het(ClusterCase):
         self.assertEqual(self.out("srun", "-l", "-n1", ":", "-n2", "echo", "x").splitlines(), ["0: x", "1: x", "2: x"])
 
     def test_salloc(self):
-        done = self.run_cmd("salloc", "-n1", "-w", "node4", ":", "-n2", "-w", "node2", "sh", "-c",
+        done = self.run_cmd("salloc", "-n1", "-w", "n4", ":", "-n2", "-w", "n2", "sh", "-c",
                             "env | grep SLURM_; srun -l --het-group=0,1 sh -c 'echo $SLURMD_NODENAME $SLURM_NTASKS' | sort; "
                             "srun -l sh -c 'echo $SLURM_NTASKS'; exit 3", check=False)
         self.assertEqual(done.returncode, 3)
         lines = done.stdout.splitlines()
         job = next(line.split("=")[1] for line in lines if line.startswith("SLURM_JOB_ID="))
-        for wanted in ("SLURM_HET_SIZE=2", "SLURM_NTASKS=3", "SLURM_NTASKS_HET_GROUP_1=2", "SLURM_JOB_NODELIST_HET_GROUP_0=node4",
-                       "SLURM_JOB_NODELIST_HET_GROUP_1=node2", f"SLURM_JOB_ID_HET_GROUP_1={int(job) + 1}", "SLURM_NNODES_HET_GROUP_0=1"):
+        for wanted in ("SLURM_HET_SIZE=2", "SLURM_NTASKS=3", "SLURM_NTASKS_HET_GROUP_1=2", "SLURM_JOB_NODELIST_HET_GROUP_0=n4",
+                       "SLURM_JOB_NODELIST_HET_GROUP_1=n2", f"SLURM_JOB_ID_HET_GROUP_1={int(job) + 1}", "SLURM_NNODES_HET_GROUP_0=1"):
             self.assertIn(wanted, lines)
         self.assertFalse([line for line in lines if line.startswith("SLURM_JOB_NODELIST=")])
-        self.assertEqual(lines[-4:], ["0: node4 3", "1: node2 3", "2: node2 3", "0: 1"])
+        self.assertEqual(lines[-4:], ["0: n4 3", "1: n2 3", "2: n2 3", "0: 1"])
         self.assertIn(f"salloc: Granted job allocation {job}\n", done.stderr)
         wait_for(lambda: not self.out("squeue", "-h", "-j", job), "all of it is given back")
 

@@ -9,7 +9,7 @@ import unittest
 
 from harness import ClusterCase, add_users, need_root, pids_with, wait_for
 
-ALICE, BOB = 12011, 12012
+ALICE, BOB = 12041, 12042
 NO_JOB = "sbcast: error: Need a job id to run this command.  Run from within a Slurm job or use the --jobid option.\n"
 
 
@@ -215,7 +215,7 @@ class Bcast(ClusterCase):
 
     def test_in_a_job(self):  # only the nodes of the step keep it
         out = self.out("salloc", "-N3", "sh", "-c", f"srun -N1 -w n2 --bcast={self.folder}/ {self.program}; "
-                                                    f"srun -N1 -w n3 --bcast={self.folder}/ -C lz4 {self.program}")
+                                                    f"srun -N1 -w n3 --bcast={self.folder}/ --compress=lz4 {self.program}")
         self.assertEqual([os.path.basename(line.strip()) for line in out.splitlines()], self.names())
         self.assertRegex(" ".join(self.names()), r"^slurm_bcast_\d+\.0_n2 slurm_bcast_\d+\.1_n3$")
 

@@ -4,7 +4,7 @@ import unittest
 
 from harness import ClusterCase, add_users, need_root, wait_for
 
-ALICE, BOB = 12021, 12022
+ALICE, BOB = 12051, 12052
 # so much memory, so many bytes written, so much CPU time
 WORK = ("import os,time; x=bytearray({mib}<<20); f=open('/dev/null','wb',0); f.write(b'x'*{bytes})\n"
         "while sum(os.times()[:2]) < {cpu}: pass\n"

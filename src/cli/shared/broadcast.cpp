@@ -221,6 +221,7 @@ Result<protocol::SendBlockReply> Broadcast::ask(const protocol::SendBlockRequest
   Result<protocol::SendBlockReply> reply = failure(ErrorCode::kUnreachable);
   for (size_t tries = nodes_.size(); tries > 0; --tries) {
     NodeConfig node;
+    node.name = nodes_.front().name;
     node.address = nodes_.front().host;
     node.port = static_cast<uint16_t>(nodes_.front().port);
     reply = client_.call_node<protocol::SendBlockReply>(node, request, level * kLevels);

@@ -105,7 +105,10 @@ const StepSpec& StepView::spec() const {
 std::span<const StepField> step_fields() { return kFields; }
 
 void append_step_id(const StepView& view, std::string& out) {
-  append_job_id(view.job(), {}, out);
+  // of a component, its own number: 6.0, not 5+1.0
+  const Job& job = view.job().job();
+  if (job.het != nullptr) out += std::to_string(job.id);
+  else append_job_id(view.job(), {}, out);
   out.append(".").append(step_number_text(view.step->id.step));
 }
 

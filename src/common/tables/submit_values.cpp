@@ -175,7 +175,8 @@ std::optional<SignalOption> parse_signal_option(std::string_view text) {
     text.remove_prefix(colon + 1);
   }
   if (const size_t at = text.find('@'); at != std::string_view::npos) {
-    const auto seconds = to_number<uint16_t>(text.substr(at + 1));
+    const std::string_view number = text.substr(at + 1);
+    const auto seconds = number.empty() ? std::optional<uint16_t>(0) : to_number<uint16_t>(number);  // nothing counts as 0 there
     if (!seconds) return std::nullopt;
     option.seconds = *seconds;
     text = text.substr(0, at);

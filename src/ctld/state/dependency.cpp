@@ -208,7 +208,7 @@ Result<Dependency> parse_dependency(std::string_view text) {
   Dependency dependency;
   dependency.any = text.find('?') != std::string_view::npos;
   for (const std::string_view term : split_terms(text)) {
-    if (iequals(term.substr(0, term.find(':')), "expand")) return failure(ErrorCode::kNotSupported);
+    if (iequals(term.substr(0, 7), "expand:")) return failure(ErrorCode::kNotSupported);
     if (!parse_term(trim(term), dependency.items)) return failure(ErrorCode::kInvalidDependency);
   }
   return dependency;

@@ -4,6 +4,7 @@
 
 #include "common/net/method_name.hpp"
 #include "common/protocol/admin.hpp"
+#include "common/protocol/broadcast.hpp"
 #include "common/protocol/noded.hpp"
 #include "common/protocol/stepd.hpp"
 #include "common/protocol/usage.hpp"
@@ -89,6 +90,8 @@ void add_user_rows(std::vector<Row>& rows) {
   });
   add(Stranger::kDenied, [](JobId job) { return JobActionRequest{text(job), JobAction::kHold, false}; });
   add(Stranger::kDenied, [](JobId job) { return UpdateStepRequest{{job, kBatchStep}, true, 60}; });
+  rows.back().refusal = ErrorCode::kInvalidUser;
+  add(Stranger::kDenied, [](JobId job) { return BroadcastTicketRequest{job, kWholeJob}; });
   add(Stranger::kHarmless, made<QueryTriggersRequest>());
   add(Stranger::kHarmless, made<QueryStatisticsRequest>());
   add(Stranger::kDenied, [](JobId) { return QueryCrontabRequest{kAlice}; });
@@ -128,6 +131,7 @@ void add_root_rows(std::vector<Row>& rows) {
     return request;
   });
   add([](JobId) { return ClearTriggersRequest{{1, {}, {}}}; });
+  rows.back().refusal = ErrorCode::kNotFound;  // a stranger could not set it
   add([](JobId) {
     RegisterNodeRequest request;
     request.name = "no-such-node";
@@ -194,6 +198,9 @@ void add_agent_rows(std::vector<Row>& rows) {
     request.payload = wire::encode(inner);
     return request;
   });
+  add(made<SendBlockRequest>());
+  rows.back().refusal = ErrorCode::kInvalidCredential;  // whoever has the controller's signature may
+  add(made<WriteBlockRequest>());
   add(made<CheckHealthRequest>());
   add(made<RebootNodeRequest>());
   add(made<ReconfigureNodeRequest>());

@@ -23,6 +23,7 @@ struct Row {
   // With a mutator, the request's fields changed with the given chance.
   std::function<std::string(JobId, Mutator*, double)> request;
   Stranger stranger = Stranger::kDenied;
+  ErrorCode refusal = ErrorCode::kAccessDenied;  // of kDenied
   uint32_t allowed = 0;  // a user who may
   bool anyone = false;   // even without a token
   bool ends = false;     // of the server, when allowed

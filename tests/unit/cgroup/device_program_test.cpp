@@ -46,6 +46,8 @@ TEST(DeviceProgram, ClosesWhatIsNamed) {
 TEST(DeviceProgram, TheFirstVersionHasAFile) {
   testing::FakeMount mount;
   const auto tree = Tree::open(mount.setup(1, {"freezer", "devices"}));
+  mount.put("freezer/tasks", "");
+  mount.put("devices/tasks", "");
   ASSERT_TRUE(tree->make("uid_0/job_1"));
   mount.put("devices/slurm_n1/uid_0/job_1/devices.deny", "");
   EXPECT_TRUE(tree->close_devices("uid_0/job_1", {{false, 195, 7}}));

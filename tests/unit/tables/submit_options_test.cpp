@@ -78,7 +78,8 @@ std::string fingerprint(const Submission& s) {
   return text + std::to_string(t.verbose) + std::to_string(t.job_id) + t.prolog + t.epilog +
          t.node_file + t.export_file + t.user + t.group + t.broadcast.value_or("") + t.broadcast_exclude.value_or("") +
          t.compress.value_or("") + std::to_string(t.send_libraries.value_or(false)) +
-         std::to_string(t.ignored_signals.size()) + std::to_string(t.message_seconds);
+         std::to_string(t.ignored_signals.size()) + std::to_string(t.message_seconds) +
+         t.het_groups.to_text();
 }
 
 TEST(SubmitOptionsTest, EveryOptionThatActsChangesWhatIsSubmitted) {
