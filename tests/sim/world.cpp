@@ -42,6 +42,7 @@ std::shared_ptr<const ClusterConfig> World::make_config(uint32_t variant) const 
   config->min_job_age = std::chrono::seconds(30);
   config->requeue_exit = "7";
   config->scheduler_parameters = {"requeue_delay=2"};
+  config->scron_parameters = {"enable"};
   config->requeue_exit_hold = "8";
   config->kill_wait = std::chrono::seconds(5);
   config->unkillable_step_timeout = std::chrono::seconds(20);
@@ -413,6 +414,9 @@ void World::settle() {
   for (auto& node : nodes_) {
     node->cut_off = false;
     node->agent_up = true;
+  }
+  for (uint32_t uid = 1000; uid < 1003; ++uid) {  // else their jobs never end
+    controller_.handle(ReplaceCrontab{{uid, 1000}, "", {}, {}}, now_);
   }
   UpdateNode resume{{0, 0}, {}};
   resume.update.nodes = "ALL";
