@@ -1,10 +1,11 @@
 """Jobs with folders of their own (job_container/tmpfs): shared by their steps, seen by nobody else, gone with the job."""
 import os
 import shutil
+import sys
 import tempfile
 import unittest
 
-from harness import Cluster, ClusterCase, add_users, need_root, wait_for
+from harness import BUILD, Cluster, ClusterCase, add_users, need_root, wait_for
 
 ALICE = 12031
 tempfile.tempdir = "/var/tmp"  # the cluster's folder must be seen inside, too
@@ -88,4 +89,7 @@ class Containers(ClusterCase):
 
 if __name__ == "__main__":
     need_root()
+    if BUILD.startswith(("/tmp/", "/dev/shm/")):
+        print("skipped: the programs that the jobs call are in a folder that they do not see")
+        sys.exit(77)
     unittest.main()
