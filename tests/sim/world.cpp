@@ -421,7 +421,7 @@ void World::settle() {
   UpdateNode resume{{0, 0}, {}};
   resume.update.nodes = "ALL";
   resume.update.state = "RESUME";
-  const Time end = now_ + std::chrono::minutes(90);
+  const Time end = now_ + std::chrono::minutes(180);  // jobs of one name wait for one another
   Time next = now_;
   while (now_ < end) {
     if (now_ >= next) {
