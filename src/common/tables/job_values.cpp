@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "common/model/component_name.hpp"
 #include "common/tables/file_pattern.hpp"
 #include "common/tables/job_states.hpp"
 
@@ -48,7 +49,7 @@ void append_task_id(const JobView& view, const RenderContext& context, std::stri
 void append_job_id(const JobView& view, const RenderContext& context, std::string& out) {
   const auto& array = view.job().array;
   if (const auto& het = view.job().het; het != nullptr) {
-    out.append(std::to_string(het->leader)).append("+").append(std::to_string(het->offset));
+    out += component_name(*het);
     return;
   }
   if (array == nullptr) {

@@ -6,6 +6,7 @@
 
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
+#include "common/model/component_name.hpp"
 #include "common/tables/job_states.hpp"
 #include "ctld/agents/site_programs.hpp"
 #include "ctld/state/exit_status.hpp"
@@ -38,7 +39,7 @@ std::string which(const state::SendMail& mail) {
   const Job& job = *mail.job;
   if (mail.whole_array) return fmt::format("Array Summary Job_id={}_* ({})", job.array->array_job, job.id);
   if (is_task(job)) return fmt::format("Array Task Job_id={}_{} ({})", job.array->array_job, job.array->task, job.id);
-  if (job.het) return fmt::format("Job_id={}+{}", job.het->leader, job.het->offset);
+  if (job.het) return fmt::format("Job_id={}", component_name(*job.het));
   return fmt::format("Job_id={}", job.id);
 }
 

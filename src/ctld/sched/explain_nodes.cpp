@@ -7,6 +7,7 @@
 
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
+#include "common/model/component_name.hpp"
 
 namespace sluice::sched {
 namespace {
@@ -284,7 +285,7 @@ std::string count_of(uint64_t number, std::string_view thing, std::string_view t
 }
 
 std::string shown_id(const Job& job) {
-  if (job.het != nullptr) return fmt::format("{}+{}", job.het->leader, job.het->offset);
+  if (job.het != nullptr) return component_name(*job.het);
   if (job.array == nullptr || job.array->task == kNoTask) return std::to_string(job.id);
   return fmt::format("{}_{}", job.array->array_job, job.array->task);
 }

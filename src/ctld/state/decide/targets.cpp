@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "common/model/component_name.hpp"
 #include "common/tables/errors.hpp"
 #include "ctld/state/decide/job_ids.hpp"
 
@@ -49,7 +50,7 @@ class Outcomes {
 
 // 12 of the tasks of array 12, 123+1 of a component.
 std::string shown_id(const Job& job) {
-  if (job.het != nullptr) return std::to_string(job.het->leader) + '+' + std::to_string(job.het->offset);
+  if (job.het != nullptr) return component_name(*job.het);
   return std::to_string(job.array != nullptr ? job.array->array_job : job.id);
 }
 
