@@ -113,7 +113,7 @@ struct StepSpec {
   X11Nodes x11 = X11Nodes::kNone;
 
   template <class V>
-  static void describe(V&& field) {
+  static void describe(V&& field) {  // NOLINT(readability-function-size): a list
     field(1, "uid", &StepSpec::uid);
     field(2, "gid", &StepSpec::gid);
     field(3, "name", &StepSpec::name);

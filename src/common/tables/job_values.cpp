@@ -69,7 +69,8 @@ std::string het_id_set(const HetInfo& het) {
 }
 
 JobId array_job_id(const JobView& view) {
-  return view.job().array != nullptr ? view.job().array->array_job : view.job().id;
+  const ArrayInfo* array = view.job().array.get();
+  return array != nullptr ? array->array_job : view.job().id;
 }
 
 std::optional<IndexSet> tasks_asked_for(const std::vector<std::string>& ids, const JobView& view) {

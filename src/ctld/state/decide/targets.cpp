@@ -51,7 +51,8 @@ class Outcomes {
 // 12 of the tasks of array 12, 123+1 of a component.
 std::string shown_id(const Job& job) {
   if (job.het != nullptr) return component_name(*job.het);
-  return std::to_string(job.array != nullptr ? job.array->array_job : job.id);
+  const ArrayInfo* array = job.array.get();
+  return std::to_string(array != nullptr ? array->array_job : job.id);
 }
 
 IndexSet tasks_of(const Job& job) {
