@@ -15,6 +15,15 @@ def states(pids):
     return found
 
 
+COUNT = """import os, sys, time
+for i in range(100000):
+    with open(sys.argv[1] + ".new", "w") as f:
+        f.write(str(i))
+    os.rename(f.name, sys.argv[1])
+    time.sleep(0.05)
+"""
+
+
 class Suspend(ClusterCase):
     NODES, CPUS = 2, 4
 
@@ -23,9 +32,11 @@ class Suspend(ClusterCase):
         for name in ("own", "child", "pids"):  # of another test's job
             if os.path.exists(path := os.path.join(self.cluster.work, name)):
                 os.remove(path)
-        count = "while :; do i=$((i+1)); echo $i > {}; sleep 0.05; done"
+        # one process each: a shell that has begun a child (vfork) would be seen as D, not T
+        with open(os.path.join(self.cluster.work, "count.py"), "w", encoding="utf-8") as f:
+            f.write(COUNT)
         job = self.submit("-w", "n1", "-c", "4", "-o", "/dev/null", *options, "--wrap",
-                          f"({count.format('child')}) & echo $$ $! > pids; {count.format('own')}")
+                          "python3 count.py child & echo $$ $! > pids; exec python3 count.py own")
         wait_for(lambda: self.file("own") and self.file("child") and len(self.file("pids").split()) == 2, "both count")
         return job, self.file("pids").split()
 
