@@ -31,6 +31,7 @@ class FakeNode {
   bool agent_up = true;
   bool cut_off = false;    // the network to the controller is broken
   uint64_t boot = 1;
+  Time booted = kNoTime;   // last
   uint64_t agent_starts = 1;
   std::string cluster_id;
 

@@ -59,6 +59,10 @@ void World::submit() {
   if (chance(15)) spec.kill_on_node_fail = false;
   if (chance(10)) spec.mail_type = "TIME_LIMIT_50,TIME_LIMIT_90,END";
   if (chance(6)) spec.requeue = Toggle::kNo;
+  if (chance(60)) {  // only an administrator may
+    spec.reboot = true;
+    spec.uid = command.who.uid = 0;
+  }
   if (chance(10)) {
     spec.signal = 10;
     spec.signal_seconds = 30;
@@ -204,7 +208,7 @@ void World::change_crontab() {
 void World::change_cluster() {
   UpdateNode node{kRoot, {}};
   node.update.nodes = nodes_[below(static_cast<uint32_t>(nodes_.size()))]->name();
-  switch (below(8)) {
+  switch (below(9)) {
     case 0:
       node.update.state = "DRAIN";
       node.update.reason = "simulated";
@@ -236,6 +240,15 @@ void World::change_cluster() {
       ask(command);
       break;
     }
+    case 5:
+      if (chance(3)) {
+        node.update.state = "CANCEL_REBOOT";
+        ask(node);
+      } else {
+        static constexpr std::array<AfterReboot, 3> kAfter{AfterReboot::kAsBefore, AfterReboot::kResume, AfterReboot::kDown};
+        ask(RebootNodes{kRoot, {.nodes = node.update.nodes, .asap = chance(2), .after = kAfter[below(3)]}});
+      }
+      break;
     default:
       node.update.nodes = "ALL";
       node.update.state = "RESUME";

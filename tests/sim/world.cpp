@@ -14,7 +14,8 @@ const char* fault_name(Fault fault) {
   static constexpr std::array<const char*, static_cast<size_t>(Fault::kCount)> kNames{
       "message lost", "message repeated", "message delayed", "node cut off", "node back",
       "node rebooted", "agent restarted", "controller crashed", "undurable frames lost",
-      "stale report", "configuration replaced", "launch failed", "prolog failed", "kill failed"};
+      "stale report", "configuration replaced", "launch failed", "prolog failed", "kill failed",
+      "reboot by order"};
   return kNames[static_cast<size_t>(fault)];
 }
 
@@ -47,6 +48,8 @@ std::shared_ptr<const ClusterConfig> World::make_config(uint32_t variant) const 
   config->kill_wait = std::chrono::seconds(5);
   config->unkillable_step_timeout = std::chrono::seconds(20);
   config->max_job_count = 300;
+  config->reboot_program = "/reboot";
+  config->resume_timeout = std::chrono::seconds(60);
   config->gres_types = {"gpu", "fan", "shard"};
   if (options_.seed % 4 == 1) {
     config->prolog = {"/prolog"};
@@ -199,6 +202,13 @@ void World::perform(const Effect& effect) {
       controller_.handle(PrologDone{order.job, order.restart, {}, 0}, now_);
       flush_later();
     });
+  } else if (const auto* order = std::get_if<RebootNow>(&effect)) {
+    order->nodes.for_each([&](size_t id) {
+      to_node(static_cast<NodeId>(id), [this, issued = order->issued](FakeNode& node) {
+        if (node.booted >= issued) return;
+        reboot(node, Fault::kOrderedReboot);
+      });
+    });
   } else if (std::holds_alternative<RunTick>(effect)) {
     at(between(1, 100), [this] {
       controller_.handle(Tick{}, now_);
@@ -216,28 +226,29 @@ StartJobs World::greedy_plan(const ClusterState& snapshot) {
     if (!is_eligible(job, now_)) return true;
     const Partition* partition = find_partition(snapshot, job.partition.view());
     if (partition == nullptr) return true;
-    auto allocation = std::make_shared<Allocation>();
+    std::vector<NodeAllocation> found;
     const uint32_t cpus = std::max(1U, job.spec->cpus_per_task);
     const uint32_t wanted = std::max(1U, job.spec->min_nodes);
     partition->nodes.for_each([&](size_t node_id) {
-      if (allocation->nodes.size() >= wanted) return;
+      if (found.size() >= wanted) return;
       const Node& node = tried.nodes.at(static_cast<NodeId>(node_id));
+      if (node.used_cpus + cpus > node.config->cpus || !is_schedulable(node) || node.exclusive) return;
       Bitmap free = Bitmap::first(node.config->cores());
       free.and_not(node.used_cores);
       NodeAllocation part{.node = node.id, .cores = free.take_first(cpus), .cpus = cpus};
       part.memory_mib = 100;
       const bool room = node.used_memory_mib + part.memory_mib <= node.config->real_memory_mib;
-      if (free.count() >= cpus && room && is_schedulable(node) && !node.exclusive) {
-        allocation->nodes.push_back(std::move(part));
-      }
+      if (free.count() >= cpus && room) found.push_back(std::move(part));
     });
-    if (allocation->nodes.size() < wanted) return true;
-    for (const NodeAllocation& part : allocation->nodes) {
+    if (found.size() < wanted) return true;
+    for (const NodeAllocation& part : found) {
       Node& node = tried.nodes.edit(part.node);
       node.used_cores |= part.cores;
       node.used_cpus += part.cpus;
       node.used_memory_mib += part.memory_mib;
     }
+    auto allocation = std::make_shared<Allocation>();
+    allocation->nodes = std::move(found);
     const bool array = job.array != nullptr && job.array->task == kNoTask;
     plan.starts.push_back({id, array ? job.array->pending.front() : kNoTask,
                            partition->config->name, std::move(allocation)});
@@ -248,6 +259,7 @@ StartJobs World::greedy_plan(const ClusterState& snapshot) {
 
 void World::schedule() {
   if (!controller_.up()) return;
+  if (options_.real_scheduler && !quiet_ && chance(2)) return;  // its passes cost more than all else
   if (quiet_ || chance(2)) snapshot_ = controller_.state();  // else an old one is used again
   StartJobs plan;
   if (options_.real_scheduler) {
@@ -315,6 +327,13 @@ void World::register_node(FakeNode& node) {
   });
 }
 
+void World::reboot(FakeNode& node, Fault why) {
+  count(why);
+  node.booted = now_;
+  node.reboot();
+  register_node(node);
+}
+
 void World::cut_off(FakeNode& node) {
   if (node.cut_off) return;
   count(Fault::kNodeCutOff);
@@ -343,10 +362,7 @@ void World::disturb_node() {
   switch (below(6)) {
     case 0: cut_off(node); break;
     case 1:
-      if (!node.agent_up || !chance(2)) break;
-      count(Fault::kNodeRebooted);
-      node.reboot();
-      register_node(node);
+      if (node.agent_up && chance(2)) reboot(node, Fault::kNodeRebooted);
       break;
     case 2:
       count(Fault::kAgentRestarted);
@@ -488,8 +504,8 @@ Outcome World::run() {
     else if (dice < 750) report(*nodes_[below(static_cast<uint32_t>(nodes_.size()))]);
     else if (dice < 850) controller_.handle(Tick{}, now_), flush_later();
     else if (dice < 900) disturb_node();
-    else if (dice < 903) crash_controller();
-    else if (dice < 906 && controller_.up()) controller_.verify_and_checkpoint();
+    else if (dice < 902) crash_controller();
+    else if (dice < 903 && controller_.up()) controller_.verify_and_checkpoint();
     if (options_.plant_double_allocation && controller_.events > options_.events / 2) plant();
   }
   if (controller_.problems.empty()) {

@@ -24,7 +24,7 @@ struct WorldOptions {
 enum class Fault : uint8_t {
   kMessageLost, kMessageRepeated, kMessageDelayed, kNodeCutOff, kNodeBack, kNodeRebooted,
   kAgentRestarted, kControllerCrashed, kUndurableLost, kStaleReport, kConfigReplaced,
-  kLaunchFailed, kPrologFailed, kKillFailed, kCount
+  kLaunchFailed, kPrologFailed, kKillFailed, kOrderedReboot, kCount
 };
 [[nodiscard]] const char* fault_name(Fault fault);
 
@@ -67,6 +67,7 @@ class World {
   void report(FakeNode& node);
   void register_node(FakeNode& node);
   void cut_off(FakeNode& node);
+  void reboot(FakeNode& node, Fault why);
   void disturb_node();
 
   // --- users (users.cpp)

@@ -296,23 +296,41 @@ bool emplace_alternative(T& v, uint32_t tag, Reader& in, WireType type) {
   }
 }
 
+struct FieldKey {
+  uint32_t number = 0;
+  WireType type{};
+};
+
+// False at the message's end.
+inline bool next_key(Reader& in, FieldKey& key) {
+  if (!in.more()) return false;
+  const uint64_t tag = in.varint();
+  key = {static_cast<uint32_t>(tag >> 3), static_cast<WireType>(tag & 7)};
+  return true;
+}
+
 template <class T>
 void get_message(Reader& in, T& v) {
-  while (in.more()) {
-    const uint64_t tag = in.varint();
-    const auto type = static_cast<WireType>(tag & 7);
-    const auto number = static_cast<uint32_t>(tag >> 3);
-    if constexpr (IsVariant<T>::value) {
+  FieldKey key;
+  bool some = next_key(in, key);
+  if constexpr (IsVariant<T>::value) {
+    for (; some; some = next_key(in, key)) {
       // an alternative this version does not know cannot be skipped: its meaning would be lost
-      if (!emplace_alternative(v, number, in, type)) in.ok = false;
-    } else {
+      if (!emplace_alternative(v, key.number, in, key.type)) in.ok = false;
+    }
+  } else {
+    while (some) {  // fields come in the order of describe(): one pass takes them all
       bool known = false;
-      T::describe([&](uint32_t n, const char*, auto member) {
-        if (n != number || known) return;
-        known = true;
-        get_field(in, type, v.*member);
+      T::describe([&](uint32_t number, const char*, auto member) {
+        while (some && key.number == number) {
+          known = true;
+          get_field(in, key.type, v.*member);
+          some = next_key(in, key);
+        }
       });
-      if (!known) in.skip(type);
+      if (known) continue;
+      in.skip(key.type);
+      some = next_key(in, key);
     }
   }
 }

@@ -25,12 +25,10 @@ bool is_too_late(const Job& job, Time now) {
 }
 
 // Tasks of an array that wait each for a task of another one get records when their turn comes.
-void split_decided(Draft& draft, JobId id, std::vector<JobId>& waiting) {
+void split_decided(Draft& draft, JobId id, const Dependency& dependency, std::vector<JobId>& waiting) {
   const Job& job = draft.job(id);
-  if (job.array == nullptr || job.array->task != kNoTask || job.dependency.empty()) return;
-  const auto parsed = parse_dependency(job.dependency.view());
-  if (!parsed) return;
-  const IndexSet decided = tasks_decided(draft.state(), job, *parsed);
+  if (job.array == nullptr || job.array->task != kNoTask) return;
+  const IndexSet decided = tasks_decided(draft.state(), job, dependency);
   if (decided.empty()) return;
   const auto split = split_pending_tasks(draft, id, decided);
   if (!split) return;  // no free id: later
@@ -39,23 +37,18 @@ void split_decided(Draft& draft, JobId id, std::vector<JobId>& waiting) {
   }
 }
 
+bool is_killed_when_invalid(const JobSpec& spec, const ClusterConfig& config) {
+  if (spec.kill_on_invalid_dependency != Toggle::kDefault) return spec.kill_on_invalid_dependency == Toggle::kYes;
+  return has_option(config.dependency_parameters, "kill_invalid_depend") ||
+         has_option(config.scheduler_parameters, "kill_invalid_depend");
+}
+
 // False when the job cannot wait any longer and has ended.
-bool check_waiting(Draft& draft, JobId id, Time now) {
-  if (is_too_late(draft.job(id), now)) {
-    end_pending_job(draft, id, {.state = JobState::kDeadline, .reason = JobReason::kDeadLine}, now);
-    return false;
-  }
-  if (draft.job(id).dependency.empty()) return true;
+bool check_dependency(Draft& draft, JobId id, const Dependency& dependency, Time now) {
   const Job& job = draft.job(id);
-  const auto parsed = parse_dependency(job.dependency.view());
-  if (!parsed) return true;
-  const DependencyResult result = evaluate_dependency(draft.state(), job, *parsed, now);
+  const DependencyResult result = evaluate_dependency(draft.state(), job, dependency, now);
   const std::string left = result.satisfied() ? std::string() : format_dependency(result.left);
-  const bool kill = job.spec->kill_on_invalid_dependency == Toggle::kYes ||
-                    (job.spec->kill_on_invalid_dependency == Toggle::kDefault &&
-                     (has_option(draft.state().config->dependency_parameters, "kill_invalid_depend") ||
-                      has_option(draft.state().config->scheduler_parameters, "kill_invalid_depend")));
-  if (result.never && kill) {
+  if (result.never && is_killed_when_invalid(*job.spec, *draft.state().config)) {
     end_pending_job(draft, id, {.state = JobState::kCancelled,
                                 .reason = JobReason::kDependencyNeverSatisfied,
                                 .by = draft.state().config->slurm_user_id}, now);
@@ -76,8 +69,16 @@ void tick_waiting(Draft& draft, Time now) {
   for (size_t at = 0; at < waiting.size(); ++at) {
     const JobId id = waiting[at];
     if (draft.job(id).state != JobState::kPending) continue;  // it ended with another component
-    split_decided(draft, id, waiting);
-    if (!check_waiting(draft, id, now)) continue;
+    if (is_too_late(draft.job(id), now)) {
+      end_pending_job(draft, id, {.state = JobState::kDeadline, .reason = JobReason::kDeadLine}, now);
+      continue;
+    }
+    if (!draft.job(id).dependency.empty()) {
+      if (const auto dependency = parse_dependency(draft.job(id).dependency.view())) {
+        split_decided(draft, id, *dependency, waiting);
+        if (!check_dependency(draft, id, *dependency, now)) continue;
+      }
+    }
     const Job& job = draft.job(id);
     if (job.accrue == kNoTime && is_eligible(job, now)) {
       draft.emit(JobBecameEligible{.job = id, .time = now});
