@@ -119,6 +119,8 @@ protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch) co
   start.affinity = uses(config.task_plugin, "affinity");
   start.threads_per_core = node_.self.threads_per_core;
   start.cores_per_socket = node_.self.cores_per_socket;
+  start.node_cpus = node_.self.cores() * node_.self.threads_per_core;
+  start.system_cpus = node_.self.core_spec_count * node_.self.threads_per_core;
   start.processors = node_.processors;
   start.append_output = config.job_file_append;
   start.oom_kill_step = has_option(config.task_plugin_param, "OOMKillStep");

@@ -5,9 +5,7 @@
 #include <sched.h>
 
 #include "common/base/bitmap.hpp"
-#include "common/base/text.hpp"
-#include "stepd/bind_list.hpp"
-#include "stepd/cpu_choice.hpp"
+#include "stepd/numa_nodes.hpp"
 #include "stepd/step_plan.hpp"
 
 namespace sluice::stepd {
@@ -58,77 +56,74 @@ Bitmap real_cpus(const std::vector<uint32_t>& wanted, const std::vector<int>& re
   return cpus;
 }
 
-bool has_word(std::string_view bind, std::string_view word) {
-  const std::vector<std::string> words = split_list(bind);
-  return std::find(words.begin(), words.end(), word) != words.end();
+// The real CPUs, and whether they are as many as were configured. Where they are not, as with several nodes on one
+// host, CPUs are known by their place in the node and several may have the same real one.
+struct HostCpus {
+  std::vector<int> real;
+  bool as_configured = false;
+};
+
+HostCpus host_cpus(const PlanInput& input) {
+  HostCpus host{own_cpus(input), false};
+  host.as_configured = host.real.size() == input.start.node_cpus;
+  return host;
 }
 
-// What each task gets of the step's CPUs when --cpu-bind names a kind of place, or nothing.
-std::vector<uint32_t> dealt_cpus(const PlanInput& input,
-                                 const std::vector<uint32_t>& cpus,
-                                 std::string_view bind,
-                                 uint32_t local) {
+// The locality domains of the host; of a node that is not as configured, its sockets.
+std::vector<Bitmap> locality_domains(const PlanInput& input, const HostCpus& host) {
+  std::vector<Bitmap> domains;
+  if (host.as_configured) {
+    numa_nodes().for_each([&](size_t node) {
+      Bitmap cpus = cpus_of_numa_node(node);
+      if (cpus.any()) domains.push_back(std::move(cpus));
+    });
+  }
+  if (!domains.empty()) return domains;
+  const size_t each = size_t{std::max(input.start.cores_per_socket, 1U)} * std::max(input.start.threads_per_core, 1U);
+  for (size_t first = 0; first < input.start.node_cpus; first += each) {
+    domains.emplace_back().set_range(first, first + each);
+  }
+  return domains;
+}
+
+BindRequest bind_request(const PlanInput& input, const HostCpus& host) {
+  BindRequest request;
+  request.shape = {std::max(input.start.threads_per_core, 1U), std::max(input.start.cores_per_socket, 1U)};
+  request.node_cpus = input.start.node_cpus;
+  request.system_cpus = input.start.system_cpus;
+  request.cpus = step_cpus(input);
+  if (host.as_configured) request.numbers.assign(host.real.begin(), host.real.end());
+  if (input.launch.step == nullptr) return request;
   const StepSpec& step = *input.launch.step;
-  const CpuShape shape{std::max(input.start.threads_per_core, 1U),
-                       std::max(input.start.cores_per_socket, 1U)};
-  CpuDemand demand;
-  const auto& here = input.launch.layout.nodes[input.start.node_index];
-  demand.tasks = static_cast<uint32_t>(here.tasks.size());
-  demand.each = std::max(step.cpus_per_task, 1U);
-  demand.order = socket_order(step.distribution);
-  if (has_word(bind, "sockets") || has_word(bind, "ldoms")) {
-    demand.unit = BindUnit::kSocket;
-  } else if (has_word(bind, "cores")) {
-    demand.unit = BindUnit::kCore;
-  } else if (!has_word(bind, "threads") && !find_unit(cpus, shape, demand)) {
-    return cpus;
-  }
-  const auto dealt = deal_cpus(cpus, shape, demand);
-  return dealt.empty() ? cpus : dealt[local];
-}
-
-// The configured CPUs a task gets by what --cpu-bind says; empty: not bound.
-std::vector<uint32_t> chosen_cpus(const PlanInput& input, std::string_view bind, uint32_t local) {
-  const std::vector<uint32_t> cpus = step_cpus(input);
-  if (has_word(bind, "none") || has_word(bind, "no")) return {};
-  if (has_word(bind, "rank") && !cpus.empty()) return {cpus[local % cpus.size()]};
-  if (const size_t at = bind.find("map_cpu:"); at != std::string_view::npos) {
-    const auto cpu = to_number<uint32_t>(list_item(bind.substr(at + 8), local));
-    return cpu ? std::vector<uint32_t>{*cpu} : std::vector<uint32_t>{};
-  }
-  if (const size_t at = bind.find("mask_cpu:"); at != std::string_view::npos) {
-    return bits_of_mask(list_item(bind.substr(at + 9), local));
-  }
-  if (input.launch.step == nullptr) return cpus;
-  return dealt_cpus(input, cpus, bind, local);
-}
-
-std::string_view bind_of(const PlanInput& input) {
-  return input.launch.step == nullptr ? std::string_view() : input.launch.step->cpu_bind.view();
-}
-
-std::string mask_of(const std::vector<uint32_t>& cpus) {
-  std::string digits(1, '0');  // the lowest first
-  for (const uint32_t cpu : cpus) {
-    if (digits.size() <= cpu / 4) digits.resize(cpu / 4 + 1, '0');
-    char& digit = digits[cpu / 4];
-    const int value = (digit <= '9' ? digit - '0' : digit - 'A' + 10) | 1 << cpu % 4;
-    digit = "0123456789ABCDEF"[value];
-  }
-  return "0x" + std::string(digits.rbegin(), digits.rend());
+  request.bind = step.cpu_bind.view();
+  request.demand.tasks = static_cast<uint32_t>(input.launch.layout.nodes[input.start.node_index].tasks.size());
+  request.demand.each = std::max(step.cpus_per_task, 1U);
+  request.demand.used_threads = step.threads_per_core;
+  request.demand.order = socket_order(step.distribution);
+  request.ntasks_per_core = step.ntasks_per_core;
+  request.ntasks_per_socket = step.ntasks_per_socket;
+  request.says_threads = step.threads_per_core > 0;
+  if (names_domains(request.bind)) request.domains = locality_domains(input, host);
+  return request;
 }
 
 }  // namespace
 
-std::optional<cpu_set_t> cpus_of_task(const PlanInput& input, uint32_t local_task) {
-  if (!input.start.affinity) return std::nullopt;
-  const std::vector<uint32_t> wanted = chosen_cpus(input, bind_of(input), local_task);
-  const std::vector<int> real = own_cpus(input);
-  if (wanted.empty() || real.empty()) return std::nullopt;
+Result<TaskBinding> binding_of(const PlanInput& input) {
+  if (!input.start.affinity) return TaskBinding{};
+  return bind_tasks(bind_request(input, host_cpus(input)));
+}
+
+std::optional<cpu_set_t> cpus_of_task(const PlanInput& input, const TaskBinding& binding, uint32_t local_task) {
+  const Bitmap* mask = binding.mask_of(local_task);
+  const HostCpus host = host_cpus(input);
+  if (mask == nullptr || host.real.empty()) return std::nullopt;
   cpu_set_t set;
   CPU_ZERO(&set);
-  for (const uint32_t cpu : wanted)
-    CPU_SET(real[cpu % real.size()], &set);
+  mask->for_each([&](size_t cpu) {
+    const size_t real = host.as_configured ? cpu : static_cast<size_t>(host.real[cpu % host.real.size()]);
+    if (real < CPU_SETSIZE) CPU_SET(real, &set);
+  });
   return set;
 }
 
@@ -146,32 +141,24 @@ GroupCpus group_cpus(const PlanInput& input) {
   return cpus;
 }
 
-std::string binding_report(const PlanInput& input, uint32_t local_task) {
-  const std::string_view bind = bind_of(input);
-  if (!input.start.affinity || !(has_word(bind, "verbose") || has_word(bind, "v"))) return {};
-  const std::vector<uint32_t> cpus = chosen_cpus(input, bind, local_task);
-  const auto& here = input.launch.layout.nodes[input.start.node_index];
-  return fmt::format("cpu-bind={} - {}, task {:2} {:2} [{{}}]: mask {} set\n",
-                     cpus.empty() ? "NONE" : "MASK", input.start.node_name,
-                     here.tasks[local_task], local_task, mask_of(cpus));
+std::string binding_report(const PlanInput& input, const TaskBinding& binding, uint32_t local_task) {
+  if (!input.start.affinity || !binding.verbose) return {};
+  const Bitmap* mask = binding.mask_of(local_task);
+  const StepNode& here = input.launch.layout.nodes[input.start.node_index];
+  Bitmap all;  // of an unbound task
+  for (const int cpu : own_cpus(input)) all.set(static_cast<size_t>(cpu));
+  return fmt::format("cpu-bind={} - {}, task {:2} {:2} [{{}}]: mask {}{}\n", binding.report, input.start.node_name,
+                     here.tasks[local_task], local_task, hex_mask(mask == nullptr ? all : *mask, 0, false),
+                     mask == nullptr ? "" : " set");
 }
 
-void set_binding_variables(const PlanInput& input, Environment& out) {
-  const std::string_view bind = bind_of(input);
+void set_binding_variables(const PlanInput& input, const TaskBinding& binding, Environment& out) {
   if (!input.start.affinity) return;
-  const bool verbose = has_word(bind, "verbose") || has_word(bind, "v");
-  const auto& here = input.launch.layout.nodes[input.start.node_index];
-  std::string list;
-  for (uint32_t local = 0; local < here.tasks.size(); ++local) {
-    const std::vector<uint32_t> cpus = chosen_cpus(input, bind, local);
-    if (cpus.empty()) break;
-    list += (local == 0 ? "" : ",") + mask_of(cpus);
-  }
-  const std::string_view type = list.empty() ? "none" : "mask_cpu:";
-  out.set("SLURM_CPU_BIND_VERBOSE", verbose ? "verbose" : "quiet");
-  out.set("SLURM_CPU_BIND_TYPE", type);
-  out.set("SLURM_CPU_BIND_LIST", list);
-  out.set("SLURM_CPU_BIND", fmt::format("{},{}{}", verbose ? "verbose" : "quiet", type, list));
+  const std::string_view verbosity = binding.verbose ? "verbose" : "quiet";
+  out.set("SLURM_CPU_BIND_VERBOSE", verbosity);
+  out.set("SLURM_CPU_BIND_TYPE", binding.type);
+  out.set("SLURM_CPU_BIND_LIST", binding.list);
+  out.set("SLURM_CPU_BIND", fmt::format("{},{}{}", verbosity, binding.type, binding.list));
 }
 
 }  // namespace sluice::stepd

@@ -110,7 +110,7 @@ Result<StepPlan> plan_batch(const PlanInput& input, OutputFiles& files) {
   setup.std_out = *out;
   setup.std_err = *err;
   setup.user_env = spec.get_user_env;
-  setup.cpus = cpus_of_task(input, 0);
+  if (const auto binding = binding_of(input)) setup.cpus = cpus_of_task(input, *binding, 0);
   setup.mount_namespace = input.start.mount_namespace;
   setup.site_prolog = input.start.task_prolog;
   return plan;

@@ -9,7 +9,7 @@ namespace {
 constexpr uint32_t kMostRepetitions = 4096;
 }  // namespace
 
-std::string list_item(std::string_view list, uint32_t index) {
+std::vector<std::string> list_items(std::string_view list) {
   std::vector<std::string> items;
   for (const std::string& piece : split_list(list)) {
     const size_t star = piece.find('*');
@@ -17,6 +17,11 @@ std::string list_item(std::string_view list, uint32_t index) {
         star == std::string::npos ? 1 : to_number<uint32_t>(std::string_view(piece).substr(star + 1)).value_or(1);
     items.insert(items.end(), std::min(times, kMostRepetitions), piece.substr(0, star));
   }
+  return items;
+}
+
+std::string list_item(std::string_view list, uint32_t index) {
+  const std::vector<std::string> items = list_items(list);
   return items.empty() ? std::string() : items[index % items.size()];
 }
 

@@ -8,7 +8,9 @@
 
 namespace sluice::stepd {
 
-// The item of a list that is `index`'s, going round when the list is short. "0*4" stands for four.
+// The items of a list; "0*4" stands for four.
+[[nodiscard]] std::vector<std::string> list_items(std::string_view list);
+// The item of a list that is `index`'s, going round when the list is short.
 [[nodiscard]] std::string list_item(std::string_view list, uint32_t index);
 // Numbers of the bits of a hexadecimal mask; nothing when it is none.
 [[nodiscard]] std::vector<uint32_t> bits_of_mask(std::string_view mask);

@@ -1,80 +1,123 @@
 #include "stepd/cpu_choice.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
-#include "common/base/text.hpp"
+#include "common/tables/distribution.hpp"
 
 namespace sluice::stepd {
 namespace {
 
-// The CPUs that are left, by socket, each socket in the order its CPUs are taken.
+// What is left to deal, CPUs or cores, by socket.
 class Pool {
  public:
-  Pool(const std::vector<uint32_t>& cpus, const CpuShape& shape, bool cores_first) {
-    for (const uint32_t cpu : cpus) {
-      const uint32_t socket = shape.socket_of(cpu);
-      if (numbers_.empty() || numbers_.back() != socket) {
-        numbers_.push_back(socket);
-        sockets_.emplace_back();
-      }
-      sockets_.back().push_back(cpu);
-    }
-    if (!cores_first) return;
-    for (auto& socket : sockets_) {
-      std::ranges::stable_sort(socket, {}, [&](uint32_t cpu) { return cpu % shape.threads_per_core; });
+  Pool(const std::vector<uint32_t>& items, uint32_t items_per_socket) : left_(items.size()) {
+    uint32_t last = UINT32_MAX;
+    for (const uint32_t item : items) {
+      const uint32_t socket = item / items_per_socket;
+      if (socket != last) sockets_.emplace_back();
+      last = socket;
+      sockets_.back().push_back(item);
     }
   }
 
-  // Takes `count` CPUs of one socket, the next in turn that has so many; fewer when none has.
-  void take_together(uint32_t count, std::vector<uint32_t>& out) {
-    for (size_t tries = 0; tries < sockets_.size(); ++tries) {
-      const size_t at = next_++ % sockets_.size();
-      if (sockets_[at].size() < count) continue;
-      take(at, count, out);
-      return;
-    }
+  [[nodiscard]] size_t left() const { return left_; }
+
+  void take_first(size_t count, std::vector<uint32_t>& out) {
     for (size_t at = 0; at < sockets_.size() && count > 0; ++at) {
-      const auto some = static_cast<uint32_t>(std::min<size_t>(count, sockets_[at].size()));
+      const size_t some = std::min(count, sockets_[at].size());
       take(at, some, out);
       count -= some;
     }
   }
 
-  void take_in_turn(uint32_t count, std::vector<uint32_t>& out) {
+  // Takes `count` of one socket, the next in turn that has so many; else the first that are left.
+  void take_together(size_t count, std::vector<uint32_t>& out) {
+    for (size_t tries = 0; tries < sockets_.size(); ++tries) {
+      const size_t at = next_++ % sockets_.size();
+      if (sockets_[at].size() >= count) return take(at, count, out);
+    }
+    take_first(count, out);
+  }
+
+  void take_in_turn(size_t count, std::vector<uint32_t>& out) {
     for (; count > 0; --count) take_together(1, out);
   }
 
  private:
-  void take(size_t socket, uint32_t count, std::vector<uint32_t>& out) {
+  void take(size_t socket, size_t count, std::vector<uint32_t>& out) {
     auto& from = sockets_[socket];
     const auto end = from.begin() + static_cast<std::ptrdiff_t>(count);
     out.insert(out.end(), from.begin(), end);
     from.erase(from.begin(), end);
+    left_ -= count;
   }
 
-  std::vector<uint32_t> numbers_;
+  size_t left_;
   std::vector<std::vector<uint32_t>> sockets_;
   size_t next_ = 0;
 };
 
-// All CPUs of the step that are in the same core or socket as one of `own`.
-std::vector<uint32_t> widen(const std::vector<uint32_t>& own,
-                            const std::vector<uint32_t>& cpus,
-                            const CpuShape& shape,
-                            BindUnit unit) {
-  const auto place = [&](uint32_t cpu) {
-    return unit == BindUnit::kThread ? cpu
-           : unit == BindUnit::kCore ? shape.core_of(cpu)
-                                     : shape.socket_of(cpu);
-  };
-  std::set<uint32_t> places;
-  for (const uint32_t cpu : own) places.insert(place(cpu));
-  std::vector<uint32_t> out;
-  for (const uint32_t cpu : cpus) {
-    if (places.contains(place(cpu))) out.push_back(cpu);
+// Deals `each` of the items to every task, and all of them again when none is left.
+std::vector<std::vector<uint32_t>> deal(const std::vector<uint32_t>& items,
+                                        uint32_t items_per_socket,
+                                        const CpuDemand& demand,
+                                        size_t each) {
+  std::vector<std::vector<uint32_t>> out(demand.tasks);
+  each = std::min(each, items.size());
+  Pool pool(items, items_per_socket);
+  for (auto& own : out) {
+    if (pool.left() == 0) pool = Pool(items, items_per_socket);
+    switch (demand.order) {
+      case SocketOrder::kBlock: pool.take_first(each, own); break;
+      case SocketOrder::kCyclic: pool.take_together(each, own); break;
+      case SocketOrder::kFcyclic: pool.take_in_turn(each, own); break;
+    }
   }
   return out;
+}
+
+// The cores of these CPUs, in order.
+std::vector<uint32_t> cores_of(const std::vector<uint32_t>& cpus, const CpuShape& shape) {
+  std::vector<uint32_t> cores;
+  for (const uint32_t cpu : cpus) {
+    if (cores.empty() || cores.back() != shape.core_of(cpu)) cores.push_back(shape.core_of(cpu));
+  }
+  return cores;
+}
+
+// Those of the CPUs that are in one of these cores.
+std::vector<uint32_t> cpus_of(const std::vector<uint32_t>& cores,
+                              const std::vector<uint32_t>& cpus,
+                              const CpuShape& shape) {
+  const std::set<uint32_t> wanted(cores.begin(), cores.end());
+  std::vector<uint32_t> out;
+  std::ranges::copy_if(cpus, std::back_inserter(out), [&](uint32_t cpu) { return wanted.contains(shape.core_of(cpu)); });
+  return out;
+}
+
+// Those of the CPUs that share a socket with one of these.
+std::vector<uint32_t> cpus_near(const std::vector<uint32_t>& own,
+                                const std::vector<uint32_t>& cpus,
+                                const CpuShape& shape) {
+  std::set<uint32_t> sockets;
+  for (const uint32_t cpu : own) sockets.insert(shape.socket_of(cpu));
+  std::vector<uint32_t> out;
+  std::ranges::copy_if(cpus, std::back_inserter(out), [&](uint32_t cpu) { return sockets.contains(shape.socket_of(cpu)); });
+  return out;
+}
+
+// The CPUs without the threads of each core that tasks do not use.
+std::vector<uint32_t> used_cpus(const std::vector<uint32_t>& cpus,
+                                const CpuShape& shape,
+                                const CpuDemand& demand) {
+  if (demand.used_threads == 0) return cpus;
+  std::vector<uint32_t> used;
+  for (const uint32_t cpu : cpus) {
+    if (cpu % shape.threads_per_core < demand.used_threads) used.push_back(cpu);
+  }
+  return used;
 }
 
 }  // namespace
@@ -82,36 +125,33 @@ std::vector<uint32_t> widen(const std::vector<uint32_t>& own,
 std::vector<std::vector<uint32_t>> deal_cpus(const std::vector<uint32_t>& cpus,
                                              const CpuShape& shape,
                                              const CpuDemand& demand) {
-  std::vector<std::vector<uint32_t>> out(demand.tasks);
-  if (demand.tasks == 0 || cpus.size() < size_t{demand.tasks} * demand.each) return {};
-  Pool pool(cpus, shape, demand.order != SocketOrder::kBlock && demand.each == 1);
-  auto next = cpus.begin();
-  for (auto& own : out) {
-    if (demand.order == SocketOrder::kBlock) {
-      own.assign(next, next + demand.each);
-      next += demand.each;
-    } else if (demand.order == SocketOrder::kCyclic) {
-      pool.take_together(demand.each, own);
-    } else {
-      pool.take_in_turn(demand.each, own);
-    }
-    own = widen(own, cpus, shape, demand.unit);
+  if (demand.tasks == 0 || cpus.empty()) return {};
+  if (demand.unit == BindUnit::kCore) {
+    const uint32_t threads = demand.used_threads == 0 ? shape.threads_per_core
+                                                      : std::min(demand.used_threads, shape.threads_per_core);
+    auto out = deal(cores_of(cpus, shape), shape.cores_per_socket, demand, (demand.each + threads - 1) / threads);
+    for (auto& own : out) own = cpus_of(own, cpus, shape);
+    return out;
+  }
+  const std::vector<uint32_t> used = used_cpus(cpus, shape, demand);
+  const bool enough = used.size() >= size_t{demand.tasks} * demand.each;
+  if (demand.unit == BindUnit::kThread && !enough) return {};
+  auto out = deal(used, shape.cores_per_socket * shape.threads_per_core, demand, demand.each);
+  if (demand.unit == BindUnit::kSocket) {
+    for (auto& own : out) own = cpus_near(own, cpus, shape);
   }
   return out;
 }
 
 bool find_unit(const std::vector<uint32_t>& cpus, const CpuShape& shape, CpuDemand& demand) {
-  std::set<uint32_t> cores, sockets;
-  for (const uint32_t cpu : cpus) {
-    cores.insert(shape.core_of(cpu));
-    sockets.insert(shape.socket_of(cpu));
-  }
+  std::set<uint32_t> sockets;
+  for (const uint32_t cpu : cpus) sockets.insert(shape.socket_of(cpu));
   const size_t wanted = size_t{demand.tasks} * demand.each;
   if (wanted == sockets.size()) {
     demand.unit = BindUnit::kSocket;
-  } else if (wanted == cores.size()) {
+  } else if (wanted == cores_of(cpus, shape).size()) {
     demand.unit = BindUnit::kCore;
-  } else if (wanted == cpus.size()) {
+  } else if (wanted == used_cpus(cpus, shape, demand).size()) {
     demand.unit = BindUnit::kThread;
   } else {
     return false;
@@ -120,13 +160,10 @@ bool find_unit(const std::vector<uint32_t>& cpus, const CpuShape& shape, CpuDema
 }
 
 SocketOrder socket_order(std::string_view distribution) {
-  const std::vector<std::string> levels =
-      split(distribution.substr(0, distribution.find(',')), ':');
-  if (levels.size() < 2) return SocketOrder::kCyclic;
-  const std::string second = to_lower(levels[1]);
-  return second == "block"     ? SocketOrder::kBlock
-         : second == "fcyclic" ? SocketOrder::kFcyclic
-                               : SocketOrder::kCyclic;
+  const std::string order = distribution_of(distribution, DistributionLevel::kSockets);
+  return order == "block"     ? SocketOrder::kBlock
+         : order == "fcyclic" ? SocketOrder::kFcyclic
+                              : SocketOrder::kCyclic;
 }
 
 }  // namespace sluice::stepd

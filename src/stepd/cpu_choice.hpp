@@ -20,12 +20,14 @@ struct CpuShape {
 
 struct CpuDemand {
   uint32_t tasks = 1;
-  uint32_t each = 1;  // CPUs of a task
+  uint32_t each = 1;          // CPUs of a task
+  uint32_t used_threads = 0;  // of a core, by tasks that are not bound to cores or sockets; 0: all
   SocketOrder order = SocketOrder::kCyclic;
   BindUnit unit = BindUnit::kThread;
 };
 
-// The CPUs of each task; nothing when they are too few to give every task its own.
+// The CPUs of each task. Cores and sockets serve again when there are more tasks than they hold; with
+// threads nothing, when they are too few for every task to have its own.
 [[nodiscard]] std::vector<std::vector<uint32_t>> deal_cpus(const std::vector<uint32_t>& cpus,
                                                            const CpuShape& shape,
                                                            const CpuDemand& demand);

@@ -6,34 +6,19 @@
 #include <linux/mempolicy.h>
 
 #include "common/base/bitmap.hpp"
-#include "common/base/read_file.hpp"
 #include "common/base/text.hpp"
 #include "common/tables/memory_bind.hpp"
 #include "stepd/bind_list.hpp"
+#include "stepd/numa_nodes.hpp"
 
 namespace sluice::stepd {
 namespace {
-
-constexpr const char* kNodesFolder = "/sys/devices/system/node";
-
-Bitmap numbers_of(const std::string& file) {
-  const auto text = read_file(file);
-  const auto numbers = text ? Bitmap::from_text(trim(*text)) : std::nullopt;
-  return numbers ? *numbers : Bitmap();
-}
-
-// A host without the files has one node.
-Bitmap nodes_of_host() {
-  Bitmap nodes = numbers_of(fmt::format("{}/online", kNodesFolder));
-  if (nodes.none()) nodes.set(0);
-  return nodes;
-}
 
 Bitmap nodes_of_cpus(const std::optional<cpu_set_t>& cpus, const Bitmap& host) {
   if (!cpus) return host;
   Bitmap near;
   host.for_each([&](size_t node) {
-    const Bitmap own = numbers_of(fmt::format("{}/node{}/cpulist", kNodesFolder, node));
+    const Bitmap own = cpus_of_numa_node(node);
     bool touches = false;
     own.for_each([&](size_t cpu) { touches = touches || (cpu < CPU_SETSIZE && CPU_ISSET(cpu, &*cpus)); });
     if (touches) near.set(node);
@@ -88,7 +73,7 @@ std::optional<MemoryBind> bind_of(const PlanInput& input) {
 void plan_memory(const PlanInput& input, uint32_t local_task, TaskSetup& setup) {
   const auto bind = bind_of(input);
   if (!bind) return;
-  const Bitmap host = nodes_of_host();
+  const Bitmap host = numa_nodes();
   const Bitmap nodes = wanted_nodes(*bind, local_task, nodes_of_cpus(setup.cpus, host));
   const bool binds = bind->kind != MemoryBindKind::kNotSaid && bind->kind != MemoryBindKind::kNone;
   const uint64_t missing = mask_of(nodes) & ~mask_of(host);

@@ -190,7 +190,11 @@ void StepDaemon::report_started() {
   listeners_.send(FrameType::kStarted, kNoTask, wire::encode(started));
 }
 
-void StepDaemon::launch_failed(const std::string& why) {
+// Lines before the last one are srun's to say beside the reason.
+void StepDaemon::launch_failed(const std::string& text) {
+  const size_t last = text.rfind('\n') + 1;
+  const std::string why = text.substr(last);
+  if (last > 0) listeners_.send(FrameType::kMessage, kNoTask, "srun: error: " + text.substr(0, last));
   failure_ = why;
   agent_.send(FrameType::kAgentLog, "the launch failed: " + why);
   listeners_.send(FrameType::kLaunchFailed, kNoTask, why);

@@ -73,7 +73,7 @@ class StepDaemon {
   void adopt_streams(Task& task, const TaskPlan& plan);
   std::shared_ptr<OutputStream> make_stream(const Task& task, int fd, protocol::FrameType type);
   void report_started();
-  void launch_failed(const std::string& why);
+  void launch_failed(const std::string& text);
   void let_output_flow();
 
   // MPI (step_mpi.cpp)

@@ -83,7 +83,10 @@ class StepPlanner {
         if (given.has(name)) common_.set(name, given.get(name));
       }
     }
-    set_binding_variables(input_, common_);
+    auto binding = binding_of(input_);
+    if (!binding) return tl::unexpected<Error>(binding.error());
+    binding_ = std::move(*binding);
+    set_binding_variables(input_, binding_, common_);
     set_memory_variables(input_, common_);
     if (Status there = take_broadcast(); !there) return tl::unexpected<Error>(there.error());
     for (uint32_t local = 0; local < here.tasks.size(); ++local) {
@@ -127,8 +130,8 @@ class StepPlanner {
     setup.env = common_;
     set_task_variables(here, task.local, setup.env);
     set_gpu_variables(input_, task.local, setup);
-    setup.cpus = cpus_of_task(input_, task.local);
-    setup.binding_report = binding_report(input_, task.local);
+    setup.cpus = cpus_of_task(input_, binding_, task.local);
+    setup.binding_report = binding_report(input_, binding_, task.local);
     plan_memory(input_, task.local, setup);
     setup.mount_namespace = input_.start.mount_namespace;
     setup.site_prolog = input_.start.task_prolog;
@@ -264,6 +267,7 @@ class StepPlanner {
   OutputFiles& files_;
   const StepSpec& step_;
   Environment common_;
+  TaskBinding binding_;
   std::string program_;  // --bcast: instead of the one that was named
   StepPlan plan_;
 };

@@ -10,6 +10,7 @@
 #include "common/protocol/stepd_start.hpp"
 #include "stepd/output_files.hpp"
 #include "stepd/step_group.hpp"
+#include "stepd/task_binding.hpp"
 #include "stepd/task_child.hpp"
 
 namespace sluice::stepd {
@@ -54,14 +55,19 @@ struct PlanInput {
 // Takes script and folder away again. No-op if they are not there.
 void remove_batch_folder(const std::string& spool_dir, JobId job);
 
-// The CPUs a task is bound to, the step's cores modulo the ones of this host; nothing: anywhere.
-[[nodiscard]] std::optional<cpu_set_t> cpus_of_task(const PlanInput& input, uint32_t local_task);
+// What --cpu-bind comes to for the tasks of this node; nothing without task/affinity. The error is two lines: a sentence
+// for the user and why the launch fails.
+[[nodiscard]] Result<TaskBinding> binding_of(const PlanInput& input);
+// The CPUs of this host that a task is bound to; nothing: anywhere.
+[[nodiscard]] std::optional<cpu_set_t> cpus_of_task(const PlanInput& input,
+                                                    const TaskBinding& binding,
+                                                    uint32_t local_task);
 // The CPUs of this host that the job and the step have here, for their control groups.
 [[nodiscard]] GroupCpus group_cpus(const PlanInput& input);
 // --cpu-bind=verbose: what the task says of it, with a place for its pid; else empty.
-[[nodiscard]] std::string binding_report(const PlanInput& input, uint32_t local_task);
+[[nodiscard]] std::string binding_report(const PlanInput& input, const TaskBinding& binding, uint32_t local_task);
 // Variables of the GPUs that the task may use, as --gpu-bind says.
 void set_gpu_variables(const PlanInput& input, uint32_t local_task, TaskSetup& setup);
-void set_binding_variables(const PlanInput& input, Environment& out);
+void set_binding_variables(const PlanInput& input, const TaskBinding& binding, Environment& out);
 
 }  // namespace sluice::stepd

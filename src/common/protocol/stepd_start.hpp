@@ -100,6 +100,8 @@ struct StepdStart {
   std::vector<uint32_t> processors;  // the kernel's numbers of this host's CPUs, as they are counted; empty: by number
   std::string mount_namespace;      // file of the job's own one, to be entered; empty: the node's
   bool oom_kill_step = false;       // TaskPluginParam=OOMKillStep
+  uint32_t node_cpus = 0;           // hardware threads of the node as configured
+  uint32_t system_cpus = 0;         // of these, which no job gets
   template <class V>
   static void describe(V&& field) {
     field(1, "launch", &StepdStart::launch);
@@ -122,6 +124,8 @@ struct StepdStart {
     field(18, "mount_namespace", &StepdStart::mount_namespace);
     field(19, "oom_kill_step", &StepdStart::oom_kill_step);
     field(30, "processors", &StepdStart::processors);
+    field(300, "node_cpus", &StepdStart::node_cpus);
+    field(301, "system_cpus", &StepdStart::system_cpus);
   }
 };
 

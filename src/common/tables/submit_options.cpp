@@ -217,7 +217,8 @@ OptionResult finish_submission(Submission& s,
     job.num_tasks = job.min_nodes * job.ntasks_per_node;
   }
   if (command != kSrun) return {};
-  if (s.settings.exclusive_step) {
+  // Without a number of tasks, a job of its own is for a task that has the node.
+  if (s.settings.exclusive_step && (s.settings.job_id != 0 || job.num_tasks != 0)) {
     s.step.exact = true;
     if (s.step.overlap == OverlapKind::kDefault) s.step.overlap = OverlapKind::kExclusive;
   }

@@ -1,6 +1,7 @@
 // Rows of srun's own options: how tasks are started and what becomes of their input and output.
 #include <fmt/format.h>
 
+#include "common/base/text.hpp"
 #include "common/tables/mpi_types.hpp"
 #include "common/tables/submit_setters.hpp"
 
@@ -34,12 +35,28 @@ constexpr const char* kMemBindHelp =
     "        mask_mem:<list> a mask of domains for each task\n"
     "        help            show this help message\n";
 
+// The items of a map are decimal; Slurm names the first letter that is not.
+OptionResult check_map(std::string_view value) {
+  const size_t at = value.find("map_cpu:");
+  if (at == std::string_view::npos) return {};
+  for (const std::string& item : split_list(value.substr(at + 8))) {
+    if (item.empty() || item[0] < '0' || item[0] > '9') break;  // the next word
+    const size_t bad = item.find_first_not_of("0123456789*");
+    if (bad == std::string::npos) continue;
+    return tl::unexpected<OptionProblem>(OptionProblem{
+        {fmt::format("Failed to validate number: {}, the offending character is {}", item, item[bad]),
+         "fatal: Failed to parse --cpu-bind= values."}, 1, {}});
+  }
+  return {};
+}
+
 OptionResult set_cpu_bind(Submission& s, const Input& in) {
   if (in.value == "help") return show(kCpuBindHelp);
   if (const auto bad = bad_cpu_bind(in.value)) {
     return tl::unexpected<OptionProblem>(
         OptionProblem{{fmt::format("unrecognized --cpu-bind argument \"{}\"", *bad)}, 1, {}});
   }
+  if (auto decimal = check_map(in.value); !decimal) return decimal;
   s.step.cpu_bind = in.value;
   return {};
 }

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "common/base/text.hpp"
+#include "common/tables/distribution.hpp"
 
 namespace sluice::fit {
 namespace {
@@ -103,12 +104,17 @@ auto demand_of(const JobSpec& s) {
                   s.min_cpus_per_node, s.ntasks_per_node, s.ntasks_per_socket, s.ntasks_per_core,
                   s.sockets_per_node, s.cores_per_socket, s.threads_per_core, s.memory_kind,
                   s.memory_mib, s.tmp_disk_mib, s.overcommit, s.contiguous, s.use_min_nodes,
-                  s.spread, s.sharing, s.reboot, s.constraint, s.prefer, s.switches, s.required_nodes, s.excluded_nodes,
+                  s.spread, s.sharing, s.reboot, s.constraint, s.prefer, s.switches, s.distribution, s.required_nodes, s.excluded_nodes,
                   s.gres, s.tres_per_job, s.tres_per_socket, s.tres_per_task, s.gres_flags,
                   s.cpus_per_gpu, s.ntasks_per_gpu);
 }
 
 }  // namespace
+
+bool Rules::fills_sockets(std::string_view distribution) const {
+  if (fill_sockets || unit == Unit::kCpu) return true;
+  return !distribution.empty() && distribution_of(distribution, DistributionLevel::kSockets) == "block";
+}
 
 Rules rules_of(const ClusterConfig& config) {
   Rules rules;
@@ -174,7 +180,7 @@ Result<Needs> needs_of(const JobSpec& spec,
   needs.tmp_disk_mib = spec.tmp_disk_mib;
   needs.uid = spec.uid;
   needs.one_user = spec.sharing == Sharing::kUser || partition.exclusive == ExclusiveMode::kUser;
-  needs.fill_sockets = rules.fill_sockets || rules.unit == Unit::kCpu || needs.cpus_per_task > 1;
+  needs.fill_sockets = needs.cpus_per_task > 1 || rules.fills_sockets(spec.distribution.view());
   needs.uses_memory = rules.uses_memory;
   if (auto ok = set_memory(spec, partition, config, needs); !ok) return tl::unexpected(ok.error());
   auto features = parse_features(spec.constraint.view());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "common/base/index_set.hpp"
@@ -25,6 +26,8 @@ struct Rules {
   bool uses_memory = false;   // memory is a resource that jobs take
   bool least_loaded = false;  // CR_LLN: the emptiest nodes first
   bool fill_sockets = false;  // CR_CORE_DEFAULT_DIST_BLOCK: cores of one socket before the next
+  // Whether cores of one socket are taken before the next, with this --distribution.
+  [[nodiscard]] bool fills_sockets(std::string_view distribution) const;
 };
 [[nodiscard]] Rules rules_of(const ClusterConfig& config);
 

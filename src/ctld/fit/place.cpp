@@ -72,10 +72,7 @@ Bitmap choose_cores(const Needs& needs, const Room& room, uint32_t cores, Unit u
   if (unit == Unit::kSocket) {
     return room.free_cores.take_first(static_cast<size_t>((cores + per_socket - 1) / per_socket) * per_socket);
   }
-  if (needs.fill_sockets || cores < 2 || per_socket < 2 || room.config->sockets < 2) {
-    return room.free_cores.take_first(cores);
-  }
-  return take_in_turn(room.free_cores, cores, per_socket, room.config->sockets);
+  return take_cores(room.free_cores, cores, *room.config, needs.fill_sockets);
 }
 
 // What one node is to give.
@@ -410,6 +407,11 @@ class Placer {
 };
 
 }  // namespace
+
+Bitmap take_cores(const Bitmap& free, uint32_t count, const NodeConfig& config, bool fill_sockets) {
+  if (fill_sockets || count < 2 || config.cores_per_socket < 2 || config.sockets < 2) return free.take_first(count);
+  return take_in_turn(free, count, config.cores_per_socket, config.sockets);
+}
 
 uint32_t cpus_of_core(const NodeConfig& config) {
   const uint32_t cores = config.cores();

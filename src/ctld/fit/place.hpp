@@ -57,6 +57,9 @@ void set_free_cores(Room& room, Bitmap cores, Unit unit);
 // CPUs of one core: its hardware threads, or 1 where the node's CPUs are cores.
 [[nodiscard]] uint32_t cpus_of_core(const NodeConfig& config);
 
+// So many of these cores: in turn from each socket, or all of one socket before the next.
+[[nodiscard]] Bitmap take_cores(const Bitmap& free, uint32_t count, const NodeConfig& config, bool fill_sockets);
+
 // How many tasks the node could take, and the CPUs they could use; no tasks: it cannot serve.
 struct Capacity {
   uint32_t tasks = 0;

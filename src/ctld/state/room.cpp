@@ -3,6 +3,17 @@
 #include <algorithm>
 
 namespace sluice::state {
+namespace {
+
+// What Slurm says beside the error; empty: nothing.
+std::string why_never(const fit::Needs& needs, const std::vector<fit::Room>& rooms) {
+  const bool shapeless = !rooms.empty() && std::ranges::all_of(rooms, [&](const fit::Room& room) {
+    return fit::lack_of(needs, room) == fit::Lack::kShape;
+  });
+  return shapeless ? "Socket, core and/or thread specification can not be satisfied" : "";
+}
+
+}  // namespace
 
 fit::Room room_of(const ClusterState& state, const Node& node, fit::Unit unit) {
   fit::Room room = fit::room_now(node, unit);
@@ -64,7 +75,7 @@ Status could_serve(const ClusterState& state, const Partition& partition, const 
     for (const fit::Room& room : rooms)
       list.push_back(&room);
     if (fit::place(*needs, list, &required, rules.unit)) return {};
-    if (look == ids.size()) return failure(ErrorCode::kNodesNotAvailable);
+    if (look == ids.size()) return failure(ErrorCode::kNodesNotAvailable, why_never(*needs, rooms));
   }
 }
 

@@ -7,6 +7,7 @@
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 #include "ctld/fit/features.hpp"
+#include "ctld/fit/place.hpp"
 #include "ctld/state/step_gres.hpp"
 
 namespace sluice::state {
@@ -16,6 +17,7 @@ namespace {
 struct Candidate {
   size_t position = 0;       // in the job's allocation
   uint32_t cpus = 0;         // the job's CPUs there
+  uint32_t per_core = 1;     // CPUs of a core
   uint32_t used_cpus = 0;    // by steps that do not overlap
   uint64_t used_memory = 0;  // that steps asked for by themselves
   Bitmap free_cores;
@@ -29,6 +31,8 @@ struct Demand {
   bool overlap = false;
   bool whole = false;  // all CPUs of each node (neither --exact nor what implies it)
   uint32_t cpus_per_task = 1;
+  uint32_t used_threads = 0;  // CPUs of a core that tasks use; 0: all
+  bool fill_sockets = false;  // cores of one socket before the next
   uint32_t tasks = 0;  // 0: one for each node (or ntasks_per_node)
   uint32_t tasks_per_node = 0;
   uint32_t min_nodes = 1;
@@ -43,8 +47,9 @@ bool counts_as_user(const Step& step) {
   return step.spec->overlap != OverlapKind::kOverlap;
 }
 
-Demand make_demand(const StepSpec& spec, size_t available) {
+Demand make_demand(const Job& job, const StepSpec& spec, size_t available) {
   Demand demand;
+  demand.used_threads = spec.threads_per_core > 0 ? spec.threads_per_core : job.spec->threads_per_core;
   demand.overlap = spec.overlap == OverlapKind::kOverlap || spec.interactive;
   const bool exact = spec.exact || spec.overlap == OverlapKind::kExclusive || spec.cpus_per_task > 0;
   demand.whole = spec.whole || !exact;
@@ -68,16 +73,24 @@ Demand make_demand(const StepSpec& spec, size_t available) {
   return demand;
 }
 
-uint32_t tasks_that_fit(const Demand& demand, uint32_t cpus) {
+// Of so many CPUs, those that are used where only so many threads of a core are; 0: all.
+uint32_t used_of(uint32_t threads, uint32_t per_core, uint32_t cpus) {
+  if (threads == 0 || threads >= per_core) return cpus;
+  return (cpus + per_core - 1) / per_core * threads;
+}
+
+uint32_t tasks_that_fit(const Demand& demand, uint32_t per_core, uint32_t all_cpus) {
+  const uint32_t cpus = used_of(demand.used_threads, per_core, all_cpus);
   uint32_t tasks = demand.overcommit ? demand.most_on_node : cpus / demand.cpus_per_task;
   tasks = std::min(tasks, demand.most_on_node);
   if (demand.tasks_per_node != 0) tasks = std::min(tasks, demand.tasks_per_node);
   return tasks;
 }
 
-Candidate make_candidate(const Job& job, size_t position, const Demand& demand) {
+Candidate make_candidate(const ClusterState& state, const Job& job, size_t position, const Demand& demand) {
   const NodeAllocation& part = job.allocation->nodes[position];
   Candidate candidate;
+  candidate.per_core = cpus_per_core(*state.nodes.at(part.node).config);
   candidate.position = position;
   candidate.cpus = part.cpus;
   candidate.free_cores = part.cores;
@@ -91,13 +104,13 @@ Candidate make_candidate(const Job& job, size_t position, const Demand& demand) 
       if (const auto cores = Bitmap::from_text(there.cores)) candidate.free_cores.and_not(*cores);
     }
   }
-  candidate.full_capacity = tasks_that_fit(demand, part.cpus);
+  candidate.full_capacity = tasks_that_fit(demand, candidate.per_core, part.cpus);
   if (demand.overlap) {
     candidate.capacity = candidate.full_capacity;
     candidate.free_cores = part.cores;
   } else if (!demand.whole || candidate.used_cpus == 0) {
     const uint32_t free = part.cpus - std::min(part.cpus, candidate.used_cpus);
-    candidate.capacity = free == 0 ? 0 : tasks_that_fit(demand, free);
+    candidate.capacity = free == 0 ? 0 : tasks_that_fit(demand, candidate.per_core, free);
   }
   if (part.gres.empty() && demand.gres.needs.empty()) return candidate;
   candidate.free_gres = free_gres(job, position, demand.overlap);
@@ -226,11 +239,13 @@ StepNode make_part(const ClusterState& state, const Job& job, const Candidate& c
     out.cores = part.cores.to_text();
     return out;
   }
-  const uint32_t per_core = cpus_per_core(*node.config);
-  out.cpus = std::min(part.cpus, tasks * demand.cpus_per_task);
+  const uint32_t per_core = chosen.per_core;
+  const uint32_t used = used_of(demand.used_threads, per_core, per_core);  // of each core
+  out.cpus = std::min(part.cpus, tasks * demand.cpus_per_task * per_core / used);
   const uint32_t cores = (out.cpus + per_core - 1) / per_core;
   const Bitmap& pool = chosen.free_cores.count() >= cores ? chosen.free_cores : part.cores;
-  out.cores = pool.take_first(cores).to_text();
+  const bool fill = demand.fill_sockets || demand.cpus_per_task < used;  // tasks that share cores stay together
+  out.cores = fit::take_cores(pool, cores, *node.config, fill).to_text();
   return out;
 }
 
@@ -274,7 +289,7 @@ Result<StepLayout> lay_out_arbitrary(const ClusterState& state, const Job& job,
       if (!position || job.released.test(*position)) return failure(ErrorCode::kNodesNotAvailable);
       Demand whole = demand;
       whole.whole = true;
-      const Candidate candidate = make_candidate(job, *position, whole);
+      const Candidate candidate = make_candidate(state, job, *position, whole);
       if (candidate.capacity == 0) return failure(ErrorCode::kStepsBusy);
       layout.nodes.push_back(make_part(state, job, candidate, whole, 1));
       chosen.push_back(candidate);
@@ -288,10 +303,13 @@ Result<StepLayout> lay_out_arbitrary(const ClusterState& state, const Job& job,
   return layout;
 }
 
-Status set_memory(const Job& job, const StepSpec& spec, const std::vector<Candidate>& chosen,
+// What is said by CPU is for those that the step uses, or, where it has all of them, for those that the job uses.
+Status set_memory(const Job& job, const StepSpec& spec, const Demand& demand, const std::vector<Candidate>& chosen,
                   StepLayout& layout) {
   for (size_t i = 0; i < layout.nodes.size(); ++i) {
-    const uint64_t wanted = step_memory(spec, layout.nodes[i].cpus, count_of(layout.nodes[i].gres, "gpu"));
+    const uint32_t threads = demand.whole ? job.spec->threads_per_core : demand.used_threads;
+    const uint32_t cpus = used_of(threads, chosen[i].per_core, layout.nodes[i].cpus);
+    const uint64_t wanted = step_memory(spec, cpus, count_of(layout.nodes[i].gres, "gpu"));
     if (wanted == 0) continue;
     const uint64_t whole = job.allocation->nodes[chosen[i].position].memory_mib;
     if (whole != 0 && wanted > whole) return failure(ErrorCode::kTaskMemory);
@@ -368,8 +386,9 @@ Result<StepLayout> lay_out_step(const ClusterState& state, const Job& job, const
   if (!distribution) return tl::unexpected(distribution.error());
   const auto usable = usable_positions(state, job, spec);
   if (!usable) return tl::unexpected(usable.error());
-  Demand demand = make_demand(spec, usable->positions.size());
+  Demand demand = make_demand(job, spec, usable->positions.size());
   demand.most_on_node = state.config->max_tasks_per_node;
+  demand.fill_sockets = fit::rules_of(*state.config).fills_sockets(spec.distribution.view());
   auto gres = step_gres(job, spec);
   if (!gres) return tl::unexpected(gres.error());
   demand.gres = std::move(*gres);
@@ -384,7 +403,7 @@ Result<StepLayout> lay_out_step(const ClusterState& state, const Job& job, const
   demand.max_nodes = std::max(demand.max_nodes, static_cast<uint32_t>(required));
   demand.min_nodes = std::max(demand.min_nodes, static_cast<uint32_t>(required));
   std::vector<Candidate> candidates;
-  for (const size_t at : usable->positions) candidates.push_back(make_candidate(job, at, demand));
+  for (const size_t at : usable->positions) candidates.push_back(make_candidate(state, job, at, demand));
   std::vector<Candidate> chosen = choose(candidates, demand, required, false);
   if (chosen.empty()) return tl::unexpected(why_not(candidates, demand, required));
   std::sort(chosen.begin(), chosen.end(),
@@ -398,7 +417,7 @@ Result<StepLayout> lay_out_step(const ClusterState& state, const Job& job, const
   auto tasks = assign_tasks(counts, *distribution);
   for (size_t i = 0; i < chosen.size(); ++i) layout.nodes[i].tasks = std::move(tasks[i]);
   if (Status ok = set_step_gres(job, demand, chosen, layout); !ok) return tl::unexpected(ok.error());
-  if (Status ok = set_memory(job, spec, chosen, layout); !ok) return tl::unexpected(ok.error());
+  if (Status ok = set_memory(job, spec, demand, chosen, layout); !ok) return tl::unexpected(ok.error());
   layout.num_tasks = std::accumulate(counts.begin(), counts.end(), 0U);
   name_nodes(layout);
   return layout;

@@ -221,7 +221,12 @@ TEST(Place, Cores) {
   EXPECT_EQ(c.detail(ask(10, 2)), "n1:8/0-1,4-5/80 n2:2/0/20") << "a further node keeps a core";
   EXPECT_EQ(c.detail(ask(4, 2)), "n1:2/0/20 n2:2/0/20");
   EXPECT_EQ(c.detail(ask(0, 2, 0, 3)), "n1:4/0-1/40 n2:4/0-1/40");
-  JobSpec spec = ask(2);
+  JobSpec spec = ask(3);
+  spec.distribution = "*:block";
+  EXPECT_EQ(c.detail(spec), "n1:4/0-1/40");
+  spec.distribution = "block:cyclic";
+  EXPECT_EQ(c.detail(spec), "n1:4/0,4/40");
+  spec = ask(2);
   spec.threads_per_core = 1;
   EXPECT_EQ(c.detail(spec), "n1:4/0,4/20") << "a thread of each core is used, both are charged";
   spec = ask(10);
