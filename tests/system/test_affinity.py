@@ -19,7 +19,8 @@ if "SLUICE_GUEST" in os.environ:
     faulthandler.dump_traceback_later(2400, exit=True)  # emulated
 TASK = """sh -c 'echo $SLURM_PROCID $(grep Cpus_allowed_list /proc/self/status | cut -f2) $SLURM_CPU_BIND'"""
 ALIKE = len(os.sched_getaffinity(0)) == 8 and os.path.exists("/sys/devices/system/node/node1")
-PASSED_OVER = re.compile(r"salloc: |srun: Job step aborted|srun: got SIGCONT|srun: forcing job termination")
+PASSED_OVER = re.compile(r"salloc: |srun: Job step aborted|srun: got SIGCONT|srun: forcing job termination|"
+                         r"srun: job \d+ (queued and waiting for|has been allocated) resources")
 
 
 def cpu_list(text):
