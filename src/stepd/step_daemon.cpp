@@ -192,7 +192,7 @@ void StepDaemon::report_started() {
 
 // Lines before the last one are srun's to say beside the reason.
 void StepDaemon::launch_failed(const std::string& text) {
-  const size_t last = text.rfind('\n') + 1;
+  const size_t last = text.ends_with('\n') ? 0 : text.rfind('\n') + 1;
   const std::string why = text.substr(last);
   if (last > 0) listeners_.send(FrameType::kMessage, kNoTask, "srun: error: " + text.substr(0, last));
   failure_ = why;

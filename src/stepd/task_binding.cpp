@@ -130,7 +130,7 @@ class Binder {
     out_.masks = std::move(masks);
   }
 
-  // A domain that the node lacks is taken for the first, again and again.
+  // Counted round: where there are two, the third is the first.
   Bitmap cpus_of_domains(const Bitmap& domains) const {
     Bitmap cpus;
     if (request_.domains.empty()) return step_;
