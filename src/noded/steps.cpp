@@ -26,6 +26,7 @@ struct Steps::Step {
   std::shared_ptr<FrameConnection> link;                   // null: not connected
   pid_t pid = -1;                                          // of the daemon, where it is our child
   bool ready = false;                                      // takes orders
+  bool began = false;                                      // was ready once
   bool over = false;                                       // reported
   Time stopped_or_gone = kNoTime;                          // SignalStepRequest::issued of the last such order
   std::vector<std::pair<FrameType, std::string>> waiting;  // orders given before it was ready
@@ -56,11 +57,12 @@ constexpr auto kQueryTime = std::chrono::seconds(1);
 
 protocol::StepEnded failed_report(const NodeState& node,
                                   const protocol::StepKey& key,
-                                  const std::string& why) {
+                                  const std::string& why,
+                                  bool ran) {
   protocol::StepEnded report;
   report.key = key;
   report.nodes = node.name;
-  report.exit_status = SIGKILL;
+  report.exit_status = ran ? SIGKILL : 0;
   report.failure = why;
   return report;
 }
@@ -90,6 +92,7 @@ void Steps::adopt_all() {
     auto step = std::make_shared<Step>();
     step->key = record.key;
     step->uid = record.uid;
+    step->began = true;
     steps_.emplace(record.key, step);
     if (auto report = spool_.read_end(record.key)) {
       ended(step, std::move(*report));
@@ -198,7 +201,7 @@ void Steps::connect(const StepPtr& step, int fd) {
 void Steps::on_frame(const StepPtr& step, const Frame& frame) {
   switch (frame.type) {
     case FrameType::kAgentReady:
-      step->ready = true;
+      step->ready = step->began = true;
       for (const auto& [type, body] : std::exchange(step->waiting, {}))
         order(step, type, body);
       return;
@@ -258,7 +261,7 @@ void Steps::on_disconnect(const StepPtr& step) {
 
 void Steps::lost(const StepPtr& step, const std::string& why) {
   log::error("step {}: {}", step_id_text(step->key.id), why);
-  protocol::StepEnded report = failed_report(node_, step->key, why);
+  protocol::StepEnded report = failed_report(node_, step->key, why, step->began);
   // kept, so that a restart of the agent tells the same
   if (spool_.is_claimed(step->key)) {
     const size_t orphans =

@@ -125,6 +125,7 @@ class StepDaemon {
   // SIGKILL was sent; true when UnkillableStepTimeout has gone by since it was sent first.
   bool gave_up_killing();
   void look_for_oom();
+  void look_for_refused_forks();
   [[nodiscard]] int32_t status_of(const Task& task, int status) const;
   void finish();
   [[nodiscard]] protocol::StepEnded make_report() const;
@@ -158,6 +159,7 @@ class StepDaemon {
   bool ready_ = false;
   bool terminating_ = false;
   bool killing_ = false;
+  bool output_lost_ = false;  // and the user was told
   bool extern_over_ = false;
   bool swept_ = false;  // what the tasks left behind is being killed
   bool finished_ = false;

@@ -155,9 +155,10 @@ void StepDaemon::check_done() {
     kill_members();
     if (gave_up_killing()) return;
   }
-  // a stream waits for its listener as long as that takes; without one, or once nobody can write
-  // any more, not for ever
-  if (!left && !listeners_.congested() && output_flows_ && ++end_checks_ > kMaxEndChecks) {
+  // a stream waits for its listener as long as that takes; without one, once nobody can write any more, or when
+  // the step was killed, not for ever
+  const bool waits = listeners_.congested() && !killing_;
+  if (!left && !waits && output_flows_ && ++end_checks_ > kMaxEndChecks) {
     for (Task& task : tasks_) {
       if (task.out) task.out->stop();
       if (task.err) task.err->stop();
@@ -227,6 +228,15 @@ void StepDaemon::look_for_oom() {
   write_to_user(text);
 }
 
+// A program that cannot fork says so in many words or none: the user learns whose limit it was.
+void StepDaemon::look_for_refused_forks() {
+  const uint64_t refusals = group_ == nullptr ? 0 : group_->fork_refusals();
+  if (refusals == 0) return;
+  write_to_user(fmt::format("slurmstepd: error: StepId={}: {} fork{} refused, the job's limit of {} processes and "
+                            "threads on this node was reached\n",
+                            step_id_text(launch_.key.id), refusals, refusals == 1 ? "" : "s", group_->most_pids()));
+}
+
 void StepDaemon::finish() {
   finished_ = true;
   kill_timer_.cancel();
@@ -235,6 +245,7 @@ void StepDaemon::finish() {
   memory_timer_.cancel();
   measure();
   look_for_oom();
+  look_for_refused_forks();
   if (mpi_) mpi_->stop();
   if (x11_) x11_->stop();
   const protocol::StepEnded report = make_report();
@@ -246,6 +257,11 @@ void StepDaemon::finish() {
   agent_.send(FrameType::kAgentEnded, wire::encode(report));
   listeners_.send(FrameType::kNodeDone, kNoTask, {});
   agent_.finish([this] { listeners_.finish([this] { leave(); }); });
+  if (!killing_) return;
+  end_timer_.expires_after(kMaxEndChecks * kEndInterval);  // for a listener that takes nothing
+  end_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) leave();
+  });
 }
 
 void StepDaemon::leave() {

@@ -1,11 +1,14 @@
 // What reaches a running step: orders of its agent, frames of its listeners, output of its tasks.
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <utility>
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "common/base/errno_text.hpp"
 #include "common/tables/step_names.hpp"
 #include "common/wire/codec.hpp"
 #include "stepd/process_tree.hpp"
@@ -17,12 +20,15 @@ namespace {
 constexpr size_t kMaxQueuedInput = 8U << 20;
 constexpr auto kKillInterval = std::chrono::milliseconds(100);
 
-void write_to(int fd, std::string_view text) {
+// 0 or the errno that kept the rest from being written.
+int write_to(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = ::write(fd, text.data(), text.size());
-    if (n <= 0) return;
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return errno;
     text.remove_prefix(static_cast<size_t>(n));
   }
+  return 0;
 }
 
 }  // namespace
@@ -116,7 +122,11 @@ void StepDaemon::give_input(const Frame& frame) {
 void StepDaemon::on_output(const Task& task, FrameType type, std::string_view bytes) {
   const int file = type == FrameType::kStdout ? task.out_file : task.err_file;
   if (file >= 0) {
-    write_to(file, labelled(bytes, task.rank, whole_layout(launch_).num_tasks));
+    const int why = write_to(file, labelled(bytes, task.rank, whole_layout(launch_).num_tasks));
+    if (why != 0 && !std::exchange(output_lost_, true)) {
+      write_to_user(fmt::format("slurmstepd: error: Cannot write the tasks' output on {}: {}. Some of it is lost.\n",
+                                start_.node_name, errno_text(why)));
+    }
     return;
   }
   listeners_.send(type, task.rank, bytes);
@@ -171,7 +181,7 @@ void StepDaemon::tell_user(std::string_view message) {
 }
 
 void StepDaemon::write_to_user(const std::string& text) {
-  if (message_fd_ >= 0) write_to(message_fd_, text);
+  if (message_fd_ >= 0) (void)write_to(message_fd_, text);
   listeners_.send(FrameType::kMessage, kNoTask, text);
 }
 

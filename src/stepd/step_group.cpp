@@ -36,7 +36,8 @@ StepGroup::StepGroup(const protocol::StepdStart& start, const protocol::StepLaun
     : tree_(cgroup::Tree::open(start.cgroup)),
       job_(cgroup::job_group(launch.uid, launch.key.id.job)),
       step_(cgroup::step_group(launch.uid, launch.key.id)),
-      gathers_(start.cgroup.gathers) {
+      gathers_(start.cgroup.gathers),
+      most_pids_(start.cgroup.job_pids) {
   if (start.node_index < launch.layout.nodes.size()) {
     ranks_ = launch.layout.nodes[start.node_index].tasks;
   }
@@ -61,12 +62,16 @@ Result<std::unique_ptr<StepGroup>> StepGroup::make(const protocol::StepdStart& s
   // the agent may remove the groups above, which are empty, while they are made
   for (int tries = 0; tries < kTries; ++tries) {
     ok = make_one(group->job_, cpus.job, start.cgroup.job_memory, &protocol::GresDevice::of_job);
+    if (ok) ok = tree.set_pids(group->job_, start.cgroup.job_pids);
     if (ok) {
       // a batch script has all that its job has
       ok = make_one(group->step_, cpus.step, start.cgroup.step_memory,
                     launch.step == nullptr ? &protocol::GresDevice::of_job : &protocol::GresDevice::of_step);
     }
-    if (ok) return group;
+    if (ok) {
+      group->refusals_before_ = tree.fork_refusals(group->job_);
+      return group;
+    }
   }
   return tl::unexpected<Error>(ok.error());
 }
@@ -90,6 +95,11 @@ cgroup::GroupUsage StepGroup::usage_of(uint32_t local_task) const {
 
 uint64_t StepGroup::oom_kills_of(uint32_t local_task) const {
   return tree_->oom_kills(task(local_task));
+}
+
+uint64_t StepGroup::fork_refusals() const {
+  const uint64_t refusals = tree_->fork_refusals(job_);
+  return refusals > refusals_before_ ? refusals - refusals_before_ : 0;  // steps that ended took theirs along
 }
 
 std::vector<std::string> StepGroup::oom_victims() const {

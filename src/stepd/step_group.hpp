@@ -42,6 +42,9 @@ class StepGroup {
 
   [[nodiscard]] uint64_t oom_kills() const { return tree_->oom_kills(step_); }
   [[nodiscard]] uint64_t oom_kills_of(uint32_t local_task) const;
+  // How often, since this step began, a process of the job could have no other for want of room below its limit.
+  [[nodiscard]] uint64_t fork_refusals() const;
+  [[nodiscard]] uint64_t most_pids() const { return most_pids_; }
   // "python3 (pid 123, task 0)" for each process of the step that the kernel's log names.
   [[nodiscard]] std::vector<std::string> oom_victims() const;
 
@@ -54,6 +57,8 @@ class StepGroup {
   std::string step_;
   std::vector<uint32_t> ranks_;  // of the local tasks
   bool gathers_ = false;
+  uint64_t most_pids_ = 0;  // of the job on this node; 0: no limit
+  uint64_t refusals_before_ = 0;
 };
 
 }  // namespace sluice::stepd

@@ -278,6 +278,47 @@ class Killed(GroupCase):
         self.wait_no_groups("n2")
 
 
+class ForkBomb(GroupCase):
+    """A job has no more processes and threads on a node than MaxPids."""
+    NODES, CPUS, MOST = 1, 4, 60
+    CONF = GroupCase.PLUGINS
+    FILES = {"cgroup.conf": f"MaxPids={MOST}\n"}
+    # every process goes on making others for as long as it is there
+    BOMB = "import os,time\nwhile True:\n  try: os.fork()\n  except OSError: time.sleep(0.01)\n"
+
+    def group(self, job):
+        return next((g for g in groups_of(self.cluster.dir, "n1") if g.endswith(f"job_{job}") and os.path.exists(g + "/pids.max")), None)
+
+    def test_bomb(self):
+        job = self.submit("-n1", "-o", "bomb.out", "--wrap", "python3 -c \"$BOMB\" 8841", env={"BOMB": self.BOMB})
+        group = wait_for(lambda: self.group(job), "the job's group")
+        wait_for(lambda: int(read(f"{group}/pids.current")) == self.MOST, "the limit is reached")
+        self.assertEqual(read(f"{group}/pids.max").strip(), str(self.MOST))
+        # the node goes on, for others and for the job itself
+        self.assertEqual(self.out("srun", "-n1", "echo", "fine"), "fine\n")
+        self.assertLessEqual(len(pids_with("8841")), self.MOST)
+        self.run_cmd("scancel", job)
+        self.assertEqual(self.wait_ended(job), "CANCELLED")
+        self.assertEqual(pids_with("8841"), [])
+        self.assertRegex(self.file("bomb.out"), rf"slurmstepd: error: StepId={job}\.batch: \d+ forks? refused, "
+                         rf"the job's limit of {self.MOST} processes and threads on this node was reached\n")
+        self.assertEqual(self.out("sinfo", "-h", "-o", "%T").strip(), "idle")
+        self.wait_no_groups()
+
+    def test_all_steps_together(self):  # the limit is the job's, not a step's
+        hold = f"import threading\nfor i in range({self.MOST // 2}): threading.Thread(target=threading.Event().wait, daemon=True).start()\n" \
+            "print('all', flush=True)\nthreading.Event().wait()"
+        job = self.submit("-n2", "-o", "steps.out", "--wrap", "srun -n1 --exact python3 -c \"$HOLD\" & srun -n1 --exact python3 -c \"$HOLD\" & wait",
+                          env={"HOLD": hold})
+        wait_for(lambda: "can't start new thread" in self.file("steps.out"), "the second step finds no room")
+        self.assertEqual(self.file("steps.out").count("all\n"), 1)
+        self.run_cmd("scancel", job)
+        self.wait_ended(job)
+
+    def test_a_job_below_it(self):
+        self.assertEqual(self.run_cmd("srun", "-n1", "sh", "-c", "echo some; echo more | cat").stderr, "")
+
+
 class Measured(GroupCase):
     """Usage by the groups' own account."""
     NODES, CPUS = 1, 4

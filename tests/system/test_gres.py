@@ -201,6 +201,16 @@ class Gres(ClusterCase):
         self.assertEqual(done.stdout.strip(), "0 0 0 1")
         self.assertIn("does not specify any devices within the allocation for task 0. Binding to the first", done.stderr)
 
+    def test_near_gpus(self):
+        """--accel-bind=g asks for --gpu-bind=closest, unless something more exact is said."""
+        for options, bind in (("--gpu-bind=closest", "closest"), ("--accel-bind=g", "closest"), ("--accel-bind=gv", "verbose,closest"),
+                              ("--accel-bind=g --gpu-bind=map_gpu:3", "map_gpu:3"), ("--gpu-bind=map_gpu:3 --accel-bind=g", "map_gpu:3")):
+            said = self.say("srun", f"-n1 --gres=gpu:4 {options}", "scontrol show job $SLURM_JOB_ID | grep '^   TresBind'")
+            self.assertEqual(said.strip(), f"TresBind=gres/gpu:{bind}", options)
+        said = self.say("srun", "-n1 --gres=gpu:4 --accel-bind=n", "scontrol show job $SLURM_JOB_ID | grep -c '^   TresBind' || true")
+        self.assertEqual(said.strip(), "0")
+        self.fails(255, "srun: error: Invalid --accel-bind specification\n", "srun", "--accel-bind=x", "true")
+
     def test_parts_of_steps(self):
         shell = f"""
             t() {{ echo "== $*"; srun "$@" sh -c '{TELL}' 2>&1; }}

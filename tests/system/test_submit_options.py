@@ -148,6 +148,7 @@ class Placement(Everywhere):
             ("-L lic:2", dict(Licenses="lic:2", SLURM_JOB_LICENSES="lic:2")),
             ("-p short -t 10 --time-min=3", dict(TimeMin="00:03:00", TimeLimit="00:05:00")),
             (f"-D {work}/sub", dict(WorkDir=f"{work}/sub", PWD=f"{work}/sub")),
+            ("--network=devtype", dict(Network="devtype")),
             ("-M trial", dict(SLURM_CLUSTER_NAME="trial")),
         ])
 

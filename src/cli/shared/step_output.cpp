@@ -13,6 +13,16 @@
 
 namespace sluice::cli {
 
+namespace {
+
+// Whether somebody misses what could not be written: not when he closed it, or his terminal is gone.
+bool matters(int fd, int error) {
+  if (error == EIO) return ::isatty(fd) == 0;
+  return error != EPIPE && error != EBADF && error != ECONNRESET;
+}
+
+}  // namespace
+
 OutputTarget::OutputTarget(int fd, bool label, uint32_t tasks) : fd_(fd), label_(label) {
   for (uint32_t highest = tasks > 0 ? tasks - 1 : 0; highest >= 10; highest /= 10)
     ++width_;
@@ -27,7 +37,8 @@ void OutputTarget::put(std::string_view bytes) {
       pollfd wait{fd_, POLLOUT, 0};
       ::poll(&wait, 1, -1);
     } else if (errno != EINTR) {
-      broken_ = true;  // nobody reads any more: the tasks go on
+      broken_ = true;  // the tasks go on
+      if (matters(fd_, errno)) lost_ = errno;
     }
   }
 }

@@ -20,6 +20,8 @@ class OutputTarget {
   void write(uint32_t task, std::string_view bytes);
   // Puts out lines that have no end.
   void finish();
+  // The errno with which the rest could not be written (a full disk); 0: all is well, or its reader is gone.
+  [[nodiscard]] int lost() const { return lost_; }
   // A whole text that is no task's own (a step daemon's message).
   void write_text(std::string_view text);
 
@@ -30,6 +32,7 @@ class OutputTarget {
   bool label_;
   int width_ = 1;  // digits of the highest rank
   bool broken_ = false;
+  int lost_ = 0;
   std::map<uint32_t, std::string> partial_;
 };
 

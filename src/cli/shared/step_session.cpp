@@ -9,6 +9,7 @@
 #include "cli/shared/allocation.hpp"
 #include "cli/shared/option_parser.hpp"
 #include "cli/shared/terminal.hpp"
+#include "common/base/errno_text.hpp"
 #include "common/tables/errors.hpp"
 #include "common/tables/step_names.hpp"
 #include "common/wire/codec.hpp"
@@ -84,6 +85,7 @@ int StepSession::run(const std::vector<protocol::CreateStepReply>& parts) {
   link_.stop();
   out_->finish();
   err_->finish();
+  look_for_loss();
   raw.reset();
   show_exits();
   const bool told = said_aborted_ && !ended_for_bad_exit_;
@@ -138,6 +140,15 @@ void StepSession::output(uint32_t task, std::string_view bytes, bool error) {
   const auto& only = error ? options_.only_err : options_.only_out;
   if (only && *only != task) return;
   (error ? *err_ : *out_).write(task, bytes);
+  look_for_loss();
+}
+
+void StepSession::look_for_loss() {
+  const int why = out_->lost() != 0 ? out_->lost() : err_->lost();
+  if (why == 0 || failure_) return;
+  failure_ = error_exit();
+  print_error(options_.command, fmt::format("Cannot write the tasks' {}: {}. The rest of it is lost.",
+                                            out_->lost() != 0 ? "output" : "error output", errno_text(why)));
 }
 
 void StepSession::tasks_started(size_t node, const Frame& frame) {

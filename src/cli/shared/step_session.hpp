@@ -60,6 +60,7 @@ class StepSession {
   void received(size_t node, const Frame& frame);
   void closed(size_t node);
   void output(uint32_t task, std::string_view bytes, bool error);
+  void look_for_loss();  // output that could not be written: says so, once
   void tasks_started(size_t node, const Frame& frame);
   void task_exited(size_t node, const Frame& frame);
   void launch_failed(size_t node, const std::string& why);

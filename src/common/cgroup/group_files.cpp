@@ -54,6 +54,13 @@ std::vector<uint64_t> numbers_in(std::string_view text) {
   return numbers;
 }
 
+uint64_t fork_refusals_in(const std::string& folder) {
+  uint64_t below = 0;
+  for (const std::string& name : folders_in(folder))
+    below += fork_refusals_in(fmt::format("{}/{}", folder, name));
+  return std::max(below, number_of(read_file(folder + "/pids.events").value_or(""), "max"));
+}
+
 std::vector<std::string> folders_in(const std::string& path) {
   std::vector<std::string> names;
   std::error_code error;

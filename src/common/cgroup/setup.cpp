@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "common/base/read_file.hpp"
+#include "common/base/text.hpp"
 #include "common/cgroup/device_program.hpp"
 #include "common/cgroup/group_files.hpp"
 #include "common/cgroup/tree_v1.hpp"
@@ -26,6 +27,10 @@ bool limits_memory(const ClusterConfig& config) {
          (config.cgroup.constrain_ram_space || config.cgroup.constrain_swap_space);
 }
 
+bool limits_pids(const ClusterConfig& config) {
+  return constrains(config) && most_pids(config.cgroup) != 0;
+}
+
 bool closes_devices(const ClusterConfig& config) {
   return constrains(config) && config.cgroup.constrain_devices;
 }
@@ -44,6 +49,7 @@ std::vector<std::string> wanted_controllers(const ClusterConfig& config, uint32_
   std::vector<std::string> names;
   if (constrains(config) && config.cgroup.constrain_cores) names.emplace_back("cpuset");
   if (limits_memory(config) || gathers) names.emplace_back("memory");
+  if (limits_pids(config)) names.emplace_back(kPids);
   if (gathers) names.emplace_back(version == 1 ? "cpuacct" : "cpu");
   if (version == 1 && closes_devices(config)) names.emplace_back(kDevices);
   return names;
@@ -94,6 +100,11 @@ Result<protocol::CgroupSetup> prepare(const ClusterConfig& config,
     setup.constrains_devices = can;
   }
   return setup;
+}
+
+uint64_t most_pids(const CgroupConfig& config) {
+  const auto at = config.values.find("MaxPids");
+  return at == config.values.end() ? 0 : to_number<uint64_t>(at->second).value_or(0);
 }
 
 std::string root_name(const std::string& node, const std::string& spool_dir) {

@@ -24,6 +24,8 @@
 
 namespace sluice::cgroup {
 
+inline constexpr const char* kPids = "pids";  // of the same name in both versions
+
 // Of a group and all below it.
 struct GroupUsage {
   Duration user_cpu{0};
@@ -56,6 +58,11 @@ class Tree {
   [[nodiscard]] virtual Status set_cpus(const std::string& group, const Bitmap& cpus) = 0;
   [[nodiscard]] virtual Status set_memory(const std::string& group,
                                           const protocol::MemoryLimit& limit) = 0;
+
+  // How many processes and threads there may be in the group and below. No-op where that is not constrained.
+  [[nodiscard]] virtual Status set_pids(const std::string& group, uint64_t most) = 0;
+  // How often a process of the group could not have another for that limit; of those below it, too.
+  [[nodiscard]] virtual uint64_t fork_refusals(const std::string& group) const = 0;
 
   // Device files that nobody in the group may open. What was closed stays closed. No-op where devices are not constrained.
   [[nodiscard]] virtual Status close_devices(const std::string& group, const std::vector<DeviceFile>& devices) = 0;

@@ -93,6 +93,15 @@ Status TreeV1::set_memory(const std::string& group, const protocol::MemoryLimit&
   return write(with_swap, limit.ram_bytes + limit.swap_bytes);
 }
 
+Status TreeV1::set_pids(const std::string& group, uint64_t most) {
+  if (!uses(kPids) || most == 0) return {};
+  return write_group_file(place(kPids, group) + "/pids.max", std::to_string(most));
+}
+
+uint64_t TreeV1::fork_refusals(const std::string& group) const {
+  return uses(kPids) ? fork_refusals_in(place(kPids, group)) : 0;
+}
+
 Status TreeV1::close_devices(const std::string& group, const std::vector<DeviceFile>& devices) {
   if (!uses(kDevices)) return {};
   for (const DeviceFile& device : devices) {

@@ -55,6 +55,15 @@ Status TreeV2::set_memory(const std::string& group, const protocol::MemoryLimit&
   return write_group_file(at + "/memory.swap.max", std::to_string(limit.swap_bytes));
 }
 
+Status TreeV2::set_pids(const std::string& group, uint64_t most) {
+  if (!uses(kPids) || most == 0) return {};
+  return write_group_file(folder(group) + "/pids.max", std::to_string(most));
+}
+
+uint64_t TreeV2::fork_refusals(const std::string& group) const {
+  return uses(kPids) ? fork_refusals_in(folder(group)) : 0;
+}
+
 Status TreeV2::close_devices(const std::string& group, const std::vector<DeviceFile>& devices) {
   if (!setup_.constrains_devices || devices.empty()) return {};
   return attach_device_program(folder(group), devices);

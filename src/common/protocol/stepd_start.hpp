@@ -43,6 +43,7 @@ struct CgroupSetup {
   MemoryLimit job_memory;
   MemoryLimit step_memory;
   bool constrains_devices = false;       // v1: "devices" is among the controllers, too
+  uint64_t job_pids = 0;                 // processes and threads of the job here; 0: no limit
   template <class V>
   static void describe(V&& field) {
     field(1, "version", &CgroupSetup::version);
@@ -53,6 +54,7 @@ struct CgroupSetup {
     field(6, "job_memory", &CgroupSetup::job_memory);
     field(7, "step_memory", &CgroupSetup::step_memory);
     field(8, "constrains_devices", &CgroupSetup::constrains_devices);
+    field(320, "job_pids", &CgroupSetup::job_pids);
   }
 };
 

@@ -224,7 +224,6 @@ constexpr SubmitOption kRows[] = {
     {.name = "network",
      .argument = OptionArgument::kRequired,
      .environment = "*_NETWORK",
-     .status = OptionStatus::kAccepted,
      .set = set_text<&JobSpec::network>,
      .section = OptionSection::kHidden},
     {.name = "nice",

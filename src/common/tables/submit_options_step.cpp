@@ -70,9 +70,12 @@ OptionResult set_mem_bind(Submission& s, const Input& in) {
   return {};
 }
 
-// Letters for kinds of devices; Slurm wants one that it knows and passes over the others.
-OptionResult check_accel_bind(Submission&, const Input& in) {
+// Letters for kinds of devices (g: GPUs) that tasks use near to their CPUs, and v to say which. Slurm wants one that it
+// knows and passes over the others. What --gpu-bind says is more exact.
+OptionResult set_accel_bind(Submission& s, const Input& in) {
   if (in.value.find_first_of("gmnv") == std::string::npos) return bad_specification(in);
+  if (in.value.find('g') == std::string::npos || !s.job.tres_bind.empty()) return {};
+  s.job.tres_bind = in.value.find('v') == std::string::npos ? "gres/gpu:closest" : "gres/gpu:verbose,closest";
   return {};
 }
 
@@ -154,8 +157,7 @@ constexpr SubmitOption kRows[] = {
     {.name = "accel-bind",
      .argument = OptionArgument::kRequired,
      .commands = kSrun,
-     .status = OptionStatus::kAccepted,
-     .set = check_accel_bind},
+     .set = set_accel_bind},
     {.name = "async", .commands = kSrun, .status = OptionStatus::kMissing, .set = ignore},
     {.name = "bcast",
      .argument = OptionArgument::kOptional,

@@ -15,6 +15,7 @@ constexpr std::string_view kKeptTest = "system:submit_options test_what_is_kept"
 constexpr std::string_view kHintTest = "system:srun_options test_hints_of_jobs";
 constexpr std::string_view kBindTest = "system:srun_options test_memory_binding_of_jobs";
 constexpr Row kTests[] = {
+    {"accel-bind", "system:gres test_near_gpus"},
     {"account", kKeptTest},
     {"acctg-freq", "system:sstat test_how_often", kSbatch | kSrun},
     {"array", "system:arrays test_spellings"},
@@ -95,6 +96,7 @@ constexpr Row kTests[] = {
     {"mem-per-gpu", "system:gres test_sizes_that_follow_from_gpus"},
     {"mincpus", kNodesTest},
     {"multi-prog", "system:interactive Srun.test_multi_prog"},
+    {"network", kKeptTest},
     {"nice", kKeptTest},
     {"no-bell", "system:salloc_options test_bell"},
     {"mpi", "system:mpi Mpich.test_srun", kSrun},

@@ -67,6 +67,10 @@ TEST(CgroupSetup, TakesWhatThereIs) {
   EXPECT_EQ(setup->controllers, std::vector<std::string>{"freezer"});
   EXPECT_TRUE(setup->gathers);
   EXPECT_EQ(missing, "cpuset memory cpuacct");
+  config.cgroup.values["MaxPids"] = "60";
+  missing.clear();
+  ASSERT_TRUE(prepare(config, "slurm_n1", missing));
+  EXPECT_EQ(missing, "cpuset memory pids cpuacct");
   config.task_plugin.clear();  // cgroup.conf constrains nothing without the plugin
   config.job_acct_gather_type.clear();
   missing.clear();

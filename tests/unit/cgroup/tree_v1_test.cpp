@@ -58,6 +58,24 @@ TEST(TreeV1, Memory) {
   EXPECT_TRUE(tree->set_memory(kStep, {.ram_bytes = 500, .limits_swap = true})) << "a kernel without swap accounting";
 }
 
+TEST(TreeV1, Pids) {
+  FakeMount mount;
+  const std::string at = "pids/slurm_n1/uid_7/job_5";
+  mount.put(at + "/pids.max", "max\n");
+  const auto tree = Tree::open(mount.setup(1, {"freezer", "pids"}));
+  ASSERT_TRUE(tree->set_pids("uid_7/job_5", 60));
+  EXPECT_EQ(mount.get(at + "/pids.max"), "60");
+  ASSERT_TRUE(tree->set_pids("uid_7/job_5", 0)) << "no limit: nothing is written";
+  EXPECT_EQ(mount.get(at + "/pids.max"), "60");
+  EXPECT_TRUE(Tree::open(mount.setup(1, {"freezer"}))->set_pids("uid_7/job_6", 60)) << "not constrained";
+  // where the kernel counts them depends on its age
+  mount.put(at + "/step_0/task_0/pids.events", "max 2\n");
+  mount.put(at + "/step_0/task_1/pids.events", "max 3\n");
+  EXPECT_EQ(tree->fork_refusals("uid_7/job_5"), 5U);
+  mount.put(at + "/pids.events", "max 7\n");
+  EXPECT_EQ(tree->fork_refusals("uid_7/job_5"), 7U);
+}
+
 TEST(TreeV1, OomKillsOfTheTasksAddUp) {
   FakeMount mount;
   const std::string at = std::string("memory/slurm_n1/") + kStep;

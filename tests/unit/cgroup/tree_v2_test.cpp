@@ -63,6 +63,18 @@ TEST(TreeV2, Limits) {
   EXPECT_EQ(mount.get(at + "/cpuset.cpus"), "0-2,5");
 }
 
+TEST(TreeV2, Pids) {
+  FakeMount mount;
+  mount.put("slurm_n1/uid_7/job_5/pids.max", "max\n");
+  mount.put("slurm_n1/uid_7/job_5/pids.events", "max 7\n");
+  mount.put("slurm_n1/uid_7/job_5/step_0/pids.events", "max 0\n");
+  const auto tree = Tree::open(mount.setup(2, {"pids"}));
+  ASSERT_TRUE(tree->set_pids("uid_7/job_5", 60));
+  EXPECT_EQ(mount.get("slurm_n1/uid_7/job_5/pids.max"), "60");
+  EXPECT_EQ(tree->fork_refusals("uid_7/job_5"), 7U);
+  EXPECT_EQ(Tree::open(mount.setup(2, {"memory"}))->fork_refusals("uid_7/job_5"), 0U);
+}
+
 TEST(TreeV2, UsageAndOom) {
   FakeMount mount;
   const std::string at = std::string("slurm_n1/") + kStep;

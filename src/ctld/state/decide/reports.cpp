@@ -1,5 +1,7 @@
 // Reports of the nodes about steps and jobs: ended, cleaned, prolog done, launch failed. Reports come
 // at least once and in any order; what is stale or known already changes nothing.
+#include <csignal>
+
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/verbs.hpp"
 
@@ -37,6 +39,11 @@ Ending failed_launch() {
                 .flags = kJobRequeued | kJobRequeueHold | kJobLaunchFailed};
 }
 
+// Its tasks ran, and then the step daemon died under them: as when the node is lost.
+bool daemon_died(const protocol::StepEnded& report) {
+  return !report.failure.empty() && report.exit_status == SIGKILL;
+}
+
 void batch_step_over(Draft& draft, const protocol::StepEnded& report, Time now) {
   const Job& job = draft.job(report.key.id.job);
   if (!is_running(job)) return;
@@ -45,6 +52,10 @@ void batch_step_over(Draft& draft, const protocol::StepEnded& report, Time now) 
     ending = ending_of_exit(*draft.state().config, job, protocol::kOutOfMemoryStatus);
   }
   if (!report.failure.empty()) ending = failed_launch();
+  if (daemon_died(report)) {
+    ending = Ending{.state = JobState::kNodeFail, .reason = JobReason::kNodeDown, .exit_status = report.exit_status};
+    if (may_requeue(draft.state(), job)) ending.flags = kJobRequeued;
+  }
   complete_job(draft, job.id, ending, now);
 }
 
