@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/base/time.hpp"
+#include "common/model/mpi_config.hpp"
 #include "common/protocol/stepd.hpp"
 
 namespace sluice::protocol {
@@ -66,6 +67,7 @@ struct GresDevice {
   std::vector<std::string> flags;  // of gres.conf: which variables tell of it
   bool of_job = false;
   bool of_step = false;
+  uint32_t mps_parts = 0;          // of a GPU that serves MPS: what it has in all
   template <class V>
   static void describe(V&& field) {
     field(1, "name", &GresDevice::name);
@@ -76,6 +78,7 @@ struct GresDevice {
     field(6, "flags", &GresDevice::flags);
     field(7, "of_job", &GresDevice::of_job);
     field(8, "of_step", &GresDevice::of_step);
+    field(340, "mps_parts", &GresDevice::mps_parts);
   }
 };
 
@@ -100,6 +103,7 @@ struct StepdStart {
   std::vector<uint32_t> processors;  // the kernel's numbers of this host's CPUs, as they are counted; empty: by number
   std::string mount_namespace;      // file of the job's own one, to be entered; empty: the node's
   bool oom_kill_step = false;       // TaskPluginParam=OOMKillStep
+  MpiConfig mpi;
   template <class V>
   static void describe(V&& field) {
     field(1, "launch", &StepdStart::launch);
@@ -122,6 +126,7 @@ struct StepdStart {
     field(18, "mount_namespace", &StepdStart::mount_namespace);
     field(19, "oom_kill_step", &StepdStart::oom_kill_step);
     field(30, "processors", &StepdStart::processors);
+    field(340, "mpi", &StepdStart::mpi);
   }
 };
 
