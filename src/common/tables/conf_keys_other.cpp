@@ -73,8 +73,8 @@ constexpr ConfKey<G> kGresKeys[] = {
         .allow("CountOnly,explicit,one_sharing,all_sharing,nvidia_gpu_env,amd_gpu_env,"
                "intel_gpu_env,opencl_env,no_gpu_env")
         .acts<&G::flags>(),
-    gres("Links", K::kText).keeps<&G::links>(),
-    gres("Link", K::kText).keeps<&G::links>(),
+    gres("Links", K::kText).acts<&G::links>(),
+    gres("Link", K::kText).acts<&G::links>(),
     gres("MultipleFiles", K::kHosts).acts<&G::multiple_file_names>(),
     gres("NodeName", K::kHosts).acts<&G::node_names>(),
     gres("Type", K::kText).acts<&G::type>(),
