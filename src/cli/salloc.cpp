@@ -19,6 +19,7 @@
 #include "cli/commands.hpp"
 #include "cli/shared/allocation.hpp"
 #include "cli/shared/client.hpp"
+#include "cli/shared/find_in_path.hpp"
 #include "cli/shared/het_request.hpp"
 #include "cli/shared/option_parser.hpp"
 #include "cli/shared/submit_call.hpp"
@@ -56,8 +57,8 @@ class CommandRun {
   int run(boost::asio::io_context& io, JobWatch& watch, std::vector<std::string> words) {
     interactive_ = words.empty();
     if (interactive_) words = shell_words();
-    const std::string path = find_program(words[0]);
-    if (path.empty()) {
+    const auto path = find_program(words[0], working_folder());
+    if (!path) {
       print_error("salloc", fmt::format("_fork_command: Unable to find command \"{}\"", words[0]));
       relinquish(1 << 8);
       return 1;
@@ -69,7 +70,7 @@ class CommandRun {
     signals.add(SIGQUIT);
     watch.handle([this](const auto& update) { updated(update); },
                  [this](const Error&) { revoked(); });
-    child_ = start(path, words);
+    child_ = start(*path, words);
     if (child_ < 0) {
       relinquish(1 << 8);
       return error_exit();
@@ -90,21 +91,6 @@ class CommandRun {
     if (!has_option(config.launch_parameters, "use_interactive_step")) return {user_shell()};
     return {"/bin/sh", "-c",
             fmt::format("exec {} {}", srun_path(), config.interactive_step_options)};
-  }
-
-  static std::string find_program(const std::string& name) {
-    if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0 ? name : "";
-    const char* path = std::getenv("PATH");
-    std::string_view rest = path != nullptr ? path : "/bin:/usr/bin";
-    while (!rest.empty()) {
-      const std::string_view folder = rest.substr(0, rest.find(':'));
-      rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
-      std::string candidate = fmt::format("{}/{}", folder, name);
-      if (access(candidate.c_str(), X_OK) == 0 && !std::filesystem::is_directory(candidate)) {
-        return candidate;
-      }
-    }
-    return "";
   }
 
   pid_t start(const std::string& path, std::vector<std::string>& words) {

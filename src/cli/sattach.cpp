@@ -3,12 +3,12 @@
 #include <cstdlib>
 
 #include <fmt/format.h>
-#include <getopt.h>
 
 #include "cli/commands.hpp"
 #include "cli/shared/allocation.hpp"
 #include "cli/shared/client.hpp"
 #include "cli/shared/option_parser.hpp"
+#include "cli/shared/option_rows.hpp"
 #include "cli/shared/step_create.hpp"
 #include "cli/shared/step_link.hpp"
 #include "cli/shared/step_session.hpp"
@@ -34,22 +34,6 @@ constexpr const char* kHelp =
     "  -h, --help         show this help message\n"
     "  -u, --usage        show how to call it\n";
 
-enum Long : int { kInput = 1000, kOutput, kError, kLayout, kPty, kIgnored };
-constexpr option kLongs[] = {{"autocomplete", required_argument, nullptr, kIgnored},
-                             {"debugger-test", no_argument, nullptr, kIgnored},
-                             {"error-filter", required_argument, nullptr, kError},
-                             {"help", no_argument, nullptr, 'h'},
-                             {"input-filter", required_argument, nullptr, kInput},
-                             {"label", no_argument, nullptr, 'l'},
-                             {"layout", no_argument, nullptr, kLayout},
-                             {"output-filter", required_argument, nullptr, kOutput},
-                             {"pty", no_argument, nullptr, kPty},
-                             {"quiet", no_argument, nullptr, 'Q'},
-                             {"usage", no_argument, nullptr, 'u'},
-                             {"verbose", no_argument, nullptr, 'v'},
-                             {"version", no_argument, nullptr, 'V'},
-                             {nullptr, 0, nullptr, 0}};
-
 struct Attach {
   StepId id;
   bool layout = false;
@@ -70,62 +54,37 @@ std::optional<StepId> parse_step(std::string_view text) {
 }
 
 // The task that an option is for; an exit status when its value is no number.
-std::optional<int> take_task(std::string_view option, std::optional<uint32_t>& task) {
-  task = to_number<uint32_t>(optarg);
-  if (task) return std::nullopt;
-  print_error("sattach", fmt::format("Invalid numeric value \"{}\" for {}.", optarg, option));
+std::optional<int> take_task(std::string_view option, const char* value, std::optional<uint32_t>& task) {
+  task = to_number<uint32_t>(value);
+  if (task) return kGoOn;
+  print_error("sattach", fmt::format("Invalid numeric value \"{}\" for {}.", value, option));
   return error_exit();
 }
 
-std::optional<int> take_option(Attach& out, int found) {
-  switch (found) {
-    case 'h':
-      std::fputs(kHelp, stdout);
-      return 0;
-    case 'u':
-      std::fputs(kUsage, stdout);
-      return 0;
-    case 'V':
-      return print_slurm_version();
-    case 'l':
-      out.session.label = true;
-      break;
-    case 'Q':
-      out.session.quiet = true;
-      break;
-    case 'v':
-      ++out.session.verbose;
-      break;
-    case kLayout:
-      out.layout = true;
-      break;
-    case kPty:
-      out.session.pty = true;
-      break;
-    case kInput:
-      return take_task("input-filter", out.session.only_in);
-    case kOutput:
-      return take_task("output-filter", out.session.only_out);
-    case kError:
-      return take_task("error-filter", out.session.only_err);
-    case '?':
-      std::fputs("Try \"sattach --help\" for more information\n", stderr);
-      return 1;
-    default:
-      break;
-  }
-  return std::nullopt;
-}
+using O = Attach;
+using V = const char*;
+constexpr OptionRow<O> kOptions[] = {
+    {"autocomplete", 0, Takes::kValue, no_effect<O>},
+    {"debugger-test", 0, Takes::kNothing, no_effect<O>},
+    {"error-filter", 0, Takes::kValue, [](O& o, V v) { return take_task("error-filter", v, o.session.only_err); }},
+    {"help", 'h', Takes::kNothing, [](O&, V) { return print_and_end(kHelp); }},
+    {"input-filter", 0, Takes::kValue, [](O& o, V v) { return take_task("input-filter", v, o.session.only_in); }},
+    {"label", 'l', Takes::kNothing, [](O& o, V) { return o.session.label = true, kGoOn; }},
+    {"layout", 0, Takes::kNothing, [](O& o, V) { return o.layout = true, kGoOn; }},
+    {"output-filter", 0, Takes::kValue, [](O& o, V v) { return take_task("output-filter", v, o.session.only_out); }},
+    {"pty", 0, Takes::kNothing, [](O& o, V) { return o.session.pty = true, kGoOn; }},
+    {"quiet", 'Q', Takes::kNothing, [](O& o, V) { return o.session.quiet = true, kGoOn; }},
+    {"usage", 'u', Takes::kNothing, [](O&, V) { return print_and_end(kUsage); }},
+    {"verbose", 'v', Takes::kNothing, [](O& o, V) { return ++o.session.verbose, kGoOn; }},
+    {"version", 'V', Takes::kNothing, [](O&, V) { return std::optional(print_slurm_version()); }},
+};
 
 std::optional<int> read_options(int argc, char** argv, Attach& out) {
   std::string name = "sattach";  // getopt's messages begin with it
   std::vector<char*> words(argv, argv + argc);
   words[0] = name.data();
   words.push_back(nullptr);
-  optind = 0;
-  for (int found; (found = getopt_long(argc, words.data(), "+hlQuvV", kLongs, nullptr)) != -1;) {
-    if (const auto status = take_option(out, found)) return status;
-  }
+  if (const auto status = read_option_rows<O>("sattach", kOptions, argc, words.data(), out, true)) return status;
   const auto id =
       optind + 1 == argc ? parse_step(words[static_cast<size_t>(optind)]) : std::nullopt;
   if (id) {

@@ -33,8 +33,7 @@ int exit_status_of(ErrorCode code) {
   }
 }
 
-// Of an array, some tasks may be over: they need no ending, so nobody wants to hear of it.
-// Lines of a reply about some of an array's tasks that are no news to who cancels it.
+// Lines of a reply about some of an array's tasks that are no news to who cancels it: those that are over need no ending.
 bool is_no_news(const std::string& line) {
   return line.ends_with(error_sentence(ErrorCode::kAlreadyDone)) || line.ends_with(": No error");
 }

@@ -1,5 +1,4 @@
 // scontrol: looks at and changes the cluster, one command or interactively.
-#include <getopt.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/scontrol/session.hpp"
 #include "cli/shared/environment.hpp"
+#include "cli/shared/option_rows.hpp"
 #include "cli/shared/version.hpp"
 #include "common/base/text.hpp"
 
@@ -157,57 +157,38 @@ void run_interactively(Session& session) {
   }
 }
 
-enum LongOnly : int { kHide = 0x100, kJson, kYaml, kIgnored, kIgnoredValue };
-
-constexpr option kLongOptions[] = {
-    {"all", no_argument, nullptr, 'a'},
-    {"autocomplete", required_argument, nullptr, kIgnoredValue},
-    {"cluster", required_argument, nullptr, 'M'},
-    {"clusters", required_argument, nullptr, 'M'},
-    {"details", no_argument, nullptr, 'd'},
-    {"federation", no_argument, nullptr, kIgnored},
-    {"future", no_argument, nullptr, 'F'},
-    {"help", no_argument, nullptr, 'h'},
-    {"hide", no_argument, nullptr, kHide},
-    {"json", optional_argument, nullptr, kJson},
-    {"local", no_argument, nullptr, kIgnored},
-    {"oneliner", no_argument, nullptr, 'o'},
-    {"quiet", no_argument, nullptr, 'Q'},
-    {"sibling", no_argument, nullptr, kIgnored},
-    {"uid", required_argument, nullptr, 'u'},
-    {"usage", no_argument, nullptr, 'h'},
-    {"verbose", no_argument, nullptr, 'v'},
-    {"version", no_argument, nullptr, 'V'},
-    {"yaml", optional_argument, nullptr, kYaml},
-    {nullptr, 0, nullptr, 0},
+struct Options {
+  Session session;
+  std::string cluster;
 };
 
-std::optional<int> take(int key, Session& session, std::string& cluster) {
-  switch (key) {
-    case 'a': session.all = true; break;
-    case 'd': session.details = true; break;
-    case 'F': session.future = true; break;
-    case 'h': scontrol::print_help(); return 0;
-    case 'M': cluster = optarg; break;
-    case 'o': session.one_line = true; break;
-    case 'Q': session.quiet = true; break;
-    case 'u':
-    case 'v':
-    case kIgnored:
-    case kIgnoredValue: break;
-    case 'V': return print_slurm_version();
-    case kHide: session.all = false; break;
-    case kJson:
-    case kYaml:
-      if (!accept_parser("scontrol", optarg)) return 1;
-      session.form = key == kJson ? StructuredForm::kJson : StructuredForm::kYaml;
-      break;
-    default:
-      std::fputs("Try \"scontrol --help\" for more information\n", stderr);
-      return 1;
-  }
-  return std::nullopt;
-}
+std::optional<int> help(Options& /*options*/, const char* /*value*/) { return scontrol::print_help(), 0; }
+
+using O = Options;
+using V = const char*;
+constexpr OptionRow<O> kOptions[] = {
+    {"all", 'a', Takes::kNothing, [](O& o, V) { return o.session.all = true, kGoOn; }},
+    {"autocomplete", 0, Takes::kValue, no_effect<O>},
+    {"cluster", 'M', Takes::kValue, [](O& o, V v) { return o.cluster = v, kGoOn; }},
+    {"clusters", 'M', Takes::kValue, nullptr},
+    {"details", 'd', Takes::kNothing, [](O& o, V) { return o.session.details = true, kGoOn; }},
+    {"federation", 0, Takes::kNothing, no_effect<O>},
+    {"future", 'F', Takes::kNothing, [](O& o, V) { return o.session.future = true, kGoOn; }},
+    {"help", 'h', Takes::kNothing, help},
+    {"hide", 0, Takes::kNothing, [](O& o, V) { return o.session.all = false, kGoOn; }},
+    {"json", 0, Takes::kPerhaps,
+     [](O& o, V v) { return choose_structured("scontrol", StructuredForm::kJson, v, o.session.form); }},
+    {"local", 0, Takes::kNothing, no_effect<O>},
+    {"oneliner", 'o', Takes::kNothing, [](O& o, V) { return o.session.one_line = true, kGoOn; }},
+    {"quiet", 'Q', Takes::kNothing, [](O& o, V) { return o.session.quiet = true, kGoOn; }},
+    {"sibling", 0, Takes::kNothing, no_effect<O>},
+    {"uid", 'u', Takes::kValue, no_effect<O>},
+    {"usage", 0, Takes::kNothing, help},
+    {"verbose", 'v', Takes::kNothing, no_effect<O>},
+    {"version", 'V', Takes::kNothing, [](O&, V) { return std::optional(print_slurm_version()); }},
+    {"yaml", 0, Takes::kPerhaps,
+     [](O& o, V v) { return choose_structured("scontrol", StructuredForm::kYaml, v, o.session.form); }},
+};
 
 // A word such as -Backfill after setdebugflags is no option.
 bool takes_dashed_words(int argc, char** argv) {
@@ -219,22 +200,18 @@ bool takes_dashed_words(int argc, char** argv) {
 }  // namespace
 
 int scontrol_main(int argc, char** argv) {
-  Session session;
+  Options options;
+  Session& session = options.session;
   session.command_line.assign(argv, argv + argc);
   session.all = environment("SCONTROL_ALL").has_value();
   session.future = environment("SCONTROL_FUTURE").has_value();
-  if (environment("SLURM_JSON")) session.form = StructuredForm::kJson;
-  if (environment("SLURM_YAML")) session.form = StructuredForm::kYaml;
-  std::string cluster = environment("SLURM_CLUSTERS").value_or("");
-  const char* letters = takes_dashed_words(argc, argv) ? "+adFhM:oQu:vV" : "adFhM:oQu:vV";
-  optind = 0;
-  int key = 0;
-  while ((key = getopt_long(argc, argv, letters, kLongOptions, nullptr)) != -1) {
-    if (const auto status = take(key, session, cluster)) return *status;
-  }
-  if (!cluster.empty()) {
+  if (const auto status = choose_structured("scontrol", session.form)) return *status;
+  options.cluster = environment("SLURM_CLUSTERS").value_or("");
+  const bool dashed = takes_dashed_words(argc, argv);
+  if (const auto status = read_option_rows<O>("scontrol", kOptions, argc, argv, options, dashed)) return *status;
+  if (!options.cluster.empty()) {
     Client* client = session.client();
-    if (client == nullptr || !accept_cluster("scontrol", cluster, client->config())) return 1;
+    if (client == nullptr || !accept_cluster("scontrol", options.cluster, client->config())) return 1;
   }
   if (optind < argc) run_words(session, Words(argv + optind, argv + argc));
   else run_interactively(session);

@@ -40,14 +40,8 @@ struct Options {
   bool reset = false;
   std::string cluster;
   CallOrder order = CallOrder::kCount;
-  StructuredForm form = StructuredForm::kNone;
+  StructuredChoice form;
 };
-
-std::optional<int> set_form(Options& o, StructuredForm form, const char* parser) {
-  if (!accept_parser("sdiag", parser)) return 1;
-  o.form = form;
-  return kGoOn;
-}
 
 using O = Options;
 using V = const char*;
@@ -57,7 +51,7 @@ constexpr OptionRow<O> kOptions[] = {
     {"cluster", 'M', Takes::kValue, [](O& o, V v) { return o.cluster = v, kGoOn; }},
     {"clusters", 'M', Takes::kValue, nullptr},
     {"help", 'h', Takes::kNothing, [](O&, V) { return print_and_end(kHelp); }},
-    {"json", 0, Takes::kPerhaps, [](O& o, V v) { return set_form(o, StructuredForm::kJson, v); }},
+    {"json", 0, Takes::kPerhaps, [](O& o, V v) { return choose_structured("sdiag", StructuredForm::kJson, v, o.form); }},
     {"no-trunc", 0, Takes::kNothing, no_effect<O>},
     {"reset", 'r', Takes::kNothing, [](O& o, V) { return o.reset = true, kGoOn; }},
     {"sort-by-id", 'i', Takes::kNothing, [](O& o, V) { return o.order = CallOrder::kId, kGoOn; }},
@@ -65,11 +59,11 @@ constexpr OptionRow<O> kOptions[] = {
     {"sort-by-time2", 'T', Takes::kNothing, [](O& o, V) { return o.order = CallOrder::kAverage, kGoOn; }},
     {"usage", 0, Takes::kNothing, [](O&, V) { return print_and_end(kUsage); }},
     {"version", 'V', Takes::kNothing, [](O&, V) { return std::optional(print_slurm_version()); }},
-    {"yaml", 0, Takes::kPerhaps, [](O& o, V v) { return set_form(o, StructuredForm::kYaml, v); }},
+    {"yaml", 0, Takes::kPerhaps, [](O& o, V v) { return choose_structured("sdiag", StructuredForm::kYaml, v, o.form); }},
 };
 
 int print_statistics(const Options& options, Client& client, int argc, char** argv, const protocol::QueryStatisticsReply& reply) {
-  if (options.form == StructuredForm::kNone) {
+  if (!options.form) {
     const std::string text = statistics_text(reply, options.order);
     std::fwrite(text.data(), 1, text.size(), stdout);
     return 0;
@@ -88,6 +82,7 @@ int print_statistics(const Options& options, Client& client, int argc, char** ar
 
 int sdiag_main(int argc, char** argv) {
   Options options;
+  if (const auto status = choose_structured("sdiag", options.form)) return *status;
   if (const auto status = read_option_rows<O>("sdiag", kOptions, argc, argv, options)) return *status;
   Result<Client> client = Client::open();
   if (!client) return report("sdiag", client.error());

@@ -170,7 +170,7 @@ int query_and_print(const SinfoOptions& o, Client& client) {
   }
   SinfoGrouping grouping;
   for (size_t i = 0; i < table.size(); ++i) grouping.fields.push_back(&table.field(i));
-  const bool structured = o.form != StructuredForm::kNone;
+  const bool structured = static_cast<bool>(o.form);
   if (structured) {
     grouping.fields.clear();
     for (const SinfoField& field : sinfo_fields()) {

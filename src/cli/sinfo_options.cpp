@@ -90,12 +90,6 @@ std::optional<int> take_seconds(const char* text, SinfoOptions& o) {
   return std::nullopt;
 }
 
-std::optional<int> take_form(StructuredForm form, const char* parser, SinfoOptions& o) {
-  if (!accept_parser("sinfo", parser)) return 1;
-  o.form = form;
-  return std::nullopt;
-}
-
 void print_fields() {
   for (const SinfoField& field : sinfo_fields()) {
     std::printf("%-20s", std::string(field.name).c_str());
@@ -123,7 +117,7 @@ constexpr OptionRow<O> kOptions[] = {
     {"helpstate", 0, Takes::kNothing, [](O&, V) { return print_and_end((node_state_names() + "\n").c_str()); }},
     {"hide", 0, Takes::kNothing, [](O& o, V) { return o.all = false, kGoOn; }},
     {"iterate", 'i', Takes::kValue, [](O& o, V v) { return take_seconds(v, o); }},
-    {"json", 0, Takes::kPerhaps, [](O& o, V v) { return take_form(StructuredForm::kJson, v, o); }},
+    {"json", 0, Takes::kPerhaps, [](O& o, V v) { return choose_structured("sinfo", StructuredForm::kJson, v, o.form); }},
     {"list-reasons", 'R', Takes::kNothing, [](O& o, V) { return o.list_reasons = true, kGoOn; }},
     {"local", 0, Takes::kNothing, no_effect<O>},
     {"long", 'l', Takes::kNothing, [](O& o, V) { return o.long_form = true, kGoOn; }},
@@ -140,24 +134,23 @@ constexpr OptionRow<O> kOptions[] = {
     {"usage", 0, Takes::kNothing, [](O&, V) { return print_and_end(kUsageText); }},
     {"verbose", 'v', Takes::kNothing, no_effect<O>},
     {"version", 'V', Takes::kNothing, [](O&, V) { return std::optional(print_slurm_version()); }},
-    {"yaml", 0, Takes::kPerhaps, [](O& o, V v) { return take_form(StructuredForm::kYaml, v, o); }},
+    {"yaml", 0, Takes::kPerhaps, [](O& o, V v) { return choose_structured("sinfo", StructuredForm::kYaml, v, o.form); }},
 };
 
-void from_environment(SinfoOptions& o) {
+std::optional<int> from_environment(SinfoOptions& o) {
   o.all = environment("SINFO_ALL").has_value();
   o.future = environment("SINFO_FUTURE").has_value() || environment("SCONTROL_FUTURE").has_value();
   if (const auto v = environment("SINFO_PARTITION")) o.partitions = split_list(*v);
   if (const auto v = environment("SINFO_SORT")) o.sort = *v;
   if (const auto v = environment("SLURM_CLUSTERS")) o.cluster = *v;
-  if (environment("SLURM_JSON")) o.form = StructuredForm::kJson;
-  if (environment("SLURM_YAML")) o.form = StructuredForm::kYaml;
+  return choose_structured("sinfo", o.form);
 }
 
 }  // namespace
 
 std::optional<int> parse_sinfo_options(int argc, char** argv, SinfoOptions& o) {
   o.command_line.assign(argv, argv + argc);
-  from_environment(o);
+  if (const auto status = from_environment(o)) return status;
   if (const auto status = read_option_rows<O>("sinfo", kOptions, argc, argv, o)) return status;
   if (o.long_form && (o.letters || o.names)) {
     std::fprintf(stderr,

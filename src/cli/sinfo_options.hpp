@@ -31,7 +31,7 @@ struct SinfoOptions {
   bool convert = true;
   uint32_t iterate_seconds = 0;
   std::string cluster;
-  StructuredForm form = StructuredForm::kNone;
+  StructuredChoice form;
   std::vector<std::string> command_line;
 };
 

@@ -12,6 +12,7 @@
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 #include "common/tables/errors.hpp"
+#include "common/tables/gathered_tasks.hpp"
 #include "common/tables/job_fields.hpp"
 #include "common/tables/job_json.hpp"
 #include "common/tables/step_fields.hpp"
@@ -177,9 +178,11 @@ int query_and_print(const SqueueOptions& o, Client& client) {
   }
   if (now == kNoTime) now = current_time();
   const RenderContext context = render_context(client.config(), now, o.convert);
-  if (o.form != StructuredForm::kNone) return print_structured(o, client, records, context);
+  if (o.form) return print_structured(o, client, records, context);
   if (o.step_mode) return print_table(o, step_fields(), make_step_rows(o, records, context), context);
-  return print_table(o, job_fields(), make_rows(o, records, context), context);
+  std::vector<JobView> rows = make_rows(o, records, context);
+  const auto gathered = o.one_row_a_task ? std::deque<GatheredTasks>{} : gather_waiting_tasks(rows);
+  return print_table(o, job_fields(), std::move(rows), context);
 }
 
 // -w: every name must be a node or a host of the cluster. The nodes' names, folded.

@@ -146,10 +146,8 @@ std::optional<int> take_seconds(const char* text, SqueueOptions& o) {
 }
 
 std::optional<int> take_form(StructuredForm form, const char* parser, SqueueOptions& o) {
-  if (!accept_parser("squeue", parser)) return 1;
-  o.form = form;
   o.request.all_states = true;
-  return std::nullopt;
+  return choose_structured("squeue", form, parser, o.form);
 }
 
 std::optional<int> take_span(const char* text, Duration& out) {
@@ -171,8 +169,8 @@ std::optional<int> from_environment(SqueueOptions& o) {
   if (const auto v = environment("SQUEUE_USERS")) take_users(*v, o);
   if (const auto v = environment("SQUEUE_SORT")) o.sort = *v;
   if (const auto v = environment("SLURM_CLUSTERS")) o.cluster = *v;
-  if (const auto v = environment("SLURM_JSON")) o.form = StructuredForm::kJson;
-  if (const auto v = environment("SLURM_YAML")) o.form = StructuredForm::kYaml;
+  if (const auto status = choose_structured("squeue", o.form)) return status;
+  if (o.form) o.request.all_states = true;
   if (const auto v = environment("SQUEUE_STATES")) return take_states(*v, o);
   return std::nullopt;
 }

@@ -31,7 +31,7 @@ struct SqueueOptions {
   uint32_t iterate_seconds = 0;
   std::string node_list;            // -w, to be checked against the cluster's nodes
   std::string cluster;              // -M
-  StructuredForm form = StructuredForm::kNone;
+  StructuredChoice form;
   std::vector<std::string> command_line;
 };
 

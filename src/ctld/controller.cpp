@@ -24,6 +24,7 @@
 #include "ctld/journal/recovery.hpp"
 #include "ctld/journal/sqlite_store.hpp"
 #include "ctld/rpc/services.hpp"
+#include "ctld/schedule_log.hpp"
 #include "ctld/state/react.hpp"
 
 namespace sluice::ctld {
@@ -53,12 +54,13 @@ struct Controller::Graph {
   std::optional<engine::Publisher> publisher;
   std::optional<journal::GroupCommit> commit;
   std::optional<engine::Engine> engine;
+  RuntimeValues runtime;
+  ScheduleLog schedule_log;
   std::optional<engine::SchedulerLoop> scheduler;
   std::optional<Liveness> liveness;
   std::optional<HealthChecks> health_checks;
   std::optional<Checkpointer> checkpointer;
   Users users{std::chrono::seconds(60)};
-  RuntimeValues runtime;
   CallCounts calls{now()};
   boost::asio::thread_pool slow_questions{1};
   std::optional<ServiceParts> services;
@@ -117,7 +119,9 @@ Status Controller::Graph::start_core() {
                  }});
   engine.emplace(engine::EngineOptions{.clock = now}, std::move(recovered->state), recovered->last, *commit,
                  *publisher);
-  scheduler.emplace(*engine, *publisher, now);
+  scheduler.emplace(*engine, *publisher, now, [this](const engine::PassReport& report) {
+    schedule_log.note(report, runtime.get().second.value_or(report.state.config->slurm_sched_log_level));
+  });
   effects->connect(*engine, *scheduler, *publisher);
   if (auto ok = command(state::StartEpoch{info.cluster_id, info.epoch}); !ok) return ok;
   if (auto ok = command(state::ReplaceConfig{config}); !ok) return ok;
@@ -230,5 +234,10 @@ Result<std::unique_ptr<Controller>> Controller::start(ClusterConfig config, Cont
 }
 
 Status Controller::reconfigure() { return graph_->reconfigure(); }
+
+void Controller::reopen_logs() {
+  if (auto ok = log::reopen(); !ok) log::error("{}", ok.error().text);
+  graph_->schedule_log.reopen();
+}
 
 }  // namespace sluice::ctld

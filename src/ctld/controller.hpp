@@ -29,6 +29,9 @@ class Controller {
   // Reads the configuration again; on an error the old one goes on. Waits until it is in force.
   [[nodiscard]] Status reconfigure();
 
+  // After rotation: the log and the scheduler's.
+  void reopen_logs();
+
  private:
   struct Graph;
   explicit Controller(std::unique_ptr<Graph> graph);

@@ -32,7 +32,7 @@ int serve(const Arguments& a, ClusterConfig config, daemon::Background& backgrou
   auto pid_file = daemon::PidFile::create(config.slurmctld_pid_file);
   if (!pid_file) log::fatal("{}", pid_file.error().text);
   const std::string log_file = a.log_file.empty() ? config.slurmctld_log_file : a.log_file;
-  if (auto ok = daemon::become_user(config.slurm_user_id, {config.slurmctld_pid_file, log_file}); !ok) {
+  if (auto ok = daemon::become_user(config.slurm_user_id, {config.slurmctld_pid_file, log_file, config.slurm_sched_log_file}); !ok) {
     log::fatal("SlurmUser: {}", ok.error().text);
   }
   ctld::ControllerOptions options;
@@ -45,7 +45,7 @@ int serve(const Arguments& a, ClusterConfig config, daemon::Background& backgrou
   background.ready();
   signals.run([&](int signal) {
     if (signal == SIGHUP) return (void)(*controller)->reconfigure(), true;
-    if (signal == SIGUSR2) return (void)log::reopen(), true;
+    if (signal == SIGUSR2) return (*controller)->reopen_logs(), true;
     if (signal == SIGUSR1) return true;
     log::info("signal {}: shutting down", signal);
     return false;

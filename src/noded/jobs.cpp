@@ -155,7 +155,9 @@ Environment Jobs::script_environment(const Job& job, std::string_view context) c
     const Bitmap gpus = gpu_units(gres);
     if (gpus.none()) break;
     env.set("SLURM_JOB_GPUS", number_list(gpus));
-    set_visible_gpus(gpus, list_devices(node_.hardware.devices, gres, {}), env);
+    const auto devices = list_devices(node_.self.gres, node_.hardware.devices, gres, {});
+    set_visible_gpus(gpus, devices, env);
+    set_mps_percentage(gres, devices, env);
   }
   return env;
 }

@@ -1,11 +1,13 @@
 // GPUs by NVIDIA's management library, which is loaded when it is there: nothing of it is needed to
 // build. Only its stable calls are used; their types are declared here.
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <memory>
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <hwloc.h>
 
 #include "common/base/bitmap.hpp"
@@ -22,6 +24,15 @@ struct Closer {
   void operator()(void* library) const { ::dlclose(library); }
 };
 
+constexpr unsigned kMaxNvLinks = 18;  // of a GPU
+
+// nvmlPciInfo_t
+struct PciInfo {
+  std::array<char, 16> old_bus_id{};
+  unsigned domain = 0, bus = 0, device = 0, device_id = 0, subsystem_id = 0;
+  std::array<char, 32> bus_id{};
+};
+
 // The calls of the library; usable() is false when one is missing.
 struct Nvml {
   int (*init)() = nullptr;
@@ -31,6 +42,9 @@ struct Nvml {
   int (*name)(Device, char*, unsigned) = nullptr;
   int (*minor)(Device, unsigned*) = nullptr;
   int (*affinity)(Device, unsigned, unsigned long*) = nullptr;
+  int (*pci)(Device, PciInfo*) = nullptr;
+  int (*link_state)(Device, unsigned, unsigned*) = nullptr;
+  int (*link_end)(Device, unsigned, PciInfo*) = nullptr;
 
   explicit Nvml(void* library) {
     const auto find = [library](auto& call, const char* symbol) {
@@ -43,11 +57,15 @@ struct Nvml {
     find(name, "nvmlDeviceGetName");
     find(minor, "nvmlDeviceGetMinorNumber");
     find(affinity, "nvmlDeviceGetCpuAffinity");
+    find(pci, "nvmlDeviceGetPciInfo_v3");
+    find(link_state, "nvmlDeviceGetNvLinkState");
+    find(link_end, "nvmlDeviceGetNvLinkRemotePciInfo_v2");
   }
   [[nodiscard]] bool usable() const {
     return init != nullptr && shutdown != nullptr && count != nullptr && by_index != nullptr && name != nullptr &&
            minor != nullptr;
   }
+  [[nodiscard]] bool knows_links() const { return pci != nullptr && link_state != nullptr && link_end != nullptr; }
 };
 
 // "NVIDIA A100-SXM4-40GB" as a type: "nvidia_a100-sxm4-40gb".
@@ -97,6 +115,29 @@ std::string near_cores(const Nvml& nvml, Device device, const Topology& topology
   return cores_of(topology, cpus).to_text();
 }
 
+// How many NVLinks each GPU has to each other one, as Links= of gres.conf; nothing where there are none.
+void add_links(const Nvml& nvml, const std::vector<Device>& devices, std::vector<GresDevices>& gpus) {
+  if (!nvml.knows_links()) return;
+  std::vector<std::string> bus_ids;
+  for (Device device : devices) {
+    PciInfo own;
+    bus_ids.emplace_back(nvml.pci(device, &own) == kSuccess ? own.bus_id.data() : "");
+  }
+  for (size_t i = 0; i < devices.size(); ++i) {
+    std::vector<int> links(devices.size());
+    for (unsigned link = 0; link < kMaxNvLinks; ++link) {
+      unsigned active = 0;
+      PciInfo end;
+      if (nvml.link_state(devices[i], link, &active) != kSuccess || active == 0) continue;
+      if (nvml.link_end(devices[i], link, &end) != kSuccess) continue;
+      for (size_t other = 0; other < devices.size(); ++other) links[other] += bus_ids[other] == end.bus_id.data() ? 1 : 0;
+    }
+    if (std::ranges::all_of(links, [](int count) { return count == 0; })) continue;
+    links[i] = -1;
+    gpus[i].links = fmt::format("{}", fmt::join(links, ","));
+  }
+}
+
 }  // namespace
 
 std::vector<GresDevices> nvml_gpus(std::vector<std::string>& problems) {
@@ -111,6 +152,7 @@ std::vector<GresDevices> nvml_gpus(std::vector<std::string>& problems) {
     return {};
   }
   std::vector<GresDevices> gpus;
+  std::vector<Device> devices;  // of each of `gpus`
   const Topology topology = load_topology();
   unsigned count = 0;
   if (nvml.count(&count) != kSuccess) count = 0;
@@ -131,7 +173,9 @@ std::vector<GresDevices> nvml_gpus(std::vector<std::string>& problems) {
     gpu.cores = near_cores(nvml, device, topology);
     gpu.flags = {"nvidia_gpu_env"};
     gpus.push_back(std::move(gpu));
+    devices.push_back(device);
   }
+  add_links(nvml, devices, gpus);
   nvml.shutdown();
   return gpus;
 }

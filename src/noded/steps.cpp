@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/log/log.hpp"
+#include "common/tables/conf_parse.hpp"
 #include "common/tables/gres_env.hpp"
 #include "common/tables/step_names.hpp"
 #include "common/tables/submit_values.hpp"
@@ -125,6 +126,7 @@ protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch) co
   start.node_cpus = node_.self.cores() * node_.self.threads_per_core;
   start.system_cpus = node_.self.core_spec_count * node_.self.threads_per_core;
   start.processors = node_.processors;
+  start.mpi = tables::mpi_config(config);
   start.append_output = config.job_file_append;
   start.oom_kill_step = has_option(config.task_plugin_param, "OOMKillStep");
   start.kill_on_bad_exit = config.kill_on_bad_exit;
@@ -153,7 +155,7 @@ void Steps::launch(const protocol::StepLaunch& launch, std::string encoded, uint
   start.node_index = node_index;
   if (!node_.hardware.devices.empty() && node_index < launch.layout.nodes.size()) {
     const StepNode& here = launch.layout.nodes[node_index];
-    start.devices = list_devices(node_.hardware.devices, gres_of_job(launch, here), here.gres);
+    start.devices = list_devices(node_.self.gres, node_.hardware.devices, gres_of_job(launch, here), here.gres);
   }
   containers_.prepare(launch.key.id.job, launch.uid, [this, step, start](const Result<std::string>& file) mutable {
     if (step->over) return;

@@ -53,6 +53,7 @@ void set_gpu_variables(const PlanInput& input, uint32_t local_task, TaskSetup& s
     else setup.env.unset("SLURM_STEP_GPUS");
   }
   set_visible_gpus(units, input.start.devices, setup.env);
+  set_mps_percentage(here.gres, input.start.devices, setup.env);
 }
 
 }  // namespace sluice::stepd

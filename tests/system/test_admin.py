@@ -1,9 +1,10 @@
 """What administrators do with nodes, steps and the controller's values: reboots, write config, update step."""
 import os
 import re
+import signal
 import unittest
 
-from harness import ClusterCase, need_root, wait_for
+from harness import ClusterCase, need_root, pids_with, wait_for
 
 # Stands for the reboot of a host: ends the agent and starts it again as if the host had just come up.
 REBOOT = """#!/bin/sh
@@ -155,6 +156,45 @@ class RebootTimeout(ClusterCase):
     def test_node_that_does_not_come_back(self):
         self.run_cmd("scontrol", "reboot", "n1")
         wait_for(lambda: self.out("sinfo", "-h", "-o", "%t|%E").strip() == "down|reboot timed out", "the node is given up")
+
+
+class ScheduleLog(ClusterCase):
+    NODES, CPUS = 1, 2
+    CONF = "SlurmSchedLogFile={dir}/sched.log\nSlurmSchedLogLevel=1\n"
+
+    def lines(self):
+        with open(os.path.join(self.cluster.dir, "sched.log"), encoding="utf-8") as file:
+            return [re.sub(r"^\[[0-9T:.-]+\] ", "", line) for line in file.read().splitlines()]
+
+    def test_schedule_log(self):
+        job = self.submit("-n2", "-t", "10", "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.wait_state(job, "RUNNING")
+        waits = self.submit("-n2", "-o", "/dev/null", "--wrap", "true")
+        start = f"Start JobId={job} NodeList=n1 NumCPUs=2 Partition=debug"
+        wait_for(lambda: start in self.lines(), "the start is in the log")
+        wait_for(lambda: any(line.startswith(f"Wait JobId={waits} Reason=Resources ") and line.endswith(" PlannedNodes=n1")
+                             for line in self.lines()), "the job that waits is in the log")
+        self.assertRegex(self.lines()[0], r"^Pass=\d+ Pending=1 Tried=1 Started=1 .* Microseconds=\d+$")
+        # after rotation
+        path = os.path.join(self.cluster.dir, "sched.log")
+        os.rename(path, path + ".1")
+        os.kill(pids_with(self.cluster.conf, "sluicectld")[0], signal.SIGUSR2)
+        wait_for(lambda: os.path.exists(path), "a new file is there")
+        # nothing at level 0, until the configuration is read again
+        self.run_cmd("scontrol", "schedloglevel", "0")
+        self.cancel_and_wait(waits)
+        before = len(self.lines())
+        self.cancel_and_wait(self.submit("-n2", "-o", "/dev/null", "--wrap", "true"))
+        self.assertEqual(len(self.lines()), before)
+        self.run_cmd("scontrol", "reconfigure")
+        self.cancel_and_wait(job)
+        last = self.submit("-o", "/dev/null", "--wrap", "true")
+        self.wait_ended(last)
+        wait_for(lambda: any(line.startswith(f"Start JobId={last} ") for line in self.lines()), "it goes on in the new file")
+
+    def cancel_and_wait(self, job):
+        self.run_cmd("scancel", str(job))
+        self.wait_ended(job)
 
 
 if __name__ == "__main__":

@@ -296,5 +296,59 @@ class Gres(ClusterCase):
         self.assertEqual(self.gres("-w n1 --gres=gpu:1")[0], ["gpu:a100:1(IDX:2)"])
 
 
+class Mps(ClusterCase):
+    """Parts of GPUs for MPS: 200 of the one, 50 of the other."""
+    CONF = """GresTypes=gpu,mps
+SelectTypeParameters=CR_Core_Memory
+Prolog={dir}/prolog
+NodeName=n1 NodeAddr=127.0.0.1 Port=@1 CPUs=8 RealMemory=4000 Gres=gpu:a100:2,mps:250
+PartitionName=debug Nodes=n1 Default=YES State=UP
+"""
+    GRES = """Name=gpu Type=a100 File={dir}/dev/nvidia[0-1]
+Name=mps Count=200 File={dir}/dev/nvidia0
+Name=mps Count=50 File={dir}/dev/nvidia1
+"""
+    PROLOG = """#!/bin/sh
+echo $SLURM_JOB_ID $CUDA_VISIBLE_DEVICES $CUDA_MPS_ACTIVE_THREAD_PERCENTAGE >> {dir}/told
+"""
+    TELL = "echo $CUDA_VISIBLE_DEVICES $CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster(1, 8, 4000, cls.CONF, {"gres.conf": cls.GRES, "prolog": cls.PROLOG}, make_devices)
+
+    def test_percentage(self):
+        # the GPU with the least left that has enough
+        self.assertEqual(self.out("srun", "--gres=mps:40", "sh", "-c", self.TELL), "1 80\n")
+        self.assertEqual(self.out("srun", "--gres=mps:100", "sh", "-c", self.TELL), "0 50\n")
+        self.assertEqual(self.out("srun", "--gres=gpu:1", "sh", "-c", self.TELL), "0\n")
+        # a step has its part of the job's
+        job = self.submit("--gres=mps:100", "-o", f"{self.cluster.work}/steps", "--wrap",
+                          f"{self.TELL}; srun --gres=mps:30 sh -c '{self.TELL}'")
+        self.wait_ended(job)
+        self.assertEqual(self.file("steps"), "0 50\n0 15\n")
+        with open(os.path.join(self.cluster.dir, "told"), encoding="utf-8") as f:
+            self.assertIn(f"{job} 0 50\n", f.readlines())
+        # parts of one GPU only: no two of them make up 220
+        done = self.run_cmd("sbatch", "--gres=mps:220", "--wrap", "true", check=False)
+        self.assertIn("Requested node configuration is not available", done.stderr)
+
+    def test_shown(self):
+        job = self.submit("--gres=mps:50", "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.wait_state(job, "RUNNING")
+        shown = self.out("scontrol", "-d", "show", "job", str(job))
+        for line in ("   JOB_GRES=mps:50\n", " GRES=mps:50(IDX:1(50))\n", "   TresPerNode=gres/mps:50\n"):
+            self.assertIn(line, shown)
+        node = self.out("scontrol", "-d", "show", "node", "n1")
+        for line in ("   Gres=gpu:a100:2,mps:250\n", "   GresDrain=N/A\n", "   GresUsed=gpu:a100:0(IDX:N/A),mps:50(IDX:1(50))\n"):
+            self.assertIn(line, node)
+        self.assertEqual(self.out("sinfo", "-h", "-N", "-O", "gres:30,gresused:50").split(),
+                         ["gpu:a100:2,mps:250", "gpu:a100:0(IDX:N/A),mps:50(IDX:1(50))"])
+        self.assertEqual(self.out("squeue", "-h", "-O", "tres-per-node:20,tres-per-job:20,tres-per-task:20,tres-per-socket:20").split(),
+                         ["gres/mps:50", "N/A", "N/A", "N/A"])
+        self.run_cmd("scancel", str(job))
+        self.wait_ended(job)
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

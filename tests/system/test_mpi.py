@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import unittest
 
-from harness import ClusterCase, pids_with
+from harness import ClusterCase, pids_with, wait_for
 
 NODES, TASKS = 4, 16
 PLACE = ("-N", str(NODES), "-n", str(TASKS), "--ntasks-per-node", str(TASKS // NODES))
@@ -30,6 +30,31 @@ int main(int argc, char** argv) {
   printf("rank=%d size=%d sum=%d half=%d node=%s parent=%d\n", rank, size, sum, near, getenv("SLURMD_NODENAME"), getppid());
   fflush(stdout);
   MPI_Barrier(MPI_COMM_WORLD);
+  if (!strcmp(what, "names")) {  /* a name that rank 0 publishes is found by a rank of another node */
+    char port[MPI_MAX_PORT_NAME] = "tag=1;here", found[MPI_MAX_PORT_NAME] = "";
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (rank == 0) printf("published=%d\n", MPI_Publish_name("ocean", MPI_INFO_NULL, port) == MPI_SUCCESS);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 5) {
+      int good = MPI_Lookup_name("ocean", MPI_INFO_NULL, found) == MPI_SUCCESS;
+      printf("found=%d %s\n", good, found);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) printf("unpublished=%d\n", MPI_Unpublish_name("ocean", MPI_INFO_NULL, port) == MPI_SUCCESS);
+    MPI_Finalize();
+    return 0;
+  }
+  if (!strcmp(what, "spawn")) {
+    MPI_Comm more;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    int status = MPI_Comm_spawn("true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &more, MPI_ERRCODES_IGNORE);
+    char why[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    if (status != MPI_SUCCESS) MPI_Error_string(status, why, &length);
+    printf("spawned=%d %s\n", status == MPI_SUCCESS, why);
+    MPI_Finalize();
+    return 0;
+  }
   if (*what && rank == 5) {
     if (!strcmp(what, "abort")) MPI_Abort(MPI_COMM_WORLD, 7);
     if (!strcmp(what, "kill")) raise(SIGKILL);
@@ -91,6 +116,42 @@ int main(void) {
     half[i].rank = i;
   }
   if (me.rank < 8) must(PMIx_Fence(half, 8, NULL, 0), "fence of some");
+  if (me.rank == 3) {  /* what is published is found on another node, after a while or at once */
+    pmix_info_t name;
+    PMIX_INFO_LOAD(&name, "ocean", "port of 3", PMIX_STRING);
+    must(PMIx_Publish(&name, 1), "publish");
+  }
+  if (me.rank == 12) {
+    pmix_info_t wait;
+    pmix_pdata_t pdata;
+    int all = 0;
+    memset(&pdata, 0, sizeof pdata);
+    strcpy(pdata.key, "ocean");
+    PMIX_INFO_LOAD(&wait, PMIX_WAIT, &all, PMIX_INT);
+    must(PMIx_Lookup(&pdata, 1, &wait, 1), "lookup");
+    printf("rank 12 found %s of %u\n", pdata.value.data.string, pdata.proc.rank);
+    strcpy(pdata.key, "land");
+    if (PMIx_Lookup(&pdata, 1, NULL, 0) != PMIX_ERR_NOT_FOUND) printf("land was found\n");
+    char* keys[] = {"ocean", NULL};
+    must(PMIx_Unpublish(keys, NULL, 0), "unpublish");
+    strcpy(pdata.key, "ocean");
+    if (PMIx_Lookup(&pdata, 1, NULL, 0) == PMIX_SUCCESS) printf("ocean was found again\n");
+  }
+  if (me.rank % 4 == 1) {  /* a group of ranks of all nodes */
+    pmix_proc_t members[4];
+    pmix_info_t number, *results = NULL;
+    size_t count = 0, id = 0;
+    for (unsigned i = 0; i < 4; ++i) {
+      members[i] = me;
+      members[i].rank = 4 * i + 1;
+    }
+    PMIX_INFO_LOAD(&number, PMIX_GROUP_ASSIGN_CONTEXT_ID, &yes, PMIX_BOOL);
+    must(PMIx_Group_construct("quarter", members, 4, &number, 1, &results, &count), "group");
+    for (size_t i = 0; i < count; ++i)
+      if (!strcmp(results[i].key, PMIX_GROUP_CONTEXT_ID)) id = results[i].value.data.size;
+    printf("group of rank %u has number %zu\n", me.rank, id);
+    must(PMIx_Group_destruct("quarter", NULL, 0), "end of the group");
+  }
   memset(&app, 0, sizeof app);
   app.cmd = strdup("true");
   app.maxprocs = 1;
@@ -179,6 +240,15 @@ class Mpich(MpiCase):
         self.check_world(done.stdout)
         self.check_gone()
 
+    def test_names(self):
+        out = self.out("srun", "--mpi=pmi2", *PLACE, self.program, "names")
+        lines = [line for line in out.splitlines() if not line.startswith("rank=")]
+        self.assertEqual(sorted(lines), ["found=1 tag=1;here", "published=1", "unpublished=1"])
+
+    def test_spawn_is_refused(self):
+        out = self.out("srun", "--mpi=pmi2", "-n1", self.program, "spawn")
+        self.assertRegex(out, r"(?s)spawned=0 .*MPI_Comm_spawn.* failed")
+
     def test_rank_that_dies(self):
         for how, words in (("exit", "task 5: Exited with exit code 3"), ("kill", "task 5: Killed")):
             done = self.run_cmd("srun", "--mpi=pmi2", "-K", *PLACE, self.program, how, check=False)
@@ -255,6 +325,7 @@ class OpenMpi(MpiCase):
 class Pmix(MpiCase):
     """The interface itself: what goes between nodes, and what is refused."""
     COMPILER, TEXT = "gcc", PMIX_PROGRAM
+    FILES = {"mpi.conf": "PMIxEnv=PMIX_ANSWER=42;PMIX_OTHER=1\nPMIxCliTmpDirBase={dir}/work\n"}
 
     @classmethod
     def setUpClass(cls):
@@ -268,7 +339,20 @@ class Pmix(MpiCase):
             other, first = (rank + TASKS // 2) % TASKS, rank // 4 * 4
             expected.append(f"rank={rank} size={TASKS} peers={','.join(str(first + i) for i in range(4))} asked=of{other} "
                             f"large=1 spawned=0 node=n{other // 4 + 1}")
-        self.assertEqual(sorted(out.splitlines()), sorted(expected))
+        lines = out.splitlines()
+        groups = [line.split() for line in lines if line.startswith("group ")]
+        self.assertEqual(sorted(int(words[3]) for words in groups), [1, 5, 9, 13])
+        self.assertEqual(len({words[-1] for words in groups}), 1, groups)  # all have the same number
+        self.assertNotEqual(groups[0][-1], "0")
+        expected.append("rank 12 found port of 3 of 3")
+        self.assertEqual(sorted(line for line in lines if not line.startswith("group ")), sorted(expected))
+
+    def test_configuration(self):  # mpi.conf
+        out = self.out("srun", "--mpi=pmix", "-n1", "env")
+        self.assertIn("PMIX_ANSWER=42\n", out)
+        self.assertIn(f"{self.cluster.work}/pmix.n1.", out)  # PMIX_SERVER_TMPDIR and its likes
+        self.assertRegex(self.out("scontrol", "show", "config"), r"PMIxEnv *= PMIX_ANSWER=42;PMIX_OTHER=1\n")
+        wait_for(lambda: not [name for name in os.listdir(self.cluster.work) if name.startswith("pmix.")], "the folder is gone")
 
 
 if __name__ == "__main__":

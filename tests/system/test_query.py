@@ -89,6 +89,32 @@ class Query(ClusterCase):
         self.assertEqual(job["time_limit"], {"set": True, "infinite": False, "number": 30})
         self.assertIn("job_state:", self.out("squeue", "--yaml"))
 
+    def test_older_json(self):  # --json=v0.0.42, SLURM_JSON
+        for parser, missing in ((42, {"licenses_allocated", "segment_size", "stdin_expanded", "step_id", "submit_line"}),
+                                (43, {"step_id", "submit_line"})):
+            for command in (("squeue",), ("scontrol", "show", "job", str(self.running))):
+                document = json.loads(self.out(*command, f"--json=v0.0.{parser}"))
+                self.assertEqual(document["meta"]["plugin"]["data_parser"], f"data_parser/v0.0.{parser}")
+                newest = json.loads(self.out(*command, "--json"))["jobs"][0]
+                self.assertEqual({key for key in newest if key not in document["jobs"][0]} & missing, missing)
+            self.assertIn(f'data_parser: "data_parser/v0.0.{parser}"', self.out("sdiag", f"--yaml=v0.0.{parser}"))
+        old = json.loads(self.out("sinfo", env={"SLURM_JSON": "v0.0.42"}))
+        self.assertNotIn("topology", old["sinfo"][0]["partition"])
+        self.assertIn("topology", json.loads(self.out("sinfo", "--json=v0.0.43"))["sinfo"][0]["partition"])
+        self.fails(1, "sinfo: fatal: Unable to find plugin: data_parser/v0.0.9\n", "sinfo", "--json=v0.0.9")
+
+    def test_split_tasks_are_gathered(self):
+        array = self.submit("-H", "--array=1-5", "-o", "/dev/null", "--wrap", "true")
+        try:
+            self.run_cmd("scontrol", "update", f"JobId={array}_3", "TimeLimit=5")
+            self.assertEqual(self.out("squeue", "-h", "-j", str(array), "-o", "%i %R"), f"{array}_[1-5] (JobHeldUser)\n")
+            self.assertEqual(len(self.out("squeue", "-h", "-r", "-j", str(array)).splitlines()), 5)
+            self.run_cmd("scontrol", "update", f"JobId={array}_2", "JobName=other")
+            lines = sorted(self.out("squeue", "-h", "-j", str(array), "-o", "%i %j").splitlines())
+            self.assertEqual(lines, [f"{array}_2 other", f"{array}_[1,3-5] wrap"])
+        finally:
+            self.run_cmd("scancel", str(array))
+
     def test_squeue_more(self):  # -P --only-job-state --running-over --running-under --noconvert -L -R -M
         self.run_cmd("scontrol", "create", "PartitionName=second", "Nodes=n2")
         job = self.submit("-H", "-p", "debug,second", "--mem=2048", "-o", "/dev/null", "--wrap", "true")

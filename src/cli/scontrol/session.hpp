@@ -24,7 +24,7 @@ struct Session {
   bool future = false;
   bool done = false;  // exit, quit
   int exit_status = 0;
-  StructuredForm form = StructuredForm::kNone;
+  StructuredChoice form;
   Words command_line;
 
   // The connection; nothing (and the reason on stderr) when there is no configuration.

@@ -82,7 +82,7 @@ void show_jobs(Session& session, const std::string& id) {
   const auto answer = ask_for_jobs(session, id, false);
   if (!answer) return session.fail("slurm_load_jobs error: " + error_text(answer.error()));
   const RenderContext context = session.context(answer->now);
-  if (session.form != StructuredForm::kNone) {
+  if (session.form) {
     Json records = Json::array();
     for (const auto& job : answer->jobs) records.push_back(job_to_json({&job, kNoTask, {}}, context));
     return print_json(session, "jobs", std::move(records), answer->now);
@@ -124,7 +124,7 @@ void show_steps(Session& session, const std::string& id) {
       if (dot == std::string::npos || text == id) steps.push_back(view);
     }
   }
-  if (session.form != StructuredForm::kNone) {
+  if (session.form) {
     Json records = Json::array();
     for (const StepView& step : steps) records.push_back(step_to_json(step, context));
     return print_json(session, "steps", std::move(records), answer->now);
@@ -165,13 +165,13 @@ void show_nodes(Session& session, const std::string& list) {
     if (at == reply->nodes.end()) {
       session.exit_status = 1;
       if (!session.quiet) std::printf("Node %s not found\n", name.c_str());
-    } else if (session.form != StructuredForm::kNone) {
+    } else if (session.form) {
       records.push_back(node_to_json(*at, context));
     } else {
       print_record(session, show_node(*at, context, session.one_line, session.details));
     }
   }
-  if (session.form != StructuredForm::kNone) {
+  if (session.form) {
     print_json(session, "nodes", std::move(records), reply->now);
   } else if (wanted.empty() && !session.quiet) {
     std::puts("No nodes in the system");
@@ -192,10 +192,10 @@ void show_partitions(Session& session, const std::string& name) {
     }
     any = true;
     const std::string tres = partition_tres(partition, reply->nodes, context);
-    if (session.form != StructuredForm::kNone) records.push_back(partition_to_json(partition, tres));
+    if (session.form) records.push_back(partition_to_json(partition, tres));
     else print_record(session, show_partition(partition, tres, context, session.one_line));
   }
-  if (session.form != StructuredForm::kNone) {
+  if (session.form) {
     return print_json(session, "partitions", std::move(records), reply->now);
   }
   if (any) return;

@@ -1,34 +1,22 @@
 #include "cli/shared/batch_script.hpp"
 
 #include <cerrno>
-#include <cstdlib>
 
 #include <fcntl.h>
-#include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/shared/find_in_path.hpp"
 #include "cli/shared/submit_env.hpp"
 #include "common/base/text.hpp"
 
 namespace sluice::cli {
 namespace {
 
-bool is_file(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
-}
-
 std::string find_script(const std::string& name) {
   if (name.starts_with('/')) return name;
   std::string here = working_folder() + "/" + name;
   if (name.find('/') != std::string::npos || access(here.c_str(), R_OK) == 0) return here;
-  const char* path = std::getenv("PATH");
-  for (const std::string& folder : split(path != nullptr ? path : "", ':')) {
-    std::string candidate = fmt::format("{}/{}", folder, name);
-    if (is_file(candidate) && access(candidate.c_str(), R_OK) == 0) return candidate;
-  }
-  return here;
+  return find_in_path(name, R_OK, working_folder()).value_or(here);
 }
 
 }  // namespace

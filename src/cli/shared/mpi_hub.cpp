@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include "common/wire/codec.hpp"
+
 namespace sluice::cli {
 
 using protocol::MpiMessage;
@@ -11,6 +13,8 @@ using protocol::MpiMessageKind;
 
 namespace {
 constexpr int32_t kNodeGone = -1;
+constexpr int32_t kNoRoom = -2;
+constexpr size_t kMaxNameBytes = 16U << 20;  // that all tasks may publish
 }  // namespace
 
 void MpiHub::received(size_t node, MpiMessage message) {
@@ -27,6 +31,12 @@ void MpiHub::received(size_t node, MpiMessage message) {
         if (other != node && !gone_[other]) handlers_.send(other, message);
       }
       return;
+    case MpiMessageKind::kPublish:
+      return publish(message);
+    case MpiMessageKind::kLookup:
+      return look_up(std::move(message));
+    case MpiMessageKind::kUnpublish:
+      return unpublish(message);
     case MpiMessageKind::kAbort:
       return handlers_.on_abort(message);
     default:
@@ -99,6 +109,45 @@ void MpiHub::pass_on(MpiMessage message) {
   message.status = kNodeGone;
   message.data.clear();
   handlers_.send(asked_by, message);
+}
+
+void MpiHub::answer(const MpiMessage& question, int32_t status, std::string data) {
+  if (gone_[question.from]) return;
+  MpiMessage reply;
+  reply.kind = MpiMessageKind::kReply;
+  reply.name = question.name;
+  reply.nodes = {question.from};
+  reply.status = status;
+  reply.data = std::move(data);
+  handlers_.send(question.from, reply);
+}
+
+void MpiHub::publish(const MpiMessage& message) {
+  const auto given = wire::decode<protocol::PublishedName>(message.data);
+  if (!given) return answer(message, kNoRoom);
+  const size_t bytes = given->name.size() + given->value.size();
+  if (name_bytes_ + bytes > kMaxNameBytes) return answer(message, kNoRoom);
+  if (!names_.emplace(given->name, given->value).second) return answer(message, protocol::kNameTaken);
+  name_bytes_ += bytes;
+  answer(message, 0);
+  const auto waiting = waiting_.extract(given->name);
+  if (!waiting) return;
+  for (const MpiMessage& question : waiting.mapped()) answer(question, 0, given->value);
+}
+
+void MpiHub::look_up(MpiMessage message) {
+  const auto found = names_.find(message.data);
+  if (found != names_.end()) return answer(message, 0, found->second);
+  if (message.status != protocol::kWaitForName) return answer(message, protocol::kNoSuchName);
+  const std::string name = message.data;
+  waiting_[name].push_back(std::move(message));
+}
+
+void MpiHub::unpublish(const MpiMessage& message) {
+  const auto name = names_.extract(message.data);
+  if (!name) return answer(message, protocol::kNoSuchName);
+  name_bytes_ -= name.key().size() + name.mapped().size();
+  answer(message, 0);
 }
 
 void MpiHub::node_gone(size_t node) {

@@ -1,5 +1,5 @@
 // Where the MPI parts of a step's daemons meet: srun. Gathers what each node puts into a fence and
-// gives all of it to all of them; passes questions and answers on. Knows no sockets.
+// gives all of it to all of them; passes questions and answers on; keeps the names that tasks publish. Knows no sockets.
 #pragma once
 
 #include <cstdint>
@@ -36,10 +36,17 @@ class MpiHub {
   [[nodiscard]] bool complete(const Round& round) const;
   void finish_rounds(const std::string& name);
   void pass_on(protocol::MpiMessage message);
+  void publish(const protocol::MpiMessage& message);
+  void look_up(protocol::MpiMessage message);
+  void unpublish(const protocol::MpiMessage& message);
+  void answer(const protocol::MpiMessage& question, int32_t status, std::string data = {});
 
   std::vector<bool> gone_;
   Handlers handlers_;
   std::map<std::string, std::deque<Round>> fences_;
+  std::map<std::string, std::string> names_;                        // published
+  size_t name_bytes_ = 0;                                           // of names_
+  std::map<std::string, std::vector<protocol::MpiMessage>> waiting_;  // look-ups of names that are not there yet
 };
 
 }  // namespace sluice::cli

@@ -64,12 +64,14 @@ template <class Options>
   return kGoOn;
 }
 
-// Reads the command line up to the operands, at which getopt's `optind` then stands. Says what is wrong with it.
+// Reads the command line up to the operands, at which getopt's `optind` then stands. Says what is wrong with it. Options
+// may stand behind operands too, unless `operands_end_options`.
 template <class Options>
 [[nodiscard]] std::optional<int> read_option_rows(const char* command, std::span<const OptionRow<Options>> rows, int argc,
-                                                  char** argv, Options& options) {
+                                                  char** argv, Options& options,
+                                                  bool operands_end_options = false) {
   constexpr int kFirstLong = 0x100;
-  std::string letters;
+  std::string letters = operands_end_options ? "+" : "";
   std::vector<option> longs;
   for (size_t i = 0; i < rows.size(); ++i) {
     const OptionRow<Options>& row = rows[i];

@@ -1,33 +1,15 @@
 #include "cli/shared/srun_broadcast.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include "cli/shared/find_in_path.hpp"
 #include "cli/shared/option_parser.hpp"
 #include "cli/shared/submit_env.hpp"
 #include "common/base/text.hpp"
 
 namespace sluice::cli {
-namespace {
-
-// Where a program is, as the shell would find it; nothing when it is nowhere.
-std::optional<std::string> find_program(const std::string& name, const std::string& folder) {
-  if (name.find('/') != std::string::npos) {
-    const std::string path = name[0] == '/' ? name : fmt::format("{}/{}", folder, name);
-    return access(path.c_str(), X_OK) == 0 ? std::optional(path) : std::nullopt;
-  }
-  const char* path = std::getenv("PATH");
-  for (const std::string& part : split(path != nullptr ? path : "/usr/bin:/bin", ':')) {
-    const std::string file = fmt::format("{}/{}", part.empty() ? folder : part, name);
-    if (access(file.c_str(), X_OK) == 0) return file;
-  }
-  return std::nullopt;
-}
-
-}  // namespace
 
 // A folder, or nothing that is a path, makes it a file named after the step: under a passing name until that has a number.
 std::string ProgramBroadcast::destination(bool& unnamed, const std::string& folder) const {

@@ -9,15 +9,14 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include "cli/shared/environment.hpp"
 #include "cli/shared/version.hpp"
 #include "common/base/text.hpp"
 
 namespace sluice::cli {
 namespace {
 
-constexpr std::string_view kParser = "data_parser/v0.0.44";
-// Older shapes that today's one satisfies: the same keys, with some added.
-constexpr std::string_view kParsers[] = {"v0.0.44", "v0.0.43", "v0.0.42", "v0.0.41", "v0.0.40"};
+std::string parser_name(unsigned parser) { return "data_parser/v0.0." + std::to_string(parser); }
 
 void emit(YAML::Emitter& out, const Json& value) {
   switch (value.type()) {
@@ -43,14 +42,14 @@ void emit(YAML::Emitter& out, const Json& value) {
   }
 }
 
-Json make_meta(const StructuredDocument& document) {
+Json make_meta(const StructuredDocument& document, unsigned parser) {
   const passwd* user = getpwuid(getuid());
   const group* own_group = getgrgid(getgid());
   const std::vector<std::string> version = split(kSlurmVersion, '.');
   return {{"plugin",
            {{"type", ""},
             {"name", ""},
-            {"data_parser", kParser},
+            {"data_parser", parser_name(parser)},
             {"accounting_storage", document.accounting_storage}}},
           {"client",
            {{"source", ""},
@@ -65,34 +64,43 @@ Json make_meta(const StructuredDocument& document) {
 
 }  // namespace
 
-bool accept_parser(std::string_view command, const char* argument) {
-  if (argument == nullptr || *argument == '\0') return true;
-  const std::string_view text = argument;
+std::optional<int> choose_structured(std::string_view command, StructuredForm form, const char* argument,
+                                     StructuredChoice& out) {
+  const std::string_view text = argument != nullptr ? argument : "";
   const std::string_view name = text.substr(0, text.find('+'));
-  for (const std::string_view known : kParsers) {
-    if (name == known || name == "data_parser/" + std::string(known)) return true;
+  const auto parser = name.empty() ? kNewestJsonParser : find_json_parser(name);
+  if (parser) {
+    out = {form, *parser};
+    return std::nullopt;
   }
   if (name == "list") {
     std::fprintf(stderr, "Possible data_parser plugins:\n");
-    for (const std::string_view known : kParsers) {
-      std::fprintf(stderr, "data_parser/%s\n", std::string(known).c_str());
-    }
-    return false;
+    for (const unsigned known : json_parsers()) std::fprintf(stderr, "%s\n", parser_name(known).c_str());
+  } else {
+    std::fprintf(stderr, "%s: fatal: Unable to find plugin: data_parser/%s\n", std::string(command).c_str(),
+                 std::string(name).c_str());
   }
-  std::fprintf(stderr, "%s: fatal: Unable to find plugin: data_parser/%s\n",
-               std::string(command).c_str(), std::string(name).c_str());
-  return false;
+  return 1;
 }
 
-void print_document(StructuredForm form, StructuredDocument document) {
+std::optional<int> choose_structured(std::string_view command, StructuredChoice& out) {
+  std::optional<int> status;
+  if (const auto v = environment("SLURM_JSON")) status = choose_structured(command, StructuredForm::kJson, v->c_str(), out);
+  if (status) return status;
+  if (const auto v = environment("SLURM_YAML")) status = choose_structured(command, StructuredForm::kYaml, v->c_str(), out);
+  return status;
+}
+
+void print_document(const StructuredChoice& choice, StructuredDocument document) {
   Json root = Json::object();
+  fit_json_parser(document.key, document.records, choice.parser);
   root[document.key] = std::move(document.records);
   for (auto& [key, value] : document.further.items()) root[key] = value;
-  root["meta"] = make_meta(document);
+  root["meta"] = make_meta(document, choice.parser);
   root["errors"] = Json::array();
   root["warnings"] = Json::array();
   std::string text;
-  if (form == StructuredForm::kJson) {
+  if (choice.form == StructuredForm::kJson) {
     text = root.dump(2, ' ', false, Json::error_handler_t::replace);
   } else {
     YAML::Emitter out;

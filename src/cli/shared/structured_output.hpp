@@ -6,15 +6,26 @@
 #include <string_view>
 #include <vector>
 
-#include "common/tables/json_parts.hpp"
+#include "common/tables/json_parser.hpp"
 
 namespace sluice::cli {
 
 enum class StructuredForm { kNone, kJson, kYaml };
 
-// The argument of --json or --yaml ("", "v0.0.44", "list"); false when it names no parser we have
-// (then it was reported).
-[[nodiscard]] bool accept_parser(std::string_view command, const char* argument);
+// What is asked for by --json, --yaml, SLURM_JSON or SLURM_YAML.
+struct StructuredChoice {
+  StructuredForm form = StructuredForm::kNone;
+  unsigned parser = kNewestJsonParser;
+
+  explicit operator bool() const { return form != StructuredForm::kNone; }
+};
+
+// Takes the argument of --json or --yaml (null, "v0.0.44", "list"). Exit status 1 when it names no parser that is
+// known (then it was reported), else nothing.
+[[nodiscard]] std::optional<int> choose_structured(std::string_view command, StructuredForm form, const char* argument,
+                                                   StructuredChoice& out);
+// The same from the environment.
+[[nodiscard]] std::optional<int> choose_structured(std::string_view command, StructuredChoice& out);
 
 // Prints {"KEY": records, further…, "meta": …, "errors": [], "warnings": []}. `further` are pairs
 // that come after the records. `command_line` goes into meta.
@@ -26,6 +37,6 @@ struct StructuredDocument {
   std::string cluster;
   std::string accounting_storage;  // type of the plugin
 };
-void print_document(StructuredForm form, StructuredDocument document);
+void print_document(const StructuredChoice& choice, StructuredDocument document);
 
 }  // namespace sluice::cli

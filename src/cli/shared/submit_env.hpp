@@ -39,9 +39,9 @@ void set_caller_variables(Environment& out);
 [[nodiscard]] std::vector<uint64_t> collect_limits(std::string_view names);
 
 [[nodiscard]] std::string working_folder();
-// A number that no other request has.
 // What the options of a step mean to the sruns in the job that sbatch and salloc ask for.
 void set_request_variables(const StepSpec& step, Environment& environment);
+// A number that no other request has.
 [[nodiscard]] uint64_t new_request_id();
 
 }  // namespace sluice::cli

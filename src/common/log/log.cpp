@@ -1,6 +1,7 @@
 // The log's targets, on spdlog's sinks. Levels are ours (Slurm has more than spdlog), so a line is
 // filtered and formatted here and a sink only writes it.
 #include "common/log/log.hpp"
+#include "common/log/log_file.hpp"
 
 #include <cctype>
 #include <cerrno>
@@ -187,6 +188,14 @@ void set_debug_flags(uint64_t flags) {
 }
 uint64_t debug_flags() {
   return detail::flags.load(std::memory_order_relaxed);
+}
+
+std::string stamp_now() {
+  Targets& log = targets();
+  std::timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  const std::lock_guard lock(log.mutex);
+  return stamp(log.options.time_format, now);
 }
 
 namespace detail {

@@ -85,14 +85,23 @@ GresKind& kind_of(GresInventory& inventory, std::string_view name, std::string_v
   return kind;
 }
 
+// "-1,16,16,16": what is no number is no connection.
+std::vector<int32_t> links_of(const GresDevices& devices) {
+  std::vector<int32_t> out;
+  for (const std::string& number : split_list(devices.links)) out.push_back(to_number<int32_t>(number).value_or(0));
+  return out;
+}
+
 void add_near(GresInventory& inventory, std::string_view name, const std::vector<Found>& found) {
   if (std::ranges::any_of(inventory.near, [&](const auto& near) { return near.name == name; })) return;
-  if (std::ranges::all_of(found, [](const Found& f) { return f.devices->cores.empty(); })) return;
+  const auto told = [](const Found& f) { return !f.devices->cores.empty() || !f.devices->links.empty(); };
+  if (std::ranges::none_of(found, told)) return;
   GresInventory::Near near;
   near.name = name;
   for (const Found& f : found) {
     const Bitmap cores = Bitmap::from_text(f.devices->cores).value_or(Bitmap());
     near.cores.insert(near.cores.end(), f.devices->files.size(), cores);
+    near.links.insert(near.links.end(), f.devices->files.size(), links_of(*f.devices));
   }
   inventory.near.push_back(std::move(near));
 }
@@ -234,6 +243,21 @@ const Bitmap* GresInventory::near_cores(std::string_view name, size_t unit) cons
     return unit < each.cores.size() && each.cores[unit].any() ? &each.cores[unit] : nullptr;
   }
   return nullptr;
+}
+
+int32_t GresInventory::link(std::string_view name, size_t unit, size_t other) const {
+  for (const Near& each : near) {
+    if (each.name != name) continue;
+    const bool told = unit < each.links.size() && other < each.links[unit].size();
+    return told ? std::max(0, each.links[unit][other]) : 0;
+  }
+  return 0;
+}
+
+bool GresInventory::has_links(std::string_view name) const {
+  return std::ranges::any_of(near, [&](const Near& each) {
+    return each.name == name && std::ranges::any_of(each.links, [](const auto& links) { return !links.empty(); });
+  });
 }
 
 std::shared_ptr<const GresInventory> make_inventory(std::string_view configured,

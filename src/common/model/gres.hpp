@@ -85,12 +85,16 @@ struct GresInventory {
   struct Near {
     SharedText name;
     std::vector<Bitmap> cores;  // by unit; none set: all cores are near
+    std::vector<std::vector<int32_t>> links;  // by unit: how well it is connected to each other one; empty: not told
   };
   std::vector<GresKind> kinds;  // in the order of Gres=
   std::vector<Near> near;       // for names whose units are near some cores
 
   // Cores near a unit; null: all.
   [[nodiscard]] const Bitmap* near_cores(std::string_view name, size_t unit) const;
+  // How well two units are connected; 0: not at all, or not told.
+  [[nodiscard]] int32_t link(std::string_view name, size_t unit, size_t other) const;
+  [[nodiscard]] bool has_links(std::string_view name) const;
 };
 // What jobs may use: as much as `configured` (Gres= of the node) says, with the devices that the node
 // registered. Null when that is nothing.

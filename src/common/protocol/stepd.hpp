@@ -107,6 +107,24 @@ enum class MpiMessageKind : uint8_t {
   kReply = 3,     // the answer, `nodes` is who asked
   kTaskLost = 4,  // `task` went away without an end; comes to all other nodes
   kAbort = 5,     // `task` ends the step: `status` is the exit status for srun, 0: the tasks'
+  // To srun, which keeps them while the step runs; each is answered by a kReply of its `name`, status 0 when it was done:
+  kPublish = 6,    // `data` is a PublishedName: nobody else may have published that name
+  kLookup = 7,     // of the name `data`: the answer's data is what was published
+  kUnpublish = 8,  // the name `data`
+};
+// MpiMessage::status of a kLookup: to be answered when the name is there; of the answer to a kPublish: it is there already.
+inline constexpr int32_t kWaitForName = 1;
+inline constexpr int32_t kNameTaken = 2;
+inline constexpr int32_t kNoSuchName = 3;
+
+struct PublishedName {
+  std::string name;
+  std::string value;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "name", &PublishedName::name);
+    field(2, "value", &PublishedName::value);
+  }
 };
 struct MpiMessage {
   MpiMessageKind kind = MpiMessageKind::kNone;

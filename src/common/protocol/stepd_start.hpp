@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/base/time.hpp"
+#include "common/model/mpi_config.hpp"
 #include "common/protocol/stepd.hpp"
 
 namespace sluice::protocol {
@@ -68,6 +69,7 @@ struct GresDevice {
   std::vector<std::string> flags;  // of gres.conf: which variables tell of it
   bool of_job = false;
   bool of_step = false;
+  uint32_t mps_parts = 0;          // of a GPU that serves MPS: what it has in all
   template <class V>
   static void describe(V&& field) {
     field(1, "name", &GresDevice::name);
@@ -78,6 +80,7 @@ struct GresDevice {
     field(6, "flags", &GresDevice::flags);
     field(7, "of_job", &GresDevice::of_job);
     field(8, "of_step", &GresDevice::of_step);
+    field(340, "mps_parts", &GresDevice::mps_parts);
   }
 };
 
@@ -104,6 +107,7 @@ struct StepdStart {
   bool oom_kill_step = false;       // TaskPluginParam=OOMKillStep
   uint32_t node_cpus = 0;           // hardware threads of the node as configured
   uint32_t system_cpus = 0;         // of these, which no job gets
+  MpiConfig mpi;
   template <class V>
   static void describe(V&& field) {
     field(1, "launch", &StepdStart::launch);
@@ -128,6 +132,7 @@ struct StepdStart {
     field(30, "processors", &StepdStart::processors);
     field(300, "node_cpus", &StepdStart::node_cpus);
     field(301, "system_cpus", &StepdStart::system_cpus);
+    field(340, "mpi", &StepdStart::mpi);
   }
 };
 

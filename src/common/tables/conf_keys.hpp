@@ -9,6 +9,7 @@
 
 #include "common/base/text.hpp"
 #include "common/model/cluster_config.hpp"
+#include "common/model/mpi_config.hpp"
 #include "common/tables/conf_key.hpp"
 
 namespace sluice::tables {
@@ -63,7 +64,7 @@ struct IgnoredLine {};
 [[nodiscard]] std::span<const ConfKey<IgnoredLine>> power_action_keys();
 [[nodiscard]] std::span<const ConfKey<CgroupConfig>> cgroup_keys();
 [[nodiscard]] std::span<const ConfKey<GresLine>> gres_keys();
-[[nodiscard]] std::span<const ConfKey<IgnoredLine>> mpi_keys();
+[[nodiscard]] std::span<const ConfKey<MpiConfig>> mpi_keys();
 [[nodiscard]] std::span<const ConfKey<ContainerLine>> container_keys();
 
 template <class Keys>

@@ -9,6 +9,7 @@ using K = ConfKind;
 using C = CgroupConfig;
 using G = GresLine;
 using J = ContainerLine;
+using M = MpiConfig;
 
 constexpr ConfKey<C> key(std::string_view name, ConfKind kind, std::string_view fallback = {}) {
   return ConfKey<C>{.name = name, .kind = kind, .fallback = fallback};
@@ -16,10 +17,8 @@ constexpr ConfKey<C> key(std::string_view name, ConfKind kind, std::string_view 
 constexpr ConfKey<G> gres(std::string_view name, ConfKind kind) {
   return ConfKey<G>{.name = name, .kind = kind};
 }
-constexpr ConfKey<IgnoredLine> mpi(std::string_view name,
-                                   ConfKind kind,
-                                   std::string_view fallback = {}) {
-  return ConfKey<IgnoredLine>{.name = name, .kind = kind, .fallback = fallback};
+constexpr ConfKey<M> mpi(std::string_view name, ConfKind kind, std::string_view fallback = {}) {
+  return ConfKey<M>{.name = name, .kind = kind, .fallback = fallback};
 }
 
 constexpr ConfKey<J> container(std::string_view name, ConfKind kind, std::string_view fallback = {}) {
@@ -80,26 +79,26 @@ constexpr ConfKey<G> kGresKeys[] = {
         .allow("CountOnly,explicit,one_sharing,all_sharing,nvidia_gpu_env,amd_gpu_env,"
                "intel_gpu_env,opencl_env,no_gpu_env")
         .acts<&G::flags>(),
-    gres("Links", K::kText).keeps<&G::links>(),
-    gres("Link", K::kText).keeps<&G::links>(),
+    gres("Links", K::kText).acts<&G::links>(),
+    gres("Link", K::kText).acts<&G::links>(),
     gres("MultipleFiles", K::kHosts).acts<&G::multiple_file_names>(),
     gres("NodeName", K::kHosts).acts<&G::node_names>(),
     gres("Type", K::kText).acts<&G::type>(),
 };
 
-constexpr ConfKey<IgnoredLine> kMpiKeys[] = {
-    mpi("PMIxCliTmpDirBase", K::kText),
+constexpr ConfKey<M> kMpiKeys[] = {
+    mpi("PMIxCliTmpDirBase", K::kText).acts<&M::pmix_tmp_base>(),
     mpi("PMIxCollFence", K::kText),
-    mpi("PMIxDebug", K::kNumber, "0"),
+    mpi("PMIxDebug", K::kNumber, "0").acts<&M::pmix_debug>(),
     mpi("PMIxDirectConn", K::kBool, "yes"),
     mpi("PMIxDirectConnEarly", K::kBool, "no"),
     mpi("PMIxDirectConnUCX", K::kBool, "no"),
     mpi("PMIxDirectSameArch", K::kBool, "no"),
-    mpi("PMIxEnv", K::kText),
+    mpi("PMIxEnv", K::kText).acts<&M::pmix_environment>(),
     mpi("PMIxFenceBarrier", K::kBool, "no"),
     mpi("PMIxNetDevicesUCX", K::kText),
     mpi("PMIxShareServerTopology", K::kBool, "no"),
-    mpi("PMIxTimeout", K::kNumber, "300"),
+    mpi("PMIxTimeout", K::kNumber, "300").acts<&M::pmix_timeout_s>(),
     mpi("PMIxTlsUCX", K::kText),
 };
 
@@ -125,7 +124,7 @@ std::span<const ConfKey<CgroupConfig>> cgroup_keys() {
 std::span<const ConfKey<GresLine>> gres_keys() {
   return kGresKeys;
 }
-std::span<const ConfKey<IgnoredLine>> mpi_keys() {
+std::span<const ConfKey<MpiConfig>> mpi_keys() {
   return kMpiKeys;
 }
 

@@ -189,7 +189,7 @@ constexpr GlobalKey kRows[] = {
             "conmgr_read_timeout,conmgr_threads,conmgr_use_poll,conmgr_wait_write_delay,"
             "conmgr_write_timeout,workerpool_threads").hidden(),
     key("SlurmSchedLogFile", K::kText).acts<&C::slurm_sched_log_file>(),
-    key("SlurmSchedLogLevel", K::kNumber, "0").range(0, 1).keeps<&C::slurm_sched_log_level>(),
+    key("SlurmSchedLogLevel", K::kNumber, "0").range(0, 1).acts<&C::slurm_sched_log_level>(),
     key("SlurmctldPidFile", K::kText, "/var/run/slurmctld.pid").acts<&C::slurmctld_pid_file>()
         .needs_restart(),
     key("SlurmstepdParameters", K::kOptions)

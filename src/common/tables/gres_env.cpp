@@ -26,6 +26,22 @@ bool tells_of(const std::vector<std::string>& flags, std::string_view wanted) {
   return !any || has_flag(flags, wanted);
 }
 
+// How many parts each GPU has for MPS, by unit.
+std::vector<uint32_t> mps_parts(std::string_view configured, const std::vector<GresDevices>& found) {
+  std::vector<uint32_t> out;
+  const auto inventory = make_inventory(configured, found);
+  if (inventory == nullptr) return out;
+  for (const GresKind& kind : inventory->kinds) {
+    if (kind.name != "mps") continue;
+    size_t at = 0;
+    kind.units.for_each([&](size_t unit) {
+      out.resize(std::max(out.size(), unit + 1));
+      out[unit] = kind.parts[at++];
+    });
+  }
+  return out;
+}
+
 Bitmap units_of(const GresShares& shares, std::string_view name) {
   Bitmap units;
   for (const GresShare& share : shares) {
@@ -90,8 +106,22 @@ GresShares gres_of_job(const protocol::StepLaunch& launch, const StepNode& here)
   return {};
 }
 
-std::vector<protocol::GresDevice> list_devices(const std::vector<GresDevices>& found, const GresShares& of_job,
-                                               const GresShares& of_step) {
+void set_mps_percentage(const GresShares& shares, std::span<const protocol::GresDevice> devices, Environment& out) {
+  constexpr const char* kPercentage = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE";
+  for (const GresShare& share : shares) {
+    if (share.name != "mps" || share.units.none()) continue;
+    const size_t unit = share.units.find_first();  // a job has parts of one GPU
+    for (const protocol::GresDevice& device : devices) {
+      if (device.name != "gpu" || device.unit != unit || device.mps_parts == 0) continue;
+      return out.set(kPercentage, std::to_string(share.count * 100 / device.mps_parts));
+    }
+  }
+  out.unset(kPercentage);
+}
+
+std::vector<protocol::GresDevice> list_devices(std::string_view configured, const std::vector<GresDevices>& found,
+                                               const GresShares& of_job, const GresShares& of_step) {
+  const auto parts = mps_parts(configured, found);
   std::vector<protocol::GresDevice> out;
   std::map<std::string, uint32_t> next;
   for (const GresDevices& devices : found) {
@@ -104,6 +134,7 @@ std::vector<protocol::GresDevice> list_devices(const std::vector<GresDevices>& f
       device.file = file;
       device.cores = devices.cores;
       device.flags = devices.flags;
+      if (device.name == "gpu" && device.unit < parts.size()) device.mps_parts = parts[device.unit];
       device.of_job = units_of(of_job, devices.name).test(device.unit);
       device.of_step = units_of(of_step, devices.name).test(device.unit);
       out.push_back(std::move(device));

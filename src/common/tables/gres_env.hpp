@@ -19,13 +19,15 @@ namespace sluice {
 
 // CUDA_VISIBLE_DEVICES and its likes, as the flags of these devices say; none of them without units.
 void set_visible_gpus(const Bitmap& units, std::span<const protocol::GresDevice> devices, Environment& out);
+// CUDA_MPS_ACTIVE_THREAD_PERCENTAGE: which part of its GPU's MPS is held; not set without any.
+void set_mps_percentage(const GresShares& shares, std::span<const protocol::GresDevice> devices, Environment& out);
 // SLURM_GPUS_ON_NODE, SLURM_SHARDS_ON_NODE: what a step (or batch script) has on its node.
 void set_gres_counts(const GresShares& shares, Environment& out);
 
 // What the job of a step holds on one of the step's nodes.
 [[nodiscard]] GresShares gres_of_job(const protocol::StepLaunch& launch, const StepNode& here);
-// This node's devices, with marks on those of the job and of the step.
-[[nodiscard]] std::vector<protocol::GresDevice> list_devices(const std::vector<GresDevices>& found,
+// This node's devices (`configured` is its Gres=), with marks on those of the job and of the step.
+[[nodiscard]] std::vector<protocol::GresDevice> list_devices(std::string_view configured, const std::vector<GresDevices>& found,
                                                              const GresShares& of_job, const GresShares& of_step);
 
 }  // namespace sluice

@@ -9,6 +9,7 @@
 
 #include "common/model/component_name.hpp"
 #include "common/tables/file_pattern.hpp"
+#include "common/tables/gathered_tasks.hpp"
 #include "common/tables/job_states.hpp"
 
 namespace sluice {
@@ -43,7 +44,9 @@ void append_task_id(const JobView& view, const RenderContext& context, std::stri
   if (view.task != kNoTask) out += std::to_string(view.task);
   else if (array == nullptr) out += "N/A";
   else if (array->task != kNoTask) out += std::to_string(array->task);
-  else out += array_task_text(array->pending, array->max_running, context.bitstr_len);
+  else if (view.gathered != nullptr && !view.gathered->records.empty()) {
+    out += array_task_text(view.gathered->tasks, 0, context.bitstr_len);
+  } else out += array_task_text(array->pending, array->max_running, context.bitstr_len);
 }
 
 void append_job_id(const JobView& view, const RenderContext& context, std::string& out) {
@@ -98,7 +101,9 @@ JobReason effective_reason(const JobView& view) {
   return job.reason;
 }
 
-std::string reason_with_detail(const JobView& view) {
+namespace {
+
+std::string own_reason(const JobView& view) {
   const Job& job = view.job();
   if (!job.state_description.empty()) return job.state_description.str();
   const bool waits = job.state == JobState::kPending && job.reason == JobReason::kNone;
@@ -112,6 +117,19 @@ std::string reason_with_detail(const JobView& view) {
     out.append("(").append(name != nullptr ? name : "Unknown").append(")");
   }
   return out;
+}
+
+}  // namespace
+
+std::string reason_with_detail(const JobView& view) {
+  std::string out = own_reason(view);
+  if (view.gathered == nullptr) return out;
+  std::vector<std::string> seen{out};
+  for (const protocol::JobRecord* record : view.gathered->records) {
+    std::string reason = own_reason({record, kNoTask, {}});
+    if (std::find(seen.begin(), seen.end(), reason) == seen.end()) seen.push_back(std::move(reason));
+  }
+  return join(seen, ",");
 }
 
 void append_reason_or_nodes(const JobView& view, std::string& out) {

@@ -13,12 +13,15 @@
 
 namespace sluice {
 
+struct GatheredTasks;
+
 // A record as one line of squeue: the record itself, or with -r one waiting task of its
 // array, or with -P one of the partitions it asked for.
 struct JobView {
   const protocol::JobRecord* record = nullptr;
   uint32_t task = kNoTask;
   std::string_view partition{};  // with -P the one partition of this line
+  const GatheredTasks* gathered = nullptr;  // of an array's row: the tasks with records of their own that it shows too
 
   [[nodiscard]] const Job& job() const { return record->job; }
   [[nodiscard]] const JobSpec& spec() const;
@@ -37,7 +40,7 @@ void append_task_id(const JobView& view, const RenderContext& context, std::stri
                                                       const JobView& view);
 
 [[nodiscard]] JobReason effective_reason(const JobView& view);
-// The reason's name, or its description where there is one.
+// The reason's name, or its description where there is one; of several tasks each once, with commas between.
 [[nodiscard]] std::string reason_with_detail(const JobView& view);
 // "(Priority)" of a job that waits or failed, else its nodes: squeue's %R.
 void append_reason_or_nodes(const JobView& view, std::string& out);

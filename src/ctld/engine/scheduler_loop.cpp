@@ -24,10 +24,12 @@ void add_pass(protocol::CycleCounts& into, const sched::PassTimings& pass, Durat
 
 }  // namespace
 
-SchedulerLoop::SchedulerLoop(Engine& engine, const Publisher& publisher, Clock clock, Duration interval)
+SchedulerLoop::SchedulerLoop(Engine& engine, const Publisher& publisher, Clock clock, OnPass on_pass,
+                             Duration interval)
     : engine_(engine),
       publisher_(publisher),
       clock_(std::move(clock)),
+      on_pass_(std::move(on_pass)),
       interval_(interval),
       soft_(std::make_shared<const sched::SoftView>()),
       thread_([this] { run(); }) {}
@@ -83,19 +85,25 @@ void SchedulerLoop::run_pass() {
   const state::ClusterSnapshot state = publisher_.newest()->state;
   const auto begun = std::chrono::steady_clock::now();
   sched::Plan plan = sched::plan_pass(*state, sched::make_policies(*state), clock_());
-  count(plan.counts, std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun));
+  const auto took = std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun);
+  count(plan.counts, took);
   soft_.set(plan.soft);
-  if (plan.starts.empty()) return;
-  auto durable = std::make_shared<std::promise<void>>();
-  std::future<void> done = durable->get_future();
-  const size_t planned = plan.starts.size();
-  engine_.post({state::StartJobs{std::move(plan.starts)}, {}, [this, durable, planned](const auto& reply, const auto&) {
+  size_t dropped = 0;
+  if (!plan.starts.empty()) dropped = start(on_pass_ ? plan.starts : std::move(plan.starts));
+  if (on_pass_) on_pass_({*state, plan, took, dropped});
+}
+
+size_t SchedulerLoop::start(std::vector<state::PlannedStart> starts) {
+  auto durable = std::make_shared<std::promise<size_t>>();
+  std::future<size_t> done = durable->get_future();
+  const size_t planned = starts.size();
+  engine_.post({state::StartJobs{std::move(starts)}, {}, [this, durable, planned](const auto& reply, const auto&) {
                   // what was dropped, or not looked at, is planned again on the newer state
                   const auto* started = reply ? std::get_if<state::StartedReply>(&*reply) : nullptr;
                   if (started != nullptr && (started->dropped > 0 || planned >= sched::WorkBudget{}.most_starts)) wake();
-                  durable->set_value();
+                  durable->set_value(started != nullptr ? started->dropped : planned);
                 }});
-  done.wait();
+  return done.get();
 }
 
 }  // namespace sluice::engine

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -23,10 +24,20 @@ struct PassCounts {
   uint64_t backfilled_ever = 0;    // never reset
 };
 
+// One pass, told when what it decided is durable.
+struct PassReport {
+  const state::ClusterState& state;  // that it planned on
+  const sched::Plan& plan;
+  Duration took{};
+  size_t dropped = 0;  // starts that no longer fitted
+};
+
 class SchedulerLoop {
  public:
+  using OnPass = std::function<void(const PassReport&)>;  // called on the scheduler's thread
+
   // All three outlive this. A pass runs at least every `interval` even when nobody wakes it.
-  SchedulerLoop(Engine& engine, const Publisher& publisher, Clock clock,
+  SchedulerLoop(Engine& engine, const Publisher& publisher, Clock clock, OnPass on_pass = nullptr,
                 Duration interval = std::chrono::seconds(30));
   SchedulerLoop(const SchedulerLoop&) = delete;
   SchedulerLoop& operator=(const SchedulerLoop&) = delete;
@@ -44,11 +55,13 @@ class SchedulerLoop {
   void run();
   bool wait_for_wake();
   void run_pass();
+  size_t start(std::vector<state::PlannedStart> starts);  // how many no longer fitted
   void count(const sched::PassTimings& pass, Duration took);
 
   Engine& engine_;
   const Publisher& publisher_;
   const Clock clock_;
+  const OnPass on_pass_;
   const Duration interval_;
   SnapshotHolder<sched::SoftView> soft_;
   std::mutex mutex_;

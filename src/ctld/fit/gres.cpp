@@ -111,16 +111,58 @@ void add_units(const GresKind& kind, Bitmap units, GresShares& out) {
   add_shares(out, {{kind.name, kind.type, count, std::move(units), {}}});
 }
 
+// Units that are connected well with one another and with `taken`: the set that grows from each unit in turn by the best
+// connected one, and of these sets the best.
+Bitmap best_connected(const GresInventory& gres, std::string_view name, const Bitmap& units, size_t wanted, const Bitmap& taken) {
+  Bitmap best;
+  int64_t most = -1;
+  const auto gain_of = [&](size_t unit, const Bitmap& with) {
+    int64_t gain = 0;
+    with.for_each([&](size_t other) { gain += gres.link(name, unit, other); });
+    return gain;
+  };
+  units.for_each([&](size_t first) {
+    Bitmap chosen, left = units, all = taken;
+    int64_t sum = 0;
+    const auto choose = [&](size_t unit, int64_t gain) {
+      sum += gain;
+      chosen.set(unit);
+      all.set(unit);
+      left.reset(unit);
+    };
+    choose(first, gain_of(first, all));
+    while (chosen.count() < wanted && left.any()) {
+      size_t next = SIZE_MAX;
+      int64_t gain = -1;
+      left.for_each([&](size_t unit) {
+        if (const int64_t here = gain_of(unit, all); here > gain) next = unit, gain = here;
+      });
+      choose(next, gain);
+    }
+    if (sum > most) most = sum, best = std::move(chosen);
+  });
+  return best;
+}
+
+Bitmap choose_units(const GresInventory& gres, const Group& group, size_t wanted, const GresShares& out) {
+  if (wanted >= group.count || !gres.has_links(group.kind->name)) return group.units.take_first(wanted);
+  Bitmap taken;
+  for (const GresShare& share : out) {
+    if (share.name == group.kind->name) taken |= share.units;
+  }
+  return best_connected(gres, group.kind->name, group.units, wanted, taken);
+}
+
 // Takes `wanted` units out of the groups: of one that has them all, else of the best first.
-uint64_t take_units(std::vector<Group> groups, uint64_t wanted, GresShares& out) {
-  for (Group& group : groups) {
+uint64_t take_units(const GresInventory& gres, const std::vector<Group>& groups, uint64_t wanted, GresShares& out) {
+  for (const Group& group : groups) {
     if (group.count < wanted) continue;
-    add_units(*group.kind, group.units.take_first(wanted), out);
+    add_units(*group.kind, choose_units(gres, group, wanted, out), out);
     return 0;
   }
-  for (Group& group : groups) {
+  for (const Group& group : groups) {
     const uint64_t taken = std::min<uint64_t>(wanted, group.count);
-    if (taken > 0) add_units(*group.kind, group.units.take_first(taken), out);
+    if (taken > 0) add_units(*group.kind, choose_units(gres, group, taken, out), out);
     wanted -= taken;
   }
   return wanted;
@@ -132,13 +174,13 @@ void take_by_socket(const GresNeed& need, const Room& room, const GresShares& us
   for (const Group& group : groups_of(need, room, used)) {
     const uint64_t taken = std::min({left, need.per_socket, static_cast<uint64_t>(group.count)});
     if (taken == 0 || group.cores == nullptr) continue;
-    add_units(*group.kind, group.units.take_first(taken), out);
+    add_units(*group.kind, choose_units(*room.gres, group, taken, out), out);
     left -= taken;
   }
   if (left == 0) return;
   GresShares held = used;
   add_shares(held, out);
-  take_units(groups_of(need, room, held), left, out);
+  take_units(*room.gres, groups_of(need, room, held), left, out);
 }
 
 // Parts of GPUs: of the one with the least left that has enough, else of those with the most.
@@ -176,7 +218,7 @@ void take_need(const Needs& needs, const GresNeed& need, const Room& room, uint6
     else take_parts(kind, free, taken, out);
     wanted -= taken;
   }
-  if (wanted > 0) take_units(groups_of(need, room, used), wanted, out);
+  if (wanted > 0) take_units(*room.gres, groups_of(need, room, used), wanted, out);
 }
 
 }  // namespace

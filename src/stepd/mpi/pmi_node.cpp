@@ -8,6 +8,10 @@
 #include "common/base/text.hpp"
 
 namespace sluice::stepd {
+
+using protocol::MpiMessageKind;
+using protocol::PublishedName;
+
 namespace {
 
 // A line of PMI-1 has to fit into the 1024 bytes of its clients, with names and key.
@@ -24,10 +28,6 @@ constexpr PmiVersion kTwo = PmiVersion::kTwo;
 
 // PMI-1's answers to what this server does not do.
 constexpr std::pair<std::string_view, std::string_view> kRefusals[] = {
-    {"spawn", "spawn_result"},
-    {"publish_name", "publish_result"},
-    {"unpublish_name", "unpublish_result"},
-    {"lookup_name", "lookup_result"},
     {"create_kvs", "newkvs"},
     {"destroy_kvs", "kvs_destroyed"},
 };
@@ -46,6 +46,10 @@ const PmiNode::Command PmiNode::kCommands[] = {
     {kOne, "barrier_in", &PmiNode::barrier},
     {kOne, "finalize", &PmiNode::finalize_one},
     {kOne, "abort", &PmiNode::abort},
+    {kOne, "publish_name", &PmiNode::name_one},
+    {kOne, "unpublish_name", &PmiNode::name_one},
+    {kOne, "lookup_name", &PmiNode::name_one},
+    {kOne, "spawn", &PmiNode::spawn},
     {kTwo, "fullinit", &PmiNode::full_init},
     {kTwo, "job-getid", &PmiNode::job_id},
     {kTwo, "kvs-put", &PmiNode::put_two},
@@ -56,6 +60,10 @@ const PmiNode::Command PmiNode::kCommands[] = {
     {kTwo, "info-getjobattr", &PmiNode::job_attribute},
     {kTwo, "finalize", &PmiNode::finalize_two},
     {kTwo, "abort", &PmiNode::abort},
+    {kTwo, "name-publish", &PmiNode::name_two},
+    {kTwo, "name-unpublish", &PmiNode::name_two},
+    {kTwo, "name-lookup", &PmiNode::name_two},
+    {kTwo, "spawn", &PmiNode::spawn},
 };
 
 PmiNode::PmiNode(PmiJob job, Handlers handlers)
@@ -194,6 +202,7 @@ void PmiNode::fence_done(bool good, const PmiPairs& pairs) {
 void PmiNode::alone() {
   alone_ = true;
   fence_done(false, {});
+  while (!questions_.empty()) name_answer(std::string(questions_.begin()->first), false, {});
 }
 
 void PmiNode::finalize_one(uint32_t local, const PmiMessage&) {
@@ -265,6 +274,54 @@ void PmiNode::node_put(uint32_t local, const PmiMessage& message) {
 void PmiNode::job_attribute(uint32_t local, const PmiMessage& message) {
   const auto found = attributes_.find(message.get("key"));
   reply_found(local, message, found == attributes_.end() ? nullptr : &found->second);
+}
+
+void PmiNode::ask_for_name(uint32_t local, const PmiMessage& message, MpiMessageKind kind, PublishedName what) {
+  const std::string question = "name." + std::to_string(++last_question_);
+  questions_[question] = {local, message};
+  if (alone_ || what.name.empty()) return name_answer(question, false, {});
+  handlers_.name(question, kind, what);
+}
+
+void PmiNode::name_one(uint32_t local, const PmiMessage& message) {
+  const MpiMessageKind kind = message.command == "publish_name"  ? MpiMessageKind::kPublish
+                              : message.command == "lookup_name" ? MpiMessageKind::kLookup
+                                                                 : MpiMessageKind::kUnpublish;
+  ask_for_name(local, message, kind, {std::string(message.get("service")), std::string(message.get("port"))});
+}
+
+void PmiNode::name_two(uint32_t local, const PmiMessage& message) {
+  const MpiMessageKind kind = message.command == "name-publish"  ? MpiMessageKind::kPublish
+                              : message.command == "name-lookup" ? MpiMessageKind::kLookup
+                                                                 : MpiMessageKind::kUnpublish;
+  ask_for_name(local, message, kind, {std::string(message.get("name")), std::string(message.get("port"))});
+}
+
+void PmiNode::name_answer(const std::string& question, bool good, const std::string& value) {
+  const auto asked = questions_.extract(question);
+  if (!asked) return;
+  const auto& [local, to] = asked.mapped();
+  if (tasks_[local].version == kTwo) {
+    PmiMessage message = response(to);
+    message.add("rc", good ? kGood : kBadTwo);
+    if (!good) message.add("errmsg", "the name is not published, or it is already");
+    if (good && to.command == "name-lookup") message.add("value", value);
+    return reply(local, message);
+  }
+  PmiMessage message{to.command.substr(0, to.command.find('_')) + "_result", {}};
+  message.add("rc", good ? kGood : kBad).add("msg", good ? "success" : "no_such_name_or_taken");
+  if (good && to.command == "lookup_name") message.add("port", value);
+  reply(local, message);
+}
+
+// A step has the tasks that it was started with.
+void PmiNode::spawn(uint32_t local, const PmiMessage& message) {
+  handlers_.tell_user(fmt::format("mpi/pmi2: task {}: MPI_Comm_spawn is not supported, a step has the tasks it was started with",
+                                  job_.ranks[local]));
+  if (tasks_[local].version == kTwo) {
+    return reply(local, response(message).add("rc", kBadTwo).add("errmsg", "tasks cannot be added to a step"));
+  }
+  reply(local, PmiMessage{"spawn_result", {}}.add("rc", kBad).add("msg", "tasks_cannot_be_added_to_a_step"));
 }
 
 void PmiNode::unsupported(uint32_t local, const PmiMessage& message) {

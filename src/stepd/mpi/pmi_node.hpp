@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/base/describe.hpp"
+#include "common/protocol/stepd.hpp"
 #include "stepd/mpi/pmi_wire.hpp"
 
 namespace sluice::stepd {
@@ -49,12 +50,17 @@ class PmiNode {
     std::function<void(uint32_t local, const std::string& bytes)> send;  // to the task
     std::function<void(const PmiPairs&)> fence;  // all tasks of this node are in it
     std::function<void(uint32_t rank)> abort;    // it ends the step
+    // To srun, which answers by name_answer(); `value` is of a kPublish.
+    std::function<void(const std::string& question, protocol::MpiMessageKind, const protocol::PublishedName&)> name{};
+    std::function<void(const std::string& text)> tell_user{};
   };
   PmiNode(PmiJob job, Handlers handlers);
 
   void received(uint32_t local, const PmiMessage& message);
   // The fence is over; `pairs` are those of all nodes, empty when it failed.
   void fence_done(bool good, const PmiPairs& pairs);
+  // What srun says of a question about a published name.
+  void name_answer(const std::string& question, bool good, const std::string& value);
   // Nothing comes from other nodes any more: fences fail from now on.
   void alone();
   // What this task speaks.
@@ -98,7 +104,12 @@ class PmiNode {
   void node_put(uint32_t local, const PmiMessage& message);
   void job_attribute(uint32_t local, const PmiMessage& message);
   void finalize_two(uint32_t local, const PmiMessage& message);
+  void name_one(uint32_t local, const PmiMessage& message);
+  void name_two(uint32_t local, const PmiMessage& message);
+  void spawn(uint32_t local, const PmiMessage& message);
   void unsupported(uint32_t local, const PmiMessage& message);
+
+  void ask_for_name(uint32_t local, const PmiMessage& message, protocol::MpiMessageKind kind, protocol::PublishedName what);
 
   [[nodiscard]] bool put(std::string_view key, std::string_view value);
   [[nodiscard]] const std::string* find(std::string_view key) const;
@@ -111,6 +122,8 @@ class PmiNode {
   std::map<std::string, std::string, std::less<>> node_space_;
   std::map<std::string, std::string, std::less<>> attributes_;  // of the job
   std::vector<std::pair<uint32_t, PmiMessage>> waiting_;        // node_get()s for what is not there yet
+  std::map<std::string, std::pair<uint32_t, PmiMessage>> questions_;  // about published names
+  uint64_t last_question_ = 0;
   PmiPairs fresh_;                                              // put since the last fence
   size_t in_fence_ = 0;
   size_t put_bytes_ = 0;

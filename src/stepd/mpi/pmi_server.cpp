@@ -45,7 +45,15 @@ PmiServer::PmiServer(const PlanInput& input, MpiHost host)
                host_.share(message);
              },
              // the status that the task wants is not srun's: all tasks are killed, as with Slurm
-             [this](uint32_t rank) { host_.abort(rank, 0, {}); }}) {}
+             [this](uint32_t rank) { host_.abort(rank, 0, {}); },
+             [this](const std::string& question, MpiMessageKind kind, const protocol::PublishedName& what) {
+               MpiMessage message;
+               message.kind = kind;
+               message.name = question;
+               message.data = kind == MpiMessageKind::kPublish ? wire::encode(what) : what.name;
+               host_.share(message);
+             },
+             [this](const std::string& text) { host_.tell_user(text); }}) {}
 
 Status PmiServer::prepare(StepPlan& plan) {
   for (TaskPlan& task : plan.tasks) {
@@ -122,6 +130,7 @@ void PmiServer::write(uint32_t local) {
 }
 
 void PmiServer::received(const MpiMessage& message) {
+  if (message.kind == MpiMessageKind::kReply) return node_.name_answer(message.name, message.status == 0, message.data);
   if (message.kind != MpiMessageKind::kFence) return;
   const auto pairs = wire::decode<PmiPairs>(message.data);
   node_.fence_done(message.status == 0 && pairs, pairs ? *pairs : PmiPairs{});

@@ -1,6 +1,7 @@
 #include "stepd/mpi/pmix_info.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -27,6 +28,13 @@ void PmixInfo::regex(std::string_view key, std::string value) {
   pmix_byte_object_t& bytes = add(key, PMIX_REGEX).data.bo;
   bytes.bytes = kept.data();
   bytes.size = kept.size();
+}
+
+void PmixInfo::given_bytes(std::string_view key, std::string_view value) {
+  pmix_byte_object_t& bytes = add(key, PMIX_BYTE_OBJECT).data.bo;
+  bytes.bytes = static_cast<char*>(std::malloc(value.size()));
+  bytes.size = value.size();
+  std::memcpy(bytes.bytes, value.data(), value.size());
 }
 
 PmixInfo& PmixInfo::array(std::string_view key) {

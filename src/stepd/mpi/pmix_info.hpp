@@ -23,6 +23,9 @@ class PmixInfo {
   void flag(std::string_view key, bool value) { add(key, PMIX_BOOL).data.flag = value; }
   void number16(std::string_view key, uint16_t value) { add(key, PMIX_UINT16).data.uint16 = value; }
   void number(std::string_view key, uint32_t value) { add(key, PMIX_UINT32).data.uint32 = value; }
+  void size(std::string_view key, size_t value) { add(key, PMIX_SIZE).data.size = value; }
+  // Bytes that libpmix takes and frees itself.
+  void given_bytes(std::string_view key, std::string_view value);
   void rank(std::string_view key, pmix_rank_t value) { add(key, PMIX_PROC_RANK).data.rank = value; }
   // A new array as the value; fill it before anything else is added.
   PmixInfo& array(std::string_view key);

@@ -32,7 +32,10 @@ Result<PmixLibrary> load_pmix() {
                         find(library, "PMIx_Register_event_handler", out.register_event_handler) &&
                         find(library, "PMIx_Notify_event", out.notify_event) &&
                         find(library, "PMIx_generate_regex", out.generate_regex) &&
-                        find(library, "PMIx_Error_string", out.error_string);
+                        find(library, "PMIx_Error_string", out.error_string) &&
+                        find(library, "PMIx_Data_pack", out.data_pack) &&
+                        find(library, "PMIx_Data_unpack", out.data_unpack) &&
+                        find(library, "PMIx_Value_destruct", out.value_destruct);
   if (!complete) return failure(fmt::format("mpi/pmix: {} lacks a function", kLibrary));
   return out;
 }

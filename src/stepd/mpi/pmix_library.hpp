@@ -21,6 +21,9 @@ struct PmixLibrary {
   decltype(&PMIx_Notify_event) notify_event = nullptr;
   decltype(&PMIx_generate_regex) generate_regex = nullptr;
   decltype(&PMIx_Error_string) error_string = nullptr;
+  decltype(&PMIx_Data_pack) data_pack = nullptr;
+  decltype(&PMIx_Data_unpack) data_unpack = nullptr;
+  decltype(&PMIx_Value_destruct) value_destruct = nullptr;
 };
 
 // It stays loaded. The error's text is for the user.

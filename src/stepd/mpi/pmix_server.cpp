@@ -7,14 +7,15 @@
 #include <filesystem>
 #include <future>
 
-#include <boost/asio/post.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
+#include "common/base/text.hpp"
 #include "common/tables/step_names.hpp"
+#include "stepd/mpi/pmix_exchange.hpp"
 #include "stepd/mpi/pmix_job.hpp"
 
 namespace sluice::stepd {
@@ -30,28 +31,20 @@ constexpr auto kPatience = std::chrono::seconds(30);  // with libpmix's own thre
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 std::atomic<PmixServer*> the_server = nullptr;
 
-// Runs `work` on the event loop, where the server lives.
 template <class Work>
 void hand_over(Work work) {
-  if (PmixServer* server = the_server) {
-    boost::asio::post(server->io(), [work = std::move(work)]() mutable {
-      if (PmixServer* still = the_server) work(*still);
-    });
-  }
+  PmixServer::hand_over(std::move(work));
 }
 
-// The ranks that take part; none: all of the step. False when some are of another step.
-bool ranks_of(const pmix_proc_t procs[], size_t count, std::vector<pmix_rank_t>& out) {
-  const PmixServer* server = the_server;
-  for (size_t i = 0; i < count; ++i) {
-    if (server == nullptr || server->name() != procs[i].nspace) return false;
-    if (procs[i].rank == PMIX_RANK_WILDCARD) {
-      out.clear();
-      return true;
-    }
-    out.push_back(procs[i].rank);
-  }
-  return true;
+// Hands data to libpmix, which says when it needs them no more.
+PmixServer::Waiter to_libpmix(pmix_modex_cbfunc_t done, void* context) {
+  return [done, context](pmix_status_t status, const std::string& data) {
+    if (done == nullptr) return;
+    auto kept = std::make_unique<std::string>(data);
+    const char* bytes = kept->empty() ? nullptr : kept->data();
+    const size_t size = kept->size();
+    done(status, bytes, size, context, [](void* old) { delete static_cast<std::string*>(old); }, kept.release());
+  };
 }
 
 // NOLINTBEGIN(readability-function-size): parameters as libpmix has them
@@ -64,11 +57,11 @@ pmix_status_t on_fence(const pmix_proc_t procs[],
                        pmix_modex_cbfunc_t done,
                        void* context) {
   std::vector<pmix_rank_t> ranks;
-  if (!ranks_of(procs, count, ranks)) return PMIX_ERR_NOT_SUPPORTED;
+  if (!pmix_ranks(procs, count, ranks)) return PMIX_ERR_NOT_SUPPORTED;
   std::string bytes = data != nullptr ? std::string(data, size) : std::string();
   ::free(data);  // it is ours now
   hand_over([ranks = std::move(ranks), bytes = std::move(bytes), done, context](PmixServer& server) mutable {
-    server.fence(std::move(ranks), std::move(bytes), {done, context});
+    server.fence(std::move(ranks), std::move(bytes), to_libpmix(done, context));
   });
   return PMIX_SUCCESS;
 }
@@ -81,7 +74,7 @@ pmix_status_t on_request(const pmix_proc_t* proc,
   const PmixServer* known = the_server;
   if (known == nullptr || known->name() != proc->nspace) return PMIX_ERR_NOT_FOUND;
   hand_over([rank = proc->rank, done, context](PmixServer& server) {
-    server.ask_for(rank, {done, context});
+    server.ask_for(rank, to_libpmix(done, context));
   });
   return PMIX_SUCCESS;
 }
@@ -131,12 +124,12 @@ void on_event(size_t,
 // NOLINTEND(readability-function-size)
 
 // Another task's data that this node was asked for.
-struct Question {
+struct DataQuestion {
   uint32_t node = 0;  // who asks
   std::string name;
 };
 void on_data(pmix_status_t status, char* data, size_t size, void* context) {
-  const std::unique_ptr<Question> question(static_cast<Question*>(context));
+  const std::unique_ptr<DataQuestion> question(static_cast<DataQuestion*>(context));
   std::string bytes = data != nullptr ? std::string(data, size) : std::string();
   hand_over([node = question->node, name = question->name, status, bytes = std::move(bytes)](PmixServer& server) mutable {
     server.answer(node, name, status, std::move(bytes));
@@ -151,6 +144,7 @@ pmix_server_module_t make_module() {
   module.fence_nb = on_fence;
   module.direct_modex = on_request;
   module.register_events = on_event_interest;
+  add_pmix_exchange(module);
   module.deregister_events = on_event_disinterest;
   return module;
 }
@@ -177,23 +171,29 @@ pmix_status_t wait_for(Call call) {
   return PMIX_ERR_TIMEOUT;
 }
 
-// Hands data to libpmix, which says when it needs them no more.
-void complete(const PmixServer::Waiter& waiter, pmix_status_t status, const std::string& data) {
-  if (waiter.done == nullptr) return;
-  auto kept = std::make_unique<std::string>(data);
-  const char* bytes = kept->empty() ? nullptr : kept->data();
-  const size_t size = kept->size();
-  waiter.done(status, bytes, size, waiter.context,
-              [](void* old) { delete static_cast<std::string*>(old); }, kept.release());
+}  // namespace
+
+namespace {
+
+// Nodes of one host may have the folder above it in common.
+std::string folder_of(const PlanInput& input) {
+  const std::string step = step_id_text(input.launch.key.id);
+  const std::string& base = input.start.mpi.pmix_tmp_base;
+  if (base.empty()) return fmt::format("{}/pmix.{}", input.start.spool_dir, step);
+  return fmt::format("{}/pmix.{}.{}", base, input.start.node_name, step);
 }
 
 }  // namespace
+
+PmixServer* PmixServer::current() { return the_server; }
+
+uint32_t PmixServer::num_nodes() const { return static_cast<uint32_t>(whole_layout(input_.launch).nodes.size()); }
 
 PmixServer::PmixServer(const PlanInput& input, MpiHost host)
     : input_(input),
       host_(std::move(host)),
       namespace_(pmix_namespace(whole_id(input.launch))),
-      folder_(fmt::format("{}/pmix.{}", input.start.spool_dir, step_id_text(input.launch.key.id))) {}
+      folder_(folder_of(input)) {}
 
 PmixServer::~PmixServer() {
   stop();
@@ -219,6 +219,13 @@ std::optional<uint32_t> PmixServer::node_of(pmix_rank_t rank) const {
 }
 
 Status PmixServer::prepare(StepPlan& plan) {
+  if (const uint32_t debug = input_.start.mpi.pmix_debug; debug > 0) ::setenv("PMIX_DEBUG", std::to_string(debug).c_str(), 1);
+  for (const std::string& pair : split(input_.start.mpi.pmix_environment, ';')) {
+    const size_t equals = pair.find('=');
+    if (equals == 0 || equals == std::string::npos) continue;
+    ::setenv(pair.substr(0, equals).c_str(), pair.c_str() + equals + 1, 1);
+    for (TaskPlan& task : plan.tasks) task.setup.env.set(pair.substr(0, equals), pair.substr(equals + 1));
+  }
   auto library = load_pmix();
   if (!library) return tl::unexpected<Error>(library.error());
   library_ = *library;
@@ -297,32 +304,39 @@ Status PmixServer::set_up(TaskPlan& task) {
   return {};
 }
 
-void PmixServer::fence(std::vector<pmix_rank_t> ranks, std::string data, Waiter waiter) {
+void PmixServer::fence(std::vector<pmix_rank_t> ranks, std::string data, Waiter waiter, const std::string& purpose) {
   std::sort(ranks.begin(), ranks.end());
   MpiMessage message;
   message.kind = MpiMessageKind::kFence;
-  message.name = fmt::format("{}", fmt::join(ranks, ","));  // the same on all nodes; "": all ranks
+  message.name = fmt::format("{}{}", purpose, fmt::join(ranks, ","));  // the same on all nodes; "": all ranks
   message.data = std::move(data);
   for (const pmix_rank_t rank : ranks) {
     if (const auto node = node_of(rank)) message.nodes.push_back(*node);
   }
   std::sort(message.nodes.begin(), message.nodes.end());
   message.nodes.erase(std::unique(message.nodes.begin(), message.nodes.end()), message.nodes.end());
-  if (alone_) return complete(waiter, PMIX_ERR_LOST_CONNECTION, {});
+  if (alone_) return waiter(PMIX_ERR_LOST_CONNECTION, {});
   fences_[message.name].push_back(waiter);
   host_.share(message);
 }
 
 void PmixServer::ask_for(pmix_rank_t rank, Waiter waiter) {
   const auto node = node_of(rank);
-  if (!node) return complete(waiter, PMIX_ERR_NOT_FOUND, {});
-  if (alone_) return complete(waiter, PMIX_ERR_LOST_CONNECTION, {});
+  if (!node) return waiter(PMIX_ERR_NOT_FOUND, {});
+  if (alone_) return waiter(PMIX_ERR_LOST_CONNECTION, {});
   MpiMessage message;
   message.kind = MpiMessageKind::kRequest;
   message.name = std::to_string(++last_question_);
   message.nodes = {*node};
   message.task = rank;
-  questions_[message.name] = waiter;
+  Question& question = questions_[message.name];
+  question.waiter = std::move(waiter);
+  if (const uint32_t patience_s = input_.start.mpi.pmix_timeout_s; patience_s > 0) {
+    question.timer = std::make_unique<boost::asio::steady_timer>(host_.io, std::chrono::seconds(patience_s));
+    question.timer->async_wait([name = message.name](const boost::system::error_code& error) {
+      if (PmixServer* server = current(); server != nullptr && !error) server->finish(name, PMIX_ERR_TIMEOUT, {});
+    });
+  }
   host_.share(message);
 }
 
@@ -337,7 +351,7 @@ void PmixServer::answer(uint32_t node, const std::string& question, pmix_status_
 }
 
 void PmixServer::serve_request(const MpiMessage& message) {
-  auto question = std::make_unique<Question>(Question{message.from, message.name});
+  auto question = std::make_unique<DataQuestion>(DataQuestion{message.from, message.name});
   const pmix_proc_t proc = process(message.task);
   const pmix_status_t status = library_.dmodex_request(&proc, on_data, question.get());
   if (status == PMIX_SUCCESS) {
@@ -355,14 +369,12 @@ void PmixServer::received(const MpiMessage& message) {
       const Waiter waiter = waiting->second.front();
       waiting->second.pop_front();
       if (waiting->second.empty()) fences_.erase(waiting);
-      return complete(waiter, message.status == 0 ? PMIX_SUCCESS : PMIX_ERR_LOST_CONNECTION, message.data);
+      return waiter(message.status == 0 ? PMIX_SUCCESS : PMIX_ERR_LOST_CONNECTION, message.data);
     }
     case MpiMessageKind::kRequest:
       return serve_request(message);
     case MpiMessageKind::kReply:
-      if (auto question = questions_.extract(message.name)) {
-        complete(question.mapped(), message.status, message.data);
-      }
+      if (!names_.answered(message)) finish(message.name, message.status, message.data);
       return;
     case MpiMessageKind::kTaskLost:
       return notify_lost(message.task);
@@ -371,14 +383,19 @@ void PmixServer::received(const MpiMessage& message) {
   }
 }
 
+void PmixServer::finish(const std::string& question, pmix_status_t status, const std::string& data) {
+  if (auto asked = questions_.extract(question)) asked.mapped().waiter(status, data);
+}
+
 void PmixServer::alone() {
   alone_ = true;
   for (const auto& [name, waiters] : std::exchange(fences_, {})) {
     for (const Waiter& waiter : waiters)
-      complete(waiter, PMIX_ERR_LOST_CONNECTION, {});
+      waiter(PMIX_ERR_LOST_CONNECTION, {});
   }
-  for (const auto& [name, waiter] : std::exchange(questions_, {}))
-    complete(waiter, PMIX_ERR_LOST_CONNECTION, {});
+  for (const auto& [name, question] : std::exchange(questions_, {}))
+    question.waiter(PMIX_ERR_LOST_CONNECTION, {});
+  names_.alone();
 }
 
 void PmixServer::aborted(pmix_rank_t rank, int status) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "common/wire/codec.hpp"
+
 namespace sluice::cli {
 namespace {
 
@@ -111,6 +113,40 @@ TEST(MpiHub, LostTasksAndAbortsAreTold) {
   hub.hub.received(2, abort);
   ASSERT_EQ(hub.aborts.size(), 1U);
   EXPECT_EQ(hub.aborts[0].status, 5);
+}
+
+TEST(MpiHub, NamesAreKeptForAllNodes) {
+  Hub hub(3);
+  const auto ask = [&](size_t node, MpiMessageKind kind, const std::string& data, int32_t status = 0) {
+    MpiMessage message;
+    message.kind = kind;
+    message.name = "q";
+    message.data = data;
+    message.status = status;
+    hub.hub.received(node, std::move(message));
+  };
+  const auto name = [](const std::string& key, const std::string& value) { return wire::encode(protocol::PublishedName{key, value}); };
+  ask(0, MpiMessageKind::kLookup, "ocean");
+  EXPECT_EQ(hub.take(), (Lines{"0!"}));
+  ask(2, MpiMessageKind::kLookup, "ocean", protocol::kWaitForName);
+  EXPECT_EQ(hub.take(), Lines{});
+  ask(1, MpiMessageKind::kPublish, name("ocean", "port"));
+  EXPECT_EQ(hub.take(), (Lines{"1:", "2:port"}));
+  ask(0, MpiMessageKind::kPublish, name("ocean", "other"));
+  ASSERT_EQ(hub.sent.size(), 1U);
+  EXPECT_EQ(hub.sent[0].second.status, protocol::kNameTaken);
+  EXPECT_EQ(hub.sent[0].second.name, "q");
+  hub.take();
+  ask(0, MpiMessageKind::kLookup, "ocean");
+  ask(0, MpiMessageKind::kUnpublish, "ocean");
+  ask(0, MpiMessageKind::kUnpublish, "ocean");
+  EXPECT_EQ(hub.take(), (Lines{"0:port", "0:", "0!"}));
+  ask(0, MpiMessageKind::kPublish, name("large", std::string(17U << 20, 'x')));
+  EXPECT_EQ(hub.take(), (Lines{"0!"}));
+  ask(1, MpiMessageKind::kLookup, "land", protocol::kWaitForName);
+  hub.hub.node_gone(1);
+  ask(0, MpiMessageKind::kPublish, name("land", "port"));
+  EXPECT_EQ(hub.take(), (Lines{"0:"}));
 }
 
 }  // namespace

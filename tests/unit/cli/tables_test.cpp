@@ -5,6 +5,7 @@
 
 #include "cli/shared/table_printer.hpp"
 #include "common/base/text.hpp"
+#include "common/tables/gathered_tasks.hpp"
 #include "common/tables/job_fields.hpp"
 #include "common/tables/sinfo_fields.hpp"
 #include "common/tables/update_keys.hpp"
@@ -74,6 +75,54 @@ TEST(Squeue, TheUsualColumnsAsCaptured) {
       "                 4     debug     wrap     root PD       0:00      1 (JobHeldUser)\n"
       "              2_12     debug     wrap     root  R       1:00      1 node1\n"
       "               2_9     debug     wrap     root  R       1:01      1 node1\n");
+}
+
+// Task `task` of the array of waiting_tasks(), waiting with a record of its own.
+protocol::JobRecord split_task(JobId id, uint32_t task, JobReason reason) {
+  auto record = test::running_task(id, task, "2026-11-21T02:48:28");
+  record.job.state = JobState::kPending;
+  record.job.allocation = nullptr;
+  record.job.start = record.job.end = kNoTime;
+  record.soft.reason = reason;
+  return record;
+}
+
+std::string print_gathered(const std::vector<protocol::JobRecord>& records) {
+  std::vector<JobView> rows;
+  for (const auto& record : records) rows.push_back({&record, kNoTask, {}});
+  const auto gathered = gather_waiting_tasks(rows);
+  Table<JobView> table("squeue", "job", job_fields(), parse_letter_format("%i %K %A %r %R"));
+  std::string out;
+  for (const auto& row : rows) table.append_row(row, context(), out);
+  return out;
+}
+
+TEST(Squeue, WaitingTasksWithRecordsOfTheirOwnAreInTheLineOfTheArray) {
+  std::vector<protocol::JobRecord> records = {
+      split_task(30, 11, JobReason::kJobHeldUser), test::waiting_tasks(), split_task(31, 21, JobReason::kJobHeldUser),
+      split_task(32, 22, JobReason::kJobArrayTaskLimit), test::running_task(19, 12, "2026-11-21T02:48:28")};
+  EXPECT_EQ(print_gathered(records),
+            "2_[11,13-22] 11,13-22 2 JobArrayTaskLimit,JobHeldUser (JobArrayTaskLimit,JobHeldUser)\n"
+            "2_12 12 19 None node1\n");
+}
+
+TEST(Squeue, OfAnotherNameOrPartitionATaskKeepsItsLine) {
+  std::vector<protocol::JobRecord> records = {test::waiting_tasks(), split_task(30, 11, JobReason::kPriority),
+                                              split_task(31, 12, JobReason::kPriority)};
+  JobSpec renamed = test::array_spec();
+  renamed.name = "other";
+  records[1].job.spec = std::make_shared<const JobSpec>(renamed);
+  JobSpec moved = test::array_spec();
+  moved.partitions = "spot";
+  records[2].job.spec = std::make_shared<const JobSpec>(moved);
+  EXPECT_EQ(print_gathered(records),
+            "2_[13-20%4] 13-20%4 2 JobArrayTaskLimit (JobArrayTaskLimit)\n"
+            "2_11 11 30 Priority (Priority)\n2_12 12 31 Priority (Priority)\n");
+}
+
+TEST(Squeue, WithoutARecordForSeveralTasksNothingIsGathered) {
+  EXPECT_EQ(print_gathered({split_task(30, 11, JobReason::kPriority), split_task(31, 12, JobReason::kPriority)}),
+            "2_11 11 30 Priority (Priority)\n2_12 12 31 Priority (Priority)\n");
 }
 
 TEST(Squeue, EveryLetterAsCaptured) {

@@ -172,6 +172,43 @@ TEST(PlaceGres, CoresNearTheUnits) {
   EXPECT_EQ(placed[0].cores, units("4-7"));
 }
 
+// Four GPUs of a node, of which 0 and 3, and 1 and 2, are connected.
+struct LinkedCluster : GpuCluster {
+  LinkedCluster() : GpuCluster(1) {
+    std::vector<GresDevices> found;
+    for (const char* links : {"-1,0,0,4", "0,-1,4,0", "0,4,-1,1", "4,0,1,-1"}) {
+      found.push_back({.name = "gpu", .type = "a100", .count = 1, .files = {std::to_string(found.size())}, .links = links});
+    }
+    nodes[0].gres = make_inventory("gpu:a100:4", found);
+  }
+};
+
+TEST(PlaceGres, TheBestConnectedUnits) {
+  LinkedCluster cluster;
+  EXPECT_EQ(cluster.place_text(on_node("gres/gpu:2")), "n1:gpu:a100:2(IDX:0,3)");  // as Slurm does
+  EXPECT_EQ(cluster.place_text(on_node("gres/gpu:3")), "n1:gpu:a100:3(IDX:0,2-3)");
+  EXPECT_EQ(cluster.place_text(on_node("gres/gpu:1")), "n1:gpu:a100:1(IDX:0)");
+  cluster.use(0, {{"gpu", "a100", 1, units("0"), {}}});
+  EXPECT_EQ(cluster.place_text(on_node("gres/gpu:2")), "n1:gpu:a100:2(IDX:1-2)");
+  JobSpec by_job;
+  by_job.tres_per_job = "gres/gpu:2";
+  EXPECT_EQ(cluster.place_text(by_job), "n1:gpu:a100:2(IDX:1-2)");
+}
+
+// Units near the cores of one socket are taken first, whatever connects them to others.
+TEST(PlaceGres, NearCoresComeBeforeLinks) {
+  GpuCluster cluster(1);
+  std::vector<GresDevices> found;
+  for (const char* links : {"-1,0,0,4", "0,-1,2,0", "0,2,-1,0", "4,0,0,-1"}) {
+    const bool first = found.size() < 2;
+    found.push_back({.name = "gpu", .type = "a100", .count = 1, .files = {std::to_string(found.size())},
+                     .cores = first ? "0-3" : "4-7", .links = links});
+  }
+  cluster.nodes[0].gres = make_inventory("gpu:a100:4", found);
+  EXPECT_EQ(cluster.place_text(on_node("gres/gpu:2")), "n1:gpu:a100:2(IDX:0-1)");
+  EXPECT_EQ(cluster.place_text(on_node("gres/gpu:3")), "n1:gpu:a100:3(IDX:0-1,3)");  // and what is connected with them
+}
+
 TEST(PlaceGres, WholeNodesHaveAllOfIt) {
   GpuCluster cluster;
   JobSpec spec;

@@ -88,6 +88,25 @@ TEST(Gres, ShardsArePartsOfGpus) {
   EXPECT_EQ(free_of(shard, sum).parts, (std::vector<uint32_t>{4, 2}));
 }
 
+TEST(Gres, LinksAreByUnit) {
+  std::vector<GresDevices> found;
+  for (const char* links : {"-1,0,4", "0,-1,x", ""}) {
+    GresDevices one = devices("gpu", "", {"f"});
+    one.links = links;
+    found.push_back(one);
+  }
+  const auto inventory = make_inventory("gpu:3", found);
+  EXPECT_TRUE(inventory->has_links("gpu"));
+  EXPECT_FALSE(inventory->has_links("fan"));
+  EXPECT_EQ(inventory->link("gpu", 0, 2), 4);
+  EXPECT_EQ(inventory->link("gpu", 0, 0), 0);  // itself
+  EXPECT_EQ(inventory->link("gpu", 1, 2), 0);
+  EXPECT_EQ(inventory->link("gpu", 2, 0), 0);
+  EXPECT_EQ(inventory->link("gpu", 7, 9), 0);
+  EXPECT_EQ(inventory->near_cores("gpu", 0), nullptr);  // of cores nothing was told
+  EXPECT_FALSE(make_inventory("gpu:2", {devices("gpu", "", {"a", "b"})})->has_links("gpu"));
+}
+
 TEST(Gres, PartOfWhatIsFree) {
   const GresShares free = {{"gpu", "t4", 1, units("1"), {}}, {"gpu", "v100", 2, units("2-3"), {}}};
   EXPECT_EQ(gres_text(take_shares(free, "gpu", "", 2), true), "gpu:t4:1(IDX:1),gpu:v100:1(IDX:2)");

@@ -87,7 +87,11 @@ struct Tasks {
       : node({"5.0", 4, std::move(ranks), std::move(mapping)},
              {[this](uint32_t local, const std::string& bytes) { told[local] += bytes; },
               [this](const PmiPairs& pairs) { shared.push_back(pairs); },
-              [this](uint32_t rank) { aborted.push_back(rank); }}) {}
+              [this](uint32_t rank) { aborted.push_back(rank); },
+              [this](const std::string& question, protocol::MpiMessageKind kind, const protocol::PublishedName& what) {
+                asked.push_back(fmt::format("{}:{}:{}={}", question, static_cast<int>(kind), what.name, what.value));
+              },
+              [this](const std::string& text) { said = text; }}) {}
 
   // The answer to one request.
   std::string ask(uint32_t local, const std::string& command, Fields fields = {}) {
@@ -98,6 +102,8 @@ struct Tasks {
   std::map<uint32_t, std::string> told;
   std::vector<PmiPairs> shared;
   std::vector<uint32_t> aborted;
+  std::vector<std::string> asked;
+  std::string said;
   PmiNode node;
 };
 
@@ -111,7 +117,8 @@ TEST(PmiNode, TellsOfTheJobInPmi1) {
             "cmd=get_result rc=0 msg=success value=(vector,(0,2,2))\n");
   EXPECT_EQ(tasks.ask(1, "get", {{"kvsname", "5.0"}, {"key", "no"}}),
             "cmd=get_result rc=-1 msg=no_such_key value=unknown\n");
-  EXPECT_EQ(tasks.ask(1, "spawn"), "cmd=spawn_result rc=-1 msg=not_supported\n");
+  EXPECT_EQ(tasks.ask(1, "spawn"), "cmd=spawn_result rc=-1 msg=tasks_cannot_be_added_to_a_step\n");
+  EXPECT_EQ(tasks.said, "mpi/pmi2: task 3: MPI_Comm_spawn is not supported, a step has the tasks it was started with");
   EXPECT_EQ(tasks.ask(1, "finalize"), "cmd=finalize_ack rc=0\n");
 }
 
@@ -177,7 +184,7 @@ TEST(PmiNode, SpeaksPmi2) {
   EXPECT_EQ(tasks.told[0], counted("cmd=kvs-fence-response;thrid=7;rc=0;"));
   EXPECT_EQ(tasks.ask(1, "kvs-get", {{"key", "k"}}),
             counted("cmd=kvs-get-response;rc=0;found=TRUE;value=v;;w;"));
-  EXPECT_NE(tasks.ask(0, "spawn").find("rc=14;errmsg=not supported;"), std::string::npos);
+  EXPECT_NE(tasks.ask(0, "spawn").find("rc=14;errmsg=tasks cannot be added to a step;"), std::string::npos);
   tasks.ask(0, "abort", {{"msg", "enough"}});
   EXPECT_EQ(tasks.aborted, std::vector<uint32_t>{2});
 }
@@ -241,6 +248,29 @@ TEST(ProcessMapping, IsNotToldWhenItWouldBeTooLong) {
   for (uint32_t rank = 0; rank < 64 * 64; ++rank)
     cyclic[rank % 64].push_back(rank);
   EXPECT_EQ(process_mapping(layout(cyclic)), "(vector,(0,64,1))");
+}
+
+TEST(PmiNode, PublishedNamesAreSrunsAffair) {
+  Tasks tasks({2, 3});
+  EXPECT_EQ(tasks.ask(0, "publish_name", {{"service", "ocean"}, {"port", "tag#0$"}}), "");
+  EXPECT_EQ(tasks.asked, std::vector<std::string>{"name.1:6:ocean=tag#0$"});
+  tasks.node.name_answer("name.1", true, {});
+  EXPECT_EQ(tasks.told[0], "cmd=publish_result rc=0 msg=success\n");
+  tasks.ask(1, "init", {{"pmi_version", "2"}});
+  EXPECT_EQ(tasks.ask(1, "name-lookup", {{"name", "ocean"}, {"thrid", "7"}}), "");
+  EXPECT_EQ(tasks.asked.back(), "name.2:7:ocean=");
+  tasks.node.name_answer("name.2", true, "tag#0$");
+  EXPECT_NE(tasks.told[1].find("cmd=name-lookup-response;thrid=7;rc=0;value=tag#0$;"), std::string::npos) << tasks.told[1];
+  tasks.ask(1, "name-unpublish", {{"name", "land"}});
+  tasks.node.name_answer("name.3", false, {});
+  EXPECT_NE(tasks.told[1].find("cmd=name-unpublish-response;rc=14;errmsg="), std::string::npos) << tasks.told[1];
+  tasks.node.name_answer("name.3", true, {});  // was answered
+  tasks.ask(0, "lookup_name", {{"service", "land"}});
+  tasks.told[0].clear();
+  tasks.node.alone();
+  EXPECT_EQ(tasks.told[0], "cmd=lookup_result rc=-1 msg=no_such_name_or_taken\n");
+  EXPECT_EQ(tasks.ask(0, "lookup_name", {{"service", "land"}}), tasks.told[0]);
+  EXPECT_EQ(tasks.asked.size(), 4U);
 }
 
 }  // namespace
