@@ -72,6 +72,19 @@ class Life(ClusterCase):
         detailed = self.out("scontrol", "-d", "show", "job", job)
         self.assertIn("DerivedExitCode=7:0", detailed)
 
+    def test_requeued_job_shows_its_last_exit(self):  # until it runs again; what steps derived stays even then
+        job = self.submit("-o", "/dev/null", "--wrap", "[ -n \"$SLURM_RESTART_COUNT\" ] && exec sleep 1000; srun sh -c 'exit 7'; exit 3")
+        self.assertEqual(self.wait_ended(job), "FAILED")
+        self.run_cmd("scontrol", "requeuehold", job)
+        self.wait_state(job, "PENDING")
+        self.assertEqual(self.show(job)["ExitCode"], "3:0")
+        self.assertIn("DerivedExitCode=7:0", self.out("scontrol", "-d", "show", "job", job))
+        self.run_cmd("scontrol", "release", job)
+        self.wait_state(job, "RUNNING")
+        self.assertEqual(self.show(job)["ExitCode"], "0:0")
+        self.assertIn("DerivedExitCode=7:0", self.out("scontrol", "-d", "show", "job", job))
+        self.cancel(job)
+
     # limits -----------------------------------------------------------------------------------------
 
     def test_over_time_limit(self):

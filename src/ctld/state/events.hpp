@@ -284,6 +284,8 @@ struct JobRequeued {
   JobFlags flags = 0;  // afterwards: kJobSpecialExit, kJobLaunchFailed
   Time begin = kNoTime;  // not before
   Time time = kNoTime;
+  int32_t exit_status = 0;          // of the run that is over: shown until the next one starts
+  int32_t derived_exit_status = 0;  // of steps of all runs
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &JobRequeued::job);
@@ -294,6 +296,8 @@ struct JobRequeued {
     field(6, "flags", &JobRequeued::flags);
     field(7, "begin", &JobRequeued::begin);
     field(8, "time", &JobRequeued::time);
+    field(320, "exit_status", &JobRequeued::exit_status);
+    field(321, "derived_exit_status", &JobRequeued::derived_exit_status);
   }
 };
 // A job that is completing will not be requeued: it was cancelled meanwhile.

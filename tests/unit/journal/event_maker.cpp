@@ -309,6 +309,8 @@ void EventMaker::clean(Events& events) {
   again.restart_count = job.restart_count + 1;
   again.begin = now_ + std::chrono::minutes(2);
   again.time = now_;
+  again.exit_status = job.exit_status;
+  again.derived_exit_status = job.derived_exit_status;
   make(events, again);
 }
 

@@ -1,6 +1,8 @@
 // Jobs from submission to purge.
 #include "fixture.hpp"
 
+#include <csignal>
+
 #include "ctld/state/decide/ending.hpp"
 
 namespace sluice::state {
@@ -225,6 +227,32 @@ TEST_F(CoreTest, FailedLaunchIsRequeuedAndHeld) {
   EXPECT_EQ(job(id).hold, HoldKind::kUser);
   EXPECT_EQ(job(id).state_description, "launch failed requeued held");
   EXPECT_NE(state_.nodes.at(0).flags & kNodeDrain, 0u);
+}
+
+TEST_F(CoreTest, AStepDaemonThatDiedIsLikeALostNode) {
+  JobSpec spec = batch_spec();
+  const auto die = [&](JobId id) {
+    protocol::StepEnded report;
+    report.key = {{id, kBatchStep}, 0};
+    report.nodes = "n1";
+    report.exit_status = SIGKILL;
+    report.failure = "its step daemon died";
+    report.node_clean = true;
+    ASSERT_TRUE(run(EndSteps{{report}}));
+  };
+  const JobId again = submit(spec);
+  ASSERT_TRUE(start_job(again, "n1"));
+  die(again);
+  EXPECT_EQ(job(again).state, JobState::kPending);
+  EXPECT_EQ(job(again).hold, HoldKind::kNone) << "it was launched well";
+  EXPECT_EQ(job(again).restart_count, 1U);
+  EXPECT_EQ(job(again).exit_status, SIGKILL) << "kept until it runs again";
+  spec.requeue = Toggle::kNo;
+  const JobId once = submit(spec);
+  ASSERT_TRUE(start_job(once, "n1"));
+  die(once);
+  EXPECT_EQ(job(once).state, JobState::kNodeFail);
+  EXPECT_EQ(job(once).reason, JobReason::kNodeDown);
 }
 
 TEST_F(CoreTest, OutOfMemory) {

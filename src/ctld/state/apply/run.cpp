@@ -40,6 +40,7 @@ void start_job(ClusterState& state, const JobStarted& event, const JobStarted::S
     job.time_limit = event.time_limit;
     job.start = event.time;
     job.end = event.end;
+    job.exit_status = 0;  // until now that of the run before
     job.allocation = start.allocation;
     job.released.clear();
     job.preparing.clear();
@@ -145,7 +146,8 @@ void apply_event(ClusterState& state, const JobRequeued& event) {
     job.next_step = 0;
     job.signal_sent = false;
     job.limit_warned = 0;
-    job.exit_status = job.derived_exit_status = 0;
+    job.exit_status = event.exit_status;
+    job.derived_exit_status = event.derived_exit_status;
     job.cancelled_by = UINT32_MAX;
     job.submit = event.time;
     job.eligible = event.begin;

@@ -71,6 +71,8 @@ void finish(Draft& draft, JobId id, Time now) {
   event.restart_count = job.restart_count + 1;
   event.begin = now + requeue_delay(*draft.state().config);
   event.time = now;
+  event.exit_status = job.exit_status;
+  event.derived_exit_status = job.derived_exit_status;
   event.hold = job.hold;
   event.flags = job.flags & (kJobSpecialExit | kJobLaunchFailed);
   if ((job.flags & kJobRequeueHold) != 0 && event.hold == HoldKind::kNone) {
@@ -178,8 +180,10 @@ void complete_job(Draft& draft, JobId job, const Ending& ending, Time now) {
 }
 
 void requeue_ended(Draft& draft, JobId id, JobFlags flags, Time now) {
-  JobRequeued event{.job = id, .restart_count = draft.job(id).restart_count + 1,
-                    .begin = now + requeue_delay(*draft.state().config), .time = now};
+  const Job& job = draft.job(id);
+  JobRequeued event{.job = id, .restart_count = job.restart_count + 1,
+                    .begin = now + requeue_delay(*draft.state().config), .time = now,
+                    .exit_status = job.exit_status, .derived_exit_status = job.derived_exit_status};
   if ((flags & kJobRequeueHold) != 0) {
     event.hold = HoldKind::kUser;
     event.reason = JobReason::kJobHeldUser;
