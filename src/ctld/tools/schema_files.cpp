@@ -62,7 +62,7 @@ std::string noded_file() {
 
 std::string stepd_file() {
   using namespace protocol;  // NOLINT(google-build-using-namespace)
-  return file<StepHello, TasksStarted, WindowSize, SignalTasks, AttachRequest, MpiMessage, StepdStart,
+  return file<StepHello, TasksStarted, WindowSize, SignalTasks, AttachRequest, PublishedName, MpiMessage, StepdStart,
               StepRecord>("sluice.stepd", "Step daemons, their agents, and srun.");
 }
 

@@ -63,7 +63,8 @@ const std::map<std::string_view, const char*> kSamples = {{"begin", "now+1hour"}
                                                           {"bcast", "/tmp/x"},
                                                           {"compress", "lz4"},
                                                           {"x11", "first"},
-                                                          {"kill-command", "INT"}};
+                                                          {"kill-command", "INT"},
+                                                          {"accel-bind", "g"}};
 
 std::string fingerprint(const Submission& s) {
   const SubmitSettings& t = s.settings;
