@@ -125,6 +125,7 @@ class Binder {
     out_.type = "mask_cpu:";
     out_.report = "MASK";
     std::vector<std::string> list;
+    list.reserve(masks.size());
     for (const Bitmap& mask : masks) list.push_back(hex_mask(mask, digits(), true));
     out_.list = join(list, ",");
     out_.masks = std::move(masks);
