@@ -38,6 +38,7 @@ struct Jobs::Job {
   explicit Job(boost::asio::io_context& io) : timer(io) {}
   JobFacts facts;
   Prolog prolog = Prolog::kNotRun;
+  bool reports_prolog = false;  // its success, too
   bool ending = false;
   bool epilog_running = false;
   boost::asio::steady_timer timer;  // UnkillableStepTimeout
@@ -46,7 +47,7 @@ struct Jobs::Job {
     std::string encoded;
     uint32_t node_index = 0;
   };
-  std::vector<Waiting> waiting;  // for the prolog
+  std::vector<Waiting> waiting;  // for the prolog, or for the end of an earlier run
 };
 
 Jobs::Jobs(NodeState& node, SiteScripts& scripts, JobGroups& groups)
@@ -91,12 +92,22 @@ void Jobs::load() {
   }
 }
 
-std::vector<JobId> Jobs::prepared() const {
+std::vector<JobId> Jobs::prepared() {
   std::vector<JobId> ids;
+  offered_.clear();
   for (const auto& [id, job] : jobs_) {
-    if (job->prolog != Prolog::kNotRun) ids.push_back(id.first);
+    if (job->prolog == Prolog::kNotRun) continue;
+    ids.push_back(id.first);
+    offered_.insert(id);
   }
   return ids;
+}
+
+std::vector<Jobs::JobPtr> Jobs::runs_of(JobId id) const {
+  std::vector<JobPtr> runs;
+  for (auto at = jobs_.lower_bound({id, 0}); at != jobs_.end() && at->first.first == id; ++at)
+    runs.push_back(at->second);
+  return runs;
 }
 
 Jobs::JobPtr Jobs::job_of(JobId id, uint32_t restart) {
@@ -119,16 +130,35 @@ Status Jobs::launch(protocol::StepLaunch launch, std::string encoded, uint32_t n
   if (job->ending) return failure(ErrorCode::kAlreadyDone);
   if (job->prolog == Prolog::kFailed) return failure("the prolog failed on this node");
   job->facts = facts_of(launch);
-  if (job->prolog == Prolog::kDone) {
-    steps_->launch(launch, std::move(encoded), node_index);
-    return {};
-  }
   for (const Job::Waiting& other : job->waiting) {
     if (other.launch.key == launch.key) return {};
   }
+  for (const protocol::StepKey& key : steps_->live_of(id.first)) {
+    if (key.restart < id.second) steps_->terminate({key, true, {}});  // its order to end was lost with the connection
+  }
   job->waiting.push_back({std::move(launch), std::move(encoded), node_index});
-  if (job->prolog == Prolog::kNotRun) start_prolog(job, false);
+  go_on(job);
   return {};
+}
+
+bool Jobs::earlier_run_left(const Job& job) const {
+  for (const protocol::StepKey& key : steps_->live_of(job.facts.job)) {
+    if (key.restart < job.facts.restart) return true;
+  }
+  for (const JobPtr& run : runs_of(job.facts.job)) {
+    if (run->facts.restart < job.facts.restart && run->ending) return true;
+  }
+  return false;
+}
+
+void Jobs::go_on(const JobPtr& job) {
+  if (job->ending || earlier_run_left(*job)) return;
+  const bool wanted = job->reports_prolog || !job->waiting.empty();
+  if (job->prolog == Prolog::kNotRun && wanted) return start_prolog(job);
+  if (job->prolog != Prolog::kDone) return;
+  for (Job::Waiting& waiting : std::exchange(job->waiting, {})) {
+    steps_->launch(waiting.launch, std::move(waiting.encoded), waiting.node_index);
+  }
 }
 
 void Jobs::run_prolog(const protocol::RunPrologRequest& request) {
@@ -138,7 +168,8 @@ void Jobs::run_prolog(const protocol::RunPrologRequest& request) {
   job->facts.partition = request.partition;
   job->facts.node_list = request.node_list;
   job->facts.allocation = request.allocation;
-  if (job->prolog == Prolog::kNotRun) return start_prolog(job, true);
+  job->reports_prolog = true;
+  if (job->prolog == Prolog::kNotRun) return go_on(job);
   if (job->prolog == Prolog::kRunning) return;  // its end will be reported
   reporter_->add(protocol::PrologDoneRequest{request.job, request.restart, node_.name,
                                              job->prolog == Prolog::kDone ? 0 : 1});
@@ -162,31 +193,25 @@ Environment Jobs::script_environment(const Job& job, std::string_view context) c
   return env;
 }
 
-void Jobs::start_prolog(const JobPtr& job, bool report) {
+void Jobs::start_prolog(const JobPtr& job) {
   job->prolog = Prolog::kRunning;
   store(*job);
   const ClusterConfig& config = *node_.config;
   scripts_.run(config.prolog, script_environment(*job, "prolog_slurmd"),
                config.prolog_timeout ? config.prolog_timeout : config.prolog_epilog_timeout,
-               [this, job, report](int status) { prolog_over(job, status, report); });
+               [this, job](int status) { prolog_over(job, status); });
 }
 
-void Jobs::prolog_over(const JobPtr& job, int status, bool report) {
+void Jobs::prolog_over(const JobPtr& job, int status) {
   job->prolog = status == 0 ? Prolog::kDone : Prolog::kFailed;
   if (status != 0) log::error("prolog of job {} failed with status {:#x}", job->facts.job, status);
   // a failure drains this node and takes the job away: the controller orders both
-  if (report || status != 0) {
+  if (job->reports_prolog || status != 0) {
     reporter_->add(
         protocol::PrologDoneRequest{job->facts.job, job->facts.restart, node_.name, status});
   }
   if (job->ending) return continue_end(job);
-  if (status == 0) start_waiting(job);
-}
-
-void Jobs::start_waiting(const JobPtr& job) {
-  for (Job::Waiting& waiting : std::exchange(job->waiting, {})) {
-    steps_->launch(waiting.launch, std::move(waiting.encoded), waiting.node_index);
-  }
+  go_on(job);
 }
 
 void Jobs::terminate(const protocol::TerminateJobRequest& request) {
@@ -204,10 +229,13 @@ void Jobs::terminate(const protocol::TerminateJobRequest& request) {
 }
 
 void Jobs::clean(JobId id) {
-  const auto known = jobs_.lower_bound({id, 0});
   protocol::TerminateJobRequest request;
   request.job = id;
-  request.restart = known != jobs_.end() && known->first.first == id ? known->first.second : 0;
+  for (const JobPtr& run : runs_of(id)) {
+    // launched after the controller was asked: it sees to what is left of earlier ones
+    if (!offered_.contains({id, run->facts.restart})) return;
+    request.restart = run->facts.restart;
+  }
   request.at_once = true;
   terminate(request);
 }
@@ -272,6 +300,7 @@ void Jobs::cleaned(const JobPtr& job, int epilog_status, bool kill_failed) {
   std::remove(file_of(*job).c_str());
   jobs_.erase(id);
   reporter_->add(protocol::JobCleaned{id.first, id.second, node_.name, epilog_status, kill_failed});
+  for (const JobPtr& run : runs_of(id.first)) go_on(run);
 }
 
 void Jobs::remember_over(const Id& id) {
@@ -304,10 +333,9 @@ bool Jobs::clean_after(const protocol::StepEnded& report) {
 }
 
 void Jobs::step_over(const protocol::StepKey& key) {
-  for (auto at = jobs_.lower_bound({key.id.job, 0});
-       at != jobs_.end() && at->first.first == key.id.job;) {
-    const JobPtr job = (at++)->second;
+  for (const JobPtr& job : runs_of(key.id.job)) {
     continue_end(job);
+    go_on(job);
   }
 }
 

@@ -31,9 +31,11 @@ class Jobs {
 
   // Reads the jobs that an agent before this one had prepared; their epilog is still to run.
   void load();
-  [[nodiscard]] std::vector<JobId> prepared() const;
+  // For a registration; clean() is about the runs of that moment.
+  [[nodiscard]] std::vector<JobId> prepared();
 
-  // A checked launch. kAlreadyDone when the job is over here.
+  // A checked launch. It waits until nothing is left of an earlier run of the job here: they have a folder and control
+  // groups in common. kAlreadyDone when the job is over here.
   Status launch(protocol::StepLaunch launch, std::string encoded, uint32_t node_index);
   void run_prolog(const protocol::RunPrologRequest& request);
   void terminate(const protocol::TerminateJobRequest& request);
@@ -57,9 +59,12 @@ class Jobs {
   struct Job;
   using JobPtr = std::shared_ptr<Job>;
   JobPtr job_of(JobId id, uint32_t restart);
-  void start_prolog(const JobPtr& job, bool report);
-  void prolog_over(const JobPtr& job, int status, bool report);
-  void start_waiting(const JobPtr& job);
+  [[nodiscard]] std::vector<JobPtr> runs_of(JobId id) const;  // first to last
+  [[nodiscard]] bool earlier_run_left(const Job& job) const;
+  // Runs the prolog, or starts what waits, where nothing stands against it.
+  void go_on(const JobPtr& job);
+  void start_prolog(const JobPtr& job);
+  void prolog_over(const JobPtr& job, int status);
   void end_steps(const JobPtr& job, const protocol::TerminateJobRequest& request);
   void continue_end(const JobPtr& job);
   void unkillable(const JobPtr& job);
@@ -75,6 +80,7 @@ class Jobs {
   Steps* steps_ = nullptr;        // not owned
   Reporter* reporter_ = nullptr;  // not owned
   std::map<Id, JobPtr> jobs_;
+  std::set<Id> offered_;  // told at the last registration
   std::set<Id> over_;  // cleaned lately: late launches are refused
   std::vector<Id> over_order_;
   std::function<void(JobId)> when_over_;

@@ -1,7 +1,37 @@
 """Bugs in how steps run and end."""
+import os
+import signal
 import unittest
 
-from harness import ClusterCase, wait_for
+from harness import ClusterCase, processes, wait_for
+
+
+class LaterRun(ClusterCase):
+    NODES, CPUS, CONF = 2, 2, "SlurmdTimeout=4\n"
+
+    def node(self):
+        return self.out("sinfo", "-h", "-n", "n2", "-o", "%T").strip()
+
+    def test_it_waits_for_the_end_of_the_run_before(self):
+        """A job that was requeued while its node was silent began there while its first run was still being taken down,
+        and lost its script with that run's folder."""
+        job = self.submit("-w", "n2", "-o", "runs.out", "--open-mode=append", "--wrap",
+                          "echo ${SLURM_RESTART_COUNT:-0}; sleep 1000")
+        wait_for(lambda: self.file("runs.out").split() == ["0"], "the first run runs")
+        agent = self.cluster.node_pid("n2")
+        (first,) = [pid for pid, exe, words in processes("environ")
+                    if exe.endswith("stepd") and b"SLURM_CONF=" + self.cluster.conf.encode() in words]
+        for pid in (agent, first):
+            os.kill(pid, signal.SIGSTOP)
+        wait_for(lambda: self.node() == "down*", "n2 is down")
+        os.kill(agent, signal.SIGCONT)
+        self.wait_state(job, "RUNNING")
+        self.wait_ended(self.submit("-w", "n2", "-o", "/dev/null", "--wrap", "true"))  # launched after it
+        self.assertEqual(self.file("runs.out").split(), ["0"], "the second run has to wait")
+        os.kill(first, signal.SIGCONT)
+        wait_for(lambda: self.file("runs.out").split() == ["0", "1"], "the second run runs")
+        self.run_cmd("scancel", job)
+        self.wait_ended(job)
 
 
 class Steps(ClusterCase):
