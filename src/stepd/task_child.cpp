@@ -55,6 +55,18 @@ void clean_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+// A fork whose child hears of no signal until clean_signals(). Until then it has the daemon's handlers, and what they
+// write into the daemon's own pipe would tell the daemon of a signal that was meant for the task.
+pid_t fork_deaf() {
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, &before);
+  const pid_t pid = ::fork();
+  if (pid != 0) ::sigprocmask(SIG_SETMASK, &before, nullptr);
+  return pid;
+}
+
 void set_limits(const std::vector<uint64_t>& limits) {
   for (size_t i = 0; i + 1 < limits.size(); i += 2) {
     const auto number = static_cast<__rlimit_resource_t>(i / 2);
@@ -316,13 +328,13 @@ void settle(const TaskSetup& setup) {
 }  // namespace
 
 pid_t start_task(TaskSetup& setup) {
-  const pid_t pid = ::fork();
+  const pid_t pid = fork_deaf();
   if (pid == 0) run_task(setup);
   return pid;
 }
 
 pid_t start_epilogs(TaskSetup& setup, const std::vector<std::string>& epilogs) {
-  const pid_t pid = ::fork();
+  const pid_t pid = fork_deaf();
   if (pid != 0) return pid;
   settle(setup);
   for (const std::string& epilog : epilogs) {

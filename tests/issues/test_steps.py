@@ -46,6 +46,15 @@ class Steps(ClusterCase):
         wait_for(lambda: "said goodbye" in self.file("goodbye.out"), "it ended by itself")
         self.wait_ended(job)
 
+    def test_a_job_that_is_cancelled_as_it_starts_ends_by_term(self):
+        """A TERM that met the task before its exec went to the step daemon instead, which killed the step at once."""
+        for _ in range(25):
+            job = self.submit("-o", "/dev/null", "--wrap", "sleep 300")
+            self.wait_state(job, "RUNNING")
+            self.run_cmd("scancel", job)
+            wait_for(lambda job=job: self.show(job)["JobState"] == "CANCELLED", "it is over")
+            self.assertEqual(self.show(job)["ExitCode"], "0:15")
+
     def test_what_ignores_term_does_not_hold_the_job(self):
         job = self.submit("-o", "deaf.out", stdin="#!/bin/bash\n(trap '' TERM; echo $BASHPID; exec sleep 300) &\nexec sleep 300\n")
         pid = wait_for(lambda: self.file("deaf.out"), "the background process runs").strip()
