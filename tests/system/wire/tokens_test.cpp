@@ -145,6 +145,8 @@ class Launches : public ::testing::Test {
     spec.work_dir = cluster.dir() + "/work";
     spec.std_out = "/dev/null";
     launch.key.id = {7777, kBatchStep};
+    // the controller knows the node before the node has read the answer to its registration
+    EXPECT_TRUE(WireCluster::eventually([&] { return !cluster_id().empty(); }));
     launch.cluster_id = cluster_id();
     launch.uid = ::geteuid();
     launch.gid = ::getegid();

@@ -269,7 +269,9 @@ TYPED_TEST(EitherClient, PassesOverDeadAddressesAndFindsARestartedServer) {
   EXPECT_TRUE(ask(client));
 
   this->server->shutdown();
-  const auto down = ask(client);
+  auto down = ask(client);
+  // a call that meets the end of its connection counts as sent, which is the safe side; the next one finds nobody
+  if (!down && down.error().code == ErrorCode::kConnectionLost) down = ask(client);
   ASSERT_FALSE(down);
   EXPECT_EQ(down.error().code, ErrorCode::kUnreachable) << down.error().text;
   RpcServer again({.addresses = {"127.0.0.1:" + std::to_string(port)}});
