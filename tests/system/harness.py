@@ -234,6 +234,10 @@ class ClusterCase(unittest.TestCase):
     def wait_ended(self, job):
         return self.wait_state(job, "COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY")
 
+    def wait_no_jobs(self):
+        """A command may return before its job's CPUs are given back; the next job would get other ones."""
+        wait_for(lambda: not self.out("squeue", "-h"), "no job is left")
+
     def show(self, job):
         """scontrol show job as a dictionary."""
         text = self.out("scontrol", "show", "job", str(job), "-o")

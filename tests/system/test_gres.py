@@ -51,7 +51,7 @@ class Gres(ClusterCase):
 
     def tearDown(self):
         self.run_cmd("scancel", "-u", "root", check=False)
-        wait_for(lambda: not self.out("squeue", "-h"), "nothing runs")
+        self.wait_no_jobs()
 
     def say(self, command, options, shell):
         """What a job of this command writes, once those before it have given their units back."""

@@ -18,7 +18,7 @@ class Het(ClusterCase):
 
     def tearDown(self):
         self.run_cmd("scancel", "-u", "root", check=False)
-        wait_for(lambda: not self.out("squeue", "-h"), "all jobs are over")
+        self.wait_no_jobs()
 
     def script(self, body, *options, head=SCRIPT):
         return self.submit(*options, stdin=head + body)

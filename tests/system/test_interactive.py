@@ -122,7 +122,7 @@ class Srun(ClusterCase):
         rest = srun.communicate(timeout=60)[1]
         self.assertRegex(rest, r"srun: sending Ctrl-C to StepId=\d+\.0\n")
         self.assertEqual(srun.returncode, 130)
-        wait_for(lambda: not self.out("squeue", "-h"), "the job has ended")
+        self.wait_no_jobs()
 
     def test_terminal(self):
         status, text = in_terminal(self.cluster, "srun", "--pty", "sh", "-c", "sleep 0.3; stty size; exit 5")
@@ -171,7 +171,7 @@ class Srun(ClusterCase):
 
     def test_only_what_runs_is_left(self):
         self.run_cmd("srun", "true")
-        wait_for(lambda: not self.out("squeue", "-h"), "the job has ended")
+        self.wait_no_jobs()
 
     def test_a_job_of_its_own_completes(self):
         job = self.out("srun", "sh", "-c", "echo $SLURM_JOB_ID").strip()

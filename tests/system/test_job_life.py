@@ -15,7 +15,7 @@ class Life(ClusterCase):
     def tearDown(self):
         if jobs := self.out("squeue", "-h", "-o", "%A").split():
             self.run_cmd("scancel", *jobs)
-        wait_for(lambda: not self.out("squeue", "-h"), "the queue is empty")
+        self.wait_no_jobs()
 
     def start(self, script, *options, output="/dev/null"):
         job = self.submit("-o", output, *options, "--wrap", script)

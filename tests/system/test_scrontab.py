@@ -22,7 +22,7 @@ class Scrontab(ClusterCase):
 
     def tearDown(self):
         self.run_cmd("scrontab", "-r")
-        wait_for(lambda: self.out("squeue", "-h") == "", "no job is left")
+        self.wait_no_jobs()
 
     def install(self, text, *args, **options):
         return self.run_cmd("scrontab", *args, "-", stdin=text, **options)

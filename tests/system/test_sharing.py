@@ -38,7 +38,7 @@ class Sharing(ClusterCase):
     def cancel(self):
         if jobs := self.out("squeue", "-h", "-o", "%A").split():
             self.run_cmd("scancel", *jobs)
-        wait_for(lambda: not self.out("squeue", "-h"), "the queue is empty")
+        self.wait_no_jobs()
 
     def check_shared(self, partition, *options):
         """Two such jobs have the node's CPUs, a third waits."""

@@ -32,20 +32,16 @@ def cpu_list(text):
 class Srun(ClusterCase):
     NODES, CONF = 4, CONF
 
-    def wait_free(self):
-        """A command may return before its job's CPUs are given back; the next job would get other ones."""
-        wait_for(lambda: not self.out("squeue", "-h"), "the jobs before are gone")
-
     def in_job(self, options, script, **more):
         """Standard output of a shell script in an allocation."""
-        self.wait_free()
+        self.wait_no_jobs()
         return self.out("salloc", *options.split(), "sh", "-c", script, **more)
 
     def masks(self, *options, shell=WHERE):
         """For each task its node and the mask that Slurm's variable names; the process's own CPUs must agree with it."""
         real = sorted(os.sched_getaffinity(0))
         found = {}
-        self.wait_free()
+        self.wait_no_jobs()
         lines = sorted(self.out("srun", *options, "sh", "-c", shell).splitlines(), key=lambda l: int(l.split()[0]))
         for line in lines:
             rank, node, cpus, *masks = line.split()
@@ -73,7 +69,7 @@ class Srun(ClusterCase):
         one = ("-w", "n1", "-n1")
         for hint, mask in (("compute_bound", "0x03"), ("memory_bound", "0x03"), ("multithread", "0x01"), ("nomultithread", "0x01")):
             self.assertEqual(self.masks(*one, f"--hint={hint}"), [mask], hint)
-            self.wait_free()
+            self.wait_no_jobs()
             self.assertEqual(self.out("srun", *one, "sh", "-c", "echo $SLURM_CPU_BIND_LIST", env={"SLURM_HINT": hint}).strip(), mask)
         self.assertEqual(self.masks(*one, "--hint=compute_bound", "--cpu-bind=threads"), ["0x01"])
         self.fails(1, 'srun: error: unrecognized --hint argument "fast", see --hint=help\n', "srun", "--hint=fast", "true")
@@ -82,7 +78,7 @@ class Srun(ClusterCase):
         show = "srun -n1 sh -c 'echo $SLURM_HINT $SLURM_THREADS_PER_CORE $SLURM_CPU_BIND_LIST'"
         for hint, said in (("compute_bound", "compute_bound 1 0x03"), ("nomultithread", "nomultithread 1 0x01")):
             self.assertEqual(self.in_job(f"-w n1 -n1 --hint={hint}", show).strip(), said)
-            self.wait_free()
+            self.wait_no_jobs()
             job = self.submit("-w", "n1", "-n1", f"--hint={hint}", "-o", f"{hint}.out", "--wrap", show)
             self.wait_ended(job)
             self.assertEqual(self.file(f"{hint}.out").strip(), said)

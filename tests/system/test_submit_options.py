@@ -125,7 +125,7 @@ class Placement(Everywhere):
             ("--tres-per-task=cpu=3 -n2 -C b", dict(NumCPUs="6", SLURM_CPUS_PER_TASK="3")),
         ])
         for command in COMMANDS:  # alone: how many nodes there are depends on what is free
-            wait_for(lambda: not self.out("squeue", "-h"), "nothing runs")
+            self.wait_no_jobs()
             self.check([("-N1-3 --use-min-nodes", dict(NumNodes="1")), ("-n3 --spread-job", dict(NumNodes="3")),
                         ("-N1,2", dict(NumNodes="2")), ("-m plane=2 -n2", dict(SLURM_DISTRIBUTION="plane", SLURM_DIST_PLANESIZE="2"))],
                        [command])

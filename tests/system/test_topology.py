@@ -23,7 +23,7 @@ class Topology(ClusterCase):
 
     def tearDown(self):
         self.run_cmd("scancel", "-u", "root")
-        wait_for(lambda: self.out("squeue", "-h") == "", "all is idle")
+        self.wait_no_jobs()
 
     def job(self, *args):
         return self.submit("-o", "/dev/null", *args, "--wrap", "sleep 1000")
@@ -76,7 +76,7 @@ class Features(ClusterCase):
 
     def tearDown(self):
         self.run_cmd("scancel", "-u", "root")
-        wait_for(lambda: self.out("squeue", "-h") == "", "all is idle")
+        self.wait_no_jobs()
 
     def job(self, *args):
         return self.submit("-o", "/dev/null", *args, "--wrap", "sleep 1000")

@@ -32,6 +32,12 @@ constexpr std::pair<std::string_view, std::string_view> kRefusals[] = {
     {"destroy_kvs", "kvs_destroyed"},
 };
 
+// "publish_name" of PMI-1, "name-publish" of PMI-2, and so on.
+MpiMessageKind kind_of_question(std::string_view command) {
+  if (command.find("unpublish") != std::string_view::npos) return MpiMessageKind::kUnpublish;
+  return command.find("lookup") != std::string_view::npos ? MpiMessageKind::kLookup : MpiMessageKind::kPublish;
+}
+
 }  // namespace
 
 const PmiNode::Command PmiNode::kCommands[] = {
@@ -46,9 +52,9 @@ const PmiNode::Command PmiNode::kCommands[] = {
     {kOne, "barrier_in", &PmiNode::barrier},
     {kOne, "finalize", &PmiNode::finalize_one},
     {kOne, "abort", &PmiNode::abort},
-    {kOne, "publish_name", &PmiNode::name_one},
-    {kOne, "unpublish_name", &PmiNode::name_one},
-    {kOne, "lookup_name", &PmiNode::name_one},
+    {kOne, "publish_name", &PmiNode::ask_for_name},
+    {kOne, "unpublish_name", &PmiNode::ask_for_name},
+    {kOne, "lookup_name", &PmiNode::ask_for_name},
     {kOne, "spawn", &PmiNode::spawn},
     {kTwo, "fullinit", &PmiNode::full_init},
     {kTwo, "job-getid", &PmiNode::job_id},
@@ -60,9 +66,9 @@ const PmiNode::Command PmiNode::kCommands[] = {
     {kTwo, "info-getjobattr", &PmiNode::job_attribute},
     {kTwo, "finalize", &PmiNode::finalize_two},
     {kTwo, "abort", &PmiNode::abort},
-    {kTwo, "name-publish", &PmiNode::name_two},
-    {kTwo, "name-unpublish", &PmiNode::name_two},
-    {kTwo, "name-lookup", &PmiNode::name_two},
+    {kTwo, "name-publish", &PmiNode::ask_for_name},
+    {kTwo, "name-unpublish", &PmiNode::ask_for_name},
+    {kTwo, "name-lookup", &PmiNode::ask_for_name},
     {kTwo, "spawn", &PmiNode::spawn},
 };
 
@@ -276,41 +282,30 @@ void PmiNode::job_attribute(uint32_t local, const PmiMessage& message) {
   reply_found(local, message, found == attributes_.end() ? nullptr : &found->second);
 }
 
-void PmiNode::ask_for_name(uint32_t local, const PmiMessage& message, MpiMessageKind kind, PublishedName what) {
+void PmiNode::ask_for_name(uint32_t local, const PmiMessage& message) {
+  const std::string_view name = message.get(tasks_[local].version == kTwo ? "name" : "service");
+  const PublishedName what{std::string(name), std::string(message.get("port"))};
   const std::string question = "name." + std::to_string(++last_question_);
   questions_[question] = {local, message};
   if (alone_ || what.name.empty()) return name_answer(question, false, {});
-  handlers_.name(question, kind, what);
-}
-
-void PmiNode::name_one(uint32_t local, const PmiMessage& message) {
-  const MpiMessageKind kind = message.command == "publish_name"  ? MpiMessageKind::kPublish
-                              : message.command == "lookup_name" ? MpiMessageKind::kLookup
-                                                                 : MpiMessageKind::kUnpublish;
-  ask_for_name(local, message, kind, {std::string(message.get("service")), std::string(message.get("port"))});
-}
-
-void PmiNode::name_two(uint32_t local, const PmiMessage& message) {
-  const MpiMessageKind kind = message.command == "name-publish"  ? MpiMessageKind::kPublish
-                              : message.command == "name-lookup" ? MpiMessageKind::kLookup
-                                                                 : MpiMessageKind::kUnpublish;
-  ask_for_name(local, message, kind, {std::string(message.get("name")), std::string(message.get("port"))});
+  handlers_.name(question, kind_of_question(message.command), what);
 }
 
 void PmiNode::name_answer(const std::string& question, bool good, const std::string& value) {
   const auto asked = questions_.extract(question);
   if (!asked) return;
   const auto& [local, to] = asked.mapped();
+  const bool found = good && kind_of_question(to.command) == MpiMessageKind::kLookup;
   if (tasks_[local].version == kTwo) {
     PmiMessage message = response(to);
     message.add("rc", good ? kGood : kBadTwo);
     if (!good) message.add("errmsg", "the name is not published, or it is already");
-    if (good && to.command == "name-lookup") message.add("value", value);
+    if (found) message.add("value", value);
     return reply(local, message);
   }
   PmiMessage message{to.command.substr(0, to.command.find('_')) + "_result", {}};
   message.add("rc", good ? kGood : kBad).add("msg", good ? "success" : "no_such_name_or_taken");
-  if (good && to.command == "lookup_name") message.add("port", value);
+  if (found) message.add("port", value);
   reply(local, message);
 }
 

@@ -104,12 +104,10 @@ class PmiNode {
   void node_put(uint32_t local, const PmiMessage& message);
   void job_attribute(uint32_t local, const PmiMessage& message);
   void finalize_two(uint32_t local, const PmiMessage& message);
-  void name_one(uint32_t local, const PmiMessage& message);
-  void name_two(uint32_t local, const PmiMessage& message);
+  void ask_for_name(uint32_t local, const PmiMessage& message);
   void spawn(uint32_t local, const PmiMessage& message);
   void unsupported(uint32_t local, const PmiMessage& message);
 
-  void ask_for_name(uint32_t local, const PmiMessage& message, protocol::MpiMessageKind kind, protocol::PublishedName what);
 
   [[nodiscard]] bool put(std::string_view key, std::string_view value);
   [[nodiscard]] const std::string* find(std::string_view key) const;
