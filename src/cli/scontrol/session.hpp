@@ -49,6 +49,10 @@ void completing(Session& session, const Words& words);
 void update(Session& session, const Words& words);
 void create(Session& session, const Words& words);
 void remove(Session& session, const Words& words);  // delete
+[[nodiscard]] bool names_nodes(const Words& words);      // create: a word begins with NodeName or a part of it
+void create_nodes(Session& session, const Words& words);
+// `typed` is the word that named the entity.
+void delete_nodes(Session& session, const std::string& typed, const std::string& names);
 
 void list_pids(Session& session, const Words& words);
 void pid_info(Session& session, const Words& words);

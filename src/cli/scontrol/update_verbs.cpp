@@ -271,6 +271,7 @@ void update(Session& session, const Words& words) {
 }
 
 void create(Session& session, const Words& words) {
+  if (names_nodes(words)) return create_nodes(session, words);
   Words rest = words;
   // "create partition PartitionName=…" names the entity first
   if (rest.size() > 2 && rest[1].find('=') == std::string::npos) rest.erase(rest.begin() + 1);
@@ -280,10 +281,6 @@ void create(Session& session, const Words& words) {
   const Pair* name = nullptr;
   if (find_pair(pairs, "ReservationName", 3) != nullptr || iequals(words[1], "reservation")) {
     return session.fail("Error creating the reservation: " +
-                        std::string(error_sentence(ErrorCode::kNotSupported)));
-  }
-  if (find_pair(pairs, "NodeName", 3) != nullptr) {
-    return session.fail("scontrol: error: Error creating the node: " +
                         std::string(error_sentence(ErrorCode::kNotSupported)));
   }
   if (!is_partition_key(pairs, name)) {
@@ -296,6 +293,9 @@ void create(Session& session, const Words& words) {
 }
 
 void remove(Session& session, const Words& words) {
+  if (words.size() < 3 && words[1].find('=') == std::string::npos) {
+    return session.fail("scontrol: error: Proper format is 'delete <ENTITY>=<ID>' or 'delete <ENTITY> <ID>'");
+  }
   const size_t equals = words[1].find('=');
   const std::string key = words[1].substr(0, equals);
   const std::string name = equals != std::string::npos ? words[1].substr(equals + 1)
@@ -306,10 +306,7 @@ void remove(Session& session, const Words& words) {
     return session.fail("delete_reservation " + typed + ": " +
                         std::string(error_sentence(ErrorCode::kInvalidReservation)));
   }
-  if (key.size() >= 4 && starts_with_i("NodeName", key)) {
-    return session.fail("delete_node " + typed + ": " +
-                        std::string(error_sentence(ErrorCode::kNotSupported)));
-  }
+  if (key.size() >= 3 && starts_with_i("NodeName", key)) return delete_nodes(session, typed, name);
   if (key.size() < 4 || !starts_with_i("PartitionName", key)) {
     return session.fail("Invalid deletion entity: " + typed);
   }

@@ -463,6 +463,21 @@ struct UpdatePartitionRequest {
     field(3, "values", &UpdatePartitionRequest::values);
   }
 };
+// scontrol create NodeName=…: the keys of such a line of slurm.conf.
+struct CreateNodesRequest {
+  std::map<std::string, std::string> values;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "values", &CreateNodesRequest::values);
+  }
+};
+struct DeleteNodesRequest {
+  std::string nodes;  // host list
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "nodes", &DeleteNodesRequest::nodes);
+  }
+};
 struct NotifyRequest {
   std::string target;  // job or step
   std::string message;

@@ -71,7 +71,7 @@ void Liveness::run() {
 void Liveness::ping(const state::ClusterSnapshot& state) {
   Bitmap up, down;  // those that are down or were never heard of are asked to register
   state->nodes.for_each([&](const Node& node) {
-    if (node.removed || node.base == NodeBaseState::kFuture) return;
+    if (node.removed || node.base == NodeBaseState::kFuture || (node.flags & kNodePoweredDown) != 0) return;
     (node.base == NodeBaseState::kDown || !node.hardware ? down : up).set(node.id);
   });
   ping(state, up, false);

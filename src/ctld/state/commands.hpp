@@ -103,6 +103,15 @@ struct UpdatePartition {
   PartitionConfig config;
 };
 
+// The edge has read the line with slurm.conf's table of keys.
+struct CreateNodes {
+  Identity who;
+  std::vector<NodeConfig> nodes;
+};
+struct DeleteNodes {
+  Identity who;
+  std::string nodes;  // host list
+};
 struct RebootNodes {  // scontrol reboot
   Identity who;
   protocol::RebootNodesRequest request;
@@ -191,8 +200,8 @@ struct Tick {};
 
 using Command =
     std::variant<SubmitJob, UpdateJob, SignalJob, ChangeJob, TopJob, NotifyJob, EndAllocation, ClientGone, CreateStep,
-                 CreateHetStep, UpdateNode, UpdatePartition, RebootNodes, UpdateStep, SetTrigger, ClearTriggers, ReplaceCrontab,
-                 EndSteps, JobsCleaned, PrologDone, RegisterNode,
+                 CreateHetStep, UpdateNode, UpdatePartition, CreateNodes, DeleteNodes, RebootNodes, UpdateStep,
+                 SetTrigger, ClearTriggers, ReplaceCrontab, EndSteps, JobsCleaned, PrologDone, RegisterNode,
                  StartEpoch, ReplaceConfig, NodesSilent, NodesNotResponding, NodesResponding,
                  StartJobs, LaunchFailed, Tick>;
 

@@ -573,13 +573,13 @@ struct PartitionDeleted {
 };
 
 using Event =
-    std::variant<EpochStarted, ConfigReplaced, JobSubmitted, JobUpdated, JobHeld, JobReleased,
-                 JobBecameEligible, JobDependencyChanged, ArrayTasksSplit, JobStarted, JobPrepared,
-                 JobCompleting, JobNodesReleased, JobEnded, JobRequeued, JobRequeueCancelled, JobSuspended, JobResumed,
-                 JobsPurged, ArrayTasksFolded, JobShrunk, JobSignaled,
-                 JobEndRepeated, ArrayTasksCancelled, StepCreated, StepNodesEnded, StepEnded, StepEndOrdered,
-                 NodeRegistered, NodeStateChanged, NodeUpdated, PartitionChanged, PartitionDeleted,
-                 JobLimitNear, StepUpdated, TriggerSet, TriggersCleared, TriggerFired, CrontabReplaced>;
+    std::variant<EpochStarted, ConfigReplaced, JobSubmitted, JobUpdated, JobHeld, JobReleased, JobBecameEligible,
+                 JobDependencyChanged, ArrayTasksSplit, JobStarted, JobPrepared, JobCompleting, JobNodesReleased,
+                 JobEnded, JobRequeued, JobRequeueCancelled, JobSuspended, JobResumed, JobsPurged, ArrayTasksFolded,
+                 JobShrunk, JobSignaled, JobEndRepeated, ArrayTasksCancelled, StepCreated, StepNodesEnded, StepEnded,
+                 StepEndOrdered, NodeRegistered, NodeStateChanged, NodeUpdated, PartitionChanged, PartitionDeleted,
+                 JobLimitNear, StepUpdated, TriggerSet, TriggersCleared, TriggerFired, CrontabReplaced,
+                 NodesCreated, NodesDeleted>;
 using Events = std::vector<Event>;
 
 // The event's name, as in journal_dump.

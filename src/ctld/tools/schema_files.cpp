@@ -40,7 +40,7 @@ std::string ctld_file() {
               QueryNodesRequest, NodeRecord, PartitionRecord, QueryNodesReply, QueryConfigRequest,
               QueryConfigReply, PingRequest, PingReply, BatchScriptRequest, BatchScriptReply,
               ExplainRequest, ExplainReply, SignalRequest, JobActionRequest, UpdateJobRequest,
-              UpdateNodeRequest, UpdatePartitionRequest, NotifyRequest, ReconfigureRequest,
+              UpdateNodeRequest, UpdatePartitionRequest, CreateNodesRequest, DeleteNodesRequest, NotifyRequest, ReconfigureRequest,
               ShutdownRequest, SetDebugRequest, CountReply, RebootNodesRequest, UpdateStepRequest, SetRuntimeRequest,
               SetTriggerRequest, TriggerFilter, ClearTriggersRequest, QueryTriggersRequest, QueryTriggersReply, CronEntry,
               ReplaceCrontabRequest, ReplaceCrontabReply, QueryCrontabRequest, QueryCrontabReply,

@@ -39,6 +39,8 @@ void apply_event(ClusterState& state, const NodeStateChanged& event);
 void apply_event(ClusterState& state, const NodeUpdated& event);
 void apply_event(ClusterState& state, const PartitionChanged& event);
 void apply_event(ClusterState& state, const PartitionDeleted& event);
+void apply_event(ClusterState& state, const NodesCreated& event);
+void apply_event(ClusterState& state, const NodesDeleted& event);
 void apply_event(ClusterState& state, const JobLimitNear& event);
 void apply_event(ClusterState& state, const StepUpdated& event);
 void apply_event(ClusterState& state, const TriggerSet& event);

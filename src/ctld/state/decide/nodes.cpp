@@ -3,6 +3,7 @@
 #include <map>
 
 #include "common/base/text.hpp"
+#include "ctld/state/decide/dynamic_nodes.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/reboot.hpp"
 #include "ctld/state/decide/verbs.hpp"
@@ -145,17 +146,31 @@ RegisteredReply reconcile(const ClusterState& state, const Node& node,
   return reply;
 }
 
+// slurmd -Z: the node comes into being by its registration.
+Status create_registering(Draft& draft, const protocol::RegisterNodeRequest& request, Time now) {
+  const auto& line = request.own_line;
+  if (line == nullptr || line->name != request.name || line->dynamic != DynamicNode::kRegistered) {
+    return failure(ErrorCode::kInvalidNodeName);
+  }
+  const std::vector<NodeConfig> nodes{*line};
+  if (Status ok = check_new_nodes(draft.state(), nodes); !ok) return ok;
+  draft.emit(NodesCreated{.nodes = nodes, .time = now});
+  return {};
+}
+
 }  // namespace
 
 Result<Decision> decide_on(const ClusterState& state, const RegisterNode& command, Time now) {
   const protocol::RegisterNodeRequest& request = command.node;
-  const Node* node = find_node(state, request.name);
-  if (node == nullptr) return failure(ErrorCode::kInvalidNodeName);
   if (!request.cluster_id.empty() && request.cluster_id != state.cluster_id) {
     return failure(ErrorCode::kWrongCluster);
   }
-  const NodeId id = node->id;
   Draft draft(state);
+  if (find_node(state, request.name) == nullptr) {
+    if (Status ok = create_registering(draft, request, now); !ok) return tl::unexpected<Error>(ok.error());
+  }
+  const Node* node = find_node(draft.state(), request.name);
+  const NodeId id = node->id;
   const bool rebooted = (node->hardware != nullptr && !node->hardware->boot_id.empty() &&
                          node->hardware->boot_id != request.hardware.boot_id) ||
                         (node->reboot_issued != kNoTime && request.hardware.boot_time > node->reboot_issued);
