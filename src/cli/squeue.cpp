@@ -195,11 +195,14 @@ std::optional<std::string> check_nodes(const std::string& list, Client& client) 
   }
   for (const std::string& name : *given) {
     const size_t before = names.size();
-    for (const NodeConfig& node : client.nodes()) {
-      if (node.name == name || node.hostname == name) names.push_back(node.name);
-      if (node.name == name) break;
-    }
-    if (names.size() != before) continue;
+    const auto look = [&](const std::vector<NodeConfig>& nodes) {
+      for (const NodeConfig& node : nodes) {
+        if (node.name == name || node.hostname == name) names.push_back(node.name);
+        if (node.name == name) break;
+      }
+      return names.size() != before;
+    };
+    if (look(client.nodes()) || look(client.nodes_with_dynamic())) continue;
     std::fprintf(stderr, "squeue: error: Invalid node name %s\n", name.c_str());
     return std::nullopt;
   }

@@ -205,10 +205,38 @@ void World::change_crontab() {
   ask(std::move(command));
 }
 
+// By scontrol, or by an agent that brings its line along.
+void World::create_dynamic_node() {
+  FakeNode& node = dynamic_node();
+  NodeConfig line;
+  line.name = line.hostname = node.name();
+  line.cpus = line.cores_per_socket = 4;
+  line.real_memory_mib = 1000;
+  if (chance(3)) {
+    line.dynamic = DynamicNode::kRegistered;
+    RegisterNode command{node.registration()};
+    command.node.own_line = std::make_shared<NodeConfig>(line);
+    ask(std::move(command));
+  } else {
+    line.dynamic = DynamicNode::kCreated;
+    line.state = chance(2) ? ConfiguredNodeState::kCloud : ConfiguredNodeState::kFuture;
+    ask(CreateNodes{kRoot, {line}});
+    UpdateNode resume{kRoot, {}};
+    resume.update.nodes = line.name;
+    resume.update.state = "RESUME";
+    if (line.state == ConfiguredNodeState::kFuture) ask(resume);
+  }
+  register_node(node);
+}
+
 void World::change_cluster() {
   UpdateNode node{kRoot, {}};
   node.update.nodes = nodes_[below(static_cast<uint32_t>(nodes_.size()))]->name();
-  switch (below(9)) {
+  switch (below(10)) {
+    case 9:
+      if (find_node(controller_.state(), dynamic_node().name()) == nullptr) create_dynamic_node();
+      else ask(DeleteNodes{kRoot, chance(4) ? "ALL" : dynamic_node().name()});
+      break;
     case 0:
       node.update.state = "DRAIN";
       node.update.reason = "simulated";

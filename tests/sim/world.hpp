@@ -78,6 +78,8 @@ class World {
   void change_cluster();
   void change_triggers();
   void change_crontab();
+  [[nodiscard]] FakeNode& dynamic_node() { return *nodes_.back(); }
+  void create_dynamic_node();
   void create_step();
   void update_a_job(JobId id, state::Identity who);
   [[nodiscard]] JobId any_job();

@@ -55,8 +55,11 @@ Result<protocol::QueryNodesReply> query_nodes(ServiceParts& parts, const CallCon
   }
   protocol::QueryNodesReply reply;
   const std::vector<NodeSoft> soft = parts.liveness.soft();
+  const bool show_away = has_option(state->config->private_data, "cloud");
   state->nodes.for_each([&](const Node& node) {
-    if (!hide_nodes && !node.removed && (!wanted || wanted->test(node.id))) reply.nodes.push_back(node_record(node, *state, soft));
+    const bool away = (node.flags & kNodeCloud) != 0 && (node.flags & kNodePoweredDown) != 0;
+    if (hide_nodes || node.removed || (away && !show_away) || (wanted && !wanted->test(node.id))) return;
+    reply.nodes.push_back(node_record(node, *state, soft));
   });
   for (const state::Partition& partition : *state->partitions) {
     if (hide_partitions) break;

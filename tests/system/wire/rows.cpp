@@ -120,6 +120,10 @@ void add_root_rows(std::vector<Row>& rows) {
     request.values["MaxTime"] = "100";
     return request;
   });
+  add([](JobId) { return CreateNodesRequest{{{"NodeName", "n1"}, {"State", "CLOUD"}}}; });  // is there already
+  rows.back().refusal = ErrorCode::kInvalidUser;
+  add([](JobId) { return DeleteNodesRequest{"no-such-node"}; });
+  rows.back().refusal = ErrorCode::kInvalidUser;
   add([](JobId) { return SetDebugRequest{"debug", {"+Agent"}}; });
   add(made<ReconfigureRequest>());
   add([](JobId) { return RebootNodesRequest{"n1", false, AfterReboot::kAsBefore, "test"}; });

@@ -394,7 +394,22 @@ void EventMaker::change_trigger(Events& events) {
   make(events, CrontabReplaced{crontab});
 }
 
+void EventMaker::change_dynamic_node(Events& events) {
+  const Node* known = find_node(state_, "d1");
+  if (known != nullptr && known->jobs.empty()) {
+    make(events, NodesDeleted{{"d1"}});
+    return;
+  }
+  if (known != nullptr) return;
+  NodeConfig line;
+  line.name = line.hostname = "d1";
+  line.state = ConfiguredNodeState::kCloud;
+  line.dynamic = DynamicNode::kCreated;
+  make(events, NodesCreated{{line}, now_});
+}
+
 void EventMaker::change_partition(Events& events) {
+  change_dynamic_node(events);
   if (find_partition(state_, "extra") != nullptr) {
     make(events, PartitionDeleted{"extra"});
     return;

@@ -20,7 +20,10 @@ void set_configured_state(Node& node, ConfiguredNodeState configured, const std:
     case ConfiguredNodeState::kFail:
     case ConfiguredNodeState::kFailing: node.flags |= kNodeFailing; break;
     case ConfiguredNodeState::kFuture: node.base = NodeBaseState::kFuture; break;
-    case ConfiguredNodeState::kCloud: node.flags |= kNodeCloud | kNodePoweredDown; break;
+    case ConfiguredNodeState::kCloud:
+      node.base = NodeBaseState::kIdle;
+      node.flags |= kNodeCloud | kNodePoweredDown;
+      break;
     default: return;
   }
   if (reason.empty()) return;
