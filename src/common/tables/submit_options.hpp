@@ -136,6 +136,7 @@ struct SubmitOption {
   std::string_view environment = {};
   uint8_t tier = 3;
   OptionStatus status = OptionStatus::kActs;
+  std::string_view subject = {};  // of one that does not act: what it belongs to, or why there is nothing to do
   bool in_script = true;  // allowed on #SBATCH lines (others are read there and have no effect)
   OptionSetter set = nullptr;
   OptionSection section = OptionSection::kHidden;

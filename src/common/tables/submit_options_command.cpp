@@ -55,7 +55,7 @@ constexpr SubmitOption kRows[] = {
      .set = set_bell<true>,
      .section = OptionSection::kRun,
      .help = "ring the terminal's bell when the job is there"},
-    {.name = "external", .commands = kSbatch, .status = OptionStatus::kMissing, .set = ignore},
+    {.name = "external", .commands = kSbatch, .status = OptionStatus::kMissing, .subject = "new since 22.05", .set = ignore},
     {.name = "get-user-env",
      .argument = OptionArgument::kOptional,
      .commands = kSbatch,
@@ -116,6 +116,7 @@ constexpr SubmitOption kRows[] = {
     {.name = "parsable",
      .commands = kSrun,
      .status = OptionStatus::kAccepted,  // srun prints an id with --async only
+     .subject = "new since 22.05: prints an id with `--async` only",
      .set = ignore,
      .section = OptionSection::kRun,
      .help = "print the job's id alone (and its cluster, after a semicolon)"},
