@@ -60,6 +60,7 @@ struct SubmitSettings {
   std::string user, group;               // --uid, --gid: a name or number
   std::optional<std::string> propagate;  // names of limits; "ALL" without a value
   std::optional<uint32_t> immediate_seconds;
+  std::optional<bool> wait_all_nodes;  // unset: SchedulerParameters says
   bool name_given = false;  // --job-name on the command line
   std::string gpus_per_node;  // --gpus-per-node, which --gres also says
 

@@ -106,7 +106,7 @@ OptionResult set_wait_all(Submission& s, const Input& in) {
   const auto number = to_number<uint32_t>(in.value);
   if (!number) return bad_number(in);
   if (*number > 1) return bad_specification(in);
-  s.job.wait_all_nodes = *number == 1;
+  s.job.wait_all_nodes = s.settings.wait_all_nodes.emplace(*number == 1);
   return {};
 }
 
@@ -354,7 +354,6 @@ constexpr SubmitOption kRows[] = {
      .commands = kSbatch | kSalloc,
      .environment = "SBATCH_WAIT_ALL_NODES SALLOC_WAIT_ALL_NODES",
      .tier = 2,
-     .status = OptionStatus::kAccepted,  // no node is booted for a job yet
      .set = set_wait_all,
      .section = OptionSection::kHidden},
     {.name = "x11",

@@ -113,7 +113,6 @@ constexpr SubmitOption kRows[] = {
      .commands = kSbatch,
      .environment = "SBATCH_BATCH",
      .tier = 2,
-     .status = OptionStatus::kAccepted,
      .set = set_text<&JobSpec::batch_features>,
      .section = OptionSection::kRun,
      .value_name = "feature",
