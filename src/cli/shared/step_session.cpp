@@ -216,7 +216,8 @@ void StepSession::launch_failed(size_t node, const std::string& why) {
   print_error(options_.command, fmt::format("Task launch for StepId={} failed on node {}: {}",
                                             name_, layout_.nodes[node].name, why));
   print_error(options_.command, fmt::format("Application launch failed: {}", why));
-  failure_ = error_exit();
+  constexpr uint32_t kStatusMask = 0xff;  // an exit status is the error's number, cut
+  failure_ = static_cast<int>(error_number_of(why).value_or(static_cast<uint32_t>(error_exit())) & kStatusMask);
   if (!aborting_) abort({});
 }
 
