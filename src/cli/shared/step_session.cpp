@@ -25,6 +25,12 @@ constexpr auto kLaunchCheck = std::chrono::seconds(2);
 
 }  // namespace
 
+int launch_failure_status(const std::string& why) {
+  constexpr uint32_t kStatusMask = 0xff;
+  const auto number = error_number_of(why);
+  return number ? static_cast<int>(*number & kStatusMask) : error_exit();
+}
+
 StepSession::StepSession(Client& client,
                          boost::asio::io_context& io,
                          StepLink& link,
@@ -216,8 +222,7 @@ void StepSession::launch_failed(size_t node, const std::string& why) {
   print_error(options_.command, fmt::format("Task launch for StepId={} failed on node {}: {}",
                                             name_, layout_.nodes[node].name, why));
   print_error(options_.command, fmt::format("Application launch failed: {}", why));
-  constexpr uint32_t kStatusMask = 0xff;  // an exit status is the error's number, cut
-  failure_ = static_cast<int>(error_number_of(why).value_or(static_cast<uint32_t>(error_exit())) & kStatusMask);
+  failure_ = launch_failure_status(why);
   if (!aborting_) abort({});
 }
 

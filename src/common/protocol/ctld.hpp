@@ -140,16 +140,18 @@ struct CreateStepReply {
 // srun -Z: a step on these nodes without a job, for SlurmUser and root. Nothing is kept of it, and its id is of no job
 // (is_outside_jobs()). Answered when the nodes have the launch. kInvalidNodeName, kAccessDenied.
 struct LaunchOutsideRequest {
+  StepId id;  // chosen at random
   std::string node_list;
   JobSpec job;  // whose it is, and what tasks are told of it
   StepSpec spec;
   std::string environment;
   template <class V>
   static void describe(V&& field) {
-    field(1, "node_list", &LaunchOutsideRequest::node_list);
-    field(2, "job", &LaunchOutsideRequest::job);
-    field(3, "spec", &LaunchOutsideRequest::spec);
-    field(4, "environment", &LaunchOutsideRequest::environment);
+    field(1, "id", &LaunchOutsideRequest::id);
+    field(2, "node_list", &LaunchOutsideRequest::node_list);
+    field(3, "job", &LaunchOutsideRequest::job);
+    field(4, "spec", &LaunchOutsideRequest::spec);
+    field(5, "environment", &LaunchOutsideRequest::environment);
   }
 };
 

@@ -305,7 +305,6 @@ constexpr SubmitOption kRows[] = {
      .letter = 'Z',
      .commands = kSrun,
      .tier = 2,
-     .status = OptionStatus::kMissing,
      .set = set_true<&SubmitSettings::no_allocate>,
      .section = OptionSection::kConstraint,
      .help = "run on nodes without a job (needs -w)"},
