@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/net/clock.hpp"
+#include "common/tables/errors.hpp"
 #include "ctld/rpc/services.hpp"
 #include "ctld/state/launch_message.hpp"
 #include "ctld/state/step_layout.hpp"
@@ -55,6 +56,13 @@ Result<Step> make_step(const state::ClusterState& state, const Job& job, StepSpe
   return step;
 }
 
+Error refusal_of(const net::FanoutResult& result) {
+  constexpr uint32_t kNoConnection = 1001;  // as scontrol errnumstr knows it
+  const ErrorCode code = result.code;
+  const bool away = code == ErrorCode::kUnreachable || code == ErrorCode::kTimedOut || code == ErrorCode::kConnectionLost;
+  return away ? Error{ErrorCode::kError, error_number_text(kNoConnection)} : Error{code, result.text};
+}
+
 // A node that does not take it: the others are told to end what they began.
 void launched(ServiceParts& parts, const state::ClusterState& state, const Bitmap& nodes, StepId id,
               const std::vector<net::FanoutResult>& results, Responder<CreateStepReply>& responder,
@@ -65,7 +73,7 @@ void launched(ServiceParts& parts, const state::ClusterState& state, const Bitma
   end.job = id.job;
   end.at_once = true;
   parts.links.send(state, nodes, end, {});
-  responder.fail(bad->code, bad->text);
+  responder.fail(refusal_of(*bad));
 }
 
 void launch_outside(ServiceParts& parts, const CallContext& context, LaunchOutsideRequest request,
