@@ -13,7 +13,7 @@ SAID = "srun: do not allocate resources\n"
 
 class Outside(ClusterCase):
     NODES, CPUS = 3, 2
-    CONF = "Prolog={dir}/prolog\nEpilog={dir}/epilog\nTaskPlugin=task/none\n"
+    CONF = "Prolog={dir}/prolog\nEpilog={dir}/epilog\n"
     FILES = {"prolog": "#!/bin/sh\necho \"$SLURMD_NODENAME\" >> {dir}/work/prologs\n",
              "epilog": "#!/bin/sh\necho \"$SLURMD_NODENAME\" >> {dir}/work/epilogs\n"}
 
@@ -86,7 +86,7 @@ class Outside(ClusterCase):
         source, there = f"{folder}/in", f"{folder}/out"
         with open(source, "w", encoding="utf-8") as f:
             f.write("to all nodes\n")
-        done = self.run_cmd("sbcast", "-v", "-Z", "-w", "n[1,3]", source, there)
+        done = self.run_cmd("sbcast", "-f", "-v", "-Z", "-w", "n[1,3]", source, there)
         self.assertIn("sbcast: node_list  = n[1,3]\n", done.stderr)
         with open(there, encoding="utf-8") as f:
             self.assertEqual(f.read(), "to all nodes\n")

@@ -113,7 +113,7 @@ class Srun(ClusterCase):
         found = set()
         for node in ports.values():
             pid = self.cluster.node_pid(node)
-            remote = tcp(f"/proc/{pid}/net/tcp")
+            remote = tcp(f"/proc/{pid}/net/tcp") | tcp(f"/proc/{pid}/net/tcp6")
             for fd in os.listdir(f"/proc/{pid}/fd"):
                 with contextlib.suppress(OSError):
                     target = os.readlink(f"/proc/{pid}/fd/{fd}")
