@@ -96,8 +96,9 @@ class Admin(ClusterCase):
         for command in ("sbatch", "salloc"):
             self.assertEqual(begins(command), "early")
             self.assertEqual(begins(command, "--wait-all-nodes=1", holds=True), "late")
-        self.cluster.change_conf(lambda conf: conf + "SchedulerParameters=sbatch_wait_nodes,salloc_wait_nodes\n")
-        self.addCleanup(self.cluster.change_conf, lambda conf: conf.replace("SchedulerParameters=sbatch_wait_nodes,salloc_wait_nodes\n", ""))
+        waits = ",sbatch_wait_nodes,salloc_wait_nodes"
+        self.cluster.change_conf(lambda conf: conf.replace("requeue_delay=1", "requeue_delay=1" + waits))
+        self.addCleanup(self.cluster.change_conf, lambda conf: conf.replace(waits, ""))
         for command in ("sbatch", "salloc"):
             self.assertEqual(begins(command, holds=True), "late")
         self.assertEqual(begins("sbatch", "--wait-all-nodes=0"), "early")

@@ -49,7 +49,7 @@ class Outside(ClusterCase):
         before = self.file("epilogs").split().count("n1")
         srun.send_signal(signal.SIGTERM)
         srun.communicate(timeout=30)
-        wait_for(lambda: not pids_with("sleep 1717"), "the task is gone")
+        wait_for(lambda: not pids_with("1717", "sleep"), "the task is gone")
         wait_for(lambda: self.file("epilogs").split().count("n1") > before, "the epilog has run")
         self.assertIn("n1", self.file("prologs").split())
 
