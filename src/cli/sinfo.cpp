@@ -12,6 +12,7 @@
 #include "cli/shared/structured_output.hpp"
 #include "cli/shared/table_printer.hpp"
 #include "cli/sinfo_options.hpp"
+#include "cli/sinfo_verbose.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 #include "common/tables/errors.hpp"
@@ -152,7 +153,7 @@ int print_structured(const SinfoOptions& o, const Client& client,
   return 0;
 }
 
-int query_and_print(const SinfoOptions& o, Client& client) {
+int query_and_print(const SinfoOptions& o, Client& client, bool first) {
   const auto reply = client.call<protocol::QueryNodesReply>(protocol::QueryNodesRequest{});
   if (!reply) {
     const bool nodes = reply.error().code == ErrorCode::kAccessDenied &&
@@ -162,8 +163,15 @@ int query_and_print(const SinfoOptions& o, Client& client) {
     return 1;
   }
   const RenderContext context = render_context(client.config(), reply->now, o.convert);
-  Table<SinfoRow> table("sinfo", o.names ? "job" : "node", sinfo_fields(),
-                        choose_format(o, *reply));
+  const TableFormat format = choose_format(o, *reply);
+  if (o.verbose > 0 && first) std::fputs(sinfo_options_text(o, format).c_str(), stdout);
+  const bool dated = o.long_form || o.iterate_seconds != 0 || (o.verbose > 0 && !o.no_header);
+  if (o.reservations) {
+    if (dated) print_date(context.now);
+    std::puts("No reservations in the system");
+    return 0;
+  }
+  Table<SinfoRow> table("sinfo", o.names ? "job" : "node", sinfo_fields(), format);
   std::vector<const NodeRecord*> nodes;
   for (const NodeRecord& node : reply->nodes) {
     if (wanted(o, node)) nodes.push_back(&node);
@@ -185,7 +193,7 @@ int query_and_print(const SinfoOptions& o, Client& client) {
   const auto rows =
       sorted(o, group_nodes(choose_partitions(o, *reply), nodes, grouping, context), context);
   if (structured) return print_structured(o, client, *reply, rows, context);
-  if (o.long_form || o.iterate_seconds != 0) print_date(context.now);
+  if (dated) print_date(context.now);
   std::string out;
   if (!o.cluster.empty() && !o.no_header) out.append("CLUSTER: ").append(o.cluster).append("\n");
   if (!o.no_header) table.append_header(out);
@@ -202,11 +210,9 @@ int sinfo_main(int argc, char** argv) {
   Result<Client> client = Client::open();
   if (!client) return report("sinfo", client.error());
   if (!accept_cluster("sinfo", options.cluster, client->config())) return 1;
-  if (options.reservations) {
-    std::puts("No reservations in the system");
-    return 0;
-  }
-  return repeat_every(options.iterate_seconds, [&] { return query_and_print(options, *client); });
+  bool first = true;
+  return repeat_every(options.iterate_seconds,
+                      [&] { return query_and_print(options, *client, std::exchange(first, false)); });
 }
 
 }  // namespace sluice::cli

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cli/shared/environment.hpp"
+#include "common/base/time_text.hpp"
 
 namespace sluice::cli::scontrol {
 
@@ -20,6 +21,12 @@ Client* Session::client() {
 
 RenderContext Session::context(Time now) {
   return render_context(client()->config(), now, true);
+}
+
+void Session::say_loaded(Time time, size_t records) {
+  if (!verbose || form) return;
+  const RenderContext form_of = context(time);
+  std::printf("last_update_time=%s, records=%zu\n", format_time(time, form_of.time_form, time).c_str(), records);
 }
 
 void Session::fail(const std::string& text) {

@@ -21,6 +21,7 @@ struct Session {
   bool details = false;
   bool one_line = false;
   bool quiet = false;
+  bool verbose = false;  // not with quiet: the one that was said last holds
   bool future = false;
   bool done = false;  // exit, quit
   int exit_status = 0;
@@ -32,6 +33,10 @@ struct Session {
   [[nodiscard]] RenderContext context(Time now);
   // Something to stderr (unless --quiet) with a newline, and exit status 1.
   void fail(const std::string& text);
+  void be_quiet() { quiet = true, verbose = false; }
+  void be_verbose() { quiet = false, verbose = true; }
+  // With --verbose: how much the controller gave.
+  void say_loaded(Time time, size_t records);
 
  private:
   std::optional<Client> client_;

@@ -87,6 +87,7 @@ void show_jobs(Session& session, const std::string& id) {
     for (const auto& job : answer->jobs) records.push_back(job_to_json({&job, kNoTask, {}}, context));
     return print_json(session, "jobs", std::move(records), answer->now);
   }
+  session.say_loaded(answer->now, answer->jobs.size());
   for (const auto& job : answer->jobs) {
     const JobView whole{&job, kNoTask, {}};
     const auto print_one = [&](uint32_t task) {
@@ -129,6 +130,7 @@ void show_steps(Session& session, const std::string& id) {
     for (const StepView& step : steps) records.push_back(step_to_json(step, context));
     return print_json(session, "steps", std::move(records), answer->now);
   }
+  session.say_loaded(answer->now, steps.size());
   for (const StepView& step : steps) {
     print_record(session, show_step(step, context, session.one_line));
   }
@@ -158,6 +160,7 @@ void show_nodes(Session& session, const std::string& list) {
     }
   }
   const RenderContext context = session.context(reply->now);
+  session.say_loaded(reply->now, reply->nodes.size());
   Json records = Json::array();
   for (const std::string& name : wanted) {
     const auto at = std::find_if(reply->nodes.begin(), reply->nodes.end(),
@@ -184,6 +187,7 @@ void show_partitions(Session& session, const std::string& name) {
   const auto reply = session.client()->call<protocol::QueryNodesReply>(request);
   if (!reply) return session.fail("slurm_load_partitions error: " + error_text(reply.error()));
   const RenderContext context = session.context(reply->now);
+  session.say_loaded(reply->now, reply->partitions.size());
   bool any = false;
   Json records = Json::array();
   for (const auto& partition : reply->partitions) {

@@ -73,7 +73,8 @@ void EffectRunner::launch(const protocol::StepKey& key, const Snapshot& state,
     const StepNode& part = step->layout->nodes[position];
     if (only.empty() || std::ranges::find(only, part.name) != only.end()) nodes.set(part.node);
   });
-  parts_.links.send(*state, nodes, request, [this, key](const auto& results) { launched(key, results); });
+  parts_.links.send(*state, nodes, request, [this, key](const auto& results) { launched(key, results); },
+                    batch ? 0 : message->step->tree_width);
 }
 
 void EffectRunner::launch_later(const protocol::StepKey& key, std::vector<std::string> nodes) {

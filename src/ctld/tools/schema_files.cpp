@@ -35,7 +35,7 @@ std::string journal_file() {
 std::string ctld_file() {
   using namespace protocol;  // NOLINT(google-build-using-namespace)
   return file<Empty, SubmitJobRequest, SubmitJobReply, WatchJobRequest, NodeAddress, JobWatchUpdate,
-              CreateStepRequest, CreateStepReply, CreateHetStepRequest, CreateHetStepReply, DescribeStepRequest, DescribeStepReply,
+              CreateStepRequest, CreateStepReply, CreateHetStepRequest, CreateHetStepReply, LaunchOutsideRequest, DescribeStepRequest, DescribeStepReply,
               AttachStepRequest, EndAllocationRequest, QueryJobsRequest, JobRecord, JobChunk,
               QueryNodesRequest, NodeRecord, PartitionRecord, QueryNodesReply, QueryConfigRequest,
               QueryConfigReply, PingRequest, PingReply, BatchScriptRequest, BatchScriptReply,

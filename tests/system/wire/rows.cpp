@@ -125,6 +125,15 @@ void add_root_rows(std::vector<Row>& rows) {
   add([](JobId) { return DeleteNodesRequest{"no-such-node"}; });
   rows.back().refusal = ErrorCode::kInvalidUser;
   add([](JobId) { return SetDebugRequest{"debug", {"+Agent"}}; });
+  add([](JobId) {
+    LaunchOutsideRequest request;
+    request.id = {kFirstOutsideJob, 1};
+    request.node_list = "n1";
+    request.spec.arguments = {"true"};
+    request.spec.num_tasks = 1;
+    request.spec.work_dir = "/tmp";
+    return request;
+  });
   add(made<ReconfigureRequest>());
   add([](JobId) { return RebootNodesRequest{"n1", false, AfterReboot::kAsBefore, "test"}; });
   add([](JobId) { return SetRuntimeRequest{7, {}}; });

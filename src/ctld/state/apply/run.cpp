@@ -1,5 +1,6 @@
 // A job starts, ends and gives its nodes back.
 #include "ctld/state/apply/verbs.hpp"
+#include "ctld/state/batch_host.hpp"
 #include "ctld/state/fold.hpp"
 #include "ctld/state/indexes.hpp"
 #include "ctld/state/triggers.hpp"
@@ -8,16 +9,16 @@ namespace sluice::state {
 namespace {
 
 std::shared_ptr<const Step> make_batch_step(const ClusterState& state, const Job& job) {
-  const NodeAllocation& first = job.allocation->nodes.front();
+  const NodeAllocation& host = job.allocation->nodes[batch_position(state, job)];
   auto layout = std::make_shared<StepLayout>();
   StepNode part;
-  part.node = first.node;
-  part.name = state.nodes.at(first.node).name;
+  part.node = host.node;
+  part.name = state.nodes.at(host.node).name;
   part.tasks = {0};
-  part.cpus = first.cpus;
-  part.cores = first.cores.to_text();
-  part.memory_mib = first.memory_mib;
-  part.gres = first.gres;
+  part.cpus = host.cpus;
+  part.cores = host.cores.to_text();
+  part.memory_mib = host.memory_mib;
+  part.gres = host.gres;
   layout->num_tasks = 1;
   layout->node_list = part.name;
   layout->nodes.push_back(std::move(part));

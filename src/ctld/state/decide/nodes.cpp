@@ -115,10 +115,13 @@ RegisteredReply reconcile(const ClusterState& state, const Node& node,
     const Job* job = state.jobs.find(key.id.job);
     const bool ours = job != nullptr && holds(key.id.job) && job->restart_count == key.restart &&
                       find_step(*job, key.id.step) != nullptr;
-    if (!ours) reply.forget.push_back(key);
+    if (!ours && !is_outside_jobs(key.id.job)) reply.forget.push_back(key);
   }
+  const auto runs_outside = [&](JobId id) {
+    return is_outside_jobs(id) && std::ranges::any_of(request.running, [&](const auto& key) { return key.id.job == id; });
+  };
   for (const JobId id : request.jobs) {
-    if (!holds(id)) reply.clean.push_back(id);
+    if (!holds(id) && !runs_outside(id)) reply.clean.push_back(id);
   }
   for (const JobId id : node.jobs) {
     const Job& job = state.jobs.at(id);
