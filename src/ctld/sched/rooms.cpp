@@ -74,6 +74,7 @@ Bitmap Rooms::closed_to(const Ask& ask, Time from, Time to) const {
 }
 
 bool Rooms::is_reserved_from(const Ask& ask, NodeId id, Minutes limit) const {
+  if (!ask.confined && state_.reservations->empty()) return false;
   return !ask.excluded.test(id) && closed_to(ask, now_, end_of(limit)).test(id);
 }
 

@@ -102,7 +102,7 @@ std::optional<protocol::StepLaunch> make_step_launch(const ClusterState& state,
   launch.partition = job->partition.str();
   launch.account = job->spec->account.str();
   launch.qos = job->spec->qos.str();
-  launch.reservation = job->spec->reservation.str();
+  launch.reservation = reservation_of(*job).str();
   launch.job_start = job->start;
   launch.job_end = job->end;
   launch.step = step->spec;

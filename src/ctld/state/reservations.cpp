@@ -259,4 +259,14 @@ NodeFlags reservation_flags(const ClusterState& state, NodeId node, Time now) {
   return flags;
 }
 
+std::string reservation_names(const ClusterState& state, NodeId node, Time now) {
+  std::string names;
+  for (const Reservation& one : *state.reservations) {
+    if (!is_active(one, now) || !nodes_of(state, one).test(node)) continue;
+    if (!names.empty()) names += ',';
+    names += one.name;
+  }
+  return names;
+}
+
 }  // namespace sluice::state

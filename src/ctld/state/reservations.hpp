@@ -62,5 +62,7 @@ struct NodeWish {
 
 // MAINT and RESERVED flags of nodes, as they are shown now.
 [[nodiscard]] NodeFlags reservation_flags(const ClusterState& state, NodeId node, Time now);
+// The active ones that have the node, separated by commas.
+[[nodiscard]] std::string reservation_names(const ClusterState& state, NodeId node, Time now);
 
 }  // namespace sluice::state
