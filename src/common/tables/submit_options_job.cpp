@@ -312,7 +312,6 @@ constexpr SubmitOption kRows[] = {
      .argument = OptionArgument::kRequired,
      .environment = "*_RESERVATION",
      .tier = 1,
-     .status = OptionStatus::kMissing,
      .set = set_text<&JobSpec::reservation>,
      .section = OptionSection::kConstraint,
      .value_name = "name",
