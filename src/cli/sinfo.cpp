@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "cli/commands.hpp"
 #include "cli/shared/client.hpp"
 #include "cli/shared/environment.hpp"
@@ -15,6 +17,8 @@
 #include "cli/sinfo_verbose.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
+#include "common/base/time_text.hpp"
+#include "common/protocol/reservation.hpp"
 #include "common/tables/errors.hpp"
 #include "common/tables/partition_show.hpp"
 #include "common/tables/sinfo_fields.hpp"
@@ -202,6 +206,28 @@ int query_and_print(const SinfoOptions& o, Client& client, bool first) {
   return 0;
 }
 
+// sinfo -T
+int print_reservations(Client& client) {
+  const auto reply = client.call<protocol::QueryReservationsReply>(protocol::QueryReservationsRequest{});
+  if (!reply) {
+    std::fprintf(stderr, "slurm_load_reservations: %s\n", error_text(reply.error()).c_str());
+    return 1;
+  }
+  if (reply->reservations.empty()) {
+    std::puts("No reservations in the system");
+    return 0;
+  }
+  size_t width = 9;
+  for (const auto& record : reply->reservations) width = std::max(width, record.reservation.name.size());
+  fmt::print("{:<{}}  {:>8}  {:>19}  {:>19}  {:>11}  {}\n", "RESV_NAME", width, "STATE", "START_TIME", "END_TIME", "DURATION", "NODELIST");
+  for (const auto& record : reply->reservations) {
+    const Reservation& r = record.reservation;
+    fmt::print("{:<{}}  {:>8}  {:>19}  {:>19}  {:>11}  {}\n", r.name, width, record.active ? "ACTIVE" : "INACTIVE",
+               format_time(r.start), format_time(r.end), format_span(r.end - r.start), record.node_list);
+  }
+  return 0;
+}
+
 }  // namespace
 
 int sinfo_main(int argc, char** argv) {
@@ -210,6 +236,7 @@ int sinfo_main(int argc, char** argv) {
   Result<Client> client = Client::open();
   if (!client) return report("sinfo", client.error());
   if (!accept_cluster("sinfo", options.cluster, client->config())) return 1;
+  if (options.reservations) return print_reservations(*client);
   bool first = true;
   return repeat_every(options.iterate_seconds,
                       [&] { return query_and_print(options, *client, std::exchange(first, false)); });

@@ -154,6 +154,7 @@ Status Controller::Graph::start_server() {
   add_usage_methods(*server, *services);
   add_broadcast_methods(*server, *services);
   add_outside_methods(*server, *services);
+  add_reservation_methods(*server, *services);
   add_query_methods(*server, *services);
   add_admin_methods(*server, *services);
   add_statistics_methods(*server, *services);

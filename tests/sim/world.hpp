@@ -76,6 +76,7 @@ class World {
   void submit();
   void act_on_job();
   void change_cluster();
+  void change_reservations();
   void change_triggers();
   void change_crontab();
   [[nodiscard]] FakeNode& dynamic_node() { return *nodes_.back(); }

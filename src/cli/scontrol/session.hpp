@@ -59,6 +59,12 @@ void create_nodes(Session& session, const Words& words);
 // `typed` is the word that named the entity.
 void delete_nodes(Session& session, const std::string& typed, const std::string& names);
 
+// Whether they are about a reservation (and not about a job's).
+[[nodiscard]] bool names_reservation(const Words& words);
+void create_reservation(Session& session, const Words& words);
+void update_reservation(Session& session, const Words& words);
+void delete_reservation(Session& session, const std::string& typed, const std::string& name);
+
 void list_pids(Session& session, const Words& words);
 void pid_info(Session& session, const Words& words);
 void list_jobs(Session& session, const Words& words);   // listjobs, liststeps

@@ -22,6 +22,7 @@
 #include "common/tables/licenses.hpp"
 #include "common/tables/node_show.hpp"
 #include "common/tables/partition_show.hpp"
+#include "common/tables/reservation_keys.hpp"
 #include "common/tables/step_fields.hpp"
 
 namespace sluice::cli::scontrol {
@@ -328,8 +329,19 @@ void say(Session& session, const char* text) {
   if (!session.quiet) std::puts(text);
 }
 
-// There are none yet.
 void show_reservations(Session& session, const std::string& name) {
+  const auto reply = session.client()->call<protocol::QueryReservationsReply>(protocol::QueryReservationsRequest{});
+  if (!reply) return session.fail("slurm_load_reservations error: " + error_text(reply.error()));
+  Json records = Json::array();
+  bool any = false;
+  for (const auto& record : reply->reservations) {
+    if (!name.empty() && record.reservation.name != name) continue;
+    any = true;
+    if (session.form) records.push_back(reservation_to_json(record));
+    else print_record(session, show_reservation(record, session.one_line));
+  }
+  if (session.form) return print_json(session, "reservations", std::move(records), reply->now);
+  if (any) return;
   if (name.empty()) return say(session, "No reservations in the system");
   session.exit_status = 1;
   if (!session.quiet) std::printf("Reservation %s not found\n", name.c_str());

@@ -297,6 +297,7 @@ struct NodeRecord {
   NodeFlags shown_flags = 0;
   std::vector<std::string> partitions;
   GresShares used_gres;
+  std::string reservation;  // that holds now
   template <class V>
   static void describe(V&& field) {
     field(1, "node", &NodeRecord::node);
@@ -309,6 +310,7 @@ struct NodeRecord {
     field(8, "shown_flags", &NodeRecord::shown_flags);
     field(9, "partitions", &NodeRecord::partitions);
     field(10, "used_gres", &NodeRecord::used_gres);
+    field(300, "reservation", &NodeRecord::reservation);
   }
 };
 struct PartitionRecord {

@@ -162,7 +162,7 @@ void put_minimum(const JobView& v, const Context& c, ShowLines& out) {
   out.word("DelayBoot", format_span(std::chrono::seconds(spec.delay_boot_seconds)));
   if (!spec.cluster_constraint.empty()) out.line().word("ClusterFeatures", spec.cluster_constraint);
   if (!spec.prefer.empty()) out.line().word("Prefer", spec.prefer);
-  if (!spec.reservation.empty()) out.line().word("Reservation", spec.reservation);
+  if (!reservation_of(v.job()).empty()) out.line().word("Reservation", reservation_of(v.job()));
   const std::string_view licenses = or_else(spec.licenses, "(null)");
   out.line().word("OverSubscribe", oversubscribe_text(spec.sharing));
   out.word("Exclusive", exclusive_text(spec.sharing));

@@ -181,7 +181,7 @@ Json node_to_json(const protocol::NodeRecord& r, const RenderContext& context) {
   const bool named = !r.node.reason.empty() && context.user_name != nullptr;
   out["reason_set_by_user"] = named ? context.user_name(r.node.reason_uid) : "";
   out["resume_after"] = json_time(r.node.resume_after);
-  out["reservation"] = "";
+  out["reservation"] = r.reservation;
   out["alloc_memory"] = r.used_memory_mib;
   out["alloc_cpus"] = cpu_use(r).allocated;
   out["alloc_idle_cpus"] = cpu_use(r).idle;

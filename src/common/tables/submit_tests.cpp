@@ -71,6 +71,7 @@ constexpr Row kTests[] = {
     {"het-group", "system:het test_steps_over_components"},
     {"hold", "system:submit_options test_hold"},
     {"prefer", "system:topology test_prefer"},
+    {"reservation", "system:reservation test_jobs"},
     {"reboot", "system:admin test_reboot_for_a_job"},
     {"switches", "system:topology test_switches"},
     {"hint", "system:srun_options test_hints", kSrun},

@@ -153,7 +153,7 @@ bool JobQuery::matches(const Job& job) const {
   if (!matches_id(job) || !matches_state(job)) return false;
   if (!r.uids.empty() && std::ranges::find(r.uids, spec.uid) == r.uids.end()) return false;
   const bool names = in_list(r.accounts, spec.account) && in_list(r.qos, spec.qos) && in_list(r.names, spec.name) &&
-                     in_list(r.reservations, spec.reservation) && any_in_list(r.licenses, spec.licenses);
+                     in_list(r.reservations, reservation_of(job)) && any_in_list(r.licenses, spec.licenses);
   if (!names) return false;
   const bool pending = job.state == JobState::kPending;
   const std::string_view partitions = pending && !spec.partitions.empty() ? spec.partitions.view() : job.partition.view();

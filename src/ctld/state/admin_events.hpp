@@ -1,5 +1,5 @@
 // Events of what administrators and mails need: time limits that are near, changed steps, triggers, crontabs, nodes that
-// no file names. A part of events.hpp, and of the journal's format in the same way.
+// no file names, reservations. A part of events.hpp, and of the journal's format in the same way.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include "common/base/time.hpp"
 #include "common/model/crontab.hpp"
 #include "common/model/node_config.hpp"
+#include "common/model/reservation.hpp"
 #include "common/model/step.hpp"
 #include "common/model/trigger.hpp"
 
@@ -99,6 +100,25 @@ struct NodesDeleted {
   template <class V>
   static void describe(V&& field) {
     field(1, "names", &NodesDeleted::names);
+  }
+};
+// Made, or changed: as it is afterwards.
+struct ReservationChanged {
+  static constexpr uint32_t kTag = 200;
+  static constexpr const char* kName = "ReservationChanged";
+  Reservation reservation;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "reservation", &ReservationChanged::reservation);
+  }
+};
+struct ReservationDeleted {
+  static constexpr uint32_t kTag = 201;
+  static constexpr const char* kName = "ReservationDeleted";
+  uint32_t id = 0;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "id", &ReservationDeleted::id);
   }
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <variant>
@@ -18,6 +19,7 @@
 #include "common/protocol/admin.hpp"
 #include "common/protocol/ctld.hpp"
 #include "common/protocol/noded.hpp"
+#include "common/protocol/reservation.hpp"
 
 namespace sluice::state {
 
@@ -136,6 +138,13 @@ struct ReplaceCrontab {
   std::vector<std::string> groups;
 };
 
+// The names in the request's lists, looked up by the edge.
+struct ChangeReservation {
+  Identity who;
+  protocol::ChangeReservationRequest request;
+  std::map<std::string, std::vector<uint32_t>> users;  // uids by the name of a user, members by that of a group; unknown: not there
+};
+
 // --- from node agents ----------------------------------------------------------------------------
 
 struct EndSteps {
@@ -183,6 +192,7 @@ struct PlannedStart {
   uint32_t task = kNoTask;    // of an array with pending tasks: which
   std::string partition;
   std::shared_ptr<const Allocation> allocation;
+  std::string reservation;  // whose nodes these are; empty: nobody's
   Minutes time_limit = 0;  // 0: as asked for; else less, down to --time-min, so that it fits before others
 };
 struct StartJobs {
@@ -201,7 +211,7 @@ struct Tick {};
 using Command =
     std::variant<SubmitJob, UpdateJob, SignalJob, ChangeJob, TopJob, NotifyJob, EndAllocation, ClientGone, CreateStep,
                  CreateHetStep, UpdateNode, UpdatePartition, CreateNodes, DeleteNodes, RebootNodes, UpdateStep,
-                 SetTrigger, ClearTriggers, ReplaceCrontab, EndSteps, JobsCleaned, PrologDone, RegisterNode,
+                 SetTrigger, ClearTriggers, ReplaceCrontab, ChangeReservation, EndSteps, JobsCleaned, PrologDone, RegisterNode,
                  StartEpoch, ReplaceConfig, NodesSilent, NodesNotResponding, NodesResponding,
                  StartJobs, LaunchFailed, Tick>;
 

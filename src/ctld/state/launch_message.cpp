@@ -94,7 +94,7 @@ protocol::StepLaunch describe_launch(const ClusterState& state, const Job& job, 
   launch.partition = job.partition.str();
   launch.account = job.spec->account.str();
   launch.qos = job.spec->qos.str();
-  launch.reservation = job.spec->reservation.str();
+  launch.reservation = reservation_of(job).str();
   launch.job_start = job.start;
   launch.job_end = job.end;
   launch.step = step.spec;

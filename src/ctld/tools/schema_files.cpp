@@ -5,6 +5,7 @@
 #include "common/protocol/broadcast.hpp"
 #include "common/protocol/ctld.hpp"
 #include "common/protocol/noded.hpp"
+#include "common/protocol/reservation.hpp"
 #include "common/protocol/stepd.hpp"
 #include "common/protocol/stepd_start.hpp"
 #include "common/protocol/usage.hpp"
@@ -44,7 +45,8 @@ std::string ctld_file() {
               ShutdownRequest, SetDebugRequest, CountReply, RebootNodesRequest, UpdateStepRequest, SetRuntimeRequest,
               SetTriggerRequest, TriggerFilter, ClearTriggersRequest, QueryTriggersRequest, QueryTriggersReply, CronEntry,
               ReplaceCrontabRequest, ReplaceCrontabReply, QueryCrontabRequest, QueryCrontabReply,
-              QueryStatisticsRequest, CallCount, CycleCounts, QueryStatisticsReply>("sluice.ctld",
+              ReservationValues, ChangeReservationRequest, ChangeReservationReply,
+              QueryReservationsRequest, ReservationRecord, QueryReservationsReply, QueryStatisticsRequest, CallCount, CycleCounts, QueryStatisticsReply>("sluice.ctld",
                                                             "Users' commands and the controller.");
 }
 

@@ -392,6 +392,21 @@ void EventMaker::change_trigger(Events& events) {
   if (pick(3) != 0) crontab.text = "@daily true\n";
   if (!crontab.text.empty()) crontab.jobs = {1, 2};
   make(events, CrontabReplaced{crontab});
+  if (state_.reservations->size() > 2) {
+    make(events, ReservationDeleted{state_.reservations->front().id});
+    return;
+  }
+  Reservation reservation;
+  reservation.id = state_.next_reservation_id;
+  reservation.name = "r" + std::to_string(reservation.id);
+  reservation.start = reservation.idle_since = now_;
+  reservation.end = now_ + std::chrono::hours(1);
+  reservation.flags = kReservationDaily | kReservationSpecNodes;
+  reservation.nodes = Bitmap::first(1 + pick(2));
+  reservation.users = "ann,bob";
+  reservation.uids = {1000, 1001};
+  reservation.partition = "debug";
+  make(events, ReservationChanged{reservation});
 }
 
 void EventMaker::change_dynamic_node(Events& events) {

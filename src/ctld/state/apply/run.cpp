@@ -38,6 +38,7 @@ void start_job(ClusterState& state, const JobStarted& event, const JobStarted::S
     job.reason = JobReason::kNone;
     job.state_description = {};
     job.partition = event.partition;
+    job.reservation = event.reservation;
     job.time_limit = event.time_limit;
     job.start = event.time;
     job.end = event.end;
@@ -141,6 +142,7 @@ void apply_event(ClusterState& state, const JobRequeued& event) {
     job.hold = event.hold;
     job.restart_count = event.restart_count;
     job.allocation.reset();
+    job.reservation = {};
     job.released.clear();
     job.preparing.clear();
     job.steps.clear();

@@ -47,6 +47,8 @@ void apply_event(ClusterState& state, const TriggerSet& event);
 void apply_event(ClusterState& state, const TriggersCleared& event);
 void apply_event(ClusterState& state, const TriggerFired& event);
 void apply_event(ClusterState& state, const CrontabReplaced& event);
+void apply_event(ClusterState& state, const ReservationChanged& event);
+void apply_event(ClusterState& state, const ReservationDeleted& event);
 
 // Notes that `id` is taken: the next id to try is the one after it.
 void note_job_id(ClusterState& state, JobId id);
