@@ -1,5 +1,5 @@
-// Events of what administrators and mails need: time limits that are near, changed steps, triggers, crontabs, nodes that
-// no file names, reservations. A part of events.hpp, and of the journal's format in the same way.
+// Events of what administrators and mails need: time limits that are near, changed steps, triggers, crontabs,
+// partitions, nodes that no file names, reservations. A part of events.hpp, and of the journal's format in the same way.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 
 #include "common/base/ids.hpp"
 #include "common/base/time.hpp"
+#include "common/model/cluster_config.hpp"
 #include "common/model/crontab.hpp"
 #include "common/model/node_config.hpp"
 #include "common/model/reservation.hpp"
@@ -78,6 +79,24 @@ struct CrontabReplaced {
   template <class V>
   static void describe(V&& field) {
     field(1, "crontab", &CrontabReplaced::crontab);
+  }
+};
+struct PartitionChanged {  // or created
+  static constexpr uint32_t kTag = 33;
+  static constexpr const char* kName = "PartitionChanged";
+  std::shared_ptr<const PartitionConfig> config;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "config", &PartitionChanged::config);
+  }
+};
+struct PartitionDeleted {
+  static constexpr uint32_t kTag = 34;
+  static constexpr const char* kName = "PartitionDeleted";
+  std::string name;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "name", &PartitionDeleted::name);
   }
 };
 // Nodes that no file names (scontrol create, slurmd -Z). Partitions of ALL nodes, and node sets by their features, have

@@ -555,24 +555,6 @@ struct NodeUpdated {
     field(6, "config", &NodeUpdated::config);
   }
 };
-struct PartitionChanged {  // or created
-  static constexpr uint32_t kTag = 33;
-  static constexpr const char* kName = "PartitionChanged";
-  std::shared_ptr<const PartitionConfig> config;
-  template <class V>
-  static void describe(V&& field) {
-    field(1, "config", &PartitionChanged::config);
-  }
-};
-struct PartitionDeleted {
-  static constexpr uint32_t kTag = 34;
-  static constexpr const char* kName = "PartitionDeleted";
-  std::string name;
-  template <class V>
-  static void describe(V&& field) {
-    field(1, "name", &PartitionDeleted::name);
-  }
-};
 
 using Event =
     std::variant<EpochStarted, ConfigReplaced, JobSubmitted, JobUpdated, JobHeld, JobReleased, JobBecameEligible,
