@@ -174,6 +174,8 @@ void react_to(const ClusterState&, const NodeUpdated&, Effects& effects) {
 void react_to(const ClusterState&, const NodesCreated&, Effects& effects) {
   effects.emplace_back(WakeScheduler{});
 }
+void react_to(const ClusterState&, const ReservationChanged&, Effects& effects) { effects.emplace_back(WakeScheduler{}); }
+void react_to(const ClusterState&, const ReservationDeleted&, Effects& effects) { effects.emplace_back(WakeScheduler{}); }
 void react_to(const ClusterState&, const PartitionChanged&, Effects& effects) {
   effects.emplace_back(WakeScheduler{});
 }
