@@ -88,7 +88,7 @@ constexpr GlobalKey kRows[] = {
         .acts<&C::resume_timeout>(),
     key("ResvEpilog", K::kText),
     key("ResvOverRun", K::kMinutes, "0").range(0, kMax16).with_unlimited()
-        .keeps<&C::resv_over_run>(),
+        .acts<&C::resv_over_run>(),
     key("ResvProlog", K::kText),
     key("ReturnToService", K::kNumber, "0").range(0, 2).acts<&C::return_to_service>(),
     key("RoutePlugin", K::kText).obsolete(),
