@@ -159,7 +159,7 @@ class Created(DynamicCase):
             refused(f"scontrol: error: Failed to parse nodeline '{' '.join(words)}': {why}\n"
                     "Error creating the node(s): Unspecified error\n", *words)
         unreadable('unknown key "Bogus" in a NodeName line', "NodeName=d9", "CPUs=4", "State=CLOUD", "Bogus=3")
-        unreadable('CPUs="abc" is not valid; allowed: a number from 1 to 65535', "NodeName=d9", "CPUs=abc", "State=CLOUD")
+        unreadable('CPUs="abc" is not valid; allowed: a number from 1 to 65533', "NodeName=d9", "CPUs=abc", "State=CLOUD")
         unreadable('"RealMemory" has no value', "NodeName=d9", "RealMemory", "State=CLOUD")
         unreadable("NodeName= does not come first", "node", "d9", "State=CLOUD")
         unreadable("NodeName= does not come first", "State=CLOUD", "NodeName=d9")

@@ -35,7 +35,7 @@ class Scontrol(ClusterCase):
             self.assertNotIn("last_update", self.out("scontrol", "-v", "-Q", "show", *words.split()))
         self.cancel(job)
         done = self.run_cmd("scontrol", check=False, stdin="quiet\nhold 999\nverbose\nshow node n1\nhold 999\nfoo\nquiet\nfoo\nshow node n1\n")
-        self.assertEqual(done.stderr, "Invalid job id specified for job 999\nslurm_suspend error: Invalid job id specified\n"
+        self.assertEqual(done.stderr, "Invalid job id specified for job 999\nslurm_suspend error:Invalid job id specified\n"
                          "invalid keyword: foo\ninvalid keyword: foo\n")
         self.assertEqual((done.returncode, done.stdout.count("last_update_time="), done.stdout.count("NodeName=n1")), (1, 1, 2))
 

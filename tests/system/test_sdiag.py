@@ -45,7 +45,8 @@ class Sdiag(ClusterCase):
         self.assertEqual((done.returncode, done.stderr), (1, "slurm_reset_statistics: Access/permission denied\n"))
 
     def test_all(self):  # -a takes --reset back
-        self.submit("-H", "-o", "/dev/null", "--wrap", "true")
+        held = self.submit("-H", "-o", "/dev/null", "--wrap", "true")
+        self.addCleanup(self.run_cmd, "scancel", held)
         before = self.number("Jobs submitted")
         self.assertGreater(before, 0)
         self.assertEqual(self.number("Jobs submitted", self.out("sdiag", "-r", "-a")), before)

@@ -86,8 +86,10 @@ void put_place(const JobView& v, ShowLines& out) {
   out.line().word("NodeList", allocated_nodes(v));
   const std::string_view planned = v.record->soft.planned_nodes;
   if (job.state == JobState::kPending && !planned.empty()) out.word("SchedNodeList", planned);
-  if (!spec.batch_features.empty()) out.line().word("BatchFeatures", spec.batch_features);
-  if (!v.record->batch_host.empty()) out.line().word("BatchHost", v.record->batch_host);
+  const bool has_host = !v.record->batch_host.empty();
+  if (has_host || !spec.batch_features.empty()) out.line();
+  if (!spec.batch_features.empty()) out.word("BatchFeatures", spec.batch_features);
+  if (has_host) out.word("BatchHost", v.record->batch_host);
 }
 
 void put_size(const JobView& v, ShowLines& out) {

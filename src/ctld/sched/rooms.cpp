@@ -13,8 +13,6 @@ using state::Partition;
 
 namespace {
 
-constexpr std::chrono::hours kUnlimitedCountsAs{24 * 365};
-
 // `cores` of a room, at most `count` of them.
 Bitmap at_most(const Bitmap& cores, uint32_t count) {
   return cores.count() <= count ? cores : cores.take_first(count);
@@ -78,10 +76,7 @@ bool Rooms::is_reserved_from(const Ask& ask, NodeId id, Minutes limit) const {
   return !ask.excluded.test(id) && closed_to(ask, now_, end_of(limit)).test(id);
 }
 
-Time Rooms::end_of(Minutes limit) const {
-  if (limit == kInfiniteMinutes || limit == 0) return now_ + kUnlimitedCountsAs;
-  return now_ + std::chrono::minutes(limit);
-}
+Time Rooms::end_of(Minutes limit) const { return state::planned_end(now_, limit); }
 
 const fit::Room* Rooms::room(NodeId id) const {
   return id < rooms_.size() && rooms_[id].config != nullptr ? &rooms_[id] : nullptr;
@@ -336,7 +331,7 @@ void Rooms::find_holders() {
                state::is_one_user(partition, *job.spec)};
       if (partition != nullptr) h.sharers = state::sharers_of(*partition->config, *job.spec);
       if (h.end == kNoTime || h.end >= kNever)
-        h.end = std::max(job.start + kUnlimitedCountsAs, now_);
+        h.end = std::max(state::planned_end(job.start, kInfiniteMinutes), now_);
       h.end = std::max(h.end, now_);
       holders_.push_back(h);
     });

@@ -153,6 +153,7 @@ void add_root_rows(std::vector<Row>& rows) {
     request.values.duration = std::chrono::hours(1);
     request.values.nodes = "n1";
     request.values.users = NameList{"root", ListChange::kReplace};
+    request.values.add_flags = kReservationIgnoreJobs;
     return request;
   });
   rows.back().refusal = ErrorCode::kInvalidUser;  // as Slurm says it

@@ -58,6 +58,17 @@ TEST(ReservedPass, JobsEndBeforeItBegins) {
   EXPECT_EQ(world.soft->find(longer)->expected_start, world.now + minutes(90));
 }
 
+// The engine must take what the pass plans, else both would go on for ever.
+TEST(ReservedPass, JobsWithoutALimitBeginLongBeforeIt) {
+  ReservedWorld world(1, 8);
+  world.up();
+  world.reserve("a", "n1", std::chrono::hours(24 * 400), minutes(60));
+  JobSpec endless = World::spec(1, 0);
+  endless.time_limit = kInfiniteMinutes;
+  world.submit(endless);
+  EXPECT_EQ(world.pass(), "1:n1");
+}
+
 TEST(ReservedPass, ItsJobsWaitForItToBegin) {
   ReservedWorld world(2, 8);
   world.up();

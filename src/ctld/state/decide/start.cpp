@@ -38,10 +38,8 @@ std::optional<JobStarted> check_start(const ClusterState& state, const PlannedSt
     if (job->spec->time_min == 0 || plan.time_limit < job->spec->time_min) return std::nullopt;
     event.time_limit = plan.time_limit;
   }
-  if (!may_begin(state, *job, plan.reservation, *plan.allocation, now,
-                 event.time_limit == kInfiniteMinutes ? kNever : now + std::chrono::minutes(event.time_limit))) {
-    return std::nullopt;
-  }
+  const Time end = planned_end(now, event.time_limit);
+  if (!may_begin(state, *job, plan.reservation, *plan.allocation, now, end)) return std::nullopt;
   event.reservation = plan.reservation;
   event.time = now;
   event.end = event.time_limit == kInfiniteMinutes ? kNever
