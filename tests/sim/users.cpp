@@ -76,7 +76,7 @@ void World::submit() {
   } else if (chance(25)) {
     spec.dependency = "singleton";
   }
-  if (chance(12)) spec.reservation = chance(3) ? "r1,r2" : "r1";
+  if (chance(40)) spec.reservation = chance(3) ? "r1,r2" : "r1";
   spec.request_id = ++request_id_;
   if (spec.array.empty() && chance(6)) {  // heterogeneous
     for (uint32_t more = 1 + below(2); more > 0; --more) {
