@@ -45,10 +45,15 @@ void append_keys(std::string_view title, std::span<const Key> keys, std::string&
   out.append("\n\nRefused: ").append(refused).append("\n");
 }
 
-void append_row(std::string_view what, Support support, std::string_view test, std::string& out) {
-  out.append("| `").append(what).append("` | ").append(support_text(support)).append(" | ");
-  if (!test.empty()) out.append("`").append(test).append("` ");
+void append_row(const CompatibilityRow& row, std::string& out) {
+  out.append("| `").append(row.what).append("` | ").append(support_text(row.support)).append(" | ");
+  if (!row.test.empty()) out.append("`").append(row.test).append("` ");
+  if (!row.subject.empty()) out.append(row.subject).append(" ");
   out.append("|\n");
+}
+
+void append_heading(std::string_view title, std::string& out) {
+  out.append("\n## ").append(title).append("\n\n| | state | test, or what it belongs to |\n|---|---|---|\n");
 }
 
 // A unit test proves that the option reaches the request, not that the cluster obeys it.
@@ -60,13 +65,13 @@ Support support_of(const SubmitOption& option, std::string_view test) {
 }
 
 void append_submit_options(CommandSet command, std::string& out) {
-  out.append("\n## ").append(submit_command_name(command)).append("\n\n| | state | test |\n|---|---|---|\n");
+  append_heading(submit_command_name(command), out);
   for (const SubmitOption& option : submit_options()) {
     if ((option.commands & command) == 0) continue;
     std::string what = "--" + std::string(option.name);
     if (option.letter != 0) what.append(", -").push_back(option.letter);
     const std::string_view test = test_of(option, command);
-    append_row(what, support_of(option, test), test, out);
+    append_row({submit_command_name(command), what, support_of(option, test), test, option.subject}, out);
   }
 }
 
@@ -76,14 +81,15 @@ std::string compatibility_text() {
   std::string out =
       "# Compatibility with Slurm\n\n"
       "Printed by `sluice compatibility` from the tables of the code; a test keeps this page in "
-      "step.\n\"Supported\" names the test that fails when the option is ignored.\n";
+      "step.\n\"Supported\" names the test that fails when the option is ignored; what does not act yet names the "
+      "subject it belongs to.\n";
   std::string_view command;
   for (const CompatibilityRow& row : compatibility_rows()) {
     if (row.command != command) {
       command = row.command;
-      out.append("\n## ").append(command).append("\n\n| | state | test |\n|---|---|---|\n");
+      append_heading(command, out);
     }
-    append_row(row.what, row.support, row.test, out);
+    append_row(row, out);
   }
   for (const CommandSet submitter : {kSbatch, kSrun, kSalloc}) append_submit_options(submitter, out);
   append_fields("squeue -o and -O", job_fields(), "cli:Fields.SqueueHasThemAll", out);

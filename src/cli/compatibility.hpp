@@ -15,7 +15,8 @@ struct CompatibilityRow {
   std::string_view command;
   std::string_view what;  // "--states, -t", or a verb
   Support support;
-  std::string_view test;  // of kSupported
+  std::string_view test;     // of kSupported
+  std::string_view subject;  // of kNoEffect and kMissing: what it belongs to, or why there is nothing to do
 };
 
 [[nodiscard]] std::span<const CompatibilityRow> compatibility_rows();

@@ -24,6 +24,7 @@
 #include "cli/shared/option_parser.hpp"
 #include "cli/shared/submit_call.hpp"
 #include "cli/shared/submit_env.hpp"
+#include "cli/shared/user_environment.hpp"
 #include "cli/shared/x11_relay.hpp"
 #include "common/base/errno_text.hpp"
 #include "common/base/exec_pointers.hpp"
@@ -50,8 +51,10 @@ std::string srun_path() {
 class CommandRun {
  public:
   // `specs`: of all components of a heterogeneous job, else of the job.
-  CommandRun(Client& client, const Submission& submission, const std::vector<JobSpec>& specs, const Allocated& allocated)
-      : client_(client), submission_(submission), specs_(specs), allocated_(allocated) {}
+  // `login`: --get-user-env.
+  CommandRun(Client& client, const Submission& submission, const std::vector<JobSpec>& specs, const Allocated& allocated,
+             const std::optional<Environment>& login)
+      : client_(client), submission_(submission), specs_(specs), allocated_(allocated), login_(login) {}
 
   // Runs it to its end; salloc's exit status.
   int run(boost::asio::io_context& io, JobWatch& watch, std::vector<std::string> words) {
@@ -65,9 +68,7 @@ class CommandRun {
     }
     boost::asio::signal_set children(io, SIGCHLD);
     boost::asio::signal_set signals(io, SIGTERM, SIGHUP, SIGUSR1);
-    signals.add(SIGUSR2);
-    signals.add(SIGINT);  // the terminal gives these to the command; salloc goes on
-    signals.add(SIGQUIT);
+    for (const int number : {SIGUSR2, SIGINT, SIGQUIT}) signals.add(number);
     watch.handle([this](const auto& update) { updated(update); },
                  [this](const Error&) { revoked(); });
     child_ = start(*path, words);
@@ -95,6 +96,12 @@ class CommandRun {
 
   pid_t start(const std::string& path, std::vector<std::string>& words) {
     Environment environment = current_environment();
+    if (login_) {
+      for (const std::string& entry : login_->entries()) {
+        const size_t equals = entry.find('=');
+        environment.set(std::string_view(entry).substr(0, equals), std::string_view(entry).substr(equals + 1));
+      }
+    }
     set_caller_variables(environment);
     if (specs_.size() > 1) {
       set_het_job_variables(environment);
@@ -108,17 +115,16 @@ class CommandRun {
     environment.set_default("SHELL", user_shell());
     const std::vector<char*> argv = exec_pointers(words);
     const std::vector<char*> envp = environment.exec_pointers();
-    own_group_ = interactive_ && isatty(STDIN_FILENO) != 0 && tcgetpgrp(STDIN_FILENO) == getpgrp();
+    has_terminal_ = isatty(STDIN_FILENO) != 0;
+    in_front_ = has_terminal_ && tcgetpgrp(STDIN_FILENO) == getpgrp();
     const pid_t child = fork();
     if (child != 0) {
       if (child < 0) print_error("salloc", std::string("fork failed: ") + errno_text(errno));
+      if (child > 0 && own_group()) setpgid(child, child);
       return child;
     }
-    if (own_group_) {
-      setpgid(0, 0);
-      signal(SIGTTOU, SIG_IGN);
-      tcsetpgrp(STDIN_FILENO, getpid());
-    }
+    if (own_group()) setpgid(0, 0);
+    if (in_front_) give_terminal(getpid());
     for (const int number :
          {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD, SIGTTOU, SIGPIPE}) {
       signal(number, SIG_DFL);
@@ -161,6 +167,7 @@ class CommandRun {
       if (error) return;
       int status = 0;
       const pid_t ended = waitpid(child_, &status, WNOHANG | WUNTRACED);
+      if (ended == child_ && WIFSTOPPED(status) && in_front_) stop_too();
       if (ended == child_ && !WIFSTOPPED(status)) {
         status_ = status;
         io.stop();
@@ -179,7 +186,9 @@ class CommandRun {
   void wait_for_signal(boost::asio::signal_set& signals) {
     signals.async_wait([&](const auto& error, int number) {
       if (error) return;
-      if (number != SIGINT && number != SIGQUIT) kill(child_, number);
+      // a terminal in front of us both has given these to the command already
+      const bool typed = has_terminal_ && !own_group() && (number == SIGINT || number == SIGQUIT);
+      if (!typed) kill(whom(), number);
       wait_for_signal(signals);
     });
   }
@@ -199,15 +208,29 @@ class CommandRun {
     }
     const auto asked = submission_.settings.kill_signal;
     if (asked)
-      kill(child_, static_cast<int>(*asked));
+      kill(whom(), static_cast<int>(*asked));
     else if (interactive_)
-      kill(own_group_ ? -child_ : child_, SIGHUP);
+      kill(whom(), SIGHUP);
   }
 
-  void take_terminal_back() const {
-    if (!own_group_) return;
+  // The command and what it starts are a process group of their own. One that a shell put into the background stays in
+  // salloc's, so that the shell can bring both to the front.
+  [[nodiscard]] bool own_group() const { return !has_terminal_ || in_front_; }
+  [[nodiscard]] pid_t whom() const { return own_group() ? -child_ : child_; }
+
+  static void give_terminal(pid_t group) {
     signal(SIGTTOU, SIG_IGN);
-    tcsetpgrp(STDIN_FILENO, getpgrp());
+    tcsetpgrp(STDIN_FILENO, group);
+  }
+  void take_terminal_back() const {
+    if (in_front_) give_terminal(getpgrp());
+  }
+  // The command was stopped from the terminal: so is salloc, until the shell lets both go on.
+  void stop_too() const {
+    take_terminal_back();
+    raise(SIGSTOP);
+    if (tcgetpgrp(STDIN_FILENO) == getpgrp()) give_terminal(child_);
+    kill(-child_, SIGCONT);
   }
 
   void relinquish(int status) const {
@@ -238,8 +261,10 @@ class CommandRun {
   pid_t child_ = -1;
   int status_ = 0;
   bool interactive_ = false;
-  bool own_group_ = false;
+  bool has_terminal_ = false;
+  bool in_front_ = false;  // of that terminal
   bool revoked_ = false;
+  const std::optional<Environment>& login_;
 };
 
 void ring_bell(const SubmitSettings& settings, const Allocated& allocated) {
@@ -294,6 +319,14 @@ int salloc_main(int argc, char** argv) {
       return 255;
     }
   }
+  std::optional<Environment> login;
+  if (submission.job.get_user_env) {
+    login = login_environment(submission.job.user_name.str());
+    if (!login) {
+      print_error("salloc", "Failed to get current user environment variables");
+      return 1;
+    }
+  }
   boost::asio::io_context io;
   JobWatch watch(*client, io);
   const Allocated allocated = allocate(*client, io, watch, submission, kSalloc,
@@ -301,7 +334,7 @@ int salloc_main(int argc, char** argv) {
   if (allocated.exit_status) return *allocated.exit_status;
   ring_bell(submission.settings, allocated);
   if (submission.settings.no_shell) return 0;
-  return CommandRun(*client, submission, specs, allocated).run(io, watch, parsers.back().operands());
+  return CommandRun(*client, submission, specs, allocated, login).run(io, watch, parsers.back().operands());
 }
 
 }  // namespace sluice::cli

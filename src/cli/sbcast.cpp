@@ -21,7 +21,7 @@ namespace sluice::cli {
 namespace {
 
 constexpr const char* kUsage =
-    "Usage: sbcast [--exclude] [-CfFjpvV] [--send-libs] SOURCE DEST\n";
+    "Usage: sbcast [--exclude] [-CfFjpvVwZ] [--send-libs] SOURCE DEST\n";
 constexpr const char* kHelp =
     "Usage: sbcast [OPTIONS] SOURCE DEST\n"
     "  -C, --compress[=lib]  send it compressed: lz4 (the default) or none\n"
@@ -36,6 +36,8 @@ constexpr const char* kHelp =
     "  --treewidth=num       the same as --fanout\n"
     "  -v, --verbose         say more\n"
     "  -V, --version         show the version and end\n"
+    "  -w, --nodelist=nodes  with -Z: the nodes\n"
+    "  -Z, --no-allocation   to nodes without a job (for SlurmUser and root)\n"
     "\nHelp options:\n"
     "  --help                show this help message\n"
     "  --usage               show in brief how to call it\n";
@@ -47,6 +49,8 @@ struct Options {
   std::optional<std::string> exclude;
   std::optional<bool> send_libraries;
   std::string job;
+  std::string nodes;
+  bool no_allocation = false;
   uint32_t fanout = 0;
   uint32_t block_bytes = kUsualBlock;
   uint32_t timeout_seconds = 0;
@@ -97,6 +101,8 @@ constexpr Row kRows[] = {
     {"force", 'f', Takes::kNothing, [](Options& o, const char*) { o.force = true; return kGoOn; }},
     {"help", 0, Takes::kNothing, [](Options&, const char*) { return print_and_end(kHelp); }},
     {"jobid", 'j', Takes::kValue, [](Options& o, const char* job) { o.job = job; return kGoOn; }},
+    {"no-allocation", 'Z', Takes::kPerhaps, [](Options& o, const char*) { o.no_allocation = true; return kGoOn; }},
+    {"nodelist", 'w', Takes::kValue, [](Options& o, const char* list) { o.nodes = list; return kGoOn; }},
     {"preserve", 'p', Takes::kNothing, [](Options& o, const char*) { o.preserve = true; return kGoOn; }},
     {"send-libs", 0, Takes::kPerhaps, set_libraries},
     {"size", 's', Takes::kValue, set_size},
@@ -183,6 +189,20 @@ BroadcastOptions broadcast_options(const Options& given, const ClusterConfig& co
   return out;
 }
 
+int check_receivers(const Options& options) {
+  const bool lacks = options.no_allocation == options.nodes.empty();
+  if (lacks && options.no_allocation) {
+    print_error("sbcast", "must specify a node list with -Z, --no-allocation.");
+  } else if (lacks) {
+    print_error("sbcast", "--nodelist is for use with --no-allocation.");
+  } else if (!options.no_allocation && options.job.empty()) {
+    print_error("sbcast", "Need a job id to run this command.  Run from within a Slurm job or use the --jobid option.");
+  } else {
+    return 0;
+  }
+  return 1;
+}
+
 }  // namespace
 
 int sbcast_main(int argc, char** argv) {
@@ -193,10 +213,7 @@ int sbcast_main(int argc, char** argv) {
     std::fprintf(stderr, "Need two file names, have %d names\nTry \"sbcast --help\" for more information\n", argc - optind);
     return 1;
   }
-  if (options.job.empty()) {
-    print_error("sbcast", "Need a job id to run this command.  Run from within a Slurm job or use the --jobid option.");
-    return 1;
-  }
+  if (const int status = check_receivers(options); status != 0) return status;
   const std::string destination = argv[optind + 1];
   if (destination.empty() || destination.ends_with('/')) {
     print_error("sbcast", "Target filename cannot be a directory.");
@@ -208,6 +225,7 @@ int sbcast_main(int argc, char** argv) {
   what.source = argv[optind];
   what.destination = absolute(destination);
   if (what.verbose > 0) show(what);
+  if (options.no_allocation) return Broadcast(*client, std::move(what)).send_to(options.nodes);
   const Target target = target_of(options.job);
   const std::string name = target.job == kNoJob ? "0" : options.job;
   return Broadcast(*client, std::move(what)).send(target.job, target.step, name);

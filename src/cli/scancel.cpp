@@ -11,6 +11,7 @@
 #include "cli/shared/allocation.hpp"
 #include "cli/shared/cancel_options.hpp"
 #include "cli/shared/client.hpp"
+#include "cli/shared/environment.hpp"
 #include "cli/shared/option_parser.hpp"
 #include "common/tables/errors.hpp"
 
@@ -213,6 +214,7 @@ int scancel_main(int argc, char** argv) {
   if (const auto status = read_cancel_request(argc, argv, request)) return *status;
   Result<Client> client = Client::open();
   if (!client) return report("scancel", client.error());
+  if (!accept_cluster("scancel", request.clusters, client->config())) return 1;
   return Cancel(*client, request).run();
 }
 

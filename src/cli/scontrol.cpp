@@ -28,7 +28,6 @@ struct Verb {
 
 void print_version(Session&, const Words&) { print_slurm_version(); }
 void leave(Session& session, const Words&) { session.done = true; }
-void nothing(Session&, const Words&) {}
 
 constexpr Verb kVerbs[] = {
     {"all", 0, 0, [](Session& s, const Words&) { s.all = true; }},
@@ -57,7 +56,7 @@ constexpr Verb kVerbs[] = {
     {"pidinfo", 0, 1, scontrol::pid_info},
     {"ping", 0, 0, scontrol::ping},
     {"power", 1, SIZE_MAX, scontrol::not_here},
-    {"quiet", 0, 0, [](Session& s, const Words&) { s.quiet = true; }},
+    {"quiet", 0, 0, [](Session& s, const Words&) { s.be_quiet(); }},
     {"quit", 0, 0, leave},
     {"reboot", 0, SIZE_MAX, scontrol::reboot},
     {"reboot_nodes", 0, SIZE_MAX, scontrol::reboot},
@@ -77,7 +76,7 @@ constexpr Verb kVerbs[] = {
     {"top", 1, 1, scontrol::change_jobs},
     {"uhold", 1, SIZE_MAX, scontrol::change_jobs},
     {"update", 1, SIZE_MAX, scontrol::update},
-    {"verbose", 0, 0, nothing},
+    {"verbose", 0, 0, [](Session& s, const Words&) { s.be_verbose(); }},
     {"version", 0, 0, print_version},
     {"wait_job", 1, 1, scontrol::wait_job},
     {"write", 1, 3, scontrol::write},
@@ -103,7 +102,12 @@ void too_few(Session& session, const Verb& verb, const std::string& typed) {
 void run_words(Session& session, Words words) {
   if (words.empty()) return;
   const Verb* verb = find_verb(words[0]);
-  if (verb == nullptr) return session.fail("invalid keyword: " + words[0]);
+  if (verb == nullptr) {  // said in any case
+    std::fflush(stdout);
+    std::fprintf(stderr, "invalid keyword: %s\n", words[0].c_str());
+    session.exit_status = 1;
+    return;
+  }
   const size_t given = words.size() - 1;
   if (given < verb->least) return too_few(session, *verb, words[0]);
   if (given > verb->most) return session.fail("too many arguments for keyword:" + words[0]);
@@ -180,11 +184,11 @@ constexpr OptionRow<O> kOptions[] = {
      [](O& o, V v) { return choose_structured("scontrol", StructuredForm::kJson, v, o.session.form); }},
     {"local", 0, Takes::kNothing, no_effect<O>},
     {"oneliner", 'o', Takes::kNothing, [](O& o, V) { return o.session.one_line = true, kGoOn; }},
-    {"quiet", 'Q', Takes::kNothing, [](O& o, V) { return o.session.quiet = true, kGoOn; }},
+    {"quiet", 'Q', Takes::kNothing, [](O& o, V) { return o.session.be_quiet(), kGoOn; }},
     {"sibling", 0, Takes::kNothing, no_effect<O>},
     {"uid", 'u', Takes::kValue, no_effect<O>},
     {"usage", 0, Takes::kNothing, help},
-    {"verbose", 'v', Takes::kNothing, no_effect<O>},
+    {"verbose", 'v', Takes::kNothing, [](O& o, V) { return o.session.be_verbose(), kGoOn; }},
     {"version", 'V', Takes::kNothing, [](O&, V) { return std::optional(print_slurm_version()); }},
     {"yaml", 0, Takes::kPerhaps,
      [](O& o, V v) { return choose_structured("scontrol", StructuredForm::kYaml, v, o.session.form); }},

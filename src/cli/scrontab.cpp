@@ -127,12 +127,12 @@ std::optional<protocol::CronEntry> make_entry(const CrontabLine& line, const Opt
   char* argv[] = {self, nullptr};
   if (job.work_dir.empty()) job.work_dir = options.user->pw_dir;
   fill_caller(submission, config, 1, argv);
+  job.batch = true;
   if (const OptionResult there = resolve_outside(submission, config); !there) {
     report_problem("scrontab", there.error());
     fail(fmt::format("line {}: the options before it are not valid", line.number));
     return std::nullopt;
   }
-  job.batch = true;
   job.command = line.command;
   job.cron = line.times;
   job.cron_line = line.number;

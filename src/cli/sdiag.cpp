@@ -46,7 +46,7 @@ struct Options {
 using O = Options;
 using V = const char*;
 constexpr OptionRow<O> kOptions[] = {
-    {"all", 'a', Takes::kNothing, no_effect<O>},
+    {"all", 'a', Takes::kNothing, [](O& o, V) { return o.reset = false, kGoOn; }},
     {"autocomplete", 0, Takes::kValue, no_effect<O>},
     {"cluster", 'M', Takes::kValue, [](O& o, V v) { return o.cluster = v, kGoOn; }},
     {"clusters", 'M', Takes::kValue, nullptr},

@@ -6,14 +6,19 @@
 #include <cstdio>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "cli/commands.hpp"
 #include "cli/shared/client.hpp"
 #include "cli/shared/environment.hpp"
 #include "cli/shared/structured_output.hpp"
 #include "cli/shared/table_printer.hpp"
 #include "cli/sinfo_options.hpp"
+#include "cli/sinfo_verbose.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
+#include "common/base/time_text.hpp"
+#include "common/protocol/reservation.hpp"
 #include "common/tables/errors.hpp"
 #include "common/tables/partition_show.hpp"
 #include "common/tables/sinfo_fields.hpp"
@@ -152,7 +157,7 @@ int print_structured(const SinfoOptions& o, const Client& client,
   return 0;
 }
 
-int query_and_print(const SinfoOptions& o, Client& client) {
+int query_and_print(const SinfoOptions& o, Client& client, bool first) {
   const auto reply = client.call<protocol::QueryNodesReply>(protocol::QueryNodesRequest{});
   if (!reply) {
     const bool nodes = reply.error().code == ErrorCode::kAccessDenied &&
@@ -162,8 +167,15 @@ int query_and_print(const SinfoOptions& o, Client& client) {
     return 1;
   }
   const RenderContext context = render_context(client.config(), reply->now, o.convert);
-  Table<SinfoRow> table("sinfo", o.names ? "job" : "node", sinfo_fields(),
-                        choose_format(o, *reply));
+  const TableFormat format = choose_format(o, *reply);
+  if (o.verbose > 0 && first) std::fputs(sinfo_options_text(o, format).c_str(), stdout);
+  const bool dated = o.long_form || o.iterate_seconds != 0 || (o.verbose > 0 && !o.no_header);
+  if (o.reservations) {
+    if (dated) print_date(context.now);
+    std::puts("No reservations in the system");
+    return 0;
+  }
+  Table<SinfoRow> table("sinfo", o.names ? "job" : "node", sinfo_fields(), format);
   std::vector<const NodeRecord*> nodes;
   for (const NodeRecord& node : reply->nodes) {
     if (wanted(o, node)) nodes.push_back(&node);
@@ -185,12 +197,34 @@ int query_and_print(const SinfoOptions& o, Client& client) {
   const auto rows =
       sorted(o, group_nodes(choose_partitions(o, *reply), nodes, grouping, context), context);
   if (structured) return print_structured(o, client, *reply, rows, context);
-  if (o.long_form || o.iterate_seconds != 0) print_date(context.now);
+  if (dated) print_date(context.now);
   std::string out;
   if (!o.cluster.empty() && !o.no_header) out.append("CLUSTER: ").append(o.cluster).append("\n");
   if (!o.no_header) table.append_header(out);
   for (const SinfoRow& row : rows) table.append_row(row, context, out);
   flush_text(out);
+  return 0;
+}
+
+// sinfo -T
+int print_reservations(Client& client) {
+  const auto reply = client.call<protocol::QueryReservationsReply>(protocol::QueryReservationsRequest{});
+  if (!reply) {
+    std::fprintf(stderr, "slurm_load_reservations: %s\n", error_text(reply.error()).c_str());
+    return 1;
+  }
+  if (reply->reservations.empty()) {
+    std::puts("No reservations in the system");
+    return 0;
+  }
+  size_t width = 9;
+  for (const auto& record : reply->reservations) width = std::max(width, record.reservation.name.size());
+  fmt::print("{:<{}}  {:>8}  {:>19}  {:>19}  {:>11}  {}\n", "RESV_NAME", width, "STATE", "START_TIME", "END_TIME", "DURATION", "NODELIST");
+  for (const auto& record : reply->reservations) {
+    const Reservation& r = record.reservation;
+    fmt::print("{:<{}}  {:>8}  {:>19}  {:>19}  {:>11}  {}\n", r.name, width, record.active ? "ACTIVE" : "INACTIVE",
+               format_time(r.start), format_time(r.end), format_span(r.end - r.start), record.node_list);
+  }
   return 0;
 }
 
@@ -202,11 +236,10 @@ int sinfo_main(int argc, char** argv) {
   Result<Client> client = Client::open();
   if (!client) return report("sinfo", client.error());
   if (!accept_cluster("sinfo", options.cluster, client->config())) return 1;
-  if (options.reservations) {
-    std::puts("No reservations in the system");
-    return 0;
-  }
-  return repeat_every(options.iterate_seconds, [&] { return query_and_print(options, *client); });
+  if (options.reservations) return print_reservations(*client);
+  bool first = true;
+  return repeat_every(options.iterate_seconds,
+                      [&] { return query_and_print(options, *client, std::exchange(first, false)); });
 }
 
 }  // namespace sluice::cli

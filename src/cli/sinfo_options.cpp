@@ -58,6 +58,7 @@ int fail(const std::string& text) {
 
 // "idle,mix" means any of them, "idle&drain" both.
 std::optional<int> take_states(const std::string& list, SinfoOptions& o) {
+  o.states_given = list;
   o.any_state.clear();
   if (iequals(list, "all")) return std::nullopt;
   for (const std::string& one : split_list(list)) {
@@ -78,6 +79,7 @@ std::optional<int> take_nodes(const char* list, SinfoOptions& o) {
   const auto names = expand_hosts(list);
   if (!names) return fail(std::string("Invalid node format specification: ") + list);
   o.nodes = *names;
+  o.nodes_given = list;
   return std::nullopt;
 }
 
@@ -132,7 +134,7 @@ constexpr OptionRow<O> kOptions[] = {
     {"states", 't', Takes::kValue, [](O& o, V v) { return take_states(v, o); }},
     {"summarize", 's', Takes::kNothing, [](O& o, V) { return o.summarize = true, kGoOn; }},
     {"usage", 0, Takes::kNothing, [](O&, V) { return print_and_end(kUsageText); }},
-    {"verbose", 'v', Takes::kNothing, no_effect<O>},
+    {"verbose", 'v', Takes::kNothing, [](O& o, V) { return ++o.verbose, kGoOn; }},
     {"version", 'V', Takes::kNothing, [](O&, V) { return std::optional(print_slurm_version()); }},
     {"yaml", 0, Takes::kPerhaps, [](O& o, V v) { return choose_structured("sinfo", StructuredForm::kYaml, v, o.form); }},
 };

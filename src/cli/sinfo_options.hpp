@@ -31,6 +31,8 @@ struct SinfoOptions {
   bool convert = true;
   uint32_t iterate_seconds = 0;
   std::string cluster;
+  uint32_t verbose = 0;                  // -v, counted
+  std::string nodes_given, states_given;  // as written, for -v
   StructuredChoice form;
   std::vector<std::string> command_line;
 };

@@ -4,6 +4,8 @@
 
 #include <cstdio>
 
+#include <fmt/format.h>
+
 #include "cli/commands.hpp"
 #include "cli/shared/client.hpp"
 #include "cli/shared/environment.hpp"
@@ -127,12 +129,13 @@ std::vector<StepView> make_step_rows(const SqueueOptions& o, const Records& reco
 
 template <class Row>
 int print_table(const SqueueOptions& o, std::span<const FieldRow<Row>> fields,
-                std::vector<Row> rows, const RenderContext& context) {
+                std::vector<Row> rows, size_t records, const RenderContext& context) {
   Table<Row> table("squeue", "job", fields, choose_format(o));
   const auto order = choose_order<Row>(o, fields);
   if (!order) return 1;
   std::string out;
-  if (o.long_form || o.iterate_seconds != 0) print_date(context.now);
+  if (o.long_form || o.iterate_seconds != 0 || (o.verbose > 0 && !o.no_header)) print_date(context.now);
+  if (o.verbose > 0) out = fmt::format("last_update_time={} records={}\n", to_seconds(context.now), records);
   if (!o.cluster.empty() && !o.no_header) out.append("CLUSTER: ").append(o.cluster).append("\n");
   if (!o.no_header) table.append_header(out);
   sort_rows(rows, *order, context);
@@ -179,10 +182,10 @@ int query_and_print(const SqueueOptions& o, Client& client) {
   if (now == kNoTime) now = current_time();
   const RenderContext context = render_context(client.config(), now, o.convert);
   if (o.form) return print_structured(o, client, records, context);
-  if (o.step_mode) return print_table(o, step_fields(), make_step_rows(o, records, context), context);
+  if (o.step_mode) return print_table(o, step_fields(), make_step_rows(o, records, context), records.size(), context);
   std::vector<JobView> rows = make_rows(o, records, context);
   const auto gathered = o.one_row_a_task ? std::deque<GatheredTasks>{} : gather_waiting_tasks(rows);
-  return print_table(o, job_fields(), std::move(rows), context);
+  return print_table(o, job_fields(), std::move(rows), records.size(), context);
 }
 
 // -w: every name must be a node or a host of the cluster. The nodes' names, folded.
@@ -195,11 +198,14 @@ std::optional<std::string> check_nodes(const std::string& list, Client& client) 
   }
   for (const std::string& name : *given) {
     const size_t before = names.size();
-    for (const NodeConfig& node : client.nodes()) {
-      if (node.name == name || node.hostname == name) names.push_back(node.name);
-      if (node.name == name) break;
-    }
-    if (names.size() != before) continue;
+    const auto look = [&](const std::vector<NodeConfig>& nodes) {
+      for (const NodeConfig& node : nodes) {
+        if (node.name == name || node.hostname == name) names.push_back(node.name);
+        if (node.name == name) break;
+      }
+      return names.size() != before;
+    };
+    if (look(client.nodes()) || look(client.nodes_with_dynamic())) continue;
     std::fprintf(stderr, "squeue: error: Invalid node name %s\n", name.c_str());
     return std::nullopt;
   }
@@ -214,6 +220,7 @@ int squeue_main(int argc, char** argv) {
   Result<Client> client = Client::open();
   if (!client) return report("squeue", client.error());
   if (!accept_cluster("squeue", options.cluster, client->config())) return 1;
+  if (options.verbose > 0) std::fputs(squeue_options_text(options).c_str(), stdout);
   if (!options.node_list.empty()) {
     const auto nodes = check_nodes(options.node_list, *client);
     if (!nodes) return 1;

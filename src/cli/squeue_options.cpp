@@ -6,7 +6,10 @@
 #include <cstdio>
 #include <regex>
 
+#include <fmt/format.h>
+
 #include "cli/shared/environment.hpp"
+#include "cli/shared/option_lines.hpp"
 #include "cli/shared/option_rows.hpp"
 #include "cli/shared/version.hpp"
 #include "common/base/text.hpp"
@@ -74,6 +77,7 @@ int fail(const std::string& text) {
 }
 
 std::optional<int> take_states(const std::string& list, SqueueOptions& o) {
+  o.states_given = list;
   o.request.states.clear();
   o.request.flag_states = 0;
   o.request.all_states = iequals(list, "all");
@@ -91,6 +95,7 @@ std::optional<int> take_states(const std::string& list, SqueueOptions& o) {
 }
 
 void take_users(const std::string& list, SqueueOptions& o) {
+  o.users_given = list;
   o.request.uids.clear();
   o.nobody = true;
   for (const std::string& name : split_list(list)) {
@@ -105,7 +110,9 @@ void take_users(const std::string& list, SqueueOptions& o) {
 
 std::optional<int> take_jobs(const char* list, SqueueOptions& o) {
   o.request.ids.clear();
+  o.by_jobs = true;
   if (list == nullptr) return std::nullopt;
+  o.jobs_given = list;
   static const std::regex form(R"(\d+(_(\d+|\[[0-9,:%-]+\]|\*))?(\+\d+)?)");
   std::string text = list;
   // commas within brackets do not separate
@@ -129,6 +136,7 @@ std::optional<int> take_steps(const char* list, SqueueOptions& o) {
   o.step_mode = true;
   o.steps.clear();
   if (list == nullptr) return std::nullopt;
+  o.steps_given = list;
   for (const std::string& name : split_list(list)) {
     const size_t dot = name.find('.');
     if (dot == std::string::npos) return fail("Invalid job_step id: " + name + ".??");
@@ -208,7 +216,7 @@ constexpr OptionRow<O> kOptions[] = {
     {"licenses", 'L', Takes::kValue, [](O& o, V v) { return o.request.licenses = split_list(v), kGoOn; }},
     {"local", 0, Takes::kNothing, no_effect<O>},
     {"long", 'l', Takes::kNothing, [](O& o, V) { return o.long_form = true, kGoOn; }},
-    {"me", 0, Takes::kNothing, [](O& o, V) { return o.request.uids = {getuid()}, kGoOn; }},
+    {"me", 0, Takes::kNothing, [](O& o, V) { return o.request.uids = {getuid()}, o.users_given = std::to_string(getuid()), kGoOn; }},
     {"name", 'n', Takes::kValue, [](O& o, V v) { return o.request.names = split_list(v), kGoOn; }},
     {"noconvert", 0, Takes::kNothing, [](O& o, V) { return o.convert = false, kGoOn; }},
     {"node", 'w', Takes::kValue, [](O& o, V v) { return o.node_list = v, kGoOn; }},
@@ -234,12 +242,47 @@ constexpr OptionRow<O> kOptions[] = {
     {"user", 'u', Takes::kValue, [](O& o, V v) { return take_users(v, o), kGoOn; }},
     {"users", 'u', Takes::kValue, nullptr},
     {"", 'U', Takes::kValue, [](O& o, V v) { return take_users(v, o), kGoOn; }},
-    {"verbose", 'v', Takes::kNothing, no_effect<O>},
+    {"verbose", 'v', Takes::kNothing, [](O& o, V) { return ++o.verbose, kGoOn; }},
     {"version", 'V', Takes::kNothing, [](O&, V) { return std::optional(print_slurm_version()); }},
     {"yaml", 0, Takes::kPerhaps, [](O& o, V v) { return take_form(StructuredForm::kYaml, v, o); }},
 };
 
 }  // namespace
+
+std::string squeue_options_text(const SqueueOptions& o) {
+  const protocol::QueryJobsRequest& q = o.request;
+  OptionLines lines;
+  lines.rule();
+  lines.flag("all", q.hidden_partitions);
+  lines.flag("array", o.one_row_a_task);
+  lines.flag("federation", false);
+  lines.text("format", o.names ? *o.names : o.letters.value_or(""));
+  lines.number("iterate", o.iterate_seconds);
+  lines.number("job_flag", o.by_jobs);
+  lines.text("jobs", o.jobs_given);
+  lines.text("licenses", join(q.licenses, ","));
+  lines.flag("local", false);
+  lines.text("names", join(q.names, ","));
+  lines.text("nodes", o.node_list, "");
+  lines.text("partitions", join(q.partitions, ","));
+  lines.flag("priority", o.one_row_a_partition);
+  lines.text("reservation", join(q.reservations, ","));
+  lines.flag("sibling      ", false);  // one blank more, as there
+  lines.text("sort", o.sort.value_or(""));
+  lines.number("start_flag", o.start);
+  lines.text("states", o.states_given);
+  lines.number("step_flag", o.step_mode);
+  lines.text("steps", o.steps_given);
+  lines.text("users", o.users_given);
+  lines.number("verbose", o.verbose);
+  for (size_t i = 0; o.verbose > 1 && i < q.states.size(); ++i) {
+    lines.raw(fmt::format("state_list[{}] = {}\n", i, job_state_text(q.states[i])));
+  }
+  for (size_t i = 0; o.verbose > 1 && i < q.uids.size(); ++i) lines.raw(fmt::format("user_list[{}] = {}\n", i, q.uids[i]));
+  lines.rule();
+  lines.raw("\n\n");
+  return lines.out();
+}
 
 std::optional<int> parse_squeue_options(int argc, char** argv, SqueueOptions& o) {
   o.command_line.assign(argv, argv + argc);

@@ -14,6 +14,7 @@ struct SqueueOptions {
   protocol::QueryJobsRequest request;
   std::vector<std::string> steps;   // of --steps: "12.0"
   bool step_mode = false;
+  bool by_jobs = false;             // --jobs, with or without a list
   std::optional<std::string> letters;  // -o
   std::optional<std::string> names;    // -O
   std::optional<std::string> sort;
@@ -31,6 +32,8 @@ struct SqueueOptions {
   uint32_t iterate_seconds = 0;
   std::string node_list;            // -w, to be checked against the cluster's nodes
   std::string cluster;              // -M
+  uint32_t verbose = 0;             // -v, counted
+  std::string jobs_given, states_given, steps_given, users_given;  // as written, for -v
   StructuredChoice form;
   std::vector<std::string> command_line;
 };
@@ -38,5 +41,8 @@ struct SqueueOptions {
 // Gives the exit status when there is nothing further to do (help, version, an error).
 [[nodiscard]] std::optional<int> parse_squeue_options(int argc, char** argv,
                                                       SqueueOptions& options);
+
+// What -v shows first.
+[[nodiscard]] std::string squeue_options_text(const SqueueOptions& options);
 
 }  // namespace sluice::cli

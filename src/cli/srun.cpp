@@ -69,6 +69,7 @@ class Srun {
       }
     }
     if (submission_.settings.test_only) return test();
+    if (submission_.settings.no_allocate) return run_outside();
     own_ = submission_.settings.job_id == 0;
     for (Part& part : parts_) {
       if (const auto status = prepare(part)) return *status;
@@ -99,6 +100,60 @@ class Srun {
     for (size_t i = 1; i < parts_.size(); ++i) request.components.push_back(parts_[i].submission.job);
     request.test_only = true;
     return print_test("srun", submit_job(client_, request, kSrun));
+  }
+
+  // -Z: on the nodes named, without a job.
+  int run_outside() {
+    Part& part = parts_.front();
+    if (parts_.size() > 1 || submission_.settings.broadcast) {
+      return fail_with({"--no-allocate is for one step, and without --bcast"});
+    }
+    own_ = true;
+    if (const auto status = prepare(part)) return *status;
+    if (!submission_.settings.quiet) say("srun", "do not allocate resources");
+    const auto names = expand_hosts(submission_.job.required_nodes.view());
+    const size_t held = names ? names->size() : 0;
+    const uint32_t wanted = submission_.job.min_nodes != 0 ? submission_.job.min_nodes : static_cast<uint32_t>(held);
+    if (held == 0 || wanted > held) {
+      return fail_with({fmt::format("Only allocated {} nodes asked for {}", held, wanted), "Job creation failure."});
+    }
+    for (const NodeConfig& node : client_.nodes()) {
+      if (node.name == names->front()) first_node_ = node.address;
+    }
+    part.nodes = wanted;
+    const Result<IoEndpoint> endpoint = link_.listen(
+        address_for_daemons(client_.config(), first_node_), client_.config().srun_port_range);
+    if (!endpoint) return fail_with({endpoint.error().text});
+    protocol::LaunchOutsideRequest request;
+    request.id = outside_step_id();
+    request.node_list = fold_hosts({names->begin(), names->begin() + wanted});
+    request.job = submission_.job;
+    request.spec = step_spec(part);
+    request.spec.io = *endpoint;
+    request.environment = part.environment.to_block();
+    if (!run_prolog()) return error_exit();
+    const auto made = client_.call<protocol::CreateStepReply>(request);
+    if (!made) return report_launch_failure(request, made.error());
+    const int status = follow({*made}, request.spec);
+    run_epilog();
+    return status;
+  }
+
+  static StepId outside_step_id() {
+    const uint64_t random = new_request_id();
+    const auto high = static_cast<uint32_t>(random >> 32), low = static_cast<uint32_t>(random);
+    return {kFirstOutsideJob + high % (kLastOutsideJob - kFirstOutsideJob + 1), low % kMaxNormalStep};
+  }
+
+  // As when an agent refuses it.
+  static int report_launch_failure(const protocol::LaunchOutsideRequest& request, const Error& error) {
+    constexpr uint32_t kNoAddress = 1012;
+    const std::string why = error.code == ErrorCode::kInvalidNodeName ? error_number_text(kNoAddress) : error_text(error);
+    print_error("srun", fmt::format("Task launch for StepId={}.{} failed on node {}: {}", request.id.job, request.id.step,
+                                    request.node_list, why));
+    print_error("srun", fmt::format("Application launch failed: {}", why));
+    say("srun", "Job step aborted");
+    return launch_failure_status(why);
   }
 
   // What can be found wrong before there is a job.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.hpp"
+#include "cli/shared/allocation.hpp"
 #include "cli/shared/client.hpp"
 #include "cli/shared/option_parser.hpp"
 #include "cli/shared/option_rows.hpp"
@@ -52,6 +53,7 @@ struct Options {
   bool all_steps = false;
   bool header = true;
   bool convert = true;
+  uint32_t verbose = 0;
   Layout layout = Layout::kColumns;
 };
 
@@ -92,7 +94,7 @@ constexpr Row kRows[] = {
     {"parsable2", 'P', Takes::kNothing,
      [](Options& o, const char*) { o.layout = Layout::kParsable2; return kGoOn; }},
     {"usage", 0, Takes::kNothing, [](Options&, const char*) { return print_and_end(kUsage); }},
-    {"verbose", 'v', Takes::kNothing, no_effect<Options>},
+    {"verbose", 'v', Takes::kNothing, [](Options& o, const char*) { ++o.verbose; return kGoOn; }},
     {"version", 'V', Takes::kNothing,
      [](Options&, const char*) { return std::optional<int>(print_slurm_version()); }},
 };
@@ -162,6 +164,17 @@ std::string name_of(const StepId& id) {
   return id.step == protocol::kAnyStep ? std::to_string(id.job) : step_id_text(id);
 }
 
+// -vv
+void debug(std::string_view text) { say("sstat", fmt::format("debug:  {}", text)); }
+
+void say_asked(const std::vector<StepId>& ids) {
+  debug("Jobs requested:\n");
+  for (const StepId& id : ids) {
+    debug(id.step == protocol::kAnyStep ? fmt::format("\t: All steps for job {}\n", id.job)
+                                        : fmt::format("\t: StepId={}\n", name_of(id)));
+  }
+}
+
 void say_failed(const StepId& id, const Error& error) {
   switch (error.code) {
     case ErrorCode::kInvalidJobId:
@@ -209,10 +222,12 @@ int sstat_main(int argc, char** argv) {
   }
   Result<Client> client = Client::open();
   if (!client) return report("sstat", client.error());
+  if (o.verbose > 1) say_asked(ids);
   std::string header;
   if (o.header) append_header(o, *columns, header);
   std::fputs(header.c_str(), stdout);
   for (const StepId& id : ids) {
+    if (o.verbose > 1) debug(fmt::format("requesting info for StepId={}", name_of(id)));
     const auto reply = client->call<protocol::QueryUsageReply>(protocol::QueryUsageRequest{id, o.all_steps});
     if (!reply) {
       say_failed(id, reply.error());

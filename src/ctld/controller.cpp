@@ -153,6 +153,8 @@ Status Controller::Graph::start_server() {
   add_change_methods(*server, *services);
   add_usage_methods(*server, *services);
   add_broadcast_methods(*server, *services);
+  add_outside_methods(*server, *services);
+  add_reservation_methods(*server, *services);
   add_query_methods(*server, *services);
   add_admin_methods(*server, *services);
   add_statistics_methods(*server, *services);

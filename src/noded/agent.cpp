@@ -24,20 +24,11 @@
 #include "noded/inventory.hpp"
 #include "noded/job_containers.hpp"
 #include "noded/job_groups.hpp"
+#include "noded/own_line.hpp"
 #include "noded/requests.hpp"
 
 namespace sluice::noded {
 namespace {
-
-std::vector<std::string> controller_addresses(const ClusterConfig& config) {
-  std::vector<std::string> addresses;
-  for (const ControllerHost& host : config.controllers) {
-    const std::string& name = config.slurmctld_addr.empty() ? host.address : config.slurmctld_addr;
-    addresses.push_back(
-        fmt::format("{}:{}", name.empty() ? host.name : name, config.slurmctld_port));
-  }
-  return addresses;
-}
 
 Status make_folder(const std::string& path) {
   std::error_code error;
@@ -61,6 +52,7 @@ class Agent::Graph {
     node_.name = options_.node_name;
     node_.config_path = options_.config_path;
     node_.sbin_dir = options_.sbin_dir;
+    node_.own_line = options_.own_line;
     node_.started = now();
     node_.real_hardware = discover_hardware(config.tmp_fs);
     node_.processors = processor_order();
@@ -251,26 +243,6 @@ Result<std::unique_ptr<Agent>> Agent::start(ClusterConfig config, AgentOptions o
 
 Status Agent::reconfigure() {
   return graph_->reconfigure();
-}
-
-Result<std::string> own_node_name(const ClusterConfig& config, const std::string& host_name) {
-  std::vector<std::string> found;
-  for (const NodeConfig& node : config.nodes) {
-    const std::string& host = node.hostname.empty() ? node.name : node.hostname;
-    if (host.substr(0, host.find('.')) == host_name || node.name == host_name) {
-      found.push_back(node.name);
-    }
-  }
-  if (found.size() == 1) return found.front();
-  if (found.empty()) {
-    return failure(ErrorCode::kInvalidNodeName,
-                   fmt::format("Unable to determine this slurmd's NodeName: no node has "
-                               "NodeHostname={}",
-                               host_name));
-  }
-  return failure(
-      ErrorCode::kInvalidNodeName,
-      fmt::format("host {} has {} nodes: say which one with -N", host_name, found.size()));
 }
 
 }  // namespace sluice::noded

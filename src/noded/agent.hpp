@@ -18,6 +18,7 @@ struct AgentOptions {
   std::string sbin_dir;               // where slurmstepd is
   bool clean = false;                 // forget what the spool remembers
   bool rebooted = false;              // as if the host had just been started
+  std::shared_ptr<const NodeConfig> own_line;  // -Z: what it registers with; else null
   std::function<void()> end_process;  // the controller asked for it; called on any thread
 };
 
@@ -39,10 +40,5 @@ class Agent {
   explicit Agent(std::unique_ptr<Graph> graph);
   std::unique_ptr<Graph> graph_;
 };
-
-// The name under which this host is configured when none was given: the one node whose NodeHostname
-// is this host's name. Errors name what is missing or ambiguous.
-[[nodiscard]] Result<std::string> own_node_name(const ClusterConfig& config,
-                                                const std::string& host_name);
 
 }  // namespace sluice::noded

@@ -125,14 +125,20 @@ Broadcasts::TransferPtr Broadcasts::start(const Key& key, const protocol::Broadc
   first.user_name = ticket.user_name;
   first.node_name = node_.name;
   transfers_[key] = transfer;
-  containers_->prepare(ticket.job, ticket.uid, [this, transfer, first](const Result<std::string>& file) mutable {
+  const auto begin = [this, transfer, first](const Result<std::string>& file) mutable {
     if (transfer->link == nullptr) return;
     if (!file) return end(transfer, file.error().text);
     first.mount_namespace = *file;
     transfer->link->send(FrameType::kFileStart, kNoTask, wire::encode(first));
     transfer->ready = true;
     if (!transfer->first.empty()) transfer->link->send(FrameType::kFileBlock, kNoTask, std::exchange(transfer->first, {}));
-  });
+  };
+  if (ticket.job == kNoJob) {
+    auto at_once = begin;
+    at_once(std::string());  // sbcast -Z: the node's own folders
+  } else {
+    containers_->prepare(ticket.job, ticket.uid, begin);
+  }
   return transfer;
 }
 

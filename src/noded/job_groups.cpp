@@ -68,7 +68,7 @@ protocol::CgroupSetup JobGroups::setup_for(const protocol::StepLaunch& launch,
   const auto& parts = launch.layout.nodes;
   const uint64_t step = node_index < parts.size() ? parts[node_index].memory_mib : 0;
   setup.job_memory = cgroup::memory_limit(config, job_memory(launch, node_.name), host);
-  setup.job_pids = cgroup::most_pids(config);
+  setup.job_pids = config.max_pids;
   if (step != 0) setup.step_memory = cgroup::memory_limit(config, step, host);
   return setup;
 }

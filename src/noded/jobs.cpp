@@ -333,6 +333,12 @@ bool Jobs::clean_after(const protocol::StepEnded& report) {
 }
 
 void Jobs::step_over(const protocol::StepKey& key) {
+  if (is_outside_jobs(key.id.job) && steps_->live_of(key.id.job).empty()) {  // nobody else will end it
+    protocol::TerminateJobRequest end;
+    end.job = key.id.job;
+    end.at_once = true;
+    return terminate(end);
+  }
   for (const JobPtr& job : runs_of(key.id.job)) {
     continue_end(job);
     go_on(job);

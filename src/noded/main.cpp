@@ -14,20 +14,24 @@
 #include "common/log/log.hpp"
 #include "noded/agent.hpp"
 #include "noded/inventory.hpp"
+#include "noded/own_line.hpp"
 
 namespace {
 
 using namespace sluice;  // NOLINT(google-build-using-namespace): a program's main file
 
 struct Arguments : daemon::ProgramOptions {
-  std::string node, stepd;
+  std::string stepd;
+  noded::OwnLineOptions own;
   bool clean = false, rebooted = false, show_hardware = false, lock_memory = false;
 };
 
 std::optional<int> parse(int argc, char** argv, Arguments& a) {
   CLI::App app("The agent of a Sluice cluster on each node.", a.program);
   daemon::add_options(app, a, "SlurmdLogFile");
-  app.add_option("-N", a.node, "name of the node this is, where a host has several");
+  app.add_option("-N", a.own.name, "name of the node this is, where a host has several");
+  auto* const brings = app.add_flag("-Z", a.own.brings_line, "be a dynamic node, which slurm.conf does not name");
+  app.add_option("--conf", a.own.line, "with -Z: keys of a NodeName line, such as \"Feature=x Gres=gpu:2\"")->needs(brings);
   app.add_option("-d", a.stepd, "path of the step daemon");
   app.add_flag("-b", a.rebooted, "report the node as just rebooted (for tests)");
   app.add_flag("-c", a.clean, "forget what the spool folder remembers");
@@ -62,6 +66,7 @@ int serve(const Arguments& a,
       a.stepd.empty() ? own_folder() : std::filesystem::path(a.stepd).parent_path().string();
   options.clean = a.clean;
   options.rebooted = a.rebooted;
+  if (a.own.brings_line) options.own_line = std::make_shared<const NodeConfig>(self);
   options.end_process = [] { daemon::Signals::stop(); };
   auto agent = noded::Agent::start(std::move(config), std::move(options));
   if (!agent) log::fatal("{}", agent.error().text);
@@ -86,15 +91,9 @@ int main(int argc, char** argv) {
   std::vector<std::string> warnings;
   auto config = load_config(config_path(a.config), &warnings);
   if (!config) return daemon::refuse(a, config.error().text);
-  auto name = a.node.empty() ? noded::own_node_name(*config, short_host_name())
-                             : Result<std::string>(a.node);
-  if (!name) return daemon::refuse(a, name.error().text);
-  const NodeConfig* line = nullptr;
-  for (const NodeConfig& node : config->nodes) {
-    if (node.name == *name) line = &node;
-  }
-  if (line == nullptr) return daemon::refuse(a, "node " + *name + " is not in the configuration");
-  const NodeConfig self = *line;
+  const auto line = noded::find_own_line(*config, a.own);
+  if (!line) return daemon::refuse(a, line.error().text);
+  const NodeConfig& self = *line;
 
   auto background = daemon::leave_terminal(a);
   daemon::Signals signals;

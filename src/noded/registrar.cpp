@@ -55,6 +55,7 @@ void Registrar::send() {
   request.name = node_.name;
   request.cluster_id = node_.cluster_id;
   request.hardware = node_.hardware;
+  request.own_line = node_.own_line;
   handlers_.fill(request);
   controller_.call<protocol::RegisterNodeReply>(
       request, kCallTime,

@@ -63,7 +63,8 @@ uint32_t index_in(const StepLayout& layout, std::string_view name) {
 
 // The end of a wide step is told to another node of it.
 void set_route(RequestParts& parts, const protocol::StepLaunch& launch, uint32_t index) {
-  const uint32_t parent = parent_position(index, parts.node.config->tree_width);
+  const bool chosen = launch.step != nullptr && launch.step->tree_width != 0;
+  const uint32_t parent = parent_position(index, chosen ? launch.step->tree_width : parts.node.config->tree_width);
   if (parent == UINT32_MAX) return;
   const NodeConfig* node = find_node_config(*parts.node.config, launch.layout.nodes[parent].name);
   if (node == nullptr) return;

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "common/log/log.hpp"
-#include "common/tables/conf_parse.hpp"
 #include "common/tables/gres_env.hpp"
 #include "common/tables/step_names.hpp"
 #include "common/tables/submit_values.hpp"
@@ -126,7 +125,7 @@ protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch) co
   start.node_cpus = node_.self.cores() * node_.self.threads_per_core;
   start.system_cpus = node_.self.core_spec_count * node_.self.threads_per_core;
   start.processors = node_.processors;
-  start.mpi = tables::mpi_config(config);
+  start.mpi = config.mpi;
   start.append_output = config.job_file_append;
   start.oom_kill_step = has_option(config.task_plugin_param, "OOMKillStep");
   start.kill_on_bad_exit = config.kill_on_bad_exit;

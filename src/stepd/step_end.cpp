@@ -257,8 +257,9 @@ void StepDaemon::finish() {
   agent_.send(FrameType::kAgentEnded, wire::encode(report));
   listeners_.send(FrameType::kNodeDone, kNoTask, {});
   agent_.finish([this] { listeners_.finish([this] { leave(); }); });
-  if (!killing_) return;
-  end_timer_.expires_after(kMaxEndChecks * kEndInterval);  // for a listener that takes nothing
+  if (!terminating_) return;
+  // for a listener that takes nothing: tasks that ended on TERM have left it KillWait
+  end_timer_.expires_after(kMaxEndChecks * kEndInterval + (killing_ ? Duration::zero() : start_.kill_wait));
   end_timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) leave();
   });

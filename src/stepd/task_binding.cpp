@@ -228,12 +228,13 @@ Result<TaskBinding> bind_tasks(const BindRequest& request) {
 }
 
 std::string hex_mask(const Bitmap& cpus, size_t digits, bool upper_case) {
+  const std::string_view names = upper_case ? "0123456789ABCDEF" : "0123456789abcdef";
   std::string text(digits, '0');  // the lowest first
   cpus.for_each([&](size_t cpu) {
     if (text.size() <= cpu / 4) text.resize(cpu / 4 + 1, '0');
     char& digit = text[cpu / 4];
     const auto value = static_cast<size_t>(digit <= '9' ? digit - '0' : digit - (upper_case ? 'A' : 'a') + 10);
-    digit = (upper_case ? "0123456789ABCDEF" : "0123456789abcdef")[value | size_t{1} << cpu % 4];
+    digit = names[value | size_t{1} << cpu % 4];
   });
   if (text.empty()) text = "0";
   return "0x" + std::string(text.rbegin(), text.rend());

@@ -1,4 +1,5 @@
 // What users and administrators do in the simulation.
+#include "ctld/state/reservations.hpp"
 #include "world.hpp"
 
 namespace sluice::sim {
@@ -75,6 +76,7 @@ void World::submit() {
   } else if (chance(25)) {
     spec.dependency = "singleton";
   }
+  if (chance(40)) spec.reservation = chance(3) ? "r1,r2" : "r1";
   spec.request_id = ++request_id_;
   if (spec.array.empty() && chance(6)) {  // heterogeneous
     for (uint32_t more = 1 + below(2); more > 0; --more) {
@@ -205,10 +207,68 @@ void World::change_crontab() {
   ask(std::move(command));
 }
 
+// By scontrol, or by an agent that brings its line along.
+void World::create_dynamic_node() {
+  FakeNode& node = dynamic_node();
+  NodeConfig line;
+  line.name = line.hostname = node.name();
+  line.cpus = line.cores_per_socket = 4;
+  line.real_memory_mib = 1000;
+  if (chance(3)) {
+    line.dynamic = DynamicNode::kRegistered;
+    RegisterNode command{node.registration()};
+    command.node.own_line = std::make_shared<NodeConfig>(line);
+    ask(std::move(command));
+  } else {
+    line.dynamic = DynamicNode::kCreated;
+    line.state = chance(2) ? ConfiguredNodeState::kCloud : ConfiguredNodeState::kFuture;
+    ask(CreateNodes{kRoot, {line}});
+    UpdateNode resume{kRoot, {}};
+    resume.update.nodes = line.name;
+    resume.update.state = "RESUME";
+    if (line.state == ConfiguredNodeState::kFuture) ask(resume);
+  }
+  register_node(node);
+}
+
+// Short ones, that come and go while jobs run.
+void World::change_reservations() {
+  using protocol::ReservationAction;
+  ChangeReservation command{kRoot, {}, {}};
+  for (uint32_t n = 0; n < 3; ++n) command.users["u" + std::to_string(n)] = {user(n).uid};
+  protocol::ReservationValues& values = command.request.values;
+  command.request.name = chance(2) ? "r1" : "r2";
+  const bool there = find_reservation(controller_.state(), command.request.name) != nullptr;
+  if (there && chance(2)) {
+    command.request.action = ReservationAction::kDelete;
+    return ask(std::move(command));
+  }
+  if (!there) command.request.action = ReservationAction::kCreate;
+  values.users = protocol::NameList{"u0,u1"};
+  values.start = now_ + between(0, 30'000);
+  values.duration = std::chrono::seconds(10 + below(200));
+  if (there) values.start.reset();
+  static constexpr std::array<ReservationFlags, 8> kFlags{0, 0, kReservationMaint, kReservationFlex, kReservationMagnetic,
+                                                          kReservationPurge, kReservationHourly, kReservationNoHold};
+  values.add_flags = kFlags[below(kFlags.size())] | kReservationIgnoreJobs;
+  if ((values.add_flags & kReservationPurge) != 0) values.purge_after = std::chrono::seconds(20);
+  if (chance(2)) {
+    values.node_count = 1 + below(2);
+    if (chance(2)) values.add_flags |= chance(2) ? kReservationReplace : kReservationReplaceDown;
+  } else {
+    values.nodes = nodes_[below(static_cast<uint32_t>(nodes_.size()))]->name();
+  }
+  ask(std::move(command));
+}
+
 void World::change_cluster() {
   UpdateNode node{kRoot, {}};
   node.update.nodes = nodes_[below(static_cast<uint32_t>(nodes_.size()))]->name();
-  switch (below(9)) {
+  switch (below(10)) {
+    case 9:
+      if (find_node(controller_.state(), dynamic_node().name()) == nullptr) create_dynamic_node();
+      else ask(DeleteNodes{kRoot, chance(4) ? "ALL" : dynamic_node().name()});
+      break;
     case 0:
       node.update.state = "DRAIN";
       node.update.reason = "simulated";
@@ -272,6 +332,8 @@ void World::user_acts() {
     change_triggers();
   } else if (chance(8)) {
     change_crontab();
+  } else if (chance(6)) {
+    change_reservations();
   } else {
     change_cluster();
   }

@@ -24,6 +24,7 @@ World::World(const WorldOptions& options)
       random_(options.seed),
       controller_([this](const Effect& effect) { perform(effect); }) {
   for (int i = 1; i <= 6; ++i) nodes_.push_back(std::make_unique<FakeNode>("n" + std::to_string(i)));
+  nodes_.push_back(std::make_unique<FakeNode>("d1"));  // in no configuration: it comes and goes by scontrol
   config_ = make_config(0);
 }
 
@@ -60,7 +61,10 @@ std::shared_ptr<const ClusterConfig> World::make_config(uint32_t variant) const 
   main.name = "main";
   main.is_default = true;
   main.default_time = 10;
-  const size_t count = variant % 2 == 0 ? nodes_.size() : nodes_.size() - 1;
+  main.nodes_text = "ALL";
+  main.node_sets = {"ALL"};
+  config->max_node_count = 7;
+  const size_t count = nodes_.size() - (variant % 2 == 0 ? 1 : 2);
   for (size_t i = 0; i < count; ++i) {
     NodeConfig node;
     node.name = node.hostname = nodes_[i]->name();
@@ -73,6 +77,8 @@ std::shared_ptr<const ClusterConfig> World::make_config(uint32_t variant) const 
   PartitionConfig small = main;
   small.name = "small";
   small.is_default = false;
+  small.nodes_text = "n[1-3]";
+  small.node_sets.clear();
   small.nodes.resize(3);
   config->partitions = {main, small};
   return config;
@@ -434,6 +440,8 @@ void World::settle() {
   for (uint32_t uid = 1000; uid < 1003; ++uid) {  // else their jobs never end
     controller_.handle(ReplaceCrontab{{uid, 1000}, "", {}, {}}, now_);
   }
+  // what is left of jobs on a node that is not there any more ends when it is back
+  if (find_node(controller_.state(), dynamic_node().name()) == nullptr) create_dynamic_node();
   UpdateNode resume{{0, 0}, {}};
   resume.update.nodes = "ALL";
   resume.update.state = "RESUME";

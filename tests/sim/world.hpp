@@ -76,8 +76,11 @@ class World {
   void submit();
   void act_on_job();
   void change_cluster();
+  void change_reservations();
   void change_triggers();
   void change_crontab();
+  [[nodiscard]] FakeNode& dynamic_node() { return *nodes_.back(); }
+  void create_dynamic_node();
   void create_step();
   void update_a_job(JobId id, state::Identity who);
   [[nodiscard]] JobId any_job();

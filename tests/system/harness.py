@@ -218,8 +218,8 @@ class ClusterCase(unittest.TestCase):
     def out(self, *command, **options):
         return self.cluster.run(*command, **options).stdout
 
-    def fails(self, status, err, *command, out=""):
-        done = self.run_cmd(*command, check=False)
+    def fails(self, status, err, *command, out="", **options):
+        done = self.run_cmd(*command, check=False, **options)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (status, out, err))
 
     def submit(self, *args, **options):

@@ -10,7 +10,7 @@ from harness import ClusterCase, need_root, pids_with, wait_for
 REBOOT = """#!/bin/sh
 echo "$SLURMD_NODENAME" >> {dir}/work/rebooted
 [ -e {dir}/work/no_reboot ] && exit 0
-setsid sh -c 'while [ -e {dir}/work/reboot.wait ]; do sleep 0.05; done
+setsid sh -c 'while [ -e {dir}/work/reboot.wait ] || [ -e {dir}/work/reboot.wait.'$SLURMD_NODENAME' ]; do sleep 0.05; done
 pid=$(cat {dir}/run/'$SLURMD_NODENAME'.pid)
 kill $pid; while kill -0 $pid 2>/dev/null; do sleep 0.05; done
 %s -f {dir}/slurm.conf -N '$SLURMD_NODENAME' -b' < /dev/null > /dev/null 2>&1 &
@@ -70,6 +70,38 @@ class Admin(ClusterCase):
         wait_for(lambda: self.node("n2") == "down|reboot requested : reboot issued : reboot complete", "n2 is down after its reboot")
         self.run_cmd("scontrol", "update", "NodeName=n2", "State=RESUME")
         wait_for(lambda: self.node("n2") == "idle|none", "n2 is idle")
+
+    def test_wait_all_nodes(self):  # of sbatch and salloc
+        """What a job runs begins when its first node has booted, or when all have."""
+        script = "[ -e reboot.wait.n2 ] && echo early || echo late; rm -f reboot.wait.n2; srun -N2 sh -c 'echo $SLURMD_NODENAME'"
+        def begins(*options, holds=False):
+            gate = self.flag("reboot.wait.n2")
+            if options[0] == "sbatch":
+                job = self.submit("--reboot", "-N2", "-w", "n[1-2]", "-o", "begins.out", *options[1:], "--wrap", script)
+            else:
+                salloc = self.cluster.start("salloc", "--reboot", "-N2", "-w", "n[1-2]", *options[1:], "sh", "-c", script,
+                                            stdout=-1, stderr=-1)
+            if holds:
+                wait_for(lambda: "REBOOT" in self.shown("n2")["State"] and "REBOOT" not in self.shown("n1")["State"], "n1 has booted")
+                os.remove(gate)
+            if options[0] == "sbatch":
+                self.assertEqual(self.wait_ended(job), "COMPLETED")
+                text = self.file("begins.out")
+            else:
+                text = salloc.communicate(timeout=60)[0]
+            wait_for(lambda: self.out("sinfo", "-h", "-n", "n[1-2]", "-o", "%t").split() == ["idle"], "the nodes are idle")
+            lines = [line for line in text.splitlines() if not line.startswith("srun:")]
+            self.assertEqual(sorted(lines[1:]), ["n1", "n2"])
+            return lines[0]
+        for command in ("sbatch", "salloc"):
+            self.assertEqual(begins(command), "early")
+            self.assertEqual(begins(command, "--wait-all-nodes=1", holds=True), "late")
+        waits = ",sbatch_wait_nodes,salloc_wait_nodes"
+        self.cluster.change_conf(lambda conf: conf.replace("requeue_delay=1", "requeue_delay=1" + waits))
+        self.addCleanup(self.cluster.change_conf, lambda conf: conf.replace(waits, ""))
+        for command in ("sbatch", "salloc"):
+            self.assertEqual(begins(command, holds=True), "late")
+        self.assertEqual(begins("sbatch", "--wait-all-nodes=0"), "early")
 
     def test_reboot_errors(self):
         self.fails(1, "Missing node list. Specify ALL|<NodeList>\n", "scontrol", "reboot", "ASAP")

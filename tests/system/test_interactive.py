@@ -207,8 +207,10 @@ class Salloc(ClusterCase):
         first.communicate()
 
     def test_revoked(self):
-        done = self.run_cmd("salloc", "-K", "sh", "-c", "scancel $SLURM_JOB_ID; sleep 50", check=False)
+        """The command and all that it started get the signal."""
+        done = self.run_cmd("salloc", "-K", "sh", "-c", "sleep 1050 & echo $!; scancel $SLURM_JOB_ID; sleep 1051", check=False)
         self.assertRegex(done.stderr, r"salloc: Job allocation \d+ has been revoked\.\n")
+        wait_for(lambda: not os.path.exists(f"/proc/{done.stdout.strip()}"), "what it started is gone")
 
     def test_no_shell(self):
         done = self.run_cmd("salloc", "--no-shell")

@@ -196,7 +196,7 @@ class Life(ClusterCase):
         self.assertEqual(self.wait_ended(job), "COMPLETED")
         text = self.file("shrink.out")
         self.assertIn(f"To reset Slurm environment variables, execute\n  For bash or sh shells:  . ./slurm_job_{job}_resize.sh\n"
-                      f"  For csh shells:         source ./slurm_job_{job}_resize.csh\nstatus 0\n", text)
+                      f"  For csh shells:         source ./slurm_job_{job}_resize.csh\n", text)
         tail = text[text.index("status 0"):].splitlines()
         for line in ("SLURM_NNODES=2", "SLURM_JOB_NUM_NODES=2", "SLURM_JOB_NODELIST=n[1-2]", "unsetenv SLURM_NTASKS",
                      'setenv SLURM_JOB_CPUS_PER_NODE "1(x2)"'):

@@ -149,6 +149,35 @@ class Query(ClusterCase):
             wait_for(lambda: self.run_cmd("scontrol", "delete", "PartitionName=secret", check=False).returncode == 0,
                      "the hidden partition is gone")
 
+    def verbose(self, *command):
+        """The options that -v lists, and what follows."""
+        text = self.run_cmd(*command).stdout
+        blocks = text.split("-----------------------------\n")
+        options = [line.split("=", 1) for block in blocks[1:-1] for line in block.splitlines() if "=" in line]
+        return {name.strip(): value.strip() for name, value in options}, blocks[-1]
+
+    def test_verbose(self):  # -v of squeue and sinfo
+        given, rest = self.verbose("squeue", "-v", "-r", "-j", f"{self.running},{self.held}", "-p", "debug", "-t", "R,PD", "-S", "i",
+                                   "-o", "%i", "-u", "root", "-w", "n1")
+        self.assertEqual([given[name] for name in ("array", "format", "job_flag", "jobs", "names", "nodes", "partitions", "sort",
+                                                   "states", "step_flag", "users", "verbose")],
+                         ["true", "%i", "1", f"{self.running},{self.held}", "(null)", "n1", "debug", "i", "R,PD", "0", "root", "1"])
+        self.assertRegex(rest, rf"^\n\n\w+ \w+ +\d+ [\d:]+ \d+\nlast_update_time=\d+ records=1\nJOBID\n{self.running}\n$")
+        given, rest = self.verbose("squeue", "-vv", "-h", "-s", "--me", "-t", "R")
+        self.assertEqual([given[name] for name in ("step_flag", "users", "states", "state_list[0]", "user_list[0]")],
+                         ["1", "0", "R", "RUNNING", "0"])
+        self.assertRegex(rest, r"^\n\nlast_update_time=\d+ records=\d+\n")
+        given, rest = self.verbose("sinfo", "-v")
+        self.assertEqual([given[name] for name in ("format", "filtering", "nodes", "part_field", "states", "verbose", "state_flag",
+                                                   "reason_flag", "all_flag")],
+                         ["partition:9 ,available:.5 ,time:.10 ,nodes:.6 ,statecompact:.6 ,nodelist:0", "false", "n/a", "true",
+                          "(null)", "1", "true", "false", "false"])
+        self.assertRegex(rest, r"^\n\w+ \w+ +\d+ [\d:]+ \d+\nPARTITION AVAIL ")
+        given, rest = self.verbose("sinfo", "-v", "-h", "-N", "-l", "-n", "n1", "-t", "mix", "-p", "debug")
+        self.assertEqual([given[name] for name in ("long", "no_header", "node_field", "nodes", "partition", "states", "filtering",
+                                                   "cpus_flag", "weight_flag", "gres_flag", "all_flag")],
+                         ["true", "true", "true", "n1", "debug", "mix", "true", "true", "true", "false", "true"])
+
     def test_iterate(self):  # -i of squeue and sinfo
         for command in ("squeue", "sinfo"):
             with self.cluster.start(command, "-h", "-i", "1", stdout=-1) as process:

@@ -64,6 +64,15 @@ class Salloc(ClusterCase):
             self.assertEqual(self.wait_ended(job), state)
             self.run_cmd("scontrol", "update", "NodeName=n2", "State=RESUME")
 
+    def test_user_environment(self):  # --get-user-env
+        show = ("salloc", "-Q", "--get-user-env", "sh", "-c", "echo $HOME; echo $LOGNAME; echo $OWN; echo $SLURM_JOB_ID")
+        home, name, own, job = self.run_cmd(*show, env={"HOME": "/nowhere", "LOGNAME": "nobody", "OWN": "kept"}).stdout.splitlines()
+        self.assertEqual((home, name, own), (os.path.expanduser("~root"), "root", "kept"))
+        self.assertTrue(job.isdigit())
+        self.fails(255, "salloc: error: Invalid --get-user-env specification\n", "salloc", "--get-user-env=x", "true")
+        self.fails(1, "salloc: error: Failed to get current user environment variables\n", "salloc", "--uid=nobody",
+                   "--get-user-env", "true")
+
     def test_exit_code_is_the_commands(self):
         self.assertEqual(self.run_cmd("salloc", "sh", "-c", "exit 9", check=False).returncode, 9)
         done = self.run_cmd("salloc", "nosuchcommand", check=False)

@@ -203,5 +203,26 @@ class Sbatch(ClusterCase):
         self.run_cmd("scontrol", "update", "NodeName=n3", "State=RESUME")
 
 
+class BatchHost(ClusterCase):
+    NODES, CPUS = 3, 2
+    CONF = ("".join(f"NodeName=n{i} NodeAddr=127.0.0.1 Port=@{i} CPUs=2 RealMemory=4000 Feature=f{c}\n" for i, c in ((1, "a"), (2, "b"), (3, "c")))
+            + "PartitionName=debug Nodes=ALL Default=YES State=UP\n")
+    SUBSET = "sbatch: error: Batch job submission failed: Job --batch option is invalid or not a subset of --constraints\n"
+
+    def test_batch(self):  # --batch
+        """The script runs on the first node of the job that has what is asked for, else on the first."""
+        for wish, nodes, host in (("fb", "n[1-2]", "n2"), ("fc|fb", "n[1-3]", "n2"), ("fc", "n[1-2]", "n1"), ("fa&fc", "n[1-3]", "n1"),
+                                  ("fc", "n[1,3]", "n3")):
+            job = self.submit("--batch", wish, "-C", "fa|fb|fc", "-w", nodes, "-N", str(len(self.out("scontrol", "show", "hostnames", nodes).split())),
+                              "-o", "batch.out", "--wrap", "echo $SLURMD_NODENAME; srun sh -c 'echo $SLURMD_NODENAME'; scontrol show job $SLURM_JOB_ID")
+            self.assertEqual(self.wait_ended(job), "COMPLETED")
+            lines = self.file("batch.out").splitlines()
+            names = self.out("scontrol", "show", "hostnames", nodes).split()
+            self.assertEqual((lines[0], sorted(lines[1:1 + len(names)])), (host, names), wish)
+            self.assertIn(f"   BatchFeatures={wish} BatchHost={host}", lines)
+        self.fails(1, self.SUBSET, "sbatch", "--batch=fb", "--wrap", "true")
+        self.fails(1, self.SUBSET, "sbatch", "--batch=fz", "-C", "fa|fb", "--wrap", "true")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -18,6 +18,17 @@ class Scancel(ClusterCase):
     NODES, CPUS = 2, 4
     CONF = "PartitionName=debug Nodes=ALL Default=YES State=UP\nPartitionName=other Nodes=ALL State=UP\n"
 
+    def test_other_cluster(self):  # -M
+        job = self.submit("-H", "--wrap", "true")
+        for options in (("-M", "elsewhere"), ("--cluster=elsewhere",), ("--clusters", "elsewhere")):
+            done = self.run_cmd("scancel", *options, job, check=False)
+            self.assertEqual((done.returncode, done.stderr), (1, "scancel: error: 'elsewhere' can't be reached now, or it is an invalid "
+                             "entry for --cluster.  Use 'sacctmgr list clusters' to see available clusters.\n"))
+        self.assertEqual(self.state(job), "PENDING")
+        name = self.out("scontrol", "show", "config").split("ClusterName             = ")[1].split()[0]
+        self.run_cmd("scancel", "-M", name, job)
+        self.assertEqual(self.state(job), "CANCELLED")
+
     def test_filters(self):
         """Each option cancels the one job that it names, and none of the others."""
         cases = [("-A", "money"), ("--account", "gold"), ("-n", "name1"), ("--name", "name2"), ("--jobname", "name3"),

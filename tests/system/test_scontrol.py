@@ -25,6 +25,20 @@ class Scontrol(ClusterCase):
         done = self.run_cmd(*command, check=False)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (1, "", err))
 
+    def test_verbose(self):  # -v, verbose and quiet
+        job = self.submit("-H", "-o", "/dev/null", "--wrap", "true")
+        for words, records, begin in (("nodes", 3, "NodeName="), ("node n1", 3, "NodeName=n1"), ("partitions", 1, "PartitionName="),
+                                      (f"job {job}", 1, f"JobId={job} ")):
+            first, _, rest = self.out("scontrol", "-v", "show", *words.split()).partition("\n")
+            self.assertRegex(first, rf"^last_update_time=\d{{4}}-\d\d-\d\dT[\d:]+, records={records}$")
+            self.assertTrue(rest.startswith(begin), rest)
+            self.assertNotIn("last_update", self.out("scontrol", "-v", "-Q", "show", *words.split()))
+        self.cancel(job)
+        done = self.run_cmd("scontrol", check=False, stdin="quiet\nhold 999\nverbose\nshow node n1\nhold 999\nfoo\nquiet\nfoo\nshow node n1\n")
+        self.assertEqual(done.stderr, "Invalid job id specified for job 999\nslurm_suspend error:Invalid job id specified\n"
+                         "invalid keyword: foo\ninvalid keyword: foo\n")
+        self.assertEqual((done.returncode, done.stdout.count("last_update_time="), done.stdout.count("NodeName=n1")), (1, 1, 2))
+
     # what is hidden ---------------------------------------------------------------------------------
 
     def test_squeue_hidden_partitions(self):  # squeue -a and --hide: as a user, root sees all

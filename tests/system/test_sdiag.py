@@ -44,6 +44,19 @@ class Sdiag(ClusterCase):
         done = self.run_cmd("sdiag", "-r", user=65534, check=False)
         self.assertEqual((done.returncode, done.stderr), (1, "slurm_reset_statistics: Access/permission denied\n"))
 
+    def test_all(self):  # -a takes --reset back
+        held = self.submit("-H", "-o", "/dev/null", "--wrap", "true")
+        self.addCleanup(self.run_cmd, "scancel", held)
+        before = self.number("Jobs submitted")
+        self.assertGreater(before, 0)
+        self.assertEqual(self.number("Jobs submitted", self.out("sdiag", "-r", "-a")), before)
+
+    def test_other_cluster(self):  # -M
+        for options in (("-M", "elsewhere"), ("--cluster=elsewhere",)):
+            done = self.run_cmd("sdiag", *options, check=False)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn("sdiag: error: 'elsewhere' can't be reached now", done.stderr)
+
     def test_orders(self):
         self.out("sinfo")
         self.out("squeue")

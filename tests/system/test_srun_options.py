@@ -65,6 +65,71 @@ class Srun(ClusterCase):
         self.assertEqual(self.masks(*two, "--cpu_bind=sockets"), ["0x0F", "0xF0"])
         self.assertEqual(self.out("srun", *two, "--cpu-bind=rank", "sh", "-c", "echo $SLURM_CPU_BIND"), "quiet,rank\n" * 2)
 
+    def test_cpu_bind_of_nodes(self):  # CpuBind of nodes and partitions, where --cpu-bind does not say how
+        one = ("-w", "n1", "-n1")
+        masks = {"thread": "0x01", "cores": "0x03", "socket": "0x0F"}
+        for word, mask in masks.items():
+            self.run_cmd("scontrol", "update", "NodeName=n1", f"CpuBind={word}")
+            shown = {"thread": "threads", "cores": "cores", "socket": "sockets"}[word]
+            self.assertIn(f" CpuBind={shown} CoresPerSocket=", self.out("scontrol", "show", "node", "n1"))
+            whole = ("-w", "n1", "-n1", "--mincpus=8")
+            self.assertEqual(self.masks(*whole), [mask], word)
+            self.assertEqual(self.masks(*whole, "--cpu-bind=threads"), ["0x01"])
+        self.run_cmd("scontrol", "update", "NodeName=n1", "CpuBind=cores")
+        self.assertEqual(self.out("srun", *one, "--mincpus=8", "--cpu-bind=q", "sh", "-c", "echo $SLURM_CPU_BIND"), "quiet,mask_cpu:0x03\n")
+        self.assertEqual(self.out("sinfo", "-h", "-n", "n1", "-o", "%N"), "n1\n")
+        # the partition's counts where the job's nodes do not agree
+        self.run_cmd("scontrol", "update", "PartitionName=debug", "CpuBind=threads")
+        self.assertIn(" CpuBind=threads", self.out("scontrol", "show", "partition", "debug"))
+        two = ("-w", "n1,n2", "-N2", "-n2", "--mincpus=8")
+        self.assertEqual(self.masks(*two), ["0x01", "0x01"])
+        self.run_cmd("scontrol", "update", "NodeName=n2", "CpuBind=core")
+        self.assertEqual(self.masks(*two), ["0x03", "0x03"])
+        for node in ("n1", "n2"):
+            self.run_cmd("scontrol", "update", f"NodeName={node}", "CpuBind=off")
+        self.assertEqual(self.masks(*two), ["0x01", "0x01"])
+        self.run_cmd("scontrol", "update", "PartitionName=debug", "CpuBind=off")
+        self.assertNotIn("CpuBind", self.out("scontrol", "show", "partition", "debug") + self.out("scontrol", "show", "node", "n1"))
+        done = self.run_cmd("scontrol", "update", "NodeName=n1", "CpuBind=rank", check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("scontrol: error: Invalid input CpuBind=rank\n", done.stderr)
+        done = self.run_cmd("scontrol", "update", "PartitionName=debug", "CpuBind=rank", check=False)
+        self.assertEqual(done.returncode, 1)
+
+    def test_refused_binding(self):
+        """The exit status is Slurm's number of the error, cut to eight bits."""
+        done = self.run_cmd("srun", "-w", "n1", "-n1", "--cpu-bind=map_cpu:999", "true", check=False)
+        self.assertEqual(done.returncode, 192)
+        self.assertRegex(done.stderr, r"srun: error: Task launch for StepId=\d+\.0 failed on node n1: Unable to satisfy cpu bind request\n"
+                         r"srun: error: Application launch failed: Unable to satisfy cpu bind request\n")
+
+    def agent_links(self):
+        """Pairs of nodes whose agents have a connection: (from, to)."""
+        def tcp(path):
+            with open(path, encoding="ascii") as f:
+                rows = [line.split() for line in f.readlines()[1:]]
+            return {row[9]: int(row[2].split(":")[1], 16) for row in rows if row[3] == "01"}
+        ports = {int(line.split(":")[2]): line.split(":")[0] for line in self.out("scontrol", "getaddrs", "n[1-4]").splitlines()}
+        found = set()
+        for node in ports.values():
+            pid = self.cluster.node_pid(node)
+            remote = tcp(f"/proc/{pid}/net/tcp") | tcp(f"/proc/{pid}/net/tcp6")
+            for fd in os.listdir(f"/proc/{pid}/fd"):
+                with contextlib.suppress(OSError):
+                    target = os.readlink(f"/proc/{pid}/fd/{fd}")
+                    port = remote.get(target[8:-1]) if target.startswith("socket:[") else None
+                    if port in ports:
+                        found.add((node, ports[port]))
+        return found
+
+    def test_tree_width(self):  # --treewidth: agents pass a launch on to one another
+        self.run_cmd("srun", "-N4", "true")
+        self.assertEqual(self.agent_links() & {("n1", "n2"), ("n2", "n3"), ("n3", "n4")}, set())
+        self.wait_no_jobs()
+        self.run_cmd("srun", "-N4", "--treewidth=1", "true")
+        self.assertLessEqual({("n1", "n2"), ("n2", "n3"), ("n3", "n4")}, self.agent_links())
+        self.fails(1, 'srun: error: Invalid numeric value "x" for --treewidth.\n', "srun", "--treewidth=x", "true")
+
     def test_hints(self):
         one = ("-w", "n1", "-n1")
         for hint, mask in (("compute_bound", "0x03"), ("memory_bound", "0x03"), ("multithread", "0x01"), ("nomultithread", "0x01")):

@@ -82,6 +82,26 @@ class Sstat(ClusterCase):
             peak = int(self.fields(step, "MaxRSS", "--noconvert")[0]["MaxRSS"])
             (self.assertLess if name == "never" else self.assertGreater)(peak, 60 << 20, name)
 
+    def test_how_often_in_salloc(self):  # salloc --acctg-freq: steps follow
+        code = "import os,time; x=bytearray(90<<20); time.sleep(3); del x\nos.execvp('sh', ['sh', '-c', 'touch {name}; exec sleep 1000'])"
+        jobs = {}
+        for name, options in (("looks", ["--acctg-freq=task=1"]), ("does.not", ["--acctg-freq=0"])):
+            self.cluster.start("salloc", "-J", name, *options, "srun", "python3", "-c", code.format(name=name), stdout=-1, stderr=-1)
+            wait_for(lambda: self.file_there(name), "what was held is let go")  # pylint: disable=cell-var-from-loop
+            jobs[name] = self.out("squeue", "-h", "-n", name, "-o", "%i").strip()
+            self.addCleanup(self.run_cmd, "scancel", jobs[name], check=False)
+        peaks = {name: int(self.fields(f"{job}.0", "MaxRSS", "--noconvert")[0]["MaxRSS"]) for name, job in jobs.items()}
+        self.assertGreater(peaks["looks"], 60 << 20)
+        self.assertLess(peaks["does.not"], 60 << 20)
+
+    def test_verbose(self):  # -vv
+        job = self.work("verbose", cpu=0)
+        done = self.run_cmd("sstat", "-vv", "-n", "-o", "jobid", f"{job}.0", job)
+        self.assertEqual(done.stderr, f"sstat: debug:  Jobs requested:\n\nsstat: debug:  \t: StepId={job}.0\n\n"
+                         f"sstat: debug:  \t: All steps for job {job}\n\nsstat: debug:  requesting info for StepId={job}.0\n"
+                         f"sstat: debug:  requesting info for StepId={job}\n")
+        self.assertEqual(self.run_cmd("sstat", "-v", "-n", "-o", "jobid", f"{job}.0").stderr, "")
+
     def test_steps(self):
         job = self.work("steps", cpu=0)
         ids = lambda *what: [line.strip() for line in self.out("sstat", "-n", "-o", "jobid", *what).splitlines()]

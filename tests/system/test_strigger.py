@@ -36,6 +36,12 @@ class Triggers(ClusterCase):
     def wait_fired(self, *lines):
         wait_for(lambda: sorted(self.fired()) == sorted(lines), f"fired: {lines}")
 
+    def test_other_cluster(self):  # -M
+        for options in (("-M", "elsewhere"), ("--cluster=elsewhere",)):
+            done = self.run_cmd("strigger", "--get", *options, check=False)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn("strigger: error: 'elsewhere' can't be reached now", done.stderr)
+
     def test_set_get_clear(self):
         self.assertEqual(self.out("strigger", "--get"), "")
         self.set("--down", "--offset=-10", "--flags=perm", "--node=n[1-2]")

@@ -119,10 +119,14 @@ void get_addresses(Session& session, const Words& words) {
   const auto names = expand_hosts(words[1]);
   if (!names) return session.fail(error_text(names.error()));
   if (session.client() == nullptr) return;
-  const std::vector<NodeConfig>& nodes = session.client()->nodes();
   for (const std::string& name : *names) {
-    const auto at = std::ranges::find(nodes, name, &NodeConfig::name);
-    if (at == nodes.end()) {
+    const std::vector<NodeConfig>* nodes = &session.client()->nodes();
+    auto at = std::ranges::find(*nodes, name, &NodeConfig::name);
+    if (at == nodes->end()) {
+      nodes = &session.client()->nodes_with_dynamic();
+      at = std::ranges::find(*nodes, name, &NodeConfig::name);
+    }
+    if (at == nodes->end()) {
       session.fail("scontrol: error: Node " + name + " not found");
       continue;
     }

@@ -22,10 +22,14 @@ std::vector<const NodeConfig*> local_nodes(Client& client, const std::string& na
   const std::string host = short_host_name();
   const std::string only = name.empty() ? environment("SLURMD_NODENAME").value_or("") : name;
   std::vector<const NodeConfig*> out;
-  for (const NodeConfig& node : client.nodes()) {
-    const bool here = node.hostname.substr(0, node.hostname.find('.')) == host;
-    if (only.empty() ? here : node.name == only) out.push_back(&node);
-  }
+  const auto look = [&](const std::vector<NodeConfig>& nodes) {
+    for (const NodeConfig& node : nodes) {
+      const bool here = node.hostname.substr(0, node.hostname.find('.')) == host;
+      if (only.empty() ? here : node.name == only) out.push_back(&node);
+    }
+  };
+  look(client.nodes());
+  if (out.empty()) look(client.nodes_with_dynamic());
   return out;
 }
 

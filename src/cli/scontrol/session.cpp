@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cli/shared/environment.hpp"
+#include "common/base/time_text.hpp"
 
 namespace sluice::cli::scontrol {
 
@@ -20,6 +21,12 @@ Client* Session::client() {
 
 RenderContext Session::context(Time now) {
   return render_context(client()->config(), now, true);
+}
+
+void Session::say_loaded(Time time, size_t records) {
+  if (!verbose || form) return;
+  const RenderContext form_of = context(time);
+  std::printf("last_update_time=%s, records=%zu\n", format_time(time, form_of.time_form, time).c_str(), records);
 }
 
 void Session::fail(const std::string& text) {
@@ -51,8 +58,8 @@ void print_help() {
       "     cancel_reboot <nodes>             forget about reboots that have not begun\n"
       "     cluster [<name>]                  the cluster that commands go to\n"
       "     completing                        jobs that are being cleaned up, and where\n"
-      "     create <SPECIFICATIONS>           make a partition\n"
-      "     delete <SPECIFICATIONS>           take a partition away\n"
+      "     create <SPECIFICATIONS>           make a partition, node or reservation\n"
+      "     delete <SPECIFICATIONS>           take one of these away\n"
       "     errnumstr <ERRNO>                 the text of an error number\n"
       "     fsdampeningfactor <FACTOR>        weight of levels in fair share, until the next reconfigure\n"
       "     getaddrs <nodes>                  addresses of nodes\n"
@@ -76,7 +83,7 @@ void print_help() {
       "     top <job_list>                    put jobs first among their user's\n"
       "     uhold <job_list>                  hold as the user, who may release\n"
       "     takeover [<INDEX>]                let a backup controller take over\n"
-      "     update <SPECIFICATIONS>           change a job, step, node or partition\n"
+      "     update <SPECIFICATIONS>           change a job, step, node, partition or reservation\n"
       "     version                           print the version\n"
       "     wait_job <job_id>                 wait until the job's nodes are ready\n"
       "     write batch_script <job_id> [<file>|-]   the script of a batch job\n"

@@ -21,6 +21,7 @@ struct Session {
   bool details = false;
   bool one_line = false;
   bool quiet = false;
+  bool verbose = false;  // not with quiet: the one that was said last holds
   bool future = false;
   bool done = false;  // exit, quit
   int exit_status = 0;
@@ -32,6 +33,10 @@ struct Session {
   [[nodiscard]] RenderContext context(Time now);
   // Something to stderr (unless --quiet) with a newline, and exit status 1.
   void fail(const std::string& text);
+  void be_quiet() { quiet = true, verbose = false; }
+  void be_verbose() { quiet = false, verbose = true; }
+  // With --verbose: how much the controller gave.
+  void say_loaded(Time time, size_t records);
 
  private:
   std::optional<Client> client_;
@@ -49,6 +54,16 @@ void completing(Session& session, const Words& words);
 void update(Session& session, const Words& words);
 void create(Session& session, const Words& words);
 void remove(Session& session, const Words& words);  // delete
+[[nodiscard]] bool names_nodes(const Words& words);      // create: a word begins with NodeName or a part of it
+void create_nodes(Session& session, const Words& words);
+// `typed` is the word that named the entity.
+void delete_nodes(Session& session, const std::string& typed, const std::string& names);
+
+// Whether they are about a reservation (and not about a job's).
+[[nodiscard]] bool names_reservation(const Words& words);
+void create_reservation(Session& session, const Words& words);
+void update_reservation(Session& session, const Words& words);
+void delete_reservation(Session& session, const std::string& typed, const std::string& name);
 
 void list_pids(Session& session, const Words& words);
 void pid_info(Session& session, const Words& words);

@@ -22,6 +22,7 @@
 #include "common/tables/licenses.hpp"
 #include "common/tables/node_show.hpp"
 #include "common/tables/partition_show.hpp"
+#include "common/tables/reservation_keys.hpp"
 #include "common/tables/step_fields.hpp"
 
 namespace sluice::cli::scontrol {
@@ -87,6 +88,7 @@ void show_jobs(Session& session, const std::string& id) {
     for (const auto& job : answer->jobs) records.push_back(job_to_json({&job, kNoTask, {}}, context));
     return print_json(session, "jobs", std::move(records), answer->now);
   }
+  session.say_loaded(answer->now, answer->jobs.size());
   for (const auto& job : answer->jobs) {
     const JobView whole{&job, kNoTask, {}};
     const auto print_one = [&](uint32_t task) {
@@ -129,6 +131,7 @@ void show_steps(Session& session, const std::string& id) {
     for (const StepView& step : steps) records.push_back(step_to_json(step, context));
     return print_json(session, "steps", std::move(records), answer->now);
   }
+  session.say_loaded(answer->now, steps.size());
   for (const StepView& step : steps) {
     print_record(session, show_step(step, context, session.one_line));
   }
@@ -158,6 +161,7 @@ void show_nodes(Session& session, const std::string& list) {
     }
   }
   const RenderContext context = session.context(reply->now);
+  session.say_loaded(reply->now, reply->nodes.size());
   Json records = Json::array();
   for (const std::string& name : wanted) {
     const auto at = std::find_if(reply->nodes.begin(), reply->nodes.end(),
@@ -184,6 +188,7 @@ void show_partitions(Session& session, const std::string& name) {
   const auto reply = session.client()->call<protocol::QueryNodesReply>(request);
   if (!reply) return session.fail("slurm_load_partitions error: " + error_text(reply.error()));
   const RenderContext context = session.context(reply->now);
+  session.say_loaded(reply->now, reply->partitions.size());
   bool any = false;
   Json records = Json::array();
   for (const auto& partition : reply->partitions) {
@@ -324,8 +329,19 @@ void say(Session& session, const char* text) {
   if (!session.quiet) std::puts(text);
 }
 
-// There are none yet.
 void show_reservations(Session& session, const std::string& name) {
+  const auto reply = session.client()->call<protocol::QueryReservationsReply>(protocol::QueryReservationsRequest{});
+  if (!reply) return session.fail("slurm_load_reservations error: " + error_text(reply.error()));
+  Json records = Json::array();
+  bool any = false;
+  for (const auto& record : reply->reservations) {
+    if (!name.empty() && record.reservation.name != name) continue;
+    any = true;
+    if (session.form) records.push_back(reservation_to_json(record));
+    else print_record(session, show_reservation(record, session.one_line));
+  }
+  if (session.form) return print_json(session, "reservations", std::move(records), reply->now);
+  if (any) return;
   if (name.empty()) return say(session, "No reservations in the system");
   session.exit_status = 1;
   if (!session.quiet) std::printf("Reservation %s not found\n", name.c_str());

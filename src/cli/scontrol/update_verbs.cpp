@@ -237,6 +237,8 @@ bool is_partition_key(const std::vector<Pair>& pairs, const Pair*& found) {
 
 void update(Session& session, const Words& words) {
   if (session.client() == nullptr) return;
+  const bool of_job = std::ranges::any_of(words, [](const std::string& word) { return starts_with_i(word, "job"); });
+  if (!of_job && names_reservation(words)) return update_reservation(session, words);
   const auto read = read_pairs(session, words);
   if (!read) return;
   const std::vector<Pair>& pairs = *read;
@@ -261,16 +263,14 @@ void update(Session& session, const Words& words) {
   if ((entity = find_pair(pairs, "SlurmctldDebug", 10)) != nullptr) {
     return set_debug(session, {"setdebug", entity->value});
   }
-  if (find_pair(pairs, "ReservationName", 3) != nullptr) {
-    return session.fail("Error updating the reservation: " +
-                        std::string(error_sentence(ErrorCode::kNotSupported)));
-  }
   session.fail("No valid entity in update command");
   session.fail("Input line must include \"NodeName\", \"PartitionName\", \"Reservation\", "
                "\"JobId\", or \"SlurmctldDebug\"");
 }
 
 void create(Session& session, const Words& words) {
+  if (names_reservation(words)) return create_reservation(session, words);
+  if (names_nodes(words)) return create_nodes(session, words);
   Words rest = words;
   // "create partition PartitionName=…" names the entity first
   if (rest.size() > 2 && rest[1].find('=') == std::string::npos) rest.erase(rest.begin() + 1);
@@ -278,14 +278,6 @@ void create(Session& session, const Words& words) {
   if (!read) return;
   const std::vector<Pair>& pairs = *read;
   const Pair* name = nullptr;
-  if (find_pair(pairs, "ReservationName", 3) != nullptr || iequals(words[1], "reservation")) {
-    return session.fail("Error creating the reservation: " +
-                        std::string(error_sentence(ErrorCode::kNotSupported)));
-  }
-  if (find_pair(pairs, "NodeName", 3) != nullptr) {
-    return session.fail("scontrol: error: Error creating the node: " +
-                        std::string(error_sentence(ErrorCode::kNotSupported)));
-  }
   if (!is_partition_key(pairs, name)) {
     return session.fail("scontrol: error: Invalid creation entity: " + words[1]);
   }
@@ -296,6 +288,9 @@ void create(Session& session, const Words& words) {
 }
 
 void remove(Session& session, const Words& words) {
+  if (words.size() < 3 && words[1].find('=') == std::string::npos) {
+    return session.fail("scontrol: error: Proper format is 'delete <ENTITY>=<ID>' or 'delete <ENTITY> <ID>'");
+  }
   const size_t equals = words[1].find('=');
   const std::string key = words[1].substr(0, equals);
   const std::string name = equals != std::string::npos ? words[1].substr(equals + 1)
@@ -303,13 +298,9 @@ void remove(Session& session, const Words& words) {
                                                        : "";
   const std::string& typed = words[1];
   if (key.size() >= 3 && starts_with_i("ReservationName", key)) {
-    return session.fail("delete_reservation " + typed + ": " +
-                        std::string(error_sentence(ErrorCode::kInvalidReservation)));
+    return delete_reservation(session, typed, name);
   }
-  if (key.size() >= 4 && starts_with_i("NodeName", key)) {
-    return session.fail("delete_node " + typed + ": " +
-                        std::string(error_sentence(ErrorCode::kNotSupported)));
-  }
+  if (key.size() >= 3 && starts_with_i("NodeName", key)) return delete_nodes(session, typed, name);
   if (key.size() < 4 || !starts_with_i("PartitionName", key)) {
     return session.fail("Invalid deletion entity: " + typed);
   }

@@ -139,9 +139,10 @@ class Waiter {
     if (is_terminal(update.state)) return cancelled();
     if (update.state != JobState::kRunning || !update.allocation) return;
     say_granted();
-    if (!update.ready) return;
+    const bool begins = salloc_ && update.booting && !submission_.job.wait_all_nodes;
+    if (!update.ready && !begins) return;
     out_.grant = update;
-    if (salloc_ && !quiet() && components_.empty()) {
+    if (salloc_ && !quiet() && components_.empty() && update.ready) {
       say(name_, fmt::format("Nodes {} are ready for job", update.allocation->node_list));
     }
     io_.stop();

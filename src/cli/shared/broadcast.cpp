@@ -99,11 +99,15 @@ struct Broadcast::Source {
   }
 };
 
-int Broadcast::send(JobId job, StepNumber step, const std::string& name) {
+int Broadcast::send(JobId job, StepNumber step, const std::string& name) { return send({{job, step, {}}, name}); }
+
+int Broadcast::send_to(const std::string& nodes) { return send({{kNoJob, protocol::kWholeJob, nodes}, {}}); }
+
+int Broadcast::send(const Receivers& receivers) {
   Source source;
   if (const int status = source.open(options_.command, options_.source); status != 0) return status;
   show_source(source);
-  if (const int status = get_ticket(job, step, name); status != 0) return status;
+  if (const int status = get_ticket(receivers); status != 0) return status;
   if (const int status = send_file(source, {}); status != 0) return status;
   return options_.send_libraries ? send_libraries() : 0;
 }
@@ -122,21 +126,24 @@ void Broadcast::show_source(const Source& source) const {
   line("size", std::to_string(source.about.st_size));
 }
 
-int Broadcast::get_ticket(JobId job, StepNumber step, const std::string& name) {
-  auto reply = client_.call<protocol::BroadcastTicketReply>(protocol::BroadcastTicketRequest{job, step});
-  if (!reply) {
-    print_error(options_.command, fmt::format("Slurm job {} lookup error: {}", name, error_text(reply.error())));
-    return kFailed;
+int Broadcast::report_refusal(const Receivers& receivers, const Error& error) const {
+  if (receivers.name.empty()) {
+    print_error(options_.command, fmt::format("REQUEST_FILE_BCAST({}): {}", receivers.request.node_list, error_text(error)));
+  } else {
+    print_error(options_.command, fmt::format("Slurm job {} lookup error: {}", receivers.name, error_text(error)));
   }
+  return kFailed;
+}
+
+int Broadcast::get_ticket(const Receivers& receivers) {
+  auto reply = client_.call<protocol::BroadcastTicketReply>(receivers.request);
+  if (!reply) return report_refusal(receivers, reply.error());
   ticket_ = std::move(*reply);
   const auto ticket = wire::decode<protocol::BroadcastTicket>(ticket_.ticket);
-  if (!ticket || ticket->nodes.empty()) {
-    print_error(options_.command, fmt::format("Slurm job {} lookup error: it has no nodes", name));
-    return kFailed;
-  }
+  if (!ticket || ticket->nodes.empty()) return report_refusal(receivers, {ErrorCode::kError, "it has no nodes"});
   nodes_ = ticket->nodes;
   if (options_.verbose > 0) {
-    say(options_.command, fmt::format("jobid      = {}", name));
+    if (!receivers.name.empty()) say(options_.command, fmt::format("jobid      = {}", receivers.name));
     say(options_.command, fmt::format("node_list  = {}", ticket_.node_list));
   }
   return 0;

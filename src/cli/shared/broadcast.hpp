@@ -37,6 +37,8 @@ class Broadcast {
   // To the nodes of the job, or of one step; `name` is what it is called in messages. 0, or the exit status that says why
   // not: an errno of the nodes, or 255. It was said.
   int send(JobId job, StepNumber step, const std::string& name);
+  // The same to these nodes, without a job.
+  int send_to(const std::string& nodes);
   // After that: takes the file away again from these nodes.
   void remove(std::vector<std::string> nodes);
   // The names of the nodes it went to.
@@ -44,7 +46,13 @@ class Broadcast {
 
  private:
   struct Source;
-  int get_ticket(JobId job, StepNumber step, const std::string& name);
+  struct Receivers {
+    protocol::BroadcastTicketRequest request;
+    std::string name;  // of the job, for messages; empty: none
+  };
+  int send(const Receivers& receivers);
+  int get_ticket(const Receivers& receivers);
+  int report_refusal(const Receivers& receivers, const Error& error) const;
   int send_file(Source& source, const std::string& suffix);
   int send_libraries();
   int send_block(protocol::BroadcastBlock block);

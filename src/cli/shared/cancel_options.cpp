@@ -103,8 +103,8 @@ constexpr OptionRow<O> kOptions[] = {
     {"admin-comment", 0, Takes::kValue, no_effect<O>},
     {"autocomplete", 0, Takes::kValue, no_effect<O>},
     {"batch", 'b', Takes::kNothing, [](O& o, V) { return o.batch = true, kGoOn; }},
-    {"cluster", 'M', Takes::kValue, no_effect<O>},
-    {"clusters", 'M', Takes::kValue, no_effect<O>},
+    {"cluster", 'M', Takes::kValue, [](O& o, V v) { return o.clusters = v, kGoOn; }},
+    {"clusters", 'M', Takes::kValue, nullptr},
     {"cron", 'c', Takes::kNothing, [](O& o, V) { return o.cron = true, kGoOn; }},
     {"ctld", 0, Takes::kNothing, no_effect<O>},
     {"full", 'f', Takes::kNothing, [](O& o, V) { return o.full = true, kGoOn; }},
@@ -141,7 +141,8 @@ std::optional<int> read_environment(CancelRequest& out) {
       {"SCANCEL_INTERACTIVE", "interactive", true}, {"SCANCEL_NAME", "name", false},
       {"SCANCEL_PARTITION", "partition", false},    {"SCANCEL_QOS", "qos", false},
       {"SCANCEL_STATE", "state", false},            {"SCANCEL_USER", "user", false},
-      {"SCANCEL_VERBOSE", "verbose", true},         {"SCANCEL_WCKEY", "wckey", false}};
+      {"SCANCEL_VERBOSE", "verbose", true},         {"SCANCEL_WCKEY", "wckey", false},
+      {"SLURM_CLUSTERS", "clusters", false}};
   for (const Variable& variable : kVariables) {
     const char* value = std::getenv(variable.name);
     if (value == nullptr || (variable.flag && !flag_is_on(value))) continue;

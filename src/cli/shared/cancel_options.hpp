@@ -16,7 +16,7 @@ struct CancelRequest {
   bool signal_given = false;
   bool batch = false, cron = false, full = false, hurry = false, interactive = false, quiet = false;
   uint32_t verbose = 0;
-  std::string account, name, partition, qos, reservation, wckey, nodes, user;
+  std::string account, name, partition, qos, reservation, wckey, nodes, user, clusters;
   std::optional<uint32_t> uid;
   std::optional<JobState> state;
 

@@ -96,6 +96,14 @@ const std::vector<NodeConfig>& Client::nodes() {
   return parts_->config.nodes;
 }
 
+const std::vector<NodeConfig>& Client::nodes_with_dynamic() {
+  auto known = call<protocol::QueryConfigReply>(protocol::QueryConfigRequest{});
+  if (!known) return nodes();
+  parts_->nodes_read = true;
+  parts_->config.nodes = std::move(known->config.nodes);
+  return parts_->config.nodes;
+}
+
 namespace {
 
 // A cause in the network's words is for logs; a user sees Slurm's sentence.

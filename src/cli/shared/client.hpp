@@ -42,6 +42,8 @@ class Client {
   [[nodiscard]] const ClusterConfig& config() const;
   // The nodes of slurm.conf, which are read when first asked for; none when they cannot be read.
   [[nodiscard]] const std::vector<NodeConfig>& nodes();
+  // As the controller has them, so those too that no file names; slurm.conf's when it does not answer.
+  [[nodiscard]] const std::vector<NodeConfig>& nodes_with_dynamic();
 
   // One question, one answer. Waits MessageTimeout unless `timeout` is given (not zero).
   template <class Reply, class Request>

@@ -22,8 +22,15 @@ using protocol::FrameType;
 constexpr size_t kInputAhead = 1U << 20;  // bytes that may wait for the slowest daemon
 constexpr auto kExitGather = std::chrono::milliseconds(50);  // ends of one moment share a line
 constexpr auto kLaunchCheck = std::chrono::seconds(2);
+constexpr uint32_t kOutsideChecks = 30;
 
 }  // namespace
+
+int launch_failure_status(const std::string& why) {
+  constexpr uint32_t kStatusMask = 0xff;
+  const auto number = error_number_of(why);
+  return number ? static_cast<int>(*number & kStatusMask) : error_exit();
+}
 
 StepSession::StepSession(Client& client,
                          boost::asio::io_context& io,
@@ -216,7 +223,7 @@ void StepSession::launch_failed(size_t node, const std::string& why) {
   print_error(options_.command, fmt::format("Task launch for StepId={} failed on node {}: {}",
                                             name_, layout_.nodes[node].name, why));
   print_error(options_.command, fmt::format("Application launch failed: {}", why));
-  failure_ = error_exit();
+  failure_ = launch_failure_status(why);
   if (!aborting_) abort({});
 }
 
@@ -285,7 +292,9 @@ void StepSession::check_launch() {
     for (const StepLink::Part& part : parts_)
       gone = gone || is_step_gone(part.id);
     if (!gone && !job_over_) return check_launch();
-    if (launch_checks_++ == 0 && !job_over_) return check_launch();  // one may be on its way
+    // one may be on its way; of srun -Z's the controller knows nothing, and its prolog may take its time
+    const uint32_t patience = is_outside_jobs(parts_.front().id.job) ? kOutsideChecks : 1;
+    if (launch_checks_++ < patience && !job_over_) return check_launch();
     for (size_t i = 0; i < layout_.nodes.size(); ++i) {
       if (link_.state(i) != StepLink::NodeState::kExpected) continue;
       link_.give_up(i);

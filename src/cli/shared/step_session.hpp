@@ -44,6 +44,9 @@ struct SessionOptions {
   std::optional<X11Target> x11;        // where displays of the nodes lead
 };
 
+// The exit status when tasks could not be launched: the number of Slurm's error, cut to what a status holds.
+[[nodiscard]] int launch_failure_status(const std::string& why);
+
 class StepSession {
  public:
   StepSession(Client& client, boost::asio::io_context& io, StepLink& link, SessionOptions options);

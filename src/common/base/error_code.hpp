@@ -72,7 +72,15 @@ enum class ErrorCode : uint32_t {
   kInvalidTres = 63,         // Invalid Trackable RESource (TRES) specification
   kHetComponent = 64,        // Operation not permitted on individual component of heterogeneous job
   kNotHetLeader = 65,        // Job not heterogeneous job leader
-  kLastCode = 66,
+  kReservationAccess = 66,   // Access denied to requested reservation
+  kReservationInUse = 67,    // Requested reservation is in use
+  kReservationOverlap = 68,  // Requested reservation overlaps with another reservation
+  kReservationForNobody = 69,  // Reservation request lacks users, groups or accounts
+  kReservationNotSkipable = 70,  // Reservation given is not skipable, try deleting instead
+  kReservationStarted = 71,  // Reservation already started
+  kInvalidTime = 72,         // Invalid time specified
+  kDuplicateReservation = 73,  // Duplicate reservation name
+  kLastCode = 74,
 };
 
 }  // namespace sluice

@@ -28,7 +28,7 @@ bool limits_memory(const ClusterConfig& config) {
 }
 
 bool limits_pids(const ClusterConfig& config) {
-  return constrains(config) && most_pids(config.cgroup) != 0;
+  return constrains(config) && config.cgroup.max_pids != 0;
 }
 
 bool closes_devices(const ClusterConfig& config) {
@@ -100,11 +100,6 @@ Result<protocol::CgroupSetup> prepare(const ClusterConfig& config,
     setup.constrains_devices = can;
   }
   return setup;
-}
-
-uint64_t most_pids(const CgroupConfig& config) {
-  const auto at = config.values.find("MaxPids");
-  return at == config.values.end() ? 0 : to_number<uint64_t>(at->second).value_or(0);
 }
 
 std::string root_name(const std::string& node, const std::string& spool_dir) {

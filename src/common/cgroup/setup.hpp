@@ -22,9 +22,6 @@ namespace sluice::cgroup {
 // "slurm_NODE.HASH", with a hash of the spool folder: that is one agent's alone on a host.
 [[nodiscard]] std::string root_name(const std::string& node, const std::string& spool_dir);
 
-// MaxPids: how many processes and threads a job may have on a node; 0: no limit.
-[[nodiscard]] uint64_t most_pids(const CgroupConfig& config);
-
 // The limit of a job or step with `wanted_mib` (0: it may have all of the node's) on a host of
 // `host_mib`.
 [[nodiscard]] protocol::MemoryLimit memory_limit(const CgroupConfig& config,

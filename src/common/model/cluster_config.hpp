@@ -15,6 +15,7 @@
 
 #include "common/base/describe.hpp"
 #include "common/base/time.hpp"
+#include "common/model/mpi_config.hpp"
 #include "common/model/node_config.hpp"
 #include "common/model/partition_config.hpp"
 
@@ -68,6 +69,7 @@ struct CgroupConfig {
   double max_swap_percent = 100;
   uint64_t min_ram_mib = 30;
   std::optional<uint64_t> memory_swappiness;
+  uint64_t max_pids = 0;  // processes and threads of a job on a node; 0: no limit
   Duration systemd_timeout = std::chrono::seconds(1);
   std::map<std::string, std::string> values;  // every key as set
   friend bool operator==(const CgroupConfig&, const CgroupConfig&) = default;
@@ -90,6 +92,7 @@ struct CgroupConfig {
     field(15, "memory_swappiness", &CgroupConfig::memory_swappiness);
     field(16, "systemd_timeout", &CgroupConfig::systemd_timeout);
     field(17, "values", &CgroupConfig::values);
+    field(380, "max_pids", &CgroupConfig::max_pids);
   }
 };
 
@@ -355,6 +358,7 @@ struct ClusterConfig {
   std::vector<NodeSetConfig> node_sets;
   std::vector<DownNodesConfig> down_nodes;
   CgroupConfig cgroup;
+  MpiConfig mpi;
   std::vector<GresConfigLine> gres_lines;
   std::vector<SwitchConfig> switches;  // topology.conf, with TopologyPlugin=topology/tree
   std::string job_container_type;  // empty: jobs share the folders of the node
@@ -553,6 +557,7 @@ struct ClusterConfig {
     field(230, "switches", &ClusterConfig::switches);
     field(220, "job_container_type", &ClusterConfig::job_container_type);
     field(221, "job_containers", &ClusterConfig::job_containers);
+    field(380, "mpi", &ClusterConfig::mpi);
   }
 };
 

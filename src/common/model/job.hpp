@@ -137,6 +137,7 @@ struct Job {
                                      // nodes that are being rebooted: boot_position()
   bool signal_sent = false;          // spec->signal, before the time limit
   std::shared_ptr<const HetInfo> het;  // null: not heterogeneous
+  SharedText reservation;            // in whose nodes it runs or ran; empty: nobody's, or it waits
   uint32_t limit_warned = 0;         // percent of the time limit that a mail was last sent at: 50, 80, 90
   template <class V>
   static void describe(V&& field) {
@@ -171,6 +172,7 @@ struct Job {
     field(29, "signal_sent", &Job::signal_sent);
     field(30, "het", &Job::het);
     field(50, "limit_warned", &Job::limit_warned);
+    field(300, "reservation", &Job::reservation);
   }
 };
 
@@ -187,6 +189,11 @@ struct Job {
 
 // A component of a heterogeneous job that is not the first: what the job does as a whole is the first one's affair.
 [[nodiscard]] inline bool is_het_follower(const Job& j) { return j.het != nullptr && j.het->offset != 0; }
+
+// The reservation that it uses, or those that it asks for.
+[[nodiscard]] inline const SharedText& reservation_of(const Job& j) {
+  return j.reservation.empty() ? j.spec->reservation : j.reservation;
+}
 
 // Never journaled: what the scheduler found out about a pending job; published beside a snapshot.
 struct JobSoft {

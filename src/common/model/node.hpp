@@ -135,7 +135,7 @@ struct NodeSoft {
 // scontrol update NodeName=…; only what is set changes.
 struct NodeUpdate {
   std::string nodes;  // host list
-  std::optional<std::string> state, reason, active_features, available_features, comment, extra, gres;
+  std::optional<std::string> state, reason, active_features, available_features, comment, extra, gres, cpu_bind;
   std::optional<uint32_t> weight;
   std::optional<uint32_t> resume_after_seconds;
   template <class V>
@@ -150,6 +150,7 @@ struct NodeUpdate {
     field(8, "gres", &NodeUpdate::gres);
     field(9, "weight", &NodeUpdate::weight);
     field(10, "resume_after_seconds", &NodeUpdate::resume_after_seconds);
+    field(380, "cpu_bind", &NodeUpdate::cpu_bind);
   }
 };
 

@@ -24,6 +24,13 @@ enum class ConfiguredNodeState : uint32_t {
   kExternal = 8,
 };
 
+// A node that no file names.
+enum class DynamicNode : uint32_t {
+  kNo = 0,          // slurm.conf has its line
+  kCreated = 1,     // scontrol create
+  kRegistered = 2,  // its agent brought its line along (slurmd -Z)
+};
+
 struct NodeConfig {
   std::string name;
   std::string hostname;        // NodeHostname; the node's name when not set
@@ -51,6 +58,7 @@ struct NodeConfig {
   std::string parameters;
   std::string topology;
   std::optional<uint32_t> suspend_time_s;  // UINT32_MAX is INFINITE
+  DynamicNode dynamic = DynamicNode::kNo;
 
   // True when Slurm counts this node's CPUs as cores although cores have several threads.
   [[nodiscard]] bool cpus_are_cores() const {
@@ -87,6 +95,7 @@ struct NodeConfig {
     field(24, "parameters", &NodeConfig::parameters);
     field(25, "topology", &NodeConfig::topology);
     field(26, "suspend_time_s", &NodeConfig::suspend_time_s);
+    field(360, "dynamic", &NodeConfig::dynamic);
   }
 };
 

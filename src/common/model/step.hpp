@@ -111,6 +111,7 @@ struct StepSpec {
   bool wait_for_children = false;    // a task is over when all that it left behind is
   Toggle oom_kill_step = Toggle::kDefault;  // the default is the job's
   X11Nodes x11 = X11Nodes::kNone;
+  uint32_t tree_width = 0;  // of the launch; 0: TreeWidth
 
   template <class V>
   static void describe(V&& field) {  // NOLINT(readability-function-size): a list
@@ -188,6 +189,7 @@ struct StepSpec {
     field(103, "wait_for_children", &StepSpec::wait_for_children);
     field(104, "oom_kill_step", &StepSpec::oom_kill_step);
     field(105, "x11", &StepSpec::x11);
+    field(380, "tree_width", &StepSpec::tree_width);
   }
 };
 

@@ -53,10 +53,12 @@ struct BroadcastTicket {
 struct BroadcastTicketRequest {
   JobId job = kNoJob;
   StepNumber step = kWholeJob;  // its nodes only
+  std::string node_list;        // with kNoJob: these nodes, without a job; the file is the caller's. Administrators only
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &BroadcastTicketRequest::job);
     field(2, "step", &BroadcastTicketRequest::step);
+    field(380, "node_list", &BroadcastTicketRequest::node_list);
   }
 };
 struct BroadcastTicketReply {

@@ -92,6 +92,7 @@ struct JobWatchUpdate {
   std::string message;                       // scontrol notify, time-limit warnings: print it
   int32_t exit_status = 0;
   bool ready = false;                        // nodes up and prolog done
+  bool booting = false;                      // it runs, and some of its nodes are still to boot
   Time end = kNoTime;
   std::vector<HetComponent> components;      // of a heterogeneous job that runs: all, without specs
   template <class V>
@@ -109,6 +110,7 @@ struct JobWatchUpdate {
     field(11, "ready", &JobWatchUpdate::ready);
     field(12, "end", &JobWatchUpdate::end);
     field(13, "components", &JobWatchUpdate::components);
+    field(380, "booting", &JobWatchUpdate::booting);
   }
 };
 
@@ -132,6 +134,24 @@ struct CreateStepReply {
     field(1, "id", &CreateStepReply::id);
     field(2, "layout", &CreateStepReply::layout);
     field(3, "nodes", &CreateStepReply::nodes);
+  }
+};
+
+// srun -Z: a step on these nodes without a job, for SlurmUser and root. Nothing is kept of it, and its id is of no job
+// (is_outside_jobs()). Answered when the nodes have the launch. kInvalidNodeName, kAccessDenied.
+struct LaunchOutsideRequest {
+  StepId id;  // chosen at random
+  std::string node_list;
+  JobSpec job;  // whose it is, and what tasks are told of it
+  StepSpec spec;
+  std::string environment;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "id", &LaunchOutsideRequest::id);
+    field(2, "node_list", &LaunchOutsideRequest::node_list);
+    field(3, "job", &LaunchOutsideRequest::job);
+    field(4, "spec", &LaunchOutsideRequest::spec);
+    field(5, "environment", &LaunchOutsideRequest::environment);
   }
 };
 
@@ -277,6 +297,7 @@ struct NodeRecord {
   NodeFlags shown_flags = 0;
   std::vector<std::string> partitions;
   GresShares used_gres;
+  std::string reservation;  // that holds now
   template <class V>
   static void describe(V&& field) {
     field(1, "node", &NodeRecord::node);
@@ -289,6 +310,7 @@ struct NodeRecord {
     field(8, "shown_flags", &NodeRecord::shown_flags);
     field(9, "partitions", &NodeRecord::partitions);
     field(10, "used_gres", &NodeRecord::used_gres);
+    field(300, "reservation", &NodeRecord::reservation);
   }
 };
 struct PartitionRecord {
@@ -461,6 +483,21 @@ struct UpdatePartitionRequest {
     field(1, "action", &UpdatePartitionRequest::action);
     field(2, "name", &UpdatePartitionRequest::name);
     field(3, "values", &UpdatePartitionRequest::values);
+  }
+};
+// scontrol create NodeName=…: the keys of such a line of slurm.conf.
+struct CreateNodesRequest {
+  std::map<std::string, std::string> values;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "values", &CreateNodesRequest::values);
+  }
+};
+struct DeleteNodesRequest {
+  std::string nodes;  // host list
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "nodes", &DeleteNodesRequest::nodes);
   }
 };
 struct NotifyRequest {

@@ -33,6 +33,7 @@ struct RegisterNodeRequest {
   std::vector<StepKey> running;         // live step daemons
   std::vector<StepKey> ended;           // ended, not acknowledged yet (reports follow)
   std::vector<JobId> jobs;              // whose prolog ran here and epilog did not
+  std::shared_ptr<const NodeConfig> own_line;  // slurmd -Z: what the node is, where no file says it; else null
   template <class V>
   static void describe(V&& field) {
     field(1, "name", &RegisterNodeRequest::name);
@@ -41,6 +42,7 @@ struct RegisterNodeRequest {
     field(4, "running", &RegisterNodeRequest::running);
     field(5, "ended", &RegisterNodeRequest::ended);
     field(6, "jobs", &RegisterNodeRequest::jobs);
+    field(360, "own_line", &RegisterNodeRequest::own_line);
   }
 };
 struct RegisterNodeReply {

@@ -137,27 +137,13 @@ Status check_propagation(ConfDraft& draft) {
   return {};
 }
 
-// Names of the generic resources in "gpu:a100:2,fan:1".
-std::vector<std::string> gres_names(std::string_view gres) {
-  std::vector<std::string> names;
-  for (const std::string& item : split_list(gres)) {
-    names.push_back(item.substr(0, item.find_first_of(":=(")));
-  }
-  return names;
-}
-
 Status finish_nodes(ConfDraft& draft) {
   ClusterConfig& config = draft.parsed.config;
   for (size_t i = 0; i < config.nodes.size(); ++i) {
     NodeConfig& node = config.nodes[i];
     if (node.port == 0) node.port = config.slurmd_port;
-    for (const std::string& gres : gres_names(node.gres)) {
-      if (std::find(config.gres_types.begin(), config.gres_types.end(), gres) ==
-          config.gres_types.end()) {
-        return conf_failure(
-            draft.node_places[draft.node_lines[i]],
-            fmt::format("Gres=\"{}\" names \"{}\", which is not in GresTypes", node.gres, gres));
-      }
+    if (Status ok = check_gres_types(config, node); !ok) {
+      return conf_failure(draft.node_places[draft.node_lines[i]], ok.error().text);
     }
   }
   return {};

@@ -200,7 +200,7 @@ constexpr GlobalKey kRows[] = {
     key("MaxMemPerCPU", K::kMemory).range(0, kMax64).acts<&C::max_mem_per_cpu_mib>(),
     key("MaxMemPerNode", K::kMemory).range(0, kMax64).acts<&C::max_mem_per_node_mib>()
         .shown({}, "UNLIMITED"),
-    key("MaxNodeCount", K::kNumber).range(1, kMax32).keeps<&C::max_node_count>().needs_restart(),
+    key("MaxNodeCount", K::kNumber).range(1, kMax32).acts<&C::max_node_count>().needs_restart(),
     key("MaxStepCount", K::kNumber, "40000").range(1, kMax32).acts<&C::max_step_count>(),
     key("MaxTasksPerNode", K::kNumber, "512").range(1, kMax16).acts<&C::max_tasks_per_node>(),
     key("MCSPlugin", K::kEnum).allow("mcs/none,mcs/account,mcs/group,mcs/user,mcs/label"),

@@ -3,6 +3,7 @@
 #include "common/base/hostlist.hpp"
 #include "common/tables/conf_keys.hpp"
 #include "common/tables/conf_setters.hpp"
+#include "common/tables/submit_values.hpp"
 
 namespace sluice::tables {
 namespace {
@@ -25,13 +26,20 @@ constexpr auto ignored(std::string_view name, ConfKind kind) {
   return row<IgnoredLine>(name, kind);
 }
 
+template <class Owner>
+bool set_cpu_bind(Owner& owner, const ConfValue& value) {
+  const auto shown = usual_binding(value.text);
+  if (shown) owner.cpu_bind = *shown;
+  return shown.has_value();
+}
+
 constexpr ConfKey<N> kNodeKeys[] = {
     node("NodeName", K::kHosts).acts<&N::names>(),
     node("BcastAddr", K::kHosts).keeps<&N::broadcast_addresses>(),
     node("Boards", K::kNumber).range(1, kMax16).acts<&N::boards_set>(),
     node("CoreSpecCount", K::kNumber).range(0, kMax16).keeps<&N::core_spec_count>(),
     node("CoresPerSocket", K::kNumber).range(1, kMax16).acts<&N::cores_set>(),
-    node("CpuBind", K::kText).keeps<&N::cpu_bind>(),
+    node("CpuBind", K::kText).acts_by(set_cpu_bind<N>, kUsualBindings),
     node("CPUs", K::kNumber).range(1, kMax16).acts<&N::cpus_set>(),
     node("CPUSpecList", K::kText).keeps<&N::cpu_spec_list>(),
     node("Feature", K::kWords).acts<&N::features>(),
@@ -144,7 +152,7 @@ constexpr ConfKey<P> kPartitionKeys[] = {
     part("AllowGroups", K::kWords).acts_by(list_or_all<&P::allow_groups>),
     part("AllowQos", K::kWords).acts_by(list_or_all<&P::allow_qos>).not_yet(),
     part("Alternate", K::kName).keeps<&P::alternate>(),
-    part("CpuBind", K::kText).keeps<&P::cpu_bind>(),
+    part("CpuBind", K::kText).acts_by(set_cpu_bind<P>, kUsualBindings),
     part("Default", K::kBool).acts<&P::is_default>(),
     part("DefaultTime", K::kTimeLimit).with_unlimited().acts<&P::default_time>(),
     part("DefCPUPerGPU", K::kNumber).range(0, kMax64).acts<&P::def_cpu_per_gpu>(),

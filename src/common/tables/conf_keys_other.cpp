@@ -25,11 +25,6 @@ constexpr ConfKey<J> container(std::string_view name, ConfKind kind, std::string
   return ConfKey<J>{.name = name, .kind = kind, .fallback = fallback};
 }
 
-// The value is looked up among those as set.
-bool is_kept(C&, const ConfValue&) {
-  return true;
-}
-
 constexpr ConfKey<C> kCgroupKeys[] = {
     key("AllowedDevicesFile", K::kText).obsolete(),
     key("AllowedKmemSpace", K::kPercent).obsolete(),
@@ -53,7 +48,7 @@ constexpr ConfKey<C> kCgroupKeys[] = {
     key("IgnoreSystemd", K::kBool, "no").keeps<&C::ignore_systemd>(),
     key("IgnoreSystemdOnFailure", K::kBool, "no"),
     key("MaxKmemPercent", K::kPercent).obsolete(),
-    key("MaxPids", K::kNumber, "0").range(0, kMax32).acts_by(is_kept),  // Sluice's own
+    key("MaxPids", K::kNumber, "0").range(0, kMax32).acts<&C::max_pids>(),  // Sluice's own
     key("MaxRAMPercent", K::kPercent, "100").acts<&C::max_ram_percent>(),
     key("MaxSwapPercent", K::kPercent, "100").acts<&C::max_swap_percent>(),
     key("MemoryLimitEnforcement", K::kBool).obsolete(),

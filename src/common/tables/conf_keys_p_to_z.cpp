@@ -88,7 +88,7 @@ constexpr GlobalKey kRows[] = {
         .acts<&C::resume_timeout>(),
     key("ResvEpilog", K::kText),
     key("ResvOverRun", K::kMinutes, "0").range(0, kMax16).with_unlimited()
-        .keeps<&C::resv_over_run>(),
+        .acts<&C::resv_over_run>(),
     key("ResvProlog", K::kText),
     key("ReturnToService", K::kNumber, "0").range(0, 2).acts<&C::return_to_service>(),
     key("RoutePlugin", K::kText).obsolete(),
@@ -174,7 +174,7 @@ constexpr GlobalKey kRows[] = {
             "conmgr_read_timeout,conmgr_threads,conmgr_use_poll,conmgr_wait_write_delay,"
             "conmgr_write_timeout,contain_spank,workerpool_threads").acts<&C::slurmd_parameters>(),
     key("SlurmdPidFile", K::kText, "/var/run/slurmd.pid").acts<&C::slurmd_pid_file>(),
-    key("SlurmdPort", K::kNumber, "6818").range(1, 65535).keeps<&C::slurmd_port>().needs_restart(),
+    key("SlurmdPort", K::kNumber, "6818").range(1, 65535).acts<&C::slurmd_port>().needs_restart(),
     key("SlurmdSpoolDir", K::kAbsolutePath, "/var/spool/slurmd").acts<&C::slurmd_spool_dir>(),
     key("SlurmdSyslogDebug", K::kEnum)
         .allow("quiet,fatal,error,info,verbose,debug,debug2,debug3,debug4,debug5").numbered()

@@ -122,6 +122,17 @@ Result<std::vector<NodeConfig>> nodes_of_line(const NodeLine& line) {
   return nodes;
 }
 
+Status check_gres_types(const ClusterConfig& config, const NodeConfig& node) {
+  for (const std::string& item : split_list(node.gres)) {  // gpu:a100:2
+    const std::string name = item.substr(0, item.find_first_of(":=("));
+    if (std::find(config.gres_types.begin(), config.gres_types.end(), name) == config.gres_types.end()) {
+      return failure(ErrorCode::kInvalidConfig,
+                     fmt::format("Gres=\"{}\" names \"{}\", which is not in GresTypes", node.gres, name));
+    }
+  }
+  return {};
+}
+
 NodeNames::NodeNames(const ClusterConfig& config) : config_(config) {
   index_.reserve(config.nodes.size());
   for (size_t i = 0; i < config.nodes.size(); ++i)

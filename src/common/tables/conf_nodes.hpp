@@ -15,6 +15,9 @@ namespace sluice::tables {
 // 0. The error's text has no place in it.
 [[nodiscard]] Result<std::vector<NodeConfig>> nodes_of_line(const NodeLine& line);
 
+// GresTypes names all generic resources of the node.
+[[nodiscard]] Status check_gres_types(const ClusterConfig& config, const NodeConfig& node);
+
 // Names of nodes, and what Nodes= of partitions and sets means.
 class NodeNames {
  public:

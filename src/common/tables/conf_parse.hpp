@@ -7,7 +7,6 @@
 
 #include "common/base/result.hpp"
 #include "common/model/cluster_config.hpp"
-#include "common/model/mpi_config.hpp"
 #include "common/tables/conf_syntax.hpp"
 
 namespace sluice::tables {
@@ -32,6 +31,5 @@ enum class ConfigScope { kAll, kGlobalKeys };
 [[nodiscard]] Status parse_topology_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed);
 [[nodiscard]] Status parse_container_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed);
 [[nodiscard]] Status parse_mpi_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed);
-[[nodiscard]] MpiConfig mpi_config(const ClusterConfig& config);  // what was read of mpi.conf
 
 }  // namespace sluice::tables

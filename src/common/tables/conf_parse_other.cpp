@@ -110,22 +110,10 @@ Status parse_cgroup_conf(const std::vector<ConfLine>& lines, ParsedConfig& parse
 }
 
 Status parse_mpi_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed) {
-  MpiConfig checked;  // mpi_config() makes it anew of the values
-  Status status = parse_globals(lines, mpi_keys(), checked, "mpi.conf", parsed.config.values,
-                                parsed.config.without_effect);
-  tidy_unused(parsed.config);
+  ClusterConfig& config = parsed.config;
+  Status status = parse_globals(lines, mpi_keys(), config.mpi, "mpi.conf", config.values, config.without_effect);
+  tidy_unused(config);
   return status;
-}
-
-MpiConfig mpi_config(const ClusterConfig& config) {
-  MpiConfig out;
-  std::vector<std::string> unused;
-  for (const auto& row : mpi_keys()) {
-    const auto value = config.values.find(std::string(row.name));
-    if (value == config.values.end()) continue;
-    static_cast<void>(assign_pair({}, {std::string(row.name), value->second}, row, out, {}, unused));  // was good when it was read
-  }
-  return out;
 }
 
 Status parse_gres_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed) {

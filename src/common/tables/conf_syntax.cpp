@@ -141,6 +141,7 @@ struct PairReader {
 }  // namespace
 
 tl::unexpected<Error> conf_failure(const ConfLine& line, std::string_view text) {
+  if (line.file.empty()) return failure(ErrorCode::kInvalidConfig, std::string(text));
   return failure(ErrorCode::kInvalidConfig, fmt::format("{}:{}: {}", line.file, line.number, text));
 }
 

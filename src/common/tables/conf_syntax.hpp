@@ -45,7 +45,7 @@ inline constexpr int kMaxIncludeDepth = 16;
 // The pairs of a line, in order.
 [[nodiscard]] Result<std::vector<ConfPair>> conf_pairs(const ConfLine& line);
 
-// An error that begins with the line's place: `FILE:LINE: TEXT`.
+// An error that begins with the line's place, if it stands in a file: `FILE:LINE: TEXT`.
 [[nodiscard]] tl::unexpected<Error> conf_failure(const ConfLine& line, std::string_view text);
 
 }  // namespace sluice::tables

@@ -255,4 +255,9 @@ std::string error_number_text(uint32_t number) {
   return text != nullptr ? text : fmt::format("Unknown error {}", number);
 }
 
+std::optional<uint32_t> error_number_of(std::string_view text) {
+  const auto* row = std::ranges::find(kNumbers, text, &NumberRow::text);
+  return row != std::end(kNumbers) ? std::optional(row->number) : std::nullopt;
+}
+
 }  // namespace sluice

@@ -82,6 +82,14 @@ constexpr Row kRows[] = {
     {ErrorCode::kInvalidTres, "Invalid Trackable RESource (TRES) specification"},
     {ErrorCode::kHetComponent, "Operation not permitted on individual component of heterogeneous job"},
     {ErrorCode::kNotHetLeader, "Job not heterogeneous job leader"},
+    {ErrorCode::kReservationAccess, "Access denied to requested reservation"},
+    {ErrorCode::kReservationInUse, "Requested reservation is in use"},
+    {ErrorCode::kReservationOverlap, "Requested reservation overlaps with another reservation"},
+    {ErrorCode::kReservationForNobody, "Reservation request lacks users, groups or accounts"},
+    {ErrorCode::kReservationNotSkipable, "Reservation given is not skipable, try deleting instead"},
+    {ErrorCode::kReservationStarted, "Reservation already started"},
+    {ErrorCode::kInvalidTime, "Invalid time specified"},
+    {ErrorCode::kDuplicateReservation, "Duplicate reservation name"},
 };
 constexpr bool in_order() {
   for (size_t i = 0; i < std::size(kRows); ++i) {

@@ -1,6 +1,7 @@
 // The sentence of each error code, as Slurm words it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,5 +16,7 @@ namespace sluice {
 
 // The text of one of Slurm's own numbers (2017) or of the system's (2); scontrol errnumstr.
 [[nodiscard]] std::string error_number_text(uint32_t number);
+// The number of Slurm's that has this text.
+[[nodiscard]] std::optional<uint32_t> error_number_of(std::string_view text);
 
 }  // namespace sluice

@@ -144,7 +144,7 @@ constexpr JobField kFields[] = {
        else put(out, v.spec().user_name);
      }},
     {"Reservation", 'v', "RESERVATION",
-     FIELD { UNUSED; put(out, or_else(v.spec().reservation, "(null)")); }},
+     FIELD { UNUSED; put(out, or_else(reservation_of(v.job()), "(null)")); }},
     {"WCKey", 'w', "WCKEY", FIELD { UNUSED; put(out, or_else(v.spec().wckey, "(null)")); }},
     {"ExcNodes", 'x', "EXC_NODES", FIELD { UNUSED; put(out, v.spec().excluded_nodes); }},
     {"Nice", 'y', "NICE", FIELD { UNUSED; out += std::to_string(v.spec().nice); },

@@ -189,7 +189,7 @@ void put_size(const JobView& view, const RenderContext& context, Json& out) {
   out["requeue"] = spec.requeue != Toggle::kNo;
   out["resize_time"] = json_number(0);
   out["restart_cnt"] = view.job().restart_count;
-  out["resv_name"] = json_text(spec.reservation);
+  out["resv_name"] = json_text(reservation_of(view.job()));
   out["scheduled_nodes"] = view.record->soft.planned_nodes.view();
   out["segment_size"] = 0;
   out["selinux_context"] = "";

@@ -86,8 +86,10 @@ void put_place(const JobView& v, ShowLines& out) {
   out.line().word("NodeList", allocated_nodes(v));
   const std::string_view planned = v.record->soft.planned_nodes;
   if (job.state == JobState::kPending && !planned.empty()) out.word("SchedNodeList", planned);
-  if (!spec.batch_features.empty()) out.line().word("BatchFeatures", spec.batch_features);
-  if (!v.record->batch_host.empty()) out.line().word("BatchHost", v.record->batch_host);
+  const bool has_host = !v.record->batch_host.empty();
+  if (has_host || !spec.batch_features.empty()) out.line();
+  if (!spec.batch_features.empty()) out.word("BatchFeatures", spec.batch_features);
+  if (has_host) out.word("BatchHost", v.record->batch_host);
 }
 
 void put_size(const JobView& v, ShowLines& out) {
@@ -162,7 +164,7 @@ void put_minimum(const JobView& v, const Context& c, ShowLines& out) {
   out.word("DelayBoot", format_span(std::chrono::seconds(spec.delay_boot_seconds)));
   if (!spec.cluster_constraint.empty()) out.line().word("ClusterFeatures", spec.cluster_constraint);
   if (!spec.prefer.empty()) out.line().word("Prefer", spec.prefer);
-  if (!spec.reservation.empty()) out.line().word("Reservation", spec.reservation);
+  if (!reservation_of(v.job()).empty()) out.line().word("Reservation", reservation_of(v.job()));
   const std::string_view licenses = or_else(spec.licenses, "(null)");
   out.line().word("OverSubscribe", oversubscribe_text(spec.sharing));
   out.word("Exclusive", exclusive_text(spec.sharing));

@@ -11,6 +11,7 @@
 #include "common/tables/job_values.hpp"
 #include "common/tables/node_values.hpp"
 #include "common/tables/show_lines.hpp"
+#include "common/tables/submit_values.hpp"
 
 namespace sluice {
 namespace {
@@ -81,6 +82,7 @@ std::string show_node(const protocol::NodeRecord& r, const RenderContext& contex
   ShowLines out(one_line);
   out.word("NodeName", r.node.name);
   if (!hardware.architecture.empty()) out.word("Arch", hardware.architecture);
+  if (!config.cpu_bind.empty()) out.word("CpuBind", config.cpu_bind);
   out.word("CoresPerSocket", config.cores_per_socket).raw(" ");
   out.line().word("CPUAlloc", cpu_use(r).allocated).word("CPUEfctv", config.cpus);
   out.word("CPUTot", config.cpus);
@@ -124,7 +126,7 @@ void put_configured(const protocol::NodeRecord& r, Json& out) {
   out["cluster_name"] = "";
   out["cores"] = config.cores_per_socket;
   out["specialized_cores"] = config.core_spec_count;
-  out["cpu_binding"] = 0;
+  out["cpu_binding"] = usual_binding_number(config.cpu_bind);
   out["cpu_load"] = load_hundredths(r);
   out["free_mem"] = json_number(r.soft.free_memory_mib, r.soft.free_memory_mib != 0);
   out["cpus"] = config.cpus;
@@ -179,7 +181,7 @@ Json node_to_json(const protocol::NodeRecord& r, const RenderContext& context) {
   const bool named = !r.node.reason.empty() && context.user_name != nullptr;
   out["reason_set_by_user"] = named ? context.user_name(r.node.reason_uid) : "";
   out["resume_after"] = json_time(r.node.resume_after);
-  out["reservation"] = "";
+  out["reservation"] = r.reservation;
   out["alloc_memory"] = r.used_memory_mib;
   out["alloc_cpus"] = cpu_use(r).allocated;
   out["alloc_idle_cpus"] = cpu_use(r).idle;

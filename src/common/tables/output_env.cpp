@@ -134,12 +134,17 @@ void set_array_variables(const JobFacts& job, Environment& out) {
 
 // What every kind of process of a job finds.
 void set_job_variables(const JobFacts& job, Environment& out) {
-  set_number(out, "SLURM_JOB_ID", job.het_leader != kNoJob ? job.het_leader : job.job);
-  set_number(out, "SLURM_JOBID", job.het_leader != kNoJob ? job.het_leader : job.job);
+  const bool in_job = !is_outside_jobs(job.job);  // else: srun -Z
+  if (in_job) {
+    set_number(out, "SLURM_JOB_ID", job.het_leader != kNoJob ? job.het_leader : job.job);
+    set_number(out, "SLURM_JOBID", job.het_leader != kNoJob ? job.het_leader : job.job);
+  }
   out.set("SLURM_JOB_NODELIST", job.node_list);
-  set_number(out, "SLURM_JOB_NUM_NODES", job.cpus.size());
-  out.set("SLURM_JOB_CPUS_PER_NODE", fold_counts(job.cpus));
-  out.set("SLURM_JOB_PARTITION", job.partition);
+  if (in_job) {
+    set_number(out, "SLURM_JOB_NUM_NODES", job.cpus.size());
+    out.set("SLURM_JOB_CPUS_PER_NODE", fold_counts(job.cpus));
+    out.set("SLURM_JOB_PARTITION", job.partition);
+  }
   out.set("SLURM_CLUSTER_NAME", job.cluster);
   set_if(out, "SLURM_JOB_ACCOUNT", job.account);
   set_if(out, "SLURM_JOB_QOS", job.qos);

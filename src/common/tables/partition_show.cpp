@@ -10,6 +10,7 @@
 #include "common/tables/gres_env.hpp"
 #include "common/tables/node_values.hpp"
 #include "common/tables/show_lines.hpp"
+#include "common/tables/submit_values.hpp"
 
 namespace sluice {
 namespace {
@@ -177,7 +178,7 @@ Json partition_to_json(const protocol::PartitionRecord& record, const std::strin
   out["tres"] = {{"billing_weights", p.tres_billing_weights}, {"configured", tres}};
   out["cluster"] = "";
   out["select_type"] = p.select_type_parameters;
-  out["cpus"] = {{"task_binding", 0}, {"total", record.total_cpus}};
+  out["cpus"] = {{"task_binding", usual_binding_number(p.cpu_bind)}, {"total", record.total_cpus}};
   out["defaults"] = defaults_json(p);
   out["grace_time"] = p.grace_time_s;
   out["maximums"] = maximums_json(p);

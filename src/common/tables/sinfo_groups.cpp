@@ -182,7 +182,7 @@ Json sinfo_row_to_json(const SinfoRow& row, const std::string& tres,
   out["reason"] = {{"description", json_text(first.node.reason)},
                    {"time", reason ? to_seconds(first.node.reason_time) : 0},
                    {"user", who}};
-  out["reservation"] = "";
+  out["reservation"] = first.reservation;
   out["resource_spec"] = {{"cpus", config.cpu_spec_list}, {"memory", config.mem_spec_limit_mib}};
   out["partition"] = partition_to_json(*row.partition, tres);
   return out;

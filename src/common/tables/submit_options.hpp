@@ -60,6 +60,7 @@ struct SubmitSettings {
   std::string user, group;               // --uid, --gid: a name or number
   std::optional<std::string> propagate;  // names of limits; "ALL" without a value
   std::optional<uint32_t> immediate_seconds;
+  std::optional<bool> wait_all_nodes;  // unset: SchedulerParameters says
   bool name_given = false;  // --job-name on the command line
   std::string gpus_per_node;  // --gpus-per-node, which --gres also says
 
@@ -136,6 +137,7 @@ struct SubmitOption {
   std::string_view environment = {};
   uint8_t tier = 3;
   OptionStatus status = OptionStatus::kActs;
+  std::string_view subject = {};  // of one that does not act: what it belongs to, or why there is nothing to do
   bool in_script = true;  // allowed on #SBATCH lines (others are read there and have no effect)
   OptionSetter set = nullptr;
   OptionSection section = OptionSection::kHidden;

@@ -129,6 +129,7 @@ constexpr SubmitOption kRows[] = {
      .argument = OptionArgument::kRequired,
      .environment = "*_GPU_FREQ",
      .status = OptionStatus::kAccepted,
+     .subject = "power saving: frequencies",
      .set = set_gpu_freq,
      .section = OptionSection::kGpu,
      .value_name = "...",

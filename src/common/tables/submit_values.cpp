@@ -364,6 +364,40 @@ std::optional<std::string> bad_cpu_bind(std::string_view text) {
   return bad_bind(text, kBare, kLists);
 }
 
+bool says_how_to_bind(std::string_view cpu_bind) {
+  for (const std::string& word : split_list(cpu_bind)) {
+    const bool about_words = iequals(word, "v") || iequals(word, "verbose") || iequals(word, "q") || iequals(word, "quiet");
+    if (!about_words) return true;
+  }
+  return false;
+}
+
+namespace {
+struct UsualBinding {
+  std::string_view shown;
+  std::string_view single;
+  uint32_t number;
+};
+constexpr UsualBinding kUsual[] = {
+    {"", "off", 0},          {"threads", "thread", 0x02}, {"cores", "core", 0x04},
+    {"sockets", "socket", 0x08}, {"ldoms", "ldom", 0x10}, {"none", "none", 0x20},
+};
+}  // namespace
+
+std::optional<std::string> usual_binding(std::string_view text) {
+  for (const UsualBinding& row : kUsual) {
+    if (!text.empty() && (iequals(text, row.shown) || iequals(text, row.single))) return std::string(row.shown);
+  }
+  return std::nullopt;
+}
+
+uint32_t usual_binding_number(std::string_view shown) {
+  for (const UsualBinding& row : kUsual) {
+    if (row.shown == shown) return row.number;
+  }
+  return 0;
+}
+
 Result<SocketsCoresThreads> parse_extra_node_info(std::string_view text) {
   constexpr std::string_view kPlaces[] = {"first", "second", "third"};
   SocketsCoresThreads out;

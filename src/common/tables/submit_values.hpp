@@ -62,6 +62,13 @@ struct SignalOption {
 // The first word that is not one of --mem-bind's (or --cpu-bind's); nothing when all are.
 [[nodiscard]] std::optional<std::string> bad_mem_bind(std::string_view text);
 [[nodiscard]] std::optional<std::string> bad_cpu_bind(std::string_view text);
+// Whether --cpu-bind says how tasks are bound, and not only whether that is reported.
+[[nodiscard]] bool says_how_to_bind(std::string_view cpu_bind);
+// CpuBind of a node or partition as it is shown: "cores" for core, nothing in it for off. Nothing when it is none.
+[[nodiscard]] std::optional<std::string> usual_binding(std::string_view text);
+inline constexpr std::string_view kUsualBindings = "one of none, socket, ldom, core, thread, off";
+// Its number in JSON.
+[[nodiscard]] uint32_t usual_binding_number(std::string_view shown);
 
 // `S[:C[:T]]`; `*` and the maximum of a range are passed over. The error's text names the part.
 struct SocketsCoresThreads {

@@ -261,12 +261,18 @@ Status set_resume_after(std::string_view value, const Base&, NodeUpdate& update)
   return {};
 }
 
+Status set_cpu_bind(std::string_view value, const Base&, NodeUpdate& update) {
+  if (!usual_binding(value)) return failure(ErrorCode::kInvalidUpdate, "Invalid input CpuBind=" + std::string(value));
+  update.cpu_bind = std::string(value);
+  return {};
+}
+
 constexpr NodeUpdateKey kNodeKeys[] = {
     {"ActiveFeatures", set_node_text<&NodeUpdate::active_features>},
     {"AvailableFeatures", set_node_text<&NodeUpdate::available_features>},
     {"CertToken", nullptr},
     {"Comment", set_node_text<&NodeUpdate::comment>},
-    {"CpuBind", nullptr},
+    {"CpuBind", set_cpu_bind},
     {"Extra", set_node_text<&NodeUpdate::extra>},
     {"Features", set_node_text<&NodeUpdate::available_features>},
     {"Gres", set_node_text<&NodeUpdate::gres>},

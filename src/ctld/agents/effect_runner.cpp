@@ -73,7 +73,8 @@ void EffectRunner::launch(const protocol::StepKey& key, const Snapshot& state,
     const StepNode& part = step->layout->nodes[position];
     if (only.empty() || std::ranges::find(only, part.name) != only.end()) nodes.set(part.node);
   });
-  parts_.links.send(*state, nodes, request, [this, key](const auto& results) { launched(key, results); });
+  parts_.links.send(*state, nodes, request, [this, key](const auto& results) { launched(key, results); },
+                    batch ? 0 : message->step->tree_width);
 }
 
 void EffectRunner::launch_later(const protocol::StepKey& key, std::vector<std::string> nodes) {
@@ -134,7 +135,8 @@ void EffectRunner::handle(const state::TerminateJob& effect, const Snapshot& sta
 void EffectRunner::handle(const state::ReconfigureNodes&, const Snapshot& state) {
   Bitmap known, fresh;  // whether anybody is there is not known of those that are new: apart from the rest
   state->nodes.for_each([&](const Node& node) {
-    if (!node.removed && node.base != NodeBaseState::kFuture) (node.hardware ? known : fresh).set(node.id);
+    const bool away = node.base == NodeBaseState::kFuture || (node.flags & kNodePoweredDown) != 0;
+    if (!node.removed && !away) (node.hardware ? known : fresh).set(node.id);
   });
   const protocol::ReconfigureNodeRequest request{*state->config};
   if (known.any()) parts_.links.send(*state, known, request, {});

@@ -13,6 +13,11 @@ Duration ping_interval(const ClusterConfig& config) {
   return std::clamp<Duration>(config.slurmd_timeout / 4, std::chrono::seconds(1), std::chrono::seconds(30));
 }
 
+// Nobody is to be there: FUTURE, or powered down.
+bool is_asked(const Node& node) {
+  return !node.removed && node.base != NodeBaseState::kFuture && (node.flags & kNodePoweredDown) == 0;
+}
+
 }  // namespace
 
 Liveness::Liveness(engine::Engine& engine, const engine::Publisher& publisher, NodeLinks& links, engine::Clock clock)
@@ -64,14 +69,14 @@ void Liveness::run() {
     std::unique_lock lock(mutex_);
     if (wake_.wait_for(lock, interval, [this] { return stopping_; })) return;
     lock.unlock();
-    judge(*publisher_.newest()->state);
+    judge(*state, *publisher_.newest()->state);
   }
 }
 
 void Liveness::ping(const state::ClusterSnapshot& state) {
   Bitmap up, down;  // those that are down or were never heard of are asked to register
   state->nodes.for_each([&](const Node& node) {
-    if (node.removed || node.base == NodeBaseState::kFuture) return;
+    if (!is_asked(node)) return;
     (node.base == NodeBaseState::kDown || !node.hardware ? down : up).set(node.id);
   });
   ping(state, up, false);
@@ -90,8 +95,8 @@ void Liveness::ping(const state::ClusterSnapshot& state, const Bitmap& nodes, bo
   });
 }
 
-// Two pings missed: shown as not responding. SlurmdTimeout over: down.
-void Liveness::judge(const state::ClusterState& state) {
+// Two pings missed: shown as not responding. SlurmdTimeout over: down. Only of nodes that were asked, by `asked`.
+void Liveness::judge(const state::ClusterState& asked, const state::ClusterState& state) {
   const Time now = clock_();
   const Duration limit = state.config->slurmd_timeout;
   const Duration late = 2 * ping_interval(*state.config);
@@ -100,7 +105,8 @@ void Liveness::judge(const state::ClusterState& state) {
   state::NodesResponding back;
   const std::vector<NodeSoft> known = soft();
   state.nodes.for_each([&](const Node& node) {
-    if (node.removed || node.base == NodeBaseState::kFuture || !node.hardware) return;
+    const Node* before = asked.nodes.find(node.id);
+    if (before == nullptr || !is_asked(*before) || !is_asked(node) || !node.hardware) return;
     const Time heard = node.id < known.size() ? std::max(known[node.id].last_response, started_) : started_;
     const bool marked = (node.flags & kNodeNoRespond) != 0;
     if (limit > Duration(0) && now - heard > limit) {

@@ -33,7 +33,7 @@ class Liveness {
   void run();
   void ping(const state::ClusterSnapshot& state);
   void ping(const state::ClusterSnapshot& state, const Bitmap& nodes, bool register_again);
-  void judge(const state::ClusterState& state);
+  void judge(const state::ClusterState& asked, const state::ClusterState& state);
   void answered(NodeId node, const protocol::PingNodeReply& reply);
   NodeSoft& entry(NodeId node);  // mutex_ held
 

@@ -16,17 +16,16 @@ NodeLinks::NodeLinks(std::shared_ptr<net::AuthProvider> auth)
     : fanout_(net::Fanout::create(
           std::make_shared<net::NodeClients>(std::move(auth), std::chrono::seconds(3)))) {}
 
-void NodeLinks::send_bytes(const state::ClusterState& state, const Bitmap& nodes, std::string_view method,
-                           std::string payload, const Done& done) {
+void NodeLinks::send_bytes(const state::ClusterState& state, const Bitmap& nodes, Order order, const Done& done) {
   net::FanoutRequest request;
   nodes.for_each([&](size_t id) {
     const Node* node = state.nodes.find(static_cast<uint32_t>(id));
     if (node != nullptr && node->config) request.targets.push_back({node->name, agent_address(*node)});
   });
   if (request.targets.empty()) return;
-  request.method = method;
-  request.payload = std::move(payload);
-  request.tree_width = state.config->tree_width;
+  request.method = order.method;
+  request.payload = std::move(order.payload);
+  request.tree_width = order.tree_width != 0 ? order.tree_width : state.config->tree_width;
   request.node_timeout = state.config->message_timeout;
   fanout_->send(std::move(request), [done](const net::FanoutReply& reply) {
     if (done) done(reply.results);

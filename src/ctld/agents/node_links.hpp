@@ -20,15 +20,20 @@ class NodeLinks {
 
   explicit NodeLinks(std::shared_ptr<net::AuthProvider> auth);
 
-  // Sends the same request to all nodes; `done` (may be empty) gets a result for each.
+  // Sends the same request to all nodes; `done` (may be empty) gets a result for each. `tree_width` 0: TreeWidth.
   template <class Request>
-  void send(const state::ClusterState& state, const Bitmap& nodes, const Request& request, const Done& done) {
-    send_bytes(state, nodes, net::method_name<Request>(), wire::encode(request), done);
+  void send(const state::ClusterState& state, const Bitmap& nodes, const Request& request, const Done& done,
+            uint32_t tree_width = 0) {
+    send_bytes(state, nodes, {net::method_name<Request>(), wire::encode(request), tree_width}, done);
   }
 
  private:
-  void send_bytes(const state::ClusterState& state, const Bitmap& nodes, std::string_view method,
-                  std::string payload, const Done& done);
+  struct Order {
+    std::string_view method;
+    std::string payload;
+    uint32_t tree_width = 0;
+  };
+  void send_bytes(const state::ClusterState& state, const Bitmap& nodes, Order order, const Done& done);
 
   std::shared_ptr<net::Fanout> fanout_;
 };

@@ -90,7 +90,7 @@ std::string completion_line(const Job& job, const state::ClusterState& state) {
       job.id, spec.user_name.view(), spec.uid, spec.group_name.view(), spec.gid, spec.name.view(),
       job_state_text(job.state), job.partition.view(), limit_text(job.time_limit),
       format_time(job.start), format_time(job.end), job.allocation ? job.allocation->node_list : "(null)",
-      job.allocation ? job.allocation->nodes.size() : 0, cpus, spec.work_dir.view(), spec.reservation.view(),
+      job.allocation ? job.allocation->nodes.size() : 0, cpus, spec.work_dir.view(), reservation_of(job).view(),
       allocated_tres(job, *state.config), spec.account.view(), spec.qos.view(), spec.wckey.view(),
       state.config->cluster_name, format_time(job.submit), format_time(job.eligible),
       job.array ? fmt::format(" ArrayJobId={}", job.array->array_job) : "",

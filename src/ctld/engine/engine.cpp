@@ -24,6 +24,8 @@ bool is_new_work(const state::Command& command) {
          std::holds_alternative<state::CreateStep>(command) ||
          std::holds_alternative<state::UpdateNode>(command) ||
          std::holds_alternative<state::UpdatePartition>(command) ||
+         std::holds_alternative<state::CreateNodes>(command) ||
+         std::holds_alternative<state::DeleteNodes>(command) ||
          std::holds_alternative<state::RebootNodes>(command) ||
          std::holds_alternative<state::UpdateStep>(command) ||
          std::holds_alternative<state::SetTrigger>(command) ||

@@ -7,6 +7,9 @@
 namespace sluice::engine {
 namespace {
 
+// Until the next pass when the engine took nothing of the last one: planning the same at once would be no use.
+constexpr Duration kAfterVain = std::chrono::seconds(1);
+
 void add_pass(protocol::CycleCounts& into, const sched::PassTimings& pass, Duration took, Time now) {
   const auto us = static_cast<uint64_t>(took.count());
   ++into.cycles;
@@ -42,6 +45,11 @@ void SchedulerLoop::wake() {
   changed_.notify_one();
 }
 
+void SchedulerLoop::note_vain() {
+  const std::lock_guard lock(mutex_);
+  in_vain_ = true;
+}
+
 void SchedulerLoop::stop() {
   {
     const std::lock_guard lock(mutex_);
@@ -72,7 +80,8 @@ PassCounts SchedulerLoop::counts(bool reset) {
 
 bool SchedulerLoop::wait_for_wake() {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, interval_, [this] { return wanted_ || stopping_; });
+  const Duration longest = std::exchange(in_vain_, false) ? std::min(interval_, kAfterVain) : interval_;
+  changed_.wait_for(lock, longest, [this] { return wanted_ || stopping_; });
   wanted_ = false;
   return !stopping_;
 }
@@ -100,7 +109,9 @@ size_t SchedulerLoop::start(std::vector<state::PlannedStart> starts) {
   engine_.post({state::StartJobs{std::move(starts)}, {}, [this, durable, planned](const auto& reply, const auto&) {
                   // what was dropped, or not looked at, is planned again on the newer state
                   const auto* started = reply ? std::get_if<state::StartedReply>(&*reply) : nullptr;
-                  if (started != nullptr && (started->dropped > 0 || planned >= sched::WorkBudget{}.most_starts)) wake();
+                  const bool all_dropped = started != nullptr && started->started == 0;
+                  if (all_dropped) note_vain();
+                  else if (started != nullptr && (started->dropped > 0 || planned >= sched::WorkBudget{}.most_starts)) wake();
                   durable->set_value(started != nullptr ? started->dropped : planned);
                 }});
   return done.get();

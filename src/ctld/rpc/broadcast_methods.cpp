@@ -20,7 +20,36 @@ Status check_running(const Job* job) {
   return runs ? Status() : failure(ErrorCode::kAlreadyDone);
 }
 
+BroadcastTicketReply sign(ServiceParts& parts, const protocol::BroadcastTicket& ticket) {
+  BroadcastTicketReply reply;
+  reply.ticket = wire::encode(ticket);
+  reply.signature = parts.signer.sign(protocol::signed_ticket(reply.ticket));
+  std::vector<std::string> names;
+  for (const protocol::NodeAddress& node : ticket.nodes) names.push_back(node.name);
+  reply.node_list = fold_hosts(names);
+  return reply;
+}
+
+// sbcast -Z: nodes without a job.
+Result<BroadcastTicketReply> make_ticket_outside(ServiceParts& parts, const CallContext& context,
+                                                 const BroadcastTicketRequest& request) {
+  if (!context.is_super_user()) return failure(ErrorCode::kAccessDenied);
+  const state::ClusterSnapshot state = parts.publisher.newest()->state;
+  const auto nodes = state::resolve_nodes(*state, request.node_list);
+  if (!nodes || nodes->none()) return failure(ErrorCode::kInvalidNodeName);
+  const UserEntry user = parts.users.find(context.identity.uid, context.identity.gid, parts.clock());
+  protocol::BroadcastTicket ticket;
+  nodes->for_each([&](size_t id) { ticket.nodes.push_back(state::node_address(state->nodes.at(static_cast<NodeId>(id)))); });
+  ticket.cluster_id = state->cluster_id;
+  ticket.uid = context.identity.uid;
+  ticket.gid = context.identity.gid;
+  ticket.user_name = user.name;
+  ticket.issued = parts.clock();
+  return sign(parts, ticket);
+}
+
 Result<BroadcastTicketReply> make_ticket(ServiceParts& parts, const CallContext& context, const BroadcastTicketRequest& request) {
+  if (request.job == kNoJob && !request.node_list.empty()) return make_ticket_outside(parts, context, request);
   const state::ClusterSnapshot state = parts.publisher.newest()->state;
   const Job* job = state->jobs.find(request.job);
   if (job != nullptr && job->spec->uid != context.identity.uid && !context.is_super_user()) {
@@ -44,13 +73,7 @@ Result<BroadcastTicketReply> make_ticket(ServiceParts& parts, const CallContext&
   ticket.gid = job->spec->gid;
   ticket.user_name = job->spec->user_name.str();
   ticket.issued = parts.clock();
-  BroadcastTicketReply reply;
-  reply.ticket = wire::encode(ticket);
-  reply.signature = parts.signer.sign(protocol::signed_ticket(reply.ticket));
-  std::vector<std::string> names;
-  for (const protocol::NodeAddress& node : ticket.nodes) names.push_back(node.name);
-  reply.node_list = fold_hosts(names);
-  return reply;
+  return sign(parts, ticket);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "common/log/log.hpp"
-#include "common/tables/conf_nodes.hpp"
+#include "common/tables/dynamic_nodes.hpp"
 #include "common/tables/partition_update.hpp"
 #include "ctld/rpc/services.hpp"
 
@@ -38,6 +38,14 @@ void update_partition(ServiceParts& parts, const CallContext& context, const pro
     }
   }
   parts.engine.post({std::move(command), {}, answer_empty(std::move(responder))});
+}
+
+void create_nodes(ServiceParts& parts, const CallContext& context, const protocol::CreateNodesRequest& request,
+                  Responder<protocol::Empty> responder) {
+  if (!context.is_super_user()) return responder.fail(ErrorCode::kInvalidUser);
+  auto nodes = tables::created_nodes(*parts.publisher.newest()->state->config, request.values);
+  if (!nodes) return responder.fail(nodes.error());
+  parts.engine.post({state::CreateNodes{identity_of(context), std::move(*nodes)}, {}, answer_empty(std::move(responder))});
 }
 
 std::vector<state::JobRank> ranks(const ServiceParts& parts) {
@@ -97,6 +105,13 @@ void add_change_methods(net::RpcServer& server, ServiceParts& parts) {
   });
   server.handle<UpdatePartitionRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
     update_partition(parts, context, request, std::move(responder));
+  });
+  server.handle<CreateNodesRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
+    create_nodes(parts, context, request, std::move(responder));
+  });
+  server.handle<DeleteNodesRequest, CountReply>([&parts](const auto& context, auto request, auto responder) {
+    parts.engine.post({state::DeleteNodes{identity_of(context), std::move(request.nodes)}, {},
+                       answer_count(std::move(responder))});
   });
   server.handle<ReconfigureRequest, Empty>([&parts](const auto& context, auto, auto responder) {
     if (auto ok = only_super_user(context); !ok) return responder.fail(ok.error());

@@ -7,6 +7,7 @@
 #include "common/base/text.hpp"
 #include "common/tables/gres_env.hpp"
 #include "ctld/fit/needs.hpp"
+#include "ctld/state/batch_host.hpp"
 #include "ctld/state/fold.hpp"
 
 namespace sluice::ctld {
@@ -152,7 +153,7 @@ bool JobQuery::matches(const Job& job) const {
   if (!matches_id(job) || !matches_state(job)) return false;
   if (!r.uids.empty() && std::ranges::find(r.uids, spec.uid) == r.uids.end()) return false;
   const bool names = in_list(r.accounts, spec.account) && in_list(r.qos, spec.qos) && in_list(r.names, spec.name) &&
-                     in_list(r.reservations, spec.reservation) && any_in_list(r.licenses, spec.licenses);
+                     in_list(r.reservations, reservation_of(job)) && any_in_list(r.licenses, spec.licenses);
   if (!names) return false;
   const bool pending = job.state == JobState::kPending;
   const std::string_view partitions = pending && !spec.partitions.empty() ? spec.partitions.view() : job.partition.view();
@@ -175,8 +176,8 @@ protocol::JobRecord JobQuery::record(const Job& job) const {
   else out.soft.priority = job.spec->priority == UINT32_MAX ? 1 : job.spec->priority;
   if (out.soft.last_evaluated == kNoTime) out.soft.last_evaluated = job.start != kNoTime ? job.start : job.submit;
   if (job.allocation && !job.allocation->nodes.empty()) {
-    const Node* first = state_->nodes.find(job.allocation->nodes[0].node);
-    if (first != nullptr) out.batch_host = first->name;
+    const Node* host = state_->nodes.find(job.allocation->nodes[state::batch_position(*state_, job)].node);
+    if (host != nullptr) out.batch_host = host->name;
   }
   out.dependency = job.dependency.str();
   out.required_tres = required_tres(*state_, job);

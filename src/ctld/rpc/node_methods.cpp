@@ -1,7 +1,10 @@
 // What node agents say: registrations, ends of steps and jobs, prologs.
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "common/log/log.hpp"
+#include "common/net/address.hpp"
 #include "ctld/rpc/services.hpp"
 
 namespace sluice::ctld {
@@ -24,12 +27,25 @@ Status same_cluster(ServiceParts& parts, const std::string& cluster_id) {
                                                parts.store.info().cluster_id);
 }
 
+// Where an agent that brings its node's line along is for the others: where it called from, unless that is this host.
+std::string address_of(const CallContext& context, const NodeConfig& line) {
+  std::string host = context.peer.substr(0, context.peer.rfind(':'));
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  const bool own_host = host.starts_with("127.") || host == "::1";
+  return own_host && net::resolve(fmt::format("{}:{}", line.hostname, line.port)) ? line.hostname : host;
+}
+
 void register_node(ServiceParts& parts, const CallContext& context, protocol::RegisterNodeRequest request,
                    Responder<protocol::RegisterNodeReply> responder) {
   Status ok = only_agents(parts, context).and_then([&] { return same_cluster(parts, request.cluster_id); });
   if (!ok) {
     log::error("registration of {} from {} refused: {}", request.name, context.peer, ok.error().text);
     return responder.fail(ok.error());
+  }
+  if (request.own_line != nullptr && request.own_line->address.empty()) {
+    auto line = std::make_shared<NodeConfig>(*request.own_line);
+    line->address = address_of(context, *line);
+    request.own_line = std::move(line);
   }
   const std::string name = request.name;
   auto make = [&parts, name](const state::Reply& reply, const state::ClusterState& after) -> Result<protocol::RegisterNodeReply> {

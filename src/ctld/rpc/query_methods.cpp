@@ -12,6 +12,7 @@
 #include "ctld/rpc/services.hpp"
 #include "ctld/sched/explain.hpp"
 #include "ctld/state/fold.hpp"
+#include "ctld/state/reservations.hpp"
 
 namespace sluice::ctld {
 namespace {
@@ -21,7 +22,8 @@ using net::Responder;
 
 constexpr Duration kExplainTime = std::chrono::seconds(1);
 
-protocol::NodeRecord node_record(const Node& node, const state::ClusterState& state, const std::vector<NodeSoft>& soft) {
+protocol::NodeRecord node_record(const Node& node, const state::ClusterState& state, const std::vector<NodeSoft>& soft,
+                                 Time now) {
   protocol::NodeRecord out;
   out.node = node;
   if (node.id < soft.size()) out.soft = soft[node.id];
@@ -31,7 +33,8 @@ protocol::NodeRecord node_record(const Node& node, const state::ClusterState& st
   out.running_jobs = node.running_jobs;
   out.completing_jobs = node.completing_jobs;
   out.shown_base = state::shown_base(node);
-  out.shown_flags = state::shown_flags(node);
+  out.shown_flags = state::shown_flags(node) | state::reservation_flags(state, node.id, now);
+  if ((out.shown_flags & kNodeReserved) != 0) out.reservation = state::reservation_names(state, node.id, now);
   for (const state::Partition& partition : *state.partitions) {
     if (partition.nodes.test(node.id)) out.partitions.push_back(partition.config->name);
   }
@@ -55,8 +58,11 @@ Result<protocol::QueryNodesReply> query_nodes(ServiceParts& parts, const CallCon
   }
   protocol::QueryNodesReply reply;
   const std::vector<NodeSoft> soft = parts.liveness.soft();
+  const bool show_away = has_option(state->config->private_data, "cloud");
   state->nodes.for_each([&](const Node& node) {
-    if (!hide_nodes && !node.removed && (!wanted || wanted->test(node.id))) reply.nodes.push_back(node_record(node, *state, soft));
+    const bool away = (node.flags & kNodeCloud) != 0 && (node.flags & kNodePoweredDown) != 0;
+    if (hide_nodes || node.removed || (away && !show_away) || (wanted && !wanted->test(node.id))) return;
+    reply.nodes.push_back(node_record(node, *state, soft, parts.clock()));
   });
   for (const state::Partition& partition : *state->partitions) {
     if (hide_partitions) break;

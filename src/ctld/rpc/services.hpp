@@ -76,14 +76,17 @@ void add_node_methods(net::RpcServer& server, ServiceParts& parts);    // Regist
 void add_admin_methods(net::RpcServer& server, ServiceParts& parts);   // RebootNodes, …Trigger…, …Crontab
 void add_statistics_methods(net::RpcServer& server, ServiceParts& parts);  // QueryStatistics
 void add_usage_methods(net::RpcServer& server, ServiceParts& parts);   // QueryUsage
+void add_reservation_methods(net::RpcServer& server, ServiceParts& parts);  // …Reservation
 void add_broadcast_methods(net::RpcServer& server, ServiceParts& parts);  // BroadcastTicket
+void add_outside_methods(net::RpcServer& server, ServiceParts& parts);  // LaunchOutside
 
 // --- helpers of the handlers ---------------------------------------------------------------------
 
 // Keeps bytes as a blob and gives its key; nothing for no bytes.
 [[nodiscard]] SharedText keep_blob(std::string bytes, std::vector<journal::Blob>& blobs);
 // The proved identity, and what the system knows of it. Root may submit for others (--uid).
-[[nodiscard]] Result<state::SubmitJob> make_submit(ServiceParts& parts, const net::CallContext& context, JobSpec spec);
+[[nodiscard]] Result<state::SubmitJob> make_submit(ServiceParts& parts, const net::CallContext& context, JobSpec spec,
+                                                   std::vector<JobSpec> components = {});
 
 [[nodiscard]] inline state::Identity identity_of(const net::CallContext& context) {
   return {context.identity.uid, context.identity.gid};

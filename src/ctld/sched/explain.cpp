@@ -10,6 +10,7 @@
 #include "ctld/sched/pass_run.hpp"
 #include "ctld/state/fold.hpp"
 #include "ctld/state/licenses.hpp"
+#include "ctld/state/reservations.hpp"
 
 namespace sluice::sched {
 namespace {
@@ -102,6 +103,21 @@ void explain_licenses(const ClusterState& state, const Job& job, std::vector<std
   }
 }
 
+void explain_reservation(const ClusterState& state, const Job& job, Time now, std::vector<std::string>& lines) {
+  if (job.spec->reservation.empty()) return;
+  for (const std::string& name : split_list(job.spec->reservation.view())) {
+    const Reservation* found = state::find_reservation(state, name);
+    if (found == nullptr) {
+      lines.push_back(fmt::format("Reservation {} that it asks for is not there (any more).", name));
+    } else if (!state::may_use(*found, job.spec->uid, job.spec->account.view())) {
+      lines.push_back(fmt::format("Reservation {} that it asks for is not open to it.", name));
+    } else if (!state::is_active(*found, now)) {
+      lines.push_back(fmt::format("Reservation {} that it asks for begins at {}.", name,
+                                  format_time(state::period_of(*found, now).start)));
+    }
+  }
+}
+
 void explain_placement(const ClusterState& state,
                        const Job& job,
                        Time now,
@@ -168,6 +184,7 @@ Result<protocol::ExplainReply> explain(const ClusterState& state,
                                       tasks == nullptr ? 0 : tasks->running));
   }
   explain_licenses(state, *job, reply.lines);
+  explain_reservation(state, *job, now, reply.lines);
   explain_placement(state, *job, now, viewer, budget, reply.lines);
   if (known != nullptr && known->expected_start != kNoTime) {
     reply.lines.push_back(fmt::format("It is expected to start at {} on {}.",

@@ -22,6 +22,7 @@ enum class Cause : uint8_t {
   kDrained,
   kSilent,
   kOtherState,
+  kReserved,
   kFeatures,
   kShape,
   kTmpDisk,
@@ -101,6 +102,8 @@ std::string words_of(Cause cause, bool one, const fit::Needs& needs) {
       return one ? "does not respond" : "do not respond";
     case Cause::kOtherState:
       return fmt::format("{} kept back by {} state", are, one ? "its" : "their");
+    case Cause::kReserved:
+      return fmt::format("{} kept from it by reservations", are);
     case Cause::kFeatures:
       return fmt::format("{} not the features it wants", have);
     case Cause::kShape:
@@ -166,6 +169,7 @@ class Funnel {
     if (ask_.excluded.test(id)) return Cause::kExcluded;
     const fit::Room* room = rooms_.room(id);
     if (room == nullptr) return cause_of_state(node);
+    if (rooms_.is_reserved_from(ask_, id, limit_)) return Cause::kReserved;
     const fit::Room empty = fit::room_empty(node, rooms_.rules().unit);
     if (const auto lack = fit::lack_of(ask_.needs, empty); lack != fit::Lack::kNothing) {
       return cause_of_lack(lack, true);

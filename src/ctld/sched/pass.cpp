@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ctld/sched/pass_run.hpp"
+#include "ctld/state/reservations.hpp"
 
 namespace sluice::sched {
 
@@ -10,11 +11,11 @@ using state::ClusterState;
 using state::Partition;
 
 size_t PassRun::DemandHash::operator()(const DemandKey& k) const {
-  return fit::demand_hash(*k.spec) ^ std::hash<const void*>()(k.partition);
+  return fit::demand_hash(*k.spec) ^ std::hash<const void*>()(k.partition) ^ std::hash<const void*>()(k.reservation);
 }
 
 bool PassRun::DemandEqual::operator()(const DemandKey& a, const DemandKey& b) const {
-  if (a.partition != b.partition || a.uid != b.uid) return false;
+  if (a.partition != b.partition || a.reservation != b.reservation || a.uid != b.uid) return false;
   return a.spec == b.spec || fit::same_demand(*a.spec, *b.spec);
 }
 
@@ -132,13 +133,13 @@ void PassRun::wait(const Candidate& c, JobReason reason, const std::string& deta
   if (!detail.empty()) soft.reason_detail = detail;
 }
 
-PassRun::Demand& PassRun::demand_of(const Job& job, const Partition& partition) {
+PassRun::Demand& PassRun::demand_of(const Job& job, const Partition& partition, const Reservation* reservation) {
   const bool apart = some_share_with_nobody_ || partition.config->exclusive == ExclusiveMode::kUser;
-  const DemandKey key{job.spec.get(), &partition, apart ? job.spec->uid : 0};
+  const DemandKey key{job.spec.get(), &partition, reservation, apart ? job.spec->uid : 0};
   if (last_demand_ != nullptr && DemandEqual()(last_demand_->first, key))
     return last_demand_->second;
   auto at = demands_.find(key);
-  if (at == demands_.end()) at = demands_.emplace(key, Demand{rooms_.ask_of(job, partition)}).first;
+  if (at == demands_.end()) at = demands_.emplace(key, Demand{rooms_.ask_in(job, partition, reservation)}).first;
   last_demand_ = &*at;
   return at->second;
 }
@@ -155,14 +156,30 @@ void PassRun::consider(const Candidate& c) {
   if (plan_.counts.most_starts || plan_.counts.most_tests) {
     return wait(c, JobReason::kPriority);
   }
-  Demand& demand = demand_of(job, partition);
-  if (!demand.ask) return wait(c, JobReason::kBadConstraints);
-  if (job.array) return start_tasks(c, demand);
-  if (!try_start(c, demand, kNoTask)) blocked(c, demand);
+  if (state_.reservations->empty() && job.spec->reservation.empty()) return consider_in(c, nullptr, true);
+  const state::ReservationChoice choice = state::choose_reservations(state_, job, now_);
+  if (choice.named && choice.usable.empty()) return wait(c, JobReason::kReservation);
+  for (const Reservation* reservation : choice.usable) {
+    const bool last = choice.named && reservation == choice.usable.back();
+    consider_in(c, reservation, last);
+    if (gone_[c.entry]) return;
+  }
+  if (!choice.named) consider_in(c, nullptr, true);
+}
+
+void PassRun::consider_in(const Candidate& c, const Reservation* reservation, bool last) {
+  const Job& job = *jobs_[c.entry];
+  Demand& demand = demand_of(job, (*state_.partitions)[c.partition], reservation);
+  if (!demand.ask) {
+    if (last) wait(c, JobReason::kBadConstraints);
+    return;
+  }
+  if (job.array) return start_tasks(c, demand, last);
+  if (!try_start(c, demand, kNoTask) && last) blocked(c, demand);
 }
 
 // As many tasks of a pending array as fit and its %limit allows; the record may be that of one task.
-void PassRun::start_tasks(const Candidate& c, Demand& demand) {
+void PassRun::start_tasks(const Candidate& c, Demand& demand, bool last) {
   const Job& job = *jobs_[c.entry];
   uint32_t may = UINT32_MAX;
   uint32_t& started = tasks_started_[job.array->array_job];
@@ -173,15 +190,15 @@ void PassRun::start_tasks(const Candidate& c, Demand& demand) {
   }
   if (may == 0) return wait(c, JobReason::kJobArrayTaskLimit);
   if (job.array->task != kNoTask) {
-    if (!try_start(c, demand, kNoTask)) return blocked(c, demand);
-    ++started;
+    if (try_start(c, demand, kNoTask)) ++started;
+    else if (last) blocked(c, demand);
     return;
   }
   IndexSet& left = tasks_left_.try_emplace(job.id, job.array->pending).first->second;
   for (uint32_t n = 0; !left.empty(); ++n, ++started) {
     if (n >= may) return wait(c, JobReason::kJobArrayTaskLimit);
     if (plan_.starts.size() >= budget_.most_starts) return;
-    if (!try_start(c, demand, left.front())) return blocked(c, demand);
+    if (!try_start(c, demand, left.front())) return last ? blocked(c, demand) : void();
     left.pop_first();
   }
   gone_[c.entry] = true;
@@ -205,7 +222,7 @@ bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
   if (!chosen) {
     if (!demand.failed) {
       ++failed_tests_;
-      demand.waiting = why_not_placed(state_, rooms_, *demand.ask);
+      demand.waiting = why_not_placed(state_, rooms_, *demand.ask, least);
     }
     demand.failed = true;
     demand.failed_limit = least;
@@ -234,7 +251,8 @@ void PassRun::plan_start(const Job& job, const Ask& ask, std::vector<NodeAllocat
   }
   allocation->nodes = std::move(chosen);
   allocation->whole_nodes = ask.needs.whole_nodes;
-  plan_.starts.push_back({job.id, task, ask.partition->config->name, std::move(allocation), shorter_limit});
+  std::string reservation = ask.reservation != nullptr ? ask.reservation->name : std::string();
+  plan_.starts.push_back({job.id, task, ask.partition->config->name, std::move(allocation), std::move(reservation), shorter_limit});
 }
 
 // The job has to wait for resources: say why, forecast its start, and keep its nodes for it.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ctld/sched/pass_run.hpp"
+#include "ctld/state/reservations.hpp"
 
 namespace sluice::sched {
 
@@ -30,13 +31,19 @@ std::vector<PassRun::HetPart> PassRun::het_parts(const Candidate& c) {
       wait_het(c, JobReason::kResources);
       return {};
     }
+    const state::ReservationChoice choice = state::choose_reservations(state, *job, now_);
+    if (choice.named && choice.usable.empty()) {
+      wait_het(c, JobReason::kReservation);
+      return {};
+    }
+    const Reservation* reservation = choice.named ? choice.usable.front() : nullptr;
     HetPart part{entry, job, nullptr, nullptr};
     std::optional<JobReason> refused;
     const std::vector<uint32_t> partitions = offset == 0 ? std::vector<uint32_t>{c.partition} : partitions_of(*job);
     for (const uint32_t p : partitions) {
       const Partition& partition = (*state.partitions)[p];
       const auto reason = why_partition_refuses(*job, partition);
-      Demand* demand = reason ? nullptr : &demand_of(*job, partition);
+      Demand* demand = reason ? nullptr : &demand_of(*job, partition, reservation);
       if (demand != nullptr && demand->ask) {
         part.partition = &partition;
         part.demand = demand;
@@ -91,7 +98,7 @@ void PassRun::consider_het(const Candidate& c) {
   if (*lacking == JobReason::kLicenses) return wait_het(c, *lacking);
   std::vector<Rooms::Wish> wishes;
   for (const HetPart& part : parts) {
-    const Waiting waiting = why_not_placed(state_, rooms_, *part.demand->ask);
+    const Waiting waiting = why_not_placed(state_, rooms_, *part.demand->ask, limit_of(*part.job, *part.partition));
     if (!waiting.for_nodes) {
       wait({c.rank, part.entry, c.partition}, waiting.reason, waiting.detail);
       return wait_het(c, JobReason::kResources);

@@ -40,6 +40,7 @@ class PassRun {
   struct DemandKey {
     const JobSpec* spec = nullptr;
     const state::Partition* partition = nullptr;
+    const Reservation* reservation = nullptr;
     uint32_t uid = 0;  // where users are kept apart; else 0
   };
   struct DemandHash {
@@ -60,8 +61,10 @@ class PassRun {
   void sort();
   [[nodiscard]] const std::vector<uint32_t>& partitions_of(const Job& job);
   void consider(const Candidate& c);
-  [[nodiscard]] Demand& demand_of(const Job& job, const state::Partition& partition);
-  void start_tasks(const Candidate& c, Demand& demand);
+  // Tries it in this reservation (null: in none). `last`: there is nothing else to try, it has to wait.
+  void consider_in(const Candidate& c, const Reservation* reservation, bool last);
+  [[nodiscard]] Demand& demand_of(const Job& job, const state::Partition& partition, const Reservation* reservation);
+  void start_tasks(const Candidate& c, Demand& demand, bool last);
   [[nodiscard]] bool try_start(const Candidate& c, Demand& demand, uint32_t task);
   void plan_start(const Job& job, const Ask& ask, std::vector<NodeAllocation> chosen, uint32_t task,
                   Minutes shorter_limit = 0);  // 0: as long as it asked for

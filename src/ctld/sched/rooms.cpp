@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ctld/state/fits.hpp"
+#include "ctld/state/reservations.hpp"
 #include "ctld/state/room.hpp"
 
 namespace sluice::sched {
@@ -10,8 +12,6 @@ using state::ClusterState;
 using state::Partition;
 
 namespace {
-
-constexpr std::chrono::hours kUnlimitedCountsAs{24 * 365};
 
 // `cores` of a room, at most `count` of them.
 Bitmap at_most(const Bitmap& cores, uint32_t count) {
@@ -33,8 +33,14 @@ Rooms::Rooms(const ClusterState& state, Time now)
 }
 
 Result<Ask> Rooms::ask_of(const Job& job, const Partition& partition) const {
+  return ask_in(job, partition, state::named_reservation(state_, *job.spec));
+}
+
+Result<Ask> Rooms::ask_in(const Job& job, const Partition& partition, const Reservation* reservation) const {
   Ask ask;
   ask.partition = &partition;
+  ask.reservation = reservation;
+  ask.confined = state::confines(state_, reservation);
   auto needs = fit::needs_of(*job.spec, *partition.config, *state_.config, rules_);
   if (!needs) return tl::unexpected(std::move(needs.error()));
   ask.needs = std::move(*needs);
@@ -55,10 +61,22 @@ Result<Ask> Rooms::ask_of(const Job& job, const Partition& partition) const {
   return ask;
 }
 
-Time Rooms::end_of(Minutes limit) const {
-  if (limit == kInfiniteMinutes || limit == 0) return now_ + kUnlimitedCountsAs;
-  return now_ + std::chrono::minutes(limit);
+Bitmap Rooms::closed_to(const Ask& ask, Time from, Time to) const {
+  Bitmap closed = ask.excluded;
+  if (ask.confined) {
+    Bitmap outside = ask.partition->nodes;
+    closed |= outside.and_not(*ask.confined);
+  }
+  if (from < to && !state_.reservations->empty()) closed |= state::closed_nodes(state_, ask.reservation, from, to, now_);
+  return closed;
 }
+
+bool Rooms::is_reserved_from(const Ask& ask, NodeId id, Minutes limit) const {
+  if (!ask.confined && state_.reservations->empty()) return false;
+  return !ask.excluded.test(id) && closed_to(ask, now_, end_of(limit)).test(id);
+}
+
+Time Rooms::end_of(Minutes limit) const { return state::planned_end(now_, limit); }
 
 const fit::Room* Rooms::room(NodeId id) const {
   return id < rooms_.size() && rooms_[id].config != nullptr ? &rooms_[id] : nullptr;
@@ -129,7 +147,7 @@ Rooms::Placed Rooms::place_among(const Ask& ask, std::span<const fit::Room* cons
 
 const fit::Room* Rooms::offer(const Ask& ask, NodeId id, Time ends, bool preferred, fit::Room& scratch) const {
   const fit::Room& room = rooms_[id];
-  if (room.free_cpus == 0 || ask.excluded.test(id)) return nullptr;
+  if (room.free_cpus == 0 || closed_.test(id)) return nullptr;
   if (preferred && !fit::satisfies_any(ask.prefer, room.features())) return nullptr;
   return usable(room, ends, scratch);
 }
@@ -169,6 +187,7 @@ Rooms::Placed Rooms::place_free(const Ask& ask, Time ends, bool preferred, uint3
 Rooms::Placed Rooms::place_now(const Ask& ask, Minutes limit, uint32_t most_switches) {
   if (ask.unknown_node) return std::nullopt;
   const Time ends = end_of(limit);
+  close_for(ask, ends);
   if (!ask.prefer.any_of.empty()) {
     if (auto placed = place_free(ask, ends, true, most_switches)) return placed;
   }
@@ -202,7 +221,7 @@ Rooms::Placed Rooms::place_shared(const Ask& ask, Time ends) {
   made_.clear();
   made_.reserve(rooms_.size());
   for (const NodeId id : order_of(*ask.partition).nodes) {
-    if (rooms_[id].config == nullptr || ask.excluded.test(id)) continue;
+    if (rooms_[id].config == nullptr || closed_.test(id)) continue;
     if (kept_[id].from != kNever && ends > kept_[id].from) continue;
     made_.push_back(rooms_[id]);
     fit::set_free_cores(made_.back(), shareable_cores(rooms_[id], ask.sharers), rules_.unit);
@@ -212,6 +231,14 @@ Rooms::Placed Rooms::place_shared(const Ask& ask, Time ends) {
 }
 
 Rooms::Placed Rooms::place_empty(const Ask& ask, bool any_state) {
+  return place_empty_but(ask, any_state, closed_to(ask, now_, now_));
+}
+
+Rooms::Placed Rooms::place_beside_reservations(const Ask& ask, Minutes limit) {
+  return place_empty_but(ask, false, closed_to(ask, now_, end_of(limit)));
+}
+
+Rooms::Placed Rooms::place_empty_but(const Ask& ask, bool any_state, const Bitmap& closed) {
   if (ask.unknown_node) return std::nullopt;
   if (empty_.empty()) {
     empty_.resize(rooms_.size());
@@ -221,7 +248,7 @@ Rooms::Placed Rooms::place_empty(const Ask& ask, bool any_state) {
   const bool one = fit::fits_one_node(ask.needs) && ask.required.none();
   list_.clear();
   for (const NodeId id : order_of(*ask.partition).nodes) {
-    if (ask.excluded.test(id) || (!any_state && rooms_[id].config == nullptr)) continue;
+    if (closed.test(id) || (!any_state && rooms_[id].config == nullptr)) continue;
     if (one) {
       if (auto placed = fit::place_on(ask.needs, empty_[id], rules_.unit)) {
         return std::vector{std::move(*placed)};
@@ -304,7 +331,7 @@ void Rooms::find_holders() {
                state::is_one_user(partition, *job.spec)};
       if (partition != nullptr) h.sharers = state::sharers_of(*partition->config, *job.spec);
       if (h.end == kNoTime || h.end >= kNever)
-        h.end = std::max(job.start + kUnlimitedCountsAs, now_);
+        h.end = std::max(state::planned_end(job.start, kInfiniteMinutes), now_);
       h.end = std::max(h.end, now_);
       holders_.push_back(h);
     });
@@ -346,19 +373,20 @@ std::vector<fit::Room> Rooms::rooms_after(size_t ended) const {
   return later;
 }
 
-Rooms::Placed Rooms::place_later(const Ask& ask, const std::vector<fit::Room>& later) const {
+Rooms::Placed Rooms::place_later(const Ask& ask, const std::vector<fit::Room>& later, const Bitmap& closed) const {
   std::vector<const fit::Room*> list;
   for (const NodeId id : make_order(*ask.partition)) {
-    if (later[id].config == nullptr || later[id].free_cpus == 0 || ask.excluded.test(id)) continue;
+    if (later[id].config == nullptr || later[id].free_cpus == 0 || closed.test(id)) continue;
     if (kept_[id].from == kNever) list.push_back(&later[id]);
   }
   return place_among(ask, list, ask.switches.most);
 }
 
-Rooms::Placements Rooms::place_all(const std::vector<Wish>& wishes, std::vector<fit::Room> later) const {
+Rooms::Placements Rooms::place_all(const std::vector<Wish>& wishes, std::vector<fit::Room> later, Time at) const {
   Placements all;
   for (const Wish& wish : wishes) {
-    auto placed = place_later(*wish.ask, later);
+    const Minutes limit = state::limit_in(*wish.job, *wish.ask->partition->config);
+    auto placed = place_later(*wish.ask, later, closed_to(*wish.ask, at, at + (end_of(limit) - now_)));
     if (!placed) return {};
     if (wishes.size() > 1) {
       for (const NodeAllocation& a : *placed) {
@@ -391,15 +419,13 @@ void Rooms::keep(const Wish& wish, Time from, const std::vector<NodeAllocation>&
   }
 }
 
-std::optional<Forecast> Rooms::reserve_earliest(const std::vector<Wish>& wishes) {
-  if (std::ranges::any_of(wishes, [](const Wish& w) { return w.ask->unknown_node; })) return std::nullopt;
-  find_holders();
-  // more is free as time passes: the least number of ended jobs after which all can be placed
-  if (place_all(wishes, rooms_after(holders_.size())).empty()) return std::nullopt;
+// More is free as time passes: the least number of ended jobs after which all can be placed.
+std::optional<Rooms::Moment> Rooms::first_end(const std::vector<Wish>& wishes) const {
+  if (place_all(wishes, rooms_after(holders_.size()), now_).empty()) return std::nullopt;
   size_t low = 0, high = holders_.size();
   while (low < high) {
     const size_t middle = (low + high) / 2;
-    if (!place_all(wishes, rooms_after(middle)).empty())
+    if (!place_all(wishes, rooms_after(middle), now_).empty())
       high = middle;
     else
       low = middle + 1;
@@ -407,10 +433,37 @@ std::optional<Forecast> Rooms::reserve_earliest(const std::vector<Wish>& wishes)
   // all jobs that end at the same time are gone then
   while (low > 0 && low < holders_.size() && holders_[low].end == holders_[low - 1].end)
     ++low;
-  std::vector<fit::Room> later = rooms_after(low);
-  const Placements placements = place_all(wishes, later);
+  return Moment{low == 0 ? now_ : holders_[low - 1].end, low};
+}
+
+// Not so here: at a later moment a reservation may have begun. Ends of jobs and of reservations are tried in turn.
+std::optional<Rooms::Moment> Rooms::first_moment(const std::vector<Wish>& wishes) const {
+  constexpr size_t kMostMoments = 500;
+  std::vector<Time> moments{now_};
+  for (const Holder& holder : holders_) moments.push_back(holder.end);
+  for (const Reservation& one : *state_.reservations) {
+    const state::Period period = state::period_of(one, now_);
+    if ((one.flags & kReservationTimeFloat) == 0 && period.end > now_) moments.push_back(period.end);
+  }
+  std::ranges::sort(moments);
+  moments.erase(std::unique(moments.begin(), moments.end()), moments.end());
+  for (size_t i = 0; i < std::min(moments.size(), kMostMoments); ++i) {
+    const auto after = std::ranges::upper_bound(holders_, moments[i], {}, &Holder::end);
+    const auto ended = static_cast<size_t>(after - holders_.begin());
+    if (!place_all(wishes, rooms_after(ended), moments[i]).empty()) return Moment{moments[i], ended};
+  }
+  return std::nullopt;
+}
+
+std::optional<Forecast> Rooms::reserve_earliest(const std::vector<Wish>& wishes) {
+  if (std::ranges::any_of(wishes, [](const Wish& w) { return w.ask->unknown_node; })) return std::nullopt;
+  find_holders();
+  const auto moment = state_.reservations->empty() ? first_end(wishes) : first_moment(wishes);
+  if (!moment) return std::nullopt;
+  std::vector<fit::Room> later = rooms_after(moment->ended);
+  const Placements placements = place_all(wishes, later, moment->at);
   if (placements.empty()) return std::nullopt;
-  Forecast forecast{low == 0 ? now_ : holders_[low - 1].end, {}};
+  Forecast forecast{moment->at, {}};
   for (size_t i = 0; i < wishes.size(); ++i) {
     for (const NodeAllocation& a : placements[i]) forecast.nodes.set(a.node);
     keep(wishes[i], forecast.start, placements[i], later);

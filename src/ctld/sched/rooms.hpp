@@ -27,6 +27,8 @@ struct Ask {
   bool unknown_node = false;  // a node list names a node that is no more
   fit::FeatureExpression prefer;  // nodes with these are tried first
   SwitchWish switches;
+  const Reservation* reservation = nullptr;  // in which it would run; null: in none
+  std::optional<Bitmap> confined;            // to nodes of the reservation
 };
 
 // Where and when a job that waits is expected to start.
@@ -52,6 +54,8 @@ class Rooms {
   Rooms(const state::ClusterState& state, Time now);
 
   [[nodiscard]] Result<Ask> ask_of(const Job& job, const state::Partition& partition) const;
+  // The same, in this reservation (null: in none) in place of the one that it names.
+  [[nodiscard]] Result<Ask> ask_in(const Job& job, const state::Partition& partition, const Reservation* reservation) const;
 
   // A placement on what is free now. Nodes kept for others are used as far as the job is gone by
   // then, or leaves them enough.
@@ -83,10 +87,15 @@ class Rooms {
 
   // The same placement with nothing running, on schedulable nodes or (`any_state`) on all.
   [[nodiscard]] Placed place_empty(const Ask& ask, bool any_state);
+  // With nothing running, beside the reservations that hold before the job would end.
+  [[nodiscard]] Placed place_beside_reservations(const Ask& ask, Minutes limit);
 
   // --- for explanations
   // ---------------------------------------------------------------------------
   [[nodiscard]] const fit::Rules& rules() const { return rules_; }
+  [[nodiscard]] Time now() const { return now_; }
+  // Whether the job's reservation, or one of others that holds before it would end, keeps it off the node.
+  [[nodiscard]] bool is_reserved_from(const Ask& ask, NodeId id, Minutes limit) const;
   // What is free on the node; null: it is not schedulable.
   [[nodiscard]] const fit::Room* room(NodeId id) const;
   [[nodiscard]] const Kept& kept(NodeId id) const { return kept_[id]; }
@@ -119,6 +128,10 @@ class Rooms {
   [[nodiscard]] const fit::Room* usable(const fit::Room& room, Time ends, fit::Room& scratch) const;
   // What is left to the job of a room, or null; with `preferred` only rooms with the features it would like.
   [[nodiscard]] const fit::Room* offer(const Ask& ask, NodeId id, Time ends, bool preferred, fit::Room& scratch) const;
+  // Nodes that the job may not use in this time: excluded ones, and those of reservations.
+  [[nodiscard]] Bitmap closed_to(const Ask& ask, Time from, Time to) const;
+  void close_for(const Ask& ask, Time to) { closed_ = closed_to(ask, now_, to); }
+  [[nodiscard]] Placed place_empty_but(const Ask& ask, bool any_state, const Bitmap& closed);
   [[nodiscard]] Placed place_free(const Ask& ask, Time ends, bool preferred, uint32_t most_switches);
   [[nodiscard]] Placed place_among(const Ask& ask, std::span<const fit::Room* const> rooms, uint32_t most_switches) const;
   [[nodiscard]] Placed place_on_one_node(const Ask& ask, Time ends, bool preferred);
@@ -127,10 +140,17 @@ class Rooms {
   // Rooms as they are when the first `ended` holders (by end) are gone.
   [[nodiscard]] std::vector<fit::Room> rooms_after(size_t ended) const;
   [[nodiscard]] Bitmap shareable_cores(const fit::Room& room, uint32_t sharers) const;
-  [[nodiscard]] Placed place_later(const Ask& ask, const std::vector<fit::Room>& later) const;
+  [[nodiscard]] Placed place_later(const Ask& ask, const std::vector<fit::Room>& later, const Bitmap& closed) const;
   // One placement a wish, each on what the ones before leave; empty: not all find room.
   using Placements = std::vector<std::vector<NodeAllocation>>;
-  [[nodiscard]] Placements place_all(const std::vector<Wish>& wishes, std::vector<fit::Room> later) const;
+  [[nodiscard]] Placements place_all(const std::vector<Wish>& wishes, std::vector<fit::Room> later, Time at) const;
+  // A time at which all of them find room, and how many holders are gone by then.
+  struct Moment {
+    Time at = kNoTime;
+    size_t ended = 0;
+  };
+  [[nodiscard]] std::optional<Moment> first_end(const std::vector<Wish>& wishes) const;
+  [[nodiscard]] std::optional<Moment> first_moment(const std::vector<Wish>& wishes) const;  // where reservations come and go
   void keep(const Wish& wish, Time from, const std::vector<NodeAllocation>& placed, std::vector<fit::Room>& later);
 
   const state::ClusterState& state_;
@@ -155,6 +175,7 @@ class Rooms {
   std::vector<fit::Room> empty_;        // by NodeId, with nothing running; made when first asked for
   std::vector<const fit::Room*> list_;  // scratch
   std::vector<fit::Room> made_;                                          // scratch
+  Bitmap closed_;                                                        // to the job that is being placed
 };
 
 }  // namespace sluice::sched

@@ -4,6 +4,7 @@
 #include "ctld/sched/pass.hpp"
 #include "ctld/sched/rooms.hpp"
 #include "ctld/sched/why.hpp"
+#include "ctld/state/reservations.hpp"
 
 namespace sluice::sched {
 
@@ -21,6 +22,9 @@ Result<TestStart> test_start(const state::ClusterState& state, const Job& job, T
     TestStart found;
     found.partition = name;
     found.start = std::max(now, job.spec->begin);
+    if (ask->reservation != nullptr && (ask->reservation->flags & kReservationFlex) == 0) {
+      found.start = std::max(found.start, state::period_of(*ask->reservation, now).start);
+    }
     auto placed = rooms.place_now(*ask, limit_of(job, *partition));
     Bitmap nodes;
     if (!placed) {

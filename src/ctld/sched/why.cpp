@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ctld/state/fits.hpp"
+#include "ctld/state/reservations.hpp"
 
 namespace sluice::sched {
 
@@ -35,8 +36,25 @@ std::optional<JobReason> why_partition_refuses(const Job& job, const state::Part
   return std::nullopt;
 }
 
-Waiting why_not_placed(const state::ClusterState& state, Rooms& rooms, const Ask& ask) {
-  if (rooms.place_empty(ask, false)) return {};
+namespace {
+
+// What Slurm says of a job whose nodes others have reserved.
+std::string reserved_text(const state::ClusterState& state, const Rooms& rooms, const Ask& ask, Minutes limit) {
+  const Time now = rooms.now();
+  const bool maintenance = std::ranges::any_of(*state.reservations, [&](const Reservation& one) {
+    return (one.flags & kReservationMaint) != 0 && state::overlaps(one, now, rooms.end_of(limit), now) &&
+           state::nodes_of(state, one).intersects(ask.partition->nodes);
+  });
+  return maintenance ? "ReqNodeNotAvail, Reserved for maintenance" : "ReqNodeNotAvail, May be reserved for other job";
+}
+
+}  // namespace
+
+Waiting why_not_placed(const state::ClusterState& state, Rooms& rooms, const Ask& ask, Minutes limit) {
+  if (rooms.place_empty(ask, false)) {
+    if (state.reservations->empty() || rooms.place_beside_reservations(ask, limit)) return {};
+    return {JobReason::kReqNodeNotAvail, reserved_text(state, rooms, ask, limit), true};
+  }
   if (!rooms.place_empty(ask, true)) {
     const bool too_large = ask.needs.min_nodes > ask.partition->nodes.count() ||
                            ask.needs.min_cpus > ask.partition->total_cpus;

@@ -25,9 +25,11 @@ struct Waiting {
   std::string detail;     // for %R, where the reason alone does not say it
   bool for_nodes = true;  // jobs that run hold what it needs: nodes may be kept for it
 };
-// Why a job that cannot be placed now cannot: nodes are down, it fits nowhere, or just kResources.
+// Why a job that cannot be placed now cannot: nodes are down or reserved, it fits
+// nowhere, or just kResources.
 [[nodiscard]] Waiting why_not_placed(const state::ClusterState& state,
                                      Rooms& rooms,
-                                     const Ask& ask);
+                                     const Ask& ask,
+                                     Minutes limit);
 
 }  // namespace sluice::sched

@@ -1,5 +1,5 @@
-// Events of what administrators and mails need: time limits that are near, changed steps, triggers, crontabs. A part
-// of events.hpp, and of the journal's format in the same way.
+// Events of what administrators and mails need: time limits that are near, changed steps, triggers, crontabs,
+// partitions, nodes that no file names, reservations. A part of events.hpp, and of the journal's format in the same way.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,11 @@
 #include <vector>
 
 #include "common/base/ids.hpp"
+#include "common/base/time.hpp"
+#include "common/model/cluster_config.hpp"
 #include "common/model/crontab.hpp"
+#include "common/model/node_config.hpp"
+#include "common/model/reservation.hpp"
 #include "common/model/step.hpp"
 #include "common/model/trigger.hpp"
 
@@ -75,6 +79,65 @@ struct CrontabReplaced {
   template <class V>
   static void describe(V&& field) {
     field(1, "crontab", &CrontabReplaced::crontab);
+  }
+};
+struct PartitionChanged {  // or created
+  static constexpr uint32_t kTag = 33;
+  static constexpr const char* kName = "PartitionChanged";
+  std::shared_ptr<const PartitionConfig> config;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "config", &PartitionChanged::config);
+  }
+};
+struct PartitionDeleted {
+  static constexpr uint32_t kTag = 34;
+  static constexpr const char* kName = "PartitionDeleted";
+  std::string name;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "name", &PartitionDeleted::name);
+  }
+};
+// Nodes that no file names (scontrol create, slurmd -Z). Partitions of ALL nodes, and node sets by their features, have
+// them too.
+struct NodesCreated {
+  static constexpr uint32_t kTag = 180;
+  static constexpr const char* kName = "NodesCreated";
+  std::vector<NodeConfig> nodes;
+  Time time = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "nodes", &NodesCreated::nodes);
+    field(2, "time", &NodesCreated::time);
+  }
+};
+struct NodesDeleted {
+  static constexpr uint32_t kTag = 181;
+  static constexpr const char* kName = "NodesDeleted";
+  std::vector<std::string> names;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "names", &NodesDeleted::names);
+  }
+};
+// Made, or changed: as it is afterwards.
+struct ReservationChanged {
+  static constexpr uint32_t kTag = 200;
+  static constexpr const char* kName = "ReservationChanged";
+  Reservation reservation;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "reservation", &ReservationChanged::reservation);
+  }
+};
+struct ReservationDeleted {
+  static constexpr uint32_t kTag = 201;
+  static constexpr const char* kName = "ReservationDeleted";
+  uint32_t id = 0;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "id", &ReservationDeleted::id);
   }
 };
 

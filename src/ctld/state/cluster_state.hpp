@@ -18,6 +18,7 @@
 #include "common/model/crontab.hpp"
 #include "common/model/job.hpp"
 #include "common/model/node.hpp"
+#include "common/model/reservation.hpp"
 #include "common/model/trigger.hpp"
 #include "ctld/state/cow_id_set.hpp"
 #include "ctld/state/found_job.hpp"
@@ -88,6 +89,8 @@ struct ClusterState {
   std::shared_ptr<const Triggers> triggers = std::make_shared<Triggers>();  // by id
   uint32_t next_trigger_id = 1;
   std::shared_ptr<const Crontabs> crontabs = std::make_shared<Crontabs>();  // by uid
+  std::shared_ptr<const Reservations> reservations = std::make_shared<Reservations>();
+  uint32_t next_reservation_id = 1;
 
   // derived
   std::shared_ptr<const NodeNames> node_names = std::make_shared<NodeNames>();  // not removed ones
@@ -200,6 +203,8 @@ struct StateImage {
   Triggers triggers;
   uint32_t next_trigger_id = 1;
   std::vector<Crontab> crontabs;
+  Reservations reservations;
+  uint32_t next_reservation_id = 1;
   template <class V>
   static void describe(V&& field) {
     field(1, "cluster_id", &StateImage::cluster_id);
@@ -215,6 +220,8 @@ struct StateImage {
     field(30, "triggers", &StateImage::triggers);
     field(31, "next_trigger_id", &StateImage::next_trigger_id);
     field(32, "crontabs", &StateImage::crontabs);
+    field(300, "reservations", &StateImage::reservations);
+    field(301, "next_reservation_id", &StateImage::next_reservation_id);
   }
 };
 [[nodiscard]] StateImage make_image(const ClusterState& state);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <variant>
@@ -18,6 +19,7 @@
 #include "common/protocol/admin.hpp"
 #include "common/protocol/ctld.hpp"
 #include "common/protocol/noded.hpp"
+#include "common/protocol/reservation.hpp"
 
 namespace sluice::state {
 
@@ -103,6 +105,15 @@ struct UpdatePartition {
   PartitionConfig config;
 };
 
+// The edge has read the line with slurm.conf's table of keys.
+struct CreateNodes {
+  Identity who;
+  std::vector<NodeConfig> nodes;
+};
+struct DeleteNodes {
+  Identity who;
+  std::string nodes;  // host list
+};
 struct RebootNodes {  // scontrol reboot
   Identity who;
   protocol::RebootNodesRequest request;
@@ -125,6 +136,13 @@ struct ReplaceCrontab {
   std::string text;
   std::vector<JobSpec> jobs;
   std::vector<std::string> groups;
+};
+
+// The names in the request's lists, looked up by the edge.
+struct ChangeReservation {
+  Identity who;
+  protocol::ChangeReservationRequest request;
+  std::map<std::string, std::vector<uint32_t>> users;  // uids by the name of a user, members by that of a group; unknown: not there
 };
 
 // --- from node agents ----------------------------------------------------------------------------
@@ -174,6 +192,7 @@ struct PlannedStart {
   uint32_t task = kNoTask;    // of an array with pending tasks: which
   std::string partition;
   std::shared_ptr<const Allocation> allocation;
+  std::string reservation;  // whose nodes these are; empty: nobody's
   Minutes time_limit = 0;  // 0: as asked for; else less, down to --time-min, so that it fits before others
 };
 struct StartJobs {
@@ -191,8 +210,8 @@ struct Tick {};
 
 using Command =
     std::variant<SubmitJob, UpdateJob, SignalJob, ChangeJob, TopJob, NotifyJob, EndAllocation, ClientGone, CreateStep,
-                 CreateHetStep, UpdateNode, UpdatePartition, RebootNodes, UpdateStep, SetTrigger, ClearTriggers, ReplaceCrontab,
-                 EndSteps, JobsCleaned, PrologDone, RegisterNode,
+                 CreateHetStep, UpdateNode, UpdatePartition, CreateNodes, DeleteNodes, RebootNodes, UpdateStep,
+                 SetTrigger, ClearTriggers, ReplaceCrontab, ChangeReservation, EndSteps, JobsCleaned, PrologDone, RegisterNode,
                  StartEpoch, ReplaceConfig, NodesSilent, NodesNotResponding, NodesResponding,
                  StartJobs, LaunchFailed, Tick>;
 

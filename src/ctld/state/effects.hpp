@@ -45,7 +45,10 @@ struct CrontabReply {
   uint32_t failed_line = 0;  // 0: none; else nothing was changed
   Error error;
 };
-using Reply = std::variant<Done, JobSubmittedReply, CrontabReply, StepCreatedReply, HetStepCreatedReply, protocol::CountReply,
+struct ReservationReply {
+  std::string name;
+};
+using Reply = std::variant<Done, JobSubmittedReply, CrontabReply, ReservationReply, StepCreatedReply, HetStepCreatedReply, protocol::CountReply,
                            RegisteredReply, StartedReply>;
 
 // --- to the nodes --------------------------------------------------------------------------------

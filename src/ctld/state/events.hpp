@@ -189,6 +189,7 @@ struct JobStarted {
   bool controller_prolog = false;  // configuring until PrologSlurmctld has ended
   bool reboot = false;    // configuring until the nodes have been rebooted
   std::vector<Start> starts;
+  SharedText reservation;  // whose nodes these are; empty: nobody's
   template <class V>
   static void describe(V&& field) {
     field(1, "record", &JobStarted::record);
@@ -200,6 +201,7 @@ struct JobStarted {
     field(7, "controller_prolog", &JobStarted::controller_prolog);
     field(8, "starts", &JobStarted::starts);
     field(20, "reboot", &JobStarted::reboot);
+    field(300, "reservation", &JobStarted::reservation);
   }
 };
 // Prologs have ended on these nodes of the job, or the controller's own (`controller`).
@@ -553,33 +555,15 @@ struct NodeUpdated {
     field(6, "config", &NodeUpdated::config);
   }
 };
-struct PartitionChanged {  // or created
-  static constexpr uint32_t kTag = 33;
-  static constexpr const char* kName = "PartitionChanged";
-  std::shared_ptr<const PartitionConfig> config;
-  template <class V>
-  static void describe(V&& field) {
-    field(1, "config", &PartitionChanged::config);
-  }
-};
-struct PartitionDeleted {
-  static constexpr uint32_t kTag = 34;
-  static constexpr const char* kName = "PartitionDeleted";
-  std::string name;
-  template <class V>
-  static void describe(V&& field) {
-    field(1, "name", &PartitionDeleted::name);
-  }
-};
 
 using Event =
-    std::variant<EpochStarted, ConfigReplaced, JobSubmitted, JobUpdated, JobHeld, JobReleased,
-                 JobBecameEligible, JobDependencyChanged, ArrayTasksSplit, JobStarted, JobPrepared,
-                 JobCompleting, JobNodesReleased, JobEnded, JobRequeued, JobRequeueCancelled, JobSuspended, JobResumed,
-                 JobsPurged, ArrayTasksFolded, JobShrunk, JobSignaled,
-                 JobEndRepeated, ArrayTasksCancelled, StepCreated, StepNodesEnded, StepEnded, StepEndOrdered,
-                 NodeRegistered, NodeStateChanged, NodeUpdated, PartitionChanged, PartitionDeleted,
-                 JobLimitNear, StepUpdated, TriggerSet, TriggersCleared, TriggerFired, CrontabReplaced>;
+    std::variant<EpochStarted, ConfigReplaced, JobSubmitted, JobUpdated, JobHeld, JobReleased, JobBecameEligible,
+                 JobDependencyChanged, ArrayTasksSplit, JobStarted, JobPrepared, JobCompleting, JobNodesReleased,
+                 JobEnded, JobRequeued, JobRequeueCancelled, JobSuspended, JobResumed, JobsPurged, ArrayTasksFolded,
+                 JobShrunk, JobSignaled, JobEndRepeated, ArrayTasksCancelled, StepCreated, StepNodesEnded, StepEnded,
+                 StepEndOrdered, NodeRegistered, NodeStateChanged, NodeUpdated, PartitionChanged, PartitionDeleted,
+                 JobLimitNear, StepUpdated, TriggerSet, TriggersCleared, TriggerFired, CrontabReplaced,
+                 NodesCreated, NodesDeleted, ReservationChanged, ReservationDeleted>;
 using Events = std::vector<Event>;
 
 // The event's name, as in journal_dump.

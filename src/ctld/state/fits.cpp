@@ -119,6 +119,11 @@ bool allows_node_count(const PartitionConfig& partition, const JobSpec& spec) {
   return most == 0 || most >= partition.min_nodes;
 }
 
+Time planned_end(Time start, Minutes limit) {
+  if (limit == kInfiniteMinutes || limit == 0) return start + std::chrono::hours(24 * 365);
+  return start + std::chrono::minutes(limit);
+}
+
 Minutes limit_in(const Job& job, const PartitionConfig& partition) {
   if (job.spec->time_limit != 0) {
     // --time-min lets a partition lower the limit to what it allows

@@ -19,6 +19,10 @@ namespace sluice::state {
 // for counts too: -N1-4 waits where MaxNodes is 2.
 [[nodiscard]] bool allows_node_count(const PartitionConfig& partition, const JobSpec& spec);
 
+// When a job that starts at `start` with this limit gives its nodes back, as far as planning goes: no limit counts as a
+// year.
+[[nodiscard]] Time planned_end(Time start, Minutes limit);
+
 // The time limit that the job has when it starts in this partition.
 [[nodiscard]] Minutes limit_in(const Job& job, const PartitionConfig& partition);
 

@@ -37,6 +37,8 @@ StateImage make_image(const ClusterState& state) {
   image.triggers = *state.triggers;
   image.next_trigger_id = state.next_trigger_id;
   for (const auto& [uid, crontab] : *state.crontabs) image.crontabs.push_back(crontab);
+  image.reservations = *state.reservations;
+  image.next_reservation_id = state.next_reservation_id;
   return image;
 }
 
@@ -63,6 +65,8 @@ ClusterState from_image(const StateImage& image) {
   auto crontabs = std::make_shared<Crontabs>();
   for (const Crontab& crontab : image.crontabs) crontabs->emplace(crontab.uid, crontab);
   state.crontabs = std::move(crontabs);
+  state.reservations = std::make_shared<Reservations>(image.reservations);
+  state.next_reservation_id = image.next_reservation_id;
   rebuild_derived(state);
   return state;
 }

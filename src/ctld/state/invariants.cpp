@@ -265,6 +265,8 @@ std::vector<std::string> differences(const ClusterState& a, const ClusterState& 
     return x.first == y.first && deep_equal(x.second, y.second, path);
   });
   if (!crontabs) problems.emplace_back("crontabs differ");
+  const bool reservations = a.next_reservation_id == b.next_reservation_id && deep_equal(*a.reservations, *b.reservations, path);
+  if (!reservations) problems.push_back("reservations: " + path + " differs");
   compare_tables("job", a.jobs, b.jobs, problems);
   compare_tables("node", a.nodes, b.nodes, problems);
   compare_folded(a, b, problems);

@@ -74,6 +74,35 @@ std::shared_ptr<const JobSpec> spec_to_launch(const ClusterState& state, const J
 
 }  // namespace
 
+protocol::StepLaunch describe_launch(const ClusterState& state, const Job& job, const Step& step) {
+  protocol::StepLaunch launch;
+  launch.key = {step.id, job.restart_count};
+  launch.cluster_id = state.cluster_id;
+  launch.cluster_name = state.config->cluster_name;
+  launch.uid = job.spec->uid;
+  launch.gid = job.spec->gid;
+  launch.user_name = job.spec->user_name.str();
+  launch.group_name = job.spec->group_name.str();
+  launch.job_spec = spec_to_launch(state, job, step.id.step);
+  launch.allocation = job.allocation;
+  launch.allocation_nodes = allocation_addresses(state, job);
+  for (const NodeAllocation& part : job.allocation->nodes) {
+    launch.allocation_cpus.push_back(part.cpus);
+    launch.job_memory_mib.push_back(part.memory_mib);
+  }
+  launch.array = job.array;
+  launch.partition = job.partition.str();
+  launch.account = job.spec->account.str();
+  launch.qos = job.spec->qos.str();
+  launch.reservation = reservation_of(job).str();
+  launch.job_start = job.start;
+  launch.job_end = job.end;
+  launch.step = step.spec;
+  launch.layout = *step.layout;
+  add_components(state, job, step, launch);
+  return launch;
+}
+
 std::optional<protocol::StepLaunch> make_step_launch(const ClusterState& state,
                                                      const protocol::StepKey& key) {
   const Job* job = state.jobs.find(key.id.job);
@@ -83,32 +112,7 @@ std::optional<protocol::StepLaunch> make_step_launch(const ClusterState& state,
   }
   const Step* step = find_step(*job, key.id.step);
   if (step == nullptr) return std::nullopt;
-  protocol::StepLaunch launch;
-  launch.key = key;
-  launch.cluster_id = state.cluster_id;
-  launch.cluster_name = state.config->cluster_name;
-  launch.uid = job->spec->uid;
-  launch.gid = job->spec->gid;
-  launch.user_name = job->spec->user_name.str();
-  launch.group_name = job->spec->group_name.str();
-  launch.job_spec = spec_to_launch(state, *job, key.id.step);
-  launch.allocation = job->allocation;
-  launch.allocation_nodes = allocation_addresses(state, *job);
-  for (const NodeAllocation& part : job->allocation->nodes) {
-    launch.allocation_cpus.push_back(part.cpus);
-    launch.job_memory_mib.push_back(part.memory_mib);
-  }
-  launch.array = job->array;
-  launch.partition = job->partition.str();
-  launch.account = job->spec->account.str();
-  launch.qos = job->spec->qos.str();
-  launch.reservation = job->spec->reservation.str();
-  launch.job_start = job->start;
-  launch.job_end = job->end;
-  launch.step = step->spec;
-  launch.layout = *step->layout;
-  add_components(state, *job, *step, launch);
-  return launch;
+  return describe_launch(state, *job, *step);
 }
 
 std::optional<protocol::TerminateJobRequest> make_terminate_job(const ClusterState& state,
@@ -147,6 +151,7 @@ protocol::JobWatchUpdate make_watch_update(const ClusterState& state, const Job&
   update.partition = job.partition.str();
   update.exit_status = job.exit_status;
   update.ready = job.state == JobState::kRunning && job.preparing.none();
+  update.booting = job.state == JobState::kRunning && is_booting(job);
   if (job.het != nullptr && job.state == JobState::kRunning) {
     for_components(state, *job.het, [&](const Job& other) {
       update.ready = update.ready && other.preparing.none();

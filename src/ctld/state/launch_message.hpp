@@ -18,7 +18,9 @@ namespace sluice::state {
 // Whether a node gives it generic resources: agents then hear of its allocation.
 [[nodiscard]] bool holds_gres(const Job& job);
 
-// Everything of a StepLaunch but script, environment, groups. nullopt: the step is gone, or the job
+// Everything of a StepLaunch but script, environment, groups.
+[[nodiscard]] protocol::StepLaunch describe_launch(const ClusterState& state, const Job& job, const Step& step);
+// The same of a step that is to run. nullopt: the step is gone, or the job
 // has been restarted since.
 [[nodiscard]] std::optional<protocol::StepLaunch> make_step_launch(const ClusterState& state,
                                                                    const protocol::StepKey& key);

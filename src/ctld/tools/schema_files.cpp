@@ -5,6 +5,7 @@
 #include "common/protocol/broadcast.hpp"
 #include "common/protocol/ctld.hpp"
 #include "common/protocol/noded.hpp"
+#include "common/protocol/reservation.hpp"
 #include "common/protocol/stepd.hpp"
 #include "common/protocol/stepd_start.hpp"
 #include "common/protocol/usage.hpp"
@@ -35,16 +36,17 @@ std::string journal_file() {
 std::string ctld_file() {
   using namespace protocol;  // NOLINT(google-build-using-namespace)
   return file<Empty, SubmitJobRequest, SubmitJobReply, WatchJobRequest, NodeAddress, JobWatchUpdate,
-              CreateStepRequest, CreateStepReply, CreateHetStepRequest, CreateHetStepReply, DescribeStepRequest, DescribeStepReply,
+              CreateStepRequest, CreateStepReply, CreateHetStepRequest, CreateHetStepReply, LaunchOutsideRequest, DescribeStepRequest, DescribeStepReply,
               AttachStepRequest, EndAllocationRequest, QueryJobsRequest, JobRecord, JobChunk,
               QueryNodesRequest, NodeRecord, PartitionRecord, QueryNodesReply, QueryConfigRequest,
               QueryConfigReply, PingRequest, PingReply, BatchScriptRequest, BatchScriptReply,
               ExplainRequest, ExplainReply, SignalRequest, JobActionRequest, UpdateJobRequest,
-              UpdateNodeRequest, UpdatePartitionRequest, NotifyRequest, ReconfigureRequest,
+              UpdateNodeRequest, UpdatePartitionRequest, CreateNodesRequest, DeleteNodesRequest, NotifyRequest, ReconfigureRequest,
               ShutdownRequest, SetDebugRequest, CountReply, RebootNodesRequest, UpdateStepRequest, SetRuntimeRequest,
               SetTriggerRequest, TriggerFilter, ClearTriggersRequest, QueryTriggersRequest, QueryTriggersReply, CronEntry,
               ReplaceCrontabRequest, ReplaceCrontabReply, QueryCrontabRequest, QueryCrontabReply,
-              QueryStatisticsRequest, CallCount, CycleCounts, QueryStatisticsReply>("sluice.ctld",
+              ReservationValues, ChangeReservationRequest, ChangeReservationReply,
+              QueryReservationsRequest, ReservationRecord, QueryReservationsReply, QueryStatisticsRequest, CallCount, CycleCounts, QueryStatisticsReply>("sluice.ctld",
                                                             "Users' commands and the controller.");
 }
 

@@ -115,6 +115,7 @@ void expect_all_allowed(Server server) {
                                                             {"PingNode", ErrorCode::kWrongCluster},
                                                             {"ReportSteps", ErrorCode::kWrongCluster},
                                                             {"RegisterNode", ErrorCode::kInvalidNodeName},
+                                                            {"CreateNodes", ErrorCode::kInvalidNodeName},
                                                             {"CreateHetStep", ErrorCode::kBadRequest},
                                                             {"SendBlock", ErrorCode::kInvalidCredential},
                                                             {"WriteBlock", ErrorCode::kInvalidCredential},

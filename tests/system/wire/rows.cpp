@@ -6,6 +6,7 @@
 #include "common/protocol/admin.hpp"
 #include "common/protocol/broadcast.hpp"
 #include "common/protocol/noded.hpp"
+#include "common/protocol/reservation.hpp"
 #include "common/protocol/stepd.hpp"
 #include "common/protocol/usage.hpp"
 #include "common/rpc/fanout.hpp"
@@ -45,6 +46,7 @@ void add_user_rows(std::vector<Row>& rows) {
   rows.back().anyone = true;
   add(Stranger::kHarmless, made<QueryConfigRequest>());
   add(Stranger::kHarmless, made<QueryNodesRequest>());
+  add(Stranger::kHarmless, made<QueryReservationsRequest>());
   add(Stranger::kHidden, [](JobId job) {
     QueryJobsRequest request;
     request.ids = {text(job)};
@@ -120,7 +122,20 @@ void add_root_rows(std::vector<Row>& rows) {
     request.values["MaxTime"] = "100";
     return request;
   });
+  add([](JobId) { return CreateNodesRequest{{{"NodeName", "n1"}, {"State", "CLOUD"}}}; });  // is there already
+  rows.back().refusal = ErrorCode::kInvalidUser;
+  add([](JobId) { return DeleteNodesRequest{"no-such-node"}; });
+  rows.back().refusal = ErrorCode::kInvalidUser;
   add([](JobId) { return SetDebugRequest{"debug", {"+Agent"}}; });
+  add([](JobId) {
+    LaunchOutsideRequest request;
+    request.id = {kFirstOutsideJob, 1};
+    request.node_list = "n1";
+    request.spec.arguments = {"true"};
+    request.spec.num_tasks = 1;
+    request.spec.work_dir = "/tmp";
+    return request;
+  });
   add(made<ReconfigureRequest>());
   add([](JobId) { return RebootNodesRequest{"n1", false, AfterReboot::kAsBefore, "test"}; });
   add([](JobId) { return SetRuntimeRequest{7, {}}; });
@@ -130,6 +145,18 @@ void add_root_rows(std::vector<Row>& rows) {
     request.trigger.program = "/bin/true";
     return request;
   });
+  add([](JobId) {
+    ChangeReservationRequest request;
+    request.action = ReservationAction::kCreate;
+    request.name = "theirs";
+    request.values.start = from_seconds(4'000'000'000);
+    request.values.duration = std::chrono::hours(1);
+    request.values.nodes = "n1";
+    request.values.users = NameList{"root", ListChange::kReplace};
+    request.values.add_flags = kReservationIgnoreJobs;
+    return request;
+  });
+  rows.back().refusal = ErrorCode::kInvalidUser;  // as Slurm says it
   add([](JobId) { return ClearTriggersRequest{{1, {}, {}}}; });
   rows.back().refusal = ErrorCode::kNotFound;  // a stranger could not set it
   add([](JobId) {

@@ -67,7 +67,7 @@ TEST(CgroupSetup, TakesWhatThereIs) {
   EXPECT_EQ(setup->controllers, std::vector<std::string>{"freezer"});
   EXPECT_TRUE(setup->gathers);
   EXPECT_EQ(missing, "cpuset memory cpuacct");
-  config.cgroup.values["MaxPids"] = "60";
+  config.cgroup.max_pids = 60;
   missing.clear();
   ASSERT_TRUE(prepare(config, "slurm_n1", missing));
   EXPECT_EQ(missing, "cpuset memory pids cpuacct");

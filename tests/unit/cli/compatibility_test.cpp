@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "cli/compatibility.hpp"
+#include "common/tables/submit_options.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -21,6 +22,16 @@ TEST(Compatibility, ThePageIsInStep) {
 TEST(Compatibility, SupportedNamesATest) {
   for (const CompatibilityRow& row : compatibility_rows()) {
     EXPECT_EQ(row.support == Support::kSupported, !row.test.empty()) << row.what;
+  }
+}
+
+TEST(Compatibility, WhatDoesNotActNamesItsSubject) {
+  for (const CompatibilityRow& row : compatibility_rows()) {
+    const bool acts = row.support == Support::kSupported || row.support == Support::kUntested;
+    EXPECT_EQ(acts, row.subject.empty()) << row.command << " " << row.what;
+  }
+  for (const SubmitOption& option : submit_options()) {
+    EXPECT_EQ(option.status == OptionStatus::kActs, option.subject.empty()) << option.name;
   }
 }
 

@@ -392,9 +392,39 @@ void EventMaker::change_trigger(Events& events) {
   if (pick(3) != 0) crontab.text = "@daily true\n";
   if (!crontab.text.empty()) crontab.jobs = {1, 2};
   make(events, CrontabReplaced{crontab});
+  if (state_.reservations->size() > 2) {
+    make(events, ReservationDeleted{state_.reservations->front().id});
+    return;
+  }
+  Reservation reservation;
+  reservation.id = state_.next_reservation_id;
+  reservation.name = "r" + std::to_string(reservation.id);
+  reservation.start = reservation.idle_since = now_;
+  reservation.end = now_ + std::chrono::hours(1);
+  reservation.flags = kReservationDaily | kReservationSpecNodes;
+  reservation.nodes = Bitmap::first(1 + pick(2));
+  reservation.users = "ann,bob";
+  reservation.uids = {1000, 1001};
+  reservation.partition = "debug";
+  make(events, ReservationChanged{reservation});
+}
+
+void EventMaker::change_dynamic_node(Events& events) {
+  const Node* known = find_node(state_, "d1");
+  if (known != nullptr && known->jobs.empty()) {
+    make(events, NodesDeleted{{"d1"}});
+    return;
+  }
+  if (known != nullptr) return;
+  NodeConfig line;
+  line.name = line.hostname = "d1";
+  line.state = ConfiguredNodeState::kCloud;
+  line.dynamic = DynamicNode::kCreated;
+  make(events, NodesCreated{{line}, now_});
 }
 
 void EventMaker::change_partition(Events& events) {
+  change_dynamic_node(events);
   if (find_partition(state_, "extra") != nullptr) {
     make(events, PartitionDeleted{"extra"});
     return;

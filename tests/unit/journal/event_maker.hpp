@@ -37,6 +37,7 @@ class EventMaker {
   void cancel_pending(state::Events& events);
   void change_node(state::Events& events);
   void change_trigger(state::Events& events);
+  void change_dynamic_node(state::Events& events);
   void change_partition(state::Events& events);
   void purge(state::Events& events);
   std::shared_ptr<const Allocation> allocate();

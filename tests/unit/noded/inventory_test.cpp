@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "noded/agent.hpp"
+#include "noded/own_line.hpp"
 
 namespace sluice::noded {
 namespace {

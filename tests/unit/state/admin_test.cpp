@@ -78,7 +78,7 @@ TEST_F(AdminTest, RebootThatTakesTooLong) {
 
 TEST_F(AdminTest, JobWaitsForTheRebootOfItsNodes) {
   JobSpec spec = batch_spec();
-  spec.reboot = true;
+  spec.reboot = spec.wait_all_nodes = true;
   const JobId id = submit(spec, kRoot);
   ASSERT_TRUE(start_job(id, "n[1-2]", 8));
   EXPECT_EQ(effects<RebootNow>().size(), 2U);
@@ -90,6 +90,43 @@ TEST_F(AdminTest, JobWaitsForTheRebootOfItsNodes) {
   EXPECT_EQ(effects<LaunchStep>().size(), 1U);
   EXPECT_EQ(job(id).state, JobState::kRunning);
   EXPECT_EQ(job(id).flags & kJobConfiguring, 0U);
+}
+
+// Without --wait-all-nodes.
+TEST_F(AdminTest, ScriptBeginsWhenItsOwnNodeHasBooted) {
+  JobSpec spec = batch_spec();
+  spec.reboot = true;
+  spec.constraint = spec.batch_features = "fast";
+  const JobId id = submit(spec, kRoot);
+  ASSERT_TRUE(start_job(id, "n[1-3]", 8));
+  boot("n2", "another");
+  EXPECT_TRUE(effects<LaunchStep>().empty());
+  boot("n1", "another");
+  ASSERT_EQ(effects<LaunchStep>().size(), 1U);
+  EXPECT_EQ(effects<LaunchStep>()[0].key.id.step, kBatchStep);
+  EXPECT_NE(job(id).flags & kJobConfiguring, 0U);
+  StepSpec step;
+  step.num_tasks = 1;
+  EXPECT_EQ(error_of(CreateStep{kRoot, id, step}), ErrorCode::kStepsBusy) << "a node still boots";
+  boot("n3", "another");
+  EXPECT_EQ(job(id).flags & kJobConfiguring, 0U);
+  EXPECT_TRUE(run(CreateStep{kRoot, id, step}));
+}
+
+// With a prolog at allocation, that one comes first on all nodes.
+TEST_F(AdminTest, ScriptWaitsForPrologsOfNodesThatBoot) {
+  auto changed = std::make_shared<ClusterConfig>(*state_.config);
+  changed->prolog = {"/prolog"};
+  changed->prolog_flags = {"Alloc"};
+  run(ReplaceConfig{changed});
+  JobSpec spec = batch_spec();
+  spec.reboot = true;
+  const JobId id = submit(spec, kRoot);
+  ASSERT_TRUE(start_job(id, "n[1-2]", 8));
+  boot("n1", "another");
+  EXPECT_TRUE(effects<LaunchStep>().empty());
+  boot("n2", "another");
+  EXPECT_EQ(effects<LaunchProlog>().size(), 1U);
 }
 
 TEST_F(AdminTest, OfOthersTheWishForARebootIsLeftOut) {

@@ -30,6 +30,54 @@ TEST_F(CoreTest, BatchJobRunsAndEndsInOneFrameWhenItsNodeIsClean) {
   EXPECT_FALSE(state_.jobs.contains(id));
 }
 
+// --batch
+TEST_F(CoreTest, TheScriptsNodeIsChosenByFeature) {
+  auto changed = std::make_shared<ClusterConfig>(*config_);
+  changed->nodes[1].features = {"fast", "login"};
+  changed->nodes[2].features = {"fast", "disk"};
+  run(ReplaceConfig{changed});
+  const auto host = [&](const char* wish, const char* nodes) {
+    JobSpec spec = batch_spec();
+    spec.constraint = "fast|login|disk";
+    spec.batch_features = wish;
+    const JobId id = submit(spec);
+    EXPECT_TRUE(start_job(id, nodes));
+    return id == kNoJob ? "refused" : find_step(job(id), kBatchStep)->layout->node_list;
+  };
+  EXPECT_EQ(host("login", "n[1-3]"), "n2");
+  EXPECT_EQ(host("disk|login", "n[1-3]"), "n2");
+  EXPECT_EQ(host("disk&fast", "n[1-3]"), "n3");
+  EXPECT_EQ(host("disk", "n[1-2]"), "n1") << "none has it: the first";
+  JobSpec spec = batch_spec();
+  spec.batch_features = "login";
+  const auto refused = run(SubmitJob{kAnn, spec, {"users"}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().text, "Job --batch option is invalid or not a subset of --constraints");
+}
+
+// A node that fails ends the job when it runs the script, whichever it is.
+TEST_F(CoreTest, AJobDoesNotOutliveTheNodeOfItsScript) {
+  auto changed = std::make_shared<ClusterConfig>(*config_);
+  changed->nodes[1].features = {"fast", "login"};
+  run(ReplaceConfig{changed});
+  JobSpec spec = batch_spec();
+  spec.constraint = "fast|login";
+  spec.batch_features = "login";
+  spec.kill_on_node_fail = false;
+  spec.requeue = Toggle::kNo;
+  const JobId id = submit(spec);
+  ASSERT_TRUE(start_job(id, "n[1-3]"));
+  UpdateNode down{kRoot, {}};
+  down.update.nodes = "n1";
+  down.update.state = "DOWN";
+  down.update.reason = "test";
+  ASSERT_TRUE(run(down));
+  EXPECT_EQ(job(id).state, JobState::kRunning);
+  down.update.nodes = "n2";
+  ASSERT_TRUE(run(down));
+  EXPECT_EQ(job(id).state, JobState::kNodeFail);
+}
+
 TEST_F(CoreTest, OtherNodesAreCleanedAfterTheScriptEnded) {
   const JobId id = submit(batch_spec());
   ASSERT_TRUE(start_job(id, "n[1-3]", 4));

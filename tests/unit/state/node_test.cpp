@@ -184,5 +184,20 @@ TEST_F(CoreTest, WhatWasUnderWayIsOrderedAgainAfterARestart) {
   EXPECT_EQ(effects<TerminateJob>().size(), 1u);
 }
 
+// srun -Z: the controller knows nothing of it, and lets it be.
+TEST_F(CoreTest, WhatRunsOutsideOfJobsIsLeftAlone) {
+  RegisterNode command;
+  command.node.name = "n1";
+  command.node.hardware.boot_id = "boot";
+  command.node.running = {{{kFirstOutsideJob + 7, 4}, 0}, {{77, 0}, 0}};
+  command.node.jobs = {kFirstOutsideJob + 7, kFirstOutsideJob + 8, 77};
+  const auto reply = run(command);
+  ASSERT_TRUE(reply);
+  const auto& answer = std::get<RegisteredReply>(*reply);
+  ASSERT_EQ(answer.forget.size(), 1u);
+  EXPECT_EQ(answer.forget[0].id.job, 77u);
+  EXPECT_EQ(answer.clean, (std::vector<JobId>{kFirstOutsideJob + 8, 77}));
+}
+
 }  // namespace
 }  // namespace sluice::state

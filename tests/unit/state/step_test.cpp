@@ -151,6 +151,47 @@ TEST_F(StepTest, ARepeatedRequestIsTheSameStep) {
 }
 
 // A job that has all of a node of 2 sockets with 2 cores of 2 threads, of which it uses `threads`.
+// CpuBind of nodes and partitions.
+class UsualBindingTest : public StepTest {
+ protected:
+  UsualBindingTest() {
+    auto changed = std::make_shared<ClusterConfig>(*config_);
+    changed->task_plugin = {"task/affinity"};
+    changed->partitions[0].cpu_bind = "threads";
+    run(ReplaceConfig{changed});
+  }
+  void bind(const std::string& nodes, const std::string& word) {
+    UpdateNode command{kRoot, {}};
+    command.update.nodes = nodes;
+    command.update.cpu_bind = word;
+    ASSERT_TRUE(run(command)) << word;
+  }
+  std::string chosen(const std::string& asked) {
+    StepSpec spec = tasks(1);
+    spec.overlap = OverlapKind::kOverlap;
+    spec.cpu_bind = asked;
+    const auto step = create(spec);
+    return step ? find_step(job(job_), step->step)->spec->cpu_bind.str() : "refused";
+  }
+};
+
+TEST_F(UsualBindingTest, OfTheNodesOrElseOfThePartition) {
+  EXPECT_EQ(chosen(""), "threads");
+  bind("n[1-2]", "core");
+  EXPECT_EQ(chosen(""), "threads") << "n3 says nothing";
+  bind("n3", "cores");
+  EXPECT_EQ(chosen(""), "cores");
+  EXPECT_EQ(chosen("verbose"), "verbose,cores");
+  EXPECT_EQ(chosen("none"), "none");
+  EXPECT_EQ(chosen("v,map_cpu:0"), "v,map_cpu:0");
+  bind("n[1-3]", "off");
+  EXPECT_EQ(chosen("q"), "q,threads");
+  UpdateNode wrong{kRoot, {}};
+  wrong.update.nodes = "n1";
+  wrong.update.cpu_bind = "rank";
+  EXPECT_EQ(error_of(wrong), ErrorCode::kInvalidUpdate);
+}
+
 class ThreadedStepTest : public CoreTest {
  protected:
   ThreadedStepTest() {

@@ -192,7 +192,11 @@ TEST(ConfParse, TravelsUnchanged) {
 TEST(ConfParse, ReadsCgroupAndGresFiles) {
   auto parsed = parse(std::string(kSmallest) + "GresTypes=gpu\n");
   ASSERT_TRUE(parsed);
-  ASSERT_TRUE(parse_cgroup_conf(*lines_of("ConstrainCores=yes\nAllowedRAMSpace=95.5\n"), *parsed));
+  ASSERT_TRUE(parse_cgroup_conf(*lines_of("ConstrainCores=yes\nAllowedRAMSpace=95.5\nMaxPids=60\n"), *parsed));
+  EXPECT_EQ(parsed->config.cgroup.max_pids, 60U);
+  ASSERT_TRUE(parse_mpi_conf(*lines_of("PMIxTimeout=20\nPMIxEnv=A=1;B=2\n"), *parsed));
+  EXPECT_EQ(parsed->config.mpi.pmix_timeout_s, 20U);
+  EXPECT_EQ(parsed->config.mpi.pmix_environment, "A=1;B=2");
   EXPECT_TRUE(parsed->config.cgroup.constrain_cores);
   EXPECT_DOUBLE_EQ(parsed->config.cgroup.allowed_ram_percent, 95.5);
   ASSERT_TRUE(parse_gres_conf(*lines_of("AutoDetect=off\nNodeName=n[1-2] Name=gpu Type=a100 "

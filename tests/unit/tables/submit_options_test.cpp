@@ -73,7 +73,7 @@ std::string fingerprint(const Submission& s) {
        {t.quiet, t.test_only, t.parsable, t.export_given, t.wait_for_end, t.wrap.has_value(),
         t.ignore_pbs, t.bell.value_or(false), t.bell.has_value(), t.no_shell,
         t.kill_signal.has_value(), t.disable_status, t.quit_on_interrupt,
-        t.multi_prog, t.exclusive_step, t.propagate.has_value()}) {
+        t.multi_prog, t.no_allocate, t.exclusive_step, t.propagate.has_value()}) {
     text += flag ? '1' : '0';
   }
   return text + std::to_string(t.verbose) + std::to_string(t.job_id) + t.prolog + t.epilog +

@@ -1,4 +1,4 @@
-// Warnings of time limits, changed steps, triggers, crontabs.
+// Warnings of time limits, changed steps, triggers, crontabs, reservations.
 #include <algorithm>
 
 #include "ctld/state/apply/verbs.hpp"
@@ -59,6 +59,24 @@ void apply_event(ClusterState& state, const CrontabReplaced& event) {
   crontabs->erase(event.crontab.uid);
   if (!event.crontab.text.empty()) crontabs->emplace(event.crontab.uid, event.crontab);
   state.crontabs = std::move(crontabs);
+}
+
+void apply_event(ClusterState& state, const ReservationChanged& event) {
+  auto reservations = std::make_shared<Reservations>(*state.reservations);
+  const auto at = std::ranges::find(*reservations, event.reservation.id, &Reservation::id);
+  if (at != reservations->end()) {
+    *at = event.reservation;
+  } else {
+    reservations->push_back(event.reservation);
+    state.next_reservation_id = event.reservation.id + 1;
+  }
+  state.reservations = std::move(reservations);
+}
+
+void apply_event(ClusterState& state, const ReservationDeleted& event) {
+  auto reservations = std::make_shared<Reservations>(*state.reservations);
+  std::erase_if(*reservations, [&](const Reservation& one) { return one.id == event.id; });
+  state.reservations = std::move(reservations);
 }
 
 }  // namespace sluice::state

@@ -1,8 +1,11 @@
 // The controller itself, nodes and partitions.
 #include <algorithm>
+#include <functional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ctld/state/apply/verbs.hpp"
+#include "ctld/state/dynamic_nodes.hpp"
 #include "ctld/state/indexes.hpp"
 #include "ctld/state/triggers.hpp"
 
@@ -17,7 +20,10 @@ void set_configured_state(Node& node, ConfiguredNodeState configured, const std:
     case ConfiguredNodeState::kFail:
     case ConfiguredNodeState::kFailing: node.flags |= kNodeFailing; break;
     case ConfiguredNodeState::kFuture: node.base = NodeBaseState::kFuture; break;
-    case ConfiguredNodeState::kCloud: node.flags |= kNodeCloud | kNodePoweredDown; break;
+    case ConfiguredNodeState::kCloud:
+      node.base = NodeBaseState::kIdle;
+      node.flags |= kNodeCloud | kNodePoweredDown;
+      break;
     default: return;
   }
   if (reason.empty()) return;
@@ -25,14 +31,20 @@ void set_configured_state(Node& node, ConfiguredNodeState configured, const std:
   node.reason_time = time;
 }
 
+void adopt_line(Node& node, const NodeConfig& line) {
+  node.weight = line.weight;
+  node.config = std::make_shared<NodeConfig>(line);
+  node.flags &= ~kNodeDynamicNorm;
+  if (line.dynamic != DynamicNode::kNo) node.flags |= kNodeDynamicNorm;
+  refresh_gres(node);
+}
+
 void configure_node(ClusterState& state, const NodeConfig& config, const Node* known, Time time) {
   if (known == nullptr) {
     Node node;
     node.id = state.next_node_id++;
     node.name = config.name;
-    node.config = std::make_shared<NodeConfig>(config);
-    node.weight = config.weight;
-    refresh_gres(node);
+    adopt_line(node, config);
     set_configured_state(node, config.state, config.reason, time);
     const NodeId id = node.id;
     state.nodes.insert(id, std::move(node));
@@ -41,17 +53,30 @@ void configure_node(ClusterState& state, const NodeConfig& config, const Node* k
   if (!known->removed && known->config != nullptr && *known->config == config) return;
   Node& node = state.nodes.edit(known->id);
   if (node.removed) {  // it is back: a new node under the old number
-    node.removed = false;
-    node.base = NodeBaseState::kUnknown;
-    node.flags = 0;
-    node.reason = {};
-    node.reason_time = kNoTime;
-    node.hardware.reset();
+    Node fresh;
+    fresh.id = node.id;
+    fresh.name = config.name;
+    node = std::move(fresh);
     set_configured_state(node, config.state, config.reason, time);
   }
-  node.weight = config.weight;
-  node.config = std::make_shared<NodeConfig>(config);
-  refresh_gres(node);
+  adopt_line(node, config);
+}
+
+// Partitions as they are now, which scontrol may have changed, each with another configuration.
+void change_partitions(ClusterState& state, const std::function<void(PartitionConfig&)>& change) {
+  auto partitions = std::make_shared<Partitions>();
+  for (const Partition& partition : *state.partitions) {
+    auto config = std::make_shared<PartitionConfig>(*partition.config);
+    change(*config);
+    partitions->push_back(make_partition(state, std::move(config)));
+  }
+  state.partitions = std::move(partitions);
+}
+
+NodeNames all_names(const ClusterState& state) {  // of removed nodes, too
+  NodeNames names;
+  state.nodes.for_each([&](const Node& node) { names.emplace(node.name, node.id); });
+  return names;
 }
 
 void remove_node(ClusterState& state, NodeId id) {
@@ -78,9 +103,8 @@ void apply_event(ClusterState& state, const ConfigReplaced& event) {
   std::unordered_map<std::string, const NodeConfig*> wanted;
   for (const NodeConfig& node : event.config->nodes) wanted.emplace(node.name, &node);
   std::vector<NodeId> gone;
-  NodeNames known;  // removed ones too
+  const NodeNames known = all_names(state);
   state.nodes.for_each([&](const Node& node) {
-    known.emplace(node.name, node.id);
     if (!node.removed && !wanted.contains(node.name)) gone.push_back(node.id);
   });
   for (const NodeId id : gone) remove_node(state, id);
@@ -154,6 +178,31 @@ void apply_event(ClusterState& state, const PartitionChanged& event) {
     *at = std::move(changed);
   }
   state.partitions = std::move(partitions);
+}
+
+void apply_event(ClusterState& state, const NodesCreated& event) {
+  auto config = std::make_shared<ClusterConfig>(*state.config);
+  add_nodes(*config, event.nodes);
+  state.config = config;
+  const NodeNames known = all_names(state);
+  for (const NodeConfig& node : event.nodes) {
+    const auto at = known.find(node.name);
+    configure_node(state, node, at == known.end() ? nullptr : state.nodes.find(at->second), event.time);
+  }
+  rebuild_node_names(state);
+  change_partitions(state, [&](PartitionConfig& partition) { add_to_partition(*config, event.nodes, partition); });
+}
+
+void apply_event(ClusterState& state, const NodesDeleted& event) {
+  const std::unordered_set<std::string> names(event.names.begin(), event.names.end());
+  auto config = std::make_shared<ClusterConfig>(*state.config);
+  forget_nodes(*config, names);
+  state.config = config;
+  for (const std::string& name : event.names) {
+    if (const Node* node = find_node(state, name)) remove_node(state, node->id);
+  }
+  rebuild_node_names(state);
+  change_partitions(state, [&](PartitionConfig& partition) { forget_nodes(*config, names, partition); });
 }
 
 void apply_event(ClusterState& state, const PartitionDeleted& event) {

@@ -1,5 +1,6 @@
 // A job starts, ends and gives its nodes back.
 #include "ctld/state/apply/verbs.hpp"
+#include "ctld/state/batch_host.hpp"
 #include "ctld/state/fold.hpp"
 #include "ctld/state/indexes.hpp"
 #include "ctld/state/triggers.hpp"
@@ -8,16 +9,16 @@ namespace sluice::state {
 namespace {
 
 std::shared_ptr<const Step> make_batch_step(const ClusterState& state, const Job& job) {
-  const NodeAllocation& first = job.allocation->nodes.front();
+  const NodeAllocation& host = job.allocation->nodes[batch_position(state, job)];
   auto layout = std::make_shared<StepLayout>();
   StepNode part;
-  part.node = first.node;
-  part.name = state.nodes.at(first.node).name;
+  part.node = host.node;
+  part.name = state.nodes.at(host.node).name;
   part.tasks = {0};
-  part.cpus = first.cpus;
-  part.cores = first.cores.to_text();
-  part.memory_mib = first.memory_mib;
-  part.gres = first.gres;
+  part.cpus = host.cpus;
+  part.cores = host.cores.to_text();
+  part.memory_mib = host.memory_mib;
+  part.gres = host.gres;
   layout->num_tasks = 1;
   layout->node_list = part.name;
   layout->nodes.push_back(std::move(part));
@@ -37,6 +38,7 @@ void start_job(ClusterState& state, const JobStarted& event, const JobStarted::S
     job.reason = JobReason::kNone;
     job.state_description = {};
     job.partition = event.partition;
+    job.reservation = event.reservation;
     job.time_limit = event.time_limit;
     job.start = event.time;
     job.end = event.end;
@@ -140,6 +142,7 @@ void apply_event(ClusterState& state, const JobRequeued& event) {
     job.hold = event.hold;
     job.restart_count = event.restart_count;
     job.allocation.reset();
+    job.reservation = {};
     job.released.clear();
     job.preparing.clear();
     job.steps.clear();

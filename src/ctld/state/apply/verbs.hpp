@@ -39,12 +39,16 @@ void apply_event(ClusterState& state, const NodeStateChanged& event);
 void apply_event(ClusterState& state, const NodeUpdated& event);
 void apply_event(ClusterState& state, const PartitionChanged& event);
 void apply_event(ClusterState& state, const PartitionDeleted& event);
+void apply_event(ClusterState& state, const NodesCreated& event);
+void apply_event(ClusterState& state, const NodesDeleted& event);
 void apply_event(ClusterState& state, const JobLimitNear& event);
 void apply_event(ClusterState& state, const StepUpdated& event);
 void apply_event(ClusterState& state, const TriggerSet& event);
 void apply_event(ClusterState& state, const TriggersCleared& event);
 void apply_event(ClusterState& state, const TriggerFired& event);
 void apply_event(ClusterState& state, const CrontabReplaced& event);
+void apply_event(ClusterState& state, const ReservationChanged& event);
+void apply_event(ClusterState& state, const ReservationDeleted& event);
 
 // Notes that `id` is taken: the next id to try is the one after it.
 void note_job_id(ClusterState& state, JobId id);

@@ -3,10 +3,26 @@
 
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/verbs.hpp"
+#include "ctld/state/dynamic_nodes.hpp"
 #include "ctld/state/triggers.hpp"
 
 namespace sluice::state {
 namespace {
+
+// What was read, with the nodes that no file names unless the files have them now.
+std::shared_ptr<const ClusterConfig> with_dynamic_nodes(const ClusterState& state,
+                                                        const std::shared_ptr<const ClusterConfig>& read) {
+  std::unordered_set<std::string> names;
+  for (const NodeConfig& node : read->nodes) names.insert(node.name);
+  std::vector<NodeConfig> dynamic;
+  for (const NodeConfig& node : state.config->nodes) {
+    if (node.dynamic != DynamicNode::kNo && !names.contains(node.name)) dynamic.push_back(node);
+  }
+  if (dynamic.empty()) return read;
+  auto whole = std::make_shared<ClusterConfig>(*read);
+  add_nodes(*whole, dynamic);
+  return whole;
+}
 
 bool partitions_as_configured(const ClusterState& state) {
   const auto& wanted = state.config->partitions;
@@ -30,7 +46,8 @@ Result<Decision> decide_on(const ClusterState& state, const StartEpoch& command,
 }
 
 Result<Decision> decide_on(const ClusterState& state, const ReplaceConfig& command, Time now) {
-  const bool same = state.next_node_id != 0 && *command.config == *state.config;
+  const auto config = with_dynamic_nodes(state, command.config);
+  const bool same = state.next_node_id != 0 && *config == *state.config;
   Draft draft(state);
   if (command.ordered) {
     for (Trigger& trigger : triggers_hit(state, kTriggerReconfigured, now)) draft.emit(TriggerSet{std::move(trigger)});
@@ -38,13 +55,13 @@ Result<Decision> decide_on(const ClusterState& state, const ReplaceConfig& comma
   if (same && (command.at_start || partitions_as_configured(state))) return draft.take();
   // jobs on nodes that go are lost
   std::unordered_set<std::string> stay;
-  for (const NodeConfig& node : command.config->nodes) stay.insert(node.name);
+  for (const NodeConfig& node : config->nodes) stay.insert(node.name);
   std::vector<NodeId> gone;
   state.nodes.for_each([&](const Node& node) {
     if (!node.removed && !stay.contains(node.name)) gone.push_back(node.id);
   });
   for (const NodeId id : gone) lose_node(draft, id, now);
-  draft.emit(ConfigReplaced{.config = command.config, .time = now});
+  draft.emit(ConfigReplaced{.config = config, .time = now});
   return draft.take();
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "common/base/hostlist.hpp"
+#include "common/tables/submit_values.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/targets.hpp"
 #include "ctld/state/decide/verbs.hpp"
@@ -28,9 +29,31 @@ Status may_create(const ClusterState& state, Identity who, JobId id) {
   if (who.uid != job->spec->uid && !is_admin(state, who.uid)) return failure(ErrorCode::kAccessDenied);
   if (job->state == JobState::kPending) return failure(ErrorCode::kJobPending);
   if (!is_running(*job)) return failure(ErrorCode::kAlreadyDone);
+  if (is_booting(*job)) return failure(ErrorCode::kStepsBusy);  // for as long as that takes
   if (job->preparing.any()) return failure(ErrorCode::kRetry);
   if (job->state == JobState::kSuspended) return failure(ErrorCode::kDisabled);
   return {};
+}
+
+// CpuBind of the job's nodes where all have the same, else of its partition.
+std::string usual_binding_of(const ClusterState& state, const Job& job) {
+  const auto& nodes = job.allocation->nodes;
+  const std::string& first = state.nodes.at(nodes.front().node).config->cpu_bind;
+  const bool same = std::ranges::all_of(nodes, [&](const NodeAllocation& part) {
+    return state.nodes.at(part.node).config->cpu_bind == first;
+  });
+  if (same && !first.empty()) return first;
+  const Partition* partition = find_partition(state, job.partition.view());
+  return partition != nullptr ? partition->config->cpu_bind : std::string();
+}
+
+// What the site says of binding, where the user does not.
+void complete_binding(const ClusterState& state, const Job& job, StepSpec& spec) {
+  const auto& plugins = state.config->task_plugin;
+  const bool binds = std::ranges::any_of(plugins, [](const std::string& name) { return name.ends_with("affinity"); });
+  if (!binds || says_how_to_bind(spec.cpu_bind.view())) return;
+  const std::string usual = usual_binding_of(state, job);
+  if (!usual.empty()) spec.cpu_bind = spec.cpu_bind.empty() ? usual : spec.cpu_bind.str() + "," + usual;
 }
 
 Result<std::shared_ptr<Step>> make_new_step(const ClusterState& state, const Job& job, const StepSpec& wanted, Time now) {
@@ -47,6 +70,7 @@ Result<std::shared_ptr<Step>> make_new_step(const ClusterState& state, const Job
   auto spec = std::make_shared<StepSpec>(wanted);
   spec->uid = job.spec->uid;
   spec->gid = job.spec->gid;
+  complete_binding(state, job, *spec);
   auto step = std::make_shared<Step>();
   step->id = StepId{job.id, wanted.interactive ? kInteractiveStep : job.next_step};
   if (wanted.interactive && find_step(job, kInteractiveStep) != nullptr) {

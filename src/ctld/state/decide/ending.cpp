@@ -7,6 +7,7 @@
 
 #include "common/base/text.hpp"
 #include "common/tables/cron_times.hpp"
+#include "ctld/state/batch_host.hpp"
 #include "ctld/state/decide/reboot.hpp"
 #include "ctld/state/exit_status.hpp"
 
@@ -97,8 +98,8 @@ void finish(Draft& draft, JobId id, Time now) {
 }
 
 // A running job that lost a node ends, or goes on without it (--no-kill).
-bool survives_loss(const Job& job, size_t position) {
-  const bool batch_host = job.spec->batch && !is_het_follower(job) && position == 0;
+bool survives_loss(const ClusterState& state, const Job& job, size_t position) {
+  const bool batch_host = job.spec->batch && !is_het_follower(job) && position == batch_position(state, job);
   const size_t held = job.allocation->nodes.size() - job.released.count();
   return !job.spec->kill_on_node_fail && !batch_host && held > 1;
 }
@@ -273,7 +274,7 @@ void lose_node(Draft& draft, NodeId node, Time now, bool rebooted_for_jobs) {
     Bitmap lost;
     lost.set(*position);
     if (is_running(job)) {
-      if (survives_loss(job, *position)) {
+      if (survives_loss(draft.state(), job, *position)) {
         lose_step_parts(draft, id, node, now);
       } else {
         Ending ending{.state = JobState::kNodeFail, .reason = JobReason::kNodeDown, .exit_status = SIGTERM};

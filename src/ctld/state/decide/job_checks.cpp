@@ -9,6 +9,7 @@
 #include "common/tables/submit_options.hpp"
 #include "ctld/state/fits.hpp"
 #include "ctld/state/licenses.hpp"
+#include "ctld/state/reservations.hpp"
 #include "ctld/state/room.hpp"
 
 namespace sluice::state {
@@ -220,7 +221,7 @@ Status check_limits(const ClusterState& state, const JobSpec& spec,
 }
 
 Status check_extras(const ClusterState& state, const JobSpec& spec) {
-  if (!spec.reservation.empty()) return failure(ErrorCode::kInvalidReservation);
+  if (Status ok = check_reservations(state, spec); !ok) return ok;
   return check_licenses(*state.config, spec);
 }
 

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "common/base/text.hpp"
+#include "ctld/state/decide/dynamic_nodes.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/reboot.hpp"
 #include "ctld/state/decide/verbs.hpp"
@@ -114,10 +115,13 @@ RegisteredReply reconcile(const ClusterState& state, const Node& node,
     const Job* job = state.jobs.find(key.id.job);
     const bool ours = job != nullptr && holds(key.id.job) && job->restart_count == key.restart &&
                       find_step(*job, key.id.step) != nullptr;
-    if (!ours) reply.forget.push_back(key);
+    if (!ours && !is_outside_jobs(key.id.job)) reply.forget.push_back(key);
   }
+  const auto runs_outside = [&](JobId id) {
+    return is_outside_jobs(id) && std::ranges::any_of(request.running, [&](const auto& key) { return key.id.job == id; });
+  };
   for (const JobId id : request.jobs) {
-    if (!holds(id)) reply.clean.push_back(id);
+    if (!holds(id) && !runs_outside(id)) reply.clean.push_back(id);
   }
   for (const JobId id : node.jobs) {
     const Job& job = state.jobs.at(id);
@@ -145,17 +149,31 @@ RegisteredReply reconcile(const ClusterState& state, const Node& node,
   return reply;
 }
 
+// slurmd -Z: the node comes into being by its registration.
+Status create_registering(Draft& draft, const protocol::RegisterNodeRequest& request, Time now) {
+  const auto& line = request.own_line;
+  if (line == nullptr || line->name != request.name || line->dynamic != DynamicNode::kRegistered) {
+    return failure(ErrorCode::kInvalidNodeName);
+  }
+  const std::vector<NodeConfig> nodes{*line};
+  if (Status ok = check_new_nodes(draft.state(), nodes); !ok) return ok;
+  draft.emit(NodesCreated{.nodes = nodes, .time = now});
+  return {};
+}
+
 }  // namespace
 
 Result<Decision> decide_on(const ClusterState& state, const RegisterNode& command, Time now) {
   const protocol::RegisterNodeRequest& request = command.node;
-  const Node* node = find_node(state, request.name);
-  if (node == nullptr) return failure(ErrorCode::kInvalidNodeName);
   if (!request.cluster_id.empty() && request.cluster_id != state.cluster_id) {
     return failure(ErrorCode::kWrongCluster);
   }
-  const NodeId id = node->id;
   Draft draft(state);
+  if (find_node(state, request.name) == nullptr) {
+    if (Status ok = create_registering(draft, request, now); !ok) return tl::unexpected<Error>(ok.error());
+  }
+  const Node* node = find_node(draft.state(), request.name);
+  const NodeId id = node->id;
   const bool rebooted = (node->hardware != nullptr && !node->hardware->boot_id.empty() &&
                          node->hardware->boot_id != request.hardware.boot_id) ||
                         (node->reboot_issued != kNoTime && request.hardware.boot_time > node->reboot_issued);

@@ -1,5 +1,6 @@
 #include "ctld/state/decide/resize.hpp"
 
+#include "ctld/state/batch_host.hpp"
 #include "ctld/state/decide/ending.hpp"
 
 namespace sluice::state {
@@ -19,7 +20,7 @@ Result<Bitmap> nodes_to_keep(const ClusterState& state, const Job& job, const Jo
     if (*update.min_nodes == 0 || *update.min_nodes > keep.count()) return failure(ErrorCode::kTooManyNodes);
     keep = keep.take_first(*update.min_nodes);
   }
-  if (job.spec->batch && !keep.test(job.allocation->nodes.front().node)) {
+  if (job.spec->batch && !keep.test(job.allocation->nodes[batch_position(state, job)].node)) {
     return failure(ErrorCode::kInvalidNodeName);
   }
   return keep;

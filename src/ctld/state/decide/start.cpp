@@ -8,6 +8,7 @@
 #include "ctld/state/draft.hpp"
 #include "ctld/state/fits.hpp"
 #include "ctld/state/licenses.hpp"
+#include "ctld/state/reservations.hpp"
 
 namespace sluice::state {
 namespace {
@@ -37,6 +38,9 @@ std::optional<JobStarted> check_start(const ClusterState& state, const PlannedSt
     if (job->spec->time_min == 0 || plan.time_limit < job->spec->time_min) return std::nullopt;
     event.time_limit = plan.time_limit;
   }
+  const Time end = planned_end(now, event.time_limit);
+  if (!may_begin(state, *job, plan.reservation, *plan.allocation, now, end)) return std::nullopt;
+  event.reservation = plan.reservation;
   event.time = now;
   event.end = event.time_limit == kInfiniteMinutes ? kNever
                                                    : now + std::chrono::minutes(event.time_limit);
@@ -99,7 +103,7 @@ Events merge_starts(Events events) {
     JobStarted& start = *other;
     auto* last = merged.empty() ? nullptr : std::get_if<JobStarted>(&merged.back());
     if (last != nullptr && last->record == start.record && last->partition == start.partition &&
-        last->time_limit == start.time_limit) {
+        last->time_limit == start.time_limit && last->reservation == start.reservation) {
       last->starts.push_back(std::move(start.starts.front()));
     } else {
       merged.push_back(std::move(event));

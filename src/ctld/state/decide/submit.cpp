@@ -1,5 +1,6 @@
 // sbatch, and the allocations of srun and salloc.
 #include "ctld/fit/gres.hpp"
+#include "ctld/state/batch_host.hpp"
 #include "ctld/state/decide/job_checks.hpp"
 #include "ctld/state/decide/job_ids.hpp"
 #include "ctld/state/decide/verbs.hpp"
@@ -108,6 +109,7 @@ Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& comm
   if (!partitions) return tl::unexpected(partitions.error());
   if (Status ok = check_size(state, *spec, *partitions); !ok) return tl::unexpected(ok.error());
   if (Status ok = check_limits(state, *spec, *partitions); !ok) return tl::unexpected(ok.error());
+  if (Status ok = check_batch_features(*spec); !ok) return tl::unexpected(ok.error());
   if (Status ok = check_extras(state, *spec); !ok) return tl::unexpected(ok.error());
   if (Status ok = check_times(*spec, now); !ok) return tl::unexpected(ok.error());
 

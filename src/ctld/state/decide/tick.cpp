@@ -1,6 +1,7 @@
 // Time passes: limits, begin times, dependencies, deadlines, repeated orders, purge.
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/reboot.hpp"
+#include "ctld/state/decide/reservation_tick.hpp"
 #include "ctld/state/decide/targets.hpp"
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/dependency.hpp"
@@ -224,6 +225,7 @@ void tick_nodes(Draft& draft, Time now) {
 Result<Decision> decide_on(const ClusterState& state, const Tick&, Time now) {
   Draft draft(state);
   tick_active(draft, now);
+  tick_reservations(draft, now);
   tick_waiting(draft, now);  // before the purge: what a job waits for must still be there
   tick_finished(draft, now);
   tick_nodes(draft, now);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "common/base/text.hpp"
+#include "common/tables/submit_values.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/reboot.hpp"
 #include "ctld/state/decide/verbs.hpp"
@@ -127,7 +128,7 @@ Status check_features(const Node& node, const NodeUpdate& update) {
 void update_rest(Draft& draft, NodeId id, const NodeUpdate& update) {
   const Node& node = draft.node(id);
   if (!update.weight && !update.active_features && !update.available_features && !update.comment &&
-      !update.extra && !update.gres) {
+      !update.extra && !update.gres && !update.cpu_bind) {
     return;
   }
   NodeUpdated event{.node = id, .weight = node.weight, .active_features = node.active_features,
@@ -136,10 +137,11 @@ void update_rest(Draft& draft, NodeId id, const NodeUpdate& update) {
   if (update.active_features) event.active_features = *update.active_features;
   if (update.comment) event.comment = *update.comment;
   if (update.extra) event.extra = *update.extra;
-  if (update.available_features || update.gres) {
+  if (update.available_features || update.gres || update.cpu_bind) {
     auto config = std::make_shared<NodeConfig>(*node.config);
     if (update.available_features) config->features = split_list(*update.available_features);
     if (update.gres) config->gres = *update.gres;
+    if (update.cpu_bind) config->cpu_bind = usual_binding(*update.cpu_bind).value_or("");
     event.config = std::move(config);
   }
   draft.emit(std::move(event));
@@ -156,6 +158,7 @@ Result<Decision> decide_on(const ClusterState& state, const UpdateNode& command,
   if (nodes->none()) {
     for (const auto& [name, id] : *state.node_names) nodes->set(id);
   }
+  if (command.update.cpu_bind && !usual_binding(*command.update.cpu_bind)) return failure(ErrorCode::kInvalidUpdate);
   Draft draft(state);
   Effects effects;
   Status failed;

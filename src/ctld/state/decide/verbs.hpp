@@ -18,11 +18,14 @@ Result<Decision> decide_on(const ClusterState& state, const CreateStep& command,
 Result<Decision> decide_on(const ClusterState& state, const CreateHetStep& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const UpdateNode& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const UpdatePartition& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const CreateNodes& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const DeleteNodes& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const RebootNodes& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const UpdateStep& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const SetTrigger& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const ClearTriggers& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const ReplaceCrontab& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const ChangeReservation& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const EndSteps& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const JobsCleaned& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const PrologDone& command, Time now);

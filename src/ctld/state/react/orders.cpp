@@ -17,6 +17,16 @@ std::string why_ended(const Job& job) {
   }
 }
 
+// Without --wait-all-nodes the script begins as soon as its own node has booted, while others still do. Prologs of all
+// nodes come first in any case.
+bool begins_while_booting(const Job& job) {
+  const Step* script = find_step(job, kBatchStep);
+  if (script == nullptr || job.spec->wait_all_nodes) return false;
+  const size_t nodes = job.allocation->nodes.size();
+  const auto host = allocation_position(*job.allocation, script->layout->nodes.front().node);
+  return host && !job.preparing.test(boot_position(job, *host)) && job.preparing.find_first() > nodes;
+}
+
 }  // namespace
 
 void order_start(const Job& job, Effects& effects) {
@@ -24,7 +34,10 @@ void order_start(const Job& job, Effects& effects) {
   const bool active = job.state == JobState::kRunning || job.state == JobState::kSuspended;
   if (!active || job.allocation == nullptr) return;
   const size_t controller = job.allocation->nodes.size();
-  if (is_booting(job)) return;
+  if (is_booting(job)) {
+    if (begins_while_booting(job)) effects.emplace_back(LaunchStep{{{job.id, kBatchStep}, job.restart_count}});
+    return;
+  }
   if (job.preparing.test(controller)) {
     effects.emplace_back(RunControllerProlog{job.id, job.restart_count});
     return;  // the nodes' turn comes after it

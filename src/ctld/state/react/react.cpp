@@ -171,6 +171,11 @@ void react_to(const ClusterState&, const NodeStateChanged& event, Effects& effec
 void react_to(const ClusterState&, const NodeUpdated&, Effects& effects) {
   effects.emplace_back(WakeScheduler{});
 }
+void react_to(const ClusterState&, const NodesCreated&, Effects& effects) {
+  effects.emplace_back(WakeScheduler{});
+}
+void react_to(const ClusterState&, const ReservationChanged&, Effects& effects) { effects.emplace_back(WakeScheduler{}); }
+void react_to(const ClusterState&, const ReservationDeleted&, Effects& effects) { effects.emplace_back(WakeScheduler{}); }
 void react_to(const ClusterState&, const PartitionChanged&, Effects& effects) {
   effects.emplace_back(WakeScheduler{});
 }
@@ -193,6 +198,7 @@ void react_to(const ClusterState&, const StepEnded&, Effects&) {}
 void react_to(const ClusterState&, const StepNodesEnded&, Effects&) {}
 void react_to(const ClusterState&, const NodeRegistered&, Effects&) {}
 void react_to(const ClusterState&, const PartitionDeleted&, Effects&) {}
+void react_to(const ClusterState&, const NodesDeleted&, Effects&) {}
 
 }  // namespace
 

@@ -1,0 +1,56 @@
+#include "ctld/state/batch_host.hpp"
+
+#include <algorithm>
+
+#include "common/base/text.hpp"
+#include "common/tables/errors.hpp"
+#include "ctld/fit/features.hpp"
+
+namespace sluice::state {
+namespace {
+
+constexpr uint32_t kBadBatchFeatures = 2114;  // as scontrol errnumstr knows it
+
+std::vector<std::string> features_of(const Node& node) {
+  auto active = split_list(node.active_features.view());
+  return active.empty() ? node.config->features : active;
+}
+
+bool names_any(const fit::FeatureExpression& expression, const std::vector<std::string>& names) {
+  return std::ranges::any_of(expression.any_of, [&](const auto& branch) {
+    return std::ranges::any_of(branch, [&](const std::string& name) { return std::ranges::find(names, name) != names.end(); });
+  });
+}
+
+// Every feature of an expression, once or more.
+std::vector<std::string> all_names(const fit::FeatureExpression& expression) {
+  std::vector<std::string> names;
+  for (const auto& branch : expression.any_of) names.insert(names.end(), branch.begin(), branch.end());
+  for (const fit::FeatureCount& count : expression.counts) names.push_back(count.name);
+  return names;
+}
+
+}  // namespace
+
+size_t batch_position(const ClusterState& state, const Job& job) {
+  const Allocation& allocation = *job.allocation;
+  if (const Step* script = find_step(job, kBatchStep)) {
+    return allocation_position(allocation, script->layout->nodes.front().node).value_or(0);
+  }
+  if (job.spec->batch_features.empty()) return 0;
+  const auto wanted = fit::parse_features(job.spec->batch_features.view());
+  for (size_t at = 0; wanted && at < allocation.nodes.size(); ++at) {
+    if (fit::satisfies_any(*wanted, features_of(state.nodes.at(allocation.nodes[at].node)))) return at;
+  }
+  return 0;
+}
+
+Status check_batch_features(const JobSpec& spec) {
+  if (spec.batch_features.empty()) return {};
+  const auto wanted = fit::parse_features(spec.batch_features.view());
+  const auto asked = fit::parse_features(spec.constraint.view());
+  if (wanted && asked && names_any(*wanted, all_names(*asked))) return {};
+  return failure(error_number_text(kBadBatchFeatures));
+}
+
+}  // namespace sluice::state

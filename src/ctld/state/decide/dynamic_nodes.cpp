@@ -1,0 +1,70 @@
+// scontrol create and delete NodeName=…: nodes that no file names.
+#include "ctld/state/decide/dynamic_nodes.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "common/base/hostlist.hpp"
+#include "common/base/text.hpp"
+#include "common/tables/errors.hpp"
+#include "ctld/state/decide/verbs.hpp"
+#include "ctld/state/dynamic_nodes.hpp"
+
+namespace sluice::state {
+
+Status check_new_nodes(const ClusterState& state, const std::vector<NodeConfig>& nodes) {
+  std::unordered_set<std::string> names;
+  for (const NodeConfig& node : nodes) {
+    if (find_node(state, node.name) != nullptr || !names.insert(node.name).second) {
+      return failure(ErrorCode::kInvalidNodeName, "Node " + node.name + " exists already");
+    }
+  }
+  const size_t most = most_nodes(*state.config);
+  if (state.node_names->size() + nodes.size() > most) {
+    return failure(ErrorCode::kTooManyNodes, "There can be no more nodes than MaxNodeCount=" + std::to_string(most));
+  }
+  return {};
+}
+
+Result<Decision> decide_on(const ClusterState& state, const CreateNodes& command, Time now) {
+  if (!is_admin(state, command.who.uid)) return failure(ErrorCode::kInvalidUser);
+  if (Status ok = check_new_nodes(state, command.nodes); !ok) return tl::unexpected<Error>(ok.error());
+  Draft draft(state);
+  if (!command.nodes.empty()) draft.emit(NodesCreated{.nodes = command.nodes, .time = now});
+  return draft.take();
+}
+
+// What can go goes; the reply's first error names the rest, its second says why.
+Result<Decision> decide_on(const ClusterState& state, const DeleteNodes& command, Time) {
+  if (!is_admin(state, command.who.uid)) return failure(ErrorCode::kInvalidUser);
+  Result<std::vector<std::string>> names = expand_hosts(command.nodes);
+  if (!names || names->empty()) return failure(ErrorCode::kInvalidNodeName);
+  if (names->size() == 1 && iequals(names->front(), "ALL")) {
+    names->clear();
+    for (const auto& [name, id] : *state.node_names) names->push_back(name);
+    sort_hosts(*names);
+  }
+  NodesDeleted event;
+  std::vector<std::string> left;
+  ErrorCode why = ErrorCode::kOk;
+  std::unordered_set<std::string> seen;
+  for (const std::string& name : *names) {
+    if (!seen.insert(name).second) continue;
+    const Node* node = find_node(state, name);
+    if (node != nullptr && node->config->dynamic != DynamicNode::kNo && node->jobs.empty()) {
+      event.names.push_back(name);
+      continue;
+    }
+    left.push_back(name);
+    why = node == nullptr       ? ErrorCode::kInvalidNodeName
+          : !node->jobs.empty() ? ErrorCode::kNodesBusy
+                                : ErrorCode::kInvalidState;  // slurm.conf has it
+  }
+  protocol::CountReply reply{.count = static_cast<uint32_t>(event.names.size()), .errors = {}};
+  if (!left.empty()) reply.errors = {"failed to delete nodes " + fold_hosts(left), std::string(error_sentence(why))};
+  Draft draft(state);
+  if (!event.names.empty()) draft.emit(std::move(event));
+  return draft.take(std::move(reply));
+}
+
+}  // namespace sluice::state

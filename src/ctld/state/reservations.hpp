@@ -1,0 +1,68 @@
+// Which nodes reservations keep, when, and for whom: what the scheduler, the check of its starts and the commands ask.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "ctld/state/cluster_state.hpp"
+
+namespace sluice::state {
+
+struct Period {
+  Time start = kNoTime;
+  Time end = kNoTime;
+};
+
+[[nodiscard]] const Reservation* find_reservation(const ClusterState& state, std::string_view name);
+// The present or next occurrence; a floating one is always so far away as it was asked for.
+[[nodiscard]] Period period_of(const Reservation& reservation, Time now);
+[[nodiscard]] bool is_active(const Reservation& reservation, Time now);
+// Whether an occurrence, this one or a later one, has part in [from, to).
+[[nodiscard]] bool overlaps(const Reservation& reservation, Time from, Time to, Time now);
+// Whether both ever hold at the same time; of two that come again, for as long as can be told.
+[[nodiscard]] bool ever_meet(const Reservation& a, const Reservation& b, Time now);
+// Its nodes that are there (any more).
+[[nodiscard]] Bitmap nodes_of(const ClusterState& state, const Reservation& reservation);
+[[nodiscard]] bool may_use(const Reservation& reservation, uint32_t uid, std::string_view account);
+
+// The reservations that the job names, or (naming none) those that draw it, as far as it may begin in them now. `named`:
+// it names some; then it begins in one of them or not at all.
+struct ReservationChoice {
+  bool named = false;
+  std::vector<const Reservation*> usable;
+};
+[[nodiscard]] ReservationChoice choose_reservations(const ClusterState& state, const Job& job, Time now);
+// The first that the job names and that is there; null: none.
+[[nodiscard]] const Reservation* named_reservation(const ClusterState& state, const JobSpec& spec);
+
+// Until when a job that would run to `to` can be in the nodes of `own` (it is ended with it).
+[[nodiscard]] Time last_moment(const Reservation* own, Time to, Time now);
+// Nodes that a job of `own` (null: of none) may not use in [from, to), since they are others'.
+[[nodiscard]] Bitmap closed_nodes(const ClusterState& state, const Reservation* own, Time from, Time to, Time now);
+// Nodes that a job of `own` is confined to; nullopt: it is not.
+[[nodiscard]] std::optional<Bitmap> confines(const ClusterState& state, const Reservation* own);
+
+// Submission and update: each that the job names is there, open to it and large enough.
+[[nodiscard]] Status check_reservations(const ClusterState& state, const JobSpec& spec);
+// May the job begin now in this reservation (empty: in none), on these nodes, until `end`?
+[[nodiscard]] bool may_begin(const ClusterState& state, const Job& job, std::string_view reservation,
+                             const Allocation& allocation, Time now, Time end);
+
+// What nodes are chosen for a reservation by.
+struct NodeWish {
+  const Reservation* reservation = nullptr;  // as it will be; its own nodes are not looked at
+  Bitmap keep;                               // nodes that it has and keeps
+  uint32_t count = 0;                        // nodes in all
+};
+// kNodesBusy: so many cannot be had.
+[[nodiscard]] Result<Bitmap> choose_nodes(const ClusterState& state, const NodeWish& wish, Time now);
+// Whether running jobs hold one of these nodes at or after `from`.
+[[nodiscard]] bool has_jobs(const ClusterState& state, const Bitmap& nodes, Time from);
+
+// MAINT and RESERVED flags of nodes, as they are shown now.
+[[nodiscard]] NodeFlags reservation_flags(const ClusterState& state, NodeId node, Time now);
+// The active ones that have the node, separated by commas.
+[[nodiscard]] std::string reservation_names(const ClusterState& state, NodeId node, Time now);
+
+}  // namespace sluice::state

@@ -1,0 +1,33 @@
+// Which node this agent is, and where its line comes from: slurm.conf, the controller (a node of scontrol create), or the
+// agent's own command line (-Z).
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "common/base/result.hpp"
+#include "common/base/time.hpp"
+#include "common/model/cluster_config.hpp"
+
+namespace sluice::noded {
+
+struct OwnLineOptions {
+  std::string name;            // -N; empty: the node whose NodeHostname is this host's name
+  bool brings_line = false;    // -Z
+  std::string line;            // --conf
+  Duration patience = std::chrono::seconds(60);  // for a controller that does not answer
+};
+
+// This node's line, which `config` has then, too. Starts no thread. Errors: no or several nodes, or no answer.
+[[nodiscard]] Result<NodeConfig> find_own_line(ClusterConfig& config, const OwnLineOptions& options);
+
+// "host:port" of each controller, in their order.
+[[nodiscard]] std::vector<std::string> controller_addresses(const ClusterConfig& config);
+
+// The name under which this host is configured when none was given: the one node whose NodeHostname
+// is this host's name. Errors name what is missing or ambiguous.
+[[nodiscard]] Result<std::string> own_node_name(const ClusterConfig& config,
+                                                const std::string& host_name);
+
+}  // namespace sluice::noded

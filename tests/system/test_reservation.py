@@ -1,0 +1,191 @@
+"""Reservations: what scontrol and sinfo say, and the jobs in them and beside them."""
+import json
+import unittest
+
+from harness import ClusterCase, add_users, need_root, wait_for
+
+ALICE, BOB = 61531, 61532
+
+
+class Reservation(ClusterCase):
+    NODES, CPUS = 3, 2
+
+    @classmethod
+    def setUpClass(cls):
+        need_root()
+        add_users(cls, ALICE, BOB)
+        super().setUpClass()
+
+    def tearDown(self):
+        self.run_cmd("scancel", "--state=PENDING", "-u", "root", check=False)
+        self.run_cmd("scancel", "-u", "root", check=False)
+        self.run_cmd("scancel", "-u", f"{ALICE},{BOB}", check=False)
+        self.wait_no_jobs()
+        for name in self.names():
+            self.run_cmd("scontrol", "delete", f"reservation={name}")
+        super().tearDown()
+
+    def names(self):
+        shown = self.out("scontrol", "-o", "show", "reservation")
+        return [line.split()[0].partition("=")[2] for line in shown.splitlines() if line.startswith("ReservationName=")]
+
+    def reserve(self, name, *words):
+        self.assertEqual(self.out("scontrol", "create", f"reservation={name}", *words), f"Reservation created: {name}\n")
+
+    def facts(self, name):
+        words = self.out("scontrol", "-o", "show", "reservation", name).split()
+        return dict(word.split("=", 1) for word in words)
+
+    def refused(self, text, *words):
+        self.fails(1, f"scontrol: error: {text}  No reservation created.\n", "scontrol", "create", "reservation", *words)
+
+    def test_create_refused(self):
+        self.refused("A start time must be given.")
+        self.refused("A start time must be given.", "users=root", "nodes=n1", "duration=5")
+        self.refused("An end time or duration must be given.", "starttime=now", "users=root", "nodes=n1")
+        self.refused("Start time cannot be after end time.", "starttime=now", "endtime=now-1hour", "users=root", "nodes=n1")
+        self.refused("CoreCnt, Nodes, NodeCnt, BurstBuffer, Licenses or Watts must be specified.", "starttime=now", "duration=60",
+                     "users=root")
+        self.refused("Either Users/Groups and/or Accounts must be specified.", "starttime=now", "duration=60", "nodes=ALL")
+        self.refused("Users and Groups are mutually exclusive.  You can have one or the other, but not both.", "starttime=now",
+                     "users=root", "groups=root", "nodes=ALL", "duration=10")
+        self.refused("Error parsing flags blah.", "starttime=now", "users=root", "nodes=n1", "duration=5", "flags=blah")
+        self.refused("Invalid duration duration=abc.", "starttime=now", "users=root", "nodes=n1", "duration=abc")
+        self.refused("Unknown parameter bad=1.", "starttime=now", "users=root", "nodes=n1", "bad=1")
+        self.refused("PART_NODES flag requires specifying a Partition and ALL nodes.", "starttime=now", "users=root", "nodes=n1",
+                     "duration=10", "flags=part_nodes")
+        self.refused("corecnt=2 is not supported: whole nodes can be reserved only.", "starttime=now", "users=root", "corecnt=2",
+                     "duration=10")
+        self.fails(1, "Invalid time specification (pos=0): xx\n"
+                      "scontrol: error: Invalid start time starttime=xx.  No reservation created.\n",
+                   "scontrol", "create", "reservation", "starttime=xx", "users=root", "nodes=n1", "duration=5")
+        ask = ("scontrol", "create", "reservationname=a", "starttime=now", "duration=5")
+        self.fails(1, "Error creating the reservation: Invalid user id\n", *ask, "users=nosuchuser", "nodes=n1")
+        self.fails(1, "Error creating the reservation: Invalid node name specified\n", *ask, "users=root", "nodes=n9")
+        self.fails(1, "Error creating the reservation: Invalid partition name specified\n", *ask, "users=root", "nodecnt=1",
+                   "partitionname=nope")
+        self.fails(1, "Error creating the reservation: Invalid feature specification\n", *ask, "users=root", "nodecnt=1",
+                   "features=f1")
+        self.fails(1, "Error creating the reservation: Invalid time specified\n", "scontrol", "create", "reservationname=a",
+                   "starttime=now-1hour", "duration=5", "users=root", "nodes=n1")
+        self.reserve("a", "starttime=now", "duration=5", "users=root", "nodes=n[1-2]")
+        self.fails(1, "Error creating the reservation: Duplicate reservation name\n", *ask, "users=root", "nodes=n3")
+        self.fails(1, "Error creating the reservation: Requested reservation overlaps with another reservation\n", "scontrol",
+                   "create", "reservation", "starttime=now", "duration=5", "users=root", "nodes=n2")
+        self.fails(1, "Error creating the reservation: Requested nodes are busy\n"
+                      "Note, unless nodes are directly requested a reservation must exist in a single partition.\n"
+                      "If no partition is requested the default partition is assumed.\n", "scontrol",
+                   "create", "reservation", "starttime=now", "duration=5", "users=root", "nodecnt=2")
+        self.fails(1, "Error creating the reservation: Invalid user id\n", "scontrol", "create", "reservationname=d1",
+                   "starttime=now", f"users={ALICE}", "nodecnt=1", "duration=5", user=ALICE)
+
+    def test_show(self):
+        self.assertEqual(self.out("scontrol", "show", "reservation"), "No reservations in the system\n")
+        self.assertEqual(self.out("sinfo", "-T"), "No reservations in the system\n")
+        self.fails(1, "", "scontrol", "show", "reservation", "nosuch", out="Reservation nosuch not found\n")
+        self.reserve("maint", "starttime=2038-01-18T10:00:00", "endtime=2038-01-18T12:00:00", "users=root", "nodes=n2",
+                     "flags=maint,ignore_jobs", "comment=new disks")
+        self.assertEqual(self.out("scontrol", "show", "reservation"), """\
+ReservationName=maint StartTime=2038-01-18T10:00:00 EndTime=2038-01-18T12:00:00 Duration=02:00:00
+   Nodes=n2 NodeCnt=1 CoreCnt=2 Features=(null) PartitionName=(null) Flags=MAINT,IGNORE_JOBS,SPEC_NODES
+   TRES=cpu=2
+   AllowedPartitions=(null) QOS=(null)
+   Users=root Groups=(null) Accounts=(null) Licenses=(null) State=INACTIVE BurstBuffer=(null)
+   MaxStartDelay=(null)
+   Comment=new disks
+
+""")
+        self.assertEqual(self.out("sinfo", "-T"), """\
+RESV_NAME     STATE           START_TIME             END_TIME     DURATION  NODELIST
+maint      INACTIVE  2038-01-18T10:00:00  2038-01-18T12:00:00     02:00:00  n2
+""")
+        document = json.loads(self.out("scontrol", "--json", "show", "reservation"))
+        record = document["reservations"][0]
+        self.assertEqual((record["name"], record["node_list"], record["flags"], record["core_count"]),
+                         ("maint", "n2", ["MAINT", "IGNORE_JOBS", "SPEC_NODES"], 2))
+
+    def test_update(self):
+        self.reserve("a", "starttime=2038-01-18T10:00:00", "duration=60", "users=root", "nodes=n1")
+        change = ("scontrol", "update", "reservation=a")
+        self.assertEqual(self.out(*change, "flags+=flex", f"users+={ALICE}", "duration=30"), "Reservation updated.\n")
+        facts = self.facts("a")
+        self.assertEqual((facts["Flags"], facts["Users"], facts["Duration"]), ("FLEX,SPEC_NODES", f"root,{ALICE}", "00:30:00"))
+        self.out(*change, "flags-=flex", f"users-={ALICE}", "nodes=n[2-3]")
+        facts = self.facts("a")
+        self.assertEqual((facts["Flags"], facts["Users"], facts["Nodes"]), ("SPEC_NODES", "root", "n[2-3]"))
+        for words, why in ((("users=",), "Reservation request lacks users, groups or accounts"),
+                           (("skip",), "Reservation given is not skipable, try deleting instead")):
+            self.fails(1, f"Error updating the reservation: {why}\nslurm_update error: {why}\n", *change, *words)
+        self.fails(1, "Error updating the reservation: Requested reservation is invalid\n"
+                      "slurm_update error: Requested reservation is invalid\n", "scontrol", "update", "reservation=b", "users=root")
+        self.fails(1, "scontrol: error: The +=/-= notation is not supported when updating nodes.  No reservation update.\n"
+                      "slurm_update error: No error\n", *change, "nodes+=n1")
+        self.out(*change, "flags=daily")
+        self.out(*change, "skip")
+        self.assertEqual(self.facts("a")["StartTime"], "2038-01-19T10:00:00")
+        self.fails(1, "delete_reservation reservation=b: Requested reservation is invalid\n", "scontrol", "delete", "reservation=b")
+        self.fails(1, "delete_reservation reservation=a: Invalid user id\n", "scontrol", "delete", "reservation=a", user=ALICE)
+
+    def test_jobs(self):  # --reservation, squeue %v -R, SLURM_JOB_RESERVATION
+        self.reserve("a", "starttime=now", "duration=60", f"users=root,{ALICE}", "nodes=n1")
+        self.fails(1, "sbatch: error: Batch job submission failed: Requested reservation is invalid\n", "sbatch",
+                   "--reservation=nosuch", "--wrap", "true")
+        self.fails(1, "sbatch: error: Batch job submission failed: Access denied to requested reservation\n", "sbatch",
+                   "--reservation=a", "-D", "/tmp", "--wrap", "true", user=BOB)
+        self.fails(1, "sbatch: error: Problem using reservation\n"
+                      "sbatch: error: Batch job submission failed: Requested node configuration is not available\n", "sbatch",
+                   "--reservation=a", "-w", "n2", "--wrap", "true")
+        self.fails(1, "srun: error: Unable to allocate resources: Requested reservation is invalid\n", "srun",
+                   "--reservation=nosuch", "true")
+        self.assertEqual(self.out("srun", "--reservation=a", "printenv", "SLURMD_NODENAME", "SLURM_JOB_RESERVATION"), "n1\na\n")
+        inside = self.submit("--reservation=a", "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.wait_state(inside, "RUNNING")
+        self.assertEqual(self.out("squeue", "-h", "-R", "a", "-o", "%i %v %N"), f"{inside} a n1\n")
+        self.assertEqual(self.show(inside)["Reservation"], "a")
+        kept_out = self.submit("-w", "n1", "-t", "5", "-o", "/dev/null", "--wrap", "true")
+        wait_for(lambda: "reserved" in self.out("squeue", "-h", "-j", str(kept_out), "-o", "%R"), "kept out by the reservation")
+        outside = self.submit("-t", "5", "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.wait_state(outside, "RUNNING")
+        self.assertEqual(self.out("squeue", "-h", "-j", str(outside), "-o", "%N"), "n2\n")
+        self.fails(1, "delete_reservation reservation=a: Requested reservation is in use\n", "scontrol", "delete", "reservation=a")
+        self.run_cmd("scancel", str(inside))
+        self.wait_ended(inside)
+        self.run_cmd("scontrol", "delete", "reservation=a")
+        self.wait_ended(kept_out)
+
+    def test_explained(self):
+        self.reserve("a", "starttime=now+1hour", "duration=60", "users=root", "nodes=n[1-3]")
+        job = self.submit("--reservation=a", "-o", "/dev/null", "--wrap", "true")
+        wait_for(lambda: self.out("squeue", "-h", "-j", str(job), "-o", "%r") == "Reservation\n", "the reason Reservation")
+        self.assertIn("Reservation a that it asks for begins at", self.out("sluice", "explain", str(job)))
+        longer = self.submit("-t", "90", "-o", "/dev/null", "--wrap", "true")
+        wait_for(lambda: "May be reserved" in self.out("squeue", "-h", "-j", str(longer), "-o", "%R"), "kept out")
+        self.assertIn("kept from it by reservations", self.out("sluice", "explain", str(longer)))
+        self.wait_ended(self.submit("-t", "5", "-o", "/dev/null", "--wrap", "true"))
+
+    def test_node_states(self):
+        self.reserve("m", "starttime=now", "duration=60", "users=root", "nodes=n1", "flags=maint")
+        self.reserve("r", "starttime=now", "duration=60", "users=root", "nodes=n2")
+        self.assertEqual(self.out("sinfo", "-h", "-N", "-o", "%N %t %i"), "n1 maint m\nn2 resv r\nn3 idle \n")
+        self.assertIn("State=IDLE+MAINTENANCE+RESERVED", self.out("scontrol", "show", "node", "n1"))
+
+    def test_end(self):  # its jobs end with it, those that wait are held
+        self.reserve("a", "starttime=now", "endtime=now+8seconds", "users=root", "nodes=n3")
+        runs = self.submit("--reservation=a", "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.wait_state(runs, "RUNNING")
+        waits = self.submit("--reservation=a", "-n2", "-o", "/dev/null", "--wrap", "true")
+        self.wait_state(runs, "TIMEOUT")
+        wait_for(lambda: self.out("squeue", "-h", "-j", str(waits), "-o", "%r") == "ReservationDeleted\n", "held")
+        self.assertEqual(self.names(), [])
+
+    def test_survives_the_controller(self):
+        self.reserve("a", "starttime=now", "duration=60", "users=root", "nodes=n1", "flags=daily")
+        before = self.facts("a")
+        self.cluster.kill_controller()
+        self.cluster.start_controller()
+        wait_for(lambda: self.run_cmd("scontrol", "ping", check=False).returncode == 0, "the controller is back")
+        self.assertEqual(self.facts("a"), before)
+
+
+if __name__ == "__main__":
+    unittest.main()

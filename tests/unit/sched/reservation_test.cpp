@@ -1,0 +1,125 @@
+// Reservations in a pass.
+#include "world.hpp"
+
+namespace sluice::sched {
+namespace {
+
+using std::chrono::minutes;
+
+struct ReservedWorld : World {
+  using World::World;
+  // For user 1001 unless said otherwise.
+  void reserve(const std::string& name, const std::string& nodes, Duration from, Duration length, ReservationFlags flags = 0,
+               uint32_t uid = 1001) {
+    protocol::ReservationValues values;
+    values.start = now + from;
+    values.duration = length;
+    values.nodes = nodes;
+    values.add_flags = flags;
+    values.users = protocol::NameList{"user"};
+    const auto reply = run(state::ChangeReservation{{0, 0}, {protocol::ReservationAction::kCreate, name, values}, {{"user", {uid}}}});
+    EXPECT_TRUE(reply) << (reply ? "" : reply.error().text);
+  }
+  static JobSpec in(const std::string& name, uint32_t tasks, Minutes limit) {
+    JobSpec made = spec(tasks, limit);
+    made.reservation = name;
+    return made;
+  }
+  std::string detail(JobId id) const {
+    const JobSoft* found = soft ? soft->find(id) : nullptr;
+    return found == nullptr ? "" : found->reason_detail.str();
+  }
+};
+
+TEST(ReservedPass, OthersKeepOutAndItsOwnComeIn) {
+  ReservedWorld world(2, 8);
+  world.up();
+  world.reserve("a", "n1", minutes(0), minutes(60));
+  world.submit(World::spec(8, 10));
+  const JobId waits = world.submit(World::spec(8, 10));
+  world.submit(ReservedWorld::in("a", 8, 10));
+  EXPECT_EQ(world.pass(), "1:n2 3:n1");
+  EXPECT_EQ(world.job(3).reservation, "a");
+  EXPECT_EQ(world.job(1).reservation, "");
+  EXPECT_EQ(world.reason(waits), JobReason::kResources);
+}
+
+TEST(ReservedPass, JobsEndBeforeItBegins) {
+  ReservedWorld world(1, 8);
+  world.up();
+  world.reserve("a", "n1", minutes(30), minutes(60));
+  const JobId longer = world.submit(World::spec(2, 31));
+  world.submit(World::spec(2, 29));
+  JobSpec shrinks = World::spec(2, 600);
+  shrinks.time_min = 20;
+  EXPECT_EQ(world.pass(), "2:n1");
+  EXPECT_EQ(world.reason(longer), JobReason::kReqNodeNotAvail);
+  EXPECT_EQ(world.detail(longer), "ReqNodeNotAvail, May be reserved for other job");
+  EXPECT_EQ(world.soft->find(longer)->expected_start, world.now + minutes(90));
+}
+
+// The engine must take what the pass plans, else both would go on for ever.
+TEST(ReservedPass, JobsWithoutALimitBeginLongBeforeIt) {
+  ReservedWorld world(1, 8);
+  world.up();
+  world.reserve("a", "n1", std::chrono::hours(24 * 400), minutes(60));
+  JobSpec endless = World::spec(1, 0);
+  endless.time_limit = kInfiniteMinutes;
+  world.submit(endless);
+  EXPECT_EQ(world.pass(), "1:n1");
+}
+
+TEST(ReservedPass, ItsJobsWaitForItToBegin) {
+  ReservedWorld world(2, 8);
+  world.up();
+  world.reserve("a", "n2", minutes(30), minutes(60));
+  const JobId waits = world.submit(ReservedWorld::in("a", 1, 10));
+  EXPECT_EQ(world.pass(), "");
+  EXPECT_EQ(world.reason(waits), JobReason::kReservation);
+  world.pass_time(minutes(31));
+  EXPECT_EQ(world.pass(), "1:n2");
+}
+
+TEST(ReservedPass, FlexibleJobsBeginBeforeAndElsewhere) {
+  ReservedWorld world(2, 8);
+  world.up();
+  world.reserve("a", "n2", minutes(30), minutes(60), kReservationFlex);
+  world.submit(ReservedWorld::in("a", 8, 600));
+  world.submit(ReservedWorld::in("a", 8, 600));
+  EXPECT_EQ(world.pass(), "1:n1 2:n2");
+}
+
+TEST(ReservedPass, MagneticOnesDrawJobs) {
+  ReservedWorld world(2, 8);
+  world.up();
+  world.reserve("a", "n2", minutes(0), minutes(60), kReservationMagnetic);
+  world.submit(World::spec(8, 10));
+  world.submit(World::spec(8, 10));
+  EXPECT_EQ(world.pass(), "1:n2 2:n1");
+  EXPECT_EQ(world.job(1).reservation, "a");
+}
+
+TEST(ReservedPass, MaintenanceClosesOtherReservationsToo) {
+  ReservedWorld world(1, 8);
+  world.up();
+  world.reserve("a", "n1", minutes(0), minutes(60));
+  world.reserve("m", "n1", minutes(20), minutes(20), kReservationMaint, 0);
+  const JobId longer = world.submit(ReservedWorld::in("a", 1, 30));
+  world.submit(ReservedWorld::in("a", 1, 10));
+  EXPECT_EQ(world.pass(), "2:n1");
+  EXPECT_EQ(world.detail(longer), "ReqNodeNotAvail, Reserved for maintenance");
+}
+
+TEST(ReservedPass, ArraysAndSeveralNames) {
+  ReservedWorld world(2, 2);
+  world.up();
+  world.reserve("a", "n1", minutes(60), minutes(60));
+  world.reserve("b", "n2", minutes(0), minutes(60));
+  JobSpec array = ReservedWorld::in("a,b", 1, 10);
+  array.array = "0-3";
+  world.submit(array);
+  EXPECT_EQ(world.pass(), "1_0:n2 1_1:n2");
+}
+
+}  // namespace
+}  // namespace sluice::sched

@@ -1,0 +1,195 @@
+// Nodes that no file names come, are used and go.
+#include "fixture.hpp"
+
+namespace sluice::state {
+namespace {
+
+class DynamicNodeTest : public CoreTest {
+ protected:
+  DynamicNodeTest() {
+    auto config = std::make_shared<ClusterConfig>(*config_);
+    config->max_node_count = 6;
+    config->node_sets = {{.name = "swift", .features = {"swift"}, .nodes = {}}};
+    PartitionConfig& debug = config->partitions[0];
+    debug.nodes_text = "ALL";
+    debug.node_sets = {"ALL"};
+    PartitionConfig swift;
+    swift.name = "swift";
+    swift.nodes_text = "swift,n1";
+    swift.node_sets = {"swift"};
+    swift.nodes = {"n1"};
+    config->partitions.push_back(swift);
+    config_ = config;
+    EXPECT_TRUE(run(ReplaceConfig{config_}));
+  }
+
+  static NodeConfig line(const std::string& name, ConfiguredNodeState state = ConfiguredNodeState::kCloud) {
+    NodeConfig out;
+    out.name = out.hostname = name;
+    out.cpus = out.cores_per_socket = 4;
+    out.real_memory_mib = 500;
+    out.state = state;
+    out.dynamic = DynamicNode::kCreated;
+    return out;
+  }
+  // What could not be deleted, and why.
+  std::vector<std::string> refused(const std::string& nodes) {
+    const auto reply = run(DeleteNodes{kRoot, nodes});
+    EXPECT_TRUE(reply);
+    return reply ? std::get<protocol::CountReply>(*reply).errors : std::vector<std::string>{};
+  }
+  std::string nodes_of(const std::string& partition) { return node_list(state_, find_partition(state_, partition)->nodes); }
+};
+
+TEST_F(DynamicNodeTest, ANodeIsCreatedRegistersAndRunsJobs) {
+  ASSERT_TRUE(run(CreateNodes{kRoot, {line("d1")}}));
+  EXPECT_EQ(effects<WakeScheduler>().size(), 1u);
+  const Node* node = find_node(state_, "d1");
+  ASSERT_NE(node, nullptr);
+  EXPECT_EQ(node->base, NodeBaseState::kIdle);
+  EXPECT_EQ(node->flags, kNodeCloud | kNodePoweredDown | kNodeDynamicNorm);
+  EXPECT_FALSE(is_schedulable(*node)) << "nobody is there yet";
+  EXPECT_EQ(nodes_of("debug"), "n[1-4],d1");
+  EXPECT_EQ(find_partition(state_, "debug")->total_cpus, 36u);
+  EXPECT_EQ(nodes_of("swift"), "n1");
+  register_node("d1");
+  EXPECT_TRUE(is_schedulable(*find_node(state_, "d1")));
+  EXPECT_EQ(find_node(state_, "d1")->flags, kNodeCloud | kNodeDynamicNorm);
+  const JobId id = submit(batch_spec());
+  ASSERT_TRUE(start_job(id, "d1"));
+  EXPECT_EQ(refused("d1"), (std::vector<std::string>{"failed to delete nodes d1", "Requested nodes are busy"}));
+  ASSERT_TRUE(end_step(id, kBatchStep, "d1", 0, true));
+  EXPECT_TRUE(refused("d1").empty());
+  EXPECT_EQ(find_node(state_, "d1"), nullptr);
+  EXPECT_EQ(nodes_of("debug"), "n[1-4]");
+  EXPECT_EQ(state_.config->nodes.size(), 4u);
+}
+
+TEST_F(DynamicNodeTest, AFutureNodeWaitsForItsAdministrator) {
+  ASSERT_TRUE(run(CreateNodes{kRoot, {line("d1", ConfiguredNodeState::kFuture)}}));
+  register_node("d1");
+  EXPECT_EQ(find_node(state_, "d1")->base, NodeBaseState::kFuture);
+  UpdateNode resume{kRoot, {}};
+  resume.update.nodes = "d1";
+  resume.update.state = "RESUME";
+  ASSERT_TRUE(run(resume));
+  EXPECT_TRUE(is_schedulable(*find_node(state_, "d1")));
+}
+
+TEST_F(DynamicNodeTest, FeaturesPutItIntoNodeSets) {
+  NodeConfig swift = line("d1");
+  swift.features = {"big", "swift"};
+  ASSERT_TRUE(run(CreateNodes{kRoot, {swift, line("d2")}}));
+  EXPECT_EQ(nodes_of("swift"), "n1,d1");
+  EXPECT_EQ(nodes_of("debug"), "n[1-4],d[1-2]");
+  EXPECT_EQ(state_.config->node_sets[0].nodes, std::vector<std::string>{"d1"});
+  EXPECT_TRUE(refused("d1").empty());
+  EXPECT_EQ(nodes_of("swift"), "n1");
+  EXPECT_TRUE(state_.config->node_sets[0].nodes.empty());
+}
+
+TEST_F(DynamicNodeTest, WhatIsRefused) {
+  EXPECT_EQ(error_of(CreateNodes{kAnn, {line("d1")}}), ErrorCode::kInvalidUser);
+  EXPECT_EQ(error_of(DeleteNodes{kAnn, "d1"}), ErrorCode::kInvalidUser);
+  EXPECT_EQ(error_of(CreateNodes{kRoot, {line("d1"), line("n1")}}), ErrorCode::kInvalidNodeName);
+  EXPECT_EQ(error_of(CreateNodes{kRoot, {line("d1"), line("d1")}}), ErrorCode::kInvalidNodeName);
+  EXPECT_EQ(error_of(CreateNodes{kRoot, {line("d1"), line("d2"), line("d3")}}), ErrorCode::kTooManyNodes);
+  EXPECT_EQ(find_node(state_, "d1"), nullptr) << "all or none";
+  EXPECT_EQ(error_of(DeleteNodes{kRoot, ""}), ErrorCode::kInvalidNodeName);
+  EXPECT_EQ(refused("x1"), (std::vector<std::string>{"failed to delete nodes x1", "Invalid node name specified"}));
+  EXPECT_EQ(refused("n[1-2]"), (std::vector<std::string>{"failed to delete nodes n[1-2]", "Invalid node state specified"}))
+      << "slurm.conf has them";
+  // what can go goes
+  ASSERT_TRUE(run(CreateNodes{kRoot, {line("d1"), line("d2")}}));
+  EXPECT_EQ(refused("d1,x1"), (std::vector<std::string>{"failed to delete nodes x1", "Invalid node name specified"}));
+  EXPECT_EQ(nodes_of("debug"), "n[1-4],d2");
+  EXPECT_EQ(refused("ALL").front(), "failed to delete nodes n[1-4]");
+  EXPECT_EQ(nodes_of("debug"), "n[1-4]");
+}
+
+TEST_F(DynamicNodeTest, WithoutMaxNodeCountThereIsNoRoom) {
+  auto config = std::make_shared<ClusterConfig>(*config_);
+  config->max_node_count = 0;
+  ASSERT_TRUE(run(ReplaceConfig{config}));
+  EXPECT_EQ(error_of(CreateNodes{kRoot, {line("d1")}}), ErrorCode::kTooManyNodes);
+}
+
+TEST_F(DynamicNodeTest, ItStaysWhenTheConfigurationIsReadAgain) {
+  ASSERT_TRUE(run(CreateNodes{kRoot, {line("d1")}}));
+  ASSERT_TRUE(run(CreateNodes{kRoot, {line("d2")}}));
+  register_node("d1");
+  const JobId id = submit(batch_spec());
+  ASSERT_TRUE(start_job(id, "d1"));
+  names_.clear();
+  ASSERT_TRUE(run(ReplaceConfig{config_}));
+  EXPECT_TRUE(names_.empty()) << "nothing has changed, nothing is journaled";
+  auto other = std::make_shared<ClusterConfig>(*config_);
+  other->kill_wait = std::chrono::seconds(7);
+  NodeConfig mine = line("d2");
+  mine.dynamic = DynamicNode::kNo;
+  mine.state = ConfiguredNodeState::kUnknown;
+  other->nodes.push_back(mine);  // a file has it now
+  other->partitions[0].nodes.push_back("d2");
+  ASSERT_TRUE(run(ReplaceConfig{other}));
+  EXPECT_EQ(job(id).state, JobState::kRunning);
+  EXPECT_EQ(nodes_of("debug"), "n[1-4],d[1-2]");
+  EXPECT_EQ(find_node(state_, "d2")->flags & kNodeDynamicNorm, 0u);
+  EXPECT_EQ(refused("d2").back(), "Invalid node state specified");
+}
+
+TEST_F(DynamicNodeTest, PartitionsThatNameItForgetIt) {
+  ASSERT_TRUE(run(CreateNodes{kRoot, {line("d1"), line("d2")}}));
+  UpdatePartition night{kRoot, protocol::PartitionAction::kCreate, "night", {}};
+  night.config.nodes_text = "swift,n2,d[1-2]";
+  night.config.node_sets = {"swift"};
+  night.config.nodes = {"n2", "d1", "d2"};
+  ASSERT_TRUE(run(night));
+  EXPECT_TRUE(refused("d1").empty());
+  EXPECT_EQ(nodes_of("night"), "n2,d2");
+  EXPECT_EQ(find_partition(state_, "night")->config->nodes_text, "swift,n2,d2");
+}
+
+TEST_F(DynamicNodeTest, ItIsANewNodeWhenItIsBack) {
+  ASSERT_TRUE(run(CreateNodes{kRoot, {line("d1")}}));
+  register_node("d1");
+  UpdateNode update{kRoot, {}};
+  update.update.nodes = "d1";
+  update.update.state = "DRAIN";
+  update.update.reason = "a fan is loud";
+  update.update.comment = "old";
+  ASSERT_TRUE(run(update));
+  const NodeId id = find_node(state_, "d1")->id;
+  EXPECT_TRUE(refused("d1").empty());
+  ASSERT_TRUE(run(CreateNodes{kRoot, {line("d1")}}));
+  const Node& node = *find_node(state_, "d1");
+  EXPECT_EQ(node.id, id);
+  EXPECT_TRUE(node.reason.empty() && node.comment.empty());
+  EXPECT_EQ(node.hardware, nullptr);
+  EXPECT_EQ(node.flags, kNodeCloud | kNodePoweredDown | kNodeDynamicNorm);
+}
+
+TEST_F(DynamicNodeTest, AnAgentBringsItsLineAlong) {
+  RegisterNode command;
+  command.node.name = "z1";
+  command.node.hardware.boot_id = "boot";
+  EXPECT_EQ(error_of(command), ErrorCode::kInvalidNodeName);
+  NodeConfig own = line("z1", ConfiguredNodeState::kUnknown);
+  command.node.own_line = std::make_shared<NodeConfig>(own);
+  EXPECT_EQ(error_of(command), ErrorCode::kInvalidNodeName) << "of scontrol's kind, not of an agent's";
+  own.dynamic = DynamicNode::kRegistered;
+  own.features = {"swift"};
+  command.node.own_line = std::make_shared<NodeConfig>(own);
+  ASSERT_TRUE(run(command));
+  EXPECT_TRUE(is_schedulable(*find_node(state_, "z1")));
+  EXPECT_EQ(find_node(state_, "z1")->flags, kNodeDynamicNorm);
+  EXPECT_EQ(nodes_of("swift"), "n1,z1");
+  names_.clear();
+  ASSERT_TRUE(run(command));
+  EXPECT_TRUE(names_.empty()) << "it is known now";
+  EXPECT_TRUE(refused("z1").empty());
+  ASSERT_TRUE(run(CreateNodes{kRoot, {line("d1"), line("d2")}}));
+  EXPECT_EQ(error_of(command), ErrorCode::kTooManyNodes);
+}
+
+}  // namespace
+}  // namespace sluice::state

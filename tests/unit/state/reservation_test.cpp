@@ -1,0 +1,291 @@
+// Reservations: made, changed, over, and what jobs meet in them.
+#include "ctld/state/reservations.hpp"
+
+#include "unit/state/fixture.hpp"
+
+namespace sluice::state {
+namespace {
+
+using protocol::ListChange;
+using protocol::NameList;
+using protocol::ReservationAction;
+using protocol::ReservationValues;
+using std::chrono::hours;
+using std::chrono::minutes;
+
+class ReservationTest : public CoreTest {
+ protected:
+  // Ann's, for an hour from now.
+  ReservationValues values(const std::string& nodes, ReservationFlags flags = 0) {
+    ReservationValues out;
+    out.start = now_;
+    out.duration = hours(1);
+    out.users = NameList{"ann"};
+    out.nodes = nodes;
+    out.add_flags = flags;
+    return out;
+  }
+  Result<Reply> change(ReservationAction action, const std::string& name, const ReservationValues& of, Identity who = kRoot) {
+    return run(ChangeReservation{who, {action, name, of}, {{"ann", {kAnn.uid}}, {"bob", {kBob.uid}}, {"both", {kAnn.uid, kBob.uid}}}});
+  }
+  ErrorCode make(const std::string& name, const ReservationValues& of) {
+    const auto reply = change(ReservationAction::kCreate, name, of);
+    return reply ? ErrorCode::kOk : reply.error().code;
+  }
+  ErrorCode update(const std::string& name, const ReservationValues& of) {
+    const auto reply = change(ReservationAction::kUpdate, name, of);
+    return reply ? ErrorCode::kOk : reply.error().code;
+  }
+  ErrorCode remove(const std::string& name, Identity who = kRoot) {
+    const auto reply = change(ReservationAction::kDelete, name, {}, who);
+    return reply ? ErrorCode::kOk : reply.error().code;
+  }
+  void pass(Duration time) {
+    now_ += time;
+    ASSERT_TRUE(run(Tick{}));
+  }
+  JobSpec spec_in(const std::string& reservation, Identity who = kAnn) {
+    JobSpec spec = batch_spec();
+    spec.uid = who.uid;
+    spec.reservation = reservation;
+    return spec;
+  }
+  const Reservation* found(const std::string& name) { return find_reservation(state_, name); }
+  std::string nodes(const std::string& name) { return node_list(state_, nodes_of(state_, *found(name))); }
+  // Whether the engine would take such a start.
+  bool starts(JobId id, const std::string& node, const std::string& reservation) {
+    return may_begin(state_, state_.jobs.at(id), reservation, allocation_on(node), now_, now_ + minutes(10));
+  }
+  Allocation allocation_on(const std::string& node) {
+    Allocation out;
+    out.nodes.emplace_back();
+    out.nodes.back().node = find_node(state_, node)->id;
+    return out;
+  }
+};
+
+TEST_F(ReservationTest, IsMadeAndNamedAfterItsUser) {
+  const auto reply = change(ReservationAction::kCreate, "", values("n1"));
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(std::get<ReservationReply>(*reply).name, "ann_1");
+  EXPECT_EQ(nodes("ann_1"), "n1");
+  EXPECT_EQ(found("ann_1")->flags, kReservationSpecNodes);
+  EXPECT_TRUE(is_active(*found("ann_1"), now_));
+  EXPECT_EQ(make("ann_1", values("n2")), ErrorCode::kDuplicateReservation);
+}
+
+TEST_F(ReservationTest, BadRequestsAreRefused) {
+  EXPECT_EQ(make("a", values("n9")), ErrorCode::kInvalidNodeName);
+  ReservationValues late = values("n1");
+  late.start = now_ - hours(1);
+  EXPECT_EQ(make("a", late), ErrorCode::kInvalidTime);
+  ReservationValues stranger = values("n1");
+  stranger.users = NameList{"nobody"};
+  EXPECT_EQ(make("a", stranger), ErrorCode::kInvalidUser);
+  ReservationValues mixed = values("n1");
+  mixed.users = NameList{"ann,-bob"};
+  EXPECT_EQ(make("a", mixed), ErrorCode::kInvalidAccount);
+  ReservationValues elsewhere = values("n1");
+  elsewhere.partition = "nope";
+  EXPECT_EQ(make("a", elsewhere), ErrorCode::kInvalidPartition);
+  ReservationValues featured = values("n1");
+  featured.features = "nope";
+  EXPECT_EQ(make("a", featured), ErrorCode::kInvalidFeature);
+  const auto reply = change(ReservationAction::kCreate, "a", values("n1"), kAnn);
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, ErrorCode::kInvalidUser);
+  EXPECT_EQ(update("a", values("n1")), ErrorCode::kInvalidReservation);
+  EXPECT_EQ(remove("a"), ErrorCode::kInvalidReservation);
+}
+
+TEST_F(ReservationTest, TwoDoNotOverlapUnlessTheyMay) {
+  ASSERT_EQ(make("a", values("n[1-2]")), ErrorCode::kOk);
+  EXPECT_EQ(make("b", values("n[2-3]")), ErrorCode::kReservationOverlap);
+  ReservationValues later = values("n2");
+  later.start = now_ + hours(1);
+  EXPECT_EQ(make("c", later), ErrorCode::kOk);
+  EXPECT_EQ(make("d", values("n2", kReservationMaint)), ErrorCode::kOk);
+  ReservationValues daily = values("n4", kReservationDaily);
+  ASSERT_EQ(make("e", daily), ErrorCode::kOk);
+  ReservationValues next_week = values("n4");
+  next_week.start = now_ + hours(24 * 7) + minutes(5);
+  EXPECT_EQ(make("f", next_week), ErrorCode::kReservationOverlap);
+  next_week.start = now_ + hours(24 * 7 + 12);
+  EXPECT_EQ(make("f", next_week), ErrorCode::kOk);
+}
+
+TEST_F(ReservationTest, NodesAreChosenByNumber) {
+  ReservationValues two = values("");
+  two.nodes.reset();
+  two.node_count = 2;
+  ASSERT_TRUE(start_job(submit(batch_spec()), "n1"));
+  ASSERT_EQ(make("a", two), ErrorCode::kOk);
+  EXPECT_EQ(nodes("a"), "n[2-3]");  // n1 is in use
+  EXPECT_EQ(found("a")->partition, "debug");
+  EXPECT_EQ(make("b", two), ErrorCode::kNodesBusy);
+  EXPECT_EQ(make("c", values("n1")), ErrorCode::kNodesBusy);
+  EXPECT_EQ(make("c", values("n1", kReservationIgnoreJobs)), ErrorCode::kOk);
+  ReservationValues one;
+  one.node_count = 1;
+  ASSERT_EQ(update("a", one), ErrorCode::kOk);
+  EXPECT_EQ(nodes("a"), "n2");
+}
+
+TEST_F(ReservationTest, UpdateChangesListsFlagsAndTimes) {
+  ReservationValues later = values("n1");
+  later.start = now_ + hours(2);
+  ASSERT_EQ(make("a", later), ErrorCode::kOk);
+  ReservationValues more;
+  more.users = NameList{"bob", ListChange::kAdd};
+  more.add_flags = kReservationFlex;
+  more.duration = minutes(30);
+  ASSERT_EQ(update("a", more), ErrorCode::kOk);
+  EXPECT_EQ(found("a")->users, "ann,bob");
+  EXPECT_EQ(found("a")->end, now_ + hours(2) + minutes(30));
+  EXPECT_TRUE(may_use(*found("a"), kBob.uid, ""));
+  ReservationValues less;
+  less.users = NameList{"ann", ListChange::kRemove};
+  less.remove_flags = kReservationFlex;
+  ASSERT_EQ(update("a", less), ErrorCode::kOk);
+  EXPECT_FALSE(may_use(*found("a"), kAnn.uid, ""));
+  EXPECT_EQ(found("a")->flags, kReservationSpecNodes);
+  ReservationValues nobody;
+  nobody.users = NameList{""};
+  EXPECT_EQ(update("a", nobody), ErrorCode::kReservationForNobody);
+  ReservationValues skip;
+  skip.skip = true;
+  EXPECT_EQ(update("a", skip), ErrorCode::kReservationNotSkipable);
+  ASSERT_EQ(make("b", values("n2")), ErrorCode::kOk);
+  ReservationValues start;
+  start.start = now_ + hours(1);
+  EXPECT_EQ(update("b", start), ErrorCode::kReservationStarted);
+}
+
+TEST_F(ReservationTest, ListsMayNameWhoIsKeptOut) {
+  ReservationValues others = values("n1");
+  others.users = NameList{"-ann"};
+  ASSERT_EQ(make("a", others), ErrorCode::kOk);
+  EXPECT_FALSE(may_use(*found("a"), kAnn.uid, ""));
+  EXPECT_TRUE(may_use(*found("a"), kBob.uid, ""));
+  ReservationValues members = values("n2");
+  members.users.reset();
+  members.groups = NameList{"both"};
+  members.accounts = NameList{"physics"};
+  ASSERT_EQ(make("b", members), ErrorCode::kOk);
+  EXPECT_TRUE(may_use(*found("b"), kBob.uid, "physics"));
+  EXPECT_FALSE(may_use(*found("b"), kBob.uid, "other"));
+  EXPECT_FALSE(may_use(*found("b"), 7, "physics"));
+}
+
+TEST_F(ReservationTest, JobsAreCheckedAgainstIt) {
+  ASSERT_EQ(make("a", values("n[1-2]")), ErrorCode::kOk);
+  EXPECT_EQ(error_of(SubmitJob{kAnn, spec_in("nope"), {}}), ErrorCode::kInvalidReservation);
+  EXPECT_EQ(error_of(SubmitJob{kBob, spec_in("a", kBob), {}}), ErrorCode::kReservationAccess);
+  JobSpec large = spec_in("a");
+  large.min_nodes = large.max_nodes = 3;
+  EXPECT_EQ(error_of(SubmitJob{kAnn, large, {}}), ErrorCode::kNodesNotAvailable);
+  JobSpec elsewhere = spec_in("a");
+  elsewhere.required_nodes = "n3";
+  EXPECT_EQ(error_of(SubmitJob{kAnn, elsewhere, {}}), ErrorCode::kNodesNotAvailable);
+  const JobId in = submit(spec_in("a"));
+  const JobId out = submit(batch_spec());
+  EXPECT_TRUE(starts(in, "n1", "a"));
+  EXPECT_FALSE(starts(in, "n3", "a"));
+  EXPECT_FALSE(starts(in, "n1", ""));
+  EXPECT_FALSE(starts(out, "n1", ""));
+  EXPECT_FALSE(starts(out, "n1", "a"));
+  EXPECT_TRUE(starts(out, "n3", ""));
+  EXPECT_EQ(remove("a"), ErrorCode::kReservationInUse);
+}
+
+TEST_F(ReservationTest, TheEndEndsItsJobsAndHoldsThoseThatWait) {
+  ASSERT_EQ(make("a", values("n1")), ErrorCode::kOk);
+  ASSERT_EQ(make("b", values("n2", kReservationNoHold)), ErrorCode::kOk);
+  const JobId runs = submit(spec_in("a"));
+  const JobId waits = submit(spec_in("a"));
+  const JobId goes_on = submit(spec_in("b"));
+  JobStarted event{.record = runs, .partition = "debug", .time_limit = 600, .time = now_, .end = now_ + hours(10)};
+  auto allocation = std::make_shared<Allocation>(allocation_on("n1"));
+  allocation->nodes[0].cores = Bitmap::first(1);
+  allocation->nodes[0].cpus = allocation->cpus = 1;
+  allocation->node_list = "n1";
+  event.starts.push_back({kNoTask, runs, allocation});
+  event.reservation = "a";
+  sluice::state::apply(state_, event);
+  pass(minutes(59));
+  EXPECT_EQ(state_.jobs.at(runs).state, JobState::kRunning);
+  pass(minutes(2));
+  EXPECT_EQ(state_.jobs.at(runs).state, JobState::kTimeout);
+  EXPECT_NE(found("a"), nullptr);  // its job still holds the node
+  EXPECT_EQ(found("b"), nullptr);
+  EXPECT_TRUE(state_.jobs.at(goes_on).spec->reservation.empty());
+  EXPECT_EQ(state_.jobs.at(goes_on).hold, HoldKind::kNone);
+  ASSERT_TRUE(cleaned(runs, "n1"));
+  pass(minutes(1));
+  EXPECT_EQ(found("a"), nullptr);
+  EXPECT_EQ(state_.jobs.at(waits).hold, HoldKind::kUser);
+  EXPECT_EQ(state_.jobs.at(waits).reason, JobReason::kReservationDeleted);
+}
+
+TEST_F(ReservationTest, ComesAgain) {
+  ASSERT_EQ(make("a", values("n1", kReservationDaily)), ErrorCode::kOk);
+  const Time first = found("a")->start;
+  EXPECT_TRUE(overlaps(*found("a"), first + hours(47), first + hours(49), now_));
+  EXPECT_FALSE(overlaps(*found("a"), first + hours(30), first + hours(40), now_));
+  pass(hours(2));
+  EXPECT_EQ(found("a")->start, first + hours(24));
+  ReservationValues skip;
+  skip.skip = true;
+  ASSERT_EQ(update("a", skip), ErrorCode::kOk);
+  EXPECT_EQ(found("a")->start, first + hours(48));
+  EXPECT_EQ(remove("a"), ErrorCode::kOk);
+}
+
+TEST_F(ReservationTest, FloatsBeforeTheClock) {
+  ReservationValues soon = values("n1", kReservationTimeFloat);
+  soon.start = now_ + minutes(30);
+  ASSERT_EQ(make("a", soon), ErrorCode::kOk);
+  const JobId out = submit(batch_spec());
+  EXPECT_TRUE(starts(out, "n1", ""));  // gone in time
+  pass(hours(3));
+  EXPECT_FALSE(is_active(*found("a"), now_));
+  EXPECT_EQ(period_of(*found("a"), now_).start, now_ + minutes(30));
+}
+
+TEST_F(ReservationTest, IdleOnesGoAndDownNodesAreReplaced) {
+  ReservationValues purge = values("n1", kReservationPurge);
+  purge.purge_after = minutes(5);
+  ASSERT_EQ(make("a", purge), ErrorCode::kOk);
+  ReservationValues two = values("", kReservationReplaceDown);
+  two.nodes.reset();
+  two.node_count = 2;
+  ASSERT_EQ(make("b", two), ErrorCode::kOk);
+  EXPECT_EQ(nodes("b"), "n[2-3]");
+  UpdateNode down{kRoot, {}};
+  down.update.nodes = "n2";
+  down.update.state = "DOWN";
+  down.update.reason = "test";
+  ASSERT_TRUE(run(down));
+  pass(minutes(1));
+  EXPECT_EQ(nodes("b"), "n[3-4]");
+  pass(minutes(4));
+  EXPECT_NE(found("a"), nullptr);
+  pass(minutes(2));
+  EXPECT_EQ(found("a"), nullptr);
+}
+
+TEST_F(ReservationTest, ItsUsersMayDeleteItWhenAllowed) {
+  ASSERT_EQ(make("a", values("n1")), ErrorCode::kOk);
+  ASSERT_EQ(make("b", values("n2", kReservationUserDelete)), ErrorCode::kOk);
+  EXPECT_EQ(remove("a", kAnn), ErrorCode::kInvalidUser);
+  EXPECT_EQ(remove("b", kBob), ErrorCode::kInvalidUser);
+  EXPECT_EQ(remove("b", kAnn), ErrorCode::kOk);
+}
+
+TEST_F(ReservationTest, StaysThroughACheckpoint) {
+  ASSERT_EQ(make("a", values("n[1-2]", kReservationDaily)), ErrorCode::kOk);
+  EXPECT_EQ(differences(state_, from_image(make_image(state_))), std::vector<std::string>{});
+}
+
+}  // namespace
+}  // namespace sluice::state
