@@ -34,7 +34,7 @@ class Jwt(ClusterCase):
         job = self.submit("-H", "-D", "/tmp", "-o", "/dev/null", "--wrap", "true", env=alice, user=BOB)
         self.assertEqual(self.show(job)["UserId"], f"sluicetest{ALICE}({ALICE})")
         bob = self.token("lifespan=infinite", f"username=sluicetest{BOB}")
-        self.fails(1, f"scancel: error: Kill job error on job id {job}: Access/permission denied\n", "scancel", job, env=bob)
+        self.fails(210, f"scancel: error: Kill job error on job id {job}: Access/permission denied\n", "scancel", job, env=bob)
         self.run_cmd("scancel", job, env=alice)
         self.wait_ended(job)
 
