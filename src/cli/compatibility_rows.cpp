@@ -179,7 +179,7 @@ constexpr CompatibilityRow kRows[] = {
     {"scontrol verbs", "suspend", Support::kSupported, "system:suspend test_processes_stop_and_cpus_are_free"},
     {"scontrol verbs", "takeover", Support::kSupported, "system:admin test_runtime_values"},
     {"scontrol verbs", "top", Support::kSupported, "system:suspend Top.test_order"},
-    {"scontrol verbs", "token", Support::kMissing, "", "JSON web tokens"},
+    {"scontrol verbs", "token", Support::kSupported, "system:jwt test_tokens"},
     {"scontrol verbs", "update reservation", Support::kSupported, "system:reservation test_update"},
     {"scontrol verbs", "update step", Support::kSupported, "system:admin test_update_step"},
     {"scontrol verbs", "write config", Support::kSupported, "system:admin test_write_config"},

@@ -72,7 +72,7 @@ constexpr Verb kVerbs[] = {
     {"shutdown", 0, 1, scontrol::shutdown},
     {"suspend", 1, SIZE_MAX, scontrol::change_jobs},
     {"takeover", 0, 1, scontrol::takeover},
-    {"token", 0, SIZE_MAX, scontrol::not_here},
+    {"token", 0, SIZE_MAX, scontrol::token},
     {"top", 1, 1, scontrol::change_jobs},
     {"uhold", 1, SIZE_MAX, scontrol::change_jobs},
     {"update", 1, SIZE_MAX, scontrol::update},

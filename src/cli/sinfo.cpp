@@ -170,11 +170,6 @@ int query_and_print(const SinfoOptions& o, Client& client, bool first) {
   const TableFormat format = choose_format(o, *reply);
   if (o.verbose > 0 && first) std::fputs(sinfo_options_text(o, format).c_str(), stdout);
   const bool dated = o.long_form || o.iterate_seconds != 0 || (o.verbose > 0 && !o.no_header);
-  if (o.reservations) {
-    if (dated) print_date(context.now);
-    std::puts("No reservations in the system");
-    return 0;
-  }
   Table<SinfoRow> table("sinfo", o.names ? "job" : "node", sinfo_fields(), format);
   std::vector<const NodeRecord*> nodes;
   for (const NodeRecord& node : reply->nodes) {

@@ -84,6 +84,10 @@ Status Controller::Graph::open_identity() {
   auto provider = net::make_auth(auth_options);
   if (!provider) return tl::unexpected(provider.error());
   auth = *provider;
+  if (const net::JwtSettings jwt = net::jwt_settings(*config); !jwt.key_file.empty()) {
+    if (auto usable = net::load_jwt_key(jwt); !usable) return tl::unexpected(usable.error());
+    auth = net::accept_jwt(std::move(auth), jwt);
+  }
   auto serving = net::serve_tokens(auth_options);
   if (!serving) return tl::unexpected(serving.error());
   tokens = std::move(*serving);
@@ -155,6 +159,7 @@ Status Controller::Graph::start_server() {
   add_broadcast_methods(*server, *services);
   add_outside_methods(*server, *services);
   add_reservation_methods(*server, *services);
+  add_token_methods(*server, *services);
   add_query_methods(*server, *services);
   add_admin_methods(*server, *services);
   add_statistics_methods(*server, *services);

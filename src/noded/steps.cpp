@@ -53,6 +53,9 @@ struct Steps::StatQuery {
 
 namespace {
 
+// Orders to end steps that never came; the oldest go.
+constexpr size_t kMostEarly = 1000;
+
 constexpr auto kQueryTime = std::chrono::seconds(1);
 
 protocol::StepEnded failed_report(const NodeState& node,
@@ -148,6 +151,7 @@ void Steps::launch(const protocol::StepLaunch& launch, std::string encoded, uint
   step->key = launch.key;
   step->uid = launch.uid;
   steps_.emplace(launch.key, step);
+  if (const auto early = early_.extract(launch.key)) order(step, FrameType::kAgentTerminate, wire::encode(early.mapped()));
   protocol::StepdStart start = start_message(launch);
   start.cgroup = groups_.setup_for(launch, node_index);
   start.launch = std::move(encoded);
@@ -315,7 +319,12 @@ bool Steps::signal(const protocol::SignalStepRequest& request) {
 
 bool Steps::terminate(const protocol::TerminateStepRequest& request) {
   const auto place = steps_.find(request.key);
-  if (place == steps_.end() || !is_live(*place->second)) return false;
+  if (place == steps_.end()) {
+    early_[request.key] = request;
+    if (early_.size() > kMostEarly) early_.erase(early_.begin());
+    return false;
+  }
+  if (!is_live(*place->second)) return false;
   order(place->second, FrameType::kAgentTerminate, wire::encode(request));
   return true;
 }

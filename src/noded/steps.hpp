@@ -40,7 +40,7 @@ class Steps {
   void launch(const protocol::StepLaunch& launch, std::string encoded, uint32_t node_index);
   [[nodiscard]] bool knows(const protocol::StepKey& key) const;
 
-  // Orders; false when no such step runs here.
+  // Orders; false when no such step runs here. One that is launched after the order to end it ends at once.
   bool signal(const protocol::SignalStepRequest& request);
   bool terminate(const protocol::TerminateStepRequest& request);
   // Only for the user whose step it is; `uid` 0 may attach to all. kInvalidStepId, kAccessDenied.
@@ -88,6 +88,7 @@ class Steps {
   StepSpool spool_;
   OnEnded on_ended_;
   std::map<protocol::StepKey, StepPtr> steps_;
+  std::map<protocol::StepKey, protocol::TerminateStepRequest> early_;  // for steps that have not come yet
   std::vector<std::shared_ptr<PidQuery>> pid_queries_;
   std::vector<std::shared_ptr<StatQuery>> stat_queries_;
 };

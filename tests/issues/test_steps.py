@@ -1,6 +1,7 @@
 """Bugs in how steps run and end."""
 import os
 import signal
+import subprocess
 import unittest
 
 from harness import ClusterCase, processes, wait_for
@@ -32,6 +33,24 @@ class LaterRun(ClusterCase):
         wait_for(lambda: self.file("runs.out").split() == ["0", "1"], "the second run runs")
         self.run_cmd("scancel", job)
         self.wait_ended(job)
+
+
+class EarlyOrder(ClusterCase):
+    NODES, CPUS, CONF = 1, 2, "Prolog={dir}/prolog\n"
+    FILES = {"prolog": "#!/bin/sh\necho > {dir}/work/begun\nwhile [ ! -e {dir}/work/go ]; do sleep 0.05; done\n"}
+
+    def test_a_step_that_is_cancelled_before_its_launch_ends(self):
+        """The node did not know the step yet, so that nothing was told when it came: it ran on, and could not be cancelled again."""
+        srun = self.cluster.start("srun", "sleep", "1000", stderr=subprocess.PIPE)
+        self.addCleanup(srun.kill)
+        wait_for(lambda: self.file("begun"), "the launch waits for the prolog")
+        step = wait_for(lambda: self.out("squeue", "-s", "-h", "-o", "%i").strip(), "the step is there")
+        self.run_cmd("scancel", step)
+        with open(os.path.join(self.cluster.work, "go"), "w", encoding="ascii"):
+            pass
+        srun.communicate(timeout=60)
+        self.assertNotEqual(srun.returncode, 0)
+        self.wait_no_jobs()
 
 
 class Steps(ClusterCase):

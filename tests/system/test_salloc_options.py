@@ -4,7 +4,7 @@ import pty
 import select
 import unittest
 
-from harness import BIN, ClusterCase, wait_for
+from harness import BIN, ClusterCase, pids_with, wait_for
 
 
 def on_terminal(cluster, *command):
@@ -72,6 +72,37 @@ class Salloc(ClusterCase):
         self.fails(255, "salloc: error: Invalid --get-user-env specification\n", "salloc", "--get-user-env=x", "true")
         self.fails(1, "salloc: error: Failed to get current user environment variables\n", "salloc", "--uid=nobody",
                    "--get-user-env", "true")
+
+    def test_stop_and_go_on(self):
+        """Ctrl-Z stops the command and salloc, so that the shell has its terminal back; fg lets both go on."""
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.chdir(self.cluster.work)
+            os.execve("/bin/bash", ["bash", "--norc", "--noprofile", "-i"], dict(self.cluster.env, PS1="$ "))
+        self.addCleanup(os.close, fd)
+        said = b""
+
+        def until(text):
+            nonlocal said
+            while text not in said:
+                self.assertTrue(select.select([fd], [], [], 60)[0], said)
+                said += os.read(fd, 4096)
+            said = said[said.index(text) + len(text):]
+        os.write(fd, b"salloc -Q sh -c 'echo be''gun; sleep 1060; echo o''ver'\n")
+        until(b"begun")
+        wait_for(lambda: pids_with("1060", "sleep"), "the command sleeps")
+        os.write(fd, b"\x1a")
+        until(b"Stopped")
+        os.write(fd, b"echo shell''lives; fg\n")
+        until(b"shelllives")
+        until(b"salloc")
+        wait_for(lambda: " (sleep) S " in open(f"/proc/{pids_with('1060', 'sleep')[0]}/stat", encoding="ascii").read(), "it goes on")
+        os.write(fd, b"\x03")
+        wait_for(lambda: not pids_with("1060", "sleep"), "Ctrl-C reaches the command")
+        os.write(fd, b"echo en''ded; exit\n")
+        until(b"ended")
+        os.waitpid(pid, 0)
+        self.wait_no_jobs()
 
     def test_exit_code_is_the_commands(self):
         self.assertEqual(self.run_cmd("salloc", "sh", "-c", "exit 9", check=False).returncode, 9)

@@ -9,6 +9,7 @@
 #include "cli/shared/environment.hpp"
 #include "common/base/host_name.hpp"
 #include "common/base/text.hpp"
+#include "common/protocol/user_token.hpp"
 #include "common/base/time_text.hpp"
 #include "common/protocol/noded.hpp"
 #include "common/tables/errors.hpp"
@@ -151,6 +152,31 @@ void error_number(Session& session, const Words& words) {
   const auto number = to_number<uint32_t>(words[1]);
   if (!number) return session.fail("numeric arguments required for keyword:" + words[0]);
   std::puts(std::string(error_number_text(*number)).c_str());
+}
+
+// "lifespan=SECONDS" (or infinite) and "username=NAME".
+void token(Session& session, const Words& words) {
+  constexpr uint32_t kInfinite = 365 * 24 * 3600;
+  protocol::CreateUserTokenRequest request;
+  for (size_t i = 1; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    const size_t equals = word.find('=');
+    const std::string_view key = word.substr(0, equals);
+    const std::string_view value = equals == std::string_view::npos ? "" : word.substr(equals + 1);
+    const auto seconds = iequals(value, "infinite") ? std::optional<uint32_t>(kInfinite) : to_number<uint32_t>(value);
+    if (iequals(key, "lifespan") && seconds) request.lifespan_s = *seconds;
+    else if (iequals(key, "username") && !value.empty()) request.user_name = value;
+    else return session.fail("Invalid option: `" + words[i] + "`");
+  }
+  if (session.client() == nullptr) return;
+  const auto reply = session.client()->call<protocol::CreateUserTokenReply>(request);
+  if (reply) {
+    std::printf("SLURM_JWT=%s\n", reply->token.c_str());
+    return;
+  }
+  const bool off = reply.error().code == ErrorCode::kNotSupported;
+  if (!off) session.fail("scontrol: error: slurm_fetch_token: error with request: " + error_text(reply.error()));
+  session.fail("Error fetching token");
 }
 
 void not_here(Session& session, const Words& words) {

@@ -88,6 +88,7 @@ void set_debug(Session& session, const Words& words);
 void set_debug_flags(Session& session, const Words& words);
 void takeover(Session& session, const Words& words);
 void error_number(Session& session, const Words& words);
+void token(Session& session, const Words& words);
 void not_here(Session& session, const Words& words);    // verbs whose feature is not built
 
 // "Slurmctld(primary) at HOST is UP", a line for each controller.

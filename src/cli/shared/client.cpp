@@ -46,7 +46,9 @@ struct Client::Parts {
   }
   std::unique_ptr<net::RpcClient> connect(std::vector<std::string> addresses, std::string receiver) {
     if (auth == nullptr) {
-      auto made = net::make_auth(net::auth_options(config));
+      const char* token = std::getenv("SLURM_JWT");
+      auto made = token != nullptr && *token != '\0' ? Result<std::shared_ptr<net::AuthProvider>>(net::use_jwt(token))
+                                                     : net::make_auth(net::auth_options(config));
       if (made) auth = *made;
       else auth_error = made.error();
     }

@@ -1,5 +1,7 @@
 #include "common/net/auth_config.hpp"
 
+#include <algorithm>
+
 #include "common/base/text.hpp"
 
 namespace sluice::net {
@@ -19,6 +21,13 @@ AuthOptions auth_options(const ClusterConfig& config) {
   options.key_file =
       (slash == std::string::npos ? "." : config.config_path.substr(0, slash)) + "/slurm.key";
   return options;
+}
+
+JwtSettings jwt_settings(const ClusterConfig& config) {
+  const std::vector<std::string> types = split_list(config.auth_alt_types);
+  if (std::ranges::find(types, "auth/jwt") == types.end()) return {};
+  const auto key = option_value(split_list(config.auth_alt_parameters), "jwt_key");
+  return {key.value_or(config.state_save_location + "/jwt_hs256.key"), config.slurm_user_id};
 }
 
 }  // namespace sluice::net

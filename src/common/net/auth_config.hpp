@@ -4,9 +4,12 @@
 
 #include "common/model/cluster_config.hpp"
 #include "common/net/auth.hpp"
+#include "common/net/jwt.hpp"
 
 namespace sluice::net {
 
 [[nodiscard]] AuthOptions auth_options(const ClusterConfig& config);
+// AuthAltTypes=auth/jwt and its key.
+[[nodiscard]] JwtSettings jwt_settings(const ClusterConfig& config);
 
 }  // namespace sluice::net

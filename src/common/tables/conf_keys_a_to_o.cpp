@@ -52,11 +52,11 @@ constexpr GlobalKey kRows[] = {
     key("AcctGatherProfileType", K::kEnum)
         .allow("acct_gather_profile/none,acct_gather_profile/hdf5,acct_gather_profile/influxdb"),
     key("AllowSpecResourcesUsage", K::kBool, "NO"),
-    key("AuthAltTypes", K::kWords).keeps<&C::auth_alt_types>(),
+    key("AuthAltTypes", K::kWords).acts<&C::auth_alt_types>(),
     key("AuthAltParameters", K::kOptions)
         .allow(
             "disable_token_creation,max_token_lifespan,jwks,jwt_key,use_jwt_client_ids,"
-            "use_jwt_client_ids_only,userclaimfield").keeps<&C::auth_alt_parameters>(),
+            "use_jwt_client_ids_only,userclaimfield").acts<&C::auth_alt_parameters>(),
     key("AuthInfo", K::kOptions).allow("cred_expire,socket,ttl,use_client_ids")
         .acts<&C::auth_info>(),
     key("AuthType", K::kEnum, "auth/munge").allow("auth/munge,auth/slurm").acts<&C::auth_type>()

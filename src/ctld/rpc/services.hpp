@@ -77,6 +77,7 @@ void add_admin_methods(net::RpcServer& server, ServiceParts& parts);   // Reboot
 void add_statistics_methods(net::RpcServer& server, ServiceParts& parts);  // QueryStatistics
 void add_usage_methods(net::RpcServer& server, ServiceParts& parts);   // QueryUsage
 void add_reservation_methods(net::RpcServer& server, ServiceParts& parts);  // …Reservation
+void add_token_methods(net::RpcServer& server, ServiceParts& parts);  // CreateUserToken
 void add_broadcast_methods(net::RpcServer& server, ServiceParts& parts);  // BroadcastTicket
 void add_outside_methods(net::RpcServer& server, ServiceParts& parts);  // LaunchOutside
 

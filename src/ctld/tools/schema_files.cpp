@@ -9,6 +9,7 @@
 #include "common/protocol/stepd.hpp"
 #include "common/protocol/stepd_start.hpp"
 #include "common/protocol/usage.hpp"
+#include "common/protocol/user_token.hpp"
 #include "common/wire/schema.hpp"
 #include "ctld/journal/event_codec.hpp"
 #include "ctld/state/cluster_state.hpp"
@@ -46,7 +47,7 @@ std::string ctld_file() {
               SetTriggerRequest, TriggerFilter, ClearTriggersRequest, QueryTriggersRequest, QueryTriggersReply, CronEntry,
               ReplaceCrontabRequest, ReplaceCrontabReply, QueryCrontabRequest, QueryCrontabReply,
               ReservationValues, ChangeReservationRequest, ChangeReservationReply,
-              QueryReservationsRequest, ReservationRecord, QueryReservationsReply, QueryStatisticsRequest, CallCount, CycleCounts, QueryStatisticsReply>("sluice.ctld",
+              CreateUserTokenRequest, CreateUserTokenReply, QueryReservationsRequest, ReservationRecord, QueryReservationsReply, QueryStatisticsRequest, CallCount, CycleCounts, QueryStatisticsReply>("sluice.ctld",
                                                             "Users' commands and the controller.");
 }
 

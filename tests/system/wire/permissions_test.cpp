@@ -122,6 +122,7 @@ void expect_all_allowed(Server server) {
                                                             // what the configuration leaves out
                                                             {"QueryCrontab", ErrorCode::kDisabled},
                                                             {"ReplaceCrontab", ErrorCode::kDisabled},
+                                                            {"CreateUserToken", ErrorCode::kNotSupported},
                                                             {"RebootNodes", ErrorCode::kDisabled}};
   for (const Row& row : all_rows()) {
     if (row.server != server || row.method == "ReconfigureNode") continue;  // its empty configuration ends a node

@@ -9,6 +9,7 @@
 #include "common/protocol/reservation.hpp"
 #include "common/protocol/stepd.hpp"
 #include "common/protocol/usage.hpp"
+#include "common/protocol/user_token.hpp"
 #include "common/rpc/fanout.hpp"
 
 namespace sluice::testing {
@@ -157,6 +158,8 @@ void add_root_rows(std::vector<Row>& rows) {
     return request;
   });
   rows.back().refusal = ErrorCode::kInvalidUser;  // as Slurm says it
+  add([](JobId) { return CreateUserTokenRequest{"root", 60}; });
+  rows.back().refusal = ErrorCode::kNotSupported;  // there is no auth/jwt; with it: system:jwt
   add([](JobId) { return ClearTriggersRequest{{1, {}, {}}}; });
   rows.back().refusal = ErrorCode::kNotFound;  // a stranger could not set it
   add([](JobId) {

@@ -149,6 +149,20 @@ TEST_F(DynamicNodeTest, PartitionsThatNameItForgetIt) {
   EXPECT_EQ(find_partition(state_, "night")->config->nodes_text, "swift,n2,d2");
 }
 
+TEST_F(DynamicNodeTest, AReservationKeepsIt) {
+  ASSERT_TRUE(run(CreateNodes{kRoot, {line("d1"), line("d2")}}));
+  protocol::ReservationValues values;
+  values.start = now_ + std::chrono::hours(1);
+  values.duration = std::chrono::hours(1);
+  values.users = protocol::NameList{"ann"};
+  values.nodes = "d1";
+  const std::map<std::string, std::vector<uint32_t>> users{{"ann", {kAnn.uid}}};
+  ASSERT_TRUE(run(ChangeReservation{kRoot, {protocol::ReservationAction::kCreate, "kept", values}, users}));
+  EXPECT_EQ(refused("d[1-2]"), (std::vector<std::string>{"failed to delete nodes d1", "Requested nodes are busy"}));
+  ASSERT_TRUE(run(ChangeReservation{kRoot, {protocol::ReservationAction::kDelete, "kept", {}}, users}));
+  EXPECT_TRUE(refused("d1").empty());
+}
+
 TEST_F(DynamicNodeTest, ItIsANewNodeWhenItIsBack) {
   ASSERT_TRUE(run(CreateNodes{kRoot, {line("d1")}}));
   register_node("d1");

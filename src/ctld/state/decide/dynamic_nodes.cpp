@@ -9,8 +9,19 @@
 #include "common/tables/errors.hpp"
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/dynamic_nodes.hpp"
+#include "ctld/state/reservations.hpp"
 
 namespace sluice::state {
+namespace {
+
+// By a job, or kept by a reservation.
+bool is_in_use(const ClusterState& state, const Node& node) {
+  return !node.jobs.empty() || std::ranges::any_of(*state.reservations, [&](const Reservation& reservation) {
+    return nodes_of(state, reservation).test(node.id);
+  });
+}
+
+}  // namespace
 
 Status check_new_nodes(const ClusterState& state, const std::vector<NodeConfig>& nodes) {
   std::unordered_set<std::string> names;
@@ -51,14 +62,15 @@ Result<Decision> decide_on(const ClusterState& state, const DeleteNodes& command
   for (const std::string& name : *names) {
     if (!seen.insert(name).second) continue;
     const Node* node = find_node(state, name);
-    if (node != nullptr && node->config->dynamic != DynamicNode::kNo && node->jobs.empty()) {
+    const bool busy = node != nullptr && is_in_use(state, *node);
+    if (node != nullptr && node->config->dynamic != DynamicNode::kNo && !busy) {
       event.names.push_back(name);
       continue;
     }
     left.push_back(name);
-    why = node == nullptr       ? ErrorCode::kInvalidNodeName
-          : !node->jobs.empty() ? ErrorCode::kNodesBusy
-                                : ErrorCode::kInvalidState;  // slurm.conf has it
+    why = node == nullptr ? ErrorCode::kInvalidNodeName
+          : busy          ? ErrorCode::kNodesBusy
+                          : ErrorCode::kInvalidState;  // slurm.conf has it
   }
   protocol::CountReply reply{.count = static_cast<uint32_t>(event.names.size()), .errors = {}};
   if (!left.empty()) reply.errors = {"failed to delete nodes " + fold_hosts(left), std::string(error_sentence(why))};
