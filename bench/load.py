@@ -22,6 +22,7 @@ class Load:
     def __init__(self, bin_folder, conf, submits, array, queue):
         self.bin = os.path.abspath(bin_folder)
         self.work = tempfile.mkdtemp(prefix="sluice-bench-")
+        self.failed = []
         self.submits, self.array, self.queue = submits, array, queue
         drop = re.compile(r"(SBATCH|SALLOC|SQUEUE|SINFO|SLURM_(JOB|STEP|ARRAY|NTASKS|NNODES))")
         self.env = {k: v for k, v in os.environ.items() if not drop.match(k)}
@@ -140,6 +141,10 @@ class Load:
     def run(self, parts, only):
         figures = {}
         for part in parts:
-            if not only or part in only:
+            if only and part not in only:
+                continue
+            try:
                 figures.update(getattr(self, part)())
+            except LoadError as error:  # the other parts' figures are worth having
+                self.failed.append(f"{part}: {error}")
         return figures
