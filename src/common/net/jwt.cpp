@@ -86,7 +86,7 @@ class JwtAcceptor : public AuthProvider {
 
 class JwtBearer : public AuthProvider {
  public:
-  explicit JwtBearer(std::string token) : token_(std::string(kPrefix) + token) {}
+  explicit JwtBearer(std::string_view token) : token_(fmt::format("{}{}", kPrefix, token)) {}
   [[nodiscard]] std::string_view name() const override { return "auth/jwt"; }
   Result<std::string> create_token(const RequestDigest&) override { return token_; }
   Result<Identity> verify(std::string_view, const RequestDigest&) override {
@@ -137,6 +137,6 @@ Result<std::string> load_jwt_key(const JwtSettings& settings) {
 std::shared_ptr<AuthProvider> accept_jwt(std::shared_ptr<AuthProvider> other, JwtSettings settings) {
   return std::make_shared<JwtAcceptor>(std::move(other), std::move(settings));
 }
-std::shared_ptr<AuthProvider> use_jwt(std::string token) { return std::make_shared<JwtBearer>(std::move(token)); }
+std::shared_ptr<AuthProvider> use_jwt(std::string_view token) { return std::make_shared<JwtBearer>(token); }
 
 }  // namespace sluice::net

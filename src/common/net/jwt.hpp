@@ -26,6 +26,6 @@ struct JwtSettings {
 // Takes such tokens, too; what is not one is left to `other`.
 [[nodiscard]] std::shared_ptr<AuthProvider> accept_jwt(std::shared_ptr<AuthProvider> other, JwtSettings settings);
 // Sends this token (SLURM_JWT) with every request.
-[[nodiscard]] std::shared_ptr<AuthProvider> use_jwt(std::string token);
+[[nodiscard]] std::shared_ptr<AuthProvider> use_jwt(std::string_view token);
 
 }  // namespace sluice::net

@@ -64,13 +64,13 @@ Error refusal_of(const net::FanoutResult& result) {
 }
 
 // A node that does not take it: the others are told to end what they began.
-void launched(ServiceParts& parts, const state::ClusterState& state, const Bitmap& nodes, StepId id,
+void launched(ServiceParts& parts, const state::ClusterState& state, const Bitmap& nodes,
               const std::vector<net::FanoutResult>& results, Responder<CreateStepReply>& responder,
               const CreateStepReply& reply) {
   const auto bad = std::ranges::find_if(results, [](const auto& result) { return result.code != ErrorCode::kOk; });
   if (bad == results.end()) return responder.complete(reply);
   protocol::TerminateJobRequest end;
-  end.job = id.job;
+  end.job = reply.id.job;
   end.at_once = true;
   parts.links.send(state, nodes, end, {});
   responder.fail(refusal_of(*bad));
@@ -105,8 +105,8 @@ void launch_outside(ServiceParts& parts, const CallContext& context, LaunchOutsi
   }
   auto shared = std::make_shared<Responder<CreateStepReply>>(std::move(responder));
   parts.links.send(*state, nodes, order,
-                   [&parts, state, nodes, id = request.id, shared, reply = std::move(reply)](const auto& results) {
-                     launched(parts, *state, nodes, id, results, *shared, reply);
+                   [&parts, state, nodes, shared, reply = std::move(reply)](const auto& results) {
+                     launched(parts, *state, nodes, results, *shared, reply);
                    }, step->spec->tree_width);
 }
 

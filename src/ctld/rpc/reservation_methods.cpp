@@ -40,11 +40,11 @@ std::optional<std::vector<uint32_t>> members_of(const std::string& name) {
   }
   static std::mutex walk;  // the walk through all users is the process's
   const std::lock_guard lock(walk);
-  setpwent();
-  while (const passwd* user = getpwent()) {  // NOLINT(concurrency-mt-unsafe): under the lock
+  setpwent();  // NOLINT(concurrency-mt-unsafe): under the lock
+  while (const passwd* user = getpwent()) {  // NOLINT(concurrency-mt-unsafe)
     if (user->pw_gid == found->gr_gid) uids.push_back(user->pw_uid);
   }
-  endpwent();
+  endpwent();  // NOLINT(concurrency-mt-unsafe)
   return uids;
 }
 
