@@ -20,6 +20,11 @@ using protocol::ReservationValues;
 constexpr std::chrono::minutes kPurgeDefault{5};
 constexpr std::chrono::hours kInfiniteCountsAs{24 * 365};
 
+struct ReservationFlagName {
+  ReservationFlags flag;
+  std::string_view name;
+};
+// In the order in which they are shown.
 constexpr ReservationFlagName kFlags[] = {
     {kReservationMaint, "MAINT"},
     {kReservationFlex, "FLEX"},
@@ -201,8 +206,6 @@ bool is_among(int weekday, ReservationFlags flags) {
 std::string or_null(std::string_view text) { return text.empty() ? "(null)" : std::string(text); }
 
 }  // namespace
-
-std::span<const ReservationFlagName> reservation_flag_names() { return kFlags; }
 
 std::string reservation_flags_text(const Reservation& reservation) {
   std::string out;

@@ -2,7 +2,6 @@
 // are shown.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -12,12 +11,6 @@
 
 namespace sluice {
 
-struct ReservationFlagName {
-  ReservationFlags flag;
-  std::string_view name;
-};
-// In the order in which they are shown.
-[[nodiscard]] std::span<const ReservationFlagName> reservation_flag_names();
 // "MAINT,OVERLAP", with the time of PURGE_COMP.
 [[nodiscard]] std::string reservation_flags_text(const Reservation& reservation);
 

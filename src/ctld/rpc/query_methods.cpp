@@ -23,7 +23,7 @@ using net::Responder;
 constexpr Duration kExplainTime = std::chrono::seconds(1);
 
 protocol::NodeRecord node_record(const Node& node, const state::ClusterState& state, const std::vector<NodeSoft>& soft,
-                                 Time now) {
+                                 const state::ActiveReservations& reservations) {
   protocol::NodeRecord out;
   out.node = node;
   if (node.id < soft.size()) out.soft = soft[node.id];
@@ -33,8 +33,8 @@ protocol::NodeRecord node_record(const Node& node, const state::ClusterState& st
   out.running_jobs = node.running_jobs;
   out.completing_jobs = node.completing_jobs;
   out.shown_base = state::shown_base(node);
-  out.shown_flags = state::shown_flags(node) | state::reservation_flags(state, node.id, now);
-  if ((out.shown_flags & kNodeReserved) != 0) out.reservation = state::reservation_names(state, node.id, now);
+  out.shown_flags = state::shown_flags(node) | reservations.flags_of(node.id);
+  out.reservation = reservations.names_of(node.id);
   for (const state::Partition& partition : *state.partitions) {
     if (partition.nodes.test(node.id)) out.partitions.push_back(partition.config->name);
   }
@@ -58,11 +58,12 @@ Result<protocol::QueryNodesReply> query_nodes(ServiceParts& parts, const CallCon
   }
   protocol::QueryNodesReply reply;
   const std::vector<NodeSoft> soft = parts.liveness.soft();
+  const state::ActiveReservations reservations(*state, parts.clock());
   const bool show_away = has_option(state->config->private_data, "cloud");
   state->nodes.for_each([&](const Node& node) {
     const bool away = (node.flags & kNodeCloud) != 0 && (node.flags & kNodePoweredDown) != 0;
     if (hide_nodes || node.removed || (away && !show_away) || (wanted && !wanted->test(node.id))) return;
-    reply.nodes.push_back(node_record(node, *state, soft, parts.clock()));
+    reply.nodes.push_back(node_record(node, *state, soft, reservations));
   });
   for (const state::Partition& partition : *state->partitions) {
     if (hide_partitions) break;

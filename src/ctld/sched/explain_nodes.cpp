@@ -138,7 +138,7 @@ std::string words_of(Cause cause, bool one, const fit::Needs& needs) {
 class Funnel {
  public:
   Funnel(const ClusterState& state, const Rooms& rooms, const Ask& ask, Minutes limit, const Viewer& viewer)
-      : state_(state), rooms_(rooms), ask_(ask), limit_(limit), viewer_(viewer) {
+      : state_(state), rooms_(rooms), ask_(ask), limit_(limit), viewer_(viewer), closed_(rooms.closed_until_end(ask, limit)) {
     ask.partition->nodes.for_each(
         [&](size_t id) { nodes_[static_cast<size_t>(cause_of(static_cast<NodeId>(id)))].set(id); });
   }
@@ -169,7 +169,7 @@ class Funnel {
     if (ask_.excluded.test(id)) return Cause::kExcluded;
     const fit::Room* room = rooms_.room(id);
     if (room == nullptr) return cause_of_state(node);
-    if (rooms_.is_reserved_from(ask_, id, limit_)) return Cause::kReserved;
+    if (closed_.test(id)) return Cause::kReserved;
     const fit::Room empty = fit::room_empty(node, rooms_.rules().unit);
     if (const auto lack = fit::lack_of(ask_.needs, empty); lack != fit::Lack::kNothing) {
       return cause_of_lack(lack, true);
@@ -277,6 +277,7 @@ class Funnel {
   const Ask& ask_;
   const Minutes limit_;
   const Viewer& viewer_;
+  const Bitmap closed_;  // by reservations (excluded ones have been seen before)
   std::array<Bitmap, kCauses> nodes_;
   std::vector<std::string> lines_;
 };

@@ -71,11 +71,6 @@ Bitmap Rooms::closed_to(const Ask& ask, Time from, Time to) const {
   return closed;
 }
 
-bool Rooms::is_reserved_from(const Ask& ask, NodeId id, Minutes limit) const {
-  if (!ask.confined && state_.reservations->empty()) return false;
-  return !ask.excluded.test(id) && closed_to(ask, now_, end_of(limit)).test(id);
-}
-
 Time Rooms::end_of(Minutes limit) const { return state::planned_end(now_, limit); }
 
 const fit::Room* Rooms::room(NodeId id) const {
@@ -235,7 +230,7 @@ Rooms::Placed Rooms::place_empty(const Ask& ask, bool any_state) {
 }
 
 Rooms::Placed Rooms::place_beside_reservations(const Ask& ask, Minutes limit) {
-  return place_empty_but(ask, false, closed_to(ask, now_, end_of(limit)));
+  return place_empty_but(ask, false, closed_until_end(ask, limit));
 }
 
 Rooms::Placed Rooms::place_empty_but(const Ask& ask, bool any_state, const Bitmap& closed) {

@@ -94,8 +94,8 @@ class Rooms {
   // ---------------------------------------------------------------------------
   [[nodiscard]] const fit::Rules& rules() const { return rules_; }
   [[nodiscard]] Time now() const { return now_; }
-  // Whether the job's reservation, or one of others that holds before it would end, keeps it off the node.
-  [[nodiscard]] bool is_reserved_from(const Ask& ask, NodeId id, Minutes limit) const;
+  // Nodes that the job's reservation, or others' that hold before it would end, keep it off; excluded ones, too.
+  [[nodiscard]] Bitmap closed_until_end(const Ask& ask, Minutes limit) const { return closed_to(ask, now_, end_of(limit)); }
   // What is free on the node; null: it is not schedulable.
   [[nodiscard]] const fit::Room* room(NodeId id) const;
   [[nodiscard]] const Kept& kept(NodeId id) const { return kept_[id]; }

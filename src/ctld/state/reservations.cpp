@@ -12,11 +12,6 @@ namespace {
 // Occurrences that are looked at of a reservation that comes again: hours of a year.
 constexpr int kMostOccurrences = 9000;
 
-bool is_named(std::string_view list, std::string_view name) {
-  const std::vector<std::string> names = split_list(list);
-  return std::ranges::find(names, name) != names.end();
-}
-
 // A list such as "-a,-b" lets in who is not in it.
 bool excludes(std::string_view list) { return list.starts_with('-'); }
 
@@ -39,6 +34,11 @@ bool is_free_of_jobs(const ClusterState& state, const Node& node, Time from) {
 
 }  // namespace
 
+bool is_named(std::string_view list, std::string_view name) {
+  const std::vector<std::string> names = split_list(list);
+  return std::ranges::find(names, name) != names.end();
+}
+
 const Reservation* find_reservation(const ClusterState& state, std::string_view name) {
   const auto at = std::ranges::find(*state.reservations, name, &Reservation::name);
   return at == state.reservations->end() ? nullptr : &*at;
@@ -49,6 +49,11 @@ Period period_of(const Reservation& reservation, Time now) {
   return {now + reservation.start.time_since_epoch(), now + reservation.end.time_since_epoch()};
 }
 
+Period next_period(const Period& period, ReservationFlags flags) {
+  const Time start = next_occurrence(period.start, flags);
+  return {start, start + (period.end - period.start)};
+}
+
 bool is_active(const Reservation& reservation, Time now) {
   const Period period = period_of(reservation, now);
   return period.start <= now && now < period.end;
@@ -56,15 +61,19 @@ bool is_active(const Reservation& reservation, Time now) {
 
 bool overlaps(const Reservation& reservation, Time from, Time to, Time now) {
   Period period = period_of(reservation, now);
-  const Duration length = period.end - period.start;
   for (int n = 0; n < kMostOccurrences; ++n) {
     if (to <= period.start) return false;
     if (from < period.end) return true;
     if ((reservation.flags & kReservationRecurs) == 0) return false;
-    period.start = next_occurrence(period.start, reservation.flags);
-    period.end = period.start + length;
+    period = next_period(period, reservation.flags);
   }
   return false;
+}
+
+void move_on(Reservation& reservation) {
+  const Period next = next_period({reservation.start, reservation.end}, reservation.flags);
+  reservation.start = next.start;
+  reservation.end = next.end;
 }
 
 bool ever_meet(const Reservation& a, const Reservation& b, Time now) {
@@ -72,15 +81,21 @@ bool ever_meet(const Reservation& a, const Reservation& b, Time now) {
   const Reservation& rarer = a_recurs ? b : a;
   const Reservation& other = a_recurs ? a : b;
   Period period = period_of(rarer, now);
-  const Duration length = period.end - period.start;
   // of two that come again a year of the one is compared with all of the other
   const int most = (rarer.flags & kReservationRecurs) != 0 ? 366 : 1;
   for (int n = 0; n < most; ++n) {
     if (overlaps(other, period.start, period.end, now)) return true;
-    if (most > 1) period.start = next_occurrence(period.start, rarer.flags);
-    period.end = period.start + length;
+    if (most > 1) period = next_period(period, rarer.flags);
   }
   return false;
+}
+
+Bitmap all_nodes(const ClusterState& state) {
+  Bitmap nodes;
+  state.nodes.for_each([&](const Node& node) {
+    if (!node.removed) nodes.set(node.id);
+  });
+  return nodes;
 }
 
 Bitmap nodes_of(const ClusterState& state, const Reservation& reservation) {
@@ -204,9 +219,7 @@ Result<Bitmap> choose_nodes(const ClusterState& state, const NodeWish& wish, Tim
   const Period period = period_of(r, now);
   Bitmap from;
   if ((r.flags & kReservationAnyNodes) != 0 && r.partition.empty()) {
-    state.nodes.for_each([&](const Node& node) {
-      if (!node.removed) from.set(node.id);
-    });
+    from = all_nodes(state);
   } else {
     const Partition* partition = r.partition.empty() ? default_partition(state) : find_partition(state, r.partition);
     if (partition == nullptr) return failure(ErrorCode::kInvalidPartition);
@@ -250,21 +263,28 @@ bool has_jobs(const ClusterState& state, const Bitmap& nodes, Time from) {
   return busy;
 }
 
-NodeFlags reservation_flags(const ClusterState& state, NodeId node, Time now) {
-  NodeFlags flags = 0;
+ActiveReservations::ActiveReservations(const ClusterState& state, Time now) {
   for (const Reservation& one : *state.reservations) {
-    if (!is_active(one, now) || !nodes_of(state, one).test(node)) continue;
-    flags |= (one.flags & kReservationMaint) != 0 ? kNodeMaint | kNodeReserved : kNodeReserved;
+    if (is_active(one, now)) entries_.push_back({&one, nodes_of(state, one)});
+  }
+}
+
+NodeFlags ActiveReservations::flags_of(NodeId node) const {
+  NodeFlags flags = 0;
+  for (const Entry& entry : entries_) {
+    if (!entry.nodes.test(node)) continue;
+    flags |= kNodeReserved;
+    if ((entry.reservation->flags & kReservationMaint) != 0) flags |= kNodeMaint;
   }
   return flags;
 }
 
-std::string reservation_names(const ClusterState& state, NodeId node, Time now) {
+std::string ActiveReservations::names_of(NodeId node) const {
   std::string names;
-  for (const Reservation& one : *state.reservations) {
-    if (!is_active(one, now) || !nodes_of(state, one).test(node)) continue;
+  for (const Entry& entry : entries_) {
+    if (!entry.nodes.test(node)) continue;
     if (!names.empty()) names += ',';
-    names += one.name;
+    names += entry.reservation->name;
   }
   return names;
 }

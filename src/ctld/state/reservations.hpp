@@ -14,14 +14,22 @@ struct Period {
   Time end = kNoTime;
 };
 
+// Whether the name stands in the list, whose names are separated by commas.
+[[nodiscard]] bool is_named(std::string_view list, std::string_view name);
 [[nodiscard]] const Reservation* find_reservation(const ClusterState& state, std::string_view name);
 // The present or next occurrence; a floating one is always so far away as it was asked for.
 [[nodiscard]] Period period_of(const Reservation& reservation, Time now);
+// The occurrence after this one.
+[[nodiscard]] Period next_period(const Period& period, ReservationFlags flags);
 [[nodiscard]] bool is_active(const Reservation& reservation, Time now);
 // Whether an occurrence, this one or a later one, has part in [from, to).
 [[nodiscard]] bool overlaps(const Reservation& reservation, Time from, Time to, Time now);
+// The reservation as it is from its next occurrence on.
+void move_on(Reservation& reservation);
 // Whether both ever hold at the same time; of two that come again, for as long as can be told.
 [[nodiscard]] bool ever_meet(const Reservation& a, const Reservation& b, Time now);
+// Every node that is there.
+[[nodiscard]] Bitmap all_nodes(const ClusterState& state);
 // Its nodes that are there (any more).
 [[nodiscard]] Bitmap nodes_of(const ClusterState& state, const Reservation& reservation);
 [[nodiscard]] bool may_use(const Reservation& reservation, uint32_t uid, std::string_view account);
@@ -60,9 +68,22 @@ struct NodeWish {
 // Whether running jobs hold one of these nodes at or after `from`.
 [[nodiscard]] bool has_jobs(const ClusterState& state, const Bitmap& nodes, Time from);
 
-// MAINT and RESERVED flags of nodes, as they are shown now.
-[[nodiscard]] NodeFlags reservation_flags(const ClusterState& state, NodeId node, Time now);
-// The active ones that have the node, separated by commas.
-[[nodiscard]] std::string reservation_names(const ClusterState& state, NodeId node, Time now);
+// The reservations that hold now, for a look at many nodes.
+class ActiveReservations {
+ public:
+  // `state` outlives this.
+  ActiveReservations(const ClusterState& state, Time now);
+  // MAINT and RESERVED, as they are shown.
+  [[nodiscard]] NodeFlags flags_of(NodeId node) const;
+  // Those that have the node, separated by commas.
+  [[nodiscard]] std::string names_of(NodeId node) const;
+
+ private:
+  struct Entry {
+    const Reservation* reservation = nullptr;
+    Bitmap nodes;
+  };
+  std::vector<Entry> entries_;
+};
 
 }  // namespace sluice::state

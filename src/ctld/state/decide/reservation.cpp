@@ -91,12 +91,9 @@ Status set_named_nodes(const ClusterState& state, const std::string& text, Reser
     r.nodes = std::move(*nodes);
     return {};
   }
-  r.nodes.clear();
   if (r.partition.empty()) {
     r.flags |= kReservationAllNodes;
-    state.nodes.for_each([&](const Node& node) {
-      if (!node.removed) r.nodes.set(node.id);
-    });
+    r.nodes = all_nodes(state);
   } else {
     r.nodes = find_partition(state, r.partition)->nodes;
   }
@@ -189,9 +186,7 @@ Status apply_values(const ClusterState& state, const ChangeReservation& command,
 
 Status skip_occurrence(Reservation& r) {
   if ((r.flags & kReservationRecurs) == 0) return failure(ErrorCode::kReservationNotSkipable);
-  const Duration length = r.end - r.start;
-  r.start = next_occurrence(r.start, r.flags);
-  r.end = r.start + length;
+  move_on(r);
   return {};
 }
 
@@ -200,9 +195,7 @@ bool is_used(const ClusterState& state, const Reservation& r) {
   bool used = false;
   const auto look = [&](uint32_t id) {
     const Job& job = state.jobs.at(id);
-    if (job.reservation.empty() && job.spec->reservation.empty()) return true;
-    const std::vector<std::string> names = split_list(reservation_of(job).view());
-    used = used || std::ranges::find(names, r.name) != names.end();
+    used = used || (!reservation_of(job).empty() && is_named(reservation_of(job).view(), r.name));
     return !used;
   };
   state.active.for_each(look);

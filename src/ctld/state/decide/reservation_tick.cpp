@@ -10,12 +10,6 @@
 namespace sluice::state {
 namespace {
 
-bool names_it(const SharedText& list, const Reservation& r) {
-  if (list.empty()) return false;
-  const std::vector<std::string> names = split_list(list.view());
-  return std::ranges::find(names, r.name) != names.end();
-}
-
 // Jobs that hold nodes in the reservation.
 std::vector<JobId> jobs_in(const ClusterState& state, const Reservation& r) {
   std::vector<JobId> jobs;
@@ -29,7 +23,7 @@ std::vector<JobId> jobs_waiting(const ClusterState& state, const Reservation& r)
   std::vector<JobId> jobs;
   state.pending.for_each([&](uint32_t id) {
     const JobSpec& spec = *state.jobs.at(id).spec;
-    if (!names_it(spec.reservation, r)) return;
+    if (spec.reservation.empty() || !is_named(spec.reservation.view(), r.name)) return;
     const std::vector<std::string> names = split_list(spec.reservation.view());
     const bool other = std::ranges::any_of(names, [&](const std::string& name) {
       return name != r.name && find_reservation(state, name) != nullptr;
@@ -74,11 +68,7 @@ void remove(Draft& draft, const Reservation& r, Time now) {
 }
 
 void advance(Draft& draft, Reservation r, Time now) {
-  const Duration length = r.end - r.start;
-  while (r.end <= now) {
-    r.start = next_occurrence(r.start, r.flags);
-    r.end = r.start + length;
-  }
+  while (r.end <= now) move_on(r);
   r.idle_since = kNoTime;
   draft.emit(ReservationChanged{.reservation = std::move(r)});
 }
@@ -90,9 +80,7 @@ void purge_when_idle(Draft& draft, Reservation r, Time now) {
   if (used == (r.idle_since == kNoTime)) {  // as it is noted
     if (used || now - r.idle_since < r.purge_after) return;
     if ((r.flags & kReservationRecurs) == 0) return remove(draft, r, now);
-    const Duration length = r.end - r.start;
-    r.start = next_occurrence(r.start, r.flags);
-    r.end = r.start + length;
+    move_on(r);
     r.idle_since = kNoTime;
   } else {
     r.idle_since = used ? kNoTime : now;
