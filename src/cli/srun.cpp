@@ -340,13 +340,7 @@ class Srun {
   int follow(const std::vector<protocol::CreateStepReply>& made, const StepSpec& spec) {
     SessionOptions options;
     if (const Status opened = open_streams(made.front(), spec, options); !opened) {
-      for (const protocol::CreateStepReply& step : made) {
-        protocol::SignalRequest request;
-        request.target = fmt::format("{}.{}", step.id.job, step.id.step);
-        request.signal = SIGKILL;
-        request.flags = protocol::kSignalCancel;
-        (void)client_.call<protocol::CountReply>(request);
-      }
+      cancel_steps(client_, made);
       return fail_with({opened.error().text});
     }
     const ClusterConfig& config = client_.config();

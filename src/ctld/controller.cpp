@@ -49,6 +49,7 @@ struct Controller::Graph {
   std::unique_ptr<net::TokenService> tokens;
   std::optional<NodeLinks> links;
   std::optional<Watches> watches;
+  StepWaiters step_waiters;
   SitePrograms programs;
   std::optional<EffectRunner> effects;
   std::optional<engine::Publisher> publisher;
@@ -113,7 +114,7 @@ Status Controller::Graph::start_core() {
   links.emplace(auth);
   watches.emplace([this](JobId job) { engine->post({state::ClientGone{job}, {}, {}}); },
                   [this] { return silence_limit(*publisher->newest()->state->config) / 2; });
-  effects.emplace(EffectRunner::Parts{*store, *signer, *links, *watches, programs});
+  effects.emplace(EffectRunner::Parts{*store, *signer, *links, *watches, step_waiters, programs});
   publisher.emplace(
       engine::Published{std::make_shared<state::ClusterState>(recovered->state), recovered->last},
       [this](const state::Effects& list, const state::ClusterSnapshot& state) { effects->run(list, state); });
@@ -139,7 +140,7 @@ Status Controller::Graph::start_core() {
 }
 
 Status Controller::Graph::start_server() {
-  services.emplace(ServiceParts{*engine, *publisher, *scheduler, *store, *signer, *links, *liveness, *watches, users,
+  services.emplace(ServiceParts{*engine, *publisher, *scheduler, *store, *signer, *links, *liveness, *watches, step_waiters, users,
                                 now, now(), short_host_name(), [this] { return reconfigure(); },
                                 [this](bool controller_only) { shut_down(controller_only); }, slow_questions, runtime, calls});
   net::ServerOptions server_options;
@@ -154,6 +155,7 @@ Status Controller::Graph::start_server() {
   server_options.keepalive = silence_limit(*config) / 4;
   server.emplace(std::move(server_options));
   add_submit_methods(*server, *services);
+  add_step_methods(*server, *services);
   add_change_methods(*server, *services);
   add_usage_methods(*server, *services);
   add_broadcast_methods(*server, *services);
@@ -202,6 +204,7 @@ void Controller::Graph::shut_down(bool controller_only) {
 // Outside in: no new requests, then nothing new from within, then everything durable.
 void Controller::Graph::stop() {
   if (watches) watches->close();
+  step_waiters.close();
   if (server) server->shutdown(std::chrono::milliseconds(200));
   slow_questions.stop();
   slow_questions.join();

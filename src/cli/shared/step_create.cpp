@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <thread>
 
 #include <fmt/format.h>
@@ -11,8 +10,6 @@
 #include "cli/shared/allocation.hpp"
 #include "cli/shared/option_parser.hpp"
 #include "cli/shared/step_link.hpp"
-#include "common/base/hostlist.hpp"
-#include "common/conf/load.hpp"
 #include "common/net/address.hpp"
 #include "common/tables/errors.hpp"
 
@@ -20,7 +17,7 @@ namespace sluice::cli {
 namespace {
 
 constexpr auto kFirstPause = std::chrono::milliseconds(20);
-constexpr auto kLongestPause = std::chrono::milliseconds(500);
+constexpr auto kLongestPause = std::chrono::milliseconds(500);  // also for which the controller may keep an answer back
 // An srun may be over before the controller has heard of its step's end: the next one says nothing of
 // processors that are busy for so short a time.
 constexpr auto kSettleTime = std::chrono::milliseconds(300);
@@ -70,10 +67,17 @@ Result<std::vector<protocol::CreateStepReply>> ask(Client& client,
   return std::move(reply->parts);
 }
 
+Error give_up(const protocol::CreateStepRequest& request) {
+  Error busy{ErrorCode::kStepsBusy, {}};
+  say("srun", "Cancelled pending job step with signal 2");
+  report_refusal(request, busy);
+  return busy;
+}
+
 }  // namespace
 
 Result<std::vector<protocol::CreateStepReply>> create_steps(Client& client,
-                                                            const std::vector<protocol::CreateStepRequest>& requests,
+                                                            std::vector<protocol::CreateStepRequest> requests,
                                                             const StepRequestOptions& options) {
   const protocol::CreateStepRequest& request = requests.front();
   using Clock = std::chrono::steady_clock;
@@ -82,7 +86,14 @@ Result<std::vector<protocol::CreateStepReply>> create_steps(Client& client,
   std::chrono::milliseconds pause = kFirstPause;
   bool said = false;
   while (true) {
+    const auto asked = Clock::now();
+    if (!options.immediate) requests.front().patience = said ? kLongestPause : kSettleTime;
     auto reply = ask(client, requests);
+    const bool interrupted = options.interrupted && options.interrupted();
+    if (reply && interrupted) {
+      cancel_steps(client, *reply);
+      return tl::unexpected<Error>(give_up(request));
+    }
     if (reply) {
       if (said && !options.quiet) say("srun", fmt::format("Step created for job {}", request.job));
       return reply;
@@ -94,6 +105,7 @@ Result<std::vector<protocol::CreateStepReply>> create_steps(Client& client,
       report_refusal(request, reply.error());
       return reply;
     }
+    if (interrupted) return tl::unexpected<Error>(give_up(request));
     if (busy && !said && Clock::now() - begin >= kSettleTime) {
       said = true;
       if (!options.quiet) {
@@ -101,13 +113,18 @@ Result<std::vector<protocol::CreateStepReply>> create_steps(Client& client,
                                 request.job, error_sentence(suspended ? code : ErrorCode::kNodesBusy)));
       }
     }
-    std::this_thread::sleep_for(pause);
-    if (options.interrupted && options.interrupted()) {
-      say("srun", "Cancelled pending job step with signal 2");
-      report_refusal(request, Error{ErrorCode::kStepsBusy, {}});
-      return reply;
-    }
+    std::this_thread::sleep_until(asked + pause);  // unless the controller has waited for us
     pause = std::min<std::chrono::milliseconds>(pause * 2, kLongestPause);
+  }
+}
+
+void cancel_steps(Client& client, const std::vector<protocol::CreateStepReply>& steps) {
+  for (const protocol::CreateStepReply& step : steps) {
+    protocol::SignalRequest request;
+    request.target = fmt::format("{}.{}", step.id.job, step.id.step);
+    request.signal = SIGKILL;
+    request.flags = protocol::kSignalCancel;
+    (void)client.call<protocol::CountReply>(request);
   }
 }
 
@@ -125,14 +142,8 @@ std::string address_for_daemons(const ClusterConfig& config, const std::string& 
                            : config.controllers.empty()   ? "127.0.0.1"
                                                           : config.controllers[0].address;
   std::string address = own_address_towards(peer);
-  if (!address.starts_with("127.")) return address;
-  // The controller is on this host, so the way to it says nothing of the way to the nodes.
-  const char* nodes = std::getenv("SLURM_JOB_NODELIST");
-  const auto names = expand_hosts(nodes != nullptr ? nodes : "");
-  if (!names || names->empty()) return address;
-  const Result<ClusterConfig> whole = load_config(config_path());
-  const NodeConfig* node = whole ? find_node(*whole, names->back()) : nullptr;
-  return node != nullptr ? own_address_towards(node->address) : address;
+  // The controller is on this host, so the way to it says nothing of the way to the nodes; it knows their addresses.
+  return address.starts_with("127.") ? std::string() : address;
 }
 
 }  // namespace sluice::cli

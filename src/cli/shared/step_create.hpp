@@ -11,16 +11,18 @@ namespace sluice::cli {
 struct StepRequestOptions {
   bool immediate = false;
   bool quiet = false;
-  std::function<bool()> interrupted;  // asked between tries; true: give up
+  std::function<bool()> interrupted;  // asked after each try; true: give up
 };
 
 // Says what Slurm says of failures and waiting. One request makes a step; several make the parts of one in several
 // components of a heterogeneous job, all of them or none.
 [[nodiscard]] Result<std::vector<protocol::CreateStepReply>> create_steps(
-    Client& client, const std::vector<protocol::CreateStepRequest>& requests, const StepRequestOptions& options);
+    Client& client, std::vector<protocol::CreateStepRequest> requests, const StepRequestOptions& options);
+// Ends what was made and is not wanted after all.
+void cancel_steps(Client& client, const std::vector<protocol::CreateStepReply>& steps);
 
 // This host's address for the step's daemons. `granted` is the job's first node, empty when only
-// its environment tells of it.
+// its environment tells of it. Empty: this is the controller's host, which fills in what its nodes see of it.
 [[nodiscard]] std::string address_for_daemons(const ClusterConfig& config,
                                               const std::string& granted);
 

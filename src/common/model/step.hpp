@@ -22,7 +22,7 @@ enum class OverlapKind : uint8_t { kDefault = 0, kExclusive = 1, kOverlap = 2 };
 
 // Where a step's tasks send their output and take their input: a waiting srun or sattach.
 struct IoEndpoint {
-  std::string host;   // an address that nodes can reach
+  std::string host;   // an address that nodes can reach; empty in a request: the controller's host
   uint32_t port = 0;  // 0: nobody listens, output goes to files only
   std::string key;    // secret of 32 bytes; the connecting step daemon shows it first
   template <class V>

@@ -118,11 +118,13 @@ struct CreateStepRequest {
   JobId job = kNoJob;
   StepSpec spec;
   std::string environment;
+  Duration patience{0};  // the answer kStepsBusy may be kept back so long, until other steps end; at most 5 s of it
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &CreateStepRequest::job);
     field(2, "spec", &CreateStepRequest::spec);
     field(3, "environment", &CreateStepRequest::environment);
+    field(4, "patience", &CreateStepRequest::patience);
   }
 };
 struct CreateStepReply {
@@ -157,7 +159,7 @@ struct LaunchOutsideRequest {
 
 // A step over several components of a heterogeneous job: a part in each, all of them or none.
 struct CreateHetStepRequest {
-  std::vector<CreateStepRequest> parts;  // in the order of the components; one environment each
+  std::vector<CreateStepRequest> parts;  // in the order of the components; one environment each, the first one's patience
   template <class V>
   static void describe(V&& field) {
     field(1, "parts", &CreateHetStepRequest::parts);

@@ -155,7 +155,10 @@ void EffectRunner::handle(const state::RunTrigger& effect, const Snapshot& state
 
 void EffectRunner::handle(const state::JobChanged& effect, const Snapshot& state) {
   parts_.watches.notify(effect.job, effect.message, *state);
+  parts_.step_waiters.wake(effect.job);
 }
+
+void EffectRunner::handle(const state::StepRoomFreed& effect, const Snapshot&) { parts_.step_waiters.wake(effect.job); }
 
 void EffectRunner::handle(const state::JobRecordEnded& effect, const Snapshot& state) {
   parts_.programs.record_ended(*effect.job, state);

@@ -15,6 +15,7 @@
 #include "ctld/engine/engine.hpp"
 #include "ctld/engine/scheduler_loop.hpp"
 #include "ctld/journal/store.hpp"
+#include "ctld/rpc/step_waiters.hpp"
 #include "ctld/rpc/watches.hpp"
 #include "ctld/state/effects.hpp"
 
@@ -28,6 +29,7 @@ class EffectRunner {
     const net::CredentialSigner& signer;
     NodeLinks& links;
     Watches& watches;
+    StepWaiters& step_waiters;
     SitePrograms& programs;
   };
   explicit EffectRunner(Parts parts);
@@ -52,6 +54,7 @@ class EffectRunner {
   void handle(const state::RebootNow& effect, const Snapshot& state);
   void handle(const state::RunTrigger& effect, const Snapshot& state);
   void handle(const state::JobChanged& effect, const Snapshot& state);
+  void handle(const state::StepRoomFreed& effect, const Snapshot& state);
   void handle(const state::JobRecordEnded& effect, const Snapshot& state);
   void handle(const state::SendMail& effect, const Snapshot& state);
   void handle(const state::RunControllerProlog& effect, const Snapshot& state);

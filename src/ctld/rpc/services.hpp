@@ -22,6 +22,7 @@
 #include "ctld/journal/store.hpp"
 #include "ctld/rpc/call_counts.hpp"
 #include "ctld/rpc/users.hpp"
+#include "ctld/rpc/step_waiters.hpp"
 #include "ctld/rpc/watches.hpp"
 
 namespace sluice::ctld {
@@ -58,6 +59,7 @@ struct ServiceParts {
   NodeLinks& links;
   Liveness& liveness;
   Watches& watches;
+  StepWaiters& step_waiters;
   Users& users;
   engine::Clock clock;
   Time boot_time = kNoTime;
@@ -69,7 +71,8 @@ struct ServiceParts {
   CallCounts& calls;
 };
 
-void add_submit_methods(net::RpcServer& server, ServiceParts& parts);  // SubmitJob, CreateStep, WatchJob …
+void add_submit_methods(net::RpcServer& server, ServiceParts& parts);  // SubmitJob, EndAllocation, WatchJob
+void add_step_methods(net::RpcServer& server, ServiceParts& parts);    // CreateStep, DescribeStep, AttachStep
 void add_change_methods(net::RpcServer& server, ServiceParts& parts);  // Signal, JobAction, Update…
 void add_query_methods(net::RpcServer& server, ServiceParts& parts);   // Query…, Ping, Explain …
 void add_node_methods(net::RpcServer& server, ServiceParts& parts);    // RegisterNode, Report…
@@ -88,6 +91,9 @@ void add_outside_methods(net::RpcServer& server, ServiceParts& parts);  // Launc
 // The proved identity, and what the system knows of it. Root may submit for others (--uid).
 [[nodiscard]] Result<state::SubmitJob> make_submit(ServiceParts& parts, const net::CallContext& context, JobSpec spec,
                                                    std::vector<JobSpec> components = {});
+
+// kInvalidJobId, kAccessDenied: neither the job's owner nor an administrator.
+[[nodiscard]] Status may_see(const state::ClusterState& state, JobId id, uint32_t uid);
 
 [[nodiscard]] inline state::Identity identity_of(const net::CallContext& context) {
   return {context.identity.uid, context.identity.gid};

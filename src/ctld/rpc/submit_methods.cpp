@@ -1,13 +1,11 @@
-// Submitting jobs, creating steps, waiting for jobs, giving allocations back.
+// Submitting jobs, waiting for them, giving allocations back.
 #include <algorithm>
 #include <utility>
 
-#include "common/protocol/stepd.hpp"
 #include "ctld/journal/blob_key.hpp"
 #include "ctld/rpc/services.hpp"
 #include "ctld/sched/pass.hpp"
 #include "ctld/state/decide.hpp"
-#include "ctld/state/launch_message.hpp"
 
 namespace sluice::ctld {
 
@@ -44,6 +42,13 @@ Result<state::SubmitJob> make_submit(ServiceParts& parts, const net::CallContext
   }
   command.components = std::move(components);
   return command;
+}
+
+Status may_see(const state::ClusterState& state, JobId id, uint32_t uid) {
+  const Job* job = state.jobs.find(id);
+  if (job == nullptr) return failure(ErrorCode::kInvalidJobId);
+  if (job->spec->uid != uid && !state::is_admin(state, uid)) return failure(ErrorCode::kAccessDenied);
+  return {};
 }
 
 namespace {
@@ -94,113 +99,12 @@ void submit(ServiceParts& parts, const CallContext& context, protocol::SubmitJob
   parts.engine.post({std::move(*command), std::move(blobs), answer(std::move(responder), make)});
 }
 
-std::vector<protocol::NodeAddress> step_addresses(const state::ClusterState& state, const StepLayout& layout) {
-  std::vector<protocol::NodeAddress> out;
-  for (const StepNode& part : layout.nodes) {
-    if (const Node* node = state.nodes.find(part.node)) out.push_back(state::node_address(*node));
-  }
-  return out;
-}
-
-// What srun is told of a step that was just made.
-Result<protocol::CreateStepReply> describe_new_step(const state::ClusterState& after, StepId id) {
-  protocol::CreateStepReply out;
-  out.id = id;
-  const Job* job = after.jobs.find(id.job);
-  const Step* step = job != nullptr ? state::find_step(*job, id.step) : nullptr;
-  if (step == nullptr) return failure(ErrorCode::kInvalidStepId);
-  out.layout = *step->layout;
-  out.nodes = step_addresses(after, *step->layout);
-  return out;
-}
-
-void create_step(ServiceParts& parts, const CallContext& context, protocol::CreateStepRequest request,
-                 Responder<protocol::CreateStepReply> responder) {
-  state::CreateStep command;
-  command.who = identity_of(context);
-  command.job = request.job;
-  command.step = std::move(request.spec);
-  std::vector<journal::Blob> blobs;
-  command.step.environment_blob = keep_blob(std::move(request.environment), blobs);
-  auto make = [](const state::Reply& reply, const state::ClusterState& after) -> Result<protocol::CreateStepReply> {
-    return describe_new_step(after, std::get<state::StepCreatedReply>(reply).id);
-  };
-  parts.engine.post({std::move(command), std::move(blobs), answer(std::move(responder), make)});
-}
-
-void create_het_step(ServiceParts& parts, const CallContext& context, protocol::CreateHetStepRequest request,
-                     Responder<protocol::CreateHetStepReply> responder) {
-  state::CreateHetStep command;
-  command.who = identity_of(context);
-  std::vector<journal::Blob> blobs;
-  for (protocol::CreateStepRequest& part : request.parts) {
-    part.spec.environment_blob = keep_blob(std::move(part.environment), blobs);
-    command.parts.push_back({part.job, std::move(part.spec)});
-  }
-  auto make = [](const state::Reply& reply, const state::ClusterState& after) -> Result<protocol::CreateHetStepReply> {
-    protocol::CreateHetStepReply out;
-    for (const StepId id : std::get<state::HetStepCreatedReply>(reply).parts) {
-      auto part = describe_new_step(after, id);
-      if (!part) return tl::unexpected(part.error());
-      out.parts.push_back(std::move(*part));
-    }
-    return out;
-  };
-  parts.engine.post({std::move(command), std::move(blobs), answer(std::move(responder), make)});
-}
-
-// The job's owner or an administrator.
-Status may_see(const state::ClusterState& state, JobId id, uint32_t uid) {
-  const Job* job = state.jobs.find(id);
-  if (job == nullptr) return failure(ErrorCode::kInvalidJobId);
-  if (job->spec->uid != uid && !state::is_admin(state, uid)) return failure(ErrorCode::kAccessDenied);
-  return {};
-}
-
-Result<protocol::DescribeStepReply> describe_step(const state::ClusterState& state, const CallContext& context, StepId id) {
-  if (auto ok = may_see(state, id.job, context.identity.uid); !ok) return tl::unexpected(ok.error());
-  const Step* step = state::find_step(state.jobs.at(id.job), id.step);
-  if (step == nullptr) return failure(ErrorCode::kInvalidStepId);
-  return protocol::DescribeStepReply{*step, step_addresses(state, *step->layout)};
-}
-
-// Tells the step's daemons to connect to one more listener; answered when the agents have been told.
-void attach_step(ServiceParts& parts, const CallContext& context, const protocol::AttachStepRequest& request,
-                 Responder<protocol::DescribeStepReply> responder) {
-  const auto now = parts.publisher.newest();
-  auto description = describe_step(*now->state, context, request.id);
-  if (!description) return responder.fail(description.error());
-  const Job& job = now->state->jobs.at(request.id.job);
-  Bitmap nodes;
-  for (const StepNode& part : description->step.layout->nodes) nodes.set(part.node);
-  const protocol::AttachRequest order{{request.id, job.restart_count}, request.io, request.with_stdin};
-  auto shared = std::make_shared<Responder<protocol::DescribeStepReply>>(std::move(responder));
-  parts.links.send(*now->state, nodes, order, [shared, reply = std::move(*description)](const auto& results) {
-    for (const net::FanoutResult& result : results) {
-      if (result.code == ErrorCode::kOk) return shared->complete(reply);
-    }
-    shared->fail(ErrorCode::kInvalidStepId);
-  });
-}
-
 }  // namespace
 
 void add_submit_methods(net::RpcServer& server, ServiceParts& parts) {
   using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
   server.handle<SubmitJobRequest, SubmitJobReply>([&parts](const auto& context, auto request, auto responder) {
     submit(parts, context, std::move(request), std::move(responder));
-  });
-  server.handle<CreateStepRequest, CreateStepReply>([&parts](const auto& context, auto request, auto responder) {
-    create_step(parts, context, std::move(request), std::move(responder));
-  });
-  server.handle<CreateHetStepRequest, CreateHetStepReply>([&parts](const auto& context, auto request, auto responder) {
-    create_het_step(parts, context, std::move(request), std::move(responder));
-  });
-  server.handle<DescribeStepRequest, DescribeStepReply>([&parts](const auto& context, auto request, auto responder) {
-    responder.complete(describe_step(*parts.publisher.newest()->state, context, request.id));
-  });
-  server.handle<AttachStepRequest, DescribeStepReply>([&parts](const auto& context, auto request, auto responder) {
-    attach_step(parts, context, request, std::move(responder));
   });
   server.handle<EndAllocationRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
     parts.engine.post({state::EndAllocation{identity_of(context), request.job, request.exit_status}, {},

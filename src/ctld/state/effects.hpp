@@ -95,6 +95,10 @@ struct JobChanged {  // watches of this job have something to see
   JobId job = kNoJob;
   std::string message;  // text for its terminal (scontrol notify, time limit); usually empty
 };
+// What its steps held may be free: requests for steps that wait can be tried again.
+struct StepRoomFreed {
+  JobId job = kNoJob;
+};
 // The job's life (or one run of it, when it is requeued) is over: JobCompType record.
 struct JobRecordEnded {
   std::shared_ptr<const Job> job;  // as it was then
@@ -124,7 +128,7 @@ struct RunTick {};  // send a Tick soon: a dependency or begin time may be due
 
 using Effect =
     std::variant<LaunchStep, LaunchProlog, SignalSteps, TerminateStep, TerminateJob,
-                 ReconfigureNodes, RebootNow, RunTrigger, JobChanged, JobRecordEnded, SendMail,
+                 ReconfigureNodes, RebootNow, RunTrigger, JobChanged, StepRoomFreed, JobRecordEnded, SendMail,
                  RunControllerProlog, RunControllerEpilog, WakeScheduler, RunTick>;
 using Effects = std::vector<Effect>;
 

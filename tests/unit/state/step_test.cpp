@@ -121,6 +121,7 @@ TEST_F(StepTest, AStepEndsNodeByNode) {
   ASSERT_TRUE(step);
   ASSERT_TRUE(end_step(job_, step->step, "n[1,3]", 2 << 8));
   ASSERT_NE(find_step(job(job_), step->step), nullptr);
+  EXPECT_EQ(effects<StepRoomFreed>().size(), 1U) << "others may use those nodes now";
   ASSERT_TRUE(end_step(job_, step->step, "n3", 0));
   ASSERT_TRUE(end_step(job_, step->step, "n2", 0));
   EXPECT_EQ(find_step(job(job_), step->step), nullptr);

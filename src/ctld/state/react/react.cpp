@@ -155,6 +155,12 @@ void react_to(const ClusterState& state, const StepEndOrdered& event, Effects& e
   const Step* step = job == nullptr ? nullptr : find_step(*job, event.id.step);
   if (step != nullptr) order_step_end(*job, *step, event.at_once, effects);
 }
+void react_to(const ClusterState&, const StepEnded& event, Effects& effects) {
+  effects.emplace_back(StepRoomFreed{event.id.job});
+}
+void react_to(const ClusterState&, const StepNodesEnded& event, Effects& effects) {
+  effects.emplace_back(StepRoomFreed{event.id.job});
+}
 void react_to(const ClusterState& state, const ConfigReplaced&, Effects& effects) {
   effects.emplace_back(ReconfigureNodes{});
   effects.emplace_back(WakeScheduler{});
@@ -194,8 +200,6 @@ void react_to(const ClusterState&, const EpochStarted&, Effects&) {}
 void react_to(const ClusterState&, const ArrayTasksSplit&, Effects&) {}
 void react_to(const ClusterState&, const JobsPurged&, Effects&) {}
 void react_to(const ClusterState&, const ArrayTasksFolded&, Effects&) {}
-void react_to(const ClusterState&, const StepEnded&, Effects&) {}
-void react_to(const ClusterState&, const StepNodesEnded&, Effects&) {}
 void react_to(const ClusterState&, const NodeRegistered&, Effects&) {}
 void react_to(const ClusterState&, const PartitionDeleted&, Effects&) {}
 void react_to(const ClusterState&, const NodesDeleted&, Effects&) {}

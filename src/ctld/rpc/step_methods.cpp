@@ -1,0 +1,160 @@
+// Steps for srun, and what sattach asks of them.
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "common/net/address.hpp"
+#include "common/protocol/stepd.hpp"
+#include "ctld/rpc/services.hpp"
+#include "ctld/state/launch_message.hpp"
+
+namespace sluice::ctld {
+namespace {
+
+using net::CallContext;
+using net::Responder;
+
+std::vector<protocol::NodeAddress> step_addresses(const state::ClusterState& state, const StepLayout& layout) {
+  std::vector<protocol::NodeAddress> out;
+  for (const StepNode& part : layout.nodes) {
+    if (const Node* node = state.nodes.find(part.node)) out.push_back(state::node_address(*node));
+  }
+  return out;
+}
+
+// What srun is told of a step that was just made.
+Result<protocol::CreateStepReply> describe_new_step(const state::ClusterState& after, StepId id) {
+  protocol::CreateStepReply out;
+  out.id = id;
+  const Job* job = after.jobs.find(id.job);
+  const Step* step = job != nullptr ? state::find_step(*job, id.step) : nullptr;
+  if (step == nullptr) return failure(ErrorCode::kInvalidStepId);
+  out.layout = *step->layout;
+  out.nodes = step_addresses(after, *step->layout);
+  return out;
+}
+
+// An srun on this host leaves it to us to say at which address the job's nodes reach it: what the way to the last of
+// them begins with.
+void complete_endpoint(const state::ClusterState& now, JobId id, IoEndpoint& io) {
+  if (io.port == 0 || !io.host.empty()) return;
+  io.host = "127.0.0.1";
+  const Job* job = now.jobs.find(id);
+  if (job == nullptr || job->allocation == nullptr || job->allocation->nodes.empty()) return;
+  const Node* node = now.nodes.find(job->allocation->nodes.back().node);
+  if (node != nullptr) io.host = net::address_towards(state::node_address(*node).host).value_or(io.host);
+}
+
+constexpr Duration kLongestPatience = std::chrono::seconds(5);
+
+// A request for steps, tried again whenever a step of its jobs has ended while others use what it needs.
+struct PatientRequest {
+  state::Command command;
+  std::vector<journal::Blob> blobs;
+  std::vector<JobId> jobs;
+  StepWaiters::Clock::time_point until;
+  engine::Done answer;
+};
+
+void try_to_create(ServiceParts& parts, const std::shared_ptr<const PatientRequest>& request) {
+  auto done = [&parts, request](const Result<state::Reply>& reply, const state::ClusterSnapshot& after) {
+    const bool busy = !reply && reply.error().code == ErrorCode::kStepsBusy;
+    const auto again = [&parts, request] { try_to_create(parts, request); };
+    if (busy && parts.step_waiters.hold(request->jobs, request->until, again)) return;
+    request->answer(reply, after);
+  };
+  parts.engine.post({request->command, request->blobs, std::move(done)});
+}
+
+void try_to_create(ServiceParts& parts, PatientRequest request, Duration patience) {
+  request.until = StepWaiters::Clock::now() + std::clamp(patience, Duration(0), kLongestPatience);
+  try_to_create(parts, std::make_shared<const PatientRequest>(std::move(request)));
+}
+
+void create_step(ServiceParts& parts, const CallContext& context, protocol::CreateStepRequest request,
+                 Responder<protocol::CreateStepReply> responder) {
+  state::CreateStep command;
+  command.who = identity_of(context);
+  command.job = request.job;
+  command.step = std::move(request.spec);
+  complete_endpoint(*parts.publisher.newest()->state, command.job, command.step.io);
+  std::vector<journal::Blob> blobs;
+  command.step.environment_blob = keep_blob(std::move(request.environment), blobs);
+  auto make = [](const state::Reply& reply, const state::ClusterState& after) -> Result<protocol::CreateStepReply> {
+    return describe_new_step(after, std::get<state::StepCreatedReply>(reply).id);
+  };
+  try_to_create(parts, {std::move(command), std::move(blobs), {request.job}, {}, answer(std::move(responder), make)},
+                request.patience);
+}
+
+void create_het_step(ServiceParts& parts, const CallContext& context, protocol::CreateHetStepRequest request,
+                     Responder<protocol::CreateHetStepReply> responder) {
+  state::CreateHetStep command;
+  command.who = identity_of(context);
+  std::vector<journal::Blob> blobs;
+  std::vector<JobId> jobs;
+  for (protocol::CreateStepRequest& part : request.parts) {
+    complete_endpoint(*parts.publisher.newest()->state, part.job, part.spec.io);
+    part.spec.environment_blob = keep_blob(std::move(part.environment), blobs);
+    jobs.push_back(part.job);
+    command.parts.push_back({part.job, std::move(part.spec)});
+  }
+  auto make = [](const state::Reply& reply, const state::ClusterState& after) -> Result<protocol::CreateHetStepReply> {
+    protocol::CreateHetStepReply out;
+    for (const StepId id : std::get<state::HetStepCreatedReply>(reply).parts) {
+      auto part = describe_new_step(after, id);
+      if (!part) return tl::unexpected(part.error());
+      out.parts.push_back(std::move(*part));
+    }
+    return out;
+  };
+  const Duration patience = request.parts.empty() ? Duration(0) : request.parts.front().patience;
+  try_to_create(parts, {std::move(command), std::move(blobs), std::move(jobs), {}, answer(std::move(responder), make)}, patience);
+}
+
+Result<protocol::DescribeStepReply> describe_step(const state::ClusterState& state, const CallContext& context, StepId id) {
+  if (auto ok = may_see(state, id.job, context.identity.uid); !ok) return tl::unexpected(ok.error());
+  const Step* step = state::find_step(state.jobs.at(id.job), id.step);
+  if (step == nullptr) return failure(ErrorCode::kInvalidStepId);
+  return protocol::DescribeStepReply{*step, step_addresses(state, *step->layout)};
+}
+
+// Tells the step's daemons to connect to one more listener; answered when the agents have been told.
+void attach_step(ServiceParts& parts, const CallContext& context, const protocol::AttachStepRequest& request,
+                 Responder<protocol::DescribeStepReply> responder) {
+  const auto now = parts.publisher.newest();
+  auto description = describe_step(*now->state, context, request.id);
+  if (!description) return responder.fail(description.error());
+  const Job& job = now->state->jobs.at(request.id.job);
+  Bitmap nodes;
+  for (const StepNode& part : description->step.layout->nodes) nodes.set(part.node);
+  protocol::AttachRequest order{{request.id, job.restart_count}, request.io, request.with_stdin};
+  complete_endpoint(*now->state, request.id.job, order.io);
+  auto shared = std::make_shared<Responder<protocol::DescribeStepReply>>(std::move(responder));
+  parts.links.send(*now->state, nodes, order, [shared, reply = std::move(*description)](const auto& results) {
+    for (const net::FanoutResult& result : results) {
+      if (result.code == ErrorCode::kOk) return shared->complete(reply);
+    }
+    shared->fail(ErrorCode::kInvalidStepId);
+  });
+}
+
+}  // namespace
+
+void add_step_methods(net::RpcServer& server, ServiceParts& parts) {
+  using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
+  server.handle<CreateStepRequest, CreateStepReply>([&parts](const auto& context, auto request, auto responder) {
+    create_step(parts, context, std::move(request), std::move(responder));
+  });
+  server.handle<CreateHetStepRequest, CreateHetStepReply>([&parts](const auto& context, auto request, auto responder) {
+    create_het_step(parts, context, std::move(request), std::move(responder));
+  });
+  server.handle<DescribeStepRequest, DescribeStepReply>([&parts](const auto& context, auto request, auto responder) {
+    responder.complete(describe_step(*parts.publisher.newest()->state, context, request.id));
+  });
+  server.handle<AttachStepRequest, DescribeStepReply>([&parts](const auto& context, auto request, auto responder) {
+    attach_step(parts, context, request, std::move(responder));
+  });
+}
+
+}  // namespace sluice::ctld

@@ -1,0 +1,63 @@
+// Requests for steps are held until there may be room, or until their time is over.
+#include "ctld/rpc/step_waiters.hpp"
+
+#include <future>
+
+#include <gtest/gtest.h>
+
+namespace sluice::ctld {
+namespace {
+
+const auto kLater = StepWaiters::Clock::now() + std::chrono::hours(1);
+
+TEST(StepWaiters, ThoseOfAJobTryAgainInTheirOrder) {
+  StepWaiters waiters;
+  std::vector<int> tried;
+  const auto note = [&](int which) { return [&tried, which] { tried.push_back(which); }; };
+  ASSERT_TRUE(waiters.hold({7}, kLater, note(1)));
+  ASSERT_TRUE(waiters.hold({8}, kLater, note(2)));
+  ASSERT_TRUE(waiters.hold({6, 7}, kLater, note(3)));  // in two components
+  waiters.wake(7);
+  EXPECT_EQ(tried, (std::vector{1, 3}));
+  waiters.wake(7);
+  waiters.wake(6);
+  EXPECT_EQ(tried.size(), 2U) << "once each";
+  waiters.wake(8);
+  EXPECT_EQ(tried.back(), 2);
+}
+
+TEST(StepWaiters, OneThatTriesAgainMayBeHeldAgain) {
+  StepWaiters waiters;
+  int tries = 0;
+  const std::function<void()> again = [&] {
+    const bool more = ++tries < 3;
+    EXPECT_EQ(more, more && waiters.hold({7}, kLater, again));
+  };
+  ASSERT_TRUE(waiters.hold({7}, kLater, again));
+  for (int i = 1; i <= 3; ++i) {
+    waiters.wake(7);
+    EXPECT_EQ(tries, i);
+  }
+}
+
+TEST(StepWaiters, TimeIsOver) {
+  StepWaiters waiters;
+  std::promise<void> tried;
+  EXPECT_FALSE(waiters.hold({7}, StepWaiters::Clock::now(), [] { FAIL(); }));
+  ASSERT_TRUE(waiters.hold({7}, StepWaiters::Clock::now() + std::chrono::milliseconds(1), [&] { tried.set_value(); }));
+  tried.get_future().wait();
+}
+
+TEST(StepWaiters, AtTheEndNobodyIsKept) {
+  StepWaiters waiters;
+  int tries = 0;
+  ASSERT_TRUE(waiters.hold({7}, kLater, [&] {
+    ++tries;
+    EXPECT_FALSE(waiters.hold({7}, kLater, [] { FAIL(); }));
+  }));
+  waiters.close();
+  EXPECT_EQ(tries, 1);
+}
+
+}  // namespace
+}  // namespace sluice::ctld
