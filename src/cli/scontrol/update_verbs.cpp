@@ -23,6 +23,7 @@ struct Pair {
   std::string key;
   std::string value;
   std::string typed;
+  bool relative = false;  // += or -=: `value` begins with the sign
 };
 
 // "Key=Value", or a key and its value as two words. Nothing when the last has no value (said).
@@ -32,8 +33,8 @@ std::optional<std::vector<Pair>> read_pairs(Session& session, const Words& words
     const size_t equals = words[i].find('=');
     if (equals != std::string::npos) {
       Pair pair{words[i].substr(0, equals), words[i].substr(equals + 1), words[i]};
-      const bool sign = !pair.key.empty() && (pair.key.back() == '+' || pair.key.back() == '-');
-      if (sign) {  // TimeLimit+=10
+      pair.relative = !pair.key.empty() && (pair.key.back() == '+' || pair.key.back() == '-');
+      if (pair.relative) {  // TimeLimit+=10
         pair.value.insert(0, 1, pair.key.back());
         pair.key.pop_back();
       }
@@ -94,7 +95,8 @@ bool read_job_update(Session& session, const std::vector<Pair>& pairs, const std
     }
     UpdateBase base;
     base.now = current_time();
-    if (is_relative_limit(*key, pair.value)) {
+    base.relative = pair.relative;
+    if (is_relative_limit(*key, pair.value, base)) {
       const auto limit = current_limit(session, job);
       if (!limit) {
         session.fail(error_text(limit.error()) + " for job " + job);

@@ -70,14 +70,14 @@ Status set_memory_per_gpu(std::string_view value, const Base&, JobUpdate& update
   return {};
 }
 
-bool has_sign(std::string_view value) {
-  return !value.empty() && (value[0] == '+' || value[0] == '-') && value != "-1";
+bool is_change(std::string_view value, const Base& base) {
+  return base.relative || (!value.empty() && (value[0] == '+' || value[0] == '-') && value != "-1");
 }
 
 Status set_time_limit(std::string_view value, const Base& base, JobUpdate& update) {
-  const bool relative = has_sign(value);
+  const bool relative = is_change(value, base);
   const auto minutes = parse_minutes(relative ? value.substr(1) : value);
-  if (!minutes) return bad_value("TimeLimit");
+  if (!minutes || (relative && *minutes == kInfiniteMinutes)) return bad_value("TimeLimit");
   if (!relative) {
     update.time_limit = *minutes;
   } else if (base.time_limit == kInfiniteMinutes || base.time_limit == 0) {
@@ -307,8 +307,8 @@ const NodeUpdateKey* find_node_update_key(std::string_view given) {
   return find_key(node_update_keys(), given);
 }
 
-bool is_relative_limit(const JobUpdateKey& key, std::string_view value) {
-  return key.name == "TimeLimit" && has_sign(value);
+bool is_relative_limit(const JobUpdateKey& key, std::string_view value, const UpdateBase& base) {
+  return key.name == "TimeLimit" && is_change(value, base);
 }
 
 }  // namespace sluice

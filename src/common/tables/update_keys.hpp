@@ -15,7 +15,8 @@ namespace sluice {
 // What a relative value ("TimeLimit=+10") refers to, and the clock for "now+1hour".
 struct UpdateBase {
   Time now = kNoTime;
-  Minutes time_limit = 0;  // in force; of use when needs_time_limit() said so
+  Minutes time_limit = 0;  // in force; of use when is_relative_limit() said so
+  bool relative = false;   // written with += or -=, whose sign the value begins with: "-1" is one less then, else no limit
 };
 
 template <class Update>
@@ -35,6 +36,6 @@ using NodeUpdateKey = UpdateKey<NodeUpdate>;
 [[nodiscard]] const NodeUpdateKey* find_node_update_key(std::string_view given);
 
 // Whether the value adds to the limit in force, so that it has to be asked for first.
-[[nodiscard]] bool is_relative_limit(const JobUpdateKey& key, std::string_view value);
+[[nodiscard]] bool is_relative_limit(const JobUpdateKey& key, std::string_view value, const UpdateBase& base);
 
 }  // namespace sluice

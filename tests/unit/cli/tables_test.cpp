@@ -243,6 +243,14 @@ TEST(UpdateKeys, ALimitMayBeRelative) {
   ASSERT_TRUE(key->set("-5", base, update));
   EXPECT_EQ(update.time_limit, 25U);
   EXPECT_FALSE(key->set("foo", base, update));
+  EXPECT_FALSE(key->set("+UNLIMITED", base, update));
+  ASSERT_TRUE(key->set("-1", base, update));
+  EXPECT_EQ(update.time_limit, kInfiniteMinutes);
+  // the bug: TimeLimit-=1 was the same
+  const UpdateBase by_operator{test::capture_time(), 30, true};
+  ASSERT_TRUE(is_relative_limit(*key, "-1", by_operator));
+  ASSERT_TRUE(key->set("-1", by_operator, update));
+  EXPECT_EQ(update.time_limit, 29U);
 }
 
 }  // namespace
