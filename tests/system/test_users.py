@@ -1,14 +1,15 @@
 """Two users: neither can touch the other's jobs; identity is proved, not believed."""
 import os
+import subprocess
 import unittest
 
 from harness import ClusterCase, need_root, wait_for
 
 ALICE, BOB = 12001, 12002  # uids need a name to submit; setUpClass gives them one
+STAFF = "sluiceteststaff"  # a group of ALICE's
 
 
 def add_user(uid):
-    import subprocess
     name = f"sluicetest{uid}"
     if subprocess.run(["id", name], capture_output=True, check=False).returncode:
         subprocess.run(["useradd", "-M", "-u", str(uid), "-s", "/bin/sh", name], check=True)
@@ -20,14 +21,16 @@ class Users(ClusterCase):
     def setUpClass(cls):
         for uid in (ALICE, BOB):
             add_user(uid)
+        subprocess.run(["groupadd", "-f", STAFF], check=True)
+        subprocess.run(["usermod", "-aG", STAFF, f"sluicetest{ALICE}"], check=True)
         super().setUpClass()
 
     @classmethod
     def tearDownClass(cls):
         super().tearDownClass()
-        import subprocess
         for uid in (ALICE, BOB):
             subprocess.run(["userdel", f"sluicetest{uid}"], check=False, capture_output=True)
+        subprocess.run(["groupdel", STAFF], check=False)
 
     def job_of(self, user):
         job = self.submit("-o", "/dev/null", "--wrap", "sleep 1000", user=user)
@@ -63,6 +66,32 @@ class Users(ClusterCase):
         self.assertEqual(self.state(job), "RUNNING")
         self.run_cmd("scancel", job, held, user=ALICE)
         self.assertEqual(self.wait_ended(job), "CANCELLED")
+
+    def test_partitions_are_not_open_to_all(self):
+        closed = {"staff": f"AllowGroups={STAFF}", "root": "RootOnly=YES", "users": "DisableRootJobs=YES",
+                  "login": "AllocNodes=elsewhere"}
+        for name, how in closed.items():
+            self.run_cmd("scontrol", "create", f"PartitionName={name}", "Nodes=ALL", how)
+            self.addCleanup(self.run_cmd, "scontrol", "delete", f"PartitionName={name}")
+        no_access, no_group = "Access/permission denied", "User's group not permitted to use this partition"
+        for user, partition, why in ((BOB, "staff", no_group), (ALICE, "root", no_access), (None, "users", no_access),
+                                     (ALICE, "login", no_access)):
+            with self.subTest(partition=partition):
+                self.fails(1, f"sbatch: error: Batch job submission failed: {why}\n",
+                           "sbatch", "-p", partition, "-o", "/dev/null", "--wrap", "true", user=user)
+        held = {user: self.submit("-H", "-p", "users", "-o", "/dev/null", "--wrap", "true", user=user) for user in (ALICE, BOB)}
+        # where a job waits it may be changed by its user and by root, who could not submit there himself
+        for user in (ALICE, None):
+            self.run_cmd("scontrol", "update", f"JobId={held[ALICE]}", "NumCPUs=2", user=user)
+        # it goes where its user may go, or an administrator puts it
+        self.fails(1, f"{no_group} for job {held[BOB]}\n",
+                   "scontrol", "update", f"JobId={held[BOB]}", "Partition=staff", user=BOB)
+        self.run_cmd("scontrol", "update", f"JobId={held[BOB]}", "Partition=staff")
+        self.run_cmd("scontrol", "update", f"JobId={held[ALICE]}", "Partition=staff", user=ALICE)
+        self.assertEqual([self.show(job)["Partition"] for job in held.values()], ["staff", "staff"])
+        self.run_cmd("scontrol", "update", "PartitionName=staff", "State=DRAIN")
+        self.run_cmd("scontrol", "update", f"JobId={held[ALICE]}", "NumCPUs=1", user=ALICE)
+        self.run_cmd("scancel", *held.values())
 
     def test_only_root_chooses_the_user(self):
         for command in (["sbatch", "--uid=0", "--wrap", "true"], ["srun", "--gid=0", "true"], ["salloc", f"--uid={BOB}", "true"]):

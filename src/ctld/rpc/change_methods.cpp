@@ -8,6 +8,8 @@
 #include "common/tables/dynamic_nodes.hpp"
 #include "common/tables/partition_update.hpp"
 #include "ctld/rpc/services.hpp"
+#include "ctld/state/fold.hpp"
+#include "ctld/state/target.hpp"
 
 namespace sluice::ctld {
 namespace {
@@ -18,6 +20,22 @@ using net::Responder;
 Status only_super_user(const CallContext& context) {
   if (context.is_super_user()) return {};
   return failure(ErrorCode::kAccessDenied);
+}
+
+// The groups of the user whose job this is; none: there is no such job.
+std::vector<std::string> owner_groups(const ServiceParts& parts, const std::string& target) {
+  const state::ClusterSnapshot now = parts.publisher.newest()->state;
+  const auto named = state::parse_target(target);
+  if (!named) return {};
+  const state::FoundJob job = state::find_job(*now, named->job);
+  return job ? parts.users.find(job->spec->uid, job->spec->gid, parts.clock()).groups : std::vector<std::string>();
+}
+
+void update_job(ServiceParts& parts, const CallContext& context, protocol::UpdateJobRequest request,
+                Responder<protocol::CountReply> responder) {
+  state::UpdateJob command{identity_of(context), std::move(request.target), std::move(request.update), {}};
+  if (command.update.partitions) command.owner_groups = owner_groups(parts, command.target);
+  parts.engine.post({std::move(command), {}, answer_count(std::move(responder))});
 }
 
 // The partition as it will be, worked out with the table that slurm.conf's lines go through.
@@ -92,8 +110,7 @@ void add_change_methods(net::RpcServer& server, ServiceParts& parts) {
                        answer_count(std::move(responder))});
   });
   server.handle<UpdateJobRequest, CountReply>([&parts](const auto& context, auto request, auto responder) {
-    parts.engine.post({state::UpdateJob{identity_of(context), request.target, std::move(request.update)}, {},
-                       answer_count(std::move(responder))});
+    update_job(parts, context, std::move(request), std::move(responder));
   });
   server.handle<NotifyRequest, CountReply>([&parts](const auto& context, auto request, auto responder) {
     parts.engine.post({state::NotifyJob{identity_of(context), request.target, request.message}, {},

@@ -41,6 +41,7 @@ struct UpdateJob {
   Identity who;
   std::string target;  // 12, 12_3, 12_[1-4], 12+1
   JobUpdate update;
+  std::vector<std::string> owner_groups;  // names of the groups of the job's user, when it moves to another partition
 };
 // Cancel (kSignalCancel) or signal a job, array tasks or a step (12.0, 12.batch).
 struct SignalJob {

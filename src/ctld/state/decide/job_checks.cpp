@@ -25,10 +25,11 @@ Status check_access(const ClusterState& state, const Partition& partition, const
   if (config.state == PartitionState::kDrain || config.state == PartitionState::kInactive) {
     return failure(ErrorCode::kPartitionNotAvailable);
   }
-  if (config.root_only && !is_admin(state, who.uid)) return failure(ErrorCode::kAccessDenied);
+  const bool admin = who.by_admin || is_admin(state, who.uid);
+  if (config.root_only && !admin) return failure(ErrorCode::kAccessDenied);
   const bool no_root = config.disable_root_jobs.value_or(state.config->disable_root_jobs);
   if (no_root && who.uid == 0) return failure(ErrorCode::kAccessDenied);
-  if (!config.allow_groups.empty() && !is_admin(state, who.uid)) {
+  if (!config.allow_groups.empty() && !admin) {
     const bool member = std::any_of(who.groups.begin(), who.groups.end(), [&](const auto& group) {
       return listed(config.allow_groups, group);
     });
@@ -100,8 +101,7 @@ Status check_limits_in(const ClusterState& state, const JobSpec& spec, const Par
 
 }  // namespace
 
-Result<std::vector<const Partition*>> check_partitions(const ClusterState& state,
-                                                       const JobSpec& spec, const Submitter& who) {
+Result<std::vector<const Partition*>> find_partitions(const ClusterState& state, const JobSpec& spec) {
   std::vector<const Partition*> partitions;
   const std::vector<std::string> names = split_list(spec.partitions.view());
   for (const std::string& name : names) {
@@ -122,9 +122,16 @@ Result<std::vector<const Partition*>> check_partitions(const ClusterState& state
     }
     partitions.push_back(partition);
   }
+  return partitions;
+}
+
+Result<std::vector<const Partition*>> check_partitions(const ClusterState& state,
+                                                       const JobSpec& spec, const Submitter& who) {
+  auto partitions = find_partitions(state, spec);
+  if (!partitions) return partitions;
   Status refused;
   size_t open = 0;
-  for (const Partition* partition : partitions) {
+  for (const Partition* partition : *partitions) {
     if (Status access = check_access(state, *partition, spec, who); !access) {
       if (refused) refused = std::move(access);
     } else {

@@ -9,12 +9,16 @@
 
 namespace sluice::state {
 
+// Whose job it is, and whether an administrator puts it there for him: AllowGroups and RootOnly are for users.
 struct Submitter {
   uint32_t uid = 0;
   std::vector<std::string> groups;
+  bool by_admin = false;
 };
 
-// The partitions that `spec` names (or the default one), each known and open to the user.
+// The partitions that `spec` names (or the default one), each known.
+[[nodiscard]] Result<std::vector<const Partition*>> find_partitions(const ClusterState& state, const JobSpec& spec);
+// The same when one of them at least is open to the user.
 [[nodiscard]] Result<std::vector<const Partition*>> check_partitions(const ClusterState& state,
                                                                      const JobSpec& spec,
                                                                      const Submitter& who);

@@ -167,11 +167,16 @@ Status check_values(const ClusterState& state, const Job& job, const JobUpdate& 
   return {};
 }
 
+// The partitions that the job would wait in. It got in once where it waits: what was closed since then does not matter.
+Result<std::vector<const Partition*>> partitions_after(const ClusterState& state, const Job& job, const JobSpec& spec,
+                                                       const UpdateJob& command) {
+  if (spec.partitions == job.spec->partitions) return find_partitions(state, spec);
+  return check_partitions(state, spec, {spec.uid, command.owner_groups, is_admin(state, command.who.uid)});
+}
+
 // Whether the job still fits the cluster as it would be afterwards.
-Status check_changed(const ClusterState& state, const Job& job, const JobSpec& spec) {
-  Submitter who{spec.uid, {}};
-  if (spec.partitions == job.spec->partitions) who.uid = 0;  // it got in once
-  const auto partitions = check_partitions(state, spec, who);
+Status check_changed(const ClusterState& state, const Job& job, const JobSpec& spec, const UpdateJob& command) {
+  const auto partitions = partitions_after(state, job, spec, command);
   if (!partitions) return failure(partitions.error().code);
   if (Status ok = check_size(state, spec, *partitions); !ok) return failure(ok.error().code);
   if (spec.min_nodes > state.node_names->size()) return failure(ErrorCode::kTooManyNodes);
@@ -232,7 +237,7 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now) {
   set_notes(u, *spec);
   if (set_waiting_fields(u, *spec)) {
     if (job.state != JobState::kPending) return failure(ErrorCode::kJobNotPending);
-    if (Status ok = check_changed(state, job, *spec); !ok) return ok;
+    if (Status ok = check_changed(state, job, *spec, command); !ok) return ok;
   }
   if (Status ok = check_values(state, job, u, *spec); !ok) return ok;
   if (Status ok = set_dependency(state, u, now, job, *spec); !ok) return ok;

@@ -1,0 +1,110 @@
+// scontrol update of jobs: what a user may change of his own, and where a job may be moved.
+#include "fixture.hpp"
+
+namespace sluice::state {
+namespace {
+
+using protocol::JobAction;
+using std::chrono::minutes;
+
+class UpdateJobTest : public CoreTest {
+ protected:
+  void change_config(const std::function<void(ClusterConfig&)>& change) {
+    auto changed = std::make_shared<ClusterConfig>(*config_);
+    change(*changed);
+    config_ = changed;
+    ASSERT_TRUE(run(ReplaceConfig{config_}));
+  }
+  PartitionConfig& add_partition(ClusterConfig& config, const std::string& name) {
+    PartitionConfig made = config.partitions[0];
+    made.is_default = false;
+    made.name = name;
+    return config.partitions.emplace_back(std::move(made));
+  }
+  ErrorCode update(Identity who, JobId id, const std::function<void(JobUpdate&)>& change,
+                   std::vector<std::string> groups = {"users"}) {
+    UpdateJob command{who, std::to_string(id), {}, std::move(groups)};
+    change(command.update);
+    return error_of(command);
+  }
+  ErrorCode limit(Identity who, JobId id, Minutes to) {
+    return update(who, id, [to](JobUpdate& u) { u.time_limit = to; });
+  }
+  ErrorCode move(Identity who, JobId id, const char* to, std::vector<std::string> groups = {"users"}) {
+    return update(who, id, [to](JobUpdate& u) { u.partitions = to; }, std::move(groups));
+  }
+  JobId running(Minutes limit) {
+    JobSpec spec = batch_spec();
+    spec.time_limit = limit;
+    const JobId id = submit(spec);
+    EXPECT_TRUE(start_job(id, "n1"));
+    return id;
+  }
+};
+
+TEST_F(UpdateJobTest, PartitionsAreOpenToSome) {
+  change_config([this](ClusterConfig& config) {
+    add_partition(config, "staff").allow_groups = {"staff", "guests"};
+    add_partition(config, "root").root_only = true;
+    add_partition(config, "users").disable_root_jobs = true;
+    add_partition(config, "login").alloc_nodes = {"login1"};
+  });
+  const auto submits = [&](Identity who, const char* partition, std::vector<std::string> groups, const char* host = "") {
+    JobSpec spec = batch_spec();
+    spec.uid = who.uid;
+    spec.partitions = partition;
+    spec.submit_host = host;
+    return error_of(SubmitJob{who, spec, std::move(groups), {}});
+  };
+  EXPECT_EQ(submits(kAnn, "staff", {"users"}), ErrorCode::kPartitionAccess);
+  EXPECT_EQ(submits(kAnn, "staff", {"users", "guests"}), ErrorCode::kOk);
+  EXPECT_EQ(submits(kRoot, "staff", {"root"}), ErrorCode::kOk);
+  EXPECT_EQ(submits(kAnn, "root", {"users"}), ErrorCode::kAccessDenied);
+  EXPECT_EQ(submits(kRoot, "root", {"root"}), ErrorCode::kOk);
+  EXPECT_EQ(submits(kRoot, "users", {"root"}), ErrorCode::kAccessDenied);
+  EXPECT_EQ(submits(kAnn, "users", {"users"}), ErrorCode::kOk);
+  EXPECT_EQ(submits(kAnn, "login", {"users"}, "n1"), ErrorCode::kAccessDenied);
+  EXPECT_EQ(submits(kAnn, "login", {"users"}, "login1"), ErrorCode::kOk);
+  EXPECT_EQ(submits(kAnn, "staff,debug", {"users"}), ErrorCode::kOk) << "one of them will do";
+  change_config([](ClusterConfig& config) { config.disable_root_jobs = true; });
+  EXPECT_EQ(submits(kRoot, "debug", {"root"}), ErrorCode::kAccessDenied);
+}
+
+// The bug: whoever ordered it, the job's user counted as one without groups.
+TEST_F(UpdateJobTest, AJobMovesWhereItsUserMayGo) {
+  change_config([this](ClusterConfig& config) {
+    add_partition(config, "staff").allow_groups = {"staff"};
+    add_partition(config, "root").root_only = true;
+    add_partition(config, "users").disable_root_jobs = true;
+  });
+  const JobId id = submit(batch_spec());
+  EXPECT_EQ(move(kAnn, id, "staff"), ErrorCode::kPartitionAccess);
+  EXPECT_EQ(move(kAnn, id, "root"), ErrorCode::kAccessDenied);
+  EXPECT_EQ(move(kAnn, id, "staff", {"users", "staff"}), ErrorCode::kOk);
+  EXPECT_EQ(job(id).partition, "staff");
+  EXPECT_EQ(move(kRoot, id, "users"), ErrorCode::kOk) << "it is no job of root's";
+  EXPECT_EQ(move(kRoot, id, "staff"), ErrorCode::kOk) << "an administrator takes it anywhere";
+  EXPECT_EQ(move(kRoot, id, "root"), ErrorCode::kOk);
+}
+
+// The bugs: DisableRootJobs refused every change of every user's job; so did a partition that was closed meanwhile.
+TEST_F(UpdateJobTest, AJobChangesWhereItWaits) {
+  change_config([this](ClusterConfig& config) {
+    config.partitions[0].allow_groups = {"users"};
+    add_partition(config, "other");
+    config.disable_root_jobs = true;
+  });
+  const JobId id = submit(batch_spec());
+  const auto more_cpus = [](JobUpdate& u) { u.cpus_per_task = 2; };
+  EXPECT_EQ(update(kAnn, id, more_cpus), ErrorCode::kOk);
+  change_config([](ClusterConfig& config) {
+    config.partitions[0].state = config.partitions[1].state = PartitionState::kDrain;
+    config.partitions[0].allow_groups = {"staff"};
+  });
+  EXPECT_EQ(update(kAnn, id, more_cpus), ErrorCode::kOk);
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.cpus_per_task = 99; }), ErrorCode::kNodesNotAvailable);
+  EXPECT_EQ(move(kAnn, id, "other"), ErrorCode::kPartitionNotAvailable);
+}
+
+}  // namespace
+}  // namespace sluice::state
