@@ -67,6 +67,34 @@ class Users(ClusterCase):
         self.run_cmd("scancel", job, held, user=ALICE)
         self.assertEqual(self.wait_ended(job), "CANCELLED")
 
+    def refused(self, job, text, *changes):
+        for change in changes:
+            with self.subTest(change=change):
+                self.fails(1, f"{text} for job {job}\n", "scontrol", "update", f"JobId={job}", change, user=ALICE)
+
+    def test_what_a_user_may_not_change_of_his_own(self):
+        denied = "Access/permission denied"
+        job = self.submit("-t", "10", "-o", "/dev/null", "--wrap", "sleep 1000", user=ALICE)
+        self.wait_state(job, "RUNNING")
+        self.refused(job, denied, "TimeLimit=11", "TimeLimit=0", "TimeLimit=UNLIMITED", "TimeLimit=+1", "TimeLimit+=1",
+                     "EndTime=now+1hour", "Nice=-1", "Priority=100000", "AdminComment=x")
+        self.assertEqual(self.show(job)["TimeLimit"], "00:10:00")
+        self.run_cmd("scontrol", "update", f"JobId={job}", "TimeLimit-=1", user=ALICE)
+        self.run_cmd("scontrol", "update", f"JobId={job}", "Nice=5", user=ALICE)
+        self.refused(job, denied, "Nice=4")
+        shown = self.show(job)
+        self.assertEqual((shown["TimeLimit"], shown["Nice"]), ("00:09:00", "5"))
+        self.run_cmd("scontrol", "update", f"JobId={job}", "TimeLimit=0")
+        self.assertEqual(self.show(job)["TimeLimit"], "UNLIMITED")
+        self.run_cmd("scancel", job)
+        self.wait_ended(job)
+        self.run_cmd("scontrol", "create", "PartitionName=hour", "Nodes=ALL", "MaxTime=60")
+        self.addCleanup(self.run_cmd, "scontrol", "delete", "PartitionName=hour")
+        job = self.submit("-H", "-t", "10", "-p", "hour", "-o", "/dev/null", "--wrap", "true", user=ALICE)
+        self.refused(job, denied, "TimeLimit=61", "TimeLimit=0", "Priority=100000", "Nice=-1")
+        self.run_cmd("scontrol", "update", f"JobId={job}", "TimeLimit=60", user=ALICE)
+        self.run_cmd("scancel", job)
+
     def test_partitions_are_not_open_to_all(self):
         closed = {"staff": f"AllowGroups={STAFF}", "root": "RootOnly=YES", "users": "DisableRootJobs=YES",
                   "login": "AllocNodes=elsewhere"}

@@ -42,6 +42,76 @@ class UpdateJobTest : public CoreTest {
   }
 };
 
+// The bug: TimeLimit=0, which is none, went by as a lower one.
+TEST_F(UpdateJobTest, AUserGivesHisRunningJobNoMoreTime) {
+  const JobId id = running(10);
+  EXPECT_EQ(limit(kAnn, id, 11), ErrorCode::kAccessDenied);
+  EXPECT_EQ(limit(kAnn, id, 0), ErrorCode::kAccessDenied);
+  EXPECT_EQ(limit(kAnn, id, kInfiniteMinutes), ErrorCode::kAccessDenied);
+  EXPECT_EQ(update(kAnn, id, [this](JobUpdate& u) { u.end = now_ + minutes(11); }), ErrorCode::kAccessDenied);
+  EXPECT_EQ(job(id).end, now_ + minutes(10));
+  EXPECT_EQ(limit(kAnn, id, 10), ErrorCode::kOk);
+  EXPECT_EQ(limit(kAnn, id, 9), ErrorCode::kOk);
+  EXPECT_EQ(job(id).end, now_ + minutes(9));
+  EXPECT_EQ(limit(kRoot, id, 0), ErrorCode::kOk);
+  EXPECT_EQ(job(id).end, kNever);
+  EXPECT_EQ(limit(kAnn, id, 0), ErrorCode::kOk) << "that is no more than it has";
+}
+
+TEST_F(UpdateJobTest, AUserGivesHisWaitingJobNoMoreThanItsPartitionAllows) {
+  change_config([this](ClusterConfig& config) {
+    config.partitions[0].max_time = 60;
+    add_partition(config, "long").max_time = 600;
+  });
+  JobSpec spec = batch_spec();
+  spec.time_limit = 10;
+  const JobId id = submit(spec);
+  EXPECT_EQ(limit(kAnn, id, 60), ErrorCode::kOk);
+  EXPECT_EQ(limit(kAnn, id, 61), ErrorCode::kAccessDenied);
+  EXPECT_EQ(limit(kAnn, id, 0), ErrorCode::kAccessDenied);
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.time_limit = 600, u.partitions = "long"; }), ErrorCode::kOk);
+  EXPECT_EQ(limit(kAnn, id, 601), ErrorCode::kAccessDenied);
+  EXPECT_EQ(limit(kRoot, id, 0), ErrorCode::kOk);
+  EXPECT_EQ(limit(kAnn, id, 601), ErrorCode::kOk) << "lower than what an administrator gave";
+}
+
+// The bug: the time it had been stopped was taken from the new limit.
+TEST_F(UpdateJobTest, ANewLimitLeavesOutTheTimeAJobWasSuspended) {
+  const JobId id = running(10);
+  const Time start = now_;
+  const std::string text = std::to_string(id);
+  now_ += minutes(2);
+  ASSERT_TRUE(run(ChangeJob{kRoot, text, JobAction::kSuspend, false}));
+  now_ += minutes(60);
+  ASSERT_TRUE(run(ChangeJob{kRoot, text, JobAction::kResume, false}));
+  ASSERT_EQ(job(id).end, start + minutes(70));
+  EXPECT_EQ(limit(kAnn, id, 8), ErrorCode::kOk);
+  EXPECT_EQ(job(id).end, start + minutes(68));
+  EXPECT_EQ(update(kAnn, id, [start](JobUpdate& u) { u.end = start + minutes(65); }), ErrorCode::kOk);
+  EXPECT_EQ(job(id).time_limit, 5U);
+  // and while it is stopped: its time goes on when it does
+  ASSERT_TRUE(run(ChangeJob{kRoot, text, JobAction::kSuspend, false}));
+  now_ += minutes(30);
+  EXPECT_EQ(limit(kRoot, id, 20), ErrorCode::kOk);
+  ASSERT_TRUE(run(ChangeJob{kRoot, text, JobAction::kResume, false}));
+  EXPECT_EQ(job(id).end, start + minutes(60 + 30 + 20));
+  ASSERT_TRUE(run(ChangeJob{kRoot, text, JobAction::kSuspend, false}));
+  now_ += minutes(30);
+  EXPECT_EQ(limit(kAnn, id, 1), ErrorCode::kOk) << "it has run for two minutes already";
+  ASSERT_TRUE(run(ChangeJob{kRoot, text, JobAction::kResume, false}));
+  EXPECT_EQ(job(id).end, now_);
+}
+
+TEST_F(UpdateJobTest, AUserRaisesNothingOfHisOwn) {
+  const JobId id = submit(batch_spec());
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.nice = -1; }), ErrorCode::kAccessDenied);
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.nice = 10; }), ErrorCode::kOk);
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.nice = 9; }), ErrorCode::kAccessDenied);
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.priority = 100; }), ErrorCode::kAccessDenied);
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.admin_comment = "x"; }), ErrorCode::kAccessDenied);
+  EXPECT_EQ(update(kRoot, id, [](JobUpdate& u) { u.nice = -1, u.priority = 100; }), ErrorCode::kOk);
+}
+
 TEST_F(UpdateJobTest, PartitionsAreOpenToSome) {
   change_config([this](ClusterConfig& config) {
     add_partition(config, "staff").allow_groups = {"staff", "guests"};
@@ -104,6 +174,19 @@ TEST_F(UpdateJobTest, AJobChangesWhereItWaits) {
   EXPECT_EQ(update(kAnn, id, more_cpus), ErrorCode::kOk);
   EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.cpus_per_task = 99; }), ErrorCode::kNodesNotAvailable);
   EXPECT_EQ(move(kAnn, id, "other"), ErrorCode::kPartitionNotAvailable);
+}
+
+TEST_F(UpdateJobTest, APartitionsDefaultTimeIsTheLimitOfJobsThatNameNone) {
+  change_config([](ClusterConfig& config) { config.partitions[0].default_time = 30, config.partitions[0].max_time = 60; });
+  JobSpec spec = batch_spec();
+  const JobId plain = submit(spec);
+  EXPECT_EQ(job(plain).time_limit, 30U);
+  ASSERT_TRUE(start_job(plain, "n1"));
+  EXPECT_EQ(job(plain).end, now_ + minutes(30));
+  spec.time_limit = 45;
+  EXPECT_EQ(job(submit(spec)).time_limit, 45U);
+  change_config([](ClusterConfig& config) { config.partitions[0].default_time.reset(); });
+  EXPECT_EQ(job(submit(batch_spec())).time_limit, 60U);
 }
 
 }  // namespace

@@ -139,6 +139,11 @@ bool may_requeue(const ClusterState& state, const Job& job) {
          (job.spec->requeue == Toggle::kDefault && state.config->job_requeue);
 }
 
+Duration time_suspended(const Job& job) {
+  if (job.suspended_at == kNoTime) return Duration(0);
+  return (job.suspended_at - job.start) - job.before_suspend;
+}
+
 void resume_job(Draft& draft, JobId id, Time now) {
   const Job& job = draft.job(id);
   const Time end = job.end == kNever ? kNever : job.end + (now - job.suspended_at);

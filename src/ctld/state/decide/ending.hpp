@@ -26,6 +26,9 @@ struct Ending {
 void lose_step_parts(Draft& draft, JobId job, NodeId node, Time now);
 // A suspended job goes on; its time limit ends as much later as it was stopped.
 void resume_job(Draft& draft, JobId job, Time now);
+// How long the job was stopped since it started, up to its last stop or continuation: its limit and its steps' have as
+// much longer.
+[[nodiscard]] Duration time_suspended(const Job& job);
 // A job that holds nodes is over; its nodes are to be cleaned. With the first component of a heterogeneous job all
 // others are over, too, and queued again when it is.
 void complete_job(Draft& draft, JobId job, const Ending& ending, Time now);

@@ -94,12 +94,6 @@ Duration over_time(const ClusterState& state, const Job& job) {
   return minutes == kInfiniteMinutes ? kNoLimit : Duration(std::chrono::minutes(minutes));
 }
 
-// How long the job was stopped since it started; its steps have as much longer.
-Duration time_suspended(const Job& job) {
-  if (job.suspended_at == kNoTime) return Duration(0);
-  return (job.suspended_at - job.start) - job.before_suspend;
-}
-
 // The mails of --mail-type=TIME_LIMIT_50 and its kin.
 void warn_of_limit(Draft& draft, JobId id, Time now) {
   const Job& job = draft.job(id);

@@ -1,6 +1,7 @@
 // scontrol update JobId=…
 #include <algorithm>
 
+#include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/job_checks.hpp"
@@ -103,6 +104,22 @@ bool set_waiting_fields(const JobUpdate& u, JobSpec& spec) {
   return any;
 }
 
+// TimeLimit=0 is no limit, as with --time.
+Minutes asked_limit(Minutes given) { return given == 0 ? kInfiniteMinutes : given; }
+
+// More time than a user may give his own job: a running one gets none, a waiting one what a partition of it allows.
+bool raises_limit(const ClusterState& state, const Job& job, const JobUpdate& u) {
+  if (u.end && is_running(job) && *u.end > job.end) return true;
+  if (!u.time_limit || asked_limit(*u.time_limit) <= job.time_limit) return false;
+  if (job.state != JobState::kPending) return is_running(job);
+  const std::vector<std::string> names = u.partitions ? split_list(*u.partitions) : partitions_of(state, job);
+  return std::ranges::none_of(names, [&](const std::string& name) {
+    const Partition* partition = find_partition(state, name);
+    // one that is not there is refused as such
+    return partition == nullptr || asked_limit(*u.time_limit) <= partition->config->max_time;
+  });
+}
+
 Status check_rights(const ClusterState& state, const Job& job, const UpdateJob& command) {
   if (!may_change(state, job, command.who)) return failure(ErrorCode::kAccessDenied);
   if (is_admin(state, command.who.uid)) return {};
@@ -110,28 +127,26 @@ Status check_rights(const ClusterState& state, const Job& job, const UpdateJob& 
   const bool raises = (u.priority && *u.priority != 0) || (u.nice && *u.nice < job.spec->nice) ||
                       u.admin_comment || u.reset_accrue || u.reboot;
   if (raises) return failure(ErrorCode::kAccessDenied);
-  // a running job's limit can only be lowered by its user; so can a waiting one's beyond MaxTime
-  const bool later_end = u.end && is_running(job) && *u.end > job.end;
-  if (later_end || (u.time_limit && is_running(job) && *u.time_limit > job.time_limit)) {
-    return failure(ErrorCode::kAccessDenied);
-  }
+  if (raises_limit(state, job, u)) return failure(ErrorCode::kAccessDenied);
   return {};
 }
 
 void set_time_limit(const JobUpdate& u, Time now, Job& job, JobSpec& spec) {
   if (u.end && is_running(job)) {  // EndTime: the limit follows from it, in whole minutes
     job.end = std::max(*u.end, now);
-    const auto minutes = std::chrono::ceil<std::chrono::minutes>(job.end - job.start).count();
+    const Duration run = job.end - job.start - time_suspended(job);
+    const auto minutes = std::chrono::ceil<std::chrono::minutes>(run).count();
     spec.time_limit = job.time_limit = static_cast<Minutes>(std::max<int64_t>(1, minutes));
     return;
   }
   if (!u.time_limit) return;
-  const Minutes limit = *u.time_limit == 0 ? kInfiniteMinutes : *u.time_limit;
+  const Minutes limit = asked_limit(*u.time_limit);
   spec.time_limit = job.time_limit = limit;
-  if (is_running(job)) {
-    job.end = limit == kInfiniteMinutes ? kNever : job.start + std::chrono::minutes(limit);
-    if (job.end < now) job.end = now;
-  }
+  if (!is_running(job)) return;
+  // while the job is stopped its time stands still: it goes on from there
+  const Time present = job.state == JobState::kSuspended ? job.suspended_at : now;
+  const Time end = job.start + time_suspended(job) + std::chrono::minutes(limit);
+  job.end = limit == kInfiniteMinutes ? kNever : std::max(end, present);
 }
 
 Status set_dependency(const ClusterState& state, const JobUpdate& u, Time now, Job& job,
