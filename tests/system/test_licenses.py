@@ -54,6 +54,9 @@ class Licenses(ClusterCase):
         self.run_cmd("scontrol", "update", f"JobId={first}", "Licenses=ansys")
         self.wait_state(second, "RUNNING")
         self.assertEqual((self.used("matlab"), self.used("ansys")), (4, 1))
+        self.fails(1, f"Requested licenses are not available for job {first}\n",
+                   "scontrol", "update", f"JobId={first}", "Licenses=matlab:1")
+        self.assertEqual((self.used("matlab"), self.used("ansys")), (4, 1))
         self.cancel(first, second)
 
     def test_show_all(self):

@@ -33,6 +33,11 @@ void LicensePool::take(const JobSpec& spec) {
   for (const auto& [name, count] : parse_licenses(spec.licenses.view()).value_or(LicenseCounts())) used_[name] += count;
 }
 
+void LicensePool::give_back(const JobSpec& spec) {
+  if (spec.licenses.empty()) return;
+  for (const auto& [name, count] : parse_licenses(spec.licenses.view()).value_or(LicenseCounts())) used_[name] -= count;
+}
+
 Status check_licenses(const ClusterConfig& config, const JobSpec& spec) {
   if (spec.licenses.empty()) return {};
   const auto wanted = parse_licenses(spec.licenses.view());

@@ -21,6 +21,7 @@ class LicensePool {
   // The licenses that a job cannot have now; empty: it can start.
   [[nodiscard]] std::vector<Lack> lacking(const JobSpec& spec) const;
   void take(const JobSpec& spec);
+  void give_back(const JobSpec& spec);  // what was taken for it
 
  private:
   LicenseCounts totals_;

@@ -176,6 +176,30 @@ TEST_F(UpdateJobTest, AJobChangesWhereItWaits) {
   EXPECT_EQ(move(kAnn, id, "other"), ErrorCode::kPartitionNotAvailable);
 }
 
+// The bug: they were held against the total alone, and then more were in use than there are.
+TEST_F(UpdateJobTest, LicensesOfARunningJobAreThoseThatAreFree) {
+  change_config([](ClusterConfig& config) { config.licenses = "solver:5"; });
+  const auto start = [this](const char* licenses) {
+    JobSpec spec = batch_spec();
+    spec.licenses = licenses;
+    const JobId id = submit(spec);
+    EXPECT_TRUE(start_job(id, "n1"));
+    return id;
+  };
+  const JobId first = start("solver:2");
+  const JobId second = start("solver:2");
+  const auto ask = [&](JobId id, const char* licenses) {
+    return update(kAnn, id, [licenses](JobUpdate& u) { u.licenses = licenses; });
+  };
+  EXPECT_EQ(ask(first, "solver:4"), ErrorCode::kInvalidLicense);
+  EXPECT_EQ(ask(first, "solver:3"), ErrorCode::kOk);
+  EXPECT_EQ(ask(second, "solver:3"), ErrorCode::kInvalidLicense);
+  EXPECT_EQ(ask(second, ""), ErrorCode::kOk);
+  EXPECT_EQ(ask(first, "solver:5"), ErrorCode::kOk);
+  const JobId waiting = submit(batch_spec());
+  EXPECT_EQ(ask(waiting, "solver:5"), ErrorCode::kOk) << "it waits for them";
+}
+
 TEST_F(UpdateJobTest, APartitionsDefaultTimeIsTheLimitOfJobsThatNameNone) {
   change_config([](ClusterConfig& config) { config.partitions[0].default_time = 30, config.partitions[0].max_time = 60; });
   JobSpec spec = batch_spec();

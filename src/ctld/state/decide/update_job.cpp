@@ -10,6 +10,7 @@
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/dependency.hpp"
 #include "ctld/state/fits.hpp"
+#include "ctld/state/licenses.hpp"
 
 namespace sluice::state {
 namespace {
@@ -168,6 +169,14 @@ Status set_dependency(const ClusterState& state, const JobUpdate& u, Time now, J
   return {};
 }
 
+// A job that runs has its licenses now: what others hold is not there for it.
+Status check_held_licenses(const ClusterState& state, const Job& job, const JobSpec& spec) {
+  LicensePool pool(state);
+  pool.give_back(*job.spec);
+  if (pool.lacking(spec).empty()) return {};
+  return failure(ErrorCode::kInvalidLicense, "Requested licenses are not available");
+}
+
 // Fields that may not have just any value, whenever they are changed.
 Status check_values(const ClusterState& state, const Job& job, const JobUpdate& u,
                     const JobSpec& spec) {
@@ -178,7 +187,10 @@ Status check_values(const ClusterState& state, const Job& job, const JobUpdate& 
   if ((u.time_min || u.time_limit) && limit != 0 && spec.time_min > limit) {
     return failure(ErrorCode::kInvalidTimeMin);
   }
-  if (u.reservation || u.licenses || u.gres || u.tres_per_job || u.tres_per_socket || u.tres_per_task) return check_extras(state, spec);
+  if (u.reservation || u.licenses || u.gres || u.tres_per_job || u.tres_per_socket || u.tres_per_task) {
+    if (Status ok = check_extras(state, spec); !ok) return ok;
+  }
+  if (u.licenses && holds_licenses(job)) return check_held_licenses(state, job, spec);
   return {};
 }
 
