@@ -11,7 +11,7 @@ ALICE, BOB = 12011, 12012
 
 
 class Private(ClusterCase):
-    CONF = "PrivateData=jobs,nodes,partitions\n"
+    CONF = "PrivateData=jobs,nodes,partitions\nLicenses=solver:4\n"
 
     @classmethod
     def setUpClass(cls):
@@ -31,6 +31,15 @@ class Private(ClusterCase):
             self.assertTrue(refused.stderr, command)
             self.assertTrue(self.out(*command, user=ALICE), command)
         self.run_cmd("scancel", job)
+
+    def test_licenses_in_use_are_nobodys_secret(self):
+        """Only the jobs that the asker may see were counted."""
+        job = self.submit("-L", "solver:3", "-o", "/dev/null", "--wrap", "sleep 1000", user=ALICE)
+        self.wait_state(job, "RUNNING")
+        self.assertEqual(self.out("scontrol", "-o", "show", "lic", user=BOB),
+                         "LicenseName=solver Total=4 Used=3 Free=1 Reserved=0 Remote=no\n")
+        self.run_cmd("scancel", job)
+        self.wait_ended(job)
 
     def test_nodes_and_partitions(self):
         for command, err in ((("sinfo",), "slurm_load_partitions: Access/permission denied\n"),

@@ -19,7 +19,6 @@
 #include "common/tables/errors.hpp"
 #include "common/tables/job_json.hpp"
 #include "common/tables/job_show.hpp"
-#include "common/tables/licenses.hpp"
 #include "common/tables/node_show.hpp"
 #include "common/tables/partition_show.hpp"
 #include "common/tables/reservation_keys.hpp"
@@ -304,22 +303,14 @@ void fold_names(Session& session, const std::string& given, bool sorted) {
 }
 
 void show_licenses(Session& session, const std::string& name) {
-  const LicenseCounts totals = parse_licenses(session.client()->config().licenses).value_or(LicenseCounts());
-  if (totals.empty()) {
+  const auto reply = session.client()->call<protocol::QueryLicensesReply>(protocol::QueryLicensesRequest{});
+  if (!reply) return session.fail("slurm_load_licenses error: " + error_text(reply.error()));
+  if (reply->licenses.empty()) {
     if (!session.quiet) std::puts("No licenses configured in Slurm.");
     return;
   }
-  const auto answer = ask_for_jobs(session, {}, false);
-  if (!answer) return session.fail("slurm_load_licenses error: " + error_text(answer.error()));
-  LicenseCounts in_use;
-  for (const auto& record : answer->jobs) {
-    if (record.job.spec == nullptr || !holds_licenses(record.job)) continue;
-    const auto held = parse_licenses(record.job.spec->licenses.view()).value_or(LicenseCounts());
-    for (const auto& [license, count] : held) in_use[license] += count;
-  }
-  for (const auto& [license, total] : totals) {
+  for (const auto& [license, total, used] : reply->licenses) {
     if (!name.empty() && name != license) continue;
-    const uint64_t used = in_use[license];
     print(fmt::format("LicenseName={}{}Total={} Used={} Free={} Reserved=0 Remote=no\n", license,
                       session.one_line ? " " : "\n    ", total, used, total - std::min(total, used)));
   }

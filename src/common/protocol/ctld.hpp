@@ -340,6 +340,28 @@ struct QueryNodesReply {  // also serves sinfo: both in one answer
   }
 };
 
+struct QueryLicensesRequest {
+  template <class V>
+  static void describe(V&&) {}
+};
+struct LicenseRecord {
+  std::string name;
+  uint64_t total = 0;
+  uint64_t used = 0;  // by all jobs, whoever asks
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "name", &LicenseRecord::name);
+    field(2, "total", &LicenseRecord::total);
+    field(3, "used", &LicenseRecord::used);
+  }
+};
+struct QueryLicensesReply {
+  std::vector<LicenseRecord> licenses;  // by name
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "licenses", &QueryLicensesReply::licenses);
+  }
+};
 struct QueryConfigRequest {
   template <class V>
   static void describe(V&&) {}

@@ -12,6 +12,7 @@
 #include "ctld/rpc/services.hpp"
 #include "ctld/sched/explain.hpp"
 #include "ctld/state/fold.hpp"
+#include "ctld/state/licenses.hpp"
 #include "ctld/state/reservations.hpp"
 
 namespace sluice::ctld {
@@ -74,6 +75,13 @@ Result<protocol::QueryNodesReply> query_nodes(ServiceParts& parts, const CallCon
   return reply;
 }
 
+protocol::QueryLicensesReply query_licenses(const state::ClusterState& state) {
+  protocol::QueryLicensesReply reply;
+  const state::LicensePool pool(state);
+  for (const auto& [name, total] : pool.totals()) reply.licenses.push_back({name, total, pool.used(name)});
+  return reply;
+}
+
 protocol::QueryConfigReply query_config(ServiceParts& parts) {
   const state::ClusterSnapshot state = parts.publisher.newest()->state;
   protocol::QueryConfigReply reply;
@@ -128,6 +136,9 @@ void add_query_methods(net::RpcServer& server, ServiceParts& parts) {
   });
   server.handle<QueryNodesRequest, QueryNodesReply>([&parts](const auto& context, auto request, auto responder) {
     responder.complete(query_nodes(parts, context, request));
+  });
+  server.handle<QueryLicensesRequest, QueryLicensesReply>([&parts](const auto&, auto, auto responder) {
+    responder.reply(query_licenses(*parts.publisher.newest()->state));
   });
   server.handle<QueryConfigRequest, QueryConfigReply>([&parts](const auto&, auto, auto responder) {
     responder.reply(query_config(parts));

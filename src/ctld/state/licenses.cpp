@@ -3,6 +3,14 @@
 #include <algorithm>
 
 namespace sluice::state {
+namespace {
+
+uint64_t count_of(const LicenseCounts& counts, const std::string& name) {
+  const auto at = counts.find(name);
+  return at == counts.end() ? 0 : at->second;
+}
+
+}  // namespace
 
 LicensePool::LicensePool(const ClusterState& state) {
   if (state.config->licenses.empty()) return;
@@ -16,17 +24,15 @@ LicensePool::LicensePool(const ClusterState& state) {
 std::vector<LicensePool::Lack> LicensePool::lacking(const JobSpec& spec) const {
   std::vector<Lack> out;
   if (spec.licenses.empty()) return out;
-  const auto count = [](const LicenseCounts& counts, const std::string& name) {
-    const auto at = counts.find(name);
-    return at == counts.end() ? 0 : at->second;
-  };
   for (const auto& [name, wanted] : parse_licenses(spec.licenses.view()).value_or(LicenseCounts())) {
-    const uint64_t total = count(totals_, name);
-    const uint64_t free = total - std::min(total, count(used_, name));
+    const uint64_t total = count_of(totals_, name);
+    const uint64_t free = total - std::min(total, used(name));
     if (wanted > free) out.push_back({name, wanted, free, total});
   }
   return out;
 }
+
+uint64_t LicensePool::used(const std::string& name) const { return count_of(used_, name); }
 
 void LicensePool::take(const JobSpec& spec) {
   if (spec.licenses.empty()) return;

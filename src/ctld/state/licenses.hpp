@@ -20,6 +20,8 @@ class LicensePool {
   };
   // The licenses that a job cannot have now; empty: it can start.
   [[nodiscard]] std::vector<Lack> lacking(const JobSpec& spec) const;
+  [[nodiscard]] const LicenseCounts& totals() const { return totals_; }
+  [[nodiscard]] uint64_t used(const std::string& name) const;
   void take(const JobSpec& spec);
   void give_back(const JobSpec& spec);  // what was taken for it
 

@@ -39,7 +39,7 @@ std::string ctld_file() {
   return file<Empty, SubmitJobRequest, SubmitJobReply, WatchJobRequest, NodeAddress, JobWatchUpdate,
               CreateStepRequest, CreateStepReply, CreateHetStepRequest, CreateHetStepReply, LaunchOutsideRequest, DescribeStepRequest, DescribeStepReply,
               AttachStepRequest, EndAllocationRequest, QueryJobsRequest, JobRecord, JobChunk,
-              QueryNodesRequest, NodeRecord, PartitionRecord, QueryNodesReply, QueryConfigRequest,
+              QueryNodesRequest, NodeRecord, PartitionRecord, QueryNodesReply, QueryLicensesRequest, LicenseRecord, QueryLicensesReply, QueryConfigRequest,
               QueryConfigReply, PingRequest, PingReply, BatchScriptRequest, BatchScriptReply,
               ExplainRequest, ExplainReply, SignalRequest, JobActionRequest, UpdateJobRequest,
               UpdateNodeRequest, UpdatePartitionRequest, CreateNodesRequest, DeleteNodesRequest, NotifyRequest, ReconfigureRequest,

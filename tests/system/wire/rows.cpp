@@ -47,6 +47,7 @@ void add_user_rows(std::vector<Row>& rows) {
   rows.back().anyone = true;
   add(Stranger::kHarmless, made<QueryConfigRequest>());
   add(Stranger::kHarmless, made<QueryNodesRequest>());
+  add(Stranger::kHarmless, made<QueryLicensesRequest>());
   add(Stranger::kHarmless, made<QueryReservationsRequest>());
   add(Stranger::kHidden, [](JobId job) {
     QueryJobsRequest request;
