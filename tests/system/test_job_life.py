@@ -43,9 +43,11 @@ class Life(ClusterCase):
         self.assertEqual(self.show(job)["Restarts"], "2")
         other = self.submit("-o", "/dev/null", "--wrap", "exit 7")
         self.assertEqual(self.wait_ended(other), "FAILED")
-        kept = self.submit("--no-requeue", "-o", "/dev/null", "--wrap", "exit 6")
-        wait_for(lambda: self.show(kept)["Restarts"] != "0" or self.state(kept) == "FAILED", "it is over or requeued")
-        self.run_cmd("scancel", kept)
+        for code in (6, 5):  # 5 is of RequeueExitHold; what is never to be requeued is not by these either
+            kept = self.submit("--no-requeue", "-o", "/dev/null", "--wrap", f"exit {code}")
+            self.assertEqual(self.wait_ended(kept), "FAILED")
+            shown = self.show(kept)
+            self.assertEqual((shown["ExitCode"], shown["Restarts"]), (f"{code}:0", "0"))
 
     def test_requeue_exit_hold(self):
         job = self.submit("-o", "/dev/null", "--wrap", "[ -n \"$SLURM_RESTART_COUNT\" ] || exit 5")

@@ -41,7 +41,7 @@ Status requeue(Draft& draft, JobId id, const ChangeJob& command, Time now) {
   if (is_het_follower(job)) return failure(ErrorCode::kNotHetLeader);
   if (job.state == JobState::kPending) return failure(ErrorCode::kJobPending);
   if (!job.spec->batch) return failure(ErrorCode::kBatchOnly);
-  if (!may_requeue(draft.state(), job)) return failure(ErrorCode::kRequeueDisabled);
+  if (!may_requeue(*draft.state().config, job)) return failure(ErrorCode::kRequeueDisabled);
   if (is_completing(job)) {
     return failure(ErrorCode::kAlreadyDone);
   }

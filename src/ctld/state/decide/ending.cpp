@@ -133,10 +133,9 @@ bool is_running(const Job& job) {
          !is_completing(job);
 }
 
-bool may_requeue(const ClusterState& state, const Job& job) {
+bool may_requeue(const ClusterConfig& config, const Job& job) {
   if (!job.spec->batch) return false;
-  return job.spec->requeue == Toggle::kYes ||
-         (job.spec->requeue == Toggle::kDefault && state.config->job_requeue);
+  return job.spec->requeue == Toggle::kYes || (job.spec->requeue == Toggle::kDefault && config.job_requeue);
 }
 
 Duration time_suspended(const Job& job) {
@@ -241,7 +240,7 @@ Ending ending_of_exit(const ClusterConfig& config, const Job& job, int32_t statu
   ending.state = JobState::kFailed;
   ending.reason = signal_of(status) != 0 ? JobReason::kRaisedSignal : JobReason::kNonZeroExitCode;
   if (signal_of(status) != 0) ending.description = signal_description(signal_of(status));
-  if (!job.spec->batch) return ending;
+  if (!may_requeue(config, job)) return ending;
   if (lists_code(config.requeue_exit_hold, status)) {
     ending.flags = kJobRequeued | kJobRequeueHold | kJobSpecialExit;
   } else if (lists_code(config.requeue_exit, status)) {
@@ -283,7 +282,7 @@ void lose_node(Draft& draft, NodeId node, Time now, bool rebooted_for_jobs) {
         lose_step_parts(draft, id, node, now);
       } else {
         Ending ending{.state = JobState::kNodeFail, .reason = JobReason::kNodeDown, .exit_status = SIGTERM};
-        if (may_requeue(draft.state(), job)) ending.flags = kJobRequeued;
+        if (may_requeue(*draft.state().config, job)) ending.flags = kJobRequeued;
         complete_job(draft, whole_job(draft, id), ending, now);
       }
     }

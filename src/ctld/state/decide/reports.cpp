@@ -54,7 +54,7 @@ void batch_step_over(Draft& draft, const protocol::StepEnded& report, Time now) 
   if (!report.failure.empty()) ending = failed_launch();
   if (daemon_died(report)) {
     ending = Ending{.state = JobState::kNodeFail, .reason = JobReason::kNodeDown, .exit_status = report.exit_status};
-    if (may_requeue(draft.state(), job)) ending.flags = kJobRequeued;
+    if (may_requeue(*draft.state().config, job)) ending.flags = kJobRequeued;
   }
   complete_job(draft, job.id, ending, now);
 }
