@@ -43,6 +43,7 @@ Result<std::string> write_script(const PlanInput& input) {
   return path;
 }
 
+// kPathMissing: it cannot be opened, which is the user's affair.
 Result<int> open_output(const PlanInput& input,
                         OutputFiles& files,
                         std::string_view pattern,
@@ -59,6 +60,14 @@ Result<int> open_output(const PlanInput& input,
   if (fd) return fd;
   return failure(ErrorCode::kPathMissing,
                  fmt::format("Could not open {} file {}: {}", stream, path, fd.error().text));
+}
+
+Result<int> open_input(const JobSpec& spec, OutputFiles& files) {
+  if (spec.std_in.empty()) return files.null_device();
+  auto fd = files.input(absolute_path(spec.std_in, spec.work_dir));
+  if (fd) return fd;
+  return failure(ErrorCode::kPathMissing,
+                 fmt::format("Could not open stdin file {}: {}", spec.std_in.view(), fd.error().text));
 }
 
 }  // namespace
@@ -80,12 +89,8 @@ Result<StepPlan> plan_batch(const PlanInput& input, OutputFiles& files) {
       spec.std_out.empty() ? default_output_pattern(array) : spec.std_out.view();
   auto script = write_script(input);
   if (!script) return tl::unexpected<Error>(script.error());
-  auto in = spec.std_in.empty() ? files.null_device()
-                                : files.input(absolute_path(spec.std_in, spec.work_dir));
-  if (!in) {
-    return failure(ErrorCode::kPathMissing, fmt::format("Could not open stdin file {}: {}",
-                                                        spec.std_in.view(), in.error().text));
-  }
+  auto in = open_input(spec, files);
+  if (!in) return tl::unexpected<Error>(in.error());
   auto out = open_output(input, files, out_pattern, "stdout");
   if (!out) return tl::unexpected<Error>(out.error());
   auto err = spec.std_err.empty() ? out : open_output(input, files, spec.std_err, "stderr");

@@ -58,7 +58,7 @@ Result<int> OutputFiles::input(const std::string& path) {
 
 Result<int> OutputFiles::null_device() {
   if (null_ < 0) null_ = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  if (null_ < 0) return failure(ErrorCode::kPathMissing, errno_text(errno));
+  if (null_ < 0) return failure(std::string("cannot open /dev/null: ") + errno_text(errno));
   return null_;
 }
 

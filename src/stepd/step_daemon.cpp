@@ -72,7 +72,7 @@ int StepDaemon::start() {
     output_flows_ = true;
   }
   const Status prepared = prepare();
-  if (!prepared) launch_failed(prepared.error().text);
+  if (!prepared) launch_failed(prepared.error());
   ready_ = true;
   agent_.send(FrameType::kAgentReady, {});
   sample_usage();
@@ -191,7 +191,9 @@ void StepDaemon::report_started() {
 }
 
 // Lines before the last one are srun's to say beside the reason.
-void StepDaemon::launch_failed(const std::string& text) {
+void StepDaemon::launch_failed(const Error& error) {
+  const std::string& text = error.text;
+  users_error_ = is_batch() && error.code == ErrorCode::kPathMissing;
   const size_t last = text.ends_with('\n') ? 0 : text.rfind('\n') + 1;
   const std::string why = text.substr(last);
   if (last > 0) listeners_.send(FrameType::kMessage, kNoTask, "srun: error: " + text.substr(0, last));

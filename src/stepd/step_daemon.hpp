@@ -73,7 +73,7 @@ class StepDaemon {
   void adopt_streams(Task& task, const TaskPlan& plan);
   std::shared_ptr<OutputStream> make_stream(const Task& task, int fd, protocol::FrameType type);
   void report_started();
-  void launch_failed(const std::string& text);
+  void launch_failed(const Error& error);
   void let_output_flow();
 
   // MPI (step_mpi.cpp)
@@ -168,6 +168,7 @@ class StepDaemon {
   std::optional<std::chrono::steady_clock::time_point> leftovers_since_;
   uint32_t end_checks_ = 0;
   std::string failure_;
+  bool users_error_ = false;  // StepEnded::users_error
   std::unique_ptr<StepGroup> group_;  // null: no control groups
   bool out_of_memory_ = false;
   UsageMeter meter_;

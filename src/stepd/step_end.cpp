@@ -16,7 +16,6 @@
 namespace sluice::stepd {
 namespace {
 
-constexpr int kLaunchFailedStatus = 53;  // "0:53", what Slurm gives a job whose launch failed
 constexpr auto kMemoryInterval = std::chrono::milliseconds(250);
 constexpr auto kEndInterval = std::chrono::milliseconds(20);
 constexpr auto kLeftoverGrace = std::chrono::seconds(2);
@@ -206,8 +205,9 @@ protocol::StepEnded StepDaemon::make_report() const {
     if (severity(task.status) > severity(report.exit_status)) report.exit_status = task.status;
   }
   report.failure = failure_;
+  report.users_error = users_error_;
   report.drain_node = unkillable_;
-  if (!failure_.empty() && report.exit_status == 0) report.exit_status = kLaunchFailedStatus;
+  if (!failure_.empty() && report.exit_status == 0) report.exit_status = protocol::kLaunchFailedStatus;
   report.out_of_memory = out_of_memory_;
   if (out_of_memory_) report.exit_status = protocol::kOutOfMemoryStatus;
   report.usage = meter_.sums();

@@ -64,6 +64,17 @@ TEST(Stepd, OutputThatCannotBeOpenedFailsTheLaunch) {
   const auto report = driver.ended();
   EXPECT_EQ(report.exit_status, 53);
   EXPECT_TRUE(has(report.failure, "Could not open stdout file /proc/nope/out")) << report.failure;
+  EXPECT_TRUE(report.users_error);
+}
+
+TEST(Stepd, AFolderThatItCannotUseIsNotTheUsersError) {
+  StepdDriver driver;
+  driver.launch.script = "#!/bin/sh\n";
+  driver.write("job00005", "in the way of the script's folder", 0644);
+  driver.run();
+  const auto report = driver.ended();
+  EXPECT_TRUE(has(report.failure, "slurm_script")) << report.failure;
+  EXPECT_FALSE(report.users_error);
 }
 
 TEST(Stepd, StreamsEachTask) {

@@ -243,6 +243,51 @@ class RestartedAgent(FaultCase):
         self.usable()
 
 
+class Unopenable(FaultCase):
+    """A file of a batch job that cannot be opened: the job failed, says which file and why, and nobody else has to do with it."""
+    NODES, CPUS = 1, 4
+
+    def failed(self, why, *options):
+        job = self.submit(*options, "--wrap", "true")
+        self.assertEqual(self.wait_ended(job), "FAILED")
+        shown = self.show(job)
+        self.assertEqual((shown["Reason"], shown["ExitCode"], shown["Restarts"]), (why.replace(" ", "_"), "0:53", "0"))
+        self.assertEqual(self.out("squeue", "-h", "-t", "all", "-j", job, "-o", "%r"), f"{why}\n")
+        self.assertIn(f"it is FAILED: {why}.\n", self.out("sluice", "explain", job))
+        self.usable()
+
+    def test_output(self):
+        missing = "No such file or directory"
+        self.failed(f"Could not open stdout file /proc/nope/out: {missing}", "-o", "/proc/nope/out")
+        self.failed(f"Could not open stdout file /proc/nope/out: {missing}", "--no-requeue", "-o", "/proc/nope/out")
+        self.failed(f"Could not open stderr file /proc/nope/err: {missing}", "--requeue", "-o", "/dev/null", "-e", "/proc/nope/err")
+        self.failed("Could not open stdout file /proc: Is a directory", "-o", "/proc")
+
+    def test_input(self):
+        self.failed("Could not open stdin file /proc/nope/in: No such file or directory", "-o", "/dev/null", "-i", "/proc/nope/in")
+
+    def test_no_room(self):
+        disk = tempfile.mkdtemp(prefix="sluice-output-")
+        self.addCleanup(os.rmdir, disk)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k,nr_inodes=1", "tmpfs", disk], check=True)
+        self.addCleanup(subprocess.run, ["umount", disk], check=True)
+        self.failed(f"Could not open stdout file {disk}/out: No space left on device", "-o", f"{disk}/out")
+
+    def test_others_folder(self):  # sbatch -W tells it, too
+        path = os.path.join(self.cluster.dir, "locked")
+        os.mkdir(path, 0o700)
+        waited = self.run_cmd("sbatch", "-W", "--parsable", "--uid=65534", "-D", "/tmp", "-o", f"{path}/out", "--wrap", "true", check=False)
+        self.assertEqual(waited.returncode, 1)
+        self.assertEqual(self.show(waited.stdout.strip())["Reason"], f"Could_not_open_stdout_file_{path}/out:_Permission_denied")
+        self.usable()
+
+    def test_work_dir(self):  # no reason to fail: as in Slurm the script runs in /tmp, and its output says so
+        job = self.submit("-D", "/proc/nope", "-o", f"{self.cluster.work}/chdir.out", "--wrap", "pwd")
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.assertEqual(self.file("chdir.out"), "slurmstepd: error: couldn't chdir to `/proc/nope': No such file or directory: "
+                                                 "going to /tmp instead\n/tmp\n")
+
+
 class FullOutput(FaultCase):
     """No room for a job's output: its programs learn of it, the reason is told where it can be, the node goes on."""
     NODES, CPUS = 1, 4

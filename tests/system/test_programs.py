@@ -88,6 +88,15 @@ class Programs(ClusterCase):
         self.assertEqual(self.wait_ended(job), "COMPLETED")
         self.assertEqual(len(self.lines("prolog.ran", job)), 2)
 
+    def test_failing_prolog_of_a_job_that_runs_once(self):
+        fail = self.flag("prolog.fail.n1")
+        job = self.submit("--no-requeue", "-w", "n1", "-o", "/dev/null", "--wrap", "true")
+        shown = wait_for(lambda: (now := self.show(job))["JobState"] == "FAILED" and now, "the job is over")
+        self.assertEqual((shown["Reason"], shown["ExitCode"], shown["Restarts"]), ("Prolog", "0:53", "0"))
+        self.assertEqual(self.node("n1"), "drained|Prolog error")
+        os.remove(fail)
+        self.run_cmd("scontrol", "update", "NodeName=n1", "State=RESUME")
+
     def test_failing_controller_prolog(self):
         fail = self.flag("prolog_ctld.fail")
         job = self.submit("-o", "/dev/null", "--wrap", "true")

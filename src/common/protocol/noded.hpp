@@ -91,6 +91,8 @@ struct StepUsage {          // sums over the step's tasks on one node
 // The status, as wait(2) gives one, of tasks of which the kernel killed a process for want of
 // memory, and of their steps and jobs: shown as 0:125.
 inline constexpr int32_t kOutOfMemoryStatus = 125;
+// The same of what could not be launched: 0:53, as in Slurm.
+inline constexpr int32_t kLaunchFailedStatus = 53;
 
 // One or more nodes of a step ended (gathered in the tree). The reply, which is sent when the
 // report is durable, lets the agents delete their key files.
@@ -103,6 +105,7 @@ struct StepEnded {
   bool drain_node = false;  // the node is to blame
   bool node_clean = false;  // nothing else of the job is left on these nodes, epilog (if any) done
   StepUsage usage;
+  bool users_error = false;  // a batch script's `failure` is due to what its user asked for: it would fail anywhere
   template <class V>
   static void describe(V&& field) {
     field(1, "key", &StepEnded::key);
@@ -113,6 +116,7 @@ struct StepEnded {
     field(6, "drain_node", &StepEnded::drain_node);
     field(7, "node_clean", &StepEnded::node_clean);
     field(8, "usage", &StepEnded::usage);
+    field(9, "users_error", &StepEnded::users_error);
   }
 };
 struct ReportStepsRequest {

@@ -48,6 +48,9 @@ std::string describe_other(const Job& job) {
     return fmt::format("{} on {} since {}.", start, job.allocation->node_list,
                        format_time(job.start));
   }
+  if (is_finished(job) && !job.state_description.empty()) {
+    return fmt::format("{}: {}.", start, job.state_description.view());
+  }
   return start + ".";
 }
 

@@ -27,6 +27,15 @@ TEST(StepReports, OfOneStepAreJoined) {
   EXPECT_EQ(joined[2].nodes, "n9");
 }
 
+TEST(StepReports, WhoseErrorItWasIsNotMixed) {
+  auto ours = report(1, "n1", 53);
+  ours.failure = "no";
+  auto users = ours;
+  users.nodes = "n2";
+  users.users_error = true;
+  EXPECT_EQ(join_reports({ours, users}).size(), 2U);
+}
+
 TEST(StepReports, TheTreeHasWidthNodesOnTop) {
   EXPECT_EQ(parent_position(0, 2), UINT32_MAX);
   EXPECT_EQ(parent_position(1, 2), UINT32_MAX);

@@ -156,6 +156,19 @@ TEST_F(ExplainTest, WhatDoesNotWait) {
   EXPECT_TRUE(says(explained(stuck), "No change to the job would let it start now."));
 }
 
+TEST_F(ExplainTest, WhyAJobFailed) {
+  w.up();
+  const JobId id = w.submit(World::spec(1));
+  w.pass();
+  protocol::StepEnded report;
+  report.key = {{id, kBatchStep}, 0};
+  report.nodes = "n1";
+  report.failure = "Could not open stdout file /x/y: Permission denied";
+  report.users_error = report.node_clean = true;
+  ASSERT_TRUE(w.run(state::EndSteps{{report}}));
+  EXPECT_TRUE(says(explained(id), "Job 1 of ann does not wait: it is FAILED: Could not open stdout file /x/y: Permission denied."));
+}
+
 TEST_F(ExplainTest, ItsLimitsAreKeptAndSaid) {
   w.up();
   w.submit(World::spec(8 * 4, 60));

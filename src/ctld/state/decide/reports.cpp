@@ -34,9 +34,24 @@ const Job* live_job(const ClusterState& state, JobId id, uint32_t restart) {
   return job;
 }
 
-Ending failed_launch() {
+// The node could not start the job: it is queued again and held, unless it may run only once; then it failed for `reason`.
+Ending failed_launch(const ClusterState& state, const Job& job, JobReason reason) {
+  if (!may_requeue(*state.config, job)) {
+    return Ending{.state = JobState::kFailed, .reason = reason, .exit_status = protocol::kLaunchFailedStatus};
+  }
   return Ending{.state = JobState::kFailed, .reason = JobReason::kJobLaunchFailure,
                 .flags = kJobRequeued | kJobRequeueHold | kJobLaunchFailed};
+}
+
+// The script did not begin.
+Ending unlaunched(const ClusterState& state, const Job& job, const protocol::StepEnded& report) {
+  Ending ending = failed_launch(state, job, JobReason::kJobLaunchFailure);
+  if (report.users_error) {  // another try, or another node, would not help
+    ending.flags = 0;
+    ending.exit_status = report.exit_status;
+  }
+  if (ending.flags == 0) ending.description = report.failure;
+  return ending;
 }
 
 // Its tasks ran, and then the step daemon died under them: as when the node is lost.
@@ -51,7 +66,7 @@ void batch_step_over(Draft& draft, const protocol::StepEnded& report, Time now) 
   if (report.out_of_memory) {
     ending = ending_of_exit(*draft.state().config, job, protocol::kOutOfMemoryStatus);
   }
-  if (!report.failure.empty()) ending = failed_launch();
+  if (!report.failure.empty()) ending = unlaunched(draft.state(), job, report);
   if (daemon_died(report)) {
     ending = Ending{.state = JobState::kNodeFail, .reason = JobReason::kNodeDown, .exit_status = report.exit_status};
     if (may_requeue(*draft.state().config, job)) ending.flags = kJobRequeued;
@@ -129,17 +144,18 @@ Result<Decision> decide_on(const ClusterState& state, const PrologDone& command,
   nodes.for_each([&](size_t id) {
     drain_node(draft, static_cast<NodeId>(id), "Prolog error", state.config->slurm_user_id, now);
   });
+  const JobId whole = whole_job(draft, command.job);
   if (command.nodes.empty()) {  // no node is to blame for PrologSlurmctld: queued again, not held
-    Ending ending{.state = JobState::kCancelled, .by = state.config->slurm_user_id};
-    if (job->spec->batch) ending.flags = kJobRequeued;
-    complete_job(draft, whole_job(draft, command.job), ending, now);
+    Ending ending{.state = JobState::kCancelled, .reason = JobReason::kProlog, .by = state.config->slurm_user_id};
+    if (may_requeue(*state.config, draft.job(whole))) ending.flags = kJobRequeued;
+    complete_job(draft, whole, ending, now);
     return draft.take();
   }
   // a batch job is queued again, held like one that could not be launched unless the site says no
-  Ending ending = failed_launch();
-  if (has_option(state.config->scheduler_parameters, "nohold_on_prolog_fail")) ending.flags = kJobRequeued;
-  if (!job->spec->batch) ending = Ending{.state = JobState::kFailed, .reason = JobReason::kProlog};
-  complete_job(draft, whole_job(draft, command.job), ending, now);
+  Ending ending = failed_launch(state, draft.job(whole), JobReason::kProlog);
+  const bool no_hold = has_option(state.config->scheduler_parameters, "nohold_on_prolog_fail");
+  if (no_hold && ending.flags != 0) ending.flags = kJobRequeued;
+  complete_job(draft, whole, ending, now);
   return draft.take();
 }
 
