@@ -56,6 +56,8 @@ std::shared_ptr<const ClusterConfig> World::make_config(uint32_t variant) const 
     config->prolog = {"/prolog"};
     config->prolog_flags = {"Alloc"};
   }
+  if (options_.seed % 8 == 5) config->prolog_flags.emplace_back("DeferBatch");
+  if (options_.seed % 12 == 1) config->prolog_flags.emplace_back("NoHold");
   if (options_.seed % 8 == 1) config->prolog_slurmctld = {"/prolog"};
   PartitionConfig main;
   main.name = "main";
@@ -194,9 +196,7 @@ void World::perform(const Effect& effect) {
       });
     });
   } else if (const auto* prolog = std::get_if<LaunchProlog>(&effect)) {
-    const Job* job = controller_.state().jobs.find(prolog->job);
-    if (job == nullptr) return;
-    held_nodes(*job).for_each([&](size_t id) {
+    prolog->nodes.for_each([&](size_t id) {
       to_node(static_cast<NodeId>(id), [this, run = RunKey{prolog->job, prolog->restart}](FakeNode& node) {
         node.prepare(run);
         node.answer_prolog(run);

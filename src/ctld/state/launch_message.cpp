@@ -157,11 +157,11 @@ protocol::JobWatchUpdate make_watch_update(const ClusterState& state, const Job&
   }
   update.partition = job.partition.str();
   update.exit_status = job.exit_status;
-  update.ready = job.state == JobState::kRunning && job.preparing.none();
+  update.ready = job.state == JobState::kRunning && is_ready(state, job);
   update.booting = job.state == JobState::kRunning && is_booting(job);
   if (job.het != nullptr && job.state == JobState::kRunning) {
     for_components(state, *job.het, [&](const Job& other) {
-      update.ready = update.ready && other.preparing.none();
+      update.ready = update.ready && is_ready(state, other);
       update.components.push_back(describe_component(state, other, false));
     });
   }

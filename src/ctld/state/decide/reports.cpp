@@ -136,9 +136,10 @@ Result<Decision> decide_on(const ClusterState& state, const PrologDone& command,
     return draft.take();
   }
   // a batch job is queued again, held like one that could not be launched unless the site says no
-  Ending ending = failed_launch();
-  if (has_option(state.config->scheduler_parameters, "nohold_on_prolog_fail")) ending.flags = kJobRequeued;
-  if (!job->spec->batch) ending = Ending{.state = JobState::kFailed, .reason = JobReason::kProlog};
+  const bool forced = job->spec->batch && has_option(state.config->prolog_flags, "ForceRequeueOnFail");
+  Ending ending{.state = JobState::kFailed, .reason = JobReason::kProlog};
+  if (forced || may_requeue(state, *job)) ending = failed_launch();
+  if (has_option(state.config->scheduler_parameters, "nohold_on_prolog_fail")) ending.flags &= kJobRequeued;
   complete_job(draft, whole_job(draft, command.job), ending, now);
   return draft.take();
 }

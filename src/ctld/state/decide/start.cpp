@@ -45,8 +45,8 @@ std::optional<JobStarted> check_start(const ClusterState& state, const PlannedSt
   event.end = event.time_limit == kInfiniteMinutes ? kNever
                                                    : now + std::chrono::minutes(event.time_limit);
   const ClusterConfig& config = *state.config;
-  event.prolog = !config.prolog.empty() && (has_option(config.prolog_flags, "Alloc") ||
-                                            has_option(config.prolog_flags, "Contain"));
+  event.prolog = !config.prolog.empty() && has_option(config.prolog_flags, "Alloc");
+  event.early_script = event.prolog && !has_option(config.prolog_flags, "DeferBatch");
   event.controller_prolog = !config.prolog_slurmctld.empty();
   event.reboot = reboots_nodes(state, *job->spec);
   JobId id = plan.job;
