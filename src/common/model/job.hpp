@@ -185,6 +185,11 @@ struct Job {
   return job.allocation != nullptr && job.preparing.find_next(job.allocation->nodes.size()) != Bitmap::kNone;
 }
 
+// Of a job with nodes: all have booted, and PrologSlurmctld has ended.
+[[nodiscard]] inline bool prologs_may_run(const Job& job) {
+  return job.preparing.find_next(job.allocation->nodes.size() - 1) == Bitmap::kNone;
+}
+
 [[nodiscard]] inline bool is_finished(const Job& j) {
   return is_terminal(j.state) && (j.flags & kJobCompleting) == 0;
 }

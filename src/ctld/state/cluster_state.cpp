@@ -75,8 +75,7 @@ Bitmap held_nodes(const Job& job) {
 
 bool is_ready(const ClusterState& state, const Job& job) {
   if (job.preparing.none()) return true;
-  const bool of_nodes = job.preparing.find_next(job.allocation->nodes.size() - 1) == Bitmap::kNone;
-  return of_nodes && has_option(state.config->prolog_flags, "NoHold");
+  return prologs_may_run(job) && has_option(state.config->prolog_flags, "NoHold");
 }
 
 const Job* find_component(const ClusterState& state, JobId leader, uint32_t offset) {

@@ -153,7 +153,7 @@ RegisteredReply reconcile(const ClusterState& before, const ClusterState& state,
       for (size_t at = 0; at < step->layout->nodes.size(); ++at) {
         due = due || (step->layout->nodes[at].node == node.id && step->nodes_left.test(at));
       }
-      due = due && may_begin(earlier, *step);
+      due = due && step_may_begin(earlier, *step);
       if (due && !has(request.running) && !has(request.ended)) effects.push_back(LaunchStep{key});
     }
     order_stop_or_go(job, effects);

@@ -37,10 +37,8 @@ bool wants_prologs(const Job& job) { return job.preparing.any() && prologs_may_r
 
 }  // namespace
 
-bool prologs_may_run(const Job& job) { return job.preparing.find_next(job.allocation->nodes.size() - 1) == Bitmap::kNone; }
-
 // The extern step, and one that PrologFlags=NoHold let be made, wait for a node's prolog at that node.
-bool may_begin(const Job& job, const Step& step) {
+bool step_may_begin(const Job& job, const Step& step) {
   if (job.preparing.none()) return true;
   return step.id.step == kBatchStep ? script_may_begin(job, step) : prologs_may_run(job);
 }
@@ -62,7 +60,7 @@ void order_start(const Job& job, const Job* before, Effects& effects) {
   // the extern step is made after the script's, and should be there first
   for (auto at = job.steps.rbegin(); at != job.steps.rend(); ++at) {
     const Step& step = **at;
-    if (step.end != kNoTime || !may_begin(job, step) || (before != nullptr && may_begin(*before, step))) continue;
+    if (step.end != kNoTime || !step_may_begin(job, step) || (before != nullptr && step_may_begin(*before, step))) continue;
     effects.emplace_back(LaunchStep{{step.id, job.restart_count}});
   }
 }

@@ -6,10 +6,8 @@
 
 namespace sluice::state {
 
-// Whether the nodes have booted and PrologSlurmctld has ended.
-[[nodiscard]] bool prologs_may_run(const Job& job);
 // Whether nothing that the job waits for keeps the step from being launched.
-[[nodiscard]] bool may_begin(const Job& job, const Step& step);
+[[nodiscard]] bool step_may_begin(const Job& job, const Step& step);
 // On the nodes where the prolog has not ended; only when prologs_may_run().
 [[nodiscard]] LaunchProlog prologs_of(const Job& job);
 // What a job that has its nodes is waiting for: prologs, or the launch of its steps. `before` is the job when orders were
