@@ -193,13 +193,19 @@ Environment Jobs::script_environment(const Job& job, std::string_view context) c
   return env;
 }
 
+void Jobs::run_scripts(const Job& job, const std::vector<std::string>& programs, std::string_view context,
+                       const std::optional<Duration>& limit, std::function<void(int)> done) {
+  const ClusterConfig& config = *node_.config;
+  const auto run = has_option(config.prolog_flags, "Serial") ? &SiteScripts::run_in_turn : &SiteScripts::run;
+  (scripts_.*run)(programs, script_environment(job, context), limit.value_or(config.prolog_epilog_timeout), std::move(done));
+}
+
 void Jobs::start_prolog(const JobPtr& job) {
   job->prolog = Prolog::kRunning;
   store(*job);
   const ClusterConfig& config = *node_.config;
-  scripts_.run(config.prolog, script_environment(*job, "prolog_slurmd"),
-               config.prolog_timeout ? config.prolog_timeout : config.prolog_epilog_timeout,
-               [this, job](int status) { prolog_over(job, status); });
+  run_scripts(*job, config.prolog, "prolog_slurmd", config.prolog_timeout,
+              [this, job](int status) { prolog_over(job, status); });
 }
 
 void Jobs::prolog_over(const JobPtr& job, int status) {
@@ -269,9 +275,8 @@ void Jobs::continue_end(const JobPtr& job) {
   job->timer.cancel();
   job->epilog_running = true;
   const ClusterConfig& config = *node_.config;
-  scripts_.run(config.epilog, script_environment(*job, "epilog_slurmd"),
-               config.epilog_timeout ? config.epilog_timeout : config.prolog_epilog_timeout,
-               [this, job](int status) { cleaned(job, status, false); });
+  run_scripts(*job, config.epilog, "epilog_slurmd", config.epilog_timeout,
+              [this, job](int status) { cleaned(job, status, false); });
 }
 
 void Jobs::unkillable(const JobPtr& job) {

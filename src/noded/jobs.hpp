@@ -64,6 +64,9 @@ class Jobs {
   // Runs the prolog, or starts what waits, where nothing stands against it.
   void go_on(const JobPtr& job);
   void start_prolog(const JobPtr& job);
+  // Prolog or epilog, with its own time limit if it has one.
+  void run_scripts(const Job& job, const std::vector<std::string>& programs, std::string_view context,
+                   const std::optional<Duration>& limit, std::function<void(int)> done);
   void prolog_over(const JobPtr& job, int status);
   void end_steps(const JobPtr& job, const protocol::TerminateJobRequest& request);
   void continue_end(const JobPtr& job);

@@ -55,6 +55,28 @@ void SiteScripts::run(const std::vector<std::string>& patterns,
   next(row);
 }
 
+void SiteScripts::run_in_turn(const std::vector<std::string>& patterns,
+                              const Environment& env,
+                              std::optional<Duration> limit,
+                              std::function<void(int)> done) {
+  if (patterns.empty()) return done(0);
+  turns_.emplace_back([this, patterns, env, limit, done = std::move(done)] {
+    run(patterns, env, limit, [this, done](int status) {
+      next_turn();
+      done(status);
+    });
+  });
+  if (turns_.size() == 1) turns_.front()();
+}
+
+// Not before the caller is back: the turn that is over must not be gone while it ends.
+void SiteScripts::next_turn() {
+  boost::asio::post(io_, [this] {
+    turns_.pop_front();
+    if (!turns_.empty()) turns_.front()();
+  });
+}
+
 void SiteScripts::next(const std::shared_ptr<Row>& row) {
   if (row->at == row->paths.size()) return row->done(0);
   const std::string& path = row->paths[row->at++];

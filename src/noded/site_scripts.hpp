@@ -1,6 +1,7 @@
 // Prolog, Epilog and other programs of the site, one after the other, with a time limit.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -27,13 +28,20 @@ class SiteScripts {
            const Environment& env,
            std::optional<Duration> limit,
            std::function<void(int)> done);
+  // The same after all that was to be run in turn before has ended (PrologFlags=Serial).
+  void run_in_turn(const std::vector<std::string>& patterns,
+                   const Environment& env,
+                   std::optional<Duration> limit,
+                   std::function<void(int)> done);
 
  private:
   struct Row;
   void next(const std::shared_ptr<Row>& row);
+  void next_turn();
 
   boost::asio::io_context& io_;
   ChildProcesses& children_;
+  std::deque<std::function<void()>> turns_;  // the first is under way
 };
 
 }  // namespace sluice::noded

@@ -302,8 +302,8 @@ bool Steps::signal(const protocol::SignalStepRequest& request) {
     bool meant = key.id.job == request.key.id.job && is_live(*step);
     if (request.batch_shell_only)
       meant = meant && batch;
-    else if (request.all_steps)
-      meant = meant && !(batch && request.not_batch);
+    else if (request.all_steps)  // the extern step is none of the user's, but it is stopped with its job
+      meant = meant && !(batch && request.not_batch) && (key.id.step != kExternStep || request.issued != kNoTime);
     else
       meant = meant && key.id.step == request.key.id.step;
     if (!meant) continue;

@@ -85,13 +85,13 @@ Status StepDaemon::prepare() {
   auto user = identity_of(launch_);
   if (!user) return tl::unexpected<Error>(user.error());
   user_ = std::move(*user);
-  if (is_extern()) return {};
+  const PlanInput& input = plan_input_.emplace(PlanInput{start_, launch_, user_});
+  if (is_extern()) return prepare_extern(input);
   const OpenMode mode = is_batch() ? launch_.job_spec->open_mode : launch_.step->open_mode;
   const bool append =
       mode == OpenMode::kAppend || (mode == OpenMode::kDefault && start_.append_output);
   files_ = std::make_unique<OutputFiles>(
       user_, append, is_batch() ? launch_.job_spec->umask : launch_.step->umask);
-  const PlanInput& input = plan_input_.emplace(PlanInput{start_, launch_, user_});
   auto plan = make_plan(input);
   if (!plan) return tl::unexpected<Error>(plan.error());
   if (auto ok = make_groups(input, *plan); !ok) return ok;
@@ -123,6 +123,18 @@ Status StepDaemon::make_groups(const PlanInput& input, StepPlan& plan) {
   if (group_->gathers()) {
     meter_.use_groups([this](uint32_t local) { return group_->usage_of(local); });
   }
+  return {};
+}
+
+// No process of its own: what enters its control group from outside belongs to the job, is counted here and ends with it.
+Status StepDaemon::prepare_extern(const PlanInput& input) {
+  StepPlan nobody;
+  if (Status ok = make_groups(input, nobody); !ok) return ok;
+  if (group_ != nullptr) {
+    if (auto place = group_->add_task(0); !place) return tl::unexpected<Error>(place.error());
+  }
+  meter_.add_task(start_.node_index, 0);
+  meter_.adopt_strangers();
   return {};
 }
 

@@ -69,6 +69,7 @@ class StepDaemon {
   Status prepare();
   Result<StepPlan> make_plan(const PlanInput& input);
   Status make_groups(const PlanInput& input, StepPlan& plan);
+  Status prepare_extern(const PlanInput& input);
   void launch_tasks(StepPlan plan);
   void adopt_streams(Task& task, const TaskPlan& plan);
   std::shared_ptr<OutputStream> make_stream(const Task& task, int fd, protocol::FrameType type);

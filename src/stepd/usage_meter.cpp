@@ -92,7 +92,8 @@ void UsageMeter::sample(const std::vector<ProcessUsage>& processes) {
   std::vector<ProcessUsage> now = over_;
   std::map<pid_t, size_t> owners;
   for (const ProcessUsage& process : processes) {
-    const size_t task = owner(process, live);
+    const size_t known = owner(process, live);
+    const size_t task = known == kNobody && adopts_ ? 0 : known;
     owners[process.pid] = task;
     if (task != kNobody) add(now[task], process);
   }

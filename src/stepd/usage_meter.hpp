@@ -41,6 +41,9 @@ class UsageMeter {
   // From now on usage is taken from the tasks' control groups, as far as they know it.
   void use_groups(GroupReader reader) { groups_ = std::move(reader); }
 
+  // From now on processes of no task that is known are the first one's.
+  void adopt_strangers() { adopts_ = true; }
+
   // Tasks come in local order.
   void add_task(uint32_t rank, pid_t pid);
   // All live processes of the step.
@@ -58,6 +61,7 @@ class UsageMeter {
                              const std::map<pid_t, const ProcessUsage*>& live) const;
 
   GroupReader groups_;
+  bool adopts_ = false;
   std::vector<protocol::TaskUsage> tasks_;
   std::vector<ProcessUsage> over_;  // for each task, of its processes that were waited for here
   std::map<pid_t, size_t> owners_;  // of live processes: local task, kNobody

@@ -81,6 +81,14 @@ class Steps(ClusterCase):
         wait_for(lambda: not self.alive(pid), "it is killed long before KillWait is over")
         self.wait_ended(job)
 
+    def test_sruns_of_a_script_see_its_oom_kill_step(self):
+        """SLURM_OOM_KILL_STEP was set from the job and then to 0, which the sruns of the script took for a choice."""
+        job = self.submit("--oom-kill-step=1", "-o", "oom.out", "--wrap", "srun printenv SLURM_OOM_KILL_STEP")
+        self.wait_ended(job)
+        self.assertEqual(self.file("oom.out"), "1\n")
+        told = self.out("salloc", "-Q", "--oom-kill-step=1", "srun", "printenv", "SLURM_OOM_KILL_STEP")
+        self.assertEqual(told, "1\n")
+
     @staticmethod
     def alive(pid):
         try:

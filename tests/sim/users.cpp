@@ -1,4 +1,5 @@
 // What users and administrators do in the simulation.
+#include "common/tables/step_names.hpp"
 #include "ctld/state/reservations.hpp"
 #include "world.hpp"
 
@@ -153,9 +154,8 @@ void World::act_on_job() {
     case 2: ask(SignalJob{who, target, 10, chance(2) ? protocol::kSignalFull : 0}); break;
     case 3:
       if (!job->steps.empty()) {
-        const StepNumber step = job->steps[below(static_cast<uint32_t>(job->steps.size()))]->id.step;
-        const std::string name = step == kBatchStep ? "batch" : std::to_string(step);
-        ask(SignalJob{who, std::to_string(id) + '.' + name, 0, protocol::kSignalCancel});
+        const StepId step = job->steps[below(static_cast<uint32_t>(job->steps.size()))]->id;
+        ask(SignalJob{who, step_id_text(step), 0, protocol::kSignalCancel});
       }
       break;
     case 4:

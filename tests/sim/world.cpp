@@ -56,6 +56,9 @@ std::shared_ptr<const ClusterConfig> World::make_config(uint32_t variant) const 
     config->prolog = {"/prolog"};
     config->prolog_flags = {"Alloc"};
   }
+  if (options_.seed % 3 == 1) config->prolog_flags.emplace_back("Contain");
+  if (options_.seed % 8 == 5) config->prolog_flags.emplace_back("DeferBatch");
+  if (options_.seed % 12 == 1) config->prolog_flags.emplace_back("NoHold");
   if (options_.seed % 8 == 1) config->prolog_slurmctld = {"/prolog"};
   PartitionConfig main;
   main.name = "main";
@@ -194,9 +197,7 @@ void World::perform(const Effect& effect) {
       });
     });
   } else if (const auto* prolog = std::get_if<LaunchProlog>(&effect)) {
-    const Job* job = controller_.state().jobs.find(prolog->job);
-    if (job == nullptr) return;
-    held_nodes(*job).for_each([&](size_t id) {
+    prolog->nodes.for_each([&](size_t id) {
       to_node(static_cast<NodeId>(id), [this, run = RunKey{prolog->job, prolog->restart}](FakeNode& node) {
         node.prepare(run);
         node.answer_prolog(run);
@@ -288,6 +289,10 @@ void World::launch(FakeNode& node, const StepKey& key) {
     return;
   }
   static constexpr std::array<int32_t, 8> kStatuses{0, 0, 0, 0, 1 << 8, 7 << 8, 8 << 8, 11};
+  if (key.id.step == kExternStep) {  // to the end of its job
+    node.launch(key, {});
+    return;
+  }
   FakeStep step;
   step.batch = key.id.step == kBatchStep;
   step.ends = now_ + (chance(6) ? between(60'000, 900'000) : between(100, 40'000));

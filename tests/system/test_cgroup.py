@@ -375,6 +375,30 @@ class Unusable(ClusterCase):
         self.assertIn("no limit on CPUs or memory is enforced", said[0])
 
 
+class Extern(GroupCase):
+    NODES, CPUS = 1, 2
+    CONF = GroupCase.PLUGINS + "PrologFlags=Contain\nJobAcctGatherType=jobacct_gather/linux\n"
+
+    def test_what_enters_belongs_to_the_job(self):
+        """As pam_slurm_adopt does it: a process of the host is put into the extern step's group."""
+        job = self.submit("-o", "/dev/null", "--wrap", "echo > up; sleep 1000")
+        of = lambda step: [g for g in groups_of(self.cluster.dir, "n1") if g.endswith(f"/job_{job}/step_{step}/task_0")]
+        wait_for(lambda: self.file("up") and len(of("extern")) == len(of("batch")), "the groups of both steps")
+        stranger = subprocess.Popen(["python3", "-c", EAT.format(mib=50, seconds=1000)])  # pylint: disable=consider-using-with
+        self.addCleanup(stranger.kill)
+        for group in of("extern"):
+            with open(group + "/cgroup.procs", "w", encoding="ascii") as f:
+                f.write(str(stranger.pid))
+        listed = self.out("scontrol", "listpids", f"{job}.extern").splitlines()[1:]
+        self.assertEqual([row.split()[:3] for row in listed], [[str(stranger.pid), str(job), "extern"]])
+        used = lambda: int(self.out("sstat", "-n", "-P", "--noconvert", "-o", "MaxRSS", "-j", f"{job}.extern").strip() or 0)
+        wait_for(lambda: used() > 50 << 20, "it is counted")
+        self.run_cmd("scancel", job)
+        self.assertEqual(stranger.wait(timeout=60), -signal.SIGTERM)
+        self.wait_ended(job)
+        self.wait_no_groups()
+
+
 if __name__ == "__main__":
     need_root()
     need_groups()

@@ -1,6 +1,7 @@
 """The site's programs: prologs, epilogs, health checks, records of ended jobs."""
 import os
 import re
+import subprocess
 import unittest
 
 from harness import ClusterCase, need_root, wait_for
@@ -29,7 +30,17 @@ echo "$SLURMD_NODENAME" >> {dir}/work/health.ran
 """
 
 
-class Programs(ClusterCase):
+class FlagFiles(ClusterCase):
+    """Files that make a program wait or fail while they are there."""
+
+    def flag(self, name):
+        path = os.path.join(self.cluster.work, name)
+        open(path, "w", encoding="utf-8").close()
+        self.addCleanup(lambda: os.path.exists(path) and os.remove(path))
+        return path
+
+
+class Programs(FlagFiles):
     NODES, CPUS = 2, 2
     CONF = ("Prolog={dir}/prolog\nEpilog={dir}/epilog\nPrologSlurmctld={dir}/prolog_ctld\nEpilogSlurmctld={dir}/epilog_ctld\n"
             "PrologFlags=Alloc\nMinJobAge=3\nJobCompType=jobcomp/filetxt\nJobCompLoc={dir}/jobs.txt\n")
@@ -37,12 +48,6 @@ class Programs(ClusterCase):
 
     def tearDown(self):  # nothing of one test is left to be cleaned in the next
         wait_for(lambda: self.out("squeue", "-h") == "" and "idle|none" == self.node("n1") == self.node("n2"), "all is idle")
-
-    def flag(self, name):
-        path = os.path.join(self.cluster.work, name)
-        open(path, "w", encoding="utf-8").close()
-        self.addCleanup(lambda: os.path.exists(path) and os.remove(path))
-        return path
 
     def lines(self, name, job):
         return [line.split()[1:] for line in self.file(name).splitlines() if line.split()[0] == str(job)]
@@ -139,6 +144,95 @@ class Programs(ClusterCase):
         self.wait_ended(job)
         wait_for(lambda: self.run_cmd("scontrol", "show", "job", job, check=False).returncode == 1, "MinJobAge is over")
         self.assertEqual(self.out("squeue", "-h", "-t", "all", "-o", "%i").split().count(str(job)), 0)
+
+
+class Flags(FlagFiles):
+    """PrologFlags."""
+    NODES, CPUS, CONF = 2, 2, "Prolog={dir}/prolog\nPrologFlags=Alloc\n"
+    FILES = {"prolog": """#!/bin/sh
+echo $SLURM_JOB_ID $SLURMD_NODENAME >> {dir}/work/began
+while [ -e {dir}/work/gate.$SLURMD_NODENAME ]; do sleep 0.05; done
+[ ! -e {dir}/work/fail.$SLURMD_NODENAME ]
+"""}
+
+    def tearDown(self):
+        self.wait_no_jobs()
+
+    def set_flags(self, flags):
+        old = self.cluster.change_conf(lambda conf: re.sub("PrologFlags=.*", f"PrologFlags={flags}", conf))
+        self.addCleanup(self.run_cmd, "scontrol", "reconfigure")
+        self.addCleanup(self.cluster.change_conf, lambda _: old)
+        self.run_cmd("scontrol", "reconfigure")
+        wait_for(lambda: flags in self.out("scontrol", "show", "config"), "the controller has them")
+
+    def gated(self, script, *options):
+        """A job of both nodes, the prolog of n1 over, that of n2 not: its number and the file that holds it."""
+        gate = self.flag("gate.n2")
+        job = self.submit("-N2", *options, "--wrap", script)
+        wait_for(lambda: f"{job} n1\n" in self.file("began") and f"{job} n2\n" in self.file("began"), "both prologs run")
+        return job, gate
+
+    def test_script_waits_for_its_own_node(self):
+        job, gate = self.gated("echo script; srun echo step", "-o", "early.out")
+        wait_for(lambda: self.file("early.out") == "script\n", "the script runs")
+        os.remove(gate)
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        steps = [line for line in self.file("early.out").splitlines() if not line.startswith("srun: ")]
+        self.assertEqual(steps, ["script", "step", "step"])
+
+    def test_defer_batch(self):
+        self.set_flags("Alloc,DeferBatch")
+        job, gate = self.gated("echo script", "-o", "late.out")
+        self.wait_ended(self.submit("-w", "n1", "-o", "/dev/null", "--wrap", "true"))  # launched after it would have been
+        self.assertEqual((self.state(job), self.file("late.out")), ("CONFIGURING", ""))
+        os.remove(gate)
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.assertEqual(self.file("late.out"), "script\n")
+
+    def test_no_hold(self):
+        self.set_flags("Alloc,NoHold")
+        gate = self.flag("gate.n2")
+        self.assertEqual(self.out("salloc", "-Q", "-w", "n2", "sh", "-c", "squeue -h -j $SLURM_JOB_ID -o %T"), "CONFIGURING\n")
+        with self.cluster.start("srun", "-w", "n2", "echo", "step", stdout=subprocess.PIPE) as srun:
+            wait_for(lambda: self.out("squeue", "-s", "-h"), "its step waits at the node")
+            self.assertIsNone(srun.poll())
+            os.remove(gate)
+            self.assertEqual(srun.communicate(timeout=60)[0], "step\n")
+
+    def test_force_requeue_on_fail(self):
+        resume = ("scontrol", "update", "NodeName=n1", "State=RESUME")
+        self.addCleanup(self.run_cmd, *resume, check=False)
+        fail = self.flag("fail.n1")
+        once = ("--no-requeue", "-w", "n1", "-o", "/dev/null", "--wrap", "true")
+        job = self.submit(*once)
+        self.assertEqual(self.wait_ended(job), "FAILED")
+        self.assertEqual(self.show(job)["Reason"], "Prolog")
+        self.run_cmd(*resume)
+        self.set_flags("Alloc,ForceRequeueOnFail")
+        job = self.submit(*once)
+        wait_for(lambda: self.out("squeue", "-h", "-j", job, "-o", "%T %R") == "PENDING (launch failed requeued held)\n",
+                 "the job is queued again and held")
+        os.remove(fail)
+        self.run_cmd("scancel", job)
+
+
+class Serial(ClusterCase):
+    """PrologFlags=Serial: each notes when another one runs beside it."""
+    NODES, CPUS, CONF = 1, 6, "Prolog={dir}/script\nEpilog={dir}/script\nPrologFlags=Serial\n"
+    FILES = {"script": """#!/bin/sh
+mkdir {dir}/work/lock || echo $SLURM_JOB_ID >> {dir}/work/beside
+sleep 0.1
+rmdir {dir}/work/lock
+echo $SLURM_SCRIPT_CONTEXT >> {dir}/work/ran
+"""}
+
+    def test_one_after_the_other(self):
+        jobs = [self.submit("-n1", "-o", "/dev/null", "--wrap", "true") for _ in range(6)]
+        for job in jobs:
+            self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.wait_no_jobs()
+        ran = self.file("ran").split()
+        self.assertEqual((ran.count("prolog_slurmd"), ran.count("epilog_slurmd"), self.file("beside")), (6, 6, ""))
 
 
 class Health(ClusterCase):

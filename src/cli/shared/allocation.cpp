@@ -252,7 +252,11 @@ Allocated allocate(Client& client,
 JobFacts facts_of(const Allocated& allocated, const JobSpec& spec, const ClusterConfig& config) {
   JobFacts facts;
   facts.job = allocated.job;
-  facts.spec = std::make_shared<JobSpec>(spec);
+  auto told = std::make_shared<JobSpec>(spec);
+  if (told->oom_kill_step == Toggle::kDefault && has_option(config.task_plugin_param, "OOMKillStep")) {
+    told->oom_kill_step = Toggle::kYes;
+  }
+  facts.spec = std::move(told);
   if (allocated.grant.allocation) facts.node_list = allocated.grant.allocation->node_list;
   facts.allocation = allocated.grant.allocation;
   facts.cpus = allocated.grant.cpus_per_node;

@@ -139,6 +139,7 @@ struct Job {
   std::shared_ptr<const HetInfo> het;  // null: not heterogeneous
   SharedText reservation;            // in whose nodes it runs or ran; empty: nobody's, or it waits
   uint32_t limit_warned = 0;         // percent of the time limit that a mail was last sent at: 50, 80, 90
+  bool early_script = false;         // its script waits for the prolog of its own node only
   template <class V>
   static void describe(V&& field) {
     field(1, "id", &Job::id);
@@ -173,6 +174,7 @@ struct Job {
     field(30, "het", &Job::het);
     field(50, "limit_warned", &Job::limit_warned);
     field(300, "reservation", &Job::reservation);
+    field(390, "early_script", &Job::early_script);
   }
 };
 
@@ -181,6 +183,11 @@ struct Job {
 
 [[nodiscard]] inline bool is_booting(const Job& job) {
   return job.allocation != nullptr && job.preparing.find_next(job.allocation->nodes.size()) != Bitmap::kNone;
+}
+
+// Of a job with nodes: all have booted, and PrologSlurmctld has ended.
+[[nodiscard]] inline bool prologs_may_run(const Job& job) {
+  return job.preparing.find_next(job.allocation->nodes.size() - 1) == Bitmap::kNone;
 }
 
 [[nodiscard]] inline bool is_finished(const Job& j) {

@@ -117,9 +117,7 @@ void set_option_variables(const JobSpec& spec, Environment& out) {
     out.set("SLURM_GPU_BIND", spec.tres_bind.view().substr(at + 4));
   }
   if (spec.overcommit) out.set("SLURM_OVERCOMMIT", "1");
-  if (spec.oom_kill_step != Toggle::kDefault) {
-    out.set("SLURM_OOM_KILL_STEP", spec.oom_kill_step == Toggle::kYes ? "1" : "0");
-  }
+  out.set("SLURM_OOM_KILL_STEP", spec.oom_kill_step == Toggle::kYes ? "1" : "0");
 }
 
 void set_array_variables(const JobFacts& job, Environment& out) {
@@ -294,7 +292,6 @@ void set_allocation_variables(const JobFacts& job, Environment& out) {
   if (job.allocation != nullptr && !job.allocation->nodes.empty()) {
     set_if(out, "SLURM_JOB_GPUS", number_list(gpu_units(job.allocation->nodes.front().gres)));
   }
-  out.set("SLURM_OOM_KILL_STEP", "0");
   set_if(out, "SLURM_JOB_DEPENDENCY", job.spec->dependency);
 }
 
@@ -316,6 +313,18 @@ void set_het_variables(const std::vector<JobFacts>& components, Environment& out
   set_number(out, "SLURM_PACK_SIZE", components.size());
 }
 
+namespace {
+
+// What the job has on the node of its script, which need not be its first (--batch).
+void set_host_variables(const protocol::StepLaunch& launch, Environment& out) {
+  const StepNode here = launch.layout.nodes.empty() ? StepNode{} : launch.layout.nodes.front();
+  set_number(out, "SLURM_CPUS_ON_NODE", std::max(here.cpus, 1U));
+  out.unset("SLURM_JOB_GPUS");
+  set_if(out, "SLURM_JOB_GPUS", number_list(gpu_units(here.gres)));
+}
+
+}  // namespace
+
 void set_batch_variables(const protocol::StepLaunch& launch,
                          const NodeFacts& node,
                          Environment& out) {
@@ -332,7 +341,7 @@ void set_batch_variables(const protocol::StepLaunch& launch,
   set_if(out, "SLURM_EXPORT_ENV", job.spec->export_list);
   if (job.spec->get_user_env) out.set("SLURM_GET_USER_ENV", "1");
   set_number_if(out, "SLURM_RESTART_COUNT", job.restart);
-  set_number(out, "SLURM_CPUS_ON_NODE", job.cpus.empty() ? 1 : job.cpus.front());
+  set_host_variables(launch, out);
   out.set("SLURM_STEP_ID", step_number(kBatchStep));
   out.set("SLURM_STEPID", step_number(kBatchStep));
   out.set("SLURM_GTIDS", "0");

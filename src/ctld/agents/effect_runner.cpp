@@ -113,9 +113,7 @@ void EffectRunner::handle(const state::LaunchProlog& effect, const Snapshot& sta
   const protocol::RunPrologRequest request{effect.job, effect.restart, job->spec, job->partition.str(),
                                            job->allocation->node_list,
                                            state::holds_gres(*job) ? job->allocation : nullptr};
-  Bitmap nodes;
-  for (const NodeAllocation& a : job->allocation->nodes) nodes.set(a.node);
-  parts_.links.send(*state, nodes, request, {});
+  parts_.links.send(*state, effect.nodes, request, {});
 }
 
 void EffectRunner::handle(const state::SignalSteps& effect, const Snapshot& state) {

@@ -73,6 +73,11 @@ Bitmap held_nodes(const Job& job) {
   return nodes;
 }
 
+bool is_ready(const ClusterState& state, const Job& job) {
+  if (job.preparing.none()) return true;
+  return prologs_may_run(job) && has_option(state.config->prolog_flags, "NoHold");
+}
+
 const Job* find_component(const ClusterState& state, JobId leader, uint32_t offset) {
   const Job* job = state.jobs.find(leader + offset);
   return job != nullptr && job->het != nullptr && job->het->leader == leader && job->het->offset == offset ? job : nullptr;

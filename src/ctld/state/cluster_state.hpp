@@ -121,6 +121,10 @@ using ClusterSnapshot = std::shared_ptr<const ClusterState>;
 // Nodes of the job's allocation that it still holds.
 [[nodiscard]] Bitmap held_nodes(const Job& job);
 
+// Whether steps of the job may be made: its nodes have booted and prologs have ended, but for those of the nodes where
+// PrologFlags=NoHold leaves the waiting to them.
+[[nodiscard]] bool is_ready(const ClusterState& state, const Job& job);
+
 // The record of an array task, split off or not; for kNoTask the job itself. Empty: there is none.
 [[nodiscard]] FoundJob find_array_task(const ClusterState& state, JobId array_job, uint32_t task);
 // Calls visit(const Job&) for each component of the heterogeneous job that is there (any more).

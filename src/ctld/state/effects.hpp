@@ -57,10 +57,11 @@ using Reply = std::variant<Done, JobSubmittedReply, CrontabReply, ReservationRep
 struct LaunchStep {
   protocol::StepKey key;
 };
-// Run the prolog on all nodes of the allocation now (PrologFlags=Alloc); each answers PrologDone.
+// Run the prolog on these nodes now (PrologFlags=Alloc); each answers PrologDone.
 struct LaunchProlog {
   JobId job = kNoJob;
   uint32_t restart = 0;
+  Bitmap nodes;
 };
 struct SignalSteps {
   protocol::SignalStepRequest request;

@@ -190,6 +190,7 @@ struct JobStarted {
   bool reboot = false;    // configuring until the nodes have been rebooted
   std::vector<Start> starts;
   SharedText reservation;  // whose nodes these are; empty: nobody's
+  bool early_script = false;  // the script begins when the prolog of its own node has ended
   template <class V>
   static void describe(V&& field) {
     field(1, "record", &JobStarted::record);
@@ -202,6 +203,7 @@ struct JobStarted {
     field(8, "starts", &JobStarted::starts);
     field(20, "reboot", &JobStarted::reboot);
     field(300, "reservation", &JobStarted::reservation);
+    field(390, "early_script", &JobStarted::early_script);
   }
 };
 // Prologs have ended on these nodes of the job, or the controller's own (`controller`).

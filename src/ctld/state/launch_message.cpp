@@ -59,16 +59,23 @@ void add_components(const ClusterState& state, const Job& job, const Step& step,
   });
 }
 
-// As the job was submitted; a batch script also finds the memory it was given by default.
+// As the job was submitted; a batch script also finds what it was given by default.
 std::shared_ptr<const JobSpec> spec_to_launch(const ClusterState& state, const Job& job, StepNumber step) {
-  if (step != kBatchStep || job.spec->memory_kind != MemoryKind::kDefault) return job.spec;
+  if (step != kBatchStep) return job.spec;
+  fit::DefaultMemory usual;
   const Partition* partition = find_partition(state, job.partition.view());
-  if (partition == nullptr) return job.spec;
-  const fit::DefaultMemory usual = fit::default_memory(*partition->config, *state.config);
-  if (usual.kind == MemoryKind::kDefault) return job.spec;
+  if (job.spec->memory_kind == MemoryKind::kDefault && partition != nullptr) {
+    usual = fit::default_memory(*partition->config, *state.config);
+  }
+  const bool oom_kill = job.spec->oom_kill_step == Toggle::kDefault &&
+                        has_option(state.config->task_plugin_param, "OOMKillStep");
+  if (usual.kind == MemoryKind::kDefault && !oom_kill) return job.spec;
   auto spec = std::make_shared<JobSpec>(*job.spec);
-  spec->memory_kind = usual.kind;
-  spec->memory_mib = usual.mib;
+  if (oom_kill) spec->oom_kill_step = Toggle::kYes;
+  if (usual.kind != MemoryKind::kDefault) {
+    spec->memory_kind = usual.kind;
+    spec->memory_mib = usual.mib;
+  }
   return spec;
 }
 
@@ -150,11 +157,11 @@ protocol::JobWatchUpdate make_watch_update(const ClusterState& state, const Job&
   }
   update.partition = job.partition.str();
   update.exit_status = job.exit_status;
-  update.ready = job.state == JobState::kRunning && job.preparing.none();
+  update.ready = job.state == JobState::kRunning && is_ready(state, job);
   update.booting = job.state == JobState::kRunning && is_booting(job);
   if (job.het != nullptr && job.state == JobState::kRunning) {
     for_components(state, *job.het, [&](const Job& other) {
-      update.ready = update.ready && other.preparing.none();
+      update.ready = update.ready && is_ready(state, other);
       update.components.push_back(describe_component(state, other, false));
     });
   }

@@ -205,6 +205,7 @@ void EventMaker::start(Events& events) {
   started.time = now_;
   started.end = now_ + std::chrono::minutes(job.time_limit);
   started.prolog = pick(2) == 0;
+  started.early_script = started.prolog;
   JobStarted::Start one;
   one.job = job.id;
   one.allocation = allocation;

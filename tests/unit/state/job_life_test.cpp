@@ -4,6 +4,7 @@
 #include <csignal>
 
 #include "ctld/state/decide/ending.hpp"
+#include "ctld/state/launch_message.hpp"
 
 namespace sluice::state {
 namespace {
@@ -53,6 +54,23 @@ TEST_F(CoreTest, TheScriptsNodeIsChosenByFeature) {
   const auto refused = run(SubmitJob{kAnn, spec, {"users"}});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().text, "Job --batch option is invalid or not a subset of --constraints");
+}
+
+// TaskPluginParam=OOMKillStep: the script's own sruns are told of it.
+TEST_F(CoreTest, TheScriptIsToldOfTheSitesOomKillStep) {
+  const auto told = [&](Toggle said) {
+    JobSpec spec = batch_spec();
+    spec.oom_kill_step = said;
+    const JobId id = submit(spec);
+    EXPECT_TRUE(start_job(id, "n1"));
+    return make_step_launch(state_, {{id, kBatchStep}, 0})->job_spec->oom_kill_step;
+  };
+  EXPECT_EQ(told(Toggle::kDefault), Toggle::kDefault);
+  auto changed = std::make_shared<ClusterConfig>(*config_);
+  changed->task_plugin_param = {"OOMKillStep"};
+  run(ReplaceConfig{changed});
+  EXPECT_EQ(told(Toggle::kDefault), Toggle::kYes);
+  EXPECT_EQ(told(Toggle::kNo), Toggle::kNo);
 }
 
 // A node that fails ends the job when it runs the script, whichever it is.

@@ -79,6 +79,18 @@ TEST(UsageMeter, ATaskThatWasNeverLookedAt) {
   EXPECT_EQ(meter.sums().max_rss_kib, 777U);
 }
 
+TEST(UsageMeter, AdoptsWhatComesFromOutside) {
+  UsageMeter meter;
+  meter.add_task(2, 0);
+  meter.sample({process(100, 1, 1, 1000)});
+  EXPECT_EQ(meter.tasks()[0].rss_kib, 0U);
+  meter.adopt_strangers();
+  meter.sample({process(100, 1, 1, 1000), process(200, 1, 2, 10)});
+  EXPECT_EQ(meter.tasks()[0].task, 2U);
+  EXPECT_EQ(meter.tasks()[0].rss_kib, 1010U);
+  EXPECT_EQ(meter.tasks()[0].user_cpu, std::chrono::seconds(3));
+}
+
 TEST(UsageMeter, GroupsKnowBetter) {
   UsageMeter meter;
   meter.use_groups([](uint32_t local) {

@@ -25,6 +25,7 @@ protocol::StepLaunch captured_job() {
   allocation.node_list = "node[1-2]";
   launch.allocation = std::make_shared<const Allocation>(allocation);
   launch.allocation_cpus = {6, 2};
+  launch.layout.nodes = {{.name = "node1", .tasks = {0}, .cpus = 6}};
   launch.partition = "debug";
   launch.account = "physics";
   launch.qos = "normal";
@@ -71,6 +72,39 @@ TEST(OutputEnv, BatchScript) {
     EXPECT_EQ(env.get(name), value) << name;
   EXPECT_FALSE(env.has("SLURM_RESTART_COUNT"));
   EXPECT_FALSE(env.has("SLURM_ARRAY_JOB_ID"));
+}
+
+// --batch puts the script on a node that is not the job's first.
+TEST(OutputEnv, ScriptOnAnotherNodeThanTheFirst) {
+  protocol::StepLaunch launch = captured_job();
+  GresShare first, second;
+  first.name = second.name = "gpu";
+  first.units.set(0);
+  second.units.set(3);
+  Allocation allocation = *launch.allocation;
+  allocation.nodes = {{.node = 0, .cpus = 6, .gres = {first}}, {.node = 1, .cpus = 2, .gres = {second}}};
+  launch.allocation = std::make_shared<const Allocation>(allocation);
+  launch.layout.nodes = {{.node = 1, .name = "node2", .tasks = {0}, .cpus = 2, .gres = {second}}};
+  Environment env;
+  set_batch_variables(launch, {"node2", 0, ""}, env);
+  EXPECT_EQ(env.get("SLURM_CPUS_ON_NODE"), "2");
+  EXPECT_EQ(env.get("SLURM_JOB_GPUS"), "3");
+  launch.layout.nodes[0].gres.clear();
+  set_batch_variables(launch, {"node2", 0, ""}, env);
+  EXPECT_FALSE(env.has("SLURM_JOB_GPUS"));
+}
+
+// The sruns of a script see what it was submitted with.
+TEST(OutputEnv, OomKillStep) {
+  protocol::StepLaunch launch = captured_job();
+  for (const auto& [said, shown] : {std::pair(Toggle::kDefault, "0"), {Toggle::kNo, "0"}, {Toggle::kYes, "1"}}) {
+    JobSpec spec = *launch.job_spec;
+    spec.oom_kill_step = said;
+    launch.job_spec = std::make_shared<const JobSpec>(spec);
+    Environment env = Environment::from_block(std::string("SLURM_OOM_KILL_STEP=7\0", 22));
+    set_batch_variables(launch, {"node1", 0, ""}, env);
+    EXPECT_EQ(env.get("SLURM_OOM_KILL_STEP"), shown);
+  }
 }
 
 TEST(OutputEnv, OptionsThatWereNotGivenAreNotSet) {

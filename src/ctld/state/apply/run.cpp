@@ -46,6 +46,7 @@ void start_job(ClusterState& state, const JobStarted& event, const JobStarted::S
     job.allocation = start.allocation;
     job.released.clear();
     job.preparing.clear();
+    job.early_script = event.early_script;
     if (event.prolog) job.preparing = Bitmap::first(job.allocation->nodes.size());
     if (event.controller_prolog) job.preparing.set(job.allocation->nodes.size());
     for (size_t at = 0; event.reboot && at < job.allocation->nodes.size(); ++at) job.preparing.set(boot_position(job, at));

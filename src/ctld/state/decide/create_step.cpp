@@ -29,8 +29,7 @@ Status may_create(const ClusterState& state, Identity who, JobId id) {
   if (who.uid != job->spec->uid && !is_admin(state, who.uid)) return failure(ErrorCode::kAccessDenied);
   if (job->state == JobState::kPending) return failure(ErrorCode::kJobPending);
   if (!is_running(*job)) return failure(ErrorCode::kAlreadyDone);
-  if (is_booting(*job)) return failure(ErrorCode::kStepsBusy);  // for as long as that takes
-  if (job->preparing.any()) return failure(ErrorCode::kRetry);
+  if (!is_ready(state, *job)) return failure(ErrorCode::kStepsBusy);  // for as long as that takes
   if (job->state == JobState::kSuspended) return failure(ErrorCode::kDisabled);
   return {};
 }

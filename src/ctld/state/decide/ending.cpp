@@ -104,6 +104,16 @@ bool survives_loss(const ClusterState& state, const Job& job, size_t position) {
   return !job.spec->kill_on_node_fail && !batch_host && held > 1;
 }
 
+// What a node that is lost was still to do first, nobody waits for any more.
+void stop_waiting_for(Draft& draft, JobId id, size_t position) {
+  const Job& job = draft.job(id);
+  Bitmap positions;
+  for (const size_t at : {position, boot_position(job, position)}) {
+    if (job.preparing.test(at)) positions.set(at);
+  }
+  if (positions.any()) draft.emit(JobPrepared{.job = id, .positions = std::move(positions)});
+}
+
 }  // namespace
 
 void lose_step_parts(Draft& draft, JobId id, NodeId node, Time now) {
@@ -280,6 +290,7 @@ void lose_node(Draft& draft, NodeId node, Time now, bool rebooted_for_jobs) {
     if (is_running(job)) {
       if (survives_loss(draft.state(), job, *position)) {
         lose_step_parts(draft, id, node, now);
+        stop_waiting_for(draft, id, *position);
       } else {
         Ending ending{.state = JobState::kNodeFail, .reason = JobReason::kNodeDown, .exit_status = SIGTERM};
         if (may_requeue(*draft.state().config, job)) ending.flags = kJobRequeued;

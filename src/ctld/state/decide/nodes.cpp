@@ -104,8 +104,14 @@ void settle_state(Draft& draft, NodeId id, const std::string& wrong, bool reboot
   if (!described_equal(before, event)) draft.emit(std::move(event));
 }
 
-// Compares what the node runs with what the state says it should.
-RegisteredReply reconcile(const ClusterState& state, const Node& node,
+bool wants_prolog_on(const Job& job, const Node& node) {
+  const auto at = allocation_position(*job.allocation, node.id);
+  return at && job.preparing.test(*at) && prologs_may_run(job);
+}
+
+// Compares what the node runs with what the state says it should. What was not due `before` this registration is ordered
+// with its events.
+RegisteredReply reconcile(const ClusterState& before, const ClusterState& state, const Node& node,
                           const protocol::RegisterNodeRequest& request, Effects& effects) {
   RegisteredReply reply;
   const auto holds = [&](JobId id) {
@@ -132,6 +138,12 @@ RegisteredReply reconcile(const ClusterState& state, const Node& node,
       effects.emplace_back(std::move(order));
       continue;
     }
+    const Job& earlier = before.jobs.at(id);
+    if (wants_prolog_on(earlier, node)) {  // the order or its report may have been lost with the agent
+      LaunchProlog order{.job = id, .restart = job.restart_count};
+      order.nodes.set(node.id);
+      effects.emplace_back(std::move(order));
+    }
     for (const auto& step : job.steps) {
       const protocol::StepKey key{step->id, job.restart_count};
       const auto has = [&](const std::vector<protocol::StepKey>& list) {
@@ -141,7 +153,7 @@ RegisteredReply reconcile(const ClusterState& state, const Node& node,
       for (size_t at = 0; at < step->layout->nodes.size(); ++at) {
         due = due || (step->layout->nodes[at].node == node.id && step->nodes_left.test(at));
       }
-      due = due && !is_booting(job);
+      due = due && step_may_begin(earlier, *step);
       if (due && !has(request.running) && !has(request.ended)) effects.push_back(LaunchStep{key});
     }
     order_stop_or_go(job, effects);
@@ -199,7 +211,7 @@ Result<Decision> decide_on(const ClusterState& state, const RegisterNode& comman
   }
   settle_state(draft, id, wrong, rebooted, now);
   Effects effects;
-  RegisteredReply reply = reconcile(draft.state(), draft.node(id), request, effects);
+  RegisteredReply reply = reconcile(state, draft.state(), draft.node(id), request, effects);
   Decision decision = draft.take(std::move(reply));
   decision.effects = std::move(effects);
   return decision;

@@ -34,13 +34,17 @@ const Job* live_job(const ClusterState& state, JobId id, uint32_t restart) {
   return job;
 }
 
+Ending queued_again_held() {
+  return Ending{.state = JobState::kFailed, .reason = JobReason::kJobLaunchFailure,
+                .flags = kJobRequeued | kJobRequeueHold | kJobLaunchFailed};
+}
+
 // The node could not start the job: it is queued again and held, unless it may run only once; then it failed for `reason`.
 Ending failed_launch(const ClusterState& state, const Job& job, JobReason reason) {
   if (!may_requeue(*state.config, job)) {
     return Ending{.state = JobState::kFailed, .reason = reason, .exit_status = protocol::kLaunchFailedStatus};
   }
-  return Ending{.state = JobState::kFailed, .reason = JobReason::kJobLaunchFailure,
-                .flags = kJobRequeued | kJobRequeueHold | kJobLaunchFailed};
+  return queued_again_held();
 }
 
 // The script did not begin.
@@ -152,9 +156,10 @@ Result<Decision> decide_on(const ClusterState& state, const PrologDone& command,
     return draft.take();
   }
   // a batch job is queued again, held like one that could not be launched unless the site says no
-  Ending ending = failed_launch(state, draft.job(whole), JobReason::kProlog);
-  const bool no_hold = has_option(state.config->scheduler_parameters, "nohold_on_prolog_fail");
-  if (no_hold && ending.flags != 0) ending.flags = kJobRequeued;
+  const Job& failed = draft.job(whole);
+  const bool forced = failed.spec->batch && has_option(state.config->prolog_flags, "ForceRequeueOnFail");
+  Ending ending = forced ? queued_again_held() : failed_launch(state, failed, JobReason::kProlog);
+  if (has_option(state.config->scheduler_parameters, "nohold_on_prolog_fail")) ending.flags &= kJobRequeued;
   complete_job(draft, whole, ending, now);
   return draft.take();
 }

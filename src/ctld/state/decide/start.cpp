@@ -1,4 +1,6 @@
 // The scheduler's plan becomes starts, each checked again.
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <span>
 
@@ -6,6 +8,7 @@
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/decide/reboot.hpp"
 #include "ctld/state/draft.hpp"
+#include "ctld/state/extern_step.hpp"
 #include "ctld/state/fits.hpp"
 #include "ctld/state/licenses.hpp"
 #include "ctld/state/reservations.hpp"
@@ -45,8 +48,8 @@ std::optional<JobStarted> check_start(const ClusterState& state, const PlannedSt
   event.end = event.time_limit == kInfiniteMinutes ? kNever
                                                    : now + std::chrono::minutes(event.time_limit);
   const ClusterConfig& config = *state.config;
-  event.prolog = !config.prolog.empty() && (has_option(config.prolog_flags, "Alloc") ||
-                                            has_option(config.prolog_flags, "Contain"));
+  event.prolog = !config.prolog.empty() && has_option(config.prolog_flags, "Alloc");
+  event.early_script = event.prolog && !has_option(config.prolog_flags, "DeferBatch");
   event.controller_prolog = !config.prolog_slurmctld.empty();
   event.reboot = reboots_nodes(state, *job->spec);
   JobId id = plan.job;
@@ -57,6 +60,13 @@ std::optional<JobStarted> check_start(const ClusterState& state, const PlannedSt
   }
   event.starts.push_back({plan.task, id, plan.allocation});
   return event;
+}
+
+void emit_start(Draft& draft, JobStarted event) {
+  const JobId job = event.starts.front().job;
+  draft.emit(std::move(event));
+  if (!has_extern_step(*draft.state().config)) return;
+  draft.emit(StepCreated{make_extern_step(draft.state(), draft.job(job))});
 }
 
 // The plans from `at` on that belong to one heterogeneous job; a single one for other jobs.
@@ -86,15 +96,19 @@ bool start_together(Draft& draft, std::span<const PlannedStart> plans, LicensePo
     events.push_back(*event);
     trial.emit(std::move(*event));
   }
-  for (JobStarted& event : events) draft.emit(std::move(event));
+  for (JobStarted& event : events) emit_start(draft, std::move(event));
   licenses = std::move(left);
   return true;
 }
 
-// Starts of neighbouring tasks of one array become one event.
+// Starts of neighbouring tasks of one array become one event; extern steps come after all of them.
 Events merge_starts(Events events) {
-  Events merged;
+  Events merged, steps;
   for (Event& event : events) {
+    if (std::holds_alternative<StepCreated>(event)) {
+      steps.push_back(std::move(event));
+      continue;
+    }
     auto* other = std::get_if<JobStarted>(&event);
     if (other == nullptr) {  // a node of a job with --reboot
       merged.push_back(std::move(event));
@@ -109,6 +123,7 @@ Events merge_starts(Events events) {
       merged.push_back(std::move(event));
     }
   }
+  std::ranges::move(steps, std::back_inserter(merged));
   return merged;
 }
 
@@ -135,7 +150,7 @@ Result<Decision> decide_on(const ClusterState& state, const StartJobs& command, 
     }
     licenses.take(*draft.job(event->record).spec);
     const bool reboot = event->reboot;
-    draft.emit(std::move(*event));
+    emit_start(draft, std::move(*event));
     ++reply.started;
     if (!reboot) continue;
     for (const NodeAllocation& part : plan.allocation->nodes) {

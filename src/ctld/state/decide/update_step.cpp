@@ -14,6 +14,7 @@ Result<Decision> decide_on(const ClusterState& state, const UpdateStep& command,
   for (const auto& step : job->steps) {
     const bool wanted = request.all_steps || step->id.step == request.id.step;
     if (!wanted || step->spec == nullptr || step->end != kNoTime) continue;
+    if (step->id.step == kExternStep) continue;  // it lasts as long as its job
     auto spec = std::make_shared<StepSpec>(*step->spec);
     spec->time_limit = request.time_limit;
     draft.emit(StepUpdated{.id = step->id, .spec = std::move(spec)});

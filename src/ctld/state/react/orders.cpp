@@ -18,36 +18,50 @@ std::string why_ended(const Job& job) {
 }
 
 // Without --wait-all-nodes the script begins as soon as its own node has booted, while others still do. Prologs of all
-// nodes come first in any case.
-bool begins_while_booting(const Job& job) {
-  const Step* script = find_step(job, kBatchStep);
-  if (script == nullptr || job.spec->wait_all_nodes) return false;
+// nodes come first then. Without PrologFlags=DeferBatch it waits for that of its own node only, where all have booted.
+bool script_may_begin(const Job& job, const Step& script) {
   const size_t nodes = job.allocation->nodes.size();
-  const auto host = allocation_position(*job.allocation, script->layout->nodes.front().node);
-  return host && !job.preparing.test(boot_position(job, *host)) && job.preparing.find_first() > nodes;
+  const auto host = allocation_position(*job.allocation, script.layout->nodes.front().node);
+  if (!host) return false;
+  if (is_booting(job)) {
+    return !job.spec->wait_all_nodes && !job.preparing.test(boot_position(job, *host)) && job.preparing.find_first() > nodes;
+  }
+  return job.early_script && !job.preparing.test(nodes) && !job.preparing.test(*host);
 }
+
+// PrologSlurmctld runs when the nodes have booted, and their own prologs after it.
+bool wants_controller_prolog(const Job& job) {
+  return !is_booting(job) && job.preparing.test(job.allocation->nodes.size());
+}
+bool wants_prologs(const Job& job) { return job.preparing.any() && prologs_may_run(job); }
 
 }  // namespace
 
-void order_start(const Job& job, Effects& effects) {
+// The extern step, and one that PrologFlags=NoHold let be made, wait for a node's prolog at that node.
+bool step_may_begin(const Job& job, const Step& step) {
+  if (job.preparing.none()) return true;
+  return step.id.step == kBatchStep ? script_may_begin(job, step) : prologs_may_run(job);
+}
+
+LaunchProlog prologs_of(const Job& job) {
+  LaunchProlog order{.job = job.id, .restart = job.restart_count};
+  job.preparing.for_each([&](size_t at) { order.nodes.set(job.allocation->nodes[at].node); });
+  return order;
+}
+
+void order_start(const Job& job, const Job* before, Effects& effects) {
   // a suspended job whose launch got lost is launched, too, and stopped then
   const bool active = job.state == JobState::kRunning || job.state == JobState::kSuspended;
   if (!active || job.allocation == nullptr) return;
-  const size_t controller = job.allocation->nodes.size();
-  if (is_booting(job)) {
-    if (begins_while_booting(job)) effects.emplace_back(LaunchStep{{{job.id, kBatchStep}, job.restart_count}});
-    return;
-  }
-  if (job.preparing.test(controller)) {
+  if (wants_controller_prolog(job) && (before == nullptr || !wants_controller_prolog(*before))) {
     effects.emplace_back(RunControllerProlog{job.id, job.restart_count});
-    return;  // the nodes' turn comes after it
   }
-  if (job.preparing.any()) {
-    effects.emplace_back(LaunchProlog{job.id, job.restart_count});
-    return;
-  }
-  if (find_step(job, kBatchStep) != nullptr) {
-    effects.emplace_back(LaunchStep{{{job.id, kBatchStep}, job.restart_count}});
+  if (wants_prologs(job) && (before == nullptr || !wants_prologs(*before))) effects.emplace_back(prologs_of(job));
+  // the extern step is made after the script's, and should be there first
+  for (auto at = job.steps.rbegin(); at != job.steps.rend(); ++at) {
+    const Step& step = **at;
+    if (step.end != kNoTime || !step_may_begin(job, step) || (before != nullptr && step_may_begin(*before, step))) continue;
+    effects.emplace_back(LaunchStep{{step.id, job.restart_count}});
   }
 }
 

@@ -6,8 +6,13 @@
 
 namespace sluice::state {
 
-// What a job that has its nodes is waiting for: prologs, or the launch of its batch script.
-void order_start(const Job& job, Effects& effects);
+// Whether nothing that the job waits for keeps the step from being launched.
+[[nodiscard]] bool step_may_begin(const Job& job, const Step& step);
+// On the nodes where the prolog has not ended; only when prologs_may_run().
+[[nodiscard]] LaunchProlog prologs_of(const Job& job);
+// What a job that has its nodes is waiting for: prologs, or the launch of its steps. `before` is the job when orders were
+// last given, for a launch must not be repeated without need; null: all of them may have been lost.
+void order_start(const Job& job, const Job* before, Effects& effects);
 // Stops the processes of a suspended job, lets those of a resumed one go on; nothing for one that never was suspended.
 void order_stop_or_go(const Job& job, Effects& effects);
 // The end of all that is left of a completing job, on the nodes it still holds.

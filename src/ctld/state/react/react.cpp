@@ -53,7 +53,7 @@ void react_to(const ClusterState& state, const JobStarted& event, Effects& effec
   for (const JobStarted::Start& start : event.starts) {
     const Job* job = state.jobs.find(start.job);
     if (job == nullptr) continue;
-    order_start(*job, effects);
+    order_start(*job, nullptr, effects);
     effects.emplace_back(JobChanged{start.job, {}});
     mail_start(state, *job, effects);
   }
@@ -62,8 +62,13 @@ void react_to(const ClusterState& state, const JobStarted& event, Effects& effec
 void react_to(const ClusterState& state, const JobPrepared& event, Effects& effects) {
   const Job* job = state.jobs.find(event.job);
   if (job == nullptr) return;
-  order_start(*job, effects);
-  if (job->preparing.any()) return;
+  if (job->allocation != nullptr) {
+    Job before = *job;
+    before.preparing |= event.positions;
+    if (event.controller) before.preparing.set(job->allocation->nodes.size());
+    order_start(*job, &before, effects);
+  }
+  if (!is_ready(state, *job)) return;
   effects.emplace_back(JobChanged{event.job, {}});
   if (is_het_follower(*job)) effects.emplace_back(JobChanged{job->het->leader, {}});  // who waits, waits for all
 }
@@ -148,6 +153,7 @@ void react_to(const ClusterState& state, const JobEndRepeated& event, Effects& e
 void react_to(const ClusterState& state, const StepCreated& event, Effects& effects) {
   const Job* job = state.jobs.find(event.step->id.job);
   if (job == nullptr || find_step(*job, event.step->id.step) == nullptr) return;
+  if (event.step->id.step == kExternStep) return;  // with the start of its job
   effects.emplace_back(LaunchStep{{event.step->id, job->restart_count}});
 }
 void react_to(const ClusterState& state, const StepEndOrdered& event, Effects& effects) {

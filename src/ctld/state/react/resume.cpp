@@ -19,15 +19,10 @@ Effects resume(const ClusterState& state) {
       order_end(job, effects);
       return;
     }
-    order_start(job, effects);
-    if (job.preparing.any()) return;
+    order_start(job, nullptr, effects);
     order_stop_or_go(job, effects);
     for (const auto& step : job.steps) {
-      if (step->end != kNoTime) {
-        order_step_end(job, *step, false, effects);
-      } else if (step->id.step != kBatchStep) {  // that one was among the orders of the start
-        effects.emplace_back(LaunchStep{{step->id, job.restart_count}});
-      }
+      if (step->end != kNoTime) order_step_end(job, *step, false, effects);
     }
   });
   effects.emplace_back(WakeScheduler{});

@@ -1,0 +1,15 @@
+// The extern step (PrologFlags=Contain): on every node of a job from its start to its end, the place for what enters the job
+// from outside. It has no tasks, holds nothing that other steps could have, and nothing waits for it.
+#pragma once
+
+#include <memory>
+
+#include "ctld/state/cluster_state.hpp"
+
+namespace sluice::state {
+
+[[nodiscard]] bool has_extern_step(const ClusterConfig& config);
+// Of a job that has its nodes.
+[[nodiscard]] std::shared_ptr<const Step> make_extern_step(const ClusterState& state, const Job& job);
+
+}  // namespace sluice::state

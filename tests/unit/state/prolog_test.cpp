@@ -1,0 +1,148 @@
+// PrologFlags: what waits for which prolog, and what comes of one that fails.
+#include "fixture.hpp"
+
+#include "ctld/state/launch_message.hpp"
+
+namespace sluice::state {
+namespace {
+
+class PrologTest : public CoreTest {
+ protected:
+  PrologTest() { flags({"Alloc"}); }
+  void flags(std::vector<std::string> names) {
+    auto changed = std::make_shared<ClusterConfig>(*state_.config);
+    changed->prolog = {"/prolog"};
+    changed->prolog_flags = std::move(names);
+    run(ReplaceConfig{changed});
+  }
+  JobId started(const JobSpec& spec, const std::string& nodes) {
+    const JobId id = submit(spec);
+    EXPECT_TRUE(start_job(id, nodes));
+    return id;
+  }
+  void prepared(JobId id, const std::string& node, int32_t status = 0) {
+    ASSERT_TRUE(run(PrologDone{id, job(id).restart_count, node, status}));
+  }
+  ErrorCode try_step(JobId id) {
+    StepSpec step;
+    step.num_tasks = 1;
+    return error_of(CreateStep{kAnn, id, step});
+  }
+};
+
+TEST_F(PrologTest, ScriptBeginsWhenItsOwnNodeIsPrepared) {
+  const JobId id = started(batch_spec(), "n[1-3]");
+  ASSERT_EQ(effects<LaunchProlog>().size(), 1u);
+  EXPECT_EQ(effects<LaunchProlog>()[0].nodes.count(), 3u);
+  EXPECT_TRUE(effects<LaunchStep>().empty());
+  prepared(id, "n2");
+  EXPECT_TRUE(effects<LaunchStep>().empty());
+  EXPECT_TRUE(effects<LaunchProlog>().empty()) << "they run already";
+  prepared(id, "n1");
+  ASSERT_EQ(effects<LaunchStep>().size(), 1u);
+  EXPECT_EQ(effects<LaunchStep>()[0].key.id.step, kBatchStep);
+  EXPECT_NE(job(id).flags & kJobConfiguring, 0u);
+  EXPECT_EQ(try_step(id), ErrorCode::kStepsBusy) << "its own sruns wait for all";
+  prepared(id, "n3");
+  EXPECT_TRUE(effects<LaunchStep>().empty()) << "it was launched";
+  EXPECT_EQ(job(id).flags & kJobConfiguring, 0u);
+  EXPECT_EQ(try_step(id), ErrorCode::kOk);
+}
+
+TEST_F(PrologTest, DeferBatchWaitsForAllNodes) {
+  flags({"Alloc", "DeferBatch"});
+  const JobId id = started(batch_spec(), "n[1-2]");
+  flags({"Alloc"});  // what a job waits for is settled when it starts
+  prepared(id, "n1");
+  EXPECT_TRUE(effects<LaunchStep>().empty());
+  prepared(id, "n2");
+  EXPECT_EQ(effects<LaunchStep>().size(), 1u);
+}
+
+TEST_F(PrologTest, AfterTheControllersProlog) {
+  auto changed = std::make_shared<ClusterConfig>(*state_.config);
+  changed->prolog_slurmctld = {"/prolog"};
+  run(ReplaceConfig{changed});
+  const JobId id = started(batch_spec(), "n1");
+  EXPECT_EQ(effects<RunControllerProlog>().size(), 1u);
+  EXPECT_TRUE(effects<LaunchProlog>().empty());
+  prepared(id, "");
+  EXPECT_TRUE(effects<RunControllerProlog>().empty());
+  EXPECT_EQ(effects<LaunchProlog>().size(), 1u);
+  EXPECT_TRUE(effects<LaunchStep>().empty());
+  prepared(id, "n1");
+  EXPECT_EQ(effects<LaunchStep>().size(), 1u);
+}
+
+TEST_F(PrologTest, NoHoldLetsAllocationsGoOn) {
+  JobSpec spec = batch_spec();
+  spec.batch = false;
+  const JobId id = started(spec, "n[1-2]");
+  EXPECT_FALSE(make_watch_update(state_, job(id)).ready);
+  EXPECT_EQ(try_step(id), ErrorCode::kStepsBusy);
+  flags({"Alloc", "NoHold"});
+  EXPECT_TRUE(make_watch_update(state_, job(id)).ready);
+  EXPECT_EQ(try_step(id), ErrorCode::kOk);
+  EXPECT_EQ(effects<LaunchStep>().size(), 1u) << "the nodes hold it until their prologs have ended";
+  prepared(id, "n1");
+  EXPECT_TRUE(effects<LaunchStep>().empty());
+}
+
+TEST_F(PrologTest, AfterAFailureTheJobIsQueuedAgainIfItMayBe) {
+  JobSpec spec = batch_spec();
+  const JobId usual = started(spec, "n1");
+  prepared(usual, "n1", 1 << 8);
+  EXPECT_EQ(job(usual).flags & kJobRequeued, kJobRequeued);
+  EXPECT_NE(state_.nodes.at(0).flags & kNodeDrain, 0u);
+  spec.requeue = Toggle::kNo;
+  const JobId once = started(spec, "n2");
+  prepared(once, "n2", 1 << 8);
+  EXPECT_EQ(job(once).flags & kJobRequeued, 0u);
+  EXPECT_EQ(job(once).state, JobState::kFailed);
+  EXPECT_EQ(job(once).reason, JobReason::kProlog);
+  flags({"Alloc", "ForceRequeueOnFail"});
+  const JobId forced = started(spec, "n3");
+  prepared(forced, "n3", 1 << 8);
+  EXPECT_EQ(job(forced).flags & kJobRequeued, kJobRequeued);
+  spec.batch = false;
+  const JobId allocation = started(spec, "n4");
+  prepared(allocation, "n4", 1 << 8);
+  EXPECT_EQ(job(allocation).flags & kJobRequeued, 0u);
+  EXPECT_EQ(job(allocation).state, JobState::kFailed);
+}
+
+// A job that goes on without a node was never launched when that node's prolog was the last.
+TEST_F(PrologTest, NobodyWaitsForANodeThatIsLost) {
+  flags({"Alloc", "DeferBatch"});
+  JobSpec spec = batch_spec();
+  spec.kill_on_node_fail = false;
+  const JobId id = started(spec, "n[1-2]");
+  prepared(id, "n1");
+  ASSERT_TRUE(run(NodesSilent{{1}}));
+  EXPECT_EQ(job(id).state, JobState::kRunning);
+  EXPECT_EQ(job(id).flags & kJobConfiguring, 0u);
+  EXPECT_EQ(effects<LaunchStep>().size(), 1u);
+}
+
+// The order, or its answer, was lost with the agent: the job stayed CONFIGURING for ever.
+TEST_F(PrologTest, AnAgentThatComesBackIsToldAgain) {
+  const JobId id = started(batch_spec(), "n[1-2]");
+  register_node("n2");
+  ASSERT_EQ(effects<LaunchProlog>().size(), 1u);
+  EXPECT_EQ(effects<LaunchProlog>()[0].nodes.to_text(), "1");
+  EXPECT_TRUE(effects<LaunchStep>().empty());
+  register_node("n1");
+  EXPECT_TRUE(effects<LaunchStep>().empty()) << "the script comes after the prolog";
+  prepared(id, "n1");
+  register_node("n1");
+  EXPECT_TRUE(effects<LaunchProlog>().empty());
+  EXPECT_EQ(effects<LaunchStep>().size(), 1u);
+  const Effects again = resume(state_);
+  const auto prologs = std::ranges::count_if(again, [](const Effect& e) { return std::holds_alternative<LaunchProlog>(e); });
+  const auto launches = std::ranges::count_if(again, [](const Effect& e) { return std::holds_alternative<LaunchStep>(e); });
+  EXPECT_EQ(prologs, 1);
+  EXPECT_EQ(launches, 1);
+}
+
+}  // namespace
+}  // namespace sluice::state
