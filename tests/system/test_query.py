@@ -87,7 +87,7 @@ class Query(ClusterCase):
         self.assertEqual((job["name"], job["job_state"], job["nodes"], job["comment"]),
                          ("runs", ["RUNNING"], "n1", "note"))
         self.assertEqual(job["time_limit"], {"set": True, "infinite": False, "number": 30})
-        self.assertIn("job_state:", self.out("squeue", "--yaml"))
+        self.assertIn("!!str job_state: !!seq\n  - !!str RUNNING\n", self.out("squeue", "--yaml"))
 
     def test_older_json(self):  # --json=v0.0.42, SLURM_JSON
         for parser, missing in ((42, {"licenses_allocated", "segment_size", "stdin_expanded", "step_id", "submit_line"}),
@@ -97,7 +97,7 @@ class Query(ClusterCase):
                 self.assertEqual(document["meta"]["plugin"]["data_parser"], f"data_parser/v0.0.{parser}")
                 newest = json.loads(self.out(*command, "--json"))["jobs"][0]
                 self.assertEqual({key for key in newest if key not in document["jobs"][0]} & missing, missing)
-            self.assertIn(f'data_parser: "data_parser/v0.0.{parser}"', self.out("sdiag", f"--yaml=v0.0.{parser}"))
+            self.assertIn(f"data_parser: !!str data_parser/v0.0.{parser}", self.out("sdiag", f"--yaml=v0.0.{parser}"))
         old = json.loads(self.out("sinfo", env={"SLURM_JSON": "v0.0.42"}))
         self.assertNotIn("topology", old["sinfo"][0]["partition"])
         self.assertIn("topology", json.loads(self.out("sinfo", "--json=v0.0.43"))["sinfo"][0]["partition"])
