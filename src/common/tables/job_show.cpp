@@ -98,10 +98,8 @@ void put_size(const JobView& v, ShowLines& out) {
   std::string nodes = std::to_string(num_nodes(v));
   const bool waits = job.state == JobState::kPending;
   if (waits && spec.max_nodes != 0) nodes.append("-").append(std::to_string(spec.max_nodes));
-  const bool never_ran = is_terminal(job.state) && job.allocation == nullptr;
-  const bool no_tasks = never_ran && spec.num_tasks == 0;
   out.line().word("NumNodes", nodes).word("NumCPUs", num_cpus(v));
-  out.word("NumTasks", no_tasks ? "N/A" : std::to_string(num_tasks(v)));
+  out.word("NumTasks", has_task_count(v) ? std::to_string(num_tasks(v)) : "N/A");
   out.word("CPUs/Task", std::max(spec.cpus_per_task, 1U));
   out.word("ReqB:S:C:T", "0:" + std::to_string(spec.sockets_per_node) + ":" +
                              count_or_star(spec.cores_per_socket) + ":" +

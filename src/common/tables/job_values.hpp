@@ -50,6 +50,8 @@ void append_reason_or_nodes(const JobView& view, std::string& out);
 [[nodiscard]] uint32_t num_nodes(const JobView& view);
 [[nodiscard]] uint32_t num_cpus(const JobView& view);
 [[nodiscard]] uint32_t num_tasks(const JobView& view);
+// Not of a job that never ran and did not say how many tasks it has.
+[[nodiscard]] bool has_task_count(const JobView& view);
 [[nodiscard]] uint32_t min_cpus_per_node(const JobView& view);
 
 struct JobMemory {
