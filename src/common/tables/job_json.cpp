@@ -293,7 +293,7 @@ void put_rest(const JobView& view, Json& out) {
   out["tres_per_job"] = json_text(spec.tres_per_job);
   out["tres_per_node"] = json_text(spec.gres);
   out["tres_per_socket"] = json_text(spec.tres_per_socket);
-  out["tres_per_task"] = json_text(spec.tres_per_task);
+  out["tres_per_task"] = each_task_has(spec);
   out["tres_req_str"] = view.record->required_tres;
   out["tres_alloc_str"] = view.record->allocated_tres;
   out["user_id"] = spec.uid;

@@ -214,12 +214,13 @@ void put_rest(const JobView& v, ShowLines& out) {
   const std::string cpus_per_gpu = per_gpu(spec.cpus_per_gpu.view());
   const std::string memory_per_gpu =
       spec.memory_kind == MemoryKind::kPerGpu ? per_gpu(std::to_string(spec.memory_mib)) : std::string();
+  const std::string each_task = each_task_has(spec);
   const std::string tasks_per_gpu = spec.ntasks_per_gpu == 0 ? std::string() : std::to_string(spec.ntasks_per_gpu);
   const std::pair<std::string_view, std::string_view> words[] = {
       {"CpusPerTres", cpus_per_gpu},           {"MemPerTres", memory_per_gpu},
       {"TresBind", spec.tres_bind},
       {"TresPerJob", spec.tres_per_job},       {"TresPerNode", spec.gres},
-      {"TresPerSocket", spec.tres_per_socket}, {"TresPerTask", spec.tres_per_task},
+      {"TresPerSocket", spec.tres_per_socket}, {"TresPerTask", each_task},
       {"NtasksPerTRES", tasks_per_gpu},
   };
   for (const auto& [key, value] : words) {

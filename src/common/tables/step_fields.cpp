@@ -136,7 +136,8 @@ std::string show_step(const StepView& v, const RenderContext& c, bool one_line) 
   out.line().word("SrunHost:Pid", fmt::format("{}:{}", or_else(host, "(null)"), is_named(v) ? 0 : v.spec().srun_pid));
   if (!v.spec().gres.empty()) out.line().word("TresPerNode", v.spec().gres);
   if (!v.spec().tres_per_step.empty()) out.line().word("TresPerStep", v.spec().tres_per_step);
-  if (!v.spec().tres_per_task.empty()) out.line().word("TresPerTask", v.spec().tres_per_task);
+  const std::string each_task = each_task_has(v.spec());
+  if (!each_task.empty()) out.line().word("TresPerTask", each_task);
   return out.take();
 }
 
@@ -161,7 +162,7 @@ Json step_to_json(const StepView& v, const RenderContext& c, std::vector<std::st
                    {"step", ""},
                    {"node", json_text(v.spec().gres)},
                    {"socket", ""},
-                   {"task", json_text(v.spec().tres_per_task)}}},
+                   {"task", each_task_has(v.spec())}}},
                  {"allocation", tres == "(null)" ? "" : tres},
                  {"binding", ""},
                  {"frequency", ""}};

@@ -101,7 +101,7 @@ inline std::shared_ptr<const Step> srun_step() {
   spec.name = "sleep";
   spec.submit_line = "srun sleep 300";
   spec.gres = "gres/gpu:1";
-  spec.tres_per_task = "cpu=2";
+  spec.cpus_per_task = 2;
   spec.srun_host = "vm";
   spec.srun_pid = 4006;
   step->spec = std::make_shared<const StepSpec>(spec);
@@ -125,7 +125,6 @@ inline protocol::JobRecord job_with_a_step() {
   spec.memory_mib = 100;
   spec.licenses = "matlab:2";
   spec.gres = "gres/gpu:1";
-  spec.tres_per_task = "cpu=2";
   protocol::JobRecord record = make_record(24, spec);
   Job& job = record.job;
   job.state = JobState::kRunning;

@@ -254,6 +254,11 @@ TEST(JobJson, TheUsualOutputFileIsNamed) {
   EXPECT_EQ(job_json(test::held_job())["standard_output"], "/dev/null");
 }
 
+TEST(JobJson, CpusOfATaskAreAmongWhatItHas) {
+  EXPECT_EQ(job_json(test::job_with_a_step())["tres_per_task"], "cpu=2");
+  EXPECT_EQ(job_json(test::held_job())["tres_per_task"], "");
+}
+
 TEST(StepJson, AsCaptured) {
   const auto record = test::job_with_a_step();
   std::vector<std::string> warnings;

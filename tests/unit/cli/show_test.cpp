@@ -77,6 +77,17 @@ TEST(ShowJob, ASignalIsNamedInTheReason) {
   EXPECT_NE(shown(record).find("Reason=RaisedSignal:9(Killed) "), std::string::npos);
 }
 
+TEST(ShowJob, WhatEachTaskHas) {
+  auto record = test::finished_job();
+  JobSpec spec = *record.job.spec;
+  spec.tres_per_task = "gres/gpu:1";
+  record.job.spec = std::make_shared<const JobSpec>(spec);
+  EXPECT_NE(shown(record).find("\n   TresPerTask=cpu=2,gres/gpu:1\n"), std::string::npos);
+  spec.cpus_per_task = 0;
+  record.job.spec = std::make_shared<const JobSpec>(spec);
+  EXPECT_NE(shown(record).find("\n   TresPerTask=gres/gpu:1\n"), std::string::npos);
+}
+
 TEST(ShowNode, AsCaptured) {
   EXPECT_EQ(show_node(test::node1(), test::capture_context(), false, false), golden("node-node1"));
   EXPECT_NE(show_node(test::node1(), test::capture_context(), false, true).find("\n   GresUsed=gpu:a100:1(IDX:0)\n"), std::string::npos);
