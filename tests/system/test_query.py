@@ -219,6 +219,28 @@ class Query(ClusterCase):
         self.assertEqual(done.returncode, 1)
         self.assertTrue(done.stderr.startswith('sinfo: error: Bad state string: "foo"\n'))
 
+    def test_headings(self):
+        """The lines above the columns are, blank for blank, those that Slurm 26.05 printed."""
+        for command, line, heading in (
+            ("squeue -l", 1,
+             "             JOBID PARTITION     NAME     USER    STATE       TIME TIME_LIMI  NODES NODELIST(REASON)"),
+            ("squeue --start", 0,
+             "             JOBID PARTITION     NAME     USER ST          START_TIME  NODES SCHEDNODES           NODELIST(REASON)"),
+            ("squeue -O JobID,Partition,State,tres-per-node,NumCPUs,TimeLeft", 0,
+             "JOBID               PARTITION           STATE               TRES_PER_NODE       CPUS                TIME_LEFT           "),
+            ("sinfo", 0,
+             "PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST"),
+            ("sinfo -N -l", 1,
+             "NODELIST   NODES PARTITION       STATE CPUS    S:C:T MEMORY TMP_DISK WEIGHT AVAIL_FE REASON              "),
+            ("sinfo -s", 0,
+             "PARTITION AVAIL  TIMELIMIT   NODES(A/I/O/T) NODELIST"),
+            ("sinfo -R", 0,
+             "REASON               USER      TIMESTAMP           NODELIST"),
+            ("sinfo -O nodehost,gres,gresused,statelong,features", 0,
+             "HOSTNAMES           GRES                GRES_USED           STATE               AVAIL_FEATURES      "),
+        ):
+            self.assertEqual(self.out(*command.split()).splitlines()[line], heading, command)
+
     def test_sinfo_reasons(self):  # -R
         self.run_cmd("scontrol", "update", "NodeName=n3", "State=DRAIN", "Reason=to be mended")
         try:
