@@ -12,11 +12,20 @@ namespace {
 
 std::string quoted(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-void put_json(const Json& value, const std::string& indent, std::string& out) {
-  if (value.is_string()) {
-    for (const char c : quoted(value)) out.append(c == '/' ? "\\" : "").push_back(c);
+bool is_plain(char c) { return c >= ' ' && c <= '~'; }
+
+void put_json_string(const Json& value, std::string& out) {
+  const auto& text = value.get_ref<const std::string&>();
+  const auto as_it_is = [](char c) { return is_plain(c) && c != '"' && c != '\\' && c != '/'; };
+  if (std::ranges::all_of(text, as_it_is)) {
+    out.append("\"").append(text).append("\"");
     return;
   }
+  for (const char c : quoted(value)) out.append(c == '/' ? "\\" : "").push_back(c);
+}
+
+void put_json(const Json& value, const std::string& indent, std::string& out) {
+  if (value.is_string()) return put_json_string(value, out);
   if (!value.is_structured()) {
     out += value.dump();
     return;
@@ -28,10 +37,7 @@ void put_json(const Json& value, const std::string& indent, std::string& out) {
   for (const auto& [key, item] : value.items()) {
     out.append(first ? "\n" : ",\n").append(inner);
     first = false;
-    if (object) {
-      put_json(key, inner, out);
-      out += ": ";
-    }
+    if (object) out.append("\"").append(key).append("\": ");
     put_json(item, inner, out);
   }
   out.append("\n").append(indent).push_back(object ? '}' : ']');
@@ -46,8 +52,6 @@ bool needs_quotes(std::string_view text) {
   if ((text[0] == '-' || text[0] == '?' || text[0] == ':') && (text.size() == 1 || text[1] == ' ')) return true;
   return text.find(": ") != std::string_view::npos || text.find(" #") != std::string_view::npos;
 }
-
-bool is_plain(char c) { return c >= ' ' && c <= '~'; }
 
 std::string yaml_string(const Json& value) {
   const auto& text = value.get_ref<const std::string&>();
