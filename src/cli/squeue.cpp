@@ -147,13 +147,14 @@ int print_table(const SqueueOptions& o, std::span<const FieldRow<Row>> fields,
   return 0;
 }
 
-int print_structured(const SqueueOptions& o, const Client& client, const Records& records,
+int print_structured(const SqueueOptions& o, Client& client, const Records& records,
                      const RenderContext& context) {
   StructuredDocument document;
   document.key = "jobs";
   document.records = Json::array();
+  const NodeShapes shapes = node_shapes(client.nodes());
   for (const JobView& view : make_rows(o, records, context)) {
-    document.records.push_back(job_to_json(view, context));
+    document.records.push_back(job_to_json(view, context, shapes));
   }
   document.further["last_backfill"] = json_time(context.now);
   document.further["last_update"] = json_time(context.now);
@@ -226,7 +227,7 @@ int squeue_main(int argc, char** argv) {
     if (!nodes) return 1;
     options.request.nodes = *nodes;
   }
-  options.request.steps = options.step_mode;
+  options.request.steps = options.step_mode || options.form;
   options.request.missing_is_error = !options.step_mode || options.steps.empty();
   if (options.start && options.request.states.empty()) {
     options.request.states = {JobState::kPending};

@@ -276,6 +276,8 @@ class Srun {
     step.uid = given.job.uid;
     step.gid = given.job.gid;
     step.request_id = new_request_id();
+    step.srun_host = short_host_name();
+    step.srun_pid = static_cast<uint32_t>(getpid());
     const size_t skip = given.settings.multi_prog ? 1 : 0;
     for (size_t i = skip; i < part.program.size(); ++i)
       step.arguments.emplace_back(part.program[i]);

@@ -87,7 +87,7 @@ class Query(ClusterCase):
         self.assertEqual((job["name"], job["job_state"], job["nodes"], job["comment"]),
                          ("runs", ["RUNNING"], "n1", "note"))
         self.assertEqual(job["time_limit"], {"set": True, "infinite": False, "number": 30})
-        self.assertIn("job_state:", self.out("squeue", "--yaml"))
+        self.assertIn("!!str job_state: !!seq\n  - !!str RUNNING\n", self.out("squeue", "--yaml"))
 
     def test_older_json(self):  # --json=v0.0.42, SLURM_JSON
         for parser, missing in ((42, {"licenses_allocated", "segment_size", "stdin_expanded", "step_id", "submit_line"}),
@@ -97,7 +97,7 @@ class Query(ClusterCase):
                 self.assertEqual(document["meta"]["plugin"]["data_parser"], f"data_parser/v0.0.{parser}")
                 newest = json.loads(self.out(*command, "--json"))["jobs"][0]
                 self.assertEqual({key for key in newest if key not in document["jobs"][0]} & missing, missing)
-            self.assertIn(f'data_parser: "data_parser/v0.0.{parser}"', self.out("sdiag", f"--yaml=v0.0.{parser}"))
+            self.assertIn(f"data_parser: !!str data_parser/v0.0.{parser}", self.out("sdiag", f"--yaml=v0.0.{parser}"))
         old = json.loads(self.out("sinfo", env={"SLURM_JSON": "v0.0.42"}))
         self.assertNotIn("topology", old["sinfo"][0]["partition"])
         self.assertIn("topology", json.loads(self.out("sinfo", "--json=v0.0.43"))["sinfo"][0]["partition"])
@@ -218,6 +218,28 @@ class Query(ClusterCase):
         done = self.run_cmd("sinfo", "-t", "foo", check=False)
         self.assertEqual(done.returncode, 1)
         self.assertTrue(done.stderr.startswith('sinfo: error: Bad state string: "foo"\n'))
+
+    def test_headings(self):
+        """The lines above the columns are, blank for blank, those that Slurm 26.05 printed."""
+        for command, line, heading in (
+            ("squeue -l", 1,
+             "             JOBID PARTITION     NAME     USER    STATE       TIME TIME_LIMI  NODES NODELIST(REASON)"),
+            ("squeue --start", 0,
+             "             JOBID PARTITION     NAME     USER ST          START_TIME  NODES SCHEDNODES           NODELIST(REASON)"),
+            ("squeue -O JobID,Partition,State,tres-per-node,NumCPUs,TimeLeft", 0,
+             "JOBID               PARTITION           STATE               TRES_PER_NODE       CPUS                TIME_LEFT           "),
+            ("sinfo", 0,
+             "PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST"),
+            ("sinfo -N -l", 1,
+             "NODELIST   NODES PARTITION       STATE CPUS    S:C:T MEMORY TMP_DISK WEIGHT AVAIL_FE REASON              "),
+            ("sinfo -s", 0,
+             "PARTITION AVAIL  TIMELIMIT   NODES(A/I/O/T) NODELIST"),
+            ("sinfo -R", 0,
+             "REASON               USER      TIMESTAMP           NODELIST"),
+            ("sinfo -O nodehost,gres,gresused,statelong,features", 0,
+             "HOSTNAMES           GRES                GRES_USED           STATE               AVAIL_FEATURES      "),
+        ):
+            self.assertEqual(self.out(*command.split()).splitlines()[line], heading, command)
 
     def test_sinfo_reasons(self):  # -R
         self.run_cmd("scontrol", "update", "NodeName=n3", "State=DRAIN", "Reason=to be mended")

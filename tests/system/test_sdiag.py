@@ -76,7 +76,7 @@ class Sdiag(ClusterCase):
             self.assertEqual(set(counts["bf_exit"]), {"end_job_queue", "bf_max_job_start", "bf_max_job_test", "bf_max_time",
                                                       "bf_node_space_size", "state_changed"})
             self.assertIn({"set", "infinite", "number"}, [set(counts["req_time"])])
-        self.assertIn("\nstatistics:\n", self.out("sdiag", "--yaml"))
+        self.assertIn("\n!!str statistics: !!map\n", self.out("sdiag", "--yaml"))
         done = self.run_cmd("sdiag", "--json=list", check=False)
         self.assertIn("data_parser/v0.0.44", done.stderr)
 

@@ -35,8 +35,9 @@ void print_record(const Session& session, const std::string& text) {
   if (!session.one_line) print("\n");
 }
 
-void print_json(Session& session, std::string key, Json records, Time now) {
+void print_json(Session& session, std::string key, Json records, Time now, std::vector<std::string> warnings = {}) {
   StructuredDocument document;
+  document.warnings = std::move(warnings);
   document.key = std::move(key);
   document.records = std::move(records);
   if (document.key == "jobs") document.further["last_backfill"] = json_time(now);
@@ -79,12 +80,13 @@ void show_jobs(Session& session, const std::string& id) {
   if (!id.empty() && !looks_like_job_id(id)) {
     return session.fail("scontrol_print_job error: Invalid job id specified");
   }
-  const auto answer = ask_for_jobs(session, id, false);
+  const auto answer = ask_for_jobs(session, id, static_cast<bool>(session.form));
   if (!answer) return session.fail("slurm_load_jobs error: " + error_text(answer.error()));
   const RenderContext context = session.context(answer->now);
   if (session.form) {
     Json records = Json::array();
-    for (const auto& job : answer->jobs) records.push_back(job_to_json({&job, kNoTask, {}}, context));
+    const NodeShapes shapes = node_shapes(session.client()->nodes());
+    for (const auto& job : answer->jobs) records.push_back(job_to_json({&job, kNoTask, {}}, context, shapes));
     return print_json(session, "jobs", std::move(records), answer->now);
   }
   session.say_loaded(answer->now, answer->jobs.size());
@@ -127,8 +129,9 @@ void show_steps(Session& session, const std::string& id) {
   }
   if (session.form) {
     Json records = Json::array();
-    for (const StepView& step : steps) records.push_back(step_to_json(step, context));
-    return print_json(session, "steps", std::move(records), answer->now);
+    std::vector<std::string> warnings;
+    for (const StepView& step : steps) records.push_back(step_to_json(step, context, warnings));
+    return print_json(session, "steps", std::move(records), answer->now, std::move(warnings));
   }
   session.say_loaded(answer->now, steps.size());
   for (const StepView& step : steps) {

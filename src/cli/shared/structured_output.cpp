@@ -7,9 +7,8 @@
 
 #include <cstdio>
 
-#include <yaml-cpp/yaml.h>
-
 #include "cli/shared/environment.hpp"
+#include "cli/shared/structured_text.hpp"
 #include "cli/shared/version.hpp"
 #include "common/base/text.hpp"
 
@@ -17,30 +16,6 @@ namespace sluice::cli {
 namespace {
 
 std::string parser_name(unsigned parser) { return "data_parser/v0.0." + std::to_string(parser); }
-
-void emit(YAML::Emitter& out, const Json& value) {
-  switch (value.type()) {
-    case Json::value_t::object:
-      out << YAML::BeginMap;
-      for (const auto& [key, item] : value.items()) {
-        out << YAML::Key << key << YAML::Value;
-        emit(out, item);
-      }
-      out << YAML::EndMap;
-      break;
-    case Json::value_t::array:
-      out << YAML::BeginSeq;
-      for (const Json& item : value) emit(out, item);
-      out << YAML::EndSeq;
-      break;
-    case Json::value_t::string: out << YAML::DoubleQuoted << value.get<std::string>(); break;
-    case Json::value_t::boolean: out << value.get<bool>(); break;
-    case Json::value_t::number_unsigned: out << value.get<uint64_t>(); break;
-    case Json::value_t::number_integer: out << value.get<int64_t>(); break;
-    case Json::value_t::number_float: out << value.get<double>(); break;
-    default: out << YAML::Null;
-  }
-}
 
 Json make_meta(const StructuredDocument& document, unsigned parser) {
   const passwd* user = getpwuid(getuid());
@@ -91,7 +66,7 @@ std::optional<int> choose_structured(std::string_view command, StructuredChoice&
   return status;
 }
 
-void print_document(const StructuredChoice& choice, StructuredDocument document) {
+Json make_document(const StructuredChoice& choice, StructuredDocument document) {
   Json root = Json::object();
   fit_json_parser(document.key, document.records, choice.parser);
   root[document.key] = std::move(document.records);
@@ -99,16 +74,15 @@ void print_document(const StructuredChoice& choice, StructuredDocument document)
   root["meta"] = make_meta(document, choice.parser);
   root["errors"] = Json::array();
   root["warnings"] = Json::array();
-  std::string text;
-  if (choice.form == StructuredForm::kJson) {
-    text = root.dump(2, ' ', false, Json::error_handler_t::replace);
-  } else {
-    YAML::Emitter out;
-    out << YAML::BeginDoc;
-    emit(out, root);
-    text = std::string("%YAML 1.1\n") + out.c_str() + "\n...";
+  for (const std::string& warning : document.warnings) {
+    root["warnings"].push_back({{"description", warning}, {"source", ""}});
   }
-  text += '\n';
+  return root;
+}
+
+void print_document(const StructuredChoice& choice, StructuredDocument document) {
+  const Json root = make_document(choice, std::move(document));
+  const std::string text = choice.form == StructuredForm::kJson ? to_json_text(root) : to_yaml_text(root);
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 

@@ -27,16 +27,18 @@ struct StructuredChoice {
 // The same from the environment.
 [[nodiscard]] std::optional<int> choose_structured(std::string_view command, StructuredChoice& out);
 
-// Prints {"KEY": records, further…, "meta": …, "errors": [], "warnings": []}. `further` are pairs
-// that come after the records. `command_line` goes into meta.
+// {"KEY": records, further…, "meta": …, "errors": [], "warnings": […]}. `further` are pairs that come after the
+// records. `command_line` goes into meta.
 struct StructuredDocument {
   std::string key;
   Json records;
   Json further = Json::object();
   std::vector<std::string> command_line;
   std::string cluster;
-  std::string accounting_storage;  // type of the plugin
+  std::string accounting_storage;     // type of the plugin
+  std::vector<std::string> warnings;  // what the records cannot say
 };
+[[nodiscard]] Json make_document(const StructuredChoice& choice, StructuredDocument document);
 void print_document(const StructuredChoice& choice, StructuredDocument document);
 
 }  // namespace sluice::cli

@@ -112,6 +112,8 @@ struct StepSpec {
   Toggle oom_kill_step = Toggle::kDefault;  // the default is the job's
   X11Nodes x11 = X11Nodes::kNone;
   uint32_t tree_width = 0;  // of the launch; 0: TreeWidth
+  SharedText srun_host;     // where its srun runs; empty: it has none
+  uint32_t srun_pid = 0;
 
   template <class V>
   static void describe(V&& field) {  // NOLINT(readability-function-size): a list
@@ -190,6 +192,8 @@ struct StepSpec {
     field(104, "oom_kill_step", &StepSpec::oom_kill_step);
     field(105, "x11", &StepSpec::x11);
     field(380, "tree_width", &StepSpec::tree_width);
+    field(381, "srun_host", &StepSpec::srun_host);
+    field(382, "srun_pid", &StepSpec::srun_pid);
   }
 };
 

@@ -340,7 +340,7 @@ constexpr JobField kFields[] = {
     {"tres-per-socket", '\0', "TRES_PER_SOCKET",
      FIELD { UNUSED; put(out, or_else(v.spec().tres_per_socket, "N/A")); }},
     {"tres-per-task", '\0', "TRES_PER_TASK",
-     FIELD { UNUSED; put(out, or_else(v.spec().tres_per_task, "N/A")); }},
+     FIELD { UNUSED; put(out, or_else(each_task_has(v.spec()), "N/A")); }},
     {"Wait4Switch", '\0', "WAIT4SWITCH", render_wait_for_switches},
 };
 

@@ -3,12 +3,14 @@
 
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 #include "common/model/gres.hpp"
+#include "common/tables/file_pattern.hpp"
 #include "common/tables/job_states.hpp"
 
 namespace sluice {
@@ -16,36 +18,100 @@ namespace {
 
 Json maybe(uint32_t value) { return value == 0 ? json_unset() : json_number(value); }
 
-Json core_list(const NodeAllocation& node) {
-  Json cores = Json::array();
-  node.cores.for_each([&](size_t core) {
-    cores.push_back({{"index", core}, {"status", {"ALLOCATED"}}});
-  });
-  return Json::array({{{"index", 0}, {"cores", cores}}});
+// All cores of the node, socket by socket; of a node that is not known, the job's cores as if they were of one socket.
+Json socket_list(const NodeAllocation& node, const NodeShape* shape) {
+  const auto core = [](size_t index, bool held) {
+    return Json{{"index", index}, {"status", {held ? "ALLOCATED" : "UNALLOCATED"}}};
+  };
+  Json sockets = Json::array();
+  if (shape == nullptr) {
+    Json cores = Json::array();
+    node.cores.for_each([&](size_t index) { cores.push_back(core(index, true)); });
+    sockets.push_back({{"index", 0}, {"cores", cores}});
+    return sockets;
+  }
+  for (size_t socket = 0; socket < shape->sockets; ++socket) {
+    Json cores = Json::array();
+    for (size_t i = 0; i < shape->cores_per_socket; ++i) {
+      cores.push_back(core(i, node.cores.test(socket * shape->cores_per_socket + i)));
+    }
+    sockets.push_back({{"index", socket}, {"cores", cores}});
+  }
+  return sockets;
 }
 
-Json resources(const JobView& view) {
+struct StepUse {
+  uint32_t cpus = 0;
+  uint64_t memory_mib = 0;
+};
+
+// What of its share of a node the job's steps use. The batch script and its like use none of it.
+StepUse use_of_steps(const Job& job, const NodeAllocation& node) {
+  StepUse sum;
+  for (const auto& step : job.steps) {
+    if (step->id.step > kMaxNormalStep || step->layout == nullptr) continue;
+    for (const StepNode& part : step->layout->nodes) {
+      if (part.node != node.node) continue;
+      sum.cpus += part.cpus;
+      sum.memory_mib += part.memory_mib;
+    }
+  }
+  return {std::min(sum.cpus, node.cpus), std::min(sum.memory_mib, node.memory_mib)};
+}
+
+Json node_allocations(const Job& job, const NodeShapes& shapes) {
+  const auto names = expand_hosts(job.allocation->node_list);
+  Json out = Json::array();
+  for (size_t i = 0; i < job.allocation->nodes.size(); ++i) {
+    const NodeAllocation& node = job.allocation->nodes[i];
+    const std::string name = names && i < names->size() ? (*names)[i] : "";
+    const auto shape = shapes.find(name);
+    const StepUse used = use_of_steps(job, node);
+    out.push_back({{"index", i},
+                   {"name", name},
+                   {"cpus", {{"count", node.cpus}, {"used", used.cpus}}},
+                   {"memory", {{"used", used.memory_mib}, {"allocated", node.memory_mib}}},
+                   {"sockets", socket_list(node, shape != shapes.end() ? &shape->second : nullptr)}});
+  }
+  return out;
+}
+
+Json resources(const JobView& view, const NodeShapes& shapes) {
   const auto& allocation = view.job().allocation;
   if (allocation == nullptr) return nullptr;
-  const auto names = expand_hosts(allocation->node_list);
-  Json nodes = Json::array();
-  for (size_t i = 0; i < allocation->nodes.size(); ++i) {
-    const NodeAllocation& node = allocation->nodes[i];
-    nodes.push_back({{"index", i},
-                     {"name", names && i < names->size() ? (*names)[i] : ""},
-                     {"cpus", {{"count", node.cpus}, {"used", node.cpus}}},
-                     {"memory", {{"used", node.memory_mib}, {"allocated", node.memory_mib}}},
-                     {"sockets", core_list(node)}});
-  }
+  const bool shared = view.spec().sharing == Sharing::kOversubscribe;
   return {{"select_type", {"CORE"}},
           {"nodes",
            {{"count", allocation->nodes.size()},
-            {"select_type", {"AVAILABLE"}},
+            {"select_type", {allocation->whole_nodes ? "RESERVED" : shared ? "AVAILABLE" : "ONE_ROW"}},
             {"list", allocation->node_list},
             {"whole", allocation->whole_nodes},
-            {"allocation", nodes}}},
+            {"allocation", node_allocations(view.job(), shapes)}}},
           {"cpus", allocation->cpus},
           {"threads_per_core", maybe(view.spec().threads_per_core)}};
+}
+
+// What was given exactly or left to defaults, and how far the job came. Which pass tried to start it is not kept.
+Json flag_list(const Job& job, const JobSpec& spec) {
+  const bool runs = job.state == JobState::kRunning || job.state == JobState::kSuspended;
+  const bool waited = job.accrue != kNoTime && job.state != JobState::kPending;
+  const std::pair<bool, const char*> flags[] = {
+      {spec.num_tasks != 0, "EXACT_TASK_COUNT_REQUESTED"},
+      {spec.cpus_per_task != 0, "EXACT_CPU_COUNT_REQUESTED"},
+      {waited, "ACCRUE_COUNT_CLEARED"},
+      {runs, "JOB_WAS_RUNNING"},
+      {spec.memory_kind != MemoryKind::kDefault, "EXACT_MEMORY_REQUESTED"},
+      {spec.account.empty(), "USING_DEFAULT_ACCOUNT"},
+      {spec.partitions.empty(), "USING_DEFAULT_PARTITION"},
+      {spec.qos.empty(), "USING_DEFAULT_QOS"},
+      {spec.wckey.empty(), "USING_DEFAULT_WCKEY"},
+      {true, "PARTITION_ASSIGNED"},
+  };
+  Json out = Json::array();
+  for (const auto& [set, name] : flags) {
+    if (set) out.push_back(name);
+  }
+  return out;
 }
 
 void put_identity(const JobView& view, const RenderContext& context, Json& out) {
@@ -68,13 +134,7 @@ void put_identity(const JobView& view, const RenderContext& context, Json& out) 
   out["batch_features"] = json_text(spec.batch_features);
   out["batch_flag"] = spec.batch;
   out["batch_host"] = view.record->batch_host;
-  Json flags = Json::array();
-  if (spec.num_tasks != 0) flags.push_back("EXACT_TASK_COUNT_REQUESTED");
-  if (job.start != kNoTime) flags.push_back("JOB_WAS_RUNNING");
-  if (spec.memory_kind != MemoryKind::kDefault) flags.push_back("EXACT_MEMORY_REQUESTED");
-  if (spec.partitions.empty()) flags.push_back("USING_DEFAULT_PARTITION");
-  flags.push_back("PARTITION_ASSIGNED");
-  out["flags"] = flags;
+  out["flags"] = flag_list(job, spec);
   out["burst_buffer"] = json_text(spec.burst_buffer);
   out["burst_buffer_state"] = "";
   out["cluster"] = context.cluster;
@@ -87,7 +147,7 @@ void put_identity(const JobView& view, const RenderContext& context, Json& out) 
   out["container_id"] = "";
 }
 
-void put_request(const JobView& view, Json& out) {
+void put_request(const JobView& view, const NodeShapes& shapes, Json& out) {
   const JobSpec& spec = view.spec();
   const Job& job = view.job();
   out["contiguous"] = spec.contiguous;
@@ -132,7 +192,7 @@ void put_request(const JobView& view, Json& out) {
   out["het_job_id_set"] = job.het != nullptr ? het_id_set(het) : "";
   out["het_job_offset"] = json_number(het.offset);
   out["job_id"] = job.id;
-  out["job_resources"] = resources(view);
+  out["job_resources"] = resources(view, shapes);
   out["job_size_str"] = Json::array();
   out["job_state"] = job_state_list(job.state, job.flags);
 }
@@ -164,7 +224,7 @@ void put_size(const JobView& view, const RenderContext& context, Json& out) {
   out["tasks_per_board"] = json_number(0);
   out["cpus"] = json_number(num_cpus(view));
   out["node_count"] = json_number(num_nodes(view));
-  out["tasks"] = json_number(num_tasks(view));
+  out["tasks"] = has_task_count(view) ? json_number(num_tasks(view)) : json_unset();
   out["partition"] = json_text(shown_partition(view));
   out["prefer"] = json_text(spec.prefer);
   const JobMemory memory = job_memory(view, context);
@@ -214,7 +274,8 @@ void put_rest(const JobView& view, Json& out) {
   out["state_description"] = json_text(job.state_description);
   out["state_reason"] = json_text(reason_text(effective_reason(view)));
   out["standard_input"] = json_text(spec.batch ? or_else(spec.std_in, "/dev/null") : "");
-  out["standard_output"] = json_text(spec.std_out);
+  const std::string_view usual = spec.batch ? default_output_pattern(job.array != nullptr) : "";
+  out["standard_output"] = json_text(or_else(spec.std_out, usual));
   out["standard_error"] = json_text(spec.std_err);
   out["stdin_expanded"] = standard_path(view, StandardFile::kIn);
   out["stdout_expanded"] = standard_path(view, StandardFile::kOut);
@@ -232,7 +293,7 @@ void put_rest(const JobView& view, Json& out) {
   out["tres_per_job"] = json_text(spec.tres_per_job);
   out["tres_per_node"] = json_text(spec.gres);
   out["tres_per_socket"] = json_text(spec.tres_per_socket);
-  out["tres_per_task"] = json_text(spec.tres_per_task);
+  out["tres_per_task"] = each_task_has(spec);
   out["tres_req_str"] = view.record->required_tres;
   out["tres_alloc_str"] = view.record->allocated_tres;
   out["user_id"] = spec.uid;
@@ -256,10 +317,16 @@ Json exit_code_to_json(int32_t status) {
             {"name", name != nullptr ? name : ""}}}};
 }
 
-Json job_to_json(const JobView& view, const RenderContext& context) {
+NodeShapes node_shapes(const std::vector<NodeConfig>& nodes) {
+  NodeShapes out;
+  for (const NodeConfig& node : nodes) out[node.name] = {node.sockets, node.cores_per_socket};
+  return out;
+}
+
+Json job_to_json(const JobView& view, const RenderContext& context, const NodeShapes& shapes) {
   Json out = Json::object();
   put_identity(view, context, out);
-  put_request(view, out);
+  put_request(view, shapes, out);
   put_size(view, context, out);
   put_rest(view, out);
   return out;

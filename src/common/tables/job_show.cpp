@@ -98,10 +98,8 @@ void put_size(const JobView& v, ShowLines& out) {
   std::string nodes = std::to_string(num_nodes(v));
   const bool waits = job.state == JobState::kPending;
   if (waits && spec.max_nodes != 0) nodes.append("-").append(std::to_string(spec.max_nodes));
-  const bool never_ran = is_terminal(job.state) && job.allocation == nullptr;
-  const bool no_tasks = never_ran && spec.num_tasks == 0;
   out.line().word("NumNodes", nodes).word("NumCPUs", num_cpus(v));
-  out.word("NumTasks", no_tasks ? "N/A" : std::to_string(num_tasks(v)));
+  out.word("NumTasks", has_task_count(v) ? std::to_string(num_tasks(v)) : "N/A");
   out.word("CPUs/Task", std::max(spec.cpus_per_task, 1U));
   out.word("ReqB:S:C:T", "0:" + std::to_string(spec.sockets_per_node) + ":" +
                              count_or_star(spec.cores_per_socket) + ":" +
@@ -216,12 +214,13 @@ void put_rest(const JobView& v, ShowLines& out) {
   const std::string cpus_per_gpu = per_gpu(spec.cpus_per_gpu.view());
   const std::string memory_per_gpu =
       spec.memory_kind == MemoryKind::kPerGpu ? per_gpu(std::to_string(spec.memory_mib)) : std::string();
+  const std::string each_task = each_task_has(spec);
   const std::string tasks_per_gpu = spec.ntasks_per_gpu == 0 ? std::string() : std::to_string(spec.ntasks_per_gpu);
   const std::pair<std::string_view, std::string_view> words[] = {
       {"CpusPerTres", cpus_per_gpu},           {"MemPerTres", memory_per_gpu},
       {"TresBind", spec.tres_bind},
       {"TresPerJob", spec.tres_per_job},       {"TresPerNode", spec.gres},
-      {"TresPerSocket", spec.tres_per_socket}, {"TresPerTask", spec.tres_per_task},
+      {"TresPerSocket", spec.tres_per_socket}, {"TresPerTask", each_task},
       {"NtasksPerTRES", tasks_per_gpu},
   };
   for (const auto& [key, value] : words) {

@@ -166,6 +166,11 @@ uint32_t num_tasks(const JobView& view) {
   return num_nodes(view) * std::max(spec.ntasks_per_node, 1U);
 }
 
+bool has_task_count(const JobView& view) {
+  const bool never_ran = is_terminal(view.job().state) && view.job().allocation == nullptr;
+  return !never_ran || view.spec().num_tasks != 0;
+}
+
 uint32_t num_cpus(const JobView& view) {
   const auto& allocation = view.job().allocation;
   if (allocation != nullptr) return allocation->cpus;

@@ -50,7 +50,16 @@ void append_reason_or_nodes(const JobView& view, std::string& out);
 [[nodiscard]] uint32_t num_nodes(const JobView& view);
 [[nodiscard]] uint32_t num_cpus(const JobView& view);
 [[nodiscard]] uint32_t num_tasks(const JobView& view);
+// Not of a job that never ran and did not say how many tasks it has.
+[[nodiscard]] bool has_task_count(const JobView& view);
 [[nodiscard]] uint32_t min_cpus_per_node(const JobView& view);
+// What each task of a job or step has: CPUs, where --cpus-per-task says it, and generic resources ("cpu=2,gres/gpu:1").
+template <class Spec>
+[[nodiscard]] std::string each_task_has(const Spec& spec) {
+  std::string out = spec.cpus_per_task == 0 ? std::string() : "cpu=" + std::to_string(spec.cpus_per_task);
+  if (!out.empty() && !spec.tres_per_task.empty()) out += ',';
+  return out.append(spec.tres_per_task.view());
+}
 
 struct JobMemory {
   uint64_t mib = 0;

@@ -1,6 +1,8 @@
 // See step_fields.hpp.
 #include "common/tables/step_fields.hpp"
 
+#include <fmt/format.h>
+
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/tables/gres_env.hpp"
@@ -12,6 +14,8 @@ namespace sluice {
 namespace {
 
 using Context = RenderContext;
+
+constexpr uint32_t kNoNumber = 0xfffffffe;  // what Slurm writes where a plain number cannot say "none"
 
 uint32_t step_tasks(const StepView& v) {
   if (v.step->layout != nullptr) return v.step->layout->num_tasks;
@@ -128,27 +132,29 @@ std::string show_step(const StepView& v, const RenderContext& c, bool one_line) 
   out.line().word("ResvPorts", "(null)");
   out.line().word("CPUFreqReq", "Default");
   if (!is_named(v)) out.word("Dist", or_else(v.spec().distribution, "Block"));
-  const IoEndpoint& io = v.spec().io;
-  const std::string host = io.host.empty() || is_named(v) ? "(null)" : io.host;
-  out.line().word("SrunHost:Pid", host + ":0");
+  const std::string_view host = is_named(v) ? "" : v.spec().srun_host;
+  out.line().word("SrunHost:Pid", fmt::format("{}:{}", or_else(host, "(null)"), is_named(v) ? 0 : v.spec().srun_pid));
   if (!v.spec().gres.empty()) out.line().word("TresPerNode", v.spec().gres);
   if (!v.spec().tres_per_step.empty()) out.line().word("TresPerStep", v.spec().tres_per_step);
-  if (!v.spec().tres_per_task.empty()) out.line().word("TresPerTask", v.spec().tres_per_task);
+  const std::string each_task = each_task_has(v.spec());
+  if (!each_task.empty()) out.line().word("TresPerTask", each_task);
   return out.take();
 }
 
-Json step_to_json(const StepView& v, const RenderContext& c) {
+Json step_to_json(const StepView& v, const RenderContext& c, std::vector<std::string>& warnings) {
   const auto& array = v.record->job.array;
   const bool in_array = array != nullptr && array->task != kNoTask;
+  if (!in_array) warnings.emplace_back("Dumping (0xfffffffe) as place holder for null");
   std::string id = step_id_text(v.step->id);
   Json out = Json::object();
   out["array"] = {{"job_id", in_array ? array->array_job : 0},
-                  {"task_id", in_array ? array->task : 0}};
+                  {"task_id", in_array ? array->task : kNoNumber}};
   out["cluster"] = c.cluster;
   out["container"] = "";
   out["container_id"] = "";
-  const Json zero = json_number(0);
-  out["cpu"] = {{"frequency", {{"min", zero}, {"max", zero}, {"governor", zero}}}};
+  const bool named = is_named(v);
+  const Json frequency = json_number(0, named);
+  out["cpu"] = {{"frequency", {{"min", frequency}, {"max", frequency}, {"governor", frequency}}}};
   const std::string tres = step_tres(v, c.accounting_tres);
   out["tres"] = {{"per",
                   {{"cpu", ""},
@@ -156,7 +162,7 @@ Json step_to_json(const StepView& v, const RenderContext& c) {
                    {"step", ""},
                    {"node", json_text(v.spec().gres)},
                    {"socket", ""},
-                   {"task", json_text(v.spec().tres_per_task)}}},
+                   {"task", each_task_has(v.spec())}}},
                  {"allocation", tres == "(null)" ? "" : tres},
                  {"binding", ""},
                  {"frequency", ""}};
@@ -170,7 +176,7 @@ Json step_to_json(const StepView& v, const RenderContext& c) {
   out["time"] = {{"running", json_number(static_cast<uint64_t>(to_seconds(step_run_time(v, c.now))))},
                  {"start", json_time(v.step->start)},
                  {"limit", json_limit(step_limit(v))}};
-  out["srun"] = {{"host", v.spec().io.host}, {"pid", 0}};
+  out["srun"] = {{"host", named ? "" : v.spec().srun_host.str()}, {"pid", named ? 0 : v.spec().srun_pid}};
   out["state"] = {json_text(step_state_text(v.step->state))};
   out["id"] = id;
   for (const char* key : {"stderr", "stdin", "stdout", "stdin_expanded", "stdout_expanded",
@@ -178,7 +184,7 @@ Json step_to_json(const StepView& v, const RenderContext& c) {
     out[key] = "";
   }
   out["submit_line"] = json_text(v.spec().submit_line);
-  out["task"] = {{"distribution", json_text(or_else(v.spec().distribution, "Unknown"))}};
+  out["task"] = {{"distribution", json_text(or_else(v.spec().distribution, named ? "Unknown" : "Block"))}};
   out["user"] = json_text(user_name(v));
   return out;
 }

@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "common/model/step.hpp"
 #include "common/tables/field_row.hpp"
@@ -30,6 +31,7 @@ void append_step_id(const StepView& view, std::string& out);  // "12.0", "2_9.ba
 // As `scontrol show step` prints it, without the blank line that follows.
 [[nodiscard]] std::string show_step(const StepView& view, const RenderContext& context,
                                     bool one_line);
-[[nodiscard]] Json step_to_json(const StepView& view, const RenderContext& context);
+// What a record cannot say is added to `warnings`, as in Slurm.
+[[nodiscard]] Json step_to_json(const StepView& view, const RenderContext& context, std::vector<std::string>& warnings);
 
 }  // namespace sluice

@@ -63,7 +63,6 @@ inline protocol::JobRecord finished_job() {
   spec.memory_mib = 100;
   spec.licenses = "matlab:2";
   spec.gres = "gres/gpu:1";
-  spec.tres_per_task = "cpu=2";
   spec.command = "/srv/demo/job.sh";
   spec.comment = "a comment";
   spec.std_out = {};

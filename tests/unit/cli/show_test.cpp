@@ -2,13 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <regex>
 #include <sstream>
 
+#include "cli/shared/statistics_text.hpp"
 #include "common/tables/job_show.hpp"
 #include "common/tables/node_show.hpp"
 #include "common/tables/partition_show.hpp"
+#include "common/tables/reservation_keys.hpp"
 #include "common/tables/step_fields.hpp"
-#include "unit/cli/canned_jobs.hpp"
+#include "unit/cli/canned_cluster.hpp"
 
 namespace sluice {
 namespace {
@@ -20,17 +23,8 @@ std::string golden(const std::string& name) {
   return text.str();
 }
 
-RenderContext context() {
-  RenderContext made;
-  made.now = test::capture_time();
-  made.cluster = "demo";
-  made.default_mem_per_cpu_mib = 64;
-  made.accounting_tres = {"cpu", "mem", "gres/gpu", "gres/gpumem"};
-  return made;
-}
-
 std::string shown(const protocol::JobRecord& record) {
-  return show_job({&record, kNoTask, {}}, context(), false, false);
+  return show_job({&record, kNoTask, {}}, test::capture_context(), false, false);
 }
 
 // The capture's scheduler column says which pass looked last, which is not kept.
@@ -53,7 +47,7 @@ TEST(ShowJob, WaitingWithAForecast) {
 
 TEST(ShowJob, OneLineHasNoLineBreak) {
   const auto record = test::held_job();
-  const std::string text = show_job({&record, kNoTask, {}}, context(), true, false);
+  const std::string text = show_job({&record, kNoTask, {}}, test::capture_context(), true, false);
   EXPECT_EQ(text.find('\n'), text.size() - 1);
   EXPECT_NE(text.find("JobId=4 JobName=wrap UserId=root(0)"), std::string::npos);
   EXPECT_NE(text.find("Priority=0 "), std::string::npos);
@@ -66,7 +60,7 @@ TEST(ShowJob, DetailsSayWhereCpusAre) {
   allocation.nodes[0] = {0, Bitmap::first(6), 6, 600, {{"gpu", "a100", 1, Bitmap::first(1), {}}}};
   allocation.nodes[1] = {1, Bitmap::first(2), 2, 200, {}};
   record.job.allocation = std::make_shared<const Allocation>(allocation);
-  const std::string text = show_job({&record, kNoTask, {}}, context(), false, true);
+  const std::string text = show_job({&record, kNoTask, {}}, test::capture_context(), false, true);
   EXPECT_NE(text.find("\n     Nodes=node1 CPU_IDs=0-5 Mem=600 GRES=gpu:a100:1(IDX:0)\n"
                       "     Nodes=node2 CPU_IDs=0-1 Mem=200 GRES=\n"),
             std::string::npos)
@@ -83,80 +77,80 @@ TEST(ShowJob, ASignalIsNamedInTheReason) {
   EXPECT_NE(shown(record).find("Reason=RaisedSignal:9(Killed) "), std::string::npos);
 }
 
-protocol::NodeRecord node1() {
-  NodeConfig config;
-  config.hostname = "vm";
-  config.address = "127.0.0.1";
-  config.port = 19900;
-  config.cpus = 8;
-  config.sockets = 2;
-  config.cores_per_socket = 4;
-  config.real_memory_mib = 4096;
-  config.features = {"fast", "big"};
-  config.gres = "gpu:a100:2";
-  NodeHardware hardware;
-  hardware.architecture = "x86_64";
-  hardware.devices = {{.name = "gpu", .type = "a100", .count = 2, .files = {"/dev/nvidia0", "/dev/nvidia1"}}};
-  hardware.version = "26.05.3";
-  hardware.operating_system = "Linux 6.18.44-fc-v595 #1 SMP PREEMPT_DYNAMIC @0";
-  hardware.boot_time = test::at("2026-11-21T01:07:53");
-  hardware.agent_start = test::at("2026-11-21T02:37:59");
-  protocol::NodeRecord record;
-  record.node.name = "node1";
-  record.node.config = std::make_shared<const NodeConfig>(config);
-  record.node.hardware = std::make_shared<const NodeHardware>(hardware);
-  record.node.last_busy = test::at("2026-11-21T02:37:59");
-  record.soft.load = 0.19;
-  record.soft.free_memory_mib = 23247;
-  record.used_cpus = 8;
-  record.used_memory_mib = 656;
-  record.used_gres = {{"gpu", "a100", 1, Bitmap::first(1), {}}};
-  record.shown_base = NodeBaseState::kAllocated;
-  record.partitions = {"debug"};
-  return record;
+TEST(ShowJob, WhatEachTaskHas) {
+  auto record = test::finished_job();
+  JobSpec spec = *record.job.spec;
+  spec.tres_per_task = "gres/gpu:1";
+  record.job.spec = std::make_shared<const JobSpec>(spec);
+  EXPECT_NE(shown(record).find("\n   TresPerTask=cpu=2,gres/gpu:1\n"), std::string::npos);
+  spec.cpus_per_task = 0;
+  record.job.spec = std::make_shared<const JobSpec>(spec);
+  EXPECT_NE(shown(record).find("\n   TresPerTask=gres/gpu:1\n"), std::string::npos);
 }
 
 TEST(ShowNode, AsCaptured) {
-  EXPECT_EQ(show_node(node1(), context(), false, false), golden("node-node1"));
-  EXPECT_NE(show_node(node1(), context(), false, true).find("\n   GresUsed=gpu:a100:1(IDX:0)\n"), std::string::npos);
+  EXPECT_EQ(show_node(test::node1(), test::capture_context(), false, false), golden("node-node1"));
+  EXPECT_NE(show_node(test::node1(), test::capture_context(), false, true).find("\n   GresUsed=gpu:a100:1(IDX:0)\n"), std::string::npos);
 }
 
 TEST(ShowNode, ReasonWithUserAndTime) {
-  auto record = node1();
+  auto record = test::node1();
   record.node.reason = "testing it";
   record.node.reason_time = test::capture_time();
-  EXPECT_NE(show_node(record, context(), false, false)
+  EXPECT_NE(show_node(record, test::capture_context(), false, false)
                 .find("\n   Reason=testing it [0@2026-11-21T02:49:28]\n"),
             std::string::npos);
 }
 
 TEST(ShowPartition, AsCaptured) {
-  protocol::PartitionRecord record;
-  record.config.name = "debug";
-  record.config.is_default = true;
-  record.config.default_time = 30;
-  record.config.max_time = 1440;
-  record.config.node_sets = {"ALL"};
-  record.node_list = "node[1-4]";
-  record.total_cpus = 32;
-  record.total_nodes = 4;
-  const std::vector<protocol::NodeRecord> nodes(4, node1());
-  EXPECT_EQ(show_partition(record, partition_tres(record, nodes, context()), context(), false),
+  const protocol::PartitionRecord record = test::debug_partition();
+  const std::vector<protocol::NodeRecord> nodes(4, test::node1());
+  EXPECT_EQ(show_partition(record, partition_tres(record, nodes, test::capture_context()), test::capture_context(), false),
             golden("partition-debug"));
 }
 
 TEST(ShowStep, BatchStepOfATask) {
   auto record = test::running_task(16, 9, "2026-11-21T02:48:27");
-  Step step;
-  step.id = {16, kBatchStep};
-  step.state = StepState::kRunning;
-  step.start = test::at("2026-11-21T02:48:27");
-  StepLayout layout;
-  layout.nodes.resize(1);
-  layout.num_tasks = 1;
-  layout.node_list = "node1";
-  step.layout = std::make_shared<const StepLayout>(layout);
-  EXPECT_EQ(show_step({&record, &step}, context(), false), golden("step-2_9.batch"));
+  const auto step = test::batch_step(16, "node1", "2026-11-21T02:48:27");
+  EXPECT_EQ(show_step({&record, step.get()}, test::capture_context(), false), golden("step-2_9.batch"));
+}
+
+TEST(ShowStep, StepOfAnSrun) {
+  const auto record = test::job_with_a_step();
+  const auto step = test::srun_step();
+  EXPECT_EQ(show_step({&record, step.get()}, test::capture_context(), false), golden("step-24.0"));
+}
+
+TEST(ShowReservation, AsCaptured) {
+  EXPECT_EQ(show_reservation(test::maintenance(), false), golden("reservation-maint"));
+}
+
+TEST(Sdiag, AsCaptured) {
+  // seconds since the epoch depend on where the test runs
+  const std::regex seconds("\\([0-9]{10}\\)");
+  const std::string text = cli::statistics_text(test::statistics(), cli::CallOrder::kCount);
+  EXPECT_EQ(std::regex_replace(text, seconds, "(SECONDS)"), golden("sdiag"));
+}
+
+// The same counts in JSON. Slurm's mean of the table's size is another there than in the text; ours is the text's.
+TEST(Sdiag, TheSameNumbersInJson) {
+  const Json made = cli::statistics_json(test::statistics());
+  const std::pair<const char*, uint64_t> captured[] = {
+      {"schedule_cycle_max", 4335}, {"schedule_cycle_last", 133}, {"schedule_cycle_sum", 18830}, {"schedule_cycle_total", 22},
+      {"schedule_cycle_mean", 855}, {"schedule_cycle_mean_depth", 2}, {"schedule_cycle_per_minute", 2},
+      {"schedule_cycle_depth", 55}, {"schedule_queue_length", 2}, {"bf_cycle_counter", 23}, {"bf_cycle_mean", 296},
+      {"bf_depth_mean", 2}, {"bf_depth_mean_try", 2}, {"bf_cycle_sum", 6821}, {"bf_cycle_last", 506}, {"bf_cycle_max", 506},
+      {"bf_last_depth", 2}, {"bf_last_depth_try", 2}, {"bf_depth_sum", 47}, {"bf_depth_try_sum", 47}, {"bf_queue_len", 2},
+      {"bf_queue_len_mean", 2}, {"bf_queue_len_sum", 47}, {"bf_table_size", 5}, {"bf_table_size_sum", 92},
+      {"bf_table_size_mean", 4}, {"bf_backfilled_jobs", 2}, {"bf_last_backfilled_jobs", 2}, {"jobs_started", 18},
+      {"jobs_completed", 14}, {"jobs_canceled", 2}, {"jobs_failed", 0}, {"jobs_pending", 11}, {"jobs_running", 4},
+  };
+  for (const auto& [key, value] : captured) EXPECT_EQ(made[key], value) << key;
+  EXPECT_EQ(made["schedule_exit"]["end_job_queue"], 22);
+  EXPECT_EQ(made["bf_exit"]["end_job_queue"], 23);
+  const Json& call = made["rpcs_by_message_type"][0];
+  EXPECT_EQ(call["message_type"], "REQUEST_NODE_INFO");
+  EXPECT_EQ(call["average_time"], json_number(146));
 }
 
 }  // namespace

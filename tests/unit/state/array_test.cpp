@@ -1,5 +1,7 @@
 // Job arrays: many starts in one event, ended tasks in a compact form, tasks that wait for tasks, and
 // what is said of them.
+#include <malloc.h>
+
 #include "fixture.hpp"
 
 #include "common/tables/errors.hpp"
@@ -74,6 +76,34 @@ TEST_F(ArrayTest, OneEventStartsManyTasks) {
   EXPECT_EQ(std::get<JobStarted>(events[0]).starts.size(), 32U);
   EXPECT_LT(wire::encode(EventFrame{events}).size(), 32U * 60U);
   EXPECT_EQ(job(array).array->pending.to_text(), "32-999");
+}
+
+TEST_F(ArrayTest, AHundredThousandTasksCostWhatOneJobCosts) {
+  auto config = std::make_shared<ClusterConfig>(*config_);
+  config->max_array_size = 100'001;
+  config->max_job_count = 100'000'000;
+  ASSERT_TRUE(run(ReplaceConfig{config}));
+  constexpr size_t kTimes = 16;
+  names_.reserve(1000);
+  const auto cost_of = [&](const std::string& tasks) {
+    submit_array(tasks);  // tables grow in steps: no first one
+    const size_t image = wire::encode(make_image(state_)).size();
+    const auto before = static_cast<int64_t>(mallinfo2().uordblks);
+    for (size_t i = 0; i < kTimes; ++i) submit_array(tasks);
+    const auto after = static_cast<int64_t>(mallinfo2().uordblks);
+    return std::pair(after - before, wire::encode(make_image(state_)).size() - image);
+  };
+  const auto [job_bytes, job_image] = cost_of("");
+  const auto [array_bytes, array_image] = cost_of("0-100000");
+  EXPECT_LE(array_bytes, job_bytes + static_cast<int64_t>(kTimes) * 1024) << "in memory";  // under a sanitizer both are 0
+  EXPECT_LE(array_image, job_image + kTimes * 128U) << "in a checkpoint";
+  EXPECT_EQ(state_.jobs.size(), 2 * (kTimes + 1));
+  EXPECT_EQ(state_.job_count, (kTimes + 1) * 100'002U);
+  const JobId array = submit_array("0-100000");
+  EXPECT_EQ(job(array).array->pending.ranges().size(), 1U);
+  start_tasks(array, 2);
+  EXPECT_EQ(state_.jobs.size(), 2 * (kTimes + 1) + 3) << "those that started have records of their own";
+  EXPECT_EQ(job(array).array->pending.to_text(), "2-100000");
 }
 
 TEST_F(ArrayTest, EndedTasksGiveUpTheirRecords) {

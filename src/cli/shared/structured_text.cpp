@@ -1,0 +1,116 @@
+// See structured_text.hpp.
+#include "cli/shared/structured_text.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace sluice::cli {
+namespace {
+
+std::string quoted(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+bool is_plain(char c) { return c >= ' ' && c <= '~'; }
+
+void put_json_string(const Json& value, std::string& out) {
+  const auto& text = value.get_ref<const std::string&>();
+  const auto as_it_is = [](char c) { return is_plain(c) && c != '"' && c != '\\' && c != '/'; };
+  if (std::ranges::all_of(text, as_it_is)) {
+    out.append("\"").append(text).append("\"");
+    return;
+  }
+  for (const char c : quoted(value)) out.append(c == '/' ? "\\" : "").push_back(c);
+}
+
+void put_json(const Json& value, const std::string& indent, std::string& out) {
+  if (value.is_string()) return put_json_string(value, out);
+  if (!value.is_structured()) {
+    out += value.dump();
+    return;
+  }
+  const bool object = value.is_object();
+  const std::string inner = indent + "  ";
+  out += object ? '{' : '[';
+  bool first = true;
+  for (const auto& [key, item] : value.items()) {
+    out.append(first ? "\n" : ",\n").append(inner);
+    first = false;
+    if (object) out.append("\"").append(key).append("\": ");
+    put_json(item, inner, out);
+  }
+  out.append("\n").append(indent).push_back(object ? '}' : ']');
+}
+
+// Where YAML would take a text for something else if it stood there as it is.
+bool needs_quotes(std::string_view text) {
+  constexpr std::string_view kFirst = "#,[]{}&*!|>'\"%@`";
+  if (text.empty()) return false;  // the tag says that it is a text
+  if (kFirst.find(text.front()) != std::string_view::npos || text.front() == ' ' || text.back() == ' ') return true;
+  if (text.back() == ':' || text.starts_with("---") || text.starts_with("...")) return true;
+  if ((text[0] == '-' || text[0] == '?' || text[0] == ':') && (text.size() == 1 || text[1] == ' ')) return true;
+  return text.find(": ") != std::string_view::npos || text.find(" #") != std::string_view::npos;
+}
+
+std::string yaml_string(const Json& value) {
+  const auto& text = value.get_ref<const std::string&>();
+  if (!std::ranges::all_of(text, is_plain)) return " " + quoted(value);  // JSON's escapes are YAML's, too
+  if (!needs_quotes(text)) return text.empty() ? "" : " " + text;
+  std::string out = " '";
+  for (const char c : text) out.append(c == '\'' ? "'" : "").push_back(c);
+  return out + "'";
+}
+
+std::string yaml_scalar(const Json& value) {
+  switch (value.type()) {
+    case Json::value_t::string: return "!!str" + yaml_string(value);
+    case Json::value_t::boolean: return value.get<bool>() ? "!!bool true" : "!!bool false";
+    case Json::value_t::number_unsigned: return fmt::format("!!int {}", value.get<uint64_t>());
+    case Json::value_t::number_integer: return fmt::format("!!int {}", value.get<int64_t>());
+    case Json::value_t::number_float: return fmt::format("!!float {:.6f}", value.get<double>());
+    default: return "!!null null";
+  }
+}
+
+void put_yaml(const Json& value, const std::string& indent, std::string& out);
+
+// The pairs of a map, each on a line of its own.
+void put_pairs(const Json& map, const std::string& indent, std::string& out) {
+  for (const auto& [key, item] : map.items()) {
+    out.append(indent).append("!!str ").append(key).append(": ");
+    // the items of a list stand below its key, the pairs of a map one step further in
+    put_yaml(item, item.is_array() ? indent : indent + "  ", out);
+  }
+}
+
+void put_yaml(const Json& value, const std::string& indent, std::string& out) {
+  if (!value.is_structured()) {
+    out.append(yaml_scalar(value)).append("\n");
+    return;
+  }
+  out += value.is_object() ? "!!map" : "!!seq";
+  if (value.empty()) out += value.is_object() ? " {}" : " []";
+  out += '\n';
+  if (value.is_object()) return put_pairs(value, indent, out);
+  for (const Json& item : value) {
+    out.append(indent).append("- ");
+    put_yaml(item, indent + "  ", out);
+  }
+}
+
+}  // namespace
+
+std::string to_json_text(const Json& value) {
+  std::string out;
+  put_json(value, {}, out);
+  return out + "\n";
+}
+
+std::string to_yaml_text(const Json& value) {
+  std::string out = "%YAML 1.1\n--- ";
+  put_yaml(value, {}, out);
+  return out + "...\n";
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,73 @@
+"""Bugs in what commands show."""
+import json
+import pathlib
+import re
+import socket
+import subprocess
+import sys
+import unittest
+
+from harness import ClusterCase, wait_for
+
+GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "golden" / "json"
+sys.path.insert(0, str(GOLDEN))
+import distill  # noqa: E402  (it is beside its results)
+
+
+class Structured(ClusterCase):
+    NODES, CPUS = 1, 4
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.process = cls.cluster.start("srun", "-n2", "sleep", "1000", stderr=subprocess.DEVNULL)
+        case = cls("test_paths_and_types")
+        cls.step = wait_for(lambda: case.out("squeue", "-s", "-h", "-o", "%i").strip(), "the step runs")
+        cls.waiting = case.submit("-n4", "-o", "/dev/null", "--wrap", "true")
+        case.run_cmd("scontrol", "create", "reservation", "ReservationName=later", "StartTime=now+2hours", "Duration=60",
+                     "Users=root", "Nodes=n1", "Flags=MAINT,IGNORE_JOBS")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.process.kill()
+        cls.process.wait()
+        super().tearDownClass()
+
+    def command_of(self, recorded):
+        """What prints the like of a recorded file: "scontrol-job-v0.0.44.json" is from scontrol show job."""
+        command, parser = re.fullmatch(r"(.+)-(v[\d.]+)\.json", recorded).groups()
+        name, _, entity = command.partition("-")
+        return (name, *(("show", entity) if entity else ()), f"--json={parser}")
+
+    def test_paths_and_types(self):
+        """Of the structure that programs read, only the keys of jobs were compared with Slurm's."""
+        unknown = {"jobs[].mail_type[]"}
+        recorded = sorted(GOLDEN.glob("*.json.txt"))
+        self.assertGreater(len(recorded), 12)
+        for path in recorded:
+            known = dict(line.split("\t") for line in path.read_text(encoding="utf-8").splitlines())
+            printed = self.out(*self.command_of(path.stem))
+            for line in distill.lines_of_json(printed):
+                where, types = line.split("\t")
+                if where not in unknown:
+                    self.assertLessEqual(set(types.split("|")), set(known.get(where, "").split("|")), f"{path.stem}: {where}")
+
+    def test_resources_of_a_job(self):
+        """All cores were said to be of the first socket, those of others were left out, and each CPU counted as used."""
+        jobs = {job["job_id"]: job for job in json.loads(self.out("squeue", "--json"))["jobs"]}
+        node, = jobs[int(self.step.split(".")[0])]["job_resources"]["nodes"]["allocation"]
+        states = [core["status"] for place in node["sockets"] for core in place["cores"]]
+        self.assertEqual(sorted(states), 2 * [["ALLOCATED"]] + 2 * [["UNALLOCATED"]])
+        self.assertEqual([place["index"] for place in node["sockets"]], list(range(len(node["sockets"]))))
+        self.assertEqual(node["cpus"], {"count": 2, "used": 2})
+
+    def test_the_srun_of_a_step(self):
+        """Its address was shown for its host, and no process."""
+        host = socket.gethostname().split(".")[0]
+        self.assertIn(f"SrunHost:Pid={host}:{self.process.pid}\n", self.out("scontrol", "show", "step", self.step))
+        (step,) = json.loads(self.out("scontrol", "show", "step", self.step, "--json"))["steps"]
+        self.assertEqual(step["srun"], {"host": host, "pid": self.process.pid})
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,50 @@
+// The texts of --json and --yaml, letter for letter.
+#include <gtest/gtest.h>
+
+#include "cli/shared/structured_output.hpp"
+#include "cli/shared/structured_text.hpp"
+#include "common/base/text.hpp"
+
+namespace sluice::cli {
+namespace {
+
+TEST(StructuredText, TextsAsSlurmWritesThem) {
+  const Json value = {{"list", Json::array()}, {"map", Json::object()}, {"path", "/a \"b\""}, {"number", 8.0}, {"words", {"A", "B"}}};
+  EXPECT_EQ(to_json_text(value),
+            "{\n  \"list\": [\n  ],\n  \"map\": {\n  },\n  \"path\": \"\\/a \\\"b\\\"\",\n  \"number\": 8.0,\n"
+            "  \"words\": [\n    \"A\",\n    \"B\"\n  ]\n}\n");
+  EXPECT_EQ(to_yaml_text(value),
+            "%YAML 1.1\n--- !!map\n!!str list: !!seq []\n!!str map: !!map {}\n!!str path: !!str /a \"b\"\n"
+            "!!str number: !!float 8.000000\n!!str words: !!seq\n- !!str A\n- !!str B\n...\n");
+}
+
+TEST(StructuredText, YamlQuotesWhatIsNoPlainText) {
+  const auto text = [](const char* value) {
+    const std::string line = split(to_yaml_text(Json{{"k", value}}), '\n')[2];
+    return line.substr(std::string("!!str k: ").size());
+  };
+  EXPECT_EQ(text(""), "!!str");
+  EXPECT_EQ(text("sbatch -N2 --wrap true"), "!!str sbatch -N2 --wrap true");
+  EXPECT_EQ(text("2_[13-20%4]"), "!!str 2_[13-20%4]");
+  EXPECT_EQ(text("*:*"), "!!str '*:*'");
+  EXPECT_EQ(text("it's: so"), "!!str 'it''s: so'");
+  EXPECT_EQ(text("- a"), "!!str '- a'");
+  EXPECT_EQ(text("a #b"), "!!str 'a #b'");
+  EXPECT_EQ(text("a\nb"), "!!str \"a\\nb\"");
+  EXPECT_EQ(text("caf\xc3\xa9"), "!!str \"caf\xc3\xa9\"");
+}
+
+TEST(StructuredText, ADocumentHasItsFrame) {
+  StructuredDocument made;
+  made.key = "nodes";
+  made.records = Json::array();
+  made.command_line = {"scontrol"};
+  made.warnings = {"a word"};
+  const Json document = make_document({StructuredForm::kJson, 43}, std::move(made));
+  EXPECT_EQ(document["meta"]["plugin"]["data_parser"], "data_parser/v0.0.43");
+  EXPECT_EQ(document["warnings"].dump(), R"([{"description":"a word","source":""}])");
+  EXPECT_TRUE(document["errors"].empty());
+}
+
+}  // namespace
+}  // namespace sluice::cli
