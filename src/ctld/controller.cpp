@@ -128,8 +128,8 @@ Status Controller::Graph::start_core() {
     schedule_log.note(report, runtime.get().second.value_or(report.state.config->slurm_sched_log_level));
   });
   effects->connect(*engine, *scheduler, *publisher);
-  if (auto ok = command(state::StartEpoch{info.cluster_id, info.epoch}); !ok) return ok;
-  if (auto ok = command(state::ReplaceConfig{config}); !ok) return ok;
+  if (auto ok = command(state::StartEpoch{info.cluster_id, info.epoch, options.clean}); !ok) return ok;
+  if (auto ok = command(state::ReplaceConfig{config, options.keep_partitions}); !ok) return ok;
   const state::ClusterSnapshot state = publisher->newest()->state;
   effects->run(state::resume(*state), state);
   liveness.emplace(*engine, *publisher, *links, now);
@@ -226,10 +226,6 @@ Result<std::unique_ptr<Controller>> Controller::start(ClusterConfig config, Cont
   graph->options = std::move(options);
   graph->config = std::make_shared<const ClusterConfig>(std::move(config));
   const std::filesystem::path folder = graph->config->state_save_location;
-  if (graph->options.clean) {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder / "journal", ignored);
-  }
   auto store = journal::SqliteStore::open(folder / "journal");
   if (!store) return tl::unexpected(store.error());
   graph->store = std::move(*store);

@@ -160,7 +160,7 @@ void World::crash_controller() {
   flush_due_ = false;
   at(between(100, 20'000), [this] {
     if (controller_.up()) return;  // the end of the faults was faster
-    controller_.restart(now_, config_);
+    controller_.restart(now_, config_, chance(2));
     for (auto& node : nodes_) {
       if (!node->cut_off && chance(2)) register_node(*node);
     }
@@ -432,7 +432,7 @@ bool World::all_schedulable() const {
 // Faults and users stop; everything that is under way must come to its end.
 void World::settle() {
   quiet_ = true;
-  if (!controller_.up()) controller_.restart(now_, config_);
+  if (!controller_.up()) controller_.restart(now_, config_, true);
   for (auto& node : nodes_) {
     node->cut_off = false;
     node->agent_up = true;

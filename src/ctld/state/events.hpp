@@ -30,11 +30,13 @@ struct EpochStarted {
   std::string cluster_id;
   uint64_t epoch = 0;
   Time time = kNoTime;
+  bool clean = false;  // all that was known is forgotten, but for the cluster's id and the job ids that were given
   template <class V>
   static void describe(V&& field) {
     field(1, "cluster_id", &EpochStarted::cluster_id);
     field(2, "epoch", &EpochStarted::epoch);
     field(3, "time", &EpochStarted::time);
+    field(4, "clean", &EpochStarted::clean);
   }
 };
 // Nodes and partitions follow from it: new ones appear, missing ones go.

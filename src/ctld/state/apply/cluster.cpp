@@ -89,6 +89,12 @@ void remove_node(ClusterState& state, NodeId id) {
 }  // namespace
 
 void apply_event(ClusterState& state, const EpochStarted& event) {
+  if (event.clean) {
+    // An id that was given stays used: nodes and accounts know jobs by it.
+    const JobId next = state.next_job_id;
+    state = ClusterState();
+    state.next_job_id = next;
+  }
   state.cluster_id = event.cluster_id;
   state.epoch = event.epoch;
   state.epoch_start = event.time;

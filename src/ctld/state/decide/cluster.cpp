@@ -40,7 +40,8 @@ Result<Decision> decide_on(const ClusterState& state, const StartEpoch& command,
     return failure(ErrorCode::kWrongCluster);
   }
   Draft draft(state);
-  draft.emit(EpochStarted{.cluster_id = command.cluster_id, .epoch = command.epoch, .time = now});
+  draft.emit(EpochStarted{.cluster_id = command.cluster_id, .epoch = command.epoch, .time = now, .clean = command.clean});
+  if (command.clean) return draft.take();
   for (Trigger& trigger : triggers_hit(state, kTriggerPrimaryResumed, now)) draft.emit(TriggerSet{std::move(trigger)});
   return draft.take();
 }
@@ -52,7 +53,7 @@ Result<Decision> decide_on(const ClusterState& state, const ReplaceConfig& comma
   if (command.ordered) {
     for (Trigger& trigger : triggers_hit(state, kTriggerReconfigured, now)) draft.emit(TriggerSet{std::move(trigger)});
   }
-  if (same && (command.at_start || partitions_as_configured(state))) return draft.take();
+  if (same && (command.keep_partitions || partitions_as_configured(state))) return draft.take();
   // jobs on nodes that go are lost
   std::unordered_set<std::string> stay;
   for (const NodeConfig& node : config->nodes) stay.insert(node.name);
