@@ -1,5 +1,6 @@
 #include "ctld/controller.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
@@ -178,6 +179,9 @@ Status Controller::Graph::reconfigure() {
   }
   for (const std::string& warning : warnings) log::info("{}", warning);
   const auto running = publisher->newest()->state->config;
+  for (const std::string& key : fresh->without_effect) {
+    if (std::ranges::find(running->without_effect, key) == running->without_effect.end()) log::info("slurm.conf: {} has no effect yet", key);
+  }
   for (const std::string& key : tables::config_changes(*running, *fresh).need_restart) {
     log::info("{} has changed and waits for a restart", key);
   }
