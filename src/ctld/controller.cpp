@@ -8,13 +8,12 @@
 #include <mutex>
 #include <optional>
 
-#include <fmt/format.h>
-
 #include "common/base/host_name.hpp"
 #include "common/conf/load.hpp"
 #include "common/daemon/log_setup.hpp"
 #include "common/log/log.hpp"
 #include "common/net/auth_config.hpp"
+#include "common/net/listen_address.hpp"
 #include "common/rpc/token_server.hpp"
 #include "common/tables/conf_diff.hpp"
 #include "ctld/agents/effect_runner.hpp"
@@ -145,7 +144,7 @@ Status Controller::Graph::start_server() {
                                 now, now(), short_host_name(), [this] { return reconfigure(); },
                                 [this](bool controller_only) { shut_down(controller_only); }, slow_questions, runtime, calls});
   net::ServerOptions server_options;
-  server_options.addresses = {fmt::format("0.0.0.0:{}", config->slurmctld_port)};
+  server_options.addresses = {net::controller_listen_address(*config, short_host_name())};
   server_options.receiver = net::kController;
   server_options.auth = auth;
   server_options.slurm_user = config->slurm_user_id;

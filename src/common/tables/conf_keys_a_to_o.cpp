@@ -87,7 +87,7 @@ constexpr GlobalKey kRows[] = {
             "block_null_hash,CheckGhalQuiesce,DisableIPv4,EnableIPv6,keepaliveinterval,"
             "keepaliveprobes,keepalivetime,NoAddrCache,NoCtldInAddrAny,NoInAddrAny,disable_http,"
             "host_unreach_retry_count,getnameinfo_cache_timeout")
-        .keeps<&C::communication_parameters>(),
+        .only("NoCtldInAddrAny,NoInAddrAny").acts<&C::communication_parameters>().needs_restart(),
     key("CompleteWait", K::kSeconds, "0").range(0, kMax16).keeps<&C::complete_wait>(),
     key("ControlAddr", K::kText).obsolete(),
     key("ControlMachine", K::kText).obsolete(),
