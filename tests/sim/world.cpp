@@ -495,7 +495,7 @@ void World::finish_checks() {
 }
 
 Outcome World::run() {
-  controller_.handle(StartEpoch{"sim", 0}, now_);
+  controller_.handle(StartEpoch{"sim", 0, true}, now_);
   controller_.handle(ReplaceConfig{config_}, now_);
   controller_.flush();
   for (auto& node : nodes_) register_node(*node);

@@ -30,13 +30,11 @@ struct EpochStarted {
   std::string cluster_id;
   uint64_t epoch = 0;
   Time time = kNoTime;
-  bool clean = false;  // all that was known is forgotten, but for the cluster's id and the job ids that were given
   template <class V>
   static void describe(V&& field) {
     field(1, "cluster_id", &EpochStarted::cluster_id);
     field(2, "epoch", &EpochStarted::epoch);
     field(3, "time", &EpochStarted::time);
-    field(4, "clean", &EpochStarted::clean);
   }
 };
 // Nodes and partitions follow from it: new ones appear, missing ones go.
@@ -565,7 +563,7 @@ using Event =
                  JobShrunk, JobSignaled, JobEndRepeated, ArrayTasksCancelled, StepCreated, StepNodesEnded, StepEnded,
                  StepEndOrdered, NodeRegistered, NodeStateChanged, NodeUpdated, PartitionChanged, PartitionDeleted,
                  JobLimitNear, StepUpdated, TriggerSet, TriggersCleared, TriggerFired, CrontabReplaced,
-                 NodesCreated, NodesDeleted, ReservationChanged, ReservationDeleted>;
+                 NodesCreated, NodesDeleted, ReservationChanged, ReservationDeleted, StateForgotten>;
 using Events = std::vector<Event>;
 
 // The event's name, as in journal_dump.

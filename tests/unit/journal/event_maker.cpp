@@ -98,6 +98,7 @@ Events EventMaker::next() {
 }
 
 void EventMaker::start_cluster(Events& events) {
+  make(events, StateForgotten{now_});  // it would leave nothing to look at anywhere else
   make(events, EpochStarted{"00000000-0000-4000-8000-000000000001", 1, now_});
   make(events, ConfigReplaced{make_config(), now_});
   for (NodeId id = 0; id < kNodes; ++id) {

@@ -40,9 +40,9 @@ Result<Decision> decide_on(const ClusterState& state, const StartEpoch& command,
     return failure(ErrorCode::kWrongCluster);
   }
   Draft draft(state);
-  draft.emit(EpochStarted{.cluster_id = command.cluster_id, .epoch = command.epoch, .time = now, .clean = command.clean});
-  if (command.clean) return draft.take();
-  for (Trigger& trigger : triggers_hit(state, kTriggerPrimaryResumed, now)) draft.emit(TriggerSet{std::move(trigger)});
+  if (command.clean) draft.emit(StateForgotten{now});
+  draft.emit(EpochStarted{.cluster_id = command.cluster_id, .epoch = command.epoch, .time = now});
+  for (Trigger& trigger : triggers_hit(draft.state(), kTriggerPrimaryResumed, now)) draft.emit(TriggerSet{std::move(trigger)});
   return draft.take();
 }
 
