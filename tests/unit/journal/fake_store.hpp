@@ -46,7 +46,7 @@ class FakeStore final : public journal::JournalStore {
     open_.wait(lock, [&] { return !held_; });
     if (error_ != ErrorCode::kOk) return failure(error_, "made to fail");
     transactions.push_back(group.frames.size());
-    last_ = group.frames.back().sequence;
+    if (!group.frames.empty()) last_ = group.frames.back().sequence;
     return last_;
   }
 
