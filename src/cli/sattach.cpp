@@ -132,8 +132,7 @@ Result<std::vector<StepId>> parts_of_step(Client& client, StepId id) {
 int attach(Client& client, Attach& what) {
   boost::asio::io_context io{1};
   StepLink link(io);
-  const Result<IoEndpoint> endpoint =
-      link.listen(address_for_daemons(client.config(), ""), client.config().srun_port_range);
+  const Result<IoEndpoint> endpoint = listen_for_daemons(link, client.config(), "");
   if (!endpoint) {
     print_error("sattach", endpoint.error().text);
     return error_exit();

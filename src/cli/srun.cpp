@@ -121,8 +121,7 @@ class Srun {
       if (node.name == names->front()) first_node_ = node.address;
     }
     part.nodes = wanted;
-    const Result<IoEndpoint> endpoint = link_.listen(
-        address_for_daemons(client_.config(), first_node_), client_.config().srun_port_range);
+    const Result<IoEndpoint> endpoint = listen_for_daemons(link_, client_.config(), first_node_);
     if (!endpoint) return fail_with({endpoint.error().text});
     protocol::LaunchOutsideRequest request;
     request.id = outside_step_id();
@@ -297,8 +296,7 @@ class Srun {
   }
 
   int run_step() {
-    const Result<IoEndpoint> endpoint = link_.listen(
-        address_for_daemons(client_.config(), first_node_), client_.config().srun_port_range);
+    const Result<IoEndpoint> endpoint = listen_for_daemons(link_, client_.config(), first_node_);
     if (!endpoint) return fail_with({endpoint.error().text});
     std::vector<protocol::CreateStepRequest> requests;
     for (const Part& part : parts_) {

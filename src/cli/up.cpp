@@ -1,5 +1,6 @@
 // sluice up and sluice down: a trial cluster in one command, and its end.
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -33,6 +34,7 @@ int up_main(int argc, char** argv) {
   app.add_option("--dir", options.dir, "folder of the cluster")->capture_default_str();
   app.add_option("--conf", conf, "further slurm.conf lines; they win over the written ones")->check(CLI::ExistingFile);
   if (const int code = parse(app, argc, argv); code >= 0) return code;
+  options.dir = std::filesystem::absolute(options.dir).lexically_normal();  // it is told to whoever stands elsewhere
   if (!conf.empty()) {
     std::ifstream in(conf);
     std::ostringstream text;
@@ -43,8 +45,10 @@ int up_main(int argc, char** argv) {
     std::fprintf(stderr, "sluice up: error: %s\n", started.error().text.c_str());
     return 1;
   }
-  std::printf("%u nodes are idle. To use the cluster:\n\nexport SLURM_CONF=%s/slurm.conf\n", options.nodes,
-              options.dir.c_str());
+  std::error_code ignored;
+  const std::filesystem::path programs = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  std::printf("%u nodes are idle. To use the cluster:\n\n", options.nodes);
+  std::printf("export SLURM_CONF=%s/slurm.conf\nexport PATH=%s:$PATH\n", options.dir.c_str(), programs.c_str());
   return 0;
 }
 

@@ -1,5 +1,6 @@
 #include "ctld/controller.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
@@ -7,13 +8,12 @@
 #include <mutex>
 #include <optional>
 
-#include <fmt/format.h>
-
 #include "common/base/host_name.hpp"
 #include "common/conf/load.hpp"
 #include "common/daemon/log_setup.hpp"
 #include "common/log/log.hpp"
 #include "common/net/auth_config.hpp"
+#include "common/net/listen_address.hpp"
 #include "common/rpc/token_server.hpp"
 #include "common/tables/conf_diff.hpp"
 #include "ctld/agents/effect_runner.hpp"
@@ -128,8 +128,8 @@ Status Controller::Graph::start_core() {
     schedule_log.note(report, runtime.get().second.value_or(report.state.config->slurm_sched_log_level));
   });
   effects->connect(*engine, *scheduler, *publisher);
-  if (auto ok = command(state::StartEpoch{info.cluster_id, info.epoch}); !ok) return ok;
-  if (auto ok = command(state::ReplaceConfig{config}); !ok) return ok;
+  if (auto ok = command(state::StartEpoch{info.cluster_id, info.epoch, options.clean}); !ok) return ok;
+  if (auto ok = command(state::ReplaceConfig{config, options.keep_partitions}); !ok) return ok;
   const state::ClusterSnapshot state = publisher->newest()->state;
   effects->run(state::resume(*state), state);
   liveness.emplace(*engine, *publisher, *links, now);
@@ -144,7 +144,7 @@ Status Controller::Graph::start_server() {
                                 now, now(), short_host_name(), [this] { return reconfigure(); },
                                 [this](bool controller_only) { shut_down(controller_only); }, slow_questions, runtime, calls});
   net::ServerOptions server_options;
-  server_options.addresses = {fmt::format("0.0.0.0:{}", config->slurmctld_port)};
+  server_options.addresses = {net::controller_listen_address(*config, short_host_name())};
   server_options.receiver = net::kController;
   server_options.auth = auth;
   server_options.slurm_user = config->slurm_user_id;
@@ -178,6 +178,9 @@ Status Controller::Graph::reconfigure() {
   }
   for (const std::string& warning : warnings) log::info("{}", warning);
   const auto running = publisher->newest()->state->config;
+  for (const std::string& key : fresh->without_effect) {
+    if (std::ranges::find(running->without_effect, key) == running->without_effect.end()) log::info("slurm.conf: {} has no effect yet", key);
+  }
   for (const std::string& key : tables::config_changes(*running, *fresh).need_restart) {
     log::info("{} has changed and waits for a restart", key);
   }
@@ -226,10 +229,6 @@ Result<std::unique_ptr<Controller>> Controller::start(ClusterConfig config, Cont
   graph->options = std::move(options);
   graph->config = std::make_shared<const ClusterConfig>(std::move(config));
   const std::filesystem::path folder = graph->config->state_save_location;
-  if (graph->options.clean) {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder / "journal", ignored);
-  }
   auto store = journal::SqliteStore::open(folder / "journal");
   if (!store) return tl::unexpected(store.error());
   graph->store = std::move(*store);

@@ -14,7 +14,8 @@ namespace sluice::ctld {
 
 struct ControllerOptions {
   std::string config_path;
-  bool clean = false;  // -c: forget jobs and changes, keep the cluster id
+  bool keep_partitions = false;  // -R: as scontrol left them, if slurm.conf is the same
+  bool clean = false;  // -c: forget jobs and changes, keep the cluster's and the jobs' ids
   std::function<void()> end_process;  // asked by scontrol shutdown
 };
 

@@ -16,14 +16,15 @@ namespace {
 using namespace sluice;  // NOLINT(google-build-using-namespace): a program's main file
 
 struct Arguments : daemon::ProgramOptions {
-  bool clean = false, restore = false, ignore_errors = false;
+  bool clean = false, keep_partitions = false, keep_states = false, ignore_errors = false;
 };
 
 std::optional<int> parse(int argc, char** argv, Arguments& a) {
   CLI::App app("The controller of a Sluice cluster.", a.program);
   daemon::add_options(app, a, "SlurmctldLogFile");
-  app.add_flag("-c", a.clean, "forget all jobs and changed states");
-  app.add_flag("-r,-R", a.restore, "keep all states (the default)");
+  app.add_flag("-c", a.clean, "forget all jobs and changed states, but not which job ids were used");
+  app.add_flag("-r", a.keep_states, "keep jobs, and why nodes are down or drained (the default)");
+  app.add_flag("-R", a.keep_partitions, "keep partitions as scontrol changed them, too, while slurm.conf is the same");
   app.add_flag("-i", a.ignore_errors, "accepted; a damaged journal is never ignored");
   return daemon::parse(app, argc, argv, a);
 }
@@ -37,6 +38,7 @@ int serve(const Arguments& a, ClusterConfig config, daemon::Background& backgrou
   }
   ctld::ControllerOptions options;
   options.config_path = config.config_path;
+  options.keep_partitions = a.keep_partitions;
   options.clean = a.clean;
   options.end_process = [] { daemon::Signals::stop(); };
   auto controller = ctld::Controller::start(std::move(config), std::move(options));

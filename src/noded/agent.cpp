@@ -14,6 +14,7 @@
 #include "common/conf/load.hpp"
 #include "common/log/log.hpp"
 #include "common/net/auth_config.hpp"
+#include "common/net/listen_address.hpp"
 #include "common/rpc/async_client.hpp"
 #include "common/rpc/fanout.hpp"
 #include "common/rpc/rpc_server.hpp"
@@ -187,7 +188,7 @@ class Agent::Graph {
     requests_.emplace(RequestParts{node_, *steps_, *jobs_, *registrar_, *step_reports_, *health_, *reboot_,
                                    options_.end_process, node_.config->slurmd_user_id, *broadcasts_, fanout_});
     net::ServerOptions server_options;
-    server_options.addresses = {fmt::format("0.0.0.0:{}", node_.self.port)};
+    server_options.addresses = {net::agent_listen_address(*node_.config, node_.self)};
     server_options.receiver = node_.self.name;
     server_options.auth = auth_;
     server_options.slurm_user = node_.config->slurm_user_id;

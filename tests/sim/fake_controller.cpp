@@ -80,7 +80,7 @@ ClusterState FakeController::replayed() const {
   return state;
 }
 
-void FakeController::restart(Time now, std::shared_ptr<const ClusterConfig> config) {
+void FakeController::restart(Time now, std::shared_ptr<const ClusterConfig> config, bool keep_partitions) {
   up_ = true;
   state_ = replayed();
   note("after a crash", check_state(state_));
@@ -90,7 +90,7 @@ void FakeController::restart(Time now, std::shared_ptr<const ClusterConfig> conf
     }
   }
   handle(StartEpoch{"sim", ++epoch_}, now);
-  handle(ReplaceConfig{std::move(config), true}, now);
+  handle(ReplaceConfig{std::move(config), keep_partitions}, now);
   flush();
   for (const Effect& effect : resume(state_)) on_effect_(effect);
 }

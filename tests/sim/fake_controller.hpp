@@ -35,8 +35,8 @@ class FakeController {
   void flush();
   // The controller dies; what was not durable is lost.
   void crash();
-  // It comes back from checkpoint and durable frames.
-  void restart(Time now, std::shared_ptr<const ClusterConfig> config);
+  // It comes back from checkpoint and durable frames. `keep_partitions`: as with slurmctld -R.
+  void restart(Time now, std::shared_ptr<const ClusterConfig> config, bool keep_partitions);
   // Replays the frames since the last checkpoint, compares, checks everything, takes a checkpoint.
   void verify_and_checkpoint();
 

@@ -163,7 +163,7 @@ void World::crash_controller() {
   flush_due_ = false;
   at(between(100, 20'000), [this] {
     if (controller_.up()) return;  // the end of the faults was faster
-    controller_.restart(now_, config_);
+    controller_.restart(now_, config_, chance(2));
     for (auto& node : nodes_) {
       if (!node->cut_off && chance(2)) register_node(*node);
     }
@@ -437,7 +437,7 @@ bool World::all_schedulable() const {
 // Faults and users stop; everything that is under way must come to its end.
 void World::settle() {
   quiet_ = true;
-  if (!controller_.up()) controller_.restart(now_, config_);
+  if (!controller_.up()) controller_.restart(now_, config_, true);
   for (auto& node : nodes_) {
     node->cut_off = false;
     node->agent_up = true;
@@ -500,7 +500,7 @@ void World::finish_checks() {
 }
 
 Outcome World::run() {
-  controller_.handle(StartEpoch{"sim", 0}, now_);
+  controller_.handle(StartEpoch{"sim", 0, true}, now_);
   controller_.handle(ReplaceConfig{config_}, now_);
   controller_.flush();
   for (auto& node : nodes_) register_node(*node);

@@ -149,8 +149,8 @@ class Cluster:
         os.kill(pid, signal.SIGKILL)
         wait_for(lambda: not pids_with(self.conf, "sluicectld"), "the controller is gone")
 
-    def start_controller(self):
-        subprocess.run([self.daemon("sluicectld"), "-f", self.conf], check=True, env=self.env)
+    def start_controller(self, *options):
+        subprocess.run([self.daemon("sluicectld"), "-f", self.conf, *options], check=True, env=self.env)
 
     def node_pid(self, node):
         for pid in pids_with(self.conf, "sluicenoded"):

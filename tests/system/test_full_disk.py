@@ -64,8 +64,7 @@ class FullDisk(ClusterCase):
                 acknowledged.append(int(done.stdout))
             return done.returncode != 0 and done.stderr
         error = wait_for(refused, "submissions are refused")
-        self.assertIn("sbatch: error: Batch job submission failed: ", error)
-        self.assertNotIn("Unable to contact", error)
+        self.assertEqual(error, "sbatch: error: Batch job submission failed: No space left on device\n")
 
         # the ballast has room for what goes on
         self.go("go1")
@@ -77,6 +76,7 @@ class FullDisk(ClusterCase):
         self.go("go2")
         wait_for(lambda: self.file("go2.out") == "over\n", "the second job ends")
         self.assertTrue(self.out("squeue", "-h"), "queries are answered all the while")
+        self.assertEqual(self.try_submit().stderr, error, "and so are refusals")
         self.free()
         self.wait_state(second, "COMPLETED")
         done = wait_for(lambda: (d := self.try_submit()).returncode == 0 and d, "submissions are accepted again")

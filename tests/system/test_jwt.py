@@ -38,6 +38,21 @@ class Jwt(ClusterCase):
         self.run_cmd("scancel", job, env=alice)
         self.wait_ended(job)
 
+    def test_privileged_calls(self):
+        root = self.token("lifespan=60")
+        for command, undo in ((("create", "PartitionName=extra", "Nodes=n1"), ("delete", "PartitionName=extra")),
+                              (("update", "NodeName=n1", "Weight=2"), ("update", "NodeName=n1", "Weight=1")),
+                              (("setdebug", "debug"), ("setdebug", "info"))):
+            with self.subTest(command=command):
+                alice = self.token("lifespan=60", f"username=sluicetest{ALICE}")
+                self.assertNotEqual(self.run_cmd("scontrol", *command, env=alice, check=False).returncode, 0)
+                self.run_cmd("scontrol", *command, env=root, user=BOB)
+                self.run_cmd("scontrol", *undo, env=root, user=BOB)
+        # as for root without a token: a job is for the user who asks
+        job = self.submit("-H", "-D", "/tmp", "-o", "/dev/null", "--wrap", "true", env=root, user=BOB)
+        self.assertEqual(self.show(job)["UserId"], f"sluicetest{BOB}({BOB})")
+        self.run_cmd("scancel", job)
+
     def test_who_may_have_one(self):
         self.token("lifespan=60", user=ALICE)
         denied = "scontrol: error: slurm_fetch_token: error with request: Invalid user id\nError fetching token\n"

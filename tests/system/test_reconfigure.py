@@ -86,6 +86,17 @@ class Reconfigure(ClusterCase):
         self.assertEqual(value("SlurmctldDebug"), "info")
         self.run_cmd("scancel", job)
 
+    def test_what_has_no_effect_is_named_once(self):
+        known = "SchedulerParameters=requeue_delay=1"
+        before = self.cluster.change_conf(lambda text: text.replace(known, known + ",defer") + "MCSPlugin=mcs/user\n")
+        for _ in range(2):
+            self.tell("scontrol")
+        self.cluster.change_conf(lambda _: before)
+        self.tell("scontrol")
+        for key in ("SchedulerParameters=defer", "MCSPlugin"):
+            self.assertEqual(self.cluster.log().count(f"slurm.conf: {key} has no effect yet"), 1, key)
+        self.assertNotIn("requeue_delay", self.cluster.log())
+
     def test_bad_configuration_is_refused(self):
         for bad, key in (("NoSuchKey=1\n", "NoSuchKey"), ("SlurmctldDebug=loud\n", "SlurmctldDebug"),
                          ("PartitionName=x Nodes=nope\n", "nope")):

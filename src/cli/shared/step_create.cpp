@@ -9,8 +9,8 @@
 
 #include "cli/shared/allocation.hpp"
 #include "cli/shared/option_parser.hpp"
-#include "cli/shared/step_link.hpp"
 #include "common/net/address.hpp"
+#include "common/net/listen_address.hpp"
 #include "common/tables/errors.hpp"
 
 namespace sluice::cli {
@@ -134,16 +134,24 @@ std::string own_address_towards(const std::string& peer) {
   return net::address_towards(peer).value_or("127.0.0.1");
 }
 
-}  // namespace
-
 std::string address_for_daemons(const ClusterConfig& config, const std::string& granted) {
   if (!granted.empty()) return own_address_towards(granted);
   const std::string peer = !config.slurmctld_addr.empty() ? config.slurmctld_addr
                            : config.controllers.empty()   ? "127.0.0.1"
                                                           : config.controllers[0].address;
   std::string address = own_address_towards(peer);
+  // To all of the cluster the controller is on their own host.
+  if (peer.starts_with("127.") && net::listens_at_one_address(config)) return address;
   // The controller is on this host, so the way to it says nothing of the way to the nodes; it knows their addresses.
   return address.starts_with("127.") ? std::string() : address;
+}
+
+}  // namespace
+
+Result<IoEndpoint> listen_for_daemons(StepLink& link, const ClusterConfig& config, const std::string& granted) {
+  const std::string address = address_for_daemons(config, granted);
+  const bool there_alone = !address.empty() && net::listens_at_one_address(config);
+  return link.listen(address, config.srun_port_range, there_alone);
 }
 
 }  // namespace sluice::cli

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "cli/shared/client.hpp"
+#include "cli/shared/step_link.hpp"
 #include "common/tables/submit_options.hpp"
 
 namespace sluice::cli {
@@ -21,9 +22,9 @@ struct StepRequestOptions {
 // Ends what was made and is not wanted after all.
 void cancel_steps(Client& client, const std::vector<protocol::CreateStepReply>& steps);
 
-// This host's address for the step's daemons. `granted` is the job's first node, empty when only
-// its environment tells of it. Empty: this is the controller's host, which fills in what its nodes see of it.
-[[nodiscard]] std::string address_for_daemons(const ClusterConfig& config,
-                                              const std::string& granted);
+// Opens the link at this host's address for the step's daemons. `granted` is the job's first node, empty when only
+// its environment tells of it. No host in what is returned: this is the controller's host, which fills in what its
+// nodes see of it.
+[[nodiscard]] Result<IoEndpoint> listen_for_daemons(StepLink& link, const ClusterConfig& config, const std::string& granted);
 
 }  // namespace sluice::cli

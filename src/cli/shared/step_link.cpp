@@ -11,44 +11,47 @@
 namespace sluice::cli {
 namespace {
 
+using boost::asio::ip::address_v4;
 using boost::asio::ip::tcp;
 using protocol::FrameType;
 
 constexpr size_t kKeyBytes = 32;
 
-bool bind_port(tcp::acceptor& acceptor, uint16_t port) {
+bool bind_port(tcp::acceptor& acceptor, const address_v4& at, uint16_t port) {
   boost::system::error_code error;
   acceptor.open(tcp::v4(), error);
-  if (!error) acceptor.bind(tcp::endpoint(tcp::v4(), port), error);
+  if (!error) acceptor.bind(tcp::endpoint(at, port), error);
   if (!error) acceptor.listen(boost::asio::socket_base::max_listen_connections, error);
   if (!error) return true;
   acceptor.close();
   return false;
 }
 
-bool bind_in_range(tcp::acceptor& acceptor, const std::string& range, uint64_t random) {
+bool bind_in_range(tcp::acceptor& acceptor, const address_v4& at, const std::string& range, uint64_t random) {
   const size_t dash = range.find('-');
   const auto low = to_number<uint16_t>(range.substr(0, dash));
   const auto high = dash == std::string::npos ? low : to_number<uint16_t>(range.substr(dash + 1));
-  if (!low || !high || *high < *low) return bind_port(acceptor, 0);
+  if (!low || !high || *high < *low) return bind_port(acceptor, at, 0);
   const uint64_t count = uint64_t{*high} - *low + 1;
   for (uint64_t i = 0; i < count; ++i) {  // sruns of one host start at different places
-    if (bind_port(acceptor, static_cast<uint16_t>(*low + (random + i) % count))) return true;
+    if (bind_port(acceptor, at, static_cast<uint16_t>(*low + (random + i) % count))) return true;
   }
   return false;
 }
 
 }  // namespace
 
-Result<IoEndpoint> StepLink::listen(const std::string& host, const std::string& range) {
+Result<IoEndpoint> StepLink::listen(const std::string& host, const std::string& range, bool there_alone) {
   key_.resize(kKeyBytes);
   uint64_t random = 0;
   if (getrandom(key_.data(), kKeyBytes, 0) != static_cast<ssize_t>(kKeyBytes) ||
       getrandom(&random, sizeof random, 0) != sizeof random) {
     return failure("no random numbers to be had");
   }
-  const bool bound =
-      range.empty() ? bind_port(acceptor_, 0) : bind_in_range(acceptor_, range, random);
+  boost::system::error_code bad;
+  const address_v4 at = there_alone ? boost::asio::ip::make_address_v4(host, bad) : address_v4::any();
+  if (bad) return failure("unable to listen for step daemons: " + host + " is no address of IPv4");
+  const bool bound = range.empty() ? bind_port(acceptor_, at, 0) : bind_in_range(acceptor_, at, range, random);
   if (!bound) return failure("unable to listen for step daemons: no free port");
   return IoEndpoint{host, acceptor_.local_endpoint().port(), key_};
 }

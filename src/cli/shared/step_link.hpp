@@ -27,8 +27,8 @@ class StepLink {
   explicit StepLink(boost::asio::io_context& io) : io_(io), acceptor_(io) {}
 
   // Opens a port (of `range`, "60001-63000", or any) and makes a key; `host` is the address that is
-  // told to the daemons.
-  [[nodiscard]] Result<IoEndpoint> listen(const std::string& host, const std::string& range);
+  // told to the daemons; with `there_alone` (NoInAddrAny) they cannot come by another one.
+  [[nodiscard]] Result<IoEndpoint> listen(const std::string& host, const std::string& range, bool there_alone);
   // Starts to take connections of this step's daemons; others are turned away. A step in several components of a
   // heterogeneous job has a part in each; nodes are counted through all of them.
   struct Part {

@@ -175,7 +175,6 @@ std::string default_trial_dir() {
 
 Status start_trial(const TrialOptions& wanted) {
   TrialOptions options = wanted;
-  options.dir = fs::absolute(wanted.dir).lexically_normal();
   if (options.memory_mib == 0) options.memory_mib = host_memory_mib();
   if (!daemons_of(TrialFolder(options.dir)).empty()) {
     return failure(fmt::format("a cluster runs in {} already; stop it with: sluice down --dir {}",

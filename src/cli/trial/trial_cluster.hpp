@@ -10,7 +10,7 @@
 namespace sluice::cli {
 
 struct TrialOptions {
-  std::string dir;          // holds everything: configuration, state, spool, logs, pid files
+  std::string dir;          // absolute; holds everything: configuration, state, spool, logs, pid files
   uint32_t nodes = 4;       // 1 … 4096
   uint32_t cpus = 2;        // per node; more than the host has is fine, they are virtual
   uint64_t memory_mib = 0;  // per node; 0: the host's memory, shared

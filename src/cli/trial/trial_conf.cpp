@@ -41,6 +41,7 @@ std::string trial_conf(const TrialOptions& o, const TrialPlace& place) {
       "ClusterName=trial\n"
       "SlurmctldHost={host}(127.0.0.1)\n"
       "SlurmctldPort={port}\n"
+      "CommunicationParameters=NoCtldInAddrAny,NoInAddrAny\n"
       "SlurmUser={user}\n"
       "SlurmdUser={user}\n"
       "AuthType=auth/slurm\n"

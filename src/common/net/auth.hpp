@@ -32,7 +32,7 @@ class AuthProvider {
   // A token for this process's own user. Any thread. Errors: kAuthentication.
   [[nodiscard]] virtual Result<std::string> create_token(const RequestDigest& digest) = 0;
 
-  // Each token is accepted once. Any thread. Errors: kAuthentication; the text says whether the
+  // Each token is accepted once, but for those of jwt.hpp. Any thread. Errors: kAuthentication; the text says whether the
   // token was malformed, forged, expired, not yet valid, replayed or for another request,
   // daemon or cluster, and by how much the clocks differ where that matters.
   [[nodiscard]] virtual Result<Identity> verify(std::string_view token,

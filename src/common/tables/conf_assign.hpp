@@ -27,6 +27,19 @@ template <class Owner>
          !value.ends_with("/none") && !value.empty();
 }
 
+// What is in a value, and nothing comes of it although the key acts.
+template <class Owner>
+[[nodiscard]] std::vector<std::string> idle_options(const ConfKey<Owner>& row, const ConfValue& value) {
+  std::vector<std::string> idle;
+  if (row.acting.empty()) return idle;
+  const std::vector<std::string> acting = split_list(row.acting);
+  for (const std::string& option : value.items.empty() ? std::vector{value.text} : value.items) {
+    const std::string name = option.substr(0, option.find_first_of("=:"));
+    if (!has_option(acting, name)) idle.push_back(name);
+  }
+  return idle;
+}
+
 // Sets the member. `section` ("NodeName.", "cgroup.conf.", or nothing) stands before names in
 // `without_effect`.
 template <class Owner>
@@ -43,7 +56,9 @@ template <class Owner>
   if (is_without_effect(row, pair.value)) {
     without_effect.push_back(fmt::format("{}{}", section, row.name));
   }
-  for (const std::string& option : unknown) {
+  std::vector<std::string> idle = idle_options(row, *value);
+  idle.insert(idle.end(), unknown.begin(), unknown.end());
+  for (const std::string& option : idle) {
     without_effect.push_back(fmt::format("{}{}={}", section, row.name, option));
   }
   return {};

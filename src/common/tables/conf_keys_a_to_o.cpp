@@ -56,9 +56,10 @@ constexpr GlobalKey kRows[] = {
     key("AuthAltParameters", K::kOptions)
         .allow(
             "disable_token_creation,max_token_lifespan,jwks,jwt_key,use_jwt_client_ids,"
-            "use_jwt_client_ids_only,userclaimfield").acts<&C::auth_alt_parameters>(),
+            "use_jwt_client_ids_only,userclaimfield")
+        .only("disable_token_creation,jwt_key,max_token_lifespan").acts<&C::auth_alt_parameters>(),
     key("AuthInfo", K::kOptions).allow("cred_expire,socket,ttl,use_client_ids")
-        .acts<&C::auth_info>(),
+        .only("cred_expire,socket").acts<&C::auth_info>(),
     key("AuthType", K::kEnum, "auth/munge").allow("auth/munge,auth/slurm").acts<&C::auth_type>()
         .needs_restart(),
     key("BackupAddr", K::kText).obsolete(),
@@ -86,7 +87,7 @@ constexpr GlobalKey kRows[] = {
             "block_null_hash,CheckGhalQuiesce,DisableIPv4,EnableIPv6,keepaliveinterval,"
             "keepaliveprobes,keepalivetime,NoAddrCache,NoCtldInAddrAny,NoInAddrAny,disable_http,"
             "host_unreach_retry_count,getnameinfo_cache_timeout")
-        .keeps<&C::communication_parameters>(),
+        .only("NoCtldInAddrAny,NoInAddrAny").acts<&C::communication_parameters>().needs_restart(),
     key("CompleteWait", K::kSeconds, "0").range(0, kMax16).keeps<&C::complete_wait>(),
     key("ControlAddr", K::kText).obsolete(),
     key("ControlMachine", K::kText).obsolete(),
@@ -114,7 +115,7 @@ constexpr GlobalKey kRows[] = {
     key("DefRuntimePlugin", K::kEnum).allow("runtime/none,runtime/oci").hidden(),
     key("DependencyParameters", K::kOptions)
         .allow("disable_remote_singleton,kill_invalid_depend,max_depend_depth")
-        .acts<&C::dependency_parameters>(),
+        .only("kill_invalid_depend").acts<&C::dependency_parameters>(),
     key("DisableRootJobs", K::kBool, "NO").acts<&C::disable_root_jobs>(),
     key("EioTimeout", K::kNumber, "60").range(0, kMax16).acts_by(set_eio_timeout),
     key("EnforcePartLimits", K::kEnum, "NO").allow("NO,ANY,ALL,YES")
@@ -182,7 +183,8 @@ constexpr GlobalKey kRows[] = {
             "batch_step_set_cpu_freq,cray_net_exclusive,enable_nss_slurm,lustre_no_flush,mem_sort,"
             "mpir_use_nodeaddr,disable_send_gids,slurmstepd_memlock,slurmstepd_memlock_all,"
             "test_exec,use_interactive_step,interactive_step_set_cpu_freq,"
-            "srun_exclusive_allocation,ulimit_pam_adopt").acts<&C::launch_parameters>(),
+            "srun_exclusive_allocation,ulimit_pam_adopt")
+        .only("use_interactive_step").acts<&C::launch_parameters>(),
     key("LaunchType", K::kText).obsolete(),
     key("LicenseParameters", K::kOptions).allow("RemoteFuzzyMatch"),
     key("Licenses", K::kWords).acts_by(set_licenses, kLicenseWords),

@@ -114,7 +114,10 @@ constexpr GlobalKey kRows[] = {
             "step_retry_time,whole_hetjob,bf_allow_magnetic_slot,bf_topopt_enable,"
             "bf_topopt_iterations,bf_yield_rpc_cnt,defer_batch,extra_constraints,"
             "ignore_constraint_validation,max_submit_line_size,requeue_delay,"
-            "requeue_on_resume_failure,time_min_as_soft_limit").acts<&C::scheduler_parameters>(),
+            "requeue_on_resume_failure,time_min_as_soft_limit,kill_invalid_depend")
+        .only("enable_user_top,ignore_prefer_validation,kill_invalid_depend,max_switch_wait,nohold_on_prolog_fail,"
+              "requeue_delay,salloc_wait_nodes,sbatch_wait_nodes,whole_hetjob")
+        .acts<&C::scheduler_parameters>(),
     key("SchedulerTimeSlice", K::kSeconds, "30").range(5, kMax16).keeps<&C::scheduler_time_slice>(),
     key("SchedulerType", K::kEnum, "sched/backfill").allow("sched/backfill,sched/builtin")
         .keeps<&C::scheduler_type>().needs_restart(),
@@ -172,7 +175,8 @@ constexpr GlobalKey kRows[] = {
             "config_overrides,l3cache_as_socket,numa_node_as_socket,shutdown_on_reboot,"
             "allow_ecores,conmgr_connect_timeout,conmgr_max_connections,conmgr_quiesce_timeout,"
             "conmgr_read_timeout,conmgr_threads,conmgr_use_poll,conmgr_wait_write_delay,"
-            "conmgr_write_timeout,contain_spank,workerpool_threads").acts<&C::slurmd_parameters>(),
+            "conmgr_write_timeout,contain_spank,workerpool_threads")
+        .only("config_overrides").acts<&C::slurmd_parameters>(),
     key("SlurmdPidFile", K::kText, "/var/run/slurmd.pid").acts<&C::slurmd_pid_file>(),
     key("SlurmdPort", K::kNumber, "6818").range(1, 65535).acts<&C::slurmd_port>().needs_restart(),
     key("SlurmdSpoolDir", K::kAbsolutePath, "/var/spool/slurmd").acts<&C::slurmd_spool_dir>(),

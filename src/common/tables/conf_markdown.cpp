@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "common/base/text.hpp"
 #include "common/tables/conf_keys.hpp"
 #include "common/tables/conf_value.hpp"
 
@@ -27,10 +28,10 @@ std::string value_words(const ConfRule& rule) {
   return allowed_values(rule);
 }
 
-std::string_view effect_words(ConfEffect effect) {
+std::string effect_words(ConfEffect effect, std::string_view acting) {
   switch (effect) {
     case ConfEffect::kActs:
-      return "acts";
+      return acting.empty() ? "acts" : fmt::format("acts: {}", join(split_list(acting), ", "));
     case ConfEffect::kNotYet:
       return "accepted, no effect yet";
     default:
@@ -51,7 +52,7 @@ void add_section(std::string& out, std::string_view title, const Keys& keys) {
   for (const auto* row : rows) {
     out += fmt::format("| {} | {} | {} | {} | {} |\n", row->name, cell(value_words(rule_of(*row))),
                        row->fallback.empty() ? "" : "`" + cell(row->fallback) + "`",
-                       effect_words(row->effect), row->restart ? "restart" : "reconfigure");
+                       effect_words(row->effect, row->acting), row->restart ? "restart" : "reconfigure");
   }
 }
 

@@ -5,36 +5,13 @@
 #include "common/base/check.hpp"
 #include "common/log/log.hpp"
 #include "ctld/engine/gather.hpp"
+#include "ctld/engine/new_work.hpp"
 #include "ctld/journal/event_codec.hpp"
 #include "ctld/state/apply.hpp"
 #include "ctld/state/decide.hpp"
 #include "ctld/state/react.hpp"
 
 namespace sluice::engine {
-namespace {
-
-// Commands that begin something, and so are refused while the journal has no room. Ends and reports
-// are taken: they wait in memory until they can be written.
-bool is_new_work(const state::Command& command) {
-  return std::holds_alternative<state::SubmitJob>(command) ||
-         std::holds_alternative<state::UpdateJob>(command) ||
-         std::holds_alternative<state::ChangeJob>(command) ||
-         std::holds_alternative<state::TopJob>(command) ||
-         std::holds_alternative<state::NotifyJob>(command) ||
-         std::holds_alternative<state::CreateStep>(command) ||
-         std::holds_alternative<state::UpdateNode>(command) ||
-         std::holds_alternative<state::UpdatePartition>(command) ||
-         std::holds_alternative<state::CreateNodes>(command) ||
-         std::holds_alternative<state::DeleteNodes>(command) ||
-         std::holds_alternative<state::RebootNodes>(command) ||
-         std::holds_alternative<state::UpdateStep>(command) ||
-         std::holds_alternative<state::SetTrigger>(command) ||
-         std::holds_alternative<state::ReplaceCrontab>(command) ||
-         std::holds_alternative<state::StartJobs>(command);
-}
-
-}  // namespace
-
 struct Engine::Group {
   journal::FrameGroup frames;
   std::vector<Answer> answers;
@@ -108,7 +85,8 @@ bool Engine::refuse(const Post& post) const {
 
 void Engine::obey(Post& post, Time now, Group& group) {
   if (refuse(post)) {
-    group.answers.push_back({std::move(post.done), failure(ErrorCode::kStorageFull)});
+    // Nothing happened, so the answer waits for no journal: that may have no room for hours.
+    publisher_.answer({std::move(post.done), failure(ErrorCode::kStorageFull)});
     return;
   }
   Result<state::Decision> decision = state::decide(state_, post.command, now);

@@ -28,7 +28,8 @@ namespace sluice::engine {
 using Clock = std::function<Time()>;
 
 // One command and whom to tell. `done` runs on the publisher's thread when everything the answer
-// says is durable and published; with an error: nothing happened.
+// says is durable and published; with an error: nothing happened. A refusal for want of room
+// waits for nothing.
 struct Post {
   state::Command command;
   std::vector<journal::Blob> blobs;  // that the command's events mention

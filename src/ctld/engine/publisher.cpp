@@ -19,6 +19,12 @@ void Publisher::publish(DurableGroup group) {
   wake_.notify_one();
 }
 
+void Publisher::answer(Answer answer) {
+  DurableGroup group;
+  group.answers.push_back(std::move(answer));
+  publish(std::move(group));
+}
+
 void Publisher::stop() {
   {
     const std::lock_guard lock(mutex_);
@@ -38,11 +44,12 @@ void Publisher::run() {
       groups.swap(waiting_);
     }
     for (DurableGroup& group : groups) {
-      holder_.set(std::make_shared<const Published>(group.published));
+      if (group.published.state) holder_.set(std::make_shared<const Published>(group.published));
+      const state::ClusterSnapshot state = holder_.get()->state;
       for (Answer& answer : group.answers) {
-        if (answer.done) answer.done(answer.reply, group.published.state);
+        if (answer.done) answer.done(answer.reply, state);
       }
-      if (!group.effects.empty()) sink_(group.effects, group.published.state);
+      if (!group.effects.empty()) sink_(group.effects, state);
     }
   }
 }

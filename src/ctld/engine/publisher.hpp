@@ -34,7 +34,7 @@ struct Answer {
 
 // What becomes visible at once.
 struct DurableGroup {
-  Published published;
+  Published published;  // no state: nothing new
   std::vector<Answer> answers;
   state::Effects effects;
 };
@@ -53,6 +53,7 @@ class Publisher {
   [[nodiscard]] std::shared_ptr<const Published> newest() const { return holder_.get(); }
 
   void publish(DurableGroup group);  // any thread; the caller keeps the order
+  void answer(Answer answer);        // any thread; one that needs nothing new to be durable
   void stop();                       // deals with what is waiting, then ends the thread
 
  private:

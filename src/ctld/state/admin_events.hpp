@@ -18,6 +18,17 @@
 
 namespace sluice::state {
 
+// slurmctld -c: all that was known is forgotten, but for the cluster's id and which job ids were given.
+struct StateForgotten {
+  static constexpr uint32_t kTag = 66;
+  static constexpr const char* kName = "StateForgotten";
+  Time time = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "time", &StateForgotten::time);
+  }
+};
+
 // So much of the time limit is over (--mail-type=TIME_LIMIT_50 …).
 struct JobLimitNear {
   static constexpr uint32_t kTag = 60;

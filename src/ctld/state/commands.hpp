@@ -169,11 +169,12 @@ struct RegisterNode {
 struct StartEpoch {
   std::string cluster_id;
   uint64_t epoch = 0;
+  bool clean = false;  // slurmctld -c
 };
 struct ReplaceConfig {
   std::shared_ptr<const ClusterConfig> config;
-  bool at_start = false;  // an unchanged configuration then leaves scontrol's changes alone
-  bool ordered = false;   // scontrol reconfigure: triggers fire
+  bool keep_partitions = false;  // slurmctld -R: an unchanged configuration leaves scontrol's changes of them alone
+  bool ordered = false;          // scontrol reconfigure: triggers fire
 };
 // The nodes have not answered for SlurmdTimeout: DOWN.
 struct NodesSilent {

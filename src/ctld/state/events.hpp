@@ -565,7 +565,7 @@ using Event =
                  JobShrunk, JobSignaled, JobEndRepeated, ArrayTasksCancelled, StepCreated, StepNodesEnded, StepEnded,
                  StepEndOrdered, NodeRegistered, NodeStateChanged, NodeUpdated, PartitionChanged, PartitionDeleted,
                  JobLimitNear, StepUpdated, TriggerSet, TriggersCleared, TriggerFired, CrontabReplaced,
-                 NodesCreated, NodesDeleted, ReservationChanged, ReservationDeleted>;
+                 NodesCreated, NodesDeleted, ReservationChanged, ReservationDeleted, StateForgotten>;
 using Events = std::vector<Event>;
 
 // The event's name, as in journal_dump.

@@ -13,10 +13,12 @@
 
 #include <gtest/gtest.h>
 
+#include "ctld/engine/new_work.hpp"
 #include "ctld/engine/scheduler_loop.hpp"
 #include "ctld/journal/recovery.hpp"
 #include "ctld/journal/sqlite_store.hpp"
 #include "ctld/state/invariants.hpp"
+#include "unit/journal/fake_store.hpp"
 #include "unit/journal/temp_folder.hpp"
 
 namespace sluice::engine {
@@ -193,6 +195,58 @@ TEST(Engine, AfterStopWorkIsRefusedAndNothingHangs) {
   const Result<state::Reply> reply = core.ask(small_job());
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, ErrorCode::kRetry);
+}
+
+// A controller on a disk that has no room at all.
+class FullDisk : public testing::Test {
+ protected:
+  static constexpr auto kLongest = std::chrono::seconds(30);
+
+  FullDisk() {
+    store_.fail_with(ErrorCode::kStorageFull, 0);
+    commit_.emplace(store_, journal::GroupCommitOptions{.retry_interval = std::chrono::milliseconds(1)});
+    engine_.emplace(EngineOptions{.clock = now}, state::ClusterState{}, 0, *commit_, publisher_);
+  }
+  void TearDown() override {
+    engine_->stop();
+    commit_->stop();
+    publisher_.stop();
+  }
+  std::future<ErrorCode> ask(state::Command command) {
+    auto promise = std::make_shared<std::promise<ErrorCode>>();
+    engine_->post({std::move(command), {}, [promise](const Result<state::Reply>& reply, const state::ClusterSnapshot& after) {
+                     EXPECT_NE(after, nullptr);
+                     promise->set_value(reply ? ErrorCode::kOk : reply.error().code);
+                   }});
+    return promise->get_future();
+  }
+  void make_room() { store_.fail_with(ErrorCode::kOk, 0); }
+
+ private:
+  test::FakeStore store_;
+  Publisher publisher_{{std::make_shared<state::ClusterState>(), 0}, [](const auto&, const auto&) {}};
+  std::optional<journal::GroupCommit> commit_;
+  std::optional<Engine> engine_;
+};
+
+TEST_F(FullDisk, RefusalsDoNotWaitForRoomAsWhatWasTakenDoes) {
+  std::future<ErrorCode> taken = ask(state::StartEpoch{"cluster", 1});
+  std::future<ErrorCode> refused = ask(small_job());
+  ASSERT_EQ(refused.wait_for(kLongest), std::future_status::ready) << "the refusal waits behind what cannot be written";
+  EXPECT_EQ(refused.get(), ErrorCode::kStorageFull);
+  EXPECT_EQ(taken.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  make_room();
+  ASSERT_EQ(taken.wait_for(kLongest), std::future_status::ready);
+  EXPECT_EQ(taken.get(), ErrorCode::kOk);
+}
+
+TEST(NewWork, IsWhatUsersAskForAndNotWhatEnds) {
+  EXPECT_TRUE(is_new_work(state::CreateHetStep{}));
+  EXPECT_TRUE(is_new_work(state::ChangeReservation{}));
+  EXPECT_TRUE(is_new_work(state::ReplaceConfig{.ordered = true}));
+  EXPECT_FALSE(is_new_work(state::ReplaceConfig{}));
+  EXPECT_FALSE(is_new_work(state::SignalJob{}));
+  EXPECT_FALSE(is_new_work(state::EndSteps{}));
 }
 
 }  // namespace

@@ -77,8 +77,10 @@ Events EventMaker::next() {
       change_waiting(events);
     else if (dice < 55)
       start(events);
-    else if (dice < 67)
+    else if (dice < 64)
       step(events);
+    else if (dice < 67)
+      suspend_or_resume(events);
     else if (dice < 78)
       complete(events);
     else if (dice < 90)
@@ -96,6 +98,7 @@ Events EventMaker::next() {
 }
 
 void EventMaker::start_cluster(Events& events) {
+  make(events, StateForgotten{now_});  // it would leave nothing to look at anywhere else
   make(events, EpochStarted{"00000000-0000-4000-8000-000000000001", 1, now_});
   make(events, ConfigReplaced{make_config(), now_});
   for (NodeId id = 0; id < kNodes; ++id) {
@@ -134,6 +137,15 @@ void EventMaker::submit(Events& events) {
     array->task_count = array->task_max = 6;
     array->task_min = 1;
     job.array = array;
+  }
+  if (job.array == nullptr && pick(8) == 0) {
+    for (uint32_t offset = 0; offset < 2; ++offset) {
+      Job component = job;
+      component.id = job.id + offset;
+      component.het = std::make_shared<HetInfo>(HetInfo{job.id, offset, 2});
+      make(events, JobSubmitted{component});
+    }
+    return;
   }
   make(events, JobSubmitted{job});
   if (pick(2) == 0) make(events, JobBecameEligible{job.id, now_});
@@ -197,7 +209,7 @@ void EventMaker::start(Events& events) {
   const std::shared_ptr<const Allocation> allocation = allocate();
   if (pending.empty() || !allocation) return;
   const Job job = state_.jobs.at(pending[pick(pending.size())]);
-  if (job.hold != HoldKind::kNone) return;
+  if (job.hold != HoldKind::kNone || job.het != nullptr) return;  // components would have to start together
   JobStarted started;
   started.record = job.id;
   started.partition = "main";
@@ -263,6 +275,15 @@ void EventMaker::step(Events& events) {
   made->start = now_;
   made->nodes_left = Bitmap::first(layout->nodes.size());
   make(events, StepCreated{made});
+}
+
+void EventMaker::suspend_or_resume(Events& events) {
+  const std::vector<JobId> active = ids(state_.active);
+  if (active.empty()) return;
+  const Job job = state_.jobs.at(active[pick(active.size())]);
+  if ((job.flags & kJobCompleting) != 0 || !job.preparing.none()) return;
+  if (job.state == JobState::kSuspended) make(events, JobResumed{job.id, job.end + std::chrono::minutes(1), now_});
+  else if (job.state == JobState::kRunning) make(events, JobSuspended{job.id, now_});
 }
 
 void EventMaker::complete(Events& events) {

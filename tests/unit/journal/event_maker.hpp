@@ -32,6 +32,7 @@ class EventMaker {
   void change_waiting(state::Events& events);
   void start(state::Events& events);
   void step(state::Events& events);
+  void suspend_or_resume(state::Events& events);
   void complete(state::Events& events);
   void clean(state::Events& events);
   void cancel_pending(state::Events& events);

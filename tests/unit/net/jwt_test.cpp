@@ -1,6 +1,11 @@
 #include "common/net/jwt.hpp"
 
+#include <fstream>
+
 #include <gtest/gtest.h>
+
+#include "common/net/clock.hpp"
+#include "unit/journal/temp_folder.hpp"
 
 namespace sluice::net {
 namespace {
@@ -39,6 +44,33 @@ TEST(Jwt, IsRefusedWhenItIsNotOurs) {
   EXPECT_EQ(problem(mixed), "the token is forged, or made with another key");
   // {"alg":"none"}
   EXPECT_EQ(problem("eyJhbGciOiJub25lIn0" + token.substr(token.find('.'))), "the token is not signed with HS256");
+}
+
+// Knows nobody.
+class NoOther final : public AuthProvider {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "auth/none"; }
+  Result<std::string> create_token(const RequestDigest&) override { return failure(ErrorCode::kAuthentication); }
+  Result<Identity> verify(std::string_view, const RequestDigest&) override { return failure(ErrorCode::kAuthentication); }
+};
+
+TEST(Jwt, ProvesItsUserAsAnyTokenDoes) {
+  const test::TempFolder folder;
+  const std::filesystem::path file = folder.path() / "jwt.key";
+  std::ofstream(file) << kKey;
+  std::filesystem::permissions(file, std::filesystem::perms::owner_read);
+  const auto acceptor = accept_jwt(std::make_shared<NoOther>(), {file.string(), static_cast<uint32_t>(geteuid())});
+  const RequestDigest digest{std::string(32, 'd')};
+  const auto proved = [&](std::string_view user) {
+    const std::string token = make_jwt(kKey, user, now(), now() + std::chrono::minutes(1));
+    return acceptor->verify(*use_jwt(token)->create_token(digest), digest);
+  };
+  const auto root = proved("root");
+  ASSERT_TRUE(root) << root.error().text;
+  EXPECT_TRUE(root->is_root());
+  EXPECT_TRUE(root->is_user(0));
+  EXPECT_FALSE(proved("nobody-of-this-name"));
+  EXPECT_FALSE(acceptor->verify("something else", digest));
 }
 
 TEST(Jwt, GarbageIsRefused) {

@@ -148,6 +148,38 @@ TEST_F(CoreTest, NodesComeAndGoWithTheConfiguration) {
   EXPECT_TRUE(names_.empty());
 }
 
+TEST_F(CoreTest, ACleanStartKeepsTheClustersIdAndTheNextJobId) {
+  const JobId running = submit(batch_spec());
+  submit(batch_spec());
+  ASSERT_TRUE(start_job(running, "n1"));
+  UpdateNode drain{kRoot, {}};
+  drain.update.nodes = "n2";
+  drain.update.state = "drain";
+  drain.update.reason = "disk";
+  ASSERT_TRUE(run(drain));
+  EXPECT_EQ(error_of(StartEpoch{"other", 2, true}), ErrorCode::kWrongCluster);
+  ASSERT_TRUE(run(StartEpoch{"cluster", 2, true}));
+  EXPECT_TRUE(effects_.empty());
+  ASSERT_TRUE(run(ReplaceConfig{config_}));
+  EXPECT_EQ(state_.cluster_id, "cluster");
+  EXPECT_EQ(state_.epoch, 2u);
+  EXPECT_EQ(state_.jobs.size(), 0u);
+  for (const NodeConfig& node : config_->nodes) register_node(node.name);
+  EXPECT_TRUE(is_schedulable(state_.nodes.at(1)));
+  EXPECT_EQ(submit(batch_spec()), running + 2) << "an id that was used";
+
+  // what still runs is nobody's
+  RegisterNode command;
+  command.node.name = "n1";
+  command.node.hardware.boot_id = "boot";
+  command.node.running = {{{running, kBatchStep}, 0}};
+  command.node.jobs = {running};
+  const auto reply = run(command);
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(std::get<RegisteredReply>(*reply).forget.size(), 1u);
+  EXPECT_EQ(std::get<RegisteredReply>(*reply).clean.size(), 1u);
+}
+
 TEST_F(CoreTest, PartitionsAreMadeAndTakenAway) {
   UpdatePartition command{kRoot, protocol::PartitionAction::kCreate, "night", {}};
   command.config.nodes = {"n1", "n2"};
@@ -160,6 +192,21 @@ TEST_F(CoreTest, PartitionsAreMadeAndTakenAway) {
   EXPECT_EQ(error_of(command), ErrorCode::kPartitionInUse);
   ASSERT_TRUE(run(SignalJob{kAnn, std::to_string(id), 0, protocol::kSignalCancel}));
   EXPECT_EQ(error_of(command), ErrorCode::kOk);
+  EXPECT_EQ(find_partition(state_, "night"), nullptr);
+}
+
+TEST_F(CoreTest, PartitionsAreConfiguredAgainUnlessTheyAreKept) {
+  UpdatePartition command{kRoot, protocol::PartitionAction::kCreate, "night", {}};
+  command.config.nodes = {"n1", "n2"};
+  ASSERT_TRUE(run(command));
+  ASSERT_TRUE(run(ReplaceConfig{.config = config_, .keep_partitions = true}));
+  EXPECT_NE(find_partition(state_, "night"), nullptr);
+  auto changed = std::make_shared<ClusterConfig>(*config_);
+  changed->partitions[0].max_nodes = 1;
+  ASSERT_TRUE(run(ReplaceConfig{.config = changed, .keep_partitions = true}));
+  EXPECT_EQ(find_partition(state_, "night"), nullptr) << "slurm.conf is another";
+  ASSERT_TRUE(run(command));
+  ASSERT_TRUE(run(ReplaceConfig{changed}));
   EXPECT_EQ(find_partition(state_, "night"), nullptr);
 }
 

@@ -3,6 +3,7 @@
 #include <functional>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "ctld/state/apply/verbs.hpp"
 #include "ctld/state/dynamic_nodes.hpp"
@@ -87,6 +88,13 @@ void remove_node(ClusterState& state, NodeId id) {
 }
 
 }  // namespace
+
+void apply_event(ClusterState& state, const StateForgotten&) {
+  ClusterState fresh;
+  fresh.cluster_id = state.cluster_id;
+  fresh.next_job_id = state.next_job_id;  // nodes and accounts know jobs by the ids that were given
+  state = std::move(fresh);
+}
 
 void apply_event(ClusterState& state, const EpochStarted& event) {
   state.cluster_id = event.cluster_id;

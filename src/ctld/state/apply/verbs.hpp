@@ -7,6 +7,7 @@
 namespace sluice::state {
 
 void apply_event(ClusterState& state, const EpochStarted& event);
+void apply_event(ClusterState& state, const StateForgotten& event);
 void apply_event(ClusterState& state, const ConfigReplaced& event);
 void apply_event(ClusterState& state, const JobSubmitted& event);
 void apply_event(ClusterState& state, const JobUpdated& event);

@@ -40,8 +40,9 @@ Result<Decision> decide_on(const ClusterState& state, const StartEpoch& command,
     return failure(ErrorCode::kWrongCluster);
   }
   Draft draft(state);
+  if (command.clean) draft.emit(StateForgotten{now});
   draft.emit(EpochStarted{.cluster_id = command.cluster_id, .epoch = command.epoch, .time = now});
-  for (Trigger& trigger : triggers_hit(state, kTriggerPrimaryResumed, now)) draft.emit(TriggerSet{std::move(trigger)});
+  for (Trigger& trigger : triggers_hit(draft.state(), kTriggerPrimaryResumed, now)) draft.emit(TriggerSet{std::move(trigger)});
   return draft.take();
 }
 
@@ -52,7 +53,7 @@ Result<Decision> decide_on(const ClusterState& state, const ReplaceConfig& comma
   if (command.ordered) {
     for (Trigger& trigger : triggers_hit(state, kTriggerReconfigured, now)) draft.emit(TriggerSet{std::move(trigger)});
   }
-  if (same && (command.at_start || partitions_as_configured(state))) return draft.take();
+  if (same && (command.keep_partitions || partitions_as_configured(state))) return draft.take();
   // jobs on nodes that go are lost
   std::unordered_set<std::string> stay;
   for (const NodeConfig& node : config->nodes) stay.insert(node.name);

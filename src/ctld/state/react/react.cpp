@@ -203,6 +203,7 @@ void react_to(const ClusterState&, const TriggerSet&, Effects&) {}
 void react_to(const ClusterState&, const TriggersCleared&, Effects&) {}
 void react_to(const ClusterState&, const CrontabReplaced&, Effects&) {}
 void react_to(const ClusterState&, const EpochStarted&, Effects&) {}
+void react_to(const ClusterState&, const StateForgotten&, Effects&) {}
 void react_to(const ClusterState&, const ArrayTasksSplit&, Effects&) {}
 void react_to(const ClusterState&, const JobsPurged&, Effects&) {}
 void react_to(const ClusterState&, const ArrayTasksFolded&, Effects&) {}

@@ -1,0 +1,40 @@
+#include "ctld/engine/new_work.hpp"
+
+#include <type_traits>
+#include <variant>
+
+namespace sluice::engine {
+namespace {
+
+template <class... Commands>
+struct List {
+  template <class Command>
+  static constexpr bool kHas = (std::is_same_v<Command, Commands> || ...);
+};
+
+using Refused = List<state::SubmitJob, state::UpdateJob, state::ChangeJob, state::TopJob, state::NotifyJob,
+                     state::CreateStep, state::CreateHetStep, state::UpdateNode, state::UpdatePartition,
+                     state::CreateNodes, state::DeleteNodes, state::RebootNodes, state::UpdateStep, state::SetTrigger,
+                     state::ClearTriggers, state::ReplaceCrontab, state::ChangeReservation, state::StartJobs>;
+
+// Cancelling frees what a full disk holds up, and a controller must be able to start.
+using Taken = List<state::SignalJob, state::EndAllocation, state::ClientGone, state::EndSteps, state::JobsCleaned,
+                   state::PrologDone, state::RegisterNode, state::StartEpoch, state::NodesSilent,
+                   state::NodesNotResponding, state::NodesResponding, state::LaunchFailed, state::Tick>;
+
+template <class Command>
+bool begins(const Command&) {
+  static_assert(Refused::kHas<Command> != Taken::kHas<Command>, "a command is in one of the lists");
+  return Refused::kHas<Command>;
+}
+
+// What starts with the controller is taken, as it cannot start without.
+bool begins(const state::ReplaceConfig& command) { return command.ordered; }
+
+}  // namespace
+
+bool is_new_work(const state::Command& command) {
+  return std::visit([](const auto& any) { return begins(any); }, command);
+}
+
+}  // namespace sluice::engine
