@@ -43,22 +43,35 @@ Result<std::string> write_script(const PlanInput& input) {
   return path;
 }
 
-Result<int> open_output(const PlanInput& input,
-                        OutputFiles& files,
-                        std::string_view pattern,
-                        std::string_view stream) {
+std::string path_of(const PlanInput& input, std::string_view pattern) {
   PatternFields fields;
   fields.step = input.launch.key.id;
   fields.array = input.launch.array;
   fields.job_name = input.launch.job_spec->name;
   fields.user_name = input.launch.user_name;
   fields.node_name = input.start.node_name;
-  const std::string path =
-      absolute_path(expand_file_pattern(pattern, fields), input.launch.job_spec->work_dir);
-  auto fd = files.output(path);
+  return absolute_path(expand_file_pattern(pattern, fields), input.launch.job_spec->work_dir);
+}
+
+Result<int> opened(Result<int> fd, std::string_view stream, std::string_view path) {
   if (fd) return fd;
   return failure(ErrorCode::kPathMissing,
                  fmt::format("Could not open {} file {}: {}", stream, path, fd.error().text));
+}
+
+Result<int> open_input(const PlanInput& input, OutputFiles& files) {
+  const JobSpec& spec = *input.launch.job_spec;
+  if (spec.std_in.empty()) return files.null_device();
+  const std::string path = path_of(input, spec.std_in);
+  return opened(files.input(path), "stdin", path);
+}
+
+Result<int> open_output(const PlanInput& input,
+                        OutputFiles& files,
+                        std::string_view pattern,
+                        std::string_view stream) {
+  const std::string path = path_of(input, pattern);
+  return opened(files.output(path), stream, path);
 }
 
 }  // namespace
@@ -80,12 +93,8 @@ Result<StepPlan> plan_batch(const PlanInput& input, OutputFiles& files) {
       spec.std_out.empty() ? default_output_pattern(array) : spec.std_out.view();
   auto script = write_script(input);
   if (!script) return tl::unexpected<Error>(script.error());
-  auto in = spec.std_in.empty() ? files.null_device()
-                                : files.input(absolute_path(spec.std_in, spec.work_dir));
-  if (!in) {
-    return failure(ErrorCode::kPathMissing, fmt::format("Could not open stdin file {}: {}",
-                                                        spec.std_in.view(), in.error().text));
-  }
+  auto in = open_input(input, files);
+  if (!in) return tl::unexpected<Error>(in.error());
   auto out = open_output(input, files, out_pattern, "stdout");
   if (!out) return tl::unexpected<Error>(out.error());
   auto err = spec.std_err.empty() ? out : open_output(input, files, spec.std_err, "stderr");

@@ -288,13 +288,13 @@ void set_allocation_variables(const JobFacts& job, Environment& out) {
   set_number(out, "SLURM_NNODES", job.cpus.size());
   out.set("SLURM_TASKS_PER_NODE", fold_counts(tasks_per_node(*job.spec, job.cpus)));
   out.set("SLURM_JOB_NAME", job.spec->name.view());
+  out.set("SLURM_OOM_KILL_STEP", "0");
   set_option_variables(*job.spec, out);
   out.set_default("SLURM_SUBMIT_DIR", job.spec->work_dir.view());
   out.set_default("SLURM_SUBMIT_HOST", job.spec->submit_host.view());
   if (job.allocation != nullptr && !job.allocation->nodes.empty()) {
     set_if(out, "SLURM_JOB_GPUS", number_list(gpu_units(job.allocation->nodes.front().gres)));
   }
-  out.set("SLURM_OOM_KILL_STEP", "0");
   set_if(out, "SLURM_JOB_DEPENDENCY", job.spec->dependency);
 }
 

@@ -73,6 +73,20 @@ TEST(OutputEnv, BatchScript) {
   EXPECT_FALSE(env.has("SLURM_ARRAY_JOB_ID"));
 }
 
+TEST(OutputEnv, TheWishOfTheJobIsNotOverwritten) {
+  protocol::StepLaunch launch = captured_job();
+  JobSpec spec;
+  Environment plain;
+  launch.job_spec = std::make_shared<const JobSpec>(spec);
+  set_batch_variables(launch, {"node1", 0, ""}, plain);
+  EXPECT_EQ(plain.get("SLURM_OOM_KILL_STEP"), "0");
+  spec.oom_kill_step = Toggle::kYes;
+  launch.job_spec = std::make_shared<const JobSpec>(spec);
+  Environment env;
+  set_batch_variables(launch, {"node1", 0, ""}, env);
+  EXPECT_EQ(env.get("SLURM_OOM_KILL_STEP"), "1");
+}
+
 TEST(OutputEnv, OptionsThatWereNotGivenAreNotSet) {
   protocol::StepLaunch launch = captured_job();
   JobSpec spec;
