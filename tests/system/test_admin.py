@@ -110,13 +110,19 @@ class Admin(ClusterCase):
         done = self.run_cmd("scontrol", "reboot", "n1", user=65534, check=False)
         self.assertEqual((done.returncode, done.stderr), (1, "scontrol_reboot_nodes error: Permission denied\n"))
 
-    def test_reboot_for_a_job(self):  # sbatch --reboot
+    def test_reboot_for_a_job(self):  # --reboot
         before = self.rebooted()
         job = self.submit("--reboot", "-w", "n3", "-o", "after", "--wrap", "echo ran")
         wait_for(lambda: self.state(job) == "COMPLETED", "the job has run after the reboot")
         self.assertEqual(self.rebooted(), before + ["n3"])
         self.assertEqual(self.file("after"), "ran\n")
         wait_for(lambda: self.node("n3") == "idle|none", "n3 is idle")
+        for command in ("srun", "salloc"):
+            self.assertEqual(self.out(command, "--reboot", "-w", "n3", "echo", "ran"), "ran\n")
+            before.append("n3")
+            self.assertEqual(self.rebooted(), before + ["n3"])
+            wait_for(lambda: self.node("n3") == "idle|none", "n3 is idle")
+        before = self.rebooted()[:-1]
         # of others the wish is left out
         job = self.submit("--reboot", "-w", "n3", "-o", "/dev/null", "-D", "/tmp", "--wrap", "true", user=65534)
         wait_for(lambda: self.state(job) == "COMPLETED", "the job has run")

@@ -158,7 +158,8 @@ class Gres(ClusterCase):
         for command in COMMANDS:
             gres, words = self.gres("--ntasks-per-gpu=2 -G2", command)
             self.assertEqual((gres, words["NumTasks"]), (["gpu:a100:2(IDX:0-1)"], "4"))
-            self.assertEqual(self.gres("--ntasks-per-gpu=2 -n4", command)[0], ["gpu:a100:2(IDX:0-1)"])
+            for option in ("--ntasks-per-gpu=2", "--ntasks-per-tres=2"):
+                self.assertEqual(self.gres(f"{option} -n4", command)[0], ["gpu:a100:2(IDX:0-1)"])
         told = sorted(self.say("srun", "-n4 --ntasks-per-gpu=2", TELL).splitlines())
         self.assertEqual(told, ["0 0 0 2", "1 0 0 2", "2 1 1 2", "3 1 1 2"])
 

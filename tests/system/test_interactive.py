@@ -85,6 +85,10 @@ class Srun(ClusterCase):
         self.assertEqual(self.file("2"), "there\nthere\n")
         self.run_cmd("srun", "-n2", "-o", "both.txt", "sh", "-c", "echo out; echo err >&2")
         self.assertEqual(sorted(self.file("both.txt").split()), ["err", "err", "out", "out"])
+        self.run_cmd("srun", "-n2", "-o", "out.txt", "-e", "err.%t", "sh", "-c", "echo out; echo err $SLURM_PROCID >&2")
+        self.assertEqual([self.file(name) for name in ("out.txt", "err.0", "err.1")], ["out\nout\n", "err 0\n", "err 1\n"])
+        done = self.run_cmd("srun", "-n2", "-e", "1", "sh", "-c", "echo out; echo err $SLURM_PROCID >&2")  # of one task
+        self.assertEqual((done.stdout, done.stderr), ("out\nout\n", "err 1\n"))
         done = self.run_cmd("srun", "-o", "/nope/x", "true", check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn("srun: error: Could not open stdout file: No such file or directory", done.stderr)
@@ -111,6 +115,13 @@ class Srun(ClusterCase):
         self.assertLess(time.monotonic() - began, 50)
         self.assertIn("task 1: Exited with exit code 4", done.stderr)
         self.assertRegex(done.stderr, r"srun: Terminating StepId=\d+\.0")
+
+    def test_wait_after_the_first_end(self):  # --wait
+        done = self.run_cmd("srun", "-n2", "-W1", "sh", "-c", "test $SLURM_PROCID = 0 || exec sleep 1000", check=False)
+        self.assertEqual(done.returncode, 137)
+        self.assertRegex(done.stderr, r"^srun: First task exited 1s ago\nsrun: StepId=(\d+\.0) task 1: running\n"
+                                      r"srun: StepId=\1 task 0: exited\nsrun: Terminating StepId=\1\n")
+        self.assertEqual(self.out("srun", "-n2", "-W0", "sh", "-c", "test $SLURM_PROCID = 0 || { sleep 1; echo late; }"), "late\n")
 
     def test_interrupt_shows_the_state_then_ends(self):
         srun = self.cluster.start("srun", "-n3", "-N1", "sh", "-c", "echo up; exec sleep 100", stderr=-1, stdout=-1)
@@ -219,6 +230,11 @@ class Salloc(ClusterCase):
         self.assertEqual(self.out("srun", "--jobid", job, "echo", "in"), "in\n")
         self.run_cmd("scancel", job)
         self.wait_ended(job)
+
+    def test_interactive_step(self):  # what salloc's shell is
+        out = self.out("salloc", "-N1", "-n1", "srun", "--interactive", "sh", "-c", "echo $SLURM_JOB_ID; squeue -s -h -o %i")
+        job, step = out.split()
+        self.assertEqual(step, f"{job}.interactive")
 
     def test_interactive_shell_runs_on_the_node(self):
         status, text = in_terminal(self.cluster, "salloc", "-N1", say=["echo node=$SLURMD_NODENAME", "exit 4"])

@@ -69,6 +69,24 @@ class Sbatch(ClusterCase):
         self.assertEqual((self.file("kept"), self.file("lost")), ("old\nnew\n", "new\n"))
         self.assertEqual(self.file("sub/there"), self.cluster.work + "/sub\n")
 
+    def test_standard_input(self):  # -i, with the job's own patterns
+        for name in ("in.txt", "in-named"):
+            with open(os.path.join(self.cluster.work, name), "w", encoding="utf-8") as f:
+                f.write(f"from {name}\n")
+        for options in (("-i", "in.txt", "-o", "in.out"), ("--input=in-%x", "-J", "named", "-o", "named.out")):
+            self.wait_ended(self.submit(*options, "--wrap", "cat"))
+        self.assertEqual((self.file("in.out"), self.file("named.out")), ("from in.txt\n", "from in-named\n"))
+
+    def test_test_only(self):
+        before = self.submit("-H", "-o", "/dev/null", "--wrap", "true")
+        done = self.run_cmd("sbatch", "--test-only", "-N2", "--wrap", "true")
+        self.assertRegex(done.stderr, r"^sbatch: Job \d+ to start at \S+ using 2 processors on nodes n\[1-2\] in partition debug\n$")
+        self.assertEqual(done.stdout, "")
+        self.fails(1, "allocation failure: Requested node configuration is not available\n", "sbatch", "--test-only", "-N9",
+                   "--wrap", "true")
+        self.assertEqual(self.out("squeue", "-h", "-o", "%i").split(), [str(before)])
+        self.run_cmd("scancel", before)
+
     def test_what_is_said(self):
         job = self.submit("-H", "--wrap", "true", "-o", "/dev/null")
         done = self.run_cmd("sbatch", "--parsable", "-M", "trial", "-H", "--wrap", "true")

@@ -2,6 +2,7 @@
 import contextlib
 import os
 import signal
+import time
 import unittest
 
 from harness import ClusterCase, pids_with, wait_for
@@ -342,6 +343,14 @@ print(mode.value, nodes.value, *(os.environ.get("SLURM_MEM_BIND" + name, "-") or
                 "Couldn't find the specified plugin name for mpi/pmj looking at all files",
                 "cannot find mpi plugin for mpi/pmj", "MPI: Cannot create context for mpi/pmj",
                 "MPI: Unable to load any plugin", "Invalid MPI type 'pmj', --mpi=list for acceptable types")))
+
+    def test_message_timeout(self):  # --msg-timeout, where MessageTimeout is ten seconds
+        controller = self.cluster.controller_pid()
+        os.kill(controller, signal.SIGSTOP)
+        self.addCleanup(os.kill, controller, signal.SIGCONT)
+        began = time.monotonic()
+        self.fails(1, "allocation failure: Socket timed out on send/recv operation\n", "srun", "--test-only", "--msg-timeout=1", "true")
+        self.assertLess(time.monotonic() - began, 8)
 
     def failing_step(self, *options):
         """A step on two nodes whose second part has lost its daemon, and its node is down; the job and its srun."""
