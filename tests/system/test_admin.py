@@ -105,6 +105,7 @@ class Admin(ClusterCase):
 
     def test_reboot_errors(self):
         self.fails(1, "Missing node list. Specify ALL|<NodeList>\n", "scontrol", "reboot", "ASAP")
+        self.fails(1, "FORCE is not supported: nodes are rebooted when their jobs have ended\n", "scontrol", "reboot", "FORCE", "n1")
         self.fails(1, "Invalid state: up\nValid states: DOWN, RESUME\n", "scontrol", "reboot", "nextstate=up", "n1")
         self.fails(1, "scontrol_reboot_nodes error: Invalid node name specified\n", "scontrol", "reboot", "zz")
         done = self.run_cmd("scontrol", "reboot", "n1", user=65534, check=False)

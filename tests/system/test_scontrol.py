@@ -39,6 +39,34 @@ class Scontrol(ClusterCase):
                          "invalid keyword: foo\ninvalid keyword: foo\n")
         self.assertEqual((done.returncode, done.stdout.count("last_update_time="), done.stdout.count("NodeName=n1")), (1, 1, 2))
 
+    def test_words_of_the_prompt(self):  # all and hide, details, oneliner: for what follows them
+        def blocks(lines):
+            return [text for text in self.out("scontrol", stdin="".join(line + "\n" for line in lines)).split("scontrol: ") if text.strip()]
+        self.run_cmd("scontrol", "create", "PartitionName=veiled", "Nodes=n2", "Hidden=YES")
+        try:
+            shown = blocks(["show partition", "all", "show partition", "hide", "show partition"])
+            self.assertEqual([text.count("PartitionName=veiled") for text in shown], [0, 1, 0])
+        finally:
+            self.run_cmd("scontrol", "delete", "PartitionName=veiled")
+        job = self.start_job("-w", "n1")
+        shown = blocks([f"show job {job}", "details", f"show job {job}"])
+        self.assertEqual([text.count("     Nodes=n1 CPU_IDs=") for text in shown], [0, 1])
+        shown = blocks([f"show job {job}", "oneliner", f"show job {job}"])
+        self.assertGreater(shown[0].strip().count("\n"), 20)
+        self.assertEqual(shown[1].strip().count("\n"), 0)
+        self.cancel(job)
+
+    def test_listjobs_and_liststeps(self):
+        job = self.start_job("-w", "n2", script="srun sleep 1000")
+        wait_for(lambda: f"{job}.0" in self.out("squeue", "-s", "-h", "-o", "%i"), "its step runs")
+        self.assertEqual(self.out("scontrol", "listjobs", "n2"), f"JOBID   \n{job:<8}\n")
+        steps = wait_for(lambda: (text := self.out("scontrol", "liststeps", "n2")).count("\n") == 3 and text, "both steps are there")
+        self.assertEqual(sorted(steps.splitlines()), [f"{job:<8} 0       ", f"{job:<8} batch   ", "JOBID    STEPID  "])
+        for verb, head in (("listjobs", "JOBID   \n"), ("liststeps", "JOBID    STEPID  \n")):
+            done = self.run_cmd("scontrol", verb, "n3", check=False)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (1, head, "No slurmstepd's found on this node\n"))
+        self.cancel(job)
+
     # what is hidden ---------------------------------------------------------------------------------
 
     def test_squeue_hidden_partitions(self):  # squeue -a and --hide: as a user, root sees all

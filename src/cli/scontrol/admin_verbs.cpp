@@ -35,7 +35,9 @@ RebootWish read_reboot(Session& session, const Words& words) {
     if (iequals(word, "ASAP")) {
       wish.request.asap = true;
     } else if (iequals(word, "FORCE")) {
-      continue;
+      wish.good = false;
+      session.fail("FORCE is not supported: nodes are rebooted when their jobs have ended");
+      return wish;
     } else if (starts_with_i(word, "nextstate=")) {
       const std::string state = word.substr(10);
       wish.good = iequals(state, "DOWN") || iequals(state, "RESUME");
