@@ -141,6 +141,10 @@ class Admin(ClusterCase):
         self.assertIn("\nPartitionName=debug ", text)
         beside = self.run_cmd("scontrol", "write", "config").stderr
         self.assertTrue(beside.startswith(f"Slurm config saved to {self.cluster.conf}."))
+        there = self.run_cmd("scontrol", "write", "config", env={"SLURM_CONF_OUT": path + "-there"}).stderr
+        self.assertTrue(there.startswith(f"Slurm config saved to {path}-there."))
+        named = self.run_cmd("scontrol", "write", "config", path, env={"SLURM_CONF_OUT": path + "-there"}).stderr
+        self.assertTrue(named.startswith(f"Slurm config saved to {path}."))
         # it is a configuration that gives the same again
         again = self.out("scontrol", "show", "config", env={"SLURM_CONF": name})
         self.assertIn(f"RebootProgram           = {self.cluster.dir}/reboot", again)

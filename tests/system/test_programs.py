@@ -16,11 +16,11 @@ echo "$SLURM_JOB_ID $SLURM_JOB_USER $SLURMD_NODENAME $SLURM_SCRIPT_CONTEXT" >> {
 [ ! -e {dir}/work/epilog.fail ]
 """
 CONTROLLER_PROLOG = """#!/bin/sh
-echo "$SLURM_JOB_ID $SLURM_JOB_USER $SLURM_JOB_NODELIST" >> {dir}/work/prolog_ctld.ran
+echo "$SLURM_JOB_ID $SLURM_JOB_USER $SLURM_JOB_NODELIST $SLURM_WCKEY" >> {dir}/work/prolog_ctld.ran
 [ ! -e {dir}/work/prolog_ctld.fail ]
 """
 CONTROLLER_EPILOG = """#!/bin/sh
-echo "$SLURM_JOB_ID $SLURM_JOB_EXIT_CODE2 $SLURM_JOB_STATE" >> {dir}/work/epilog_ctld.ran
+echo "$SLURM_JOB_ID $SLURM_JOB_EXIT_CODE2 $SLURM_JOB_STATE $SLURM_WCKEY" >> {dir}/work/epilog_ctld.ran
 """
 HEALTH = """#!/bin/sh
 echo "$SLURMD_NODENAME" >> {dir}/work/health.ran
@@ -51,13 +51,13 @@ class Programs(ClusterCase):
         return self.out("sinfo", "-h", "-n", name, "-o", "%T|%E").strip()
 
     def test_all_run(self):
-        job = self.submit("-N2", "-o", "/dev/null", "--wrap", "exit 3")
+        job = self.submit("-N2", "--wckey=key", "-o", "/dev/null", "--wrap", "exit 3")
         self.assertEqual(self.wait_ended(job), "FAILED")
         on = lambda name: sorted(self.lines(name, job))
-        self.assertEqual(on("prolog_ctld.ran"), [["root", "n[1-2]"]])
+        self.assertEqual(on("prolog_ctld.ran"), [["root", "n[1-2]", "key"]])
         self.assertEqual(on("prolog.ran"), [["root", "n1", "prolog_slurmd"], ["root", "n2", "prolog_slurmd"]])
         self.assertEqual(on("epilog.ran"), [["root", "n1", "epilog_slurmd"], ["root", "n2", "epilog_slurmd"]])
-        wait_for(lambda: on("epilog_ctld.ran") == [["3:0", "FAILED"]], "EpilogSlurmctld ran")
+        wait_for(lambda: on("epilog_ctld.ran") == [["3:0", "FAILED", "key"]], "EpilogSlurmctld ran")
 
     def test_wait_job(self):  # scontrol wait_job: until the prologs are over
         gate = self.flag("prolog.wait")

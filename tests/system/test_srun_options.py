@@ -181,6 +181,9 @@ print(mode.value, nodes.value, *(os.environ.get("SLURM_MEM_BIND" + name, "-") or
         job = self.submit("-n1", "--mem-bind=local", "-o", "bind.out", "--wrap", f"srun python3 -c '{self.POLICY}'")
         self.wait_ended(job)
         self.assertEqual(self.file("bind.out").strip(), "2 1 quiet,local - local - - quiet")
+        self.wait_ended(self.submit("-n1", "--mem-bind=v,map_mem:0", "-o", "batch.out", "--wrap", "env | grep SBATCH_MEM_BIND | sort"))
+        self.assertEqual(self.file("batch.out"), "SBATCH_MEM_BIND=verbose,map_mem:0\nSBATCH_MEM_BIND_LIST=0\n"
+                         "SBATCH_MEM_BIND_TYPE=map_mem:\nSBATCH_MEM_BIND_VERBOSE=verbose\n")
 
     def test_ignored_signals(self):
         code = "trap 'echo got it' USR1; echo ready; while sleep 0.05; do :; done"
@@ -205,6 +208,9 @@ print(mode.value, nodes.value, *(os.environ.get("SLURM_MEM_BIND" + name, "-") or
             self.assertEqual([l.split(":")[1] for l in lines], expected.split(), order)
         out = self.out("srun", "-n3", "-N2", "-m", "arbitrary", "-w", "n2,n1,n2", "sh", "-c", tasks)
         self.assertEqual(sorted(out.split()), ["0:n2", "1:n1", "2:n2"])
+        tell = ("printenv", "SLURM_ARBITRARY_NODELIST")
+        self.assertEqual(self.out("srun", "-n3", "-N2", "-m", "arbitrary", "-w", "n2,n1,n2", *tell), "n2,n1,n2\n" * 3)
+        self.assertEqual(self.run_cmd("srun", "-w", "n1", *tell, check=False).stdout, "")
 
     def test_steps_of_a_job(self):
         """What a step takes of its job, and on which nodes."""

@@ -65,6 +65,15 @@ class Topology(ClusterCase):
         self.run_cmd("scancel", first)
         self.assertEqual(self.nodes(waits), "n[1-2]")
 
+    def test_wait_by_variable(self):  # SBATCH_WAIT4SWITCH, and that of srun and salloc
+        tell = ("scontrol", "show", "job", "-o")
+        self.run_cmd("sbatch", "-W", "-o", "wait.out", "--switches=1", "--wrap", " ".join((*tell, "$SLURM_JOB_ID")),
+                     env={"SBATCH_WAIT4SWITCH": "30"})
+        self.assertRegex(self.file("wait.out"), r" Switches=1@30\s")
+        for command, prefix in (("srun", "SLURM"), ("salloc", "SALLOC")):
+            env = {f"{prefix}_REQ_SWITCH": "1", f"{prefix}_WAIT4SWITCH": "40"}
+            self.assertRegex(self.out(command, "sh", "-c", " ".join((*tell, "$SLURM_JOB_ID")), env=env), r" Switches=1@40\s")
+
     def test_wait_for_switch(self):
         for node in ("n1", "n3"):
             self.nodes(self.job("-N1", "-w", node, "--exclusive"))
