@@ -318,6 +318,62 @@ class Scontrol(ClusterCase):
         self.run_cmd("scontrol", "delete", "PartitionName=part")
 
 
+class WaitingJobs(ClusterCase):
+    """scontrol update of held jobs, of which each has one thing changed."""
+    NODES = 3
+    CONF = "".join(f"NodeName=n{i} NodeAddr=127.0.0.1 Port=@{i} CPUs=8 RealMemory=4000 TmpDisk=1000 Feature=f{i}\n" for i in (1, 2, 3))
+    CONF += "PartitionName=debug Nodes=ALL Default=YES State=UP\n"
+
+    def test_update(self):
+        work = self.cluster.work
+        for change, shown in (
+                ("AdminComment=seen", dict(AdminComment="seen")),
+                ("CPUsPerTask=2", {"CPUs/Task": "2", "NumCPUs": "4"}),
+                ("ClusterFeatures=fast", dict(ClusterFeatures="fast")),
+                ("MinCPUsNode=3", dict(MinCPUsNode="3")),
+                ("MinTmpDiskNode=70", dict(MinTmpDiskNode="70M")),
+                ("Reboot=yes", dict(Reboot="1")),
+                ("ReqNodes=2-3", dict(NumNodes="2-3")),
+                ("ReqProcs=6", dict(NumCPUs="6")),
+                ("Shared=yes", dict(OverSubscribe="YES")),
+                ("Shared=no", dict(OverSubscribe="NO", Exclusive="NODE")),
+                ("StdErr=/tmp/err", dict(StdErr="/tmp/err")),
+                ("StdIn=in.%x", dict(StdIn=work + "/in.wrap")),
+                ("StdOut=sub/out", dict(StdOut=work + "/sub/out")),
+                ("ThreadSpec=1", dict(ThreadSpec="1")),
+                ("TresPerTask=cpu=3", {"CPUs/Task": "3", "NumCPUs": "6"}),
+                ("WCKey=key", dict(WCKey="key"))):
+            with self.subTest(change=change):
+                job = self.submit("-H", "-n2", "--wrap", "true")
+                self.run_cmd("scontrol", "update", f"JobId={job}", change)
+                found = self.show(job)
+                self.assertEqual({key: found.get(key) for key in shown}, shown)
+                self.run_cmd("scancel", job)
+
+    def test_values_that_no_node_has(self):
+        job = self.submit("-H", "-n2", "--wrap", "true")
+        before = self.show(job)
+        for change in ("CPUsPerTask=9", "MinCPUsNode=9", "MinTmpDiskNode=1001", "ReqNodes=4"):
+            with self.subTest(change=change):
+                done = self.run_cmd("scontrol", "update", f"JobId={job}", change, check=False)
+                self.assertEqual((done.returncode, self.show(job)), (1, before), done.stderr)
+        self.run_cmd("scancel", job)
+
+    def test_accrue_time(self):  # ResetAccrueTime
+        first = self.submit("-N3", "--exclusive", "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.wait_state(first, "RUNNING")
+        waits = self.submit("-o", "/dev/null", "--wrap", "true")
+        eligible = self.show(waits)["EligibleTime"]
+        self.assertEqual(self.show(waits)["AccrueTime"], eligible)
+
+        def is_later():
+            self.run_cmd("scontrol", "update", f"JobId={waits}", "ResetAccrueTime=yes")
+            return self.show(waits)["AccrueTime"] > eligible
+        wait_for(is_later, "it accrues from a later second on")
+        self.assertEqual(self.show(waits)["EligibleTime"], eligible)
+        self.run_cmd("scancel", first, waits)
+
+
 if __name__ == "__main__":
     need_root()
     unittest.main()
