@@ -23,6 +23,13 @@ class Options(ClusterCase):
             self.wait_ended(self.submit("-o", "wish.out", *options, "--wrap", tell))
             self.assertEqual(self.file("wish.out"), said)
 
+    def test_nil_exports_what_is_slurms_and_adds_nothing(self):
+        """--export=NIL dropped SLURM_* too, and the variables of a login shell were added as with NONE."""
+        env = {"MINE": "1", "SLURM_OWN": "kept"}
+        self.wait_ended(self.submit("--export=NIL", "-o", "nil.out", "--wrap", "/usr/bin/env", env=env))
+        found = dict(line.split("=", 1) for line in self.file("nil.out").splitlines() if "=" in line)
+        self.assertEqual([found.get(name) for name in ("MINE", "LOGNAME", "SLURM_OWN")], [None, None, "kept"])
+
 
 if __name__ == "__main__":
     unittest.main()
