@@ -155,6 +155,54 @@ class Health(ClusterCase):
         wait_for(lambda: self.file("ended.ran") == f"{job} busy CANCELLED 0:0 n1 debug root\n", "the script ran")
 
 
+class StepPrograms(ClusterCase):
+    """What slurm.conf has run around steps, and when it lets them end: options of srun come before it."""
+    NODES, CPUS = 1, 4
+    CONF = ("TaskProlog={dir}/task_prolog\nTaskEpilog={dir}/task_epilog\nSrunProlog={dir}/srun_prolog\nSrunEpilog={dir}/srun_epilog\n"
+            "WaitTime=1\nKillOnBadExit=1\n")
+    FILES = {name: f"#!/bin/sh\necho {name} ${{SLURM_PROCID:-none}} >> {{dir}}/work/ran\n" for name in ("srun_prolog", "srun_epilog", "task_epilog")}
+    FILES["task_prolog"] = FILES["task_epilog"].replace("task_epilog", "task_prolog") + "echo export SITE=yes\necho print site\n"
+
+    def setUp(self):
+        self.wait_no_jobs()
+        self.run_cmd("/bin/rm", "-f", "ran")
+
+    def test_programs(self):
+        task = "echo task $SLURM_PROCID $SITE >> ran"
+        self.assertEqual(self.out("srun", "-n1", "sh", "-c", task), "site\n")
+        wait_for(lambda: len(self.file("ran").splitlines()) == 5, "all ran")
+        ran = self.file("ran").splitlines()
+        self.assertEqual(ran[:4], ["srun_prolog none", "task_prolog 0", "task 0 yes", "task_epilog 0"])
+        self.assertEqual(ran[4], "srun_epilog none")
+
+    def test_options_come_first(self):
+        self.out("srun", "-n1", "--prolog=none", "--epilog=none", "true")
+        wait_for(lambda: "task_epilog" in self.file("ran"), "the task's programs ran")
+        self.assertEqual(self.file("ran").split()[::2], ["task_prolog", "task_epilog"])
+
+    def test_programs_of_batch_scripts(self):
+        job = self.submit("-o", "/dev/null", "--wrap", "echo script $SITE >> ran")
+        self.wait_ended(job)
+        self.assertEqual(self.file("ran").splitlines(), ["task_prolog 0", "script yes", "task_epilog 0"])
+
+    def test_wait_time(self):
+        done = self.run_cmd("srun", "-n2", "sh", "-c", "test $SLURM_PROCID = 0 || exec sleep 1000", check=False)
+        self.assertEqual(done.returncode, 137)
+        self.assertIn("srun: First task exited 1s ago\n", done.stderr)
+        self.assertIn("late\n", self.out("srun", "-n2", "-W0", "sh", "-c", "test $SLURM_PROCID = 0 || { sleep 2; echo late; }"))
+
+    def test_kill_on_bad_exit(self):
+        fails = ("-W0", "-n2", "sh", "-c", "test $SLURM_PROCID = 0 && exit 4; touch alive; while [ ! -e go ]; do sleep 0.05; done; echo went on")
+        done = self.run_cmd("srun", *fails, check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, r"srun: Terminating StepId=\d+\.0")
+        self.assertNotIn("went on", done.stdout)
+        self.run_cmd("/bin/touch", "go")
+        done = self.run_cmd("srun", "--kill-on-bad-exit=0", *fails, check=False)
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("went on", done.stdout)
+
+
 if __name__ == "__main__":
     need_root()
     unittest.main(verbosity=2)
