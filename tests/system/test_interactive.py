@@ -1,13 +1,20 @@
 """srun, salloc, sattach and scancel against a running cluster, as a user sees them."""
+import fcntl
 import os
 import pty
 import re
 import select
 import signal
+import struct
+import termios
 import time
 import unittest
 
 from harness import BIN, ClusterCase, wait_for
+
+
+def set_size(terminal, rows, columns):
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
 
 def in_terminal(cluster, *command, say=(), limit_s=30):
@@ -16,8 +23,7 @@ def in_terminal(cluster, *command, say=(), limit_s=30):
     if pid == 0:
         os.chdir(cluster.work)
         os.execve(os.path.join(BIN, command[0]), [command[0], *command[1:]], dict(cluster.env, TERM="xterm", PS1="$ "))
-    import fcntl, struct, termios
-    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+    set_size(fd, 30, 100)
     text, lines, end = b"", list(say), time.monotonic() + limit_s
     while time.monotonic() < end:
         if select.select([fd], [], [], 0.1)[0]:
@@ -139,6 +145,41 @@ class Srun(ClusterCase):
         status, text = in_terminal(self.cluster, "srun", "--pty", "sh", "-c", "sleep 0.3; stty size; exit 5")
         self.assertIn("30 100", text)
         self.assertEqual(status, 5)
+
+    def test_terminal_that_is_resized(self):
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.chdir(self.cluster.work)
+            loop = "stty -echo; while read line; do stty size; done; echo bye"
+            os.execve(os.path.join(BIN, "srun"), ["srun", "--pty", "sh", "-c", loop], self.cluster.env)
+        self.addCleanup(os.close, fd)
+        text = b""
+
+        def shows(size):
+            nonlocal text
+            os.write(fd, b"\n")
+            while select.select([fd], [], [], 0.1)[0]:
+                text += os.read(fd, 4096)
+            return text.rstrip().endswith(size)
+        for rows, columns in ((40, 120), (24, 80)):
+            set_size(fd, rows, columns)
+            wait_for(lambda: shows(b"%d %d" % (rows, columns)), f"{rows} rows of {columns}")  # pylint: disable=cell-var-from-loop
+        os.write(fd, b"\x04")  # the end of the input
+        wait_for(lambda: os.waitpid(pid, os.WNOHANG)[0] == pid, "srun has ended")
+        self.wait_no_jobs()
+
+    def test_terminal_in_a_running_job(self):  # srun --jobid --overlap --pty
+        job = self.submit("-w", "n3", "-n4", "--exclusive", "-o", "/dev/null", "--wrap", "srun sleep 1000")
+        wait_for(lambda: f"{job}.0" in self.out("squeue", "-h", "-s", "-o", "%i"), "its step has all CPUs")
+        status, text = in_terminal(self.cluster, "srun", "--jobid", str(job), "--overlap", "--pty", "sh",
+                                   say=["stty size; tty; echo $SLURMD_NODENAME-$SLURM_STEP_ID", "exit 6"])
+        self.assertIn("30 100", text)
+        self.assertRegex(text, r"/dev/pts/\d")
+        self.assertIn("n3-1", text)
+        self.assertEqual(status, 6)
+        self.assertEqual(self.state(job), "RUNNING")
+        self.run_cmd("scancel", job)
+        self.wait_ended(job)
 
     def test_steps_in_an_allocation(self):
         out = self.out("salloc", "-N2", "-n4", "sh", "-c",
