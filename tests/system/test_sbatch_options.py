@@ -81,6 +81,7 @@ class Sbatch(ClusterCase):
         self.assertEqual((self.file("in.out"), self.file("named.out")), ("from in.txt\n", "from in-named\n"))
 
     def test_test_only(self):
+        self.wait_no_jobs()
         before = self.submit("-H", "-o", "/dev/null", "--wrap", "true")
         done = self.run_cmd("sbatch", "--test-only", "-N2", "--wrap", "true")
         self.assertRegex(done.stderr, r"^sbatch: Job \d+ to start at \S+ using 2 processors on nodes n\[1-2\] in partition debug\n$")
