@@ -15,6 +15,7 @@
 #include "cli/shared/option_parser.hpp"
 #include "cli/shared/submit_call.hpp"
 #include "cli/shared/submit_env.hpp"
+#include "common/tables/memory_bind.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -165,7 +166,9 @@ int sbatch_main(int argc, char** argv) {
   set_caller_variables(*environment);
   const std::string& gpus = batch.settings().gpus_per_node;
   if (!gpus.empty()) environment->set("SLURM_GPUS_PER_NODE", gpus);
-  set_request_variables(batch.components.front().step, *environment);
+  const StepSpec& steps = batch.components.front().step;
+  set_request_variables(steps, *environment);
+  if (!steps.mem_bind.empty()) set_batch_memory_bind(parse_memory_bind(steps.mem_bind), *environment);
   Result<Client> client = Client::open();
   if (!client) return report("sbatch", client.error());
   for (Submission& component : batch.components) {

@@ -167,7 +167,7 @@ std::optional<int> take_span(const char* text, Duration& out) {
 
 std::optional<int> from_environment(SqueueOptions& o) {
   if (environment("SQUEUE_ALL")) o.request.hidden_partitions = true;
-  if (environment("SQUEUE_ARRAY")) o.one_row_a_task = true;
+  if (environment("SQUEUE_ARRAY") || environment("SQUEUE_ARRAY_UNIQUE")) o.one_row_a_task = true;
   if (environment("SQUEUE_PRIORITY")) o.one_row_a_partition = true;
   if (const auto v = environment("SQUEUE_ACCOUNT")) o.request.accounts = split_list(*v);
   if (const auto v = environment("SQUEUE_PARTITION")) o.request.partitions = split_list(*v);
@@ -198,6 +198,7 @@ constexpr OptionRow<O> kOptions[] = {
     {"accounts", 'A', Takes::kValue, nullptr},
     {"all", 'a', Takes::kNothing, [](O& o, V) { return o.request.hidden_partitions = true, kGoOn; }},
     {"array", 'r', Takes::kNothing, [](O& o, V) { return o.one_row_a_task = true, kGoOn; }},
+    {"array-unique", 'r', Takes::kNothing, nullptr},
     {"autocomplete", 0, Takes::kValue, no_effect<O>},
     {"cluster", 'M', Takes::kValue, [](O& o, V v) { return o.cluster = v, kGoOn; }},
     {"clusters", 'M', Takes::kValue, nullptr},

@@ -14,6 +14,7 @@
 #include "cli/commands.hpp"
 #include "cli/shared/allocation.hpp"
 #include "cli/shared/client.hpp"
+#include "cli/shared/find_in_path.hpp"
 #include "cli/shared/het_request.hpp"
 #include "cli/shared/multi_prog_file.hpp"
 #include "cli/shared/option_parser.hpp"
@@ -473,6 +474,16 @@ std::optional<int> share_programs(std::vector<OptionParser>& lines) {
   return std::nullopt;
 }
 
+// SLURM_TEST_EXEC: a program that is not here, either, is not asked for on the nodes.
+std::optional<int> test_program(const Part& part) {
+  const char* set = std::getenv("SLURM_TEST_EXEC");
+  if (set == nullptr || !flag_is_on(set) || part.submission.settings.multi_prog) return std::nullopt;
+  const SharedText& folder = part.submission.job.work_dir;
+  if (find_program(part.program[0], folder.empty() ? working_folder() : folder.str())) return std::nullopt;
+  say("srun", "fatal: Can not execute " + part.program[0]);
+  return error_exit();
+}
+
 std::optional<int> read_part(const OptionParser& line, std::optional<uint32_t> group, Part& part) {
   OptionParser parser = line;
   parser.read_environment(group);
@@ -482,7 +493,8 @@ std::optional<int> read_part(const OptionParser& line, std::optional<uint32_t> g
   if (part.submission.settings.multi_prog) {
     if (const auto status = read_programs(part.program[0], part.submission)) return status;
   }
-  return complete_request(part.submission, kSrun);
+  if (const auto status = complete_request(part.submission, kSrun)) return status;
+  return test_program(part);
 }
 
 std::optional<int> read_parts(int argc, char** argv, std::vector<Part>& parts) {

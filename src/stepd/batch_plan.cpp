@@ -43,31 +43,35 @@ Result<std::string> write_script(const PlanInput& input) {
   return path;
 }
 
-// kPathMissing: it cannot be opened, which is the user's affair.
-Result<int> open_output(const PlanInput& input,
-                        OutputFiles& files,
-                        std::string_view pattern,
-                        std::string_view stream) {
+std::string path_of(const PlanInput& input, std::string_view pattern) {
   PatternFields fields;
   fields.step = input.launch.key.id;
   fields.array = input.launch.array;
   fields.job_name = input.launch.job_spec->name;
   fields.user_name = input.launch.user_name;
   fields.node_name = input.start.node_name;
-  const std::string path =
-      absolute_path(expand_file_pattern(pattern, fields), input.launch.job_spec->work_dir);
-  auto fd = files.output(path);
+  return absolute_path(expand_file_pattern(pattern, fields), input.launch.job_spec->work_dir);
+}
+
+Result<int> opened(Result<int> fd, std::string_view stream, std::string_view path) {
   if (fd) return fd;
   return failure(ErrorCode::kPathMissing,
                  fmt::format("Could not open {} file {}: {}", stream, path, fd.error().text));
 }
 
-Result<int> open_input(const JobSpec& spec, OutputFiles& files) {
+Result<int> open_input(const PlanInput& input, OutputFiles& files) {
+  const JobSpec& spec = *input.launch.job_spec;
   if (spec.std_in.empty()) return files.null_device();
-  auto fd = files.input(absolute_path(spec.std_in, spec.work_dir));
-  if (fd) return fd;
-  return failure(ErrorCode::kPathMissing,
-                 fmt::format("Could not open stdin file {}: {}", spec.std_in.view(), fd.error().text));
+  const std::string path = path_of(input, spec.std_in);
+  return opened(files.input(path), "stdin", path);
+}
+
+Result<int> open_output(const PlanInput& input,
+                        OutputFiles& files,
+                        std::string_view pattern,
+                        std::string_view stream) {
+  const std::string path = path_of(input, pattern);
+  return opened(files.output(path), stream, path);
 }
 
 }  // namespace
@@ -89,7 +93,7 @@ Result<StepPlan> plan_batch(const PlanInput& input, OutputFiles& files) {
       spec.std_out.empty() ? default_output_pattern(array) : spec.std_out.view();
   auto script = write_script(input);
   if (!script) return tl::unexpected<Error>(script.error());
-  auto in = open_input(spec, files);
+  auto in = open_input(input, files);
   if (!in) return tl::unexpected<Error>(in.error());
   auto out = open_output(input, files, out_pattern, "stdout");
   if (!out) return tl::unexpected<Error>(out.error());

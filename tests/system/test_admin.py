@@ -105,18 +105,25 @@ class Admin(ClusterCase):
 
     def test_reboot_errors(self):
         self.fails(1, "Missing node list. Specify ALL|<NodeList>\n", "scontrol", "reboot", "ASAP")
+        self.fails(1, "FORCE is not supported: nodes are rebooted when their jobs have ended\n", "scontrol", "reboot", "FORCE", "n1")
         self.fails(1, "Invalid state: up\nValid states: DOWN, RESUME\n", "scontrol", "reboot", "nextstate=up", "n1")
         self.fails(1, "scontrol_reboot_nodes error: Invalid node name specified\n", "scontrol", "reboot", "zz")
         done = self.run_cmd("scontrol", "reboot", "n1", user=65534, check=False)
         self.assertEqual((done.returncode, done.stderr), (1, "scontrol_reboot_nodes error: Permission denied\n"))
 
-    def test_reboot_for_a_job(self):  # sbatch --reboot
+    def test_reboot_for_a_job(self):  # --reboot
         before = self.rebooted()
         job = self.submit("--reboot", "-w", "n3", "-o", "after", "--wrap", "echo ran")
         wait_for(lambda: self.state(job) == "COMPLETED", "the job has run after the reboot")
         self.assertEqual(self.rebooted(), before + ["n3"])
         self.assertEqual(self.file("after"), "ran\n")
         wait_for(lambda: self.node("n3") == "idle|none", "n3 is idle")
+        for command in ("srun", "salloc"):
+            self.assertEqual(self.out(command, "--reboot", "-w", "n3", "echo", "ran"), "ran\n")
+            before.append("n3")
+            self.assertEqual(self.rebooted(), before + ["n3"])
+            wait_for(lambda: self.node("n3") == "idle|none", "n3 is idle")
+        before = self.rebooted()[:-1]
         # of others the wish is left out
         job = self.submit("--reboot", "-w", "n3", "-o", "/dev/null", "-D", "/tmp", "--wrap", "true", user=65534)
         wait_for(lambda: self.state(job) == "COMPLETED", "the job has run")
@@ -134,6 +141,10 @@ class Admin(ClusterCase):
         self.assertIn("\nPartitionName=debug ", text)
         beside = self.run_cmd("scontrol", "write", "config").stderr
         self.assertTrue(beside.startswith(f"Slurm config saved to {self.cluster.conf}."))
+        there = self.run_cmd("scontrol", "write", "config", env={"SLURM_CONF_OUT": path + "-there"}).stderr
+        self.assertTrue(there.startswith(f"Slurm config saved to {path}-there."))
+        named = self.run_cmd("scontrol", "write", "config", path, env={"SLURM_CONF_OUT": path + "-there"}).stderr
+        self.assertTrue(named.startswith(f"Slurm config saved to {path}."))
         # it is a configuration that gives the same again
         again = self.out("scontrol", "show", "config", env={"SLURM_CONF": name})
         self.assertIn(f"RebootProgram           = {self.cluster.dir}/reboot", again)

@@ -159,6 +159,9 @@ class Constrained(GroupCase):
             done = self.run_cmd("srun", "--mem=60", "-n2", "-N2", *options, "sh", "-c", eat, check=False, env=env)
             self.assertNotEqual(done.returncode, 0)
             self.assertIn("task 1: Out Of Memory", done.stderr)
+        done = self.run_cmd("salloc", "-Q", "--mem=60", "-n2", "-N2", "--oom-kill-step", "srun", "sh", "-c", eat, check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("task 1: Out Of Memory", done.stderr)
         job = self.submit("--mem=60", "-w", "n1", "--oom-kill-step=1", "-o", "oks.out", "--wrap",
                           f"python3 -c '{EAT.format(mib=200, seconds=0)}'; sleep 1000")
         self.assertEqual(self.wait_ended(job), "OUT_OF_MEMORY")

@@ -4,6 +4,7 @@
 """
 import os
 import random
+import subprocess
 import sys
 import threading
 import time
@@ -78,6 +79,93 @@ class Crash(ClusterCase):
         self.cluster.start_controller()
         self.assertEqual(srun.wait(timeout=60), 0)
         wait_for(lambda: not self.out("squeue", "-h", check=False).strip(), "the allocation is given back")
+
+
+class Clients(ClusterCase):
+    """Commands that wait for something are still waiting when the controller is back."""
+    NODES, CPUS = 2, 2
+
+    def setUp(self):
+        self.started = []
+        for name in ("go", "full"):
+            if os.path.exists(os.path.join(self.cluster.work, name)):
+                os.remove(os.path.join(self.cluster.work, name))
+
+    def tearDown(self):
+        for command in self.started:
+            if command.poll() is None:
+                command.kill()
+            command.communicate()
+        self.run_cmd("scancel", "-u", "root", check=False)
+        wait_for(lambda: not self.out("squeue", "-h", check=False), "no job is left")
+
+    def begin(self, *command):
+        self.started.append(self.cluster.start(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+        return self.started[-1]
+
+    def touch(self, name):
+        open(os.path.join(self.cluster.work, name), "w", encoding="utf-8").close()
+
+    def crash(self, meanwhile=None):
+        self.cluster.kill_controller()
+        if meanwhile:
+            meanwhile()
+        self.cluster.start_controller()
+        wait_for(lambda: self.run_cmd("scontrol", "ping", check=False).returncode == 0, "the controller is back")
+
+    def ended(self, command, status, out):
+        found, errors = command.communicate(timeout=60)
+        self.assertEqual((command.returncode, found), (status, out), errors)
+        return errors
+
+    def until(self, name):
+        return f"while [ ! -e {name} ]; do sleep 0.05; done"
+
+    def test_salloc_with_an_allocation(self):
+        salloc = self.begin("salloc", "-N2", "-J", "held", "sh", "-c", f"{self.until('go')}; srun sh -c 'echo $SLURMD_NODENAME' | sort; exit 5")
+        job = wait_for(lambda: self.out("squeue", "-h", "-n", "held", "-t", "R", "-o", "%i").strip(), "it has its nodes")
+        self.crash(meanwhile=lambda: self.touch("go"))  # its srun may meet no controller
+        errors = self.ended(salloc, 5, "n1\nn2\n")
+        self.assertIn(f"salloc: Relinquishing job allocation {job}\n", errors)
+        self.assertNotIn("revoked", errors)
+        self.assertEqual(self.wait_ended(job), "FAILED")
+        self.assertEqual(self.show(job)["ExitCode"], "5:0")
+
+    def test_pending_srun_and_salloc(self):
+        first = self.submit("-N2", "--exclusive", "-o", "/dev/null", "--wrap", self.until("go"))
+        self.wait_state(first, "RUNNING")
+        srun = self.begin("srun", "-N2", "-J", "waits", "sh", "-c", "echo ran")
+        salloc = self.begin("salloc", "-N2", "-J", "waits", "echo", "ran")
+        wait_for(lambda: len(self.out("squeue", "-h", "-t", "PD", "-n", "waits").splitlines()) == 2, "both are pending")
+        self.crash()
+        self.assertEqual((srun.poll(), salloc.poll()), (None, None))
+        self.touch("go")
+        self.assertIn("has been allocated resources", self.ended(srun, 0, "ran\nran\n"))
+        self.assertIn("has been allocated resources", self.ended(salloc, 0, "ran\n"))
+
+    def test_pending_commands_are_cancelled_later(self):
+        first = self.submit("-N2", "--exclusive", "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.wait_state(first, "RUNNING")
+        waiting = [self.begin(command, "-N2", "-J", "waits", "true") for command in ("srun", "salloc")]
+        wait_for(lambda: len(self.out("squeue", "-h", "-t", "PD", "-n", "waits").splitlines()) == 2, "both are pending")
+        self.crash()
+        self.run_cmd("scancel", "-n", "waits")
+        for command in waiting:
+            self.ended(command, 1, "")
+
+    def test_sbatch_that_waits(self):
+        running = self.begin("sbatch", "-W", "-o", "/dev/null", "--wrap", f"{self.until('go')}; exit 7")
+        wait_for(lambda: self.out("squeue", "-h", "-t", "R"), "its job runs")
+        held = self.begin("sbatch", "-W", "-H", "-J", "held", "-o", "/dev/null", "--wrap", "exit 8")
+        job = wait_for(lambda: self.out("squeue", "-h", "-n", "held", "-o", "%i").strip(), "the other is held")
+        self.crash()
+        self.assertEqual((running.poll(), held.poll()), (None, None))
+        self.crash(meanwhile=lambda: self.touch("go"))  # it may end while nobody can be told
+        self.assertIn("Submitted", running.communicate(timeout=60)[0])
+        self.assertEqual(running.returncode, 7)
+        self.run_cmd("scontrol", "release", job)
+        held.communicate(timeout=60)
+        self.assertEqual(held.returncode, 8)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import BUILD, Cluster, SBIN, add_users, jobs_of, need_root, pids_with, wait_for
+from harness import BUILD, Cluster, SBIN, add_users, jobs_of, need_root, pids_with, processes, wait_for
 
 SLURM, ALICE = 12021, 12022
 
@@ -102,6 +102,52 @@ class Deploy(unittest.TestCase):
                     self.assertTrue(os.readlink(f"/proc/{cluster.controller_pid()}/exe").startswith(place))
                 finally:
                     cluster.down()
+
+
+class OrdinaryUser(unittest.TestCase):
+    """sluice up and down by somebody who is nobody in particular: everything is his, and the jobs are."""
+
+    @classmethod
+    def setUpClass(cls):
+        add_users(cls, ALICE)
+
+    def as_alice(self, folder, *command, check=True):
+        env = {"PATH": os.path.join(BUILD, "bin") + ":/usr/bin:/bin", "HOME": folder, "LC_ALL": "C",
+               "SLURM_CONF": os.path.join(folder, "cluster", "slurm.conf")}
+        done = subprocess.run(["setpriv", "--reuid", str(ALICE), "--regid", str(ALICE), "--clear-groups", "--no-new-privs", *command],
+                              capture_output=True, text=True, env=env, cwd=folder, check=False)
+        if check and done.returncode:
+            raise AssertionError(f"{command} exited {done.returncode}: {done.stdout}{done.stderr}")
+        return done.stdout
+
+    def test_up_and_down(self):
+        folder = tempfile.mkdtemp(prefix="sluice-alice-")
+        self.addCleanup(shutil.rmtree, folder)
+        os.chown(folder, ALICE, ALICE)
+        with open(os.path.join(folder, "more"), "w", encoding="utf-8") as f:
+            f.write("ProctrackType=proctrack/cgroup\n")
+        self.as_alice(folder, "sluice", "up", "--nodes", "2", "--cpus", "2", "--memory", "2000", "--dir", "cluster", "--conf", "more")
+        try:
+            daemons = [pid for name in ("sluicectld", "sluicenoded") for pid in pids_with(folder, name)]
+            self.assertEqual([uid_of(pid) for pid in daemons], [ALICE] * 3)
+            self.assertEqual(self.as_alice(folder, "srun", "-N2", "id", "-u"), f"{ALICE}\n" * 2)
+            self.as_alice(folder, "sbatch", "-W", "-o", "who", "--wrap", "srun -N1 id -u; id -G")
+            with open(os.path.join(folder, "who"), encoding="utf-8") as f:
+                self.assertEqual(f.read(), f"{ALICE}\n{ALICE}\n")
+            self.assertEqual(os.stat(f.name).st_uid, ALICE)
+            self.as_alice(folder, "scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=mine")  # he is SlurmUser
+            for node in ("n1", "n2"):
+                with open(os.path.join(folder, "cluster", "log", node + ".log"), encoding="utf-8") as f:
+                    errors = [line for line in f if " error: " in line]
+                self.assertEqual(len(errors), 1, errors)
+                self.assertRegex(errors[0], "error: no control groups: .*; processes are found as descendants of their step daemon, and no "
+                                            "limit on CPUs or memory is enforced$")
+            self.as_alice(folder, "sbatch", "-o", "/dev/null", "--wrap", "setsid sleep 1000 & sleep 1000")
+            wait_for(lambda: len(jobs_of(os.path.join(folder, "cluster", "slurm.conf"))) >= 3, "a job is left running")
+        finally:
+            said = self.as_alice(folder, "sluice", "down", "--dir", "cluster")
+        self.assertEqual(said, "4 processes stopped\n")  # the daemons and the job's
+        self.assertEqual([pid for pid, _, words in processes("environ") if f"HOME={folder}".encode() in words], [])
 
 
 class Down(unittest.TestCase):

@@ -158,9 +158,22 @@ class Gres(ClusterCase):
         for command in COMMANDS:
             gres, words = self.gres("--ntasks-per-gpu=2 -G2", command)
             self.assertEqual((gres, words["NumTasks"]), (["gpu:a100:2(IDX:0-1)"], "4"))
-            self.assertEqual(self.gres("--ntasks-per-gpu=2 -n4", command)[0], ["gpu:a100:2(IDX:0-1)"])
+            for option in ("--ntasks-per-gpu=2", "--ntasks-per-tres=2"):
+                self.assertEqual(self.gres(f"{option} -n4", command)[0], ["gpu:a100:2(IDX:0-1)"])
         told = sorted(self.say("srun", "-n4 --ntasks-per-gpu=2", TELL).splitlines())
         self.assertEqual(told, ["0 0 0 2", "1 0 0 2", "2 1 1 2", "3 1 1 2"])
+
+    def test_update_waiting_job(self):  # with or without gres/
+        for change, shown in (("TresPerJob=gpu:2", "TresPerJob=gres/gpu:2"), ("TresPerSocket=gres/gpu:1", "TresPerSocket=gres/gpu:1"),
+                              ("TresPerTask=gpu:1", "TresPerTask=gres/gpu:1"), ("TresPerTask=gres/gpu=1", "TresPerTask=gres/gpu:1"),
+                              ("TresPerNode=fan", "TresPerNode=gres/fan:1"), ("Gres=gpu:a100:1", "TresPerNode=gres/gpu:a100:1")):
+            with self.subTest(change=change):
+                job = self.submit("-H", "-n2", "--wrap", "true")
+                self.run_cmd("scontrol", "update", f"JobId={job}", change)
+                self.assertIn(f"   {shown}\n", self.out("scontrol", "show", "job", job))
+        for change in ("TresPerJob=gpu:99", "TresPerSocket=gpu:5", "TresPerTask=nosuch:1"):
+            job = self.submit("-H", "-n2", "--wrap", "true")
+            self.assertEqual(self.run_cmd("scontrol", "update", f"JobId={job}", change, check=False).returncode, 1, change)
 
     def test_sizes_that_follow_from_gpus(self):
         for command in COMMANDS:

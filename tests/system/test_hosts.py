@@ -41,9 +41,29 @@ class Hosts(ClusterCase):
     def test_link_cut_in_mid_launch(self):
         self.cluster.host("h2").cut()
         job = self.submit("-N4", "-o", "launch.out", "--wrap", "srun hostname")
+        wait_for(lambda: sorted(self.file("launch.out").split()) == ["h1", "h3", "h4"], "all were sent the step, and h2 does not have it")
         self.cluster.host("h2").mend()
         self.assertEqual(self.wait_ended(job), "COMPLETED")
         self.assertEqual(sorted(self.file("launch.out").split()), ["h1", "h2", "h3", "h4"])
+        self.wait_idle()
+
+    def test_a_launch_meets_a_head_that_is_dead(self):
+        """Nobody knows yet that h3 is gone: what it would have passed on comes to h4 all the same, and the step ends without it."""
+        self.out("srun", "-N4", "true")  # there are connections
+        wait_for(lambda: not self.out("squeue", "-h"), "and no job")
+        self.cluster.host("h3").power_off()
+        srun = self.cluster.start("srun", "-N4", "--no-kill", "-o", "head.out", "-J", "head", "sh", "-c",
+                                  "hostname; while [ ! -e head ]; do sleep 0.1; done", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        wait_for(lambda: sorted(self.file("head.out").split()) == ["h1", "h2", "h4"], "the others run the step")
+        job = self.out("squeue", "-h", "-n", "head", "-o", "%i").strip()
+        wait_for(lambda: self.nodes_in("down") == ["h3"], "h3 is down")
+        self.assertEqual(self.state(job), "RUNNING")
+        open(os.path.join(self.cluster.work, "head"), "w", encoding="utf-8").close()
+        errors = srun.communicate(timeout=60)[1]
+        self.assertEqual((srun.returncode, errors), (1, f"srun: error: Task launch for StepId={job}.0 failed on node h3: Communication "
+                                                    "connection failure\n"))
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.cluster.host("h3").start()
         self.wait_idle()
 
     def test_dead_host_is_down_and_its_job_requeued(self):

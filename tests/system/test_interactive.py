@@ -1,13 +1,20 @@
 """srun, salloc, sattach and scancel against a running cluster, as a user sees them."""
+import fcntl
 import os
 import pty
 import re
 import select
 import signal
+import struct
+import termios
 import time
 import unittest
 
 from harness import BIN, ClusterCase, wait_for
+
+
+def set_size(terminal, rows, columns):
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
 
 def in_terminal(cluster, *command, say=(), limit_s=30):
@@ -16,8 +23,7 @@ def in_terminal(cluster, *command, say=(), limit_s=30):
     if pid == 0:
         os.chdir(cluster.work)
         os.execve(os.path.join(BIN, command[0]), [command[0], *command[1:]], dict(cluster.env, TERM="xterm", PS1="$ "))
-    import fcntl, struct, termios
-    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+    set_size(fd, 30, 100)
     text, lines, end = b"", list(say), time.monotonic() + limit_s
     while time.monotonic() < end:
         if select.select([fd], [], [], 0.1)[0]:
@@ -85,6 +91,10 @@ class Srun(ClusterCase):
         self.assertEqual(self.file("2"), "there\nthere\n")
         self.run_cmd("srun", "-n2", "-o", "both.txt", "sh", "-c", "echo out; echo err >&2")
         self.assertEqual(sorted(self.file("both.txt").split()), ["err", "err", "out", "out"])
+        self.run_cmd("srun", "-n2", "-o", "out.txt", "-e", "err.%t", "sh", "-c", "echo out; echo err $SLURM_PROCID >&2")
+        self.assertEqual([self.file(name) for name in ("out.txt", "err.0", "err.1")], ["out\nout\n", "err 0\n", "err 1\n"])
+        done = self.run_cmd("srun", "-n2", "-e", "1", "sh", "-c", "echo out; echo err $SLURM_PROCID >&2")  # of one task
+        self.assertEqual((done.stdout, done.stderr), ("out\nout\n", "err 1\n"))
         done = self.run_cmd("srun", "-o", "/nope/x", "true", check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn("srun: error: Could not open stdout file: No such file or directory", done.stderr)
@@ -112,6 +122,13 @@ class Srun(ClusterCase):
         self.assertIn("task 1: Exited with exit code 4", done.stderr)
         self.assertRegex(done.stderr, r"srun: Terminating StepId=\d+\.0")
 
+    def test_wait_after_the_first_end(self):  # --wait
+        done = self.run_cmd("srun", "-n2", "-W1", "sh", "-c", "test $SLURM_PROCID = 0 || exec sleep 1000", check=False)
+        self.assertEqual(done.returncode, 137)
+        self.assertRegex(done.stderr, r"^srun: First task exited 1s ago\nsrun: StepId=(\d+\.0) task 1: running\n"
+                                      r"srun: StepId=\1 task 0: exited\nsrun: Terminating StepId=\1\n")
+        self.assertEqual(self.out("srun", "-n2", "-W0", "sh", "-c", "test $SLURM_PROCID = 0 || { sleep 1; echo late; }"), "late\n")
+
     def test_interrupt_shows_the_state_then_ends(self):
         srun = self.cluster.start("srun", "-n3", "-N1", "sh", "-c", "echo up; exec sleep 100", stderr=-1, stdout=-1)
         self.assertEqual([srun.stdout.readline() for _ in range(3)], ["up\n"] * 3)
@@ -128,6 +145,41 @@ class Srun(ClusterCase):
         status, text = in_terminal(self.cluster, "srun", "--pty", "sh", "-c", "sleep 0.3; stty size; exit 5")
         self.assertIn("30 100", text)
         self.assertEqual(status, 5)
+
+    def test_terminal_that_is_resized(self):
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.chdir(self.cluster.work)
+            loop = "stty -echo; while read line; do stty size; done; echo bye"
+            os.execve(os.path.join(BIN, "srun"), ["srun", "--pty", "sh", "-c", loop], self.cluster.env)
+        self.addCleanup(os.close, fd)
+        text = b""
+
+        def shows(size):
+            nonlocal text
+            os.write(fd, b"\n")
+            while select.select([fd], [], [], 0.1)[0]:
+                text += os.read(fd, 4096)
+            return text.rstrip().endswith(size)
+        for rows, columns in ((40, 120), (24, 80)):
+            set_size(fd, rows, columns)
+            wait_for(lambda: shows(b"%d %d" % (rows, columns)), f"{rows} rows of {columns}")  # pylint: disable=cell-var-from-loop
+        os.write(fd, b"\x04")  # the end of the input
+        wait_for(lambda: os.waitpid(pid, os.WNOHANG)[0] == pid, "srun has ended")
+        self.wait_no_jobs()
+
+    def test_terminal_in_a_running_job(self):  # srun --jobid --overlap --pty
+        job = self.submit("-w", "n3", "-n4", "--exclusive", "-o", "/dev/null", "--wrap", "srun sleep 1000")
+        wait_for(lambda: f"{job}.0" in self.out("squeue", "-h", "-s", "-o", "%i"), "its step has all CPUs")
+        status, text = in_terminal(self.cluster, "srun", "--jobid", str(job), "--overlap", "--pty", "sh",
+                                   say=["stty size; tty; echo $SLURMD_NODENAME-$SLURM_STEP_ID", "exit 6"])
+        self.assertIn("30 100", text)
+        self.assertRegex(text, r"/dev/pts/\d")
+        self.assertIn("n3-1", text)
+        self.assertEqual(status, 6)
+        self.assertEqual(self.state(job), "RUNNING")
+        self.run_cmd("scancel", job)
+        self.wait_ended(job)
 
     def test_steps_in_an_allocation(self):
         out = self.out("salloc", "-N2", "-n4", "sh", "-c",
@@ -219,6 +271,11 @@ class Salloc(ClusterCase):
         self.assertEqual(self.out("srun", "--jobid", job, "echo", "in"), "in\n")
         self.run_cmd("scancel", job)
         self.wait_ended(job)
+
+    def test_interactive_step(self):  # what salloc's shell is
+        out = self.out("salloc", "-N1", "-n1", "srun", "--interactive", "sh", "-c", "echo $SLURM_JOB_ID; squeue -s -h -o %i")
+        job, step = out.split()
+        self.assertEqual(step, f"{job}.interactive")
 
     def test_interactive_shell_runs_on_the_node(self):
         status, text = in_terminal(self.cluster, "salloc", "-N1", say=["echo node=$SLURMD_NODENAME", "exit 4"])

@@ -156,6 +156,30 @@ class EmptyState(unittest.TestCase):
             cluster.down()
 
 
+class KeptDown(ClusterCase):
+    """DownNodes lines."""
+    NODES, CPUS = 4, 2
+    CONF = 'ReturnToService=1\nDownNodes=n2 State=DOWN Reason="disk broken"\nDownNodes=n[3-4] State=DRAIN Reason=fan\n'
+
+    def states(self):
+        return self.out("sinfo", "-h", "-N", "-o", "%N %T %E").splitlines()
+
+    def test_down_nodes(self):
+        kept = ["n2 down disk broken", "n3 drained fan", "n4 drained fan"]
+        for node in ("n2", "n3"):  # registering again changes nothing
+            self.cluster.kill_node(node)
+            self.cluster.start_node(node)
+            wait_for(lambda: self.cluster.log(node).count("registered as") == 2, f"{node} has registered")  # pylint: disable=cell-var-from-loop
+        self.assertEqual(self.states(), ["n1 idle none", *kept])
+        self.assertEqual(self.out("srun", "-n1", "printenv", "SLURMD_NODENAME"), "n1\n")
+        self.run_cmd("scontrol", "update", "NodeName=n[2-3]", "State=RESUME")
+        self.run_cmd("scontrol", "reconfigure")
+        self.cluster.kill_controller()
+        self.cluster.start_controller()
+        wait_for(lambda: self.run_cmd("scontrol", "ping", check=False).returncode == 0, "the controller is back")
+        self.assertEqual(self.states(), ["n1 idle none", "n2 idle none", "n3 idle none", "n4 drained fan"])
+
+
 if __name__ == "__main__":
     need_root()
     unittest.main(verbosity=2)

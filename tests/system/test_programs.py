@@ -17,11 +17,11 @@ echo "$SLURM_JOB_ID $SLURM_JOB_USER $SLURMD_NODENAME $SLURM_SCRIPT_CONTEXT" >> {
 [ ! -e {dir}/work/epilog.fail ]
 """
 CONTROLLER_PROLOG = """#!/bin/sh
-echo "$SLURM_JOB_ID $SLURM_JOB_USER $SLURM_JOB_NODELIST" >> {dir}/work/prolog_ctld.ran
+echo "$SLURM_JOB_ID $SLURM_JOB_USER $SLURM_JOB_NODELIST $SLURM_WCKEY" >> {dir}/work/prolog_ctld.ran
 [ ! -e {dir}/work/prolog_ctld.fail ]
 """
 CONTROLLER_EPILOG = """#!/bin/sh
-echo "$SLURM_JOB_ID $SLURM_JOB_EXIT_CODE2 $SLURM_JOB_STATE" >> {dir}/work/epilog_ctld.ran
+echo "$SLURM_JOB_ID $SLURM_JOB_EXIT_CODE2 $SLURM_JOB_STATE $SLURM_WCKEY" >> {dir}/work/epilog_ctld.ran
 """
 HEALTH = """#!/bin/sh
 echo "$SLURMD_NODENAME" >> {dir}/work/health.ran
@@ -56,13 +56,13 @@ class Programs(FlagFiles):
         return self.out("sinfo", "-h", "-n", name, "-o", "%T|%E").strip()
 
     def test_all_run(self):
-        job = self.submit("-N2", "-o", "/dev/null", "--wrap", "exit 3")
+        job = self.submit("-N2", "--wckey=key", "-o", "/dev/null", "--wrap", "exit 3")
         self.assertEqual(self.wait_ended(job), "FAILED")
         on = lambda name: sorted(self.lines(name, job))
-        self.assertEqual(on("prolog_ctld.ran"), [["root", "n[1-2]"]])
+        self.assertEqual(on("prolog_ctld.ran"), [["root", "n[1-2]", "key"]])
         self.assertEqual(on("prolog.ran"), [["root", "n1", "prolog_slurmd"], ["root", "n2", "prolog_slurmd"]])
         self.assertEqual(on("epilog.ran"), [["root", "n1", "epilog_slurmd"], ["root", "n2", "epilog_slurmd"]])
-        wait_for(lambda: on("epilog_ctld.ran") == [["3:0", "FAILED"]], "EpilogSlurmctld ran")
+        wait_for(lambda: on("epilog_ctld.ran") == [["3:0", "FAILED", "key"]], "EpilogSlurmctld ran")
 
     def test_wait_job(self):  # scontrol wait_job: until the prologs are over
         gate = self.flag("prolog.wait")
@@ -256,6 +256,54 @@ class Health(ClusterCase):
         self.run_cmd("scancel", job)
         self.wait_ended(job)
         wait_for(lambda: self.file("ended.ran") == f"{job} busy CANCELLED 0:0 n1 debug root\n", "the script ran")
+
+
+class StepPrograms(ClusterCase):
+    """What slurm.conf has run around steps, and when it lets them end: options of srun come before it."""
+    NODES, CPUS = 1, 4
+    CONF = ("TaskProlog={dir}/task_prolog\nTaskEpilog={dir}/task_epilog\nSrunProlog={dir}/srun_prolog\nSrunEpilog={dir}/srun_epilog\n"
+            "WaitTime=1\nKillOnBadExit=1\n")
+    FILES = {name: f"#!/bin/sh\necho {name} ${{SLURM_PROCID:-none}} >> {{dir}}/work/ran\n" for name in ("srun_prolog", "srun_epilog", "task_epilog")}
+    FILES["task_prolog"] = FILES["task_epilog"].replace("task_epilog", "task_prolog") + "echo export SITE=yes\necho print site\n"
+
+    def setUp(self):
+        self.wait_no_jobs()
+        self.run_cmd("/bin/rm", "-f", "ran")
+
+    def test_programs(self):
+        task = "echo task $SLURM_PROCID $SITE >> ran"
+        self.assertEqual(self.out("srun", "-n1", "sh", "-c", task), "site\n")
+        wait_for(lambda: len(self.file("ran").splitlines()) == 5, "all ran")
+        ran = self.file("ran").splitlines()
+        self.assertEqual(ran[:4], ["srun_prolog none", "task_prolog 0", "task 0 yes", "task_epilog 0"])
+        self.assertEqual(ran[4], "srun_epilog none")
+
+    def test_options_come_first(self):
+        self.out("srun", "-n1", "--prolog=none", "--epilog=none", "true")
+        wait_for(lambda: "task_epilog" in self.file("ran"), "the task's programs ran")
+        self.assertEqual(self.file("ran").split()[::2], ["task_prolog", "task_epilog"])
+
+    def test_programs_of_batch_scripts(self):
+        job = self.submit("-o", "/dev/null", "--wrap", "echo script $SITE >> ran")
+        self.wait_ended(job)
+        self.assertEqual(self.file("ran").splitlines(), ["task_prolog 0", "script yes", "task_epilog 0"])
+
+    def test_wait_time(self):
+        done = self.run_cmd("srun", "-n2", "sh", "-c", "test $SLURM_PROCID = 0 || exec sleep 1000", check=False)
+        self.assertEqual(done.returncode, 137)
+        self.assertIn("srun: First task exited 1s ago\n", done.stderr)
+        self.assertIn("late\n", self.out("srun", "-n2", "-W0", "sh", "-c", "test $SLURM_PROCID = 0 || { sleep 2; echo late; }"))
+
+    def test_kill_on_bad_exit(self):
+        fails = ("-W0", "-n2", "sh", "-c", "test $SLURM_PROCID = 0 && exit 4; touch alive; while [ ! -e go ]; do sleep 0.05; done; echo went on")
+        done = self.run_cmd("srun", *fails, check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, r"srun: Terminating StepId=\d+\.0")
+        self.assertNotIn("went on", done.stdout)
+        self.run_cmd("/bin/touch", "go")
+        done = self.run_cmd("srun", "--kill-on-bad-exit=0", *fails, check=False)
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("went on", done.stdout)
 
 
 if __name__ == "__main__":

@@ -138,6 +138,7 @@ maint      INACTIVE  2038-01-18T10:00:00  2038-01-18T12:00:00     02:00:00  n2
         self.fails(1, "srun: error: Unable to allocate resources: Requested reservation is invalid\n", "srun",
                    "--reservation=nosuch", "true")
         self.assertEqual(self.out("srun", "--reservation=a", "printenv", "SLURMD_NODENAME", "SLURM_JOB_RESERVATION"), "n1\na\n")
+        self.assertEqual(self.out("salloc", "-n1", "--reservation=a", "printenv", "SLURM_JOB_NODELIST"), "n1\n")
         inside = self.submit("--reservation=a", "-o", "/dev/null", "--wrap", "sleep 1000")
         self.wait_state(inside, "RUNNING")
         self.assertEqual(self.out("squeue", "-h", "-R", "a", "-o", "%i %v %N"), f"{inside} a n1\n")

@@ -39,6 +39,15 @@ class Salloc(ClusterCase):
         self.assertNotIn("\a", on_terminal(self.cluster, "salloc", "true"))
         self.assertNotIn("\a", on_terminal(self.cluster, "salloc", "--bell", "--no-bell", "true"))
 
+    def test_immediate(self):
+        """-I gives up at once when nothing is free, -Iseconds when that time is over, and no job is left behind."""
+        busy = "salloc: error: Job submit/allocate failed: Requested nodes are busy\n"
+        for option in ("-I", "-I1", "--immediate=1"):
+            done = self.run_cmd("salloc", "-Q", "-N2", "-n8", "salloc", option, "echo", "ran", check=False)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (1, "", busy), option)
+        self.assertEqual(self.out("salloc", "-I", "echo", "ran"), "ran\n")
+        self.wait_no_jobs()
+
     def test_signal(self):
         """The steps are warned before the end, the command is not."""
         out = self.run_cmd("salloc", "--signal=USR1@60", "-t2", "sh", "-c", "trap 'echo command' USR1; srun sh -c \"trap 'echo "

@@ -46,6 +46,9 @@ class Sbatch(ClusterCase):
         self.assertEqual((found.get("ONE"), found.get("TWO")), ("1", "2"))
         found = self.environment("--export=NONE", ONE="1", TWO="2")
         self.assertEqual((found.get("ONE"), found.get("SLURM_EXPORT_ENV")), (None, "NONE"))
+        found = self.environment("--export=NIL", ONE="1", SLURM_OWN="kept", USER="caller")  # nor what a login shell sets
+        self.assertEqual([found.get(k) for k in ("ONE", "USER", "SLURM_OWN", "SLURM_EXPORT_ENV", "SLURM_GET_USER_ENV")],
+                         [None, None, "kept", "NIL", None])
         found = self.environment("--export=ONE,THREE=3,FOUR='a,b'", ONE="1", TWO="2")
         self.assertEqual([found.get(k) for k in ("ONE", "TWO", "THREE", "FOUR")], ["1", None, "3", "a,b"])
         found = self.environment("--export=ALL,ONE=other", ONE="1", TWO="2")
@@ -68,6 +71,25 @@ class Sbatch(ClusterCase):
         self.run_cmd("sbatch", "-W", "-D", "sub", "-o", "there", "--wrap", "pwd")
         self.assertEqual((self.file("kept"), self.file("lost")), ("old\nnew\n", "new\n"))
         self.assertEqual(self.file("sub/there"), self.cluster.work + "/sub\n")
+
+    def test_standard_input(self):  # -i, with the job's own patterns
+        for name in ("in.txt", "in-named"):
+            with open(os.path.join(self.cluster.work, name), "w", encoding="utf-8") as f:
+                f.write(f"from {name}\n")
+        for options in (("-i", "in.txt", "-o", "in.out"), ("--input=in-%x", "-J", "named", "-o", "named.out")):
+            self.wait_ended(self.submit(*options, "--wrap", "cat"))
+        self.assertEqual((self.file("in.out"), self.file("named.out")), ("from in.txt\n", "from in-named\n"))
+
+    def test_test_only(self):
+        self.wait_no_jobs()
+        before = self.submit("-H", "-o", "/dev/null", "--wrap", "true")
+        done = self.run_cmd("sbatch", "--test-only", "-N2", "--wrap", "true")
+        self.assertRegex(done.stderr, r"^sbatch: Job \d+ to start at \S+ using 2 processors on nodes n\[1-2\] in partition debug\n$")
+        self.assertEqual(done.stdout, "")
+        self.fails(1, "allocation failure: Requested node configuration is not available\n", "sbatch", "--test-only", "-N9",
+                   "--wrap", "true")
+        self.assertEqual(self.out("squeue", "-h", "-o", "%i").split(), [str(before)])
+        self.run_cmd("scancel", before)
 
     def test_what_is_said(self):
         job = self.submit("-H", "--wrap", "true", "-o", "/dev/null")
@@ -115,13 +137,37 @@ class Sbatch(ClusterCase):
         self.assertEqual(self.file("late-signal"), "ready\n")
         self.run_cmd("scancel", late)
 
-    def test_mail(self):
-        def mail(user):
-            if not os.path.exists(self.outside + "/mail"):
-                return []
-            with open(self.outside + "/mail", encoding="utf-8") as f:
-                return [line.split(": ", 1)[1].strip() for line in f if line.startswith(user + ":")]
+    def mail(self, user):
+        """The subjects of what was sent to him."""
+        if not os.path.exists(self.outside + "/mail"):
+            return []
+        with open(self.outside + "/mail", encoding="utf-8") as f:
+            return [line.split(": ", 1)[1].strip() for line in f if line.startswith(user + ":")]
 
+    def test_mail_of_requeues_and_limits(self):
+        def running(types, user, *options):
+            job = self.submit(f"--mail-type={types}", f"--mail-user={user}", *options, "-o", "/dev/null", "--wrap", "sleep 1000")
+            self.wait_state(job, "RUNNING")
+            return job
+
+        again = running("REQUEUE", "again", "--requeue")
+        self.run_cmd("scontrol", "requeue", again)
+        wait_for(lambda: self.mail("again"), "mail of the requeue")
+        self.assertRegex(self.mail("again")[0], rf"^Slurm Job_id={again} Name=wrap Requeued, Run time \d\d:\d\d:\d\d")
+        over = running("TIME_LIMIT", "over", "-t", "1")
+        self.run_cmd("scontrol", "update", f"JobId={over}", "EndTime=now")
+        self.assertEqual(self.wait_ended(over), "TIMEOUT")
+        wait_for(lambda: self.mail("over"), "mail of the time limit")
+        self.assertRegex(self.mail("over")[0], rf"^Slurm Job_id={over} Name=wrap Reached time limit, Run time \d\d:\d\d:\d\d")
+        near = running("TIME_LIMIT_80", "near", "-t", "1")
+        self.run_cmd("scontrol", "update", f"JobId={near}", "EndTime=now+6")
+        wait_for(lambda: self.mail("near"), "mail before the limit")
+        self.assertRegex(self.mail("near")[0], rf"^Slurm Job_id={near} Name=wrap Reached 80% of time limit, Run time \d\d:\d\d:\d\d")
+        self.run_cmd("scancel", again, near)
+        self.wait_no_jobs()
+        self.assertEqual([len(self.mail(user)) for user in ("again", "over", "near")], [1, 1, 1])
+
+    def test_mail(self):
         good = self.submit("--mail-type=ALL", "--mail-user=good", "-J", "post", "-o", "/dev/null", "--wrap", "true")
         bad = self.submit("--mail-type=FAIL", "--mail-user=bad", "-o", "/dev/null", "--wrap", "exit 3")
         end = self.submit("--mail-type=END", "--mail-user=end", "-o", "/dev/null", "--wrap", "exit 3")
@@ -134,18 +180,18 @@ class Sbatch(ClusterCase):
         self.assertEqual(self.show(good)["MailUser"], "good")
         self.assertEqual(self.show(good)["MailType"], "INVALID_DEPEND,BEGIN,END,FAIL,REQUEUE,STAGE_OUT")
         for user, count in (("good", 2), ("bad", 1), ("end", 1), ("array", 2), ("tasks", 2), ("never", 1)):
-            wait_for(lambda: len(mail(user)) >= count, f"mail to {user}")  # pylint: disable=cell-var-from-loop
-        began, ended = sorted(mail("good"))
+            wait_for(lambda: len(self.mail(user)) >= count, f"mail to {user}")  # pylint: disable=cell-var-from-loop
+        began, ended = sorted(self.mail("good"))
         self.assertRegex(began, rf"^Slurm Job_id={good} Name=post Began, Queued time \d\d:\d\d:\d\d$")
         self.assertRegex(ended, rf"^Slurm Job_id={good} Name=post Ended, Run time \d\d:\d\d:\d\d, COMPLETED, ExitCode 0$")
-        self.assertRegex(mail("bad")[0], rf"^Slurm Job_id={bad} Name=wrap Failed, Run time .*, FAILED, ExitCode 3$")
-        self.assertRegex(mail("end")[0], rf"^Slurm Job_id={end} Name=wrap Ended, Run time .*, FAILED, ExitCode 3$")
-        began, ended = sorted(mail("array"))
+        self.assertRegex(self.mail("bad")[0], rf"^Slurm Job_id={bad} Name=wrap Failed, Run time .*, FAILED, ExitCode 3$")
+        self.assertRegex(self.mail("end")[0], rf"^Slurm Job_id={end} Name=wrap Ended, Run time .*, FAILED, ExitCode 3$")
+        began, ended = sorted(self.mail("array"))
         self.assertRegex(began, rf"^Slurm Array Summary Job_id={array}_\* \(\d+\) Name=wrap Began$")
         self.assertRegex(ended, rf"^Slurm Array Summary Job_id={array}_\* \(\d+\) Name=wrap Ended, Mixed, ExitCode \[0-2\]$")
-        self.assertEqual(sorted(re.search(r"Job_id=(\S+)", m)[1] for m in mail("tasks")), [f"{tasks}_0", f"{tasks}_1"])
+        self.assertEqual(sorted(re.search(r"Job_id=(\S+)", m)[1] for m in self.mail("tasks")), [f"{tasks}_0", f"{tasks}_1"])
         self.wait_ended(quiet)
-        self.assertEqual((mail("quiet"), len(mail("array")), len(mail("good"))), ([], 2, 2))
+        self.assertEqual((self.mail("quiet"), len(self.mail("array")), len(self.mail("good"))), ([], 2, 2))
         self.run_cmd("scancel", never)
 
     def test_dependencies(self):

@@ -39,6 +39,34 @@ class Scontrol(ClusterCase):
                          "invalid keyword: foo\ninvalid keyword: foo\n")
         self.assertEqual((done.returncode, done.stdout.count("last_update_time="), done.stdout.count("NodeName=n1")), (1, 1, 2))
 
+    def test_words_of_the_prompt(self):  # all and hide, details, oneliner: for what follows them
+        def blocks(lines):
+            return [text for text in self.out("scontrol", stdin="".join(line + "\n" for line in lines)).split("scontrol: ") if text.strip()]
+        self.run_cmd("scontrol", "create", "PartitionName=veiled", "Nodes=n2", "Hidden=YES")
+        try:
+            shown = blocks(["show partition", "all", "show partition", "hide", "show partition"])
+            self.assertEqual([text.count("PartitionName=veiled") for text in shown], [0, 1, 0])
+        finally:
+            self.run_cmd("scontrol", "delete", "PartitionName=veiled")
+        job = self.start_job("-w", "n1")
+        shown = blocks([f"show job {job}", "details", f"show job {job}"])
+        self.assertEqual([text.count("     Nodes=n1 CPU_IDs=") for text in shown], [0, 1])
+        shown = blocks([f"show job {job}", "oneliner", f"show job {job}"])
+        self.assertGreater(shown[0].strip().count("\n"), 20)
+        self.assertEqual(shown[1].strip().count("\n"), 0)
+        self.cancel(job)
+
+    def test_listjobs_and_liststeps(self):
+        job = self.start_job("-w", "n2", script="srun sleep 1000")
+        wait_for(lambda: f"{job}.0" in self.out("squeue", "-s", "-h", "-o", "%i"), "its step runs")
+        self.assertEqual(self.out("scontrol", "listjobs", "n2"), f"JOBID   \n{job:<8}\n")
+        steps = wait_for(lambda: (text := self.out("scontrol", "liststeps", "n2")).count("\n") == 3 and text, "both steps are there")
+        self.assertEqual(sorted(steps.splitlines()), [f"{job:<8} 0       ", f"{job:<8} batch   ", "JOBID    STEPID  "])
+        for verb, head in (("listjobs", "JOBID   \n"), ("liststeps", "JOBID    STEPID  \n")):
+            done = self.run_cmd("scontrol", verb, "n3", check=False)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (1, head, "No slurmstepd's found on this node\n"))
+        self.cancel(job)
+
     # what is hidden ---------------------------------------------------------------------------------
 
     def test_squeue_hidden_partitions(self):  # squeue -a and --hide: as a user, root sees all
@@ -288,6 +316,62 @@ class Scontrol(ClusterCase):
                 self.run_cmd("scontrol", "update", "PartitionName=part", f"{key}={value}")
                 self.assertEqual(shown().get(key), after)
         self.run_cmd("scontrol", "delete", "PartitionName=part")
+
+
+class WaitingJobs(ClusterCase):
+    """scontrol update of held jobs, of which each has one thing changed."""
+    NODES = 3
+    CONF = "".join(f"NodeName=n{i} NodeAddr=127.0.0.1 Port=@{i} CPUs=8 RealMemory=4000 TmpDisk=1000 Feature=f{i}\n" for i in (1, 2, 3))
+    CONF += "PartitionName=debug Nodes=ALL Default=YES State=UP\n"
+
+    def test_update(self):
+        work = self.cluster.work
+        for change, shown in (
+                ("AdminComment=seen", dict(AdminComment="seen")),
+                ("CPUsPerTask=2", {"CPUs/Task": "2", "NumCPUs": "4"}),
+                ("ClusterFeatures=fast", dict(ClusterFeatures="fast")),
+                ("MinCPUsNode=3", dict(MinCPUsNode="3")),
+                ("MinTmpDiskNode=70", dict(MinTmpDiskNode="70M")),
+                ("Reboot=yes", dict(Reboot="1")),
+                ("ReqNodes=2-3", dict(NumNodes="2-3")),
+                ("ReqProcs=6", dict(NumCPUs="6")),
+                ("Shared=yes", dict(OverSubscribe="YES")),
+                ("Shared=no", dict(OverSubscribe="NO", Exclusive="NODE")),
+                ("StdErr=/tmp/err", dict(StdErr="/tmp/err")),
+                ("StdIn=in.%x", dict(StdIn=work + "/in.wrap")),
+                ("StdOut=sub/out", dict(StdOut=work + "/sub/out")),
+                ("ThreadSpec=1", dict(ThreadSpec="1")),
+                ("TresPerTask=cpu=3", {"CPUs/Task": "3", "NumCPUs": "6"}),
+                ("WCKey=key", dict(WCKey="key"))):
+            with self.subTest(change=change):
+                job = self.submit("-H", "-n2", "--wrap", "true")
+                self.run_cmd("scontrol", "update", f"JobId={job}", change)
+                found = self.show(job)
+                self.assertEqual({key: found.get(key) for key in shown}, shown)
+                self.run_cmd("scancel", job)
+
+    def test_values_that_no_node_has(self):
+        job = self.submit("-H", "-n2", "--wrap", "true")
+        before = self.show(job)
+        for change in ("CPUsPerTask=9", "MinCPUsNode=9", "MinTmpDiskNode=1001", "ReqNodes=4"):
+            with self.subTest(change=change):
+                done = self.run_cmd("scontrol", "update", f"JobId={job}", change, check=False)
+                self.assertEqual((done.returncode, self.show(job)), (1, before), done.stderr)
+        self.run_cmd("scancel", job)
+
+    def test_accrue_time(self):  # ResetAccrueTime
+        first = self.submit("-N3", "--exclusive", "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.wait_state(first, "RUNNING")
+        waits = self.submit("-o", "/dev/null", "--wrap", "true")
+        eligible = self.show(waits)["EligibleTime"]
+        self.assertEqual(self.show(waits)["AccrueTime"], eligible)
+
+        def is_later():
+            self.run_cmd("scontrol", "update", f"JobId={waits}", "ResetAccrueTime=yes")
+            return self.show(waits)["AccrueTime"] > eligible
+        wait_for(is_later, "it accrues from a later second on")
+        self.assertEqual(self.show(waits)["EligibleTime"], eligible)
+        self.run_cmd("scancel", first, waits)
 
 
 if __name__ == "__main__":

@@ -111,6 +111,10 @@ class Scrontab(ClusterCase):
         self.assertEqual(self.state(second), "PENDING")
         self.run_cmd("scancel", "-c", second)
         self.assertEqual(self.jobs(), [])
+        self.install("@daily true\n")
+        self.assertIn("without --cron flag", self.run_cmd("scancel", *self.jobs(), env={"SCANCEL_CRON": "0"}, check=False).stderr)
+        self.run_cmd("scancel", *self.jobs(), env={"SCANCEL_CRON": "1"})
+        self.assertEqual(self.jobs(), [])
         self.cluster.change_conf(lambda text: text.replace(",explicit_scancel", ""))
         self.run_cmd("scontrol", "reconfigure")
 

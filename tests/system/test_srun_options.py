@@ -2,6 +2,7 @@
 import contextlib
 import os
 import signal
+import time
 import unittest
 
 from harness import ClusterCase, pids_with, wait_for
@@ -180,6 +181,9 @@ print(mode.value, nodes.value, *(os.environ.get("SLURM_MEM_BIND" + name, "-") or
         job = self.submit("-n1", "--mem-bind=local", "-o", "bind.out", "--wrap", f"srun python3 -c '{self.POLICY}'")
         self.wait_ended(job)
         self.assertEqual(self.file("bind.out").strip(), "2 1 quiet,local - local - - quiet")
+        self.wait_ended(self.submit("-n1", "--mem-bind=v,map_mem:0", "-o", "batch.out", "--wrap", "env | grep SBATCH_MEM_BIND | sort"))
+        self.assertEqual(self.file("batch.out"), "SBATCH_MEM_BIND=verbose,map_mem:0\nSBATCH_MEM_BIND_LIST=0\n"
+                         "SBATCH_MEM_BIND_TYPE=map_mem:\nSBATCH_MEM_BIND_VERBOSE=verbose\n")
 
     def test_ignored_signals(self):
         code = "trap 'echo got it' USR1; echo ready; while sleep 0.05; do :; done"
@@ -204,6 +208,9 @@ print(mode.value, nodes.value, *(os.environ.get("SLURM_MEM_BIND" + name, "-") or
             self.assertEqual([l.split(":")[1] for l in lines], expected.split(), order)
         out = self.out("srun", "-n3", "-N2", "-m", "arbitrary", "-w", "n2,n1,n2", "sh", "-c", tasks)
         self.assertEqual(sorted(out.split()), ["0:n2", "1:n1", "2:n2"])
+        tell = ("printenv", "SLURM_ARBITRARY_NODELIST")
+        self.assertEqual(self.out("srun", "-n3", "-N2", "-m", "arbitrary", "-w", "n2,n1,n2", *tell), "n2,n1,n2\n" * 3)
+        self.assertEqual(self.run_cmd("srun", "-w", "n1", *tell, check=False).stdout, "")
 
     def test_steps_of_a_job(self):
         """What a step takes of its job, and on which nodes."""
@@ -240,6 +247,9 @@ print(mode.value, nodes.value, *(os.environ.get("SLURM_MEM_BIND" + name, "-") or
             return dict(line.split("=", 1) for line in out.splitlines() if "=" in line)
         self.assertEqual(found("-n1")["ONE"], "1")
         self.assertNotIn("ONE", found("-n1", "--export=NONE"))
+        nil = self.out("srun", "-n1", "--export=NIL", "/usr/bin/env", env=dict(ONE="1", SLURM_OWN="kept"))
+        self.assertIn("SLURM_OWN=kept\n", nil)
+        self.assertNotIn("ONE=", nil)
         some = found("-n1", "--export=ONE,THREE=3")
         self.assertEqual([some.get(k) for k in ("ONE", "TWO", "THREE")], ["1", None, "3"])
         self.assertEqual(found("-n1")["SLURM_NTASKS"], "1")
@@ -342,6 +352,14 @@ print(mode.value, nodes.value, *(os.environ.get("SLURM_MEM_BIND" + name, "-") or
                 "Couldn't find the specified plugin name for mpi/pmj looking at all files",
                 "cannot find mpi plugin for mpi/pmj", "MPI: Cannot create context for mpi/pmj",
                 "MPI: Unable to load any plugin", "Invalid MPI type 'pmj', --mpi=list for acceptable types")))
+
+    def test_message_timeout(self):  # --msg-timeout, where MessageTimeout is ten seconds
+        controller = self.cluster.controller_pid()
+        os.kill(controller, signal.SIGSTOP)
+        self.addCleanup(os.kill, controller, signal.SIGCONT)
+        began = time.monotonic()
+        self.fails(1, "allocation failure: Socket timed out on send/recv operation\n", "srun", "--test-only", "--msg-timeout=1", "true")
+        self.assertLess(time.monotonic() - began, 8)
 
     def failing_step(self, *options):
         """A step on two nodes whose second part has lost its daemon, and its node is down; the job and its srun."""

@@ -51,6 +51,11 @@ class Topology(ClusterCase):
         first = self.job("-N1", "-w", "n1", "--exclusive", "-t", "60")
         third = self.job("-N1", "-w", "n3", "--exclusive", "-t", "60")
         self.nodes(first), self.nodes(third)
+        for command in ("srun", "salloc"):  # n2 and n4 are free
+            self.fails(1, {"srun": "srun: error: Unable to allocate resources: Requested nodes are busy\n",
+                           "salloc": "salloc: error: Job submit/allocate failed: Requested nodes are busy\n"}[command],
+                       command, "-I1", "-N2", "--switches=1@60", "true")
+            self.run_cmd(command, "-I9", "-N2", "true")
         waits = self.job("-N2", "--switches=1@60")
         any_number = self.job("-N2", "--exclusive", "-t", "5")
         self.assertEqual(self.nodes(any_number), "n[2,4]")
@@ -59,6 +64,15 @@ class Topology(ClusterCase):
         self.run_cmd("scancel", any_number)
         self.run_cmd("scancel", first)
         self.assertEqual(self.nodes(waits), "n[1-2]")
+
+    def test_wait_by_variable(self):  # SBATCH_WAIT4SWITCH, and that of srun and salloc
+        tell = ("scontrol", "show", "job", "-o")
+        self.run_cmd("sbatch", "-W", "-o", "wait.out", "--switches=1", "--wrap", " ".join((*tell, "$SLURM_JOB_ID")),
+                     env={"SBATCH_WAIT4SWITCH": "30"})
+        self.assertRegex(self.file("wait.out"), r" Switches=1@30\s")
+        for command, prefix in (("srun", "SLURM"), ("salloc", "SALLOC")):
+            env = {f"{prefix}_REQ_SWITCH": "1", f"{prefix}_WAIT4SWITCH": "40"}
+            self.assertRegex(self.out(command, "sh", "-c", " ".join((*tell, "$SLURM_JOB_ID")), env=env), r" Switches=1@40\s")
 
     def test_wait_for_switch(self):
         for node in ("n1", "n3"):
@@ -86,6 +100,9 @@ class Features(ClusterCase):
         return self.out("squeue", "-h", "-j", job, "-o", "%N").strip()
 
     def test_prefer(self):
+        self.assertEqual(self.out("srun", "--prefer=fast", "printenv", "SLURMD_NODENAME"), "n2\n")
+        self.assertEqual(self.out("salloc", "--prefer=fast", "printenv", "SLURM_JOB_NODELIST"), "n2\n")
+        self.wait_no_jobs()
         self.assertEqual(self.nodes(self.job("--exclusive", "--prefer=fast")), "n2")
         self.assertEqual(self.nodes(self.job("--exclusive", "--prefer=fast")), "n1")  # rather there than not at all
         job = self.job("-n2", "-H")

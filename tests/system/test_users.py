@@ -6,7 +6,7 @@ import unittest
 from harness import ClusterCase, need_root, wait_for
 
 ALICE, BOB = 12001, 12002  # uids need a name to submit; setUpClass gives them one
-STAFF = "sluiceteststaff"  # a group of ALICE's
+TEAM = 12009  # a group that Alice is in besides her own
 
 
 def add_user(uid):
@@ -21,8 +21,8 @@ class Users(ClusterCase):
     def setUpClass(cls):
         for uid in (ALICE, BOB):
             add_user(uid)
-        subprocess.run(["groupadd", "-f", STAFF], check=True)
-        subprocess.run(["usermod", "-aG", STAFF, f"sluicetest{ALICE}"], check=True)
+        subprocess.run(["groupadd", "-f", "-g", str(TEAM), "sluiceteam"], check=True)
+        subprocess.run(["usermod", "-a", "-G", "sluiceteam", f"sluicetest{ALICE}"], check=True)
         super().setUpClass()
 
     @classmethod
@@ -30,7 +30,7 @@ class Users(ClusterCase):
         super().tearDownClass()
         for uid in (ALICE, BOB):
             subprocess.run(["userdel", f"sluicetest{uid}"], check=False, capture_output=True)
-        subprocess.run(["groupdel", STAFF], check=False)
+        subprocess.run(["groupdel", "sluiceteam"], check=False, capture_output=True)
 
     def job_of(self, user):
         job = self.submit("-o", "/dev/null", "--wrap", "sleep 1000", user=user)
@@ -43,6 +43,21 @@ class Users(ClusterCase):
         lines = self.file(f"id-{ALICE}").split()
         self.assertEqual(lines[:2], [str(ALICE), str(ALICE)])
         self.assertEqual(os.stat(os.path.join(self.cluster.work, f"id-{ALICE}")).st_uid, ALICE)
+
+    def test_groups_and_umask(self):
+        """The groups are those that the node knows, whatever the command had; the umask is the command's."""
+        tell = "id -G; umask; touch made-$SLURM_JOB_ID; echo $SLURM_JOB_ID"
+        groups = f"{ALICE} {TEAM}"
+
+        def check(text):
+            found, mask, job = text.split("\n")[:3]
+            self.assertEqual((found, mask), (groups, "0027"))
+            self.assertEqual(os.stat(os.path.join(self.cluster.work, "made-" + job)).st_mode & 0o777, 0o640)
+        masked = ("/bin/sh", "-c", 'umask 027; exec "$@"', "sh")
+        self.run_cmd(*masked, "sbatch", "-W", "-o", "groups.out", "--wrap", tell, user=ALICE)
+        check(self.file("groups.out"))
+        check(self.out(*masked, "srun", "-n1", "sh", "-c", tell, user=ALICE))
+        check(self.out(*masked, "salloc", "-Q", "srun", "-n1", "sh", "-c", tell, user=ALICE))
 
     def test_others_are_refused(self):
         job = self.job_of(ALICE)
@@ -96,7 +111,7 @@ class Users(ClusterCase):
         self.run_cmd("scancel", job)
 
     def test_partitions_are_not_open_to_all(self):
-        closed = {"staff": f"AllowGroups={STAFF}", "root": "RootOnly=YES", "users": "DisableRootJobs=YES",
+        closed = {"staff": "AllowGroups=sluiceteam", "root": "RootOnly=YES", "users": "DisableRootJobs=YES",
                   "login": "AllocNodes=elsewhere"}
         for name, how in closed.items():
             self.run_cmd("scontrol", "create", f"PartitionName={name}", "Nodes=ALL", how)

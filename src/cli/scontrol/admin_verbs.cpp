@@ -2,6 +2,7 @@
 // schedloglevel, fsdampeningfactor, write config, show topology, update StepId.
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <set>
 
@@ -35,7 +36,9 @@ RebootWish read_reboot(Session& session, const Words& words) {
     if (iequals(word, "ASAP")) {
       wish.request.asap = true;
     } else if (iequals(word, "FORCE")) {
-      continue;
+      wish.good = false;
+      session.fail("FORCE is not supported: nodes are rebooted when their jobs have ended");
+      return wish;
     } else if (starts_with_i(word, "nextstate=")) {
       const std::string state = word.substr(10);
       wish.good = iequals(state, "DOWN") || iequals(state, "RESUME");
@@ -177,7 +180,9 @@ void write_config_file(Session& session, const Words& words) {
     for (const auto& partition : reply->partitions) config->partitions.push_back(partition.config);
   }
   const std::string when = format_time(current_time());
-  const std::string path = (words.size() > 2 ? words[2] : session.client()->config().config_path) + "." + when;
+  const char* set = std::getenv("SLURM_CONF_OUT");
+  const std::string usual = set != nullptr && *set != '\0' ? set : session.client()->config().config_path;
+  const std::string path = (words.size() > 2 ? words[2] : usual) + "." + when;
   FILE* out = std::fopen(path.c_str(), "w");
   if (out == nullptr) return session.fail("failed to open file `" + path + "'");
   const std::string text = tables::write_config(*config, when);

@@ -137,12 +137,12 @@ std::optional<int> read_environment(CancelRequest& out) {
   };
   constexpr Variable kVariables[] = {
       {"SCANCEL_ACCOUNT", "account", false},        {"SCANCEL_BATCH", "batch", true},
-      {"SCANCEL_FULL", "full", true},               {"SCANCEL_HURRY", "hurry", true},
-      {"SCANCEL_INTERACTIVE", "interactive", true}, {"SCANCEL_NAME", "name", false},
-      {"SCANCEL_PARTITION", "partition", false},    {"SCANCEL_QOS", "qos", false},
-      {"SCANCEL_STATE", "state", false},            {"SCANCEL_USER", "user", false},
-      {"SCANCEL_VERBOSE", "verbose", true},         {"SCANCEL_WCKEY", "wckey", false},
-      {"SLURM_CLUSTERS", "clusters", false}};
+      {"SCANCEL_CRON", "cron", true},               {"SCANCEL_FULL", "full", true},
+      {"SCANCEL_HURRY", "hurry", true},             {"SCANCEL_INTERACTIVE", "interactive", true},
+      {"SCANCEL_NAME", "name", false},              {"SCANCEL_PARTITION", "partition", false},
+      {"SCANCEL_QOS", "qos", false},                {"SCANCEL_STATE", "state", false},
+      {"SCANCEL_USER", "user", false},              {"SCANCEL_VERBOSE", "verbose", true},
+      {"SCANCEL_WCKEY", "wckey", false},            {"SLURM_CLUSTERS", "clusters", false}};
   for (const Variable& variable : kVariables) {
     const char* value = std::getenv(variable.name);
     if (value == nullptr || (variable.flag && !flag_is_on(value))) continue;

@@ -39,6 +39,14 @@ std::string with_plane_size(const std::string& distribution) {
   return distribution == "plane" && size != nullptr ? distribution + "=" + size : distribution;
 }
 
+// How long few switches are waited for may be told by a variable of its own, beside the one of --switches.
+std::string with_switch_wait(const std::string& switches, std::string variable) {
+  variable.replace(variable.find('_'), std::string::npos, "_WAIT4SWITCH");
+  const char* wait = std::getenv(variable.c_str());
+  const bool says_how_long = switches.find('@') != std::string::npos;
+  return says_how_long || wait == nullptr || *wait == '\0' ? switches : switches + "@" + wait;
+}
+
 // A line between the directives of two components.
 bool is_separator(const std::vector<std::string>& words) {
   return words.size() == 1 && (words[0] == "hetjob" || words[0] == "packjob");
@@ -289,6 +297,9 @@ std::optional<int> OptionParser::apply(Submission& submission) const {
     input.option = row.option;
     input.has_value = given->has_value;
     input.value = given->value;
+    if (input.option->name == "switches") {
+      input.value = with_switch_wait(given->value, option_variables(*row.option, command_).front());
+    }
     input.command = command_;
     input.from_environment = source == kEnvironment;
     input.count = given->count;

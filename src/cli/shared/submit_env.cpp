@@ -199,9 +199,8 @@ Result<Environment> exported_environment(const SubmitSettings& settings,
     return caller;
   }
   Environment out;
-  if (iequals(settings.export_list, "NIL")) return out;
   copy_matching(caller, "SLURM_", out);
-  if (iequals(settings.export_list, "NONE")) return out;
+  if (iequals(settings.export_list, "NONE") || iequals(settings.export_list, "NIL")) return out;
   for (const std::string& item : export_items(settings.export_list)) {
     if (iequals(item, "ALL")) {
       for (const std::string& entry : caller.entries()) {
@@ -243,10 +242,10 @@ void fill_caller(Submission& submission, const ClusterConfig& config, int argc, 
   job.request_id = new_request_id();
   const SubmitSettings& settings = submission.settings;
   const std::vector<std::string> exported = export_items(settings.export_list);
-  bool all = !settings.export_given;
+  bool whole = !settings.export_given;  // NIL is whole in that nothing comes to what is exported
   for (const std::string& item : exported)
-    all = all || iequals(item, "ALL");
-  if (settings.export_given && !all && !settings.export_list.empty()) job.get_user_env = true;
+    whole = whole || iequals(item, "ALL") || iequals(item, "NIL");
+  if (settings.export_given && !whole && !settings.export_list.empty()) job.get_user_env = true;
 }
 
 void set_caller_variables(Environment& out) {

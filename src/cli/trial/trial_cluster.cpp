@@ -101,6 +101,13 @@ Status run_daemon(const std::vector<std::string>& words) {
   return {};
 }
 
+// What DownNodes lines keep out of use is not waited for.
+bool is_kept_down(const ClusterConfig& config, const std::string& name) {
+  return std::ranges::any_of(config.down_nodes, [&](const DownNodesConfig& down) {
+    return std::ranges::find(down.nodes, name) != down.nodes.end();
+  });
+}
+
 Status wait_until_idle(const TrialOptions& options) {
   const auto deadline = steady_clock::now() + kStartLimit;
   std::string last = "the controller does not answer";
@@ -110,11 +117,13 @@ Status wait_until_idle(const TrialOptions& options) {
       auto reply = client->call<protocol::QueryNodesReply>(protocol::QueryNodesRequest{});
       if (reply) {
         size_t idle = 0;
+        size_t kept_down = 0;
         for (const auto& record : reply->nodes) {
           if (record.shown_base == NodeBaseState::kIdle && record.shown_flags == 0) ++idle;
+          else if (is_kept_down(client->config(), record.node.name)) ++kept_down;
         }
-        if (idle == reply->nodes.size() && idle > 0) return {};
-        last = fmt::format("{} of {} nodes are idle", idle, reply->nodes.size());
+        if (!reply->nodes.empty() && idle + kept_down == reply->nodes.size()) return {};
+        last = fmt::format("{} of {} nodes are idle", idle, reply->nodes.size() - kept_down);
       } else {
         last = reply.error().text;
       }

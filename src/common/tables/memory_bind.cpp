@@ -87,4 +87,12 @@ void set_memory_bind_request(const MemoryBind& bind, Environment& out) {
   if (bind.sort) out.set("SLURM_MEM_BIND_SORT", "sort");
 }
 
+void set_batch_memory_bind(const MemoryBind& bind, Environment& out) {
+  out.set("SBATCH_MEM_BIND", request_text(bind, false, true));
+  out.set("SBATCH_MEM_BIND_LIST", join(bind.list, ","));
+  out.set("SBATCH_MEM_BIND_TYPE", memory_bind_type(bind.kind));
+  out.set("SBATCH_MEM_BIND_VERBOSE", bind.verbose ? "verbose" : "quiet");
+  if (bind.prefer) out.set("SBATCH_MEM_BIND_PREFER", "prefer");
+}
+
 }  // namespace sluice

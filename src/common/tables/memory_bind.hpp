@@ -28,5 +28,7 @@ struct MemoryBind {
 void set_memory_bind_variables(const MemoryBind& bind, Environment& out);
 // Of the shell of salloc and the script of sbatch, where srun finds it again.
 void set_memory_bind_request(const MemoryBind& bind, Environment& out);
+// SBATCH_MEM_BIND*, which tell the script of sbatch what was asked for.
+void set_batch_memory_bind(const MemoryBind& bind, Environment& out);
 
 }  // namespace sluice

@@ -402,6 +402,7 @@ void set_step_variables(const protocol::StepLaunch& launch,
   set_if(out, "SLURM_TRES_PER_TASK", tres_per_task(step.cpus_per_task, step.tres_per_task));
   set_number_if(out, "SLURM_NTASKS_PER_NODE", step.ntasks_per_node);
   set_distribution(step.distribution.empty() ? "block" : step.distribution.view(), out);
+  if (step.distribution == "arbitrary") out.set("SLURM_ARBITRARY_NODELIST", step.node_list.view());
   if (step.label) out.set("SLURM_LABELIO", "1");
   set_mpi_variables(step, out);
   set_if(out, "SLURM_CPU_BIND", step.cpu_bind);

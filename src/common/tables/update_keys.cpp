@@ -51,6 +51,27 @@ Status set_time(std::string_view value, const Base& base, JobUpdate& update) {
   return {};
 }
 
+// As options of submission have it, with gres/ before each. What cannot be read is for the controller to refuse.
+template <std::optional<std::string> JobUpdate::* member>
+Status set_gres(std::string_view value, const Base&, JobUpdate& update) {
+  update.*member = parse_gres(value).value_or(std::string(value));
+  return {};
+}
+
+// "cpu=2,gres/gpu:1": CPUs of a task are asked for here, too.
+Status set_tres_per_task(std::string_view value, const Base& base, JobUpdate& update) {
+  std::vector<std::string> gres;
+  for (std::string item : split(value, ',')) {
+    std::ranges::replace(item, '=', ':');
+    if (!item.starts_with("cpu:")) {
+      gres.push_back(std::move(item));
+    } else if (Status ok = set_count<&JobUpdate::cpus_per_task>(item.substr(4), base, update); !ok) {
+      return ok;
+    }
+  }
+  return gres.empty() ? Status() : set_gres<&JobUpdate::tres_per_task>(join(gres, ","), base, update);
+}
+
 // "gres/gpu:2": the number behind the name.
 std::optional<uint64_t> number_per_gpu(std::string_view value) {
   const auto items = gres_items(value);
@@ -178,7 +199,7 @@ constexpr JobUpdateKey kJobKeys[] = {
     {"ExcNodeList", set_text<&JobUpdate::excluded_nodes>},
     {"Extra", set_text<&JobUpdate::extra>},
     {"Features", set_text<&JobUpdate::constraint>},
-    {"Gres", set_text<&JobUpdate::gres>},
+    {"Gres", set_gres<&JobUpdate::gres>},
     {"JobName", set_text<&JobUpdate::name>},
     {"Licenses", set_text<&JobUpdate::licenses>},
     {"MailType", set_mail_type},
@@ -229,10 +250,10 @@ constexpr JobUpdateKey kJobKeys[] = {
     {"TimeMin", set_time_min},
     {"TresBind", set_text<&JobUpdate::tres_bind>},
     {"TresFreq", nullptr},
-    {"TresPerJob", set_text<&JobUpdate::tres_per_job>},
-    {"TresPerNode", set_text<&JobUpdate::gres>},
-    {"TresPerSocket", set_text<&JobUpdate::tres_per_socket>},
-    {"TresPerTask", set_text<&JobUpdate::tres_per_task>},
+    {"TresPerJob", set_gres<&JobUpdate::tres_per_job>},
+    {"TresPerNode", set_gres<&JobUpdate::gres>},
+    {"TresPerSocket", set_gres<&JobUpdate::tres_per_socket>},
+    {"TresPerTask", set_tres_per_task},
     {"UserID", nullptr},
     {"wait-for-switch", set_count<&JobUpdate::wait_for_switch_seconds>},
     {"WCKey", set_text<&JobUpdate::wckey>},

@@ -69,6 +69,7 @@ std::map<std::string, std::string> program_environment(const Job& job, const Clu
       {"SLURM_JOB_START_TIME", std::to_string(to_seconds(job.start))},
       {"SLURM_JOB_END_TIME", std::to_string(to_seconds(job.end))},
   };
+  if (!spec.wckey.empty()) e["SLURM_WCKEY"] = spec.wckey.str();
   if (job.allocation) {
     e["SLURM_JOB_NODELIST"] = job.allocation->node_list;
     e["SLURM_JOB_NUM_NODES"] = std::to_string(job.allocation->nodes.size());

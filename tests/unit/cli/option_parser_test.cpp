@@ -70,6 +70,19 @@ TEST_F(OptionParserTest, AFlagInTheEnvironmentCanBeOff) {
   EXPECT_FALSE(s.step.label);
 }
 
+TEST_F(OptionParserTest, TheWaitForSwitchesHasAVariable) {
+  setenv("SBATCH_WAIT4SWITCH", "30", 1);
+  for (const auto& [option, expected] : {std::pair("--switches=2", "2@30"), {"--switches=2@5", "2@5"}, {"-N2", ""}}) {
+    OptionParser parser(kSbatch);
+    ASSERT_EQ(arguments(parser, {option}), -1);
+    parser.read_environment();
+    Submission s;
+    ASSERT_FALSE(parser.apply(s));
+    EXPECT_EQ(s.job.switches, expected) << option;
+  }
+  unsetenv("SBATCH_WAIT4SWITCH");
+}
+
 TEST_F(OptionParserTest, ShortOptionsClusterAndLongOnesMayBeCutShort) {
   OptionParser parser(kSrun);
   ASSERT_EQ(arguments(parser, {"-lN2", "--jobi=12", "-vv", "prog", "-l"}), -1);

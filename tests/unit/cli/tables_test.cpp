@@ -253,5 +253,24 @@ TEST(UpdateKeys, ALimitMayBeRelative) {
   EXPECT_EQ(update.time_limit, 29U);
 }
 
+TEST(UpdateKeys, GenericResourcesAreSaidAsWhenSubmitted) {
+  const UpdateBase base{test::capture_time(), 30};
+  JobUpdate update;
+  ASSERT_TRUE(find_job_update_key("TresPerJob")->set("gpu:2", base, update));
+  ASSERT_TRUE(find_job_update_key("TresPerSocket")->set("gres/gpu:1", base, update));
+  ASSERT_TRUE(find_job_update_key("Gres")->set("fan", base, update));
+  ASSERT_TRUE(find_job_update_key("TresPerTask")->set("cpu=3,gres/gpu=1", base, update));
+  EXPECT_EQ(update.tres_per_job, "gres/gpu:2");
+  EXPECT_EQ(update.tres_per_socket, "gres/gpu:1");
+  EXPECT_EQ(update.gres, "gres/fan:1");
+  EXPECT_EQ(update.tres_per_task, "gres/gpu:1");
+  EXPECT_EQ(update.cpus_per_task, 3U);
+  JobUpdate cpus;
+  ASSERT_TRUE(find_job_update_key("TresPerTask")->set("cpu:2", base, cpus));
+  EXPECT_EQ(cpus.cpus_per_task, 2U);
+  EXPECT_FALSE(cpus.tres_per_task.has_value());
+  EXPECT_FALSE(find_job_update_key("TresPerTask")->set("cpu=x", base, cpus));
+}
+
 }  // namespace
 }  // namespace sluice::cli

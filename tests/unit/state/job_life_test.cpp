@@ -396,6 +396,23 @@ TEST_F(CoreTest, BeginTime) {
   EXPECT_TRUE(start_job(id, "n1"));
 }
 
+TEST_F(CoreTest, ResetAccrueTime) {
+  const JobId id = submit(batch_spec());
+  const Time then = now_;
+  JobUpdate update;
+  update.reset_accrue = true;
+  now_ += std::chrono::minutes(5);
+  EXPECT_EQ(error_of(UpdateJob{kAnn, std::to_string(id), update}), ErrorCode::kAccessDenied);
+  ASSERT_TRUE(run(UpdateJob{kRoot, std::to_string(id), update}));
+  EXPECT_EQ(job(id).accrue, now_);
+  EXPECT_EQ(job(id).eligible, then);
+  JobSpec later = batch_spec();
+  later.begin = now_ + std::chrono::hours(1);
+  const JobId waits = submit(later);
+  ASSERT_TRUE(run(UpdateJob{kRoot, std::to_string(waits), update}));
+  EXPECT_EQ(job(waits).accrue, kNoTime) << "it does not accrue yet";
+}
+
 TEST_F(CoreTest, ARepeatedSubmissionIsTheSameJob) {
   JobSpec spec = batch_spec();
   spec.request_id = 77;

@@ -66,6 +66,33 @@ TEST_F(CoreTest, RegistrationIsCheckedAgainstTheConfiguration) {
   EXPECT_EQ(error_of(command), ErrorCode::kWrongCluster);
 }
 
+TEST_F(CoreTest, NodesThatTheConfigurationKeepsDown) {
+  auto changed = std::make_shared<ClusterConfig>(*config_);
+  changed->down_nodes = {{{"n2"}, ConfiguredNodeState::kDown, "disk broken"}, {{"n3"}, ConfiguredNodeState::kDrain, "fan"}};
+  config_ = changed;
+  state_ = ClusterState();
+  start();  // all register
+  const Node& down = state_.nodes.at(1);
+  const Node& drained = state_.nodes.at(2);
+  EXPECT_EQ(down.base, NodeBaseState::kDown);
+  EXPECT_EQ(down.reason, "disk broken");
+  EXPECT_EQ(drained.base, NodeBaseState::kIdle);
+  EXPECT_NE(drained.flags & kNodeDrain, 0u);
+  EXPECT_EQ(drained.reason, "fan");
+  EXPECT_TRUE(is_schedulable(state_.nodes.at(0)));
+  names_.clear();
+  for (const char* name : {"n1", "n2", "n3"}) register_node(name);
+  EXPECT_TRUE(names_.empty()) << "the same again is nothing new, whatever state the node is in";
+  UpdateNode resume;
+  resume.who = kRoot;
+  resume.update.nodes = "n[2-3]";
+  resume.update.state = "RESUME";
+  ASSERT_TRUE(run(resume));
+  ASSERT_TRUE(run(ReplaceConfig{std::make_shared<ClusterConfig>(*changed)}));
+  EXPECT_TRUE(is_schedulable(state_.nodes.at(1))) << "the line was for the start";
+  EXPECT_TRUE(is_schedulable(state_.nodes.at(2)));
+}
+
 TEST_F(CoreTest, ALostLaunchIsOrderedAgainAtRegistration) {
   const JobId id = submit(batch_spec());
   ASSERT_TRUE(start_job(id, "n1"));

@@ -35,6 +35,20 @@ TEST(MemoryBind, Variables) {
   EXPECT_EQ(parse_memory_bind(job.get("SLURM_MEM_BIND")).list, bind.list);
 }
 
+TEST(MemoryBind, VariablesOfABatchScript) {
+  Environment script, plain;
+  set_batch_memory_bind(parse_memory_bind("v,p,mask_mem:0x1,0x2"), script);
+  EXPECT_EQ(script.get("SBATCH_MEM_BIND"), "verbose,prefer,mask_mem:1,2");
+  EXPECT_EQ(script.get("SBATCH_MEM_BIND_LIST"), "1,2");
+  EXPECT_EQ(script.get("SBATCH_MEM_BIND_TYPE"), "mask_mem:");
+  EXPECT_EQ(script.get("SBATCH_MEM_BIND_PREFER"), "prefer");
+  EXPECT_EQ(script.get("SBATCH_MEM_BIND_VERBOSE"), "verbose");
+  set_batch_memory_bind(parse_memory_bind("local"), plain);
+  EXPECT_EQ(plain.get("SBATCH_MEM_BIND"), "local");
+  EXPECT_EQ(plain.get("SBATCH_MEM_BIND_VERBOSE"), "quiet");
+  EXPECT_FALSE(plain.has("SBATCH_MEM_BIND_PREFER"));
+}
+
 TEST(BroadcastNames, Names) {
   EXPECT_EQ(node_file_name("/tmp/.x", "n1"), "/tmp/.x_n1");
   EXPECT_EQ(step_file_name("/tmp/.x", {12, 3}, "n1"), "/tmp/slurm_bcast_12.3_n1");

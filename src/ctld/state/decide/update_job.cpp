@@ -275,8 +275,10 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now) {
   if (job.state == JobState::kPending) {
     if (u.begin) job.eligible = *u.begin > now ? *u.begin : kNoTime;
     // it has to become eligible again when it now waits for something
-    if (!job.dependency.empty() || (u.begin && *u.begin > now) || u.reset_accrue) {
+    if (!job.dependency.empty() || (u.begin && *u.begin > now)) {
       job.accrue = kNoTime;
+    } else if (u.reset_accrue && job.accrue != kNoTime) {
+      job.accrue = now;  // since when it has been eligible stays known
     }
     if (!job.dependency.empty()) job.eligible = kNoTime;
   }
