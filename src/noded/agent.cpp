@@ -161,7 +161,8 @@ class Agent::Graph {
       broadcasts_->end_job(job);
       containers_->remove(job);
     });
-    registrar_.emplace(node_, *controller_,
+    features_.emplace(node_, *children_);
+    registrar_.emplace(node_, *controller_, *features_,
                        Registrar::Handlers{[this](protocol::RegisterNodeRequest& request) {
                                              request.running = steps_->live();
                                              request.ended = steps_->unacknowledged();
@@ -206,6 +207,7 @@ class Agent::Graph {
   std::optional<ChildProcesses> children_;
   std::optional<SiteScripts> scripts_;
   std::optional<HealthCheck> health_;
+  std::optional<NodeFeatures> features_;
   std::optional<Reboot> reboot_;
   std::optional<JobGroups> groups_;
   std::optional<JobContainers> containers_;

@@ -74,7 +74,7 @@ struct Node {
   SharedText reason;
   Time reason_time = kNoTime;
   uint32_t reason_uid = 0;
-  SharedText active_features;  // empty: as configured
+  SharedText active_features;  // empty: as configured, unless its helpers have reported
   SharedText comment;
   SharedText extra;
   uint32_t weight = 1;
@@ -82,6 +82,7 @@ struct Node {
   Time resume_after = kNoTime;
   AfterReboot after_reboot = AfterReboot::kAsBefore;
   Time reboot_issued = kNoTime;  // when its agent was told to reboot
+  bool features_reported = false;  // by its helpers: active_features holds all of them, also when it is empty
 
   // derived by apply() from the jobs that hold it; not journaled
   Bitmap used_cores;
@@ -116,8 +117,12 @@ struct Node {
     field(16, "resume_after", &Node::resume_after);
     field(30, "after_reboot", &Node::after_reboot);
     field(31, "reboot_issued", &Node::reboot_issued);
+    field(450, "features_reported", &Node::features_reported);
   }
 };
+
+// Those of its configuration, unless the node says otherwise.
+[[nodiscard]] std::vector<std::string> active_features(const Node& node);
 
 // Heartbeat data, never journaled.
 struct NodeSoft {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "common/base/text.hpp"
 
 namespace sluice::fit {
 namespace {
@@ -13,9 +12,8 @@ Room usable_room(const Node& node) {
   Room room;
   room.node = node.id;
   room.config = &c;
-  if (!node.active_features.empty()) {
-    room.own_features =
-        std::make_shared<const std::vector<std::string>>(split_list(node.active_features.view()));
+  if (!node.active_features.empty() || node.features_reported) {
+    room.own_features = std::make_shared<const std::vector<std::string>>(active_features(node));
   }
   const uint32_t cores = std::min(c.cores(), c.cpus);
   room.free_cores = Bitmap::first(cores > c.core_spec_count ? cores - c.core_spec_count : 0);

@@ -545,6 +545,7 @@ struct NodeUpdated {
   SharedText comment;
   SharedText extra;
   std::shared_ptr<const NodeConfig> config;  // changed features or gres; null: as it was
+  bool features_reported = false;            // by its helpers; as in Node
   template <class V>
   static void describe(V&& field) {
     field(1, "node", &NodeUpdated::node);
@@ -553,6 +554,7 @@ struct NodeUpdated {
     field(4, "comment", &NodeUpdated::comment);
     field(5, "extra", &NodeUpdated::extra);
     field(6, "config", &NodeUpdated::config);
+    field(450, "features_reported", &NodeUpdated::features_reported);
   }
 };
 

@@ -367,6 +367,7 @@ void EventMaker::change_node(Events& events) {
   updated.node = id;
   updated.weight = static_cast<uint32_t>(pick(9) + 1);
   updated.active_features = "fast";
+  updated.features_reported = pick(2) == 0;
   updated.comment = "looked at";
   make(events, updated);
 }

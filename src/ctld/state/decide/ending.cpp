@@ -300,6 +300,12 @@ NodeStateChanged present_state(const Node& node, Time now) {
                           .reboot_issued = node.reboot_issued};
 }
 
+NodeUpdated present_values(const Node& node) {
+  return NodeUpdated{.node = node.id, .weight = node.weight, .active_features = node.active_features,
+                     .comment = node.comment, .extra = node.extra, .config = nullptr,
+                     .features_reported = node.features_reported};
+}
+
 void drain_node(Draft& draft, NodeId id, std::string_view reason, uint32_t uid, Time now) {
   const Node& node = draft.node(id);
   if ((node.flags & kNodeDrain) != 0) return;

@@ -5,6 +5,7 @@
 #include "common/base/text.hpp"
 #include "ctld/state/decide/dynamic_nodes.hpp"
 #include "ctld/state/decide/ending.hpp"
+#include "ctld/state/decide/node_features.hpp"
 #include "ctld/state/decide/reboot.hpp"
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/describe_equal.hpp"
@@ -182,6 +183,7 @@ Result<Decision> decide_on(const ClusterState& state, const RegisterNode& comman
                               .hardware = std::make_shared<NodeHardware>(request.hardware),
                               .time = now});
   }
+  report_features(draft, id, request.active_features);
   if (rebooted && !draft.node(id).jobs.empty()) {
     // its processes are gone; what had ended before is lost with them
     const bool expected = (draft.node(id).flags & kNodeRebootIssued) != 0;

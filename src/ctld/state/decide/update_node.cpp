@@ -131,15 +131,19 @@ void update_rest(Draft& draft, NodeId id, const NodeUpdate& update) {
       !update.extra && !update.gres && !update.cpu_bind) {
     return;
   }
-  NodeUpdated event{.node = id, .weight = node.weight, .active_features = node.active_features,
-                    .comment = node.comment, .extra = node.extra, .config = nullptr};
+  NodeUpdated event = present_values(node);
   if (update.weight) event.weight = *update.weight;
   if (update.active_features) event.active_features = *update.active_features;
   if (update.comment) event.comment = *update.comment;
   if (update.extra) event.extra = *update.extra;
   if (update.available_features || update.gres || update.cpu_bind) {
     auto config = std::make_shared<NodeConfig>(*node.config);
-    if (update.available_features) config->features = split_list(*update.available_features);
+    if (update.available_features) {
+      config->features = split_list(*update.available_features);
+      std::erase_if(config->changeable_features, [&](const std::string& one) {
+        return std::ranges::find(config->features, one) == config->features.end();
+      });
+    }
     if (update.gres) config->gres = *update.gres;
     if (update.cpu_bind) config->cpu_bind = usual_binding(*update.cpu_bind).value_or("");
     event.config = std::move(config);
