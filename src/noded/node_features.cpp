@@ -104,4 +104,30 @@ void NodeFeatures::ask_next(const std::shared_ptr<Question>& question) {
   });
 }
 
+void NodeFeatures::change(std::vector<std::string> features, std::function<void(Change)> done) {
+  find([this, features = std::move(features), done = std::move(done)](const std::optional<std::string>& found) mutable {
+    const std::vector<std::string> active = split_list(found.value_or(""));
+    std::erase_if(features, [&](const std::string& one) { return has(active, one); });
+    set_next(std::move(features), Change::kDone, std::move(done));
+  });
+}
+
+void NodeFeatures::set_next(std::vector<std::string> missing, Change so_far, std::function<void(Change)> done) {
+  if (missing.empty()) return done(so_far);
+  const std::string feature = std::move(missing.front());
+  missing.erase(missing.begin());
+  for (const FeatureHelper* helper : helpers_of(node_.config->helpers, node_.name)) {
+    if (!has(helper->features, feature)) continue;
+    log::info("{} is told to make {} active", helper->program, feature);
+    const Change with_it = helper->rebootless ? so_far : Change::kNeedsReboot;
+    return run(helper->program, {feature},
+               [this, with_it, missing = std::move(missing), done = std::move(done)](int status, const std::string&) mutable {
+                 if (status != 0) return done(Change::kFailed);
+                 set_next(std::move(missing), with_it, std::move(done));
+               });
+  }
+  log::error("no helper manages {}", feature);
+  done(Change::kFailed);
+}
+
 }  // namespace sluice::noded

@@ -60,6 +60,7 @@ void Registrar::send() {
 
 void Registrar::send(protocol::RegisterNodeRequest request) {
   request.name = node_.name;
+  request.features_changed = node_.features_changed;
   request.cluster_id = node_.cluster_id;
   request.hardware = node_.hardware;
   request.own_line = node_.own_line;

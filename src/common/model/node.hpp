@@ -82,6 +82,8 @@ struct Node {
   Time resume_after = kNoTime;
   AfterReboot after_reboot = AfterReboot::kAsBefore;
   Time reboot_issued = kNoTime;  // when its agent was told to reboot
+  SharedText boot_features;     // "a,b": that are to be active then; empty: as they are
+  bool boot_if_needed = false;  // only where these features cannot be had without a reboot
   bool features_reported = false;  // by its helpers: active_features holds all of them, also when it is empty
 
   // derived by apply() from the jobs that hold it; not journaled
@@ -118,6 +120,8 @@ struct Node {
     field(30, "after_reboot", &Node::after_reboot);
     field(31, "reboot_issued", &Node::reboot_issued);
     field(450, "features_reported", &Node::features_reported);
+    field(451, "boot_features", &Node::boot_features);
+    field(452, "boot_if_needed", &Node::boot_if_needed);
   }
 };
 

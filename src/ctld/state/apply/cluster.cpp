@@ -161,6 +161,8 @@ void apply_event(ClusterState& state, const NodeStateChanged& event) {
   node.resume_after = event.resume_after;
   node.after_reboot = event.after_reboot;
   node.reboot_issued = event.reboot_issued;
+  node.boot_features = event.boot_features;
+  node.boot_if_needed = event.boot_if_needed;
 }
 
 void apply_event(ClusterState& state, const NodeUpdated& event) {

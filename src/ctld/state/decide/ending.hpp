@@ -46,8 +46,13 @@ void release_nodes(Draft& draft, JobId job, Bitmap positions, Time now);
 [[nodiscard]] bool is_running(const Job& job);
 [[nodiscard]] bool is_completing(const Job& job);
 
-// The nodes are lost to the jobs on them: DOWN, removed, rebooted (then not to those that wait for just that).
-void lose_node(Draft& draft, NodeId node, Time now, bool rebooted_for_jobs = false);
+enum class NodeLoss : uint8_t {
+  kFailed,       // DOWN, removed, or rebooted by itself
+  kRebooted,     // as it was to be: not lost to those that wait for just that
+  kBootFailed,   // it did not come back as it should: those that wait for that end BOOT_FAIL
+};
+// The node is lost to the jobs on it.
+void lose_node(Draft& draft, NodeId node, Time now, NodeLoss loss = NodeLoss::kFailed);
 // Parts of a step are over on these positions of its layout.
 struct StepPartsEnd {
   Bitmap positions;

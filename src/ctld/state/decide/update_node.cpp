@@ -59,9 +59,8 @@ Status grant(Wish wish, const Node& node, NodeStateChanged& event) {
       const bool away = node.base == NodeBaseState::kDown || node.base == NodeBaseState::kFuture;
       const bool in_use = !away && (node.flags & kResumable) == 0;
       if (wish == Wish::kResume && in_use) return failure(ErrorCode::kInvalidState);
-      event.flags &= ~(kNodeDrain | kNodeFailing | kNodeRebootRequested | kNodeRebootIssued);
-      event.after_reboot = AfterReboot::kAsBefore;
-      event.reboot_issued = kNoTime;
+      event.flags &= ~(kNodeDrain | kNodeFailing);
+      forget_reboot(event);
       // a node that was never heard of has to register first
       if (away) {
         event.base = node.hardware == nullptr ? NodeBaseState::kUnknown : NodeBaseState::kIdle;
@@ -104,7 +103,9 @@ Status update_state(Draft& draft, NodeId id, const UpdateNode& command, Time now
     return failure(ErrorCode::kInvalidState,
                    "You must specify a reason when DOWNING or DRAINING a node. Request denied");
   }
+  const bool given_up = (draft.node(id).flags & kNodeRebootIssued) != 0 && (event.flags & kNodeRebootIssued) == 0;
   draft.emit(std::move(event));
+  if (given_up) lose_node(draft, id, now, NodeLoss::kBootFailed);  // nobody would tell jobs that wait for it
   if (wish == Wish::kDown) {
     order_ends(draft.state(), id, effects);
     lose_node(draft, id, now);
