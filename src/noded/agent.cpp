@@ -146,7 +146,8 @@ class Agent::Graph {
     });
     jobs_.emplace(node_, *scripts_, *groups_);
     health_.emplace(node_, *scripts_);
-    reboot_.emplace(node_, *children_);
+    features_.emplace(node_, *children_);
+    reboot_.emplace(node_, *children_, *features_, [this] { registrar_->start(); });
     reporter_.emplace(node_, *controller_,
                       [this](JobId job) { return !step_reports_->holds_any_of(job); });
     node_clients_ = std::make_shared<net::NodeClients>(auth_, node_.config->tcp_timeout);
@@ -162,7 +163,7 @@ class Agent::Graph {
       broadcasts_->end_job(job);
       containers_->remove(job);
     });
-    registrar_.emplace(node_, *controller_,
+    registrar_.emplace(node_, *controller_, *features_,
                        Registrar::Handlers{[this](protocol::RegisterNodeRequest& request) {
                                              request.running = steps_->live();
                                              request.ended = steps_->unacknowledged();
@@ -207,6 +208,7 @@ class Agent::Graph {
   std::optional<ChildProcesses> children_;
   std::optional<SiteScripts> scripts_;
   std::optional<HealthCheck> health_;
+  std::optional<NodeFeatures> features_;
   std::optional<Reboot> reboot_;
   std::optional<JobGroups> groups_;
   std::optional<JobContainers> containers_;

@@ -33,6 +33,7 @@ struct NodeState {
   std::optional<net::CredentialVerifier> verifier;  // empty: not registered since the start
   Time started = kNoTime;
   Time last_controller_message = kNoTime;
+  Time features_changed = kNoTime;  // order that was carried out without a reboot
 };
 
 [[nodiscard]] Time now();

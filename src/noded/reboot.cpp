@@ -9,11 +9,23 @@
 namespace sluice::noded {
 
 void Reboot::run(const protocol::RebootNodeRequest& order) {
-  const std::string& program = node_.config->reboot_program;
   if (order.issued <= last_ || node_.hardware.boot_time > order.issued) return;
+  if (order.features.empty()) return start_again(order);
+  last_ = order.issued;
+  features_.change(split_list(order.features), [this, order](NodeFeatures::Change change) {
+    const bool reboot = change == NodeFeatures::Change::kNeedsReboot || !order.if_needed;
+    if (reboot && change != NodeFeatures::Change::kFailed) return start_again(order);
+    node_.features_changed = order.issued;
+    changed_();
+  });
+}
+
+void Reboot::start_again(const protocol::RebootNodeRequest& order) {
+  const std::string& program = node_.config->reboot_program;
   std::vector<std::string> words = split_list(program, ' ');
   if (words.empty()) return log::error("told to reboot, but RebootProgram is not set");
   last_ = order.issued;
+  if (!order.features.empty()) words.push_back(order.features);
   log::info("rebooting ({}): {}", order.reason, program);
   Environment env;
   env.set("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");

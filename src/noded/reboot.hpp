@@ -1,22 +1,32 @@
-// RebootProgram: the controller wants this host to be started again.
+// The controller wants this host to be started again (RebootProgram), or to have other features.
 #pragma once
+
+#include <functional>
+#include <utility>
 
 #include "common/protocol/admin.hpp"
 #include "noded/child_processes.hpp"
+#include "noded/node_features.hpp"
 #include "noded/node_state.hpp"
 
 namespace sluice::noded {
 
 class Reboot {
  public:
-  Reboot(NodeState& node, ChildProcesses& children) : node_(node), children_(children) {}
+  // `changed` is called when an order has been carried out, well or not, and no reboot follows.
+  Reboot(NodeState& node, ChildProcesses& children, NodeFeatures& features, std::function<void()> changed)
+      : node_(node), children_(children), features_(features), changed_(std::move(changed)) {}
 
-  // Does nothing when the host was started after the order, or the program was run for it already.
+  // Does nothing when the host was started after the order, or it is being carried out already.
   void run(const protocol::RebootNodeRequest& order);
 
  private:
+  void start_again(const protocol::RebootNodeRequest& order);
+
   NodeState& node_;
   ChildProcesses& children_;
+  NodeFeatures& features_;
+  std::function<void()> changed_;
   Time last_ = kNoTime;  // order that was carried out
 };
 

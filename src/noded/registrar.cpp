@@ -36,8 +36,8 @@ Status write_cluster_id(const std::string& spool_dir, const std::string& id) {
   return {};
 }
 
-Registrar::Registrar(NodeState& node, net::AsyncClient& controller, Handlers handlers)
-    : node_(node), controller_(controller), handlers_(std::move(handlers)), retry_(node.io) {}
+Registrar::Registrar(NodeState& node, net::AsyncClient& controller, NodeFeatures& features, Handlers handlers)
+    : node_(node), controller_(controller), features_(features), handlers_(std::move(handlers)), retry_(node.io) {}
 
 void Registrar::start() {
   if (busy_) {
@@ -51,8 +51,16 @@ void Registrar::start() {
 void Registrar::send() {
   if (busy_) return;
   busy_ = true;
-  protocol::RegisterNodeRequest request;
+  features_.find([this](std::optional<std::string> active) {
+    protocol::RegisterNodeRequest request;
+    request.active_features = std::move(active);
+    send(std::move(request));
+  });
+}
+
+void Registrar::send(protocol::RegisterNodeRequest request) {
   request.name = node_.name;
+  request.features_changed = node_.features_changed;
   request.cluster_id = node_.cluster_id;
   request.hardware = node_.hardware;
   request.own_line = node_.own_line;
@@ -93,8 +101,10 @@ void Registrar::registered(protocol::RegisterNodeReply reply) {
   node_.verifier = std::move(*verifier);
   node_.last_controller_message = now();
   const std::vector<GresDevices> devices = node_.hardware.devices;
+  const HelpersConfig helpers = node_.config->helpers;
   if (!reply.config.nodes.empty()) adopt_config(node_, std::move(reply.config));
-  if (devices != node_.hardware.devices) again_ = true;  // the controller's gres.conf says otherwise
+  // the controller's gres.conf or helpers.conf says otherwise
+  if (devices != node_.hardware.devices || helpers != node_.config->helpers) again_ = true;
   retry_.succeeded();
   log::info("registered as {}", node_.name);
   handlers_.on_registered(reply);

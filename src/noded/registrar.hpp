@@ -7,6 +7,7 @@
 
 #include "common/protocol/noded.hpp"
 #include "common/rpc/async_client.hpp"
+#include "noded/node_features.hpp"
 #include "noded/node_state.hpp"
 #include "noded/retry.hpp"
 
@@ -18,18 +19,20 @@ class Registrar {
     std::function<void(protocol::RegisterNodeRequest&)> fill;  // steps and jobs
     std::function<void(const protocol::RegisterNodeReply&)> on_registered;
   };
-  Registrar(NodeState& node, net::AsyncClient& controller, Handlers handlers);
+  Registrar(NodeState& node, net::AsyncClient& controller, NodeFeatures& features, Handlers handlers);
 
   // Registers now. While a registration is under way another follows it.
   void start();
 
  private:
   void send();
+  void send(protocol::RegisterNodeRequest request);
   void failed(const Error& error);
   void registered(protocol::RegisterNodeReply reply);
 
   NodeState& node_;
   net::AsyncClient& controller_;
+  NodeFeatures& features_;
   Handlers handlers_;
   Retry retry_;
   bool busy_ = false;

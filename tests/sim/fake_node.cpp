@@ -104,6 +104,8 @@ protocol::RegisterNodeRequest FakeNode::registration() const {
                               {.name = "fan", .count = 3},
                               {.name = "shard", .count = 6}};
   request.hardware.boot_id = "boot" + std::to_string(boot);
+  request.active_features = features;
+  request.features_changed = features_changed;
   request.hardware.agent_start = from_seconds(static_cast<int64_t>(agent_starts));
   for (const auto& [key, step] : running_) request.running.push_back(key);
   for (const auto& [key, report] : ended_) request.ended.push_back(key);

@@ -33,6 +33,8 @@ class FakeNode {
   uint64_t boot = 1;
   Time booted = kNoTime;   // last
   uint64_t agent_starts = 1;
+  std::string features = "nps1";   // that its helpers have active
+  Time features_changed = kNoTime;  // order that needed no reboot
   std::string cluster_id;
 
   // True when the step started now: not before, and its run was not ended already.

@@ -61,6 +61,10 @@ void World::submit() {
   if (chance(15)) spec.kill_on_node_fail = false;
   if (chance(10)) spec.mail_type = "TIME_LIMIT_50,TIME_LIMIT_90,END";
   if (chance(6)) spec.requeue = Toggle::kNo;
+  if (chance(10)) {
+    static constexpr std::array<const char*, 4> kWishes{"nps4", "mig", "nps1|mig", "nps1&mig"};
+    spec.constraint = kWishes[below(4)];
+  }
   if (chance(60)) {  // only an administrator may
     spec.reboot = true;
     spec.uid = command.who.uid = 0;

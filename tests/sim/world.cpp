@@ -2,6 +2,7 @@
 #include "world.hpp"
 
 #include "common/tables/job_states.hpp"
+#include "common/tables/node_helpers.hpp"
 #include "ctld/sched/pass.hpp"
 #include "ctld/state/fold.hpp"
 #include "ctld/state/invariants.hpp"
@@ -15,7 +16,7 @@ const char* fault_name(Fault fault) {
       "message lost", "message repeated", "message delayed", "node cut off", "node back",
       "node rebooted", "agent restarted", "controller crashed", "undurable frames lost",
       "stale report", "configuration replaced", "launch failed", "prolog failed", "kill failed",
-      "reboot by order"};
+      "reboot by order", "helper failed"};
   return kNames[static_cast<size_t>(fault)];
 }
 
@@ -51,6 +52,9 @@ std::shared_ptr<const ClusterConfig> World::make_config(uint32_t variant) const 
   config->max_job_count = 300;
   config->reboot_program = "/reboot";
   config->resume_timeout = std::chrono::seconds(60);
+  config->node_features_plugins = {"node_features/helpers"};
+  config->helpers.helpers = {{{}, {"nps1", "nps4"}, "/nps", false}, {{}, {"mig"}, "/mig", true}};
+  config->helpers.boot_time = std::chrono::seconds(60);
   config->gres_types = {"gpu", "fan", "shard"};
   if (options_.seed % 4 == 1) {
     config->prolog = {"/prolog"};
@@ -74,6 +78,7 @@ std::shared_ptr<const ClusterConfig> World::make_config(uint32_t variant) const 
     node.cpus = node.cores_per_socket = 4;
     node.real_memory_mib = 1000;
     if (i % 2 == 0) node.gres = "gpu:a:2,gpu:b:1,fan:3,shard:6";
+    adopt_helpers(*config, node);
     config->nodes.push_back(node);
     main.nodes.push_back(node.name);
   }
@@ -211,10 +216,7 @@ void World::perform(const Effect& effect) {
     });
   } else if (const auto* order = std::get_if<RebootNow>(&effect)) {
     order->nodes.for_each([&](size_t id) {
-      to_node(static_cast<NodeId>(id), [this, issued = order->issued](FakeNode& node) {
-        if (node.booted >= issued) return;
-        reboot(node, Fault::kOrderedReboot);
-      });
+      to_node(static_cast<NodeId>(id), [this, reboot = *order](FakeNode& node) { obey(node, reboot); });
     });
   } else if (std::holds_alternative<RunTick>(effect)) {
     at(between(1, 100), [this] {
@@ -345,6 +347,16 @@ void World::reboot(FakeNode& node, Fault why) {
   register_node(node);
 }
 
+void World::obey(FakeNode& node, const RebootNow& order) {
+  if (node.booted >= order.issued || node.features_changed >= order.issued) return;
+  const bool fails = !order.features.empty() && !quiet_ && chance(8);
+  if (fails) count(Fault::kHelperFailed);
+  else if (!order.features.empty()) node.features = order.features;
+  if (!fails && !order.if_needed) return reboot(node, Fault::kOrderedReboot);
+  node.features_changed = order.issued;
+  register_node(node);
+}
+
 void World::cut_off(FakeNode& node) {
   if (node.cut_off) return;
   count(Fault::kNodeCutOff);
@@ -378,6 +390,7 @@ void World::disturb_node() {
     case 2:
       count(Fault::kAgentRestarted);
       ++node.agent_starts;
+      node.features_changed = kNoTime;
       node.agent_up = false;
       at(between(100, 10'000), [this, &node] {
         node.agent_up = true;

@@ -24,7 +24,7 @@ struct WorldOptions {
 enum class Fault : uint8_t {
   kMessageLost, kMessageRepeated, kMessageDelayed, kNodeCutOff, kNodeBack, kNodeRebooted,
   kAgentRestarted, kControllerCrashed, kUndurableLost, kStaleReport, kConfigReplaced,
-  kLaunchFailed, kPrologFailed, kKillFailed, kOrderedReboot, kCount
+  kLaunchFailed, kPrologFailed, kKillFailed, kOrderedReboot, kHelperFailed, kCount
 };
 [[nodiscard]] const char* fault_name(Fault fault);
 
@@ -68,6 +68,7 @@ class World {
   void register_node(FakeNode& node);
   void cut_off(FakeNode& node);
   void reboot(FakeNode& node, Fault why);
+  void obey(FakeNode& node, const state::RebootNow& order);
   void disturb_node();
 
   // --- users (users.cpp)

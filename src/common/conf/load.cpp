@@ -109,6 +109,16 @@ Status resolve_users(const std::string& path, ClusterConfig& config) {
   return {};
 }
 
+// Those whose jobs may change features of nodes.
+Status resolve_boot_users(HelpersConfig& helpers) {
+  for (const std::string& name : helpers.allow_user_boot) {
+    const Result<User> user = find_user("AllowUserBoot", name);
+    if (!user) return failure(user.error().code, fmt::format("helpers.conf: {}", user.error().text));
+    helpers.allow_user_boot_ids.push_back(user->id);
+  }
+  return {};
+}
+
 using ParseFile = Status (*)(const std::vector<ConfLine>&, tables::ParsedConfig&);
 constexpr std::pair<const char*, ParseFile> kFilesBeside[] = {
     {"cgroup.conf", tables::parse_cgroup_conf},
@@ -116,6 +126,7 @@ constexpr std::pair<const char*, ParseFile> kFilesBeside[] = {
     {"mpi.conf", tables::parse_mpi_conf},
     {"topology.conf", tables::parse_topology_conf},
     {"job_container.conf", tables::parse_container_conf},
+    {"helpers.conf", tables::parse_helpers_conf},
 };
 
 // A file beside slurm.conf that need not be there.
@@ -177,6 +188,7 @@ Result<ClusterConfig> load_config(const std::string& path, std::vector<std::stri
       return tl::unexpected(status.error());
     }
   }
+  if (Status status = resolve_boot_users(parsed->config.helpers); !status) return tl::unexpected(status.error());
   if (warnings) *warnings = std::move(parsed->warnings);
   return std::move(parsed->config);
 }

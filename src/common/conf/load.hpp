@@ -1,5 +1,5 @@
 // The configuration from disk: slurm.conf with all it includes, and cgroup.conf, gres.conf and
-// mpi.conf beside it. All that reads a file or asks for a user is here; the rules are in tables/.
+// others beside it. All that reads a file or asks for a user is here; the rules are in tables/.
 #pragma once
 
 #include <string>

@@ -15,6 +15,7 @@
 
 #include "common/base/describe.hpp"
 #include "common/base/time.hpp"
+#include "common/model/helpers_config.hpp"
 #include "common/model/mpi_config.hpp"
 #include "common/model/node_config.hpp"
 #include "common/model/partition_config.hpp"
@@ -363,6 +364,8 @@ struct ClusterConfig {
   std::vector<SwitchConfig> switches;  // topology.conf, with TopologyPlugin=topology/tree
   std::string job_container_type;  // empty: jobs share the folders of the node
   std::vector<JobContainerLine> job_containers;
+  std::vector<std::string> node_features_plugins;
+  HelpersConfig helpers;  // with NodeFeaturesPlugins=node_features/helpers
 
   // Every global key as it was set, by its canonical name (a repeated key's values joined by ","),
   // so
@@ -558,6 +561,8 @@ struct ClusterConfig {
     field(220, "job_container_type", &ClusterConfig::job_container_type);
     field(221, "job_containers", &ClusterConfig::job_containers);
     field(380, "mpi", &ClusterConfig::mpi);
+    field(450, "node_features_plugins", &ClusterConfig::node_features_plugins);
+    field(451, "helpers", &ClusterConfig::helpers);
   }
 };
 

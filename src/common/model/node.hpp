@@ -74,7 +74,7 @@ struct Node {
   SharedText reason;
   Time reason_time = kNoTime;
   uint32_t reason_uid = 0;
-  SharedText active_features;  // empty: as configured
+  SharedText active_features;  // empty: as configured, unless its helpers have reported
   SharedText comment;
   SharedText extra;
   uint32_t weight = 1;
@@ -82,6 +82,9 @@ struct Node {
   Time resume_after = kNoTime;
   AfterReboot after_reboot = AfterReboot::kAsBefore;
   Time reboot_issued = kNoTime;  // when its agent was told to reboot
+  SharedText boot_features;     // "a,b": that are to be active then; empty: as they are
+  bool boot_if_needed = false;  // only where these features cannot be had without a reboot
+  bool features_reported = false;  // by its helpers: active_features holds all of them, also when it is empty
 
   // derived by apply() from the jobs that hold it; not journaled
   Bitmap used_cores;
@@ -116,8 +119,14 @@ struct Node {
     field(16, "resume_after", &Node::resume_after);
     field(30, "after_reboot", &Node::after_reboot);
     field(31, "reboot_issued", &Node::reboot_issued);
+    field(450, "features_reported", &Node::features_reported);
+    field(451, "boot_features", &Node::boot_features);
+    field(452, "boot_if_needed", &Node::boot_if_needed);
   }
 };
+
+// Those of its configuration, unless the node says otherwise.
+[[nodiscard]] std::vector<std::string> active_features(const Node& node);
 
 // Heartbeat data, never journaled.
 struct NodeSoft {

@@ -59,6 +59,7 @@ struct NodeConfig {
   std::string topology;
   std::optional<uint32_t> suspend_time_s;  // UINT32_MAX is INFINITE
   DynamicNode dynamic = DynamicNode::kNo;
+  std::vector<std::string> changeable_features;  // those of `features` that helpers.conf can make active
 
   // True when Slurm counts this node's CPUs as cores although cores have several threads.
   [[nodiscard]] bool cpus_are_cores() const {
@@ -96,6 +97,7 @@ struct NodeConfig {
     field(25, "topology", &NodeConfig::topology);
     field(26, "suspend_time_s", &NodeConfig::suspend_time_s);
     field(360, "dynamic", &NodeConfig::dynamic);
+    field(450, "changeable_features", &NodeConfig::changeable_features);
   }
 };
 

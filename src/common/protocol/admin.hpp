@@ -33,10 +33,14 @@ struct RebootNodesRequest {
 struct RebootNodeRequest {
   Time issued = kNoTime;
   std::string reason;
+  std::string features;    // "a,b": to be active then; empty: as they are
+  bool if_needed = false;  // no reboot where the features can be had without
   template <class V>
   static void describe(V&& field) {
     field(1, "issued", &RebootNodeRequest::issued);
     field(2, "reason", &RebootNodeRequest::reason);
+    field(3, "features", &RebootNodeRequest::features);
+    field(4, "if_needed", &RebootNodeRequest::if_needed);
   }
 };
 struct UpdateStepRequest {

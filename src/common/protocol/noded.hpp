@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ struct RegisterNodeRequest {
   std::vector<StepKey> ended;           // ended, not acknowledged yet (reports follow)
   std::vector<JobId> jobs;              // whose prolog ran here and epilog did not
   std::shared_ptr<const NodeConfig> own_line;  // slurmd -Z: what the node is, where no file says it; else null
+  Time features_changed = kNoTime;  // the order (its `issued`) that was carried out last without a reboot, well or not
+  std::optional<std::string> active_features;  // "a,b", of those that its helpers manage; not set: there are no helpers
   template <class V>
   static void describe(V&& field) {
     field(1, "name", &RegisterNodeRequest::name);
@@ -43,6 +46,8 @@ struct RegisterNodeRequest {
     field(5, "ended", &RegisterNodeRequest::ended);
     field(6, "jobs", &RegisterNodeRequest::jobs);
     field(360, "own_line", &RegisterNodeRequest::own_line);
+    field(450, "active_features", &RegisterNodeRequest::active_features);
+    field(451, "features_changed", &RegisterNodeRequest::features_changed);
   }
 };
 struct RegisterNodeReply {

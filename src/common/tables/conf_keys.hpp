@@ -47,6 +47,10 @@ struct GresLine : GresConfigLine {
 struct ContainerLine : JobContainerLine {
   std::string node_names;
 };
+struct HelperLine : FeatureHelper {
+  std::string node_names;
+  std::vector<std::string> flags;
+};
 struct IgnoredLine {};
 
 // The rows of slurm.conf's global keys, in the order of `scontrol show config`, in two parts.
@@ -66,6 +70,8 @@ struct IgnoredLine {};
 [[nodiscard]] std::span<const ConfKey<GresLine>> gres_keys();
 [[nodiscard]] std::span<const ConfKey<MpiConfig>> mpi_keys();
 [[nodiscard]] std::span<const ConfKey<ContainerLine>> container_keys();
+[[nodiscard]] std::span<const ConfKey<HelpersConfig>> helpers_keys();
+[[nodiscard]] std::span<const ConfKey<HelperLine>> helper_line_keys();
 
 template <class Keys>
 [[nodiscard]] auto find_key(const Keys& keys, std::string_view name) -> decltype(keys.data()) {

@@ -219,7 +219,7 @@ constexpr GlobalKey kRows[] = {
     key("NamespaceType", K::kEnum).allow("namespace/linux,namespace/tmpfs")
         .acts<&C::job_container_type>(),
     key("NEXT_JOB_ID", K::kRuntime),
-    key("NodeFeaturesPlugins", K::kWords),
+    key("NodeFeaturesPlugins", K::kWords).acts<&C::node_features_plugins>(),
     key("OverTimeLimit", K::kMinutes, "0").range(0, kMax16).with_unlimited()
         .acts<&C::over_time_limit>(),
 };

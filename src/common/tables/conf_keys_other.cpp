@@ -1,4 +1,4 @@
-// The keys of cgroup.conf, gres.conf, mpi.conf and job_container.conf.
+// The keys of cgroup.conf, gres.conf, mpi.conf, job_container.conf and helpers.conf.
 #include "common/base/hostlist.hpp"
 #include "common/tables/conf_keys.hpp"
 
@@ -8,6 +8,7 @@ namespace {
 using K = ConfKind;
 using C = CgroupConfig;
 using G = GresLine;
+using H = HelpersConfig;
 using J = ContainerLine;
 using M = MpiConfig;
 
@@ -23,6 +24,13 @@ constexpr ConfKey<M> mpi(std::string_view name, ConfKind kind, std::string_view 
 
 constexpr ConfKey<J> container(std::string_view name, ConfKind kind, std::string_view fallback = {}) {
   return ConfKey<J>{.name = name, .kind = kind, .fallback = fallback};
+}
+
+constexpr ConfKey<H> helpers(std::string_view name, ConfKind kind, std::string_view fallback = {}) {
+  return ConfKey<H>{.name = name, .kind = kind, .fallback = fallback};
+}
+constexpr ConfKey<HelperLine> helper(std::string_view name, ConfKind kind) {
+  return ConfKey<HelperLine>{.name = name, .kind = kind};
 }
 
 constexpr ConfKey<C> kCgroupKeys[] = {
@@ -111,6 +119,21 @@ constexpr ConfKey<J> kContainerKeys[] = {
     container("Shared", K::kBool, "no"),
 };
 
+constexpr ConfKey<H> kHelpersKeys[] = {
+    helpers("AllowUserBoot", K::kWords).acts<&H::allow_user_boot>(),
+    helpers("BootTime", K::kSeconds, "300").acts<&H::boot_time>(),
+    helpers("ExecTime", K::kSeconds, "10").acts<&H::exec_time>(),
+    helpers("MutuallyExclusive", K::kText).adds<&H::exclusive>(),
+    helpers("NodeRebootWeight", K::kNumber).obsolete(),
+};
+
+constexpr ConfKey<HelperLine> kHelperLineKeys[] = {
+    helper("Feature", K::kWords).acts<&HelperLine::features>(),
+    helper("Flags", K::kFlags).allow("rebootless").acts<&HelperLine::flags>(),
+    helper("Helper", K::kAbsolutePath).acts<&HelperLine::program>(),
+    helper("NodeName", K::kHosts).acts<&HelperLine::node_names>(),
+};
+
 }  // namespace
 
 std::span<const ConfKey<CgroupConfig>> cgroup_keys() {
@@ -125,6 +148,13 @@ std::span<const ConfKey<MpiConfig>> mpi_keys() {
 
 std::span<const ConfKey<ContainerLine>> container_keys() {
   return kContainerKeys;
+}
+
+std::span<const ConfKey<HelpersConfig>> helpers_keys() {
+  return kHelpersKeys;
+}
+std::span<const ConfKey<HelperLine>> helper_line_keys() {
+  return kHelperLineKeys;
 }
 
 }  // namespace sluice::tables

@@ -71,6 +71,8 @@ std::string conf_keys_markdown() {
   add_section(out, "gres.conf", gres_keys());
   add_section(out, "mpi.conf", mpi_keys());
   add_section(out, "job_container.conf", container_keys());
+  add_section(out, "helpers.conf: global keys", helpers_keys());
+  add_section(out, "helpers.conf: Feature lines", helper_line_keys());
   return out;
 }
 

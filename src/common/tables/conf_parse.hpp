@@ -30,6 +30,8 @@ enum class ConfigScope { kAll, kGlobalKeys };
 // Of use with TopologyPlugin=topology/tree only.
 [[nodiscard]] Status parse_topology_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed);
 [[nodiscard]] Status parse_container_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed);
+// Of use with NodeFeaturesPlugins=node_features/helpers only. The nodes get the features that their helpers manage.
+[[nodiscard]] Status parse_helpers_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed);
 [[nodiscard]] Status parse_mpi_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed);
 
 }  // namespace sluice::tables

@@ -1,4 +1,4 @@
-// Reads cgroup.conf, gres.conf, mpi.conf and job_container.conf.
+// Reads cgroup.conf, gres.conf, mpi.conf, job_container.conf and helpers.conf.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -6,6 +6,7 @@
 #include "common/base/hostlist.hpp"
 #include "common/tables/conf_assign.hpp"
 #include "common/tables/conf_parse.hpp"
+#include "common/tables/node_helpers.hpp"
 
 namespace sluice::tables {
 namespace {
@@ -98,6 +99,14 @@ Status finish_gres_line(GresLine& line) {
   return {};
 }
 
+Status finish_helper_line(HelperLine& line) {
+  if (Status status = expand_into(line.node_names, line.nodes); !status) return status;
+  if (line.features.empty()) return failure("Feature= is wanted");
+  if (line.program.empty()) return failure("Helper= is wanted");
+  line.rebootless = !line.flags.empty();
+  return {};
+}
+
 }  // namespace
 
 Status parse_cgroup_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed) {
@@ -165,6 +174,36 @@ Status parse_container_conf(const std::vector<ConfLine>& lines, ParsedConfig& pa
   config.job_containers.push_back(std::move(general));
   for (JobContainerLine& line : own) config.job_containers.push_back(std::move(line));
   tidy_unused(config);
+  return {};
+}
+
+Status parse_helpers_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed) {
+  ClusterConfig& config = parsed.config;
+  HelpersConfig read;
+  std::vector<std::string> unused;
+  for (const ConfLine& line : lines) {
+    const Result<std::vector<ConfPair>> pairs = conf_pairs(line);
+    if (!pairs) return tl::unexpected(pairs.error());
+    const bool of_helper = std::ranges::any_of(
+        *pairs, [](const ConfPair& pair) { return iequals(pair.key, "Feature") || iequals(pair.key, "NodeName"); });
+    if (!of_helper) {
+      std::map<std::string, std::string> values;
+      if (Status status = parse_globals({line}, helpers_keys(), read, "helpers.conf", values, unused); !status) return status;
+      continue;
+    }
+    HelperLine helper;
+    if (Status status = assign_line(line, *pairs, 0, helper_line_keys(), helper, unused); !status) return status;
+    if (Status status = finish_helper_line(helper); !status) return conf_failure(line, status.error().text);
+    read.helpers.push_back(std::move(helper));
+  }
+  if (!uses_helpers(config)) {
+    parsed.warnings.emplace_back("helpers.conf is unused without NodeFeaturesPlugins=node_features/helpers");
+    return {};
+  }
+  config.helpers = std::move(read);
+  config.without_effect.insert(config.without_effect.end(), unused.begin(), unused.end());
+  tidy_unused(config);
+  for (NodeConfig& node : config.nodes) adopt_helpers(config, node);
   return {};
 }
 

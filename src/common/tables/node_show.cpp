@@ -22,9 +22,9 @@ std::string time_or_none(Time at, const RenderContext& context) {
 
 void put_features_and_gres(const protocol::NodeRecord& r, bool details, ShowLines& out) {
   const std::string features = available_features(r);
-  const std::string_view all = or_else(features, "(null)");
-  out.line().word("AvailableFeatures", all);
-  out.line().word("ActiveFeatures", or_else(active_features(r), all));
+  const std::string active = active_features(r);
+  out.line().word("AvailableFeatures", or_else(features, "(null)"));
+  out.line().word("ActiveFeatures", or_else(active, "(null)"));
   const std::string gres = shown_gres(r);
   out.line().word("Gres", or_else(gres, "(null)"));
   if (details) {
@@ -139,8 +139,7 @@ void put_configured(const protocol::NodeRecord& r, Json& out) {
   out["extra"] = json_text(r.node.extra);
   out["power"] = Json::object();
   out["features"] = config.features;
-  const auto active = split_list(active_features(r));
-  out["active_features"] = active.empty() ? config.features : active;
+  out["active_features"] = active_features(r.node);
   out["gpu_spec"] = "";
   out["gres"] = shown_gres(r);
   out["gres_drained"] = "N/A";

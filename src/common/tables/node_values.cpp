@@ -53,8 +53,8 @@ std::string available_features(const protocol::NodeRecord& record) {
   return join(config_of(record).features, ",");
 }
 
-std::string_view active_features(const protocol::NodeRecord& record) {
-  return record.node.active_features;
+std::string active_features(const protocol::NodeRecord& record) {
+  return join(active_features(record.node), ",");
 }
 
 std::string configured_tres(const protocol::NodeRecord& record, const RenderContext& context) {

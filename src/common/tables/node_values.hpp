@@ -25,7 +25,7 @@ struct CpuUse {
 // The load in hundredths, as --json has it; 0 while it is unknown.
 [[nodiscard]] uint64_t load_hundredths(const protocol::NodeRecord& record);
 
-[[nodiscard]] std::string_view active_features(const protocol::NodeRecord& record);  // "a,b"
+[[nodiscard]] std::string active_features(const protocol::NodeRecord& record);  // "a,b"
 [[nodiscard]] std::string available_features(const protocol::NodeRecord& record);
 [[nodiscard]] std::string configured_tres(const protocol::NodeRecord& record, const RenderContext& context);
 [[nodiscard]] std::string used_tres(const protocol::NodeRecord& record, const RenderContext& context);

@@ -141,8 +141,7 @@ std::string features_text(const NodeRecord& n) {
   return std::string(or_else(available_features(n), "(null)"));
 }
 std::string active_text(const NodeRecord& n) {
-  const std::string all = available_features(n);
-  return std::string(or_else(active_features(n), or_else(all, "(null)")));
+  return std::string(or_else(active_features(n), "(null)"));
 }
 
 #define FIELD [](const SinfoRow& v, const Context& c, std::string& out)

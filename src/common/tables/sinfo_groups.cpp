@@ -173,8 +173,7 @@ Json sinfo_row_to_json(const SinfoRow& row, const std::string& tres,
   out["disk"] = bounds(row, [](const NodeRecord& n) { return config_of(n).tmp_disk_mib; });
   out["memory"] = memory_part(row);
   out["weight"] = bounds(row, [](const NodeRecord& n) { return n.node.weight; });
-  out["features"] = {{"total", features},
-                     {"active", json_text(or_else(active_features(first), features))}};
+  out["features"] = {{"total", features}, {"active", json_text(active_features(first))}};
   out["gres"] = {{"total", shown_gres(first)}, {"used", used_gres(first)}};
   out["cluster"] = "";
   out["comment"] = json_text(first.node.comment);

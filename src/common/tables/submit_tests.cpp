@@ -42,6 +42,7 @@ constexpr Row kTests[] = {
     {"cpus-per-task", kSizeTest},
     {"deadline", "system:job_life test_deadline", kSbatch},
     {"deadline", "system:submit_options test_times"},
+    {"delay-boot", "system:node_features test_delay_boot"},
     {"dependency", "system:job_life test_dependency_texts", kSbatch},
     {"dependency", "system:submit_options test_dependency", kSrun | kSalloc},
     {"disable-status", "system:srun_options test_signals"},

@@ -142,8 +142,11 @@ void EffectRunner::handle(const state::ReconfigureNodes&, const Snapshot& state)
 }
 
 void EffectRunner::handle(const state::RebootNow& effect, const Snapshot& state) {
-  log::info("nodes {} are told to reboot", state::node_list(*state, effect.nodes));
-  parts_.links.send(*state, effect.nodes, protocol::RebootNodeRequest{effect.issued, effect.reason}, {});
+  const std::string nodes = state::node_list(*state, effect.nodes);
+  if (effect.features.empty()) log::info("nodes {} are told to reboot", nodes);
+  else log::info("nodes {} are told to come up with {}", nodes, effect.features);
+  const protocol::RebootNodeRequest request{effect.issued, effect.reason, effect.features, effect.if_needed};
+  parts_.links.send(*state, effect.nodes, request, {});
 }
 
 void EffectRunner::handle(const state::RunTrigger& effect, const Snapshot& state) {

@@ -107,17 +107,22 @@ Result<FeatureExpression> parse_features(std::string_view text) {
 }
 
 bool satisfies(const std::vector<std::string>& branch,
-               const std::vector<std::string>& node_features) {
+               const std::vector<std::string>& node_features,
+               const std::vector<std::string>* changeable) {
+  const auto has = [](const std::vector<std::string>& list, const std::string& name) {
+    return std::ranges::find(list, name) != list.end();
+  };
   return std::ranges::all_of(branch, [&](const std::string& wanted) {
-    return std::ranges::find(node_features, wanted) != node_features.end();
+    return has(node_features, wanted) || (changeable != nullptr && has(*changeable, wanted));
   });
 }
 
 bool satisfies_any(const FeatureExpression& expression,
-                   const std::vector<std::string>& node_features) {
+                   const std::vector<std::string>& node_features,
+                   const std::vector<std::string>* changeable) {
   if (expression.any_of.empty()) return true;
   return std::ranges::any_of(expression.any_of,
-                             [&](const auto& branch) { return satisfies(branch, node_features); });
+                             [&](const auto& branch) { return satisfies(branch, node_features, changeable); });
 }
 
 }  // namespace sluice::fit

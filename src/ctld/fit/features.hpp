@@ -29,11 +29,14 @@ struct FeatureExpression {
 // kInvalidFeature when the text is no expression.
 [[nodiscard]] Result<FeatureExpression> parse_features(std::string_view text);
 
-// Whether a node with these features may serve branch `branch` of the expression.
+// Whether a node with these features may serve branch `branch` of the expression. `changeable`: those that can be made
+// active beside them; may be null.
 [[nodiscard]] bool satisfies(const std::vector<std::string>& branch,
-                             const std::vector<std::string>& node_features);
+                             const std::vector<std::string>& node_features,
+                             const std::vector<std::string>* changeable = nullptr);
 // Whether it may serve any branch (true for an empty expression).
 [[nodiscard]] bool satisfies_any(const FeatureExpression& expression,
-                                 const std::vector<std::string>& node_features);
+                                 const std::vector<std::string>& node_features,
+                                 const std::vector<std::string>* changeable = nullptr);
 
 }  // namespace sluice::fit

@@ -7,6 +7,7 @@
 
 #include "common/base/text.hpp"
 #include "common/tables/distribution.hpp"
+#include "common/tables/node_helpers.hpp"
 
 namespace sluice::fit {
 namespace {
@@ -104,7 +105,8 @@ auto demand_of(const JobSpec& s) {
                   s.min_cpus_per_node, s.ntasks_per_node, s.ntasks_per_socket, s.ntasks_per_core,
                   s.sockets_per_node, s.cores_per_socket, s.threads_per_core, s.memory_kind,
                   s.memory_mib, s.tmp_disk_mib, s.overcommit, s.contiguous, s.use_min_nodes,
-                  s.spread, s.sharing, s.reboot, s.constraint, s.prefer, s.switches, s.distribution, s.required_nodes, s.excluded_nodes,
+                  s.spread, s.sharing, s.reboot, s.constraint, s.delay_boot_seconds, s.prefer, s.switches, s.distribution,
+                  s.required_nodes, s.excluded_nodes,
                   s.gres, s.tres_per_job, s.tres_per_socket, s.tres_per_task, s.gres_flags,
                   s.cpus_per_gpu, s.ntasks_per_gpu);
 }
@@ -186,6 +188,7 @@ Result<Needs> needs_of(const JobSpec& spec,
   auto features = parse_features(spec.constraint.view());
   if (!features) return tl::unexpected(features.error());
   needs.features = std::move(*features);
+  needs.may_change = !needs.features.any_of.empty() && may_change_features(config, spec.uid);
   return needs;
 }
 

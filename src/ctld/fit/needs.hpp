@@ -55,6 +55,7 @@ struct Needs {
   bool all_memory = false;  // --mem=0
   uint64_t tmp_disk_mib = 0;
   FeatureExpression features;
+  bool may_change = false;  // idle nodes may be given features that they do not have now (helpers.conf)
   uint32_t uid = 0;
   bool one_user = false;  // only beside jobs of the same user, and no others beside it
   bool fill_sockets = false;

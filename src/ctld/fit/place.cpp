@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "common/base/text.hpp"
 
 namespace sluice::fit {
 namespace {
@@ -13,15 +12,19 @@ Room usable_room(const Node& node) {
   Room room;
   room.node = node.id;
   room.config = &c;
-  if (!node.active_features.empty()) {
-    room.own_features =
-        std::make_shared<const std::vector<std::string>>(split_list(node.active_features.view()));
+  if (!node.active_features.empty() || node.features_reported) {
+    room.own_features = std::make_shared<const std::vector<std::string>>(active_features(node));
   }
+  if (!c.changeable_features.empty()) room.changeable = &c.changeable_features;
   const uint32_t cores = std::min(c.cores(), c.cpus);
   room.free_cores = Bitmap::first(cores > c.core_spec_count ? cores - c.core_spec_count : 0);
   room.gres = node.gres.get();
   room.free_memory_mib = c.real_memory_mib - std::min(c.real_memory_mib, c.mem_spec_limit_mib);
   return room;
+}
+
+bool has_features(const Needs& needs, const Room& room) {
+  return satisfies_any(needs.features, room.features(), room.changeable_for(needs));
 }
 
 // Threads of a core that the job may use.
@@ -291,7 +294,7 @@ class Placer {
       Choices some;
       size_t held = 0;
       for (const Choice& c : usable_) {
-        if (!satisfies(branch, c.room->features())) continue;
+        if (!satisfies(branch, c.room->features(), c.room->changeable_for(needs_))) continue;
         some.push_back(c);
         held += c.required ? 1 : 0;
       }
@@ -450,6 +453,7 @@ Room room_now(const Node& node, Unit unit) {
   room.used_gres = node.used_gres;
   room.free_memory_mib -= std::min(room.free_memory_mib, node.used_memory_mib);
   room.jobs = node.running_jobs;
+  if (!node.jobs.empty()) room.changeable = nullptr;  // completing ones count, too
   return room;
 }
 
@@ -471,7 +475,7 @@ void take_from(Room& room, const NodeAllocation& taken, bool whole, uint32_t uid
 
 Lack lack_of(const Needs& needs, const Room& room) {
   const NodeConfig& c = *room.config;
-  if (!satisfies_any(needs.features, room.features())) return Lack::kFeatures;
+  if (!has_features(needs, room)) return Lack::kFeatures;
   if (c.sockets < needs.sockets || c.cores_per_socket < needs.cores_per_socket ||
       c.threads_per_core < needs.threads_per_core) {
     return Lack::kShape;
@@ -499,7 +503,7 @@ Capacity capacity(const Needs& needs, const Room& room) {
       c.threads_per_core < needs.threads_per_core || c.tmp_disk_mib < needs.tmp_disk_mib) {
     return {};
   }
-  if (!needs.features.any_of.empty() && !satisfies_any(needs.features, room.features())) return {};
+  if (!needs.features.any_of.empty() && !has_features(needs, room)) return {};
   if (room.jobs > 0) {
     if (needs.whole_nodes || (needs.uses_memory && needs.all_memory)) return {};
     if (room.user != needs.uid && (room.one_user || needs.one_user)) return {};

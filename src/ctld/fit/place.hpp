@@ -39,8 +39,14 @@ struct Room {
   const GresInventory* gres = nullptr;  // not owned; null: none
   std::shared_ptr<const GresShares> used_gres;  // null: none
 
+  const std::vector<std::string>* changeable = nullptr;  // features that a first job may have made active; may be null
+
   [[nodiscard]] const std::vector<std::string>& features() const {
     return own_features ? *own_features : config->features;
+  }
+  // Those that the job may have made active; null: none.
+  [[nodiscard]] const std::vector<std::string>* changeable_for(const Needs& needs) const {
+    return needs.may_change && jobs == 0 ? changeable : nullptr;
   }
 };
 

@@ -134,7 +134,8 @@ void PassRun::wait(const Candidate& c, JobReason reason, const std::string& deta
 }
 
 PassRun::Demand& PassRun::demand_of(const Job& job, const Partition& partition, const Reservation* reservation) {
-  const bool apart = some_share_with_nobody_ || partition.config->exclusive == ExclusiveMode::kUser;
+  const bool apart = some_share_with_nobody_ || partition.config->exclusive == ExclusiveMode::kUser ||
+                     !state_.config->helpers.allow_user_boot.empty();
   const DemandKey key{job.spec.get(), &partition, reservation, apart ? job.spec->uid : 0};
   if (last_demand_ != nullptr && DemandEqual()(last_demand_->first, key))
     return last_demand_->second;
@@ -213,10 +214,10 @@ bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
   if (demand.failed && least >= demand.failed_limit) return false;
   Minutes limit = longest;
   ++plan_.counts.tested;
-  const uint32_t most_switches = rooms_.most_switches(*demand.ask, job);
-  auto chosen = rooms_.place_now(*demand.ask, limit, most_switches);
+  const Patience patience = rooms_.patience(*demand.ask, job);
+  auto chosen = rooms_.place_now(*demand.ask, limit, patience);
   if (!chosen && least < longest) {
-    chosen = rooms_.place_now(*demand.ask, least, most_switches);
+    chosen = rooms_.place_now(*demand.ask, least, patience);
     if (chosen) limit = std::clamp(rooms_.minutes_before_others(*chosen), least, longest);
   }
   if (!chosen) {

@@ -70,7 +70,7 @@ std::optional<JobReason> PassRun::start_het(const std::vector<HetPart>& parts) {
     ++plan_.counts.tested;
     std::optional<std::vector<NodeAllocation>> chosen;
     const bool licensed = licenses_.lacking(*part.job->spec).empty();
-    if (licensed) chosen = rooms_.place_now(*part.demand->ask, limit, rooms_.most_switches(*part.demand->ask, *part.job));
+    if (licensed) chosen = rooms_.place_now(*part.demand->ask, limit, rooms_.patience(*part.demand->ask, *part.job));
     if (!chosen) {
       rooms_.end_trial(false);
       licenses_ = licenses;

@@ -129,10 +129,13 @@ fit::Room Rooms::free_for(NodeId id, Minutes limit) const {
   return scratch;
 }
 
-uint32_t Rooms::most_switches(const Ask& ask, const Job& job) const {
-  if (ask.switches.most == 0 || tree_.empty()) return 0;
+Patience Rooms::patience(const Ask& ask, const Job& job) const {
   const Time since = job.accrue != kNoTime ? job.accrue : job.submit;
-  return since + ask.switches.wait <= now_ ? 0 : ask.switches.most;
+  Patience patience;
+  patience.may_change = since + std::chrono::seconds(job.spec->delay_boot_seconds) <= now_;
+  const bool insists = ask.switches.most > 0 && !tree_.empty() && since + ask.switches.wait > now_;
+  if (insists) patience.most_switches = ask.switches.most;
+  return patience;
 }
 
 Rooms::Placed Rooms::place_among(const Ask& ask, std::span<const fit::Room* const> rooms, uint32_t most_switches) const {
@@ -179,10 +182,18 @@ Rooms::Placed Rooms::place_free(const Ask& ask, Time ends, bool preferred, uint3
   return place_among(ask, list_, most_switches);
 }
 
-Rooms::Placed Rooms::place_now(const Ask& ask, Minutes limit, uint32_t most_switches) {
+Rooms::Placed Rooms::place_now(const Ask& ask, Minutes limit, const Patience& patience) {
   if (ask.unknown_node) return std::nullopt;
   const Time ends = end_of(limit);
   close_for(ask, ends);
+  if (!ask.needs.may_change) return place_free_or_shared(ask, ends, patience.most_switches);
+  Ask unchanged = ask;  // nodes that have its features go first
+  unchanged.needs.may_change = false;
+  if (auto placed = place_free_or_shared(unchanged, ends, patience.most_switches)) return placed;
+  return patience.may_change ? place_free_or_shared(ask, ends, patience.most_switches) : std::nullopt;
+}
+
+Rooms::Placed Rooms::place_free_or_shared(const Ask& ask, Time ends, uint32_t most_switches) {
   if (!ask.prefer.any_of.empty()) {
     if (auto placed = place_free(ask, ends, true, most_switches)) return placed;
   }
@@ -264,6 +275,9 @@ void Rooms::take(const Job& job,
     if (trying_) before_.push_back({a.node, room, kept_[a.node]});
     fit::take_from(room, a, ask.needs.whole_nodes, ask.needs.uid);
     room.one_user = room.one_user || ask.needs.one_user;
+    // while a node changes nothing else begins there
+    const bool changes = ask.needs.may_change && !fit::satisfies_any(ask.needs.features, room.features());
+    if (changes) fit::set_free_cores(room, {}, rules_.unit);
     Kept& kept = kept_[a.node];
     if (kept.from == kNever || ends <= kept.from) continue;
     kept.spare_cores -= std::min(kept.spare_cores, static_cast<uint32_t>(a.cores.count()));

@@ -46,6 +46,12 @@ struct Kept {
   std::vector<uint64_t> spare_gres = {};  // by kind of the node; empty: the job needs none
 };
 
+// What a job insists on while it has not waited long.
+struct Patience {
+  uint32_t most_switches = 0;  // leaf switches it may use; 0: any number
+  bool may_change = true;      // nodes may be changed for its features (--delay-boot is over)
+};
+
 class Rooms {
  public:
   using Placed = std::optional<std::vector<NodeAllocation>>;
@@ -59,10 +65,8 @@ class Rooms {
 
   // A placement on what is free now. Nodes kept for others are used as far as the job is gone by
   // then, or leaves them enough.
-  // `most_switches`: leaf switches it may use; 0: any number.
-  [[nodiscard]] Placed place_now(const Ask& ask, Minutes limit, uint32_t most_switches = 0);
-  // How many the job may use now: 0 once it has waited as long as it was willing to.
-  [[nodiscard]] uint32_t most_switches(const Ask& ask, const Job& job) const;
+  [[nodiscard]] Placed place_now(const Ask& ask, Minutes limit, const Patience& patience = {});
+  [[nodiscard]] Patience patience(const Ask& ask, const Job& job) const;
   // The job holds this from now on, until its limit.
   void take(const Job& job,
             const Ask& ask,
@@ -133,6 +137,7 @@ class Rooms {
   void close_for(const Ask& ask, Time to) { closed_ = closed_to(ask, now_, to); }
   [[nodiscard]] Placed place_empty_but(const Ask& ask, bool any_state, const Bitmap& closed);
   [[nodiscard]] Placed place_free(const Ask& ask, Time ends, bool preferred, uint32_t most_switches);
+  [[nodiscard]] Placed place_free_or_shared(const Ask& ask, Time ends, uint32_t most_switches);
   [[nodiscard]] Placed place_among(const Ask& ask, std::span<const fit::Room* const> rooms, uint32_t most_switches) const;
   [[nodiscard]] Placed place_on_one_node(const Ask& ask, Time ends, bool preferred);
   [[nodiscard]] Placed place_shared(const Ask& ask, Time ends);

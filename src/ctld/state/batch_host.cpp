@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "common/base/text.hpp"
 #include "common/tables/errors.hpp"
 #include "ctld/fit/features.hpp"
 
@@ -10,11 +9,6 @@ namespace sluice::state {
 namespace {
 
 constexpr uint32_t kBadBatchFeatures = 2114;  // as scontrol errnumstr knows it
-
-std::vector<std::string> features_of(const Node& node) {
-  auto active = split_list(node.active_features.view());
-  return active.empty() ? node.config->features : active;
-}
 
 bool names_any(const fit::FeatureExpression& expression, const std::vector<std::string>& names) {
   return std::ranges::any_of(expression.any_of, [&](const auto& branch) {
@@ -40,7 +34,7 @@ size_t batch_position(const ClusterState& state, const Job& job) {
   if (job.spec->batch_features.empty()) return 0;
   const auto wanted = fit::parse_features(job.spec->batch_features.view());
   for (size_t at = 0; wanted && at < allocation.nodes.size(); ++at) {
-    if (fit::satisfies_any(*wanted, features_of(state.nodes.at(allocation.nodes[at].node)))) return at;
+    if (fit::satisfies_any(*wanted, active_features(state.nodes.at(allocation.nodes[at].node)))) return at;
   }
   return 0;
 }

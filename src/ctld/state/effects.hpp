@@ -83,11 +83,13 @@ struct TerminateJob {
 };
 // The configuration changed: nodes get it.
 struct ReconfigureNodes {};
-// Run RebootProgram on these nodes. Each knows by the time whether it has done so already.
+// Give these nodes the features, if any, and run RebootProgram there. Each knows by the time whether it has done so already.
 struct RebootNow {
   Bitmap nodes;
   Time issued = kNoTime;
   std::string reason;
+  std::string features = {};
+  bool if_needed = false;  // no reboot where the features can be had without
 };
 
 // --- to those who wait ---------------------------------------------------------------------------

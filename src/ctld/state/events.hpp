@@ -173,11 +173,13 @@ struct JobStarted {
     uint32_t task = kNoTask;
     JobId job = kNoJob;  // the record that runs: `record` itself, or a task's new id
     std::shared_ptr<const Allocation> allocation;
+    Bitmap booting = {};  // positions of nodes that get features for it; as `reboot`, for these
     template <class V>
     static void describe(V&& field) {
       field(1, "task", &Start::task);
       field(2, "job", &Start::job);
       field(3, "allocation", &Start::allocation);
+      field(450, "booting", &Start::booting);
     }
   };
   JobId record = kNoJob;  // the pending record
@@ -524,6 +526,8 @@ struct NodeStateChanged {
   Time time = kNoTime;
   AfterReboot after_reboot = AfterReboot::kAsBefore;
   Time reboot_issued = kNoTime;
+  SharedText boot_features;
+  bool boot_if_needed = false;
   template <class V>
   static void describe(V&& field) {
     field(1, "node", &NodeStateChanged::node);
@@ -536,6 +540,8 @@ struct NodeStateChanged {
     field(8, "time", &NodeStateChanged::time);
     field(20, "after_reboot", &NodeStateChanged::after_reboot);
     field(21, "reboot_issued", &NodeStateChanged::reboot_issued);
+    field(450, "boot_features", &NodeStateChanged::boot_features);
+    field(451, "boot_if_needed", &NodeStateChanged::boot_if_needed);
   }
 };
 struct NodeUpdated {
@@ -547,6 +553,7 @@ struct NodeUpdated {
   SharedText comment;
   SharedText extra;
   std::shared_ptr<const NodeConfig> config;  // changed features or gres; null: as it was
+  bool features_reported = false;            // by its helpers; as in Node
   template <class V>
   static void describe(V&& field) {
     field(1, "node", &NodeUpdated::node);
@@ -555,6 +562,7 @@ struct NodeUpdated {
     field(4, "comment", &NodeUpdated::comment);
     field(5, "extra", &NodeUpdated::extra);
     field(6, "config", &NodeUpdated::config);
+    field(450, "features_reported", &NodeUpdated::features_reported);
   }
 };
 

@@ -152,8 +152,7 @@ Result<Usable> usable_positions(const ClusterState& state, const Job& job, const
     if (!features) return tl::unexpected(features.error());
     for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
       const Node& node = state.nodes.at(job.allocation->nodes[at].node);
-      const auto own = split_list(node.active_features.view());
-      if (!fit::satisfies_any(*features, own.empty() ? node.config->features : own)) excluded.set(at);
+      if (!fit::satisfies_any(*features, active_features(node))) excluded.set(at);
     }
     if (usable.required.intersects(excluded)) return failure(ErrorCode::kNodesNotAvailable);
   }

@@ -221,6 +221,7 @@ void EventMaker::start(Events& events) {
   JobStarted::Start one;
   one.job = job.id;
   one.allocation = allocation;
+  if (pick(6) == 0) one.booting.set(0);
   if (job.array && job.array->task == kNoTask) {
     job.array->pending.for_each([&](uint32_t task) {
       if (one.task == kNoTask) one.task = task;
@@ -232,6 +233,11 @@ void EventMaker::start(Events& events) {
   }
   started.starts = {one};
   make(events, started);
+  if (one.booting.any()) {
+    Bitmap booted;
+    booted.set(boot_position(state_.jobs.at(one.job), 0));
+    make(events, JobPrepared{one.job, booted, false});
+  }
   if (started.prolog) {
     make(events, JobPrepared{one.job, Bitmap::first(allocation->nodes.size()), false});
   }
@@ -383,12 +389,15 @@ void EventMaker::change_node(Events& events) {
   changed.time = now_;
   changed.after_reboot = pick(2) == 0 ? AfterReboot::kDown : AfterReboot::kAsBefore;
   changed.reboot_issued = pick(2) == 0 ? now_ : kNoTime;
+  if (pick(3) == 0) changed.boot_features = "nps4,mig";
+  changed.boot_if_needed = pick(4) == 0;
   make(events, changed);
   change_trigger(events);
   NodeUpdated updated;
   updated.node = id;
   updated.weight = static_cast<uint32_t>(pick(9) + 1);
   updated.active_features = "fast";
+  updated.features_reported = pick(2) == 0;
   updated.comment = "looked at";
   make(events, updated);
 }

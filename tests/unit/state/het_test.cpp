@@ -360,5 +360,20 @@ TEST(Target, Components) {
   EXPECT_FALSE(parse_target("12_3+1"));
 }
 
+// Nobody told them to, and the job waited for them until its time limit.
+TEST_F(HetTest, NodesOfAllComponentsReboot) {
+  auto changed = std::make_shared<ClusterConfig>(*config_);
+  changed->reboot_program = "/sbin/reboot";
+  ASSERT_TRUE(run(ReplaceConfig{changed}));
+  JobSpec spec = batch_spec();
+  spec.reboot = true;
+  spec.uid = kRoot.uid;
+  SubmitJob command{kRoot, spec, {"users"}};
+  command.components = {spec, spec};
+  const JobId leader = std::get<JobSubmittedReply>(run(command).value()).job;
+  EXPECT_EQ(start_all(leader, {8, 8, 8}).started, 3U);
+  EXPECT_EQ(effects<RebootNow>().size(), 3U);
+}
+
 }  // namespace
 }  // namespace sluice::state

@@ -49,6 +49,8 @@ TEST(ConfKeys, KnowsEveryKeyOfTheInventory) {
   expect_known(cgroup_keys(), "cgroup.conf", "global");
   expect_known(gres_keys(), "gres.conf", "line");
   expect_known(mpi_keys(), "mpi.conf", "global");
+  expect_known(helpers_keys(), "helpers.conf", "global");
+  expect_known(helper_line_keys(), "helpers.conf", "Feature line");
 }
 
 TEST(ConfKeys, AllowsEveryValueOfTheInventory) {

@@ -234,5 +234,37 @@ TEST(ConfParse, ReadsTheFoldersOfJobs) {
   EXPECT_FALSE(parse_container_conf(*lines_of("Base=/x\n"), *parsed));
 }
 
+TEST(ConfParse, ReadsTheHelpersOfFeatures) {
+  const std::string nodes = "NodeName=n[1-2] CPUs=2 Feature=fast,nps1\nNodeName=n3 CPUs=2\nPartitionName=p Nodes=ALL\n";
+  const std::string helpers =
+      "AllowUserBoot=root,1001\nBootTime=60\nExecTime=5\nMutuallyExclusive=nps1,nps4\nMutuallyExclusive=a,b\n"
+      "Feature=nps1,nps4 Helper=/usr/local/nps\nNodeName=n[2-3] Feature=mig Helper=/usr/local/mig Flags=rebootless\n";
+  auto parsed = parse(kSmallest + ("NodeFeaturesPlugins=node_features/helpers\n" + nodes));
+  ASSERT_TRUE(parsed);
+  ASSERT_TRUE(parse_helpers_conf(*lines_of(helpers), *parsed));
+  const ClusterConfig& config = parsed->config;
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(config.helpers.allow_user_boot, (Words{"root", "1001"}));
+  EXPECT_EQ(config.helpers.exclusive, (Words{"nps1,nps4", "a,b"}));
+  EXPECT_EQ(config.helpers.boot_time, std::chrono::seconds(60));
+  EXPECT_EQ(config.helpers.exec_time, std::chrono::seconds(5));
+  ASSERT_EQ(config.helpers.helpers.size(), 2U);
+  EXPECT_TRUE(!config.helpers.helpers[0].rebootless && config.helpers.helpers[1].rebootless);
+  // a node has what its helpers manage; without a RebootProgram it changes only what needs no reboot
+  EXPECT_EQ(config.nodes[0].features, (Words{"fast", "nps1", "nps4"}));
+  EXPECT_EQ(config.nodes[1].features, (Words{"fast", "nps1", "nps4", "mig"}));
+  EXPECT_EQ(config.nodes[0].changeable_features, Words());
+  EXPECT_EQ(config.nodes[1].changeable_features, Words{"mig"});
+  auto reboots = parse(kSmallest + ("NodeFeaturesPlugins=node_features/helpers\nRebootProgram=/sbin/reboot\n" + nodes));
+  ASSERT_TRUE(reboots && parse_helpers_conf(*lines_of(helpers), *reboots));
+  EXPECT_EQ(reboots->config.nodes[0].changeable_features, (Words{"nps1", "nps4"}));
+  auto without = parse(kSmallest + nodes);
+  ASSERT_TRUE(without && parse_helpers_conf(*lines_of(helpers), *without));
+  EXPECT_TRUE(without->config.helpers.helpers.empty());
+  EXPECT_EQ(without->warnings.size(), 1U);
+  EXPECT_EQ(parse_helpers_conf(*lines_of("Feature=a\n"), *parsed).error().text, "/etc/slurm.conf:1: Helper= is wanted");
+  EXPECT_FALSE(parse_helpers_conf(*lines_of("Feature=a Helper=/x Flags=warm\n"), *parsed));
+}
+
 }  // namespace
 }  // namespace sluice::tables

@@ -5,6 +5,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "common/base/text.hpp"
+#include "common/tables/node_helpers.hpp"
 #include "ctld/state/apply/verbs.hpp"
 #include "ctld/state/dynamic_nodes.hpp"
 #include "ctld/state/indexes.hpp"
@@ -30,6 +32,19 @@ void set_configured_state(Node& node, ConfiguredNodeState configured, const std:
   if (reason.empty()) return;
   node.reason = reason;
   node.reason_time = time;
+}
+
+// What the helpers of a node said of their features stays, and says nothing of new ones that they do not manage.
+void activate_new_features(Node& node, const NodeConfig& line, const std::vector<std::string>& managed) {
+  if (!node.features_reported || node.config == nullptr) return;
+  const auto has = [](const std::vector<std::string>& list, const std::string& name) {
+    return std::ranges::find(list, name) != list.end();
+  };
+  std::vector<std::string> active = active_features(node);
+  for (const std::string& feature : line.features) {
+    if (!has(node.config->features, feature) && !has(managed, feature)) active.push_back(feature);
+  }
+  node.active_features = join(active, ",");
 }
 
 void adopt_line(Node& node, const NodeConfig& line) {
@@ -60,6 +75,7 @@ void configure_node(ClusterState& state, const NodeConfig& config, const Node* k
     node = std::move(fresh);
     set_configured_state(node, config.state, config.reason, time);
   }
+  activate_new_features(node, config, managed_features(state.config->helpers, config.name));
   adopt_line(node, config);
 }
 
@@ -153,12 +169,15 @@ void apply_event(ClusterState& state, const NodeStateChanged& event) {
   node.resume_after = event.resume_after;
   node.after_reboot = event.after_reboot;
   node.reboot_issued = event.reboot_issued;
+  node.boot_features = event.boot_features;
+  node.boot_if_needed = event.boot_if_needed;
 }
 
 void apply_event(ClusterState& state, const NodeUpdated& event) {
   Node& node = state.nodes.edit(event.node);
   node.weight = event.weight;
   node.active_features = event.active_features;
+  node.features_reported = event.features_reported;
   node.comment = event.comment;
   node.extra = event.extra;
   if (event.config == nullptr) return;

@@ -49,7 +49,9 @@ void start_job(ClusterState& state, const JobStarted& event, const JobStarted::S
     job.early_script = event.early_script;
     if (event.prolog) job.preparing = Bitmap::first(job.allocation->nodes.size());
     if (event.controller_prolog) job.preparing.set(job.allocation->nodes.size());
-    for (size_t at = 0; event.reboot && at < job.allocation->nodes.size(); ++at) job.preparing.set(boot_position(job, at));
+    for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
+      if (event.reboot || start.booting.test(at)) job.preparing.set(boot_position(job, at));
+    }
     job.flags &= ~(kJobRequeued | kJobLaunchFailed | kJobSpecialExit);
     if (job.preparing.any()) job.flags |= kJobConfiguring;
     if (job.spec->batch && !is_het_follower(job)) job.steps.push_back(make_batch_step(state, job));

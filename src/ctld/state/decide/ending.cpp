@@ -278,11 +278,12 @@ void end_step_parts(Draft& draft, StepId id, const StepPartsEnd& end, Time now) 
   draft.emit(std::move(event));
 }
 
-void lose_node(Draft& draft, NodeId node, Time now, bool rebooted_for_jobs) {
+void lose_node(Draft& draft, NodeId node, Time now, NodeLoss loss) {
   const std::vector<JobId> jobs = draft.node(node).jobs;
   for (const JobId id : jobs) {
     const Job& job = draft.job(id);
-    if (rebooted_for_jobs && waits_for_boot(job, node)) continue;
+    const bool waits = waits_for_boot(job, node);
+    if (loss == NodeLoss::kRebooted && waits) continue;
     const auto position = allocation_position(*job.allocation, node);
     SLUICE_CHECK(position.has_value());
     Bitmap lost;
@@ -292,7 +293,8 @@ void lose_node(Draft& draft, NodeId node, Time now, bool rebooted_for_jobs) {
         lose_step_parts(draft, id, node, now);
         stop_waiting_for(draft, id, *position);
       } else {
-        Ending ending{.state = JobState::kNodeFail, .reason = JobReason::kNodeDown, .exit_status = SIGTERM};
+        const JobState state = loss == NodeLoss::kBootFailed && waits ? JobState::kBootFail : JobState::kNodeFail;
+        Ending ending{.state = state, .reason = JobReason::kNodeDown, .exit_status = SIGTERM};
         if (may_requeue(*draft.state().config, job)) ending.flags = kJobRequeued;
         complete_job(draft, whole_job(draft, id), ending, now);
       }
@@ -312,7 +314,14 @@ NodeStateChanged present_state(const Node& node, Time now) {
                           .reason = node.reason, .reason_time = node.reason_time,
                           .reason_uid = node.reason_uid, .resume_after = node.resume_after,
                           .time = now, .after_reboot = node.after_reboot,
-                          .reboot_issued = node.reboot_issued};
+                          .reboot_issued = node.reboot_issued, .boot_features = node.boot_features,
+                          .boot_if_needed = node.boot_if_needed};
+}
+
+NodeUpdated present_values(const Node& node) {
+  return NodeUpdated{.node = node.id, .weight = node.weight, .active_features = node.active_features,
+                     .comment = node.comment, .extra = node.extra, .config = nullptr,
+                     .features_reported = node.features_reported};
 }
 
 void drain_node(Draft& draft, NodeId id, std::string_view reason, uint32_t uid, Time now) {

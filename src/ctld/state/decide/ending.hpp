@@ -49,8 +49,13 @@ void release_nodes(Draft& draft, JobId job, Bitmap positions, Time now);
 [[nodiscard]] bool is_running(const Job& job);
 [[nodiscard]] bool is_completing(const Job& job);
 
-// The nodes are lost to the jobs on them: DOWN, removed, rebooted (then not to those that wait for just that).
-void lose_node(Draft& draft, NodeId node, Time now, bool rebooted_for_jobs = false);
+enum class NodeLoss : uint8_t {
+  kFailed,       // DOWN, removed, or rebooted by itself
+  kRebooted,     // as it was to be: not lost to those that wait for just that
+  kBootFailed,   // it did not come back as it should: those that wait for that end BOOT_FAIL
+};
+// The node is lost to the jobs on it.
+void lose_node(Draft& draft, NodeId node, Time now, NodeLoss loss = NodeLoss::kFailed);
 // Parts of a step are over on these positions of its layout.
 struct StepPartsEnd {
   Bitmap positions;
@@ -64,5 +69,6 @@ void drain_node(Draft& draft, NodeId node, std::string_view reason, uint32_t uid
 // Events with the present state of a job or a node, to be changed and emitted.
 [[nodiscard]] JobUpdated present_job(const Job& job, Time now);
 [[nodiscard]] NodeStateChanged present_state(const Node& node, Time now);
+[[nodiscard]] NodeUpdated present_values(const Node& node);
 
 }  // namespace sluice::state

@@ -7,6 +7,7 @@
 
 #include "common/base/text.hpp"
 #include "common/tables/submit_options.hpp"
+#include "ctld/state/decide/node_features.hpp"
 #include "ctld/state/fits.hpp"
 #include "ctld/state/licenses.hpp"
 #include "ctld/state/reservations.hpp"
@@ -176,6 +177,7 @@ Status check_size(const ClusterState& state, const JobSpec& spec,
   for (const std::string& feature : feature_names(spec.constraint.view())) {
     if (!any_node_has(state, feature)) return failure(ErrorCode::kInvalidFeature);
   }
+  if (Status ok = check_changeable_features(*state.config, spec); !ok) return ok;
   for (const std::string& feature : feature_names(spec.prefer.view())) {
     const bool any = has_option(state.config->scheduler_parameters, "ignore_prefer_validation") || any_node_has(state, feature);
     if (!any) return failure(ErrorCode::kInvalidFeature, "Invalid preferred feature specification");

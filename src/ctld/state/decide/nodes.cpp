@@ -3,8 +3,10 @@
 #include <map>
 
 #include "common/base/text.hpp"
+#include "common/tables/node_helpers.hpp"
 #include "ctld/state/decide/dynamic_nodes.hpp"
 #include "ctld/state/decide/ending.hpp"
+#include "ctld/state/decide/node_features.hpp"
 #include "ctld/state/decide/reboot.hpp"
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/describe_equal.hpp"
@@ -161,6 +163,41 @@ RegisteredReply reconcile(const ClusterState& before, const ClusterState& state,
   return reply;
 }
 
+bool is_rebooted(const Node& node, const protocol::RegisterNodeRequest& request) {
+  const bool another_boot = node.hardware != nullptr && !node.hardware->boot_id.empty() &&
+                            node.hardware->boot_id != request.hardware.boot_id;
+  return another_boot || (node.reboot_issued != kNoTime && request.hardware.boot_time > node.reboot_issued);
+}
+
+// How a node comes back that registers.
+struct Return {
+  bool rebooted = false;
+  bool changed = false;  // given other features, without a reboot
+};
+
+// What its return means to the jobs there; true: it lacks features that a job waits for, and is DOWN.
+bool note_return(Draft& draft, NodeId id, const Return& how, Time now) {
+  const ClusterConfig& config = *draft.state().config;
+  const bool expected = (draft.node(id).flags & kNodeRebootIssued) != 0;
+  if (expected && (how.rebooted || how.changed)) {
+    if (const auto missed = features_missed(draft.node(id))) {
+      give_up_reboot(draft, id, "boot failed: not active: " + *missed, now);
+      return true;
+    }
+  }
+  if (draft.node(id).jobs.empty()) return false;
+  if (how.rebooted) {
+    // its processes are gone; what had ended before is lost with them
+    if (!expected && config.return_to_service != 2) {
+      set_down(draft, id, "Node unexpectedly rebooted", config.slurm_user_id, now);
+    } else {
+      lose_node(draft, id, now, expected ? NodeLoss::kRebooted : NodeLoss::kFailed);
+    }
+  }
+  if (expected && (how.rebooted || how.changed)) boot_jobs(draft, id);
+  return false;
+}
+
 // slurmd -Z: the node comes into being by its registration.
 Status create_registering(Draft& draft, const protocol::RegisterNodeRequest& request, Time now) {
   const auto& line = request.own_line;
@@ -186,31 +223,28 @@ Result<Decision> decide_on(const ClusterState& state, const RegisterNode& comman
   }
   const Node* node = find_node(draft.state(), request.name);
   const NodeId id = node->id;
-  const bool rebooted = (node->hardware != nullptr && !node->hardware->boot_id.empty() &&
-                         node->hardware->boot_id != request.hardware.boot_id) ||
-                        (node->reboot_issued != kNoTime && request.hardware.boot_time > node->reboot_issued);
+  // one that does not know of its helpers yet registers again when it has read of them in the answer
+  const bool knows_helpers = request.active_features || managed_features(state.config->helpers, request.name).empty();
+  const bool waits_for_features = !knows_helpers && !node->boot_features.empty();
+  const bool rebooted = !waits_for_features && is_rebooted(*node, request);
+  const bool changed = node->reboot_issued != kNoTime && request.features_changed == node->reboot_issued;
   if (node->hardware == nullptr || !described_equal(*node->hardware, request.hardware)) {
     draft.emit(NodeRegistered{.node = id,
                               .hardware = std::make_shared<NodeHardware>(request.hardware),
                               .time = now});
   }
-  if (rebooted && !draft.node(id).jobs.empty()) {
-    // its processes are gone; what had ended before is lost with them
-    const bool expected = (draft.node(id).flags & kNodeRebootIssued) != 0;
-    if (!expected && state.config->return_to_service != 2) {
-      set_down(draft, id, "Node unexpectedly rebooted", state.config->slurm_user_id, now);
-    } else {
-      lose_node(draft, id, now, expected);
-    }
-    if (expected) boot_jobs(draft, id);
-  }
+  if (knows_helpers) report_features(draft, id, request.active_features);
+  const bool failed = note_return(draft, id, {.rebooted = rebooted, .changed = changed}, now);
   const NodeConfig& configured = *draft.node(id).config;
   std::string wrong = misfit(*state.config, configured, request.hardware);
   if (const std::string gres = missing_gres(configured, request.hardware); !gres.empty()) {
     wrong += (wrong.empty() ? "" : ", ") + gres;
   }
-  settle_state(draft, id, wrong, rebooted, now);
+  if (!failed) settle_state(draft, id, wrong, rebooted || changed, now);
   Effects effects;
+  // the order may have been lost with the agent that got it
+  const bool waits = (draft.node(id).flags & kNodeRebootIssued) != 0 && !draft.node(id).boot_features.empty();
+  if (waits) effects.emplace_back(reboot_order(id, draft.node(id)));
   RegisteredReply reply = reconcile(state, draft.state(), draft.node(id), request, effects);
   Decision decision = draft.take(std::move(reply));
   decision.effects = std::move(effects);

@@ -91,29 +91,37 @@ void issue_reboots(Draft& draft, Time now) {
     if (node.removed) return;
     const bool issued = (node.flags & kNodeRebootIssued) != 0;
     if (!issued && (node.flags & kNodeRebootRequested) != 0 && node.jobs.empty()) due.push_back(node.id);
-    if (issued && node.reboot_issued + config.resume_timeout <= now) late.push_back(node.id);
+    const Duration limit = node.boot_features.empty() ? config.resume_timeout : config.helpers.boot_time;
+    if (issued && node.reboot_issued + limit <= now) late.push_back(node.id);
   });
   for (const NodeId id : due) {
     NodeStateChanged event = reboot_issued(draft.node(id), config.slurm_user_id, now);
     event.base = NodeBaseState::kDown;
     draft.emit(std::move(event));
   }
-  for (const NodeId id : late) {
-    NodeStateChanged event = present_state(draft.node(id), now);
-    event.flags &= ~(kNodeRebootIssued | kNodeRebootRequested);
-    event.base = NodeBaseState::kDown;
-    event.after_reboot = AfterReboot::kAsBefore;
-    event.reboot_issued = kNoTime;
-    event.reason = "reboot timed out";
-    event.reason_time = now;
-    event.reason_uid = draft.state().config->slurm_user_id;
-    draft.emit(std::move(event));
-    lose_node(draft, id, now);
-  }
+  for (const NodeId id : late) give_up_reboot(draft, id, "reboot timed out", now);
+}
+
+void give_up_reboot(Draft& draft, NodeId id, const std::string& reason, Time now) {
+  NodeStateChanged event = present_state(draft.node(id), now);
+  forget_reboot(event);
+  event.base = NodeBaseState::kDown;
+  event.reason = reason;
+  event.reason_time = now;
+  event.reason_uid = draft.state().config->slurm_user_id;
+  draft.emit(std::move(event));
+  lose_node(draft, id, now, NodeLoss::kBootFailed);
+}
+
+void forget_reboot(NodeStateChanged& event) {
+  event.flags &= ~(kNodeRebootIssued | kNodeRebootRequested);
+  event.after_reboot = AfterReboot::kAsBefore;
+  event.reboot_issued = kNoTime;
+  event.boot_features = {};
+  event.boot_if_needed = false;
 }
 
 void end_reboot(NodeStateChanged& event, Time now) {
-  event.flags &= ~(kNodeRebootIssued | kNodeRebootRequested);
   event.base = NodeBaseState::kIdle;
   if (event.after_reboot == AfterReboot::kResume) event.flags &= ~(kNodeDrain | kNodeFailing);
   if (event.after_reboot == AfterReboot::kDown) {
@@ -122,8 +130,7 @@ void end_reboot(NodeStateChanged& event, Time now) {
   } else if ((event.flags & (kNodeDrain | kNodeFailing)) == 0) {
     clear_reason(event);
   }
-  event.after_reboot = AfterReboot::kAsBefore;
-  event.reboot_issued = kNoTime;
+  forget_reboot(event);
 }
 
 void boot_jobs(Draft& draft, NodeId id) {

@@ -5,8 +5,9 @@
 #include <span>
 
 #include "ctld/state/decide/job_ids.hpp"
-#include "ctld/state/decide/verbs.hpp"
+#include "ctld/state/decide/node_features.hpp"
 #include "ctld/state/decide/reboot.hpp"
+#include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/draft.hpp"
 #include "ctld/state/extern_step.hpp"
 #include "ctld/state/fits.hpp"
@@ -16,9 +17,15 @@
 namespace sluice::state {
 namespace {
 
-// The event for one start, or nothing when it is no longer possible.
-std::optional<JobStarted> check_start(const ClusterState& state, const PlannedStart& plan,
-                                      const LicensePool& licenses, Time now) {
+// A start that is possible, and what of its nodes has to change for it.
+struct CheckedStart {
+  JobStarted event;
+  std::vector<FeatureChange> changes;
+};
+
+// Nothing when the start is no longer possible.
+std::optional<CheckedStart> check_start(const ClusterState& state, const PlannedStart& plan,
+                                        const LicensePool& licenses, Time now) {
   const Job* job = state.jobs.find(plan.job);
   const Partition* partition = find_partition(state, plan.partition);
   if (job == nullptr || partition == nullptr || plan.allocation == nullptr) return std::nullopt;
@@ -32,6 +39,8 @@ std::optional<JobStarted> check_start(const ClusterState& state, const PlannedSt
   }
   if (!fits(state, *job, *partition, *plan.allocation)) return std::nullopt;
   if (!licenses.lacking(*job->spec).empty()) return std::nullopt;
+  auto changes = feature_changes(state, *job->spec, *plan.allocation);
+  if (!changes) return std::nullopt;
 
   JobStarted event;
   event.record = plan.job;
@@ -58,15 +67,32 @@ std::optional<JobStarted> check_start(const ClusterState& state, const PlannedSt
     if (!next) return std::nullopt;
     id = *next;
   }
-  event.starts.push_back({plan.task, id, plan.allocation});
-  return event;
+  JobStarted::Start start{.task = plan.task, .job = id, .allocation = plan.allocation};
+  for (const FeatureChange& change : *changes) start.booting.set(change.position);
+  event.starts.push_back(std::move(start));
+  return CheckedStart{std::move(event), std::move(*changes)};
 }
 
-void emit_start(Draft& draft, JobStarted event) {
-  const JobId job = event.starts.front().job;
-  draft.emit(std::move(event));
-  if (!has_extern_step(*draft.state().config)) return;
-  draft.emit(StepCreated{make_extern_step(draft.state(), draft.job(job))});
+// The job starts; its nodes are told to reboot where it asks for that or needs features that they do not have now.
+void start(Draft& draft, const CheckedStart& checked, Time now) {
+  const std::shared_ptr<const Allocation> allocation = checked.event.starts.front().allocation;
+  const uint32_t uid = draft.state().config->slurm_user_id;
+  draft.emit(checked.event);
+  if (has_extern_step(*draft.state().config)) {
+    draft.emit(StepCreated{make_extern_step(draft.state(), draft.job(checked.event.starts.front().job))});
+  }
+  auto change = checked.changes.begin();
+  for (size_t at = 0; at < allocation->nodes.size(); ++at) {
+    const bool changes = change != checked.changes.end() && change->position == at;
+    if (!checked.event.reboot && !changes) continue;
+    NodeStateChanged order = reboot_issued(draft.node(allocation->nodes[at].node), uid, now);
+    if (changes) {
+      order.boot_features = change->features;
+      order.boot_if_needed = !change->reboot && !checked.event.reboot;
+      ++change;
+    }
+    draft.emit(std::move(order));
+  }
 }
 
 // The plans from `at` on that belong to one heterogeneous job; a single one for other jobs.
@@ -88,15 +114,15 @@ bool start_together(Draft& draft, std::span<const PlannedStart> plans, LicensePo
   if (first == nullptr || plans.size() != first->het->size) return false;
   Draft trial(draft.state());
   LicensePool left = licenses;
-  std::vector<JobStarted> events;
+  std::vector<CheckedStart> starts;
   for (const PlannedStart& plan : plans) {
-    auto event = check_start(trial.state(), plan, left, now);
-    if (!event) return false;
-    left.take(*trial.job(event->record).spec);
-    events.push_back(*event);
-    trial.emit(std::move(*event));
+    auto checked = check_start(trial.state(), plan, left, now);
+    if (!checked) return false;
+    left.take(*trial.job(checked->event.record).spec);
+    start(trial, *checked, now);
+    starts.push_back(std::move(*checked));
   }
-  for (JobStarted& event : events) emit_start(draft, std::move(event));
+  for (const CheckedStart& checked : starts) start(draft, checked, now);
   licenses = std::move(left);
   return true;
 }
@@ -110,7 +136,7 @@ Events merge_starts(Events events) {
       continue;
     }
     auto* other = std::get_if<JobStarted>(&event);
-    if (other == nullptr) {  // a node of a job with --reboot
+    if (other == nullptr) {  // a node that reboots for a job
       merged.push_back(std::move(event));
       continue;
     }
@@ -143,19 +169,14 @@ Result<Decision> decide_on(const ClusterState& state, const StartJobs& command, 
       continue;
     }
     const PlannedStart& plan = command.starts[at];
-    auto event = check_start(draft.state(), plan, licenses, now);
-    if (!event) {
+    const auto checked = check_start(draft.state(), plan, licenses, now);
+    if (!checked) {
       ++reply.dropped;
       continue;
     }
-    licenses.take(*draft.job(event->record).spec);
-    const bool reboot = event->reboot;
-    emit_start(draft, std::move(*event));
+    licenses.take(*draft.job(checked->event.record).spec);
+    start(draft, *checked, now);
     ++reply.started;
-    if (!reboot) continue;
-    for (const NodeAllocation& part : plan.allocation->nodes) {
-      draft.emit(reboot_issued(draft.node(part.node), state.config->slurm_user_id, now));
-    }
   }
   Decision decision = draft.take(reply);
   decision.events = merge_starts(std::move(decision.events));

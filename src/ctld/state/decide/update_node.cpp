@@ -59,9 +59,8 @@ Status grant(Wish wish, const Node& node, NodeStateChanged& event) {
       const bool away = node.base == NodeBaseState::kDown || node.base == NodeBaseState::kFuture;
       const bool in_use = !away && (node.flags & kResumable) == 0;
       if (wish == Wish::kResume && in_use) return failure(ErrorCode::kInvalidState);
-      event.flags &= ~(kNodeDrain | kNodeFailing | kNodeRebootRequested | kNodeRebootIssued);
-      event.after_reboot = AfterReboot::kAsBefore;
-      event.reboot_issued = kNoTime;
+      event.flags &= ~(kNodeDrain | kNodeFailing);
+      forget_reboot(event);
       // a node that was never heard of has to register first
       if (away) {
         event.base = node.hardware == nullptr ? NodeBaseState::kUnknown : NodeBaseState::kIdle;
@@ -104,7 +103,9 @@ Status update_state(Draft& draft, NodeId id, const UpdateNode& command, Time now
     return failure(ErrorCode::kInvalidState,
                    "You must specify a reason when DOWNING or DRAINING a node. Request denied");
   }
+  const bool given_up = (draft.node(id).flags & kNodeRebootIssued) != 0 && (event.flags & kNodeRebootIssued) == 0;
   draft.emit(std::move(event));
+  if (given_up) lose_node(draft, id, now, NodeLoss::kBootFailed);  // nobody would tell jobs that wait for it
   if (wish == Wish::kDown) {
     order_ends(draft.state(), id, effects);
     lose_node(draft, id, now);
@@ -131,15 +132,19 @@ void update_rest(Draft& draft, NodeId id, const NodeUpdate& update) {
       !update.extra && !update.gres && !update.cpu_bind) {
     return;
   }
-  NodeUpdated event{.node = id, .weight = node.weight, .active_features = node.active_features,
-                    .comment = node.comment, .extra = node.extra, .config = nullptr};
+  NodeUpdated event = present_values(node);
   if (update.weight) event.weight = *update.weight;
   if (update.active_features) event.active_features = *update.active_features;
   if (update.comment) event.comment = *update.comment;
   if (update.extra) event.extra = *update.extra;
   if (update.available_features || update.gres || update.cpu_bind) {
     auto config = std::make_shared<NodeConfig>(*node.config);
-    if (update.available_features) config->features = split_list(*update.available_features);
+    if (update.available_features) {
+      config->features = split_list(*update.available_features);
+      std::erase_if(config->changeable_features, [&](const std::string& one) {
+        return std::ranges::find(config->features, one) == config->features.end();
+      });
+    }
     if (update.gres) config->gres = *update.gres;
     if (update.cpu_bind) config->cpu_bind = usual_binding(*update.cpu_bind).value_or("");
     event.config = std::move(config);

@@ -10,6 +10,7 @@ std::string why_ended(const Job& job) {
   switch (job.state) {
     case JobState::kTimeout: return "CANCELLED DUE TO TIME LIMIT";
     case JobState::kPreempted: return "CANCELLED DUE TO PREEMPTION";
+    case JobState::kBootFail:
     case JobState::kNodeFail: return "CANCELLED DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS";
     case JobState::kCancelled:
       return (job.flags & kJobRequeued) != 0 ? "CANCELLED DUE TO JOB REQUEUE" : "CANCELLED";

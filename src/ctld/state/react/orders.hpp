@@ -21,4 +21,13 @@ void order_step_end(const Job& job, const Step& step, bool at_once, Effects& eff
 // The nodes on which parts of the step have not ended.
 [[nodiscard]] Bitmap step_nodes_left(const Step& step);
 
+// The reboot that a node is, or was, told of.
+template <class NodeOrChange>
+[[nodiscard]] RebootNow reboot_order(NodeId node, const NodeOrChange& issued) {
+  RebootNow order{.issued = issued.reboot_issued, .reason = issued.reason.str(),
+                  .features = issued.boot_features.str(), .if_needed = issued.boot_if_needed};
+  order.nodes.set(node);
+  return order;
+}
+
 }  // namespace sluice::state

@@ -174,9 +174,7 @@ void react_to(const ClusterState& state, const ConfigReplaced&, Effects& effects
 }
 void react_to(const ClusterState&, const NodeStateChanged& event, Effects& effects) {
   if ((event.flags & kNodeRebootIssued) != 0 && event.reboot_issued == event.time) {
-    RebootNow order{.issued = event.reboot_issued, .reason = event.reason.str()};
-    order.nodes.set(event.node);
-    effects.emplace_back(std::move(order));
+    effects.emplace_back(reboot_order(event.node, event));
   }
   effects.emplace_back(WakeScheduler{});
 }

@@ -9,9 +9,7 @@ Effects resume(const ClusterState& state) {
   Effects effects;
   state.nodes.for_each([&](const Node& node) {
     if (node.removed || (node.flags & kNodeRebootIssued) == 0) return;
-    RebootNow order{.issued = node.reboot_issued, .reason = node.reason.str()};
-    order.nodes.set(node.id);
-    effects.emplace_back(std::move(order));
+    effects.emplace_back(reboot_order(node.id, node));
   });
   state.active.for_each([&](uint32_t id) {
     const Job& job = state.jobs.at(id);

@@ -1,0 +1,44 @@
+"""Bugs in reboots of nodes for jobs."""
+import os
+import unittest
+
+from harness import SBIN, ClusterCase, wait_for
+
+REBOOT = """#!/bin/sh
+echo "$SLURMD_NODENAME" >> {dir}/work/rebooted
+setsid sh -c 'while [ -e {dir}/work/reboot.wait ]; do sleep 0.05; done
+pid=$(cat {dir}/run/'$SLURMD_NODENAME'.pid)
+kill $pid; while kill -0 $pid 2>/dev/null; do sleep 0.05; done
+%s -f {dir}/slurm.conf -N '$SLURMD_NODENAME' -b' < /dev/null > /dev/null 2>&1 &
+""" % os.path.join(SBIN, "sluicenoded")
+
+
+class Reboots(ClusterCase):
+    NODES, CPUS, CONF, FILES = 2, 2, "RebootProgram={dir}/reboot\nReturnToService=1\n", {"reboot": REBOOT}
+
+    def node(self, name):
+        return self.out("sinfo", "-h", "-n", name, "-o", "%t").strip()
+
+    def test_heterogeneous_job(self):
+        """Nodes of a heterogeneous job with --reboot were never told to, and it waited for them until its time limit."""
+        job = self.submit("--reboot", "-w", "n1", "-o", "/dev/null", ":", "--reboot", "-w", "n2", "--wrap", "true")
+        wait_for(lambda: set(self.state(job).split()) == {"COMPLETED"}, "both components have ended")
+        wait_for(lambda: sorted(self.file("rebooted").split()) == ["n1", "n2"], "both nodes were told to reboot")
+        wait_for(lambda: {self.node("n1"), self.node("n2")} == {"idle"}, "the nodes are idle")
+
+    def test_reboot_that_is_taken_back(self):
+        """A job waited until its time limit for a reboot that scontrol update State=RESUME had put an end to."""
+        gate = os.path.join(self.cluster.work, "reboot.wait")
+        open(gate, "w", encoding="utf-8").close()
+        agent = self.cluster.node_pid("n1")
+        job = self.submit("--reboot", "--no-requeue", "-w", "n1", "-o", "/dev/null", "--wrap", "true")
+        self.wait_state(job, "CONFIGURING")
+        self.run_cmd("scontrol", "update", "NodeName=n1", "State=RESUME")
+        self.wait_state(job, "BOOT_FAIL")
+        os.remove(gate)
+        wait_for(lambda: self.cluster.node_pid("n1") not in (None, agent), "the reboot is over")
+        wait_for(lambda: self.node("n1") == "idle", "n1 is idle")
+
+
+if __name__ == "__main__":
+    unittest.main()
