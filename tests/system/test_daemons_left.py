@@ -22,7 +22,7 @@ class DaemonsLeft(unittest.TestCase):
             ours = {cluster.controller_pid(), cluster.node_pid("n1")}
             self.assertEqual(ours - self.pids(), set())
             listed = subprocess.run([TOOL], capture_output=True, text=True, check=True).stdout
-            self.assertIn("sluicestepd", listed)
+            self.assertIn("slurmstepd", listed)
         finally:
             cluster.down()
         self.assertEqual(ours & self.pids(), set())

@@ -332,9 +332,9 @@ echo $SLURM_JOB_ID $CUDA_VISIBLE_DEVICES $CUDA_MPS_ACTIVE_THREAD_PERCENTAGE >> {
 
     def test_percentage(self):
         # the GPU with the least left that has enough
-        self.assertEqual(self.out("srun", "--gres=mps:40", "sh", "-c", self.TELL), "1 80\n")
-        self.assertEqual(self.out("srun", "--gres=mps:100", "sh", "-c", self.TELL), "0 50\n")
-        self.assertEqual(self.out("srun", "--gres=gpu:1", "sh", "-c", self.TELL), "0\n")
+        for wish, told in (("mps:40", "1 80\n"), ("mps:100", "0 50\n"), ("gpu:1", "0\n")):
+            self.assertEqual(self.out("srun", f"--gres={wish}", "sh", "-c", self.TELL), told)
+            self.wait_no_jobs()
         # a step has its part of the job's
         job = self.submit("--gres=mps:100", "-o", f"{self.cluster.work}/steps", "--wrap",
                           f"{self.TELL}; srun --gres=mps:30 sh -c '{self.TELL}'")

@@ -108,7 +108,7 @@ bool is_kept_down(const ClusterConfig& config, const std::string& name) {
   });
 }
 
-Status wait_until_idle(const TrialOptions& options) {
+Status wait_until_idle(const TrialOptions& options, const ClusterConfig& config) {
   const auto deadline = steady_clock::now() + kStartLimit;
   std::string last = "the controller does not answer";
   while (steady_clock::now() < deadline) {
@@ -120,7 +120,7 @@ Status wait_until_idle(const TrialOptions& options) {
         size_t kept_down = 0;
         for (const auto& record : reply->nodes) {
           if (record.shown_base == NodeBaseState::kIdle && record.shown_flags == 0) ++idle;
-          else if (is_kept_down(client->config(), record.node.name)) ++kept_down;
+          else if (is_kept_down(config, record.node.name)) ++kept_down;
         }
         if (!reply->nodes.empty() && idle + kept_down == reply->nodes.size()) return {};
         last = fmt::format("{} of {} nodes are idle", idle, reply->nodes.size() - kept_down);
@@ -165,7 +165,7 @@ Status launch_all(const TrialOptions& options) {
     if (auto ok = run_daemon({sbin / "sluicenoded", "-f", conf, "-N", node.name}); !ok) return ok;
   }
   setenv("SLURM_CONF", conf.c_str(), 1);  // NOLINT(concurrency-mt-unsafe): one thread
-  return wait_until_idle(options);
+  return wait_until_idle(options, *config);
 }
 
 uint64_t host_memory_mib() {
