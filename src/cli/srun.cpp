@@ -6,6 +6,7 @@
 #include <deque>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -134,7 +135,7 @@ class Srun {
     if (!run_prolog()) return error_exit();
     const auto made = client_.call<protocol::CreateStepReply>(request);
     if (!made) return report_launch_failure(request, made.error());
-    const int status = follow({*made}, request.spec);
+    const int status = follow({*made}, request.spec, {});
     run_epilog();
     return status;
   }
@@ -317,6 +318,8 @@ class Srun {
       return interrupted_;
     };
     held_.async_wait([this](const auto& error, int) { interrupted_ = interrupted_ || !error; });
+    std::vector<protocol::JobWatchUpdate> early;  // what becomes of the job meanwhile is for the step's session
+    watch_.handle([&early](const auto& update) { early.push_back(update); }, nullptr);
     std::deque<ProgramBroadcast> broadcasts;
     const std::optional<int> not_sent = send_programs(requests, broadcasts);
     const auto made = not_sent ? Result<std::vector<protocol::CreateStepReply>>() : create_steps(client_, requests, options);
@@ -324,7 +327,7 @@ class Srun {
     for (size_t i = 0; i < broadcasts.size(); ++i) broadcasts[i].keep(starts ? &(*made)[i].layout : nullptr);
     if (not_sent) return *not_sent;
     if (!made) return error_exit();
-    const int status = follow(*made, requests.front().spec);
+    const int status = follow(*made, requests.front().spec, early);
     run_epilog();
     return status;
   }
@@ -338,7 +341,8 @@ class Srun {
     return std::nullopt;
   }
 
-  int follow(const std::vector<protocol::CreateStepReply>& made, const StepSpec& spec) {
+  int follow(const std::vector<protocol::CreateStepReply>& made, const StepSpec& spec,
+             const std::vector<protocol::JobWatchUpdate>& early) {
     SessionOptions options;
     if (const Status opened = open_streams(made.front(), spec, options); !opened) {
       cancel_steps(client_, made);
@@ -364,6 +368,9 @@ class Srun {
     options.label = spec.label && !spec.pty;
     StepSession session(client_, io_, link_, options);
     watch_.handle([&](const auto& update) { session.job_updated(update); }, nullptr);
+    boost::asio::post(io_, [&] {
+      for (const protocol::JobWatchUpdate& update : early) session.job_updated(update);
+    });
     const int status = session.run(made);
     watch_.handle(nullptr, nullptr);
     wait_status_ = session.wait_status();

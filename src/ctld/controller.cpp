@@ -16,6 +16,7 @@
 #include "common/net/listen_address.hpp"
 #include "common/rpc/token_server.hpp"
 #include "common/tables/conf_diff.hpp"
+#include "common/tables/errors.hpp"
 #include "ctld/agents/effect_runner.hpp"
 #include "ctld/agents/health_checks.hpp"
 #include "ctld/agents/liveness.hpp"
@@ -186,7 +187,10 @@ Status Controller::Graph::reconfigure() {
   }
   tables::keep_until_restart(*running, *fresh);
   auto next = std::make_shared<const ClusterConfig>(std::move(*fresh));
-  if (auto ok = command(state::ReplaceConfig{next, false, true}); !ok) return ok;
+  if (auto ok = command(state::ReplaceConfig{next, false, true}); !ok) {
+    log::error("reconfigure refused: {}", error_text(ok.error()));
+    return ok;
+  }
   runtime.reset();
   daemon::change_log({running->slurmctld_debug, next->slurmctld_debug}, running->debug_flags, next->debug_flags);
   log::info("configuration read again from {}", options.config_path);

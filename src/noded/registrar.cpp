@@ -51,8 +51,10 @@ void Registrar::start() {
 void Registrar::send() {
   if (busy_) return;
   busy_ = true;
-  features_.find([this](std::optional<std::string> active) {
+  // a change that ends while the programs are asked is told by the next registration
+  features_.find([this, changed = node_.features_changed](std::optional<std::string> active) {
     protocol::RegisterNodeRequest request;
+    request.features_changed = changed;
     request.active_features = std::move(active);
     send(std::move(request));
   });
@@ -60,7 +62,6 @@ void Registrar::send() {
 
 void Registrar::send(protocol::RegisterNodeRequest request) {
   request.name = node_.name;
-  request.features_changed = node_.features_changed;
   request.cluster_id = node_.cluster_id;
   request.hardware = node_.hardware;
   request.own_line = node_.own_line;

@@ -141,7 +141,8 @@ std::string address_for_daemons(const ClusterConfig& config, const std::string& 
                                                           : config.controllers[0].address;
   std::string address = own_address_towards(peer);
   // To all of the cluster the controller is on their own host.
-  if (peer.starts_with("127.") && net::listens_at_one_address(config)) return address;
+  const bool loopback = peer.starts_with("127.") || peer == "localhost";
+  if (loopback && net::listens_at_one_address(config)) return address;
   // The controller is on this host, so the way to it says nothing of the way to the nodes; it knows their addresses.
   return address.starts_with("127.") ? std::string() : address;
 }

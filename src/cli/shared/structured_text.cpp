@@ -10,7 +10,7 @@
 namespace sluice::cli {
 namespace {
 
-std::string quoted(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string quoted(const Json& value, bool ascii = false) { return value.dump(-1, ' ', ascii, Json::error_handler_t::replace); }
 
 bool is_plain(char c) { return c >= ' ' && c <= '~'; }
 
@@ -43,6 +43,15 @@ void put_json(const Json& value, const std::string& indent, std::string& out) {
   out.append("\n").append(indent).push_back(object ? '}' : ']');
 }
 
+// Characters that JSON takes as they are, and YAML does not: DEL and U+0080 to U+009F.
+bool has_control(std::string_view text) {
+  for (size_t at = 0; at < text.size(); ++at) {
+    const auto next = at + 1 < text.size() ? static_cast<unsigned char>(text[at + 1]) : 0U;
+    if (text[at] == '\x7f' || (text[at] == '\xc2' && next < 0xa0)) return true;
+  }
+  return false;
+}
+
 // Where YAML would take a text for something else if it stood there as it is.
 bool needs_quotes(std::string_view text) {
   constexpr std::string_view kFirst = "#,[]{}&*!|>'\"%@`";
@@ -55,7 +64,7 @@ bool needs_quotes(std::string_view text) {
 
 std::string yaml_string(const Json& value) {
   const auto& text = value.get_ref<const std::string&>();
-  if (!std::ranges::all_of(text, is_plain)) return " " + quoted(value);  // JSON's escapes are YAML's, too
+  if (!std::ranges::all_of(text, is_plain)) return " " + quoted(value, has_control(text));  // JSON's escapes are YAML's, too
   if (!needs_quotes(text)) return text.empty() ? "" : " " + text;
   std::string out = " '";
   for (const char c : text) out.append(c == '\'' ? "'" : "").push_back(c);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/base/result.hpp"
+#include "common/base/time.hpp"
 #include "common/wire/instances.hpp"
 
 namespace sluice::net {
@@ -18,6 +19,10 @@ class ReplySink {
  public:
   virtual ~ReplySink() = default;
   virtual void complete(Result<std::string> reply) = 0;
+  // The caller has gone: nobody will see the answer.
+  [[nodiscard]] virtual bool is_gone() const { return false; }
+  // So much of the time until the answer was waiting for something else, not work on the request.
+  virtual void note_wait(Duration) {}
 };
 
 // The right to answer one request: movable, not copyable, usable from any thread at any later
@@ -38,6 +43,10 @@ class RawResponder {
     if (const auto sink = std::exchange(sink_, nullptr)) sink->complete(std::move(reply));
   }
   void fail(Error error) { complete(tl::unexpected<Error>(std::move(error))); }
+  [[nodiscard]] bool is_gone() const { return sink_ == nullptr || sink_->is_gone(); }
+  void note_wait(Duration time) const {
+    if (sink_) sink_->note_wait(time);
+  }
   [[nodiscard]] explicit operator bool() const { return sink_ != nullptr; }
 
  private:
@@ -76,6 +85,8 @@ class Responder {
     else
       fail(result.error());
   }
+  [[nodiscard]] bool is_gone() const { return raw_.is_gone(); }
+  void note_wait(Duration time) const { raw_.note_wait(time); }
   [[nodiscard]] explicit operator bool() const { return static_cast<bool>(raw_); }
 
  private:

@@ -1,5 +1,7 @@
 #include "common/rpc/server_calls.hpp"
 
+#include <algorithm>
+
 namespace sluice::net {
 namespace {
 
@@ -62,9 +64,10 @@ void ServerCall::OnReadDone(bool ok) {
   request_.Clear();
 }
 
-void ServerCall::answered() {
+void ServerCall::answered(Duration waited) {
   if (!options_.on_answered || uid_ == UINT32_MAX) return;
-  options_.on_answered(method_.name, uid_, std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun_));
+  const auto took = std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun_);
+  options_.on_answered(method_.name, uid_, std::max(took - waited, Duration(0)));
 }
 
 void UnaryCall::run(const CallContext& context, std::string_view request) {
@@ -77,7 +80,7 @@ void UnaryCall::refuse(Error error) {
 
 void UnaryCall::complete(Result<std::string> reply) {
   if (answered_.exchange(true, std::memory_order_acq_rel)) return;
-  answered();
+  answered(Duration(waited_.load(std::memory_order_relaxed)));
   if (!reply) return Finish(to_grpc(to_status(reply.error())));
   reply_ = to_buffer(std::move(*reply));
   StartWriteAndFinish(&reply_, grpc::WriteOptions(), grpc::Status::OK);

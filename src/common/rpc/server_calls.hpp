@@ -45,7 +45,7 @@ class ServerCall : public grpc::ServerGenericBidiReactor {
   const ServerOptions& options_;
   const Method& method_;
 
-  void answered();  // tells ServerOptions::on_answered
+  void answered(Duration waited = Duration(0));  // tells ServerOptions::on_answered
 
  private:
   [[nodiscard]] Result<CallContext> prove(std::string_view request) const;
@@ -63,6 +63,8 @@ class UnaryCall final : public ServerCall,
  public:
   using ServerCall::ServerCall;
   void complete(Result<std::string> reply) override;
+  [[nodiscard]] bool is_gone() const override { return answered_.load(std::memory_order_acquire); }
+  void note_wait(Duration time) override { waited_.fetch_add(time.count(), std::memory_order_relaxed); }
   void OnCancel() override;
 
  private:
@@ -70,6 +72,7 @@ class UnaryCall final : public ServerCall,
   void refuse(Error error) override;
 
   std::atomic<bool> answered_{false};
+  std::atomic<Duration::rep> waited_{0};
   grpc::ByteBuffer reply_;
 };
 

@@ -88,7 +88,7 @@ constexpr GlobalKey kRows[] = {
             "keepaliveprobes,keepalivetime,NoAddrCache,NoCtldInAddrAny,NoInAddrAny,disable_http,"
             "host_unreach_retry_count,getnameinfo_cache_timeout")
         .only("NoCtldInAddrAny,NoInAddrAny").acts<&C::communication_parameters>().needs_restart(),
-    key("CompleteWait", K::kSeconds, "0").range(0, kMax16).keeps<&C::complete_wait>(),
+    key("CompleteWait", K::kSeconds, "0").range(0, kMax16).acts<&C::complete_wait>(),
     key("ControlAddr", K::kText).obsolete(),
     key("ControlMachine", K::kText).obsolete(),
     key("CoreSpecPlugin", K::kText).obsolete(),

@@ -120,7 +120,7 @@ constexpr GlobalKey kRows[] = {
         .acts<&C::scheduler_parameters>(),
     key("SchedulerTimeSlice", K::kSeconds, "30").range(5, kMax16).keeps<&C::scheduler_time_slice>(),
     key("SchedulerType", K::kEnum, "sched/backfill").allow("sched/backfill,sched/builtin")
-        .keeps<&C::scheduler_type>().needs_restart(),
+        .acts<&C::scheduler_type>().needs_restart(),
     key("ScronParameters", K::kOptions).allow("enable,explicit_scancel")
         .acts<&C::scron_parameters>(),
     key("SelectType", K::kEnum, "select/cons_tres")

@@ -69,7 +69,7 @@ Status set_tres_per_task(std::string_view value, const Base& base, JobUpdate& up
       return ok;
     }
   }
-  return gres.empty() ? Status() : set_gres<&JobUpdate::tres_per_task>(join(gres, ","), base, update);
+  return set_gres<&JobUpdate::tres_per_task>(join(gres, ","), base, update);  // none: what was asked for goes
 }
 
 // "gres/gpu:2": the number behind the name.

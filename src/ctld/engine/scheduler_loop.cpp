@@ -7,8 +7,9 @@
 namespace sluice::engine {
 namespace {
 
-// Until the next pass when the engine took nothing of the last one: planning the same at once would be no use.
-constexpr Duration kAfterVain = std::chrono::seconds(1);
+// Until the next pass when the engine took nothing of the last one, or CompleteWait held something back: planning the
+// same at once would be no use.
+constexpr Duration kSoon = std::chrono::seconds(1);
 
 void add_pass(protocol::CycleCounts& into, const sched::PassTimings& pass, Duration took, Time now) {
   const auto us = static_cast<uint64_t>(took.count());
@@ -45,9 +46,9 @@ void SchedulerLoop::wake() {
   changed_.notify_one();
 }
 
-void SchedulerLoop::note_vain() {
+void SchedulerLoop::look_again_soon() {
   const std::lock_guard lock(mutex_);
-  in_vain_ = true;
+  soon_ = true;
 }
 
 void SchedulerLoop::stop() {
@@ -80,7 +81,7 @@ PassCounts SchedulerLoop::counts(bool reset) {
 
 bool SchedulerLoop::wait_for_wake() {
   std::unique_lock lock(mutex_);
-  const Duration longest = std::exchange(in_vain_, false) ? std::min(interval_, kAfterVain) : interval_;
+  const Duration longest = std::exchange(soon_, false) ? std::min(interval_, kSoon) : interval_;
   changed_.wait_for(lock, longest, [this] { return wanted_ || stopping_; });
   wanted_ = false;
   return !stopping_;
@@ -96,6 +97,7 @@ void SchedulerLoop::run_pass() {
   sched::Plan plan = sched::plan_pass(*state, sched::make_policies(*state), clock_());
   const auto took = std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun);
   count(plan.counts, took);
+  if (plan.settling) look_again_soon();
   soft_.set(plan.soft);
   size_t dropped = 0;
   if (!plan.starts.empty()) dropped = start(on_pass_ ? plan.starts : std::move(plan.starts));
@@ -109,9 +111,9 @@ size_t SchedulerLoop::start(std::vector<state::PlannedStart> starts) {
   engine_.post({state::StartJobs{std::move(starts)}, {}, [this, durable, planned](const auto& reply, const auto&) {
                   // what was dropped, or not looked at, is planned again on the newer state
                   const auto* started = reply ? std::get_if<state::StartedReply>(&*reply) : nullptr;
-                  const bool all_dropped = started != nullptr && started->started == 0;
-                  if (all_dropped) note_vain();
-                  else if (started != nullptr && (started->dropped > 0 || planned >= sched::WorkBudget{}.most_starts)) wake();
+                  const bool in_vain = started == nullptr || started->started == 0;  // null: the disk is full
+                  if (in_vain) look_again_soon();
+                  else if (started->dropped > 0 || planned >= sched::WorkBudget{}.most_starts) wake();
                   durable->set_value(started != nullptr ? started->dropped : planned);
                 }});
   return done.get();

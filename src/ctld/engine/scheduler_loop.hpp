@@ -54,7 +54,7 @@ class SchedulerLoop {
  private:
   void run();
   bool wait_for_wake();
-  void note_vain();
+  void look_again_soon();
   void run_pass();
   size_t start(std::vector<state::PlannedStart> starts);  // how many no longer fitted
   void count(const sched::PassTimings& pass, Duration took);
@@ -69,7 +69,7 @@ class SchedulerLoop {
   std::condition_variable changed_;
   bool wanted_ = true;     // guarded by mutex_
   bool stopping_ = false;  // guarded by mutex_
-  bool in_vain_ = false;   // guarded by mutex_
+  bool soon_ = false;      // guarded by mutex_
   PassCounts counts_;      // guarded by mutex_
   std::thread thread_;
 };

@@ -100,12 +100,15 @@ void add_outside_methods(net::RpcServer& server, ServiceParts& parts);  // Launc
 }
 // Answers `responder` with what `make` makes of the core's reply, once that is durable.
 template <class Reply, class Make>
-[[nodiscard]] engine::Done answer(net::Responder<Reply> responder, Make make) {
-  auto shared = std::make_shared<net::Responder<Reply>>(std::move(responder));
-  return [shared, make](const Result<state::Reply>& reply, const state::ClusterSnapshot& after) {
+[[nodiscard]] engine::Done answer(std::shared_ptr<net::Responder<Reply>> shared, Make make) {
+  return [shared = std::move(shared), make](const Result<state::Reply>& reply, const state::ClusterSnapshot& after) {
     if (!reply) return shared->fail(reply.error());
     shared->complete(make(*reply, *after));
   };
+}
+template <class Reply, class Make>
+[[nodiscard]] engine::Done answer(net::Responder<Reply> responder, Make make) {
+  return answer(std::make_shared<net::Responder<Reply>>(std::move(responder)), make);
 }
 [[nodiscard]] inline engine::Done answer_empty(net::Responder<protocol::Empty> responder) {
   return answer(std::move(responder),

@@ -34,15 +34,20 @@ Result<protocol::CreateStepReply> describe_new_step(const state::ClusterState& a
   return out;
 }
 
-// An srun on this host leaves it to us to say at which address the job's nodes reach it: what the way to the last of
-// them begins with.
-void complete_endpoint(const state::ClusterState& now, JobId id, IoEndpoint& io) {
-  if (io.port == 0 || !io.host.empty()) return;
+bool is_loopback(std::string_view address) { return address.starts_with("127."); }
+
+// An srun on this host leaves it to us to say at which address the job's nodes reach it: what the way to them begins
+// with. A node on this host too may have a name that leads here alone, so another one's word is better.
+void complete_endpoint(const state::ClusterState& now, uint32_t uid, JobId id, IoEndpoint& io) {
+  if (io.port == 0 || !io.host.empty() || !may_see(now, id, uid)) return;
   io.host = "127.0.0.1";
   const Job* job = now.jobs.find(id);
   if (job == nullptr || job->allocation == nullptr || job->allocation->nodes.empty()) return;
-  const Node* node = now.nodes.find(job->allocation->nodes.back().node);
-  if (node != nullptr) io.host = net::address_towards(state::node_address(*node).host).value_or(io.host);
+  for (auto part = job->allocation->nodes.rbegin(); part != job->allocation->nodes.rend() && is_loopback(io.host); ++part) {
+    const Node* node = now.nodes.find(part->node);
+    const std::string there = node == nullptr ? std::string() : state::node_address(*node).host;
+    if (!there.empty() && !is_loopback(there)) io.host = net::address_towards(there).value_or(io.host);
+  }
 }
 
 constexpr Duration kLongestPatience = std::chrono::seconds(5);
@@ -54,19 +59,35 @@ struct PatientRequest {
   std::vector<JobId> jobs;
   StepWaiters::Clock::time_point until;
   engine::Done answer;
+  std::function<bool()> is_gone;            // nobody waits for the answer any more
+  std::function<void(Duration)> note_wait;  // held for so long
+  [[nodiscard]] size_t bytes() const {
+    size_t sum = 0;
+    for (const journal::Blob& blob : blobs) sum += blob.bytes.size();
+    return sum;
+  }
 };
 
 void try_to_create(ServiceParts& parts, const std::shared_ptr<const PatientRequest>& request) {
+  if (request->is_gone()) return;  // a step that nobody waits for would run unattended
   auto done = [&parts, request](const Result<state::Reply>& reply, const state::ClusterSnapshot& after) {
     const bool busy = !reply && reply.error().code == ErrorCode::kStepsBusy;
-    const auto again = [&parts, request] { try_to_create(parts, request); };
-    if (busy && parts.step_waiters.hold(request->jobs, request->until, again)) return;
+    const auto again = [&parts, request, since = StepWaiters::Clock::now()] {
+      request->note_wait(std::chrono::duration_cast<Duration>(StepWaiters::Clock::now() - since));
+      try_to_create(parts, request);
+    };
+    if (busy && parts.step_waiters.hold(request->jobs, request->until, request->bytes(), again)) return;
     request->answer(reply, after);
   };
   parts.engine.post({request->command, request->blobs, std::move(done)});
 }
 
-void try_to_create(ServiceParts& parts, PatientRequest request, Duration patience) {
+template <class Reply, class Make>
+void try_to_create(ServiceParts& parts, PatientRequest request, Duration patience, Responder<Reply> responder, Make make) {
+  const auto shared = std::make_shared<Responder<Reply>>(std::move(responder));
+  request.answer = answer(shared, make);
+  request.is_gone = [shared] { return shared->is_gone(); };
+  request.note_wait = [shared](Duration time) { shared->note_wait(time); };
   request.until = StepWaiters::Clock::now() + std::clamp(patience, Duration(0), kLongestPatience);
   try_to_create(parts, std::make_shared<const PatientRequest>(std::move(request)));
 }
@@ -77,14 +98,13 @@ void create_step(ServiceParts& parts, const CallContext& context, protocol::Crea
   command.who = identity_of(context);
   command.job = request.job;
   command.step = std::move(request.spec);
-  complete_endpoint(*parts.publisher.newest()->state, command.job, command.step.io);
+  complete_endpoint(*parts.publisher.newest()->state, command.who.uid, command.job, command.step.io);
   std::vector<journal::Blob> blobs;
   command.step.environment_blob = keep_blob(std::move(request.environment), blobs);
   auto make = [](const state::Reply& reply, const state::ClusterState& after) -> Result<protocol::CreateStepReply> {
     return describe_new_step(after, std::get<state::StepCreatedReply>(reply).id);
   };
-  try_to_create(parts, {std::move(command), std::move(blobs), {request.job}, {}, answer(std::move(responder), make)},
-                request.patience);
+  try_to_create(parts, {std::move(command), std::move(blobs), {request.job}}, request.patience, std::move(responder), make);
 }
 
 void create_het_step(ServiceParts& parts, const CallContext& context, protocol::CreateHetStepRequest request,
@@ -94,7 +114,7 @@ void create_het_step(ServiceParts& parts, const CallContext& context, protocol::
   std::vector<journal::Blob> blobs;
   std::vector<JobId> jobs;
   for (protocol::CreateStepRequest& part : request.parts) {
-    complete_endpoint(*parts.publisher.newest()->state, part.job, part.spec.io);
+    complete_endpoint(*parts.publisher.newest()->state, command.who.uid, part.job, part.spec.io);
     part.spec.environment_blob = keep_blob(std::move(part.environment), blobs);
     jobs.push_back(part.job);
     command.parts.push_back({part.job, std::move(part.spec)});
@@ -109,7 +129,7 @@ void create_het_step(ServiceParts& parts, const CallContext& context, protocol::
     return out;
   };
   const Duration patience = request.parts.empty() ? Duration(0) : request.parts.front().patience;
-  try_to_create(parts, {std::move(command), std::move(blobs), std::move(jobs), {}, answer(std::move(responder), make)}, patience);
+  try_to_create(parts, {std::move(command), std::move(blobs), std::move(jobs)}, patience, std::move(responder), make);
 }
 
 Result<protocol::DescribeStepReply> describe_step(const state::ClusterState& state, const CallContext& context, StepId id) {
@@ -129,7 +149,7 @@ void attach_step(ServiceParts& parts, const CallContext& context, const protocol
   Bitmap nodes;
   for (const StepNode& part : description->step.layout->nodes) nodes.set(part.node);
   protocol::AttachRequest order{{request.id, job.restart_count}, request.io, request.with_stdin};
-  complete_endpoint(*now->state, request.id.job, order.io);
+  complete_endpoint(*now->state, context.identity.uid, request.id.job, order.io);
   auto shared = std::make_shared<Responder<protocol::DescribeStepReply>>(std::move(responder));
   parts.links.send(*now->state, nodes, order, [shared, reply = std::move(*description)](const auto& results) {
     for (const net::FanoutResult& result : results) {

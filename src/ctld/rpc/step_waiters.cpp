@@ -1,53 +1,92 @@
 #include "ctld/rpc/step_waiters.hpp"
 
 #include <algorithm>
-#include <iterator>
-#include <memory>
 #include <utility>
 
 #include <boost/asio/steady_timer.hpp>
 
 namespace sluice::ctld {
+namespace {
 
-bool StepWaiters::hold(std::vector<JobId> jobs, Clock::time_point until, std::function<void()> again) {
+constexpr size_t kOwnBytes = 4096;  // about what a request needs besides its environment
+
+}  // namespace
+
+bool StepWaiters::hold(std::vector<JobId> jobs, Clock::time_point until, size_t bytes, std::function<void()> again) {
   if (Clock::now() >= until) return false;
-  uint64_t id = 0;
+  auto waiter = std::make_shared<Waiter>();
+  waiter->jobs = std::move(jobs);
+  waiter->bytes = bytes + kOwnBytes;
+  waiter->again = std::move(again);
   {
     const std::lock_guard lock(mutex_);
-    if (closed_) return false;
-    id = next_id_++;
-    waiting_.push_back({id, std::move(jobs), std::move(again)});
+    if (closed_ || waiter->bytes > most_bytes_ - bytes_) return false;
+    bytes_ += waiter->bytes;
+    for (const JobId job : waiter->jobs) queues_[job].push_back(waiter);
   }
   auto timer = std::make_shared<boost::asio::steady_timer>(timers_, until);
-  timer->async_wait([this, timer, id](const boost::system::error_code& error) {
-    if (!error) release([id](const Waiter& waiter) { return waiter.id == id; });
+  timer->async_wait([this, timer, weak = std::weak_ptr(waiter)](const boost::system::error_code& error) {
+    if (!error) time_over(weak);
   });
   return true;
 }
 
-void StepWaiters::wake(JobId job) {
-  release([job](const Waiter& waiter) { return std::ranges::find(waiter.jobs, job) != waiter.jobs.end(); });
+bool StepWaiters::release_locked(Waiter& waiter) {
+  if (std::exchange(waiter.released, true)) return false;
+  bytes_ -= waiter.bytes;
+  return true;
 }
 
-void StepWaiters::release(const std::function<bool(const Waiter&)>& chosen) {
-  std::vector<Waiter> released;
+void StepWaiters::time_over(const std::weak_ptr<Waiter>& weak) {
+  const WaiterPtr waiter = weak.lock();
+  if (waiter == nullptr) return;
   {
     const std::lock_guard lock(mutex_);
-    const auto stay = std::stable_partition(waiting_.begin(), waiting_.end(), [&](const Waiter& one) { return !chosen(one); });
-    released.assign(std::make_move_iterator(stay), std::make_move_iterator(waiting_.end()));
-    waiting_.erase(stay, waiting_.end());
+    if (!release_locked(*waiter)) return;
+    for (const JobId job : waiter->jobs) {
+      const auto queue = queues_.find(job);
+      if (queue == queues_.end()) continue;
+      std::erase(queue->second, waiter);
+      if (queue->second.empty()) queues_.erase(queue);
+    }
   }
-  for (const Waiter& waiter : released) waiter.again();
+  waiter->again();
+}
+
+void StepWaiters::wake(JobId job) {
+  std::vector<WaiterPtr> released;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = queues_.find(job);
+    if (at == queues_.end()) return;
+    std::deque<WaiterPtr>& queue = at->second;
+    while (!queue.empty() && released.size() < batch_) {
+      if (release_locked(*queue.front())) released.push_back(std::move(queue.front()));
+      queue.pop_front();
+    }
+    if (queue.empty()) queues_.erase(at);
+  }
+  for (const WaiterPtr& waiter : released) waiter->again();
 }
 
 void StepWaiters::close() {
+  timers_.stop();
+  timers_.join();
+  std::unordered_map<JobId, std::deque<WaiterPtr>> queues;
   {
     const std::lock_guard lock(mutex_);
     closed_ = true;
+    queues = std::exchange(queues_, {});
   }
-  timers_.stop();
-  timers_.join();
-  release([](const Waiter&) { return true; });
+  for (const auto& [job, queue] : queues) {
+    for (const WaiterPtr& waiter : queue) {
+      {
+        const std::lock_guard lock(mutex_);
+        if (!release_locked(*waiter)) continue;
+      }
+      waiter->again();
+    }
+  }
 }
 
 }  // namespace sluice::ctld

@@ -1,10 +1,14 @@
 // Requests for steps that wait until other steps of their job have ended, instead of asking again and again.
 #pragma once
 
+#include <atomic>
 #include <chrono>
-#include <cstdint>
+#include <cstddef>
+#include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include <boost/asio/thread_pool.hpp>
@@ -17,31 +21,37 @@ class StepWaiters {
  public:
   using Clock = std::chrono::steady_clock;
 
-  StepWaiters() = default;
+  // At most so many bytes are held in all; so many requests try again at once.
+  explicit StepWaiters(size_t most_bytes = size_t{64} << 20, size_t batch = 32) : most_bytes_(most_bytes), batch_(batch) {}
   StepWaiters(const StepWaiters&) = delete;
   StepWaiters& operator=(const StepWaiters&) = delete;
   ~StepWaiters() { close(); }
 
   // Calls `again` once, on a thread of its own choice: when room may have come free in one of `jobs`, at `until`, or
-  // at close(). False, and nothing is called: that time is over, or close() was called. Any thread.
-  bool hold(std::vector<JobId> jobs, Clock::time_point until, std::function<void()> again);
-  // Something that steps held in this job may be free. In the order in which they came, those that wait try again.
+  // at close(). False, and nothing is called: that time is over, `bytes` more are too many, or close() was called.
+  // Any thread.
+  bool hold(std::vector<JobId> jobs, Clock::time_point until, size_t bytes, std::function<void()> again);
+  // Something that steps held in this job may be free: those that have waited longest try again, a batch of them. Who
+  // is held again goes behind the others, so that each has its turn.
   void wake(JobId job);
   void close();
 
  private:
   struct Waiter {
-    uint64_t id;
     std::vector<JobId> jobs;
+    size_t bytes = 0;
     std::function<void()> again;
+    bool released = false;  // guarded by mutex_
   };
-  // Calls those that `chosen` is true for, without the lock.
-  void release(const std::function<bool(const Waiter&)>& chosen);
+  using WaiterPtr = std::shared_ptr<Waiter>;
+  [[nodiscard]] bool release_locked(Waiter& waiter);  // false: it was already
+  void time_over(const std::weak_ptr<Waiter>& waiter);
 
+  const size_t most_bytes_, batch_;
   std::mutex mutex_;
-  bool closed_ = false;         // guarded by mutex_
-  uint64_t next_id_ = 1;        // guarded by mutex_
-  std::vector<Waiter> waiting_;  // guarded by mutex_
+  bool closed_ = false;                                   // guarded by mutex_
+  size_t bytes_ = 0;                                      // guarded by mutex_: of those that wait
+  std::unordered_map<JobId, std::deque<WaiterPtr>> queues_;  // guarded by mutex_; released ones are dropped when met
   boost::asio::thread_pool timers_{1};
 };
 

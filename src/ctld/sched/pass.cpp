@@ -86,8 +86,14 @@ void PassRun::collect() {
   soft_->jobs.reserve(pending);
   jobs_.reserve(pending);
   candidates_.reserve(pending);
+  const Duration complete_wait = state_.config->complete_wait;
   state_.active.for_each([&](JobId id) {
-    if (state_.jobs.at(id).spec->sharing == Sharing::kUser) some_share_with_nobody_ = true;
+    const Job& job = state_.jobs.at(id);
+    if (job.spec->sharing == Sharing::kUser) some_share_with_nobody_ = true;
+    if ((job.flags & kJobCompleting) == 0 || now_ - job.end >= complete_wait) return;
+    for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
+      if (!job.released.test(at)) settling_.set(job.allocation->nodes[at].node);
+    }
   });
   state_.pending.for_each([&](JobId id) { collect_job(state_.jobs.at(id), now_); });
   gone_.resize(jobs_.size());
@@ -145,13 +151,21 @@ PassRun::Demand& PassRun::demand_of(const Job& job, const Partition& partition, 
   return at->second;
 }
 
+bool PassRun::is_closed(const Candidate& c) {
+  if (blocked_[c.partition] && state_.config->scheduler_type == "sched/builtin") return true;
+  if (!(*state_.partitions)[c.partition].nodes.intersects(settling_)) return false;
+  plan_.settling = true;
+  return true;
+}
+
 void PassRun::consider(const Candidate& c) {
   if (gone_[c.entry]) return;
   ++plan_.counts.considered;
   const Job& job = *jobs_[c.entry];
-  if (job.het != nullptr) return consider_het(c);
+  if (job.het != nullptr) return is_closed(c) ? void() : consider_het(c);
   const Partition& partition = (*state_.partitions)[c.partition];
   if (const auto reason = why_partition_refuses(job, partition)) return wait(c, *reason);
+  if (is_closed(c)) return;
   plan_.counts.most_starts = plan_.counts.most_starts || plan_.starts.size() >= budget_.most_starts;
   plan_.counts.most_tests = plan_.counts.most_tests || failed_tests_ >= budget_.most_tests;
   if (plan_.counts.most_starts || plan_.counts.most_tests) {

@@ -53,6 +53,7 @@ struct Plan {
   std::vector<state::PlannedStart> starts;
   std::shared_ptr<const SoftView> soft;
   PassTimings counts;
+  bool settling = false;  // CompleteWait kept jobs from starting: there is more to plan soon, without any news
 };
 
 [[nodiscard]] Plan plan_pass(const state::ClusterState& state,

@@ -61,6 +61,8 @@ class PassRun {
   void sort();
   [[nodiscard]] const std::vector<uint32_t>& partitions_of(const Job& job);
   void consider(const Candidate& c);
+  // The partition starts nothing more in this pass: strict order (sched/builtin), or nodes that settle (CompleteWait).
+  [[nodiscard]] bool is_closed(const Candidate& c);
   // Tries it in this reservation (null: in none). `last`: there is nothing else to try, it has to wait.
   void consider_in(const Candidate& c, const Reservation* reservation, bool last);
   [[nodiscard]] Demand& demand_of(const Job& job, const state::Partition& partition, const Reservation* reservation);
@@ -99,6 +101,7 @@ class PassRun {
   std::vector<Candidate> candidates_;
   std::vector<SharedText> names_;  // of partitions
   std::vector<bool> blocked_;      // by partition: a job of higher priority waits for nodes
+  Bitmap settling_;                // nodes of jobs that complete, and have done so for less than CompleteWait
   std::unordered_map<DemandKey, Demand, DemandHash, DemandEqual> demands_;
   std::pair<const DemandKey, Demand>* last_demand_ = nullptr;  // most neighbours ask the same
   std::unordered_map<JobId, IndexSet> tasks_left_;     // of arrays this pass took tasks from

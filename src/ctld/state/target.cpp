@@ -2,25 +2,16 @@
 #include "ctld/state/target.hpp"
 
 #include "common/base/text.hpp"
+#include "common/tables/step_names.hpp"
 #include "ctld/state/fold.hpp"
 
 namespace sluice::state {
-namespace {
-
-std::optional<StepNumber> parse_step(std::string_view text) {
-  if (text == "batch") return kBatchStep;
-  if (text == "extern") return kExternStep;
-  if (text == "interactive") return kInteractiveStep;
-  return to_number<uint32_t>(text);
-}
-
-}  // namespace
 
 Result<JobTarget> parse_target(std::string_view text) {
   const auto invalid = failure(ErrorCode::kInvalidJobId);
   JobTarget target;
   if (const size_t dot = text.find('.'); dot != std::string_view::npos) {
-    target.step = parse_step(text.substr(dot + 1));
+    target.step = parse_step_number(text.substr(dot + 1));
     if (!target.step) return invalid;
     text = text.substr(0, dot);
   }

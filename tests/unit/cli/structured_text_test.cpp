@@ -32,6 +32,7 @@ TEST(StructuredText, YamlQuotesWhatIsNoPlainText) {
   EXPECT_EQ(text("a #b"), "!!str 'a #b'");
   EXPECT_EQ(text("a\nb"), "!!str \"a\\nb\"");
   EXPECT_EQ(text("caf\xc3\xa9"), "!!str \"caf\xc3\xa9\"");
+  EXPECT_EQ(text("a\x7f" "b\xc2\x85"), "!!str \"a\\u007fb\\u0085\"");
 }
 
 TEST(StructuredText, ADocumentHasItsFrame) {

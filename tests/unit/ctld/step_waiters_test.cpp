@@ -14,9 +14,9 @@ TEST(StepWaiters, ThoseOfAJobTryAgainInTheirOrder) {
   StepWaiters waiters;
   std::vector<int> tried;
   const auto note = [&](int which) { return [&tried, which] { tried.push_back(which); }; };
-  ASSERT_TRUE(waiters.hold({7}, kLater, note(1)));
-  ASSERT_TRUE(waiters.hold({8}, kLater, note(2)));
-  ASSERT_TRUE(waiters.hold({6, 7}, kLater, note(3)));  // in two components
+  ASSERT_TRUE(waiters.hold({7}, kLater, 0, note(1)));
+  ASSERT_TRUE(waiters.hold({8}, kLater, 0, note(2)));
+  ASSERT_TRUE(waiters.hold({6, 7}, kLater, 0, note(3)));  // in two components
   waiters.wake(7);
   EXPECT_EQ(tried, (std::vector{1, 3}));
   waiters.wake(7);
@@ -31,29 +31,53 @@ TEST(StepWaiters, OneThatTriesAgainMayBeHeldAgain) {
   int tries = 0;
   const std::function<void()> again = [&] {
     const bool more = ++tries < 3;
-    EXPECT_EQ(more, more && waiters.hold({7}, kLater, again));
+    EXPECT_EQ(more, more && waiters.hold({7}, kLater, 0, again));
   };
-  ASSERT_TRUE(waiters.hold({7}, kLater, again));
+  ASSERT_TRUE(waiters.hold({7}, kLater, 0, again));
   for (int i = 1; i <= 3; ++i) {
     waiters.wake(7);
     EXPECT_EQ(tries, i);
   }
 }
 
+TEST(StepWaiters, ABatchAtATimeAndEachHasItsTurn) {
+  StepWaiters waiters(1 << 20, 2);
+  std::vector<int> tried;
+  std::function<void(int)> wait = [&](int which) {
+    ASSERT_TRUE(waiters.hold({7}, kLater, 0, [&tried, &wait, which] {
+      tried.push_back(which);
+      wait(which);
+    }));
+  };
+  for (const int which : {1, 2, 3}) wait(which);
+  waiters.wake(7);
+  waiters.wake(7);
+  EXPECT_EQ(tried, (std::vector{1, 2, 3, 1}));
+  wait = [](int) {};
+}
+
+TEST(StepWaiters, WhatIsHeldIsLimited) {
+  StepWaiters waiters(100'000);
+  ASSERT_TRUE(waiters.hold({7}, kLater, 60'000, [] {}));
+  EXPECT_FALSE(waiters.hold({8}, kLater, 60'000, [] { FAIL(); }));
+  waiters.wake(7);
+  EXPECT_TRUE(waiters.hold({8}, kLater, 60'000, [] {}));
+}
+
 TEST(StepWaiters, TimeIsOver) {
   StepWaiters waiters;
   std::promise<void> tried;
-  EXPECT_FALSE(waiters.hold({7}, StepWaiters::Clock::now(), [] { FAIL(); }));
-  ASSERT_TRUE(waiters.hold({7}, StepWaiters::Clock::now() + std::chrono::milliseconds(1), [&] { tried.set_value(); }));
+  EXPECT_FALSE(waiters.hold({7}, StepWaiters::Clock::now(), 0, [] { FAIL(); }));
+  ASSERT_TRUE(waiters.hold({7}, StepWaiters::Clock::now() + std::chrono::milliseconds(1), 0, [&] { tried.set_value(); }));
   tried.get_future().wait();
 }
 
 TEST(StepWaiters, AtTheEndNobodyIsKept) {
   StepWaiters waiters;
   int tries = 0;
-  ASSERT_TRUE(waiters.hold({7}, kLater, [&] {
+  ASSERT_TRUE(waiters.hold({7}, kLater, 0, [&] {
     ++tries;
-    EXPECT_FALSE(waiters.hold({7}, kLater, [] { FAIL(); }));
+    EXPECT_FALSE(waiters.hold({7}, kLater, 0, [] { FAIL(); }));
   }));
   waiters.close();
   EXPECT_EQ(tries, 1);

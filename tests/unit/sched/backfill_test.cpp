@@ -22,6 +22,23 @@ TEST(Backfill, ShortJobsPassLongOnesDoNot) {
   EXPECT_EQ(w.reason(longer), JobReason::kPriority);
 }
 
+TEST(Backfill, BuiltinKeepsTheOrder) {
+  World w(2, 4);
+  w.config.scheduler_type = "sched/builtin";
+  w.partition("other").nodes = {"n2"};
+  w.up();
+  w.submit(World::spec(4, 60));
+  w.pass();
+  w.submit(World::spec(8, 60));
+  const JobId shorter = w.submit(World::spec(1, 1));
+  JobSpec elsewhere = World::spec(1, 1);
+  elsewhere.partitions = "other";
+  w.submit(elsewhere);
+  EXPECT_EQ(w.pass(), "4:n2") << "in each partition by itself";
+  EXPECT_EQ(w.reason(2), JobReason::kResources);
+  EXPECT_EQ(w.reason(shorter), JobReason::kPriority);
+}
+
 TEST(Backfill, WhatTheWaitingJobLeavesIsUsed) {
   World w(2, 4);
   w.up();

@@ -51,6 +51,26 @@ TEST(Pass, SeveralPartitions) {
   EXPECT_EQ(w.reason(3), JobReason::kResources);
 }
 
+TEST(Pass, CompleteWaitKeepsPartitionsFromStarting) {
+  World w(3, 2);
+  w.config.complete_wait = std::chrono::seconds(10);
+  w.config.partitions[0].nodes = {"n1", "n2"};
+  w.partition("other").nodes = {"n3"};
+  w.up();
+  w.submit(World::spec(2));
+  EXPECT_EQ(w.pass(), "1:n1");
+  w.run(state::SignalJob{{0, 0}, "1", 0, protocol::kSignalCancel});
+  w.submit(World::spec(2));
+  JobSpec elsewhere = World::spec(2);
+  elsewhere.partitions = "other";
+  w.submit(elsewhere);
+  EXPECT_EQ(w.pass(), "3:n3") << "n2 is free, but n1 still settles";
+  w.pass_time(std::chrono::seconds(9));
+  EXPECT_TRUE(plan_pass(w.state, make_policies(w.state), w.now).settling);
+  w.pass_time(std::chrono::seconds(1));
+  EXPECT_EQ(w.pass(), "2:n2") << "it took too long";
+}
+
 TEST(Pass, ArrayTasksUpToTheirLimit) {
   World w(1, 8);
   w.up();

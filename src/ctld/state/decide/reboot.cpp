@@ -1,6 +1,8 @@
 // scontrol reboot and cancel_reboot; the reboots that are due, late, or over.
 #include "ctld/state/decide/reboot.hpp"
 
+#include <algorithm>
+
 #include "common/base/text.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/verbs.hpp"
@@ -92,7 +94,9 @@ void issue_reboots(Draft& draft, Time now) {
     const bool issued = (node.flags & kNodeRebootIssued) != 0;
     if (!issued && (node.flags & kNodeRebootRequested) != 0 && node.jobs.empty()) due.push_back(node.id);
     const Duration limit = node.boot_features.empty() ? config.resume_timeout : config.helpers.boot_time;
-    if (issued && node.reboot_issued + limit <= now) late.push_back(node.id);
+    // what comes back while no controller runs cannot say so before the next one does
+    const Time since = std::max(node.reboot_issued, draft.state().epoch_start);
+    if (issued && since + limit <= now) late.push_back(node.id);
   });
   for (const NodeId id : due) {
     NodeStateChanged event = reboot_issued(draft.node(id), config.slurm_user_id, now);

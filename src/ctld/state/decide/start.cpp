@@ -85,10 +85,12 @@ void start(Draft& draft, const CheckedStart& checked, Time now) {
   for (size_t at = 0; at < allocation->nodes.size(); ++at) {
     const bool changes = change != checked.changes.end() && change->position == at;
     if (!checked.event.reboot && !changes) continue;
-    NodeStateChanged order = reboot_issued(draft.node(allocation->nodes[at].node), uid, now);
+    const Node& node = draft.node(allocation->nodes[at].node);
+    const bool wanted_anyway = checked.event.reboot || (node.flags & kNodeRebootRequested) != 0;
+    NodeStateChanged order = reboot_issued(node, uid, now);
     if (changes) {
       order.boot_features = change->features;
-      order.boot_if_needed = !change->reboot && !checked.event.reboot;
+      order.boot_if_needed = !change->reboot && !wanted_anyway;
       ++change;
     }
     draft.emit(std::move(order));
