@@ -60,8 +60,6 @@ class Extern(ClusterCase):
         self.assertEqual(len(self.daemons(job)), 1)
         self.run_cmd("scontrol", "suspend", job)
         self.run_cmd("scontrol", "resume", job)
-        self.run_cmd("scancel", f"{job}.extern")
-        wait_for(lambda: self.steps(job) == [f"{job}.batch batch n1"], "it is gone")
         self.assertEqual(self.state(job), "RUNNING")
 
     def test_it_outlives_daemons(self):

@@ -12,7 +12,6 @@
 #include "cli/shared/version.hpp"
 #include "common/base/index_set.hpp"
 #include "common/base/text.hpp"
-#include "common/tables/step_names.hpp"
 #include "common/tables/submit_values.hpp"
 
 namespace sluice::cli {
@@ -161,7 +160,7 @@ bool names_step(const std::string& target) {
 bool is_cancel_target(const std::string& text) {
   std::string job = text;
   if (const size_t dot = text.find('.'); dot != std::string::npos) {
-    if (!parse_step_number(std::string_view(text).substr(dot + 1))) return false;
+    if (!to_number<uint32_t>(text.substr(dot + 1))) return false;  // no names, as in Slurm
     job = text.substr(0, dot);
   }
   if (const size_t mark = job.find_first_of("_+"); mark != std::string::npos) {

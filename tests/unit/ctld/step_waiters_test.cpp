@@ -54,6 +54,7 @@ TEST(StepWaiters, ABatchAtATimeAndEachHasItsTurn) {
   waiters.wake(7);
   EXPECT_EQ(tried, (std::vector{1, 2, 3, 1}));
   wait = [](int) {};
+  waiters.close();
 }
 
 TEST(StepWaiters, WhatIsHeldIsLimited) {
