@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/base/contains.hpp"
 #include "common/base/text.hpp"
 #include "common/log/log.hpp"
 #include "common/tables/environment.hpp"
@@ -39,10 +40,6 @@ class Output {
  private:
   int fd_;
 };
-
-bool has(const std::vector<std::string>& list, const std::string& name) {
-  return std::ranges::find(list, name) != list.end();
-}
 
 }  // namespace
 
@@ -86,7 +83,7 @@ void NodeFeatures::find(std::function<void(std::optional<std::string>)> done) {
   auto question = std::make_shared<Question>();
   question->managed = managed_features(node_.config->helpers, node_.name);
   for (const FeatureHelper* helper : helpers_of(node_.config->helpers, node_.name)) {
-    if (!has(question->programs, helper->program)) question->programs.push_back(helper->program);
+    if (!contains(question->programs, helper->program)) question->programs.push_back(helper->program);
   }
   if (question->programs.empty()) return done(std::nullopt);
   question->done = std::move(done);
@@ -97,8 +94,8 @@ void NodeFeatures::ask_next(const std::shared_ptr<Question>& question) {
   if (question->at == question->programs.size()) return question->done(join(question->active, ","));
   run(question->programs[question->at++], {}, [this, question](int status, const std::string& output) {
     for (const std::string& line : split_list(output, '\n')) {
-      const bool known = status == 0 && has(question->managed, line);
-      if (known && !has(question->active, line)) question->active.push_back(line);
+      const bool known = status == 0 && contains(question->managed, line);
+      if (known && !contains(question->active, line)) question->active.push_back(line);
     }
     ask_next(question);
   });
@@ -107,7 +104,7 @@ void NodeFeatures::ask_next(const std::shared_ptr<Question>& question) {
 void NodeFeatures::change(std::vector<std::string> features, std::function<void(Change)> done) {
   find([this, features = std::move(features), done = std::move(done)](const std::optional<std::string>& found) mutable {
     const std::vector<std::string> active = split_list(found.value_or(""));
-    std::erase_if(features, [&](const std::string& one) { return has(active, one); });
+    std::erase_if(features, [&](const std::string& one) { return contains(active, one); });
     set_next(std::move(features), Change::kDone, std::move(done));
   });
 }
@@ -117,7 +114,7 @@ void NodeFeatures::set_next(std::vector<std::string> missing, Change so_far, std
   const std::string feature = std::move(missing.front());
   missing.erase(missing.begin());
   for (const FeatureHelper* helper : helpers_of(node_.config->helpers, node_.name)) {
-    if (!has(helper->features, feature)) continue;
+    if (!contains(helper->features, feature)) continue;
     log::info("{} is told to make {} active", helper->program, feature);
     const Change with_it = helper->rebootless ? so_far : Change::kNeedsReboot;
     return run(helper->program, {feature},

@@ -255,3 +255,20 @@ def need_root():
     if os.geteuid() != 0:
         print("skipped: needs root")
         sys.exit(77)
+
+
+class NodeCase(ClusterCase):
+    """Looks at nodes, and tells scripts that stand for their hosts what to do."""
+
+    def node(self, name, form="%t|%E"):
+        return self.out("sinfo", "-h", "-n", name, "-o", form).strip()
+
+    def shown(self, name):
+        text = self.out("scontrol", "show", "node", name, "-o")
+        return dict(re.findall(r"(\w+)=(.*?)(?= \w+=|$)", text))
+
+    def flag(self, name):
+        path = os.path.join(self.cluster.work, name)
+        open(path, "w", encoding="utf-8").close()
+        self.addCleanup(lambda: os.path.exists(path) and os.remove(path))
+        return path

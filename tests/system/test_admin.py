@@ -4,7 +4,7 @@ import re
 import signal
 import unittest
 
-from harness import ClusterCase, need_root, pids_with, wait_for
+from harness import ClusterCase, NodeCase, need_root, pids_with, wait_for
 
 # Stands for the reboot of a host: ends the agent and starts it again as if the host had just come up.
 REBOOT = """#!/bin/sh
@@ -17,7 +17,7 @@ kill $pid; while kill -0 $pid 2>/dev/null; do sleep 0.05; done
 """
 
 
-class Admin(ClusterCase):
+class Admin(NodeCase):
     NODES, CPUS = 3, 2
     CONF = "RebootProgram={dir}/reboot\nResumeTimeout=60\nSlurmdTimeout=30\nReturnToService=1\n"
 
@@ -26,19 +26,6 @@ class Admin(ClusterCase):
         from harness import SBIN
         cls.FILES = {"reboot": REBOOT % os.path.join(SBIN, "sluicenoded")}
         super().setUpClass()
-
-    def node(self, name, form="%t|%E"):
-        return self.out("sinfo", "-h", "-n", name, "-o", form).strip()
-
-    def shown(self, name):
-        text = self.out("scontrol", "show", "node", name, "-o")
-        return dict(re.findall(r"(\w+)=(.*?)(?= \w+=|$)", text))
-
-    def flag(self, name):
-        path = os.path.join(self.cluster.work, name)
-        open(path, "w", encoding="utf-8").close()
-        self.addCleanup(lambda: os.path.exists(path) and os.remove(path))
-        return path
 
     def rebooted(self):
         return self.file("rebooted").split()

@@ -3,7 +3,7 @@ import os
 import re
 import unittest
 
-from harness import SBIN, ClusterCase, wait_for
+from harness import SBIN, NodeCase, wait_for
 
 # Stands for a setting of the firmware: what is asked for is active after the next boot.
 NPS = """#!/bin/sh
@@ -39,22 +39,9 @@ PLUGIN = "NodeFeaturesPlugins=node_features/helpers\n"
 FILES = {"nps": NPS, "mig": MIG, "reboot": REBOOT, "helpers.conf": HELPERS}
 
 
-class Case(ClusterCase):
+class Case(NodeCase):
     def active(self, name):
         return self.out("sinfo", "-h", "-n", name, "-o", "%b").strip()
-
-    def node(self, name, form="%t|%E"):
-        return self.out("sinfo", "-h", "-n", name, "-o", form).strip()
-
-    def shown(self, name):
-        text = self.out("scontrol", "show", "node", name, "-o")
-        return dict(re.findall(r"(\w+)=(.*?)(?= \w+=|$)", text))
-
-    def flag(self, name):
-        path = os.path.join(self.cluster.work, name)
-        open(path, "w", encoding="utf-8").close()
-        self.addCleanup(lambda: os.path.exists(path) and os.remove(path))
-        return path
 
 
 class NodeFeatures(Case):
@@ -110,7 +97,7 @@ class NodeFeatures(Case):
         self.assertEqual(self.active("n3"), "fast,nps1,whole")
 
     def test_delay_boot(self):
-        for command in (["sbatch", "-o", "/dev/null", "--wrap", "true"], ["srun", "true"], ["salloc", "true"]):
+        for command in (["sbatch", "-o", "/dev/null", "--wrap", "true"], ["srun", "true"], ["salloc", "srun", "true"]):  # a command of salloc begins at once, a step waits
             path = os.path.join(self.cluster.work, "mig.n4")
             if os.path.exists(path):  # as if somebody had changed it by hand
                 os.remove(path)

@@ -3,17 +3,10 @@
 
 #include <algorithm>
 
+#include "common/base/contains.hpp"
 #include "common/base/text.hpp"
 
 namespace sluice {
-namespace {
-
-bool has(const std::vector<std::string>& list, std::string_view name) {
-  return std::ranges::find(list, name) != list.end();
-}
-
-}  // namespace
-
 bool uses_helpers(const ClusterConfig& config) {
   return std::ranges::any_of(config.node_features_plugins,
                              [](const std::string& plugin) { return iequals(plugin, "node_features/helpers"); });
@@ -22,7 +15,7 @@ bool uses_helpers(const ClusterConfig& config) {
 std::vector<const FeatureHelper*> helpers_of(const HelpersConfig& config, std::string_view node) {
   std::vector<const FeatureHelper*> found;
   for (const FeatureHelper& helper : config.helpers) {
-    if (helper.nodes.empty() || has(helper.nodes, node)) found.push_back(&helper);
+    if (helper.nodes.empty() || contains(helper.nodes, node)) found.push_back(&helper);
   }
   return found;
 }
@@ -31,7 +24,7 @@ std::vector<std::string> managed_features(const HelpersConfig& config, std::stri
   std::vector<std::string> names;
   for (const FeatureHelper* helper : helpers_of(config, node)) {
     for (const std::string& feature : helper->features) {
-      if (!has(names, feature)) names.push_back(feature);
+      if (!contains(names, feature)) names.push_back(feature);
     }
   }
   return names;
@@ -39,9 +32,9 @@ std::vector<std::string> managed_features(const HelpersConfig& config, std::stri
 
 void adopt_helpers(const ClusterConfig& config, NodeConfig& node) {
   for (const std::string& feature : managed_features(config.helpers, node.name)) {
-    if (!has(node.features, feature)) node.features.push_back(feature);
+    if (!contains(node.features, feature)) node.features.push_back(feature);
     const bool can = !config.reboot_program.empty() || is_rebootless(config.helpers, node.name, feature);
-    if (can && !has(node.changeable_features, feature)) node.changeable_features.push_back(feature);
+    if (can && !contains(node.changeable_features, feature)) node.changeable_features.push_back(feature);
   }
 }
 
@@ -53,7 +46,7 @@ bool may_change_features(const ClusterConfig& config, uint32_t uid) {
 
 bool is_rebootless(const HelpersConfig& config, std::string_view node, std::string_view feature) {
   return std::ranges::any_of(helpers_of(config, node), [&](const FeatureHelper* helper) {
-    return helper->rebootless && has(helper->features, feature);
+    return helper->rebootless && contains(helper->features, feature);
   });
 }
 

@@ -2,15 +2,12 @@
 
 #include <algorithm>
 
+#include "common/base/contains.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 
 namespace sluice::state {
 namespace {
-
-bool has(const std::vector<std::string>& names, const std::string& name) {
-  return std::ranges::find(names, name) != names.end();
-}
 
 const NodeSetConfig* find_set(const ClusterConfig& config, const std::string& name) {
   const auto at = std::ranges::find(config.node_sets, name, &NodeSetConfig::name);
@@ -27,9 +24,9 @@ void add_to_partition(const ClusterConfig& config, const std::vector<NodeConfig>
   for (const NodeConfig& node : nodes) {
     const bool in_a_set = std::ranges::any_of(partition.node_sets, [&](const std::string& name) {
       const NodeSetConfig* set = find_set(config, name);
-      return iequals(name, "ALL") || (set != nullptr && has(set->nodes, node.name));
+      return iequals(name, "ALL") || (set != nullptr && contains(set->nodes, node.name));
     });
-    if (in_a_set && !has(partition.nodes, node.name)) partition.nodes.push_back(node.name);
+    if (in_a_set && !contains(partition.nodes, node.name)) partition.nodes.push_back(node.name);
   }
 }
 
@@ -37,8 +34,8 @@ void add_nodes(ClusterConfig& config, const std::vector<NodeConfig>& nodes) {
   config.nodes.insert(config.nodes.end(), nodes.begin(), nodes.end());
   for (NodeSetConfig& set : config.node_sets) {
     for (const NodeConfig& node : nodes) {
-      const bool wanted = std::ranges::any_of(set.features, [&](const std::string& one) { return has(node.features, one); });
-      if (wanted && !has(set.nodes, node.name)) set.nodes.push_back(node.name);
+      const bool wanted = std::ranges::any_of(set.features, [&](const std::string& one) { return contains(node.features, one); });
+      if (wanted && !contains(set.nodes, node.name)) set.nodes.push_back(node.name);
     }
   }
   for (PartitionConfig& partition : config.partitions) add_to_partition(config, nodes, partition);

@@ -1,5 +1,7 @@
 #include "ctld/state/extern_step.hpp"
 
+#include "ctld/state/step_layout.hpp"
+
 namespace sluice::state {
 
 bool has_extern_step(const ClusterConfig& config) { return has_option(config.prolog_flags, "Contain"); }
@@ -7,14 +9,8 @@ bool has_extern_step(const ClusterConfig& config) { return has_option(config.pro
 std::shared_ptr<const Step> make_extern_step(const ClusterState& state, const Job& job) {
   auto layout = std::make_shared<StepLayout>();
   for (const NodeAllocation& held : job.allocation->nodes) {
-    StepNode& part = layout->nodes.emplace_back();
-    part.node = held.node;
-    part.name = state.nodes.at(held.node).name;
-    part.tasks = {layout->num_tasks++};
-    part.cpus = held.cpus;
-    part.cores = held.cores.to_text();
-    part.memory_mib = held.memory_mib;
-    part.gres = held.gres;
+    layout->nodes.push_back(whole_part(state, held));
+    layout->nodes.back().tasks = {layout->num_tasks++};
   }
   layout->node_list = job.allocation->node_list;
   auto spec = std::make_shared<StepSpec>();

@@ -329,6 +329,17 @@ void name_nodes(StepLayout& layout) {
 
 }  // namespace
 
+StepNode whole_part(const ClusterState& state, const NodeAllocation& held) {
+  StepNode part;
+  part.node = held.node;
+  part.name = state.nodes.at(held.node).name;
+  part.cpus = held.cpus;
+  part.cores = held.cores.to_text();
+  part.memory_mib = held.memory_mib;
+  part.gres = held.gres;
+  return part;
+}
+
 Result<Distribution> parse_distribution(std::string_view text, bool& given) {
   Distribution distribution;
   given = false;

@@ -15,6 +15,9 @@ namespace sluice::state {
 [[nodiscard]] Result<StepLayout> lay_out_step(const ClusterState& state, const Job& job,
                                               const StepSpec& spec);
 
+// All that the job holds on a node, as a part of a step without tasks yet.
+[[nodiscard]] StepNode whole_part(const ClusterState& state, const NodeAllocation& held);
+
 enum class TaskOrder : uint8_t { kBlock, kCyclic, kPlane, kArbitrary };
 struct Distribution {
   TaskOrder order = TaskOrder::kBlock;

@@ -3,22 +3,16 @@
 #include "ctld/state/batch_host.hpp"
 #include "ctld/state/fold.hpp"
 #include "ctld/state/indexes.hpp"
+#include "ctld/state/step_layout.hpp"
 #include "ctld/state/triggers.hpp"
 
 namespace sluice::state {
 namespace {
 
 std::shared_ptr<const Step> make_batch_step(const ClusterState& state, const Job& job) {
-  const NodeAllocation& host = job.allocation->nodes[batch_position(state, job)];
   auto layout = std::make_shared<StepLayout>();
-  StepNode part;
-  part.node = host.node;
-  part.name = state.nodes.at(host.node).name;
+  StepNode part = whole_part(state, job.allocation->nodes[batch_position(state, job)]);
   part.tasks = {0};
-  part.cpus = host.cpus;
-  part.cores = host.cores.to_text();
-  part.memory_mib = host.memory_mib;
-  part.gres = host.gres;
   layout->num_tasks = 1;
   layout->node_list = part.name;
   layout->nodes.push_back(std::move(part));

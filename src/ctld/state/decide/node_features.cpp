@@ -5,6 +5,7 @@
 #include <iterator>
 #include <span>
 
+#include "common/base/contains.hpp"
 #include "common/base/text.hpp"
 #include "common/tables/node_helpers.hpp"
 #include "ctld/fit/features.hpp"
@@ -15,17 +16,13 @@ namespace {
 
 using Branch = std::vector<std::string>;  // features that one node is to have all of
 
-bool has(const std::vector<std::string>& list, const std::string& name) {
-  return std::ranges::find(list, name) != list.end();
-}
-
 // Those of the branch that are not active; nullopt: they cannot be made so now.
 std::optional<std::vector<std::string>> missing_of(const Node& node, const Branch& branch) {
   const std::vector<std::string> active = active_features(node);
   std::vector<std::string> missing;
   for (const std::string& wanted : branch) {
-    if (has(active, wanted) || has(missing, wanted)) continue;
-    if (!node.jobs.empty() || !has(node.config->changeable_features, wanted)) return std::nullopt;
+    if (contains(active, wanted) || contains(missing, wanted)) continue;
+    if (!node.jobs.empty() || !contains(node.config->changeable_features, wanted)) return std::nullopt;
     missing.push_back(wanted);
   }
   return missing;
@@ -49,7 +46,7 @@ std::optional<std::vector<FeatureChange>> changes_to(const ClusterState& state, 
     if (least->empty()) continue;
     Branch wanted;  // also what is active and might not stay so
     std::ranges::copy_if(*chosen, std::back_inserter(wanted), [&](const std::string& one) {
-      return has(node.config->changeable_features, one) && !has(wanted, one);
+      return contains(node.config->changeable_features, one) && !contains(wanted, one);
     });
     const bool reboot = std::ranges::any_of(*least, [&](const std::string& one) {
       return !is_rebootless(state.config->helpers, node.name, one);
@@ -71,7 +68,7 @@ void report_features(Draft& draft, NodeId id, const std::optional<std::string>& 
     const std::vector<std::string> before = active_features(node), found = split_list(*reported);
     std::vector<std::string> active;
     for (const std::string& feature : node.config->features) {
-      if (has(has(managed, feature) ? found : before, feature)) active.push_back(feature);
+      if (contains(contains(managed, feature) ? found : before, feature)) active.push_back(feature);
     }
     event.active_features = join(active, ",");
   } else if (!node.features_reported) {
@@ -101,14 +98,14 @@ Status check_changeable_features(const ClusterConfig& config, const JobSpec& spe
   if (!wanted) return tl::unexpected<Error>(wanted.error());
   for (const fit::FeatureCount& count : wanted->counts) {
     const bool changes = std::ranges::any_of(config.helpers.helpers, [&](const FeatureHelper& helper) {
-      return has(helper.features, count.name);
+      return contains(helper.features, count.name);
     });
     if (changes) return failure(ErrorCode::kInvalidFeature);
   }
   for (const std::string& exclusive : config.helpers.exclusive) {
     const std::vector<std::string> group = split_list(exclusive);
     for (const Branch& branch : wanted->any_of) {
-      const auto of_branch = std::ranges::count_if(group, [&](const std::string& name) { return has(branch, name); });
+      const auto of_branch = std::ranges::count_if(group, [&](const std::string& name) { return contains(branch, name); });
       if (of_branch > 1) return failure(ErrorCode::kInvalidFeature);
     }
   }
@@ -118,7 +115,7 @@ Status check_changeable_features(const ClusterConfig& config, const JobSpec& spe
 std::optional<std::string> features_missed(const Node& node) {
   const std::vector<std::string> active = active_features(node);
   std::vector<std::string> missed = split_list(node.boot_features.view());
-  std::erase_if(missed, [&](const std::string& one) { return has(active, one); });
+  std::erase_if(missed, [&](const std::string& one) { return contains(active, one); });
   if (missed.empty()) return std::nullopt;
   return join(missed, ",");
 }
