@@ -464,8 +464,16 @@ std::optional<Rooms::Moment> Rooms::first_moment(const std::vector<Wish>& wishes
   return std::nullopt;
 }
 
-std::optional<Forecast> Rooms::reserve_earliest(const std::vector<Wish>& wishes) {
+std::optional<Forecast> Rooms::reserve_earliest(std::vector<Wish> wishes) {
   if (std::ranges::any_of(wishes, [](const Wish& w) { return w.ask->unknown_node; })) return std::nullopt;
+  std::vector<Ask> unchanged;
+  unchanged.reserve(wishes.size());
+  for (Wish& wish : wishes) {
+    if (!wish.ask->needs.may_change || patience(*wish.ask, *wish.job).may_change) continue;
+    unchanged.push_back(*wish.ask);
+    unchanged.back().needs.may_change = false;
+    wish.ask = &unchanged.back();
+  }
   find_holders();
   const auto moment = state_.reservations->empty() ? first_end(wishes) : first_moment(wishes);
   if (!moment) return std::nullopt;

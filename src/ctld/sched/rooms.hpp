@@ -86,8 +86,9 @@ class Rooms {
     const Ask* ask = nullptr;
   };
   // The earliest time at which running jobs, ending at their limits, leave room for all of these;
-  // their nodes are kept for them from then on. nullopt: never.
-  std::optional<Forecast> reserve_earliest(const std::vector<Wish>& wishes);
+  // their nodes are kept for them from then on. Nodes that a job may have changed only later (--delay-boot) are not.
+  // nullopt: never.
+  std::optional<Forecast> reserve_earliest(std::vector<Wish> wishes);
 
   // The same placement with nothing running, on schedulable nodes or (`any_state`) on all.
   [[nodiscard]] Placed place_empty(const Ask& ask, bool any_state);

@@ -10,6 +10,8 @@ namespace sluice::sched {
 
 Result<TestStart> test_start(const state::ClusterState& state, const Job& job, Time now) {
   Error refused{ErrorCode::kNodesNotAvailable, {}};
+  Job waited = job;
+  waited.accrue = now - std::chrono::seconds(job.spec->delay_boot_seconds);  // when it starts, it has waited for that
   for (const std::string& name : state::partitions_of(state, job)) {
     const state::Partition* partition = state::find_partition(state, name);
     if (partition == nullptr) return failure(ErrorCode::kInvalidPartition);
@@ -28,7 +30,7 @@ Result<TestStart> test_start(const state::ClusterState& state, const Job& job, T
     auto placed = rooms.place_now(*ask, limit_of(job, *partition));
     Bitmap nodes;
     if (!placed) {
-      const auto forecast = rooms.reserve_earliest({{&job, &*ask}});
+      const auto forecast = rooms.reserve_earliest({{&waited, &*ask}});
       placed = rooms.place_empty(*ask, false);
       if (!placed) continue;
       if (forecast) {

@@ -83,6 +83,24 @@ TEST(Features, DelayBoot) {
   EXPECT_EQ(w.pass(), "1:n1");
 }
 
+// It kept the node that it would have rebooted later, and nobody used it meanwhile.
+TEST(Features, DelayBootKeepsNoNodeFromOthers) {
+  Helped w(1);
+  JobSpec patient = Helped::wants("nps4", 2);
+  patient.delay_boot_seconds = 120;
+  w.submit(patient);
+  w.submit(World::spec(2, 60));
+  w.submit(World::spec(2, 60));
+  EXPECT_EQ(w.pass(), "2:n1");
+  ASSERT_NE(w.soft->find(1), nullptr);
+  EXPECT_EQ(w.soft->find(1)->expected_start, kNoTime) << "no node has its features";
+  w.pass_time(std::chrono::seconds(120));
+  EXPECT_EQ(w.pass(), "");
+  EXPECT_EQ(w.soft->find(1)->expected_start, w.job(2).end) << "now it is the node's next";
+  w.finish(2);
+  EXPECT_EQ(w.pass(), "1:n1");
+}
+
 TEST(Features, OneUserMayWhatAnotherMayNot) {
   Helped w(2);
   w.config.helpers.allow_user_boot = {"ann"};
