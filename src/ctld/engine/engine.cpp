@@ -102,9 +102,7 @@ void Engine::obey(Post& post, Time now, Group& group) {
       state::apply(state_, event);
       counts_.note(state_, event);
     }
-    for (const state::Event& event : events) {
-      for (state::Effect& effect : state::react(state_, event)) group.effects.push_back(std::move(effect));
-    }
+    for (state::Effect& effect : state::react(state_, events)) group.effects.push_back(std::move(effect));
   }
   for (state::Effect& effect : decision->effects) group.effects.push_back(std::move(effect));
   if (post.done) group.answers.push_back({std::move(post.done), std::move(decision->reply)});

@@ -11,6 +11,9 @@ namespace sluice::state {
 // `state` is the state after the whole frame that `event` is part of.
 [[nodiscard]] Effects react(const ClusterState& state, const Event& event);
 
+// The same of a whole frame. What several of its events ask for is there once.
+[[nodiscard]] Effects react(const ClusterState& state, const Events& frame);
+
 [[nodiscard]] Effects resume(const ClusterState& state);
 
 }  // namespace sluice::state

@@ -1,4 +1,6 @@
 // Reboots, mails before the time limit, triggers, crontabs.
+#include <algorithm>
+
 #include "unit/state/fixture.hpp"
 
 namespace sluice::state {
@@ -111,6 +113,47 @@ TEST_F(AdminTest, ScriptBeginsWhenItsOwnNodeHasBooted) {
   boot("n3", "another");
   EXPECT_EQ(job(id).flags & kJobConfiguring, 0U);
   EXPECT_TRUE(run(CreateStep{kRoot, id, step}));
+}
+
+// Each of the nodes that were given up in one frame had it run.
+TEST_F(AdminTest, ControllersPrologBeginsOnceWhenTheLastNodesAreGivenUp) {
+  auto changed = std::make_shared<ClusterConfig>(*state_.config);
+  changed->prolog_slurmctld = {"/prolog"};
+  run(ReplaceConfig{changed});
+  JobSpec spec = batch_spec();
+  spec.reboot = true;
+  spec.kill_on_node_fail = false;
+  const JobId id = submit(spec, kRoot);
+  ASSERT_TRUE(start_job(id, "n[1-3]", 8));
+  EXPECT_TRUE(effects<RunControllerProlog>().empty());
+  boot("n1", "another");
+  EXPECT_TRUE(effects<RunControllerProlog>().empty()) << "others still boot";
+  names_.clear();
+  pass(std::chrono::seconds(60));
+  EXPECT_EQ(std::ranges::count(names_, std::string("JobPrepared")), 2);
+  EXPECT_EQ(effects<RunControllerProlog>().size(), 1U);
+  EXPECT_EQ(job(id).state, JobState::kRunning);
+  ASSERT_TRUE(run(PrologDone{id, 0, {}, 0}));
+  EXPECT_TRUE(effects<RunControllerProlog>().empty());
+  EXPECT_EQ(effects<LaunchStep>().size(), 1U);
+}
+
+// The end of the reboot made it available again.
+TEST_F(AdminTest, NodeThatIsSetDownWhileItReboots) {
+  ASSERT_TRUE(reboot("n1", false, AfterReboot::kResume));
+  UpdateNode command{kRoot, {}};
+  command.update.nodes = "n1";
+  command.update.state = "DOWN";
+  command.update.reason = "smoke";
+  ASSERT_TRUE(run(command));
+  boot("n1", "another");
+  EXPECT_EQ(node("n1").base, NodeBaseState::kDown);
+  EXPECT_EQ(node("n1").reason, "smoke");
+  command.update.state = "RESUME";
+  command.update.reason = {};
+  ASSERT_TRUE(run(command));
+  EXPECT_TRUE(is_schedulable(node("n1")));
+  EXPECT_TRUE(node("n1").reason.empty());
 }
 
 // With a prolog at allocation, that one comes first on all nodes.

@@ -64,9 +64,7 @@ class CoreTest : public ::testing::Test {
     }
     EXPECT_EQ(check_state(state_), std::vector<std::string>{});
     effects_ = decision->effects;
-    for (const Event& event : frame->events) {
-      for (Effect& effect : react(state_, event)) effects_.push_back(std::move(effect));
-    }
+    for (Effect& effect : react(state_, frame->events)) effects_.push_back(std::move(effect));
     return decision->reply;
   }
   ErrorCode error_of(const Command& command) {

@@ -1,6 +1,10 @@
 // react(): from events to effects.
 #include "ctld/state/react.hpp"
 
+#include <optional>
+#include <set>
+#include <tuple>
+
 #include "ctld/state/react/mail.hpp"
 #include "ctld/state/react/orders.hpp"
 
@@ -214,6 +218,35 @@ void react_to(const ClusterState&, const NodesDeleted&, Effects&) {}
 Effects react(const ClusterState& state, const Event& event) {
   Effects effects;
   std::visit([&](const auto& e) { react_to(state, e, effects); }, event);
+  return effects;
+}
+
+namespace {
+
+// Which start an order is about: events of one frame all see the job as it is after the last of them.
+using StartOrder = std::tuple<size_t, JobId, StepNumber, uint32_t>;
+std::optional<StartOrder> start_order(const Effect& effect) {
+  if (const auto* own = std::get_if<RunControllerProlog>(&effect)) return StartOrder{effect.index(), own->job, 0, own->restart};
+  if (const auto* prolog = std::get_if<LaunchProlog>(&effect)) {
+    return StartOrder{effect.index(), prolog->job, 0, prolog->restart};
+  }
+  const auto* launch = std::get_if<LaunchStep>(&effect);
+  if (launch == nullptr) return std::nullopt;
+  return StartOrder{effect.index(), launch->key.id.job, launch->key.id.step, launch->key.restart};
+}
+
+}  // namespace
+
+Effects react(const ClusterState& state, const Events& frame) {
+  if (frame.size() == 1) return react(state, frame.front());
+  Effects effects;
+  std::set<StartOrder> given;
+  for (const Event& event : frame) {
+    for (Effect& effect : react(state, event)) {
+      const auto order = start_order(effect);
+      if (!order || given.insert(*order).second) effects.push_back(std::move(effect));
+    }
+  }
   return effects;
 }
 
