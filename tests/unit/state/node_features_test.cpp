@@ -203,6 +203,81 @@ TEST_F(NodeFeaturesTest, RebootOfAJobThatAnAdministratorTakesBack) {
   EXPECT_TRUE(is_schedulable(node("n1")));
 }
 
+// Its registration after the reboot made it available again.
+TEST_F(NodeFeaturesTest, AdministratorsDownOfANodeThatRebootsForAJob) {
+  const JobId id = submit_for("nps4"), other = submit_for("nps4");
+  UpdateNode command{kRoot, {}};
+  command.update.state = "DOWN";
+  command.update.reason = "smoke";
+  ASSERT_TRUE(start_job(id, "n1"));
+  command.update.nodes = "n1";
+  ASSERT_TRUE(run(command));
+  EXPECT_EQ(job(id).state, JobState::kPending) << "it is queued again";
+  report("n1", "nps4", "another");
+  EXPECT_EQ(node("n1").base, NodeBaseState::kDown);
+  EXPECT_EQ(node("n1").reason, "smoke");
+  EXPECT_EQ(node("n1").flags & kNodeRebootIssued, 0U);
+  auto changed = std::make_shared<ClusterConfig>(*config_);
+  changed->return_to_service = 2;  // whatever the reason
+  ASSERT_TRUE(run(ReplaceConfig{changed}));
+  ASSERT_TRUE(start_job(other, "n2"));
+  command.update.nodes = "n2";
+  ASSERT_TRUE(run(command));
+  EXPECT_EQ(node("n2").base, NodeBaseState::kDown);
+  report("n2", "nps4", "another");
+  EXPECT_TRUE(is_schedulable(node("n2")));
+}
+
+// An agent that has not read of its helpers registers twice; the first time took the news of the reboot with it.
+TEST_F(NodeFeaturesTest, RebootIsNoticedWhenTheNodeKnowsItsHelpers) {
+  const JobId id = submit_for("nps4");
+  ASSERT_TRUE(start_job(id, "n1"));
+  RegisterNode command;
+  command.node.name = "n1";
+  command.node.hardware.boot_id = "another";
+  ASSERT_TRUE(run(command));
+  EXPECT_TRUE(is_booting(job(id)));
+  EXPECT_NE(node("n1").flags & kNodeRebootIssued, 0U);
+  report("n1", "nps4", "another");
+  EXPECT_FALSE(is_booting(job(id)));
+  EXPECT_EQ(node("n1").flags & kNodeRebootIssued, 0U);
+  EXPECT_FALSE(effects<LaunchStep>().empty());
+  EXPECT_EQ(node("n1").hardware->boot_id, "another");
+}
+
+TEST_F(NodeFeaturesTest, NodesThatNoFileNamesHaveThem) {
+  auto changed = std::make_shared<ClusterConfig>(*config_);
+  changed->max_node_count = 6;
+  ASSERT_TRUE(run(ReplaceConfig{changed}));
+  NodeConfig line;
+  line.name = line.hostname = "d1";
+  line.cpus = line.cores_per_socket = 8;
+  line.features = {"far"};
+  line.dynamic = DynamicNode::kCreated;
+  ASSERT_TRUE(run(CreateNodes{kRoot, {line}}));
+  line.name = line.hostname = "d2";
+  line.dynamic = DynamicNode::kRegistered;
+  RegisterNode command;
+  command.node.name = "d2";
+  command.node.hardware.boot_id = "boot";
+  command.node.own_line = std::make_shared<NodeConfig>(line);
+  ASSERT_TRUE(run(command));
+  for (const char* name : {"d1", "d2"}) {
+    EXPECT_EQ(join(node(name).config->features, ","), "far,nps1,nps4,mig");
+    EXPECT_EQ(join(node(name).config->changeable_features, ","), "nps1,nps4,mig");
+    report(name, "nps1");
+    EXPECT_EQ(active(name), "far,nps1");
+  }
+  names_.clear();
+  ASSERT_TRUE(run(ReplaceConfig{changed}));
+  EXPECT_TRUE(names_.empty()) << "nothing has changed";
+  auto fewer = std::make_shared<ClusterConfig>(*changed);
+  fewer->helpers.helpers.pop_back();
+  for (NodeConfig& one : fewer->nodes) std::erase(one.changeable_features, "mig");
+  ASSERT_TRUE(run(ReplaceConfig{fewer}));
+  EXPECT_EQ(join(node("d1").config->changeable_features, ","), "nps1,nps4");
+}
+
 TEST_F(NodeFeaturesTest, WishesThatNoNodeCanHave) {
   EXPECT_EQ(refused("nps1&nps4"), ErrorCode::kInvalidFeature) << "they exclude each other";
   EXPECT_EQ(refused("[nps1*1&mig*1]"), ErrorCode::kInvalidFeature) << "which node gets which is not said";

@@ -1,6 +1,7 @@
 // The controller's start, its configuration, and partitions.
 #include <unordered_set>
 
+#include "common/tables/node_helpers.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/dynamic_nodes.hpp"
@@ -16,7 +17,10 @@ std::shared_ptr<const ClusterConfig> with_dynamic_nodes(const ClusterState& stat
   for (const NodeConfig& node : read->nodes) names.insert(node.name);
   std::vector<NodeConfig> dynamic;
   for (const NodeConfig& node : state.config->nodes) {
-    if (node.dynamic != DynamicNode::kNo && !names.contains(node.name)) dynamic.push_back(node);
+    if (node.dynamic == DynamicNode::kNo || names.contains(node.name)) continue;
+    NodeConfig& kept = dynamic.emplace_back(node);
+    kept.changeable_features.clear();  // as the helpers are now
+    adopt_helpers(*read, kept);
   }
   if (dynamic.empty()) return read;
   auto whole = std::make_shared<ClusterConfig>(*read);

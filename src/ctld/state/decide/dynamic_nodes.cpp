@@ -7,6 +7,7 @@
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 #include "common/tables/errors.hpp"
+#include "common/tables/node_helpers.hpp"
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/dynamic_nodes.hpp"
 #include "ctld/state/reservations.hpp"
@@ -37,11 +38,16 @@ Status check_new_nodes(const ClusterState& state, const std::vector<NodeConfig>&
   return {};
 }
 
+NodesCreated new_nodes(const ClusterState& state, std::vector<NodeConfig> nodes, Time now) {
+  for (NodeConfig& node : nodes) adopt_helpers(*state.config, node);
+  return NodesCreated{.nodes = std::move(nodes), .time = now};
+}
+
 Result<Decision> decide_on(const ClusterState& state, const CreateNodes& command, Time now) {
   if (!is_admin(state, command.who.uid)) return failure(ErrorCode::kInvalidUser);
   if (Status ok = check_new_nodes(state, command.nodes); !ok) return tl::unexpected<Error>(ok.error());
   Draft draft(state);
-  if (!command.nodes.empty()) draft.emit(NodesCreated{.nodes = command.nodes, .time = now});
+  if (!command.nodes.empty()) draft.emit(new_nodes(state, command.nodes, now));
   return draft.take();
 }
 

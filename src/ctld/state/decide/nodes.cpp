@@ -206,7 +206,7 @@ Status create_registering(Draft& draft, const protocol::RegisterNodeRequest& req
   }
   const std::vector<NodeConfig> nodes{*line};
   if (Status ok = check_new_nodes(draft.state(), nodes); !ok) return ok;
-  draft.emit(NodesCreated{.nodes = nodes, .time = now});
+  draft.emit(new_nodes(draft.state(), nodes, now));
   return {};
 }
 
@@ -228,10 +228,11 @@ Result<Decision> decide_on(const ClusterState& state, const RegisterNode& comman
   const bool waits_for_features = !knows_helpers && !node->boot_features.empty();
   const bool rebooted = !waits_for_features && is_rebooted(*node, request);
   const bool changed = node->reboot_issued != kNoTime && request.features_changed == node->reboot_issued;
-  if (node->hardware == nullptr || !described_equal(*node->hardware, request.hardware)) {
-    draft.emit(NodeRegistered{.node = id,
-                              .hardware = std::make_shared<NodeHardware>(request.hardware),
-                              .time = now});
+  NodeHardware hardware = request.hardware;
+  // that it has rebooted is still to be noticed
+  if (waits_for_features && node->hardware != nullptr) hardware.boot_id = node->hardware->boot_id;
+  if (node->hardware == nullptr || !described_equal(*node->hardware, hardware)) {
+    draft.emit(NodeRegistered{.node = id, .hardware = std::make_shared<NodeHardware>(std::move(hardware)), .time = now});
   }
   if (knows_helpers) report_features(draft, id, request.active_features);
   const bool failed = note_return(draft, id, {.rebooted = rebooted, .changed = changed}, now);

@@ -38,7 +38,11 @@ Status grant(Wish wish, const Node& node, NodeStateChanged& event) {
     event.resume_after = kNoTime;
   };
   switch (wish) {
-    case Wish::kDown: event.base = NodeBaseState::kDown; return {};
+    case Wish::kDown:
+      event.base = NodeBaseState::kDown;
+      // else the end of its reboot would make it available again
+      if ((event.flags & kNodeRebootIssued) != 0) forget_reboot(event);
+      return {};
     case Wish::kDrain: event.flags |= kNodeDrain; return {};
     case Wish::kFail: event.flags |= kNodeFailing; return {};
     case Wish::kNoResp: event.flags |= kNodeNoRespond; return {};
@@ -105,7 +109,7 @@ Status update_state(Draft& draft, NodeId id, const UpdateNode& command, Time now
   }
   const bool given_up = (draft.node(id).flags & kNodeRebootIssued) != 0 && (event.flags & kNodeRebootIssued) == 0;
   draft.emit(std::move(event));
-  if (given_up) lose_node(draft, id, now, NodeLoss::kBootFailed);  // nobody would tell jobs that wait for it
+  if (given_up && wish != Wish::kDown) lose_node(draft, id, now, NodeLoss::kBootFailed);  // nobody would tell jobs that wait for it
   if (wish == Wish::kDown) {
     order_ends(draft.state(), id, effects);
     lose_node(draft, id, now);
