@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <utility>
 
 #include "common/protocol/admin.hpp"
@@ -22,6 +23,9 @@ class Reboot {
 
  private:
   void start_again(const protocol::RebootNodeRequest& order);
+  // The last order that RebootProgram was run for, also by an agent before this one: the host may take its time.
+  [[nodiscard]] Time last_started() const;
+  [[nodiscard]] std::string file() const;
 
   NodeState& node_;
   ChildProcesses& children_;

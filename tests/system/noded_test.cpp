@@ -19,6 +19,7 @@
 #include "common/net/clock.hpp"
 #include "common/net/rpc_client.hpp"
 #include "common/net/signer.hpp"
+#include "common/protocol/admin.hpp"
 #include "common/rpc/rpc_server.hpp"
 
 namespace sluice::testing {
@@ -261,6 +262,60 @@ TEST(Noded, TerminatesAJobAndRunsPrologAndEpilog) {
   const std::string output = controller.read("slurm-9.out");
   EXPECT_TRUE(output.starts_with("slurmstepd: error: *** JOB 9 ON n1 CANCELLED AT 20")) << output;
   EXPECT_TRUE(output.ends_with(" DUE TO TIME LIMIT ***\n")) << output;
+}
+
+// Orders come again when their answer was lost.
+TEST(Noded, RunsAPrologOnceForARepeatedOrder) {
+  FakeController controller;
+  const std::string path = controller.folder + "/prolog";
+  std::ofstream(path) << fmt::format("#!/bin/sh\necho $SLURM_JOB_ID >> {0}/prologs.out\nwhile [ ! -e {0}/go ]; do sleep 0.01; done\n",
+                                     controller.folder);
+  ::chmod(path.c_str(), 0755);
+  controller.start_agent(fmt::format("Prolog={}\n", path));
+  ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
+  protocol::RunPrologRequest request;
+  request.job = 11;
+  request.job_spec = controller.batch_launch(11, {}).job_spec;
+  request.partition = "debug";
+  request.node_list = "n1";
+  ASSERT_TRUE(controller.send(request));
+  while (controller.read("prologs.out").empty())
+    ::usleep(5000);
+  ASSERT_TRUE(controller.send(request));  // it runs
+  std::ofstream(controller.folder + "/go").close();
+  ASSERT_TRUE(controller.wait([&] { return controller.prologs.size() == 1; }));
+  EXPECT_EQ(controller.prologs[0].status, 0);
+  ASSERT_TRUE(controller.send(request));  // it has run: that is told again
+  ASSERT_TRUE(controller.wait([&] { return controller.prologs.size() == 2; }));
+  EXPECT_EQ(controller.prologs[1].job, 11U);
+  EXPECT_EQ(controller.prologs[1].status, 0);
+  EXPECT_EQ(controller.read("prologs.out"), "11\n");
+}
+
+TEST(Noded, RebootsOnceForARepeatedOrder) {
+  FakeController controller;
+  const std::string path = controller.folder + "/reboot";
+  std::ofstream(path) << "#!/bin/sh\necho reboot >> " << controller.folder << "/reboots.out\n";
+  ::chmod(path.c_str(), 0755);
+  controller.start_agent(fmt::format("RebootProgram={}\n", path));
+  ASSERT_TRUE(controller.wait([&] { return controller.registrations.size() == 1; }));
+  protocol::RebootNodeRequest request;
+  request.issued = net::now();
+  request.reason = "test";
+  ASSERT_TRUE(controller.send(request));
+  ASSERT_TRUE(controller.send(request));
+  while (controller.read("reboots.out").empty())
+    ::usleep(5000);
+  // the host takes its time, and the agent is started once more
+  controller.stop_agent(SIGKILL);
+  controller.start_agent(fmt::format("RebootProgram={}\n", path));
+  ASSERT_TRUE(controller.wait([&] { return controller.registrations.size() == 2; }));
+  ASSERT_TRUE(controller.send(request));
+  request.issued = net::now();  // another order
+  ASSERT_TRUE(controller.send(request));
+  while (controller.read("reboots.out").size() < 2 * sizeof("reboot"))
+    ::usleep(5000);
+  EXPECT_EQ(controller.read("reboots.out"), "reboot\nreboot\n");
 }
 
 TEST(Noded, KilledAndStartedAgainItAdoptsItsStepsAndKeepsReports) {

@@ -1,16 +1,12 @@
-// Carries out the core's effects: messages to nodes, news for those who wait, programs of the site.
+// Carries out the core's effects: orders to nodes, news for those who wait, programs of the site.
 // Everything is sent off and not waited for; what fails is reported back as a command, or tried again.
 #pragma once
 
-#include <atomic>
 #include <memory>
-#include <string>
-#include <vector>
-
-#include <boost/asio/thread_pool.hpp>
 
 #include "common/net/signer.hpp"
 #include "ctld/agents/node_links.hpp"
+#include "ctld/agents/orders.hpp"
 #include "ctld/agents/site_programs.hpp"
 #include "ctld/engine/engine.hpp"
 #include "ctld/engine/scheduler_loop.hpp"
@@ -45,11 +41,11 @@ class EffectRunner {
 
  private:
   using Snapshot = state::ClusterSnapshot;
-  void handle(const state::LaunchStep& effect, const Snapshot& state);
-  void handle(const state::LaunchProlog& effect, const Snapshot& state);
-  void handle(const state::SignalSteps& effect, const Snapshot& state);
-  void handle(const state::TerminateStep& effect, const Snapshot& state);
-  void handle(const state::TerminateJob& effect, const Snapshot& state);
+  template <class Order>
+    requires state::IsNodeOrder<Order>
+  void handle(const Order& order, const Snapshot& state) {
+    orders_->give(order, state);
+  }
   void handle(const state::ReconfigureNodes& effect, const Snapshot& state);
   void handle(const state::RebootNow& effect, const Snapshot& state);
   void handle(const state::RunTrigger& effect, const Snapshot& state);
@@ -62,17 +58,10 @@ class EffectRunner {
   void handle(const state::WakeScheduler& effect, const Snapshot& state);
   void handle(const state::RunTick& effect, const Snapshot& state);
 
-  // `only`: names of the nodes to send to; empty: all that are left of the step.
-  void launch(const protocol::StepKey& key, const Snapshot& state, const std::vector<std::string>& only);
-  void launch_later(const protocol::StepKey& key, std::vector<std::string> nodes);
-  void launched(const protocol::StepKey& key, const std::vector<net::FanoutResult>& results);
-
   Parts parts_;
+  const std::shared_ptr<Orders> orders_;
   engine::Engine* engine_ = nullptr;            // not owned
   engine::SchedulerLoop* scheduler_ = nullptr;  // not owned
-  const engine::Publisher* publisher_ = nullptr;  // not owned
-  std::atomic<bool> stopping_ = false;
-  boost::asio::thread_pool workers_{2};         // for what reads the journal or signs
 };
 
 }  // namespace sluice::ctld

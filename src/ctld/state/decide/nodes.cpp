@@ -11,6 +11,7 @@
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/describe_equal.hpp"
 #include "ctld/state/react/orders.hpp"
+#include "ctld/state/wanted.hpp"
 
 namespace sluice::state {
 namespace {
@@ -106,11 +107,6 @@ void settle_state(Draft& draft, NodeId id, const std::string& wrong, bool reboot
   if (!described_equal(before, event)) draft.emit(std::move(event));
 }
 
-bool wants_prolog_on(const Job& job, const Node& node) {
-  const auto at = allocation_position(*job.allocation, node.id);
-  return at && job.preparing.test(*at) && prologs_may_run(job);
-}
-
 // Compares what the node runs with what the state says it should. What was not due `before` this registration is ordered
 // with its events.
 RegisteredReply reconcile(const ClusterState& before, const ClusterState& state, const Node& node,
@@ -141,7 +137,7 @@ RegisteredReply reconcile(const ClusterState& before, const ClusterState& state,
       continue;
     }
     const Job& earlier = before.jobs.at(id);
-    if (wants_prolog_on(earlier, node)) {  // the order or its report may have been lost with the agent
+    if (wants_prolog_on(earlier, node.id)) {  // the order or its report may have been lost with the agent
       LaunchProlog order{.job = id, .restart = job.restart_count};
       order.nodes.set(node.id);
       effects.emplace_back(std::move(order));

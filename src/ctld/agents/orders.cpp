@@ -1,0 +1,230 @@
+#include "ctld/agents/orders.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+#include <fmt/format.h>
+
+#include "common/base/hostlist.hpp"
+#include "common/log/log.hpp"
+#include "common/net/clock.hpp"
+#include "common/protocol/admin.hpp"
+#include "common/wire/codec.hpp"
+#include "ctld/state/launch_message.hpp"
+
+namespace sluice::ctld {
+namespace {
+
+constexpr Duration kFirstPause = std::chrono::milliseconds(300);
+constexpr Duration kLongestPause = std::chrono::seconds(3);
+
+template <class... Cases>
+struct Overloaded : Cases... {
+  using Cases::operator()...;
+};
+
+std::string text_of(const state::NodeOrder& order) {
+  const Overloaded text{
+      [](const state::LaunchStep& o) { return fmt::format("launch of step {}.{}", o.key.id.job, o.key.id.step); },
+      [](const state::LaunchProlog& o) { return fmt::format("prolog of job {}", o.job); },
+      [](const state::SignalSteps& o) { return fmt::format("signal {} for job {}", o.request.signal, o.request.key.id.job); },
+      [](const state::TerminateStep& o) { return fmt::format("end of step {}.{}", o.key.id.job, o.key.id.step); },
+      [](const state::TerminateJob& o) { return fmt::format("end of job {}", o.job); },
+      [](const state::RebootNow&) { return std::string("reboot"); },
+  };
+  return std::visit(text, order);
+}
+
+}  // namespace
+
+Duration repeat_pause(uint32_t failed) {
+  Duration pause = kFirstPause;
+  for (uint32_t round = 1; round < failed && pause < kLongestPause; ++round) pause *= 2;
+  return std::min(pause, kLongestPause);
+}
+
+std::shared_ptr<Orders> Orders::create(const Parts& parts) { return std::shared_ptr<Orders>(new Orders(parts)); }
+Orders::~Orders() { stop(); }
+
+void Orders::connect(engine::Engine& engine, const engine::Publisher& publisher) {
+  engine_ = &engine;
+  publisher_ = &publisher;
+}
+
+void Orders::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    waiting_.clear();
+  }
+  workers_.join();
+}
+
+Orders::Subject Orders::subject_of(const Round& round) {
+  const size_t kind = round.order.index();
+  const Overloaded subject{
+      [&](const state::LaunchStep& o) { return Subject{kind, o.key.id.job, o.key.restart, o.key.id.step, 0}; },
+      [&](const state::LaunchProlog& o) { return Subject{kind, o.job, o.restart, 0, 0}; },
+      [&](const state::SignalSteps& o) {
+        const Time issued = o.request.issued;
+        const uint64_t which = issued == kNoTime ? round.number : static_cast<uint64_t>(issued.time_since_epoch().count());
+        return Subject{kind, o.request.key.id.job, o.request.key.restart, o.request.key.id.step, which};
+      },
+      [&](const state::TerminateStep& o) {
+        return Subject{kind, o.key.id.job, o.key.restart, o.key.id.step, o.at_once ? 1 : 0};
+      },
+      [&](const state::TerminateJob& o) { return Subject{kind, o.job, o.restart, 0, o.at_once ? 1 : 0}; },
+      [&](const state::RebootNow& o) { return Subject{kind, 0, 0, 0, o.nodes.any() ? o.nodes.find_first() : 0}; },
+  };
+  return std::visit(subject, round.order);
+}
+
+void Orders::give(state::NodeOrder order, const Snapshot& state) {
+  if (stopping_) return;
+  Round round{.order = std::move(order), .nodes = {}, .given = Clock::now(), .number = ++numbers_};
+  round.nodes = state::nodes_of_order(*state, round.order);
+  if (round.nodes.none()) return;
+  if (!std::holds_alternative<state::LaunchStep>(round.order)) return send(round, state);
+  boost::asio::post(workers_, [this, round = std::move(round), state] { send(round, state); });
+}
+
+void Orders::send(const Round& round, const Snapshot& state) {
+  const NodeLinks::Done done = [weak = weak_from_this(), round](const std::vector<net::FanoutResult>& results) {
+    if (const auto self = weak.lock()) self->answered(round, results);
+  };
+  std::visit([&](const auto& order) { transmit(order, round.nodes, state, done); }, round.order);
+}
+
+// Reads script and environment, signs, sends.
+void Orders::transmit(const state::LaunchStep& order, const Bitmap& nodes, const Snapshot& state,
+                      const NodeLinks::Done& done) {
+  auto message = state::make_step_launch(*state, order.key);
+  if (!message) return;  // ended or restarted meanwhile
+  const auto fill = [&](std::string_view blob, std::string& into) {
+    if (blob.empty()) return true;
+    auto bytes = parts_.store.blob(blob);
+    if (bytes) into = std::move(*bytes);
+    return bytes.has_value();
+  };
+  const bool batch = message->step == nullptr;
+  const JobSpec& job = *message->job_spec;
+  const std::string_view environment = batch ? job.environment_blob.view() : message->step->environment_blob.view();
+  if (!fill(environment, message->environment) || (batch && !fill(job.script_blob.view(), message->script))) {
+    engine_->post({state::LaunchFailed{order.key, message->layout.node_list, "its script is not in the journal", false}, {}, {}});
+    return;
+  }
+  message->issued = net::now();
+  protocol::LaunchStepRequest request;
+  request.launch = wire::encode(*message);
+  request.signature = parts_.signer.sign(request.launch);
+  parts_.links.send(*state, nodes, request, done, batch ? 0 : message->step->tree_width);
+}
+
+void Orders::transmit(const state::LaunchProlog& order, const Bitmap& nodes, const Snapshot& state,
+                      const NodeLinks::Done& done) {
+  const Job* job = state->jobs.find(order.job);
+  if (job == nullptr || !job->allocation) return;
+  const protocol::RunPrologRequest request{order.job, order.restart, job->spec, job->partition.str(),
+                                           job->allocation->node_list,
+                                           state::holds_gres(*job) ? job->allocation : nullptr};
+  parts_.links.send(*state, nodes, request, done);
+}
+
+void Orders::transmit(const state::SignalSteps& order, const Bitmap& nodes, const Snapshot& state,
+                      const NodeLinks::Done& done) {
+  parts_.links.send(*state, nodes, order.request, done);
+}
+
+void Orders::transmit(const state::TerminateStep& order, const Bitmap& nodes, const Snapshot& state,
+                      const NodeLinks::Done& done) {
+  parts_.links.send(*state, nodes, protocol::TerminateStepRequest{order.key, order.at_once, {}}, done);
+}
+
+void Orders::transmit(const state::TerminateJob& order, const Bitmap& nodes, const Snapshot& state,
+                      const NodeLinks::Done& done) {
+  if (const auto request = state::make_terminate_job(*state, order)) parts_.links.send(*state, nodes, *request, done);
+}
+
+void Orders::transmit(const state::RebootNow& order, const Bitmap& nodes, const Snapshot& state,
+                      const NodeLinks::Done& done) {
+  const protocol::RebootNodeRequest request{order.issued, order.reason, order.features, order.if_needed};
+  parts_.links.send(*state, nodes, request, done);
+}
+
+// On a thread of the links.
+void Orders::answered(const Round& round, const std::vector<net::FanoutResult>& results) {
+  if (stopping_) return;
+  const Snapshot newest = publisher_->newest()->state;
+  std::vector<net::FanoutResult> refusals;
+  std::vector<std::string> unreached;
+  Round again = round;
+  again.nodes.clear();
+  bool taken = false;
+  for (const net::FanoutResult& result : results) {
+    taken = taken || result.code == ErrorCode::kOk;
+    if (result.code == ErrorCode::kOk) continue;
+    log::debug("{} on {}: {}", text_of(round.order), result.node, result.text);
+    const Node* node = state::find_node(*newest, result.node);
+    if (node == nullptr || !state::may_repeat(round.order, result.code)) {
+      refusals.push_back(result);
+      continue;
+    }
+    unreached.push_back(result.node);
+    again.nodes.set(node->id);
+  }
+  if (!refusals.empty()) refused(round, refusals);
+  if (!unreached.empty()) {
+    if (round.failed == 0) log::info("{} did not reach {}: it is tried again", text_of(round.order), fold_hosts(unreached));
+    repeat_later(std::move(again));
+  }
+  const auto* launch = std::get_if<state::LaunchStep>(&round.order);
+  if (launch == nullptr || !taken) return;
+  if (auto stop = state::stop_after_launch(*newest, launch->key)) give(std::move(*stop), newest);
+}
+
+void Orders::refused(const Round& round, const std::vector<net::FanoutResult>& results) {
+  std::vector<std::string> nodes;
+  for (const net::FanoutResult& result : results) nodes.push_back(result.node);
+  const std::string& reason = results.back().text;
+  // of a signal it says that nothing of the job runs there
+  if (std::holds_alternative<state::SignalSteps>(round.order)) return;
+  log::error("{} was refused by {}: {}", text_of(round.order), fold_hosts(nodes), reason);
+  if (const auto* launch = std::get_if<state::LaunchStep>(&round.order)) {
+    engine_->post({state::LaunchFailed{launch->key, fold_hosts(nodes), reason, false}, {}, {}});
+  }
+}
+
+void Orders::repeat_later(Round round) {
+  const Subject subject = subject_of(round);
+  ++round.failed;
+  const std::lock_guard lock(mutex_);
+  if (stopping_) return;
+  Waiting& waiting = waiting_[subject];
+  if (waiting.timer != nullptr) {
+    waiting.round.nodes |= round.nodes;
+    return;
+  }
+  waiting.timer = std::make_unique<boost::asio::steady_timer>(workers_, repeat_pause(round.failed));
+  waiting.round = std::move(round);
+  waiting.timer->async_wait([this, subject](const boost::system::error_code& cancelled) {
+    if (!cancelled) repeat(subject);
+  });
+}
+
+// What is wanted now is asked as late as can be, so that what ended meanwhile is not begun.
+void Orders::repeat(const Subject& subject) {
+  Round round;
+  {
+    const std::lock_guard lock(mutex_);
+    auto waited = waiting_.extract(subject);
+    if (stopping_ || waited.empty()) return;
+    round = std::move(waited.mapped().round);
+  }
+  const Snapshot newest = publisher_->newest()->state;
+  const auto since = std::chrono::duration_cast<Duration>(Clock::now() - round.given);
+  round.nodes &= state::still_wanted(*newest, round.order, since);
+  if (round.nodes.any()) send(round, newest);
+}
+
+}  // namespace sluice::ctld

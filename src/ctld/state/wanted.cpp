@@ -1,0 +1,121 @@
+// See wanted.hpp.
+#include "ctld/state/wanted.hpp"
+
+#include "ctld/state/react/orders.hpp"
+
+namespace sluice::state {
+namespace {
+
+// The job in the run that an order is about, while it holds nodes; else null.
+const Job* run_of(const ClusterState& state, JobId id, uint32_t restart) {
+  const Job* job = state.jobs.find(id);
+  return job != nullptr && job->restart_count == restart && job->allocation != nullptr ? job : nullptr;
+}
+
+const Step* step_of(const ClusterState& state, const protocol::StepKey& key) {
+  const Job* job = run_of(state, key.id.job, key.restart);
+  return job != nullptr ? find_step(*job, key.id.step) : nullptr;
+}
+
+bool is_ending(const Job& job) { return (job.flags & kJobCompleting) != 0 || is_terminal(job.state); }
+
+bool is_silent(const Node& node) {
+  return node.base == NodeBaseState::kDown && (node.flags & kNodeNoRespond) != 0;
+}
+
+template <class Keep>
+Bitmap those(const Bitmap& nodes, Keep keep) {
+  Bitmap kept;
+  nodes.for_each([&](size_t id) {
+    if (keep(static_cast<NodeId>(id))) kept.set(id);
+  });
+  return kept;
+}
+
+Bitmap wanted(const ClusterState& state, const LaunchStep& order, Duration) {
+  const Job* job = run_of(state, order.key.id.job, order.key.restart);
+  const Step* step = step_of(state, order.key);
+  return step != nullptr && !is_ending(*job) ? step_nodes_left(*step) : Bitmap();
+}
+
+Bitmap wanted(const ClusterState& state, const LaunchProlog& order, Duration) {
+  const Job* job = run_of(state, order.job, order.restart);
+  if (job == nullptr || is_ending(*job)) return {};
+  return those(order.nodes, [&](NodeId node) { return wants_prolog_on(*job, node); });
+}
+
+Bitmap wanted(const ClusterState& state, const SignalSteps& order, Duration waited) {
+  const protocol::StepKey& key = order.request.key;
+  const Job* job = run_of(state, key.id.job, key.restart);
+  if (job == nullptr || is_ending(*job)) return {};
+  if (order.request.issued != kNoTime) {
+    return order.request.issued == job->suspended_at ? order.nodes & held_nodes(*job) : Bitmap();
+  }
+  if (waited >= state.config->message_timeout) return {};
+  if (order.request.all_steps || key.id.step == UINT32_MAX) return order.nodes & held_nodes(*job);
+  const Step* step = find_step(*job, key.id.step);
+  return step != nullptr ? order.nodes & step_nodes_left(*step) : Bitmap();
+}
+
+Bitmap wanted(const ClusterState& state, const TerminateStep& order, Duration) {
+  const Step* step = step_of(state, order.key);
+  return step != nullptr && step->end != kNoTime ? order.nodes & step_nodes_left(*step) : Bitmap();
+}
+
+Bitmap wanted(const ClusterState& state, const TerminateJob& order, Duration) {
+  const Job* known = state.jobs.find(order.job);
+  if (known == nullptr) return {};
+  const Job* job = run_of(state, order.job, order.restart);
+  const Bitmap held = job != nullptr ? held_nodes(*job) : Bitmap();
+  const bool completing = job != nullptr && (job->flags & kJobCompleting) != 0;
+  return those(order.nodes, [&](NodeId id) {
+    if (held.test(id)) return completing;
+    const Node* node = state.nodes.find(id);
+    return order.at_once && node != nullptr && !node->removed && !is_silent(*node);
+  });
+}
+
+Bitmap wanted(const ClusterState& state, const RebootNow& order, Duration) {
+  return those(order.nodes, [&](NodeId id) {
+    const Node* node = state.nodes.find(id);
+    return node != nullptr && !node->removed && (node->flags & kNodeRebootIssued) != 0 && node->reboot_issued == order.issued;
+  });
+}
+
+}  // namespace
+
+Bitmap nodes_of_order(const ClusterState& state, const NodeOrder& order) {
+  if (std::holds_alternative<LaunchStep>(order)) return still_wanted(state, order, {});
+  return std::visit(
+      [](const auto& one) {
+        if constexpr (requires { one.nodes; }) return one.nodes;
+        else return Bitmap();
+      },
+      order);
+}
+
+Bitmap still_wanted(const ClusterState& state, const NodeOrder& order, Duration waited) {
+  return std::visit([&](const auto& one) { return wanted(state, one, waited); }, order);
+}
+
+bool may_repeat(const NodeOrder& order, ErrorCode error) {
+  if (error == ErrorCode::kUnreachable || error == ErrorCode::kRetry) return true;
+  if (error != ErrorCode::kTimedOut && error != ErrorCode::kConnectionLost) return false;
+  const auto* signal = std::get_if<SignalSteps>(&order);
+  return signal == nullptr || signal->request.issued != kNoTime;
+}
+
+bool wants_prolog_on(const Job& job, NodeId node) {
+  const auto at = allocation_position(*job.allocation, node);
+  return at && job.preparing.test(*at) && prologs_may_run(job);
+}
+
+std::optional<SignalSteps> stop_after_launch(const ClusterState& state, const protocol::StepKey& key) {
+  const Job* job = run_of(state, key.id.job, key.restart);
+  if (job == nullptr || job->state != JobState::kSuspended) return std::nullopt;
+  Effects orders;
+  order_stop_or_go(*job, orders);
+  return orders.empty() ? std::nullopt : std::optional(std::get<SignalSteps>(std::move(orders.front())));
+}
+
+}  // namespace sluice::state

@@ -1,0 +1,40 @@
+// Orders to nodes that may have been lost on the way: where the state still wants them carried out.
+#pragma once
+
+#include <concepts>
+#include <optional>
+#include <variant>
+
+#include "common/base/error_code.hpp"
+#include "ctld/state/cluster_state.hpp"
+#include "ctld/state/effects.hpp"
+
+namespace sluice::state {
+
+// What changes the life of a job, step or node, and is repeated until the node has it.
+using NodeOrder = std::variant<LaunchStep, LaunchProlog, SignalSteps, TerminateStep, TerminateJob, RebootNow>;
+template <class Order>
+concept IsNodeOrder = std::constructible_from<NodeOrder, Order>;
+
+// The nodes (NodeIds) that an order is given to.
+[[nodiscard]] Bitmap nodes_of_order(const ClusterState& state, const NodeOrder& order);
+// Those of them that it is still wanted of, `waited` after it was given:
+//   a launch       those left of the step, while its job runs
+//   a prolog       while the job waits for it there
+//   an end         of a step: those left of it; of a job: those it still holds. A node that a job has lost (at_once) is
+//                  told as long as the job is known, unless it is DOWN for its silence: it registers when it is back
+//   a reboot       while this very one is under way
+//   stop, go on    (suspend, resume) while the job is as the order says
+//   other signals  while the job runs there, for MessageTimeout: who sent one does not expect it much later
+[[nodiscard]] Bitmap still_wanted(const ClusterState& state, const NodeOrder& order, Duration waited);
+
+// Whether the order may be sent again to a node that gave this error. Not a signal that may have arrived: a process would
+// get it twice. All others change nothing when they are repeated.
+[[nodiscard]] bool may_repeat(const NodeOrder& order, ErrorCode error);
+
+// Does the job wait for its prolog on this node?
+[[nodiscard]] bool wants_prolog_on(const Job& job, NodeId node);
+// A step that was launched after its job had been suspended has to be stopped, too; nullopt: it is not suspended.
+[[nodiscard]] std::optional<SignalSteps> stop_after_launch(const ClusterState& state, const protocol::StepKey& key);
+
+}  // namespace sluice::state
