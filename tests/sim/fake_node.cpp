@@ -11,6 +11,7 @@ bool FakeNode::launch(const StepKey& key, const FakeStep& step) {
   if (!ever_started_.insert(key).second) started_twice_.push_back(key);
   prolog_.insert(run);
   running_[key] = step;
+  if (early_.erase(key) > 0) end(key, 9);
   return true;
 }
 
@@ -64,7 +65,10 @@ void FakeNode::terminate(RunKey run, bool stuck) {
   cleaned_[run] = protocol::JobCleaned{run.first, run.second, name_, 0, stuck};
 }
 
-void FakeNode::terminate_step(const StepKey& key) { end(key, 9); }
+void FakeNode::terminate_step(const StepKey& key) {
+  if (!key_files_.contains(key)) early_.insert(key);
+  end(key, 9);
+}
 
 void FakeNode::run_until(Time now) {
   std::vector<std::pair<StepKey, int32_t>> over;
@@ -77,6 +81,7 @@ void FakeNode::run_until(Time now) {
 void FakeNode::reboot() {
   ++boot;
   ++agent_starts;
+  early_.clear();
   running_.clear();
   ended_.clear();
   cleaned_.clear();

@@ -45,6 +45,12 @@ class FakeNode {
   // Ends what runs of the job; its clean-up is reported. `stuck`: processes could not be killed.
   void terminate(RunKey run, bool stuck);
   void terminate_step(const StepKey& key);
+  // The agent is started again: what it had only in memory is gone.
+  void restart_agent() {
+    ++agent_starts;
+    features_changed = kNoTime;
+    early_.clear();
+  }
   // What ends by itself until `now`.
   void run_until(Time now);
   // Power off and on: processes and everything about them is gone, also reports not yet sent.
@@ -75,6 +81,7 @@ class FakeNode {
   std::map<RunKey, protocol::JobCleaned> cleaned_;
   std::set<RunKey> prepared_;
   std::set<StepKey> key_files_;   // never removed here: stands for "kept long enough"
+  std::set<StepKey> early_;       // steps whose order to end came before their launch
   std::set<RunKey> over_;         // runs that were terminated here
   std::set<RunKey> prolog_;
   std::vector<StepKey> started_twice_;

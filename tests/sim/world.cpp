@@ -16,7 +16,7 @@ const char* fault_name(Fault fault) {
       "message lost", "message repeated", "message delayed", "node cut off", "node back",
       "node rebooted", "agent restarted", "controller crashed", "undurable frames lost",
       "stale report", "configuration replaced", "launch failed", "prolog failed", "kill failed",
-      "reboot by order", "helper failed"};
+      "reboot by order", "helper failed", "order lost"};
   return kNames[static_cast<size_t>(fault)];
 }
 
@@ -119,23 +119,20 @@ void World::to_controller(FakeNode& node, Command command, FakeController::OnRep
   }
 }
 
-// Orders are repeated until the node has them, unless the controller dies meanwhile.
-void World::to_node(NodeId id, std::function<void(FakeNode&)> deliver) {
+// An order that does not reach its node, or whose answer does not come back.
+void World::to_node(NodeId id, const NodeOrder& order, const Deliver& deliver) {
   Duration delay = between(1, 40);
   if (!quiet_ && chance(25)) {
     delay = between(500, 20'000);
     count(Fault::kMessageDelayed);
   }
   const uint64_t life = life_;
-  at(delay, [this, id, life, deliver] {
+  at(delay, [this, id, life, order, deliver] {
     if (life != life_ || !controller_.up()) return;  // lost with the controller that sent it
-    const Node* known = controller_.state().nodes.find(id);
-    if (known == nullptr || known->base == NodeBaseState::kDown) return;
     FakeNode& node = node_of(id);
-    if (node.cut_off || !node.agent_up) {
-      to_node(id, deliver);
-      return;
-    }
+    const bool lost = !quiet_ && chance(20);
+    if (lost) count(Fault::kOrderLost);
+    if (lost || node.cut_off || !node.agent_up) return repeat(id, order, deliver);
     deliver(node);
     if (!quiet_ && chance(20)) {
       count(Fault::kMessageRepeated);
@@ -143,6 +140,15 @@ void World::to_node(NodeId id, std::function<void(FakeNode&)> deliver) {
         if (life == life_ && !node.cut_off && node.agent_up) deliver(node);
       });
     }
+  });
+}
+
+// As the controller does: while the newest state wants it, unless it dies meanwhile.
+void World::repeat(NodeId id, const NodeOrder& order, const Deliver& deliver) {
+  const uint64_t life = life_;
+  at(between(300, 3'000), [this, id, life, order, deliver] {
+    if (life != life_ || !controller_.up()) return;
+    if (still_wanted(controller_.state(), order, {}).test(id)) to_node(id, order, deliver);
   });
 }
 
@@ -182,12 +188,12 @@ void World::perform(const Effect& effect) {
     const Step* step = find_step(*job, launch_step->key.id.step);
     if (step == nullptr || (job->flags & kJobCompleting) != 0) return;
     step->nodes_left.for_each([&](size_t position) {
-      to_node(step->layout->nodes[position].node,
+      to_node(step->layout->nodes[position].node, *launch_step,
               [this, key = launch_step->key](FakeNode& node) { launch(node, key); });
     });
   } else if (const auto* end = std::get_if<TerminateJob>(&effect)) {
     end->nodes.for_each([&](size_t id) {
-      to_node(static_cast<NodeId>(id), [this, run = RunKey{end->job, end->restart}](FakeNode& node) {
+      to_node(static_cast<NodeId>(id), *end, [this, run = RunKey{end->job, end->restart}](FakeNode& node) {
         const bool stuck = !quiet_ && node.runs_any_of(run.first) && chance(100);
         if (stuck) count(Fault::kKillFailed);
         node.terminate(run, stuck);
@@ -196,14 +202,14 @@ void World::perform(const Effect& effect) {
     });
   } else if (const auto* step_end = std::get_if<TerminateStep>(&effect)) {
     step_end->nodes.for_each([&](size_t id) {
-      to_node(static_cast<NodeId>(id), [this, key = step_end->key](FakeNode& node) {
+      to_node(static_cast<NodeId>(id), *step_end, [this, key = step_end->key](FakeNode& node) {
         node.terminate_step(key);
         report(node);
       });
     });
   } else if (const auto* prolog = std::get_if<LaunchProlog>(&effect)) {
     prolog->nodes.for_each([&](size_t id) {
-      to_node(static_cast<NodeId>(id), [this, run = RunKey{prolog->job, prolog->restart}](FakeNode& node) {
+      to_node(static_cast<NodeId>(id), *prolog, [this, run = RunKey{prolog->job, prolog->restart}](FakeNode& node) {
         node.prepare(run);
         node.answer_prolog(run);
         report(node);
@@ -216,7 +222,7 @@ void World::perform(const Effect& effect) {
     });
   } else if (const auto* order = std::get_if<RebootNow>(&effect)) {
     order->nodes.for_each([&](size_t id) {
-      to_node(static_cast<NodeId>(id), [this, reboot = *order](FakeNode& node) { obey(node, reboot); });
+      to_node(static_cast<NodeId>(id), *order, [this, reboot = *order](FakeNode& node) { obey(node, reboot); });
     });
   } else if (std::holds_alternative<RunTick>(effect)) {
     at(between(1, 100), [this] {
@@ -389,8 +395,7 @@ void World::disturb_node() {
       break;
     case 2:
       count(Fault::kAgentRestarted);
-      ++node.agent_starts;
-      node.features_changed = kNoTime;
+      node.restart_agent();
       node.agent_up = false;
       at(between(100, 10'000), [this, &node] {
         node.agent_up = true;

@@ -11,6 +11,7 @@
 
 #include "fake_controller.hpp"
 #include "fake_node.hpp"
+#include "ctld/state/wanted.hpp"
 
 namespace sluice::sim {
 
@@ -24,7 +25,7 @@ struct WorldOptions {
 enum class Fault : uint8_t {
   kMessageLost, kMessageRepeated, kMessageDelayed, kNodeCutOff, kNodeBack, kNodeRebooted,
   kAgentRestarted, kControllerCrashed, kUndurableLost, kStaleReport, kConfigReplaced,
-  kLaunchFailed, kPrologFailed, kKillFailed, kOrderedReboot, kHelperFailed, kCount
+  kLaunchFailed, kPrologFailed, kKillFailed, kOrderedReboot, kHelperFailed, kOrderLost, kCount
 };
 [[nodiscard]] const char* fault_name(Fault fault);
 
@@ -50,7 +51,9 @@ class World {
   using Action = std::function<void()>;
   void at(Duration delay, Action action);
   void to_controller(FakeNode& node, state::Command command, FakeController::OnReply on_reply);
-  void to_node(NodeId node, std::function<void(FakeNode&)> deliver);
+  using Deliver = std::function<void(FakeNode&)>;
+  void to_node(NodeId id, const state::NodeOrder& order, const Deliver& deliver);
+  void repeat(NodeId id, const state::NodeOrder& order, const Deliver& deliver);
   void count(Fault fault) { ++outcome_.fault_counts[fault]; }
 
   // --- the controller's side

@@ -28,7 +28,9 @@ std::string text_of(const state::NodeOrder& order) {
   const Overloaded text{
       [](const state::LaunchStep& o) { return fmt::format("launch of step {}.{}", o.key.id.job, o.key.id.step); },
       [](const state::LaunchProlog& o) { return fmt::format("prolog of job {}", o.job); },
-      [](const state::SignalSteps& o) { return fmt::format("signal {} for job {}", o.request.signal, o.request.key.id.job); },
+      [](const state::SignalSteps& o) {
+        return fmt::format("signal {} for job {}", o.request.signal, o.request.key.id.job);
+      },
       [](const state::TerminateStep& o) { return fmt::format("end of step {}.{}", o.key.id.job, o.key.id.step); },
       [](const state::TerminateJob& o) { return fmt::format("end of job {}", o.job); },
       [](const state::RebootNow&) { return std::string("reboot"); },
@@ -67,8 +69,8 @@ Orders::Subject Orders::subject_of(const Round& round) {
       [&](const state::LaunchStep& o) { return Subject{kind, o.key.id.job, o.key.restart, o.key.id.step, 0}; },
       [&](const state::LaunchProlog& o) { return Subject{kind, o.job, o.restart, 0, 0}; },
       [&](const state::SignalSteps& o) {
-        const Time issued = o.request.issued;
-        const uint64_t which = issued == kNoTime ? round.number : static_cast<uint64_t>(issued.time_since_epoch().count());
+        const auto issued = static_cast<uint64_t>(o.request.issued.time_since_epoch().count());
+        const uint64_t which = issued == 0 ? round.number : issued;
         return Subject{kind, o.request.key.id.job, o.request.key.restart, o.request.key.id.step, which};
       },
       [&](const state::TerminateStep& o) {
@@ -90,7 +92,7 @@ void Orders::give(state::NodeOrder order, const Snapshot& state) {
 }
 
 void Orders::send(const Round& round, const Snapshot& state) {
-  const NodeLinks::Done done = [weak = weak_from_this(), round](const std::vector<net::FanoutResult>& results) {
+  const Done done = [weak = weak_from_this(), round](const std::vector<net::FanoutResult>& results) {
     if (const auto self = weak.lock()) self->answered(round, results);
   };
   std::visit([&](const auto& order) { transmit(order, round.nodes, state, done); }, round.order);
@@ -98,7 +100,7 @@ void Orders::send(const Round& round, const Snapshot& state) {
 
 // Reads script and environment, signs, sends.
 void Orders::transmit(const state::LaunchStep& order, const Bitmap& nodes, const Snapshot& state,
-                      const NodeLinks::Done& done) {
+                      const Done& done) {
   auto message = state::make_step_launch(*state, order.key);
   if (!message) return;  // ended or restarted meanwhile
   const auto fill = [&](std::string_view blob, std::string& into) {
@@ -111,7 +113,8 @@ void Orders::transmit(const state::LaunchStep& order, const Bitmap& nodes, const
   const JobSpec& job = *message->job_spec;
   const std::string_view environment = batch ? job.environment_blob.view() : message->step->environment_blob.view();
   if (!fill(environment, message->environment) || (batch && !fill(job.script_blob.view(), message->script))) {
-    engine_->post({state::LaunchFailed{order.key, message->layout.node_list, "its script is not in the journal", false}, {}, {}});
+    const char* const why = "its script is not in the journal";
+    engine_->post({state::LaunchFailed{order.key, message->layout.node_list, why, false}, {}, {}});
     return;
   }
   message->issued = net::now();
@@ -122,7 +125,7 @@ void Orders::transmit(const state::LaunchStep& order, const Bitmap& nodes, const
 }
 
 void Orders::transmit(const state::LaunchProlog& order, const Bitmap& nodes, const Snapshot& state,
-                      const NodeLinks::Done& done) {
+                      const Done& done) {
   const Job* job = state->jobs.find(order.job);
   if (job == nullptr || !job->allocation) return;
   const protocol::RunPrologRequest request{order.job, order.restart, job->spec, job->partition.str(),
@@ -132,22 +135,22 @@ void Orders::transmit(const state::LaunchProlog& order, const Bitmap& nodes, con
 }
 
 void Orders::transmit(const state::SignalSteps& order, const Bitmap& nodes, const Snapshot& state,
-                      const NodeLinks::Done& done) {
+                      const Done& done) {
   parts_.links.send(*state, nodes, order.request, done);
 }
 
 void Orders::transmit(const state::TerminateStep& order, const Bitmap& nodes, const Snapshot& state,
-                      const NodeLinks::Done& done) {
+                      const Done& done) {
   parts_.links.send(*state, nodes, protocol::TerminateStepRequest{order.key, order.at_once, {}}, done);
 }
 
 void Orders::transmit(const state::TerminateJob& order, const Bitmap& nodes, const Snapshot& state,
-                      const NodeLinks::Done& done) {
+                      const Done& done) {
   if (const auto request = state::make_terminate_job(*state, order)) parts_.links.send(*state, nodes, *request, done);
 }
 
 void Orders::transmit(const state::RebootNow& order, const Bitmap& nodes, const Snapshot& state,
-                      const NodeLinks::Done& done) {
+                      const Done& done) {
   const protocol::RebootNodeRequest request{order.issued, order.reason, order.features, order.if_needed};
   parts_.links.send(*state, nodes, request, done);
 }
@@ -175,7 +178,8 @@ void Orders::answered(const Round& round, const std::vector<net::FanoutResult>& 
   }
   if (!refusals.empty()) refused(round, refusals);
   if (!unreached.empty()) {
-    if (round.failed == 0) log::info("{} did not reach {}: it is tried again", text_of(round.order), fold_hosts(unreached));
+    const std::string nodes = fold_hosts(unreached);
+    if (round.failed == 0) log::info("{} did not reach {}: it is repeated", text_of(round.order), nodes);
     repeat_later(std::move(again));
   }
   const auto* launch = std::get_if<state::LaunchStep>(&round.order);

@@ -1,5 +1,5 @@
-// Orders to nodes about the life of jobs, steps and the nodes themselves. What does not reach a node is sent again, for as
-// long as the newest durable state wants it there (state/wanted.hpp): a link that breaks for a moment loses nothing.
+// Orders to nodes about the life of jobs, steps and the nodes themselves. What does not reach a node is sent again, for
+// as long as the newest durable state wants it there (state/wanted.hpp): a link that breaks for a moment loses nothing.
 // What goes wrong at a node that was reached is logged; a launch that a node refuses ends the step there.
 //
 // Orders may overtake each other on their way. Nodes see to it that this changes nothing: an end that comes before its
@@ -49,6 +49,7 @@ class Orders : public std::enable_shared_from_this<Orders> {
  private:
   using Snapshot = state::ClusterSnapshot;
   using Clock = std::chrono::steady_clock;
+  using Done = NodeLinks::Done;
   // One sending of an order.
   struct Round {
     state::NodeOrder order;
@@ -67,12 +68,12 @@ class Orders : public std::enable_shared_from_this<Orders> {
   explicit Orders(const Parts& parts) : parts_(parts) {}
   [[nodiscard]] static Subject subject_of(const Round& round);
   void send(const Round& round, const Snapshot& state);
-  void transmit(const state::LaunchStep& order, const Bitmap& nodes, const Snapshot& state, const NodeLinks::Done& done);
-  void transmit(const state::LaunchProlog& order, const Bitmap& nodes, const Snapshot& state, const NodeLinks::Done& done);
-  void transmit(const state::SignalSteps& order, const Bitmap& nodes, const Snapshot& state, const NodeLinks::Done& done);
-  void transmit(const state::TerminateStep& order, const Bitmap& nodes, const Snapshot& state, const NodeLinks::Done& done);
-  void transmit(const state::TerminateJob& order, const Bitmap& nodes, const Snapshot& state, const NodeLinks::Done& done);
-  void transmit(const state::RebootNow& order, const Bitmap& nodes, const Snapshot& state, const NodeLinks::Done& done);
+  void transmit(const state::LaunchStep& order, const Bitmap& nodes, const Snapshot& state, const Done& done);
+  void transmit(const state::LaunchProlog& order, const Bitmap& nodes, const Snapshot& state, const Done& done);
+  void transmit(const state::SignalSteps& order, const Bitmap& nodes, const Snapshot& state, const Done& done);
+  void transmit(const state::TerminateStep& order, const Bitmap& nodes, const Snapshot& state, const Done& done);
+  void transmit(const state::TerminateJob& order, const Bitmap& nodes, const Snapshot& state, const Done& done);
+  void transmit(const state::RebootNow& order, const Bitmap& nodes, const Snapshot& state, const Done& done);
   void answered(const Round& round, const std::vector<net::FanoutResult>& results);
   void refused(const Round& round, const std::vector<net::FanoutResult>& results);
   // Joins a round about the same that waits already.
@@ -89,8 +90,8 @@ class Orders : public std::enable_shared_from_this<Orders> {
   boost::asio::thread_pool workers_{2};  // for what reads the journal or signs, and repeats
 };
 
-// The pause after so many rounds of an order (at least 1) that did not reach all of its nodes: 300 ms, then twice as long
-// each time, up to 3 s.
+// The pause after so many rounds of an order (at least 1) that did not reach all of its nodes: 300 ms, then twice as
+// long each time, up to 3 s.
 [[nodiscard]] Duration repeat_pause(uint32_t failed);
 
 }  // namespace sluice::ctld

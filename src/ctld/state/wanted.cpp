@@ -78,7 +78,8 @@ Bitmap wanted(const ClusterState& state, const TerminateJob& order, Duration) {
 Bitmap wanted(const ClusterState& state, const RebootNow& order, Duration) {
   return those(order.nodes, [&](NodeId id) {
     const Node* node = state.nodes.find(id);
-    return node != nullptr && !node->removed && (node->flags & kNodeRebootIssued) != 0 && node->reboot_issued == order.issued;
+    if (node == nullptr || node->removed || (node->flags & kNodeRebootIssued) == 0) return false;
+    return node->reboot_issued == order.issued;
   });
 }
 

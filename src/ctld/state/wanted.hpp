@@ -28,8 +28,8 @@ concept IsNodeOrder = std::constructible_from<NodeOrder, Order>;
 //   other signals  while the job runs there, for MessageTimeout: who sent one does not expect it much later
 [[nodiscard]] Bitmap still_wanted(const ClusterState& state, const NodeOrder& order, Duration waited);
 
-// Whether the order may be sent again to a node that gave this error. Not a signal that may have arrived: a process would
-// get it twice. All others change nothing when they are repeated.
+// Whether the order may be sent again to a node that gave this error. Not a signal that may have arrived: a process
+// would get it twice. All others change nothing when they are repeated.
 [[nodiscard]] bool may_repeat(const NodeOrder& order, ErrorCode error);
 
 // Does the job wait for its prolog on this node?

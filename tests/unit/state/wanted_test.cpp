@@ -103,6 +103,25 @@ TEST_F(WantedTest, EndOfAStepUntilItsPartsHaveEnded) {
   EXPECT_EQ(wanted(end), "");
 }
 
+// Its agent forgot the end that came before the launch.
+TEST_F(WantedTest, AnAgentThatComesBackIsToldOfTheEndOfAStep) {
+  const JobId id = started("n[1-2]", false);
+  const StepNumber step = create_step(id, 2);
+  const protocol::StepKey key{{id, step}, 0};
+  register_node("n2", {key});
+  EXPECT_TRUE(effects<TerminateStep>().empty());
+  ASSERT_TRUE(signal(id, 0, step));
+  register_node("n2");
+  EXPECT_EQ(effects<LaunchStep>().size(), 1U) << "it has to report an end";
+  EXPECT_EQ(wanted(only<TerminateStep>()), "n2");
+  register_node("n2", {key});
+  EXPECT_TRUE(effects<LaunchStep>().empty());
+  EXPECT_EQ(wanted(only<TerminateStep>()), "n2");
+  ASSERT_TRUE(end_step(id, step, "n2", 9));
+  register_node("n2");
+  EXPECT_TRUE(effects<TerminateStep>().empty());
+}
+
 TEST_F(WantedTest, EndOfAJobWhereItIsHeld) {
   const JobId id = started("n[1-3]", false);
   ASSERT_TRUE(signal(id, 9));
@@ -172,7 +191,8 @@ TEST_F(WantedTest, StopAndGoAsTheJobIsNow) {
 }
 
 TEST_F(WantedTest, WhatMayBeRepeated) {
-  for (const ErrorCode lost : {ErrorCode::kUnreachable, ErrorCode::kTimedOut, ErrorCode::kConnectionLost, ErrorCode::kRetry}) {
+  using enum ErrorCode;
+  for (const ErrorCode lost : {kUnreachable, kTimedOut, kConnectionLost, kRetry}) {
     EXPECT_TRUE(may_repeat(LaunchStep{}, lost));
     EXPECT_TRUE(may_repeat(TerminateJob{}, lost));
   }

@@ -147,12 +147,13 @@ RegisteredReply reconcile(const ClusterState& before, const ClusterState& state,
       const auto has = [&](const std::vector<protocol::StepKey>& list) {
         return std::find(list.begin(), list.end(), key) != list.end();
       };
-      bool due = false;
-      for (size_t at = 0; at < step->layout->nodes.size(); ++at) {
-        due = due || (step->layout->nodes[at].node == node.id && step->nodes_left.test(at));
-      }
-      due = due && step_may_begin(earlier, *step);
-      if (due && !has(request.running) && !has(request.ended)) effects.push_back(LaunchStep{key});
+      if (!step_nodes_left(*step).test(node.id)) continue;
+      const bool there = has(request.running) || has(request.ended);
+      if (!there && step_may_begin(earlier, *step)) effects.push_back(LaunchStep{key});
+      if (step->end == kNoTime) continue;
+      TerminateStep order{.key = key};  // also of one that is launched only now
+      order.nodes.set(node.id);
+      effects.emplace_back(std::move(order));
     }
     order_stop_or_go(job, effects);
   }

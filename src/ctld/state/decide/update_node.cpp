@@ -109,10 +109,11 @@ Status update_state(Draft& draft, NodeId id, const UpdateNode& command, Time now
   }
   const bool given_up = (draft.node(id).flags & kNodeRebootIssued) != 0 && (event.flags & kNodeRebootIssued) == 0;
   draft.emit(std::move(event));
-  if (given_up && wish != Wish::kDown) lose_node(draft, id, now, NodeLoss::kBootFailed);  // nobody would tell jobs that wait for it
   if (wish == Wish::kDown) {
     order_ends(draft.state(), id, effects);
     lose_node(draft, id, now);
+  } else if (given_up) {
+    lose_node(draft, id, now, NodeLoss::kBootFailed);  // nobody would tell jobs that wait for it
   }
   return {};
 }
