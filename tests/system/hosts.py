@@ -80,6 +80,16 @@ class Host:
     def mend(self):
         sh("ip", "link", "set", self.link, "up")
 
+    def take_away(self):
+        """Cuts the link so that what is on its way is lost: nobody is at the host's address, which says so at once."""
+        self.cut()
+        sh("ip", "address", "add", f"{self.address}/32", "dev", self.cluster.bridge)
+
+    def give_back(self):
+        subprocess.run(["ip", "address", "del", f"{self.address}/32", "dev", self.cluster.bridge], check=False,
+                       capture_output=True)
+        self.mend()
+
     def remove(self):
         self.power_off()
         subprocess.run(["ip", "netns", "del", self.ns], check=False)
@@ -87,9 +97,9 @@ class Host:
 
 
 class HostCluster(Cluster):
-    """Controller here, one agent on each of `count` hosts."""
+    """Controller here, one agent on each of `count` hosts; `conf` and `files` as those of Cluster."""
 
-    def __init__(self, count=4, cpus=4, timeout=8):
+    def __init__(self, count=4, cpus=4, timeout=8, conf="", files=None):
         number = os.getpid() % 200 + 20
         self.tag, self.prefix = f"slu{number}x", f"10.231.{number}"
         self.bridge = f"slubr{number}"
@@ -106,7 +116,11 @@ class HostCluster(Cluster):
         sh("ip", "link", "set", self.bridge, "up")
         self.hosts = []
         try:
-            self._write(count, cpus, timeout)
+            self._write(count, cpus, timeout, conf)
+            for name, text in (files or {}).items():
+                with open(os.path.join(self.dir, name), "w", encoding="utf-8") as f:
+                    f.write(text.replace("{dir}", self.dir))
+                os.chmod(f.name, 0o755)
             self.start_controller()
             self.hosts = [Host(self, i) for i in range(1, count + 1)]
             for host in self.hosts:
@@ -117,7 +131,7 @@ class HostCluster(Cluster):
             self.down()
             raise
 
-    def _write(self, count, cpus, timeout):
+    def _write(self, count, cpus, timeout, conf):
         def free():
             with socket.socket() as s:
                 s.bind(("0.0.0.0", 0))
@@ -129,7 +143,7 @@ class HostCluster(Cluster):
             f.write(os.urandom(64))
         with open(self.conf, "w", encoding="utf-8") as f:
             f.write(CONF.format(gateway=f"{self.prefix}.254", port=free(), node_port=free(), dir=self.dir,
-                                timeout=timeout, nodes=nodes))
+                                timeout=timeout, nodes=nodes) + conf.replace("{dir}", self.dir))
 
     def host(self, name):
         return next(h for h in self.hosts if h.name == name)
