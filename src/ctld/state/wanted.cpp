@@ -19,8 +19,10 @@ const Step* step_of(const ClusterState& state, const protocol::StepKey& key) {
 
 bool is_ending(const Job& job) { return (job.flags & kJobCompleting) != 0 || is_terminal(job.state); }
 
-bool is_silent(const Node& node) {
-  return node.base == NodeBaseState::kDown && (node.flags & kNodeNoRespond) != 0;
+// Nobody is there to be told.
+bool is_away(const Node& node) {
+  const bool silent = node.base == NodeBaseState::kDown && (node.flags & kNodeNoRespond) != 0;
+  return node.removed || silent || node.base == NodeBaseState::kFuture || (node.flags & kNodePoweredDown) != 0;
 }
 
 template <class Keep>
@@ -71,7 +73,7 @@ Bitmap wanted(const ClusterState& state, const TerminateJob& order, Duration) {
   return those(order.nodes, [&](NodeId id) {
     if (held.test(id)) return completing;
     const Node* node = state.nodes.find(id);
-    return order.at_once && node != nullptr && !node->removed && !is_silent(*node);
+    return order.at_once && node != nullptr && !is_away(*node);
   });
 }
 

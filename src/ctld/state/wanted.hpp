@@ -22,7 +22,7 @@ concept IsNodeOrder = std::constructible_from<NodeOrder, Order>;
 //   a launch       those left of the step, while its job runs
 //   a prolog       while the job waits for it there
 //   an end         of a step: those left of it; of a job: those it still holds. A node that a job has lost (at_once) is
-//                  told as long as the job is known, unless it is DOWN for its silence: it registers when it is back
+//                  told as long as the job is known, unless it is DOWN and silent: it registers when it is back
 //   a reboot       while this very one is under way
 //   stop, go on    (suspend, resume) while the job is as the order says
 //   other signals  while the job runs there, for MessageTimeout: who sent one does not expect it much later
