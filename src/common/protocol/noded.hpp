@@ -329,6 +329,7 @@ struct RunPrologRequest {
   std::string partition;
   std::string node_list;
   std::shared_ptr<const Allocation> allocation;  // as in TerminateJobRequest
+  bool in_group = false;  // PrologFlags=RunInJob: within the control group that the job's extern step makes on these nodes
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &RunPrologRequest::job);
@@ -337,6 +338,7 @@ struct RunPrologRequest {
     field(4, "partition", &RunPrologRequest::partition);
     field(5, "node_list", &RunPrologRequest::node_list);
     field(6, "allocation", &RunPrologRequest::allocation);
+    field(7, "in_group", &RunPrologRequest::in_group);
   }
 };
 struct PingNodeRequest {

@@ -11,6 +11,7 @@
 #include "common/net/clock.hpp"
 #include "common/protocol/admin.hpp"
 #include "common/wire/codec.hpp"
+#include "ctld/state/extern_step.hpp"
 #include "ctld/state/launch_message.hpp"
 
 namespace sluice::ctld {
@@ -112,7 +113,8 @@ void EffectRunner::handle(const state::LaunchProlog& effect, const Snapshot& sta
   if (job == nullptr || !job->allocation) return;
   const protocol::RunPrologRequest request{effect.job, effect.restart, job->spec, job->partition.str(),
                                            job->allocation->node_list,
-                                           state::holds_gres(*job) ? job->allocation : nullptr};
+                                           state::holds_gres(*job) ? job->allocation : nullptr,
+                                           state::has_group_for_scripts(*state, *job, effect.nodes)};
   parts_.links.send(*state, effect.nodes, request, {});
 }
 
