@@ -135,7 +135,7 @@ class Agent::Graph {
   void make_parts() {
     children_.emplace(io_);
     scripts_.emplace(io_, *children_);
-    groups_.emplace(node_, [this](JobId job) { return !steps_->live_of(job).empty(); });
+    groups_.emplace(node_, [this](JobId job) { return !steps_->live_of(job).empty() || jobs_->keeps_group(job); });
     containers_.emplace(node_, *children_);
     steps_.emplace(node_, *children_, *groups_, *containers_, [this](protocol::StepEnded report) {
       const protocol::StepKey key = report.key;
@@ -157,6 +157,7 @@ class Agent::Graph {
                               [this] { reporter_->send(); },
                               [this] { steps_->make_reports_safe(); }});
     jobs_->connect(*steps_, *reporter_);
+    steps_->when_begun([this](const protocol::StepKey& key) { jobs_->step_began(key); });
     broadcasts_.emplace(node_, *children_);
     broadcasts_->use_containers(*containers_);
     jobs_->when_over([this](JobId job) {
