@@ -54,6 +54,7 @@ class Agent::Graph {
     node_.config_path = options_.config_path;
     node_.sbin_dir = options_.sbin_dir;
     node_.own_line = options_.own_line;
+    node_.claims_future = options_.claims_future;
     node_.started = now();
     node_.real_hardware = discover_hardware(config.tmp_fs);
     node_.processors = processor_order();

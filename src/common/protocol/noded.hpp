@@ -37,6 +37,7 @@ struct RegisterNodeRequest {
   std::shared_ptr<const NodeConfig> own_line;  // slurmd -Z: what the node is, where no file says it; else null
   Time features_changed = kNoTime;  // the order (its `issued`) that was carried out last without a reboot, well or not
   std::optional<std::string> active_features;  // "a,b", of those that its helpers manage; not set: there are no helpers
+  bool claims_future = false;  // slurmd -F: this host is to be that FUTURE node, if it is free or this host's already
   template <class V>
   static void describe(V&& field) {
     field(1, "name", &RegisterNodeRequest::name);
@@ -48,6 +49,7 @@ struct RegisterNodeRequest {
     field(360, "own_line", &RegisterNodeRequest::own_line);
     field(450, "active_features", &RegisterNodeRequest::active_features);
     field(451, "features_changed", &RegisterNodeRequest::features_changed);
+    field(500, "claims_future", &RegisterNodeRequest::claims_future);
   }
 };
 struct RegisterNodeReply {
