@@ -54,6 +54,7 @@ class Agent::Graph {
     node_.config_path = options_.config_path;
     node_.sbin_dir = options_.sbin_dir;
     node_.own_line = options_.own_line;
+    node_.claims_future = options_.claims_future;
     node_.started = now();
     node_.real_hardware = discover_hardware(config.tmp_fs);
     node_.processors = processor_order();
@@ -135,7 +136,7 @@ class Agent::Graph {
   void make_parts() {
     children_.emplace(io_);
     scripts_.emplace(io_, *children_);
-    groups_.emplace(node_, [this](JobId job) { return !steps_->live_of(job).empty(); });
+    groups_.emplace(node_, [this](JobId job) { return !steps_->live_of(job).empty() || jobs_->keeps_group(job); });
     containers_.emplace(node_, *children_);
     steps_.emplace(node_, *children_, *groups_, *containers_, [this](protocol::StepEnded report) {
       const protocol::StepKey key = report.key;
@@ -157,6 +158,7 @@ class Agent::Graph {
                               [this] { reporter_->send(); },
                               [this] { steps_->make_reports_safe(); }});
     jobs_->connect(*steps_, *reporter_);
+    steps_->when_begun([this](const protocol::StepKey& key) { jobs_->step_began(key); });
     broadcasts_.emplace(node_, *children_);
     broadcasts_->use_containers(*containers_);
     jobs_->when_over([this](JobId job) {

@@ -19,6 +19,7 @@ struct AgentOptions {
   bool clean = false;                 // forget what the spool remembers
   bool rebooted = false;              // as if the host had just been started
   std::shared_ptr<const NodeConfig> own_line;  // -Z: what it registers with; else null
+  bool claims_future = false;         // -F: it was given a FUTURE node's name
   std::function<void()> end_process;  // the controller asked for it; called on any thread
 };
 

@@ -16,11 +16,13 @@ void HealthCheck::run(std::function<void()> done) {
   env.set("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
   env.set("SLURM_CONF", node_.config_path);
   env.set("SLURMD_NODENAME", node_.name);
-  scripts_.run({config.health_check_program}, env, config.health_check_timeout,
-               [this, done = std::move(done)](int) {
-                 running_ = false;
-                 if (done) done();
-               });
+  scripts_.run({.patterns = {config.health_check_program},
+                .environment = std::move(env),
+                .limit = config.health_check_timeout,
+                .done = [this, done = std::move(done)](int) {
+                  running_ = false;
+                  if (done) done();
+                }});
 }
 
 }  // namespace sluice::noded

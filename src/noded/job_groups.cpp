@@ -84,6 +84,17 @@ std::string JobGroups::user_group(JobId job) const {
   return {};
 }
 
+std::vector<std::string> JobGroups::for_scripts(JobId job) {
+  refresh();
+  if (tree_ == nullptr) return {};
+  const std::string user = user_group(job);
+  const std::string group = fmt::format("{}/job_{}/scripts", user, job);
+  const Status made = user.empty() ? failure("the job has none") : tree_->make(group);
+  if (made) return tree_->entries(group);
+  log::error("a prolog or epilog of job {} runs outside of its control group: {}", job, made.error().text);
+  return {};
+}
+
 void JobGroups::remove_job(JobId job) {
   refresh();
   const std::string user = user_group(job);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "common/cgroup/tree.hpp"
 #include "common/protocol/stepd_start.hpp"
@@ -14,19 +15,23 @@ namespace sluice::noded {
 
 class JobGroups {
  public:
-  // `in_use` says whether the job has steps here that run.
+  // `in_use` says whether the job has steps or scripts here that run.
   JobGroups(NodeState& node, std::function<bool(JobId)> in_use);
 
   // For a step daemon: the groups and limits of its step.
   [[nodiscard]] protocol::CgroupSetup setup_for(const protocol::StepLaunch& launch,
                                                 uint32_t node_index);
+  // For Prolog and Epilog of a job whose group is there, a group of their own in it: a process that writes 0 into each
+  // of these files is held to the job's limits. It is not a step's: who cancels the extern step ends no prolog. Empty
+  // when no groups are used.
+  [[nodiscard]] std::vector<std::string> for_scripts(JobId job);
 
-  // Kills what is in the group of a job without running steps, and removes it; goes on until it is gone. No-op if
+  // Kills what is in the group of a job without running steps and scripts, and removes it; goes on until it is gone. No-op if
   // there is none.
   void remove_job(JobId job);
   // The same for a step whose daemon died.
   void remove_step(const StepId& id);
-  // The groups of all jobs without running steps, which an agent before this one left.
+  // The groups of all jobs without running steps and scripts, which an agent before this one left.
   void remove_unused();
   // Before the agent ends: the node's own group goes when nothing runs.
   void leave();

@@ -1,9 +1,6 @@
 #include "noded/jobs.hpp"
 
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -13,7 +10,6 @@
 #include "common/tables/gres_env.hpp"
 #include "common/tables/output_env.hpp"
 #include "common/tables/step_names.hpp"
-#include "common/wire/codec.hpp"
 
 namespace sluice::noded {
 namespace {
@@ -35,10 +31,16 @@ std::string with_time(std::string_view message) {
 }  // namespace
 
 struct Jobs::Job {
-  explicit Job(boost::asio::io_context& io) : timer(io) {}
+  Job(boost::asio::io_context& io, const Id& run) : id(run), timer(io) {}
+  const Id id;  // facts.restart is what the job's processes are told
   JobFacts facts;
   Prolog prolog = Prolog::kNotRun;
+  int prolog_status = 0;
   bool reports_prolog = false;  // its success, too
+  ProcessMark script;           // of its prolog or epilog, the one that runs
+  bool left = false;            // an agent before this one started `script`
+  bool in_group = false;        // its scripts run in its control group, which its extern step makes
+  bool extern_over = false;
   bool ending = false;
   bool epilog_running = false;
   boost::asio::steady_timer timer;  // UnkillableStepTimeout
@@ -51,45 +53,65 @@ struct Jobs::Job {
 };
 
 Jobs::Jobs(NodeState& node, SiteScripts& scripts, JobGroups& groups)
-    : node_(node), scripts_(scripts), groups_(groups) {}
+    : node_(node), scripts_(scripts), groups_(groups), kept_(node.spool_dir + "/jobs") {}
 
 void Jobs::connect(Steps& steps, Reporter& reporter) {
   steps_ = &steps;
   reporter_ = &reporter;
 }
 
-std::string Jobs::file_of(const Job& job) const {
-  return fmt::format("{}/jobs/{}.{}", node_.spool_dir, job.facts.job, job.facts.restart);
-}
-
 // Only a job with a prolog or an epilog must be known to the next agent.
 void Jobs::store(const Job& job) const {
   if (node_.config->epilog.empty() && node_.config->prolog.empty()) return;
-  std::error_code ignored;
-  std::filesystem::create_directories(node_.spool_dir + "/jobs", ignored);
-  protocol::RunPrologRequest record;
-  record.job = job.facts.job;
-  record.restart = job.facts.restart;
+  KeptJob record;
+  record.job = job.id.first;
+  record.restart = job.id.second;
   record.job_spec = job.facts.spec;
   record.partition = job.facts.partition;
   record.node_list = job.facts.node_list;
-  std::ofstream(file_of(job), std::ios::binary) << wire::encode(record);
+  record.allocation = job.facts.allocation;
+  record.in_group = job.in_group;
+  if (job.prolog == Prolog::kRunning || job.prolog == Prolog::kUnknown) record.prolog = PrologOutcome::kUnknown;
+  if (job.prolog == Prolog::kFailed) record.prolog = PrologOutcome::kFailed;
+  record.prolog_status = job.prolog_status;
+  record.script = job.script;
+  if (auto ok = kept_.store(record); !ok) log::error("{}", ok.error().text);
 }
 
 void Jobs::load() {
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(node_.spool_dir + "/jobs", error)) {
-    std::ifstream file(entry.path(), std::ios::binary);
-    std::stringstream bytes;
-    bytes << file.rdbuf();
-    const auto record = wire::decode<protocol::RunPrologRequest>(bytes.str());
-    if (!record || record->job_spec == nullptr) continue;
-    const JobPtr job = job_of(record->job, record->restart);
-    job->facts.spec = record->job_spec;
-    job->facts.partition = record->partition;
-    job->facts.node_list = record->node_list;
-    job->prolog = Prolog::kDone;
+  for (const KeptJob& record : kept_.load()) {
+    const JobPtr job = job_of(record.job, record.restart);
+    job->facts.spec = record.job_spec;
+    job->facts.partition = record.partition;
+    job->facts.node_list = record.node_list;
+    job->facts.allocation = record.allocation;
+    job->in_group = record.in_group;
+    job->prolog_status = record.prolog_status;
+    switch (record.prolog) {
+      case PrologOutcome::kPassed: job->prolog = Prolog::kDone; break;
+      case PrologOutcome::kUnknown: job->prolog = Prolog::kUnknown; break;
+      case PrologOutcome::kFailed: job->prolog = Prolog::kFailed; break;
+    }
+    if (job->prolog == Prolog::kFailed) report_prolog(*job);
+    if (runs(record.script)) await_left(job, record.script);
   }
+}
+
+// Nobody will know how a prolog ended that an earlier agent started. It is run again, not beside itself.
+void Jobs::await_left(const JobPtr& job, const ProcessMark& script) {
+  log::info("a prolog or epilog of job {} runs still", job->id.first);
+  job->script = script;
+  job->left = true;
+  const ClusterConfig& config = *node_.config;
+  const bool prolog = job->prolog == Prolog::kUnknown;
+  const auto await = has_option(config.prolog_flags, "Serial") ? &SiteScripts::await_in_turn : &SiteScripts::await;
+  const auto& limit = prolog ? config.prolog_timeout : config.epilog_timeout;
+  (scripts_.*await)(script, limit.value_or(config.prolog_epilog_timeout), [this, job] {
+    job->script = {};
+    job->left = false;
+    continue_end(job);
+    go_on(job);
+  });
 }
 
 std::vector<JobId> Jobs::prepared() {
@@ -103,6 +125,12 @@ std::vector<JobId> Jobs::prepared() {
   return ids;
 }
 
+bool Jobs::keeps_group(JobId id) const {
+  return std::ranges::any_of(runs_of(id), [](const JobPtr& job) {
+    return job->script.pid != 0 || (job->in_group && job->prolog != Prolog::kNotRun);
+  });
+}
+
 std::vector<Jobs::JobPtr> Jobs::runs_of(JobId id) const {
   std::vector<JobPtr> runs;
   for (auto at = jobs_.lower_bound({id, 0}); at != jobs_.end() && at->first.first == id; ++at)
@@ -113,7 +141,7 @@ std::vector<Jobs::JobPtr> Jobs::runs_of(JobId id) const {
 Jobs::JobPtr Jobs::job_of(JobId id, uint32_t restart) {
   JobPtr& job = jobs_[{id, restart}];
   if (job == nullptr) {
-    job = std::make_shared<Job>(node_.io);
+    job = std::make_shared<Job>(node_.io, Id{id, restart});
     job->facts.job = id;
     job->facts.restart = restart;
     job->facts.cluster = node_.config->cluster_name;
@@ -130,6 +158,7 @@ Status Jobs::launch(protocol::StepLaunch launch, std::string encoded, uint32_t n
   if (job->ending) return failure(ErrorCode::kAlreadyDone);
   if (job->prolog == Prolog::kFailed) return failure("the prolog failed on this node");
   job->facts = facts_of(launch);
+  if (launch.key.id.step == kExternStep && has_option(node_.config->prolog_flags, "RunInJob")) job->in_group = true;
   for (const Job::Waiting& other : job->waiting) {
     if (other.launch.key == launch.key) return {};
   }
@@ -142,19 +171,36 @@ Status Jobs::launch(protocol::StepLaunch launch, std::string encoded, uint32_t n
 }
 
 bool Jobs::earlier_run_left(const Job& job) const {
-  for (const protocol::StepKey& key : steps_->live_of(job.facts.job)) {
-    if (key.restart < job.facts.restart) return true;
+  for (const protocol::StepKey& key : steps_->live_of(job.id.first)) {
+    if (key.restart < job.id.second) return true;
   }
-  for (const JobPtr& run : runs_of(job.facts.job)) {
-    if (run->facts.restart < job.facts.restart && run->ending) return true;
+  for (const JobPtr& run : runs_of(job.id.first)) {
+    if (run->id < job.id && run->ending) return true;
   }
   return false;
 }
 
+// PrologFlags=RunInJob: the extern step does not wait for the prolog, but the prolog for its control groups. Without
+// them, where it cannot begin, the prolog runs all the same.
+bool Jobs::has_group_for_prolog(const JobPtr& job) {
+  if (!job->in_group || job->extern_over) return true;
+  const protocol::StepKey key{{job->id.first, kExternStep}, job->id.second};
+  const auto place =
+      std::ranges::find_if(job->waiting, [&](const Job::Waiting& step) { return step.launch.key == key; });
+  if (place != job->waiting.end()) {
+    Job::Waiting step = std::move(*place);
+    job->waiting.erase(place);
+    steps_->launch(step.launch, std::move(step.encoded), step.node_index);
+  }
+  return job->extern_over || steps_->has_begun(key);
+}
+
 void Jobs::go_on(const JobPtr& job) {
-  if (job->ending || earlier_run_left(*job)) return;
+  if (job->ending || job->left || earlier_run_left(*job)) return;
   const bool wanted = job->reports_prolog || !job->waiting.empty();
-  if (job->prolog == Prolog::kNotRun && wanted) return start_prolog(job);
+  const auto due = [&] { return job->prolog == Prolog::kNotRun || job->prolog == Prolog::kUnknown; };
+  // a launch that fails comes by here
+  if (wanted && due() && has_group_for_prolog(job) && due()) return start_prolog(job);
   if (job->prolog != Prolog::kDone) return;
   for (Job::Waiting& waiting : std::exchange(job->waiting, {})) {
     steps_->launch(waiting.launch, std::move(waiting.encoded), waiting.node_index);
@@ -168,11 +214,14 @@ void Jobs::run_prolog(const protocol::RunPrologRequest& request) {
   job->facts.partition = request.partition;
   job->facts.node_list = request.node_list;
   job->facts.allocation = request.allocation;
+  job->in_group = request.in_group;
   job->reports_prolog = true;
-  if (job->prolog == Prolog::kNotRun) return go_on(job);
-  if (job->prolog == Prolog::kRunning) return;  // its end will be reported
-  reporter_->add(protocol::PrologDoneRequest{request.job, request.restart, node_.name,
-                                             job->prolog == Prolog::kDone ? 0 : 1});
+  if (job->prolog == Prolog::kDone || job->prolog == Prolog::kFailed) return report_prolog(*job);
+  if (job->prolog != Prolog::kRunning) go_on(job);  // its end will be reported
+}
+
+void Jobs::report_prolog(const Job& job) {
+  reporter_->add(protocol::PrologDoneRequest{job.id.first, job.id.second, node_.name, job.prolog_status});
 }
 
 Environment Jobs::script_environment(const Job& job, std::string_view context) const {
@@ -193,29 +242,45 @@ Environment Jobs::script_environment(const Job& job, std::string_view context) c
   return env;
 }
 
-void Jobs::run_scripts(const Job& job, const std::vector<std::string>& programs, std::string_view context,
+void Jobs::run_scripts(const JobPtr& job, const std::vector<std::string>& programs, std::string_view context,
                        const std::optional<Duration>& limit, std::function<void(int)> done) {
   const ClusterConfig& config = *node_.config;
+  ScriptRow row{.patterns = programs,
+                .environment = script_environment(*job, context),
+                .limit = limit.value_or(config.prolog_epilog_timeout)};
+  row.done = [job, done = std::move(done)](int status) {
+    job->script = {};
+    done(status);
+  };
+  row.started = [this, job](pid_t pid) {
+    job->script = mark_of(pid);
+    store(*job);
+  };
+  std::vector<std::string> files;
+  if (job->in_group) files = groups_.for_scripts(job->id.first);
+  if (!files.empty()) {
+    row.through = {node_.sbin_dir + "/slurmstepd", protocol::kRunInGroupsMode};
+    row.through.insert(row.through.end(), files.begin(), files.end());
+    row.through.emplace_back("--");
+  }
   const auto run = has_option(config.prolog_flags, "Serial") ? &SiteScripts::run_in_turn : &SiteScripts::run;
-  (scripts_.*run)(programs, script_environment(job, context), limit.value_or(config.prolog_epilog_timeout), std::move(done));
+  (scripts_.*run)(std::move(row));
 }
 
 void Jobs::start_prolog(const JobPtr& job) {
   job->prolog = Prolog::kRunning;
-  store(*job);
   const ClusterConfig& config = *node_.config;
-  run_scripts(*job, config.prolog, "prolog_slurmd", config.prolog_timeout,
+  run_scripts(job, config.prolog, "prolog_slurmd", config.prolog_timeout,
               [this, job](int status) { prolog_over(job, status); });
 }
 
 void Jobs::prolog_over(const JobPtr& job, int status) {
   job->prolog = status == 0 ? Prolog::kDone : Prolog::kFailed;
-  if (status != 0) log::error("prolog of job {} failed with status {:#x}", job->facts.job, status);
+  job->prolog_status = status;
+  store(*job);
+  if (status != 0) log::error("prolog of job {} failed with status {:#x}", job->id.first, status);
   // a failure drains this node and takes the job away: the controller orders both
-  if (job->reports_prolog || status != 0) {
-    reporter_->add(
-        protocol::PrologDoneRequest{job->facts.job, job->facts.restart, node_.name, status});
-  }
+  if (job->reports_prolog || status != 0) report_prolog(*job);
   if (job->ending) return continue_end(job);
   go_on(job);
 }
@@ -239,8 +304,8 @@ void Jobs::clean(JobId id) {
   request.job = id;
   for (const JobPtr& run : runs_of(id)) {
     // launched after the controller was asked: it sees to what is left of earlier ones
-    if (!offered_.contains({id, run->facts.restart})) return;
-    request.restart = run->facts.restart;
+    if (!offered_.contains(run->id)) return;
+    request.restart = run->id.second;
   }
   request.at_once = true;
   terminate(request);
@@ -268,19 +333,19 @@ void Jobs::end_steps(const JobPtr& job, const protocol::TerminateJobRequest& req
 
 // The epilog runs once nothing of the job is left.
 void Jobs::continue_end(const JobPtr& job) {
-  if (!job->ending || job->epilog_running || job->prolog == Prolog::kRunning) return;
-  for (const protocol::StepKey& key : steps_->live_of(job->facts.job)) {
-    if (key.restart <= job->facts.restart) return;
+  if (!job->ending || job->epilog_running || job->left || job->prolog == Prolog::kRunning) return;
+  for (const protocol::StepKey& key : steps_->live_of(job->id.first)) {
+    if (key.restart <= job->id.second) return;
   }
   job->timer.cancel();
   job->epilog_running = true;
   const ClusterConfig& config = *node_.config;
-  run_scripts(*job, config.epilog, "epilog_slurmd", config.epilog_timeout,
+  run_scripts(job, config.epilog, "epilog_slurmd", config.epilog_timeout,
               [this, job](int status) { cleaned(job, status, false); });
 }
 
 void Jobs::unkillable(const JobPtr& job) {
-  const auto left = steps_->live_of(job->facts.job);
+  const auto left = steps_->live_of(job->id.first);
   if (left.empty()) return;
   run_unkillable_program(left.front());
   cleaned(job, 0, true);
@@ -292,18 +357,20 @@ void Jobs::run_unkillable_program(const protocol::StepKey& key) {
   if (job == jobs_.end() || node_.config->unkillable_step_program.empty()) return;
   Environment env = script_environment(*job->second, "unkillable");
   env.set("SLURM_STEP_ID", std::to_string(static_cast<int32_t>(key.id.step)));
-  scripts_.run({node_.config->unkillable_step_program}, env, std::nullopt, [](int) {});
+  scripts_.run({.patterns = {node_.config->unkillable_step_program},
+                .environment = std::move(env),
+                .done = [](int) {}});
 }
 
 void Jobs::cleaned(const JobPtr& job, int epilog_status, bool kill_failed) {
-  const Id id{job->facts.job, job->facts.restart};
+  const Id id = job->id;
   if (epilog_status != 0) {
     log::error("epilog of job {} failed with status {:#x}", id.first, epilog_status);
   }
   remember_over(id);
-  groups_.remove_job(id.first);
-  std::remove(file_of(*job).c_str());
+  kept_.remove(id.first, id.second);
   jobs_.erase(id);
+  groups_.remove_job(id.first);
   reporter_->add(protocol::JobCleaned{id.first, id.second, node_.name, epilog_status, kill_failed});
   for (const JobPtr& run : runs_of(id.first)) go_on(run);
 }
@@ -323,17 +390,18 @@ bool Jobs::clean_after(const protocol::StepEnded& report) {
   const protocol::StepKey& key = report.key;
   if (key.id.step != kBatchStep || !node_.config->epilog.empty()) return false;
   const auto place = jobs_.find({key.id.job, key.restart});
-  if (place != jobs_.end() && (place->second->ending || !place->second->waiting.empty() ||
+  if (place != jobs_.end() && (place->second->ending || !place->second->waiting.empty() || place->second->left ||
                                place->second->prolog == Prolog::kRunning)) {
     return false;
   }
   if (!steps_->live_of(key.id.job).empty()) return false;
   // from here on nothing of this run starts on this node
   remember_over({key.id.job, key.restart});
+  if (place != jobs_.end()) {
+    if (!node_.config->prolog.empty()) kept_.remove(key.id.job, key.restart);
+    jobs_.erase(place);
+  }
   groups_.remove_job(key.id.job);
-  if (place == jobs_.end()) return true;
-  if (!node_.config->prolog.empty()) std::remove(file_of(*place->second).c_str());
-  jobs_.erase(place);
   return true;
 }
 
@@ -345,9 +413,16 @@ void Jobs::step_over(const protocol::StepKey& key) {
     return terminate(end);
   }
   for (const JobPtr& job : runs_of(key.id.job)) {
+    if (key.id.step == kExternStep && key.restart == job->id.second) job->extern_over = true;
     continue_end(job);
     go_on(job);
   }
+}
+
+void Jobs::step_began(const protocol::StepKey& key) {
+  if (key.id.step != kExternStep) return;
+  for (const JobPtr& job : runs_of(key.id.job))
+    go_on(job);
 }
 
 }  // namespace sluice::noded

@@ -16,6 +16,7 @@
 
 #include "common/protocol/noded.hpp"
 #include "noded/job_groups.hpp"
+#include "noded/kept_jobs.hpp"
 #include "noded/node_state.hpp"
 #include "noded/reporter.hpp"
 #include "noded/site_scripts.hpp"
@@ -29,7 +30,8 @@ class Jobs {
   // Before anything else is called: the parts need each other.
   void connect(Steps& steps, Reporter& reporter);
 
-  // Reads the jobs that an agent before this one had prepared; their epilog is still to run.
+  // Reads the jobs that an agent before this one had begun to prepare; their epilog is still to run. A prolog whose
+  // outcome that one did not see runs again when it is wanted, and not before it is gone; a failure is reported again.
   void load();
   // For a registration; clean() is about the runs of that moment.
   [[nodiscard]] std::vector<JobId> prepared();
@@ -48,6 +50,10 @@ class Jobs {
   void run_unkillable_program(const protocol::StepKey& key);
   // After the report was handed on.
   void step_over(const protocol::StepKey& key);
+  // Its daemon takes orders, and has made its control groups.
+  void step_began(const protocol::StepKey& key);
+  // The job's control group is needed although none of its steps runs: for its scripts.
+  [[nodiscard]] bool keeps_group(JobId job) const;
   // Whether this run of the job ended here.
   [[nodiscard]] bool is_over(JobId job, uint32_t restart) const { return over_.contains({job, restart}); }
   // What else has to go when nothing of a job is left here.
@@ -55,7 +61,7 @@ class Jobs {
 
  private:
   using Id = std::pair<JobId, uint32_t>;  // job, restart
-  enum class Prolog { kNotRun, kRunning, kDone, kFailed };
+  enum class Prolog { kNotRun, kUnknown, kRunning, kDone, kFailed };  // kUnknown: an earlier agent began it
   struct Job;
   using JobPtr = std::shared_ptr<Job>;
   JobPtr job_of(JobId id, uint32_t restart);
@@ -63,9 +69,12 @@ class Jobs {
   [[nodiscard]] bool earlier_run_left(const Job& job) const;
   // Runs the prolog, or starts what waits, where nothing stands against it.
   void go_on(const JobPtr& job);
+  [[nodiscard]] bool has_group_for_prolog(const JobPtr& job);
   void start_prolog(const JobPtr& job);
+  void report_prolog(const Job& job);
+  void await_left(const JobPtr& job, const ProcessMark& script);
   // Prolog or epilog, with its own time limit if it has one.
-  void run_scripts(const Job& job, const std::vector<std::string>& programs, std::string_view context,
+  void run_scripts(const JobPtr& job, const std::vector<std::string>& programs, std::string_view context,
                    const std::optional<Duration>& limit, std::function<void(int)> done);
   void prolog_over(const JobPtr& job, int status);
   void end_steps(const JobPtr& job, const protocol::TerminateJobRequest& request);
@@ -74,12 +83,12 @@ class Jobs {
   void cleaned(const JobPtr& job, int epilog_status, bool kill_failed);
   void remember_over(const Id& id);
   void store(const Job& job) const;
-  [[nodiscard]] std::string file_of(const Job& job) const;
   [[nodiscard]] Environment script_environment(const Job& job, std::string_view context) const;
 
   NodeState& node_;
   SiteScripts& scripts_;
   JobGroups& groups_;
+  KeptJobs kept_;
   Steps* steps_ = nullptr;        // not owned
   Reporter* reporter_ = nullptr;  // not owned
   std::map<Id, JobPtr> jobs_;

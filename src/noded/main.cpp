@@ -32,12 +32,17 @@ std::optional<int> parse(int argc, char** argv, Arguments& a) {
   app.add_option("-N", a.own.name, "name of the node this is, where a host has several");
   auto* const brings = app.add_flag("-Z", a.own.brings_line, "be a dynamic node, which slurm.conf does not name");
   app.add_option("--conf", a.own.line, "with -Z: keys of a NodeName line, such as \"Feature=x Gres=gpu:2\"")->needs(brings);
+  std::string feature;
+  auto* const future =
+      app.add_option("-F", feature, "be a FUTURE node that is as this host is, with this feature if one is named");
+  future->expected(0, 1)->excludes(brings);
   app.add_option("-d", a.stepd, "path of the step daemon");
   app.add_flag("-b", a.rebooted, "report the node as just rebooted (for tests)");
   app.add_flag("-c", a.clean, "forget what the spool folder remembers");
   app.add_flag("-C", a.show_hardware, "print this host's line for slurm.conf and end");
   app.add_flag("-M", a.lock_memory, "lock the agent into memory");
   if (const auto code = daemon::parse(app, argc, argv, a)) return code;
+  if (future->count() > 0) a.own.future = feature;
   if (a.show_hardware) {
     NodeHardware hardware = noded::discover_hardware("/tmp");
     hardware.host_name = short_host_name();
@@ -67,6 +72,7 @@ int serve(const Arguments& a,
   options.clean = a.clean;
   options.rebooted = a.rebooted;
   if (a.own.brings_line) options.own_line = std::make_shared<const NodeConfig>(self);
+  options.claims_future = a.own.future.has_value();
   options.end_process = [] { daemon::Signals::stop(); };
   auto agent = noded::Agent::start(std::move(config), std::move(options));
   if (!agent) log::fatal("{}", agent.error().text);

@@ -24,6 +24,7 @@ struct NodeState {
   std::shared_ptr<const ClusterConfig> config;
   NodeConfig self;        // this node's line
   std::shared_ptr<const NodeConfig> own_line;  // -Z: what it registers with; else null
+  bool claims_future = false;  // -F: as RegisterNodeRequest says it
   NodeHardware hardware;  // as reported
   NodeHardware real_hardware;
   std::vector<uint32_t> processors;  // processor_order()

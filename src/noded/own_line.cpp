@@ -1,15 +1,18 @@
 #include "noded/own_line.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "common/base/contains.hpp"
 #include "common/base/host_name.hpp"
 #include "common/net/auth_config.hpp"
 #include "common/net/rpc_client.hpp"
 #include "common/protocol/ctld.hpp"
+#include "common/protocol/noded.hpp"
 #include "common/tables/dynamic_nodes.hpp"
 #include "noded/inventory.hpp"
 #include "noded/node_state.hpp"
@@ -22,21 +25,25 @@ bool may_answer_later(ErrorCode code) {
          code == ErrorCode::kRetry;
 }
 
-// The configuration as the controller has it, with the nodes that no file names.
-Result<ClusterConfig> ask_controller(const ClusterConfig& config, Duration patience) {
+Result<net::ClientOptions> controller_options(const ClusterConfig& config) {
   auto auth = net::make_auth(net::auth_options(config));
   if (!auth) return tl::unexpected<Error>(auth.error());
-  net::RpcClient controller({.addresses = controller_addresses(config),
-                             .receiver = std::string(net::kController),
-                             .auth = *auth,
-                             .connect_timeout = config.tcp_timeout});
+  return net::ClientOptions{.addresses = controller_addresses(config),
+                            .receiver = std::string(net::kController),
+                            .auth = *auth,
+                            .connect_timeout = config.tcp_timeout};
+}
+
+// Asks until there is an answer, or patience is at its end.
+template <class Reply, class Request>
+Result<Reply> ask(const ClusterConfig& config, const Request& request, Duration patience) {
+  auto options = controller_options(config);
+  if (!options) return tl::unexpected<Error>(options.error());
+  net::RpcClient controller(std::move(*options));
   const auto end = std::chrono::steady_clock::now() + patience;
   while (true) {
-    auto reply = controller.call<protocol::QueryConfigReply>(protocol::QueryConfigRequest{}, config.message_timeout);
-    if (reply) return std::move(reply->config);
-    if (!may_answer_later(reply.error().code) || std::chrono::steady_clock::now() >= end) {
-      return tl::unexpected<Error>(reply.error());
-    }
+    auto reply = controller.call<Reply>(request, config.message_timeout);
+    if (reply || !may_answer_later(reply.error().code) || std::chrono::steady_clock::now() >= end) return reply;
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
   }
 }
@@ -57,7 +64,56 @@ Result<NodeConfig> make_own_line(const ClusterConfig& config, const OwnLineOptio
   return tables::registering_node(config, name, options.line, found);
 }
 
+bool is_own_future(const Node& node, const NodeHardware& host) {
+  return (node.flags & kNodeDynamicFuture) != 0 && node.base != NodeBaseState::kFuture && node.hardware != nullptr &&
+         node.hardware->host_name == host.host_name;
+}
+
+// In `config` it is this host, whoever the file takes it for.
+NodeConfig take_line(ClusterConfig& config, NodeConfig line, const std::string& host_name) {
+  line.hostname = host_name;
+  line.address.clear();
+  std::erase_if(config.nodes, [&](const NodeConfig& node) { return node.name == line.name; });
+  config.nodes.push_back(line);
+  return line;
+}
+
+// Several hosts may ask at once: who comes late gets the next one.
+Result<NodeConfig> claim_future_node(ClusterConfig& config, const OwnLineOptions& options) {
+  protocol::RegisterNodeRequest request;
+  request.hardware = discover_hardware(config.tmp_fs);
+  request.hardware.host_name = short_host_name();
+  request.claims_future = true;
+  const auto known = ask<protocol::QueryNodesReply>(config, protocol::QueryNodesRequest{}, options.patience);
+  if (!known) return failure(known.error().code, "the controller cannot be asked: " + known.error().text);
+  for (const std::string& name : future_nodes(known->nodes, request.hardware, *options.future, options.name)) {
+    const auto record = std::ranges::find_if(known->nodes, [&](const auto& one) { return one.node.name == name; });
+    request.name = name;
+    request.hardware.port = record->node.config->port;
+    const auto given = ask<protocol::RegisterNodeReply>(config, request, options.patience);
+    if (given) return take_line(config, *record->node.config, request.hardware.host_name);
+    if (given.error().code != ErrorCode::kInvalidState) return tl::unexpected<Error>(given.error());
+  }
+  return failure(ErrorCode::kInvalidNodeName, "no FUTURE node is as this host");
+}
+
 }  // namespace
+
+std::vector<std::string> future_nodes(const std::vector<protocol::NodeRecord>& nodes, const NodeHardware& host,
+                                      const std::string& feature, const std::string& name) {
+  std::vector<std::string> free;
+  for (const protocol::NodeRecord& record : nodes) {
+    const Node& node = record.node;
+    if (node.config == nullptr || (!name.empty() && node.name != name)) continue;
+    if (is_own_future(node, host)) return {node.name};
+    const NodeConfig& line = *node.config;
+    const bool alike = line.sockets == host.sockets && line.cores_per_socket == host.cores_per_socket &&
+                       line.threads_per_core == host.threads_per_core;
+    const bool suits = feature.empty() || contains(line.features, feature);
+    if (node.base == NodeBaseState::kFuture && alike && suits) free.push_back(node.name);
+  }
+  return free;
+}
 
 Result<NodeConfig> find_own_line(ClusterConfig& config, const OwnLineOptions& options) {
   if (options.brings_line) {
@@ -65,17 +121,18 @@ Result<NodeConfig> find_own_line(ClusterConfig& config, const OwnLineOptions& op
     if (line) config.nodes.push_back(*line);
     return line;
   }
+  if (options.future) return claim_future_node(config, options);
   Result<std::string> name = name_in(config, options.name);
   if (name) return *find_node_config(config, *name);
   if (name.error().code != ErrorCode::kInvalidNodeName) return tl::unexpected<Error>(name.error());
-  const Result<ClusterConfig> known = ask_controller(config, options.patience);
+  const auto known = ask<protocol::QueryConfigReply>(config, protocol::QueryConfigRequest{}, options.patience);
   if (!known) {
     return failure(known.error().code,
                    fmt::format("{}, and the controller cannot be asked: {}", name.error().text, known.error().text));
   }
-  name = name_in(*known, options.name);
+  name = name_in(known->config, options.name);
   if (!name) return tl::unexpected<Error>(name.error());
-  config.nodes.push_back(*find_node_config(*known, *name));
+  config.nodes.push_back(*find_node_config(known->config, *name));
   return config.nodes.back();
 }
 

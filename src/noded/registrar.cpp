@@ -65,6 +65,7 @@ void Registrar::send(protocol::RegisterNodeRequest request) {
   request.cluster_id = node_.cluster_id;
   request.hardware = node_.hardware;
   request.own_line = node_.own_line;
+  request.claims_future = node_.claims_future;
   handlers_.fill(request);
   controller_.call<protocol::RegisterNodeReply>(
       request, kCallTime,

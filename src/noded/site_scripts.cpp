@@ -14,6 +14,11 @@ namespace sluice::noded {
 namespace {
 
 constexpr int kNotFoundStatus = 127 << 8;  // as a shell says it
+constexpr auto kLook = std::chrono::milliseconds(100);
+
+std::optional<Duration> real_limit(std::optional<Duration> limit) {
+  return limit && *limit < kNoLimit ? limit : std::nullopt;
+}
 
 std::vector<std::string> matching(const std::vector<std::string>& patterns) {
   std::vector<std::string> paths;
@@ -33,39 +38,76 @@ std::vector<std::string> matching(const std::vector<std::string>& patterns) {
 }  // namespace
 
 struct SiteScripts::Row {
+  ScriptRow asked;
   std::vector<std::string> paths;
   size_t at = 0;
   std::vector<std::string> environment;
-  std::optional<Duration> limit;
-  std::function<void(int)> done;
   std::unique_ptr<boost::asio::steady_timer> timer;
 };
 
-void SiteScripts::run(const std::vector<std::string>& patterns,
-                      const Environment& env,
-                      std::optional<Duration> limit,
-                      std::function<void(int)> done) {
-  if (patterns.empty()) return done(0);
+struct SiteScripts::Left {
+  explicit Left(boost::asio::io_context& io) : timer(io) {}
+  ProcessMark mark;
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  std::function<void()> done;
+  boost::asio::steady_timer timer;
+};
+
+void SiteScripts::run(ScriptRow asked) {
+  if (asked.patterns.empty()) return asked.done(0);
   auto row = std::make_shared<Row>();
-  row->paths = matching(patterns);
-  row->environment = env.entries();
-  row->limit = limit && *limit < kNoLimit ? limit : std::nullopt;
-  row->done = std::move(done);
+  row->paths = matching(asked.patterns);
+  row->environment = asked.environment.entries();
+  asked.limit = real_limit(asked.limit);
+  row->asked = std::move(asked);
   row->timer = std::make_unique<boost::asio::steady_timer>(io_);
   next(row);
 }
 
-void SiteScripts::run_in_turn(const std::vector<std::string>& patterns,
-                              const Environment& env,
-                              std::optional<Duration> limit,
-                              std::function<void(int)> done) {
-  if (patterns.empty()) return done(0);
-  turns_.emplace_back([this, patterns, env, limit, done = std::move(done)] {
-    run(patterns, env, limit, [this, done](int status) {
-      next_turn();
+void SiteScripts::run_in_turn(ScriptRow asked) {
+  if (asked.patterns.empty()) return asked.done(0);
+  in_turn([this, asked = std::move(asked)](const Over& over) {
+    ScriptRow row = asked;
+    row.done = [over, done = asked.done](int status) {
+      over();
       done(status);
+    };
+    run(std::move(row));
+  });
+}
+
+void SiteScripts::await(const ProcessMark& mark, std::optional<Duration> limit, std::function<void()> done) {
+  auto left = std::make_shared<Left>(io_);
+  left->mark = mark;
+  left->done = std::move(done);
+  if (const auto real = real_limit(limit)) left->deadline = std::chrono::steady_clock::now() + *real;
+  look(left);
+}
+
+void SiteScripts::await_in_turn(const ProcessMark& mark, std::optional<Duration> limit, std::function<void()> done) {
+  in_turn([this, mark, limit, done = std::move(done)](const Over& over) {
+    await(mark, limit, [over, done] {
+      over();
+      done();
     });
   });
+}
+
+// It is no child of ours: nothing tells of its end.
+void SiteScripts::look(const std::shared_ptr<Left>& left) {
+  if (!runs(left->mark)) return left->done();
+  if (std::chrono::steady_clock::now() > left->deadline) {
+    log::error("process {} of a script takes too long and is killed", left->mark.pid);
+    ::kill(-static_cast<pid_t>(left->mark.pid), SIGKILL);
+  }
+  left->timer.expires_after(kLook);
+  left->timer.async_wait([this, left](const boost::system::error_code& error) {
+    if (!error) look(left);
+  });
+}
+
+void SiteScripts::in_turn(std::function<void(const Over&)> begin) {
+  turns_.emplace_back([this, begin = std::move(begin)] { begin([this] { next_turn(); }); });
   if (turns_.size() == 1) turns_.front()();
 }
 
@@ -78,21 +120,24 @@ void SiteScripts::next_turn() {
 }
 
 void SiteScripts::next(const std::shared_ptr<Row>& row) {
-  if (row->at == row->paths.size()) return row->done(0);
+  if (row->at == row->paths.size()) return row->asked.done(0);
   const std::string& path = row->paths[row->at++];
-  const auto pid =
-      children_.spawn({path, {path}, row->environment, {}}, [this, row, path](int status) {
-        row->timer->cancel();
-        if (status == 0) return next(row);
-        log::error("{} failed with status {:#x}", path, status);
-        row->done(status);
-      });
+  std::vector<std::string> words = row->asked.through;
+  words.push_back(path);
+  const std::string program = words.front();
+  const auto pid = children_.spawn({program, std::move(words), row->environment, {}}, [this, row, path](int status) {
+    row->timer->cancel();
+    if (status == 0) return next(row);
+    log::error("{} failed with status {:#x}", path, status);
+    row->asked.done(status);
+  });
   if (!pid) {
     log::error("{}", pid.error().text);
-    return row->done(kNotFoundStatus);
+    return row->asked.done(kNotFoundStatus);
   }
-  if (!row->limit) return;
-  row->timer->expires_after(*row->limit);
+  if (row->asked.started) row->asked.started(*pid);
+  if (!row->asked.limit) return;
+  row->timer->expires_after(*row->asked.limit);
   row->timer->async_wait([pid = *pid, path](const boost::system::error_code& error) {
     if (error) return;
     log::error("{} takes too long and is killed", path);

@@ -13,30 +13,43 @@
 #include "common/base/time.hpp"
 #include "common/tables/environment.hpp"
 #include "noded/child_processes.hpp"
+#include "noded/process_mark.hpp"
 
 namespace sluice::noded {
+
+// Programs that `patterns` (paths, or globs such as /etc/slurm/prolog.d/*) name, to be run in order.
+struct ScriptRow {
+  std::vector<std::string> patterns;
+  Environment environment;
+  std::optional<Duration> limit;  // of each: one that takes longer is killed
+  // The first that fails ends the row; its status as wait(2) gives it, 0 when all went well (or there is none).
+  std::function<void(int)> done;
+  std::function<void(pid_t)> started = {};  // each, after it was
+  std::vector<std::string> through = {};    // a program with its first arguments that executes what follows; empty: none
+};
 
 class SiteScripts {
  public:
   SiteScripts(boost::asio::io_context& io, ChildProcesses& children)
       : io_(io), children_(children) {}
 
-  // Runs the programs that `patterns` (paths, or globs such as /etc/slurm/prolog.d/*) name, in
-  // order. The first that fails ends the row; `done` gets its status as wait(2) gives it, 0 when
-  // all went well (or there is none). One that takes longer than `limit` is killed.
-  void run(const std::vector<std::string>& patterns,
-           const Environment& env,
-           std::optional<Duration> limit,
-           std::function<void(int)> done);
+  void run(ScriptRow row);
   // The same after all that was to be run in turn before has ended (PrologFlags=Serial).
-  void run_in_turn(const std::vector<std::string>& patterns,
-                   const Environment& env,
-                   std::optional<Duration> limit,
-                   std::function<void(int)> done);
+  void run_in_turn(ScriptRow row);
+
+  // A program that an agent before this one started: `done` is called when it is gone. How it ended, nobody knows.
+  // `limit` begins anew here.
+  void await(const ProcessMark& left, std::optional<Duration> limit, std::function<void()> done);
+  // It has the turn meanwhile.
+  void await_in_turn(const ProcessMark& left, std::optional<Duration> limit, std::function<void()> done);
 
  private:
   struct Row;
+  struct Left;
+  using Over = std::function<void()>;
   void next(const std::shared_ptr<Row>& row);
+  void look(const std::shared_ptr<Left>& left);
+  void in_turn(std::function<void(const Over&)> begin);
   void next_turn();
 
   boost::asio::io_context& io_;

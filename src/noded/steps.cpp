@@ -89,6 +89,11 @@ bool Steps::knows(const protocol::StepKey& key) const {
   return steps_.contains(key) || spool_.is_claimed(key);
 }
 
+bool Steps::has_begun(const protocol::StepKey& key) const {
+  const auto place = steps_.find(key);
+  return place != steps_.end() && (place->second->began || place->second->over);
+}
+
 void Steps::adopt_all() {
   if (auto ok = spool_.prepare(); !ok) log::error("{}", ok.error().text);
   for (const protocol::StepRecord& record : spool_.scan()) {
@@ -205,11 +210,14 @@ void Steps::connect(const StepPtr& step, int fd) {
 
 void Steps::on_frame(const StepPtr& step, const Frame& frame) {
   switch (frame.type) {
-    case FrameType::kAgentReady:
-      step->ready = step->began = true;
+    case FrameType::kAgentReady: {
+      step->ready = true;
+      const bool again = std::exchange(step->began, true);
       for (const auto& [type, body] : std::exchange(step->waiting, {}))
         order(step, type, body);
+      if (!again && when_begun_) when_begun_(step->key);
       return;
+    }
     case FrameType::kAgentEnded:
       if (auto report = wire::decode<protocol::StepEnded>(frame.body)) {
         ended(step, std::move(*report));

@@ -39,6 +39,10 @@ class Steps {
   // step was started here before. Its end, or that it cannot start, comes through OnEnded.
   void launch(const protocol::StepLaunch& launch, std::string encoded, uint32_t node_index);
   [[nodiscard]] bool knows(const protocol::StepKey& key) const;
+  // Its daemon took orders, or it is over and not forgotten.
+  [[nodiscard]] bool has_begun(const protocol::StepKey& key) const;
+  // What is to be done when a step begins that was started here.
+  void when_begun(std::function<void(const protocol::StepKey&)> tell) { when_begun_ = std::move(tell); }
 
   // Orders; false when no such step runs here. One that is launched after the order to end it ends at once.
   bool signal(const protocol::SignalStepRequest& request);
@@ -87,6 +91,7 @@ class Steps {
   JobContainers& containers_;
   StepSpool spool_;
   OnEnded on_ended_;
+  std::function<void(const protocol::StepKey&)> when_begun_;
   std::map<protocol::StepKey, StepPtr> steps_;
   std::map<protocol::StepKey, protocol::TerminateStepRequest> early_;  // for steps that have not come yet
   std::vector<std::shared_ptr<PidQuery>> pid_queries_;

@@ -318,6 +318,31 @@ TEST(Noded, RebootsOnceForARepeatedOrder) {
   EXPECT_EQ(controller.read("reboots.out"), "reboot\nreboot\n");
 }
 
+// The job's processes are not told of a restart; the reports about it have its number all the same.
+TEST(Noded, LaterRunsOfCronJobsAreCleanedUnderTheirOwnNumber) {
+  FakeController controller;
+  const std::string path = controller.folder + "/epilog";
+  std::ofstream(path) << "#!/bin/sh\nexit 0\n";
+  ::chmod(path.c_str(), 0755);
+  controller.start_agent(fmt::format("Epilog={}\n", path));
+  ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
+  auto launch = controller.batch_launch(19, "#!/bin/sh\ntouch started\nexec sleep 1000\n");
+  JobSpec spec = *launch.job_spec;
+  spec.cron = "* * * * *";
+  launch.job_spec = std::make_shared<const JobSpec>(spec);
+  launch.key.restart = 3;
+  ASSERT_TRUE(controller.launch(launch));
+  while (!std::filesystem::exists(controller.folder + "/started"))
+    ::usleep(10000);
+  protocol::TerminateJobRequest request;
+  request.job = 19;
+  request.restart = 3;
+  ASSERT_TRUE(controller.send(request));
+  ASSERT_TRUE(controller.wait([&] { return !controller.cleaned.empty(); }));
+  EXPECT_EQ(controller.cleaned[0].restart, 3U);
+  EXPECT_EQ(controller.ended.size(), 1U) << "it was not clean before";
+}
+
 TEST(Noded, KilledAndStartedAgainItAdoptsItsStepsAndKeepsReports) {
   FakeController controller;
   controller.start_agent();

@@ -225,6 +225,64 @@ class Registered(DynamicCase):
         self.assertIn("-Z", done.stderr)
 
 
+class Future(DynamicCase):
+    """slurmd -F: hosts that become FUTURE nodes which are as they are."""
+
+    def start(self, *options):
+        return subprocess.run([self.cluster.daemon("sluicenoded"), "-f", self.cluster.conf, *options], env=self.cluster.env,
+                              capture_output=True, text=True, check=False, timeout=60)
+
+    def agents(self):
+        return [pid for pid in pids_with(self.cluster.conf, "sluicenoded") if pid != self.cluster.node_pid("n1")]
+
+    def stop(self):
+        for pid in self.agents():
+            os.kill(pid, signal.SIGTERM)
+        wait_for(lambda: not self.agents(), "the agent is gone")
+
+    def future(self, name, *shape):
+        self.run_cmd("scontrol", "create", f"NodeName={name}", *shape, "RealMemory=1000", "State=FUTURE", f"Port={free_ports(1)}")
+        self.addCleanup(self.run_cmd, "scontrol", "delete", f"NodeName={name}", check=False)
+
+    def test_life(self):
+        line = self.start("-C").stdout.splitlines()[0].split()
+        shape = [word for word in line if word.split("=")[0] in ("CPUs", "Boards", "SocketsPerBoard", "CoresPerSocket", "ThreadsPerCore")]
+        self.future("f0", "CPUs=63", "SocketsPerBoard=1", "CoresPerSocket=63", "ThreadsPerCore=1")
+        self.future("f1", *shape)
+        self.future("f2", *shape, "Feature=spot")
+        self.addCleanup(self.stop)
+        done = self.start("-Fbogus")
+        self.assertEqual((done.returncode, done.stderr), (1, "slurmd: fatal: no FUTURE node is as this host\n"))
+        self.assertEqual(self.start("-F", "-Z").returncode, 1)
+        done = self.start("-Fspot")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.wait_idle("f2")
+        shown = self.show_node("f2")
+        self.assertEqual((shown["State"], shown["NodeHostName"]), ("IDLE+DYNAMIC_FUTURE+DYNAMIC_NORM", HOST))
+        self.assertEqual(self.out("srun", "-w", "f2", "sh", "-c", "echo $SLURMD_NODENAME"), "f2\n")
+        self.wait_no_jobs()
+
+        # it stays that node, and all know where it is
+        self.stop()
+        self.restart_controller()
+        before = self.cluster.log("f2").count("registered as f2")
+        self.assertEqual(self.start("-F").returncode, 0)
+        wait_for(lambda: self.cluster.log("f2").count("registered as f2") > before, "the agent is known again")
+        self.wait_idle("f2")
+        self.assertIsNone(self.node_state("f1"))
+        self.assertEqual(self.out("srun", "-w", "f2", "sh", "-c", "echo $SLURMD_NODENAME"), "f2\n")
+        self.wait_no_jobs()
+
+        # until the node is given back
+        self.stop()
+        self.run_cmd("scontrol", "update", "NodeName=f2", "State=FUTURE")
+        self.assertIsNone(self.node_state("f2"))
+        self.assertEqual(self.show_node("f2", "-F")["State"], "FUTURE+DYNAMIC_NORM")
+        self.assertEqual(self.start("-F").returncode, 0)
+        self.wait_idle("f1")
+        self.assertIsNone(self.node_state("f2"))
+
+
 if __name__ == "__main__":
     need_root()
     unittest.main()

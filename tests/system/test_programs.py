@@ -1,6 +1,7 @@
 """The site's programs: prologs, epilogs, health checks, records of ended jobs."""
 import os
 import re
+import signal
 import subprocess
 import unittest
 
@@ -214,6 +215,106 @@ while [ -e {dir}/work/gate.$SLURMD_NODENAME ]; do sleep 0.05; done
                  "the job is queued again and held")
         os.remove(fail)
         self.run_cmd("scancel", job)
+
+
+    def test_failure_after_the_job_was_cancelled(self):
+        self.addCleanup(self.run_cmd, "scontrol", "update", "NodeName=n2", "State=RESUME", check=False)
+        node = lambda: self.out("sinfo", "-h", "-n", "n2", "-o", "%T|%E").strip()
+        for fails, after in ((False, "idle|none"), (True, "drained|Prolog error")):
+            gate = self.flag("gate.n2")
+            fail = self.flag("fail.n2") if fails else None
+            job = self.submit("-w", "n2", "-o", "/dev/null", "--wrap", "true")
+            wait_for(lambda job=job: f"{job} n2\n" in self.file("began"), "its prolog runs")
+            self.run_cmd("scancel", job)
+            wait_for(lambda job=job: self.show(job)["JobState"] in ("CANCELLED", "COMPLETING"), "it is over")
+            os.remove(gate)
+            self.assertEqual(self.wait_ended(job), "CANCELLED")
+            wait_for(lambda after=after: node() == after, f"the node is {after}")
+            if fail:
+                os.remove(fail)
+
+
+class Restarted(FlagFiles):
+    """An agent that dies does not see how its prologs end: they run again before their jobs do, and never twice at once."""
+    NODES, CPUS, CONF = 1, 2, "Prolog={dir}/prolog\n"
+    FILES = {"prolog": """#!/bin/sh
+echo begin $$ >> {dir}/work/ran.$SLURM_JOB_ID
+while [ -e {dir}/work/gate ]; do sleep 0.05; done
+echo end >> {dir}/work/ran.$SLURM_JOB_ID
+[ ! -e {dir}/work/fail ]
+"""}
+
+    def tearDown(self):
+        self.run_cmd("scontrol", "update", "NodeName=n1", "State=RESUME", check=False)
+        self.wait_no_jobs()
+
+    def ran(self, job):
+        return [line.split()[0] for line in self.file(f"ran.{job}").splitlines()]
+
+    def registered(self):
+        return self.cluster.log("n1").count("registered as n1")
+
+    def orphaned(self):
+        """A job whose prolog runs without its agent, and the file that holds it."""
+        gate = self.flag("gate")
+        job = self.submit("-o", "/dev/null", "--wrap", "echo script >> ran.$SLURM_JOB_ID")
+        wait_for(lambda: self.ran(job) == ["begin"], "its prolog runs")
+        wait_for(lambda: any(entry.startswith(f"{job}.") and not entry.endswith(".new")
+                             for entry in os.listdir(f"{self.cluster.dir}/spool/n1/jobs")), "the agent has noted it")
+        self.cluster.kill_node("n1")
+        return job, gate
+
+    def start_agent(self):
+        before = self.registered()
+        self.cluster.start_node("n1")
+        wait_for(lambda: self.registered() > before, "the next agent is known")
+
+    def test_the_job_waits_for_a_prolog_that_runs_on(self):
+        job, gate = self.orphaned()
+        self.start_agent()
+        self.assertIn(f"a prolog or epilog of job {job} runs still", self.cluster.log("n1"))
+        self.assertEqual(self.ran(job), ["begin"])
+        os.remove(gate)
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.assertEqual(self.ran(job), ["begin", "end", "begin", "end", "script"])
+
+    def test_a_prolog_that_is_gone_runs_again(self):
+        job, gate = self.orphaned()
+        pid = int(self.file(f"ran.{job}").split()[1])
+        os.kill(pid, signal.SIGKILL)
+        os.remove(gate)
+        self.start_agent()
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.assertEqual(self.ran(job), ["begin", "begin", "end", "script"])
+
+    def test_a_failure(self):
+        fail = self.flag("fail")
+        job, gate = self.orphaned()
+        self.start_agent()
+        os.remove(gate)
+        wait_for(lambda: self.out("squeue", "-h", "-j", job, "-o", "%T %R") == "PENDING (launch failed requeued held)\n",
+                 "the job is queued again and held")
+        self.assertEqual(self.out("sinfo", "-h", "-n", "n1", "-o", "%T|%E").strip(), "drained|Prolog error")
+        self.assertEqual(self.ran(job), ["begin", "end", "begin", "end"])
+        os.remove(fail)
+        self.run_cmd("scancel", job)
+
+    def test_a_job_that_is_cancelled_meanwhile(self):
+        job, gate = self.orphaned()
+        self.run_cmd("scancel", job)
+        self.start_agent()
+        os.remove(gate)
+        self.assertEqual(self.wait_ended(job), "CANCELLED")
+        self.assertEqual(self.ran(job), ["begin", "end"])
+        self.assertEqual(os.listdir(f"{self.cluster.dir}/spool/n1/jobs"), [])
+
+
+class RestartedAlloc(Restarted):
+    CONF = Restarted.CONF + "PrologFlags=Alloc\n"
+
+
+class RestartedSerial(Restarted):
+    CONF = Restarted.CONF + "PrologFlags=Serial\n"
 
 
 class Serial(ClusterCase):

@@ -125,6 +125,19 @@ struct Node {
   }
 };
 
+// Where it is: as it registered, where any host may be that node (slurmd -F), else as configured.
+// Empty where neither says.
+[[nodiscard]] inline std::string node_host_name(const Node& node) {
+  const bool registered = (node.flags & kNodeDynamicFuture) != 0 && node.hardware != nullptr;
+  if (registered) return node.hardware->host_name;
+  return node.config != nullptr ? node.config->hostname : std::string();
+}
+[[nodiscard]] inline std::string node_host_address(const Node& node) {
+  const bool registered = (node.flags & kNodeDynamicFuture) != 0 && node.hardware != nullptr;
+  if (registered) return node.hardware->address;
+  return node.config != nullptr ? node.config->address : std::string();
+}
+
 // Those of its configuration, unless the node says otherwise.
 [[nodiscard]] std::vector<std::string> active_features(const Node& node);
 

@@ -37,6 +37,7 @@ struct RegisterNodeRequest {
   std::shared_ptr<const NodeConfig> own_line;  // slurmd -Z: what the node is, where no file says it; else null
   Time features_changed = kNoTime;  // the order (its `issued`) that was carried out last without a reboot, well or not
   std::optional<std::string> active_features;  // "a,b", of those that its helpers manage; not set: there are no helpers
+  bool claims_future = false;  // slurmd -F: this host is to be that FUTURE node, if it is free or this host's already
   template <class V>
   static void describe(V&& field) {
     field(1, "name", &RegisterNodeRequest::name);
@@ -48,6 +49,7 @@ struct RegisterNodeRequest {
     field(360, "own_line", &RegisterNodeRequest::own_line);
     field(450, "active_features", &RegisterNodeRequest::active_features);
     field(451, "features_changed", &RegisterNodeRequest::features_changed);
+    field(500, "claims_future", &RegisterNodeRequest::claims_future);
   }
 };
 struct RegisterNodeReply {
@@ -329,6 +331,7 @@ struct RunPrologRequest {
   std::string partition;
   std::string node_list;
   std::shared_ptr<const Allocation> allocation;  // as in TerminateJobRequest
+  bool in_group = false;  // PrologFlags=RunInJob: within the control group that the job's extern step makes on these nodes
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &RunPrologRequest::job);
@@ -337,6 +340,7 @@ struct RunPrologRequest {
     field(4, "partition", &RunPrologRequest::partition);
     field(5, "node_list", &RunPrologRequest::node_list);
     field(6, "allocation", &RunPrologRequest::allocation);
+    field(7, "in_group", &RunPrologRequest::in_group);
   }
 };
 struct PingNodeRequest {

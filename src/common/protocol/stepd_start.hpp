@@ -19,6 +19,12 @@ inline constexpr int kStartDescriptor = 3;
 inline constexpr int kStepdAlreadyRun = 3;  // the key file was there
 inline constexpr int kStepdBadStart = 4;    // the start message cannot be understood
 
+// slurmstepd --run-in-groups FILE… -- PROGRAM…: writes 0 into each FILE, which puts it into a control group, and becomes
+// the program. Exit statuses where it does not:
+inline constexpr const char* kRunInGroupsMode = "--run-in-groups";
+inline constexpr int kCannotEnterGroup = 126;
+inline constexpr int kCannotRunProgram = 127;
+
 // A limit on memory; ram_bytes 0: none.
 struct MemoryLimit {
   uint64_t ram_bytes = 0;

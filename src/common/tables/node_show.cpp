@@ -37,7 +37,7 @@ void put_features_and_gres(const protocol::NodeRecord& r, bool details, ShowLine
 void put_place(const protocol::NodeRecord& r, ShowLines& out) {
   const NodeConfig& config = config_of(r);
   const NodeHardware& hardware = hardware_of(r);
-  out.line().word("NodeAddr", config.address).word("NodeHostName", config.hostname);
+  out.line().word("NodeAddr", node_host_address(r.node)).word("NodeHostName", node_host_name(r.node));
   out.word("Port", config.port);
   if (!config.broadcast_address.empty()) out.word("BcastAddr", config.broadcast_address);
   if (!hardware.version.empty()) out.word("Version", hardware.version);
@@ -161,8 +161,8 @@ Json node_to_json(const protocol::NodeRecord& r, const RenderContext& context) {
   out["name"] = r.node.name;
   const AfterReboot after = r.node.after_reboot;
   out["next_state_after_reboot"] = {after == AfterReboot::kDown ? "DOWN" : after == AfterReboot::kResume ? "RESUME" : "INVALID"};
-  out["address"] = config.address;
-  out["hostname"] = config.hostname;
+  out["address"] = node_host_address(r.node);
+  out["hostname"] = node_host_name(r.node);
   Json states = {json_text(node_base_text(r.shown_base))};
   for (const std::string_view flag : node_flag_list(r.shown_flags)) {
     states.push_back(json_text(flag));

@@ -11,6 +11,7 @@
 #include "common/net/clock.hpp"
 #include "common/protocol/admin.hpp"
 #include "common/wire/codec.hpp"
+#include "ctld/state/extern_step.hpp"
 #include "ctld/state/launch_message.hpp"
 
 namespace sluice::ctld {
@@ -130,7 +131,8 @@ void Orders::transmit(const state::LaunchProlog& order, const Bitmap& nodes, con
   if (job == nullptr || !job->allocation) return;
   const protocol::RunPrologRequest request{order.job, order.restart, job->spec, job->partition.str(),
                                            job->allocation->node_list,
-                                           state::holds_gres(*job) ? job->allocation : nullptr};
+                                           state::holds_gres(*job) ? job->allocation : nullptr,
+                                           state::has_group_for_scripts(*state, *job, nodes)};
   parts_.links.send(*state, nodes, request, done);
 }
 

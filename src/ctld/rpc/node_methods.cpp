@@ -27,12 +27,12 @@ Status same_cluster(ServiceParts& parts, const std::string& cluster_id) {
                                                parts.store.info().cluster_id);
 }
 
-// Where an agent that brings its node's line along is for the others: where it called from, unless that is this host.
-std::string address_of(const CallContext& context, const NodeConfig& line) {
+// Where an agent is for the others that does not say it: where it called from, unless that is this host.
+std::string address_of(const CallContext& context, const std::string& host_name, uint32_t port) {
   std::string host = context.peer.substr(0, context.peer.rfind(':'));
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   const bool own_host = host.starts_with("127.") || host == "::1";
-  return own_host && net::resolve(fmt::format("{}:{}", line.hostname, line.port)) ? line.hostname : host;
+  return own_host && net::resolve(fmt::format("{}:{}", host_name, port)) ? host_name : host;
 }
 
 void register_node(ServiceParts& parts, const CallContext& context, protocol::RegisterNodeRequest request,
@@ -44,9 +44,11 @@ void register_node(ServiceParts& parts, const CallContext& context, protocol::Re
   }
   if (request.own_line != nullptr && request.own_line->address.empty()) {
     auto line = std::make_shared<NodeConfig>(*request.own_line);
-    line->address = address_of(context, *line);
+    line->address = address_of(context, line->hostname, line->port);
     request.own_line = std::move(line);
   }
+  NodeHardware& host = request.hardware;
+  if (request.claims_future && host.address.empty()) host.address = address_of(context, host.host_name, host.port);
   const std::string name = request.name;
   auto make = [&parts, name](const state::Reply& reply, const state::ClusterState& after) -> Result<protocol::RegisterNodeReply> {
     protocol::RegisterNodeReply out;

@@ -26,4 +26,12 @@ std::shared_ptr<const Step> make_extern_step(const ClusterState& state, const Jo
   return step;
 }
 
+bool has_group_for_scripts(const ClusterState& state, const Job& job, const Bitmap& nodes) {
+  const Step* step = find_step(job, kExternStep);
+  if (step == nullptr || !has_option(state.config->prolog_flags, "RunInJob")) return false;
+  Bitmap there;
+  step->nodes_left.for_each([&](size_t at) { there.set(step->layout->nodes[at].node); });
+  return (nodes & there) == nodes;
+}
+
 }  // namespace sluice::state

@@ -10,7 +10,8 @@ namespace sluice::state {
 protocol::NodeAddress node_address(const Node& node) {
   protocol::NodeAddress address;
   address.name = node.name;
-  address.host = node.config->address.empty() ? node.config->hostname : node.config->address;
+  address.host = node_host_address(node);
+  if (address.host.empty()) address.host = node_host_name(node);
   if (address.host.empty()) address.host = node.name;
   address.port = node.config->port;
   if (node.hardware != nullptr && node.hardware->port != 0) address.port = node.hardware->port;

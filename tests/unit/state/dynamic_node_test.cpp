@@ -1,6 +1,8 @@
 // Nodes that no file names come, are used and go.
 #include "fixture.hpp"
 
+#include "ctld/state/launch_message.hpp"
+
 namespace sluice::state {
 namespace {
 
@@ -203,6 +205,46 @@ TEST_F(DynamicNodeTest, AnAgentBringsItsLineAlong) {
   EXPECT_TRUE(refused("z1").empty());
   ASSERT_TRUE(run(CreateNodes{kRoot, {line("d1"), line("d2")}}));
   EXPECT_EQ(error_of(command), ErrorCode::kTooManyNodes);
+}
+
+TEST_F(DynamicNodeTest, AHostBecomesAFutureNode) {
+  ASSERT_TRUE(run(CreateNodes{kRoot, {line("f1", ConfiguredNodeState::kFuture)}}));
+  const auto node = [&]() -> const Node& { return *find_node(state_, "f1"); };
+  RegisterNode command;
+  command.node.name = "f1";
+  command.node.hardware.boot_id = "boot";
+  command.node.hardware.host_name = "h1";
+  command.node.hardware.address = "10.0.0.7";
+  ASSERT_TRUE(run(command));
+  EXPECT_EQ(node().base, NodeBaseState::kFuture) << "it was not asked for";
+  EXPECT_EQ(node_host_name(node()), "f1");
+  EXPECT_EQ(node_address(node()).host, "f1");
+  command.node.claims_future = true;
+  ASSERT_TRUE(run(command));
+  EXPECT_TRUE(is_schedulable(node()));
+  EXPECT_EQ(node().flags, kNodeDynamicFuture | kNodeDynamicNorm);
+  EXPECT_EQ(node_host_name(node()), "h1");
+  EXPECT_EQ(node_address(node()).host, "10.0.0.7");
+  names_.clear();
+  ASSERT_TRUE(run(command)) << "it is that host's";
+  EXPECT_TRUE(names_.empty());
+  RegisterNode late = command;
+  late.node.hardware.host_name = "h2";
+  late.node.hardware.address.clear();
+  EXPECT_EQ(error_of(late), ErrorCode::kInvalidState);
+  UpdateNode away{kRoot, {}};
+  away.update.nodes = "f1";
+  away.update.state = "FUTURE";
+  ASSERT_TRUE(run(away));
+  EXPECT_EQ(node().flags, kNodeDynamicNorm);
+  EXPECT_EQ(node_host_name(node()), "f1");
+  ASSERT_TRUE(run(late));
+  EXPECT_EQ(node().base, NodeBaseState::kIdle);
+  EXPECT_EQ(node_address(node()).host, "h2");
+  late.node.name = "n1";
+  EXPECT_EQ(error_of(late), ErrorCode::kInvalidState) << "it never was a FUTURE node";
+  late.node.name = "f9";
+  EXPECT_EQ(error_of(late), ErrorCode::kInvalidNodeName);
 }
 
 }  // namespace

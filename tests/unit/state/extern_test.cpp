@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ctld/state/extern_step.hpp"
 #include "ctld/state/launch_message.hpp"
 
 namespace sluice::state {
@@ -127,6 +128,24 @@ TEST_F(ExternTest, ItComesAfterTheControllersProlog) {
   EXPECT_EQ(effects<LaunchProlog>().size(), 1u);
   ASSERT_TRUE(run(PrologDone{id, 0, "n1", 0}));
   EXPECT_EQ(launched(effects_), Steps{kBatchStep});
+}
+
+// PrologFlags=RunInJob: prologs wait for control groups that only extern steps make.
+TEST_F(ExternTest, WhereScriptsHaveAGroup) {
+  const Bitmap first_two = Bitmap::first(2);
+  const JobId without = started("n[1-2]");
+  EXPECT_FALSE(has_group_for_scripts(state_, job(without), first_two));
+  auto changed = std::make_shared<ClusterConfig>(*state_.config);
+  changed->prolog_flags = {"Alloc", "Contain", "RunInJob"};
+  run(ReplaceConfig{changed});
+  JobSpec spec = batch_spec();
+  spec.batch = false;
+  const JobId id = started("n[1-3]", spec);
+  EXPECT_TRUE(has_group_for_scripts(state_, job(id), Bitmap::first(3)));
+  const protocol::StepEnded report{.key = {{id, kExternStep}, 0}, .nodes = "n3", .failure = "no control groups"};
+  ASSERT_TRUE(run(EndSteps{{report}}));
+  EXPECT_FALSE(has_group_for_scripts(state_, job(id), Bitmap::first(3)));
+  EXPECT_TRUE(has_group_for_scripts(state_, job(id), first_two));
 }
 
 TEST_F(ExternTest, TasksOfAnArrayStartInOneEvent) {

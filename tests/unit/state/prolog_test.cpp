@@ -111,6 +111,24 @@ TEST_F(PrologTest, AfterAFailureTheJobIsQueuedAgainIfItMayBe) {
   EXPECT_EQ(job(allocation).state, JobState::kFailed);
 }
 
+// The node is no better for the job's end, which no prolog is killed for.
+TEST_F(PrologTest, AFailureAfterTheJobsEndDrainsToo) {
+  const JobId id = started(batch_spec(), "n[1-3]");
+  ASSERT_TRUE(run(SignalJob{kAnn, std::to_string(id), 0, protocol::kSignalCancel}));
+  prepared(id, "n2", 1 << 8);
+  EXPECT_EQ(state_.nodes.at(0).flags & kNodeDrain, 0u);
+  EXPECT_NE(state_.nodes.at(1).flags & kNodeDrain, 0u);
+  EXPECT_EQ(state_.nodes.at(1).reason, "Prolog error");
+  EXPECT_EQ(job(id).state, JobState::kCancelled);
+  ASSERT_TRUE(cleaned(id, "n[1-3]"));
+  EXPECT_TRUE(is_finished(job(id)));
+  prepared(id, "n1");
+  EXPECT_EQ(state_.nodes.at(0).flags & kNodeDrain, 0u);
+  prepared(id, "n3", 1 << 8);
+  EXPECT_NE(state_.nodes.at(2).flags & kNodeDrain, 0u);
+  EXPECT_EQ(job(id).state, JobState::kCancelled);
+}
+
 // A job that goes on without a node was never launched when that node's prolog was the last.
 TEST_F(PrologTest, NobodyWaitsForANodeThatIsLost) {
   flags({"Alloc", "DeferBatch"});

@@ -207,6 +207,21 @@ Status create_registering(Draft& draft, const protocol::RegisterNodeRequest& req
   return {};
 }
 
+// slurmd -F: the host becomes the FUTURE node, or is it already.
+Status claim_future(Draft& draft, const protocol::RegisterNodeRequest& request, Time now) {
+  const Node& node = *find_node(draft.state(), request.name);
+  if (node.base == NodeBaseState::kFuture) {
+    NodeStateChanged event = present_state(node, now);
+    event.base = NodeBaseState::kUnknown;
+    event.flags |= kNodeDynamicFuture;
+    draft.emit(std::move(event));
+    return {};
+  }
+  const bool own = (node.flags & kNodeDynamicFuture) != 0 && node.hardware != nullptr &&
+                   node.hardware->host_name == request.hardware.host_name;
+  return own ? Status() : failure(ErrorCode::kInvalidState, "node " + node.name + " is taken");
+}
+
 }  // namespace
 
 Result<Decision> decide_on(const ClusterState& state, const RegisterNode& command, Time now) {
@@ -217,6 +232,9 @@ Result<Decision> decide_on(const ClusterState& state, const RegisterNode& comman
   Draft draft(state);
   if (find_node(state, request.name) == nullptr) {
     if (Status ok = create_registering(draft, request, now); !ok) return tl::unexpected<Error>(ok.error());
+  }
+  if (request.claims_future) {
+    if (Status ok = claim_future(draft, request, now); !ok) return tl::unexpected<Error>(ok.error());
   }
   const Node* node = find_node(draft.state(), request.name);
   const NodeId id = node->id;

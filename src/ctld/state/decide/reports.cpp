@@ -133,9 +133,14 @@ Result<Decision> decide_on(const ClusterState& state, const JobsCleaned& command
 
 Result<Decision> decide_on(const ClusterState& state, const PrologDone& command, Time now) {
   Draft draft(state);
+  const Bitmap nodes = known_nodes(state, command.nodes);
+  if (command.status != 0) {  // whatever became of the job meanwhile: agents kill no prolog but one that takes too long
+    nodes.for_each([&](size_t id) {
+      drain_node(draft, static_cast<NodeId>(id), "Prolog error", state.config->slurm_user_id, now);
+    });
+  }
   const Job* job = live_job(state, command.job, command.restart);
   if (job == nullptr || !is_running(*job)) return draft.take();
-  const Bitmap nodes = known_nodes(state, command.nodes);
   const Bitmap positions = allocation_positions(*job, nodes) & job->preparing;
   const bool controller = command.nodes.empty() &&
                           job->preparing.test(job->allocation->nodes.size());
@@ -145,9 +150,6 @@ Result<Decision> decide_on(const ClusterState& state, const PrologDone& command,
     }
     return draft.take();
   }
-  nodes.for_each([&](size_t id) {
-    drain_node(draft, static_cast<NodeId>(id), "Prolog error", state.config->slurm_user_id, now);
-  });
   const JobId whole = whole_job(draft, command.job);
   if (command.nodes.empty()) {  // no node is to blame for PrologSlurmctld: queued again, not held
     Ending ending{.state = JobState::kCancelled, .reason = JobReason::kProlog, .by = state.config->slurm_user_id};

@@ -49,6 +49,7 @@ Status grant(Wish wish, const Node& node, NodeStateChanged& event) {
     case Wish::kFuture:
       if (!node.jobs.empty()) return failure(ErrorCode::kInvalidState);
       event.base = NodeBaseState::kFuture;
+      event.flags &= ~kNodeDynamicFuture;  // any host's again
       return {};
     case Wish::kCancelReboot: return cancel_reboot(node, event);
     case Wish::kUndrain:
