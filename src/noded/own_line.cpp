@@ -8,6 +8,7 @@
 
 #include "common/base/host_name.hpp"
 #include "common/net/auth_config.hpp"
+#include "common/net/is_away.hpp"
 #include "common/net/rpc_client.hpp"
 #include "common/protocol/ctld.hpp"
 #include "common/tables/dynamic_nodes.hpp"
@@ -16,11 +17,6 @@
 
 namespace sluice::noded {
 namespace {
-
-bool may_answer_later(ErrorCode code) {
-  return code == ErrorCode::kUnreachable || code == ErrorCode::kConnectionLost || code == ErrorCode::kTimedOut ||
-         code == ErrorCode::kRetry;
-}
 
 // The configuration as the controller has it, with the nodes that no file names.
 Result<ClusterConfig> ask_controller(const ClusterConfig& config, Duration patience) {
@@ -34,7 +30,7 @@ Result<ClusterConfig> ask_controller(const ClusterConfig& config, Duration patie
   while (true) {
     auto reply = controller.call<protocol::QueryConfigReply>(protocol::QueryConfigRequest{}, config.message_timeout);
     if (reply) return std::move(reply->config);
-    if (!may_answer_later(reply.error().code) || std::chrono::steady_clock::now() >= end) {
+    if (!net::is_away(reply.error().code) || std::chrono::steady_clock::now() >= end) {
       return tl::unexpected<Error>(reply.error());
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
