@@ -47,7 +47,7 @@ Result<state::SubmitJob> make_submit(ServiceParts& parts, const net::CallContext
 Status may_see(const state::ClusterState& state, JobId id, uint32_t uid) {
   const Job* job = state.jobs.find(id);
   if (job == nullptr) return failure(ErrorCode::kInvalidJobId);
-  if (job->spec->uid != uid && !state::is_admin(state, uid)) return failure(ErrorCode::kAccessDenied);
+  if (!state::is_owner_or_admin(state, *job, uid)) return failure(ErrorCode::kAccessDenied);
   return {};
 }
 

@@ -122,7 +122,7 @@ bool raises_limit(const ClusterState& state, const Job& job, const JobUpdate& u)
 }
 
 Status check_rights(const ClusterState& state, const Job& job, const UpdateJob& command) {
-  if (!may_change(state, job, command.who)) return failure(ErrorCode::kAccessDenied);
+  if (!is_owner_or_admin(state, job, command.who.uid)) return failure(ErrorCode::kAccessDenied);
   if (is_admin(state, command.who.uid)) return {};
   const JobUpdate& u = command.update;
   const bool raises = (u.priority && *u.priority != 0) || (u.nice && *u.nice < job.spec->nice) ||
