@@ -157,6 +157,7 @@ constexpr CompatibilityRow kRows[] = {
      "system:shutdown test_daemons_end_and_jobs_go_on"},
     {"scontrol verbs", "uhold", Support::kSupported, "system:scontrol test_uhold"},
     {"scontrol verbs", "update job", Support::kSupported, "system:scontrol test_update_waiting_job"},
+    {"scontrol verbs", "update job by JobName", Support::kSupported, "system:scontrol test_update_by_name"},
     {"scontrol verbs", "update node", Support::kSupported, "system:scontrol test_update_node"},
     {"scontrol verbs", "update partition", Support::kSupported, "system:scontrol test_update_partition"},
     {"scontrol verbs", "version", Support::kSupported, "system:query test_help"},

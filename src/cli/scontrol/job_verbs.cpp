@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
 
 #include "cli/scontrol/session.hpp"
 #include "cli/shared/environment.hpp"
@@ -38,6 +39,23 @@ constexpr ActionRow kActions[] = {
     {"top", JobAction::kTop, false},
 };
 
+// What a record is a part of, and its own name among the parts; no whole: it is a job for itself.
+struct Target {
+  JobId whole = kNoJob;
+  bool first = false;  // it stands for what has no record of its own, or leads the others
+  std::string name;
+};
+Target target_of(const Job& job) {
+  if (job.array != nullptr) {
+    const uint32_t task = job.array->task;
+    return {job.array->array_job, task == kNoTask, fmt::format("{}_{}", job.array->array_job, task)};
+  }
+  if (job.het != nullptr) {
+    return {job.het->leader, job.het->offset == 0, fmt::format("{}+{}", job.het->leader, job.het->offset)};
+  }
+  return {kNoJob, false, std::to_string(job.id)};
+}
+
 // Jobs named on the command line: ids, or "jobname=NAME".
 Words targets(Session& session, const Words& words) {
   Words out;
@@ -51,13 +69,8 @@ Words targets(Session& session, const Words& words) {
       continue;
     }
     if (starts_with_i(key, "state")) continue;  // of requeue: the only state is SpecialExit
-    protocol::QueryJobsRequest request;
-    request.names.push_back(word.substr(equals + 1));
-    const Status status = session.client()->query_jobs(request, [&](protocol::JobChunk&& chunk) {
-      for (const auto& record : chunk.jobs) out.push_back(std::to_string(record.job.id));
-      return true;
-    });
-    if (!status) session.fail("slurm_load_jobs error: " + error_text(status.error()));
+    const auto named = jobs_named(session, word.substr(equals + 1), std::nullopt);
+    if (named) out.insert(out.end(), named->begin(), named->end());
   }
   return out;
 }
@@ -84,6 +97,32 @@ Words split_ids(const std::string& text) {
     if (fresh) out.emplace_back();
     fresh = false;
     out.back() += c;
+  }
+  return out;
+}
+
+std::optional<Words> jobs_named(Session& session, const std::string& name, std::optional<uint32_t> uid) {
+  protocol::QueryJobsRequest request;
+  request.names.push_back(name);
+  if (uid) request.uids.push_back(*uid);
+  request.hidden_partitions = true;
+  std::vector<Target> targets;
+  const Status status = session.client()->query_jobs(request, [&](protocol::JobChunk&& chunk) {
+    for (const auto& record : chunk.jobs) targets.push_back(target_of(record.job));
+    return true;
+  });
+  if (!status) {
+    session.fail("slurm_load_jobs error: " + error_text(status.error()));
+    return std::nullopt;
+  }
+  std::set<JobId> wholes;
+  for (const Target& target : targets) {
+    if (target.first) wholes.insert(target.whole);
+  }
+  Words out;
+  for (const Target& target : targets) {
+    if (!wholes.contains(target.whole)) out.push_back(target.name);
+    else if (target.first) out.push_back(std::to_string(target.whole));
   }
   return out;
 }
