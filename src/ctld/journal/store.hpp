@@ -51,6 +51,12 @@ struct Checkpoint {
   std::optional<std::vector<std::string>> live_blobs;
 };
 
+// What a new store goes on with from one that it replaces; empty and 0: nothing.
+struct StoreIdentity {
+  std::string cluster_id;
+  uint64_t epoch = 0;
+};
+
 struct StoreInfo {
   uint32_t format = 0;     // of the store's own tables
   std::string cluster_id;  // a UUID made with the store; nodes refuse a controller with another one
