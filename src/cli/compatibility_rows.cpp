@@ -135,6 +135,7 @@ constexpr CompatibilityRow kRows[] = {
      "system:reconfigure test_scontrol_reconfigure"},
     {"scontrol verbs", "release", Support::kSupported, "system:batch test_hold_and_release"},
     {"scontrol verbs", "requeue", Support::kSupported, "system:scontrol test_requeue"},
+    {"scontrol verbs", "requeue Incomplete", Support::kSupported, "system:scontrol test_requeue_incomplete"},
     {"scontrol verbs", "requeuehold", Support::kSupported, "system:scontrol test_requeuehold"},
     {"scontrol verbs", "setdebug", Support::kSupported, "system:scontrol test_setdebug"},
     {"scontrol verbs", "setdebugflags", Support::kSupported, "system:scontrol test_setdebugflags"},

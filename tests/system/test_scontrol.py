@@ -157,6 +157,16 @@ class Scontrol(ClusterCase):
                    "scontrol", "requeue", held)
         self.cancel(held)
 
+    def test_requeue_incomplete(self):
+        ended, running = self.submit("-o", "/dev/null", "--wrap", "true"), self.start_job()
+        self.wait_state(ended, "COMPLETED")
+        self.run_cmd("scontrol", "requeuehold", "Incomplete", f"{ended},{running}")
+        self.wait_state(running, "PENDING")
+        self.assertEqual(self.state(ended), "COMPLETED")
+        self.run_cmd("scontrol", "requeuehold", "incomplete", running)  # it waits now: nothing is to be done
+        self.fails("Invalid job id specified for job 999\n", "scontrol", "requeue", "Incomplete", "999")
+        self.cancel(running)
+
     def test_requeuehold(self):
         job = self.start_job()
         self.run_cmd("scontrol", "requeuehold", job)

@@ -56,6 +56,28 @@ Target target_of(const Job& job) {
   return {kNoJob, false, std::to_string(job.id)};
 }
 
+// "requeue Incomplete 12": no job, but a wish that goes for all of them.
+bool is_incomplete(const Words& words, const std::string& word) {
+  return words[0].starts_with("requeue") && iequals(word, "Incomplete");
+}
+
+// What of `targets` runs or is suspended; what is not there at all stays, to be refused as such.
+Words incomplete_ones(Session& session, const Words& targets) {
+  Words out;
+  for (const std::string& target : targets) {
+    protocol::QueryJobsRequest request;
+    request.ids.push_back(target);
+    request.states = {JobState::kRunning, JobState::kSuspended};
+    request.hidden_partitions = true;
+    const Status status = session.client()->query_jobs(request, [&](protocol::JobChunk&& chunk) {
+      for (const auto& record : chunk.jobs) out.push_back(target_of(record.job).name);
+      return true;
+    });
+    if (!status) out.push_back(target);
+  }
+  return out;
+}
+
 // Jobs named on the command line: ids, or "jobname=NAME".
 Words targets(Session& session, const Words& words) {
   Words out;
@@ -63,6 +85,7 @@ Words targets(Session& session, const Words& words) {
     const std::string& word = words[i];
     const size_t equals = word.find('=');
     const std::string key = word.substr(0, equals);
+    if (is_incomplete(words, word)) continue;
     if (equals == std::string::npos || starts_with_i(key, "jobid")) {
       const std::string list = equals == std::string::npos ? word : word.substr(equals + 1);
       for (std::string& id : split_ids(list)) out.push_back(std::move(id));
@@ -142,6 +165,8 @@ void change_jobs(Session& session, const Words& words) {
   if (session.client() == nullptr) return;
   std::string last;
   Words all = targets(session, words);
+  const bool incomplete = std::ranges::any_of(words, [&](const std::string& word) { return is_incomplete(words, word); });
+  if (incomplete) all = incomplete_ones(session, all);
   if (row->action == JobAction::kTop) std::ranges::reverse(all);  // the first of them ends up on top
   for (const std::string& target : all) {
     protocol::JobActionRequest request;
