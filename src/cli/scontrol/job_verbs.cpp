@@ -165,8 +165,8 @@ void change_jobs(Session& session, const Words& words) {
   if (session.client() == nullptr) return;
   std::string last;
   Words all = targets(session, words);
-  const bool incomplete = std::ranges::any_of(words, [&](const std::string& word) { return is_incomplete(words, word); });
-  if (incomplete) all = incomplete_ones(session, all);
+  const auto incomplete = [&](const std::string& word) { return is_incomplete(words, word); };
+  if (std::ranges::any_of(words, incomplete)) all = incomplete_ones(session, all);
   if (row->action == JobAction::kTop) std::ranges::reverse(all);  // the first of them ends up on top
   for (const std::string& target : all) {
     protocol::JobActionRequest request;

@@ -27,7 +27,8 @@ struct Part {
 
 [[nodiscard]] std::string base_name(const std::string& path);
 
-// Reads the command line and the environment. An exit status when that is all there is to do, or something is wrong (said).
+// Reads the command line and the environment. An exit status when that is all there is to do, or something is
+// wrong (said).
 [[nodiscard]] std::optional<int> read_parts(int argc, char** argv, std::vector<Part>& parts);
 
 // The step that is asked for. `own`: its job was made for it.

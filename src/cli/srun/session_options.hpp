@@ -10,7 +10,8 @@
 
 namespace sluice::cli::srun {
 
-[[nodiscard]] SessionOptions session_options(const StepSpec& spec, const SubmitSettings& settings, const ClusterConfig& config);
+[[nodiscard]] SessionOptions session_options(const StepSpec& spec, const SubmitSettings& settings,
+                                             const ClusterConfig& config);
 
 // Opens --input, --output and --error into `options`; they stay open. The error names the file.
 [[nodiscard]] Status open_streams(const protocol::CreateStepReply& step, const StepSpec& spec, const Submission& given,

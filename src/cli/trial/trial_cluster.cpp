@@ -161,7 +161,8 @@ Result<TrialNodes> launch_all(const TrialOptions& options) {
   const fs::path sbin = fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path() / "sbin";
   if (auto ok = run_daemon({sbin / "sluicectld", "-f", conf}); !ok) return tl::unexpected(ok.error());
   for (const auto& node : config->nodes) {
-    if (auto ok = run_daemon({sbin / "sluicenoded", "-f", conf, "-N", node.name}); !ok) return tl::unexpected(ok.error());
+    const Status started = run_daemon({sbin / "sluicenoded", "-f", conf, "-N", node.name});
+    if (!started) return tl::unexpected(started.error());
   }
   setenv("SLURM_CONF", conf.c_str(), 1);  // NOLINT(concurrency-mt-unsafe): one thread
   return wait_until_idle(options, *config);

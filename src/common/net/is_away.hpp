@@ -5,7 +5,8 @@
 
 namespace sluice::net {
 
-// With kConnectionLost and kTimedOut it is not known whether the call was done: repeat only what changes nothing when repeated.
+// With kConnectionLost and kTimedOut it is not known whether the call was done: repeat only what changes
+// nothing when repeated.
 [[nodiscard]] constexpr bool is_away(ErrorCode code) {
   return code == ErrorCode::kUnreachable || code == ErrorCode::kConnectionLost || code == ErrorCode::kTimedOut ||
          code == ErrorCode::kRetry;

@@ -58,8 +58,8 @@ Result<fs::path> set_aside(const fs::path& folder) {
 std::string account_of(const Error& damage, const fs::path& aside, const Salvaged& kept) {
   std::string out = fmt::format("{}. It is {} now, and a new journal is begun", damage.text, aside.string());
   if (kept.identity.cluster_id.empty()) {
-    return out + ": its cluster id and job ids cannot be read, so nodes refuse this controller until the file cluster_id in "
-                 "their SlurmdSpoolDir is removed, and job ids begin anew";
+    return out + ": its cluster id and job ids cannot be read, so nodes refuse this controller until the file "
+                 "cluster_id in their SlurmdSpoolDir is removed, and job ids begin anew";
   }
   out += fmt::format(" for the same cluster {}", kept.identity.cluster_id);
   return out + (kept.recovered.last == 0 ? "; job ids begin anew"
@@ -82,9 +82,8 @@ Result<OpenedJournal> open_journal(const fs::path& folder, bool start_over, Sqli
   if (!fresh) return fresh;
   if (kept.recovered.last != 0) {
     const Time created = fresh->store->info().created;
-    if (Status done = fresh->store->checkpoint(make_checkpoint(kept.recovered.state, kept.recovered.last, created)); !done) {
-      return tl::unexpected(done.error());
-    }
+    const Checkpoint start = make_checkpoint(kept.recovered.state, kept.recovered.last, created);
+    if (Status done = fresh->store->checkpoint(start); !done) return tl::unexpected(done.error());
     fresh->store.reset();  // one that is opened goes on behind the checkpoint
     fresh = open_and_recover(folder, options);
     if (!fresh) return fresh;

@@ -18,7 +18,8 @@ struct OpenedJournal {
 };
 
 // Errors: SqliteStore::open()'s and recover()'s. With `start_over` kDamaged is none: the database is renamed (never
-// deleted), and the new one begins with the cluster id, the epoch and the state before the damage, as far as they can be read.
+// deleted), and the new one begins with the cluster id, the epoch and the state before the damage, as far as they
+// can be read.
 [[nodiscard]] Result<OpenedJournal> open_journal(const std::filesystem::path& folder, bool start_over,
                                                  SqliteOptions options = {});
 

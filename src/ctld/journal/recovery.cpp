@@ -72,7 +72,9 @@ Status recover_into(Recovered& recovered, JournalReader& reader) {
     recovered.replayed_events += events->size();
     return true;
   });
-  return read ? decoded : read;
+  if (read) return decoded;
+  const bool gap = read.error().code == ErrorCode::kNotFound;  // nobody trims what no checkpoint holds
+  return gap ? failure(ErrorCode::kDamaged, read.error().text) : read;
 }
 
 Result<Recovered> recover(JournalReader& reader) {

@@ -79,8 +79,8 @@ class JournalReader {
   virtual Result<Sequence> first_sequence() = 0;
   virtual Result<Sequence> last_sequence() = 0;
 
-  // Every durable frame from `from` (at least 1) on, in order. kNotFound: `from` was trimmed
-  // already.
+  // Every durable frame from `from` (at least 1) on, in order; with an error, those before what cannot be read.
+  // kNotFound: `from` was trimmed already.
   virtual Status read(Sequence from, const FrameVisitor& visit) = 0;
 
   // None when no checkpoint was taken yet. `live_blobs` does not come back.

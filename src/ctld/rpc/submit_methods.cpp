@@ -85,9 +85,10 @@ Result<protocol::SubmitJobReply> test_only(ServiceParts& parts, const state::Sub
 // JobSubmitPlugins=logging
 void log_submission(const state::SubmitJob& command) {
   const auto say = [&](const JobSpec& spec) {
-    log::info("JobSubmitPlugins=logging: uid {} submits \"{}\": partition {}, account {}, {} to {} nodes, {} tasks, {} minutes",
-              command.who.uid, spec.name.view(), spec.partitions.view(), spec.account.view(), spec.min_nodes, spec.max_nodes,
-              spec.num_tasks, spec.time_limit);
+    log::info("JobSubmitPlugins=logging: uid {} submits \"{}\": partition {}, account {}, {} to {} nodes, {} tasks, "
+              "{} minutes",
+              command.who.uid, spec.name.view(), spec.partitions.view(), spec.account.view(), spec.min_nodes,
+              spec.max_nodes, spec.num_tasks, spec.time_limit);
   };
   say(command.job);
   for (const JobSpec& component : command.components) say(component);
