@@ -40,6 +40,7 @@ void append_keys(std::string_view title, std::span<const Key> keys, std::string&
   for (const Key& key : keys) {
     std::string& list = key.set != nullptr ? acts : refused;
     list.append(list.empty() ? "" : ", ").append("`").append(key.name).append("`");
+    if (!key.subject.empty()) list.append(" (").append(key.subject).append(")");
   }
   out.append("\n## ").append(title).append("\n\nTaken: ").append(acts);
   out.append("\n\nRefused: ").append(refused).append("\n");

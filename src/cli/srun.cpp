@@ -15,9 +15,6 @@
 #include "cli/commands.hpp"
 #include "cli/shared/allocation.hpp"
 #include "cli/shared/client.hpp"
-#include "cli/shared/find_in_path.hpp"
-#include "cli/shared/het_request.hpp"
-#include "cli/shared/multi_prog_file.hpp"
 #include "cli/shared/option_parser.hpp"
 #include "cli/shared/srun_broadcast.hpp"
 #include "cli/shared/srun_script.hpp"
@@ -27,6 +24,8 @@
 #include "cli/shared/submit_call.hpp"
 #include "cli/shared/submit_env.hpp"
 #include "cli/shared/terminal.hpp"
+#include "cli/srun/parts.hpp"
+#include "cli/srun/session_options.hpp"
 #include "common/base/errno_text.hpp"
 #include "common/base/host_name.hpp"
 #include "common/base/hostlist.hpp"
@@ -37,25 +36,8 @@
 namespace sluice::cli {
 namespace {
 
-std::string base_name(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
-int fail_with(const std::vector<std::string>& errors) {
-  for (const std::string& error : errors)
-    print_error("srun", error);
-  return error_exit();
-}
-
-// What is started in one job; in several components of a heterogeneous job: in one of them.
-struct Part {
-  Submission submission;
-  std::vector<std::string> program;
-  HetSurroundings::Component surroundings;  // the component, as the environment tells of it; else no job
-  Environment environment;                  // of the tasks
-  JobId job = kNoJob;
-  uint32_t nodes = 0;  // of a job of our own
-};
+using srun::fail_with;
+using srun::Part;
 
 class Srun {
  public:
@@ -129,7 +111,7 @@ class Srun {
     request.id = outside_step_id();
     request.node_list = fold_hosts({names->begin(), names->begin() + wanted});
     request.job = submission_.job;
-    request.spec = step_spec(part);
+    request.spec = srun::step_spec(part, own_);
     request.spec.io = *endpoint;
     request.environment = part.environment.to_block();
     if (!run_prolog()) return error_exit();
@@ -191,7 +173,7 @@ class Srun {
     part.environment = std::move(*chosen);
     set_caller_variables(part.environment);
     if (own_ && parts_.size() > 1) part.environment.set("SLURM_HET_SIZE", std::to_string(parts_.size()));
-    if (!part.submission.settings.name_given) job.name = base_name(part.program[0]);
+    if (!part.submission.settings.name_given) job.name = srun::base_name(part.program[0]);
     else part.environment.set("SLURM_JOB_NAME", job.name.view());
     return std::nullopt;
   }
@@ -270,33 +252,6 @@ class Srun {
                                 : ""));
   }
 
-  StepSpec step_spec(const Part& part) const {
-    const Submission& given = part.submission;
-    StepSpec step = make_step(given);
-    step.name = given.settings.name_given || own_ ? given.job.name.str() : base_name(part.program[0]);
-    step.uid = given.job.uid;
-    step.gid = given.job.gid;
-    step.request_id = new_request_id();
-    step.srun_host = short_host_name();
-    step.srun_pid = static_cast<uint32_t>(getpid());
-    const size_t skip = given.settings.multi_prog ? 1 : 0;
-    for (size_t i = skip; i < part.program.size(); ++i)
-      step.arguments.emplace_back(part.program[i]);
-    const uint32_t tasks = std::max({step.num_tasks, own_ ? part.nodes : step.min_nodes, 1U});
-    for (SharedText* stream : {&step.std_in, &step.std_out, &step.std_err}) {
-      // a number that no task has is a file's name
-      const auto task = to_number<uint32_t>(stream->view());
-      if (task && *task >= tasks) *stream = fmt::format("./{}", stream->view());
-    }
-    if (own_) {  // the job was made to measure: the step has all of its nodes
-      step.min_nodes = step.max_nodes = part.nodes;
-      step.relative = UINT32_MAX;
-      if (step.distribution != "arbitrary") step.node_list = SharedText();
-      step.excluded_nodes = step.constraint = SharedText();
-    }
-    return step;
-  }
-
   int run_step() {
     const Result<IoEndpoint> endpoint = listen_for_daemons(link_, client_.config(), first_node_);
     if (!endpoint) return fail_with({endpoint.error().text});
@@ -304,7 +259,7 @@ class Srun {
     for (const Part& part : parts_) {
       protocol::CreateStepRequest& request = requests.emplace_back();
       request.job = part.job;
-      request.spec = step_spec(part);
+      request.spec = srun::step_spec(part, own_);
       request.spec.io = *endpoint;
       request.environment = part.environment.to_block();
     }
@@ -343,29 +298,12 @@ class Srun {
 
   int follow(const std::vector<protocol::CreateStepReply>& made, const StepSpec& spec,
              const std::vector<protocol::JobWatchUpdate>& early) {
-    SessionOptions options;
-    if (const Status opened = open_streams(made.front(), spec, options); !opened) {
+    SessionOptions options = srun::session_options(spec, submission_.settings, client_.config());
+    if (const Status opened = srun::open_streams(made.front(), spec, submission_, client_.config(), options); !opened) {
       cancel_steps(client_, made);
       return fail_with({opened.error().text});
     }
-    const ClusterConfig& config = client_.config();
-    const SubmitSettings& settings = submission_.settings;
-    options.verbose = settings.verbose;
-    options.quiet = settings.quiet;
-    options.no_kill = spec.no_kill;
-    options.disable_status = settings.disable_status;
-    options.quit_on_interrupt = settings.quit_on_interrupt;
-    options.kill_on_bad_exit =
-        spec.kill_on_bad_exit == UINT32_MAX ? config.kill_on_bad_exit : spec.kill_on_bad_exit != 0;
-    options.kill_on_oom = spec.oom_kill_step == Toggle::kDefault ? has_option(config.task_plugin_param, "OOMKillStep")
-                                                                 : spec.oom_kill_step == Toggle::kYes;
-    options.ignored_signals = settings.ignored_signals;
     options.x11 = x11_;
-    options.wait_seconds = spec.wait_seconds != UINT32_MAX
-                               ? spec.wait_seconds
-                               : static_cast<uint32_t>(to_seconds(config.wait_time));
-    options.pty = spec.pty;
-    options.label = spec.label && !spec.pty;
     StepSession session(client_, io_, link_, options);
     watch_.handle([&](const auto& update) { session.job_updated(update); }, nullptr);
     boost::asio::post(io_, [&] {
@@ -375,34 +313,6 @@ class Srun {
     watch_.handle(nullptr, nullptr);
     wait_status_ = session.wait_status();
     return status;
-  }
-
-  Status open_streams(const protocol::CreateStepReply& step,
-                      const StepSpec& spec,
-                      SessionOptions& options) const {
-    const std::string host = short_host_name();
-    PatternFields fields;
-    fields.step = step.id;
-    fields.job_name = spec.name;
-    fields.user_name = submission_.job.user_name;
-    fields.node_name = host;
-    const bool append = spec.open_mode == OpenMode::kAppend ||
-                        (spec.open_mode == OpenMode::kDefault && client_.config().job_file_append);
-    const Result<int> out = open_output(spec.std_out, fields, append, STDOUT_FILENO, "stdout");
-    if (!out) return tl::unexpected<Error>(out.error());
-    // Without a name of its own, standard error goes where output goes when that is a file.
-    const int fallback = spec.std_err.empty() && *out != STDOUT_FILENO ? *out : STDERR_FILENO;
-    const Result<int> err = spec.std_err == spec.std_out
-                                ? Result<int>(*out == STDOUT_FILENO ? STDERR_FILENO : *out)
-                                : open_output(spec.std_err, fields, append, fallback, "stderr");
-    if (!err) return tl::unexpected<Error>(err.error());
-    const Result<int> in = open_input(spec.std_in, fields);
-    if (!in) return tl::unexpected<Error>(in.error());
-    options.input = *in;
-    options.output = *out;
-    options.error = *err;
-    options.input_task = to_number<uint32_t>(spec.std_in.view());
-    return {};
   }
 
   bool run_prolog() {
@@ -446,94 +356,12 @@ class Srun {
   std::optional<X11Target> x11_;
 };
 
-// --multi-prog: what the tasks run, and how many there are when no option says that.
-std::optional<int> read_programs(const std::string& path, Submission& out) {
-  const Result<std::string> text = read_multi_prog(path);
-  if (!text) return fail_with({text.error().text});
-  const MultiProgCheck check = check_multi_prog(*text, out.job.num_tasks, path);
-  if (!check.faults.empty()) return fail_with(check.faults);
-  if (check.tasks > 1) out.job.num_tasks = check.tasks;  // one is no wish: as many as nodes
-  out.step.multi_prog = *text;
-  return std::nullopt;
-}
-
-// The sets of --het-group, one a part; what is malformed is refused when options are applied.
-std::vector<IndexSet> het_groups_of(const std::vector<OptionParser>& lines) {
-  std::vector<IndexSet> sets;
-  for (const OptionParser& line : lines) {
-    const auto text = line.argument("het-group") ? line.argument("het-group") : line.argument("pack-group");
-    sets.push_back(IndexSet::parse(text.value_or("")).value_or(IndexSet()));
-  }
-  return sets;
-}
-
-// An earlier part without a program runs the next one's.
-std::optional<int> share_programs(std::vector<OptionParser>& lines) {
-  if (lines.back().operands().empty()) {
-    Submission shown;  // an option may be all that was asked for: --mpi=list
-    if (const auto status = OptionParser(lines.back()).apply(shown)) return status;
-    say("srun", "fatal: No command given to execute.");
-    return error_exit();
-  }
-  for (size_t i = lines.size() - 1; i-- > 0;) {
-    if (lines[i].operands().empty()) lines[i].set_operands(lines[i + 1].operands());
-  }
-  return std::nullopt;
-}
-
-// SLURM_TEST_EXEC: a program that is not here, either, is not asked for on the nodes.
-std::optional<int> test_program(const Part& part) {
-  const char* set = std::getenv("SLURM_TEST_EXEC");
-  if (set == nullptr || !flag_is_on(set) || part.submission.settings.multi_prog) return std::nullopt;
-  const SharedText& folder = part.submission.job.work_dir;
-  if (find_program(part.program[0], folder.empty() ? working_folder() : folder.str())) return std::nullopt;
-  say("srun", "fatal: Can not execute " + part.program[0]);
-  return error_exit();
-}
-
-std::optional<int> read_part(const OptionParser& line, std::optional<uint32_t> group, Part& part) {
-  OptionParser parser = line;
-  parser.read_environment(group);
-  if (const auto status = parser.apply(part.submission)) return status;
-  if (part.submission.settings.verbose > 0) parser.print_defined();
-  part.program = parser.operands();
-  if (part.submission.settings.multi_prog) {
-    if (const auto status = read_programs(part.program[0], part.submission)) return status;
-  }
-  if (const auto status = complete_request(part.submission, kSrun)) return status;
-  return test_program(part);
-}
-
-std::optional<int> read_parts(int argc, char** argv, std::vector<Part>& parts) {
-  std::vector<OptionParser> lines;
-  if (const auto status = read_components(kSrun, argc, argv, lines)) return status;
-  if (const auto status = share_programs(lines)) return status;
-  const HetSurroundings around = lines.front().argument("jobid") ? HetSurroundings() : het_surroundings();
-  std::vector<PartPlace> places;
-  if (around.components.empty()) {
-    for (size_t i = 0; i < lines.size(); ++i) places.push_back({i, static_cast<uint32_t>(i)});
-  } else {
-    PartPlaces placed = place_parts(het_groups_of(lines), around.components.size());
-    if (!placed.error.empty()) return fail_with({placed.error});
-    places = std::move(placed.places);
-  }
-  for (size_t i = 1; i < lines.size(); ++i) lines[i].inherit(lines[i - 1]);
-  for (const PartPlace& place : places) {
-    Part& part = parts.emplace_back();
-    const bool inside = !around.components.empty();
-    if (inside) part.surroundings = around.components[place.group];
-    const auto group = inside ? std::optional(place.group) : std::nullopt;
-    if (const auto status = read_part(lines[place.part], group, part)) return status;
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 int srun_main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
-  std::vector<Part> parts;
-  if (const auto status = read_parts(argc, argv, parts)) return *status;
+  std::vector<srun::Part> parts;
+  if (const auto status = srun::read_parts(argc, argv, parts)) return *status;
   Result<Client> client = Client::open();
   if (!client) return report("srun", client.error());
   if (const uint32_t seconds = parts.front().submission.settings.message_seconds; seconds != 0) {

@@ -41,13 +41,16 @@ int up_main(int argc, char** argv) {
     text << in.rdbuf();
     options.extra_conf = text.str();
   }
-  if (const auto started = start_trial(options); !started) {
+  const auto started = start_trial(options);
+  if (!started) {
     std::fprintf(stderr, "sluice up: error: %s\n", started.error().text.c_str());
     return 1;
   }
   std::error_code ignored;
   const std::filesystem::path programs = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-  std::printf("%u nodes are idle. To use the cluster:\n\n", options.nodes);
+  std::printf("%zu nodes are idle", started->idle);
+  if (started->kept_down != 0) std::printf(", %zu are kept down by DownNodes", started->kept_down);
+  std::printf(". To use the cluster:\n\n");
   std::printf("export SLURM_CONF=%s/slurm.conf\nexport PATH=%s:$PATH\n", options.dir.c_str(), programs.c_str());
   return 0;
 }

@@ -22,8 +22,7 @@
 #include "ctld/agents/liveness.hpp"
 #include "ctld/agents/site_programs.hpp"
 #include "ctld/checkpointer.hpp"
-#include "ctld/journal/recovery.hpp"
-#include "ctld/journal/sqlite_store.hpp"
+#include "ctld/journal/open_journal.hpp"
 #include "ctld/rpc/services.hpp"
 #include "ctld/schedule_log.hpp"
 #include "ctld/state/react.hpp"
@@ -69,7 +68,7 @@ struct Controller::Graph {
   std::optional<net::RpcServer> server;
 
   Status open_identity();
-  Status start_core();
+  Status start_core(journal::Recovered recovered);
   Status start_server();
   Status command(state::Command command);
   Status reconfigure();
@@ -106,24 +105,22 @@ Status Controller::Graph::command(state::Command what) {
   return result.get();
 }
 
-Status Controller::Graph::start_core() {
-  auto recovered = journal::recover(*store);
-  if (!recovered) return tl::unexpected(recovered.error());
+Status Controller::Graph::start_core(journal::Recovered recovered) {
   const journal::StoreInfo& info = store->info();
-  log::info("journal of cluster {}: {} events replayed, {} jobs, epoch {}", info.cluster_id, recovered->replayed_events,
-            recovered->state.jobs.size(), info.epoch);
+  log::info("journal of cluster {}: {} events replayed, {} jobs, epoch {}", info.cluster_id, recovered.replayed_events,
+            recovered.state.jobs.size(), info.epoch);
   links.emplace(auth);
   watches.emplace([this](JobId job) { engine->post({state::ClientGone{job}, {}, {}}); },
                   [this] { return silence_limit(*publisher->newest()->state->config) / 2; });
   effects.emplace(EffectRunner::Parts{*store, *signer, *links, *watches, step_waiters, programs});
   publisher.emplace(
-      engine::Published{std::make_shared<state::ClusterState>(recovered->state), recovered->last},
+      engine::Published{std::make_shared<state::ClusterState>(recovered.state), recovered.last},
       [this](const state::Effects& list, const state::ClusterSnapshot& state) { effects->run(list, state); });
   commit.emplace(*store, journal::GroupCommitOptions{.on_storage_change = [](bool full, const std::string& why) {
                    if (full) log::error("the journal has no room: {}; new work is refused", why);
                    else log::info("the journal has room again");
                  }});
-  engine.emplace(engine::EngineOptions{.clock = now}, std::move(recovered->state), recovered->last, *commit,
+  engine.emplace(engine::EngineOptions{.clock = now}, std::move(recovered.state), recovered.last, *commit,
                  *publisher);
   scheduler.emplace(*engine, *publisher, now, [this](const engine::PassReport& report) {
     schedule_log.note(report, runtime.get().second.value_or(report.state.config->slurm_sched_log_level));
@@ -233,11 +230,12 @@ Result<std::unique_ptr<Controller>> Controller::start(ClusterConfig config, Cont
   graph->options = std::move(options);
   graph->config = std::make_shared<const ClusterConfig>(std::move(config));
   const std::filesystem::path folder = graph->config->state_save_location;
-  auto store = journal::SqliteStore::open(folder / "journal");
-  if (!store) return tl::unexpected(store.error());
-  graph->store = std::move(*store);
+  auto opened = journal::open_journal(folder / "journal", graph->options.clean);
+  if (!opened) return tl::unexpected(opened.error());
+  if (!opened->set_aside.empty()) log::error("{}", opened->set_aside);
+  graph->store = std::move(opened->store);
   Status ok = graph->open_identity();
-  if (ok) ok = graph->start_core();
+  if (ok) ok = graph->start_core(std::move(opened->recovered));
   if (ok) ok = graph->start_server();
   if (!ok) {
     graph->stop();

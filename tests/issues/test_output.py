@@ -39,6 +39,12 @@ class Structured(ClusterCase):
         name, _, entity = command.partition("-")
         return (name, *(("show", entity) if entity else ()), f"--json={parser}")
 
+    def test_listpids_of_no_step(self):
+        """A step that is none was taken for step 0, whose processes were listed."""
+        job = self.step.split(".")[0]
+        done = self.run_cmd("scontrol", "listpids", f"{job}.foo", check=False)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (1, "", f"Invalid job id {job}.foo\n"))
+
     def test_paths_and_types(self):
         """Of the structure that programs read, only the keys of jobs were compared with Slurm's."""
         unknown = {"jobs[].mail_type[]"}

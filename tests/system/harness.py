@@ -120,6 +120,7 @@ class Cluster:
         if done.returncode:
             shutil.rmtree(self.dir, ignore_errors=True)
             raise AssertionError(f"sluice up: {done.stdout}{done.stderr}")
+        self.said = done.stdout
 
     def program(self, name):
         return os.path.join(self.programs, "bin", name)

@@ -164,6 +164,9 @@ class KeptDown(ClusterCase):
     def states(self):
         return self.out("sinfo", "-h", "-N", "-o", "%N %T %E").splitlines()
 
+    def test_up_says_what_it_saw(self):
+        self.assertTrue(self.cluster.said.startswith("1 nodes are idle, 3 are kept down by DownNodes. To use the cluster:\n"), self.cluster.said)
+
     def test_down_nodes(self):
         kept = ["n2 down disk broken", "n3 drained fan", "n4 drained fan"]
         for node in ("n2", "n3"):  # registering again changes nothing

@@ -5,6 +5,7 @@ import unittest
 from harness import ClusterCase, need_root, wait_for
 
 STRANGER = 12003  # a uid without a name: may look, nothing more
+NOBODY = 65534    # a user beside root who may submit
 
 
 class Scontrol(ClusterCase):
@@ -156,6 +157,16 @@ class Scontrol(ClusterCase):
                    "scontrol", "requeue", held)
         self.cancel(held)
 
+    def test_requeue_incomplete(self):
+        ended, running = self.submit("-o", "/dev/null", "--wrap", "true"), self.start_job()
+        self.wait_state(ended, "COMPLETED")
+        self.run_cmd("scontrol", "requeuehold", "Incomplete", f"{ended},{running}")
+        self.wait_state(running, "PENDING")
+        self.assertEqual(self.state(ended), "COMPLETED")
+        self.run_cmd("scontrol", "requeuehold", "incomplete", running)  # it waits now: nothing is to be done
+        self.fails("Invalid job id specified for job 999\n", "scontrol", "requeue", "Incomplete", "999")
+        self.cancel(running)
+
     def test_requeuehold(self):
         job = self.start_job()
         self.run_cmd("scontrol", "requeuehold", job)
@@ -255,6 +266,53 @@ class Scontrol(ClusterCase):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual(self.show(job).get(shown), after)
         self.cancel(job)
+
+    def named_jobs(self):
+        """Waiting jobs that are all called crowd: root's, another user's, and root's array."""
+        submit = lambda *args, **options: self.submit("-H", "--begin=now+1hour", "-J", "crowd", "-t", "10", "-D", "/tmp", "-o", "/dev/null",
+                                                      *args, "--wrap", "true", **options)
+        return submit(), submit(user=NOBODY), submit("--array=1-3")
+
+    def test_update_by_name(self):  # JobName= without JobId: all jobs of that name, with UserID= that user's
+        mine, theirs, array = self.named_jobs()
+        other = self.submit("-H", "-J", "alone", "-t", "10", "-o", "/dev/null", "--wrap", "true")
+        def minutes(*words, **options):
+            done = self.run_cmd("scontrol", "update", *words, check=False, **options)
+            return done, [int(self.show(job)["TimeLimit"].split(":")[1]) for job in (mine, theirs, array, other)]
+        self.assertEqual(minutes("JobName=crowd", "TimeLimit=+5")[1], [15, 15, 15, 10])  # once each
+        self.assertEqual(minutes("jobname=crowd", "userid=root", "timelimit=4")[1], [4, 15, 4, 10])
+        self.assertEqual(minutes("jobname=crowd", f"UserID={NOBODY}", "timelimit=3")[1], [4, 3, 4, 10])
+        done, after = minutes("JobName=crowd", "TimeLimit=2", user=NOBODY)
+        self.assertEqual((done.returncode, done.stdout, sorted(done.stderr.splitlines())),
+                         (1, "", sorted(f"Access/permission denied for job {job}" for job in (mine, array))))
+        self.assertEqual(after, [4, 2, 4, 10])
+        self.run_cmd("scontrol", "update", f"JobId={mine}", "JobName=renamed")
+        self.run_cmd("scontrol", "update", "JobName=renamed", "Comment=found", "JobName=again")
+        self.assertEqual((self.show(mine)["JobName"], self.show(mine)["Comment"]), ("again", "found"))
+        for words, err in ((("JobName=nobodys", "TimeLimit=5"), "Invalid job id specified for job nobodys\n"),
+                           (("JobName=crowd",), "No changes specified\n"),
+                           (("JobName=crowd", "UserID=no-such-user", "TimeLimit=5"), "scontrol: error: Invalid UserID: no-such-user\n"),
+                           ((f"JobId={mine}", "UserID=root", "TimeLimit=5"),
+                            "Update of this parameter is not supported: UserID=root\nRequest aborted\n")):
+            self.fails(err, "scontrol", "update", *words)
+        self.run_cmd("scancel", mine, theirs, array, other)
+
+    def test_hold_by_name(self):  # hold, uhold, release, suspend, resume and requeuehold take jobname=
+        jobs = self.named_jobs()
+        reasons = lambda: [self.out("squeue", "-h", "-j", job, "-o", "%r").strip() for job in jobs]
+        for verb, held in (("release", []), ("hold", ["JobHeldAdmin"] * 3), ("release", []), ("uhold", ["JobHeldUser"] * 3)):
+            self.run_cmd("scontrol", verb, "jobname=crowd")
+            self.assertEqual([reason for reason in reasons() if reason.startswith("JobHeld")], held, verb)
+        self.run_cmd("scancel", *jobs)
+        running = self.start_job("-J", "steady")
+        self.run_cmd("scontrol", "suspend", "jobname=steady")
+        self.wait_state(running, "SUSPENDED")
+        self.run_cmd("scontrol", "resume", "jobname=steady")
+        self.wait_state(running, "RUNNING")
+        self.run_cmd("scontrol", "requeuehold", "jobname=steady")
+        self.wait_state(running, "PENDING")
+        self.assertEqual(self.show(running)["Restarts"], "1")
+        self.cancel(running)
 
     def test_update_refused(self):
         job = self.submit("-H", "-o", "/dev/null", "--wrap", "true")

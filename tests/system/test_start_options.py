@@ -1,4 +1,8 @@
 """What a controller keeps over a restart: slurmctld, slurmctld -R, slurmctld -c."""
+import contextlib
+import os
+import sqlite3
+import subprocess
 import unittest
 
 from harness import ClusterCase, jobs_of, wait_for
@@ -31,6 +35,26 @@ class StartOptions(ClusterCase):
         wait_for(lambda: not jobs_of(self.cluster.conf), f"job {running} is taken down")
         after = self.submit("-N2", "-o", "/dev/null", "--wrap", "srun true")
         self.assertEqual(after, waiting + 1, "an id is given once")
+        self.assertEqual(self.wait_ended(after), "COMPLETED")
+
+    def test_clean_with_a_damaged_journal(self):
+        running, waiting = self.running_job(), self.submit("-H", "--wrap", "true")
+        self.cluster.kill_controller()
+        journal = os.path.join(self.cluster.dir, "state", "journal", "journal.db")
+        with contextlib.closing(sqlite3.connect(journal)) as database:
+            changed = database.execute("UPDATE frame SET bytes = x'00' WHERE sequence = (SELECT max(sequence) FROM frame)")
+            self.assertEqual(changed.rowcount, 1)
+            database.commit()
+        with self.assertRaises(subprocess.CalledProcessError):
+            self.cluster.start_controller()
+        self.cluster.start_controller("-c")
+        self.assertIn(f"It is {journal}.damaged-1 now, and a new journal is begun for the same cluster", self.cluster.log())
+        self.assertTrue(os.path.exists(journal + ".damaged-1"))
+        self.assertEqual(self.out("squeue", "-h", "-t", "all"), "")
+        self.wait_idle()
+        wait_for(lambda: not jobs_of(self.cluster.conf), f"job {running} is taken down")
+        after = self.submit("-N2", "-o", "/dev/null", "--wrap", "srun true")
+        self.assertGreaterEqual(after, waiting)  # what was damaged may have been its submission
         self.assertEqual(self.wait_ended(after), "COMPLETED")
 
     def test_what_scontrol_changed(self):

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
 
 #include "cli/scontrol/session.hpp"
 #include "cli/shared/environment.hpp"
@@ -38,6 +39,45 @@ constexpr ActionRow kActions[] = {
     {"top", JobAction::kTop, false},
 };
 
+// What a record is a part of, and its own name among the parts; no whole: it is a job for itself.
+struct Target {
+  JobId whole = kNoJob;
+  bool first = false;  // it stands for what has no record of its own, or leads the others
+  std::string name;
+};
+Target target_of(const Job& job) {
+  if (job.array != nullptr) {
+    const uint32_t task = job.array->task;
+    return {job.array->array_job, task == kNoTask, fmt::format("{}_{}", job.array->array_job, task)};
+  }
+  if (job.het != nullptr) {
+    return {job.het->leader, job.het->offset == 0, fmt::format("{}+{}", job.het->leader, job.het->offset)};
+  }
+  return {kNoJob, false, std::to_string(job.id)};
+}
+
+// "requeue Incomplete 12": no job, but a wish that goes for all of them.
+bool is_incomplete(const Words& words, const std::string& word) {
+  return words[0].starts_with("requeue") && iequals(word, "Incomplete");
+}
+
+// What of `targets` runs or is suspended; what is not there at all stays, to be refused as such.
+Words incomplete_ones(Session& session, const Words& targets) {
+  Words out;
+  for (const std::string& target : targets) {
+    protocol::QueryJobsRequest request;
+    request.ids.push_back(target);
+    request.states = {JobState::kRunning, JobState::kSuspended};
+    request.hidden_partitions = true;
+    const Status status = session.client()->query_jobs(request, [&](protocol::JobChunk&& chunk) {
+      for (const auto& record : chunk.jobs) out.push_back(target_of(record.job).name);
+      return true;
+    });
+    if (!status) out.push_back(target);
+  }
+  return out;
+}
+
 // Jobs named on the command line: ids, or "jobname=NAME".
 Words targets(Session& session, const Words& words) {
   Words out;
@@ -45,19 +85,15 @@ Words targets(Session& session, const Words& words) {
     const std::string& word = words[i];
     const size_t equals = word.find('=');
     const std::string key = word.substr(0, equals);
+    if (is_incomplete(words, word)) continue;
     if (equals == std::string::npos || starts_with_i(key, "jobid")) {
       const std::string list = equals == std::string::npos ? word : word.substr(equals + 1);
       for (std::string& id : split_ids(list)) out.push_back(std::move(id));
       continue;
     }
     if (starts_with_i(key, "state")) continue;  // of requeue: the only state is SpecialExit
-    protocol::QueryJobsRequest request;
-    request.names.push_back(word.substr(equals + 1));
-    const Status status = session.client()->query_jobs(request, [&](protocol::JobChunk&& chunk) {
-      for (const auto& record : chunk.jobs) out.push_back(std::to_string(record.job.id));
-      return true;
-    });
-    if (!status) session.fail("slurm_load_jobs error: " + error_text(status.error()));
+    const auto named = jobs_named(session, word.substr(equals + 1), std::nullopt);
+    if (named) out.insert(out.end(), named->begin(), named->end());
   }
   return out;
 }
@@ -88,6 +124,32 @@ Words split_ids(const std::string& text) {
   return out;
 }
 
+std::optional<Words> jobs_named(Session& session, const std::string& name, std::optional<uint32_t> uid) {
+  protocol::QueryJobsRequest request;
+  request.names.push_back(name);
+  if (uid) request.uids.push_back(*uid);
+  request.hidden_partitions = true;
+  std::vector<Target> targets;
+  const Status status = session.client()->query_jobs(request, [&](protocol::JobChunk&& chunk) {
+    for (const auto& record : chunk.jobs) targets.push_back(target_of(record.job));
+    return true;
+  });
+  if (!status) {
+    session.fail("slurm_load_jobs error: " + error_text(status.error()));
+    return std::nullopt;
+  }
+  std::set<JobId> wholes;
+  for (const Target& target : targets) {
+    if (target.first) wholes.insert(target.whole);
+  }
+  Words out;
+  for (const Target& target : targets) {
+    if (!wholes.contains(target.whole)) out.push_back(target.name);
+    else if (target.first) out.push_back(std::to_string(target.whole));
+  }
+  return out;
+}
+
 void refused(Session& session, const std::string& target, const std::string& why) {
   const size_t bar = target.find('_');
   if (bar == std::string::npos) return session.fail(fmt::format("{} for job {}", why, target));
@@ -103,6 +165,8 @@ void change_jobs(Session& session, const Words& words) {
   if (session.client() == nullptr) return;
   std::string last;
   Words all = targets(session, words);
+  const auto incomplete = [&](const std::string& word) { return is_incomplete(words, word); };
+  if (std::ranges::any_of(words, incomplete)) all = incomplete_ones(session, all);
   if (row->action == JobAction::kTop) std::ranges::reverse(all);  // the first of them ends up on top
   for (const std::string& target : all) {
     protocol::JobActionRequest request;

@@ -194,8 +194,9 @@ void list_pids(Session& session, const Words& words) {
     request.job = to_number<uint32_t>(id.substr(0, dot)).value_or(0);
     if (request.job == 0) return session.fail("Invalid job id " + id);
     if (dot != std::string::npos) {
-      const std::string step = id.substr(dot + 1);
-      request.step = parse_step_number(step).value_or(0);
+      const auto step = parse_step_number(id.substr(dot + 1));
+      if (!step) return session.fail("Invalid job id " + id);
+      request.step = *step;
     }
   }
   const PidAnswer answer = ask_for_pids(session, request, node);

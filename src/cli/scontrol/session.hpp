@@ -98,6 +98,11 @@ void print_help();
 
 // "12,13_[1-3,5]" as two; commas in brackets stay.
 [[nodiscard]] Words split_ids(const std::string& text);
+// The jobs of a name that are not over, of this user only where one is given, each once: an array or
+// heterogeneous job as a whole where its first record has the name, else the tasks or components that have it.
+// Nothing: the controller did not say (and that was said).
+[[nodiscard]] std::optional<Words> jobs_named(Session& session, const std::string& name,
+                                              std::optional<uint32_t> uid);
 // Says why nothing was done to a job ("... for job 12") or to tasks ("12_1-3: ...").
 void refused(Session& session, const std::string& target, const std::string& why);
 

@@ -87,7 +87,6 @@ Result<Minutes> current_limit(Session& session, const std::string& job) {
 bool read_job_update(Session& session, const std::vector<Pair>& pairs, const std::string& job,
                      JobUpdate& update, bool& any) {
   for (const Pair& pair : pairs) {
-    if (is_key(pair, "JobId", 3)) continue;
     const JobUpdateKey* key = find_job_update_key(pair.key);
     if (key == nullptr || key->set == nullptr) {
       reject(session, pair);
@@ -156,8 +155,9 @@ void write_resize_scripts(Session& session, const std::string& job) {
               stem.c_str(), stem.c_str());
 }
 
-void update_jobs(Session& session, const std::vector<Pair>& pairs, const std::string& jobs) {
-  for (const std::string& job : split_ids(jobs)) {
+// `pairs`: what is to change.
+void update_jobs(Session& session, const std::vector<Pair>& pairs, const Words& jobs) {
+  for (const std::string& job : jobs) {
     protocol::UpdateJobRequest request;
     request.target = job;
     bool any = false;
@@ -172,6 +172,30 @@ void update_jobs(Session& session, const std::vector<Pair>& pairs, const std::st
     const bool size = request.update.min_nodes || request.update.required_nodes;
     if (size && reply->errors.empty()) write_resize_scripts(session, job);
   }
+}
+
+bool is_job_id(const Pair& pair) { return is_key(pair, "JobId", 3); }
+bool is_job_name(const Pair& pair) { return is_key(pair, "JobName", 4) || iequals(pair.key, "Name"); }
+bool is_user(const Pair& pair) { return is_key(pair, "UserID", 4); }
+
+// "JobName=foo UserID=bob": all jobs of that name, of all users where none is given.
+void update_named_jobs(Session& session, std::vector<Pair> pairs) {
+  const auto name = std::ranges::find_if(pairs, is_job_name);
+  const std::string wanted = name->value;
+  pairs.erase(name);  // a further one renames them
+  std::optional<uint32_t> uid;
+  if (const auto user = std::ranges::find_if(pairs, is_user); user != pairs.end()) {
+    uid = user_id(user->value);
+    if (!uid) uid = to_number<uint32_t>(user->value);  // of a user whose name is not known here
+    if (!uid) return session.fail("scontrol: error: Invalid UserID: " + user->value);
+  }
+  std::erase_if(pairs, is_user);
+  if (pairs.empty()) return session.fail("No changes specified");
+  const auto jobs = jobs_named(session, wanted, uid);
+  if (jobs && jobs->empty()) {
+    return session.fail(fmt::format("{} for job {}", error_sentence(ErrorCode::kInvalidJobId), wanted));
+  }
+  if (jobs) update_jobs(session, pairs, *jobs);
 }
 
 bool check_node_state(Session& session, const NodeUpdate& update, const Pair* state) {
@@ -249,8 +273,12 @@ void update(Session& session, const Words& words) {
     return update_nodes(session, pairs, entity->value);
   }
   if ((entity = find_pair(pairs, "JobId", 3)) != nullptr) {
-    return update_jobs(session, pairs, entity->value);
+    const Words jobs = split_ids(entity->value);
+    std::vector<Pair> changes = pairs;
+    std::erase_if(changes, is_job_id);
+    return update_jobs(session, changes, jobs);
   }
+  if (std::ranges::any_of(pairs, is_job_name)) return update_named_jobs(session, pairs);
   if ((entity = find_pair(pairs, "StepId", 4)) != nullptr) {
     return update_step(session, words);
   }

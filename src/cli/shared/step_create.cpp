@@ -10,6 +10,7 @@
 #include "cli/shared/allocation.hpp"
 #include "cli/shared/option_parser.hpp"
 #include "common/net/address.hpp"
+#include "common/net/is_away.hpp"
 #include "common/net/listen_address.hpp"
 #include "common/tables/errors.hpp"
 
@@ -21,11 +22,6 @@ constexpr auto kLongestPause = std::chrono::milliseconds(500);  // also for whic
 // An srun may be over before the controller has heard of its step's end: the next one says nothing of
 // processors that are busy for so short a time.
 constexpr auto kSettleTime = std::chrono::milliseconds(300);
-
-bool is_away(ErrorCode code) {
-  return code == ErrorCode::kUnreachable || code == ErrorCode::kConnectionLost ||
-         code == ErrorCode::kRetry || code == ErrorCode::kTimedOut;
-}
 
 void report_refusal(const protocol::CreateStepRequest& request, const Error& error) {
   switch (error.code) {
@@ -101,7 +97,7 @@ Result<std::vector<protocol::CreateStepReply>> create_steps(Client& client,
     const ErrorCode code = reply.error().code;
     const bool suspended = code == ErrorCode::kDisabled;
     const bool busy = (code == ErrorCode::kStepsBusy || suspended) && !options.immediate;
-    if (!busy && !(is_away(code) && Clock::now() < patience)) {
+    if (!busy && !(net::is_away(code) && Clock::now() < patience)) {
       report_refusal(request, reply.error());
       return reply;
     }

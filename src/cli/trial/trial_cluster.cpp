@@ -108,7 +108,7 @@ bool is_kept_down(const ClusterConfig& config, const std::string& name) {
   });
 }
 
-Status wait_until_idle(const TrialOptions& options, const ClusterConfig& config) {
+Result<TrialNodes> wait_until_idle(const TrialOptions& options, const ClusterConfig& config) {
   const auto deadline = steady_clock::now() + kStartLimit;
   std::string last = "the controller does not answer";
   while (steady_clock::now() < deadline) {
@@ -116,14 +116,13 @@ Status wait_until_idle(const TrialOptions& options, const ClusterConfig& config)
     if (client) {
       auto reply = client->call<protocol::QueryNodesReply>(protocol::QueryNodesRequest{});
       if (reply) {
-        size_t idle = 0;
-        size_t kept_down = 0;
+        TrialNodes nodes;
         for (const auto& record : reply->nodes) {
-          if (record.shown_base == NodeBaseState::kIdle && record.shown_flags == 0) ++idle;
-          else if (is_kept_down(config, record.node.name)) ++kept_down;
+          if (record.shown_base == NodeBaseState::kIdle && record.shown_flags == 0) ++nodes.idle;
+          else if (is_kept_down(config, record.node.name)) ++nodes.kept_down;
         }
-        if (!reply->nodes.empty() && idle + kept_down == reply->nodes.size()) return {};
-        last = fmt::format("{} of {} nodes are idle", idle, reply->nodes.size() - kept_down);
+        if (!reply->nodes.empty() && nodes.idle + nodes.kept_down == reply->nodes.size()) return nodes;
+        last = fmt::format("{} of {} nodes are idle", nodes.idle, reply->nodes.size() - nodes.kept_down);
       } else {
         last = reply.error().text;
       }
@@ -154,15 +153,16 @@ Status prepare_folder(const TrialOptions& options) {
   return write_file(dir / "slurm.conf", trial_conf(options, place), 0644);
 }
 
-Status launch_all(const TrialOptions& options) {
+Result<TrialNodes> launch_all(const TrialOptions& options) {
   const std::string conf = options.dir + "/slurm.conf";
   const auto config = load_config(conf);
   if (!config) return tl::unexpected(config.error());
   std::error_code ignored;
   const fs::path sbin = fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path() / "sbin";
-  if (auto ok = run_daemon({sbin / "sluicectld", "-f", conf}); !ok) return ok;
+  if (auto ok = run_daemon({sbin / "sluicectld", "-f", conf}); !ok) return tl::unexpected(ok.error());
   for (const auto& node : config->nodes) {
-    if (auto ok = run_daemon({sbin / "sluicenoded", "-f", conf, "-N", node.name}); !ok) return ok;
+    const Status started = run_daemon({sbin / "sluicenoded", "-f", conf, "-N", node.name});
+    if (!started) return tl::unexpected(started.error());
   }
   setenv("SLURM_CONF", conf.c_str(), 1);  // NOLINT(concurrency-mt-unsafe): one thread
   return wait_until_idle(options, *config);
@@ -182,7 +182,7 @@ std::string default_trial_dir() {
   return std::string(home != nullptr ? home : "/tmp") + "/.sluice";
 }
 
-Status start_trial(const TrialOptions& wanted) {
+Result<TrialNodes> start_trial(const TrialOptions& wanted) {
   TrialOptions options = wanted;
   if (options.memory_mib == 0) options.memory_mib = host_memory_mib();
   if (!daemons_of(TrialFolder(options.dir)).empty()) {

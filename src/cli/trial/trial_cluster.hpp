@@ -1,6 +1,7 @@
 // A trial cluster on this host: a controller and virtual nodes on loopback, all in one folder.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -17,12 +18,17 @@ struct TrialOptions {
   std::string extra_conf;   // text added to the written slurm.conf (of --conf)
 };
 
+struct TrialNodes {
+  size_t idle = 0;
+  size_t kept_down = 0;  // by DownNodes lines of extra_conf
+};
+
 // The folder used when --dir is not given: $SLUICE_DIR, else ~/.sluice.
 [[nodiscard]] std::string default_trial_dir();
 
 // Writes DIR/slurm.conf and the cluster's key, starts the daemons and waits until every node is
-// idle. On failure what was started is stopped again and the error quotes the daemons' logs.
-[[nodiscard]] Status start_trial(const TrialOptions& options);
+// idle that is not kept down. On failure what was started is stopped again and the error quotes the daemons' logs.
+[[nodiscard]] Result<TrialNodes> start_trial(const TrialOptions& options);
 
 // Stops the daemons and step daemons that run from DIR's slurm.conf, and nothing else. Fine when
 // none runs. Returns how many processes were stopped.

@@ -80,7 +80,9 @@ enum class ErrorCode : uint32_t {
   kReservationStarted = 71,  // Reservation already started
   kInvalidTime = 72,         // Invalid time specified
   kDuplicateReservation = 73,  // Duplicate reservation name
-  kLastCode = 74,
+  kDamaged = 74,             // what was stored cannot be read; the text says where and why
+  kMissingTimeLimit = 75,    // Time limit specification required, but not provided
+  kLastCode = 76,
 };
 
 }  // namespace sluice

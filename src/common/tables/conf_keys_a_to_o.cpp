@@ -174,7 +174,9 @@ constexpr GlobalKey kRows[] = {
     key("JobDefaults", K::kRuntime),
     key("JobFileAppend", K::kFlag, "0").acts<&C::job_file_append>(),
     key("JobRequeue", K::kFlag, "1").acts<&C::job_requeue>(),
-    key("JobSubmitPlugins", K::kWords).keeps<&C::job_submit_plugins>(),
+    key("JobSubmitPlugins", K::kOptions)
+        .allow("all_partitions,defaults,logging,lua,partition,pbs,require_timelimit,throttle")
+        .only("all_partitions,logging,partition,require_timelimit").acts<&C::job_submit_plugins>(),
     key("KeepAliveTime", K::kNumber).obsolete(),
     key("KillOnBadExit", K::kFlag, "0").acts<&C::kill_on_bad_exit>(),
     key("KillWait", K::kSeconds, "30").range(0, kMax16).acts<&C::kill_wait>(),

@@ -90,6 +90,8 @@ constexpr Row kRows[] = {
     {ErrorCode::kReservationStarted, "Reservation already started"},
     {ErrorCode::kInvalidTime, "Invalid time specified"},
     {ErrorCode::kDuplicateReservation, "Duplicate reservation name"},
+    {ErrorCode::kDamaged, "Stored data is damaged"},
+    {ErrorCode::kMissingTimeLimit, "Time limit specification required, but not provided"},
 };
 constexpr bool in_order() {
   for (size_t i = 0; i < std::size(kRows); ++i) {

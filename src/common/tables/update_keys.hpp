@@ -24,6 +24,7 @@ struct UpdateKey {
   std::string_view name;
   // Null: the key is known and has no effect here. Errors carry the text to show.
   Status (*set)(std::string_view value, const UpdateBase& base, Update& update);
+  std::string_view subject = {};  // of a key without effect: what it belongs to, or where it is of use
 };
 using JobUpdateKey = UpdateKey<JobUpdate>;
 using NodeUpdateKey = UpdateKey<NodeUpdate>;

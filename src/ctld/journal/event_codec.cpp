@@ -27,6 +27,7 @@ Result<state::Events> decode_frame(const Frame& frame) {
                     frame.sequence, decoded->format, kEventFormat));
   }
   return failure(
+      ErrorCode::kDamaged,
       fmt::format("frame {} of the journal cannot be decoded: it is damaged or holds "
                   "events that this version does not know",
                   frame.sequence));

@@ -25,6 +25,7 @@ Result<state::StateImage> decode_image(const Checkpoint& checkpoint) {
   Result<JournalCheckpoint> decoded = wire::decode<JournalCheckpoint>(checkpoint.bytes);
   if (!decoded || decoded->format == 0) {
     return failure(
+        ErrorCode::kDamaged,
         fmt::format("the journal's checkpoint of frame {} cannot be decoded: it is damaged",
                     checkpoint.sequence));
   }
@@ -48,8 +49,7 @@ Checkpoint make_checkpoint(const state::ClusterState& state, Sequence sequence, 
   return checkpoint;
 }
 
-Result<Recovered> recover(JournalReader& reader) {
-  Recovered recovered;
+Status recover_into(Recovered& recovered, JournalReader& reader) {
   const Result<std::optional<Checkpoint>> checkpoint = reader.load_latest_checkpoint();
   if (!checkpoint) return tl::unexpected(checkpoint.error());
   if (*checkpoint) {
@@ -72,8 +72,14 @@ Result<Recovered> recover(JournalReader& reader) {
     recovered.replayed_events += events->size();
     return true;
   });
-  if (!read) return tl::unexpected(read.error());
-  if (!decoded) return tl::unexpected(decoded.error());
+  if (read) return decoded;
+  const bool gap = read.error().code == ErrorCode::kNotFound;  // nobody trims what no checkpoint holds
+  return gap ? failure(ErrorCode::kDamaged, read.error().text) : read;
+}
+
+Result<Recovered> recover(JournalReader& reader) {
+  Recovered recovered;
+  if (Status done = recover_into(recovered, reader); !done) return tl::unexpected(done.error());
   return recovered;
 }
 

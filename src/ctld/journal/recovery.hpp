@@ -25,7 +25,9 @@ struct Recovered {
 };
 
 // The state that the journal stands for: the checkpoint, and every later frame applied. The error
-// says what is wrong with the journal (damaged, of a newer version) and where.
+// says what is wrong with the journal (kDamaged, or of a newer version) and where.
 [[nodiscard]] Result<Recovered> recover(JournalReader& reader);
+// The same into an empty `recovered`, which after an error holds the state before what cannot be read.
+[[nodiscard]] Status recover_into(Recovered& recovered, JournalReader& reader);
 
 }  // namespace sluice::journal

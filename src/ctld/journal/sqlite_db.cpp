@@ -52,7 +52,7 @@ Error Database::error(int code) const {
     default:
       return {ErrorCode::kError, fmt::format("the journal {}: {}", file_.string(), detail)};
   }
-  return {ErrorCode::kError,
+  return {ErrorCode::kDamaged,
           fmt::format("the journal {0} is damaged ({1}). Stop the controller, keep a copy of the "
                       "folder, and put back a backup or rebuild the file: sqlite3 {0} .recover | "
                       "sqlite3 {0}.new",

@@ -58,9 +58,8 @@ Result<Sequence> SqliteReader::last_sequence() {
   return last_sequence_in(database_);
 }
 
-Result<std::vector<Frame>> SqliteReader::read_some(Sequence from) {
+Status SqliteReader::read_some(Sequence from, std::vector<Frame>& frames) {
   const std::lock_guard lock(mutex_);
-  std::vector<Frame> frames;
   size_t bytes = 0;
   Status result;
   const Status done = database_.query(
@@ -89,20 +88,18 @@ Result<std::vector<Frame>> SqliteReader::read_some(Sequence from) {
         return frames.size() < kFramesAtOnce && bytes < kBytesAtOnce;
       },
       from);
-  if (!done) return tl::unexpected(done.error());
-  if (!result) return tl::unexpected(result.error());
-  return frames;
+  return done ? result : done;
 }
 
 Status SqliteReader::read(Sequence from, const FrameVisitor& visit) {
   for (Sequence next = from;;) {
-    const Result<std::vector<Frame>> frames = read_some(next);
-    if (!frames) return tl::unexpected(frames.error());
-    if (frames->empty()) return {};
-    for (const Frame& frame : *frames) {
+    std::vector<Frame> frames;
+    const Status done = read_some(next, frames);
+    for (const Frame& frame : frames) {  // those before a damaged one are good
       if (!visit(frame)) return {};
     }
-    next += frames->size();
+    if (!done || frames.empty()) return done;
+    next += frames.size();
   }
 }
 

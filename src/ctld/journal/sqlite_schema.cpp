@@ -54,11 +54,12 @@ Status set_meta(Database& database, std::string_view name, const std::string& va
                       std::string_view(value));
 }
 
-Status create_tables(Database& database, Time now) {
+Status create_tables(Database& database, Time now, const StoreIdentity& identity) {
   Status done =
       database.script(fmt::format("{}PRAGMA application_id = {}; PRAGMA user_version = {};",
                                   kTables, kApplicationId, kStoreFormat));
-  if (done) done = set_meta(database, "cluster_id", new_uuid());
+  if (done) done = set_meta(database, "cluster_id", identity.cluster_id.empty() ? new_uuid() : identity.cluster_id);
+  if (done && identity.epoch != 0) done = set_meta(database, "epoch", fmt::to_string(identity.epoch));
   if (done) done = set_meta(database, "created", fmt::to_string(now.time_since_epoch().count()));
   return done;
 }
@@ -100,12 +101,12 @@ Status check_format(Database& database) {
   return {};
 }
 
-Status prepare_tables(Database& database, Time now) {
+Status prepare_tables(Database& database, Time now, const StoreIdentity& identity) {
   Result<Transaction> transaction = Transaction::begin(database);
   if (!transaction) return tl::unexpected(transaction.error());
   const Result<int64_t> format = database.integer("PRAGMA user_version", 0);
   if (!format) return tl::unexpected(format.error());
-  Status done = *format == 0 ? create_tables(database, now) : migrate(database, *format);
+  Status done = *format == 0 ? create_tables(database, now, identity) : migrate(database, *format);
   if (!done) return done;
   done = database.run(
       "INSERT INTO meta(name, value) VALUES('epoch', '1') "
@@ -130,6 +131,7 @@ Result<StoreInfo> load_info(Database& database) {
   if (!done) return tl::unexpected(done.error());
   if (info.cluster_id.empty()) {
     return failure(
+        ErrorCode::kDamaged,
         fmt::format("the journal {} has no cluster id: it is damaged", database.file().string()));
   }
   return info;

@@ -100,7 +100,7 @@ Status SqliteStore::open_database(const std::filesystem::path& folder) {
   // before anything is changed
   Status done = check_format(*database_);
   if (done) done = database_->script(kPragmas);
-  if (done) done = prepare_tables(*database_, current_time());
+  if (done) done = prepare_tables(*database_, current_time(), options_.identity);
   if (!done) return done;
   const Result<Sequence> last = last_sequence_in(*database_);
   if (!last) return tl::unexpected(last.error());

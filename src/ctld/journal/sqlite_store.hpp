@@ -20,6 +20,7 @@ struct SqliteOptions {
   uint64_t ballast_bytes = uint64_t{16} << 20;
   // How many frames older than the checkpoint are kept at most for a reader that lags.
   uint64_t max_frames_for_readers = 10'000'000;
+  StoreIdentity identity;  // of a store that is made
 };
 
 class SqliteStore final : public JournalStore {

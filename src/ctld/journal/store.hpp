@@ -51,6 +51,12 @@ struct Checkpoint {
   std::optional<std::vector<std::string>> live_blobs;
 };
 
+// What a new store goes on with from one that it replaces; empty and 0: nothing.
+struct StoreIdentity {
+  std::string cluster_id;
+  uint64_t epoch = 0;
+};
+
 struct StoreInfo {
   uint32_t format = 0;     // of the store's own tables
   std::string cluster_id;  // a UUID made with the store; nodes refuse a controller with another one
@@ -73,8 +79,8 @@ class JournalReader {
   virtual Result<Sequence> first_sequence() = 0;
   virtual Result<Sequence> last_sequence() = 0;
 
-  // Every durable frame from `from` (at least 1) on, in order. kNotFound: `from` was trimmed
-  // already.
+  // Every durable frame from `from` (at least 1) on, in order; with an error, those before what cannot be read.
+  // kNotFound: `from` was trimmed already.
   virtual Status read(Sequence from, const FrameVisitor& visit) = 0;
 
   // None when no checkpoint was taken yet. `live_blobs` does not come back.

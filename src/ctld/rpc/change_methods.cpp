@@ -34,6 +34,9 @@ std::vector<std::string> owner_groups(const ServiceParts& parts, const std::stri
 void update_job(ServiceParts& parts, const CallContext& context, protocol::UpdateJobRequest request,
                 Responder<protocol::CountReply> responder) {
   state::UpdateJob command{identity_of(context), std::move(request.target), std::move(request.update), {}};
+  if (has_option(parts.publisher.newest()->state->config->job_submit_plugins, "logging")) {
+    log::info("JobSubmitPlugins=logging: uid {} changes job {}", command.who.uid, command.target);
+  }
   if (command.update.partitions) command.owner_groups = owner_groups(parts, command.target);
   parts.engine.post({std::move(command), {}, answer_count(std::move(responder))});
 }

@@ -103,9 +103,7 @@ Result<protocol::BatchScriptReply> batch_script(ServiceParts& parts, const CallC
   const state::ClusterSnapshot state = parts.publisher.newest()->state;
   const state::FoundJob job = state::find_job(*state, id);
   if (!job) return failure(ErrorCode::kInvalidJobId);
-  if (job->spec->uid != context.identity.uid && !state::is_admin(*state, context.identity.uid)) {
-    return failure(ErrorCode::kAccessDenied);
-  }
+  if (!state::is_owner_or_admin(*state, *job, context.identity.uid)) return failure(ErrorCode::kAccessDenied);
   if (job->spec->script_blob.empty()) return failure(ErrorCode::kNotFound, "job script not available");
   auto script = parts.store.blob(job->spec->script_blob);
   if (!script) return tl::unexpected(script.error());

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/log/log.hpp"
 #include "ctld/journal/blob_key.hpp"
 #include "ctld/rpc/services.hpp"
 #include "ctld/sched/pass.hpp"
@@ -47,7 +48,7 @@ Result<state::SubmitJob> make_submit(ServiceParts& parts, const net::CallContext
 Status may_see(const state::ClusterState& state, JobId id, uint32_t uid) {
   const Job* job = state.jobs.find(id);
   if (job == nullptr) return failure(ErrorCode::kInvalidJobId);
-  if (job->spec->uid != uid && !state::is_admin(state, uid)) return failure(ErrorCode::kAccessDenied);
+  if (!state::is_owner_or_admin(state, *job, uid)) return failure(ErrorCode::kAccessDenied);
   return {};
 }
 
@@ -81,6 +82,18 @@ Result<protocol::SubmitJobReply> test_only(ServiceParts& parts, const state::Sub
   return reply;
 }
 
+// JobSubmitPlugins=logging
+void log_submission(const state::SubmitJob& command) {
+  const auto say = [&](const JobSpec& spec) {
+    log::info("JobSubmitPlugins=logging: uid {} submits \"{}\": partition {}, account {}, {} to {} nodes, {} tasks, "
+              "{} minutes",
+              command.who.uid, spec.name.view(), spec.partitions.view(), spec.account.view(), spec.min_nodes,
+              spec.max_nodes, spec.num_tasks, spec.time_limit);
+  };
+  say(command.job);
+  for (const JobSpec& component : command.components) say(component);
+}
+
 void submit(ServiceParts& parts, const CallContext& context, protocol::SubmitJobRequest request,
             Responder<protocol::SubmitJobReply> responder) {
   std::vector<journal::Blob> blobs;
@@ -88,6 +101,7 @@ void submit(ServiceParts& parts, const CallContext& context, protocol::SubmitJob
   request.spec.environment_blob = keep_blob(std::move(request.environment), blobs);
   auto command = make_submit(parts, context, std::move(request.spec), std::move(request.components));
   if (!command) return responder.fail(command.error());
+  if (has_option(parts.publisher.newest()->state->config->job_submit_plugins, "logging")) log_submission(*command);
   if (request.test_only) return responder.complete(test_only(parts, *command));
   auto make = [](const state::Reply& reply, const state::ClusterState&) -> Result<protocol::SubmitJobReply> {
     const auto& submitted = std::get<state::JobSubmittedReply>(reply);

@@ -60,9 +60,7 @@ void query_usage(ServiceParts& parts, const CallContext& context, const QueryUsa
   const state::ClusterState& state = *now->state;
   const Job* job = state.jobs.find(request.step.job);
   if (job == nullptr) return responder.fail(ErrorCode::kInvalidJobId);
-  if (job->spec->uid != context.identity.uid && !state::is_admin(state, context.identity.uid)) {
-    return responder.fail(ErrorCode::kAccessDenied);
-  }
+  if (!state::is_owner_or_admin(state, *job, context.identity.uid)) return responder.fail(ErrorCode::kAccessDenied);
   const auto steps = chosen_steps(*job, request);
   if (steps.empty()) return responder.fail(ErrorCode::kInvalidStepId);
   const auto gathering = std::make_shared<Gathering>();

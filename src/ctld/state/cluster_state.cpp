@@ -118,6 +118,10 @@ bool is_admin(const ClusterState& state, uint32_t uid) {
   return uid == 0 || uid == state.config->slurm_user_id;
 }
 
+bool is_owner_or_admin(const ClusterState& state, const Job& job, uint32_t uid) {
+  return uid == job.spec->uid || is_admin(state, uid);
+}
+
 const Step* find_step(const Job& job, StepNumber step) {
   for (const auto& s : job.steps) {
     if (s->id.step == step) return s.get();

@@ -143,6 +143,8 @@ void for_components(const ClusterState& state, const HetInfo& het, Visit&& visit
 [[nodiscard]] std::vector<std::string> partitions_of(const ClusterState& state, const Job& job);
 // Root, SlurmUser or (later) an operator.
 [[nodiscard]] bool is_admin(const ClusterState& state, uint32_t uid);
+// Who may look into a job and change it: its owner, and administrators.
+[[nodiscard]] bool is_owner_or_admin(const ClusterState& state, const Job& job, uint32_t uid);
 // The live step, or null.
 [[nodiscard]] const Step* find_step(const Job& job, StepNumber step);
 // Not held, no dependency left, begin time reached: the scheduler may start it.

@@ -10,6 +10,7 @@
 
 #include "cli/compatibility.hpp"
 #include "common/tables/submit_options.hpp"
+#include "common/tables/update_keys.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -154,6 +155,8 @@ TEST(Compatibility, WhatDoesNotActNamesItsSubject) {
   for (const SubmitOption& option : submit_options()) {
     EXPECT_EQ(option.status == OptionStatus::kActs, option.subject.empty()) << option.name;
   }
+  for (const JobUpdateKey& key : job_update_keys()) EXPECT_EQ(key.set != nullptr, key.subject.empty()) << key.name;
+  for (const NodeUpdateKey& key : node_update_keys()) EXPECT_EQ(key.set != nullptr, key.subject.empty()) << key.name;
 }
 
 // `system:FILE Class.test`: the method is in tests/system/test_FILE.py, and it or what it uses runs the command.

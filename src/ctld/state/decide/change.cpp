@@ -116,7 +116,7 @@ HetReach reach_of(JobAction action) {
 
 Result<Decision> decide_on(const ClusterState& state, const ChangeJob& command, Time now) {
   return for_each_target(state, command.target, [&](Draft& draft, JobId id) -> Status {
-    if (!may_change(draft.state(), draft.job(id), command.who)) {
+    if (!is_owner_or_admin(draft.state(), draft.job(id), command.who.uid)) {
       return failure(ErrorCode::kAccessDenied);
     }
     switch (command.action) {

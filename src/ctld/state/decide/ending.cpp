@@ -318,6 +318,12 @@ NodeStateChanged present_state(const Node& node, Time now) {
                           .boot_if_needed = node.boot_if_needed};
 }
 
+void clear_reason(NodeStateChanged& event) {
+  event.reason = {};
+  event.reason_time = kNoTime;
+  event.reason_uid = 0;
+}
+
 NodeUpdated present_values(const Node& node) {
   return NodeUpdated{.node = node.id, .weight = node.weight, .active_features = node.active_features,
                      .comment = node.comment, .extra = node.extra, .config = nullptr,

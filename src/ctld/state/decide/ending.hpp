@@ -69,6 +69,7 @@ void drain_node(Draft& draft, NodeId node, std::string_view reason, uint32_t uid
 // Events with the present state of a job or a node, to be changed and emitted.
 [[nodiscard]] JobUpdated present_job(const Job& job, Time now);
 [[nodiscard]] NodeStateChanged present_state(const Node& node, Time now);
+void clear_reason(NodeStateChanged& event);  // nobody said anything, at no time
 [[nodiscard]] NodeUpdated present_values(const Node& node);
 
 }  // namespace sluice::state

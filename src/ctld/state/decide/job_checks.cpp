@@ -20,6 +20,38 @@ bool listed(const std::vector<std::string>& list, std::string_view name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
+// The feature names of a constraint such as "[a&b*2|c]&d".
+std::vector<std::string> feature_names(std::string_view constraint) {
+  std::vector<std::string> names;
+  std::string name;
+  const auto flush = [&] {
+    const bool count = !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+      return std::isdigit(c) != 0;
+    });
+    if (!name.empty() && !count) names.push_back(name);
+    name.clear();
+  };
+  for (const char c : constraint) {
+    if (std::string_view("&|,[]()*! ").find(c) != std::string_view::npos) {
+      flush();
+    } else {
+      name += c;
+    }
+  }
+  flush();
+  return names;
+}
+
+bool any_node_has(const ClusterState& state, const std::string& feature) {
+  bool found = false;
+  for (const auto& [name, id] : *state.node_names) {
+    found = found || listed(state.nodes.at(id).config->features, feature);
+  }
+  return found;
+}
+
+}  // namespace
+
 Status check_access(const ClusterState& state, const Partition& partition, const JobSpec& spec,
                     const Submitter& who) {
   const PartitionConfig& config = *partition.config;
@@ -54,37 +86,7 @@ Status check_access(const ClusterState& state, const Partition& partition, const
   return {};
 }
 
-// The feature names of a constraint such as "[a&b*2|c]&d".
-std::vector<std::string> feature_names(std::string_view constraint) {
-  std::vector<std::string> names;
-  std::string name;
-  const auto flush = [&] {
-    const bool count = !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
-      return std::isdigit(c) != 0;
-    });
-    if (!name.empty() && !count) names.push_back(name);
-    name.clear();
-  };
-  for (const char c : constraint) {
-    if (std::string_view("&|,[]()*! ").find(c) != std::string_view::npos) {
-      flush();
-    } else {
-      name += c;
-    }
-  }
-  flush();
-  return names;
-}
-
-bool any_node_has(const ClusterState& state, const std::string& feature) {
-  bool found = false;
-  for (const auto& [name, id] : *state.node_names) {
-    found = found || listed(state.nodes.at(id).config->features, feature);
-  }
-  return found;
-}
-
-Status check_limits_in(const ClusterState& state, const JobSpec& spec, const Partition& partition) {
+Status within_limits(const ClusterState& state, const JobSpec& spec, const Partition& partition) {
   const PartitionConfig& config = *partition.config;
   if (config.max_time != kInfiniteMinutes && spec.time_limit != 0) {
     const Minutes least = spec.time_min != 0 ? spec.time_min : spec.time_limit;
@@ -99,8 +101,6 @@ Status check_limits_in(const ClusterState& state, const JobSpec& spec, const Par
   }
   return {};
 }
-
-}  // namespace
 
 Result<std::vector<const Partition*>> find_partitions(const ClusterState& state, const JobSpec& spec) {
   std::vector<const Partition*> partitions;
@@ -219,7 +219,7 @@ Status check_limits(const ClusterState& state, const JobSpec& spec,
   Status refused;
   size_t within = 0;
   for (const Partition* partition : partitions) {
-    if (Status limit = check_limits_in(state, spec, *partition); !limit) {
+    if (Status limit = within_limits(state, spec, *partition); !limit) {
       if (refused) refused = std::move(limit);
     } else {
       ++within;

@@ -16,6 +16,11 @@ struct Submitter {
   bool by_admin = false;
 };
 
+// May the user's job enter this partition?
+[[nodiscard]] Status check_access(const ClusterState& state, const Partition& partition, const JobSpec& spec,
+                                  const Submitter& who);
+// Time, nodes and memory that the partition allows.
+[[nodiscard]] Status within_limits(const ClusterState& state, const JobSpec& spec, const Partition& partition);
 // The partitions that `spec` names (or the default one), each known.
 [[nodiscard]] Result<std::vector<const Partition*>> find_partitions(const ClusterState& state, const JobSpec& spec);
 // The same when one of them at least is open to the user.

@@ -80,11 +80,6 @@ void settle_state(Draft& draft, NodeId id, const std::string& wrong, bool reboot
   NodeStateChanged event = present_state(node, now);
   event.flags &= ~(kNodeNoRespond | kNodePoweringUp | kNodePoweredDown | kNodePowerUp);
   const bool reboots = (event.flags & kNodeRebootIssued) != 0;
-  const auto clear_reason = [&] {
-    event.reason = {};
-    event.reason_time = kNoTime;
-    event.reason_uid = 0;
-  };
   if (!wrong.empty()) {
     event.flags |= kNodeInvalidReg | kNodeDrain;
     if (node.reason.empty() || (node.flags & kNodeInvalidReg) != 0) {
@@ -94,14 +89,14 @@ void settle_state(Draft& draft, NodeId id, const std::string& wrong, bool reboot
     }
   } else if ((event.flags & kNodeInvalidReg) != 0) {  // put right; an admin's drain came with a reason
     event.flags &= ~(kNodeInvalidReg | kNodeDrain);
-    clear_reason();
+    clear_reason(event);
   }
   if (node.base == NodeBaseState::kUnknown) event.base = NodeBaseState::kIdle;
   if (reboots && rebooted) {
     end_reboot(event, now);
   } else if (!reboots && node.base == NodeBaseState::kDown && may_return(config, node)) {
     event.base = NodeBaseState::kIdle;
-    if ((event.flags & kNodeDrain) == 0) clear_reason();
+    if ((event.flags & kNodeDrain) == 0) clear_reason(event);
   }
   const NodeStateChanged before = present_state(node, now);
   if (!described_equal(before, event)) draft.emit(std::move(event));

@@ -12,12 +12,6 @@ namespace {
 
 constexpr std::string_view kRequested = "reboot requested";
 
-void clear_reason(NodeStateChanged& event) {
-  event.reason = {};
-  event.reason_time = kNoTime;
-  event.reason_uid = 0;
-}
-
 // "a fan is loud : reboot issued"
 void add_to_reason(NodeStateChanged& event, std::string_view what, uint32_t uid, Time now) {
   const std::string before = event.reason.str();

@@ -38,7 +38,7 @@ void cancel_requeue(Draft& draft, JobId id, const SignalJob& command, Time now) 
 
 Status signal_job(Draft& draft, JobId id, const SignalJob& command, Time now) {
   const Job job = draft.job(id);
-  if (!may_change(draft.state(), job, command.who)) return failure(ErrorCode::kAccessDenied);
+  if (!is_owner_or_admin(draft.state(), job, command.who.uid)) return failure(ErrorCode::kAccessDenied);
   if (is_finished(job)) return failure(ErrorCode::kAlreadyDone);
   if (ends_the_job(command) && !job.spec->cron.empty()) {
     const bool may = (command.flags & protocol::kSignalCron) != 0 ||
@@ -79,7 +79,7 @@ Result<Decision> signal_step(const ClusterState& state, const JobTarget& target,
   if (!id) return tl::unexpected(id.error());
   const FoundJob found = find_job(state, *id);
   const Job& job = *found;
-  if (!may_change(state, job, command.who)) return failure(ErrorCode::kAccessDenied);
+  if (!is_owner_or_admin(state, job, command.who.uid)) return failure(ErrorCode::kAccessDenied);
   if (is_finished(job)) return failure(ErrorCode::kInvalidJobId);
   const Step* step = find_step(job, *target.step);
   if (step == nullptr) return failure(ErrorCode::kInvalidJobId);
@@ -99,7 +99,7 @@ Result<Decision> signal_step(const ClusterState& state, const JobTarget& target,
 Result<Decision> cancel_pending_tasks(const ClusterState& state, const TargetedJobs& found,
                                       const SignalJob& command, Time now) {
   const Job& master = state.jobs.at(found.array_record);
-  if (!may_change(state, master, command.who)) return failure(ErrorCode::kAccessDenied);
+  if (!is_owner_or_admin(state, master, command.who.uid)) return failure(ErrorCode::kAccessDenied);
   Draft draft(state);
   draft.emit(ArrayTasksCancelled{.array_job = found.array_record, .tasks = found.pending_tasks,
                                  .cancelled_by = command.who.uid, .time = now});
@@ -141,7 +141,7 @@ Result<Decision> decide_on(const ClusterState& state, const NotifyJob& command, 
   if (!id) return tl::unexpected(id.error());
   const FoundJob found = find_job(state, *id);
   const Job& job = *found;
-  if (!may_change(state, job, command.who)) return failure(ErrorCode::kAccessDenied);
+  if (!is_owner_or_admin(state, job, command.who.uid)) return failure(ErrorCode::kAccessDenied);
   if (!is_running(job)) {
     return failure(job.state == JobState::kPending ? ErrorCode::kJobPending
                                                    : ErrorCode::kAlreadyDone);
@@ -156,7 +156,7 @@ Result<Decision> decide_on(const ClusterState& state, const NotifyJob& command, 
 Result<Decision> decide_on(const ClusterState& state, const EndAllocation& command, Time now) {
   const Job* job = state.jobs.find(command.job);
   if (job == nullptr) return failure(ErrorCode::kInvalidJobId);
-  if (!may_change(state, *job, command.who)) return failure(ErrorCode::kAccessDenied);
+  if (!is_owner_or_admin(state, *job, command.who.uid)) return failure(ErrorCode::kAccessDenied);
   Draft draft(state);
   if (job->state == JobState::kPending) {
     end_pending_job(draft, command.job,

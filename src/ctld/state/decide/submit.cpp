@@ -3,6 +3,7 @@
 #include "ctld/state/batch_host.hpp"
 #include "ctld/state/decide/job_checks.hpp"
 #include "ctld/state/decide/job_ids.hpp"
+#include "ctld/state/decide/submit_plugins.hpp"
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/dependency.hpp"
 #include "ctld/state/draft.hpp"
@@ -105,7 +106,9 @@ Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& comm
   drop_privileged(state, command.who.uid, *spec);
   if (Status ok = fit::complete_gres(*spec); !ok) return tl::unexpected(ok.error());
   if (spec->nice < 0 && !is_admin(state, command.who.uid)) return failure(ErrorCode::kInvalidNice);
-  const auto partitions = check_partitions(state, *spec, {spec->uid, command.groups});
+  const Submitter submitter{spec->uid, command.groups};
+  if (Status ok = apply_submit_plugins(state, submitter, *spec); !ok) return tl::unexpected(ok.error());
+  const auto partitions = check_partitions(state, *spec, submitter);
   if (!partitions) return tl::unexpected(partitions.error());
   if (Status ok = check_size(state, *spec, *partitions); !ok) return tl::unexpected(ok.error());
   if (Status ok = check_limits(state, *spec, *partitions); !ok) return tl::unexpected(ok.error());

@@ -62,10 +62,6 @@ IndexSet tasks_of(const Job& job) {
 
 }  // namespace
 
-bool may_change(const ClusterState& state, const Job& job, Identity who) {
-  return who.uid == job.spec->uid || is_admin(state, who.uid);
-}
-
 bool is_whole_hetjob(const ClusterState& state) {
   return has_option(state.config->scheduler_parameters, "whole_hetjob");
 }

@@ -9,9 +9,6 @@
 
 namespace sluice::state {
 
-// Owner or administrator?
-[[nodiscard]] bool may_change(const ClusterState& state, const Job& job, Identity who);
-
 // Gives the pending tasks that a target picks out of an array records of their own; their ids.
 // kTooManyJobs: no id is free.
 [[nodiscard]] Result<std::vector<JobId>> split_pending_tasks(Draft& draft, JobId record,

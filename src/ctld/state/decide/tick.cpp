@@ -207,9 +207,7 @@ void tick_nodes(Draft& draft, Time now) {
     event.resume_after = kNoTime;
     event.flags &= ~(kNodeDrain | kNodeFailing);
     if (event.base == NodeBaseState::kDown) event.base = NodeBaseState::kIdle;
-    event.reason = {};
-    event.reason_time = kNoTime;
-    event.reason_uid = 0;
+    clear_reason(event);
     draft.emit(std::move(event));
   }
 }

@@ -6,6 +6,7 @@
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/job_checks.hpp"
 #include "ctld/state/decide/resize.hpp"
+#include "ctld/state/decide/submit_plugins.hpp"
 #include "ctld/state/decide/targets.hpp"
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/dependency.hpp"
@@ -122,7 +123,7 @@ bool raises_limit(const ClusterState& state, const Job& job, const JobUpdate& u)
 }
 
 Status check_rights(const ClusterState& state, const Job& job, const UpdateJob& command) {
-  if (!may_change(state, job, command.who)) return failure(ErrorCode::kAccessDenied);
+  if (!is_owner_or_admin(state, job, command.who.uid)) return failure(ErrorCode::kAccessDenied);
   if (is_admin(state, command.who.uid)) return {};
   const JobUpdate& u = command.update;
   const bool raises = (u.priority && *u.priority != 0) || (u.nice && *u.nice < job.spec->nice) ||
@@ -183,6 +184,7 @@ Status check_values(const ClusterState& state, const Job& job, const JobUpdate& 
   const bool held = job.hold != HoldKind::kNone && !(u.hold && !*u.hold);
   if (held && u.priority && *u.priority != 0) return failure(ErrorCode::kJobHeld);
   if (u.partitions && u.partitions->empty()) return failure(ErrorCode::kInvalidPartition);
+  if (Status ok = check_update_plugins(*state.config, job, u); !ok) return ok;
   const Minutes limit = u.time_limit.value_or(job.time_limit);
   if ((u.time_min || u.time_limit) && limit != 0 && spec.time_min > limit) {
     return failure(ErrorCode::kInvalidTimeMin);

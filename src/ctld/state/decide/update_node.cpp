@@ -31,10 +31,8 @@ constexpr uint32_t kResumable = kNodeDrain | kNodeFailing | kNodeInvalidReg | kN
 
 // Applies the wish to a node's state; kInvalidState: not from where the node is.
 Status grant(Wish wish, const Node& node, NodeStateChanged& event) {
-  const auto clear_reason = [&] {
-    event.reason = {};
-    event.reason_time = kNoTime;
-    event.reason_uid = 0;
+  const auto forget_reason = [&] {
+    clear_reason(event);
     event.resume_after = kNoTime;
   };
   switch (wish) {
@@ -54,7 +52,7 @@ Status grant(Wish wish, const Node& node, NodeStateChanged& event) {
     case Wish::kCancelReboot: return cancel_reboot(node, event);
     case Wish::kUndrain:
       event.flags &= ~kNodeDrain;
-      clear_reason();
+      forget_reason();
       return {};
     case Wish::kResume:
     case Wish::kIdle: {
@@ -70,7 +68,7 @@ Status grant(Wish wish, const Node& node, NodeStateChanged& event) {
       if (away) {
         event.base = node.hardware == nullptr ? NodeBaseState::kUnknown : NodeBaseState::kIdle;
       }
-      clear_reason();
+      forget_reason();
       return {};
     }
     default: return failure(ErrorCode::kInvalidState);

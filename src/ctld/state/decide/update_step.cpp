@@ -8,7 +8,7 @@ Result<Decision> decide_on(const ClusterState& state, const UpdateStep& command,
   const protocol::UpdateStepRequest& request = command.request;
   const Job* job = state.jobs.find(request.id.job);
   if (job == nullptr) return failure(ErrorCode::kInvalidJobId);
-  if (!may_change(state, *job, command.who)) return failure(ErrorCode::kInvalidUser);
+  if (!is_owner_or_admin(state, *job, command.who.uid)) return failure(ErrorCode::kInvalidUser);
   if (!request.all_steps && find_step(*job, request.id.step) == nullptr) return failure(ErrorCode::kInvalidJobId);
   Draft draft(state);
   for (const auto& step : job->steps) {

@@ -1,0 +1,58 @@
+#include "cli/srun/session_options.hpp"
+
+#include <unistd.h>
+
+#include "common/base/host_name.hpp"
+#include "common/base/text.hpp"
+#include "common/tables/file_pattern.hpp"
+
+namespace sluice::cli::srun {
+
+SessionOptions session_options(const StepSpec& spec, const SubmitSettings& settings, const ClusterConfig& config) {
+  SessionOptions options;
+  options.verbose = settings.verbose;
+  options.quiet = settings.quiet;
+  options.no_kill = spec.no_kill;
+  options.disable_status = settings.disable_status;
+  options.quit_on_interrupt = settings.quit_on_interrupt;
+  options.kill_on_bad_exit =
+      spec.kill_on_bad_exit == UINT32_MAX ? config.kill_on_bad_exit : spec.kill_on_bad_exit != 0;
+  options.kill_on_oom = spec.oom_kill_step == Toggle::kDefault ? has_option(config.task_plugin_param, "OOMKillStep")
+                                                               : spec.oom_kill_step == Toggle::kYes;
+  options.ignored_signals = settings.ignored_signals;
+  options.wait_seconds = spec.wait_seconds != UINT32_MAX
+                             ? spec.wait_seconds
+                             : static_cast<uint32_t>(to_seconds(config.wait_time));
+  options.pty = spec.pty;
+  options.label = spec.label && !spec.pty;
+  return options;
+}
+
+Status open_streams(const protocol::CreateStepReply& step, const StepSpec& spec, const Submission& given,
+                    const ClusterConfig& config, SessionOptions& options) {
+  const std::string host = short_host_name();
+  PatternFields fields;
+  fields.step = step.id;
+  fields.job_name = spec.name;
+  fields.user_name = given.job.user_name;
+  fields.node_name = host;
+  const bool append = spec.open_mode == OpenMode::kAppend ||
+                      (spec.open_mode == OpenMode::kDefault && config.job_file_append);
+  const Result<int> out = open_output(spec.std_out, fields, append, STDOUT_FILENO, "stdout");
+  if (!out) return tl::unexpected<Error>(out.error());
+  // Without a name of its own, standard error goes where output goes when that is a file.
+  const int fallback = spec.std_err.empty() && *out != STDOUT_FILENO ? *out : STDERR_FILENO;
+  const Result<int> err = spec.std_err == spec.std_out
+                              ? Result<int>(*out == STDOUT_FILENO ? STDERR_FILENO : *out)
+                              : open_output(spec.std_err, fields, append, fallback, "stderr");
+  if (!err) return tl::unexpected<Error>(err.error());
+  const Result<int> in = open_input(spec.std_in, fields);
+  if (!in) return tl::unexpected<Error>(in.error());
+  options.input = *in;
+  options.output = *out;
+  options.error = *err;
+  options.input_task = to_number<uint32_t>(spec.std_in.view());
+  return {};
+}
+
+}  // namespace sluice::cli::srun
