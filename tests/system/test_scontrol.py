@@ -322,7 +322,7 @@ class WaitingJobs(ClusterCase):
     """scontrol update of held jobs, of which each has one thing changed."""
     NODES = 3
     CONF = "".join(f"NodeName=n{i} NodeAddr=127.0.0.1 Port=@{i} CPUs=8 RealMemory=4000 TmpDisk=1000 Feature=f{i}\n" for i in (1, 2, 3))
-    CONF += "PartitionName=debug Nodes=ALL Default=YES State=UP\n"
+    CONF += "PartitionName=debug Nodes=ALL Default=YES State=UP\nAllowSpecResourcesUsage=YES\n"
 
     def test_update(self):
         work = self.cluster.work

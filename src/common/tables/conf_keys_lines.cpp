@@ -41,7 +41,7 @@ constexpr ConfKey<N> kNodeKeys[] = {
     node("CoresPerSocket", K::kNumber).range(1, kMax16).acts<&N::cores_set>(),
     node("CpuBind", K::kText).acts_by(set_cpu_bind<N>, kUsualBindings),
     node("CPUs", K::kNumber).range(1, kMax16).acts<&N::cpus_set>(),
-    node("CPUSpecList", K::kText).keeps<&N::cpu_spec_list>(),
+    node("CPUSpecList", K::kText).acts<&N::cpu_spec_list>(),
     node("Feature", K::kWords).acts<&N::features>(),
     node("Features", K::kWords).acts<&N::features>(),
     node("Gres", K::kText).acts<&N::gres>(),

@@ -9,6 +9,7 @@
 #include "common/base/result.hpp"
 #include "common/model/cluster_config.hpp"
 #include "common/model/job_spec.hpp"
+#include "common/model/system_cores.hpp"
 #include "ctld/fit/features.hpp"
 #include "ctld/fit/gres.hpp"
 
@@ -48,6 +49,7 @@ struct Needs {
   uint32_t threads_per_core = 0;  // the node has as many, and no more of a core are used; 0: any
   uint32_t tasks_per_socket = 0, tasks_per_core = 0;
   bool whole_nodes = false;
+  SystemShare system;  // what the job leaves of whole nodes, in place of what they keep themselves
   bool contiguous = false;
   bool uses_memory = false;  // whether memory is a consumable resource
   uint64_t memory_per_node_mib = 0;

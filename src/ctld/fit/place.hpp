@@ -30,7 +30,7 @@ struct Room {
   const NodeConfig* config = nullptr;  // not owned
   // active features when they are not the configured ones
   std::shared_ptr<const std::vector<std::string>> own_features;
-  Bitmap free_cores;       // with CR_Socket: of sockets that are wholly free
+  Bitmap free_cores;       // none that is kept for the system; with CR_Socket: of sockets that are wholly free
   uint32_t free_cpus = 0;  // hardware threads of these
   uint64_t free_memory_mib = 0;
   uint32_t jobs = 0;        // that hold something here
@@ -60,8 +60,8 @@ void take_from(Room& room, const NodeAllocation& taken, bool whole, uint32_t uid
 // Sets the cores that are free, and with them the CPUs.
 void set_free_cores(Room& room, Bitmap cores, Unit unit);
 
-// CPUs of one core: its hardware threads, or 1 where the node's CPUs are cores.
-[[nodiscard]] uint32_t cpus_of_core(const NodeConfig& config);
+// Of a room without a job: frees all cores but those that the job leaves to the system (--core-spec).
+void leave_to_system(Room& room, const SystemShare& share);
 
 // So many of these cores: in turn from each socket, or all of one socket before the next.
 [[nodiscard]] Bitmap take_cores(const Bitmap& free, uint32_t count, const NodeConfig& config, bool fill_sockets);

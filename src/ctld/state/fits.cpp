@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "common/model/system_cores.hpp"
 #include "ctld/state/room.hpp"
 
 namespace sluice::state {
@@ -57,8 +58,9 @@ Status fits_node(const ClusterState& state,
     return failure(ErrorCode::kNodesNotAvailable);
   }
   const NodeConfig& config = *node->config;
-  const uint32_t cores = config.cores() - std::min(config.cores(), config.core_spec_count);
-  if (wanted.cores.none() || wanted.cpus == 0 || wanted.cores.find_last() >= cores) {
+  const SystemShare share = whole ? system_share(*job.spec, *state.config) : SystemShare{};
+  if (wanted.cores.none() || wanted.cpus == 0 || wanted.cores.find_last() >= config.cores() ||
+      wanted.cores.intersects(system_cores(config, share))) {
     return failure(ErrorCode::kNodesNotAvailable);
   }
   if (node->exclusive || (whole && !node->jobs.empty())) return failure(ErrorCode::kNodesBusy);
