@@ -169,7 +169,7 @@ constexpr ConfKey<P> kPartitionKeys[] = {
     part("Hidden", K::kBool).acts<&P::hidden>(),
     part("LLN", K::kBool).acts<&P::lln>(),
     part("MaxCPUsPerNode", K::kNumber).with_unlimited().acts<&P::max_cpus_per_node>(),
-    part("MaxCPUsPerSocket", K::kNumber).with_unlimited().keeps<&P::max_cpus_per_socket>(),
+    part("MaxCPUsPerSocket", K::kNumber).with_unlimited().acts<&P::max_cpus_per_socket>(),
     part("MaxMemPerCPU", K::kMemory).range(0, kMax64).acts<&P::max_mem_per_cpu_mib>(),
     part("MaxMemPerNode", K::kMemory).range(0, kMax64).acts<&P::max_mem_per_node_mib>(),
     part("MaxNodes", K::kNumber).with_unlimited().acts<&P::max_nodes>(),

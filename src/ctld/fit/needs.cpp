@@ -173,7 +173,10 @@ Result<Needs> needs_of(const JobSpec& spec,
                       rules.unit == Unit::kNode;
   if (needs.whole_nodes) needs.system = system_share(spec, config);
   needs.contiguous = spec.contiguous;
-  needs.max_cpus_per_node = partition.max_cpus_per_node;
+  if (!needs.whole_nodes) {
+    needs.max_cpus_per_node = partition.max_cpus_per_node;
+    needs.max_cpus_per_socket = partition.max_cpus_per_socket;
+  }
   needs.min_cpus_per_node = std::max({1U, spec.min_cpus_per_node, needs.cpus_per_task,
                                       needs.tasks_per_node * needs.cpus_per_task,
                                       cpus_for_memory(spec, partition, config)});

@@ -70,14 +70,18 @@ Bitmap choose_cores_near(const Needs& needs, const Room& room, uint32_t cores, c
   return near;
 }
 
-// The room as a job sees it that has the node whole, but for its own --core-spec.
-Room with_own_share(const Needs& needs, const Room& room) {
-  Room own = room;
-  leave_to_system(own, needs.system);
-  return own;
+// Whether the job sees another room than others do: with its own --core-spec, or within the bounds of its partition.
+bool has_own_view(const Needs& needs, const Room& room) {
+  const bool own_share = needs.system.given() && room.jobs == 0 && room.free_cpus > 0;
+  return own_share || needs.max_cpus_per_socket != UINT32_MAX;
 }
 
-bool has_own_share(const Needs& needs, const Room& room) { return needs.system.given() && room.jobs == 0 && room.free_cpus > 0; }
+Room own_view(const Needs& needs, const Room& room) {
+  Room own = room;
+  if (needs.system.given()) leave_to_system(own, needs.system);
+  if (needs.max_cpus_per_socket != UINT32_MAX) limit_sockets(own, needs.max_cpus_per_socket);
+  return own;
+}
 
 NodeAllocation allocate_in(const Needs& needs, const Room& room, const Portion& portion, Unit unit) {
   NodeAllocation a;
@@ -115,7 +119,7 @@ NodeAllocation allocate_in(const Needs& needs, const Room& room, const Portion& 
 }
 
 NodeAllocation allocate(const Needs& needs, const Room& room, const Portion& portion, Unit unit) {
-  if (has_own_share(needs, room)) return allocate_in(needs, with_own_share(needs, room), portion, unit);
+  if (has_own_view(needs, room)) return allocate_in(needs, own_view(needs, room), portion, unit);
   return allocate_in(needs, room, portion, unit);
 }
 
@@ -406,9 +410,11 @@ Capacity capacity_of(const Needs& needs, const Room& room) {
     if (room.user != needs.uid && (room.one_user || needs.one_user)) return {};
   }
   const uint32_t threads = used_threads(needs, c);
-  const uint32_t cores = room.free_cpus / cpus_of_core(c);
-  uint32_t cpus = cores * threads;
-  if (!needs.whole_nodes) cpus = std::min(cpus, needs.max_cpus_per_node);
+  const uint32_t each = cpus_of_core(c);
+  const uint32_t held = room.held == nullptr ? 0 : room.held->cpus;
+  const uint32_t may = needs.max_cpus_per_node - std::min(held, needs.max_cpus_per_node);
+  const uint32_t cores = std::min(room.free_cpus / each, may / each + (may % each != 0 ? 1 : 0));
+  uint32_t cpus = std::min(cores * threads, may);
   if (needs.uses_memory) {
     if (room.free_memory_mib < needs.memory_per_node_mib) return {};
     if (needs.memory_per_cpu_mib > 0) {
@@ -461,7 +467,7 @@ Lack lack_of(const Needs& needs, const Room& room) {
 }
 
 Capacity capacity(const Needs& needs, const Room& room) {
-  if (has_own_share(needs, room)) return capacity_of(needs, with_own_share(needs, room));
+  if (has_own_view(needs, room)) return capacity_of(needs, own_view(needs, room));
   return capacity_of(needs, room);
 }
 

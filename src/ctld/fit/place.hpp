@@ -24,6 +24,13 @@ namespace sluice::fit {
 inline constexpr uint32_t kNoUser = UINT32_MAX;
 inline constexpr uint32_t kSeveralUsers = UINT32_MAX - 1;
 
+// What the jobs of one partition hold of a node, where MaxCPUsPerNode or MaxCPUsPerSocket bounds them.
+struct PartitionUse {
+  uint32_t cpus = 0;
+  std::vector<uint32_t> cores = {};  // by socket; beyond its end: none
+  void add(const NodeAllocation& held, const NodeConfig& config);
+};
+
 // What a node has free for a job.
 struct Room {
   NodeId node = kNoNode;
@@ -39,6 +46,7 @@ struct Room {
   const GresInventory* gres = nullptr;  // not owned; null: none
   std::shared_ptr<const GresShares> used_gres;  // null: none
 
+  const PartitionUse* held = nullptr;  // by jobs of the job's partition; not owned, null: nothing, or it has no bounds
   const std::vector<std::string>* changeable = nullptr;  // features that a first job may have made active; may be null
 
   [[nodiscard]] const std::vector<std::string>& features() const {
@@ -54,6 +62,9 @@ struct Room {
 // it.
 [[nodiscard]] Room room_now(const Node& node, Unit unit);
 [[nodiscard]] Room room_empty(const Node& node, Unit unit);
+
+// Of each socket no more cores than make `most` CPUs with those that are held already.
+void limit_sockets(Room& room, uint32_t most);
 
 // Takes cores and memory of a room away; `whole`: all of it.
 void take_from(Room& room, const NodeAllocation& taken, bool whole, uint32_t uid);

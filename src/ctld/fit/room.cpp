@@ -51,7 +51,20 @@ Bitmap take_in_turn(const Bitmap& free,
   return taken;
 }
 
+uint32_t socket_of(size_t core, const NodeConfig& config) {
+  return static_cast<uint32_t>(core / std::max(1U, config.cores_per_socket));
+}
+
 }  // namespace
+
+void PartitionUse::add(const NodeAllocation& held, const NodeConfig& config) {
+  cpus += held.cpus;
+  held.cores.for_each([&](size_t core) {
+    const uint32_t socket = socket_of(core, config);
+    if (socket >= cores.size()) cores.resize(size_t{socket} + 1);
+    ++cores[socket];
+  });
+}
 
 Bitmap take_cores(const Bitmap& free, uint32_t count, const NodeConfig& config, bool fill_sockets) {
   if (fill_sockets || count < 2 || config.cores_per_socket < 2 || config.sockets < 2) return free.take_first(count);
@@ -99,6 +112,21 @@ void leave_to_system(Room& room, const SystemShare& share) {
   room.free_cores = cores_of(*room.config);
   room.free_cores.and_not(system_cores(*room.config, share));
   room.free_cpus = static_cast<uint32_t>(room.free_cores.count()) * cpus_of_core(*room.config);
+}
+
+void limit_sockets(Room& room, uint32_t most) {
+  std::vector<uint32_t> used = room.held == nullptr ? std::vector<uint32_t>() : room.held->cores;
+  used.resize(room.config->sockets);
+  const uint32_t each = cpus_of_core(*room.config);
+  Bitmap left;
+  room.free_cores.for_each([&](size_t core) {
+    uint32_t& count = used[socket_of(core, *room.config)];
+    if (uint64_t{count + 1} * each > most) return;
+    ++count;
+    left.set(core);
+  });
+  room.free_cores = std::move(left);
+  room.free_cpus = static_cast<uint32_t>(room.free_cores.count()) * each;
 }
 
 void take_from(Room& room, const NodeAllocation& taken, bool whole, uint32_t uid) {
