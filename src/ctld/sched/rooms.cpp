@@ -154,6 +154,13 @@ const fit::Room* Rooms::offer(const Ask& ask, NodeId id, Time ends, bool preferr
   return &scratch;
 }
 
+fit::PartitionUse Rooms::held_on(const Partition& partition, NodeId id) const {
+  if (const auto nodes = uses_.find(&partition); nodes != uses_.end()) {
+    if (const auto use = nodes->second.find(id); use != nodes->second.end()) return use->second;
+  }
+  return state::use_of(state_, partition, state_.nodes.at(id));
+}
+
 fit::PartitionUse& Rooms::use_on(const Partition& partition, NodeId id) {
   auto [at, fresh] = uses_[&partition].try_emplace(id);
   if (fresh) at->second = state::use_of(state_, partition, state_.nodes.at(id));

@@ -103,6 +103,8 @@ class Rooms {
   // What is free on the node; null: it is not schedulable.
   [[nodiscard]] const fit::Room* room(NodeId id) const;
   [[nodiscard]] const Kept& kept(NodeId id) const { return kept_[id]; }
+  // What jobs of the partition, which has bounds, hold of the node: those that this pass starts among them.
+  [[nodiscard]] fit::PartitionUse held_on(const state::Partition& partition, NodeId id) const;
   // What of a schedulable node a job with this limit may use.
   [[nodiscard]] fit::Room free_for(NodeId id, Minutes limit) const;
   // When a job that starts now with this limit gives its nodes back; UNLIMITED counts as a year.
@@ -134,9 +136,9 @@ class Rooms {
   [[nodiscard]] const fit::Room* usable(const fit::Room& room, Time ends, fit::Room& scratch) const;
   // What is left to the job of a room, or null; with `preferred` only rooms with the features it would like.
   [[nodiscard]] const fit::Room* offer(const Ask& ask, NodeId id, Time ends, bool preferred, fit::Room& scratch);
-  // What jobs of the partition hold of the node, those that this pass starts among them.
+  // The same, kept up to date by take().
   [[nodiscard]] fit::PartitionUse& use_on(const state::Partition& partition, NodeId id);
-  // The same on all nodes when the first `ended` holders are gone; only of a partition with bounds.
+  // On all nodes when the first `ended` holders are gone; only of a partition with bounds.
   [[nodiscard]] Uses uses_after(const state::Partition& partition, size_t ended) const;
   // Nodes that the job may not use in this time: excluded ones, and those of reservations.
   [[nodiscard]] Bitmap closed_to(const Ask& ask, Time from, Time to) const;
