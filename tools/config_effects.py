@@ -11,6 +11,7 @@ import re
 import sys
 
 TABLES = pathlib.Path("src/common/tables")
+MODEL = pathlib.Path("src/common/model")
 FILES = ["conf_keys_a_to_o.cpp", "conf_keys_p_to_z.cpp", "conf_keys_lines.cpp"]
 ROW = re.compile(r"    (?:key|node|part)\(\"(\w+)\".*?(?=\n    (?:key|node|part)\(|\n};)", re.S)
 MEMBER = re.compile(r"\.(?:(acts|adds|keeps)<|acts_by\(\w+<)&\w::(\w+)>\(?\)")
@@ -26,8 +27,9 @@ ONLY_SHOWN = {"plugin_dir"}
 
 
 def sources() -> dict:
+    """Without what only names the members: the structs of the model, and the tables of the keys."""
     return {path: path.read_text() for path in pathlib.Path("src").rglob("*.[ch]pp")
-            if not path.is_relative_to("src/common/model") and not path.name.startswith("conf_")}
+            if not (path.is_relative_to(MODEL) and path.suffix == ".hpp") and not path.name.startswith("conf_")}
 
 
 def members_read(texts: dict) -> set:
@@ -37,7 +39,7 @@ def members_read(texts: dict) -> set:
 def line_members_read(texts: dict) -> set:
     """Of lines of nodes and partitions, without those that a global key has as well."""
     shared = {match[2] for name in FILES[:2] for match in MEMBER.finditer((TABLES / name).read_text())}
-    return {word for path, text in texts.items() if path.parts[1] in ("ctld", "noded")
+    return {word for path, text in texts.items() if path.parts[1] in ("ctld", "noded") or path.is_relative_to(MODEL)
             for word in re.findall(LINE_OWNER, text)} - shared
 
 

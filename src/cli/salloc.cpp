@@ -305,9 +305,7 @@ int salloc_main(int argc, char** argv) {
   std::vector<JobSpec> specs;
   for (Submission& component : components) {
     fill_caller(component, client->config(), argc, argv);
-    if (const OptionResult there = resolve_outside(component, client->config()); !there) {
-      return report_problem("salloc", there.error());
-    }
+    if (const auto status = complete_with_config(component, client->config(), "salloc")) return *status;
     component.job.interactive = parsers.back().operands().empty();
     specs.push_back(component.job);
   }

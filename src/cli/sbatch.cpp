@@ -174,9 +174,7 @@ int sbatch_main(int argc, char** argv) {
   for (Submission& component : batch.components) {
     component.job.batch = true;
     fill_caller(component, client->config(), argc, argv);
-    if (const OptionResult there = resolve_outside(component, client->config()); !there) {
-      return report_problem("sbatch", there.error());
-    }
+    if (const auto status = complete_with_config(component, client->config(), "sbatch")) return *status;
   }
   return submit(*client, batch, *environment);
 }

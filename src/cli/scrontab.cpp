@@ -128,8 +128,7 @@ std::optional<protocol::CronEntry> make_entry(const CrontabLine& line, const Opt
   if (job.work_dir.empty()) job.work_dir = options.user->pw_dir;
   fill_caller(submission, config, 1, argv);
   job.batch = true;
-  if (const OptionResult there = resolve_outside(submission, config); !there) {
-    report_problem("scrontab", there.error());
+  if (complete_with_config(submission, config, "scrontab")) {
     fail(fmt::format("line {}: the options before it are not valid", line.number));
     return std::nullopt;
   }

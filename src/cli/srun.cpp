@@ -48,9 +48,7 @@ class Srun {
     const ClusterConfig& config = client_.config();
     for (Part& part : parts_) {
       fill_caller(part.submission, config, argc, argv);
-      if (const OptionResult there = resolve_outside(part.submission, config); !there) {
-        return report_problem("srun", there.error());
-      }
+      if (const auto status = complete_with_config(part.submission, config, "srun")) return *status;
     }
     if (submission_.settings.test_only) return test();
     if (submission_.settings.no_allocate) return run_outside();

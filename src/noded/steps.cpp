@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/log/log.hpp"
+#include "common/model/system_cores.hpp"
 #include "common/tables/gres_env.hpp"
 #include "common/tables/step_names.hpp"
 #include "common/tables/submit_values.hpp"
@@ -131,7 +132,8 @@ protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch) co
   start.threads_per_core = node_.self.threads_per_core;
   start.cores_per_socket = node_.self.cores_per_socket;
   start.node_cpus = node_.self.cores() * node_.self.threads_per_core;
-  start.system_cpus = node_.self.core_spec_count * node_.self.threads_per_core;
+  const Bitmap kept = system_cores(node_.self, system_share(*launch.job_spec, config));
+  start.system_cpus = static_cast<uint32_t>(kept.count()) * node_.self.threads_per_core;
   start.processors = node_.processors;
   start.mpi = config.mpi;
   start.append_output = config.job_file_append;

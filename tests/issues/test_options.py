@@ -23,6 +23,17 @@ class Options(ClusterCase):
             self.wait_ended(self.submit("-o", "wish.out", *options, "--wrap", tell))
             self.assertEqual(self.file("wish.out"), said)
 
+    def test_fewer_nodes_than_tasks_per_node_need(self):
+        """-N2 -n4 --ntasks-per-node=1 was given four nodes, and srun took -n3 for a contradiction that it is not."""
+        refused = "Requested node configuration is not available\n"
+        options = ("-N1", "-n3", "--ntasks-per-node=2")
+        self.fails(1, "sbatch: error: Batch job submission failed: " + refused, "sbatch", *options, "--wrap", "true")
+        done = self.run_cmd("salloc", *options, "true", check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("salloc: error: Job submit/allocate failed: " + refused, done.stderr)
+        done = self.run_cmd("srun", "-N2", "-n3", "--ntasks-per-node=1", "true", check=False)
+        self.assertEqual((done.returncode, done.stderr), (1, "srun: error: Unable to allocate resources: " + refused))
+
     def test_nil_exports_what_is_slurms_and_adds_nothing(self):
         """--export=NIL dropped SLURM_* too, and the variables of a login shell were added as with NONE."""
         env = {"MINE": "1", "SLURM_OWN": "kept"}

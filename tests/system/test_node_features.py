@@ -121,6 +121,18 @@ class NodeFeatures(Case):
                        "sbatch", "-C", wish, "--wrap", "true")
 
 
+class PatientByDefault(Case):
+    """SchedulerParameters=delay_boot is for jobs that do not say --delay-boot."""
+    NODES = 1
+    CONF = "SchedulerParameters=requeue_delay=1,delay_boot=60\n"
+
+    def test_delay_boot(self):
+        for options, shown in ((), "01:00:00"), (("--delay-boot=5",), "00:05:00"), (("--delay-boot=0",), "00:00:00"):
+            job = self.submit("-H", *options, "--wrap", "true")
+            self.assertEqual(self.show(job)["DelayBoot"], shown)
+            self.run_cmd("scancel", job)
+
+
 class BootFail(Case):
     """Nodes that do not come back."""
     NODES, CPUS = 3, 2

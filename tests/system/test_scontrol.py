@@ -369,7 +369,7 @@ class Scontrol(ClusterCase):
                 ("PriorityTier", "5", "5"), ("AllowGroups", "root", "root"), ("OverSubscribe", "EXCLUSIVE", "EXCLUSIVE"),
                 ("Hidden", "YES", "YES"), ("RootOnly", "YES", "YES"), ("DisableRootJobs", "YES", "YES"),
                 ("DefMemPerCPU", "50", "50"), ("MaxMemPerNode", "900", "900"), ("LLN", "YES", "YES"),
-                ("MaxCPUsPerNode", "2", "2"), ("GraceTime", "10", "10"), ("OverTimeLimit", "3", "3")):
+                ("MaxCPUsPerNode", "2", "2"), ("MaxCPUsPerSocket", "1", "1"), ("GraceTime", "10", "10"), ("OverTimeLimit", "3", "3")):
             with self.subTest(key=key):
                 self.run_cmd("scontrol", "update", "PartitionName=part", f"{key}={value}")
                 self.assertEqual(shown().get(key), after)
@@ -380,7 +380,7 @@ class WaitingJobs(ClusterCase):
     """scontrol update of held jobs, of which each has one thing changed."""
     NODES = 3
     CONF = "".join(f"NodeName=n{i} NodeAddr=127.0.0.1 Port=@{i} CPUs=8 RealMemory=4000 TmpDisk=1000 Feature=f{i}\n" for i in (1, 2, 3))
-    CONF += "PartitionName=debug Nodes=ALL Default=YES State=UP\n"
+    CONF += "PartitionName=debug Nodes=ALL Default=YES State=UP\nAllowSpecResourcesUsage=YES\n"
 
     def test_update(self):
         work = self.cluster.work

@@ -84,7 +84,8 @@ class Topology(ClusterCase):
 
 
 class Features(ClusterCase):
-    CONF = ("NodeName=n1 NodeHostname=localhost Port=@1 CPUs=2 RealMemory=1000 Features=old\n"
+    CONF = ("AllowSpecResourcesUsage=YES\n"
+            "NodeName=n1 NodeHostname=localhost Port=@1 CPUs=2 RealMemory=1000 Features=old\n"
             "NodeName=n2 NodeHostname=localhost Port=@2 CPUs=2 RealMemory=1000 Features=fast,old\n"
             "PartitionName=debug Nodes=ALL Default=YES\n")
 

@@ -94,4 +94,14 @@ std::optional<int> complete_request(Submission& submission, CommandSet command) 
   return std::nullopt;
 }
 
+std::optional<int> complete_with_config(Submission& submission, const ClusterConfig& config, std::string_view command) {
+  std::vector<std::string> warnings;
+  follow_config(submission, config, warnings);
+  print_messages(command, warnings);
+  if (const OptionResult there = resolve_outside(submission, config); !there) {
+    return report_problem(command, there.error());
+  }
+  return std::nullopt;
+}
+
 }  // namespace sluice::cli

@@ -281,9 +281,6 @@ OptionResult resolve_outside(Submission& submission, const ClusterConfig& config
     job.burst_buffer = std::string(std::istreambuf_iterator<char>(file), {});
   }
   if (const OptionResult known = set_identity(settings, job); !known) return known;
-  if (!settings.wait_all_nodes) {
-    job.wait_all_nodes = has_option(config.scheduler_parameters, job.batch ? "sbatch_wait_nodes" : "salloc_wait_nodes");
-  }
   for (const std::string& cluster : split_list(job.clusters)) {
     if (cluster == config.cluster_name || iequals(cluster, "all")) continue;
     return refuse(

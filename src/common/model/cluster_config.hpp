@@ -301,6 +301,7 @@ struct ClusterConfig {
   // Scheduling, selection, priority, preemption.
   std::string select_type = "select/cons_tres";
   std::vector<std::string> select_type_parameters;  // load: "CR_CORE_MEMORY" for select/cons_tres
+  bool allow_spec_resources_usage = false;  // jobs may say what they leave to the system: system_share()
   std::string scheduler_type = "sched/backfill";
   std::vector<std::string> scheduler_parameters;  // "bf_window=2880", "defer", …: option_value()
   Duration scheduler_time_slice = std::chrono::seconds(30);
@@ -563,6 +564,7 @@ struct ClusterConfig {
     field(380, "mpi", &ClusterConfig::mpi);
     field(450, "node_features_plugins", &ClusterConfig::node_features_plugins);
     field(451, "helpers", &ClusterConfig::helpers);
+    field(470, "allow_spec_resources_usage", &ClusterConfig::allow_spec_resources_usage);
   }
 };
 

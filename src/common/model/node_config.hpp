@@ -50,8 +50,8 @@ struct NodeConfig {
   std::string gres_conf;
   ConfiguredNodeState state = ConfiguredNodeState::kUnknown;
   std::string reason;
-  uint32_t core_spec_count = 0;
-  std::string cpu_spec_list;   // "0-3,8"
+  uint32_t core_spec_count = 0;  // cores that no job gets: system_cores()
+  std::string cpu_spec_list;     // "0-3,8"
   uint64_t mem_spec_limit_mib = 0;
   uint32_t restricted_cores_per_gpu = 0;
   std::string cpu_bind;
@@ -59,6 +59,7 @@ struct NodeConfig {
   std::string topology;
   std::optional<uint32_t> suspend_time_s;  // UINT32_MAX is INFINITE
   DynamicNode dynamic = DynamicNode::kNo;
+  bool system_cores_first = false;  // SchedulerParameters=spec_cores_first: see system_cores()
   std::vector<std::string> changeable_features;  // those of `features` that helpers.conf can make active
 
   // True when Slurm counts this node's CPUs as cores although cores have several threads.
@@ -98,6 +99,7 @@ struct NodeConfig {
     field(26, "suspend_time_s", &NodeConfig::suspend_time_s);
     field(360, "dynamic", &NodeConfig::dynamic);
     field(450, "changeable_features", &NodeConfig::changeable_features);
+    field(470, "system_cores_first", &NodeConfig::system_cores_first);
   }
 };
 

@@ -142,6 +142,7 @@ Status finish_nodes(ConfDraft& draft) {
   for (size_t i = 0; i < config.nodes.size(); ++i) {
     NodeConfig& node = config.nodes[i];
     if (node.port == 0) node.port = config.slurmd_port;
+    node.system_cores_first = has_option(config.scheduler_parameters, "spec_cores_first");
     if (Status ok = check_gres_types(config, node); !ok) {
       return conf_failure(draft.node_places[draft.node_lines[i]], ok.error().text);
     }

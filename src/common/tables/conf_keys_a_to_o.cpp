@@ -51,7 +51,7 @@ constexpr GlobalKey kRows[] = {
     key("AcctGatherNodeFreq", K::kSeconds, "0").range(0, kMax16),
     key("AcctGatherProfileType", K::kEnum)
         .allow("acct_gather_profile/none,acct_gather_profile/hdf5,acct_gather_profile/influxdb"),
-    key("AllowSpecResourcesUsage", K::kBool, "NO"),
+    key("AllowSpecResourcesUsage", K::kBool, "NO").acts<&C::allow_spec_resources_usage>(),
     key("AuthAltTypes", K::kWords).acts<&C::auth_alt_types>(),
     key("AuthAltParameters", K::kOptions)
         .allow(

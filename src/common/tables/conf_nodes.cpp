@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "common/base/hostlist.hpp"
+#include "common/model/system_cores.hpp"
 
 namespace sluice::tables {
 namespace {
@@ -47,13 +48,7 @@ Status derive_layout(const NodeLine& line, NodeConfig& node) {
     return failure(
         fmt::format("Sockets={} is not a multiple of Boards={}", node.sockets, node.boards));
   }
-  if (node.core_spec_count != 0 && !node.cpu_spec_list.empty()) {
-    return failure("CoreSpecCount and CPUSpecList exclude each other");
-  }
-  if (node.core_spec_count >= cores && node.core_spec_count != 0) {
-    return failure(fmt::format("CoreSpecCount={} leaves none of the {} cores to jobs",
-                               node.core_spec_count, cores));
-  }
+  if (Status ok = check_system_cores(node); !ok) return ok;
   if (node.mem_spec_limit_mib >= node.real_memory_mib && node.mem_spec_limit_mib != 0) {
     return failure(fmt::format("MemSpecLimit={} leaves nothing of RealMemory={} to jobs",
                                node.mem_spec_limit_mib, node.real_memory_mib));

@@ -7,6 +7,7 @@
 
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
+#include "common/model/system_cores.hpp"
 #include "common/tables/job_states.hpp"
 #include "common/tables/job_values.hpp"
 #include "common/tables/node_values.hpp"
@@ -48,13 +49,11 @@ void put_place(const protocol::NodeRecord& r, ShowLines& out) {
   out.word("FreeMem", r.soft.free_memory_mib == 0 ? "N/A"
                                                   : std::to_string(r.soft.free_memory_mib));
   out.word("Sockets", config.sockets).word("Boards", config.boards);
-  if (config.core_spec_count != 0 || !config.cpu_spec_list.empty() ||
-      config.mem_spec_limit_mib != 0) {
-    out.line();
-    if (config.core_spec_count != 0) out.word("CoreSpecCount", config.core_spec_count);
-    if (!config.cpu_spec_list.empty()) out.word("CPUSpecList", config.cpu_spec_list);
-    if (config.mem_spec_limit_mib != 0) out.word("MemSpecLimit", config.mem_spec_limit_mib);
-  }
+  const size_t kept = system_cores(config).count();
+  if (kept == 0 && config.mem_spec_limit_mib == 0) return;
+  out.line();
+  if (kept != 0) out.word("CoreSpecCount", kept).word("CPUSpecList", system_cpu_list(config));
+  if (config.mem_spec_limit_mib != 0) out.word("MemSpecLimit", config.mem_spec_limit_mib);
 }
 
 void put_texts(const protocol::NodeRecord& r, const RenderContext& context, ShowLines& out) {
@@ -84,7 +83,7 @@ std::string show_node(const protocol::NodeRecord& r, const RenderContext& contex
   if (!hardware.architecture.empty()) out.word("Arch", hardware.architecture);
   if (!config.cpu_bind.empty()) out.word("CpuBind", config.cpu_bind);
   out.word("CoresPerSocket", config.cores_per_socket).raw(" ");
-  out.line().word("CPUAlloc", cpu_use(r).allocated).word("CPUEfctv", config.cpus);
+  out.line().word("CPUAlloc", cpu_use(r).allocated).word("CPUEfctv", effective_cpus(config));
   out.word("CPUTot", config.cpus);
   out.word("CPULoad", r.soft.load < 0 ? "N/A" : fmt::format("{:.2f}", r.soft.load));
   put_features_and_gres(r, details, out);
@@ -125,13 +124,13 @@ void put_configured(const protocol::NodeRecord& r, Json& out) {
   out["cert_flags"] = Json::array();
   out["cluster_name"] = "";
   out["cores"] = config.cores_per_socket;
-  out["specialized_cores"] = config.core_spec_count;
+  out["specialized_cores"] = system_cores(config).count();
   out["cpu_binding"] = usual_binding_number(config.cpu_bind);
   out["cpu_load"] = load_hundredths(r);
   out["free_mem"] = json_number(r.soft.free_memory_mib, r.soft.free_memory_mib != 0);
   out["cpus"] = config.cpus;
-  out["effective_cpus"] = config.cpus;
-  out["specialized_cpus"] = config.cpu_spec_list;
+  out["effective_cpus"] = effective_cpus(config);
+  out["specialized_cpus"] = system_cpu_list(config);
   out["energy"] = {{"average_watts", 0},          {"base_consumed_energy", 0},
                    {"consumed_energy", 0},        {"current_watts", json_number(0)},
                    {"previous_consumed_energy", 0}, {"last_collected", 0}};

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/base/text.hpp"
+#include "common/model/system_cores.hpp"
 #include "common/tables/gres_env.hpp"
 #include "common/tables/job_states.hpp"
 
@@ -38,9 +39,11 @@ NodeUse node_use(const protocol::NodeRecord& record) {
 }
 
 CpuUse cpu_use(const protocol::NodeRecord& record) {
-  const uint32_t total = config_of(record).cpus;
+  const NodeConfig& config = config_of(record);
   CpuUse use;
-  use.allocated = std::min(record.used_cpus, total);
+  use.allocated = std::min(record.used_cpus, config.cpus);
+  // a job may have got some of those that are kept for the system (--core-spec)
+  const uint32_t total = std::max(effective_cpus(config), use.allocated);
   const bool down = record.shown_base == NodeBaseState::kDown ||
                     record.shown_base == NodeBaseState::kUnknown ||
                     record.shown_base == NodeBaseState::kFuture;
@@ -59,9 +62,10 @@ std::string active_features(const protocol::NodeRecord& record) {
 
 std::string configured_tres(const protocol::NodeRecord& record, const RenderContext& context) {
   const NodeConfig& config = config_of(record);
-  std::string out = "cpu=" + std::to_string(config.cpus);
+  const std::string cpus = std::to_string(effective_cpus(config));
+  std::string out = "cpu=" + cpus;
   out.append(",mem=").append(format_memory(config.real_memory_mib));
-  out.append(",billing=").append(std::to_string(config.cpus));
+  out.append(",billing=").append(cpus);
   return out + gres_tres(gres_of(record), context.accounting_tres);
 }
 

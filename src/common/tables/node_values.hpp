@@ -20,7 +20,15 @@ struct CpuUse {
   uint32_t allocated = 0;
   uint32_t idle = 0;
   uint32_t other = 0;
+  CpuUse& operator+=(const CpuUse& more) {
+    allocated += more.allocated;
+    idle += more.idle;
+    other += more.other;
+    return *this;
+  }
+  [[nodiscard]] uint32_t total() const { return allocated + idle + other; }
 };
+// Those that jobs can get.
 [[nodiscard]] CpuUse cpu_use(const protocol::NodeRecord& record);
 // The load in hundredths, as --json has it; 0 while it is unknown.
 [[nodiscard]] uint64_t load_hundredths(const protocol::NodeRecord& record);

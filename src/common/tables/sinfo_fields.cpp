@@ -90,15 +90,8 @@ void render_free_memory(const SinfoRow& v, const Context&, std::string& out) {
 
 void render_cpus_state(const SinfoRow& v, const Context&, std::string& out) {
   CpuUse sum;
-  uint64_t total = 0;
-  for (const NodeRecord* node : v.nodes) {
-    const CpuUse use = cpu_use(*node);
-    sum.allocated += use.allocated;
-    sum.idle += use.idle;
-    sum.other += use.other;
-    total += config_of(*node).cpus;
-  }
-  out += fmt::format("{}/{}/{}/{}", sum.allocated, sum.idle, sum.other, total);
+  for (const NodeRecord* node : v.nodes) sum += cpu_use(*node);
+  out += fmt::format("{}/{}/{}/{}", sum.allocated, sum.idle, sum.other, sum.total());
 }
 size_t count_use(const SinfoRow& v, NodeUse use) {
   return static_cast<size_t>(std::count_if(v.nodes.begin(), v.nodes.end(),

@@ -6,6 +6,7 @@
 
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
+#include "common/model/system_cores.hpp"
 #include "common/tables/job_states.hpp"
 #include "common/tables/job_values.hpp"
 #include "common/tables/node_values.hpp"
@@ -101,18 +102,11 @@ Json bounds(const SinfoRow& row, F value) {
 
 Json cpu_part(const SinfoRow& row, const PartitionConfig& partition) {
   CpuUse sum;
-  uint64_t total = 0;
-  for (const NodeRecord* node : row.nodes) {
-    const CpuUse use = cpu_use(*node);
-    sum.allocated += use.allocated;
-    sum.idle += use.idle;
-    sum.other += use.other;
-    total += config_of(*node).cpus;
-  }
+  for (const NodeRecord* node : row.nodes) sum += cpu_use(*node);
   Json out = {{"allocated", sum.allocated},
               {"idle", sum.idle},
               {"other", sum.other},
-              {"total", total}};
+              {"total", sum.total()}};
   out.update(bounds(row, [](const NodeRecord& n) { return config_of(n).cpus; }));
   out["load"] = bounds(row, [](const NodeRecord& n) { return load_hundredths(n); });
   out["per_node"] = {{"max", json_limit(partition.max_cpus_per_node)}};
@@ -182,7 +176,7 @@ Json sinfo_row_to_json(const SinfoRow& row, const std::string& tres,
                    {"time", reason ? to_seconds(first.node.reason_time) : 0},
                    {"user", who}};
   out["reservation"] = first.reservation;
-  out["resource_spec"] = {{"cpus", config.cpu_spec_list}, {"memory", config.mem_spec_limit_mib}};
+  out["resource_spec"] = {{"cpus", system_cpu_list(config)}, {"memory", config.mem_spec_limit_mib}};
   out["partition"] = partition_to_json(*row.partition, tres);
   return out;
 }

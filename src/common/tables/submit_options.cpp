@@ -4,6 +4,7 @@
 
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
+#include "common/base/time_text.hpp"
 #include "common/tables/submit_setters.hpp"
 
 namespace sluice {
@@ -90,7 +91,7 @@ void fit_to_tasks(JobSpec& job, CommandSet command, std::vector<std::string>& wa
   }
   if (command == kSrun && job.ntasks_per_node != 0 && job.min_nodes != 0 &&
       job.num_tasks > job.ntasks_per_node &&
-      job.num_tasks != uint64_t{job.ntasks_per_node} * job.min_nodes) {
+      job.num_tasks / job.min_nodes != job.ntasks_per_node) {
     warnings.push_back(fmt::format(
         "Warning: can't honor --ntasks-per-node set to {} which doesn't match the requested tasks "
         "{} with the number of requested nodes {}. Ignoring --ntasks-per-node.",
@@ -138,6 +139,9 @@ OptionResult check_exclusions(const Submission& s) {
                        "SLURM_NTASKS_PER_GPU"},
                       1,
                       {}});
+  }
+  if (s.job.core_spec != UINT32_MAX && s.job.thread_spec != UINT32_MAX) {
+    return submit::refuse("fatal: -S/--core-spec and --thread-spec options are mutually exclusive", 1);
   }
   if (!s.job.cpus_per_gpu.empty() && s.job.cpus_per_task != 0) {
     return submit::refuse("--cpus-per-gpu is mutually exclusive with --cpus-per-task", 1);
@@ -223,6 +227,24 @@ OptionResult finish_submission(Submission& s,
     if (s.step.overlap == OverlapKind::kDefault) s.step.overlap = OverlapKind::kExclusive;
   }
   return {};
+}
+
+void follow_config(Submission& s, const ClusterConfig& config, std::vector<std::string>& warnings) {
+  JobSpec& job = s.job;
+  const std::vector<std::string>& scheduler = config.scheduler_parameters;
+  if (!s.settings.wait_all_nodes) {
+    job.wait_all_nodes = has_option(scheduler, job.batch ? "sbatch_wait_nodes" : "salloc_wait_nodes");
+  }
+  if (!s.settings.delay_boot_given) {
+    job.delay_boot_seconds = parse_minutes(option_value(scheduler, "delay_boot").value_or("")).value_or(0) * 60;
+  }
+  if (config.allow_spec_resources_usage) return;
+  for (auto [option, value] : {std::pair{"-S", &job.core_spec}, std::pair{"--thread-spec", &job.thread_spec}}) {
+    if (*value == UINT32_MAX) continue;
+    warnings.push_back(fmt::format(
+        "error: Ignoring {} since it's not allowed by configuration (AllowSpecResourcesUsage = No)", option));
+    *value = UINT32_MAX;
+  }
 }
 
 Status check_gres(const JobSpec& job, const std::vector<std::string>& types) {

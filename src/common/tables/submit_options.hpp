@@ -14,6 +14,7 @@
 
 #include "common/base/index_set.hpp"
 #include "common/base/result.hpp"
+#include "common/model/cluster_config.hpp"
 #include "common/model/job_spec.hpp"
 #include "common/model/step.hpp"
 
@@ -61,6 +62,7 @@ struct SubmitSettings {
   std::optional<std::string> propagate;  // names of limits; "ALL" without a value
   std::optional<uint32_t> immediate_seconds;
   std::optional<bool> wait_all_nodes;  // unset: SchedulerParameters says
+  bool delay_boot_given = false;       // else SchedulerParameters says
   bool name_given = false;  // --job-name on the command line
   std::string gpus_per_node;  // --gpus-per-node, which --gres also says
 
@@ -168,6 +170,9 @@ struct SubmitOption {
 [[nodiscard]] OptionResult finish_submission(Submission& submission,
                                              CommandSet command,
                                              std::vector<std::string>& warnings);
+
+// What slurm.conf says where no option does, and options that it does not allow: they are dropped with a warning.
+void follow_config(Submission& submission, const ClusterConfig& config, std::vector<std::string>& warnings);
 
 // kInvalidGres when the job asks for generic resources of other types than the cluster's.
 [[nodiscard]] Status check_gres(const JobSpec& job, const std::vector<std::string>& types);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/text.hpp"
+#include "common/model/system_cores.hpp"
 #include "ctld/fit/place.hpp"
 
 namespace sluice::fit {

@@ -47,7 +47,6 @@ void set_counts(const JobSpec& spec, const PartitionConfig& partition, Needs& ne
   if (needs.tasks_given && spec.ntasks_per_node > 0) {
     const uint32_t enough = (needs.tasks + spec.ntasks_per_node - 1) / spec.ntasks_per_node;
     needs.min_nodes = std::max(needs.min_nodes, enough);
-    needs.max_nodes = std::max(needs.max_nodes, needs.min_nodes);
   }
   if (partition.max_nodes >= needs.min_nodes) {
     needs.max_nodes = std::min(needs.max_nodes, partition.max_nodes);
@@ -108,7 +107,7 @@ auto demand_of(const JobSpec& s) {
                   s.spread, s.sharing, s.reboot, s.constraint, s.delay_boot_seconds, s.prefer, s.switches, s.distribution,
                   s.required_nodes, s.excluded_nodes,
                   s.gres, s.tres_per_job, s.tres_per_socket, s.tres_per_task, s.gres_flags,
-                  s.cpus_per_gpu, s.ntasks_per_gpu);
+                  s.cpus_per_gpu, s.ntasks_per_gpu, s.core_spec, s.thread_spec);
 }
 
 }  // namespace
@@ -164,12 +163,20 @@ Result<Needs> needs_of(const JobSpec& spec,
   if (needs.cpus_per_gpu == 0 && asks_for_gpus(needs)) {
     needs.cpus_per_gpu = static_cast<uint32_t>(partition.def_cpu_per_gpu.value_or(config.def_cpu_per_gpu));
   }
-  if (needs.min_nodes > needs.max_nodes) return failure(ErrorCode::kTooManyNodes);
+  if (needs.min_nodes > needs.max_nodes) {
+    // -N2 -n4 --ntasks-per-node=1: as many tasks do not go on so few nodes
+    const bool per_node = needs.tasks_given && spec.ntasks_per_node > 0;
+    return failure(per_node ? ErrorCode::kNodesNotAvailable : ErrorCode::kTooManyNodes);
+  }
   needs.whole_nodes = spec.sharing == Sharing::kExclusive || spec.reboot ||
                       partition.over_subscribe == OverSubscribe::kExclusive ||
                       rules.unit == Unit::kNode;
+  if (needs.whole_nodes) needs.system = system_share(spec, config);
   needs.contiguous = spec.contiguous;
-  needs.max_cpus_per_node = partition.max_cpus_per_node;
+  if (!needs.whole_nodes) {
+    needs.max_cpus_per_node = partition.max_cpus_per_node;
+    needs.max_cpus_per_socket = partition.max_cpus_per_socket;
+  }
   needs.min_cpus_per_node = std::max({1U, spec.min_cpus_per_node, needs.cpus_per_task,
                                       needs.tasks_per_node * needs.cpus_per_task,
                                       cpus_for_memory(spec, partition, config)});

@@ -9,6 +9,7 @@
 #include "common/base/result.hpp"
 #include "common/model/cluster_config.hpp"
 #include "common/model/job_spec.hpp"
+#include "common/model/system_cores.hpp"
 #include "ctld/fit/features.hpp"
 #include "ctld/fit/gres.hpp"
 
@@ -42,12 +43,14 @@ struct Needs {
   uint32_t tasks_per_node = 0;               // exact number a node; 0: free
   uint32_t max_tasks_per_node = UINT32_MAX;  // --ntasks-per-node beside --ntasks
   uint32_t min_cpus_per_node = 1;
-  uint32_t max_cpus_per_node = UINT32_MAX;     // the partition's
+  uint32_t max_cpus_per_node = UINT32_MAX;     // the partition's, for all of its jobs on a node together; not of whole nodes
+  uint32_t max_cpus_per_socket = UINT32_MAX;   // the same of each socket
   uint32_t min_cpus = 1;                       // least CPUs in all
   uint32_t sockets = 0, cores_per_socket = 0;  // least; 0: any
   uint32_t threads_per_core = 0;  // the node has as many, and no more of a core are used; 0: any
   uint32_t tasks_per_socket = 0, tasks_per_core = 0;
   bool whole_nodes = false;
+  SystemShare system;  // what the job leaves of whole nodes, in place of what they keep themselves
   bool contiguous = false;
   bool uses_memory = false;  // whether memory is a consumable resource
   uint64_t memory_per_node_mib = 0;

@@ -2,26 +2,10 @@
 
 #include <algorithm>
 
+#include "common/model/system_cores.hpp"
 
 namespace sluice::fit {
 namespace {
-
-// Cores and memory that are not kept for the system (CoreSpecCount, MemSpecLimit).
-Room usable_room(const Node& node) {
-  const NodeConfig& c = *node.config;
-  Room room;
-  room.node = node.id;
-  room.config = &c;
-  if (!node.active_features.empty() || node.features_reported) {
-    room.own_features = std::make_shared<const std::vector<std::string>>(active_features(node));
-  }
-  if (!c.changeable_features.empty()) room.changeable = &c.changeable_features;
-  const uint32_t cores = std::min(c.cores(), c.cpus);
-  room.free_cores = Bitmap::first(cores > c.core_spec_count ? cores - c.core_spec_count : 0);
-  room.gres = node.gres.get();
-  room.free_memory_mib = c.real_memory_mib - std::min(c.real_memory_mib, c.mem_spec_limit_mib);
-  return room;
-}
 
 bool has_features(const Needs& needs, const Room& room) {
   return satisfies_any(needs.features, room.features(), room.changeable_for(needs));
@@ -45,36 +29,22 @@ uint32_t sockets_with_room(const Room& room) {
   return sockets;
 }
 
-// Cores in turn from each socket.
-Bitmap take_in_turn(const Bitmap& free,
-                    uint32_t wanted,
-                    uint32_t cores_per_socket,
-                    uint32_t sockets) {
+// All free cores of the first sockets that have `wanted` of them together.
+Bitmap take_sockets(const Bitmap& free, uint32_t wanted, uint32_t cores_per_socket) {
   Bitmap taken;
-  std::vector<size_t> next(sockets);
-  for (uint32_t s = 0; s < sockets; ++s)
-    next[s] = size_t{s} * cores_per_socket;
-  bool any = true;
-  while (wanted > 0 && any) {
-    any = false;
-    for (uint32_t s = 0; s < sockets && wanted > 0; ++s) {
-      const size_t end = size_t{s + 1} * cores_per_socket;
-      while (next[s] < end && !free.test(next[s]))
-        ++next[s];
-      if (next[s] >= end) continue;
-      taken.set(next[s]++);
-      any = true;
-      --wanted;
-    }
+  size_t last = Bitmap::kNone;
+  for (size_t core = free.find_first(); core != Bitmap::kNone; core = free.find_next(core)) {
+    if (core / cores_per_socket != last && wanted == 0) break;
+    last = core / cores_per_socket;
+    taken.set(core);
+    wanted -= wanted > 0 ? 1 : 0;
   }
   return taken;
 }
 
 Bitmap choose_cores(const Needs& needs, const Room& room, uint32_t cores, Unit unit) {
   const uint32_t per_socket = std::max(1U, room.config->cores_per_socket);
-  if (unit == Unit::kSocket) {
-    return room.free_cores.take_first(static_cast<size_t>((cores + per_socket - 1) / per_socket) * per_socket);
-  }
+  if (unit == Unit::kSocket) return take_sockets(room.free_cores, cores, per_socket);
   return take_cores(room.free_cores, cores, *room.config, needs.fill_sockets);
 }
 
@@ -100,7 +70,20 @@ Bitmap choose_cores_near(const Needs& needs, const Room& room, uint32_t cores, c
   return near;
 }
 
-NodeAllocation allocate(const Needs& needs, const Room& room, const Portion& portion, Unit unit) {
+// Whether the job sees another room than others do: with its own --core-spec, or within the bounds of its partition.
+bool has_own_view(const Needs& needs, const Room& room) {
+  const bool own_share = needs.system.given() && room.jobs == 0 && room.free_cpus > 0;
+  return own_share || needs.max_cpus_per_socket != UINT32_MAX;
+}
+
+Room own_view(const Needs& needs, const Room& room) {
+  Room own = room;
+  if (needs.system.given()) leave_to_system(own, needs.system);
+  if (needs.max_cpus_per_socket != UINT32_MAX) limit_sockets(own, needs.max_cpus_per_socket);
+  return own;
+}
+
+NodeAllocation allocate_in(const Needs& needs, const Room& room, const Portion& portion, Unit unit) {
   NodeAllocation a;
   a.node = room.node;
   const uint32_t tasks = portion.tasks;
@@ -133,6 +116,11 @@ NodeAllocation allocate(const Needs& needs, const Room& room, const Portion& por
   else
     a.memory_mib = needs.memory_per_node_mib;
   return a;
+}
+
+NodeAllocation allocate(const Needs& needs, const Room& room, const Portion& portion, Unit unit) {
+  if (has_own_view(needs, room)) return allocate_in(needs, own_view(needs, room), portion, unit);
+  return allocate_in(needs, room, portion, unit);
 }
 
 uint32_t cpus_wanted(const Needs& needs, uint32_t tasks) {
@@ -409,69 +397,51 @@ class Placer {
   bool possible_ = true;
 };
 
-}  // namespace
-
-Bitmap take_cores(const Bitmap& free, uint32_t count, const NodeConfig& config, bool fill_sockets) {
-  if (fill_sockets || count < 2 || config.cores_per_socket < 2 || config.sockets < 2) return free.take_first(count);
-  return take_in_turn(free, count, config.cores_per_socket, config.sockets);
-}
-
-uint32_t cpus_of_core(const NodeConfig& config) {
-  const uint32_t cores = config.cores();
-  return cores == 0 || config.cpus <= cores ? 1 : config.cpus / cores;
-}
-
-void set_free_cores(Room& room, Bitmap cores, Unit unit) {
-  if (unit == Unit::kSocket) {
-    const uint32_t each = std::max(1U, room.config->cores_per_socket);
-    for (uint32_t s = 0; s < room.config->sockets; ++s) {
-      for (uint32_t core = s * each; core < (s + 1) * each; ++core) {
-        if (cores.test(core)) continue;
-        for (uint32_t c = s * each; c < (s + 1) * each; ++c)
-          cores.reset(c);
-        break;
-      }
+Capacity capacity_of(const Needs& needs, const Room& room) {
+  const NodeConfig& c = *room.config;
+  if (room.free_cpus == 0) return {};
+  if (c.sockets < needs.sockets || c.cores_per_socket < needs.cores_per_socket ||
+      c.threads_per_core < needs.threads_per_core || c.tmp_disk_mib < needs.tmp_disk_mib) {
+    return {};
+  }
+  if (!needs.features.any_of.empty() && !has_features(needs, room)) return {};
+  if (room.jobs > 0) {
+    if (needs.whole_nodes || (needs.uses_memory && needs.all_memory)) return {};
+    if (room.user != needs.uid && (room.one_user || needs.one_user)) return {};
+  }
+  const uint32_t threads = used_threads(needs, c);
+  const uint32_t each = cpus_of_core(c);
+  const uint32_t held = room.held == nullptr ? 0 : room.held->cpus;
+  const uint32_t may = needs.max_cpus_per_node - std::min(held, needs.max_cpus_per_node);
+  const uint32_t cores = std::min(room.free_cpus / each, may / each + (may % each != 0 ? 1 : 0));
+  uint32_t cpus = std::min(cores * threads, may);
+  if (needs.uses_memory) {
+    if (room.free_memory_mib < needs.memory_per_node_mib) return {};
+    if (needs.memory_per_cpu_mib > 0) {
+      const uint64_t backed = room.free_memory_mib / needs.memory_per_cpu_mib;
+      if (needs.whole_nodes && backed < cpus) return {};
+      cpus = static_cast<uint32_t>(std::min<uint64_t>(cpus, backed / threads * threads));
     }
   }
-  room.free_cores = std::move(cores);
-  room.free_cpus = static_cast<uint32_t>(room.free_cores.count()) * cpus_of_core(*room.config);
-}
-
-Room room_empty(const Node& node, Unit unit) {
-  Room room = usable_room(node);
-  set_free_cores(room, std::move(room.free_cores), unit);
-  return room;
-}
-
-Room room_now(const Node& node, Unit unit) {
-  Room room = usable_room(node);
-  if (node.exclusive)
-    room.free_cores.clear();
-  else
-    room.free_cores.and_not(node.used_cores);
-  set_free_cores(room, std::move(room.free_cores), unit);
-  room.used_gres = node.used_gres;
-  room.free_memory_mib -= std::min(room.free_memory_mib, node.used_memory_mib);
-  room.jobs = node.running_jobs;
-  if (!node.jobs.empty()) room.changeable = nullptr;  // completing ones count, too
-  return room;
-}
-
-void take_from(Room& room, const NodeAllocation& taken, bool whole, uint32_t uid) {
-  if (whole)
-    room.free_cores.clear();
-  else
-    room.free_cores.and_not(taken.cores);
-  room.free_cpus = static_cast<uint32_t>(room.free_cores.count()) * cpus_of_core(*room.config);
-  room.free_memory_mib -= std::min(room.free_memory_mib, taken.memory_mib);
-  if (!taken.gres.empty()) {
-    GresShares used = room.used_gres == nullptr ? GresShares{} : *room.used_gres;
-    add_shares(used, taken.gres);
-    room.used_gres = std::make_shared<const GresShares>(std::move(used));
+  if (cpus < needs.min_cpus_per_node) return {};
+  uint32_t tasks = needs.cpus_per_task > 0 ? cpus / needs.cpus_per_task : needs.tasks;
+  tasks = std::min(tasks, needs.max_tasks_per_node);
+  if (needs.tasks_per_core > 0) tasks = std::min(tasks, needs.tasks_per_core * cores);
+  if (needs.tasks_per_socket > 0)
+    tasks = std::min(tasks, needs.tasks_per_socket * sockets_with_room(room));
+  if (needs.tasks_per_node > 0) {
+    if (tasks < needs.tasks_per_node) return {};
+    tasks = needs.tasks_per_node;
   }
-  ++room.jobs;
-  if (room.user != uid) room.user = room.user == kNoUser ? uid : kSeveralUsers;
+  Capacity most{tasks, cpus, {}};
+  if (!needs.gres.empty() && tasks > 0) {
+    if (!limit_by_gres(needs, room, most)) return {};
+    if (needs.tasks_per_node > 0 && most.tasks < needs.tasks_per_node) return {};
+  }
+  return most;
 }
+
+}  // namespace
 
 Lack lack_of(const Needs& needs, const Room& room) {
   const NodeConfig& c = *room.config;
@@ -497,45 +467,8 @@ Lack lack_of(const Needs& needs, const Room& room) {
 }
 
 Capacity capacity(const Needs& needs, const Room& room) {
-  const NodeConfig& c = *room.config;
-  if (room.free_cpus == 0) return {};
-  if (c.sockets < needs.sockets || c.cores_per_socket < needs.cores_per_socket ||
-      c.threads_per_core < needs.threads_per_core || c.tmp_disk_mib < needs.tmp_disk_mib) {
-    return {};
-  }
-  if (!needs.features.any_of.empty() && !has_features(needs, room)) return {};
-  if (room.jobs > 0) {
-    if (needs.whole_nodes || (needs.uses_memory && needs.all_memory)) return {};
-    if (room.user != needs.uid && (room.one_user || needs.one_user)) return {};
-  }
-  const uint32_t threads = used_threads(needs, c);
-  const uint32_t cores = room.free_cpus / cpus_of_core(c);
-  uint32_t cpus = cores * threads;
-  if (!needs.whole_nodes) cpus = std::min(cpus, needs.max_cpus_per_node);
-  if (needs.uses_memory) {
-    if (room.free_memory_mib < needs.memory_per_node_mib) return {};
-    if (needs.memory_per_cpu_mib > 0) {
-      const uint64_t backed = room.free_memory_mib / needs.memory_per_cpu_mib;
-      if (needs.whole_nodes && backed < cpus) return {};
-      cpus = static_cast<uint32_t>(std::min<uint64_t>(cpus, backed / threads * threads));
-    }
-  }
-  if (cpus < needs.min_cpus_per_node) return {};
-  uint32_t tasks = needs.cpus_per_task > 0 ? cpus / needs.cpus_per_task : needs.tasks;
-  tasks = std::min(tasks, needs.max_tasks_per_node);
-  if (needs.tasks_per_core > 0) tasks = std::min(tasks, needs.tasks_per_core * cores);
-  if (needs.tasks_per_socket > 0)
-    tasks = std::min(tasks, needs.tasks_per_socket * sockets_with_room(room));
-  if (needs.tasks_per_node > 0) {
-    if (tasks < needs.tasks_per_node) return {};
-    tasks = needs.tasks_per_node;
-  }
-  Capacity most{tasks, cpus, {}};
-  if (!needs.gres.empty() && tasks > 0) {
-    if (!limit_by_gres(needs, room, most)) return {};
-    if (needs.tasks_per_node > 0 && most.tasks < needs.tasks_per_node) return {};
-  }
-  return most;
+  if (has_own_view(needs, room)) return capacity_of(needs, own_view(needs, room));
+  return capacity_of(needs, room);
 }
 
 bool fits_one_node(const Needs& needs) {

@@ -24,13 +24,20 @@ namespace sluice::fit {
 inline constexpr uint32_t kNoUser = UINT32_MAX;
 inline constexpr uint32_t kSeveralUsers = UINT32_MAX - 1;
 
+// What the jobs of one partition hold of a node, where MaxCPUsPerNode or MaxCPUsPerSocket bounds them.
+struct PartitionUse {
+  uint32_t cpus = 0;
+  std::vector<uint32_t> cores = {};  // by socket; beyond its end: none
+  void add(const NodeAllocation& held, const NodeConfig& config);
+};
+
 // What a node has free for a job.
 struct Room {
   NodeId node = kNoNode;
   const NodeConfig* config = nullptr;  // not owned
   // active features when they are not the configured ones
   std::shared_ptr<const std::vector<std::string>> own_features;
-  Bitmap free_cores;       // with CR_Socket: of sockets that are wholly free
+  Bitmap free_cores;       // none that is kept for the system; with CR_Socket: of sockets that are wholly free
   uint32_t free_cpus = 0;  // hardware threads of these
   uint64_t free_memory_mib = 0;
   uint32_t jobs = 0;        // that hold something here
@@ -39,6 +46,7 @@ struct Room {
   const GresInventory* gres = nullptr;  // not owned; null: none
   std::shared_ptr<const GresShares> used_gres;  // null: none
 
+  const PartitionUse* held = nullptr;  // by jobs of the job's partition; not owned, null: nothing, or it has no bounds
   const std::vector<std::string>* changeable = nullptr;  // features that a first job may have made active; may be null
 
   [[nodiscard]] const std::vector<std::string>& features() const {
@@ -55,13 +63,16 @@ struct Room {
 [[nodiscard]] Room room_now(const Node& node, Unit unit);
 [[nodiscard]] Room room_empty(const Node& node, Unit unit);
 
+// Of each socket no more cores than make `most` CPUs with those that are held already.
+void limit_sockets(Room& room, uint32_t most);
+
 // Takes cores and memory of a room away; `whole`: all of it.
 void take_from(Room& room, const NodeAllocation& taken, bool whole, uint32_t uid);
 // Sets the cores that are free, and with them the CPUs.
 void set_free_cores(Room& room, Bitmap cores, Unit unit);
 
-// CPUs of one core: its hardware threads, or 1 where the node's CPUs are cores.
-[[nodiscard]] uint32_t cpus_of_core(const NodeConfig& config);
+// Of a room without a job: frees all cores but those that the job leaves to the system (--core-spec).
+void leave_to_system(Room& room, const SystemShare& share);
 
 // So many of these cores: in turn from each socket, or all of one socket before the next.
 [[nodiscard]] Bitmap take_cores(const Bitmap& free, uint32_t count, const NodeConfig& config, bool fill_sockets);

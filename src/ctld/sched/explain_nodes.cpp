@@ -8,6 +8,7 @@
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/model/component_name.hpp"
+#include "ctld/state/room.hpp"
 
 namespace sluice::sched {
 namespace {
@@ -174,10 +175,15 @@ class Funnel {
     if (const auto lack = fit::lack_of(ask_.needs, empty); lack != fit::Lack::kNothing) {
       return cause_of_lack(lack, true);
     }
-    if (const auto lack = fit::lack_of(ask_.needs, *room); lack != fit::Lack::kNothing) {
+    fit::PartitionUse held;
+    fit::Room now = *room, free = rooms_.free_for(id, limit_);
+    if (state::bounds_cpus(*ask_.partition->config)) {
+      held = rooms_.held_on(*ask_.partition, id);
+      now.held = free.held = &held;
+    }
+    if (const auto lack = fit::lack_of(ask_.needs, now); lack != fit::Lack::kNothing) {
       return cause_of_lack(lack, false);
     }
-    const fit::Room free = rooms_.free_for(id, limit_);
     return fit::capacity(ask_.needs, free).tasks > 0 ? Cause::kNone : Cause::kKept;
   }
 

@@ -29,6 +29,7 @@ PassRun::PassRun(const ClusterState& state, Policies policies, Time now, const W
   for (const Partition& partition : *state.partitions)
     names_.emplace_back(partition.config->name);
   blocked_.resize(names_.size());
+  in_strict_order_ = state.config->scheduler_type == "sched/builtin";
   soft_->made = now;
 }
 
@@ -87,14 +88,16 @@ void PassRun::collect() {
   jobs_.reserve(pending);
   candidates_.reserve(pending);
   const Duration complete_wait = state_.config->complete_wait;
+  Bitmap settling;  // nodes of jobs that complete, and have done so for less than CompleteWait
   state_.active.for_each([&](JobId id) {
     const Job& job = state_.jobs.at(id);
     if (job.spec->sharing == Sharing::kUser) some_share_with_nobody_ = true;
     if ((job.flags & kJobCompleting) == 0 || now_ - job.end >= complete_wait) return;
     for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
-      if (!job.released.test(at)) settling_.set(job.allocation->nodes[at].node);
+      if (!job.released.test(at)) settling.set(job.allocation->nodes[at].node);
     }
   });
+  for (const Partition& partition : *state_.partitions) settles_.push_back(partition.nodes.intersects(settling));
   state_.pending.for_each([&](JobId id) { collect_job(state_.jobs.at(id), now_); });
   gone_.resize(jobs_.size());
   plan_.counts.pending = static_cast<uint32_t>(jobs_.size());
@@ -152,8 +155,8 @@ PassRun::Demand& PassRun::demand_of(const Job& job, const Partition& partition, 
 }
 
 bool PassRun::is_closed(const Candidate& c) {
-  if (blocked_[c.partition] && state_.config->scheduler_type == "sched/builtin") return true;
-  if (!(*state_.partitions)[c.partition].nodes.intersects(settling_)) return false;
+  if (blocked_[c.partition] && in_strict_order_) return true;
+  if (!settles_[c.partition]) return false;
   plan_.settling = true;
   return true;
 }

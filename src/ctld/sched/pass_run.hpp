@@ -101,7 +101,8 @@ class PassRun {
   std::vector<Candidate> candidates_;
   std::vector<SharedText> names_;  // of partitions
   std::vector<bool> blocked_;      // by partition: a job of higher priority waits for nodes
-  Bitmap settling_;                // nodes of jobs that complete, and have done so for less than CompleteWait
+  std::vector<bool> settles_;      // by partition: a job completes on nodes of it, and has for less than CompleteWait
+  bool in_strict_order_ = false;   // sched/builtin
   std::unordered_map<DemandKey, Demand, DemandHash, DemandEqual> demands_;
   std::pair<const DemandKey, Demand>* last_demand_ = nullptr;  // most neighbours ask the same
   std::unordered_map<JobId, IndexSet> tasks_left_;     // of arrays this pass took tasks from

@@ -143,11 +143,42 @@ Rooms::Placed Rooms::place_among(const Ask& ask, std::span<const fit::Room* cons
   return tree_.place(ask.needs, rooms, &ask.required, rules_.unit, most_switches);
 }
 
-const fit::Room* Rooms::offer(const Ask& ask, NodeId id, Time ends, bool preferred, fit::Room& scratch) const {
+const fit::Room* Rooms::offer(const Ask& ask, NodeId id, Time ends, bool preferred, fit::Room& scratch) {
   const fit::Room& room = rooms_[id];
   if (room.free_cpus == 0 || closed_.test(id)) return nullptr;
   if (preferred && !fit::satisfies_any(ask.prefer, room.features())) return nullptr;
-  return usable(room, ends, scratch);
+  const fit::Room* free = usable(room, ends, scratch);
+  if (free == nullptr || !state::bounds_cpus(*ask.partition->config)) return free;
+  if (free != &scratch) scratch = *free;
+  scratch.held = &use_on(*ask.partition, id);
+  return &scratch;
+}
+
+fit::PartitionUse Rooms::held_on(const Partition& partition, NodeId id) const {
+  if (const auto nodes = uses_.find(&partition); nodes != uses_.end()) {
+    if (const auto use = nodes->second.find(id); use != nodes->second.end()) return use->second;
+  }
+  return state::use_of(state_, partition, state_.nodes.at(id));
+}
+
+fit::PartitionUse& Rooms::use_on(const Partition& partition, NodeId id) {
+  auto [at, fresh] = uses_[&partition].try_emplace(id);
+  if (fresh) at->second = state::use_of(state_, partition, state_.nodes.at(id));
+  return at->second;
+}
+
+Rooms::Uses Rooms::uses_after(const Partition& partition, size_t ended) const {
+  Uses uses;
+  if (!state::bounds_cpus(*partition.config)) return uses;
+  for (size_t i = ended; i < holders_.size(); ++i) {
+    const Holder& h = holders_[i];
+    for (size_t at = 0; h.partition == &partition && at < h.nodes->size(); ++at) {
+      const NodeAllocation& a = (*h.nodes)[at];
+      const bool gone = h.released != nullptr && h.released->test(at);
+      if (!gone && a.node < rooms_.size() && rooms_[a.node].config != nullptr) uses[a.node].add(a, *rooms_[a.node].config);
+    }
+  }
+  return uses;
 }
 
 Rooms::Placed Rooms::place_on_one_node(const Ask& ask, Time ends, bool preferred) {
@@ -231,6 +262,7 @@ Rooms::Placed Rooms::place_shared(const Ask& ask, Time ends) {
     if (kept_[id].from != kNever && ends > kept_[id].from) continue;
     made_.push_back(rooms_[id]);
     fit::set_free_cores(made_.back(), shareable_cores(rooms_[id], ask.sharers), rules_.unit);
+    if (state::bounds_cpus(*ask.partition->config)) made_.back().held = &use_on(*ask.partition, id);
     list_.push_back(&made_.back());
   }
   return fit::place(ask.needs, list_, &ask.required, rules_.unit);
@@ -272,7 +304,11 @@ void Rooms::take(const Job& job,
   const Time ends = end_of(limit);
   for (const NodeAllocation& a : allocation) {
     fit::Room& room = rooms_[a.node];
-    if (trying_) before_.push_back({a.node, room, kept_[a.node]});
+    fit::PartitionUse* use = state::bounds_cpus(*ask.partition->config) ? &use_on(*ask.partition, a.node) : nullptr;
+    if (trying_) {
+      before_.push_back({a.node, room, kept_[a.node], use, use == nullptr ? fit::PartitionUse{} : *use});
+    }
+    if (use != nullptr) use->add(a, *room.config);
     fit::take_from(room, a, ask.needs.whole_nodes, ask.needs.uid);
     room.one_user = room.one_user || ask.needs.one_user;
     // while a node changes nothing else begins there
@@ -286,7 +322,7 @@ void Rooms::take(const Job& job,
   }
   own_.push_back(std::make_shared<const std::vector<NodeAllocation>>(allocation));
   started_.push_back({ends, job.id, own_.back().get(), nullptr, ask.needs.whole_nodes, ask.sharers,
-                      ask.needs.uid, ask.needs.one_user});
+                      ask.needs.uid, ask.needs.one_user, ask.partition});
 }
 
 Minutes Rooms::minutes_before_others(const std::vector<NodeAllocation>& nodes) const {
@@ -310,6 +346,7 @@ void Rooms::end_trial(bool keep) {
   for (size_t i = before_.size(); i-- > 0;) {
     rooms_[before_[i].node] = std::move(before_[i].room);
     kept_[before_[i].node] = std::move(before_[i].kept);
+    if (before_[i].use != nullptr) *before_[i].use = std::move(before_[i].use_before);
   }
   for (size_t i = owned_before_; i < own_.size(); ++i) {
     const auto of_trial = [&](const Holder& h) { return h.nodes == own_[i].get(); };
@@ -337,7 +374,8 @@ void Rooms::find_holders() {
                job.allocation->whole_nodes,
                1,
                job.spec->uid,
-               state::is_one_user(partition, *job.spec)};
+               state::is_one_user(partition, *job.spec),
+               partition};
       if (partition != nullptr) h.sharers = state::sharers_of(*partition->config, *job.spec);
       if (h.end == kNoTime || h.end >= kNever)
         h.end = std::max(state::planned_end(job.start, kInfiniteMinutes), now_);
@@ -391,11 +429,15 @@ Rooms::Placed Rooms::place_later(const Ask& ask, const std::vector<fit::Room>& l
   return place_among(ask, list, ask.switches.most);
 }
 
-Rooms::Placements Rooms::place_all(const std::vector<Wish>& wishes, std::vector<fit::Room> later, Time at) const {
+Rooms::Placements Rooms::place_all(const std::vector<Wish>& wishes, size_t ended, Time at) const {
   Placements all;
+  std::vector<fit::Room> later = rooms_after(ended);
   for (const Wish& wish : wishes) {
     const Minutes limit = state::limit_in(*wish.job, *wish.ask->partition->config);
+    Uses uses = uses_after(*wish.ask->partition, ended);
+    for (const auto& [id, use] : uses) later[id].held = &use;
     auto placed = place_later(*wish.ask, later, closed_to(*wish.ask, at, at + (end_of(limit) - now_)));
+    for (const auto& [id, use] : uses) later[id].held = nullptr;
     if (!placed) return {};
     if (wishes.size() > 1) {
       for (const NodeAllocation& a : *placed) {
@@ -430,11 +472,11 @@ void Rooms::keep(const Wish& wish, Time from, const std::vector<NodeAllocation>&
 
 // More is free as time passes: the least number of ended jobs after which all can be placed.
 std::optional<Rooms::Moment> Rooms::first_end(const std::vector<Wish>& wishes) const {
-  if (place_all(wishes, rooms_after(holders_.size()), now_).empty()) return std::nullopt;
+  if (place_all(wishes, holders_.size(), now_).empty()) return std::nullopt;
   size_t low = 0, high = holders_.size();
   while (low < high) {
     const size_t middle = (low + high) / 2;
-    if (!place_all(wishes, rooms_after(middle), now_).empty())
+    if (!place_all(wishes, middle, now_).empty())
       high = middle;
     else
       low = middle + 1;
@@ -459,7 +501,7 @@ std::optional<Rooms::Moment> Rooms::first_moment(const std::vector<Wish>& wishes
   for (size_t i = 0; i < std::min(moments.size(), kMostMoments); ++i) {
     const auto after = std::ranges::upper_bound(holders_, moments[i], {}, &Holder::end);
     const auto ended = static_cast<size_t>(after - holders_.begin());
-    if (!place_all(wishes, rooms_after(ended), moments[i]).empty()) return Moment{moments[i], ended};
+    if (!place_all(wishes, ended, moments[i]).empty()) return Moment{moments[i], ended};
   }
   return std::nullopt;
 }
@@ -478,7 +520,7 @@ std::optional<Forecast> Rooms::reserve_earliest(std::vector<Wish> wishes) {
   const auto moment = state_.reservations->empty() ? first_end(wishes) : first_moment(wishes);
   if (!moment) return std::nullopt;
   std::vector<fit::Room> later = rooms_after(moment->ended);
-  const Placements placements = place_all(wishes, later, moment->at);
+  const Placements placements = place_all(wishes, moment->ended, moment->at);
   if (placements.empty()) return std::nullopt;
   Forecast forecast{moment->at, {}};
   for (size_t i = 0; i < wishes.size(); ++i) {

@@ -104,6 +104,8 @@ class Rooms {
   // What is free on the node; null: it is not schedulable.
   [[nodiscard]] const fit::Room* room(NodeId id) const;
   [[nodiscard]] const Kept& kept(NodeId id) const { return kept_[id]; }
+  // What jobs of the partition, which has bounds, hold of the node: those that this pass starts among them.
+  [[nodiscard]] fit::PartitionUse held_on(const state::Partition& partition, NodeId id) const;
   // What of a schedulable node a job with this limit may use.
   [[nodiscard]] fit::Room free_for(NodeId id, Minutes limit) const;
   // When a job that starts now with this limit gives its nodes back; UNLIMITED counts as a year.
@@ -125,14 +127,20 @@ class Rooms {
     uint32_t sharers = 1;
     uint32_t uid = 0;
     bool one_user = false;
+    const state::Partition* partition = nullptr;  // null: it is no more
   };
+  using Uses = std::unordered_map<NodeId, fit::PartitionUse>;
 
   [[nodiscard]] Order& order_of(const state::Partition& partition);
   [[nodiscard]] std::vector<NodeId> make_order(const state::Partition& partition) const;
   // The room as a job that ends at `ends` may use it; may point to `scratch`.
   [[nodiscard]] const fit::Room* usable(const fit::Room& room, Time ends, fit::Room& scratch) const;
   // What is left to the job of a room, or null; with `preferred` only rooms with the features it would like.
-  [[nodiscard]] const fit::Room* offer(const Ask& ask, NodeId id, Time ends, bool preferred, fit::Room& scratch) const;
+  [[nodiscard]] const fit::Room* offer(const Ask& ask, NodeId id, Time ends, bool preferred, fit::Room& scratch);
+  // The same, kept up to date by take().
+  [[nodiscard]] fit::PartitionUse& use_on(const state::Partition& partition, NodeId id);
+  // On all nodes when the first `ended` holders are gone; only of a partition with bounds.
+  [[nodiscard]] Uses uses_after(const state::Partition& partition, size_t ended) const;
   // Nodes that the job may not use in this time: excluded ones, and those of reservations.
   [[nodiscard]] Bitmap closed_to(const Ask& ask, Time from, Time to) const;
   void close_for(const Ask& ask, Time to) { closed_ = closed_to(ask, now_, to); }
@@ -147,9 +155,9 @@ class Rooms {
   [[nodiscard]] std::vector<fit::Room> rooms_after(size_t ended) const;
   [[nodiscard]] Bitmap shareable_cores(const fit::Room& room, uint32_t sharers) const;
   [[nodiscard]] Placed place_later(const Ask& ask, const std::vector<fit::Room>& later, const Bitmap& closed) const;
-  // One placement a wish, each on what the ones before leave; empty: not all find room.
+  // One placement a wish, each on what the ones before leave when so many holders are gone; empty: not all find room.
   using Placements = std::vector<std::vector<NodeAllocation>>;
-  [[nodiscard]] Placements place_all(const std::vector<Wish>& wishes, std::vector<fit::Room> later, Time at) const;
+  [[nodiscard]] Placements place_all(const std::vector<Wish>& wishes, size_t ended, Time at) const;
   // A time at which all of them find room, and how many holders are gone by then.
   struct Moment {
     Time at = kNoTime;
@@ -166,6 +174,7 @@ class Rooms {
   std::vector<fit::Room> rooms_;  // by NodeId; without configuration: not schedulable
   std::vector<Kept> kept_;        // by NodeId
   std::unordered_map<const state::Partition*, Order> orders_;
+  std::unordered_map<const state::Partition*, Uses> uses_;  // of partitions with bounds, where they were looked at
   bool holders_found_ = false;
   std::vector<Holder> holders_;  // by end, once found
   std::vector<Holder> started_;  // by this pass; moved there then
@@ -174,6 +183,8 @@ class Rooms {
     NodeId node = kNoNode;
     fit::Room room;
     Kept kept;
+    fit::PartitionUse* use = nullptr;  // of uses_; null: the partition has no bounds
+    fit::PartitionUse use_before = {};
   };
   std::vector<Before> before_;
   size_t owned_before_ = 0;

@@ -5,6 +5,7 @@
 
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
+#include "common/model/system_cores.hpp"
 #include "ctld/state/fold.hpp"
 
 namespace sluice::state {
@@ -138,7 +139,7 @@ NodeBaseState shown_base(const Node& node) {
   if (node.base != NodeBaseState::kIdle) return node.base;
   // a node whose jobs are all completing is idle, with the COMPLETING flag
   if (node.running_jobs <= node.completing_jobs) return NodeBaseState::kIdle;
-  if (node.exclusive || node.used_cpus >= usable_cpus(*node.config)) {
+  if (node.exclusive || node.used_cpus >= effective_cpus(*node.config)) {
     return NodeBaseState::kAllocated;
   }
   return node.used_cpus == 0 ? NodeBaseState::kIdle : NodeBaseState::kMixed;
@@ -154,16 +155,6 @@ bool is_schedulable(const Node& node) {
                                   kNodeInvalidReg | kNodePowerDown | kNodePoweringDown |
                                   kNodePoweredDown | kNodePowerUp | kNodePoweringUp;
   return !node.removed && node.base == NodeBaseState::kIdle && (node.flags & kUnusable) == 0;
-}
-
-uint32_t cpus_per_core(const NodeConfig& node) {
-  const uint32_t cores = node.cores();
-  return cores == 0 || node.cpus <= cores ? 1 : node.cpus / cores;
-}
-
-uint32_t usable_cpus(const NodeConfig& node) {
-  const uint32_t reserved = node.core_spec_count * cpus_per_core(node);
-  return node.cpus > reserved ? node.cpus - reserved : 0;
 }
 
 uint64_t usable_memory_mib(const NodeConfig& node) {

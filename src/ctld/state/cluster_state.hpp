@@ -158,11 +158,8 @@ void for_components(const ClusterState& state, const HetInfo& het, Visit&& visit
 [[nodiscard]] NodeFlags shown_flags(const Node& node);
 // May jobs start on it: up, registered, answering, not drained, failing, rebooting or reserved?
 [[nodiscard]] bool is_schedulable(const Node& node);
-// CPUs and memory that jobs may use: configured less what is kept for the system.
-[[nodiscard]] uint32_t usable_cpus(const NodeConfig& node);
+// Memory that jobs may use: configured less what is kept for the system.
 [[nodiscard]] uint64_t usable_memory_mib(const NodeConfig& node);
-// Hardware threads of a core that count as CPUs of the node (1 when its CPUs are cores).
-[[nodiscard]] uint32_t cpus_per_core(const NodeConfig& node);
 
 // --- checkpoints ---------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "common/model/system_cores.hpp"
 #include "ctld/state/room.hpp"
 
 namespace sluice::state {
@@ -47,6 +48,20 @@ bool cores_shareable(const ClusterState& state,
   return free;
 }
 
+// Whether the partition's jobs have not all that it lets them have of the node, or of a socket that is wanted.
+bool within_bounds(const ClusterState& state, const Partition& partition, const Node& node, const NodeAllocation& wanted) {
+  const PartitionConfig& config = *partition.config;
+  if (!bounds_cpus(config)) return true;
+  const fit::PartitionUse use = use_of(state, partition, node);
+  fit::PartitionUse more;
+  more.add(wanted, *node.config);
+  const uint64_t each = cpus_of_core(*node.config);
+  for (size_t socket = 0; socket < std::min(use.cores.size(), more.cores.size()); ++socket) {
+    if (more.cores[socket] > 0 && use.cores[socket] * each >= config.max_cpus_per_socket) return false;
+  }
+  return use.cpus < config.max_cpus_per_node;
+}
+
 Status fits_node(const ClusterState& state,
                  const Job& job,
                  const Partition& partition,
@@ -57,11 +72,13 @@ Status fits_node(const ClusterState& state,
     return failure(ErrorCode::kNodesNotAvailable);
   }
   const NodeConfig& config = *node->config;
-  const uint32_t cores = config.cores() - std::min(config.cores(), config.core_spec_count);
-  if (wanted.cores.none() || wanted.cpus == 0 || wanted.cores.find_last() >= cores) {
+  const SystemShare share = whole ? system_share(*job.spec, *state.config) : SystemShare{};
+  if (wanted.cores.none() || wanted.cpus == 0 || wanted.cores.find_last() >= config.cores() ||
+      wanted.cores.intersects(system_cores(config, share))) {
     return failure(ErrorCode::kNodesNotAvailable);
   }
   if (node->exclusive || (whole && !node->jobs.empty())) return failure(ErrorCode::kNodesBusy);
+  if (!whole && !within_bounds(state, partition, *node, wanted)) return failure(ErrorCode::kNodesBusy);
   if (node->used_cores.intersects(wanted.cores)) {
     const uint32_t sharers = sharers_of(*partition.config, *job.spec);
     if (sharers < 2 || !cores_shareable(state, *node, wanted.cores, sharers)) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "common/model/system_cores.hpp"
+
 namespace sluice::state {
 namespace {
 
@@ -210,7 +212,7 @@ Partition make_partition(const ClusterState& state, std::shared_ptr<const Partit
     if (node == nullptr) continue;
     partition.nodes.set(node->id);
     partition.total_cpus += node->config->cpus;
-    partition.max_node_cpus = std::max(partition.max_node_cpus, usable_cpus(*node->config));
+    partition.max_node_cpus = std::max(partition.max_node_cpus, effective_cpus(*node->config));
     partition.max_node_memory_mib =
         std::max(partition.max_node_memory_mib, usable_memory_mib(*node->config));
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ctld/state/indexes.hpp"
+
 namespace sluice::state {
 namespace {
 
@@ -29,6 +31,21 @@ fit::Room room_of(const ClusterState& state, const Node& node, fit::Unit unit) {
     }
   }
   return room;
+}
+
+bool bounds_cpus(const PartitionConfig& partition) {
+  return partition.max_cpus_per_node != kUnlimited || partition.max_cpus_per_socket != kUnlimited;
+}
+
+fit::PartitionUse use_of(const ClusterState& state, const Partition& partition, const Node& node) {
+  fit::PartitionUse use;
+  for (const JobId id : node.jobs) {
+    const Job& job = state.jobs.at(id);
+    if (!holds_processors(job) || find_partition(state, job.partition.view()) != &partition) continue;
+    const auto at = allocation_position(*job.allocation, node.id);
+    if (at) use.add(job.allocation->nodes[*at], *node.config);
+  }
+  return use;
 }
 
 uint32_t sharers_of(const PartitionConfig& partition, const JobSpec& spec) {

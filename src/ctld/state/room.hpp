@@ -9,6 +9,11 @@ namespace sluice::state {
 // The node as it is now, with the users of its jobs.
 [[nodiscard]] fit::Room room_of(const ClusterState& state, const Node& node, fit::Unit unit);
 
+// Whether the partition's jobs are bounded on a node (MaxCPUsPerNode, MaxCPUsPerSocket).
+[[nodiscard]] bool bounds_cpus(const PartitionConfig& partition);
+// What its jobs hold of the node.
+[[nodiscard]] fit::PartitionUse use_of(const ClusterState& state, const Partition& partition, const Node& node);
+
 // How many jobs may hold one core when this job is one of them (OverSubscribe=YES and FORCE); 1:
 // none but itself.
 [[nodiscard]] uint32_t sharers_of(const PartitionConfig& partition, const JobSpec& spec);

@@ -6,6 +6,7 @@
 
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
+#include "common/model/system_cores.hpp"
 #include "ctld/fit/features.hpp"
 #include "ctld/fit/place.hpp"
 #include "ctld/state/step_gres.hpp"
@@ -90,7 +91,7 @@ uint32_t tasks_that_fit(const Demand& demand, uint32_t per_core, uint32_t all_cp
 Candidate make_candidate(const ClusterState& state, const Job& job, size_t position, const Demand& demand) {
   const NodeAllocation& part = job.allocation->nodes[position];
   Candidate candidate;
-  candidate.per_core = cpus_per_core(*state.nodes.at(part.node).config);
+  candidate.per_core = cpus_of_core(*state.nodes.at(part.node).config);
   candidate.position = position;
   candidate.cpus = part.cpus;
   candidate.free_cores = part.cores;

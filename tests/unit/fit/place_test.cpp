@@ -90,6 +90,13 @@ TEST(Place, DealsTasksAsSlurmDoes) {
   JobSpec per_node = ask(0, 2);
   per_node.ntasks_per_node = 3;
   EXPECT_EQ(c.place_text(per_node), "n1:3 n2:3");
+  JobSpec at_most = ask(4, 2, 2);
+  at_most.ntasks_per_node = 1;
+  EXPECT_EQ(c.place_text(at_most), "error") << "four tasks, one a node, do not go on two nodes";
+  at_most.max_nodes = 4;
+  EXPECT_EQ(c.place_text(at_most), "n1:1 n2:1 n3:1 n4:1");
+  at_most.min_nodes = at_most.max_nodes = 0;
+  EXPECT_EQ(c.place_text(at_most), "n1:1 n2:1 n3:1 n4:1");
   c.use(0, 3);
   EXPECT_EQ(c.place_text(ask(2, 0, 0, 3)), "n2:6") << "one node that holds it whole comes first";
 }
@@ -269,6 +276,61 @@ TEST(Place, WholeSockets) {
   EXPECT_EQ(c.detail(ask(1)), "n1:8/4-7/80");
   c.use(0, 5);
   EXPECT_EQ(c.detail(ask(1)), "n2:8/0-3/80");
+}
+
+// Node n1 keeps the last cores of both sockets, 3 and 7.
+struct Reserved : Threaded {
+  using Threaded::Threaded;
+  void keep(uint32_t cores) {
+    auto c = std::make_shared<NodeConfig>(*nodes[0].config);
+    c->core_spec_count = cores;
+    nodes[0].config = c;
+  }
+};
+
+TEST(Place, CoresOfTheSystemAreNobodys) {
+  Reserved c("CR_CORE_MEMORY");
+  c.keep(2);
+  EXPECT_EQ(c.detail(ask(12)), "n1:12/0-2,4-6/120");
+  EXPECT_EQ(c.detail(ask(13)), "n2:14/0-6/140") << "n1 has no room for it";
+  JobSpec whole = ask(1);
+  whole.sharing = Sharing::kExclusive;
+  EXPECT_EQ(c.detail(whole), "n1:12/0-2,4-6/120");
+  c.nodes.resize(1);
+  EXPECT_EQ(c.place_text(ask(13)), "");
+}
+
+TEST(Place, ASocketWithACoreOfTheSystem) {
+  Reserved c("CR_SOCKET_MEMORY");
+  c.keep(1);
+  c.nodes.resize(1);
+  EXPECT_EQ(c.detail(ask(8)), "n1:8/0-3/80");
+  EXPECT_EQ(c.detail(ask(9)), "n1:14/0-6/140");
+  c.use(0, 1);
+  EXPECT_EQ(c.detail(ask(1)), "n1:6/4-6/60") << "the rest of it is a socket";
+  EXPECT_EQ(c.place_text(ask(7)), "");
+}
+
+TEST(Place, AJobMayLeaveLessToTheSystem) {
+  Reserved c("CR_CORE_MEMORY");
+  c.keep(2);
+  c.nodes.resize(1);
+  c.config.allow_spec_resources_usage = true;
+  JobSpec spec = ask(1);
+  spec.sharing = Sharing::kExclusive;
+  spec.core_spec = 0;
+  EXPECT_EQ(c.detail(spec), "n1:16/0-7/160");
+  spec.num_tasks = 16;
+  EXPECT_EQ(c.place_text(spec), "n1:16");
+  spec.core_spec = 1;
+  EXPECT_EQ(c.place_text(spec), "");
+  spec.num_tasks = 14;
+  EXPECT_EQ(c.detail(spec), "n1:14/0-6/140");
+  c.config.allow_spec_resources_usage = false;
+  EXPECT_EQ(c.place_text(spec), "");
+  c.config.allow_spec_resources_usage = true;
+  c.use(0, 1);
+  EXPECT_EQ(c.place_text(spec), "") << "a job has it, so it is not to be had whole";
 }
 
 TEST(Place, WholeNodes) {

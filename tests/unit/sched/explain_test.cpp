@@ -60,6 +60,17 @@ TEST_F(ExplainTest, WhatEachConstraintRemoves) {
   EXPECT_EQ(reply.change->constraint, "");
 }
 
+TEST_F(ExplainTest, CpusThatThePartitionKeepsBack) {
+  w.config.partitions[0].max_cpus_per_node = 2;
+  w.up();
+  for (int i = 0; i < 8; ++i) w.submit(World::spec(1, 60));
+  w.pass();
+  const JobId id = w.submit(World::spec(1, 60));
+  w.pass();
+  const auto reply = explained(id);
+  EXPECT_TRUE(says(reply, "4 have too few free CPUs now: it wants 1 on one node (n[1-4]).")) << all_lines(reply);
+}
+
 TEST_F(ExplainTest, EachKindOfChange) {
   w.up();
   w.submit(World::spec(16, 60));  // n1 and n2

@@ -355,6 +355,62 @@ TEST(Pass, SocketsAndLoad) {
   EXPECT_EQ(w.pass(), "1:n1 2:n2 3:n1 4:n2") << "the emptiest node first, a socket a job";
 }
 
+TEST(Pass, CpusOfAPartitionOnANode) {
+  World w(1, 8);
+  w.partition("few").max_cpus_per_node = 3;
+  w.up();
+  JobSpec few = World::spec(1, 60);
+  few.partitions = "few";
+  for (int i = 0; i < 4; ++i) w.submit(few);
+  w.submit(World::spec(5, 10));
+  EXPECT_EQ(w.pass(), "1:n1 2:n1 3:n1 5:n1") << "its jobs together have no more";
+  EXPECT_EQ(w.reason(4), JobReason::kResources);
+  ASSERT_NE(w.soft->find(4), nullptr);
+  EXPECT_EQ(w.soft->find(4)->expected_start, w.now + std::chrono::minutes(60)) << "free cores are not enough";
+  w.finish(1);
+  EXPECT_EQ(w.pass(), "4:n1");
+  few.num_tasks = 4;
+  EXPECT_FALSE(w.run(state::SubmitJob{{few.uid, few.uid}, few, {}}));
+}
+
+TEST(Pass, CpusOfAPartitionOnASocket) {
+  World w(1, 8);
+  w.config.nodes[0].sockets = 2;
+  w.config.nodes[0].cores_per_socket = 4;
+  w.partition("few").max_cpus_per_socket = 1;
+  w.up();
+  JobSpec few = World::spec(1);
+  few.partitions = "few";
+  for (int i = 0; i < 3; ++i) w.submit(few);
+  const auto cores = [&w](JobId id) { return w.job(id).allocation->nodes[0].cores.to_text(); };
+  EXPECT_EQ(w.pass(), "1:n1 2:n1");
+  EXPECT_EQ(cores(1), "0");
+  EXPECT_EQ(cores(2), "4");
+  EXPECT_EQ(w.reason(3), JobReason::kResources);
+  w.finish(1);
+  EXPECT_EQ(w.pass(), "3:n1");
+  EXPECT_EQ(cores(3), "0");
+  few.num_tasks = 3;
+  EXPECT_FALSE(w.run(state::SubmitJob{{few.uid, few.uid}, few, {}}));
+}
+
+TEST(Pass, AJobThatLeavesLessToTheSystem) {
+  World w(1, 8);
+  w.config.allow_spec_resources_usage = true;
+  w.config.nodes[0].core_spec_count = 2;
+  w.up();
+  JobSpec spec = World::spec(8);
+  EXPECT_FALSE(w.run(state::SubmitJob{{spec.uid, spec.uid}, spec, {}}));
+  w.submit(World::spec(6));
+  spec.core_spec = 0;
+  w.submit(spec);
+  EXPECT_EQ(w.pass(), "1:n1") << "the other one needs the node for itself";
+  w.finish(1);
+  EXPECT_EQ(w.pass(), "2:n1");
+  EXPECT_EQ(w.job(2).allocation->cpus, 8U);
+  EXPECT_EQ(w.job(2).spec->sharing, Sharing::kExclusive);
+}
+
 TEST(Pass, BudgetBoundsTheWork) {
   World w(1, 100);
   w.up();

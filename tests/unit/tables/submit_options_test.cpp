@@ -220,6 +220,27 @@ TEST(SubmitOptionsTest, TasksPerNodeThatDoNotMatchAreIgnored) {
   EXPECT_EQ(per_node(4, 2, 2), "|2|");
   EXPECT_EQ(per_node(2, 2, 2), "|2|");
   EXPECT_EQ(per_node(4, 0, 1), "|0|");
+  EXPECT_EQ(per_node(3, 2, 1), "|2|") << "nearly: the controller refuses it";
+}
+
+TEST(SubmitOptionsTest, WhatTheConfigurationSays) {
+  ClusterConfig config;
+  config.scheduler_parameters = {"delay_boot=5"};
+  Submission s;
+  std::vector<std::string> said;
+  follow_config(s, config, said);
+  EXPECT_EQ(s.job.delay_boot_seconds, 300U);
+  ASSERT_TRUE(apply(s, "delay-boot", "0", kSbatch));
+  ASSERT_TRUE(apply(s, "core-spec", "1", kSbatch));
+  follow_config(s, config, said);
+  EXPECT_EQ(s.job.delay_boot_seconds, 0U) << "the option wins";
+  EXPECT_EQ(s.job.core_spec, UINT32_MAX);
+  const std::string ignored = "error: Ignoring -S since it's not allowed by configuration (AllowSpecResourcesUsage = No)";
+  EXPECT_EQ(said, std::vector<std::string>{ignored});
+  config.allow_spec_resources_usage = true;
+  ASSERT_TRUE(apply(s, "core-spec", "1", kSbatch));
+  follow_config(s, config, said);
+  EXPECT_EQ(s.job.core_spec, 1U);
 }
 
 TEST(SubmitOptionsTest, GresAreOfKnownTypes) {

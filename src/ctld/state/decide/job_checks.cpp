@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "common/base/text.hpp"
+#include "common/model/system_cores.hpp"
 #include "common/tables/submit_options.hpp"
 #include "ctld/state/decide/node_features.hpp"
 #include "ctld/state/fits.hpp"
@@ -182,6 +183,7 @@ Status check_size(const ClusterState& state, const JobSpec& spec,
     const bool any = has_option(state.config->scheduler_parameters, "ignore_prefer_validation") || any_node_has(state, feature);
     if (!any) return failure(ErrorCode::kInvalidFeature, "Invalid preferred feature specification");
   }
+  const bool own_share = system_share(spec, *state.config).given();  // it may get more of a node than others
   bool enough_cpus = false, enough_memory = false, has_required = false;
   for (const Partition* partition : partitions) {
     const bool whole = partition->nodes.contains(required);
@@ -189,7 +191,7 @@ Status check_size(const ClusterState& state, const JobSpec& spec,
     // an empty partition may get nodes later: its jobs wait (PartitionConfig)
     const bool empty = partition->nodes.none();
     const uint32_t cpus = least_cpus_per_node(spec, *partition->config, *state.config);
-    if (!empty && cpus > partition->max_node_cpus) continue;
+    if (!empty && !own_share && cpus > partition->max_node_cpus) continue;
     const uint64_t memory = spec.memory_kind == MemoryKind::kPerNode  ? spec.memory_mib
                             : spec.memory_kind == MemoryKind::kPerCpu ? spec.memory_mib * cpus
                                                                       : 0;

@@ -1,4 +1,5 @@
 // sbatch, and the allocations of srun and salloc.
+#include "common/model/system_cores.hpp"
 #include "ctld/fit/gres.hpp"
 #include "ctld/state/batch_host.hpp"
 #include "ctld/state/decide/job_checks.hpp"
@@ -18,6 +19,12 @@ void drop_privileged(const ClusterState& state, uint32_t uid, JobSpec& spec) {
   if (!is_admin(state, uid) || state.config->reboot_program.empty()) spec.reboot = false;
   if (is_admin(state, uid)) return;
   if (spec.priority != 0) spec.priority = UINT32_MAX;
+}
+
+// What a job leaves to the system is of nodes that it has whole; where jobs may not say so, it is left out.
+void follow_system_share(const ClusterConfig& config, JobSpec& spec) {
+  if (!config.allow_spec_resources_usage) spec.core_spec = spec.thread_spec = UINT32_MAX;
+  if (system_share(spec, config).given()) spec.sharing = Sharing::kExclusive;
 }
 
 Status add_array(const ClusterState& state, const JobSpec& spec, Job& job) {
@@ -104,6 +111,7 @@ struct Place {
 Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& command, std::shared_ptr<JobSpec> spec,
                                 Place place, Time now) {
   drop_privileged(state, command.who.uid, *spec);
+  follow_system_share(*state.config, *spec);
   if (Status ok = fit::complete_gres(*spec); !ok) return tl::unexpected(ok.error());
   if (spec->nice < 0 && !is_admin(state, command.who.uid)) return failure(ErrorCode::kInvalidNice);
   const Submitter submitter{spec->uid, command.groups};

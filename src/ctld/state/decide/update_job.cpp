@@ -51,6 +51,15 @@ void set_notes(const JobUpdate& u, JobSpec& spec) {
   if (u.priority) spec.priority = *u.priority;
 }
 
+// --core-spec or --thread-spec, and the whole nodes that either is about.
+bool set_system_share(const JobUpdate& u, JobSpec& spec) {
+  if (!u.core_spec && !u.thread_spec) return false;
+  spec.core_spec = u.core_spec.value_or(UINT32_MAX);
+  spec.thread_spec = u.core_spec ? UINT32_MAX : *u.thread_spec;
+  spec.sharing = Sharing::kExclusive;
+  return true;
+}
+
 // What may change only while the job waits; true when something of it was asked for.
 bool set_waiting_fields(const JobUpdate& u, JobSpec& spec) {
   bool any = false;
@@ -81,8 +90,7 @@ bool set_waiting_fields(const JobUpdate& u, JobSpec& spec) {
   any |= set_field(u.cores_per_socket, spec.cores_per_socket);
   any |= set_field(u.threads_per_core, spec.threads_per_core);
   any |= set_field(u.ntasks_per_node, spec.ntasks_per_node);
-  any |= set_field(u.core_spec, spec.core_spec);
-  any |= set_field(u.thread_spec, spec.thread_spec);
+  any |= set_system_share(u, spec);
   any |= set_field(u.reboot, spec.reboot);
   any |= set_field(u.tmp_disk_mib, spec.tmp_disk_mib);
   any |= set_field(u.contiguous, spec.contiguous);
@@ -124,6 +132,8 @@ bool raises_limit(const ClusterState& state, const Job& job, const JobUpdate& u)
 
 Status check_rights(const ClusterState& state, const Job& job, const UpdateJob& command) {
   if (!is_owner_or_admin(state, job, command.who.uid)) return failure(ErrorCode::kAccessDenied);
+  const bool share = command.update.core_spec || command.update.thread_spec;
+  if (share && !state.config->allow_spec_resources_usage) return failure(ErrorCode::kAccessDenied);
   if (is_admin(state, command.who.uid)) return {};
   const JobUpdate& u = command.update;
   const bool raises = (u.priority && *u.priority != 0) || (u.nice && *u.nice < job.spec->nice) ||
