@@ -12,6 +12,7 @@ using boost::asio::ip::tcp;
 
 constexpr size_t kCongestedBytes = 1U << 20;
 constexpr size_t kTooSlowBytes = 16U << 20;  // a watcher this far behind is dropped
+constexpr auto kWatcherTime = std::chrono::seconds(5);  // to take the rest, once the step is over
 
 // The endpoint of a numeric address, or of a name (looked up here and now: srun sends numbers).
 bool resolve(boost::asio::io_context& io, const IoEndpoint& endpoint, tcp::endpoint& out) {
@@ -86,7 +87,19 @@ void Listeners::drop(const ListenerPtr& listener) {
     if (told) told();
   }
   if (handlers_.on_room && !congested()) handlers_.on_room();
-  if (listeners_.empty() && on_done_) std::exchange(on_done_, nullptr)();
+  if (listeners_.empty() && on_done_) return std::exchange(on_done_, nullptr)();
+  drop_watchers_soon();
+}
+
+// One that never accepts, or takes nothing, would keep the step's daemon for ever.
+void Listeners::drop_watchers_soon() {
+  if (!on_done_ || has_owner()) return;
+  watcher_timer_.expires_after(kWatcherTime);
+  watcher_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (error) return;
+    const auto all = listeners_;
+    for (const ListenerPtr& listener : all) drop(listener);
+  });
 }
 
 void Listeners::send(protocol::FrameType type, uint32_t task, std::string_view body) {
@@ -94,6 +107,7 @@ void Listeners::send(protocol::FrameType type, uint32_t task, std::string_view b
   for (const ListenerPtr& listener : all) {
     if (!listener->accepted) {
       append_frame(listener->backlog, type, task, body);
+      if (!listener->owner && listener->backlog.size() > kTooSlowBytes) drop(listener);
       continue;
     }
     listener->link->send(type, task, body);
@@ -143,7 +157,8 @@ void Listeners::finish(std::function<void()> on_done) {
   for (const ListenerPtr& listener : all) {
     if (listener->accepted) listener->link->finish();
   }
-  if (listeners_.empty() && on_done_) std::exchange(on_done_, nullptr)();
+  if (listeners_.empty() && on_done_) return std::exchange(on_done_, nullptr)();
+  drop_watchers_soon();
 }
 
 }  // namespace sluice::stepd

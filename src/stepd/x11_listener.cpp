@@ -25,6 +25,7 @@ constexpr uint32_t kFirstDisplay = 10;  // below are those of people at the mach
 constexpr uint32_t kLastDisplay = 1010;
 constexpr size_t kMostConnections = 256;
 constexpr size_t kCookieBytes = 16;
+constexpr size_t kMostQueued = 64U << 20;  // for a program that takes nothing; pictures are a few megabytes
 
 std::string random_bytes(size_t count) {
   std::string bytes(count, '\0');
@@ -158,6 +159,7 @@ void X11Listener::send(uint32_t number, std::string_view bytes) {
   const ConnectionPtr connection = place->second;
   if (bytes.empty()) connection->ends = true;
   else connection->queue.append(bytes);
+  if (connection->queue.size() > kMostQueued) return close(connection, true);
   write(connection);
 }
 
