@@ -105,31 +105,28 @@ bool Steps::knows(const protocol::StepKey& key) const {
 
 Status Steps::adopt_all() {
   if (auto ok = spool_.prepare(); !ok) return ok;
-  const auto records = spool_.scan();
-  if (!records) return tl::unexpected<Error>(records.error());  // "no step runs here" would end those that do
-  for (const protocol::StepRecord& record : *records) adopt(record);
+  const auto keys = spool_.scan();
+  if (!keys) return tl::unexpected<Error>(keys.error());  // "no step runs here" would end those that do
+  for (const protocol::StepKey& key : *keys) adopt(key);
   return {};
 }
 
 void Steps::adopt_late_ones() {
-  const auto records = spool_.scan();
-  if (!records) return log::error("{}", records.error().text);
-  for (const protocol::StepRecord& record : *records) {
-    if (!steps_.contains(record.key)) adopt(record);
-  }
+  const auto keys = spool_.scan();
+  if (!keys) return log::error("{}", keys.error().text);
+  for (const protocol::StepKey& key : *keys) adopt(key);
 }
 
 void Steps::adopt(const protocol::StepKey& key) {
-  if (!steps_.contains(key) && spool_.is_claimed(key)) adopt(spool_.record_of(key));
-}
-
-void Steps::adopt(const protocol::StepRecord& record) {
+  if (steps_.contains(key) || !spool_.is_claimed(key)) return;
+  const protocol::StepRecord record = spool_.record_of(key);
   if (record.daemon_pid == 0) log::error("the key file of step {} cannot be read", step_id_text(record.key.id));
   auto step = std::make_shared<Step>();
   step->key = record.key;
   step->uid = record.uid;
   step->began = true;
   steps_.emplace(record.key, step);
+  if (const auto early = early_.take(key)) order(step, FrameType::kAgentTerminate, wire::encode(*early));
   find_daemon(step, static_cast<pid_t>(record.daemon_pid), "its step daemon died");
 }
 

@@ -38,6 +38,7 @@ class Steps {
   [[nodiscard]] Status adopt_all();
   // The same for a step that an agent before this one started, and whose daemon claimed it since; no-op for others.
   void adopt(const protocol::StepKey& key);
+  // For all that there are by now.
   void adopt_late_ones();
 
   // Starts a daemon; `encoded` is the signed message that `launch` was decoded from. No-op if the
@@ -76,7 +77,6 @@ class Steps {
   using StepPtr = std::shared_ptr<Step>;
   struct PidQuery;
   struct StatQuery;
-  void adopt(const protocol::StepRecord& record);
   // Finds the step's daemon or its report, for as long as the process `daemon` is that daemon; then the step is lost.
   void find_daemon(const StepPtr& step, pid_t daemon, const std::string& why);
   void connect(const StepPtr& step, int fd);

@@ -162,9 +162,9 @@ TEST(Stepd, OutlivesItsAgentAndIsFoundAgain) {
   ASSERT_TRUE(agent.wait_for(FrameType::kAgentReady));
   agent.close();
   const StepSpool spool(driver.folder);
-  const auto records = spool.scan().value();
-  ASSERT_EQ(records.size(), 1U);
-  const auto fd = spool.connect(records[0].key);
+  const auto keys = spool.scan().value();
+  ASSERT_EQ(keys.size(), 1U);
+  const auto fd = spool.connect(keys[0]);
   ASSERT_TRUE(fd) << fd.error().text;
   agent = FramePeer(*fd);
   ASSERT_TRUE(agent.wait_for(FrameType::kAgentReady));

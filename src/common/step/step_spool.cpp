@@ -121,17 +121,17 @@ protocol::StepRecord StepSpool::record_of(const protocol::StepKey& key) const {
   return std::move(*record);
 }
 
-Result<std::vector<protocol::StepRecord>> StepSpool::scan() const {
-  std::vector<protocol::StepRecord> records;
+Result<std::vector<protocol::StepKey>> StepSpool::scan() const {
+  std::vector<protocol::StepKey> keys;
   std::error_code error;
   std::filesystem::directory_iterator entry(folder_, error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     if (entry->path().extension() != ".key") continue;
     const auto key = parse_step_file_name(entry->path().stem().string());
-    if (key) records.push_back(record_of(*key));
+    if (key) keys.push_back(*key);
   }
   if (error) return failure(fmt::format("cannot read {}: {}", folder_, error.message()));
-  return records;
+  return keys;
 }
 
 void StepSpool::remove(const protocol::StepKey& key) const {
