@@ -117,6 +117,7 @@ void X11Listener::stop() {
 void X11Listener::accept() {
   acceptor_.async_accept([this](const boost::system::error_code& error, tcp::socket socket) {
     if (error == boost::asio::error::operation_aborted || !acceptor_.is_open()) return;
+    if (!error && connections_.size() >= kMostConnections) drop_stranger();
     if (!error && connections_.size() < kMostConnections) {
       auto connection = std::make_shared<Connection>(std::move(socket));
       boost::system::error_code ignored;
@@ -127,6 +128,13 @@ void X11Listener::accept() {
     }
     accept();
   });
+}
+
+// Who has not shown the cookie may be anybody on this host: the one that came first makes room.
+void X11Listener::drop_stranger() {
+  for (const auto& [number, connection] : connections_) {
+    if (!connection->admitted) return close(ConnectionPtr(connection), false);
+  }
 }
 
 void X11Listener::read(const ConnectionPtr& connection) {
