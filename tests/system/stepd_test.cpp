@@ -232,6 +232,16 @@ TEST(Stepd, SrunThatCannotBeReachedLosesTheOutputOnly) {
   EXPECT_EQ(driver.read("mark"), "done\n");
 }
 
+// The daemon looked the name up itself, which can take minutes: it heard of no order meanwhile.
+TEST(Stepd, AListenerIsNamedByItsNumber) {
+  StepdDriver driver;
+  driver.make_step(1, {"sh", "-c", "echo x; echo done > mark"});
+  driver.step.io.host = "localhost";
+  driver.run();
+  EXPECT_EQ(driver.ended().exit_status, 0);
+  EXPECT_EQ(driver.read("mark"), "done\n");
+}
+
 // It was lost with an agent that ended before the controller had it: the step counted as killed.
 TEST(Stepd, AReportThatCannotBeWrittenIsToldAgainUntilItIs) {
   StepdDriver driver;
