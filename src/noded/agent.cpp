@@ -87,7 +87,8 @@ class Agent::Graph {
     if (!ok) return ok;
     jobs_->load();
     containers_->adopt_all();
-    steps_->adopt_all();
+    ok = steps_->adopt_all();
+    if (!ok) return ok;
     groups_->remove_unused();
     // a node that is not well says so before it takes work
     health_->run([this] { registrar_->start(); });
@@ -167,6 +168,7 @@ class Agent::Graph {
     });
     registrar_.emplace(node_, *controller_, *features_,
                        Registrar::Handlers{[this](protocol::RegisterNodeRequest& request) {
+                                             steps_->adopt_late_ones();
                                              request.running = steps_->live();
                                              request.ended = steps_->unacknowledged();
                                              request.jobs = jobs_->prepared();

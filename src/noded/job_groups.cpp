@@ -100,7 +100,7 @@ void JobGroups::remove_job(JobId job) {
   const std::string user = user_group(job);
   if (user.empty()) return;
   remove_soon(job, fmt::format("{}/job_{}", user, job),
-              now() + node_.config->unkillable_step_timeout);
+              std::chrono::steady_clock::now() + node_.config->unkillable_step_timeout);
 }
 
 void JobGroups::remove_step(const StepId& id) {
@@ -113,7 +113,7 @@ void JobGroups::remove_step(const StepId& id) {
   (void)tree_->remove(group);  // what has not ended yet goes with the job
 }
 
-void JobGroups::remove_soon(JobId job, const std::string& group, Time give_up) {
+void JobGroups::remove_soon(JobId job, const std::string& group, std::chrono::steady_clock::time_point give_up) {
   if (tree_ == nullptr || in_use_(job)) return;
   tree_->kill(group);
   if (tree_->remove(group)) {
@@ -122,7 +122,7 @@ void JobGroups::remove_soon(JobId job, const std::string& group, Time give_up) {
     if (tree_->children(user).empty()) (void)tree_->remove(user);
     return;
   }
-  if (now() > give_up) {
+  if (std::chrono::steady_clock::now() > give_up) {
     return log::error("the control group {} cannot be removed", group);
   }
   auto timer = std::make_shared<boost::asio::steady_timer>(node_.io, kRetry);

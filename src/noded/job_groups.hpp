@@ -2,6 +2,7 @@
 // is left in them when a job is over or its step daemon died. All on the agent's thread.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -39,7 +40,7 @@ class JobGroups {
  private:
   void refresh();
   [[nodiscard]] std::string user_group(JobId job) const;
-  void remove_soon(JobId job, const std::string& group, Time give_up);
+  void remove_soon(JobId job, const std::string& group, std::chrono::steady_clock::time_point give_up);
 
   NodeState& node_;
   std::function<bool(JobId)> in_use_;

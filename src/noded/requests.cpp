@@ -73,8 +73,9 @@ void set_route(RequestParts& parts, const protocol::StepLaunch& launch, uint32_t
 
 // A launch that was seen on the wire is of no use later: when its job is over it is known to be (Jobs
 // remembers longer than it holds), and after a restart, when that is forgotten, only later ones count.
-Status check_age(const NodeState& node, const protocol::StepLaunch& launch) {
+Status check_age(NodeState& node, const protocol::StepLaunch& launch) {
   const Time present = now();
+  node.started = std::min(node.started, present);  // a clock that was set back is right now
   const int64_t age = to_seconds(present - launch.issued);
   if (launch.issued > present + net::kClockTolerance) {
     return failure(ErrorCode::kInvalidCredential,
@@ -106,6 +107,8 @@ Result<Empty> launch(RequestParts& parts, protocol::LaunchStepRequest request) {
                    fmt::format("step {} has no part on node {}", step_id_text(message->key.id),
                                parts.node.name));
   }
+  if (parts.steps.is_forgotten(message->key)) return failure(ErrorCode::kAlreadyDone);
+  parts.steps.adopt(message->key);
   if (!parts.steps.knows(message->key)) {
     if (auto ok = check_age(parts.node, *message); !ok) {
       log::error("the launch of step {} was refused: {}", step_id_text(message->key.id), ok.error().text);

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/base/read_file.hpp"
 #include "common/log/log.hpp"
 #include "common/model/system_cores.hpp"
 #include "common/tables/gres_env.hpp"
@@ -54,10 +55,21 @@ struct Steps::StatQuery {
 
 namespace {
 
-// Orders to end steps that never came; the oldest go.
-constexpr size_t kMostEarly = 1000;
+constexpr size_t kMostEarly = 1000;  // orders to end steps that never came
+constexpr size_t kMostForgotten = 20000;  // far more than end while a launch may be on its way
+constexpr auto kLookAgain = std::chrono::milliseconds(50);
 
 constexpr auto kQueryTime = std::chrono::seconds(1);
+
+std::string daemon_name(const StepId& id) {
+  return fmt::format("slurmstepd: [{}]", step_id_text(id));
+}
+
+// Whether the process is that step's daemon still, and not another one that has its number now.
+bool is_step_daemon(pid_t pid, const StepId& id, const std::string& spool_dir) {
+  const auto command = pid > 1 ? read_file(fmt::format("/proc/{}/cmdline", pid)) : std::nullopt;
+  return command == daemon_name(id) + '\0' + spool_dir + '\0';
+}
 
 protocol::StepEnded failed_report(const NodeState& node,
                                   const protocol::StepKey& key,
@@ -80,7 +92,9 @@ Steps::Steps(NodeState& node, ChildProcesses& children, JobGroups& groups, JobCo
       groups_(groups),
       containers_(containers),
       spool_(node.spool_dir),
-      on_ended_(std::move(on_ended)) {}
+      on_ended_(std::move(on_ended)),
+      early_(kMostEarly),
+      forgotten_(kMostForgotten) {}
 
 bool Steps::is_live(const Step& step) const {
   return !step.over;
@@ -95,25 +109,49 @@ bool Steps::has_begun(const protocol::StepKey& key) const {
   return place != steps_.end() && (place->second->began || place->second->over);
 }
 
-void Steps::adopt_all() {
-  if (auto ok = spool_.prepare(); !ok) log::error("{}", ok.error().text);
-  for (const protocol::StepRecord& record : spool_.scan()) {
-    auto step = std::make_shared<Step>();
-    step->key = record.key;
-    step->uid = record.uid;
-    step->began = true;
-    steps_.emplace(record.key, step);
-    if (auto report = spool_.read_end(record.key)) {
-      ended(step, std::move(*report));
-    } else if (auto fd = spool_.connect(record.key)) {
-      log::info("step {} runs on", step_id_text(record.key.id));
-      connect(step, *fd);
-    } else if (report = spool_.read_end(record.key); report) {
-      ended(step, std::move(*report));  // it ended while we looked
-    } else {
-      lost(step, "its step daemon died");
-    }
+Status Steps::adopt_all() {
+  if (auto ok = spool_.prepare(); !ok) return ok;
+  const auto keys = spool_.scan();
+  if (!keys) return tl::unexpected<Error>(keys.error());  // "no step runs here" would end those that do
+  for (const protocol::StepKey& key : *keys) adopt(key);
+  return {};
+}
+
+void Steps::adopt_late_ones() {
+  const auto keys = spool_.scan();
+  if (!keys) return log::error("{}", keys.error().text);
+  for (const protocol::StepKey& key : *keys) adopt(key);
+}
+
+void Steps::adopt(const protocol::StepKey& key) {
+  if (steps_.contains(key) || !spool_.is_claimed(key)) return;
+  const protocol::StepRecord record = spool_.record_of(key);
+  if (record.daemon_pid == 0) log::error("the key file of step {} cannot be read", step_id_text(record.key.id));
+  auto step = std::make_shared<Step>();
+  step->key = record.key;
+  step->uid = record.uid;
+  step->began = true;
+  steps_.emplace(record.key, step);
+  if (const auto early = early_.take(key)) order(step, FrameType::kAgentTerminate, wire::encode(*early));
+  find_daemon(step, static_cast<pid_t>(record.daemon_pid), "its step daemon died");
+}
+
+void Steps::find_daemon(const StepPtr& step, pid_t daemon, const std::string& why) {
+  if (step->over || step->link) return;
+  // looked at first: one that goes meanwhile leaves its report before it does
+  const bool lives = is_step_daemon(daemon, step->key.id, node_.spool_dir);
+  if (auto report = spool_.read_end(step->key)) return ended(step, std::move(*report));
+  if (auto fd = spool_.connect(step->key)) {
+    log::info("step {} runs on", step_id_text(step->key.id));
+    return connect(step, *fd);
   }
+  if (auto report = spool_.read_end(step->key)) return ended(step, std::move(*report));  // it ended while we looked
+  if (!lives) return lost(step, why);
+  // it has its key, and not its socket yet, or too many wait at that
+  auto timer = std::make_shared<boost::asio::steady_timer>(node_.io, kLookAgain);
+  timer->async_wait([this, timer, step, daemon, why](const boost::system::error_code& error) {
+    if (!error) find_daemon(step, daemon, why);
+  });
 }
 
 protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch) const {
@@ -158,7 +196,7 @@ void Steps::launch(const protocol::StepLaunch& launch, std::string encoded, uint
   step->key = launch.key;
   step->uid = launch.uid;
   steps_.emplace(launch.key, step);
-  if (const auto early = early_.extract(launch.key)) order(step, FrameType::kAgentTerminate, wire::encode(early.mapped()));
+  if (const auto early = early_.take(launch.key)) order(step, FrameType::kAgentTerminate, wire::encode(*early));
   protocol::StepdStart start = start_message(launch);
   start.cgroup = groups_.setup_for(launch, node_index);
   start.launch = std::move(encoded);
@@ -182,7 +220,7 @@ void Steps::start_daemon(const StepPtr& step, const std::string& start) {
   }
   const auto pid =
       children_.spawn({node_.sbin_dir + "/slurmstepd",
-                       {fmt::format("slurmstepd: [{}]", step_id_text(step->key.id)), node_.spool_dir},
+                       {daemon_name(step->key.id), node_.spool_dir},
                        {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                         "SLURM_CONF=" + node_.config_path},  // says whose it is
                        {{ends[1], protocol::kStartDescriptor}}},
@@ -257,10 +295,16 @@ void Steps::on_daemon_exit(const StepPtr& step, int status) {
   step->pid = -1;
   if (step->over) return;
   if (auto report = spool_.read_end(step->key)) return ended(step, std::move(*report));
-  if (WIFEXITED(status) && WEXITSTATUS(status) == protocol::kStepdAlreadyRun) {
-    return lost(step, "it was started on this node before");
-  }
   if (step->link && step->link->is_open()) step->link->close();
+  step->link.reset();
+  step->ready = false;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == protocol::kStepdAlreadyRun) {
+    const auto other = static_cast<pid_t>(spool_.record_of(step->key).daemon_pid);
+    return find_daemon(step, other, "it was started on this node before");
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == protocol::kStepdNoSpool) {
+    return lost(step, "its step daemon cannot write to " + node_.spool_dir);
+  }
   lost(step, fmt::format("its step daemon died (status {:#x})", status));
 }
 
@@ -271,7 +315,7 @@ void Steps::on_disconnect(const StepPtr& step) {
   if (auto report = spool_.read_end(step->key)) return ended(step, std::move(*report));
   if (auto fd = spool_.connect(step->key)) return connect(step, *fd);
   if (step->pid > 0) return;  // of a child, the exit tells more
-  lost(step, "its step daemon died");
+  find_daemon(step, static_cast<pid_t>(spool_.record_of(step->key).daemon_pid), "its step daemon died");
 }
 
 void Steps::lost(const StepPtr& step, const std::string& why) {
@@ -284,6 +328,7 @@ void Steps::lost(const StepPtr& step, const std::string& why) {
                      fmt::format("SLURM_STEP_ID={}", static_cast<int32_t>(step->key.id.step)),
                      "SLURMD_NODENAME=" + node_.name, "SLURM_CONF=" + node_.config_path});
     groups_.remove_step(step->key.id);
+    if (step->key.id.step == kBatchStep) remove_batch_folder(node_.spool_dir, step->key.id.job);
     if (orphans > 0) log::info("{} processes of it were killed", orphans);
     if (auto ok = spool_.write_end(report); !ok) log::error("{}", ok.error().text);
   }
@@ -309,7 +354,8 @@ bool Steps::signal(const protocol::SignalStepRequest& request) {
   const std::string body = wire::encode(request);
   for (const auto& [key, step] : steps_) {
     const bool batch = key.id.step == kBatchStep;
-    bool meant = key.id.job == request.key.id.job && is_live(*step);
+    // one that comes late is not for a later run
+    bool meant = key.id.job == request.key.id.job && key.restart == request.key.restart && is_live(*step);
     if (request.batch_shell_only)
       meant = meant && batch;
     else if (request.all_steps)  // the extern step is none of the user's, but it is stopped with its job
@@ -330,8 +376,7 @@ bool Steps::signal(const protocol::SignalStepRequest& request) {
 bool Steps::terminate(const protocol::TerminateStepRequest& request) {
   const auto place = steps_.find(request.key);
   if (place == steps_.end()) {
-    early_[request.key] = request;
-    if (early_.size() > kMostEarly) early_.erase(early_.begin());
+    if (!is_forgotten(request.key)) early_.put(request.key, request);
     return false;
   }
   if (!is_live(*place->second)) return false;
@@ -431,6 +476,7 @@ void Steps::make_reports_safe() {
 
 void Steps::forget(const protocol::StepKey& key) {
   spool_.remove(key);
+  forgotten_.put(key, {});
   const auto place = steps_.find(key);
   if (place != steps_.end() && place->second->over) steps_.erase(place);
 }

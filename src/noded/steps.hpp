@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <boost/asio/steady_timer.hpp>
@@ -19,6 +20,7 @@
 #include "noded/job_containers.hpp"
 #include "noded/job_groups.hpp"
 #include "noded/node_state.hpp"
+#include "noded/recent_map.hpp"
 
 namespace sluice::noded {
 
@@ -32,8 +34,12 @@ class Steps {
   ~Steps();  // lets go of the daemons, which go on
 
   // Looks at the spool: running daemons are connected to, reports of ended ones handed on, and a
-  // step whose daemon died without a report is reported as failed.
-  void adopt_all();
+  // step whose daemon died without a report is reported as failed. Error: the spool cannot be used.
+  [[nodiscard]] Status adopt_all();
+  // The same for a step that an agent before this one started, and whose daemon claimed it since; no-op for others.
+  void adopt(const protocol::StepKey& key);
+  // For all that there are by now.
+  void adopt_late_ones();
 
   // Starts a daemon; `encoded` is the signed message that `launch` was decoded from. No-op if the
   // step was started here before. Its end, or that it cannot start, comes through OnEnded.
@@ -43,6 +49,8 @@ class Steps {
   [[nodiscard]] bool has_begun(const protocol::StepKey& key) const;
   // What is to be done when a step begins that was started here.
   void when_begun(std::function<void(const protocol::StepKey&)> tell) { when_begun_ = std::move(tell); }
+  // It was here and nothing of it is left, its key file neither: a launch that comes late must not begin it again.
+  [[nodiscard]] bool is_forgotten(const protocol::StepKey& key) const { return forgotten_.contains(key); }
 
   // Orders; false when no such step runs here. One that is launched after the order to end it ends at once.
   bool signal(const protocol::SignalStepRequest& request);
@@ -73,6 +81,8 @@ class Steps {
   using StepPtr = std::shared_ptr<Step>;
   struct PidQuery;
   struct StatQuery;
+  // Finds the step's daemon or its report, for as long as the process `daemon` is that daemon; then the step is lost.
+  void find_daemon(const StepPtr& step, pid_t daemon, const std::string& why);
   void connect(const StepPtr& step, int fd);
   void start_daemon(const StepPtr& step, const std::string& start);
   void on_frame(const StepPtr& step, const Frame& frame);
@@ -93,7 +103,8 @@ class Steps {
   OnEnded on_ended_;
   std::function<void(const protocol::StepKey&)> when_begun_;
   std::map<protocol::StepKey, StepPtr> steps_;
-  std::map<protocol::StepKey, protocol::TerminateStepRequest> early_;  // for steps that have not come yet
+  RecentMap<protocol::StepKey, protocol::TerminateStepRequest> early_;  // for steps that have not come yet
+  RecentMap<protocol::StepKey, std::monostate> forgotten_;
   std::vector<std::shared_ptr<PidQuery>> pid_queries_;
   std::vector<std::shared_ptr<StatQuery>> stat_queries_;
 };

@@ -8,6 +8,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include "common/step/frame_connection.hpp"
 #include "common/step/step_spool.hpp"
@@ -33,9 +34,11 @@ class AgentLink {
  private:
   void adopt(FrameConnection::Socket socket);
   void accept();
+  void accept_later();
 
   boost::asio::io_context& io_;
   boost::asio::local::stream_protocol::acceptor acceptor_;
+  boost::asio::steady_timer accept_timer_;
   std::function<void(const Frame&)> on_frame_;
   std::function<void()> on_agent_;
   std::shared_ptr<FrameConnection> link_;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
+#include "common/step/step_spool.hpp"
 #include "common/tables/file_pattern.hpp"
 #include "common/tables/output_env.hpp"
 #include "stepd/step_plan.hpp"
@@ -14,24 +15,24 @@
 namespace sluice::stepd {
 namespace {
 
-constexpr const char* kScriptName = "slurm_script";
-
 tl::unexpected<Error> system_failure(std::string_view what, const std::string& path) {
   return failure(fmt::format("{} {}: {}", what, path, errno_text(errno)));
 }
 
 Result<std::string> write_script(const PlanInput& input) {
   const std::string folder = batch_folder(input.start.spool_dir, input.launch.key.id.job);
+  // what a run left that was broken off is another user's, where numbers of jobs begin again
+  remove_batch_folder(input.start.spool_dir, input.launch.key.id.job);
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
     return system_failure("cannot make", folder);
   }
-  const std::string path = folder + "/" + kScriptName;
-  ::unlink(path.c_str());
+  const std::string path = folder + "/" + kBatchScriptName;
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
   if (fd < 0) return system_failure("cannot create", path);
   const std::string& script = input.launch.script;
-  const bool written =
-      ::write(fd, script.data(), script.size()) == static_cast<ssize_t>(script.size());
+  const ssize_t size = ::write(fd, script.data(), script.size());
+  const bool written = size == static_cast<ssize_t>(script.size());
+  if (size >= 0 && !written) errno = ENOSPC;  // the rest had no room
   bool good = written && ::fchmod(fd, 0700) == 0;
   if (good && input.user.switches) {
     good = ::fchown(fd, input.user.uid, input.user.gid) == 0 &&
@@ -75,16 +76,6 @@ Result<int> open_output(const PlanInput& input,
 }
 
 }  // namespace
-
-std::string batch_folder(const std::string& spool_dir, JobId job) {
-  return fmt::format("{}/job{:05}", spool_dir, job);
-}
-
-void remove_batch_folder(const std::string& spool_dir, JobId job) {
-  const std::string folder = batch_folder(spool_dir, job);
-  ::unlink((folder + "/" + kScriptName).c_str());
-  ::rmdir(folder.c_str());
-}
 
 Result<StepPlan> plan_batch(const PlanInput& input, OutputFiles& files) {
   const JobSpec& spec = *input.launch.job_spec;

@@ -15,6 +15,7 @@ std::vector<std::string> list_items(std::string_view list) {
     const size_t star = piece.find('*');
     const uint32_t times =
         star == std::string::npos ? 1 : to_number<uint32_t>(std::string_view(piece).substr(star + 1)).value_or(1);
+    if (items.size() >= kMostItems) break;
     items.insert(items.end(), std::min(times, kMostRepetitions), piece.substr(0, star));
   }
   return items;

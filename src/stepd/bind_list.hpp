@@ -8,6 +8,8 @@
 
 namespace sluice::stepd {
 
+inline constexpr size_t kMostItems = 1U << 16;  // more than tasks of a node; the rest of a list is not read
+
 // The items of a list; "0*4" stands for four.
 [[nodiscard]] std::vector<std::string> list_items(std::string_view list);
 // The item of a list that is `index`'s, going round when the list is short.

@@ -12,20 +12,15 @@ using boost::asio::ip::tcp;
 
 constexpr size_t kCongestedBytes = 1U << 20;
 constexpr size_t kTooSlowBytes = 16U << 20;  // a watcher this far behind is dropped
+constexpr auto kWatcherTime = std::chrono::seconds(5);  // to take the rest, once the step is over
 
-// The endpoint of a numeric address, or of a name (looked up here and now: srun sends numbers).
-bool resolve(boost::asio::io_context& io, const IoEndpoint& endpoint, tcp::endpoint& out) {
+// Numbers only, as srun sends them. To look up a name would keep orders waiting for as long as whoever answers for that
+// name likes, and it is the user who gives it.
+bool parse_endpoint(const IoEndpoint& endpoint, tcp::endpoint& out) {
   boost::system::error_code error;
   const auto address = boost::asio::ip::make_address(endpoint.host, error);
-  if (!error) {
-    out = tcp::endpoint(address, static_cast<uint16_t>(endpoint.port));
-    return true;
-  }
-  tcp::resolver resolver(io);
-  const auto found = resolver.resolve(endpoint.host, std::to_string(endpoint.port), error);
-  if (error || found.empty()) return false;
-  out = found.begin()->endpoint();
-  return true;
+  if (!error) out = tcp::endpoint(address, static_cast<uint16_t>(endpoint.port));
+  return !error;
 }
 
 }  // namespace
@@ -38,7 +33,7 @@ void Listeners::connect(const IoEndpoint& endpoint, bool with_stdin, bool owner)
   listener->connecting = std::make_shared<tcp::socket>(io_);
   listeners_.push_back(listener);
   tcp::endpoint address;
-  if (!resolve(io_, endpoint, address)) return drop(listener);
+  if (!parse_endpoint(endpoint, address)) return drop(listener);
   listener->connecting->async_connect(address,
                                       [this, listener](const boost::system::error_code& error) {
                                         if (error) return drop(listener);
@@ -86,7 +81,19 @@ void Listeners::drop(const ListenerPtr& listener) {
     if (told) told();
   }
   if (handlers_.on_room && !congested()) handlers_.on_room();
-  if (listeners_.empty() && on_done_) std::exchange(on_done_, nullptr)();
+  if (listeners_.empty() && on_done_) return std::exchange(on_done_, nullptr)();
+  drop_watchers_soon();
+}
+
+// One that never accepts, or takes nothing, would keep the step's daemon for ever.
+void Listeners::drop_watchers_soon() {
+  if (!on_done_ || has_owner()) return;
+  watcher_timer_.expires_after(kWatcherTime);
+  watcher_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (error) return;
+    const auto all = listeners_;
+    for (const ListenerPtr& listener : all) drop(listener);
+  });
 }
 
 void Listeners::send(protocol::FrameType type, uint32_t task, std::string_view body) {
@@ -94,6 +101,7 @@ void Listeners::send(protocol::FrameType type, uint32_t task, std::string_view b
   for (const ListenerPtr& listener : all) {
     if (!listener->accepted) {
       append_frame(listener->backlog, type, task, body);
+      if (!listener->owner && listener->backlog.size() > kTooSlowBytes) drop(listener);
       continue;
     }
     listener->link->send(type, task, body);
@@ -143,7 +151,8 @@ void Listeners::finish(std::function<void()> on_done) {
   for (const ListenerPtr& listener : all) {
     if (listener->accepted) listener->link->finish();
   }
-  if (listeners_.empty() && on_done_) std::exchange(on_done_, nullptr)();
+  if (listeners_.empty() && on_done_) return std::exchange(on_done_, nullptr)();
+  drop_watchers_soon();
 }
 
 }  // namespace sluice::stepd

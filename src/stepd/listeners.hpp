@@ -10,6 +10,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include "common/protocol/stepd.hpp"
 #include "common/step/frame_connection.hpp"
@@ -40,7 +41,8 @@ class Listeners {
   // Input from listeners stops and goes on (their other frames wait too).
   void pause_input();
   void resume_input();
-  // Closes every connection once all is sent, then calls `on_done`.
+  // Closes every connection once all is sent, then calls `on_done`. The owner has as long as it takes, watchers without
+  // one a few seconds.
   void finish(std::function<void()> on_done);
 
  private:
@@ -57,12 +59,14 @@ class Listeners {
   void connected(const ListenerPtr& listener);
   void handle(const ListenerPtr& listener, const Frame& frame);
   void drop(const ListenerPtr& listener);
+  void drop_watchers_soon();
 
   boost::asio::io_context& io_;
   protocol::StepHello hello_;
   Handlers handlers_;
   std::vector<ListenerPtr> listeners_;
   std::function<void()> on_done_;
+  boost::asio::steady_timer watcher_timer_{io_};
 };
 
 }  // namespace sluice::stepd

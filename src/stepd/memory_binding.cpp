@@ -14,6 +14,8 @@
 namespace sluice::stepd {
 namespace {
 
+constexpr uint32_t kLastNode = 0xFFFF;  // the bits of a number beyond it would only cost memory
+
 Bitmap nodes_of_cpus(const std::optional<cpu_set_t>& cpus, const Bitmap& host) {
   if (!cpus) return host;
   Bitmap near;
@@ -33,7 +35,7 @@ Bitmap wanted_nodes(const MemoryBind& bind, uint32_t local, const Bitmap& near) 
       nodes.set(local);
       break;
     case MemoryBindKind::kMap:
-      nodes.set(to_number<uint32_t>(list_item(join(bind.list, ","), local)).value_or(0));
+      nodes.set(std::min(to_number<uint32_t>(list_item(join(bind.list, ","), local)).value_or(0), kLastNode));
       break;
     case MemoryBindKind::kMask:
       for (const uint32_t node : bits_of_mask(list_item(join(bind.list, ","), local))) nodes.set(node);
@@ -76,12 +78,15 @@ void plan_memory(const PlanInput& input, uint32_t local_task, TaskSetup& setup) 
   const Bitmap host = numa_nodes();
   const Bitmap nodes = wanted_nodes(*bind, local_task, nodes_of_cpus(setup.cpus, host));
   const bool binds = bind->kind != MemoryBindKind::kNotSaid && bind->kind != MemoryBindKind::kNone;
-  const uint64_t missing = mask_of(nodes) & ~mask_of(host);
-  if (binds && (missing != 0 || nodes.none())) {
+  std::optional<size_t> missing;
+  nodes.for_each([&](size_t node) {
+    if (!missing && !host.test(node)) missing = node;
+  });
+  if (binds && (missing || nodes.none())) {
     const std::string_view type = memory_bind_type(bind->kind);
     setup.memory_complaint =
         fmt::format("NUMA node {} does not exist; cannot bind local task {} to it (--mem-bind={})",
-                    missing == 0 ? 0 : __builtin_ctzll(missing), local_task, type.substr(0, type.find(':')));
+                    missing.value_or(0), local_task, type.substr(0, type.find(':')));
   } else if (binds) {
     setup.memory_nodes = mask_of(nodes);
     setup.memory_policy = !bind->prefer ? MPOL_BIND : nodes.count() == 1 ? MPOL_PREFERRED : MPOL_PREFERRED_MANY;

@@ -5,10 +5,15 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
 #include "common/base/errno_text.hpp"
+#include "stepd/patience.hpp"
 
 namespace sluice::stepd {
 namespace {
+
+// For the other end of a FIFO. Far less than what a job that does not end costs its node.
+constexpr auto kOpenTime = std::chrono::seconds(5);
 
 // Every folder above `path`; what cannot be made shows when the file is opened.
 void make_folders_of(const std::string& path) {
@@ -31,15 +36,23 @@ OutputFiles::~OutputFiles() {
 Result<int> OutputFiles::open(const std::string& path, int flags, bool make_folders) {
   const ActAsUser as_user(user_);
   const mode_t before = ::umask(umask_);
-  int fd = ::open(path.c_str(), flags | O_CLOEXEC | O_NOCTTY, 0666);
+  const Patience patience(kOpenTime);
+  const auto try_open = [&] {
+    int fd = -1;
+    do {
+      fd = ::open(path.c_str(), flags | O_CLOEXEC | O_NOCTTY, 0666);
+    } while (fd < 0 && errno == EINTR && !patience.over());
+    return fd;
+  };
+  int fd = try_open();
   if (fd < 0 && errno == ENOENT && make_folders) {
     make_folders_of(path);
-    fd = ::open(path.c_str(), flags | O_CLOEXEC | O_NOCTTY, 0666);
+    fd = try_open();
   }
   const int error = errno;
   ::umask(before);
-  if (fd < 0) return failure(ErrorCode::kPathMissing, errno_text(error));
-  return fd;
+  if (fd >= 0) return fd;
+  return failure(ErrorCode::kPathMissing, error == EINTR ? "nobody opens its other end" : errno_text(error));
 }
 
 Result<int> OutputFiles::output(const std::string& path) {

@@ -30,6 +30,7 @@ StepDaemon::StepDaemon(boost::asio::io_context& io,
           [this](const Frame& frame) { on_agent_frame(frame); },
           [this] {
             if (ready_) agent_.send(FrameType::kAgentReady, {});
+            if (finished_) agent_.send(FrameType::kAgentEnded, wire::encode(report_));
           }),
       listeners_(
           io,
@@ -41,7 +42,8 @@ StepDaemon::StepDaemon(boost::asio::io_context& io,
       kill_timer_(io),
       end_timer_(io),
       sample_timer_(io),
-      memory_timer_(io) {}
+      memory_timer_(io),
+      report_timer_(io) {}
 
 int StepDaemon::start() {
   protocol::StepRecord record;
@@ -53,14 +55,11 @@ int StepDaemon::start() {
   const auto claimed = spool_.claim(record);
   if (!claimed) {
     agent_.send(FrameType::kAgentLog, claimed.error().text);
-    return protocol::kStepdBadStart;
+    return protocol::kStepdNoSpool;
   }
   if (!*claimed) return protocol::kStepdAlreadyRun;
-  if (auto socket = spool_.listen(launch_.key)) {
-    agent_.listen(*socket);
-  } else {
-    agent_.send(FrameType::kAgentLog, socket.error().text);
-  }
+  const auto socket = spool_.listen(launch_.key);
+  if (socket) agent_.listen(*socket);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   wait_for_children();
   stop_signals_.async_wait([this](const boost::system::error_code& error, int) {
@@ -71,7 +70,8 @@ int StepDaemon::start() {
   } else {
     output_flows_ = true;
   }
-  const Status prepared = prepare();
+  // a step that the next agent cannot find must not begin
+  const Status prepared = socket ? prepare() : Status(tl::unexpected<Error>(socket.error()));
   if (!prepared) launch_failed(prepared.error());
   ready_ = true;
   agent_.send(FrameType::kAgentReady, {});

@@ -130,6 +130,10 @@ class StepDaemon {
   [[nodiscard]] int32_t status_of(const Task& task, int status) const;
   void finish();
   [[nodiscard]] protocol::StepEnded make_report() const;
+  // Writes the report, unless the agent needs it no longer.
+  [[nodiscard]] Status keep_report();
+  void keep_report_later();
+  void take_leave();
   void leave();
 
   [[nodiscard]] bool is_batch() const { return launch_.step == nullptr; }
@@ -149,6 +153,7 @@ class StepDaemon {
   boost::asio::steady_timer end_timer_;
   boost::asio::steady_timer sample_timer_;
   boost::asio::steady_timer memory_timer_;
+  boost::asio::steady_timer report_timer_;
   std::vector<Task> tasks_;
   std::optional<PlanInput> plan_input_;
   std::unique_ptr<MpiServer> mpi_;  // null: the tasks need none
@@ -172,6 +177,7 @@ class StepDaemon {
   bool users_error_ = false;  // StepEnded::users_error
   std::unique_ptr<StepGroup> group_;  // null: no control groups
   bool out_of_memory_ = false;
+  protocol::StepEnded report_;  // once finished_
   UsageMeter meter_;
 };
 

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/step/step_spool.hpp"
 #include "common/tables/step_names.hpp"
 #include "common/wire/codec.hpp"
 #include "stepd/process_tree.hpp"
@@ -18,6 +19,7 @@ namespace {
 
 constexpr auto kMemoryInterval = std::chrono::milliseconds(250);
 constexpr auto kEndInterval = std::chrono::milliseconds(20);
+constexpr auto kReportRetry = std::chrono::seconds(1);
 constexpr auto kLeftoverGrace = std::chrono::seconds(2);
 constexpr uint32_t kMaxEndChecks = 250;  // 5 s: then streams that somebody else holds are given up
 
@@ -248,14 +250,36 @@ void StepDaemon::finish() {
   look_for_refused_forks();
   if (mpi_) mpi_->stop();
   if (x11_) x11_->stop();
-  const protocol::StepEnded report = make_report();
-  const Status written = spool_.write_end(report);
-  if (!written) agent_.send(FrameType::kAgentLog, written.error().text);
-  if (group_ != nullptr) group_->remove();
-  spool_.remove_socket(launch_.key);
+  report_ = make_report();
   if (is_batch()) remove_batch_folder(start_.spool_dir, launch_.key.id.job);
-  agent_.send(FrameType::kAgentEnded, wire::encode(report));
+  const Status kept = keep_report();
+  if (group_ != nullptr) group_->remove();
+  agent_.send(FrameType::kAgentEnded, wire::encode(report_));
   listeners_.send(FrameType::kNodeDone, kNoTask, {});
+  if (kept) return take_leave();
+  agent_.send(FrameType::kAgentLog, kept.error().text);
+  keep_report_later();
+}
+
+Status StepDaemon::keep_report() {
+  if (!spool_.is_claimed(launch_.key)) return {};  // the controller has it
+  Status written = spool_.write_end(report_);
+  if (written && !spool_.is_claimed(launch_.key)) spool_.remove(launch_.key);  // it has it just now
+  return written;
+}
+
+// Until it is on disk (which may be full), only this process knows how the step ended.
+void StepDaemon::keep_report_later() {
+  report_timer_.expires_after(kReportRetry);
+  report_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (error) return;
+    if (keep_report()) return take_leave();
+    keep_report_later();
+  });
+}
+
+void StepDaemon::take_leave() {
+  spool_.remove_socket(launch_.key);
   agent_.finish([this] { listeners_.finish([this] { leave(); }); });
   if (!terminating_) return;
   // for a listener that takes nothing: tasks that ended on TERM have left it KillWait

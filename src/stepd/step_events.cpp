@@ -11,6 +11,7 @@
 #include "common/base/errno_text.hpp"
 #include "common/tables/step_names.hpp"
 #include "common/wire/codec.hpp"
+#include "stepd/patience.hpp"
 #include "stepd/process_tree.hpp"
 #include "stepd/step_daemon.hpp"
 
@@ -19,12 +20,13 @@ namespace {
 
 constexpr size_t kMaxQueuedInput = 8U << 20;
 constexpr auto kKillInterval = std::chrono::milliseconds(100);
+constexpr auto kMessageTime = std::chrono::seconds(1);  // for a FIFO that nobody reads from
 
 // 0 or the errno that kept the rest from being written.
-int write_to(int fd, std::string_view text) {
+int write_to(int fd, std::string_view text, const Patience* patience = nullptr) {
   while (!text.empty()) {
     const ssize_t n = ::write(fd, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EINTR && (patience == nullptr || !patience->over())) continue;
     if (n <= 0) return errno;
     text.remove_prefix(static_cast<size_t>(n));
   }
@@ -181,7 +183,10 @@ void StepDaemon::tell_user(std::string_view message) {
 }
 
 void StepDaemon::write_to_user(const std::string& text) {
-  if (message_fd_ >= 0) (void)write_to(message_fd_, text);
+  if (message_fd_ >= 0) {
+    const Patience patience(kMessageTime);
+    (void)write_to(message_fd_, text, &patience);
+  }
   listeners_.send(FrameType::kMessage, kNoTask, text);
 }
 

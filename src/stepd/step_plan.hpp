@@ -51,10 +51,6 @@ struct PlanInput {
 // The tasks of a step on this node.
 [[nodiscard]] Result<StepPlan> plan_step(const PlanInput& input, OutputFiles& files);
 
-[[nodiscard]] std::string batch_folder(const std::string& spool_dir, JobId job);
-// Takes script and folder away again. No-op if they are not there.
-void remove_batch_folder(const std::string& spool_dir, JobId job);
-
 // What --cpu-bind comes to for the tasks of this node; nothing without task/affinity. The error is two lines: a sentence
 // for the user and why the launch fails.
 [[nodiscard]] Result<TaskBinding> binding_of(const PlanInput& input);

@@ -59,19 +59,22 @@ Words read_words(std::string_view bind) {
       word.erase(0, row.word.size());
       break;
     }
-    if (!in_list) continue;
+    if (!in_list || out.list.size() >= kMostItems) continue;
     for (const std::string& item : list_items(word)) out.list.push_back(item);
   }
   return out;
 }
 
-// The bits that an item of a list stands for; a map's is one number.
-Bitmap bits_of_item(const std::string& item, bool is_mask) {
+constexpr uint32_t kMostCpus = 1U << 16;  // the bits of a number beyond it would only cost memory
+
+// The bits that an item of a list stands for; a map's is one number, of `count` that are counted round (0: of CPUs).
+Bitmap bits_of_item(const std::string& item, bool is_mask, size_t count) {
   Bitmap bits;
   if (is_mask) {
     for (const uint32_t bit : bits_of_mask(item)) bits.set(bit);
   } else if (const auto number = to_number<uint32_t>(item)) {
-    bits.set(*number);
+    if (count > 0) bits.set(*number % count);
+    else if (*number < kMostCpus) bits.set(*number);
   }
   return bits;
 }
@@ -149,7 +152,7 @@ class Binder {
     for (uint32_t local = 0; local < request_.demand.tasks; ++local) {
       Bitmap bits;
       if (by_rank) bits.set(by_domain || all.empty() ? local : all[local % all.size()]);
-      else if (!words_.list.empty()) bits = bits_of_item(words_.list[local % words_.list.size()], is_mask);
+      else if (!words_.list.empty()) bits = bits_of_item(words_.list[local % words_.list.size()], is_mask, by_domain ? request_.domains.size() : 0);
       Bitmap mask = by_domain ? cpus_of_domains(bits) : bits;
       if (!by_domain && (mask.none() || !step_.contains(mask))) {
         return refuse(fmt::format("CPU binding outside of job step allocation, allocated CPUs are: {}.",

@@ -25,6 +25,7 @@ constexpr uint32_t kFirstDisplay = 10;  // below are those of people at the mach
 constexpr uint32_t kLastDisplay = 1010;
 constexpr size_t kMostConnections = 256;
 constexpr size_t kCookieBytes = 16;
+constexpr size_t kMostQueued = 64U << 20;  // for a program that takes nothing; pictures are a few megabytes
 
 std::string random_bytes(size_t count) {
   std::string bytes(count, '\0');
@@ -116,6 +117,7 @@ void X11Listener::stop() {
 void X11Listener::accept() {
   acceptor_.async_accept([this](const boost::system::error_code& error, tcp::socket socket) {
     if (error == boost::asio::error::operation_aborted || !acceptor_.is_open()) return;
+    if (!error && connections_.size() >= kMostConnections) drop_stranger();
     if (!error && connections_.size() < kMostConnections) {
       auto connection = std::make_shared<Connection>(std::move(socket));
       boost::system::error_code ignored;
@@ -126,6 +128,13 @@ void X11Listener::accept() {
     }
     accept();
   });
+}
+
+// Who has not shown the cookie may be anybody on this host: the one that came first makes room.
+void X11Listener::drop_stranger() {
+  for (const auto& [number, connection] : connections_) {
+    if (!connection->admitted) return close(ConnectionPtr(connection), false);
+  }
 }
 
 void X11Listener::read(const ConnectionPtr& connection) {
@@ -158,6 +167,7 @@ void X11Listener::send(uint32_t number, std::string_view bytes) {
   const ConnectionPtr connection = place->second;
   if (bytes.empty()) connection->ends = true;
   else connection->queue.append(bytes);
+  if (connection->queue.size() > kMostQueued) return close(connection, true);
   write(connection);
 }
 

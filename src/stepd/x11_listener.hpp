@@ -45,6 +45,7 @@ class X11Listener {
   [[nodiscard]] Status listen();
   [[nodiscard]] Status write_file(const std::string& step);
   void accept();
+  void drop_stranger();
   void read(const ConnectionPtr& connection);
   void take(const ConnectionPtr& connection, std::string_view bytes);
   void write(const ConnectionPtr& connection);

@@ -387,6 +387,94 @@ TEST(Noded, AStepWhoseDaemonIsKilledEndsWithItsProcesses) {
   std::string line;
   std::getline(stat, line);
   EXPECT_TRUE(line.empty() || line.find(") Z ") != std::string::npos) << line;
+  EXPECT_FALSE(std::filesystem::exists(controller.folder + "/spool/job00016")) << "the script's folder is left";
+}
+
+// A repeated launch that was slow on its way began a step again whose end the controller had already: its key file was
+// gone, and its job not over.
+TEST(Noded, ALaunchThatComesLateDoesNotBeginAStepAgain) {
+  FakeController controller;
+  std::ofstream(controller.folder + "/epilog") << "#!/bin/sh\n";
+  ::chmod((controller.folder + "/epilog").c_str(), 0755);
+  controller.start_agent(fmt::format("Epilog={}/epilog\n", controller.folder));
+  ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
+  const auto launch = controller.batch_launch(17, "#!/bin/sh\necho ran >> runs\n");
+  ASSERT_TRUE(controller.launch(launch));
+  ASSERT_TRUE(controller.wait([&] { return controller.ended.size() == 1; }));
+  EXPECT_FALSE(controller.ended[0].node_clean);
+  while (!std::filesystem::is_empty(controller.folder + "/spool/steps"))
+    ::usleep(5000);
+  const Status late = controller.launch(launch);
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, ErrorCode::kAlreadyDone);
+  EXPECT_EQ(controller.read("runs"), "ran\n");
+}
+
+// A script that runs until there is a file "go"; its agent is killed.
+void run_and_lose_agent(FakeController& controller, const protocol::StepLaunch& launch) {
+  controller.start_agent();
+  ASSERT_TRUE(controller.wait([&] { return controller.registrations.size() == 1; }));
+  ASSERT_TRUE(controller.launch(launch));
+  while (!std::filesystem::exists(controller.folder + "/started"))
+    ::usleep(10000);
+  controller.stop_agent(SIGKILL);
+}
+constexpr const char* kUntilGo = "#!/bin/sh\ntouch started\nwhile [ ! -e go ]; do sleep 0.02; done\nexit 5\n";
+
+// The agent said that it knew the step, and never heard of its end.
+TEST(Noded, AStepThatItsDaemonClaimsAfterTheAgentHasLookedIsFound) {
+  FakeController controller;
+  const auto launch = controller.batch_launch(18, kUntilGo);
+  ASSERT_NO_FATAL_FAILURE(run_and_lose_agent(controller, launch));
+  const std::string key = controller.folder + "/spool/steps/18.4294967291.0.key";
+  std::filesystem::rename(key, key + ".later");
+  controller.start_agent();
+  ASSERT_TRUE(controller.wait([&] { return controller.registrations.size() == 2; }));
+  EXPECT_TRUE(controller.registrations[1].running.empty());
+  std::filesystem::rename(key + ".later", key);
+  ASSERT_TRUE(controller.launch(launch));
+  std::ofstream(controller.folder + "/go") << "";
+  ASSERT_TRUE(controller.wait([&] { return controller.ended.size() == 1; }));
+  EXPECT_EQ(WEXITSTATUS(controller.ended[0].exit_status), 5);
+  EXPECT_EQ(controller.ended[0].failure, "");
+}
+
+// A step whose daemon could not be connected to just then was taken for lost, and its processes were killed.
+TEST(Noded, AStepIsNotLostAsLongAsItsDaemonLives) {
+  FakeController controller;
+  auto launch = controller.batch_launch(19, kUntilGo);
+  launch.key.restart = 1;
+  ASSERT_NO_FATAL_FAILURE(run_and_lose_agent(controller, launch));
+  const std::string socket = controller.folder + "/spool/steps/19.4294967291.1.sock";
+  std::filesystem::rename(socket, socket + ".later");
+  controller.start_agent();
+  ASSERT_TRUE(controller.wait([&] { return controller.registrations.size() == 2; }));
+  ASSERT_EQ(controller.registrations[1].running.size(), 1U);
+  EXPECT_TRUE(controller.registrations[1].ended.empty());
+  std::filesystem::rename(socket + ".later", socket);
+  // a signal for the run before that comes late is not for this one
+  protocol::SignalStepRequest late;
+  late.key = {{19, kBatchStep}, 0};
+  late.signal = SIGKILL;
+  const Status sent = controller.send(late);
+  ASSERT_FALSE(sent);
+  EXPECT_EQ(sent.error().code, ErrorCode::kInvalidStepId);
+  std::ofstream(controller.folder + "/go") << "";
+  ASSERT_TRUE(controller.wait([&] { return controller.ended.size() == 1; }));
+  EXPECT_EQ(WEXITSTATUS(controller.ended[0].exit_status), 5);
+  EXPECT_EQ(controller.ended[0].failure, "");
+}
+
+TEST(Noded, ALaunchThatCannotBeClaimedSaysWhy) {
+  FakeController controller;
+  controller.start_agent();
+  ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
+  const std::string steps = controller.folder + "/spool/steps";
+  std::filesystem::remove_all(steps);
+  std::ofstream(steps) << "in the way";
+  ASSERT_TRUE(controller.launch(controller.batch_launch(20, "#!/bin/sh\n")));
+  ASSERT_TRUE(controller.wait([&] { return controller.ended.size() == 1; }));
+  EXPECT_EQ(controller.ended[0].failure, "its step daemon cannot write to " + controller.folder + "/spool");
 }
 
 TEST(Noded, AReportIsRepeatedUntilItIsTaken) {

@@ -3,7 +3,12 @@
 #include <filesystem>
 #include <thread>
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/step/step_spool.hpp"
@@ -43,7 +48,7 @@ TEST(Stepd, RunsABatchScriptOnceAndReports) {
   driver.run();  // the same step again
   EXPECT_EQ(driver.wait_exit(), protocol::kStepdAlreadyRun);
   spool.remove(report.key);
-  EXPECT_TRUE(spool.scan().empty());
+  EXPECT_TRUE(spool.scan()->empty());
 }
 
 TEST(Stepd, ATaskStartsWithCleanSignals) {
@@ -157,9 +162,9 @@ TEST(Stepd, OutlivesItsAgentAndIsFoundAgain) {
   ASSERT_TRUE(agent.wait_for(FrameType::kAgentReady));
   agent.close();
   const StepSpool spool(driver.folder);
-  const auto records = spool.scan();
-  ASSERT_EQ(records.size(), 1U);
-  const auto fd = spool.connect(records[0].key);
+  const auto keys = spool.scan().value();
+  ASSERT_EQ(keys.size(), 1U);
+  const auto fd = spool.connect(keys[0]);
   ASSERT_TRUE(fd) << fd.error().text;
   agent = FramePeer(*fd);
   ASSERT_TRUE(agent.wait_for(FrameType::kAgentReady));
@@ -225,6 +230,102 @@ TEST(Stepd, SrunThatCannotBeReachedLosesTheOutputOnly) {
   driver.run();
   EXPECT_EQ(driver.ended().exit_status, 0);
   EXPECT_EQ(driver.read("mark"), "done\n");
+}
+
+// The daemon looked the name up itself, which can take minutes: it heard of no order meanwhile.
+TEST(Stepd, AListenerIsNamedByItsNumber) {
+  StepdDriver driver;
+  driver.make_step(1, {"sh", "-c", "echo x; echo done > mark"});
+  driver.step.io.host = "localhost";
+  driver.run();
+  EXPECT_EQ(driver.ended().exit_status, 0);
+  EXPECT_EQ(driver.read("mark"), "done\n");
+}
+
+// It was lost with an agent that ended before the controller had it: the step counted as killed.
+TEST(Stepd, AReportThatCannotBeWrittenIsToldAgainUntilItIs) {
+  StepdDriver driver;
+  driver.launch.script = "#!/bin/sh\nexit 4\n";
+  const std::string in_the_way = driver.folder + "/steps/5.4294967291.0.new";
+  std::filesystem::create_directory(in_the_way);
+  FramePeer& agent = driver.run();
+  const auto report = driver.ended();
+  EXPECT_EQ(WEXITSTATUS(report.exit_status), 4);
+  agent.close();
+  const StepSpool spool(driver.folder);
+  const auto fd = spool.connect(report.key);
+  ASSERT_TRUE(fd) << fd.error().text;
+  agent = FramePeer(*fd);
+  EXPECT_EQ(driver.ended().exit_status, report.exit_status);
+  std::filesystem::remove(in_the_way);
+  EXPECT_EQ(driver.wait_exit(), 0);
+  ASSERT_TRUE(spool.read_end(report.key));
+  EXPECT_EQ(spool.read_end(report.key)->exit_status, report.exit_status);
+}
+
+TEST(Stepd, AReportThatNobodyNeedsIsNotWritten) {
+  StepdDriver driver;
+  driver.launch.script = "#!/bin/sh\n";
+  const std::string in_the_way = driver.folder + "/steps/5.4294967291.0.new";
+  std::filesystem::create_directory(in_the_way);
+  driver.run();
+  const auto report = driver.ended();
+  StepSpool(driver.folder).remove(report.key);  // the controller has it
+  EXPECT_EQ(driver.wait_exit(), 0);
+  EXPECT_FALSE(StepSpool(driver.folder).read_end(report.key));
+}
+
+// It ran, and was taken for lost and killed when its agent was started again.
+TEST(Stepd, AStepThatNoAgentCouldFindDoesNotBegin) {
+  StepdDriver driver;
+  driver.launch.script = "#!/bin/sh\ntouch ran\n";
+  std::filesystem::create_directories(driver.folder + "/steps/5.4294967291.0.sock/in-the-way");
+  driver.run();
+  const auto report = driver.ended();
+  EXPECT_TRUE(has(report.failure, "cannot listen at")) << report.failure;
+  EXPECT_FALSE(report.users_error);
+  EXPECT_EQ(driver.wait_exit(), 0);
+  EXPECT_FALSE(std::filesystem::exists(driver.folder + "/ran"));
+}
+
+// The daemon waited in open() for ever and heard of no order: the job could not be ended, and its node was drained.
+TEST(Stepd, AFifoThatNobodyReadsFailsTheLaunch) {
+  StepdDriver driver;
+  driver.job.std_out = "fifo";
+  driver.launch.script = "#!/bin/sh\n";
+  ASSERT_EQ(::mkfifo((driver.folder + "/fifo").c_str(), 0600), 0);
+  driver.run();
+  const auto report = driver.ended();
+  EXPECT_TRUE(has(report.failure, "nobody opens its other end")) << report.failure;
+  EXPECT_TRUE(report.users_error);
+}
+
+// The daemon of a step stayed for ever when somebody had attached who said nothing.
+TEST(Stepd, AWatcherThatNeverAcceptsIsDropped) {
+  StepdDriver driver;
+  driver.make_step(1, {"cat"});
+  FramePeer& agent = driver.run();
+  FramePeer& srun = driver.srun();
+  ASSERT_TRUE(agent.wait_for(FrameType::kAgentReady));
+  const int silent = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  ASSERT_EQ(::bind(silent, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(::listen(silent, 4), 0);
+  ASSERT_EQ(::getsockname(silent, reinterpret_cast<sockaddr*>(&address), &length), 0);
+  protocol::AttachRequest request;
+  request.key = driver.launch.key;
+  request.io = {"127.0.0.1", ntohs(address.sin_port), "key"};
+  agent.send(FrameType::kAgentAttach, wire::encode(request));
+  pollfd attached{silent, POLLIN, 0};
+  ASSERT_EQ(::poll(&attached, 1, 20000), 1);
+  srun.send(FrameType::kStdin, {});
+  driver.collect();
+  EXPECT_EQ(driver.ended().exit_status, 0);
+  EXPECT_EQ(driver.wait_exit(), 0);
+  ::close(silent);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "common/net/token.hpp"
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -108,9 +109,11 @@ ReplayCache::Verdict ReplayCache::insert(uint64_t nonce, Time now) {
   if (nonce == 0) nonce = 1;
   Shard& shard = shards_[nonce >> 60];  // kShards is 16; the low bits place it within the set
   const std::lock_guard lock(shard.mutex);
-  // A number is looked for in the period it came in and the one after, so for at least a period.
-  if (now - shard.started >= period_) {
-    const bool adjacent = now - shard.started < 2 * period_;
+  // A number is looked for in the period it came in and the one after, so for at least a period. A clock that was set
+  // back begins a new one: else the periods would not end before the time that it showed then.
+  const Duration age = now - shard.started;
+  if (age >= period_ || age < -period_) {
+    const bool adjacent = age < 2 * period_;
     shard.previous = adjacent ? std::move(shard.current) : NumberSet{};
     shard.current = NumberSet{};
     shard.started = now;
@@ -159,7 +162,9 @@ Result<Identity> TokenVerifier::verify(std::string_view token, std::string_view 
   if (!same_secret(claims->digest, digest)) {
     return refuse("the token belongs to another request, or to one to another daemon");
   }
-  if (claims->issued < started_) {
+  Time started = started_.load(std::memory_order_relaxed);
+  while (now < started && !started_.compare_exchange_weak(started, now, std::memory_order_relaxed)) {}
+  if (claims->issued < std::min(started, now)) {
     return failure(ErrorCode::kRetry, fmt::format("the token is older than this daemon, which cannot tell whether it was "
                                                   "used before (clock of {} or a replay)", claims->host));
   }

@@ -1,6 +1,7 @@
 // Tokens of auth/slurm: a described struct, signed with HMAC-SHA256 by the cluster's key.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -110,6 +111,7 @@ class ReplayCache {
 
 // Verifies tokens. Thread-safe. Errors: kAuthentication, see AuthProvider::verify; kRetry for a token made before
 // `started`: which of those were used is forgotten with the process that saw them, and a new one costs the caller nothing.
+// A clock that is set back behind `started` counts as started then.
 class TokenVerifier {
  public:
   TokenVerifier(ClusterKey key, std::string cluster, Time started = kNoTime);
@@ -118,7 +120,7 @@ class TokenVerifier {
  private:
   ClusterKey key_;
   std::string cluster_;
-  Time started_;
+  std::atomic<Time> started_;
   ReplayCache seen_;
 };
 

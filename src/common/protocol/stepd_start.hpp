@@ -18,6 +18,7 @@ inline constexpr int kStartDescriptor = 3;
 // Exit statuses of a step daemon that reported nothing.
 inline constexpr int kStepdAlreadyRun = 3;  // the key file was there
 inline constexpr int kStepdBadStart = 4;    // the start message cannot be understood
+inline constexpr int kStepdNoSpool = 5;     // the key file cannot be written
 
 // slurmstepd --run-in-groups FILE… -- PROGRAM…: writes 0 into each FILE, which puts it into a control group, and becomes
 // the program. Exit statuses where it does not:

@@ -89,10 +89,10 @@ Status StepSpool::write_end(const protocol::StepEnded& ended) const {
   if (fd < 0) return system_failure("cannot create", fresh);
   const bool good = write_all(fd, wire::encode(ended));
   ::close(fd);
-  if (!good || ::rename(fresh.c_str(), path(ended.key, "end").c_str()) != 0) {
-    return system_failure("cannot write", fresh);
-  }
-  return {};
+  if (good && ::rename(fresh.c_str(), path(ended.key, "end").c_str()) == 0) return {};
+  auto error = system_failure("cannot write", fresh);
+  ::unlink(fresh.c_str());  // a full disk needs the room
+  return error;
 }
 
 std::optional<protocol::StepEnded> StepSpool::read_end(const protocol::StepKey& key) const {
@@ -110,21 +110,28 @@ Status StepSpool::sync() const {
   return good ? Status{} : Status{system_failure("cannot flush", folder_)};
 }
 
-std::vector<protocol::StepRecord> StepSpool::scan() const {
-  std::vector<protocol::StepRecord> records;
-  std::error_code error;  // a folder that is not there holds nothing
+protocol::StepRecord StepSpool::record_of(const protocol::StepKey& key) const {
+  const auto bytes = read_file(path(key, "key"), kMaxRecordBytes);
+  auto record = bytes ? wire::decode<protocol::StepRecord>(*bytes) : Result<protocol::StepRecord>(protocol::StepRecord{});
+  if (!record || record->key != key) {
+    protocol::StepRecord bare;
+    bare.key = key;
+    return bare;
+  }
+  return std::move(*record);
+}
+
+Result<std::vector<protocol::StepKey>> StepSpool::scan() const {
+  std::vector<protocol::StepKey> keys;
+  std::error_code error;
   std::filesystem::directory_iterator entry(folder_, error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     if (entry->path().extension() != ".key") continue;
     const auto key = parse_step_file_name(entry->path().stem().string());
-    if (!key) continue;
-    const auto bytes = read_file(path(*key, "key"), kMaxRecordBytes);
-    auto record = bytes ? wire::decode<protocol::StepRecord>(*bytes)
-                        : Result<protocol::StepRecord>(protocol::StepRecord{});
-    records.push_back(record ? *record : protocol::StepRecord{});
-    records.back().key = *key;
+    if (key) keys.push_back(*key);
   }
-  return records;
+  if (error) return failure(fmt::format("cannot read {}: {}", folder_, error.message()));
+  return keys;
 }
 
 void StepSpool::remove(const protocol::StepKey& key) const {
@@ -166,6 +173,18 @@ Result<int> StepSpool::connect(const protocol::StepKey& key) const {
 }
 Result<int> StepSpool::listen(const protocol::StepKey& key) const {
   return open_socket(key, true);
+}
+
+std::string batch_folder(const std::string& spool_dir, JobId job) {
+  return fmt::format("{}/job{:05}", spool_dir, job);
+}
+
+void remove_batch_folder(const std::string& spool_dir, JobId job) {
+  const std::string folder = batch_folder(spool_dir, job);
+  ::unlink((folder + "/" + kBatchScriptName).c_str());
+  if (::rmdir(folder.c_str()) == 0 || (errno != ENOTEMPTY && errno != EEXIST)) return;
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
 }
 
 }  // namespace sluice

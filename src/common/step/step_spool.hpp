@@ -2,6 +2,7 @@
 //   JOB.STEP.RESTART.key   claimed by the step daemon before it forks anything: at most one start
 //   JOB.STEP.RESTART.end   the StepEnded report, once the step is over
 //   JOB.STEP.RESTART.sock  where a running step daemon listens for its agent
+// and by which a batch script runs, in <SlurmdSpoolDir>/jobJOB.
 // Key and end stay until the controller has acknowledged the report. Nothing here is fsynced: the
 // files must outlive the death of daemons, not of the host (a new boot id tells the controller
 // that whatever ran there is gone).
@@ -35,9 +36,10 @@ class StepSpool {
   // From here on all reports are safe from a crash of the host, too.
   [[nodiscard]] Status sync() const;
   [[nodiscard]] std::optional<protocol::StepEnded> read_end(const protocol::StepKey& key) const;
-  // Every claimed step. A key file that cannot be read (its writer died) gives a record with the
-  // key alone.
-  [[nodiscard]] std::vector<protocol::StepRecord> scan() const;
+  // Every claimed step. Error: the folder cannot be read.
+  [[nodiscard]] Result<std::vector<protocol::StepKey>> scan() const;
+  // The record of a claimed step. A key file that cannot be read (its writer died) gives one with the key alone.
+  [[nodiscard]] protocol::StepRecord record_of(const protocol::StepKey& key) const;
   // All files of the step. No-op if there are none.
   void remove(const protocol::StepKey& key) const;
 
@@ -53,5 +55,11 @@ class StepSpool {
 
   std::string folder_;
 };
+
+// Where the script of a job lies while it runs. The folder is the job's user's.
+[[nodiscard]] std::string batch_folder(const std::string& spool_dir, JobId job);
+// Takes the folder away again, with whatever the user has put into it. No-op if there is none.
+void remove_batch_folder(const std::string& spool_dir, JobId job);
+inline constexpr const char* kBatchScriptName = "slurm_script";
 
 }  // namespace sluice

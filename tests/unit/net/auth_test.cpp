@@ -68,6 +68,15 @@ TEST_F(Tokens, OlderThanTheVerifierIsToBeMadeAnew) {
   EXPECT_TRUE(restarted.verify(maker.make(1000, 100, kDigest, kNow), kDigest, kNow + seconds(1)));
 }
 
+// A daemon of a host whose clock was ahead refused all of them until the clock had caught up with its start.
+TEST_F(Tokens, AClockThatIsSetBackStartsTheVerifierAnew) {
+  TokenVerifier early(key('k'), "c1", kNow + seconds(7200));
+  const auto before = early.verify(maker.make(1000, 100, kDigest, kNow - seconds(1)), kDigest, kNow);
+  ASSERT_FALSE(before);
+  EXPECT_EQ(before.error().code, ErrorCode::kRetry);
+  EXPECT_TRUE(early.verify(maker.make(1000, 100, kDigest, kNow + seconds(1)), kDigest, kNow + seconds(1)));
+}
+
 TEST_F(Tokens, RefusalsSayWhichItWas) {
   const std::string token = maker.make(1000, 100, kDigest, kNow);
   const std::string late = verify(token, kNow + seconds(500));
@@ -130,6 +139,16 @@ TEST(Replays, MemoryIsBoundedAndPeriodsEnd) {
   EXPECT_EQ(cache.insert(0, kNow), ReplayCache::Verdict::kReplayed);
   EXPECT_EQ(cache.insert(0, kNow + seconds(15)), ReplayCache::Verdict::kReplayed);
   EXPECT_EQ(cache.insert(0, kNow + seconds(40)), ReplayCache::Verdict::kFresh);
+}
+
+// The period went on until the clock had caught up, so that there was no room for more in the end.
+TEST(Replays, AClockThatIsSetBackEndsThePeriod) {
+  ReplayCache cache(seconds(10), 1600);
+  for (uint64_t i = 0; i < 3200; ++i)
+    (void)cache.insert(i * 0x9e3779b97f4a7c15ull, kNow + seconds(7200));
+  EXPECT_EQ(cache.insert(4711, kNow + seconds(7200)), ReplayCache::Verdict::kFull);
+  EXPECT_EQ(cache.insert(4711, kNow), ReplayCache::Verdict::kFresh);
+  EXPECT_EQ(cache.insert(0, kNow), ReplayCache::Verdict::kReplayed) << "what came before is known still";
 }
 
 class KeyFiles : public ::testing::Test {

@@ -1,5 +1,6 @@
 // On a node of 2 sockets with 2 cores of 2 threads; tests/system/test_affinity.py compares with Slurm.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "stepd/task_binding.hpp"
 
@@ -51,6 +52,22 @@ TEST(TaskBinding, DealsWhatIsNamed) {
   EXPECT_EQ(bound(wide), "mask_cpu:0x0F,0xF0");
   wide.demand.order = SocketOrder::kFcyclic;
   EXPECT_EQ(bound(wide), "mask_cpu:0x33,0xCC");
+}
+
+// Half a gigabyte of the daemon's, which no job's limit holds, for the bits of one number.
+TEST(TaskBinding, ANumberBeyondAllCpusCostsNoMemory) {
+  rusage before{}, after{};
+  ASSERT_EQ(::getrusage(RUSAGE_SELF, &before), 0);
+  const std::string refused = bound(request_of(1, "map_cpu:4294967295"));
+  EXPECT_TRUE(refused.starts_with("CPU binding outside of job step allocation")) << refused;
+  const auto domains = bind_tasks(request_of(1, "map_ldom:4294967295"));  // counted round, as all are
+  ASSERT_TRUE(domains);
+  EXPECT_EQ(domains->masks.at(0), *Bitmap::from_text("4-7"));
+  std::string long_list = "map_cpu:0";
+  for (int i = 0; i < 5000; ++i) long_list += ",0*4096";
+  EXPECT_TRUE(bind_tasks(request_of(1, long_list)));
+  ASSERT_EQ(::getrusage(RUSAGE_SELF, &after), 0);
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 100'000);
 }
 
 TEST(TaskBinding, FollowsThreadsAndTasksPerPlace) {
