@@ -129,6 +129,7 @@ protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch) co
   start.system_cpus = node_.self.core_spec_count * node_.self.threads_per_core;
   start.processors = node_.processors;
   start.mpi = config.mpi;
+  start.use_pam = config.use_pam;
   start.append_output = config.job_file_append;
   start.oom_kill_step = has_option(config.task_plugin_param, "OOMKillStep");
   start.kill_on_bad_exit = config.kill_on_bad_exit;

@@ -11,6 +11,7 @@
 #include "common/base/errno_text.hpp"
 #include "common/wire/codec.hpp"
 #include "stepd/mount_namespace.hpp"
+#include "stepd/resource_limits.hpp"
 
 namespace sluice::stepd {
 
@@ -87,6 +88,7 @@ Status StepDaemon::prepare() {
   user_ = std::move(*user);
   const PlanInput& input = plan_input_.emplace(PlanInput{start_, launch_, user_});
   if (is_extern()) return prepare_extern(input);
+  if (Status opened = open_pam_session(); !opened) return opened;
   const OpenMode mode = is_batch() ? launch_.job_spec->open_mode : launch_.step->open_mode;
   const bool append =
       mode == OpenMode::kAppend || (mode == OpenMode::kDefault && start_.append_output);
@@ -98,6 +100,14 @@ Status StepDaemon::prepare() {
   if (Status ready = start_x11(*plan); !ready) return ready;
   if (Status ready = start_mpi(input, *plan); !ready) return ready;
   launch_tasks(std::move(*plan));
+  return {};
+}
+
+Status StepDaemon::open_pam_session() {
+  if (!start_.use_pam) return {};
+  auto session = PamSession::open(user_name_of(launch_), launch_.job_spec->submit_host.str());
+  if (!session) return tl::unexpected<Error>(session.error());
+  pam_ = std::move(*session);
   return {};
 }
 
@@ -147,6 +157,7 @@ void StepDaemon::launch_tasks(StepPlan plan) {
     Task& task = tasks_[i];
     task.rank = from.rank;
     task.local = from.local;
+    if (pam_) from.setup.limits = limits_within(from.setup.limits, pam_->limits());
     task.pid = start_task(from.setup);
     task.running = task.pid > 0;
     if (!task.running) {

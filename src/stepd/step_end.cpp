@@ -136,6 +136,7 @@ TaskSetup StepDaemon::epilog_setup(const Task& task) const {
   setup.env = task.env;
   setup.env.set("SLURM_TASK_PID", std::to_string(task.pid));
   setup.groups = task.groups;
+  if (pam_) setup.limits = pam_->limits();
   setup.mount_namespace = start_.mount_namespace;
   return setup;
 }
@@ -248,6 +249,7 @@ void StepDaemon::finish() {
   look_for_refused_forks();
   if (mpi_) mpi_->stop();
   if (x11_) x11_->stop();
+  pam_.reset();
   const protocol::StepEnded report = make_report();
   const Status written = spool_.write_end(report);
   if (!written) agent_.send(FrameType::kAgentLog, written.error().text);

@@ -30,6 +30,9 @@ struct NamedUser {
 [[nodiscard]] Result<UserIdentity> identity_of(const NamedUser& who);
 [[nodiscard]] Result<UserIdentity> identity_of(const protocol::StepLaunch& launch);
 
+// The launch's own word, else this node's; empty when neither knows one.
+[[nodiscard]] std::string user_name_of(const protocol::StepLaunch& launch);
+
 // For good, with groups. False when it cannot be (errno says why); then do not go on.
 [[nodiscard]] bool become(const UserIdentity& user);
 

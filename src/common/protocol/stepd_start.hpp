@@ -108,6 +108,7 @@ struct StepdStart {
   uint32_t node_cpus = 0;           // hardware threads of the node as configured
   uint32_t system_cpus = 0;         // of these, which no job gets
   MpiConfig mpi;
+  bool use_pam = false;             // UsePAM
   template <class V>
   static void describe(V&& field) {
     field(1, "launch", &StepdStart::launch);
@@ -133,6 +134,7 @@ struct StepdStart {
     field(300, "node_cpus", &StepdStart::node_cpus);
     field(301, "system_cpus", &StepdStart::system_cpus);
     field(340, "mpi", &StepdStart::mpi);
+    field(500, "use_pam", &StepdStart::use_pam);
   }
 };
 

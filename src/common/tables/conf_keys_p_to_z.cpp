@@ -249,7 +249,7 @@ constexpr GlobalKey kRows[] = {
             "topology/3d_torus").keeps<&C::topology_plugin>().needs_restart(),
     key("TrackWCKey", K::kBool, "NO").keeps<&C::track_wckey>(),
     key("TreeWidth", K::kNumber, "16").range(1, kMax16).acts<&C::tree_width>(),
-    key("UsePAM", K::kBool, "NO").shown("UsePam", "no"),
+    key("UsePAM", K::kBool, "NO").acts<&C::use_pam>().shown("UsePam", "no"),
     key("UnkillableStepProgram", K::kText).acts<&C::unkillable_step_program>(),
     key("UnkillableStepTimeout", K::kSeconds, "60").range(0, kMax16)
         .acts<&C::unkillable_step_timeout>(),
