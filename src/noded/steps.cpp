@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/base/text.hpp"
 #include "common/log/log.hpp"
 #include "common/tables/gres_env.hpp"
 #include "common/tables/step_names.hpp"
@@ -130,6 +131,7 @@ protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch) co
   start.processors = node_.processors;
   start.mpi = config.mpi;
   start.use_pam = config.use_pam;
+  start.home_xauthority = has_option(split_list(config.x11_parameters), "home_xauthority");
   start.append_output = config.job_file_append;
   start.oom_kill_step = has_option(config.task_plugin_param, "OOMKillStep");
   start.kill_on_bad_exit = config.kill_on_bad_exit;

@@ -58,6 +58,11 @@ std::string user_name_of(const protocol::StepLaunch& launch) {
   return name_of(launch.uid, launch.user_name);
 }
 
+std::string home_of(const UserIdentity& user) {
+  const passwd* entry = ::getpwuid(user.uid);
+  return entry == nullptr ? std::string() : entry->pw_dir;
+}
+
 bool become(const UserIdentity& user) {
   if (!user.switches) return true;
   return ::setgroups(user.groups.size(), user.groups.data()) == 0 &&

@@ -109,6 +109,7 @@ struct StepdStart {
   uint32_t system_cpus = 0;         // of these, which no job gets
   MpiConfig mpi;
   bool use_pam = false;             // UsePAM
+  bool home_xauthority = false;     // X11Parameters=home_xauthority
   template <class V>
   static void describe(V&& field) {
     field(1, "launch", &StepdStart::launch);
@@ -135,6 +136,7 @@ struct StepdStart {
     field(301, "system_cpus", &StepdStart::system_cpus);
     field(340, "mpi", &StepdStart::mpi);
     field(500, "use_pam", &StepdStart::use_pam);
+    field(501, "home_xauthority", &StepdStart::home_xauthority);
   }
 };
 
