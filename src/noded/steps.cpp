@@ -131,6 +131,7 @@ protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch) co
   start.processors = node_.processors;
   start.mpi = config.mpi;
   start.use_pam = config.use_pam;
+  start.propagate_nice = config.propagate_prio_process;
   start.home_xauthority = has_option(split_list(config.x11_parameters), "home_xauthority");
   start.append_output = config.job_file_append;
   start.oom_kill_step = has_option(config.task_plugin_param, "OOMKillStep");

@@ -6,12 +6,15 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
+#include "common/base/text.hpp"
 #include "common/wire/codec.hpp"
 #include "stepd/mount_namespace.hpp"
 #include "stepd/resource_limits.hpp"
+#include "stepd/task_nice.hpp"
 
 namespace sluice::stepd {
 
@@ -158,6 +161,8 @@ void StepDaemon::launch_tasks(StepPlan plan) {
     task.rank = from.rank;
     task.local = from.local;
     if (pam_) from.setup.limits = limits_within(from.setup.limits, pam_->limits());
+    const auto submitted = to_number<int>(from.setup.env.get("SLURM_PRIO_PROCESS")).value_or(0);
+    from.setup.nice = task_nice(start_.propagate_nice, submitted, ::getpriority(PRIO_PROCESS, 0), launch_.uid == 0);
     task.pid = start_task(from.setup);
     task.running = task.pid > 0;
     if (!task.running) {

@@ -281,6 +281,7 @@ void settle(const TaskSetup& setup) {
   join_groups(setup.groups);
   clean_signals();
   set_limits(setup.limits);
+  if (setup.nice) ::setpriority(PRIO_PROCESS, 0, *setup.nice);
   if (setup.cpus) ::sched_setaffinity(0, sizeof(cpu_set_t), &*setup.cpus);
   if (!setup.binding_report.empty()) {
     say(STDERR_FILENO, fmt::format(fmt::runtime(setup.binding_report), ::getpid()));

@@ -94,6 +94,33 @@ class Patient(ClusterCase):
         self.assertEqual(self.wait_ended(job), "CANCELLED")
 
 
+class Niceness(ClusterCase):
+    """PropagatePrioProcess: tasks are as nice as the command that submitted them."""
+    NODES, CPUS, CONF = 1, 2, "PropagatePrioProcess=1\n"
+
+    @classmethod
+    def setUpClass(cls):
+        add_users(cls, ALICE)
+        super().setUpClass()
+
+    def nice(self, script, **options):
+        return int(self.out("/bin/sh", "-c", script, **options))
+
+    def test_what_tasks_get(self):
+        own = os.nice(0)
+        more = lambda by: min(own + by, 19)
+        self.assertEqual(self.nice("nice -n 3 srun -n1 nice", user=ALICE), more(3))
+        self.run_cmd("/bin/sh", "-c", "nice -n 4 sbatch -W -o nice.out --wrap 'nice; srun nice'", user=ALICE)
+        self.assertEqual(self.file("nice.out"), f"{more(4)}\n{more(4)}\n")
+        as_alice = f"setpriv --reuid {ALICE} --regid {ALICE} --clear-groups"
+        self.assertEqual(self.nice(f"nice -n -5 {as_alice} srun -n1 nice"), own)  # not before the daemon
+        for rule, (first, second) in (("2", (more(1), more(3))), ("0", (own, own))):
+            self.cluster.change_conf(lambda text: re.sub("PropagatePrioProcess=.", f"PropagatePrioProcess={rule}", text))  # pylint: disable=cell-var-from-loop
+            self.run_cmd("scontrol", "reconfigure")
+            wait_for(lambda: self.nice("srun -n1 nice", user=ALICE) == first, "the new rule")  # pylint: disable=cell-var-from-loop
+            self.assertEqual(self.nice("nice -n 3 srun -n1 nice", user=ALICE), second)
+
+
 class Unkillable(ClusterCase):
     NODES, CPUS = 1, 2
     CONF = "UnkillableStepTimeout=2\nKillWait=1\nUnkillableStepProgram={dir}/told\n"

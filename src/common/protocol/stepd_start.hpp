@@ -110,6 +110,7 @@ struct StepdStart {
   MpiConfig mpi;
   bool use_pam = false;             // UsePAM
   bool home_xauthority = false;     // X11Parameters=home_xauthority
+  uint32_t propagate_nice = 0;      // PropagatePrioProcess
   template <class V>
   static void describe(V&& field) {
     field(1, "launch", &StepdStart::launch);
@@ -137,6 +138,7 @@ struct StepdStart {
     field(340, "mpi", &StepdStart::mpi);
     field(500, "use_pam", &StepdStart::use_pam);
     field(501, "home_xauthority", &StepdStart::home_xauthority);
+    field(502, "propagate_nice", &StepdStart::propagate_nice);
   }
 };
 

@@ -69,7 +69,7 @@ constexpr GlobalKey kRows[] = {
         .acts<&C::prolog_flags>(),
     key("PrologSlurmctld", K::kText).adds<&C::prolog_slurmctld>(),
     key("PrologTimeout", K::kSeconds).range(0, kMax16).acts<&C::prolog_timeout>().hidden(),
-    key("PropagatePrioProcess", K::kNumber, "0").range(0, 2).keeps<&C::propagate_prio_process>(),
+    key("PropagatePrioProcess", K::kNumber, "0").range(0, 2).acts<&C::propagate_prio_process>(),
     key("PropagateResourceLimits", K::kFlags, "ALL")
         .allow("ALL,NONE,AS,CORE,CPU,DATA,FSIZE,MEMLOCK,NOFILE,NPROC,RSS,STACK")
         .acts<&C::propagate_resource_limits>(),
