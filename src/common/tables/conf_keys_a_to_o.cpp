@@ -64,7 +64,7 @@ constexpr GlobalKey kRows[] = {
         .needs_restart(),
     key("BackupAddr", K::kText).obsolete(),
     key("BackupController", K::kText).obsolete(),
-    key("BatchStartTimeout", K::kSeconds, "10").range(0, kMax16).keeps<&C::batch_start_timeout>(),
+    key("BatchStartTimeout", K::kSeconds, "10").range(0, kMax16).acts<&C::batch_start_timeout>(),
     key("BcastExclude", K::kWords, "/lib,/usr/lib,/lib64,/usr/lib64").acts<&C::bcast_exclude>(),
     key("BcastParameters", K::kOptions).allow("DestDir,Compression,send_libs")
         .acts<&C::bcast_parameters>(),
