@@ -132,6 +132,8 @@ protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch) co
   start.mpi = config.mpi;
   start.use_pam = config.use_pam;
   start.propagate_nice = config.propagate_prio_process;
+  if (has_option(config.launch_parameters, "slurmstepd_memlock")) start.memory_lock = protocol::MemoryLock::kPresent;
+  if (has_option(config.launch_parameters, "slurmstepd_memlock_all")) start.memory_lock = protocol::MemoryLock::kAll;
   start.home_xauthority = has_option(split_list(config.x11_parameters), "home_xauthority");
   start.append_output = config.job_file_append;
   start.oom_kill_step = has_option(config.task_plugin_param, "OOMKillStep");

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -66,6 +67,7 @@ int StepDaemon::start() {
     agent_.send(FrameType::kAgentLog, socket.error().text);
   }
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  lock_memory();
   wait_for_children();
   stop_signals_.async_wait([this](const boost::system::error_code& error, int) {
     if (!error) terminate(true, {});
@@ -83,6 +85,14 @@ int StepDaemon::start() {
   watch_memory();
   if (!prepared) check_done();
   return 0;
+}
+
+// Tasks do not inherit it.
+void StepDaemon::lock_memory() {
+  if (start_.memory_lock == protocol::MemoryLock::kNone) return;
+  const int what = start_.memory_lock == protocol::MemoryLock::kAll ? MCL_CURRENT | MCL_FUTURE : MCL_CURRENT;
+  if (::mlockall(what) == 0) return;
+  agent_.send(FrameType::kAgentLog, fmt::format("cannot lock the step daemon's memory: {}", errno_text(errno)));
 }
 
 Status StepDaemon::prepare() {

@@ -67,6 +67,7 @@ class StepDaemon {
   };
 
   // starting (step_daemon.cpp)
+  void lock_memory();
   Status prepare();
   Result<StepPlan> make_plan(const PlanInput& input);
   Status make_groups(const PlanInput& input, StepPlan& plan);

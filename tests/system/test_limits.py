@@ -121,6 +121,38 @@ class Niceness(ClusterCase):
             self.assertEqual(self.nice("nice -n 3 srun -n1 nice", user=ALICE), second)
 
 
+class LockedMemory(ClusterCase):
+    """LaunchParameters=slurmstepd_memlock: of the step daemon, not of its tasks."""
+    NODES, CPUS = 1, 2
+    MAY_LOCK = 1 << 14  # CAP_IPC_LOCK
+
+    @staticmethod
+    def status(pid, key):
+        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as f:
+            return next((line.split()[1] for line in f if line.startswith(key + ":")), "0")
+
+    def locked(self):
+        """KiB of a step daemon and of its task."""
+        job = self.submit("-o", "/dev/null", "--wrap", "exec sleep 4003")
+        self.wait_state(job, "RUNNING")
+        find = lambda: subprocess.run(["pgrep", "-fx", "sleep 4003"], capture_output=True, text=True, check=False).stdout.split()
+        task = wait_for(find, "the task")[0]
+        amounts = [int(self.status(pid, "VmLck")) for pid in (self.status(task, "PPid"), task)]
+        self.run_cmd("scancel", job)
+        self.wait_ended(job)
+        wait_for(lambda: not find(), "the task is gone")
+        return amounts
+
+    def test_the_step_daemon(self):
+        if not int(self.status("self", "CapEff"), 16) & self.MAY_LOCK:
+            self.skipTest("memory may not be locked here")
+        self.assertEqual(self.locked(), [0, 0])
+        before = self.cluster.change_conf(lambda text: text.replace("LaunchParameters=", "LaunchParameters=slurmstepd_memlock_all,"))
+        self.run_cmd("scontrol", "reconfigure")
+        wait_for(lambda: [amount > 0 for amount in self.locked()] == [True, False], "it is locked")
+        self.cluster.change_conf(lambda _: before)
+
+
 class Unkillable(ClusterCase):
     NODES, CPUS = 1, 2
     CONF = "UnkillableStepTimeout=2\nKillWait=1\nUnkillableStepProgram={dir}/told\n"

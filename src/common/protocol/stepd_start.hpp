@@ -84,6 +84,9 @@ struct GresDevice {
   }
 };
 
+// What of a step daemon's memory is never paged out.
+enum class MemoryLock : uint8_t { kNone = 0, kPresent = 1, kAll = 2 };
+
 struct StepdStart {
   std::string launch;          // encoded StepLaunch, its signature checked by the agent
   uint32_t node_index = 0;     // position in the layout
@@ -111,6 +114,7 @@ struct StepdStart {
   bool use_pam = false;             // UsePAM
   bool home_xauthority = false;     // X11Parameters=home_xauthority
   uint32_t propagate_nice = 0;      // PropagatePrioProcess
+  MemoryLock memory_lock = MemoryLock::kNone;  // LaunchParameters=slurmstepd_memlock…
   template <class V>
   static void describe(V&& field) {
     field(1, "launch", &StepdStart::launch);
@@ -139,6 +143,7 @@ struct StepdStart {
     field(500, "use_pam", &StepdStart::use_pam);
     field(501, "home_xauthority", &StepdStart::home_xauthority);
     field(502, "propagate_nice", &StepdStart::propagate_nice);
+    field(503, "memory_lock", &StepdStart::memory_lock);
   }
 };
 
