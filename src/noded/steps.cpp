@@ -136,6 +136,7 @@ protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch) co
   if (has_option(config.launch_parameters, "slurmstepd_memlock_all")) start.memory_lock = protocol::MemoryLock::kAll;
   start.home_xauthority = has_option(split_list(config.x11_parameters), "home_xauthority");
   start.append_output = config.job_file_append;
+  start.autobind = option_value(config.task_plugin_param, "Autobind").value_or("");
   start.oom_kill_step = has_option(config.task_plugin_param, "OOMKillStep");
   start.kill_on_bad_exit = config.kill_on_bad_exit;
   start.kill_wait = config.kill_wait;

@@ -114,6 +114,7 @@ struct StepdStart {
   bool use_pam = false;             // UsePAM
   bool home_xauthority = false;     // X11Parameters=home_xauthority
   uint32_t propagate_nice = 0;      // PropagatePrioProcess
+  std::string autobind;             // TaskPluginParam=Autobind=…
   MemoryLock memory_lock = MemoryLock::kNone;  // LaunchParameters=slurmstepd_memlock…
   template <class V>
   static void describe(V&& field) {
@@ -144,6 +145,7 @@ struct StepdStart {
     field(501, "home_xauthority", &StepdStart::home_xauthority);
     field(502, "propagate_nice", &StepdStart::propagate_nice);
     field(503, "memory_lock", &StepdStart::memory_lock);
+    field(504, "autobind", &StepdStart::autobind);
   }
 };
 

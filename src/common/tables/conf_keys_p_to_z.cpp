@@ -229,7 +229,8 @@ constexpr GlobalKey kRows[] = {
     key("TaskPluginParam", K::kFlags)
         .allow(
             "Cores,None,Sockets,Threads,SlurmdOffSpec,Verbose,Autobind,SlurmdSpecOverride,"
-            "OOMKillStep").acts<&C::task_plugin_param>().shown({}, "(null type)"),
+            "OOMKillStep,Autobind=None,Autobind=Cores,Autobind=Sockets,Autobind=Threads")
+        .only("Autobind,Cores,None,OOMKillStep,Sockets,Threads,Verbose").acts<&C::task_plugin_param>().shown({}, "(null type)"),
     key("TaskProlog", K::kText).acts<&C::task_prolog>(),
     key("TCPTimeout", K::kSeconds, "2").range(0, kMax16).acts<&C::tcp_timeout>(),
     key("TLSParameters", K::kOptions)
