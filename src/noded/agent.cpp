@@ -55,7 +55,7 @@ class Agent::Graph {
     node_.sbin_dir = options_.sbin_dir;
     node_.own_line = options_.own_line;
     node_.started = now();
-    node_.real_hardware = discover_hardware(config.tmp_fs);
+    node_.real_hardware = discover_hardware(config.tmp_fs, config.slurmd_parameters);
     node_.processors = processor_order();
     node_.real_hardware.host_name = short_host_name();
     if (options_.rebooted) {

@@ -39,7 +39,7 @@ std::optional<int> parse(int argc, char** argv, Arguments& a) {
   app.add_flag("-M", a.lock_memory, "lock the agent into memory");
   if (const auto code = daemon::parse(app, argc, argv, a)) return code;
   if (a.show_hardware) {
-    NodeHardware hardware = noded::discover_hardware("/tmp");
+    NodeHardware hardware = noded::discover_hardware("/tmp", {});
     hardware.host_name = short_host_name();
     std::fputs(noded::node_line(hardware, noded::uptime()).c_str(), stdout);
     return 0;
