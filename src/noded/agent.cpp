@@ -147,7 +147,8 @@ class Agent::Graph {
     jobs_.emplace(node_, *scripts_, *groups_);
     health_.emplace(node_, *scripts_);
     features_.emplace(node_, *children_);
-    reboot_.emplace(node_, *children_, *features_, [this] { registrar_->start(); });
+    reboot_.emplace(node_, *children_, *features_,
+                    Reboot::Handlers{[this] { registrar_->start(); }, options_.end_process});
     reporter_.emplace(node_, *controller_,
                       [this](JobId job) { return !step_reports_->holds_any_of(job); });
     node_clients_ = std::make_shared<net::NodeClients>(auth_, node_.config->tcp_timeout);

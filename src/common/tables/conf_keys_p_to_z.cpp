@@ -176,7 +176,7 @@ constexpr GlobalKey kRows[] = {
             "allow_ecores,conmgr_connect_timeout,conmgr_max_connections,conmgr_quiesce_timeout,"
             "conmgr_read_timeout,conmgr_threads,conmgr_use_poll,conmgr_wait_write_delay,"
             "conmgr_write_timeout,contain_spank,workerpool_threads")
-        .only("config_overrides,l3cache_as_socket,numa_node_as_socket").acts<&C::slurmd_parameters>(),
+        .only("config_overrides,l3cache_as_socket,numa_node_as_socket,shutdown_on_reboot").acts<&C::slurmd_parameters>(),
     key("SlurmdPidFile", K::kText, "/var/run/slurmd.pid").acts<&C::slurmd_pid_file>(),
     key("SlurmdPort", K::kNumber, "6818").range(1, 65535).acts<&C::slurmd_port>().needs_restart(),
     key("SlurmdSpoolDir", K::kAbsolutePath, "/var/spool/slurmd").acts<&C::slurmd_spool_dir>(),
