@@ -43,6 +43,12 @@ void EffectRunner::handle(const state::LaunchStep& effect, const Snapshot& state
   boost::asio::post(workers_, [this, key = effect.key, state] { launch(key, state, {}); });
 }
 
+// Nodes need not ask for each step then who is in which group. Root's are those of its daemons there.
+void EffectRunner::add_groups(const state::ClusterState& state, protocol::StepLaunch& launch) {
+  if (launch.uid == 0 || has_option(state.config->launch_parameters, "disable_send_gids")) return;
+  launch.groups = parts_.users.find(launch.uid, launch.gid, net::now()).group_ids;
+}
+
 // Reads script and environment, signs, sends.
 void EffectRunner::launch(const protocol::StepKey& key, const Snapshot& state,
                           const std::vector<std::string>& only) {
@@ -61,6 +67,7 @@ void EffectRunner::launch(const protocol::StepKey& key, const Snapshot& state,
     engine_->post({state::LaunchFailed{key, message->layout.node_list, "its script is not in the journal", false}, {}, {}});
     return;
   }
+  add_groups(*state, *message);
   message->issued = net::now();
   protocol::LaunchStepRequest request;
   request.launch = wire::encode(*message);

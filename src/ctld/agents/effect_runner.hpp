@@ -16,6 +16,7 @@
 #include "ctld/engine/scheduler_loop.hpp"
 #include "ctld/journal/store.hpp"
 #include "ctld/rpc/step_waiters.hpp"
+#include "ctld/rpc/users.hpp"
 #include "ctld/rpc/watches.hpp"
 #include "ctld/state/effects.hpp"
 
@@ -31,6 +32,7 @@ class EffectRunner {
     Watches& watches;
     StepWaiters& step_waiters;
     SitePrograms& programs;
+    Users& users;
   };
   explicit EffectRunner(Parts parts);
   EffectRunner(const EffectRunner&) = delete;
@@ -64,6 +66,7 @@ class EffectRunner {
 
   // `only`: names of the nodes to send to; empty: all that are left of the step.
   void launch(const protocol::StepKey& key, const Snapshot& state, const std::vector<std::string>& only);
+  void add_groups(const state::ClusterState& state, protocol::StepLaunch& launch);
   void launch_later(const protocol::StepKey& key, std::vector<std::string> nodes);
   void launched(const protocol::StepKey& key, const std::vector<net::FanoutResult>& results);
 
