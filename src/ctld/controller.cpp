@@ -51,6 +51,7 @@ struct Controller::Graph {
   std::optional<Watches> watches;
   StepWaiters step_waiters;
   SitePrograms programs;
+  Users users{std::chrono::seconds(60)};
   std::optional<EffectRunner> effects;
   std::optional<engine::Publisher> publisher;
   std::optional<journal::GroupCommit> commit;
@@ -61,7 +62,6 @@ struct Controller::Graph {
   std::optional<Liveness> liveness;
   std::optional<HealthChecks> health_checks;
   std::optional<Checkpointer> checkpointer;
-  Users users{std::chrono::seconds(60)};
   CallCounts calls{now()};
   boost::asio::thread_pool slow_questions{1};
   std::optional<ServiceParts> services;
@@ -112,7 +112,7 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
   links.emplace(auth);
   watches.emplace([this](JobId job) { engine->post({state::ClientGone{job}, {}, {}}); },
                   [this] { return silence_limit(*publisher->newest()->state->config) / 2; });
-  effects.emplace(EffectRunner::Parts{*store, *signer, *links, *watches, step_waiters, programs});
+  effects.emplace(EffectRunner::Parts{*store, *signer, *links, *watches, step_waiters, programs, users});
   publisher.emplace(
       engine::Published{std::make_shared<state::ClusterState>(recovered.state), recovered.last},
       [this](const state::Effects& list, const state::ClusterSnapshot& state) { effects->run(list, state); });

@@ -56,7 +56,7 @@ class Agent::Graph {
     node_.own_line = options_.own_line;
     node_.claims_future = options_.claims_future;
     node_.started = now();
-    node_.real_hardware = discover_hardware(config.tmp_fs);
+    node_.real_hardware = discover_hardware(config.tmp_fs, config.slurmd_parameters);
     node_.processors = processor_order();
     node_.real_hardware.host_name = short_host_name();
     if (options_.rebooted) {
@@ -149,7 +149,8 @@ class Agent::Graph {
     jobs_.emplace(node_, *scripts_, *groups_);
     health_.emplace(node_, *scripts_);
     features_.emplace(node_, *children_);
-    reboot_.emplace(node_, *children_, *features_, [this] { registrar_->start(); });
+    reboot_.emplace(node_, *children_, *features_,
+                    Reboot::Handlers{[this] { registrar_->start(); }, options_.end_process});
     reporter_.emplace(node_, *controller_,
                       [this](JobId job) { return !step_reports_->holds_any_of(job); });
     node_clients_ = std::make_shared<net::NodeClients>(auth_, node_.config->tcp_timeout);

@@ -34,13 +34,26 @@ Topology load_topology() {  // null where there is none
   return hwloc_topology_load(raw) == 0 ? std::move(topology) : nullptr;
 }
 
-void discover_processors(NodeHardware& hardware) {
+// What is counted as sockets, of a host with so many cores.
+uint32_t count_sockets(hwloc_topology_t topology, uint32_t cores, const std::vector<std::string>& slurmd_parameters) {
+  const auto fits = [cores](uint32_t sockets) { return sockets > 0 && cores % sockets == 0; };
+  if (has_option(slurmd_parameters, "l3cache_as_socket")) {
+    if (const uint32_t caches = count(topology, HWLOC_OBJ_L3CACHE); fits(caches)) return caches;
+  }
+  if (has_option(slurmd_parameters, "numa_node_as_socket")) {
+    if (const uint32_t nodes = count(topology, HWLOC_OBJ_NUMANODE); fits(nodes)) return nodes;
+  }
+  return std::max(count(topology, HWLOC_OBJ_PACKAGE), 1U);
+}
+
+void discover_processors(const std::vector<std::string>& slurmd_parameters, NodeHardware& hardware) {
   const Topology topology = load_topology();
   if (const uint32_t threads = topology ? count(topology.get(), HWLOC_OBJ_PU) : 0; threads > 0) {
-    const uint32_t cores = count(topology.get(), HWLOC_OBJ_CORE);
+    const uint32_t known = count(topology.get(), HWLOC_OBJ_CORE);
+    const uint32_t cores = known == 0 ? threads : known;
     hardware.cpus = threads;
-    hardware.sockets = std::max(count(topology.get(), HWLOC_OBJ_PACKAGE), 1U);
-    hardware.cores_per_socket = std::max((cores == 0 ? threads : cores) / hardware.sockets, 1U);
+    hardware.sockets = count_sockets(topology.get(), cores, slurmd_parameters);
+    hardware.cores_per_socket = std::max(cores / hardware.sockets, 1U);
     hardware.threads_per_core = std::max(threads / (hardware.cores_per_socket * hardware.sockets), 1U);
     return;
   }
@@ -77,9 +90,9 @@ std::vector<uint32_t> processor_order() {
   return order;
 }
 
-NodeHardware discover_hardware(const std::string& tmp_fs) {
+NodeHardware discover_hardware(const std::string& tmp_fs, const std::vector<std::string>& slurmd_parameters) {
   NodeHardware hardware;
-  discover_processors(hardware);
+  discover_processors(slurmd_parameters, hardware);
   hardware.real_memory_mib = number_after("/proc/meminfo", "MemTotal:") / 1024;
   struct statvfs space {};
   if (::statvfs(tmp_fs.c_str(), &space) == 0) {

@@ -11,8 +11,9 @@
 
 namespace sluice::noded {
 
-// Host name, address and port are left empty.
-[[nodiscard]] NodeHardware discover_hardware(const std::string& tmp_fs);
+// Host name, address and port are left empty. SlurmdParameters=l3cache_as_socket or numa_node_as_socket have what shares a
+// level 3 cache or is a NUMA node counted as a socket, where the cores are dealt evenly to them.
+[[nodiscard]] NodeHardware discover_hardware(const std::string& tmp_fs, const std::vector<std::string>& slurmd_parameters);
 
 // The numbers that the kernel gives to this host's CPUs, socket by socket and core by core, as slurm.conf counts them:
 // the threads of a core need not have numbers that follow each other. Empty: unknown.

@@ -44,7 +44,7 @@ std::optional<int> parse(int argc, char** argv, Arguments& a) {
   if (const auto code = daemon::parse(app, argc, argv, a)) return code;
   if (future->count() > 0) a.own.future = feature;
   if (a.show_hardware) {
-    NodeHardware hardware = noded::discover_hardware("/tmp");
+    NodeHardware hardware = noded::discover_hardware("/tmp", {});
     hardware.host_name = short_host_name();
     std::fputs(noded::node_line(hardware, noded::uptime()).c_str(), stdout);
     return 0;

@@ -55,7 +55,7 @@ Result<NodeConfig> make_own_line(const ClusterConfig& config, const OwnLineOptio
   if (find_node_config(config, name) != nullptr) {
     return failure(ErrorCode::kDuplicateName, fmt::format("node {} is in the configuration already: -Z is for others", name));
   }
-  NodeHardware found = discover_hardware(config.tmp_fs);
+  NodeHardware found = discover_hardware(config.tmp_fs, config.slurmd_parameters);
   found.host_name = short_host_name();
   return tables::registering_node(config, name, options.line, found);
 }

@@ -20,7 +20,7 @@ void Reboot::run(const protocol::RebootNodeRequest& order) {
     const bool reboot = change == NodeFeatures::Change::kNeedsReboot || !order.if_needed;
     if (reboot && change != NodeFeatures::Change::kFailed) return start_again(order);
     node_.features_changed = order.issued;
-    changed_();
+    handlers_.changed();
   });
 }
 
@@ -47,7 +47,8 @@ void Reboot::start_again(const protocol::RebootNodeRequest& order) {
   const auto pid = children_.spawn({path, std::move(words), env.entries(), {}}, [path](int status) {
     if (status != 0) log::error("{} failed with status {:#x}", path, status);
   });
-  if (!pid) log::error("{}", pid.error().text);
+  if (!pid) return log::error("{}", pid.error().text);
+  if (has_option(node_.config->slurmd_parameters, "shutdown_on_reboot")) handlers_.end_process();
 }
 
 }  // namespace sluice::noded

@@ -14,9 +14,12 @@ namespace sluice::noded {
 
 class Reboot {
  public:
-  // `changed` is called when an order has been carried out, well or not, and no reboot follows.
-  Reboot(NodeState& node, ChildProcesses& children, NodeFeatures& features, std::function<void()> changed)
-      : node_(node), children_(children), features_(features), changed_(std::move(changed)) {}
+  struct Handlers {
+    std::function<void()> changed;      // an order has been carried out, well or not, and no reboot follows
+    std::function<void()> end_process;  // RebootProgram was started: with SlurmdParameters=shutdown_on_reboot
+  };
+  Reboot(NodeState& node, ChildProcesses& children, NodeFeatures& features, Handlers handlers)
+      : node_(node), children_(children), features_(features), handlers_(std::move(handlers)) {}
 
   // Does nothing when the host was started after the order, or it is being carried out already.
   void run(const protocol::RebootNodeRequest& order);
@@ -30,7 +33,7 @@ class Reboot {
   NodeState& node_;
   ChildProcesses& children_;
   NodeFeatures& features_;
-  std::function<void()> changed_;
+  Handlers handlers_;
   Time last_ = kNoTime;  // order that was carried out
 };
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/base/read_file.hpp"
+#include "common/base/text.hpp"
 #include "common/log/log.hpp"
 #include "common/model/system_cores.hpp"
 #include "common/tables/gres_env.hpp"
@@ -174,7 +175,13 @@ protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch) co
   start.system_cpus = static_cast<uint32_t>(kept.count()) * node_.self.threads_per_core;
   start.processors = node_.processors;
   start.mpi = config.mpi;
+  start.use_pam = config.use_pam;
+  start.propagate_nice = config.propagate_prio_process;
+  if (has_option(config.launch_parameters, "slurmstepd_memlock")) start.memory_lock = protocol::MemoryLock::kPresent;
+  if (has_option(config.launch_parameters, "slurmstepd_memlock_all")) start.memory_lock = protocol::MemoryLock::kAll;
+  start.home_xauthority = has_option(split_list(config.x11_parameters), "home_xauthority");
   start.append_output = config.job_file_append;
+  start.autobind = option_value(config.task_plugin_param, "Autobind").value_or("");
   start.oom_kill_step = has_option(config.task_plugin_param, "OOMKillStep");
   start.kill_on_bad_exit = config.kill_on_bad_exit;
   start.kill_wait = config.kill_wait;

@@ -96,6 +96,7 @@ BindRequest bind_request(const PlanInput& input, const HostCpus& host) {
   if (input.launch.step == nullptr) return request;
   const StepSpec& step = *input.launch.step;
   request.bind = step.cpu_bind.view();
+  request.autobind = input.start.autobind;
   request.demand.tasks = static_cast<uint32_t>(input.launch.layout.nodes[input.start.node_index].tasks.size());
   request.demand.each = std::max(step.cpus_per_task, 1U);
   request.demand.used_threads = step.threads_per_core;

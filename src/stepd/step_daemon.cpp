@@ -5,12 +5,17 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
+#include "common/base/text.hpp"
 #include "common/wire/codec.hpp"
 #include "stepd/mount_namespace.hpp"
+#include "stepd/resource_limits.hpp"
+#include "stepd/task_nice.hpp"
 
 namespace sluice::stepd {
 
@@ -61,6 +66,7 @@ int StepDaemon::start() {
   const auto socket = spool_.listen(launch_.key);
   if (socket) agent_.listen(*socket);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  lock_memory();
   wait_for_children();
   stop_signals_.async_wait([this](const boost::system::error_code& error, int) {
     if (!error) terminate(true, {});
@@ -81,12 +87,21 @@ int StepDaemon::start() {
   return 0;
 }
 
+// Tasks do not inherit it.
+void StepDaemon::lock_memory() {
+  if (start_.memory_lock == protocol::MemoryLock::kNone) return;
+  const int what = start_.memory_lock == protocol::MemoryLock::kAll ? MCL_CURRENT | MCL_FUTURE : MCL_CURRENT;
+  if (::mlockall(what) == 0) return;
+  agent_.send(FrameType::kAgentLog, fmt::format("cannot lock the step daemon's memory: {}", errno_text(errno)));
+}
+
 Status StepDaemon::prepare() {
   auto user = identity_of(launch_);
   if (!user) return tl::unexpected<Error>(user.error());
   user_ = std::move(*user);
   const PlanInput& input = plan_input_.emplace(PlanInput{start_, launch_, user_});
   if (is_extern()) return prepare_extern(input);
+  if (Status opened = open_pam_session(); !opened) return opened;
   const OpenMode mode = is_batch() ? launch_.job_spec->open_mode : launch_.step->open_mode;
   const bool append =
       mode == OpenMode::kAppend || (mode == OpenMode::kDefault && start_.append_output);
@@ -98,6 +113,14 @@ Status StepDaemon::prepare() {
   if (Status ready = start_x11(*plan); !ready) return ready;
   if (Status ready = start_mpi(input, *plan); !ready) return ready;
   launch_tasks(std::move(*plan));
+  return {};
+}
+
+Status StepDaemon::open_pam_session() {
+  if (!start_.use_pam) return {};
+  auto session = PamSession::open(user_name_of(launch_), launch_.job_spec->submit_host.str());
+  if (!session) return tl::unexpected<Error>(session.error());
+  pam_ = std::move(*session);
   return {};
 }
 
@@ -147,6 +170,9 @@ void StepDaemon::launch_tasks(StepPlan plan) {
     Task& task = tasks_[i];
     task.rank = from.rank;
     task.local = from.local;
+    if (pam_) from.setup.limits = limits_within(from.setup.limits, pam_->limits());
+    const auto submitted = to_number<int>(from.setup.env.get("SLURM_PRIO_PROCESS")).value_or(0);
+    from.setup.nice = task_nice(start_.propagate_nice, submitted, ::getpriority(PRIO_PROCESS, 0), launch_.uid == 0);
     task.pid = start_task(from.setup);
     task.running = task.pid > 0;
     if (!task.running) {

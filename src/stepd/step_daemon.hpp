@@ -26,6 +26,7 @@
 #include "stepd/mpi/mpi_server.hpp"
 #include "stepd/output_files.hpp"
 #include "stepd/output_stream.hpp"
+#include "stepd/pam_session.hpp"
 #include "stepd/step_group.hpp"
 #include "stepd/step_plan.hpp"
 #include "stepd/usage_meter.hpp"
@@ -66,10 +67,12 @@ class StepDaemon {
   };
 
   // starting (step_daemon.cpp)
+  void lock_memory();
   Status prepare();
   Result<StepPlan> make_plan(const PlanInput& input);
   Status make_groups(const PlanInput& input, StepPlan& plan);
   Status prepare_extern(const PlanInput& input);
+  Status open_pam_session();
   void launch_tasks(StepPlan plan);
   void adopt_streams(Task& task, const TaskPlan& plan);
   std::shared_ptr<OutputStream> make_stream(const Task& task, int fd, protocol::FrameType type);
@@ -158,6 +161,7 @@ class StepDaemon {
   std::optional<PlanInput> plan_input_;
   std::unique_ptr<MpiServer> mpi_;  // null: the tasks need none
   MpiAssembler mpi_assembler_;
+  std::unique_ptr<PamSession> pam_;  // null: none is opened
   std::unique_ptr<X11Listener> x11_;  // null: the tasks have no display through us
   int message_fd_ = -1;
   bool whole_lines_ = false;

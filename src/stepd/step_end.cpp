@@ -138,6 +138,7 @@ TaskSetup StepDaemon::epilog_setup(const Task& task) const {
   setup.env = task.env;
   setup.env.set("SLURM_TASK_PID", std::to_string(task.pid));
   setup.groups = task.groups;
+  if (pam_) setup.limits = pam_->limits();
   setup.mount_namespace = start_.mount_namespace;
   return setup;
 }
@@ -250,6 +251,7 @@ void StepDaemon::finish() {
   look_for_refused_forks();
   if (mpi_) mpi_->stop();
   if (x11_) x11_->stop();
+  pam_.reset();
   report_ = make_report();
   if (is_batch()) remove_batch_folder(start_.spool_dir, launch_.key.id.job);
   const Status kept = keep_report();

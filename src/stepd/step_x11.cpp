@@ -28,7 +28,13 @@ Status StepDaemon::start_x11(StepPlan& plan) {
                  listeners_.send_owner(FrameType::kX11FromNode, bytes, connection);
                },
                [this] { return listeners_.congested(); }});
-  if (auto ok = x11_->start(user_, start_.mount_namespace, step_id_text(launch_.key.id)); !ok) return ok;
+  std::string home_file;
+  if (start_.home_xauthority) {
+    const std::string home = home_of(user_);
+    if (home.empty()) return failure("the user has no home folder here, and X11Parameters=home_xauthority is set");
+    home_file = home + "/.Xauthority";
+  }
+  if (auto ok = x11_->start(user_, start_.mount_namespace, step_id_text(launch_.key.id), home_file); !ok) return ok;
   for (TaskPlan& task : plan.tasks) x11_->set_variables(task.setup.env);
   return {};
 }

@@ -180,8 +180,17 @@ class Binder {
     if (request_.ntasks_per_core > 0) demand.unit = BindUnit::kCore;
     else if (request_.ntasks_per_socket > 0) demand.unit = BindUnit::kSocket;
     else if (request_.says_threads) demand.unit = BindUnit::kThread;
-    else return find_unit(request_.cpus, request_.shape, demand);
+    else return find_unit(request_.cpus, request_.shape, demand) || choose_autobind(demand);
     return true;
+  }
+
+  bool choose_autobind(CpuDemand& demand) const {
+    switch (read_words(request_.autobind).kind()) {
+      case BindKind::kThreads: demand.unit = BindUnit::kThread; return true;
+      case BindKind::kCores: demand.unit = BindUnit::kCore; return true;
+      case BindKind::kSockets: demand.unit = BindUnit::kSocket; return true;
+      default: return false;
+    }
   }
 
   // All domains that the CPUs are in.

@@ -15,6 +15,7 @@ namespace sluice::stepd {
 
 struct BindRequest {
   std::string_view bind;  // of --cpu-bind
+  std::string_view autobind;  // "cores", … for as many tasks as there are of nothing; empty: they are not bound apart then
   CpuShape shape;
   CpuDemand demand;
   uint32_t ntasks_per_core = 0, ntasks_per_socket = 0;  // as the user gave them: they choose what is bound to

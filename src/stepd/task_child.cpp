@@ -22,6 +22,7 @@
 #include "common/base/exec_pointers.hpp"
 #include "common/base/text.hpp"
 #include "stepd/mount_namespace.hpp"
+#include "stepd/resource_limits.hpp"
 #include "stepd/task_prolog.hpp"
 
 namespace sluice::stepd {
@@ -65,20 +66,6 @@ pid_t fork_deaf() {
   const pid_t pid = ::fork();
   if (pid != 0) ::sigprocmask(SIG_SETMASK, &before, nullptr);
   return pid;
-}
-
-void set_limits(const std::vector<uint64_t>& limits) {
-  for (size_t i = 0; i + 1 < limits.size(); i += 2) {
-    const auto number = static_cast<__rlimit_resource_t>(i / 2);
-    rlimit wanted{limits[i], limits[i + 1]};
-    if (wanted.rlim_cur > wanted.rlim_max) continue;  // not propagated
-    if (::setrlimit(number, &wanted) == 0) continue;
-    // a hard limit above ours: as much as we have
-    rlimit own{};
-    if (::getrlimit(number, &own) != 0) continue;
-    own.rlim_cur = std::min<rlim_t>(limits[i], own.rlim_max);
-    ::setrlimit(number, &own);
-  }
 }
 
 bool names_missing_interpreter(const std::string& path, std::string& interpreter) {
@@ -294,6 +281,7 @@ void settle(const TaskSetup& setup) {
   join_groups(setup.groups);
   clean_signals();
   set_limits(setup.limits);
+  if (setup.nice) ::setpriority(PRIO_PROCESS, 0, *setup.nice);
   if (setup.cpus) ::sched_setaffinity(0, sizeof(cpu_set_t), &*setup.cpus);
   if (!setup.binding_report.empty()) {
     say(STDERR_FILENO, fmt::format(fmt::runtime(setup.binding_report), ::getpid()));

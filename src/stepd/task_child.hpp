@@ -20,7 +20,8 @@ struct TaskSetup {
   UserIdentity user;
   std::string work_dir;
   uint32_t umask = 022;
-  std::vector<uint64_t> limits;  // (soft, hard) by RLIMIT_ number; empty: as they are
+  std::vector<uint64_t> limits;  // as in resource_limits.hpp
+  std::optional<int> nice;       // nothing: as it is
   Environment env;               // all but SLURM_TASK_PID
   std::string program;           // empty: arguments[0], looked for in PATH
   std::vector<std::string> arguments;

@@ -10,13 +10,16 @@
 namespace sluice::stepd {
 namespace {
 
+// Nothing when it is neither given nor known to this node.
+std::string name_of(uint32_t uid, const std::string& given) {
+  if (!given.empty()) return given;
+  const passwd* entry = ::getpwuid(uid);
+  return entry == nullptr ? std::string() : entry->pw_name;
+}
+
 std::vector<gid_t> groups_of(const NamedUser& who) {
-  std::string name = who.user_name;
-  if (name.empty()) {
-    const passwd* entry = ::getpwuid(who.uid);
-    if (entry == nullptr) return {who.gid};
-    name = entry->pw_name;
-  }
+  const std::string name = name_of(who.uid, who.user_name);
+  if (name.empty()) return {who.gid};
   std::vector<gid_t> groups(64);
   int count = static_cast<int>(groups.size());
   if (::getgrouplist(name.c_str(), who.gid, groups.data(), &count) < 0) {
@@ -49,6 +52,15 @@ Result<UserIdentity> identity_of(const NamedUser& who) {
 
 Result<UserIdentity> identity_of(const protocol::StepLaunch& launch) {
   return identity_of(NamedUser{launch.uid, launch.gid, launch.groups, launch.user_name});
+}
+
+std::string user_name_of(const protocol::StepLaunch& launch) {
+  return name_of(launch.uid, launch.user_name);
+}
+
+std::string home_of(const UserIdentity& user) {
+  const passwd* entry = ::getpwuid(user.uid);
+  return entry == nullptr ? std::string() : entry->pw_dir;
 }
 
 bool become(const UserIdentity& user) {

@@ -30,6 +30,12 @@ struct NamedUser {
 [[nodiscard]] Result<UserIdentity> identity_of(const NamedUser& who);
 [[nodiscard]] Result<UserIdentity> identity_of(const protocol::StepLaunch& launch);
 
+// The launch's own word, else this node's; empty when neither knows one.
+[[nodiscard]] std::string user_name_of(const protocol::StepLaunch& launch);
+
+// The user's home folder, as this node knows it; empty when it knows none.
+[[nodiscard]] std::string home_of(const UserIdentity& user);
+
 // For good, with groups. False when it cannot be (errno says why); then do not go on.
 [[nodiscard]] bool become(const UserIdentity& user);
 

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <utility>
 
+#include <boost/asio/ip/host_name.hpp>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/random.h>
@@ -13,6 +14,7 @@
 #include "common/base/errno_text.hpp"
 #include "common/step/send_queue.hpp"
 #include "common/step/x11_setup.hpp"
+#include "stepd/home_xauthority.hpp"
 #include "stepd/mount_namespace.hpp"
 
 namespace sluice::stepd {
@@ -60,12 +62,13 @@ struct X11Listener::Connection {
 
 X11Listener::~X11Listener() { stop(); }
 
-Status X11Listener::start(const UserIdentity& user, const std::string& mount_namespace, const std::string& step) {
+Status X11Listener::start(const UserIdentity& user, const std::string& mount_namespace, const std::string& step,
+                          const std::string& home_file) {
   user_ = user;
   mount_namespace_ = mount_namespace;
   cookie_ = random_bytes(kCookieBytes);
   if (auto ok = listen(); !ok) return ok;
-  if (auto ok = write_file(step); !ok) return ok;
+  if (auto ok = home_file.empty() ? write_file(step) : write_home_file(home_file); !ok) return ok;
   accept();
   return {};
 }
@@ -97,6 +100,33 @@ Status X11Listener::write_file(const std::string& step) {
   return written ? Status() : failure(fmt::format("cannot write {}: {}", path, why));
 }
 
+// Programs look for a display of this host by the host's name.
+Status X11Listener::write_home_file(const std::string& path) {
+  const MountNamespaceScope scope(mount_namespace_);
+  if (scope.error() != 0) return failure("cannot enter the job's mount namespace");
+  const ActAsUser as_user(user_);
+  auto written = change_xauthority(
+      path, [this](std::string_view text) { return with_xauthority(text, boost::asio::ip::host_name(), display_, cookie_); });
+  if (!written) return written;
+  file_ = path;
+  in_home_ = true;
+  return {};
+}
+
+void X11Listener::remove_cookie() {
+  const std::string path = std::exchange(file_, {});
+  const MountNamespaceScope scope(mount_namespace_);
+  if (scope.error() != 0) return;
+  const ActAsUser as_user(user_);
+  if (!in_home_) {
+    ::unlink(path.c_str());
+    return;
+  }
+  // where it stays it opens nothing: the display is closed
+  (void)change_xauthority(
+      path, [this](std::string_view text) { return without_xauthority(text, boost::asio::ip::host_name(), display_); });
+}
+
 void X11Listener::set_variables(Environment& out) const {
   out.set("DISPLAY", fmt::format("localhost:{}.0", display_));
   out.set("XAUTHORITY", file_);
@@ -107,11 +137,7 @@ void X11Listener::stop() {
   acceptor_.close(ignored);
   for (const auto& [number, connection] : connections_) connection->socket.close(ignored);
   connections_.clear();
-  if (file_.empty()) return;
-  const MountNamespaceScope scope(mount_namespace_);
-  if (scope.error() != 0) return;
-  const ActAsUser as_user(user_);
-  ::unlink(std::exchange(file_, {}).c_str());
+  if (!file_.empty()) remove_cookie();
 }
 
 void X11Listener::accept() {

@@ -29,8 +29,10 @@ class X11Listener {
   X11Listener(const X11Listener&) = delete;
   X11Listener& operator=(const X11Listener&) = delete;
 
-  // Takes a free display number and writes the user's file; in the job's mount namespace, if it has one.
-  [[nodiscard]] Status start(const UserIdentity& user, const std::string& mount_namespace, const std::string& step);
+  // Takes a free display number and writes its cookie into a file of the user's: `home_file`, or where that is empty one of
+  // its own in /tmp, named by `step`. In the job's mount namespace, if it has one.
+  [[nodiscard]] Status start(const UserIdentity& user, const std::string& mount_namespace, const std::string& step,
+                             const std::string& home_file);
   void set_variables(Environment& out) const;
 
   // From the display; no bytes: it is over.
@@ -44,6 +46,8 @@ class X11Listener {
   using ConnectionPtr = std::shared_ptr<Connection>;
   [[nodiscard]] Status listen();
   [[nodiscard]] Status write_file(const std::string& step);
+  [[nodiscard]] Status write_home_file(const std::string& path);
+  void remove_cookie();
   void accept();
   void drop_stranger();
   void read(const ConnectionPtr& connection);
@@ -59,6 +63,7 @@ class X11Listener {
   uint32_t display_ = 0;
   std::string cookie_;
   std::string file_;  // the user's
+  bool in_home_ = false;  // it has other cookies, too
   UserIdentity user_;
   std::string mount_namespace_;
 };

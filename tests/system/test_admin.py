@@ -2,6 +2,7 @@
 import os
 import re
 import signal
+import subprocess
 import unittest
 
 from harness import ClusterCase, NodeCase, need_root, pids_with, wait_for
@@ -225,6 +226,22 @@ class ScheduleLog(ClusterCase):
     def cancel_and_wait(self, job):
         self.run_cmd("scancel", str(job))
         self.wait_ended(job)
+
+
+class ShutdownOnReboot(NodeCase):
+    """SlurmdParameters=shutdown_on_reboot: the agent ends by itself when it has started RebootProgram."""
+    NODES, CPUS = 1, 2
+    CONF = "RebootProgram={dir}/reboot\nResumeTimeout=60\nSlurmdParameters=config_overrides,shutdown_on_reboot\n"
+    FILES = {"reboot": "#!/bin/sh\necho asked >> {dir}/work/asked\n"}
+
+    def test_the_agent_ends(self):
+        self.run_cmd("scontrol", "reboot", "n1")
+        wait_for(lambda: self.cluster.node_pid("n1") is None, "the agent has ended")
+        wait_for(lambda: self.file("asked") == "asked\n", "RebootProgram runs")
+        subprocess.run([self.cluster.daemon("sluicenoded"), "-f", self.cluster.conf, "-N", "n1", "-b"], check=True,
+                       env=self.cluster.env)
+        wait_for(lambda: self.node("n1") == "idle|none", "the node is back in service")
+        self.assertEqual(self.file("asked"), "asked\n")
 
 
 if __name__ == "__main__":

@@ -94,6 +94,65 @@ class Patient(ClusterCase):
         self.assertEqual(self.wait_ended(job), "CANCELLED")
 
 
+class Niceness(ClusterCase):
+    """PropagatePrioProcess: tasks are as nice as the command that submitted them."""
+    NODES, CPUS, CONF = 1, 2, "PropagatePrioProcess=1\n"
+
+    @classmethod
+    def setUpClass(cls):
+        add_users(cls, ALICE)
+        super().setUpClass()
+
+    def nice(self, script, **options):
+        return int(self.out("/bin/sh", "-c", script, **options))
+
+    def test_what_tasks_get(self):
+        own = os.nice(0)
+        more = lambda by: min(own + by, 19)
+        self.assertEqual(self.nice("nice -n 3 srun -n1 nice", user=ALICE), more(3))
+        self.run_cmd("/bin/sh", "-c", "nice -n 4 sbatch -W -o nice.out --wrap 'nice; srun nice'", user=ALICE)
+        self.assertEqual(self.file("nice.out"), f"{more(4)}\n{more(4)}\n")
+        as_alice = f"setpriv --reuid {ALICE} --regid {ALICE} --clear-groups"
+        self.assertEqual(self.nice(f"nice -n -5 {as_alice} srun -n1 nice"), own)  # not before the daemon
+        for rule, (first, second) in (("2", (more(1), more(3))), ("0", (own, own))):
+            self.cluster.change_conf(lambda text: re.sub("PropagatePrioProcess=.", f"PropagatePrioProcess={rule}", text))  # pylint: disable=cell-var-from-loop
+            self.run_cmd("scontrol", "reconfigure")
+            wait_for(lambda: self.nice("srun -n1 nice", user=ALICE) == first, "the new rule")  # pylint: disable=cell-var-from-loop
+            self.assertEqual(self.nice("nice -n 3 srun -n1 nice", user=ALICE), second)
+
+
+class LockedMemory(ClusterCase):
+    """LaunchParameters=slurmstepd_memlock: of the step daemon, not of its tasks."""
+    NODES, CPUS = 1, 2
+    MAY_LOCK = 1 << 14  # CAP_IPC_LOCK
+
+    @staticmethod
+    def status(pid, key):
+        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as f:
+            return next((line.split()[1] for line in f if line.startswith(key + ":")), "0")
+
+    def locked(self):
+        """KiB of a step daemon and of its task."""
+        job = self.submit("-o", "/dev/null", "--wrap", "exec sleep 4003")
+        self.wait_state(job, "RUNNING")
+        find = lambda: subprocess.run(["pgrep", "-fx", "sleep 4003"], capture_output=True, text=True, check=False).stdout.split()
+        task = wait_for(find, "the task")[0]
+        amounts = [int(self.status(pid, "VmLck")) for pid in (self.status(task, "PPid"), task)]
+        self.run_cmd("scancel", job)
+        self.wait_ended(job)
+        wait_for(lambda: not find(), "the task is gone")
+        return amounts
+
+    def test_the_step_daemon(self):
+        if not int(self.status("self", "CapEff"), 16) & self.MAY_LOCK:
+            self.skipTest("memory may not be locked here")
+        self.assertEqual(self.locked(), [0, 0])
+        before = self.cluster.change_conf(lambda text: text.replace("LaunchParameters=", "LaunchParameters=slurmstepd_memlock_all,"))
+        self.run_cmd("scontrol", "reconfigure")
+        wait_for(lambda: [amount > 0 for amount in self.locked()] == [True, False], "it is locked")
+        self.cluster.change_conf(lambda _: before)
+
+
 class Unkillable(ClusterCase):
     NODES, CPUS = 1, 2
     CONF = "UnkillableStepTimeout=2\nKillWait=1\nUnkillableStepProgram={dir}/told\n"

@@ -4,7 +4,7 @@ import shutil
 import signal
 import unittest
 
-from harness import Cluster, ClusterCase, need_root, wait_for
+from harness import Cluster, ClusterCase, jobs_of, need_root, wait_for
 
 
 def memory_mib():
@@ -154,6 +154,27 @@ class EmptyState(unittest.TestCase):
             wait_for(lambda: cluster.run("squeue", "-h", "-t", "all", "-j", job, "-o", "%T").stdout == "COMPLETED\n", "and is recorded")
         finally:
             cluster.down()
+
+
+class LostSpool(ClusterCase):
+    """A node that has lost its spool folder does not run a script again that it has begun."""
+    NODES, CPUS, CONF = 1, 2, "BatchStartTimeout=1\n"
+
+    def test_the_job_is_missing(self):
+        job = self.submit("--no-requeue", "-o", "/dev/null", "--wrap", "echo began >> spool.ran; sleep 1000")
+        wait_for(lambda: self.file("spool.ran"), "the script runs")
+        wait_for(lambda: self.show(job)["RunTime"] >= "00:00:02", "BatchStartTimeout is over")
+        self.cluster.kill_node("n1")
+        for pid in jobs_of(self.cluster.conf):
+            os.kill(pid, signal.SIGKILL)
+        wait_for(lambda: not jobs_of(self.cluster.conf), "its processes are gone")
+        spool = os.path.join(self.cluster.dir, "spool", "n1")
+        shutil.rmtree(spool)
+        os.mkdir(spool)
+        self.cluster.start_node("n1")
+        self.assertEqual(self.wait_ended(job), "NODE_FAIL")
+        self.assertIn(f"Batch JobId={job} missing from batch node n1", self.cluster.log())
+        self.assertEqual(self.file("spool.ran"), "began\n")
 
 
 class KeptDown(ClusterCase):

@@ -165,6 +165,39 @@ class Users(ClusterCase):
         self.assertEqual(os.stat(os.path.join(self.cluster.dir, "slurm.key")).st_mode & 0o077, 0)
 
 
+class SentGroups(ClusterCase):
+    """The controller tells nodes a user's groups; with LaunchParameters=disable_send_gids they look them up themselves."""
+    NODES, CPUS = 1, 2
+    ELSEWHERE = 12010  # a group that Alice is in as far as the node knows
+
+    @classmethod
+    def setUpClass(cls):
+        add_user(ALICE)
+        cls.addClassCleanup(subprocess.run, ["userdel", f"sluicetest{ALICE}"], check=False, capture_output=True)
+        super().setUpClass()
+
+    def groups(self):
+        return [int(word) for word in self.out("srun", "-n1", "id", "-G", user=ALICE).split()]
+
+    def test_whose_word_counts(self):
+        if subprocess.run(["unshare", "--mount", "true"], check=False).returncode:
+            self.skipTest("no mount namespaces here")
+        cluster, path = self.cluster, os.path.join(self.cluster.dir, "group")
+        with open("/etc/group", encoding="utf-8") as f:
+            text = f.read()
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text + f"sluiceelsewhere:x:{self.ELSEWHERE}:sluicetest{ALICE}\n")
+        cluster.kill_node("n1")
+        start = 'mount --bind "$1" /etc/group && exec "$2" -f "$3" -N n1'
+        subprocess.run(["unshare", "--mount", "sh", "-c", start, "sh", path, cluster.daemon("sluicenoded"), cluster.conf],
+                       check=True, env=cluster.env)
+        wait_for(lambda: cluster.node_pid("n1"), "the agent runs")
+        self.assertNotIn(self.ELSEWHERE, self.groups())
+        cluster.change_conf(lambda conf: conf.replace("LaunchParameters=", "LaunchParameters=disable_send_gids,"))
+        self.run_cmd("scontrol", "reconfigure")
+        wait_for(lambda: self.ELSEWHERE in self.groups(), "the node's word counts")
+
+
 if __name__ == "__main__":
     need_root()
     unittest.main(verbosity=2)

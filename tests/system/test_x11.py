@@ -1,5 +1,6 @@
 """--x11: programs on the nodes reach the display of srun, with its cookie, and nobody else does."""
 import os
+import pwd
 import shutil
 import socket
 import subprocess
@@ -7,7 +8,7 @@ import sys
 import threading
 import unittest
 
-from harness import ClusterCase, wait_for
+from harness import ClusterCase, add_users, wait_for
 
 COOKIE = bytes(range(16))
 NAME = b"MIT-MAGIC-COOKIE-1"
@@ -68,8 +69,8 @@ class Display:
         self.server.close()
 
 
-class X11(ClusterCase):
-    NODES, CPUS, FILES = 3, 2, {"client": CLIENT}
+class DisplayCase(ClusterCase):
+    FILES = {"client": CLIENT}
 
     def setUp(self):
         self.display = Display()
@@ -78,6 +79,10 @@ class X11(ClusterCase):
         subprocess.run(["xauth", "-f", self.auth, "add", self.display.name, ".", COOKIE.hex()], check=True, capture_output=True)
         self.env = {"DISPLAY": self.display.name, "XAUTHORITY": self.auth}
         self.client = os.path.join(self.cluster.dir, "client")
+
+
+class X11(DisplayCase):
+    NODES, CPUS = 3, 2
 
     def lines(self, *command):
         return sorted(self.out(*command, env=self.env).splitlines())
@@ -132,6 +137,57 @@ class X11(ClusterCase):
             server.terminate()
         self.assertIn("vendor string:", out)
         self.assertIn("name of display:    localhost:", out)
+
+
+# the cookie of $DISPLAY, as xauth lists it for this host
+LISTED = 'n=${DISPLAY#*:}; n=${n%.*}; xauth list | sed -n "s,^[^ ]*/unix:$n  *MIT-MAGIC-COOKIE-1  *,,p"'
+
+
+@unittest.skipIf(os.geteuid(), "needs root")
+class HomeXauthority(DisplayCase):
+    NODES, CPUS, USER = 1, 2, 12071
+    CONF = "X11Parameters=home_xauthority\n"
+
+    @classmethod
+    def setUpClass(cls):
+        add_users(cls, cls.USER)
+        super().setUpClass()
+
+    def setUp(self):
+        super().setUp()
+        self.env["XAUTHORITY"] = shutil.copy(self.auth, self.cluster.work)  # a folder where users may lock it
+        os.chown(self.env["XAUTHORITY"], self.USER, self.USER)
+        home = pwd.getpwuid(self.USER).pw_dir
+        os.makedirs(home)
+        self.addCleanup(shutil.rmtree, home)
+        os.chown(home, self.USER, self.USER)
+        self.path = os.path.join(home, ".Xauthority")
+
+    def test_the_users_own_file(self):
+        """The cookie stands beside those for other displays, and goes with the step."""
+        subprocess.run(["xauth", "-f", self.path, "add", ":5", ".", "ab" * 16],
+                       check=True, capture_output=True)
+        os.chown(self.path, self.USER, self.USER)
+        with open(self.path, "rb") as f:
+            before = f.read()
+        script = f"echo $XAUTHORITY; {self.client} $({LISTED})"
+        out = self.out("srun", "-n1", "--x11", "sh", "-c", script, env=self.env, user=self.USER)
+        self.assertEqual(out, f"{self.path}\nn1 localhost 600 3000005 right\n")
+        self.wait_no_jobs()
+        with open(self.path, "rb") as f:
+            self.assertEqual(f.read(), before)
+        self.assertEqual(os.listdir(os.path.dirname(self.path)), [".Xauthority"])
+
+    def test_no_file_yet(self):
+        script = f'{self.client} $({LISTED}); ls -a /tmp | grep -c "^.Xauthority-$SLURM_JOB_ID"'
+        out = self.run_cmd("srun", "-n1", "--x11", "sh", "-c", script, env=self.env, user=self.USER, check=False).stdout
+        self.assertEqual(out, "n1 localhost 600 3000005 right\n0\n")
+
+    def test_a_file_that_is_locked(self):
+        open(self.path + "-c", "w", encoding="utf-8").close()
+        done = self.run_cmd("srun", "-n1", "--x11", "true", env=self.env, user=self.USER, check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn(f"cannot lock {self.path}: File exists", done.stderr)
 
 
 if __name__ == "__main__":

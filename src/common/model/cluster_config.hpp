@@ -251,6 +251,7 @@ struct ClusterConfig {
   std::vector<std::string> launch_parameters;
   std::string interactive_step_options = "--interactive --preserve-env --pty $SHELL";
   uint32_t propagate_prio_process = 0;  // 0, 1 or 2
+  bool use_pam = false;
   // "ALL", "NONE" or limits' names; see the parser
   std::vector<std::string> propagate_resource_limits;
   std::vector<std::string> propagate_resource_limits_except;
@@ -565,6 +566,7 @@ struct ClusterConfig {
     field(450, "node_features_plugins", &ClusterConfig::node_features_plugins);
     field(451, "helpers", &ClusterConfig::helpers);
     field(470, "allow_spec_resources_usage", &ClusterConfig::allow_spec_resources_usage);
+    field(500, "use_pam", &ClusterConfig::use_pam);
   }
 };
 

@@ -91,6 +91,9 @@ struct GresDevice {
   }
 };
 
+// What of a step daemon's memory is never paged out.
+enum class MemoryLock : uint8_t { kNone = 0, kPresent = 1, kAll = 2 };
+
 struct StepdStart {
   std::string launch;          // encoded StepLaunch, its signature checked by the agent
   uint32_t node_index = 0;     // position in the layout
@@ -115,6 +118,11 @@ struct StepdStart {
   uint32_t node_cpus = 0;           // hardware threads of the node as configured
   uint32_t system_cpus = 0;         // of these, which no job gets
   MpiConfig mpi;
+  bool use_pam = false;             // UsePAM
+  bool home_xauthority = false;     // X11Parameters=home_xauthority
+  uint32_t propagate_nice = 0;      // PropagatePrioProcess
+  std::string autobind;             // TaskPluginParam=Autobind=…
+  MemoryLock memory_lock = MemoryLock::kNone;  // LaunchParameters=slurmstepd_memlock…
   template <class V>
   static void describe(V&& field) {
     field(1, "launch", &StepdStart::launch);
@@ -140,6 +148,11 @@ struct StepdStart {
     field(300, "node_cpus", &StepdStart::node_cpus);
     field(301, "system_cpus", &StepdStart::system_cpus);
     field(340, "mpi", &StepdStart::mpi);
+    field(500, "use_pam", &StepdStart::use_pam);
+    field(501, "home_xauthority", &StepdStart::home_xauthority);
+    field(502, "propagate_nice", &StepdStart::propagate_nice);
+    field(503, "memory_lock", &StepdStart::memory_lock);
+    field(504, "autobind", &StepdStart::autobind);
   }
 };
 

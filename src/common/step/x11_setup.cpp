@@ -11,6 +11,7 @@ constexpr size_t kHeader = 12;
 constexpr size_t kMost = 4096;  // of name and cookie
 constexpr uint32_t kFirstPort = 6000;
 constexpr uint16_t kAnyFamily = 0xFFFF;
+constexpr uint16_t kLocalFamily = 256;  // by a host's name
 
 size_t padded(size_t length) { return (length + 3) / 4 * 4; }
 
@@ -21,6 +22,30 @@ void put_short(std::string& out, size_t number) {
 void put_counted(std::string& out, std::string_view text) {
   put_short(out, text.size());
   out += text;
+}
+
+std::string entry_head(uint16_t family, std::string_view host, uint32_t display) {
+  std::string out;
+  put_short(out, family);
+  put_counted(out, host);
+  put_counted(out, std::to_string(display));
+  return out;
+}
+std::string entry(uint16_t family, std::string_view host, uint32_t display, std::string_view cookie) {
+  std::string out = entry_head(family, host, display);
+  put_counted(out, kX11CookieName);
+  put_counted(out, cookie);
+  return out;
+}
+
+// Bytes of the entry that `file` begins with: a family and four counted texts. 0: there is no whole one.
+size_t entry_length(std::string_view file) {
+  size_t place = 2;
+  for (int text = 0; text < 4; ++text) {
+    if (file.size() < place + 2) return 0;
+    place += 2 + (static_cast<size_t>(static_cast<unsigned char>(file[place])) << 8 | static_cast<unsigned char>(file[place + 1]));
+  }
+  return place <= file.size() ? place : 0;
 }
 
 }  // namespace
@@ -63,13 +88,21 @@ std::string X11Setup::with_cookie(std::string_view cookie) const {
 }
 
 std::string xauthority_file(uint32_t display, std::string_view cookie) {
+  return entry(kAnyFamily, "", display, cookie);
+}
+
+std::string without_xauthority(std::string_view file, std::string_view host, uint32_t display) {
+  const std::string head = entry_head(kLocalFamily, host, display);
   std::string out;
-  put_short(out, kAnyFamily);
-  put_counted(out, "");
-  put_counted(out, std::to_string(display));
-  put_counted(out, kX11CookieName);
-  put_counted(out, cookie);
-  return out;
+  while (const size_t length = entry_length(file)) {
+    if (!file.starts_with(head)) out += file.substr(0, length);
+    file.remove_prefix(length);
+  }
+  return out.append(file);
+}
+
+std::string with_xauthority(std::string_view file, std::string_view host, uint32_t display, std::string_view cookie) {
+  return entry(kLocalFamily, host, display, cookie) + without_xauthority(file, host, display);
 }
 
 std::optional<X11Display> parse_display(std::string_view text) {

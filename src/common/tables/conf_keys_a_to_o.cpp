@@ -64,7 +64,7 @@ constexpr GlobalKey kRows[] = {
         .needs_restart(),
     key("BackupAddr", K::kText).obsolete(),
     key("BackupController", K::kText).obsolete(),
-    key("BatchStartTimeout", K::kSeconds, "10").range(0, kMax16).keeps<&C::batch_start_timeout>(),
+    key("BatchStartTimeout", K::kSeconds, "10").range(0, kMax16).acts<&C::batch_start_timeout>(),
     key("BcastExclude", K::kWords, "/lib,/usr/lib,/lib64,/usr/lib64").acts<&C::bcast_exclude>(),
     key("BcastParameters", K::kOptions).allow("DestDir,Compression,send_libs")
         .acts<&C::bcast_parameters>(),
@@ -186,7 +186,7 @@ constexpr GlobalKey kRows[] = {
             "mpir_use_nodeaddr,disable_send_gids,slurmstepd_memlock,slurmstepd_memlock_all,"
             "test_exec,use_interactive_step,interactive_step_set_cpu_freq,"
             "srun_exclusive_allocation,ulimit_pam_adopt")
-        .only("use_interactive_step").acts<&C::launch_parameters>(),
+        .only("disable_send_gids,slurmstepd_memlock,slurmstepd_memlock_all,use_interactive_step").acts<&C::launch_parameters>(),
     key("LaunchType", K::kText).obsolete(),
     key("LicenseParameters", K::kOptions).allow("RemoteFuzzyMatch"),
     key("Licenses", K::kWords).acts_by(set_licenses, kLicenseWords),

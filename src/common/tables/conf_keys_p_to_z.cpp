@@ -69,7 +69,7 @@ constexpr GlobalKey kRows[] = {
         .acts<&C::prolog_flags>(),
     key("PrologSlurmctld", K::kText).adds<&C::prolog_slurmctld>(),
     key("PrologTimeout", K::kSeconds).range(0, kMax16).acts<&C::prolog_timeout>().hidden(),
-    key("PropagatePrioProcess", K::kNumber, "0").range(0, 2).keeps<&C::propagate_prio_process>(),
+    key("PropagatePrioProcess", K::kNumber, "0").range(0, 2).acts<&C::propagate_prio_process>(),
     key("PropagateResourceLimits", K::kFlags, "ALL")
         .allow("ALL,NONE,AS,CORE,CPU,DATA,FSIZE,MEMLOCK,NOFILE,NPROC,RSS,STACK")
         .acts<&C::propagate_resource_limits>(),
@@ -176,7 +176,7 @@ constexpr GlobalKey kRows[] = {
             "allow_ecores,conmgr_connect_timeout,conmgr_max_connections,conmgr_quiesce_timeout,"
             "conmgr_read_timeout,conmgr_threads,conmgr_use_poll,conmgr_wait_write_delay,"
             "conmgr_write_timeout,contain_spank,workerpool_threads")
-        .only("config_overrides").acts<&C::slurmd_parameters>(),
+        .only("config_overrides,l3cache_as_socket,numa_node_as_socket,shutdown_on_reboot").acts<&C::slurmd_parameters>(),
     key("SlurmdPidFile", K::kText, "/var/run/slurmd.pid").acts<&C::slurmd_pid_file>(),
     key("SlurmdPort", K::kNumber, "6818").range(1, 65535).acts<&C::slurmd_port>().needs_restart(),
     key("SlurmdSpoolDir", K::kAbsolutePath, "/var/spool/slurmd").acts<&C::slurmd_spool_dir>(),
@@ -229,7 +229,8 @@ constexpr GlobalKey kRows[] = {
     key("TaskPluginParam", K::kFlags)
         .allow(
             "Cores,None,Sockets,Threads,SlurmdOffSpec,Verbose,Autobind,SlurmdSpecOverride,"
-            "OOMKillStep").acts<&C::task_plugin_param>().shown({}, "(null type)"),
+            "OOMKillStep,Autobind=None,Autobind=Cores,Autobind=Sockets,Autobind=Threads")
+        .only("Autobind,Cores,None,OOMKillStep,Sockets,Threads,Verbose").acts<&C::task_plugin_param>().shown({}, "(null type)"),
     key("TaskProlog", K::kText).acts<&C::task_prolog>(),
     key("TCPTimeout", K::kSeconds, "2").range(0, kMax16).acts<&C::tcp_timeout>(),
     key("TLSParameters", K::kOptions)
@@ -249,14 +250,14 @@ constexpr GlobalKey kRows[] = {
             "topology/3d_torus").keeps<&C::topology_plugin>().needs_restart(),
     key("TrackWCKey", K::kBool, "NO").keeps<&C::track_wckey>(),
     key("TreeWidth", K::kNumber, "16").range(1, kMax16).acts<&C::tree_width>(),
-    key("UsePAM", K::kBool, "NO").shown("UsePam", "no"),
+    key("UsePAM", K::kBool, "NO").acts<&C::use_pam>().shown("UsePam", "no"),
     key("UnkillableStepProgram", K::kText).acts<&C::unkillable_step_program>(),
     key("UnkillableStepTimeout", K::kSeconds, "60").range(0, kMax16)
         .acts<&C::unkillable_step_timeout>(),
     key("UrlParserType", K::kEnum).allow("url_parser/libhttp_parser,url_parser/internal"),
     key("VSizeFactor", K::kNumber, "0").range(0, kMax16).in(" percent").keeps<&C::v_size_factor>(),
     key("WaitTime", K::kSeconds, "0").range(0, kMax16).acts<&C::wait_time>(),
-    key("X11Parameters", K::kOptions).allow("home_xauthority").keeps<&C::x11_parameters>(),
+    key("X11Parameters", K::kOptions).allow("home_xauthority").acts<&C::x11_parameters>(),
 };
 // clang-format on
 

@@ -364,12 +364,18 @@ std::optional<std::string> bad_cpu_bind(std::string_view text) {
   return bad_bind(text, kBare, kLists);
 }
 
+namespace {
+bool is_about_report(std::string_view word) {
+  return iequals(word, "v") || iequals(word, "verbose") || iequals(word, "q") || iequals(word, "quiet");
+}
+}  // namespace
+
 bool says_how_to_bind(std::string_view cpu_bind) {
-  for (const std::string& word : split_list(cpu_bind)) {
-    const bool about_words = iequals(word, "v") || iequals(word, "verbose") || iequals(word, "q") || iequals(word, "quiet");
-    if (!about_words) return true;
-  }
-  return false;
+  return !std::ranges::all_of(split_list(cpu_bind), is_about_report);
+}
+
+bool says_whether_to_report(std::string_view cpu_bind) {
+  return std::ranges::any_of(split_list(cpu_bind), is_about_report);
 }
 
 namespace {

@@ -6,7 +6,7 @@
 namespace sluice::ctld {
 
 EffectRunner::EffectRunner(Parts parts)
-    : parts_(parts), orders_(Orders::create({parts.store, parts.signer, parts.links})) {}
+    : parts_(parts), orders_(Orders::create({parts.store, parts.signer, parts.links, parts.users})) {}
 EffectRunner::~EffectRunner() { stop(); }
 
 void EffectRunner::connect(engine::Engine& engine, engine::SchedulerLoop& scheduler,

@@ -12,6 +12,7 @@
 #include "ctld/engine/scheduler_loop.hpp"
 #include "ctld/journal/store.hpp"
 #include "ctld/rpc/step_waiters.hpp"
+#include "ctld/rpc/users.hpp"
 #include "ctld/rpc/watches.hpp"
 #include "ctld/state/effects.hpp"
 
@@ -27,6 +28,7 @@ class EffectRunner {
     Watches& watches;
     StepWaiters& step_waiters;
     SitePrograms& programs;
+    Users& users;
   };
   explicit EffectRunner(Parts parts);
   EffectRunner(const EffectRunner&) = delete;

@@ -99,6 +99,12 @@ void Orders::send(const Round& round, const Snapshot& state) {
   std::visit([&](const auto& order) { transmit(order, round.nodes, state, done); }, round.order);
 }
 
+// Nodes need not ask for each step then who is in which group. Root's are those of its daemons there.
+void Orders::add_groups(const state::ClusterState& state, protocol::StepLaunch& launch) const {
+  if (launch.uid == 0 || has_option(state.config->launch_parameters, "disable_send_gids")) return;
+  launch.groups = parts_.users.find(launch.uid, launch.gid, net::now()).group_ids;
+}
+
 // Reads script and environment, signs, sends.
 void Orders::transmit(const state::LaunchStep& order, const Bitmap& nodes, const Snapshot& state,
                       const Done& done) {
@@ -118,6 +124,7 @@ void Orders::transmit(const state::LaunchStep& order, const Bitmap& nodes, const
     engine_->post({state::LaunchFailed{order.key, message->layout.node_list, why, false}, {}, {}});
     return;
   }
+  add_groups(*state, *message);
   message->issued = net::now();
   protocol::LaunchStepRequest request;
   request.launch = wire::encode(*message);

@@ -21,6 +21,7 @@
 #include "ctld/agents/node_links.hpp"
 #include "ctld/engine/engine.hpp"
 #include "ctld/journal/store.hpp"
+#include "ctld/rpc/users.hpp"
 #include "ctld/state/wanted.hpp"
 
 namespace sluice::ctld {
@@ -33,6 +34,7 @@ class Orders : public std::enable_shared_from_this<Orders> {
     journal::JournalReader& store;
     const net::CredentialSigner& signer;
     NodeLinks& links;
+    Users& users;
   };
   [[nodiscard]] static std::shared_ptr<Orders> create(const Parts& parts);
   Orders(const Orders&) = delete;
@@ -68,6 +70,7 @@ class Orders : public std::enable_shared_from_this<Orders> {
   explicit Orders(const Parts& parts) : parts_(parts) {}
   [[nodiscard]] static Subject subject_of(const Round& round);
   void send(const Round& round, const Snapshot& state);
+  void add_groups(const state::ClusterState& state, protocol::StepLaunch& launch) const;
   void transmit(const state::LaunchStep& order, const Bitmap& nodes, const Snapshot& state, const Done& done);
   void transmit(const state::LaunchProlog& order, const Bitmap& nodes, const Snapshot& state, const Done& done);
   void transmit(const state::SignalSteps& order, const Bitmap& nodes, const Snapshot& state, const Done& done);

@@ -29,6 +29,7 @@ UserEntry look_up(uint32_t uid, uint32_t gid) {
     getgrouplist(found->pw_name, gid, ids.data(), &count);
   }
   ids.resize(static_cast<size_t>(count));
+  out.group_ids.assign(ids.begin(), ids.end());
   for (const gid_t id : ids) {
     if (std::string name = group_name(id); !name.empty()) out.groups.push_back(std::move(name));
   }

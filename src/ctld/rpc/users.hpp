@@ -15,6 +15,7 @@ struct UserEntry {
   std::string name;                 // empty: the system does not know the uid
   std::string group_name;           // of the gid asked with
   std::vector<std::string> groups;  // names of all groups
+  std::vector<uint32_t> group_ids;  // of all; empty where the system does not know the uid
 };
 
 class Users {

@@ -35,6 +35,7 @@ struct HetStepCreatedReply {
 struct RegisteredReply {
   std::vector<protocol::StepKey> forget;  // unknown here and surely orphaned: kill
   std::vector<JobId> clean;               // jobs that are over: run epilog, report
+  std::vector<JobId> missing;             // their scripts should run there and do not: they are over
 };
 struct StartedReply {
   uint32_t started = 0;

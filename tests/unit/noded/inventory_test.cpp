@@ -1,5 +1,7 @@
 #include "noded/inventory.hpp"
 
+#include <cstdlib>
+
 #include <gtest/gtest.h>
 
 #include "noded/own_line.hpp"
@@ -32,6 +34,26 @@ TEST(Inventory, ConfigOverridesMakesTheConfiguredCountsStand) {
   config.slurmd_parameters = {"config_overrides"};
   EXPECT_EQ(reported_hardware(real, node, config).cpus, 64U);
   EXPECT_EQ(reported_hardware(real, node, config).real_memory_mib, 1000U);
+}
+
+// hwloc makes up a host of 2 packages, each with 2 NUMA nodes of 2 level 3 caches with 3 cores of 2 threads.
+class MadeUpHost : public ::testing::Test {
+ protected:
+  MadeUpHost() { ::setenv("HWLOC_SYNTHETIC", "pack:2 numa:2 l3:2 core:3 pu:2", 1); }
+  ~MadeUpHost() override { ::unsetenv("HWLOC_SYNTHETIC"); }
+  static std::string found(const std::vector<std::string>& slurmd_parameters) {
+    const NodeHardware hardware = discover_hardware("/tmp", slurmd_parameters);
+    return std::to_string(hardware.cpus) + ":" + std::to_string(hardware.sockets) + ":" +
+           std::to_string(hardware.cores_per_socket) + ":" + std::to_string(hardware.threads_per_core);
+  }
+};
+
+TEST_F(MadeUpHost, WhatIsCountedAsSockets) {
+  EXPECT_EQ(found({}), "48:2:12:2");
+  EXPECT_EQ(found({"numa_node_as_socket"}), "48:4:6:2");
+  EXPECT_EQ(found({"config_overrides", "l3cache_as_socket"}), "48:8:3:2");
+  ::setenv("HWLOC_SYNTHETIC", "pack:2 numa:1 core:4 pu:1", 1);
+  EXPECT_EQ(found({"l3cache_as_socket"}), "8:2:4:1") << "there are no such caches";
 }
 
 TEST(OwnName, IsTheOneNodeOfThisHost) {

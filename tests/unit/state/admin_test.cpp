@@ -25,6 +25,7 @@ class AdminTest : public CoreTest {
   void boot(const std::string& name, const std::string& boot_id) {
     RegisterNode command;
     command.node.name = name;
+    command.node.cluster_id = state_.cluster_id;
     command.node.hardware.boot_id = boot_id;
     ASSERT_TRUE(run(command));
   }

@@ -75,6 +75,7 @@ class CoreTest : public ::testing::Test {
   void register_node(const std::string& name, std::vector<protocol::StepKey> running = {}) {
     RegisterNode command;
     command.node.name = name;
+    command.node.cluster_id = state_.cluster_id;
     command.node.hardware.boot_id = "boot";
     command.node.running = std::move(running);
     ASSERT_TRUE(run(command));

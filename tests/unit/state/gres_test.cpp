@@ -20,6 +20,7 @@ class GresTest : public CoreTest {
   void report(const std::string& name, size_t gpus) {
     RegisterNode command;
     command.node.name = name;
+    command.node.cluster_id = state_.cluster_id;
     command.node.hardware.boot_id = "boot";
     GresDevices found{.name = "gpu", .type = "a", .count = gpus};
     for (size_t i = 0; i < gpus; ++i) found.files.push_back("/dev/g" + std::to_string(i));

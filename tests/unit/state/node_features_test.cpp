@@ -26,6 +26,7 @@ class NodeFeaturesTest : public CoreTest {
               Time features_changed = kNoTime) {
     RegisterNode command;
     command.node.name = name;
+    command.node.cluster_id = state_.cluster_id;
     command.node.hardware.boot_id = boot_id;
     command.node.active_features = active;
     command.node.features_changed = features_changed;

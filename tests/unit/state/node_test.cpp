@@ -102,6 +102,46 @@ TEST_F(CoreTest, ALostLaunchIsOrderedAgainAtRegistration) {
   EXPECT_TRUE(effects<LaunchStep>().empty());
 }
 
+// BatchStartTimeout: a node that has lost its spool folder does not know whether it has begun a script.
+TEST_F(CoreTest, AScriptThatAForgetfulNodeShouldRunIsMissing) {
+  const auto forgetful = [&](std::vector<protocol::StepKey> running, Time boot_time = kNoTime) {
+    RegisterNode command;
+    command.node.name = "n1";
+    command.node.hardware.boot_id = "boot";
+    command.node.hardware.boot_time = boot_time;
+    command.node.running = std::move(running);
+    const auto reply = run(command);
+    EXPECT_TRUE(reply);
+    return reply ? std::get<RegisteredReply>(*reply).missing : std::vector<JobId>();
+  };
+  JobSpec spec = batch_spec();
+  const JobId requeued = submit(spec);
+  spec.requeue = Toggle::kNo;
+  const JobId failed = submit(spec);
+  ASSERT_TRUE(start_job(requeued, "n[1-2]"));
+  ASSERT_TRUE(start_job(failed, "n1"));
+  const JobId elsewhere = submit(spec);
+  ASSERT_TRUE(start_job(elsewhere, "n[2-3]"));
+  now_ += config_->batch_start_timeout - std::chrono::seconds(1);
+  EXPECT_TRUE(forgetful({}).empty()) << "the order may be on its way";
+  EXPECT_EQ(effects<LaunchStep>().size(), 2u);
+  now_ += std::chrono::seconds(1);
+  register_node("n1");
+  EXPECT_EQ(effects<LaunchStep>().size(), 2u) << "a node that remembers has not begun what it does not know";
+  EXPECT_TRUE(forgetful({}, now_).empty()) << "it has booted since";
+  EXPECT_TRUE(forgetful({{{requeued, kBatchStep}, 0}, {{failed, kBatchStep}, 0}}).empty()) << "they run";
+  EXPECT_EQ(forgetful({}), (std::vector<JobId>{requeued, failed}));
+  EXPECT_TRUE(effects<LaunchStep>().empty());
+  EXPECT_FALSE(effects<TerminateJob>().empty());
+  EXPECT_EQ(job(failed).state, JobState::kNodeFail);
+  EXPECT_EQ(job(elsewhere).state, JobState::kRunning);
+  ASSERT_TRUE(cleaned(failed, "n1"));
+  EXPECT_TRUE(is_finished(job(failed)));
+  ASSERT_TRUE(cleaned(requeued, "n[1-2]"));
+  EXPECT_EQ(job(requeued).state, JobState::kPending);
+  EXPECT_EQ(job(requeued).restart_count, 1u);
+}
+
 TEST_F(CoreTest, AnUnexpectedRebootTakesTheJobs) {
   const JobId id = submit(batch_spec());
   ASSERT_TRUE(start_job(id, "n1"));

@@ -161,6 +161,12 @@ class UsualBindingTest : public StepTest {
     changed->partitions[0].cpu_bind = "threads";
     run(ReplaceConfig{changed});
   }
+  void use_params(std::vector<std::string> params, const std::string& of_partition) {
+    auto changed = std::make_shared<ClusterConfig>(*state_.config);
+    changed->task_plugin_param = std::move(params);
+    changed->partitions[0].cpu_bind = of_partition;
+    run(ReplaceConfig{changed});
+  }
   void bind(const std::string& nodes, const std::string& word) {
     UpdateNode command{kRoot, {}};
     command.update.nodes = nodes;
@@ -191,6 +197,23 @@ TEST_F(UsualBindingTest, OfTheNodesOrElseOfThePartition) {
   wrong.update.nodes = "n1";
   wrong.update.cpu_bind = "rank";
   EXPECT_EQ(error_of(wrong), ErrorCode::kInvalidUpdate);
+}
+
+TEST_F(UsualBindingTest, OfTaskPluginParamAtLast) {
+  use_params({"Cores"}, "threads");
+  EXPECT_EQ(chosen(""), "threads") << "the partition's comes first";
+  use_params({"Cores", "Sockets"}, "");
+  EXPECT_EQ(chosen(""), "sockets");
+  EXPECT_EQ(chosen("v"), "v,sockets");
+  EXPECT_EQ(chosen("rank"), "rank");
+  use_params({"None"}, "");
+  EXPECT_EQ(chosen(""), "none");
+  use_params({"Verbose"}, "");
+  EXPECT_EQ(chosen(""), "verbose");
+  EXPECT_EQ(chosen("q"), "q");
+  EXPECT_EQ(chosen("map_cpu:0"), "verbose,map_cpu:0");
+  use_params({}, "");
+  EXPECT_EQ(chosen(""), "");
 }
 
 class ThreadedStepTest : public CoreTest {

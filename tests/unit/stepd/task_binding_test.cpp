@@ -36,6 +36,25 @@ TEST(TaskBinding, FollowsTheNumberOfTasks) {
   EXPECT_EQ(bound(request_of(4, "", kHalf)), "mask_cpu:0x01,0x10,0x02,0x20");
 }
 
+// TaskPluginParam=Autobind: where the number of tasks is that of nothing.
+TEST(TaskBinding, BindsToTheSitesUnitWhereNothingFits) {
+  auto request = request_of(3, "");
+  request.autobind = "Threads";
+  EXPECT_EQ(bound(request), bound(request_of(3, "threads")));
+  request.autobind = "cores";
+  EXPECT_EQ(bound(request), bound(request_of(3, "cores")));
+  request.autobind = "Sockets";
+  EXPECT_EQ(bound(request), bound(request_of(3, "sockets")));
+  request.autobind = "none";
+  EXPECT_EQ(bound(request), "mask_cpu:0xFF");
+  auto fits = request_of(4, "");
+  fits.autobind = "threads";
+  EXPECT_EQ(bound(fits), bound(request_of(4, ""))) << "as many as cores";
+  auto said = request_of(3, "none");
+  said.autobind = "threads";
+  EXPECT_EQ(bound(said), "none");
+}
+
 TEST(TaskBinding, DealsWhatIsNamed) {
   EXPECT_EQ(bound(request_of(3, "threads")), "mask_cpu:0x01,0x10,0x02");
   EXPECT_EQ(bound(request_of(5, "cores")), "mask_cpu:0x03,0x30,0x0C,0xC0,0x03");

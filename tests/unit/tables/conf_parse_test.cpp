@@ -37,6 +37,14 @@ TEST(ConfParse, ReadsGlobalKeysInAnyCase) {
   EXPECT_EQ(config.values.at("Prolog"), "/a,/b");
 }
 
+TEST(ConfParse, TakesTheUnitOfAutobind) {
+  const ClusterConfig config = config_of("TaskPluginParam=verbose,autobind=cores\n");
+  EXPECT_EQ(option_value(config.task_plugin_param, "Autobind"), "Cores");
+  EXPECT_TRUE(has_option(config.task_plugin_param, "Verbose"));
+  EXPECT_TRUE(config.without_effect.empty());
+  EXPECT_NE(error_of("TaskPluginParam=Autobind=boards\n"), "");
+}
+
 TEST(ConfParse, FillsDefaultsOfLists) {
   const ClusterConfig config = config_of("");
   EXPECT_EQ(config.select_type_parameters, std::vector<std::string>{"CR_CORE_MEMORY"});

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "common/base/hostlist.hpp"
+#include "common/base/text.hpp"
 #include "common/tables/submit_values.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/targets.hpp"
@@ -46,13 +47,29 @@ std::string usual_binding_of(const ClusterState& state, const Job& job) {
   return partition != nullptr ? partition->config->cpu_bind : std::string();
 }
 
+// TaskPluginParam's; of several the first in this order.
+std::string usual_binding_of(const ClusterConfig& config) {
+  for (const std::string_view name : {"None", "Sockets", "Cores", "Threads"}) {
+    if (has_option(config.task_plugin_param, name)) return to_lower(name);
+  }
+  return {};
+}
+
 // What the site says of binding, where the user does not.
 void complete_binding(const ClusterState& state, const Job& job, StepSpec& spec) {
   const auto& plugins = state.config->task_plugin;
   const bool binds = std::ranges::any_of(plugins, [](const std::string& name) { return name.ends_with("affinity"); });
-  if (!binds || says_how_to_bind(spec.cpu_bind.view())) return;
-  const std::string usual = usual_binding_of(state, job);
-  if (!usual.empty()) spec.cpu_bind = spec.cpu_bind.empty() ? usual : spec.cpu_bind.str() + "," + usual;
+  if (!binds) return;
+  std::vector<std::string> words;
+  if (!spec.cpu_bind.empty()) words.push_back(spec.cpu_bind.str());
+  if (!says_how_to_bind(spec.cpu_bind.view())) {
+    std::string usual = usual_binding_of(state, job);
+    if (usual.empty()) usual = usual_binding_of(*state.config);
+    if (!usual.empty()) words.push_back(std::move(usual));
+  }
+  const bool reports = has_option(state.config->task_plugin_param, "Verbose");
+  if (reports && !says_whether_to_report(spec.cpu_bind.view())) words.insert(words.begin(), "verbose");
+  spec.cpu_bind = join(words, ",");
 }
 
 Result<std::shared_ptr<Step>> make_new_step(const ClusterState& state, const Job& job, const StepSpec& wanted, Time now) {

@@ -1,5 +1,6 @@
 // Nodes come and go: registration, silence, scontrol update NodeName.
 #include <algorithm>
+#include <csignal>
 #include <map>
 
 #include "common/base/text.hpp"
@@ -102,6 +103,38 @@ void settle_state(Draft& draft, NodeId id, const std::string& wrong, bool reboot
   if (!described_equal(before, event)) draft.emit(std::move(event));
 }
 
+bool has_key(const std::vector<protocol::StepKey>& keys, const protocol::StepKey& key) {
+  return std::ranges::find(keys, key) != keys.end();
+}
+
+// A node that registers without the cluster's id has lost its spool folder, and with that what it knew of scripts that it had
+// begun. One that is not there was lost if it could have been started for BatchStartTimeout: to order it again could run it twice.
+// A younger one's order may be on its way still; so may that of one which waited for the node to boot.
+bool is_missing(const ClusterConfig& config, const Job& job, NodeId node, const protocol::RegisterNodeRequest& request,
+                Time now) {
+  if (!request.cluster_id.empty() || !is_running(job)) return false;
+  const Step* script = find_step(job, kBatchStep);
+  if (script == nullptr || script->layout->nodes.front().node != node || !step_may_begin(job, *script)) return false;
+  const protocol::StepKey key{script->id, job.restart_count};
+  return script->nodes_left.test(0) && !has_key(request.running, key) && !has_key(request.ended, key) &&
+         request.hardware.boot_time <= script->start && now - script->start >= config.batch_start_timeout;
+}
+
+std::vector<JobId> end_missing(Draft& draft, NodeId node, const protocol::RegisterNodeRequest& request, Time now) {
+  const ClusterConfig& config = *draft.state().config;
+  std::vector<JobId> missing;
+  const std::vector<JobId> jobs = draft.node(node).jobs;
+  for (const JobId id : jobs) {
+    const Job& job = draft.job(id);
+    if (!is_missing(config, job, node, request, now)) continue;
+    missing.push_back(id);
+    Ending ending{.state = JobState::kNodeFail, .reason = JobReason::kNodeDown, .exit_status = SIGTERM};
+    if (may_requeue(config, job)) ending.flags = kJobRequeued;
+    complete_job(draft, whole_job(draft, id), ending, now);
+  }
+  return missing;
+}
+
 // Compares what the node runs with what the state says it should. What was not due `before` this registration is ordered
 // with its events.
 RegisteredReply reconcile(const ClusterState& before, const ClusterState& state, const Node& node,
@@ -139,11 +172,8 @@ RegisteredReply reconcile(const ClusterState& before, const ClusterState& state,
     }
     for (const auto& step : job.steps) {
       const protocol::StepKey key{step->id, job.restart_count};
-      const auto has = [&](const std::vector<protocol::StepKey>& list) {
-        return std::find(list.begin(), list.end(), key) != list.end();
-      };
       if (!step_nodes_left(*step).test(node.id)) continue;
-      const bool there = has(request.running) || has(request.ended);
+      const bool there = has_key(request.running, key) || has_key(request.ended, key);
       if (!there && step_may_begin(earlier, *step)) effects.push_back(LaunchStep{key});
       if (step->end == kNoTime) continue;
       TerminateStep order{.key = key};  // also of one that is launched only now
@@ -252,11 +282,13 @@ Result<Decision> decide_on(const ClusterState& state, const RegisterNode& comman
     wrong += (wrong.empty() ? "" : ", ") + gres;
   }
   if (!failed) settle_state(draft, id, wrong, rebooted || changed, now);
+  const std::vector<JobId> missing = end_missing(draft, id, request, now);
   Effects effects;
   // the order may have been lost with the agent that got it
   const bool waits = (draft.node(id).flags & kNodeRebootIssued) != 0 && !draft.node(id).boot_features.empty();
   if (waits) effects.emplace_back(reboot_order(id, draft.node(id)));
   RegisteredReply reply = reconcile(state, draft.state(), draft.node(id), request, effects);
+  reply.missing = missing;
   Decision decision = draft.take(std::move(reply));
   decision.effects = std::move(effects);
   return decision;

@@ -1,0 +1,152 @@
+"""UsePAM: a session of the job's user is open on a node while a step runs there, and its limits hold.
+
+The tests run in a mount namespace of their own, where /etc/pam.d is a copy with a service "slurm".
+"""
+import glob
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from harness import ClusterCase, add_users, need_root, pids_with, wait_for
+
+ALICE, BOB = 12061, 12062
+INSIDE = "SLUICE_TEST_PAM_INSIDE"
+MAY_RAISE_LIMITS = 1 << 24  # CAP_SYS_RESOURCE
+
+SERVICE = """auth required pam_permit.so
+account required pam_permit.so
+session required pam_limits.so conf={dir}/limits.conf
+session required pam_exec.so {dir}/told
+"""
+LIMITS = f"""sluicetest{ALICE} soft nofile 250
+sluicetest{ALICE} hard nofile 300
+"""
+# a session of Bob's cannot be opened
+TOLD = f"""#!/bin/sh
+echo "$PAM_TYPE $PAM_USER $PAM_SERVICE" >> {{dir}}/sessions
+case $PAM_USER in *{BOB}) exit 1;; esac
+"""
+
+
+class Folder:
+    path = ""
+
+
+def setUpModule():
+    Folder.path = folder = tempfile.mkdtemp(prefix="sluice-pam-")
+    unittest.addModuleCleanup(shutil.rmtree, folder)
+    os.chmod(folder, 0o755)
+    pam = os.path.join(folder, "pam.d")
+    shutil.copytree("/etc/pam.d", pam)
+    for path, text in ((os.path.join(pam, "slurm"), SERVICE), (os.path.join(folder, "limits.conf"), LIMITS),
+                       (os.path.join(folder, "told"), TOLD)):
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text.replace("{dir}", folder))
+    os.chmod(os.path.join(folder, "told"), 0o755)
+    subprocess.run(["mount", "--bind", pam, "/etc/pam.d"], check=True)
+    unittest.addModuleCleanup(subprocess.run, ["umount", "/etc/pam.d"], check=True)
+
+
+class PamCase(ClusterCase):
+    NODES, CPUS = 1, 2
+
+    @classmethod
+    def setUpClass(cls):
+        add_users(cls, ALICE, BOB)
+        super().setUpClass()
+
+    def sessions(self):
+        """What was told of sessions since the last call."""
+        path = os.path.join(Folder.path, "sessions")
+        if not os.path.exists(path):
+            return []
+        with open(path, encoding="utf-8") as f:
+            lines = f.read().splitlines()
+        os.remove(path)
+        return lines
+
+    def whole(self, uid):
+        return [f"open_session sluicetest{uid} slurm", f"close_session sluicetest{uid} slurm"]
+
+
+class UsePam(PamCase):
+    CONF = "UsePAM=1\n"
+
+    def setUp(self):
+        self.wait_no_jobs()
+        self.sessions()
+
+    def test_a_step_has_a_session(self):
+        out = self.out("srun", "-n2", "cat", os.path.join(Folder.path, "sessions"), user=ALICE)
+        self.assertEqual(out, f"open_session sluicetest{ALICE} slurm\n" * 2)
+        self.wait_no_jobs()
+        self.assertEqual(self.sessions(), self.whole(ALICE))
+
+    def test_limits(self):
+        """The session's hard limits bound what users bring; what they do not bring is the session's."""
+        show = ("sh", "-c", "ulimit -Sn; ulimit -Hn")
+        self.assertEqual(self.out("srun", "-n1", "--propagate=NONE", *show, user=ALICE), "250\n300\n")
+        soft = min(resource.getrlimit(resource.RLIMIT_NOFILE)[0], 300)
+        self.assertEqual(self.out("srun", "-n1", *show, user=ALICE), f"{soft}\n300\n")
+        # within the bounds, a user's own ones are kept
+        lowered = "ulimit -Sn 200; srun -n1 sh -c 'ulimit -Sn; ulimit -Hn'"
+        self.assertEqual(self.out("/bin/sh", "-c", lowered, user=ALICE), "200\n300\n")
+
+    def test_batch_scripts(self):
+        job = self.submit("-o", "batch-%j", "--propagate=NONE", "--wrap", "ulimit -Sn; ulimit -Hn", user=ALICE)
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.assertEqual(self.file(f"batch-{job}"), "250\n300\n")
+        self.wait_no_jobs()
+        self.assertEqual(self.sessions(), self.whole(ALICE))
+
+    def test_the_step_daemon_keeps_its_own_limits(self):
+        job = self.submit("-o", "/dev/null", "--wrap", "sleep 1000", user=ALICE)
+        wait_for(lambda: f"open_session sluicetest{ALICE} slurm" in self.sessions(), "the session")
+        self.wait_state(job, "RUNNING")
+        daemon = (pids_with(self.cluster.dir, "slurmstepd") or pids_with(self.cluster.dir, "sluicestepd"))[0]
+        with open(f"/proc/{daemon}/status", encoding="ascii") as f:
+            rights = int(next(line for line in f if line.startswith("CapEff:")).split()[1], 16)
+        if rights & MAY_RAISE_LIMITS:
+            files = resource.RLIMIT_NOFILE
+            self.assertEqual(resource.prlimit(daemon, files), resource.getrlimit(files))
+        self.run_cmd("scancel", job)
+        self.assertEqual(self.wait_ended(job), "CANCELLED")
+        self.wait_no_jobs()
+        self.assertEqual(self.sessions(), self.whole(ALICE)[1:])
+
+    def test_without_a_session_nothing_runs(self):
+        done = self.run_cmd("srun", "-n1", "echo", "ran", user=BOB, check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(done.stdout, "")
+        self.assertIn("cannot open the PAM session (service slurm): pam_open_session: ", done.stderr)
+        self.wait_no_jobs()
+        self.assertEqual(self.sessions(), self.whole(BOB)[:1], "what was not opened is not closed")
+
+
+class NoPam(PamCase):
+    def test_no_session(self):
+        self.sessions()
+        self.assertNotEqual(self.out("srun", "-n1", "--propagate=NONE", "sh", "-c", "ulimit -Hn", user=ALICE), "300\n")
+        self.assertEqual(self.out("srun", "-n1", "echo", "ran", user=BOB), "ran\n")
+        self.wait_no_jobs()
+        self.assertEqual(self.sessions(), [])
+
+
+def skip(why):
+    print(f"skipped: {why}")
+    sys.exit(77)
+
+
+if __name__ == "__main__":
+    need_root()
+    if not all(glob.glob(f"/lib*/**/security/pam_{name}.so") for name in ("limits", "exec", "permit")):
+        skip("no modules of PAM")
+    if INSIDE not in os.environ:
+        if subprocess.run(["unshare", "--mount", "true"], check=False).returncode:
+            skip("no mount namespaces here")
+        os.execvpe("unshare", ["unshare", "--mount", sys.executable, *sys.argv], dict(os.environ, **{INSIDE: "1"}))
+    unittest.main(verbosity=2)

@@ -1,0 +1,31 @@
+#include <sys/resource.h>
+
+#include <gtest/gtest.h>
+
+#include "stepd/resource_limits.hpp"
+
+namespace sluice::stepd {
+namespace {
+
+using Limits = std::vector<uint64_t>;
+
+TEST(ResourceLimits, HardOnesOfTheSessionBoundWhatIsAskedFor) {
+  const Limits bounds = {10, 20, 30, RLIM_INFINITY, 5, 7};
+  EXPECT_EQ(limits_within({}, bounds), bounds) << "nothing is asked for";
+  EXPECT_EQ(limits_within({15, 18, 40, 50}, bounds), (Limits{15, 18, 40, 50, 5, 7})) << "a soft limit may be raised to the hard one";
+  EXPECT_EQ(limits_within({1, 0, RLIM_INFINITY, RLIM_INFINITY, 6, 100}, bounds),
+            (Limits{10, 20, RLIM_INFINITY, RLIM_INFINITY, 6, 7}));
+  EXPECT_EQ(limits_within({25, 100, 1, 0, RLIM_INFINITY, RLIM_INFINITY}, bounds), (Limits{20, 20, 30, RLIM_INFINITY, 7, 7}));
+}
+
+TEST(ResourceLimits, OwnOnesAreAllThereAre) {
+  const Limits own = own_limits();
+  ASSERT_EQ(own.size(), size_t{RLIM_NLIMITS} * 2);
+  rlimit files{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &files), 0);
+  EXPECT_EQ(own[RLIMIT_NOFILE * 2], files.rlim_cur);
+  EXPECT_EQ(own[RLIMIT_NOFILE * 2 + 1], files.rlim_max);
+}
+
+}  // namespace
+}  // namespace sluice::stepd
