@@ -6,8 +6,6 @@
 
 #include <boost/asio/local/stream_protocol.hpp>
 #include <fmt/format.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "common/base/read_file.hpp"
 #include "common/base/text.hpp"
@@ -69,7 +67,7 @@ std::string daemon_name(const StepId& id) {
 // Whether the process is that step's daemon still, and not another one that has its number now.
 bool is_step_daemon(pid_t pid, const StepId& id, const std::string& spool_dir) {
   const auto command = pid > 1 ? read_file(fmt::format("/proc/{}/cmdline", pid)) : std::nullopt;
-  return command == daemon_name(id) + '\0' + spool_dir + '\0';
+  return command && command->starts_with(daemon_name(id) + '\0' + spool_dir + '\0');
 }
 
 protocol::StepEnded failed_report(const NodeState& node,
@@ -89,7 +87,7 @@ protocol::StepEnded failed_report(const NodeState& node,
 Steps::Steps(NodeState& node, ChildProcesses& children, JobGroups& groups, JobContainers& containers,
              OnEnded on_ended)
     : node_(node),
-      children_(children),
+      spare_(node, children),
       groups_(groups),
       containers_(containers),
       spool_(node.spool_dir),
@@ -162,6 +160,7 @@ protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch) co
                        [&](const std::string& plugin) { return plugin.ends_with(name); });
   };
   protocol::StepdStart start;
+  start.title = daemon_name(launch.key.id);
   start.node_name = node_.name;
   start.spool_dir = node_.spool_dir;
   start.config_path = node_.config_path;
@@ -221,24 +220,10 @@ void Steps::launch(const protocol::StepLaunch& launch, std::string encoded, uint
 }
 
 void Steps::start_daemon(const StepPtr& step, const std::string& start) {
-  int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-    return lost(step, "no socket for its step daemon");
-  }
-  const auto pid =
-      children_.spawn({node_.sbin_dir + "/slurmstepd",
-                       {daemon_name(step->key.id), node_.spool_dir},
-                       {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-                        "SLURM_CONF=" + node_.config_path},  // says whose it is
-                       {{ends[1], protocol::kStartDescriptor}}},
-                      [this, step](int status) { on_daemon_exit(step, status); });
-  ::close(ends[1]);
-  if (!pid) {
-    ::close(ends[0]);
-    return lost(step, pid.error().text);
-  }
-  step->pid = *pid;
-  connect(step, ends[0]);
+  const auto daemon = spare_.take([this, step](int status) { on_daemon_exit(step, status); });
+  if (!daemon) return lost(step, daemon.error().text);
+  step->pid = daemon->pid;
+  connect(step, daemon->link);
   step->link->send(FrameType::kAgentStart, kNoTask, start);
 }
 
@@ -344,6 +329,7 @@ void Steps::lost(const StepPtr& step, const std::string& why) {
 
 void Steps::ended(const StepPtr& step, protocol::StepEnded report) {
   if (std::exchange(step->over, true)) return;
+  spare_.prepare();
   log::debug("step {} ended with status {:#x}", step_id_text(step->key.id), report.exit_status);
   on_ended_(std::move(report));
 }

@@ -20,6 +20,7 @@
 #include "noded/job_containers.hpp"
 #include "noded/job_groups.hpp"
 #include "noded/node_state.hpp"
+#include "noded/spare_daemon.hpp"
 #include "noded/recent_map.hpp"
 
 namespace sluice::noded {
@@ -96,7 +97,7 @@ class Steps {
   [[nodiscard]] bool is_live(const Step& step) const;
 
   NodeState& node_;
-  ChildProcesses& children_;
+  SpareDaemon spare_;
   JobGroups& groups_;
   JobContainers& containers_;
   StepSpool spool_;

@@ -2,6 +2,7 @@
 // common/protocol/stepd_start.hpp. Not for people.
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -48,6 +49,16 @@ void hold_standard_descriptors() {
   if (fd > 2 && fd != protocol::kStartDescriptor) ::close(fd);
 }
 
+// The name and the folder behind it, where the kernel shows them; what is left of the room is cut off by who reads it.
+void take_title(char** argv, const std::string& title) {
+  if (title.empty() || argv[0] == nullptr || argv[1] == nullptr) return;
+  const size_t room = std::strlen(argv[0]) + 1 + std::strlen(argv[1]) + 1;  // arguments lie behind one another
+  const std::string shown = title + '\0' + argv[1] + '\0';
+  if (shown.size() > room) return;
+  std::memset(argv[0], 0, room);
+  std::memcpy(argv[0], shown.data(), shown.size());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -78,6 +89,7 @@ int main(int argc, char** argv) {
       (launch->step == nullptr || start->node_index < launch->layout.nodes.size());
   if (!complete) return protocol::kStepdBadStart;
   start->launch.clear();
+  take_title(argv, start->title);
   boost::asio::io_context io(1);
   stepd::StepDaemon daemon(io, std::move(*start), std::move(*launch), protocol::kStartDescriptor);
   const int status = daemon.start();

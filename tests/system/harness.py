@@ -26,6 +26,7 @@ BUILD = os.path.abspath(os.environ.get("SLUICE_BUILD", os.path.join(ROOT, "build
 BIN, SBIN = os.path.join(BUILD, "bin"), os.path.join(BUILD, "sbin")
 faulthandler.dump_traceback_later(540, exit=True)  # before ctest gives up: tells where it hangs
 LIMIT_S = 60  # of any condition; far more than any should need
+SPARE = b"slurmstepd: [spare]"  # a daemon that waits for a step
 
 
 def wait_for(condition, what, limit_s=LIMIT_S):
@@ -52,9 +53,9 @@ def processes(about):
 
 
 def pids_with(text, name=None):
-    """Processes whose command line holds `text` (and whose program is called `name`)."""
+    """Processes whose command line holds `text` (and whose program is called `name`); not daemons that wait for a step."""
     return [pid for pid, exe, words in processes("cmdline")
-            if pid != os.getpid() and any(text.encode() in w for w in words[1:]) and name in (None, exe)]
+            if pid != os.getpid() and not words[0].startswith(SPARE) and any(text.encode() in w for w in words[1:]) and name in (None, exe)]
 
 
 def free_ports(count):
@@ -71,9 +72,10 @@ def free_ports(count):
 
 
 def jobs_of(conf):
-    """Step daemons and tasks of the cluster with this configuration."""
+    """Step daemons and tasks of the cluster with this configuration; not the daemons that wait for a step."""
+    spares = {pid for pid, _, words in processes("cmdline") if words[0].startswith(SPARE)}
     return [pid for pid, exe, words in processes("environ")
-            if b"SLURM_CONF=" + conf.encode() in words and
+            if pid not in spares and b"SLURM_CONF=" + conf.encode() in words and
             (exe.endswith("stepd") or any(word.startswith(b"SLURMD_NODENAME=") for word in words))]
 
 

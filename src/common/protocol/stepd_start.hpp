@@ -16,6 +16,10 @@ namespace sluice::protocol {
 
 inline constexpr int kStartDescriptor = 3;
 // Exit statuses of a step daemon that reported nothing.
+// How a daemon is called that waits for its start message, and the room that its name has then: with the message it gets
+// its own, which is shorter.
+inline constexpr const char* kSpareDaemon = "slurmstepd: [spare]";
+inline constexpr size_t kDaemonNameRoom = 64;
 inline constexpr int kStepdAlreadyRun = 3;  // the key file was there
 inline constexpr int kStepdBadStart = 4;    // the start message cannot be understood
 inline constexpr int kStepdNoSpool = 5;     // the key file cannot be written
@@ -95,6 +99,7 @@ struct GresDevice {
 enum class MemoryLock : uint8_t { kNone = 0, kPresent = 1, kAll = 2 };
 
 struct StepdStart {
+  std::string title;           // its name for ps
   std::string launch;          // encoded StepLaunch, its signature checked by the agent
   uint32_t node_index = 0;     // position in the layout
   std::string node_name;
@@ -153,6 +158,7 @@ struct StepdStart {
     field(502, "propagate_nice", &StepdStart::propagate_nice);
     field(503, "memory_lock", &StepdStart::memory_lock);
     field(504, "autobind", &StepdStart::autobind);
+    field(505, "title", &StepdStart::title);
   }
 };
 
