@@ -85,16 +85,54 @@ Bitmap wanted(const ClusterState& state, const RebootNow& order, Duration) {
   });
 }
 
-}  // namespace
-
-Bitmap nodes_of_order(const ClusterState& state, const NodeOrder& order) {
-  if (std::holds_alternative<LaunchStep>(order)) return still_wanted(state, order, {});
+// The nodes that the order itself names: a launch names none.
+Bitmap named_nodes(const NodeOrder& order) {
   return std::visit(
       [](const auto& one) {
         if constexpr (requires { one.nodes; }) return one.nodes;
         else return Bitmap();
       },
       order);
+}
+
+OrderSubject subject(size_t kind, const LaunchStep& order, uint64_t) {
+  return {kind, order.key.id.job, order.key.restart, order.key.id.step, 0};
+}
+OrderSubject subject(size_t kind, const LaunchProlog& order, uint64_t) { return {kind, order.job, order.restart, 0, 0}; }
+OrderSubject subject(size_t kind, const SignalSteps& order, uint64_t number) {
+  const protocol::SignalStepRequest& request = order.request;
+  const auto issued = static_cast<uint64_t>(request.issued.time_since_epoch().count());
+  return {kind, request.key.id.job, request.key.restart, request.key.id.step, issued == 0 ? number : issued};
+}
+OrderSubject subject(size_t kind, const TerminateStep& order, uint64_t) {
+  return {kind, order.key.id.job, order.key.restart, order.key.id.step, order.at_once ? 1 : 0};
+}
+OrderSubject subject(size_t kind, const TerminateJob& order, uint64_t) {
+  return {kind, order.job, order.restart, 0, order.at_once ? 1 : 0};
+}
+// Features differ from node to node.
+OrderSubject subject(size_t kind, const RebootNow& order, uint64_t) {
+  const auto first = order.nodes.any() ? static_cast<uint32_t>(order.nodes.find_first()) : 0;
+  return {kind, kNoJob, first, 0, static_cast<uint64_t>(order.issued.time_since_epoch().count())};
+}
+
+}  // namespace
+
+OrderSubject subject_of(const NodeOrder& order, uint64_t number) {
+  return std::visit([&](const auto& one) { return subject(order.index(), one, number); }, order);
+}
+
+void join_orders(NodeOrder& order, const NodeOrder& same) {
+  const Bitmap nodes = named_nodes(same);
+  std::visit(
+      [&](auto& one) {
+        if constexpr (requires { one.nodes; }) one.nodes |= nodes;
+      },
+      order);
+}
+
+Bitmap nodes_of_order(const ClusterState& state, const NodeOrder& order) {
+  return std::holds_alternative<LaunchStep>(order) ? still_wanted(state, order, {}) : named_nodes(order);
 }
 
 Bitmap still_wanted(const ClusterState& state, const NodeOrder& order, Duration waited) {
