@@ -239,7 +239,9 @@ Status claim_future(Draft& draft, const protocol::RegisterNodeRequest& request, 
     NodeStateChanged event = present_state(node, now);
     event.base = NodeBaseState::kUnknown;
     event.flags |= kNodeDynamicFuture;
+    const NodeId id = node.id;
     draft.emit(std::move(event));
+    draft.emit(NodeRegistered{.node = id, .hardware = std::make_shared<NodeHardware>(request.hardware), .time = now});
     return {};
   }
   const bool own = (node.flags & kNodeDynamicFuture) != 0 && node.hardware != nullptr &&
@@ -260,6 +262,7 @@ Result<Decision> decide_on(const ClusterState& state, const RegisterNode& comman
   }
   if (request.claims_future) {
     if (Status ok = claim_future(draft, request, now); !ok) return tl::unexpected<Error>(ok.error());
+    if (request.only_claims) return draft.take(RegisteredReply{});
   }
   const Node* node = find_node(draft.state(), request.name);
   const NodeId id = node->id;
