@@ -1,6 +1,7 @@
 // See wanted.hpp.
 #include "ctld/state/wanted.hpp"
 
+#include "common/base/is_away.hpp"
 #include "ctld/state/react/orders.hpp"
 
 namespace sluice::state {
@@ -19,11 +20,7 @@ const Step* step_of(const ClusterState& state, const protocol::StepKey& key) {
 
 bool is_ending(const Job& job) { return (job.flags & kJobCompleting) != 0 || is_terminal(job.state); }
 
-// Nobody is there to be told.
-bool is_away(const Node& node) {
-  const bool silent = node.base == NodeBaseState::kDown && (node.flags & kNodeNoRespond) != 0;
-  return node.removed || silent || node.base == NodeBaseState::kFuture || (node.flags & kNodePoweredDown) != 0;
-}
+bool is_silent(const Node& node) { return node.base == NodeBaseState::kDown && (node.flags & kNodeNoRespond) != 0; }
 
 template <class Keep>
 Bitmap those(const Bitmap& nodes, Keep keep) {
@@ -73,7 +70,7 @@ Bitmap wanted(const ClusterState& state, const TerminateJob& order, Duration) {
   return those(order.nodes, [&](NodeId id) {
     if (held.test(id)) return completing;
     const Node* node = state.nodes.find(id);
-    return order.at_once && node != nullptr && !is_away(*node);
+    return order.at_once && node != nullptr && expects_agent(*node) && !is_silent(*node);
   });
 }
 
@@ -140,10 +137,10 @@ Bitmap still_wanted(const ClusterState& state, const NodeOrder& order, Duration 
 }
 
 bool may_repeat(const NodeOrder& order, ErrorCode error) {
-  if (error == ErrorCode::kUnreachable || error == ErrorCode::kRetry) return true;
-  if (error != ErrorCode::kTimedOut && error != ErrorCode::kConnectionLost) return false;
+  if (!is_away(error)) return false;
   const auto* signal = std::get_if<SignalSteps>(&order);
-  return signal == nullptr || signal->request.issued != kNoTime;
+  const bool may_have_come = error == ErrorCode::kTimedOut || error == ErrorCode::kConnectionLost;
+  return signal == nullptr || !may_have_come || signal->request.issued != kNoTime;
 }
 
 bool wants_prolog_on(const Job& job, NodeId node) {

@@ -247,6 +247,18 @@ TEST_F(DynamicNodeTest, AHostBecomesAFutureNode) {
   EXPECT_EQ(error_of(late), ErrorCode::kInvalidNodeName);
 }
 
+TEST_F(DynamicNodeTest, CoresForTheSystemAreTakenAsTheConfigurationSaysNow) {
+  NodeConfig spare = line("d1");
+  spare.core_spec_count = 1;
+  ASSERT_TRUE(run(CreateNodes{kRoot, {spare}}));
+  auto config = std::make_shared<ClusterConfig>(*config_);
+  config->scheduler_parameters = {"spec_cores_first"};
+  ASSERT_TRUE(run(ReplaceConfig{config}));
+  EXPECT_TRUE(find_node(state_, "d1")->config->system_cores_first);
+  ASSERT_TRUE(run(ReplaceConfig{config_}));
+  EXPECT_FALSE(find_node(state_, "d1")->config->system_cores_first);
+}
+
 // An agent that starts anew asks for its node before it knows what runs there.
 TEST_F(DynamicNodeTest, AHostThatAsksForItsNodeAgainLosesNoJobs) {
   ASSERT_TRUE(run(CreateNodes{kRoot, {line("f1", ConfiguredNodeState::kFuture)}}));
