@@ -1,6 +1,8 @@
 // See wanted.hpp.
 #include "ctld/state/wanted.hpp"
 
+#include <type_traits>
+
 #include "common/base/is_away.hpp"
 #include "ctld/state/react/orders.hpp"
 
@@ -34,7 +36,9 @@ Bitmap those(const Bitmap& nodes, Keep keep) {
 Bitmap wanted(const ClusterState& state, const LaunchStep& order, Duration) {
   const Job* job = run_of(state, order.key.id.job, order.key.restart);
   const Step* step = step_of(state, order.key);
-  return step != nullptr && !is_ending(*job) ? step_nodes_left(*step) : Bitmap();
+  if (step == nullptr || is_ending(*job)) return {};
+  const Bitmap left = step_nodes_left(*step);
+  return order.nodes.none() ? left : left & order.nodes;
 }
 
 Bitmap wanted(const ClusterState& state, const LaunchProlog& order, Duration) {
@@ -82,14 +86,13 @@ Bitmap wanted(const ClusterState& state, const RebootNow& order, Duration) {
   });
 }
 
-// The nodes that the order itself names: a launch names none.
-Bitmap named_nodes(const NodeOrder& order) {
-  return std::visit(
-      [](const auto& one) {
-        if constexpr (requires { one.nodes; }) return one.nodes;
-        else return Bitmap();
-      },
-      order);
+template <class Order>
+void join(Order& order, const Order& same) {
+  order.nodes |= same.nodes;
+}
+void join(LaunchStep& order, const LaunchStep& same) {
+  if (order.nodes.none() || same.nodes.none()) order.nodes.clear();  // for all that are left
+  else order.nodes |= same.nodes;
 }
 
 OrderSubject subject(size_t kind, const LaunchStep& order, uint64_t) {
@@ -120,16 +123,12 @@ OrderSubject subject_of(const NodeOrder& order, uint64_t number) {
 }
 
 void join_orders(NodeOrder& order, const NodeOrder& same) {
-  const Bitmap nodes = named_nodes(same);
-  std::visit(
-      [&](auto& one) {
-        if constexpr (requires { one.nodes; }) one.nodes |= nodes;
-      },
-      order);
+  std::visit([&](auto& one) { join(one, std::get<std::remove_cvref_t<decltype(one)>>(same)); }, order);
 }
 
 Bitmap nodes_of_order(const ClusterState& state, const NodeOrder& order) {
-  return std::holds_alternative<LaunchStep>(order) ? still_wanted(state, order, {}) : named_nodes(order);
+  if (std::holds_alternative<LaunchStep>(order)) return still_wanted(state, order, {});
+  return std::visit([](const auto& one) { return one.nodes; }, order);
 }
 
 Bitmap still_wanted(const ClusterState& state, const NodeOrder& order, Duration waited) {

@@ -21,7 +21,7 @@ concept IsNodeOrder = std::constructible_from<NodeOrder, Order>;
 using OrderSubject = std::tuple<size_t, JobId, uint32_t, StepNumber, uint64_t>;
 // `number`: of a signal that is no stop or go, which is about nothing but itself.
 [[nodiscard]] OrderSubject subject_of(const NodeOrder& order, uint64_t number);
-// Gives an order to the nodes of another one about the same, too.
+// Gives an order to the nodes of another one about the same (subject_of), too.
 void join_orders(NodeOrder& order, const NodeOrder& same);
 
 // The nodes (NodeIds) that an order is given to.

@@ -112,7 +112,7 @@ TEST_F(WantedTest, AnAgentThatComesBackIsToldOfTheEndOfAStep) {
   EXPECT_TRUE(effects<TerminateStep>().empty());
   ASSERT_TRUE(signal(id, 0, step));
   register_node("n2");
-  EXPECT_EQ(effects<LaunchStep>().size(), 1U) << "it has to report an end";
+  EXPECT_EQ(wanted(only<LaunchStep>()), "n2") << "it has to report an end; others know of the step";
   EXPECT_EQ(wanted(only<TerminateStep>()), "n2");
   register_node("n2", {key});
   EXPECT_TRUE(effects<LaunchStep>().empty());
@@ -156,6 +156,14 @@ TEST_F(WantedTest, OrdersAboutTheSameAreJoined) {
   NodeOrder launch = LaunchStep{{{id, kBatchStep}, 0}};
   join_orders(launch, launch);
   EXPECT_EQ(wanted(launch), "n1") << "where its step is left";
+  LaunchStep one{{{id, kBatchStep}, 0}}, other = one;
+  one.nodes.set(1);
+  other.nodes.set(2);
+  NodeOrder both = one;
+  join_orders(both, other);
+  EXPECT_EQ(std::get<LaunchStep>(both).nodes.count(), 2U);
+  join_orders(both, launch);
+  EXPECT_EQ(wanted(both), "n1") << "all that are left";
 }
 
 TEST_F(WantedTest, WhatTellsOrdersApart) {

@@ -174,7 +174,11 @@ RegisteredReply reconcile(const ClusterState& before, const ClusterState& state,
       const protocol::StepKey key{step->id, job.restart_count};
       if (!step_nodes_left(*step).test(node.id)) continue;
       const bool there = has_key(request.running, key) || has_key(request.ended, key);
-      if (!there && step_may_begin(earlier, *step)) effects.push_back(LaunchStep{key});
+      if (!there && step_may_begin(earlier, *step)) {  // here only: as many nodes may register as the step has
+        LaunchStep order{.key = key};
+        order.nodes.set(node.id);
+        effects.emplace_back(std::move(order));
+      }
       if (step->end == kNoTime) continue;
       TerminateStep order{.key = key};  // also of one that is launched only now
       order.nodes.set(node.id);
