@@ -26,7 +26,7 @@ TEST(X11Listener, StrangersDoNotKeepTheUserOut) {
   user.uid = ::geteuid();
   user.gid = ::getegid();
   user.switches = false;
-  ASSERT_TRUE(listener.start(user, "", "5.0"));
+  ASSERT_TRUE(listener.start(user, "", "5.0", ""));
   Environment variables;
   listener.set_variables(variables);
   const auto display = parse_display(variables.get("DISPLAY"));
