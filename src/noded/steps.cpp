@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <utility>
 
 #include <boost/asio/local/stream_protocol.hpp>
@@ -56,6 +57,7 @@ namespace {
 
 constexpr size_t kMostEarly = 1000;  // orders to end steps that never came
 constexpr size_t kMostForgotten = 20000;  // far more than end while a launch may be on its way
+constexpr size_t kMostUnsent = 64U << 10;  // to a daemon that takes nothing
 constexpr auto kLookAgain = std::chrono::milliseconds(50);
 
 constexpr auto kQueryTime = std::chrono::seconds(1);
@@ -321,6 +323,9 @@ void Steps::lost(const StepPtr& step, const std::string& why) {
                      "SLURMD_NODENAME=" + node_.name, "SLURM_CONF=" + node_.config_path});
     groups_.remove_step(step->key.id);
     if (step->key.id.step == kBatchStep) remove_batch_folder(node_.spool_dir, step->key.id.job);
+    std::error_code ignored;
+    const std::string& base = node_.config->mpi.pmix_tmp_base;
+    std::filesystem::remove_all(pmix_folder(base, node_.spool_dir, node_.name, step->key.id), ignored);
     if (orphans > 0) log::info("{} processes of it were killed", orphans);
     if (auto ok = spool_.write_end(report); !ok) log::error("{}", ok.error().text);
   }
@@ -332,6 +337,14 @@ void Steps::ended(const StepPtr& step, protocol::StepEnded report) {
   spare_.prepare();
   log::debug("step {} ended with status {:#x}", step_id_text(step->key.id), report.exit_status);
   on_ended_(std::move(report));
+}
+
+// An answer is for everybody who waits for one. A daemon that does not come to it is asked no more often.
+void Steps::ask(const StepPtr& step, FrameType type) {
+  const auto same = [type](const auto& waiting) { return waiting.first == type; };
+  if (std::ranges::any_of(step->waiting, same)) return;
+  if (step->link && step->link->queued_bytes() > kMostUnsent) return;
+  order(step, type, {});
 }
 
 void Steps::order(const StepPtr& step, FrameType type, const std::string& body) {
@@ -422,7 +435,7 @@ void Steps::list_pids(const protocol::ListPidsRequest& request,
                        (request.step == UINT32_MAX || key.id.step == request.step);
     if (!meant || !is_live(*step) || (only_of && step->uid != *only_of)) continue;
     query->waiting.insert(key);
-    order(step, FrameType::kAgentListPids, {});
+    ask(step, FrameType::kAgentListPids);
   }
   if (query->waiting.empty()) return query->finish();
   pid_queries_.push_back(query);
@@ -449,7 +462,7 @@ void Steps::stat(const StepId& id, std::function<void(Result<protocol::StatStepR
     std::erase(stat_queries_, query);
     query->done(failure(ErrorCode::kTimedOut));
   });
-  order(place->second, FrameType::kAgentStat, {});
+  ask(place->second, FrameType::kAgentStat);
 }
 
 void Steps::answer_stat(const protocol::StepKey& key, const protocol::StatStepReply& stats) {

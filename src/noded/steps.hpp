@@ -92,6 +92,7 @@ class Steps {
   void lost(const StepPtr& step, const std::string& why);
   void ended(const StepPtr& step, protocol::StepEnded report);
   void answer_stat(const protocol::StepKey& key, const protocol::StatStepReply& stats);
+  void ask(const StepPtr& step, protocol::FrameType type);  // a question without words
   void order(const StepPtr& step, protocol::FrameType type, const std::string& body);
   [[nodiscard]] protocol::StepdStart start_message(const protocol::StepLaunch& launch) const;
   [[nodiscard]] bool is_live(const Step& step) const;

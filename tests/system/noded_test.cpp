@@ -11,6 +11,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,6 +23,9 @@
 #include "common/net/signer.hpp"
 #include "common/protocol/admin.hpp"
 #include "common/rpc/rpc_server.hpp"
+#include "common/step/frame.hpp"
+#include "common/step/step_spool.hpp"
+#include "common/wire/codec.hpp"
 
 namespace sluice::testing {
 namespace {
@@ -379,9 +384,11 @@ TEST(Noded, AStepWhoseDaemonIsKilledEndsWithItsProcesses) {
   int script = 0;
   while (script == 0)
     std::ifstream(controller.folder + "/pids") >> daemon >> script;
+  std::filesystem::create_directories(controller.folder + "/spool/pmix.16.batch/of-a-task");
   ::kill(daemon, SIGKILL);
   ASSERT_TRUE(controller.wait([&] { return controller.ended.size() == 1; }));
   EXPECT_NE(controller.ended[0].failure, "");
+  EXPECT_FALSE(std::filesystem::exists(controller.folder + "/spool/pmix.16.batch")) << "what mpi/pmix kept is left";
   // gone, or a zombie that nobody has buried yet
   std::ifstream stat(fmt::format("/proc/{}/stat", script));
   std::string line;
@@ -463,6 +470,57 @@ TEST(Noded, AStepIsNotLostAsLongAsItsDaemonLives) {
   ASSERT_TRUE(controller.wait([&] { return controller.ended.size() == 1; }));
   EXPECT_EQ(WEXITSTATUS(controller.ended[0].exit_status), 5);
   EXPECT_EQ(controller.ended[0].failure, "");
+}
+
+// The next frame within 20 s.
+std::optional<Frame> next_frame(int fd, FrameReader& reader) {
+  for (;;) {
+    auto frame = reader.next();
+    if (!frame) return std::nullopt;
+    if (frame->has_value()) return **frame;
+    pollfd ready{fd, POLLIN, 0};
+    char buffer[4096];
+    const ssize_t n = ::poll(&ready, 1, 20000) == 1 ? ::read(fd, buffer, sizeof buffer) : 0;
+    if (n <= 0) return std::nullopt;
+    reader.feed(std::string_view(buffer, static_cast<size_t>(n)));
+  }
+}
+
+// Each user's question waited for a step that was at its beginning, for as long as that was.
+TEST(Noded, QuestionsDoNotPileUpForAStepThatIsNotReady) {
+  FakeController controller;
+  std::filesystem::create_directory(controller.folder + "/spool");
+  const StepSpool spool(controller.folder + "/spool");  // its daemon is this test
+  ASSERT_TRUE(spool.prepare());
+  protocol::StepRecord record;
+  record.key = {{21, kBatchStep}, 0};
+  record.daemon_pid = static_cast<uint32_t>(::getpid());
+  ASSERT_TRUE(spool.claim(record).value());
+  const int listening = spool.listen(record.key).value();
+  controller.start_agent();
+  ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
+  ASSERT_EQ(controller.registrations[0].running.size(), 1U);
+  pollfd ready{listening, POLLIN, 0};
+  ASSERT_EQ(::poll(&ready, 1, 20000), 1);
+  const int agent = ::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC);
+  for (int i = 0; i < 2; ++i)
+    EXPECT_TRUE(controller.agent->call<protocol::ListPidsReply>(protocol::ListPidsRequest{21, UINT32_MAX}, 10s));
+  protocol::SignalStepRequest signal;
+  signal.key = record.key;
+  signal.signal = SIGUSR1;
+  EXPECT_TRUE(controller.send(signal));
+  std::string bytes;
+  append_frame(bytes, protocol::FrameType::kAgentReady, kNoTask, {});
+  ASSERT_EQ(::write(agent, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  FrameReader reader;
+  for (const auto type : {protocol::FrameType::kAgentListPids, protocol::FrameType::kAgentSignal}) {
+    const auto frame = next_frame(agent, reader);
+    ASSERT_TRUE(frame);
+    EXPECT_EQ(frame->type, type);
+  }
+  controller.stop_agent(SIGTERM);
+  ::close(agent);
+  ::close(listening);
 }
 
 TEST(Noded, ALaunchThatCannotBeClaimedSaysWhy) {
