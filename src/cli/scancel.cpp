@@ -137,14 +137,14 @@ class Cancel {
 
   [[nodiscard]] bool confirmed(const std::string& what, const Job& job) const {
     if (!request_.interactive) return true;
-    std::fprintf(stdout, "Cancel %s name=%s partition=%s [y/n]? ", what.c_str(),
-                 job.spec ? job.spec->name.c_str() : "", job.partition.c_str());
-    std::fflush(stdout);
     std::string answer;
-    while (std::getline(std::cin, answer)) {
+    do {  // until it is an answer
+      std::fprintf(stdout, "Cancel %s name=%s partition=%s [y/n]? ", what.c_str(),
+                   job.spec ? job.spec->name.c_str() : "", job.partition.c_str());
+      std::fflush(stdout);
+      if (!std::getline(std::cin, answer)) return false;
       if (answer.starts_with('y') || answer.starts_with('Y')) return true;
-      if (answer.starts_with('n') || answer.starts_with('N')) return false;
-    }
+    } while (!answer.starts_with('n') && !answer.starts_with('N'));
     return false;
   }
 

@@ -169,7 +169,7 @@ int query_and_print(const SinfoOptions& o, Client& client, bool first) {
   const RenderContext context = render_context(client.config(), reply->now, o.convert);
   const TableFormat format = choose_format(o, *reply);
   if (o.verbose > 0 && first) std::fputs(sinfo_options_text(o, format).c_str(), stdout);
-  const bool dated = o.long_form || o.iterate_seconds != 0 || (o.verbose > 0 && !o.no_header);
+  const bool dated = o.iterate_seconds != 0 || (!o.no_header && (o.long_form || o.verbose > 0));
   Table<SinfoRow> table("sinfo", o.names ? "job" : "node", sinfo_fields(), format);
   std::vector<const NodeRecord*> nodes;
   for (const NodeRecord& node : reply->nodes) {

@@ -130,11 +130,11 @@ std::vector<StepView> make_step_rows(const SqueueOptions& o, const Records& reco
 template <class Row>
 int print_table(const SqueueOptions& o, std::span<const FieldRow<Row>> fields,
                 std::vector<Row> rows, size_t records, const RenderContext& context) {
-  Table<Row> table("squeue", "job", fields, choose_format(o));
+  Table<Row> table("squeue", std::is_same_v<Row, StepView> && !o.names ? "job step" : "job", fields, choose_format(o));
   const auto order = choose_order<Row>(o, fields);
   if (!order) return 1;
   std::string out;
-  if (o.long_form || o.iterate_seconds != 0 || (o.verbose > 0 && !o.no_header)) print_date(context.now);
+  if (o.iterate_seconds != 0 || (!o.no_header && (o.long_form || o.verbose > 0))) print_date(context.now);
   if (o.verbose > 0) out = fmt::format("last_update_time={} records={}\n", to_seconds(context.now), records);
   if (!o.cluster.empty() && !o.no_header) out.append("CLUSTER: ").append(o.cluster).append("\n");
   if (!o.no_header) table.append_header(out);

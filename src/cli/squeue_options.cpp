@@ -169,7 +169,7 @@ std::optional<int> from_environment(SqueueOptions& o) {
   if (environment("SQUEUE_ALL")) o.request.hidden_partitions = true;
   if (environment("SQUEUE_ARRAY") || environment("SQUEUE_ARRAY_UNIQUE")) o.one_row_a_task = true;
   if (environment("SQUEUE_PRIORITY")) o.one_row_a_partition = true;
-  if (const auto v = environment("SQUEUE_ACCOUNT")) o.request.accounts = split_list(*v);
+  if (const auto v = environment("SQUEUE_ACCOUNT")) o.request.accounts = split_list(to_lower(*v));
   if (const auto v = environment("SQUEUE_PARTITION")) o.request.partitions = split_list(*v);
   if (const auto v = environment("SQUEUE_QOS")) o.request.qos = split_list(*v);
   if (const auto v = environment("SQUEUE_NAMES")) o.request.names = split_list(*v);
@@ -194,7 +194,7 @@ void print_fields() {
 using O = SqueueOptions;
 using V = const char*;
 constexpr OptionRow<O> kOptions[] = {
-    {"account", 'A', Takes::kValue, [](O& o, V v) { return o.request.accounts = split_list(v), kGoOn; }},
+    {"account", 'A', Takes::kValue, [](O& o, V v) { return o.request.accounts = split_list(to_lower(v)), kGoOn; }},
     {"accounts", 'A', Takes::kValue, nullptr},
     {"all", 'a', Takes::kNothing, [](O& o, V) { return o.request.hidden_partitions = true, kGoOn; }},
     {"array", 'r', Takes::kNothing, [](O& o, V) { return o.one_row_a_task = true, kGoOn; }},

@@ -77,7 +77,7 @@ NodeConfig take_line(ClusterConfig& config, NodeConfig line, const std::string& 
 // Several hosts may ask at once: who comes late gets the next one.
 Result<NodeConfig> claim_future_node(ClusterConfig& config, const OwnLineOptions& options) {
   protocol::RegisterNodeRequest request;
-  request.hardware = discover_hardware(config.tmp_fs);
+  request.hardware = discover_hardware(config.tmp_fs, config.slurmd_parameters);
   request.hardware.host_name = short_host_name();
   request.claims_future = true;
   const auto known = ask<protocol::QueryNodesReply>(config, protocol::QueryNodesRequest{}, options.patience);

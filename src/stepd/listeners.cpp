@@ -60,7 +60,7 @@ void Listeners::handle(const ListenerPtr& listener, const Frame& frame) {
   if (frame.type == protocol::FrameType::kAccepted) {
     if (std::exchange(listener->accepted, true)) return;
     listener->link->send_encoded(std::exchange(listener->backlog, {}));
-    if (on_done_) listener->link->finish();
+    if (on_done_) listener->link->finish_after_peer();
     if (listener->owner && handlers_.on_settled) handlers_.on_settled();
     return;
   }
@@ -149,7 +149,7 @@ void Listeners::finish(std::function<void()> on_done) {
   on_done_ = std::move(on_done);
   const auto all = listeners_;
   for (const ListenerPtr& listener : all) {
-    if (listener->accepted) listener->link->finish();
+    if (listener->accepted) listener->link->finish_after_peer();
   }
   if (listeners_.empty() && on_done_) return std::exchange(on_done_, nullptr)();
   drop_watchers_soon();

@@ -69,7 +69,10 @@ void StepDaemon::reap() {
 void StepDaemon::on_task_exit(Task& task, int status) {
   task.running = false;
   task.status = status = status_of(task, status);
-  if (task.in) task.in->close();
+  if (task.in) {
+    task.in->close();
+    listeners_.resume_input();  // it may have been what had no room
+  }
   listeners_.send(FrameType::kExited, kNoTask, wire::encode(protocol::TaskExit{task.rank, status}));
   run_epilog(task);
   const bool kill_others = launch_.step != nullptr && (launch_.step->kill_on_bad_exit == UINT32_MAX

@@ -81,13 +81,18 @@ bool names_missing_interpreter(const std::string& path, std::string& interpreter
   return true;
 }
 
-// Like execvpe(), except that a script without an interpreter line is not run. Returns the errno.
+// Like execvpe(), except that a script without an interpreter line is not run, that a path that begins with a dot is
+// made a whole one (a script finds it in $0), and that a program that no folder of the path has may lie in this folder.
+// Returns the errno.
 int execute(const std::string& program,
             char* const* arguments,
             char* const* env,
             std::string_view path) {
+  if (program.empty()) return ENOENT;
   if (program.find('/') != std::string::npos) {
-    ::execve(program.c_str(), arguments, env);
+    std::error_code unknown;
+    const std::string folder = program[0] == '.' ? std::filesystem::current_path(unknown).string() : "";
+    ::execve((folder.empty() ? program : folder + "/" + program).c_str(), arguments, env);
     return errno;
   }
   int worst = ENOENT;
@@ -99,7 +104,9 @@ int execute(const std::string& program,
     else if (errno != ENOENT && errno != ENOTDIR)
       return errno;
   }
-  return worst;
+  if (worst != ENOENT) return worst;
+  ::execve(program.c_str(), arguments, env);
+  return errno;
 }
 
 // Runs a program as this process is (user, folder) and returns what it wrote; false when there is
@@ -217,7 +224,7 @@ int status_of_epilog(const std::string& epilog, const Environment& env) {
   if (error == ENOENT && names_missing_interpreter(program, interpreter)) {
     complain(fmt::format("execve(): bad interpreter({}): {}", interpreter, errno_text(error)));
   } else {
-    const bool relative = program[0] != '/' && program.find('/') != std::string::npos;
+    const bool relative = program.starts_with('.') && program.find('/') != std::string::npos;
     std::error_code unknown;
     const std::string folder = relative ? std::filesystem::current_path(unknown).string() + "/" : "";
     complain(fmt::format("execve(): {}{}: {}", folder, program, errno_text(error)));

@@ -41,6 +41,64 @@ class Options(ClusterCase):
         found = dict(line.split("=", 1) for line in self.file("nil.out").splitlines() if "=" in line)
         self.assertEqual([found.get(name) for name in ("MINE", "LOGNAME", "SLURM_OWN")], [None, None, "kept"])
 
+    def test_no_output_file(self):
+        """sbatch --output=none made a file of that name."""
+        job = self.submit("-o", "none", "--wrap", "echo lost")
+        self.wait_ended(job)
+        self.assertEqual(self.show(job)["StdOut"], "/dev/null")
+        self.assertFalse(os.path.exists(os.path.join(self.cluster.work, "none")))
+
+    def test_accounts_have_no_capitals(self):
+        """AbC and abc were two accounts."""
+        job = self.submit("-H", "-A", "AbC", "--wrap", "true")
+        self.assertEqual(self.out("squeue", "-h", "-A", "ABC", "-o", "%a"), "abc\n")
+        self.run_cmd("scontrol", "update", f"JobId={job}", "Account=XyZ")
+        self.assertEqual(self.show(job)["Account"], "xyz")
+        self.run_cmd("scancel", "-A", "Xyz")
+        self.assertEqual(self.wait_ended(job), "CANCELLED")
+
+    def test_values_that_would_end_a_waiting_job(self):
+        """scontrol update took a deadline in the past, which ended the job, and no nodes or tasks at all."""
+        job = self.submit("-H", "--wrap", "true")
+        for pair, why in (("Deadline=2001-01-01", "Invalid time specified"), ("EndTime=now", "Job is not running"),
+                          ("NumNodes=0", "Node count specification invalid"),
+                          ("NumTasks=0", "Task count specification invalid")):
+            self.fails(1, f"{why} for job {job}\n", "scontrol", "update", f"JobId={job}", pair)
+        self.assertEqual(self.state(job), "PENDING")
+        self.run_cmd("scancel", "-b", job)  # the script is all that there is of it
+        self.assertEqual(self.wait_ended(job), "CANCELLED")
+
+    def test_an_answer_that_is_none(self):
+        """scancel -i waited for another answer and did not ask again."""
+        job = self.submit("-H", "-J", "asked", "--wrap", "true")
+        told = self.out("scancel", "-i", job, stdin="what\ny\n")
+        self.assertEqual(told, 2 * f"Cancel job_id={job} name=asked partition=debug [y/n]? ")
+        self.assertEqual(self.wait_ended(job), "CANCELLED")
+
+    def test_the_script_of_a_task(self):
+        """scontrol write batch_script 12_1 knew no such job, and did not say why a file could not be written."""
+        script = "#!/bin/sh\necho $SLURM_ARRAY_TASK_ID\n"
+        job = self.submit("-H", "-a", "1-3", stdin=script)
+        self.assertEqual(self.out("scontrol", "write", "batch_script", f"{job}_1", "-"), script)
+        self.fails(1, "failed to open file `no/such/folder': No such file or directory\n",
+                   "scontrol", "write", "batch_script", job, "no/such/folder")
+        self.run_cmd("scancel", job)
+
+    def test_ready_nodes_are_told_of(self):
+        """scontrol wait_job said nothing when the nodes were ready."""
+        job = self.submit("-o", "/dev/null", "--wrap", "sleep 1000")
+        self.wait_state(job, "RUNNING")
+        self.fails(0, f"scontrol: Nodes are ready for job {job}\n", "scontrol", "wait_job", job)
+        self.run_cmd("scancel", job)
+        self.wait_ended(job)
+
+    def test_names_of_partitions_can_be_taken_away(self):
+        """Alternate= and QOS= were refused, so that nothing but the file could clear them."""
+        self.run_cmd("scontrol", "update", "PartitionName=debug", "Alternate=debug")
+        self.assertIn("Alternate=debug", self.out("scontrol", "show", "partition", "debug"))
+        self.run_cmd("scontrol", "update", "PartitionName=debug", "Alternate=", "QOS=")
+        self.assertNotIn("Alternate=", self.out("scontrol", "show", "partition", "debug"))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -75,5 +75,29 @@ class Structured(ClusterCase):
         self.assertEqual(step["srun"], {"host": host, "pid": self.process.pid})
 
 
+class Tables(ClusterCase):
+    NODES, CPUS = 1, 2
+
+    def test_what_is_cut(self):
+        """10 days were shown as 10-00:00: in a column of 9, and the default partition lost its mark."""
+        job = self.submit("-H", "-t", "10-0", "--switches=2@10", "-o", "/dev/null", "--wrap", "true")
+        self.assertEqual(self.out("squeue", "-h", "-j", job, "-o", "%.9l|%9l|"), "10-00:00:00|10-00:00:|\n")
+        self.assertEqual(self.out("squeue", "-h", "-j", job, "-O", "timelimit:.5,reqswitch:2,wait4switch:.6"), "10-00:00:002  10:00\n")
+        self.assertEqual(self.show(job)["Switches"], "2@00:10:00")
+        self.assertEqual(self.out("sinfo", "-h", "-o", "%5P|%.0P"), "debu*|debug*\n")
+        self.run_cmd("scancel", job)
+
+    def test_formats_that_are_none(self):
+        """%% and a width of 0 were taken for fields, and a field that is none was printed without its width."""
+        self.assertEqual(self.out("sinfo", "-h", "-o", "%%D %0D%%"), "1 1\n")
+        done = self.run_cmd("squeue", "-s", "-o", "%.8a|%i")
+        self.assertEqual((done.stdout, done.stderr), ("%.8a|STEPID\n", "squeue: error: Invalid job step format specification: a\n"))
+
+    def test_no_header_no_date(self):
+        """--long printed the date although --noheader was given."""
+        self.assertEqual(self.out("squeue", "-h", "-l", "-n", "nobodys"), "")
+        self.assertTrue(self.out("sinfo", "-h", "-l").startswith("debug*"))
+
+
 if __name__ == "__main__":
     unittest.main()

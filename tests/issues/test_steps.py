@@ -89,6 +89,37 @@ class Steps(ClusterCase):
         told = self.out("salloc", "-Q", "--oom-kill-step=1", "srun", "printenv", "SLURM_OOM_KILL_STEP")
         self.assertEqual(told, "1\n")
 
+    def test_more_input_than_is_read(self):
+        """The step daemon closed its connection before it had read all of the input: srun lost the end of the task, and
+        told of a node failure."""
+        for _ in range(5):
+            done = self.run_cmd("srun", "head", "-n1", stdin="y\n" * 2_000_000, check=False)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "y\n", ""))
+
+    def test_a_task_that_left_its_input(self):
+        """Input stopped for all tasks when one of them ended with more of it waiting than is kept."""
+        script = ("if [ $SLURM_PROCID = 0 ]; then until [ -e took ]; do sleep 0.05; done; exit 0; fi; "
+                  "dd bs=1 count=1 of=took 2>/dev/null; wc -c")
+        text = "y\n" * 2_000_000
+        told = self.out("srun", "-n2", "-l", "sh", "-c", script, stdin=text)
+        self.assertEqual(told, f"1: {len(text) - 1}\n")
+
+    def test_programs_in_this_folder(self):
+        """A program was looked for on the path alone, and a script that was named from here found no whole path in $0."""
+        folder = os.path.join(self.cluster.work, "programs")
+        os.mkdir(folder)
+        path = os.path.join(folder, "nowhere-else")
+        with open(path, "w", encoding="ascii") as f:
+            f.write("#!/bin/sh\necho $0 $1\n")
+        os.chmod(path, 0o755)
+        self.assertEqual(self.out("srun", "nowhere-else", "1", cwd=folder), "nowhere-else 1\n")
+        self.assertEqual(self.out("srun", "./nowhere-else", "2", cwd=folder), f"{folder}/./nowhere-else 2\n")
+        self.assertEqual(self.out("srun", "programs/nowhere-else", "3"), "programs/nowhere-else 3\n")
+        for name, number, why in (("", 2, "No such file or directory"), ("programs", 13, "Permission denied")):
+            done = self.run_cmd("srun", name, check=False)
+            self.assertEqual(done.returncode, number)
+            self.assertIn(f"slurmstepd: error: execve(): {name}: {why}\n", done.stderr)
+
     @staticmethod
     def alive(pid):
         try:

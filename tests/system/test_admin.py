@@ -120,18 +120,18 @@ class Admin(NodeCase):
     def test_write_config(self):
         path = os.path.join(self.cluster.work, "copy")
         done = self.run_cmd("scontrol", "write", "config", path)
-        name = re.fullmatch(r"Slurm config saved to (\S+)\n", done.stderr)[1]
+        name = re.fullmatch(r"Slurm config saved to (\S+)\n", done.stdout)[1]
         self.assertTrue(name.startswith(path + ".2"))
         with open(name, encoding="utf-8") as f:
             text = f.read()
         self.assertIn(f"\nRebootProgram={self.cluster.dir}/reboot\n", text)
         self.assertIn("\nNodeName=n1 ", text)
         self.assertIn("\nPartitionName=debug ", text)
-        beside = self.run_cmd("scontrol", "write", "config").stderr
+        beside = self.run_cmd("scontrol", "write", "config").stdout
         self.assertTrue(beside.startswith(f"Slurm config saved to {self.cluster.conf}."))
-        there = self.run_cmd("scontrol", "write", "config", env={"SLURM_CONF_OUT": path + "-there"}).stderr
+        there = self.run_cmd("scontrol", "write", "config", env={"SLURM_CONF_OUT": path + "-there"}).stdout
         self.assertTrue(there.startswith(f"Slurm config saved to {path}-there."))
-        named = self.run_cmd("scontrol", "write", "config", path, env={"SLURM_CONF_OUT": path + "-there"}).stderr
+        named = self.run_cmd("scontrol", "write", "config", path, env={"SLURM_CONF_OUT": path + "-there"}).stdout
         self.assertTrue(named.startswith(f"Slurm config saved to {path}."))
         # it is a configuration that gives the same again
         again = self.out("scontrol", "show", "config", env={"SLURM_CONF": name})

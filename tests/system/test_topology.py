@@ -60,7 +60,7 @@ class Topology(ClusterCase):
         any_number = self.job("-N2", "--exclusive", "-t", "5")
         self.assertEqual(self.nodes(any_number), "n[2,4]")
         self.assertEqual(self.state(waits), "PENDING")
-        self.assertEqual(self.show(waits)["Switches"], "1@60")
+        self.assertEqual(self.show(waits)["Switches"], "1@01:00:00")
         self.run_cmd("scancel", any_number)
         self.run_cmd("scancel", first)
         self.assertEqual(self.nodes(waits), "n[1-2]")
@@ -69,10 +69,10 @@ class Topology(ClusterCase):
         tell = ("scontrol", "show", "job", "-o")
         self.run_cmd("sbatch", "-W", "-o", "wait.out", "--switches=1", "--wrap", " ".join((*tell, "$SLURM_JOB_ID")),
                      env={"SBATCH_WAIT4SWITCH": "30"})
-        self.assertRegex(self.file("wait.out"), r" Switches=1@30\s")
+        self.assertRegex(self.file("wait.out"), r" Switches=1@00:30:00\s")
         for command, prefix in (("srun", "SLURM"), ("salloc", "SALLOC")):
             env = {f"{prefix}_REQ_SWITCH": "1", f"{prefix}_WAIT4SWITCH": "40"}
-            self.assertRegex(self.out(command, "sh", "-c", " ".join((*tell, "$SLURM_JOB_ID")), env=env), r" Switches=1@40\s")
+            self.assertRegex(self.out(command, "sh", "-c", " ".join((*tell, "$SLURM_JOB_ID")), env=env), r" Switches=1@00:40:00\s")
 
     def test_wait_for_switch(self):
         for node in ("n1", "n3"):
@@ -111,7 +111,7 @@ class Features(ClusterCase):
         self.assertEqual(self.show(job)["Prefer"], "fast")
         done = self.run_cmd("sbatch", "--prefer=green", "--wrap", "true", check=False)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("sbatch: error: Invalid preferred feature specification\n", done.stderr)
+        self.assertEqual(done.stderr, "sbatch: error: Batch job submission failed: Invalid preferred feature specification\n")
 
     def test_step_constraint(self):
         job = self.submit("-N2", "-o", "out", "--wrap", "srun -N1 -n1 -C fast sh -c 'echo $SLURMD_NODENAME'; srun -N2 -C fast true")

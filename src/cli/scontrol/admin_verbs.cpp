@@ -1,6 +1,7 @@
 // scontrol's verbs on nodes as a whole, steps, and values of the controller: reboot, cancel_reboot, getaddrs, cluster,
 // schedloglevel, fsdampeningfactor, write config, show topology, update StepId.
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -10,6 +11,7 @@
 
 #include "cli/scontrol/session.hpp"
 #include "cli/shared/environment.hpp"
+#include "common/base/errno_text.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
@@ -184,11 +186,11 @@ void write_config_file(Session& session, const Words& words) {
   const std::string usual = set != nullptr && *set != '\0' ? set : session.client()->config().config_path;
   const std::string path = (words.size() > 2 ? words[2] : usual) + "." + when;
   FILE* out = std::fopen(path.c_str(), "w");
-  if (out == nullptr) return session.fail("failed to open file `" + path + "'");
+  if (out == nullptr) return session.fail("Could not create file " + path + ": " + errno_text(errno));
   const std::string text = tables::write_config(*config, when);
   std::fwrite(text.data(), 1, text.size(), out);
   if (std::fclose(out) != 0) return session.fail("failed to write file `" + path + "'");
-  if (!session.quiet) std::fprintf(stderr, "Slurm config saved to %s\n", path.c_str());
+  if (!session.quiet) std::printf("Slurm config saved to %s\n", path.c_str());
 }
 
 void show_topology(Session& session, const std::string& name) {

@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <set>
 
 #include "cli/scontrol/session.hpp"
 #include "cli/shared/environment.hpp"
+#include "common/base/errno_text.hpp"
 #include "common/base/index_set.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
@@ -207,7 +209,8 @@ void wait_job(Session& session, const Words& words) {
         return !ready && !over;
       });
   if (!status) return say("Problem running job ", "");
-  if (!ready || over) say("Job ", " no longer running");
+  if (!ready || over) return say("Job ", " no longer running");
+  if (!session.quiet) std::fprintf(stderr, "scontrol: Nodes are ready for job %s\n", words[1].c_str());
 }
 
 void notify(Session& session, const Words& words) {
@@ -248,7 +251,7 @@ void write(Session& session, const Words& words) {
   }
   if (words.size() < 3 || session.client() == nullptr) return;
   protocol::BatchScriptRequest request;
-  request.job = to_number<uint32_t>(words[2]).value_or(0);
+  request.job = to_number<uint32_t>(words[2].substr(0, words[2].find('_'))).value_or(0);  // all tasks have the array's
   const auto reply = session.client()->call<protocol::BatchScriptReply>(request);
   if (!reply) {
     const int before = session.exit_status;
@@ -259,7 +262,7 @@ void write(Session& session, const Words& words) {
   const std::string path = words.size() > 3 ? words[3] : "slurm-" + words[2] + ".sh";
   const bool to_stdout = path == "-";
   FILE* out = to_stdout ? stdout : std::fopen(path.c_str(), "w");
-  if (out == nullptr) return session.fail("failed to open file `" + path + "'");
+  if (out == nullptr) return session.fail("failed to open file `" + path + "': " + errno_text(errno));
   std::fwrite(reply->script.data(), 1, reply->script.size(), out);
   if (to_stdout) return;
   if (std::fclose(out) != 0) return session.fail("failed to write file `" + path + "'");

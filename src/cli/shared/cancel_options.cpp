@@ -99,7 +99,7 @@ std::optional<int> refuse_sibling() {
 using O = CancelRequest;
 using V = const char*;
 constexpr OptionRow<O> kOptions[] = {
-    {"account", 'A', Takes::kValue, [](O& o, V v) { return o.account = v, kGoOn; }},
+    {"account", 'A', Takes::kValue, [](O& o, V v) { return o.account = to_lower(v), kGoOn; }},
     {"admin-comment", 0, Takes::kValue, no_effect<O>},
     {"autocomplete", 0, Takes::kValue, no_effect<O>},
     {"batch", 'b', Takes::kNothing, [](O& o, V) { return o.batch = true, kGoOn; }},

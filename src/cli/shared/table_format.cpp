@@ -1,6 +1,7 @@
 // See table_format.hpp.
 #include "cli/shared/table_format.hpp"
 
+#include <algorithm>
 #include <cctype>
 
 namespace sluice::cli {
@@ -21,6 +22,20 @@ void read_width(std::string_view text, size_t& at, Column& column) {
     column.has_width = true;
     const auto digit = static_cast<size_t>(text[at++] - '0');
     column.width = std::min(column.width * 10 + digit, kMaxWidth);
+  }
+  if (column.width == 0) column.has_width = false;
+}
+
+// As much of a value as the column has room for.
+void append_cut(const Column& column, std::string_view value, std::string& out) {
+  const bool fits = value.size() <= column.width;
+  const bool whole = column.cut == Cut::kNoSpanOnTheRight && column.right && !value.empty() && is_digit(value[0]);
+  if (fits || whole) {
+    out += value;
+  } else if (column.cut == Cut::kBeforeMark && value.ends_with('*')) {
+    out.append(value.substr(0, column.width - 1)).append("*");
+  } else {
+    out += value.substr(0, column.width);
   }
 }
 
@@ -57,7 +72,9 @@ TableFormat parse_letter_format(std::string_view text) {
       *between += text.substr(start);
       break;
     }
+    if (text[at] == '%') continue;  // begins anew: what was before it says nothing
     column.letter = text[at++];
+    column.text = text.substr(start, at - start);
     format.columns.push_back(std::move(column));
     between = &format.columns.back().suffix;
   }
@@ -79,10 +96,9 @@ void append_cell(const Column& column, std::string_view value, std::string& out)
   if (!column.has_width) {
     out += value;
   } else {
-    const std::string_view shown = value.substr(0, column.width);
-    const size_t padding = column.width - shown.size();
+    const size_t padding = column.width - std::min(column.width, value.size());
     if (column.right) out.append(padding, ' ');
-    out += shown;
+    append_cut(column, value, out);
     if (!column.right) out.append(padding, ' ');
   }
   out += column.suffix;

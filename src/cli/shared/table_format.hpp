@@ -3,12 +3,15 @@
 //   -o '%[[.]width]letter'        any text between fields is printed as it is
 //   -O 'name[:[.][width][suffix]]'  20 wide when nothing follows the name
 //
-// A leading dot justifies right. A width cuts and pads; without one a value takes what it needs.
+// A leading dot justifies right. A width cuts and pads; without one, or with 0, a value takes what it needs. `%%`
+// prints nothing.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "common/tables/field_row.hpp"
 
 namespace sluice::cli {
 
@@ -19,6 +22,8 @@ struct Column {
   size_t width = 0;
   bool right = false;
   std::string suffix;      // text up to the next field
+  std::string text{};      // of -o, as it was written: "%.8i"
+  Cut cut = Cut::kEnd;     // the field's
 };
 
 struct TableFormat {

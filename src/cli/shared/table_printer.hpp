@@ -34,9 +34,10 @@ class Table {
         std::fprintf(stderr, "%.*s%sInvalid %.*s format specification: %s\n",
                      bare ? 0 : static_cast<int>(command.size()), command.data(), bare ? "" : ": error: ",
                      static_cast<int>(kind.size()), kind.data(), shown.c_str());
-        if (by_letter) literal().append("%").append(shown).append(column.suffix);
+        if (by_letter) literal().append(column.text).append(column.suffix);
         continue;
       }
+      column.cut = field->cut;
       cells_.push_back({field, std::move(column)});
     }
   }

@@ -111,6 +111,9 @@ class TimeParser {
     at_ += word.size();
     return true;
   }
+  void skip_blanks() {
+    while (peek() == ' ' || peek() == '\t') ++at_;
+  }
   [[nodiscard]] size_t digits_at(size_t from) const {
     size_t end = from;
     while (end < text_.size() && is_digit(text_[end])) ++end;
@@ -143,12 +146,18 @@ class TimeParser {
     }
     if (!take_word("now")) return std::nullopt;
     const Time whole = from_seconds(to_seconds(now_));
+    skip_blanks();
     if (at_ == text_.size()) return whole;
     failed_ = true;
     const char sign = peek();
-    const size_t digits = digits_at(at_ + 1);
-    if ((sign != '+' && sign != '-') || digits == 0 || digits > 9) return std::nullopt;
-    ++at_;
+    if (sign != '+' && sign != '-') return std::nullopt;
+    const size_t before = at_++;
+    skip_blanks();
+    const size_t digits = digits_at(at_);
+    if (digits == 0 || digits > 9) {
+      at_ = before;
+      return std::nullopt;
+    }
     const int count = take_digits(digits);
     struct Unit {
       std::string_view name;

@@ -1,17 +1,23 @@
 #include "common/step/frame_connection.hpp"
 
+#include <chrono>
 #include <utility>
 
 #include <boost/asio/buffer.hpp>
 
 namespace sluice {
+namespace {
+
+constexpr auto kLinger = std::chrono::seconds(2);  // a peer that reads nothing any more is not waited for
+
+}  // namespace
 
 std::shared_ptr<FrameConnection> FrameConnection::make(Socket socket, uint32_t max_frame) {
   return std::shared_ptr<FrameConnection>(new FrameConnection(std::move(socket), max_frame));
 }
 
 FrameConnection::FrameConnection(Socket socket, uint32_t max_frame)
-    : socket_(std::move(socket)), reader_(max_frame) {
+    : socket_(std::move(socket)), reader_(max_frame), linger_timer_(socket_.get_executor()) {
   boost::system::error_code ignored;
   socket_.non_blocking(true, ignored);
 }
@@ -49,12 +55,36 @@ void FrameConnection::close() {
   open_ = false;
   boost::system::error_code ignored;
   socket_.close(ignored);
+  linger_timer_.cancel();
   handlers_ = {};
 }
 
 void FrameConnection::finish() {
   finishing_ = true;
-  if (queued_bytes() == 0) fail();
+  if (queued_bytes() == 0) all_sent();
+}
+
+void FrameConnection::finish_after_peer() {
+  after_peer_ = true;
+  finish();
+}
+
+void FrameConnection::all_sent() {
+  if (after_peer_) linger();
+  else fail();
+}
+
+void FrameConnection::linger() {
+  if (!open_ || lingering_) return;
+  lingering_ = true;
+  boost::system::error_code error;
+  socket_.shutdown(Socket::shutdown_send, error);
+  if (error) return fail();
+  linger_timer_.expires_after(kLinger);
+  linger_timer_.async_wait([self = shared_from_this()](const boost::system::error_code& stopped) {
+    if (!stopped) self->fail();
+  });
+  read();
 }
 
 void FrameConnection::fail() {
@@ -65,7 +95,7 @@ void FrameConnection::fail() {
 }
 
 void FrameConnection::read() {
-  if (!open_ || reading_ || paused_) return;
+  if (!open_ || reading_ || (paused_ && !lingering_)) return;
   reading_ = true;
   socket_.async_read_some(
       boost::asio::buffer(buffer_),
@@ -73,6 +103,7 @@ void FrameConnection::read() {
         self->reading_ = false;
         if (!self->open_) return;
         if (error) return self->fail();
+        if (self->lingering_) return self->read();
         self->reader_.feed(std::string_view(self->buffer_.data(), bytes));
         self->hand_out();
         self->read();
@@ -81,7 +112,7 @@ void FrameConnection::read() {
 
 void FrameConnection::hand_out() {
   const auto self = shared_from_this();
-  while (open_ && !paused_) {
+  while (open_ && !paused_ && !lingering_) {
     auto frame = reader_.next();
     if (!frame) return fail();
     if (!frame->has_value()) return;
@@ -102,7 +133,7 @@ void FrameConnection::write() {
         if (error) return self->fail();
         self->queue_.taken(bytes);
         if (self->queued_bytes() > 0) return self->write();
-        if (self->finishing_) return self->fail();
+        if (self->finishing_) return self->all_sent();
         if (self->handlers_.on_drained) self->handlers_.on_drained();
       });
 }

@@ -10,6 +10,7 @@
 
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include "common/step/frame.hpp"
 #include "common/step/send_queue.hpp"
@@ -44,6 +45,10 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   void close();
   // Closes when everything was sent; on_closed follows.
   void finish();
+  // The same for a peer that may be sending: says that no more comes, throws away what still arrives, and closes when
+  // the peer does, or after 2 s. To close a socket with bytes that nobody read resets the connection, and the peer
+  // would lose what was sent to it last.
+  void finish_after_peer();
   [[nodiscard]] Socket& socket() { return socket_; }
 
  private:
@@ -51,6 +56,8 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   void read();
   void hand_out();
   void write();
+  void all_sent();
+  void linger();
   void fail();
 
   Socket socket_;
@@ -63,6 +70,9 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   bool reading_ = false;
   bool paused_ = false;
   bool finishing_ = false;
+  bool after_peer_ = false;
+  bool lingering_ = false;
+  boost::asio::steady_timer linger_timer_;
 };
 
 }  // namespace sluice

@@ -31,6 +31,10 @@ struct RenderContext {
 // own. kExact ones do so with --exact only; else the line shows the smallest value and a "+".
 enum class Grouping : uint8_t { kNone, kPartition, kNode, kExact };
 
+// What a column too narrow for a value leaves of it: the beginning; all of a span of time that stands on the right
+// (10-00:00:00 is not 10-00:00); the beginning and the mark at the end (debu* of debug*).
+enum class Cut : uint8_t { kEnd, kNoSpanOnTheRight, kBeforeMark };
+
 template <class Row>
 struct FieldRow {
   std::string_view name;  // of -O; empty: none
@@ -39,6 +43,7 @@ struct FieldRow {
   void (*render)(const Row& row, const RenderContext& context, std::string& out);
   int64_t (*sort_key)(const Row& row, const RenderContext& context) = nullptr;  // null: by text
   Grouping grouping = Grouping::kNone;
+  Cut cut = Cut::kEnd;
 };
 
 template <class Row>

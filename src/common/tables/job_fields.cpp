@@ -73,9 +73,7 @@ void put_count(std::string& out, uint32_t count, std::string_view nothing) {
   else put(out, static_cast<uint64_t>(count));
 }
 void render_wait_for_switches(const JobView& v, const Context&, std::string& out) {
-  const std::string_view text = v.spec().switches;
-  const size_t at = text.find('@');
-  put(out, at == std::string_view::npos ? "0:00" : text.substr(at + 1));
+  out += format_span_short(switch_wait(v.spec()));
 }
 int64_t seconds(Time t) { return t.time_since_epoch().count(); }
 
@@ -117,7 +115,7 @@ constexpr JobField kFields[] = {
        if (limit_of(v) == 0) put(out, "NOT_SET");
        else put_limit(out, limit_of(v));
      },
-     KEY { UNUSED; return limit_of(v); }},
+     KEY { UNUSED; return limit_of(v); }, Grouping::kNone, Cut::kNoSpanOnTheRight},
     {"MinMemory", 'm', "MIN_MEMORY", FIELD { put_memory(out, job_memory(v, c).mib, c); },
      KEY { return static_cast<int64_t>(job_memory(v, c).mib); }},
     {"ReqNodes", 'n', "REQ_NODES", FIELD { UNUSED; put(out, v.spec().required_nodes); }},
@@ -187,9 +185,10 @@ constexpr JobField kFields[] = {
        return array == nullptr ? -1 : static_cast<int64_t>(array->task);
      }},
     {"TimeLeft", 'L', "TIME_LEFT", render_time_left,
-     KEY { return int64_t{limit_of(v)} * 60 - to_seconds(run_time(v, c.now)); }},
+     KEY { return int64_t{limit_of(v)} * 60 - to_seconds(run_time(v, c.now)); }, Grouping::kNone,
+     Cut::kNoSpanOnTheRight},
     {"TimeUsed", 'M', "TIME", FIELD { out += format_span_short(run_time(v, c.now)); },
-     KEY { return run_time(v, c.now).count(); }},
+     KEY { return run_time(v, c.now).count(); }, Grouping::kNone, Cut::kNoSpanOnTheRight},
     {"NodeList", 'N', "NODELIST", FIELD { UNUSED; put(out, allocated_nodes(v)); }},
     {"Contiguous", 'O', "CONTIGUOUS", FIELD { UNUSED; put(out, v.spec().contiguous ? "1" : "0"); }},
     {"Partition", 'P', "PARTITION", FIELD { UNUSED; put(out, shown_partition(v)); }},

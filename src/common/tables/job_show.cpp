@@ -198,8 +198,7 @@ void put_rest(const JobView& v, ShowLines& out) {
   if (!spec.switches.empty()) {
     const std::string_view text = spec.switches;
     const size_t at = text.find('@');
-    const std::string_view wait = at == std::string_view::npos ? "00:00:00" : text.substr(at + 1);
-    out.line().word("Switches", std::string(text.substr(0, at)) + "@" + std::string(wait));
+    out.line().word("Switches", std::string(text.substr(0, at)) + "@" + format_span(switch_wait(spec)));
   }
   if (!spec.burst_buffer.empty()) out.line().word("BurstBuffer", spec.burst_buffer);
   if (spec.gres_flags.view().find("enforce-binding") != std::string_view::npos) {

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "common/base/time_text.hpp"
 #include "common/model/component_name.hpp"
 #include "common/tables/file_pattern.hpp"
 #include "common/tables/gathered_tasks.hpp"
@@ -177,6 +178,13 @@ uint32_t num_cpus(const JobView& view) {
   const JobSpec& spec = view.spec();
   const uint32_t by_tasks = num_tasks(view) * std::max(spec.cpus_per_task, 1U);
   return std::max({spec.min_cpus, by_tasks, num_nodes(view) * spec.min_cpus_per_node});
+}
+
+Duration switch_wait(const JobSpec& spec) {
+  const std::string_view text = spec.switches;
+  const size_t at = text.find('@');
+  if (at == std::string_view::npos) return Duration(0);
+  return parse_span(text.substr(at + 1), std::chrono::minutes(1)).value_or(Duration(0));
 }
 
 uint32_t min_cpus_per_node(const JobView& view) {

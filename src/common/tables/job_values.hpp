@@ -52,6 +52,8 @@ void append_reason_or_nodes(const JobView& view, std::string& out);
 [[nodiscard]] uint32_t num_tasks(const JobView& view);
 // Not of a job that never ran and did not say how many tasks it has.
 [[nodiscard]] bool has_task_count(const JobView& view);
+// How long few switches are waited for, as --switches said it; zero where it gave no time.
+[[nodiscard]] Duration switch_wait(const JobSpec& spec);
 [[nodiscard]] uint32_t min_cpus_per_node(const JobView& view);
 // What each task of a job or step has: CPUs, where --cpus-per-task says it, and generic resources ("cpu=2,gres/gpu:1").
 template <class Spec>

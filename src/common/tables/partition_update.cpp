@@ -1,5 +1,7 @@
 #include "common/tables/partition_update.hpp"
 
+#include <optional>
+
 #include "common/tables/conf_assign.hpp"
 #include "common/tables/conf_nodes.hpp"
 
@@ -30,7 +32,8 @@ Status update_partition(const ClusterConfig& config,
     }
     std::vector<std::string> ignored;
     const ConfRule rule = rule_of(*row);
-    const auto parsed = parse_conf_value(rule, value, &ignored);
+    const bool cleared = value.empty() && rule.kind == ConfKind::kName;  // Alternate=, QOS=
+    const auto parsed = cleared ? std::optional(ConfValue()) : parse_conf_value(rule, value, &ignored);
     if (!parsed || (row->set && !row->set(partition, *parsed))) {
       return failure(ErrorCode::kInvalidUpdate,
                      fmt::format("Invalid input: {}={}\nscontrol: error: Acceptable {} values are {}", key, value,

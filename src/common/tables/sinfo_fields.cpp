@@ -239,7 +239,7 @@ const SinfoField kFields[] = {
      KEY { UNUSED; return static_cast<int64_t>(v.name_rank); }},
     {"CPUsLoad", 'O', "CPU_LOAD", render_load, nullptr, kExact},
     {"Partition", 'P', "PARTITION",
-     FIELD { UNUSED; out += part(v).name; if (part(v).is_default) out += '*'; }, nullptr, kPart},
+     FIELD { UNUSED; out += part(v).name; if (part(v).is_default) out += '*'; }, nullptr, kPart, Cut::kBeforeMark},
     {"PartitionName", 'R', "PARTITION", FIELD { UNUSED; out += part(v).name; }, nullptr, kPart},
     {"AllocNodes", 'S', "ALLOCNODES",
      FIELD { UNUSED; out += list_or_all(part(v).alloc_nodes, "all"); }, nullptr, kPart},

@@ -1,6 +1,7 @@
 // Rows of options that name, place and time a job, and say where its files are.
 #include <fmt/format.h>
 
+#include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/tables/submit_setters.hpp"
 
@@ -94,13 +95,26 @@ OptionResult set_mail_type(Submission& s, const Input& in) {
   return {};
 }
 
+OptionResult set_account(Submission& s, const Input& in) {
+  s.job.account = to_lower(in.value);  // names of accounts have no capitals
+  return {};
+}
+
+// sbatch: no file at all is /dev/null. srun has a "none" of its own.
+template <SharedText JobSpec::* member>
+OptionResult set_stream(Submission& s, const Input& in) {
+  const bool nowhere = in.command == kSbatch && in.value == "none";
+  s.job.*member = nowhere ? "/dev/null" : in.value;
+  return {};
+}
+
 constexpr SubmitOption kRows[] = {
     {.name = "account",
      .letter = 'A',
      .argument = OptionArgument::kRequired,
      .environment = "*_ACCOUNT",
      .tier = 1,
-     .set = set_text<&JobSpec::account>,
+     .set = set_account,
      .section = OptionSection::kRun,
      .value_name = "name",
      .help = "account that pays for the job"},
@@ -176,7 +190,7 @@ constexpr SubmitOption kRows[] = {
      .commands = kSbatch | kSrun,
      .environment = "SBATCH_ERROR SLURM_STDERRMODE SRUN_ERROR",
      .tier = 1,
-     .set = set_text<&JobSpec::std_err>,
+     .set = set_stream<&JobSpec::std_err>,
      .section = OptionSection::kRun,
      .value_name = "err",
      .help = "file for standard error (may hold % symbols)"},
@@ -221,7 +235,7 @@ constexpr SubmitOption kRows[] = {
      .commands = kSbatch | kSrun,
      .environment = "SBATCH_INPUT SLURM_STDINMODE SRUN_INPUT",
      .tier = 1,
-     .set = set_text<&JobSpec::std_in>,
+     .set = set_stream<&JobSpec::std_in>,
      .section = OptionSection::kRun,
      .value_name = "in",
      .help = "file for standard input (may hold % symbols)"},
@@ -287,7 +301,7 @@ constexpr SubmitOption kRows[] = {
      .commands = kSbatch | kSrun,
      .environment = "SBATCH_OUTPUT SLURM_STDOUTMODE SRUN_OUTPUT",
      .tier = 1,
-     .set = set_text<&JobSpec::std_out>,
+     .set = set_stream<&JobSpec::std_out>,
      .section = OptionSection::kRun,
      .value_name = "out",
      .help = "file for standard output (may hold % symbols)"},

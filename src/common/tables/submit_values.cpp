@@ -182,7 +182,7 @@ std::optional<SignalOption> parse_signal_option(std::string_view text) {
     text = text.substr(0, at);
   }
   const auto signal = parse_signal(text);
-  if (!signal) return std::nullopt;
+  if (!signal || *signal == 0) return std::nullopt;
   option.signal = *signal;
   return option;
 }

@@ -179,7 +179,11 @@ Status set_sharing(std::string_view value, const Base&, JobUpdate& update) {
 }
 
 constexpr JobUpdateKey kJobKeys[] = {
-    {"Account", set_text<&JobUpdate::account>},
+    {"Account",
+     [](std::string_view value, const Base&, JobUpdate& update) {
+       update.account = to_lower(value);
+       return Status();
+     }},
     {"AdminComment", set_text<&JobUpdate::admin_comment>},
     {"ArrayTaskThrottle", set_count<&JobUpdate::array_max_running>},
     {"BurstBuffer", nullptr, "burst buffers"},

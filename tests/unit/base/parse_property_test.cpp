@@ -150,6 +150,9 @@ TEST_F(ParseProperty, PointsInTime) {
     if (at) ASSERT_FALSE(format_time(*at).empty()) << text;
     else ASSERT_FALSE(at.error().text.empty()) << text;
   }
+  EXPECT_EQ(*parse_time("now + 1 hour", now), now + std::chrono::hours(1));
+  EXPECT_EQ(*parse_time("now -2days", now), now - std::chrono::hours(48));
+  for (const char* text : {"now + hour", "now 1 hour", "now +"}) EXPECT_FALSE(parse_time(text, now)) << text;
 }
 
 }  // namespace

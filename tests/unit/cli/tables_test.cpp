@@ -151,6 +151,16 @@ TEST(TableFormat, Letters) {
   EXPECT_EQ(format.columns[2].suffix, "|");
 }
 
+TEST(TableFormat, WhatIsNoField) {
+  const TableFormat format = parse_letter_format("%%%i%%%0j|%.8?x");
+  EXPECT_EQ(format.prefix, "");
+  ASSERT_EQ(format.columns.size(), 3U);
+  EXPECT_EQ(format.columns[0].letter, 'i');
+  EXPECT_EQ(format.columns[0].suffix, "");
+  EXPECT_FALSE(format.columns[1].has_width) << "0 is as wide as the value";
+  EXPECT_EQ(format.columns[2].text, "%.8?");
+}
+
 TEST(TableFormat, Names) {
   const TableFormat format = parse_name_format("JobID,Name:.5,State:|,User:7;,");
   ASSERT_EQ(format.columns.size(), 4U);
@@ -167,6 +177,22 @@ TEST(TableFormat, CellsAreCutAndPadded) {
   append_cell({'\0', "", true, 4, false, "|"}, "abcdef", out);
   append_cell({'\0', "", false, 0, false, ""}, "natural", out);
   EXPECT_EQ(out, "  ab|abcd|natural");
+}
+
+TEST(TableFormat, WhatACellTooNarrowLeaves) {
+  const auto cell = [](size_t width, bool right, Cut cut, std::string_view value) {
+    Column column{'\0', "", true, width, right, "|"};
+    column.cut = cut;
+    std::string out;
+    append_cell(column, value, out);
+    return out;
+  };
+  EXPECT_EQ(cell(9, true, Cut::kNoSpanOnTheRight, "10-00:00:00"), "10-00:00:00|");
+  EXPECT_EQ(cell(9, false, Cut::kNoSpanOnTheRight, "10-00:00:00"), "10-00:00:|");
+  EXPECT_EQ(cell(4, true, Cut::kNoSpanOnTheRight, "UNLIMITED"), "UNLI|");
+  EXPECT_EQ(cell(5, false, Cut::kBeforeMark, "debug*"), "debu*|");
+  EXPECT_EQ(cell(1, true, Cut::kBeforeMark, "debug*"), "*|");
+  EXPECT_EQ(cell(3, true, Cut::kBeforeMark, "short"), "sho|");
 }
 
 protocol::NodeRecord node(const std::string& name, NodeBaseState base, NodeFlags flags,

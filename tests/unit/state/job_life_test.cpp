@@ -132,6 +132,14 @@ TEST_F(CoreTest, CancelByOwnerAndNobodyElse) {
   EXPECT_EQ(job(running).state, JobState::kCancelled);
 }
 
+TEST_F(CoreTest, AWaitingJobIsNothingButItsScript) {
+  const JobId waiting = submit(batch_spec());
+  const std::string text = std::to_string(waiting);
+  EXPECT_EQ(error_of(SignalJob{kAnn, text, 10, protocol::kSignalBatchOnly}), ErrorCode::kJobPending);
+  EXPECT_EQ(error_of(SignalJob{kAnn, text, 9, protocol::kSignalBatchOnly}), ErrorCode::kOk);
+  EXPECT_EQ(job(waiting).state, JobState::kCancelled);
+}
+
 TEST_F(CoreTest, TimeLimit) {
   JobSpec spec = batch_spec();
   spec.time_limit = 1;

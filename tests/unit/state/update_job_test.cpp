@@ -42,6 +42,17 @@ class UpdateJobTest : public CoreTest {
   }
 };
 
+// The bug: a deadline in the past ended the job, and EndTime of a waiting job went by without effect.
+TEST_F(UpdateJobTest, AWaitingJobIsNotUpdatedToItsEnd) {
+  const JobId id = submit(batch_spec());
+  EXPECT_EQ(update(kAnn, id, [this](JobUpdate& u) { u.deadline = now_ - minutes(1); }), ErrorCode::kInvalidTime);
+  EXPECT_EQ(update(kRoot, id, [this](JobUpdate& u) { u.end = now_; }), ErrorCode::kJobNotRunning);
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.min_nodes = u.max_nodes = 0; }), ErrorCode::kTooManyNodes);
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.num_tasks = 0; }), ErrorCode::kInvalidTaskCount);
+  EXPECT_EQ(update(kAnn, id, [this](JobUpdate& u) { u.deadline = now_ + minutes(60 * 24); }), ErrorCode::kOk);
+  EXPECT_EQ(job(id).state, JobState::kPending);
+}
+
 // The bug: TimeLimit=0, which is none, went by as a lower one.
 TEST_F(UpdateJobTest, AUserGivesHisRunningJobNoMoreTime) {
   const JobId id = running(10);

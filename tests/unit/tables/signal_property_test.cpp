@@ -38,7 +38,7 @@ TEST(SignalProperty, NonsenseIsRefused) {
     if (!option) continue;
     ASSERT_LE(option->seconds, 65'535U) << text;
   }
-  for (const char* text : {"", "@60", "B:", "B:R:USR1@60", "FOO@1", "USR1@70000", "X:1@2"}) {
+  for (const char* text : {"", "@60", "B:", "B:R:USR1@60", "FOO@1", "USR1@70000", "X:1@2", "0", "B:0@5"}) {
     EXPECT_FALSE(parse_signal_option(text)) << text;
   }
   for (const char* text : {"USR1@", "BR:USR1@60", "usr1@5"}) EXPECT_TRUE(parse_signal_option(text)) << text;

@@ -181,7 +181,7 @@ Status check_size(const ClusterState& state, const JobSpec& spec,
   if (Status ok = check_changeable_features(*state.config, spec); !ok) return ok;
   for (const std::string& feature : feature_names(spec.prefer.view())) {
     const bool any = has_option(state.config->scheduler_parameters, "ignore_prefer_validation") || any_node_has(state, feature);
-    if (!any) return failure(ErrorCode::kInvalidFeature, "Invalid preferred feature specification");
+    if (!any) return failure(ErrorCode::kError, "Invalid preferred feature specification");
   }
   const bool own_share = system_share(spec, *state.config).given();  // it may get more of a node than others
   bool enough_cpus = false, enough_memory = false, has_required = false;

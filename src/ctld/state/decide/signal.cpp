@@ -17,6 +17,11 @@ bool ends_the_job(const SignalJob& command) {
   return !partly && (cancel || command.signal == kKill);
 }
 
+// A waiting job is nothing but its script.
+bool kills_the_script(const SignalJob& command) {
+  return (command.flags & protocol::kSignalBatchOnly) != 0 && (command.signal == 0 || command.signal == kKill);
+}
+
 // A job that would wait again when its nodes are clean ends for good; its other components that wait already do, too.
 void cancel_requeue(Draft& draft, JobId id, const SignalJob& command, Time now) {
   const Job& job = draft.job(id);
@@ -55,7 +60,7 @@ Status signal_job(Draft& draft, JobId id, const SignalJob& command, Time now) {
     if (job.state == JobState::kPending) return failure(ErrorCode::kHetComponent);
   }
   if (job.state == JobState::kPending) {
-    if (!ends_the_job(command)) return failure(ErrorCode::kJobPending);
+    if (!ends_the_job(command) && !kills_the_script(command)) return failure(ErrorCode::kJobPending);
     end_pending_job(draft, id, cancelled, now);
     return {};
   }

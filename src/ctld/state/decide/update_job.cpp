@@ -206,6 +206,16 @@ Status check_values(const ClusterState& state, const Job& job, const JobUpdate& 
   return {};
 }
 
+// Values that end a job at once, or that it cannot have as it is.
+Status check_times_and_counts(const Job& job, const JobUpdate& u, Time now) {
+  const bool pending = job.state == JobState::kPending;
+  if (u.end && pending) return failure(ErrorCode::kJobNotRunning);
+  if (u.deadline && *u.deadline != kNoTime && *u.deadline < now) return failure(ErrorCode::kInvalidTime);
+  if (pending && u.min_nodes && *u.min_nodes == 0) return failure(ErrorCode::kTooManyNodes);
+  if (u.num_tasks && *u.num_tasks == 0) return failure(ErrorCode::kInvalidTaskCount);
+  return {};
+}
+
 // The partitions that the job would wait in. It got in once where it waits: what was closed since then does not matter.
 Result<std::vector<const Partition*>> partitions_after(const ClusterState& state, const Job& job, const JobSpec& spec,
                                                        const UpdateJob& command) {
@@ -217,7 +227,10 @@ Result<std::vector<const Partition*>> partitions_after(const ClusterState& state
 Status check_changed(const ClusterState& state, const Job& job, const JobSpec& spec, const UpdateJob& command) {
   const auto partitions = partitions_after(state, job, spec, command);
   if (!partitions) return failure(partitions.error().code);
-  if (Status ok = check_size(state, spec, *partitions); !ok) return failure(ok.error().code);
+  if (Status ok = check_size(state, spec, *partitions); !ok) {
+    if (ok.error().code == ErrorCode::kError) return ok;  // which is nothing but its text
+    return failure(ok.error().code);
+  }
   if (spec.min_nodes > state.node_names->size()) return failure(ErrorCode::kTooManyNodes);
   size_t large_enough = 0;
   for (const Partition* partition : *partitions) {
@@ -273,6 +286,7 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now) {
   if (is_terminal(job.state)) return failure(ErrorCode::kJobFinished);
   if (!job.spec->cron.empty()) return failure(ErrorCode::kDisabled, "Cannot modify scrontab jobs through scontrol");
   auto spec = std::make_shared<JobSpec>(*job.spec);
+  if (Status ok = check_times_and_counts(job, u, now); !ok) return ok;
   set_notes(u, *spec);
   if (set_waiting_fields(u, *spec)) {
     if (job.state != JobState::kPending) return failure(ErrorCode::kJobNotPending);
