@@ -30,6 +30,7 @@ struct Steps::Step {
   bool ready = false;                                      // takes orders
   bool began = false;                                      // was ready once
   bool over = false;                                       // reported
+  uint32_t looks = 0;                                      // at a key file that says nothing yet
   Time stopped_or_gone = kNoTime;                          // SignalStepRequest::issued of the last such order
   std::vector<std::pair<FrameType, std::string>> waiting;  // orders given before it was ready
 };
@@ -59,6 +60,7 @@ constexpr size_t kMostEarly = 1000;  // orders to end steps that never came
 constexpr size_t kMostForgotten = 20000;  // far more than end while a launch may be on its way
 constexpr size_t kMostUnsent = 64U << 10;  // to a daemon that takes nothing
 constexpr auto kLookAgain = std::chrono::milliseconds(50);
+constexpr uint32_t kMostLooks = 100;  // 5 s: a daemon makes its key file and writes into it at once, or died between
 
 constexpr auto kQueryTime = std::chrono::seconds(1);
 
@@ -127,7 +129,6 @@ void Steps::adopt_late_ones() {
 void Steps::adopt(const protocol::StepKey& key) {
   if (steps_.contains(key) || !spool_.is_claimed(key)) return;
   const protocol::StepRecord record = spool_.record_of(key);
-  if (record.daemon_pid == 0) log::error("the key file of step {} cannot be read", step_id_text(record.key.id));
   auto step = std::make_shared<Step>();
   step->key = record.key;
   step->uid = record.uid;
@@ -139,6 +140,11 @@ void Steps::adopt(const protocol::StepKey& key) {
 
 void Steps::find_daemon(const StepPtr& step, pid_t daemon, const std::string& why) {
   if (step->over || step->link) return;
+  if (daemon == 0) {
+    const protocol::StepRecord record = spool_.record_of(step->key);
+    daemon = static_cast<pid_t>(record.daemon_pid);
+    if (daemon != 0) step->uid = record.uid;
+  }
   // looked at first: one that goes meanwhile leaves its report before it does
   const bool lives = is_step_daemon(daemon, step->key.id, node_.spool_dir);
   if (auto report = spool_.read_end(step->key)) return ended(step, std::move(*report));
@@ -147,8 +153,9 @@ void Steps::find_daemon(const StepPtr& step, pid_t daemon, const std::string& wh
     return connect(step, *fd);
   }
   if (auto report = spool_.read_end(step->key)) return ended(step, std::move(*report));  // it ended while we looked
-  if (!lives) return lost(step, why);
-  // it has its key, and not its socket yet, or too many wait at that
+  const bool unknown = daemon == 0 && spool_.is_claimed(step->key) && ++step->looks <= kMostLooks;
+  if (!lives && !unknown) return lost(step, why);
+  // it has its key, and has not written into it yet, or not its socket yet, or too many wait at that
   auto timer = std::make_shared<boost::asio::steady_timer>(node_.io, kLookAgain);
   timer->async_wait([this, timer, step, daemon, why](const boost::system::error_code& error) {
     if (!error) find_daemon(step, daemon, why);

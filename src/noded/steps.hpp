@@ -83,6 +83,7 @@ class Steps {
   struct PidQuery;
   struct StatQuery;
   // Finds the step's daemon or its report, for as long as the process `daemon` is that daemon; then the step is lost.
+  // 0: it is looked up, and waited for a moment.
   void find_daemon(const StepPtr& step, pid_t daemon, const std::string& why);
   void connect(const StepPtr& step, int fd);
   void start_daemon(const StepPtr& step, const std::string& start);

@@ -472,6 +472,25 @@ TEST(Noded, AStepIsNotLostAsLongAsItsDaemonLives) {
   EXPECT_EQ(controller.ended[0].failure, "");
 }
 
+// A daemon has made its key file and not written into it: the step counted as lost, and ran.
+TEST(Noded, AStepIsNotLostWhileItIsClaimed) {
+  FakeController controller;
+  ASSERT_NO_FATAL_FAILURE(run_and_lose_agent(controller, controller.batch_launch(22, kUntilGo)));
+  const std::string step = controller.folder + "/spool/steps/22.4294967291.0.";
+  for (const char* ending : {"key", "sock"})
+    std::filesystem::rename(step + ending, step + ending + ".later");
+  std::ofstream(step + "key") << "";
+  controller.start_agent();
+  ASSERT_TRUE(controller.wait([&] { return controller.registrations.size() == 2; }));
+  EXPECT_EQ(controller.registrations[1].running.size(), 1U);
+  for (const char* ending : {"key", "sock"})
+    std::filesystem::rename(step + ending + ".later", step + ending);
+  std::ofstream(controller.folder + "/go") << "";
+  ASSERT_TRUE(controller.wait([&] { return controller.ended.size() == 1; }));
+  EXPECT_EQ(WEXITSTATUS(controller.ended[0].exit_status), 5);
+  EXPECT_EQ(controller.ended[0].failure, "");
+}
+
 // The next frame within 20 s.
 std::optional<Frame> next_frame(int fd, FrameReader& reader) {
   for (;;) {
