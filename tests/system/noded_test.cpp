@@ -418,9 +418,10 @@ TEST(Noded, ALaunchThatComesLateDoesNotBeginAStepAgain) {
 }
 
 // A script that runs until there is a file "go"; its agent is killed.
-void run_and_lose_agent(FakeController& controller, const protocol::StepLaunch& launch) {
+void run_and_lose_agent(FakeController& controller, protocol::StepLaunch launch) {
   controller.start_agent();
   ASSERT_TRUE(controller.wait([&] { return controller.registrations.size() == 1; }));
+  launch.issued = net::now();  // after the agent's start
   ASSERT_TRUE(controller.launch(launch));
   while (!std::filesystem::exists(controller.folder + "/started"))
     ::usleep(10000);
