@@ -9,8 +9,8 @@
 
 #include "common/base/contains.hpp"
 #include "common/base/host_name.hpp"
+#include "common/base/is_away.hpp"
 #include "common/net/auth_config.hpp"
-#include "common/net/is_away.hpp"
 #include "common/net/rpc_client.hpp"
 #include "common/protocol/ctld.hpp"
 #include "common/protocol/noded.hpp"
@@ -39,7 +39,7 @@ Result<Reply> ask(const ClusterConfig& config, const Request& request, Duration 
   const auto end = std::chrono::steady_clock::now() + patience;
   while (true) {
     auto reply = controller.call<Reply>(request, config.message_timeout);
-    if (reply || !net::is_away(reply.error().code) || std::chrono::steady_clock::now() >= end) return reply;
+    if (reply || !is_away(reply.error().code) || std::chrono::steady_clock::now() >= end) return reply;
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
   }
 }
@@ -79,7 +79,7 @@ Result<NodeConfig> claim_future_node(ClusterConfig& config, const OwnLineOptions
   protocol::RegisterNodeRequest request;
   request.hardware = discover_hardware(config.tmp_fs, config.slurmd_parameters);
   request.hardware.host_name = short_host_name();
-  request.claims_future = true;
+  request.claims_future = request.only_claims = true;
   const auto known = ask<protocol::QueryNodesReply>(config, protocol::QueryNodesRequest{}, options.patience);
   if (!known) return failure(known.error().code, "the controller cannot be asked: " + known.error().text);
   for (const std::string& name : future_nodes(known->nodes, request.hardware, *options.future, options.name)) {

@@ -183,12 +183,8 @@ void World::crash_controller() {
 
 void World::perform(const Effect& effect) {
   if (const auto* launch_step = std::get_if<LaunchStep>(&effect)) {
-    const Job* job = controller_.state().jobs.find(launch_step->key.id.job);
-    if (job == nullptr || job->restart_count != launch_step->key.restart) return;
-    const Step* step = find_step(*job, launch_step->key.id.step);
-    if (step == nullptr || (job->flags & kJobCompleting) != 0) return;
-    step->nodes_left.for_each([&](size_t position) {
-      to_node(step->layout->nodes[position].node, *launch_step,
+    nodes_of_order(controller_.state(), *launch_step).for_each([&](size_t id) {
+      to_node(static_cast<NodeId>(id), *launch_step,
               [this, key = launch_step->key](FakeNode& node) { launch(node, key); });
     });
   } else if (const auto* end = std::get_if<TerminateJob>(&effect)) {

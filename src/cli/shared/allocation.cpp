@@ -14,8 +14,8 @@
 
 #include "cli/shared/option_parser.hpp"
 #include "cli/shared/submit_call.hpp"
+#include "common/base/is_away.hpp"
 #include "common/base/text.hpp"
-#include "common/net/is_away.hpp"
 #include "common/tables/errors.hpp"
 #include "common/tables/job_values.hpp"
 
@@ -295,7 +295,7 @@ void end_allocation(Client& client, JobId job, int32_t wait_status) {
   while (true) {
     const auto reply = client.call<protocol::Empty>(request);
     if (reply) return;
-    if (!net::is_away(reply.error().code) || Clock::now() >= patience) return;
+    if (!is_away(reply.error().code) || Clock::now() >= patience) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
   }
 }

@@ -9,8 +9,8 @@
 
 #include "cli/shared/allocation.hpp"
 #include "cli/shared/option_parser.hpp"
+#include "common/base/is_away.hpp"
 #include "common/net/address.hpp"
-#include "common/net/is_away.hpp"
 #include "common/net/listen_address.hpp"
 #include "common/tables/errors.hpp"
 
@@ -97,7 +97,7 @@ Result<std::vector<protocol::CreateStepReply>> create_steps(Client& client,
     const ErrorCode code = reply.error().code;
     const bool suspended = code == ErrorCode::kDisabled;
     const bool busy = (code == ErrorCode::kStepsBusy || suspended) && !options.immediate;
-    if (!busy && !(net::is_away(code) && Clock::now() < patience)) {
+    if (!busy && !(is_away(code) && Clock::now() < patience)) {
       report_refusal(request, reply.error());
       return reply;
     }

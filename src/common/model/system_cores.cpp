@@ -63,6 +63,10 @@ uint32_t effective_cpus(const NodeConfig& config) {
   return config.cpus - std::min(config.cpus, kept);
 }
 
+void follow_core_order(const ClusterConfig& config, NodeConfig& node) {
+  node.system_cores_first = has_option(config.scheduler_parameters, "spec_cores_first");
+}
+
 Status check_system_cores(const NodeConfig& config) {
   if (config.core_spec_count != 0 && !config.cpu_spec_list.empty()) {
     return failure("CoreSpecCount and CPUSpecList exclude each other");

@@ -25,6 +25,9 @@ namespace sluice {
 // CPUs that jobs can get (CPUEfctv).
 [[nodiscard]] uint32_t effective_cpus(const NodeConfig& config);
 
+// Takes over from the cluster's SchedulerParameters from which end the cores are taken.
+void follow_core_order(const ClusterConfig& config, NodeConfig& node);
+
 // Fails with a text when the node's values name no cores of its own, or leave none to jobs.
 [[nodiscard]] Status check_system_cores(const NodeConfig& config);
 

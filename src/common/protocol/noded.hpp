@@ -38,6 +38,7 @@ struct RegisterNodeRequest {
   Time features_changed = kNoTime;  // the order (its `issued`) that was carried out last without a reboot, well or not
   std::optional<std::string> active_features;  // "a,b", of those that its helpers manage; not set: there are no helpers
   bool claims_future = false;  // slurmd -F: this host is to be that FUTURE node, if it is free or this host's already
+  bool only_claims = false;    // with it: this asks for the node alone; what is there, and runs there, is told later
   template <class V>
   static void describe(V&& field) {
     field(1, "name", &RegisterNodeRequest::name);
@@ -50,6 +51,7 @@ struct RegisterNodeRequest {
     field(450, "active_features", &RegisterNodeRequest::active_features);
     field(451, "features_changed", &RegisterNodeRequest::features_changed);
     field(500, "claims_future", &RegisterNodeRequest::claims_future);
+    field(501, "only_claims", &RegisterNodeRequest::only_claims);
   }
 };
 struct RegisterNodeReply {

@@ -7,6 +7,7 @@
 
 #include "common/base/check.hpp"
 #include "common/base/text.hpp"
+#include "common/model/system_cores.hpp"
 #include "common/tables/conf_keys.hpp"
 #include "common/tables/conf_nodes.hpp"
 #include "common/tables/conf_value.hpp"
@@ -142,7 +143,7 @@ Status finish_nodes(ConfDraft& draft) {
   for (size_t i = 0; i < config.nodes.size(); ++i) {
     NodeConfig& node = config.nodes[i];
     if (node.port == 0) node.port = config.slurmd_port;
-    node.system_cores_first = has_option(config.scheduler_parameters, "spec_cores_first");
+    follow_core_order(config, node);
     if (Status ok = check_gres_types(config, node); !ok) {
       return conf_failure(draft.node_places[draft.node_lines[i]], ok.error().text);
     }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/model/system_cores.hpp"
 #include "common/tables/conf_assign.hpp"
 #include "common/tables/conf_nodes.hpp"
 
@@ -23,7 +24,7 @@ Result<std::vector<NodeConfig>> finish_line(const ClusterConfig& config, const N
       return failure(ErrorCode::kInvalidConfig, fmt::format("no node can be named \"{}\"", node.name));
     }
     if (node.port == 0) node.port = config.slurmd_port;
-    node.system_cores_first = has_option(config.scheduler_parameters, "spec_cores_first");
+    follow_core_order(config, node);
     node.dynamic = kind;
     if (Status ok = check_gres_types(config, node); !ok) return tl::unexpected<Error>(ok.error());
   }

@@ -27,8 +27,7 @@ void EffectRunner::run(const state::Effects& effects, const Snapshot& state) {
 void EffectRunner::handle(const state::ReconfigureNodes&, const Snapshot& state) {
   Bitmap known, fresh;  // whether anybody is there is not known of those that are new: apart from the rest
   state->nodes.for_each([&](const Node& node) {
-    const bool away = node.base == NodeBaseState::kFuture || (node.flags & kNodePoweredDown) != 0;
-    if (!node.removed && !away) (node.hardware ? known : fresh).set(node.id);
+    if (state::expects_agent(node)) (node.hardware ? known : fresh).set(node.id);
   });
   const protocol::ReconfigureNodeRequest request{*state->config};
   if (known.any()) parts_.links.send(*state, known, request, {});

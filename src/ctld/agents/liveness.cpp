@@ -13,11 +13,6 @@ Duration ping_interval(const ClusterConfig& config) {
   return std::clamp<Duration>(config.slurmd_timeout / 4, std::chrono::seconds(1), std::chrono::seconds(30));
 }
 
-// Nobody is to be there: FUTURE, or powered down.
-bool is_asked(const Node& node) {
-  return !node.removed && node.base != NodeBaseState::kFuture && (node.flags & kNodePoweredDown) == 0;
-}
-
 }  // namespace
 
 Liveness::Liveness(engine::Engine& engine, const engine::Publisher& publisher, NodeLinks& links, engine::Clock clock)
@@ -76,7 +71,7 @@ void Liveness::run() {
 void Liveness::ping(const state::ClusterSnapshot& state) {
   Bitmap up, down;  // those that are down or were never heard of are asked to register
   state->nodes.for_each([&](const Node& node) {
-    if (!is_asked(node)) return;
+    if (!state::expects_agent(node)) return;
     (node.base == NodeBaseState::kDown || !node.hardware ? down : up).set(node.id);
   });
   ping(state, up, false);
@@ -106,7 +101,7 @@ void Liveness::judge(const state::ClusterState& asked, const state::ClusterState
   const std::vector<NodeSoft> known = soft();
   state.nodes.for_each([&](const Node& node) {
     const Node* before = asked.nodes.find(node.id);
-    if (before == nullptr || !is_asked(*before) || !is_asked(node) || !node.hardware) return;
+    if (before == nullptr || !state::expects_agent(*before) || !state::expects_agent(node) || !node.hardware) return;
     const Time heard = node.id < known.size() ? std::max(known[node.id].last_response, started_) : started_;
     const bool marked = (node.flags & kNodeNoRespond) != 0;
     if (limit > Duration(0) && now - heard > limit) {

@@ -64,25 +64,6 @@ void Orders::stop() {
   workers_.join();
 }
 
-Orders::Subject Orders::subject_of(const Round& round) {
-  const size_t kind = round.order.index();
-  const Overloaded subject{
-      [&](const state::LaunchStep& o) { return Subject{kind, o.key.id.job, o.key.restart, o.key.id.step, 0}; },
-      [&](const state::LaunchProlog& o) { return Subject{kind, o.job, o.restart, 0, 0}; },
-      [&](const state::SignalSteps& o) {
-        const auto issued = static_cast<uint64_t>(o.request.issued.time_since_epoch().count());
-        const uint64_t which = issued == 0 ? round.number : issued;
-        return Subject{kind, o.request.key.id.job, o.request.key.restart, o.request.key.id.step, which};
-      },
-      [&](const state::TerminateStep& o) {
-        return Subject{kind, o.key.id.job, o.key.restart, o.key.id.step, o.at_once ? 1 : 0};
-      },
-      [&](const state::TerminateJob& o) { return Subject{kind, o.job, o.restart, 0, o.at_once ? 1 : 0}; },
-      [&](const state::RebootNow& o) { return Subject{kind, 0, 0, 0, o.nodes.any() ? o.nodes.find_first() : 0}; },
-  };
-  return std::visit(subject, round.order);
-}
-
 void Orders::give(state::NodeOrder order, const Snapshot& state) {
   if (stopping_) return;
   Round round{.order = std::move(order), .nodes = {}, .given = Clock::now(), .number = ++numbers_};
@@ -94,7 +75,7 @@ void Orders::give(state::NodeOrder order, const Snapshot& state) {
 
 void Orders::send(const Round& round, const Snapshot& state) {
   const Done done = [weak = weak_from_this(), round](const std::vector<net::FanoutResult>& results) {
-    if (const auto self = weak.lock()) self->answered(round, results);
+    if (const auto self = weak.lock()) self->note_answers(round, results);
   };
   std::visit([&](const auto& order) { transmit(order, round.nodes, state, done); }, round.order);
 }
@@ -164,18 +145,26 @@ void Orders::transmit(const state::RebootNow& order, const Bitmap& nodes, const 
   parts_.links.send(*state, nodes, request, done);
 }
 
-// On a thread of the links.
-void Orders::answered(const Round& round, const std::vector<net::FanoutResult>& results) {
+// On a thread of the links, which may go on when engine and publisher are gone: what needs them is a worker's.
+void Orders::note_answers(const Round& round, const std::vector<net::FanoutResult>& results) {
+  if (stopping_) return;
+  Outcome outcome;
+  for (const net::FanoutResult& result : results) {
+    if (result.code == ErrorCode::kOk) outcome.taken = true;
+    else outcome.failed.push_back(result);
+  }
+  if (outcome.failed.empty() && !std::holds_alternative<state::LaunchStep>(round.order)) return;
+  boost::asio::post(workers_, [this, round, outcome = std::move(outcome)] { answered(round, outcome); });
+}
+
+void Orders::answered(const Round& round, const Outcome& outcome) {
   if (stopping_) return;
   const Snapshot newest = publisher_->newest()->state;
   std::vector<net::FanoutResult> refusals;
   std::vector<std::string> unreached;
   Round again = round;
   again.nodes.clear();
-  bool taken = false;
-  for (const net::FanoutResult& result : results) {
-    taken = taken || result.code == ErrorCode::kOk;
-    if (result.code == ErrorCode::kOk) continue;
+  for (const net::FanoutResult& result : outcome.failed) {
     log::debug("{} on {}: {}", text_of(round.order), result.node, result.text);
     const Node* node = state::find_node(*newest, result.node);
     if (node == nullptr || !state::may_repeat(round.order, result.code)) {
@@ -192,7 +181,7 @@ void Orders::answered(const Round& round, const std::vector<net::FanoutResult>& 
     repeat_later(std::move(again));
   }
   const auto* launch = std::get_if<state::LaunchStep>(&round.order);
-  if (launch == nullptr || !taken) return;
+  if (launch == nullptr || !outcome.taken) return;
   if (auto stop = state::stop_after_launch(*newest, launch->key)) give(std::move(*stop), newest);
 }
 
@@ -209,13 +198,14 @@ void Orders::refused(const Round& round, const std::vector<net::FanoutResult>& r
 }
 
 void Orders::repeat_later(Round round) {
-  const Subject subject = subject_of(round);
+  const state::OrderSubject subject = state::subject_of(round.order, round.number);
   ++round.failed;
   const std::lock_guard lock(mutex_);
   if (stopping_) return;
   Waiting& waiting = waiting_[subject];
   if (waiting.timer != nullptr) {
     waiting.round.nodes |= round.nodes;
+    state::join_orders(waiting.round.order, round.order);
     return;
   }
   waiting.timer = std::make_unique<boost::asio::steady_timer>(workers_, repeat_pause(round.failed));
@@ -226,7 +216,7 @@ void Orders::repeat_later(Round round) {
 }
 
 // What is wanted now is asked as late as can be, so that what ended meanwhile is not begun.
-void Orders::repeat(const Subject& subject) {
+void Orders::repeat(const state::OrderSubject& subject) {
   Round round;
   {
     const std::lock_guard lock(mutex_);

@@ -11,7 +11,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <tuple>
 #include <vector>
 
 #include <boost/asio/steady_timer.hpp>
@@ -60,15 +59,17 @@ class Orders : public std::enable_shared_from_this<Orders> {
     Clock::time_point given;
     uint64_t number = 0;  // of the order
   };
-  // What an order is about: kind, job, restart, step, and what tells several such orders apart.
-  using Subject = std::tuple<size_t, JobId, uint32_t, StepNumber, uint64_t>;
+  // What became of a round.
+  struct Outcome {
+    std::vector<net::FanoutResult> failed;
+    bool taken = false;  // by a node at least
+  };
   struct Waiting {
     Round round;
     std::unique_ptr<boost::asio::steady_timer> timer;
   };
 
   explicit Orders(const Parts& parts) : parts_(parts) {}
-  [[nodiscard]] static Subject subject_of(const Round& round);
   void send(const Round& round, const Snapshot& state);
   void add_groups(const state::ClusterState& state, protocol::StepLaunch& launch) const;
   void transmit(const state::LaunchStep& order, const Bitmap& nodes, const Snapshot& state, const Done& done);
@@ -77,11 +78,12 @@ class Orders : public std::enable_shared_from_this<Orders> {
   void transmit(const state::TerminateStep& order, const Bitmap& nodes, const Snapshot& state, const Done& done);
   void transmit(const state::TerminateJob& order, const Bitmap& nodes, const Snapshot& state, const Done& done);
   void transmit(const state::RebootNow& order, const Bitmap& nodes, const Snapshot& state, const Done& done);
-  void answered(const Round& round, const std::vector<net::FanoutResult>& results);
+  void note_answers(const Round& round, const std::vector<net::FanoutResult>& results);
+  void answered(const Round& round, const Outcome& outcome);
   void refused(const Round& round, const std::vector<net::FanoutResult>& results);
   // Joins a round about the same that waits already.
   void repeat_later(Round round);
-  void repeat(const Subject& subject);
+  void repeat(const state::OrderSubject& subject);
 
   const Parts parts_;
   engine::Engine* engine_ = nullptr;              // not owned
@@ -89,8 +91,8 @@ class Orders : public std::enable_shared_from_this<Orders> {
   std::atomic<bool> stopping_ = false;
   std::atomic<uint64_t> numbers_ = 0;
   std::mutex mutex_;
-  std::map<Subject, Waiting> waiting_;   // guarded, with its timers
-  boost::asio::thread_pool workers_{2};  // for what reads the journal or signs, and repeats
+  std::map<state::OrderSubject, Waiting> waiting_;  // guarded, with its timers
+  boost::asio::thread_pool workers_{2};  // for what reads the journal or signs, and repeats; stop() waits for them
 };
 
 // The pause after so many rounds of an order (at least 1) that did not reach all of its nodes: 300 ms, then twice as

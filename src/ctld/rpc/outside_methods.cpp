@@ -2,6 +2,7 @@
 // controller's signature.
 #include <algorithm>
 
+#include "common/base/is_away.hpp"
 #include "common/net/clock.hpp"
 #include "common/tables/errors.hpp"
 #include "ctld/rpc/services.hpp"
@@ -58,9 +59,8 @@ Result<Step> make_step(const state::ClusterState& state, const Job& job, StepSpe
 
 Error refusal_of(const net::FanoutResult& result) {
   constexpr uint32_t kNoConnection = 1001;  // as scontrol errnumstr knows it
-  const ErrorCode code = result.code;
-  const bool away = code == ErrorCode::kUnreachable || code == ErrorCode::kTimedOut || code == ErrorCode::kConnectionLost;
-  return away ? Error{ErrorCode::kError, error_number_text(kNoConnection)} : Error{code, result.text};
+  const bool away = is_away(result.code) && result.code != ErrorCode::kRetry;
+  return away ? Error{ErrorCode::kError, error_number_text(kNoConnection)} : Error{result.code, result.text};
 }
 
 // A node that does not take it: the others are told to end what they began.

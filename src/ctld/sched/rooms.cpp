@@ -432,16 +432,21 @@ Rooms::Placed Rooms::place_later(const Ask& ask, const std::vector<fit::Room>& l
 Rooms::Placements Rooms::place_all(const std::vector<Wish>& wishes, size_t ended, Time at) const {
   Placements all;
   std::vector<fit::Room> later = rooms_after(ended);
+  std::unordered_map<const Partition*, Uses> uses;
   for (const Wish& wish : wishes) {
-    const Minutes limit = state::limit_in(*wish.job, *wish.ask->partition->config);
-    Uses uses = uses_after(*wish.ask->partition, ended);
-    for (const auto& [id, use] : uses) later[id].held = &use;
+    const Partition& partition = *wish.ask->partition;
+    const Minutes limit = state::limit_in(*wish.job, *partition.config);
+    const auto [found, fresh] = uses.try_emplace(&partition);
+    Uses& held = found->second;
+    if (fresh) held = uses_after(partition, ended);
+    for (const auto& [id, use] : held) later[id].held = &use;
     auto placed = place_later(*wish.ask, later, closed_to(*wish.ask, at, at + (end_of(limit) - now_)));
-    for (const auto& [id, use] : uses) later[id].held = nullptr;
+    for (const auto& [id, use] : held) later[id].held = nullptr;
     if (!placed) return {};
     if (wishes.size() > 1) {
       for (const NodeAllocation& a : *placed) {
         fit::take_from(later[a.node], a, wish.ask->needs.whole_nodes, wish.ask->needs.uid);
+        if (state::bounds_cpus(*partition.config)) held[a.node].add(a, *later[a.node].config);
       }
     }
     all.push_back(std::move(*placed));

@@ -149,6 +149,10 @@ NodeFlags shown_flags(const Node& node) {
   return node.flags | (node.completing_jobs > 0 ? kNodeCompleting : 0);
 }
 
+bool expects_agent(const Node& node) {
+  return !node.removed && node.base != NodeBaseState::kFuture && (node.flags & kNodePoweredDown) == 0;
+}
+
 bool is_schedulable(const Node& node) {
   constexpr NodeFlags kUnusable = kNodeDrain | kNodeNoRespond | kNodeMaint | kNodeReserved |
                                   kNodeFailing | kNodeRebootIssued |

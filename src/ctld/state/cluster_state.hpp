@@ -156,6 +156,8 @@ void for_components(const ClusterState& state, const HetInfo& het, Visit&& visit
 [[nodiscard]] NodeBaseState shown_base(const Node& node);
 // With the derived COMPLETING flag.
 [[nodiscard]] NodeFlags shown_flags(const Node& node);
+// Is an agent to be there: neither removed nor FUTURE nor powered down?
+[[nodiscard]] bool expects_agent(const Node& node);
 // May jobs start on it: up, registered, answering, not drained, failing, rebooting or reserved?
 [[nodiscard]] bool is_schedulable(const Node& node);
 // Memory that jobs may use: configured less what is kept for the system.

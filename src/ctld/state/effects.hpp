@@ -57,6 +57,7 @@ using Reply = std::variant<Done, JobSubmittedReply, CrontabReply, ReservationRep
 // Start a step on its nodes. Only the nodes that are left of it matter; each starts it at most once.
 struct LaunchStep {
   protocol::StepKey key;
+  Bitmap nodes = {};  // these of them only; empty: all
 };
 // Run the prolog on these nodes now (PrologFlags=Alloc); each answers PrologDone.
 struct LaunchProlog {

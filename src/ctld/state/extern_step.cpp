@@ -1,5 +1,6 @@
 #include "ctld/state/extern_step.hpp"
 
+#include "ctld/state/react/orders.hpp"
 #include "ctld/state/step_layout.hpp"
 
 namespace sluice::state {
@@ -29,9 +30,7 @@ std::shared_ptr<const Step> make_extern_step(const ClusterState& state, const Jo
 bool has_group_for_scripts(const ClusterState& state, const Job& job, const Bitmap& nodes) {
   const Step* step = find_step(job, kExternStep);
   if (step == nullptr || !has_option(state.config->prolog_flags, "RunInJob")) return false;
-  Bitmap there;
-  step->nodes_left.for_each([&](size_t at) { there.set(step->layout->nodes[at].node); });
-  return (nodes & there) == nodes;
+  return step_nodes_left(*step).contains(nodes);
 }
 
 }  // namespace sluice::state

@@ -1,6 +1,9 @@
 // See wanted.hpp.
 #include "ctld/state/wanted.hpp"
 
+#include <type_traits>
+
+#include "common/base/is_away.hpp"
 #include "ctld/state/react/orders.hpp"
 
 namespace sluice::state {
@@ -19,11 +22,7 @@ const Step* step_of(const ClusterState& state, const protocol::StepKey& key) {
 
 bool is_ending(const Job& job) { return (job.flags & kJobCompleting) != 0 || is_terminal(job.state); }
 
-// Nobody is there to be told.
-bool is_away(const Node& node) {
-  const bool silent = node.base == NodeBaseState::kDown && (node.flags & kNodeNoRespond) != 0;
-  return node.removed || silent || node.base == NodeBaseState::kFuture || (node.flags & kNodePoweredDown) != 0;
-}
+bool is_silent(const Node& node) { return node.base == NodeBaseState::kDown && (node.flags & kNodeNoRespond) != 0; }
 
 template <class Keep>
 Bitmap those(const Bitmap& nodes, Keep keep) {
@@ -37,7 +36,9 @@ Bitmap those(const Bitmap& nodes, Keep keep) {
 Bitmap wanted(const ClusterState& state, const LaunchStep& order, Duration) {
   const Job* job = run_of(state, order.key.id.job, order.key.restart);
   const Step* step = step_of(state, order.key);
-  return step != nullptr && !is_ending(*job) ? step_nodes_left(*step) : Bitmap();
+  if (step == nullptr || is_ending(*job)) return {};
+  const Bitmap left = step_nodes_left(*step);
+  return order.nodes.none() ? left : left & order.nodes;
 }
 
 Bitmap wanted(const ClusterState& state, const LaunchProlog& order, Duration) {
@@ -73,7 +74,7 @@ Bitmap wanted(const ClusterState& state, const TerminateJob& order, Duration) {
   return those(order.nodes, [&](NodeId id) {
     if (held.test(id)) return completing;
     const Node* node = state.nodes.find(id);
-    return order.at_once && node != nullptr && !is_away(*node);
+    return order.at_once && node != nullptr && expects_agent(*node) && !is_silent(*node);
   });
 }
 
@@ -85,16 +86,49 @@ Bitmap wanted(const ClusterState& state, const RebootNow& order, Duration) {
   });
 }
 
+template <class Order>
+void join(Order& order, const Order& same) {
+  order.nodes |= same.nodes;
+}
+void join(LaunchStep& order, const LaunchStep& same) {
+  if (order.nodes.none() || same.nodes.none()) order.nodes.clear();  // for all that are left
+  else order.nodes |= same.nodes;
+}
+
+OrderSubject subject(size_t kind, const LaunchStep& order, uint64_t) {
+  return {kind, order.key.id.job, order.key.restart, order.key.id.step, 0};
+}
+OrderSubject subject(size_t kind, const LaunchProlog& order, uint64_t) { return {kind, order.job, order.restart, 0, 0}; }
+OrderSubject subject(size_t kind, const SignalSteps& order, uint64_t number) {
+  const protocol::SignalStepRequest& request = order.request;
+  const auto issued = static_cast<uint64_t>(request.issued.time_since_epoch().count());
+  return {kind, request.key.id.job, request.key.restart, request.key.id.step, issued == 0 ? number : issued};
+}
+OrderSubject subject(size_t kind, const TerminateStep& order, uint64_t) {
+  return {kind, order.key.id.job, order.key.restart, order.key.id.step, order.at_once ? 1 : 0};
+}
+OrderSubject subject(size_t kind, const TerminateJob& order, uint64_t) {
+  return {kind, order.job, order.restart, 0, order.at_once ? 1 : 0};
+}
+// Features differ from node to node.
+OrderSubject subject(size_t kind, const RebootNow& order, uint64_t) {
+  const auto first = order.nodes.any() ? static_cast<uint32_t>(order.nodes.find_first()) : 0;
+  return {kind, kNoJob, first, 0, static_cast<uint64_t>(order.issued.time_since_epoch().count())};
+}
+
 }  // namespace
+
+OrderSubject subject_of(const NodeOrder& order, uint64_t number) {
+  return std::visit([&](const auto& one) { return subject(order.index(), one, number); }, order);
+}
+
+void join_orders(NodeOrder& order, const NodeOrder& same) {
+  std::visit([&](auto& one) { join(one, std::get<std::remove_cvref_t<decltype(one)>>(same)); }, order);
+}
 
 Bitmap nodes_of_order(const ClusterState& state, const NodeOrder& order) {
   if (std::holds_alternative<LaunchStep>(order)) return still_wanted(state, order, {});
-  return std::visit(
-      [](const auto& one) {
-        if constexpr (requires { one.nodes; }) return one.nodes;
-        else return Bitmap();
-      },
-      order);
+  return std::visit([](const auto& one) { return one.nodes; }, order);
 }
 
 Bitmap still_wanted(const ClusterState& state, const NodeOrder& order, Duration waited) {
@@ -102,10 +136,10 @@ Bitmap still_wanted(const ClusterState& state, const NodeOrder& order, Duration 
 }
 
 bool may_repeat(const NodeOrder& order, ErrorCode error) {
-  if (error == ErrorCode::kUnreachable || error == ErrorCode::kRetry) return true;
-  if (error != ErrorCode::kTimedOut && error != ErrorCode::kConnectionLost) return false;
+  if (!is_away(error)) return false;
   const auto* signal = std::get_if<SignalSteps>(&order);
-  return signal == nullptr || signal->request.issued != kNoTime;
+  const bool may_have_come = error == ErrorCode::kTimedOut || error == ErrorCode::kConnectionLost;
+  return signal == nullptr || !may_have_come || signal->request.issued != kNoTime;
 }
 
 bool wants_prolog_on(const Job& job, NodeId node) {

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <optional>
+#include <tuple>
 #include <variant>
 
 #include "common/base/error_code.hpp"
@@ -15,6 +16,13 @@ namespace sluice::state {
 using NodeOrder = std::variant<LaunchStep, LaunchProlog, SignalSteps, TerminateStep, TerminateJob, RebootNow>;
 template <class Order>
 concept IsNodeOrder = std::constructible_from<NodeOrder, Order>;
+
+// What an order is about: kind, job, restart, step, and what tells several such orders apart.
+using OrderSubject = std::tuple<size_t, JobId, uint32_t, StepNumber, uint64_t>;
+// `number`: of a signal that is no stop or go, which is about nothing but itself.
+[[nodiscard]] OrderSubject subject_of(const NodeOrder& order, uint64_t number);
+// Gives an order to the nodes of another one about the same (subject_of), too.
+void join_orders(NodeOrder& order, const NodeOrder& same);
 
 // The nodes (NodeIds) that an order is given to.
 [[nodiscard]] Bitmap nodes_of_order(const ClusterState& state, const NodeOrder& order);

@@ -52,6 +52,19 @@ TEST(HetPass, NodesAreKeptForAllComponents) {
   EXPECT_EQ(world.soft->find(leader + 1)->expected_start, world.now + std::chrono::minutes(10));
 }
 
+TEST(HetPass, ComponentsShareWhatTheirPartitionMayHaveOfANode) {
+  HetWorld world(1, 8);
+  world.config.partitions.front().max_cpus_per_node = 3;
+  world.up();
+  world.submit(World::spec(1, 10));
+  ASSERT_EQ(world.pass(), "1:n1");
+  const JobId leader = world.submit_het({World::spec(1), World::spec(2)});  // each of them would fit now
+  EXPECT_EQ(world.pass(), "");
+  EXPECT_EQ(world.soft->find(leader)->expected_start, world.now + std::chrono::minutes(10));
+  world.finish(1);
+  EXPECT_EQ(world.pass(), "2:n1 3:n1");
+}
+
 TEST(HetPass, WhatNeverFitsTogetherKeepsNothing) {
   HetWorld world(2, 8);
   world.up();

@@ -247,5 +247,49 @@ TEST_F(DynamicNodeTest, AHostBecomesAFutureNode) {
   EXPECT_EQ(error_of(late), ErrorCode::kInvalidNodeName);
 }
 
+TEST_F(DynamicNodeTest, CoresForTheSystemAreTakenAsTheConfigurationSaysNow) {
+  NodeConfig spare = line("d1");
+  spare.core_spec_count = 1;
+  ASSERT_TRUE(run(CreateNodes{kRoot, {spare}}));
+  auto config = std::make_shared<ClusterConfig>(*config_);
+  config->scheduler_parameters = {"spec_cores_first"};
+  ASSERT_TRUE(run(ReplaceConfig{config}));
+  EXPECT_TRUE(find_node(state_, "d1")->config->system_cores_first);
+  ASSERT_TRUE(run(ReplaceConfig{config_}));
+  EXPECT_FALSE(find_node(state_, "d1")->config->system_cores_first);
+}
+
+// An agent that starts anew asks for its node before it knows what runs there.
+TEST_F(DynamicNodeTest, AHostThatAsksForItsNodeAgainLosesNoJobs) {
+  ASSERT_TRUE(run(CreateNodes{kRoot, {line("f1", ConfiguredNodeState::kFuture)}}));
+  RegisterNode claim;
+  claim.node.name = "f1";
+  claim.node.hardware.boot_id = "boot";
+  claim.node.hardware.host_name = "h1";
+  claim.node.claims_future = claim.node.only_claims = true;
+  ASSERT_TRUE(run(claim));
+  const auto node = [&]() -> const Node& { return *find_node(state_, "f1"); };
+  EXPECT_EQ(node().base, NodeBaseState::kUnknown);
+  EXPECT_EQ(node_host_name(node()), "h1") << "others come too late";
+  RegisterNode other = claim;
+  other.node.hardware.host_name = "h2";
+  EXPECT_EQ(error_of(other), ErrorCode::kInvalidState);
+  EXPECT_FALSE(is_schedulable(node())) << "it has still to register";
+  RegisterNode registers = claim;
+  registers.node.only_claims = false;
+  ASSERT_TRUE(run(registers));
+  ASSERT_TRUE(is_schedulable(node()));
+  const JobId id = submit(batch_spec());
+  ASSERT_TRUE(start_job(id, "f1"));
+  now_ += config_->batch_start_timeout + std::chrono::seconds(1);
+  names_.clear();
+  const auto reply = run(claim);
+  ASSERT_TRUE(reply);
+  EXPECT_TRUE(std::get<RegisteredReply>(*reply).missing.empty());
+  EXPECT_TRUE(names_.empty());
+  EXPECT_TRUE(effects<LaunchStep>().empty());
+  EXPECT_EQ(job(id).state, JobState::kRunning);
+}
+
 }  // namespace
 }  // namespace sluice::state

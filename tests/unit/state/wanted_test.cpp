@@ -112,7 +112,7 @@ TEST_F(WantedTest, AnAgentThatComesBackIsToldOfTheEndOfAStep) {
   EXPECT_TRUE(effects<TerminateStep>().empty());
   ASSERT_TRUE(signal(id, 0, step));
   register_node("n2");
-  EXPECT_EQ(effects<LaunchStep>().size(), 1U) << "it has to report an end";
+  EXPECT_EQ(wanted(only<LaunchStep>()), "n2") << "it has to report an end; others know of the step";
   EXPECT_EQ(wanted(only<TerminateStep>()), "n2");
   register_node("n2", {key});
   EXPECT_TRUE(effects<LaunchStep>().empty());
@@ -143,6 +143,42 @@ TEST_F(WantedTest, EndOnANodeThatTheJobHasLost) {
   EXPECT_EQ(wanted(end), "") << "it registers when it is back";
 }
 
+// One waits for its repetition when the next one is not delivered, either.
+TEST_F(WantedTest, OrdersAboutTheSameAreJoined) {
+  const JobId id = started("n[1-3]");
+  ASSERT_TRUE(update_node("n2", "DOWN"));
+  NodeOrder end = only<TerminateJob>();
+  ASSERT_TRUE(update_node("n3", "DOWN"));
+  const NodeOrder next = only<TerminateJob>();
+  ASSERT_EQ(subject_of(end, 1), subject_of(next, 2));
+  join_orders(end, next);
+  EXPECT_EQ(wanted(end), "n[2-3]");
+  NodeOrder launch = LaunchStep{{{id, kBatchStep}, 0}};
+  join_orders(launch, launch);
+  EXPECT_EQ(wanted(launch), "n1") << "where its step is left";
+  LaunchStep one{{{id, kBatchStep}, 0}}, other = one;
+  one.nodes.set(1);
+  other.nodes.set(2);
+  NodeOrder both = one;
+  join_orders(both, other);
+  EXPECT_EQ(std::get<LaunchStep>(both).nodes.count(), 2U);
+  join_orders(both, launch);
+  EXPECT_EQ(wanted(both), "n1") << "all that are left";
+}
+
+TEST_F(WantedTest, WhatTellsOrdersApart) {
+  const protocol::StepKey key{{7, 0}, 0};
+  EXPECT_NE(subject_of(LaunchStep{key}, 1), subject_of(TerminateStep{key, {}, false}, 1));
+  EXPECT_NE(subject_of(TerminateStep{key, {}, true}, 1), subject_of(TerminateStep{key, {}, false}, 1));
+  EXPECT_NE(subject_of(LaunchStep{key}, 1), subject_of(LaunchStep{{{7, 0}, 1}}, 1)) << "another run";
+  EXPECT_EQ(subject_of(LaunchStep{key}, 1), subject_of(LaunchStep{key}, 2));
+  SignalSteps signal;
+  signal.request.key = key;
+  EXPECT_NE(subject_of(signal, 1), subject_of(signal, 2)) << "each is delivered";
+  signal.request.issued = now_;
+  EXPECT_EQ(subject_of(signal, 1), subject_of(signal, 2)) << "to stop, which is known by its time";
+}
+
 TEST_F(WantedTest, RebootWhileItIsUnderWay) {
   configure([](ClusterConfig& config) { config.reboot_program = "/sbin/reboot"; });
   ASSERT_TRUE(run(RebootNodes{kRoot, {"n1", false, AfterReboot::kAsBefore, {}}}));
@@ -153,7 +189,9 @@ TEST_F(WantedTest, RebootWhileItIsUnderWay) {
   now_ += std::chrono::seconds(1);
   ASSERT_TRUE(run(RebootNodes{kRoot, {"n1", false, AfterReboot::kAsBefore, {}}}));
   EXPECT_EQ(wanted(reboot), "") << "another one";
-  EXPECT_EQ(wanted(only<RebootNow>()), "n1");
+  const NodeOrder other = only<RebootNow>();
+  EXPECT_EQ(wanted(other), "n1");
+  EXPECT_NE(subject_of(reboot, 1), subject_of(other, 1)) << "it must not wait in place of the other";
 }
 
 TEST_F(WantedTest, SignalsForAShortWhile) {

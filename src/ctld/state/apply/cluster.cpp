@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "common/base/contains.hpp"
 #include "common/base/text.hpp"
 #include "common/tables/node_helpers.hpp"
 #include "ctld/state/apply/verbs.hpp"
@@ -37,12 +38,9 @@ void set_configured_state(Node& node, ConfiguredNodeState configured, const std:
 // What the helpers of a node said of their features stays, and says nothing of new ones that they do not manage.
 void activate_new_features(Node& node, const NodeConfig& line, const std::vector<std::string>& managed) {
   if (!node.features_reported || node.config == nullptr) return;
-  const auto has = [](const std::vector<std::string>& list, const std::string& name) {
-    return std::ranges::find(list, name) != list.end();
-  };
   std::vector<std::string> active = active_features(node);
   for (const std::string& feature : line.features) {
-    if (!has(node.config->features, feature) && !has(managed, feature)) active.push_back(feature);
+    if (!contains(node.config->features, feature) && !contains(managed, feature)) active.push_back(feature);
   }
   node.active_features = join(active, ",");
 }

@@ -1,6 +1,7 @@
 // The controller's start, its configuration, and partitions.
 #include <unordered_set>
 
+#include "common/model/system_cores.hpp"
 #include "common/tables/node_helpers.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/verbs.hpp"
@@ -21,6 +22,7 @@ std::shared_ptr<const ClusterConfig> with_dynamic_nodes(const ClusterState& stat
     NodeConfig& kept = dynamic.emplace_back(node);
     kept.changeable_features.clear();  // as the helpers are now
     adopt_helpers(*read, kept);
+    follow_core_order(*read, kept);
   }
   if (dynamic.empty()) return read;
   auto whole = std::make_shared<ClusterConfig>(*read);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "common/base/contains.hpp"
 #include "common/base/text.hpp"
 #include "common/model/system_cores.hpp"
 #include "common/tables/submit_options.hpp"
@@ -16,10 +17,6 @@
 
 namespace sluice::state {
 namespace {
-
-bool listed(const std::vector<std::string>& list, std::string_view name) {
-  return std::find(list.begin(), list.end(), name) != list.end();
-}
 
 // The feature names of a constraint such as "[a&b*2|c]&d".
 std::vector<std::string> feature_names(std::string_view constraint) {
@@ -46,7 +43,7 @@ std::vector<std::string> feature_names(std::string_view constraint) {
 bool any_node_has(const ClusterState& state, const std::string& feature) {
   bool found = false;
   for (const auto& [name, id] : *state.node_names) {
-    found = found || listed(state.nodes.at(id).config->features, feature);
+    found = found || contains(state.nodes.at(id).config->features, feature);
   }
   return found;
 }
@@ -65,23 +62,23 @@ Status check_access(const ClusterState& state, const Partition& partition, const
   if (no_root && who.uid == 0) return failure(ErrorCode::kAccessDenied);
   if (!config.allow_groups.empty() && !admin) {
     const bool member = std::any_of(who.groups.begin(), who.groups.end(), [&](const auto& group) {
-      return listed(config.allow_groups, group);
+      return contains(config.allow_groups, group);
     });
     if (!member) return failure(ErrorCode::kPartitionAccess);
   }
-  if (!config.allow_accounts.empty() && !listed(config.allow_accounts, spec.account.view())) {
+  if (!config.allow_accounts.empty() && !contains(config.allow_accounts, spec.account.view())) {
     return failure(ErrorCode::kInvalidAccount);
   }
-  if (!spec.account.empty() && listed(config.deny_accounts, spec.account.view())) {
+  if (!spec.account.empty() && contains(config.deny_accounts, spec.account.view())) {
     return failure(ErrorCode::kInvalidAccount);
   }
   if (!spec.qos.empty() &&
-      ((!config.allow_qos.empty() && !listed(config.allow_qos, spec.qos.view())) ||
-       listed(config.deny_qos, spec.qos.view()))) {
+      ((!config.allow_qos.empty() && !contains(config.allow_qos, spec.qos.view())) ||
+       contains(config.deny_qos, spec.qos.view()))) {
     return failure(ErrorCode::kInvalidQos);
   }
   if (config.req_resv && spec.reservation.empty()) return failure(ErrorCode::kAccessDenied);
-  if (!config.alloc_nodes.empty() && !listed(config.alloc_nodes, spec.submit_host.view())) {
+  if (!config.alloc_nodes.empty() && !contains(config.alloc_nodes, spec.submit_host.view())) {
     return failure(ErrorCode::kAccessDenied);
   }
   return {};

@@ -174,7 +174,11 @@ RegisteredReply reconcile(const ClusterState& before, const ClusterState& state,
       const protocol::StepKey key{step->id, job.restart_count};
       if (!step_nodes_left(*step).test(node.id)) continue;
       const bool there = has_key(request.running, key) || has_key(request.ended, key);
-      if (!there && step_may_begin(earlier, *step)) effects.push_back(LaunchStep{key});
+      if (!there && step_may_begin(earlier, *step)) {  // here only: as many nodes may register as the step has
+        LaunchStep order{.key = key};
+        order.nodes.set(node.id);
+        effects.emplace_back(std::move(order));
+      }
       if (step->end == kNoTime) continue;
       TerminateStep order{.key = key};  // also of one that is launched only now
       order.nodes.set(node.id);
@@ -239,7 +243,9 @@ Status claim_future(Draft& draft, const protocol::RegisterNodeRequest& request, 
     NodeStateChanged event = present_state(node, now);
     event.base = NodeBaseState::kUnknown;
     event.flags |= kNodeDynamicFuture;
+    const NodeId id = node.id;
     draft.emit(std::move(event));
+    draft.emit(NodeRegistered{.node = id, .hardware = std::make_shared<NodeHardware>(request.hardware), .time = now});
     return {};
   }
   const bool own = (node.flags & kNodeDynamicFuture) != 0 && node.hardware != nullptr &&
@@ -260,6 +266,7 @@ Result<Decision> decide_on(const ClusterState& state, const RegisterNode& comman
   }
   if (request.claims_future) {
     if (Status ok = claim_future(draft, request, now); !ok) return tl::unexpected<Error>(ok.error());
+    if (request.only_claims) return draft.take(RegisteredReply{});
   }
   const Node* node = find_node(draft.state(), request.name);
   const NodeId id = node->id;

@@ -1,6 +1,7 @@
 // scontrol update NodeName=…
 #include <algorithm>
 
+#include "common/base/contains.hpp"
 #include "common/base/text.hpp"
 #include "common/tables/submit_values.hpp"
 #include "ctld/state/decide/ending.hpp"
@@ -125,7 +126,7 @@ Status check_features(const Node& node, const NodeUpdate& update) {
   const auto active = split_list(update.active_features ? std::string_view(*update.active_features)
                                                         : node.active_features.view());
   const bool within = std::ranges::all_of(active, [&](const std::string& feature) {
-    return std::ranges::find(available, feature) != available.end();
+    return contains(available, feature);
   });
   return within ? Status{} : failure(ErrorCode::kFeaturesNotSubset);
 }
@@ -146,7 +147,7 @@ void update_rest(Draft& draft, NodeId id, const NodeUpdate& update) {
     if (update.available_features) {
       config->features = split_list(*update.available_features);
       std::erase_if(config->changeable_features, [&](const std::string& one) {
-        return std::ranges::find(config->features, one) == config->features.end();
+        return !contains(config->features, one);
       });
     }
     if (update.gres) config->gres = *update.gres;

@@ -3,7 +3,7 @@
 
 #include "common/base/error_code.hpp"
 
-namespace sluice::net {
+namespace sluice {
 
 // With kConnectionLost and kTimedOut it is not known whether the call was done: repeat only what changes
 // nothing when repeated.
@@ -12,4 +12,4 @@ namespace sluice::net {
          code == ErrorCode::kRetry;
 }
 
-}  // namespace sluice::net
+}  // namespace sluice
