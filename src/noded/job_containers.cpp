@@ -46,6 +46,7 @@ struct JobContainers::Container {
   uint32_t uid = 0;
   std::string folder;
   State state = State::kMaking;
+  bool over = false;  // while it is made: what was made so far goes
   std::vector<Ready> waiting;
   [[nodiscard]] std::string file() const { return folder + protocol::kNamespaceFile; }
   void answer(const Result<std::string>& result) {
@@ -100,7 +101,7 @@ void JobContainers::make(const ContainerPtr& container) {
 }
 
 void JobContainers::made(const ContainerPtr& container, int status) {
-  if (container->state == Container::State::kRemoving) return;
+  if (std::exchange(container->over, false)) return clear(container);
   if (status == 0) {
     container->state = Container::State::kReady;
     return container->answer(container->file());
@@ -116,8 +117,11 @@ void JobContainers::made(const ContainerPtr& container, int status) {
 void JobContainers::remove(JobId job) {
   const auto known = containers_.find(job);
   if (known == containers_.end() || known->second->state == Container::State::kRemoving) return;
-  known->second->answer(failure("the job is over"));
-  clear(known->second);
+  const ContainerPtr container = known->second;
+  const bool making = container->state == Container::State::kMaking;
+  container->over = making;  // its maker would work in the folder that goes
+  container->answer(failure("the job is over"));
+  if (!making) clear(container);
 }
 
 void JobContainers::clear(const ContainerPtr& container) {

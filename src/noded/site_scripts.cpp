@@ -99,6 +99,7 @@ void SiteScripts::look(const std::shared_ptr<Left>& left) {
   if (std::chrono::steady_clock::now() > left->deadline) {
     log::error("process {} of a script takes too long and is killed", left->mark.pid);
     ::kill(-static_cast<pid_t>(left->mark.pid), SIGKILL);
+    left->deadline = std::chrono::steady_clock::time_point::max();  // it ends when the kernel lets it
   }
   left->timer.expires_after(kLook);
   left->timer.async_wait([this, left](const boost::system::error_code& error) {

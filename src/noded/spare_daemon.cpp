@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/log/log.hpp"
@@ -14,6 +15,12 @@ namespace {
 // What the end of a step sets going comes first.
 constexpr auto kPause = std::chrono::milliseconds(2);
 constexpr auto kPatience = std::chrono::minutes(1);
+
+// Of a child; one that ended stays as it is for whoever waits for it.
+bool lives(pid_t child) {
+  siginfo_t over{};
+  return ::waitid(P_PID, static_cast<id_t>(child), &over, WEXITED | WNOHANG | WNOWAIT) == 0 && over.si_pid == 0;
+}
 
 }  // namespace
 
@@ -49,6 +56,7 @@ Result<std::shared_ptr<SpareDaemon::Daemon>> SpareDaemon::start() {
 
 Result<SpareDaemon::Taken> SpareDaemon::take(ChildProcesses::OnExit on_exit) {
   timer_.cancel();
+  if (waiting_ != nullptr && !lives(waiting_->taken.pid)) dismiss();  // of whose end on_exit() is to tell yet
   std::shared_ptr<Daemon> daemon = std::exchange(waiting_, nullptr);
   if (daemon == nullptr) {
     auto fresh = start();

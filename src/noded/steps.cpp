@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <utility>
 
 #include <boost/asio/local/stream_protocol.hpp>
@@ -29,6 +30,7 @@ struct Steps::Step {
   bool ready = false;                                      // takes orders
   bool began = false;                                      // was ready once
   bool over = false;                                       // reported
+  uint32_t looks = 0;                                      // at a key file that says nothing yet
   Time stopped_or_gone = kNoTime;                          // SignalStepRequest::issued of the last such order
   std::vector<std::pair<FrameType, std::string>> waiting;  // orders given before it was ready
 };
@@ -56,7 +58,9 @@ namespace {
 
 constexpr size_t kMostEarly = 1000;  // orders to end steps that never came
 constexpr size_t kMostForgotten = 20000;  // far more than end while a launch may be on its way
+constexpr size_t kMostUnsent = 64U << 10;  // to a daemon that takes nothing
 constexpr auto kLookAgain = std::chrono::milliseconds(50);
+constexpr uint32_t kMostLooks = 100;  // 5 s: a daemon makes its key file and writes into it at once, or died between
 
 constexpr auto kQueryTime = std::chrono::seconds(1);
 
@@ -125,7 +129,6 @@ void Steps::adopt_late_ones() {
 void Steps::adopt(const protocol::StepKey& key) {
   if (steps_.contains(key) || !spool_.is_claimed(key)) return;
   const protocol::StepRecord record = spool_.record_of(key);
-  if (record.daemon_pid == 0) log::error("the key file of step {} cannot be read", step_id_text(record.key.id));
   auto step = std::make_shared<Step>();
   step->key = record.key;
   step->uid = record.uid;
@@ -137,6 +140,11 @@ void Steps::adopt(const protocol::StepKey& key) {
 
 void Steps::find_daemon(const StepPtr& step, pid_t daemon, const std::string& why) {
   if (step->over || step->link) return;
+  if (daemon == 0) {
+    const protocol::StepRecord record = spool_.record_of(step->key);
+    daemon = static_cast<pid_t>(record.daemon_pid);
+    if (daemon != 0) step->uid = record.uid;
+  }
   // looked at first: one that goes meanwhile leaves its report before it does
   const bool lives = is_step_daemon(daemon, step->key.id, node_.spool_dir);
   if (auto report = spool_.read_end(step->key)) return ended(step, std::move(*report));
@@ -145,8 +153,9 @@ void Steps::find_daemon(const StepPtr& step, pid_t daemon, const std::string& wh
     return connect(step, *fd);
   }
   if (auto report = spool_.read_end(step->key)) return ended(step, std::move(*report));  // it ended while we looked
-  if (!lives) return lost(step, why);
-  // it has its key, and not its socket yet, or too many wait at that
+  const bool unknown = daemon == 0 && spool_.is_claimed(step->key) && ++step->looks <= kMostLooks;
+  if (!lives && !unknown) return lost(step, why);
+  // it has its key, and has not written into it yet, or not its socket yet, or too many wait at that
   auto timer = std::make_shared<boost::asio::steady_timer>(node_.io, kLookAgain);
   timer->async_wait([this, timer, step, daemon, why](const boost::system::error_code& error) {
     if (!error) find_daemon(step, daemon, why);
@@ -321,6 +330,9 @@ void Steps::lost(const StepPtr& step, const std::string& why) {
                      "SLURMD_NODENAME=" + node_.name, "SLURM_CONF=" + node_.config_path});
     groups_.remove_step(step->key.id);
     if (step->key.id.step == kBatchStep) remove_batch_folder(node_.spool_dir, step->key.id.job);
+    std::error_code ignored;
+    const std::string& base = node_.config->mpi.pmix_tmp_base;
+    std::filesystem::remove_all(pmix_folder(base, node_.spool_dir, node_.name, step->key.id), ignored);
     if (orphans > 0) log::info("{} processes of it were killed", orphans);
     if (auto ok = spool_.write_end(report); !ok) log::error("{}", ok.error().text);
   }
@@ -332,6 +344,14 @@ void Steps::ended(const StepPtr& step, protocol::StepEnded report) {
   spare_.prepare();
   log::debug("step {} ended with status {:#x}", step_id_text(step->key.id), report.exit_status);
   on_ended_(std::move(report));
+}
+
+// An answer is for everybody who waits for one. A daemon that does not come to it is asked no more often.
+void Steps::ask(const StepPtr& step, FrameType type) {
+  const auto same = [type](const auto& waiting) { return waiting.first == type; };
+  if (std::ranges::any_of(step->waiting, same)) return;
+  if (step->link && step->link->queued_bytes() > kMostUnsent) return;
+  order(step, type, {});
 }
 
 void Steps::order(const StepPtr& step, FrameType type, const std::string& body) {
@@ -422,7 +442,7 @@ void Steps::list_pids(const protocol::ListPidsRequest& request,
                        (request.step == UINT32_MAX || key.id.step == request.step);
     if (!meant || !is_live(*step) || (only_of && step->uid != *only_of)) continue;
     query->waiting.insert(key);
-    order(step, FrameType::kAgentListPids, {});
+    ask(step, FrameType::kAgentListPids);
   }
   if (query->waiting.empty()) return query->finish();
   pid_queries_.push_back(query);
@@ -449,7 +469,7 @@ void Steps::stat(const StepId& id, std::function<void(Result<protocol::StatStepR
     std::erase(stat_queries_, query);
     query->done(failure(ErrorCode::kTimedOut));
   });
-  order(place->second, FrameType::kAgentStat, {});
+  ask(place->second, FrameType::kAgentStat);
 }
 
 void Steps::answer_stat(const protocol::StepKey& key, const protocol::StatStepReply& stats) {

@@ -83,6 +83,7 @@ class Steps {
   struct PidQuery;
   struct StatQuery;
   // Finds the step's daemon or its report, for as long as the process `daemon` is that daemon; then the step is lost.
+  // 0: it is looked up, and waited for a moment.
   void find_daemon(const StepPtr& step, pid_t daemon, const std::string& why);
   void connect(const StepPtr& step, int fd);
   void start_daemon(const StepPtr& step, const std::string& start);
@@ -92,6 +93,7 @@ class Steps {
   void lost(const StepPtr& step, const std::string& why);
   void ended(const StepPtr& step, protocol::StepEnded report);
   void answer_stat(const protocol::StepKey& key, const protocol::StatStepReply& stats);
+  void ask(const StepPtr& step, protocol::FrameType type);  // a question without words
   void order(const StepPtr& step, protocol::FrameType type, const std::string& body);
   [[nodiscard]] protocol::StepdStart start_message(const protocol::StepLaunch& launch) const;
   [[nodiscard]] bool is_live(const Step& step) const;

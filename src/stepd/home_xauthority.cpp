@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr int kTries = 50;
 constexpr useconds_t kPause_us = 20000;
+constexpr uint32_t kMostBytes = 1U << 20;
 
 // As xauth does it: FILE-c is made, and FILE-l is a link to it.
 class FileLock {
@@ -47,13 +49,19 @@ class FileLock {
   int error_ = 0;
 };
 
-// False with errno when it cannot be read; a file that is not there is empty.
+// False with errno when it cannot be read; a file that is not there is empty. It is the user's, who may have put there
+// what never ends or never begins.
 bool read_file(const std::string& path, std::string& out) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (fd < 0) return errno == ENOENT;
+  struct stat about {};
+  const bool usable = ::fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size <= kMostBytes;
   char buffer[4096];
-  ssize_t n = 0;
-  while ((n = ::read(fd, buffer, sizeof buffer)) > 0) out.append(buffer, static_cast<size_t>(n));
+  ssize_t n = -1;
+  errno = EINVAL;
+  while (usable && out.size() <= size_t{kMostBytes} && (n = ::read(fd, buffer, sizeof buffer)) > 0) {
+    out.append(buffer, static_cast<size_t>(n));
+  }
   const int error = errno;
   ::close(fd);
   errno = error;
@@ -62,7 +70,8 @@ bool read_file(const std::string& path, std::string& out) {
 
 bool replace_file(const std::string& path, const std::string& text) {
   const std::string fresh = path + "-n";
-  const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  ::unlink(fresh.c_str());  // of one that died, or what would keep open() waiting
+  const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return false;
   const bool written = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   const bool closed = ::close(fd) == 0;

@@ -29,6 +29,10 @@ StepDaemon::StepDaemon(boost::asio::io_context& io,
       start_(std::move(start)),
       launch_(std::move(launch)),
       spool_(start_.spool_dir),
+      sinks_(io, {[this] {
+                    if (output_flows_) let_output_flow();
+                  },
+                  [this](int error) { on_output_lost(error); }}),
       agent_(
           io,
           agent,
@@ -68,9 +72,7 @@ int StepDaemon::start() {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   lock_memory();
   wait_for_children();
-  stop_signals_.async_wait([this](const boost::system::error_code& error, int) {
-    if (!error) terminate(true, {});
-  });
+  on_stop_signal();
   if (launch_.step != nullptr && launch_.step->io.port != 0) {
     listeners_.connect(launch_.step->io, true, true);
   } else {
@@ -161,16 +163,23 @@ Status StepDaemon::prepare_extern(const PlanInput& input) {
   return {};
 }
 
+// Limits are set before a task becomes its user, and root may raise hard ones: who submits asks for some, no more.
+std::vector<uint64_t> StepDaemon::limit_bounds() const {
+  if (pam_) return pam_->limits();
+  return launch_.uid == 0 ? std::vector<uint64_t>() : own_limits();
+}
+
 void StepDaemon::launch_tasks(StepPlan plan) {
   message_fd_ = plan.message_fd;
   whole_lines_ = plan.whole_lines;
   tasks_.resize(plan.tasks.size());
+  const std::vector<uint64_t> bounds = limit_bounds();
   for (size_t i = 0; i < plan.tasks.size(); ++i) {
     TaskPlan& from = plan.tasks[i];
     Task& task = tasks_[i];
     task.rank = from.rank;
     task.local = from.local;
-    if (pam_) from.setup.limits = limits_within(from.setup.limits, pam_->limits());
+    if (!bounds.empty()) from.setup.limits = limits_within(from.setup.limits, bounds);
     const auto submitted = to_number<int>(from.setup.env.get("SLURM_PRIO_PROCESS")).value_or(0);
     from.setup.nice = task_nice(start_.propagate_nice, submitted, ::getpriority(PRIO_PROCESS, 0), launch_.uid == 0);
     task.pid = start_task(from.setup);
@@ -196,6 +205,9 @@ void StepDaemon::adopt_streams(Task& task, const TaskPlan& plan) {
   task.pty = plan.pty;
   task.out_file = plan.out_file;
   task.err_file = plan.err_file;
+  for (const int file : {task.out_file, task.err_file}) {
+    if (file >= 0) sinks_.add(file);
+  }
   if (plan.read_out >= 0) task.out = make_stream(task, plan.read_out, FrameType::kStdout);
   if (plan.read_err >= 0) task.err = make_stream(task, plan.read_err, FrameType::kStderr);
   const int input = plan.pty ? ::fcntl(plan.read_out, F_DUPFD_CLOEXEC, 3) : plan.write_in;
@@ -244,8 +256,8 @@ void StepDaemon::let_output_flow() {
   output_flows_ = true;
   if (listeners_.congested()) return;
   for (Task& task : tasks_) {
-    if (task.out) task.out->resume();
-    if (task.err) task.err->resume();
+    if (task.out && !sinks_.congested(task.out_file)) task.out->resume();
+    if (task.err && !sinks_.congested(task.err_file)) task.err->resume();
   }
   if (x11_) x11_->resume();
 }

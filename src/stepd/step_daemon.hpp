@@ -25,6 +25,7 @@
 #include "stepd/listeners.hpp"
 #include "stepd/mpi/mpi_server.hpp"
 #include "stepd/output_files.hpp"
+#include "stepd/output_sinks.hpp"
 #include "stepd/output_stream.hpp"
 #include "stepd/pam_session.hpp"
 #include "stepd/step_group.hpp"
@@ -73,6 +74,8 @@ class StepDaemon {
   Status make_groups(const PlanInput& input, StepPlan& plan);
   Status prepare_extern(const PlanInput& input);
   Status open_pam_session();
+  // For limits_within(); empty: there are none.
+  [[nodiscard]] std::vector<uint64_t> limit_bounds() const;
   void launch_tasks(StepPlan plan);
   void adopt_streams(Task& task, const TaskPlan& plan);
   std::shared_ptr<OutputStream> make_stream(const Task& task, int fd, protocol::FrameType type);
@@ -97,6 +100,8 @@ class StepDaemon {
   void on_listener_frame(const Frame& frame);
   void give_input(const Frame& frame);
   void on_output(const Task& task, protocol::FrameType type, std::string_view bytes);
+  void pause_output_to(int file);
+  void on_output_lost(int error);
   void on_owner_lost();
   void list_pids();
   void tell_user(std::string_view message);
@@ -136,6 +141,7 @@ class StepDaemon {
   // Writes the report, unless the agent needs it no longer.
   [[nodiscard]] Status keep_report();
   void keep_report_later();
+  void on_stop_signal();
   void take_leave();
   void leave();
 
@@ -148,6 +154,7 @@ class StepDaemon {
   StepSpool spool_;
   UserIdentity user_;
   std::unique_ptr<OutputFiles> files_;
+  OutputSinks sinks_;  // for labelled output; of files_
   AgentLink agent_;
   Listeners listeners_;
   boost::asio::signal_set child_signal_;

@@ -152,7 +152,7 @@ void StepDaemon::check_done() {
                                 [](const Task& task) { return task.running || task.epilog > 0; });
   if (busy || (is_extern() && failure_.empty() && !extern_over_)) return;
   const bool left = !members().empty();
-  const bool streaming = std::any_of(tasks_.begin(), tasks_.end(), [](const Task& task) {
+  const bool streaming = sinks_.waiting() || std::any_of(tasks_.begin(), tasks_.end(), [](const Task& task) {
     return (task.out && !task.out->ended()) || (task.err && !task.err->ended());
   });
   if (!left && !streaming) return finish();
@@ -160,14 +160,15 @@ void StepDaemon::check_done() {
     kill_members();
     if (gave_up_killing()) return;
   }
-  // a stream waits for its listener as long as that takes; without one, once nobody can write any more, or when
-  // the step was killed, not for ever
-  const bool waits = listeners_.congested() && !killing_;
+  // a stream waits for its listener, or the reader of its FIFO, as long as that takes; without one, once nobody can
+  // write any more, or when the step was killed, not for ever
+  const bool waits = (listeners_.congested() || sinks_.waiting()) && !killing_;
   if (!left && !waits && output_flows_ && ++end_checks_ > kMaxEndChecks) {
     for (Task& task : tasks_) {
       if (task.out) task.out->stop();
       if (task.err) task.err->stop();
     }
+    sinks_.drop();
   }
   if (finished_) return;
   end_timer_.expires_after(kEndInterval);
@@ -280,6 +281,17 @@ void StepDaemon::keep_report_later() {
     if (error) return;
     if (keep_report()) return take_leave();
     keep_report_later();
+  });
+}
+
+// One whose report has no room on the disk says what it can: the agent was told, and this is the end of waiting.
+void StepDaemon::on_stop_signal() {
+  stop_signals_.async_wait([this](const boost::system::error_code& error, int) {
+    if (error) return;
+    on_stop_signal();
+    if (!finished_) return terminate(true, {});
+    (void)keep_report();
+    leave();
   });
 }
 

@@ -22,15 +22,14 @@ constexpr size_t kMaxQueuedInput = 8U << 20;
 constexpr auto kKillInterval = std::chrono::milliseconds(100);
 constexpr auto kMessageTime = std::chrono::seconds(1);  // for a FIFO that nobody reads from
 
-// 0 or the errno that kept the rest from being written.
-int write_to(int fd, std::string_view text, const Patience* patience = nullptr) {
+// What it does not take is lost.
+void write_to(int fd, std::string_view text, const Patience& patience) {
   while (!text.empty()) {
     const ssize_t n = ::write(fd, text.data(), text.size());
-    if (n < 0 && errno == EINTR && (patience == nullptr || !patience->over())) continue;
-    if (n <= 0) return errno;
+    if (n < 0 && errno == EINTR && !patience.over()) continue;
+    if (n <= 0) return;
     text.remove_prefix(static_cast<size_t>(n));
   }
-  return 0;
 }
 
 }  // namespace
@@ -124,11 +123,8 @@ void StepDaemon::give_input(const Frame& frame) {
 void StepDaemon::on_output(const Task& task, FrameType type, std::string_view bytes) {
   const int file = type == FrameType::kStdout ? task.out_file : task.err_file;
   if (file >= 0) {
-    const int why = write_to(file, labelled(bytes, task.rank, whole_layout(launch_).num_tasks));
-    if (why != 0 && !std::exchange(output_lost_, true)) {
-      write_to_user(fmt::format("slurmstepd: error: Cannot write the tasks' output on {}: {}. Some of it is lost.\n",
-                                start_.node_name, errno_text(why)));
-    }
+    sinks_.write(file, labelled(bytes, task.rank, whole_layout(launch_).num_tasks));
+    if (sinks_.congested(file)) pause_output_to(file);
     return;
   }
   listeners_.send(type, task.rank, bytes);
@@ -137,6 +133,19 @@ void StepDaemon::on_output(const Task& task, FrameType type, std::string_view by
     if (other.out) other.out->pause();
     if (other.err) other.err->pause();
   }
+}
+
+void StepDaemon::pause_output_to(int file) {
+  for (Task& task : tasks_) {
+    if (task.out && task.out_file == file) task.out->pause();
+    if (task.err && task.err_file == file) task.err->pause();
+  }
+}
+
+void StepDaemon::on_output_lost(int error) {
+  if (std::exchange(output_lost_, true)) return;
+  write_to_user(fmt::format("slurmstepd: error: Cannot write the tasks' output on {}: {}. Some of it is lost.\n",
+                            start_.node_name, errno_text(error)));
 }
 
 // The srun of this step died. Its tasks go on, without input; a terminal hangs up.
@@ -183,9 +192,11 @@ void StepDaemon::tell_user(std::string_view message) {
 }
 
 void StepDaemon::write_to_user(const std::string& text) {
-  if (message_fd_ >= 0) {
+  if (sinks_.has(message_fd_)) {
+    sinks_.write(message_fd_, text);
+  } else if (message_fd_ >= 0) {
     const Patience patience(kMessageTime);
-    (void)write_to(message_fd_, text, &patience);
+    write_to(message_fd_, text, patience);
   }
   listeners_.send(FrameType::kMessage, kNoTask, text);
 }

@@ -26,6 +26,7 @@ namespace {
 constexpr uint32_t kFirstDisplay = 10;  // below are those of people at the machine
 constexpr uint32_t kLastDisplay = 1010;
 constexpr size_t kMostConnections = 256;
+constexpr auto kAcceptRetry = std::chrono::milliseconds(200);
 constexpr size_t kCookieBytes = 16;
 constexpr size_t kMostQueued = 64U << 20;  // for a program that takes nothing; pictures are a few megabytes
 
@@ -135,6 +136,7 @@ void X11Listener::set_variables(Environment& out) const {
 void X11Listener::stop() {
   boost::system::error_code ignored;
   acceptor_.close(ignored);
+  accept_timer_.cancel();
   for (const auto& [number, connection] : connections_) connection->socket.close(ignored);
   connections_.clear();
   if (!file_.empty()) remove_cookie();
@@ -143,8 +145,9 @@ void X11Listener::stop() {
 void X11Listener::accept() {
   acceptor_.async_accept([this](const boost::system::error_code& error, tcp::socket socket) {
     if (error == boost::asio::error::operation_aborted || !acceptor_.is_open()) return;
-    if (!error && connections_.size() >= kMostConnections) drop_stranger();
-    if (!error && connections_.size() < kMostConnections) {
+    if (error) return accept_later();
+    if (connections_.size() >= kMostConnections) drop_stranger();
+    if (connections_.size() < kMostConnections) {
       auto connection = std::make_shared<Connection>(std::move(socket));
       boost::system::error_code ignored;
       connection->socket.set_option(tcp::no_delay(true), ignored);
@@ -153,6 +156,14 @@ void X11Listener::accept() {
       read(connection);
     }
     accept();
+  });
+}
+
+// No descriptor is free, say: who waits would be offered again at once, and again.
+void X11Listener::accept_later() {
+  accept_timer_.expires_after(kAcceptRetry);
+  accept_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error && acceptor_.is_open()) accept();
   });
 }
 

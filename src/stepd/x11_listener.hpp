@@ -10,6 +10,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include "common/base/result.hpp"
 #include "common/tables/environment.hpp"
@@ -49,6 +50,7 @@ class X11Listener {
   [[nodiscard]] Status write_home_file(const std::string& path);
   void remove_cookie();
   void accept();
+  void accept_later();
   void drop_stranger();
   void read(const ConnectionPtr& connection);
   void take(const ConnectionPtr& connection, std::string_view bytes);
@@ -58,6 +60,7 @@ class X11Listener {
   boost::asio::io_context& io_;
   Handlers handlers_;
   boost::asio::ip::tcp::acceptor acceptor_;
+  boost::asio::steady_timer accept_timer_{io_};
   std::map<uint32_t, ConnectionPtr> connections_;
   uint32_t next_ = 0;
   uint32_t display_ = 0;

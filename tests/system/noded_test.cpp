@@ -1,207 +1,30 @@
 // The node agent as a process, with a controller played by the test.
 #include "common/protocol/noded.hpp"
 
-#include <condition_variable>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <mutex>
-#include <sstream>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/net/auth.hpp"
 #include "common/net/clock.hpp"
 #include "common/net/rpc_client.hpp"
-#include "common/net/signer.hpp"
 #include "common/protocol/admin.hpp"
 #include "common/rpc/rpc_server.hpp"
+#include "common/step/frame.hpp"
+#include "common/step/step_spool.hpp"
+#include "common/wire/codec.hpp"
+#include "fake_controller.hpp"
 
 namespace sluice::testing {
 namespace {
-
-using namespace std::chrono_literals;
-using net::CallContext;
-using net::Responder;
-using protocol::Empty;
-
-// Takes registrations and reports; orders are sent to the agent directly.
-class FakeController {
- public:
-  FakeController() {
-    char name[] = "/tmp/sluice-noded-XXXXXX";
-    folder = ::mkdtemp(name);
-    ::chmod(folder.c_str(), 0755);
-    std::ofstream(folder + "/slurm.key") << std::string(64, 'k');
-    ::chmod((folder + "/slurm.key").c_str(), 0600);
-    auth = net::make_auth({.type = "auth/slurm",
-                           .cluster = "test",
-                           .key_file = folder + "/slurm.key",
-                           .token_socket = folder + "/sack.socket",
-                           .munge_socket = {}})
-               .value();
-    start_server(0);
-    node_port = free_port();
-  }
-  ~FakeController() {
-    stop_agent(SIGTERM);
-    server.reset();
-    std::filesystem::remove_all(folder);
-  }
-
-  // A port nobody has now.
-  static int free_port() {
-    net::RpcServer probe({.addresses = {"127.0.0.1:0"}});
-    EXPECT_TRUE(probe.start());
-    return probe.port();
-  }
-
-  void start_server(int at) {
-    server = std::make_unique<net::RpcServer>(net::ServerOptions{
-        .addresses = {fmt::format("127.0.0.1:{}", at)},
-        .receiver = std::string(net::kController),
-        .auth = auth,
-        .slurm_user = ::geteuid()});
-    server->handle<protocol::RegisterNodeRequest, protocol::RegisterNodeReply>(
-        [this](const CallContext&, protocol::RegisterNodeRequest request, auto responder) {
-          protocol::RegisterNodeReply reply;
-          reply.cluster_id = cluster_id;
-          reply.credential_key = signer.public_key();
-          note([&] { registrations.push_back(std::move(request)); });
-          responder.reply(reply);
-        });
-    server->handle<protocol::ReportStepsRequest, Empty>(
-        [this](const CallContext&, protocol::ReportStepsRequest request, auto responder) {
-          if (refuse_reports) return responder.fail(ErrorCode::kStorageFull);
-          note([&] { ended.insert(ended.end(), request.ended.begin(), request.ended.end()); });
-          responder.reply({});
-        });
-    server->handle<protocol::ReportCleanedRequest, Empty>(
-        [this](const CallContext&, protocol::ReportCleanedRequest request, auto responder) {
-          note([&] {
-            cleaned.insert(cleaned.end(), request.cleaned.begin(), request.cleaned.end());
-          });
-          responder.reply({});
-        });
-    server->handle<protocol::PrologDoneRequest, Empty>(
-        [this](const CallContext&, const protocol::PrologDoneRequest& request, auto responder) {
-          note([&] { prologs.push_back(request); });
-          responder.reply({});
-        });
-    ASSERT_TRUE(server->start());
-    port = server->port();
-  }
-
-  void start_agent(const std::string& more_conf = {}) {
-    std::ofstream(folder + "/slurm.conf") << fmt::format(
-        "ClusterName=test\nSlurmctldHost=here(127.0.0.1)\nSlurmctldPort={}\nSlurmUser={}\n"
-        "SlurmdUser={}\nAuthType=auth/slurm\nAuthInfo=socket={}/sack.socket\n"
-        "StateSaveLocation={}\nSlurmdSpoolDir={}/spool\nSlurmdPidFile={}/pid\n"
-        "SlurmdLogFile={}/log\nSlurmdDebug=debug\nKillWait=1\nSlurmdParameters=config_overrides\n"
-        "ProctrackType=proctrack/linuxproc\n"
-        "NodeName=n1 NodeAddr=127.0.0.1 Port={} CPUs=4 RealMemory=1000\n"
-        "PartitionName=debug Nodes=ALL Default=YES\n{}",
-        port, user(), user(), folder, folder, folder, folder, folder, node_port, more_conf);
-    pid = ::fork();
-    if (pid == 0) {
-      const int log = ::open((folder + "/stderr").c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600);
-      ::dup2(log, 2);
-      ::execl(NODED_PATH, NODED_PATH, "-D", "-f", (folder + "/slurm.conf").c_str(), "-N", "n1",
-              nullptr);
-      ::_exit(127);
-    }
-    agent = std::make_unique<net::RpcClient>(
-        net::ClientOptions{.addresses = {fmt::format("127.0.0.1:{}", node_port)}, .receiver = "n1", .auth = auth});
-  }
-  void stop_agent(int signal) {
-    if (pid <= 0) return;
-    ::kill(pid, signal);
-    ::waitpid(std::exchange(pid, -1), nullptr, 0);
-  }
-
-  template <class Ready>
-  [[nodiscard]] bool wait(Ready ready) {
-    std::unique_lock lock(mutex);
-    return changed.wait_for(lock, 20s, ready);
-  }
-  template <class Change>
-  void note(Change change) {
-    const std::lock_guard lock(mutex);
-    change();
-    changed.notify_all();
-  }
-
-  protocol::StepLaunch batch_launch(JobId job, const std::string& script) {
-    JobSpec spec;
-    spec.uid = ::geteuid();
-    spec.gid = ::getegid();
-    spec.name = "demo";
-    spec.work_dir = folder;
-    protocol::StepLaunch launch;
-    launch.key.id = {job, kBatchStep};
-    launch.cluster_id = cluster_id;
-    launch.uid = spec.uid;
-    launch.gid = spec.gid;
-    launch.user_name = user();
-    launch.job_spec = std::make_shared<const JobSpec>(spec);
-    launch.allocation_nodes = {{"n1", "127.0.0.1", 0}};
-    launch.allocation_cpus = {1};
-    StepNode here;
-    here.name = "n1";
-    here.tasks = {0};
-    launch.layout.nodes = {here};
-    launch.layout.num_tasks = 1;
-    launch.script = script;
-    launch.environment = std::string("PATH=/usr/bin:/bin\0", 19);
-    launch.issued = net::now();
-    return launch;
-  }
-  Status launch(const protocol::StepLaunch& launch) {
-    protocol::LaunchStepRequest request;
-    request.launch = wire::encode(launch);
-    request.signature = signer.sign(request.launch);
-    // the agent may not have taken in the answer to its registration yet
-    for (;;) {
-      const Status sent = send(request);
-      if (sent || sent.error().code != ErrorCode::kRetry) return sent;
-      ::usleep(5000);
-    }
-  }
-  template <class Request>
-  Status send(const Request& request) {
-    const auto reply = agent->call<Empty>(request, 10s);
-    return reply ? Status{} : tl::unexpected<Error>(reply.error());
-  }
-  [[nodiscard]] std::string read(const std::string& name) const {
-    std::ifstream file(folder + "/" + name);
-    std::stringstream text;
-    text << file.rdbuf();
-    return text.str();
-  }
-  static std::string user() { return ::geteuid() == 0 ? "root" : std::to_string(::geteuid()); }
-
-  std::string folder;
-  std::string cluster_id = "cluster-a";
-  std::shared_ptr<net::AuthProvider> auth;
-  net::CredentialSigner signer = net::CredentialSigner::generate();
-  std::unique_ptr<net::RpcServer> server;
-  std::unique_ptr<net::RpcClient> agent;
-  int port = 0;
-  int node_port = 0;
-  pid_t pid = -1;
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::atomic<bool> refuse_reports = false;
-  std::vector<protocol::RegisterNodeRequest> registrations;
-  std::vector<protocol::StepEnded> ended;
-  std::vector<protocol::JobCleaned> cleaned;
-  std::vector<protocol::PrologDoneRequest> prologs;
-};
 
 TEST(Noded, RegistersRunsABatchScriptAndReportsOnce) {
   FakeController controller;
@@ -379,9 +202,11 @@ TEST(Noded, AStepWhoseDaemonIsKilledEndsWithItsProcesses) {
   int script = 0;
   while (script == 0)
     std::ifstream(controller.folder + "/pids") >> daemon >> script;
+  std::filesystem::create_directories(controller.folder + "/spool/pmix.16.batch/of-a-task");
   ::kill(daemon, SIGKILL);
   ASSERT_TRUE(controller.wait([&] { return controller.ended.size() == 1; }));
   EXPECT_NE(controller.ended[0].failure, "");
+  EXPECT_FALSE(std::filesystem::exists(controller.folder + "/spool/pmix.16.batch")) << "what mpi/pmix kept is left";
   // gone, or a zombie that nobody has buried yet
   std::ifstream stat(fmt::format("/proc/{}/stat", script));
   std::string line;
@@ -411,9 +236,10 @@ TEST(Noded, ALaunchThatComesLateDoesNotBeginAStepAgain) {
 }
 
 // A script that runs until there is a file "go"; its agent is killed.
-void run_and_lose_agent(FakeController& controller, const protocol::StepLaunch& launch) {
+void run_and_lose_agent(FakeController& controller, protocol::StepLaunch launch) {
   controller.start_agent();
   ASSERT_TRUE(controller.wait([&] { return controller.registrations.size() == 1; }));
+  launch.issued = net::now();  // after the agent's start
   ASSERT_TRUE(controller.launch(launch));
   while (!std::filesystem::exists(controller.folder + "/started"))
     ::usleep(10000);
@@ -463,6 +289,76 @@ TEST(Noded, AStepIsNotLostAsLongAsItsDaemonLives) {
   ASSERT_TRUE(controller.wait([&] { return controller.ended.size() == 1; }));
   EXPECT_EQ(WEXITSTATUS(controller.ended[0].exit_status), 5);
   EXPECT_EQ(controller.ended[0].failure, "");
+}
+
+// A daemon has made its key file and not written into it: the step counted as lost, and ran.
+TEST(Noded, AStepIsNotLostWhileItIsClaimed) {
+  FakeController controller;
+  ASSERT_NO_FATAL_FAILURE(run_and_lose_agent(controller, controller.batch_launch(22, kUntilGo)));
+  const std::string step = controller.folder + "/spool/steps/22.4294967291.0.";
+  for (const char* ending : {"key", "sock"})
+    std::filesystem::rename(step + ending, step + ending + ".later");
+  std::ofstream(step + "key") << "";
+  controller.start_agent();
+  ASSERT_TRUE(controller.wait([&] { return controller.registrations.size() == 2; }));
+  EXPECT_EQ(controller.registrations[1].running.size(), 1U);
+  for (const char* ending : {"key", "sock"})
+    std::filesystem::rename(step + ending + ".later", step + ending);
+  std::ofstream(controller.folder + "/go") << "";
+  ASSERT_TRUE(controller.wait([&] { return controller.ended.size() == 1; }));
+  EXPECT_EQ(WEXITSTATUS(controller.ended[0].exit_status), 5);
+  EXPECT_EQ(controller.ended[0].failure, "");
+}
+
+// The next frame within 20 s.
+std::optional<Frame> next_frame(int fd, FrameReader& reader) {
+  for (;;) {
+    auto frame = reader.next();
+    if (!frame) return std::nullopt;
+    if (frame->has_value()) return **frame;
+    pollfd ready{fd, POLLIN, 0};
+    char buffer[4096];
+    const ssize_t n = ::poll(&ready, 1, 20000) == 1 ? ::read(fd, buffer, sizeof buffer) : 0;
+    if (n <= 0) return std::nullopt;
+    reader.feed(std::string_view(buffer, static_cast<size_t>(n)));
+  }
+}
+
+// Each user's question waited for a step that was at its beginning, for as long as that was.
+TEST(Noded, QuestionsDoNotPileUpForAStepThatIsNotReady) {
+  FakeController controller;
+  std::filesystem::create_directory(controller.folder + "/spool");
+  const StepSpool spool(controller.folder + "/spool");  // its daemon is this test
+  ASSERT_TRUE(spool.prepare());
+  protocol::StepRecord record;
+  record.key = {{21, kBatchStep}, 0};
+  record.daemon_pid = static_cast<uint32_t>(::getpid());
+  ASSERT_TRUE(spool.claim(record).value());
+  const int listening = spool.listen(record.key).value();
+  controller.start_agent();
+  ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
+  ASSERT_EQ(controller.registrations[0].running.size(), 1U);
+  pollfd ready{listening, POLLIN, 0};
+  ASSERT_EQ(::poll(&ready, 1, 20000), 1);
+  const int agent = ::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC);
+  for (int i = 0; i < 2; ++i)
+    EXPECT_TRUE(controller.agent->call<protocol::ListPidsReply>(protocol::ListPidsRequest{21, UINT32_MAX}, 10s));
+  protocol::SignalStepRequest signal;
+  signal.key = record.key;
+  signal.signal = SIGUSR1;
+  EXPECT_TRUE(controller.send(signal));
+  std::string bytes;
+  append_frame(bytes, protocol::FrameType::kAgentReady, kNoTask, {});
+  ASSERT_EQ(::write(agent, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  FrameReader reader;
+  for (const auto type : {protocol::FrameType::kAgentListPids, protocol::FrameType::kAgentSignal}) {
+    const auto frame = next_frame(agent, reader);
+    ASSERT_TRUE(frame);
+    EXPECT_EQ(frame->type, type);
+  }
+  controller.stop_agent(SIGTERM);
+  ::close(agent);
+  ::close(listening);
 }
 
 TEST(Noded, ALaunchThatCannotBeClaimedSaysWhy) {

@@ -4,9 +4,11 @@
 #include <thread>
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -263,6 +265,19 @@ TEST(Stepd, AReportThatCannotBeWrittenIsToldAgainUntilItIs) {
   EXPECT_EQ(spool.read_end(report.key)->exit_status, report.exit_status);
 }
 
+// It took no notice, and tried on for ever.
+TEST(Stepd, WithoutRoomForItsReportItEndsOnTerm) {
+  StepdDriver driver;
+  driver.launch.script = "#!/bin/sh\nexit 4\n";
+  std::filesystem::create_directory(driver.folder + "/steps/5.4294967291.0.new");
+  driver.run();
+  const auto report = driver.ended();
+  const StepSpool spool(driver.folder);
+  ASSERT_EQ(::kill(static_cast<pid_t>(spool.record_of(report.key).daemon_pid), SIGTERM), 0);
+  EXPECT_EQ(driver.wait_exit(), 0);
+  EXPECT_FALSE(spool.read_end(report.key));
+}
+
 TEST(Stepd, AReportThatNobodyNeedsIsNotWritten) {
   StepdDriver driver;
   driver.launch.script = "#!/bin/sh\n";
@@ -298,6 +313,69 @@ TEST(Stepd, AFifoThatNobodyReadsFailsTheLaunch) {
   const auto report = driver.ended();
   EXPECT_TRUE(has(report.failure, "nobody opens its other end")) << report.failure;
   EXPECT_TRUE(report.users_error);
+}
+
+// A FIFO for a step's labelled output, and the end of it that reads.
+struct OutputFifo {
+  explicit OutputFifo(StepdDriver& driver) {
+    const std::string path = driver.folder + "/fifo-0";
+    EXPECT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    EXPECT_GE(fd, 0);
+    driver.step.std_out = "fifo-%n";
+    driver.step.label = true;
+  }
+  ~OutputFifo() { ::close(fd); }
+  OutputFifo(const OutputFifo&) = delete;
+  OutputFifo& operator=(const OutputFifo&) = delete;
+  void wait_half_full() const {
+    for (int bytes = 0; bytes < 32768; ::ioctl(fd, FIONREAD, &bytes))
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  // All that comes until the daemon is gone.
+  [[nodiscard]] std::string read_all() const {
+    std::string text;
+    char buffer[4096];
+    for (;;) {
+      pollfd ready{fd, POLLIN, 0};
+      if (::poll(&ready, 1, 20000) != 1) return text + "(nothing more came)";
+      const ssize_t n = ::read(fd, buffer, sizeof buffer);
+      if (n <= 0) return text;
+      text.append(buffer, static_cast<size_t>(n));
+    }
+  }
+  int fd = -1;
+};
+
+// The daemon waited in write() for the FIFO's reader and heard of no order: the job could not be ended.
+TEST(Stepd, AFifoWhoseReaderStallsKeepsNoOrderWaiting) {
+  StepdDriver driver;
+  driver.make_step(1, {"yes"});
+  const OutputFifo fifo(driver);
+  FramePeer& agent = driver.run();
+  driver.srun();
+  ASSERT_TRUE(agent.wait_for(FrameType::kAgentReady));
+  fifo.wait_half_full();
+  agent.send(FrameType::kAgentListPids, {});
+  ASSERT_TRUE(agent.wait_for(FrameType::kAgentPids));
+  agent.send(FrameType::kAgentTerminate, wire::encode(protocol::TerminateStepRequest{}));
+  EXPECT_EQ(WTERMSIG(driver.ended().exit_status), SIGTERM);
+  EXPECT_EQ(driver.wait_exit(), 0);
+}
+
+TEST(Stepd, AFifoWithASlowReaderGetsItAll) {
+  constexpr int kLines = 100000;  // more than waits anywhere
+  StepdDriver driver;
+  driver.make_step(1, {"seq", std::to_string(kLines)});
+  const OutputFifo fifo(driver);
+  driver.run();
+  driver.srun();
+  fifo.wait_half_full();
+  std::string expected;
+  for (int i = 1; i <= kLines; ++i)
+    expected += "0: " + std::to_string(i) + "\n";
+  EXPECT_TRUE(fifo.read_all() == expected);
+  EXPECT_EQ(driver.ended().exit_status, 0);
 }
 
 // The daemon of a step stayed for ever when somebody had attached who said nothing.

@@ -1,6 +1,7 @@
 """Jobs with folders of their own (job_container/tmpfs): shared by their steps, seen by nobody else, gone with the job."""
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -16,6 +17,7 @@ NodeName=n2 BasePath=none
 """
 INIT = """#!/bin/sh
 echo "$SLURM_JOB_ID $SLURMD_NODENAME $SLURM_NS $SLURM_JOB_MOUNT_SRC" >> {dir}/work/init.out
+while [ -e {dir}/work/slow ]; do sleep 0.05; done
 [ ! -e {dir}/work/refuse ]
 """
 
@@ -69,6 +71,21 @@ class Containers(ClusterCase):
         out = self.out("srun", "-w", "n1", "-o", "/tmp/out-%t-%N", "sh", "-c", "echo hello; cp /tmp/out-0-n1 copy")
         self.assertEqual((out, self.file("copy")), ("", "hello\n"))
         self.assertFalse([n for n in os.listdir("/tmp") if n.startswith("out-0-n1")])
+        self.wait_gone()
+
+    def test_over_while_it_is_made(self):  # what was made so far goes, and not before its maker is done
+        slow = os.path.join(self.cluster.work, "slow")
+        open(slow, "w", encoding="utf-8").close()
+        self.addCleanup(lambda: os.path.exists(slow) and os.remove(slow))
+        self.run_cmd("salloc", "--no-shell", "-w", "n1")
+        job = int(self.out("squeue", "-h", "-o", "%A"))
+        cast = self.cluster.start("sbcast", f"-j{job}", "/etc/hostname", "/tmp/never", stderr=subprocess.DEVNULL)
+        wait_for(lambda: f"{job} n1 " in self.file("init.out"), "the folders are made")
+        self.run_cmd("scancel", job)
+        self.wait_no_jobs()
+        self.assertNotEqual(cast.wait(60), 0)
+        self.assertTrue(os.path.isdir(f"{self.base()}/{job}/.folders"))
+        os.remove(slow)
         self.wait_gone()
 
     def test_none_here(self):

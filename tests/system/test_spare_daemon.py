@@ -1,6 +1,7 @@
 """The step daemon that an agent lets wait for the next step."""
 import os
 import signal
+import subprocess
 import unittest
 
 from harness import SPARE, ClusterCase, processes, wait_for
@@ -39,6 +40,17 @@ class SpareDaemon(ClusterCase):
         os.kill(self.spare(), signal.SIGKILL)
         wait_for(lambda: not self.spares(), "it is gone")
         self.assertEqual(self.out("srun", "echo", "ran"), "ran\n")
+
+    def test_one_whose_end_is_not_known_yet(self):
+        spare, agent = self.spare(), self.cluster.node_pid("n1")
+        os.kill(agent, signal.SIGSTOP)  # both come at once: that it ended, and a step
+        try:
+            os.kill(spare, signal.SIGKILL)
+            srun = self.cluster.start("srun", "echo", "ran", stdout=subprocess.PIPE)
+            wait_for(lambda: self.out("squeue", "-h", "-t", "R", "-o", "%i").strip(), "the job is begun")
+        finally:
+            os.kill(agent, signal.SIGCONT)
+        self.assertEqual(srun.communicate(timeout=60)[0], "ran\n")
 
     def test_it_ends_with_its_agent(self):
         spare = self.spare()

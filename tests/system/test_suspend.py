@@ -66,6 +66,26 @@ class Suspend(ClusterCase):
         self.run_cmd("scancel", job)
         self.assertEqual(self.wait_ended(job), "CANCELLED")
 
+    def test_a_job_that_its_user_stops(self):
+        """It keeps its CPUs, and is STOPPED until it goes on."""
+        job, pids = self.counting_job()
+        shown = lambda: self.out("squeue", "-h", "-j", job, "-o", "%t %T").strip()
+        self.run_cmd("scancel", "-s", "STOP", "-f", job)
+        self.wait_stopped(pids)
+        self.assertEqual(shown(), "ST STOPPED")
+        self.assertEqual(self.out("squeue", "-h", "-t", "RUNNING", "-j", job), "")
+        self.assertEqual(self.out("squeue", "-h", "-t", "STOPPED", "-j", job, "-o", "%i").strip(), str(job))
+        self.assertIn("CPUAlloc=4 ", self.out("scontrol", "show", "node", "n1"))
+        self.run_cmd("scancel", "-s", "CONT", "-f", job)
+        self.assertEqual(shown(), "R RUNNING")
+        self.run_cmd("scancel", "-s", "STOP", "-f", job)
+        self.run_cmd("scontrol", "suspend", job)
+        self.assertEqual(shown(), "S SUSPENDED")
+        self.run_cmd("scontrol", "resume", job)
+        self.run_cmd("scancel", "-s", "STOP", job)
+        self.run_cmd("scancel", job)
+        self.assertEqual(self.wait_ended(job), "CANCELLED")
+
     def test_a_suspended_job_can_be_cancelled(self):
         job, pids = self.counting_job()
         self.run_cmd("scontrol", "suspend", job)

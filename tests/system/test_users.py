@@ -1,5 +1,6 @@
 """Two users: neither can touch the other's jobs; identity is proved, not believed."""
 import os
+import resource
 import subprocess
 import unittest
 
@@ -43,6 +44,21 @@ class Users(ClusterCase):
         lines = self.file(f"id-{ALICE}").split()
         self.assertEqual(lines[:2], [str(ALICE), str(ALICE)])
         self.assertEqual(os.stat(os.path.join(self.cluster.work, f"id-{ALICE}")).st_uid, ALICE)
+
+    def test_hard_limits_of_the_node(self):
+        """Limits are set with root's rights: what a user asks for is bounded by what the node's daemon has itself."""
+        self.cluster.kill_node("n1")
+        subprocess.run(["prlimit", "--nofile=500:600", self.cluster.daemon("sluicenoded"), "-f", self.cluster.conf, "-N", "n1"],
+                       check=True, env=self.cluster.env)
+
+        def as_before():
+            self.cluster.kill_node("n1")
+            self.cluster.start_node("n1")
+        self.addCleanup(as_before)
+        soft, hard = (min(limit, 600) if limit >= 0 else 600 for limit in resource.getrlimit(resource.RLIMIT_NOFILE))
+        show = ("sh", "-c", "ulimit -Sn; ulimit -Hn")
+        self.assertEqual(self.out("srun", "-n1", "-w", "n1", *show, user=ALICE), f"{soft}\n{hard}\n")
+        self.assertEqual(self.out("srun", "-n1", "-w", "n1", "--propagate=NONE", *show, user=ALICE), "500\n600\n")
 
     def test_groups_and_umask(self):
         """The groups are those that the node knows, whatever the command had; the umask is the command's."""

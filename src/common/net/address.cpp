@@ -75,12 +75,12 @@ Result<SocketAddress> socket_address(const NumericAddress& numeric, const std::s
 }
 
 // 0, or why the connection did not come about.
-int await_connection(int fd, Time until) {
+int await_connection(int fd, SteadyTime until) {
   pollfd ready{fd, POLLOUT, 0};
   int got = 0;
   do {
     got = poll(&ready, 1, poll_timeout(until));
-  } while ((got < 0 && errno == EINTR) || (got == 0 && now() < until));
+  } while ((got < 0 && errno == EINTR) || (got == 0 && steady_now() < until));
   if (got == 0) return ETIMEDOUT;
   int problem = 0;
   socklen_t size = sizeof problem;
@@ -90,13 +90,13 @@ int await_connection(int fd, Time until) {
 
 }  // namespace
 
-int poll_timeout(Time until) {
-  const Duration left = std::min<Duration>(until - now(), std::chrono::hours(1));
+int poll_timeout(SteadyTime until) {
+  const Duration left = std::min<Duration>(until - steady_now(), std::chrono::hours(1));
   if (left <= Duration(0)) return 0;
   return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left).count());
 }
 
-Result<int> connect_to(const std::string& address, Time until) {
+Result<int> connect_to(const std::string& address, SteadyTime until) {
   const Result<NumericAddress> numeric = resolve(address);
   if (!numeric) return tl::unexpected<Error>(numeric.error());
   const Result<SocketAddress> peer = socket_address(*numeric, address);

@@ -18,12 +18,12 @@ struct NumericAddress {
 [[nodiscard]] Result<NumericAddress> resolve(const std::string& address);
 
 // A connected socket that does not block; the caller closes it. Errors: kUnreachable, also when it took until `until`.
-[[nodiscard]] Result<int> connect_to(const std::string& address, Time until);
+[[nodiscard]] Result<int> connect_to(const std::string& address, SteadyTime until);
 
 // This host's own IPv4 address on the way to `host`, by the routes of the kernel; nothing is sent. Errors: kUnreachable.
 [[nodiscard]] Result<std::string> address_towards(const std::string& host);
 
 // What is left until then in milliseconds, for poll(2): 0 when it is over, an hour at most.
-[[nodiscard]] int poll_timeout(Time until);
+[[nodiscard]] int poll_timeout(SteadyTime until);
 
 }  // namespace sluice::net

@@ -14,8 +14,8 @@ Result<std::string> ClientEndpoints::token_for(std::string_view method, std::str
   return options_.auth->create_token(digest_request(options_.receiver, method, request));
 }
 
-Time deadline_after(Duration timeout) {
-  return timeout >= kEndless ? kNever : now() + timeout;
+SteadyTime deadline_after(Duration timeout) {
+  return timeout >= kEndless ? kNoDeadline : steady_now() + timeout;
 }
 
 Error no_address() {

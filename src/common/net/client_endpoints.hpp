@@ -39,8 +39,8 @@ class ClientEndpoints {
   std::atomic<size_t> preferred_{0};
 };
 
-// When a call with this timeout ends; kNever for one without end.
-[[nodiscard]] Time deadline_after(Duration timeout);
+// When a call with this timeout ends; kNoDeadline for one without end.
+[[nodiscard]] SteadyTime deadline_after(Duration timeout);
 
 // What a call to no address fails with.
 [[nodiscard]] Error no_address();

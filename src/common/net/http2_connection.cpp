@@ -107,8 +107,8 @@ struct Http2Connection::Callbacks {
 // NOLINTEND(readability-function-size)
 
 Result<std::unique_ptr<Http2Connection>> Http2Connection::open(const std::string& address, const ClientOptions& options,
-                                                               Greeting greeting, Time deadline) {
-  const Time limit = std::min(deadline, now() + options.connect_timeout);
+                                                               Greeting greeting, SteadyTime deadline) {
+  const SteadyTime limit = std::min(deadline, steady_now() + options.connect_timeout);
   const Result<int> fd = connect_to(address, limit);
   if (!fd) return tl::unexpected<Error>(fd.error());
   std::unique_ptr<Http2Connection> connection(new Http2Connection(address, *fd, options));
@@ -125,7 +125,7 @@ Http2Connection::Http2Connection(std::string address, int fd, const ClientOption
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       keepalive_(options.keepalive),
       max_message_(options.max_message),
-      heard_(now()) {
+      heard_(steady_now()) {
   nghttp2_session_callbacks* callbacks = nullptr;
   nghttp2_session_callbacks_new(&callbacks);
   nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, Callbacks::on_frame);
@@ -150,12 +150,12 @@ void Http2Connection::submit_settings() {
   nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, 0, kWindow);
 }
 
-Status Http2Connection::greet(Time deadline) {
+Status Http2Connection::greet(SteadyTime deadline) {
   bool open = send_pending();
   held_back_ = true;  // our word on the server's settings goes with the first call
   while (open && !settled_) {
     open = exchange(deadline) != Io::kClosed;
-    if (open && now() < deadline) continue;
+    if (open && steady_now() < deadline) continue;
     break;
   }
   held_back_ = false;
@@ -180,7 +180,8 @@ void Http2Connection::start(Http2Call call) {
   status_details_.clear();
   error_ = {};
   const std::string token = to_base64(call_.token);
-  const std::string timeout = call_.deadline < kNever ? timeout_text(call_.deadline - now()) : std::string();
+  std::string timeout;
+  if (call_.deadline < kNoDeadline) timeout = timeout_text(call_.deadline - steady_now());
   std::vector<nghttp2_nv> headers{header(":method", "POST"),         header(":scheme", "http"),
                                   header(":path", call_.path),       header(":authority", "sluice"),
                                   header("te", "trailers"),          header("content-type", "application/grpc"),
@@ -193,7 +194,7 @@ void Http2Connection::start(Http2Call call) {
   else if (!send_pending()) fail(ErrorCode::kUnreachable, "closed the connection");
 }
 
-ReadState Http2Connection::read(std::string& message, Time until) {
+ReadState Http2Connection::read(std::string& message, SteadyTime until) {
   while (true) {
     if (!messages_.empty()) {
       message = std::move(messages_.front());
@@ -210,14 +211,14 @@ ReadState Http2Connection::read(std::string& message, Time until) {
     if (closed_ && !ended_) finish();
     else if (io == Io::kClosed && !ended_)
       fail(not_processed_ ? ErrorCode::kUnreachable : ErrorCode::kConnectionLost, "the connection broke");
-    else if (io == Io::kNothing && now() >= call_.deadline) fail(ErrorCode::kTimedOut, "no answer in time");
-    else if (io == Io::kNothing && now() >= until && messages_.empty()) return ReadState::kNotYet;
+    else if (io == Io::kNothing && steady_now() >= call_.deadline) fail(ErrorCode::kTimedOut, "no answer in time");
+    else if (io == Io::kNothing && steady_now() >= until && messages_.empty()) return ReadState::kNotYet;
   }
 }
 
 bool Http2Connection::reusable() {
   if (!closed_ || going_ || interrupted_) return false;
-  return exchange(now()) != Io::kClosed && !going_;
+  return exchange(steady_now()) != Io::kClosed && !going_;
 }
 
 void Http2Connection::interrupt() {
@@ -226,9 +227,9 @@ void Http2Connection::interrupt() {
   while (write(wake_, &one, sizeof one) < 0 && errno == EINTR) {}
 }
 
-Http2Connection::Io Http2Connection::exchange(Time until) {
+Http2Connection::Io Http2Connection::exchange(SteadyTime until) {
   if (!send_pending()) return Io::kClosed;
-  const Time probe = (probed_ == kNoTime ? heard_ + keepalive_ : probed_ + kProbeTimeout);
+  const SteadyTime probe = (probed_ == SteadyTime{} ? heard_ + keepalive_ : probed_ + kProbeTimeout);
   std::array<pollfd, 2> ready{{{fd_, POLLIN, 0}, {wake_, POLLIN, 0}}};
   if (!unsent_.empty()) ready[0].events |= POLLOUT;
   if (poll(ready.data(), ready.size(), poll_timeout(std::min(until, probe))) <= 0) {
@@ -241,8 +242,8 @@ Http2Connection::Io Http2Connection::exchange(Time until) {
 
 // Nothing came for long: asks whether anybody is there. False: nobody is.
 bool Http2Connection::keep_alive() {
-  const Time time = now();
-  if (probed_ != kNoTime) {
+  const SteadyTime time = steady_now();
+  if (probed_ != SteadyTime{}) {
     if (time < probed_ + kProbeTimeout) return true;
     going_ = true;
     return false;
@@ -282,8 +283,8 @@ bool Http2Connection::receive() {
   } while (size < 0 && errno == EINTR);
   if (size < 0 && errno == EAGAIN) return true;
   if (size > 0 && nghttp2_session_mem_recv(session_, bytes.data(), static_cast<size_t>(size)) >= 0) {
-    heard_ = now();
-    probed_ = kNoTime;
+    heard_ = steady_now();
+    probed_ = SteadyTime{};
     return true;
   }
   going_ = true;

@@ -19,7 +19,7 @@ struct Http2Call {
   std::string path;     // "/sluice/NAME"
   std::string token;    // as made; empty: none is sent
   std::string request;
-  Time deadline = kNever;
+  SteadyTime deadline = kNoDeadline;
 };
 
 class Http2Connection {
@@ -32,7 +32,7 @@ class Http2Connection {
   // Connects to `address`. Errors: kUnreachable.
   [[nodiscard]] static Result<std::unique_ptr<Http2Connection>> open(const std::string& address,
                                                                      const ClientOptions& options, Greeting greeting,
-                                                                     Time deadline);
+                                                                     SteadyTime deadline);
   Http2Connection(const Http2Connection&) = delete;
   Http2Connection& operator=(const Http2Connection&) = delete;
   ~Http2Connection();
@@ -41,7 +41,7 @@ class Http2Connection {
   void start(Http2Call call);
 
   // Waits until `until` for the next message of the reply. kEnd and kFailed are said again and again.
-  ReadState read(std::string& message, Time until);
+  ReadState read(std::string& message, SteadyTime until);
   [[nodiscard]] const Error& error() const { return error_; }  // of kFailed
 
   // True when the last call ended and the server has not said or shown that it is going.
@@ -56,8 +56,8 @@ class Http2Connection {
 
   Http2Connection(std::string address, int fd, const ClientOptions& options);
   void submit_settings();
-  [[nodiscard]] Status greet(Time deadline);
-  Io exchange(Time until);  // sends what waits, then receives what comes until then
+  [[nodiscard]] Status greet(SteadyTime deadline);
+  Io exchange(SteadyTime until);  // sends what waits, then receives what comes until then
   [[nodiscard]] bool send_pending();
   [[nodiscard]] bool receive();
   void take_messages();
@@ -76,8 +76,8 @@ class Http2Connection {
   bool settled_ = false;      // the server's settings have come
   bool going_ = false;        // the server wants no more calls, or the connection is gone
   std::atomic<bool> interrupted_ = false;
-  Time heard_ = kNoTime;
-  Time probed_ = kNoTime;     // a ping is out
+  SteadyTime heard_{};
+  SteadyTime probed_{};       // when a ping went out; its initial value: none is out
 
   // of the call
   Http2Call call_;

@@ -15,7 +15,7 @@ class BlockingStream final : public RawStream {
   explicit BlockingStream(std::unique_ptr<Http2Connection> connection) : connection_(std::move(connection)) {}
 
   ReadState read(std::string& chunk, Duration wait) override {
-    return connection_->read(chunk, wait < Duration(0) ? kNever : now() + wait);
+    return connection_->read(chunk, wait < Duration(0) ? kNoDeadline : steady_now() + wait);
   }
   [[nodiscard]] const Error& error() const override { return connection_->error(); }
   void cancel() override { connection_->interrupt(); }
@@ -37,7 +37,7 @@ struct RpcClient::Impl {
     size_t index = 0;  // of the address
   };
   [[nodiscard]] Result<Started> start(size_t index, std::string_view method, const std::string& request,
-                                      Time deadline);
+                                      SteadyTime deadline);
   // For the next call, which looks whether it is still good.
   void give_back(Started started);
 
@@ -51,7 +51,7 @@ RpcClient::RpcClient(ClientOptions options) : impl_(std::make_unique<Impl>(std::
 RpcClient::~RpcClient() = default;
 
 Result<RpcClient::Impl::Started> RpcClient::Impl::start(size_t index, std::string_view method,
-                                                        const std::string& request, Time deadline) {
+                                                        const std::string& request, SteadyTime deadline) {
   Result<std::string> token = endpoints.token_for(method, request);
   if (!token) return tl::unexpected<Error>(std::move(token.error()));
   Started started;
@@ -61,7 +61,7 @@ Result<RpcClient::Impl::Started> RpcClient::Impl::start(size_t index, std::strin
   }
   started.index = index;
   if (started.connection == nullptr || !started.connection->reusable()) {
-    const bool alone = endpoints.count() == 1 && deadline < kNever;  // no other to ask, and an end to the waiting
+    const bool alone = endpoints.count() == 1 && deadline < kNoDeadline;  // no other to ask, and an end to the waiting
     const auto greeting = alone ? Http2Connection::Greeting::kWithCall : Http2Connection::Greeting::kFirst;
     auto fresh = Http2Connection::open(endpoints.options().addresses[index], endpoints.options(), greeting, deadline);
     if (!fresh) return tl::unexpected<Error>(std::move(fresh.error()));
@@ -81,7 +81,7 @@ Result<std::string> RpcClient::call_raw(std::string_view method,
                                         const std::string& request,
                                         Duration timeout) {
   const ClientEndpoints& endpoints = impl_->endpoints;
-  const Time deadline = deadline_after(timeout);
+  const SteadyTime deadline = deadline_after(timeout);
   const size_t first = endpoints.preferred();
   Error error = no_address();
   for (size_t i = 0; i < endpoints.count(); ++i) {
@@ -89,8 +89,8 @@ Result<std::string> RpcClient::call_raw(std::string_view method,
     if (started) {
       std::string reply;
       std::string more;
-      ReadState state = started->connection->read(reply, kNever);
-      if (state == ReadState::kChunk) state = started->connection->read(more, kNever);
+      ReadState state = started->connection->read(reply, kNoDeadline);
+      if (state == ReadState::kChunk) state = started->connection->read(more, kNoDeadline);
       if (state == ReadState::kEnd) {
         impl_->give_back(std::move(*started));
         return reply;
@@ -112,7 +112,7 @@ Result<std::unique_ptr<RawStream>> RpcClient::open_raw(std::string_view method,
   Error error = no_address();
   for (size_t i = 0; i < endpoints.count(); ++i) {
     const size_t index = (first + i) % endpoints.count();
-    auto started = impl_->start(index, method, request, kNever);
+    auto started = impl_->start(index, method, request, kNoDeadline);
     if (started) return std::make_unique<BlockingStream>(std::move(started->connection));
     error = std::move(started.error());
     if (error.code != ErrorCode::kUnreachable) break;

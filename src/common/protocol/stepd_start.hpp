@@ -15,11 +15,11 @@
 namespace sluice::protocol {
 
 inline constexpr int kStartDescriptor = 3;
-// Exit statuses of a step daemon that reported nothing.
 // How a daemon is called that waits for its start message, and the room that its name has then: with the message it gets
 // its own, which is shorter.
 inline constexpr const char* kSpareDaemon = "slurmstepd: [spare]";
 inline constexpr size_t kDaemonNameRoom = 64;
+// Exit statuses of a step daemon that reported nothing.
 inline constexpr int kStepdAlreadyRun = 3;  // the key file was there
 inline constexpr int kStepdBadStart = 4;    // the start message cannot be understood
 inline constexpr int kStepdNoSpool = 5;     // the key file cannot be written

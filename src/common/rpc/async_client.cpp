@@ -11,7 +11,7 @@ struct AsyncCall : std::enable_shared_from_this<AsyncCall> {
   std::shared_ptr<ClientChannels> channels;
   std::string method;
   std::string request;
-  Time deadline;
+  SteadyTime deadline;
   std::function<void(Result<std::string>)> done;
   size_t tried = 0;
   size_t first = 0;

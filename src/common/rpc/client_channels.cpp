@@ -4,6 +4,7 @@
 #include <grpcpp/security/credentials.h>
 
 #include "common/net/address.hpp"
+#include "common/net/clock.hpp"
 
 namespace sluice::net {
 namespace {
@@ -88,10 +89,9 @@ Result<Connection> ClientChannels::get(size_t index) {
 Status ClientChannels::prepare(grpc::ClientContext& context,
                                std::string_view method,
                                std::string_view request,
-                               Time deadline) const {
-  if (deadline < kNever) {
-    context.set_deadline(std::chrono::system_clock::time_point(deadline.time_since_epoch()));
-  }
+                               SteadyTime deadline) const {
+  // gRPC counts from here on by a clock of its own
+  if (deadline < kNoDeadline) context.set_deadline(std::chrono::system_clock::now() + (deadline - steady_now()));
   Result<std::string> token = endpoints_.token_for(method, request);
   if (!token) return tl::unexpected<Error>(std::move(token.error()));
   if (!token->empty()) context.AddMetadata(kTokenKey, *token);

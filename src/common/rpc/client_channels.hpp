@@ -39,7 +39,7 @@ class ClientChannels {
   [[nodiscard]] Status prepare(grpc::ClientContext& context,
                                std::string_view method,
                                std::string_view request,
-                               Time deadline) const;
+                               SteadyTime deadline) const;
 
  private:
   [[nodiscard]] std::shared_ptr<grpc::Channel> connect(const std::string& target) const;

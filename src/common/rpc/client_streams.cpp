@@ -81,7 +81,7 @@ class StreamHandle::Call : public std::enable_shared_from_this<StreamHandle::Cal
         continue;
       }
       attempt->connection = std::move(*connection);
-      const Status ready = channels->prepare(attempt->context, method, request, kNever);
+      const Status ready = channels->prepare(attempt->context, method, request, kNoDeadline);
       if (!ready) return end(ready);
       attempt->owner = shared_from_this();
       attempt->out = to_buffer(request);

@@ -29,6 +29,11 @@ uint32_t tree_depth(size_t count, uint32_t width) {
   return depth;
 }
 
+Duration tree_timeout(Duration node_timeout, uint32_t levels) {
+  constexpr Duration kMost = std::chrono::hours(1);
+  return std::min(std::min(node_timeout, kMost) * levels, kMost);
+}
+
 NodeClients::NodeClients(std::shared_ptr<AuthProvider> auth,
                          Duration connect_timeout,
                          size_t most_connections)
@@ -149,7 +154,7 @@ void Fanout::send_part(const std::shared_ptr<Gather>& gather, std::vector<Fanout
   FanoutRequest request = gather->order;
   const uint32_t levels = 1 + tree_depth(part.size() - 1, request.tree_width);
   const FanoutTarget head = part.front();
-  const Duration timeout = request.node_timeout * levels;
+  const Duration timeout = tree_timeout(request.node_timeout, levels);
   request.targets = part;
   send_(head, request, timeout,
         [self = shared_from_this(), gather, part = std::move(part)](Result<FanoutReply> reply) {

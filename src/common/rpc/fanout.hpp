@@ -76,6 +76,10 @@ struct FanoutRequest {
 // How many levels a tree of `count` nodes has; 0 for none.
 [[nodiscard]] uint32_t tree_depth(size_t count, uint32_t width);
 
+// How long a part of the tree with that many levels may take. An hour at most: who sends may be a user, and what waits
+// for an answer is kept meanwhile.
+[[nodiscard]] Duration tree_timeout(Duration node_timeout, uint32_t levels);
+
 // Connections to nodes, made on first use and kept; the longest unused go when there are many.
 class NodeClients {
  public:

@@ -141,7 +141,7 @@ Result<std::unique_ptr<TokenServer>> TokenServer::start(const std::string& path,
   std::memcpy(address.sun_path, path.data(), path.size());
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
   // The kernel lets the lock go however its holder ends; two that find a dead socket do not replace each other's.
-  const int lock = ::open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  const int lock = ::open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (lock < 0) return cannot(path, "lock");
   if (::geteuid() == 0 && owner != 0 && ::fchown(lock, owner, static_cast<gid_t>(-1)) != 0) {
     auto error = cannot(path, "lock");

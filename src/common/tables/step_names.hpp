@@ -31,4 +31,12 @@ namespace sluice {
   return std::to_string(id.job) + "." + step_number_text(id.step);
 }
 
+// Where mpi/pmix keeps what it needs for a step. `base` is PMIxCliTmpDirBase, which nodes of one host may have in
+// common; with an empty one it is in the node's own SlurmdSpoolDir.
+[[nodiscard]] inline std::string pmix_folder(const std::string& base, const std::string& spool_dir,
+                                             const std::string& node, const StepId& id) {
+  const std::string step = step_id_text(id);
+  return base.empty() ? spool_dir + "/pmix." + step : base + "/pmix." + node + "." + step;
+}
+
 }  // namespace sluice

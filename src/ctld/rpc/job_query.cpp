@@ -143,8 +143,8 @@ bool JobQuery::matches_state(const Job& job) const {
   if (request_.all_states) return true;
   if (request_.states.empty() && request_.flag_states == 0) return !is_finished(job);
   if ((job.flags & request_.flag_states) != 0) return true;
-  const bool completing = (job.flags & kJobCompleting) != 0;
-  return !completing && std::ranges::find(request_.states, job.state) != request_.states.end();
+  const bool has_another = (job.flags & (kJobCompleting | kJobStopped)) != 0;
+  return !has_another && std::ranges::find(request_.states, job.state) != request_.states.end();
 }
 
 bool JobQuery::matches(const Job& job) const {

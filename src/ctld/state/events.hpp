@@ -382,7 +382,7 @@ struct JobShrunk {
   }
 };
 // A signal was sent on to the processes of a job or step; the state does not change by it, except
-// that --signal is sent once.
+// that --signal is sent once, and that STOP has a whole job shown as STOPPED until CONT.
 struct JobSignaled {
   static constexpr uint32_t kTag = 17;
   static constexpr const char* kName = "JobSignaled";

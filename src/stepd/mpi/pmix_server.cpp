@@ -173,18 +173,6 @@ pmix_status_t wait_for(Call call) {
 
 }  // namespace
 
-namespace {
-
-// Nodes of one host may have the folder above it in common.
-std::string folder_of(const PlanInput& input) {
-  const std::string step = step_id_text(input.launch.key.id);
-  const std::string& base = input.start.mpi.pmix_tmp_base;
-  if (base.empty()) return fmt::format("{}/pmix.{}", input.start.spool_dir, step);
-  return fmt::format("{}/pmix.{}.{}", base, input.start.node_name, step);
-}
-
-}  // namespace
-
 PmixServer* PmixServer::current() { return the_server; }
 
 uint32_t PmixServer::num_nodes() const { return static_cast<uint32_t>(whole_layout(input_.launch).nodes.size()); }
@@ -193,7 +181,8 @@ PmixServer::PmixServer(const PlanInput& input, MpiHost host)
     : input_(input),
       host_(std::move(host)),
       namespace_(pmix_namespace(whole_id(input.launch))),
-      folder_(folder_of(input)) {}
+      folder_(pmix_folder(input.start.mpi.pmix_tmp_base, input.start.spool_dir, input.start.node_name,
+                          input.launch.key.id)) {}
 
 PmixServer::~PmixServer() {
   stop();

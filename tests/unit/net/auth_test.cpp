@@ -193,6 +193,14 @@ TEST_F(KeyFiles, MakeAuthChoosesByTypeAndReadability) {
   EXPECT_TRUE(make_auth(missing));
 }
 
+// Root made the file where somebody's link led to, and gave it to the daemon's user.
+TEST_F(KeyFiles, TheLockOfATokenSocketFollowsNoLink) {
+  const std::string path = folder / "sack.socket";
+  std::filesystem::create_symlink(folder / "elsewhere", path + ".lock");
+  EXPECT_FALSE(TokenServer::start(path, std::make_shared<const TokenMaker>(key('k'), "c1", "here")));
+  EXPECT_FALSE(std::filesystem::exists(folder / "elsewhere"));
+}
+
 TEST_F(KeyFiles, TokenSocketVouchesForThePeer) {
   const std::string path = folder / "sack.socket";
   const auto maker = std::make_shared<const TokenMaker>(key('k'), "c1", "here");

@@ -39,6 +39,13 @@ TEST(Tree, DepthGrowsWithTheLogarithm) {
   EXPECT_EQ(tree_depth(5, 1), 5u);
 }
 
+// A user's time for a block was multiplied by the levels of a tree whose width is his, too: days, or less than nothing.
+TEST(Tree, TakesAnHourAtMost) {
+  EXPECT_EQ(tree_timeout(std::chrono::seconds(10), 3), std::chrono::seconds(30));
+  EXPECT_EQ(tree_timeout(std::chrono::minutes(10), 10000), std::chrono::hours(1));
+  EXPECT_EQ(tree_timeout(Duration::max(), 4), std::chrono::hours(1));
+}
+
 // A network in memory: every node runs its own Fanout, as a node agent would.
 class World {
  public:

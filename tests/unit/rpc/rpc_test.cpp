@@ -11,6 +11,9 @@
 namespace sluice::net {
 namespace {
 
+// A clock of the host that is set ended calls at once, or left them without an end.
+static_assert(std::is_same_v<decltype(deadline_after(Duration())), SteadyTime>);
+
 class Rpc : public RpcFixture {};
 
 TEST_F(Rpc, RepliesToABlockingCall) {

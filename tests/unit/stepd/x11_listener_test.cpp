@@ -6,6 +6,7 @@
 #include <boost/asio/connect.hpp>
 #include <boost/asio/write.hpp>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/base/read_file.hpp"
@@ -16,17 +17,53 @@ namespace {
 
 using boost::asio::ip::tcp;
 
+UserIdentity this_user() {
+  UserIdentity user;
+  user.uid = ::geteuid();
+  user.gid = ::getegid();
+  user.switches = false;
+  return user;
+}
+
+// Where a listener is that has been started.
+tcp::endpoint place_of(const X11Listener& listener) {
+  Environment variables;
+  listener.set_variables(variables);
+  const auto display = parse_display(variables.get("DISPLAY"));
+  const int port = display ? static_cast<int>(display->port) : 0;
+  return {boost::asio::ip::address_v4::loopback(), static_cast<uint16_t>(port)};
+}
+
+// The connection was offered again and again, and the step daemon did nothing else.
+TEST(X11Listener, WithoutAFreeDescriptorItTriesLater) {
+  boost::asio::io_context io;
+  X11Listener listener(io, {[](uint32_t) {}, [](uint32_t, std::string_view) {}, [] { return false; }});
+  ASSERT_TRUE(listener.start(this_user(), "", "5.1", ""));
+  tcp::socket socket(io, tcp::v4());
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int next = ::dup(0);
+  ::close(next);
+  rlimit none = before;
+  none.rlim_cur = static_cast<rlim_t>(next);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  boost::system::error_code error;
+  socket.connect(place_of(listener), error);
+  for (int handlers = 0; handlers < 10; ++handlers) {
+    if (io.run_one_for(std::chrono::milliseconds(50)) == 0) break;
+    EXPECT_LT(handlers, 5);
+  }
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_FALSE(error);
+}
+
 // 256 connections of any user of the host, who said nothing, kept the step's own programs from their display.
 TEST(X11Listener, StrangersDoNotKeepTheUserOut) {
   constexpr int kStrangers = 300;
   boost::asio::io_context io;
   int opened = 0;
   X11Listener listener(io, {[&](uint32_t) { ++opened; }, [](uint32_t, std::string_view) {}, [] { return false; }});
-  UserIdentity user;
-  user.uid = ::geteuid();
-  user.gid = ::getegid();
-  user.switches = false;
-  ASSERT_TRUE(listener.start(user, "", "5.0", ""));
+  ASSERT_TRUE(listener.start(this_user(), "", "5.0", ""));
   Environment variables;
   listener.set_variables(variables);
   const auto display = parse_display(variables.get("DISPLAY"));

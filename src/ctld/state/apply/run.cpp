@@ -1,4 +1,6 @@
 // A job starts, ends and gives its nodes back.
+#include <csignal>
+
 #include "ctld/state/apply/verbs.hpp"
 #include "ctld/state/batch_host.hpp"
 #include "ctld/state/fold.hpp"
@@ -83,7 +85,7 @@ void apply_event(ClusterState& state, const JobCompleting& event) {
     job.state_description = event.description;
     job.exit_status = event.exit_status;
     job.cancelled_by = event.cancelled_by;
-    job.flags = (job.flags & ~kJobConfiguring) | event.flags | kJobCompleting;
+    job.flags = (job.flags & ~(kJobConfiguring | kJobStopped)) | event.flags | kJobCompleting;
     job.preparing.clear();
     job.end = job.kill_sent = event.time;
   });
@@ -163,6 +165,7 @@ void apply_event(ClusterState& state, const JobSuspended& event) {
     job.before_suspend += event.time - (job.suspended_at != kNoTime ? job.suspended_at : job.start);
     job.suspended_at = event.time;
     job.state = JobState::kSuspended;
+    job.flags &= ~kJobStopped;
   });
 }
 
@@ -207,8 +210,14 @@ void apply_event(ClusterState& state, const JobShrunk& event) {
 }
 
 void apply_event(ClusterState& state, const JobSignaled& event) {
-  if (!event.warning) return;
-  change_job(state, event.job, [](Job& job) { job.signal_sent = true; });
+  const bool whole_job = event.step == UINT32_MAX && event.message.view().empty();
+  const bool stops = whole_job && event.signal == SIGSTOP, goes_on = whole_job && event.signal == SIGCONT;
+  if (!event.warning && !stops && !goes_on) return;
+  change_job(state, event.job, [&](Job& job) {
+    if (event.warning) job.signal_sent = true;
+    if (stops) job.flags |= kJobStopped;
+    if (goes_on) job.flags &= ~kJobStopped;
+  });
 }
 
 void apply_event(ClusterState& state, const JobEndRepeated& event) {
