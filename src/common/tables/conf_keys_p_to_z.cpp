@@ -131,7 +131,10 @@ constexpr GlobalKey kRows[] = {
             "CR_CPU,CR_CPU_MEMORY,CR_CORE,CR_CORE_MEMORY,CR_SOCKET,CR_SOCKET_MEMORY,CR_MEMORY,"
             "OTHER_CONS_RES,OTHER_CONS_TRES,CR_ONE_TASK_PER_CORE,CR_CORE_DEFAULT_DIST_BLOCK,"
             "CR_LLN,CR_PACK_NODES,CR_NO_DIST_TOPO_BLOCK,LL_SHARED_GRES,MULTIPLE_SHARING_GRES_PJ,"
-            "ENFORCE_BINDING_GRES,ONE_TASK_PER_SHARING_GRES").acts<&C::select_type_parameters>()
+            "ENFORCE_BINDING_GRES,ONE_TASK_PER_SHARING_GRES")
+        .only("CR_CPU,CR_CPU_MEMORY,CR_CORE,CR_CORE_MEMORY,CR_SOCKET,CR_SOCKET_MEMORY,CR_MEMORY,CR_LLN,CR_PACK_NODES,"
+              "CR_ONE_TASK_PER_CORE,CR_CORE_DEFAULT_DIST_BLOCK,ENFORCE_BINDING_GRES")
+        .acts<&C::select_type_parameters>()
         .needs_restart(),
     key("SerializerParameters", K::kOptions).allow("compact,pretty,complex,no_tag").hidden(),
     key("SerializerPlugins", K::kWords).hidden(),
