@@ -14,15 +14,15 @@ while [ -e {dir}/work/prolog.wait ]; do sleep 0.05; done
 [ ! -e {dir}/work/prolog.fail.$SLURMD_NODENAME ]
 """
 EPILOG = """#!/bin/sh
-echo "$SLURM_JOB_ID $SLURM_JOB_USER $SLURMD_NODENAME $SLURM_SCRIPT_CONTEXT" >> {dir}/work/epilog.ran
+echo "$SLURM_JOB_ID $SLURM_JOB_USER $SLURMD_NODENAME $SLURM_SCRIPT_CONTEXT $SLURM_JOB_EXIT_CODE2" >> {dir}/work/epilog.ran
 [ ! -e {dir}/work/epilog.fail ]
 """
 CONTROLLER_PROLOG = """#!/bin/sh
-echo "$SLURM_JOB_ID $SLURM_JOB_USER $SLURM_JOB_NODELIST $SLURM_WCKEY" >> {dir}/work/prolog_ctld.ran
+echo "$SLURM_JOB_ID $SLURM_JOB_USER $SLURM_JOB_NODELIST $SLURM_WCKEY $SLURM_SCRIPT_CONTEXT" >> {dir}/work/prolog_ctld.ran
 [ ! -e {dir}/work/prolog_ctld.fail ]
 """
 CONTROLLER_EPILOG = """#!/bin/sh
-echo "$SLURM_JOB_ID $SLURM_JOB_EXIT_CODE2 $SLURM_JOB_STATE $SLURM_WCKEY" >> {dir}/work/epilog_ctld.ran
+echo "$SLURM_JOB_ID $SLURM_JOB_EXIT_CODE2 $SLURM_JOB_STATE $SLURM_WCKEY $SLURM_SCRIPT_CONTEXT" >> {dir}/work/epilog_ctld.ran
 """
 HEALTH = """#!/bin/sh
 echo "$SLURMD_NODENAME" >> {dir}/work/health.ran
@@ -60,10 +60,10 @@ class Programs(FlagFiles):
         job = self.submit("-N2", "--wckey=key", "-o", "/dev/null", "--wrap", "exit 3")
         self.assertEqual(self.wait_ended(job), "FAILED")
         on = lambda name: sorted(self.lines(name, job))
-        self.assertEqual(on("prolog_ctld.ran"), [["root", "n[1-2]", "key"]])
+        self.assertEqual(on("prolog_ctld.ran"), [["root", "n[1-2]", "key", "prolog_slurmctld"]])
         self.assertEqual(on("prolog.ran"), [["root", "n1", "prolog_slurmd"], ["root", "n2", "prolog_slurmd"]])
-        self.assertEqual(on("epilog.ran"), [["root", "n1", "epilog_slurmd"], ["root", "n2", "epilog_slurmd"]])
-        wait_for(lambda: on("epilog_ctld.ran") == [["3:0", "FAILED", "key"]], "EpilogSlurmctld ran")
+        self.assertEqual(on("epilog.ran"), [["root", "n1", "epilog_slurmd", "3:0"], ["root", "n2", "epilog_slurmd", "3:0"]])
+        wait_for(lambda: on("epilog_ctld.ran") == [["3:0", "FAILED", "key", "epilog_slurmctld"]], "EpilogSlurmctld ran")
 
     def test_wait_job(self):  # scontrol wait_job: until the prologs are over
         gate = self.flag("prolog.wait")
@@ -364,20 +364,23 @@ class StepPrograms(ClusterCase):
     NODES, CPUS = 1, 4
     CONF = ("TaskProlog={dir}/task_prolog\nTaskEpilog={dir}/task_epilog\nSrunProlog={dir}/srun_prolog\nSrunEpilog={dir}/srun_epilog\n"
             "WaitTime=1\nKillOnBadExit=1\n")
-    FILES = {name: f"#!/bin/sh\necho {name} ${{SLURM_PROCID:-none}} >> {{dir}}/work/ran\n" for name in ("srun_prolog", "srun_epilog", "task_epilog")}
+    FILES = {name: f"#!/bin/sh\necho {name} ${{SLURM_PROCID:-none}} >> {{dir}}/work/ran\n"
+                   "echo $SLURM_SCRIPT_CONTEXT >> {dir}/work/contexts\n" for name in ("srun_prolog", "srun_epilog", "task_epilog")}
     FILES["task_prolog"] = FILES["task_epilog"].replace("task_epilog", "task_prolog") + "echo export SITE=yes\necho print site\n"
 
     def setUp(self):
         self.wait_no_jobs()
-        self.run_cmd("/bin/rm", "-f", "ran")
+        self.run_cmd("/bin/rm", "-f", "ran", "contexts")
 
     def test_programs(self):
-        task = "echo task $SLURM_PROCID $SITE >> ran"
+        task = "echo task $SLURM_PROCID $SITE $SLURM_SCRIPT_CONTEXT >> ran"
         self.assertEqual(self.out("srun", "-n1", "sh", "-c", task), "site\n")
         wait_for(lambda: len(self.file("ran").splitlines()) == 5, "all ran")
         ran = self.file("ran").splitlines()
         self.assertEqual(ran[:4], ["srun_prolog none", "task_prolog 0", "task 0 yes", "task_epilog 0"])
         self.assertEqual(ran[4], "srun_epilog none")
+        wait_for(lambda: self.file("contexts").split() == ["prolog_srun", "prolog_task", "epilog_task", "epilog_srun"],
+                 "each was told what it is")
 
     def test_options_come_first(self):
         self.out("srun", "-n1", "--prolog=none", "--epilog=none", "true")
