@@ -202,8 +202,12 @@ void put_rest(const JobView& v, ShowLines& out) {
     out.line().word("Switches", std::string(text.substr(0, at)) + "@" + std::string(wait));
   }
   if (!spec.burst_buffer.empty()) out.line().word("BurstBuffer", spec.burst_buffer);
-  if (spec.gres_flags.view().find("enforce-binding") != std::string_view::npos) {
-    out.line().word("GresEnforceBind", "Yes");
+  constexpr std::pair<std::string_view, std::string_view> kGresFlags[] = {
+      {"enforce-binding", "GresEnforceBind"},
+      {"allow-task-sharing", "GresAllowTaskSharing"},
+      {"one-task-per-sharing", "GresOneTaskPerSharing"}};
+  for (const auto& [flag, key] : kGresFlags) {
+    if (spec.gres_flags.view().find(flag) != std::string_view::npos) out.line().word(key, "Yes");
   }
   if (spec.kill_on_invalid_dependency != Toggle::kDefault) {
     const bool yes = spec.kill_on_invalid_dependency == Toggle::kYes;
