@@ -5,7 +5,7 @@ import signal
 import subprocess
 import unittest
 
-from harness import ClusterCase, need_root, wait_for
+from harness import ClusterCase, need_root, processes, wait_for
 
 # {dir} is the cluster's folder. Each notes that it ran; a file beside it makes it fail or wait.
 PROLOG = """#!/bin/sh
@@ -315,6 +315,38 @@ class RestartedAlloc(Restarted):
 
 class RestartedSerial(Restarted):
     CONF = Restarted.CONF + "PrologFlags=Serial\n"
+
+
+class Timeouts(FlagFiles):
+    """Prolog and Epilog that take too long are ended, and have failed."""
+    NODES, CPUS = 1, 2
+    CONF = "Prolog={dir}/slow_prolog\nEpilog={dir}/slow_epilog\nPrologTimeout=1\nEpilogTimeout=1\nPrologFlags=Alloc\n"
+    FILES = {f"slow_{name}": f"#!/bin/sh\n[ ! -e {{dir}}/work/slow.{name} ] || exec sleep 987\n" for name in ("prolog", "epilog")}
+
+    def drained(self, why):
+        wait_for(lambda: self.out("sinfo", "-h", "-o", "%T|%E").strip() == f"drained|{why}", f"the node is drained: {why}")
+        self.assertEqual([pid for pid, exe, words in processes("cmdline") if exe == "sleep" and b"987" in words], [])
+        self.run_cmd("scontrol", "update", "NodeName=n1", "State=RESUME")
+
+    def test_prolog(self):
+        slow = self.flag("slow.prolog")
+        job = self.submit("-o", "/dev/null", "--wrap", "true")
+        wait_for(lambda: self.out("squeue", "-h", "-j", job, "-o", "%T %R") == "PENDING (launch failed requeued held)\n", "the job is held")
+        self.drained("Prolog error")
+        os.remove(slow)
+        self.run_cmd("scontrol", "release", job)
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+
+    def test_epilog(self):
+        slow = self.flag("slow.epilog")
+        job = self.submit("-o", "/dev/null", "--wrap", "true")
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.drained("Epilog error")
+        os.remove(slow)
+
+
+class BothTimeouts(Timeouts):
+    CONF = Timeouts.CONF.replace("PrologTimeout=1\nEpilogTimeout=1\n", "PrologEpilogTimeout=1\n")
 
 
 class Serial(ClusterCase):
