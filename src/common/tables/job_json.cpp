@@ -185,7 +185,7 @@ void put_request(const JobView& view, const NodeShapes& shapes, Json& out) {
   out["excluded_nodes"] = json_text(spec.excluded_nodes);
   out["exit_code"] = exit_code_to_json(job.exit_status);
   out["extra"] = json_text(spec.extra);
-  out["failed_node"] = "";
+  out["failed_node"] = json_text(view.job().failed_node);
   out["features"] = json_text(spec.constraint);
   out["federation_origin"] = "";
   out["federation_siblings_active"] = "";

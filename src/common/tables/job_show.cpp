@@ -90,6 +90,7 @@ void put_place(const JobView& v, ShowLines& out) {
   if (has_host || !spec.batch_features.empty()) out.line();
   if (!spec.batch_features.empty()) out.word("BatchFeatures", spec.batch_features);
   if (has_host) out.word("BatchHost", v.record->batch_host);
+  if (!job.failed_node.empty()) out.line().word("FailedNode", job.failed_node);
 }
 
 void put_size(const JobView& v, ShowLines& out) {

@@ -88,6 +88,13 @@ TEST(ShowJob, WhatEachTaskHas) {
   EXPECT_NE(shown(record).find("\n   TresPerTask=gres/gpu:1\n"), std::string::npos);
 }
 
+TEST(ShowJob, TheNodeWhoseLossEndedIt) {
+  auto record = test::finished_job();
+  EXPECT_EQ(shown(record).find("FailedNode"), std::string::npos);
+  record.job.failed_node = "node2";
+  EXPECT_NE(shown(record).find("\n   FailedNode=node2\n"), std::string::npos);
+}
+
 TEST(ShowJob, FlagsOfGres) {
   auto record = test::finished_job();
   JobSpec spec = *record.job.spec;
