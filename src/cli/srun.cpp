@@ -317,7 +317,7 @@ class Srun {
     const std::string program = !submission_.settings.prolog.empty() ? submission_.settings.prolog
                                                                      : client_.config().srun_prolog;
     if (program.empty() || program == "none") return true;
-    const int status = run_srun_script(program, parts_.front().program, script_variables());
+    const int status = run_srun_script(program, parts_.front().program, script_variables("prolog_srun"));
     if (status == 0) return true;
     print_error("srun", fmt::format("srun prolog failed rc = {}. Aborting step.", status));
     return false;
@@ -326,15 +326,16 @@ class Srun {
     const std::string program = !submission_.settings.epilog.empty() ? submission_.settings.epilog
                                                                      : client_.config().srun_epilog;
     if (!program.empty() && program != "none") {
-      (void)run_srun_script(program, parts_.front().program, script_variables());
+      (void)run_srun_script(program, parts_.front().program, script_variables("epilog_srun"));
     }
   }
-  [[nodiscard]] Environment script_variables() const {
+  [[nodiscard]] Environment script_variables(std::string_view context) const {
     Environment all = parts_.front().environment;
     for (const std::string& entry : script_environment_.entries()) {
       const size_t equal = entry.find('=');
       all.set(entry.substr(0, equal), entry.substr(equal + 1));
     }
+    all.set("SLURM_SCRIPT_CONTEXT", context);
     return all;
   }
 

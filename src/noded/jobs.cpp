@@ -296,6 +296,8 @@ void Jobs::terminate(const protocol::TerminateJobRequest& request) {
   if (job->facts.node_list.empty()) job->facts.node_list = request.node_list;
   if (job->facts.partition.empty()) job->facts.partition = request.partition;
   if (job->facts.allocation == nullptr) job->facts.allocation = request.allocation;
+  job->facts.exit_status = request.exit_status;
+  job->facts.derived_exit_status = request.derived_exit_status;
   end_steps(job, request);
 }
 

@@ -51,6 +51,7 @@ std::string replaced(std::string_view word, uint32_t task, uint32_t offset) {
       out += std::to_string(next == 't' ? task : offset);
       ++i;
     } else {
+      if (next == '%') ++i;  // "%%" is a percent sign
       out += word[i];
     }
   }

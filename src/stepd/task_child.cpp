@@ -180,7 +180,9 @@ int status_of_prolog(TaskSetup& setup, const std::string& prolog, std::string_vi
   }
   std::string output;
   int status = 0;
-  if (!capture({prolog}, setup.env, 0, output, status)) return abnormal(errno_text(errno));
+  Environment env = setup.env;  // the prolog's own, not the task's
+  env.set("SLURM_SCRIPT_CONTEXT", "prolog_task");
+  if (!capture({prolog}, env, 0, output, status)) return abnormal(errno_text(errno));
   say(STDOUT_FILENO, apply_task_prolog(output, setup.env));
   return WIFEXITED(status) ? WEXITSTATUS(status) : abnormal("");
 }
@@ -332,6 +334,7 @@ pid_t start_epilogs(TaskSetup& setup, const std::vector<std::string>& epilogs) {
   const pid_t pid = fork_deaf();
   if (pid != 0) return pid;
   settle(setup);
+  setup.env.set("SLURM_SCRIPT_CONTEXT", "epilog_task");
   for (const std::string& epilog : epilogs) {
     const int status = status_of_epilog(epilog, setup.env);
     if (status != 0) complain(fmt::format("TaskEpilog failed status={}", status));

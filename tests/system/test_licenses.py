@@ -1,4 +1,5 @@
 """--licenses: counted, waited for, given back."""
+import json
 import unittest
 
 from harness import ClusterCase, wait_for
@@ -65,6 +66,18 @@ class Licenses(ClusterCase):
                          "LicenseName=ansys@flex\n    Total=2 Used=0 Free=2 Reserved=0 Remote=no\n"
                          "LicenseName=matlab\n    Total=4 Used=0 Free=4 Reserved=0 Remote=no\n")
         self.assertEqual(self.out("scontrol", "show", "lic", "nope"), "")
+
+    def test_json(self):
+        job = self.long_job("matlab:3")
+        shown = json.loads(self.out("scontrol", "--json", "show", "lic"))
+        self.assertEqual([(one["LicenseName"], one["Total"], one["Used"], one["Free"], one["Remote"]) for one in shown["licenses"]],
+                         [("ansys", 1, 0, 1, False), ("ansys@flex", 2, 0, 2, False), ("matlab", 4, 3, 1, False)])
+        self.assertEqual(shown["meta"]["plugin"]["data_parser"], "data_parser/v0.0.44")
+        self.assertTrue(shown["last_update"]["set"])
+        one = json.loads(self.out("scontrol", "--json=v0.0.42", "show", "lic", "matlab"))["licenses"]
+        self.assertEqual([(one["LicenseName"], one["Used"]) for one in one], [("matlab", 3)])
+        self.assertIn("!!str LicenseName: !!str matlab", self.out("scontrol", "--yaml", "show", "lic"))
+        self.cancel(job)
 
     def test_refusals(self):
         for licenses in ("nope", "matlab:9", "matlab:x", ":3", "matlab=2", "matlab|ansys", "matlab:4,matlab:1"):

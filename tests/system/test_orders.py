@@ -41,7 +41,7 @@ class Orders(ClusterCase):
 
     def test_prolog(self):
         self.host.take_away()
-        job = self.submit("-N2", "-o", "prolog.out", "--wrap", "srun hostname")
+        job = self.submit("-N2", "-o", "prolog.out", "-e", "/dev/null", "--wrap", "srun hostname")
         self.wait_lost(f"prolog of job {job}")
         self.assertEqual(self.state(job), "CONFIGURING")
         self.host.give_back()

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import unittest
 
-from harness import ClusterCase, need_root, wait_for
+from harness import ClusterCase, need_root, processes, wait_for
 
 # {dir} is the cluster's folder. Each notes that it ran; a file beside it makes it fail or wait.
 PROLOG = """#!/bin/sh
@@ -14,15 +14,15 @@ while [ -e {dir}/work/prolog.wait ]; do sleep 0.05; done
 [ ! -e {dir}/work/prolog.fail.$SLURMD_NODENAME ]
 """
 EPILOG = """#!/bin/sh
-echo "$SLURM_JOB_ID $SLURM_JOB_USER $SLURMD_NODENAME $SLURM_SCRIPT_CONTEXT" >> {dir}/work/epilog.ran
+echo "$SLURM_JOB_ID $SLURM_JOB_USER $SLURMD_NODENAME $SLURM_SCRIPT_CONTEXT $SLURM_JOB_EXIT_CODE2" >> {dir}/work/epilog.ran
 [ ! -e {dir}/work/epilog.fail ]
 """
 CONTROLLER_PROLOG = """#!/bin/sh
-echo "$SLURM_JOB_ID $SLURM_JOB_USER $SLURM_JOB_NODELIST $SLURM_WCKEY" >> {dir}/work/prolog_ctld.ran
+echo "$SLURM_JOB_ID $SLURM_JOB_USER $SLURM_JOB_NODELIST $SLURM_WCKEY $SLURM_SCRIPT_CONTEXT" >> {dir}/work/prolog_ctld.ran
 [ ! -e {dir}/work/prolog_ctld.fail ]
 """
 CONTROLLER_EPILOG = """#!/bin/sh
-echo "$SLURM_JOB_ID $SLURM_JOB_EXIT_CODE2 $SLURM_JOB_STATE $SLURM_WCKEY" >> {dir}/work/epilog_ctld.ran
+echo "$SLURM_JOB_ID $SLURM_JOB_EXIT_CODE2 $SLURM_JOB_STATE $SLURM_WCKEY $SLURM_SCRIPT_CONTEXT" >> {dir}/work/epilog_ctld.ran
 """
 HEALTH = """#!/bin/sh
 echo "$SLURMD_NODENAME" >> {dir}/work/health.ran
@@ -60,10 +60,10 @@ class Programs(FlagFiles):
         job = self.submit("-N2", "--wckey=key", "-o", "/dev/null", "--wrap", "exit 3")
         self.assertEqual(self.wait_ended(job), "FAILED")
         on = lambda name: sorted(self.lines(name, job))
-        self.assertEqual(on("prolog_ctld.ran"), [["root", "n[1-2]", "key"]])
+        self.assertEqual(on("prolog_ctld.ran"), [["root", "n[1-2]", "key", "prolog_slurmctld"]])
         self.assertEqual(on("prolog.ran"), [["root", "n1", "prolog_slurmd"], ["root", "n2", "prolog_slurmd"]])
-        self.assertEqual(on("epilog.ran"), [["root", "n1", "epilog_slurmd"], ["root", "n2", "epilog_slurmd"]])
-        wait_for(lambda: on("epilog_ctld.ran") == [["3:0", "FAILED", "key"]], "EpilogSlurmctld ran")
+        self.assertEqual(on("epilog.ran"), [["root", "n1", "epilog_slurmd", "3:0"], ["root", "n2", "epilog_slurmd", "3:0"]])
+        wait_for(lambda: on("epilog_ctld.ran") == [["3:0", "FAILED", "key", "epilog_slurmctld"]], "EpilogSlurmctld ran")
 
     def test_wait_job(self):  # scontrol wait_job: until the prologs are over
         gate = self.flag("prolog.wait")
@@ -317,6 +317,38 @@ class RestartedSerial(Restarted):
     CONF = Restarted.CONF + "PrologFlags=Serial\n"
 
 
+class Timeouts(FlagFiles):
+    """Prolog and Epilog that take too long are ended, and have failed."""
+    NODES, CPUS = 1, 2
+    CONF = "Prolog={dir}/slow_prolog\nEpilog={dir}/slow_epilog\nPrologTimeout=1\nEpilogTimeout=1\nPrologFlags=Alloc\n"
+    FILES = {f"slow_{name}": f"#!/bin/sh\n[ ! -e {{dir}}/work/slow.{name} ] || exec sleep 987\n" for name in ("prolog", "epilog")}
+
+    def drained(self, why):
+        wait_for(lambda: self.out("sinfo", "-h", "-o", "%T|%E").strip() == f"drained|{why}", f"the node is drained: {why}")
+        self.assertEqual([pid for pid, exe, words in processes("cmdline") if exe == "sleep" and b"987" in words], [])
+        self.run_cmd("scontrol", "update", "NodeName=n1", "State=RESUME")
+
+    def test_prolog(self):
+        slow = self.flag("slow.prolog")
+        job = self.submit("-o", "/dev/null", "--wrap", "true")
+        wait_for(lambda: self.out("squeue", "-h", "-j", job, "-o", "%T %R") == "PENDING (launch failed requeued held)\n", "the job is held")
+        self.drained("Prolog error")
+        os.remove(slow)
+        self.run_cmd("scontrol", "release", job)
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+
+    def test_epilog(self):
+        slow = self.flag("slow.epilog")
+        job = self.submit("-o", "/dev/null", "--wrap", "true")
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.drained("Epilog error")
+        os.remove(slow)
+
+
+class BothTimeouts(Timeouts):
+    CONF = Timeouts.CONF.replace("PrologTimeout=1\nEpilogTimeout=1\n", "PrologEpilogTimeout=1\n")
+
+
 class Serial(ClusterCase):
     """PrologFlags=Serial: each notes when another one runs beside it."""
     NODES, CPUS, CONF = 1, 6, "Prolog={dir}/script\nEpilog={dir}/script\nPrologFlags=Serial\n"
@@ -364,20 +396,23 @@ class StepPrograms(ClusterCase):
     NODES, CPUS = 1, 4
     CONF = ("TaskProlog={dir}/task_prolog\nTaskEpilog={dir}/task_epilog\nSrunProlog={dir}/srun_prolog\nSrunEpilog={dir}/srun_epilog\n"
             "WaitTime=1\nKillOnBadExit=1\n")
-    FILES = {name: f"#!/bin/sh\necho {name} ${{SLURM_PROCID:-none}} >> {{dir}}/work/ran\n" for name in ("srun_prolog", "srun_epilog", "task_epilog")}
+    FILES = {name: f"#!/bin/sh\necho {name} ${{SLURM_PROCID:-none}} >> {{dir}}/work/ran\n"
+                   "echo $SLURM_SCRIPT_CONTEXT >> {dir}/work/contexts\n" for name in ("srun_prolog", "srun_epilog", "task_epilog")}
     FILES["task_prolog"] = FILES["task_epilog"].replace("task_epilog", "task_prolog") + "echo export SITE=yes\necho print site\n"
 
     def setUp(self):
         self.wait_no_jobs()
-        self.run_cmd("/bin/rm", "-f", "ran")
+        self.run_cmd("/bin/rm", "-f", "ran", "contexts")
 
     def test_programs(self):
-        task = "echo task $SLURM_PROCID $SITE >> ran"
+        task = "echo task $SLURM_PROCID $SITE $SLURM_SCRIPT_CONTEXT >> ran"
         self.assertEqual(self.out("srun", "-n1", "sh", "-c", task), "site\n")
         wait_for(lambda: len(self.file("ran").splitlines()) == 5, "all ran")
         ran = self.file("ran").splitlines()
         self.assertEqual(ran[:4], ["srun_prolog none", "task_prolog 0", "task 0 yes", "task_epilog 0"])
         self.assertEqual(ran[4], "srun_epilog none")
+        wait_for(lambda: self.file("contexts").split() == ["prolog_srun", "prolog_task", "epilog_task", "epilog_srun"],
+                 "each was told what it is")
 
     def test_options_come_first(self):
         self.out("srun", "-n1", "--prolog=none", "--epilog=none", "true")

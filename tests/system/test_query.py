@@ -285,6 +285,9 @@ class Query(ClusterCase):
         self.assertEqual(self.out("scontrol", "show", "aliases"), "n1 n2 n3\n")
         nodes = json.loads(self.out("scontrol", "show", "node", "n2", "--json"))["nodes"]
         self.assertEqual([node["name"] for node in nodes], ["n2"])
+        pings = json.loads(self.out("scontrol", "--json", "ping"))["pings"]
+        self.assertEqual([(one["mode"], one["pinged"], one["responding"], one["primary"]) for one in pings],
+                         [("primary", "UP", True, True)])
 
     def test_scontrol_errors(self):
         self.fails(1, "invalid keyword: nosuch\n", "scontrol", "nosuch")

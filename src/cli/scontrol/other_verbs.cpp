@@ -2,6 +2,8 @@
 // the agent of this host: listpids, pidinfo, listjobs, liststeps, show slurmd.
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <set>
 
@@ -54,29 +56,43 @@ PidAnswer ask_for_pids(Session& session, const protocol::ListPidsRequest& reques
 
 }  // namespace
 
-std::vector<std::string> ping_lines(Session& session, bool* any_up) {
-  std::vector<std::string> out;
+std::vector<ControllerAnswer> ping_controllers(Session& session) {
+  std::vector<ControllerAnswer> out;
   const ClusterConfig& config = session.client()->config();
   for (size_t i = 0; i < config.controllers.size(); ++i) {
     ClusterConfig one = config;
     one.controllers = {config.controllers[i]};
+    ControllerAnswer answer;
+    answer.name = config.controllers[i].name;
+    answer.role = i == 0 ? "primary" : config.controllers.size() == 2 ? "backup" : "backup" + std::to_string(i);
+    const auto begin = std::chrono::steady_clock::now();
     Result<Client> client = Client::open(std::move(one));
-    const bool up = client && client->call<protocol::PingReply>(protocol::PingRequest{}).has_value();
-    if (up && any_up != nullptr) *any_up = true;
-    const std::string role = i == 0                          ? "primary"
-                             : config.controllers.size() == 2 ? "backup"
-                                                              : "backup" + std::to_string(i);
-    out.push_back("Slurmctld(" + role + ") at " + config.controllers[i].name + " is " +
-                  (up ? "UP" : "DOWN"));
+    answer.up = client && client->call<protocol::PingReply>(protocol::PingRequest{}).has_value();
+    answer.took = std::chrono::steady_clock::now() - begin;
+    out.push_back(std::move(answer));
   }
   return out;
 }
 
+std::string ping_line(const ControllerAnswer& answer) {
+  return "Slurmctld(" + answer.role + ") at " + answer.name + " is " + (answer.up ? "UP" : "DOWN");
+}
+
 void ping(Session& session, const Words&) {
   if (session.client() == nullptr) return;
-  bool any_up = false;
-  for (const std::string& line : ping_lines(session, &any_up)) std::puts(line.c_str());
-  if (!any_up) session.exit_status = 1;
+  const std::vector<ControllerAnswer> answers = ping_controllers(session);
+  if (std::ranges::none_of(answers, &ControllerAnswer::up)) session.exit_status = 1;
+  if (!session.form) {
+    for (const ControllerAnswer& answer : answers) std::puts(ping_line(answer).c_str());
+    return;
+  }
+  Json records = Json::array();
+  for (const ControllerAnswer& answer : answers) {
+    const auto microseconds = std::chrono::duration_cast<std::chrono::microseconds>(answer.took).count();
+    records.push_back({{"hostname", answer.name}, {"pinged", answer.up ? "UP" : "DOWN"}, {"responding", answer.up},
+                       {"latency", microseconds}, {"mode", answer.role}, {"primary", answer.role == "primary"}});
+  }
+  print_records(session, "pings", std::move(records));
 }
 
 void reconfigure(Session& session, const Words&) {

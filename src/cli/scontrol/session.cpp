@@ -35,6 +35,18 @@ void Session::fail(const std::string& text) {
   exit_status = 1;
 }
 
+void print_records(Session& session, std::string key, Json records, Json further, std::vector<std::string> warnings) {
+  StructuredDocument document;
+  document.key = std::move(key);
+  document.records = std::move(records);
+  document.further = std::move(further);
+  document.warnings = std::move(warnings);
+  document.command_line = session.command_line;
+  document.cluster = session.client()->config().cluster_name;
+  document.accounting_storage = session.client()->config().accounting_storage_type;
+  print_document(session.form, std::move(document));
+}
+
 void print_help() {
   std::fputs(
       "scontrol [<OPTION>] [<COMMAND>]\n"
@@ -44,7 +56,7 @@ void print_help() {
       "     -F, --future         nodes in state FUTURE too\n"
       "     -h, --help           this text\n"
       "     --hide               no hidden partitions (the default)\n"
-      "     --json, --yaml       records of \"show\" as JSON or YAML\n"
+      "     --json, --yaml       records as JSON or YAML\n"
       "     -M, --cluster        the cluster to talk to\n"
       "     -o, --oneliner       a record in one line, as the command \"oneliner\"\n"
       "     -Q, --quiet          no messages but errors\n"

@@ -3,6 +3,7 @@
 // exit status 1.
 #pragma once
 
+#include <chrono>
 #include <cstdarg>
 #include <optional>
 #include <string>
@@ -91,8 +92,20 @@ void error_number(Session& session, const Words& words);
 void token(Session& session, const Words& words);
 void not_here(Session& session, const Words& words);    // verbs whose feature is not built
 
-// "Slurmctld(primary) at HOST is UP", a line for each controller.
-[[nodiscard]] std::vector<std::string> ping_lines(Session& session, bool* any_up);
+// What asking each controller gave, in the order of the configuration.
+struct ControllerAnswer {
+  std::string name;  // SlurmctldHost
+  std::string role;  // "primary", "backup", "backup2"
+  bool up = false;
+  std::chrono::steady_clock::duration took{};
+};
+[[nodiscard]] std::vector<ControllerAnswer> ping_controllers(Session& session);
+// "Slurmctld(primary) at HOST is UP"
+[[nodiscard]] std::string ping_line(const ControllerAnswer& answer);
+
+// The document of --json or --yaml; `further` as in StructuredDocument.
+void print_records(Session& session, std::string key, Json records, Json further = Json::object(),
+                   std::vector<std::string> warnings = {});
 
 void print_help();
 

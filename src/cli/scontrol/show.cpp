@@ -35,17 +35,11 @@ void print_record(const Session& session, const std::string& text) {
   if (!session.one_line) print("\n");
 }
 
-void print_json(Session& session, std::string key, Json records, Time now, std::vector<std::string> warnings = {}) {
-  StructuredDocument document;
-  document.warnings = std::move(warnings);
-  document.key = std::move(key);
-  document.records = std::move(records);
-  if (document.key == "jobs") document.further["last_backfill"] = json_time(now);
-  document.further["last_update"] = json_time(now);
-  document.command_line = session.command_line;
-  document.cluster = session.client()->config().cluster_name;
-  document.accounting_storage = session.client()->config().accounting_storage_type;
-  print_document(session.form, std::move(document));
+void print_json(Session& session, const std::string& key, Json records, Time now, std::vector<std::string> warnings = {}) {
+  Json further = Json::object();
+  if (key == "jobs") further["last_backfill"] = json_time(now);
+  further["last_update"] = json_time(now);
+  print_records(session, key, std::move(records), std::move(further), std::move(warnings));
 }
 
 struct JobAnswer {
@@ -225,7 +219,7 @@ void show_config(Session& session, const std::string&) {
   report.as_of = format_time(reply->now, context.time_form, reply->now);
   report.boot_time = format_time(reply->boot_time, context.time_form, reply->now);
   report.next_job_id = reply->next_job_id;
-  report.ping_lines = ping_lines(session, nullptr);
+  for (const ControllerAnswer& answer : ping_controllers(session)) report.ping_lines.push_back(ping_line(answer));
   ClusterConfig config = reply->config;
   for (const auto& [key, value] : reply->runtime) config.values[key] = value;
   print(tables::render_config(config, report));
@@ -308,6 +302,15 @@ void fold_names(Session& session, const std::string& given, bool sorted) {
 void show_licenses(Session& session, const std::string& name) {
   const auto reply = session.client()->call<protocol::QueryLicensesReply>(protocol::QueryLicensesRequest{});
   if (!reply) return session.fail("slurm_load_licenses error: " + error_text(reply.error()));
+  if (session.form) {
+    Json records = Json::array();
+    for (const auto& [license, total, used] : reply->licenses) {
+      if (!name.empty() && name != license) continue;
+      records.push_back({{"LicenseName", license}, {"Total", total}, {"Used", used}, {"Free", total - std::min(total, used)},
+                         {"Remote", false}, {"Reserved", 0}, {"LastConsumed", 0}, {"LastDeficit", 0}, {"LastUpdate", 0}});
+    }
+    return print_json(session, "licenses", std::move(records), current_time());
+  }
   if (reply->licenses.empty()) {
     if (!session.quiet) std::puts("No licenses configured in Slurm.");
     return;

@@ -140,6 +140,7 @@ struct Job {
   SharedText reservation;            // in whose nodes it runs or ran; empty: nobody's, or it waits
   uint32_t limit_warned = 0;         // percent of the time limit that a mail was last sent at: 50, 80, 90
   bool early_script = false;         // its script waits for the prolog of its own node only
+  SharedText failed_node;            // whose loss ended its last run; empty: none
   template <class V>
   static void describe(V&& field) {
     field(1, "id", &Job::id);
@@ -175,6 +176,7 @@ struct Job {
     field(50, "limit_warned", &Job::limit_warned);
     field(300, "reservation", &Job::reservation);
     field(390, "early_script", &Job::early_script);
+    field(391, "failed_node", &Job::failed_node);
   }
 };
 

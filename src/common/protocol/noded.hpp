@@ -300,6 +300,8 @@ struct TerminateJobRequest {
   std::string partition;
   std::string node_list;
   std::shared_ptr<const Allocation> allocation;  // of a job with generic resources, else null
+  int32_t exit_status = 0;          // as wait(2) gives it
+  int32_t derived_exit_status = 0;  // highest of all steps
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &TerminateJobRequest::job);
@@ -312,6 +314,8 @@ struct TerminateJobRequest {
     field(8, "partition", &TerminateJobRequest::partition);
     field(9, "node_list", &TerminateJobRequest::node_list);
     field(10, "allocation", &TerminateJobRequest::allocation);
+    field(11, "exit_status", &TerminateJobRequest::exit_status);
+    field(12, "derived_exit_status", &TerminateJobRequest::derived_exit_status);
   }
 };
 struct TerminateStepRequest {

@@ -115,8 +115,8 @@ constexpr GlobalKey kRows[] = {
             "bf_topopt_iterations,bf_yield_rpc_cnt,defer_batch,extra_constraints,"
             "ignore_constraint_validation,max_submit_line_size,requeue_delay,"
             "requeue_on_resume_failure,time_min_as_soft_limit,kill_invalid_depend")
-        .only("delay_boot,enable_user_top,ignore_prefer_validation,kill_invalid_depend,max_switch_wait,"
-              "nohold_on_prolog_fail,requeue_delay,salloc_wait_nodes,sbatch_wait_nodes,spec_cores_first,whole_hetjob")
+        .only("delay_boot,disable_job_shrink,enable_user_top,ignore_prefer_validation,kill_invalid_depend,max_array_tasks,"
+              "max_switch_wait,nohold_on_prolog_fail,requeue_delay,salloc_wait_nodes,sbatch_wait_nodes,spec_cores_first,whole_hetjob")
         .acts<&C::scheduler_parameters>(),
     key("SchedulerTimeSlice", K::kSeconds, "30").range(5, kMax16).keeps<&C::scheduler_time_slice>(),
     key("SchedulerType", K::kEnum, "sched/backfill").allow("sched/backfill,sched/builtin")
@@ -131,7 +131,10 @@ constexpr GlobalKey kRows[] = {
             "CR_CPU,CR_CPU_MEMORY,CR_CORE,CR_CORE_MEMORY,CR_SOCKET,CR_SOCKET_MEMORY,CR_MEMORY,"
             "OTHER_CONS_RES,OTHER_CONS_TRES,CR_ONE_TASK_PER_CORE,CR_CORE_DEFAULT_DIST_BLOCK,"
             "CR_LLN,CR_PACK_NODES,CR_NO_DIST_TOPO_BLOCK,LL_SHARED_GRES,MULTIPLE_SHARING_GRES_PJ,"
-            "ENFORCE_BINDING_GRES,ONE_TASK_PER_SHARING_GRES").acts<&C::select_type_parameters>()
+            "ENFORCE_BINDING_GRES,ONE_TASK_PER_SHARING_GRES")
+        .only("CR_CPU,CR_CPU_MEMORY,CR_CORE,CR_CORE_MEMORY,CR_SOCKET,CR_SOCKET_MEMORY,CR_MEMORY,CR_LLN,CR_PACK_NODES,"
+              "CR_ONE_TASK_PER_CORE,CR_CORE_DEFAULT_DIST_BLOCK,ENFORCE_BINDING_GRES")
+        .acts<&C::select_type_parameters>()
         .needs_restart(),
     key("SerializerParameters", K::kOptions).allow("compact,pretty,complex,no_tag").hidden(),
     key("SerializerPlugins", K::kWords).hidden(),

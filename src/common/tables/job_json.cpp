@@ -95,11 +95,22 @@ Json resources(const JobView& view, const NodeShapes& shapes) {
 Json flag_list(const Job& job, const JobSpec& spec) {
   const bool runs = job.state == JobState::kRunning || job.state == JobState::kSuspended;
   const bool waited = job.accrue != kNoTime && job.state != JobState::kPending;
+  const auto has_gres_flag = [&](std::string_view name) {
+    return spec.gres_flags.view().find(name) != std::string_view::npos;
+  };
   const std::pair<bool, const char*> flags[] = {
+      {spec.kill_on_invalid_dependency == Toggle::kYes, "KILL_INVALID_DEPENDENCY"},
+      {spec.kill_on_invalid_dependency == Toggle::kNo, "NO_KILL_INVALID_DEPENDENCY"},
+      {has_gres_flag("enforce-binding"), "GRES_BINDING_ENFORCED"},
+      {spec.spread, "SPREAD_JOB"},
+      {spec.use_min_nodes, "PREFER_MINIMUM_NODE_COUNT"},
+      {job.het != nullptr, "HETEROGENEOUS_JOB"},
       {spec.num_tasks != 0, "EXACT_TASK_COUNT_REQUESTED"},
       {spec.cpus_per_task != 0, "EXACT_CPU_COUNT_REQUESTED"},
       {waited, "ACCRUE_COUNT_CLEARED"},
+      {has_gres_flag("disable-binding"), "GRES_BINDING_DISABLED"},
       {runs, "JOB_WAS_RUNNING"},
+      {!spec.cron.empty(), "CRON_JOB"},
       {spec.memory_kind != MemoryKind::kDefault, "EXACT_MEMORY_REQUESTED"},
       {spec.account.empty(), "USING_DEFAULT_ACCOUNT"},
       {spec.partitions.empty(), "USING_DEFAULT_PARTITION"},
@@ -174,7 +185,7 @@ void put_request(const JobView& view, const NodeShapes& shapes, Json& out) {
   out["excluded_nodes"] = json_text(spec.excluded_nodes);
   out["exit_code"] = exit_code_to_json(job.exit_status);
   out["extra"] = json_text(spec.extra);
-  out["failed_node"] = "";
+  out["failed_node"] = json_text(view.job().failed_node);
   out["features"] = json_text(spec.constraint);
   out["federation_origin"] = "";
   out["federation_siblings_active"] = "";

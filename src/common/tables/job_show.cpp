@@ -90,6 +90,7 @@ void put_place(const JobView& v, ShowLines& out) {
   if (has_host || !spec.batch_features.empty()) out.line();
   if (!spec.batch_features.empty()) out.word("BatchFeatures", spec.batch_features);
   if (has_host) out.word("BatchHost", v.record->batch_host);
+  if (!job.failed_node.empty()) out.line().word("FailedNode", job.failed_node);
 }
 
 void put_size(const JobView& v, ShowLines& out) {
@@ -201,8 +202,12 @@ void put_rest(const JobView& v, ShowLines& out) {
     out.line().word("Switches", std::string(text.substr(0, at)) + "@" + format_span(switch_wait(spec)));
   }
   if (!spec.burst_buffer.empty()) out.line().word("BurstBuffer", spec.burst_buffer);
-  if (spec.gres_flags.view().find("enforce-binding") != std::string_view::npos) {
-    out.line().word("GresEnforceBind", "Yes");
+  constexpr std::pair<std::string_view, std::string_view> kGresFlags[] = {
+      {"enforce-binding", "GresEnforceBind"},
+      {"allow-task-sharing", "GresAllowTaskSharing"},
+      {"one-task-per-sharing", "GresOneTaskPerSharing"}};
+  for (const auto& [flag, key] : kGresFlags) {
+    if (spec.gres_flags.view().find(flag) != std::string_view::npos) out.line().word(key, "Yes");
   }
   if (spec.kill_on_invalid_dependency != Toggle::kDefault) {
     const bool yes = spec.kill_on_invalid_dependency == Toggle::kYes;

@@ -457,6 +457,10 @@ void set_script_variables(const JobFacts& job,
   set_if(out, "SLURM_JOB_STDERR", job.spec->std_err);
   set_if(out, "SLURM_JOB_STDIN", job.spec->std_in);
   set_if(out, "SLURM_JOB_STDOUT", job.spec->std_out);
+  if (!context.starts_with("epilog")) return;
+  out.set("SLURM_JOB_EXIT_CODE", std::to_string(job.exit_status));
+  out.set("SLURM_JOB_EXIT_CODE2", fmt::format("{}:{}", (job.exit_status >> 8) & 0xff, job.exit_status & 0x7f));
+  out.set("SLURM_JOB_DERIVED_EC", std::to_string(job.derived_exit_status));
 }
 
 }  // namespace sluice

@@ -32,6 +32,8 @@ struct JobFacts {
   std::string reservation;
   Time start = kNoTime;
   Time end = kNoTime;
+  int32_t exit_status = 0;          // of a job that is over, as wait(2) gives it
+  int32_t derived_exit_status = 0;  // highest of its steps
 };
 
 [[nodiscard]] JobFacts facts_of(const protocol::StepLaunch& launch);

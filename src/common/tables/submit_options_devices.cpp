@@ -74,7 +74,7 @@ OptionResult set_gres_flags(Submission& s, const Input& in) {
       known = known || iequals(name, flag);
     if (!known) return bad_specification(in);
   }
-  s.job.gres_flags = in.value;
+  s.job.gres_flags = to_lower(in.value);
   return {};
 }
 

@@ -84,23 +84,17 @@ std::map<std::string, std::string> mail_environment(const state::SendMail& mail,
   std::map<std::string, std::string> e = program_environment(job, config);
   e["SLURM_JOB_MAIL_TYPE"] = words_of(mail.kind);
   e["SLURM_JOB_STDIN"] = job.spec->std_in.empty() ? "/dev/null" : job.spec->std_in.str();
-  if (!job.spec->std_out.empty()) e["SLURM_JOB_STDOUT"] = job.spec->std_out.str();
-  if (!job.spec->std_err.empty()) e["SLURM_JOB_STDERR"] = job.spec->std_err.str();
   if (job.allocation != nullptr) {
     std::vector<uint32_t> cpus;
     for (const NodeAllocation& part : job.allocation->nodes) cpus.push_back(part.cpus);
     e["SLURM_JOB_CPUS_PER_NODE"] = fold_counts(cpus);
   }
-  if (is_task(job)) {
-    e["SLURM_ARRAY_TASK_COUNT"] = std::to_string(job.array->task_count);
-    e["SLURM_ARRAY_TASK_MIN"] = std::to_string(job.array->task_min);
-    e["SLURM_ARRAY_TASK_MAX"] = std::to_string(job.array->task_max);
-    e["SLURM_ARRAY_TASK_STEP"] = std::to_string(job.array->task_step);
-  }
   if (mail.kind == MailKind::kBegin && !mail.whole_array) e["SLURM_JOB_QUEUED_TIME"] = format_span(job.start - job.submit);
   if (mail.kind != MailKind::kBegin && mail.kind != MailKind::kInvalidDependency) e["SLURM_JOB_RUN_TIME"] = run_time(mail);
   if (tells_end(mail.kind)) {
-    e["SLURM_JOB_EXIT_CODE_MAX"] = std::to_string(std::max(state::code_of(job.exit_status), state::code_of(job.derived_exit_status)));
+    e["SLURM_JOB_EXIT_CODE_MIN"] = std::to_string(mail.least_code);
+    e["SLURM_JOB_EXIT_CODE_MAX"] = std::to_string(mail.most_code);
+    e["SLURM_JOB_TERM_SIGNAL_MAX"] = std::to_string(mail.most_signal);
     return e;
   }
   for (const char* name : {"SLURM_JOB_EXIT_CODE", "SLURM_JOB_EXIT_CODE2", "SLURM_JOB_DERIVED_EC"}) e.erase(name);

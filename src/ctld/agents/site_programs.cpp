@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -61,22 +62,37 @@ std::map<std::string, std::string> program_environment(const Job& job, const Clu
       {"SLURM_JOB_CONSTRAINTS", spec.constraint.str()},
       {"SLURM_JOB_COMMENT", spec.comment.str()},
       {"SLURM_JOB_WORK_DIR", spec.work_dir.str()},
+      {"SLURM_JOB_NTASKS", std::to_string(std::max(spec.num_tasks, 1U))},
       {"SLURM_JOB_EXIT_CODE", std::to_string(job.exit_status)},
       {"SLURM_JOB_EXIT_CODE2", exit_text(job.exit_status)},
       {"SLURM_JOB_DERIVED_EC", std::to_string(job.derived_exit_status)},
       {"SLURM_JOB_STATE", std::string(job_state_text(job.state))},
+      {"SLURM_JOB_OVERSUBSCRIBE", spec.sharing == Sharing::kOversubscribe ? "YES" : "NO"},
+      {"SLURM_JOB_EXCLUSIVE", spec.sharing == Sharing::kExclusive ? "YES" : "NO"},
       {"SLURM_JOB_RESTART_COUNT", std::to_string(job.restart_count)},
       {"SLURM_JOB_START_TIME", std::to_string(to_seconds(job.start))},
       {"SLURM_JOB_END_TIME", std::to_string(to_seconds(job.end))},
   };
-  if (!spec.wckey.empty()) e["SLURM_WCKEY"] = spec.wckey.str();
+  for (const auto& [name, value] : {std::pair("SLURM_WCKEY", &spec.wckey), std::pair("SLURM_JOB_EXTRA", &spec.extra),
+                                    std::pair("SLURM_JOB_LICENSES", &spec.licenses), std::pair("SLURM_JOB_QOS", &spec.qos),
+                                    std::pair("SLURM_JOB_RESERVATION", &job.reservation),
+                                    std::pair("SLURM_JOB_STDERR", &spec.std_err), std::pair("SLURM_JOB_STDIN", &spec.std_in),
+                                    std::pair("SLURM_JOB_STDOUT", &spec.std_out)}) {
+    if (!value->empty()) e[name] = value->str();
+  }
   if (job.allocation) {
     e["SLURM_JOB_NODELIST"] = job.allocation->node_list;
     e["SLURM_JOB_NUM_NODES"] = std::to_string(job.allocation->nodes.size());
   }
   if (job.array) {
     e["SLURM_ARRAY_JOB_ID"] = std::to_string(job.array->array_job);
-    if (job.array->task != kNoTask) e["SLURM_ARRAY_TASK_ID"] = std::to_string(job.array->task);
+    if (job.array->task != kNoTask) {
+      e["SLURM_ARRAY_TASK_ID"] = std::to_string(job.array->task);
+      e["SLURM_ARRAY_TASK_COUNT"] = std::to_string(job.array->task_count);
+      e["SLURM_ARRAY_TASK_MIN"] = std::to_string(job.array->task_min);
+      e["SLURM_ARRAY_TASK_MAX"] = std::to_string(job.array->task_max);
+      e["SLURM_ARRAY_TASK_STEP"] = std::to_string(job.array->task_step);
+    }
   }
   return e;
 }
@@ -153,11 +169,15 @@ void SitePrograms::run_trigger(const state::RunTrigger& firing, const state::Clu
 }
 
 void SitePrograms::run_prolog(const Job& job, const state::ClusterSnapshot& state, std::function<void(int)> done) {
-  run(one_word_each(state->config->prolog_slurmctld), program_environment(job, *state->config), std::move(done), {});
+  auto environment = program_environment(job, *state->config);
+  environment["SLURM_SCRIPT_CONTEXT"] = "prolog_slurmctld";
+  run(one_word_each(state->config->prolog_slurmctld), std::move(environment), std::move(done), {});
 }
 
 void SitePrograms::run_epilog(const Job& job, const state::ClusterSnapshot& state) {
-  run(one_word_each(state->config->epilog_slurmctld), program_environment(job, *state->config), {}, {});
+  auto environment = program_environment(job, *state->config);
+  environment["SLURM_SCRIPT_CONTEXT"] = "epilog_slurmctld";
+  run(one_word_each(state->config->epilog_slurmctld), std::move(environment), {}, {});
 }
 
 void SitePrograms::run(std::vector<std::vector<std::string>> programs,

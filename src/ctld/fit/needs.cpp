@@ -128,6 +128,11 @@ Rules rules_of(const ClusterConfig& config) {
   rules.uses_memory = selects(config, "MEMORY");
   rules.least_loaded = selects(config, "LLN");
   rules.fill_sockets = selects(config, "CORE_DEFAULT_DIST_BLOCK");
+  rules.one_task_per_core = selects(config, "ONE_TASK_PER_CORE");
+  rules.pack_nodes = selects(config, "PACK_NODES");
+  rules.near_gres_only = std::ranges::any_of(config.select_type_parameters, [](const std::string& parameter) {
+    return iequals(parameter, "ENFORCE_BINDING_GRES");
+  });
   return rules;
 }
 
@@ -160,6 +165,7 @@ Result<Needs> needs_of(const JobSpec& spec,
   Needs needs;
   set_counts(spec, partition, needs);
   if (auto ok = set_gres(spec, needs); !ok) return tl::unexpected(ok.error());
+  needs.near_only = needs.near_only || (rules.near_gres_only && !needs.gres.empty());
   if (needs.cpus_per_gpu == 0 && asks_for_gpus(needs)) {
     needs.cpus_per_gpu = static_cast<uint32_t>(partition.def_cpu_per_gpu.value_or(config.def_cpu_per_gpu));
   }
@@ -185,7 +191,7 @@ Result<Needs> needs_of(const JobSpec& spec,
   needs.cores_per_socket = spec.cores_per_socket;
   needs.threads_per_core = spec.threads_per_core;
   needs.tasks_per_socket = spec.ntasks_per_socket;
-  needs.tasks_per_core = spec.ntasks_per_core;
+  needs.tasks_per_core = spec.ntasks_per_core == 0 && rules.one_task_per_core && !spec.overcommit ? 1 : spec.ntasks_per_core;
   needs.tmp_disk_mib = spec.tmp_disk_mib;
   needs.uid = spec.uid;
   needs.one_user = spec.sharing == Sharing::kUser || partition.exclusive == ExclusiveMode::kUser;

@@ -27,6 +27,9 @@ struct Rules {
   bool uses_memory = false;   // memory is a resource that jobs take
   bool least_loaded = false;  // CR_LLN: the emptiest nodes first
   bool fill_sockets = false;  // CR_CORE_DEFAULT_DIST_BLOCK: cores of one socket before the next
+  bool one_task_per_core = false;  // CR_ONE_TASK_PER_CORE: where --ntasks-per-core is not given
+  bool pack_nodes = false;         // CR_PACK_NODES: steps fill a node before the next
+  bool near_gres_only = false;     // ENFORCE_BINDING_GRES: --gres-flags=enforce-binding for all jobs
   // Whether cores of one socket are taken before the next, with this --distribution.
   [[nodiscard]] bool fills_sockets(std::string_view distribution) const;
 };

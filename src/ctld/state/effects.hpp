@@ -116,6 +116,9 @@ struct SendMail {
   MailKind kind = MailKind::kBegin;
   bool whole_array = false;  // about the array, not this task of it
   std::string outcome;       // of a whole array
+  // Of an end: over all tasks of a whole array, else the job's own and its highest step's.
+  int32_t least_code = 0, most_code = 0;
+  int32_t most_signal = 0;
 };
 struct RunTrigger {
   Trigger trigger;

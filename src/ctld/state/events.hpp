@@ -234,6 +234,7 @@ struct JobCompleting {
   uint32_t cancelled_by = UINT32_MAX;  // uid
   JobFlags flags = 0;                  // kJobRequeued, kJobRequeueHold, kJobSpecialExit, kJobLaunchFailed
   Time time = kNoTime;
+  SharedText failed_node;              // whose loss is the reason
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &JobCompleting::job);
@@ -244,6 +245,7 @@ struct JobCompleting {
     field(6, "cancelled_by", &JobCompleting::cancelled_by);
     field(7, "flags", &JobCompleting::flags);
     field(8, "time", &JobCompleting::time);
+    field(9, "failed_node", &JobCompleting::failed_node);
   }
 };
 // These nodes are free of the job: cleaned, or lost.

@@ -140,6 +140,8 @@ std::optional<protocol::TerminateJobRequest> make_terminate_job(const ClusterSta
   request.partition = job->partition.str();
   if (job->allocation != nullptr) request.node_list = job->allocation->node_list;
   if (holds_gres(*job)) request.allocation = job->allocation;
+  request.exit_status = job->exit_status;
+  request.derived_exit_status = job->derived_exit_status;
   return request;
 }
 

@@ -204,7 +204,7 @@ std::vector<uint32_t> count_tasks(const std::vector<Candidate>& chosen, const De
     std::fill(counts.begin(), counts.end(), std::max(1U, demand.tasks_per_node));
     return counts;
   }
-  if (distribution.pack) {
+  if (distribution.pack && distribution.order == TaskOrder::kBlock) {
     for (size_t i = 0; i < chosen.size() && left > 0; ++i) {
       const auto others = static_cast<uint32_t>(chosen.size() - i - 1);
       counts[i] = std::min(chosen[i].capacity, left > others ? left - others : 1);
@@ -341,8 +341,9 @@ StepNode whole_part(const ClusterState& state, const NodeAllocation& held) {
   return part;
 }
 
-Result<Distribution> parse_distribution(std::string_view text, bool& given) {
+Result<Distribution> parse_distribution(std::string_view text, bool& given, bool pack) {
   Distribution distribution;
+  distribution.pack = pack;
   given = false;
   for (const std::string& piece : split_list(text)) {
     const std::string word = to_lower(std::string_view(piece).substr(0, piece.find(':')));
@@ -393,13 +394,14 @@ std::vector<std::vector<uint32_t>> assign_tasks(std::span<const uint32_t> counts
 
 Result<StepLayout> lay_out_step(const ClusterState& state, const Job& job, const StepSpec& spec) {
   bool given = false;
-  const auto distribution = parse_distribution(spec.distribution.view(), given);
+  const fit::Rules rules = fit::rules_of(*state.config);
+  const auto distribution = parse_distribution(spec.distribution.view(), given, rules.pack_nodes);
   if (!distribution) return tl::unexpected(distribution.error());
   const auto usable = usable_positions(state, job, spec);
   if (!usable) return tl::unexpected(usable.error());
   Demand demand = make_demand(job, spec, usable->positions.size());
   demand.most_on_node = state.config->max_tasks_per_node;
-  demand.fill_sockets = fit::rules_of(*state.config).fills_sockets(spec.distribution.view());
+  demand.fill_sockets = rules.fills_sockets(spec.distribution.view());
   auto gres = step_gres(job, spec);
   if (!gres) return tl::unexpected(gres.error());
   demand.gres = std::move(*gres);

@@ -22,11 +22,11 @@ enum class TaskOrder : uint8_t { kBlock, kCyclic, kPlane, kArbitrary };
 struct Distribution {
   TaskOrder order = TaskOrder::kBlock;
   uint32_t plane_size = 0;
-  bool pack = false;  // Pack: fill a node before the next
+  bool pack = false;  // Pack, of blocks: fill a node before the next
 };
 // The part of --distribution that is about nodes ("cyclic:block,NoPack"). `given` is false when the
-// text has none.
-[[nodiscard]] Result<Distribution> parse_distribution(std::string_view text, bool& given);
+// text has none; `pack` is what counts where neither Pack nor NoPack is said.
+[[nodiscard]] Result<Distribution> parse_distribution(std::string_view text, bool& given, bool pack = false);
 
 // Tasks of each node, in order: `counts[i]` tasks for node i.
 [[nodiscard]] std::vector<std::vector<uint32_t>> assign_tasks(std::span<const uint32_t> counts,

@@ -242,6 +242,24 @@ TEST(JobJson, FlagsAsCaptured) {
   EXPECT_EQ(std::count(flags.begin(), flags.end(), "JOB_WAS_RUNNING"), 0) << "of running jobs only";
 }
 
+TEST(JobJson, FlagsOfWishes) {
+  auto record = test::held_job();
+  JobSpec spec = *record.job.spec;
+  spec.kill_on_invalid_dependency = Toggle::kYes;
+  spec.gres_flags = "disable-binding";
+  spec.spread = spec.use_min_nodes = true;
+  spec.cron = "@daily";
+  record.job.spec = std::make_shared<const JobSpec>(spec);
+  record.job.het = std::make_shared<const HetInfo>(HetInfo{4, 0, 2});
+  const Json flags = job_json(record)["flags"];
+  for (const char* name : {"KILL_INVALID_DEPENDENCY", "GRES_BINDING_DISABLED", "SPREAD_JOB", "PREFER_MINIMUM_NODE_COUNT",
+                           "CRON_JOB", "HETEROGENEOUS_JOB"}) {
+    EXPECT_EQ(std::count(flags.begin(), flags.end(), name), 1) << name;
+  }
+  const Json others = job_json(test::held_job())["flags"];
+  EXPECT_EQ(std::count(others.begin(), others.end(), "CRON_JOB"), 0);
+}
+
 TEST(JobJson, CancelledBeforeItsStartItHasNoTasks) {
   auto record = test::waiting_job();
   EXPECT_EQ(job_json(record)["tasks"], json_number(4));

@@ -88,6 +88,24 @@ TEST(ShowJob, WhatEachTaskHas) {
   EXPECT_NE(shown(record).find("\n   TresPerTask=gres/gpu:1\n"), std::string::npos);
 }
 
+TEST(ShowJob, TheNodeWhoseLossEndedIt) {
+  auto record = test::finished_job();
+  EXPECT_EQ(shown(record).find("FailedNode"), std::string::npos);
+  record.job.failed_node = "node2";
+  EXPECT_NE(shown(record).find("\n   FailedNode=node2\n"), std::string::npos);
+}
+
+TEST(ShowJob, FlagsOfGres) {
+  auto record = test::finished_job();
+  JobSpec spec = *record.job.spec;
+  EXPECT_EQ(shown(record).find("GresEnforceBind"), std::string::npos);
+  spec.gres_flags = "enforce-binding,allow-task-sharing,one-task-per-sharing";
+  record.job.spec = std::make_shared<const JobSpec>(spec);
+  for (const char* key : {"GresEnforceBind", "GresAllowTaskSharing", "GresOneTaskPerSharing"}) {
+    EXPECT_NE(shown(record).find(std::string("\n   ") + key + "=Yes\n"), std::string::npos) << key;
+  }
+}
+
 TEST(ShowNode, AsCaptured) {
   EXPECT_EQ(show_node(test::node1(), test::capture_context(), false, false), golden("node-node1"));
   EXPECT_NE(show_node(test::node1(), test::capture_context(), false, true).find("\n   GresUsed=gpu:a100:1(IDX:0)\n"), std::string::npos);

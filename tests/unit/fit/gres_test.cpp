@@ -156,6 +156,38 @@ TEST(PlaceGres, CpusAndMemoryOfGpus) {
   EXPECT_TRUE(cluster.place_spec(spec).empty());
 }
 
+TEST(PlaceGres, CpusAndMemoryWhereNoneAreAskedFor) {
+  GpuCluster cluster;
+  JobSpec spec;
+  spec.tres_per_job = "gres/gpu:2";
+  const auto sizes = [&] {
+    const auto placed = cluster.place_spec(spec);
+    EXPECT_EQ(placed.size(), 1u);
+    return std::pair(placed.at(0).cpus, placed.at(0).memory_mib);
+  };
+  cluster.config.def_cpu_per_gpu = 3;
+  EXPECT_EQ(sizes(), std::pair(6u, uint64_t{600}));
+  cluster.config.def_mem_per_gpu_mib = 250;
+  EXPECT_EQ(sizes(), std::pair(6u, uint64_t{500}));
+  cluster.partition.def_cpu_per_gpu = 2;
+  cluster.partition.def_mem_per_gpu_mib = 70;
+  EXPECT_EQ(sizes(), std::pair(4u, uint64_t{140})) << "the partition's goes before";
+  spec.cpus_per_gpu = "1";
+  EXPECT_EQ(sizes().first, 2u);
+  spec = JobSpec();
+  EXPECT_EQ(sizes(), std::pair(1u, uint64_t{100})) << "a job without GPUs";
+}
+
+TEST(PlaceGres, TheSiteMayBindAllJobsToNearCores) {
+  GpuCluster cluster(1);
+  cluster.use(0, {{"gpu", "a100", 2, units("0-1"), {}}});
+  EXPECT_EQ(cluster.place_spec(on_node("gres/gpu:1", 6)).size(), 1u);
+  cluster.config.select_type_parameters.push_back("ENFORCE_BINDING_GRES");
+  EXPECT_TRUE(cluster.place_spec(on_node("gres/gpu:1", 6)).empty());
+  EXPECT_EQ(cluster.place_spec(on_node("gres/gpu:1", 4)).size(), 1u);
+  EXPECT_EQ(cluster.place_spec(on_node("", 6)).size(), 1u);
+}
+
 TEST(PlaceGres, CoresNearTheUnits) {
   GpuCluster cluster(1);
   cluster.use(0, {{"gpu", "a100", 2, units("0-1"), {}}});

@@ -123,6 +123,20 @@ TEST(Place, MemoryBoundsCpus) {
   EXPECT_EQ(c.place_text(spec), "n2:1");
 }
 
+TEST(Place, MemoryWhereNoneIsAskedFor) {
+  Cluster c;
+  const auto memory = [&] { return c.place_spec(ask(2)).value()[0].memory_mib; };
+  EXPECT_EQ(memory(), 200u);
+  c.config.def_mem_per_cpu_mib = 0;
+  c.config.def_mem_per_node_mib = 700;
+  EXPECT_EQ(memory(), 700u);
+  c.partition.def_mem_per_node_mib = 300;
+  EXPECT_EQ(memory(), 300u) << "the partition's goes before";
+  c.partition.def_mem_per_node_mib = {};
+  c.partition.def_mem_per_cpu_mib = 50;
+  EXPECT_EQ(memory(), 100u);
+}
+
 TEST(Place, MemoryOfANodeTakesCpusUnderMaxMemPerCpu) {
   Cluster c;
   c.partition.max_mem_per_cpu_mib = 50;
@@ -255,6 +269,16 @@ TEST(Place, Cores) {
   spec = ask(40);
   spec.overcommit = true;
   EXPECT_EQ(c.place_text(spec), "n1:2");
+}
+
+TEST(Place, OneTaskPerCoreUnlessMoreAreAskedFor) {
+  Threaded c("CR_CORE_MEMORY");
+  EXPECT_EQ(c.detail(ask(2)), "n1:2/0/20");
+  c.config.select_type_parameters.push_back("CR_ONE_TASK_PER_CORE");
+  EXPECT_EQ(c.detail(ask(2)), "n1:4/0,4/40");
+  JobSpec spec = ask(2);
+  spec.ntasks_per_core = 2;
+  EXPECT_EQ(c.detail(spec), "n1:2/0/20");
 }
 
 TEST(Place, CpusAreChargedAsUsed) {

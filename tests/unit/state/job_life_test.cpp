@@ -327,6 +327,7 @@ TEST_F(CoreTest, AStepDaemonThatDiedIsLikeALostNode) {
   die(once);
   EXPECT_EQ(job(once).state, JobState::kNodeFail);
   EXPECT_EQ(job(once).reason, JobReason::kNodeDown);
+  EXPECT_EQ(job(once).failed_node, "n1");
 }
 
 TEST_F(CoreTest, OutOfMemory) {

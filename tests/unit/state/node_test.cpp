@@ -18,6 +18,8 @@ TEST_F(CoreTest, ASilentNodeFailsItsJobs) {
   EXPECT_EQ(job(requeued).state, JobState::kPending);
   EXPECT_EQ(job(requeued).restart_count, 1u);
   EXPECT_EQ(job(failed).state, JobState::kNodeFail);
+  EXPECT_EQ(job(failed).failed_node, "n1");
+  EXPECT_EQ(job(requeued).failed_node, "n1");
   EXPECT_NE(job(failed).flags & kJobCompleting, 0u) << "n2 is still to be cleaned";
   ASSERT_TRUE(cleaned(failed, "n2"));
   EXPECT_TRUE(is_finished(job(failed)));

@@ -55,6 +55,32 @@ TEST_F(StepTest, TasksAreSpreadInBlocks) {
   EXPECT_EQ(layout(*step).node_list, "n[1-3]");
 }
 
+// Pack and NoPack, and what the site packs unless it is told not to; of other orders than blocks neither says anything.
+TEST_F(StepTest, BlocksMayFillANodeBeforeTheNext) {
+  const auto counts = [&](std::string_view distribution) {
+    StepSpec spec = tasks(7, 3);
+    spec.overlap = OverlapKind::kOverlap;
+    spec.distribution = std::string(distribution);
+    const auto step = create(spec);
+    EXPECT_TRUE(step) << distribution;
+    std::vector<size_t> out;
+    for (const StepNode& part : layout(*step).nodes) out.push_back(part.tasks.size());
+    return out;
+  };
+  const std::vector<size_t> spread = {3, 2, 2}, packed = {4, 2, 1};
+  EXPECT_EQ(counts("block"), spread);
+  EXPECT_EQ(counts("block,NoPack"), spread);
+  EXPECT_EQ(counts("block:cyclic,Pack"), packed);
+  EXPECT_EQ(counts("cyclic,Pack"), spread);
+  auto config = std::make_shared<ClusterConfig>(*config_);
+  config->select_type_parameters = {"CR_CORE_MEMORY", "CR_PACK_NODES"};
+  config_ = config;
+  run(ReplaceConfig{config_});
+  EXPECT_EQ(counts(""), packed);
+  EXPECT_EQ(counts("block,NoPack"), spread);
+  EXPECT_EQ(counts("cyclic"), spread);
+}
+
 // A request for thousands of millions would end the controller.
 TEST_F(StepTest, TasksOfANodeAreLimited) {
   StepSpec spec = tasks(UINT32_MAX);

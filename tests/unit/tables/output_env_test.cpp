@@ -124,6 +124,46 @@ TEST(OutputEnv, OptionsThatWereNotGivenAreNotSet) {
   EXPECT_EQ(env.get("SLURM_TASKS_PER_NODE"), "1(x2)");
 }
 
+// Prolog and Epilog of nodes.
+TEST(OutputEnv, ScriptsOfTheSite) {
+  JobSpec spec;
+  spec.name = "demo";
+  spec.user_name = "ann";
+  spec.uid = 1001;
+  spec.work_dir = "/srv/demo";
+  spec.comment = "why";
+  spec.constraint = "fast";
+  spec.extra = "more";
+  spec.std_in = "in.txt";
+  spec.std_out = "out.txt";
+  spec.std_err = "err.txt";
+  spec.sharing = Sharing::kOversubscribe;
+  JobFacts job;
+  job.job = 7;
+  job.restart = 2;
+  job.spec = std::make_shared<const JobSpec>(spec);
+  job.node_list = "node1";
+  job.cpus = {1};
+  job.cluster = "demo";
+  job.exit_status = 3 << 8 | 9;
+  job.derived_exit_status = 5 << 8;
+  Environment env;
+  set_script_variables(job, {"node1", 0, "/etc/slurm.conf"}, "prolog_slurmd", env);
+  const std::pair<const char*, const char*> wanted[] = {
+      {"SLURM_CLUSTER_NAME", "demo"},    {"SLURMD_NODENAME", "node1"},      {"SLURM_CONF", "/etc/slurm.conf"},
+      {"SLURM_JOB_ID", "7"},             {"SLURM_JOB_USER", "ann"},         {"SLURM_JOB_UID", "1001"},
+      {"SLURM_JOB_COMMENT", "why"},      {"SLURM_JOB_CONSTRAINTS", "fast"}, {"SLURM_JOB_EXTRA", "more"},
+      {"SLURM_JOB_OVERSUBSCRIBE", "YES"}, {"SLURM_JOB_RESTART_COUNT", "2"},  {"SLURM_JOB_WORK_DIR", "/srv/demo"},
+      {"SLURM_JOB_STDIN", "in.txt"},     {"SLURM_JOB_STDOUT", "out.txt"},   {"SLURM_JOB_STDERR", "err.txt"},
+      {"SLURM_SCRIPT_CONTEXT", "prolog_slurmd"}};
+  for (const auto& [name, value] : wanted) EXPECT_EQ(env.get(name), value) << name;
+  EXPECT_FALSE(env.has("SLURM_JOB_EXIT_CODE"));
+  set_script_variables(job, {"node1", 0, {}}, "epilog_slurmd", env);
+  EXPECT_EQ(env.get("SLURM_JOB_EXIT_CODE"), "777");
+  EXPECT_EQ(env.get("SLURM_JOB_EXIT_CODE2"), "3:9");
+  EXPECT_EQ(env.get("SLURM_JOB_DERIVED_EC"), "1280");
+}
+
 TEST(OutputEnv, TaskOfAStep) {
   protocol::StepLaunch launch = captured_job();
   launch.key.id.step = 0;

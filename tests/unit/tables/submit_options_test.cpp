@@ -2,7 +2,10 @@
 // Slurm does, and the environment's names are right.
 #include "common/tables/submit_options.hpp"
 
+#include <algorithm>
+#include <fstream>
 #include <map>
+#include <sstream>
 #include <string>
 
 #include <fmt/format.h>
@@ -132,6 +135,26 @@ TEST(SubmitOptionsTest, VariablesFollowTheCommand) {
   EXPECT_EQ(variables("ntasks", kSbatch), List{});
   EXPECT_EQ(variables("clusters", kSalloc), (List{"SALLOC_CLUSTERS", "SLURM_CLUSTERS"}));
   EXPECT_EQ(variables("output", kSrun), (List{"SLURM_STDOUTMODE", "SRUN_OUTPUT"}));
+}
+
+// tests/data/env-input.tsv: command, variable, option that it stands for.
+TEST(SubmitOptionsTest, EveryVariableOfTheInventoryStandsForItsOption) {
+  std::ifstream file("tests/data/env-input.tsv");
+  size_t rows = 0;
+  std::string line;
+  std::getline(file, line);  // the heading
+  while (std::getline(file, line)) {
+    std::istringstream words(line);
+    std::string command, variable, option;
+    words >> command >> variable >> option;
+    const CommandSet of = command == "sbatch" ? kSbatch : command == "srun" ? kSrun : kSalloc;
+    const SubmitOption* row = find_submit_option(option, of);
+    ASSERT_NE(row, nullptr) << line;
+    const std::vector<std::string> known = option_variables(*row, of);
+    EXPECT_NE(std::ranges::find(known, variable), known.end()) << line;
+    ++rows;
+  }
+  EXPECT_GT(rows, 140u);
 }
 
 TEST(SubmitOptionsTest, FaultsAreSaidAsSlurmSaysThem) {

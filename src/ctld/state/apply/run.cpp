@@ -85,6 +85,7 @@ void apply_event(ClusterState& state, const JobCompleting& event) {
     job.state_description = event.description;
     job.exit_status = event.exit_status;
     job.cancelled_by = event.cancelled_by;
+    job.failed_node = event.failed_node;
     job.flags = (job.flags & ~(kJobConfiguring | kJobStopped)) | event.flags | kJobCompleting;
     job.preparing.clear();
     job.end = job.kill_sent = event.time;

@@ -177,7 +177,8 @@ void complete_one(Draft& draft, JobId job, const Ending& ending, Time now) {
   if (draft.job(job).state == JobState::kSuspended) resume_job(draft, job, now);
   draft.emit(JobCompleting{.job = job, .state = ending.state, .reason = ending.reason,
                            .description = ending.description, .exit_status = ending.exit_status,
-                           .cancelled_by = ending.by, .flags = ending.flags, .time = now});
+                           .cancelled_by = ending.by, .flags = ending.flags, .time = now,
+                           .failed_node = ending.failed_node});
 }
 
 }  // namespace
@@ -295,6 +296,7 @@ void lose_node(Draft& draft, NodeId node, Time now, NodeLoss loss) {
       } else {
         const JobState state = loss == NodeLoss::kBootFailed && waits ? JobState::kBootFail : JobState::kNodeFail;
         Ending ending{.state = state, .reason = JobReason::kNodeDown, .exit_status = SIGTERM};
+        ending.failed_node = draft.node(node).name;
         if (may_requeue(*draft.state().config, job)) ending.flags = kJobRequeued;
         complete_job(draft, whole_job(draft, id), ending, now);
       }

@@ -20,6 +20,7 @@ struct Ending {
   int32_t exit_status = 0;
   uint32_t by = UINT32_MAX;  // uid of who cancelled it
   JobFlags flags = 0;        // kJobRequeued and its companions
+  SharedText failed_node;    // whose loss is the reason
 };
 
 // The job's steps end on this node, killed.

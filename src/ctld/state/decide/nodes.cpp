@@ -129,6 +129,7 @@ std::vector<JobId> end_missing(Draft& draft, NodeId node, const protocol::Regist
     if (!is_missing(config, job, node, request, now)) continue;
     missing.push_back(id);
     Ending ending{.state = JobState::kNodeFail, .reason = JobReason::kNodeDown, .exit_status = SIGTERM};
+    ending.failed_node = draft.node(node).name;
     if (may_requeue(config, job)) ending.flags = kJobRequeued;
     complete_job(draft, whole_job(draft, id), ending, now);
   }

@@ -73,6 +73,7 @@ void batch_step_over(Draft& draft, const protocol::StepEnded& report, Time now) 
   if (!report.failure.empty()) ending = unlaunched(draft.state(), job, report);
   if (daemon_died(report)) {
     ending = Ending{.state = JobState::kNodeFail, .reason = JobReason::kNodeDown, .exit_status = report.exit_status};
+    ending.failed_node = report.nodes;
     if (may_requeue(*draft.state().config, job)) ending.flags = kJobRequeued;
   }
   complete_job(draft, job.id, ending, now);

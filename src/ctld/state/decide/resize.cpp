@@ -34,6 +34,7 @@ bool is_resize(const Job& job, const JobUpdate& update) {
 
 Status shrink_job(Draft& draft, JobId id, const JobUpdate& update, Time now) {
   const Job& job = draft.job(id);
+  if (has_option(draft.state().config->scheduler_parameters, "disable_job_shrink")) return failure(ErrorCode::kNotSupported);
   if (job.preparing.any() || job.state == JobState::kSuspended) return failure(ErrorCode::kRetry);
   const auto keep = nodes_to_keep(draft.state(), job, update);
   if (!keep) return tl::unexpected(keep.error());

@@ -1,4 +1,5 @@
 // sbatch, and the allocations of srun and salloc.
+#include "common/base/text.hpp"
 #include "common/model/system_cores.hpp"
 #include "ctld/fit/gres.hpp"
 #include "ctld/state/batch_host.hpp"
@@ -32,6 +33,8 @@ Status add_array(const ClusterState& state, const JobSpec& spec, Job& job) {
   if (!spec.batch) return failure(ErrorCode::kInvalidArray);
   Result<ArraySpec> parsed = parse_array_spec(spec.array.view(), state.config->max_array_size);
   if (!parsed) return failure(ErrorCode::kInvalidArray);
+  const auto most = to_number<uint32_t>(option_value(state.config->scheduler_parameters, "max_array_tasks").value_or(""));
+  if (most && parsed->indexes.size() > *most) return failure(ErrorCode::kInvalidArray);
   auto info = std::make_shared<ArrayInfo>();
   info->array_job = job.id;
   info->max_running = parsed->max_running;

@@ -42,14 +42,15 @@ bool is_first_start(const ClusterState& state, const Job& job) {
   return first;
 }
 
-// What the array as a whole came to; empty while tasks of it wait or run.
-std::string array_outcome(const ClusterState& state, const Job& job) {
-  int32_t least = code_of(job.exit_status), most = least;
+// What the array as a whole came to, into `mail`; false while tasks of it wait or run.
+bool add_outcome(const ClusterState& state, const Job& job, SendMail& mail) {
+  int32_t least = code_of(job.exit_status), most = least, signal = signal_of(job.exit_status);
   size_t failed = job.state == JobState::kCompleted ? 0 : 1, all = 1;
   bool last = true;
   const auto count = [&](const Job& other) {
     least = std::min(least, code_of(other.exit_status));
     most = std::max(most, code_of(other.exit_status));
+    signal = std::max(signal, signal_of(other.exit_status));
     failed += other.state == JobState::kCompleted ? 0U : 1U;
     ++all;
   };
@@ -58,10 +59,14 @@ std::string array_outcome(const ClusterState& state, const Job& job) {
     if (!over || other.end > job.end || (other.end == job.end && other.id > job.id)) last = false;
     count(other);
   });
-  if (!last) return {};
+  if (!last) return false;
   for_folded_tasks(state, job, count);
   const char* word = failed == 0 ? "COMPLETED" : failed == all ? "FAILED" : "Mixed";
-  return std::string(word) + ", ExitCode [" + std::to_string(least) + "-" + std::to_string(most) + "]";
+  mail.outcome = std::string(word) + ", ExitCode [" + std::to_string(least) + "-" + std::to_string(most) + "]";
+  mail.least_code = least;
+  mail.most_code = most;
+  mail.most_signal = signal;
+  return true;
 }
 
 }  // namespace
@@ -88,12 +93,15 @@ void mail_end(const ClusterState& state, const std::shared_ptr<const Job>& recor
   const bool as_failure = failed && wants(job, "FAIL");
   if (!as_failure && !wants(job, "END")) return;
   const MailKind kind = as_failure ? MailKind::kFail : MailKind::kEnd;
-  if (!as_one_array(job)) {
-    effects.emplace_back(SendMail{record, kind, false, {}});
+  SendMail mail{record, kind, as_one_array(job), {}};
+  if (!mail.whole_array) {
+    mail.least_code = code_of(job.exit_status);
+    mail.most_code = std::max(mail.least_code, code_of(job.derived_exit_status));
+    mail.most_signal = signal_of(job.exit_status);
+  } else if (!add_outcome(state, job, mail)) {
     return;
   }
-  std::string outcome = array_outcome(state, job);
-  if (!outcome.empty()) effects.emplace_back(SendMail{record, kind, true, std::move(outcome)});
+  effects.emplace_back(std::move(mail));
 }
 
 void mail_limit(const Job& job, uint32_t percent, Effects& effects) {

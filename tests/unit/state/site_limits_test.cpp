@@ -1,0 +1,113 @@
+// What the configuration allows of jobs, arrays and steps.
+#include "fixture.hpp"
+
+namespace sluice::state {
+namespace {
+
+class SiteLimits : public CoreTest {
+ protected:
+  void use(const std::function<void(ClusterConfig&)>& change) {
+    auto changed = std::make_shared<ClusterConfig>(*config_);
+    change(*changed);
+    config_ = changed;
+    ASSERT_TRUE(run(ReplaceConfig{config_}));
+  }
+  ErrorCode submit_error(const JobSpec& spec) { return error_of(SubmitJob{kAnn, spec, {"users"}}); }
+};
+
+TEST_F(SiteLimits, JobsBeyondAPartitionAreRefusedOrWait) {
+  use([](ClusterConfig& config) {
+    config.partitions.front().max_time = 60;
+    PartitionConfig large = config.partitions.front();
+    large.name = "large";
+    large.is_default = false;
+    large.max_time = kInfiniteMinutes;
+    config.partitions.push_back(large);
+  });
+  JobSpec spec = batch_spec();
+  spec.time_limit = 61;
+  const auto outcomes = [&] {
+    std::vector<ErrorCode> out;
+    for (const char* partitions : {"debug", "debug,large", "large"}) {
+      spec.partitions = partitions;
+      out.push_back(submit_error(spec));
+    }
+    return out;
+  };
+  const ErrorCode no = ErrorCode::kInvalidTimeLimit, ok = ErrorCode::kOk;
+  EXPECT_EQ(outcomes(), (std::vector{ok, ok, ok}));
+  use([](ClusterConfig& config) { config.enforce_part_limits = EnforcePartLimits::kAny; });
+  EXPECT_EQ(outcomes(), (std::vector{no, ok, ok}));
+  use([](ClusterConfig& config) { config.enforce_part_limits = EnforcePartLimits::kAll; });
+  EXPECT_EQ(outcomes(), (std::vector{no, no, ok}));
+  spec.time_limit = 60;
+  EXPECT_EQ(outcomes(), (std::vector{ok, ok, ok}));
+}
+
+// DependencyParameters and SchedulerParameters=kill_invalid_depend; --kill-on-invalid-dep goes before.
+TEST_F(SiteLimits, JobsWhoseDependencyFailedMayEnd) {
+  const auto outcome = [&](Toggle own) {
+    const JobId first = submit(batch_spec());
+    JobSpec spec = batch_spec();
+    spec.dependency = "afternotok:" + std::to_string(first);
+    spec.kill_on_invalid_dependency = own;
+    const JobId then = submit(spec);
+    EXPECT_TRUE(start_job(first, "n1"));
+    EXPECT_TRUE(end_step(first, kBatchStep, "n1", 0, true));
+    EXPECT_TRUE(run(Tick{}));
+    EXPECT_EQ(job(then).reason, JobReason::kDependencyNeverSatisfied);
+    return job(then).state;
+  };
+  EXPECT_EQ(outcome(Toggle::kDefault), JobState::kPending);
+  EXPECT_EQ(outcome(Toggle::kYes), JobState::kCancelled);
+  use([](ClusterConfig& config) { config.dependency_parameters = {"kill_invalid_depend"}; });
+  EXPECT_EQ(outcome(Toggle::kDefault), JobState::kCancelled);
+  EXPECT_EQ(outcome(Toggle::kNo), JobState::kPending);
+  use([](ClusterConfig& config) {
+    config.dependency_parameters.clear();
+    config.scheduler_parameters = {"kill_invalid_depend"};
+  });
+  EXPECT_EQ(outcome(Toggle::kDefault), JobState::kCancelled);
+}
+
+TEST_F(SiteLimits, StepsOfAJobAreCounted) {
+  use([](ClusterConfig& config) { config.max_step_count = 2; });
+  JobSpec spec = batch_spec();
+  spec.batch = false;
+  const JobId id = submit(spec);
+  ASSERT_TRUE(start_job(id, "n1", 4));
+  StepSpec step;
+  step.num_tasks = 1;
+  step.overlap = OverlapKind::kOverlap;
+  EXPECT_TRUE(run(CreateStep{kAnn, id, step}));
+  EXPECT_TRUE(run(CreateStep{kAnn, id, step}));
+  EXPECT_EQ(error_of(CreateStep{kAnn, id, step}), ErrorCode::kInvalidStepId);
+}
+
+// max_array_tasks bounds how many there are, MaxArraySize their numbers.
+TEST_F(SiteLimits, TasksOfAnArrayAreCounted) {
+  use([](ClusterConfig& config) { config.scheduler_parameters = {"max_array_tasks=3"}; });
+  JobSpec spec = batch_spec();
+  spec.array = "1,500,1000";
+  EXPECT_EQ(submit_error(spec), ErrorCode::kOk);
+  spec.array = "1-4";
+  EXPECT_EQ(submit_error(spec), ErrorCode::kInvalidArray);
+  spec.array = "1001";
+  EXPECT_EQ(submit_error(spec), ErrorCode::kInvalidArray);
+}
+
+TEST_F(SiteLimits, RunningJobsMayHaveToKeepTheirNodes) {
+  const JobId id = submit(batch_spec());
+  ASSERT_TRUE(start_job(id, "n[1-4]"));
+  JobUpdate update;
+  update.min_nodes = update.max_nodes = 3;
+  use([](ClusterConfig& config) { config.scheduler_parameters = {"disable_job_shrink"}; });
+  EXPECT_EQ(error_of(UpdateJob{kAnn, std::to_string(id), update}), ErrorCode::kNotSupported);
+  EXPECT_EQ(job(id).allocation->nodes.size(), 4u);
+  use([](ClusterConfig& config) { config.scheduler_parameters.clear(); });
+  EXPECT_EQ(error_of(UpdateJob{kAnn, std::to_string(id), update}), ErrorCode::kOk);
+  EXPECT_EQ(job(id).allocation->nodes.size(), 3u);
+}
+
+}  // namespace
+}  // namespace sluice::state
