@@ -17,7 +17,8 @@ Status StepDaemon::start_mpi(const PlanInput& input, StepPlan& plan) {
               [this](std::string_view text) { tell_of_mpi(text); },
               [this](uint32_t task, int32_t status, const std::string& why) {
                 mpi_abort(task, status, why);
-              }});
+              },
+              [this](std::string_view line) { agent_.send(FrameType::kAgentLog, line); }});
   if (!server) return tl::unexpected<Error>(server.error());
   mpi_ = std::move(*server);
   return mpi_ ? mpi_->prepare(plan) : Status();

@@ -3,6 +3,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 import unittest
 
 from harness import ClusterCase, pids_with, wait_for
@@ -162,7 +163,37 @@ int main(void) {
   return 0;
 }
 """
+LATE_PROGRAM = r"""
+#include <fcntl.h>
+#include <pmix.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char** argv) {
+  pmix_proc_t me, other;
+  pmix_value_t* value;
+  if (atoi(getenv("SLURM_PROCID")) == 1) {  /* never says anything: its data can be waited for without end */
+    while (access(argv[1], F_OK) != 0) usleep(20000);
+    return 0;
+  }
+  pmix_status_t status = PMIx_Init(&me, NULL, 0);
+  if (status != PMIX_SUCCESS) {
+    printf("init: %s\n", PMIx_Error_string(status));
+  } else {
+    other = me;
+    other.rank = 1;
+    printf("asked: %s\n", PMIx_Error_string(PMIx_Get(&other, "late", NULL, 0, &value)));
+    PMIx_Finalize(NULL, 0);
+  }
+  close(open(argv[argc - 1], O_CREAT | O_WRONLY, 0600));
+  return 0;
+}
+"""
 LINE = re.compile(r"rank=(\d+) size=(\d+) sum=(\d+) half=(\d+) node=(\w+) parent=(\d+)\n")
+
+
+def pmix_flags():
+    return subprocess.run(["pkg-config", "--cflags", "--libs", "pmix"], capture_output=True, text=True, check=True).stdout.split()
 
 
 class MpiCase(ClusterCase):
@@ -329,7 +360,7 @@ class Pmix(MpiCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.FLAGS = subprocess.run(["pkg-config", "--cflags", "--libs", "pmix"], capture_output=True, text=True, check=True).stdout.split()
+        cls.FLAGS = pmix_flags()
         super().setUpClass()
 
     def test_exchange(self):
@@ -353,6 +384,25 @@ class Pmix(MpiCase):
         self.assertIn(f"{self.cluster.work}/pmix.n1.", out)  # PMIX_SERVER_TMPDIR and its likes
         self.assertRegex(self.out("scontrol", "show", "config"), r"PMIxEnv *= PMIX_ANSWER=42;PMIX_OTHER=1\n")
         wait_for(lambda: not [name for name in os.listdir(self.cluster.work) if name.startswith("pmix.")], "the folder is gone")
+
+
+class PmixKeys(MpiCase):
+    """Keys of mpi.conf that other programs would trip over."""
+    NODES, CPUS, COMPILER, TEXT = 2, 1, "gcc", LATE_PROGRAM
+    FILES = {"mpi.conf": "PMIxTimeout=1\nPMIxDebug=5\n"}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.FLAGS = pmix_flags()
+        super().setUpClass()
+
+    def test_timeout_and_debug(self):  # PMIxTimeout is five minutes otherwise
+        began = time.monotonic()
+        out = self.out("srun", "--mpi=pmix", "-N2", "-n2", self.program, "over")
+        self.assertGreaterEqual(time.monotonic() - began, 1)
+        self.assertRegex(out, r"^asked: \S+\n$")
+        self.assertNotIn("SUCCESS", out)
+        wait_for(lambda: re.search(r"step \d+\.0: libpmix: \S", self.cluster.log("n1")), "libpmix's words are in the agent's log")
 
 
 if __name__ == "__main__":

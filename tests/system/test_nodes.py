@@ -15,6 +15,7 @@ def memory_mib():
 class Checked(ClusterCase):
     """Without config_overrides the agents tell what they find, and it is held against slurm.conf."""
     NODES, CPUS, MEMORY = 2, 1, 100
+    CONF = "TmpFS=/proc\n"  # which has no room
 
     def change(self, before, after):
         text = self.cluster.change_conf(lambda text: text.replace(before, after))
@@ -51,6 +52,9 @@ class Checked(ClusterCase):
 
     def test_low_cpus(self):
         self.drains(("CPUs=1", "CPUs=4000"), "Low CPUs")
+
+    def test_low_tmp_disk(self):
+        self.drains(("RealMemory=100", "RealMemory=100 TmpDisk=1"), "Low TmpDisk")
 
 
 class Silent(ClusterCase):

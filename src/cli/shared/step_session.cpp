@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
 #include <fmt/format.h>
 
 #include "cli/shared/allocation.hpp"
@@ -44,7 +45,8 @@ StepSession::StepSession(Client& client,
       exit_timer_(io),
       wait_timer_(io),
       abort_timer_(io),
-      launch_timer_(io) {
+      launch_timer_(io),
+      stream_timer_(io) {
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGCONT}) {
     signals_.add(number);
   }
@@ -79,7 +81,10 @@ int StepSession::run(const std::vector<protocol::CreateStepReply>& parts) {
   if (options_.pty) raw.emplace();
   link_.start(parts_, layout_,
               {[this](size_t node) { connected(node); },
-               [this](size_t node, const Frame& frame) { received(node, frame); },
+               [this](size_t node, const Frame& frame) {
+                 received(node, frame);
+                 wait_for_streams();
+               },
                [this](size_t node) { closed(node); }});
   wait_for_signal();
   check_launch();
@@ -307,6 +312,31 @@ void StepSession::check_launch() {
     failure_ = error_exit();
     finish_if_over();
   });
+}
+
+// A daemon closes its connection once its tasks' streams have ended. It may take its time as long as it sends
+// something; what srun itself needs to write that does not count.
+void StepSession::wait_for_streams() {
+  const Duration patience = client_.config().eio_timeout;
+  if (!exits_.all_exited() || patience <= Duration(0)) return;
+  stream_timer_.expires_after(patience);
+  stream_timer_.async_wait([this](const auto& error) {
+    if (error) return;
+    boost::asio::post(io_, [this] {  // after what came in the meantime
+      const bool due = std::chrono::steady_clock::now() >= stream_timer_.expiry();
+      if (due && !link_.all_over()) streams_stay_open();
+    });
+  });
+}
+
+void StepSession::streams_stay_open() {
+  for (size_t i = 0; i < layout_.nodes.size(); ++i) {
+    if (link_.state(i) != StepLink::NodeState::kConnected) continue;
+    print_error(options_.command, fmt::format("StepId={}: the streams of node {} stay open after the end of its tasks; "
+                                              "nobody waits for them any longer (EioTimeout)",
+                                              name_, layout_.nodes[i].name));
+  }
+  io_.stop();
 }
 
 void StepSession::finish_if_over() {

@@ -91,6 +91,8 @@ class StepSession {
   void inform(std::string_view text) const;  // nothing with --quiet
   [[nodiscard]] bool is_step_gone(StepId id);
   void check_launch();  // are the daemons that did not connect still coming?
+  void wait_for_streams();  // EioTimeout, from now on
+  void streams_stay_open();
   void finish_if_over();
 
   Client& client_;
@@ -107,7 +109,7 @@ class StepSession {
   std::vector<MpiAssembler> mpi_assemblers_;  // one a node
   std::optional<X11Relay> x11_;               // with --x11
   boost::asio::signal_set signals_;
-  boost::asio::steady_timer exit_timer_, wait_timer_, abort_timer_, launch_timer_;
+  boost::asio::steady_timer exit_timer_, wait_timer_, abort_timer_, launch_timer_, stream_timer_;
   std::chrono::steady_clock::time_point last_interrupt_{};
   uint32_t launch_checks_ = 0;
   bool input_started_ = false;

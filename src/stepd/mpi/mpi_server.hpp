@@ -20,6 +20,7 @@ struct MpiHost {
   std::function<void(std::string_view)> tell_user;          // on the step's standard error
   // A task ends the step: srun's exit status (0: that of the tasks) and words for the user, if any.
   std::function<void(uint32_t task, int32_t status, const std::string& why)> abort;
+  std::function<void(std::string_view)> log;  // a line in the agent's log
 };
 
 class MpiServer {

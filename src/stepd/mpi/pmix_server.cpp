@@ -208,7 +208,7 @@ std::optional<uint32_t> PmixServer::node_of(pmix_rank_t rank) const {
 }
 
 Status PmixServer::prepare(StepPlan& plan) {
-  if (const uint32_t debug = input_.start.mpi.pmix_debug; debug > 0) ::setenv("PMIX_DEBUG", std::to_string(debug).c_str(), 1);
+  if (Status heard = listen_to_library(); !heard) return heard;
   for (const std::string& pair : split(input_.start.mpi.pmix_environment, ';')) {
     const size_t equals = pair.find('=');
     if (equals == 0 || equals == std::string::npos) continue;
@@ -225,6 +225,18 @@ Status PmixServer::prepare(StepPlan& plan) {
     if (done) done = set_up(task);
   }
   return done;
+}
+
+Status PmixServer::listen_to_library() {
+  const uint32_t debug = input_.start.mpi.pmix_debug;
+  if (debug == 0) return {};
+  ::setenv("PMIX_DEBUG", std::to_string(debug).c_str(), 1);
+  auto words = LibraryWords::start(host_.io, [log = host_.log](std::string_view line) {
+    log(fmt::format("libpmix: {}", line));
+  });
+  if (!words) return tl::unexpected<Error>(words.error());
+  words_ = std::move(*words);
+  return {};
 }
 
 // The user's, for what the tasks put there.
@@ -418,6 +430,7 @@ void PmixServer::notify_lost(pmix_rank_t rank) {
 void PmixServer::stop() {
   the_server = nullptr;
   if (std::exchange(running_, false)) library_.server_finalize();
+  if (words_) words_->stop();
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);
 }

@@ -10,6 +10,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "stepd/mpi/library_words.hpp"
 #include "stepd/mpi/mpi_server.hpp"
 #include "stepd/mpi/pmix_library.hpp"
 #include "stepd/mpi/pmix_names.hpp"
@@ -55,6 +56,7 @@ class PmixServer : public MpiServer {
   void lost(pmix_rank_t rank);
 
  private:
+  Status listen_to_library();  // PMIxDebug
   Status make_folder();
   Status start_library();
   Status register_job();
@@ -70,6 +72,7 @@ class PmixServer : public MpiServer {
   std::string namespace_;
   std::string folder_;  // of this step; its files go with it
   PmixLibrary library_;
+  std::shared_ptr<LibraryWords> words_;  // with PMIxDebug
   bool running_ = false;
   bool alone_ = false;
   bool ending_ = false;  // a task ended the step: no wonder that others go

@@ -106,6 +106,15 @@ TEST(CgroupSetup, MemoryLimits) {
   EXPECT_EQ(memory_limit(config, 100, 0).ram_bytes, 0U) << "a host whose memory is not known";
 }
 
+TEST(CgroupSetup, MemorySwappiness) {
+  CgroupConfig config;
+  EXPECT_FALSE(memory_limit(config, 100, 8000).swappiness) << "the kernel's own";
+  config.memory_swappiness = 0;
+  EXPECT_EQ(memory_limit(config, 100, 8000).swappiness, 0U);
+  config.memory_swappiness = 30;
+  EXPECT_EQ(memory_limit(config, 100, 0).swappiness, 30U);
+}
+
 TEST(OomLog, NamesTheKilled) {
   const std::string log =
       "6,1,1,-;oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=task_0,mems_allowed=0,"

@@ -66,6 +66,17 @@ TEST_F(GresDevicesTest, AMissingFileIsNotThere) {
   EXPECT_NE(problems_[0].find("gpu7: No such file or directory"), std::string::npos);
 }
 
+TEST_F(GresDevicesTest, MultipleFilesMakeOneUnit) {
+  GresConfigLine one = line({});
+  one.multiple_files = {folder_ + "/gpu0", folder_ + "/gpu1"};
+  config_.gres_lines = {one};
+  EXPECT_EQ(count_devices(find(), "gpu", "a"), 1u);
+  EXPECT_TRUE(problems_.empty());
+  config_.gres_lines[0].multiple_files = {folder_ + "/gpu7"};
+  EXPECT_EQ(count_devices(find(), "gpu", "a"), 0u);
+  EXPECT_EQ(problems_.size(), 1u);
+}
+
 TEST_F(GresDevicesTest, GpusWithoutALineAreNone) {
   EXPECT_EQ(count_devices(find(), "gpu", ""), 0u);
 }

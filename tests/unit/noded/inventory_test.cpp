@@ -36,6 +36,12 @@ TEST(Inventory, ConfigOverridesMakesTheConfiguredCountsStand) {
   EXPECT_EQ(reported_hardware(real, node, config).real_memory_mib, 1000U);
 }
 
+TEST(Inventory, TmpFsIsWhereTemporarySpaceIsLookedFor) {
+  EXPECT_GT(discover_hardware("/", {}).tmp_disk_mib, 0U);
+  EXPECT_EQ(discover_hardware("/proc", {}).tmp_disk_mib, 0U);
+  EXPECT_EQ(discover_hardware("/nowhere", {}).tmp_disk_mib, 0U);
+}
+
 // hwloc makes up a host of 2 packages, each with 2 NUMA nodes of 2 level 3 caches with 3 cores of 2 threads.
 class MadeUpHost : public ::testing::Test {
  protected:

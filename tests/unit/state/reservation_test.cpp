@@ -56,6 +56,17 @@ class ReservationTest : public CoreTest {
   bool starts(JobId id, const std::string& node, const std::string& reservation) {
     return may_begin(state_, state_.jobs.at(id), reservation, allocation_on(node), now_, now_ + minutes(10));
   }
+  // The job, which may run for ten hours, starts on one core there.
+  void begin(JobId id, const std::string& node, const std::string& reservation) {
+    JobStarted event{.record = id, .partition = "debug", .time_limit = 600, .time = now_, .end = now_ + hours(10)};
+    auto allocation = std::make_shared<Allocation>(allocation_on(node));
+    allocation->nodes[0].cores = Bitmap::first(1);
+    allocation->nodes[0].cpus = allocation->cpus = 1;
+    allocation->node_list = node;
+    event.starts.push_back({kNoTask, id, allocation});
+    event.reservation = reservation;
+    sluice::state::apply(state_, event);
+  }
   Allocation allocation_on(const std::string& node) {
     Allocation out;
     out.nodes.emplace_back();
@@ -204,14 +215,7 @@ TEST_F(ReservationTest, TheEndEndsItsJobsAndHoldsThoseThatWait) {
   const JobId runs = submit(spec_in("a"));
   const JobId waits = submit(spec_in("a"));
   const JobId goes_on = submit(spec_in("b"));
-  JobStarted event{.record = runs, .partition = "debug", .time_limit = 600, .time = now_, .end = now_ + hours(10)};
-  auto allocation = std::make_shared<Allocation>(allocation_on("n1"));
-  allocation->nodes[0].cores = Bitmap::first(1);
-  allocation->nodes[0].cpus = allocation->cpus = 1;
-  allocation->node_list = "n1";
-  event.starts.push_back({kNoTask, runs, allocation});
-  event.reservation = "a";
-  sluice::state::apply(state_, event);
+  begin(runs, "n1", "a");
   pass(minutes(59));
   EXPECT_EQ(state_.jobs.at(runs).state, JobState::kRunning);
   pass(minutes(2));
@@ -225,6 +229,26 @@ TEST_F(ReservationTest, TheEndEndsItsJobsAndHoldsThoseThatWait) {
   EXPECT_EQ(found("a"), nullptr);
   EXPECT_EQ(state_.jobs.at(waits).hold, HoldKind::kUser);
   EXPECT_EQ(state_.jobs.at(waits).reason, JobReason::kReservationDeleted);
+}
+
+TEST_F(ReservationTest, ResvOverRunLetsJobsGoOn) {
+  const auto allow = [this](Minutes over_run) {
+    auto config = std::make_shared<ClusterConfig>(*config_);
+    config->resv_over_run = over_run;
+    run(ReplaceConfig{config_ = config});
+  };
+  allow(5);
+  ASSERT_EQ(make("a", values("n1")), ErrorCode::kOk);
+  const JobId id = submit(spec_in("a"));
+  begin(id, "n1", "a");
+  pass(minutes(64));
+  EXPECT_EQ(state_.jobs.at(id).state, JobState::kRunning);
+  allow(kInfiniteMinutes);
+  pass(minutes(100));
+  EXPECT_EQ(state_.jobs.at(id).state, JobState::kRunning);
+  allow(5);
+  pass(minutes(1));
+  EXPECT_EQ(state_.jobs.at(id).state, JobState::kTimeout);
 }
 
 TEST_F(ReservationTest, ComesAgain) {

@@ -202,7 +202,9 @@ TEST(ConfParse, TravelsUnchanged) {
 TEST(ConfParse, ReadsCgroupAndGresFiles) {
   auto parsed = parse(std::string(kSmallest) + "GresTypes=gpu\n");
   ASSERT_TRUE(parsed);
-  ASSERT_TRUE(parse_cgroup_conf(*lines_of("ConstrainCores=yes\nAllowedRAMSpace=95.5\nMaxPids=60\n"), *parsed));
+  ASSERT_TRUE(parse_cgroup_conf(
+      *lines_of("ConstrainCores=yes\nAllowedRAMSpace=95.5\nMaxPids=60\nMemorySwappiness=7\n"), *parsed));
+  EXPECT_EQ(parsed->config.cgroup.memory_swappiness, 7U);
   EXPECT_EQ(parsed->config.cgroup.max_pids, 60U);
   ASSERT_TRUE(parse_mpi_conf(*lines_of("PMIxTimeout=20\nPMIxEnv=A=1;B=2\n"), *parsed));
   EXPECT_EQ(parsed->config.mpi.pmix_timeout_s, 20U);
@@ -221,6 +223,21 @@ TEST(ConfParse, ReadsCgroupAndGresFiles) {
   EXPECT_EQ(parsed->warnings.size(), 1U);
   EXPECT_EQ(parse_gres_conf(*lines_of("Name=gpu Count=3 File=/dev/a[0-1]\n"), *parsed).error().text,
             "/etc/slurm.conf:1: Count=3 does not match the 2 files");
+}
+
+TEST(ConfParse, ReadsTheFilesOfOneUnit) {
+  auto parsed = parse(std::string(kSmallest) + "GresTypes=gpu\n");
+  ASSERT_TRUE(parsed);
+  ASSERT_TRUE(parse_gres_conf(*lines_of("Name=gpu MultipleFiles=/dev/a[0-1]\n"), *parsed));
+  EXPECT_EQ(parsed->config.gres_lines[0].multiple_files, (std::vector<std::string>{"/dev/a0", "/dev/a1"}));
+  EXPECT_EQ(parsed->config.gres_lines[0].count, 1U);
+  EXPECT_FALSE(parse_gres_conf(*lines_of("Name=gpu File=/dev/b MultipleFiles=/dev/a[0-1]\n"), *parsed));
+}
+
+TEST(ConfParse, ReadsResvOverRun) {
+  EXPECT_EQ(config_of("").resv_over_run, 0U);
+  EXPECT_EQ(config_of("ResvOverRun=5\n").resv_over_run, 5U);
+  EXPECT_EQ(config_of("ResvOverRun=UNLIMITED\n").resv_over_run, kInfiniteMinutes);
 }
 
 TEST(ConfParse, ReadsTheFoldersOfJobs) {
