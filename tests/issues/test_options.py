@@ -132,6 +132,20 @@ class Options(ClusterCase):
         self.assertEqual(self.show(job)["NumCPUs"], "1")
         self.run_cmd("scancel", job)
 
+    def test_nodes_that_no_job_has(self):
+        """srun -w with a node that is not configured had another answer in a job than one of another job."""
+        done = self.run_cmd("salloc", "-Q", "srun", "-w", "n99", "true", check=False)
+        self.assertRegex(done.stderr, r"^srun: error: Unable to create step for job \d+: "
+                                      r"Requested node configuration is not available\n$")
+
+    def test_sattach_to_what_is_over(self):
+        """sattach did not say that the step had ended."""
+        job = self.submit("-o", "/dev/null", "--wrap", "srun true")
+        self.wait_ended(job)
+        for step in ("0", "77"):
+            self.fails(1, "sattach: error: Could not get job step info: Job/step already completing or completed\n",
+                       "sattach", f"{job}.{step}")
+
 
 if __name__ == "__main__":
     unittest.main()
