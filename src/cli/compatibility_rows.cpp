@@ -331,6 +331,8 @@ constexpr CompatibilityRow kRows[] = {
     {"sdiag", "--yaml", Support::kSupported, "system:sdiag test_json"},
     {"beside the commands", "pam_slurm_adopt", Support::kMissing, "",
      "waits: logins at nodes are not tied to jobs yet"},
+    {"values of sbatch, srun, salloc", "--exclusive=mcs", Support::kNoEffect, "", "labels of security (MCS): kept and shown"},
+    {"values of sbatch, srun, salloc", "--exclusive=topo", Support::kNoEffect, "", "new since 22.05: kept and shown"},
 };
 
 }  // namespace

@@ -144,16 +144,18 @@ Words split_line(const std::string& line) {
   return out;
 }
 
-// Until exit, quit or the end of the input; "!!" repeats the line before.
+// Until exit, quit or the end of the input; "!!" repeats the line before. What no terminal has echoed is shown here.
 void run_interactively(Session& session) {
   std::string previous;
   std::string line;
+  const bool echo = isatty(STDIN_FILENO) == 0;
   while (!session.done) {
     std::cout << "scontrol: " << std::flush;
     if (!std::getline(std::cin, line)) {
       std::cout << '\n';
       return;
     }
+    if (echo) std::cout << line << '\n' << std::flush;
     if (trim(line) == "!!") line = previous;
     previous = line;
     run_words(session, split_line(line));

@@ -99,6 +99,53 @@ class Options(ClusterCase):
         self.run_cmd("scontrol", "update", "PartitionName=debug", "Alternate=", "QOS=")
         self.assertNotIn("Alternate=", self.out("scontrol", "show", "partition", "debug"))
 
+    def test_lines_that_no_terminal_shows(self):
+        """scontrol fed from a pipe printed its prompts, and not the commands behind them."""
+        self.assertEqual(self.out("scontrol", stdin="show hostnames n[1-2]\n"),
+                         "scontrol: show hostnames n[1-2]\nn1\nn2\nscontrol: \n")
+
+    def test_variables_that_take_words(self):
+        """*_EXCLUSIVE and *_NO_KILL took any value for a yes."""
+        for command, prefix in ((("sbatch", "-H", "--wrap", "true"), "SBATCH"), (("salloc", "true"), "SALLOC"),
+                                (("srun", "true"), "SLURM")):
+            for name, option in (("EXCLUSIVE", "exclusive"), ("NO_KILL", "no-kill")):
+                done = self.run_cmd(*command, env={f"{prefix}_{name}": "1"}, check=False)
+                self.assertNotEqual(done.returncode, 0, (prefix, name))
+                self.assertEqual(done.stderr, f"{command[0]}: error: Invalid --{option} specification\n")
+        job = self.submit("-H", "--wrap", "true", env={"SBATCH_EXCLUSIVE": "exclusive", "SBATCH_NO_KILL": "off"})
+        self.assertEqual(self.show(job)["OverSubscribe"], "NO")
+        self.run_cmd("scancel", job)
+
+    def test_variables_without_a_value(self):
+        """Variables that are set to nothing were ignored where an option without its value is refused."""
+        for name, option in (("SBATCH_TIMELIMIT", "time"), ("SBATCH_MEM_PER_CPU", "mem-per-cpu"),
+                             ("SBATCH_MEM_PER_NODE", "mem"), ("SBATCH_SIGNAL", "signal")):
+            done = self.run_cmd("sbatch", "-H", "--wrap", "true", env={name: ""}, check=False)
+            self.assertNotEqual(done.returncode, 0, name)
+            self.assertEqual(done.stderr, f"sbatch: error: Invalid --{option} specification\n")
+
+    def test_more_processors_than_there_are(self):
+        """scontrol update took any NumCPUs of a waiting job, which then waited for ever."""
+        job = self.submit("-H", "--wrap", "true")
+        self.fails(1, f"Requested partition configuration not available now for job {job}\n",
+                   "scontrol", "update", f"JobId={job}", "NumCPUs=999")
+        self.assertEqual(self.show(job)["NumCPUs"], "1")
+        self.run_cmd("scancel", job)
+
+    def test_nodes_that_no_job_has(self):
+        """srun -w with a node that is not configured had another answer in a job than one of another job."""
+        done = self.run_cmd("salloc", "-Q", "srun", "-w", "n99", "true", check=False)
+        self.assertRegex(done.stderr, r"^srun: error: Unable to create step for job \d+: "
+                                      r"Requested node configuration is not available\n$")
+
+    def test_sattach_to_what_is_over(self):
+        """sattach did not say that the step had ended."""
+        job = self.submit("-o", "/dev/null", "--wrap", "srun true")
+        self.wait_ended(job)
+        for step in ("0", "77"):
+            self.fails(1, "sattach: error: Could not get job step info: Job/step already completing or completed\n",
+                       "sattach", f"{job}.{step}")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -54,10 +54,7 @@ OptionResult set_priority(Submission& s, const Input& in) {
 }
 
 OptionResult set_no_kill(Submission& s, const Input& in) {
-  if (in.has_value && !in.value.empty() && !iequals(in.value, "off") &&
-      !(in.from_environment && flag_is_on(in.value))) {
-    return bad_specification(in);
-  }
+  if (in.has_value && !in.value.empty() && !iequals(in.value, "off")) return bad_specification(in);
   const bool off = iequals(in.value, "off");
   s.job.kill_on_node_fail = off;
   s.step.no_kill = !off;

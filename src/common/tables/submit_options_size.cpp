@@ -35,7 +35,7 @@ OptionResult set_node_file(Submission& s, const Input& in) {
 
 OptionResult set_exclusive(Submission& s, const Input& in) {
   s.settings.exclusive_step = true;
-  if (!in.has_value || in.value.empty() || (in.from_environment && flag_is_on(in.value))) {
+  if (!in.has_value || in.value.empty() || iequals(in.value, "exclusive")) {
     s.job.sharing = Sharing::kExclusive;
   } else if (iequals(in.value, "user")) {
     s.job.sharing = Sharing::kUser;

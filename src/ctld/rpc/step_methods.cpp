@@ -134,7 +134,9 @@ void create_het_step(ServiceParts& parts, const CallContext& context, protocol::
 
 Result<protocol::DescribeStepReply> describe_step(const state::ClusterState& state, const CallContext& context, StepId id) {
   if (auto ok = may_see(state, id.job, context.identity.uid); !ok) return tl::unexpected(ok.error());
-  const Step* step = state::find_step(state.jobs.at(id.job), id.step);
+  const Job& job = state.jobs.at(id.job);
+  const Step* step = state::find_step(job, id.step);
+  if (step == nullptr && is_terminal(job.state)) return failure(ErrorCode::kAlreadyDone);
   if (step == nullptr) return failure(ErrorCode::kInvalidStepId);
   return protocol::DescribeStepReply{*step, step_addresses(state, *step->layout)};
 }
@@ -145,6 +147,7 @@ void attach_step(ServiceParts& parts, const CallContext& context, const protocol
   const auto now = parts.publisher.newest();
   auto description = describe_step(*now->state, context, request.id);
   if (!description) return responder.fail(description.error());
+  if (description->step.state >= StepState::kCompleted) return responder.fail(Error{ErrorCode::kAlreadyDone, {}});
   const Job& job = now->state->jobs.at(request.id.job);
   Bitmap nodes;
   for (const StepNode& part : description->step.layout->nodes) nodes.set(part.node);

@@ -142,7 +142,7 @@ Result<Usable> usable_positions(const ClusterState& state, const Job& job, const
   }
   if (!spec.node_list.empty()) {
     const auto nodes = resolve_nodes(state, spec.node_list.view());
-    if (!nodes) return tl::unexpected(nodes.error());
+    if (!nodes) return failure(ErrorCode::kNodesNotAvailable);  // to a step, a node of another job is as unknown
     usable.required = allocation_positions(job, *nodes);
     if (usable.required.count() != nodes->count() || usable.required.intersects(excluded)) {
       return failure(ErrorCode::kNodesNotAvailable);

@@ -235,10 +235,11 @@ Status check_changed(const ClusterState& state, const Job& job, const JobSpec& s
   size_t large_enough = 0;
   for (const Partition* partition : *partitions) {
     const bool fits = spec.min_nodes <= partition->nodes.count() &&
-                      allows_node_count(*partition->config, spec);
+                      allows_node_count(*partition->config, spec) &&
+                      spec.min_cpus <= partition->total_cpus;
     large_enough += fits ? 1 : 0;
   }
-  const bool more = spec.min_nodes > job.spec->min_nodes;
+  const bool more = spec.min_nodes > job.spec->min_nodes || spec.min_cpus > job.spec->min_cpus;
   if (more && large_enough == 0) return failure(ErrorCode::kPartitionNotNow);
   return {};
 }
