@@ -285,7 +285,7 @@ class Scontrol(ClusterCase):
         self.assertEqual(minutes("jobname=crowd", f"UserID={NOBODY}", "timelimit=3")[1], [4, 3, 4, 10])
         done, after = minutes("JobName=crowd", "TimeLimit=2", user=NOBODY)
         self.assertEqual((done.returncode, done.stdout, sorted(done.stderr.splitlines())),
-                         (1, "", sorted(f"Access/permission denied for job {job}" for job in (mine, array))))
+                         (1, "", sorted([f"Access/permission denied for job {mine}", f"{array}_1-3: Access/permission denied"])))
         self.assertEqual(after, [4, 2, 4, 10])
         self.run_cmd("scontrol", "update", f"JobId={mine}", "JobName=renamed")
         self.run_cmd("scontrol", "update", "JobName=renamed", "Comment=found", "JobName=again")

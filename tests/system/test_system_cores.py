@@ -40,16 +40,19 @@ class Nodes(ClusterCase):
 
     def test_jobs_have_no_say(self):
         """Without AllowSpecResourcesUsage."""
+        sharing = lambda job: [self.show(job).get(key) for key in ("OverSubscribe", "Exclusive")]
+        plain = self.submit("-H", "--wrap", "true")
         for option, name in (("--core-spec=1", "-S"), ("--thread-spec=1", "--thread-spec")):
             done = self.run_cmd("sbatch", "--parsable", "-H", option, "--wrap", "true")
             self.assertEqual(done.stderr, IGNORED.format(name))
             shown = self.show(int(done.stdout))
-            self.assertEqual((shown["CoreSpec"], shown["OverSubscribe"]), ("*", "OK"))
+            self.assertEqual((shown["CoreSpec"], sharing(int(done.stdout))), ("*", sharing(plain)))
             for change in ("CoreSpec=1", "ThreadSpec=1"):
                 refused = self.run_cmd("scontrol", "update", f"JobId={done.stdout.strip()}", change, check=False)
                 self.assertEqual(refused.returncode, 1)
                 self.assertIn("Access/permission denied", refused.stderr)
             self.run_cmd("scancel", done.stdout.strip())
+        self.run_cmd("scancel", plain)
 
 
 class Jobs(ClusterCase):
