@@ -24,6 +24,8 @@ template <class... Cases>
 struct Overloaded : Cases... {
   using Cases::operator()...;
 };
+template <class... Cases>
+Overloaded(Cases...) -> Overloaded<Cases...>;
 
 std::string text_of(const state::NodeOrder& order) {
   const Overloaded text{
