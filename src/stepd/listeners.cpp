@@ -25,6 +25,12 @@ bool parse_endpoint(const IoEndpoint& endpoint, tcp::endpoint& out) {
 
 }  // namespace
 
+Listeners::~Listeners() {
+  for (const ListenerPtr& listener : listeners_) {
+    if (listener->link) listener->link->close();  // its handlers hold the listener
+  }
+}
+
 void Listeners::connect(const IoEndpoint& endpoint, bool with_stdin, bool owner) {
   auto listener = std::make_shared<Listener>();
   listener->endpoint = endpoint;

@@ -27,6 +27,9 @@ class Listeners {
   };
   Listeners(boost::asio::io_context& io, protocol::StepHello hello, Handlers handlers)
       : io_(io), hello_(std::move(hello)), handlers_(std::move(handlers)) {}
+  Listeners(const Listeners&) = delete;
+  Listeners& operator=(const Listeners&) = delete;
+  ~Listeners();
 
   // Starts a connection; what is sent meanwhile follows once it is accepted. `owner` is the srun
   // that made the step.
