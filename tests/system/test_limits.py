@@ -67,6 +67,7 @@ class Inactive(ClusterCase):
     def test_silent_salloc(self):
         salloc = self.cluster.start("salloc", "-Q", "-K", "sleep", "1000")
         job = wait_for(lambda: self.out("squeue", "-h", "-t", "R", "-o", "%i").strip(), "the allocation")
+        wait_for(lambda: subprocess.run(["pgrep", "-P", str(salloc.pid)], capture_output=True, check=False).stdout, "its command runs")
         salloc.send_signal(signal.SIGSTOP)
         try:
             self.assertEqual(self.wait_ended(job), "TIMEOUT")
