@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "common/base/proc_stat.hpp"
 #include "common/base/read_file.hpp"
 #include "common/base/text.hpp"
 
@@ -12,11 +13,8 @@ constexpr size_t kStart = 19;  // among the fields after the name
 
 }  // namespace
 
-// The name stands in brackets, and may hold blanks and brackets of its own.
 std::optional<uint64_t> start_in_stat(std::string_view stat) {
-  const size_t name_end = stat.rfind(')');
-  if (name_end == std::string_view::npos) return std::nullopt;
-  const auto fields = split(trim(stat.substr(name_end + 1)), ' ');
+  const auto fields = stat_fields(stat);
   const bool over = fields.size() <= kStart || fields[0] == "Z" || fields[0] == "X";
   return over ? std::nullopt : to_number<uint64_t>(fields[kStart]);
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "common/base/proc_stat.hpp"
 #include "common/base/read_file.hpp"
 #include "common/base/text.hpp"
 #include "common/cgroup/group_files.hpp"
@@ -35,10 +36,7 @@ void add(ProcessUsage& sum, const ProcessUsage& more) {
 }  // namespace
 
 std::optional<ProcessUsage> parse_process(std::string_view stat, std::string_view io) {
-  const size_t close = stat.rfind(')');  // the name before it may hold anything
-  if (close == std::string_view::npos || close + 2 >= stat.size()) return std::nullopt;
-  const std::vector<std::string> fields = split(trim(stat.substr(close + 2)), ' ');
-  // field 0 here is number 3 of proc(5): the state
+  const std::vector<std::string> fields = stat_fields(stat);
   constexpr size_t kParent = 1, kMajor = 9, kChildMajor = 10, kUser = 11, kSystem = 12;
   constexpr size_t kChildUser = 13, kChildSystem = 14, kVsize = 20, kRss = 21;
   if (fields.size() <= kRss) return std::nullopt;

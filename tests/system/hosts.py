@@ -9,7 +9,7 @@ import socket
 import subprocess
 import tempfile
 
-from harness import BIN, SBIN, Cluster, wait_for
+from harness import BIN, SBIN, Cluster, need_root, wait_for
 
 CONF = """ClusterName=hosts
 SlurmctldHost=ctl({gateway})
@@ -40,6 +40,13 @@ PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 
 def sh(*command):
     subprocess.run(command, check=True)
+
+
+def need_namespaces():
+    need_root()
+    if subprocess.run(["unshare", "--net", "--mount", "--uts", "--pid", "--fork", "true"], check=False).returncode:
+        print("skipped: no namespaces here")
+        raise SystemExit(77)
 
 
 class Host:

@@ -3,8 +3,8 @@ import os
 import subprocess
 import unittest
 
-from harness import ClusterCase, need_root, wait_for
-from hosts import HostCluster
+from harness import ClusterCase, wait_for
+from hosts import HostCluster, need_namespaces
 
 
 class Hosts(ClusterCase):
@@ -89,8 +89,5 @@ class Hosts(ClusterCase):
 
 
 if __name__ == "__main__":
-    need_root()
-    if subprocess.run(["unshare", "--net", "--mount", "--uts", "--pid", "--fork", "true"], check=False).returncode:
-        print("skipped: no namespaces here")
-        raise SystemExit(77)
+    need_namespaces()
     unittest.main(verbosity=2)

@@ -2,8 +2,8 @@
 import subprocess
 import unittest
 
-from harness import ClusterCase, need_root, wait_for
-from hosts import HostCluster
+from harness import ClusterCase, wait_for
+from hosts import HostCluster, need_namespaces
 
 PROLOG = """#!/bin/sh
 echo "$SLURM_JOB_ID $SLURMD_NODENAME" >> {dir}/work/prolog.ran
@@ -93,8 +93,5 @@ class Orders(ClusterCase):
 
 
 if __name__ == "__main__":
-    need_root()
-    if subprocess.run(["unshare", "--net", "--mount", "--uts", "--pid", "--fork", "true"], check=False).returncode:
-        print("skipped: no namespaces here")
-        raise SystemExit(77)
+    need_namespaces()
     unittest.main(verbosity=2)
