@@ -37,6 +37,7 @@ std::string text_of(const state::NodeOrder& order) {
       [](const state::TerminateStep& o) { return fmt::format("end of step {}.{}", o.key.id.job, o.key.id.step); },
       [](const state::TerminateJob& o) { return fmt::format("end of job {}", o.job); },
       [](const state::RebootNow&) { return std::string("reboot"); },
+      [](const state::ReconfigureNodes&) { return std::string("configuration"); },
   };
   return std::visit(text, order);
 }
@@ -145,6 +146,10 @@ void Orders::transmit(const state::RebootNow& order, const Bitmap& nodes, const 
                       const Done& done) {
   const protocol::RebootNodeRequest request{order.issued, order.reason, order.features, order.if_needed};
   parts_.links.send(*state, nodes, request, done);
+}
+
+void Orders::transmit(const state::ReconfigureNodes&, const Bitmap& nodes, const Snapshot& state, const Done& done) {
+  parts_.links.send(*state, nodes, protocol::ReconfigureNodeRequest{*state->config}, done);
 }
 
 // On a thread of the links, which may go on when engine and publisher are gone: what needs them is a worker's.

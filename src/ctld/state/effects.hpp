@@ -83,8 +83,10 @@ struct TerminateJob {
   bool at_once = false;
   std::string message;  // text before " ON <node> …" is the engine's; here: the rest, or empty
 };
-// The configuration changed: nodes get it.
-struct ReconfigureNodes {};
+// The configuration changed: these nodes get it, the newest there is then, and register again.
+struct ReconfigureNodes {
+  Bitmap nodes;
+};
 // Give these nodes the features, if any, and run RebootProgram there. Each knows by the time whether it has done so already.
 struct RebootNow {
   Bitmap nodes;

@@ -172,7 +172,11 @@ void react_to(const ClusterState&, const StepNodesEnded& event, Effects& effects
   effects.emplace_back(StepRoomFreed{event.id.job});
 }
 void react_to(const ClusterState& state, const ConfigReplaced&, Effects& effects) {
-  effects.emplace_back(ReconfigureNodes{});
+  ReconfigureNodes order;
+  state.nodes.for_each([&](const Node& node) {
+    if (expects_agent(node)) order.nodes.set(node.id);
+  });
+  effects.emplace_back(std::move(order));
   effects.emplace_back(WakeScheduler{});
   tell_waiters(state, effects);
 }
