@@ -33,6 +33,11 @@ void EffectRunner::handle(const state::ReconfigureNodes& effect, const Snapshot&
   orders_->give(std::move(known), state);
 }
 
+void EffectRunner::handle(const state::EndAgents& effect, const Snapshot& state) {
+  log::info("the agents of {} are told to end: the nodes were deleted", state::node_list(*state, effect.nodes));
+  orders_->give(effect, state);
+}
+
 void EffectRunner::handle(const state::RebootNow& effect, const Snapshot& state) {
   const std::string nodes = state::node_list(*state, effect.nodes);
   if (effect.features.empty()) log::info("nodes {} are told to reboot", nodes);

@@ -80,6 +80,7 @@ class Orders : public std::enable_shared_from_this<Orders> {
   void transmit(const state::TerminateJob& order, const Bitmap& nodes, const Snapshot& state, const Done& done);
   void transmit(const state::RebootNow& order, const Bitmap& nodes, const Snapshot& state, const Done& done);
   void transmit(const state::ReconfigureNodes& order, const Bitmap& nodes, const Snapshot& state, const Done& done);
+  void transmit(const state::EndAgents& order, const Bitmap& nodes, const Snapshot& state, const Done& done);
   void note_answers(const Round& round, const std::vector<net::FanoutResult>& results);
   void answered(const Round& round, const Outcome& outcome);
   void refused(const Round& round, const std::vector<net::FanoutResult>& results);

@@ -87,6 +87,10 @@ struct TerminateJob {
 struct ReconfigureNodes {
   Bitmap nodes;
 };
+// These nodes were deleted: their agents end.
+struct EndAgents {
+  Bitmap nodes;
+};
 // Give these nodes the features, if any, and run RebootProgram there. Each knows by the time whether it has done so already.
 struct RebootNow {
   Bitmap nodes;
@@ -138,7 +142,7 @@ struct RunTick {};  // send a Tick soon: a dependency or begin time may be due
 
 using Effect =
     std::variant<LaunchStep, LaunchProlog, SignalSteps, TerminateStep, TerminateJob,
-                 ReconfigureNodes, RebootNow, RunTrigger, JobChanged, StepRoomFreed, JobRecordEnded, SendMail,
+                 ReconfigureNodes, EndAgents, RebootNow, RunTrigger, JobChanged, StepRoomFreed, JobRecordEnded, SendMail,
                  RunControllerProlog, RunControllerEpilog, WakeScheduler, RunTick>;
 using Effects = std::vector<Effect>;
 

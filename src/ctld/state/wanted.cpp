@@ -93,6 +93,14 @@ Bitmap wanted(const ClusterState& state, const ReconfigureNodes& order, Duration
   });
 }
 
+Bitmap wanted(const ClusterState& state, const EndAgents& order, Duration waited) {
+  if (waited >= state.config->message_timeout) return {};
+  return those(order.nodes, [&](NodeId id) {
+    const Node* node = state.nodes.find(id);
+    return node != nullptr && node->removed;
+  });
+}
+
 template <class Order>
 void join(Order& order, const Order& same) {
   order.nodes |= same.nodes;
@@ -123,6 +131,7 @@ OrderSubject subject(size_t kind, const RebootNow& order, uint64_t) {
   return {kind, kNoJob, first, 0, static_cast<uint64_t>(order.issued.time_since_epoch().count())};
 }
 OrderSubject subject(size_t kind, const ReconfigureNodes&, uint64_t) { return {kind, kNoJob, 0, 0, 0}; }
+OrderSubject subject(size_t kind, const EndAgents&, uint64_t number) { return {kind, kNoJob, 0, 0, number}; }
 
 }  // namespace
 
