@@ -111,7 +111,7 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
             recovered.state.jobs.size(), info.epoch);
   links.emplace(auth);
   watches.emplace([this](JobId job) { engine->post({state::ClientGone{job}, {}, {}}); },
-                  [this] { return silence_limit(*publisher->newest()->state->config) / 2; });
+                  [this] { return silence_limit(*publisher->newest()->state->config); });
   effects.emplace(EffectRunner::Parts{*store, *signer, *links, *watches, step_waiters, programs, users});
   publisher.emplace(
       engine::Published{std::make_shared<state::ClusterState>(recovered.state), recovered.last},

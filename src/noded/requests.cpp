@@ -182,8 +182,9 @@ void add_orders(net::RpcServer& server, RequestParts& parts) {
         return Empty{};
       });
   handle_order<ShutdownNodeRequest, Empty>(
-      server, parts, [](RequestParts& p, const ShutdownNodeRequest&) -> Result<Empty> {
-        log::info("the controller orders a shutdown");
+      server, parts, [](RequestParts& p, const ShutdownNodeRequest& request) -> Result<Empty> {
+        if (request.reason.empty()) log::info("the controller orders a shutdown");
+        else log::error("the controller orders a shutdown: {}", request.reason);
         p.end_process();
         return Empty{};
       });

@@ -293,7 +293,6 @@ void World::change_cluster() {
       count(Fault::kConfigReplaced);
       config_ = make_config(++config_variant_);
       ask(ReplaceConfig{config_});
-      for (auto& each : nodes_) register_node(*each);
       break;
     }
     case 4: {

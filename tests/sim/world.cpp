@@ -220,6 +220,12 @@ void World::perform(const Effect& effect) {
     order->nodes.for_each([&](size_t id) {
       to_node(static_cast<NodeId>(id), *order, [this, reboot = *order](FakeNode& node) { obey(node, reboot); });
     });
+  } else if (const auto* configuration = std::get_if<ReconfigureNodes>(&effect)) {
+    const Bitmap known = still_wanted(controller_.state(), *configuration, {});
+    configuration->nodes.for_each([&](size_t id) {
+      if (!known.test(id)) return register_node(node_of(static_cast<NodeId>(id)));  // it asks by itself now and then
+      to_node(static_cast<NodeId>(id), *configuration, [this](FakeNode& node) { register_node(node); });
+    });
   } else if (std::holds_alternative<RunTick>(effect)) {
     at(between(1, 100), [this] {
       controller_.handle(Tick{}, now_);

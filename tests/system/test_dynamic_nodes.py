@@ -34,6 +34,11 @@ class DynamicCase(ClusterCase):
             os.kill(pid, signal.SIGTERM)
             wait_for(lambda: self.cluster.node_pid(name) is None, f"{name}'s agent is gone")
 
+    def wait_told(self, name):
+        """That its agent ends, since the node was deleted."""
+        wait_for(lambda: self.cluster.node_pid(name) is None, f"{name}'s agent ends by itself")
+        self.assertIn("the controller orders a shutdown: the node was deleted", self.cluster.log(name))
+
     def remove(self, name):
         self.run_cmd("scancel", "-u", "root")
         self.wait_no_jobs()
@@ -100,11 +105,11 @@ class Created(DynamicCase):
 
         self.run_cmd("scontrol", "delete", "NodeName=d1")
         self.assertIsNone(self.node_state("d1"))
+        self.wait_told("d1")
         self.assertEqual(self.show_partition("debug")["Nodes"], "n1")
         self.fails(1, "srun: error: Unable to allocate resources: Invalid node name specified\n", "srun", "-w", "d1", "true")
         self.restart_controller()
         self.assertIsNone(self.node_state("d1"))
-        self.stop_agent("d1")
         done = self.agent("d1")
         self.assertEqual((done.returncode, done.stderr), (1, "slurmd: fatal: node d1 is not in the configuration\n"))
 
@@ -119,6 +124,7 @@ class Created(DynamicCase):
         self.assertEqual(self.out("srun", "-w", "f1", "sh", "-c", "echo $SLURMD_NODENAME"), "f1\n")
         self.wait_no_jobs()
         self.run_cmd("scontrol", "delete", "node", "f1")
+        self.wait_told("f1")
         self.fails(1, "", "scontrol", "-F", "show", "node", "f1", out="Node f1 not found\n")
 
     def test_powered_down_nodes_on_request(self):
@@ -209,8 +215,8 @@ class Registered(DynamicCase):
         self.wait_idle("z1")
         self.run_cmd("scontrol", "delete", "NodeName=z1")
         self.assertIsNone(self.node_state("z1"))
+        self.wait_told("z1")
         # started anew, it is there anew
-        self.stop_agent("z1")
         self.start_agent("z1", *options)
         self.wait_idle("z1")
 

@@ -76,9 +76,12 @@ class Inactive(ClusterCase):
             salloc.send_signal(signal.SIGCONT)
             salloc.wait(timeout=60)
 
-    def test_a_busy_client_stays(self):  # one that answers outlives the limit
+    def test_a_busy_client_stays(self):  # one that answers outlives the limit, and so does a job that needs none
+        self.run_cmd("salloc", "-Q", "--no-shell", "-J", "alone")
         done = self.run_cmd("salloc", "-Q", "sleep", "6")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(self.out("squeue", "-h", "-n", "alone", "-o", "%T"), "RUNNING\n")
+        self.run_cmd("scancel", "-n", "alone")
 
 
 class Patient(ClusterCase):

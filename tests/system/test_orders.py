@@ -91,6 +91,19 @@ class Orders(ClusterCase):
         self.run_cmd("scontrol", "update", "NodeName=h2", "State=RESUME")
         self.wait_idle()
 
+    def test_the_configuration(self):  # the last one: it has the hosts register again
+        received = lambda: self.cluster.log("h2").count("configuration received from the controller")
+        before = received()
+        self.host.take_away()
+        self.cluster.change_conf(lambda text: text + "KillWait=7\n")
+        self.run_cmd("scontrol", "reconfigure")
+        self.wait_lost("configuration")
+        self.assertEqual(received(), before)
+        self.host.give_back()
+        wait_for(lambda: received() > before, "it arrives")
+        wait_for(lambda: self.registrations() > self.registered, "the agent registers with it")
+        self.wait_idle()
+
 
 if __name__ == "__main__":
     need_namespaces()

@@ -88,7 +88,7 @@ class Waiter {
                   [this](const Error& error) { ended(error); });
     protocol::WatchJobRequest request;
     request.job = out_.job;
-    request.end_when_cancelled = !submission_.settings.no_shell;
+    request.end_when_cancelled = is_attended();
     watch_.start(request);
     start_timers();
     io_.restart();
@@ -103,6 +103,7 @@ class Waiter {
   bool submit() {
     protocol::SubmitJobRequest request;
     request.spec = submission_.job;
+    request.spec.attended = is_attended();
     request.components = components_;
     const Result<protocol::SubmitJobReply> reply =
         submit_job(client_, request, salloc_ ? kSalloc : kSrun);
@@ -213,6 +214,8 @@ class Waiter {
     io_.stop();
   }
 
+  // Whether the job ends with this command.
+  [[nodiscard]] bool is_attended() const { return !submission_.settings.no_shell; }
   [[nodiscard]] bool quiet() const { return submission_.settings.quiet; }
   [[nodiscard]] const char* what_failed() const {
     return salloc_ ? "Job submit/allocate failed" : "Unable to allocate resources";

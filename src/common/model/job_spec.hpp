@@ -151,6 +151,7 @@ struct JobSpec {
   SharedText cron;         // times of a line of scrontab (model/crontab.hpp): the job is queued again after each run
   uint32_t cron_line = 0;  // of the crontab, the first is 1
   Toggle oom_kill_step = Toggle::kDefault;  // --oom-kill-step; the default is TaskPluginParam's
+  bool attended = false;  // its srun or salloc watches it from start to end; of the first component of several
 
   template <class V>
   static void describe(V&& field) {  // NOLINT(readability-function-size): a list
@@ -263,6 +264,7 @@ struct JobSpec {
     field(140, "cron", &JobSpec::cron);
     field(141, "cron_line", &JobSpec::cron_line);
     field(142, "oom_kill_step", &JobSpec::oom_kill_step);
+    field(143, "attended", &JobSpec::attended);
   }
 };
 

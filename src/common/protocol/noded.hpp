@@ -384,8 +384,11 @@ struct ReconfigureNodeRequest {
   }
 };
 struct ShutdownNodeRequest {
+  std::string reason;  // empty: scontrol shutdown
   template <class V>
-  static void describe(V&&) {}
+  static void describe(V&& field) {
+    field(1, "reason", &ShutdownNodeRequest::reason);
+  }
 };
 
 // --- commands to a local agent ------------------------------------------------------------------

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "common/base/hostlist.hpp"
+#include "common/base/text.hpp"
 #include "common/model/system_cores.hpp"
 
 namespace sluice::tables {
@@ -183,6 +184,23 @@ std::vector<std::string> NodeNames::with_features(const std::vector<std::string>
     if (any) nodes.push_back(node.name);
   }
   return nodes;
+}
+
+void follow_features(ClusterConfig& config) {
+  const NodeNames names(config);
+  bool grown = false;
+  for (NodeSetConfig& set : config.node_sets) {
+    std::vector<std::string> all = set.nodes;
+    for (std::string& name : names.with_features(set.features)) all.push_back(std::move(name));
+    auto nodes = names.resolve(join(all, ","), nullptr);
+    if (!nodes || nodes->size() == set.nodes.size()) continue;
+    set.nodes = std::move(*nodes);
+    grown = true;
+  }
+  if (!grown) return;
+  for (PartitionConfig& partition : config.partitions) {
+    if (auto nodes = names.resolve(partition.nodes_text, nullptr)) partition.nodes = std::move(*nodes);
+  }
 }
 
 }  // namespace sluice::tables

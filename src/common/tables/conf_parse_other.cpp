@@ -5,6 +5,7 @@
 
 #include "common/base/hostlist.hpp"
 #include "common/tables/conf_assign.hpp"
+#include "common/tables/conf_nodes.hpp"
 #include "common/tables/conf_parse.hpp"
 #include "common/tables/node_helpers.hpp"
 
@@ -204,6 +205,7 @@ Status parse_helpers_conf(const std::vector<ConfLine>& lines, ParsedConfig& pars
   config.without_effect.insert(config.without_effect.end(), unused.begin(), unused.end());
   tidy_unused(config);
   for (NodeConfig& node : config.nodes) adopt_helpers(config, node);
+  follow_features(config);
   return {};
 }
 

@@ -24,14 +24,18 @@ void EffectRunner::run(const state::Effects& effects, const Snapshot& state) {
   }
 }
 
-void EffectRunner::handle(const state::ReconfigureNodes&, const Snapshot& state) {
-  Bitmap known, fresh;  // whether anybody is there is not known of those that are new: apart from the rest
-  state->nodes.for_each([&](const Node& node) {
-    if (state::expects_agent(node)) (node.hardware ? known : fresh).set(node.id);
-  });
-  const protocol::ReconfigureNodeRequest request{*state->config};
-  if (known.any()) parts_.links.send(*state, known, request, {});
-  if (fresh.any()) parts_.links.send(*state, fresh, request, {});
+// Whether anybody is there is not known of nodes that are new or silent: they are told once, and apart from the rest.
+void EffectRunner::handle(const state::ReconfigureNodes& effect, const Snapshot& state) {
+  state::ReconfigureNodes known{state::still_wanted(*state, effect, {})};
+  Bitmap others = effect.nodes;
+  others.and_not(known.nodes);
+  if (others.any()) parts_.links.send(*state, others, protocol::ReconfigureNodeRequest{*state->config}, {});
+  orders_->give(std::move(known), state);
+}
+
+void EffectRunner::handle(const state::EndAgents& effect, const Snapshot& state) {
+  log::info("the agents of {} are told to end: the nodes were deleted", state::node_list(*state, effect.nodes));
+  orders_->give(effect, state);
 }
 
 void EffectRunner::handle(const state::RebootNow& effect, const Snapshot& state) {

@@ -49,6 +49,7 @@ class EffectRunner {
     orders_->give(order, state);
   }
   void handle(const state::ReconfigureNodes& effect, const Snapshot& state);
+  void handle(const state::EndAgents& effect, const Snapshot& state);
   void handle(const state::RebootNow& effect, const Snapshot& state);
   void handle(const state::RunTrigger& effect, const Snapshot& state);
   void handle(const state::JobChanged& effect, const Snapshot& state);

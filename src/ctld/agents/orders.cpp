@@ -1,6 +1,7 @@
 #include "ctld/agents/orders.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -37,8 +38,23 @@ std::string text_of(const state::NodeOrder& order) {
       [](const state::TerminateStep& o) { return fmt::format("end of step {}.{}", o.key.id.job, o.key.id.step); },
       [](const state::TerminateJob& o) { return fmt::format("end of job {}", o.job); },
       [](const state::RebootNow&) { return std::string("reboot"); },
+      [](const state::ReconfigureNodes&) { return std::string("configuration"); },
+      [](const state::EndAgents&) { return std::string("end of the agent"); },
   };
   return std::visit(text, order);
+}
+
+// A node that is deleted has nobody who could carry an order out, but for the one to its agent to end.
+std::optional<NodeId> target_of(const state::ClusterState& state, const state::NodeOrder& order, const std::string& name) {
+  if (const Node* node = state::find_node(state, name)) return node->id;
+  const auto* end = std::get_if<state::EndAgents>(&order);
+  std::optional<NodeId> deleted;
+  if (end == nullptr) return deleted;
+  end->nodes.for_each([&](size_t id) {
+    const Node* node = state.nodes.find(static_cast<NodeId>(id));
+    if (node != nullptr && node->name == name) deleted = node->id;
+  });
+  return deleted;
 }
 
 }  // namespace
@@ -147,6 +163,14 @@ void Orders::transmit(const state::RebootNow& order, const Bitmap& nodes, const 
   parts_.links.send(*state, nodes, request, done);
 }
 
+void Orders::transmit(const state::ReconfigureNodes&, const Bitmap& nodes, const Snapshot& state, const Done& done) {
+  parts_.links.send(*state, nodes, protocol::ReconfigureNodeRequest{*state->config}, done);
+}
+
+void Orders::transmit(const state::EndAgents&, const Bitmap& nodes, const Snapshot& state, const Done& done) {
+  parts_.links.send(*state, nodes, protocol::ShutdownNodeRequest{"the node was deleted"}, done);
+}
+
 // On a thread of the links, which may go on when engine and publisher are gone: what needs them is a worker's.
 void Orders::note_answers(const Round& round, const std::vector<net::FanoutResult>& results) {
   if (stopping_) return;
@@ -168,13 +192,13 @@ void Orders::answered(const Round& round, const Outcome& outcome) {
   again.nodes.clear();
   for (const net::FanoutResult& result : outcome.failed) {
     log::debug("{} on {}: {}", text_of(round.order), result.node, result.text);
-    const Node* node = state::find_node(*newest, result.node);
-    if (node == nullptr || !state::may_repeat(round.order, result.code)) {
+    const auto node = target_of(*newest, round.order, result.node);
+    if (!node || !state::may_repeat(round.order, result.code)) {
       refusals.push_back(result);
       continue;
     }
     unreached.push_back(result.node);
-    again.nodes.set(node->id);
+    again.nodes.set(*node);
   }
   if (!refusals.empty()) refused(round, refusals);
   if (!unreached.empty()) {

@@ -3,7 +3,8 @@
 // What goes wrong at a node that was reached is logged; a launch that a node refuses ends the step there.
 //
 // Orders may overtake each other on their way. Nodes see to it that this changes nothing: an end that comes before its
-// launch holds for it, a launch or prolog after the end of its run is refused, and the newest of stop and go counts.
+// launch holds for it, a launch or prolog after the end of its run is refused, the newest of stop and go counts, and after
+// each configuration it registers, which gives it the newest.
 #pragma once
 
 #include <atomic>
@@ -78,6 +79,8 @@ class Orders : public std::enable_shared_from_this<Orders> {
   void transmit(const state::TerminateStep& order, const Bitmap& nodes, const Snapshot& state, const Done& done);
   void transmit(const state::TerminateJob& order, const Bitmap& nodes, const Snapshot& state, const Done& done);
   void transmit(const state::RebootNow& order, const Bitmap& nodes, const Snapshot& state, const Done& done);
+  void transmit(const state::ReconfigureNodes& order, const Bitmap& nodes, const Snapshot& state, const Done& done);
+  void transmit(const state::EndAgents& order, const Bitmap& nodes, const Snapshot& state, const Done& done);
   void note_answers(const Round& round, const std::vector<net::FanoutResult>& results);
   void answered(const Round& round, const Outcome& outcome);
   void refused(const Round& round, const std::vector<net::FanoutResult>& results);

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include <boost/asio/steady_timer.hpp>
-
+#include "ctld/state/decide/ending.hpp"
 #include "ctld/state/fold.hpp"
 #include "ctld/state/launch_message.hpp"
 
@@ -59,6 +58,7 @@ void Watches::add(const protocol::WatchJobRequest& request, const Newest& newest
     const std::lock_guard lock(mutex_);
     id = next_id_++;
     watches_[request.job].push_back({id, writer, request.end_when_cancelled});
+    if (request.end_when_cancelled) expected_.erase(request.job);
   }
   writer.on_cancel([this, id, request] {
     drop(request.job, id);
@@ -77,18 +77,45 @@ void Watches::close() {
   closing_ = true;
   timers_.stop();
   timers_.join();
+  const std::lock_guard lock(mutex_);
+  expected_.clear();
+}
+
+bool Watches::has_client(JobId job) const {
+  const auto at = watches_.find(job);
+  return at != watches_.end() && std::ranges::any_of(at->second, &Watch::ends_job);
+}
+
+// The client of a job that runs may not have asked yet.
+void Watches::expect_client(const Job& job) {
+  if (!job.spec->attended || !state::is_running(job)) return;
+  const Duration limit = limit_();
+  if (limit <= Duration(0)) return;
+  const std::lock_guard lock(mutex_);
+  if (closing_ || has_client(job.id) || expected_.contains(job.id)) return;
+  auto timer = std::make_unique<boost::asio::steady_timer>(timers_, limit);
+  timer->async_wait([this, id = job.id](const boost::system::error_code& cancelled) {
+    if (!cancelled) never_came(id);
+  });
+  expected_[job.id] = std::move(timer);
+}
+
+void Watches::never_came(JobId job) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (closing_ || expected_.erase(job) == 0) return;  // it came at the last moment
+  }
+  gone_(job);
 }
 
 void Watches::broken_off(JobId job) {
-  const Duration limit = patience_();
-  auto timer = std::make_shared<boost::asio::steady_timer>(timers_, limit > Duration(0) ? limit : kReconnectTime);
+  const Duration limit = limit_();
+  auto timer = std::make_shared<boost::asio::steady_timer>(timers_, limit > Duration(0) ? limit / 2 : kReconnectTime);
   timer->async_wait([this, timer, job](const boost::system::error_code& error) {
     if (error || closing_) return;
     {
       const std::lock_guard lock(mutex_);
-      const auto at = watches_.find(job);
-      const bool back = at != watches_.end() && std::ranges::any_of(at->second, &Watch::ends_job);
-      if (back) return;
+      if (has_client(job)) return;
     }
     gone_(job);
   });
@@ -102,6 +129,7 @@ std::vector<Watches::Watch> Watches::of(JobId job) {
 
 void Watches::notify(JobId job_id, const std::string& message, const state::ClusterState& now) {
   const std::lock_guard order(order_);
+  if (const Job* record = now.jobs.find(job_id)) expect_client(*record);
   {
     const std::lock_guard lock(mutex_);
     if (watches_.empty()) return;

@@ -83,8 +83,14 @@ struct TerminateJob {
   bool at_once = false;
   std::string message;  // text before " ON <node> …" is the engine's; here: the rest, or empty
 };
-// The configuration changed: nodes get it.
-struct ReconfigureNodes {};
+// The configuration changed: these nodes get it, the newest there is then, and register again.
+struct ReconfigureNodes {
+  Bitmap nodes;
+};
+// These nodes were deleted: their agents end.
+struct EndAgents {
+  Bitmap nodes;
+};
 // Give these nodes the features, if any, and run RebootProgram there. Each knows by the time whether it has done so already.
 struct RebootNow {
   Bitmap nodes;
@@ -136,7 +142,7 @@ struct RunTick {};  // send a Tick soon: a dependency or begin time may be due
 
 using Effect =
     std::variant<LaunchStep, LaunchProlog, SignalSteps, TerminateStep, TerminateJob,
-                 ReconfigureNodes, RebootNow, RunTrigger, JobChanged, StepRoomFreed, JobRecordEnded, SendMail,
+                 ReconfigureNodes, EndAgents, RebootNow, RunTrigger, JobChanged, StepRoomFreed, JobRecordEnded, SendMail,
                  RunControllerProlog, RunControllerEpilog, WakeScheduler, RunTick>;
 using Effects = std::vector<Effect>;
 

@@ -86,6 +86,21 @@ Bitmap wanted(const ClusterState& state, const RebootNow& order, Duration) {
   });
 }
 
+Bitmap wanted(const ClusterState& state, const ReconfigureNodes& order, Duration) {
+  return those(order.nodes, [&](NodeId id) {
+    const Node* node = state.nodes.find(id);
+    return node != nullptr && expects_agent(*node) && node->hardware != nullptr && !is_silent(*node);
+  });
+}
+
+Bitmap wanted(const ClusterState& state, const EndAgents& order, Duration waited) {
+  if (waited >= state.config->message_timeout) return {};
+  return those(order.nodes, [&](NodeId id) {
+    const Node* node = state.nodes.find(id);
+    return node != nullptr && node->removed;
+  });
+}
+
 template <class Order>
 void join(Order& order, const Order& same) {
   order.nodes |= same.nodes;
@@ -115,6 +130,8 @@ OrderSubject subject(size_t kind, const RebootNow& order, uint64_t) {
   const auto first = order.nodes.any() ? static_cast<uint32_t>(order.nodes.find_first()) : 0;
   return {kind, kNoJob, first, 0, static_cast<uint64_t>(order.issued.time_since_epoch().count())};
 }
+OrderSubject subject(size_t kind, const ReconfigureNodes&, uint64_t) { return {kind, kNoJob, 0, 0, 0}; }
+OrderSubject subject(size_t kind, const EndAgents&, uint64_t number) { return {kind, kNoJob, 0, 0, number}; }
 
 }  // namespace
 

@@ -13,7 +13,8 @@
 namespace sluice::state {
 
 // What changes the life of a job, step or node, and is repeated until the node has it.
-using NodeOrder = std::variant<LaunchStep, LaunchProlog, SignalSteps, TerminateStep, TerminateJob, RebootNow>;
+using NodeOrder =
+    std::variant<LaunchStep, LaunchProlog, SignalSteps, TerminateStep, TerminateJob, RebootNow, ReconfigureNodes, EndAgents>;
 template <class Order>
 concept IsNodeOrder = std::constructible_from<NodeOrder, Order>;
 
@@ -32,6 +33,8 @@ void join_orders(NodeOrder& order, const NodeOrder& same);
 //   an end         of a step: those left of it; of a job: those it still holds. A node that a job has lost (at_once) is
 //                  told as long as the job is known, unless it is DOWN and silent: it registers when it is back
 //   a reboot       while this very one is under way
+//   a configuration  except of those that get it with their registration: they never registered, or are DOWN and silent
+//   the agent's end  for MessageTimeout, unless the node was made anew: where nobody answers, there is none
 //   stop, go on    (suspend, resume) while the job is as the order says
 //   other signals  while the job runs there, for MessageTimeout: who sent one does not expect it much later
 [[nodiscard]] Bitmap still_wanted(const ClusterState& state, const NodeOrder& order, Duration waited);

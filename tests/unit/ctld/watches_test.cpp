@@ -1,6 +1,8 @@
 // Who waits for a job hears of every change, in order.
 #include "ctld/rpc/watches.hpp"
 
+#include <future>
+#include <mutex>
 #include <thread>
 
 #include "../state/fixture.hpp"
@@ -69,6 +71,60 @@ TEST_F(WatchesTest, AnArrayIsWatchedToItsLastTask) {
   end(0, 0);
   EXPECT_EQ(inbox_->end, ErrorCode::kOk);
   EXPECT_EQ(inbox_->states.size(), 4U);
+}
+
+// With InactiveLimit: the jobs whose clients are said to be gone, in order.
+class ClientsTest : public WatchesTest {
+ protected:
+  JobId start(bool attended, const std::string& node) {
+    JobSpec spec = batch_spec();
+    spec.batch = false;
+    spec.attended = attended;
+    const JobId job = submit(spec);
+    EXPECT_TRUE(start_job(job, node));
+    return job;
+  }
+  void gone(JobId job) {
+    const std::lock_guard lock(mutex_);
+    gone_.push_back(job);
+    if (job == last_) done_.set_value();
+  }
+  // Waits for this job's client, too; that of a job which was looked at before, and is not in the list, never goes.
+  std::vector<JobId> gone_until(JobId last) {
+    {
+      const std::lock_guard lock(mutex_);
+      last_ = last;
+    }
+    watching_.notify(last, {}, *now());
+    EXPECT_EQ(done_.get_future().wait_for(std::chrono::seconds(30)), std::future_status::ready);
+    watching_.close();
+    return gone_;
+  }
+
+  std::mutex mutex_;
+  JobId last_ = kNoJob;
+  std::vector<JobId> gone_;
+  std::promise<void> done_;
+  Watches watching_{[this](JobId job) { gone(job); }, [] { return Duration(std::chrono::milliseconds(1)); }};
+};
+
+TEST_F(ClientsTest, OneThatNeverAsksIsMissed) {
+  const JobId listens = start(true, "n1");
+  const JobId has_none = start(false, "n2");  // salloc --no-shell
+  JobSpec spec = batch_spec();
+  spec.attended = true;
+  const JobId waits = submit(spec);
+  const JobId silent = start(true, "n3");
+  watching_.add({.job = listens, .end_when_cancelled = true}, [&] { return now(); }, writer_);
+  for (const JobId job : {listens, has_none, waits}) watching_.notify(job, {}, *now());
+  EXPECT_EQ(gone_until(silent), std::vector{silent});
+}
+
+// Whoever only looks, as scontrol wait_job does, is not the job's client.
+TEST_F(ClientsTest, AnotherThatWatchesDoesNotCount) {
+  const JobId silent = start(true, "n1");
+  watching_.add({.job = silent}, [&] { return now(); }, writer_);
+  EXPECT_EQ(gone_until(silent), std::vector{silent});
 }
 
 TEST_F(WatchesTest, AnUnknownJobEndsIt) {

@@ -2,6 +2,7 @@
 #include "fixture.hpp"
 
 #include "ctld/state/launch_message.hpp"
+#include "ctld/state/wanted.hpp"
 
 namespace sluice::state {
 namespace {
@@ -65,6 +66,25 @@ TEST_F(DynamicNodeTest, ANodeIsCreatedRegistersAndRunsJobs) {
   EXPECT_EQ(find_node(state_, "d1"), nullptr);
   EXPECT_EQ(nodes_of("debug"), "n[1-4]");
   EXPECT_EQ(state_.config->nodes.size(), 4u);
+}
+
+TEST_F(DynamicNodeTest, TheAgentsOfDeletedNodesEnd) {
+  ASSERT_TRUE(run(CreateNodes{kRoot, {line("d1"), line("d2")}}));
+  register_node("d1");
+  EXPECT_TRUE(refused("d[1-2]").empty());
+  const auto told = effects<EndAgents>();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(node_list(state_, told[0].nodes), "d1") << "of d2 nobody has ever heard";
+  const NodeOrder end = told[0];
+  EXPECT_EQ(nodes_of_order(state_, end), told[0].nodes);
+  EXPECT_EQ(still_wanted(state_, end, {}), told[0].nodes);
+  EXPECT_TRUE(still_wanted(state_, end, config_->message_timeout).none()) << "where nobody answers, there may be nobody";
+  ASSERT_TRUE(run(CreateNodes{kRoot, {line("d1")}}));
+  EXPECT_TRUE(still_wanted(state_, end, {}).none()) << "it is another node";
+  register_node("d1");
+  ASSERT_TRUE(run(NodesNotResponding{{find_node(state_, "d1")->id}}));
+  EXPECT_TRUE(refused("d1").empty());
+  EXPECT_TRUE(effects<EndAgents>().empty()) << "nobody is there";
 }
 
 TEST_F(DynamicNodeTest, AFutureNodeWaitsForItsAdministrator) {

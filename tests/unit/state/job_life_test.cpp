@@ -285,6 +285,30 @@ TEST_F(CoreTest, ClientsThatAreGone) {
   ASSERT_TRUE(run(ClientGone{runs}));
   EXPECT_EQ(job(runs).state, JobState::kTimeout);
   EXPECT_EQ(job(runs).reason, JobReason::kInactiveLimit);
+  const JobId of_root = submit(spec);
+  ASSERT_TRUE(start_job(of_root, "n2"));
+  config = std::make_shared<ClusterConfig>(*config);
+  config->partitions.front().root_only = true;
+  ASSERT_TRUE(run(ReplaceConfig{config}));
+  ASSERT_TRUE(run(ClientGone{of_root}));
+  EXPECT_EQ(job(of_root).state, JobState::kRunning) << "the limit is ignored in partitions of root's alone";
+}
+
+// After a restart the clients of jobs that run are waited for; other jobs have none.
+TEST_F(CoreTest, ClientsAreExpectedAgain) {
+  JobSpec spec = batch_spec();
+  spec.batch = false;
+  const JobId alone = submit(spec);  // salloc --no-shell
+  spec.attended = true;
+  const JobId attended = submit(spec);
+  const JobId waits = submit(spec);
+  ASSERT_TRUE(start_job(alone, "n1"));
+  ASSERT_TRUE(start_job(attended, "n2"));
+  effects_ = resume(state_);
+  std::vector<JobId> looked_at;
+  for (const JobChanged& changed : effects<JobChanged>()) looked_at.push_back(changed.job);
+  EXPECT_EQ(looked_at, std::vector{attended});
+  EXPECT_EQ(job(waits).state, JobState::kPending);
 }
 
 TEST_F(CoreTest, FailedLaunchIsRequeuedAndHeld) {

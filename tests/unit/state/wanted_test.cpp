@@ -194,6 +194,27 @@ TEST_F(WantedTest, RebootWhileItIsUnderWay) {
   EXPECT_NE(subject_of(reboot, 1), subject_of(other, 1)) << "it must not wait in place of the other";
 }
 
+TEST_F(WantedTest, ConfigurationWhereNoRegistrationBringsIt) {
+  configure([](ClusterConfig& config) {
+    NodeConfig fresh = config.nodes.front();
+    fresh.name = fresh.hostname = "n5";
+    config.nodes.push_back(fresh);
+  });
+  const NodeOrder order = only<ReconfigureNodes>();
+  EXPECT_EQ(node_list(state_, nodes_of_order(state_, order)), "n[1-5]");
+  EXPECT_EQ(wanted(order, std::chrono::hours(1)), "n[1-4]") << "n5 has to register first";
+  register_node("n5");
+  EXPECT_EQ(wanted(order), "n[1-5]");
+  ASSERT_TRUE(run(NodesNotResponding{{0}}));
+  EXPECT_EQ(wanted(order), "n[1-5]") << "it may come back without a registration";
+  ASSERT_TRUE(run(NodesSilent{{0}}));
+  EXPECT_EQ(wanted(order), "n[2-5]") << "it registers when it is back";
+  configure([](ClusterConfig& config) { config.nodes.pop_back(); });
+  EXPECT_EQ(wanted(order), "n[2-4]");
+  EXPECT_EQ(subject_of(order, 1), subject_of(only<ReconfigureNodes>(), 2)) << "the newest is sent anyway";
+  EXPECT_TRUE(may_repeat(order, ErrorCode::kTimedOut));
+}
+
 TEST_F(WantedTest, SignalsForAShortWhile) {
   const JobId id = started("n[1-2]", false);
   const StepNumber step = create_step(id, 2);

@@ -291,5 +291,21 @@ TEST(ConfParse, ReadsTheHelpersOfFeatures) {
   EXPECT_FALSE(parse_helpers_conf(*lines_of("Feature=a Helper=/x Flags=warm\n"), *parsed));
 }
 
+TEST(ConfParse, HelpersPutNodesIntoNodeSets) {
+  auto parsed = parse(kSmallest + std::string("NodeFeaturesPlugins=node_features/helpers\nNodeName=n[1-4] CPUs=2\n"
+                                              "NodeSet=split Feature=mig Nodes=n4\nNodeSet=fixed Nodes=n1\n"
+                                              "PartitionName=p Nodes=n1,split\nPartitionName=q Nodes=fixed\n"));
+  ASSERT_TRUE(parsed);
+  const ClusterConfig& config = parsed->config;
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(config.partitions[0].nodes, (Words{"n1", "n4"}));
+  ASSERT_TRUE(parse_helpers_conf(*lines_of("NodeName=n[2-3] Feature=mig Helper=/usr/local/mig\n"), *parsed));
+  EXPECT_EQ(config.node_sets[0].nodes, (Words{"n2", "n3", "n4"}));
+  EXPECT_EQ(config.node_sets[1].nodes, Words{"n1"});
+  EXPECT_EQ(config.partitions[0].nodes, (Words{"n1", "n2", "n3", "n4"}));
+  EXPECT_EQ(config.partitions[0].node_sets, Words{"split"});
+  EXPECT_EQ(config.partitions[1].nodes, Words{"n1"});
+}
+
 }  // namespace
 }  // namespace sluice::tables

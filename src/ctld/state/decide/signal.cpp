@@ -17,6 +17,12 @@ bool ends_the_job(const SignalJob& command) {
   return !partly && (cancel || command.signal == kKill);
 }
 
+// Whoever runs jobs in a partition that is root's alone sees to them; InactiveLimit does not.
+bool is_roots_alone(const ClusterState& state, const Job& job) {
+  const Partition* partition = find_partition(state, job.partition.view());
+  return partition != nullptr && partition->config->root_only;
+}
+
 // A waiting job is nothing but its script.
 bool kills_the_script(const SignalJob& command) {
   return (command.flags & protocol::kSignalBatchOnly) != 0 && (command.signal == 0 || command.signal == kKill);
@@ -181,6 +187,7 @@ Result<Decision> decide_on(const ClusterState& state, const ClientGone& command,
     end_pending_job(draft, command.job, ending, now);
   } else if (is_running(*job)) {
     if (state.config->inactive_limit > Duration(0) && state.config->inactive_limit < kNoLimit) {
+      if (is_roots_alone(state, *job)) return draft.take();
       ending = {.state = JobState::kTimeout, .reason = JobReason::kInactiveLimit};
     }
     complete_job(draft, command.job, ending, now);

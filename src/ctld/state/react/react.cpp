@@ -4,7 +4,9 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 
+#include "common/base/contains.hpp"
 #include "ctld/state/react/mail.hpp"
 #include "ctld/state/react/orders.hpp"
 
@@ -172,7 +174,11 @@ void react_to(const ClusterState&, const StepNodesEnded& event, Effects& effects
   effects.emplace_back(StepRoomFreed{event.id.job});
 }
 void react_to(const ClusterState& state, const ConfigReplaced&, Effects& effects) {
-  effects.emplace_back(ReconfigureNodes{});
+  ReconfigureNodes order;
+  state.nodes.for_each([&](const Node& node) {
+    if (expects_agent(node)) order.nodes.set(node.id);
+  });
+  effects.emplace_back(std::move(order));
   effects.emplace_back(WakeScheduler{});
   tell_waiters(state, effects);
 }
@@ -187,6 +193,14 @@ void react_to(const ClusterState&, const NodeUpdated&, Effects& effects) {
 }
 void react_to(const ClusterState&, const NodesCreated&, Effects& effects) {
   effects.emplace_back(WakeScheduler{});
+}
+void react_to(const ClusterState& state, const NodesDeleted& event, Effects& effects) {
+  EndAgents order;
+  state.nodes.for_each([&](const Node& node) {
+    const bool answers = node.hardware != nullptr && (node.flags & (kNodeNoRespond | kNodePoweredDown)) == 0;
+    if (node.removed && answers && contains(event.names, node.name)) order.nodes.set(node.id);
+  });
+  if (order.nodes.any()) effects.emplace_back(std::move(order));
 }
 void react_to(const ClusterState&, const ReservationChanged&, Effects& effects) { effects.emplace_back(WakeScheduler{}); }
 void react_to(const ClusterState&, const ReservationDeleted&, Effects& effects) { effects.emplace_back(WakeScheduler{}); }
@@ -211,7 +225,6 @@ void react_to(const ClusterState&, const JobsPurged&, Effects&) {}
 void react_to(const ClusterState&, const ArrayTasksFolded&, Effects&) {}
 void react_to(const ClusterState&, const NodeRegistered&, Effects&) {}
 void react_to(const ClusterState&, const PartitionDeleted&, Effects&) {}
-void react_to(const ClusterState&, const NodesDeleted&, Effects&) {}
 
 }  // namespace
 

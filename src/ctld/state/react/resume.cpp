@@ -18,6 +18,7 @@ Effects resume(const ClusterState& state) {
       return;
     }
     order_start(job, nullptr, effects);
+    if (job.spec->attended) effects.emplace_back(JobChanged{id, {}});  // from now on its client is waited for
     order_stop_or_go(job, effects);
     for (const auto& step : job.steps) {
       if (step->end != kNoTime) order_step_end(job, *step, false, effects);
