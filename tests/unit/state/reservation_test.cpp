@@ -231,6 +231,32 @@ TEST_F(ReservationTest, TheEndEndsItsJobsAndHoldsThoseThatWait) {
   EXPECT_EQ(state_.jobs.at(waits).reason, JobReason::kReservationDeleted);
 }
 
+TEST_F(ReservationTest, NothingOfADeletedOneIsShownOfAJobThatWasReleased) {
+  ASSERT_EQ(make("a", values("n1")), ErrorCode::kOk);
+  const JobId first = submit(spec_in("a")), second = submit(spec_in("a"));
+  pass(hours(2));
+  ASSERT_EQ(state_.jobs.at(first).flags, kJobReservationDeletedHold);
+  ASSERT_TRUE(run(ChangeJob{kAnn, std::to_string(first), protocol::JobAction::kRelease}));
+  EXPECT_EQ(state_.jobs.at(first).flags, 0U);
+  ASSERT_TRUE(run(SignalJob{kAnn, std::to_string(second), 0, protocol::kSignalCancel}));
+  EXPECT_EQ(state_.jobs.at(second).state, JobState::kCancelled);
+  EXPECT_EQ(state_.jobs.at(second).flags, 0U) << "RESV_DEL_HOLD would show in place of CANCELLED";
+}
+
+TEST_F(ReservationTest, AllNodesOfAPartitionThatWasDeletedSince) {
+  PartitionConfig other;
+  other.nodes = {"n1"};
+  ASSERT_TRUE(run(UpdatePartition{kRoot, protocol::PartitionAction::kCreate, "other", other}));
+  ReservationValues of = values("n1");
+  of.partition = "other";
+  ASSERT_EQ(make("a", of), ErrorCode::kOk);
+  ASSERT_TRUE(run(UpdatePartition{kRoot, protocol::PartitionAction::kDelete, "other", {}}));
+  ReservationValues all;
+  all.nodes = "ALL";
+  EXPECT_EQ(update("a", all), ErrorCode::kInvalidPartition);
+  EXPECT_EQ(nodes("a"), "n1");
+}
+
 TEST_F(ReservationTest, ResvOverRunLetsJobsGoOn) {
   const auto allow = [this](Minutes over_run) {
     auto config = std::make_shared<ClusterConfig>(*config_);

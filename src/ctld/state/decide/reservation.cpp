@@ -95,7 +95,9 @@ Status set_named_nodes(const ClusterState& state, const std::string& text, Reser
     r.flags |= kReservationAllNodes;
     r.nodes = all_nodes(state);
   } else {
-    r.nodes = find_partition(state, r.partition)->nodes;
+    const Partition* partition = find_partition(state, r.partition);
+    if (partition == nullptr) return failure(ErrorCode::kInvalidPartition);  // deleted since
+    r.nodes = partition->nodes;
   }
   return r.nodes.any() ? Status() : failure(ErrorCode::kInvalidNodeName);
 }
