@@ -243,6 +243,21 @@ TEST_F(ReservationTest, NothingOfADeletedOneIsShownOfAJobThatWasReleased) {
   EXPECT_EQ(state_.jobs.at(second).flags, 0U) << "RESV_DEL_HOLD would show in place of CANCELLED";
 }
 
+// No day is a Wednesday a week later and of a weekend: whoever looks for it would never come back.
+TEST_F(ReservationTest, ComesAgainInOneWay) {
+  EXPECT_EQ(make("a", values("n1", kReservationWeekly | kReservationWeekend)), ErrorCode::kInvalidTime);
+  EXPECT_EQ(make("a", values("n1", kReservationDaily | kReservationTimeFloat)), ErrorCode::kInvalidTime);
+  ASSERT_EQ(make("a", values("n1", kReservationTimeFloat)), ErrorCode::kOk);
+  ReservationValues daily;
+  daily.add_flags = kReservationDaily;
+  EXPECT_EQ(update("a", daily), ErrorCode::kInvalidTime) << "one that is always so far away has no days";
+  ASSERT_EQ(make("b", values("n2", kReservationDaily)), ErrorCode::kOk);
+  ReservationValues weekly;
+  weekly.add_flags = kReservationWeekly;
+  EXPECT_EQ(update("b", weekly), ErrorCode::kOk);
+  EXPECT_EQ(found("b")->flags & kReservationRecurs, kReservationWeekly);
+}
+
 TEST_F(ReservationTest, AllNodesOfAPartitionThatWasDeletedSince) {
   PartitionConfig other;
   other.nodes = {"n1"};
