@@ -71,9 +71,12 @@ void Liveness::run() {
     const state::ClusterSnapshot state = publisher_.newest()->state;
     ping(state);
     const Duration interval = ping_interval(*state->config);
+    const SteadyTime asked = net::steady_now();
     std::unique_lock lock(mutex_);
     if (wake_.wait_for(lock, interval, [this] { return stopping_; })) return;
     lock.unlock();
+    // When this process stood still itself (SIGSTOP, a paused machine), what the nodes said meanwhile is not read yet.
+    if (net::steady_now() - asked > 2 * interval) continue;
     judge(*state, *publisher_.newest()->state);
   }
 }
