@@ -131,7 +131,7 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
   const state::ClusterSnapshot state = publisher->newest()->state;
   effects->run(state::resume(*state), state);
   liveness.emplace(*engine, *publisher, *links, now);
-  health_checks.emplace(*publisher, *links, now);
+  health_checks.emplace(*publisher, *links);
   checkpointer.emplace(*store, *publisher, now);
   scheduler->wake();
   return {};

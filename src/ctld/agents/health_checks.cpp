@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "common/net/clock.hpp"
 #include "common/protocol/noded.hpp"
 
 namespace sluice::ctld {
@@ -43,8 +44,8 @@ Bitmap nodes_to_check(const state::ClusterState& state, double from, double to) 
   return nodes;
 }
 
-HealthChecks::HealthChecks(const engine::Publisher& publisher, NodeLinks& links, engine::Clock clock)
-    : publisher_(publisher), links_(links), clock_(std::move(clock)), thread_([this] { run(); }) {}
+HealthChecks::HealthChecks(const engine::Publisher& publisher, NodeLinks& links)
+    : publisher_(publisher), links_(links), thread_([this] { run(); }) {}
 
 HealthChecks::~HealthChecks() { stop(); }
 
@@ -58,13 +59,13 @@ void HealthChecks::stop() {
 }
 
 void HealthChecks::run() {
-  Time round = clock_();
+  SteadyTime round = net::steady_now();
   double done = 0;  // of the round
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, kStep, [this] { return stopping_; })) {
     const state::ClusterSnapshot state = publisher_.newest()->state;
     const Duration interval = state->config->health_check_interval;
-    const Time now = clock_();
+    const SteadyTime now = net::steady_now();
     if (state->config->health_check_program.empty() || interval <= Duration(0)) {
       round = now;
       done = 0;

@@ -16,7 +16,7 @@ namespace sluice::ctld {
 class HealthChecks {
  public:
   // All outlive this.
-  HealthChecks(const engine::Publisher& publisher, NodeLinks& links, engine::Clock clock);
+  HealthChecks(const engine::Publisher& publisher, NodeLinks& links);
   HealthChecks(const HealthChecks&) = delete;
   HealthChecks& operator=(const HealthChecks&) = delete;
   ~HealthChecks();  // stop()
@@ -28,7 +28,6 @@ class HealthChecks {
 
   const engine::Publisher& publisher_;
   NodeLinks& links_;
-  const engine::Clock clock_;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ = false;  // guarded by mutex_

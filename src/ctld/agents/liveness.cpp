@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/net/clock.hpp"
 #include "common/protocol/noded.hpp"
 
 namespace sluice::ctld {
@@ -20,7 +21,7 @@ Liveness::Liveness(engine::Engine& engine, const engine::Publisher& publisher, N
       publisher_(publisher),
       links_(links),
       clock_(std::move(clock)),
-      started_(clock_()),
+      started_(net::steady_now()),
       thread_([this] { run(); }) {}
 
 Liveness::~Liveness() { stop(); }
@@ -34,14 +35,18 @@ void Liveness::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-NodeSoft& Liveness::entry(NodeId node) {
-  if (soft_.size() <= node) soft_.resize(node + 1);
+NodeSoft& Liveness::note_heard(NodeId node) {
+  if (soft_.size() <= node) {
+    soft_.resize(node + 1);
+    heard_.resize(node + 1, started_);
+  }
+  heard_[node] = net::steady_now();
   return soft_[node];
 }
 
 void Liveness::heard_of(NodeId node) {
   const std::lock_guard lock(mutex_);
-  entry(node).last_response = clock_();
+  note_heard(node).last_response = clock_();
 }
 
 std::vector<NodeSoft> Liveness::soft() const {
@@ -49,9 +54,14 @@ std::vector<NodeSoft> Liveness::soft() const {
   return soft_;
 }
 
+std::vector<SteadyTime> Liveness::heard() const {
+  const std::lock_guard lock(mutex_);
+  return heard_;
+}
+
 void Liveness::answered(NodeId node, const protocol::PingNodeReply& reply) {
   const std::lock_guard lock(mutex_);
-  NodeSoft& soft = entry(node);
+  NodeSoft& soft = note_heard(node);
   soft = reply.soft;
   soft.last_response = clock_();
 }
@@ -61,9 +71,12 @@ void Liveness::run() {
     const state::ClusterSnapshot state = publisher_.newest()->state;
     ping(state);
     const Duration interval = ping_interval(*state->config);
+    const SteadyTime asked = net::steady_now();
     std::unique_lock lock(mutex_);
     if (wake_.wait_for(lock, interval, [this] { return stopping_; })) return;
     lock.unlock();
+    // When this process stood still itself (SIGSTOP, a paused machine), what the nodes said meanwhile is not read yet.
+    if (net::steady_now() - asked > 2 * interval) continue;
     judge(*state, *publisher_.newest()->state);
   }
 }
@@ -92,23 +105,23 @@ void Liveness::ping(const state::ClusterSnapshot& state, const Bitmap& nodes, bo
 
 // Two pings missed: shown as not responding. SlurmdTimeout over: down. Only of nodes that were asked, by `asked`.
 void Liveness::judge(const state::ClusterState& asked, const state::ClusterState& state) {
-  const Time now = clock_();
+  const SteadyTime now = net::steady_now();
   const Duration limit = state.config->slurmd_timeout;
   const Duration late = 2 * ping_interval(*state.config);
   state::NodesSilent silent;
   state::NodesNotResponding quiet;
   state::NodesResponding back;
-  const std::vector<NodeSoft> known = soft();
+  const std::vector<SteadyTime> known = heard();
   state.nodes.for_each([&](const Node& node) {
     const Node* before = asked.nodes.find(node.id);
     if (before == nullptr || !state::expects_agent(*before) || !state::expects_agent(node) || !node.hardware) return;
-    const Time heard = node.id < known.size() ? std::max(known[node.id].last_response, started_) : started_;
+    const SteadyTime spoke = node.id < known.size() ? known[node.id] : started_;
     const bool marked = (node.flags & kNodeNoRespond) != 0;
-    if (limit > Duration(0) && now - heard > limit) {
+    if (limit > Duration(0) && now - spoke > limit) {
       if (node.base != NodeBaseState::kDown) silent.nodes.push_back(node.id);
-    } else if (now - heard > late) {
+    } else if (now - spoke > late) {
       if (!marked) quiet.nodes.push_back(node.id);
-    } else if (marked && heard > started_) {
+    } else if (marked && spoke > started_) {
       back.nodes.push_back(node.id);
     }
   });

@@ -35,16 +35,18 @@ class Liveness {
   void ping(const state::ClusterSnapshot& state, const Bitmap& nodes, bool register_again);
   void judge(const state::ClusterState& asked, const state::ClusterState& state);
   void answered(NodeId node, const protocol::PingNodeReply& reply);
-  NodeSoft& entry(NodeId node);  // mutex_ held
+  NodeSoft& note_heard(NodeId node);  // mutex_ held
+  [[nodiscard]] std::vector<SteadyTime> heard() const;
 
   engine::Engine& engine_;
   const engine::Publisher& publisher_;
   NodeLinks& links_;
-  const engine::Clock clock_;
-  const Time started_;
+  const engine::Clock clock_;  // to be shown; a silence is measured by one that nobody sets
+  const SteadyTime started_;
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<NodeSoft> soft_;  // guarded by mutex_
+  std::vector<SteadyTime> heard_;  // guarded by mutex_; when each spoke last
   bool stopping_ = false;       // guarded by mutex_
   std::thread thread_;
 };

@@ -73,7 +73,9 @@ std::string mail_subject(const state::SendMail& mail) {
 }
 
 std::string mail_address(const Job& job, const ClusterConfig& config) {
-  if (!job.spec->mail_user.empty()) return job.spec->mail_user.str();
+  // what looks like an option would be one to MailProg, which runs as the controller does
+  const std::string_view asked = job.spec->mail_user.view();
+  if (!asked.empty() && !asked.starts_with('-')) return std::string(asked);
   std::string user = job.spec->user_name.str();
   if (!config.mail_domain.empty() && user.find('@') == std::string::npos) user += "@" + config.mail_domain;
   return user;

@@ -54,9 +54,12 @@ void Engine::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
+// A clock that was set back would put the next tick off for as long.
+bool Engine::is_tick_due(Time now) const { return now >= next_tick_ || next_tick_ - now > options_.tick; }
+
 std::vector<Post> Engine::wait_for_posts() {
   const Time now = options_.clock();
-  const Duration left = next_tick_ > now ? next_tick_ - now : Duration(0);
+  const Duration left = is_tick_due(now) ? Duration(0) : next_tick_ - now;
   std::unique_lock lock(mutex_);
   wake_.wait_for(lock, left, [this] { return stopping_ || !inbox_.empty(); });
   return std::exchange(inbox_, {});
@@ -68,7 +71,7 @@ void Engine::run() {
     Group group;
     const Time now = options_.clock();
     for (Post& post : posts) obey(post, now, group);
-    if (now >= next_tick_) {
+    if (is_tick_due(now)) {
       Post tick{state::Tick{}, {}, {}};
       obey(tick, now, group);
       next_tick_ = now + options_.tick;

@@ -66,6 +66,7 @@ class Engine {
   struct Group;  // what one turn seals
   void run();
   std::vector<Post> wait_for_posts();
+  [[nodiscard]] bool is_tick_due(Time now) const;
   void obey(Post& post, Time now, Group& group);
   void seal(Group group);
   [[nodiscard]] bool refuse(const Post& post) const;

@@ -118,9 +118,12 @@ NodeAllocation allocate_in(const Needs& needs, const Room& room, const Portion& 
   return a;
 }
 
-NodeAllocation allocate(const Needs& needs, const Room& room, const Portion& portion, Unit unit) {
-  if (has_own_view(needs, room)) return allocate_in(needs, own_view(needs, room), portion, unit);
-  return allocate_in(needs, room, portion, unit);
+// Nothing where whole sockets, or cores with few tasks each, come with more memory than is free.
+std::optional<NodeAllocation> allocate(const Needs& needs, const Room& room, const Portion& portion, Unit unit) {
+  NodeAllocation made = has_own_view(needs, room) ? allocate_in(needs, own_view(needs, room), portion, unit)
+                                                  : allocate_in(needs, room, portion, unit);
+  if (made.memory_mib > room.free_memory_mib) return std::nullopt;
+  return made;
 }
 
 uint32_t cpus_wanted(const Needs& needs, uint32_t tasks) {
@@ -352,7 +355,9 @@ class Placer {
       const uint32_t more = std::min(extra, c.most.cpus - std::min(c.most.cpus, cpus));
       extra -= more;
       c.portion.cpus = cpus + more;
-      out.push_back(allocate(needs_, *c.room, c.portion, unit_));
+      auto made = allocate(needs_, *c.room, c.portion, unit_);
+      if (!made) return std::nullopt;
+      out.push_back(std::move(*made));
     }
     return out;
   }

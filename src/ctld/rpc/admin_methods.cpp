@@ -17,9 +17,10 @@ void set_trigger(ServiceParts& parts, const CallContext& context, Trigger trigge
   parts.engine.post({state::SetTrigger{who, std::move(trigger)}, {}, answer_empty(std::move(responder))});
 }
 
-// Whose crontab: one's own; anybody's for root.
+// Whose crontab: one's own; anybody's for root. SlurmUser does not become root by it.
 Status check_owner(const CallContext& context, uint32_t uid) {
-  if (context.is_super_user() || context.identity.is_user(uid)) return {};
+  const bool for_other = context.is_root() || (context.is_super_user() && uid != 0);
+  if (for_other || context.identity.is_user(uid)) return {};
   return failure(ErrorCode::kAccessDenied);
 }
 
@@ -27,15 +28,16 @@ void replace_crontab(ServiceParts& parts, const CallContext& context, protocol::
                      Responder<protocol::ReplaceCrontabReply> responder) {
   if (auto ok = check_owner(context, request.uid); !ok) return responder.fail(ok.error());
   state::ReplaceCrontab command;
-  command.who = {request.uid, request.gid};
+  command.who = identity_of(context);  // the group, too, is the proved one: a job runs with it
+  if (context.is_super_user()) command.who = {request.uid, request.gid};
   command.text = std::move(request.text);
-  const UserEntry user = parts.users.find(request.uid, request.gid, parts.clock());
+  const UserEntry user = parts.users.find(command.who.uid, command.who.gid, parts.clock());
   if (user.name.empty()) return responder.fail(ErrorCode::kAccessDenied, "Invalid user id");
   command.groups = user.groups;
   std::vector<journal::Blob> blobs;
   for (protocol::CronEntry& entry : request.entries) {
-    entry.spec.uid = request.uid;
-    entry.spec.gid = request.gid;
+    entry.spec.uid = command.who.uid;
+    entry.spec.gid = command.who.gid;
     entry.spec.user_name = user.name;
     entry.spec.group_name = user.group_name;
     entry.spec.script_blob = keep_blob(std::move(entry.script), blobs);

@@ -35,6 +35,12 @@ std::shared_ptr<const Step> without_key(const std::shared_ptr<const Step>& step)
   return out;
 }
 
+// While the scheduler has not seen it.
+uint32_t priority_before_a_pass(const Job& job) {
+  if (job.state == JobState::kPending && job.hold != HoldKind::kNone) return 0;
+  return job.spec->priority == UINT32_MAX ? 1 : job.spec->priority;
+}
+
 std::string tres_text(uint64_t cpus, uint64_t memory_mib, uint64_t nodes) {
   std::string out = fmt::format("cpu={}", cpus);
   if (memory_mib > 0) out += ",mem=" + format_memory(memory_mib);
@@ -173,7 +179,7 @@ protocol::JobRecord JobQuery::record(const Job& job) const {
   if (!request_.steps) out.job.steps.clear();
   for (auto& step : out.job.steps) step = without_key(step);
   if (const JobSoft* soft = soft_->find(job.id); soft != nullptr && job.state == JobState::kPending) out.soft = *soft;
-  else out.soft.priority = job.spec->priority == UINT32_MAX ? 1 : job.spec->priority;
+  else out.soft.priority = priority_before_a_pass(job);
   if (out.soft.last_evaluated == kNoTime) out.soft.last_evaluated = job.start != kNoTime ? job.start : job.submit;
   if (job.allocation && !job.allocation->nodes.empty()) {
     const Node* host = state_->nodes.find(job.allocation->nodes[state::batch_position(*state_, job)].node);

@@ -115,10 +115,13 @@ void PassRun::collect_job(const Job& job, Time now) {
   soft.reason = waits.value_or(JobReason::kPriority);
   if (job.hold != HoldKind::kNone) return;
   soft.priority = 1;
-  for (const uint32_t p : partitions_of(job)) {
+  const std::vector<uint32_t>& partitions = partitions_of(job);
+  if (partitions.empty() && !waits) soft.reason = JobReason::kPartitionDown;  // deleted, all of them
+  for (const uint32_t p : partitions) {
     const PartitionConfig& config = *(*state_.partitions)[p].config;
     uint32_t priority = job.spec->priority;
-    if (priority == UINT32_MAX) priority = policies_.priority->priority(job, config, now);
+    const bool computed = priority == UINT32_MAX || priority == 0;  // 0: a hold of former times, and released
+    if (computed) priority = policies_.priority->priority(job, config, now);
     soft.priority = std::max(soft.priority, priority);
     if (!waits && !is_het_follower(job)) candidates_.push_back({uint64_t{config.priority_tier} << 32 | priority, entry, p});
   }

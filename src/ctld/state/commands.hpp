@@ -98,12 +98,13 @@ struct UpdateNode {
   Identity who;
   NodeUpdate update;
 };
-// The edge has checked the values with the table of keys and worked out `config` (unset for kDelete).
+// The partition as it is to be: `config`, or with `values` what these make of it as it is when it is decided. Unset for kDelete.
 struct UpdatePartition {
   Identity who;
   protocol::PartitionAction action = protocol::PartitionAction::kUpdate;
   std::string name;
   PartitionConfig config;
+  std::map<std::string, std::string> values = {};  // by slurm.conf's keys
 };
 
 // The edge has read the line with slurm.conf's table of keys.

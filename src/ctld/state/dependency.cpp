@@ -16,6 +16,7 @@ struct KindName {
   std::string_view name;
 };
 constexpr uint64_t kMostTasks = 10'000;  // of one "12_[...]"
+constexpr size_t kMostItems = 10'000;    // of a job's dependency, each task one: they are looked at again and again
 constexpr std::array<KindName, 8> kKinds{{
     {DependencyKind::kAfter, "after"},
     {DependencyKind::kAfterAny, "afterany"},
@@ -209,7 +210,8 @@ Result<Dependency> parse_dependency(std::string_view text) {
   dependency.any = text.find('?') != std::string_view::npos;
   for (const std::string_view term : split_terms(text)) {
     if (iequals(term.substr(0, 7), "expand:")) return failure(ErrorCode::kNotSupported);
-    if (!parse_term(trim(term), dependency.items)) return failure(ErrorCode::kInvalidDependency);
+    const bool good = parse_term(trim(term), dependency.items) && dependency.items.size() <= kMostItems;
+    if (!good) return failure(ErrorCode::kInvalidDependency);
   }
   return dependency;
 }

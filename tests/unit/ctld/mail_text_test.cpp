@@ -65,6 +65,9 @@ TEST(MailText, Addresses) {
   spec.mail_user = "bob";
   job.spec = std::make_shared<const JobSpec>(spec);
   EXPECT_EQ(mail_address(job, config), "bob") << "as given";
+  spec.mail_user = "-Ssendmail=/tmp/own";
+  job.spec = std::make_shared<const JobSpec>(spec);
+  EXPECT_EQ(mail_address(job, config), "ann@example.org") << "MailProg would take it for an option";
 }
 
 TEST(MailText, Variables) {

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -195,6 +196,26 @@ TEST(Engine, AfterStopWorkIsRefusedAndNothingHangs) {
   const Result<state::Reply> reply = core.ask(small_job());
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, ErrorCode::kRetry);
+}
+
+TEST(Engine, TimePassesWhenTheClockWasSetBack) {
+  auto reservations = std::make_shared<Reservations>();  // one that is over goes with the next tick
+  reservations->push_back(Reservation{.id = 1, .name = "r", .start = from_seconds(10), .end = from_seconds(20)});
+  state::ClusterState state;
+  state.reservations = reservations;
+  test::FakeStore store;
+  std::promise<void> told;
+  bool once = false;
+  Publisher publisher({std::make_shared<state::ClusterState>(state), 0}, [&](const auto&, const auto&) {
+    if (!std::exchange(once, true)) told.set_value();
+  });
+  journal::GroupCommit commit(store, {});
+  std::atomic<int64_t> seconds = 2'000'000;
+  Engine engine({.clock = [&] { return from_seconds(seconds); }, .tick = std::chrono::milliseconds(10)}, std::move(state),
+                0, commit, publisher);
+  seconds = 1'000'000;
+  ASSERT_EQ(told.get_future().wait_for(std::chrono::seconds(30)), std::future_status::ready);
+  EXPECT_TRUE(publisher.newest()->state->reservations->empty());
 }
 
 // A controller on a disk that has no room at all.

@@ -146,6 +146,19 @@ TEST(Place, MemoryOfANodeTakesCpusUnderMaxMemPerCpu) {
   EXPECT_EQ(c.place_text(spec), "n1:4");
 }
 
+TEST(Place, MemoryBeyondAllMeasureUnderMaxMemPerCpu) {
+  Cluster c;
+  c.partition.max_mem_per_cpu_mib = 100;
+  JobSpec spec = ask(1);
+  for (const MemoryKind kind : {MemoryKind::kPerCpu, MemoryKind::kPerNode}) {
+    spec.memory_kind = kind;
+    for (const uint64_t mib : {UINT64_MAX, UINT64_MAX / 2, uint64_t{100} << 32}) {
+      spec.memory_mib = mib;
+      EXPECT_EQ(c.place_text(spec), "") << mib;
+    }
+  }
+}
+
 TEST(Place, ThePartitionsNumberOfNodes) {
   Cluster c;
   c.partition.max_nodes = 1;

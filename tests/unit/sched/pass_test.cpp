@@ -487,5 +487,40 @@ TEST(Submission, RefusedWhenNoNodeCouldEverServe) {
       << "whatever the nodes' state";
 }
 
+TEST(Pass, APartitionThatIsNoLongerThere) {
+  World w(1, 2);
+  w.partition("other");
+  w.up();
+  JobSpec spec = World::spec(1);
+  spec.partitions = "other";
+  w.submit(spec);
+  w.config.partitions.pop_back();
+  ASSERT_TRUE(w.run(state::ReplaceConfig{std::make_shared<ClusterConfig>(w.config)}));
+  EXPECT_EQ(w.pass(), "");
+  EXPECT_EQ(w.reason(1), JobReason::kPartitionDown) << "it waits for no other job";
+}
+
+// A core for each task has more CPUs, and by them more memory, than the tasks ask for: the engine refused each of the
+// starts that were planned, once a second, though there was room elsewhere.
+TEST(Pass, MemoryOfAllCpusThatComeWithTheCores) {
+  World w(2, 4);
+  for (NodeConfig& node : w.config.nodes) {
+    node.cpus = 8;
+    node.threads_per_core = 2;
+  }
+  w.up();
+  JobSpec large = World::spec(1);
+  large.memory_kind = MemoryKind::kPerNode;
+  large.memory_mib = 700;
+  ASSERT_EQ(w.submit(large), 1U);
+  EXPECT_EQ(w.pass(), "1:n1");
+  JobSpec spread = World::spec(2);
+  spread.memory_kind = MemoryKind::kPerCpu;
+  spread.memory_mib = 100;
+  spread.ntasks_per_core = 1;
+  w.submit(spread);
+  EXPECT_EQ(w.pass(), "2:n2") << "four CPUs' memory is not free on n1";
+}
+
 }  // namespace
 }  // namespace sluice::sched

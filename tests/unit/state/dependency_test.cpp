@@ -39,6 +39,14 @@ TEST(DependencyText, AsSlurmReadsIt) {
   EXPECT_EQ(parse_dependency("expand:17").error().code, ErrorCode::kNotSupported);
 }
 
+TEST(DependencyText, HasNoMoreItemsThanCanBeLookedAt) {
+  std::string text = "afterok:1_[0-4999],afterok:2_[0-4999]";
+  EXPECT_TRUE(parse_dependency(text));
+  text += ",afterok:3";
+  ASSERT_FALSE(parse_dependency(text));
+  EXPECT_EQ(parse_dependency(text).error().code, ErrorCode::kInvalidDependency);
+}
+
 TEST(DependencyText, IsReadBack) {
   std::mt19937 random(11);  // NOLINT(cert-msc51-cpp): repeats
   const auto below = [&](uint32_t bound) { return static_cast<uint32_t>(random() % bound); };

@@ -213,6 +213,18 @@ TEST_F(CoreTest, HoldAndRelease) {
   EXPECT_TRUE(start_job(id, "n1"));
 }
 
+TEST_F(CoreTest, AnAdministratorsHoldOutlastsCancelAndRequeue) {
+  const JobId id = submit(batch_spec());
+  const std::string text = std::to_string(id);
+  ASSERT_TRUE(run(ChangeJob{kRoot, text, JobAction::kHold, false}));
+  ASSERT_TRUE(run(SignalJob{kAnn, text, 0, protocol::kSignalCancel}));
+  ASSERT_TRUE(is_finished(job(id)));
+  ASSERT_TRUE(run(ChangeJob{kAnn, text, JobAction::kRequeue, false}));
+  EXPECT_EQ(job(id).hold, HoldKind::kAdmin);
+  EXPECT_EQ(job(id).reason, JobReason::kJobHeldAdmin);
+  EXPECT_EQ(error_of(ChangeJob{kAnn, text, JobAction::kRelease, false}), ErrorCode::kAccessDenied);
+}
+
 TEST_F(CoreTest, RequeueOfARunningJob) {
   const JobId id = submit(batch_spec());
   const std::string text = std::to_string(id);

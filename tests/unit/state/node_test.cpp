@@ -315,5 +315,18 @@ TEST_F(CoreTest, WhatRunsOutsideOfJobsIsLeftAlone) {
   EXPECT_EQ(answer.clean, (std::vector<JobId>{kFirstOutsideJob + 8, 77}));
 }
 
+// The bug: NodeName= of an empty variable drained the whole cluster.
+TEST_F(CoreTest, AnEmptyListOfNodesIsNotAllOfThem) {
+  UpdateNode drain{kRoot, {}};
+  drain.update.state = "drain";
+  drain.update.reason = "fan";
+  EXPECT_EQ(error_of(drain), ErrorCode::kInvalidNodeName);
+  EXPECT_EQ(state_.nodes.at(0).flags & kNodeDrain, 0U);
+  drain.update.nodes = "ALL";
+  ASSERT_TRUE(run(drain));
+  EXPECT_NE(state_.nodes.at(0).flags & kNodeDrain, 0U);
+  EXPECT_NE(state_.nodes.at(3).flags & kNodeDrain, 0U);
+}
+
 }  // namespace
 }  // namespace sluice::state

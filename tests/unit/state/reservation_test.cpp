@@ -231,6 +231,47 @@ TEST_F(ReservationTest, TheEndEndsItsJobsAndHoldsThoseThatWait) {
   EXPECT_EQ(state_.jobs.at(waits).reason, JobReason::kReservationDeleted);
 }
 
+TEST_F(ReservationTest, NothingOfADeletedOneIsShownOfAJobThatWasReleased) {
+  ASSERT_EQ(make("a", values("n1")), ErrorCode::kOk);
+  const JobId first = submit(spec_in("a")), second = submit(spec_in("a"));
+  pass(hours(2));
+  ASSERT_EQ(state_.jobs.at(first).flags, kJobReservationDeletedHold);
+  ASSERT_TRUE(run(ChangeJob{kAnn, std::to_string(first), protocol::JobAction::kRelease}));
+  EXPECT_EQ(state_.jobs.at(first).flags, 0U);
+  ASSERT_TRUE(run(SignalJob{kAnn, std::to_string(second), 0, protocol::kSignalCancel}));
+  EXPECT_EQ(state_.jobs.at(second).state, JobState::kCancelled);
+  EXPECT_EQ(state_.jobs.at(second).flags, 0U) << "RESV_DEL_HOLD would show in place of CANCELLED";
+}
+
+// No day is a Wednesday a week later and of a weekend: whoever looks for it would never come back.
+TEST_F(ReservationTest, ComesAgainInOneWay) {
+  EXPECT_EQ(make("a", values("n1", kReservationWeekly | kReservationWeekend)), ErrorCode::kInvalidTime);
+  EXPECT_EQ(make("a", values("n1", kReservationDaily | kReservationTimeFloat)), ErrorCode::kInvalidTime);
+  ASSERT_EQ(make("a", values("n1", kReservationTimeFloat)), ErrorCode::kOk);
+  ReservationValues daily;
+  daily.add_flags = kReservationDaily;
+  EXPECT_EQ(update("a", daily), ErrorCode::kInvalidTime) << "one that is always so far away has no days";
+  ASSERT_EQ(make("b", values("n2", kReservationDaily)), ErrorCode::kOk);
+  ReservationValues weekly;
+  weekly.add_flags = kReservationWeekly;
+  EXPECT_EQ(update("b", weekly), ErrorCode::kOk);
+  EXPECT_EQ(found("b")->flags & kReservationRecurs, kReservationWeekly);
+}
+
+TEST_F(ReservationTest, AllNodesOfAPartitionThatWasDeletedSince) {
+  PartitionConfig other;
+  other.nodes = {"n1"};
+  ASSERT_TRUE(run(UpdatePartition{kRoot, protocol::PartitionAction::kCreate, "other", other}));
+  ReservationValues of = values("n1");
+  of.partition = "other";
+  ASSERT_EQ(make("a", of), ErrorCode::kOk);
+  ASSERT_TRUE(run(UpdatePartition{kRoot, protocol::PartitionAction::kDelete, "other", {}}));
+  ReservationValues all;
+  all.nodes = "ALL";
+  EXPECT_EQ(update("a", all), ErrorCode::kInvalidPartition);
+  EXPECT_EQ(nodes("a"), "n1");
+}
+
 TEST_F(ReservationTest, ResvOverRunLetsJobsGoOn) {
   const auto allow = [this](Minutes over_run) {
     auto config = std::make_shared<ClusterConfig>(*config_);

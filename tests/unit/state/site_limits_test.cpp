@@ -109,5 +109,22 @@ TEST_F(SiteLimits, RunningJobsMayHaveToKeepTheirNodes) {
   EXPECT_EQ(job(id).allocation->nodes.size(), 3u);
 }
 
+// The bug: of two changes made at once, each from the partition as it was, the later one undid the other.
+TEST_F(CoreTest, ChangesOfAPartitionAddUp) {
+  const PartitionConfig before = *find_partition(state_, "debug")->config;
+  const auto change = [&](const std::string& key, const std::string& value) {
+    return error_of(UpdatePartition{kRoot, protocol::PartitionAction::kUpdate, "debug", before, {{key, value}}});
+  };
+  EXPECT_EQ(change("MaxTime", "10"), ErrorCode::kOk);
+  EXPECT_EQ(change("Nodes", "n[1-2]"), ErrorCode::kOk);
+  EXPECT_EQ(change("State", "DOWN"), ErrorCode::kOk);
+  const Partition& after = *find_partition(state_, "debug");
+  EXPECT_EQ(after.config->max_time, 10U);
+  EXPECT_EQ(after.config->state, PartitionState::kDown);
+  EXPECT_EQ(after.nodes.count(), 2U);
+  EXPECT_EQ(change("Nodes", "n9"), ErrorCode::kInvalidNodeName);
+  EXPECT_EQ(change("Nonsense", "1"), ErrorCode::kInvalidUpdate);
+}
+
 }  // namespace
 }  // namespace sluice::state

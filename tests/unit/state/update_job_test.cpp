@@ -224,5 +224,73 @@ TEST_F(UpdateJobTest, APartitionsDefaultTimeIsTheLimitOfJobsThatNameNone) {
   EXPECT_EQ(job(submit(batch_spec())).time_limit, 60U);
 }
 
+// The bug: the 0 stayed the job's priority when the hold was gone, so that all others went before it.
+TEST_F(UpdateJobTest, PriorityZeroIsAHoldAndNoPriority) {
+  const JobId id = submit(batch_spec());
+  ASSERT_EQ(update(kAnn, id, [](JobUpdate& u) { u.priority = 0; }), ErrorCode::kOk);
+  EXPECT_EQ(job(id).hold, HoldKind::kUser);
+  ASSERT_TRUE(run(ChangeJob{kAnn, std::to_string(id), protocol::JobAction::kRelease}));
+  EXPECT_EQ(job(id).spec->priority, UINT32_MAX);
+  JobSpec spec = batch_spec();
+  spec.priority = 0;
+  const JobId held = submit(spec);
+  EXPECT_EQ(job(held).hold, HoldKind::kUser);
+  EXPECT_EQ(job(held).spec->priority, UINT32_MAX);
+}
+
+// The bug: the reason of the dependency before stayed, and a hold lost it.
+TEST_F(UpdateJobTest, TheReasonFollowsTheDependency) {
+  const JobId failed = submit(batch_spec()), runs = submit(batch_spec());
+  ASSERT_TRUE(start_job(failed, "n1"));
+  ASSERT_TRUE(start_job(runs, "n2"));
+  ASSERT_TRUE(end_step(failed, kBatchStep, "n1", 1 << 8, true));
+  const std::string never = "afterok:" + std::to_string(failed), later = "afterok:" + std::to_string(runs);
+  const JobId id = submit(batch_spec());
+  const auto depend = [&](const std::string& on) {
+    EXPECT_EQ(update(kAnn, id, [&](JobUpdate& u) { u.dependency = on; }), ErrorCode::kOk);
+    EXPECT_TRUE(run(Tick{}));
+    return job(id).reason;
+  };
+  EXPECT_EQ(depend(never), JobReason::kDependencyNeverSatisfied);
+  EXPECT_EQ(depend(later), JobReason::kDependency);
+  EXPECT_EQ(depend(never), JobReason::kDependencyNeverSatisfied);
+  for (const protocol::JobAction action : {protocol::JobAction::kUserHold, protocol::JobAction::kRelease}) {
+    ASSERT_TRUE(run(ChangeJob{kAnn, std::to_string(id), action}));
+    ASSERT_TRUE(run(Tick{}));
+  }
+  EXPECT_EQ(job(id).reason, JobReason::kDependencyNeverSatisfied);
+  names_.clear();
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_TRUE(names_.empty()) << "what is told already is not told again";
+}
+
+TEST_F(UpdateJobTest, AnEndThatNoNumberOfMinutesReaches) {
+  const JobId id = running(10);
+  ASSERT_EQ(update(kRoot, id, [](JobUpdate& u) { u.end = from_seconds(int64_t{1} << 40); }), ErrorCode::kOk);
+  EXPECT_EQ(job(id).time_limit, kInfiniteMinutes - 1);
+}
+
+TEST_F(UpdateJobTest, ToTheTopOfJobsOfTheLastNiceValue) {
+  JobSpec spec = batch_spec();
+  spec.nice = 2'147'483'645;
+  const JobId first = submit(spec), second = submit(spec);
+  ASSERT_TRUE(run(TopJob{kRoot, std::to_string(second), {{first, 100}, {second, 1}}}));
+  EXPECT_EQ(job(second).spec->nice, 2'147'483'645 - 99);
+  EXPECT_EQ(job(first).spec->nice, 2'147'483'645) << "it can be no nicer";
+}
+
+// The bug: with few numbers left, two tasks got the same one.
+TEST_F(UpdateJobTest, TasksThatThereAreNoNumbersFor) {
+  change_config([](ClusterConfig& config) {
+    config.first_job_id = 1;
+    config.max_job_id = 4;
+  });
+  JobSpec spec = batch_spec();
+  spec.array = "0-9";
+  const JobId array = submit(spec);
+  EXPECT_EQ(error_of(ChangeJob{kAnn, std::to_string(array) + "_[0-5]", protocol::JobAction::kUserHold}), ErrorCode::kTooManyJobs);
+  EXPECT_EQ(error_of(ChangeJob{kAnn, std::to_string(array) + "_[0-2]", protocol::JobAction::kUserHold}), ErrorCode::kOk);
+}
+
 }  // namespace
 }  // namespace sluice::state

@@ -31,7 +31,7 @@ void apply_event(ClusterState& state, const JobHeld& event) {
 void apply_event(ClusterState& state, const JobReleased& event) {
   change_job(state, event.job, [&](Job& job) {
     job.hold = HoldKind::kNone;
-    job.flags &= ~(kJobSpecialExit | kJobLaunchFailed | kJobRequeueHold);
+    job.flags &= ~(kJobSpecialExit | kJobLaunchFailed | kJobRequeueHold | kJobReservationDeletedHold);
     if (job.state != JobState::kPending) return;
     job.reason = JobReason::kNone;
     job.state_description = {};

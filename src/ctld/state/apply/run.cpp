@@ -115,7 +115,7 @@ void apply_event(ClusterState& state, const JobEnded& event) {
       if (event.reason != JobReason::kNone) job.reason = event.reason;
       job.cancelled_by = event.cancelled_by;
       job.start = job.end = event.time;
-      job.flags &= ~(kJobSpecialExit | kJobLaunchFailed | kJobRequeueHold);
+      job.flags &= ~(kJobSpecialExit | kJobLaunchFailed | kJobRequeueHold | kJobReservationDeletedHold);
     }
     job.flags &= ~(kJobCompleting | kJobConfiguring);
     job.steps.clear();

@@ -3,6 +3,7 @@
 
 #include "common/model/system_cores.hpp"
 #include "common/tables/node_helpers.hpp"
+#include "common/tables/partition_update.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/dynamic_nodes.hpp"
@@ -96,11 +97,14 @@ Result<Decision> decide_on(const ClusterState& state, const UpdatePartition& com
   const bool create = command.action == protocol::PartitionAction::kCreate;
   if (command.name.empty()) return failure(ErrorCode::kInvalidPartition);
   if (create != (known == nullptr)) return failure(ErrorCode::kInvalidPartition);
-  for (const std::string& name : command.config.nodes) {
+  auto config = std::make_shared<PartitionConfig>(command.values.empty() || known == nullptr ? command.config : *known->config);
+  config->name = command.name;
+  if (!command.values.empty()) {
+    if (Status ok = tables::update_partition(*state.config, command.values, *config); !ok) return tl::unexpected(ok.error());
+  }
+  for (const std::string& name : config->nodes) {
     if (find_node(state, name) == nullptr) return failure(ErrorCode::kInvalidNodeName);
   }
-  auto config = std::make_shared<PartitionConfig>(command.config);
-  config->name = command.name;
   draft.emit(PartitionChanged{.config = std::move(config)});
   return draft.take();
 }

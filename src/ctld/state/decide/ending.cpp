@@ -205,6 +205,10 @@ void requeue_ended(Draft& draft, JobId id, JobFlags flags, Time now) {
     event.reason = JobReason::kJobHeldUser;
     if ((flags & kJobSpecialExit) == 0) event.description = kRequeuedHeld;
   }
+  if (job.hold == HoldKind::kAdmin) {  // its user does not get rid of that hold by ending the job and queueing it again
+    event.hold = HoldKind::kAdmin;
+    event.reason = JobReason::kJobHeldAdmin;
+  }
   event.flags = flags & kJobSpecialExit;
   draft.emit(std::move(event));
 }

@@ -154,6 +154,16 @@ Minutes time_limit_in(const JobSpec& spec, const PartitionConfig& partition) {
   return partition.default_time.value_or(partition.max_time);
 }
 
+namespace {
+
+uint64_t least_memory_per_node(const JobSpec& spec, uint32_t cpus) {
+  if (spec.memory_kind == MemoryKind::kPerNode) return spec.memory_mib;
+  if (spec.memory_kind != MemoryKind::kPerCpu) return 0;
+  return spec.memory_mib > UINT64_MAX / cpus ? UINT64_MAX : spec.memory_mib * cpus;
+}
+
+}  // namespace
+
 Status check_size(const ClusterState& state, const JobSpec& spec,
                   const std::vector<const Partition*>& partitions) {
   const bool none = spec.node_counts == kNoNodes;
@@ -189,9 +199,7 @@ Status check_size(const ClusterState& state, const JobSpec& spec,
     const bool empty = partition->nodes.none();
     const uint32_t cpus = least_cpus_per_node(spec, *partition->config, *state.config);
     if (!empty && !own_share && cpus > partition->max_node_cpus) continue;
-    const uint64_t memory = spec.memory_kind == MemoryKind::kPerNode  ? spec.memory_mib
-                            : spec.memory_kind == MemoryKind::kPerCpu ? spec.memory_mib * cpus
-                                                                      : 0;
+    const uint64_t memory = least_memory_per_node(spec, cpus);
     enough_cpus = true;
     if (empty || memory <= partition->max_node_memory_mib) enough_memory = true;
   }

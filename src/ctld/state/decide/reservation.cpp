@@ -75,7 +75,6 @@ Status set_times(const ReservationValues& v, bool create, Time now, Reservation&
   if (v.end) period.end = *v.end;
   if (create && !v.end && !v.duration) return failure(ErrorCode::kInvalidTime);
   if (period.end <= period.start || period.end < now - kLate) return failure(ErrorCode::kInvalidTime);
-  if (floats && (r.flags & kReservationRecurs) != 0) return failure(ErrorCode::kInvalidTime);
   r.start = floats ? kNoTime + (period.start - now) : period.start;
   r.end = floats ? kNoTime + (period.end - now) : period.end;
   return {};
@@ -95,7 +94,9 @@ Status set_named_nodes(const ClusterState& state, const std::string& text, Reser
     r.flags |= kReservationAllNodes;
     r.nodes = all_nodes(state);
   } else {
-    r.nodes = find_partition(state, r.partition)->nodes;
+    const Partition* partition = find_partition(state, r.partition);
+    if (partition == nullptr) return failure(ErrorCode::kInvalidPartition);  // deleted since
+    r.nodes = partition->nodes;
   }
   return r.nodes.any() ? Status() : failure(ErrorCode::kInvalidNodeName);
 }
@@ -170,6 +171,9 @@ Status apply_values(const ClusterState& state, const ChangeReservation& command,
   if ((v.add_flags & kReservationRecurs) != 0) r.flags &= ~kReservationRecurs;
   const ReservationFlags before = r.flags;
   r.flags = (r.flags | v.add_flags) & ~v.remove_flags;
+  const ReservationFlags recurs = r.flags & kReservationRecurs;
+  const bool several = (recurs & (recurs - 1)) != 0;  // no day may be of both
+  if (several || (recurs != 0 && (r.flags & kReservationTimeFloat) != 0)) return failure(ErrorCode::kInvalidTime);
   const bool floated = (before & kReservationTimeFloat) != 0;
   if (!create && floated != ((r.flags & kReservationTimeFloat) != 0)) return failure(ErrorCode::kInvalidTime);
   if (v.comment) r.comment = *v.comment;

@@ -22,6 +22,13 @@ void drop_privileged(const ClusterState& state, uint32_t uid, JobSpec& spec) {
   if (spec.priority != 0) spec.priority = UINT32_MAX;
 }
 
+// --priority=0 holds the job and is no priority: it is computed once the job is released. True: it is held.
+bool takes_hold(JobSpec& spec) {
+  const bool held = spec.hold || spec.priority == 0;
+  if (spec.priority == 0) spec.priority = UINT32_MAX;
+  return held;
+}
+
 // What a job leaves to the system is of nodes that it has whole; where jobs may not say so, it is left out.
 void follow_system_share(const ClusterConfig& config, JobSpec& spec) {
   if (!config.allow_spec_resources_usage) spec.core_spec = spec.thread_spec = UINT32_MAX;
@@ -66,8 +73,8 @@ Status add_dependency(const ClusterState& state, const JobSpec& spec, Time now, 
   return {};
 }
 
-void set_waiting_times(Time now, Job& job) {
-  if (job.spec->hold || job.spec->priority == 0) {
+void set_waiting_times(bool held, Time now, Job& job) {
+  if (held) {
     job.hold = HoldKind::kUser;
     job.reason = JobReason::kJobHeldUser;
     return;
@@ -114,6 +121,7 @@ struct Place {
 Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& command, std::shared_ptr<JobSpec> spec,
                                 Place place, Time now) {
   drop_privileged(state, command.who.uid, *spec);
+  const bool held = takes_hold(*spec);
   follow_system_share(*state.config, *spec);
   if (Status ok = fit::complete_gres(*spec); !ok) return tl::unexpected(ok.error());
   if (spec->nice < 0 && !is_admin(state, command.who.uid)) return failure(ErrorCode::kInvalidNice);
@@ -141,7 +149,7 @@ Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& comm
     return failure(ErrorCode::kTooManyJobs);
   }
   if (Status ok = add_dependency(state, *spec, now, job); !ok) return tl::unexpected(ok.error());
-  set_waiting_times(now, job);
+  set_waiting_times(held, now, job);
   return event;
 }
 

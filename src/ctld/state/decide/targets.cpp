@@ -76,7 +76,8 @@ Result<std::vector<JobId>> split_pending_tasks(Draft& draft, JobId record, const
     for (uint32_t task = range.first; task <= range.last; ++task) {
       const bool last = all && task == tasks.back();
       const auto id = last ? std::optional(record) : free_job_id(draft.state(), from);
-      if (!id) return failure(ErrorCode::kTooManyJobs);
+      const bool all_given = id && !ids.empty() && *id == ids.front();  // once round: what is free was given to these tasks
+      if (!id || all_given) return failure(ErrorCode::kTooManyJobs);
       if (!last) from = *id + 1;
       event.tasks.push_back({task, *id});
       ids.push_back(*id);

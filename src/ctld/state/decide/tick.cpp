@@ -55,11 +55,13 @@ bool check_dependency(Draft& draft, JobId id, const Dependency& dependency, Time
                                 .by = draft.state().config->slurm_user_id}, now);
     return false;
   }
-  if (job.dependency == left) return true;
   JobReason reason = JobReason::kNone;
   if (!left.empty()) {
     reason = result.never ? JobReason::kDependencyNeverSatisfied : JobReason::kDependency;
   }
+  // another one may have been given, or the reason lost by a hold
+  const bool as_told = job.hold != HoldKind::kNone || job.reason == reason;
+  if (job.dependency == left && as_told) return true;
   draft.emit(JobDependencyChanged{.job = id, .dependency = left, .reason = reason});
   return true;
 }

@@ -10,6 +10,8 @@
 namespace sluice::state {
 namespace {
 
+constexpr int64_t kMostNice = 2'147'483'645;  // as --nice takes it
+
 Status may_top(const ClusterState& state, const Job& job, Identity who) {
   const bool own = who.uid == job.spec->uid && has_option(state.config->scheduler_parameters, "enable_user_top");
   if (!own && !is_admin(state, who.uid)) return failure(ErrorCode::kAccessDenied);
@@ -31,7 +33,8 @@ void give_priority(Draft& draft, const JobRank& job, uint32_t wanted, Time now) 
   if (spec->priority != UINT32_MAX) {
     spec->priority = wanted;
   } else {
-    spec->nice += static_cast<int32_t>(int64_t{job.priority} - int64_t{wanted});
+    const int64_t nice = int64_t{spec->nice} + job.priority - wanted;
+    spec->nice = static_cast<int32_t>(std::clamp<int64_t>(nice, -kMostNice, kMostNice));
   }
   JobUpdated event = present_job(record, now);
   event.spec = std::move(spec);

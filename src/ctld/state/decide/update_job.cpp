@@ -48,7 +48,7 @@ void set_notes(const JobUpdate& u, JobSpec& spec) {
   if (u.wait_for_switch_seconds) set_switch_wait(*u.wait_for_switch_seconds, spec);
   if (u.requeue) spec.requeue = *u.requeue ? Toggle::kYes : Toggle::kNo;
   if (u.nice) spec.nice = *u.nice;
-  if (u.priority) spec.priority = *u.priority;
+  if (u.priority) spec.priority = *u.priority == 0 ? UINT32_MAX : *u.priority;  // 0 is a hold: set_hold()
 }
 
 // --core-spec or --thread-spec, and the whole nodes that either is about.
@@ -148,7 +148,7 @@ void set_time_limit(const JobUpdate& u, Time now, Job& job, JobSpec& spec) {
     job.end = std::max(*u.end, now);
     const Duration run = job.end - job.start - time_suspended(job);
     const auto minutes = std::chrono::ceil<std::chrono::minutes>(run).count();
-    spec.time_limit = job.time_limit = static_cast<Minutes>(std::max<int64_t>(1, minutes));
+    spec.time_limit = job.time_limit = static_cast<Minutes>(std::clamp<int64_t>(minutes, 1, kInfiniteMinutes - 1));
     return;
   }
   if (!u.time_limit) return;

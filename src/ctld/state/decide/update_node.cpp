@@ -161,13 +161,12 @@ void update_rest(Draft& draft, NodeId id, const NodeUpdate& update) {
 
 Result<Decision> decide_on(const ClusterState& state, const UpdateNode& command, Time now) {
   if (!is_admin(state, command.who.uid)) return failure(ErrorCode::kAccessDenied);
-  Result<Bitmap> nodes = to_lower(command.update.nodes) == "all"
-                             ? Result<Bitmap>(Bitmap())
-                             : resolve_nodes(state, command.update.nodes);
-  if (!nodes) return failure(ErrorCode::kInvalidNodeName);
-  if (nodes->none()) {
+  const bool all = to_lower(command.update.nodes) == "all";
+  Result<Bitmap> nodes = all ? Result<Bitmap>(Bitmap()) : resolve_nodes(state, command.update.nodes);
+  if (nodes && all) {
     for (const auto& [name, id] : *state.node_names) nodes->set(id);
   }
+  if (!nodes || nodes->none()) return failure(ErrorCode::kInvalidNodeName);  // an empty list is not all of them
   if (command.update.cpu_bind && !usual_binding(*command.update.cpu_bind)) return failure(ErrorCode::kInvalidUpdate);
   Draft draft(state);
   Effects effects;
