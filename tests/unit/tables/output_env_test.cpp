@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "unit/anns_job.hpp"
+
 namespace sluice {
 namespace {
 
@@ -126,16 +128,8 @@ TEST(OutputEnv, OptionsThatWereNotGivenAreNotSet) {
 
 // Prolog and Epilog of nodes.
 TEST(OutputEnv, ScriptsOfTheSite) {
-  JobSpec spec;
-  spec.name = "demo";
-  spec.user_name = "ann";
-  spec.uid = 1001;
-  spec.work_dir = "/srv/demo";
-  spec.comment = "why";
-  spec.constraint = "fast";
-  spec.extra = "more";
+  JobSpec spec = testing::anns_spec();
   spec.std_in = "in.txt";
-  spec.std_out = "out.txt";
   spec.std_err = "err.txt";
   spec.sharing = Sharing::kOversubscribe;
   JobFacts job;
@@ -150,13 +144,11 @@ TEST(OutputEnv, ScriptsOfTheSite) {
   Environment env;
   set_script_variables(job, {"node1", 0, "/etc/slurm.conf"}, "prolog_slurmd", env);
   const std::pair<const char*, const char*> wanted[] = {
-      {"SLURM_CLUSTER_NAME", "demo"},    {"SLURMD_NODENAME", "node1"},      {"SLURM_CONF", "/etc/slurm.conf"},
-      {"SLURM_JOB_ID", "7"},             {"SLURM_JOB_USER", "ann"},         {"SLURM_JOB_UID", "1001"},
-      {"SLURM_JOB_COMMENT", "why"},      {"SLURM_JOB_CONSTRAINTS", "fast"}, {"SLURM_JOB_EXTRA", "more"},
-      {"SLURM_JOB_OVERSUBSCRIBE", "YES"}, {"SLURM_JOB_RESTART_COUNT", "2"},  {"SLURM_JOB_WORK_DIR", "/srv/demo"},
-      {"SLURM_JOB_STDIN", "in.txt"},     {"SLURM_JOB_STDOUT", "out.txt"},   {"SLURM_JOB_STDERR", "err.txt"},
-      {"SLURM_SCRIPT_CONTEXT", "prolog_slurmd"}};
+      {"SLURM_CLUSTER_NAME", "demo"}, {"SLURMD_NODENAME", "node1"},       {"SLURM_CONF", "/etc/slurm.conf"},
+      {"SLURM_JOB_USER", "ann"},      {"SLURM_JOB_OVERSUBSCRIBE", "YES"}, {"SLURM_JOB_STDIN", "in.txt"},
+      {"SLURM_JOB_STDERR", "err.txt"}, {"SLURM_SCRIPT_CONTEXT", "prolog_slurmd"}};
   for (const auto& [name, value] : wanted) EXPECT_EQ(env.get(name), value) << name;
+  for (const auto& [name, value] : testing::kAnnsVariables) EXPECT_EQ(env.get(name), value) << name;
   EXPECT_FALSE(env.has("SLURM_JOB_EXIT_CODE"));
   set_script_variables(job, {"node1", 0, {}}, "epilog_slurmd", env);
   EXPECT_EQ(env.get("SLURM_JOB_EXIT_CODE"), "777");
