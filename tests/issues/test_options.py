@@ -41,6 +41,18 @@ class Options(ClusterCase):
         found = dict(line.split("=", 1) for line in self.file("nil.out").splitlines() if "=" in line)
         self.assertEqual([found.get(name) for name in ("MINE", "LOGNAME", "SLURM_OWN")], [None, None, "kept"])
 
+    def test_a_held_job_larger_than_the_cluster(self):
+        """It was refused as if it were to run at once; what is refused is its release."""
+        refused = "Batch job submission failed: Requested node configuration is not available\n"
+        done = self.run_cmd("sbatch", "-c3", "--wrap", "true", check=False)
+        self.assertEqual((done.returncode, done.stderr.endswith(refused)), (1, True), done.stderr)
+        job = self.submit("-H", "-c3", "--wrap", "true")
+        why = "Requested partition configuration not available now"
+        self.fails(1, f"{why} for job {job}\nslurm_suspend error:{why}\n", "scontrol", "release", job)
+        self.assertEqual(self.out("squeue", "-h", "-j", job, "-o", "%t"), "PD\n")
+        self.run_cmd("scancel", job)
+        self.assertEqual(self.wait_ended(job), "CANCELLED")
+
     def test_no_output_file(self):
         """sbatch --output=none made a file of that name."""
         job = self.submit("-o", "none", "--wrap", "echo lost")
