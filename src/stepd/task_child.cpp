@@ -326,6 +326,7 @@ void settle(const TaskSetup& setup) {
   setup.env.set("SLURM_TASK_PID", std::to_string(::getpid()));
   if (setup.user_env) add_user_env(setup);
   run_prologs(setup);
+  setup.env.set_default("TMPDIR", "/tmp");  // scripts rely on it where Slurm runs them
   run_program(setup);
 }
 

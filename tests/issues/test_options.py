@@ -53,6 +53,17 @@ class Options(ClusterCase):
         self.run_cmd("scancel", job)
         self.assertEqual(self.wait_ended(job), "CANCELLED")
 
+    def test_variables_of_the_caller_and_the_node(self):
+        """TMPDIR, SRUN_DEBUG and SLURM_WORKING_CLUSTER were not set."""
+        tell = "echo ${TMPDIR-none} ${SRUN_DEBUG-none} ${SLURM_WORKING_CLUSTER-none}"
+        cluster = r"trial:127\.0\.0\.1:\d+:9728:109"
+        told = self.out("/bin/sh", "-c", f"unset TMPDIR; srun -n1 sh -c '{tell}'; exec srun -Q -n1 sh -c '{tell}'")
+        self.assertRegex(told, f"^/tmp 3 {cluster}\n/tmp 2 {cluster}\n$")
+        self.run_cmd("/bin/sh", "-c", f"export TMPDIR=/var/tmp; sbatch -W -o told.out --wrap '{tell}'")
+        self.assertRegex(self.file("told.out"), f"^/var/tmp none {cluster}\n$")
+        shell = self.out("salloc", "-Q", "sh", "-c", "echo ${SLURM_WORKING_CLUSTER-none}")
+        self.assertEqual(shell, "none\n")
+
     def test_no_output_file(self):
         """sbatch --output=none made a file of that name."""
         job = self.submit("-o", "none", "--wrap", "echo lost")
