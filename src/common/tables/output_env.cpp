@@ -353,6 +353,25 @@ void set_batch_variables(const protocol::StepLaunch& launch,
   out.set("HOSTNAME", node.name);
 }
 
+namespace {
+
+// How the tasks' own srun is reached, and its terminal.
+void set_srun_variables(const StepSpec& step, Environment& out) {
+  if (step.io.port != 0) {
+    out.set("SLURM_LAUNCH_NODE_IPADDR", step.io.host);
+    out.set("SLURM_SRUN_COMM_HOST", step.io.host);
+    set_number(out, "SLURM_SRUN_COMM_PORT", step.io.port);
+    set_number(out, "SLURM_STEP_LAUNCHER_PORT", step.io.port);
+    if (step.pty) set_number(out, "SLURM_PTY_PORT", step.io.port);
+  }
+  if (step.pty && step.pty_columns != 0) {
+    set_number(out, "SLURM_PTY_WIN_COL", step.pty_columns);
+    set_number(out, "SLURM_PTY_WIN_ROW", step.pty_rows);
+  }
+}
+
+}  // namespace
+
 void set_step_variables(const protocol::StepLaunch& launch,
                         const NodeFacts& node,
                         Environment& out) {
@@ -411,17 +430,7 @@ void set_step_variables(const protocol::StepLaunch& launch,
   set_if(out, "SLURM_CPU_BIND", step.cpu_bind);
   set_if(out, "SLURM_MEM_BIND", step.mem_bind);
   if (step.overcommit) out.set("SLURM_OVERCOMMIT", "1");
-  if (step.io.port != 0) {
-    out.set("SLURM_LAUNCH_NODE_IPADDR", step.io.host);
-    out.set("SLURM_SRUN_COMM_HOST", step.io.host);
-    set_number(out, "SLURM_SRUN_COMM_PORT", step.io.port);
-    set_number(out, "SLURM_STEP_LAUNCHER_PORT", step.io.port);
-    if (step.pty) set_number(out, "SLURM_PTY_PORT", step.io.port);
-  }
-  if (step.pty && step.pty_columns != 0) {
-    set_number(out, "SLURM_PTY_WIN_COL", step.pty_columns);
-    set_number(out, "SLURM_PTY_WIN_ROW", step.pty_rows);
-  }
+  set_srun_variables(step, out);
   out.set("SLURM_UMASK", fmt::format("{:04o}", step.umask));
   out.set_default("SLURM_SUBMIT_DIR", step.work_dir.view());
   out.set_default("SLURM_SUBMIT_HOST", job.spec->submit_host.view());
