@@ -171,6 +171,7 @@ int sbatch_main(int argc, char** argv) {
   if (!steps.mem_bind.empty()) set_batch_memory_bind(parse_memory_bind(steps.mem_bind), *environment);
   Result<Client> client = Client::open();
   if (!client) return report("sbatch", client.error());
+  set_cluster_variable(client->config(), *environment);
   for (Submission& component : batch.components) {
     component.job.batch = true;
     fill_caller(component, client->config(), argc, argv);

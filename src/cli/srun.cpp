@@ -39,6 +39,8 @@ namespace {
 using srun::fail_with;
 using srun::Part;
 
+constexpr uint32_t kUsualDebug = 3;  // of SRUN_DEBUG: Slurm's number of the level "info"
+
 class Srun {
  public:
   Srun(Client& client, std::vector<Part>& parts)
@@ -170,6 +172,9 @@ class Srun {
     if (!chosen) return fail_with({chosen.error().text});
     part.environment = std::move(*chosen);
     set_caller_variables(part.environment);
+    set_cluster_variable(client_.config(), part.environment);
+    const SubmitSettings& settings = part.submission.settings;
+    part.environment.set("SRUN_DEBUG", std::to_string(kUsualDebug + settings.verbose - (settings.quiet ? 1 : 0)));
     if (own_ && parts_.size() > 1) part.environment.set("SLURM_HET_SIZE", std::to_string(parts_.size()));
     if (!part.submission.settings.name_given) job.name = srun::base_name(part.program[0]);
     else part.environment.set("SLURM_JOB_NAME", job.name.view());
@@ -335,6 +340,11 @@ class Srun {
       const size_t equal = entry.find('=');
       all.set(entry.substr(0, equal), entry.substr(equal + 1));
     }
+    const JobSpec& job = submission_.job;
+    all.set("SLURM_JOB_UID", std::to_string(job.uid));
+    all.set("SLURM_JOB_USER", job.user_name.view());
+    all.set("SLURM_UMASK", fmt::format("{:04o}", job.umask));
+    set_limit_variables(job.limits, all);
     all.set("SLURM_SCRIPT_CONTEXT", context);
     return all;
   }

@@ -12,12 +12,8 @@ void HealthCheck::run(std::function<void()> done) {
     return;
   }
   running_ = true;
-  Environment env;
-  env.set("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
-  env.set("SLURM_CONF", node_.config_path);
-  env.set("SLURMD_NODENAME", node_.name);
   scripts_.run({.patterns = {config.health_check_program},
-                .environment = std::move(env),
+                .environment = helper_environment(node_),
                 .limit = config.health_check_timeout,
                 .done = [this, done = std::move(done)](int) {
                   running_ = false;

@@ -87,14 +87,16 @@ void JobContainers::make(const ContainerPtr& container) {
     fs::create_directories(fs::path(container->folder).parent_path(), ignored);
   }
   const auto& folders = line->folders;
+  Environment env = helper_environment(node_);
+  env.set("SLURM_JOB_ID", std::to_string(container->job));
+  env.set("SLURM_NS", container->file());
+  env.set("SLURM_JOB_MOUNT_SRC", container->folder + protocol::kFoldersFolder);
   const auto pid = children_.spawn(
       {node_.sbin_dir + "/slurmstepd",
        {fmt::format("slurmstepd: [{}.namespace]", container->job), protocol::kMakeNamespaceMode, container->folder,
         std::to_string(container->uid), folders.empty() ? protocol::kUsualFolders : join(folders, ","),
         line->init_script},
-       {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "SLURM_CONF=" + node_.config_path,
-        fmt::format("SLURM_JOB_ID={}", container->job), "SLURMD_NODENAME=" + node_.name,
-        "SLURM_NS=" + container->file(), "SLURM_JOB_MOUNT_SRC=" + container->folder + protocol::kFoldersFolder},
+       env.entries(),
        {}},
       [this, container](int status) { made(container, status); });
   if (!pid) made(container, 1);
@@ -129,7 +131,7 @@ void JobContainers::clear(const ContainerPtr& container) {
   const auto pid = children_.spawn({node_.sbin_dir + "/slurmstepd",
                                     {fmt::format("slurmstepd: [{}.namespace]", container->job),
                                      protocol::kRemoveNamespaceMode, container->folder},
-                                    {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "SLURM_CONF=" + node_.config_path},
+                                    helper_environment(node_).entries(),
                                     {}},
                                    [this, container](int status) { cleared(container, status); });
   if (!pid) cleared(container, 1);

@@ -225,8 +225,7 @@ void Jobs::report_prolog(const Job& job) {
 }
 
 Environment Jobs::script_environment(const Job& job, std::string_view context) const {
-  Environment env;
-  env.set("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+  Environment env = helper_environment(node_);
   set_script_variables(job.facts, {node_.name, 0, node_.config_path}, context, env);
   const auto names = expand_hosts(job.facts.node_list);
   for (size_t at = 0; names && job.facts.allocation != nullptr && at < names->size(); ++at) {

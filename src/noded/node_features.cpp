@@ -11,7 +11,6 @@
 #include "common/base/contains.hpp"
 #include "common/base/text.hpp"
 #include "common/log/log.hpp"
-#include "common/tables/environment.hpp"
 #include "common/tables/node_helpers.hpp"
 
 namespace sluice::noded {
@@ -53,15 +52,11 @@ struct NodeFeatures::Question {
 
 void NodeFeatures::run(const std::string& program, const std::vector<std::string>& arguments,
                        std::function<void(int, std::string)> done) {
-  Environment env;
-  env.set("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
-  env.set("SLURM_CONF", node_.config_path);
-  env.set("SLURMD_NODENAME", node_.name);
   std::vector<std::string> words{program};
   words.insert(words.end(), arguments.begin(), arguments.end());
   const auto output = std::make_shared<Output>();
   const auto timer = std::make_shared<boost::asio::steady_timer>(node_.io);
-  const auto pid = children_.spawn({program, std::move(words), env.entries(), {{output->fd(), 1}}},
+  const auto pid = children_.spawn({program, std::move(words), helper_environment(node_).entries(), {{output->fd(), 1}}},
                                    [program, output, timer, done](int status) {
                                      timer->cancel();
                                      if (status != 0) log::error("{} failed with status {:#x}", program, status);

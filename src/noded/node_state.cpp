@@ -21,6 +21,14 @@ const NodeConfig* find_node_config(const ClusterConfig& config, std::string_view
   return nullptr;
 }
 
+Environment helper_environment(const NodeState& node) {
+  Environment env;
+  env.set("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+  env.set("SLURM_CONF", node.config_path);
+  env.set("SLURMD_NODENAME", node.name);
+  return env;
+}
+
 void adopt_config(NodeState& node, ClusterConfig config) {
   const auto before = std::exchange(node.config, std::make_shared<const ClusterConfig>(std::move(config)));
   if (before != nullptr) {

@@ -10,6 +10,7 @@
 #include "common/model/cluster_config.hpp"
 #include "common/model/node.hpp"
 #include "common/net/signer.hpp"
+#include "common/tables/environment.hpp"
 #include "noded/mailbox.hpp"
 
 namespace sluice::noded {
@@ -42,6 +43,9 @@ struct NodeState {
 // This node's line in `config`; nullptr when it has none.
 [[nodiscard]] const NodeConfig* find_node_config(const ClusterConfig& config,
                                                  std::string_view name);
+
+// What every program finds that the agent starts for itself, and those of the site: where programs are, and whose it is.
+[[nodiscard]] Environment helper_environment(const NodeState& node);
 
 // Takes a newer configuration over.
 void adopt_config(NodeState& node, ClusterConfig config);

@@ -8,7 +8,6 @@
 #include "common/base/read_file.hpp"
 #include "common/base/text.hpp"
 #include "common/log/log.hpp"
-#include "common/tables/environment.hpp"
 
 namespace sluice::noded {
 
@@ -39,12 +38,8 @@ void Reboot::start_again(const protocol::RebootNodeRequest& order) {
   std::ofstream(file()) << last_.time_since_epoch().count() << '\n';
   if (!order.features.empty()) words.push_back(order.features);
   log::info("rebooting ({}): {}", order.reason, program);
-  Environment env;
-  env.set("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
-  env.set("SLURM_CONF", node_.config_path);
-  env.set("SLURMD_NODENAME", node_.name);
   const std::string path = words[0];
-  const auto pid = children_.spawn({path, std::move(words), env.entries(), {}}, [path](int status) {
+  const auto pid = children_.spawn({path, std::move(words), helper_environment(node_).entries(), {}}, [path](int status) {
     if (status != 0) log::error("{} failed with status {:#x}", path, status);
   });
   if (!pid) return log::error("{}", pid.error().text);

@@ -38,8 +38,7 @@ Result<std::shared_ptr<SpareDaemon::Daemon>> SpareDaemon::start() {
   const auto pid =
       children_.spawn({node_.sbin_dir + "/slurmstepd",
                        {std::move(name), node_.spool_dir},
-                       {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-                        "SLURM_CONF=" + node_.config_path},  // says whose it is
+                       helper_environment(node_).entries(),
                        {{ends[1], protocol::kStartDescriptor}}},
                       [this, daemon](int status) {
                         if (daemon->on_exit) return daemon->on_exit(status);

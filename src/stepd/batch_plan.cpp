@@ -98,7 +98,7 @@ Result<StepPlan> plan_batch(const PlanInput& input, OutputFiles& files) {
   setup.user = input.user;
   setup.work_dir = spec.work_dir.empty() ? "/" : spec.work_dir.str();
   setup.umask = spec.umask;
-  setup.limits = spec.limits;
+  setup.limits = setup.sent_limits = spec.limits;
   setup.env = Environment::from_block(input.launch.environment);
   set_batch_variables(input.launch, {input.start.node_name, 0, input.start.config_path}, setup.env);
   set_gpu_variables(input, 0, setup);

@@ -141,6 +141,7 @@ TaskSetup StepDaemon::epilog_setup(const Task& task) const {
   setup.env = task.env;
   setup.env.set("SLURM_TASK_PID", std::to_string(task.pid));
   setup.groups = task.groups;
+  setup.sent_limits = is_batch() ? launch_.job_spec->limits : launch_.step->limits;
   if (pam_) setup.limits = pam_->limits();
   setup.mount_namespace = start_.mount_namespace;
   return setup;

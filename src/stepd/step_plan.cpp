@@ -126,7 +126,7 @@ class StepPlanner {
     setup.user = input_.user;
     setup.work_dir = step_.work_dir.empty() ? "/" : step_.work_dir.str();
     setup.umask = step_.umask;
-    setup.limits = step_.limits;
+    setup.limits = setup.sent_limits = step_.limits;
     setup.env = common_;
     set_task_variables(here, task.local, setup.env);
     set_gpu_variables(input_, task.local, setup);

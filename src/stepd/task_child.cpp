@@ -21,6 +21,7 @@
 #include "common/base/errno_text.hpp"
 #include "common/base/exec_pointers.hpp"
 #include "common/base/text.hpp"
+#include "common/tables/output_env.hpp"
 #include "stepd/mount_namespace.hpp"
 #include "stepd/resource_limits.hpp"
 #include "stepd/task_prolog.hpp"
@@ -167,6 +168,14 @@ void add_user_env(TaskSetup& setup) {
   }
 }
 
+// What a program of the site or the user's that goes before or after a task finds: it is not the task's.
+Environment program_environment(const TaskSetup& setup, std::string_view context) {
+  Environment env = setup.env;
+  set_limit_variables(setup.sent_limits, env);
+  env.set("SLURM_SCRIPT_CONTEXT", context);
+  return env;
+}
+
 // A prolog's exit status; whatever else becomes of it counts as 1. `kind` names it in complaints.
 int status_of_prolog(TaskSetup& setup, const std::string& prolog, std::string_view kind) {
   const auto abnormal = [&](std::string_view reason) {
@@ -180,9 +189,7 @@ int status_of_prolog(TaskSetup& setup, const std::string& prolog, std::string_vi
   }
   std::string output;
   int status = 0;
-  Environment env = setup.env;  // the prolog's own, not the task's
-  env.set("SLURM_SCRIPT_CONTEXT", "prolog_task");
-  if (!capture({prolog}, env, 0, output, status)) return abnormal(errno_text(errno));
+  if (!capture({prolog}, program_environment(setup, "prolog_task"), 0, output, status)) return abnormal(errno_text(errno));
   say(STDOUT_FILENO, apply_task_prolog(output, setup.env));
   return WIFEXITED(status) ? WEXITSTATUS(status) : abnormal("");
 }
@@ -319,6 +326,7 @@ void settle(const TaskSetup& setup) {
   setup.env.set("SLURM_TASK_PID", std::to_string(::getpid()));
   if (setup.user_env) add_user_env(setup);
   run_prologs(setup);
+  setup.env.set_default("TMPDIR", "/tmp");  // scripts rely on it where Slurm runs them
   run_program(setup);
 }
 
@@ -334,9 +342,9 @@ pid_t start_epilogs(TaskSetup& setup, const std::vector<std::string>& epilogs) {
   const pid_t pid = fork_deaf();
   if (pid != 0) return pid;
   settle(setup);
-  setup.env.set("SLURM_SCRIPT_CONTEXT", "epilog_task");
+  const Environment env = program_environment(setup, "epilog_task");
   for (const std::string& epilog : epilogs) {
-    const int status = status_of_epilog(epilog, setup.env);
+    const int status = status_of_epilog(epilog, env);
     if (status != 0) complain(fmt::format("TaskEpilog failed status={}", status));
   }
   ::_exit(0);

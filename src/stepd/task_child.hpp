@@ -21,6 +21,7 @@ struct TaskSetup {
   std::string work_dir;
   uint32_t umask = 022;
   std::vector<uint64_t> limits;  // as in resource_limits.hpp
+  std::vector<uint64_t> sent_limits;  // of these, what came with the job: its prologs and epilogs are told
   std::optional<int> nice;       // nothing: as it is
   Environment env;               // all but SLURM_TASK_PID
   std::string program;           // empty: arguments[0], looked for in PATH

@@ -41,6 +41,29 @@ class Options(ClusterCase):
         found = dict(line.split("=", 1) for line in self.file("nil.out").splitlines() if "=" in line)
         self.assertEqual([found.get(name) for name in ("MINE", "LOGNAME", "SLURM_OWN")], [None, None, "kept"])
 
+    def test_a_held_job_larger_than_the_cluster(self):
+        """It was refused as if it were to run at once; what is refused is its release."""
+        refused = "Batch job submission failed: Requested node configuration is not available\n"
+        done = self.run_cmd("sbatch", "-c3", "--wrap", "true", check=False)
+        self.assertEqual((done.returncode, done.stderr.endswith(refused)), (1, True), done.stderr)
+        job = self.submit("-H", "-c3", "--wrap", "true")
+        why = "Requested partition configuration not available now"
+        self.fails(1, f"{why} for job {job}\nslurm_suspend error:{why}\n", "scontrol", "release", job)
+        self.assertEqual(self.out("squeue", "-h", "-j", job, "-o", "%t"), "PD\n")
+        self.run_cmd("scancel", job)
+        self.assertEqual(self.wait_ended(job), "CANCELLED")
+
+    def test_variables_of_the_caller_and_the_node(self):
+        """TMPDIR, SRUN_DEBUG and SLURM_WORKING_CLUSTER were not set."""
+        tell = "echo ${TMPDIR-none} ${SRUN_DEBUG-none} ${SLURM_WORKING_CLUSTER-none}"
+        cluster = r"trial:127\.0\.0\.1:\d+:9728:109"
+        told = self.out("/bin/sh", "-c", f"unset TMPDIR; srun -n1 sh -c '{tell}'; exec srun -Q -n1 sh -c '{tell}'")
+        self.assertRegex(told, f"^/tmp 3 {cluster}\n/tmp 2 {cluster}\n$")
+        self.run_cmd("/bin/sh", "-c", f"export TMPDIR=/var/tmp; sbatch -W -o told.out --wrap '{tell}'")
+        self.assertRegex(self.file("told.out"), f"^/var/tmp none {cluster}\n$")
+        shell = self.out("salloc", "-Q", "sh", "-c", "echo ${SLURM_WORKING_CLUSTER-none}")
+        self.assertEqual(shell, "none\n")
+
     def test_no_output_file(self):
         """sbatch --output=none made a file of that name."""
         job = self.submit("-o", "none", "--wrap", "echo lost")

@@ -504,7 +504,7 @@ void World::finish_checks() {
   state.active.for_each([&](uint32_t id) {
     const Job& job = state.jobs.at(id);
     // an allocation without a limit that nobody gives back may stay
-    if (job.spec->batch || (job.flags & kJobCompleting) != 0) {
+    if (job.spec->batch || is_completing(job)) {
       wrong("job " + std::to_string(id) + " does not end: " + std::string(job_state_text(job.state, job.flags)) + ", " +
             std::to_string(job.steps.size()) + " steps, " + std::to_string(job.preparing.count()) + " prologs");
     }

@@ -20,12 +20,12 @@
 #include <unistd.h>
 
 #include "common/net/auth.hpp"
-#include "common/net/clock.hpp"
 #include "common/net/rpc_client.hpp"
 #include "common/net/signer.hpp"
 #include "common/protocol/noded.hpp"
 #include "common/rpc/rpc_server.hpp"
 #include "common/wire/codec.hpp"
+#include "system/launches.hpp"
 
 namespace sluice::testing {
 
@@ -142,27 +142,10 @@ class FakeController {
 
   protocol::StepLaunch batch_launch(JobId job, const std::string& script) {
     JobSpec spec;
-    spec.uid = ::geteuid();
-    spec.gid = ::getegid();
     spec.name = "demo";
     spec.work_dir = folder;
-    protocol::StepLaunch launch;
-    launch.key.id = {job, kBatchStep};
-    launch.cluster_id = cluster_id;
-    launch.uid = spec.uid;
-    launch.gid = spec.gid;
+    protocol::StepLaunch launch = batch_launch_of(job, cluster_id, std::move(spec), script);
     launch.user_name = user();
-    launch.job_spec = std::make_shared<const JobSpec>(spec);
-    launch.allocation_nodes = {{"n1", "127.0.0.1", 0}};
-    launch.allocation_cpus = {1};
-    StepNode here;
-    here.name = "n1";
-    here.tasks = {0};
-    launch.layout.nodes = {here};
-    launch.layout.num_tasks = 1;
-    launch.script = script;
-    launch.environment = std::string("PATH=/usr/bin:/bin\0", 19);
-    launch.issued = net::now();
     return launch;
   }
   Status launch(const protocol::StepLaunch& launch) {

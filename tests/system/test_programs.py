@@ -397,12 +397,13 @@ class StepPrograms(ClusterCase):
     CONF = ("TaskProlog={dir}/task_prolog\nTaskEpilog={dir}/task_epilog\nSrunProlog={dir}/srun_prolog\nSrunEpilog={dir}/srun_epilog\n"
             "WaitTime=1\nKillOnBadExit=1\n")
     FILES = {name: f"#!/bin/sh\necho {name} ${{SLURM_PROCID:-none}} >> {{dir}}/work/ran\n"
-                   "echo $SLURM_SCRIPT_CONTEXT >> {dir}/work/contexts\n" for name in ("srun_prolog", "srun_epilog", "task_epilog")}
+                   "echo $SLURM_SCRIPT_CONTEXT >> {dir}/work/contexts\n"
+                   "echo $SLURM_SCRIPT_CONTEXT $SLURM_RLIMIT_NOFILE >> {dir}/work/limits\n" for name in ("srun_prolog", "srun_epilog", "task_epilog")}
     FILES["task_prolog"] = FILES["task_epilog"].replace("task_epilog", "task_prolog") + "echo export SITE=yes\necho print site\n"
 
     def setUp(self):
         self.wait_no_jobs()
-        self.run_cmd("/bin/rm", "-f", "ran", "contexts")
+        self.run_cmd("/bin/rm", "-f", "ran", "contexts", "limits")
 
     def test_programs(self):
         task = "echo task $SLURM_PROCID $SITE $SLURM_SCRIPT_CONTEXT >> ran"
@@ -413,6 +414,13 @@ class StepPrograms(ClusterCase):
         self.assertEqual(ran[4], "srun_epilog none")
         wait_for(lambda: self.file("contexts").split() == ["prolog_srun", "prolog_task", "epilog_task", "epilog_srun"],
                  "each was told what it is")
+
+    def test_limits_are_told_to_all_but_the_task(self):
+        task = "echo ${SLURM_RLIMIT_NOFILE-none} > of_task"
+        self.run_cmd("/bin/sh", "-c", f"ulimit -S -n 321; exec srun -n1 sh -c '{task}'")
+        told = [f"{name} 321" for name in ("prolog_srun", "prolog_task", "epilog_task", "epilog_srun")]
+        wait_for(lambda: self.file("limits").splitlines() == told, "each was told the limit")
+        self.assertEqual(self.file("of_task"), "none\n")
 
     def test_options_come_first(self):
         self.out("srun", "-n1", "--prolog=none", "--epilog=none", "true")

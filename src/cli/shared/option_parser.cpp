@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/shared/version.hpp"
+#include "common/base/contains.hpp"
 #include "common/base/text.hpp"
 
 namespace sluice::cli {
@@ -62,12 +63,6 @@ const char* variable_of(const std::string& name, std::optional<uint32_t> het_gro
     if (own(group) != nullptr) return own(*het_group);
   }
   return std::getenv(name.c_str());
-}
-
-// Whose variables are refused when they are set to nothing; others then count as not set.
-bool needs_value(std::string_view option) {
-  constexpr std::string_view kOptions[] = {"mem", "mem-per-cpu", "mem-per-gpu", "signal", "time"};
-  return std::ranges::find(kOptions, option) != std::end(kOptions);
 }
 
 }  // namespace
@@ -242,7 +237,7 @@ void OptionParser::read_environment(std::optional<uint32_t> het_group) {
       const OptionArgument argument = row.argument_of(command_);
       if (argument == OptionArgument::kNone && row.name != "verbose" && !flag_is_on(value))
         continue;
-      if (argument == OptionArgument::kRequired && *value == '\0' && !needs_value(row.name)) continue;
+      if (*value == '\0' && contains(variables_unset_if_empty(row, command_), name)) continue;
       const std::string text = row.name == "distribution" ? with_plane_size(value) : value;
       take(i, text.c_str(), kEnvironment);
     }

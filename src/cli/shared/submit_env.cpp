@@ -144,8 +144,7 @@ std::string limits_to_propagate(const ClusterConfig& config) {
   std::vector<std::string> names;
   if (!config.propagate_resource_limits_except.empty()) {
     if (iequals(config.propagate_resource_limits_except[0], "ALL")) return "NONE";
-    for (const std::string_view name :
-         {"AS", "CORE", "CPU", "DATA", "FSIZE", "MEMLOCK", "NOFILE", "NPROC", "RSS", "STACK"}) {
+    for (const std::string_view name : kLimitNames) {
       bool except = false;
       for (const std::string& other : config.propagate_resource_limits_except) {
         except = except || rlimit_number(other) == rlimit_number(name);
@@ -255,6 +254,15 @@ void set_caller_variables(Environment& out) {
   out.set("SLURM_PRIO_PROCESS", std::to_string(getpriority(PRIO_PROCESS, 0)));
 }
 
+// NAME:HOST:PORT:VERSION:SELECT. Nothing here speaks Slurm's protocol: the version is that of the 22.05 commands, whose
+// variables these are, and 109 stands for select/cons_tres, which is how CPUs and memory are given out here.
+void set_cluster_variable(const ClusterConfig& config, Environment& out) {
+  const std::string first = config.controllers.empty() ? std::string() : config.controllers.front().address;
+  out.set("SLURM_WORKING_CLUSTER",
+          fmt::format("{}:{}:{}:9728:109", config.cluster_name, config.slurmctld_addr.empty() ? first : config.slurmctld_addr,
+                      config.slurmctld_port));
+}
+
 OptionResult read_host_file(Submission& submission) {
   const SubmitSettings& settings = submission.settings;
   JobSpec& job = submission.job;
@@ -283,11 +291,7 @@ OptionResult resolve_outside(Submission& submission, const ClusterConfig& config
   if (const OptionResult known = set_identity(settings, job); !known) return known;
   for (const std::string& cluster : split_list(job.clusters)) {
     if (cluster == config.cluster_name || iequals(cluster, "all")) continue;
-    return refuse(
-        {fmt::format("'{}' can't be reached now, or it is an invalid entry for --cluster.  "
-                     "Use 'sacctmgr list clusters' to see available clusters.",
-                     cluster)},
-        1);
+    return refuse({unknown_cluster(cluster)}, 1);
   }
   return {};
 }
@@ -301,8 +305,7 @@ std::vector<uint64_t> collect_limits(std::string_view names) {
     if (iequals(name, "ALL")) all = true;
     if (const auto number = rlimit_number(name)) wanted.push_back(*number);
   }
-  for (const std::string_view name :
-       {"AS", "CORE", "CPU", "DATA", "FSIZE", "MEMLOCK", "NOFILE", "NPROC", "RSS", "STACK"}) {
+  for (const std::string_view name : kLimitNames) {
     const int number = rlimit_number(name).value_or(0);
     bool want = all;
     for (const int other : wanted)

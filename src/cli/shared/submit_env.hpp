@@ -27,6 +27,9 @@ void fill_caller(Submission& submission, const ClusterConfig& config, int argc, 
 // SLURM_SUBMIT_DIR, SLURM_SUBMIT_HOST and SLURM_PRIO_PROCESS.
 void set_caller_variables(Environment& out);
 
+// SLURM_WORKING_CLUSTER, of what sbatch and srun start.
+void set_cluster_variable(const ClusterConfig& config, Environment& out);
+
 // The nodes of the file that --nodefile, --nodelist or SLURM_HOSTFILE named; finish_submission()
 // needs to know them.
 [[nodiscard]] OptionResult read_host_file(Submission& submission);

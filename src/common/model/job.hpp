@@ -192,8 +192,11 @@ struct Job {
   return job.preparing.find_next(job.allocation->nodes.size() - 1) == Bitmap::kNone;
 }
 
+// Over, while nodes of it are still being cleaned.
+[[nodiscard]] inline bool is_completing(const Job& j) { return (j.flags & kJobCompleting) != 0; }
+
 [[nodiscard]] inline bool is_finished(const Job& j) {
-  return is_terminal(j.state) && (j.flags & kJobCompleting) == 0;
+  return is_terminal(j.state) && !is_completing(j);
 }
 
 // A component of a heterogeneous job that is not the first: what the job does as a whole is the first one's affair.

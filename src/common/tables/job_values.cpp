@@ -135,7 +135,7 @@ std::string reason_with_detail(const JobView& view) {
 
 void append_reason_or_nodes(const JobView& view, std::string& out) {
   const Job& job = view.job();
-  const bool completing = (job.flags & kJobCompleting) != 0;
+  const bool completing = is_completing(job);
   if (!completing && (job.state == JobState::kPending || failed(job))) {
     out.append("(").append(reason_with_detail(view)).append(")");
   } else {

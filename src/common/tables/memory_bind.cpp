@@ -43,6 +43,11 @@ std::string request_text(const MemoryBind& bind, bool says_quiet, bool says_sort
   return join(words, ",");
 }
 
+// "quiet" alone asks for nothing, and an empty variable would be refused.
+void set_request(std::string_view name, const MemoryBind& bind, Environment& out) {
+  if (const std::string text = request_text(bind, false, true); !text.empty()) out.set(name, text);
+}
+
 }  // namespace
 
 std::string_view memory_bind_type(MemoryBindKind kind) {
@@ -82,13 +87,13 @@ void set_memory_bind_variables(const MemoryBind& bind, Environment& out) {
 }
 
 void set_memory_bind_request(const MemoryBind& bind, Environment& out) {
-  out.set("SLURM_MEM_BIND", request_text(bind, false, true));
+  set_request("SLURM_MEM_BIND", bind, out);
   out.set("SLURM_MEM_BIND_VERBOSE", bind.verbose ? "verbose" : "quiet");
   if (bind.sort) out.set("SLURM_MEM_BIND_SORT", "sort");
 }
 
 void set_batch_memory_bind(const MemoryBind& bind, Environment& out) {
-  out.set("SBATCH_MEM_BIND", request_text(bind, false, true));
+  set_request("SBATCH_MEM_BIND", bind, out);
   out.set("SBATCH_MEM_BIND_LIST", join(bind.list, ","));
   out.set("SBATCH_MEM_BIND_TYPE", memory_bind_type(bind.kind));
   out.set("SBATCH_MEM_BIND_VERBOSE", bind.verbose ? "verbose" : "quiet");

@@ -9,6 +9,7 @@
 #include "common/base/text.hpp"
 #include "common/tables/gres_env.hpp"
 #include "common/tables/mpi_types.hpp"
+#include "common/tables/submit_values.hpp"
 
 namespace sluice {
 namespace {
@@ -173,7 +174,7 @@ void set_node_variables(const NodeFacts& node, Environment& out) {
 }
 
 // What is counted on each node, in the order of the nodes' names; a node that is in several components counts once.
-class NodeCounts {
+class CountsByNode {
  public:
   void add(const std::string& node, uint32_t count) {
     if (!counts_.contains(node)) names_.push_back(node);
@@ -193,7 +194,7 @@ class NodeCounts {
 
 // A step in several components sees their nodes as those of one job.
 void join_components(const protocol::StepLaunch& launch, JobFacts& job) {
-  NodeCounts cpus;
+  CountsByNode cpus;
   for (const HetComponent& component : launch.components) {
     for (size_t i = 0; i < component.nodes.size(); ++i) cpus.add(component.nodes[i], component.cpus[i]);
   }
@@ -202,8 +203,8 @@ void join_components(const protocol::StepLaunch& launch, JobFacts& job) {
 }
 
 // The tasks on each node of the whole step, and the nodes.
-NodeCounts count_tasks(const StepLayout& layout) {
-  NodeCounts tasks;
+CountsByNode count_tasks(const StepLayout& layout) {
+  CountsByNode tasks;
   for (const StepNode& part : layout.nodes) tasks.add(part.name, static_cast<uint32_t>(part.tasks.size()));
   return tasks;
 }
@@ -352,12 +353,32 @@ void set_batch_variables(const protocol::StepLaunch& launch,
   out.set("HOSTNAME", node.name);
 }
 
+namespace {
+
+// How the tasks' own srun is reached, and its terminal.
+void set_srun_variables(const StepSpec& step, Environment& out) {
+  if (step.io.port != 0) {
+    out.set("SLURM_LAUNCH_NODE_IPADDR", step.io.host);
+    out.set("SLURM_SRUN_COMM_HOST", step.io.host);
+    set_number(out, "SLURM_SRUN_COMM_PORT", step.io.port);
+    set_number(out, "SLURM_STEP_LAUNCHER_PORT", step.io.port);
+    if (step.pty) set_number(out, "SLURM_PTY_PORT", step.io.port);
+  }
+  if (step.pty && step.pty_columns != 0) {
+    set_number(out, "SLURM_PTY_WIN_COL", step.pty_columns);
+    set_number(out, "SLURM_PTY_WIN_ROW", step.pty_rows);
+  }
+}
+
+}  // namespace
+
 void set_step_variables(const protocol::StepLaunch& launch,
                         const NodeFacts& node,
                         Environment& out) {
   JobFacts job = facts_of(launch);
   if (launch.world != nullptr) join_components(launch, job);
   const StepSpec& step = *launch.step;
+  const bool inside = out.has("SLURM_JOB_ID");  // srun was started in the job, not the job for it
   set_job_variables(job, out);
   set_owner_variables(job, out);
   set_array_variables(job, out);
@@ -373,7 +394,7 @@ void set_step_variables(const protocol::StepLaunch& launch,
   if (launch.world == nullptr) {
     for (const StepNode& part : whole.nodes) tasks.push_back(static_cast<uint32_t>(part.tasks.size()));
   } else {
-    const NodeCounts counted = count_tasks(whole);
+    const CountsByNode counted = count_tasks(whole);
     tasks = counted.counts();
     step_nodes = counted.list();
   }
@@ -401,24 +422,15 @@ void set_step_variables(const protocol::StepLaunch& launch,
   }
   set_if(out, "SLURM_TRES_PER_TASK", tres_per_task(step.cpus_per_task, step.tres_per_task));
   set_number_if(out, "SLURM_NTASKS_PER_NODE", step.ntasks_per_node);
-  set_distribution(step.distribution.empty() ? "block" : step.distribution.view(), out);
+  if (!step.distribution.empty()) set_distribution(step.distribution.view(), out);
+  else if (inside && !step.interactive) out.set("SLURM_DISTRIBUTION", whole.num_tasks <= tasks.size() ? "cyclic" : "block");
   if (step.distribution == "arbitrary") out.set("SLURM_ARBITRARY_NODELIST", step.node_list.view());
   if (step.label) out.set("SLURM_LABELIO", "1");
   set_mpi_variables(step, out);
   set_if(out, "SLURM_CPU_BIND", step.cpu_bind);
   set_if(out, "SLURM_MEM_BIND", step.mem_bind);
   if (step.overcommit) out.set("SLURM_OVERCOMMIT", "1");
-  if (step.io.port != 0) {
-    out.set("SLURM_LAUNCH_NODE_IPADDR", step.io.host);
-    out.set("SLURM_SRUN_COMM_HOST", step.io.host);
-    set_number(out, "SLURM_SRUN_COMM_PORT", step.io.port);
-    set_number(out, "SLURM_STEP_LAUNCHER_PORT", step.io.port);
-    if (step.pty) set_number(out, "SLURM_PTY_PORT", step.io.port);
-  }
-  if (step.pty && step.pty_columns != 0) {
-    set_number(out, "SLURM_PTY_WIN_COL", step.pty_columns);
-    set_number(out, "SLURM_PTY_WIN_ROW", step.pty_rows);
-  }
+  set_srun_variables(step, out);
   out.set("SLURM_UMASK", fmt::format("{:04o}", step.umask));
   out.set_default("SLURM_SUBMIT_DIR", step.work_dir.view());
   out.set_default("SLURM_SUBMIT_HOST", job.spec->submit_host.view());
@@ -435,6 +447,14 @@ void set_task_variables(const StepNode& node, uint32_t local_task, Environment& 
   set_number(out, "SLURM_LOCALID", local_task);
 }
 
+void set_limit_variables(const std::vector<uint64_t>& limits, Environment& out) {
+  for (const std::string_view name : kLimitNames) {
+    const auto place = static_cast<size_t>(rlimit_number(name).value_or(0)) * 2;
+    if (place + 1 >= limits.size() || limits[place] > limits[place + 1]) continue;  // not sent
+    set_number(out, fmt::format("SLURM_RLIMIT_{}", name), limits[place]);
+  }
+}
+
 void set_script_variables(const JobFacts& job,
                           const NodeFacts& node,
                           std::string_view context,
@@ -449,6 +469,9 @@ void set_script_variables(const JobFacts& job,
   out.set("SLURM_SCRIPT_CONTEXT", context);
   set_number(out, "SLURM_JOB_RESTART_COUNT", job.restart);
   out.set("SLURM_JOB_WORK_DIR", job.spec->work_dir.view());
+  out.set("SLURM_NODELIST", job.node_list);
+  set_number(out, "SLURM_JOB_NTASKS", std::max(job.spec->num_tasks, 1U));
+  set_number(out, "SLURM_UID", job.spec->uid);
   set_if(out, "SLURM_JOB_NAME", job.spec->name);
   set_if(out, "SLURM_JOB_COMMENT", job.spec->comment);
   set_if(out, "SLURM_JOB_CONSTRAINTS", job.spec->constraint);

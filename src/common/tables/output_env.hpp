@@ -68,6 +68,10 @@ void set_step_variables(const protocol::StepLaunch& launch,
                         Environment& out);
 void set_task_variables(const StepNode& node, uint32_t local_task, Environment& out);
 
+// SLURM_RLIMIT_*: the soft limits that were sent along, pairs of soft and hard by RLIMIT_ number. The programs round a task
+// find them (TaskProlog, --epilog of srun …), the task itself does not.
+void set_limit_variables(const std::vector<uint64_t>& limits, Environment& out);
+
 // What Prolog and Epilog find; `context` is prolog_slurmd or epilog_slurmd.
 void set_script_variables(const JobFacts& job,
                           const NodeFacts& node,

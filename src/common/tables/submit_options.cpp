@@ -182,9 +182,11 @@ const SubmitOption* find_submit_option(std::string_view name, CommandSet command
   return nullptr;
 }
 
-std::vector<std::string> option_variables(const SubmitOption& option, CommandSet command) {
+namespace {
+
+std::vector<std::string> variables_in(std::string_view terms, CommandSet command) {
   std::vector<std::string> names;
-  for (const std::string& term : split(option.environment, ' ')) {
+  for (const std::string& term : split(terms, ' ')) {
     if (term.starts_with('*')) {
       names.push_back(std::string(prefix_of(command)) + term.substr(1));
     } else if (term.starts_with('+')) {
@@ -197,6 +199,16 @@ std::vector<std::string> option_variables(const SubmitOption& option, CommandSet
     }
   }
   return names;
+}
+
+}  // namespace
+
+std::vector<std::string> option_variables(const SubmitOption& option, CommandSet command) {
+  return variables_in(option.environment, command);
+}
+
+std::vector<std::string> variables_unset_if_empty(const SubmitOption& option, CommandSet command) {
+  return variables_in(option.unset_if_empty, command);
 }
 
 bool flag_is_on(std::string_view text) {

@@ -137,6 +137,9 @@ struct SubmitOption {
   // counts for the command of its prefix (SLURM_ and SRUN_ for srun), or for all with a plus before
   // it.
   std::string_view environment = {};
+  // Those of them, written in the same way, that count as not set when they are empty. With the others nothing is a value
+  // like any other: most options that need one refuse it.
+  std::string_view unset_if_empty = {};
   uint8_t tier = 3;
   OptionStatus status = OptionStatus::kActs;
   std::string_view subject = {};  // of one that does not act: what it belongs to, or why there is nothing to do
@@ -159,6 +162,9 @@ struct SubmitOption {
 // The variables of one command, in rising precedence.
 [[nodiscard]] std::vector<std::string> option_variables(const SubmitOption& option,
                                                         CommandSet command);
+
+// Those of them that count as not set when they are empty.
+[[nodiscard]] std::vector<std::string> variables_unset_if_empty(const SubmitOption& option, CommandSet command);
 
 // Whether an option that one component of a heterogeneous job gives counts for the later ones, too, unless they give it.
 [[nodiscard]] bool carries_over(std::string_view option);

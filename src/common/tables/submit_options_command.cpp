@@ -138,6 +138,7 @@ constexpr SubmitOption kRows[] = {
      .commands = kSbatch | kSrun,
      .no_argument_for = kSbatch,
      .environment = "SBATCH_WAIT SLURM_WAIT",
+     .unset_if_empty = "SLURM_WAIT",
      .tier = 1,
      .set = set_wait,
      .section = OptionSection::kRun,

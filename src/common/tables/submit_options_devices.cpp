@@ -68,6 +68,7 @@ OptionResult set_gres_flags(Submission& s, const Input& in) {
   constexpr std::string_view kFlags[] = {"disable-binding", "enforce-binding",
                                          "multiple-tasks-per-sharing", "one-task-per-sharing",
                                          "allow-task-sharing"};
+  if (in.value.empty()) return bad_specification(in);
   for (const std::string& flag : split(in.value, ',')) {
     bool known = false;
     for (const std::string_view name : kFlags)
@@ -138,6 +139,7 @@ constexpr SubmitOption kRows[] = {
      .letter = 'G',
      .argument = OptionArgument::kRequired,
      .environment = "*_GPUS",
+     .unset_if_empty = "*_GPUS",
      .tier = 1,
      .set = set_gpus<&JobSpec::tres_per_job>,
      .section = OptionSection::kGpu,
@@ -146,6 +148,7 @@ constexpr SubmitOption kRows[] = {
     {.name = "gpus-per-node",
      .argument = OptionArgument::kRequired,
      .environment = "*_GPUS_PER_NODE",
+     .unset_if_empty = "*_GPUS_PER_NODE",
      .tier = 1,
      .set = set_gpus<&JobSpec::gres>,
      .section = OptionSection::kGpu,
@@ -154,6 +157,7 @@ constexpr SubmitOption kRows[] = {
     {.name = "gpus-per-socket",
      .argument = OptionArgument::kRequired,
      .environment = "*_GPUS_PER_SOCKET",
+     .unset_if_empty = "*_GPUS_PER_SOCKET",
      .tier = 2,
      .set = set_gpus<&JobSpec::tres_per_socket>,
      .section = OptionSection::kGpu,
@@ -162,6 +166,7 @@ constexpr SubmitOption kRows[] = {
     {.name = "gpus-per-task",
      .argument = OptionArgument::kRequired,
      .environment = "*_GPUS_PER_TASK",
+     .unset_if_empty = "*_GPUS_PER_TASK",
      .tier = 1,
      .set = set_gpus<&JobSpec::tres_per_task>,
      .section = OptionSection::kGpu,
@@ -170,6 +175,7 @@ constexpr SubmitOption kRows[] = {
     {.name = "gres",
      .argument = OptionArgument::kRequired,
      .environment = "*_GRES SLURM_STEP_GRES",
+     .unset_if_empty = "*_GRES SLURM_STEP_GRES",
      .tier = 1,
      .set = set_gres,
      .section = OptionSection::kRun,

@@ -13,6 +13,12 @@ OptionResult set_partition(Submission& s, const Input& in) {
   return {};
 }
 
+OptionResult set_clusters(Submission& s, const Input& in) {
+  if (in.value.empty()) return refuse(unknown_cluster(in.value), 1);
+  s.job.clusters = in.value;
+  return {};
+}
+
 OptionResult set_begin(Submission& s, const Input& in) {
   const Result<Time> at = parse_time(in.value, in.now);
   if (!at) {
@@ -140,18 +146,19 @@ constexpr SubmitOption kRows[] = {
      .letter = 'D',
      .argument = OptionArgument::kRequired,
      .environment = "SLURM_WORKING_DIR SLURM_REMOTE_CWD",
+     .unset_if_empty = "SLURM_WORKING_DIR SLURM_REMOTE_CWD",
      .tier = 1,
      .set = set_folder,
      .section = OptionSection::kRun,
      .value_name = "path",
      .help = "working folder of what runs"},
-    {.name = "cluster", .argument = OptionArgument::kRequired, .set = set_text<&JobSpec::clusters>},
+    {.name = "cluster", .argument = OptionArgument::kRequired, .set = set_clusters},
     {.name = "clusters",
      .letter = 'M',
      .argument = OptionArgument::kRequired,
      .environment = "SBATCH_CLUSTERS SALLOC_CLUSTERS +SLURM_CLUSTERS",
      .tier = 1,
-     .set = set_text<&JobSpec::clusters>,
+     .set = set_clusters,
      .section = OptionSection::kRun,
      .value_name = "names",
      .help = "clusters to send the request to, separated by commas"},

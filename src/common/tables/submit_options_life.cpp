@@ -129,7 +129,7 @@ OptionResult set_x11(Submission& s, const Input& in) {
 
 OptionResult set_immediate(Submission& s, const Input& in) {
   uint32_t seconds = 1;
-  if (in.has_value) {
+  if (in.has_value && !in.value.empty()) {
     const auto number = to_number<uint32_t>(in.value);
     if (!number) return bad_number(in);
     seconds = *number;
@@ -152,6 +152,7 @@ constexpr SubmitOption kRows[] = {
     {.name = "acctg-freq",
      .argument = OptionArgument::kRequired,
      .environment = "*_ACCTG_FREQ",
+     .unset_if_empty = "*_ACCTG_FREQ",
      .tier = 2,
      .set = set_acctg_freq,
      .section = OptionSection::kRun,
@@ -350,6 +351,7 @@ constexpr SubmitOption kRows[] = {
      .argument = OptionArgument::kRequired,
      .commands = kSbatch | kSalloc,
      .environment = "SBATCH_WAIT_ALL_NODES SALLOC_WAIT_ALL_NODES",
+     .unset_if_empty = "SBATCH_WAIT_ALL_NODES SALLOC_WAIT_ALL_NODES",
      .tier = 2,
      .set = set_wait_all,
      .section = OptionSection::kHidden},

@@ -81,7 +81,7 @@ OptionResult set_accel_bind(Submission& s, const Input& in) {
 
 OptionResult set_mpi(Submission& s, const Input& in) {
   if (in.value == "list") return show(mpi_list());
-  if (!mpi_kind(in.value)) {
+  if (in.value.empty() || !mpi_kind(in.value)) {
     return tl::unexpected<OptionProblem>(OptionProblem{unknown_mpi_errors(in.value), 1, {}});
   }
   s.step.mpi = in.value;

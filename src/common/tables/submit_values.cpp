@@ -253,6 +253,12 @@ std::optional<std::string> parse_gpus(std::string_view text) {
   });
 }
 
+std::string unknown_cluster(std::string_view name) {
+  return fmt::format("'{}' can't be reached now, or it is an invalid entry for --cluster.  "
+                     "Use 'sacctmgr list clusters' to see available clusters.",
+                     name);
+}
+
 std::optional<int> rlimit_number(std::string_view name) {
   if (starts_with_i(name, "RLIMIT_")) name.remove_prefix(7);
   for (const LimitRow& row : kLimits) {
@@ -330,6 +336,7 @@ namespace {
 std::optional<std::string> bad_bind(std::string_view text,
                                     std::span<const std::string_view> bare,
                                     std::span<const std::string_view> with_list) {
+  if (text.empty()) return std::string();
   bool in_list = false;  // what follows a list's colon: numbers, separated by commas too
   for (const std::string& word : split(text, ',')) {
     const bool listing = std::any_of(with_list.begin(), with_list.end(), [&](auto prefix) {

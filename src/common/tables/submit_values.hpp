@@ -48,6 +48,11 @@ struct SignalOption {
 [[nodiscard]] std::optional<std::string> parse_gpus(std::string_view text);
 
 // One name of a resource limit, with or without RLIMIT_; its RLIMIT_ number.
+// What is said of a cluster that nobody knows.
+[[nodiscard]] std::string unknown_cluster(std::string_view name);
+
+inline constexpr std::string_view kLimitNames[] = {"AS",      "CORE",   "CPU",   "DATA", "FSIZE",
+                                                   "MEMLOCK", "NOFILE", "NPROC", "RSS",  "STACK"};
 [[nodiscard]] std::optional<int> rlimit_number(std::string_view name);
 // The error's text is Slurm's `Bad rlimit name: TEXT`.
 [[nodiscard]] Status check_propagate(std::string_view text);

@@ -15,7 +15,7 @@ using protocol::BroadcastTicketRequest;
 Status check_running(const Job* job) {
   if (job == nullptr) return failure(ErrorCode::kInvalidJobId);
   if (job->state == JobState::kPending) return failure(ErrorCode::kJobPending);
-  const bool runs = job->allocation != nullptr && (job->flags & kJobCompleting) == 0 &&
+  const bool runs = job->allocation != nullptr && !is_completing(*job) &&
                     (job->state == JobState::kRunning || job->state == JobState::kSuspended);
   return runs ? Status() : failure(ErrorCode::kAlreadyDone);
 }

@@ -262,7 +262,7 @@ class Funnel {
     for (size_t i = 0; i < std::min(jobs.size(), kMost); ++i) {
       const Job& job = *jobs[i];
       std::string until = "has no time limit";
-      if ((job.flags & kJobCompleting) != 0)
+      if (is_completing(job))
         until = "has ended, its nodes are being cleaned up";
       else if (job.end < kNever)
         until = "ends by " + format_time(job.end);

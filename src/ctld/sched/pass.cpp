@@ -92,7 +92,7 @@ void PassRun::collect() {
   state_.active.for_each([&](JobId id) {
     const Job& job = state_.jobs.at(id);
     if (job.spec->sharing == Sharing::kUser) some_share_with_nobody_ = true;
-    if ((job.flags & kJobCompleting) == 0 || now_ - job.end >= complete_wait) return;
+    if (!is_completing(job) || now_ - job.end >= complete_wait) return;
     for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
       if (!job.released.test(at)) settling.set(job.allocation->nodes[at].node);
     }

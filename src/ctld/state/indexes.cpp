@@ -70,7 +70,7 @@ void change_used_gres(Node& node, const GresShares& shares, bool more) {
 
 JobPlace place_of(const Job& job) {
   JobPlace place;
-  if ((job.flags & kJobCompleting) != 0 || job.state == JobState::kRunning ||
+  if (is_completing(job) || job.state == JobState::kRunning ||
       job.state == JobState::kSuspended) {
     place.kind = JobPlace::Kind::kActive;
   } else if (job.state == JobState::kPending) {
@@ -166,7 +166,7 @@ void refresh_gres(Node& node) {
 }
 
 void occupy_nodes(ClusterState& state, const Job& job) {
-  const bool completing = (job.flags & kJobCompleting) != 0;
+  const bool completing = is_completing(job);
   for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
     if (job.released.test(at)) continue;
     const NodeAllocation& part = job.allocation->nodes[at];
@@ -182,7 +182,7 @@ void occupy_nodes(ClusterState& state, const Job& job) {
 }
 
 void vacate_nodes(ClusterState& state, const Job& job, const Bitmap& positions, Time time) {
-  const bool completing = (job.flags & kJobCompleting) != 0;
+  const bool completing = is_completing(job);
   positions.for_each([&](size_t at) {
     const NodeAllocation& part = job.allocation->nodes[at];
     Node& node = state.nodes.edit(part.node);

@@ -18,7 +18,7 @@ void check_job(const ClusterState& state, const Job& job, Problems& problems) {
     problems.push_back("job " + std::to_string(job.id) + ": " + what);
   };
   const JobPlace place = place_of(job);
-  const bool completing = (job.flags & kJobCompleting) != 0;
+  const bool completing = is_completing(job);
   if (job.spec == nullptr) wrong("has no spec");
   if (completing && !is_terminal(job.state)) wrong("is completing without having ended");
   if (job.state == JobState::kPending && job.allocation != nullptr) wrong("waits with nodes");
@@ -122,7 +122,7 @@ void check_node(const ClusterState& state, const Node& node, Problems& problems)
     }
     add_shares(gres, part.gres);
     whole = whole || job->allocation->whole_nodes;
-    completing += (job->flags & kJobCompleting) != 0 ? 1 : 0;
+    completing += is_completing(*job) ? 1 : 0;
   }
   if (whole && node.jobs.size() > 1) wrong("held whole and shared");
   if (cpus != node.used_cpus || memory != node.used_memory_mib || !(cores == node.used_cores)) {

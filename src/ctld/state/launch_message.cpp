@@ -115,7 +115,7 @@ std::optional<protocol::StepLaunch> make_step_launch(const ClusterState& state,
                                                      const protocol::StepKey& key) {
   const Job* job = state.jobs.find(key.id.job);
   if (job == nullptr || job->restart_count != key.restart || job->allocation == nullptr ||
-      (job->flags & kJobCompleting) != 0) {
+      is_completing(*job)) {
     return std::nullopt;
   }
   const Step* step = find_step(*job, key.id.step);

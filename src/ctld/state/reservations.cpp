@@ -28,7 +28,7 @@ bool gives_way(const Reservation& other, const Reservation& own) {
 bool is_free_of_jobs(const ClusterState& state, const Node& node, Time from) {
   return std::ranges::none_of(node.jobs, [&](JobId id) {
     const Job& job = state.jobs.at(id);
-    return job.end == kNoTime || job.end > from || (job.flags & kJobCompleting) != 0;
+    return job.end == kNoTime || job.end > from || is_completing(job);
   });
 }
 

@@ -212,6 +212,8 @@ std::vector<uint32_t> count_tasks(const std::vector<Candidate>& chosen, const De
     }
   }
   const uint32_t piece = distribution.order == TaskOrder::kPlane ? distribution.plane_size : 1;
+  // Slurm bounds each plane by a node's CPUs, but not always all planes together, so that a task may come to a node that is
+  // full while a CPU is idle elsewhere. No node gets more here than it has room for.
   while (left > 0) {
     bool placed = false;
     for (size_t i = 0; i < chosen.size() && left > 0; ++i) {

@@ -20,7 +20,7 @@ const Step* step_of(const ClusterState& state, const protocol::StepKey& key) {
   return job != nullptr ? find_step(*job, key.id.step) : nullptr;
 }
 
-bool is_ending(const Job& job) { return (job.flags & kJobCompleting) != 0 || is_terminal(job.state); }
+bool is_ending(const Job& job) { return is_completing(job) || is_terminal(job.state); }
 
 bool is_silent(const Node& node) { return node.base == NodeBaseState::kDown && (node.flags & kNodeNoRespond) != 0; }
 
@@ -70,7 +70,7 @@ Bitmap wanted(const ClusterState& state, const TerminateJob& order, Duration) {
   if (known == nullptr) return {};
   const Job* job = run_of(state, order.job, order.restart);
   const Bitmap held = job != nullptr ? held_nodes(*job) : Bitmap();
-  const bool completing = job != nullptr && (job->flags & kJobCompleting) != 0;
+  const bool completing = job != nullptr && is_completing(*job);
   return those(order.nodes, [&](NodeId id) {
     if (held.test(id)) return completing;
     const Node* node = state.nodes.find(id);

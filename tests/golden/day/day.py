@@ -142,6 +142,7 @@ class Normal:
         text = re.sub(r"(?<!ExitCode=)\b0:\d\d\b(?!:)", "0:0x", text)
         text = re.sub(r"\b00:00:\d\d\b", "00:00:0x", text)
         text = re.sub(r"((?:PORT|PORT_\w+|TASK_PID|TTY_\w+|_TIME|SLUID)=)[\w:,-]+", r"\1<n>", text)
+        text = re.sub(r"(SLURM_WORKING_CLUSTER=\w+:[\d.]+:)\d+", r"\1<n>", text)
         return re.sub(r"(?<!\d)(?<!\d\.)7\d{4}(?!\d)", self.job, text)
 
 

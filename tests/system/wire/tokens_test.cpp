@@ -12,6 +12,7 @@
 #include "common/net/clock.hpp"
 #include "common/net/signer.hpp"
 #include "common/protocol/noded.hpp"
+#include "system/launches.hpp"
 #include "system/wire/cluster.hpp"
 
 namespace sluice::testing {
@@ -144,23 +145,9 @@ class Launches : public ::testing::Test {
     JobSpec spec;
     spec.work_dir = cluster.dir() + "/work";
     spec.std_out = "/dev/null";
-    launch.key.id = {7777, kBatchStep};
     // the controller knows the node before the node has read the answer to its registration
     EXPECT_TRUE(WireCluster::eventually([&] { return !cluster_id().empty(); }));
-    launch.cluster_id = cluster_id();
-    launch.uid = ::geteuid();
-    launch.gid = ::getegid();
-    launch.job_spec = std::make_shared<const JobSpec>(spec);
-    launch.allocation_nodes = {{"n1", "127.0.0.1", 0}};
-    launch.allocation_cpus = {1};
-    StepNode here;
-    here.name = "n1";
-    here.tasks = {0};
-    launch.layout.nodes = {here};
-    launch.layout.num_tasks = 1;
-    launch.script = "#!/bin/sh\necho ran >> ran\n";
-    launch.environment = std::string("PATH=/usr/bin:/bin\0", 19);
-    launch.issued = net::now();
+    launch = batch_launch_of(7777, cluster_id(), std::move(spec), "#!/bin/sh\necho ran >> ran\n");
   }
   std::string cluster_id() const { return std::string(trim(cluster.read("spool/n1/cluster_id"))); }
   protocol::LaunchStepRequest request() const {

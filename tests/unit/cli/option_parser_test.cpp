@@ -70,6 +70,58 @@ TEST_F(OptionParserTest, AFlagInTheEnvironmentCanBeOff) {
   EXPECT_FALSE(s.step.label);
 }
 
+// The exit status when a variable is set to nothing; -1 when the command goes on.
+int status_of_empty(CommandSet command, const std::string& variable) {
+  setenv(variable.c_str(), "", 1);
+  OptionParser parser(command);
+  parser.read_environment();
+  Submission s;
+  const int status = parser.apply(s).value_or(-1);
+  unsetenv(variable.c_str());
+  return status;
+}
+
+// As Slurm 22.05 has them; of every command's own variables that it refuses, by its exit status.
+TEST_F(OptionParserTest, VariablesThatAreEmptyAreValuesOfTheirOptions) {
+  const std::vector<std::pair<int, std::vector<std::string>>> refused = {
+      {1, {"CPUS_PER_GPU", "HINT", "REQ_SWITCH", "THREADS_PER_CORE", "THREAD_SPEC"}},
+      {255, {"CPU_FREQ_REQ", "DELAY_BOOT", "GPU_BIND", "GPU_FREQ", "GRES_FLAGS", "MEM_BIND", "MEM_PER_CPU",
+             "MEM_PER_GPU", "MEM_PER_NODE", "PROFILE", "SIGNAL", "TIMELIMIT"}}};
+  const std::vector<std::string> accepted = {
+      "ACCOUNT", "ACCTG_FREQ", "BURST_BUFFER", "CLUSTER_CONSTRAINT", "CONSTRAINT", "CORE_SPEC", "EXCLUSIVE", "GPUS",
+      "GPUS_PER_NODE", "GPUS_PER_SOCKET", "GPUS_PER_TASK", "NETWORK", "NO_KILL", "OVERCOMMIT", "POWER", "QOS",
+      "RESERVATION", "SPREAD_JOB", "USE_MIN_NODES", "WAIT4SWITCH", "WCKEY"};
+  const std::pair<CommandSet, std::string> commands[] = {{kSbatch, "SBATCH_"}, {kSrun, "SLURM_"}, {kSalloc, "SALLOC_"}};
+  for (const auto& [command, prefix] : commands) {
+    for (const auto& [status, names] : refused) {
+      for (const std::string& name : names) EXPECT_EQ(status_of_empty(command, prefix + name), status) << prefix << name;
+    }
+    for (const std::string& name : accepted) EXPECT_EQ(status_of_empty(command, prefix + name), -1) << prefix << name;
+    EXPECT_EQ(status_of_empty(command, "SLURM_CLUSTERS"), 1);
+    EXPECT_EQ(status_of_empty(command, "SLURM_HINT"), 1);
+  }
+  for (const char* name : {"SBATCH_CLUSTERS", "SBATCH_HINT"}) EXPECT_EQ(status_of_empty(kSbatch, name), 1) << name;
+  for (const char* name : {"SBATCH_DISTRIBUTION", "SBATCH_OPEN_MODE"}) EXPECT_EQ(status_of_empty(kSbatch, name), 255) << name;
+  for (const char* name : {"SBATCH_ARRAY_INX", "SBATCH_ERROR", "SBATCH_GET_USER_ENV", "SBATCH_REQUEUE", "SBATCH_WAIT_ALL_NODES"})
+    EXPECT_EQ(status_of_empty(kSbatch, name), -1) << name;
+}
+
+TEST_F(OptionParserTest, EmptyVariablesOfSrunAlone) {
+  for (const char* name : {"SLURM_CPU_BIND", "SLURM_JOB_ID", "SLURM_MPI_TYPE", "SLURM_NCORES_PER_SOCKET", "SLURM_NPROCS",
+                           "SLURM_NSOCKETS_PER_NODE", "SLURM_NTASKS", "SLURM_NTASKS_PER_GPU", "SLURM_NTASKS_PER_NODE",
+                           "SLURM_NTASKS_PER_TRES", "SLURM_THREADS", "SRUN_CPUS_PER_TASK"})
+    EXPECT_EQ(status_of_empty(kSrun, name), 1) << name;
+  for (const char* name : {"SLURM_DISTRIBUTION", "SLURM_JOB_NUM_NODES", "SLURM_OPEN_MODE"})
+    EXPECT_EQ(status_of_empty(kSrun, name), 255) << name;
+  for (const char* name : {"SLURMD_DEBUG", "SLURM_BCAST", "SLURM_COMPRESS", "SLURM_DEPENDENCY", "SLURM_EPILOG", "SLURM_IMMEDIATE",
+                           "SLURM_JOB_NAME", "SLURM_KILL_BAD_EXIT", "SLURM_LABELIO", "SLURM_NNODES", "SLURM_NTASKS_PER_CORE",
+                           "SLURM_NTASKS_PER_SOCKET", "SLURM_OVERLAP", "SLURM_REMOTE_CWD", "SLURM_RESV_PORTS", "SLURM_SEND_LIBS",
+                           "SLURM_STDOUTMODE", "SLURM_STEP_GRES", "SLURM_TASK_PROLOG", "SLURM_WAIT", "SLURM_WORKING_DIR"})
+    EXPECT_EQ(status_of_empty(kSrun, name), -1) << name;
+  for (const char* name : {"SALLOC_BELL", "SALLOC_IMMEDIATE", "SALLOC_KILL_CMD", "SALLOC_NO_BELL", "SALLOC_WAIT_ALL_NODES"})
+    EXPECT_EQ(status_of_empty(kSalloc, name), -1) << name;
+}
+
 TEST_F(OptionParserTest, TheWaitForSwitchesHasAVariable) {
   setenv("SBATCH_WAIT4SWITCH", "30", 1);
   for (const auto& [option, expected] : {std::pair("--switches=2", "2@30"), {"--switches=2@5", "2@5"}, {"-N2", ""}}) {

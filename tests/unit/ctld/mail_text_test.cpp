@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "ctld/agents/site_programs.hpp"
+#include "unit/anns_job.hpp"
 
 namespace sluice::ctld {
 namespace {
@@ -13,19 +14,9 @@ using state::SendMail;
 
 // Started after 10 s of waiting, over after 100 s with exit code 3.
 Job ended_job() {
-  JobSpec spec;
-  spec.name = "post";
-  spec.user_name = "ann";
-  spec.uid = 1001;
-  spec.num_tasks = 4;
-  spec.comment = "why";
-  spec.extra = "more";
-  spec.constraint = "fast";
-  spec.work_dir = "/srv";
-  spec.std_out = "out.txt";
   Job job;
   job.id = 7;
-  job.spec = std::make_shared<const JobSpec>(spec);
+  job.spec = std::make_shared<const JobSpec>(testing::anns_spec());
   job.state = JobState::kFailed;
   job.submit = from_seconds(1000);
   job.start = from_seconds(1010);
@@ -105,14 +96,13 @@ TEST(ProgramEnvironment, TellsOfTheJob) {
   job.array = std::make_shared<const ArrayInfo>(array);
   auto found = program_environment(job, config);
   const std::pair<const char*, const char*> wanted[] = {
-      {"SLURM_CLUSTER_NAME", "test"},   {"SLURM_CONF", "/etc/slurm.conf"}, {"SLURM_JOB_ID", "7"},
-      {"SLURM_JOB_UID", "1001"},        {"SLURM_JOB_COMMENT", "why"},      {"SLURM_JOB_CONSTRAINTS", "fast"},
-      {"SLURM_JOB_EXTRA", "more"},      {"SLURM_JOB_NTASKS", "4"},         {"SLURM_JOB_OVERSUBSCRIBE", "NO"},
-      {"SLURM_JOB_WORK_DIR", "/srv"},   {"SLURM_JOB_STDOUT", "out.txt"},   {"SLURM_JOB_RESTART_COUNT", "2"},
-      {"SLURM_JOB_EXIT_CODE", "768"},   {"SLURM_JOB_EXIT_CODE2", "3:0"},   {"SLURM_JOB_DERIVED_EC", "1280"},
-      {"SLURM_ARRAY_JOB_ID", "5"},      {"SLURM_ARRAY_TASK_ID", "4"},      {"SLURM_ARRAY_TASK_COUNT", "3"},
-      {"SLURM_ARRAY_TASK_MIN", "2"},    {"SLURM_ARRAY_TASK_MAX", "6"},     {"SLURM_ARRAY_TASK_STEP", "2"}};
+      {"SLURM_CLUSTER_NAME", "test"}, {"SLURM_CONF", "/etc/slurm.conf"}, {"SLURM_JOB_NTASKS", "4"},
+      {"SLURM_JOB_OVERSUBSCRIBE", "NO"}, {"SLURM_JOB_EXIT_CODE", "768"}, {"SLURM_JOB_EXIT_CODE2", "3:0"},
+      {"SLURM_JOB_DERIVED_EC", "1280"},
+      {"SLURM_ARRAY_JOB_ID", "5"},    {"SLURM_ARRAY_TASK_ID", "4"},      {"SLURM_ARRAY_TASK_COUNT", "3"},
+      {"SLURM_ARRAY_TASK_MIN", "2"},  {"SLURM_ARRAY_TASK_MAX", "6"},     {"SLURM_ARRAY_TASK_STEP", "2"}};
   for (const auto& [name, value] : wanted) EXPECT_EQ(found[name], value) << name;
+  for (const auto& [name, value] : testing::kAnnsVariables) EXPECT_EQ(found[name], value) << name;
   EXPECT_FALSE(found.contains("SLURM_JOB_STDERR")) << "what was not asked for is not there";
 }
 

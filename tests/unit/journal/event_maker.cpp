@@ -247,7 +247,7 @@ void EventMaker::step(Events& events) {
   const std::vector<JobId> active = ids(state_.active);
   if (active.empty()) return;
   const Job job = state_.jobs.at(active[pick(active.size())]);
-  if (job.state != JobState::kRunning || (job.flags & kJobCompleting) != 0) return;
+  if (job.state != JobState::kRunning || is_completing(job)) return;
   const auto& parts = job.allocation->nodes;
   if (parts.size() > 1 && job.preparing.none() && job.released.none() && pick(3) == 0) {
     auto fewer = std::make_shared<Allocation>(*job.allocation);
@@ -287,7 +287,7 @@ void EventMaker::suspend_or_resume(Events& events) {
   const std::vector<JobId> active = ids(state_.active);
   if (active.empty()) return;
   const Job job = state_.jobs.at(active[pick(active.size())]);
-  if ((job.flags & kJobCompleting) != 0 || !job.preparing.none()) return;
+  if (is_completing(job) || !job.preparing.none()) return;
   if (job.state == JobState::kSuspended) make(events, JobResumed{job.id, job.end + std::chrono::minutes(1), now_});
   else if (job.state == JobState::kRunning) make(events, JobSuspended{job.id, now_});
 }
@@ -319,7 +319,7 @@ void EventMaker::clean(Events& events) {
   const std::vector<JobId> active = ids(state_.active);
   if (active.empty()) return;
   const Job job = state_.jobs.at(active[pick(active.size())]);
-  if ((job.flags & kJobCompleting) == 0) return;
+  if (!is_completing(job)) return;
   for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
     if (job.released.test(at)) continue;
     Bitmap position;

@@ -33,6 +33,9 @@ TEST(MemoryBind, Variables) {
   EXPECT_EQ(job.get("SLURM_MEM_BIND"), "prefer,sort,map_mem:0,1");
   EXPECT_FALSE(job.has("SLURM_MEM_BIND_LIST"));
   EXPECT_EQ(parse_memory_bind(job.get("SLURM_MEM_BIND")).list, bind.list);
+  Environment none;
+  set_memory_bind_request(parse_memory_bind("quiet"), none);
+  EXPECT_FALSE(none.has("SLURM_MEM_BIND")) << "it would be refused";
 }
 
 TEST(MemoryBind, VariablesOfABatchScript) {

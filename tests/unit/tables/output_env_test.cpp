@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "unit/anns_job.hpp"
+
 namespace sluice {
 namespace {
 
@@ -126,16 +128,8 @@ TEST(OutputEnv, OptionsThatWereNotGivenAreNotSet) {
 
 // Prolog and Epilog of nodes.
 TEST(OutputEnv, ScriptsOfTheSite) {
-  JobSpec spec;
-  spec.name = "demo";
-  spec.user_name = "ann";
-  spec.uid = 1001;
-  spec.work_dir = "/srv/demo";
-  spec.comment = "why";
-  spec.constraint = "fast";
-  spec.extra = "more";
+  JobSpec spec = testing::anns_spec();
   spec.std_in = "in.txt";
-  spec.std_out = "out.txt";
   spec.std_err = "err.txt";
   spec.sharing = Sharing::kOversubscribe;
   JobFacts job;
@@ -150,13 +144,12 @@ TEST(OutputEnv, ScriptsOfTheSite) {
   Environment env;
   set_script_variables(job, {"node1", 0, "/etc/slurm.conf"}, "prolog_slurmd", env);
   const std::pair<const char*, const char*> wanted[] = {
-      {"SLURM_CLUSTER_NAME", "demo"},    {"SLURMD_NODENAME", "node1"},      {"SLURM_CONF", "/etc/slurm.conf"},
-      {"SLURM_JOB_ID", "7"},             {"SLURM_JOB_USER", "ann"},         {"SLURM_JOB_UID", "1001"},
-      {"SLURM_JOB_COMMENT", "why"},      {"SLURM_JOB_CONSTRAINTS", "fast"}, {"SLURM_JOB_EXTRA", "more"},
-      {"SLURM_JOB_OVERSUBSCRIBE", "YES"}, {"SLURM_JOB_RESTART_COUNT", "2"},  {"SLURM_JOB_WORK_DIR", "/srv/demo"},
-      {"SLURM_JOB_STDIN", "in.txt"},     {"SLURM_JOB_STDOUT", "out.txt"},   {"SLURM_JOB_STDERR", "err.txt"},
-      {"SLURM_SCRIPT_CONTEXT", "prolog_slurmd"}};
+      {"SLURM_CLUSTER_NAME", "demo"}, {"SLURMD_NODENAME", "node1"},       {"SLURM_CONF", "/etc/slurm.conf"},
+      {"SLURM_JOB_USER", "ann"},      {"SLURM_JOB_OVERSUBSCRIBE", "YES"}, {"SLURM_JOB_STDIN", "in.txt"},
+      {"SLURM_JOB_STDERR", "err.txt"}, {"SLURM_JOB_NTASKS", "4"},         {"SLURM_UID", "1001"},
+      {"SLURM_NODELIST", "node1"},    {"SLURM_SCRIPT_CONTEXT", "prolog_slurmd"}};
   for (const auto& [name, value] : wanted) EXPECT_EQ(env.get(name), value) << name;
+  for (const auto& [name, value] : testing::kAnnsVariables) EXPECT_EQ(env.get(name), value) << name;
   EXPECT_FALSE(env.has("SLURM_JOB_EXIT_CODE"));
   set_script_variables(job, {"node1", 0, {}}, "epilog_slurmd", env);
   EXPECT_EQ(env.get("SLURM_JOB_EXIT_CODE"), "777");
@@ -174,7 +167,7 @@ TEST(OutputEnv, TaskOfAStep) {
   launch.layout.num_tasks = 4;
   launch.layout.node_list = "node[1-2]";
   launch.layout.nodes = {{0, "node1", {0, 1, 2}, 6, "0-5", 0}, {1, "node2", {3}, 2, "0-1", 0}};
-  Environment env = Environment::from_block(std::string("SLURM_JOB_NAME=inner\0A=b\0", 24));
+  Environment env = Environment::from_block(std::string("SLURM_JOB_ID=1\0SLURM_JOB_NAME=inner\0A=b\0", 39));
   set_step_variables(launch, {"node2", 1, ""}, env);
   set_task_variables(launch.layout.nodes[1], 0, env);
   const std::pair<const char*, const char*> wanted[] = {{"A", "b"},
@@ -193,6 +186,44 @@ TEST(OutputEnv, TaskOfAStep) {
                                                         {"SLURM_JOB_GROUP", "root"}};
   for (const auto& [name, value] : wanted)
     EXPECT_EQ(env.get(name), value) << name;
+}
+
+// In a job srun names what it chose by itself; one that made the job for its step names nothing.
+TEST(OutputEnv, DistributionOfAStepThatNamesNone) {
+  protocol::StepLaunch launch = captured_job();
+  launch.key.id.step = 0;
+  launch.step = std::make_shared<const StepSpec>();
+  launch.layout.nodes = {{0, "node1", {0}, 1, "0", 0}, {1, "node2", {1}, 1, "0", 0}};
+  launch.layout.num_tasks = 2;
+  const auto told = [&](std::string_view block) {
+    Environment env = Environment::from_block(block);
+    set_step_variables(launch, {"node1", 0, ""}, env);
+    return std::string(env.get("SLURM_DISTRIBUTION"));
+  };
+  EXPECT_EQ(told("SLURM_JOB_ID=1"), "cyclic") << "as many tasks as nodes";
+  EXPECT_EQ(told(""), "");
+  launch.layout.nodes[1].tasks = {1, 2};
+  launch.layout.num_tasks = 3;
+  EXPECT_EQ(told("SLURM_JOB_ID=1"), "block");
+  StepSpec step;
+  step.distribution = "plane=2";
+  launch.step = std::make_shared<const StepSpec>(step);
+  EXPECT_EQ(told(""), "plane");
+}
+
+TEST(OutputEnv, LimitsThatWereSentAlong) {
+  // by number: CPU, FSIZE, DATA, STACK, CORE
+  Environment env;
+  set_limit_variables({UINT64_MAX, UINT64_MAX, 1, 0, 5, 5, 8192, UINT64_MAX, 0, 4}, env);
+  EXPECT_EQ(env.get("SLURM_RLIMIT_CPU"), "18446744073709551615");
+  EXPECT_FALSE(env.has("SLURM_RLIMIT_FSIZE")) << "not sent";
+  EXPECT_EQ(env.get("SLURM_RLIMIT_DATA"), "5");
+  EXPECT_EQ(env.get("SLURM_RLIMIT_STACK"), "8192") << "the soft one";
+  EXPECT_EQ(env.get("SLURM_RLIMIT_CORE"), "0");
+  EXPECT_EQ(env.entries().size(), 4U);
+  Environment none;
+  set_limit_variables({}, none);
+  EXPECT_TRUE(none.entries().empty());
 }
 
 HetComponent component(JobId job, std::vector<std::string> nodes, const std::string& list, std::vector<uint32_t> cpus) {

@@ -109,7 +109,7 @@ void apply_event(ClusterState& state, const JobNodesReleased& event) {
 
 void apply_event(ClusterState& state, const JobEnded& event) {
   change_job(state, event.job, [&](Job& job) {
-    if ((job.flags & kJobCompleting) == 0) {  // it never had nodes
+    if (!is_completing(job)) {  // it never had nodes
       SLUICE_CHECK(job.state == JobState::kPending);
       job.state = event.state;
       if (event.reason != JobReason::kNone) job.reason = event.reason;

@@ -44,7 +44,7 @@ void apply_event(ClusterState& state, const StepEnded& event) {
   SLUICE_CHECK(gone == 1);
   // a job that was cancelled or ran out of time ends as its processes did
   const bool counts = event.id.step == kBatchStep || (!job.spec->batch && event.id.step <= kMaxNormalStep);
-  const bool stopped = (job.flags & kJobCompleting) != 0 && job.state != JobState::kCompleted;
+  const bool stopped = is_completing(job) && job.state != JobState::kCompleted;
   if (counts && stopped && job.exit_status == 0) job.exit_status = event.exit_status;
   if (event.id.step == kBatchStep || event.id.step == kExternStep) return;
   job.derived_exit_status = worse_exit(job.derived_exit_status, event.exit_status);

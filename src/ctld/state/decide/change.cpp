@@ -1,5 +1,6 @@
 // scontrol hold, uhold, release, requeue, requeuehold.
 #include "ctld/state/decide/ending.hpp"
+#include "ctld/state/decide/job_checks.hpp"
 #include "ctld/state/decide/targets.hpp"
 #include "ctld/state/decide/verbs.hpp"
 
@@ -27,6 +28,7 @@ Status release(Draft& draft, JobId id, const ChangeJob& command, Time now) {
   if (job.hold == HoldKind::kAdmin && !is_admin(draft.state(), command.who.uid)) {
     return failure(ErrorCode::kAccessDenied);
   }
+  if (Status ok = check_release(draft.state(), *job.spec); !ok) return ok;
   draft.emit(JobReleased{.job = id, .time = now});
   const Job& after = draft.job(id);
   if (after.accrue == kNoTime && is_eligible(after, now)) {

@@ -137,7 +137,6 @@ Duration requeue_delay(const ClusterConfig& config) {
   return seconds ? Duration(std::chrono::seconds(*seconds)) : kDefaultRequeueDelay;
 }
 
-bool is_completing(const Job& job) { return (job.flags & kJobCompleting) != 0; }
 bool is_running(const Job& job) {
   return (job.state == JobState::kRunning || job.state == JobState::kSuspended) &&
          !is_completing(job);

@@ -48,7 +48,6 @@ void release_nodes(Draft& draft, JobId job, Bitmap positions, Time now);
 // May the job be requeued: a batch job that allows it?
 [[nodiscard]] bool may_requeue(const ClusterConfig& config, const Job& job);
 [[nodiscard]] bool is_running(const Job& job);
-[[nodiscard]] bool is_completing(const Job& job);
 
 enum class NodeLoss : uint8_t {
   kFailed,       // DOWN, removed, or rebooted by itself

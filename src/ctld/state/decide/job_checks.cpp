@@ -93,6 +93,8 @@ Status within_limits(const ClusterState& state, const JobSpec& spec, const Parti
   if (!allows_node_count(config, spec) || std::max(1U, spec.min_nodes) > partition.nodes.count()) {
     return failure(ErrorCode::kTooManyNodes);
   }
+  const auto needs = fit::needs_of(spec, config, *state.config);
+  if (needs && needs->min_cpus > partition.total_cpus) return failure(ErrorCode::kTooManyCpus);
   const uint64_t max_memory = config.max_mem_per_node_mib.value_or(state.config->max_mem_per_node_mib);
   if (max_memory != 0 && spec.memory_kind == MemoryKind::kPerNode && spec.memory_mib > max_memory) {
     return failure(ErrorCode::kInvalidMemory);
@@ -162,15 +164,13 @@ uint64_t least_memory_per_node(const JobSpec& spec, uint32_t cpus) {
   return spec.memory_mib > UINT64_MAX / cpus ? UINT64_MAX : spec.memory_mib * cpus;
 }
 
-}  // namespace
-
-Status check_size(const ClusterState& state, const JobSpec& spec,
-                  const std::vector<const Partition*>& partitions) {
+// The nodes that the job insists on. Errors: what it names is not there, or contradicts itself.
+Result<Bitmap> check_names(const ClusterState& state, const JobSpec& spec) {
   const bool none = spec.node_counts == kNoNodes;
   if (none || (spec.max_nodes != 0 && spec.min_nodes > spec.max_nodes)) {
     return failure(ErrorCode::kTooManyNodes);
   }
-  if (Status known = check_gres(spec, state.config->gres_types); !known) return known;
+  if (Status known = check_gres(spec, state.config->gres_types); !known) return tl::unexpected(known.error());
   Bitmap required;
   if (!spec.required_nodes.empty()) {
     auto nodes = resolve_nodes(state, spec.required_nodes.view());
@@ -185,11 +185,17 @@ Status check_size(const ClusterState& state, const JobSpec& spec,
   for (const std::string& feature : feature_names(spec.constraint.view())) {
     if (!any_node_has(state, feature)) return failure(ErrorCode::kInvalidFeature);
   }
-  if (Status ok = check_changeable_features(*state.config, spec); !ok) return ok;
+  if (Status ok = check_changeable_features(*state.config, spec); !ok) return tl::unexpected(ok.error());
   for (const std::string& feature : feature_names(spec.prefer.view())) {
     const bool any = has_option(state.config->scheduler_parameters, "ignore_prefer_validation") || any_node_has(state, feature);
     if (!any) return failure(ErrorCode::kError, "Invalid preferred feature specification");
   }
+  return required;
+}
+
+// Could any of these partitions ever give what the job needs?
+Status check_room(const ClusterState& state, const JobSpec& spec, const std::vector<const Partition*>& partitions,
+                  const Bitmap& required) {
   const bool own_share = system_share(spec, *state.config).given();  // it may get more of a node than others
   bool enough_cpus = false, enough_memory = false, has_required = false;
   for (const Partition* partition : partitions) {
@@ -218,6 +224,26 @@ Status check_size(const ClusterState& state, const JobSpec& spec,
     if (refused) refused = std::move(could);
   }
   return refused;
+}
+
+}  // namespace
+
+Status check_size(const ClusterState& state, const JobSpec& spec, const std::vector<const Partition*>& partitions,
+                  bool held) {
+  const auto required = check_names(state, spec);
+  if (!required) return tl::unexpected(required.error());
+  return held ? Status{} : check_room(state, spec, partitions, *required);
+}
+
+Status check_release(const ClusterState& state, const JobSpec& spec) {
+  const auto partitions = find_partitions(state, spec);
+  if (!partitions) return {};  // such a job waits, held or not
+  const bool large_enough = std::ranges::any_of(*partitions, [&](const Partition* partition) {
+    if (partition->nodes.none()) return true;  // it may get nodes later
+    const auto needs = fit::needs_of(spec, *partition->config, *state.config);
+    return !needs || needs->min_cpus <= partition->total_cpus;
+  });
+  return large_enough ? Status{} : failure(ErrorCode::kPartitionNotNow);
 }
 
 Status check_limits(const ClusterState& state, const JobSpec& spec,

@@ -27,9 +27,12 @@ struct Submitter {
 [[nodiscard]] Result<std::vector<const Partition*>> check_partitions(const ClusterState& state,
                                                                      const JobSpec& spec,
                                                                      const Submitter& who);
-// Could any node of these partitions ever give what one node must have? Nodes and features exist?
+// Could any node of these partitions ever give what one node must have? Nodes and features exist? Only the latter of a job
+// that is held: it may be larger than what is there now.
 [[nodiscard]] Status check_size(const ClusterState& state, const JobSpec& spec,
-                                const std::vector<const Partition*>& partitions);
+                                const std::vector<const Partition*>& partitions, bool held);
+// kPartitionNotNow: the job needs more CPUs than any of its partitions has, so that it stays held.
+[[nodiscard]] Status check_release(const ClusterState& state, const JobSpec& spec);
 // Limits of the partitions that EnforcePartLimits makes errors at submission.
 [[nodiscard]] Status check_limits(const ClusterState& state, const JobSpec& spec,
                                   const std::vector<const Partition*>& partitions);

@@ -227,7 +227,7 @@ Result<std::vector<const Partition*>> partitions_after(const ClusterState& state
 Status check_changed(const ClusterState& state, const Job& job, const JobSpec& spec, const UpdateJob& command) {
   const auto partitions = partitions_after(state, job, spec, command);
   if (!partitions) return failure(partitions.error().code);
-  if (Status ok = check_size(state, spec, *partitions); !ok) {
+  if (Status ok = check_size(state, spec, *partitions, job.hold != HoldKind::kNone); !ok) {
     if (ok.error().code == ErrorCode::kError) return ok;  // which is nothing but its text
     return failure(ok.error().code);
   }
@@ -258,6 +258,7 @@ Status set_hold(Draft& draft, JobId id, const UpdateJob& command, Time now) {
     if (job.hold == HoldKind::kAdmin && !is_admin(draft.state(), command.who.uid)) {
       return failure(ErrorCode::kAccessDenied);
     }
+    if (Status ok = check_release(draft.state(), *job.spec); !ok) return ok;
     draft.emit(JobReleased{.job = id, .time = now});
   }
   return {};

@@ -78,7 +78,7 @@ void order_stop_or_go(const Job& job, Effects& effects) {
 }
 
 void order_end(const Job& job, Effects& effects) {
-  if ((job.flags & kJobCompleting) == 0) return;
+  if (!is_completing(job)) return;
   TerminateJob order{.job = job.id, .restart = job.restart_count, .nodes = held_nodes(job)};
   if (order.nodes.none()) return;
   order.timed_out = job.state == JobState::kTimeout;

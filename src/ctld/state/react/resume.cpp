@@ -13,7 +13,7 @@ Effects resume(const ClusterState& state) {
   });
   state.active.for_each([&](uint32_t id) {
     const Job& job = state.jobs.at(id);
-    if ((job.flags & kJobCompleting) != 0) {
+    if (is_completing(job)) {
       order_end(job, effects);
       return;
     }

@@ -1,0 +1,127 @@
+// Jobs that are held: larger than what is there now, until they are released.
+#include "fixture.hpp"
+
+namespace sluice::state {
+namespace {
+
+using protocol::JobAction;
+
+// 4 nodes of 8 CPUs and 1,000 MiB; "two" has the first two of them, and takes jobs of one node.
+class HeldTest : public CoreTest {
+ protected:
+  HeldTest() {
+    auto config = std::make_shared<ClusterConfig>(*state_.config);
+    PartitionConfig two;
+    two.name = "two";
+    two.nodes = {"n1", "n2"};
+    two.max_nodes = 1;
+    config->partitions.push_back(two);
+    config_ = config;
+    run(ReplaceConfig{config_});
+  }
+  static JobSpec held_spec() {
+    JobSpec spec = batch_spec();
+    spec.hold = true;
+    return spec;
+  }
+  static JobSpec too_many_cpus() {
+    JobSpec spec = held_spec();
+    spec.num_tasks = 33;
+    return spec;
+  }
+  ErrorCode submitted(JobSpec spec) {
+    spec.uid = kAnn.uid;
+    return error_of(SubmitJob{kAnn, std::move(spec), {"users"}});
+  }
+  ErrorCode released(JobId job) { return error_of(ChangeJob{kAnn, std::to_string(job), JobAction::kRelease, false}); }
+};
+
+TEST_F(HeldTest, MayBeLargerThanAnyNode) {
+  JobSpec cpus = held_spec(), memory = held_spec(), elsewhere = held_spec();
+  cpus.cpus_per_task = 20;
+  memory.memory_kind = MemoryKind::kPerNode;
+  memory.memory_mib = 5000;
+  elsewhere.partitions = "two";
+  elsewhere.required_nodes = "n3";
+  for (JobSpec spec : {cpus, memory, elsewhere}) {
+    const JobId id = submit(spec);
+    EXPECT_EQ(job(id).hold, HoldKind::kUser);
+    spec.hold = false;
+    EXPECT_EQ(submitted(spec), ErrorCode::kNodesNotAvailable);
+  }
+}
+
+TEST_F(HeldTest, WhatIsNotThereAtAllIsRefused) {
+  JobSpec node = held_spec(), feature = held_spec();
+  node.required_nodes = "n9";
+  feature.constraint = "slow";
+  EXPECT_EQ(submitted(node), ErrorCode::kInvalidNodeName);
+  EXPECT_EQ(submitted(feature), ErrorCode::kInvalidFeature);
+}
+
+TEST_F(HeldTest, StaysHeldWhileItNeedsMoreCpusThanItsPartitionHas) {
+  const JobId id = submit(too_many_cpus());
+  EXPECT_EQ(released(id), ErrorCode::kPartitionNotNow);
+  UpdateJob command;
+  command.who = kRoot;
+  command.target = std::to_string(id);
+  command.update.hold = false;
+  EXPECT_EQ(error_of(command), ErrorCode::kPartitionNotNow) << "by an update, too";
+  EXPECT_EQ(job(id).hold, HoldKind::kUser);
+  JobSpec fits = held_spec();
+  fits.num_tasks = 32;
+  EXPECT_EQ(released(submit(fits)), ErrorCode::kOk);
+  fits.partitions = "two";
+  EXPECT_EQ(released(submit(fits)), ErrorCode::kPartitionNotNow);
+  fits.partitions = "two,debug";
+  EXPECT_EQ(released(submit(fits)), ErrorCode::kOk) << "one of them is large enough";
+}
+
+// More nodes than there are may come: such a job waits with the reason PartitionConfig.
+TEST_F(HeldTest, MoreNodesThanThereAreDoNotKeepItHeld) {
+  JobSpec spec = held_spec();
+  spec.min_nodes = 10;
+  const JobId id = submit(spec);
+  EXPECT_EQ(released(id), ErrorCode::kOk);
+  EXPECT_EQ(job(id).hold, HoldKind::kNone);
+}
+
+TEST_F(HeldTest, TasksOfAnArrayOneByOneOrAll) {
+  JobSpec spec = too_many_cpus();
+  spec.array = "1-3";
+  const JobId array = submit(spec);
+  const std::string id = std::to_string(array);
+  EXPECT_EQ(error_of(ChangeJob{kAnn, id + "_2", JobAction::kRelease, false}), ErrorCode::kPartitionNotNow);
+  const auto reply = run(ChangeJob{kAnn, id, JobAction::kRelease, false});
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(std::get<protocol::CountReply>(*reply).errors,
+            std::vector<std::string>{id + "_1-3: Requested partition configuration not available now"});
+  EXPECT_EQ(job(array).hold, HoldKind::kUser);
+}
+
+TEST_F(HeldTest, MayBeMadeLargerWhileItIsHeld) {
+  const JobId id = submit(held_spec());
+  UpdateJob command;
+  command.who = kAnn;
+  command.target = std::to_string(id);
+  command.update.memory_per_node_mib = 5000;
+  EXPECT_EQ(error_of(command), ErrorCode::kOk);
+  command.update = {};
+  command.update.comment = "still held";
+  EXPECT_EQ(error_of(command), ErrorCode::kOk);
+}
+
+TEST_F(HeldTest, EnforcePartLimitsCountsForItToo) {
+  auto config = std::make_shared<ClusterConfig>(*config_);
+  config->enforce_part_limits = EnforcePartLimits::kAll;
+  config_ = config;
+  ASSERT_TRUE(run(ReplaceConfig{config_}));
+  EXPECT_EQ(submitted(too_many_cpus()), ErrorCode::kTooManyCpus);
+  JobSpec nodes = held_spec();
+  nodes.partitions = "two";
+  nodes.min_nodes = 2;
+  EXPECT_EQ(submitted(nodes), ErrorCode::kTooManyNodes);
+}
+
+}  // namespace
+}  // namespace sluice::state
