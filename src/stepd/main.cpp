@@ -16,8 +16,8 @@
 #include "common/step/frame.hpp"
 #include "common/wire/codec.hpp"
 #include "stepd/file_writer.hpp"
-#include "stepd/group_entry.hpp"
 #include "stepd/namespace_maker.hpp"
+#include "stepd/site_program.hpp"
 #include "stepd/step_daemon.hpp"
 
 namespace {
@@ -69,7 +69,7 @@ int main(int argc, char** argv) {
   }
   if (mode == protocol::kMakeNamespaceMode) return stepd::make_namespace(argc - 2, argv + 2);
   if (mode == protocol::kRemoveNamespaceMode) return stepd::remove_namespace(argc - 2, argv + 2);
-  if (mode == protocol::kRunInGroupsMode) return stepd::run_in_groups(argc - 2, argv + 2);
+  if (mode == protocol::kRunWhenToldMode) return stepd::run_when_told(protocol::kStartDescriptor, argc - 2, argv + 2);
   if (::fcntl(protocol::kStartDescriptor, F_SETFD, FD_CLOEXEC) != 0) {
     std::fputs("slurmstepd is started by slurmd, not by hand\n", stderr);
     return protocol::kStepdBadStart;
