@@ -34,27 +34,29 @@ void Liveness::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-NodeSoft& Liveness::entry(NodeId node) {
+NodeSoft& Liveness::Heard::entry(NodeId node) {
   if (soft_.size() <= node) soft_.resize(node + 1);
   return soft_[node];
 }
 
-void Liveness::heard_of(NodeId node) {
+void Liveness::Heard::set(NodeId node, Time time) {
   const std::lock_guard lock(mutex_);
-  entry(node).last_response = clock_();
+  entry(node).last_response = time;
 }
 
-std::vector<NodeSoft> Liveness::soft() const {
+void Liveness::Heard::set(NodeId node, const NodeSoft& soft) {
+  const std::lock_guard lock(mutex_);
+  entry(node) = soft;
+}
+
+std::vector<NodeSoft> Liveness::Heard::all() const {
   const std::lock_guard lock(mutex_);
   return soft_;
 }
 
-void Liveness::answered(NodeId node, const protocol::PingNodeReply& reply) {
-  const std::lock_guard lock(mutex_);
-  NodeSoft& soft = entry(node);
-  soft = reply.soft;
-  soft.last_response = clock_();
-}
+void Liveness::heard_of(NodeId node) { heard_->set(node, clock_()); }
+
+std::vector<NodeSoft> Liveness::soft() const { return heard_->all(); }
 
 void Liveness::run() {
   while (true) {
@@ -81,11 +83,14 @@ void Liveness::ping(const state::ClusterSnapshot& state) {
 void Liveness::ping(const state::ClusterSnapshot& state, const Bitmap& nodes, bool register_again) {
   if (nodes.none()) return;
   const protocol::PingNodeRequest request{state->cluster_id, state->epoch, register_again};
-  links_.send(*state, nodes, request, [this, state](const auto& results) {
+  links_.send(*state, nodes, request, [heard = heard_, clock = clock_, state](const auto& results) {
     for (const net::FanoutResult& result : results) {
       const Node* node = result.code == ErrorCode::kOk ? state::find_node(*state, result.node) : nullptr;
       if (node == nullptr) continue;
-      if (const auto reply = wire::decode<protocol::PingNodeReply>(result.reply)) answered(node->id, *reply);
+      auto reply = wire::decode<protocol::PingNodeReply>(result.reply);
+      if (!reply) continue;
+      reply->soft.last_response = clock();
+      heard->set(node->id, reply->soft);
     }
   });
 }

@@ -30,21 +30,31 @@ class Liveness {
   void stop();
 
  private:
+  // What nodes said of themselves. Shared: an answer to a ping that comes when this is gone finds it still. Any thread.
+  class Heard {
+   public:
+    void set(NodeId node, Time time);
+    void set(NodeId node, const NodeSoft& soft);
+    [[nodiscard]] std::vector<NodeSoft> all() const;
+
+   private:
+    NodeSoft& entry(NodeId node);  // mutex_ held
+    mutable std::mutex mutex_;
+    std::vector<NodeSoft> soft_;
+  };
   void run();
   void ping(const state::ClusterSnapshot& state);
   void ping(const state::ClusterSnapshot& state, const Bitmap& nodes, bool register_again);
   void judge(const state::ClusterState& asked, const state::ClusterState& state);
-  void answered(NodeId node, const protocol::PingNodeReply& reply);
-  NodeSoft& entry(NodeId node);  // mutex_ held
 
   engine::Engine& engine_;
   const engine::Publisher& publisher_;
   NodeLinks& links_;
   const engine::Clock clock_;
   const Time started_;
-  mutable std::mutex mutex_;
+  const std::shared_ptr<Heard> heard_ = std::make_shared<Heard>();
+  std::mutex mutex_;
   std::condition_variable wake_;
-  std::vector<NodeSoft> soft_;  // guarded by mutex_
   bool stopping_ = false;       // guarded by mutex_
   std::thread thread_;
 };
