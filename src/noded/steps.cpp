@@ -320,7 +320,7 @@ void Steps::on_disconnect(const StepPtr& step) {
 }
 
 void Steps::lost(const StepPtr& step, const std::string& why) {
-  log::error("step {}: {}", step_id_text(step->key.id), why);
+  if (step->began) log::error("step {}: {}", step_id_text(step->key.id), why);  // else ended() says it
   protocol::StepEnded report = failed_report(node_, step->key, why, step->began);
   // kept, so that a restart of the agent tells the same
   if (spool_.is_claimed(step->key)) {
@@ -342,6 +342,8 @@ void Steps::lost(const StepPtr& step, const std::string& why) {
 void Steps::ended(const StepPtr& step, protocol::StepEnded report) {
   if (std::exchange(step->over, true)) return;
   spare_.prepare();
+  // one that began told its failures itself
+  if (!step->began && !report.failure.empty()) log::error("step {}: {}", step_id_text(step->key.id), report.failure);
   log::debug("step {} ended with status {:#x}", step_id_text(step->key.id), report.exit_status);
   on_ended_(std::move(report));
 }
