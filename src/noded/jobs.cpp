@@ -152,6 +152,7 @@ Jobs::JobPtr Jobs::job_of(JobId id, uint32_t restart) {
 
 Status Jobs::launch(protocol::StepLaunch launch, std::string encoded, uint32_t node_index) {
   const Id id{launch.key.id.job, launch.key.restart};
+  steps_->adopt(launch.key);
   if (steps_->knows(launch.key)) return {};
   if (over_.contains(id)) return failure(ErrorCode::kAlreadyDone);
   const JobPtr job = job_of(id.first, id.second);
