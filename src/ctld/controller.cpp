@@ -202,7 +202,7 @@ void Controller::Graph::shut_down(bool controller_only) {
     if (!node.removed && node.hardware && state::shown_base(node) != NodeBaseState::kDown) nodes.set(node.id);
   });
   if (controller_only || nodes.none()) return options.end_process();
-  links->send(*state, nodes, protocol::ShutdownNodeRequest{}, [this](const auto&) { options.end_process(); });
+  links->send(*state, nodes, protocol::ShutdownNodeRequest{}, [end = options.end_process](const auto&) { end(); });
 }
 
 // Outside in: no new requests, then nothing new from within, then everything durable.

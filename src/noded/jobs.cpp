@@ -152,6 +152,7 @@ Jobs::JobPtr Jobs::job_of(JobId id, uint32_t restart) {
 
 Status Jobs::launch(protocol::StepLaunch launch, std::string encoded, uint32_t node_index) {
   const Id id{launch.key.id.job, launch.key.restart};
+  steps_->adopt(launch.key);
   if (steps_->knows(launch.key)) return {};
   if (over_.contains(id)) return failure(ErrorCode::kAlreadyDone);
   const JobPtr job = job_of(id.first, id.second);
@@ -251,17 +252,15 @@ void Jobs::run_scripts(const JobPtr& job, const std::vector<std::string>& progra
     job->script = {};
     done(status);
   };
-  row.started = [this, job](pid_t pid) {
+  row.before = [this, job](pid_t pid) {
     job->script = mark_of(pid);
     store(*job);
   };
   std::vector<std::string> files;
   if (job->in_group) files = groups_.for_scripts(job->id.first);
-  if (!files.empty()) {
-    row.through = {node_.sbin_dir + "/slurmstepd", protocol::kRunInGroupsMode};
-    row.through.insert(row.through.end(), files.begin(), files.end());
-    row.through.emplace_back("--");
-  }
+  row.through = {node_.sbin_dir + "/slurmstepd", protocol::kRunWhenToldMode};
+  row.through.insert(row.through.end(), files.begin(), files.end());
+  row.through.emplace_back("--");
   const auto run = has_option(config.prolog_flags, "Serial") ? &SiteScripts::run_in_turn : &SiteScripts::run;
   (scripts_.*run)(std::move(row));
 }

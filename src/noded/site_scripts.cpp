@@ -1,14 +1,20 @@
 #include "noded/site_scripts.hpp"
 
+#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <utility>
 
 #include <boost/asio/post.hpp>
+#include <fmt/format.h>
 #include <glob.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include "common/base/errno_text.hpp"
 #include "common/log/log.hpp"
 #include "common/model/cluster_config.hpp"
+#include "common/protocol/stepd_start.hpp"
 
 namespace sluice::noded {
 namespace {
@@ -120,23 +126,41 @@ void SiteScripts::next_turn() {
   });
 }
 
-void SiteScripts::next(const std::shared_ptr<Row>& row) {
-  if (row->at == row->paths.size()) return row->asked.done(0);
-  const std::string& path = row->paths[row->at++];
-  std::vector<std::string> words = row->asked.through;
-  words.push_back(path);
-  const std::string program = words.front();
-  const auto pid = children_.spawn({program, std::move(words), row->environment, {}}, [this, row, path](int status) {
+Result<pid_t> SiteScripts::start(const std::shared_ptr<Row>& row, const std::string& path) {
+  const auto on_exit = [this, row, path](int status) {
     row->timer->cancel();
     if (status == 0) return next(row);
     log::error("{} failed with status {:#x}", path, status);
     row->asked.done(status);
-  });
+  };
+  if (!row->asked.before) return children_.spawn({path, {path}, row->environment, {}}, on_exit);
+  if (::access(path.c_str(), X_OK) != 0) return failure(fmt::format("cannot run {}: {}", path, errno_text(errno)));
+  std::vector<std::string> words = row->asked.through;
+  words.push_back(path);
+  const std::string program = words.front();
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return failure(fmt::format("no socket to run {}: {}", path, errno_text(errno)));
+  }
+  const auto pid = children_.spawn(
+      {program, std::move(words), row->environment, {{ends[1], protocol::kStartDescriptor}}}, on_exit);
+  ::close(ends[1]);
+  if (pid) {
+    row->asked.before(*pid);
+    (void)::send(ends[0], "", 1, MSG_NOSIGNAL);  // the byte; of one that was killed meanwhile, the exit tells
+  }
+  ::close(ends[0]);
+  return pid;
+}
+
+void SiteScripts::next(const std::shared_ptr<Row>& row) {
+  if (row->at == row->paths.size()) return row->asked.done(0);
+  const std::string& path = row->paths[row->at++];
+  const auto pid = start(row, path);
   if (!pid) {
     log::error("{}", pid.error().text);
     return row->asked.done(kNotFoundStatus);
   }
-  if (row->asked.started) row->asked.started(*pid);
   if (!row->asked.limit) return;
   row->timer->expires_after(*row->asked.limit);
   row->timer->async_wait([pid = *pid, path](const boost::system::error_code& error) {

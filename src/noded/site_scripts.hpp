@@ -24,8 +24,11 @@ struct ScriptRow {
   std::optional<Duration> limit;  // of each: one that takes longer is killed
   // The first that fails ends the row; its status as wait(2) gives it, 0 when all went well (or there is none).
   std::function<void(int)> done;
-  std::function<void(pid_t)> started = {};  // each, after it was
-  std::vector<std::string> through = {};    // a program with its first arguments that executes what follows; empty: none
+  // Each begins when this was called with its process and is back. One whose agent dies before that never begins, so
+  // that what is noted of it here is known before it does anything. Needs `through`.
+  std::function<void(pid_t)> before = {};
+  // A program with its first arguments that waits for a byte on protocol::kStartDescriptor, and executes what follows.
+  std::vector<std::string> through = {};
 };
 
 class SiteScripts {
@@ -48,6 +51,7 @@ class SiteScripts {
   struct Left;
   using Over = std::function<void()>;
   void next(const std::shared_ptr<Row>& row);
+  [[nodiscard]] Result<pid_t> start(const std::shared_ptr<Row>& row, const std::string& path);
   void look(const std::shared_ptr<Left>& left);
   void in_turn(std::function<void(const Over&)> begin);
   void next_turn();

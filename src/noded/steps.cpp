@@ -116,18 +116,31 @@ Status Steps::adopt_all() {
   if (auto ok = spool_.prepare(); !ok) return ok;
   const auto keys = spool_.scan();
   if (!keys) return tl::unexpected<Error>(keys.error());  // "no step runs here" would end those that do
-  for (const protocol::StepKey& key : *keys) adopt(key);
+  adopt(*keys);
   return {};
 }
 
 void Steps::adopt_late_ones() {
   const auto keys = spool_.scan();
   if (!keys) return log::error("{}", keys.error().text);
-  for (const protocol::StepKey& key : *keys) adopt(key);
+  adopt(*keys);
 }
 
-void Steps::adopt(const protocol::StepKey& key) {
-  if (steps_.contains(key) || !spool_.is_claimed(key)) return;
+// All are known before the first report is handed on: what it says of its job depends on the others.
+void Steps::adopt(const std::vector<protocol::StepKey>& keys) {
+  std::vector<std::pair<StepPtr, pid_t>> found;
+  for (const protocol::StepKey& key : keys) {
+    pid_t daemon = 0;
+    if (const StepPtr step = enter(key, daemon)) found.emplace_back(step, daemon);
+  }
+  for (const auto& [step, daemon] : found) find_daemon(step, daemon, "its step daemon died");
+}
+
+void Steps::adopt(const protocol::StepKey& key) { adopt(std::vector{key}); }
+
+// Null: it is known already, or was never begun.
+Steps::StepPtr Steps::enter(const protocol::StepKey& key, pid_t& daemon) {
+  if (steps_.contains(key) || !spool_.is_claimed(key)) return nullptr;
   const protocol::StepRecord record = spool_.record_of(key);
   auto step = std::make_shared<Step>();
   step->key = record.key;
@@ -135,7 +148,8 @@ void Steps::adopt(const protocol::StepKey& key) {
   step->began = true;
   steps_.emplace(record.key, step);
   if (const auto early = early_.take(key)) order(step, FrameType::kAgentTerminate, wire::encode(*early));
-  find_daemon(step, static_cast<pid_t>(record.daemon_pid), "its step daemon died");
+  daemon = static_cast<pid_t>(record.daemon_pid);
+  return step;
 }
 
 void Steps::find_daemon(const StepPtr& step, pid_t daemon, const std::string& why) {
@@ -206,7 +220,8 @@ protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch) co
 }
 
 void Steps::launch(const protocol::StepLaunch& launch, std::string encoded, uint32_t node_index) {
-  if (knows(launch.key)) return;
+  adopt(launch.key);  // a daemon may have claimed it since anybody looked
+  if (steps_.contains(launch.key)) return;
   auto step = std::make_shared<Step>();
   step->key = launch.key;
   step->uid = launch.uid;
@@ -320,7 +335,7 @@ void Steps::on_disconnect(const StepPtr& step) {
 }
 
 void Steps::lost(const StepPtr& step, const std::string& why) {
-  log::error("step {}: {}", step_id_text(step->key.id), why);
+  if (step->began) log::error("step {}: {}", step_id_text(step->key.id), why);  // else ended() says it
   protocol::StepEnded report = failed_report(node_, step->key, why, step->began);
   // kept, so that a restart of the agent tells the same
   if (spool_.is_claimed(step->key)) {
@@ -342,6 +357,8 @@ void Steps::lost(const StepPtr& step, const std::string& why) {
 void Steps::ended(const StepPtr& step, protocol::StepEnded report) {
   if (std::exchange(step->over, true)) return;
   spare_.prepare();
+  // one that began told its failures itself
+  if (!step->began && !report.failure.empty()) log::error("step {}: {}", step_id_text(step->key.id), report.failure);
   log::debug("step {} ended with status {:#x}", step_id_text(step->key.id), report.exit_status);
   on_ended_(std::move(report));
 }

@@ -82,6 +82,8 @@ class Steps {
   using StepPtr = std::shared_ptr<Step>;
   struct PidQuery;
   struct StatQuery;
+  void adopt(const std::vector<protocol::StepKey>& keys);
+  [[nodiscard]] StepPtr enter(const protocol::StepKey& key, pid_t& daemon);  // that of a step that was begun
   // Finds the step's daemon or its report, for as long as the process `daemon` is that daemon; then the step is lost.
   // 0: it is looked up, and waited for a moment.
   void find_daemon(const StepPtr& step, pid_t daemon, const std::string& why);

@@ -9,6 +9,7 @@
 #include <boost/asio/io_context.hpp>
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/protocol/broadcast.hpp"
@@ -16,8 +17,8 @@
 #include "common/step/frame.hpp"
 #include "common/wire/codec.hpp"
 #include "stepd/file_writer.hpp"
-#include "stepd/group_entry.hpp"
 #include "stepd/namespace_maker.hpp"
+#include "stepd/site_program.hpp"
 #include "stepd/step_daemon.hpp"
 
 namespace {
@@ -39,6 +40,13 @@ Result<protocol::StepdStart> read_start() {
     if (!frame) return tl::unexpected<Error>(frame.error());
     if (frame->has_value()) return wire::decode<protocol::StepdStart>((*frame)->body);
   }
+}
+
+// It was killed when the orders were on their way. The next agent is told that the step does not run here; one that began
+// afterwards would run unseen, or beside its job's epilog.
+bool agent_is_gone() {
+  char next = 0;
+  return ::recv(protocol::kStartDescriptor, &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
 // Descriptors 0-2 are open, so that nothing else gets their numbers.
@@ -69,7 +77,7 @@ int main(int argc, char** argv) {
   }
   if (mode == protocol::kMakeNamespaceMode) return stepd::make_namespace(argc - 2, argv + 2);
   if (mode == protocol::kRemoveNamespaceMode) return stepd::remove_namespace(argc - 2, argv + 2);
-  if (mode == protocol::kRunInGroupsMode) return stepd::run_in_groups(argc - 2, argv + 2);
+  if (mode == protocol::kRunWhenToldMode) return stepd::run_when_told(protocol::kStartDescriptor, argc - 2, argv + 2);
   if (::fcntl(protocol::kStartDescriptor, F_SETFD, FD_CLOEXEC) != 0) {
     std::fputs("slurmstepd is started by slurmd, not by hand\n", stderr);
     return protocol::kStepdBadStart;
@@ -92,6 +100,7 @@ int main(int argc, char** argv) {
   take_title(argv, start->title);
   boost::asio::io_context io(1);
   stepd::StepDaemon daemon(io, std::move(*start), std::move(*launch), protocol::kStartDescriptor);
+  if (agent_is_gone()) return protocol::kStepdBadStart;
   const int status = daemon.start();
   if (status == 0) io.run();
   return status;

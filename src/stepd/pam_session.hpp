@@ -12,7 +12,7 @@ namespace sluice::stepd {
 
 class PamSession {
  public:
-  // Opens it in this process, and blocks as long as the modules take. libpam is loaded for it: a step daemon that has no use
+  // Opens it in this process, and blocks as long as the modules take (see Deadline). libpam is loaded for it: a step daemon that has no use
   // for it must not pay for it at its start. What modules gave this process for good (a login's number, a key ring) its
   // tasks inherit; resource limits they get by limits(), and this process keeps its own.
   // The error's text names the call that failed.

@@ -13,6 +13,7 @@
 #include "common/base/errno_text.hpp"
 #include "common/base/text.hpp"
 #include "common/wire/codec.hpp"
+#include "stepd/deadline.hpp"
 #include "stepd/mount_namespace.hpp"
 #include "stepd/resource_limits.hpp"
 #include "stepd/task_nice.hpp"
@@ -120,10 +121,22 @@ Status StepDaemon::prepare() {
 
 Status StepDaemon::open_pam_session() {
   if (!start_.use_pam) return {};
+  const Deadline deadline(start_.unkillable_timeout, [this] {
+    failure_ = "cannot open the PAM session (service slurm): a module took longer than UnkillableStepTimeout";
+    report_ = make_report();
+    (void)keep_report();
+  });
   auto session = PamSession::open(user_name_of(launch_), launch_.job_spec->submit_host.str());
   if (!session) return tl::unexpected<Error>(session.error());
   pam_ = std::move(*session);
   return {};
+}
+
+// When a module does not come back, the step has ended all the same.
+void StepDaemon::close_pam_session() {
+  if (pam_ == nullptr) return;
+  const Deadline deadline(start_.unkillable_timeout, [this] { (void)keep_report(); });
+  pam_.reset();
 }
 
 // Files are opened where the job's processes would find them.

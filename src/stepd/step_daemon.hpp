@@ -74,6 +74,7 @@ class StepDaemon {
   Status make_groups(const PlanInput& input, StepPlan& plan);
   Status prepare_extern(const PlanInput& input);
   Status open_pam_session();
+  void close_pam_session();
   // For limits_within(); empty: there are none.
   [[nodiscard]] std::vector<uint64_t> limit_bounds() const;
   void launch_tasks(StepPlan plan);

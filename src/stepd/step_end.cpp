@@ -256,9 +256,9 @@ void StepDaemon::finish() {
   look_for_refused_forks();
   if (mpi_) mpi_->stop();
   if (x11_) x11_->stop();
-  pam_.reset();
   report_ = make_report();
   if (is_batch()) remove_batch_folder(start_.spool_dir, launch_.key.id.job);
+  close_pam_session();
   const Status kept = keep_report();
   if (group_ != nullptr) group_->remove();
   agent_.send(FrameType::kAgentEnded, wire::encode(report_));

@@ -175,6 +175,9 @@ TEST(Noded, KilledAndStartedAgainItAdoptsItsStepsAndKeepsReports) {
   ASSERT_TRUE(controller.launch(controller.batch_launch(11,
                                                         "#!/bin/sh\nwhile [ ! -e go1 ]; do "
                                                         "sleep 0.02; done\nexit 6\n")));
+  const StepSpool spool(controller.folder + "/spool");
+  while (spool.scan().value().size() < 2)  // those whose agent goes before they begin do not begin
+    ::usleep(10000);
   controller.stop_agent(SIGKILL);
   std::ofstream(controller.folder + "/go1") << "";
   const std::string end = controller.folder + "/spool/steps/11.4294967291.0.end";
@@ -359,6 +362,35 @@ TEST(Noded, QuestionsDoNotPileUpForAStepThatIsNotReady) {
   controller.stop_agent(SIGTERM);
   ::close(agent);
   ::close(listening);
+}
+
+// A script's report freed the node although another step of the job, which was found later, ran on.
+TEST(Noded, AllStepsAreKnownBeforeTheReportOfOne) {
+  FakeController controller;
+  std::filesystem::create_directory(controller.folder + "/spool");
+  const StepSpool spool(controller.folder + "/spool");  // the daemons are this test
+  ASSERT_TRUE(spool.prepare());
+  protocol::StepRecord record;
+  record.daemon_pid = static_cast<uint32_t>(::getpid());
+  std::vector<int> listening;
+  for (uint32_t step = 0; step < 10; ++step) {  // one that ran would be found before the script, perhaps
+    record.key = {{24, step}, 0};
+    ASSERT_TRUE(spool.claim(record).value());
+    listening.push_back(spool.listen(record.key).value());
+  }
+  record.key = {{24, kBatchStep}, 0};
+  ASSERT_TRUE(spool.claim(record).value());
+  protocol::StepEnded report;
+  report.key = record.key;
+  report.nodes = "n1";
+  ASSERT_TRUE(spool.write_end(report));
+  controller.start_agent();
+  ASSERT_TRUE(controller.wait([&] { return controller.ended.size() == 1; }));
+  EXPECT_FALSE(controller.ended[0].node_clean);
+  EXPECT_EQ(controller.registrations[0].running.size(), 10U);
+  controller.stop_agent(SIGTERM);
+  for (const int fd : listening)
+    ::close(fd);
 }
 
 TEST(Noded, ALaunchThatCannotBeClaimedSaysWhy) {

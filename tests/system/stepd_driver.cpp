@@ -118,24 +118,40 @@ void StepdDriver::make_step(uint32_t tasks, const std::vector<std::string>& argu
 }
 
 FramePeer& StepdDriver::run() {
+  const int daemons_end = connect_agent();
+  start_daemon(daemons_end);
+  agent_.send(FrameType::kAgentStart, wire::encode(start));
+  return agent_;
+}
+
+void StepdDriver::run_orphaned() {
+  const int daemons_end = connect_agent();
+  agent_.send(FrameType::kAgentStart, wire::encode(start));
+  agent_.close();
+  start_daemon(daemons_end);
+}
+
+int StepdDriver::connect_agent() {
   launch.job_spec = std::make_shared<const JobSpec>(job);
   if (!is_batch) launch.step = std::make_shared<const StepSpec>(step);
   start.launch = wire::encode(launch);
-  int ends[2];
+  int ends[2] = {-1, -1};
   EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  agent_ = FramePeer(ends[0]);
+  return ends[1];
+}
+
+void StepdDriver::start_daemon(int end) {
   pid_ = ::fork();
   if (pid_ == 0) {
-    if (ends[1] == protocol::kStartDescriptor)
-      ::fcntl(ends[1], F_SETFD, 0);
+    if (end == protocol::kStartDescriptor)
+      ::fcntl(end, F_SETFD, 0);
     else
-      ::dup2(ends[1], protocol::kStartDescriptor);
+      ::dup2(end, protocol::kStartDescriptor);
     ::execl(STEPD_PATH, "slurmstepd: test", nullptr);
     ::_exit(127);
   }
-  ::close(ends[1]);
-  agent_ = FramePeer(ends[0]);
-  agent_.send(FrameType::kAgentStart, wire::encode(start));
-  return agent_;
+  ::close(end);
 }
 
 FramePeer& StepdDriver::srun() {

@@ -52,6 +52,8 @@ class StepdDriver {
   void make_step(uint32_t tasks, const std::vector<std::string>& arguments);
   // Starts the daemon; the agent's end of its connection.
   FramePeer& run();
+  // Starts it when its agent has sent the orders and is gone.
+  void run_orphaned();
   // The daemon's connection to our port, its hello answered.
   FramePeer& srun();
   // Waits for the report, then for the daemon's end.
@@ -70,6 +72,8 @@ class StepdDriver {
   void write(const std::string& name, const std::string& text, int mode = 0644) const;
 
  private:
+  int connect_agent();  // the daemon's end
+  void start_daemon(int end);
   pid_t pid_ = -1;
   int listening_ = -1;
   FramePeer agent_;

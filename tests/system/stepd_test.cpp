@@ -157,6 +157,14 @@ TEST(Stepd, WhatTasksLeaveBehindDiesWithThem) {
   EXPECT_EQ(::kill(std::stoi(output.out.at(0)), 0), -1);
 }
 
+TEST(Stepd, DoesNotBeginWhenItsAgentIsGoneBefore) {
+  StepdDriver driver;
+  driver.launch.script = "#!/bin/sh\ntouch ran\n";
+  driver.run_orphaned();
+  EXPECT_EQ(driver.wait_exit(), protocol::kStepdBadStart);
+  EXPECT_TRUE(StepSpool(driver.folder).scan().value().empty()) << "the next agent may begin it";
+}
+
 TEST(Stepd, OutlivesItsAgentAndIsFoundAgain) {
   StepdDriver driver;
   driver.launch.script = "#!/bin/sh\nwhile [ ! -e go ]; do sleep 0.02; done\nexit 3\n";

@@ -11,9 +11,9 @@ import sys
 import tempfile
 import unittest
 
-from harness import ClusterCase, add_users, need_root, pids_with, wait_for
+from harness import ClusterCase, add_users, need_root, pids_with, processes, wait_for
 
-ALICE, BOB = 12061, 12062
+ALICE, BOB, CAROL, DAVE = 12061, 12062, 12063, 12064
 INSIDE = "SLUICE_TEST_PAM_INSIDE"
 MAY_RAISE_LIMITS = 1 << 24  # CAP_SYS_RESOURCE
 
@@ -25,10 +25,13 @@ session required pam_exec.so {dir}/told
 LIMITS = f"""sluicetest{ALICE} soft nofile 250
 sluicetest{ALICE} hard nofile 300
 """
-# a session of Bob's cannot be opened
+# a session of Bob's cannot be opened; Carol's hangs when it is opened, Dave's when it is closed
 TOLD = f"""#!/bin/sh
 echo "$PAM_TYPE $PAM_USER $PAM_SERVICE" >> {{dir}}/sessions
-case $PAM_USER in *{BOB}) exit 1;; esac
+case $PAM_TYPE,$PAM_USER in
+*,*{BOB}) exit 1;;
+open_session,*{CAROL}|close_session,*{DAVE}) exec sleep 4711;;
+esac
 """
 
 
@@ -56,7 +59,7 @@ class PamCase(ClusterCase):
 
     @classmethod
     def setUpClass(cls):
-        add_users(cls, ALICE, BOB)
+        add_users(cls, ALICE, BOB, CAROL, DAVE)
         super().setUpClass()
 
     def sessions(self):
@@ -125,6 +128,36 @@ class UsePam(PamCase):
         self.assertIn("cannot open the PAM session (service slurm): pam_open_session: ", done.stderr)
         self.wait_no_jobs()
         self.assertEqual(self.sessions(), self.whole(BOB)[:1], "what was not opened is not closed")
+
+
+class HangingPam(PamCase):
+    """A module that does not come back holds up its step for UnkillableStepTimeout, no longer."""
+    CONF = "UsePAM=1\nUnkillableStepTimeout=2\n"
+
+    def setUp(self):
+        self.wait_no_jobs()
+        self.sessions()
+
+    def nothing_is_left(self, job):
+        self.wait_no_jobs()
+        hanging = lambda: [pid for pid, exe, words in processes("cmdline") if exe == "sleep" and b"4711" in words]
+        wait_for(lambda: not hanging(), "the module's program is gone")
+        daemons = lambda: [pid for pid, _, words in processes("cmdline") if words[0].startswith(f"slurmstepd: [{job}.".encode())]
+        wait_for(lambda: not daemons(), "its step daemon, too")
+        self.assertEqual(self.out("srun", "-n1", "echo", "ran", user=ALICE), "ran\n")
+
+    def test_opening(self):
+        job = self.submit("--no-requeue", "-o", "/dev/null", "--wrap", "true", user=CAROL)
+        self.assertEqual(self.wait_ended(job), "FAILED")
+        why = "cannot open the PAM session (service slurm): a module took longer than UnkillableStepTimeout"
+        self.assertIn(why, self.cluster.log("n1"))
+        self.nothing_is_left(job)
+
+    def test_closing(self):
+        job = self.submit("-o", "closing-%j", "--wrap", "echo ran", user=DAVE)
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.assertEqual(self.file(f"closing-{job}"), "ran\n")
+        self.nothing_is_left(job)
 
 
 class NoPam(PamCase):

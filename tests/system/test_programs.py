@@ -278,6 +278,24 @@ echo end >> {dir}/work/ran.$SLURM_JOB_ID
         self.assertEqual(self.wait_ended(job), "COMPLETED")
         self.assertEqual(self.ran(job), ["begin", "end", "begin", "end", "script"])
 
+    def test_a_prolog_that_its_agent_has_not_noted_never_begins(self):
+        job = self.submit("-H", "-o", "/dev/null", "--wrap", "echo script >> ran.$SLURM_JOB_ID")
+        jobs = f"{self.cluster.dir}/spool/n1/jobs"
+        os.makedirs(jobs, exist_ok=True)
+        note = f"{jobs}/{job}.0.new"
+        os.mkfifo(note)  # the agent waits there for a reader
+        self.addCleanup(lambda: os.path.exists(note) and os.remove(note))
+        begun = lambda: [pid for pid, _, words in processes("cmdline") if f"{self.cluster.dir}/prolog".encode() in words]
+        self.run_cmd("scontrol", "release", job)
+        wait_for(begun, "its process is there")
+        self.cluster.kill_node("n1")
+        wait_for(lambda: not begun(), "it went with its agent")
+        self.assertEqual(self.ran(job), [])
+        os.remove(note)
+        self.start_agent()
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.assertEqual(self.ran(job), ["begin", "end", "script"])
+
     def test_a_prolog_that_is_gone_runs_again(self):
         job, gate = self.orphaned()
         pid = int(self.file(f"ran.{job}").split()[1])

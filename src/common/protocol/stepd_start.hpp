@@ -24,9 +24,10 @@ inline constexpr int kStepdAlreadyRun = 3;  // the key file was there
 inline constexpr int kStepdBadStart = 4;    // the start message cannot be understood
 inline constexpr int kStepdNoSpool = 5;     // the key file cannot be written
 
-// slurmstepd --run-in-groups FILE… -- PROGRAM…: writes 0 into each FILE, which puts it into a control group, and becomes
-// the program. Exit statuses where it does not:
-inline constexpr const char* kRunInGroupsMode = "--run-in-groups";
+// slurmstepd --run-when-told FILE… -- PROGRAM…: waits for a byte on kStartDescriptor, writes 0 into each FILE, which puts it
+// into a control group, and becomes the program. Exit statuses where it does not:
+inline constexpr const char* kRunWhenToldMode = "--run-when-told";
+inline constexpr int kNeverTold = 125;  // who started it went before the byte came
 inline constexpr int kCannotEnterGroup = 126;
 inline constexpr int kCannotRunProgram = 127;
 

@@ -71,6 +71,7 @@ Result<bool> StepSpool::claim(const protocol::StepRecord& record) const {
     if (errno == EEXIST) return false;
     return system_failure("cannot create", file);
   }
+  ::unlink(path(record.key, "end").c_str());  // of an earlier step of this id: who removed its files was killed at the last
   const bool good = write_all(fd, wire::encode(record));
   ::close(fd);
   if (good) return true;

@@ -35,36 +35,38 @@ void Liveness::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-NodeSoft& Liveness::note_heard(NodeId node) {
+NodeSoft& Liveness::Heard::entry(NodeId node) {
   if (soft_.size() <= node) {
     soft_.resize(node + 1);
-    heard_.resize(node + 1, started_);
+    times_.resize(node + 1);
   }
-  heard_[node] = net::steady_now();
+  times_[node] = net::steady_now();
   return soft_[node];
 }
 
-void Liveness::heard_of(NodeId node) {
+void Liveness::Heard::set(NodeId node, Time time) {
   const std::lock_guard lock(mutex_);
-  note_heard(node).last_response = clock_();
+  entry(node).last_response = time;
 }
 
-std::vector<NodeSoft> Liveness::soft() const {
+void Liveness::Heard::set(NodeId node, const NodeSoft& soft) {
+  const std::lock_guard lock(mutex_);
+  entry(node) = soft;
+}
+
+std::vector<NodeSoft> Liveness::Heard::all() const {
   const std::lock_guard lock(mutex_);
   return soft_;
 }
 
-std::vector<SteadyTime> Liveness::heard() const {
+std::vector<SteadyTime> Liveness::Heard::times() const {
   const std::lock_guard lock(mutex_);
-  return heard_;
+  return times_;
 }
 
-void Liveness::answered(NodeId node, const protocol::PingNodeReply& reply) {
-  const std::lock_guard lock(mutex_);
-  NodeSoft& soft = note_heard(node);
-  soft = reply.soft;
-  soft.last_response = clock_();
-}
+void Liveness::heard_of(NodeId node) { heard_->set(node, clock_()); }
+
+std::vector<NodeSoft> Liveness::soft() const { return heard_->all(); }
 
 void Liveness::run() {
   while (true) {
@@ -94,11 +96,14 @@ void Liveness::ping(const state::ClusterSnapshot& state) {
 void Liveness::ping(const state::ClusterSnapshot& state, const Bitmap& nodes, bool register_again) {
   if (nodes.none()) return;
   const protocol::PingNodeRequest request{state->cluster_id, state->epoch, register_again};
-  links_.send(*state, nodes, request, [this, state](const auto& results) {
+  links_.send(*state, nodes, request, [heard = heard_, clock = clock_, state](const auto& results) {
     for (const net::FanoutResult& result : results) {
       const Node* node = result.code == ErrorCode::kOk ? state::find_node(*state, result.node) : nullptr;
       if (node == nullptr) continue;
-      if (const auto reply = wire::decode<protocol::PingNodeReply>(result.reply)) answered(node->id, *reply);
+      auto reply = wire::decode<protocol::PingNodeReply>(result.reply);
+      if (!reply) continue;
+      reply->soft.last_response = clock();
+      heard->set(node->id, reply->soft);
     }
   });
 }
@@ -111,11 +116,11 @@ void Liveness::judge(const state::ClusterState& asked, const state::ClusterState
   state::NodesSilent silent;
   state::NodesNotResponding quiet;
   state::NodesResponding back;
-  const std::vector<SteadyTime> known = heard();
+  const std::vector<SteadyTime> known = heard_->times();
   state.nodes.for_each([&](const Node& node) {
     const Node* before = asked.nodes.find(node.id);
     if (before == nullptr || !state::expects_agent(*before) || !state::expects_agent(node) || !node.hardware) return;
-    const SteadyTime spoke = node.id < known.size() ? known[node.id] : started_;
+    const SteadyTime spoke = std::max(started_, node.id < known.size() ? known[node.id] : SteadyTime());
     const bool marked = (node.flags & kNodeNoRespond) != 0;
     if (limit > Duration(0) && now - spoke > limit) {
       if (node.base != NodeBaseState::kDown) silent.nodes.push_back(node.id);

@@ -30,24 +30,36 @@ class Liveness {
   void stop();
 
  private:
+  // What nodes said of themselves, and when by a clock that nobody sets. Shared: an answer to a ping that comes when this
+  // is gone finds it still. Any thread.
+  class Heard {
+   public:
+    void set(NodeId node, Time time);
+    void set(NodeId node, const NodeSoft& soft);
+    [[nodiscard]] std::vector<NodeSoft> all() const;
+    // When each spoke last; SteadyTime() for one that did not.
+    [[nodiscard]] std::vector<SteadyTime> times() const;
+
+   private:
+    NodeSoft& entry(NodeId node);  // of one that speaks now; mutex_ held
+    mutable std::mutex mutex_;
+    std::vector<NodeSoft> soft_;
+    std::vector<SteadyTime> times_;
+  };
   void run();
   void ping(const state::ClusterSnapshot& state);
   void ping(const state::ClusterSnapshot& state, const Bitmap& nodes, bool register_again);
   void judge(const state::ClusterState& asked, const state::ClusterState& state);
-  void answered(NodeId node, const protocol::PingNodeReply& reply);
-  NodeSoft& note_heard(NodeId node);  // mutex_ held
-  [[nodiscard]] std::vector<SteadyTime> heard() const;
 
   engine::Engine& engine_;
   const engine::Publisher& publisher_;
   NodeLinks& links_;
   const engine::Clock clock_;  // to be shown; a silence is measured by one that nobody sets
   const SteadyTime started_;
-  mutable std::mutex mutex_;
+  const std::shared_ptr<Heard> heard_ = std::make_shared<Heard>();
+  std::mutex mutex_;
   std::condition_variable wake_;
-  std::vector<NodeSoft> soft_;  // guarded by mutex_
-  std::vector<SteadyTime> heard_;  // guarded by mutex_; when each spoke last
-  bool stopping_ = false;       // guarded by mutex_
+  bool stopping_ = false;  // guarded by mutex_
   std::thread thread_;
 };
 

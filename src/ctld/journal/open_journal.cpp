@@ -1,9 +1,12 @@
 #include "ctld/journal/open_journal.hpp"
 
+#include <algorithm>
 #include <system_error>
+#include <variant>
 
 #include <fmt/format.h>
 
+#include "ctld/journal/event_codec.hpp"
 #include "ctld/journal/sqlite_schema.hpp"
 
 namespace sluice::journal {
@@ -11,6 +14,10 @@ namespace sluice::journal {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Nodes remember jobs by their ids: what cannot be read may have given this many.
+constexpr JobId kSkippedJobIds = 100'000;
+constexpr size_t kMostUnreadable = 10'000;  // frames that are tried one after the other
 
 Result<OpenedJournal> open_and_recover(const fs::path& folder, const SqliteOptions& options) {
   OpenedJournal opened;
@@ -26,6 +33,39 @@ struct Salvaged {
   StoreIdentity identity;
   Recovered recovered;
 };
+
+// The last job id that an event of the frame gave; kNoJob: none, or it cannot be decoded.
+JobId job_id_given_in(const Frame& frame) {
+  const Result<state::Events> events = decode_frame(frame);
+  if (!events) return kNoJob;
+  JobId given = kNoJob;
+  for (const state::Event& event : *events) {
+    if (const auto* submitted = std::get_if<state::JobSubmitted>(&event)) given = submitted->job.id;
+    if (const auto* split = std::get_if<state::ArrayTasksSplit>(&event); split != nullptr && !split->tasks.empty()) {
+      given = split->tasks.back().job;
+    }
+  }
+  return given;
+}
+
+// The last that frames from `from` on gave, as far as they can be read.
+JobId last_job_id(SqliteReader& reader, Sequence from) {
+  JobId given = kNoJob;
+  const Result<Sequence> first = reader.first_sequence();
+  const Result<Sequence> last = reader.last_sequence();
+  if (!first || !last) return given;
+  Sequence next = std::max(from, *first);
+  for (size_t unreadable = 0; next <= *last && unreadable < kMostUnreadable; ++unreadable, ++next) {
+    const Status read = reader.read(next, [&](const Frame& frame) {
+      if (const JobId id = job_id_given_in(frame); id != kNoJob) given = id;
+      next = frame.sequence + 1;
+      return true;
+    });
+    if (read) break;
+  }
+  return given;
+}
+
 Salvaged salvage(const fs::path& folder) {
   Salvaged out;
   const auto reader = SqliteReader::open(folder);
@@ -33,6 +73,12 @@ Salvaged salvage(const fs::path& folder) {
   out.identity = {(*reader)->info().cluster_id, (*reader)->info().epoch};
   const Status up_to_the_damage = recover_into(out.recovered, **reader);
   static_cast<void>(up_to_the_damage);
+  Recovered& kept = out.recovered;
+  const JobId later = last_job_id(**reader, kept.last + 1);
+  // before the first configuration there is nothing else to keep
+  if (kept.state.next_node_id == 0) kept = {.last = 1};
+  if (later != kNoJob) kept.state.next_job_id = later + 1;
+  kept.state.next_job_id += kSkippedJobIds;
   return out;
 }
 
@@ -62,8 +108,7 @@ std::string account_of(const Error& damage, const fs::path& aside, const Salvage
                  "cluster_id in their SlurmdSpoolDir is removed, and job ids begin anew";
   }
   out += fmt::format(" for the same cluster {}", kept.identity.cluster_id);
-  return out + (kept.recovered.last == 0 ? "; job ids begin anew"
-                                         : fmt::format(", next job id {}", kept.recovered.state.next_job_id));
+  return out + fmt::format(", next job id {} (beyond all that may have been given)", kept.recovered.state.next_job_id);
 }
 
 }  // namespace
@@ -75,8 +120,6 @@ Result<OpenedJournal> open_journal(const fs::path& folder, bool start_over, Sqli
   Salvaged kept = salvage(folder);
   const Result<fs::path> aside = set_aside(folder);
   if (!aside) return tl::unexpected(aside.error());
-  // before the first configuration there is nothing to keep
-  if (kept.recovered.state.next_node_id == 0) kept.recovered = {};
   options.identity = kept.identity;
   Result<OpenedJournal> fresh = open_and_recover(folder, options);
   if (!fresh) return fresh;

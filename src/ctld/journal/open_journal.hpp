@@ -19,7 +19,7 @@ struct OpenedJournal {
 
 // Errors: SqliteStore::open()'s and recover()'s. With `start_over` kDamaged is none: the database is renamed (never
 // deleted), and the new one begins with the cluster id, the epoch and the state before the damage, as far as they
-// can be read.
+// can be read, and with a job id beyond all that it may have given.
 [[nodiscard]] Result<OpenedJournal> open_journal(const std::filesystem::path& folder, bool start_over,
                                                  SqliteOptions options = {});
 

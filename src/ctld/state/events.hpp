@@ -507,11 +507,13 @@ struct NodeRegistered {
   NodeId node = kNoNode;
   std::shared_ptr<const NodeHardware> hardware;
   Time time = kNoTime;
+  JobId strange_job = kNoJob;  // the highest id of jobs there that are not known here although they would be to come
   template <class V>
   static void describe(V&& field) {
     field(1, "node", &NodeRegistered::node);
     field(2, "hardware", &NodeRegistered::hardware);
     field(3, "time", &NodeRegistered::time);
+    field(4, "strange_job", &NodeRegistered::strange_job);
   }
 };
 // All of a node's own state, as it is afterwards.

@@ -87,7 +87,7 @@ TEST(OpenJournal, ADamagedFrameKeepsTheIdAndWhatWasBefore) {
     EXPECT_EQ(opened->store->info().cluster_id, written.cluster_id);
     EXPECT_GT(opened->store->info().epoch, 1U);
     EXPECT_EQ(opened->recovered.last, 49U);
-    EXPECT_EQ(opened->recovered.state.next_job_id, written.next_job_ids[48]);
+    EXPECT_GT(opened->recovered.state.next_job_id, written.next_job_ids.back()) << "an id is given once";
     FrameGroup more;
     more.frames.push_back(encode_frame(50, kNoTime, {}));
     const auto appended = opened->store->append(more);
@@ -97,6 +97,23 @@ TEST(OpenJournal, ADamagedFrameKeepsTheIdAndWhatWasBefore) {
   ASSERT_TRUE(again) << again.error().text;
   EXPECT_EQ(again->recovered.last, 50U);
   EXPECT_TRUE(std::filesystem::exists(aside(temp.path(), 1))) << "the damaged one is kept";
+}
+
+TEST(OpenJournal, IdsGoOnBehindWhatCanBeRead) {
+  const TempFolder temp;
+  const Written written = write_journal(temp.path());
+  // nothing of the state is known then
+  run_sql(temp.path(), "DELETE FROM frame WHERE sequence <= 30; UPDATE frame SET bytes = x'00' WHERE sequence IN (40, 41, 55)");
+  {
+    const auto opened = open(temp.path(), true);
+    ASSERT_TRUE(opened) << opened.error().text;
+    EXPECT_EQ(opened->store->info().cluster_id, written.cluster_id);
+    EXPECT_EQ(opened->recovered.state.next_node_id, 0U);
+    EXPECT_GT(opened->recovered.state.next_job_id, written.next_job_ids.back());
+  }
+  const auto again = open(temp.path(), false);
+  ASSERT_TRUE(again) << again.error().text;
+  EXPECT_GT(again->recovered.state.next_job_id, written.next_job_ids.back());
 }
 
 TEST(OpenJournal, GarbageAndCutFilesAreSetAsideOneAfterTheOther) {

@@ -37,6 +37,22 @@ TEST_F(CoreTest, ASilentNodeFailsItsJobs) {
   EXPECT_TRUE(is_schedulable(state_.nodes.at(0)));
 }
 
+TEST_F(CoreTest, JobIdsGoOnBehindThoseThatANodeRemembers) {
+  const JobId known = submit(batch_spec());
+  RegisterNode command;
+  command.node.name = "n1";
+  command.node.hardware.boot_id = "boot";
+  command.node.running = {{{known, kBatchStep}, 0}, {{kFirstOutsideJob, 0}, 0}};
+  ASSERT_TRUE(run(command));
+  EXPECT_EQ(submit(batch_spec()), known + 1) << "it is known, or none of ours";
+  command.node.ended = {{{known + 500, kBatchStep}, 0}};
+  command.node.jobs = {known + 400};
+  ASSERT_TRUE(run(command));
+  EXPECT_EQ(submit(batch_spec()), known + 501);
+  ASSERT_TRUE(run(command));
+  EXPECT_EQ(submit(batch_spec()), known + 502) << "told again, it changes nothing";
+}
+
 TEST_F(CoreTest, JobsThatCanGoOnWithoutANodeDo) {
   JobSpec spec = batch_spec();
   spec.kill_on_node_fail = false;

@@ -1,5 +1,8 @@
 #include "common/step/frame.hpp"
 
+#include <cstdlib>
+#include <filesystem>
+
 #include <gtest/gtest.h>
 
 #include "common/step/step_spool.hpp"
@@ -42,6 +45,23 @@ TEST(StepSpool, NamesGoThereAndBack) {
   EXPECT_EQ(parse_step_file_name("5.4294967291.2"), key);
   EXPECT_EQ(parse_step_file_name("5.1"), std::nullopt);
   EXPECT_EQ(parse_step_file_name("5.1.x"), std::nullopt);
+}
+
+TEST(StepSpool, AReportWithoutAKeyIsOfNoLaterStep) {
+  char name[] = "/tmp/sluice-spool-XXXXXX";
+  const std::string folder = ::mkdtemp(name);
+  const StepSpool spool(folder);
+  protocol::StepEnded report;
+  protocol::StepRecord record;
+  report.key = record.key = {{5, kBatchStep}, 0};
+  ASSERT_TRUE(spool.prepare());
+  ASSERT_TRUE(spool.write_end(report));
+  ASSERT_TRUE(spool.claim(record).value());
+  EXPECT_FALSE(spool.read_end(report.key));
+  ASSERT_TRUE(spool.write_end(report));
+  EXPECT_FALSE(spool.claim(record).value());
+  EXPECT_TRUE(spool.read_end(report.key)) << "a second claim takes nothing away";
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

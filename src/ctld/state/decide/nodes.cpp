@@ -190,6 +190,19 @@ RegisteredReply reconcile(const ClusterState& before, const ClusterState& state,
   return reply;
 }
 
+// An id that a journal gave which was lost: the node remembers that run, and would take the next job of this id for it.
+JobId strange_job(const ClusterState& state, const protocol::RegisterNodeRequest& request) {
+  JobId highest = kNoJob;
+  const auto look_at = [&](JobId id) {
+    const bool known = state.jobs.contains(id) || state.folded.contains(id) || state.arrays.contains(id);
+    if (!known && id >= state.next_job_id && id <= state.config->max_job_id) highest = std::max(highest, id);
+  };
+  for (const protocol::StepKey& key : request.running) look_at(key.id.job);
+  for (const protocol::StepKey& key : request.ended) look_at(key.id.job);
+  for (const JobId id : request.jobs) look_at(id);
+  return highest;
+}
+
 bool is_rebooted(const Node& node, const protocol::RegisterNodeRequest& request) {
   const bool another_boot = node.hardware != nullptr && !node.hardware->boot_id.empty() &&
                             node.hardware->boot_id != request.hardware.boot_id;
@@ -279,8 +292,10 @@ Result<Decision> decide_on(const ClusterState& state, const RegisterNode& comman
   NodeHardware hardware = request.hardware;
   // that it has rebooted is still to be noticed
   if (waits_for_features && node->hardware != nullptr) hardware.boot_id = node->hardware->boot_id;
-  if (node->hardware == nullptr || !described_equal(*node->hardware, hardware)) {
-    draft.emit(NodeRegistered{.node = id, .hardware = std::make_shared<NodeHardware>(std::move(hardware)), .time = now});
+  const JobId strange = strange_job(draft.state(), request);
+  if (strange != kNoJob || node->hardware == nullptr || !described_equal(*node->hardware, hardware)) {
+    draft.emit(NodeRegistered{.node = id, .hardware = std::make_shared<NodeHardware>(std::move(hardware)), .time = now,
+                              .strange_job = strange});
   }
   if (knows_helpers) report_features(draft, id, request.active_features);
   const bool failed = note_return(draft, id, {.rebooted = rebooted, .changed = changed}, now);

@@ -1,4 +1,4 @@
-#include "stepd/group_entry.hpp"
+#include "stepd/site_program.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -7,6 +7,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "common/base/read_file.hpp"
 #include "common/protocol/stepd_start.hpp"
@@ -14,14 +16,21 @@
 namespace sluice::stepd {
 namespace {
 
-int run(std::vector<std::string> words) {
+// Told to begin, or left by who started it.
+int run(std::vector<std::string> words, bool told = true) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return -1;
+  if (told && ::write(ends[0], "", 1) != 1) return -1;
+  ::close(ends[0]);
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  return run_in_groups(static_cast<int>(words.size()), arguments.data());
+  const int status = run_when_told(ends[1], static_cast<int>(words.size()), arguments.data());
+  if (!told) ::close(ends[1]);
+  return status;
 }
 
-TEST(GroupEntry, NothingRunsOutsideOfItsGroups) {
+TEST(SiteProgram, NothingRunsOutsideOfItsGroups) {
   char name[] = "/tmp/sluice-groups-XXXXXX";
   const std::string folder = ::mkdtemp(name);
   const std::string first = folder + "/first", second = folder + "/second";
@@ -33,6 +42,16 @@ TEST(GroupEntry, NothingRunsOutsideOfItsGroups) {
   EXPECT_EQ(read_file(second), "0");
   EXPECT_EQ(run({first, "--"}), protocol::kCannotRunProgram);
   EXPECT_EQ(run({}), protocol::kCannotRunProgram);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(SiteProgram, NothingBeginsWhenWhoStartedItIsGone) {
+  char name[] = "/tmp/sluice-groups-XXXXXX";
+  const std::string folder = ::mkdtemp(name);
+  const std::string group = folder + "/group";
+  std::ofstream(group) << "";
+  EXPECT_EQ(run({group, "--", "/no/such/program"}, false), protocol::kNeverTold);
+  EXPECT_EQ(read_file(group), "");
   std::filesystem::remove_all(folder);
 }
 
