@@ -76,6 +76,16 @@ TEST(ConfigPath, IsAbsolute) {  // daemons leave the folder that they are starte
   EXPECT_EQ(config_path("here.conf"), (std::filesystem::current_path() / "here.conf").string());
 }
 
+TEST_F(LoadConfig, ACommandReadsWhatItCan) {
+  put("slurm.conf", "");
+  const std::string path = (folder_ / "slurm.conf").string();
+  setenv("SLURM_CONF", path.c_str(), 1);
+  EXPECT_EQ(readable_config_path(), path);
+  setenv("SLURM_CONF", (folder_ / "gone.conf").c_str(), 1);
+  EXPECT_EQ(readable_config_path(), "");  // whoever names a file means that one
+  unsetenv("SLURM_CONF");
+}
+
 TEST(ConfigServers, AreAskedWhereNoFileIsNamed) {
   setenv("SLURM_CONF_SERVER", "ctl", 1);
   setenv("SLURM_CONF", "/from/environment", 1);
