@@ -253,7 +253,8 @@ Result<ClusterConfig> load_config(const std::vector<ConfigFile>& files, const st
     if (text == nullptr) return std::nullopt;
     return sent_lines(std::string(name), *text);
   };
-  return parse_all(*lines_of(kMainConfigFile), path, lines_of, warnings);
+  const std::string main(kMainConfigFile);
+  return parse_all(sent_lines(main, *find_config_file(files, main)), path, lines_of, warnings);
 }
 
 Result<std::vector<ConfigFile>> read_config_files(const std::string& path) {
