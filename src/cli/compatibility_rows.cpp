@@ -331,6 +331,10 @@ constexpr CompatibilityRow kRows[] = {
     {"sdiag", "--yaml", Support::kSupported, "system:sdiag test_json"},
     {"beside the commands", "pam_slurm_adopt", Support::kMissing, "",
      "waits: logins at nodes are not tied to jobs yet"},
+    {"beside the commands", "SLURM_CONF_SERVER", Support::kSupported, "system:configless test_commands"},
+    {"beside the commands", "slurmd --conf-server", Support::kSupported, "system:configless test_job"},
+    {"beside the commands", "_slurmctld._tcp (DNS SRV)", Support::kMissing, "",
+     "hosts without slurm.conf are told by --conf-server or SLURM_CONF_SERVER"},
     {"values of sbatch, srun, salloc", "--exclusive=mcs", Support::kNoEffect, "", "labels of security (MCS): kept and shown"},
     {"values of sbatch, srun, salloc", "--exclusive=topo", Support::kNoEffect, "", "new since 22.05: kept and shown"},
 };

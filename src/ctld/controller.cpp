@@ -63,6 +63,7 @@ struct Controller::Graph {
   std::optional<HealthChecks> health_checks;
   std::optional<Checkpointer> checkpointer;
   CallCounts calls{now()};
+  SentFiles sent_files;
   boost::asio::thread_pool slow_questions{1};
   std::optional<ServiceParts> services;
   std::optional<net::RpcServer> server;
@@ -140,7 +141,7 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
 Status Controller::Graph::start_server() {
   services.emplace(ServiceParts{*engine, *publisher, *scheduler, *store, *signer, *links, *liveness, *watches, step_waiters, users,
                                 now, now(), short_host_name(), [this] { return reconfigure(); },
-                                [this](bool controller_only) { shut_down(controller_only); }, slow_questions, runtime, calls});
+                                [this](bool controller_only) { shut_down(controller_only); }, slow_questions, runtime, calls, sent_files});
   net::ServerOptions server_options;
   server_options.addresses = {net::controller_listen_address(*config, short_host_name())};
   server_options.receiver = net::kController;
@@ -161,6 +162,7 @@ Status Controller::Graph::start_server() {
   add_reservation_methods(*server, *services);
   add_token_methods(*server, *services);
   add_query_methods(*server, *services);
+  add_config_methods(*server, *services);
   add_admin_methods(*server, *services);
   add_statistics_methods(*server, *services);
   add_node_methods(*server, *services);
@@ -183,8 +185,16 @@ Status Controller::Graph::reconfigure() {
     log::info("{} has changed and waits for a restart", key);
   }
   tables::keep_until_restart(*running, *fresh);
+  auto files = SentFiles::read(*fresh);
+  if (!files) {
+    log::error("reconfigure refused: {}", files.error().text);
+    return tl::unexpected(files.error());
+  }
   auto next = std::make_shared<const ClusterConfig>(std::move(*fresh));
+  // first, for nodes that ask as soon as they are told
+  auto before = sent_files.replace(std::move(*files));
   if (auto ok = command(state::ReplaceConfig{next, false, true}); !ok) {
+    sent_files.replace(std::move(before));
     log::error("reconfigure refused: {}", error_text(ok.error()));
     return ok;
   }
@@ -234,6 +244,9 @@ Result<std::unique_ptr<Controller>> Controller::start(ClusterConfig config, Cont
   if (!opened) return tl::unexpected(opened.error());
   if (!opened->set_aside.empty()) log::error("{}", opened->set_aside);
   graph->store = std::move(opened->store);
+  auto files = SentFiles::read(*graph->config);
+  if (!files) return tl::unexpected(files.error());
+  graph->sent_files.replace(std::move(*files));
   Status ok = graph->open_identity();
   if (ok) ok = graph->start_core(std::move(opened->recovered));
   if (ok) ok = graph->start_server();

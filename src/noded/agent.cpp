@@ -105,6 +105,12 @@ class Agent::Graph {
   }
 
   Status reconfigure() {
+    if (cache_) {
+      if (auto ok = cache_->renew(); !ok) {
+        log::error("the configuration cannot be renewed: {}", ok.error().text);
+        return ok;
+      }
+    }
     std::vector<std::string> warnings;
     auto fresh = load_config(options_.config_path, &warnings);
     if (!fresh) {
@@ -131,6 +137,7 @@ class Agent::Graph {
         net::ClientOptions{.addresses = controller_addresses(*node_.config),
                            .receiver = std::string(net::kController),
                            .auth = auth_});
+    if (options_.cache) cache_.emplace(node_, *controller_, *options_.cache);
     return {};
   }
 
@@ -187,6 +194,7 @@ class Agent::Graph {
       jobs_->clean(job);
     step_reports_->resume();
     reporter_->resume();
+    if (cache_) cache_->follow(reply.config_digest);
   }
 
   Status start_server() {
@@ -228,6 +236,7 @@ class Agent::Graph {
   std::optional<RequestParts> requests_;
   std::optional<net::RpcServer> server_;
   std::unique_ptr<net::AsyncClient> controller_;
+  std::optional<ConfigCache> cache_;  // none: slurm.conf is this host's own
   std::thread thread_;
 };
 

@@ -5,10 +5,12 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "common/base/result.hpp"
 #include "common/model/cluster_config.hpp"
+#include "noded/config_cache.hpp"
 
 namespace sluice::noded {
 
@@ -20,6 +22,7 @@ struct AgentOptions {
   bool rebooted = false;              // as if the host had just been started
   std::shared_ptr<const NodeConfig> own_line;  // -Z: what it registers with; else null
   bool claims_future = false;         // -F: it was given a FUTURE node's name
+  std::optional<ConfigCache::Start> cache;  // --conf-server: config_path is in a cache, which is filled already
   std::function<void()> end_process;  // the controller asked for it; called on any thread
 };
 
@@ -33,7 +36,7 @@ class Agent {
   Agent& operator=(const Agent&) = delete;
   ~Agent();  // steps go on
 
-  // Reads slurm.conf again; errors leave the old one in force.
+  // Reads slurm.conf again, or fetches it where it came from the controller; errors leave the old one in force.
   Status reconfigure();
 
  private:

@@ -7,12 +7,16 @@
 
 #include <CLI/CLI.hpp>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "common/base/host_name.hpp"
+#include "common/conf/config_cache.hpp"
 #include "common/conf/load.hpp"
 #include "common/daemon/program.hpp"
 #include "common/log/log.hpp"
+#include "common/net/config_fetch.hpp"
 #include "noded/agent.hpp"
+#include "noded/config_cache.hpp"
 #include "noded/inventory.hpp"
 #include "noded/own_line.hpp"
 
@@ -21,7 +25,7 @@ namespace {
 using namespace sluice;  // NOLINT(google-build-using-namespace): a program's main file
 
 struct Arguments : daemon::ProgramOptions {
-  std::string stepd;
+  std::string stepd, conf_servers;
   noded::OwnLineOptions own;
   bool clean = false, rebooted = false, show_hardware = false, lock_memory = false;
 };
@@ -29,6 +33,8 @@ struct Arguments : daemon::ProgramOptions {
 std::optional<int> parse(int argc, char** argv, Arguments& a) {
   CLI::App app("The agent of a Sluice cluster on each node.", a.program);
   daemon::add_options(app, a, "SlurmdLogFile");
+  app.add_option("--conf-server", a.conf_servers,
+                 "controllers, as HOST[:PORT],..., to get the configuration from; this host needs no file then");
   app.add_option("-N", a.own.name, "name of the node this is, where a host has several");
   auto* const brings = app.add_flag("-Z", a.own.brings_line, "be a dynamic node, which slurm.conf does not name");
   app.add_option("--conf", a.own.line, "with -Z: keys of a NodeName line, such as \"Feature=x Gres=gpu:2\"")->needs(brings);
@@ -57,11 +63,57 @@ std::string own_folder() {
   return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path().string();
 }
 
+// What the agent starts with, and which node it is.
+struct Configuration {
+  ClusterConfig config;
+  NodeConfig self;
+  std::optional<noded::ConfigCache::Start> cache;  // of one that a controller sent
+  std::vector<std::string> warnings;
+};
+
+Result<Configuration> read_configuration(const Arguments& a) {
+  Configuration out;
+  auto config = load_config(config_path(a.config), &out.warnings);
+  if (!config) return tl::unexpected(config.error());
+  out.config = std::move(*config);
+  auto line = noded::find_own_line(out.config, a.own);
+  if (!line) return tl::unexpected(line.error());
+  out.self = std::move(*line);
+  return out;
+}
+
+Result<Configuration> fetch_configuration(const Arguments& a, const std::string& servers) {
+  auto addresses = net::parse_conf_servers(servers);
+  if (!addresses) return failure(addresses.error().code, "--conf-server=" + servers + ": " + addresses.error().text);
+  const net::ConfigServer server{.addresses = std::move(*addresses), .config_path = kUsualConfigPath, .holds_key = true};
+  const auto fetched = noded::fetch_patiently(server, a.own.patience, [&a](const Error& error) {
+    std::fprintf(stderr, "%s: error: %s; trying again\n", a.program.c_str(), error.text.c_str());
+  });
+  if (!fetched) return tl::unexpected(fetched.error());
+  Configuration out;
+  auto config = load_config(fetched->files, kUsualConfigPath, &out.warnings);
+  if (!config) return failure(config.error().code, "the controller's " + config.error().text);
+  out.config = std::move(*config);
+  auto line = noded::find_own_line(out.config, a.own);
+  if (!line) return tl::unexpected(line.error());
+  out.self = std::move(*line);
+  const std::string folder = noded::cache_folder(out.config, out.self);
+  if (auto ok = noded::fill_cache(folder, *fetched); !ok) return tl::unexpected(ok.error());
+  if (::geteuid() == 0) {
+    const auto link = std::filesystem::path(kFetchedConfigPath).parent_path().string();
+    if (auto ok = set_link(link, folder); !ok) out.warnings.push_back(ok.error().text);
+  }
+  out.config.config_path = folder + "/" + std::string(kMainConfigFile);
+  out.cache = noded::ConfigCache::Start{server, fetched->digest};
+  return out;
+}
+
 int serve(const Arguments& a,
-          ClusterConfig config,
-          const NodeConfig& self,
+          Configuration start,
           daemon::Background& background,
           daemon::Signals& signals) {
+  ClusterConfig& config = start.config;
+  const NodeConfig& self = start.self;
   auto pid_file = daemon::PidFile::create(node_path(config.slurmd_pid_file, self));
   if (!pid_file) log::fatal("{}", pid_file.error().text);
   noded::AgentOptions options;
@@ -73,6 +125,7 @@ int serve(const Arguments& a,
   options.rebooted = a.rebooted;
   if (a.own.brings_line) options.own_line = std::make_shared<const NodeConfig>(self);
   options.claims_future = a.own.future.has_value();
+  options.cache = std::move(start.cache);
   options.end_process = [] { daemon::Signals::stop(); };
   auto agent = noded::Agent::start(std::move(config), std::move(options));
   if (!agent) log::fatal("{}", agent.error().text);
@@ -94,21 +147,19 @@ int main(int argc, char** argv) {
   Arguments a;
   a.program = "slurmd";
   if (const auto code = parse(argc, argv, a)) return *code;
-  std::vector<std::string> warnings;
-  auto config = load_config(config_path(a.config), &warnings);
-  if (!config) return daemon::refuse(a, config.error().text);
-  const auto line = noded::find_own_line(*config, a.own);
-  if (!line) return daemon::refuse(a, line.error().text);
-  const NodeConfig& self = *line;
+  const std::string servers = config_servers(a.conf_servers, a.config);
+  auto start = servers.empty() ? read_configuration(a) : fetch_configuration(a, servers);
+  if (!start) return daemon::refuse(a, start.error().text);
+  const ClusterConfig& config = start->config;
 
   auto background = daemon::leave_terminal(a);
   daemon::Signals signals;
   daemon::LogSettings settings;
-  settings.file = node_path(a.log_file.empty() ? config->slurmd_log_file : a.log_file, self);
-  settings.level = config->slurmd_debug;
-  settings.syslog_level = config->slurmd_syslog_debug;
-  settings.debug_flags = config->debug_flags;
-  if (auto ok = daemon::settle(a, settings, warnings); !ok) return daemon::refuse(a, ok.error().text);
+  settings.file = node_path(a.log_file.empty() ? config.slurmd_log_file : a.log_file, start->self);
+  settings.level = config.slurmd_debug;
+  settings.syslog_level = config.slurmd_syslog_debug;
+  settings.debug_flags = config.debug_flags;
+  if (auto ok = daemon::settle(a, settings, start->warnings); !ok) return daemon::refuse(a, ok.error().text);
   if (a.lock_memory && ::mlockall(MCL_CURRENT | MCL_FUTURE) != 0) log::error("cannot lock memory");
-  return serve(a, std::move(*config), self, background, signals);
+  return serve(a, std::move(*start), background, signals);
 }

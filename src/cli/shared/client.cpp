@@ -1,14 +1,13 @@
 // See client.hpp.
 #include "cli/shared/client.hpp"
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <map>
 
 #include "common/base/text.hpp"
 #include "common/conf/load.hpp"
 #include "common/net/auth_config.hpp"
+#include "common/net/config_fetch.hpp"
 #include "common/net/rpc_client.hpp"
 #include "common/tables/errors.hpp"
 
@@ -70,13 +69,26 @@ Client& Client::operator=(Client&&) noexcept = default;
 Client::~Client() = default;
 
 Result<Client> Client::open() {
-  const std::string path = config_path();
-  if (access(path.c_str(), R_OK) != 0) {
-    return failure(ErrorCode::kNotFound, "Could not establish a configuration source");
-  }
+  const std::string path = readable_config_path();
+  if (path.empty()) return open_from_controller();
   Result<ClusterConfig> config = load_global_config(path);
   if (!config) return tl::unexpected<Error>(config.error());
   return open(std::move(*config));
+}
+
+// This host has no slurm.conf.
+Result<Client> Client::open_from_controller() {
+  const std::string servers = config_servers({}, {});
+  if (servers.empty()) return failure(ErrorCode::kNotFound, "Could not establish a configuration source");
+  auto addresses = net::parse_conf_servers(servers);
+  if (!addresses) return failure(addresses.error().code, "SLURM_CONF_SERVER=" + servers + ": " + addresses.error().text);
+  const auto fetched = net::fetch_config({.addresses = std::move(*addresses), .config_path = kUsualConfigPath});
+  if (!fetched) return tl::unexpected<Error>(fetched.error());
+  Result<ClusterConfig> config = load_config(fetched->files, kUsualConfigPath);
+  if (!config) return tl::unexpected<Error>(config.error());
+  Result<Client> client = open(std::move(*config));
+  client->parts_->nodes_read = true;
+  return client;
 }
 
 Result<Client> Client::open(ClusterConfig config) {
@@ -91,7 +103,7 @@ const ClusterConfig& Client::config() const { return parts_->config; }
 
 const std::vector<NodeConfig>& Client::nodes() {
   if (!parts_->nodes_read && parts_->config.nodes.empty()) {
-    Result<ClusterConfig> all = load_config(config_path());
+    Result<ClusterConfig> all = load_config(parts_->config.config_path);
     if (all) parts_->config.nodes = std::move(all->nodes);
   }
   parts_->nodes_read = true;

@@ -1,5 +1,5 @@
-// How a command talks to the controller: it reads the configuration (SLURM_CONF), proves who calls
-// it, and asks the controllers in their order until one answers.
+// How a command talks to the controller: it reads the configuration (SLURM_CONF), or has it sent (SLURM_CONF_SERVER), proves who
+// calls it, and asks the controllers in their order until one answers.
 //
 //   Result<Client> client = Client::open();
 //   if (!client) return report("sbatch", client.error());
@@ -26,7 +26,7 @@ namespace sluice::cli {
 
 class Client {
  public:
-  // Reads the configuration; nothing is connected before the first call.
+  // Reads the configuration; nothing is connected before the first call, except to fetch it where this host has none.
   // Errors: kInvalidConfig (text with file, line and key), kNotFound (no configuration at all).
   [[nodiscard]] static Result<Client> open();
   // With a configuration read already.
@@ -106,6 +106,7 @@ class Client {
  private:
   struct Parts;
   explicit Client(std::unique_ptr<Parts> parts);
+  [[nodiscard]] static Result<Client> open_from_controller();
   [[nodiscard]] Result<std::string> call_bytes(std::string_view method, const std::string& request,
                                                Duration timeout);
   [[nodiscard]] Result<std::string> call_node_bytes(const NodeConfig& node,

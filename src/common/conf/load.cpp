@@ -5,11 +5,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <optional>
 
 #include <fmt/format.h>
 #include <glob.h>
 #include <pwd.h>
+#include <unistd.h>
 
 #include "common/base/errno_text.hpp"
 #include "common/base/text.hpp"
@@ -129,17 +132,22 @@ constexpr std::pair<const char*, ParseFile> kFilesBeside[] = {
     {"helpers.conf", tables::parse_helpers_conf},
 };
 
-// A file beside slurm.conf that need not be there.
-Status read_beside(const fs::path& folder,
-                   const char* name,
-                   tables::ParsedConfig& parsed,
-                   ParseFile parse) {
+// The lines of slurm.conf or a file beside it; nothing when it is not there.
+using MaybeLines = std::optional<Result<std::vector<ConfLine>>>;
+using ReadBeside = std::function<MaybeLines(const char* name)>;
+
+MaybeLines read_beside(const fs::path& folder, const char* name) {
   const std::string path = (folder / name).string();
   std::error_code error;
-  if (!fs::exists(path, error)) return {};
-  const Result<std::vector<ConfLine>> lines = read_lines(path);
-  if (!lines) return tl::unexpected(lines.error());
-  return parse(*lines, parsed);
+  if (!fs::exists(path, error)) return std::nullopt;
+  return read_lines(path);
+}
+
+// The lines of a file that came from a controller.
+Result<std::vector<ConfLine>> sent_lines(const std::string& file, const std::string& text) {
+  return tables::conf_lines({file, text}, [](const std::string&, const std::string&) {
+    return failure(ErrorCode::kInvalidConfig, "a configuration that was sent includes no files");
+  });
 }
 
 // The usual mailer when none is named: the first of the two places that has one.
@@ -152,8 +160,7 @@ void choose_mailer(ClusterConfig& config) {
 }
 
 // slurm.conf alone, with all that depends on this machine.
-Result<tables::ParsedConfig> parse_file(const std::string& path, tables::ConfigScope scope) {
-  const Result<std::vector<ConfLine>> lines = read_lines(path);
+Result<tables::ParsedConfig> parse_main(const Result<std::vector<ConfLine>>& lines, const std::string& path, tables::ConfigScope scope) {
   if (!lines) return tl::unexpected(lines.error());
   Result<tables::ParsedConfig> parsed = tables::parse_slurm_conf(*lines, scope);
   if (!parsed) return tl::unexpected(parsed.error());
@@ -164,33 +171,108 @@ Result<tables::ParsedConfig> parse_file(const std::string& path, tables::ConfigS
   return parsed;
 }
 
+Result<ClusterConfig> parse_all(const Result<std::vector<ConfLine>>& main, const std::string& path, const ReadBeside& beside,
+                                std::vector<std::string>* warnings) {
+  Result<tables::ParsedConfig> parsed = parse_main(main, path, tables::ConfigScope::kAll);
+  if (!parsed) return tl::unexpected(parsed.error());
+  for (const auto& [name, parse] : kFilesBeside) {
+    const MaybeLines lines = beside(name);
+    if (!lines) continue;
+    if (!*lines) return tl::unexpected(lines->error());
+    if (Status status = parse(**lines, *parsed); !status) return tl::unexpected(status.error());
+  }
+  if (Status status = resolve_boot_users(parsed->config.helpers); !status) return tl::unexpected(status.error());
+  if (warnings) *warnings = std::move(parsed->warnings);
+  return std::move(parsed->config);
+}
+
+// Daemons leave the folder that they are started in.
+std::string absolute_path(std::string_view path) {
+  std::error_code error;
+  const fs::path absolute = fs::absolute(path, error);
+  return error ? std::string(path) : absolute.string();
+}
+
+// Empty when it is not set.
+std::string environment_value(const char* name) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing changes the environment of these programs
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+// A file as it is sent.
+Result<ConfigFile> read_to_send(const std::string& path, std::string_view name) {
+  Result<ConfSource> source = read_source(path);
+  if (!source) return tl::unexpected(source.error());
+  bool includes = false;
+  const fs::path folder = fs::path(path).parent_path();
+  const Result<std::vector<ConfLine>> lines = tables::conf_lines(*source, [&](const std::string& included, const std::string&) {
+    includes = true;
+    return read_included(folder, included);
+  });
+  if (!lines) return tl::unexpected(lines.error());
+  return ConfigFile{std::string(name), includes ? tables::conf_text(*lines) : std::move(source->text)};
+}
+
 }  // namespace
 
 std::string config_path(std::string_view given) {
+  if (!given.empty()) return absolute_path(given);
+  const std::string from_environment = environment_value("SLURM_CONF");
+  return from_environment.empty() ? kUsualConfigPath : absolute_path(from_environment);
+}
+
+std::string config_servers(std::string_view given, std::string_view file) {
   if (!given.empty()) return std::string(given);
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing changes the environment of these programs
-  const char* from_environment = std::getenv("SLURM_CONF");
-  return from_environment && *from_environment ? from_environment : kUsualConfigPath;
+  const bool elsewhere = !file.empty() || !environment_value("SLURM_CONF").empty() || ::access(kUsualConfigPath, F_OK) == 0;
+  return elsewhere ? "" : environment_value("SLURM_CONF_SERVER");
+}
+
+std::string readable_config_path() {
+  const std::string named = config_path();
+  if (::access(named.c_str(), R_OK) == 0) return named;
+  const bool may_be_elsewhere = named == kUsualConfigPath;
+  return may_be_elsewhere && ::access(kFetchedConfigPath, R_OK) == 0 ? kFetchedConfigPath : "";
 }
 
 Result<ClusterConfig> load_global_config(const std::string& path) {
-  Result<tables::ParsedConfig> parsed = parse_file(path, tables::ConfigScope::kGlobalKeys);
+  Result<tables::ParsedConfig> parsed = parse_main(read_lines(path), path, tables::ConfigScope::kGlobalKeys);
   if (!parsed) return tl::unexpected(parsed.error());
   return std::move(parsed->config);
 }
 
 Result<ClusterConfig> load_config(const std::string& path, std::vector<std::string>* warnings) {
-  Result<tables::ParsedConfig> parsed = parse_file(path, tables::ConfigScope::kAll);
-  if (!parsed) return tl::unexpected(parsed.error());
+  const fs::path folder = fs::path(path).parent_path();
+  return parse_all(read_lines(path), path, [&folder](const char* name) { return read_beside(folder, name); }, warnings);
+}
+
+Result<ClusterConfig> load_config(const std::vector<ConfigFile>& files, const std::string& path, std::vector<std::string>* warnings) {
+  if (Status ok = check_config_files(files); !ok) return tl::unexpected(ok.error());
+  const auto lines_of = [&files](std::string_view name) -> MaybeLines {
+    const std::string* text = find_config_file(files, name);
+    if (text == nullptr) return std::nullopt;
+    return sent_lines(std::string(name), *text);
+  };
+  const std::string main(kMainConfigFile);
+  return parse_all(sent_lines(main, *find_config_file(files, main)), path, lines_of, warnings);
+}
+
+Result<std::vector<ConfigFile>> read_config_files(const std::string& path) {
+  std::vector<ConfigFile> files;
+  Result<ConfigFile> main = read_to_send(path, kMainConfigFile);
+  if (!main) return tl::unexpected(main.error());
+  files.push_back(std::move(*main));
   const fs::path folder = fs::path(path).parent_path();
   for (const auto& [name, parse] : kFilesBeside) {
-    if (Status status = read_beside(folder, name, *parsed, parse); !status) {
-      return tl::unexpected(status.error());
-    }
+    const std::string beside = (folder / name).string();
+    std::error_code error;
+    if (!fs::exists(beside, error)) continue;
+    Result<ConfigFile> file = read_to_send(beside, name);
+    if (!file) return tl::unexpected(file.error());
+    files.push_back(std::move(*file));
   }
-  if (Status status = resolve_boot_users(parsed->config.helpers); !status) return tl::unexpected(status.error());
-  if (warnings) *warnings = std::move(parsed->warnings);
-  return std::move(parsed->config);
+  if (Status ok = check_config_files(files); !ok) return tl::unexpected(ok.error());
+  return files;
 }
 
 }  // namespace sluice

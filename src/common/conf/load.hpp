@@ -8,13 +8,24 @@
 
 #include "common/base/result.hpp"
 #include "common/model/cluster_config.hpp"
+#include "common/model/config_file.hpp"
 
 namespace sluice {
 
 inline constexpr const char* kUsualConfigPath = "/etc/slurm/slurm.conf";
+// On a node whose agent got its configuration from the controller.
+inline constexpr const char* kFetchedConfigPath = "/run/slurm/conf/slurm.conf";
 
-// The path to read: `given` (a command's -f) when not empty, else $SLURM_CONF, else the usual one.
+// The absolute path to read: `given` (a command's -f) when not empty, else $SLURM_CONF, else the usual one.
 [[nodiscard]] std::string config_path(std::string_view given = {});
+
+// Whom a daemon asks for its configuration in place of reading a file: `given` (--conf-server) when not empty, else
+// $SLURM_CONF_SERVER where no file is named (`file`, $SLURM_CONF) and the usual one is not there. Empty: it reads a file.
+[[nodiscard]] std::string config_servers(std::string_view given, std::string_view file);
+
+// The file that a command reads: $SLURM_CONF, else the usual one, else the one that the agent of this host was sent. Empty when
+// none of them can be read.
+[[nodiscard]] std::string readable_config_path();
 
 // As load_config(), without nodes, partitions and the files beside slurm.conf: all that a command
 // needs to reach the controller, in a time that does not grow with the cluster.
@@ -24,5 +35,15 @@ inline constexpr const char* kUsualConfigPath = "/etc/slurm/slurm.conf";
 // cannot be used. `warnings` (may be null) receives what is worth a line in the log.
 [[nodiscard]] Result<ClusterConfig> load_config(const std::string& path,
                                                 std::vector<std::string>* warnings = nullptr);
+
+// The same from files that a controller sent; they include nothing. `path` is where slurm.conf stands, or would stand: keys
+// are looked for beside it.
+[[nodiscard]] Result<ClusterConfig> load_config(const std::vector<ConfigFile>& files,
+                                                const std::string& path,
+                                                std::vector<std::string>* warnings = nullptr);
+
+// What a node without slurm.conf needs: the file at `path` under the name slurm.conf, and those beside it. Where a file includes others
+// their lines stand in it. Errors: what cannot be read, or must not be sent (check_config_files).
+[[nodiscard]] Result<std::vector<ConfigFile>> read_config_files(const std::string& path);
 
 }  // namespace sluice

@@ -1,6 +1,7 @@
 #include "common/net/auth_config.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "common/base/text.hpp"
 
@@ -17,10 +18,16 @@ AuthOptions auth_options(const ClusterConfig& config) {
   } else {
     options.token_socket = socket.empty() ? "/run/slurm/sack.socket" : socket;
   }
-  const size_t slash = config.config_path.rfind('/');
-  options.key_file =
-      (slash == std::string::npos ? "." : config.config_path.substr(0, slash)) + "/slurm.key";
+  options.key_file = key_file_for(config.config_path);
   return options;
+}
+
+std::string key_file_for(const std::string& config_path) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing changes the environment of these programs
+  const char* named = std::getenv("SLURM_SACK_KEY");
+  if (named != nullptr && *named != '\0') return named;
+  const size_t slash = config_path.rfind('/');
+  return (slash == std::string::npos ? "." : config_path.substr(0, slash)) + "/slurm.key";
 }
 
 JwtSettings jwt_settings(const ClusterConfig& config) {

@@ -1,5 +1,5 @@
 // Where slurm.conf says that identity is proved: AuthType, AuthInfo=socket=…, and for auth/slurm the
-// key beside slurm.conf (slurm.key) that daemons read and users do not.
+// key that daemons read and users do not: $SLURM_SACK_KEY, else slurm.key beside slurm.conf.
 #pragma once
 
 #include "common/model/cluster_config.hpp"
@@ -9,6 +9,8 @@
 namespace sluice::net {
 
 [[nodiscard]] AuthOptions auth_options(const ClusterConfig& config);
+// The key of auth/slurm for a configuration at this path.
+[[nodiscard]] std::string key_file_for(const std::string& config_path);
 // AuthAltTypes=auth/jwt and its key.
 [[nodiscard]] JwtSettings jwt_settings(const ClusterConfig& config);
 

@@ -394,11 +394,20 @@ struct PingReply {
   std::string host;
   std::string version;
   std::string mode;  // primary, backup
+  // how to prove who asks, for callers that have no slurm.conf
+  std::string cluster;
+  std::string auth_type;
+  std::string auth_socket;  // AuthInfo=socket=…; empty: the usual one
+  uint32_t slurm_user = 0;
   template <class V>
   static void describe(V&& field) {
     field(1, "host", &PingReply::host);
     field(2, "version", &PingReply::version);
     field(3, "mode", &PingReply::mode);
+    field(4, "cluster", &PingReply::cluster);
+    field(5, "auth_type", &PingReply::auth_type);
+    field(6, "auth_socket", &PingReply::auth_socket);
+    field(7, "slurm_user", &PingReply::slurm_user);
   }
 };
 

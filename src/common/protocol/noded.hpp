@@ -60,6 +60,7 @@ struct RegisterNodeReply {
   ClusterConfig config;
   std::vector<StepKey> forget;          // unknown to the controller and surely orphaned: kill
   std::vector<JobId> clean;             // jobs that are over: run epilog, report
+  std::string config_digest;            // of the files that FetchConfig sends; empty: it sends none
   template <class V>
   static void describe(V&& field) {
     field(1, "cluster_id", &RegisterNodeReply::cluster_id);
@@ -67,6 +68,7 @@ struct RegisterNodeReply {
     field(3, "config", &RegisterNodeReply::config);
     field(4, "forget", &RegisterNodeReply::forget);
     field(5, "clean", &RegisterNodeReply::clean);
+    field(6, "config_digest", &RegisterNodeReply::config_digest);
   }
 };
 

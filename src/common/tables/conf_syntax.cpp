@@ -151,6 +151,26 @@ Result<std::vector<ConfLine>> conf_lines(const ConfSource& source, const ConfInc
   return std::move(gatherer.lines);
 }
 
+std::string conf_text(const std::vector<ConfLine>& lines) {
+  std::string out;
+  std::string_view file;
+  for (const ConfLine& line : lines) {
+    if (line.file != file) {
+      file = line.file;
+      out += "# ";
+      for (const char c : file) out += c == '\n' ? ' ' : c;
+      out += '\n';
+    }
+    for (const char c : line.text) {
+      if (c == '#') out += '\\';
+      out += c;
+    }
+    if (line.text.ends_with('\\')) out += " #";  // else it might join the next line
+    out += '\n';
+  }
+  return out;
+}
+
 Result<std::vector<ConfPair>> conf_pairs(const ConfLine& line) {
   std::vector<ConfPair> pairs;
   PairReader reader{line, line.text};

@@ -42,6 +42,9 @@ inline constexpr int kMaxIncludeDepth = 16;
 [[nodiscard]] Result<std::vector<ConfLine>> conf_lines(const ConfSource& source,
                                                        const ConfInclude& include);
 
+// Text that conf_lines() reads as these lines again, without any Include. A comment says where a file begins.
+[[nodiscard]] std::string conf_text(const std::vector<ConfLine>& lines);
+
 // The pairs of a line, in order.
 [[nodiscard]] Result<std::vector<ConfPair>> conf_pairs(const ConfLine& line);
 

@@ -58,6 +58,7 @@ void register_node(ServiceParts& parts, const CallContext& context, protocol::Re
     out.config = *after.config;
     out.forget = registered.forget;
     out.clean = registered.clean;
+    out.config_digest = parts.sent_files.digest();
     for (const JobId job : registered.missing) log::error("Batch JobId={} missing from batch node {}", job, name);
     if (const Node* node = state::find_node(after, name)) parts.liveness.heard_of(node->id);
     return out;

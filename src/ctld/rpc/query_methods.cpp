@@ -124,9 +124,6 @@ Result<protocol::ExplainReply> explain(ServiceParts& parts, uint32_t uid, const 
 
 void add_query_methods(net::RpcServer& server, ServiceParts& parts) {
   using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
-  server.handle<PingRequest, PingReply>(
-      [&parts](const auto&, auto, auto responder) { responder.reply({parts.host, "25.11.0", "primary"}); },
-      net::Access::kAnyone);
   server.handle_stream<QueryJobsRequest, JobChunk>([&parts](const auto& context, auto request, auto writer) {
     auto query = std::make_shared<JobQuery>(std::move(request), context.identity.uid, parts.publisher.newest()->state,
                                             parts.scheduler.soft(), parts.clock());

@@ -24,6 +24,7 @@
 #include "ctld/rpc/users.hpp"
 #include "ctld/rpc/step_waiters.hpp"
 #include "ctld/rpc/watches.hpp"
+#include "ctld/sent_files.hpp"
 
 namespace sluice::ctld {
 
@@ -69,12 +70,14 @@ struct ServiceParts {
   boost::asio::thread_pool& slow_questions;  // one thread, for what takes long to answer
   RuntimeValues& runtime;
   CallCounts& calls;
+  const SentFiles& sent_files;
 };
 
 void add_submit_methods(net::RpcServer& server, ServiceParts& parts);  // SubmitJob, EndAllocation, WatchJob
 void add_step_methods(net::RpcServer& server, ServiceParts& parts);    // CreateStep, DescribeStep, AttachStep
 void add_change_methods(net::RpcServer& server, ServiceParts& parts);  // Signal, JobAction, Update…
-void add_query_methods(net::RpcServer& server, ServiceParts& parts);   // Query…, Ping, Explain …
+void add_query_methods(net::RpcServer& server, ServiceParts& parts);   // Query…, Explain …
+void add_config_methods(net::RpcServer& server, ServiceParts& parts);   // Ping, FetchConfig
 void add_node_methods(net::RpcServer& server, ServiceParts& parts);    // RegisterNode, Report…
 void add_admin_methods(net::RpcServer& server, ServiceParts& parts);   // RebootNodes, …Trigger…, …Crontab
 void add_statistics_methods(net::RpcServer& server, ServiceParts& parts);  // QueryStatistics

@@ -3,6 +3,7 @@
 
 #include "common/protocol/admin.hpp"
 #include "common/protocol/broadcast.hpp"
+#include "common/protocol/config_files.hpp"
 #include "common/protocol/ctld.hpp"
 #include "common/protocol/noded.hpp"
 #include "common/protocol/reservation.hpp"
@@ -40,7 +41,7 @@ std::string ctld_file() {
               CreateStepRequest, CreateStepReply, CreateHetStepRequest, CreateHetStepReply, LaunchOutsideRequest, DescribeStepRequest, DescribeStepReply,
               AttachStepRequest, EndAllocationRequest, QueryJobsRequest, JobRecord, JobChunk,
               QueryNodesRequest, NodeRecord, PartitionRecord, QueryNodesReply, QueryLicensesRequest, LicenseRecord, QueryLicensesReply, QueryConfigRequest,
-              QueryConfigReply, PingRequest, PingReply, BatchScriptRequest, BatchScriptReply,
+              QueryConfigReply, PingRequest, PingReply, FetchConfigRequest, FetchConfigReply, BatchScriptRequest, BatchScriptReply,
               ExplainRequest, ExplainReply, SignalRequest, JobActionRequest, UpdateJobRequest,
               UpdateNodeRequest, UpdatePartitionRequest, CreateNodesRequest, DeleteNodesRequest, NotifyRequest, ReconfigureRequest,
               ShutdownRequest, SetDebugRequest, CountReply, RebootNodesRequest, UpdateStepRequest, SetRuntimeRequest,

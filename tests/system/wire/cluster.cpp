@@ -55,7 +55,7 @@ WireCluster::WireCluster(const std::string& conf) {
   ::chmod(dir_.c_str(), 0755);
   std::filesystem::create_directory(dir_ + "/work");
   ::chmod((dir_ + "/work").c_str(), 01777);
-  write(dir_ + "/extra.conf", "SlurmctldDebug=debug\nSlurmdDebug=debug\nKillWait=1\n" + conf);
+  write(dir_ + "/extra.conf", "SlurmctldDebug=debug\nSlurmdDebug=debug\nKillWait=1\nSlurmctldParameters=enable_configless\n" + conf);
   const std::string up = fmt::format("env -u SLURM_CONF {0}/sluice up --nodes 1 --cpus 64 --memory 20000 --dir {1} --conf {1}/extra.conf > {1}/up.out 2>&1",
                                      BIN_FOLDER, dir_);
   EXPECT_EQ(std::system(up.c_str()), 0) << read("up.out");  // NOLINT(concurrency-mt-unsafe)

@@ -5,6 +5,7 @@
 #include "common/net/method_name.hpp"
 #include "common/protocol/admin.hpp"
 #include "common/protocol/broadcast.hpp"
+#include "common/protocol/config_files.hpp"
 #include "common/protocol/noded.hpp"
 #include "common/protocol/reservation.hpp"
 #include "common/protocol/stepd.hpp"
@@ -46,6 +47,7 @@ void add_user_rows(std::vector<Row>& rows) {
   add(Stranger::kHarmless, made<PingRequest>());
   rows.back().anyone = true;
   add(Stranger::kHarmless, made<QueryConfigRequest>());
+  add(Stranger::kHarmless, made<FetchConfigRequest>());
   add(Stranger::kHarmless, made<QueryNodesRequest>());
   add(Stranger::kHarmless, made<QueryLicensesRequest>());
   add(Stranger::kHarmless, made<QueryReservationsRequest>());

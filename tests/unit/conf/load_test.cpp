@@ -72,5 +72,33 @@ TEST(ConfigPath, TheCommandLineComesBeforeTheEnvironment) {
   EXPECT_EQ(config_path(), kUsualConfigPath);
 }
 
+TEST(ConfigPath, IsAbsolute) {  // daemons leave the folder that they are started in
+  EXPECT_EQ(config_path("here.conf"), (std::filesystem::current_path() / "here.conf").string());
+}
+
+TEST_F(LoadConfig, ACommandReadsWhatItCan) {
+  put("slurm.conf", "");
+  const std::string path = (folder_ / "slurm.conf").string();
+  setenv("SLURM_CONF", path.c_str(), 1);
+  EXPECT_EQ(readable_config_path(), path);
+  setenv("SLURM_CONF", (folder_ / "gone.conf").c_str(), 1);
+  EXPECT_EQ(readable_config_path(), "");  // whoever names a file means that one
+  unsetenv("SLURM_CONF");
+}
+
+TEST(ConfigServers, AreAskedWhereNoFileIsNamed) {
+  setenv("SLURM_CONF_SERVER", "ctl", 1);
+  setenv("SLURM_CONF", "/from/environment", 1);
+  EXPECT_EQ(config_servers("other:7000", ""), "other:7000");
+  EXPECT_EQ(config_servers("other:7000", "/given"), "other:7000");
+  EXPECT_EQ(config_servers("", ""), "");
+  unsetenv("SLURM_CONF");
+  EXPECT_EQ(config_servers("", "/given"), "");
+  const bool usual_file = std::filesystem::exists(kUsualConfigPath);
+  EXPECT_EQ(config_servers("", ""), usual_file ? "" : "ctl");
+  unsetenv("SLURM_CONF_SERVER");
+  EXPECT_EQ(config_servers("", ""), "");
+}
+
 }  // namespace
 }  // namespace sluice

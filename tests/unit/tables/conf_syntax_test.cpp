@@ -32,6 +32,17 @@ TEST(ConfSyntax, JoinsContinuationLines) {
   EXPECT_EQ(pairs_text("A=1\\\\\nB=2\n"), "A{1\\\\} @1;B{2} @2;");
 }
 
+TEST(ConfSyntax, LinesCanBeWrittenDownAgain) {
+  const auto lines = lines_of("A=1 \\\n B=2 # c\nInclude more\nC=x\\#y\nD=4\\\\\nE=5\\ # c\nF=\"a  b\"\nG=u\\\\#v\n", {{"more", "H=8\n"}});
+  ASSERT_TRUE(lines) << lines.error().text;
+  ASSERT_EQ(lines->size(), 7U);
+  const auto again = lines_of(conf_text(*lines));
+  ASSERT_TRUE(again) << again.error().text;
+  ASSERT_EQ(again->size(), lines->size());
+  for (size_t i = 0; i < lines->size(); ++i) EXPECT_EQ((*again)[i].text, (*lines)[i].text);
+  EXPECT_NE(conf_text(*lines).find("# more\nH=8\n# /etc/slurm.conf\n"), std::string::npos) << conf_text(*lines);
+}
+
 TEST(ConfSyntax, ReadsQuotesAndBlanksRoundTheSign) {
   EXPECT_EQ(pairs_text("A = \"x y\" B\t=z\r\n"), "A{x y} B{z} @1;");
   EXPECT_EQ(pairs_text("Opt=a=b,c=\"d e\",f"), "Opt{a=b,c=d e,f} @1;");

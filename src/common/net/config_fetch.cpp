@@ -1,0 +1,109 @@
+#include "common/net/config_fetch.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "common/base/text.hpp"
+#include "common/net/auth_config.hpp"
+#include "common/net/crypto.hpp"
+#include "common/net/rpc_client.hpp"
+#include "common/protocol/ctld.hpp"
+
+namespace sluice::net {
+namespace {
+
+// A host and what follows its colon, if it has one. "[::1]:6817" and "[::1]" are written so; a bare "::1" has no port.
+struct HostPort {
+  std::string_view host;
+  std::string_view port;
+  bool has_port = false;
+};
+
+HostPort split_host(std::string_view text) {
+  const size_t bracket = text.starts_with('[') ? text.find(']') : std::string_view::npos;
+  const size_t colon = bracket == std::string_view::npos ? text.find(':') : text.find(':', bracket);
+  const bool bare_ipv6 = bracket == std::string_view::npos && colon != text.rfind(':');
+  if (colon == std::string_view::npos || bare_ipv6) return {text, {}, false};
+  return {text.substr(0, colon), text.substr(colon + 1), true};
+}
+
+Result<std::string> parse_server(std::string_view text) {
+  const auto refuse = [text] {
+    return failure(ErrorCode::kInvalidConfig, fmt::format("\"{}\" is no HOST or HOST:PORT", text));
+  };
+  const HostPort parts = split_host(text);
+  const auto port = parts.has_port ? to_number<uint16_t>(parts.port) : kUsualControllerPort;
+  const bool closed = !parts.host.starts_with('[') || (parts.host.ends_with(']') && parts.host.size() > 2);
+  if (parts.host.empty() || !closed || !port || *port == 0) return refuse();
+  if (parts.host.find_first_of(" \t/@\"'") != std::string_view::npos) return refuse();
+  const bool bare_ipv6 = !parts.host.starts_with('[') && parts.host.find(':') != std::string_view::npos;
+  return bare_ipv6 ? fmt::format("[{}]:{}", parts.host, *port) : fmt::format("{}:{}", parts.host, *port);
+}
+
+ClientOptions client_options(const ConfigServer& server, std::shared_ptr<AuthProvider> auth) {
+  ClientOptions options;
+  options.addresses = server.addresses;
+  options.receiver = std::string(kController);
+  options.auth = std::move(auth);
+  return options;
+}
+
+// As a slurm.conf would have said it.
+Result<std::shared_ptr<AuthProvider>> proof_for(const ConfigServer& server, const protocol::PingReply& told) {
+  ClusterConfig config;
+  config.config_path = server.config_path;
+  config.cluster_name = told.cluster;
+  config.auth_type = told.auth_type;
+  config.slurm_user_id = told.slurm_user;
+  if (!told.auth_socket.empty()) config.auth_info = "socket=" + told.auth_socket;
+  AuthOptions options = auth_options(config);
+  if (server.holds_key) options.token_socket.clear();
+  return make_auth(options);
+}
+
+Result<protocol::FetchConfigReply> ask(const ConfigServer& server) {
+  RpcClient unproved(client_options(server, nullptr));
+  const auto told = unproved.call<protocol::PingReply>(protocol::PingRequest{}, server.timeout);
+  if (!told) return tl::unexpected<Error>(told.error());
+  auto auth = proof_for(server, *told);
+  if (!auth) return tl::unexpected<Error>(std::move(auth.error()));
+  RpcClient controller(client_options(server, std::move(*auth)));
+  auto reply = controller.call<protocol::FetchConfigReply>(protocol::FetchConfigRequest{}, server.timeout);
+  if (!reply) return reply;
+  if (Status ok = check_fetched(*reply); !ok) return tl::unexpected<Error>(std::move(ok.error()));
+  return reply;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> parse_conf_servers(std::string_view text) {
+  std::vector<std::string> addresses;
+  for (const auto& part : split(text, ',')) {
+    Result<std::string> address = parse_server(trim(part));
+    if (!address) return tl::unexpected<Error>(std::move(address.error()));
+    addresses.push_back(std::move(*address));
+  }
+  if (addresses.empty()) return failure(ErrorCode::kInvalidConfig, "no host is named");
+  return addresses;
+}
+
+Result<protocol::FetchConfigReply> fetch_config(const ConfigServer& server) {
+  auto reply = ask(server);
+  if (reply) return reply;
+  const std::string why = reply.error().text.empty() ? "no answer" : reply.error().text;
+  return failure(reply.error().code, fmt::format("no configuration from {}: {}", fmt::join(server.addresses, ","), why));
+}
+
+Status check_fetched(const protocol::FetchConfigReply& reply) {
+  if (Status ok = check_config_files(reply.files); !ok) return ok;
+  if (config_digest(reply.files) != reply.digest) return failure(ErrorCode::kBadRequest, "the configuration did not arrive as it was sent");
+  return {};
+}
+
+std::string config_digest(const std::vector<ConfigFile>& files) {
+  std::string all;
+  for (const ConfigFile& file : files) all += sha256_of({file.name, file.text});
+  return sha256_of({all});
+}
+
+}  // namespace sluice::net

@@ -1,0 +1,38 @@
+// Configuration from a controller with SlurmctldParameters=enable_configless, for who has no slurm.conf.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/result.hpp"
+#include "common/base/time.hpp"
+#include "common/protocol/config_files.hpp"
+
+namespace sluice::net {
+
+inline constexpr uint16_t kUsualControllerPort = 6817;
+
+// The addresses in "HOST[:PORT],…" (an IPv6 address with a port stands in brackets), in their order.
+// Errors: kInvalidConfig naming the part that is none.
+[[nodiscard]] Result<std::vector<std::string>> parse_conf_servers(std::string_view text);
+
+struct ConfigServer {
+  std::vector<std::string> addresses;  // tried in this order
+  std::string config_path;    // where slurm.conf would stand; the key of auth/slurm is looked for as if it did
+  bool holds_key = false;     // a daemon, which proves itself by the key, not by another daemon's tokens
+  Duration timeout = std::chrono::seconds(10);  // of each of its two questions
+};
+
+// Asks how identity is proved there, then, with proof, for the files. They are complete and may be written as they are.
+// Errors: those of RpcClient, kDisabled when the controller does not send its configuration, kInvalidConfig for files that it must
+// not send. All name the servers.
+[[nodiscard]] Result<protocol::FetchConfigReply> fetch_config(const ConfigServer& server);
+
+// The same for files as they came; kBadRequest when they are not what the digest says.
+[[nodiscard]] Status check_fetched(const protocol::FetchConfigReply& reply);
+
+// Equal for equal files.
+[[nodiscard]] std::string config_digest(const std::vector<ConfigFile>& files);
+
+}  // namespace sluice::net

@@ -1,0 +1,32 @@
+// The configuration files that the controller sends to nodes and commands without any (SlurmctldParameters=enable_configless): as
+// they were when the configuration in force was read, whatever was done to them since.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "common/base/result.hpp"
+#include "common/model/cluster_config.hpp"
+#include "common/protocol/config_files.hpp"
+
+namespace sluice::ctld {
+
+class SentFiles {
+ public:
+  using Files = std::shared_ptr<const protocol::FetchConfigReply>;
+
+  // Those that `config` was read from; null when it does not want them sent. Errors: a file that cannot be read or is too large.
+  [[nodiscard]] static Result<Files> read(const ClusterConfig& config);
+
+  // Gives what was there before.
+  Files replace(Files files);
+  [[nodiscard]] Files get() const;  // null: none are sent
+  [[nodiscard]] std::string digest() const;  // empty: none are sent
+
+ private:
+  mutable std::mutex mutex_;
+  Files files_;  // guarded by mutex_
+};
+
+}  // namespace sluice::ctld

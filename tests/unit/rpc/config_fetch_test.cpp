@@ -1,0 +1,148 @@
+// Configuration from a controller: whom to ask, with which proof, and what is not taken from it.
+#include "common/net/config_fetch.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "common/protocol/ctld.hpp"
+#include "unit/rpc/rpc_fixture.hpp"
+
+namespace sluice::net {
+namespace {
+
+using Addresses = std::vector<std::string>;
+
+TEST(ConfServers, AreHostsWithOrWithoutAPort) {
+  EXPECT_EQ(parse_conf_servers("ctl"), (Addresses{"ctl:6817"}));
+  EXPECT_EQ(parse_conf_servers("ctl1:7000, ctl2"), (Addresses{"ctl1:7000", "ctl2:6817"}));
+  EXPECT_EQ(parse_conf_servers("10.0.0.1:7000"), (Addresses{"10.0.0.1:7000"}));
+  EXPECT_EQ(parse_conf_servers("[fe80::1]:7000,[fe80::2],fe80::3"), (Addresses{"[fe80::1]:7000", "[fe80::2]:6817", "[fe80::3]:6817"}));
+}
+
+TEST(ConfServers, AreRefusedByName) {
+  for (const char* bad : {"", ",", "ctl,", ":7000", "ctl:", "ctl:port", "ctl:0", "ctl:65536", "ctl:-1", "[fe80::1", "[]:1", "a b", "unix:/tmp/x"}) {
+    const auto addresses = parse_conf_servers(bad);
+    ASSERT_FALSE(addresses) << bad;
+    EXPECT_EQ(addresses.error().code, ErrorCode::kInvalidConfig);
+  }
+  EXPECT_EQ(parse_conf_servers("ctl1,ctl2:x").error().text, "\"ctl2:x\" is no HOST or HOST:PORT");
+}
+
+TEST(ConfigDigest, ChangesWithNamesAndTexts) {
+  const std::string one = config_digest({{"slurm.conf", "a"}});
+  EXPECT_EQ(one, config_digest({{"slurm.conf", "a"}}));
+  EXPECT_NE(one, config_digest({{"slurm.conf", "b"}}));
+  EXPECT_NE(one, config_digest({{"slurm.conf", "a"}, {"gres.conf", ""}}));
+  EXPECT_NE(config_digest({{"a.conf", "b"}, {"c.conf", ""}}), config_digest({{"a.conf", ""}, {"c.conf", "b"}}));
+}
+
+class ConfigFetch : public RpcFixture {
+ protected:
+  void SetUp() override {
+    ::unsetenv("SLURM_SACK_KEY");  // NOLINT(concurrency-mt-unsafe)
+    std::string pattern = (std::filesystem::temp_directory_path() / "sluice-fetch-XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+    write_key(kKeyBytes);
+    serve({.receiver = std::string(kController), .auth = test_auth(), .slurm_user = ::geteuid()});
+    server->handle<protocol::PingRequest, protocol::PingReply>(
+        [this](const CallContext&, const protocol::PingRequest&, Responder<protocol::PingReply> responder) { responder.reply(told_); },
+        Access::kAnyone);
+    server->handle<protocol::FetchConfigRequest, protocol::FetchConfigReply>(
+        [this](const CallContext& context, const protocol::FetchConfigRequest&, Responder<protocol::FetchConfigReply> responder) {
+          asked_by_ = context.identity;
+          responder.complete(reply_);
+        });
+    start();
+    told_.cluster = "test";
+    told_.auth_type = "auth/slurm";
+    send({{"slurm.conf", "ClusterName=test\n"}, {"gres.conf", "Name=gpu\n"}});
+  }
+  void TearDown() override {
+    server = nullptr;
+    std::filesystem::remove_all(folder_);
+  }
+  void write_key(const std::string& bytes) const {
+    const auto path = folder_ / "slurm.key";
+    std::filesystem::remove(path);
+    std::ofstream(path) << bytes;
+    std::filesystem::permissions(path, std::filesystem::perms::owner_read);
+  }
+  void send(std::vector<ConfigFile> files) {
+    protocol::FetchConfigReply reply;
+    reply.digest = config_digest(files);
+    reply.files = std::move(files);
+    reply_ = std::move(reply);
+  }
+  [[nodiscard]] Result<protocol::FetchConfigReply> fetch() const {
+    return fetch_config({.addresses = {address()}, .config_path = (folder_ / "slurm.conf").string(), .holds_key = true, .timeout = kPatience});
+  }
+  [[nodiscard]] std::string refusal() const {
+    const auto reply = fetch();
+    EXPECT_FALSE(reply);
+    return reply ? "" : reply.error().text;
+  }
+  std::filesystem::path folder_;
+  protocol::PingReply told_;
+  Result<protocol::FetchConfigReply> reply_;
+  Identity asked_by_;
+};
+
+TEST_F(ConfigFetch, ProvesItselfAsTheControllerWantsIt) {
+  const auto reply = fetch();
+  ASSERT_TRUE(reply) << reply.error().text;
+  ASSERT_EQ(reply->files.size(), 2U);
+  EXPECT_EQ(reply->files[1], (ConfigFile{"gres.conf", "Name=gpu\n"}));
+  EXPECT_TRUE(asked_by_.is_user(::geteuid()));
+}
+
+TEST_F(ConfigFetch, NeedsTheKeyOfTheCluster) {
+  write_key(std::string(32, 'x'));
+  EXPECT_NE(refusal().find("signature is wrong"), std::string::npos) << refusal();
+  std::filesystem::remove(folder_ / "slurm.key");
+  EXPECT_NE(refusal().find("key file " + (folder_ / "slurm.key").string()), std::string::npos) << refusal();
+  EXPECT_FALSE(asked_by_.authenticated);
+}
+
+TEST_F(ConfigFetch, TheKeyMayBeNamed) {
+  std::filesystem::rename(folder_ / "slurm.key", folder_ / "other.key");
+  ::setenv("SLURM_SACK_KEY", (folder_ / "other.key").c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+  const auto reply = fetch();
+  ::unsetenv("SLURM_SACK_KEY");  // NOLINT(concurrency-mt-unsafe)
+  EXPECT_TRUE(reply) << reply.error().text;
+}
+
+TEST_F(ConfigFetch, SaysWhoRefusedAndWhy) {
+  reply_ = failure(ErrorCode::kDisabled, "not here");
+  const auto reply = fetch();
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, ErrorCode::kDisabled);
+  EXPECT_EQ(reply.error().text, "no configuration from " + address() + ": not here");
+}
+
+TEST_F(ConfigFetch, TakesNothingThatMustNotBeWritten) {
+  send({{"slurm.conf", ""}, {"../../etc/cron.d/x.conf", "bad"}});
+  EXPECT_NE(refusal().find("\"../../etc/cron.d/x.conf\" is no name for a configuration file"), std::string::npos);
+  send({{"slurm.conf", ""}, {"gres.conf", std::string(kMostConfigFileBytes + 1, '#')}});
+  EXPECT_NE(refusal().find("gres.conf has 16777217 bytes"), std::string::npos);
+  send({{"gres.conf", ""}});
+  EXPECT_NE(refusal().find("no slurm.conf"), std::string::npos);
+}
+
+TEST_F(ConfigFetch, NoticesWhatWasLostOnTheWay) {
+  reply_->files[0].text.pop_back();
+  const auto reply = fetch();
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, ErrorCode::kBadRequest);
+}
+
+TEST(ConfigFetchFromNobody, NamesTheServer) {
+  const std::string nobody = dead_address();
+  const auto reply = fetch_config({.addresses = {nobody}, .config_path = "/nowhere/slurm.conf"});
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, ErrorCode::kUnreachable);
+  EXPECT_NE(reply.error().text.find("no configuration from " + nobody), std::string::npos) << reply.error().text;
+}
+
+}  // namespace
+}  // namespace sluice::net
