@@ -63,8 +63,8 @@ struct Options {
 std::optional<uint32_t> block_size(std::string_view text) {
   uint64_t unit = 1;
   if (text.ends_with('k') || text.ends_with('K')) unit = 1024;
-  if (text.ends_with('m') || text.ends_with('M')) unit = 1024 * 1024;
-  if (text.ends_with('g') || text.ends_with('G')) unit = 1024 * 1024 * 1024;
+  if (text.ends_with('m') || text.ends_with('M')) unit = uint64_t{1} << 20;
+  if (text.ends_with('g') || text.ends_with('G')) unit = uint64_t{1} << 30;
   const auto number = to_number<uint32_t>(text.substr(0, text.size() - (unit > 1 ? 1 : 0)));
   if (!number || *number * unit > INT32_MAX) return std::nullopt;
   return static_cast<uint32_t>(*number * unit);

@@ -288,7 +288,7 @@ OptionResult resolve_outside(Submission& submission, const ClusterConfig& config
     if (!file) return refuse({"Invalid --bbf specification"}, 1);
     job.burst_buffer = std::string(std::istreambuf_iterator<char>(file), {});
   }
-  if (const OptionResult known = set_identity(settings, job); !known) return known;
+  if (OptionResult known = set_identity(settings, job); !known) return known;
   for (const std::string& cluster : split_list(job.clusters)) {
     if (cluster == config.cluster_name || iequals(cluster, "all")) continue;
     return refuse({unknown_cluster(cluster)}, 1);

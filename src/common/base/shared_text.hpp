@@ -69,7 +69,7 @@ class SharedText {
   }
   void release() {
     if (block_ != nullptr && block_->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      block_->~Block();
+      block_->~Block();  // NOLINT(clang-analyzer-cplusplus.NewDelete): the analyzer does not count references
       ::operator delete(block_);
     }
   }

@@ -53,7 +53,7 @@ struct Targets {
 
 // Never destroyed: threads may log until the very end of the process.
 Targets& targets() {
-  static auto* const instance = new Targets;
+  static auto* const instance = new Targets;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): it is guarded
   return *instance;
 }
 

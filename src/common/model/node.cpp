@@ -8,7 +8,8 @@ namespace sluice {
 std::vector<std::string> active_features(const Node& node) {
   std::vector<std::string> own = split_list(node.active_features.view());
   if (!own.empty() || node.features_reported) return own;
-  return node.config != nullptr ? node.config->features : own;
+  if (node.config != nullptr) own = node.config->features;
+  return own;
 }
 
 }  // namespace sluice

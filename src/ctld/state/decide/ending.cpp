@@ -279,7 +279,7 @@ void end_step_parts(Draft& draft, StepId id, const StepPartsEnd& end, Time now) 
     event.state = event.exit_status == 0 ? StepState::kCompleted : StepState::kFailed;
     if (end.out_of_memory) event.state = StepState::kOutOfMemory;
   }
-  draft.emit(std::move(event));
+  draft.emit(event);
 }
 
 void lose_node(Draft& draft, NodeId node, Time now, NodeLoss loss) {
