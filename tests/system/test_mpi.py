@@ -276,7 +276,7 @@ class Mpich(MpiCase):
         lines = [line for line in out.splitlines() if not line.startswith("rank=")]
         self.assertEqual(sorted(lines), ["found=1 tag=1;here", "published=1", "unpublished=1"])
 
-    def test_spawn_is_refused(self):
+    def test_spawn_is_refused(self):  # by Debian's MPICH itself, which is built on UCX; test_mpi_spawn.py is about what srun does
         out = self.out("srun", "--mpi=pmi2", "-n1", self.program, "spawn")
         self.assertRegex(out, r"(?s)spawned=0 .*MPI_Comm_spawn.* failed")
 

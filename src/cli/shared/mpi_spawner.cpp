@@ -101,6 +101,11 @@ MpiSpawner::MpiSpawner(boost::asio::io_context& io, SpawnPlace place, int output
 
 MpiSpawner::~MpiSpawner() {
   end();
+  boost::system::error_code ignored;
+  for (const auto& child : children_) {
+    child->abandoned = true;
+    child->report.close(ignored);
+  }
 }
 
 void MpiSpawner::start(const MpiMessage& question) {
@@ -152,7 +157,7 @@ Status MpiSpawner::launch(const MpiSpawnRequest& request, Child& child) const {
 void MpiSpawner::listen(const std::shared_ptr<Child>& child) {
   child->report.async_read_some(boost::asio::buffer(child->buffer),
                                 [this, child](const boost::system::error_code& error, size_t bytes) {
-                                  if (error == boost::asio::error::operation_aborted) return;
+                                  if (child->abandoned) return;
                                   if (error) return over(child);
                                   child->heard.append(child->buffer.data(), bytes);
                                   heard(child);

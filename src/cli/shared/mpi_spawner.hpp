@@ -48,6 +48,7 @@ class MpiSpawner {
     std::array<char, 256> buffer{};
     std::string heard;
     bool answered = false;
+    bool abandoned = false;  // the spawner is gone
   };
   [[nodiscard]] Status launch(const protocol::MpiSpawnRequest& request, Child& child) const;
   void listen(const std::shared_ptr<Child>& child);
