@@ -314,6 +314,12 @@ class OpenMpi(MpiCase):
         self.check_world(self.out("srun", "--mpi=pmix_v4", "-N1", "-n4", self.program, env=shared_memory), 4, 1)
         self.check_gone()
 
+    def test_components_that_share_a_node(self):  # a step daemon each, and one world
+        part = ("-N1", "-n2", "-w", "n1", self.program)
+        out = self.out("srun", "--mpi=pmix", *part, ":", *part)
+        self.assertEqual(sorted(line[:5] for line in LINE.findall(out)), [(str(rank), "4", "6", "2", "n1") for rank in range(4)], out)
+        self.check_gone()
+
     def test_another_user(self):
         if os.geteuid() == 0:
             self.check_world(self.out("srun", "--mpi=pmix", *PLACE, self.program, user=65534))

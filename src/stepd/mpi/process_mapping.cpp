@@ -1,6 +1,7 @@
 #include "stepd/mpi/process_mapping.hpp"
 
 #include <algorithm>
+#include <set>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -76,6 +77,23 @@ std::string process_mapping(const StepLayout& layout) {
     out += fmt::format(",({},{},{})", block.first, block.nodes, block.ranks);
   out += ')';
   if (out.size() > kMaxMappingBytes) out.clear();
+  return out;
+}
+
+std::vector<std::string> distinct_node_names(const StepLayout& layout) {
+  std::set<std::string> taken;
+  for (const StepNode& node : layout.nodes)
+    taken.insert(node.name);
+  std::set<std::string> seen;
+  std::vector<std::string> out;
+  for (const StepNode& node : layout.nodes) {
+    std::string name = node.name;
+    for (uint32_t number = 2; !seen.insert(name).second; ++number) {
+      name = fmt::format("{}_{}", node.name, number);
+      while (taken.contains(name)) name = fmt::format("{}_{}", node.name, ++number);
+    }
+    out.push_back(name);
+  }
   return out;
 }
 

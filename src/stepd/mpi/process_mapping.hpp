@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "common/model/step.hpp"
 
@@ -14,5 +15,9 @@ inline constexpr size_t kMaxMappingBytes = 849;
 // Blocks of (first node, nodes, ranks on each), rank by rank; clients begin again with the first when ranks are left, and
 // stop within a block when none are. Empty when it would be longer than kMaxMappingBytes.
 [[nodiscard]] std::string process_mapping(const StepLayout& layout);
+
+// A name for each node of the step. Components of a heterogeneous job that share a node have a step daemon each, and an MPI
+// library takes them for nodes of their own: "n1", then "n1_2".
+[[nodiscard]] std::vector<std::string> distinct_node_names(const StepLayout& layout);
 
 }  // namespace sluice::stepd

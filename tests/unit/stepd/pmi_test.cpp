@@ -262,6 +262,13 @@ TEST(ProcessMapping, IsNotToldWhenItWouldBeTooLong) {
   EXPECT_EQ(process_mapping(layout(cyclic)), "(vector,(0,64,1))");
 }
 
+TEST(ProcessMapping, NodesThatComponentsShareHaveANameForEach) {
+  StepLayout world = layout({{0}, {1}, {2}, {3}, {4}});
+  const char* names[] = {"n1", "n1_2", "n1", "n2", "n1"};
+  for (size_t i = 0; i < 5; ++i) world.nodes[i].name = names[i];
+  EXPECT_EQ(distinct_node_names(world), (std::vector<std::string>{"n1", "n1_2", "n1_3", "n2", "n1_4"}));
+}
+
 TEST(ProcessMapping, OfALargeWorldIsShort) {
   constexpr uint32_t kRanks = 4096, kNodes = 100;
   std::vector<std::vector<uint32_t>> cyclic(kNodes), block(kNodes);
