@@ -26,10 +26,12 @@
 #include "cli/shared/terminal.hpp"
 #include "cli/srun/parts.hpp"
 #include "cli/srun/session_options.hpp"
+#include "cli/srun/spawned.hpp"
 #include "common/base/errno_text.hpp"
 #include "common/base/host_name.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
+#include "common/step/mpi_spawned.hpp"
 #include "common/tables/errors.hpp"
 #include "common/tables/mpi_types.hpp"
 
@@ -43,8 +45,13 @@ constexpr uint32_t kUsualDebug = 3;  // of SRUN_DEBUG: Slurm's number of the lev
 
 class Srun {
  public:
-  Srun(Client& client, std::vector<Part>& parts)
-      : client_(client), parts_(parts), submission_(parts.front().submission), watch_(client, io_), link_(io_) {}
+  Srun(Client& client, std::vector<Part>& parts, std::optional<srun::Spawned> spawned)
+      : client_(client),
+        parts_(parts),
+        submission_(parts.front().submission),
+        watch_(client, io_),
+        link_(io_),
+        spawned_(std::move(spawned)) {}
 
   int run(int argc, char** argv) {
     const ClusterConfig& config = client_.config();
@@ -175,6 +182,7 @@ class Srun {
     set_cluster_variable(client_.config(), part.environment);
     const SubmitSettings& settings = part.submission.settings;
     part.environment.set("SRUN_DEBUG", std::to_string(kUsualDebug + settings.verbose - (settings.quiet ? 1 : 0)));
+    if (spawned_) part.environment.set(kMpiSpawnedVariable, spawned_->text);
     if (own_ && parts_.size() > 1) part.environment.set("SLURM_HET_SIZE", std::to_string(parts_.size()));
     if (!part.submission.settings.name_given) job.name = srun::base_name(part.program[0]);
     else part.environment.set("SLURM_JOB_NAME", job.name.view());
@@ -270,6 +278,7 @@ class Srun {
     StepRequestOptions options;
     options.immediate = submission_.settings.immediate_seconds.has_value();
     options.quiet = submission_.settings.quiet;
+    options.or_overlap = spawned_.has_value();
     options.interrupted = [this] {
       io_.restart();
       io_.poll();
@@ -307,6 +316,7 @@ class Srun {
       return fail_with({opened.error().text});
     }
     options.x11 = x11_;
+    if (spawned_) options.spawn_report = spawned_->report;
     StepSession session(client_, io_, link_, options);
     watch_.handle([&](const auto& update) { session.job_updated(update); }, nullptr);
     boost::asio::post(io_, [&] {
@@ -363,12 +373,14 @@ class Srun {
   std::string first_node_;
   int32_t wait_status_ = 0;
   std::optional<X11Target> x11_;
+  std::optional<srun::Spawned> spawned_;
 };
 
 }  // namespace
 
 int srun_main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
+  std::optional<srun::Spawned> spawned = srun::take_spawned();
   std::vector<srun::Part> parts;
   if (const auto status = srun::read_parts(argc, argv, parts)) return *status;
   Result<Client> client = Client::open();
@@ -376,7 +388,7 @@ int srun_main(int argc, char** argv) {
   if (const uint32_t seconds = parts.front().submission.settings.message_seconds; seconds != 0) {
     client->wait_for_answers(std::chrono::seconds(seconds));
   }
-  return Srun(*client, parts).run(argc, argv);
+  return Srun(*client, parts, std::move(spawned)).run(argc, argv);
 }
 
 }  // namespace sluice::cli

@@ -276,7 +276,7 @@ class Mpich(MpiCase):
         lines = [line for line in out.splitlines() if not line.startswith("rank=")]
         self.assertEqual(sorted(lines), ["found=1 tag=1;here", "published=1", "unpublished=1"])
 
-    def test_spawn_is_refused(self):
+    def test_spawn_is_refused(self):  # by Debian's MPICH itself, which is built on UCX; test_mpi_spawn.py is about what srun does
         out = self.out("srun", "--mpi=pmi2", "-n1", self.program, "spawn")
         self.assertRegex(out, r"(?s)spawned=0 .*MPI_Comm_spawn.* failed")
 
@@ -312,6 +312,12 @@ class OpenMpi(MpiCase):
         self.check_world(self.out("srun", *PLACE, self.program))  # MpiDefault
         shared_memory = {"OMPI_MCA_btl": "self,vader"}  # works only when ranks know who is on their node
         self.check_world(self.out("srun", "--mpi=pmix_v4", "-N1", "-n4", self.program, env=shared_memory), 4, 1)
+        self.check_gone()
+
+    def test_components_that_share_a_node(self):  # a step daemon each, and one world
+        part = ("-N1", "-n2", "-w", "n1", self.program)
+        out = self.out("srun", "--mpi=pmix", *part, ":", *part)
+        self.assertEqual(sorted(line[:5] for line in LINE.findall(out)), [(str(rank), "4", "6", "2", "n1") for rank in range(4)], out)
         self.check_gone()
 
     def test_another_user(self):

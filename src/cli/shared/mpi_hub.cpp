@@ -14,6 +14,7 @@ using protocol::MpiMessageKind;
 namespace {
 constexpr int32_t kNodeGone = -1;
 constexpr int32_t kNoRoom = -2;
+constexpr int32_t kNotSpawned = -3;
 constexpr size_t kMaxNameBytes = 16U << 20;  // that all tasks may publish
 }  // namespace
 
@@ -39,6 +40,11 @@ void MpiHub::received(size_t node, MpiMessage message) {
       return unpublish(message);
     case MpiMessageKind::kAbort:
       return handlers_.on_abort(message);
+    case MpiMessageKind::kSpawn:
+      return handlers_.on_spawn(message);
+    case MpiMessageKind::kReady:
+      if (ready_.insert(message.from).second && ready_.size() == gone_.size()) handlers_.on_ready();
+      return;
     default:
       return;
   }
@@ -120,6 +126,10 @@ void MpiHub::answer(const MpiMessage& question, int32_t status, std::string data
   reply.status = status;
   reply.data = std::move(data);
   handlers_.send(question.from, reply);
+}
+
+void MpiHub::spawned(const MpiMessage& question, const std::string& step) {
+  answer(question, step.empty() ? kNotSpawned : 0, step);
 }
 
 void MpiHub::publish(const MpiMessage& message) {

@@ -1,5 +1,6 @@
 // Where the MPI parts of a step's daemons meet: srun. Gathers what each node puts into a fence and
-// gives all of it to all of them; passes questions and answers on; keeps the names that tasks publish. Knows no sockets.
+// gives all of it to all of them; passes questions and answers on; keeps the names that tasks publish, and hands on what
+// they want started. Knows no sockets.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,10 +21,14 @@ class MpiHub {
   struct Handlers {
     std::function<void(size_t node, const protocol::MpiMessage&)> send;
     std::function<void(const protocol::MpiMessage&)> on_abort;  // a task wants the step to end
+    std::function<void(const protocol::MpiMessage&)> on_spawn{};  // it wants another one; spawned() answers
+    std::function<void()> on_ready{};  // all tasks have begun MPI, in a step that was spawned
   };
   MpiHub(size_t nodes, Handlers handlers) : gone_(nodes), handlers_(std::move(handlers)) {}
 
   void received(size_t node, protocol::MpiMessage message);
+  // PMI's name of the step that was started; empty: it was not.
+  void spawned(const protocol::MpiMessage& question, const std::string& step);
   // Nothing more comes from this node: fences that wait for it fail, and so do questions.
   void node_gone(size_t node);
 
@@ -42,6 +48,7 @@ class MpiHub {
   void answer(const protocol::MpiMessage& question, int32_t status, std::string data = {});
 
   std::vector<bool> gone_;
+  std::set<uint32_t> ready_;  // nodes
   Handlers handlers_;
   std::map<std::string, std::deque<Round>> fences_;
   std::map<std::string, std::string> names_;                        // published

@@ -83,7 +83,8 @@ Result<std::vector<protocol::CreateStepReply>> create_steps(Client& client,
   bool said = false;
   while (true) {
     const auto asked = Clock::now();
-    if (!options.immediate) requests.front().patience = said ? kLongestPause : kSettleTime;
+    const bool may_overlap = options.or_overlap && request.spec.overlap != OverlapKind::kOverlap;
+    if (!options.immediate && !may_overlap) requests.front().patience = said ? kLongestPause : kSettleTime;
     auto reply = ask(client, requests);
     const bool interrupted = options.interrupted && options.interrupted();
     if (reply && interrupted) {
@@ -95,6 +96,13 @@ Result<std::vector<protocol::CreateStepReply>> create_steps(Client& client,
       return reply;
     }
     const ErrorCode code = reply.error().code;
+    if (code == ErrorCode::kStepsBusy && may_overlap && !interrupted) {
+      for (protocol::CreateStepRequest& part : requests) {
+        part.spec.overlap = OverlapKind::kOverlap;
+        part.spec.exact = false;
+      }
+      continue;
+    }
     const bool suspended = code == ErrorCode::kDisabled;
     const bool busy = (code == ErrorCode::kStepsBusy || suspended) && !options.immediate;
     if (!busy && !(is_away(code) && Clock::now() < patience)) {

@@ -12,6 +12,7 @@ namespace sluice::cli {
 struct StepRequestOptions {
   bool immediate = false;
   bool quiet = false;
+  bool or_overlap = false;  // beside other steps on their CPUs, where there are no free ones
   std::function<bool()> interrupted;  // asked after each try; true: give up
 };
 

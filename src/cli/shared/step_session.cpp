@@ -102,6 +102,11 @@ int StepSession::run(const std::vector<protocol::CreateStepReply>& parts) {
   show_exits();
   const bool told = said_aborted_ && !ended_for_bad_exit_;
   if (!told && !options_.attached && exits_.any_killed()) inform(fmt::format("Force Terminated StepId={}", name_));
+  const int status = exit_status();
+  return spawner_ ? std::max(status, spawner_->exit_status()) : status;
+}
+
+int StepSession::exit_status() const {
   if (mpi_status_) return *mpi_status_;
   if (failure_) return std::max(*failure_, exits_.exit_code());
   return exits_.exit_code();
@@ -192,6 +197,7 @@ void StepSession::task_exited(size_t node, const Frame& frame) {
   if (exit->status == protocol::kOutOfMemoryStatus && options_.kill_on_oom && !exits_.all_exited() && !aborting_) {
     abort(fmt::format("Terminating StepId={}", name_));
   }
+  if (begins_as_spawned() && !exits_.all_exited() && !aborting_) abort({});  // the others would wait for it
   if (first && !exits_.all_exited()) first_exit();
   exit_timer_.expires_after(kExitGather);
   exit_timer_.async_wait([this](const auto& error) {
@@ -340,7 +346,9 @@ void StepSession::streams_stay_open() {
 }
 
 void StepSession::finish_if_over() {
-  if (link_.all_over()) io_.stop();
+  if (!link_.all_over()) return;
+  if (!spawner_ || spawner_->all_over()) return io_.stop();
+  spawner_->end_unanswered();
 }
 
 }  // namespace sluice::cli

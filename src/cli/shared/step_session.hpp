@@ -13,6 +13,7 @@
 
 #include "cli/shared/client.hpp"
 #include "cli/shared/mpi_hub.hpp"
+#include "cli/shared/mpi_spawner.hpp"
 #include "cli/shared/step_exits.hpp"
 #include "cli/shared/step_link.hpp"
 #include "cli/shared/step_output.hpp"
@@ -42,6 +43,8 @@ struct SessionOptions {
   int error = 2;
   std::optional<uint32_t> input_task;  // only this one gets input
   std::optional<X11Target> x11;        // where displays of the nodes lead
+  std::string work_dir;                // of the tasks
+  int spawn_report = -1;               // of a step that a task of another one spawned: its srun listens there
 };
 
 // The exit status when tasks could not be launched: the number of Slurm's error, cut to what a status holds.
@@ -70,6 +73,11 @@ class StepSession {
   void message(uint32_t task, const std::string& text);
   void mpi_message(size_t node, const Frame& frame);
   void mpi_abort(const protocol::MpiMessage& request);
+  void mpi_spawn(const protocol::MpiMessage& question);
+  void mpi_ready();
+  void make_mpi_hub();
+  void make_spawner();
+  [[nodiscard]] bool begins_as_spawned() const { return options_.spawn_report >= 0 && !spawn_reported_; }
   void start_input();
   void send_input(std::string_view bytes);
   void show_exits();
@@ -94,6 +102,7 @@ class StepSession {
   void wait_for_streams();  // EioTimeout, from now on
   void streams_stay_open();
   void finish_if_over();
+  [[nodiscard]] int exit_status() const;
 
   Client& client_;
   boost::asio::io_context& io_;
@@ -107,6 +116,8 @@ class StepSession {
   std::unique_ptr<StepStdin> stdin_;
   std::optional<MpiHub> mpi_;                // since a daemon wanted it
   std::vector<MpiAssembler> mpi_assemblers_;  // one a node
+  std::unique_ptr<MpiSpawner> spawner_;       // since a task spawned others
+  bool spawn_reported_ = false;
   std::optional<X11Relay> x11_;               // with --x11
   boost::asio::signal_set signals_;
   boost::asio::steady_timer exit_timer_, wait_timer_, abort_timer_, launch_timer_, stream_timer_;

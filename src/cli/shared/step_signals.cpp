@@ -56,6 +56,7 @@ void StepSession::signalled(int number) {
       inform("forcing job termination");
       return abort({});
     default:
+      if (spawner_) spawner_->signal(number);
       return send_signal(static_cast<uint32_t>(number));
   }
 }
@@ -102,6 +103,7 @@ void StepSession::send_window_size(size_t node) {
 void StepSession::abort(std::string_view announcement, EndBy by) {
   if (!announcement.empty()) say(options_.command, announcement);
   if (std::exchange(aborting_, true)) return;
+  if (spawner_) spawner_->end();
   say_aborted();
   bool done = true;
   for (const StepLink::Part& part : parts_) {
@@ -129,6 +131,7 @@ void StepSession::give_up_later() {
 
 void StepSession::say_aborted() {
   if (options_.attached || std::exchange(said_aborted_, true)) return;
+  if (spawner_) spawner_->end();
   const auto patience = client_.config().kill_wait + std::chrono::seconds(2);
   inform(fmt::format("Job step aborted: Waiting up to {} seconds for job step to finish.",
                      std::chrono::duration_cast<std::chrono::seconds>(patience).count()));

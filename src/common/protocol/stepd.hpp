@@ -111,6 +111,8 @@ enum class MpiMessageKind : uint8_t {
   kPublish = 6,    // `data` is a PublishedName: nobody else may have published that name
   kLookup = 7,     // of the name `data`: the answer's data is what was published
   kUnpublish = 8,  // the name `data`
+  kSpawn = 9,      // `task` wants a step started, `data` is an MpiSpawnRequest: the answer's data is PMI's name of that step
+  kReady = 10,     // all tasks of a node have begun MPI; said in a step that was started so
 };
 // MpiMessage::status of a kLookup: to be answered when the name is there; of the answer to a kPublish: it is there already.
 inline constexpr int32_t kWaitForName = 1;

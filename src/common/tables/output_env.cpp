@@ -28,7 +28,7 @@ void set_number_if(Environment& out, std::string_view name, uint64_t value) {
 void set_mpi_variables(const StepSpec& step, Environment& out) {
   if (mpi_kind(step.mpi) != MpiKind::kNone) return out.set("SLURM_MPI_TYPE", step.mpi.view());
   if (mpi_kind(out.get("SLURM_MPI_TYPE")) != MpiKind::kNone) out.unset("SLURM_MPI_TYPE");
-  for (const std::string_view name : {"PMI_FD", "PMI_JOBID", "PMI_RANK", "PMI_SIZE", "PMIX_NAMESPACE", "PMIX_RANK", "PMIX_SERVER_URI2",
+  for (const std::string_view name : {"PMI_FD", "PMI_JOBID", "PMI_RANK", "PMI_SIZE", "PMI_SPAWNED", "PMIX_NAMESPACE", "PMIX_RANK", "PMIX_SERVER_URI2",
         "PMIX_SERVER_URI21", "PMIX_SERVER_URI3", "PMIX_SERVER_URI4", "PMIX_SERVER_URI41"})
     out.unset(name);
 }

@@ -6,6 +6,7 @@
 #include "common/protocol/config_files.hpp"
 #include "common/protocol/ctld.hpp"
 #include "common/protocol/noded.hpp"
+#include "common/protocol/mpi_spawn.hpp"
 #include "common/protocol/reservation.hpp"
 #include "common/protocol/stepd.hpp"
 #include "common/protocol/stepd_start.hpp"
@@ -66,8 +67,8 @@ std::string noded_file() {
 
 std::string stepd_file() {
   using namespace protocol;  // NOLINT(google-build-using-namespace)
-  return file<StepHello, TasksStarted, WindowSize, SignalTasks, AttachRequest, PublishedName, MpiMessage, StepdStart,
-              StepRecord>("sluice.stepd", "Step daemons, their agents, and srun.");
+  return file<StepHello, TasksStarted, WindowSize, SignalTasks, AttachRequest, PublishedName, MpiMessage, MpiSpawnRequest,
+              MpiSpawned, StepdStart, StepRecord>("sluice.stepd", "Step daemons, their agents, and srun.");
 }
 
 std::string broadcast_file() {

@@ -14,14 +14,15 @@ using protocol::PublishedName;
 
 namespace {
 
-// A line of PMI-1 has to fit into the 1024 bytes of its clients, with names and key.
 constexpr std::string_view kMaxSpaceName = "64";
 constexpr std::string_view kMaxKey = "64";
-constexpr std::string_view kMaxValue = "850";
 constexpr std::string_view kMappingKey = "PMI_process_mapping";
 constexpr std::string_view kGood = "0";
 constexpr std::string_view kBad = "-1";
 constexpr std::string_view kBadTwo = "14";  // PMI2_FAIL is -1 on the clients' side only: any but 0
+
+// Of a spawn; a client takes it that there was no error where there are none, and has room for a line of 1024 bytes.
+constexpr uint32_t kMaxErrorCodes = 400;
 
 constexpr PmiVersion kOne = PmiVersion::kOne;
 constexpr PmiVersion kTwo = PmiVersion::kTwo;
@@ -55,7 +56,7 @@ const PmiNode::Command PmiNode::kCommands[] = {
     {kOne, "publish_name", &PmiNode::ask_for_name},
     {kOne, "unpublish_name", &PmiNode::ask_for_name},
     {kOne, "lookup_name", &PmiNode::ask_for_name},
-    {kOne, "spawn", &PmiNode::spawn},
+    {kOne, "spawn", &PmiNode::spawn_one},
     {kTwo, "fullinit", &PmiNode::full_init},
     {kTwo, "job-getid", &PmiNode::job_id},
     {kTwo, "kvs-put", &PmiNode::put_two},
@@ -69,12 +70,16 @@ const PmiNode::Command PmiNode::kCommands[] = {
     {kTwo, "name-publish", &PmiNode::ask_for_name},
     {kTwo, "name-unpublish", &PmiNode::ask_for_name},
     {kTwo, "name-lookup", &PmiNode::ask_for_name},
-    {kTwo, "spawn", &PmiNode::spawn},
+    {kTwo, "spawn", &PmiNode::spawn_two},
 };
 
 PmiNode::PmiNode(PmiJob job, Handlers handlers)
     : job_(std::move(job)), handlers_(std::move(handlers)), tasks_(job_.ranks.size()) {
   attributes_["universeSize"] = std::to_string(job_.num_tasks);
+  if (job_.spawned) {
+    for (const auto& [key, value] : job_.spawned->pairs)
+      space_[key] = attributes_[key] = value;
+  }
   if (job_.process_mapping.empty()) return;
   attributes_[std::string(kMappingKey)] = job_.process_mapping;
   space_[std::string(kMappingKey)] = job_.process_mapping;
@@ -106,6 +111,12 @@ void PmiNode::init(uint32_t local, const PmiMessage& message) {
                    .add("pmi_subversion", two ? "0" : "1")
                    .add("rc", kGood));
   if (two) tasks_[local].version = kTwo;
+  if (std::exchange(tasks_[local].began, true) || ++began_ < tasks_.size()) return;
+  if (job_.spawned) handlers_.ready();
+}
+
+std::string PmiNode::app_number_of(uint32_t local) const {
+  return std::to_string(job_.spawned ? command_of(job_.spawned->tasks, job_.ranks[local]) : 0);
 }
 
 void PmiNode::maxes(uint32_t local, const PmiMessage&) {
@@ -113,11 +124,11 @@ void PmiNode::maxes(uint32_t local, const PmiMessage&) {
                    .add("rc", kGood)
                    .add("kvsname_max", kMaxSpaceName)
                    .add("keylen_max", kMaxKey)
-                   .add("vallen_max", kMaxValue));
+                   .add("vallen_max", std::to_string(kMaxPmiValue)));
 }
 
 void PmiNode::app_number(uint32_t local, const PmiMessage&) {
-  reply(local, PmiMessage{"appnum", {}}.add("rc", kGood).add("appnum", "0"));
+  reply(local, PmiMessage{"appnum", {}}.add("rc", kGood).add("appnum", app_number_of(local)));
 }
 
 void PmiNode::universe_size(uint32_t local, const PmiMessage&) {
@@ -209,6 +220,7 @@ void PmiNode::alone() {
   alone_ = true;
   fence_done(false, {});
   while (!questions_.empty()) name_answer(std::string(questions_.begin()->first), false, {});
+  while (!spawns_.empty()) static_cast<void>(spawn_answer(std::string(spawns_.begin()->first), false, {}));
 }
 
 void PmiNode::finalize_one(uint32_t local, const PmiMessage&) {
@@ -225,15 +237,17 @@ void PmiNode::abort(uint32_t local, const PmiMessage&) {
 }
 
 void PmiNode::full_init(uint32_t local, const PmiMessage& message) {
-  reply(local, response(message)
-                   .add("rc", kGood)
-                   .add("pmi-version", "2")
-                   .add("pmi-subversion", "0")
-                   .add("rank", std::to_string(job_.ranks[local]))
-                   .add("size", std::to_string(job_.num_tasks))
-                   .add("appnum", "0")
-                   .add("debugged", "FALSE")
-                   .add("pmiverbose", "FALSE"));
+  PmiMessage answer = response(message)
+                          .add("rc", kGood)
+                          .add("pmi-version", "2")
+                          .add("pmi-subversion", "0")
+                          .add("rank", std::to_string(job_.ranks[local]))
+                          .add("size", std::to_string(job_.num_tasks))
+                          .add("appnum", app_number_of(local))
+                          .add("debugged", "FALSE")
+                          .add("pmiverbose", "FALSE");
+  if (job_.spawned) answer.add("spawner-jobid", job_.spawned->spawner);
+  reply(local, answer);
 }
 
 void PmiNode::job_id(uint32_t local, const PmiMessage& message) {
@@ -309,14 +323,48 @@ void PmiNode::name_answer(const std::string& question, bool good, const std::str
   reply(local, message);
 }
 
-// A step has the tasks that it was started with.
-void PmiNode::spawn(uint32_t local, const PmiMessage& message) {
-  handlers_.tell_user(fmt::format("mpi/pmi2: task {}: MPI_Comm_spawn is not supported, a step has the tasks it was started with",
-                                  job_.ranks[local]));
-  if (tasks_[local].version == kTwo) {
-    return reply(local, response(message).add("rc", kBadTwo).add("errmsg", "tasks cannot be added to a step"));
-  }
-  reply(local, PmiMessage{"spawn_result", {}}.add("rc", kBad).add("msg", "tasks_cannot_be_added_to_a_step"));
+void PmiNode::spawn_one(uint32_t local, const PmiMessage& message) {
+  PmiSpawnReader& reader = tasks_[local].spawning;
+  const PmiSpawnReader::State state = reader.add(message);
+  if (state == PmiSpawnReader::State::kBad) return refuse_spawn(local, message, "the request makes no sense");
+  if (state == PmiSpawnReader::State::kWhole) ask_for_spawn(local, PmiMessage{message.command, {}}, reader.take());
+}
+
+void PmiNode::spawn_two(uint32_t local, const PmiMessage& message) {
+  const auto request = read_pmi2_spawn(message);
+  if (!request) return refuse_spawn(local, message, "the request makes no sense");
+  ask_for_spawn(local, message, *request);
+}
+
+void PmiNode::ask_for_spawn(uint32_t local, const PmiMessage& message, const protocol::MpiSpawnRequest& request) {
+  const uint32_t tasks = tasks_of(request);
+  if (tasks == 0) return refuse_spawn(local, message, "too many tasks");
+  if (alone_) return refuse_spawn(local, message, "there is no srun to start a step");
+  const std::string question = fmt::format("spawn.{}", ++last_question_);
+  spawns_[question] = {local, message, tasks};
+  handlers_.spawn(question, job_.ranks[local], request);
+}
+
+void PmiNode::refuse_spawn(uint32_t local, const PmiMessage& message, std::string_view why) {
+  if (tasks_[local].version == kTwo) return reply(local, response(message).add("rc", kBadTwo).add("errmsg", why));
+  std::string word(why);
+  std::ranges::replace(word, ' ', '_');
+  reply(local, PmiMessage{"spawn_result", {}}.add("rc", kBad).add("msg", word));
+}
+
+bool PmiNode::spawn_answer(const std::string& question, bool good, const std::string& job) {
+  const auto asked = spawns_.extract(question);
+  if (!asked) return false;
+  const auto& [local, to, tasks] = asked.mapped();
+  if (!good) return refuse_spawn(local, to, "the step was not started"), true;
+  std::string codes = "0";
+  for (uint32_t task = 1; task < tasks && tasks <= kMaxErrorCodes; ++task) codes += ",0";
+  PmiMessage message = tasks_[local].version == kTwo ? response(to) : PmiMessage{"spawn_result", {}};
+  message.add("rc", kGood).add("jobid", job);
+  if (tasks_[local].version == kTwo) message.add("nerrs", std::to_string(tasks <= kMaxErrorCodes ? tasks : 0));
+  if (tasks <= kMaxErrorCodes) message.add("errcodes", codes);
+  reply(local, message);
+  return true;
 }
 
 void PmiNode::unsupported(uint32_t local, const PmiMessage& message) {

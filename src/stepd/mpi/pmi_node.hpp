@@ -6,12 +6,15 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "common/base/describe.hpp"
+#include "common/protocol/mpi_spawn.hpp"
 #include "common/protocol/stepd.hpp"
+#include "stepd/mpi/pmi_spawn.hpp"
 #include "stepd/mpi/pmi_wire.hpp"
 
 namespace sluice::stepd {
@@ -39,8 +42,11 @@ struct PmiJob {
   uint32_t num_tasks = 0;
   std::vector<uint32_t> ranks;  // of this node, in local order
   std::string process_mapping;  // empty: not told
+  std::optional<protocol::MpiSpawned> spawned{};  // a task of another step asked for this one
 };
 
+// With its end. A line of PMI-1 has to fit into the 1024 bytes of its clients, with names and key.
+inline constexpr size_t kMaxPmiValue = 850;
 inline constexpr size_t kMaxPmiSpace = 16U << 20;  // bytes that the tasks of a node may put
 inline constexpr size_t kMaxPmiWaiting = 64U << 10;  // requests that wait for a node's attribute
 
@@ -52,7 +58,9 @@ class PmiNode {
     std::function<void(uint32_t rank)> abort;    // it ends the step
     // To srun, which answers by name_answer(); `value` is of a kPublish.
     std::function<void(const std::string& question, protocol::MpiMessageKind, const protocol::PublishedName&)> name{};
-    std::function<void(const std::string& text)> tell_user{};
+    // To srun, which answers by spawn_answer().
+    std::function<void(const std::string& question, uint32_t rank, const protocol::MpiSpawnRequest&)> spawn{};
+    std::function<void()> ready{};  // all tasks of this node have begun, in a step that another one's task asked for
   };
   PmiNode(PmiJob job, Handlers handlers);
 
@@ -61,8 +69,11 @@ class PmiNode {
   void fence_done(bool good, const PmiPairs& pairs);
   // What srun says of a question about a published name.
   void name_answer(const std::string& question, bool good, const std::string& value);
+  // What srun says of a step that it was to start: PMI's name of it. False when this is no such question.
+  bool spawn_answer(const std::string& question, bool good, const std::string& job);
   // Nothing comes from other nodes any more: fences fail from now on.
   void alone();
+  [[nodiscard]] bool is_spawned() const { return job_.spawned.has_value(); }
   // What this task speaks.
   [[nodiscard]] PmiVersion version(uint32_t local) const { return tasks_[local].version; }
 
@@ -71,6 +82,8 @@ class PmiNode {
     PmiVersion version = PmiVersion::kOne;
     bool in_fence = false;
     std::string fence_thread;  // what PMI-2 wants back with the answer
+    bool began = false;
+    PmiSpawnReader spawning;  // commands of PMI-1 that have come
   };
   using Answer = void (PmiNode::*)(uint32_t, const PmiMessage&);
   struct Command {
@@ -105,10 +118,13 @@ class PmiNode {
   void job_attribute(uint32_t local, const PmiMessage& message);
   void finalize_two(uint32_t local, const PmiMessage& message);
   void ask_for_name(uint32_t local, const PmiMessage& message);
-  void spawn(uint32_t local, const PmiMessage& message);
+  void spawn_one(uint32_t local, const PmiMessage& message);
+  void spawn_two(uint32_t local, const PmiMessage& message);
+  void ask_for_spawn(uint32_t local, const PmiMessage& message, const protocol::MpiSpawnRequest& request);
+  void refuse_spawn(uint32_t local, const PmiMessage& message, std::string_view why);
   void unsupported(uint32_t local, const PmiMessage& message);
 
-
+  [[nodiscard]] std::string app_number_of(uint32_t local) const;
   [[nodiscard]] bool put(std::string_view key, std::string_view value);
   [[nodiscard]] const std::string* find(std::string_view key) const;
   void enter_fence(uint32_t local);
@@ -121,7 +137,14 @@ class PmiNode {
   std::map<std::string, std::string, std::less<>> attributes_;  // of the job
   std::vector<std::pair<uint32_t, PmiMessage>> waiting_;        // node_get()s for what is not there yet
   std::map<std::string, std::pair<uint32_t, PmiMessage>> questions_;  // about published names
+  struct Spawn {
+    uint32_t local = 0;
+    PmiMessage request;  // the last one of PMI-1
+    uint32_t tasks = 0;
+  };
+  std::map<std::string, Spawn> spawns_;  // that are being started
   uint64_t last_question_ = 0;
+  size_t began_ = 0;  // tasks
   PmiPairs fresh_;                                              // put since the last fence
   size_t in_fence_ = 0;
   size_t put_bytes_ = 0;

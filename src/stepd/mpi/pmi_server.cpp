@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
+#include "common/step/mpi_spawned.hpp"
 #include "common/tables/step_names.hpp"
 #include "common/wire/codec.hpp"
 #include "stepd/mpi/process_mapping.hpp"
@@ -24,8 +25,17 @@ constexpr size_t kMaxQueuedAnswers = 1U << 20;
 
 PmiJob job_of(const PlanInput& input) {
   const StepLayout& layout = whole_layout(input.launch);
-  return {step_id_text(whole_id(input.launch)), layout.num_tasks,
-          layout.nodes[input.whole_index()].tasks, process_mapping(layout)};
+  return {step_id_text(whole_id(input.launch)), layout.num_tasks, layout.nodes[input.whole_index()].tasks,
+          process_mapping(layout),
+          read_mpi_spawned(Environment::from_block(input.launch.environment).get(kMpiSpawnedVariable))};
+}
+
+MpiMessage message_of(MpiMessageKind kind, const std::string& name = {}, std::string data = {}) {
+  MpiMessage message;
+  message.kind = kind;
+  message.name = name;
+  message.data = std::move(data);
+  return message;
 }
 
 }  // namespace
@@ -38,22 +48,18 @@ PmiServer::PmiServer(const PlanInput& input, MpiHost host)
                tasks_[local]->queue.append(bytes);
                write(local);
              },
-             [this](const PmiPairs& pairs) {
-               MpiMessage message;
-               message.kind = MpiMessageKind::kFence;
-               message.data = wire::encode(pairs);
-               host_.share(message);
-             },
+             [this](const PmiPairs& pairs) { host_.share(message_of(MpiMessageKind::kFence, {}, wire::encode(pairs))); },
              // the status that the task wants is not srun's: all tasks are killed, as with Slurm
              [this](uint32_t rank) { host_.abort(rank, 0, {}); },
              [this](const std::string& question, MpiMessageKind kind, const protocol::PublishedName& what) {
-               MpiMessage message;
-               message.kind = kind;
-               message.name = question;
-               message.data = kind == MpiMessageKind::kPublish ? wire::encode(what) : what.name;
+               host_.share(message_of(kind, question, kind == MpiMessageKind::kPublish ? wire::encode(what) : what.name));
+             },
+             [this](const std::string& question, uint32_t rank, const protocol::MpiSpawnRequest& request) {
+               MpiMessage message = message_of(MpiMessageKind::kSpawn, question, wire::encode(request));
+               message.task = rank;
                host_.share(message);
              },
-             [this](const std::string& text) { host_.tell_user(text); }}) {}
+             [this] { host_.share(message_of(MpiMessageKind::kReady)); }}) {}
 
 Status PmiServer::prepare(StepPlan& plan) {
   for (TaskPlan& task : plan.tasks) {
@@ -72,6 +78,9 @@ Status PmiServer::prepare(StepPlan& plan) {
     env.set("PMI_JOBID", step_id_text(whole_id(input_.launch)));
     env.set("PMI_RANK", std::to_string(task.rank));
     env.set("PMI_SIZE", std::to_string(whole_layout(input_.launch).num_tasks));
+    if (node_.is_spawned()) env.set("PMI_SPAWNED", "1");
+    else env.unset("PMI_SPAWNED");
+    env.unset(kMpiSpawnedVariable);
   }
   for (uint32_t local = 0; local < tasks_.size(); ++local)
     read(local);
@@ -130,7 +139,10 @@ void PmiServer::write(uint32_t local) {
 }
 
 void PmiServer::received(const MpiMessage& message) {
-  if (message.kind == MpiMessageKind::kReply) return node_.name_answer(message.name, message.status == 0, message.data);
+  if (message.kind == MpiMessageKind::kReply) {
+    if (node_.spawn_answer(message.name, message.status == 0, message.data)) return;
+    return node_.name_answer(message.name, message.status == 0, message.data);
+  }
   if (message.kind != MpiMessageKind::kFence) return;
   const auto pairs = wire::decode<PmiPairs>(message.data);
   node_.fence_done(message.status == 0 && pairs, pairs ? *pairs : PmiPairs{});

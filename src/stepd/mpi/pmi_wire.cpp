@@ -123,8 +123,8 @@ Result<std::optional<PmiMessage>> PmiReader::next_line() {
     if (*line == "endcmd") {
       return std::exchange(long_request_, std::nullopt);
     }
-    for (auto& field : parse_words(*line).fields)
-      long_request_->fields.push_back(std::move(field));
+    const size_t equals = std::min(line->find('='), line->size());  // the value is the rest: arguments have blanks
+    long_request_->add(line->substr(0, equals), std::string_view(*line).substr(std::min(equals + 1, line->size())));
     long_bytes_ += line->size();
     if (long_bytes_ > kMaxPmiBytes) return malformed();
   }

@@ -24,8 +24,12 @@ std::string packed(const PmixLibrary& library, const std::string& list) {
   return out;
 }
 
-void describe_rank(const StepLayout& layout, uint32_t node, uint32_t local, PmixInfo& out) {
-  const StepNode& place = layout.nodes[node];
+struct RankPlace {
+  uint32_t node = 0;
+  uint32_t local = 0;
+};
+void describe_rank(const StepNode& place, const std::string& host, RankPlace at, PmixInfo& out) {
+  const uint32_t local = at.local;
   out.reserve(9);
   out.rank(PMIX_RANK, place.tasks[local]);
   out.number(PMIX_APPNUM, 0);
@@ -34,8 +38,8 @@ void describe_rank(const StepLayout& layout, uint32_t node, uint32_t local, Pmix
   out.rank(PMIX_APP_RANK, place.tasks[local]);
   out.number16(PMIX_LOCAL_RANK, static_cast<uint16_t>(local));
   out.number16(PMIX_NODE_RANK, static_cast<uint16_t>(local));
-  out.number(PMIX_NODEID, node);
-  out.text(PMIX_HOSTNAME, place.name);
+  out.number(PMIX_NODEID, at.node);
+  out.text(PMIX_HOSTNAME, host);
 }
 
 }  // namespace
@@ -51,12 +55,10 @@ void describe_pmix_job(const PmixLibrary& library,
   const StepLayout& layout = whole_layout(input.launch);
   const StepNode& here = layout.nodes[input.whole_index()];
   const auto local_size = static_cast<uint32_t>(here.tasks.size());
-  std::vector<std::string> names;
+  const std::vector<std::string> names = distinct_node_names(layout);
   std::vector<std::string> ranks;
-  for (const StepNode& node : layout.nodes) {
-    names.push_back(node.name);
+  for (const StepNode& node : layout.nodes)
     ranks.push_back(fmt::format("{}", fmt::join(node.tasks, ",")));
-  }
   out.reserve(layout.num_tasks + 24);
   out.text(PMIX_JOBID, step_id_text(whole_id(input.launch)));
   out.regex(PMIX_NODE_MAP, packed(library, fmt::format("{}", fmt::join(names, ","))));
@@ -82,7 +84,7 @@ void describe_pmix_job(const PmixLibrary& library,
   out.flag(PMIX_TDIR_RMCLEAN, true);
   for (uint32_t node = 0; node < layout.nodes.size(); ++node) {
     for (uint32_t local = 0; local < layout.nodes[node].tasks.size(); ++local)
-      describe_rank(layout, node, local, out.array(PMIX_PROC_DATA));
+      describe_rank(layout.nodes[node], names[node], {node, local}, out.array(PMIX_PROC_DATA));
   }
 }
 

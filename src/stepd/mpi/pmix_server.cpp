@@ -17,6 +17,7 @@
 #include "common/tables/step_names.hpp"
 #include "stepd/mpi/pmix_exchange.hpp"
 #include "stepd/mpi/pmix_job.hpp"
+#include "stepd/mpi/process_mapping.hpp"
 
 namespace sluice::stepd {
 
@@ -253,7 +254,7 @@ Status PmixServer::start_library() {
   static pmix_server_module_t module = make_module();
   PmixInfo info;
   info.text(PMIX_SERVER_TMPDIR, folder_);
-  info.text(PMIX_HOSTNAME, input_.start.node_name);
+  info.text(PMIX_HOSTNAME, distinct_node_names(whole_layout(input_.launch))[input_.whole_index()]);
   info.text(PMIX_SERVER_NSPACE, namespace_ + ".server");
   info.rank(PMIX_SERVER_RANK, input_.whole_index());
   info.number(PMIX_USERID, input_.user.uid);

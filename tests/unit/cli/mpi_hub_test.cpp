@@ -13,7 +13,8 @@ using protocol::MpiMessageKind;
 struct Hub {
   explicit Hub(size_t nodes)
       : hub(nodes, {[this](size_t node, const MpiMessage& message) { sent.emplace_back(node, message); },
-                    [this](const MpiMessage& message) { aborts.push_back(message); }}) {}
+                    [this](const MpiMessage& message) { aborts.push_back(message); },
+                    [this](const MpiMessage& message) { spawns.push_back(message); }, [this] { ++ready; }}) {}
   void fence(size_t node, const std::string& data, std::vector<uint32_t> nodes = {}, const std::string& name = "f") {
     MpiMessage message;
     message.kind = MpiMessageKind::kFence;
@@ -30,7 +31,8 @@ struct Hub {
     return out;
   }
   std::vector<std::pair<size_t, MpiMessage>> sent;
-  std::vector<MpiMessage> aborts;
+  std::vector<MpiMessage> aborts, spawns;
+  int ready = 0;
   MpiHub hub;
 };
 
@@ -113,6 +115,36 @@ TEST(MpiHub, LostTasksAndAbortsAreTold) {
   hub.hub.received(2, abort);
   ASSERT_EQ(hub.aborts.size(), 1U);
   EXPECT_EQ(hub.aborts[0].status, 5);
+}
+
+TEST(MpiHub, WhoSpawnsIsToldOfTheStep) {
+  Hub hub(3);
+  MpiMessage question;
+  question.kind = MpiMessageKind::kSpawn;
+  question.name = "spawn.1";
+  for (const size_t node : {1U, 2U, 0U}) hub.hub.received(node, question);
+  ASSERT_EQ(hub.spawns.size(), 3U);
+  EXPECT_EQ(hub.take(), Lines{});
+  hub.hub.node_gone(0);
+  hub.hub.spawned(hub.spawns[0], "5.1");
+  hub.hub.spawned(hub.spawns[2], "5.2");  // its node is gone
+  ASSERT_EQ(hub.sent.size(), 1U);
+  EXPECT_EQ(hub.sent[0].second.name, "spawn.1");
+  EXPECT_EQ(hub.take(), Lines{"1:5.1"});
+  hub.hub.spawned(hub.spawns[1], {});
+  EXPECT_EQ(hub.take(), Lines{"2!"});
+}
+
+TEST(MpiHub, ASpawnedStepIsReadyWhenAllOfItsNodesAre) {
+  Hub hub(2);
+  MpiMessage ready;
+  ready.kind = MpiMessageKind::kReady;
+  hub.hub.received(1, ready);
+  hub.hub.received(1, ready);
+  EXPECT_EQ(hub.ready, 0);
+  hub.hub.received(0, ready);
+  hub.hub.received(0, ready);
+  EXPECT_EQ(hub.ready, 1);
 }
 
 TEST(MpiHub, NamesAreKeptForAllNodes) {

@@ -1,3 +1,7 @@
+#include <memory>
+#include <numeric>
+#include <optional>
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -39,10 +43,13 @@ TEST(PmiWire, ReadsLinesOfPmi1) {
 }
 
 TEST(PmiWire, ReadsASpawnOfManyLinesAsOneRequest) {
-  const auto got = read_all("mcmd=spawn\nnprocs=2\nexecname=./a.out\nendcmd\ncmd=finalize\n", PmiVersion::kOne);
+  const auto got = read_all("mcmd=spawn\nnprocs=2\nexecname=./a.out\narg1=two words\narg2=x=y\narg3=\nendcmd\ncmd=finalize\n",
+                            PmiVersion::kOne);
   ASSERT_EQ(got.size(), 2U);
   EXPECT_EQ(got[0].command, "spawn");
   EXPECT_EQ(got[0].get("execname"), "./a.out");
+  EXPECT_EQ(got[0].get("arg1"), "two words");
+  EXPECT_EQ(got[0].get("arg2"), "x=y");
   EXPECT_EQ(got[1].command, "finalize");
 }
 
@@ -83,15 +90,20 @@ TEST(PmiWire, RefusesWhatIsNoRequest) {
 
 // A node of a step with what its tasks were told.
 struct Tasks {
-  explicit Tasks(std::vector<uint32_t> ranks, std::string mapping = "(vector,(0,2,2))")
-      : node({"5.0", 4, std::move(ranks), std::move(mapping)},
+  explicit Tasks(std::vector<uint32_t> ranks, std::string mapping = "(vector,(0,2,2))",
+                 std::optional<protocol::MpiSpawned> spawned = std::nullopt, uint32_t size = 4)
+      : node({"5.0", size, std::move(ranks), std::move(mapping), std::move(spawned)},
              {[this](uint32_t local, const std::string& bytes) { told[local] += bytes; },
               [this](const PmiPairs& pairs) { shared.push_back(pairs); },
               [this](uint32_t rank) { aborted.push_back(rank); },
               [this](const std::string& question, protocol::MpiMessageKind kind, const protocol::PublishedName& what) {
                 asked.push_back(fmt::format("{}:{}:{}={}", question, static_cast<int>(kind), what.name, what.value));
               },
-              [this](const std::string& text) { said = text; }}) {}
+              [this](const std::string& question, uint32_t rank, const protocol::MpiSpawnRequest& request) {
+                asked.push_back(fmt::format("{} of {}", question, rank));
+                wanted = request;
+              },
+              [this] { ++ready; }}) {}
 
   // The answer to one request.
   std::string ask(uint32_t local, const std::string& command, Fields fields = {}) {
@@ -103,7 +115,8 @@ struct Tasks {
   std::vector<PmiPairs> shared;
   std::vector<uint32_t> aborted;
   std::vector<std::string> asked;
-  std::string said;
+  protocol::MpiSpawnRequest wanted;
+  int ready = 0;
   PmiNode node;
 };
 
@@ -117,8 +130,6 @@ TEST(PmiNode, TellsOfTheJobInPmi1) {
             "cmd=get_result rc=0 msg=success value=(vector,(0,2,2))\n");
   EXPECT_EQ(tasks.ask(1, "get", {{"kvsname", "5.0"}, {"key", "no"}}),
             "cmd=get_result rc=-1 msg=no_such_key value=unknown\n");
-  EXPECT_EQ(tasks.ask(1, "spawn"), "cmd=spawn_result rc=-1 msg=tasks_cannot_be_added_to_a_step\n");
-  EXPECT_EQ(tasks.said, "mpi/pmi2: task 3: MPI_Comm_spawn is not supported, a step has the tasks it was started with");
   EXPECT_EQ(tasks.ask(1, "finalize"), "cmd=finalize_ack rc=0\n");
 }
 
@@ -184,7 +195,6 @@ TEST(PmiNode, SpeaksPmi2) {
   EXPECT_EQ(tasks.told[0], counted("cmd=kvs-fence-response;thrid=7;rc=0;"));
   EXPECT_EQ(tasks.ask(1, "kvs-get", {{"key", "k"}}),
             counted("cmd=kvs-get-response;rc=0;found=TRUE;value=v;;w;"));
-  EXPECT_NE(tasks.ask(0, "spawn").find("rc=14;errmsg=tasks cannot be added to a step;"), std::string::npos);
   tasks.ask(0, "abort", {{"msg", "enough"}});
   EXPECT_EQ(tasks.aborted, std::vector<uint32_t>{2});
 }
@@ -235,7 +245,9 @@ TEST(ProcessMapping, FollowsTheRanks) {
   EXPECT_EQ(process_mapping(layout({{0, 1}, {2, 3}, {4, 5}})), "(vector,(0,3,2))");
   EXPECT_EQ(process_mapping(layout({{0, 1, 2}, {3, 4}, {5, 6}})), "(vector,(0,1,3),(1,2,2))");
   EXPECT_EQ(process_mapping(layout({{0, 2, 4}, {1, 3, 5}})), "(vector,(0,2,1))");  // cyclic
-  EXPECT_EQ(process_mapping(layout({{0, 2, 4}, {1, 3}})), "(vector,(0,2,1),(0,2,1),(0,1,1))");
+  EXPECT_EQ(process_mapping(layout({{0, 2, 4}, {1, 3}})), "(vector,(0,2,1))");  // ends within a round
+  EXPECT_EQ(process_mapping(layout({{0, 1, 4, 5, 8}, {2, 3, 6, 7}})), "(vector,(0,2,2))");
+  EXPECT_EQ(process_mapping(layout({{0, 3}, {1, 2, 4, 5}})), "(vector,(0,1,1),(1,1,2))");
   EXPECT_EQ(process_mapping(layout({{1}, {0}})), "(vector,(1,1,1),(0,1,1))");
 }
 
@@ -248,6 +260,32 @@ TEST(ProcessMapping, IsNotToldWhenItWouldBeTooLong) {
   for (uint32_t rank = 0; rank < 64 * 64; ++rank)
     cyclic[rank % 64].push_back(rank);
   EXPECT_EQ(process_mapping(layout(cyclic)), "(vector,(0,64,1))");
+}
+
+TEST(ProcessMapping, NodesThatComponentsShareHaveANameForEach) {
+  StepLayout world = layout({{0}, {1}, {2}, {3}, {4}});
+  const char* names[] = {"n1", "n1_2", "n1", "n2", "n1"};
+  for (size_t i = 0; i < 5; ++i) world.nodes[i].name = names[i];
+  EXPECT_EQ(distinct_node_names(world), (std::vector<std::string>{"n1", "n1_2", "n1_3", "n2", "n1_4"}));
+}
+
+TEST(ProcessMapping, OfALargeWorldIsShort) {
+  constexpr uint32_t kRanks = 4096, kNodes = 100;
+  std::vector<std::vector<uint32_t>> cyclic(kNodes), block(kNodes);
+  for (uint32_t rank = 0; rank < kRanks; ++rank) {
+    cyclic[rank % kNodes].push_back(rank);
+    block[rank / 41].push_back(rank);
+  }
+  EXPECT_EQ(process_mapping(layout(cyclic)), "(vector,(0,100,1))");
+  EXPECT_EQ(process_mapping(layout(block)), "(vector,(0,99,41),(99,1,37))");
+}
+
+TEST(ProcessMapping, IsNeverLongerThanAValue) {
+  for (uint32_t nodes = 80; nodes < 130; ++nodes) {  // backwards: a block for each node
+    std::vector<std::vector<uint32_t>> ragged(nodes);
+    for (uint32_t i = 0; i < nodes; ++i) ragged[nodes - 1 - i] = {i};
+    EXPECT_LT(process_mapping(layout(ragged)).size(), kMaxPmiValue) << nodes;
+  }
 }
 
 TEST(PmiNode, PublishedNamesAreSrunsAffair) {
@@ -271,6 +309,139 @@ TEST(PmiNode, PublishedNamesAreSrunsAffair) {
   EXPECT_EQ(tasks.told[0], "cmd=lookup_result rc=-1 msg=no_such_name_or_taken\n");
   EXPECT_EQ(tasks.ask(0, "lookup_name", {{"service", "land"}}), tasks.told[0]);
   EXPECT_EQ(tasks.asked.size(), 4U);
+}
+
+const Fields kFirstCommand = {{"nprocs", "2"},          {"execname", "./worker"}, {"totspawns", "2"},
+                              {"spawnssofar", "1"},     {"arg1", "two words"},    {"arg2", ""},
+                              {"argcnt", "2"},          {"preput_num", "1"},      {"preput_key_0", "PARENT_ROOT_PORT_NAME"},
+                              {"preput_val_0", "tag#0$"}, {"info_num", "3"},      {"info_key_0", "wdir"},
+                              {"info_val_0", "/tmp"},   {"info_key_1", "host"},   {"info_val_1", "n1 n2"},
+                              {"info_key_2", "soft"},   {"info_val_2", "1:2"}};
+const Fields kSecondCommand = {{"nprocs", "1"},  {"execname", "b"},  {"totspawns", "2"},
+                               {"spawnssofar", "2"}, {"argcnt", "0"}, {"preput_num", "0"}, {"info_num", "0"}};
+const std::vector<protocol::MpiCommand> kCommands = {{{"./worker", "two words", ""}, 2, "/tmp", "n1,n2"}, {{"b"}, 1, "", ""}};
+const std::vector<protocol::MpiPair> kPairs = {{"PARENT_ROOT_PORT_NAME", "tag#0$"}};
+
+TEST(PmiNode, ASpawnOfPmi1IsAnsweredWhenItsStepIsThere) {
+  Tasks tasks({2, 3});
+  EXPECT_EQ(tasks.ask(1, "spawn", kFirstCommand), "");
+  EXPECT_TRUE(tasks.asked.empty());
+  EXPECT_EQ(tasks.ask(1, "spawn", kSecondCommand), "");
+  EXPECT_EQ(tasks.asked, std::vector<std::string>{"spawn.1 of 3"});
+  EXPECT_EQ(tasks.wanted.commands, kCommands);
+  EXPECT_EQ(tasks.wanted.pairs, kPairs);
+  EXPECT_FALSE(tasks.node.spawn_answer("name.1", true, "5.1"));
+  EXPECT_TRUE(tasks.node.spawn_answer("spawn.1", true, "5.1"));
+  EXPECT_EQ(tasks.told[1], "cmd=spawn_result rc=0 jobid=5.1 errcodes=0,0,0\n");
+  EXPECT_FALSE(tasks.node.spawn_answer("spawn.1", true, "5.1"));  // was answered
+  tasks.ask(1, "spawn", kFirstCommand);
+  tasks.ask(1, "spawn", kSecondCommand);
+  EXPECT_TRUE(tasks.node.spawn_answer("spawn.2", false, {}));
+  EXPECT_EQ(tasks.told[1], "cmd=spawn_result rc=-1 msg=the_step_was_not_started\n");
+}
+
+TEST(PmiNode, ASpawnOfPmi1ThatMakesNoSenseIsAnsweredOnce) {
+  Tasks tasks({0});
+  const auto with = [](Fields fields, const std::string& key, const std::string& value) {
+    for (auto& field : fields) {
+      if (field.first == key) field.second = value;
+    }
+    return fields;
+  };
+  const std::string refused = "cmd=spawn_result rc=-1 msg=the_request_makes_no_sense\n";
+  for (const auto& [key, value] : Fields{{"nprocs", "0"}, {"nprocs", "9999999999"}, {"execname", ""}, {"argcnt", "1000"},
+                                         {"preput_num", "x"}, {"info_num", "-1"}}) {
+    EXPECT_EQ(tasks.ask(0, "spawn", with(kFirstCommand, key, value)), "");  // its client sends all before it reads
+    EXPECT_EQ(tasks.ask(0, "spawn", kSecondCommand), refused) << key;
+  }
+  EXPECT_EQ(tasks.ask(0, "spawn", kSecondCommand), refused);  // where is the first?
+  EXPECT_EQ(tasks.ask(0, "spawn"), refused);
+  EXPECT_TRUE(tasks.asked.empty());
+  tasks.ask(0, "spawn", kFirstCommand);
+  EXPECT_EQ(tasks.ask(0, "spawn", kSecondCommand), "");  // the next good one is taken
+  EXPECT_EQ(tasks.asked.size(), 1U);
+  tasks.node.alone();
+  EXPECT_EQ(tasks.told[0], "cmd=spawn_result rc=-1 msg=the_step_was_not_started\n");
+  tasks.ask(0, "spawn", kFirstCommand);
+  EXPECT_EQ(tasks.ask(0, "spawn", kSecondCommand), "cmd=spawn_result rc=-1 msg=there_is_no_srun_to_start_a_step\n");
+}
+
+TEST(PmiNode, ASpawnOfPmi2IsAnsweredWhenItsStepIsThere) {
+  Tasks tasks({0});
+  tasks.ask(0, "init", {{"pmi_version", "2"}});
+  const Fields request = {{"thrid", "7"},        {"ncmds", "2"},       {"preputcount", "1"}, {"ppkey0", "PARENT_ROOT_PORT_NAME"},
+                          {"ppval0", "tag#0$"},  {"subcmd", "./worker"}, {"maxprocs", "2"},  {"argc", "2"},
+                          {"argv0", "two words"}, {"argv1", ""},       {"infokeycount", "2"}, {"infokey0", "wdir"},
+                          {"infoval0", "/tmp"},  {"infokey1", "host"}, {"infoval1", "n1 n2"}, {"subcmd", "b"},
+                          {"maxprocs", "1"},     {"argc", "0"},        {"infokeycount", "0"}};
+  EXPECT_EQ(tasks.ask(0, "spawn", request), "");
+  EXPECT_EQ(tasks.wanted.commands, kCommands);
+  EXPECT_EQ(tasks.wanted.pairs, kPairs);
+  EXPECT_TRUE(tasks.node.spawn_answer("spawn.1", true, "5.1"));
+  EXPECT_EQ(tasks.told[0], counted("cmd=spawn-response;thrid=7;rc=0;jobid=5.1;nerrs=3;errcodes=0,0,0;"));
+  tasks.ask(0, "spawn", request);
+  EXPECT_TRUE(tasks.node.spawn_answer("spawn.2", false, {}));
+  EXPECT_EQ(tasks.told[0], counted("cmd=spawn-response;thrid=7;rc=14;errmsg=the step was not started;"));
+  EXPECT_EQ(tasks.ask(0, "spawn", {{"ncmds", "2"}, {"subcmd", "b"}, {"maxprocs", "1"}}),
+            counted("cmd=spawn-response;rc=14;errmsg=the request makes no sense;"));
+}
+
+TEST(PmiNode, ASpawnOfManyTasksGetsAnAnswerThatFitsIntoALine) {
+  Tasks tasks({0});
+  const auto spawn = [&](const std::string& tasks_wanted, const std::string& question) {
+    tasks.ask(0, "spawn", {{"nprocs", tasks_wanted}, {"execname", "b"}, {"totspawns", "1"}, {"spawnssofar", "1"}});
+    static_cast<void>(tasks.node.spawn_answer(question, true, "5.1"));
+    return tasks.told[0];
+  };
+  EXPECT_LT(spawn("400", "spawn.1").size(), 1024U);
+  EXPECT_EQ(spawn("4096", "spawn.2"), "cmd=spawn_result rc=0 jobid=5.1\n");
+}
+
+TEST(PmiNode, SpawnedTasksFindTheirParent) {
+  Tasks tasks({1, 2}, "", protocol::MpiSpawned{"4.0", {2, 1}, kPairs}, 3);
+  tasks.ask(0, "init", {{"pmi_version", "1"}});
+  EXPECT_EQ(tasks.ready, 0);
+  tasks.ask(0, "init", {{"pmi_version", "1"}});  // twice is once
+  EXPECT_EQ(tasks.ready, 0);
+  tasks.ask(1, "init", {{"pmi_version", "2"}});
+  EXPECT_EQ(tasks.ready, 1);
+  EXPECT_EQ(tasks.ask(0, "get_appnum"), "cmd=appnum rc=0 appnum=0\n");
+  EXPECT_EQ(tasks.ask(0, "get", {{"kvsname", "5.0"}, {"key", "PARENT_ROOT_PORT_NAME"}}),
+            "cmd=get_result rc=0 msg=success value=tag#0$\n");
+  EXPECT_EQ(tasks.ask(1, "fullinit"), counted("cmd=fullinit-response;rc=0;pmi-version=2;pmi-subversion=0;rank=2;size=3;appnum=1;"
+                                              "debugged=FALSE;pmiverbose=FALSE;spawner-jobid=4.0;"));
+  for (const char* how : {"kvs-get", "info-getjobattr"})
+    EXPECT_NE(tasks.ask(1, how, {{"key", "PARENT_ROOT_PORT_NAME"}}).find("found=TRUE;value=tag#0$;"), std::string::npos);
+}
+
+// 64 nodes with 64 tasks each, in fences by way of what srun does with them.
+TEST(PmiNode, AWorldOf4096RanksKnowsItself) {
+  constexpr uint32_t kNodes = 64, kTasks = 64, kRanks = kNodes * kTasks;
+  const std::string address(kMaxPmiValue - 1, 'x');
+  std::vector<std::unique_ptr<Tasks>> nodes;
+  std::string all;
+  for (uint32_t node = 0; node < kNodes; ++node) {
+    std::vector<uint32_t> ranks(kTasks);
+    std::iota(ranks.begin(), ranks.end(), node * kTasks);
+    Tasks& tasks = *nodes.emplace_back(std::make_unique<Tasks>(ranks, "(vector,(0,64,64))", std::nullopt, kRanks));
+    for (uint32_t local = 0; local < kTasks; ++local) {
+      tasks.ask(local, "put", {{"kvsname", "5.0"}, {"key", fmt::format("P{}", ranks[local])}, {"value", address}});
+      tasks.ask(local, "barrier_in");
+    }
+    ASSERT_EQ(tasks.shared.size(), 1U);
+    all += wire::encode(tasks.shared.front());
+  }
+  const auto pairs = wire::decode<PmiPairs>(all);
+  ASSERT_TRUE(pairs);
+  for (auto& tasks : nodes) {
+    tasks->node.fence_done(true, *pairs);
+    for (uint32_t rank = 0; rank < kRanks; rank += 63) {
+      const std::string answer = tasks->ask(rank % kTasks, "get", {{"kvsname", "5.0"}, {"key", fmt::format("P{}", rank)}});
+      ASSERT_EQ(answer, "cmd=get_result rc=0 msg=success value=" + address + "\n");
+      ASSERT_LE(answer.size(), 1024U);
+    }
+    tasks.reset();  // it keeps all of it
+  }
 }
 
 }  // namespace
