@@ -136,6 +136,7 @@ void SiteScripts::next(const std::shared_ptr<Row>& row) {
     log::error("{}", pid.error().text);
     return row->asked.done(kNotFoundStatus);
   }
+  log::flag(log::DebugFlag::kScript, "process {} runs {}", *pid, path);
   if (row->asked.started) row->asked.started(*pid);
   if (!row->asked.limit) return;
   row->timer->expires_after(*row->asked.limit);

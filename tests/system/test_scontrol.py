@@ -1,5 +1,6 @@
 """scontrol's verbs, and what squeue and sinfo show only when asked: each test is the proof of a row."""
 import os
+import re
 import unittest
 
 from harness import ClusterCase, need_root, wait_for
@@ -224,6 +225,35 @@ class Scontrol(ClusterCase):
         self.assertEqual(flags(), "(null)")
         self.fails("scontrol: error: Invalid DebugFlag: Nonsense\ninvalid debug flag: +Nonsense\n",
                    "scontrol", "setdebugflags", "+Nonsense")
+
+    def lines_of(self, flag, since=0, log="sluicectld"):
+        return [line for line in self.cluster.log(log)[since:].splitlines() if f" {flag}: " in line]
+
+    def test_debug_flags_act(self):
+        flags = {"Backfill": r"\d+ jobs waited", "Priority": r"JobId=\d+ has priority", "SelectType": r"JobId=\d+ gets cores",
+                 "Steps": r"StepCreated StepId=\d+\.0 Tasks=1 NodeList=n\d", "TraceJobs": r"JobCompleting JobId=\d+ State=",
+                 "Agent": r"LaunchStep goes to 1 nodes"}
+        self.run_cmd("scontrol", "setdebug", "verbose")  # what such lines need
+        try:
+            self.run_cmd("srun", "-n1", "true")
+            self.wait_no_jobs()
+            self.assertEqual([line for flag in flags for line in self.lines_of(flag.upper())], [])
+            self.run_cmd("scontrol", "setdebugflags", *("+" + flag for flag in flags))
+            self.run_cmd("srun", "-n1", "true")
+            running, waiting = self.start_job("-N3", "--exclusive"), self.submit("-N3", "--exclusive", "-o", "/dev/null", "--wrap", "true")
+            for flag, what in flags.items():
+                wait_for(lambda flag=flag, what=what: any(re.search(f"{flag.upper()}: {what}", line) for line in self.lines_of(flag.upper())),
+                         f"a line of {flag}")
+            self.cancel(waiting, running)
+            self.wait_no_jobs()
+            self.run_cmd("scontrol", "setdebugflags", *("-" + flag for flag in flags))
+            length = len(self.cluster.log())
+            self.run_cmd("srun", "-n1", "true")
+            self.wait_no_jobs()
+            self.assertEqual([line for flag in flags for line in self.lines_of(flag.upper(), length)], [])
+        finally:
+            self.run_cmd("scontrol", "setdebugflags", *("-" + flag for flag in flags))
+            self.run_cmd("scontrol", "setdebug", "info")
 
     def test_show_daemons_and_slurmd(self):
         self.assertEqual(self.out("scontrol", "show", "daemons"), "slurmctld slurmd\n")

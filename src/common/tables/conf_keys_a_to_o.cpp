@@ -106,7 +106,10 @@ constexpr GlobalKey kRows[] = {
             "JobAccountGather,JobContainer,License,Network,NetworkRaw,NodeFeatures,NO_CONF_HASH,"
             "Power,Priority,Profile,Protocol,Reservation,Route,Script,SelectType,Steps,Switch,"
             "TimeCray,TraceJobs,Triggers,WorkQueue,AuditRPCs,AuditTLS,ConMgr,DBD_Agent,"
-            "GLOB_SILENCE,JobComp,Namespace,Metrics,thread,TLS").acts<&C::debug_flags>(),
+            "GLOB_SILENCE,JobComp,Namespace,Metrics,thread,TLS")
+        .only("Agent,Backfill,CPU_Bind,Dependency,Gres,License,NodeFeatures,Priority,Reservation,Script,"
+              "SelectType,Steps,TraceJobs,Triggers")
+        .acts<&C::debug_flags>(),
     key("DefCPUPerGPU", K::kNumber).range(0, kMax64).acts<&C::def_cpu_per_gpu>().hidden(),
     key("DefMemPerCPU", K::kMemory).range(0, kMax64).acts<&C::def_mem_per_cpu_mib>(),
     key("DefMemPerGPU", K::kMemory).range(0, kMax64).acts<&C::def_mem_per_gpu_mib>().hidden(),
