@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/base/text.hpp"
 #include "common/log/log.hpp"
 
 namespace sluice::daemon {
@@ -27,6 +28,9 @@ Status start_log(const LogSettings& settings) {
   options.stderr_level = settings.foreground ? adjusted(settings.level) : log::Level::kError;
   if (settings.syslog_level) options.syslog_level = adjusted(*settings.syslog_level);
   else if (settings.file.empty() && !settings.foreground) options.syslog_level = adjusted(settings.level);
+  for (const std::string& word : split_list(settings.time_format)) {
+    options.time_format = log::parse_time_format(word).value_or(options.time_format);
+  }
   set_flags(settings.debug_flags);
   return log::configure(options);
 }

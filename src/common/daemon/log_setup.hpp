@@ -18,6 +18,7 @@ struct LogSettings {
   int more = 0;               // levels up (-v) or down (-q)
   bool foreground = false;
   std::vector<std::string> debug_flags;  // names, checked when the configuration was read
+  std::string time_format;    // LogTimeFormat; what the log has no form for leaves the usual one
 };
 
 // Errors: the file cannot be opened.

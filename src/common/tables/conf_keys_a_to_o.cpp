@@ -195,7 +195,8 @@ constexpr GlobalKey kRows[] = {
     key("Licenses", K::kWords).acts_by(set_licenses, kLicenseWords),
     key("LogTimeFormat", K::kList, "iso8601_ms")
         .allow("iso8601,iso8601_ms,rfc5424,rfc5424_ms,rfc3339,clock,short,thread_id,format_stderr")
-        .keeps<&C::log_time_format>(),
+        .only("iso8601,iso8601_ms,rfc5424,rfc5424_ms,clock,short,thread_id")
+        .acts<&C::log_time_format>().needs_restart(),
     key("MailDomain", K::kText).acts<&C::mail_domain>(),
     key("MailProg", K::kText, "/bin/mail").acts<&C::mail_prog>(),
     key("MaxArraySize", K::kNumber, "1001").range(0, 4000001).acts<&C::max_array_size>(),
