@@ -255,6 +255,33 @@ class Scontrol(ClusterCase):
             self.run_cmd("scontrol", "setdebugflags", *("-" + flag for flag in flags))
             self.run_cmd("scontrol", "setdebug", "info")
 
+    def test_debug_of_nodes(self):
+        job = lambda: self.run_cmd("srun", "-w", "n2", "-n1", "true")
+        try:
+            self.run_cmd("scontrol", "setdebug", "verbose", "nodes=n[1-2]")
+            self.run_cmd("scontrol", "setdebugflags", "+Steps", "+CPU_Bind", "nodes=n2")
+            job()
+            wait_for(lambda: any(re.search(r"STEPS: launching step \d+\.0 ", line) for line in self.lines_of("STEPS", log="n2")),
+                     "the agent says what it launches")
+            wait_for(lambda: self.lines_of("CPU_BIND", log="n2"), "and on what")
+            self.wait_no_jobs()
+            self.assertEqual(self.lines_of("STEPS", log="n1"), [])
+            shown = self.out("scontrol", "show", "config")
+            self.assertRegex(shown, r"(?m)^SlurmctldDebug +\S* *= info$")  # the controller's own are as they were
+            self.assertRegex(shown, r"(?m)^DebugFlags += \(null\)$")
+            self.run_cmd("scontrol", "setdebugflags", "-Steps", "-CPU_Bind", "nodes=n2")
+            length = len(self.cluster.log("n2"))
+            job()
+            self.wait_no_jobs()
+            self.assertEqual(self.lines_of("STEPS", length, "n2"), [])
+        finally:
+            self.run_cmd("scontrol", "setdebugflags", "-Steps", "-CPU_Bind", "nodes=n2")
+            self.run_cmd("scontrol", "setdebug", "info", "nodes=n[1-2]")
+        self.fails("slurm_set_debug_level error: Invalid node name specified\n", "scontrol", "setdebug", "info", "nodes=n99")
+        denied = self.run_cmd("scontrol", "setdebug", "debug", "nodes=n1", user=STRANGER, check=False)
+        self.assertEqual(denied.returncode, 1)
+        self.assertRegex(denied.stderr, "slurm_set_debug_level error: .*denied")
+
     def test_show_daemons_and_slurmd(self):
         self.assertEqual(self.out("scontrol", "show", "daemons"), "slurmctld slurmd\n")
         job = self.start_job("-w", "n1")

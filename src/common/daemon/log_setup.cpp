@@ -35,6 +35,21 @@ Status start_log(const LogSettings& settings) {
   return log::configure(options);
 }
 
+Status set_debug(const std::string& level, const std::vector<std::string>& flags) {
+  const auto wanted = log::parse_level(level);
+  if (!level.empty() && !wanted) return failure(ErrorCode::kBadRequest, "invalid debug level: " + level);
+  uint64_t after = log::debug_flags();
+  for (const std::string& change : flags) {
+    if (change.size() < 2) continue;
+    const auto bits = log::parse_debug_flags(std::string_view(change).substr(1));
+    if (!bits) return tl::unexpected(bits.error());
+    after = change[0] == '-' ? after & ~*bits : after | *bits;
+  }
+  if (wanted) log::set_level(*wanted);
+  log::set_debug_flags(after);
+  return {};
+}
+
 void change_log(LogChange level, const std::vector<std::string>& flags_before,
                 const std::vector<std::string>& flags_after) {
   if (level.before != level.after) log::set_level(static_cast<log::Level>(level.after));

@@ -24,6 +24,10 @@ struct LogSettings {
 // Errors: the file cannot be opened.
 [[nodiscard]] Status start_log(const LogSettings& settings);
 
+// scontrol setdebug, of which `level` is a name or empty, and setdebugflags ("+Steps", "-Steps").
+// Errors, which change nothing: a level or a flag that is none.
+[[nodiscard]] Status set_debug(const std::string& level, const std::vector<std::string>& flags);
+
 // A new configuration: what it changes of level and flags acts, what it leaves as it was does not
 // undo `scontrol setdebug`.
 struct LogChange {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "common/daemon/log_setup.hpp"
 #include "common/log/log.hpp"
 #include "common/tables/dynamic_nodes.hpp"
 #include "common/tables/partition_update.hpp"
@@ -79,22 +80,6 @@ std::vector<state::JobRank> ranks(const ServiceParts& parts) {
   return out;
 }
 
-void set_debug(const protocol::SetDebugRequest& request, Responder<protocol::Empty> responder) {
-  if (!request.level.empty()) {
-    const auto level = log::parse_level(request.level);
-    if (!level) return responder.fail(ErrorCode::kBadRequest, "invalid debug level: " + request.level);
-    log::set_level(*level);
-  }
-  for (const std::string& change : request.flags) {
-    if (change.size() < 2) continue;
-    const auto flags = log::parse_debug_flags(change.substr(1));
-    if (!flags) return responder.fail(flags.error());
-    const uint64_t before = log::debug_flags();
-    log::set_debug_flags(change[0] == '-' ? before & ~*flags : before | *flags);
-  }
-  responder.reply({});
-}
-
 }  // namespace
 
 void add_change_methods(net::RpcServer& server, ServiceParts& parts) {
@@ -145,7 +130,8 @@ void add_change_methods(net::RpcServer& server, ServiceParts& parts) {
   });
   server.handle<SetDebugRequest, Empty>([](const auto& context, auto request, auto responder) {
     if (auto ok = only_super_user(context); !ok) return responder.fail(ok.error());
-    set_debug(request, std::move(responder));
+    if (auto ok = daemon::set_debug(request.level, request.flags); !ok) return responder.fail(ok.error());
+    responder.reply({});
   });
 }
 
