@@ -31,7 +31,7 @@ constexpr GlobalKey kRows[] = {
         .acts_by(set_accounting_tres),
     key("AccountingStorageType", K::kEnum)
         .allow("accounting_storage/none,accounting_storage/slurmdbd")
-        .acts<&C::accounting_storage_type>(),
+        .keeps<&C::accounting_storage_type>(),
     key("AccountingStorageUser", K::kText).obsolete(),
     key("AccountingStoreFlags", K::kFlags)
         .allow("job_comment,job_env,job_script,job_extra,no_stdio")
@@ -150,7 +150,7 @@ constexpr GlobalKey kRows[] = {
     key("HttpParserType", K::kEnum).allow("http_parser/libhttp_parser,http_parser/llhttp_parser"),
     key("InactiveLimit", K::kSeconds, "0").range(0, kMax16).with_unlimited()
         .acts<&C::inactive_limit>().needs_restart(),
-    key("Include", K::kText).hidden(),
+    key("Include", K::kText).acts_by(nullptr).hidden(),  // before there are keys: conf_lines()
     key("InteractiveStepOptions", K::kText, "--interactive --preserve-env --pty $SHELL")
         .acts<&C::interactive_step_options>(),
     key("JobAcctGatherFrequency", K::kText, "30").acts<&C::job_acct_gather_frequency>(),
@@ -169,7 +169,8 @@ constexpr GlobalKey kRows[] = {
     key("JobCompType", K::kEnum)
         .allow(
             "jobcomp/none,jobcomp/elasticsearch,jobcomp/filetxt,jobcomp/lua,jobcomp/mysql,"
-            "jobcomp/script,jobcomp/kafka").acts<&C::job_comp_type>(),
+            "jobcomp/script,jobcomp/kafka")
+        .only("jobcomp/none,jobcomp/filetxt,jobcomp/script").acts<&C::job_comp_type>(),
     key("JobCompUser", K::kText, "root"),
     key("JobContainerType", K::kText).acts<&C::job_container_type>().hidden(),
     key("JobCredentialPrivateKey", K::kText).obsolete(),

@@ -20,7 +20,7 @@ constexpr GlobalKey kRows[] = {
     key("PowerParameters", K::kText).obsolete(),
     key("PowerPlugin", K::kText).obsolete(),
     key("PreemptMode", K::kFlags, "OFF").allow("GANG,OFF,CANCEL,REQUEUE,SUSPEND,WITHIN,PRIORITY")
-        .acts_by(set_preempt_mode),
+        .acts_by(set_preempt_mode).not_yet(),
     key("PreemptParameters", K::kOptions)
         .allow(
             "min_exempt_priority,reclaim_licenses,reorder_count,send_user_signal,strict_order,"
@@ -57,7 +57,7 @@ constexpr GlobalKey kRows[] = {
     key("PriorityWeightTRES", K::kWords).keeps<&C::priority_weight_tres>(),
     key("PrivateData", K::kFlags)
         .allow("accounts,cloud,events,jobs,nodes,partitions,reservations,usage,users")
-        .acts<&C::private_data>().shown({}, "none"),
+        .only("cloud,jobs,nodes,partitions,reservations").acts<&C::private_data>().shown({}, "none"),
     key("ProctrackType", K::kEnum, "proctrack/cgroup")
         .allow("proctrack/cgroup,proctrack/linuxproc,proctrack/pgid").acts<&C::proctrack_type>()
         .needs_restart(),
@@ -250,7 +250,8 @@ constexpr GlobalKey kRows[] = {
     key("TopologyPlugin", K::kEnum, "topology/flat")
         .allow(
             "topology/flat,topology/none,topology/default,topology/tree,topology/block,"
-            "topology/3d_torus").keeps<&C::topology_plugin>().needs_restart(),
+            "topology/3d_torus")
+        .only("topology/flat,topology/none,topology/default,topology/tree").acts<&C::topology_plugin>().needs_restart(),
     key("TrackWCKey", K::kBool, "NO").keeps<&C::track_wckey>(),
     key("TreeWidth", K::kNumber, "16").range(1, kMax16).acts<&C::tree_width>(),
     key("UsePAM", K::kBool, "NO").acts<&C::use_pam>().shown("UsePam", "no"),
