@@ -431,6 +431,10 @@ class Scontrol(ClusterCase):
             with self.subTest(key=key):
                 self.run_cmd("scontrol", "update", "PartitionName=part", f"{key}={value}")
                 self.assertEqual(shown().get(key), after)
+        self.run_cmd("scontrol", "update", "PartitionName=part", "JobDefaults=DefCpuPerGPU=2,DefMemPerGPU=100")
+        self.assertIn(" JobDefaults=DefCpuPerGPU=2,DefMemPerGPU=100 ", self.out("scontrol", "show", "partition", "part", "-o"))
+        self.assertIn("partition part: GraceTime has no effect yet\n", self.cluster.log())
+        self.assertNotIn("partition part: MaxTime ", self.cluster.log())
         self.run_cmd("scontrol", "delete", "PartitionName=part")
 
 

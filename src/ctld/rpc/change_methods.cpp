@@ -58,6 +58,9 @@ void update_partition(ServiceParts& parts, const CallContext& context, const pro
     if (auto ok = tables::update_partition(*now->config, request.values, command.config); !ok) {
       return responder.fail(ok.error());
     }
+    for (const std::string& key : tables::partition_keys_without_effect(request.values)) {
+      log::info("partition {}: {} has no effect yet", request.name, key);
+    }
   }
   parts.engine.post({std::move(command), {}, answer_empty(std::move(responder))});
 }
