@@ -167,7 +167,8 @@ constexpr GlobalKey kRows[] = {
             "max_powered_nodes,no_quick_restart,reconfig_on_restart,rl_bucket_size,rl_enable,"
             "rl_log_freq,rl_refill_period,rl_refill_rate,rl_table_size,threadpool,"
             "threadpool_preallocate,threadpool_preserve,validate_nodeaddr_threads,"
-            "workerpool_threads").keeps<&C::slurmctld_parameters>(),
+            "workerpool_threads")
+        .only("reboot_from_controller").acts<&C::slurmctld_parameters>(),
     key("SlurmdDebug", K::kEnum, "info")
         .allow("quiet,fatal,error,info,verbose,debug,debug2,debug3,debug4,debug5").numbered()
         .acts<&C::slurmd_debug>(),
