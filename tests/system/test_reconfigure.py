@@ -86,6 +86,21 @@ class Reconfigure(ClusterCase):
         self.assertEqual(value("SlurmctldDebug"), "info")
         self.run_cmd("scancel", job)
 
+    def test_partitions_stay_as_scontrol_left_them(self):  # ReconfigFlags
+        shown = lambda: self.out("sinfo", "-h", "-p", "debug", "-o", "%a %l").split("\n")[0]
+        self.assertEqual(shown(), "up infinite")
+        first = self.cluster.change_conf(lambda text: text + "ReconfigFlags=KeepPartInfo\n")
+        self.tell("scontrol")
+        self.run_cmd("scontrol", "update", "PartitionName=debug", "State=DOWN", "MaxTime=7")
+        self.tell("scontrol")
+        self.assertEqual(shown(), "down 7:00")
+        self.cluster.change_conf(lambda text: text.replace("KeepPartInfo", "KeepPartState"))
+        self.tell("scontrol")
+        self.assertEqual(shown(), "down infinite")
+        self.cluster.change_conf(lambda _: first)
+        self.tell("scontrol")
+        self.assertEqual(shown(), "up infinite")
+
     def test_what_has_no_effect_is_named_once(self):
         known = "SchedulerParameters=requeue_delay=1"
         before = self.cluster.change_conf(lambda text: text.replace(known, known + ",defer") + "MCSPlugin=mcs/user\n")

@@ -78,7 +78,7 @@ constexpr GlobalKey kRows[] = {
         .acts<&C::propagate_resource_limits_except>(),
     key("RebootProgram", K::kText).acts<&C::reboot_program>(),
     key("ReconfigFlags", K::kFlags).allow("KeepPartInfo,KeepPartState,KeepPowerSaveSettings")
-        .keeps<&C::reconfig_flags>(),
+        .only("KeepPartInfo,KeepPartState").acts<&C::reconfig_flags>(),
     key("RequeueExit", K::kText).acts_by(set_exit_codes<&C::requeue_exit>, kExitCodeWords),
     key("RequeueExitHold", K::kText).acts_by(set_exit_codes<&C::requeue_exit_hold>, kExitCodeWords),
     key("ResumeFailProgram", K::kText).keeps<&C::resume_fail_program>(),
