@@ -118,7 +118,7 @@ constexpr GlobalKey kRows[] = {
     key("DefRuntimePlugin", K::kEnum).allow("runtime/none,runtime/oci").hidden(),
     key("DependencyParameters", K::kOptions)
         .allow("disable_remote_singleton,kill_invalid_depend,max_depend_depth")
-        .only("kill_invalid_depend").acts<&C::dependency_parameters>(),
+        .only("kill_invalid_depend,max_depend_depth").acts<&C::dependency_parameters>(),
     key("DisableRootJobs", K::kBool, "NO").acts<&C::disable_root_jobs>(),
     key("EioTimeout", K::kNumber, "60").range(0, kMax16).acts_by(set_eio_timeout),
     key("EnforcePartLimits", K::kEnum, "NO").allow("NO,ANY,ALL,YES")
