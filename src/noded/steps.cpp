@@ -202,6 +202,8 @@ protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch) co
   start.propagate_nice = config.propagate_prio_process;
   if (has_option(config.launch_parameters, "slurmstepd_memlock")) start.memory_lock = protocol::MemoryLock::kPresent;
   if (has_option(config.launch_parameters, "slurmstepd_memlock_all")) start.memory_lock = protocol::MemoryLock::kAll;
+  if (has_option(config.job_acct_gather_params, "UsePss")) start.counted_memory = protocol::CountedMemory::kProportional;
+  else if (has_option(config.job_acct_gather_params, "NoShared")) start.counted_memory = protocol::CountedMemory::kUnshared;
   start.home_xauthority = has_option(split_list(config.x11_parameters), "home_xauthority");
   start.append_output = config.job_file_append;
   start.autobind = option_value(config.task_plugin_param, "Autobind").value_or("");
