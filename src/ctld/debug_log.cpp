@@ -55,36 +55,36 @@ class EventLines {
                                             event.trigger.uid, event.trigger.program));
     }
   }
-  void operator()(const state::JobSubmitted& event) { add_job(event.kName, event.job.id); }
+  void operator()(const state::JobSubmitted& event) { add_job(state::JobSubmitted::kName, event.job.id); }
   void operator()(const state::JobDependencyChanged& event) {
     const std::string_view left = event.dependency.view();
     add(DebugFlag::kDependency, fmt::format("JobId={} waits for {} (Reason={})", event.job, left.empty() ? "nothing" : left,
                                             reason_text(event.reason)));
-    add_job(event.kName, event.job);
+    add_job(state::JobDependencyChanged::kName, event.job);
   }
   void operator()(const state::JobStarted& event) {
-    for (const auto& start : event.starts) add_job(event.kName, start.job, start.allocation.get());
+    for (const auto& start : event.starts) add_job(state::JobStarted::kName, start.job, start.allocation.get());
   }
   void operator()(const state::JobsPurged& event) {
-    for (const JobId job : event.jobs) add(DebugFlag::kTraceJobs, fmt::format("{} JobId={}", event.kName, job));
+    for (const JobId job : event.jobs) add(DebugFlag::kTraceJobs, fmt::format("{} JobId={}", state::JobsPurged::kName, job));
   }
   void operator()(const state::StepCreated& event) {
     const Step& step = *event.step;
-    add(DebugFlag::kSteps, fmt::format("{} StepId={} Tasks={} NodeList={}", event.kName, step_id_text(step.id),
+    add(DebugFlag::kSteps, fmt::format("{} StepId={} Tasks={} NodeList={}", state::StepCreated::kName, step_id_text(step.id),
                                        step.layout ? step.layout->num_tasks : 0,
                                        step.layout ? step.layout->node_list : "(null)"));
   }
   void operator()(const state::StepEnded& event) {
-    add(DebugFlag::kSteps, fmt::format("{} StepId={} State={} Status={:#x}", event.kName, step_id_text(event.id),
+    add(DebugFlag::kSteps, fmt::format("{} StepId={} State={} Status={:#x}", state::StepEnded::kName, step_id_text(event.id),
                                        step_state_text(event.state), event.exit_status));
   }
   void operator()(const state::ReservationChanged& event) {
     const Reservation& it = event.reservation;
-    add(DebugFlag::kReservation, fmt::format("{} Reservation={} from {} to {}, {} nodes", event.kName, it.name,
+    add(DebugFlag::kReservation, fmt::format("{} Reservation={} from {} to {}, {} nodes", state::ReservationChanged::kName, it.name,
                                              format_time(it.start), format_time(it.end), it.nodes.count()));
   }
   void operator()(const state::ReservationDeleted& event) {
-    add(DebugFlag::kReservation, fmt::format("{} number {}", event.kName, event.id));
+    add(DebugFlag::kReservation, fmt::format("{} number {}", state::ReservationDeleted::kName, event.id));
   }
 
  private:
