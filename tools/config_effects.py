@@ -26,10 +26,17 @@ WORKED_OUT = {"names", "hostnames", "addresses", "ports", "cpus_set", "boards_se
 ONLY_SHOWN = {"plugin_dir"}
 
 
+# what is read into these is only shown: the head of a document of JSON, the surroundings of a table's columns
+SHOWING = re.compile(r"^\s*(?:document|context)\.\w+ = [^;]*;", re.M)
+
+
 def sources() -> dict:
-    """Without what only names the members: the structs of the model, and the tables of the keys."""
-    return {path: path.read_text() for path in pathlib.Path("src").rglob("*.[ch]pp")
-            if not (path.is_relative_to(MODEL) and path.suffix == ".hpp") and not path.name.startswith("conf_")}
+    """Without what only names the members: the structs of the model, the tables of the keys, and what shows them.
+    What reads a file (conf_parse*) acts: it may read it or not."""
+    def counts(path):
+        names_only = path.name.startswith("conf_") and not path.name.startswith("conf_parse")
+        return not names_only and not (path.is_relative_to(MODEL) and path.suffix == ".hpp")
+    return {path: SHOWING.sub("", path.read_text()) for path in pathlib.Path("src").rglob("*.[ch]pp") if counts(path)}
 
 
 def members_read(texts: dict) -> set:

@@ -2,9 +2,14 @@
 #include "cli/compatibility.hpp"
 
 #include <cstdio>
+#include <string>
+#include <vector>
 
 #include "cli/commands.hpp"
+#include "common/tables/conf_keys.hpp"
 #include "common/tables/job_fields.hpp"
+#include "common/tables/partition_update.hpp"
+#include "common/tables/reservation_keys.hpp"
 #include "common/tables/sinfo_fields.hpp"
 #include "common/tables/submit_options.hpp"
 #include "common/tables/update_keys.hpp"
@@ -44,6 +49,37 @@ void append_keys(std::string_view title, std::span<const Key> keys, std::string&
   }
   out.append("\n## ").append(title).append("\n\nTaken: ").append(acts);
   out.append("\n\nRefused: ").append(refused).append("\n");
+}
+
+void append_list(std::string_view what, const std::vector<std::string>& names, std::string& out) {
+  out.append("\n").append(what).append(": ");
+  for (const std::string& name : names) out.append(&name == &names.front() ? "" : ", ").append("`").append(name).append("`");
+  out.append("\n");
+}
+
+// The keys are those of slurm.conf's PartitionName lines.
+void append_partition_keys(std::string& out) {
+  std::vector<std::string> acts = {std::string(tables::kJobDefaults)};
+  std::vector<std::string> idle;
+  for (const auto& key : tables::partition_keys()) {
+    (key.effect == tables::ConfEffect::kActs ? acts : idle).emplace_back(key.name);
+  }
+  out.append("\n## scontrol create and update PartitionName=…\n");
+  append_list("Taken", acts, out);
+  append_list("Taken without effect, which the controller's log says", idle, out);
+}
+
+void append_reservation_keys(std::string& out) {
+  std::vector<std::string> taken;
+  std::vector<std::string> refused;
+  for (const ReservationKeyName& key : reservation_key_names()) (key.taken ? taken : refused).emplace_back(key.name);
+  const std::vector<std::string_view> names = reservation_flag_names();
+  out.append("\n## scontrol create and update reservation\n");
+  append_list("Taken", taken, out);
+  append_list("Refused, since only whole nodes can be reserved", refused, out);
+  out.append("\nOf `TRES` only `node=…` is taken.\n");
+  append_list("Flags", {names.begin(), names.end()}, out);
+  append_list("Flags that are refused", {"FIRST_CORES", "LICENSE_ONLY"}, out);
 }
 
 void append_row(const CompatibilityRow& row, std::string& out) {
@@ -97,6 +133,8 @@ std::string compatibility_text() {
   append_fields("sinfo -o and -O", sinfo_fields(), "cli:Fields.SinfoHasThemAll", out);
   append_keys("scontrol update JobId=…", job_update_keys(), out);
   append_keys("scontrol update NodeName=…", node_update_keys(), out);
+  append_partition_keys(out);
+  append_reservation_keys(out);
   return out;
 }
 

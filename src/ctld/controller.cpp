@@ -22,6 +22,7 @@
 #include "ctld/agents/liveness.hpp"
 #include "ctld/agents/site_programs.hpp"
 #include "ctld/checkpointer.hpp"
+#include "ctld/debug_log.hpp"
 #include "ctld/journal/open_journal.hpp"
 #include "ctld/rpc/services.hpp"
 #include "ctld/schedule_log.hpp"
@@ -58,6 +59,7 @@ struct Controller::Graph {
   std::optional<engine::Engine> engine;
   RuntimeValues runtime;
   ScheduleLog schedule_log;
+  PassDebug pass_debug;
   std::optional<engine::SchedulerLoop> scheduler;
   std::optional<Liveness> liveness;
   std::optional<HealthChecks> health_checks;
@@ -121,10 +123,11 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
                    if (full) log::error("the journal has no room: {}; new work is refused", why);
                    else log::info("the journal has room again");
                  }});
-  engine.emplace(engine::EngineOptions{.clock = now}, std::move(recovered.state), recovered.last, *commit,
-                 *publisher);
+  engine.emplace(engine::EngineOptions{.clock = now, .on_events = log_events}, std::move(recovered.state), recovered.last,
+                 *commit, *publisher);
   scheduler.emplace(*engine, *publisher, now, [this](const engine::PassReport& report) {
     schedule_log.note(report, runtime.get().second.value_or(report.state.config->slurm_sched_log_level));
+    pass_debug.note(report);
   });
   effects->connect(*engine, *scheduler, *publisher);
   if (auto ok = command(state::StartEpoch{info.cluster_id, info.epoch, options.clean}); !ok) return ok;

@@ -72,6 +72,7 @@ int main(int argc, char** argv) {
   settings.level = config->slurmctld_debug;
   settings.syslog_level = config->slurmctld_syslog_debug;
   settings.debug_flags = config->debug_flags;
+  settings.time_format = config->log_time_format;
   if (auto ok = daemon::settle(a, settings, warnings); !ok) return daemon::refuse(a, ok.error().text);
   for (const std::string& key : config->without_effect) log::info("slurm.conf: {} has no effect yet", key);
   return serve(a, std::move(*config), background, signals);

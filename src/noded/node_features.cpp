@@ -60,6 +60,8 @@ void NodeFeatures::run(const std::string& program, const std::vector<std::string
                                    [program, output, timer, done](int status) {
                                      timer->cancel();
                                      if (status != 0) log::error("{} failed with status {:#x}", program, status);
+                                     log::flag(log::DebugFlag::kNodeFeatures, "{} said \"{}\"", program,
+                                               join(split_list(output->text(), '\n'), " "));
                                      done(status, output->text());
                                    });
   if (!pid) {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/base/time_text.hpp"
+#include "common/daemon/log_setup.hpp"
 #include "common/log/log.hpp"
 #include "common/net/token.hpp"
 #include "common/protocol/admin.hpp"
@@ -223,6 +224,13 @@ void add_requests(net::RpcServer& server, RequestParts& parts) {
             answer->fail(done.error());
         });
       });
+  // scontrol setdebug and setdebugflags with nodes=, from an administrator himself
+  server.handle<SetDebugRequest, Empty>([](const CallContext& context, const SetDebugRequest& request, Responder<Empty> responder) {
+    if (!context.is_super_user()) return responder.fail(ErrorCode::kAccessDenied);
+    if (auto ok = daemon::set_debug(request.level, request.flags); !ok) return responder.fail(ok.error());
+    log::info("debug level {}, flags {}", log::level_name(log::level()), log::debug_flag_names(log::debug_flags()));
+    responder.reply({});
+  });
   // the controller has seen to it that sstat may ask
   server.handle<StatStepRequest, StatStepReply>(
       [&parts](const CallContext& context, StatStepRequest request, Responder<StatStepReply> responder) {

@@ -161,6 +161,7 @@ void SiteScripts::next(const std::shared_ptr<Row>& row) {
     log::error("{}", pid.error().text);
     return row->asked.done(kNotFoundStatus);
   }
+  log::flag(log::DebugFlag::kScript, "process {} runs {}", *pid, path);
   if (!row->asked.limit) return;
   row->timer->expires_after(*row->asked.limit);
   row->timer->async_wait([pid = *pid, path](const boost::system::error_code& error) {

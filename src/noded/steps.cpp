@@ -86,6 +86,21 @@ protocol::StepEnded failed_report(const NodeState& node,
   return report;
 }
 
+// The lines of DebugFlags about what a step is given here.
+void log_shares(const protocol::StepLaunch& launch, uint32_t node_index, size_t devices) {
+  if (node_index >= launch.layout.nodes.size()) return;
+  const StepNode& here = launch.layout.nodes[node_index];
+  const std::string step = step_id_text(launch.key.id);
+  log::flag(log::DebugFlag::kSteps, "launching step {} for user {}: {} tasks, {} CPUs, {} MB", step, launch.uid,
+            here.tasks.size(), here.cpus, here.memory_mib);
+  const bool asks = launch.step != nullptr && !launch.step->cpu_bind.empty();
+  log::flag(log::DebugFlag::kCpuBind, "step {} has cores {} of this node, --cpu-bind={}", step, here.cores,
+            asks ? launch.step->cpu_bind.view() : "(none)");
+  if (here.gres.empty()) return;
+  log::flag(log::DebugFlag::kGres, "step {} gets {}, {} kinds of device can be told to it", step,
+            gres_text(here.gres, true), devices);
+}
+
 }  // namespace
 
 Steps::Steps(NodeState& node, ChildProcesses& children, JobGroups& groups, JobContainers& containers,
@@ -201,6 +216,8 @@ protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch) co
   start.propagate_nice = config.propagate_prio_process;
   if (has_option(config.launch_parameters, "slurmstepd_memlock")) start.memory_lock = protocol::MemoryLock::kPresent;
   if (has_option(config.launch_parameters, "slurmstepd_memlock_all")) start.memory_lock = protocol::MemoryLock::kAll;
+  if (has_option(config.job_acct_gather_params, "UsePss")) start.counted_memory = protocol::CountedMemory::kProportional;
+  else if (has_option(config.job_acct_gather_params, "NoShared")) start.counted_memory = protocol::CountedMemory::kUnshared;
   start.home_xauthority = has_option(split_list(config.x11_parameters), "home_xauthority");
   start.append_output = config.job_file_append;
   start.autobind = option_value(config.task_plugin_param, "Autobind").value_or("");
@@ -227,6 +244,7 @@ void Steps::launch(const protocol::StepLaunch& launch, std::string encoded, uint
   step->uid = launch.uid;
   steps_.emplace(launch.key, step);
   if (const auto early = early_.take(launch.key)) order(step, FrameType::kAgentTerminate, wire::encode(*early));
+  log_shares(launch, node_index, node_.hardware.devices.size());
   protocol::StepdStart start = start_message(launch);
   start.cgroup = groups_.setup_for(launch, node_index);
   start.launch = std::move(encoded);
@@ -360,6 +378,8 @@ void Steps::ended(const StepPtr& step, protocol::StepEnded report) {
   // one that began told its failures itself
   if (!step->began && !report.failure.empty()) log::error("step {}: {}", step_id_text(step->key.id), report.failure);
   log::debug("step {} ended with status {:#x}", step_id_text(step->key.id), report.exit_status);
+  log::flag(log::DebugFlag::kSteps, "step {} ended with status {:#x}{}{}", step_id_text(step->key.id), report.exit_status,
+            report.failure.empty() ? "" : ": ", report.failure);
   on_ended_(std::move(report));
 }
 
@@ -376,6 +396,8 @@ void Steps::order(const StepPtr& step, FrameType type, const std::string& body) 
     step->waiting.emplace_back(type, body);
     return;
   }
+  log::flag(log::DebugFlag::kSteps, "order {} of {} bytes to the daemon of step {}", static_cast<uint32_t>(type),
+            body.size(), step_id_text(step->key.id));
   step->link->send(type, kNoTask, body);
 }
 

@@ -84,6 +84,7 @@ int StepDaemon::start() {
   if (!prepared) launch_failed(prepared.error());
   ready_ = true;
   agent_.send(FrameType::kAgentReady, {});
+  meter_.count(start_.counted_memory);
   sample_usage();
   watch_memory();
   if (!prepared) check_done();

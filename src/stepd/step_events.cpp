@@ -204,7 +204,7 @@ void StepDaemon::write_to_user(const std::string& text) {
 void StepDaemon::measure() {
   std::vector<ProcessUsage> processes;
   for (const pid_t pid : members()) {
-    if (const auto usage = usage_of_process(pid)) processes.push_back(*usage);
+    if (const auto usage = usage_of_process(pid, start_.counted_memory)) processes.push_back(*usage);
   }
   meter_.sample(processes);
 }

@@ -54,12 +54,38 @@ std::optional<ProcessUsage> parse_process(std::string_view stat, std::string_vie
   return usage;
 }
 
-std::optional<ProcessUsage> usage_of_process(pid_t pid) {
+std::optional<uint64_t> proportional_kib(std::string_view smaps_rollup) {
+  for (const std::string& line : split_list(smaps_rollup, '\n')) {
+    const std::vector<std::string> words = split_list(line, ' ');  // "Pss:   1234 kB"
+    if (words.size() >= 2 && words[0] == "Pss:") return to_number<uint64_t>(words[1]);
+  }
+  return std::nullopt;
+}
+
+std::optional<uint64_t> unshared_kib(std::string_view statm) {
+  static const auto page_kib = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) / 1024;
+  const std::vector<std::string> words = split_list(statm, ' ');  // size, resident, shared, …
+  if (words.size() < 3) return std::nullopt;
+  const auto resident = to_number<uint64_t>(words[1]);
+  const auto shared = to_number<uint64_t>(words[2]);
+  if (!resident || !shared) return std::nullopt;
+  return (*resident - std::min(*resident, *shared)) * page_kib;
+}
+
+std::optional<ProcessUsage> usage_of_process(pid_t pid, CountedMemory counted) {
   const auto stat = read_file(fmt::format("/proc/{}/stat", pid));
   if (!stat) return std::nullopt;
   auto usage =
       parse_process(*stat, read_file(fmt::format("/proc/{}/io", pid)).value_or(""));
-  if (usage) usage->pid = pid;
+  if (!usage) return usage;
+  usage->pid = pid;
+  std::optional<uint64_t> other;  // nothing where the kernel does not say: what is resident counts then
+  if (counted == CountedMemory::kProportional) {
+    other = proportional_kib(read_file(fmt::format("/proc/{}/smaps_rollup", pid)).value_or(""));
+  } else if (counted == CountedMemory::kUnshared) {
+    other = unshared_kib(read_file(fmt::format("/proc/{}/statm", pid)).value_or(""));
+  }
+  usage->rss_kib = other.value_or(usage->rss_kib);
   return usage;
 }
 
@@ -104,7 +130,7 @@ void UsageMeter::sample(const std::vector<ProcessUsage>& processes) {
       const cgroup::GroupUsage group = groups_(static_cast<uint32_t>(i));
       now[i].user_cpu = group.user_cpu;
       now[i].system_cpu = group.system_cpu;
-      now[i].rss_kib = group.rss_kib;
+      if (counted_ == CountedMemory::kResident) now[i].rss_kib = group.rss_kib;
     }
     task.user_cpu = std::max(task.user_cpu, now[i].user_cpu);
     task.system_cpu = std::max(task.system_cpu, now[i].system_cpu);
@@ -131,7 +157,7 @@ void UsageMeter::ended(const ProcessUsage& last, const rusage& used) {
   usage.system_cpu = to_duration(used.ru_stime);
   usage.pages = static_cast<uint64_t>(used.ru_majflt);
   usage.rss_kib = usage.vsize_kib = 0;  // nothing any more
-  const auto peak = static_cast<uint64_t>(used.ru_maxrss);
+  const uint64_t peak = counted_ == CountedMemory::kResident ? static_cast<uint64_t>(used.ru_maxrss) : 0;
   max_rss_kib_ = std::max(max_rss_kib_, peak);
   add(task == kNobody ? others_ : over_[task], usage);
   if (task != kNobody) tasks_[task].max_rss_kib = std::max(tasks_[task].max_rss_kib, peak);

@@ -14,6 +14,7 @@
 
 #include "common/cgroup/tree.hpp"
 #include "common/protocol/noded.hpp"
+#include "common/protocol/stepd_start.hpp"
 
 namespace sluice::stepd {
 
@@ -32,8 +33,12 @@ struct ProcessUsage {
 };
 // From the texts of /proc/PID/stat and /proc/PID/io; nothing when they are not understood.
 [[nodiscard]] std::optional<ProcessUsage> parse_process(std::string_view stat, std::string_view io);
+using protocol::CountedMemory;
+// From the texts of /proc/PID/smaps_rollup and /proc/PID/statm.
+[[nodiscard]] std::optional<uint64_t> proportional_kib(std::string_view smaps_rollup);
+[[nodiscard]] std::optional<uint64_t> unshared_kib(std::string_view statm);
 // Of a live process.
-[[nodiscard]] std::optional<ProcessUsage> usage_of_process(pid_t pid);
+[[nodiscard]] std::optional<ProcessUsage> usage_of_process(pid_t pid, CountedMemory counted = CountedMemory::kResident);
 
 class UsageMeter {
  public:
@@ -43,6 +48,9 @@ class UsageMeter {
 
   // From now on processes of no task that is known are the first one's.
   void adopt_strangers() { adopts_ = true; }
+
+  // What the samples hold as rss_kib. Control groups and wait4() know what is resident only, so otherwise they are not asked.
+  void count(CountedMemory counted) { counted_ = counted; }
 
   // Tasks come in local order.
   void add_task(uint32_t rank, pid_t pid);
@@ -61,6 +69,7 @@ class UsageMeter {
                              const std::map<pid_t, const ProcessUsage*>& live) const;
 
   GroupReader groups_;
+  CountedMemory counted_ = CountedMemory::kResident;
   bool adopts_ = false;
   std::vector<protocol::TaskUsage> tasks_;
   std::vector<ProcessUsage> over_;  // for each task, of its processes that were waited for here

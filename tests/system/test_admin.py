@@ -244,6 +244,26 @@ class ShutdownOnReboot(NodeCase):
         self.assertEqual(self.file("asked"), "asked\n")
 
 
+class RebootFromController(NodeCase):
+    """SlurmctldParameters=reboot_from_controller: RebootProgram is run there, once for all nodes that are named."""
+    NODES, CPUS = 3, 2
+    CONF = "RebootProgram={dir}/reboot hard\nResumeTimeout=60\nSlurmctldParameters=reboot_from_controller\n"
+    FILES = {"reboot": "#!/bin/sh\necho \"$@${SLURMD_NODENAME+ at $SLURMD_NODENAME}\" >> {dir}/work/asked\n"}
+
+    def test_the_program_gets_the_nodes(self):
+        self.run_cmd("scontrol", "reboot", "n[1-2]")
+        wait_for(lambda: self.file("asked") == "hard n1,n2\n", "RebootProgram runs")
+        self.cluster.kill_controller()
+        self.cluster.start_controller()  # which finds the nodes under way
+        for node in ("n1", "n2"):
+            self.cluster.kill_node(node)
+            subprocess.run([self.cluster.daemon("sluicenoded"), "-f", self.cluster.conf, "-N", node, "-b"], check=True,
+                           env=self.cluster.env)
+        for node in ("n1", "n2"):
+            wait_for(lambda node=node: self.node(node) == "idle|none", f"{node} is back in service")
+        self.assertEqual(self.file("asked"), "hard n1,n2\n")
+
+
 if __name__ == "__main__":
     need_root()
     unittest.main()

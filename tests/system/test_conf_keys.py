@@ -59,7 +59,7 @@ class Syslog:
 class Keys(ClusterCase):
     NODES, CPUS = 1, 2
     CONF = ("HealthCheckProgram={dir}/health\nHealthCheckInterval=1\nHealthCheckTimeout=1\nEioTimeout=1\n"
-            "SlurmctldSyslogDebug=info\nSlurmdSyslogDebug=info\n")
+            "SlurmctldSyslogDebug=info\nSlurmdSyslogDebug=info\nLogTimeFormat=rfc5424\n")
     FILES = {"health": "#!/bin/sh\necho ran >> {dir}/work/health.ran\n[ -e {dir}/work/healthy ] || exec sleep 100\n",
              "epilog": "#!/bin/sh\nexec sleep 45\n"}
 
@@ -79,6 +79,13 @@ class Keys(ClusterCase):
     def start_with(self, log, daemon, *options):
         subprocess.run([*log.inside, self.cluster.daemon(daemon), "-f", self.cluster.conf, *options], check=True,
                        env=self.cluster.env)
+
+    def test_log_time_format(self):
+        for log in ("sluicectld", "n1"):
+            lines = self.cluster.log(log).splitlines()
+            self.assertTrue(lines)
+            for line in lines:
+                self.assertRegex(line, r"^\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d\] ")
 
     def test_health_check_timeout(self):  # HealthCheckTimeout is a minute otherwise
         wait_for(lambda: len(self.file("health.ran").split()) >= 3, "checks that hang are ended")

@@ -86,6 +86,39 @@ class Reconfigure(ClusterCase):
         self.assertEqual(value("SlurmctldDebug"), "info")
         self.run_cmd("scancel", job)
 
+    def test_partitions_stay_as_scontrol_left_them(self):  # ReconfigFlags
+        shown = lambda: self.out("sinfo", "-h", "-p", "debug", "-o", "%a %l").split("\n")[0]
+        self.assertEqual(shown(), "up infinite")
+        first = self.cluster.change_conf(lambda text: text + "ReconfigFlags=KeepPartInfo\n")
+        self.tell("scontrol")
+        self.run_cmd("scontrol", "update", "PartitionName=debug", "State=DOWN", "MaxTime=7")
+        self.tell("scontrol")
+        self.assertEqual(shown(), "down 7:00")
+        self.cluster.change_conf(lambda text: text.replace("KeepPartInfo", "KeepPartState"))
+        self.tell("scontrol")
+        self.assertEqual(shown(), "down infinite")
+        self.cluster.change_conf(lambda _: first)
+        self.tell("scontrol")
+        self.assertEqual(shown(), "up infinite")
+
+    def test_size_of_scripts(self):  # SchedulerParameters=max_script_size, 4 MiB otherwise
+        script = lambda size: "#!/bin/sh\n" + "#" * (size - 11) + "\n"
+        refused = "sbatch: error: Batch job submission failed: Pathname of a file, directory or other parameter too long\n"
+        submit = ("sbatch", "-H", "-o", "/dev/null")
+        self.fails(1, refused, *submit, stdin=script((4 << 20) + 1))
+        known = "SchedulerParameters=requeue_delay=1"
+        before = self.cluster.change_conf(lambda text: text.replace(known, known + ",max_script_size=1000"))
+        self.tell("scontrol")
+        self.fails(1, refused, *submit, stdin=script(1001))
+        self.run_cmd(*submit, stdin=script(1000))
+        self.cluster.change_conf(lambda _: before.replace(known, known + f",max_script_size={6 << 20}"))
+        self.tell("scontrol")
+        self.run_cmd(*submit, stdin=script(5 << 20))
+        self.cluster.change_conf(lambda _: before)
+        self.tell("scontrol")
+        self.run_cmd("scancel", "-u", str(os.geteuid()))
+        self.wait_no_jobs()
+
     def test_what_has_no_effect_is_named_once(self):
         known = "SchedulerParameters=requeue_delay=1"
         before = self.cluster.change_conf(lambda text: text.replace(known, known + ",defer") + "MCSPlugin=mcs/user\n")

@@ -1,5 +1,6 @@
 """scontrol's verbs, and what squeue and sinfo show only when asked: each test is the proof of a row."""
 import os
+import re
 import unittest
 
 from harness import ClusterCase, need_root, wait_for
@@ -225,6 +226,62 @@ class Scontrol(ClusterCase):
         self.fails("scontrol: error: Invalid DebugFlag: Nonsense\ninvalid debug flag: +Nonsense\n",
                    "scontrol", "setdebugflags", "+Nonsense")
 
+    def lines_of(self, flag, since=0, log="sluicectld"):
+        return [line for line in self.cluster.log(log)[since:].splitlines() if f" {flag}: " in line]
+
+    def test_debug_flags_act(self):
+        flags = {"Backfill": r"\d+ jobs waited", "Priority": r"JobId=\d+ has priority", "SelectType": r"JobId=\d+ gets cores",
+                 "Steps": r"StepCreated StepId=\d+\.0 Tasks=1 NodeList=n\d", "TraceJobs": r"JobCompleting JobId=\d+ State=",
+                 "Agent": r"LaunchStep goes to 1 nodes"}
+        self.run_cmd("scontrol", "setdebug", "verbose")  # what such lines need
+        try:
+            self.run_cmd("srun", "-n1", "true")
+            self.wait_no_jobs()
+            self.assertEqual([line for flag in flags for line in self.lines_of(flag.upper())], [])
+            self.run_cmd("scontrol", "setdebugflags", *("+" + flag for flag in flags))
+            self.run_cmd("srun", "-n1", "true")
+            running, waiting = self.start_job("-N3", "--exclusive"), self.submit("-N3", "--exclusive", "-o", "/dev/null", "--wrap", "true")
+            for flag, what in flags.items():
+                wait_for(lambda flag=flag, what=what: any(re.search(f"{flag.upper()}: {what}", line) for line in self.lines_of(flag.upper())),
+                         f"a line of {flag}")
+            self.cancel(waiting, running)
+            self.wait_no_jobs()
+            self.run_cmd("scontrol", "setdebugflags", *("-" + flag for flag in flags))
+            length = len(self.cluster.log())
+            self.run_cmd("srun", "-n1", "true")
+            self.wait_no_jobs()
+            self.assertEqual([line for flag in flags for line in self.lines_of(flag.upper(), length)], [])
+        finally:
+            self.run_cmd("scontrol", "setdebugflags", *("-" + flag for flag in flags))
+            self.run_cmd("scontrol", "setdebug", "info")
+
+    def test_debug_of_nodes(self):
+        job = lambda: self.run_cmd("srun", "-w", "n2", "-n1", "true")
+        try:
+            self.run_cmd("scontrol", "setdebug", "verbose", "nodes=n[1-2]")
+            self.run_cmd("scontrol", "setdebugflags", "+Steps", "+CPU_Bind", "nodes=n2")
+            job()
+            wait_for(lambda: any(re.search(r"STEPS: launching step \d+\.0 ", line) for line in self.lines_of("STEPS", log="n2")),
+                     "the agent says what it launches")
+            wait_for(lambda: self.lines_of("CPU_BIND", log="n2"), "and on what")
+            self.wait_no_jobs()
+            self.assertEqual(self.lines_of("STEPS", log="n1"), [])
+            shown = self.out("scontrol", "show", "config")
+            self.assertRegex(shown, r"(?m)^SlurmctldDebug +\S* *= info$")  # the controller's own are as they were
+            self.assertRegex(shown, r"(?m)^DebugFlags += \(null\)$")
+            self.run_cmd("scontrol", "setdebugflags", "-Steps", "-CPU_Bind", "nodes=n2")
+            length = len(self.cluster.log("n2"))
+            job()
+            self.wait_no_jobs()
+            self.assertEqual(self.lines_of("STEPS", length, "n2"), [])
+        finally:
+            self.run_cmd("scontrol", "setdebugflags", "-Steps", "-CPU_Bind", "nodes=n2")
+            self.run_cmd("scontrol", "setdebug", "info", "nodes=n[1-2]")
+        self.fails("slurm_set_debug_level error: Invalid node name specified\n", "scontrol", "setdebug", "info", "nodes=n99")
+        denied = self.run_cmd("scontrol", "setdebug", "debug", "nodes=n1", user=STRANGER, check=False)
+        self.assertEqual(denied.returncode, 1)
+        self.assertRegex(denied.stderr, "slurm_set_debug_level error: .*denied")
+
     def test_show_daemons_and_slurmd(self):
         self.assertEqual(self.out("scontrol", "show", "daemons"), "slurmctld slurmd\n")
         job = self.start_job("-w", "n1")
@@ -374,6 +431,10 @@ class Scontrol(ClusterCase):
             with self.subTest(key=key):
                 self.run_cmd("scontrol", "update", "PartitionName=part", f"{key}={value}")
                 self.assertEqual(shown().get(key), after)
+        self.run_cmd("scontrol", "update", "PartitionName=part", "JobDefaults=DefCpuPerGPU=2,DefMemPerGPU=100")
+        self.assertIn(" JobDefaults=DefCpuPerGPU=2,DefMemPerGPU=100 ", self.out("scontrol", "show", "partition", "part", "-o"))
+        self.assertIn("partition part: GraceTime has no effect yet\n", self.cluster.log())
+        self.assertNotIn("partition part: MaxTime ", self.cluster.log())
         self.run_cmd("scontrol", "delete", "PartitionName=part")
 
 

@@ -1,4 +1,5 @@
 """sstat: what running steps use, as measured on their nodes."""
+import os
 import subprocess
 import unittest
 
@@ -161,6 +162,25 @@ class Sstat(ClusterCase):
                              (["-j", "abc"], "sstat: fatal: Bad job/step specified: abc\n")):
             done = self.run_cmd("sstat", *command, check=False)
             self.assertEqual((done.returncode, done.stderr), (1, err))
+
+
+class NotShared(ClusterCase):
+    """JobAcctGatherParams=NoShared: memory that others may have as well is nobody's."""
+    NODES, CPUS = 1, 2
+    CONF = Sstat.CONF + "JobAcctGatherParams=NoShared\n"
+
+    def test_memory(self):
+        # 80 MiB that are shared, 30 that are not
+        code = ("import mmap,time; shared=mmap.mmap(-1, 80<<20); own=bytearray(b'x'*(30<<20))\n"
+                "for _ in range(1280): shared.write(b'x'*65536)\n"
+                "open('ready','w').close(); time.sleep(1000)")
+        job = self.submit("-o", "/dev/null", "--wrap", 'srun python3 -c "$WORK"', env={"WORK": code})
+        wait_for(lambda: os.path.exists(os.path.join(self.cluster.work, "ready")), "the task has its memory")
+        used = int(self.out("sstat", "-n", "-P", "--noconvert", "-j", job, "-o", "MaxRSS").strip())
+        self.assertGreater(used, 30 << 20)
+        self.assertLess(used, 75 << 20)
+        self.run_cmd("scancel", job)
+        self.wait_ended(job)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@
 #include "cli/scontrol/session.hpp"
 #include "cli/shared/environment.hpp"
 #include "common/base/host_name.hpp"
+#include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 #include "common/protocol/user_token.hpp"
 #include "common/base/time_text.hpp"
@@ -52,6 +53,30 @@ PidAnswer ask_for_pids(Session& session, const protocol::ListPidsRequest& reques
     answer.pids.insert(answer.pids.end(), reply->pids.begin(), reply->pids.end());
   }
   return answer;
+}
+
+// To the controller, or to the agents of the nodes that are named; of several errors the first.
+Status send_debug(Session& session, const protocol::SetDebugRequest& request, const std::string& nodes) {
+  Client& client = *session.client();
+  if (nodes.empty()) {
+    const auto reply = client.call<protocol::Empty>(request);
+    return reply ? Status{} : tl::unexpected<Error>(reply.error());
+  }
+  const auto names = expand_hosts(nodes);
+  if (!names) return tl::unexpected<Error>(names.error());
+  const std::vector<NodeConfig>& known = client.nodes_with_dynamic();
+  std::vector<const NodeConfig*> meant;
+  for (const std::string& name : *names) {
+    const auto place = std::ranges::find(known, name, &NodeConfig::name);
+    if (place == known.end()) return failure(ErrorCode::kInvalidNodeName);
+    meant.push_back(&*place);
+  }
+  Status first;
+  for (const NodeConfig* node : meant) {
+    const auto reply = client.call_node<protocol::Empty>(*node, request);
+    if (!reply && first) first = tl::unexpected<Error>(Error{reply.error().code, node->name + ": " + error_text(reply.error())});
+  }
+  return first;
 }
 
 }  // namespace
@@ -125,24 +150,30 @@ void set_debug(Session& session, const Words& words) {
     }
   }
   if (request.level.empty()) return session.fail("invalid debug level: " + words[1]);
+  const bool some_nodes = words.size() > 2;
+  if (some_nodes && !starts_with_i(words[2], "nodes=")) return session.fail("invalid argument: " + words[2]);
   if (session.client() == nullptr) return;
-  const auto reply = session.client()->call<protocol::Empty>(request);
-  if (!reply) session.fail("slurm_set_debug_level error: " + error_text(reply.error()));
+  const Status done = send_debug(session, request, some_nodes ? words[2].substr(words[2].find('=') + 1) : "");
+  if (!done) session.fail("slurm_set_debug_level error: " + error_text(done.error()));
 }
 
 void set_debug_flags(Session& session, const Words& words) {
   protocol::SetDebugRequest request;
+  std::string nodes;
   for (size_t i = 1; i < words.size(); ++i) {
-    if (starts_with_i(words[i], "nodes=")) continue;
+    if (starts_with_i(words[i], "nodes=")) {
+      nodes = words[i].substr(words[i].find('=') + 1);
+      continue;
+    }
     if (words[i].size() < 2 || (words[i][0] != '+' && words[i][0] != '-')) {
       return session.fail("invalid debug flag: " + words[i]);
     }
     request.flags.push_back(words[i]);
   }
   if (session.client() == nullptr) return;
-  const auto reply = session.client()->call<protocol::Empty>(request);
-  if (reply) return;
-  const std::string text = error_text(reply.error());
+  const Status done = send_debug(session, request, nodes);
+  if (done) return;
+  const std::string text = error_text(done.error());
   for (const std::string& flag : request.flags) {
     if (text.find(flag.substr(1)) == std::string::npos) continue;
     session.fail("scontrol: error: Invalid DebugFlag: " + flag.substr(1));

@@ -10,8 +10,8 @@
 
 namespace sluice::cli {
 
-// The largest script the controller takes, unless the configuration says otherwise.
-inline constexpr size_t kMaxScriptBytes = 4U << 20;
+// More is not even sent; how much the controller takes is its matter (SchedulerParameters=max_script_size).
+inline constexpr size_t kMaxScriptBytes = 48U << 20;
 
 // The script of `name`: a file (looked up in PATH when it is not here and has no slash), or
 // standard input when empty. `path` becomes its full path. Errors: Slurm's sentence.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/base/text.hpp"
 #include "common/log/log.hpp"
 
 namespace sluice::daemon {
@@ -27,8 +28,26 @@ Status start_log(const LogSettings& settings) {
   options.stderr_level = settings.foreground ? adjusted(settings.level) : log::Level::kError;
   if (settings.syslog_level) options.syslog_level = adjusted(*settings.syslog_level);
   else if (settings.file.empty() && !settings.foreground) options.syslog_level = adjusted(settings.level);
+  for (const std::string& word : split_list(settings.time_format)) {
+    options.time_format = log::parse_time_format(word).value_or(options.time_format);
+  }
   set_flags(settings.debug_flags);
   return log::configure(options);
+}
+
+Status set_debug(const std::string& level, const std::vector<std::string>& flags) {
+  const auto wanted = log::parse_level(level);
+  if (!level.empty() && !wanted) return failure(ErrorCode::kBadRequest, "invalid debug level: " + level);
+  uint64_t after = log::debug_flags();
+  for (const std::string& change : flags) {
+    if (change.size() < 2) continue;
+    const auto bits = log::parse_debug_flags(std::string_view(change).substr(1));
+    if (!bits) return tl::unexpected(bits.error());
+    after = change[0] == '-' ? after & ~*bits : after | *bits;
+  }
+  if (wanted) log::set_level(*wanted);
+  log::set_debug_flags(after);
+  return {};
 }
 
 void change_log(LogChange level, const std::vector<std::string>& flags_before,

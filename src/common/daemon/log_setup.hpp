@@ -18,10 +18,15 @@ struct LogSettings {
   int more = 0;               // levels up (-v) or down (-q)
   bool foreground = false;
   std::vector<std::string> debug_flags;  // names, checked when the configuration was read
+  std::string time_format;    // LogTimeFormat; what the log has no form for leaves the usual one
 };
 
 // Errors: the file cannot be opened.
 [[nodiscard]] Status start_log(const LogSettings& settings);
+
+// scontrol setdebug, of which `level` is a name or empty, and setdebugflags ("+Steps", "-Steps").
+// Errors, which change nothing: a level or a flag that is none.
+[[nodiscard]] Status set_debug(const std::string& level, const std::vector<std::string>& flags);
 
 // A new configuration: what it changes of level and flags acts, what it leaves as it was does not
 // undo `scontrol setdebug`.

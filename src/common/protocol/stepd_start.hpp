@@ -99,6 +99,13 @@ struct GresDevice {
 // What of a step daemon's memory is never paged out.
 enum class MemoryLock : uint8_t { kNone = 0, kPresent = 1, kAll = 2 };
 
+// What of a process counts as its memory (JobAcctGatherParams).
+enum class CountedMemory : uint8_t {
+  kResident = 0,
+  kProportional = 1,  // UsePss: of what is shared with others its part
+  kUnshared = 2,      // NoShared: nothing of what is shared
+};
+
 struct StepdStart {
   std::string title;           // its name for ps
   std::string launch;          // encoded StepLaunch, its signature checked by the agent
@@ -129,6 +136,7 @@ struct StepdStart {
   uint32_t propagate_nice = 0;      // PropagatePrioProcess
   std::string autobind;             // TaskPluginParam=Autobind=…
   MemoryLock memory_lock = MemoryLock::kNone;  // LaunchParameters=slurmstepd_memlock…
+  CountedMemory counted_memory = CountedMemory::kResident;
   template <class V>
   static void describe(V&& field) {
     field(1, "launch", &StepdStart::launch);
@@ -160,6 +168,7 @@ struct StepdStart {
     field(503, "memory_lock", &StepdStart::memory_lock);
     field(504, "autobind", &StepdStart::autobind);
     field(505, "title", &StepdStart::title);
+    field(506, "counted_memory", &StepdStart::counted_memory);
   }
 };
 

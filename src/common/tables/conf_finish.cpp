@@ -232,14 +232,7 @@ Status finish_partitions(ConfDraft& draft) {
       }
       usual = &partition;
     }
-    std::vector<std::string> defaults;
-    if (partition.def_cpu_per_gpu) {
-      defaults.push_back(fmt::format("DefCpuPerGPU={}", *partition.def_cpu_per_gpu));
-    }
-    if (partition.def_mem_per_gpu_mib) {
-      defaults.push_back(fmt::format("DefMemPerGPU={}", *partition.def_mem_per_gpu_mib));
-    }
-    partition.job_defaults = join(defaults, ",");
+    partition.job_defaults = job_defaults_text(partition);
   }
   return {};
 }
@@ -274,6 +267,13 @@ Status finish_config(ConfDraft& draft) {
   std::sort(unused.begin(), unused.end());
   unused.erase(std::unique(unused.begin(), unused.end()), unused.end());
   return {};
+}
+
+std::string job_defaults_text(const PartitionConfig& partition) {
+  std::vector<std::string> defaults;
+  if (partition.def_cpu_per_gpu) defaults.push_back(fmt::format("DefCpuPerGPU={}", *partition.def_cpu_per_gpu));
+  if (partition.def_mem_per_gpu_mib) defaults.push_back(fmt::format("DefMemPerGPU={}", *partition.def_mem_per_gpu_mib));
+  return join(defaults, ",");
 }
 
 }  // namespace sluice::tables

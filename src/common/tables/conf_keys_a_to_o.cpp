@@ -31,7 +31,7 @@ constexpr GlobalKey kRows[] = {
         .acts_by(set_accounting_tres),
     key("AccountingStorageType", K::kEnum)
         .allow("accounting_storage/none,accounting_storage/slurmdbd")
-        .acts<&C::accounting_storage_type>(),
+        .keeps<&C::accounting_storage_type>(),
     key("AccountingStorageUser", K::kText).obsolete(),
     key("AccountingStoreFlags", K::kFlags)
         .allow("job_comment,job_env,job_script,job_extra,no_stdio")
@@ -106,7 +106,10 @@ constexpr GlobalKey kRows[] = {
             "JobAccountGather,JobContainer,License,Network,NetworkRaw,NodeFeatures,NO_CONF_HASH,"
             "Power,Priority,Profile,Protocol,Reservation,Route,Script,SelectType,Steps,Switch,"
             "TimeCray,TraceJobs,Triggers,WorkQueue,AuditRPCs,AuditTLS,ConMgr,DBD_Agent,"
-            "GLOB_SILENCE,JobComp,Namespace,Metrics,thread,TLS").acts<&C::debug_flags>(),
+            "GLOB_SILENCE,JobComp,Namespace,Metrics,thread,TLS")
+        .only("Agent,Backfill,CPU_Bind,Dependency,Gres,License,NodeFeatures,Priority,Reservation,Script,"
+              "SelectType,Steps,TraceJobs,Triggers")
+        .acts<&C::debug_flags>(),
     key("DefCPUPerGPU", K::kNumber).range(0, kMax64).acts<&C::def_cpu_per_gpu>().hidden(),
     key("DefMemPerCPU", K::kMemory).range(0, kMax64).acts<&C::def_mem_per_cpu_mib>(),
     key("DefMemPerGPU", K::kMemory).range(0, kMax64).acts<&C::def_mem_per_gpu_mib>().hidden(),
@@ -115,7 +118,7 @@ constexpr GlobalKey kRows[] = {
     key("DefRuntimePlugin", K::kEnum).allow("runtime/none,runtime/oci").hidden(),
     key("DependencyParameters", K::kOptions)
         .allow("disable_remote_singleton,kill_invalid_depend,max_depend_depth")
-        .only("kill_invalid_depend").acts<&C::dependency_parameters>(),
+        .only("kill_invalid_depend,max_depend_depth").acts<&C::dependency_parameters>(),
     key("DisableRootJobs", K::kBool, "NO").acts<&C::disable_root_jobs>(),
     key("EioTimeout", K::kNumber, "60").range(0, kMax16).acts_by(set_eio_timeout),
     key("EnforcePartLimits", K::kEnum, "NO").allow("NO,ANY,ALL,YES")
@@ -147,7 +150,7 @@ constexpr GlobalKey kRows[] = {
     key("HttpParserType", K::kEnum).allow("http_parser/libhttp_parser,http_parser/llhttp_parser"),
     key("InactiveLimit", K::kSeconds, "0").range(0, kMax16).with_unlimited()
         .acts<&C::inactive_limit>().needs_restart(),
-    key("Include", K::kText).hidden(),
+    key("Include", K::kText).acts_by(nullptr).hidden(),  // before there are keys: conf_lines()
     key("InteractiveStepOptions", K::kText, "--interactive --preserve-env --pty $SHELL")
         .acts<&C::interactive_step_options>(),
     key("JobAcctGatherFrequency", K::kText, "30").acts<&C::job_acct_gather_frequency>(),
@@ -156,7 +159,7 @@ constexpr GlobalKey kRows[] = {
         .acts<&C::job_acct_gather_type>().needs_restart(),
     key("JobAcctGatherParams", K::kOptions)
         .allow("NoShared,UsePss,OverMemoryKill,DisableGPUAcct,no_file_cache")
-        .keeps<&C::job_acct_gather_params>(),
+        .only("NoShared,UsePss").acts<&C::job_acct_gather_params>(),
     key("JobCompHost", K::kText, "localhost"),
     key("JobCompLoc", K::kText).acts<&C::job_comp_loc>(),
     key("JobCompParams", K::kText).keeps<&C::job_comp_params>(),
@@ -166,7 +169,8 @@ constexpr GlobalKey kRows[] = {
     key("JobCompType", K::kEnum)
         .allow(
             "jobcomp/none,jobcomp/elasticsearch,jobcomp/filetxt,jobcomp/lua,jobcomp/mysql,"
-            "jobcomp/script,jobcomp/kafka").acts<&C::job_comp_type>(),
+            "jobcomp/script,jobcomp/kafka")
+        .only("jobcomp/none,jobcomp/filetxt,jobcomp/script").acts<&C::job_comp_type>(),
     key("JobCompUser", K::kText, "root"),
     key("JobContainerType", K::kText).acts<&C::job_container_type>().hidden(),
     key("JobCredentialPrivateKey", K::kText).obsolete(),
@@ -192,7 +196,8 @@ constexpr GlobalKey kRows[] = {
     key("Licenses", K::kWords).acts_by(set_licenses, kLicenseWords),
     key("LogTimeFormat", K::kList, "iso8601_ms")
         .allow("iso8601,iso8601_ms,rfc5424,rfc5424_ms,rfc3339,clock,short,thread_id,format_stderr")
-        .keeps<&C::log_time_format>(),
+        .only("iso8601,iso8601_ms,rfc5424,rfc5424_ms,clock,short,thread_id")
+        .acts<&C::log_time_format>().needs_restart(),
     key("MailDomain", K::kText).acts<&C::mail_domain>(),
     key("MailProg", K::kText, "/bin/mail").acts<&C::mail_prog>(),
     key("MaxArraySize", K::kNumber, "1001").range(0, 4000001).acts<&C::max_array_size>(),

@@ -20,7 +20,7 @@ constexpr GlobalKey kRows[] = {
     key("PowerParameters", K::kText).obsolete(),
     key("PowerPlugin", K::kText).obsolete(),
     key("PreemptMode", K::kFlags, "OFF").allow("GANG,OFF,CANCEL,REQUEUE,SUSPEND,WITHIN,PRIORITY")
-        .acts_by(set_preempt_mode),
+        .acts_by(set_preempt_mode).not_yet(),
     key("PreemptParameters", K::kOptions)
         .allow(
             "min_exempt_priority,reclaim_licenses,reorder_count,send_user_signal,strict_order,"
@@ -57,7 +57,7 @@ constexpr GlobalKey kRows[] = {
     key("PriorityWeightTRES", K::kWords).keeps<&C::priority_weight_tres>(),
     key("PrivateData", K::kFlags)
         .allow("accounts,cloud,events,jobs,nodes,partitions,reservations,usage,users")
-        .acts<&C::private_data>().shown({}, "none"),
+        .only("cloud,jobs,nodes,partitions,reservations").acts<&C::private_data>().shown({}, "none"),
     key("ProctrackType", K::kEnum, "proctrack/cgroup")
         .allow("proctrack/cgroup,proctrack/linuxproc,proctrack/pgid").acts<&C::proctrack_type>()
         .needs_restart(),
@@ -78,7 +78,7 @@ constexpr GlobalKey kRows[] = {
         .acts<&C::propagate_resource_limits_except>(),
     key("RebootProgram", K::kText).acts<&C::reboot_program>(),
     key("ReconfigFlags", K::kFlags).allow("KeepPartInfo,KeepPartState,KeepPowerSaveSettings")
-        .keeps<&C::reconfig_flags>(),
+        .only("KeepPartInfo,KeepPartState").acts<&C::reconfig_flags>(),
     key("RequeueExit", K::kText).acts_by(set_exit_codes<&C::requeue_exit>, kExitCodeWords),
     key("RequeueExitHold", K::kText).acts_by(set_exit_codes<&C::requeue_exit_hold>, kExitCodeWords),
     key("ResumeFailProgram", K::kText).keeps<&C::resume_fail_program>(),
@@ -116,7 +116,7 @@ constexpr GlobalKey kRows[] = {
             "ignore_constraint_validation,max_submit_line_size,requeue_delay,"
             "requeue_on_resume_failure,time_min_as_soft_limit,kill_invalid_depend")
         .only("delay_boot,disable_job_shrink,enable_user_top,ignore_prefer_validation,kill_invalid_depend,max_array_tasks,"
-              "max_switch_wait,nohold_on_prolog_fail,requeue_delay,salloc_wait_nodes,sbatch_wait_nodes,spec_cores_first,whole_hetjob")
+              "max_script_size,max_switch_wait,nohold_on_prolog_fail,requeue_delay,salloc_wait_nodes,sbatch_wait_nodes,spec_cores_first,whole_hetjob")
         .acts<&C::scheduler_parameters>(),
     key("SchedulerTimeSlice", K::kSeconds, "30").range(5, kMax16).keeps<&C::scheduler_time_slice>(),
     key("SchedulerType", K::kEnum, "sched/backfill").allow("sched/backfill,sched/builtin")
@@ -168,7 +168,7 @@ constexpr GlobalKey kRows[] = {
             "rl_log_freq,rl_refill_period,rl_refill_rate,rl_table_size,threadpool,"
             "threadpool_preallocate,threadpool_preserve,validate_nodeaddr_threads,"
             "workerpool_threads")
-        .only("enable_configless").acts<&C::slurmctld_parameters>(),
+        .only("enable_configless,reboot_from_controller").acts<&C::slurmctld_parameters>(),
     key("SlurmdDebug", K::kEnum, "info")
         .allow("quiet,fatal,error,info,verbose,debug,debug2,debug3,debug4,debug5").numbered()
         .acts<&C::slurmd_debug>(),
@@ -251,7 +251,8 @@ constexpr GlobalKey kRows[] = {
     key("TopologyPlugin", K::kEnum, "topology/flat")
         .allow(
             "topology/flat,topology/none,topology/default,topology/tree,topology/block,"
-            "topology/3d_torus").keeps<&C::topology_plugin>().needs_restart(),
+            "topology/3d_torus")
+        .only("topology/flat,topology/none,topology/default,topology/tree").acts<&C::topology_plugin>().needs_restart(),
     key("TrackWCKey", K::kBool, "NO").keeps<&C::track_wckey>(),
     key("TreeWidth", K::kNumber, "16").range(1, kMax16).acts<&C::tree_width>(),
     key("UsePAM", K::kBool, "NO").acts<&C::use_pam>().shown("UsePam", "no"),

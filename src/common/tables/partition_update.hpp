@@ -4,11 +4,19 @@
 
 #include <map>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "common/base/result.hpp"
 #include "common/model/cluster_config.hpp"
 
 namespace sluice::tables {
+
+// The keys that scontrol takes and slurm.conf does not: "JobDefaults" stands for what it lists.
+inline constexpr std::string_view kJobDefaults = "JobDefaults";
+
+// Of these values, the keys ("PreemptMode") and options ("Exclusive=TOPO") that nothing comes of, by name.
+[[nodiscard]] std::vector<std::string> partition_keys_without_effect(const std::map<std::string, std::string>& values);
 
 // Sets the values on `partition`, nodes worked out. Errors name the key and what is allowed.
 [[nodiscard]] Status update_partition(const ClusterConfig& config,

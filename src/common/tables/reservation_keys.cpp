@@ -207,6 +207,19 @@ std::string or_null(std::string_view text) { return text.empty() ? "(null)" : st
 
 }  // namespace
 
+std::vector<ReservationKeyName> reservation_key_names() {
+  std::vector<ReservationKeyName> out;
+  for (const Key& row : kKeys) out.push_back({row.name, row.set != set_none});
+  return out;
+}
+
+std::vector<std::string_view> reservation_flag_names() {
+  std::vector<std::string_view> out;
+  for (const ReservationFlagName& row : kFlags) out.push_back(row.name);
+  for (const ReservationFlagName& row : kOtherNames) out.push_back(row.name);
+  return out;
+}
+
 std::string reservation_flags_text(const Reservation& reservation) {
   std::string out;
   for (const ReservationFlagName& row : kFlags) {

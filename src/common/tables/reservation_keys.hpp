@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/base/result.hpp"
 #include "common/protocol/reservation.hpp"
@@ -19,6 +20,14 @@ namespace sluice {
 // `typed` is the whole word.
 [[nodiscard]] Status set_reservation_key(std::string_view key, std::string_view value, protocol::ListChange change,
                                          std::string_view typed, Time now, protocol::ReservationValues& values);
+// For the page on compatibility: the keys, and the names of flags, other spellings last.
+struct ReservationKeyName {
+  std::string_view name;
+  bool taken = false;  // else it is refused: whole nodes can be reserved only
+};
+[[nodiscard]] std::vector<ReservationKeyName> reservation_key_names();
+[[nodiscard]] std::vector<std::string_view> reservation_flag_names();
+
 // What a new reservation lacks, as Slurm says it; empty: nothing.
 [[nodiscard]] std::string lacking_of_reservation(const protocol::ReservationValues& values);
 

@@ -70,7 +70,10 @@ int run_program(const std::vector<std::string>& words, const std::map<std::strin
   ::close(told[0]);
   int status = -1;
   while (pid > 0 && ::waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
-  if (error == 0) return status;
+  if (error == 0) {
+    log::flag(log::DebugFlag::kScript, "process {} ran {}, status {:#x}", pid, words[0], static_cast<uint32_t>(status));
+    return status;
+  }
   log::error("{}: {}", words[0], errno_text(error));
   return -1;
 }

@@ -168,6 +168,21 @@ void SitePrograms::run_trigger(const state::RunTrigger& firing, const state::Clu
   run({std::move(words)}, std::move(environment), {}, {trigger.user_name, trigger.uid, trigger.gid});
 }
 
+void SitePrograms::run_reboot(const Bitmap& nodes, const std::string& features, const state::ClusterSnapshot& state) {
+  const ClusterConfig& config = *state->config;
+  std::vector<std::string> words = split_list(config.reboot_program, ' ');
+  if (words.empty()) return log::error("nodes are to reboot, but RebootProgram is not set");
+  std::vector<std::string> names;
+  nodes.for_each([&](size_t id) {
+    if (const Node* node = state->nodes.find(static_cast<NodeId>(id))) names.push_back(node->name);
+  });
+  words.push_back(join(names, ","));
+  if (!features.empty()) words.push_back(features);
+  std::map<std::string, std::string> environment{
+      {"PATH", kPath}, {"SLURM_CONF", config.config_path}, {"SLURM_CLUSTER_NAME", config.cluster_name}};
+  run({std::move(words)}, std::move(environment), {}, {});
+}
+
 void SitePrograms::run_prolog(const Job& job, const state::ClusterSnapshot& state, std::function<void(int)> done) {
   auto environment = program_environment(job, *state->config);
   environment["SLURM_SCRIPT_CONTEXT"] = "prolog_slurmctld";

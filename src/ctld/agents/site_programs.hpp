@@ -1,4 +1,4 @@
-// The site's own programs and records: MailProg, PrologSlurmctld, EpilogSlurmctld, JobCompType.
+// The site's own programs and records: MailProg, RebootProgram, PrologSlurmctld, EpilogSlurmctld, JobCompType.
 // Programs run as SlurmUser with the job's SLURM_* variables and are not waited for.
 #pragma once
 
@@ -23,6 +23,8 @@ class SitePrograms {
   // JobCompType filetxt or script: one line, or one run of the script, per ended job.
   void record_ended(const Job& job, const state::ClusterSnapshot& state);
   void run_trigger(const state::RunTrigger& firing, const state::ClusterSnapshot& state);  // as its user
+  // SlurmctldParameters=reboot_from_controller: "PROGRAM ARGUMENTS… NODE,NODE FEATURES".
+  void run_reboot(const Bitmap& nodes, const std::string& features, const state::ClusterSnapshot& state);
   void send_mail(const state::SendMail& mail, const state::ClusterSnapshot& state);
   // `done` gets the status as wait(2) gives it; the first program that fails ends the row.
   void run_prolog(const Job& job, const state::ClusterSnapshot& state, std::function<void(int)> done);

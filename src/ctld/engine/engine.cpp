@@ -105,6 +105,7 @@ void Engine::obey(Post& post, Time now, Group& group) {
       state::apply(state_, event);
       counts_.note(state_, event);
     }
+    if (options_.on_events) options_.on_events(state_, events);
     for (state::Effect& effect : state::react(state_, events)) group.effects.push_back(std::move(effect));
   }
   for (state::Effect& effect : decision->effects) group.effects.push_back(std::move(effect));

@@ -22,6 +22,7 @@
 #include "ctld/state/cluster_state.hpp"
 #include "ctld/state/commands.hpp"
 #include "ctld/state/effects.hpp"
+#include "ctld/state/events.hpp"
 
 namespace sluice::engine {
 
@@ -40,6 +41,8 @@ struct EngineOptions {
   Clock clock;
   Duration tick = std::chrono::seconds(1);  // how often a Tick is decided when nothing asks for one
   size_t most_waiting = 200'000;            // posts; beyond it new work is refused with kRetry
+  // Told what one command led to, on the engine's thread before it is durable: for the log. May be empty.
+  std::function<void(const state::ClusterState& after, const state::Events&)> on_events = nullptr;
 };
 
 class Engine {

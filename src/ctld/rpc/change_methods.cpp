@@ -4,8 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "common/daemon/log_setup.hpp"
 #include "common/log/log.hpp"
 #include "common/tables/dynamic_nodes.hpp"
+#include "common/tables/partition_update.hpp"
 #include "ctld/rpc/services.hpp"
 #include "ctld/state/fold.hpp"
 #include "ctld/state/target.hpp"
@@ -54,6 +56,9 @@ void update_partition(ServiceParts& parts, const CallContext& context, const pro
     if (present != nullptr) command.config = *present->config;
     command.config.name = request.name;
     command.values = request.values;
+    for (const std::string& key : tables::partition_keys_without_effect(request.values)) {
+      log::info("partition {}: {} has no effect yet", request.name, key);
+    }
   }
   parts.engine.post({std::move(command), {}, answer_empty(std::move(responder))});
 }
@@ -74,22 +79,6 @@ std::vector<state::JobRank> ranks(const ServiceParts& parts) {
     if (entry.soft.priority != 0) out.push_back({entry.job, entry.soft.priority});
   }
   return out;
-}
-
-void set_debug(const protocol::SetDebugRequest& request, Responder<protocol::Empty> responder) {
-  if (!request.level.empty()) {
-    const auto level = log::parse_level(request.level);
-    if (!level) return responder.fail(ErrorCode::kBadRequest, "invalid debug level: " + request.level);
-    log::set_level(*level);
-  }
-  for (const std::string& change : request.flags) {
-    if (change.size() < 2) continue;
-    const auto flags = log::parse_debug_flags(change.substr(1));
-    if (!flags) return responder.fail(flags.error());
-    const uint64_t before = log::debug_flags();
-    log::set_debug_flags(change[0] == '-' ? before & ~*flags : before | *flags);
-  }
-  responder.reply({});
 }
 
 }  // namespace
@@ -142,7 +131,8 @@ void add_change_methods(net::RpcServer& server, ServiceParts& parts) {
   });
   server.handle<SetDebugRequest, Empty>([](const auto& context, auto request, auto responder) {
     if (auto ok = only_super_user(context); !ok) return responder.fail(ok.error());
-    set_debug(request, std::move(responder));
+    if (auto ok = daemon::set_debug(request.level, request.flags); !ok) return responder.fail(ok.error());
+    responder.reply({});
   });
 }
 

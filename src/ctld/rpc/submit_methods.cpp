@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/base/text.hpp"
 #include "common/log/log.hpp"
 #include "ctld/journal/blob_key.hpp"
 #include "ctld/rpc/services.hpp"
@@ -94,8 +95,17 @@ void log_submission(const state::SubmitJob& command) {
   for (const JobSpec& component : command.components) say(component);
 }
 
+// SchedulerParameters=max_script_size
+Status check_script(const ClusterConfig& config, std::string_view script) {
+  constexpr size_t kUsualMost = 4U << 20;
+  const auto most = to_number<size_t>(option_value(config.scheduler_parameters, "max_script_size").value_or(""));
+  if (script.size() <= most.value_or(kUsualMost)) return {};
+  return failure(ErrorCode::kBadRequest, "Pathname of a file, directory or other parameter too long");
+}
+
 void submit(ServiceParts& parts, const CallContext& context, protocol::SubmitJobRequest request,
             Responder<protocol::SubmitJobReply> responder) {
+  if (auto ok = check_script(*parts.publisher.newest()->state->config, request.script); !ok) return responder.fail(ok.error());
   std::vector<journal::Blob> blobs;
   request.spec.script_blob = keep_blob(std::move(request.script), blobs);
   request.spec.environment_blob = keep_blob(std::move(request.environment), blobs);

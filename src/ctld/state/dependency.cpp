@@ -287,9 +287,11 @@ IndexSet tasks_decided(const ClusterState& state, const Job& job, const Dependen
 }
 
 bool is_circular(const ClusterState& state, const Job& job, const Dependency& dependency) {
+  const auto depth = option_value(state.config->dependency_parameters, "max_depend_depth");
+  const size_t most = to_number<size_t>(depth.value_or("")).value_or(SIZE_MAX);
   std::vector<DependencyItem> open = dependency.items;
   std::unordered_set<JobId> seen;
-  while (!open.empty()) {
+  while (!open.empty() && seen.size() < most) {
     const DependencyItem item = open.back();
     open.pop_back();
     if (names(item, job)) return true;

@@ -234,6 +234,7 @@ void add_agent_rows(std::vector<Row>& rows) {
   add(made<SendBlockRequest>());
   rows.back().refusal = ErrorCode::kInvalidCredential;  // whoever has the controller's signature may
   add(made<WriteBlockRequest>());
+  add([](JobId) { return SetDebugRequest{"debug", {"+Steps"}}; });
   add(made<CheckHealthRequest>());
   add(made<RebootNodeRequest>());
   add(made<ReconfigureNodeRequest>());

@@ -292,6 +292,27 @@ TEST_F(ArrayTest, NobodyWaitsForHimself) {
   EXPECT_EQ(update(array, "afterok:" + id_of(array) + "_1"), std::vector<std::string>{id_of(array) + "_1-3: Job dependency problem"});
 }
 
+// DependencyParameters=max_depend_depth: how many jobs are looked at to find a circle.
+TEST_F(ArrayTest, ALongCircleIsNotLookedFor) {
+  const auto limit = [&](const std::string& parameter) {
+    auto config = std::make_shared<ClusterConfig>(*state_.config);
+    config->dependency_parameters = {parameter};
+    ASSERT_TRUE(run(ReplaceConfig{config}));
+  };
+  const JobId one = submit(batch_spec());
+  JobSpec spec = batch_spec();
+  spec.dependency = "afterok:" + id_of(one);
+  const JobId two = submit(spec);
+  spec.dependency = "afterok:" + id_of(two);
+  const JobId three = submit(spec);
+  JobUpdate changes;
+  changes.dependency = "afterok:" + id_of(three);
+  limit("max_depend_depth=3");
+  EXPECT_EQ(said(UpdateJob{kAnn, id_of(one), changes}), std::vector<std::string>{"Circular job dependency"});
+  limit("max_depend_depth=2");
+  EXPECT_EQ(said(UpdateJob{kAnn, id_of(one), changes}), std::vector<std::string>{});
+}
+
 TEST_F(ArrayTest, ARunningJobGivesNodesBack) {
   const JobId id = submit(batch_spec());
   ASSERT_TRUE(start_job(id, "n[1-4]", 2));

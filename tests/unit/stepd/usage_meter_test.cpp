@@ -44,6 +44,31 @@ TEST(Process, IsReadFromProc) {
   EXPECT_TRUE(usage_of_process(::getpid()));
 }
 
+TEST(Process, MemoryIsCountedAsJobAcctGatherParamsSays) {
+  EXPECT_EQ(proportional_kib("00400000-7ffd  ---p 00000000 00:00 0   [rollup]\nRss:   900 kB\nPss:    345 kB\nSwapPss:  7 kB\n"), 345U);
+  EXPECT_FALSE(proportional_kib(""));
+  const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) / 1024;
+  EXPECT_EQ(unshared_kib("1000 300 120 5 0 80 0\n"), 180 * page);
+  EXPECT_EQ(unshared_kib("1000 100 120 5 0 80 0\n"), 0U);
+  EXPECT_FALSE(unshared_kib("1000 300"));
+  const auto whole = usage_of_process(::getpid());
+  const auto unshared = usage_of_process(::getpid(), CountedMemory::kUnshared);
+  ASSERT_TRUE(whole && unshared);
+  EXPECT_LT(unshared->rss_kib, whole->rss_kib);  // the C library is shared
+}
+
+TEST(UsageMeter, NeitherGroupsNorTheKernelsPeakCountOtherMemory) {
+  UsageMeter meter;
+  meter.use_groups([](uint32_t) { return cgroup::GroupUsage{.rss_kib = 5000}; });
+  meter.count(CountedMemory::kProportional);
+  meter.add_task(0, 100);
+  meter.sample({process(100, 1, 1, 300)});
+  EXPECT_EQ(meter.tasks()[0].rss_kib, 300U);
+  meter.ended(process(100, 1, 1, 0), used(1, 4000));
+  EXPECT_EQ(meter.tasks()[0].max_rss_kib, 300U);
+  EXPECT_EQ(meter.sums().max_rss_kib, 300U);
+}
+
 TEST(UsageMeter, AttributesProcessesToTasks) {
   UsageMeter meter;
   meter.add_task(4, 100);

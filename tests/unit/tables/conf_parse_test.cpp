@@ -182,6 +182,24 @@ TEST(ConfParse, NamesWhatHasNoEffectOnce) {
                                       "SchedulerParameters=foo"}));
 }
 
+TEST(ConfParse, NamesOfSomeKeysOnlyValuesThatDoNothing) {
+  const auto idle = [](const std::string& line) { return config_of(line + "\n").without_effect; };
+  using Keys = std::vector<std::string>;
+  EXPECT_EQ(idle("AccountingStorageType=accounting_storage/none"), Keys{});
+  EXPECT_EQ(idle("AccountingStorageType=accounting_storage/slurmdbd"), Keys{"AccountingStorageType"});
+  EXPECT_EQ(idle("JobCompType=jobcomp/filetxt"), Keys{});
+  EXPECT_EQ(idle("JobCompType=jobcomp/lua"), Keys{"JobCompType=jobcomp/lua"});
+  EXPECT_EQ(idle("PreemptMode=OFF"), Keys{});
+  EXPECT_EQ(idle("PreemptMode=REQUEUE"), Keys{"PreemptMode"});
+  EXPECT_EQ(idle("PrivateData=jobs,nodes"), Keys{});
+  EXPECT_EQ(idle("PrivateData=usage,jobs"), Keys{"PrivateData=usage"});
+  EXPECT_EQ(idle("TopologyPlugin=topology/tree"), Keys{});
+  EXPECT_EQ(idle("TopologyPlugin=topology/block"), Keys{"TopologyPlugin=topology/block"});
+  EXPECT_EQ(idle("LogTimeFormat=rfc5424_ms"), Keys{});
+  EXPECT_EQ(idle("DebugFlags=Steps,TraceJobs"), Keys{});
+  EXPECT_EQ(idle("DebugFlags=Steps,Gang"), Keys{"DebugFlags=Gang"});
+}
+
 TEST(ConfParse, WarnsOfWhatIsSetTwice) {
   const auto parsed = parse(std::string(kSmallest) + "KillWait=3\nKillWait=4\n");
   ASSERT_TRUE(parsed);

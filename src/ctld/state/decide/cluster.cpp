@@ -1,4 +1,5 @@
 // The controller's start, its configuration, and partitions.
+#include <algorithm>
 #include <unordered_set>
 
 #include "common/model/system_cores.hpp"
@@ -40,6 +41,42 @@ bool partitions_as_configured(const ClusterState& state) {
   return true;
 }
 
+const PartitionConfig* partition_named(const std::vector<PartitionConfig>& partitions, std::string_view name) {
+  const auto place = std::ranges::find(partitions, name, &PartitionConfig::name);
+  return place == partitions.end() ? nullptr : &*place;
+}
+
+// A partition as slurm.conf has it now, but for what scontrol has made of it (`present`) since `read` was read.
+PartitionConfig merged(const PartitionConfig& fresh, const PartitionConfig& read, const PartitionConfig& present) {
+  PartitionConfig out = fresh;
+  PartitionConfig::describe([&](uint32_t, const char*, auto member) {
+    if (!(present.*member == read.*member)) out.*member = present.*member;
+  });
+  // which nodes the words stand for may be another matter now
+  const PartitionConfig& whose = present.nodes_text == read.nodes_text ? fresh : present;
+  out.nodes = whose.nodes;
+  out.node_sets = whose.node_sets;
+  return out;
+}
+
+// ReconfigFlags: partitions as scontrol left them (KeepPartInfo), or their states alone. `before`: the state as it was.
+void keep_partitions(Draft& draft, const ClusterState& before, const ClusterConfig& config) {
+  const bool all = has_option(config.reconfig_flags, "KeepPartInfo");
+  if (!all && !has_option(config.reconfig_flags, "KeepPartState")) return;
+  for (const Partition& partition : *before.partitions) {
+    const PartitionConfig& present = *partition.config;
+    const PartitionConfig* fresh = partition_named(config.partitions, present.name);
+    const PartitionConfig* read = partition_named(before.config->partitions, present.name);
+    if (fresh == nullptr && (read != nullptr || !all)) continue;  // it went from slurm.conf, or is made by scontrol
+    PartitionConfig kept = fresh == nullptr ? present : *fresh;
+    if (!all) kept.state = present.state;
+    else if (fresh != nullptr && read != nullptr) kept = merged(*fresh, *read, present);
+    std::erase_if(kept.nodes, [&](const std::string& name) { return find_node(draft.state(), name) == nullptr; });
+    if (fresh != nullptr && kept == *fresh) continue;
+    draft.emit(PartitionChanged{.config = std::make_shared<const PartitionConfig>(std::move(kept))});
+  }
+}
+
 }  // namespace
 
 Result<Decision> decide_on(const ClusterState& state, const StartEpoch& command, Time now) {
@@ -70,6 +107,7 @@ Result<Decision> decide_on(const ClusterState& state, const ReplaceConfig& comma
   });
   for (const NodeId id : gone) lose_node(draft, id, now);
   draft.emit(ConfigReplaced{.config = config, .time = now});
+  if (command.ordered) keep_partitions(draft, state, *config);
   return draft.take();
 }
 

@@ -1,0 +1,74 @@
+"""Options of the daemons themselves: where they log and how much, what they read, whether they stay in front."""
+import os
+import subprocess
+import unittest
+
+from harness import ClusterCase, wait_for
+
+
+class DaemonOptions(ClusterCase):
+    NODES, CPUS = 1, 2
+
+    def daemon(self, name, *options, **more):
+        return subprocess.run([self.cluster.daemon(name), *options], env=self.cluster.env, capture_output=True, text=True,
+                              check=False, timeout=60, **more)
+
+    def restart_node(self, *options):
+        self.cluster.kill_node("n1")
+        done = self.daemon("sluicenoded", "-f", self.cluster.conf, "-N", "n1", *options)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def wait_idle(self):
+        wait_for(lambda: self.out("sinfo", "-h", "-o", "%t").strip() == "idle", "the node is idle")
+
+    def test_help_and_version(self):
+        for name in ("sluicectld", "sluicenoded"):
+            for option in ("-V", "--version"):
+                done = self.daemon(name, option)
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "slurm 25.11.0\n", ""))
+            done = self.daemon(name, "-h")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            for option in ("-D", "-f", "-L", "-v"):
+                self.assertRegex(done.stdout, rf"(?m)^ +{option}\b")
+
+    def test_configuration_and_log(self):  # -f, -L, -v and -N
+        done = self.daemon("sluicectld", "-f", os.path.join(self.cluster.dir, "nowhere.conf"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("nowhere.conf", done.stderr)
+        logs = [os.path.join(self.cluster.dir, f"other-{name}.log") for name in ("controller", "agent")]
+        self.cluster.kill_controller()
+        self.cluster.start_controller("-L", logs[0], "-v")
+        self.assertRegex(self.out("scontrol", "show", "config"), r"(?m)^SlurmctldDebug +\S* *= verbose$")
+        self.restart_node("-L", logs[1], "-v", "-v")
+        self.wait_idle()
+        self.run_cmd("srun", "true")
+        self.wait_no_jobs()
+        for log, line in zip(logs, ("slurmctld version 25.11.0 started", "debug:  launching step ")):
+            with open(log, encoding="utf-8") as f:
+                self.assertIn(line, f.read())
+
+    def test_in_front(self):
+        self.cluster.kill_controller()
+        controller = [self.cluster.daemon("sluicectld"), "-D", "-f", self.cluster.conf]
+        with subprocess.Popen(controller, env=self.cluster.env, stderr=subprocess.PIPE, text=True) as front:
+            self.assertRegex(front.stderr.readline(), "^slurmctld: ")
+            wait_for(lambda: self.run_cmd("scontrol", "ping", check=False).returncode == 0, "the controller answers")
+            self.assertIsNone(front.poll())
+            front.terminate()
+            front.stderr.read()
+            self.assertEqual(front.wait(60), 0)
+        self.cluster.start_controller()
+        self.cluster.kill_node("n1")
+        agent = [self.cluster.daemon("sluicenoded"), "-D", "-f", self.cluster.conf, "-N", "n1"]
+        with subprocess.Popen(agent, env=self.cluster.env, stderr=subprocess.PIPE, text=True) as front:
+            self.assertRegex(front.stderr.readline(), "^slurmd: ")
+            self.assertIsNone(front.poll())
+            front.terminate()
+            front.stderr.read()
+            self.assertEqual(front.wait(60), 0)
+        self.cluster.start_node("n1")
+        self.wait_idle()
+
+
+if __name__ == "__main__":
+    unittest.main()
