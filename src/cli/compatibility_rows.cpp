@@ -335,7 +335,6 @@ constexpr CompatibilityRow kRows[] = {
     {"beside the commands", "pam_slurm_adopt", Support::kMissing, "",
      "waits: logins at nodes are not tied to jobs yet"},
     {"beside the commands", "SLURM_CONF_SERVER", Support::kSupported, "system:configless test_commands"},
-    {"beside the commands", "slurmd --conf-server", Support::kSupported, "system:configless test_job"},
     {"beside the commands", "_slurmctld._tcp (DNS SRV)", Support::kMissing, "",
      "hosts without slurm.conf are told by --conf-server or SLURM_CONF_SERVER"},
     {"values of sbatch, srun, salloc", "--exclusive=mcs", Support::kNoEffect, "", "labels of security (MCS): kept and shown"},
