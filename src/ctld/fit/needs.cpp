@@ -165,7 +165,7 @@ Result<Needs> needs_of(const JobSpec& spec,
   Needs needs;
   set_counts(spec, partition, needs);
   if (auto ok = set_gres(spec, needs); !ok) return tl::unexpected(ok.error());
-  needs.near_only = needs.near_only || (rules.near_gres_only && !needs.gres.empty());
+  needs.near_only = !needs.near_free && (needs.near_only || (rules.near_gres_only && !needs.gres.empty()));
   if (needs.cpus_per_gpu == 0 && asks_for_gpus(needs)) {
     needs.cpus_per_gpu = static_cast<uint32_t>(partition.def_cpu_per_gpu.value_or(config.def_cpu_per_gpu));
   }

@@ -67,6 +67,7 @@ struct Needs {
   bool fill_sockets = false;
   std::vector<GresNeed> gres;
   bool near_only = false;           // cores have to be near the units (--gres-flags=enforce-binding)
+  bool near_free = false;           // cores and units are chosen apart (--gres-flags=disable-binding)
   uint32_t cpus_per_gpu = 0;        // least CPUs on a node for each of its GPUs
   uint64_t memory_per_gpu_mib = 0;
 };
