@@ -370,7 +370,9 @@ class Scontrol(ClusterCase):
                 ("PriorityTier", "5", "5"), ("AllowGroups", "root", "root"), ("OverSubscribe", "EXCLUSIVE", "EXCLUSIVE"),
                 ("Hidden", "YES", "YES"), ("RootOnly", "YES", "YES"), ("DisableRootJobs", "YES", "YES"),
                 ("DefMemPerCPU", "50", "50"), ("MaxMemPerNode", "900", "900"), ("LLN", "YES", "YES"),
-                ("MaxCPUsPerNode", "2", "2"), ("MaxCPUsPerSocket", "1", "1"), ("GraceTime", "10", "10"), ("OverTimeLimit", "3", "3")):
+                ("MaxCPUsPerNode", "2", "2"), ("MaxCPUsPerSocket", "1", "1"), ("GraceTime", "10", "10"), ("OverTimeLimit", "3", "3"),
+                ("JobDefaults", "DefCpuPerGPU=2,DefMemPerGPU=300", "DefCpuPerGPU=2,DefMemPerGPU=300"),
+                ("JobDefaults", "DefMemPerGPU=70", "DefMemPerGPU=70"), ("JobDefaults", "", "(null)")):
             with self.subTest(key=key):
                 self.run_cmd("scontrol", "update", "PartitionName=part", f"{key}={value}")
                 self.assertEqual(shown().get(key), after)

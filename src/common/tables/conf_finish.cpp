@@ -232,14 +232,7 @@ Status finish_partitions(ConfDraft& draft) {
       }
       usual = &partition;
     }
-    std::vector<std::string> defaults;
-    if (partition.def_cpu_per_gpu) {
-      defaults.push_back(fmt::format("DefCpuPerGPU={}", *partition.def_cpu_per_gpu));
-    }
-    if (partition.def_mem_per_gpu_mib) {
-      defaults.push_back(fmt::format("DefMemPerGPU={}", *partition.def_mem_per_gpu_mib));
-    }
-    partition.job_defaults = join(defaults, ",");
+    partition.job_defaults = job_defaults_text(partition);
   }
   return {};
 }
@@ -260,6 +253,17 @@ Status finish_down_nodes(ConfDraft& draft) {
 }
 
 }  // namespace
+
+std::string job_defaults_text(const PartitionConfig& partition) {
+  std::vector<std::string> defaults;
+  if (partition.def_cpu_per_gpu) {
+    defaults.push_back(fmt::format("DefCpuPerGPU={}", *partition.def_cpu_per_gpu));
+  }
+  if (partition.def_mem_per_gpu_mib) {
+    defaults.push_back(fmt::format("DefMemPerGPU={}", *partition.def_mem_per_gpu_mib));
+  }
+  return join(defaults, ",");
+}
 
 Status finish_config(ConfDraft& draft) {
   fill_defaults(draft);

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "common/tables/conf_assign.hpp"
+#include "common/tables/conf_finish.hpp"
 #include "common/tables/conf_nodes.hpp"
 
 namespace sluice::tables {
@@ -40,6 +41,7 @@ Status update_partition(const ClusterConfig& config,
                                  row->name, in_words(allowed_values(rule))));
     }
   }
+  partition.job_defaults = job_defaults_text(partition);
   partition.node_sets.clear();
   auto nodes = NodeNames(config).resolve(partition.nodes_text, &partition.node_sets);
   if (!nodes) return failure(ErrorCode::kInvalidNodeName);
