@@ -185,7 +185,7 @@ constexpr CompatibilityRow kRows[] = {
     {"scontrol verbs", "getent", Support::kMissing, "", "new since 22.05: users of nss_slurm"},
     {"scontrol verbs", "power", Support::kMissing, "", "power saving"},
     {"scontrol verbs", "reboot", Support::kSupported, "system:admin test_reboot"},
-    {"scontrol verbs", "reboot FORCE", Support::kMissing, "", "refused: nodes are rebooted when their jobs have ended"},
+    {"scontrol verbs", "reboot FORCE", Support::kSupported, "system:admin test_reboot_by_force"},
     {"scontrol verbs", "resume", Support::kSupported, "system:suspend test_processes_stop_and_cpus_are_free"},
     {"scontrol verbs", "suspend", Support::kSupported, "system:suspend test_processes_stop_and_cpus_are_free"},
     {"scontrol verbs", "takeover", Support::kSupported, "system:admin test_runtime_values"},

@@ -51,7 +51,7 @@ void release_nodes(Draft& draft, JobId job, Bitmap positions, Time now);
 [[nodiscard]] bool is_completing(const Job& job);
 
 enum class NodeLoss : uint8_t {
-  kFailed,       // DOWN, removed, or rebooted by itself
+  kFailed,       // DOWN, removed, rebooted by itself or by force
   kRebooted,     // as it was to be: not lost to those that wait for just that
   kBootFailed,   // it did not come back as it should: those that wait for that end BOOT_FAIL
 };
