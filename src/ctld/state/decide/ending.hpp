@@ -1,6 +1,9 @@
 // How jobs end, whatever the cause: shared by the verbs that end jobs.
 #pragma once
 
+#include <optional>
+
+#include "common/protocol/noded.hpp"
 #include "ctld/state/draft.hpp"
 
 namespace sluice::state {
@@ -62,6 +65,7 @@ struct StepPartsEnd {
   Bitmap positions;
   int32_t exit_status = 0;
   bool out_of_memory = false;
+  std::optional<protocol::StepUsage> usage;
 };
 void end_step_parts(Draft& draft, StepId id, const StepPartsEnd& end, Time now);
 
