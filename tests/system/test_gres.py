@@ -171,6 +171,10 @@ class Gres(ClusterCase):
                 job = self.submit("-H", "-n2", "--wrap", "true")
                 self.run_cmd("scontrol", "update", f"JobId={job}", change)
                 self.assertIn(f"   {shown}\n", self.out("scontrol", "show", "job", job))
+        job = self.submit("-H", "-n2", "--gpus-per-task=1", "--wrap", "true")
+        self.run_cmd("scontrol", "update", f"JobId={job}", "TresPerTask=cpu=2")  # of the GPUs it says nothing
+        shown = self.show(job)
+        self.assertEqual((shown["CPUs/Task"], shown["TresPerTask"]), ("2", "cpu=2,gres/gpu:1"))
         for change in ("TresPerJob=gpu:99", "TresPerSocket=gpu:5", "TresPerTask=nosuch:1"):
             job = self.submit("-H", "-n2", "--wrap", "true")
             self.assertEqual(self.run_cmd("scontrol", "update", f"JobId={job}", change, check=False).returncode, 1, change)
