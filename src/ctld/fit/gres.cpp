@@ -20,13 +20,15 @@ bool serves(const GresKind& kind, const GresNeed& need) {
 
 uint64_t free_for(const GresNeed& need, const Room& room) {
   uint64_t sum = 0, most = 0;
+  bool one_unit = false;
   for (const GresKind& kind : room.gres->kinds) {
     if (!serves(kind, need)) continue;
     const GresFree free = free_of(kind, used_in(room));
     sum += free.count;
+    one_unit = one_unit || kind.one_unit;
     for (const uint32_t part : free.parts) most = std::max<uint64_t>(most, part);
   }
-  return need.name == "mps" ? most : sum;  // of one GPU
+  return one_unit ? most : sum;
 }
 
 Status add_needs(std::string_view text, uint64_t GresNeed::* member, Needs& needs) {

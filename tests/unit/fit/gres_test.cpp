@@ -206,6 +206,18 @@ TEST(PlaceGres, AJobMayDisableTheBinding) {
   EXPECT_TRUE(cluster.place_spec(spec).empty());
 }
 
+TEST(PlaceGres, ShardsOfOneUnitOnly) {
+  GpuCluster cluster(1);
+  const auto place = [&](std::vector<std::string> flags, const char* wanted) {
+    cluster.nodes[0].gres = make_inventory("gpu:2,shard:8", {{.name = "gpu", .count = 2, .files = {"0", "1"}},
+                                                             {.name = "shard", .count = 8, .flags = std::move(flags)}});
+    return cluster.place_text(on_node(wanted));
+  };
+  EXPECT_EQ(place({}, "gres/shard:6"), "n1:shard:6(IDX:0(2),1(4))");
+  EXPECT_EQ(place({"one_sharing"}, "gres/shard:6"), "");
+  EXPECT_EQ(place({"one_sharing"}, "gres/shard:4"), "n1:shard:4(IDX:0(4))");
+}
+
 TEST(PlaceGres, CoresNearTheUnits) {
   GpuCluster cluster(1);
   cluster.use(0, {{"gpu", "a100", 2, units("0-1"), {}}});
