@@ -18,7 +18,6 @@
 #include "common/model/job.hpp"
 #include "common/model/node.hpp"
 #include "common/model/step.hpp"
-#include "common/protocol/ctld.hpp"
 #include "common/protocol/noded.hpp"
 #include "ctld/state/admin_events.hpp"
 
@@ -449,8 +448,7 @@ struct StepCreated {
     field(1, "step", &StepCreated::step);
   }
 };
-// Some nodes of a step are done, others are not. What a whole step used is what its StepNodesEnded and its StepEnded say,
-// taken together; the state does not keep it.
+// Some nodes of a step are done, others are not. What the whole step used is the sum of these and of StepEnded.
 struct StepNodesEnded {
   static constexpr uint32_t kTag = 21;
   static constexpr const char* kName = "StepNodesEnded";

@@ -211,6 +211,16 @@ TEST(ConfParse, TravelsUnchanged) {
   EXPECT_TRUE(*back == config);
 }
 
+TEST(ConfParse, NamesWhatOfGresConfHasNoEffect) {
+  auto parsed = parse(std::string(kSmallest) + "GresTypes=gpu,shard\n");
+  ASSERT_TRUE(parsed);
+  const std::string lines = "AutoDetect=rsmi\nName=gpu File=/dev/a Flags=explicit,nvidia_gpu_env AutoDetect=rsmi\n"
+                            "Name=shard Count=4 Flags=one_sharing\n";
+  ASSERT_TRUE(parse_gres_conf(*lines_of(lines), *parsed));
+  EXPECT_EQ(parsed->config.without_effect,
+            (std::vector<std::string>{"gres.conf.AutoDetect=rsmi", "gres.conf.Flags=explicit"}));
+}
+
 TEST(ConfParse, ReadsCgroupAndGresFiles) {
   auto parsed = parse(std::string(kSmallest) + "GresTypes=gpu\n");
   ASSERT_TRUE(parsed);
