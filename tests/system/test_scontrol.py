@@ -376,6 +376,7 @@ class Scontrol(ClusterCase):
             with self.subTest(key=key):
                 self.run_cmd("scontrol", "update", "PartitionName=part", f"{key}={value}")
                 self.assertEqual(shown().get(key), after)
+        self.fails(1, "slurm_update error: Invalid JobDefaults specification\n", "scontrol", "update", "PartitionName=part", "JobDefaults=foo=5")
         self.run_cmd("scontrol", "delete", "PartitionName=part")
 
 

@@ -36,6 +36,7 @@ Status update_partition(const ClusterConfig& config,
     const bool cleared = value.empty() && rule.kind == ConfKind::kName;  // Alternate=, QOS=
     const auto parsed = cleared ? std::optional(ConfValue()) : parse_conf_value(rule, value, &ignored);
     if (!parsed || (row->set && !row->set(partition, *parsed))) {
+      if (row->name == "JobDefaults") return failure(ErrorCode::kError, "Invalid JobDefaults specification");
       return failure(ErrorCode::kInvalidUpdate,
                      fmt::format("Invalid input: {}={}\nscontrol: error: Acceptable {} values are {}", key, value,
                                  row->name, in_words(allowed_values(rule))));
