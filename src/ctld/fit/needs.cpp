@@ -145,6 +145,16 @@ DefaultMemory default_memory(const PartitionConfig& p, const ClusterConfig& c) {
   return {};
 }
 
+bool exceeds_memory_limit(const JobSpec& spec, const PartitionConfig& partition, const ClusterConfig& config) {
+  const uint64_t most = partition.max_mem_per_node_mib.value_or(config.max_mem_per_node_mib);
+  uint64_t asked = spec.memory_kind == MemoryKind::kPerNode ? spec.memory_mib : 0;
+  if (spec.memory_kind == MemoryKind::kDefault) {
+    const DefaultMemory usual = default_memory(partition, config);
+    asked = usual.kind == MemoryKind::kPerNode ? usual.mib : 0;
+  }
+  return most > 0 && asked > most;
+}
+
 uint32_t cpus_for_memory(const JobSpec& spec, const PartitionConfig& partition,
                          const ClusterConfig& config) {
   const uint64_t most = most_memory_per_cpu(partition, config);

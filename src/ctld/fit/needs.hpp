@@ -83,6 +83,9 @@ struct DefaultMemory {
 [[nodiscard]] uint32_t cpus_for_memory(const JobSpec& spec, const PartitionConfig& partition,
                                        const ClusterConfig& config);
 
+// Whether the job asks for more memory of a node than jobs of the partition may have, or gets it by default: MaxMemPerNode.
+[[nodiscard]] bool exceeds_memory_limit(const JobSpec& spec, const PartitionConfig& partition, const ClusterConfig& config);
+
 // Errors: kInvalidFeature, kInvalidMemory, kTooManyNodes, and those of set_gres().
 [[nodiscard]] Result<Needs> needs_of(const JobSpec& spec,
                                      const PartitionConfig& partition,
