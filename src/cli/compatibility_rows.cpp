@@ -160,6 +160,7 @@ constexpr CompatibilityRow kRows[] = {
     {"scontrol verbs", "update job", Support::kSupported, "system:scontrol test_update_waiting_job"},
     {"scontrol verbs", "update job by JobName", Support::kSupported, "system:scontrol test_update_by_name"},
     {"scontrol verbs", "update node", Support::kSupported, "system:scontrol test_update_node"},
+    {"scontrol verbs", "update node State=POWER_*", Support::kMissing, "", "power saving"},
     {"scontrol verbs", "update partition", Support::kSupported, "system:scontrol test_update_partition"},
     {"scontrol verbs", "version", Support::kSupported, "system:query test_help"},
     {"scontrol verbs", "wait_job", Support::kSupported, "system:programs test_wait_job"},

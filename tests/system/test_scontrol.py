@@ -1,5 +1,6 @@
 """scontrol's verbs, and what squeue and sinfo show only when asked: each test is the proof of a row."""
 import os
+import re
 import unittest
 
 from harness import ClusterCase, need_root, wait_for
@@ -352,6 +353,11 @@ class Scontrol(ClusterCase):
         for part in ("Comment=slow disk\n", "Extra=rack7\n", "Weight=9 ", "AvailableFeatures=fast,big\n",
                      "ActiveFeatures=fast\n"):
             self.assertIn(part, text)
+        address = re.search(r"NodeAddr=(\S+)", text)[1]
+        self.run_cmd("scontrol", "update", "NodeName=n2", "NodeAddr=localhost")
+        self.assertIn("NodeAddr=localhost ", self.out("scontrol", "show", "node", "n2"))
+        self.assertEqual(self.out("srun", "-w", "n2", "echo", "there"), "there\n")
+        self.run_cmd("scontrol", "update", "NodeName=n2", f"NodeAddr={address}")
         self.run_cmd("scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=test")
         self.assertEqual(self.out("sinfo", "-h", "-n", "n2", "-o", "%T %E %u").split(), ["drained", "test", "root"])
         self.run_cmd("scontrol", "update", "NodeName=n2", "State=UNDRAIN")
