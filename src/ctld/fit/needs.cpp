@@ -147,7 +147,8 @@ DefaultMemory default_memory(const PartitionConfig& p, const ClusterConfig& c) {
 
 bool exceeds_memory_limit(const JobSpec& spec, const PartitionConfig& partition, const ClusterConfig& config) {
   const uint64_t most = partition.max_mem_per_node_mib.value_or(config.max_mem_per_node_mib);
-  uint64_t asked = spec.memory_kind == MemoryKind::kPerNode ? spec.memory_mib : 0;
+  const bool says = spec.memory_kind == MemoryKind::kPerNode || spec.memory_kind == MemoryKind::kPerCpu;
+  uint64_t asked = says ? spec.memory_mib : 0;  // a node gives one CPU at least
   if (spec.memory_kind == MemoryKind::kDefault) {
     const DefaultMemory usual = default_memory(partition, config);
     asked = usual.kind == MemoryKind::kPerNode ? usual.mib : 0;

@@ -218,6 +218,11 @@ TEST(Pass, MemoryOverTheLimitOfANodeWaits) {
   const JobId id = w.submit(spec);
   EXPECT_EQ(w.pass(), "");
   EXPECT_EQ(w.reason(id), JobReason::kMaxMemPerLimit);
+  spec.memory_kind = MemoryKind::kPerCpu;
+  const JobId by_cpu = w.submit(spec);
+  EXPECT_EQ(w.pass(), "");
+  EXPECT_EQ(w.reason(by_cpu), JobReason::kMaxMemPerLimit);
+  spec.memory_kind = MemoryKind::kPerNode;
   spec.partitions = "large";
   const JobId other = w.submit(spec);
   EXPECT_EQ(w.pass(), std::to_string(other) + ":n1");

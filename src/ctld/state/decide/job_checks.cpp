@@ -93,11 +93,8 @@ Status within_limits(const ClusterState& state, const JobSpec& spec, const Parti
   if (!allows_node_count(config, spec) || std::max(1U, spec.min_nodes) > partition.nodes.count()) {
     return failure(ErrorCode::kTooManyNodes);
   }
-  const uint64_t max_memory = config.max_mem_per_node_mib.value_or(state.config->max_mem_per_node_mib);
-  if (max_memory != 0 && spec.memory_kind == MemoryKind::kPerNode && spec.memory_mib > max_memory) {
-    return failure(ErrorCode::kInvalidMemory);
-  }
-  return {};
+  const bool over = fit::exceeds_memory_limit(spec, config, *state.config);
+  return over ? failure(ErrorCode::kInvalidMemory) : Status{};
 }
 
 Result<std::vector<const Partition*>> find_partitions(const ClusterState& state, const JobSpec& spec) {
