@@ -58,8 +58,7 @@ Status set_gres(std::string_view value, const Base&, JobUpdate& update) {
   return {};
 }
 
-// "cpu=2,gres/gpu:1": CPUs of a task are asked for here, too. An empty value takes back the resources that were asked for;
-// one of CPUs alone says nothing of them.
+// "cpu=2,gres/gpu:1": CPUs of a task are asked for here, too. The value is all that a task has, as in Slurm.
 Status set_tres_per_task(std::string_view value, const Base& base, JobUpdate& update) {
   std::vector<std::string> gres;
   for (std::string item : split(value, ',')) {
@@ -70,8 +69,7 @@ Status set_tres_per_task(std::string_view value, const Base& base, JobUpdate& up
       return ok;
     }
   }
-  if (gres.empty() && !value.empty()) return {};
-  return set_gres<&JobUpdate::tres_per_task>(join(gres, ","), base, update);
+  return set_gres<&JobUpdate::tres_per_task>(join(gres, ","), base, update);  // none: what was asked for goes
 }
 
 // "gres/gpu:2": the number behind the name.
