@@ -59,8 +59,7 @@ void append_list(std::string_view what, const std::vector<std::string>& names, s
 
 // The keys are those of slurm.conf's PartitionName lines.
 void append_partition_keys(std::string& out) {
-  std::vector<std::string> acts = {std::string(tables::kJobDefaults)};
-  std::vector<std::string> idle;
+  std::vector<std::string> acts, idle;
   for (const auto& key : tables::partition_keys()) {
     (key.effect == tables::ConfEffect::kActs ? acts : idle).emplace_back(key.name);
   }

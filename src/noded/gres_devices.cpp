@@ -31,6 +31,7 @@ GresDevices devices_of(const GresConfigLine& line, std::vector<std::string>& pro
   devices.links = line.links;
   for (const std::string& flag : line.flags) devices.flags.push_back(to_lower(flag));
   devices.count = line.count;
+  if (std::ranges::find(devices.flags, "countonly") != devices.flags.end()) return devices;  // whatever its files
   const auto& files = line.files.empty() ? line.multiple_files : line.files;
   for (const std::string& file : files) {
     if (exists(file, problems)) devices.files.push_back(file);
@@ -43,6 +44,19 @@ GresDevices devices_of(const GresConfigLine& line, std::vector<std::string>& pro
     devices.count = devices.files.size();
   }
   return devices;
+}
+
+// Whether a job may have parts of several units is said for all nodes, whichever line says it.
+void add_sharing(const ClusterConfig& config, GresDevices& devices) {
+  if (!is_shared_gres(devices.name)) return;
+  for (const GresConfigLine& line : config.gres_lines) {
+    if (line.name != devices.name) continue;
+    for (const std::string& text : line.flags) {
+      const std::string flag = to_lower(text);
+      const bool known = std::ranges::find(devices.flags, flag) != devices.flags.end();
+      if (flag.ends_with("_sharing") && !known) devices.flags.push_back(flag);
+    }
+  }
 }
 
 // The last line about this node decides; one for all counts where none names it.
@@ -114,6 +128,7 @@ std::vector<GresDevices> find_gres(const ClusterConfig& config, const NodeConfig
     counted.count = item.count;
     devices.push_back(std::move(counted));
   }
+  for (GresDevices& mine : devices) add_sharing(config, mine);
   return devices;
 }
 

@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include "common/base/text.hpp"
+#include "common/tables/gres_env.hpp"
 #include "stepd/bind_list.hpp"
+#include "stepd/task_binding.hpp"
 
 namespace sluice::stepd {
 namespace {
@@ -67,6 +69,17 @@ std::string_view gpu_part(std::string_view tres_bind) {
     return rest.substr(0, rest.find('+'));
   }
   return {};
+}
+
+bool wants_gpu_report(std::string_view bind) {
+  const bool verbose = starts_with_i(bind, "verbose,") || starts_with_i(bind, "v,");
+  return verbose && !iequals(bind.substr(bind.find(',') + 1), "none");
+}
+
+std::string gpu_report(const std::vector<StepGpu>& gpus, const Bitmap& bound) {
+  const Bitmap all = all_units(gpus);
+  return fmt::format("gpu-bind: usable_gres={}; bit_alloc={}; local_inx=0; global_list={}; local_list={}\n",
+                     hex_mask(bound, 0, true), hex_mask(all, 0, true), number_list(bound), number_list(bound));
 }
 
 GpuBinding gpus_of_task(const std::vector<StepGpu>& gpus, std::string_view bind, uint32_t local_task,

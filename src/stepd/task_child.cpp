@@ -303,6 +303,7 @@ void settle(const TaskSetup& setup) {
     say(STDERR_FILENO, fmt::format(fmt::runtime(setup.binding_report), ::getpid()));
   }
   if (!setup.gpu_complaint.empty()) say(STDERR_FILENO, setup.gpu_complaint);
+  if (!setup.gpu_report.empty()) say(STDERR_FILENO, setup.gpu_report);
   bind_memory(setup);
   if (const int error = enter_mount_namespace(setup.mount_namespace); error != 0) {
     complain(fmt::format("cannot enter the job's mount namespace: {}", errno_text(error)));

@@ -35,7 +35,8 @@ struct TaskSetup {
   std::string user_prolog;           // --task-prolog
   std::optional<cpu_set_t> cpus;     // where it may run
   std::string binding_report;        // of --cpu-bind=verbose, with {} for the pid
-  std::string gpu_complaint;   // about --gpu-bind; empty: none
+  std::string gpu_report;            // of --gpu-bind=verbose
+  std::string gpu_complaint;         // about --gpu-bind; empty: none
   int memory_policy = -1;            // of set_mempolicy(2); -1: as it is
   uint64_t memory_nodes = 0;         // NUMA nodes, a bit each
   std::string memory_report;         // of --mem-bind=verbose, with {} for the pid

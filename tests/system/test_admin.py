@@ -53,6 +53,21 @@ class Admin(NodeCase):
         wait_for(lambda: self.node("n1") == "idle|none", "the node is back in service")
         self.assertEqual(self.rebooted(), before + ["n1"])
 
+    def test_reboot_by_force(self):
+        """Jobs do not hold a node back: one is queued again, one may not be."""
+        before = self.rebooted()
+        again = self.submit("-w", "n1", "--requeue", "-o", "/dev/null", "--wrap", "sleep 1000")
+        once = self.submit("-w", "n1", "--no-requeue", "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.wait_state(again, "RUNNING")
+        self.wait_state(once, "RUNNING")
+        self.run_cmd("scontrol", "reboot", "ASAP", "FORCE", "reason=stuck", "n1")
+        self.assertEqual(self.wait_ended(once), "NODE_FAIL")
+        wait_for(lambda: self.rebooted() == before + ["n1"], "the node is rebooted")
+        self.wait_state(again, "RUNNING")  # on the same node, which is back
+        self.assertEqual(self.out("squeue", "-h", "-j", again, "-O", "restartcnt").strip(), "1")
+        self.run_cmd("scancel", again)
+        wait_for(lambda: self.node("n1") == "idle|none", "n1 is idle")
+
     def test_reboot_to_down(self):
         self.run_cmd("scontrol", "reboot", "nextstate=DOWN", "n2")
         wait_for(lambda: self.node("n2") == "down|reboot requested : reboot issued : reboot complete", "n2 is down after its reboot")
@@ -93,7 +108,6 @@ class Admin(NodeCase):
 
     def test_reboot_errors(self):
         self.fails(1, "Missing node list. Specify ALL|<NodeList>\n", "scontrol", "reboot", "ASAP")
-        self.fails(1, "FORCE is not supported: nodes are rebooted when their jobs have ended\n", "scontrol", "reboot", "FORCE", "n1")
         self.fails(1, "Invalid state: up\nValid states: DOWN, RESUME\n", "scontrol", "reboot", "nextstate=up", "n1")
         self.fails(1, "scontrol_reboot_nodes error: Invalid node name specified\n", "scontrol", "reboot", "zz")
         done = self.run_cmd("scontrol", "reboot", "n1", user=65534, check=False)

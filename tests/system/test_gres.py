@@ -171,6 +171,10 @@ class Gres(ClusterCase):
                 job = self.submit("-H", "-n2", "--wrap", "true")
                 self.run_cmd("scontrol", "update", f"JobId={job}", change)
                 self.assertIn(f"   {shown}\n", self.out("scontrol", "show", "job", job))
+        job = self.submit("-H", "-n2", "--gpus-per-task=1", "--wrap", "true")
+        self.run_cmd("scontrol", "update", f"JobId={job}", "TresPerTask=cpu=2")  # the new value is all there is
+        shown = self.show(job)
+        self.assertEqual((shown["CPUs/Task"], shown["TresPerTask"]), ("2", "cpu=2"))
         for change in ("TresPerJob=gpu:99", "TresPerSocket=gpu:5", "TresPerTask=nosuch:1"):
             job = self.submit("-H", "-n2", "--wrap", "true")
             self.assertEqual(self.run_cmd("scontrol", "update", f"JobId={job}", change, check=False).returncode, 1, change)
@@ -189,6 +193,9 @@ class Gres(ClusterCase):
         self.held("-w", "n1", "--gres=gpu:2")
         self.assertIn("CPU_IDs=4-5 ", self.say("sbatch", "-w n1 -c2 --gres=gpu:1", SHOW))
         self.assertEqual(self.gres("-w n1 -c6 --gres=gpu:1")[0], ["gpu:a100:1(IDX:2)"])  # a preference
+        for command in COMMANDS:
+            said = self.say(command, "-w n1 -c2 --gres=gpu:1 --gres-flags=disable-binding", SHOW)
+            self.assertRegex(said, r"CPU_IDs=1,4 .*GRES=gpu:a100:1\(IDX:2\)", command)
         for command in COMMANDS:
             self.refused("-w n1 -c8 --gres=gpu:2 --gres-flags=enforce-binding",
                          *(["Unable to allocate resources: Requested node configuration is not available"]
@@ -212,6 +219,11 @@ class Gres(ClusterCase):
         self.assertEqual(sorted(said.splitlines()), ["0 0,1 0,1 4", "1 2,3 2,3 4"])
         done = self.run_cmd("srun", "--gres=gpu:1", "--gpu-bind=map_gpu:3", "sh", "-c", TELL)
         self.assertEqual(done.stdout.strip(), "0 0 0 1")
+        self.assertNotIn("gpu-bind:", done.stderr)
+        told = self.run_cmd("srun", "-l", "-n2", "--gres=gpu:4", "--gpu-bind=verbose,per_task:2", "true").stderr.splitlines()
+        self.assertEqual(sorted(line for line in told if "gpu-bind" in line),
+                         ["0: gpu-bind: usable_gres=0x3; bit_alloc=0xF; local_inx=0; global_list=0,1; local_list=0,1",
+                          "1: gpu-bind: usable_gres=0xC; bit_alloc=0xF; local_inx=0; global_list=2,3; local_list=2,3"])
         self.assertIn("does not specify any devices within the allocation for task 0. Binding to the first", done.stderr)
 
     def test_near_gpus(self):

@@ -409,6 +409,11 @@ class Scontrol(ClusterCase):
         for part in ("Comment=slow disk\n", "Extra=rack7\n", "Weight=9 ", "AvailableFeatures=fast,big\n",
                      "ActiveFeatures=fast\n"):
             self.assertIn(part, text)
+        address = re.search(r"NodeAddr=(\S+)", text)[1]
+        self.run_cmd("scontrol", "update", "NodeName=n2", "NodeAddr=localhost")
+        self.assertIn("NodeAddr=localhost ", self.out("scontrol", "show", "node", "n2"))
+        self.assertEqual(self.out("srun", "-w", "n2", "echo", "there"), "there\n")
+        self.run_cmd("scontrol", "update", "NodeName=n2", f"NodeAddr={address}")
         self.run_cmd("scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=test")
         self.assertEqual(self.out("sinfo", "-h", "-n", "n2", "-o", "%T %E %u").split(), ["drained", "test", "root"])
         self.run_cmd("scontrol", "update", "NodeName=n2", "State=UNDRAIN")
@@ -427,14 +432,15 @@ class Scontrol(ClusterCase):
                 ("PriorityTier", "5", "5"), ("AllowGroups", "root", "root"), ("OverSubscribe", "EXCLUSIVE", "EXCLUSIVE"),
                 ("Hidden", "YES", "YES"), ("RootOnly", "YES", "YES"), ("DisableRootJobs", "YES", "YES"),
                 ("DefMemPerCPU", "50", "50"), ("MaxMemPerNode", "900", "900"), ("LLN", "YES", "YES"),
-                ("MaxCPUsPerNode", "2", "2"), ("MaxCPUsPerSocket", "1", "1"), ("GraceTime", "10", "10"), ("OverTimeLimit", "3", "3")):
+                ("MaxCPUsPerNode", "2", "2"), ("MaxCPUsPerSocket", "1", "1"), ("GraceTime", "10", "10"), ("OverTimeLimit", "3", "3"),
+                ("JobDefaults", "DefCpuPerGPU=2,DefMemPerGPU=300", "DefCpuPerGPU=2,DefMemPerGPU=300"),
+                ("JobDefaults", "DefMemPerGPU=70", "DefMemPerGPU=70"), ("JobDefaults", "", "(null)")):
             with self.subTest(key=key):
                 self.run_cmd("scontrol", "update", "PartitionName=part", f"{key}={value}")
                 self.assertEqual(shown().get(key), after)
-        self.run_cmd("scontrol", "update", "PartitionName=part", "JobDefaults=DefCpuPerGPU=2,DefMemPerGPU=100")
-        self.assertIn(" JobDefaults=DefCpuPerGPU=2,DefMemPerGPU=100 ", self.out("scontrol", "show", "partition", "part", "-o"))
         self.assertIn("partition part: GraceTime has no effect yet\n", self.cluster.log())
         self.assertNotIn("partition part: MaxTime ", self.cluster.log())
+        self.fails(1, "slurm_update error: Invalid JobDefaults specification\n", "scontrol", "update", "PartitionName=part", "JobDefaults=foo=5")
         self.run_cmd("scontrol", "delete", "PartitionName=part")
 
 

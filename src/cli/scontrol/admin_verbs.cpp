@@ -38,9 +38,7 @@ RebootWish read_reboot(Session& session, const Words& words) {
     if (iequals(word, "ASAP")) {
       wish.request.asap = true;
     } else if (iequals(word, "FORCE")) {
-      wish.good = false;
-      session.fail("FORCE is not supported: nodes are rebooted when their jobs have ended");
-      return wish;
+      wish.request.force = true;
     } else if (starts_with_i(word, "nextstate=")) {
       const std::string state = word.substr(10);
       wish.good = iequals(state, "DOWN") || iequals(state, "RESUME");

@@ -169,6 +169,16 @@ void deal_parts(GresInventory& inventory, const std::vector<GresDevices>& found)
   }
 }
 
+// Flags=one_sharing or all_sharing of gres.conf; without either, parts for MPS are of one GPU and shards of any.
+bool serves_by_one_unit(const std::vector<GresDevices>& found, std::string_view name) {
+  const auto has = [&](std::string_view flag) {
+    return std::ranges::any_of(found, [&](const GresDevices& devices) {
+      return devices.name == name && std::ranges::find(devices.flags, flag) != devices.flags.end();
+    });
+  };
+  return has("one_sharing") || (name == "mps" && !has("all_sharing"));
+}
+
 // The parts of a share by unit, for sums.
 std::vector<uint32_t> parts_by_unit(const GresShare& share, size_t size) {
   std::vector<uint32_t> out(size);
@@ -267,6 +277,9 @@ std::shared_ptr<const GresInventory> make_inventory(std::string_view configured,
   auto inventory = std::make_shared<GresInventory>();
   for (const GresItem& item : *items) add_item(*inventory, item, found);
   deal_parts(*inventory, found);
+  for (GresKind& kind : inventory->kinds) {
+    if (is_shared_gres(kind.name)) kind.one_unit = serves_by_one_unit(found, kind.name);
+  }
   return inventory;
 }
 

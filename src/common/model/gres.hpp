@@ -80,6 +80,7 @@ struct GresKind {
   uint64_t count = 0;
   Bitmap units;                 // none: only counted
   std::vector<uint32_t> parts;  // of a shared resource: what each unit gives
+  bool one_unit = false;        // of a shared resource: a job has parts of one unit of a node only
 };
 struct GresInventory {
   struct Near {

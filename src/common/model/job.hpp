@@ -199,6 +199,11 @@ struct Job {
   return is_terminal(j.state) && !is_completing(j);
 }
 
+// It is to run again, once its last run is gone from its nodes.
+[[nodiscard]] inline bool is_cleaning(const Job& j) {
+  return (j.flags & kJobCompleting) != 0 && (j.flags & kJobRequeued) != 0;
+}
+
 // A component of a heterogeneous job that is not the first: what the job does as a whole is the first one's affair.
 [[nodiscard]] inline bool is_het_follower(const Job& j) { return j.het != nullptr && j.het->offset != 0; }
 

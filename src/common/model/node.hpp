@@ -160,6 +160,7 @@ struct NodeUpdate {
   std::optional<std::string> state, reason, active_features, available_features, comment, extra, gres, cpu_bind;
   std::optional<uint32_t> weight;
   std::optional<uint32_t> resume_after_seconds;
+  std::optional<std::string> addresses, hostnames;  // host lists, one for each of `nodes` in their order
   template <class V>
   static void describe(V&& field) {
     field(1, "nodes", &NodeUpdate::nodes);
@@ -173,6 +174,8 @@ struct NodeUpdate {
     field(9, "weight", &NodeUpdate::weight);
     field(10, "resume_after_seconds", &NodeUpdate::resume_after_seconds);
     field(380, "cpu_bind", &NodeUpdate::cpu_bind);
+    field(381, "addresses", &NodeUpdate::addresses);
+    field(382, "hostnames", &NodeUpdate::hostnames);
   }
 };
 

@@ -21,12 +21,14 @@ struct RebootNodesRequest {
   bool asap = false;  // no new jobs meanwhile
   AfterReboot after = AfterReboot::kAsBefore;
   std::string reason;
+  bool force = false;  // at once: jobs lose the nodes
   template <class V>
   static void describe(V&& field) {
     field(1, "nodes", &RebootNodesRequest::nodes);
     field(2, "asap", &RebootNodesRequest::asap);
     field(3, "after", &RebootNodesRequest::after);
     field(4, "reason", &RebootNodesRequest::reason);
+    field(5, "force", &RebootNodesRequest::force);
   }
 };
 // To the agent of a node. One that was issued before the node's last boot is dropped.

@@ -81,13 +81,14 @@ struct TaskExit {
     field(2, "status", &TaskExit::status);
   }
 };
-struct StepUsage {          // sums over the step's tasks on one node
+struct StepUsage {          // of the step's tasks on one or more nodes: sums, and the highest of each maximum
   Duration user_cpu{0};
   Duration system_cpu{0};
   uint64_t max_rss_kib = 0;
   uint64_t max_vsize_kib = 0;
   uint64_t read_bytes = 0;
   uint64_t write_bytes = 0;
+  friend bool operator==(const StepUsage&, const StepUsage&) = default;
   template <class V>
   static void describe(V&& field) {
     field(1, "user_cpu", &StepUsage::user_cpu);

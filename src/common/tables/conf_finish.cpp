@@ -254,6 +254,17 @@ Status finish_down_nodes(ConfDraft& draft) {
 
 }  // namespace
 
+std::string job_defaults_text(const PartitionConfig& partition) {
+  std::vector<std::string> defaults;
+  if (partition.def_cpu_per_gpu) {
+    defaults.push_back(fmt::format("DefCpuPerGPU={}", *partition.def_cpu_per_gpu));
+  }
+  if (partition.def_mem_per_gpu_mib) {
+    defaults.push_back(fmt::format("DefMemPerGPU={}", *partition.def_mem_per_gpu_mib));
+  }
+  return join(defaults, ",");
+}
+
 Status finish_config(ConfDraft& draft) {
   fill_defaults(draft);
   imply_flags(draft.parsed.config);
@@ -267,13 +278,6 @@ Status finish_config(ConfDraft& draft) {
   std::sort(unused.begin(), unused.end());
   unused.erase(std::unique(unused.begin(), unused.end()), unused.end());
   return {};
-}
-
-std::string job_defaults_text(const PartitionConfig& partition) {
-  std::vector<std::string> defaults;
-  if (partition.def_cpu_per_gpu) defaults.push_back(fmt::format("DefCpuPerGPU={}", *partition.def_cpu_per_gpu));
-  if (partition.def_mem_per_gpu_mib) defaults.push_back(fmt::format("DefMemPerGPU={}", *partition.def_mem_per_gpu_mib));
-  return join(defaults, ",");
 }
 
 }  // namespace sluice::tables

@@ -30,7 +30,7 @@ struct ConfDraft {
 
 [[nodiscard]] Status finish_config(ConfDraft& draft);
 
-// "DefCpuPerGPU=2,DefMemPerGPU=100", as JobDefaults shows what the two keys say.
+// What a partition gives jobs with GPUs, as JobDefaults= says it: "DefCpuPerGPU=2,DefMemPerGPU=100".
 [[nodiscard]] std::string job_defaults_text(const PartitionConfig& partition);
 
 }  // namespace sluice::tables

@@ -145,6 +145,25 @@ bool set_billing_weights(P& partition, const ConfValue& value) {
   return true;
 }
 
+// All that the partition gives jobs with GPUs: what is not in the list is no longer given.
+bool set_job_defaults(P& partition, const ConfValue& value) {
+  std::optional<uint64_t> cpus, memory_mib;
+  for (const std::string& item : split_list(value.text)) {
+    const size_t equals = item.find('=');
+    if (equals == std::string::npos) return false;
+    const auto number = to_number<uint64_t>(std::string_view(item).substr(equals + 1));
+    if (!number) return false;
+    const std::string_view name = std::string_view(item).substr(0, equals);
+    if (iequals(name, "DefCpuPerGPU")) cpus = number;
+    else if (iequals(name, "DefMemPerGPU")) memory_mib = number;
+    else return false;
+  }
+  partition.def_cpu_per_gpu = cpus;
+  partition.def_mem_per_gpu_mib = memory_mib;
+  return true;
+}
+constexpr std::string_view kJobDefaultsWords = "DefCpuPerGPU=NUMBER and DefMemPerGPU=MEGABYTES, with a comma between them";
+
 constexpr ConfKey<P> kPartitionKeys[] = {
     part("PartitionName", K::kName).acts<&P::name>(),
     part("AllocNodes", K::kWords).acts_by(set_alloc_nodes, "ALL or a host list"),
@@ -167,6 +186,7 @@ constexpr ConfKey<P> kPartitionKeys[] = {
     part("ExclusiveUser", K::kBool).acts_by(set_exclusive<ExclusiveMode::kUser>),
     part("GraceTime", K::kSeconds).keeps<&P::grace_time_s>(),
     part("Hidden", K::kBool).acts<&P::hidden>(),
+    part("JobDefaults", K::kText).acts_by(set_job_defaults, kJobDefaultsWords),
     part("LLN", K::kBool).acts<&P::lln>(),
     part("MaxCPUsPerNode", K::kNumber).with_unlimited().acts<&P::max_cpus_per_node>(),
     part("MaxCPUsPerSocket", K::kNumber).with_unlimited().acts<&P::max_cpus_per_socket>(),

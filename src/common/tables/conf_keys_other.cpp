@@ -72,6 +72,7 @@ constexpr ConfKey<G> kGresKeys[] = {
     gres("Name", K::kName).acts<&G::name>(),
     gres("AutoDetect", K::kEnum)
         .allow("off,nvml,nvidia,rsmi,oneapi,nrt,full")
+        .only("off,nvml,nvidia,full")
         .acts<&G::auto_detect>(),
     gres("Count", K::kText).acts<&G::count_text>(),
     gres("Cores", K::kText).acts<&G::cores>(),
@@ -81,6 +82,7 @@ constexpr ConfKey<G> kGresKeys[] = {
     gres("Flags", K::kFlags)
         .allow("CountOnly,explicit,one_sharing,all_sharing,nvidia_gpu_env,amd_gpu_env,"
                "intel_gpu_env,opencl_env,no_gpu_env")
+        .only("CountOnly,one_sharing,all_sharing,nvidia_gpu_env,amd_gpu_env,intel_gpu_env,opencl_env,no_gpu_env")
         .acts<&G::flags>(),
     gres("Links", K::kText).acts<&G::links>(),
     gres("Link", K::kText).acts<&G::links>(),

@@ -132,9 +132,12 @@ Status parse_gres_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed)
     const Result<std::vector<ConfPair>> pairs = conf_pairs(line);
     if (!pairs) return tl::unexpected(pairs.error());
     GresLine gres;
-    std::vector<std::string> unused;  // gres.conf as a whole is reported by its lines' names
+    std::vector<std::string> unused;
     if (Status status = assign_line(line, *pairs, 0, gres_keys(), gres, unused); !status) {
       return status;
+    }
+    for (const std::string& what : unused) {  // "Name.AutoDetect=rsmi"
+      config.without_effect.push_back("gres.conf." + what.substr(what.find('.') + 1));
     }
     if (Status status = finish_gres_line(gres); !status) {
       return conf_failure(line, status.error().text);
@@ -148,6 +151,7 @@ Status parse_gres_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed)
     }
     config.gres_lines.push_back(gres);
   }
+  tidy_unused(config);
   return {};
 }
 

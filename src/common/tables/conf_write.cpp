@@ -98,6 +98,7 @@ std::string_view state_text(PartitionState state) {
 void add_memory(const PartitionConfig& p, Line& line) {
   const std::pair<const char*, const std::optional<uint64_t>&> values[] = {
       {"DefMemPerCPU", p.def_mem_per_cpu_mib}, {"DefMemPerNode", p.def_mem_per_node_mib},
+      {"DefCpuPerGPU", p.def_cpu_per_gpu}, {"DefMemPerGPU", p.def_mem_per_gpu_mib},
       {"MaxMemPerCPU", p.max_mem_per_cpu_mib}, {"MaxMemPerNode", p.max_mem_per_node_mib}};
   for (const auto& [key, value] : values) {
     if (value) line.add(key, std::to_string(*value));
@@ -134,7 +135,6 @@ std::string partition_line(const PartitionConfig& p) {
   line.add_flag("ReqResv", p.req_resv);
   line.add_flag("LLN", p.lln);
   add_memory(p, line);
-  line.add("JobDefaults", p.job_defaults);
   line.add("TRESBillingWeights", p.tres_billing_weights);
   line.add_seconds("SuspendTime", p.suspend_time_s);
   line.add_seconds("SuspendTimeout", p.suspend_timeout_s);

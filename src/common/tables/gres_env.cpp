@@ -110,10 +110,11 @@ void set_mps_percentage(const GresShares& shares, std::span<const protocol::Gres
   constexpr const char* kPercentage = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE";
   for (const GresShare& share : shares) {
     if (share.name != "mps" || share.units.none()) continue;
-    const size_t unit = share.units.find_first();  // a job has parts of one GPU
+    const size_t unit = share.units.find_first();  // the one variable is for all GPUs
+    const uint64_t held = share.parts.empty() ? share.count : share.parts.front();
     for (const protocol::GresDevice& device : devices) {
       if (device.name != "gpu" || device.unit != unit || device.mps_parts == 0) continue;
-      return out.set(kPercentage, std::to_string(share.count * 100 / device.mps_parts));
+      return out.set(kPercentage, std::to_string(held * 100 / device.mps_parts));
     }
   }
   out.unset(kPercentage);

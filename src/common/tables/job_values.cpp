@@ -96,6 +96,7 @@ std::optional<IndexSet> tasks_asked_for(const std::vector<std::string>& ids, con
 
 JobReason effective_reason(const JobView& view) {
   const Job& job = view.job();
+  if (is_cleaning(job)) return JobReason::kCleaning;
   if (job.reason == JobReason::kNone && job.state == JobState::kPending) {
     return view.record->soft.reason;
   }
@@ -106,7 +107,7 @@ namespace {
 
 std::string own_reason(const JobView& view) {
   const Job& job = view.job();
-  if (!job.state_description.empty()) return job.state_description.str();
+  if (!job.state_description.empty() && !is_cleaning(job)) return job.state_description.str();
   const bool waits = job.state == JobState::kPending && job.reason == JobReason::kNone;
   if (waits && !view.record->soft.reason_detail.empty()) return view.record->soft.reason_detail.str();
   const JobReason reason = effective_reason(view);

@@ -2,7 +2,6 @@
 
 #include <optional>
 
-#include "common/base/text.hpp"
 #include "common/tables/conf_assign.hpp"
 #include "common/tables/conf_finish.hpp"
 #include "common/tables/conf_nodes.hpp"
@@ -33,23 +32,10 @@ Status set_key(const std::string& key, const std::string& value, PartitionConfig
   const bool cleared = value.empty() && rule.kind == ConfKind::kName;  // Alternate=, QOS=
   const auto parsed = cleared ? std::optional(ConfValue()) : parse_conf_value(rule, value, &ignored);
   if (parsed && (!row->set || row->set(partition, *parsed))) return {};
+  if (row->name == "JobDefaults") return failure(ErrorCode::kError, "Invalid JobDefaults specification");
   return failure(ErrorCode::kInvalidUpdate,
                  fmt::format("Invalid input: {}={}\nscontrol: error: Acceptable {} values are {}", key, value,
                              row->name, in_words(allowed_values(rule))));
-}
-
-// "DefCpuPerGPU=2,DefMemPerGPU=100"; what is not in the list has no default any more.
-Status set_job_defaults(const std::string& value, PartitionConfig& partition) {
-  partition.def_cpu_per_gpu.reset();
-  partition.def_mem_per_gpu_mib.reset();
-  for (const std::string& word : split_list(value)) {
-    const size_t equals = word.find('=');
-    const std::string name = word.substr(0, equals);
-    const bool known = iequals(name, "DefCpuPerGPU") || iequals(name, "DefMemPerGPU");
-    if (!known || equals == std::string::npos) return failure(ErrorCode::kInvalidUpdate, "Invalid JobDefaults specification");
-    if (auto ok = set_key(name, word.substr(equals + 1), partition); !ok) return ok;
-  }
-  return {};
 }
 
 }  // namespace
@@ -71,8 +57,7 @@ Status update_partition(const ClusterConfig& config,
                         const std::map<std::string, std::string>& values,
                         PartitionConfig& partition) {
   for (const auto& [key, value] : values) {
-    const Status done = iequals(key, kJobDefaults) ? set_job_defaults(value, partition) : set_key(key, value, partition);
-    if (!done) return done;
+    if (auto ok = set_key(key, value, partition); !ok) return ok;
   }
   partition.job_defaults = job_defaults_text(partition);
   partition.node_sets.clear();

@@ -12,9 +12,6 @@
 
 namespace sluice::tables {
 
-// The keys that scontrol takes and slurm.conf does not: "JobDefaults" stands for what it lists.
-inline constexpr std::string_view kJobDefaults = "JobDefaults";
-
 // Of these values, the keys ("PreemptMode") and options ("Exclusive=TOPO") that nothing comes of, by name.
 [[nodiscard]] std::vector<std::string> partition_keys_without_effect(const std::map<std::string, std::string>& values);
 

@@ -58,7 +58,7 @@ Status set_gres(std::string_view value, const Base&, JobUpdate& update) {
   return {};
 }
 
-// "cpu=2,gres/gpu:1": CPUs of a task are asked for here, too.
+// "cpu=2,gres/gpu:1": CPUs of a task are asked for here, too. The value is all that a task has, as in Slurm.
 Status set_tres_per_task(std::string_view value, const Base& base, JobUpdate& update) {
   std::vector<std::string> gres;
   for (std::string item : split(value, ',')) {
@@ -303,8 +303,8 @@ constexpr NodeUpdateKey kNodeKeys[] = {
     {"Gres", set_node_text<&NodeUpdate::gres>},
     {"InstanceId", nullptr, "new since 22.05: cloud nodes"},
     {"InstanceType", nullptr, "new since 22.05: cloud nodes"},
-    {"NodeAddr", nullptr, "cloud nodes"},
-    {"NodeHostname", nullptr, "cloud nodes"},
+    {"NodeAddr", set_node_text<&NodeUpdate::addresses>},
+    {"NodeHostname", set_node_text<&NodeUpdate::hostnames>},
     {"Reason", set_node_text<&NodeUpdate::reason>},
     {"ResumeAfter", set_resume_after},
     {"State", set_node_text<&NodeUpdate::state>},

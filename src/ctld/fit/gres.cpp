@@ -20,13 +20,15 @@ bool serves(const GresKind& kind, const GresNeed& need) {
 
 uint64_t free_for(const GresNeed& need, const Room& room) {
   uint64_t sum = 0, most = 0;
+  bool one_unit = false;
   for (const GresKind& kind : room.gres->kinds) {
     if (!serves(kind, need)) continue;
     const GresFree free = free_of(kind, used_in(room));
     sum += free.count;
+    one_unit = one_unit || kind.one_unit;
     for (const uint32_t part : free.parts) most = std::max<uint64_t>(most, part);
   }
-  return need.name == "mps" ? most : sum;  // of one GPU
+  return one_unit ? most : sum;
 }
 
 Status add_needs(std::string_view text, uint64_t GresNeed::* member, Needs& needs) {
@@ -86,12 +88,13 @@ struct Group {
   size_t count = 0;
 };
 
-std::vector<Group> groups_of(const GresNeed& need, const Room& room, const GresShares& used) {
+// Those with the most free cores near them first; in the order of the node where that is of no matter.
+std::vector<Group> groups_of(const Needs& needs, const GresNeed& need, const Room& room, const GresShares& used) {
   std::vector<Group> groups;
   for (const GresKind& kind : room.gres->kinds) {
     if (!serves(kind, need)) continue;
     free_of(kind, used).units.for_each([&](size_t unit) {
-      const Bitmap* cores = room.gres->near_cores(kind.name, unit);
+      const Bitmap* cores = needs.near_free ? nullptr : room.gres->near_cores(kind.name, unit);
       auto at = std::ranges::find_if(groups, [&](const Group& g) {
         return g.kind == &kind && (g.cores == cores || (g.cores != nullptr && cores != nullptr && *g.cores == *cores));
       });
@@ -170,9 +173,9 @@ uint64_t take_units(const GresInventory& gres, const std::vector<Group>& groups,
 }
 
 // So many units near each of several sockets, where the units know their cores.
-void take_by_socket(const GresNeed& need, const Room& room, const GresShares& used, uint32_t sockets, GresShares& out) {
-  uint64_t left = need.per_socket * std::max(1U, sockets);
-  for (const Group& group : groups_of(need, room, used)) {
+void take_by_socket(const Needs& needs, const GresNeed& need, const Room& room, const GresShares& used, GresShares& out) {
+  uint64_t left = need.per_socket * std::max(1U, needs.sockets);
+  for (const Group& group : groups_of(needs, need, room, used)) {
     const uint64_t taken = std::min({left, need.per_socket, static_cast<uint64_t>(group.count)});
     if (taken == 0 || group.cores == nullptr) continue;
     add_units(*group.kind, choose_units(*room.gres, group, taken, out), out);
@@ -181,7 +184,7 @@ void take_by_socket(const GresNeed& need, const Room& room, const GresShares& us
   if (left == 0) return;
   GresShares held = used;
   add_shares(held, out);
-  take_units(*room.gres, groups_of(need, room, held), left, out);
+  take_units(*room.gres, groups_of(needs, need, room, held), left, out);
 }
 
 // Parts of GPUs: of the one with the least left that has enough, else of those with the most.
@@ -209,7 +212,7 @@ void take_parts(const GresKind& kind, const GresFree& free, uint64_t wanted, Gre
 void take_need(const Needs& needs, const GresNeed& need, const Room& room, uint64_t wanted, GresShares& out) {
   GresShares used = used_in(room);
   add_shares(used, out);
-  if (need.per_socket > 0 && need.per_node == 0) return take_by_socket(need, room, used, needs.sockets, out);
+  if (need.per_socket > 0 && need.per_node == 0) return take_by_socket(needs, need, room, used, out);
   for (const GresKind& kind : room.gres->kinds) {  // those that are only counted, or parts
     if (wanted == 0 || !serves(kind, need) || (kind.units.any() && kind.parts.empty())) continue;
     const GresFree free = free_of(kind, used);
@@ -219,7 +222,7 @@ void take_need(const Needs& needs, const GresNeed& need, const Room& room, uint6
     else take_parts(kind, free, taken, out);
     wanted -= taken;
   }
-  if (wanted > 0) take_units(*room.gres, groups_of(need, room, used), wanted, out);
+  if (wanted > 0) take_units(*room.gres, groups_of(needs, need, room, used), wanted, out);
 }
 
 }  // namespace
@@ -238,6 +241,7 @@ Status set_gres(const JobSpec& spec, Needs& needs) {
   }
   if (Status ok = set_tasks_per_gpu(spec, needs); !ok) return ok;
   needs.near_only = spec.gres_flags.view().find("enforce-binding") != std::string_view::npos;
+  needs.near_free = spec.gres_flags.view().find("disable-binding") != std::string_view::npos;
   needs.cpus_per_gpu = to_number<uint32_t>(spec.cpus_per_gpu.view()).value_or(0);
   uint32_t nodes = needs.min_nodes;
   for (const GresNeed& need : needs.gres) {  // --gpus=4 --gpus-per-node=2

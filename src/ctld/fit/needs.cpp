@@ -149,6 +149,17 @@ DefaultMemory default_memory(const PartitionConfig& p, const ClusterConfig& c) {
   return {};
 }
 
+bool exceeds_memory_limit(const JobSpec& spec, const PartitionConfig& partition, const ClusterConfig& config) {
+  const uint64_t most = partition.max_mem_per_node_mib.value_or(config.max_mem_per_node_mib);
+  const bool says = spec.memory_kind == MemoryKind::kPerNode || spec.memory_kind == MemoryKind::kPerCpu;
+  uint64_t asked = says ? spec.memory_mib : 0;  // a node gives one CPU at least
+  if (spec.memory_kind == MemoryKind::kDefault) {
+    const DefaultMemory usual = default_memory(partition, config);
+    asked = usual.kind == MemoryKind::kPerNode ? usual.mib : 0;
+  }
+  return most > 0 && asked > most;
+}
+
 uint32_t cpus_for_memory(const JobSpec& spec, const PartitionConfig& partition,
                          const ClusterConfig& config) {
   const uint64_t most = most_memory_per_cpu(partition, config);
@@ -169,7 +180,7 @@ Result<Needs> needs_of(const JobSpec& spec,
   Needs needs;
   set_counts(spec, partition, needs);
   if (auto ok = set_gres(spec, needs); !ok) return tl::unexpected(ok.error());
-  needs.near_only = needs.near_only || (rules.near_gres_only && !needs.gres.empty());
+  needs.near_only = !needs.near_free && (needs.near_only || (rules.near_gres_only && !needs.gres.empty()));
   if (needs.cpus_per_gpu == 0 && asks_for_gpus(needs)) {
     needs.cpus_per_gpu = static_cast<uint32_t>(partition.def_cpu_per_gpu.value_or(config.def_cpu_per_gpu));
   }

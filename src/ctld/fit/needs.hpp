@@ -67,6 +67,7 @@ struct Needs {
   bool fill_sockets = false;
   std::vector<GresNeed> gres;
   bool near_only = false;           // cores have to be near the units (--gres-flags=enforce-binding)
+  bool near_free = false;           // cores and units are chosen apart (--gres-flags=disable-binding)
   uint32_t cpus_per_gpu = 0;        // least CPUs on a node for each of its GPUs
   uint64_t memory_per_gpu_mib = 0;
 };
@@ -81,6 +82,9 @@ struct DefaultMemory {
 // CPUs on each node that --mem takes where MaxMemPerCPU bounds the memory of a CPU; 0: no such bound.
 [[nodiscard]] uint32_t cpus_for_memory(const JobSpec& spec, const PartitionConfig& partition,
                                        const ClusterConfig& config);
+
+// Whether the job asks for more memory of a node than jobs of the partition may have, or gets it by default: MaxMemPerNode.
+[[nodiscard]] bool exceeds_memory_limit(const JobSpec& spec, const PartitionConfig& partition, const ClusterConfig& config);
 
 // Errors: kInvalidFeature, kInvalidMemory, kTooManyNodes, and those of set_gres().
 [[nodiscard]] Result<Needs> needs_of(const JobSpec& spec,

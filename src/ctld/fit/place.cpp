@@ -99,8 +99,8 @@ NodeAllocation allocate_in(const Needs& needs, const Room& room, const Portion& 
     if (needs.tasks_per_core > 0) {
       cores = std::max(cores, (tasks + needs.tasks_per_core - 1) / needs.tasks_per_core);
     }
-    a.cores = a.gres.empty() ? choose_cores(needs, room, cores, unit)
-                             : choose_cores_near(needs, room, cores, a.gres, unit);
+    a.cores = a.gres.empty() || needs.near_free ? choose_cores(needs, room, cores, unit)
+                                                : choose_cores_near(needs, room, cores, a.gres, unit);
   }
   const auto cores = static_cast<uint32_t>(a.cores.count());
   a.cpus = unit == Unit::kCpu && !needs.whole_nodes ? std::min(cpus, cores * all_threads)

@@ -48,6 +48,7 @@ std::string describe_other(const Job& job) {
     return fmt::format("{} on {} since {}.", start, job.allocation->node_list,
                        format_time(job.start));
   }
+  if (is_cleaning(job)) return start + ", and waits again when its last run is gone from its nodes.";
   if (is_finished(job) && !job.state_description.empty()) {
     return fmt::format("{}: {}.", start, job.state_description.view());
   }
@@ -73,9 +74,10 @@ void explain_ineligible(const Job& job, Time now, std::vector<std::string>& line
 // True when the partition itself does not keep the job out.
 bool explain_partition(const Job& job,
                        const state::Partition& partition,
+                       const ClusterConfig& config,
                        std::vector<std::string>& lines) {
   const PartitionConfig& p = *partition.config;
-  const auto reason = why_partition_refuses(job, partition);
+  const auto reason = why_partition_refuses(job, partition, config);
   if (!reason) return true;
   switch (*reason) {
     case JobReason::kPartitionDown:
@@ -88,6 +90,10 @@ bool explain_partition(const Job& job,
       lines.push_back(fmt::format("Partition {} allows at most {}; the job asks for {}.", p.name,
                                   format_minutes(p.max_time),
                                   format_minutes(limit_of(job, partition))));
+      break;
+    case JobReason::kMaxMemPerLimit:
+      lines.push_back(fmt::format("Partition {} gives a job at most {} MiB of a node's memory; the job asks for more.", p.name,
+                                  p.max_mem_per_node_mib.value_or(config.max_mem_per_node_mib)));
       break;
     default:
       lines.push_back(
@@ -133,7 +139,7 @@ void explain_placement(const ClusterState& state,
       lines.push_back(fmt::format("Partition {} does not exist.", name));
       continue;
     }
-    if (!explain_partition(job, *partition, lines)) continue;
+    if (!explain_partition(job, *partition, *state.config, lines)) continue;
     if (!budget.take()) {
       lines.push_back(fmt::format("Partition {} was not looked at: this took too long already.", name));
       continue;

@@ -170,7 +170,7 @@ void PassRun::consider(const Candidate& c) {
   const Job& job = *jobs_[c.entry];
   if (job.het != nullptr) return is_closed(c) ? void() : consider_het(c);
   const Partition& partition = (*state_.partitions)[c.partition];
-  if (const auto reason = why_partition_refuses(job, partition)) return wait(c, *reason);
+  if (const auto reason = why_partition_refuses(job, partition, *state_.config)) return wait(c, *reason);
   if (is_closed(c)) return;
   plan_.counts.most_starts = plan_.counts.most_starts || plan_.starts.size() >= budget_.most_starts;
   plan_.counts.most_tests = plan_.counts.most_tests || failed_tests_ >= budget_.most_tests;

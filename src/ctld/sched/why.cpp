@@ -26,13 +26,14 @@ Minutes limit_of(const Job& job, const state::Partition& partition) {
   return state::limit_in(job, *partition.config);
 }
 
-std::optional<JobReason> why_partition_refuses(const Job& job, const state::Partition& partition) {
+std::optional<JobReason> why_partition_refuses(const Job& job, const state::Partition& partition, const ClusterConfig& config) {
   const PartitionConfig& p = *partition.config;
   if (p.state == PartitionState::kInactive) return JobReason::kPartitionInactive;
   if (p.state == PartitionState::kDown) return JobReason::kPartitionDown;
   const Minutes least = job.spec->time_min != 0 ? job.spec->time_min : limit_of(job, partition);
   if (p.max_time != kInfiniteMinutes && least > p.max_time) return JobReason::kPartitionTimeLimit;
   if (!state::allows_node_count(p, *job.spec)) return JobReason::kPartitionNodeLimit;
+  if (fit::exceeds_memory_limit(*job.spec, p, config)) return JobReason::kMaxMemPerLimit;
   return std::nullopt;
 }
 

@@ -15,7 +15,8 @@ namespace sluice::sched {
 
 // The partition is down, or its limits keep the job out.
 [[nodiscard]] std::optional<JobReason> why_partition_refuses(const Job& job,
-                                                             const state::Partition& partition);
+                                                             const state::Partition& partition,
+                                                             const ClusterConfig& config);
 
 // The time limit that the job would run with in this partition.
 [[nodiscard]] Minutes limit_of(const Job& job, const state::Partition& partition);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -17,7 +18,7 @@
 #include "common/model/job.hpp"
 #include "common/model/node.hpp"
 #include "common/model/step.hpp"
-#include "common/protocol/ctld.hpp"
+#include "common/protocol/noded.hpp"
 #include "ctld/state/admin_events.hpp"
 
 namespace sluice::state {
@@ -447,7 +448,7 @@ struct StepCreated {
     field(1, "step", &StepCreated::step);
   }
 };
-// Some nodes of a step are done, others are not.
+// Some nodes of a step are done, others are not. What the whole step used is the sum of these and of StepEnded.
 struct StepNodesEnded {
   static constexpr uint32_t kTag = 21;
   static constexpr const char* kName = "StepNodesEnded";
@@ -456,6 +457,7 @@ struct StepNodesEnded {
   int32_t exit_status = 0;  // highest so far
   bool out_of_memory = false;
   Time time = kNoTime;
+  std::optional<protocol::StepUsage> usage;  // of these nodes; nothing: none was reported
   template <class V>
   static void describe(V&& field) {
     field(1, "id", &StepNodesEnded::id);
@@ -463,6 +465,7 @@ struct StepNodesEnded {
     field(3, "exit_status", &StepNodesEnded::exit_status);
     field(4, "out_of_memory", &StepNodesEnded::out_of_memory);
     field(5, "time", &StepNodesEnded::time);
+    field(6, "usage", &StepNodesEnded::usage);
   }
 };
 // The whole step is over and leaves the job's list.
@@ -473,12 +476,14 @@ struct StepEnded {
   StepState state = StepState::kCompleted;
   int32_t exit_status = 0;
   Time time = kNoTime;
+  std::optional<protocol::StepUsage> usage;  // of the nodes that ended last
   template <class V>
   static void describe(V&& field) {
     field(1, "id", &StepEnded::id);
     field(2, "state", &StepEnded::state);
     field(3, "exit_status", &StepEnded::exit_status);
     field(4, "time", &StepEnded::time);
+    field(5, "usage", &StepEnded::usage);
   }
 };
 // A step is to end: cancelled by a user, or over its time limit.

@@ -188,6 +188,36 @@ TEST(PlaceGres, TheSiteMayBindAllJobsToNearCores) {
   EXPECT_EQ(cluster.place_spec(on_node("", 6)).size(), 1u);
 }
 
+TEST(PlaceGres, AJobMayDisableTheBinding) {
+  GpuCluster cluster(1);
+  cluster.use(0, {{"gpu", "a100", 2, units("0-1"), {}}});
+  JobSpec spec = on_node("gres/gpu:1", 2);
+  spec.gres_flags = "disable-binding";
+  auto placed = cluster.place_spec(spec);
+  ASSERT_EQ(placed.size(), 1u);
+  EXPECT_EQ(placed[0].cores, units("0,4")) << "as without a GPU, where 4-7 are near this one";
+  EXPECT_EQ(placed[0].gres, (GresShares{{"gpu", "a100", 1, units("2"), {}}}));
+  cluster.config.select_type_parameters.push_back("ENFORCE_BINDING_GRES");
+  spec.cpus_per_task = 6;
+  EXPECT_EQ(cluster.place_spec(spec).size(), 1u) << "whatever the site says";
+  spec.gres_flags = "enforce-binding,disable-binding";
+  EXPECT_EQ(cluster.place_spec(spec).size(), 1u);
+  spec.gres_flags = {};
+  EXPECT_TRUE(cluster.place_spec(spec).empty());
+}
+
+TEST(PlaceGres, ShardsOfOneUnitOnly) {
+  GpuCluster cluster(1);
+  const auto place = [&](std::vector<std::string> flags, const char* wanted) {
+    cluster.nodes[0].gres = make_inventory("gpu:2,shard:8", {{.name = "gpu", .count = 2, .files = {"0", "1"}},
+                                                             {.name = "shard", .count = 8, .flags = std::move(flags)}});
+    return cluster.place_text(on_node(wanted));
+  };
+  EXPECT_EQ(place({}, "gres/shard:6"), "n1:shard:6(IDX:0(2),1(4))");
+  EXPECT_EQ(place({"one_sharing"}, "gres/shard:6"), "");
+  EXPECT_EQ(place({"one_sharing"}, "gres/shard:4"), "n1:shard:4(IDX:0(4))");
+}
+
 TEST(PlaceGres, CoresNearTheUnits) {
   GpuCluster cluster(1);
   cluster.use(0, {{"gpu", "a100", 2, units("0-1"), {}}});

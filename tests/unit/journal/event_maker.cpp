@@ -18,6 +18,7 @@ namespace {
 
 constexpr uint32_t kNodes = 4;
 constexpr uint32_t kCores = 8;
+const protocol::StepUsage kUsage{Duration(70), Duration(8), 900, 1000, 11, 12};
 
 std::shared_ptr<const ClusterConfig> make_config() {
   auto config = std::make_shared<ClusterConfig>();
@@ -264,8 +265,8 @@ void EventMaker::step(Events& events) {
     longer->time_limit = 7;
     make(events, StepUpdated{id, longer});
     make(events, StepEndOrdered{id, 1000, now_});
-    make(events, StepNodesEnded{id, Bitmap::first(1), -3, false, now_});
-    make(events, StepEnded{id, StepState::kCancelled, 9, now_});
+    make(events, StepNodesEnded{id, Bitmap::first(1), -3, false, now_, kUsage});
+    make(events, StepEnded{id, StepState::kCancelled, 9, now_, {}});
     return;
   }
   auto made = std::make_shared<Step>();
@@ -328,7 +329,7 @@ void EventMaker::clean(Events& events) {
     if (at + 1 < job.allocation->nodes.size() && pick(2) == 0) return;
   }
   for (const auto& live : job.steps) {
-    make(events, StepEnded{live->id, StepState::kCompleted, 0, now_});
+    make(events, StepEnded{live->id, StepState::kCompleted, 0, now_, kUsage});
   }
   make(events, JobEnded{job.id, job.state, job.reason, UINT32_MAX, now_});
   if ((job.flags & kJobRequeued) == 0) return;

@@ -88,6 +88,19 @@ TEST(Gres, ShardsArePartsOfGpus) {
   EXPECT_EQ(free_of(shard, sum).parts, (std::vector<uint32_t>{4, 2}));
 }
 
+TEST(Gres, PartsOfOneUnitOrOfSeveral) {
+  const auto one_unit = [](std::string_view name, std::vector<std::string> flags) {
+    GresDevices parts = counted(std::string(name), 8);
+    parts.flags = std::move(flags);
+    const auto inventory = make_inventory("gpu:2," + std::string(name) + ":8", {devices("gpu", "", {"a", "b"}), parts});
+    return inventory->kinds.at(1).one_unit;
+  };
+  EXPECT_TRUE(one_unit("mps", {}));
+  EXPECT_FALSE(one_unit("mps", {"all_sharing"}));
+  EXPECT_FALSE(one_unit("shard", {}));
+  EXPECT_TRUE(one_unit("shard", {"one_sharing"}));
+}
+
 TEST(Gres, LinksAreByUnit) {
   std::vector<GresDevices> found;
   for (const char* links : {"-1,0,4", "0,-1,x", ""}) {

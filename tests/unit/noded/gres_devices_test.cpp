@@ -59,6 +59,32 @@ TEST_F(GresDevicesTest, LinesOfOtherNodesAndTypesDoNotCount) {
   EXPECT_TRUE(problems_.empty());
 }
 
+TEST_F(GresDevicesTest, WhatIsOnlyCountedHasNoFiles) {
+  GresConfigLine wires = line({"gpu7"});
+  wires.name = "fan";
+  wires.type = "";
+  wires.count = 3;
+  wires.flags = {"CountOnly"};
+  config_.gres_lines = {wires};
+  EXPECT_EQ(count_devices(find(), "fan", ""), 3u);
+  EXPECT_TRUE(find()[0].files.empty());
+  EXPECT_TRUE(problems_.empty());
+}
+
+TEST_F(GresDevicesTest, HowPartsAreSharedIsSaidForAllNodes) {
+  GresConfigLine other;
+  other.name = "shard";
+  other.nodes = {"n2"};
+  other.flags = {"one_sharing"};
+  config_.gres_types.emplace_back("shard");
+  config_.gres_lines = {line({"gpu0", "gpu1"}), other};
+  node_.gres = "gpu:a:2,shard:8";
+  const auto found = find();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[1].flags, other.flags);
+  EXPECT_TRUE(make_inventory(node_.gres, found)->kinds.at(1).one_unit);
+}
+
 TEST_F(GresDevicesTest, AMissingFileIsNotThere) {
   config_.gres_lines = {line({"gpu0", "gpu7"})};
   EXPECT_EQ(count_devices(find(), "gpu", ""), 1u);

@@ -60,6 +60,27 @@ TEST_F(ExplainTest, WhatEachConstraintRemoves) {
   EXPECT_EQ(reply.change->constraint, "");
 }
 
+TEST_F(ExplainTest, MemoryThatThePartitionDoesNotGive) {
+  w.config.partitions[0].max_mem_per_node_mib = 500;
+  w.up();
+  JobSpec spec = World::spec(1, 60);
+  spec.memory_kind = MemoryKind::kPerNode;
+  spec.memory_mib = 600;
+  const JobId id = w.submit(spec);
+  w.pass();
+  const auto reply = explained(id);
+  EXPECT_TRUE(says(reply, "waits (MaxMemPerLimit)")) << all_lines(reply);
+  EXPECT_TRUE(says(reply, "Partition debug gives a job at most 500 MiB of a node's memory; the job asks for more."));
+}
+
+TEST_F(ExplainTest, AJobThatIsToRunAgain) {
+  w.up();
+  const JobId id = w.submit(World::spec(1, 60));
+  w.pass();
+  ASSERT_TRUE(w.run(state::ChangeJob{{0, 0}, std::to_string(id), protocol::JobAction::kRequeue, false}));
+  EXPECT_TRUE(says(explained(id), "and waits again when its last run is gone from its nodes."));
+}
+
 TEST_F(ExplainTest, CpusThatThePartitionKeepsBack) {
   w.config.partitions[0].max_cpus_per_node = 2;
   w.up();

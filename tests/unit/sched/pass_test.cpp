@@ -190,6 +190,48 @@ TEST(Pass, BadConstraintsWhenTheNodesChanged) {
   EXPECT_EQ(w.reason(id), JobReason::kBadConstraints);
 }
 
+TEST(Pass, LicensesThatThereAreNotWaitWhereTheSiteAllowsIt) {
+  World w;
+  w.config.licenses = "matlab:2";
+  w.up();
+  JobSpec spec = World::spec(1);
+  spec.licenses = "matlab:5";
+  EXPECT_FALSE(w.run(state::SubmitJob{{spec.uid, spec.uid}, spec, {}}));
+  w.config.scheduler_parameters = {"allow_zero_lic"};
+  w.run(state::ReplaceConfig{std::make_shared<ClusterConfig>(w.config)});
+  const JobId id = w.submit(spec);
+  EXPECT_EQ(w.pass(), "");
+  EXPECT_EQ(w.reason(id), JobReason::kLicenses);
+  w.config.licenses = "matlab:5";
+  w.run(state::ReplaceConfig{std::make_shared<ClusterConfig>(w.config)});
+  EXPECT_EQ(w.pass(), std::to_string(id) + ":n1");
+}
+
+TEST(Pass, MemoryOverTheLimitOfANodeWaits) {
+  World w;
+  w.config.max_mem_per_node_mib = 500;
+  w.partition("large").max_mem_per_node_mib = 1000;
+  w.up();
+  JobSpec spec = World::spec(1);
+  spec.memory_kind = MemoryKind::kPerNode;
+  spec.memory_mib = 600;
+  const JobId id = w.submit(spec);
+  EXPECT_EQ(w.pass(), "");
+  EXPECT_EQ(w.reason(id), JobReason::kMaxMemPerLimit);
+  spec.memory_kind = MemoryKind::kPerCpu;
+  const JobId by_cpu = w.submit(spec);
+  EXPECT_EQ(w.pass(), "");
+  EXPECT_EQ(w.reason(by_cpu), JobReason::kMaxMemPerLimit);
+  spec.memory_kind = MemoryKind::kPerNode;
+  spec.partitions = "large";
+  const JobId other = w.submit(spec);
+  EXPECT_EQ(w.pass(), std::to_string(other) + ":n1");
+  w.config.enforce_part_limits = EnforcePartLimits::kAll;
+  w.run(state::ReplaceConfig{std::make_shared<ClusterConfig>(w.config)});
+  spec.partitions = "debug";
+  EXPECT_FALSE(w.run(state::SubmitJob{{spec.uid, spec.uid}, spec, {}}));
+}
+
 TEST(Pass, FirstWaitsForResourcesOthersForPriority) {
   World w(2, 4);
   w.up();

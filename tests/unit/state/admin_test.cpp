@@ -70,6 +70,26 @@ TEST_F(AdminTest, BusyNodeWaitsAndAsapDrainsIt) {
   EXPECT_TRUE(node("n1").reason.empty());
 }
 
+TEST_F(AdminTest, ByForceABusyNodeIsRebootedAtOnce) {
+  const JobId again = submit(batch_spec());
+  JobSpec spec = batch_spec();
+  spec.requeue = Toggle::kNo;
+  const JobId once = submit(spec);
+  ASSERT_TRUE(start_job(again, "n1"));
+  ASSERT_TRUE(start_job(once, "n2"));
+  ASSERT_TRUE(reboot("n2"));
+  EXPECT_TRUE(effects<RebootNow>().empty());
+  ASSERT_TRUE(run(RebootNodes{kRoot, {.nodes = "n[1-2]", .force = true}}));
+  EXPECT_EQ(effects<RebootNow>().size(), 2U) << "also of the one that was to reboot later";
+  EXPECT_NE(node("n1").flags & kNodeRebootIssued, 0U);
+  EXPECT_TRUE(node("n1").jobs.empty());
+  EXPECT_EQ(job(again).state, JobState::kPending);
+  EXPECT_EQ(job(again).restart_count, 1U);
+  EXPECT_EQ(job(once).state, JobState::kNodeFail);
+  boot("n1", "another");
+  EXPECT_TRUE(is_schedulable(node("n1")));
+}
+
 TEST_F(AdminTest, RebootThatTakesTooLong) {
   ASSERT_TRUE(reboot("n1"));
   pass(std::chrono::seconds(59));

@@ -201,6 +201,25 @@ TEST_F(CoreTest, AdministratorsChangeNodes) {
   EXPECT_EQ(state_.nodes.at(0).base, NodeBaseState::kDown) << "only an administrator takes it back";
 }
 
+TEST_F(CoreTest, NodesMoveToOtherAddresses) {
+  const auto move = [&](const std::string& nodes, const std::string& addresses) {
+    UpdateNode command{kRoot, {}};
+    command.update.nodes = nodes;
+    command.update.addresses = addresses;
+    return error_of(command);
+  };
+  EXPECT_EQ(move("n[1-2]", "10.0.0.1"), ErrorCode::kInvalidNodeName);
+  ASSERT_EQ(move("n2,n1", "10.0.0.[1-2]"), ErrorCode::kOk);
+  EXPECT_EQ(node_host_address(*find_node(state_, "n2")), "10.0.0.1") << "in the order that they were named in";
+  EXPECT_EQ(node_host_address(*find_node(state_, "n1")), "10.0.0.2");
+  UpdateNode named{kRoot, {}};
+  named.update.nodes = "n1";
+  named.update.hostnames = "host1";
+  ASSERT_EQ(error_of(named), ErrorCode::kOk);
+  EXPECT_EQ(find_node(state_, "n1")->config->hostname, "host1");
+  EXPECT_EQ(find_node(state_, "n1")->config->address, "10.0.0.2");
+}
+
 TEST_F(CoreTest, ActiveFeaturesAreAvailableOnes) {
   const auto update = [&](std::optional<std::string> available, std::optional<std::string> active) {
     UpdateNode command{kRoot, {}};

@@ -45,6 +45,37 @@ TEST_F(StepTest, ACancelledStepIsKilledAtOnceUnlessTermIsAskedFor) {
   }
 }
 
+// What the agents report travels in the events; those of a node that said nothing say nothing.
+TEST_F(StepTest, EndsSayWhatTheStepUsed) {
+  const auto step = create(tasks(3, 3));
+  ASSERT_TRUE(step);
+  const auto report = [&](const std::string& nodes, protocol::StepUsage usage) {
+    protocol::StepEnded ended;
+    ended.key = {*step, 0};
+    ended.nodes = nodes;
+    ended.usage = usage;
+    return ended;
+  };
+  const protocol::StepUsage small{Duration(1), Duration(2), 3, 4, 5, 6}, large{Duration(10), Duration(20), 30, 40, 50, 60};
+  const auto decision = decide(state_, EndSteps{{report("n1", small), report("n2", {}), report("n3", large)}}, now_);
+  ASSERT_TRUE(decision);
+  const auto frame = wire::decode<EventFrame>(wire::encode(EventFrame{decision->events}));
+  ASSERT_TRUE(frame);
+  ASSERT_EQ(frame->events.size(), 3u);
+  EXPECT_EQ(std::get<StepNodesEnded>(frame->events[0]).usage, small);
+  EXPECT_EQ(std::get<StepNodesEnded>(frame->events[1]).usage, std::nullopt);
+  EXPECT_EQ(std::get<StepEnded>(frame->events[2]).usage, large);
+}
+
+TEST_F(StepTest, OneEventEndsAllNodesThatReportTogether) {
+  const auto step = create(tasks(3, 3));
+  ASSERT_TRUE(step);
+  names_.clear();
+  ASSERT_TRUE(end_step(job_, step->step, "n[1-3]", 0));
+  EXPECT_EQ(names_, std::vector<std::string>{"StepEnded"});
+  EXPECT_EQ(find_step(job(job_), step->step), nullptr);
+}
+
 TEST_F(StepTest, TasksAreSpreadInBlocks) {
   const auto step = create(tasks(7, 3));
   ASSERT_TRUE(step);

@@ -39,6 +39,14 @@ TEST(GpuBind, AUnitOfOthersIsRefused) {
             "first device in the allocation instead.");
 }
 
+TEST(GpuBind, VerboseTellsWhatATaskMayUse) {
+  const std::vector<StepGpu> gpus = {{0, {}}, {1, {}}, {2, {}}, {3, {}}};
+  EXPECT_EQ(gpu_report(gpus, set("2-3")), "gpu-bind: usable_gres=0xC; bit_alloc=0xF; local_inx=0; global_list=2,3; local_list=2,3\n");
+  EXPECT_TRUE(wants_gpu_report("verbose,single:1"));
+  EXPECT_FALSE(wants_gpu_report("single:1"));
+  EXPECT_FALSE(wants_gpu_report("verbose,none"));
+}
+
 TEST(GpuBind, PartOfTresBind) {
   EXPECT_EQ(gpu_part("gres/gpu:single:1"), "single:1");
   EXPECT_EQ(gpu_part("gpu:closest"), "closest");

@@ -126,6 +126,18 @@ TEST(ConfParse, ReadsPartitions) {
   EXPECT_EQ(config.down_nodes[0].state, ConfiguredNodeState::kDrain);
 }
 
+TEST(ConfParse, JobDefaultsIsTheTwoKeysOfGpus) {
+  const ClusterConfig config = config_of("NodeName=n1\nPartitionName=gpus Nodes=ALL JobDefaults=DefMemPerGPU=9,DefCpuPerGPU=3\n");
+  const PartitionConfig& partition = config.partitions.back();
+  EXPECT_EQ(partition.def_cpu_per_gpu, 3U);
+  EXPECT_EQ(partition.def_mem_per_gpu_mib, 9U);
+  EXPECT_EQ(partition.job_defaults, "DefCpuPerGPU=3,DefMemPerGPU=9");
+  for (const char* bad : {"DefCpuPerGPU", "DefCpuPerGPU=x", "DefGpuPerCPU=2"}) {
+    EXPECT_NE(error_of(std::string("NodeName=n1\nPartitionName=gpus Nodes=ALL JobDefaults=") + bad + "\n").find("JobDefaults"),
+              std::string::npos) << bad;
+  }
+}
+
 TEST(ConfParse, RefusesWithPlaceKeyAndWhatIsAllowed) {
   EXPECT_EQ(error_of("\nKilWait=3\n"),
             "/etc/slurm.conf:4: unknown key \"KilWait\"; did you mean \"KillWait\"?");
@@ -215,6 +227,16 @@ TEST(ConfParse, TravelsUnchanged) {
   const auto back = wire::decode<ClusterConfig>(wire::encode(config));
   ASSERT_TRUE(back);
   EXPECT_TRUE(*back == config);
+}
+
+TEST(ConfParse, NamesWhatOfGresConfHasNoEffect) {
+  auto parsed = parse(std::string(kSmallest) + "GresTypes=gpu,shard\n");
+  ASSERT_TRUE(parsed);
+  const std::string lines = "AutoDetect=rsmi\nName=gpu File=/dev/a Flags=explicit,nvidia_gpu_env AutoDetect=rsmi\n"
+                            "Name=shard Count=4 Flags=one_sharing\n";
+  ASSERT_TRUE(parse_gres_conf(*lines_of(lines), *parsed));
+  EXPECT_EQ(parsed->config.without_effect,
+            (std::vector<std::string>{"gres.conf.AutoDetect=rsmi", "gres.conf.Flags=explicit"}));
 }
 
 TEST(ConfParse, ReadsCgroupAndGresFiles) {

@@ -14,7 +14,7 @@ TEST(ConfWrite, GivesTheSameAgain) {
       "NodeName=n3 NodeHostname=host NodeAddr=10.0.0.3 Port=7100 CPUs=4 State=DRAIN Reason=\"a fan is loud\"\n"
       "NodeSet=some Nodes=n[1-2]\nDownNodes=n2 State=DOWN Reason=gone\n"
       "PartitionName=debug Nodes=some Default=YES MaxTime=1-00:00:00 DefaultTime=30 PriorityTier=5 OverSubscribe=FORCE:2\n"
-      "PartitionName=all Nodes=ALL AllowGroups=x,y MaxNodes=2 Hidden=YES DefMemPerCPU=100 State=DRAIN\n");
+      "PartitionName=all Nodes=ALL AllowGroups=x,y MaxNodes=2 Hidden=YES DefMemPerCPU=100 DefCpuPerGPU=2 DefMemPerGPU=70 State=DRAIN\n");
   const std::string text = write_config(before, "today");
   const auto parsed = parse(text);
   ASSERT_TRUE(parsed) << parsed.error().text << "\n" << text;

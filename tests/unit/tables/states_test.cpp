@@ -8,6 +8,7 @@
 #include "common/base/text.hpp"
 #include "common/tables/errors.hpp"
 #include "common/tables/job_states.hpp"
+#include "common/tables/job_values.hpp"
 
 namespace sluice {
 namespace {
@@ -24,6 +25,20 @@ std::multimap<std::string, Row> inventory() {
     if (cells.size() >= 4) rows.insert({cells[0], {cells[1], cells[2], cells[3]}});
   }
   return rows;
+}
+
+// What its last run ended with is not why a job waits that is to run again.
+TEST(JobReasons, AJobThatIsToRunAgainIsBeingCleaned) {
+  protocol::JobRecord record;
+  record.job.spec = std::make_shared<JobSpec>();
+  record.job.state = JobState::kNodeFail;
+  record.job.reason = JobReason::kNodeDown;
+  record.job.state_description = "n1 is gone";
+  record.job.flags = kJobCompleting | kJobRequeued;
+  EXPECT_EQ(reason_with_detail({&record, kNoTask, {}}), "Cleaning");
+  record.job.flags = kJobCompleting;
+  EXPECT_EQ(effective_reason({&record, kNoTask, {}}), JobReason::kNodeDown);
+  EXPECT_EQ(reason_with_detail({&record, kNoTask, {}}), "n1 is gone");
 }
 
 TEST(JobStates, HaveTheInventorysNames) {

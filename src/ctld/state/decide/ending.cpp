@@ -270,11 +270,11 @@ void end_step_parts(Draft& draft, StepId id, const StepPartsEnd& end, Time now) 
   if (positions.none()) return;
   if (positions.count() < step->nodes_left.count()) {
     draft.emit(StepNodesEnded{.id = id, .positions = positions, .exit_status = end.exit_status,
-                              .out_of_memory = end.out_of_memory, .time = now});
+                              .out_of_memory = end.out_of_memory, .time = now, .usage = end.usage});
     return;
   }
   StepEnded event{.id = id, .state = step->state,
-                  .exit_status = worse_exit(step->exit_status, end.exit_status), .time = now};
+                  .exit_status = worse_exit(step->exit_status, end.exit_status), .time = now, .usage = end.usage};
   if (event.state == StepState::kRunning) {
     event.state = event.exit_status == 0 ? StepState::kCompleted : StepState::kFailed;
     if (end.out_of_memory) event.state = StepState::kOutOfMemory;

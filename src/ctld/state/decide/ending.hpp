@@ -1,6 +1,9 @@
 // How jobs end, whatever the cause: shared by the verbs that end jobs.
 #pragma once
 
+#include <optional>
+
+#include "common/protocol/noded.hpp"
 #include "ctld/state/draft.hpp"
 
 namespace sluice::state {
@@ -50,7 +53,7 @@ void release_nodes(Draft& draft, JobId job, Bitmap positions, Time now);
 [[nodiscard]] bool is_running(const Job& job);
 
 enum class NodeLoss : uint8_t {
-  kFailed,       // DOWN, removed, or rebooted by itself
+  kFailed,       // DOWN, removed, rebooted by itself or by force
   kRebooted,     // as it was to be: not lost to those that wait for just that
   kBootFailed,   // it did not come back as it should: those that wait for that end BOOT_FAIL
 };
@@ -61,6 +64,7 @@ struct StepPartsEnd {
   Bitmap positions;
   int32_t exit_status = 0;
   bool out_of_memory = false;
+  std::optional<protocol::StepUsage> usage;
 };
 void end_step_parts(Draft& draft, StepId id, const StepPartsEnd& end, Time now);
 

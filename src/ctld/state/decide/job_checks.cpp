@@ -95,11 +95,8 @@ Status within_limits(const ClusterState& state, const JobSpec& spec, const Parti
   }
   const auto needs = fit::needs_of(spec, config, *state.config);
   if (needs && needs->min_cpus > partition.total_cpus) return failure(ErrorCode::kTooManyCpus);
-  const uint64_t max_memory = config.max_mem_per_node_mib.value_or(state.config->max_mem_per_node_mib);
-  if (max_memory != 0 && spec.memory_kind == MemoryKind::kPerNode && spec.memory_mib > max_memory) {
-    return failure(ErrorCode::kInvalidMemory);
-  }
-  return {};
+  const bool over = fit::exceeds_memory_limit(spec, config, *state.config);
+  return over ? failure(ErrorCode::kInvalidMemory) : Status{};
 }
 
 Result<std::vector<const Partition*>> find_partitions(const ClusterState& state, const JobSpec& spec) {

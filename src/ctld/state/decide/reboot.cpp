@@ -57,7 +57,12 @@ Result<Decision> decide_on(const ClusterState& state, const RebootNodes& command
     nodes = std::move(*named);
   }
   Draft draft(state);
-  nodes.for_each([&](size_t id) { request_reboot(draft, static_cast<NodeId>(id), command, now); });
+  nodes.for_each([&](size_t at) {
+    const auto id = static_cast<NodeId>(at);
+    request_reboot(draft, id, command, now);
+    const bool waits = (draft.node(id).flags & kNodeRebootRequested) != 0;
+    if (command.request.force && waits) lose_node(draft, id, now);  // then it is due
+  });
   issue_reboots(draft, now);
   return draft.take();
 }

@@ -95,7 +95,9 @@ void step_report(Draft& draft, const protocol::StepEnded& report, Time now) {
   if (step != nullptr) {
     const int32_t status =
         report.failure.empty() || report.exit_status != 0 ? report.exit_status : 1 << 8;
-    end_step_parts(draft, id, {step_positions(*step, nodes), status, report.out_of_memory}, now);
+    StepPartsEnd end{step_positions(*step, nodes), status, report.out_of_memory, {}};
+    if (report.usage != protocol::StepUsage{}) end.usage = report.usage;
+    end_step_parts(draft, id, end, now);
     const bool over = find_step(draft.job(id.job), id.step) == nullptr;
     if (over && id.step == kBatchStep) batch_step_over(draft, report, now);
   }

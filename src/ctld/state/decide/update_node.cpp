@@ -1,7 +1,10 @@
 // scontrol update NodeName=…
 #include <algorithm>
+#include <map>
+#include <optional>
 
 #include "common/base/contains.hpp"
+#include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 #include "common/tables/submit_values.hpp"
 #include "ctld/state/decide/ending.hpp"
@@ -131,10 +134,31 @@ Status check_features(const Node& node, const NodeUpdate& update) {
   return within ? Status{} : failure(ErrorCode::kFeaturesNotSubset);
 }
 
-void update_rest(Draft& draft, NodeId id, const NodeUpdate& update) {
+// What is said of several nodes in one list, as in slurm.conf: NodeName=n[1-2] NodeAddr=10.0.0.[1-2].
+using ByNode = std::map<std::string, std::string>;
+Result<ByNode> deal_to_nodes(const NodeUpdate& update, const std::optional<std::string>& list) {
+  ByNode out;
+  if (!list) return out;
+  const auto names = expand_hosts(update.nodes);
+  const auto values = expand_hosts(*list);
+  if (!names || !values || names->size() != values->size()) {
+    return failure(ErrorCode::kInvalidNodeName, "As many addresses as nodes are wanted");
+  }
+  for (size_t i = 0; i < names->size(); ++i) out[(*names)[i]] = (*values)[i];
+  return out;
+}
+
+struct Places {
+  ByNode addresses, hostnames;
+};
+
+void update_rest(Draft& draft, NodeId id, const NodeUpdate& update, const Places& places) {
   const Node& node = draft.node(id);
+  const auto address = places.addresses.find(node.name);
+  const auto hostname = places.hostnames.find(node.name);
+  const bool moves = address != places.addresses.end() || hostname != places.hostnames.end();
   if (!update.weight && !update.active_features && !update.available_features && !update.comment &&
-      !update.extra && !update.gres && !update.cpu_bind) {
+      !update.extra && !update.gres && !update.cpu_bind && !moves) {
     return;
   }
   NodeUpdated event = present_values(node);
@@ -142,7 +166,7 @@ void update_rest(Draft& draft, NodeId id, const NodeUpdate& update) {
   if (update.active_features) event.active_features = *update.active_features;
   if (update.comment) event.comment = *update.comment;
   if (update.extra) event.extra = *update.extra;
-  if (update.available_features || update.gres || update.cpu_bind) {
+  if (update.available_features || update.gres || update.cpu_bind || moves) {
     auto config = std::make_shared<NodeConfig>(*node.config);
     if (update.available_features) {
       config->features = split_list(*update.available_features);
@@ -150,6 +174,8 @@ void update_rest(Draft& draft, NodeId id, const NodeUpdate& update) {
         return !contains(config->features, one);
       });
     }
+    if (address != places.addresses.end()) config->address = address->second;
+    if (hostname != places.hostnames.end()) config->hostname = hostname->second;
     if (update.gres) config->gres = *update.gres;
     if (update.cpu_bind) config->cpu_bind = usual_binding(*update.cpu_bind).value_or("");
     event.config = std::move(config);
@@ -168,6 +194,10 @@ Result<Decision> decide_on(const ClusterState& state, const UpdateNode& command,
   }
   if (!nodes || nodes->none()) return failure(ErrorCode::kInvalidNodeName);  // an empty list is not all of them
   if (command.update.cpu_bind && !usual_binding(*command.update.cpu_bind)) return failure(ErrorCode::kInvalidUpdate);
+  auto addresses = deal_to_nodes(command.update, command.update.addresses);
+  auto hostnames = deal_to_nodes(command.update, command.update.hostnames);
+  if (!addresses || !hostnames) return tl::unexpected((addresses ? hostnames : addresses).error());
+  const Places places{std::move(*addresses), std::move(*hostnames)};
   Draft draft(state);
   Effects effects;
   Status failed;
@@ -176,7 +206,7 @@ Result<Decision> decide_on(const ClusterState& state, const UpdateNode& command,
     if (!failed && failed.error().code != ErrorCode::kInvalidState) return;
     Status ok = check_features(draft.node(static_cast<NodeId>(id)), command.update);
     if (ok) ok = update_state(draft, static_cast<NodeId>(id), command, now, effects);
-    if (ok) return update_rest(draft, static_cast<NodeId>(id), command.update);
+    if (ok) return update_rest(draft, static_cast<NodeId>(id), command.update, places);
     ++unsuited;
     if (failed || ok.error().code != ErrorCode::kInvalidState) failed = ok;
   });
