@@ -7,7 +7,8 @@
 namespace sluice {
 
 std::shared_ptr<ByteConnection> ByteConnection::make(Socket socket, Handlers handlers) {
-  return std::shared_ptr<ByteConnection>(new ByteConnection(std::move(socket), std::move(handlers)));
+  return std::shared_ptr<ByteConnection>(
+      new ByteConnection(std::move(socket), std::move(handlers)));
 }
 
 ByteConnection::ByteConnection(Socket socket, Handlers handlers)
@@ -53,14 +54,15 @@ void ByteConnection::end(const std::function<void()>& handler) {
 void ByteConnection::read() {
   if (!open_ || !connected_ || reading_ || (handlers_.may_read && !handlers_.may_read())) return;
   reading_ = true;
-  socket_.async_read_some(boost::asio::buffer(buffer_),
-                          [self = shared_from_this()](const boost::system::error_code& error, size_t bytes) {
-                            self->reading_ = false;
-                            if (!self->open_) return;
-                            if (error) return self->end(self->handlers_.on_lost);
-                            self->handlers_.on_bytes({self->buffer_.data(), bytes});
-                            self->read();
-                          });
+  socket_.async_read_some(
+      boost::asio::buffer(buffer_),
+      [self = shared_from_this()](const boost::system::error_code& error, size_t bytes) {
+        self->reading_ = false;
+        if (!self->open_) return;
+        if (error) return self->end(self->handlers_.on_lost);
+        self->handlers_.on_bytes({self->buffer_.data(), bytes});
+        self->read();
+      });
 }
 
 void ByteConnection::write() {
@@ -70,14 +72,15 @@ void ByteConnection::write() {
     return;
   }
   writing_ = true;
-  socket_.async_write_some(boost::asio::buffer(queue_.next()),
-                           [self = shared_from_this()](const boost::system::error_code& error, size_t bytes) {
-                             self->writing_ = false;
-                             if (!self->open_) return;
-                             if (error) return self->end(self->handlers_.on_lost);
-                             self->queue_.taken(bytes);
-                             self->write();
-                           });
+  socket_.async_write_some(
+      boost::asio::buffer(queue_.next()),
+      [self = shared_from_this()](const boost::system::error_code& error, size_t bytes) {
+        self->writing_ = false;
+        if (!self->open_) return;
+        if (error) return self->end(self->handlers_.on_lost);
+        self->queue_.taken(bytes);
+        self->write();
+      });
 }
 
 }  // namespace sluice

@@ -1,5 +1,5 @@
-// A stream socket (TCP or Unix) whose bytes are handed on as they come, both ways, on one io_context and its one thread:
-// a connection of X11 forwarding, on either side.
+// A stream socket (TCP or Unix) whose bytes are handed on as they come, both ways, on one
+// io_context and its one thread: a connection of X11 forwarding, on either side.
 #pragma once
 
 #include <array>
@@ -23,7 +23,8 @@ class ByteConnection : public std::enable_shared_from_this<ByteConnection> {
     std::function<bool()> may_read{};   // asked before each read; without it always
   };
 
-  // The handlers are kept until the connection and what it waits for are gone; none is called once it is closed.
+  // The handlers are kept until the connection and what it waits for are gone; none is called once
+  // it is closed.
   [[nodiscard]] static std::shared_ptr<ByteConnection> make(Socket socket, Handlers handlers);
 
   // With a socket that is connected.
@@ -53,7 +54,8 @@ class ByteConnection : public std::enable_shared_from_this<ByteConnection> {
   bool reading_ = false;
   bool writing_ = false;
   bool finishing_ = false;
-  std::array<char, 32768> buffer_;  // not cleared: pages that nothing is read into are never touched
+  std::array<char, 32768>
+      buffer_;  // not cleared: pages that nothing is read into are never touched
 };
 
 }  // namespace sluice

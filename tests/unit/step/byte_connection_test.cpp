@@ -23,9 +23,10 @@ struct End {
   std::shared_ptr<ByteConnection> connection;
 
   void make(ByteConnection::Socket socket) {
-    connection = ByteConnection::make(std::move(socket), {[this](std::string_view bytes) { received += bytes; },
-                                                          [this] { ++lost; }, [this] { ++finished; },
-                                                          [this] { return may_read; }});
+    connection = ByteConnection::make(
+        std::move(socket),
+        {[this](std::string_view bytes) { received += bytes; }, [this] { ++lost; },
+         [this] { ++finished; }, [this] { return may_read; }});
   }
 };
 
