@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cli/shared/environment.hpp"
+#include "cli/shared/field_options.hpp"
 #include "cli/shared/option_rows.hpp"
 #include "cli/shared/version.hpp"
 #include "common/base/hostlist.hpp"
@@ -92,14 +93,6 @@ std::optional<int> take_seconds(const char* text, SinfoOptions& o) {
   return std::nullopt;
 }
 
-void print_fields() {
-  for (const SinfoField& field : sinfo_fields()) {
-    std::printf("%-20s", std::string(field.name).c_str());
-    if (field.letter != '\0') std::printf(" %%%c", field.letter);
-    std::puts("");
-  }
-}
-
 using O = SinfoOptions;
 using V = const char*;
 constexpr OptionRow<O> kOptions[] = {
@@ -114,8 +107,8 @@ constexpr OptionRow<O> kOptions[] = {
     {"format", 'o', Takes::kValue, [](O& o, V v) { return o.letters = v, kGoOn; }},
     {"future", 'F', Takes::kNothing, [](O& o, V) { return o.future = true, kGoOn; }},
     {"help", 0, Takes::kNothing, [](O&, V) { return print_and_end(kHelpText); }},
-    {"helpformat", 0, Takes::kNothing, [](O&, V) { return print_fields(), std::optional(0); }},
-    {"helpFormat", 0, Takes::kNothing, [](O&, V) { return print_fields(), std::optional(0); }},
+    {"helpformat", 0, Takes::kNothing, [](O&, V) { return print_fields(sinfo_fields()), std::optional(0); }},
+    {"helpFormat", 0, Takes::kNothing, [](O&, V) { return print_fields(sinfo_fields()), std::optional(0); }},
     {"helpstate", 0, Takes::kNothing, [](O&, V) { return print_and_end((node_state_names() + "\n").c_str()); }},
     {"hide", 0, Takes::kNothing, [](O& o, V) { return o.all = false, kGoOn; }},
     {"iterate", 'i', Takes::kValue, [](O& o, V v) { return take_seconds(v, o); }},
@@ -154,13 +147,7 @@ std::optional<int> parse_sinfo_options(int argc, char** argv, SinfoOptions& o) {
   o.command_line.assign(argv, argv + argc);
   if (const auto status = from_environment(o)) return status;
   if (const auto status = read_option_rows<O>("sinfo", kOptions, argc, argv, o)) return status;
-  if (o.long_form && (o.letters || o.names)) {
-    std::fprintf(stderr,
-                 "sinfo: fatal: Options -%s and -l(--long) are mutually exclusive. Please remove "
-                 "one and retry.\n",
-                 o.letters ? "o(--format)" : "O(--Format)");
-    return 1;
-  }
+  if (long_beside_format("sinfo", o)) return 1;
   const bool own_layout = o.long_form || o.summarize || o.list_reasons || o.node_form;
   if (!o.letters && !o.names && !own_layout) o.letters = environment("SINFO_FORMAT");
   return std::nullopt;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "cli/shared/environment.hpp"
+#include "cli/shared/field_options.hpp"
 #include "cli/shared/option_lines.hpp"
 #include "cli/shared/option_rows.hpp"
 #include "cli/shared/version.hpp"
@@ -183,14 +184,6 @@ std::optional<int> from_environment(SqueueOptions& o) {
   return std::nullopt;
 }
 
-void print_fields() {
-  for (const JobField& field : job_fields()) {
-    std::printf("%-20s", std::string(field.name).c_str());
-    if (field.letter != '\0') std::printf(" %%%c", field.letter);
-    std::puts("");
-  }
-}
-
 using O = SqueueOptions;
 using V = const char*;
 constexpr OptionRow<O> kOptions[] = {
@@ -207,8 +200,8 @@ constexpr OptionRow<O> kOptions[] = {
     {"Format", 'O', Takes::kValue, [](O& o, V v) { return o.names = v, kGoOn; }},
     {"format", 'o', Takes::kValue, [](O& o, V v) { return o.letters = v, kGoOn; }},
     {"help", 0, Takes::kNothing, [](O&, V) { return print_and_end(kHelpText); }},
-    {"helpformat", 0, Takes::kNothing, [](O&, V) { return print_fields(), std::optional(0); }},
-    {"helpFormat", 0, Takes::kNothing, [](O&, V) { return print_fields(), std::optional(0); }},
+    {"helpformat", 0, Takes::kNothing, [](O&, V) { return print_fields(job_fields()), std::optional(0); }},
+    {"helpFormat", 0, Takes::kNothing, [](O&, V) { return print_fields(job_fields()), std::optional(0); }},
     {"helpstate", 0, Takes::kNothing, [](O&, V) { return print_and_end((job_state_names() + "\n").c_str()); }},
     {"hide", 0, Takes::kNothing, [](O& o, V) { return o.request.hidden_partitions = false, kGoOn; }},
     {"iterate", 'i', Takes::kValue, [](O& o, V v) { return take_seconds(v, o); }},
@@ -294,13 +287,7 @@ std::optional<int> parse_squeue_options(int argc, char** argv, SqueueOptions& o)
     std::fputs(kUsageText, stdout);
     return 1;
   }
-  if (o.long_form && (o.letters || o.names)) {
-    std::fprintf(stderr,
-                 "squeue: fatal: Options -%s and -l(--long) are mutually exclusive. Please remove "
-                 "one and retry.\n",
-                 o.letters ? "o(--format)" : "O(--Format)");
-    return 1;
-  }
+  if (long_beside_format("squeue", o)) return 1;
   if (!o.letters && !o.names && !o.long_form) {
     o.letters = environment("SQUEUE_FORMAT");
     if (!o.letters) o.names = environment("SQUEUE_FORMAT2");

@@ -8,7 +8,6 @@
 
 #include "common/base/errno_text.hpp"
 #include "common/step/step_spool.hpp"
-#include "common/tables/file_pattern.hpp"
 #include "common/tables/output_env.hpp"
 #include "stepd/step_plan.hpp"
 
@@ -45,19 +44,12 @@ Result<std::string> write_script(const PlanInput& input) {
 }
 
 std::string path_of(const PlanInput& input, std::string_view pattern) {
-  PatternFields fields;
-  fields.step = input.launch.key.id;
-  fields.array = input.launch.array;
-  fields.job_name = input.launch.job_spec->name;
-  fields.user_name = input.launch.user_name;
-  fields.node_name = input.start.node_name;
-  return absolute_path(expand_file_pattern(pattern, fields), input.launch.job_spec->work_dir);
+  return absolute_path(expand_file_pattern(pattern, pattern_fields(input)), input.launch.job_spec->work_dir);
 }
 
 Result<int> opened(Result<int> fd, std::string_view stream, std::string_view path) {
   if (fd) return fd;
-  return failure(ErrorCode::kPathMissing,
-                 fmt::format("Could not open {} file {}: {}", stream, path, fd.error().text));
+  return failure(ErrorCode::kPathMissing, open_failure_text(stream, path, fd.error()));
 }
 
 Result<int> open_input(const PlanInput& input, OutputFiles& files) {

@@ -13,7 +13,6 @@
 #include "common/base/errno_text.hpp"
 #include "common/base/text.hpp"
 #include "common/tables/broadcast_names.hpp"
-#include "common/tables/file_pattern.hpp"
 #include "common/tables/output_env.hpp"
 #include "stepd/memory_binding.hpp"
 #include "stepd/multi_prog.hpp"
@@ -47,22 +46,9 @@ NodeFacts node_facts(const PlanInput& input) {
   return {input.start.node_name, input.start.node_index, input.start.config_path};
 }
 
-PatternFields pattern_fields(const PlanInput& input) {
-  PatternFields fields;
-  fields.step = input.launch.key.id;
-  fields.array = input.launch.array;
-  fields.job_name = input.launch.job_spec->name;
-  fields.user_name = input.launch.user_name;
-  fields.node_name = input.start.node_name;
-  fields.node_index = input.start.node_index;
-  return fields;
-}
-
-// Slurm's words when a file cannot be opened.
 Result<int> opened(Result<int> fd, std::string_view stream, const std::string& path) {
   if (fd) return fd;
-  return failure(fd.error().code,
-                 fmt::format("Could not open {} file {}: {}", stream, path, fd.error().text));
+  return failure(fd.error().code, open_failure_text(stream, path, fd.error()));
 }
 
 // Builds the plan of one step, task by task.
@@ -273,6 +259,21 @@ class StepPlanner {
 };
 
 }  // namespace
+
+PatternFields pattern_fields(const PlanInput& input) {
+  PatternFields fields;
+  fields.step = input.launch.key.id;
+  fields.array = input.launch.array;
+  fields.job_name = input.launch.job_spec->name;
+  fields.user_name = input.launch.user_name;
+  fields.node_name = input.start.node_name;
+  fields.node_index = input.start.node_index;
+  return fields;
+}
+
+std::string open_failure_text(std::string_view stream, std::string_view path, const Error& why) {
+  return fmt::format("Could not open {} file {}: {}", stream, path, why.text);
+}
 
 Result<StepPlan> plan_step(const PlanInput& input, OutputFiles& files) {
   return StepPlanner(input, files).make();

@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/result.hpp"
 #include "common/protocol/stepd_start.hpp"
+#include "common/tables/file_pattern.hpp"
 #include "stepd/output_files.hpp"
 #include "stepd/step_group.hpp"
 #include "stepd/task_binding.hpp"
@@ -50,6 +52,11 @@ struct PlanInput {
 [[nodiscard]] Result<StepPlan> plan_batch(const PlanInput& input, OutputFiles& files);
 // The tasks of a step on this node.
 [[nodiscard]] Result<StepPlan> plan_step(const PlanInput& input, OutputFiles& files);
+
+// What the names of the step's files are made of.
+[[nodiscard]] PatternFields pattern_fields(const PlanInput& input);
+// Slurm's words when one of them cannot be opened.
+[[nodiscard]] std::string open_failure_text(std::string_view stream, std::string_view path, const Error& why);
 
 // What --cpu-bind comes to for the tasks of this node; nothing without task/affinity. The error is two lines: a sentence
 // for the user and why the launch fails.

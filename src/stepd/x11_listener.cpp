@@ -1,7 +1,5 @@
 #include "stepd/x11_listener.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <utility>
 
@@ -12,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
-#include "common/step/send_queue.hpp"
+#include "common/step/byte_connection.hpp"
 #include "common/step/x11_setup.hpp"
 #include "stepd/home_xauthority.hpp"
 #include "stepd/mount_namespace.hpp"
@@ -49,16 +47,9 @@ std::string hex(std::string_view bytes) {
 }  // namespace
 
 struct X11Listener::Connection {
-  explicit Connection(tcp::socket open) : socket(std::move(open)) {}
-  uint32_t number = 0;
-  tcp::socket socket;
+  std::shared_ptr<ByteConnection> program;
   X11Setup setup;
   bool admitted = false;
-  bool reading = false;
-  bool writing = false;
-  bool ends = false;  // once all is written
-  SendQueue queue;
-  std::array<char, 32768> buffer{};
 };
 
 X11Listener::~X11Listener() { stop(); }
@@ -137,7 +128,7 @@ void X11Listener::stop() {
   boost::system::error_code ignored;
   acceptor_.close(ignored);
   accept_timer_.cancel();
-  for (const auto& [number, connection] : connections_) connection->socket.close(ignored);
+  for (const auto& [number, connection] : connections_) connection->program->close();
   connections_.clear();
   if (!file_.empty()) remove_cookie();
 }
@@ -147,16 +138,22 @@ void X11Listener::accept() {
     if (error == boost::asio::error::operation_aborted || !acceptor_.is_open()) return;
     if (error) return accept_later();
     if (connections_.size() >= kMostConnections) drop_stranger();
-    if (connections_.size() < kMostConnections) {
-      auto connection = std::make_shared<Connection>(std::move(socket));
-      boost::system::error_code ignored;
-      connection->socket.set_option(tcp::no_delay(true), ignored);
-      connection->number = next_++;
-      connections_[connection->number] = connection;
-      read(connection);
-    }
+    if (connections_.size() < kMostConnections) take(std::move(socket));
     accept();
   });
+}
+
+void X11Listener::take(tcp::socket socket) {
+  boost::system::error_code ignored;
+  socket.set_option(tcp::no_delay(true), ignored);
+  const uint32_t number = next_++;
+  auto connection = std::make_shared<Connection>();
+  connections_[number] = connection;
+  connection->program = ByteConnection::make(
+      std::move(socket), {[this, number](std::string_view bytes) { received(number, bytes); },
+                          [this, number] { close(number, true); }, [this, number] { close(number, false); },
+                          [this, number] { return !connections_.at(number)->admitted || !handlers_.congested(); }});
+  connection->program->start();
 }
 
 // No descriptor is free, say: who waits would be offered again at once, and again.
@@ -170,71 +167,43 @@ void X11Listener::accept_later() {
 // Who has not shown the cookie may be anybody on this host: the one that came first makes room.
 void X11Listener::drop_stranger() {
   for (const auto& [number, connection] : connections_) {
-    if (!connection->admitted) return close(ConnectionPtr(connection), false);
+    if (!connection->admitted) return close(number, false);
   }
 }
 
-void X11Listener::read(const ConnectionPtr& connection) {
-  if (connection->reading || !connection->socket.is_open() || (connection->admitted && handlers_.congested())) return;
-  connection->reading = true;
-  connection->socket.async_read_some(boost::asio::buffer(connection->buffer),
-                                     [this, connection](const boost::system::error_code& error, size_t bytes) {
-                                       if (error == boost::asio::error::operation_aborted) return;
-                                       connection->reading = false;
-                                       if (error) return close(connection, true);
-                                       take(connection, {connection->buffer.data(), bytes});
-                                       read(connection);
-                                     });
-}
-
 // Nothing goes out before the cookie was seen.
-void X11Listener::take(const ConnectionPtr& connection, std::string_view bytes) {
-  if (connection->admitted) return handlers_.received(connection->number, bytes);
-  if (!connection->setup.feed(bytes)) return close(connection, false);
+void X11Listener::received(uint32_t number, std::string_view bytes) {
+  const ConnectionPtr connection = connections_.at(number);
+  if (connection->admitted) return handlers_.received(number, bytes);
+  if (!connection->setup.feed(bytes)) return close(number, false);
   if (!connection->setup.complete()) return;
-  if (connection->setup.cookie() != cookie_) return close(connection, false);
+  if (connection->setup.cookie() != cookie_) return close(number, false);
   connection->admitted = true;
-  handlers_.opened(connection->number);
-  handlers_.received(connection->number, connection->setup.with_cookie(cookie_));
+  handlers_.opened(number);
+  handlers_.received(number, connection->setup.with_cookie(cookie_));
 }
 
 void X11Listener::send(uint32_t number, std::string_view bytes) {
   const auto place = connections_.find(number);
   if (place == connections_.end()) return;
   const ConnectionPtr connection = place->second;
-  if (bytes.empty()) connection->ends = true;
-  else connection->queue.append(bytes);
-  if (connection->queue.size() > kMostQueued) return close(connection, true);
-  write(connection);
+  if (bytes.empty()) return connection->program->finish();
+  connection->program->send(bytes);
+  if (connection->program->queued_bytes() > kMostQueued) close(number, true);
 }
 
-void X11Listener::write(const ConnectionPtr& connection) {
-  if (connection->writing) return;
-  if (connection->queue.size() == 0) {
-    if (connection->ends) close(connection, false);
-    return;
-  }
-  connection->writing = true;
-  connection->socket.async_write_some(boost::asio::buffer(connection->queue.next()),
-                                      [this, connection](const boost::system::error_code& error, size_t bytes) {
-                                        if (error == boost::asio::error::operation_aborted) return;
-                                        connection->writing = false;
-                                        if (error) return close(connection, true);
-                                        connection->queue.taken(bytes);
-                                        write(connection);
-                                      });
-}
-
-void X11Listener::close(const ConnectionPtr& connection, bool tell) {
-  if (connections_.erase(connection->number) == 0) return;
-  boost::system::error_code ignored;
-  connection->socket.close(ignored);
-  if (tell && connection->admitted) handlers_.received(connection->number, {});
+void X11Listener::close(uint32_t number, bool tell) {
+  const auto place = connections_.find(number);
+  if (place == connections_.end()) return;
+  const ConnectionPtr connection = place->second;
+  connections_.erase(place);
+  connection->program->close();
+  if (tell && connection->admitted) handlers_.received(number, {});
 }
 
 void X11Listener::resume() {
   const auto all = connections_;
-  for (const auto& [number, connection] : all) read(connection);
+  for (const auto& [number, connection] : all) connection->program->resume();
 }
 
 }  // namespace sluice::stepd

@@ -52,10 +52,9 @@ class X11Listener {
   void accept();
   void accept_later();
   void drop_stranger();
-  void read(const ConnectionPtr& connection);
-  void take(const ConnectionPtr& connection, std::string_view bytes);
-  void write(const ConnectionPtr& connection);
-  void close(const ConnectionPtr& connection, bool tell);
+  void take(boost::asio::ip::tcp::socket socket);
+  void received(uint32_t connection, std::string_view bytes);
+  void close(uint32_t connection, bool tell);
 
   boost::asio::io_context& io_;
   Handlers handlers_;

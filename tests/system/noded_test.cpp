@@ -327,12 +327,18 @@ std::optional<Frame> next_frame(int fd, FrameReader& reader) {
   }
 }
 
+// The spool of an agent that has not been started.
+StepSpool spool_before(const FakeController& controller) {
+  std::filesystem::create_directory(controller.folder + "/spool");
+  StepSpool spool(controller.folder + "/spool");
+  EXPECT_TRUE(spool.prepare());
+  return spool;
+}
+
 // Each user's question waited for a step that was at its beginning, for as long as that was.
 TEST(Noded, QuestionsDoNotPileUpForAStepThatIsNotReady) {
   FakeController controller;
-  std::filesystem::create_directory(controller.folder + "/spool");
-  const StepSpool spool(controller.folder + "/spool");  // its daemon is this test
-  ASSERT_TRUE(spool.prepare());
+  const StepSpool spool = spool_before(controller);  // its daemon is this test
   protocol::StepRecord record;
   record.key = {{21, kBatchStep}, 0};
   record.daemon_pid = static_cast<uint32_t>(::getpid());
@@ -367,9 +373,7 @@ TEST(Noded, QuestionsDoNotPileUpForAStepThatIsNotReady) {
 // A script's report freed the node although another step of the job, which was found later, ran on.
 TEST(Noded, AllStepsAreKnownBeforeTheReportOfOne) {
   FakeController controller;
-  std::filesystem::create_directory(controller.folder + "/spool");
-  const StepSpool spool(controller.folder + "/spool");  // the daemons are this test
-  ASSERT_TRUE(spool.prepare());
+  const StepSpool spool = spool_before(controller);  // the daemons are this test
   protocol::StepRecord record;
   record.daemon_pid = static_cast<uint32_t>(::getpid());
   std::vector<int> listening;

@@ -10,17 +10,8 @@ SwitchName=top Switches=s[1-2]
 """
 
 
-class Topology(ClusterCase):
-    NODES, CPUS = 4, 2
-    CONF = "TopologyPlugin=topology/tree\nSchedulerParameters=max_switch_wait=3600,requeue_delay=1\n"
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        with open(os.path.join(cls.cluster.dir, "topology.conf"), "w", encoding="utf-8") as f:
-            f.write(TREE)
-        cls.cluster.run("scontrol", "reconfigure")
-
+class PlacedJobs(ClusterCase):
+    """Jobs that stay where they were placed until the test ends."""
     def tearDown(self):
         self.run_cmd("scancel", "-u", "root")
         self.wait_no_jobs()
@@ -31,6 +22,18 @@ class Topology(ClusterCase):
     def nodes(self, job):
         self.wait_state(job, "RUNNING")
         return self.out("squeue", "-h", "-j", job, "-o", "%N").strip()
+
+
+class Topology(PlacedJobs):
+    NODES, CPUS = 4, 2
+    CONF = "TopologyPlugin=topology/tree\nSchedulerParameters=max_switch_wait=3600,requeue_delay=1\n"
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        with open(os.path.join(cls.cluster.dir, "topology.conf"), "w", encoding="utf-8") as f:
+            f.write(TREE)
+        cls.cluster.run("scontrol", "reconfigure")
 
     def test_show_topology(self):
         s1 = "SwitchName=s1 Level=0 LinkSpeed=1 Nodes=n[1-2]\n"
@@ -83,22 +86,11 @@ class Topology(ClusterCase):
         self.assertEqual(self.nodes(waits), "n[2,4]")
 
 
-class Features(ClusterCase):
+class Features(PlacedJobs):
     CONF = ("AllowSpecResourcesUsage=YES\n"
             "NodeName=n1 NodeHostname=localhost Port=@1 CPUs=2 RealMemory=1000 Features=old\n"
             "NodeName=n2 NodeHostname=localhost Port=@2 CPUs=2 RealMemory=1000 Features=fast,old\n"
             "PartitionName=debug Nodes=ALL Default=YES\n")
-
-    def tearDown(self):
-        self.run_cmd("scancel", "-u", "root")
-        self.wait_no_jobs()
-
-    def job(self, *args):
-        return self.submit("-o", "/dev/null", *args, "--wrap", "sleep 1000")
-
-    def nodes(self, job):
-        self.wait_state(job, "RUNNING")
-        return self.out("squeue", "-h", "-j", job, "-o", "%N").strip()
 
     def test_prefer(self):
         self.assertEqual(self.out("srun", "--prefer=fast", "printenv", "SLURMD_NODENAME"), "n2\n")

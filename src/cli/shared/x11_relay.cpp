@@ -1,10 +1,8 @@
 #include "cli/shared/x11_relay.hpp"
 
-#include <array>
 #include <cstdlib>
 #include <utility>
 
-#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <fmt/format.h>
@@ -12,11 +10,11 @@
 
 #include "cli/shared/program_output.hpp"
 #include "common/base/text.hpp"
-#include "common/step/send_queue.hpp"
+#include "common/step/byte_connection.hpp"
 
 namespace sluice::cli {
 
-using boost::asio::generic::stream_protocol;
+namespace local = boost::asio::local;
 using boost::asio::ip::tcp;
 
 namespace {
@@ -60,17 +58,9 @@ Result<X11Target> find_x11_target() {
 }
 
 struct X11Relay::Connection {
-  explicit Connection(boost::asio::io_context& io) : socket(io) {}
-  size_t node = 0;
-  uint32_t number = 0;
-  stream_protocol::socket socket;
+  std::shared_ptr<ByteConnection> display;
   X11Setup setup;
   bool admitted = false;  // the setup message went on
-  bool open = false;
-  bool writing = false;
-  bool ends = false;
-  SendQueue queue;
-  std::array<char, 32768> buffer{};
 };
 
 X11Relay::X11Relay(boost::asio::io_context& io, X11Target target, Send send)
@@ -79,92 +69,50 @@ X11Relay::X11Relay(boost::asio::io_context& io, X11Target target, Send send)
 X11Relay::~X11Relay() { stop(); }
 
 void X11Relay::stop() {
-  boost::system::error_code ignored;
-  for (const auto& [key, connection] : connections_) connection->socket.close(ignored);
+  for (const auto& [key, connection] : connections_) connection->display->close();
   connections_.clear();
 }
 
 void X11Relay::opened(size_t node, uint32_t number) {
-  auto connection = std::make_shared<Connection>(io_);
-  connection->node = node;
-  connection->number = number;
-  connections_[{node, number}] = connection;
-  const auto done = [this, connection](const boost::system::error_code& error) {
-    if (error == boost::asio::error::operation_aborted) return;
-    if (error) return close(connection, true);
-    connected(connection);
-  };
+  const Key key{node, number};
+  auto connection = std::make_shared<Connection>();
+  connection->display = ByteConnection::make(
+      ByteConnection::Socket(io_), {[this, node, number](std::string_view bytes) { send_(node, number, bytes); },
+                                    [this, key] { close(key, true); }, [this, key] { close(key, false); }});
+  connections_[key] = connection;
   if (!target_.display.path.empty()) {
-    using boost::asio::local::stream_protocol;
-    return connection->socket.async_connect(stream_protocol::endpoint(target_.display.path), done);
+    return connection->display->connect(local::stream_protocol::endpoint(target_.display.path));
   }
   boost::system::error_code error;
   const auto found = tcp::resolver(io_).resolve(target_.display.host, std::to_string(target_.display.port), error);
-  if (error || found.empty()) return close(connection, true);
-  connection->socket.async_connect(found.begin()->endpoint(), done);
-}
-
-void X11Relay::connected(const ConnectionPtr& connection) {
-  connection->open = true;
-  read(connection);
-  write(connection);
+  if (error || found.empty()) return close(key, true);
+  connection->display->connect(found.begin()->endpoint());
 }
 
 void X11Relay::received(size_t node, uint32_t number, std::string_view bytes) {
   const auto place = connections_.find({node, number});
   if (place == connections_.end()) return;
   const ConnectionPtr connection = place->second;
-  if (bytes.empty()) {
-    connection->ends = true;
-  } else if (connection->admitted) {
-    connection->queue.append(bytes);
-  } else if (!connection->setup.feed(bytes)) {
-    return close(connection, true);
-  } else if (connection->setup.complete()) {
-    connection->admitted = true;
-    connection->queue.append(connection->setup.with_cookie(target_.cookie));
-  }
-  write(connection);
+  if (bytes.empty()) return connection->display->finish();
+  if (connection->admitted) return connection->display->send(bytes);
+  if (!connection->setup.feed(bytes)) return close({node, number}, true);
+  if (!connection->setup.complete()) return;
+  connection->admitted = true;
+  connection->display->send(connection->setup.with_cookie(target_.cookie));
 }
 
-void X11Relay::read(const ConnectionPtr& connection) {
-  connection->socket.async_read_some(boost::asio::buffer(connection->buffer),
-                                     [this, connection](const boost::system::error_code& error, size_t bytes) {
-                                       if (error == boost::asio::error::operation_aborted) return;
-                                       if (error) return close(connection, true);
-                                       send_(connection->node, connection->number, {connection->buffer.data(), bytes});
-                                       read(connection);
-                                     });
-}
-
-void X11Relay::write(const ConnectionPtr& connection) {
-  if (connection->writing || !connection->open) return;
-  if (connection->queue.size() == 0) {
-    if (connection->ends) close(connection, false);
-    return;
-  }
-  connection->writing = true;
-  connection->socket.async_write_some(boost::asio::buffer(connection->queue.next()),
-                                      [this, connection](const boost::system::error_code& error, size_t bytes) {
-                                        if (error == boost::asio::error::operation_aborted) return;
-                                        connection->writing = false;
-                                        if (error) return close(connection, true);
-                                        connection->queue.taken(bytes);
-                                        write(connection);
-                                      });
-}
-
-void X11Relay::close(const ConnectionPtr& connection, bool tell) {
-  if (connections_.erase({connection->node, connection->number}) == 0) return;
-  boost::system::error_code ignored;
-  connection->socket.close(ignored);
-  if (tell) send_(connection->node, connection->number, {});
+void X11Relay::close(Key key, bool tell) {
+  const auto place = connections_.find(key);
+  if (place == connections_.end()) return;
+  place->second->display->close();
+  connections_.erase(place);
+  if (tell) send_(key.first, key.second, {});
 }
 
 void X11Relay::node_gone(size_t node) {
   const auto all = connections_;
   for (const auto& [key, connection] : all) {
-    if (key.first == node) close(connection, false);
+    if (key.first == node) close(key, false);
   }
 }
 

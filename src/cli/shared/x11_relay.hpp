@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <boost/asio/io_context.hpp>
 
@@ -42,15 +43,13 @@ class X11Relay {
  private:
   struct Connection;
   using ConnectionPtr = std::shared_ptr<Connection>;
-  void connected(const ConnectionPtr& connection);
-  void read(const ConnectionPtr& connection);
-  void write(const ConnectionPtr& connection);
-  void close(const ConnectionPtr& connection, bool tell);
+  using Key = std::pair<size_t, uint32_t>;  // node, and its number there
+  void close(Key key, bool tell);
 
   boost::asio::io_context& io_;
   X11Target target_;
   Send send_;
-  std::map<std::pair<size_t, uint32_t>, ConnectionPtr> connections_;
+  std::map<Key, ConnectionPtr> connections_;
 };
 
 }  // namespace sluice::cli

@@ -1,5 +1,5 @@
 // libfmt's definitions, compiled in. Debian ships libfmt as a shared object only, and loading it
-// (and the shared libstdc++ it brings along) would cost every command about a millisecond.
+// (and the shared libstdc++ it brings along) would cost every command and step daemon about a millisecond.
 #include <locale>
 
 #include <fmt/format-inl.h>

@@ -1,6 +1,6 @@
 // The keys of cgroup.conf, gres.conf, mpi.conf, job_container.conf and helpers.conf.
 #include "common/base/hostlist.hpp"
-#include "common/tables/conf_keys.hpp"
+#include "common/tables/conf_rows.hpp"
 
 namespace sluice::tables {
 namespace {
@@ -12,128 +12,107 @@ using H = HelpersConfig;
 using J = ContainerLine;
 using M = MpiConfig;
 
-constexpr ConfKey<C> key(std::string_view name, ConfKind kind, std::string_view fallback = {}) {
-  return ConfKey<C>{.name = name, .kind = kind, .fallback = fallback};
-}
-constexpr ConfKey<G> gres(std::string_view name, ConfKind kind) {
-  return ConfKey<G>{.name = name, .kind = kind};
-}
-constexpr ConfKey<M> mpi(std::string_view name, ConfKind kind, std::string_view fallback = {}) {
-  return ConfKey<M>{.name = name, .kind = kind, .fallback = fallback};
-}
-
-constexpr ConfKey<J> container(std::string_view name, ConfKind kind, std::string_view fallback = {}) {
-  return ConfKey<J>{.name = name, .kind = kind, .fallback = fallback};
-}
-
-constexpr ConfKey<H> helpers(std::string_view name, ConfKind kind, std::string_view fallback = {}) {
-  return ConfKey<H>{.name = name, .kind = kind, .fallback = fallback};
-}
-constexpr ConfKey<HelperLine> helper(std::string_view name, ConfKind kind) {
-  return ConfKey<HelperLine>{.name = name, .kind = kind};
-}
-
 constexpr ConfKey<C> kCgroupKeys[] = {
-    key("AllowedDevicesFile", K::kText).obsolete(),
-    key("AllowedKmemSpace", K::kPercent).obsolete(),
-    key("AllowedRAMSpace", K::kPercent, "100").acts<&C::allowed_ram_percent>(),
-    key("AllowedSwapSpace", K::kPercent, "0").acts<&C::allowed_swap_percent>(),
-    key("CgroupAutomount", K::kBool).obsolete(),
-    key("CgroupJobIdPaths", K::kBool, "no"),
-    key("CgroupMountpoint", K::kAbsolutePath, "/sys/fs/cgroup").acts<&C::mountpoint>(),
-    key("CgroupPlugin", K::kEnum, "autodetect")
+    key<C>("AllowedDevicesFile", K::kText).obsolete(),
+    key<C>("AllowedKmemSpace", K::kPercent).obsolete(),
+    key<C>("AllowedRAMSpace", K::kPercent, "100").acts<&C::allowed_ram_percent>(),
+    key<C>("AllowedSwapSpace", K::kPercent, "0").acts<&C::allowed_swap_percent>(),
+    key<C>("CgroupAutomount", K::kBool).obsolete(),
+    key<C>("CgroupJobIdPaths", K::kBool, "no"),
+    key<C>("CgroupMountpoint", K::kAbsolutePath, "/sys/fs/cgroup").acts<&C::mountpoint>(),
+    key<C>("CgroupPlugin", K::kEnum, "autodetect")
         .allow("autodetect,cgroup/v1,cgroup/v2,disabled")
         .acts<&C::plugin>(),
-    key("CgroupReleaseAgentDir", K::kText).obsolete(),
-    key("CgroupSlice", K::kText, "system.slice"),
-    key("ConstrainCores", K::kBool, "no").acts<&C::constrain_cores>(),
-    key("ConstrainDevices", K::kBool, "no").acts<&C::constrain_devices>(),
-    key("ConstrainKmemSpace", K::kBool).obsolete(),
-    key("ConstrainRAMSpace", K::kBool, "no").acts<&C::constrain_ram_space>(),
-    key("ConstrainSwapSpace", K::kBool, "no").acts<&C::constrain_swap_space>(),
-    key("EnableControllers", K::kBool, "no").keeps<&C::enable_controllers>(),
-    key("EnableExtraControllers", K::kWords),
-    key("IgnoreSystemd", K::kBool, "no").keeps<&C::ignore_systemd>(),
-    key("IgnoreSystemdOnFailure", K::kBool, "no"),
-    key("MaxKmemPercent", K::kPercent).obsolete(),
-    key("MaxPids", K::kNumber, "0").range(0, kMax32).acts<&C::max_pids>(),  // Sluice's own
-    key("MaxRAMPercent", K::kPercent, "100").acts<&C::max_ram_percent>(),
-    key("MaxSwapPercent", K::kPercent, "100").acts<&C::max_swap_percent>(),
-    key("MemoryLimitEnforcement", K::kBool).obsolete(),
-    key("MemoryLimitThreshold", K::kPercent).obsolete(),
-    key("MemorySwappiness", K::kNumber).range(0, 100).acts<&C::memory_swappiness>(),
-    key("MinKmemSpace", K::kMemory).obsolete(),
-    key("MinRAMSpace", K::kMemory, "30").range(0, kMax64).acts<&C::min_ram_mib>(),
-    key("SignalChildrenProcesses", K::kBool, "no"),
-    key("SystemdTimeout", K::kMilliseconds, "1000").keeps<&C::systemd_timeout>(),
+    key<C>("CgroupReleaseAgentDir", K::kText).obsolete(),
+    key<C>("CgroupSlice", K::kText, "system.slice"),
+    key<C>("ConstrainCores", K::kBool, "no").acts<&C::constrain_cores>(),
+    key<C>("ConstrainDevices", K::kBool, "no").acts<&C::constrain_devices>(),
+    key<C>("ConstrainKmemSpace", K::kBool).obsolete(),
+    key<C>("ConstrainRAMSpace", K::kBool, "no").acts<&C::constrain_ram_space>(),
+    key<C>("ConstrainSwapSpace", K::kBool, "no").acts<&C::constrain_swap_space>(),
+    key<C>("EnableControllers", K::kBool, "no").keeps<&C::enable_controllers>(),
+    key<C>("EnableExtraControllers", K::kWords),
+    key<C>("IgnoreSystemd", K::kBool, "no").keeps<&C::ignore_systemd>(),
+    key<C>("IgnoreSystemdOnFailure", K::kBool, "no"),
+    key<C>("MaxKmemPercent", K::kPercent).obsolete(),
+    key<C>("MaxPids", K::kNumber, "0").range(0, kMax32).acts<&C::max_pids>(),  // Sluice's own
+    key<C>("MaxRAMPercent", K::kPercent, "100").acts<&C::max_ram_percent>(),
+    key<C>("MaxSwapPercent", K::kPercent, "100").acts<&C::max_swap_percent>(),
+    key<C>("MemoryLimitEnforcement", K::kBool).obsolete(),
+    key<C>("MemoryLimitThreshold", K::kPercent).obsolete(),
+    key<C>("MemorySwappiness", K::kNumber).range(0, 100).acts<&C::memory_swappiness>(),
+    key<C>("MinKmemSpace", K::kMemory).obsolete(),
+    key<C>("MinRAMSpace", K::kMemory, "30").range(0, kMax64).acts<&C::min_ram_mib>(),
+    key<C>("SignalChildrenProcesses", K::kBool, "no"),
+    key<C>("SystemdTimeout", K::kMilliseconds, "1000").keeps<&C::systemd_timeout>(),
 };
 
 constexpr ConfKey<G> kGresKeys[] = {
-    gres("Name", K::kName).acts<&G::name>(),
-    gres("AutoDetect", K::kEnum)
+    key<G>("Name", K::kName).acts<&G::name>(),
+    key<G>("AutoDetect", K::kEnum)
         .allow("off,nvml,nvidia,rsmi,oneapi,nrt,full")
         .only("off,nvml,nvidia,full")
         .acts<&G::auto_detect>(),
-    gres("Count", K::kText).acts<&G::count_text>(),
-    gres("Cores", K::kText).acts<&G::cores>(),
-    gres("CPUs", K::kText).acts<&G::cores>(),
-    gres("File", K::kHosts).acts<&G::file_names>(),
-    gres("Files", K::kHosts).acts<&G::file_names>(),
-    gres("Flags", K::kFlags)
+    key<G>("Count", K::kText).acts<&G::count_text>(),
+    key<G>("Cores", K::kText).acts<&G::cores>(),
+    key<G>("CPUs", K::kText).acts<&G::cores>(),
+    key<G>("File", K::kHosts).acts<&G::file_names>(),
+    key<G>("Files", K::kHosts).acts<&G::file_names>(),
+    key<G>("Flags", K::kFlags)
         .allow("CountOnly,explicit,one_sharing,all_sharing,nvidia_gpu_env,amd_gpu_env,"
                "intel_gpu_env,opencl_env,no_gpu_env")
         .only("CountOnly,one_sharing,all_sharing,nvidia_gpu_env,amd_gpu_env,intel_gpu_env,opencl_env,no_gpu_env")
         .acts<&G::flags>(),
-    gres("Links", K::kText).acts<&G::links>(),
-    gres("Link", K::kText).acts<&G::links>(),
-    gres("MultipleFiles", K::kHosts).acts<&G::multiple_file_names>(),
-    gres("NodeName", K::kHosts).acts<&G::node_names>(),
-    gres("Type", K::kText).acts<&G::type>(),
+    key<G>("Links", K::kText).acts<&G::links>(),
+    key<G>("Link", K::kText).acts<&G::links>(),
+    key<G>("MultipleFiles", K::kHosts).acts<&G::multiple_file_names>(),
+    key<G>("NodeName", K::kHosts).acts<&G::node_names>(),
+    key<G>("Type", K::kText).acts<&G::type>(),
 };
 
 constexpr ConfKey<M> kMpiKeys[] = {
-    mpi("PMIxCliTmpDirBase", K::kText).acts<&M::pmix_tmp_base>(),
-    mpi("PMIxCollFence", K::kText),
-    mpi("PMIxDebug", K::kNumber, "0").acts<&M::pmix_debug>(),
-    mpi("PMIxDirectConn", K::kBool, "yes"),
-    mpi("PMIxDirectConnEarly", K::kBool, "no"),
-    mpi("PMIxDirectConnUCX", K::kBool, "no"),
-    mpi("PMIxDirectSameArch", K::kBool, "no"),
-    mpi("PMIxEnv", K::kText).acts<&M::pmix_environment>(),
-    mpi("PMIxFenceBarrier", K::kBool, "no"),
-    mpi("PMIxNetDevicesUCX", K::kText),
-    mpi("PMIxShareServerTopology", K::kBool, "no"),
-    mpi("PMIxTimeout", K::kNumber, "300").acts<&M::pmix_timeout_s>(),
-    mpi("PMIxTlsUCX", K::kText),
+    key<M>("PMIxCliTmpDirBase", K::kText).acts<&M::pmix_tmp_base>(),
+    key<M>("PMIxCollFence", K::kText),
+    key<M>("PMIxDebug", K::kNumber, "0").acts<&M::pmix_debug>(),
+    key<M>("PMIxDirectConn", K::kBool, "yes"),
+    key<M>("PMIxDirectConnEarly", K::kBool, "no"),
+    key<M>("PMIxDirectConnUCX", K::kBool, "no"),
+    key<M>("PMIxDirectSameArch", K::kBool, "no"),
+    key<M>("PMIxEnv", K::kText).acts<&M::pmix_environment>(),
+    key<M>("PMIxFenceBarrier", K::kBool, "no"),
+    key<M>("PMIxNetDevicesUCX", K::kText),
+    key<M>("PMIxShareServerTopology", K::kBool, "no"),
+    key<M>("PMIxTimeout", K::kNumber, "300").acts<&M::pmix_timeout_s>(),
+    key<M>("PMIxTlsUCX", K::kText),
 };
 
 constexpr ConfKey<J> kContainerKeys[] = {
-    container("NodeName", K::kHosts).acts<&J::node_names>(),
-    container("AutoBasePath", K::kBool, "no").acts<&J::auto_base_path>(),
-    container("BasePath", K::kText).acts<&J::base_path>(),
-    container("CloneNSEpilog", K::kText),
-    container("CloneNSEpilog_Wait", K::kNumber, "10"),
-    container("CloneNSScript", K::kText),
-    container("CloneNSScript_Wait", K::kNumber, "10"),
-    container("Dirs", K::kWords, "/tmp,/dev/shm").acts<&J::folders>(),
-    container("EntireStepInNS", K::kBool, "no"),
-    container("InitScript", K::kText).acts<&J::init_script>(),
-    container("Shared", K::kBool, "no"),
+    key<J>("NodeName", K::kHosts).acts<&J::node_names>(),
+    key<J>("AutoBasePath", K::kBool, "no").acts<&J::auto_base_path>(),
+    key<J>("BasePath", K::kText).acts<&J::base_path>(),
+    key<J>("CloneNSEpilog", K::kText),
+    key<J>("CloneNSEpilog_Wait", K::kNumber, "10"),
+    key<J>("CloneNSScript", K::kText),
+    key<J>("CloneNSScript_Wait", K::kNumber, "10"),
+    key<J>("Dirs", K::kWords, "/tmp,/dev/shm").acts<&J::folders>(),
+    key<J>("EntireStepInNS", K::kBool, "no"),
+    key<J>("InitScript", K::kText).acts<&J::init_script>(),
+    key<J>("Shared", K::kBool, "no"),
 };
 
 constexpr ConfKey<H> kHelpersKeys[] = {
-    helpers("AllowUserBoot", K::kWords).acts<&H::allow_user_boot>(),
-    helpers("BootTime", K::kSeconds, "300").acts<&H::boot_time>(),
-    helpers("ExecTime", K::kSeconds, "10").acts<&H::exec_time>(),
-    helpers("MutuallyExclusive", K::kText).adds<&H::exclusive>(),
-    helpers("NodeRebootWeight", K::kNumber).obsolete(),
+    key<H>("AllowUserBoot", K::kWords).acts<&H::allow_user_boot>(),
+    key<H>("BootTime", K::kSeconds, "300").acts<&H::boot_time>(),
+    key<H>("ExecTime", K::kSeconds, "10").acts<&H::exec_time>(),
+    key<H>("MutuallyExclusive", K::kText).adds<&H::exclusive>(),
+    key<H>("NodeRebootWeight", K::kNumber).obsolete(),
 };
 
 constexpr ConfKey<HelperLine> kHelperLineKeys[] = {
-    helper("Feature", K::kWords).acts<&HelperLine::features>(),
-    helper("Flags", K::kFlags).allow("rebootless").acts<&HelperLine::flags>(),
-    helper("Helper", K::kAbsolutePath).acts<&HelperLine::program>(),
-    helper("NodeName", K::kHosts).acts<&HelperLine::node_names>(),
+    key<HelperLine>("Feature", K::kWords).acts<&HelperLine::features>(),
+    key<HelperLine>("Flags", K::kFlags).allow("rebootless").acts<&HelperLine::flags>(),
+    key<HelperLine>("Helper", K::kAbsolutePath).acts<&HelperLine::program>(),
+    key<HelperLine>("NodeName", K::kHosts).acts<&HelperLine::node_names>(),
 };
 
 }  // namespace

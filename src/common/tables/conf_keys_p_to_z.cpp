@@ -1,6 +1,6 @@
 // The global keys of slurm.conf, P to Z, in the order of `scontrol show config`; rows that it does
 // not show stand where their name belongs.
-#include "common/tables/conf_keys.hpp"
+#include "common/tables/conf_rows.hpp"
 #include "common/tables/conf_setters.hpp"
 
 namespace sluice::tables {
@@ -8,10 +8,6 @@ namespace {
 
 using C = ClusterConfig;
 using K = ConfKind;
-
-constexpr GlobalKey key(std::string_view name, ConfKind kind, std::string_view fallback = {}) {
-  return GlobalKey{.name = name, .kind = kind, .fallback = fallback};
-}
 
 // clang-format off
 constexpr GlobalKey kRows[] = {

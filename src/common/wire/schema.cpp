@@ -62,6 +62,13 @@ size_t SchemaPrinter::reserve(std::type_index type, const std::string& name) {
   return messages_.size() - 1;
 }
 
+std::set<std::type_index> SchemaPrinter::types() const {
+  std::set<std::type_index> out;
+  for (const auto& [type, name] : names_)
+    out.insert(type);
+  return out;
+}
+
 std::string SchemaPrinter::text(std::string_view package, std::string_view purpose) const {
   std::string out = fmt::format(
       "// {}\n"
@@ -71,6 +78,7 @@ std::string SchemaPrinter::text(std::string_view package, std::string_view purpo
       "// Enums travel as numbers; their values are in the headers.\n"
       "syntax = \"proto2\";\n\npackage {};\n",
       purpose, package);
+  if (imports_) out += fmt::format("\nimport \"{}.proto\";\n", import_.name);
   for (const auto& [name, body] : messages_)
     out += "\n" + body;
   return out;

@@ -5,10 +5,16 @@
 //   SchemaPrinter printer;
 //   printer.message<SubmitJobRequest>();   // and everything it refers to
 //   printer.text("sluice.ctld", "What …");
+//
+// Types that several files need stand once, in a file of their own that the others import:
+//
+//   SchemaPrinter common;
+//   SchemaPrinter printer(SchemaPrinter::Import{&common, types_of_several_files, "common"});
 #pragma once
 
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <typeindex>
@@ -84,10 +90,23 @@ std::string_view scalar_remark() {
 
 class SchemaPrinter {
  public:
+  // Another file, which this one imports: messages of `types` are added there. It is "NAME.proto",
+  // and its package is called NAME beside this one's.
+  struct Import {
+    SchemaPrinter* printer = nullptr;
+    std::set<std::type_index> types;  // with all that these refer to
+    std::string name;
+  };
+  SchemaPrinter() = default;
+  explicit SchemaPrinter(Import import) : import_(std::move(import)) {}
+
   // Adds the message of T (a described struct, or a variant, which then needs a name) and of all
   // that it refers to. Gives the message's name.
   template <class T>
   std::string message(std::string name = {});
+
+  // Whose messages were added.
+  [[nodiscard]] std::set<std::type_index> types() const;
 
   // The file. `purpose` goes into its opening comment.
   [[nodiscard]] std::string text(std::string_view package, std::string_view purpose) const;
@@ -101,6 +120,8 @@ class SchemaPrinter {
   // A place in the file, in the order of first mention.
   size_t reserve(std::type_index type, const std::string& name);
 
+  Import import_;
+  bool imports_ = false;  // something that was added refers to the import
   std::map<std::type_index, std::string> names_;
   std::vector<std::pair<std::string, std::string>> messages_;  // name, text
 };
@@ -110,6 +131,10 @@ std::string SchemaPrinter::message(std::string name) {
   using namespace detail;  // NOLINT(google-build-using-namespace): the codec's traits
   const auto known = names_.find(typeid(T));
   if (known != names_.end()) return known->second;
+  if (import_.types.count(typeid(T)) != 0) {
+    imports_ = true;
+    return import_.name + '.' + import_.printer->message<T>(std::move(name));
+  }
   if (name.empty()) name = type_name<T>();
   const size_t place = reserve(typeid(T), name);
   std::string body;

@@ -31,23 +31,13 @@ uint64_t free_for(const GresNeed& need, const Room& room) {
   return one_unit ? most : sum;
 }
 
-Status add_needs(std::string_view text, uint64_t GresNeed::* member, Needs& needs) {
-  if (text.empty()) return {};
-  const auto items = gres_items(text);
-  if (!items) return failure(ErrorCode::kInvalidGres);
-  for (const GresItem& item : *items) {
-    if (item.count == 0) continue;
-    auto at = std::ranges::find_if(
-        needs.gres, [&](const GresNeed& n) { return n.name == item.name && n.type == item.type; });
-    if (at == needs.gres.end()) {
-      for (const GresNeed& other : needs.gres) {
-        if (other.name == item.name && other.type.empty() != item.type.empty()) return failure(ErrorCode::kGresTypes);
-      }
-      at = needs.gres.insert(at, GresNeed{.name = item.name, .type = item.type});
-    }
-    (*at).*member = item.count;
-  }
-  return {};
+// Units of a type and units of any type cannot be told apart.
+bool mixes_types(const std::vector<GresNeed>& needs) {
+  return std::ranges::any_of(needs, [&](const GresNeed& one) {
+    return std::ranges::any_of(needs, [&](const GresNeed& other) {
+      return one.name == other.name && one.type.empty() && !other.type.empty();
+    });
+  });
 }
 
 // One GPU need for --ntasks-per-gpu; added where only the tasks were given.
@@ -227,6 +217,19 @@ void take_need(const Needs& needs, const GresNeed& need, const Room& room, uint6
 
 }  // namespace
 
+Status add_gres_items(std::string_view list, uint64_t GresNeed::* member, std::vector<GresNeed>& needs) {
+  const auto items = gres_items(list);
+  if (!items) return failure(ErrorCode::kInvalidGres);
+  for (const GresItem& item : *items) {
+    if (item.count == 0) continue;
+    auto at = std::ranges::find_if(
+        needs, [&](const GresNeed& need) { return need.name == item.name && need.type == item.type; });
+    if (at == needs.end()) at = needs.insert(at, GresNeed{.name = item.name, .type = item.type});
+    (*at).*member = item.count;
+  }
+  return {};
+}
+
 Status set_gres(const JobSpec& spec, Needs& needs) {
   const bool any = !spec.gres.empty() || !spec.tres_per_job.empty() || !spec.tres_per_socket.empty() ||
                    !spec.tres_per_task.empty() || spec.ntasks_per_gpu > 0;
@@ -237,7 +240,8 @@ Status set_gres(const JobSpec& spec, Needs& needs) {
       {spec.tres_per_socket.view(), &GresNeed::per_socket},
       {spec.tres_per_task.view(), &GresNeed::per_task}};
   for (const auto& [text, member] : texts) {
-    if (Status ok = add_needs(text, member, needs); !ok) return ok;
+    if (Status ok = add_gres_items(text, member, needs.gres); !ok) return ok;
+    if (mixes_types(needs.gres)) return failure(ErrorCode::kGresTypes);
   }
   if (Status ok = set_tasks_per_gpu(spec, needs); !ok) return ok;
   needs.near_only = spec.gres_flags.view().find("enforce-binding") != std::string_view::npos;

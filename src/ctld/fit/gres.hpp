@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "common/base/result.hpp"
@@ -32,6 +33,9 @@ struct GresNeed {
     return per_job > 0 && per_node == 0 && per_task == 0 && per_socket == 0 && tasks_per_unit == 0;
   }
 };
+
+// Sets `member` of each need that a list of items names; those that are new are added. kInvalidGres.
+[[nodiscard]] Status add_gres_items(std::string_view list, uint64_t GresNeed::* member, std::vector<GresNeed>& needs);
 
 // Fills in what the spec says of generic resources. kInvalidGres, kGresTypes: it cannot be meant so.
 [[nodiscard]] Status set_gres(const JobSpec& spec, Needs& needs);

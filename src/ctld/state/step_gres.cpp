@@ -11,19 +11,6 @@ namespace {
 
 using fit::GresNeed;
 
-Status add_items(std::string_view text, uint64_t GresNeed::* member, std::vector<GresNeed>& needs) {
-  const auto items = gres_items(text);
-  if (!items) return failure(ErrorCode::kInvalidGres);
-  for (const GresItem& item : *items) {
-    if (item.count == 0) continue;
-    auto at = std::ranges::find_if(
-        needs, [&](const GresNeed& need) { return need.name == item.name && need.type == item.type; });
-    if (at == needs.end()) at = needs.insert(at, GresNeed{.name = item.name, .type = item.type});
-    (*at).*member = item.count;
-  }
-  return {};
-}
-
 std::string named(const GresNeed& need) {
   return need.type.empty() ? need.name.str() : fmt::format("{}:{}", need.name.view(), need.type.view());
 }
@@ -71,7 +58,7 @@ Result<StepGres> step_gres(const Job& job, const StepSpec& spec) {
   for (const auto& [text, member] : texts) {
     if (text->empty() || (none && text == &spec.gres)) continue;
     given = true;
-    if (Status ok = add_items(text->view(), member, step.needs); !ok) return tl::unexpected(ok.error());
+    if (Status ok = fit::add_gres_items(text->view(), member, step.needs); !ok) return tl::unexpected(ok.error());
   }
   if (spec.ntasks_per_gpu > 0) {
     const auto at = std::ranges::find_if(step.needs, [](const GresNeed& need) { return need.name == "gpu"; });

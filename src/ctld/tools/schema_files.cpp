@@ -1,5 +1,11 @@
-// Which structs make up each file of proto/.
+// Which structs make up each file of proto/. What two of them or more would repeat stands in
+// common.proto.
 #include "ctld/tools/schema_files.hpp"
+
+#include <set>
+#include <typeindex>
+
+#include <fmt/format.h>
 
 #include "common/protocol/admin.hpp"
 #include "common/protocol/broadcast.hpp"
@@ -20,72 +26,110 @@ namespace sluice {
 
 namespace {
 
+using wire::SchemaPrinter;
+
+struct SchemaFile {
+  std::string_view name;  // NAME.proto, package sluice.NAME
+  std::string_view purpose;
+  void (*add)(SchemaPrinter& printer);
+};
+
 template <class... T>
-std::string file(std::string_view package, std::string_view purpose) {
-  wire::SchemaPrinter printer;
+void add_all(SchemaPrinter& printer) {
   (static_cast<void>(printer.message<T>()), ...);
-  return printer.text(package, purpose);
 }
 
-std::string journal_file() {
-  wire::SchemaPrinter printer;
+void add_journal(SchemaPrinter& printer) {
   // named first: other messages refer to it
   printer.message<state::Event>("Event");
-  printer.message<journal::JournalFrame>();
-  printer.message<state::StateImage>();
-  return printer.text("sluice.journal", "The journal: frames of events, and checkpoints.");
+  add_all<journal::JournalFrame, state::StateImage>(printer);
 }
 
-std::string ctld_file() {
+void add_ctld(SchemaPrinter& printer) {
   using namespace protocol;  // NOLINT(google-build-using-namespace)
-  return file<Empty, SubmitJobRequest, SubmitJobReply, WatchJobRequest, NodeAddress, JobWatchUpdate,
-              CreateStepRequest, CreateStepReply, CreateHetStepRequest, CreateHetStepReply, LaunchOutsideRequest, DescribeStepRequest, DescribeStepReply,
-              AttachStepRequest, EndAllocationRequest, QueryJobsRequest, JobRecord, JobChunk,
-              QueryNodesRequest, NodeRecord, PartitionRecord, QueryNodesReply, QueryLicensesRequest, LicenseRecord, QueryLicensesReply, QueryConfigRequest,
-              QueryConfigReply, PingRequest, PingReply, FetchConfigRequest, FetchConfigReply, BatchScriptRequest, BatchScriptReply,
-              ExplainRequest, ExplainReply, SignalRequest, JobActionRequest, UpdateJobRequest,
-              UpdateNodeRequest, UpdatePartitionRequest, CreateNodesRequest, DeleteNodesRequest, NotifyRequest, ReconfigureRequest,
-              ShutdownRequest, SetDebugRequest, CountReply, RebootNodesRequest, UpdateStepRequest, SetRuntimeRequest,
-              SetTriggerRequest, TriggerFilter, ClearTriggersRequest, QueryTriggersRequest, QueryTriggersReply, CronEntry,
-              ReplaceCrontabRequest, ReplaceCrontabReply, QueryCrontabRequest, QueryCrontabReply,
-              ReservationValues, ChangeReservationRequest, ChangeReservationReply,
-              CreateUserTokenRequest, CreateUserTokenReply, QueryReservationsRequest, ReservationRecord, QueryReservationsReply, QueryStatisticsRequest, CallCount, CycleCounts, QueryStatisticsReply>("sluice.ctld",
-                                                            "Users' commands and the controller.");
+  add_all<Empty, SubmitJobRequest, SubmitJobReply, WatchJobRequest, NodeAddress, JobWatchUpdate,
+          CreateStepRequest, CreateStepReply, CreateHetStepRequest, CreateHetStepReply,
+          LaunchOutsideRequest, DescribeStepRequest, DescribeStepReply, AttachStepRequest,
+          EndAllocationRequest, QueryJobsRequest, JobRecord, JobChunk, QueryNodesRequest,
+          NodeRecord, PartitionRecord, QueryNodesReply, QueryLicensesRequest, LicenseRecord,
+          QueryLicensesReply, QueryConfigRequest, QueryConfigReply, PingRequest, PingReply,
+          FetchConfigRequest, FetchConfigReply, BatchScriptRequest, BatchScriptReply,
+          ExplainRequest, ExplainReply, SignalRequest, JobActionRequest, UpdateJobRequest,
+          UpdateNodeRequest, UpdatePartitionRequest, CreateNodesRequest, DeleteNodesRequest,
+          NotifyRequest, ReconfigureRequest, ShutdownRequest, SetDebugRequest, CountReply,
+          RebootNodesRequest, UpdateStepRequest, SetRuntimeRequest, SetTriggerRequest,
+          TriggerFilter, ClearTriggersRequest, QueryTriggersRequest, QueryTriggersReply, CronEntry,
+          ReplaceCrontabRequest, ReplaceCrontabReply, QueryCrontabRequest, QueryCrontabReply,
+          ReservationValues, ChangeReservationRequest, ChangeReservationReply,
+          CreateUserTokenRequest, CreateUserTokenReply, QueryReservationsRequest, ReservationRecord,
+          QueryReservationsReply, QueryStatisticsRequest, CallCount, CycleCounts,
+          QueryStatisticsReply>(printer);
 }
 
-std::string noded_file() {
+void add_noded(SchemaPrinter& printer) {
   using namespace protocol;  // NOLINT(google-build-using-namespace)
-  return file<StepKey, RegisterNodeRequest, RegisterNodeReply, TaskExit, StepUsage, StepEnded,
-              ReportStepsRequest, JobCleaned, ReportCleanedRequest, PrologDoneRequest, StepLaunch,
-              LaunchStepRequest, RunPrologRequest, NodeReply, SignalStepRequest,
-              TerminateJobRequest, TerminateStepRequest, PingNodeRequest, PingNodeReply, CheckHealthRequest, RebootNodeRequest,
-              ReconfigureNodeRequest, ShutdownNodeRequest, ListPidsRequest, PidRecord,
-              ListPidsReply, ShowAgentRequest, ShowAgentReply, StatStepRequest, TaskUsage,
-              StatStepReply, QueryUsageRequest, NodeUsage, StepUsageRecord, QueryUsageReply>("sluice.noded",
-                                                               "The controller and node agents.");
+  add_all<StepKey, RegisterNodeRequest, RegisterNodeReply, TaskExit, StepUsage, StepEnded,
+          ReportStepsRequest, JobCleaned, ReportCleanedRequest, PrologDoneRequest, StepLaunch,
+          LaunchStepRequest, RunPrologRequest, NodeReply, SignalStepRequest, TerminateJobRequest,
+          TerminateStepRequest, PingNodeRequest, PingNodeReply, CheckHealthRequest,
+          RebootNodeRequest, ReconfigureNodeRequest, ShutdownNodeRequest, ListPidsRequest,
+          PidRecord, ListPidsReply, ShowAgentRequest, ShowAgentReply, StatStepRequest, TaskUsage,
+          StatStepReply, QueryUsageRequest, NodeUsage, StepUsageRecord, QueryUsageReply>(printer);
 }
 
-std::string stepd_file() {
+void add_stepd(SchemaPrinter& printer) {
   using namespace protocol;  // NOLINT(google-build-using-namespace)
-  return file<StepHello, TasksStarted, WindowSize, SignalTasks, AttachRequest, PublishedName, MpiMessage, MpiSpawnRequest,
-              MpiSpawned, StepdStart, StepRecord>("sluice.stepd", "Step daemons, their agents, and srun.");
+  add_all<StepHello, TasksStarted, WindowSize, SignalTasks, AttachRequest, PublishedName,
+          MpiMessage, MpiSpawnRequest, MpiSpawned, StepdStart, StepRecord>(printer);
 }
 
-std::string broadcast_file() {
+void add_broadcast(SchemaPrinter& printer) {
   using namespace protocol;  // NOLINT(google-build-using-namespace)
-  return file<BroadcastTicket, BroadcastTicketRequest, BroadcastTicketReply, BroadcastBlock, SendBlockRequest,
-              BlockFailure, SendBlockReply, WriteBlockRequest, BlockReply, FileWriterStart>(
-      "sluice.broadcast", "Files that sbcast sends to the nodes of a job.");
+  add_all<BroadcastTicket, BroadcastTicketRequest, BroadcastTicketReply, BroadcastBlock,
+          SendBlockRequest, BlockFailure, SendBlockReply, WriteBlockRequest, BlockReply,
+          FileWriterStart>(printer);
+}
+
+constexpr SchemaFile kFiles[] = {
+    {"ctld", "Users' commands and the controller.", add_ctld},
+    {"noded", "The controller and node agents.", add_noded},
+    {"stepd", "Step daemons, their agents, and srun.", add_stepd},
+    {"broadcast", "Files that sbcast sends to the nodes of a job.", add_broadcast},
+    {"journal", "The journal: frames of events, and checkpoints.", add_journal},
+};
+constexpr std::string_view kCommon = "common";
+
+std::set<std::type_index> types_of_several_files() {
+  std::set<std::type_index> seen;
+  std::set<std::type_index> several;
+  for (const SchemaFile& file : kFiles) {
+    SchemaPrinter printer;
+    file.add(printer);
+    for (const std::type_index& type : printer.types()) {
+      if (!seen.insert(type).second) several.insert(type);
+    }
+  }
+  return several;
+}
+
+std::string text_of(const SchemaPrinter& printer, std::string_view name, std::string_view purpose) {
+  return printer.text(fmt::format("sluice.{}", name), purpose);
 }
 
 }  // namespace
 
 std::map<std::string, std::string> schema_files() {
-  return {{"journal.proto", journal_file()},
-          {"ctld.proto", ctld_file()},
-          {"noded.proto", noded_file()},
-          {"broadcast.proto", broadcast_file()},
-          {"stepd.proto", stepd_file()}};
+  const std::set<std::type_index> several = types_of_several_files();
+  std::map<std::string, std::string> out;
+  SchemaPrinter common;
+  for (const SchemaFile& file : kFiles) {
+    SchemaPrinter printer(SchemaPrinter::Import{&common, several, std::string(kCommon)});
+    file.add(printer);
+    out[fmt::format("{}.proto", file.name)] = text_of(printer, file.name, file.purpose);
+  }
+  out[fmt::format("{}.proto", kCommon)] =
+      text_of(common, kCommon, "What several of the other files need.");
+  return out;
 }
 
 }  // namespace sluice

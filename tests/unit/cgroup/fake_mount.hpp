@@ -2,23 +2,19 @@
 // that the kernel would put into them are made by the test.
 #pragma once
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
 
 #include "common/protocol/stepd_start.hpp"
+#include "unit/temp_folder.hpp"
 
 namespace sluice::testing {
 
 class FakeMount {
  public:
-  FakeMount() {
-    std::string name = std::filesystem::temp_directory_path() / "sluice-cgroup-XXXXXX";
-    path_ = ::mkdtemp(name.data());
-  }
-  ~FakeMount() { std::filesystem::remove_all(path_); }
+  FakeMount() = default;
   FakeMount(const FakeMount&) = delete;
   FakeMount& operator=(const FakeMount&) = delete;
 
@@ -50,7 +46,8 @@ class FakeMount {
   }
 
  private:
-  std::string path_;
+  const test::TempFolder folder_;
+  const std::string path_ = folder_.path().string();
 };
 
 }  // namespace sluice::testing

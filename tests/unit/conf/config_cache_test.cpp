@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "common/conf/load.hpp"
+#include "unit/temp_folder.hpp"
 
 namespace sluice {
 namespace {
@@ -18,12 +19,7 @@ namespace fs = std::filesystem;
 
 class ConfigCache : public ::testing::Test {
  protected:
-  ConfigCache() {
-    std::string pattern = (fs::temp_directory_path() / "sluice-cache-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-    cache_ = (folder_ / "spool" / "conf-cache").string();
-  }
-  ~ConfigCache() override { fs::remove_all(folder_); }
+  ConfigCache() { cache_ = (folder_ / "spool" / "conf-cache").string(); }
   std::string put(const std::string& name, const std::string& text) {
     const auto path = folder_ / name;
     fs::create_directories(path.parent_path());
@@ -39,7 +35,7 @@ class ConfigCache : public ::testing::Test {
     for (const auto& entry : fs::directory_iterator(cache_)) found.insert(entry.path().filename().string());
     return found;
   }
-  fs::path folder_;
+  test::TempFolder folder_;
   std::string cache_;
 };
 

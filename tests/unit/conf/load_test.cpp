@@ -7,23 +7,20 @@
 
 #include <gtest/gtest.h>
 
+#include "unit/temp_folder.hpp"
+
 namespace sluice {
 namespace {
 
 class LoadConfig : public ::testing::Test {
  protected:
-  LoadConfig() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "sluice-conf-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~LoadConfig() override { std::filesystem::remove_all(folder_); }
   void put(const std::string& name, const std::string& text) {
     const auto path = folder_ / name;
     std::filesystem::create_directories(path.parent_path());
     std::ofstream(path) << text;
   }
   Result<ClusterConfig> load() { return load_config((folder_ / "slurm.conf").string()); }
-  std::filesystem::path folder_;
+  test::TempFolder folder_;
 };
 
 TEST_F(LoadConfig, ReadsIncludedFilesAndThoseBeside) {

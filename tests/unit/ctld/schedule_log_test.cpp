@@ -6,7 +6,7 @@
 
 #include <fmt/ranges.h>
 
-#include "unit/journal/temp_folder.hpp"
+#include "unit/temp_folder.hpp"
 #include "unit/sched/world.hpp"
 
 namespace sluice::ctld {

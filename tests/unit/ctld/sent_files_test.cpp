@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "common/net/config_fetch.hpp"
+#include "unit/temp_folder.hpp"
 
 namespace sluice::ctld {
 namespace {
@@ -14,14 +15,11 @@ namespace {
 class SentFilesTest : public ::testing::Test {
  protected:
   SentFilesTest() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "sluice-sent-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
     config_.config_path = (folder_ / "slurm.conf").string();
     std::ofstream(config_.config_path) << "ClusterName=demo\n";
     config_.slurmctld_parameters = {"enable_configless"};
   }
-  ~SentFilesTest() override { std::filesystem::remove_all(folder_); }
-  std::filesystem::path folder_;
+  test::TempFolder folder_;
   ClusterConfig config_;
 };
 

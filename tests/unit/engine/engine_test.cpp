@@ -20,7 +20,7 @@
 #include "ctld/journal/sqlite_store.hpp"
 #include "ctld/state/invariants.hpp"
 #include "unit/journal/fake_store.hpp"
-#include "unit/journal/temp_folder.hpp"
+#include "unit/temp_folder.hpp"
 
 namespace sluice::engine {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "ctld/journal/sqlite_store.hpp"
 #include "ctld/state/apply.hpp"
-#include "unit/journal/temp_folder.hpp"
+#include "unit/temp_folder.hpp"
 
 namespace sluice::engine {
 namespace {

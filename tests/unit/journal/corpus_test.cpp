@@ -19,7 +19,7 @@
 #include "ctld/state/apply.hpp"
 #include "ctld/state/invariants.hpp"
 #include "unit/journal/event_maker.hpp"
-#include "unit/journal/temp_folder.hpp"
+#include "unit/temp_folder.hpp"
 
 namespace sluice::journal {
 namespace {

@@ -9,7 +9,7 @@
 #include "ctld/journal/event_codec.hpp"
 #include "ctld/journal/sqlite_schema.hpp"
 #include "unit/journal/event_maker.hpp"
-#include "unit/journal/temp_folder.hpp"
+#include "unit/temp_folder.hpp"
 
 namespace sluice::journal {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "ctld/journal/blob_key.hpp"
 #include "ctld/journal/sqlite_schema.hpp"
-#include "unit/journal/temp_folder.hpp"
+#include "unit/temp_folder.hpp"
 
 namespace sluice::journal {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "common/net/clock.hpp"
-#include "unit/journal/temp_folder.hpp"
+#include "unit/temp_folder.hpp"
 
 namespace sluice::net {
 namespace {

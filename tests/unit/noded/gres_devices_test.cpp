@@ -2,11 +2,11 @@
 #include "noded/gres_devices.hpp"
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>
+
+#include "unit/temp_folder.hpp"
 
 namespace sluice::noded {
 namespace {
@@ -14,14 +14,11 @@ namespace {
 class GresDevicesTest : public ::testing::Test {
  protected:
   GresDevicesTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "sluice-gres-XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
     for (const char* file : {"gpu0", "gpu1"}) std::ofstream(folder_ + "/" + file) << "\n";
     config_.gres_types = {"gpu", "fan"};
     node_.name = "n1";
     node_.gres = "gpu:a:2,fan:3";
   }
-  ~GresDevicesTest() override { std::filesystem::remove_all(folder_); }
 
   GresConfigLine line(std::vector<std::string> names) {
     GresConfigLine out;
@@ -35,7 +32,8 @@ class GresDevicesTest : public ::testing::Test {
     return find_gres(config_, node_, [this](auto&) { return detected_; }, problems_);
   }
 
-  std::string folder_;
+  const test::TempFolder own_;
+  const std::string folder_ = own_.path().string();
   ClusterConfig config_;
   NodeConfig node_;
   std::vector<GresDevices> detected_;

@@ -1,24 +1,18 @@
 #include "noded/kept_jobs.hpp"
 
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include "common/wire/codec.hpp"
+#include "unit/temp_folder.hpp"
 
 namespace sluice::noded {
 namespace {
 
 class KeptJobsTest : public ::testing::Test {
  protected:
-  KeptJobsTest() {
-    char name[] = "/tmp/sluice-kept-XXXXXX";
-    folder_ = ::mkdtemp(name);
-  }
-  ~KeptJobsTest() override { std::filesystem::remove_all(folder_); }
   static KeptJob job(JobId id) {
     KeptJob made;
     made.job = id;
@@ -32,7 +26,8 @@ class KeptJobsTest : public ::testing::Test {
     std::ofstream(folder_ + "/" + name, std::ios::binary) << bytes;
   }
 
-  std::string folder_;
+  const test::TempFolder own_;
+  const std::string folder_ = own_.path().string();
 };
 
 TEST_F(KeptJobsTest, WhatIsKnownOfItsProlog) {

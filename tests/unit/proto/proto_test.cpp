@@ -1,6 +1,7 @@
 // The files of proto/ are in step with the structs, and libprotobuf reads our bytes by them.
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <regex>
 #include <sstream>
 
@@ -101,6 +102,20 @@ TEST_F(Schemas, HoldEveryStructOfTheProtocol) {
           << (*at)[1] << " of " << entry.path() << " is missing in src/ctld/tools/schema_files.cpp";
     }
   }
+}
+
+TEST_F(Schemas, NoMessageStandsTwice) {
+  std::map<std::string, std::string> places;  // of its text
+  for (const auto& [name, text] : schema_files()) {
+    for (size_t at = text.find("\nmessage "); at != std::string::npos;) {
+      const size_t next = text.find("\nmessage ", at + 1);
+      const std::string message = text.substr(at, next == std::string::npos ? next : next - at);
+      const auto [place, fresh] = places.emplace(message, name);
+      EXPECT_TRUE(fresh) << message << "stands in " << place->second << " and " << name;
+      at = next;
+    }
+  }
+  EXPECT_FALSE(places.empty());
 }
 
 TEST_F(Schemas, EveryEventParsesAlike) {

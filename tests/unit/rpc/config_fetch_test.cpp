@@ -7,6 +7,7 @@
 
 #include "common/protocol/ctld.hpp"
 #include "unit/rpc/rpc_fixture.hpp"
+#include "unit/temp_folder.hpp"
 
 namespace sluice::net {
 namespace {
@@ -41,8 +42,6 @@ class ConfigFetch : public RpcFixture {
  protected:
   void SetUp() override {
     ::unsetenv("SLURM_SACK_KEY");  // NOLINT(concurrency-mt-unsafe)
-    std::string pattern = (std::filesystem::temp_directory_path() / "sluice-fetch-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
     write_key(kKeyBytes);
     serve({.receiver = std::string(kController), .auth = test_auth(), .slurm_user = ::geteuid()});
     server->handle<protocol::PingRequest, protocol::PingReply>(
@@ -60,7 +59,6 @@ class ConfigFetch : public RpcFixture {
   }
   void TearDown() override {
     server = nullptr;
-    std::filesystem::remove_all(folder_);
   }
   void write_key(const std::string& bytes) const {
     const auto path = folder_ / "slurm.key";
@@ -82,7 +80,7 @@ class ConfigFetch : public RpcFixture {
     EXPECT_FALSE(reply);
     return reply ? "" : reply.error().text;
   }
-  std::filesystem::path folder_;
+  test::TempFolder folder_;
   protocol::PingReply told_;
   Result<protocol::FetchConfigReply> reply_;
   Identity asked_by_;

@@ -1,11 +1,10 @@
 #include "common/step/frame.hpp"
 
-#include <cstdlib>
-#include <filesystem>
 
 #include <gtest/gtest.h>
 
 #include "common/step/step_spool.hpp"
+#include "unit/temp_folder.hpp"
 
 namespace sluice {
 namespace {
@@ -48,9 +47,8 @@ TEST(StepSpool, NamesGoThereAndBack) {
 }
 
 TEST(StepSpool, AReportWithoutAKeyIsOfNoLaterStep) {
-  char name[] = "/tmp/sluice-spool-XXXXXX";
-  const std::string folder = ::mkdtemp(name);
-  const StepSpool spool(folder);
+  const test::TempFolder folder;
+  const StepSpool spool(folder.path());
   protocol::StepEnded report;
   protocol::StepRecord record;
   report.key = record.key = {{5, kBatchStep}, 0};
@@ -61,7 +59,6 @@ TEST(StepSpool, AReportWithoutAKeyIsOfNoLaterStep) {
   ASSERT_TRUE(spool.write_end(report));
   EXPECT_FALSE(spool.claim(record).value());
   EXPECT_TRUE(spool.read_end(report.key)) << "a second claim takes nothing away";
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "stepd/home_xauthority.hpp"
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -9,23 +8,18 @@
 #include <sys/stat.h>
 
 #include "common/base/read_file.hpp"
+#include "unit/temp_folder.hpp"
 
 namespace sluice::stepd {
 namespace {
 
 class HomeXauthority : public ::testing::Test {
  protected:
-  HomeXauthority() {
-    char name[] = "/tmp/sluice-xauthority-XXXXXX";
-    folder = ::mkdtemp(name);
-    path = folder / ".Xauthority";
-  }
-  ~HomeXauthority() override { std::filesystem::remove_all(folder); }
   [[nodiscard]] Status append(const std::string& text) const {
     return change_xauthority(path, [&](std::string_view before) { return std::string(before) + text; });
   }
-  std::filesystem::path folder;
-  std::filesystem::path path;
+  const test::TempFolder folder;
+  const std::filesystem::path path = folder / ".Xauthority";
 };
 
 TEST_F(HomeXauthority, WhatWasThereIsChanged) {

@@ -1,7 +1,5 @@
 #include "stepd/site_program.hpp"
 
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -12,6 +10,7 @@
 
 #include "common/base/read_file.hpp"
 #include "common/protocol/stepd_start.hpp"
+#include "unit/temp_folder.hpp"
 
 namespace sluice::stepd {
 namespace {
@@ -31,9 +30,8 @@ int run(std::vector<std::string> words, bool told = true) {
 }
 
 TEST(SiteProgram, NothingRunsOutsideOfItsGroups) {
-  char name[] = "/tmp/sluice-groups-XXXXXX";
-  const std::string folder = ::mkdtemp(name);
-  const std::string first = folder + "/first", second = folder + "/second";
+  const test::TempFolder folder;
+  const std::string first = folder / "first", second = folder / "second";
   std::ofstream(first) << "";
   EXPECT_EQ(run({first, second, "--", "/no/such/program"}), protocol::kCannotEnterGroup);
   std::ofstream(second) << "";
@@ -42,17 +40,14 @@ TEST(SiteProgram, NothingRunsOutsideOfItsGroups) {
   EXPECT_EQ(read_file(second), "0");
   EXPECT_EQ(run({first, "--"}), protocol::kCannotRunProgram);
   EXPECT_EQ(run({}), protocol::kCannotRunProgram);
-  std::filesystem::remove_all(folder);
 }
 
 TEST(SiteProgram, NothingBeginsWhenWhoStartedItIsGone) {
-  char name[] = "/tmp/sluice-groups-XXXXXX";
-  const std::string folder = ::mkdtemp(name);
-  const std::string group = folder + "/group";
+  const test::TempFolder folder;
+  const std::string group = folder / "group";
   std::ofstream(group) << "";
   EXPECT_EQ(run({group, "--", "/no/such/program"}, false), protocol::kNeverTold);
   EXPECT_EQ(read_file(group), "");
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace
