@@ -77,8 +77,8 @@ Status ConfigCache::renew() {
 }
 
 void ConfigCache::follow(std::string digest) {
-  if (digest.empty()) return;
   wanted_ = std::move(digest);
+  if (wanted_.empty()) return;
   if (busy_) again_ = true;
   if (busy_ || has(wanted_)) return;
   retry_.cut_short();
@@ -101,11 +101,11 @@ void ConfigCache::fetched(const Result<protocol::FetchConfigReply>& reply) {
   if (!ok) {
     if (retry_.fresh()) log::error("the configuration files in {} cannot be renewed: {}", folder_, ok.error().text);
     return retry_.later([this] {
-      if (!busy_ && !has(wanted_)) fetch();
+      if (!busy_ && !wanted_.empty() && !has(wanted_)) fetch();
     });
   }
   retry_.succeeded();
-  if (again_ && !has(wanted_)) fetch();
+  if (again_ && !wanted_.empty() && !has(wanted_)) fetch();
 }
 
 }  // namespace sluice::noded

@@ -47,12 +47,12 @@ struct SignalOption {
 // --gpus and the like: `2`, `a100:2,v100:1` to `gres/gpu:2` …
 [[nodiscard]] std::optional<std::string> parse_gpus(std::string_view text);
 
-// One name of a resource limit, with or without RLIMIT_; its RLIMIT_ number.
 // What is said of a cluster that nobody knows.
 [[nodiscard]] std::string unknown_cluster(std::string_view name);
 
 inline constexpr std::string_view kLimitNames[] = {"AS",      "CORE",   "CPU",   "DATA", "FSIZE",
                                                    "MEMLOCK", "NOFILE", "NPROC", "RSS",  "STACK"};
+// One name of a resource limit, with or without RLIMIT_; its RLIMIT_ number.
 [[nodiscard]] std::optional<int> rlimit_number(std::string_view name);
 // The error's text is Slurm's `Bad rlimit name: TEXT`.
 [[nodiscard]] Status check_propagate(std::string_view text);

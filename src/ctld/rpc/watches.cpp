@@ -105,7 +105,7 @@ void Watches::never_came(JobId job) {
     const std::lock_guard lock(mutex_);
     if (closing_ || expected_.erase(job) == 0) return;  // it came at the last moment
   }
-  gone_(job);
+  if (limit_() > Duration(0)) gone_(job);  // else the limit was taken away meanwhile
 }
 
 void Watches::broken_off(JobId job) {

@@ -127,6 +127,22 @@ TEST_F(ClientsTest, AnotherThatWatchesDoesNotCount) {
   EXPECT_EQ(gone_until(silent), std::vector{silent});
 }
 
+// The bug: the job was cancelled when InactiveLimit was taken out of slurm.conf while its client was waited for.
+TEST_F(ClientsTest, NobodyIsMissedOnceThereIsNoLimit) {
+  const JobId silent = start(true, "n1");
+  std::promise<void> asked_again;
+  int asked = 0;
+  Watches watching{[this](JobId job) { gone(job); }, [&]() -> Duration {
+                     if (++asked == 1) return std::chrono::milliseconds(1);
+                     if (asked == 2) asked_again.set_value();
+                     return Duration(0);
+                   }};
+  watching.notify(silent, {}, *now());
+  EXPECT_EQ(asked_again.get_future().wait_for(std::chrono::seconds(30)), std::future_status::ready);
+  watching.close();
+  EXPECT_TRUE(gone_.empty());
+}
+
 TEST_F(WatchesTest, AnUnknownJobEndsIt) {
   watches_.add({.job = 99}, [&] { return now(); }, writer_);
   EXPECT_EQ(inbox_->end, ErrorCode::kInvalidJobId);

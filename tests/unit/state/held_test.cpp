@@ -51,6 +51,14 @@ TEST_F(HeldTest, MayBeLargerThanAnyNode) {
   }
 }
 
+// The bug: only --hold counted, and --priority=0, which is the same, was refused.
+TEST_F(HeldTest, PriorityZeroHoldsAsWell) {
+  JobSpec spec = batch_spec();
+  spec.priority = 0;
+  spec.cpus_per_task = 20;
+  EXPECT_EQ(job(submit(spec)).hold, HoldKind::kUser);
+}
+
 TEST_F(HeldTest, WhatIsNotThereAtAllIsRefused) {
   JobSpec node = held_spec(), feature = held_spec();
   node.required_nodes = "n9";

@@ -154,7 +154,7 @@ void apply_event(ClusterState& state, const NodeRegistered& event) {
   Node& node = state.nodes.edit(event.node);
   node.hardware = event.hardware;
   refresh_gres(node);
-  if (event.strange_job >= state.next_job_id) note_job_id(state, event.strange_job);
+  if (event.strange_job != kNoJob && event.strange_job >= state.next_job_id) note_job_id(state, event.strange_job);
 }
 
 void apply_event(ClusterState& state, const NodeStateChanged& event) {

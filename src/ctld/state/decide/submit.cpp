@@ -129,7 +129,7 @@ Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& comm
   if (Status ok = apply_submit_plugins(state, submitter, *spec); !ok) return tl::unexpected(ok.error());
   const auto partitions = check_partitions(state, *spec, submitter);
   if (!partitions) return tl::unexpected(partitions.error());
-  if (Status ok = check_size(state, *spec, *partitions, spec->hold); !ok) return tl::unexpected(ok.error());
+  if (Status ok = check_size(state, *spec, *partitions, held); !ok) return tl::unexpected(ok.error());
   if (Status ok = check_limits(state, *spec, *partitions); !ok) return tl::unexpected(ok.error());
   if (Status ok = check_batch_features(*spec); !ok) return tl::unexpected(ok.error());
   if (Status ok = check_extras(state, *spec); !ok) return tl::unexpected(ok.error());
