@@ -220,6 +220,10 @@ class Gres(ClusterCase):
                               ("--accel-bind=g --gpu-bind=map_gpu:3", "map_gpu:3"), ("--gpu-bind=map_gpu:3 --accel-bind=g", "map_gpu:3")):
             said = self.say("srun", f"-n1 --gres=gpu:4 {options}", "scontrol show job $SLURM_JOB_ID | grep '^   TresBind'")
             self.assertEqual(said.strip(), f"TresBind=gres/gpu:{bind}", options)
+        # a task with the four cores of one socket has the GPUs that are there
+        for option, told in (("--gpu-bind=closest", "0,1"), ("--accel-bind=g", "0,1"), ("", "0,1,2,3")):
+            said = self.say("srun", f"-n1 -c4 -w n1 --gres=gpu:4 {option}", TELL)
+            self.assertEqual(said.strip(), f"0 {told} {told} 4", option)
         said = self.say("srun", "-n1 --gres=gpu:4 --accel-bind=n", "scontrol show job $SLURM_JOB_ID | grep -c '^   TresBind' || true")
         self.assertEqual(said.strip(), "0")
         self.fails(255, "srun: error: Invalid --accel-bind specification\n", "srun", "--accel-bind=x", "true")
