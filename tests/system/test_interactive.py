@@ -283,6 +283,18 @@ class Salloc(ClusterCase):
         self.assertEqual(status, 4)
 
 
+class InteractiveOptions(ClusterCase):
+    """LaunchParameters=use_interactive_step: the srun that salloc without a command is has the options of the site."""
+    NODES, CPUS = 2, 2
+    FILES = {"greet": "#!/bin/sh\necho greets $(squeue -h -s -j $SLURM_JOB_ID -o %i) $1\n"}
+    CONF = 'LaunchParameters=use_interactive_step\nInteractiveStepOptions="--interactive {dir}/greet user"\n'
+
+    def test_options_of_the_site(self):
+        status, text = in_terminal(self.cluster, "salloc", "-N1")
+        self.assertEqual(status, 0)
+        self.assertRegex(text, r"(?m)^greets \d+\.interactive user$")
+
+
 class Cancel(ClusterCase):
     NODES, CPUS = 2, 2
 
