@@ -108,7 +108,7 @@ class Deploy(unittest.TestCase):
                     dumped = subprocess.run([os.path.join(place, "libexec/sluice/journal_dump"), os.path.join(cluster.dir, "state/journal")],
                                             capture_output=True, text=True, check=True).stdout
                     self.assertTrue(all(json.loads(line) for line in dumped.splitlines()))
-                    self.assertIn("StepEnded", dumped)
+                    self.assertIn('"event":"JobEnded"', dumped)
                     self.assertTrue(os.readlink(f"/proc/{cluster.controller_pid()}/exe").startswith(place))
                 finally:
                     cluster.down()

@@ -233,6 +233,7 @@ class Gres(ClusterCase):
             t() {{ echo "== $*"; srun "$@" sh -c '{TELL}' 2>&1; }}
             t -n1; t -n1 --gres=gpu:1; t -n1 --gres=fan:1; t -n1 --gres=none; t -n1 --gpus=2; t -n2 --gpus-per-task=1
             t -n1 --gres=gpu:5; t -n1 --gres=gpu:h100:1
+            export SLURM_STEP_GRES=gpu:1; t -n1 --mem=0; t -n1 --mem=0 --gres=gpu:2; unset SLURM_STEP_GRES; echo ==
             mkfifo {self.cluster.work}/go
             srun -n1 --exact --gres=gpu:2 sh -c 'echo first $CUDA_VISIBLE_DEVICES; read x < {self.cluster.work}/go' &
             until scontrol show step -o | grep -q TresPerNode=gres/gpu:2; do sleep 0.05; done
@@ -243,7 +244,8 @@ class Gres(ClusterCase):
         said = self.say("sbatch", "-n4 --gres=gpu:4,fan:1", shell)
         parts = dict(re.findall(r"== (.*)\n((?:(?!==).*\n)*)", said))
         expected = {"-n1": "0 0,1,2,3 0,1,2,3 4\n", "-n1 --gres=gpu:1": "0 0 0 1\n", "-n1 --gres=fan:1": "0\n",
-                    "-n1 --gres=none": "0\n", "-n1 --gpus=2": "0 0,1 0,1 2\n"}
+                    "-n1 --gres=none": "0\n", "-n1 --gpus=2": "0 0,1 0,1 2\n",
+                    "-n1 --mem=0": "0 0 0 1\n", "-n1 --mem=0 --gres=gpu:2": "0 0,1 0,1 2\n"}
         for options, told in expected.items():
             self.assertEqual(parts[options], told, options)
         self.assertEqual(sorted(parts["-n2 --gpus-per-task=1"].splitlines()), ["0 0 0 2", "1 1 1 2"])

@@ -198,6 +198,12 @@ class Srun(ClusterCase):
         done = self.run_cmd("srun", "-I1", "-N4", "-n17", "true", check=False)
         self.assertEqual((done.returncode, done.stderr),
                          (1, "srun: error: Unable to allocate resources: Requested nodes are busy\n"))
+        # SLURM_IMMEDIATE stands for the option, SLURM_EXIT_IMMEDIATE is the status then
+        for env, status in (({"SLURM_IMMEDIATE": "1"}, 1), ({"SLURM_IMMEDIATE": "1", "SLURM_EXIT_IMMEDIATE": "9"}, 9)):
+            done = self.run_cmd("srun", "-N4", "-n17", "true", check=False, env=env)
+            self.assertEqual((done.returncode, done.stderr),
+                             (status, "srun: error: Unable to allocate resources: Requested nodes are busy\n"))
+        self.assertEqual(self.out("srun", "-n1", "echo", "ran", env={"SLURM_IMMEDIATE": "5"}), "ran\n")
 
     def test_a_waiting_srun_outlives_the_controller(self):
         srun = self.cluster.start("srun", "-n2", "sh", "-c", "sleep 3; echo done; exit 2", stdout=-1, stderr=-1)

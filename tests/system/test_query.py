@@ -130,6 +130,8 @@ class Query(ClusterCase):
                 newest = json.loads(self.out(*command, "--json"))["jobs"][0]
                 self.assertEqual({key for key in newest if key not in document["jobs"][0]} & missing, missing)
             self.assertIn(f"data_parser: !!str data_parser/v0.0.{parser}", self.out("sdiag", f"--yaml=v0.0.{parser}"))
+            for command in ("squeue", "sinfo", "sdiag"):
+                self.assertIn(f"data_parser: !!str data_parser/v0.0.{parser}", self.out(command, env={"SLURM_YAML": f"v0.0.{parser}"}))
         old = json.loads(self.out("sinfo", env={"SLURM_JSON": "v0.0.42"}))
         self.assertNotIn("topology", old["sinfo"][0]["partition"])
         self.assertIn("topology", json.loads(self.out("sinfo", "--json=v0.0.43"))["sinfo"][0]["partition"])

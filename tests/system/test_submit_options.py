@@ -139,6 +139,13 @@ class Placement(Everywhere):
                         ("-N1,2", dict(NumNodes="2")), ("-m plane=2 -n2", dict(SLURM_DISTRIBUTION="plane", SLURM_DIST_PLANESIZE="2"))],
                        [command])
 
+    def test_how_much_by_variables(self):
+        """SLURM_NTASKS_PER_SOCKET, which sbatch does not look at: a script's own sruns have it from there."""
+        nodes = "if [ $SLURM_PROCID = 0 ]; then echo $SLURM_JOB_NUM_NODES; fi"
+        for env, expected in (({}, "1\n"), ({"SLURM_NTASKS_PER_SOCKET": "1"}, "2\n")):
+            self.assertEqual(self.out("srun", "-n4", "-C", "a", "sh", "-c", nodes, env=env), expected)
+            self.wait_no_jobs()
+
     def test_what_is_kept(self):
         work = self.cluster.work
         os.mkdir(work + "/sub")
