@@ -68,6 +68,7 @@ class Query(ClusterCase):
             for options in (["-A", "nobody,money"], ["--accounts=money"], ["--account=money"], ["-q", "express"], ["--qos=express"],
                             ["-L", "drill"], ["--licenses=other,drill"]):
                 self.assertEqual(ids(*options), [other], options)
+            self.assertEqual(ids("-L", "drill:1"), [])  # it is a name that is asked for
         finally:
             self.run_cmd("scancel", other)
         done = self.run_cmd("squeue", "-t", "foo", check=False)
@@ -252,6 +253,10 @@ class Query(ClusterCase):
         self.assertEqual(self.out("sinfo", "-h", "-n", "n3", "-o", "%N"), "n3\n")
         self.assertEqual(self.out("sinfo", "-h", "-p", "nope"), "")
         self.assertEqual(self.out("sinfo", "-h", "-n", "n1", "-O", "nodelist:5,statelong:8"), "n1   mixed   \n")
+        self.assertEqual(self.out("sinfo", "-O", "all"), self.out("sinfo", "-o", "%all"))
+        for command in ("sinfo", "squeue"):
+            done = self.run_cmd(command, "-h", "-O", "%all", check=False)
+            self.assertEqual((done.stdout.strip(), done.stderr), ("", f"{command}: error: Invalid job format specification: %all\n"))
         done = self.run_cmd("sinfo", "-t", "foo", check=False)
         self.assertEqual(done.returncode, 1)
         self.assertTrue(done.stderr.startswith('sinfo: error: Bad state string: "foo"\n'))

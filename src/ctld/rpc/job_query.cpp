@@ -25,9 +25,10 @@ bool any_in_list(const std::vector<std::string>& list, std::string_view comma_li
   return std::ranges::any_of(split_list(comma_list), [&](const auto& value) { return in_list(list, value); });
 }
 
-// The names of "matlab:2,solver", which may also be asked for with their counts.
+// By name: --licenses=matlab finds a job that has "solver,matlab:2", --licenses=matlab:2 none.
 bool any_license_in_list(const std::vector<std::string>& list, std::string_view licenses) {
-  return any_in_list(list, licenses) || std::ranges::any_of(split_list(licenses), [&](const std::string& license) {
+  if (list.empty()) return true;
+  return std::ranges::any_of(split_list(licenses), [&](const std::string& license) {
     return in_list(list, std::string_view(license).substr(0, license.find(':')));
   });
 }
