@@ -1,8 +1,5 @@
-// Credentials of real mungeds that prove nothing, or not this. Skipped where no munged can be started.
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
+// Credentials of real mungeds that prove nothing, or not this. Skipped where no munged can be
+// started.
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +9,9 @@
 
 #include <gtest/gtest.h>
 #include <munge.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "common/net/auth_munge.hpp"
 
@@ -40,12 +40,13 @@ class Munged {
     std::filesystem::permissions(folder_, std::filesystem::perms(0755));
     std::ofstream(at("key")) << std::string(64, key);
     std::filesystem::permissions(at("key"), std::filesystem::perms(0600));
-    const std::string options[] = {"--key-file=" + at("key"), "--socket=" + socket(), "--pid-file=" + at("pid"),
-                                   "--log-file=" + at("log"), "--seed-file=" + at("seed")};
+    const std::string options[] = {"--key-file=" + at("key"), "--socket=" + socket(),
+                                   "--pid-file=" + at("pid"), "--log-file=" + at("log"),
+                                   "--seed-file=" + at("seed")};
     pid_ = ::fork();
     if (pid_ != 0) return;
-    ::execlp("munged", "munged", "--foreground", "--force", options[0].c_str(), options[1].c_str(), options[2].c_str(),
-             options[3].c_str(), options[4].c_str(), nullptr);
+    ::execlp("munged", "munged", "--foreground", "--force", options[0].c_str(), options[1].c_str(),
+             options[2].c_str(), options[3].c_str(), options[4].c_str(), nullptr);
     ::_exit(127);
   }
   Munged(const Munged&) = delete;
@@ -76,7 +77,8 @@ class Munged {
 class MungeTokens : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() / ("sluice-wire-munge-" + std::to_string(::getpid()));
+    folder_ = std::filesystem::temp_directory_path() /
+              ("sluice-wire-munge-" + std::to_string(::getpid()));
     std::filesystem::create_directory(folder_);
     std::filesystem::permissions(folder_, std::filesystem::perms(0755));
     munged_.emplace(folder_ / "one", 'a');
@@ -88,7 +90,9 @@ class MungeTokens : public ::testing::Test {
     std::filesystem::remove_all(folder_);
   }
   // How the daemon that `auth` stands for refuses a credential; "" when it takes it.
-  static std::string refusal(net::AuthProvider& auth, const std::string& credential, const RequestDigest& digest) {
+  static std::string refusal(net::AuthProvider& auth,
+                             const std::string& credential,
+                             const RequestDigest& digest) {
     const Result<Identity> identity = auth.verify(credential, digest);
     if (identity) return "";
     EXPECT_EQ(identity.error().code, ErrorCode::kAuthentication);
@@ -116,26 +120,32 @@ TEST_F(MungeTokens, AGoodOneIsTakenOnce) {
   EXPECT_TRUE(identity->authenticated);
   EXPECT_EQ(identity->uid, ::geteuid());
   EXPECT_EQ(identity->gid, ::getegid());
-  EXPECT_NE(refusal(credential, digest_).find("the credential was replayed: it was used before"), std::string::npos);
+  EXPECT_NE(refusal(credential, digest_).find("the credential was replayed: it was used before"),
+            std::string::npos);
 }
 
 TEST_F(MungeTokens, OfAnotherKeyItIsRefused) {
   Munged other(folder_ / "other", 'b');
   ASSERT_TRUE(other.serves());
   const auto theirs = net::make_munge_auth(other.socket(), "c1");
-  EXPECT_EQ(refusal(*theirs, make(), digest_), "auth/munge: the credential is invalid: it was forged, or made with another key");
+  EXPECT_EQ(refusal(*theirs, make(), digest_),
+            "auth/munge: the credential is invalid: it was forged, or made with another key");
 }
 
 TEST_F(MungeTokens, ForAnotherReceiverMethodOrRequestItIsRefused) {
-  for (const RequestDigest& other : {net::digest_request("n2", "LaunchStep", "bytes"), net::digest_request("n1", "EndStep", "bytes"),
+  for (const RequestDigest& other : {net::digest_request("n2", "LaunchStep", "bytes"),
+                                     net::digest_request("n1", "EndStep", "bytes"),
                                      net::digest_request("n1", "LaunchStep", "other")}) {
-    EXPECT_EQ(refusal(make(), other), "auth/munge: the credential belongs to another request, or to one to another daemon");
+    EXPECT_EQ(refusal(make(), other),
+              "auth/munge: the credential belongs to another request, or to one to another daemon");
   }
   const auto cluster = net::make_munge_auth(munged_->socket(), "c2");
-  EXPECT_EQ(refusal(*cluster, make(), digest_), "auth/munge: the credential is for cluster 'c1', not for 'c2'");
+  EXPECT_EQ(refusal(*cluster, make(), digest_),
+            "auth/munge: the credential is for cluster 'c1', not for 'c2'");
 }
 
-// munged looks at the time before it looks whether a credential was used: one of a second's life gets too old in any case.
+// munged looks at the time before it looks whether a credential was used: one of a second's life
+// gets too old in any case.
 TEST_F(MungeTokens, AnOldOneIsRefused) {
   munge_ctx_t context = munge_ctx_create();
   ASSERT_NE(context, nullptr);
@@ -143,7 +153,8 @@ TEST_F(MungeTokens, AnOldOneIsRefused) {
   munge_ctx_set(context, MUNGE_OPT_TTL, 1);
   const std::string payload = digest_.bytes + "c1";
   char* made = nullptr;
-  const munge_err_t problem = munge_encode(&made, context, payload.data(), static_cast<int>(payload.size()));
+  const munge_err_t problem =
+      munge_encode(&made, context, payload.data(), static_cast<int>(payload.size()));
   munge_ctx_destroy(context);
   ASSERT_EQ(problem, EMUNGE_SUCCESS);
   const std::string credential = made;
@@ -151,12 +162,15 @@ TEST_F(MungeTokens, AnOldOneIsRefused) {
   std::string text;
   EXPECT_TRUE(wait_until([&] {
     text = refusal(credential, digest_);
-    return text.find("the credential has expired; check the clocks of both hosts (clock difference ") != std::string::npos;
+    return text.find(
+               "the credential has expired; check the clocks of both hosts (clock difference ") !=
+           std::string::npos;
   })) << text;
 }
 
 TEST_F(MungeTokens, WhatIsNoCredentialIsRefused) {
-  for (const char* text : {"", "x", "MUNGE:AAAA:", "MUNGE:"}) EXPECT_NE(refusal(text, digest_), "") << text;
+  for (const char* text : {"", "x", "MUNGE:AAAA:", "MUNGE:"})
+    EXPECT_NE(refusal(text, digest_), "") << text;
   std::string forged = make();
   char& byte = forged[forged.size() / 2];
   byte = byte == 'A' ? 'B' : 'A';
