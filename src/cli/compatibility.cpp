@@ -128,7 +128,7 @@ std::string compatibility_text() {
     append_row(row, out);
   }
   for (const CommandSet submitter : {kSbatch, kSrun, kSalloc}) append_submit_options(submitter, out);
-  append_fields("squeue -o and -O", job_fields(), "cli:Fields.SqueueHasThemAll", out);
+  append_fields("squeue -o and -O", job_fields(), "cli:Squeue.EveryLetterAsCaptured", out);
   append_fields("sinfo -o and -O", sinfo_fields(), "cli:Fields.SinfoHasThemAll", out);
   append_keys("scontrol update JobId=…", job_update_keys(), out);
   append_keys("scontrol update NodeName=…", node_update_keys(), out);

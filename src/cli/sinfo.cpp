@@ -75,9 +75,7 @@ std::string all_format() {
 }
 
 TableFormat choose_format(const SinfoOptions& o, const protocol::QueryNodesReply& reply) {
-  if (o.names && !iequals(*o.names, "all") && *o.names != "%all") {
-    return parse_name_format(*o.names);
-  }
+  if (o.names && !iequals(*o.names, "all")) return parse_name_format(*o.names);
   if (o.names || (o.letters && *o.letters == "%all")) return parse_letter_format(all_format());
   if (o.letters) return parse_letter_format(*o.letters);
   return parse_letter_format(usual_format(o, measure(reply)));

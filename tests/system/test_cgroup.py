@@ -178,6 +178,35 @@ class Constrained(GroupCase):
         self.assertEqual(self.file("enough.out"), "after 0\n")
 
 
+class Swap(GroupCase):
+    """ConstrainSwapSpace, AllowedSwapSpace, MaxSwapPercent, MemorySwappiness: as the kernel has them for a step."""
+    NODES, CPUS = 1, 4
+    CONF = GroupCase.PLUGINS
+    FILES = {"cgroup.conf": "ConstrainRAMSpace=yes\nConstrainSwapSpace=yes\nAllowedSwapSpace=50\nMaxSwapPercent=1\nMinRAMSpace=10\n"
+                            "MemorySwappiness=20\n"}
+
+    def test_limits(self):
+        for mib, swap in ((40, 20), (400, 40)):  # half of it, but no more than 1 % of the node's 4000 MiB
+            job = self.submit(f"--mem={mib}", "-o", "/dev/null", "--wrap", "srun sleep 1000")
+            names = ("memory.memsw.limit_in_bytes", "memory.swap.max")
+            groups = lambda: [g for g in groups_of(self.cluster.dir, "n1") if g.endswith(f"job_{job}/step_0")  # pylint: disable=cell-var-from-loop
+                              and ("/memory/" in g or os.path.exists(g + "/memory.max"))]
+            group, = wait_for(groups, "the step's group")
+            wait_for(lambda: self.out("squeue", "-h", "-s", "-j", job, "-o", "%i").count(".0"), "the step runs")  # pylint: disable=cell-var-from-loop
+            found = [name for name in names if os.path.exists(f"{group}/{name}")]
+            if not found:
+                self.run_cmd("scancel", job)
+                self.wait_ended(job)
+                self.skipTest("the kernel keeps no account of swap")
+            limit = (swap + (mib if found[0] == names[0] else 0)) << 20
+            wait_for(lambda: int(read(f"{group}/{found[0]}")) == limit, f"{found[0]} is {limit}")  # pylint: disable=cell-var-from-loop
+            if os.path.exists(group + "/memory.swappiness"):  # v2 has none
+                self.assertEqual(read(group + "/memory.swappiness"), "20\n")
+            self.run_cmd("scancel", job)
+            self.wait_ended(job)
+        self.wait_no_groups()
+
+
 class Devices(GroupCase):
     """Nobody opens what was not given to him. (Devices 1:5 and 1:7, zero and full, are the two GPUs.)"""
     NODES, CPUS = 1, 4

@@ -1,4 +1,5 @@
 """The cluster as sites run it: under a SlurmUser, with munge, from an installed tree; and its end."""
+import json
 import os
 import shutil
 import subprocess
@@ -96,9 +97,18 @@ class Deploy(unittest.TestCase):
                 self.assertFalse(os.path.exists("/opt/sluice"))
                 for name in ("bin/sluice", "bin/sbatch", "bin/scontrol", "sbin/sluicectld", "sbin/slurmctld", "sbin/slurmd", "sbin/slurmstepd"):
                     self.assertTrue(os.access(os.path.join(place, name), os.X_OK), name)
+                for unit in ("slurmctld", "slurmd"):
+                    with open(os.path.join(place, "lib/systemd/system", unit + ".service"), encoding="utf-8") as f:
+                        self.assertRegex(f.read(), rf"(?m)^ExecStart={prefix}/sbin/{unit} -")
+                with open(os.path.join(place, "share/doc/sluice/slurm.conf.example"), encoding="utf-8") as f:
+                    self.assertIn("\nClusterName=", f.read())
                 cluster = Cluster(nodes=2, cpus=2, prefix=place)
                 try:
                     self.runs_a_job(cluster)
+                    dumped = subprocess.run([os.path.join(place, "libexec/sluice/journal_dump"), os.path.join(cluster.dir, "state/journal")],
+                                            capture_output=True, text=True, check=True).stdout
+                    self.assertTrue(all(json.loads(line) for line in dumped.splitlines()))
+                    self.assertIn('"event":"JobEnded"', dumped)
                     self.assertTrue(os.readlink(f"/proc/{cluster.controller_pid()}/exe").startswith(place))
                 finally:
                     cluster.down()

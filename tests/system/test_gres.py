@@ -232,6 +232,10 @@ class Gres(ClusterCase):
                               ("--accel-bind=g --gpu-bind=map_gpu:3", "map_gpu:3"), ("--gpu-bind=map_gpu:3 --accel-bind=g", "map_gpu:3")):
             said = self.say("srun", f"-n1 --gres=gpu:4 {options}", "scontrol show job $SLURM_JOB_ID | grep '^   TresBind'")
             self.assertEqual(said.strip(), f"TresBind=gres/gpu:{bind}", options)
+        # a task with the four cores of one socket has the GPUs that are there
+        for option, told in (("--gpu-bind=closest", "0,1"), ("--accel-bind=g", "0,1"), ("", "0,1,2,3")):
+            said = self.say("srun", f"-n1 -c4 -w n1 --gres=gpu:4 {option}", TELL)
+            self.assertEqual(said.strip(), f"0 {told} {told} 4", option)
         said = self.say("srun", "-n1 --gres=gpu:4 --accel-bind=n", "scontrol show job $SLURM_JOB_ID | grep -c '^   TresBind' || true")
         self.assertEqual(said.strip(), "0")
         self.fails(255, "srun: error: Invalid --accel-bind specification\n", "srun", "--accel-bind=x", "true")
@@ -241,6 +245,7 @@ class Gres(ClusterCase):
             t() {{ echo "== $*"; srun "$@" sh -c '{TELL}' 2>&1; }}
             t -n1; t -n1 --gres=gpu:1; t -n1 --gres=fan:1; t -n1 --gres=none; t -n1 --gpus=2; t -n2 --gpus-per-task=1
             t -n1 --gres=gpu:5; t -n1 --gres=gpu:h100:1
+            export SLURM_STEP_GRES=gpu:1; t -n1 --mem=0; t -n1 --mem=0 --gres=gpu:2; unset SLURM_STEP_GRES; echo ==
             mkfifo {self.cluster.work}/go
             srun -n1 --exact --gres=gpu:2 sh -c 'echo first $CUDA_VISIBLE_DEVICES; read x < {self.cluster.work}/go' &
             until scontrol show step -o | grep -q TresPerNode=gres/gpu:2; do sleep 0.05; done
@@ -251,7 +256,8 @@ class Gres(ClusterCase):
         said = self.say("sbatch", "-n4 --gres=gpu:4,fan:1", shell)
         parts = dict(re.findall(r"== (.*)\n((?:(?!==).*\n)*)", said))
         expected = {"-n1": "0 0,1,2,3 0,1,2,3 4\n", "-n1 --gres=gpu:1": "0 0 0 1\n", "-n1 --gres=fan:1": "0\n",
-                    "-n1 --gres=none": "0\n", "-n1 --gpus=2": "0 0,1 0,1 2\n"}
+                    "-n1 --gres=none": "0\n", "-n1 --gpus=2": "0 0,1 0,1 2\n",
+                    "-n1 --mem=0": "0 0 0 1\n", "-n1 --mem=0 --gres=gpu:2": "0 0,1 0,1 2\n"}
         for options, told in expected.items():
             self.assertEqual(parts[options], told, options)
         self.assertEqual(sorted(parts["-n2 --gpus-per-task=1"].splitlines()), ["0 0 0 2", "1 1 1 2"])

@@ -198,6 +198,12 @@ class Srun(ClusterCase):
         done = self.run_cmd("srun", "-I1", "-N4", "-n17", "true", check=False)
         self.assertEqual((done.returncode, done.stderr),
                          (1, "srun: error: Unable to allocate resources: Requested nodes are busy\n"))
+        # SLURM_IMMEDIATE stands for the option, SLURM_EXIT_IMMEDIATE is the status then
+        for env, status in (({"SLURM_IMMEDIATE": "1"}, 1), ({"SLURM_IMMEDIATE": "1", "SLURM_EXIT_IMMEDIATE": "9"}, 9)):
+            done = self.run_cmd("srun", "-N4", "-n17", "true", check=False, env=env)
+            self.assertEqual((done.returncode, done.stderr),
+                             (status, "srun: error: Unable to allocate resources: Requested nodes are busy\n"))
+        self.assertEqual(self.out("srun", "-n1", "echo", "ran", env={"SLURM_IMMEDIATE": "5"}), "ran\n")
 
     def test_a_waiting_srun_outlives_the_controller(self):
         srun = self.cluster.start("srun", "-n2", "sh", "-c", "sleep 3; echo done; exit 2", stdout=-1, stderr=-1)
@@ -281,6 +287,18 @@ class Salloc(ClusterCase):
         status, text = in_terminal(self.cluster, "salloc", "-N1", say=["echo node=$SLURMD_NODENAME", "exit 4"])
         self.assertRegex(text, r"node=n\d")
         self.assertEqual(status, 4)
+
+
+class InteractiveOptions(ClusterCase):
+    """LaunchParameters=use_interactive_step: the srun that salloc without a command is has the options of the site."""
+    NODES, CPUS = 2, 2
+    FILES = {"greet": "#!/bin/sh\necho greets $(squeue -h -s -j $SLURM_JOB_ID -o %i) $1\n"}
+    CONF = 'LaunchParameters=use_interactive_step\nInteractiveStepOptions="--interactive {dir}/greet user"\n'
+
+    def test_options_of_the_site(self):
+        status, text = in_terminal(self.cluster, "salloc", "-N1")
+        self.assertEqual(status, 0)
+        self.assertRegex(text, r"(?m)^greets \d+\.interactive user$")
 
 
 class Cancel(ClusterCase):

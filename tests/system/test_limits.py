@@ -57,6 +57,30 @@ class Private(ClusterCase):
         self.cluster.change_conf(lambda _: before)
         self.run_cmd("scontrol", "reconfigure")
 
+    def test_reservations(self):
+        for user in (ALICE, BOB):
+            self.run_cmd("scontrol", "create", f"reservation=of{user}", "starttime=now+1hour", "duration=5", f"users={user}",
+                         f"nodes=n{1 + (user == BOB)}")
+
+        def seen(user):
+            shown = self.out("scontrol", "-o", "show", "reservation", user=user)
+            return sorted(re.findall(r"ReservationName=of(\d+)", shown))
+        everybody = [str(ALICE), str(BOB)]
+        before = self.cluster.change_conf(lambda text: text.replace("PrivateData=jobs,nodes,partitions", "PrivateData=reservations"))
+        try:
+            self.run_cmd("scontrol", "reconfigure")
+            wait_for(lambda: seen(BOB) == [str(BOB)], "another's is hidden")
+            self.assertEqual((seen(ALICE), seen(None)), ([str(ALICE)], everybody))
+            self.assertNotIn(f"of{ALICE}", self.out("sinfo", "-T", user=BOB))
+            done = self.run_cmd("scontrol", "show", "reservation", f"of{ALICE}", user=BOB, check=False)
+            self.assertEqual((done.returncode, done.stdout), (1, f"Reservation of{ALICE} not found\n"))
+        finally:
+            self.cluster.change_conf(lambda _: before)
+            self.run_cmd("scontrol", "reconfigure")
+        wait_for(lambda: seen(BOB) == everybody, "they are for all to see again")
+        for user in (ALICE, BOB):
+            self.run_cmd("scontrol", "delete", f"reservation=of{user}")
+
     def test_jobs_still_run(self):  # srun and salloc need no leave to see nodes
         self.assertEqual(self.out("srun", "-N2", "id", "-u", user=BOB), f"{BOB}\n{BOB}\n")
 

@@ -1,14 +1,17 @@
 """squeue, sinfo and scontrol against a running cluster: each test names the options it is the proof of."""
 import json
 import os
+import pwd
 import unittest
 
 from harness import ClusterCase, wait_for
 
+NOBODY = 65534  # a user beside root who may submit
 
 
 class Query(ClusterCase):
     NODES, CPUS = 3, 4
+    CONF = "Licenses=drill:2\n"
 
     @classmethod
     def setUpClass(cls):
@@ -62,9 +65,36 @@ class Query(ClusterCase):
         self.assertEqual(ids("-A", "nobody"), [])
         self.assertEqual(ids("-q", "nothing"), [])
         self.fails(1, "squeue: error: Invalid node name nope\n", "squeue", "-w", "nope")
+        other = str(self.submit("-H", "-A", "money", "-q", "express", "-L", "drill:1", "-o", "/dev/null", "--wrap", "true"))
+        try:
+            for options in (["-A", "nobody,money"], ["--accounts=money"], ["--account=money"], ["-q", "express"], ["--qos=express"],
+                            ["-L", "drill"], ["--licenses=other,drill"]):
+                self.assertEqual(ids(*options), [other], options)
+            self.assertEqual(ids("-L", "drill:1"), [])  # it is a name that is asked for
+        finally:
+            self.run_cmd("scancel", other)
         done = self.run_cmd("squeue", "-t", "foo", check=False)
         self.assertEqual(done.returncode, 1)
         self.assertTrue(done.stderr.startswith("squeue: error: Invalid job state specified: foo\n"))
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root")
+    def test_squeue_users(self):  # -u --user --users --me --notme
+        roots = [str(self.running), str(self.held), str(self.array)]
+        others = str(self.submit("-H", "-D", "/tmp", "-o", "/dev/null", "--wrap", "true", user=NOBODY))
+        ids = lambda *args, **options: self.out("squeue", "-h", "-S", "i", "-o", "%A", *args, **options).split()
+        name = pwd.getpwuid(NOBODY).pw_name
+        try:
+            self.assertEqual(ids(), [*roots, others])
+            for option in (["-u", name], ["-u", str(NOBODY)], [f"--user={name}"], [f"--users={name}"]):
+                self.assertEqual(ids(*option), [others], option)
+            self.assertEqual(ids("-u", "root"), roots)
+            self.assertEqual(ids("-u", f"root,{name}"), [*roots, others])
+            self.assertEqual(ids("-u", "root", env={"SQUEUE_USERS": name}), roots)
+            self.assertEqual(ids(env={"SQUEUE_USERS": name}), [others])
+            self.assertEqual((ids("--me"), ids("--notme")), (roots, [others]))
+            self.assertEqual((ids("--me", user=NOBODY), ids("--notme", user=NOBODY)), ([others], roots))
+        finally:
+            self.run_cmd("scancel", others)
 
     def test_squeue_layouts(self):  # -o -O -l -s --start --noheader and the environment
         self.assertEqual(self.out("squeue", "-j", str(self.running)).splitlines()[0],
@@ -103,6 +133,8 @@ class Query(ClusterCase):
                 newest = json.loads(self.out(*command, "--json"))["jobs"][0]
                 self.assertEqual({key for key in newest if key not in document["jobs"][0]} & missing, missing)
             self.assertIn(f"data_parser: !!str data_parser/v0.0.{parser}", self.out("sdiag", f"--yaml=v0.0.{parser}"))
+            for command in ("squeue", "sinfo", "sdiag"):
+                self.assertIn(f"data_parser: !!str data_parser/v0.0.{parser}", self.out(command, env={"SLURM_YAML": f"v0.0.{parser}"}))
         old = json.loads(self.out("sinfo", env={"SLURM_JSON": "v0.0.42"}))
         self.assertNotIn("topology", old["sinfo"][0]["partition"])
         self.assertIn("topology", json.loads(self.out("sinfo", "--json=v0.0.43"))["sinfo"][0]["partition"])
@@ -191,11 +223,14 @@ class Query(ClusterCase):
             self.assertGreaterEqual(sum(":" in line and line.split()[-1].startswith("20") for line in lines), 2, lines)
 
     def test_help(self):  # --help --usage --version --helpformat --helpFormat --helpstate
-        for command in ("squeue", "sinfo"):
-            for option in ("--help", "--usage", "--helpformat", "--helpFormat", "--helpstate"):
-                self.assertTrue(self.out(command, option), option)
+        for command, field, state in (("squeue", "Account              %a", "PENDING,RUNNING,"), ("sinfo", "Available            %a", "ALLOC,ALLOCATED,")):
+            for option, begin in (("--help", f"Usage: {command} [OPTIONS]\n"), ("--usage", f"Usage: {command} [-"), ("--helpformat", field + "\n"),
+                                  ("--helpFormat", field + "\n"), ("--helpstate", state)):
+                self.assertTrue(self.out(command, option).startswith(begin), option)
         for option in ("--help", "--usage"):
             self.assertIn("Valid <COMMAND> values", self.out("scontrol", option))
+        self.assertEqual(self.out("scontrol", "help"), self.out("scontrol", "--help"))
+        self.assertEqual(self.out("scontrol", "version"), self.out("scontrol", "--version"))
         for command in ("squeue", "sinfo", "scontrol"):
             self.assertRegex(self.out(command, "--version"), r"^slurm \d+\.\d+\.\d+\n$")
 
@@ -220,6 +255,10 @@ class Query(ClusterCase):
         self.assertEqual(self.out("sinfo", "-h", "-n", "n3", "-o", "%N"), "n3\n")
         self.assertEqual(self.out("sinfo", "-h", "-p", "nope"), "")
         self.assertEqual(self.out("sinfo", "-h", "-n", "n1", "-O", "nodelist:5,statelong:8"), "n1   mixed   \n")
+        self.assertEqual(self.out("sinfo", "-O", "all"), self.out("sinfo", "-o", "%all"))
+        for command in ("sinfo", "squeue"):
+            done = self.run_cmd(command, "-h", "-O", "%all", check=False)
+            self.assertEqual((done.stdout.strip(), done.stderr), ("", f"{command}: error: Invalid job format specification: %all\n"))
         done = self.run_cmd("sinfo", "-t", "foo", check=False)
         self.assertEqual(done.returncode, 1)
         self.assertTrue(done.stderr.startswith('sinfo: error: Bad state string: "foo"\n'))

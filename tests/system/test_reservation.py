@@ -126,7 +126,7 @@ maint      INACTIVE  2038-01-18T10:00:00  2038-01-18T12:00:00     02:00:00  n2
         self.fails(1, "delete_reservation reservation=b: Requested reservation is invalid\n", "scontrol", "delete", "reservation=b")
         self.fails(1, "delete_reservation reservation=a: Invalid user id\n", "scontrol", "delete", "reservation=a", user=ALICE)
 
-    def test_jobs(self):  # --reservation, squeue %v -R, SLURM_JOB_RESERVATION
+    def test_jobs(self):  # --reservation, squeue %v -R, scancel -R, SLURM_JOB_RESERVATION
         self.reserve("a", "starttime=now", "duration=60", f"users=root,{ALICE}", "nodes=n1")
         self.fails(1, "sbatch: error: Batch job submission failed: Requested reservation is invalid\n", "sbatch",
                    "--reservation=nosuch", "--wrap", "true")
@@ -149,10 +149,13 @@ maint      INACTIVE  2038-01-18T10:00:00  2038-01-18T12:00:00     02:00:00  n2
         self.wait_state(outside, "RUNNING")
         self.assertEqual(self.out("squeue", "-h", "-j", str(outside), "-o", "%N"), "n2\n")
         self.fails(1, "delete_reservation reservation=a: Requested reservation is in use\n", "scontrol", "delete", "reservation=a")
-        self.run_cmd("scancel", str(inside))
-        self.wait_ended(inside)
+        self.run_cmd("scancel", "-R", "a")
+        self.assertEqual(self.wait_ended(inside), "CANCELLED")
+        held = self.submit("-H", "--reservation=a", "-o", "/dev/null", "--wrap", "true")
+        self.run_cmd("scancel", "--reservation=a")
+        self.assertEqual((self.state(held), self.state(outside)), ("CANCELLED", "RUNNING"))
         self.run_cmd("scontrol", "delete", "reservation=a")
-        self.wait_ended(kept_out)
+        self.assertEqual(self.wait_ended(kept_out), "COMPLETED")
 
     def test_explained(self):
         self.reserve("a", "starttime=now+1hour", "duration=60", "users=root", "nodes=n[1-3]")

@@ -45,6 +45,9 @@ class Salloc(ClusterCase):
         for option in ("-I", "-I1", "--immediate=1"):
             done = self.run_cmd("salloc", "-Q", "-N2", "-n8", "salloc", option, "echo", "ran", check=False)
             self.assertEqual((done.returncode, done.stdout, done.stderr), (1, "", busy), option)
+        for variables, status in ((["SALLOC_IMMEDIATE=1"], 1), (["SALLOC_IMMEDIATE=1", "SLURM_EXIT_IMMEDIATE=7"], 7)):
+            done = self.run_cmd("salloc", "-Q", "-N2", "-n8", "env", *variables, "salloc", "echo", "ran", check=False)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (status, "", busy))
         self.assertEqual(self.out("salloc", "-I", "echo", "ran"), "ran\n")
         self.wait_no_jobs()
 

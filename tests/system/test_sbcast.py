@@ -83,6 +83,15 @@ class Sbcast(ClusterCase):
             self.assertIn(f"sbcast: {line}\n", said)
         self.assertRegex(said, rf"sbcast: File compressed from {len(data)} to \d+ \(9\d percent\) in \d+ usec\n")
 
+    def test_numbers(self):  # -s -F --treewidth -t, over those of the environment
+        source = self.make("in")
+        env = {"SBCAST_SIZE": "1", "SBCAST_FANOUT": "1", "SBCAST_TIMEOUT": "1"}
+        for options, line in ((["-s", "1000"], "block_size = 1000"), (["--size=64k"], "block_size = 65536"), (["--size=1m"], "block_size = 1048576"),
+                              (["-F", "3"], "fanout     = 3"), (["--fanout=4"], "fanout     = 4"), (["--treewidth=5"], "fanout     = 5"),
+                              (["-t", "20"], "timeout    = 20"), (["--timeout=21"], "timeout    = 21")):
+            said = self.run_cmd("sbcast", "-fv", "-j", self.job, *options, source, self.path("out"), env=env).stderr
+            self.assertIn(f"sbcast: {line}\n", said)
+
     def test_variables(self):
         source = self.make("in")
         env = {"SLURM_JOB_ID": str(self.job), "SBCAST_FORCE": "1", "SBCAST_PRESERVE": "1", "SBCAST_COMPRESS": "lz4",

@@ -306,6 +306,7 @@ class Scontrol(ClusterCase):
     # updates ----------------------------------------------------------------------------------------
 
     def test_update_waiting_job(self):
+        other = self.submit("-H", "-o", "/dev/null", "--wrap", "true")
         job = self.submit("-H", "-n2", "-o", "/dev/null", "--wrap", "true")
         for key, value, shown, after in (
                 ("JobName", "fresh", "JobName", "fresh"), ("TimeLimit", "1:00:00", "TimeLimit", "01:00:00"),
@@ -315,15 +316,46 @@ class Scontrol(ClusterCase):
                 ("ReqNodeList", "n[1-2]", "ReqNodeList", "n[1-2]"), ("ExcNodeList", "n3", "ExcNodeList", "n3"),
                 ("Requeue", "0", "Requeue", "0"),
                 ("MailType", "END", "MailType", "END"), ("MailUser", "boss", "MailUser", "boss"), ("Licenses", "solver", "Licenses", "solver"),
-                ("Dependency", f"after:{job + 1000}", "Dependency", None),
-                ("Deadline", "now+5days", "Deadline", None), ("Contiguous", "yes", "Contiguous", "1")):
-            with self.subTest(key=key):
+                ("MinMemoryCPU", "70", "MinMemoryCPU", "70M"), ("WorkDir", "/usr", "WorkDir", "/usr"),
+                ("Dependency", f"afterany:{other}", "Dependency", f"afterany:{other}(unfulfilled)"),
+                ("Dependency", "", "Dependency", "(null)"),
+                ("EligibleTime", "2038-01-18T10:00:00", "EligibleTime", "2038-01-18T10:00:00"),
+                ("Deadline", "2038-01-19T10:00:00", "Deadline", "2038-01-19T10:00:00"), ("Contiguous", "yes", "Contiguous", "1")):
+            with self.subTest(key=key, value=value):
                 done = self.run_cmd("scontrol", "update", f"JobId={job}", f"{key}={value}", check=False)
-                if after is None:
-                    continue
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual(self.show(job).get(shown), after)
+        self.cancel(job, other)
+
+    def test_update_what_acts(self):
+        """What is changed counts when the job starts, not only in what is shown."""
+        first = self.submit("-H", "-o", "/dev/null", "--wrap", "true")
+        job = self.submit("-H", "-o", f"{self.cluster.work}/where", "--wrap", "pwd")
+        self.run_cmd("scontrol", "update", f"JobId={job}", f"Dependency=afterany:{first}", "WorkDir=/usr")
+        self.run_cmd("scontrol", "release", job)
+        wait_for(lambda: self.out("squeue", "-h", "-j", job, "-o", "%r") == "Dependency\n", "it waits for the first")
+        self.run_cmd("scancel", first)
+        self.assertEqual((self.wait_ended(job), self.file("where")), ("COMPLETED", "/usr\n"))
+        late = self.submit("-H", "-o", "/dev/null", "--wrap", "true")
+        self.run_cmd("scontrol", "update", f"JobId={late}", "EligibleTime=now+1hour")
+        self.run_cmd("scontrol", "release", late)
+        wait_for(lambda: self.out("squeue", "-h", "-j", late, "-o", "%r") == "BeginTime\n", "it waits for its time")
+        self.run_cmd("scontrol", "update", f"JobId={late}", "EligibleTime=now")
+        self.assertEqual(self.wait_ended(late), "COMPLETED")
+        missed = self.submit("-H", "-t", "1", "-o", "/dev/null", "--wrap", "true")
+        self.run_cmd("scontrol", "update", f"JobId={missed}", "Deadline=now+2seconds")
+        self.wait_state(missed, "DEADLINE")
+
+    def test_update_reservation_of_a_job(self):
+        self.run_cmd("scontrol", "create", "reservation=kept", "starttime=now", "duration=60", "users=root", "nodes=n3")
+        job = self.submit("-H", "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.run_cmd("scontrol", "update", f"JobId={job}", "ReservationName=kept")
+        self.assertEqual(self.show(job)["Reservation"], "kept")
+        self.run_cmd("scontrol", "release", job)
+        self.wait_state(job, "RUNNING")
+        self.assertEqual(self.show(job)["NodeList"], "n3")
         self.cancel(job)
+        self.run_cmd("scontrol", "delete", "reservation=kept")
 
     def named_jobs(self):
         """Waiting jobs that are all called crowd: root's, another user's, and root's array."""
@@ -423,6 +455,12 @@ class Scontrol(ClusterCase):
         self.run_cmd("scontrol", "update", "NodeName=n2", "State=RESUME", "Weight=1", "AvailableFeatures=", "ActiveFeatures=")
         wait_for(lambda: self.out("sinfo", "-h", "-n", "n2", "-o", "%T").strip() == "idle", "n2 is idle again")
 
+    def test_resume_after(self):
+        self.run_cmd("scontrol", "update", "NodeName=n2", "State=DOWN", "Reason=short", "ResumeAfter=1")
+        self.assertRegex(self.out("scontrol", "show", "node", "n2"), r"ResumeAfterTime=20\d\d-")
+        wait_for(lambda: self.out("sinfo", "-h", "-n", "n2", "-o", "%T").strip() == "idle", "n2 comes back by itself")
+        self.assertIn("ResumeAfterTime=None", self.out("scontrol", "show", "node", "n2"))
+
     def test_update_partition(self):
         self.run_cmd("scontrol", "create", "PartitionName=part", "Nodes=n1")
         shown = lambda: dict(w.split("=", 1) for w in self.out("scontrol", "show", "partition", "part", "-o").split() if "=" in w)
@@ -433,14 +471,48 @@ class Scontrol(ClusterCase):
                 ("Hidden", "YES", "YES"), ("RootOnly", "YES", "YES"), ("DisableRootJobs", "YES", "YES"),
                 ("DefMemPerCPU", "50", "50"), ("MaxMemPerNode", "900", "900"), ("LLN", "YES", "YES"),
                 ("MaxCPUsPerNode", "2", "2"), ("MaxCPUsPerSocket", "1", "1"), ("GraceTime", "10", "10"), ("OverTimeLimit", "3", "3"),
+                ("AllowAccounts", "a,b", "a,b"), ("AllowAccounts", "ALL", "ALL"), ("DenyAccounts", "c,d", "c,d"),
+                ("AllowQos", "high", "high"), ("AllowQos", "ALL", "ALL"), ("DenyQos", "low", "low"), ("AllocNodes", "n1,n2", "n1,n2"),
+                ("Alternate", "debug", "debug"), ("ReqResv", "YES", "YES"), ("PriorityJobFactor", "7", "7"), ("QoS", "limits", "limits"),
+                ("Default", "YES", "YES"), ("Default", "NO", "NO"),
                 ("JobDefaults", "DefCpuPerGPU=2,DefMemPerGPU=300", "DefCpuPerGPU=2,DefMemPerGPU=300"),
                 ("JobDefaults", "DefMemPerGPU=70", "DefMemPerGPU=70"), ("JobDefaults", "", "(null)")):
-            with self.subTest(key=key):
+            with self.subTest(key=key, value=value):
                 self.run_cmd("scontrol", "update", "PartitionName=part", f"{key}={value}")
                 self.assertEqual(shown().get(key), after)
         self.assertIn("partition part: GraceTime has no effect yet\n", self.cluster.log())
         self.assertNotIn("partition part: MaxTime ", self.cluster.log())
         self.fails(1, "slurm_update error: Invalid JobDefaults specification\n", "scontrol", "update", "PartitionName=part", "JobDefaults=foo=5")
+        self.run_cmd("scontrol", "delete", "PartitionName=part")
+        for key, value, name, after in (("ExclusiveUser", "YES", "Exclusive", "USER"), ("MaxMemPerCPU", "70", "MaxMemPerCPU", "70"),
+                                        ("DefMemPerNode", "300", "DefMemPerNode", "300")):
+            with self.subTest(key=key):
+                self.run_cmd("scontrol", "create", "PartitionName=part", "Nodes=n1")
+                self.run_cmd("scontrol", "update", "PartitionName=part", f"{key}={value}")
+                self.assertEqual(shown().get(name), after)
+                self.run_cmd("scontrol", "delete", "PartitionName=part")
+        self.run_cmd("scontrol", "update", "PartitionName=debug", "Default=YES")
+
+    def test_partitions_as_changed(self):
+        """What an update allows and refuses holds for the next job."""
+        self.run_cmd("scontrol", "create", "PartitionName=part", "Nodes=n1")
+        account, qos = "Invalid account or account/partition combination specified", "Invalid qos specification"
+        for change, options, why in (("AllowAccounts=good", ["-A", "bad"], account), ("DenyAccounts=bad", ["-A", "bad"], account),
+                                     ("AllowQos=good", ["-q", "bad"], qos), ("DenyQos=bad", ["-q", "bad"], qos),
+                                     ("AllocNodes=nowhere", [], "Access/permission denied"), ("ReqResv=YES", [], "Access/permission denied")):
+            with self.subTest(change=change):
+                self.cancel(self.submit("-H", "-p", "part", *options, "--wrap", "true"))
+                self.run_cmd("scontrol", "update", "PartitionName=part", change)
+                self.fails(f"sbatch: error: Batch job submission failed: {why}\n", "sbatch", "-p", "part", *options, "--wrap", "true")
+                key = change.partition("=")[0]
+                self.run_cmd("scontrol", "update", "PartitionName=part", f"{key}=NO" if key == "ReqResv" else f"{key}=")
+        self.run_cmd("scontrol", "update", "PartitionName=part", "DefMemPerNode=300", "Default=YES")
+        job = self.submit("-H", "--wrap", "true")
+        shown = self.show(job)
+        self.assertEqual(shown["Partition"], "part")
+        self.assertIn(",mem=300M,", shown["ReqTRES"])
+        self.cancel(job)
+        self.run_cmd("scontrol", "update", "PartitionName=debug", "Default=YES")
         self.run_cmd("scontrol", "delete", "PartitionName=part")
 
 
@@ -448,13 +520,16 @@ class WaitingJobs(ClusterCase):
     """scontrol update of held jobs, of which each has one thing changed."""
     NODES = 3
     CONF = "".join(f"NodeName=n{i} NodeAddr=127.0.0.1 Port=@{i} CPUs=8 RealMemory=4000 TmpDisk=1000 Feature=f{i}\n" for i in (1, 2, 3))
-    CONF += "PartitionName=debug Nodes=ALL Default=YES State=UP\nAllowSpecResourcesUsage=YES\n"
+    CONF += "PartitionName=debug Nodes=ALL Default=YES State=UP\nAllowSpecResourcesUsage=YES\nGresTypes=gpu\n"
 
     def test_update(self):
         work = self.cluster.work
         for change, shown in (
                 ("AdminComment=seen", dict(AdminComment="seen")),
                 ("CPUsPerTask=2", {"CPUs/Task": "2", "NumCPUs": "4"}),
+                ("CpusPerTres=gpu:2", dict(CpusPerTres="gres/gpu:2")),
+                ("MemPerTres=gpu:100", dict(MemPerTres="gres/gpu:100")),
+                ("TresBind=gres/gpu:closest", dict(TresBind="gres/gpu:closest")),
                 ("ClusterFeatures=fast", dict(ClusterFeatures="fast")),
                 ("MinCPUsNode=3", dict(MinCPUsNode="3")),
                 ("MinTmpDiskNode=70", dict(MinTmpDiskNode="70M")),

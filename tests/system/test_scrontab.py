@@ -127,6 +127,13 @@ class Scrontab(ClusterCase):
         self.assertEqual(self.out("scrontab", "-l"), "@weekly true\n")
         self.assertEqual(self.run_cmd("scrontab", "-e", env=env).stderr, "scrontab: no changes were made\n")
         with open(new, "w", encoding="utf-8") as f:
+            f.write("@daily true\n")
+        self.run_cmd("scrontab", "-e", env={"VISUAL": env["EDITOR"], "EDITOR": "/bin/false"})  # goes before
+        self.assertEqual(self.out("scrontab", "-l"), "@daily true\n")
+        with open(new, "w", encoding="utf-8") as f:
+            f.write("@weekly true\n")
+        self.run_cmd("scrontab", "-e", env={"VISUAL": "", **env})
+        with open(new, "w", encoding="utf-8") as f:
             f.write("nonsense\n")
         done = self.run_cmd("scrontab", "-e", env=env, stdin="n\n", check=False)
         self.assertEqual(done.returncode, 1)

@@ -23,6 +23,19 @@ class Shutdown(ClusterCase):
         self.assertEqual(self.wait_ended(job), "COMPLETED")
         self.assertEqual(self.file("kept.out"), "done\n")
 
+    def test_of_the_controller_alone(self):  # scontrol shutdown slurmctld
+        job = self.submit("-o", "alone.out", "--wrap", "while [ ! -e alone ]; do sleep 0.05; done; echo done")
+        self.wait_state(job, "RUNNING")
+        agents = [self.cluster.node_pid(node) for node in ("n1", "n2")]
+        self.run_cmd("scontrol", "shutdown", "slurmctld")
+        wait_for(lambda: not pids_with(self.cluster.conf, "sluicectld"), "the controller has ended", 15)
+        open(f"{self.cluster.work}/alone", "w", encoding="utf-8").close()
+        wait_for(lambda: self.file("alone.out") == "done\n", "the job goes on without it")
+        self.assertEqual([self.cluster.node_pid(node) for node in ("n1", "n2")], agents)
+        self.cluster.start_controller()
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.assertEqual([self.cluster.node_pid(node) for node in ("n1", "n2")], agents)
+
     def test_down_ends_what_runs(self):
         cluster = Cluster(1, 2)
         try:

@@ -1,11 +1,19 @@
-"""What a controller keeps over a restart: slurmctld, slurmctld -R, slurmctld -c."""
+"""How daemons start: what a controller keeps over a restart, and the options of both."""
 import contextlib
 import os
+import socket
 import sqlite3
 import subprocess
 import unittest
 
-from harness import ClusterCase, jobs_of, wait_for
+from harness import LIMIT_S, ClusterCase, jobs_of, wait_for
+
+
+def read(path):
+    if not os.path.exists(path):
+        return ""
+    with open(path, encoding="utf-8") as f:
+        return f.read()
 
 
 class StartOptions(ClusterCase):
@@ -75,6 +83,58 @@ class StartOptions(ClusterCase):
         self.run_cmd("scontrol", "update", "NodeName=n2", "State=RESUME")
         self.wait_no_jobs()
         self.wait_idle()
+
+    def daemon(self, *words):
+        """Runs a daemon of the cluster by the name that Slurm gives it; it must end by itself."""
+        return subprocess.run([self.cluster.daemon(words[0]), *words[1:]], capture_output=True, text=True, env=self.cluster.env,
+                              timeout=LIMIT_S, check=False)
+
+    def test_hardware(self):  # slurmd -C
+        done = self.daemon("slurmd", "-C")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, rf"^NodeName={socket.gethostname().split('.')[0]} CPUs=\d+ .*RealMemory=\d+\nUpTime=\d+-\d\d:\d\d:\d\d\n$")
+        self.assertIn(f" CPUs={os.cpu_count()} ", done.stdout)
+
+    def test_version(self):
+        for name in ("slurmctld", "slurmd"):
+            for option in ("-V", "--version"):
+                done = self.daemon(name, option)
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (0, self.out("sinfo", "-V"), ""))
+
+    def test_in_front(self):  # -D -v -L FILE
+        """It stays the process that was started, and says more in the file named than in that of slurm.conf."""
+        self.cluster.kill_controller()
+        self.cluster.kill_node("n2")
+        for name, options, configured, again in (
+                ("slurmctld", (), "sluicectld", self.cluster.start_controller),
+                ("slurmd", ("-N", "n2"), "n2", lambda: self.cluster.start_node("n2"))):
+            path = os.path.join(self.cluster.dir, f"{name}-in-front.log")
+            before = self.cluster.log(configured)
+            with open(path + ".stderr", "w", encoding="utf-8") as said:
+                with subprocess.Popen([self.cluster.daemon(name), "-f", self.cluster.conf, "-D", "-v", "-L", path, *options],
+                                      env=self.cluster.env, stdout=subprocess.DEVNULL, stderr=said) as process:
+                    wait_for(lambda: f"{name} version" in read(path), f"{name} has started")  # pylint: disable=cell-var-from-loop
+                    self.assertIsNone(process.poll())
+                    process.terminate()
+                    self.assertEqual(process.wait(LIMIT_S), 0)
+            self.assertIn(f"{name} version", read(path + ".stderr"))
+            self.assertEqual(self.cluster.log(configured), before)
+            again()
+        self.wait_idle()
+
+    def test_a_bad_key_stops_the_start(self):
+        """Both name the file, the line and the key, in front or not; what runs goes on."""
+        with open(self.cluster.conf, encoding="utf-8") as f:
+            lines = f.read().splitlines()
+        path = os.path.join(self.cluster.dir, "bad.conf")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("\n".join([*lines, "MaxJobCuont=5", ""]))
+        for name in ("slurmctld", "slurmd"):
+            for options in ((), ("-D",)):
+                done = self.daemon(name, "-f", path, *options)
+                self.assertEqual((done.returncode, done.stdout), (1, ""))
+                self.assertTrue(done.stderr.startswith(f'{name}: fatal: {path}:{len(lines) + 1}: unknown key "MaxJobCuont"'), done.stderr)
+        self.assertEqual(self.run_cmd("scontrol", "ping").returncode, 0)
 
 
 if __name__ == "__main__":

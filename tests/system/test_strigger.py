@@ -65,6 +65,16 @@ class Triggers(ClusterCase):
         done = self.run_cmd("strigger", "--set", "--down", "-p", self.program, user=65534, check=False)
         self.assertEqual((done.returncode, done.stderr), (1, "slurm_set_trigger: Access/permission denied\n"))
 
+    def test_verbose(self):  # -v --verbose: what was done
+        said = lambda *args: self.run_cmd("strigger", *args).stderr
+        events = {"-v": "--down", "--verbose": "--up"}
+        for option, event in events.items():
+            self.assertEqual(said("--set", event, "-p", self.program, option), "strigger: trigger set\n")
+            self.assertEqual(said("--get", option), "strigger: Read 1 trigger records\n")
+            self.assertEqual(said("--clear", "--user=root", option), "strigger: triggers cleared\n")
+            for args in (("--set", event, "-p", self.program), ("--get",), ("--clear", "--user=root")):
+                self.assertEqual(said(*args), "", args)
+
     def test_words(self):
         self.fails(1, "strigger: error: You must use exactly one of the following options: --set, --get or --clear\n", "strigger")
         self.fails(1, "strigger: error: You must specify a --program value\n", "strigger", "--set", "--down")

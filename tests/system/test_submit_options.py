@@ -75,12 +75,21 @@ class Placement(Everywhere):
             ("--mincpus=9", dict(NodeList="n5")),
             ("--tmp=3000", dict(NodeList="n5", MinTmpDiskNode="3000M")),
             ("--sockets-per-node=3", dict(NodeList="n5")),
-            ("--cores-per-socket=4 -x n5 --mem=2000", dict(NumNodes="1")),
+            ("--cores-per-socket=4 -x n[3-4]", dict(NodeList="n5")),
             ("--threads-per-core=2 -x n1", dict(NodeList="n2")),
             ("-B 3:4", dict(NodeList="n5")),
             ("--mem=5000", dict(NodeList="n5", MinMemoryNode="5000M")),
             ("--mem-per-cpu=4001", dict(NodeList="n5", MinMemoryCPU="4001M")),
         ])
+
+    def test_nodes_of_another_shape(self):
+        """The node that is asked for would do without the option."""
+        for command in COMMANDS:
+            for option, node in (("--cores-per-socket=4", "n1"), ("--threads-per-core=2", "n3"), ("--sockets-per-node=2", "n3")):
+                words = ("--wrap", "true") if command == "sbatch" else ("true",)
+                done = self.run_cmd(command, "-w", node, option, *words, check=False)
+                self.assertEqual(done.returncode, 1, (command, option))
+                self.assertIn("Requested node configuration is not available", done.stderr)
 
     def test_node_lists_are_cut(self):
         self.check([("-n1 -w n3,n2", dict(NodeList="n2", ReqNodeList="n2")), ("-n2 -N3 -w n[2-4]", dict(NodeList="n[2-3]"))])
@@ -129,6 +138,13 @@ class Placement(Everywhere):
             self.check([("-N1-3 --use-min-nodes", dict(NumNodes="1")), ("-n3 --spread-job", dict(NumNodes="3")),
                         ("-N1,2", dict(NumNodes="2")), ("-m plane=2 -n2", dict(SLURM_DISTRIBUTION="plane", SLURM_DIST_PLANESIZE="2"))],
                        [command])
+
+    def test_how_much_by_variables(self):
+        """SLURM_NTASKS_PER_SOCKET, which sbatch does not look at: a script's own sruns have it from there."""
+        nodes = "if [ $SLURM_PROCID = 0 ]; then echo $SLURM_JOB_NUM_NODES; fi"
+        for env, expected in (({}, "1\n"), ({"SLURM_NTASKS_PER_SOCKET": "1"}, "2\n")):
+            self.assertEqual(self.out("srun", "-n4", "-C", "a", "sh", "-c", nodes, env=env), expected)
+            self.wait_no_jobs()
 
     def test_what_is_kept(self):
         work = self.cluster.work

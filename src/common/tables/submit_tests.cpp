@@ -10,6 +10,7 @@ struct Row {
   CommandSet commands = kEverySubmitter;
 };
 constexpr std::string_view kNodesTest = "system:submit_options test_which_nodes";
+constexpr std::string_view kShapeTest = "system:submit_options test_nodes_of_another_shape";
 constexpr std::string_view kSizeTest = "system:submit_options test_how_much";
 constexpr std::string_view kKeptTest = "system:submit_options test_what_is_kept";
 constexpr std::string_view kHintTest = "system:srun_options test_hints_of_jobs";
@@ -36,7 +37,7 @@ constexpr Row kTests[] = {
     {"constraint", kNodesTest},
     {"contiguous", kNodesTest},
     {"core-spec", "system:system_cores test_jobs_that_say_what_they_leave"},
-    {"cores-per-socket", kNodesTest},
+    {"cores-per-socket", kShapeTest},
     {"cpu-bind", "system:srun_options test_cpu_bind"},
     {"cpu_bind", "system:srun_options test_cpu_bind"},
     {"cpus-per-gpu", "system:gres test_sizes_that_follow_from_gpus"},
@@ -64,6 +65,7 @@ constexpr Row kTests[] = {
     {"get-user-env", "system:sbatch_options test_environment", kSbatch},
     {"get-user-env", "system:salloc_options test_user_environment", kSalloc},
     {"gid", "system:users test_root_runs_jobs_as_others"},
+    {"gpu-bind", "system:gres test_near_gpus", kSrun},
     {"gpu-bind", "system:gres test_binding"},
     {"gpus", "system:gres test_gpus_of_the_job"},
     {"gpus-per-node", "system:gres test_environment_of_each_command"},
@@ -162,7 +164,7 @@ constexpr Row kTests[] = {
     {"test-only", "system:sbatch_options test_test_only", kSbatch},
     {"test-only", "system:interactive Srun.test_test_only", kSrun},
     {"thread-spec", "system:system_cores test_jobs_that_say_what_they_leave"},
-    {"threads-per-core", kNodesTest},
+    {"threads-per-core", kShapeTest},
     {"time", kKeptTest},
     {"time-min", "system:job_life test_time_min", kSbatch},
     {"time-min", kKeptTest},

@@ -25,6 +25,14 @@ bool any_in_list(const std::vector<std::string>& list, std::string_view comma_li
   return std::ranges::any_of(split_list(comma_list), [&](const auto& value) { return in_list(list, value); });
 }
 
+// By name: --licenses=matlab finds a job that has "solver,matlab:2", --licenses=matlab:2 none.
+bool any_license_in_list(const std::vector<std::string>& list, std::string_view licenses) {
+  if (list.empty()) return true;
+  return std::ranges::any_of(split_list(licenses), [&](const std::string& license) {
+    return in_list(list, std::string_view(license).substr(0, license.find(':')));
+  });
+}
+
 // Whoever has the key of srun's port can speak for its tasks; it is told to nobody who only looks.
 std::shared_ptr<const Step> without_key(const std::shared_ptr<const Step>& step) {
   if (step->spec == nullptr || step->spec->io.key.empty()) return step;
@@ -159,7 +167,7 @@ bool JobQuery::matches(const Job& job) const {
   if (!matches_id(job) || !matches_state(job)) return false;
   if (!r.uids.empty() && std::ranges::find(r.uids, spec.uid) == r.uids.end()) return false;
   const bool names = in_list(r.accounts, spec.account) && in_list(r.qos, spec.qos) && in_list(r.names, spec.name) &&
-                     in_list(r.reservations, reservation_of(job)) && any_in_list(r.licenses, spec.licenses);
+                     in_list(r.reservations, reservation_of(job)) && any_license_in_list(r.licenses, spec.licenses);
   if (!names) return false;
   const bool pending = job.state == JobState::kPending;
   const std::string_view partitions = pending && !spec.partitions.empty() ? spec.partitions.view() : job.partition.view();

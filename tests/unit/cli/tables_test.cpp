@@ -140,6 +140,60 @@ TEST(Squeue, EveryLetterAsCaptured) {
       << out;
 }
 
+// A name and its letter are one field; those without a letter say what the job has.
+TEST(Squeue, EveryNameThatHasALetterSaysTheSame) {
+  size_t seen = 0;
+  for (const auto& field : job_fields()) {
+    if (field.letter == '\0' || field.name.empty()) continue;
+    ++seen;
+    const std::vector<protocol::JobRecord> records = {test::running_task(19, 12, "2026-11-21T02:48:28"), test::held_job()};
+    EXPECT_EQ(print(records, parse_name_format(std::string(field.name) + ":|")),
+              print(records, parse_letter_format(std::string("%") + field.letter + "|")))
+        << field.name;
+  }
+  EXPECT_GT(seen, 40U);
+}
+
+TEST(Squeue, NamesWithoutALetter) {
+  protocol::JobRecord record = test::running_task(19, 12, "2026-11-21T02:48:28");
+  JobSpec spec = *record.job.spec;
+  spec.admin_comment = "seen";
+  spec.burst_buffer = "bb";
+  spec.cluster_constraint = "near";
+  spec.container = "/box";
+  spec.cpus_per_task = 3;
+  spec.cpus_per_gpu = "4";
+  spec.memory_kind = MemoryKind::kPerGpu;
+  spec.memory_mib = 70;
+  spec.max_cpus = 12;
+  spec.max_nodes = 6;
+  spec.ntasks_per_core = 1;
+  spec.ntasks_per_node = 2;
+  spec.ntasks_per_socket = 7;
+  spec.network = "net";
+  spec.prefer = "big";
+  spec.profile = "task";
+  spec.reboot = true;
+  spec.switches = "5@10:00";
+  spec.requeue = Toggle::kNo;
+  record.job.spec = std::make_shared<const JobSpec>(spec);
+  record.job.restart_count = 8;
+  record.job.exit_status = 3 << 8;
+  record.job.derived_exit_status = 5 << 8;
+  const std::pair<const char*, const char*> wanted[] = {
+      {"AccrueTime", "2026-11-21T02:38:25"}, {"admin_comment", "seen"}, {"AllocNodes", "localhost"}, {"AllocSID", "1497"},
+      {"BatchFlag", "1"}, {"BurstBuffer", "bb"}, {"ClusterFeature", "near"}, {"Container", "/box"}, {"cpus-per-task", "3"},
+      {"cpus-per-tres", "gres/gpu:4"}, {"CPUsPerTask", "3"}, {"CronJob", "No"}, {"Deadline", "N/A"}, {"DerivedEC", "5:0"},
+      {"EligibleTime", "2026-11-21T02:48:27"}, {"exit_code", "3:0"}, {"LastSchedEval", "2026-11-21T02:48:28"}, {"MaxCPUs", "12"},
+      {"MaxNodes", "6"}, {"mem-per-tres", "gres/gpu:70"}, {"Network", "net"}, {"NTPerCore", "1"}, {"NTPerNode", "2"},
+      {"NTPerSocket", "7"}, {"PendingTime", "603"}, {"Prefer", "big"}, {"Profile", "task"}, {"Reboot", "1"}, {"ReqSwitch", "5"},
+      {"Requeue", "0"}, {"RestartCnt", "8"}, {"StdOut", "/dev/null"}, {"Tres", "cpu=1,mem=64M,node=1,billing=1"}};
+  for (const auto& [name, value] : wanted) {
+    const std::string printed = print({record}, parse_name_format(std::string(name) + ":|"));
+    EXPECT_EQ(printed.substr(printed.find('\n') + 1), std::string(value) + "|\n") << name;
+  }
+}
+
 TEST(TableFormat, Letters) {
   const TableFormat format = parse_letter_format("x %i y %.3j|%5t|%");
   EXPECT_EQ(format.prefix, "x ");

@@ -44,6 +44,34 @@ TEST_F(SiteLimits, JobsBeyondAPartitionAreRefusedOrWait) {
   EXPECT_EQ(outcomes(), (std::vector{ok, ok, ok}));
 }
 
+// AllowAccounts, DenyAccounts, AllowQos and DenyQos of a partition: what a job without an account or a QOS may, too.
+TEST_F(SiteLimits, AccountsAndQosOfAPartition) {
+  const auto outcomes = [&](const std::function<void(PartitionConfig&)>& change) {
+    use([&](ClusterConfig& config) {
+      PartitionConfig& debug = config.partitions.front();
+      debug.allow_accounts = debug.deny_accounts = debug.allow_qos = debug.deny_qos = {};
+      change(debug);
+    });
+    std::vector<ErrorCode> out;
+    for (const char* name : {"", "one", "two"}) {
+      JobSpec account = batch_spec(), qos = batch_spec();
+      account.account = name;
+      qos.qos = name;
+      out.push_back(submit_error(account));
+      out.push_back(submit_error(qos));
+    }
+    return out;
+  };
+  const ErrorCode ok = ErrorCode::kOk, account = ErrorCode::kInvalidAccount, qos = ErrorCode::kInvalidQos;
+  EXPECT_EQ(outcomes([](PartitionConfig&) {}), (std::vector{ok, ok, ok, ok, ok, ok}));
+  EXPECT_EQ(outcomes([](PartitionConfig& debug) { debug.allow_accounts = {"one", "three"}; }),
+            (std::vector{account, account, ok, account, account, account}));
+  EXPECT_EQ(outcomes([](PartitionConfig& debug) { debug.deny_accounts = {"one", "three"}; }),
+            (std::vector{ok, ok, account, ok, ok, ok}));
+  EXPECT_EQ(outcomes([](PartitionConfig& debug) { debug.allow_qos = {"one"}; }), (std::vector{ok, ok, ok, ok, ok, qos}));
+  EXPECT_EQ(outcomes([](PartitionConfig& debug) { debug.deny_qos = {"one"}; }), (std::vector{ok, ok, ok, qos, ok, ok}));
+}
+
 // DependencyParameters and SchedulerParameters=kill_invalid_depend; --kill-on-invalid-dep goes before.
 TEST_F(SiteLimits, JobsWhoseDependencyFailedMayEnd) {
   const auto outcome = [&](Toggle own) {

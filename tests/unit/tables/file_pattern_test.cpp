@@ -25,6 +25,18 @@ TEST(FilePattern, ReplacesEachSymbolAndPadsNumbers) {
   EXPECT_EQ(expand_file_pattern("%A", fields()), "128");
 }
 
+TEST(FilePattern, PadsEveryNumberAndNoText) {
+  EXPECT_EQ(expand_file_pattern("%6A %6J %3n %3s %3t", fields()), "000128 000128.0 002 000 005");
+  EXPECT_EQ(expand_file_pattern("%6u|%6N|%6x", fields()), "ann|n1|demo");
+  PatternFields task = fields();
+  ArrayInfo array;
+  array.array_job = 100;
+  array.task = 17;
+  task.array = std::make_shared<const ArrayInfo>(array);
+  task.step.step = kBatchStep;
+  EXPECT_EQ(expand_file_pattern("%5A %4a %6j %6J %6s", task), "00100 0017 000128 000128 batch");
+}
+
 TEST(FilePattern, BatchScriptsAndArrays) {
   PatternFields batch = fields();
   batch.step.step = kBatchStep;

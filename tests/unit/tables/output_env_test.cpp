@@ -96,6 +96,41 @@ TEST(OutputEnv, ScriptOnAnotherNodeThanTheFirst) {
   EXPECT_FALSE(env.has("SLURM_JOB_GPUS"));
 }
 
+TEST(OutputEnv, OptionsThatSrunsSeeAgain) {
+  protocol::StepLaunch launch = captured_job();
+  JobSpec spec = *launch.job_spec;
+  spec.memory_kind = MemoryKind::kPerGpu;
+  spec.memory_mib = 300;
+  spec.cpus_per_gpu = "3";
+  spec.tres_per_socket = "gres/gpu:a100:2";
+  spec.tres_bind = "gres/gpu:single:2";
+  spec.ntasks_per_core = 1;
+  spec.ntasks_per_socket = 4;
+  spec.dependency = "afterok:7";
+  spec.profile = "task";
+  spec.acctg_frequency = "task=15";
+  launch.job_spec = std::make_shared<const JobSpec>(spec);
+  Environment env;
+  set_batch_variables(launch, {"node1", 0, ""}, env);
+  const std::pair<const char*, const char*> wanted[] = {{"SLURM_MEM_PER_GPU", "300"},
+                                                        {"SLURM_CPUS_PER_GPU", "3"},
+                                                        {"SLURM_GPUS_PER_SOCKET", "a100:2"},
+                                                        {"SLURM_TRES_BIND", "gres/gpu:single:2"},
+                                                        {"SLURM_GPU_BIND", "single:2"},
+                                                        {"SLURM_NTASKS_PER_CORE", "1"},
+                                                        {"SLURM_NTASKS_PER_SOCKET", "4"},
+                                                        {"SLURM_JOB_DEPENDENCY", "afterok:7"},
+                                                        {"SLURM_PROFILE", "task"},
+                                                        {"SLURM_ACCTG_FREQ", "task=15"}};
+  for (const auto& [name, value] : wanted) {
+    EXPECT_EQ(env.get(name), value) << name;
+    Environment without;
+    set_batch_variables(captured_job(), {"node1", 0, ""}, without);
+    EXPECT_FALSE(without.has(name)) << name;
+  }
+  EXPECT_FALSE(env.has("SLURM_MEM_PER_CPU"));
+}
+
 // The sruns of a script see what it was submitted with.
 TEST(OutputEnv, OomKillStep) {
   protocol::StepLaunch launch = captured_job();
