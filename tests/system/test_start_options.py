@@ -95,33 +95,6 @@ class StartOptions(ClusterCase):
         self.assertRegex(done.stdout, rf"^NodeName={socket.gethostname().split('.')[0]} CPUs=\d+ .*RealMemory=\d+\nUpTime=\d+-\d\d:\d\d:\d\d\n$")
         self.assertIn(f" CPUs={os.cpu_count()} ", done.stdout)
 
-    def test_version(self):
-        for name in ("slurmctld", "slurmd"):
-            for option in ("-V", "--version"):
-                done = self.daemon(name, option)
-                self.assertEqual((done.returncode, done.stdout, done.stderr), (0, self.out("sinfo", "-V"), ""))
-
-    def test_in_front(self):  # -D -v -L FILE
-        """It stays the process that was started, and says more in the file named than in that of slurm.conf."""
-        self.cluster.kill_controller()
-        self.cluster.kill_node("n2")
-        for name, options, configured, again in (
-                ("slurmctld", (), "sluicectld", self.cluster.start_controller),
-                ("slurmd", ("-N", "n2"), "n2", lambda: self.cluster.start_node("n2"))):
-            path = os.path.join(self.cluster.dir, f"{name}-in-front.log")
-            before = self.cluster.log(configured)
-            with open(path + ".stderr", "w", encoding="utf-8") as said:
-                with subprocess.Popen([self.cluster.daemon(name), "-f", self.cluster.conf, "-D", "-v", "-L", path, *options],
-                                      env=self.cluster.env, stdout=subprocess.DEVNULL, stderr=said) as process:
-                    wait_for(lambda: f"{name} version" in read(path), f"{name} has started")  # pylint: disable=cell-var-from-loop
-                    self.assertIsNone(process.poll())
-                    process.terminate()
-                    self.assertEqual(process.wait(LIMIT_S), 0)
-            self.assertIn(f"{name} version", read(path + ".stderr"))
-            self.assertEqual(self.cluster.log(configured), before)
-            again()
-        self.wait_idle()
-
     def test_a_bad_key_stops_the_start(self):
         """Both name the file, the line and the key, in front or not; what runs goes on."""
         with open(self.cluster.conf, encoding="utf-8") as f:
