@@ -9,13 +9,6 @@ import unittest
 from harness import LIMIT_S, ClusterCase, jobs_of, wait_for
 
 
-def read(path):
-    if not os.path.exists(path):
-        return ""
-    with open(path, encoding="utf-8") as f:
-        return f.read()
-
-
 class StartOptions(ClusterCase):
     NODES, CPUS = 2, 2
 
