@@ -1,5 +1,6 @@
 """Bugs in what commands show."""
 import json
+import os
 import pathlib
 import re
 import socket
@@ -97,6 +98,24 @@ class Tables(ClusterCase):
         """--long printed the date although --noheader was given."""
         self.assertEqual(self.out("squeue", "-h", "-l", "-n", "nobodys"), "")
         self.assertTrue(self.out("sinfo", "-h", "-l").startswith("debug*"))
+
+    def test_a_full_disk(self):
+        """Commands whose output found no room ended as if all were well."""
+        why = "error: Cannot write to standard output: (No space left on device|some of it is lost)\n"
+        for command in (("squeue",), ("squeue", "-i", "1"), ("sinfo", "-T"), ("scontrol", "version"),
+                        ("sbatch", "--help"), ("sbatch", "-H", "--wrap", "true")):
+            with open("/dev/full", "w", encoding="ascii") as full:
+                process = self.cluster.start(*command, stdout=full, stderr=subprocess.PIPE)
+            said = process.communicate(timeout=60)[1]
+            self.assertEqual(process.returncode, 1, command)
+            self.assertRegex(said, f"^{command[0]}: {why}$")
+        self.run_cmd("scancel", "--me")
+        path = self.cluster.work + "/full"
+        if not os.path.lexists(path):
+            os.symlink("/dev/full", path)
+        job = self.submit("-H", stdin="#!/bin/sh\n" + "# long\n" * 4000)
+        self.fails(1, f"failed to write file `{path}'\n", "scontrol", "write", "batch_script", job, path)
+        self.run_cmd("scancel", job)
 
 
 if __name__ == "__main__":
