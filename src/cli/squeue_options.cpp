@@ -188,7 +188,6 @@ std::optional<int> take_seconds(const char* text, SqueueOptions& o) {
 }
 
 std::optional<int> take_form(StructuredForm form, const char* parser, SqueueOptions& o) {
-  o.request.all_states = true;
   return choose_structured("squeue", form, parser, o.form);
 }
 
@@ -212,7 +211,6 @@ std::optional<int> from_environment(SqueueOptions& o) {
   if (const auto v = environment("SQUEUE_SORT")) o.sort = *v;
   if (const auto v = environment("SLURM_CLUSTERS")) o.cluster = *v;
   if (const auto status = choose_structured("squeue", o.form)) return status;
-  if (o.form) o.request.all_states = true;
   if (const auto v = environment("SQUEUE_STATES")) return take_states(*v, o);
   return std::nullopt;
 }
@@ -335,6 +333,7 @@ std::optional<int> parse_squeue_options(int argc, char** argv, SqueueOptions& o)
                  o.letters ? "o(--format)" : "O(--Format)");
     return 1;
   }
+  if (o.form && o.states_given.empty()) o.request.all_states = true;
   if (!o.letters && !o.names && !o.long_form) {
     o.letters = environment("SQUEUE_FORMAT");
     if (!o.letters) o.names = environment("SQUEUE_FORMAT2");

@@ -200,9 +200,18 @@ class Options(ClusterCase):
         """With a filter scancel ended the whole task of an array where one of its steps was named."""
         job = self.submit("-a", "1", "-o", "/dev/null", "--wrap", "srun sleep 1000; touch went-on")
         wait_for(lambda: f"{job}_1.0" in self.out("squeue", "-h", "-s", "-o", "%i").split(), "the step runs")
+        (raw,) = self.out("squeue", "-h", "-j", f"{job}_1", "-o", "%A").split()
+        for name in (f"{job}_1.0", f"{raw}.0"):  # the second one was not found
+            self.assertIn(f"StepId={job}_1.0 ", self.out("scontrol", "show", "step", name))
         self.run_cmd("scancel", "-t", "RUNNING", f"{job}_1.0")
         self.assertEqual(self.wait_ended(f"{job}_1"), "COMPLETED")
         self.assertTrue(os.path.exists(os.path.join(self.cluster.work, "went-on")))
+
+    def test_a_mask_that_is_none(self):
+        """SLURM_UMASK with something else than a mask took all of the mask away."""
+        for given, mask in (("", "0022"), ("none", "0022"), ("27x", "0022"), ("7777", "0022"), ("027", "0027")):
+            told = self.out("/bin/sh", "-c", f"umask 022; export SLURM_UMASK='{given}'; exec srun sh -c umask")
+            self.assertEqual(told, f"{mask}\n", given)
 
     def test_an_id_of_a_trigger_that_is_none(self):
         """strigger --clear --user=NAME --id=1x cleared all of the user's triggers."""

@@ -59,6 +59,12 @@ class Structured(ClusterCase):
                 if where not in unknown:
                     self.assertLessEqual(set(types.split("|")), set(known.get(where, "").split("|")), f"{path.stem}: {where}")
 
+    def test_states_before_and_after(self):
+        """squeue --json showed all jobs when --states stood before it."""
+        for words in (("-t", "CANCELLED", "--json"), ("--json", "-t", "CANCELLED")):
+            states = {state for job in json.loads(self.out("squeue", *words))["jobs"] for state in job["job_state"]}
+            self.assertLessEqual(states, {"CANCELLED"}, words)
+
     def test_resources_of_a_job(self):
         """All cores were said to be of the first socket, those of others were left out, and each CPU counted as used."""
         jobs = {job["job_id"]: job for job in json.loads(self.out("squeue", "--json"))["jobs"]}

@@ -58,7 +58,7 @@ class Impatient(ClusterCase):
 
     def test_who_goes_on_pressing(self):
         """Every further Ctrl-C put off the end of a step, and then what lets srun give up: it waited for ever."""
-        srun = self.cluster.start("srun", "-X", "sh", "-c", "echo here; exec sleep 1000", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        srun = self.cluster.start("srun", "sh", "-c", "echo here; exec sleep 1000", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(srun.kill)
         self.assertEqual(srun.stdout.readline(), "here\n")
         daemons = [pid for pid, exe, words in processes("environ")
