@@ -1,5 +1,6 @@
 // The multi-call binary: run under a Slurm command's name it is that command; as `sluice` it takes
 // a subcommand, or any command's name, as its first argument.
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <span>
@@ -9,6 +10,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/shared/version.hpp"
+#include "common/base/errno_text.hpp"
 
 namespace {
 
@@ -52,6 +54,16 @@ void print_help(FILE* out) {
   std::fputs("\n", out);
 }
 
+// Runs it; what it printed must have arrived, too.
+int run_to_the_end(const Command& command, int argc, char** argv) {
+  const int status = command.run(argc, argv);
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  const char* why = errno != 0 ? sluice::errno_text(errno) : "some of it is lost";  // an earlier part
+  std::fprintf(stderr, "%s: error: Cannot write to standard output: %s\n", command.name, why);
+  return status != 0 ? status : 1;
+}
+
 int run_own(int argc, char** argv) {
   const std::string_view first = argc > 1 ? argv[1] : "--help";
   if (first == "--version" || first == "-V") {
@@ -68,7 +80,7 @@ int run_own(int argc, char** argv) {
   }
   const Command* command = find(kOwnCommands, first);
   if (command == nullptr) command = find(kSlurmCommands, first);
-  if (command != nullptr) return command->run(argc - 1, argv + 1);
+  if (command != nullptr) return run_to_the_end(*command, argc - 1, argv + 1);
   std::fprintf(stderr, "sluice: error: no such command: %s\n", argv[1]);
   print_help(stderr);
   return 1;
@@ -89,6 +101,6 @@ static void fill_descriptors() {
 int main(int argc, char** argv) {
   const char* slash = argc > 0 ? std::strrchr(argv[0], '/') : nullptr;
   const std::string_view name = argc > 0 ? (slash != nullptr ? slash + 1 : argv[0]) : "sluice";
-  if (const Command* command = find(kSlurmCommands, name)) return command->run(argc, argv);
+  if (const Command* command = find(kSlurmCommands, name)) return run_to_the_end(*command, argc, argv);
   return run_own(argc, argv);
 }

@@ -13,6 +13,8 @@
 #include "cli/shared/client.hpp"
 #include "cli/shared/environment.hpp"
 #include "cli/shared/option_parser.hpp"
+#include "common/base/index_set.hpp"
+#include "common/base/text.hpp"
 #include "common/tables/errors.hpp"
 
 namespace sluice::cli {
@@ -116,23 +118,46 @@ class Cancel {
   void end_job(const Job& job) {
     bool named = false;
     for (const std::string& target : request_.targets) {
-      if (!names_step(target) || target.substr(0, target.find('.')) != std::to_string(job.id)) {
-        continue;
-      }
+      if (!names_step(target) || !is_name_of(job, target.substr(0, target.find('.')))) continue;
       named = true;
       if (confirmed(fmt::format("step_id={}", target), job)) end_target(target);
     }
     if (named) return;
-    std::string target = std::to_string(job.id);
-    if (job.array && job.array->task != kNoTask) {
-      target = fmt::format("{}_{}", job.array->array_job, job.array->task);
-    } else if (job.array) {
-      target = std::to_string(job.array->array_job);
-      for (const std::string& given : request_.targets) {  // some tasks of a waiting array
-        if (given.find('_') != std::string::npos && given.starts_with(target + "_")) target = given;
-      }
+    for (const std::string& target : targets_of(job)) {
+      if (confirmed(fmt::format("job_id={}", target), job)) end_target(target);
     }
-    if (confirmed(fmt::format("job_id={}", target), job)) end_target(target);
+  }
+
+  static bool is_name_of(const Job& job, const std::string& name) {
+    if (name == std::to_string(job.id)) return true;
+    if (job.array) return name == fmt::format("{}_{}", job.array->array_job, job.array->task);
+    return job.het && name == fmt::format("{}+{}", job.het->leader, job.het->offset);
+  }
+
+  // Of an array that waits some tasks alone may have been named.
+  [[nodiscard]] std::vector<std::string> targets_of(const Job& job) const {
+    if (!job.array) return {std::to_string(job.id)};
+    const std::string whole = std::to_string(job.array->array_job);
+    if (job.array->task != kNoTask) return {fmt::format("{}_{}", whole, job.array->task)};
+    std::vector<std::string> tasks;
+    for (const std::string& given : request_.targets) {
+      const size_t bar = given.find('_');
+      if (to_number<uint32_t>(given.substr(0, bar)) != job.array->array_job) continue;
+      if (bar == std::string::npos) return {whole};
+      if (names_a_task(given.substr(bar + 1), job.array->pending)) tasks.push_back(given);
+    }
+    return request_.targets.empty() ? std::vector<std::string>{whole} : tasks;
+  }
+
+  // `tasks`: 3, [1-3,7] or *, perhaps with a step behind a dot.
+  static bool names_a_task(std::string_view tasks, const IndexSet& waiting) {
+    tasks = tasks.substr(0, tasks.find('.'));
+    if (tasks == "*") return true;
+    if (tasks.starts_with('[')) tasks = tasks.substr(1, tasks.size() - 2);
+    const auto wanted = IndexSet::parse(tasks);
+    bool any = false;
+    waiting.for_each([&](uint32_t task) { any = any || (wanted && wanted->contains(task)); });
+    return any;
   }
 
   [[nodiscard]] bool confirmed(const std::string& what, const Job& job) const {

@@ -166,7 +166,9 @@ int install(Client& client, const Options& options, const std::string& text) {
   return 0;
 }
 
-std::optional<std::string> read_all(const std::string& name) { return read_file(name == "-" ? "/dev/stdin" : name); }
+std::optional<std::string> read_all(const std::string& name) {
+  return name == "-" ? read_descriptor(STDIN_FILENO) : read_file(name);
+}
 
 Result<protocol::QueryCrontabReply> present(Client& client, const Options& options) {
   return client.call<protocol::QueryCrontabReply>(protocol::QueryCrontabRequest{options.user->pw_uid});

@@ -212,11 +212,14 @@ int print_reservations(Client& client) {
   }
   size_t width = 9;
   for (const auto& record : reply->reservations) width = std::max(width, record.reservation.name.size());
-  fmt::print("{:<{}}  {:>8}  {:>19}  {:>19}  {:>11}  {}\n", "RESV_NAME", width, "STATE", "START_TIME", "END_TIME", "DURATION", "NODELIST");
+  const auto print = [&](auto&&... cells) {
+    std::puts(fmt::format("{:<{}}  {:>8}  {:>19}  {:>19}  {:>11}  {}", cells...).c_str());
+  };
+  print("RESV_NAME", width, "STATE", "START_TIME", "END_TIME", "DURATION", "NODELIST");
   for (const auto& record : reply->reservations) {
     const Reservation& r = record.reservation;
-    fmt::print("{:<{}}  {:>8}  {:>19}  {:>19}  {:>11}  {}\n", r.name, width, record.active ? "ACTIVE" : "INACTIVE",
-               format_time(r.start), format_time(r.end), format_span(r.end - r.start), record.node_list);
+    print(r.name, width, record.active ? "ACTIVE" : "INACTIVE", format_time(r.start), format_time(r.end),
+          format_span(r.end - r.start), record.node_list);
   }
   return 0;
 }

@@ -3,8 +3,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
-#include <regex>
 
 #include <fmt/format.h>
 
@@ -109,12 +109,45 @@ void take_users(const std::string& list, SqueueOptions& o) {
   }
 }
 
+void take_me(SqueueOptions& o) {
+  o.users_given = std::to_string(getuid());
+  o.request.uids = {getuid()};
+  o.nobody = false;
+}
+
+// Takes the number at the front off; false when there is none.
+bool take_number(std::string_view& text) {
+  const size_t end = std::min(text.find_first_not_of("0123456789"), text.size());
+  text.remove_prefix(end);
+  return end > 0;
+}
+
+// The same for what is behind the bar of 12_3, 12_[1-4,7%2] or 12_*.
+bool take_tasks(std::string_view& text) {
+  if (!text.starts_with('[') && !text.starts_with('*')) return take_number(text);
+  const size_t end = text[0] == '*' ? 1 : std::min(text.find(']'), text.size() - 1) + 1;
+  const std::string_view taken = text.substr(0, end);
+  text.remove_prefix(end);
+  return taken == "*" || (taken.size() > 2 && taken.ends_with(']') &&
+                          taken.substr(1, end - 2).find_first_not_of("0123456789,:%-") == std::string_view::npos);
+}
+
+// "12", "12_3", "12+1"
+bool is_job_id(std::string_view text) {
+  if (!take_number(text)) return false;
+  const bool tasks = text.starts_with('_');
+  if (tasks) text.remove_prefix(1);
+  if (tasks && !take_tasks(text)) return false;
+  if (!text.starts_with('+')) return text.empty();
+  text.remove_prefix(1);
+  return take_number(text) && text.empty();
+}
+
 std::optional<int> take_jobs(const char* list, SqueueOptions& o) {
   o.request.ids.clear();
   o.by_jobs = true;
   if (list == nullptr) return std::nullopt;
   o.jobs_given = list;
-  static const std::regex form(R"(\d+(_(\d+|\[[0-9,:%-]+\]|\*))?(\+\d+)?)");
   std::string text = list;
   // commas within brackets do not separate
   std::string piece;
@@ -127,9 +160,10 @@ std::optional<int> take_jobs(const char* list, SqueueOptions& o) {
       continue;
     }
     if (piece.empty()) continue;
-    if (!std::regex_match(piece, form)) return fail("Invalid job id: " + piece);
+    if (!is_job_id(piece)) return fail("Invalid job id: " + piece);
     o.request.ids.push_back(std::exchange(piece, {}));
   }
+  if (!piece.empty()) return fail(std::string("Invalid job id: ") + list);  // a bracket that is not closed
   return std::nullopt;
 }
 
@@ -155,7 +189,6 @@ std::optional<int> take_seconds(const char* text, SqueueOptions& o) {
 }
 
 std::optional<int> take_form(StructuredForm form, const char* parser, SqueueOptions& o) {
-  o.request.all_states = true;
   return choose_structured("squeue", form, parser, o.form);
 }
 
@@ -179,7 +212,6 @@ std::optional<int> from_environment(SqueueOptions& o) {
   if (const auto v = environment("SQUEUE_SORT")) o.sort = *v;
   if (const auto v = environment("SLURM_CLUSTERS")) o.cluster = *v;
   if (const auto status = choose_structured("squeue", o.form)) return status;
-  if (o.form) o.request.all_states = true;
   if (const auto v = environment("SQUEUE_STATES")) return take_states(*v, o);
   return std::nullopt;
 }
@@ -210,7 +242,7 @@ constexpr OptionRow<O> kOptions[] = {
     {"licenses", 'L', Takes::kValue, [](O& o, V v) { return o.request.licenses = split_list(v), kGoOn; }},
     {"local", 0, Takes::kNothing, no_effect<O>},
     {"long", 'l', Takes::kNothing, [](O& o, V) { return o.long_form = true, kGoOn; }},
-    {"me", 0, Takes::kNothing, [](O& o, V) { return o.request.uids = {getuid()}, o.users_given = std::to_string(getuid()), kGoOn; }},
+    {"me", 0, Takes::kNothing, [](O& o, V) { return take_me(o), kGoOn; }},
     {"name", 'n', Takes::kValue, [](O& o, V v) { return o.request.names = split_list(v), kGoOn; }},
     {"noconvert", 0, Takes::kNothing, [](O& o, V) { return o.convert = false, kGoOn; }},
     {"node", 'w', Takes::kValue, [](O& o, V v) { return o.node_list = v, kGoOn; }},
@@ -288,6 +320,7 @@ std::optional<int> parse_squeue_options(int argc, char** argv, SqueueOptions& o)
     return 1;
   }
   if (long_beside_format("squeue", o)) return 1;
+  if (o.form && o.states_given.empty()) o.request.all_states = true;
   if (!o.letters && !o.names && !o.long_form) {
     o.letters = environment("SQUEUE_FORMAT");
     if (!o.letters) o.names = environment("SQUEUE_FORMAT2");

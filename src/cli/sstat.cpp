@@ -42,6 +42,8 @@ constexpr const char* kHelp =
     "      -v, --verbose     say more\n"
     "      -V, --version     print the version and end\n";
 
+constexpr int kMostWidth = 1 << 20;  // of a column
+
 enum class Layout { kColumns, kParsable, kParsable2 };
 struct Column {
   const UsageField* field = nullptr;
@@ -130,7 +132,7 @@ std::optional<std::vector<Column>> parse_format(const std::string& format) {
     column.width = column.field->width;
     if (percent < item.size()) {
       const auto width = to_number<int>(std::string_view(item).substr(percent + 1));
-      if (width && *width != 0) column.width = *width;
+      if (width && *width != 0) column.width = std::clamp(*width, -kMostWidth, kMostWidth);
     }
     columns.push_back(column);
   }

@@ -120,6 +120,11 @@ std::optional<int> set_user(Options& o, const char* value) {
   return kGoOn;
 }
 
+std::optional<int> set_id(Options& o, const char* value) {
+  o.id = to_number<uint32_t>(value);
+  return o.id ? kGoOn : fail(fmt::format("Invalid id {}", value));
+}
+
 std::optional<int> set_job(Options& o, const char* value) {
   const auto number = to_number<uint32_t>(value);
   if (!number || *number == 0) return fail(fmt::format("Invalid jobid {}", value));
@@ -159,7 +164,7 @@ constexpr OptionRow<O> kOptions[] = {
     {"flags", 0, Takes::kValue, set_flags},
     {"get", 0, Takes::kNothing, [](O& o, V) { return o.get = true, kGoOn; }},
     {"help", 0, Takes::kNothing, [](O&, V) { return print_and_end(kHelp); }},
-    {"id", 'i', Takes::kValue, [](O& o, V v) { return o.id = to_number<uint32_t>(v), kGoOn; }},
+    {"id", 'i', Takes::kValue, set_id},
     {"idle", 'I', Takes::kNothing, add<kTriggerIdle>},
     {"jobid", 'j', Takes::kValue, set_job},
     {"node", 'n', Takes::kPerhaps, [](O& o, V v) { return o.node = true, o.nodes = v != nullptr ? v : "", kGoOn; }},

@@ -2,7 +2,7 @@
 import os
 import unittest
 
-from harness import ClusterCase
+from harness import ClusterCase, wait_for
 
 
 class Options(ClusterCase):
@@ -168,6 +168,54 @@ class Options(ClusterCase):
         for step in ("0", "77"):
             self.fails(1, "sattach: error: Could not get job step info: Job/step already completing or completed\n",
                        "sattach", f"{job}.{step}")
+
+    def test_ids_whose_bracket_stays_open(self):
+        """squeue showed all jobs for such an id, and broke off with a fault of memory when there was much in a bracket."""
+        self.fails(1, "squeue: error: Invalid job id: 12,7_[1-3\n", "squeue", "-j", "12,7_[1-3")
+        for given in ("7_", "7_[]", "7_[1", "7_[1]x", "_1", "7+", "7+x", "7_1_2", "x7", "7]"):
+            done = self.run_cmd("squeue", "-j", given, check=False)
+            self.assertEqual((done.returncode, done.stdout), (1, ""), given)
+            self.assertTrue(done.stderr.startswith("squeue: error: Invalid job id: "), done.stderr)
+        job = self.submit("-H", "-a", "1-3", "--wrap", "true")
+        many = ",".join(map(str, range(2, 40000, 2)))
+        self.assertEqual(self.out("squeue", "-h", "-r", "-j", f"{job}_[{many}]", "-o", "%K"), "2\n")
+        self.run_cmd("scancel", job)
+
+    def test_me_after_a_user_who_is_none(self):
+        """squeue --me showed nothing when SQUEUE_USERS named nobody."""
+        job = self.submit("-H", "--wrap", "true")
+        self.assertEqual(self.out("squeue", "-h", "--me", "-o", "%i", env={"SQUEUE_USERS": "nosuchuser"}), f"{job}\n")
+        self.run_cmd("scancel", job)
+
+    def test_several_tasks_of_a_waiting_array(self):
+        """With a filter scancel ended the last one of the tasks that were named."""
+        job = self.submit("-H", "-a", "1-6", "--wrap", "true")
+        self.run_cmd("scancel", "-t", "PENDING", f"{job}_1", f"{job}_[3,5]")
+        left = self.out("squeue", "-h", "-r", "-t", "PD", "-j", job, "-o", "%K").split()
+        self.assertEqual(sorted(left), ["2", "4", "6"])
+        self.run_cmd("scancel", "-t", "PENDING", job)
+        self.assertEqual(self.out("squeue", "-h", "-t", "PD", "-j", job), "")
+
+    def test_a_step_of_a_task(self):
+        """With a filter scancel ended the whole task of an array where one of its steps was named."""
+        job = self.submit("-a", "1", "-o", "/dev/null", "--wrap", "srun sleep 1000; touch went-on")
+        wait_for(lambda: f"{job}_1.0" in self.out("squeue", "-h", "-s", "-o", "%i").split(), "the step runs")
+        (raw,) = self.out("squeue", "-h", "-j", f"{job}_1", "-o", "%A").split()
+        for name in (f"{job}_1.0", f"{raw}.0"):  # the second one was not found
+            self.assertIn(f"StepId={job}_1.0 ", self.out("scontrol", "show", "step", name))
+        self.run_cmd("scancel", "-t", "RUNNING", f"{job}_1.0")
+        self.assertEqual(self.wait_ended(f"{job}_1"), "COMPLETED")
+        self.assertTrue(os.path.exists(os.path.join(self.cluster.work, "went-on")))
+
+    def test_a_mask_that_is_none(self):
+        """SLURM_UMASK with something else than a mask took all of the mask away."""
+        for given, mask in (("", "0022"), ("none", "0022"), ("27x", "0022"), ("7777", "0022"), ("027", "0027")):
+            told = self.out("/bin/sh", "-c", f"umask 022; export SLURM_UMASK='{given}'; exec srun sh -c umask")
+            self.assertEqual(told, f"{mask}\n", given)
+
+    def test_an_id_of_a_trigger_that_is_none(self):
+        """strigger --clear --user=NAME --id=1x cleared all of the user's triggers."""
+        self.fails(1, "strigger: error: Invalid id 1x\n", "strigger", "--clear", "--user=root", "--id=1x")
 
 
 if __name__ == "__main__":

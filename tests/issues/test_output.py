@@ -1,5 +1,6 @@
 """Bugs in what commands show."""
 import json
+import os
 import pathlib
 import re
 import socket
@@ -58,6 +59,12 @@ class Structured(ClusterCase):
                 if where not in unknown:
                     self.assertLessEqual(set(types.split("|")), set(known.get(where, "").split("|")), f"{path.stem}: {where}")
 
+    def test_states_before_and_after(self):
+        """squeue --json showed all jobs when --states stood before it."""
+        for words in (("-t", "CANCELLED", "--json"), ("--json", "-t", "CANCELLED")):
+            states = {state for job in json.loads(self.out("squeue", *words))["jobs"] for state in job["job_state"]}
+            self.assertLessEqual(states, {"CANCELLED"}, words)
+
     def test_resources_of_a_job(self):
         """All cores were said to be of the first socket, those of others were left out, and each CPU counted as used."""
         jobs = {job["job_id"]: job for job in json.loads(self.out("squeue", "--json"))["jobs"]}
@@ -97,6 +104,24 @@ class Tables(ClusterCase):
         """--long printed the date although --noheader was given."""
         self.assertEqual(self.out("squeue", "-h", "-l", "-n", "nobodys"), "")
         self.assertTrue(self.out("sinfo", "-h", "-l").startswith("debug*"))
+
+    def test_a_full_disk(self):
+        """Commands whose output found no room ended as if all were well."""
+        why = "error: Cannot write to standard output: (No space left on device|some of it is lost)\n"
+        for command in (("squeue",), ("squeue", "-i", "1"), ("sinfo", "-T"), ("scontrol", "version"),
+                        ("sbatch", "--help"), ("sbatch", "-H", "--wrap", "true")):
+            with open("/dev/full", "w", encoding="ascii") as full:
+                process = self.cluster.start(*command, stdout=full, stderr=subprocess.PIPE)
+            said = process.communicate(timeout=60)[1]
+            self.assertEqual(process.returncode, 1, command)
+            self.assertRegex(said, f"^{command[0]}: {why}$")
+        self.run_cmd("scancel", "--me")
+        path = self.cluster.work + "/full"
+        if not os.path.lexists(path):
+            os.symlink("/dev/full", path)
+        job = self.submit("-H", stdin="#!/bin/sh\n" + "# long\n" * 4000)
+        self.fails(1, f"failed to write file `{path}'\n", "scontrol", "write", "batch_script", job, path)
+        self.run_cmd("scancel", job)
 
 
 if __name__ == "__main__":

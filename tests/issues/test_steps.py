@@ -53,6 +53,28 @@ class EarlyOrder(ClusterCase):
         self.wait_no_jobs()
 
 
+class Impatient(ClusterCase):
+    NODES, CPUS, CONF = 1, 2, "KillWait=1\n"
+
+    def test_who_goes_on_pressing(self):
+        """Every further Ctrl-C put off the end of a step, and then what lets srun give up: it waited for ever."""
+        srun = self.cluster.start("srun", "sh", "-c", "echo here; exec sleep 1000", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(srun.kill)
+        self.assertEqual(srun.stdout.readline(), "here\n")
+        daemons = [pid for pid, exe, words in processes("environ")
+                   if exe.endswith("stepd") and b"SLURM_CONF=" + self.cluster.conf.encode() in words]
+        for pid in daemons:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            wait_for(lambda: srun.send_signal(signal.SIGINT) or srun.poll() is not None, "srun gives up")
+        finally:
+            for pid in daemons:
+                os.kill(pid, signal.SIGCONT)
+        self.assertIn("srun: error: Timed out waiting for job step to complete\n", srun.communicate(timeout=60)[1])
+        self.assertNotEqual(srun.returncode, 0)
+        self.wait_no_jobs()
+
+
 class Steps(ClusterCase):
     def test_what_a_cancelled_script_started_may_end_by_itself(self):
         """The rest of a cancelled batch script was killed as soon as its shell was gone: an srun in it often could not

@@ -1,5 +1,7 @@
 """scrontab: jobs that are run again and again."""
 import os
+import socket
+import subprocess
 import unittest
 
 from harness import ClusterCase, add_users, need_root, wait_for
@@ -55,6 +57,24 @@ class Scrontab(ClusterCase):
         self.run_cmd("scrontab", "-r")
         self.assertEqual(self.jobs(), [])
         self.fails(1, "no crontab for root\n", "scrontab", "-l")
+
+    def test_input_that_has_no_name(self):
+        """A socket cannot be opened again, and what was read of a file before is not read again."""
+        ours, its = socket.socketpair()
+        with ours, its:
+            ours.sendall(b"@daily true\n")
+            ours.shutdown(socket.SHUT_WR)
+            done = self.cluster.start("scrontab", stdin=its, stderr=subprocess.PIPE)
+            self.assertEqual((done.communicate(timeout=60)[1], done.returncode), ("", 0))
+        self.assertEqual(self.out("scrontab", "-l"), "@daily true\n")
+        path = os.path.join(self.cluster.work, "half")
+        with open(path, "wb", buffering=0) as f:
+            f.write(b"to be passed over\n@yearly true\n")
+        with open(path, "rb", buffering=0) as f:
+            f.seek(len("to be passed over\n"))
+            done = self.cluster.start("scrontab", "-", stdin=f, stderr=subprocess.PIPE)
+            self.assertEqual((done.communicate(timeout=60)[1], done.returncode), ("", 0))
+        self.assertEqual(self.out("scrontab", "-l"), "@yearly true\n")
 
     def test_errors_name_the_line(self):
         self.install("@daily true\n")

@@ -137,6 +137,8 @@ class Sstat(ClusterCase):
         self.assertEqual(self.out("sstat", "-P", "-j", job, "-o", "jobid,ntasks"), f"JobID|NTasks\n{job}.0|1\n")
         self.assertEqual(self.out("sstat", "-n", "-j", job, "-o", "jobid%20,ntasks%-4,tresusageinm%5").split("+")[0],
                          f"{f'{job}.0':>20} {1:<4} cpu=")
+        wide = self.out("sstat", "-n", "-j", job, "-o", "jobid%2000000000")  # was more memory than there is
+        self.assertEqual(len(wide), (1 << 20) + len(" \n"))
         bad = self.run_cmd("sstat", "-j", job, "-o", "foo", check=False)
         self.assertEqual((bad.returncode, bad.stdout, bad.stderr), (1, "", 'sstat: error: Invalid field requested: "foo"\n'))
         head = self.out("sstat", "-j", job).splitlines()[0]

@@ -263,9 +263,9 @@ void write(Session& session, const Words& words) {
   const bool to_stdout = path == "-";
   FILE* out = to_stdout ? stdout : std::fopen(path.c_str(), "w");
   if (out == nullptr) return session.fail("failed to open file `" + path + "': " + errno_text(errno));
-  std::fwrite(reply->script.data(), 1, reply->script.size(), out);
+  const bool written = std::fwrite(reply->script.data(), 1, reply->script.size(), out) == reply->script.size();
   if (to_stdout) return;
-  if (std::fclose(out) != 0) return session.fail("failed to write file `" + path + "'");
+  if (std::fclose(out) != 0 || !written) return session.fail("failed to write file `" + path + "'");
   if (!session.quiet) {
     std::printf("batch script for job %s written to %s\n", words[2].c_str(), path.c_str());
   }

@@ -23,6 +23,7 @@
 #include "common/tables/partition_show.hpp"
 #include "common/tables/reservation_keys.hpp"
 #include "common/tables/step_fields.hpp"
+#include "common/tables/step_names.hpp"
 
 namespace sluice::cli::scontrol {
 namespace {
@@ -118,7 +119,7 @@ void show_steps(Session& session, const std::string& id) {
       const StepView view{&job, step.get()};
       std::string text;
       append_step_id(view, text);
-      if (dot == std::string::npos || text == id) steps.push_back(view);
+      if (dot == std::string::npos || text == id || step_id_text(step->id) == id) steps.push_back(view);
     }
   }
   if (session.form) {

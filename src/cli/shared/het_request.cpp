@@ -53,6 +53,10 @@ PartPlaces place_parts(const std::vector<IndexSet>& said, size_t components) {
   for (size_t part = 0; part < said.size(); ++part) {
     IndexSet groups = said[part];
     if (groups.empty()) groups.insert(static_cast<uint32_t>(part));
+    if (const uint32_t last = groups.back(); last >= components) {  // there is none: who asks for it needs no others
+      groups = {};
+      groups.insert(last);
+    }
     groups.for_each([&](uint32_t group) {
       if (taken.contains(group) && out.error.empty()) {
         out.error = "fatal: Duplicate het groups in single srun not supported";

@@ -125,6 +125,7 @@ class StepSession {
   uint32_t launch_checks_ = 0;
   bool input_started_ = false;
   bool aborting_ = false;
+  bool interrupting_ = false;  // an abort follows by itself
   bool said_aborted_ = false;
   bool ended_for_bad_exit_ = false;
   bool job_over_ = false;

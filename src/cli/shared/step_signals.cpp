@@ -4,6 +4,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -80,6 +81,7 @@ void StepSession::interrupted() {
   inform("forcing job termination");
   failure_ = 128 + SIGINT;
   say_aborted();
+  if (aborting_ || std::exchange(interrupting_, true)) return;  // who goes on pressing must not put the end off
   abort_timer_.expires_after(kInterruptGrace);  // most tasks end by the signal itself
   abort_timer_.async_wait([this](const auto& error) {
     if (!error) abort({});

@@ -37,7 +37,10 @@ void put_json(const Json& value, const std::string& indent, std::string& out) {
   for (const auto& [key, item] : value.items()) {
     out.append(first ? "\n" : ",\n").append(inner);
     first = false;
-    if (object) out.append("\"").append(key).append("\": ");
+    if (object) {
+      put_json_string(key, out);
+      out += ": ";
+    }
     put_json(item, inner, out);
   }
   out.append("\n").append(indent).push_back(object ? '}' : ']');

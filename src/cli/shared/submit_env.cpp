@@ -233,7 +233,10 @@ void fill_caller(Submission& submission, const ClusterConfig& config, int argc, 
   ::umask(mask);
   job.umask = mask;
   if (const char* given = std::getenv("SLURM_UMASK")) {
-    job.umask = static_cast<uint32_t>(std::strtoul(given, nullptr, 8));
+    char* end = nullptr;
+    const unsigned long number = std::strtoul(given, &end, 8);
+    const bool is_mask = *given >= '0' && *given <= '7' && *end == '\0' && number <= 0777;
+    if (is_mask) job.umask = static_cast<uint32_t>(number);  // else nothing would be masked
   }
   job.limits = collect_limits(submission.settings.propagate
                                   ? std::string_view(*submission.settings.propagate)

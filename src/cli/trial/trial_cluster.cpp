@@ -28,6 +28,7 @@
 #include "common/base/errno_text.hpp"
 #include "common/base/exec_pointers.hpp"
 #include "common/base/host_name.hpp"
+#include "common/base/read_file.hpp"
 #include "common/conf/load.hpp"
 
 namespace sluice::cli {
@@ -168,6 +169,17 @@ Result<TrialNodes> launch_all(const TrialOptions& options) {
   return wait_until_idle(options, *config);
 }
 
+// Daemons are known by what they have below the folder: one that is no cluster's own may have those of others below it.
+Status check_owner(const std::string& dir) {
+  const TrialFolder folder(dir);
+  const std::string path = dir + "/slurm.conf";
+  const auto text = read_file(path);
+  const auto daemons = text ? std::vector<TrialProcess>{} : daemons_of(folder);
+  const auto own = [&](const TrialProcess& d) { return runs_from_conf_of(d, folder); };
+  if (text ? is_conf_of_trial(*text, folder) : daemons.empty() || std::ranges::any_of(daemons, own)) return {};
+  return failure(fmt::format("{} is not the folder of a cluster that sluice up has started", dir));
+}
+
 uint64_t host_memory_mib() {
   struct sysinfo info {};
   sysinfo(&info);
@@ -184,6 +196,8 @@ std::string default_trial_dir() {
 
 Result<TrialNodes> start_trial(const TrialOptions& wanted) {
   TrialOptions options = wanted;
+  if (const auto fault = fault_of_trial_dir(options.dir)) return failure(*fault);
+  if (const Status own = check_owner(options.dir); !own) return tl::unexpected(own.error());
   if (options.memory_mib == 0) options.memory_mib = host_memory_mib();
   if (!daemons_of(TrialFolder(options.dir)).empty()) {
     return failure(fmt::format("a cluster runs in {} already; stop it with: sluice down --dir {}",
@@ -195,6 +209,7 @@ Result<TrialNodes> start_trial(const TrialOptions& wanted) {
 }
 
 Result<uint32_t> stop_trial(const std::string& dir) {
+  if (const Status own = check_owner(dir); !own) return tl::unexpected(own.error());
   const TrialFolder place(dir);
   std::vector<TrialProcess> left = daemons_of(place);
   const auto count = static_cast<uint32_t>(left.size());

@@ -1,6 +1,10 @@
 #include "cli/trial/trial_conf.hpp"
 
+#include <sys/un.h>
+
+#include <algorithm>
 #include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -29,7 +33,26 @@ std::string without_overridden(std::string_view text, std::string_view extra) {
   return out.append(extra);
 }
 
+constexpr std::string_view kFirstLine = "# Written by sluice up";
+constexpr std::string_view kLongestSocket = "/sack.socket";
+
 }  // namespace
+
+std::optional<std::string> fault_of_trial_dir(const std::string& dir) {
+  const auto odd = [](char c) {
+    return static_cast<unsigned char>(c) <= ' ' || std::string_view("#\"'\\%,").find(c) != std::string_view::npos;
+  };
+  if (std::ranges::any_of(dir, odd)) return dir + ": blanks, quotes and any of # % , \\ cannot be in the folder's name";
+  if (dir.size() + kLongestSocket.size() < sizeof(sockaddr_un::sun_path)) return std::nullopt;
+  return fmt::format("{}: the name is too long for a socket in the folder", dir);
+}
+
+bool is_conf_of_trial(const std::string& text, const TrialFolder& folder) {
+  if (text.starts_with(kFirstLine)) return true;
+  return std::ranges::any_of(split(text, '\n'), [&](const std::string& line) {
+    return key_of(line) == "statesavelocation" && folder.holds(trim(std::string_view(line).substr(line.find('=') + 1)));
+  });
+}
 
 std::string trial_conf(const TrialOptions& o, const TrialPlace& place) {
   const std::string ports = o.nodes == 1
@@ -37,7 +60,7 @@ std::string trial_conf(const TrialOptions& o, const TrialPlace& place) {
                                 : fmt::format("[{}-{}]", place.first_port + 1, place.first_port + o.nodes);
   const std::string names = o.nodes == 1 ? "n1" : fmt::format("n[1-{}]", o.nodes);
   const std::string text = fmt::format(
-      "# Written by sluice up; the folder is the cluster's alone.\n"
+      "{first}; the folder is the cluster's alone.\n"
       "ClusterName=trial\n"
       "SlurmctldHost={host}(127.0.0.1)\n"
       "SlurmctldPort={port}\n"
@@ -66,7 +89,7 @@ std::string trial_conf(const TrialOptions& o, const TrialPlace& place) {
       "NodeName={names} NodeHostname={host} NodeAddr=127.0.0.1 Port={ports} CPUs={cpus} "
       "RealMemory={memory} State=UNKNOWN\n"
       "PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n",
-      fmt::arg("host", place.host), fmt::arg("port", place.first_port),
+      fmt::arg("first", kFirstLine), fmt::arg("host", place.host), fmt::arg("port", place.first_port),
       fmt::arg("user", place.user), fmt::arg("dir", o.dir), fmt::arg("names", names),
       fmt::arg("ports", ports), fmt::arg("cpus", o.cpus), fmt::arg("memory", o.memory_mib));
   return without_overridden(text, o.extra_conf);

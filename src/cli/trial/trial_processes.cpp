@@ -107,6 +107,11 @@ bool TrialFolder::holds(std::string_view path) const {
   return std::ranges::any_of(places_, [&](const std::string& place) { return normal.starts_with(place); });
 }
 
+bool TrialFolder::is_conf(std::string_view path) const {
+  const std::string normal = fs::path(path).lexically_normal().string();
+  return std::ranges::any_of(places_, [&](const std::string& place) { return normal == place + "slurm.conf"; });
+}
+
 constexpr std::string_view kDaemonNames[] = {"sluicectld", "sluicenoded", "sluicestepd",
                                              "slurmctld",  "slurmd",      "slurmstepd"};
 
@@ -122,6 +127,10 @@ std::vector<TrialProcess> daemons_of(const TrialFolder& folder) {
     }
   });
   return found;
+}
+
+bool runs_from_conf_of(const TrialProcess& daemon, const TrialFolder& folder) {
+  return folder.is_conf(configuration_of(fmt::format("/proc/{}", daemon.pid)));
 }
 
 std::vector<pid_t> end_steps(const std::vector<TrialProcess>& steps) {

@@ -15,6 +15,7 @@ class TrialFolder {
  public:
   explicit TrialFolder(const std::string& dir);
   [[nodiscard]] bool holds(std::string_view path) const;  // is it below the folder?
+  [[nodiscard]] bool is_conf(std::string_view path) const;  // is it the folder's slurm.conf?
 
  private:
   std::vector<std::string> places_;  // each ends in '/'
@@ -28,6 +29,8 @@ struct TrialProcess {
 
 // Controllers, agents and step daemons whose configuration is in the folder, or that hold a file of it.
 [[nodiscard]] std::vector<TrialProcess> daemons_of(const TrialFolder& folder);
+// Whether it was started with the slurm.conf of the folder itself.
+[[nodiscard]] bool runs_from_conf_of(const TrialProcess& daemon, const TrialFolder& folder);
 // Kills step daemons, each with all that runs below it: nobody is left to do it for them. Gives what ran below,
 // which may take a moment to be gone.
 std::vector<pid_t> end_steps(const std::vector<TrialProcess>& steps);

@@ -13,6 +13,7 @@ namespace sluice {
 namespace {
 
 constexpr size_t kMaxDigits = 18;  // more could not be counted in 64 bits
+constexpr size_t kMaxBrackets = 32;  // of one entry: its names are made by a recursion that deep
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -69,6 +70,7 @@ struct Part {
 std::optional<std::vector<Part>> parse_entry(std::string_view entry) {
   std::vector<Part> parts;
   while (!entry.empty()) {
+    if (parts.size() == kMaxBrackets) return std::nullopt;
     const size_t open = entry.find('[');
     Part part{entry.substr(0, open), {}};
     if (open == std::string_view::npos) {

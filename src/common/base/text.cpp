@@ -9,6 +9,8 @@
 namespace sluice {
 namespace {
 
+// So many bytes can still be counted, and so much for each of a million CPUs.
+constexpr uint64_t kMostMebibytes = (uint64_t{1} << 43) - 1;
 constexpr std::string_view kBlanks = " \t\n\r\f\v";
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -108,13 +110,13 @@ std::optional<uint64_t> parse_memory(std::string_view text, char default_unit) {
   if (unit.size() > 2 || (unit.size() == 2 && lower(unit[1]) != 'b')) return std::nullopt;
   uint64_t factor = 1;
   switch (letter) {
-    case 'K': return value / 1024 + (value % 1024 != 0 ? 1 : 0);
+    case 'K': value = value / 1024 + (value % 1024 != 0 ? 1 : 0); break;
     case 'M': break;
     case 'G': factor = 1024; break;
     case 'T': factor = uint64_t{1024} * 1024; break;
     default: return std::nullopt;
   }
-  if (value > std::numeric_limits<int64_t>::max() / factor) return std::nullopt;
+  if (value > kMostMebibytes / factor) return std::nullopt;
   return value * factor;
 }
 

@@ -18,6 +18,7 @@ using std::chrono::seconds;
 constexpr int64_t kMinute = 60;
 constexpr int64_t kHour = 60 * kMinute;
 constexpr int64_t kDay = 24 * kHour;
+constexpr seconds kMostOffset(1000 * 366 * kDay);  // of now+…: what is a millennium away is still a time
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -172,6 +173,7 @@ class TimeParser {
                          (rest.back() == 's' || rest.back() == 'S'));
       if (!same && !(rest.empty() && unit.length == 1)) continue;
       const seconds offset(count * unit.length);
+      if (offset > kMostOffset) break;
       return sign == '+' ? whole + offset : whole - offset;
     }
     --at_;

@@ -14,6 +14,10 @@ namespace sluice {
 // A time limit: `minutes`, `min:sec`, `h:m:s`, `d-h`, `d-h:m`, `d-h:m:s`, or UNLIMITED, INFINITE, -1
 // (kInfiniteMinutes). Seconds round up to a minute. 0 stays 0: what it means is the caller's affair.
 [[nodiscard]] std::optional<Minutes> parse_minutes(std::string_view text);
+// So many seconds, or as many as can be counted.
+[[nodiscard]] constexpr uint32_t minutes_in_seconds(Minutes minutes) {
+  return minutes > UINT32_MAX / 60 ? UINT32_MAX : minutes * 60;
+}
 // The same forms, to the second; nothing for UNLIMITED too. `bare_unit` is what one lone number
 // counts in.
 [[nodiscard]] std::optional<Duration> parse_span(

@@ -68,7 +68,7 @@ bool add_part(const Field& field, std::string_view part, std::bitset<N>& out) {
     from = *first;
     to = dash == std::string_view::npos && slash != std::string_view::npos ? field.last : *last;
   }
-  for (uint32_t value = from; value <= to; value += step) out.set(value % N);  // the 7th weekday is Sunday, too
+  for (uint64_t value = from; value <= to; value += step) out.set(value % N);  // the 7th weekday is Sunday, too
   return true;
 }
 

@@ -230,7 +230,7 @@ OptionResult finish_submission(Submission& s,
   // given.
   if (job.num_tasks == 0 && job.ntasks_per_node != 0 && job.min_nodes != 0 &&
       job.min_nodes == job.max_nodes) {
-    job.num_tasks = job.min_nodes * job.ntasks_per_node;
+    job.num_tasks = static_cast<uint32_t>(std::min<uint64_t>(uint64_t{job.min_nodes} * job.ntasks_per_node, INT32_MAX));
   }
   if (command != kSrun) return {};
   // Without a number of tasks, a job of its own is for a task that has the node.
@@ -248,7 +248,8 @@ void follow_config(Submission& s, const ClusterConfig& config, std::vector<std::
     job.wait_all_nodes = has_option(scheduler, job.batch ? "sbatch_wait_nodes" : "salloc_wait_nodes");
   }
   if (!s.settings.delay_boot_given) {
-    job.delay_boot_seconds = parse_minutes(option_value(scheduler, "delay_boot").value_or("")).value_or(0) * 60;
+    job.delay_boot_seconds =
+        minutes_in_seconds(parse_minutes(option_value(scheduler, "delay_boot").value_or("")).value_or(0));
   }
   if (config.allow_spec_resources_usage) return;
   for (auto [option, value] : {std::pair{"-S", &job.core_spec}, std::pair{"--thread-spec", &job.thread_spec}}) {

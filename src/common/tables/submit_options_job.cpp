@@ -48,7 +48,7 @@ OptionResult set_minutes(Submission& s, const Input& in) {
 OptionResult set_delay_boot(Submission& s, const Input& in) {
   const auto minutes = parse_minutes(in.value);
   if (!minutes) return bad_specification(in);
-  s.job.delay_boot_seconds = *minutes * 60;
+  s.job.delay_boot_seconds = minutes_in_seconds(*minutes);
   s.settings.delay_boot_given = true;
   return {};
 }

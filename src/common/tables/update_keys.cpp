@@ -151,13 +151,14 @@ Status set_cpus(std::string_view value, const Base&, JobUpdate& update) {
 Status set_delay_boot(std::string_view value, const Base&, JobUpdate& update) {
   const auto minutes = parse_minutes(value);
   if (!minutes) return bad_value("DelayBoot");
-  update.delay_boot_seconds = *minutes * 60;
+  update.delay_boot_seconds = minutes_in_seconds(*minutes);
   return {};
 }
 Status set_nice(std::string_view value, const Base&, JobUpdate& update) {
   const auto nice = value.empty() ? std::optional<int32_t>(100)
                                   : to_number<int32_t>(value[0] == '+' ? value.substr(1) : value);
-  if (!nice) return bad_value("Nice");
+  constexpr int32_t kMost = 2147483645;  // as for sbatch --nice
+  if (!nice || *nice > kMost || *nice < -kMost) return bad_value("Nice");
   update.nice = *nice;
   return {};
 }

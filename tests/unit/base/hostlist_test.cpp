@@ -34,6 +34,10 @@ TEST(Hostlist, RefusesWhatSlurmRefuses) {
     EXPECT_FALSE(expand_hosts(text)) << text;
     EXPECT_FALSE(count_hosts(text)) << text;
   }
+  std::string deep;
+  for (int i = 0; i < 40000; ++i) deep += "n[1]";  // as many calls within each other made its names
+  EXPECT_FALSE(expand_hosts(deep));
+  EXPECT_FALSE(count_hosts(deep));
   EXPECT_EQ(expand_hosts("n[a]").error().text, "Invalid hostlist: n[a]");
 }
 

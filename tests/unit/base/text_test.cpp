@@ -34,7 +34,8 @@ TEST(Text, Memory) {
       {"4Gb", 4096},  {"4MB", 4},   {"0", 0},  {"2T", 2U << 20}};
   for (const auto& [text, size] : good) EXPECT_EQ(parse_memory(text), size) << text;
   EXPECT_EQ(parse_memory("3", 'G'), 3072U);
-  for (const char* text : {"1.5T", "1P", "x", "", "5X", "-1", "1 G", "4GiB", "9999999999999999T"}) {
+  for (const char* text : {"1.5T", "1P", "x", "", "5X", "-1", "1 G", "4GiB", "9999999999999999T", "8796093022208",
+                           "8388608T", "4611686018427387904", "18446744073709551615K"}) {
     EXPECT_FALSE(parse_memory(text)) << text;
   }
   const std::pair<uint64_t, const char*> shown[] = {
@@ -166,6 +167,10 @@ TEST_F(TimeParsing, SaysWhereItFails) {
                                        "): " + text);
   }
   EXPECT_FALSE(parse_time("", now_));
+  // more microseconds than can be counted
+  for (const char* text : {"now+999999999weeks", "now-999999999weeks", "now+99999999days"}) {
+    EXPECT_FALSE(parse_time(text, now_)) << text;
+  }
 }
 
 TEST_F(TimeParsing, Formats) {

@@ -45,6 +45,7 @@ TEST(HetRequest, PartsGoToComponents) {
   EXPECT_EQ(places({set(""), set("")}, 3), "0>0 1>1 ");
   EXPECT_EQ(places({set("1"), set("0")}, 2), "1>0 0>1 ");
   EXPECT_EQ(places({set("0"), set("0")}, 2), "fatal: Duplicate het groups in single srun not supported");
+  EXPECT_EQ(places({set("0-4294967294")}, 2), "Requested het-group offset exceeds highest hetjob index (4294967294 > 1)");
   EXPECT_EQ(places({set("2")}, 2), "Requested het-group offset exceeds highest hetjob index (2 > 1)");
   EXPECT_EQ(places({set(""), set(""), set("")}, 2),
             "Attempt to run a job step with het group value of 2, but the job allocation has maximum value of 1");

@@ -18,6 +18,13 @@ TEST(StructuredText, TextsAsSlurmWritesThem) {
             "!!str number: !!float 8.000000\n!!str words: !!seq\n- !!str A\n- !!str B\n...\n");
 }
 
+TEST(StructuredText, JsonQuotesKeysAndWhatIsNoUtf8) {
+  const Json value = {{"a\"b\n", "caf\xe9"}};
+  const std::string text = to_json_text(value);
+  EXPECT_EQ(text, "{\n  \"a\\\"b\\n\": \"caf\xef\xbf\xbd\"\n}\n");
+  EXPECT_TRUE(Json::accept(text));
+}
+
 TEST(StructuredText, YamlQuotesWhatIsNoPlainText) {
   const auto text = [](const char* value) {
     const std::string line = split(to_yaml_text(Json{{"k", value}}), '\n')[2];

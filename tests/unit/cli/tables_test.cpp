@@ -314,6 +314,15 @@ TEST(UpdateKeys, AreFoundByClearBeginnings) {
   EXPECT_EQ(find_node_update_key("STATE")->name, "State");
 }
 
+TEST(UpdateKeys, NumbersThatAreTooLarge) {
+  const UpdateBase base{test::capture_time(), 30};
+  JobUpdate update;
+  ASSERT_TRUE(find_job_update_key("DelayBoot")->set("100000000", base, update));
+  EXPECT_EQ(update.delay_boot_seconds, UINT32_MAX);
+  EXPECT_FALSE(find_job_update_key("Nice")->set("-2147483648", base, update));
+  EXPECT_FALSE(find_job_update_key("MinMemoryCPU")->set("4611686018427387904", base, update));
+}
+
 TEST(UpdateKeys, ALimitMayBeRelative) {
   JobUpdate update;
   const UpdateBase base{test::capture_time(), 30};

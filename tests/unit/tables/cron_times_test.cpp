@@ -44,6 +44,10 @@ TEST(CronTimes, Nicknames) {
   EXPECT_EQ(next("@teatime", "2026-11-21T18:10:00"), "2026-11-22T16:00:00");
 }
 
+TEST(CronTimes, AStepThatLeadsOutOfTheField) {
+  EXPECT_EQ(next("5/4294967291 * * * *", "2026-11-21T18:10:00"), "2026-11-21T19:05:00");  // and not at 19:00
+}
+
 TEST(CronTimes, WhatIsWrong) {
   EXPECT_EQ(next("* * * *", "2026-11-21T18:00:00"), "A time has five fields");
   EXPECT_EQ(next("60 * * * *", "2026-11-21T18:00:00"), "Invalid minute: 60");

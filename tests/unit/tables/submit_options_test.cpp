@@ -246,6 +246,15 @@ TEST(SubmitOptionsTest, TasksPerNodeThatDoNotMatchAreIgnored) {
   EXPECT_EQ(per_node(3, 2, 1), "|2|") << "nearly: the controller refuses it";
 }
 
+TEST(SubmitOptionsTest, MoreTasksThanCanBeCounted) {
+  Submission s;
+  std::vector<std::string> warnings;
+  ASSERT_TRUE(apply(s, "nodes", "65536", kSbatch));
+  ASSERT_TRUE(apply(s, "ntasks-per-node", "65536", kSbatch));
+  ASSERT_TRUE(finish_submission(s, kSbatch, warnings));
+  EXPECT_EQ(s.job.num_tasks, 0x7fffffffU) << "it was 0: as many as the nodes have room for";
+}
+
 TEST(SubmitOptionsTest, WhatTheConfigurationSays) {
   ClusterConfig config;
   config.scheduler_parameters = {"delay_boot=5"};
@@ -257,6 +266,10 @@ TEST(SubmitOptionsTest, WhatTheConfigurationSays) {
   ASSERT_TRUE(apply(s, "core-spec", "1", kSbatch));
   follow_config(s, config, said);
   EXPECT_EQ(s.job.delay_boot_seconds, 0U) << "the option wins";
+  for (const char* longer : {"UNLIMITED", "100000000"}) {  // they were cut to what 32 bits hold
+    ASSERT_TRUE(apply(s, "delay-boot", longer, kSbatch));
+    EXPECT_EQ(s.job.delay_boot_seconds, UINT32_MAX) << longer;
+  }
   EXPECT_EQ(s.job.core_spec, UINT32_MAX);
   const std::string ignored = "error: Ignoring -S since it's not allowed by configuration (AllowSpecResourcesUsage = No)";
   EXPECT_EQ(said, std::vector<std::string>{ignored});
