@@ -1,13 +1,17 @@
 #include "noded/job_containers.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/magic.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "common/base/text.hpp"
 #include "common/log/log.hpp"
@@ -54,6 +58,18 @@ struct JobContainers::Container {
   }
 };
 
+JobContainers::JobContainers(NodeState& node, ChildProcesses& children) : node_(node), children_(children) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
+  alive_ = ends[0];
+  held_ = ends[1];
+}
+
+JobContainers::~JobContainers() {
+  ::close(alive_);
+  ::close(held_);
+}
+
 std::string JobContainers::base_path() const {
   const JobContainerLine* line = line_of(*node_.config, node_.self);
   return line == nullptr ? std::string() : node_path(line->base_path, node_.self);
@@ -97,7 +113,7 @@ void JobContainers::make(const ContainerPtr& container) {
         std::to_string(container->uid), folders.empty() ? protocol::kUsualFolders : join(folders, ","),
         line->init_script},
        env.entries(),
-       {}},
+       {{alive_, protocol::kAgentDescriptor}}},
       [this, container](int status) { made(container, status); });
   if (!pid) made(container, 1);
 }
@@ -132,7 +148,7 @@ void JobContainers::clear(const ContainerPtr& container) {
                                     {fmt::format("slurmstepd: [{}.namespace]", container->job),
                                      protocol::kRemoveNamespaceMode, container->folder},
                                     helper_environment(node_).entries(),
-                                    {}},
+                                    {{alive_, protocol::kAgentDescriptor}}},
                                    [this, container](int status) { cleared(container, status); });
   if (!pid) cleared(container, 1);
 }

@@ -19,7 +19,10 @@ class JobContainers {
  public:
   // The namespace's file; empty where jobs have none of their own.
   using Ready = std::function<void(const Result<std::string>&)>;
-  JobContainers(NodeState& node, ChildProcesses& children) : node_(node), children_(children) {}
+  JobContainers(NodeState& node, ChildProcesses& children);
+  JobContainers(const JobContainers&) = delete;
+  JobContainers& operator=(const JobContainers&) = delete;
+  ~JobContainers();
 
   // Makes the job's namespace, once; `ready` is called at once where there is nothing to do.
   void prepare(JobId job, uint32_t uid, Ready ready);
@@ -41,6 +44,7 @@ class JobContainers {
 
   NodeState& node_;
   ChildProcesses& children_;
+  int alive_ = -1, held_ = -1;  // a pipe; by its end those who work in folders see that this agent is gone
   std::map<JobId, std::shared_ptr<Container>> containers_;
 };
 

@@ -8,7 +8,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sched.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -35,6 +37,29 @@ std::string source_of(const Wanted& wanted, std::string place) {
   place.erase(0, place.find_first_not_of('/'));
   std::replace(place.begin(), place.end(), '/', '_');
   return fmt::format("{}{}/{}", wanted.folder, protocol::kFoldersFolder, place);
+}
+
+// Held by whoever works in the folder; it lies beside it, because the folder itself comes and goes.
+std::string lock_file(const std::string& folder) {
+  const fs::path path(folder);
+  return path.parent_path() / fmt::format(".{}.lock", path.filename().string());
+}
+
+// Waits for a maker that an agent before left. -1: there is no place for the file.
+int lock(const std::string& folder) {
+  const int file = ::open(lock_file(folder).c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (file < 0) return -1;
+  while (::flock(file, LOCK_EX) != 0) {
+    if (errno == EINTR) continue;
+    ::close(file);
+    return -1;
+  }
+  return file;
+}
+
+bool agent_is_gone() {
+  struct pollfd agent {protocol::kAgentDescriptor, 0, 0};
+  return ::poll(&agent, 1, 0) == 1 && (agent.revents & POLLHUP) != 0;
 }
 
 bool clear(const std::string& folder) {
@@ -127,11 +152,22 @@ int make_namespace(int count, char** arguments) {
   wanted.mounts = split_list(arguments[2]);
   if (count > 3) wanted.script = arguments[3];
   ::umask(077);
+  ::fcntl(protocol::kAgentDescriptor, F_SETFD, FD_CLOEXEC);  // not for the script
+  if (lock(wanted.folder) < 0) return protocol::kNamespaceFolder;
+  if (agent_is_gone()) return protocol::kNamespaceAgentGone;
   if (!make_folders(wanted)) return protocol::kNamespaceFolder;
   if (!run_script(wanted.script)) return protocol::kNamespaceScript;
   return keep_namespace(wanted);
 }
 
-int remove_namespace(int count, char** arguments) { return count == 1 && clear(arguments[0]) ? 0 : 1; }
+int remove_namespace(int count, char** arguments) {
+  if (count != 1) return 1;
+  const std::string folder = arguments[0];
+  const bool locked = lock(folder) >= 0;  // else BasePath is gone, and the folder with it
+  if (agent_is_gone()) return 1;
+  const bool cleared = clear(folder);
+  if (cleared && locked) ::unlink(lock_file(folder).c_str());
+  return cleared ? 0 : 1;
+}
 
 }  // namespace sluice::stepd

@@ -322,12 +322,23 @@ void settle(const TaskSetup& setup) {
   }
 }
 
+// Scripts rely on the folder where Slurm runs them.
+void provide_tmpdir(TaskSetup& setup) {
+  setup.env.set_default("TMPDIR", "/tmp");
+  const std::string folder(setup.env.get("TMPDIR"));
+  struct stat about {};
+  if (::stat(folder.c_str(), &about) == 0 || ::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) return;
+  complain(fmt::format("Unable to create TMPDIR [{}]: {}", folder, errno_text(errno)));
+  complain("Setting TMPDIR to /tmp");
+  setup.env.set("TMPDIR", "/tmp");
+}
+
 [[noreturn]] void run_task(TaskSetup& setup) {
   settle(setup);
   setup.env.set("SLURM_TASK_PID", std::to_string(::getpid()));
   if (setup.user_env) add_user_env(setup);
   run_prologs(setup);
-  setup.env.set_default("TMPDIR", "/tmp");  // scripts rely on it where Slurm runs them
+  provide_tmpdir(setup);
   run_program(setup);
 }
 

@@ -88,6 +88,24 @@ class Containers(ClusterCase):
         os.remove(slow)
         self.wait_gone()
 
+    def test_its_maker_outlives_the_agent(self):  # the next one clears the folder when the maker is done, and not before
+        slow = os.path.join(self.cluster.work, "slow")
+        open(slow, "w", encoding="utf-8").close()
+        self.addCleanup(lambda: os.path.exists(slow) and os.remove(slow))
+        self.run_cmd("salloc", "--no-shell", "-w", "n1")
+        job = int(self.out("squeue", "-h", "-o", "%A"))
+        cast = self.cluster.start("sbcast", f"-j{job}", "/etc/hostname", "/tmp/never", stderr=subprocess.DEVNULL)
+        wait_for(lambda: f"{job} n1 " in self.file("init.out"), "the folders are made")
+        self.cluster.kill_node("n1")
+        self.cluster.start_node("n1")
+        wait_for(lambda: self.out("sinfo", "-h", "-n", "n1", "-o", "%t").strip() in ("mix", "alloc"), "n1 is back")
+        self.run_cmd("scancel", job)
+        self.wait_no_jobs()
+        cast.wait(60)
+        self.assertTrue(os.path.isdir(f"{self.base()}/{job}/.folders"))
+        os.remove(slow)
+        self.wait_gone()
+
     def test_none_here(self):
         path = f"/tmp/sluice-n2-{os.getpid()}"
         self.run_cmd("srun", "-w", "n2", "touch", path)

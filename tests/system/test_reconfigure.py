@@ -25,6 +25,8 @@ class Reconfigure(ClusterCase):
     def node_comes_and_goes(self, how):
         job = self.submit("-w", "n1", "-o", "/dev/null", "--wrap", "sleep 1000")
         self.wait_state(job, "RUNNING")
+        refusals = lambda: self.cluster.log("n3").count("cannot register with the controller")
+        refused = refusals()
         before = self.cluster.change_conf(lambda text: re.sub(
             r"NodeName=n\[1-3\](.*)Port=\[(\d+)-(\d+)\]",
             lambda m: f"NodeName=n[1-2]{m[1]}Port=[{m[2]}-{int(m[3]) - 1}]", text) +
@@ -37,6 +39,7 @@ class Reconfigure(ClusterCase):
             other = self.submit("-p", "short", "-o", "/dev/null", "--wrap", "true")
             self.assertEqual(self.wait_ended(other), "COMPLETED")
             self.assertEqual(self.state(job), "RUNNING")
+            wait_for(lambda: refusals() == refused + 1, "the agent of n3 says once that it is not wanted")
         finally:
             self.cluster.change_conf(lambda _: before)
             self.tell(how)

@@ -250,6 +250,11 @@ print(mode.value, nodes.value, *(os.environ.get("SLURM_MEM_BIND" + name, "-") or
         nil = self.out("srun", "-n1", "--export=NIL", "/usr/bin/env", env=dict(ONE="1", SLURM_OWN="kept"))
         self.assertIn("SLURM_OWN=kept\n", nil)
         self.assertNotIn("ONE=", nil)
+        for variables in ({"SLURM_EXPORT_ENV": ""}, {"SRUN_EXPORT_ENV": ""}):  # no name at all, so nothing
+            nothing = self.out("srun", "-n1", "/usr/bin/env", env=dict(ONE="1", SLURM_OWN="kept", **variables))
+            self.assertIn("SLURM_OWN=kept\n", nothing)
+            self.assertNotIn("ONE=", nothing)
+        self.assertNotIn("ONE=", self.out("srun", "-n1", "--export=", "/usr/bin/env", env=dict(ONE="1")))
         some = found("-n1", "--export=ONE,THREE=3")
         self.assertEqual([some.get(k) for k in ("ONE", "TWO", "THREE")], ["1", None, "3"])
         self.assertEqual(found("-n1")["SLURM_NTASKS"], "1")
@@ -258,6 +263,15 @@ print(mode.value, nodes.value, *(os.environ.get("SLURM_MEM_BIND" + name, "-") or
         limit = "ulimit -n 321; srun {} sh -c 'ulimit -n'"
         self.assertEqual(self.out("/bin/sh", "-c", limit.format("--propagate=NOFILE")), "321\n")
         self.assertNotEqual(self.out("/bin/sh", "-c", limit.format("")), "321\n")
+
+    def test_temporary_folder(self):  # tasks find it made; not more than one folder deep, as Slurm has it
+        folder = os.path.join(self.cluster.work, "own-tmp")
+        show = ("-n1", "sh", "-c", "echo $TMPDIR; stat -c %a $TMPDIR")
+        self.assertEqual(self.out("srun", *show, env=dict(TMPDIR=folder)), f"{folder}\n700\n")
+        done = self.run_cmd("srun", *show, env=dict(TMPDIR=folder + "/a/b"))
+        self.assertTrue(done.stdout.startswith("/tmp\n"), done.stdout)
+        self.assertIn(f"error: Unable to create TMPDIR [{folder}/a/b]: No such file or directory\n", done.stderr)
+        self.assertIn("error: Setting TMPDIR to /tmp\n", done.stderr)
 
     def test_output(self):
         for name in ("kept", "kept-0", "lost", "lost-0"):

@@ -193,10 +193,7 @@ Result<Environment> exported_environment(const SubmitSettings& settings,
     if (out) copy_matching(caller, "SLURM_", *out);
     return out;
   }
-  if (!settings.export_given || iequals(settings.export_list, "ALL") ||
-      settings.export_list.empty()) {
-    return caller;
-  }
+  if (!settings.export_given || iequals(settings.export_list, "ALL")) return caller;
   Environment out;
   copy_matching(caller, "SLURM_", out);
   if (iequals(settings.export_list, "NONE") || iequals(settings.export_list, "NIL")) return out;
@@ -247,7 +244,7 @@ void fill_caller(Submission& submission, const ClusterConfig& config, int argc, 
   bool whole = !settings.export_given;  // NIL is whole in that nothing comes to what is exported
   for (const std::string& item : exported)
     whole = whole || iequals(item, "ALL") || iequals(item, "NIL");
-  if (settings.export_given && !whole && !settings.export_list.empty()) job.get_user_env = true;
+  if (!whole) job.get_user_env = true;
 }
 
 void set_caller_variables(Environment& out) {

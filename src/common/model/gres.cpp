@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "common/base/bounded.hpp"
 #include "common/base/text.hpp"
 
 namespace sluice {
@@ -19,7 +20,7 @@ std::optional<uint64_t> item_count(std::string_view text) {
   if (shift != 0) text.remove_suffix(1);
   const auto number = to_number<uint64_t>(text);
   if (!number || *number > UINT32_MAX) return std::nullopt;
-  return *number << shift;
+  return bounded_product(*number, uint64_t{1} << shift);
 }
 
 std::optional<GresItem> one_item(std::string_view text) {

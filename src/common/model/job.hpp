@@ -141,6 +141,7 @@ struct Job {
   uint32_t limit_warned = 0;         // percent of the time limit that a mail was last sent at: 50, 80, 90
   bool early_script = false;         // its script waits for the prolog of its own node only
   SharedText failed_node;            // whose loss ended its last run; empty: none
+  std::vector<uint64_t> ended_requests;  // of a running job: request ids of its last steps that are over
   template <class V>
   static void describe(V&& field) {
     field(1, "id", &Job::id);
@@ -177,6 +178,7 @@ struct Job {
     field(300, "reservation", &Job::reservation);
     field(390, "early_script", &Job::early_script);
     field(391, "failed_node", &Job::failed_node);
+    field(392, "ended_requests", &Job::ended_requests);
   }
 };
 

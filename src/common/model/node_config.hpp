@@ -122,12 +122,14 @@ struct DownNodesConfig {
   std::vector<std::string> nodes;
   ConfiguredNodeState state = ConfiguredNodeState::kDown;  // kDown, kDrain, kFail or kFailing
   std::string reason;
+  std::string nodes_text;  // as written: names of nodes and node sets
   friend bool operator==(const DownNodesConfig&, const DownNodesConfig&) = default;
   template <class V>
   static void describe(V&& field) {
     field(1, "nodes", &DownNodesConfig::nodes);
     field(2, "state", &DownNodesConfig::state);
     field(3, "reason", &DownNodesConfig::reason);
+    field(4, "nodes_text", &DownNodesConfig::nodes_text);
   }
 };
 

@@ -248,6 +248,7 @@ Status finish_down_nodes(ConfDraft& draft) {
       return conf_failure(pending.line, fmt::format("DownNodes: {}", nodes.error().text));
     }
     config.down_nodes[i].nodes = std::move(*nodes);
+    config.down_nodes[i].nodes_text = pending.names;
   }
   return {};
 }

@@ -201,6 +201,9 @@ void follow_features(ClusterConfig& config) {
   for (PartitionConfig& partition : config.partitions) {
     if (auto nodes = names.resolve(partition.nodes_text, nullptr)) partition.nodes = std::move(*nodes);
   }
+  for (DownNodesConfig& down : config.down_nodes) {
+    if (auto nodes = names.resolve(down.nodes_text, nullptr)) down.nodes = std::move(*nodes);
+  }
 }
 
 }  // namespace sluice::tables

@@ -1,6 +1,8 @@
 #include "common/tables/conf_write.hpp"
 
 #include <array>
+#include <unordered_set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -8,6 +10,7 @@
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/tables/conf_keys.hpp"
+#include "common/tables/conf_nodes.hpp"
 
 namespace sluice::tables {
 namespace {
@@ -170,6 +173,17 @@ std::string global_lines(const ClusterConfig& config) {
   return out;
 }
 
+// Of the nodes of a set those that are not in it by a feature.
+std::vector<std::string> named_nodes(const ClusterConfig& config, const NodeSetConfig& set) {
+  std::unordered_set<std::string> by_feature;
+  for (std::string& name : NodeNames(config).with_features(set.features)) by_feature.insert(std::move(name));
+  std::vector<std::string> named;
+  for (const std::string& name : set.nodes) {
+    if (!by_feature.contains(name)) named.push_back(name);
+  }
+  return named;
+}
+
 }  // namespace
 
 std::string write_config(const ClusterConfig& config, std::string_view when) {
@@ -180,7 +194,7 @@ std::string write_config(const ClusterConfig& config, std::string_view when) {
   for (const NodeSetConfig& set : config.node_sets) {
     Line line("NodeSet", set.name);
     line.add("Feature", join(set.features, ","));
-    if (set.features.empty()) line.add("Nodes", fold_hosts(set.nodes));
+    line.add("Nodes", fold_hosts(named_nodes(config, set)));
     out += line.text();
   }
   for (const DownNodesConfig& down : config.down_nodes) {

@@ -76,10 +76,11 @@ OptionResult set_open_mode(Submission& s, const Input& in) {
 }
 
 OptionResult set_export(Submission& s, const Input& in) {
-  s.settings.export_list = in.value;
+  const std::string list = in.value.empty() ? "NONE" : in.value;  // no name at all
+  s.settings.export_list = list;
   s.settings.export_given = true;
-  s.job.export_list = in.value;
-  s.step.export_list = in.value;
+  s.job.export_list = list;
+  s.step.export_list = list;
   return {};
 }
 

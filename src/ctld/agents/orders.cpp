@@ -20,6 +20,7 @@ namespace {
 
 constexpr Duration kFirstPause = std::chrono::milliseconds(300);
 constexpr Duration kLongestPause = std::chrono::seconds(3);
+constexpr Duration kLongestConfigPause = std::chrono::minutes(1);
 
 template <class... Cases>
 struct Overloaded : Cases... {
@@ -59,10 +60,12 @@ std::optional<NodeId> target_of(const state::ClusterState& state, const state::N
 
 }  // namespace
 
-Duration repeat_pause(uint32_t failed) {
+Duration repeat_pause(const state::NodeOrder& order, uint32_t failed) {
+  const bool config = std::holds_alternative<state::ReconfigureNodes>(order);
+  const Duration longest = config ? kLongestConfigPause : kLongestPause;
   Duration pause = kFirstPause;
-  for (uint32_t round = 1; round < failed && pause < kLongestPause; ++round) pause *= 2;
-  return std::min(pause, kLongestPause);
+  for (uint32_t round = 1; round < failed && pause < longest; ++round) pause *= 2;
+  return std::min(pause, longest);
 }
 
 std::shared_ptr<Orders> Orders::create(const Parts& parts) { return std::shared_ptr<Orders>(new Orders(parts)); }
@@ -234,7 +237,7 @@ void Orders::repeat_later(Round round) {
     state::join_orders(waiting.round.order, round.order);
     return;
   }
-  waiting.timer = std::make_unique<boost::asio::steady_timer>(workers_, repeat_pause(round.failed));
+  waiting.timer = std::make_unique<boost::asio::steady_timer>(workers_, repeat_pause(round.order, round.failed));
   waiting.round = std::move(round);
   waiting.timer->async_wait([this, subject](const boost::system::error_code& cancelled) {
     if (!cancelled) repeat(subject);

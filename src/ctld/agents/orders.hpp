@@ -99,7 +99,7 @@ class Orders : public std::enable_shared_from_this<Orders> {
 };
 
 // The pause after so many rounds of an order (at least 1) that did not reach all of its nodes: 300 ms, then twice as
-// long each time, up to 3 s.
-[[nodiscard]] Duration repeat_pause(uint32_t failed);
+// long each time, up to 3 s; of a configuration up to a minute, because a node that comes back registers, which brings it.
+[[nodiscard]] Duration repeat_pause(const state::NodeOrder& order, uint32_t failed);
 
 }  // namespace sluice::ctld

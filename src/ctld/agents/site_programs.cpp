@@ -97,6 +97,17 @@ std::map<std::string, std::string> program_environment(const Job& job, const Clu
   return e;
 }
 
+// A line stands for one job: what users chose cannot begin another one, nor hide in it.
+std::string in_one_line(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) out += fmt::format("\\{:03o}", byte);
+    else out += c;
+  }
+  return out;
+}
+
 std::string completion_line(const Job& job, const state::ClusterState& state) {
   const JobSpec& spec = *job.spec;
   const uint32_t cpus = job.allocation ? job.allocation->cpus : 0;
@@ -104,11 +115,12 @@ std::string completion_line(const Job& job, const state::ClusterState& state) {
       "JobId={} UserId={}({}) GroupId={}({}) Name={} JobState={} Partition={} TimeLimit={} StartTime={} "
       "EndTime={} NodeList={} NodeCnt={} ProcCnt={} WorkDir={} ReservationName={} Tres={} Account={} "
       "QOS={} WcKey={} Cluster={} SubmitTime={} EligibleTime={}{}{} DerivedExitCode={} ExitCode={} \n",
-      job.id, spec.user_name.view(), spec.uid, spec.group_name.view(), spec.gid, spec.name.view(),
-      job_state_text(job.state), job.partition.view(), limit_text(job.time_limit),
+      job.id, in_one_line(spec.user_name.view()), spec.uid, in_one_line(spec.group_name.view()), spec.gid,
+      in_one_line(spec.name.view()), job_state_text(job.state), job.partition.view(), limit_text(job.time_limit),
       format_time(job.start), format_time(job.end), job.allocation ? job.allocation->node_list : "(null)",
-      job.allocation ? job.allocation->nodes.size() : 0, cpus, spec.work_dir.view(), reservation_of(job).view(),
-      allocated_tres(job, *state.config), spec.account.view(), spec.qos.view(), spec.wckey.view(),
+      job.allocation ? job.allocation->nodes.size() : 0, cpus, in_one_line(spec.work_dir.view()),
+      in_one_line(reservation_of(job).view()), allocated_tres(job, *state.config), in_one_line(spec.account.view()),
+      in_one_line(spec.qos.view()), in_one_line(spec.wckey.view()),
       state.config->cluster_name, format_time(job.submit), format_time(job.eligible),
       job.array ? fmt::format(" ArrayJobId={}", job.array->array_job) : "",
       job.array && job.array->task != kNoTask ? fmt::format(" ArrayTaskId={}", job.array->task) : "",

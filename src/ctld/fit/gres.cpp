@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/base/bounded.hpp"
 #include "common/base/text.hpp"
 #include "common/model/system_cores.hpp"
 #include "ctld/fit/place.hpp"
@@ -54,9 +55,9 @@ Status set_tasks_per_gpu(const JobSpec& spec, Needs& needs) {
 
 uint64_t count_on_node(const GresNeed& need, uint32_t sockets, uint32_t tasks) {
   if (need.per_node > 0) return need.per_node;
-  if (need.per_socket > 0) return need.per_socket * std::max(1U, sockets);
+  if (need.per_socket > 0) return bounded_product(need.per_socket, std::max(1U, sockets));
   const uint64_t some = std::max(1U, tasks);
-  if (need.per_task > 0) return need.per_task * some;
+  if (need.per_task > 0) return bounded_product(need.per_task, some);
   return need.tasks_per_unit > 0 ? (some + need.tasks_per_unit - 1) / need.tasks_per_unit : 0;
 }
 
@@ -65,7 +66,7 @@ uint32_t tasks_served(const GresNeed& need, uint64_t units) {
   if (need.per_node > 0 || need.per_socket > 0) return UINT32_MAX;
   uint64_t tasks = UINT32_MAX;
   if (need.per_task > 0) tasks = units / need.per_task;
-  else if (need.tasks_per_unit > 0) tasks = units * need.tasks_per_unit;
+  else if (need.tasks_per_unit > 0) tasks = bounded_product(units, need.tasks_per_unit);
   return static_cast<uint32_t>(std::min<uint64_t>(tasks, UINT32_MAX));
 }
 
@@ -164,7 +165,7 @@ uint64_t take_units(const GresInventory& gres, const std::vector<Group>& groups,
 
 // So many units near each of several sockets, where the units know their cores.
 void take_by_socket(const Needs& needs, const GresNeed& need, const Room& room, const GresShares& used, GresShares& out) {
-  uint64_t left = need.per_socket * std::max(1U, needs.sockets);
+  uint64_t left = bounded_product(need.per_socket, std::max(1U, needs.sockets));
   for (const Group& group : groups_of(needs, need, room, used)) {
     const uint64_t taken = std::min({left, need.per_socket, static_cast<uint64_t>(group.count)});
     if (taken == 0 || group.cores == nullptr) continue;
@@ -250,7 +251,8 @@ Status set_gres(const JobSpec& spec, Needs& needs) {
   uint32_t nodes = needs.min_nodes;
   for (const GresNeed& need : needs.gres) {  // --gpus=4 --gpus-per-node=2
     if (need.per_job > 0 && need.per_node > 0) {
-      nodes = std::max(nodes, static_cast<uint32_t>((need.per_job + need.per_node - 1) / need.per_node));
+      const uint64_t enough = rounded_up_quotient(need.per_job, need.per_node);
+      nodes = std::max(nodes, static_cast<uint32_t>(std::min<uint64_t>(enough, UINT32_MAX)));
     }
   }
   if (nodes > needs.min_nodes) {
@@ -269,12 +271,12 @@ Status complete_gres(JobSpec& spec) {
   if (!in_job || !on_node || !of_task) return failure(ErrorCode::kInvalidGres);
   const auto gpus = [](const std::vector<GresItem>& items) {
     uint64_t sum = 0;
-    for (const GresItem& item : items) sum += item.name == "gpu" ? item.count : 0;
+    for (const GresItem& item : items) sum = bounded_sum(sum, item.name == "gpu" ? item.count : 0);
     return sum;
   };
   uint64_t all = gpus(*in_job);
-  if (all == 0) all = gpus(*on_node) * std::max(1U, spec.min_nodes);
-  uint64_t tasks = all * spec.ntasks_per_gpu;
+  if (all == 0) all = bounded_product(gpus(*on_node), std::max(1U, spec.min_nodes));
+  uint64_t tasks = bounded_product(all, spec.ntasks_per_gpu);
   if (spec.ntasks_per_gpu == 0 && gpus(*of_task) > 0) tasks = all / gpus(*of_task);
   if (tasks > UINT32_MAX / 2) return failure(ErrorCode::kInvalidGres);
   spec.num_tasks = static_cast<uint32_t>(tasks);
@@ -320,7 +322,7 @@ std::vector<uint64_t> gres_counts(const Needs& needs, uint32_t tasks, std::span<
 
 uint64_t gpus_in(const Needs& needs, std::span<const uint64_t> counts) {
   uint64_t sum = 0;
-  for (size_t i = 0; i < counts.size(); ++i) sum += needs.gres[i].name == "gpu" ? counts[i] : 0;
+  for (size_t i = 0; i < counts.size(); ++i) sum = bounded_sum(sum, needs.gres[i].name == "gpu" ? counts[i] : 0);
   return sum;
 }
 

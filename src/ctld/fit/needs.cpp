@@ -5,6 +5,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include "common/base/bounded.hpp"
 #include "common/base/text.hpp"
 #include "common/tables/distribution.hpp"
 #include "common/tables/node_helpers.hpp"
@@ -44,12 +45,12 @@ void set_counts(const JobSpec& spec, const PartitionConfig& partition, Needs& ne
     if (spec.ntasks_per_node > 0) needs.max_tasks_per_node = spec.ntasks_per_node;
     if (!spec.overcommit) needs.min_nodes = std::min(needs.min_nodes, needs.tasks);
   } else {
-    needs.tasks = needs.min_nodes * std::max(1U, spec.ntasks_per_node);
+    needs.tasks = bounded_product(needs.min_nodes, std::max(1U, spec.ntasks_per_node));
     needs.tasks_per_node = spec.ntasks_per_node;
   }
   if (nodes_given && spec.max_nodes == 0) needs.max_nodes = needs.min_nodes;
   if (needs.tasks_given && spec.ntasks_per_node > 0) {
-    const uint32_t enough = (needs.tasks + spec.ntasks_per_node - 1) / spec.ntasks_per_node;
+    const uint32_t enough = rounded_up_quotient(needs.tasks, spec.ntasks_per_node);
     needs.min_nodes = std::max(needs.min_nodes, enough);
   }
   if (partition.max_nodes >= needs.min_nodes) {
@@ -199,9 +200,9 @@ Result<Needs> needs_of(const JobSpec& spec,
     needs.max_cpus_per_socket = partition.max_cpus_per_socket;
   }
   needs.min_cpus_per_node = std::max({1U, spec.min_cpus_per_node, needs.cpus_per_task,
-                                      needs.tasks_per_node * needs.cpus_per_task,
+                                      bounded_product(needs.tasks_per_node, needs.cpus_per_task),
                                       cpus_for_memory(spec, partition, config)});
-  needs.min_cpus = std::max({spec.min_cpus, needs.tasks * needs.cpus_per_task, needs.min_nodes});
+  needs.min_cpus = std::max({spec.min_cpus, bounded_product(needs.tasks, needs.cpus_per_task), needs.min_nodes});
   needs.sockets = spec.sockets_per_node;
   needs.cores_per_socket = spec.cores_per_socket;
   needs.threads_per_core = spec.threads_per_core;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/base/bounded.hpp"
 #include "common/model/system_cores.hpp"
 
 namespace sluice::fit {
@@ -97,7 +98,7 @@ NodeAllocation allocate_in(const Needs& needs, const Room& room, const Portion& 
   } else {
     uint32_t cores = (cpus + threads - 1) / threads;
     if (needs.tasks_per_core > 0) {
-      cores = std::max(cores, (tasks + needs.tasks_per_core - 1) / needs.tasks_per_core);
+      cores = std::max(cores, rounded_up_quotient(tasks, needs.tasks_per_core));
     }
     a.cores = a.gres.empty() || needs.near_free ? choose_cores(needs, room, cores, unit)
                                                 : choose_cores_near(needs, room, cores, a.gres, unit);
@@ -431,9 +432,9 @@ Capacity capacity_of(const Needs& needs, const Room& room) {
   if (cpus < needs.min_cpus_per_node) return {};
   uint32_t tasks = needs.cpus_per_task > 0 ? cpus / needs.cpus_per_task : needs.tasks;
   tasks = std::min(tasks, needs.max_tasks_per_node);
-  if (needs.tasks_per_core > 0) tasks = std::min(tasks, needs.tasks_per_core * cores);
+  if (needs.tasks_per_core > 0) tasks = std::min(tasks, bounded_product(needs.tasks_per_core, cores));
   if (needs.tasks_per_socket > 0)
-    tasks = std::min(tasks, needs.tasks_per_socket * sockets_with_room(room));
+    tasks = std::min(tasks, bounded_product(needs.tasks_per_socket, sockets_with_room(room)));
   if (needs.tasks_per_node > 0) {
     if (tasks < needs.tasks_per_node) return {};
     tasks = needs.tasks_per_node;

@@ -145,13 +145,22 @@ bool is_same_het(const Job& a, const Job& b) {
   return a.het != nullptr && b.het != nullptr && a.het->leader == b.het->leader;
 }
 
+// Ids wrap round at MaxJobId: of those that are in use, what is not below the next one is left from the round before.
+// The waiting job may be new: then it has no record, and all others came before it.
+bool came_before(const ClusterState& state, JobId id, const Job& waiting) {
+  if (id == waiting.id) return false;
+  if (!state.jobs.contains(waiting.id)) return true;
+  const bool old = id >= state.next_job_id, waits_long = waiting.id >= state.next_job_id;
+  return old != waits_long ? old : id < waiting.id;
+}
+
 Outcome singleton_outcome(const ClusterState& state, const Job& waiting) {
   Outcome outcome = Outcome::kMet;
   const auto look = [&](uint32_t id) {
     const Job& job = state.jobs.at(id);
     const bool together = job.array != nullptr && waiting.array != nullptr &&
                           job.array->array_job == waiting.array->array_job;
-    if (id < waiting.id && !together && job.spec->uid == waiting.spec->uid &&
+    if (came_before(state, id, waiting) && !together && job.spec->uid == waiting.spec->uid &&
         job.spec->name == waiting.spec->name && !is_same_het(job, waiting)) {
       outcome = Outcome::kWait;
     }

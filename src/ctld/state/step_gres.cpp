@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "common/base/bounded.hpp"
 #include "common/base/text.hpp"
 
 namespace sluice::state {
@@ -40,8 +41,8 @@ Status check_need(const Job& job, const GresNeed& need) {
 // Units for so many tasks on a node; 0: what --gpus deals.
 uint64_t count_for(const GresNeed& need, uint32_t tasks) {
   if (need.per_node > 0) return need.per_node;
-  if (need.per_task > 0) return need.per_task * tasks;
-  return need.tasks_per_unit > 0 ? (tasks + need.tasks_per_unit - 1) / need.tasks_per_unit : need.per_socket;
+  if (need.per_task > 0) return bounded_product(need.per_task, tasks);
+  return need.tasks_per_unit > 0 ? rounded_up_quotient(tasks, need.tasks_per_unit) : need.per_socket;
 }
 
 }  // namespace

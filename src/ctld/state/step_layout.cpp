@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "common/base/bounded.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 #include "common/model/system_cores.hpp"
@@ -121,8 +122,8 @@ Candidate make_candidate(const ClusterState& state, const Job& job, size_t posit
 }
 
 uint64_t step_memory(const StepSpec& spec, uint32_t cpus, uint64_t gpus) {
-  if (spec.memory_kind == MemoryKind::kPerGpu) return spec.memory_mib * gpus;
-  if (spec.memory_kind == MemoryKind::kPerCpu) return spec.memory_mib * cpus;
+  if (spec.memory_kind == MemoryKind::kPerGpu) return bounded_product(spec.memory_mib, gpus);
+  if (spec.memory_kind == MemoryKind::kPerCpu) return bounded_product(spec.memory_mib, cpus);
   return spec.memory_kind == MemoryKind::kPerNode ? spec.memory_mib : 0;
 }
 

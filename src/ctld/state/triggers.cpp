@@ -147,4 +147,13 @@ std::vector<Firing> triggers_due(const ClusterState& state, Time now) {
   return out;
 }
 
+std::vector<uint32_t> triggers_without_job(const ClusterState& state) {
+  std::vector<uint32_t> out;
+  for (const Trigger& trigger : *state.triggers) {
+    if (trigger.resource != TriggerResource::kJob || trigger.due != kNoTime) continue;
+    if (!state.jobs.contains(trigger.job) && !state.folded.contains(trigger.job)) out.push_back(trigger.id);
+  }
+  return out;
+}
+
 }  // namespace sluice::state

@@ -28,4 +28,7 @@ struct Firing {
 };
 [[nodiscard]] std::vector<Firing> triggers_due(const ClusterState& state, Time now);
 
+// Those that have nothing to tell any more: no record of their job is left. Another job may get its id.
+[[nodiscard]] std::vector<uint32_t> triggers_without_job(const ClusterState& state);
+
 }  // namespace sluice::state

@@ -1,6 +1,8 @@
 // What MailProg and the site's programs of the controller are told.
 #include "ctld/agents/mail_text.hpp"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "ctld/agents/site_programs.hpp"
@@ -79,6 +81,19 @@ TEST(MailText, Variables) {
   found = mail_environment(mail_of(ended_job(), MailKind::kBegin), config);
   EXPECT_EQ(found["SLURM_JOB_QUEUED_TIME"], "00:00:10");
   EXPECT_FALSE(found.contains("SLURM_JOB_EXIT_CODE_MAX"));
+}
+
+TEST(CompletionLine, IsOneLineWhateverUsersChose) {
+  Job job = ended_job();
+  JobSpec spec = *job.spec;
+  spec.name = "a\nJobId=8 UserId=root(0)\r\x1b[2K\x7f";
+  spec.work_dir = "/srv/\n/gr\u00fcn";
+  job.spec = std::make_shared<const JobSpec>(spec);
+  const std::string line = completion_line(job, {});
+  EXPECT_EQ(std::count_if(line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }), 1) << line;
+  EXPECT_TRUE(line.ends_with(" \n"));
+  EXPECT_NE(line.find(" Name=a\\012JobId=8 UserId=root(0)\\015\\033[2K\\177 JobState="), std::string::npos) << line;
+  EXPECT_NE(line.find(" WorkDir=/srv/\\012/gr\u00fcn "), std::string::npos) << line;
 }
 
 TEST(ProgramEnvironment, TellsOfTheJob) {

@@ -136,6 +136,24 @@ TEST(PlaceGres, PerSocket) {
   EXPECT_EQ(cluster.place_text(spec), "");
 }
 
+TEST(PlaceGres, MoreThanCanBeCounted) {
+  GpuCluster cluster;
+  JobSpec spec;
+  spec.sockets_per_node = 2;
+  spec.tres_per_socket = "gres/gpu:8192P";  // twice that is nothing in 64 bits
+  EXPECT_EQ(cluster.place_text(spec), "");
+  EXPECT_EQ(cluster.place_text(on_node("gres/gpu:16384P")), "") << "nor is it nothing by itself";
+  JobSpec tasks;
+  tasks.ntasks_per_gpu = 2;
+  tasks.tres_per_job = "gres/gpu:8192P";
+  EXPECT_FALSE(complete_gres(tasks));
+  JobSpec several;
+  several.min_nodes = several.max_nodes = 2;
+  several.tres_per_task = "gres/gpu:8192P";
+  several.num_tasks = 4;
+  EXPECT_EQ(cluster.place_text(several), "");
+}
+
 TEST(PlaceGres, CpusAndMemoryOfGpus) {
   GpuCluster cluster;
   JobSpec spec;

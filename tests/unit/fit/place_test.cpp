@@ -294,6 +294,19 @@ TEST(Place, OneTaskPerCoreUnlessMoreAreAskedFor) {
   EXPECT_EQ(c.detail(spec), "n1:2/0/20");
 }
 
+// 2 cores times 2^31 tasks are no tasks at all in 32 bits.
+TEST(Place, AnyNumberOfTasksPerCore) {
+  Threaded c("CR_CORE_MEMORY");
+  for (const uint32_t many : {1U << 31, UINT32_MAX}) {
+    JobSpec spec = ask(2);
+    spec.ntasks_per_core = many;
+    EXPECT_EQ(c.detail(spec), "n1:2/0/20") << many;
+    spec.ntasks_per_core = 0;
+    spec.ntasks_per_socket = many;
+    EXPECT_EQ(c.detail(spec), "n1:2/0/20") << many;
+  }
+}
+
 TEST(Place, CpusAreChargedAsUsed) {
   Threaded c("CR_CPU_MEMORY");
   EXPECT_EQ(c.detail(ask(1)), "n1:1/0/10") << "the core is the job's alone";

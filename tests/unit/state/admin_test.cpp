@@ -261,6 +261,29 @@ TEST_F(AdminTest, TriggersOfAJob) {
   EXPECT_EQ(effects<RunTrigger>().size(), 1U);
 }
 
+TEST_F(AdminTest, TriggersGoWithTheRecordOfTheirJob) {
+  auto changed = std::make_shared<ClusterConfig>(*state_.config);
+  changed->min_job_age = std::chrono::seconds(60);
+  ASSERT_TRUE(run(ReplaceConfig{changed}));
+  const JobId id = submit(batch_spec());
+  ASSERT_TRUE(start_job(id, "n1"));
+  ASSERT_TRUE(set_trigger(kTriggerTime, id, -60));
+  ASSERT_TRUE(set_trigger(kTriggerFini, id, 120));
+  ASSERT_TRUE(set_trigger(kTriggerFini, id, 0, true));
+  ASSERT_TRUE(set_trigger(kTriggerDown));
+  ASSERT_TRUE(end_step(id, kBatchStep, "n1", 0, true));
+  pass(std::chrono::seconds(1));
+  EXPECT_EQ(effects<RunTrigger>().size(), 1U);
+  EXPECT_EQ(state_.triggers->size(), 4U) << "the record is there: the job may be queued again";
+  pass(std::chrono::seconds(60));
+  ASSERT_EQ(state_.jobs.find(id), nullptr);
+  EXPECT_EQ(state_.triggers->size(), 2U) << "the node's, and the one that is still to tell of the end";
+  pass(std::chrono::seconds(60));
+  EXPECT_EQ(effects<RunTrigger>().size(), 1U);
+  ASSERT_EQ(state_.triggers->size(), 1U);
+  EXPECT_EQ(state_.triggers->front().resource, TriggerResource::kNode);
+}
+
 TEST_F(AdminTest, TriggersSurviveACheckpoint) {
   ASSERT_TRUE(set_trigger(kTriggerDown));
   const auto image = wire::decode<StateImage>(wire::encode(make_image(state_)));

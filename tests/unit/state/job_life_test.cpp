@@ -428,6 +428,31 @@ TEST_F(CoreTest, Dependencies) {
   EXPECT_EQ(job(single).dependency, "singleton(unfulfilled)");
 }
 
+TEST_F(CoreTest, SingletonsWaitForThoseBeforeThemAlsoWhenIdsWrap) {
+  auto config = std::make_shared<ClusterConfig>(*config_);
+  config->first_job_id = 1;
+  config->max_job_id = 12;
+  ASSERT_TRUE(run(ReplaceConfig{config}));
+  while (state_.next_job_id < 11) {
+    const JobId gone = submit(batch_spec());
+    ASSERT_TRUE(run(SignalJob{kAnn, std::to_string(gone), 0, protocol::kSignalCancel}));
+  }
+  now_ += config->min_job_age + std::chrono::seconds(1);
+  ASSERT_TRUE(run(Tick{}));
+  JobSpec spec = batch_spec();
+  spec.dependency = "singleton";
+  const JobId first = submit(spec), second = submit(spec), third = submit(spec), fourth = submit(spec);
+  ASSERT_EQ((std::vector{first, second, third, fourth}), (std::vector<JobId>{11, 12, 1, 2}));
+  EXPECT_TRUE(job(first).dependency.empty());
+  ASSERT_TRUE(run(Tick{}));
+  for (const JobId id : {second, third, fourth}) EXPECT_FALSE(job(id).dependency.empty()) << id;
+  ASSERT_TRUE(start_job(first, "n1"));
+  ASSERT_TRUE(end_step(first, kBatchStep, "n1", 0, true));
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_TRUE(job(second).dependency.empty());
+  for (const JobId id : {third, fourth}) EXPECT_FALSE(job(id).dependency.empty()) << id;
+}
+
 TEST_F(CoreTest, BeginTime) {
   JobSpec spec = batch_spec();
   spec.begin = now_ + std::chrono::hours(1);

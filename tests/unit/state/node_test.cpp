@@ -1,4 +1,5 @@
 // Nodes, partitions and configurations come, change and go.
+#include "ctld/state/wanted.hpp"
 #include "fixture.hpp"
 
 namespace sluice::state {
@@ -244,7 +245,18 @@ TEST_F(CoreTest, NodesComeAndGoWithTheConfiguration) {
   EXPECT_EQ(job(id).state, JobState::kPending);
   EXPECT_EQ(find_node(state_, "n4"), nullptr);
   EXPECT_EQ(default_partition(state_)->nodes.count(), 3u);
+  const auto told = effects<ReconfigureNodes>();
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_EQ(told[0].nodes.to_text(), "3") << "its agent hears that it is gone";
+  EXPECT_EQ(told[1].nodes.to_text(), "0-2");
+  EXPECT_TRUE(still_wanted(state_, told[0], {}).none()) << "and hears it once";
+  RegisterNode back;
+  back.node.name = "n4";
+  back.node.cluster_id = state_.cluster_id;
+  EXPECT_EQ(error_of(back), ErrorCode::kInvalidNodeName);
+  EXPECT_EQ(find_node(state_, "n4"), nullptr);
   ASSERT_TRUE(run(ReplaceConfig{config_}));
+  EXPECT_EQ(effects<ReconfigureNodes>().size(), 1u);
   ASSERT_NE(find_node(state_, "n4"), nullptr);
   EXPECT_EQ(find_node(state_, "n4")->id, 3u) << "the same number as before";
   names_.clear();

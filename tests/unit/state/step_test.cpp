@@ -208,6 +208,26 @@ TEST_F(StepTest, ARepeatedRequestIsTheSameStep) {
   EXPECT_EQ(*create(spec), *step);
 }
 
+// The answer was lost, and the step was over before its srun asked again: it has run.
+TEST_F(StepTest, ARepeatedRequestOfAStepThatIsOverMakesNoOther) {
+  StepSpec spec = tasks(1);
+  spec.request_id = 5;
+  const auto step = create(spec);
+  ASSERT_TRUE(step);
+  ASSERT_TRUE(end_step(job_, step->step, layout(*step).node_list, 0));
+  EXPECT_EQ(refused(spec), ErrorCode::kInvalidStepId);
+  EXPECT_TRUE(job(job_).steps.empty());
+  spec.request_id = 6;
+  EXPECT_TRUE(create(spec)) << "another srun asks";
+  const auto image = wire::decode<StateImage>(wire::encode(make_image(state_)));
+  ASSERT_TRUE(image);
+  state_ = from_image(*image);
+  spec.request_id = 5;
+  EXPECT_EQ(refused(spec), ErrorCode::kInvalidStepId) << "the controller was started again meanwhile";
+  ASSERT_TRUE(run(EndAllocation{kAnn, job_, 0}));
+  EXPECT_TRUE(job(job_).ended_requests.empty()) << "nobody asks any more";
+}
+
 // A job that has all of a node of 2 sockets with 2 cores of 2 threads, of which it uses `threads`.
 // CpuBind of nodes and partitions.
 class UsualBindingTest : public StepTest {

@@ -334,6 +334,7 @@ TEST(ConfParse, ReadsTheHelpersOfFeatures) {
 TEST(ConfParse, HelpersPutNodesIntoNodeSets) {
   auto parsed = parse(kSmallest + std::string("NodeFeaturesPlugins=node_features/helpers\nNodeName=n[1-4] CPUs=2\n"
                                               "NodeSet=split Feature=mig Nodes=n4\nNodeSet=fixed Nodes=n1\n"
+                                              "DownNodes=split State=DOWN\nDownNodes=fixed State=DRAIN\n"
                                               "PartitionName=p Nodes=n1,split\nPartitionName=q Nodes=fixed\n"));
   ASSERT_TRUE(parsed);
   const ClusterConfig& config = parsed->config;
@@ -345,6 +346,8 @@ TEST(ConfParse, HelpersPutNodesIntoNodeSets) {
   EXPECT_EQ(config.partitions[0].nodes, (Words{"n1", "n2", "n3", "n4"}));
   EXPECT_EQ(config.partitions[0].node_sets, Words{"split"});
   EXPECT_EQ(config.partitions[1].nodes, Words{"n1"});
+  EXPECT_EQ(config.down_nodes[0].nodes, (Words{"n2", "n3", "n4"}));
+  EXPECT_EQ(config.down_nodes[1].nodes, Words{"n1"});
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ TEST(ConfWrite, GivesTheSameAgain) {
       "SlurmctldPort=7000-7001\nKillWait=17\nProlog=/a\nProlog=/b\nMailDomain=example.org\nSchedulerParameters=defer,bf_window=10\n"
       "NodeName=n[1-2] CPUs=8 Boards=1 SocketsPerBoard=2 CoresPerSocket=2 ThreadsPerCore=2 RealMemory=2000 Features=a,b Weight=3\n"
       "NodeName=n3 NodeHostname=host NodeAddr=10.0.0.3 Port=7100 CPUs=4 State=DRAIN Reason=\"a fan is loud\"\n"
-      "NodeSet=some Nodes=n[1-2]\nDownNodes=n2 State=DOWN Reason=gone\n"
+      "NodeSet=some Nodes=n[1-2]\nNodeSet=more Feature=a Nodes=n3\nDownNodes=n2 State=DOWN Reason=gone\n"
       "PartitionName=debug Nodes=some Default=YES MaxTime=1-00:00:00 DefaultTime=30 PriorityTier=5 OverSubscribe=FORCE:2\n"
       "PartitionName=all Nodes=ALL AllowGroups=x,y MaxNodes=2 Hidden=YES DefMemPerCPU=100 DefCpuPerGPU=2 DefMemPerGPU=70 State=DRAIN\n");
   const std::string text = write_config(before, "today");

@@ -88,6 +88,7 @@ void apply_event(ClusterState& state, const JobCompleting& event) {
     job.failed_node = event.failed_node;
     job.flags = (job.flags & ~(kJobConfiguring | kJobStopped)) | event.flags | kJobCompleting;
     job.preparing.clear();
+    job.ended_requests = {};
     job.end = job.kill_sent = event.time;
   });
   count_completing(state, state.jobs.at(event.job), 1);

@@ -8,6 +8,16 @@
 namespace sluice::state {
 namespace {
 
+constexpr size_t kRequestsKept = 64;  // steps end faster than their sruns ask again only in theory
+
+// So that a request whose answer was lost does not make a second step. Of a job that is over nobody may ask for one.
+void keep_request(Job& job, const Step& step) {
+  if (step.spec == nullptr || step.spec->request_id == 0 || is_completing(job)) return;
+  std::vector<uint64_t>& kept = job.ended_requests;
+  if (kept.size() >= kRequestsKept) kept.erase(kept.begin());
+  kept.push_back(step.spec->request_id);
+}
+
 // Changes a live step: a fresh copy takes its place, since snapshots hold the old one.
 template <class Change>
 void change_step(Job& job, StepNumber number, Change&& change) {
@@ -39,8 +49,11 @@ void apply_event(ClusterState& state, const StepNodesEnded& event) {
 
 void apply_event(ClusterState& state, const StepEnded& event) {
   Job& job = state.jobs.edit(event.id.job);
-  const size_t gone = std::erase_if(
-      job.steps, [&](const auto& step) { return step->id.step == event.id.step; });
+  const size_t gone = std::erase_if(job.steps, [&](const auto& step) {
+    if (step->id.step != event.id.step) return false;
+    keep_request(job, *step);
+    return true;
+  });
   SLUICE_CHECK(gone == 1);
   // a job that was cancelled or ran out of time ends as its processes did
   const bool counts = event.id.step == kBatchStep || (!job.spec->batch && event.id.step <= kMaxNormalStep);

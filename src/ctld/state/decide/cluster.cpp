@@ -108,7 +108,15 @@ Result<Decision> decide_on(const ClusterState& state, const ReplaceConfig& comma
   for (const NodeId id : gone) lose_node(draft, id, now);
   draft.emit(ConfigReplaced{.config = config, .time = now});
   if (command.ordered) keep_partitions(draft, state, *config);
-  return draft.take();
+  ReconfigureNodes farewell;
+  for (const NodeId id : gone) {
+    const Node& node = state.nodes.at(id);
+    if (expects_agent(node) && node.hardware != nullptr && (node.flags & kNodeNoRespond) == 0) farewell.nodes.set(id);
+  }
+  Decision decision = draft.take();
+  // they register in vain, which their logs tell, and go on trying for the case that they come back
+  if (farewell.nodes.any()) decision.effects.emplace_back(std::move(farewell));
+  return decision;
 }
 
 Result<Decision> decide_on(const ClusterState& state, const UpdatePartition& command, Time) {

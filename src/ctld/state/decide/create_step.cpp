@@ -23,6 +23,12 @@ const Step* find_repeated(const Job& job, const StepSpec& spec) {
   return nullptr;
 }
 
+// That step is there no more: it ran, and nobody can follow it.
+Status check_not_over(const Job& job, const StepSpec& spec) {
+  if (spec.request_id == 0 || std::ranges::find(job.ended_requests, spec.request_id) == job.ended_requests.end()) return {};
+  return failure(ErrorCode::kInvalidStepId, "The step ended before the answer to its request arrived");
+}
+
 // May this user start a step in the job now?
 Status may_create(const ClusterState& state, Identity who, JobId id) {
   const Job* job = state.jobs.find(id);
@@ -145,6 +151,7 @@ Result<Decision> decide_on(const ClusterState& state, const CreateStep& command,
   if (const Step* known = find_repeated(job, command.step)) {
     return Decision{{}, StepCreatedReply{known->id}, {}};
   }
+  if (Status ok = check_not_over(job, command.step); !ok) return tl::unexpected(ok.error());
   auto step = make_new_step(state, job, command.step, now);
   if (!step) return tl::unexpected(step.error());
   Decision decision;
@@ -164,6 +171,9 @@ Result<Decision> decide_on(const ClusterState& state, const CreateHetStep& comma
     if (const Step* known = find_repeated(job, part.step)) reply.parts.push_back(known->id);
   }
   if (reply.parts.size() == command.parts.size()) return Decision{{}, std::move(reply), {}};
+  for (const auto& part : command.parts) {
+    if (Status ok = check_not_over(state.jobs.at(part.job), part.step); !ok) return tl::unexpected(ok.error());
+  }
   reply.parts.clear();
   for (const auto& part : command.parts) {
     auto step = make_new_step(state, state.jobs.at(part.job), part.step, now);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "common/base/bounded.hpp"
 #include "common/base/contains.hpp"
 #include "common/base/text.hpp"
 #include "common/model/system_cores.hpp"
@@ -144,7 +145,7 @@ uint32_t least_cpus_per_node(const JobSpec& spec, const PartitionConfig& partiti
                              const ClusterConfig& config) {
   const uint32_t per_task = spec.overcommit ? 1 : std::max(1U, spec.cpus_per_task);
   uint32_t cpus = std::max(per_task, spec.min_cpus_per_node);
-  if (!spec.overcommit) cpus = std::max(cpus, spec.ntasks_per_node * per_task);
+  if (!spec.overcommit) cpus = std::max(cpus, bounded_product(spec.ntasks_per_node, per_task));
   return std::max(cpus, fit::cpus_for_memory(spec, partition, config));
 }
 

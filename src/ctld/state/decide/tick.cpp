@@ -227,6 +227,8 @@ Result<Decision> decide_on(const ClusterState& state, const Tick&, Time now) {
   for (Firing& firing : triggers_due(draft.state(), now)) {
     draft.emit(TriggerFired{.trigger = std::move(firing.trigger), .resource = std::move(firing.resource)});
   }
+  TriggersCleared orphans{.ids = triggers_without_job(draft.state())};
+  if (!orphans.ids.empty()) draft.emit(std::move(orphans));
   return draft.take();
 }
 
