@@ -3,19 +3,11 @@
 #include <map>
 #include <string>
 
-#include "common/base/text.hpp"
 #include "common/log/log.hpp"
 #include "common/protocol/admin.hpp"
+#include "ctld/state/wanted.hpp"
 
 namespace sluice::ctld {
-namespace {
-
-// Features that a helper may change without a reboot are the agent's matter.
-bool reboots_from_here(const state::RebootNow& order, const state::ClusterState& state) {
-  return !order.if_needed && has_option(state.config->slurmctld_parameters, "reboot_from_controller");
-}
-
-}  // namespace
 
 EffectRunner::EffectRunner(Parts parts)
     : parts_(parts), orders_(Orders::create({parts.store, parts.signer, parts.links, parts.users})) {}
@@ -34,7 +26,7 @@ void EffectRunner::run(const state::Effects& effects, const Snapshot& state) {
   std::map<std::string, Bitmap> reboots;  // by the features that the nodes are to have
   for (const state::Effect& effect : effects) {
     const auto* reboot = std::get_if<state::RebootNow>(&effect);
-    if (reboot == nullptr || !reboots_from_here(*reboot, *state)) {
+    if (reboot == nullptr || !state::reboots_from_controller(*state, *reboot)) {
       std::visit([&](const auto& e) { handle(e, state); }, effect);
     } else if (reboot->issued >= state->epoch_start) {  // else a controller before this one has run the program
       reboots[reboot->features] |= reboot->nodes;

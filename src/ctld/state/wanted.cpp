@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "common/base/is_away.hpp"
+#include "common/base/text.hpp"
 #include "ctld/state/react/orders.hpp"
 
 namespace sluice::state {
@@ -157,6 +158,10 @@ bool may_repeat(const NodeOrder& order, ErrorCode error) {
   const auto* signal = std::get_if<SignalSteps>(&order);
   const bool may_have_come = error == ErrorCode::kTimedOut || error == ErrorCode::kConnectionLost;
   return signal == nullptr || !may_have_come || signal->request.issued != kNoTime;
+}
+
+bool reboots_from_controller(const ClusterState& state, const RebootNow& order) {
+  return !order.if_needed && has_option(state.config->slurmctld_parameters, "reboot_from_controller");
 }
 
 bool wants_prolog_on(const Job& job, NodeId node) {

@@ -43,6 +43,10 @@ void join_orders(NodeOrder& order, const NodeOrder& same);
 // would get it twice. All others change nothing when they are repeated.
 [[nodiscard]] bool may_repeat(const NodeOrder& order, ErrorCode error);
 
+// Whether the program of the site's is run by the controller (SlurmctldParameters=reboot_from_controller): once, as it
+// does not know what it has done already. Features that a helper may change without a reboot are the agent's matter.
+[[nodiscard]] bool reboots_from_controller(const ClusterState& state, const RebootNow& order);
+
 // Does the job wait for its prolog on this node?
 [[nodiscard]] bool wants_prolog_on(const Job& job, NodeId node);
 // A step that was launched after its job had been suspended has to be stopped, too; nullopt: it is not suspended.

@@ -3,6 +3,7 @@
 
 #include "common/base/text.hpp"
 #include "common/tables/node_helpers.hpp"
+#include "ctld/state/wanted.hpp"
 #include "unit/state/fixture.hpp"
 
 namespace sluice::state {
@@ -127,6 +128,20 @@ TEST_F(NodeFeaturesTest, JobWaitsForTheRebootOfNodesThatChange) {
   EXPECT_FALSE(is_booting(job(id)));
   EXPECT_FALSE(effects<LaunchStep>().empty());
   EXPECT_TRUE(is_schedulable(node("n1")));
+}
+
+// The bug: the site's program was run once more whenever the agent of a node that it was to reboot registered again.
+TEST_F(NodeFeaturesTest, AControllerThatRebootsByItselfIsToldOnce) {
+  auto changed = std::make_shared<ClusterConfig>(*config_);
+  changed->slurmctld_parameters.emplace_back("reboot_from_controller");
+  ASSERT_TRUE(run(ReplaceConfig{changed}));
+  const JobId id = submit_for("fast&nps4");
+  ASSERT_TRUE(start_job(id, "n1"));
+  ASSERT_EQ(effects<RebootNow>().size(), 1U);
+  EXPECT_TRUE(reboots_from_controller(state_, effects<RebootNow>()[0]));
+  report("n1", "nps1");
+  EXPECT_TRUE(effects<RebootNow>().empty());
+  EXPECT_TRUE(is_booting(job(id)));
 }
 
 TEST_F(NodeFeaturesTest, NodesWithOtherJobsDoNotChange) {

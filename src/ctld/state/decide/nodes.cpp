@@ -309,7 +309,10 @@ Result<Decision> decide_on(const ClusterState& state, const RegisterNode& comman
   Effects effects;
   // the order may have been lost with the agent that got it
   const bool waits = (draft.node(id).flags & kNodeRebootIssued) != 0 && !draft.node(id).boot_features.empty();
-  if (waits) effects.emplace_back(reboot_order(id, draft.node(id)));
+  if (waits) {
+    RebootNow order = reboot_order(id, draft.node(id));
+    if (!reboots_from_controller(state, order)) effects.emplace_back(std::move(order));
+  }
   RegisteredReply reply = reconcile(state, draft.state(), draft.node(id), request, effects);
   reply.missing = missing;
   Decision decision = draft.take(std::move(reply));
