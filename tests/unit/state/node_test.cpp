@@ -210,6 +210,7 @@ TEST_F(CoreTest, NodesMoveToOtherAddresses) {
     return error_of(command);
   };
   EXPECT_EQ(move("n[1-2]", "10.0.0.1"), ErrorCode::kInvalidNodeName);
+  EXPECT_EQ(move("ALL", "10.0.0.1"), ErrorCode::kInvalidNodeName) << "which is no name of a node";
   ASSERT_EQ(move("n2,n1", "10.0.0.[1-2]"), ErrorCode::kOk);
   EXPECT_EQ(node_host_address(*find_node(state_, "n2")), "10.0.0.1") << "in the order that they were named in";
   EXPECT_EQ(node_host_address(*find_node(state_, "n1")), "10.0.0.2");

@@ -139,6 +139,7 @@ using ByNode = std::map<std::string, std::string>;
 Result<ByNode> deal_to_nodes(const NodeUpdate& update, const std::optional<std::string>& list) {
   ByNode out;
   if (!list) return out;
+  if (iequals(update.nodes, "all")) return failure(ErrorCode::kInvalidNodeName, "Addresses are given to nodes by name");
   const auto names = expand_hosts(update.nodes);
   const auto values = expand_hosts(*list);
   if (!names || !values || names->size() != values->size()) {
