@@ -45,16 +45,25 @@ std::string lock_file(const std::string& folder) {
   return path.parent_path() / fmt::format(".{}.lock", path.filename().string());
 }
 
+// Whoever had the lock before may have removed the file: the next one would make and lock another.
+bool is_still_there(int file, const std::string& path) {
+  struct stat locked {}, present {};
+  if (::fstat(file, &locked) != 0 || ::lstat(path.c_str(), &present) != 0) return false;
+  return locked.st_ino == present.st_ino && locked.st_dev == present.st_dev;
+}
+
 // Waits for a maker that an agent before left. -1: there is no place for the file.
 int lock(const std::string& folder) {
-  const int file = ::open(lock_file(folder).c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (file < 0) return -1;
-  while (::flock(file, LOCK_EX) != 0) {
-    if (errno == EINTR) continue;
+  const std::string path = lock_file(folder);
+  while (true) {
+    const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (file < 0) return -1;
+    int done = ::flock(file, LOCK_EX);
+    while (done != 0 && errno == EINTR) done = ::flock(file, LOCK_EX);
+    if (done == 0 && is_still_there(file, path)) return file;
     ::close(file);
-    return -1;
+    if (done != 0) return -1;
   }
-  return file;
 }
 
 bool agent_is_gone() {
