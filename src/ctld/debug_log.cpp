@@ -130,7 +130,7 @@ void log_events(const state::ClusterState& after, const state::Events& events) {
   for (const state::Event& event : events) write(lines_of_event(after, event));
 }
 
-std::vector<FlagLine> PassDebug::lines_of(const engine::PassReport& report) {
+std::vector<FlagLine> PassDebug::lines_of(const engine::PassReport& report, bool with_priorities) {
   std::vector<FlagLine> out;
   const sched::PassTimings& counts = report.plan.counts;
   if (counts.pending > 0) {
@@ -142,10 +142,12 @@ std::vector<FlagLine> PassDebug::lines_of(const engine::PassReport& report) {
   add_starts(report.plan.starts, out);
   std::map<JobId, uint32_t> priorities;
   for (const auto& [job, soft] : report.plan.soft->jobs) {
-    priorities[job] = soft.priority;
-    const auto before = priorities_.find(job);
-    if (before == priorities_.end() || before->second != soft.priority) {
-      out.push_back({DebugFlag::kPriority, fmt::format("JobId={} has priority {}", job, soft.priority)});
+    if (with_priorities) {  // age changes all of them all the time
+      priorities.emplace_hint(priorities.end(), job, soft.priority);
+      const auto before = priorities_.find(job);
+      if (before == priorities_.end() || before->second != soft.priority) {
+        out.push_back({DebugFlag::kPriority, fmt::format("JobId={} has priority {}", job, soft.priority)});
+      }
     }
     if (soft.expected_start != kNoTime) {
       out.push_back({DebugFlag::kBackfill, fmt::format("JobId={} may start at {} on {}", job, format_time(soft.expected_start),
@@ -157,7 +159,7 @@ std::vector<FlagLine> PassDebug::lines_of(const engine::PassReport& report) {
 }
 
 void PassDebug::note(const engine::PassReport& report) {
-  if (any_set(kOfPasses)) write(lines_of(report));
+  if (any_set(kOfPasses)) write(lines_of(report, log::enabled(DebugFlag::kPriority)));
   else priorities_.clear();
 }
 

@@ -27,8 +27,8 @@ void log_events(const state::ClusterState& after, const state::Events& events);
 // Of the scheduler's thread alone.
 class PassDebug {
  public:
-  // Likewise of a pass; of a priority only that it is another than at the last call.
-  [[nodiscard]] std::vector<FlagLine> lines_of(const engine::PassReport& report);
+  // Likewise of a pass; of a priority only that it is another than at the last call that was asked for them.
+  [[nodiscard]] std::vector<FlagLine> lines_of(const engine::PassReport& report, bool with_priorities = true);
   void note(const engine::PassReport& report);
 
  private:

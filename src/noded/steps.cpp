@@ -88,7 +88,9 @@ protocol::StepEnded failed_report(const NodeState& node,
 
 // The lines of DebugFlags about what a step is given here.
 void log_shares(const protocol::StepLaunch& launch, uint32_t node_index, size_t devices) {
-  if (node_index >= launch.layout.nodes.size()) return;
+  const bool shown = log::enabled(log::DebugFlag::kSteps) || log::enabled(log::DebugFlag::kCpuBind) ||
+                     log::enabled(log::DebugFlag::kGres);
+  if (!shown || node_index >= launch.layout.nodes.size()) return;
   const StepNode& here = launch.layout.nodes[node_index];
   const std::string step = step_id_text(launch.key.id);
   log::flag(log::DebugFlag::kSteps, "launching step {} for user {}: {} tasks, {} CPUs, {} MB", step, launch.uid,

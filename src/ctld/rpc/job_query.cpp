@@ -184,6 +184,7 @@ bool JobQuery::matches(const Job& job) const {
 protocol::JobRecord JobQuery::record(const Job& job) const {
   protocol::JobRecord out;
   out.job = job;
+  out.job.ended_requests.clear();  // of no use to anybody else
   if (!request_.steps) out.job.steps.clear();
   for (auto& step : out.job.steps) step = without_key(step);
   if (const JobSoft* soft = soft_->find(job.id); soft != nullptr && job.state == JobState::kPending) out.soft = *soft;

@@ -96,6 +96,9 @@ TEST(DebugLog, PassesSayWhatIsNew) {
   EXPECT_TRUE(backfill[1].ends_with(" on n[1-2]")) << backfill[1];
   const Lines priority = of(DebugFlag::kPriority, first);
   EXPECT_TRUE(std::ranges::any_of(priority, [](const auto& line) { return line.starts_with("JobId=2 has priority "); }));
+  const sched::Plan plan = sched::plan_pass(world.state, sched::make_policies(world.state), world.now);
+  EXPECT_EQ(of(DebugFlag::kPriority, PassDebug().lines_of({world.state, plan, std::chrono::microseconds(5), 0}, false)), Lines{})
+      << "they cost much where many jobs wait";
   const auto second = pass();
   EXPECT_EQ(of(DebugFlag::kPriority, second), Lines{});
   EXPECT_EQ(of(DebugFlag::kSelectType, second), Lines{});
