@@ -147,21 +147,31 @@ bool is_same_het(const Job& a, const Job& b) {
 
 // Ids wrap round at MaxJobId: of those that are in use, what is not below the next one is left from the round before.
 // The waiting job may be new: then it has no record, and all others came before it.
-bool came_before(const ClusterState& state, JobId id, const Job& waiting) {
-  if (id == waiting.id) return false;
-  if (!state.jobs.contains(waiting.id)) return true;
-  const bool old = id >= state.next_job_id, waits_long = waiting.id >= state.next_job_id;
-  return old != waits_long ? old : id < waiting.id;
-}
+class Earlier {
+ public:
+  Earlier(const ClusterState& state, const Job& waiting)
+      : waiting_(waiting.id), next_(state.next_job_id), is_new_(!state.jobs.contains(waiting.id)) {}
+  [[nodiscard]] bool contains(JobId id) const {
+    if (id == waiting_ || is_new_) return id != waiting_;
+    const bool old = id >= next_, waits_long = waiting_ >= next_;
+    return old != waits_long ? old : id < waiting_;
+  }
+
+ private:
+  JobId waiting_, next_;
+  bool is_new_;
+};
 
 Outcome singleton_outcome(const ClusterState& state, const Job& waiting) {
   Outcome outcome = Outcome::kMet;
+  const Earlier earlier(state, waiting);
   const auto look = [&](uint32_t id) {
+    if (!earlier.contains(id)) return true;
     const Job& job = state.jobs.at(id);
     const bool together = job.array != nullptr && waiting.array != nullptr &&
                           job.array->array_job == waiting.array->array_job;
-    if (came_before(state, id, waiting) && !together && job.spec->uid == waiting.spec->uid &&
-        job.spec->name == waiting.spec->name && !is_same_het(job, waiting)) {
+    if (!together && job.spec->uid == waiting.spec->uid && job.spec->name == waiting.spec->name &&
+        !is_same_het(job, waiting)) {
       outcome = Outcome::kWait;
     }
     return outcome == Outcome::kMet;
