@@ -47,25 +47,29 @@ class DaemonOptions(ClusterCase):
             with open(log, encoding="utf-8") as f:
                 self.assertIn(line, f.read())
 
+    def start_in_front(self, name, *options):
+        """With -D: it says on standard error what it logs. Gives it once it has said something."""
+        front = self.cluster.start(self.cluster.daemon(name), "-D", "-f", self.cluster.conf, *options, stderr=subprocess.PIPE)
+        self.addCleanup(front.stderr.close)
+        self.addCleanup(front.wait)
+        self.addCleanup(front.kill)  # the first of them
+        self.assertRegex(front.stderr.readline(), "^slurmctld: " if name == "sluicectld" else "^slurmd: ")
+        return front
+
+    def end(self, front):
+        self.assertIsNone(front.poll())
+        front.terminate()
+        front.communicate(timeout=60)
+        self.assertEqual(front.returncode, 0)
+
     def test_in_front(self):
         self.cluster.kill_controller()
-        controller = [self.cluster.daemon("sluicectld"), "-D", "-f", self.cluster.conf]
-        with subprocess.Popen(controller, env=self.cluster.env, stderr=subprocess.PIPE, text=True) as front:
-            self.assertRegex(front.stderr.readline(), "^slurmctld: ")
-            wait_for(lambda: self.run_cmd("scontrol", "ping", check=False).returncode == 0, "the controller answers")
-            self.assertIsNone(front.poll())
-            front.terminate()
-            front.stderr.read()
-            self.assertEqual(front.wait(60), 0)
+        front = self.start_in_front("sluicectld")
+        wait_for(lambda: self.run_cmd("scontrol", "ping", check=False).returncode == 0, "the controller answers")
+        self.end(front)
         self.cluster.start_controller()
         self.cluster.kill_node("n1")
-        agent = [self.cluster.daemon("sluicenoded"), "-D", "-f", self.cluster.conf, "-N", "n1"]
-        with subprocess.Popen(agent, env=self.cluster.env, stderr=subprocess.PIPE, text=True) as front:
-            self.assertRegex(front.stderr.readline(), "^slurmd: ")
-            self.assertIsNone(front.poll())
-            front.terminate()
-            front.stderr.read()
-            self.assertEqual(front.wait(60), 0)
+        self.end(self.start_in_front("sluicenoded", "-N", "n1"))
         self.cluster.start_node("n1")
         self.wait_idle()
 

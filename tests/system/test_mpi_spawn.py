@@ -114,6 +114,11 @@ ask("cmd=finalize;")
 CHILD = re.compile(r"child rank=(\d+) size=(\d+) number=(\d+) words=(\d+),(.*) step=(\d+)\.(\d+) folder=(.*)\n")
 
 
+def sockets_of(pid):
+    folder = f"/proc/{pid}/fd"
+    return {link for link in (os.readlink(f"{folder}/{fd}") for fd in os.listdir(folder)) if link.startswith("socket:")}
+
+
 class Spawn(ClusterCase):
     NODES, CPUS, CONF = 2, 4, "KillWait=1\n"
     ALL = ("salloc", "-Q", "-N2", "-n8")
@@ -196,6 +201,9 @@ class Spawn(ClusterCase):
 
     def test_it_ends_with_srun(self):
         srun, _ = self.start_waiting()
+        other, = subprocess.run(["ps", "-o", "pid=", "--ppid", str(srun.pid)], capture_output=True, text=True, check=True).stdout.split()
+        self.assertTrue(sockets_of(srun.pid))
+        self.assertEqual(sockets_of(srun.pid) & sockets_of(other), set())  # each closes its own
         srun.terminate()
         self.check_gone(srun)
 

@@ -69,13 +69,15 @@ class SpawnSetup {
     ::posix_spawn_file_actions_destroy(&actions_);
     ::posix_spawnattr_destroy(&attributes_);
   }
-  // No-op for a descriptor that is none.
+  // No-op for a descriptor that is none. What is given to itself stays open in the other program.
   void give(int ours, int theirs) {
     if (ours >= 0) ::posix_spawn_file_actions_adddup2(&actions_, ours, theirs);
   }
   [[nodiscard]] Result<pid_t> run(const std::vector<std::string>& words, const Environment& environment) const {
     const std::vector<char*> argv = exec_pointers(words);
     const std::vector<char*> envp = environment.exec_pointers();
+    // sockets of asio would go along, and daemons would not see that we closed ours
+    static_cast<void>(::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC));
     pid_t pid = -1;
     const int error = ::posix_spawn(&pid, "/proc/self/exe", &actions_, &attributes_, argv.data(), envp.data());
     if (error != 0) return failure(errno_text(error));

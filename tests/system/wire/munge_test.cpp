@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <munge.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,6 +46,7 @@ class Munged {
                                    "--seed-file=" + at("seed")};
     pid_ = ::fork();
     if (pid_ != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // a test that is killed leaves none behind
     ::execlp("munged", "munged", "--foreground", "--force", options[0].c_str(), options[1].c_str(),
              options[2].c_str(), options[3].c_str(), options[4].c_str(), nullptr);
     ::_exit(127);
@@ -52,7 +54,7 @@ class Munged {
   Munged(const Munged&) = delete;
   Munged& operator=(const Munged&) = delete;
   ~Munged() {
-    if (!ended_) {
+    if (!ended_ && pid_ > 0) {
       ::kill(pid_, SIGTERM);
       ::waitpid(pid_, nullptr, 0);
     }
@@ -60,7 +62,7 @@ class Munged {
   // Whether it serves; false once it has ended instead.
   bool serves() {
     const bool settled = wait_until([&] {
-      ended_ = ended_ || ::waitpid(pid_, nullptr, WNOHANG) == pid_;
+      ended_ = ended_ || pid_ < 0 || ::waitpid(pid_, nullptr, WNOHANG) == pid_;
       return ended_ || std::filesystem::exists(socket());
     });
     return settled && !ended_;

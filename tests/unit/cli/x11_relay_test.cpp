@@ -44,6 +44,7 @@ class X11RelayTest : public ::testing::Test {
   }
   template <class Condition>
   void run_until(Condition condition) {
+    io_.restart();  // it may have run out of work before
     while (!condition() && io_.run_one_for(std::chrono::seconds(5)) > 0) {
     }
     EXPECT_TRUE(condition());

@@ -1,6 +1,5 @@
 #include "common/step/frame.hpp"
 
-
 #include <gtest/gtest.h>
 
 #include "common/step/step_spool.hpp"

@@ -3,8 +3,6 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -15,6 +13,7 @@
 
 #include "common/base/read_file.hpp"
 #include "common/model/cluster_config.hpp"
+#include "unit/temp_folder.hpp"
 
 namespace sluice::stepd {
 namespace {
@@ -26,9 +25,8 @@ namespace {
 bool has_children() { return ::waitpid(-1, nullptr, WNOHANG) != -1 || errno != ECHILD; }
 
 TEST(Deadline, WhoDoesNotComeBackIsKilledWithAllBelowIt) {
-  char name[] = "/tmp/sluice-deadline-XXXXXX";
-  const std::string folder = ::mkdtemp(name);
-  const std::string said = folder + "/said";
+  const test::TempFolder folder;
+  const std::string said = folder / "said";
   int living[2];  // at its end when all that hold it are gone
   ASSERT_EQ(::pipe2(living, O_CLOEXEC), 0);
   const pid_t watched = ::fork();
@@ -45,7 +43,6 @@ TEST(Deadline, WhoDoesNotComeBackIsKilledWithAllBelowIt) {
   EXPECT_EQ(::read(living[0], &none, 1), 0);
   EXPECT_EQ(read_file(said), "late");
   ::close(living[0]);
-  std::filesystem::remove_all(folder);
 }
 
 // What a module has begun holds a copy of the watcher's descriptor, and does not keep the watcher.
