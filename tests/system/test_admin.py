@@ -261,12 +261,12 @@ class ShutdownOnReboot(NodeCase):
 class RebootFromController(NodeCase):
     """SlurmctldParameters=reboot_from_controller: RebootProgram is run there, once for all nodes that are named."""
     NODES, CPUS = 3, 2
-    CONF = "RebootProgram={dir}/reboot hard\nResumeTimeout=60\nSlurmctldParameters=reboot_from_controller\n"
+    CONF = "RebootProgram={dir}/reboot\nResumeTimeout=60\nSlurmctldParameters=reboot_from_controller\n"
     FILES = {"reboot": "#!/bin/sh\necho \"$@${SLURMD_NODENAME+ at $SLURMD_NODENAME}\" >> {dir}/work/asked\n"}
 
     def test_the_program_gets_the_nodes(self):
         self.run_cmd("scontrol", "reboot", "n[1-2]")
-        wait_for(lambda: self.file("asked") == "hard n1,n2\n", "RebootProgram runs")
+        wait_for(lambda: self.file("asked") == "n1,n2\n", "RebootProgram runs")
         self.cluster.kill_controller()
         self.cluster.start_controller()  # which finds the nodes under way
         for node in ("n1", "n2"):
@@ -275,7 +275,7 @@ class RebootFromController(NodeCase):
                            env=self.cluster.env)
         for node in ("n1", "n2"):
             wait_for(lambda node=node: self.node(node) == "idle|none", f"{node} is back in service")
-        self.assertEqual(self.file("asked"), "hard n1,n2\n")
+        self.assertEqual(self.file("asked"), "n1,n2\n")
 
 
 if __name__ == "__main__":

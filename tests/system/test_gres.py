@@ -195,7 +195,7 @@ class Gres(ClusterCase):
         self.assertEqual(self.gres("-w n1 -c6 --gres=gpu:1")[0], ["gpu:a100:1(IDX:2)"])  # a preference
         for command in COMMANDS:
             said = self.say(command, "-w n1 -c2 --gres=gpu:1 --gres-flags=disable-binding", SHOW)
-            self.assertRegex(said, r"CPU_IDs=1,4 .*GRES=gpu:a100:1\(IDX:2\)", command)
+            self.assertRegex(said, r"CPU_IDs=1-2 .*GRES=gpu:a100:1\(IDX:2\)", command)
         for command in COMMANDS:
             self.refused("-w n1 -c8 --gres=gpu:2 --gres-flags=enforce-binding",
                          *(["Unable to allocate resources: Requested node configuration is not available"]

@@ -33,7 +33,7 @@ class Licenses(ClusterCase):
                  "the reason is Licenses")
         self.assertIn("It waits for licenses: it asks for 2 of matlab, of which 1 of 4 are free.",
                       self.out("sluice", "explain", second))
-        self.assertIn("matlab:3", self.out("squeue", "-h", "-L", "matlab:3", "-o", "%W"))
+        self.assertIn("matlab:3", self.out("squeue", "-h", "-L", "matlab", "-o", "%W"))
         self.cancel(first)
         self.wait_state(second, "RUNNING")
         self.assertEqual(self.used("matlab"), 2)

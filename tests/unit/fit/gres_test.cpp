@@ -213,7 +213,7 @@ TEST(PlaceGres, AJobMayDisableTheBinding) {
   spec.gres_flags = "disable-binding";
   auto placed = cluster.place_spec(spec);
   ASSERT_EQ(placed.size(), 1u);
-  EXPECT_EQ(placed[0].cores, units("0,4")) << "as without a GPU, where 4-7 are near this one";
+  EXPECT_EQ(placed[0].cores, units("0-1")) << "as without a GPU, where 4-7 are near this one";
   EXPECT_EQ(placed[0].gres, (GresShares{{"gpu", "a100", 1, units("2"), {}}}));
   cluster.config.select_type_parameters.push_back("ENFORCE_BINDING_GRES");
   spec.cpus_per_task = 6;
@@ -231,7 +231,7 @@ TEST(PlaceGres, ShardsOfOneUnitOnly) {
                                                              {.name = "shard", .count = 8, .flags = std::move(flags)}});
     return cluster.place_text(on_node(wanted));
   };
-  EXPECT_EQ(place({}, "gres/shard:6"), "n1:shard:6(IDX:0(2),1(4))");
+  EXPECT_EQ(place({}, "gres/shard:6"), "n1:shard:6(IDX:0-1(2,4))");
   EXPECT_EQ(place({"one_sharing"}, "gres/shard:6"), "");
   EXPECT_EQ(place({"one_sharing"}, "gres/shard:4"), "n1:shard:4(IDX:0(4))");
 }

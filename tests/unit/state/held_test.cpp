@@ -107,16 +107,20 @@ TEST_F(HeldTest, TasksOfAnArrayOneByOneOrAll) {
   EXPECT_EQ(job(array).hold, HoldKind::kUser);
 }
 
-TEST_F(HeldTest, MayBeMadeLargerWhileItIsHeld) {
-  const JobId id = submit(held_spec());
+// As Slurm has it: larger than the cluster from the beginning, yes; made so, no.
+TEST_F(HeldTest, MayBeChangedWhileNothingCanServeIt) {
+  JobSpec large = held_spec();
+  large.memory_kind = MemoryKind::kPerNode;
+  large.memory_mib = 5000;
   UpdateJob command;
   command.who = kAnn;
-  command.target = std::to_string(id);
-  command.update.memory_per_node_mib = 5000;
-  EXPECT_EQ(error_of(command), ErrorCode::kOk);
-  command.update = {};
+  command.target = std::to_string(submit(large));
   command.update.comment = "still held";
   EXPECT_EQ(error_of(command), ErrorCode::kOk);
+  command.update.memory_per_node_mib = 6000;
+  EXPECT_EQ(error_of(command), ErrorCode::kOk);
+  command.target = std::to_string(submit(held_spec()));
+  EXPECT_EQ(error_of(command), ErrorCode::kNodesNotAvailable);
 }
 
 TEST_F(HeldTest, EnforcePartLimitsCountsForItToo) {

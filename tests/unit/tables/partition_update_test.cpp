@@ -38,7 +38,7 @@ TEST(PartitionUpdate, JobDefaultsStandForWhatTheyList) {
   for (const char* bad : {"DefCpuPerGPU", "MaxTime=3", "DefCpuPerGPU=x"}) {
     const auto done = update_partition(cluster(), {{"JobDefaults", bad}}, part);
     ASSERT_FALSE(done) << bad;
-    EXPECT_EQ(done.error().code, ErrorCode::kInvalidUpdate);
+    EXPECT_EQ(done.error().text, "Invalid JobDefaults specification");
   }
 }
 

@@ -227,7 +227,9 @@ Result<std::vector<const Partition*>> partitions_after(const ClusterState& state
 Status check_changed(const ClusterState& state, const Job& job, const JobSpec& spec, const UpdateJob& command) {
   const auto partitions = partitions_after(state, job, spec, command);
   if (!partitions) return failure(partitions.error().code);
-  if (Status ok = check_size(state, spec, *partitions, job.hold != HoldKind::kNone); !ok) {
+  // what was queued held although nothing could serve it may be changed; what fits is not made too large
+  const bool too_large = job.hold != HoldKind::kNone && !check_size(state, *job.spec, *partitions, false);
+  if (Status ok = check_size(state, spec, *partitions, too_large); !ok) {
     if (ok.error().code == ErrorCode::kError) return ok;  // which is nothing but its text
     return failure(ok.error().code);
   }
