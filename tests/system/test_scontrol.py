@@ -482,7 +482,7 @@ class Scontrol(ClusterCase):
                 self.assertEqual(shown().get(key), after)
         self.assertIn("partition part: GraceTime has no effect yet\n", self.cluster.log())
         self.assertNotIn("partition part: MaxTime ", self.cluster.log())
-        self.fails(1, "slurm_update error: Invalid JobDefaults specification\n", "scontrol", "update", "PartitionName=part", "JobDefaults=foo=5")
+        self.fails("slurm_update error: Invalid JobDefaults specification\n", "scontrol", "update", "PartitionName=part", "JobDefaults=foo=5")
         self.run_cmd("scontrol", "delete", "PartitionName=part")
         for key, value, name, after in (("ExclusiveUser", "YES", "Exclusive", "USER"), ("MaxMemPerCPU", "70", "MaxMemPerCPU", "70"),
                                         ("DefMemPerNode", "300", "DefMemPerNode", "300")):

@@ -100,7 +100,7 @@ Status check_script(const ClusterConfig& config, std::string_view script) {
   constexpr size_t kUsualMost = 4U << 20;
   const auto most = to_number<size_t>(option_value(config.scheduler_parameters, "max_script_size").value_or(""));
   if (script.size() <= most.value_or(kUsualMost)) return {};
-  return failure(ErrorCode::kBadRequest, "Pathname of a file, directory or other parameter too long");
+  return failure(ErrorCode::kError, "Pathname of a file, directory or other parameter too long");
 }
 
 void submit(ServiceParts& parts, const CallContext& context, protocol::SubmitJobRequest request,
