@@ -359,7 +359,7 @@ constexpr CompatibilityRow kRows[] = {
     {"sluicenoded, which is slurmd", "-c", Support::kUntested, "", ""},
     {"sluicenoded, which is slurmd", "--ca-cert-file", Support::kMissing, "", "new since 22.05"},
     {"sluicenoded, which is slurmd", "--conf", Support::kSupported, "system:dynamic_nodes Registered.test_life"},
-    {"sluicenoded, which is slurmd", "--conf-server", Support::kSupported, "system:configless test_job"},
+    {"sluicenoded, which is slurmd", "--conf-server", Support::kSupported, "system:configless test_refused"},
     {"sluicenoded, which is slurmd", "-D", Support::kSupported, "system:daemon_options test_in_front"},
     {"sluicenoded, which is slurmd", "-d", Support::kUntested, "", ""},
     {"sluicenoded, which is slurmd", "--extra", Support::kMissing, "", "new since 22.05"},

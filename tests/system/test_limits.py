@@ -85,13 +85,17 @@ class Private(ClusterCase):
         self.assertEqual(self.out("srun", "-N2", "id", "-u", user=BOB), f"{BOB}\n{BOB}\n")
 
 
+def children(process):
+    return subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=False).stdout
+
+
 class Inactive(ClusterCase):
     CONF = "InactiveLimit=4\n"
 
     def test_silent_salloc(self):
         salloc = self.cluster.start("salloc", "-Q", "-K", "sleep", "1000")
         job = wait_for(lambda: self.out("squeue", "-h", "-t", "R", "-o", "%i").strip(), "the allocation")
-        wait_for(lambda: subprocess.run(["pgrep", "-P", str(salloc.pid)], capture_output=True, check=False).stdout, "its command runs")
+        wait_for(lambda: children(salloc), "its command runs")
         salloc.send_signal(signal.SIGSTOP)
         try:
             self.assertEqual(self.wait_ended(job), "TIMEOUT")
@@ -114,11 +118,10 @@ class Patient(ClusterCase):
     def test_killed_salloc(self):
         salloc = self.cluster.start("salloc", "-Q", "sleep", "1000")
         job = wait_for(lambda: self.out("squeue", "-h", "-t", "R", "-o", "%i").strip(), "the allocation")
-        children = subprocess.run(["pgrep", "-P", str(salloc.pid)], capture_output=True, text=True, check=False).stdout.split()
+        child = wait_for(lambda: children(salloc), "its command runs")
         salloc.kill()
         salloc.wait(timeout=60)
-        for child in children:
-            os.kill(int(child), signal.SIGKILL)
+        os.kill(int(child), signal.SIGKILL)
         self.assertEqual(self.wait_ended(job), "CANCELLED")
 
 
