@@ -107,7 +107,7 @@ void EventMaker::start_cluster(Events& events) {
     hardware->host_name = fmt::format("host{}", id + 1);
     hardware->cpus = hardware->cores_per_socket = kCores;
     hardware->boot_time = now_ - std::chrono::hours(1);
-    make(events, NodeRegistered{id, hardware, now_});
+    make(events, NodeRegistered{id, hardware, now_, pick(4) == 0 ? state_.next_job_id + 2 : kNoJob});
     NodeStateChanged up;
     up.node = id;
     up.base = NodeBaseState::kIdle;
@@ -119,6 +119,7 @@ void EventMaker::start_cluster(Events& events) {
 void EventMaker::submit(Events& events) {
   auto spec = std::make_shared<JobSpec>();
   spec->uid = 1000;
+  spec->attended = pick(2) == 0;
   spec->name = fmt::format("job \xc3\xa4 {}", pick(5));
   spec->batch = true;
   spec->arguments = {SharedText("a"), SharedText("b c")};
@@ -303,6 +304,7 @@ void EventMaker::complete(Events& events) {
     make(events, JobSignaled{job.id, UINT32_MAX, 10, 0, true, "soon over", now_});
   }
   JobCompleting over;
+  if (pick(4) == 0) over.failed_node = "n2";
   over.job = job.id;
   over.time = now_;
   if (pick(3) == 0) {
