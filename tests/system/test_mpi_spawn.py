@@ -102,6 +102,7 @@ def ask(text):
     return dict(field.split("=", 1) for field in answer.split(";") if "=" in field)
 me = ask(f"cmd=fullinit;pmijobid={os.environ['PMI_JOBID']};pmirank={os.environ['PMI_RANK']};threaded=FALSE;")
 if "spawner-jobid" in me:
+    ask("cmd=kvs-fence;")  # nobody ends before all are there, as in MPI_Init
     port = ask("cmd=kvs-get;jobid=;srcid=-1;key=PARENT_ROOT_PORT_NAME;")["value"]
     print("child", me["rank"], me["size"], me["appnum"], me["spawner-jobid"], port, sys.argv[1:], flush=True)
 else:
