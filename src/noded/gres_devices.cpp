@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "common/base/errno_text.hpp"
+#include "common/base/contains.hpp"
 #include "common/base/text.hpp"
 
 namespace sluice::noded {
@@ -31,7 +32,7 @@ GresDevices devices_of(const GresConfigLine& line, std::vector<std::string>& pro
   devices.links = line.links;
   for (const std::string& flag : line.flags) devices.flags.push_back(to_lower(flag));
   devices.count = line.count;
-  if (std::ranges::find(devices.flags, "countonly") != devices.flags.end()) return devices;  // whatever its files
+  if (contains(devices.flags, "countonly")) return devices;  // whatever its files
   const auto& files = line.files.empty() ? line.multiple_files : line.files;
   for (const std::string& file : files) {
     if (exists(file, problems)) devices.files.push_back(file);
@@ -53,8 +54,7 @@ void add_sharing(const ClusterConfig& config, GresDevices& devices) {
     if (line.name != devices.name) continue;
     for (const std::string& text : line.flags) {
       const std::string flag = to_lower(text);
-      const bool known = std::ranges::find(devices.flags, flag) != devices.flags.end();
-      if (flag.ends_with("_sharing") && !known) devices.flags.push_back(flag);
+      if (flag.ends_with("_sharing") && !contains(devices.flags, flag)) devices.flags.push_back(flag);
     }
   }
 }

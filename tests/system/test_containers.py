@@ -73,7 +73,8 @@ class Containers(ClusterCase):
         self.assertFalse([n for n in os.listdir("/tmp") if n.startswith("out-0-n1")])
         self.wait_gone()
 
-    def test_over_while_it_is_made(self):  # what was made so far goes, and not before its maker is done
+    def begin_slowly(self):
+        """A job whose folders are being made as long as the third thing, a file, is there; and who waits for them."""
         slow = os.path.join(self.cluster.work, "slow")
         open(slow, "w", encoding="utf-8").close()
         self.addCleanup(lambda: os.path.exists(slow) and os.remove(slow))
@@ -81,6 +82,10 @@ class Containers(ClusterCase):
         job = int(self.out("squeue", "-h", "-o", "%A"))
         cast = self.cluster.start("sbcast", f"-j{job}", "/etc/hostname", "/tmp/never", stderr=subprocess.DEVNULL)
         wait_for(lambda: f"{job} n1 " in self.file("init.out"), "the folders are made")
+        return job, cast, slow
+
+    def test_over_while_it_is_made(self):  # what was made so far goes, and not before its maker is done
+        job, cast, slow = self.begin_slowly()
         self.run_cmd("scancel", job)
         self.wait_no_jobs()
         self.assertNotEqual(cast.wait(60), 0)
@@ -89,13 +94,7 @@ class Containers(ClusterCase):
         self.wait_gone()
 
     def test_its_maker_outlives_the_agent(self):  # the next one clears the folder when the maker is done, and not before
-        slow = os.path.join(self.cluster.work, "slow")
-        open(slow, "w", encoding="utf-8").close()
-        self.addCleanup(lambda: os.path.exists(slow) and os.remove(slow))
-        self.run_cmd("salloc", "--no-shell", "-w", "n1")
-        job = int(self.out("squeue", "-h", "-o", "%A"))
-        cast = self.cluster.start("sbcast", f"-j{job}", "/etc/hostname", "/tmp/never", stderr=subprocess.DEVNULL)
-        wait_for(lambda: f"{job} n1 " in self.file("init.out"), "the folders are made")
+        job, cast, slow = self.begin_slowly()
         self.cluster.kill_node("n1")
         self.cluster.start_node("n1")
         wait_for(lambda: self.out("sinfo", "-h", "-n", "n1", "-o", "%t").strip() in ("mix", "alloc"), "n1 is back")

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "common/base/bounded.hpp"
+#include "common/base/contains.hpp"
 #include "common/base/text.hpp"
 
 namespace sluice {
@@ -174,7 +175,7 @@ void deal_parts(GresInventory& inventory, const std::vector<GresDevices>& found)
 bool serves_by_one_unit(const std::vector<GresDevices>& found, std::string_view name) {
   const auto has = [&](std::string_view flag) {
     return std::ranges::any_of(found, [&](const GresDevices& devices) {
-      return devices.name == name && std::ranges::find(devices.flags, flag) != devices.flags.end();
+      return devices.name == name && contains(devices.flags, flag);
     });
   };
   return has("one_sharing") || (name == "mps" && !has("all_sharing"));

@@ -16,7 +16,6 @@ namespace {
 constexpr uint32_t kMostNodes = 1U << 20;
 
 // Of any two numbers a user may give.
-uint64_t divide_up(uint64_t number, uint64_t by) { return number / by + (number % by != 0 ? 1 : 0); }
 uint32_t at_most_32_bits(uint64_t number) { return static_cast<uint32_t>(std::min<uint64_t>(number, UINT32_MAX)); }
 
 // "CR_CPU_MEMORY" names two resources; which of them is processors?
@@ -96,8 +95,8 @@ Status set_memory(const JobSpec& spec,
   const uint64_t most_cpu = most_memory_per_cpu(p, c);
   if (most_cpu > 0 && needs.memory_per_cpu_mib > most_cpu) {
     // Slurm raises the CPUs of a task until the memory of each stays under the limit
-    const uint64_t factor = at_most_32_bits(divide_up(needs.memory_per_cpu_mib, most_cpu));
-    needs.memory_per_cpu_mib = divide_up(needs.memory_per_cpu_mib, factor);
+    const uint64_t factor = at_most_32_bits(rounded_up_quotient(needs.memory_per_cpu_mib, most_cpu));
+    needs.memory_per_cpu_mib = rounded_up_quotient(needs.memory_per_cpu_mib, factor);
     needs.cpus_per_task = at_most_32_bits(std::max(1U, needs.cpus_per_task) * factor);
   }
   return {};
@@ -165,7 +164,7 @@ uint32_t cpus_for_memory(const JobSpec& spec, const PartitionConfig& partition,
                          const ClusterConfig& config) {
   const uint64_t most = most_memory_per_cpu(partition, config);
   if (most == 0 || spec.memory_kind != MemoryKind::kPerNode) return 0;
-  return at_most_32_bits(divide_up(spec.memory_mib, most));
+  return at_most_32_bits(rounded_up_quotient(spec.memory_mib, most));
 }
 
 Result<Needs> needs_of(const JobSpec& spec,

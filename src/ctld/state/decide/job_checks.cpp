@@ -85,6 +85,16 @@ Status check_access(const ClusterState& state, const Partition& partition, const
   return {};
 }
 
+namespace {
+
+// All that the job needs at once; what it needs otherwise does not matter here.
+bool has_enough_cpus(const ClusterState& state, const JobSpec& spec, const Partition& partition) {
+  const auto needs = fit::needs_of(spec, *partition.config, *state.config);
+  return !needs || needs->min_cpus <= partition.total_cpus;
+}
+
+}  // namespace
+
 Status within_limits(const ClusterState& state, const JobSpec& spec, const Partition& partition) {
   const PartitionConfig& config = *partition.config;
   if (config.max_time != kInfiniteMinutes && spec.time_limit != 0) {
@@ -94,8 +104,7 @@ Status within_limits(const ClusterState& state, const JobSpec& spec, const Parti
   if (!allows_node_count(config, spec) || std::max(1U, spec.min_nodes) > partition.nodes.count()) {
     return failure(ErrorCode::kTooManyNodes);
   }
-  const auto needs = fit::needs_of(spec, config, *state.config);
-  if (needs && needs->min_cpus > partition.total_cpus) return failure(ErrorCode::kTooManyCpus);
+  if (!has_enough_cpus(state, spec, partition)) return failure(ErrorCode::kTooManyCpus);
   const bool over = fit::exceeds_memory_limit(spec, config, *state.config);
   return over ? failure(ErrorCode::kInvalidMemory) : Status{};
 }
@@ -159,7 +168,7 @@ namespace {
 uint64_t least_memory_per_node(const JobSpec& spec, uint32_t cpus) {
   if (spec.memory_kind == MemoryKind::kPerNode) return spec.memory_mib;
   if (spec.memory_kind != MemoryKind::kPerCpu) return 0;
-  return spec.memory_mib > UINT64_MAX / cpus ? UINT64_MAX : spec.memory_mib * cpus;
+  return bounded_product(spec.memory_mib, cpus);
 }
 
 // The nodes that the job insists on. Errors: what it names is not there, or contradicts itself.
@@ -238,8 +247,7 @@ Status check_release(const ClusterState& state, const JobSpec& spec) {
   if (!partitions) return {};  // such a job waits, held or not
   const bool large_enough = std::ranges::any_of(*partitions, [&](const Partition* partition) {
     if (partition->nodes.none()) return true;  // it may get nodes later
-    const auto needs = fit::needs_of(spec, *partition->config, *state.config);
-    return !needs || needs->min_cpus <= partition->total_cpus;
+    return has_enough_cpus(state, spec, *partition);
   });
   return large_enough ? Status{} : failure(ErrorCode::kPartitionNotNow);
 }
