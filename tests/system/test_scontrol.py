@@ -151,8 +151,9 @@ class Scontrol(ClusterCase):
         job = self.start_job(script="echo run ${SLURM_RESTART_COUNT:-0}; sleep 1000", output="again.out")
         wait_for(lambda: "run 0" in self.file("again.out"), "the first run")
         self.run_cmd("scontrol", "requeue", job)
-        self.assertIn(wait_for(lambda: self.out("squeue", "-h", "-j", job, "-o", "%r").strip().replace("None", ""),
-                               "it waits"), ("BeginTime", "Resources", "Priority"))
+        reason = lambda: self.out("squeue", "-h", "-j", job, "-o", "%r").strip()
+        wait_for(lambda: reason() not in ("None", "Cleaning"), "the first run is gone")
+        self.assertIn(reason(), ("BeginTime", "Resources", "Priority"))
         wait_for(lambda: "run 1" in self.file("again.out"), "the second run")
         self.assertEqual(self.show(job)["Restarts"], "1")
         self.cancel(job)
