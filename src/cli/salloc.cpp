@@ -233,12 +233,14 @@ class CommandRun {
     kill(-child_, SIGCONT);
   }
 
+  // The words follow the controller's answer: that the job was ended may be still on its way when its command is over.
   void relinquish(int status) const {
     if (revoked_) return;
-    if (!submission_.settings.quiet) {
+    if (!end_allocation(client_, allocated_.job, status)) {
+      say("salloc", fmt::format("Job allocation {} has been revoked.", allocated_.job));
+    } else if (!submission_.settings.quiet) {
       say("salloc", fmt::format("Relinquishing job allocation {}", allocated_.job));
     }
-    end_allocation(client_, allocated_.job, status);
   }
 
   [[nodiscard]] int exit_status() const {

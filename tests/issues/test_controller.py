@@ -11,9 +11,10 @@ class StoodStill(ClusterCase):
     NODES, CPUS, CONF = 1, 2, "SlurmdTimeout=3\n"
 
     def test_nodes_are_asked_again_first(self):
-        passed, gate = (os.path.join(self.cluster.work, name) for name in ("passed", "gate"))
-        script = f"sleep 8; touch {passed}; while [ ! -e {gate} ]; do sleep 0.05; done"  # longer than SlurmdTimeout
+        begun, passed, gate = (os.path.join(self.cluster.work, name) for name in ("begun", "passed", "gate"))
+        script = f"touch {begun}; sleep 8; touch {passed}; while [ ! -e {gate} ]; do sleep 0.05; done"  # longer than SlurmdTimeout
         job = self.submit("--no-requeue", "-o", "/dev/null", "--wrap", script)
+        wait_for(lambda: os.path.exists(begun), "the script runs")
         self.wait_state(job, "RUNNING")
         controller = self.cluster.controller_pid()
         os.kill(controller, signal.SIGSTOP)

@@ -94,6 +94,8 @@ PMI2_PROGRAM = r"""
 import os, socket, sys
 pmi = socket.socket(fileno=int(os.environ["PMI_FD"]))
 file = pmi.makefile("rb")
+def say(*words):  # in one piece: others write to the same pipe
+    os.write(1, (" ".join(map(str, words)) + "\n").encode())
 pmi.sendall(b"cmd=init pmi_version=2 pmi_subversion=0\n")
 file.readline()
 def ask(text):
@@ -104,12 +106,12 @@ me = ask(f"cmd=fullinit;pmijobid={os.environ['PMI_JOBID']};pmirank={os.environ['
 if "spawner-jobid" in me:
     ask("cmd=kvs-fence;")  # nobody ends before all are there, as in MPI_Init
     port = ask("cmd=kvs-get;jobid=;srcid=-1;key=PARENT_ROOT_PORT_NAME;")["value"]
-    print("child", me["rank"], me["size"], me["appnum"], me["spawner-jobid"], port, sys.argv[1:], flush=True)
+    say("child", me["rank"], me["size"], me["appnum"], me["spawner-jobid"], port, sys.argv[1:])
 else:
     words = f"argc=2;argv0={sys.argv[0]};argv1=a;;b c;infokeycount=0;"
     got = ask("cmd=spawn;ncmds=2;preputcount=1;ppkey0=PARENT_ROOT_PORT_NAME;ppval0=tag#0$;"
               f"subcmd={sys.executable};maxprocs=2;{words}subcmd={sys.argv[1]};maxprocs=1;{words}")
-    print("spawned", got["rc"], got.get("jobid"), got.get("nerrs"), flush=True)
+    say("spawned", got["rc"], got.get("jobid"), got.get("nerrs"))
 ask("cmd=finalize;")
 """
 CHILD = re.compile(r"child rank=(\d+) size=(\d+) number=(\d+) words=(\d+),(.*) step=(\d+)\.(\d+) folder=(.*)\n")
@@ -224,7 +226,9 @@ class Spawn(ClusterCase):
         with open(script, "w", encoding="utf-8") as f:
             f.write(PMI2_PROGRAM)
         out = self.out(*self.ALL, "srun", "-n1", "--mpi=pmi2", shutil.which("python3"), script, shutil.which("python3"))
-        job = re.search(r"spawned 0 (\d+)\.1 3\n", out).group(1)
+        found = re.search(r"spawned 0 (\d+)\.1 3\n", out)
+        self.assertTrue(found, out)
+        job = found.group(1)
         self.assertEqual(sorted(line for line in out.splitlines() if line.startswith("child")),
                          [f"child {rank} 3 {number} {job}.0 tag#0$ ['a;b c']" for rank, number in ((0, 0), (1, 0), (2, 1))], out)
 

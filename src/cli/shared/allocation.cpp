@@ -290,15 +290,16 @@ std::vector<JobFacts> het_facts_of(const Allocated& allocated,
   return all;
 }
 
-void end_allocation(Client& client, JobId job, int32_t wait_status) {
+bool end_allocation(Client& client, JobId job, int32_t wait_status) {
   protocol::EndAllocationRequest request;
   request.job = job;
   request.exit_status = wait_status;
   const auto patience = Clock::now() + client.config().message_timeout;
-  while (true) {
+  for (bool again = false;; again = true) {
     const auto reply = client.call<protocol::Empty>(request);
-    if (reply) return;
-    if (!is_away(reply.error().code) || Clock::now() >= patience) return;
+    if (reply) return true;
+    const ErrorCode code = reply.error().code;
+    if (!is_away(code) || Clock::now() >= patience) return again || code != ErrorCode::kAlreadyDone;
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
   }
 }

@@ -40,8 +40,8 @@ struct Allocated {
                                                  const std::vector<JobSpec>& specs,
                                                  const ClusterConfig& config);
 
-// Gives the job back; waits for the controller for a while when it is away.
-void end_allocation(Client& client, JobId job, int32_t wait_status);
+// Gives the job back; waits for the controller for a while when it is away. False when the job was over already.
+bool end_allocation(Client& client, JobId job, int32_t wait_status);
 
 // `NAME: TEXT` on stderr.
 void say(std::string_view command, std::string_view text);

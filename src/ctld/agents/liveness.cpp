@@ -21,7 +21,7 @@ Liveness::Liveness(engine::Engine& engine, const engine::Publisher& publisher, N
       publisher_(publisher),
       links_(links),
       clock_(std::move(clock)),
-      started_(net::steady_now()),
+      since_(net::steady_now()),
       thread_([this] { run(); }) {}
 
 Liveness::~Liveness() { stop(); }
@@ -77,8 +77,12 @@ void Liveness::run() {
     std::unique_lock lock(mutex_);
     if (wake_.wait_for(lock, interval, [this] { return stopping_; })) return;
     lock.unlock();
-    // When this process stood still itself (SIGSTOP, a paused machine), what the nodes said meanwhile is not read yet.
-    if (net::steady_now() - asked > 2 * interval) continue;
+    // When this process stood still itself (SIGSTOP, a paused machine), what the nodes said meanwhile is not read yet: they
+    // have the whole of SlurmdTimeout again.
+    if (net::steady_now() - asked > 2 * interval) {
+      since_ = net::steady_now();
+      continue;
+    }
     judge(*state, *publisher_.newest()->state);
   }
 }
@@ -120,13 +124,13 @@ void Liveness::judge(const state::ClusterState& asked, const state::ClusterState
   state.nodes.for_each([&](const Node& node) {
     const Node* before = asked.nodes.find(node.id);
     if (before == nullptr || !state::expects_agent(*before) || !state::expects_agent(node) || !node.hardware) return;
-    const SteadyTime spoke = std::max(started_, node.id < known.size() ? known[node.id] : SteadyTime());
+    const SteadyTime spoke = std::max(since_, node.id < known.size() ? known[node.id] : SteadyTime());
     const bool marked = (node.flags & kNodeNoRespond) != 0;
     if (limit > Duration(0) && now - spoke > limit) {
       if (node.base != NodeBaseState::kDown) silent.nodes.push_back(node.id);
     } else if (now - spoke > late) {
       if (!marked) quiet.nodes.push_back(node.id);
-    } else if (marked && spoke > started_) {
+    } else if (marked && spoke > since_) {
       back.nodes.push_back(node.id);
     }
   });

@@ -55,7 +55,7 @@ class Liveness {
   const engine::Publisher& publisher_;
   NodeLinks& links_;
   const engine::Clock clock_;  // to be shown; a silence is measured by one that nobody sets
-  const SteadyTime started_;
+  SteadyTime since_;  // the thread's own: from here on silences count
   const std::shared_ptr<Heard> heard_ = std::make_shared<Heard>();
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -397,7 +397,7 @@ TEST_F(CoreTest, AllocationsEndWithTheirCommand) {
   EXPECT_TRUE(effects<LaunchStep>().empty());
   ASSERT_TRUE(run(EndAllocation{kAnn, id, 1 << 8}));
   EXPECT_EQ(job(id).state, JobState::kFailed);
-  ASSERT_TRUE(run(EndAllocation{kAnn, id, 0}));
+  EXPECT_EQ(error_of(EndAllocation{kAnn, id, 0}), ErrorCode::kAlreadyDone);
   ASSERT_TRUE(cleaned(id, "n1"));
   EXPECT_TRUE(is_finished(job(id)));
   EXPECT_EQ(job(id).exit_status, 1 << 8);

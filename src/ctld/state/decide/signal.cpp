@@ -174,6 +174,8 @@ Result<Decision> decide_on(const ClusterState& state, const EndAllocation& comma
                     {.state = JobState::kCancelled, .by = command.who.uid}, now);
   } else if (is_running(*job)) {
     complete_job(draft, command.job, ending_of_exit(*state.config, *job, command.exit_status), now);
+  } else {
+    return failure(ErrorCode::kAlreadyDone);
   }
   return draft.take();
 }
