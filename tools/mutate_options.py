@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""Ignores one option after the other, and says which test named for it in docs/compatibility.md passes all the same.
+
+A page may call an option supported only when it names a test that fails without it. Here each such option is taken from the
+command line before the program sees it, and its test has to fail. Golden and unit tests, verbs and daemons are left out, and
+an option that a test gives in a script or a variable is still seen: such a row is to be looked at by hand.
+
+  tools/mutate_options.py [--build build/dev] [--only REGEX] [--jobs N]
+"""
+import argparse
+import concurrent.futures
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROW = re.compile(r"\| `(-[^`]*)` \| supported \| `system:(\w+) (\w+)`")
+PERMUTES = {"squeue", "sinfo", "scancel", "sstat", "sdiag", "sattach", "sbcast", "strigger", "scrontab", "scontrol"}
+WRAPPER = '''#!/usr/bin/env python3
+import os, sys
+real, names, permutes, known = {real!r}, {names!r}, {permutes!r}, {known!r}
+out, rest, at = [], sys.argv[1:], 0
+while at < len(rest):
+    word = rest[at]
+    at += 1
+    if word == "--":
+        out += [word] + rest[at:]
+        break
+    if not word.startswith("-") or word == "-":
+        out.append(word)
+        if permutes: continue
+        while at < len(rest) and rest[at] != ":": out.append(rest[at]); at += 1
+        if at < len(rest): out.append(rest[at]); at += 1
+        continue
+    if word.startswith("--"):
+        name, equals, _ = word.partition("=")
+        if name not in known:
+            full = [k for k in known if k.startswith(name)]
+            name = full[0] if len(full) == 1 else name
+        drop = name in names
+        if not drop: out.append(word)
+        if known.get(name) == "required" and not equals and at < len(rest):
+            if not drop: out.append(rest[at])
+            at += 1
+        continue
+    kept, i = "-", 1
+    while i < len(word):
+        name = "-" + word[i]
+        kind = known.get(name, "none")
+        value = word[i + 1:] if kind != "none" else ""
+        after = kind == "required" and not value
+        if name not in names:
+            kept += word[i] + value
+            if after and at < len(rest):
+                out.append(kept); kept = "-"
+                out.append(rest[at])
+        if after: at += 1
+        if kind != "none": break
+        i += 1
+    if kept != "-": out.append(kept)
+os.execv(real, [{program!r}] + out)
+'''
+
+
+def rows():
+    program = None
+    with open(os.path.join(ROOT, "docs/compatibility.md"), encoding="utf-8") as page:
+        for line in page:
+            if line.startswith("## "):
+                program = line[3:].split()[0]
+            found = ROW.match(line)
+            if found and program:
+                yield program, [name.strip() for name in found[1].split(",")], found[2], found[3]
+
+
+def kind_of(build, program, name):
+    """Whether the option takes a value: asked of the program itself, which finds no configuration to act on."""
+    env = dict(os.environ, SLURM_CONF="/nonexistent/slurm.conf")
+    ask = lambda *words: subprocess.run([os.path.join(build, "bin", program), *words], capture_output=True, text=True, check=False,
+                                        stdin=subprocess.DEVNULL, env=env, timeout=20).stderr
+    if "requires an argument" in ask(name):
+        return "required"
+    if name.startswith("--") and "doesn't allow an argument" not in ask(name + "=x"):
+        return "optional"
+    return "none"
+
+
+def mutated(build, folder, program, names, known):
+    """A build folder whose PROGRAM does not see the options `names`."""
+    for entry in os.listdir(build):
+        if entry != "bin":
+            os.symlink(os.path.join(build, entry), os.path.join(folder, entry))
+    os.mkdir(os.path.join(folder, "bin"))
+    for entry in os.listdir(os.path.join(build, "bin")):
+        if entry != program:
+            os.symlink(os.path.join(build, "bin", entry), os.path.join(folder, "bin", entry))
+    path = os.path.join(folder, "bin", program)
+    with open(path, "w", encoding="utf-8") as script:
+        script.write(WRAPPER.format(real=os.path.join(build, "bin", program), names=names,
+                                    permutes=program in PERMUTES, known=known, program=program))
+    os.chmod(path, 0o755)
+
+
+def class_of(path, test):
+    """The class of the file that defines the test."""
+    owner = None
+    with open(path, encoding="utf-8") as source:
+        for line in source:
+            found = re.match(r"class (\w+)", line)
+            owner = found[1] if found else owner
+            if line.startswith(f"    def {test}("):
+                return owner
+    raise SystemExit(f"{path} has no {test}")
+
+
+def passes(build, program, known, names, suite, test):
+    """Whether the test passes with a program that does not see `names`; None when it is skipped."""
+    path = os.path.join(ROOT, "tests/system", f"test_{suite}.py")
+    with tempfile.TemporaryDirectory(prefix="sluice-mutation-") as folder:
+        os.chmod(folder, 0o755)
+        mutated(build, folder, program, names, known)
+        env = dict(os.environ, SLUICE_BUILD=folder, PYTHONDONTWRITEBYTECODE="1", PYTHONPATH=os.path.dirname(path))
+        try:
+            done = subprocess.run([sys.executable, path, f"{class_of(path, test)}.{test}"], cwd=os.path.dirname(path), env=env,
+                                  capture_output=True, text=True, timeout=150, check=False)
+        except subprocess.TimeoutExpired:
+            return False
+    return None if "skipped=" in done.stderr else done.returncode == 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", default=os.path.join(ROOT, "build/dev"))
+    parser.add_argument("--only", default="", help="rows whose program, option or test matches")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    build = os.path.abspath(options.build)
+    wanted = [row for row in rows() if re.search(options.only, f"{row[0]} {' '.join(row[1])} {row[2]} {row[3]}")
+              and os.path.exists(os.path.join(build, "bin", row[0]))]
+    known = {}
+    for program in {row[0] for row in wanted}:
+        known[program] = {}
+    for program, names, *_ in rows():
+        if program in known:
+            for name in names:
+                known[program][name] = kind_of(build, program, names[0])
+    tests = sorted({(program, suite, test) for program, _, suite, test in wanted})
+    cases = [(program, [], suite, test) for program, suite, test in tests] + wanted  # first: each passes with all its options
+    findings = 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        verdicts = pool.map(lambda case: passes(build, case[0], known[case[0]], *case[1:]), cases)
+        for at, ((program, names, suite, test), verdict) in enumerate(zip(cases, verdicts), 1):
+            if verdict is not (not names):
+                findings += 1
+                said = {True: "passes", False: "fails", None: "is skipped"}[verdict]
+                print(f"{program} {', '.join(names) or 'with all options'}: {suite} {test} {said}", flush=True)
+            if at % 50 == 0:
+                print(f"{at} of {len(cases)} looked at", flush=True)
+    print(f"{len(wanted)} options, {findings} findings")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
