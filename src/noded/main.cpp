@@ -143,6 +143,7 @@ int serve(const Arguments& a,
 
 }  // namespace
 
+// NOLINTNEXTLINE(bugprone-exception-escape): what nobody caught is told by std::terminate
 int main(int argc, char** argv) {
   Arguments a;
   a.program = "slurmd";

@@ -7,11 +7,11 @@
 
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
-#include <glob.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
+#include "common/base/matching_paths.hpp"
 #include "common/log/log.hpp"
 #include "common/model/cluster_config.hpp"
 #include "common/protocol/stepd_start.hpp"
@@ -29,14 +29,7 @@ std::optional<Duration> real_limit(std::optional<Duration> limit) {
 std::vector<std::string> matching(const std::vector<std::string>& patterns) {
   std::vector<std::string> paths;
   for (const std::string& pattern : patterns) {
-    glob_t found{};
-    if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) {
-      for (size_t i = 0; i < found.gl_pathc; ++i)
-        paths.emplace_back(found.gl_pathv[i]);
-    } else if (pattern.find_first_of("*?[") == std::string::npos) {
-      paths.push_back(pattern);  // it is missing: running it says so
-    }
-    ::globfree(&found);
+    for (std::string& path : matching_paths(pattern)) paths.push_back(std::move(path));  // a missing one: running it says so
   }
   return paths;
 }
@@ -142,7 +135,7 @@ Result<pid_t> SiteScripts::start(const std::shared_ptr<Row>& row, const std::str
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return failure(fmt::format("no socket to run {}: {}", path, errno_text(errno)));
   }
-  const auto pid = children_.spawn(
+  auto pid = children_.spawn(
       {program, std::move(words), row->environment, {{ends[1], protocol::kStartDescriptor}}}, on_exit);
   ::close(ends[1]);
   if (pid) {

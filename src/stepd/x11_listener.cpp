@@ -127,7 +127,7 @@ void X11Listener::set_variables(Environment& out) const {
 void X11Listener::stop() {
   boost::system::error_code ignored;
   acceptor_.close(ignored);
-  accept_timer_.cancel();
+  accept_timer_.reset();
   for (const auto& [number, connection] : connections_) connection->program->close();
   connections_.clear();
   if (!file_.empty()) remove_cookie();
@@ -158,8 +158,8 @@ void X11Listener::take(tcp::socket socket) {
 
 // No descriptor is free, say: who waits would be offered again at once, and again.
 void X11Listener::accept_later() {
-  accept_timer_.expires_after(kAcceptRetry);
-  accept_timer_.async_wait([this](const boost::system::error_code& error) {
+  accept_timer_.emplace(io_, kAcceptRetry);
+  accept_timer_->async_wait([this](const boost::system::error_code& error) {
     if (!error && acceptor_.is_open()) accept();
   });
 }

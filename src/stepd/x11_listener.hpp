@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -59,7 +60,7 @@ class X11Listener {
   boost::asio::io_context& io_;
   Handlers handlers_;
   boost::asio::ip::tcp::acceptor acceptor_;
-  boost::asio::steady_timer accept_timer_{io_};
+  std::optional<boost::asio::steady_timer> accept_timer_;  // while it waits to accept again; what goes throws nothing
   std::map<uint32_t, ConnectionPtr> connections_;
   uint32_t next_ = 0;
   uint32_t display_ = 0;

@@ -23,7 +23,7 @@ inline constexpr StepNumber kMaxNormalStep = 0xfffffff0;
 struct StepId {
   JobId job = kNoJob;
   StepNumber step = 0;
-  friend auto operator<=>(const StepId&, const StepId&) = default;
+  friend auto operator<=>(const StepId&, const StepId&) = default;  // NOLINT(modernize-use-nullptr): no pointer is there
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &StepId::job);

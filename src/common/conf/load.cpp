@@ -1,7 +1,6 @@
 // Reads configuration files for the pure parser.
 #include "common/conf/load.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -10,11 +9,11 @@
 #include <optional>
 
 #include <fmt/format.h>
-#include <glob.h>
 #include <pwd.h>
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
+#include "common/base/matching_paths.hpp"
 #include "common/base/text.hpp"
 #include "common/tables/conf_parse.hpp"
 
@@ -42,27 +41,10 @@ Result<ConfSource> read_source(const std::string& path) {
   return ConfSource{path, std::move(text)};
 }
 
-bool has_wildcard(const std::string& path) {
-  return path.find_first_of("*?[") != std::string::npos;
-}
-
 // The files an Include names; wildcards that fit nothing give none, in the order of their names.
 Result<std::vector<ConfSource>> read_included(const fs::path& folder, const std::string& name) {
-  const std::string path = (folder / name).string();  // an absolute name stands for itself
-  std::vector<std::string> paths;
-  if (has_wildcard(path)) {
-    glob_t found{};
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): unsafe only with ~ and user names, which are off
-    if (glob(path.c_str(), 0, nullptr, &found) == 0) {
-      paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-    }
-    globfree(&found);
-    std::sort(paths.begin(), paths.end());
-  } else {
-    paths.push_back(path);
-  }
   std::vector<ConfSource> sources;
-  for (const std::string& one : paths) {
+  for (const std::string& one : matching_paths((folder / name).string())) {  // an absolute name stands for itself
     Result<ConfSource> source = read_source(one);
     if (!source) return tl::unexpected(source.error());
     sources.push_back(std::move(*source));
@@ -229,7 +211,7 @@ std::string config_servers(std::string_view given, std::string_view file) {
 }
 
 std::string readable_config_path() {
-  const std::string named = config_path();
+  std::string named = config_path();
   if (::access(named.c_str(), R_OK) == 0) return named;
   const bool may_be_elsewhere = named == kUsualConfigPath;
   return may_be_elsewhere && ::access(kFetchedConfigPath, R_OK) == 0 ? kFetchedConfigPath : "";

@@ -17,7 +17,7 @@ namespace sluice::protocol {
 struct StepKey {
   StepId id;
   uint32_t restart = 0;
-  friend auto operator<=>(const StepKey&, const StepKey&) = default;
+  friend auto operator<=>(const StepKey&, const StepKey&) = default;  // NOLINT(modernize-use-nullptr): no pointer is there
   template <class V>
   static void describe(V&& field) {
     field(1, "id", &StepKey::id);
@@ -248,10 +248,12 @@ struct StepLaunch {
 };
 // The whole of the step: what ranks, sizes and MPI are about.
 [[nodiscard]] inline const StepLayout& whole_layout(const StepLaunch& launch) {
-  return launch.world != nullptr ? launch.world->layout : launch.layout;
+  const StepWorld* world = launch.world.get();
+  return world != nullptr ? world->layout : launch.layout;
 }
 [[nodiscard]] inline StepId whole_id(const StepLaunch& launch) {
-  return launch.world != nullptr ? launch.world->id : launch.key.id;
+  const StepWorld* world = launch.world.get();
+  return world != nullptr ? world->id : launch.key.id;
 }
 inline constexpr Duration kLaunchLifetime = std::chrono::seconds(120);
 struct LaunchStepRequest {

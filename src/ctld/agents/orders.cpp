@@ -216,6 +216,7 @@ void Orders::answered(const Round& round, const Outcome& outcome) {
 
 void Orders::refused(const Round& round, const std::vector<net::FanoutResult>& results) {
   std::vector<std::string> nodes;
+  nodes.reserve(results.size());
   for (const net::FanoutResult& result : results) nodes.push_back(result.node);
   const std::string& reason = results.back().text;
   // of a signal it says that nothing of the job runs there
