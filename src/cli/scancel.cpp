@@ -153,11 +153,8 @@ class Cancel {
   static bool names_a_task(std::string_view tasks, const IndexSet& waiting) {
     tasks = tasks.substr(0, tasks.find('.'));
     if (tasks == "*") return true;
-    if (tasks.starts_with('[')) tasks = tasks.substr(1, tasks.size() - 2);
-    const auto wanted = IndexSet::parse(tasks);
-    bool any = false;
-    waiting.for_each([&](uint32_t task) { any = any || (wanted && wanted->contains(task)); });
-    return any;
+    const auto wanted = IndexSet::parse_tasks(tasks);
+    return wanted && wanted->intersects(waiting);
   }
 
   [[nodiscard]] bool confirmed(const std::string& what, const Job& job) const {

@@ -9,7 +9,6 @@
 #include <getopt.h>
 #include <pwd.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/commands.hpp"
@@ -23,6 +22,7 @@
 #include "common/base/errno_text.hpp"
 #include "common/base/read_file.hpp"
 #include "common/base/text.hpp"
+#include "common/base/wait_status.hpp"
 #include "common/protocol/admin.hpp"
 #include "common/tables/errors.hpp"
 
@@ -204,9 +204,7 @@ bool run_editor(const std::string& path) {
     execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
     _exit(127);
   }
-  int status = 0;
-  while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
-  return pid > 0 && status == 0;
+  return pid > 0 && wait_for_child(pid).value_or(0) == 0;
 }
 
 bool ask_again() {

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <sys/wait.h>
 
 #include "common/base/hostlist.hpp"
+#include "common/base/wait_status.hpp"
 #include "common/log/log.hpp"
 #include "common/protocol/ctld.hpp"
 
@@ -18,10 +18,6 @@ constexpr Duration kCallTime = std::chrono::seconds(20);
 constexpr size_t kMostInOneCall = 500;
 const net::FanoutTarget kToController{};
 
-int severity(int status) {
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
 bool can_join(const protocol::StepEnded& a, const protocol::StepEnded& b) {
   return a.key == b.key && a.out_of_memory == b.out_of_memory && a.failure == b.failure &&
          a.users_error == b.users_error && a.drain_node == b.drain_node && a.node_clean == b.node_clean;
@@ -29,7 +25,7 @@ bool can_join(const protocol::StepEnded& a, const protocol::StepEnded& b) {
 
 void join_into(protocol::StepEnded& sum, const protocol::StepEnded& more) {
   sum.nodes += "," + more.nodes;
-  if (severity(more.exit_status) > severity(sum.exit_status)) sum.exit_status = more.exit_status;
+  if (shell_code(more.exit_status) > shell_code(sum.exit_status)) sum.exit_status = more.exit_status;
   sum.usage.user_cpu += more.usage.user_cpu;
   sum.usage.system_cpu += more.usage.system_cpu;
   sum.usage.max_rss_kib = std::max(sum.usage.max_rss_kib, more.usage.max_rss_kib);

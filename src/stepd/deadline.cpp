@@ -1,15 +1,14 @@
 #include "stepd/deadline.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/base/wait_status.hpp"
 #include "common/model/cluster_config.hpp"
 #include "stepd/process_tree.hpp"
 
@@ -68,7 +67,7 @@ Deadline::~Deadline() {
   if (done_ < 0) return;
   (void)::send(done_, "", 1, MSG_NOSIGNAL);
   ::close(done_);
-  while (watcher_ > 0 && ::waitpid(watcher_, nullptr, 0) < 0 && errno == EINTR) {}
+  if (watcher_ > 0) wait_for_child(watcher_);
 }
 
 }  // namespace sluice::stepd

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/base/wait_status.hpp"
 #include "common/step/step_spool.hpp"
 #include "common/tables/step_names.hpp"
 #include "common/wire/codec.hpp"
@@ -22,11 +23,6 @@ constexpr auto kEndInterval = std::chrono::milliseconds(20);
 constexpr auto kReportRetry = std::chrono::seconds(1);
 constexpr auto kLeftoverGrace = std::chrono::seconds(2);
 constexpr uint32_t kMaxEndChecks = 250;  // 5 s: then streams that somebody else holds are given up
-
-// Which of two wait statuses is the worse one, as srun ranks them.
-int severity(int status) {
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
 
 }  // namespace
 
@@ -210,7 +206,8 @@ protocol::StepEnded StepDaemon::make_report() const {
   report.key = launch_.key;
   report.nodes = start_.node_name;
   for (const Task& task : tasks_) {
-    if (severity(task.status) > severity(report.exit_status)) report.exit_status = task.status;
+    // the worst one, as srun ranks them
+    if (shell_code(task.status) > shell_code(report.exit_status)) report.exit_status = task.status;
   }
   report.failure = failure_;
   report.users_error = users_error_;

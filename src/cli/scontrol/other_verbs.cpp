@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <set>
 
 #include "cli/scontrol/session.hpp"
@@ -53,6 +54,12 @@ PidAnswer ask_for_pids(Session& session, const protocol::ListPidsRequest& reques
     answer.pids.insert(answer.pids.end(), reply->pids.begin(), reply->pids.end());
   }
   return answer;
+}
+
+// Of "nodes=LIST" the list.
+std::optional<std::string> nodes_given(const std::string& word) {
+  constexpr std::string_view kKey = "nodes=";
+  return starts_with_i(word, kKey) ? std::optional(word.substr(kKey.size())) : std::nullopt;
 }
 
 // To the controller, or to the agents of the nodes that are named; of several errors the first.
@@ -150,10 +157,10 @@ void set_debug(Session& session, const Words& words) {
     }
   }
   if (request.level.empty()) return session.fail("invalid debug level: " + words[1]);
-  const bool some_nodes = words.size() > 2;
-  if (some_nodes && !starts_with_i(words[2], "nodes=")) return session.fail("invalid argument: " + words[2]);
+  const auto nodes = words.size() > 2 ? nodes_given(words[2]) : "";
+  if (!nodes) return session.fail("invalid argument: " + words[2]);
   if (session.client() == nullptr) return;
-  const Status done = send_debug(session, request, some_nodes ? words[2].substr(words[2].find('=') + 1) : "");
+  const Status done = send_debug(session, request, *nodes);
   if (!done) session.fail("slurm_set_debug_level error: " + error_text(done.error()));
 }
 
@@ -161,8 +168,8 @@ void set_debug_flags(Session& session, const Words& words) {
   protocol::SetDebugRequest request;
   std::string nodes;
   for (size_t i = 1; i < words.size(); ++i) {
-    if (starts_with_i(words[i], "nodes=")) {
-      nodes = words[i].substr(words[i].find('=') + 1);
+    if (const auto given = nodes_given(words[i])) {
+      nodes = *given;
       continue;
     }
     if (words[i].size() < 2 || (words[i][0] != '+' && words[i][0] != '-')) {

@@ -168,9 +168,7 @@ bool is_cancel_target(const std::string& text) {
     if (job[mark] == '+') {
       if (!to_number<uint32_t>(tasks)) return false;
     } else if (tasks != "*") {
-      const bool bracketed = tasks.starts_with('[');
-      if (bracketed != tasks.ends_with(']')) return false;
-      const auto set = IndexSet::parse(bracketed ? tasks.substr(1, tasks.size() - 2) : tasks);
+      const auto set = IndexSet::parse_tasks(tasks);
       if (!set || set->empty()) return false;
     }
     job = job.substr(0, mark);

@@ -10,12 +10,12 @@
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/shared/submit_env.hpp"
 #include "common/base/errno_text.hpp"
 #include "common/base/exec_pointers.hpp"
+#include "common/base/wait_status.hpp"
 #include "common/step/mpi_spawned.hpp"
 #include "common/wire/codec.hpp"
 
@@ -88,13 +88,6 @@ class SpawnSetup {
   posix_spawn_file_actions_t actions_{};
   posix_spawnattr_t attributes_{};
 };
-
-int wait_for(pid_t pid) {
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
 
 }  // namespace
 
@@ -175,7 +168,7 @@ void MpiSpawner::heard(const std::shared_ptr<Child>& child) {
 
 // Its end of the pipe is closed when it ends.
 void MpiSpawner::over(const std::shared_ptr<Child>& child) {
-  const int status = wait_for(child->pid);
+  const int status = shell_code(wait_for_child(child->pid).value_or(0));
   std::erase(children_, child);
   if (!child->answered) {  // the task that asked knows what to make of it
     handlers_.on_answer(child->question, {});

@@ -4,12 +4,12 @@
 
 #include <fmt/format.h>
 #include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/shared/allocation.hpp"
 #include "common/base/errno_text.hpp"
 #include "common/base/exec_pointers.hpp"
+#include "common/base/wait_status.hpp"
 
 namespace sluice::cli {
 
@@ -28,10 +28,7 @@ int run_srun_script(const std::string& program,
   if (posix_spawn(&child, program.c_str(), nullptr, nullptr, argv.data(), envp.data()) != 0) {
     return -1;
   }
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return shell_code(wait_for_child(child).value_or(0));
 }
 
 }  // namespace sluice::cli

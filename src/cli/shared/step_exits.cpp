@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <sys/wait.h>
 
+#include "common/base/wait_status.hpp"
 #include "common/protocol/noded.hpp"
 #include "common/tables/submit_values.hpp"
 
@@ -53,7 +54,7 @@ void StepExits::exited(const std::string& node, uint32_t task, int32_t status) {
   fresh_[node][status].push_back(task);
   killed_ = killed_ || (WIFSIGNALED(status) && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGKILL));
   const bool starved = status == protocol::kOutOfMemoryStatus;
-  const int code = starved ? 1 : WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  const int code = starved ? 1 : shell_code(status);
   // the job ends out of memory when a task did, whatever came of the others
   const bool worse = worst_status_ != protocol::kOutOfMemoryStatus && code > worst_;
   if (worse || starved) worst_status_ = status;

@@ -9,7 +9,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,6 +28,7 @@
 #include "common/base/exec_pointers.hpp"
 #include "common/base/host_name.hpp"
 #include "common/base/read_file.hpp"
+#include "common/base/wait_status.hpp"
 #include "common/conf/load.hpp"
 
 namespace sluice::cli {
@@ -96,9 +96,7 @@ Status run_daemon(const std::vector<std::string>& words) {
   pid_t pid = 0;
   const int error = posix_spawn(&pid, argv[0], nullptr, nullptr, argv.data(), environ);
   if (error != 0) return failure(fmt::format("{}: {}", words[0], errno_text(error)));
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
-  if (status != 0) return failure(fmt::format("{} did not start", words[0]));
+  if (wait_for_child(pid).value_or(0) != 0) return failure(fmt::format("{} did not start", words[0]));
   return {};
 }
 

@@ -74,6 +74,10 @@ void IndexSet::insert(uint32_t first, uint32_t last) {
   ranges_.erase(std::next(begin), end);
 }
 
+void IndexSet::insert(const IndexSet& other) {
+  for (const Range& range : other.ranges_) insert(range.first, range.last);
+}
+
 void IndexSet::erase(uint32_t first, uint32_t last) {
   if (first > last) return;
   auto at = std::lower_bound(ranges_.begin(), ranges_.end(), first,
@@ -96,6 +100,29 @@ bool IndexSet::contains(uint32_t index) const {
       std::lower_bound(ranges_.begin(), ranges_.end(), index,
                        [](const Range& range, uint32_t wanted) { return range.last < wanted; });
   return at != ranges_.end() && at->first <= index;
+}
+
+bool IndexSet::intersects(const IndexSet& other) const {
+  auto a = ranges_.begin();
+  auto b = other.ranges_.begin();
+  while (a != ranges_.end() && b != other.ranges_.end()) {
+    if (a->last < b->first) ++a;
+    else if (b->last < a->first) ++b;
+    else return true;
+  }
+  return false;
+}
+
+IndexSet operator&(const IndexSet& a, const IndexSet& b) {
+  IndexSet both;
+  auto x = a.ranges_.begin();
+  auto y = b.ranges_.begin();
+  while (x != a.ranges_.end() && y != b.ranges_.end()) {
+    both.insert(std::max(x->first, y->first), std::min(x->last, y->last));  // none where they do not meet
+    if (x->last < y->last) ++x;
+    else ++y;
+  }
+  return both;
 }
 
 uint64_t IndexSet::size() const {
@@ -133,6 +160,11 @@ std::optional<IndexSet> IndexSet::parse(std::string_view text, uint32_t max_inde
     text.remove_prefix(comma + 1);
   }
   return set;
+}
+
+std::optional<IndexSet> IndexSet::parse_tasks(std::string_view text) {
+  const bool bracketed = text.starts_with('[') && text.ends_with(']');
+  return parse(bracketed ? text.substr(1, text.size() - 2) : text);
 }
 
 bool TextTraits<IndexSet>::from_text(std::string_view text, IndexSet& set) {

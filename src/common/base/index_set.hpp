@@ -27,11 +27,13 @@ class IndexSet {
   // Adds or takes away first … last (no-op if first > last), or one index.
   void insert(uint32_t first, uint32_t last);
   void insert(uint32_t index) { insert(index, index); }
+  void insert(const IndexSet& other);
   void erase(uint32_t first, uint32_t last);
   void erase(uint32_t index) { erase(index, index); }
   void clear() { ranges_.clear(); }
 
   [[nodiscard]] bool contains(uint32_t index) const;
+  [[nodiscard]] bool intersects(const IndexSet& other) const;
   [[nodiscard]] bool empty() const { return ranges_.empty(); }
   [[nodiscard]] uint64_t size() const;
   [[nodiscard]] uint32_t front() const { return ranges_.front().first; }  // not of an empty set
@@ -54,7 +56,10 @@ class IndexSet {
   [[nodiscard]] std::string to_text() const;
   [[nodiscard]] static std::optional<IndexSet> parse(std::string_view text,
                                                      uint32_t max_index = UINT32_MAX - 1);
+  // What stands behind the underscore of a job's id: the same, in brackets or not.
+  [[nodiscard]] static std::optional<IndexSet> parse_tasks(std::string_view text);
 
+  friend IndexSet operator&(const IndexSet& a, const IndexSet& b);
   friend bool operator==(const IndexSet&, const IndexSet&) = default;
 
  private:

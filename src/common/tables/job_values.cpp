@@ -84,12 +84,10 @@ std::optional<IndexSet> tasks_asked_for(const std::vector<std::string>& ids, con
     const size_t mark = id.find('_');
     if (to_number<JobId>(std::string_view(id).substr(0, mark)) != array->array_job) continue;
     if (mark == std::string::npos) return std::nullopt;
-    std::string_view list = std::string_view(id).substr(mark + 1);
-    if (list.starts_with('[') && list.ends_with(']')) list = list.substr(1, list.size() - 2);
-    const auto tasks = IndexSet::parse(list);
+    const auto tasks = IndexSet::parse_tasks(std::string_view(id).substr(mark + 1));
     if (!tasks) return std::nullopt;
     if (!out) out.emplace();
-    for (const auto& range : tasks->ranges()) out->insert(range.first, range.last);
+    out->insert(*tasks);
   }
   return out;
 }

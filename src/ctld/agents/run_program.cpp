@@ -7,11 +7,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <grp.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
 #include "common/base/exec_pointers.hpp"
+#include "common/base/wait_status.hpp"
 #include "common/log/log.hpp"
 
 namespace sluice::ctld {
@@ -68,8 +68,7 @@ int run_program(const std::vector<std::string>& words, const std::map<std::strin
   if (pid < 0) error = errno;
   else if (::read(told[0], &error, sizeof(error)) <= 0) error = 0;
   ::close(told[0]);
-  int status = -1;
-  while (pid > 0 && ::waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+  const int status = pid > 0 ? wait_for_child(pid).value_or(-1) : -1;
   if (error == 0) {
     log::flag(log::DebugFlag::kScript, "process {} ran {}, status {:#x}", pid, words[0], static_cast<uint32_t>(status));
     return status;

@@ -109,9 +109,7 @@ Status JobQuery::parse_ids() {
       wanted.component = to_number<uint32_t>(std::string_view(text).substr(mark + 1));
       if (!wanted.component) return failure(ErrorCode::kInvalidJobId);
     } else if (mark != std::string::npos) {
-      std::string_view tasks = std::string_view(text).substr(mark + 1);
-      if (tasks.starts_with('[') && tasks.ends_with(']')) tasks = tasks.substr(1, tasks.size() - 2);
-      const auto set = IndexSet::parse(tasks);
+      const auto set = IndexSet::parse_tasks(std::string_view(text).substr(mark + 1));
       if (!set) return failure(ErrorCode::kInvalidJobId);
       wanted.tasks_given = true;
       wanted.tasks = *set;
@@ -137,11 +135,7 @@ bool JobQuery::matches_id(const Job& job) const {
     if (wanted.tasks_given) {
       if (wanted.job != job.array->array_job) return false;
       if (job.array->task != kNoTask) return wanted.tasks.contains(job.array->task);
-      return std::ranges::any_of(job.array->pending.ranges(), [&](const auto& range) {
-        return std::ranges::any_of(wanted.tasks.ranges(), [&](const auto& other) {
-          return range.first <= other.last && other.first <= range.last;
-        });
-      });
+      return wanted.tasks.intersects(job.array->pending);
     }
     return wanted.job == job.id || wanted.job == job.array->array_job;
   });

@@ -43,10 +43,9 @@ bool parse_jobs(std::string_view text, DependencyItem item, std::vector<Dependen
   }
   std::optional<IndexSet> tasks;
   if (const size_t bar = text.find('_'); bar != std::string_view::npos) {
-    std::string_view list = text.substr(bar + 1);
+    const std::string_view list = text.substr(bar + 1);
     item.all_tasks = list == "*";
-    if (list.starts_with('[') && list.ends_with(']')) list = list.substr(1, list.size() - 2);
-    if (!item.all_tasks) tasks = IndexSet::parse(list);
+    if (!item.all_tasks) tasks = IndexSet::parse_tasks(list);
     if (!item.all_tasks && (!tasks || tasks->empty() || tasks->size() > kMostTasks)) return false;
     text = text.substr(0, bar);
   }
@@ -291,16 +290,13 @@ IndexSet tasks_decided(const ClusterState& state, const Job& job, const Dependen
     tasks->jobs.for_each([&](uint32_t id) {
       const Job& other = state.jobs.at(id);
       if (other.array->task == kNoTask) {
-        for (const IndexSet::Range& range : other.array->pending.ranges()) there.insert(range.first, range.last);
+        there.insert(other.array->pending);
       } else {
         (is_finished(other) ? over : there).insert(other.array->task);
       }
     });
     tasks->folded.for_each([&](uint32_t id) { over.insert(state.folded.at(id).task); });
-    const bool all_over = there.empty();
-    job.array->pending.for_each([&](uint32_t task) {
-      if (over.contains(task) || (all_over && !there.contains(task))) decided.insert(task);
-    });
+    decided.insert(there.empty() ? job.array->pending : job.array->pending & over);
   }
   return decided;
 }

@@ -16,16 +16,10 @@ Result<JobTarget> parse_target(std::string_view text) {
     text = text.substr(0, dot);
   }
   if (const size_t bar = text.find('_'); bar != std::string_view::npos) {
-    std::string_view tasks = text.substr(bar + 1);
+    const std::string_view tasks = text.substr(bar + 1);
     text = text.substr(0, bar);
-    if (tasks.size() >= 2 && tasks.front() == '[' && tasks.back() == ']') {
-      tasks = tasks.substr(1, tasks.size() - 2);
-    }
-    if (tasks == "*") {
-      target.tasks = IndexSet(0, UINT32_MAX - 1);
-    } else {
-      target.tasks = IndexSet::parse(tasks);
-    }
+    if (tasks == "*" || tasks == "[*]") target.tasks = IndexSet(0, UINT32_MAX - 1);
+    else target.tasks = IndexSet::parse_tasks(tasks);
     if (!target.tasks || target.tasks->empty()) return invalid;
   }
   if (const size_t plus = text.find('+'); plus != std::string_view::npos) {
@@ -68,10 +62,7 @@ Result<TargetedJobs> find_targets(const ClusterState& state, const JobTarget& ta
     } else if (job.array->task != kNoTask) {
       if (target.tasks->contains(job.array->task)) found.records.push_back(id);
     } else if (job.state == JobState::kPending) {
-      IndexSet wanted;
-      job.array->pending.for_each([&](uint32_t task) {
-        if (target.tasks->contains(task)) wanted.insert(task);
-      });
+      IndexSet wanted = job.array->pending & *target.tasks;
       if (wanted == job.array->pending) {
         found.records.push_back(id);
       } else if (!wanted.empty()) {

@@ -96,6 +96,42 @@ TEST(IndexSet, AgreesWithASet) {
   EXPECT_EQ(edge.ranges().size(), 2U);
 }
 
+TEST(IndexSet, MeetsAndJoinsAsSetsDo) {
+  std::mt19937 random(3);
+  const auto draw = [&random](std::set<uint32_t>& model) {
+    IndexSet indexes;
+    for (int range = static_cast<int>(random() % 6); range > 0; --range) {
+      const auto first = static_cast<uint32_t>(random() % 60);
+      const auto last = first + static_cast<uint32_t>(random() % 6);
+      indexes.insert(first, last);
+      for (uint32_t i = first; i <= last; ++i) model.insert(i);
+    }
+    return indexes;
+  };
+  for (int round = 0; round < 2000; ++round) {
+    std::set<uint32_t> model_a, model_b;
+    const IndexSet a = draw(model_a), b = draw(model_b);
+    IndexSet common, joined = a;
+    for (const uint32_t index : model_a) {
+      if (model_b.contains(index)) common.insert(index);
+    }
+    ASSERT_EQ(a & b, common) << a.to_text() << " and " << b.to_text();
+    ASSERT_EQ(a.intersects(b), !common.empty());
+    joined.insert(b);
+    model_a.insert(model_b.begin(), model_b.end());
+    ASSERT_EQ(joined.size(), model_a.size());
+  }
+  const IndexSet most(0, UINT32_MAX - 1);
+  EXPECT_EQ((most & IndexSet(7, UINT32_MAX)).ranges(), IndexSet(7, UINT32_MAX - 1).ranges());
+}
+
+TEST(IndexSet, TasksBehindAnIdMayBeInBrackets) {
+  const IndexSet three(1, 3);
+  for (const char* text : {"1-3", "[1-3]", "[1,2,3]"}) EXPECT_EQ(IndexSet::parse_tasks(text), three) << text;
+  for (const char* text : {"[1-3", "1-3]", "[", "]", "[[1]]", "*"}) EXPECT_FALSE(IndexSet::parse_tasks(text)) << text;
+  EXPECT_TRUE(IndexSet::parse_tasks("[]")->empty());
+}
+
 TEST(ArraySpec, ParsesAsSlurmDoes) {
   struct Case {
     const char* text;

@@ -21,7 +21,7 @@ class Outcomes {
     const std::string text = done ? "No error" : error_text(done.error());
     auto line = std::ranges::find_if(lines_, [&](const Line& l) { return l.text == text && l.job == job; });
     if (line == lines_.end()) line = lines_.insert(line, {text, job, {}, done ? Error{} : done.error()});
-    for (const IndexSet::Range& range : tasks.ranges()) line->tasks.insert(range.first, range.last);
+    line->tasks.insert(tasks);
   }
 
   [[nodiscard]] Result<protocol::CountReply> reply() {
