@@ -155,7 +155,7 @@ constexpr GlobalKey kRows[] = {
         .acts<&C::job_acct_gather_type>().needs_restart(),
     key("JobAcctGatherParams", K::kOptions)
         .allow("NoShared,UsePss,OverMemoryKill,DisableGPUAcct,no_file_cache")
-        .only("NoShared,UsePss").acts<&C::job_acct_gather_params>(),
+        .only("NoShared,OverMemoryKill,UsePss").acts<&C::job_acct_gather_params>(),
     key("JobCompHost", K::kText, "localhost"),
     key("JobCompLoc", K::kText).acts<&C::job_comp_loc>(),
     key("JobCompParams", K::kText).keeps<&C::job_comp_params>(),

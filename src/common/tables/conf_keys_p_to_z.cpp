@@ -256,7 +256,7 @@ constexpr GlobalKey kRows[] = {
     key("UnkillableStepTimeout", K::kSeconds, "60").range(0, kMax16)
         .acts<&C::unkillable_step_timeout>(),
     key("UrlParserType", K::kEnum).allow("url_parser/libhttp_parser,url_parser/internal"),
-    key("VSizeFactor", K::kNumber, "0").range(0, kMax16).in(" percent").keeps<&C::v_size_factor>(),
+    key("VSizeFactor", K::kNumber, "0").range(0, kMax16).in(" percent").acts<&C::v_size_factor>(),
     key("WaitTime", K::kSeconds, "0").range(0, kMax16).acts<&C::wait_time>(),
     key("X11Parameters", K::kOptions).allow("home_xauthority").acts<&C::x11_parameters>(),
 };
