@@ -202,6 +202,7 @@ Status Controller::Graph::reconfigure() {
     return ok;
   }
   users.use(*next);
+  step_waiters.use(step_retry(*next));
   runtime.reset();
   daemon::change_log({running->slurmctld_debug, next->slurmctld_debug}, running->debug_flags, next->debug_flags);
   log::info("configuration read again from {}", options.config_path);
@@ -252,6 +253,7 @@ Result<std::unique_ptr<Controller>> Controller::start(ClusterConfig config, Cont
   if (!files) return tl::unexpected(files.error());
   graph->sent_files.replace(std::move(*files));
   graph->users.use(*graph->config);
+  graph->step_waiters.use(step_retry(*graph->config));
   Status ok = graph->open_identity();
   if (ok) ok = graph->start_core(std::move(opened->recovered));
   if (ok) ok = graph->start_server();
