@@ -186,7 +186,8 @@ constexpr GlobalKey kRows[] = {
             "mpir_use_nodeaddr,disable_send_gids,slurmstepd_memlock,slurmstepd_memlock_all,"
             "test_exec,use_interactive_step,interactive_step_set_cpu_freq,"
             "srun_exclusive_allocation,ulimit_pam_adopt")
-        .only("disable_send_gids,slurmstepd_memlock,slurmstepd_memlock_all,use_interactive_step").acts<&C::launch_parameters>(),
+        .only("disable_send_gids,slurmstepd_memlock,slurmstepd_memlock_all,srun_exclusive_allocation,use_interactive_step")
+        .acts<&C::launch_parameters>(),
     key("LaunchType", K::kText).obsolete(),
     key("LicenseParameters", K::kOptions).allow("RemoteFuzzyMatch"),
     key("Licenses", K::kWords).acts_by(set_licenses, kLicenseWords),
