@@ -97,7 +97,7 @@ constexpr ConfKey<J> kContainerKeys[] = {
     key<J>("Dirs", K::kWords, "/tmp,/dev/shm").acts<&J::folders>(),
     key<J>("EntireStepInNS", K::kBool, "no"),
     key<J>("InitScript", K::kText).acts<&J::init_script>(),
-    key<J>("Shared", K::kBool, "no"),
+    key<J>("Shared", K::kBool, "no").acts<&J::shared>(),
 };
 
 constexpr ConfKey<H> kHelpersKeys[] = {
