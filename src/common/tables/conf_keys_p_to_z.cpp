@@ -114,6 +114,7 @@ constexpr GlobalKey kRows[] = {
         .only("allow_zero_lic,delay_boot,disable_job_shrink,enable_user_top,ignore_prefer_validation,kill_invalid_depend,max_array_tasks,"
               "max_script_size,max_switch_wait,nohold_on_prolog_fail,requeue_delay,salloc_wait_nodes,sbatch_wait_nodes,spec_cores_first,"
               "step_retry_count,step_retry_time,whole_hetjob")
+        .except("correspond_after_task_cnt")
         .acts<&C::scheduler_parameters>(),
     key("SchedulerTimeSlice", K::kSeconds, "30").range(5, kMax16).keeps<&C::scheduler_time_slice>(),
     key("SchedulerType", K::kEnum, "sched/backfill").allow("sched/backfill,sched/builtin")

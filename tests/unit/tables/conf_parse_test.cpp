@@ -205,6 +205,7 @@ TEST(ConfParse, NamesOfSomeKeysOnlyValuesThatDoNothing) {
   EXPECT_EQ(idle("PreemptMode=REQUEUE"), Keys{"PreemptMode"});
   EXPECT_EQ(idle("PrivateData=jobs,nodes"), Keys{});
   EXPECT_EQ(idle("PrivateData=usage,jobs"), Keys{"PrivateData=usage"});
+  EXPECT_EQ(idle("SchedulerParameters=correspond_after_task_cnt=20,step_retry_count=9"), Keys{});
   EXPECT_EQ(idle("TopologyPlugin=topology/tree"), Keys{});
   EXPECT_EQ(idle("TopologyPlugin=topology/block"), Keys{"TopologyPlugin=topology/block"});
   EXPECT_EQ(idle("LogTimeFormat=rfc5424_ms"), Keys{});
