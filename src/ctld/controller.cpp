@@ -52,7 +52,7 @@ struct Controller::Graph {
   std::optional<Watches> watches;
   StepWaiters step_waiters;
   SitePrograms programs;
-  Users users{std::chrono::seconds(60)};
+  Users users;
   std::optional<EffectRunner> effects;
   std::optional<engine::Publisher> publisher;
   std::optional<journal::GroupCommit> commit;
@@ -201,6 +201,8 @@ Status Controller::Graph::reconfigure() {
     log::error("reconfigure refused: {}", error_text(ok.error()));
     return ok;
   }
+  users.use(*next);
+  step_waiters.use(step_retry(*next));
   runtime.reset();
   daemon::change_log({running->slurmctld_debug, next->slurmctld_debug}, running->debug_flags, next->debug_flags);
   log::info("configuration read again from {}", options.config_path);
@@ -250,6 +252,8 @@ Result<std::unique_ptr<Controller>> Controller::start(ClusterConfig config, Cont
   auto files = SentFiles::read(*graph->config);
   if (!files) return tl::unexpected(files.error());
   graph->sent_files.replace(std::move(*files));
+  graph->users.use(*graph->config);
+  graph->step_waiters.use(step_retry(*graph->config));
   Status ok = graph->open_identity();
   if (ok) ok = graph->start_core(std::move(opened->recovered));
   if (ok) ok = graph->start_server();

@@ -111,7 +111,7 @@ void JobContainers::make(const ContainerPtr& container) {
       {node_.sbin_dir + "/slurmstepd",
        {fmt::format("slurmstepd: [{}.namespace]", container->job), protocol::kMakeNamespaceMode, container->folder,
         std::to_string(container->uid), folders.empty() ? protocol::kUsualFolders : join(folders, ","),
-        line->init_script},
+        line->shared ? protocol::kSharedMounts : protocol::kPrivateMounts, line->init_script},
        env.entries(),
        {{alive_, protocol::kAgentDescriptor}}},
       [this, container](int status) { made(container, status); });

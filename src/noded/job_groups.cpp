@@ -19,15 +19,6 @@ bool same_use(const ClusterConfig& a, const ClusterConfig& b) {
          a.task_plugin == b.task_plugin && a.job_acct_gather_type == b.job_acct_gather_type;
 }
 
-// What the job has on this node; 0: no limit.
-uint64_t job_memory(const protocol::StepLaunch& launch, const std::string& node) {
-  for (size_t i = 0; i < launch.allocation_nodes.size(); ++i) {
-    if (launch.allocation_nodes[i].name != node) continue;
-    return i < launch.job_memory_mib.size() ? launch.job_memory_mib[i] : 0;
-  }
-  return 0;
-}
-
 }  // namespace
 
 JobGroups::JobGroups(NodeState& node, std::function<bool(JobId)> in_use)
@@ -65,9 +56,8 @@ protocol::CgroupSetup JobGroups::setup_for(const protocol::StepLaunch& launch,
   if (setup.version == 0) return setup;
   const CgroupConfig& config = node_.config->cgroup;
   const uint64_t host = node_.real_hardware.real_memory_mib;
-  const auto& parts = launch.layout.nodes;
-  const uint64_t step = node_index < parts.size() ? parts[node_index].memory_mib : 0;
-  setup.job_memory = cgroup::memory_limit(config, job_memory(launch, node_.name), host);
+  const uint64_t step = step_memory_mib(launch, node_index);
+  setup.job_memory = cgroup::memory_limit(config, job_memory_mib(launch, node_.name), host);
   setup.job_pids = config.max_pids;
   if (step != 0) setup.step_memory = cgroup::memory_limit(config, step, host);
   return setup;

@@ -220,6 +220,8 @@ protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch) co
   if (has_option(config.launch_parameters, "slurmstepd_memlock_all")) start.memory_lock = protocol::MemoryLock::kAll;
   if (has_option(config.job_acct_gather_params, "UsePss")) start.counted_memory = protocol::CountedMemory::kProportional;
   else if (has_option(config.job_acct_gather_params, "NoShared")) start.counted_memory = protocol::CountedMemory::kUnshared;
+  start.over_memory_kill = has_option(config.job_acct_gather_params, "OverMemoryKill");
+  start.vsize_factor = config.v_size_factor;
   start.home_xauthority = has_option(split_list(config.x11_parameters), "home_xauthority");
   start.append_output = config.job_file_append;
   start.autobind = option_value(config.task_plugin_param, "Autobind").value_or("");

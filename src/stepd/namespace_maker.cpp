@@ -29,6 +29,7 @@ struct Wanted {
   std::string folder;
   uid_t uid = 0;
   std::vector<std::string> mounts;  // "/tmp", "/dev/shm"
+  bool shared = false;              // Shared: what the host mounts later is seen
   std::string script;
 };
 
@@ -112,8 +113,8 @@ bool run_script(const std::string& script) {
 }
 
 bool mount_all(const Wanted& wanted) {
-  // what the host mounts later is seen, but nothing goes back
-  if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) return false;
+  // in no case anything goes back: the job's own folders would be mounted over those of the host
+  if (::mount(nullptr, "/", nullptr, MS_REC | (wanted.shared ? MS_SLAVE : MS_PRIVATE), nullptr) != 0) return false;
   for (const std::string& place : wanted.mounts) {
     const bool in_memory = place == kShm;
     const std::string source = source_of(wanted, place);
@@ -154,12 +155,13 @@ int keep_namespace(const Wanted& wanted) {
 }  // namespace
 
 int make_namespace(int count, char** arguments) {
-  if (count < 3) return protocol::kNamespaceArguments;
+  if (count < 4) return protocol::kNamespaceArguments;
   Wanted wanted;
   wanted.folder = arguments[0];
   wanted.uid = to_number<uid_t>(arguments[1]).value_or(0);
   wanted.mounts = split_list(arguments[2]);
-  if (count > 3) wanted.script = arguments[3];
+  wanted.shared = std::string_view(arguments[3]) == protocol::kSharedMounts;
+  if (count > 4) wanted.script = arguments[4];
   ::umask(077);
   ::fcntl(protocol::kAgentDescriptor, F_SETFD, FD_CLOEXEC);  // not for the script
   if (lock(wanted.folder) < 0) return protocol::kNamespaceFolder;

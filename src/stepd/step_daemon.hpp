@@ -108,6 +108,7 @@ class StepDaemon {
   void tell_user(std::string_view message);
   void write_to_user(const std::string& text);
   void sample_usage();
+  void hold_to_memory();
   // Looks at the processes now.
   void measure();
   void report_usage();

@@ -11,6 +11,7 @@
 #include "common/base/errno_text.hpp"
 #include "common/tables/step_names.hpp"
 #include "common/wire/codec.hpp"
+#include "stepd/memory_bounds.hpp"
 #include "stepd/patience.hpp"
 #include "stepd/process_tree.hpp"
 #include "stepd/step_daemon.hpp"
@@ -212,10 +213,23 @@ void StepDaemon::measure() {
 void StepDaemon::sample_usage() {
   if (start_.sample_interval <= Duration::zero() || finished_) return;
   measure();
+  hold_to_memory();
   sample_timer_.expires_after(start_.sample_interval);
   sample_timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) sample_usage();
   });
+}
+
+// OverMemoryKill. srun ends the step's other nodes; without it they are left to their own limits.
+void StepDaemon::hold_to_memory() {
+  const std::string excess = memory_excess(meter_.memory(), memory_bounds(start_, launch_));
+  if (excess.empty() || terminating_) return;
+  const std::string text = fmt::format("StepId={} {}, being killed", step_id_text(launch_.key.id), excess);
+  agent_.send(FrameType::kAgentLog, text);
+  if (is_extern()) return kill_members();  // the step itself stays for what comes into it later
+  write_to_user(fmt::format("slurmstepd: error: {}\nslurmstepd: error: Exceeded job memory limit\n", text));
+  if (!is_batch()) mpi_abort(tasks_.empty() ? 0 : tasks_.front().rank, 0, {});
+  terminate(true, {});
 }
 
 void StepDaemon::report_usage() {

@@ -122,8 +122,7 @@ void UsageMeter::sample(const std::vector<ProcessUsage>& processes) {
     if (task != kNobody) add(now[task], process);
   }
   owners_ = std::move(owners);
-  uint64_t rss = 0;
-  uint64_t vsize = 0;
+  memory_ = {};
   for (size_t i = 0; i < tasks_.size(); ++i) {
     protocol::TaskUsage& task = tasks_[i];
     if (groups_) {
@@ -141,11 +140,11 @@ void UsageMeter::sample(const std::vector<ProcessUsage>& processes) {
     task.pages = std::max(task.pages, now[i].pages);
     task.read_bytes = std::max(task.read_bytes, now[i].read_bytes);
     task.write_bytes = std::max(task.write_bytes, now[i].write_bytes);
-    rss += task.rss_kib;
-    vsize += task.vsize_kib;
+    memory_.rss_kib += task.rss_kib;
+    memory_.vsize_kib += task.vsize_kib;
   }
-  max_rss_kib_ = std::max(max_rss_kib_, rss);
-  max_vsize_kib_ = std::max(max_vsize_kib_, vsize);
+  max_rss_kib_ = std::max(max_rss_kib_, memory_.rss_kib);
+  max_vsize_kib_ = std::max(max_vsize_kib_, memory_.vsize_kib);
 }
 
 void UsageMeter::ended(const ProcessUsage& last, const rusage& used) {

@@ -15,6 +15,7 @@
 #include "common/cgroup/tree.hpp"
 #include "common/protocol/noded.hpp"
 #include "common/protocol/stepd_start.hpp"
+#include "stepd/memory_bounds.hpp"
 
 namespace sluice::stepd {
 
@@ -60,6 +61,8 @@ class UsageMeter {
   void ended(const ProcessUsage& last, const rusage& used);
 
   [[nodiscard]] const std::vector<protocol::TaskUsage>& tasks() const { return tasks_; }
+  // Of all tasks together, as last looked at.
+  [[nodiscard]] MemoryUse memory() const { return memory_; }
   // The sums over the tasks; what processes of no task used is in it.
   [[nodiscard]] protocol::StepUsage sums() const;
 
@@ -75,7 +78,8 @@ class UsageMeter {
   std::vector<ProcessUsage> over_;  // for each task, of its processes that were waited for here
   std::map<pid_t, size_t> owners_;  // of live processes: local task, kNobody
   ProcessUsage others_;             // ended, of no task that is known
-  uint64_t max_rss_kib_ = 0;        // of all tasks together
+  MemoryUse memory_;                // of all tasks together
+  uint64_t max_rss_kib_ = 0;
   uint64_t max_vsize_kib_ = 0;
 };
 

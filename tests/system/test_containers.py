@@ -121,6 +121,29 @@ class Containers(ClusterCase):
         self.wait_gone()
 
 
+class MountsOfTheHost(ClusterCase):
+    """Shared: what the host mounts while a job runs is seen in its namespace, or not."""
+    NODES, CPUS, CONF = 2, 4, "JobContainerType=job_container/tmpfs\n"
+    FILES = {"job_container.conf": "AutoBasePath=true\nBasePath={dir}/base/%n\nNodeName=n2 Shared=true\n"}
+
+    def test_a_late_mount(self):
+        place = os.path.join(self.cluster.dir, "mounts")
+        os.makedirs(place + "/disk")
+        for command in (["mount", "--bind", place, place], ["mount", "--make-shared", place]):
+            subprocess.run(command, check=True)
+            if command[1] == "--bind":
+                self.addCleanup(subprocess.run, ["umount", "-R", "-l", place], check=True)
+        jobs = [self.submit("-N1", "-w", node, "-o", f"seen-{node}", "--wrap",
+                            f"echo ready; while [ ! -e go ]; do sleep 0.05; done; ls {place}/disk") for node in ("n1", "n2")]
+        wait_for(lambda: all(self.file(f"seen-{node}") == "ready\n" for node in ("n1", "n2")), "both jobs run")
+        subprocess.run(["mount", "-t", "tmpfs", "none", place + "/disk"], check=True)
+        for name in (place + "/disk/here", os.path.join(self.cluster.work, "go")):
+            open(name, "w", encoding="utf-8").close()
+        for job in jobs:
+            self.wait_ended(job)
+        self.assertEqual([self.file(f"seen-{node}") for node in ("n1", "n2")], ["ready\n", "ready\nhere\n"])
+
+
 if __name__ == "__main__":
     need_root()
     if BUILD.startswith(("/tmp/", "/dev/shm/")):

@@ -403,5 +403,17 @@ print(mode.value, nodes.value, *(os.environ.get("SLURM_MEM_BIND" + name, "-") or
         self.run_cmd("scontrol", "update", "NodeName=n4", "State=RESUME")
 
 
+class ExclusiveAllocation(ClusterCase):
+    """LaunchParameters=srun_exclusive_allocation: --exclusive of an srun that makes a job is about its nodes, not about its step."""
+    NODES, CPUS = 1, 4
+
+    def test_exclusive(self):
+        cpus = ("-n1", "--exclusive", "sh", "-c", "echo $SLURM_CPUS_ON_NODE")
+        seen = lambda: (self.out("srun", *cpus), self.out("salloc", "-Q", "-n4", "srun", *cpus))
+        self.assertEqual(seen(), ("1\n", "1\n"))
+        self.cluster.change_conf(lambda conf: conf.replace("LaunchParameters=", "LaunchParameters=srun_exclusive_allocation,"))
+        self.assertEqual(seen(), ("4\n", "1\n"))
+
+
 if __name__ == "__main__":
     unittest.main()

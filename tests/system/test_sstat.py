@@ -185,6 +185,56 @@ class NotShared(ClusterCase):
         self.wait_ended(job)
 
 
+class OverMemoryKill(ClusterCase):
+    """JobAcctGatherParams=OverMemoryKill: what is seen to use more than it has is ended as a whole."""
+    NODES, CPUS = 2, 4
+    CONF = Sstat.CONF + "JobAcctGatherParams=OverMemoryKill\n"
+    EAT = "python3 -c 'import time; x=bytearray({mib}<<20); time.sleep({seconds})'"
+
+    def said(self, name, step, mib):
+        self.assertRegex(name, rf"slurmstepd: error: StepId={step} exceeded memory limit \(\d+ > {mib << 20}\), being killed\n"
+                               r"slurmstepd: error: Exceeded job memory limit\n")
+
+    def test_batch_script(self):
+        job = self.submit("--mem=50", "-o", "batch.out", "--wrap", self.EAT.format(mib=200, seconds=1000) + "; echo after")
+        self.wait_ended(job)
+        shown = self.show(job)
+        self.assertEqual((shown["JobState"], shown["ExitCode"]), ("FAILED", "0:9"))
+        self.said(self.file("batch.out"), f"{job}.batch", 50)
+        self.assertNotIn("after", self.file("batch.out"))
+
+    def test_one_step_of_a_job(self):  # on all of its nodes; the script goes on
+        eat = '[ $SLURM_PROCID = 0 ] || exec ' + self.EAT.format(mib=200, seconds=1000).replace("'", '"') + "; exec sleep 1000"
+        job = self.submit("-N2", "-n2", "--mem=250", "-o", "step.out", "--wrap", f"srun --mem=60 sh -c '{eat}'; echo ended $?; exit 0")
+        self.wait_ended(job)
+        self.assertEqual(self.state(job), "COMPLETED")
+        self.said(self.file("step.out"), f"{job}.0", 60)
+        self.assertIn("\nended 137\n", self.file("step.out"))
+
+    def test_srun(self):
+        done = self.run_cmd("srun", "--mem=50", "sh", "-c", self.EAT.format(mib=200, seconds=1000), check=False)
+        self.assertEqual(done.returncode, 137)
+        self.said(done.stderr, r"\d+\.0", 50)
+
+    def test_each_step_has_what_the_job_has(self):  # steps are not added up
+        program = self.EAT.format(mib=200, seconds=3)
+        job = self.submit("-n2", "-N1", "--mem=300", "-o", "two.out", "--wrap",
+                          " & ".join(f"srun --overlap -n1 --mem=0 {program}" for _ in range(2)) + " & wait; echo done")
+        self.wait_ended(job)
+        self.assertEqual((self.state(job), self.file("two.out")), ("COMPLETED", "done\n"))
+
+
+class VSizeFactor(ClusterCase):
+    NODES, CPUS = 1, 2
+    CONF = Sstat.CONF + "JobAcctGatherParams=OverMemoryKill\nVSizeFactor=150\n"
+
+    def test_memory_that_is_only_mapped(self):
+        code = "python3 -c 'import mmap,time; x=mmap.mmap(-1, 900<<20); time.sleep(1000)'"
+        done = self.run_cmd("srun", "--mem=400", "sh", "-c", code, check=False)
+        self.assertEqual(done.returncode, 137)
+        self.assertRegex(done.stderr, rf"exceeded virtual memory limit \(\d+ > {600 << 20}\), being killed")
+
+
 if __name__ == "__main__":
     need_root()
     unittest.main(verbosity=2)

@@ -214,6 +214,46 @@ class SentGroups(ClusterCase):
         wait_for(lambda: self.ELSEWHERE in self.groups(), "the node's word counts")
 
 
+class Membership(ClusterCase):
+    """AllowGroups: who is a member is looked up again when the configuration is read, and every GroupUpdateTime seconds."""
+    NODES, CPUS = 1, 2
+    CONF = "GroupUpdateTime=0\nPartitionName=staff Nodes=ALL AllowGroups=sluiceteam\n"
+    HIRE, FIRE = "-a", "-d"
+
+    @classmethod
+    def setUpClass(cls):
+        add_user(BOB)
+        subprocess.run(["groupadd", "-f", "-g", str(TEAM), "sluiceteam"], check=True)
+        for clean_up in (["groupdel", "sluiceteam"], ["userdel", f"sluicetest{BOB}"]):
+            cls.addClassCleanup(subprocess.run, clean_up, check=False, capture_output=True)
+        super().setUpClass()
+
+    def change(self, how):
+        subprocess.run(["gpasswd", how, f"sluicetest{BOB}", "sluiceteam"], check=True, capture_output=True)
+
+    def may_submit(self):
+        done = self.run_cmd("sbatch", "-H", "-p", "staff", "-o", "/dev/null", "--wrap", "true", user=BOB, check=False)
+        if done.returncode:
+            self.assertIn("User's group not permitted to use this partition", done.stderr)
+        return done.returncode == 0
+
+    def test_members(self):
+        self.assertFalse(self.may_submit())
+        self.change(self.HIRE)
+        self.assertFalse(self.may_submit(), "GroupUpdateTime=0: not by itself")
+        self.run_cmd("scontrol", "reconfigure")
+        self.assertTrue(self.may_submit())
+        for force in (1, 0):  # /etc/group does change
+            self.cluster.change_conf(lambda conf, force=force: conf + f"\nGroupUpdateTime=1\nGroupUpdateForce={force}\n")
+            self.run_cmd("scontrol", "reconfigure")
+            self.assertTrue(self.may_submit())
+            self.change(self.FIRE)
+            wait_for(lambda: not self.may_submit(), "who has left is known", limit_s=30)
+            self.change(self.HIRE)
+            wait_for(self.may_submit, "who has come is known", limit_s=30)
+        self.run_cmd("scancel", "-u", f"sluicetest{BOB}")
+
+
 if __name__ == "__main__":
     need_root()
     unittest.main(verbosity=2)

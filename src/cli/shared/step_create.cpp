@@ -85,6 +85,7 @@ Result<std::vector<protocol::CreateStepReply>> create_steps(Client& client,
     const auto asked = Clock::now();
     const bool may_overlap = options.or_overlap && request.spec.overlap != OverlapKind::kOverlap;
     if (!options.immediate && !may_overlap) requests.front().patience = said ? kLongestPause : kSettleTime;
+    requests.front().waited = std::chrono::duration_cast<Duration>(asked - begin);
     auto reply = ask(client, requests);
     const bool interrupted = options.interrupted && options.interrupted();
     if (reply && interrupted) {

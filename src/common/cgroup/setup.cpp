@@ -65,6 +65,20 @@ Status try_controllers(const protocol::CgroupSetup& setup, const std::vector<std
   return made;
 }
 
+// EnableControllers: all that the top of the tree has, in it and in the node's group (which is there), for whoever looks
+// for them below. In one go, or, when the kernel refuses one of them, those that it does not.
+void enable_all(const protocol::CgroupSetup& setup) {
+  const auto there = read_file(setup.mountpoint + "/cgroup.controllers");
+  std::vector<std::string> words;
+  for (const std::string& name : split_list(there.value_or(""), ' ')) words.push_back("+" + name);
+  if (words.empty()) return;
+  for (const std::string& group : {setup.mountpoint, setup.mountpoint + "/" + setup.root}) {
+    const std::string file = group + "/cgroup.subtree_control";
+    if (write_group_file(file, join(words, " "))) continue;
+    for (const std::string& word : words) (void)write_group_file(file, word);
+  }
+}
+
 }  // namespace
 
 bool is_wanted(const ClusterConfig& config) {
@@ -87,6 +101,7 @@ Result<protocol::CgroupSetup> prepare(const ClusterConfig& config,
   if (auto ok = try_controllers(setup, setup.controllers); !ok) {
     return tl::unexpected<Error>(ok.error());
   }
+  if (*version == 2 && config.cgroup.enable_controllers) enable_all(setup);
   for (const std::string& name : wanted_controllers(config, *version)) {
     if (try_controllers(setup, {name})) {
       setup.controllers.push_back(name);

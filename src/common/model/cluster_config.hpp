@@ -104,6 +104,7 @@ struct JobContainerLine {
   bool auto_base_path = false;     // it is made when it is missing
   std::vector<std::string> folders;  // Dirs; empty: those of the line for all, or /tmp and /dev/shm
   std::string init_script;
+  bool shared = false;             // what the host mounts later is seen inside
   friend bool operator==(const JobContainerLine&, const JobContainerLine&) = default;
   template <class V>
   static void describe(V&& field) {
@@ -112,6 +113,7 @@ struct JobContainerLine {
     field(3, "auto_base_path", &JobContainerLine::auto_base_path);
     field(4, "folders", &JobContainerLine::folders);
     field(5, "init_script", &JobContainerLine::init_script);
+    field(610, "shared", &JobContainerLine::shared);
   }
 };
 

@@ -13,13 +13,13 @@ RequestDigest digest_request(std::string_view receiver, std::string_view method,
 }
 
 Result<std::shared_ptr<AuthProvider>> make_auth(const AuthOptions& options) {
-  if (options.type == "auth/munge") return make_munge_auth(options.munge_socket, options.cluster);
+  if (options.type == "auth/munge") return make_munge_auth(options.munge_socket, options.cluster, options.lifetime);
   if (options.type != "auth/slurm") {
     return failure(ErrorCode::kInvalidConfig,
                    fmt::format("AuthType={}: must be auth/munge or auth/slurm", options.type));
   }
   Result<ClusterKey> key = ClusterKey::load(options.key_file, options.slurm_user);
-  if (key) return make_key_auth(*key, options.cluster);
+  if (key) return make_key_auth(*key, options.cluster, options.key_lifetime());
   const bool not_for_us =
       key.error().code == ErrorCode::kAccessDenied || key.error().code == ErrorCode::kPathMissing;
   if (not_for_us && !options.token_socket.empty()) return make_socket_auth(options.token_socket);

@@ -9,6 +9,7 @@
 #include "common/base/result.hpp"
 #include "common/base/time.hpp"
 #include "common/net/identity.hpp"
+#include "common/net/token.hpp"
 
 namespace sluice::net {
 
@@ -46,6 +47,8 @@ struct AuthOptions {
   std::string key_file;             // auth/slurm: used directly where this process may read it
   std::string token_socket;         // auth/slurm: else a daemon of this host is asked here
   std::string munge_socket;         // auth/munge: empty for munged's default
+  Duration lifetime{};              // AuthInfo=ttl=: of tokens; 0: the usual one
+  [[nodiscard]] Duration key_lifetime() const { return lifetime > Duration::zero() ? lifetime : kTokenLifetime; }  // auth/slurm
 };
 
 // Errors: kInvalidConfig for an unknown type or an unusable key.

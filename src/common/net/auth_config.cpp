@@ -6,6 +6,11 @@
 #include "common/base/text.hpp"
 
 namespace sluice::net {
+namespace {
+
+constexpr int64_t kLongestLifetime = 3600;  // seconds; munged's limit, too
+
+}  // namespace
 
 AuthOptions auth_options(const ClusterConfig& config) {
   AuthOptions options;
@@ -18,6 +23,8 @@ AuthOptions auth_options(const ClusterConfig& config) {
   } else {
     options.token_socket = socket.empty() ? "/run/slurm/sack.socket" : socket;
   }
+  const auto ttl = to_number<int64_t>(option_value(split_list(config.auth_info), "ttl").value_or(""));
+  options.lifetime = std::chrono::seconds(std::clamp<int64_t>(ttl.value_or(0), 0, kLongestLifetime));
   options.key_file = key_file_for(config.config_path);
   return options;
 }

@@ -17,8 +17,8 @@ using Bytes = std::unique_ptr<char, decltype(&std::free)>;
 
 class MungeAuth final : public AuthProvider {
  public:
-  MungeAuth(std::string socket, std::string cluster)
-      : socket_(std::move(socket)), cluster_(std::move(cluster)) {}
+  MungeAuth(std::string socket, std::string cluster, Duration lifetime)
+      : socket_(std::move(socket)), cluster_(std::move(cluster)), lifetime_(lifetime) {}
   [[nodiscard]] std::string_view name() const override { return "auth/munge"; }
 
   Result<std::string> create_token(const RequestDigest& digest) override {
@@ -59,6 +59,9 @@ class MungeAuth final : public AuthProvider {
     if (context && !socket_.empty()) {
       munge_ctx_set(context.get(), MUNGE_OPT_SOCKET, socket_.c_str());
     }
+    if (context && lifetime_ > Duration::zero()) {
+      munge_ctx_set(context.get(), MUNGE_OPT_TTL, static_cast<int>(to_seconds(lifetime_)));
+    }
     return context;
   }
   static tl::unexpected<Error> refuse(std::string text) {
@@ -78,6 +81,7 @@ class MungeAuth final : public AuthProvider {
   }
   std::string socket_;
   std::string cluster_;
+  Duration lifetime_;
 };
 
 }  // namespace
@@ -120,8 +124,8 @@ Error munge_error(int problem, int64_t made_at, int64_t read_at) {
   return {ErrorCode::kAuthentication, "auth/munge: " + text};
 }
 
-std::shared_ptr<AuthProvider> make_munge_auth(std::string socket, std::string cluster) {
-  return std::make_shared<MungeAuth>(std::move(socket), std::move(cluster));
+std::shared_ptr<AuthProvider> make_munge_auth(std::string socket, std::string cluster, Duration lifetime) {
+  return std::make_shared<MungeAuth>(std::move(socket), std::move(cluster), lifetime);
 }
 
 }  // namespace sluice::net

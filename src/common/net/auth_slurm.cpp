@@ -21,8 +21,8 @@ constexpr int kAnswerSeconds = 10;
 
 class KeyAuth final : public AuthProvider {
  public:
-  KeyAuth(const ClusterKey& key, const std::string& cluster)
-      : maker_(key, cluster, short_host_name()), verifier_(key, cluster, now()) {}
+  KeyAuth(const ClusterKey& key, const std::string& cluster, Duration lifetime)
+      : maker_(key, cluster, short_host_name(), lifetime), verifier_(key, cluster, now(), lifetime) {}
   [[nodiscard]] std::string_view name() const override { return "auth/slurm"; }
   Result<std::string> create_token(const RequestDigest& digest) override {
     return maker_.make(::geteuid(), ::getegid(), digest.bytes, now());
@@ -112,8 +112,8 @@ class SocketAuth final : public AuthProvider {
 
 }  // namespace
 
-std::shared_ptr<AuthProvider> make_key_auth(const ClusterKey& key, const std::string& cluster) {
-  return std::make_shared<KeyAuth>(key, cluster);
+std::shared_ptr<AuthProvider> make_key_auth(const ClusterKey& key, const std::string& cluster, Duration lifetime) {
+  return std::make_shared<KeyAuth>(key, cluster, lifetime);
 }
 
 std::shared_ptr<AuthProvider> make_socket_auth(std::string socket_path) {

@@ -7,7 +7,8 @@
 
 namespace sluice::net {
 
-[[nodiscard]] std::shared_ptr<AuthProvider> make_key_auth(const ClusterKey& key, const std::string& cluster);
+[[nodiscard]] std::shared_ptr<AuthProvider> make_key_auth(const ClusterKey& key, const std::string& cluster,
+                                                          Duration lifetime = kTokenLifetime);
 // Cannot verify: for commands.
 [[nodiscard]] std::shared_ptr<AuthProvider> make_socket_auth(std::string socket_path);
 

@@ -14,6 +14,10 @@ namespace {
 
 constexpr char kVersion = 1;
 constexpr size_t kMostTokenBytes = 4096;
+constexpr size_t kMostTokens = size_t{4} << 20;  // within the usual lifetime
+
+// Clocks differ in both directions.
+constexpr Duration remembered(Duration lifetime) { return lifetime + 2 * kClockTolerance; }
 
 tl::unexpected<Error> refuse(std::string text) {
   return failure(ErrorCode::kAuthentication, "auth/slurm: " + std::move(text));
@@ -72,14 +76,14 @@ std::string ClusterKey::sign(std::string_view bytes) const {
   return hmac_sha256(bytes_, bytes);
 }
 
-TokenMaker::TokenMaker(ClusterKey key, std::string cluster, std::string host)
-    : key_(std::move(key)), cluster_(std::move(cluster)), host_(std::move(host)) {}
+TokenMaker::TokenMaker(ClusterKey key, std::string cluster, std::string host, Duration lifetime)
+    : key_(std::move(key)), cluster_(std::move(cluster)), host_(std::move(host)), lifetime_(lifetime) {}
 
 std::string TokenMaker::make(uint32_t uid, uint32_t gid, std::string_view digest, Time now) const {
   return sign({.uid = uid,
                .gid = gid,
                .issued = now,
-               .expires = now + kTokenLifetime,
+               .expires = now + lifetime_,
                .nonce = random_number(),
                .host = host_,
                .cluster = cluster_,
@@ -124,8 +128,12 @@ ReplayCache::Verdict ReplayCache::insert(uint64_t nonce, Time now) {
   return Verdict::kFresh;
 }
 
-TokenVerifier::TokenVerifier(ClusterKey key, std::string cluster, Time started)
-    : key_(std::move(key)), cluster_(std::move(cluster)), started_(started) {}
+TokenVerifier::TokenVerifier(ClusterKey key, std::string cluster, Time started, Duration lifetime)
+    : key_(std::move(key)),
+      cluster_(std::move(cluster)),
+      started_(started),
+      lifetime_(lifetime),
+      seen_(remembered(lifetime), kMostTokens * static_cast<size_t>(remembered(lifetime) / remembered(kTokenLifetime) + 1)) {}
 
 Result<Identity> TokenVerifier::verify(std::string_view token, std::string_view digest, Time now) {
   if (token.size() <= 1 + kDigestSize || token.size() > kMostTokenBytes ||
@@ -149,15 +157,13 @@ Result<Identity> TokenVerifier::verify(std::string_view token, std::string_view 
                     "check the clocks of {} and of this host (clock difference {} s)",
                     -age, claims->host, -age));
   }
-  if (now > claims->expires + kClockTolerance) {
+  // The memory of used tokens covers the lifetime here.
+  const Time expires = std::min(claims->expires, claims->issued + lifetime_);
+  if (now > expires + kClockTolerance) {
     return refuse(
         fmt::format("the token has expired: it was issued {} s ago and valid for {} s; "
                     "check the clocks of {} and of this host (clock difference up to {} s)",
-                    age, to_seconds(claims->expires - claims->issued), claims->host, age));
-  }
-  // The memory of used tokens covers the normal lifetime only.
-  if (claims->expires - claims->issued > kTokenLifetime) {
-    return refuse("the token's lifetime is too long");
+                    age, to_seconds(expires - claims->issued), claims->host, age));
   }
   if (!same_secret(claims->digest, digest)) {
     return refuse("the token belongs to another request, or to one to another daemon");

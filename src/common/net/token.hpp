@@ -72,13 +72,13 @@ class ClusterKey {
   std::string bytes_;
 };
 
-inline constexpr Duration kTokenLifetime = std::chrono::seconds(60);
+inline constexpr Duration kTokenLifetime = std::chrono::seconds(60);  // unless AuthInfo=ttl= says otherwise
 inline constexpr Duration kClockTolerance = std::chrono::seconds(30);
 
 // Makes tokens. Thread-safe.
 class TokenMaker {
  public:
-  TokenMaker(ClusterKey key, std::string cluster, std::string host);
+  TokenMaker(ClusterKey key, std::string cluster, std::string host, Duration lifetime = kTokenLifetime);
   [[nodiscard]] std::string make(uint32_t uid,
                                  uint32_t gid,
                                  std::string_view digest,
@@ -89,6 +89,7 @@ class TokenMaker {
   ClusterKey key_;
   std::string cluster_;
   std::string host_;
+  Duration lifetime_;
 };
 
 // Remembers nonces for as long as a token can be valid, at most `capacity` of them per period;
@@ -114,13 +115,14 @@ class ReplayCache {
 // A clock that is set back behind `started` counts as started then.
 class TokenVerifier {
  public:
-  TokenVerifier(ClusterKey key, std::string cluster, Time started = kNoTime);
+  TokenVerifier(ClusterKey key, std::string cluster, Time started = kNoTime, Duration lifetime = kTokenLifetime);
   [[nodiscard]] Result<Identity> verify(std::string_view token, std::string_view digest, Time now);
 
  private:
   ClusterKey key_;
   std::string cluster_;
   std::atomic<Time> started_;
+  Duration lifetime_;  // a token that says more has no more
   ReplayCache seen_;
 };
 

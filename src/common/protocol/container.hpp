@@ -1,5 +1,5 @@
 // Between the agent and the programs that make and remove a job's mount namespace:
-//   slurmstepd --make-namespace FOLDER UID DIR,DIR… [SCRIPT]
+//   slurmstepd --make-namespace FOLDER UID DIR,DIR… shared|private [SCRIPT]
 //   slurmstepd --remove-namespace FOLDER
 // FOLDER is BasePath/JOBID. The exit status of the first tells at which step it failed. Descriptor 3 of both is the end of
 // a pipe that is closed with their agent. Only one of them works in a folder, and none begins when its agent is gone: the
@@ -16,6 +16,10 @@ inline constexpr const char* kNamespaceFile = "/.ns";        // below FOLDER
 inline constexpr const char* kFoldersFolder = "/.folders";   // below FOLDER: what the job sees as its own
 inline constexpr int kAgentDescriptor = 3;
 inline constexpr const char* kUsualFolders = "/tmp,/dev/shm";
+
+// Whether mounts of the host go on to the job's namespace.
+inline constexpr const char* kSharedMounts = "shared";
+inline constexpr const char* kPrivateMounts = "private";
 
 enum NamespaceStep : int {
   kNamespaceMade = 0,

@@ -117,12 +117,14 @@ struct CreateStepRequest {
   StepSpec spec;
   std::string environment;
   Duration patience{0};  // the answer kStepsBusy may be kept back so long, until other steps end; at most 5 s of it
+  Duration waited{0};    // since it was asked for first
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &CreateStepRequest::job);
     field(2, "spec", &CreateStepRequest::spec);
     field(3, "environment", &CreateStepRequest::environment);
     field(4, "patience", &CreateStepRequest::patience);
+    field(610, "waited", &CreateStepRequest::waited);
   }
 };
 struct CreateStepReply {
@@ -157,7 +159,7 @@ struct LaunchOutsideRequest {
 
 // A step over several components of a heterogeneous job: a part in each, all of them or none.
 struct CreateHetStepRequest {
-  std::vector<CreateStepRequest> parts;  // in the order of the components; one environment each, the first one's patience
+  std::vector<CreateStepRequest> parts;  // in the order of the components; one environment each, the first one's patience and waiting
   template <class V>
   static void describe(V&& field) {
     field(1, "parts", &CreateHetStepRequest::parts);

@@ -255,6 +255,16 @@ struct StepLaunch {
   const StepWorld* world = launch.world.get();
   return world != nullptr ? world->id : launch.key.id;
 }
+// What the job has on this node, and what of it is the step's on the node at this position of the layout; 0: no limit of its own.
+[[nodiscard]] inline uint64_t job_memory_mib(const StepLaunch& launch, std::string_view node) {
+  for (size_t i = 0; i < launch.allocation_nodes.size() && i < launch.job_memory_mib.size(); ++i) {
+    if (launch.allocation_nodes[i].name == node) return launch.job_memory_mib[i];
+  }
+  return 0;
+}
+[[nodiscard]] inline uint64_t step_memory_mib(const StepLaunch& launch, uint32_t node_index) {
+  return node_index < launch.layout.nodes.size() ? launch.layout.nodes[node_index].memory_mib : 0;
+}
 inline constexpr Duration kLaunchLifetime = std::chrono::seconds(120);
 struct LaunchStepRequest {
   std::string launch;     // encoded StepLaunch

@@ -201,7 +201,8 @@ Result<std::unique_ptr<TokenService>> serve_tokens(const AuthOptions& options) {
   if (options.type != "auth/slurm") return std::unique_ptr<TokenService>();
   auto key = ClusterKey::load(options.key_file, options.slurm_user);
   if (!key) return tl::unexpected(key.error());
-  auto maker = std::make_shared<const TokenMaker>(std::move(*key), options.cluster, short_host_name());
+  auto maker = std::make_shared<const TokenMaker>(std::move(*key), options.cluster, short_host_name(),
+                                                  options.key_lifetime());
   auto server = TokenServer::start(options.token_socket, maker, options.slurm_user);
   if (!server && server.error().code != ErrorCode::kDuplicateName) return tl::unexpected(server.error());
   return std::unique_ptr<TokenService>(

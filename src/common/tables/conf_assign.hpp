@@ -32,10 +32,10 @@ template <class Owner>
 [[nodiscard]] std::vector<std::string> idle_options(const ConfKey<Owner>& row, const ConfValue& value) {
   std::vector<std::string> idle;
   if (row.acting.empty()) return idle;
-  const std::vector<std::string> acting = split_list(row.acting);
+  const std::vector<std::string> acting = split_list(row.acting), needless = split_list(row.needless);
   for (const std::string& option : value.items.empty() ? std::vector{value.text} : value.items) {
     const std::string name = option.substr(0, option.find_first_of("=:"));
-    if (!has_option(acting, name)) idle.push_back(name);
+    if (!has_option(acting, name) && !has_option(needless, name)) idle.push_back(name);
   }
   return idle;
 }

@@ -98,6 +98,7 @@ struct ConfKey {
   std::string_view fallback;      // the default as text; empty: none
   std::string_view allowed;       // names for kEnum, kFlags, kList and kOptions, "A,B,C"
   std::string_view acting;        // of a key that acts, those of `allowed` that do; empty: all
+  std::string_view needless;      // those of `allowed` that bound what has no bound here: nobody misses them
   std::string_view allowed_text;  // what is allowed, in words, when the kind does not say it all
   uint64_t min = 0;
   uint64_t max = kMax32;
@@ -181,6 +182,11 @@ struct ConfKey {
   [[nodiscard]] constexpr ConfKey only(std::string_view names) const {
     ConfKey row = *this;
     row.acting = names;
+    return row;
+  }
+  [[nodiscard]] constexpr ConfKey except(std::string_view names) const {
+    ConfKey row = *this;
+    row.needless = names;
     return row;
   }
   [[nodiscard]] constexpr ConfKey needs_restart() const {

@@ -55,7 +55,7 @@ constexpr GlobalKey kRows[] = {
             "use_jwt_client_ids_only,userclaimfield")
         .only("disable_token_creation,jwt_key,max_token_lifespan").acts<&C::auth_alt_parameters>(),
     key("AuthInfo", K::kOptions).allow("cred_expire,socket,ttl,use_client_ids")
-        .only("cred_expire,socket").acts<&C::auth_info>(),
+        .only("cred_expire,socket,ttl").acts<&C::auth_info>(),
     key("AuthType", K::kEnum, "auth/munge").allow("auth/munge,auth/slurm").acts<&C::auth_type>()
         .needs_restart(),
     key("BackupAddr", K::kText).obsolete(),
@@ -133,8 +133,8 @@ constexpr GlobalKey kRows[] = {
     key("GetEnvTimeout", K::kNumber).obsolete(),
     key("GresTypes", K::kWords).acts<&C::gres_types>().needs_restart(),
     key("GpuFreqDef", K::kText),
-    key("GroupUpdateForce", K::kFlag, "1").keeps<&C::group_update_force>(),
-    key("GroupUpdateTime", K::kSeconds, "600").range(0, kMax16).keeps<&C::group_update_time>(),
+    key("GroupUpdateForce", K::kFlag, "1").acts<&C::group_update_force>(),
+    key("GroupUpdateTime", K::kSeconds, "600").range(0, kMax16).acts<&C::group_update_time>(),
     key("HASH_VAL", K::kRuntime),
     key("HashPlugin", K::kEnum, "hash/k12").allow("hash/k12,hash/sha3"),
     key("HealthCheckInterval", K::kSeconds, "0").range(0, kMax16).acts<&C::health_check_interval>(),
@@ -155,7 +155,7 @@ constexpr GlobalKey kRows[] = {
         .acts<&C::job_acct_gather_type>().needs_restart(),
     key("JobAcctGatherParams", K::kOptions)
         .allow("NoShared,UsePss,OverMemoryKill,DisableGPUAcct,no_file_cache")
-        .only("NoShared,UsePss").acts<&C::job_acct_gather_params>(),
+        .only("NoShared,OverMemoryKill,UsePss").acts<&C::job_acct_gather_params>(),
     key("JobCompHost", K::kText, "localhost"),
     key("JobCompLoc", K::kText).acts<&C::job_comp_loc>(),
     key("JobCompParams", K::kText).keeps<&C::job_comp_params>(),
@@ -186,7 +186,8 @@ constexpr GlobalKey kRows[] = {
             "mpir_use_nodeaddr,disable_send_gids,slurmstepd_memlock,slurmstepd_memlock_all,"
             "test_exec,use_interactive_step,interactive_step_set_cpu_freq,"
             "srun_exclusive_allocation,ulimit_pam_adopt")
-        .only("disable_send_gids,slurmstepd_memlock,slurmstepd_memlock_all,use_interactive_step").acts<&C::launch_parameters>(),
+        .only("disable_send_gids,slurmstepd_memlock,slurmstepd_memlock_all,srun_exclusive_allocation,use_interactive_step")
+        .acts<&C::launch_parameters>(),
     key("LaunchType", K::kText).obsolete(),
     key("LicenseParameters", K::kOptions).allow("RemoteFuzzyMatch"),
     key("Licenses", K::kWords).acts_by(set_licenses, kLicenseWords),

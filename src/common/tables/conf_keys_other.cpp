@@ -30,7 +30,7 @@ constexpr ConfKey<C> kCgroupKeys[] = {
     key<C>("ConstrainKmemSpace", K::kBool).obsolete(),
     key<C>("ConstrainRAMSpace", K::kBool, "no").acts<&C::constrain_ram_space>(),
     key<C>("ConstrainSwapSpace", K::kBool, "no").acts<&C::constrain_swap_space>(),
-    key<C>("EnableControllers", K::kBool, "no").keeps<&C::enable_controllers>(),
+    key<C>("EnableControllers", K::kBool, "no").acts<&C::enable_controllers>(),
     key<C>("EnableExtraControllers", K::kWords),
     key<C>("IgnoreSystemd", K::kBool, "no").keeps<&C::ignore_systemd>(),
     key<C>("IgnoreSystemdOnFailure", K::kBool, "no"),
@@ -97,7 +97,7 @@ constexpr ConfKey<J> kContainerKeys[] = {
     key<J>("Dirs", K::kWords, "/tmp,/dev/shm").acts<&J::folders>(),
     key<J>("EntireStepInNS", K::kBool, "no"),
     key<J>("InitScript", K::kText).acts<&J::init_script>(),
-    key<J>("Shared", K::kBool, "no"),
+    key<J>("Shared", K::kBool, "no").acts<&J::shared>(),
 };
 
 constexpr ConfKey<H> kHelpersKeys[] = {

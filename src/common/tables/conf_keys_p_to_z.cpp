@@ -112,7 +112,9 @@ constexpr GlobalKey kRows[] = {
             "ignore_constraint_validation,max_submit_line_size,requeue_delay,"
             "requeue_on_resume_failure,time_min_as_soft_limit,kill_invalid_depend")
         .only("allow_zero_lic,delay_boot,disable_job_shrink,enable_user_top,ignore_prefer_validation,kill_invalid_depend,max_array_tasks,"
-              "max_script_size,max_switch_wait,nohold_on_prolog_fail,requeue_delay,salloc_wait_nodes,sbatch_wait_nodes,spec_cores_first,whole_hetjob")
+              "max_script_size,max_switch_wait,nohold_on_prolog_fail,requeue_delay,salloc_wait_nodes,sbatch_wait_nodes,spec_cores_first,"
+              "step_retry_count,step_retry_time,whole_hetjob")
+        .except("correspond_after_task_cnt")
         .acts<&C::scheduler_parameters>(),
     key("SchedulerTimeSlice", K::kSeconds, "30").range(5, kMax16).keeps<&C::scheduler_time_slice>(),
     key("SchedulerType", K::kEnum, "sched/backfill").allow("sched/backfill,sched/builtin")
@@ -256,7 +258,7 @@ constexpr GlobalKey kRows[] = {
     key("UnkillableStepTimeout", K::kSeconds, "60").range(0, kMax16)
         .acts<&C::unkillable_step_timeout>(),
     key("UrlParserType", K::kEnum).allow("url_parser/libhttp_parser,url_parser/internal"),
-    key("VSizeFactor", K::kNumber, "0").range(0, kMax16).in(" percent").keeps<&C::v_size_factor>(),
+    key("VSizeFactor", K::kNumber, "0").range(0, kMax16).in(" percent").acts<&C::v_size_factor>(),
     key("WaitTime", K::kSeconds, "0").range(0, kMax16).acts<&C::wait_time>(),
     key("X11Parameters", K::kOptions).allow("home_xauthority").acts<&C::x11_parameters>(),
 };

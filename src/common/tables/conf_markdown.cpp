@@ -28,10 +28,12 @@ std::string value_words(const ConfRule& rule) {
   return allowed_values(rule);
 }
 
-std::string effect_words(ConfEffect effect, std::string_view acting) {
-  switch (effect) {
+template <class Row>
+std::string effect_words(const Row& row) {
+  const std::string needless = row.needless.empty() ? "" : "; not needed: " + join(split_list(row.needless), ", ");
+  switch (row.effect) {
     case ConfEffect::kActs:
-      return acting.empty() ? "acts" : fmt::format("acts: {}", join(split_list(acting), ", "));
+      return row.acting.empty() ? "acts" : fmt::format("acts: {}{}", join(split_list(row.acting), ", "), needless);
     case ConfEffect::kNotYet:
       return "accepted, no effect yet";
     default:
@@ -52,7 +54,7 @@ void add_section(std::string& out, std::string_view title, const Keys& keys) {
   for (const auto* row : rows) {
     out += fmt::format("| {} | {} | {} | {} | {} |\n", row->name, cell(value_words(rule_of(*row))),
                        row->fallback.empty() ? "" : "`" + cell(row->fallback) + "`",
-                       effect_words(row->effect, row->acting), row->restart ? "restart" : "reconfigure");
+                       effect_words(*row), row->restart ? "restart" : "reconfigure");
   }
 }
 

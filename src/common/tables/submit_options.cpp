@@ -235,6 +235,7 @@ OptionResult finish_submission(Submission& s,
   if (command != kSrun) return {};
   // Without a number of tasks, a job of its own is for a task that has the node.
   if (s.settings.exclusive_step && (s.settings.job_id != 0 || job.num_tasks != 0)) {
+    s.settings.exact_by_exclusive = !s.step.exact;
     s.step.exact = true;
     if (s.step.overlap == OverlapKind::kDefault) s.step.overlap = OverlapKind::kExclusive;
   }
@@ -250,6 +251,11 @@ void follow_config(Submission& s, const ClusterConfig& config, std::vector<std::
   if (!s.settings.delay_boot_given) {
     job.delay_boot_seconds =
         minutes_in_seconds(parse_minutes(option_value(scheduler, "delay_boot").value_or("")).value_or(0));
+  }
+  const bool for_step = s.settings.job_id != 0 || !has_option(config.launch_parameters, "srun_exclusive_allocation");
+  if (s.settings.exact_by_exclusive && !for_step) {
+    s.step.exact = false;
+    if (s.step.overlap == OverlapKind::kExclusive) s.step.overlap = OverlapKind::kDefault;
   }
   if (config.allow_spec_resources_usage) return;
   for (auto [option, value] : {std::pair{"-S", &job.core_spec}, std::pair{"--thread-spec", &job.thread_spec}}) {

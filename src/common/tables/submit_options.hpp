@@ -92,6 +92,7 @@ struct SubmitSettings {
   uint32_t message_seconds = 0;  // --msg-timeout
   bool nodes_inherited = false;  // --nodes is the count of the allocation that srun is in
   bool exclusive_step = false;  // --exclusive: CPUs of its own when in an allocation
+  bool exact_by_exclusive = false;  // and nothing else says that the step is exact
   std::string prolog, epilog;
 };
 

@@ -51,13 +51,19 @@ void complete_endpoint(const state::ClusterState& now, uint32_t uid, JobId id, I
 }
 
 constexpr Duration kLongestPatience = std::chrono::seconds(5);
+constexpr Duration kLongestWait = std::chrono::hours(24 * 365);  // that a request tells of
+
+// Of the srun that asks.
+struct Patience {
+  Duration left{0}, waited{0};
+};
 
 // A request for steps, tried again whenever a step of its jobs has ended while others use what it needs.
 struct PatientRequest {
   state::Command command;
   std::vector<journal::Blob> blobs;
   std::vector<JobId> jobs;
-  StepWaiters::Clock::time_point until;
+  StepWaiters::Clock::time_point since, until;  // when it was asked for first; when its answer is due
   engine::Done answer;
   std::function<bool()> is_gone;            // nobody waits for the answer any more
   std::function<void(Duration)> note_wait;  // held for so long
@@ -76,19 +82,21 @@ void try_to_create(ServiceParts& parts, const std::shared_ptr<const PatientReque
       request->note_wait(std::chrono::duration_cast<Duration>(StepWaiters::Clock::now() - since));
       try_to_create(parts, request);
     };
-    if (busy && parts.step_waiters.hold(request->jobs, request->until, request->bytes(), again)) return;
+    if (busy && parts.step_waiters.hold(request->jobs, request->until, request->bytes(), again, request->since)) return;
     request->answer(reply, after);
   };
   parts.engine.post({request->command, request->blobs, std::move(done)});
 }
 
 template <class Reply, class Make>
-void try_to_create(ServiceParts& parts, PatientRequest request, Duration patience, Responder<Reply> responder, Make make) {
+void try_to_create(ServiceParts& parts, PatientRequest request, Patience patience, Responder<Reply> responder, Make make) {
   const auto shared = std::make_shared<Responder<Reply>>(std::move(responder));
   request.answer = answer(shared, make);
   request.is_gone = [shared] { return shared->is_gone(); };
   request.note_wait = [shared](Duration time) { shared->note_wait(time); };
-  request.until = StepWaiters::Clock::now() + std::clamp(patience, Duration(0), kLongestPatience);
+  const auto now = StepWaiters::Clock::now();
+  request.since = now - std::clamp(patience.waited, Duration(0), kLongestWait);
+  request.until = now + std::clamp(patience.left, Duration(0), kLongestPatience);
   try_to_create(parts, std::make_shared<const PatientRequest>(std::move(request)));
 }
 
@@ -104,7 +112,8 @@ void create_step(ServiceParts& parts, const CallContext& context, protocol::Crea
   auto make = [](const state::Reply& reply, const state::ClusterState& after) -> Result<protocol::CreateStepReply> {
     return describe_new_step(after, std::get<state::StepCreatedReply>(reply).id);
   };
-  try_to_create(parts, {std::move(command), std::move(blobs), {request.job}}, request.patience, std::move(responder), make);
+  try_to_create(parts, {std::move(command), std::move(blobs), {request.job}}, {request.patience, request.waited},
+                std::move(responder), make);
 }
 
 void create_het_step(ServiceParts& parts, const CallContext& context, protocol::CreateHetStepRequest request,
@@ -128,7 +137,8 @@ void create_het_step(ServiceParts& parts, const CallContext& context, protocol::
     }
     return out;
   };
-  const Duration patience = request.parts.empty() ? Duration(0) : request.parts.front().patience;
+  Patience patience;
+  if (!request.parts.empty()) patience = {request.parts.front().patience, request.parts.front().waited};
   try_to_create(parts, {std::move(command), std::move(blobs), std::move(jobs)}, patience, std::move(responder), make);
 }
 

@@ -5,6 +5,8 @@
 
 #include <boost/asio/steady_timer.hpp>
 
+#include "common/base/text.hpp"
+
 namespace sluice::ctld {
 namespace {
 
@@ -12,12 +14,29 @@ constexpr size_t kOwnBytes = 4096;  // about what a request needs besides its en
 
 }  // namespace
 
-bool StepWaiters::hold(std::vector<JobId> jobs, Clock::time_point until, size_t bytes, std::function<void()> again) {
+StepRetry step_retry(const ClusterConfig& config) {
+  StepRetry retry;
+  const std::vector<std::string>& said = config.scheduler_parameters;
+  const auto count = to_number<size_t>(option_value(said, "step_retry_count").value_or(""));
+  const auto seconds = to_number<uint32_t>(option_value(said, "step_retry_time").value_or(""));
+  if (count) retry.count = std::max<size_t>(*count, 1);
+  if (seconds) retry.time = std::chrono::seconds(*seconds);
+  return retry;
+}
+
+void StepWaiters::use(StepRetry retry) {
+  const std::lock_guard lock(mutex_);
+  retry_ = retry;
+}
+
+bool StepWaiters::hold(std::vector<JobId> jobs, Clock::time_point until, size_t bytes, std::function<void()> again,
+                       Clock::time_point since) {
   if (Clock::now() >= until) return false;
   auto waiter = std::make_shared<Waiter>();
   waiter->jobs = std::move(jobs);
   waiter->bytes = bytes + kOwnBytes;
   waiter->again = std::move(again);
+  waiter->since = since;
   {
     const std::lock_guard lock(mutex_);
     if (closed_ || waiter->bytes > most_bytes_ - bytes_) return false;
@@ -60,9 +79,16 @@ void StepWaiters::wake(JobId job) {
     const auto at = queues_.find(job);
     if (at == queues_.end()) return;
     std::deque<WaiterPtr>& queue = at->second;
-    while (!queue.empty() && released.size() < batch_) {
+    while (!queue.empty() && released.size() < retry_.count) {
       if (release_locked(*queue.front())) released.push_back(std::move(queue.front()));
       queue.pop_front();
+    }
+    if (retry_.time) {
+      std::erase_if(queue, [&, now = Clock::now()](const WaiterPtr& waiter) {
+        if (now - waiter->since < *retry_.time) return false;
+        if (release_locked(*waiter)) released.push_back(waiter);
+        return true;
+      });
     }
     if (queue.empty()) queues_.erase(at);
   }

@@ -2,6 +2,7 @@
 
 #include <grp.h>
 #include <pwd.h>
+#include <sys/stat.h>
 
 namespace sluice::ctld {
 namespace {
@@ -36,18 +37,54 @@ UserEntry look_up(uint32_t uid, uint32_t gid) {
   return out;
 }
 
+// A second is not fine enough for who writes it and submits at once.
+Time group_file_time() {
+  struct stat file {};
+  if (::stat("/etc/group", &file) != 0) return kNoTime;
+  return Time(std::chrono::seconds(file.st_mtim.tv_sec) + std::chrono::microseconds(file.st_mtim.tv_nsec / 1000));
+}
+
+// Whom the system does not know yet may be new.
+constexpr Duration kUnknownTime = std::chrono::seconds(60);
+
 }  // namespace
+
+UserSource system_users() { return {look_up, group_file_time}; }
+
+void Users::use(const ClusterConfig& config) {
+  const std::lock_guard lock(mutex_);
+  keep_ = config.group_update_time;
+  force_ = config.group_update_force;
+  ++round_;
+  kept_.clear();
+}
+
+Time Users::next_look(const UserEntry& entry, Time now) const {
+  if (entry.name.empty()) return now + kUnknownTime;
+  return keep_ > Duration::zero() ? now + keep_ : kNever;
+}
 
 UserEntry Users::find(uint32_t uid, uint32_t gid, Time now) {
   const uint64_t key = uint64_t{uid} << 32 | gid;
+  Time groups = kNoTime;
+  uint64_t round = 0;
   {
     const std::lock_guard lock(mutex_);
     const auto at = kept_.find(key);
     if (at != kept_.end() && at->second.until > now) return at->second.entry;
+    groups = source_.changed();
+    if (at != kept_.end()) {
+      Kept& kept = at->second;
+      if (!force_ && kept.groups == groups && !kept.entry.name.empty()) {
+        kept.until = next_look(kept.entry, now);
+        return kept.entry;
+      }
+    }
+    round = round_;
   }
-  UserEntry entry = look_up(uid, gid);
+  UserEntry entry = source_.look_up(uid, gid);
   const std::lock_guard lock(mutex_);
-  kept_[key] = {entry, now + keep_};
+  if (round == round_) kept_[key] = {entry, next_look(entry, now), groups};
   return entry;
 }
 

@@ -1,13 +1,16 @@
-// Names of users and groups, asked of the system and kept for a while (lookups may be slow).
+// Names of users and groups, asked of the system and kept for a while (lookups may be slow): GroupUpdateTime, or until
+// the configuration is read again.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "common/base/time.hpp"
+#include "common/model/cluster_config.hpp"
 
 namespace sluice::ctld {
 
@@ -18,19 +21,34 @@ struct UserEntry {
   std::vector<uint32_t> group_ids;  // of all; empty where the system does not know the uid
 };
 
+// Who knows it.
+struct UserSource {
+  std::function<UserEntry(uint32_t uid, uint32_t gid)> look_up;
+  std::function<Time()> changed;  // when the system's file of groups was written last
+};
+[[nodiscard]] UserSource system_users();
+
 class Users {
  public:
-  explicit Users(Duration keep) : keep_(keep) {}
+  explicit Users(UserSource source = system_users()) : source_(std::move(source)) {}
+  // By this configuration from now on; nothing is kept of what was known.
+  void use(const ClusterConfig& config);
   [[nodiscard]] UserEntry find(uint32_t uid, uint32_t gid, Time now);
 
  private:
   struct Kept {
     UserEntry entry;
-    Time until = kNoTime;
+    Time until = kNoTime;  // then it is looked at again
+    Time groups = kNoTime;  // UserSource::changed() when it was asked for
   };
-  const Duration keep_;
+  [[nodiscard]] Time next_look(const UserEntry& entry, Time now) const;  // holds mutex_
+
+  const UserSource source_;
   std::mutex mutex_;
-  std::unordered_map<uint64_t, Kept> kept_;  // guarded by mutex_
+  Duration keep_ = std::chrono::seconds(600);  // guarded by mutex_; 0: for ever
+  bool force_ = true;                          // guarded by mutex_; false: only a file of groups that was written since is asked
+  uint64_t round_ = 0;                         // guarded by mutex_: how often use() was called
+  std::unordered_map<uint64_t, Kept> kept_;    // guarded by mutex_
 };
 
 }  // namespace sluice::ctld

@@ -55,6 +55,24 @@ TEST(CgroupSetup, FindsTheVersion) {
   EXPECT_EQ(missing, "memory");
 }
 
+TEST(CgroupSetup, EnableControllersIsAboutAllOfThem) {
+  for (const bool all : {true, false}) {
+    FakeMount mount;
+    mount.put("cgroup.controllers", "cpuset cpu io memory\n");
+    mount.put("cgroup.subtree_control", "");
+    mount.put("slurm_n1/cgroup.subtree_control", "");
+    ClusterConfig config = config_at(mount);
+    config.cgroup.constrain_ram_space = false;  // nothing of them is needed
+    config.cgroup.enable_controllers = all;
+    std::string missing;
+    ASSERT_TRUE(prepare(config, "slurm_n1", missing));
+    EXPECT_EQ(missing, "");
+    const char* expected = all ? "+cpuset +cpu +io +memory" : "";
+    EXPECT_EQ(mount.get("cgroup.subtree_control"), expected);
+    EXPECT_EQ(mount.get("slurm_n1/cgroup.subtree_control"), expected);
+  }
+}
+
 TEST(CgroupSetup, TakesWhatThereIs) {
   FakeMount mount;
   mount.put("freezer/cgroup.procs", "");

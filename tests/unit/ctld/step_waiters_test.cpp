@@ -41,7 +41,7 @@ TEST(StepWaiters, OneThatTriesAgainMayBeHeldAgain) {
 }
 
 TEST(StepWaiters, ABatchAtATimeAndEachHasItsTurn) {
-  StepWaiters waiters(1 << 20, 2);
+  StepWaiters waiters(1 << 20, {.count = 2, .time = {}});
   std::vector<int> tried;
   std::function<void(int)> wait = [&](int which) {
     ASSERT_TRUE(waiters.hold({7}, kLater, 0, [&tried, &wait, which] {
@@ -55,6 +55,34 @@ TEST(StepWaiters, ABatchAtATimeAndEachHasItsTurn) {
   EXPECT_EQ(tried, (std::vector{1, 2, 3, 1}));
   wait = [](int) {};
   waiters.close();
+}
+
+TEST(StepWaiters, ThoseThatWaitForLongTryAgainToo) {
+  StepWaiters waiters;
+  waiters.use({.count = 1, .time = std::chrono::seconds(60)});
+  std::vector<int> tried;
+  const auto hold = [&](int which, int waited_s) {
+    ASSERT_TRUE(waiters.hold({7}, kLater, 0, [&tried, which] { tried.push_back(which); },
+                             StepWaiters::Clock::now() - std::chrono::seconds(waited_s)));
+  };
+  for (const auto& [which, waited_s] : {std::pair{1, 0}, {2, 0}, {3, 61}, {4, 30}, {5, 90}}) hold(which, waited_s);
+  waiters.wake(7);
+  EXPECT_EQ(tried, (std::vector{1, 3, 5}));
+  waiters.use({.count = 8, .time = {}});
+  waiters.wake(7);
+  EXPECT_EQ(tried, (std::vector{1, 3, 5, 2, 4}));
+}
+
+TEST(StepWaiters, AsSchedulerParametersSays) {
+  ClusterConfig config;
+  EXPECT_EQ(step_retry(config).count, 8U);
+  EXPECT_FALSE(step_retry(config).time);
+  config.scheduler_parameters = {"defer", "step_retry_count=3", "step_retry_time=20"};
+  EXPECT_EQ(step_retry(config).count, 3U);
+  EXPECT_EQ(step_retry(config).time, std::chrono::seconds(20));
+  config.scheduler_parameters = {"step_retry_count=0", "step_retry_time=x"};
+  EXPECT_EQ(step_retry(config).count, 1U) << "else none would";
+  EXPECT_FALSE(step_retry(config).time);
 }
 
 TEST(StepWaiters, WhatIsHeldIsLimited) {

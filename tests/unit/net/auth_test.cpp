@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/net/auth_config.hpp"
 #include "common/net/auth_munge.hpp"
 #include "common/net/auth_slurm.hpp"
 #include "common/net/clock.hpp"
@@ -96,12 +97,33 @@ TEST_F(Tokens, RefusalsSayWhichItWas) {
                                           .host = "n7",
                                           .cluster = "c1",
                                           .digest = kDigest});
-  EXPECT_TRUE(has(verify(eternal), "lifetime"));
+  EXPECT_TRUE(has(verify(eternal, kNow + seconds(91)), "expired")) << "no token lives longer than the verifier remembers";
   for (const std::string& junk :
        {std::string(), std::string("x"), std::string(40, '\1'), std::string(5000, '\1')}) {
     EXPECT_FALSE(verify(junk).empty());
   }
   EXPECT_EQ(verify(token, kNow + seconds(85)), "") << "within the tolerance of clocks";
+}
+
+TEST_F(Tokens, LiveAsLongAsTtlSays) {
+  ClusterConfig config;
+  const auto lifetime = [&](const std::string& info) {
+    config.auth_info = info;
+    return auth_options(config).lifetime;
+  };
+  EXPECT_EQ(lifetime("socket=/x,ttl=300"), seconds(300));
+  EXPECT_EQ(lifetime("ttl=99999999999"), seconds(3600));
+  for (const char* usual : {"socket=/x", "ttl=", "ttl=0", "ttl=-5", "ttl=x"}) EXPECT_EQ(lifetime(usual), Duration::zero()) << usual;
+  const TokenMaker lasting(key('k'), "c1", "n7", seconds(300)), passing(key('k'), "c1", "n7", seconds(5));
+  TokenVerifier patient(key('k'), "c1", kNoTime, seconds(300));
+  const auto accepts = [&](const TokenMaker& from, int64_t age) {
+    return patient.verify(from.make(1, 1, kDigest, kNow), kDigest, kNow + seconds(age)).has_value();
+  };
+  EXPECT_TRUE(accepts(lasting, 329) && accepts(maker, 89) && accepts(passing, 34));
+  EXPECT_FALSE(accepts(lasting, 331) || accepts(maker, 91) || accepts(passing, 36));
+  const std::string token = lasting.make(1, 1, kDigest, kNow);
+  ASSERT_TRUE(patient.verify(token, kDigest, kNow));
+  EXPECT_TRUE(has(patient.verify(token, kDigest, kNow + seconds(320)).error().text, "replayed"));
 }
 
 TEST_F(Tokens, NoAlteredByteIsAccepted) {

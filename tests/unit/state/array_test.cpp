@@ -263,6 +263,16 @@ TEST_F(ArrayTest, TasksWaitForTheTaskOfTheSameNumber) {
   EXPECT_EQ(job(single).reason, JobReason::kDependencyNeverSatisfied);
 }
 
+// Slurm splits off ten at a time (correspond_after_task_cnt).
+TEST_F(ArrayTest, AllTasksWhoseTurnHasComeAreSplitOffAtOnce) {
+  const JobId first = submit_array("0-23");
+  const JobId then = submit_array("0-29", "aftercorr:" + id_of(first));
+  start_tasks(first, 24);
+  end_all(first, 0, 23);
+  tick();
+  for (uint32_t task = 0; task < 24; ++task) EXPECT_TRUE(find_array_task(state_, then, task)->dependency.empty()) << task;
+}
+
 TEST_F(ArrayTest, TasksOfOneArrayAreNoSingletons) {
   const JobId array = submit_array("0-3", "singleton");
   EXPECT_TRUE(job(array).dependency.empty());

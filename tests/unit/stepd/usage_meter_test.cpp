@@ -79,11 +79,14 @@ TEST(UsageMeter, AttributesProcessesToTasks) {
   EXPECT_EQ(meter.tasks()[0].read_bytes, 20U);
   EXPECT_EQ(meter.tasks()[1].task, 5U);
   EXPECT_EQ(meter.tasks()[1].vsize_kib, 100U);
+  EXPECT_EQ(meter.memory().rss_kib, 1550U);
+  EXPECT_EQ(meter.memory().vsize_kib, 3100U);
   // an orphan stays with its task; what is over still counts, its memory does not
   meter.ended(process(100, 1, 1, 0), used(1, 1200));
   meter.sample({process(101, 1, 4, 600), process(200, 1, 6, 40)});
   EXPECT_EQ(meter.tasks()[0].user_cpu, std::chrono::seconds(5));
   EXPECT_EQ(meter.tasks()[0].rss_kib, 600U);
+  EXPECT_EQ(meter.memory().rss_kib, 640U);
   EXPECT_EQ(meter.tasks()[0].max_rss_kib, 1500U);
   EXPECT_EQ(meter.tasks()[1].max_rss_kib, 50U);
   const auto sum = meter.sums();

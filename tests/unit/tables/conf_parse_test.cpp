@@ -205,6 +205,7 @@ TEST(ConfParse, NamesOfSomeKeysOnlyValuesThatDoNothing) {
   EXPECT_EQ(idle("PreemptMode=REQUEUE"), Keys{"PreemptMode"});
   EXPECT_EQ(idle("PrivateData=jobs,nodes"), Keys{});
   EXPECT_EQ(idle("PrivateData=usage,jobs"), Keys{"PrivateData=usage"});
+  EXPECT_EQ(idle("SchedulerParameters=correspond_after_task_cnt=20,step_retry_count=9"), Keys{});
   EXPECT_EQ(idle("TopologyPlugin=topology/tree"), Keys{});
   EXPECT_EQ(idle("TopologyPlugin=topology/block"), Keys{"TopologyPlugin=topology/block"});
   EXPECT_EQ(idle("LogTimeFormat=rfc5424_ms"), Keys{});
@@ -285,7 +286,7 @@ TEST(ConfParse, ReadsTheFoldersOfJobs) {
   ASSERT_TRUE(parsed);
   EXPECT_EQ(parsed->config.job_container_type, "job_container/tmpfs");
   ASSERT_TRUE(parse_container_conf(
-      *lines_of("AutoBasePath=true\nBasePath=/local/%n\nInitScript=/etc/init\nNodeName=n[1-2] BasePath=none\n"
+      *lines_of("AutoBasePath=true\nBasePath=/local/%n\nInitScript=/etc/init\nNodeName=n[1-2] BasePath=none Shared=true\n"
                 "NodeName=n3 BasePath=/fast Dirs=/tmp,/var/tmp AutoBasePath=no InitScript=\n"),
       *parsed));
   const auto& lines = parsed->config.job_containers;
@@ -294,6 +295,7 @@ TEST(ConfParse, ReadsTheFoldersOfJobs) {
   EXPECT_EQ(lines[0].base_path, "/local/%n");
   EXPECT_EQ(lines[1].nodes, (std::vector<std::string>{"n1", "n2"}));
   EXPECT_EQ(lines[1].init_script, "/etc/init");
+  EXPECT_TRUE(lines[1].shared && !lines[0].shared && !lines[2].shared);
   EXPECT_EQ(lines[2].folders, (std::vector<std::string>{"/tmp", "/var/tmp"}));
   EXPECT_FALSE(lines[2].auto_base_path);
   EXPECT_FALSE(parse_container_conf(*lines_of("Base=/x\n"), *parsed));

@@ -279,6 +279,25 @@ TEST(SubmitOptionsTest, WhatTheConfigurationSays) {
   EXPECT_EQ(s.job.core_spec, 1U);
 }
 
+TEST(SubmitOptionsTest, ExclusiveIsOfTheAllocationAloneWhereTheSiteSaysSo) {
+  const auto step_of = [](std::vector<std::pair<const char*, const char*>> options, uint32_t job_id) {
+    ClusterConfig config;
+    config.launch_parameters = {"srun_exclusive_allocation"};
+    Submission s;
+    std::vector<std::string> said;
+    s.settings.job_id = job_id;
+    for (const auto& [name, value] : options) EXPECT_TRUE(apply(s, name, value, kSrun));
+    EXPECT_TRUE(finish_submission(s, kSrun, said));
+    EXPECT_EQ(s.step.exact, s.step.overlap == OverlapKind::kExclusive || options.size() == 3);
+    follow_config(s, config, said);
+    EXPECT_EQ(s.job.sharing, Sharing::kExclusive);
+    return std::pair(s.step.exact, s.step.overlap);
+  };
+  EXPECT_EQ(step_of({{"ntasks", "1"}, {"exclusive", nullptr}}, 0), std::pair(false, OverlapKind::kDefault));
+  EXPECT_EQ(step_of({{"ntasks", "1"}, {"exclusive", nullptr}}, 7), std::pair(true, OverlapKind::kExclusive)) << "in a job";
+  EXPECT_TRUE(step_of({{"ntasks", "1"}, {"exclusive", nullptr}, {"exact", nullptr}}, 0).first) << "asked for by itself";
+}
+
 TEST(SubmitOptionsTest, GresAreOfKnownTypes) {
   JobSpec job;
   job.gres = "gres/gpu:a100:2,gres/fan:1";
