@@ -168,6 +168,12 @@ struct Options {
   std::string cluster;
 };
 
+template <StructuredForm F>
+std::optional<int> choose_form(Options& o, const char* value) {
+  o.session.form_wanted = true;
+  return choose_structured("scontrol", F, value, o.session.form);
+}
+
 std::optional<int> help(Options& /*options*/, const char* /*value*/) { return scontrol::print_help(), 0; }
 
 using O = Options;
@@ -182,8 +188,7 @@ constexpr OptionRow<O> kOptions[] = {
     {"future", 'F', Takes::kNothing, [](O& o, V) { return o.session.future = true, kGoOn; }},
     {"help", 'h', Takes::kNothing, help},
     {"hide", 0, Takes::kNothing, [](O& o, V) { return o.session.all = false, kGoOn; }},
-    {"json", 0, Takes::kPerhaps,
-     [](O& o, V v) { return choose_structured("scontrol", StructuredForm::kJson, v, o.session.form); }},
+    {"json", 0, Takes::kPerhaps, choose_form<StructuredForm::kJson>},
     {"local", 0, Takes::kNothing, no_effect<O>},
     {"oneliner", 'o', Takes::kNothing, [](O& o, V) { return o.session.one_line = true, kGoOn; }},
     {"quiet", 'Q', Takes::kNothing, [](O& o, V) { return o.session.be_quiet(), kGoOn; }},
@@ -192,8 +197,7 @@ constexpr OptionRow<O> kOptions[] = {
     {"usage", 0, Takes::kNothing, help},
     {"verbose", 'v', Takes::kNothing, [](O& o, V) { return o.session.be_verbose(), kGoOn; }},
     {"version", 'V', Takes::kNothing, [](O&, V) { return std::optional(print_slurm_version()); }},
-    {"yaml", 0, Takes::kPerhaps,
-     [](O& o, V v) { return choose_structured("scontrol", StructuredForm::kYaml, v, o.session.form); }},
+    {"yaml", 0, Takes::kPerhaps, choose_form<StructuredForm::kYaml>},
 };
 
 // A word such as -Backfill after setdebugflags is no option.

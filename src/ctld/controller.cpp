@@ -119,9 +119,9 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
   publisher.emplace(
       engine::Published{std::make_shared<state::ClusterState>(recovered.state), recovered.last},
       [this](const state::Effects& list, const state::ClusterSnapshot& state) { effects->run(list, state); });
-  commit.emplace(*store, journal::GroupCommitOptions{.on_storage_change = [](bool full, const std::string& why) {
-                   if (full) log::error("the journal has no room: {}; new work is refused", why);
-                   else log::info("the journal has room again");
+  commit.emplace(*store, journal::GroupCommitOptions{.on_storage_change = [](bool trouble, const std::string& why) {
+                   if (trouble) log::error("{}; new work is refused", why);
+                   else log::info("the journal can be written again");
                  }});
   engine.emplace(engine::EngineOptions{.clock = now, .on_events = log_events}, std::move(recovered.state), recovered.last,
                  *commit, *publisher);

@@ -330,6 +330,16 @@ class Query(ClusterCase):
         self.assertEqual([(one["mode"], one["pinged"], one["responding"], one["primary"]) for one in pings],
                          [("primary", "UP", True, True)])
 
+    def test_scontrol_text_only(self):  # --json --yaml of what has no records
+        for entity in ("config", "topology", "assoc_mgr", "federation", "bbstat", "burstbuffer", "dwstat", "daemons", "aliases",
+                       "slurmd", "hostnames", "hostlist", "hostlistsorted"):
+            refused = f"scontrol: error: show {entity} gives text only, neither JSON nor YAML\n"
+            self.fails(1, refused, "scontrol", "show", entity, "--json")
+            self.fails(1, refused, "scontrol", "--yaml=v0.0.42", "show", entity)
+        self.fails(1, "", "scontrol", "-Q", "show", "conf", "--json")
+        self.assertIn("ClusterName ", self.out("scontrol", "show", "config", env={"SLURM_JSON": "v0.0.44"}))
+        self.assertEqual(self.out("scontrol", "show", "hostnames", "n[1-2]", env={"SLURM_YAML": ""}), "n1\nn2\n")
+
     def test_scontrol_errors(self):
         self.fails(1, "invalid keyword: nosuch\n", "scontrol", "nosuch")
         self.fails(1, "invalid entity:nosuch for keyword:show \n", "scontrol", "show", "nosuch")

@@ -27,6 +27,7 @@ struct Session {
   bool done = false;  // exit, quit
   int exit_status = 0;
   StructuredChoice form;
+  bool form_wanted = false;  // by --json or --yaml, not by the environment alone
   Words command_line;
 
   // The connection; nothing (and the reason on stderr) when there is no configuration.

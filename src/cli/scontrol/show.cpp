@@ -345,9 +345,12 @@ void show_reservations(Session& session, const std::string& name) {
   if (!session.quiet) std::printf("Reservation %s not found\n", name.c_str());
 }
 
+enum class Form { kText, kRecords };  // kRecords: JSON and YAML, too
+
 struct Entity {
   std::string_view name;
   void (*show)(Session&, const std::string&);
+  Form form = Form::kText;
   bool needs_cluster = true;
 };
 // Where two begin alike, the first one is meant by a beginning that both share only if it is one
@@ -366,19 +369,19 @@ constexpr Entity kEntities[] = {
     {"daemons", show_daemons},
     {"dwstat", [](Session&, const std::string&) {}},
     {"federation", [](Session&, const std::string&) {}},
-    {"hostlist", [](Session& s, const std::string& id) { fold_names(s, id, false); }, false},
-    {"hostlistsorted", [](Session& s, const std::string& id) { fold_names(s, id, true); }, false},
-    {"hostnames", show_host_names, false},
-    {"jobs", show_jobs},
-    {"jobid", show_jobs},
-    {"licenses", show_licenses},
-    {"nodes", show_nodes},
-    {"partitions", show_partitions},
-    {"partitionname", show_partitions},
-    {"reservations", show_reservations},
-    {"reservationname", show_reservations},
+    {"hostlist", [](Session& s, const std::string& id) { fold_names(s, id, false); }, Form::kText, false},
+    {"hostlistsorted", [](Session& s, const std::string& id) { fold_names(s, id, true); }, Form::kText, false},
+    {"hostnames", show_host_names, Form::kText, false},
+    {"jobs", show_jobs, Form::kRecords},
+    {"jobid", show_jobs, Form::kRecords},
+    {"licenses", show_licenses, Form::kRecords},
+    {"nodes", show_nodes, Form::kRecords},
+    {"partitions", show_partitions, Form::kRecords},
+    {"partitionname", show_partitions, Form::kRecords},
+    {"reservations", show_reservations, Form::kRecords},
+    {"reservationname", show_reservations, Form::kRecords},
     {"slurmd", [](Session& s, const std::string&) { show_agent(s); }},
-    {"steps", show_steps},
+    {"steps", show_steps, Form::kRecords},
     {"topology", show_topology},
 };
 
@@ -405,6 +408,9 @@ void show(Session& session, const Words& words) {
   const Entity* entity = find_entity(name);
   if (entity == nullptr || name.empty()) {
     return session.fail("invalid entity:" + name + " for keyword:show ");
+  }
+  if (session.form_wanted && entity->form == Form::kText) {  // text would only be taken for broken JSON
+    return session.fail(fmt::format("scontrol: error: show {} gives text only, neither JSON nor YAML", entity->name));
   }
   if (entity->needs_cluster && session.client() == nullptr) return;
   entity->show(session, id);

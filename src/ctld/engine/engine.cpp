@@ -29,45 +29,32 @@ Engine::Engine(EngineOptions options,
       next_tick_(options_.clock() + options_.tick),
       commit_(commit),
       publisher_(publisher),
+      inbox_(std::make_shared<Inbox>(options_.most_waiting)),
       thread_([this] { run(); }) {}
 
 Engine::~Engine() { stop(); }
 
 void Engine::post(Post post) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!stopping_ && (inbox_.size() < options_.most_waiting || !is_new_work(post.command))) {
-      inbox_.push_back(std::move(post));
-      if (inbox_.size() == 1) wake_.notify_one();
-      return;
-    }
-  }
+  if (inbox_->put(post)) return;
   if (post.done) post.done(failure(ErrorCode::kRetry), publisher_.newest()->state);
 }
 
 void Engine::stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  wake_.notify_one();
+  inbox_->close();
   if (thread_.joinable()) thread_.join();
 }
 
 // A clock that was set back would put the next tick off for as long.
 bool Engine::is_tick_due(Time now) const { return now >= next_tick_ || next_tick_ - now > options_.tick; }
 
-std::vector<Post> Engine::wait_for_posts() {
+Duration Engine::until_tick() const {
   const Time now = options_.clock();
-  const Duration left = is_tick_due(now) ? Duration(0) : next_tick_ - now;
-  std::unique_lock lock(mutex_);
-  wake_.wait_for(lock, left, [this] { return stopping_ || !inbox_.empty(); });
-  return std::exchange(inbox_, {});
+  return is_tick_due(now) ? Duration(0) : next_tick_ - now;
 }
 
 void Engine::run() {
   while (true) {
-    std::vector<Post> posts = gather_reports(wait_for_posts());
+    std::vector<Post> posts = gather_reports(inbox_->take(until_tick()));
     Group group;
     const Time now = options_.clock();
     for (Post& post : posts) obey(post, now, group);
@@ -76,20 +63,19 @@ void Engine::run() {
       obey(tick, now, group);
       next_tick_ = now + options_.tick;
     }
-    if (!group.frames.frames.empty() || !group.answers.empty()) seal(std::move(group));
-    const std::lock_guard lock(mutex_);
-    if (stopping_ && inbox_.empty()) return;
+    if (!group.frames.frames.empty() || !group.answers.empty() || !group.effects.empty()) seal(std::move(group));
+    if (inbox_->is_over()) return;
   }
 }
 
-bool Engine::refuse(const Post& post) const {
-  return commit_.storage_full() && is_new_work(post.command);
+ErrorCode Engine::refusal(const Post& post) const {
+  return is_new_work(post.command) ? commit_.trouble() : ErrorCode::kOk;
 }
 
 void Engine::obey(Post& post, Time now, Group& group) {
-  if (refuse(post)) {
-    // Nothing happened, so the answer waits for no journal: that may have no room for hours.
-    publisher_.answer({std::move(post.done), failure(ErrorCode::kStorageFull)});
+  if (const ErrorCode code = refusal(post); code != ErrorCode::kOk) {
+    // Nothing happened, so the answer waits for no journal: that may not be written for hours.
+    publisher_.answer({std::move(post.done), failure(code)});
     return;
   }
   Result<state::Decision> decision = state::decide(state_, post.command, now);
@@ -118,15 +104,19 @@ void Engine::seal(Group group) {
   durable->published = {std::make_shared<const state::ClusterState>(state_), sequence_};
   durable->answers = std::move(group.answers);
   durable->effects = std::move(group.effects);
-  commit_.submit(std::move(group.frames), [this, durable](const Result<journal::Sequence>& written) {
+  inbox_->note_sealed();
+  const auto note = [durable, inbox = inbox_, &publisher = publisher_](const Result<journal::Sequence>& written) {
+    inbox->note_written();
     if (!written) {
       // The state holds what the journal does not: this process must not answer anything any more.
       log::error("the journal cannot be written: {}", written.error().text);
-      if (written.error().code != ErrorCode::kStorageFull) check_failed(__FILE__, __LINE__, "journal");
+      const ErrorCode code = written.error().code;
+      if (code != ErrorCode::kStorageFull && code != ErrorCode::kRetry) check_failed(__FILE__, __LINE__, "journal");
       return;
     }
-    publisher_.publish(std::move(*durable));
-  });
+    publisher.publish(std::move(*durable));
+  };
+  commit_.submit(std::move(group.frames), note);
 }
 
 }  // namespace sluice::engine

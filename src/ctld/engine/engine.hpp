@@ -6,16 +6,15 @@
 //   engine.post({.command = SubmitJob{…}, .blobs = …, .done = [](const Result<Reply>&, …) {…}});
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
-#include <vector>
 
 #include "common/base/result.hpp"
 #include "common/base/time.hpp"
 #include "ctld/engine/event_counts.hpp"
+#include "ctld/engine/inbox.hpp"
+#include "ctld/engine/post.hpp"
 #include "ctld/engine/publisher.hpp"
 #include "ctld/engine/snapshot_holder.hpp"
 #include "ctld/journal/group_commit.hpp"
@@ -27,15 +26,6 @@
 namespace sluice::engine {
 
 using Clock = std::function<Time()>;
-
-// One command and whom to tell. `done` runs on the publisher's thread when everything the answer
-// says is durable and published; with an error: nothing happened. A refusal for want of room
-// waits for nothing.
-struct Post {
-  state::Command command;
-  std::vector<journal::Blob> blobs;  // that the command's events mention
-  Done done;                         // may be empty
-};
 
 struct EngineOptions {
   Clock clock;
@@ -68,11 +58,11 @@ class Engine {
  private:
   struct Group;  // what one turn seals
   void run();
-  std::vector<Post> wait_for_posts();
+  [[nodiscard]] Duration until_tick() const;
   [[nodiscard]] bool is_tick_due(Time now) const;
   void obey(Post& post, Time now, Group& group);
   void seal(Group group);
-  [[nodiscard]] bool refuse(const Post& post) const;
+  [[nodiscard]] ErrorCode refusal(const Post& post) const;  // kOk: it is taken
 
   const EngineOptions options_;
   state::ClusterState state_;      // of the engine's thread alone
@@ -82,10 +72,7 @@ class Engine {
   Publisher& publisher_;
   EventCounts counts_;
 
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::vector<Post> inbox_;   // guarded by mutex_
-  bool stopping_ = false;     // guarded by mutex_
+  const std::shared_ptr<Inbox> inbox_;  // the journal's thread knows it, too, and may outlive this
   std::thread thread_;        // last: starts when all else is there
 };
 

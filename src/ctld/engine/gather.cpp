@@ -6,50 +6,77 @@
 namespace sluice::engine {
 namespace {
 
-std::vector<protocol::StepEnded>* reports_of(state::EndSteps& command) { return &command.ended; }
-std::vector<protocol::JobCleaned>* reports_of(state::JobsCleaned& command) { return &command.cleaned; }
+std::vector<protocol::StepEnded>& reports_of(state::EndSteps& command) { return command.ended; }
+std::vector<protocol::JobCleaned>& reports_of(state::JobsCleaned& command) { return command.cleaned; }
 
-// False: they are no reports of this kind, or too many for one frame.
+// Posts of one kind of report, as few as may be.
 template <class Command>
-bool merge(Post& into, Post& post, size_t most) {
-  auto* first = std::get_if<Command>(&into.command);
-  auto* second = std::get_if<Command>(&post.command);
-  if (first == nullptr || second == nullptr) return false;
-  auto& all = *reports_of(*first);
-  auto& more = *reports_of(*second);
-  if (all.size() + more.size() > most) return false;
-  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-  return true;
-}
+class Gathered {
+ public:
+  // False: the post is of another kind.
+  bool add(Post& post, size_t most) {
+    auto* command = std::get_if<Command>(&post.command);
+    if (command == nullptr) return false;
+    if (posts_.empty() || !join(reports_of(*command), most)) {
+      posts_.push_back({std::move(post), {}});
+    } else {
+      posts_.back().others.push_back(std::move(post.done));
+    }
+    return true;
+  }
+  void move_to(std::vector<Post>& out) {
+    for (Gathering& one : posts_) {
+      if (!one.others.empty()) {
+        one.others.push_back(std::move(one.post.done));
+        one.post.done = [all = std::move(one.others)](const Result<state::Reply>& reply, const state::ClusterSnapshot& state) {
+          for (const Done& done : all) {
+            if (done) done(reply, state);
+          }
+        };
+      }
+      out.push_back(std::move(one.post));
+    }
+    posts_.clear();
+  }
+
+ private:
+  struct Gathering {
+    Post post;
+    std::vector<Done> others;  // of the reports that joined
+  };
+
+  bool join(auto& more, size_t most) {
+    auto& all = reports_of(std::get<Command>(posts_.back().post.command));
+    if (all.size() + more.size() > most) return false;
+    all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    return true;
+  }
+
+  std::vector<Gathering> posts_;
+};
 
 }  // namespace
 
+bool is_report(const state::Command& command) {
+  return std::holds_alternative<state::EndSteps>(command) || std::holds_alternative<state::JobsCleaned>(command);
+}
+
 std::vector<Post> gather_reports(std::vector<Post> posts, size_t most) {
-  std::vector<Post> gathered;
-  gathered.reserve(posts.size());
-  std::vector<Done> waiting;  // of the reports that went into the last post
+  std::vector<Post> out;
+  out.reserve(posts.size());
+  Gathered<state::EndSteps> ended;
+  Gathered<state::JobsCleaned> cleaned;
   const auto close = [&] {
-    if (waiting.empty()) return;
-    waiting.push_back(std::move(gathered.back().done));
-    gathered.back().done = [all = std::move(waiting)](const Result<state::Reply>& reply,
-                                                      const state::ClusterSnapshot& state) {
-      for (const Done& done : all) {
-        if (done) done(reply, state);
-      }
-    };
-    waiting.clear();
+    ended.move_to(out);  // first: that a node is clean says nothing before the job's end is known
+    cleaned.move_to(out);
   };
   for (Post& post : posts) {
-    if (!gathered.empty() && (merge<state::EndSteps>(gathered.back(), post, most) ||
-                              merge<state::JobsCleaned>(gathered.back(), post, most))) {
-      waiting.push_back(std::move(post.done));
-      continue;
-    }
+    if (ended.add(post, most) || cleaned.add(post, most)) continue;
     close();
-    gathered.push_back(std::move(post));
+    out.push_back(std::move(post));
   }
   close();
-  return gathered;
+  return out;
 }
 
 }  // namespace sluice::engine

@@ -4,12 +4,15 @@
 
 #include <vector>
 
-#include "ctld/engine/engine.hpp"
+#include "ctld/engine/post.hpp"
 
 namespace sluice::engine {
 
-// Reports of one kind (EndSteps, JobsCleaned) in a row as one post that answers all who sent them; the
-// order of everything else stays. A post holds no more than `most` reports, unless it came so.
+// EndSteps, JobsCleaned: what agents say of work that is over.
+[[nodiscard]] bool is_report(const state::Command& command);
+
+// Reports in a row as one post of each kind that answers all who sent them, ends before what they make clean; the order
+// of everything else stays. A post holds no more than `most` reports, unless it came so.
 [[nodiscard]] std::vector<Post> gather_reports(std::vector<Post> posts, size_t most = 10'000);
 
 }  // namespace sluice::engine

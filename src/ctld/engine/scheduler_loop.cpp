@@ -1,7 +1,6 @@
 #include "ctld/engine/scheduler_loop.hpp"
 
 #include <algorithm>
-#include <future>
 #include <utility>
 
 namespace sluice::engine {
@@ -28,6 +27,36 @@ void add_pass(protocol::CycleCounts& into, const sched::PassTimings& pass, Durat
 
 }  // namespace
 
+// Shared with the answer, which may come when the loop is gone: the journal may have no room for hours.
+struct SchedulerLoop::Started {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool given_up = false;
+  bool answered = false;
+  bool obeyed = false;  // else the disk is full
+  state::StartedReply reply;
+
+  // False: given up before there was one.
+  bool wait_for_answer() {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [this] { return answered || given_up; });
+    return answered;
+  }
+  void answer(const Result<state::Reply>& what) {
+    const std::lock_guard lock(mutex);
+    const auto* started = what ? std::get_if<state::StartedReply>(&*what) : nullptr;
+    answered = true;
+    obeyed = started != nullptr;
+    if (obeyed) reply = *started;
+    changed.notify_one();
+  }
+  void give_up() {
+    const std::lock_guard lock(mutex);
+    given_up = true;
+    changed.notify_one();
+  }
+};
+
 SchedulerLoop::SchedulerLoop(Engine& engine, const Publisher& publisher, Clock clock, OnPass on_pass,
                              Duration interval)
     : engine_(engine),
@@ -46,16 +75,12 @@ void SchedulerLoop::wake() {
   changed_.notify_one();
 }
 
-void SchedulerLoop::look_again_soon() {
-  const std::lock_guard lock(mutex_);
-  soon_ = true;
-}
-
 void SchedulerLoop::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
     changed_.notify_one();
+    if (under_way_) under_way_->give_up();
   }
   if (thread_.joinable()) thread_.join();
 }
@@ -97,26 +122,33 @@ void SchedulerLoop::run_pass() {
   sched::Plan plan = sched::plan_pass(*state, sched::make_policies(*state), clock_());
   const auto took = std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun);
   count(plan.counts, took);
-  if (plan.settling) look_again_soon();
+  soon_ = plan.settling;
   soft_.set(plan.soft);
-  size_t dropped = 0;
+  std::optional<size_t> dropped = 0;
   if (!plan.starts.empty()) dropped = start(on_pass_ ? plan.starts : std::move(plan.starts));
-  if (on_pass_) on_pass_({*state, plan, took, dropped});
+  if (on_pass_ && dropped) on_pass_({*state, plan, took, *dropped});
 }
 
-size_t SchedulerLoop::start(std::vector<state::PlannedStart> starts) {
-  auto durable = std::make_shared<std::promise<size_t>>();
-  std::future<size_t> done = durable->get_future();
+std::optional<size_t> SchedulerLoop::start(std::vector<state::PlannedStart> starts) {
+  const auto started = std::make_shared<Started>();
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return std::nullopt;
+    under_way_ = started;
+  }
   const size_t planned = starts.size();
-  engine_.post({state::StartJobs{std::move(starts)}, {}, [this, durable, planned](const auto& reply, const auto&) {
-                  // what was dropped, or not looked at, is planned again on the newer state
-                  const auto* started = reply ? std::get_if<state::StartedReply>(&*reply) : nullptr;
-                  const bool in_vain = started == nullptr || started->started == 0;  // null: the disk is full
-                  if (in_vain) look_again_soon();
-                  else if (started->dropped > 0 || planned >= sched::WorkBudget{}.most_starts) wake();
-                  durable->set_value(started != nullptr ? started->dropped : planned);
-                }});
-  return done.get();
+  engine_.post({state::StartJobs{std::move(starts)}, {}, [started](const auto& reply, const auto&) { started->answer(reply); }});
+  const bool answered = started->wait_for_answer();
+  {
+    const std::lock_guard lock(mutex_);
+    under_way_ = nullptr;
+  }
+  if (!answered) return std::nullopt;
+  // what was dropped, or not looked at, is planned again on the newer state
+  const state::StartedReply& reply = started->reply;
+  if (reply.started == 0) soon_ = true;
+  else if (reply.dropped > 0 || planned >= sched::WorkBudget{}.most_starts) wake();
+  return started->obeyed ? reply.dropped : planned;
 }
 
 }  // namespace sluice::engine

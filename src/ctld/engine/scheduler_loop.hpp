@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "common/protocol/admin.hpp"
@@ -44,7 +45,8 @@ class SchedulerLoop {
   ~SchedulerLoop();  // stop()
 
   void wake();  // any thread
-  void stop();  // ends the thread after the pass under way; idempotent
+  // Ends the thread after the pass under way, whose starts may still wait for the journal then; idempotent.
+  void stop();
 
   // What the last pass found out about pending jobs.
   [[nodiscard]] std::shared_ptr<const sched::SoftView> soft() const { return soft_.get(); }
@@ -54,9 +56,10 @@ class SchedulerLoop {
  private:
   void run();
   bool wait_for_wake();
-  void look_again_soon();
   void run_pass();
-  size_t start(std::vector<state::PlannedStart> starts);  // how many no longer fitted
+  struct Started;  // what the engine made of a plan
+  // How many no longer fitted; nothing when stop() came before the answer.
+  std::optional<size_t> start(std::vector<state::PlannedStart> starts);
   void count(const sched::PassTimings& pass, Duration took);
 
   Engine& engine_;
@@ -69,8 +72,9 @@ class SchedulerLoop {
   std::condition_variable changed_;
   bool wanted_ = true;     // guarded by mutex_
   bool stopping_ = false;  // guarded by mutex_
-  bool soon_ = false;      // guarded by mutex_
+  bool soon_ = false;      // of the scheduler's thread
   PassCounts counts_;      // guarded by mutex_
+  std::shared_ptr<Started> under_way_;  // guarded by mutex_; null: no plan is
   std::thread thread_;
 };
 

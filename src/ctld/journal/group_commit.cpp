@@ -29,7 +29,7 @@ void move_behind(std::vector<T>& to, std::vector<T>& from) {
 GroupCommit::GroupCommit(JournalStore& store, GroupCommitOptions options)
     : store_(store),
       options_(std::move(options)),
-      storage_full_(store.low_on_room()),
+      trouble_(store.low_on_room() ? ErrorCode::kStorageFull : ErrorCode::kOk),
       thread_([this] { run(); }) {}
 
 GroupCommit::~GroupCommit() {
@@ -63,7 +63,7 @@ std::deque<GroupCommit::Waiting> GroupCommit::take_batch() {
   std::unique_lock lock(mutex_);
   in_flight_ = 0;
   const auto ready = [&] { return stopping_ || !waiting_.empty(); };
-  if (storage_full_) {
+  if (trouble_ != ErrorCode::kOk) {
     // nothing to write, but room may be back
     changed_.wait_for(lock, options_.retry_interval, ready);
   } else {
@@ -87,9 +87,9 @@ void GroupCommit::run() {
       const std::unique_lock lock(mutex_);
       if (stopping_) return;
     }
-    if (storage_full_) {
+    if (trouble_ != ErrorCode::kOk) {
       store_.regain_reserve();
-      if (!store_.low_on_room()) set_storage_full(false, {});
+      if (!store_.low_on_room()) set_trouble(ErrorCode::kOk, {});
     }
     if (batch.empty()) continue;
     FrameGroup merged;
@@ -108,14 +108,15 @@ Result<Sequence> GroupCommit::write(const FrameGroup& group) {
     Result<Sequence> written = store_.append(group);
     if (written) {
       if (store_.low_on_room()) {
-        set_storage_full(true, "the disk of the journal is full; its last reserve is in use");
+        set_trouble(ErrorCode::kStorageFull, "the disk of the journal is full; its last reserve is in use");
       } else {
-        set_storage_full(false, {});
+        set_trouble(ErrorCode::kOk, {});
       }
       return written;
     }
-    if (written.error().code != ErrorCode::kStorageFull) return written;
-    set_storage_full(true, written.error().text);
+    const ErrorCode code = written.error().code;
+    if (code != ErrorCode::kStorageFull && code != ErrorCode::kRetry) return written;
+    set_trouble(code, written.error().text);
     if (pause(options_.retry_interval)) return store_.append(group);
     store_.regain_reserve();
   }
@@ -126,9 +127,10 @@ bool GroupCommit::pause(std::chrono::milliseconds interval) {
   return changed_.wait_for(lock, interval, [&] { return stopping_; });
 }
 
-void GroupCommit::set_storage_full(bool full, const std::string& why) {
-  if (storage_full_.exchange(full) == full) return;
-  if (options_.on_storage_change) options_.on_storage_change(full, why);
+void GroupCommit::set_trouble(ErrorCode trouble, const std::string& why) {
+  const bool was = trouble_.exchange(trouble) != ErrorCode::kOk;
+  const bool is = trouble != ErrorCode::kOk;
+  if (was != is && options_.on_storage_change) options_.on_storage_change(is, why);
 }
 
 }  // namespace sluice::journal

@@ -1,6 +1,6 @@
 // The journal's thread: takes sealed groups in order, writes what is waiting as one transaction,
-// and says for each group, in order, when it is durable. While the disk is full it holds what it
-// has and tries again; nothing is lost or rolled back.
+// and says for each group, in order, when it is durable. While the disk is full, or another process
+// has the journal locked, it holds what it has and tries again; nothing is lost or rolled back.
 #pragma once
 
 #include <atomic>
@@ -17,18 +17,17 @@
 namespace sluice::journal {
 
 struct GroupCommitOptions {
-  std::chrono::milliseconds retry_interval{500};   // between tries while there is no room
+  std::chrono::milliseconds retry_interval{500};   // between tries while it cannot be written
   size_t max_transaction_bytes = size_t{8} << 20;  // about; a larger group still goes in one piece
-  // Told on the journal's thread when storage_full() changes; the text says why (empty: room
-  // again).
-  std::function<void(bool full, const std::string& why)> on_storage_change;
+  // Told on the journal's thread when trouble() comes or goes; the text says why (empty: it is gone).
+  std::function<void(bool trouble, const std::string& why)> on_storage_change;
 };
 
 class GroupCommit {
  public:
   // Called on the journal's thread, once per group, in the order of submit(). The value is the last
   // sequence of the transaction that holds the group. An error means that the journal cannot be
-  // used any more, or (kStorageFull) that stop() came while there was no room.
+  // used any more, or (kStorageFull, kRetry) that stop() came while it could not be written.
   using OnDurable = std::function<void(const Result<Sequence>&)>;
 
   // `store` outlives this.
@@ -40,8 +39,9 @@ class GroupCommit {
   // Never blocks on the disk. Must not be called after stop().
   void submit(FrameGroup group, OnDurable on_durable);
 
-  // True while the reserve of room is in use or a group cannot be written: refuse new commands.
-  bool storage_full() const { return storage_full_; }
+  // Other than kOk new commands are to be refused with it: kStorageFull while the reserve of room is in
+  // use or there is none at all, kRetry while another process has the journal locked.
+  ErrorCode trouble() const { return trouble_; }
 
   // Groups that are not durable yet.
   size_t backlog() const;
@@ -62,11 +62,11 @@ class GroupCommit {
   Result<Sequence> write(const FrameGroup& group);
   // Waits for `interval` or stop(); true when stopping.
   bool pause(std::chrono::milliseconds interval);
-  void set_storage_full(bool full, const std::string& why);
+  void set_trouble(ErrorCode trouble, const std::string& why);
 
   JournalStore& store_;
   const GroupCommitOptions options_;
-  std::atomic<bool> storage_full_ = false;
+  std::atomic<ErrorCode> trouble_ = ErrorCode::kOk;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

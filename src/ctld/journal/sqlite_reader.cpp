@@ -108,24 +108,22 @@ Result<std::optional<Checkpoint>> SqliteReader::load_latest_checkpoint() {
   std::optional<Checkpoint> found;
   std::string digest;
   size_t size = 0;
-  Status done = database_.query(
-      "SELECT sequence, time, size, digest FROM checkpoint ORDER BY sequence DESC LIMIT 1",
+  // in one statement: a controller beside this reader may replace it at any time
+  const Status done = database_.query(
+      "SELECT c.sequence, c.time, c.size, c.digest, p.bytes FROM checkpoint AS c "
+      "LEFT JOIN checkpoint_part AS p ON p.sequence = c.sequence "
+      "WHERE c.sequence = (SELECT max(sequence) FROM checkpoint) ORDER BY p.part",
       [&](const Row& row) {
-        found = Checkpoint{row.number(0), Time(Duration(row.integer(1))), {}, {}};
-        size = static_cast<size_t>(row.number(2));
-        digest = row.bytes(3);
-        return false;
+        if (!found) {
+          found = Checkpoint{row.number(0), Time(Duration(row.integer(1))), {}, {}};
+          size = static_cast<size_t>(row.number(2));
+          digest = row.bytes(3);
+        }
+        found->bytes += row.bytes(4);
+        return true;
       });
   if (!done) return tl::unexpected(done.error());
   if (!found) return found;
-  done = database_.query(
-      "SELECT bytes FROM checkpoint_part WHERE sequence = ? ORDER BY part",
-      [&](const Row& row) {
-        found->bytes += row.bytes(0);
-        return true;
-      },
-      found->sequence);
-  if (!done) return tl::unexpected(done.error());
   if (found->bytes.size() != size || row_digest(found->bytes) != digest) {
     return tl::unexpected(
         damaged(database_,

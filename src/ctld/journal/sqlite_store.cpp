@@ -180,20 +180,16 @@ Status SqliteStore::checkpoint(const Checkpoint& checkpoint) {
   return done;
 }
 
-Status SqliteStore::write_checkpoint(const Checkpoint& checkpoint) {
-  const std::string_view bytes = checkpoint.bytes;
-  // parts of an attempt that was cut short
-  Status done = slice([&](Database& database) {
+Status SqliteStore::remove_loose_parts() {
+  return slice([&](Database& database) {
     return database.run(
         "DELETE FROM checkpoint_part WHERE sequence NOT IN (SELECT sequence FROM checkpoint)");
   });
-  const Result<int64_t> same = [&] {
-    const Turn turn(*this, false);
-    return database_->integer("SELECT count(*) FROM checkpoint WHERE sequence = ?", 0,
-                              checkpoint.sequence);
-  }();
-  if (!same) return tl::unexpected(same.error());
-  if (*same > 0) return done;
+}
+
+Status SqliteStore::write_parts(const Checkpoint& checkpoint) {
+  const std::string_view bytes = checkpoint.bytes;
+  Status done;
   for (size_t part = 0; done && part * kCheckpointPartBytes < bytes.size(); ++part) {
     done = slice([&](Database& database) {
       return database.run("INSERT INTO checkpoint_part(sequence, part, bytes) VALUES(?, ?, ?)",
@@ -201,7 +197,26 @@ Status SqliteStore::write_checkpoint(const Checkpoint& checkpoint) {
                           Bytes{bytes.substr(part * kCheckpointPartBytes, kCheckpointPartBytes)});
     });
   }
-  if (!done) return done;
+  return done;
+}
+
+Status SqliteStore::write_checkpoint(const Checkpoint& checkpoint) {
+  const std::string_view bytes = checkpoint.bytes;
+  Status done = remove_loose_parts();
+  const Result<int64_t> same = [&] {
+    const Turn turn(*this, false);
+    return database_->integer("SELECT count(*) FROM checkpoint WHERE sequence = ?", 0,
+                              checkpoint.sequence);
+  }();
+  if (!same) return tl::unexpected(same.error());
+  if (!done || *same > 0) return done;
+  done = write_parts(checkpoint);
+  if (!done) {
+    // the room that they took is the last that frames have
+    const Status ignored = remove_loose_parts();
+    static_cast<void>(ignored);
+    return done;
+  }
   // from here on it counts
   done = slice([&](Database& database) {
     Status gone = database.run("DELETE FROM checkpoint WHERE sequence <> ?", checkpoint.sequence);

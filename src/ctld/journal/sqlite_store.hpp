@@ -63,6 +63,9 @@ class SqliteStore final : public JournalStore {
   // One transaction of the slow kind, between two commits.
   Status slice(const std::function<Status(Database&)>& work);
   Status write_checkpoint(const Checkpoint& checkpoint);
+  Status write_parts(const Checkpoint& checkpoint);
+  // Of an attempt that was cut short or found no room.
+  Status remove_loose_parts();
   Status sweep_blobs(const Checkpoint& checkpoint);
   Status trim_frames(Sequence checkpointed);
   Status apply_disk_limit();

@@ -97,8 +97,8 @@ class JournalReader {
 class JournalStore : public JournalReader {
  public:
   // Durable on return; gives the last sequence written. The frames must follow the last one without
-  // a gap. kStorageFull: nothing was written and the same group may be tried again. Any other error
-  // means that the store cannot be used any more.
+  // a gap. kStorageFull, and kRetry (another process has the store locked): nothing was written and the
+  // same group may be tried again. Any other error means that the store cannot be used any more.
   virtual Result<Sequence> append(const FrameGroup& group) = 0;
 
   // Keeps the checkpoint in place of the one before, removes blobs that nothing needs, and trims

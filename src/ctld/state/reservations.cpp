@@ -195,9 +195,8 @@ Status check_reservations(const ClusterState& state, const JobSpec& spec) {
   return {};
 }
 
-bool may_begin(const ClusterState& state, const Job& job, std::string_view reservation, const Allocation& allocation,
-               Time now, Time end) {
-  const ReservationChoice choice = choose_reservations(state, job, now);
+bool BeginningJobs::may_begin(const Job& job, std::string_view reservation, const Allocation& allocation, Time end) {
+  const ReservationChoice choice = choose_reservations(state_, job, now_);
   const Reservation* own = nullptr;
   if (!reservation.empty()) {
     const auto at = std::ranges::find(choice.usable, reservation, &Reservation::name);
@@ -206,12 +205,17 @@ bool may_begin(const ClusterState& state, const Job& job, std::string_view reser
   } else if (choice.named) {
     return false;
   }
-  if (state.reservations->empty()) return true;
-  const auto confined = confines(state, own);
-  const Bitmap closed = closed_nodes(state, own, now, end, now);
+  if (state_.reservations->empty()) return true;
+  const Bounds& within = bounds(own, end);
   return std::ranges::all_of(allocation.nodes, [&](const NodeAllocation& part) {
-    return !closed.test(part.node) && (!confined || confined->test(part.node));
+    return !within.closed.test(part.node) && (!within.confined || within.confined->test(part.node));
   });
+}
+
+const BeginningJobs::Bounds& BeginningJobs::bounds(const Reservation* own, Time end) {
+  const auto [at, fresh] = bounds_.try_emplace({own == nullptr ? 0 : own->id, end});
+  if (fresh) at->second = {closed_nodes(state_, own, now_, end, now_), confines(state_, own)};
+  return at->second;
 }
 
 Result<Bitmap> choose_nodes(const ClusterState& state, const NodeWish& wish, Time now) {

@@ -1,8 +1,11 @@
 // Which nodes reservations keep, when, and for whom: what the scheduler, the check of its starts and the commands ask.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ctld/state/cluster_state.hpp"
@@ -53,9 +56,25 @@ struct ReservationChoice {
 
 // Submission and update: each that the job names is there, open to it and large enough.
 [[nodiscard]] Status check_reservations(const ClusterState& state, const JobSpec& spec);
-// May the job begin now in this reservation (empty: in none), on these nodes, until `end`?
-[[nodiscard]] bool may_begin(const ClusterState& state, const Job& job, std::string_view reservation,
-                             const Allocation& allocation, Time now, Time end);
+// May jobs begin now? What reservations keep from them is worked out once for all that end at the same time.
+class BeginningJobs {
+ public:
+  // `state` outlives this; its reservations are those that hold for all who are asked about.
+  BeginningJobs(const ClusterState& state, Time now) : state_(state), now_(now) {}
+  // In this reservation (empty: in none), on these nodes, until `end`?
+  [[nodiscard]] bool may_begin(const Job& job, std::string_view reservation, const Allocation& allocation, Time end);
+
+ private:
+  struct Bounds {
+    Bitmap closed;
+    std::optional<Bitmap> confined;
+  };
+  const Bounds& bounds(const Reservation* own, Time end);
+
+  const ClusterState& state_;
+  const Time now_;
+  std::map<std::pair<uint64_t, Time>, Bounds> bounds_;  // by the reservation's id (0: none) and the end
+};
 
 // What nodes are chosen for a reservation by.
 struct NodeWish {

@@ -1,6 +1,7 @@
 // docs/compatibility.md is what the tables say, and "supported" always names a test.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -10,6 +11,7 @@
 
 #include "cli/compatibility.hpp"
 #include "common/tables/submit_options.hpp"
+#include "common/tables/trigger_names.hpp"
 #include "common/tables/update_keys.hpp"
 
 namespace sluice::cli {
@@ -161,6 +163,21 @@ TEST(Compatibility, WhatDoesNotActNamesItsSubject) {
   }
   for (const JobUpdateKey& key : job_update_keys()) EXPECT_EQ(key.set != nullptr, key.subject.empty()) << key.name;
   for (const NodeUpdateKey& key : node_update_keys()) EXPECT_EQ(key.set != nullptr, key.subject.empty()) << key.name;
+}
+
+// Those that the controller never brings about are said to have no effect.
+TEST(Compatibility, EveryEventOfTriggersHasARow) {
+  constexpr TriggerEvents kNeverFired = kTriggerResume | kTriggerPrimaryFailure | kTriggerPrimaryControl | kTriggerBackupFailure |
+                                   kTriggerBackupResumed | kTriggerBackupControl | kTriggerBufferFull | kTriggerDbdFailure |
+                                   kTriggerDbdResumed | kTriggerDatabaseFailure | kTriggerDatabaseResumed | kTriggerBurstBuffer;
+  for (const auto& [event, name] : kTriggerNames) {
+    const std::string option = "--" + std::string(name);
+    const auto row = std::ranges::find_if(compatibility_rows(), [&](const CompatibilityRow& one) {
+      return one.command == "strigger" && one.what.substr(0, one.what.find(',')) == option;
+    });
+    ASSERT_NE(row, compatibility_rows().end()) << option;
+    EXPECT_EQ(row->support, (event & kNeverFired) != 0 ? Support::kNoEffect : Support::kSupported) << option;
+  }
 }
 
 // `system:FILE Class.test`: the method is in tests/system/test_FILE.py, and it or what it uses runs the command.

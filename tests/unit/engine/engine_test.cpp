@@ -18,6 +18,8 @@
 #include "ctld/engine/scheduler_loop.hpp"
 #include "ctld/journal/recovery.hpp"
 #include "ctld/journal/sqlite_store.hpp"
+#include "ctld/state/apply.hpp"
+#include "ctld/state/decide.hpp"
 #include "ctld/state/invariants.hpp"
 #include "unit/journal/fake_store.hpp"
 #include "unit/temp_folder.hpp"
@@ -216,6 +218,46 @@ TEST(Engine, TimePassesWhenTheClockWasSetBack) {
   seconds = 1'000'000;
   ASSERT_EQ(told.get_future().wait_for(std::chrono::seconds(30)), std::future_status::ready);
   EXPECT_TRUE(publisher.newest()->state->reservations->empty());
+}
+
+// A node, and a job that can begin there.
+state::ClusterState waiting_job() {
+  state::ClusterState state;
+  const auto run = [&](const state::Command& command) {
+    const auto decision = state::decide(state, command, now());
+    if (!decision) throw std::runtime_error(decision.error().text);
+    for (const state::Event& event : decision->events) state::apply(state, event);
+  };
+  run(state::StartEpoch{"cluster", 1});
+  run(state::ReplaceConfig{config()});
+  state::RegisterNode node;
+  node.node.name = "n1";
+  node.node.hardware.boot_id = "boot";
+  run(node);
+  run(small_job());
+  return state;
+}
+
+// A controller could not be ended while its disk is full.
+TEST(Scheduler, StopsWhileItsStartsWaitForTheJournal) {
+  test::FakeStore store;
+  store.hold();
+  state::ClusterState state = waiting_job();
+  Publisher publisher({std::make_shared<state::ClusterState>(state), 0}, [](const auto&, const auto&) {});
+  journal::GroupCommit commit(store);
+  Engine engine({.clock = now, .tick = std::chrono::hours(1)}, std::move(state), 0, commit, publisher);
+  size_t told = 0;
+  SchedulerLoop scheduler(engine, publisher, now, [&](const PassReport&) { ++told; });
+  store.wait_for_append();
+  auto stopped = std::async(std::launch::async, [&] { scheduler.stop(); });
+  EXPECT_EQ(stopped.wait_for(std::chrono::seconds(30)), std::future_status::ready);
+  store.release();
+  stopped.get();
+  EXPECT_EQ(told, 0U) << "a pass is told of when its starts are durable";
+  engine.stop();
+  commit.stop();
+  publisher.stop();
+  EXPECT_EQ(publisher.newest()->state->active.size(), 1U);
 }
 
 // A controller on a disk that has no room at all.

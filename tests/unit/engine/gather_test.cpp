@@ -7,8 +7,10 @@
 
 #include <gtest/gtest.h>
 
+#include "ctld/engine/engine.hpp"
 #include "ctld/journal/sqlite_store.hpp"
 #include "ctld/state/apply.hpp"
+#include "unit/journal/fake_store.hpp"
 #include "unit/temp_folder.hpp"
 
 namespace sluice::engine {
@@ -43,6 +45,23 @@ TEST(GatherReports, KeepsTheOrderAndAnswersAll) {
   EXPECT_EQ(std::get<state::JobsCleaned>(gathered[3].command).cleaned.size(), 2U);
   for (const Post& post : gathered) post.done(state::Reply{}, nullptr);
   EXPECT_EQ(answered, 6);
+}
+
+// As they come when an epilog runs behind each job.
+TEST(GatherReports, TakesKindsThatComeInTurnApart) {
+  int answered = 0;
+  const Done count = [&](const Result<state::Reply>&, const state::ClusterSnapshot&) { ++answered; };
+  std::vector<Post> posts;
+  for (JobId job = 1; job <= 100; ++job) {
+    posts.push_back({state::JobsCleaned{{{job, 0, "n1", 0, false}}}, {}, count});
+    posts.push_back(ended(job + 1, "n1", count));
+  }
+  const std::vector<Post> gathered = gather_reports(std::move(posts));
+  ASSERT_EQ(gathered.size(), 2U);
+  EXPECT_EQ(std::get<state::EndSteps>(gathered[0].command).ended.size(), 100U) << "ends are told before what is clean";
+  EXPECT_EQ(std::get<state::JobsCleaned>(gathered[1].command).cleaned.size(), 100U);
+  for (const Post& post : gathered) post.done(state::Reply{}, nullptr);
+  EXPECT_EQ(answered, 200);
 }
 
 TEST(GatherReports, BoundsAFrame) {
@@ -122,6 +141,36 @@ TEST(GatherReports, AStormOfEndsIsFewFrames) {
   commit.stop();
   publisher.stop();
   EXPECT_LE(publisher.newest()->sequence, 2U) << "frames of the journal";
+  EXPECT_EQ(publisher.newest()->state->finished.size(), kJobs);
+}
+
+// The engine has nothing else to do, and could make a frame of each.
+TEST(GatherReports, EndsThatComeOneByOneWhileTheJournalWritesAreOneFrame) {
+  constexpr uint32_t kJobs = 2000;
+  test::FakeStore store;
+  store.hold();
+  state::ClusterState state = running_jobs(kJobs);
+  Publisher publisher({std::make_shared<state::ClusterState>(state), 0}, [](const auto&, const auto&) {});
+  journal::GroupCommit commit(store);
+  Engine engine({.clock = [] { return from_seconds(10); }, .tick = std::chrono::hours(1)}, std::move(state), 0, commit,
+                publisher);
+  std::promise<void> all_answered;
+  uint32_t answered = 0;  // of the publisher's thread
+  const auto end = [&](JobId id) {
+    engine.post(ended(id, "n1", [&](const Result<state::Reply>& reply, const state::ClusterSnapshot&) {
+      EXPECT_TRUE(reply);
+      if (++answered == kJobs) all_answered.set_value();
+    }));
+  };
+  end(1);
+  store.wait_for_append();
+  for (JobId id = 2; id <= kJobs; ++id) end(id);
+  store.release();
+  all_answered.get_future().wait();
+  engine.stop();
+  commit.stop();
+  publisher.stop();
+  EXPECT_EQ(publisher.newest()->sequence, 2U) << "frames of the journal";
   EXPECT_EQ(publisher.newest()->state->finished.size(), kJobs);
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <future>
 #include <mutex>
 #include <vector>
 
@@ -75,7 +76,7 @@ TEST(GroupCommit, FullStorageIsRetriedUntilThereIsRoom) {
   GroupCommitOptions options = quick();
   options.on_storage_change = [&](bool full, const std::string&) { changes.push_back(full); };
   GroupCommit journal(store, options);
-  EXPECT_TRUE(journal.storage_full());
+  EXPECT_EQ(journal.trouble(), ErrorCode::kStorageFull);
   std::mutex mutex;
   std::condition_variable arrived;
   int done_count = 0;
@@ -90,8 +91,25 @@ TEST(GroupCommit, FullStorageIsRetriedUntilThereIsRoom) {
   arrived.wait(lock, [&] { return done_count == 2; });
   lock.unlock();
   journal.stop();
-  EXPECT_FALSE(journal.storage_full());
+  EXPECT_EQ(journal.trouble(), ErrorCode::kOk);
   EXPECT_EQ(changes, (std::vector<bool>{false}));
+}
+
+// A backup that held the lock for long ended the controller.
+TEST(GroupCommit, ALockedJournalIsTriedAgain) {
+  FakeStore store;
+  store.fail_with(ErrorCode::kRetry, 3);
+  std::vector<bool> changes;
+  GroupCommitOptions options = quick();
+  options.on_storage_change = [&](bool trouble, const std::string&) { changes.push_back(trouble); };
+  GroupCommit journal(store, options);
+  EXPECT_EQ(journal.trouble(), ErrorCode::kOk);
+  std::promise<bool> durable;
+  journal.submit(group_of(1), [&](const Result<Sequence>& done) { durable.set_value(done.has_value()); });
+  EXPECT_TRUE(durable.get_future().get());
+  journal.stop();
+  EXPECT_EQ(journal.trouble(), ErrorCode::kOk);
+  EXPECT_EQ(changes, (std::vector<bool>{true, false}));
 }
 
 TEST(GroupCommit, StopWhileFullSaysThatTheGroupIsNotDurable) {

@@ -308,5 +308,21 @@ TEST(SqliteStore, FullDiskFirstUsesTheBallastAndGoesOnWhenRoomIsBack) {
   EXPECT_EQ(read_all(*store, 1).size(), last);
 }
 
+// What ends could not be written until the next checkpoint was tried.
+TEST(SqliteStore, ACheckpointThatFindsNoRoomTakesNone) {
+  const TempFolder temp;
+  const auto store = open_store(temp.path());
+  ASSERT_TRUE(store->append(frames(1, 2)));
+  ASSERT_TRUE(store->limit_disk(1000));
+  const Status taken = store->checkpoint({2, kNoTime, std::string(size_t{8} << 20, 's'), {}});
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().code, ErrorCode::kStorageFull);
+  FrameGroup group;
+  for (Sequence s = 3; s <= 500; ++s) group.frames.push_back(frame(s, std::string(4000, 'f')));
+  const Result<Sequence> done = store->append(group);
+  ASSERT_TRUE(done) << done.error().text;
+  EXPECT_FALSE(store->load_latest_checkpoint().value().has_value());
+}
+
 }  // namespace
 }  // namespace sluice::journal

@@ -54,7 +54,8 @@ class ReservationTest : public CoreTest {
   std::string nodes(const std::string& name) { return node_list(state_, nodes_of(state_, *found(name))); }
   // Whether the engine would take such a start.
   bool starts(JobId id, const std::string& node, const std::string& reservation) {
-    return may_begin(state_, state_.jobs.at(id), reservation, allocation_on(node), now_, now_ + minutes(10));
+    BeginningJobs beginning(state_, now_);
+    return beginning.may_begin(state_.jobs.at(id), reservation, allocation_on(node), now_ + minutes(10));
   }
   // The job, which may run for ten hours, starts on one core there.
   void begin(JobId id, const std::string& node, const std::string& reservation) {
@@ -74,6 +75,26 @@ class ReservationTest : public CoreTest {
     return out;
   }
 };
+
+// What is remembered for one start is not what holds for another.
+TEST_F(ReservationTest, StartsOfOnePlanAreBoundedEachByItsOwn) {
+  ASSERT_EQ(make("a", values("n1")), ErrorCode::kOk);
+  ReservationValues later = values("n2");
+  later.start = now_ + hours(2);
+  ASSERT_EQ(make("b", later), ErrorCode::kOk);
+  const JobId first = submit(spec_in("a")), second = submit(batch_spec());
+  const Job& in = state_.jobs.at(first);
+  const Job& out = state_.jobs.at(second);
+  BeginningJobs beginning(state_, now_);
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_TRUE(beginning.may_begin(in, "a", allocation_on("n1"), now_ + minutes(10)));
+    EXPECT_FALSE(beginning.may_begin(in, "a", allocation_on("n2"), now_ + minutes(10)));
+    EXPECT_FALSE(beginning.may_begin(out, "", allocation_on("n1"), now_ + minutes(10)));
+    EXPECT_TRUE(beginning.may_begin(out, "", allocation_on("n2"), now_ + minutes(10)));
+    EXPECT_FALSE(beginning.may_begin(out, "", allocation_on("n2"), now_ + hours(3)));
+    EXPECT_TRUE(beginning.may_begin(out, "", allocation_on("n3"), now_ + hours(3)));
+  }
+}
 
 TEST_F(ReservationTest, IsMadeAndNamedAfterItsUser) {
   const auto reply = change(ReservationAction::kCreate, "", values("n1"));

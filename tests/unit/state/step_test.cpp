@@ -67,6 +67,19 @@ TEST_F(StepTest, EndsSayWhatTheStepUsed) {
   EXPECT_EQ(std::get<StepEnded>(frame->events[2]).usage, large);
 }
 
+// However long it runs: a storm of steps is no storm of events in between.
+TEST_F(StepTest, NothingButItsBeginningAndItsEndIsAnEvent) {
+  names_.clear();
+  const auto step = create(tasks(3, 3));
+  ASSERT_TRUE(step);
+  for (int second = 0; second < 30; ++second) {
+    now_ += std::chrono::seconds(1);
+    ASSERT_TRUE(run(Tick{}));
+  }
+  ASSERT_TRUE(end_step(job_, step->step, "n[1-3]", 0));
+  EXPECT_EQ(names_, (std::vector<std::string>{"StepCreated", "StepEnded"}));
+}
+
 TEST_F(StepTest, OneEventEndsAllNodesThatReportTogether) {
   const auto step = create(tasks(3, 3));
   ASSERT_TRUE(step);

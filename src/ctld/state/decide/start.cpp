@@ -25,7 +25,7 @@ struct CheckedStart {
 
 // Nothing when the start is no longer possible.
 std::optional<CheckedStart> check_start(const ClusterState& state, const PlannedStart& plan,
-                                        const LicensePool& licenses, Time now) {
+                                        const LicensePool& licenses, BeginningJobs& beginning, Time now) {
   const Job* job = state.jobs.find(plan.job);
   const Partition* partition = find_partition(state, plan.partition);
   if (job == nullptr || partition == nullptr || plan.allocation == nullptr) return std::nullopt;
@@ -51,7 +51,7 @@ std::optional<CheckedStart> check_start(const ClusterState& state, const Planned
     event.time_limit = plan.time_limit;
   }
   const Time end = planned_end(now, event.time_limit);
-  if (!may_begin(state, *job, plan.reservation, *plan.allocation, now, end)) return std::nullopt;
+  if (!beginning.may_begin(*job, plan.reservation, *plan.allocation, end)) return std::nullopt;
   event.reservation = plan.reservation;
   event.time = now;
   event.end = event.time_limit == kInfiniteMinutes ? kNever
@@ -111,14 +111,15 @@ size_t group_size(const ClusterState& state, const std::vector<PlannedStart>& pl
 }
 
 // All components start, or none: true when they did.
-bool start_together(Draft& draft, std::span<const PlannedStart> plans, LicensePool& licenses, Time now) {
+bool start_together(Draft& draft, std::span<const PlannedStart> plans, LicensePool& licenses, BeginningJobs& beginning,
+                    Time now) {
   const Job* first = draft.state().jobs.find(plans.front().job);
   if (first == nullptr || plans.size() != first->het->size) return false;
   Draft trial(draft.state());
   LicensePool left = licenses;
   std::vector<CheckedStart> starts;
   for (const PlannedStart& plan : plans) {
-    auto checked = check_start(trial.state(), plan, left, now);
+    auto checked = check_start(trial.state(), plan, left, beginning, now);
     if (!checked) return false;
     left.take(*trial.job(checked->event.record).spec);
     start(trial, *checked, now);
@@ -161,17 +162,18 @@ Result<Decision> decide_on(const ClusterState& state, const StartJobs& command, 
   Draft draft(state);
   StartedReply reply;
   LicensePool licenses(state);
+  BeginningJobs beginning(state, now);  // starts change no reservation
   for (size_t at = 0; at < command.starts.size(); ++at) {
     const size_t size = group_size(draft.state(), command.starts, at);
     const Job* job = draft.state().jobs.find(command.starts[at].job);
     if (job != nullptr && job->het != nullptr) {
-      const bool started = start_together(draft, std::span(command.starts).subspan(at, size), licenses, now);
+      const bool started = start_together(draft, std::span(command.starts).subspan(at, size), licenses, beginning, now);
       (started ? reply.started : reply.dropped) += static_cast<uint32_t>(size);
       at += size - 1;
       continue;
     }
     const PlannedStart& plan = command.starts[at];
-    const auto checked = check_start(draft.state(), plan, licenses, now);
+    const auto checked = check_start(draft.state(), plan, licenses, beginning, now);
     if (!checked) {
       ++reply.dropped;
       continue;
