@@ -137,6 +137,7 @@ struct StepdStart {
   std::string autobind;             // TaskPluginParam=Autobind=…
   MemoryLock memory_lock = MemoryLock::kNone;  // LaunchParameters=slurmstepd_memlock…
   CountedMemory counted_memory = CountedMemory::kResident;
+  std::string cpu_freq;             // for the CPUs of the step, of --cpu-freq or CpuFreqDef; empty: they run as they do
   template <class V>
   static void describe(V&& field) {
     field(1, "launch", &StepdStart::launch);
@@ -169,6 +170,7 @@ struct StepdStart {
     field(504, "autobind", &StepdStart::autobind);
     field(505, "title", &StepdStart::title);
     field(506, "counted_memory", &StepdStart::counted_memory);
+    field(520, "cpu_freq", &StepdStart::cpu_freq);
   }
 };
 
