@@ -12,6 +12,8 @@
 #include "common/base/text.hpp"
 #include "common/log/log.hpp"
 #include "common/model/system_cores.hpp"
+#include "common/step/cpu_settings.hpp"
+#include "common/tables/cpu_frequency.hpp"
 #include "common/tables/gres_env.hpp"
 #include "common/tables/step_names.hpp"
 #include "common/tables/submit_values.hpp"
@@ -84,6 +86,24 @@ protocol::StepEnded failed_report(const NodeState& node,
   report.exit_status = ran ? SIGKILL : 0;
   report.failure = why;
   return report;
+}
+
+// How the CPUs of a step are to run; empty: as they do.
+std::string frequency_for(const protocol::StepLaunch& launch, const ClusterConfig& config) {
+  if (launch.key.id.step == kExternStep) return {};
+  const bool interactive = launch.step != nullptr && launch.step->interactive;
+  if (launch.step == nullptr && !has_option(config.launch_parameters, "batch_step_set_cpu_freq")) return {};
+  if (interactive && !has_option(config.launch_parameters, "interactive_step_set_cpu_freq")) return {};
+  const std::string asked = launch.step == nullptr ? launch.job_spec->cpu_freq.str() : launch.step->cpu_freq.str();
+  if (asked.empty()) {
+    if (config.cpu_freq_def.empty() || is_default_frequency(config.cpu_freq_def)) return config.cpu_freq_def;
+    log::error("CpuFreqDef={} is neither a number of kHz nor a governor, and is not looked at", config.cpu_freq_def);
+    return {};
+  }
+  const auto wanted = parse_cpu_frequency(asked);
+  if (wanted && (wanted->governor == kNoFrequency || allows_governor(config.cpu_freq_governors, wanted->governor))) return asked;
+  log::error("step {}: --cpu-freq={} is not allowed here", step_id_text(launch.key.id), asked);
+  return {};
 }
 
 // The lines of DebugFlags about what a step is given here.
@@ -224,6 +244,7 @@ protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch) co
   start.vsize_factor = config.v_size_factor;
   start.home_xauthority = has_option(split_list(config.x11_parameters), "home_xauthority");
   start.append_output = config.job_file_append;
+  start.cpu_freq = frequency_for(launch, config);
   start.autobind = option_value(config.task_plugin_param, "Autobind").value_or("");
   start.oom_kill_step = has_option(config.task_plugin_param, "OOMKillStep");
   start.kill_on_bad_exit = config.kill_on_bad_exit;
@@ -366,6 +387,7 @@ void Steps::lost(const StepPtr& step, const std::string& why) {
                      fmt::format("SLURM_STEP_ID={}", static_cast<int32_t>(step->key.id.step)),
                      "SLURMD_NODENAME=" + node_.name, "SLURM_CONF=" + node_.config_path});
     groups_.remove_step(step->key.id);
+    if (auto ok = ChangedCpus(node_.spool_dir).give_back(step->key); !ok) log::error("{}", ok.error().text);
     if (step->key.id.step == kBatchStep) remove_batch_folder(node_.spool_dir, step->key.id.job);
     std::error_code ignored;
     const std::string& base = node_.config->mpi.pmix_tmp_base;

@@ -116,6 +116,7 @@ Status StepDaemon::prepare() {
   if (auto ok = make_groups(input, *plan); !ok) return ok;
   if (Status ready = start_x11(*plan); !ready) return ready;
   if (Status ready = start_mpi(input, *plan); !ready) return ready;
+  set_frequencies(input);
   launch_tasks(std::move(*plan));
   return {};
 }

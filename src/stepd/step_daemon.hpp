@@ -77,6 +77,9 @@ class StepDaemon {
   void close_pam_session();
   // For limits_within(); empty: there are none.
   [[nodiscard]] std::vector<uint64_t> limit_bounds() const;
+  // --cpu-freq. What cannot be had is told to the agent's log; the step runs all the same.
+  void set_frequencies(const PlanInput& input);
+  void give_frequencies_back();
   void launch_tasks(StepPlan plan);
   void adopt_streams(Task& task, const TaskPlan& plan);
   std::shared_ptr<OutputStream> make_stream(const Task& task, int fd, protocol::FrameType type);

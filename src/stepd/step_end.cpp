@@ -256,6 +256,7 @@ void StepDaemon::finish() {
   report_ = make_report();
   if (is_batch()) remove_batch_folder(start_.spool_dir, launch_.key.id.job);
   close_pam_session();
+  give_frequencies_back();
   const Status kept = keep_report();
   if (group_ != nullptr) group_->remove();
   agent_.send(FrameType::kAgentEnded, wire::encode(report_));

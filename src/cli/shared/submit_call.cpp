@@ -98,6 +98,9 @@ std::optional<int> complete_with_config(Submission& submission, const ClusterCon
   std::vector<std::string> warnings;
   follow_config(submission, config, warnings);
   print_messages(command, warnings);
+  if (const OptionResult allowed = settle_cpu_frequency(submission, config.cpu_freq_governors); !allowed) {
+    return report_problem(command, allowed.error());
+  }
   if (const OptionResult there = resolve_outside(submission, config); !there) {
     return report_problem(command, there.error());
   }

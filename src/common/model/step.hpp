@@ -114,6 +114,7 @@ struct StepSpec {
   uint32_t tree_width = 0;  // of the launch; 0: TreeWidth
   SharedText srun_host;     // where its srun runs; empty: it has none
   uint32_t srun_pid = 0;
+  SharedText cpu_freq;
 
   template <class V>
   static void describe(V&& field) {  // NOLINT(readability-function-size): a list
@@ -194,6 +195,7 @@ struct StepSpec {
     field(380, "tree_width", &StepSpec::tree_width);
     field(381, "srun_host", &StepSpec::srun_host);
     field(382, "srun_pid", &StepSpec::srun_pid);
+    field(520, "cpu_freq", &StepSpec::cpu_freq);
   }
 };
 

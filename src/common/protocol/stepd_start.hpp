@@ -137,6 +137,7 @@ struct StepdStart {
   std::string autobind;             // TaskPluginParam=Autobind=…
   MemoryLock memory_lock = MemoryLock::kNone;  // LaunchParameters=slurmstepd_memlock…
   CountedMemory counted_memory = CountedMemory::kResident;
+  std::string cpu_freq;             // for the CPUs of the step, of --cpu-freq or CpuFreqDef; empty: they run as they do
   bool over_memory_kill = false;    // JobAcctGatherParams=OverMemoryKill
   uint32_t vsize_factor = 0;        // with it: percent of its memory that a step may map; 0: any
   template <class V>
@@ -171,6 +172,7 @@ struct StepdStart {
     field(504, "autobind", &StepdStart::autobind);
     field(505, "title", &StepdStart::title);
     field(506, "counted_memory", &StepdStart::counted_memory);
+    field(520, "cpu_freq", &StepdStart::cpu_freq);
     field(610, "over_memory_kill", &StepdStart::over_memory_kill);
     field(611, "vsize_factor", &StepdStart::vsize_factor);
   }

@@ -88,9 +88,10 @@ constexpr GlobalKey kRows[] = {
     key("ControlAddr", K::kText).obsolete(),
     key("ControlMachine", K::kText).obsolete(),
     key("CoreSpecPlugin", K::kText).obsolete(),
-    key("CpuFreqDef", K::kText).keeps<&C::cpu_freq_def>().shown({}, "Unknown"),
+    key("CpuFreqDef", K::kText).acts<&C::cpu_freq_def>().shown({}, "Unknown"),
     key("CpuFreqGovernors", K::kList, "OnDemand,Performance,UserSpace")
-        .allow("Conservative,OnDemand,Performance,PowerSave,SchedUtil,UserSpace"),
+        .allow("Conservative,OnDemand,Performance,PowerSave,SchedUtil,UserSpace")
+        .acts<&C::cpu_freq_governors>(),
     key("CredType", K::kEnum, "cred/munge").allow("cred/munge,cred/slurm").keeps<&C::cred_type>()
         .needs_restart(),
     key("CryptoType", K::kText).obsolete(),
@@ -186,7 +187,8 @@ constexpr GlobalKey kRows[] = {
             "mpir_use_nodeaddr,disable_send_gids,slurmstepd_memlock,slurmstepd_memlock_all,"
             "test_exec,use_interactive_step,interactive_step_set_cpu_freq,"
             "srun_exclusive_allocation,ulimit_pam_adopt")
-        .only("disable_send_gids,slurmstepd_memlock,slurmstepd_memlock_all,srun_exclusive_allocation,use_interactive_step")
+        .only("batch_step_set_cpu_freq,disable_send_gids,slurmstepd_memlock,slurmstepd_memlock_all,srun_exclusive_allocation,"
+              "use_interactive_step,interactive_step_set_cpu_freq")
         .acts<&C::launch_parameters>(),
     key("LaunchType", K::kText).obsolete(),
     key("LicenseParameters", K::kOptions).allow("RemoteFuzzyMatch"),

@@ -10,6 +10,7 @@
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 #include "common/model/gres.hpp"
+#include "common/tables/cpu_frequency.hpp"
 #include "common/tables/file_pattern.hpp"
 #include "common/tables/job_states.hpp"
 
@@ -170,9 +171,10 @@ void put_request(const JobView& view, const NodeShapes& shapes, Json& out) {
                           {"infinite", false},
                           {"number", allocated ? static_cast<double>(job.allocation->cpus) : 0.0}};
   out["cpus_per_task"] = json_number(std::max(spec.cpus_per_task, 1U));
-  for (const char* key : {"cpu_frequency_minimum", "cpu_frequency_maximum",
-                          "cpu_frequency_governor"}) {
-    out[key] = json_unset();
+  const CpuFrequency frequency = parse_cpu_frequency(spec.cpu_freq.view()).value_or(CpuFrequency{});
+  for (const auto& [key, number] : {std::pair{"cpu_frequency_minimum", frequency.min}, {"cpu_frequency_maximum", frequency.max},
+                                    {"cpu_frequency_governor", frequency.governor}}) {
+    out[key] = json_number(number, number != kNoFrequency);
   }
   out["cpus_per_tres"] = json_text(spec.cpus_per_gpu);
   out["cron"] = json_text(spec.cron);

@@ -112,6 +112,7 @@ void set_option_variables(const JobSpec& spec, Environment& out) {
   set_if(out, "SLURM_PROFILE", spec.profile);
   set_if(out, "SLURM_NETWORK", spec.network);
   set_if(out, "SLURM_ACCTG_FREQ", spec.acctg_frequency);
+  set_if(out, "SLURM_CPU_FREQ_REQ", spec.cpu_freq);
   set_if(out, "SLURM_CONTAINER", spec.container);
   set_if(out, "SLURM_TRES_BIND", spec.tres_bind);
   if (const size_t at = spec.tres_bind.view().find("gpu:"); at != std::string_view::npos) {
@@ -428,6 +429,7 @@ void set_step_variables(const protocol::StepLaunch& launch,
   if (step.label) out.set("SLURM_LABELIO", "1");
   set_mpi_variables(step, out);
   set_if(out, "SLURM_CPU_BIND", step.cpu_bind);
+  set_if(out, "SLURM_CPU_FREQ_REQ", step.cpu_freq);
   set_if(out, "SLURM_MEM_BIND", step.mem_bind);
   if (step.overcommit) out.set("SLURM_OVERCOMMIT", "1");
   set_srun_variables(step, out);

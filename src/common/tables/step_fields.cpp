@@ -5,6 +5,7 @@
 
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
+#include "common/tables/cpu_frequency.hpp"
 #include "common/tables/gres_env.hpp"
 #include "common/tables/job_states.hpp"
 #include "common/tables/show_lines.hpp"
@@ -49,6 +50,17 @@ Duration step_run_time(const StepView& v, Time now) {
   const Time to = v.step->end != kNoTime ? v.step->end : now;
   return std::max(Duration(0), to - v.step->start);
 }
+CpuFrequency frequency_of(const StepView& v) {
+  return parse_cpu_frequency(v.spec().cpu_freq.view()).value_or(CpuFrequency{});
+}
+void show_frequency(const CpuFrequency& frequency, ShowLines& out) {
+  if (frequency.min != kNoFrequency) out.word("CPU_min_freq", frequency_name(frequency.min));
+  if (frequency.max != kNoFrequency) out.word("CPU_max_freq", frequency_name(frequency.max));
+  if (frequency.governor != kNoFrequency) out.word("Governor", frequency_name(frequency.governor));
+}
+Json frequency_to_json(uint32_t number, bool named) {
+  return number == kNoFrequency ? json_number(0, named) : json_number(number);
+}
 std::string_view user_name(const StepView& v) { return v.job().spec().user_name; }
 
 #define FIELD [](const StepView& v, const Context& c, std::string& out)
@@ -56,6 +68,17 @@ std::string_view user_name(const StepView& v) { return v.job().spec().user_name;
 #define UNUSED static_cast<void>(v), static_cast<void>(c)
 
 constexpr StepField kFields[] = {
+    {"CPUFreq", '\0', "CPU_FREQ",
+     FIELD {
+       UNUSED;
+       if (is_named(v)) {
+         out += "0-0:0";
+         return;
+       }
+       const CpuFrequency frequency = frequency_of(v);
+       out.append(short_frequency_name(frequency.min)).append("-").append(short_frequency_name(frequency.max));
+       out.append(":").append(frequency_name(frequency.governor));
+     }},
     {"tres-per-node", 'b', "TRES_PER_NODE",
      FIELD { UNUSED; out += or_else(v.spec().gres, "N/A"); }},
     {"StepId", 'i', "STEPID", FIELD { UNUSED; append_step_id(v, out); },
@@ -131,7 +154,12 @@ std::string show_step(const StepView& v, const RenderContext& c, bool one_line) 
   out.word("Name", step_name(v)).word("Network", or_else(v.spec().network, "(null)"));
   out.line().word("TRES", step_tres(v, c.accounting_tres));
   out.line().word("ResvPorts", "(null)");
-  out.line().word("CPUFreqReq", "Default");
+  const CpuFrequency frequency = frequency_of(v);
+  if (frequency.min != kNoFrequency || frequency.max != kNoFrequency || frequency.governor != kNoFrequency) {
+    show_frequency(frequency, out.line());
+  } else {
+    out.line().word("CPUFreqReq", "Default");
+  }
   if (!is_named(v)) out.word("Dist", or_else(v.spec().distribution, "Block"));
   const std::string_view host = is_named(v) ? "" : v.spec().srun_host;
   out.line().word("SrunHost:Pid", fmt::format("{}:{}", or_else(host, "(null)"), is_named(v) ? 0 : v.spec().srun_pid));
@@ -154,8 +182,11 @@ Json step_to_json(const StepView& v, const RenderContext& c, std::vector<std::st
   out["container"] = "";
   out["container_id"] = "";
   const bool named = is_named(v);
-  const Json frequency = json_number(0, named);
-  out["cpu"] = {{"frequency", {{"min", frequency}, {"max", frequency}, {"governor", frequency}}}};
+  const CpuFrequency frequency = frequency_of(v);
+  out["cpu"] = {{"frequency",
+                 {{"min", frequency_to_json(frequency.min, named)},
+                  {"max", frequency_to_json(frequency.max, named)},
+                  {"governor", frequency_to_json(frequency.governor, named)}}}};
   const std::string tres = step_tres(v, c.accounting_tres);
   out["tres"] = {{"per",
                   {{"cpu", ""},

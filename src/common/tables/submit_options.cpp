@@ -5,6 +5,7 @@
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
+#include "common/tables/cpu_frequency.hpp"
 #include "common/tables/submit_setters.hpp"
 
 namespace sluice {
@@ -264,6 +265,19 @@ void follow_config(Submission& s, const ClusterConfig& config, std::vector<std::
         "error: Ignoring {} since it's not allowed by configuration (AllowSpecResourcesUsage = No)", option));
     *value = UINT32_MAX;
   }
+}
+
+OptionResult settle_cpu_frequency(Submission& s, const std::vector<std::string>& governors) {
+  const auto wanted = parse_cpu_frequency(s.job.cpu_freq.view());
+  if (!wanted) return {};  // there is none
+  if (wanted->governor != kNoFrequency && !allows_governor(governors, wanted->governor)) {
+    return tl::unexpected<OptionProblem>(OptionProblem{
+        {fmt::format("governor of {} is not allowed in slurm.conf", s.job.cpu_freq.view()), "Invalid --cpu-freq argument"},
+        255,
+        {}});
+  }
+  s.job.cpu_freq = s.step.cpu_freq = cpu_frequency_text(*wanted);
+  return {};
 }
 
 Status check_gres(const JobSpec& job, const std::vector<std::string>& types) {

@@ -181,6 +181,9 @@ struct SubmitOption {
 // What slurm.conf says where no option does, and options that it does not allow: they are dropped with a warning.
 void follow_config(Submission& submission, const ClusterConfig& config, std::vector<std::string>& warnings);
 
+// The governor of --cpu-freq must be one of CpuFreqGovernors. From here on the request has its usual spelling.
+[[nodiscard]] OptionResult settle_cpu_frequency(Submission& submission, const std::vector<std::string>& governors);
+
 // kInvalidGres when the job asks for generic resources of other types than the cluster's.
 [[nodiscard]] Status check_gres(const JobSpec& job, const std::vector<std::string>& types);
 

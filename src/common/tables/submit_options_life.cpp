@@ -1,6 +1,7 @@
 // Rows of options about how a job is treated while it waits and runs.
 #include <fmt/format.h>
 
+#include "common/tables/cpu_frequency.hpp"
 #include "common/tables/submit_setters.hpp"
 
 namespace sluice::submit {
@@ -16,14 +17,10 @@ OptionResult set_acctg_freq(Submission& s, const Input& in) {
 }
 
 OptionResult set_cpu_freq(Submission& s, const Input& in) {
-  if (!is_cpu_freq(in.value)) {
-    return tl::unexpected<OptionProblem>(
-        OptionProblem{{fmt::format("unrecognized --cpu-freq argument \"{}\"", in.value),
-                       "Invalid --cpu-freq argument"},
-                      255,
-                      {}});
+  if (const auto wanted = parse_cpu_frequency(in.value); !wanted) {
+    return tl::unexpected<OptionProblem>(OptionProblem{{wanted.error().text, "Invalid --cpu-freq argument"}, 255, {}});
   }
-  s.job.cpu_freq = in.value;
+  s.job.cpu_freq = s.step.cpu_freq = in.value;
   return {};
 }
 
@@ -206,8 +203,6 @@ constexpr SubmitOption kRows[] = {
     {.name = "cpu-freq",
      .argument = OptionArgument::kRequired,
      .environment = "*_CPU_FREQ_REQ",
-     .status = OptionStatus::kAccepted,
-     .subject = "power saving: frequencies",
      .set = set_cpu_freq,
      .section = OptionSection::kRun,
      .value_name = "min[-max[:gov]]",

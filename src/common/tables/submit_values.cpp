@@ -299,18 +299,6 @@ std::optional<uint32_t> task_acctg_seconds(std::string_view text) {
   return std::nullopt;
 }
 
-bool is_cpu_freq(std::string_view text) {
-  constexpr std::string_view kWords[] = {"low",          "medium",   "high",        "highm1",
-                                         "conservative", "ondemand", "performance", "powersave",
-                                         "userspace",    "schedutil"};
-  for (const std::string& part : split(text, ':')) {
-    for (const std::string& end : split(part, '-')) {
-      if (!to_number<uint32_t>(end) && !is_word(end, kWords)) return false;
-    }
-  }
-  return !text.empty();
-}
-
 bool is_profile(std::string_view text) {
   constexpr std::string_view kWords[] = {"none", "all", "energy", "task", "lustre", "network"};
   for (const std::string& word : split(text, ',')) {

@@ -61,7 +61,6 @@ inline constexpr std::string_view kLimitNames[] = {"AS",      "CORE",   "CPU",  
 // How often tasks are looked at by "15" or "energy=60,task=15"; 0: at the end only. Nothing when it
 // does not say.
 [[nodiscard]] std::optional<uint32_t> task_acctg_seconds(std::string_view text);
-[[nodiscard]] bool is_cpu_freq(std::string_view text);
 [[nodiscard]] bool is_profile(std::string_view text);
 [[nodiscard]] bool is_gpu_bind(std::string_view text);
 // The first word that is not one of --mem-bind's (or --cpu-bind's); nothing when all are.

@@ -6,6 +6,7 @@
 
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
+#include "common/tables/cpu_frequency.hpp"
 #include "common/tables/step_fields.hpp"
 #include "common/tables/step_names.hpp"
 
@@ -134,10 +135,13 @@ std::string show_pids(const Record& record, bool /*convert*/) {
   }
   return text;
 }
-// Nothing here measures energy or sets frequencies.
+// Nothing here measures energy or frequencies.
 std::string show_nought(const Record& /*record*/, bool /*convert*/) { return "0"; }
+template <uint32_t CpuFrequency::*Part>
 std::string show_frequency(const Record& record, bool /*convert*/) {
-  return is_named(record) ? "0" : "Unknown";
+  if (is_named(record)) return "0";
+  const std::string_view asked = record.step.spec == nullptr ? "" : record.step.spec->cpu_freq.view();
+  return short_frequency_name(parse_cpu_frequency(asked).value_or(CpuFrequency{}).*Part);
 }
 
 using enum Part;
@@ -174,10 +178,10 @@ constexpr UsageField kFields[] = {
     {"Nodelist", 20, show_nodes},
     {"NTasks", 8, show_tasks},
     {"Pids", 20, show_pids},
-    {"ReqCPUFreq", 10, show_frequency},
-    {"ReqCPUFreqMin", 13, show_frequency},
-    {"ReqCPUFreqMax", 13, show_frequency},
-    {"ReqCPUFreqGov", 13, show_frequency},
+    {"ReqCPUFreq", 10, show_frequency<&CpuFrequency::min>},
+    {"ReqCPUFreqMin", 13, show_frequency<&CpuFrequency::min>},
+    {"ReqCPUFreqMax", 13, show_frequency<&CpuFrequency::max>},
+    {"ReqCPUFreqGov", 13, show_frequency<&CpuFrequency::governor>},
     {"TRESUsageInAve", 14, tres_in<kAve>},
     {"TRESUsageInMax", 14, tres_in<kMax>},
     {"TRESUsageInMaxNode", 18, tres_in<kMaxNode>},

@@ -109,6 +109,7 @@ TEST(OutputEnv, OptionsThatSrunsSeeAgain) {
   spec.dependency = "afterok:7";
   spec.profile = "task";
   spec.acctg_frequency = "task=15";
+  spec.cpu_freq = "Low-High:OnDemand";
   launch.job_spec = std::make_shared<const JobSpec>(spec);
   Environment env;
   set_batch_variables(launch, {"node1", 0, ""}, env);
@@ -121,6 +122,7 @@ TEST(OutputEnv, OptionsThatSrunsSeeAgain) {
                                                         {"SLURM_NTASKS_PER_SOCKET", "4"},
                                                         {"SLURM_JOB_DEPENDENCY", "afterok:7"},
                                                         {"SLURM_PROFILE", "task"},
+                                                        {"SLURM_CPU_FREQ_REQ", "Low-High:OnDemand"},
                                                         {"SLURM_ACCTG_FREQ", "task=15"}};
   for (const auto& [name, value] : wanted) {
     EXPECT_EQ(env.get(name), value) << name;
