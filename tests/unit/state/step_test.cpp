@@ -103,10 +103,7 @@ TEST_F(StepTest, BlocksMayFillANodeBeforeTheNext) {
   EXPECT_EQ(counts("block,NoPack"), spread);
   EXPECT_EQ(counts("block:cyclic,Pack"), packed);
   EXPECT_EQ(counts("cyclic,Pack"), spread);
-  auto config = std::make_shared<ClusterConfig>(*config_);
-  config->select_type_parameters = {"CR_CORE_MEMORY", "CR_PACK_NODES"};
-  config_ = config;
-  run(ReplaceConfig{config_});
+  configure([](ClusterConfig& config) { config.select_type_parameters = {"CR_CORE_MEMORY", "CR_PACK_NODES"}; });
   EXPECT_EQ(counts(""), packed);
   EXPECT_EQ(counts("block,NoPack"), spread);
   EXPECT_EQ(counts("cyclic"), spread);
