@@ -1,10 +1,12 @@
 #include "noded/reboot.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 
-#include <sys/wait.h>
+#include <unistd.h>
 
+#include "common/base/errno_text.hpp"
 #include "common/base/read_file.hpp"
 #include "common/base/text.hpp"
 #include "common/log/log.hpp"
@@ -31,17 +33,20 @@ Time Reboot::last_started() const {
 }
 
 void Reboot::start_again(const protocol::RebootNodeRequest& order) {
-  const std::string& program = node_.config->reboot_program;
-  std::vector<std::string> words = split_list(program, ' ');
+  std::string command = node_.config->reboot_program;
+  const std::vector<std::string> words = split_list(command, ' ');
   if (words.empty()) return log::error("told to reboot, but RebootProgram is not set");
   last_ = order.issued;
   std::ofstream(file()) << last_.time_since_epoch().count() << '\n';
-  if (!order.features.empty()) words.push_back(order.features);
-  log::info("rebooting ({}): {}", order.reason, program);
+  log::info("rebooting ({}): {}", order.reason, command);
   const std::string path = words[0];
-  const auto pid = children_.spawn({path, std::move(words), helper_environment(node_).entries(), {}}, [path](int status) {
+  if (path.starts_with('/') && ::access(path.c_str(), X_OK) != 0) return log::error("cannot run {}: {}", path, errno_text(errno));
+  if (!order.features.empty()) command += " " + shell_quote(order.features);
+  const auto on_exit = [path](int status) {
     if (status != 0) log::error("{} failed with status {:#x}", path, status);
-  });
+  };
+  // by a shell, as in Slurm: its arguments may be in quotes
+  const auto pid = children_.spawn({"/bin/sh", {"sh", "-c", command}, helper_environment(node_).entries(), {}}, on_exit);
   if (!pid) return log::error("{}", pid.error().text);
   if (has_option(node_.config->slurmd_parameters, "shutdown_on_reboot")) handlers_.end_process();
 }

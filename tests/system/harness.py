@@ -166,8 +166,8 @@ class Cluster:
         os.kill(self.node_pid(node), signal.SIGKILL)
         wait_for(lambda: self.node_pid(node) is None, f"{node}'s agent is gone")
 
-    def start_node(self, node):
-        subprocess.run([self.daemon("sluicenoded"), "-f", self.conf, "-N", node], check=True, env=self.env)
+    def start_node(self, node, *options):
+        subprocess.run([self.daemon("sluicenoded"), "-f", self.conf, "-N", node, *options], check=True, env=self.env)
 
     def change_conf(self, change):
         """Rewrites slurm.conf: `change` gets the text and returns the new one."""

@@ -2,7 +2,6 @@
 import os
 import re
 import signal
-import subprocess
 import unittest
 
 from harness import ClusterCase, NodeCase, need_root, pids_with, wait_for
@@ -245,17 +244,16 @@ class ScheduleLog(ClusterCase):
 class ShutdownOnReboot(NodeCase):
     """SlurmdParameters=shutdown_on_reboot: the agent ends by itself when it has started RebootProgram."""
     NODES, CPUS = 1, 2
-    CONF = "RebootProgram={dir}/reboot\nResumeTimeout=60\nSlurmdParameters=config_overrides,shutdown_on_reboot\n"
-    FILES = {"reboot": "#!/bin/sh\necho asked >> {dir}/work/asked\n"}
+    CONF = "RebootProgram=\"{dir}/reboot -r 'at once'\"\nResumeTimeout=60\nSlurmdParameters=config_overrides,shutdown_on_reboot\n"
+    FILES = {"reboot": "#!/bin/sh\nprintf '<%s>' \"$@\" >> {dir}/work/asked\n"}
 
     def test_the_agent_ends(self):
         self.run_cmd("scontrol", "reboot", "n1")
         wait_for(lambda: self.cluster.node_pid("n1") is None, "the agent has ended")
-        wait_for(lambda: self.file("asked") == "asked\n", "RebootProgram runs")
-        subprocess.run([self.cluster.daemon("sluicenoded"), "-f", self.cluster.conf, "-N", "n1", "-b"], check=True,
-                       env=self.cluster.env)
+        wait_for(lambda: self.file("asked") == "<-r><at once>", "RebootProgram runs, by a shell")
+        self.cluster.start_node("n1", "-b")
         wait_for(lambda: self.node("n1") == "idle|none", "the node is back in service")
-        self.assertEqual(self.file("asked"), "asked\n")
+        self.assertEqual(self.file("asked"), "<-r><at once>")
 
 
 class RebootFromController(NodeCase):
@@ -271,8 +269,7 @@ class RebootFromController(NodeCase):
         self.cluster.start_controller()  # which finds the nodes under way
         for node in ("n1", "n2"):
             self.cluster.kill_node(node)
-            subprocess.run([self.cluster.daemon("sluicenoded"), "-f", self.cluster.conf, "-N", node, "-b"], check=True,
-                           env=self.cluster.env)
+            self.cluster.start_node(node, "-b")
         for node in ("n1", "n2"):
             wait_for(lambda node=node: self.node(node) == "idle|none", f"{node} is back in service")
         self.assertEqual(self.file("asked"), "n1,n2\n")

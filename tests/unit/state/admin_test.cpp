@@ -9,11 +9,11 @@ namespace {
 class AdminTest : public CoreTest {
  protected:
   AdminTest() {
-    auto changed = std::make_shared<ClusterConfig>(*config_);
-    changed->reboot_program = "/sbin/reboot";
-    changed->resume_timeout = std::chrono::seconds(60);
-    changed->scron_parameters = {"enable"};
-    run(ReplaceConfig{changed});
+    configure([](ClusterConfig& config) {
+      config.reboot_program = "/sbin/reboot";
+      config.resume_timeout = std::chrono::seconds(60);
+      config.scron_parameters = {"enable"};
+    });
   }
   void pass(Duration time) {
     now_ += time;
@@ -138,9 +138,7 @@ TEST_F(AdminTest, ScriptBeginsWhenItsOwnNodeHasBooted) {
 
 // Each of the nodes that were given up in one frame had it run.
 TEST_F(AdminTest, ControllersPrologBeginsOnceWhenTheLastNodesAreGivenUp) {
-  auto changed = std::make_shared<ClusterConfig>(*state_.config);
-  changed->prolog_slurmctld = {"/prolog"};
-  run(ReplaceConfig{changed});
+  configure([](ClusterConfig& config) { config.prolog_slurmctld = {"/prolog"}; });
   JobSpec spec = batch_spec();
   spec.reboot = true;
   spec.kill_on_node_fail = false;
@@ -179,10 +177,10 @@ TEST_F(AdminTest, NodeThatIsSetDownWhileItReboots) {
 
 // With a prolog at allocation, that one comes first on all nodes.
 TEST_F(AdminTest, ScriptWaitsForPrologsOfNodesThatBoot) {
-  auto changed = std::make_shared<ClusterConfig>(*state_.config);
-  changed->prolog = {"/prolog"};
-  changed->prolog_flags = {"Alloc"};
-  run(ReplaceConfig{changed});
+  configure([](ClusterConfig& config) {
+    config.prolog = {"/prolog"};
+    config.prolog_flags = {"Alloc"};
+  });
   JobSpec spec = batch_spec();
   spec.reboot = true;
   const JobId id = submit(spec, kRoot);
@@ -262,9 +260,7 @@ TEST_F(AdminTest, TriggersOfAJob) {
 }
 
 TEST_F(AdminTest, TriggersGoWithTheRecordOfTheirJob) {
-  auto changed = std::make_shared<ClusterConfig>(*state_.config);
-  changed->min_job_age = std::chrono::seconds(60);
-  ASSERT_TRUE(run(ReplaceConfig{changed}));
+  configure([](ClusterConfig& config) { config.min_job_age = std::chrono::seconds(60); });
   const JobId id = submit(batch_spec());
   ASSERT_TRUE(start_job(id, "n1"));
   ASSERT_TRUE(set_trigger(kTriggerTime, id, -60));

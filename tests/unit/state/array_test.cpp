@@ -79,10 +79,10 @@ TEST_F(ArrayTest, OneEventStartsManyTasks) {
 }
 
 TEST_F(ArrayTest, AHundredThousandTasksCostWhatOneJobCosts) {
-  auto config = std::make_shared<ClusterConfig>(*config_);
-  config->max_array_size = 100'001;
-  config->max_job_count = 100'000'000;
-  ASSERT_TRUE(run(ReplaceConfig{config}));
+  configure([](ClusterConfig& config) {
+    config.max_array_size = 100'001;
+    config.max_job_count = 100'000'000;
+  });
   constexpr size_t kTimes = 16;
   names_.reserve(1000);
   const auto cost_of = [&](const std::string& tasks) {
@@ -305,9 +305,7 @@ TEST_F(ArrayTest, NobodyWaitsForHimself) {
 // DependencyParameters=max_depend_depth: how many jobs are looked at to find a circle.
 TEST_F(ArrayTest, ALongCircleIsNotLookedFor) {
   const auto limit = [&](const std::string& parameter) {
-    auto config = std::make_shared<ClusterConfig>(*state_.config);
-    config->dependency_parameters = {parameter};
-    ASSERT_TRUE(run(ReplaceConfig{config}));
+    configure([&](ClusterConfig& config) { config.dependency_parameters = {parameter}; });
   };
   const JobId one = submit(batch_spec());
   JobSpec spec = batch_spec();

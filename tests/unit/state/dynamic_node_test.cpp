@@ -130,9 +130,7 @@ TEST_F(DynamicNodeTest, WhatIsRefused) {
 }
 
 TEST_F(DynamicNodeTest, WithoutMaxNodeCountThereIsNoRoom) {
-  auto config = std::make_shared<ClusterConfig>(*config_);
-  config->max_node_count = 0;
-  ASSERT_TRUE(run(ReplaceConfig{config}));
+  configure([](ClusterConfig& config) { config.max_node_count = 0; });
   EXPECT_EQ(error_of(CreateNodes{kRoot, {line("d1")}}), ErrorCode::kTooManyNodes);
 }
 

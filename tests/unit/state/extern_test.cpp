@@ -12,9 +12,7 @@ namespace {
 class ExternTest : public CoreTest {
  protected:
   ExternTest() {
-    auto changed = std::make_shared<ClusterConfig>(*config_);
-    changed->prolog_flags = {"Alloc", "Contain"};
-    run(ReplaceConfig{changed});
+    configure([](ClusterConfig& config) { config.prolog_flags = {"Alloc", "Contain"}; });
     names_.clear();
   }
   JobId started(const std::string& nodes, JobSpec spec = batch_spec(), uint32_t cpus = 2) {
@@ -118,9 +116,7 @@ TEST_F(ExternTest, OrderedAgainWhenItMayBeLost) {
 
 // With the prologs of the nodes: each node holds it until its own has ended.
 TEST_F(ExternTest, ItComesAfterTheControllersProlog) {
-  auto changed = std::make_shared<ClusterConfig>(*state_.config);
-  changed->prolog = changed->prolog_slurmctld = {"/prolog"};
-  run(ReplaceConfig{changed});
+  configure([](ClusterConfig& config) { config.prolog = config.prolog_slurmctld = {"/prolog"}; });
   const JobId id = started("n[1-2]");
   EXPECT_EQ(launched(effects_), Steps{});
   ASSERT_TRUE(run(PrologDone{id, 0, "", 0}));
@@ -135,9 +131,7 @@ TEST_F(ExternTest, WhereScriptsHaveAGroup) {
   const Bitmap first_two = Bitmap::first(2);
   const JobId without = started("n[1-2]");
   EXPECT_FALSE(has_group_for_scripts(state_, job(without), first_two));
-  auto changed = std::make_shared<ClusterConfig>(*state_.config);
-  changed->prolog_flags = {"Alloc", "Contain", "RunInJob"};
-  run(ReplaceConfig{changed});
+  configure([](ClusterConfig& config) { config.prolog_flags = {"Alloc", "Contain", "RunInJob"}; });
   JobSpec spec = batch_spec();
   spec.batch = false;
   const JobId id = started("n[1-3]", spec);

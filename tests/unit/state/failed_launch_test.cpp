@@ -15,12 +15,6 @@ class FailedLaunchTest : public CoreTest {
     EXPECT_TRUE(start_job(id, "n1"));
     return id;
   }
-  void change_config(const std::function<void(ClusterConfig&)>& change) {
-    auto changed = std::make_shared<ClusterConfig>(*config_);
-    change(*changed);
-    config_ = changed;
-    ASSERT_TRUE(run(ReplaceConfig{config_}));
-  }
   // The script's step ends without having begun.
   void fail(JobId id, const std::string& why, bool users_error = false) {
     protocol::StepEnded report;
@@ -51,7 +45,7 @@ TEST_F(FailedLaunchTest, AJobThatMayRunOnlyOnceIsOver) {
   const JobId once = running(Toggle::kNo);
   fail(once, "cannot make /var/spool/job00001: Read-only file system");
   expect_failed(once, JobReason::kJobLaunchFailure, "cannot make /var/spool/job00001: Read-only file system");
-  change_config([](ClusterConfig& config) { config.job_requeue = false; });
+  configure([](ClusterConfig& config) { config.job_requeue = false; });
   const JobId by_default = running();
   fail(by_default, "no");
   expect_failed(by_default, JobReason::kJobLaunchFailure, "no");
@@ -84,7 +78,7 @@ TEST_F(FailedLaunchTest, AFailedPrologEndsAJobThatMayRunOnlyOnce) {
 }
 
 TEST_F(FailedLaunchTest, NoHoldOnPrologFailQueuesOnlyWhatMayBe) {
-  change_config([](ClusterConfig& config) { config.scheduler_parameters = {"nohold_on_prolog_fail"}; });
+  configure([](ClusterConfig& config) { config.scheduler_parameters = {"nohold_on_prolog_fail"}; });
   const JobId again = running();
   const JobId once = running(Toggle::kNo);
   fail_prolog(again, "n1");
@@ -109,7 +103,7 @@ TEST_F(FailedLaunchTest, AFailedPrologSlurmctldCancelsAJobThatMayRunOnlyOnce) {
 }
 
 TEST_F(FailedLaunchTest, AfterMaxBatchRequeueTheReasonSaysSo) {
-  change_config([](ClusterConfig& config) { config.max_batch_requeue = 2; });
+  configure([](ClusterConfig& config) { config.max_batch_requeue = 2; });
   const JobId id = running();
   fail(id, "no");
   EXPECT_EQ(job(id).reason, JobReason::kJobHeldUser);
@@ -127,7 +121,7 @@ TEST_F(FailedLaunchTest, AfterMaxBatchRequeueTheReasonSaysSo) {
 
 // "The batch job should never be requeued under any circumstances": not by RequeueExit either.
 TEST_F(FailedLaunchTest, RequeueExitLeavesAJobThatMayRunOnlyOnce) {
-  change_config([](ClusterConfig& config) { config.requeue_exit = "6", config.requeue_exit_hold = "7"; });
+  configure([](ClusterConfig& config) { config.requeue_exit = "6", config.requeue_exit_hold = "7"; });
   for (const int32_t code : {6, 7}) {
     const JobId again = running();
     ASSERT_TRUE(end_step(again, kBatchStep, "n1", code << 8, true));

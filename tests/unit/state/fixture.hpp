@@ -1,6 +1,7 @@
 // A small cluster for tests of the core: commands in, events applied, effects and errors out.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,13 @@ class CoreTest : public ::testing::Test {
   ErrorCode error_of(const Command& command) {
     const auto reply = run(command);
     return reply ? ErrorCode::kOk : reply.error().code;
+  }
+
+  // As slurm.conf read again with a change.
+  void configure(const std::function<void(ClusterConfig&)>& change) {
+    auto changed = std::make_shared<ClusterConfig>(*state_.config);
+    change(*changed);
+    ASSERT_TRUE(run(ReplaceConfig{changed}));
   }
 
   void register_node(const std::string& name, std::vector<protocol::StepKey> running = {}) {

@@ -124,10 +124,7 @@ TEST_F(HeldTest, MayBeChangedWhileNothingCanServeIt) {
 }
 
 TEST_F(HeldTest, EnforcePartLimitsCountsForItToo) {
-  auto config = std::make_shared<ClusterConfig>(*config_);
-  config->enforce_part_limits = EnforcePartLimits::kAll;
-  config_ = config;
-  ASSERT_TRUE(run(ReplaceConfig{config_}));
+  configure([](ClusterConfig& config) { config.enforce_part_limits = EnforcePartLimits::kAll; });
   EXPECT_EQ(submitted(too_many_cpus()), ErrorCode::kTooManyCpus);
   JobSpec nodes = held_spec();
   nodes.partitions = "two";

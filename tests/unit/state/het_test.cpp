@@ -80,9 +80,7 @@ TEST_F(HetTest, NoneIsAcceptedWhenOneIsRefused) {
 }
 
 TEST_F(HetTest, IdsFollowOneAnother) {
-  auto config = std::make_shared<ClusterConfig>(*config_);
-  config->max_job_id = 6;
-  ASSERT_TRUE(run(ReplaceConfig{config}));
+  configure([](ClusterConfig& config) { config.max_job_id = 6; });
   for (int i = 0; i < 4; ++i) submit(batch_spec());
   for (const JobId gone : {1u, 2u, 3u}) ASSERT_EQ(cancel(text(gone)), ErrorCode::kOk);
   now_ += std::chrono::seconds(400);
@@ -185,9 +183,7 @@ TEST_F(HetTest, CancelOfTheWholeAndOfAComponent) {
 }
 
 TEST_F(HetTest, WholeHetjobWidensCancelHoldAndRelease) {
-  auto config = std::make_shared<ClusterConfig>(*config_);
-  config->scheduler_parameters = {"whole_hetjob"};
-  ASSERT_TRUE(run(ReplaceConfig{config}));
+  configure([](ClusterConfig& config) { config.scheduler_parameters = {"whole_hetjob"}; });
   const JobId leader = submit_het();
   ASSERT_EQ(act(text(leader) + "+1", JobAction::kHold), ErrorCode::kOk);
   for (uint32_t i = 0; i < 3; ++i) EXPECT_EQ(job(leader + i).hold, HoldKind::kAdmin);
@@ -362,9 +358,7 @@ TEST(Target, Components) {
 
 // Nobody told them to, and the job waited for them until its time limit.
 TEST_F(HetTest, NodesOfAllComponentsReboot) {
-  auto changed = std::make_shared<ClusterConfig>(*config_);
-  changed->reboot_program = "/sbin/reboot";
-  ASSERT_TRUE(run(ReplaceConfig{changed}));
+  configure([](ClusterConfig& config) { config.reboot_program = "/sbin/reboot"; });
   JobSpec spec = batch_spec();
   spec.reboot = true;
   spec.uid = kRoot.uid;

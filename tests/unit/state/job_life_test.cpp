@@ -33,10 +33,10 @@ TEST_F(CoreTest, BatchJobRunsAndEndsInOneFrameWhenItsNodeIsClean) {
 
 // --batch
 TEST_F(CoreTest, TheScriptsNodeIsChosenByFeature) {
-  auto changed = std::make_shared<ClusterConfig>(*config_);
-  changed->nodes[1].features = {"fast", "login"};
-  changed->nodes[2].features = {"fast", "disk"};
-  run(ReplaceConfig{changed});
+  configure([](ClusterConfig& config) {
+    config.nodes[1].features = {"fast", "login"};
+    config.nodes[2].features = {"fast", "disk"};
+  });
   const auto host = [&](const char* wish, const char* nodes) {
     JobSpec spec = batch_spec();
     spec.constraint = "fast|login|disk";
@@ -66,18 +66,14 @@ TEST_F(CoreTest, TheScriptIsToldOfTheSitesOomKillStep) {
     return make_step_launch(state_, {{id, kBatchStep}, 0})->job_spec->oom_kill_step;
   };
   EXPECT_EQ(told(Toggle::kDefault), Toggle::kDefault);
-  auto changed = std::make_shared<ClusterConfig>(*config_);
-  changed->task_plugin_param = {"OOMKillStep"};
-  run(ReplaceConfig{changed});
+  configure([](ClusterConfig& config) { config.task_plugin_param = {"OOMKillStep"}; });
   EXPECT_EQ(told(Toggle::kDefault), Toggle::kYes);
   EXPECT_EQ(told(Toggle::kNo), Toggle::kNo);
 }
 
 // A node that fails ends the job when it runs the script, whichever it is.
 TEST_F(CoreTest, AJobDoesNotOutliveTheNodeOfItsScript) {
-  auto changed = std::make_shared<ClusterConfig>(*config_);
-  changed->nodes[1].features = {"fast", "login"};
-  run(ReplaceConfig{changed});
+  configure([](ClusterConfig& config) { config.nodes[1].features = {"fast", "login"}; });
   JobSpec spec = batch_spec();
   spec.constraint = "fast|login";
   spec.batch_features = "login";

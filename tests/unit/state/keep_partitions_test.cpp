@@ -84,9 +84,7 @@ TEST_F(KeepPartitions, NodesThatScontrolGaveStayAsLongAsTheyAre) {
 
 TEST_F(KeepPartitions, ARestartIsNoReconfigure) {
   update([](PartitionConfig& part) { part.state = PartitionState::kDown; });
-  auto config = std::make_shared<ClusterConfig>(*config_);
-  config->reconfig_flags = {"KeepPartInfo"};
-  ASSERT_TRUE(run(ReplaceConfig{config}));
+  configure([](ClusterConfig& config) { config.reconfig_flags = {"KeepPartInfo"}; });
   EXPECT_EQ(debug().state, PartitionState::kUp);
 }
 

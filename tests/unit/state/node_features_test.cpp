@@ -82,9 +82,7 @@ TEST_F(NodeFeaturesTest, NodesReportWhatIsActive) {
 }
 
 TEST_F(NodeFeaturesTest, NewFeaturesOfTheLineAreActive) {
-  auto changed = std::make_shared<ClusterConfig>(*config_);
-  changed->nodes[0].features.emplace_back("large");
-  ASSERT_TRUE(run(ReplaceConfig{changed}));
+  configure([](ClusterConfig& config) { config.nodes[0].features.emplace_back("large"); });
   EXPECT_EQ(active("n1"), "fast,nps1,large");
 }
 
@@ -132,9 +130,7 @@ TEST_F(NodeFeaturesTest, JobWaitsForTheRebootOfNodesThatChange) {
 
 // The bug: the site's program was run once more whenever the agent of a node that it was to reboot registered again.
 TEST_F(NodeFeaturesTest, AControllerThatRebootsByItselfIsToldOnce) {
-  auto changed = std::make_shared<ClusterConfig>(*config_);
-  changed->slurmctld_parameters.emplace_back("reboot_from_controller");
-  ASSERT_TRUE(run(ReplaceConfig{changed}));
+  configure([](ClusterConfig& config) { config.slurmctld_parameters.emplace_back("reboot_from_controller"); });
   const JobId id = submit_for("fast&nps4");
   ASSERT_TRUE(start_job(id, "n1"));
   ASSERT_EQ(effects<RebootNow>().size(), 1U);
@@ -233,9 +229,7 @@ TEST_F(NodeFeaturesTest, AdministratorsDownOfANodeThatRebootsForAJob) {
   EXPECT_EQ(node("n1").base, NodeBaseState::kDown);
   EXPECT_EQ(node("n1").reason, "smoke");
   EXPECT_EQ(node("n1").flags & kNodeRebootIssued, 0U);
-  auto changed = std::make_shared<ClusterConfig>(*config_);
-  changed->return_to_service = 2;  // whatever the reason
-  ASSERT_TRUE(run(ReplaceConfig{changed}));
+  configure([](ClusterConfig& config) { config.return_to_service = 2; });  // whatever the reason
   ASSERT_TRUE(start_job(other, "n2"));
   command.update.nodes = "n2";
   ASSERT_TRUE(run(command));
@@ -302,10 +296,10 @@ TEST_F(NodeFeaturesTest, WishesThatNoNodeCanHave) {
 }
 
 TEST_F(NodeFeaturesTest, WhoMayChange) {
-  auto changed = std::make_shared<ClusterConfig>(*config_);
-  changed->helpers.allow_user_boot = {"ann"};
-  changed->helpers.allow_user_boot_ids = {kAnn.uid};
-  ASSERT_TRUE(run(ReplaceConfig{changed}));
+  configure([](ClusterConfig& config) {
+    config.helpers.allow_user_boot = {"ann"};
+    config.helpers.allow_user_boot_ids = {kAnn.uid};
+  });
   EXPECT_EQ(refused("mig", kBob), ErrorCode::kNodesNotAvailable);
   EXPECT_EQ(refused("nps1", kBob), ErrorCode::kOk) << "nodes have it now";
   const JobId id = submit_for("mig");

@@ -239,10 +239,10 @@ TEST_F(CoreTest, ActiveFeaturesAreAvailableOnes) {
 TEST_F(CoreTest, NodesComeAndGoWithTheConfiguration) {
   const JobId id = submit(batch_spec());
   ASSERT_TRUE(start_job(id, "n4"));
-  auto changed = std::make_shared<ClusterConfig>(*config_);
-  changed->nodes.pop_back();
-  changed->partitions[0].nodes.pop_back();
-  ASSERT_TRUE(run(ReplaceConfig{changed}));
+  configure([](ClusterConfig& config) {
+    config.nodes.pop_back();
+    config.partitions[0].nodes.pop_back();
+  });
   EXPECT_EQ(job(id).state, JobState::kPending);
   EXPECT_EQ(find_node(state_, "n4"), nullptr);
   EXPECT_EQ(default_partition(state_)->nodes.count(), 3u);

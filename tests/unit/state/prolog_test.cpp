@@ -10,10 +10,10 @@ class PrologTest : public CoreTest {
  protected:
   PrologTest() { flags({"Alloc"}); }
   void flags(std::vector<std::string> names) {
-    auto changed = std::make_shared<ClusterConfig>(*state_.config);
-    changed->prolog = {"/prolog"};
-    changed->prolog_flags = std::move(names);
-    run(ReplaceConfig{changed});
+    configure([&](ClusterConfig& config) {
+      config.prolog = {"/prolog"};
+      config.prolog_flags = std::move(names);
+    });
   }
   JobId started(const JobSpec& spec, const std::string& nodes) {
     const JobId id = submit(spec);
@@ -60,9 +60,7 @@ TEST_F(PrologTest, DeferBatchWaitsForAllNodes) {
 }
 
 TEST_F(PrologTest, AfterTheControllersProlog) {
-  auto changed = std::make_shared<ClusterConfig>(*state_.config);
-  changed->prolog_slurmctld = {"/prolog"};
-  run(ReplaceConfig{changed});
+  configure([](ClusterConfig& config) { config.prolog_slurmctld = {"/prolog"}; });
   const JobId id = started(batch_spec(), "n1");
   EXPECT_EQ(effects<RunControllerProlog>().size(), 1u);
   EXPECT_TRUE(effects<LaunchProlog>().empty());

@@ -295,9 +295,7 @@ TEST_F(ReservationTest, AllNodesOfAPartitionThatWasDeletedSince) {
 
 TEST_F(ReservationTest, ResvOverRunLetsJobsGoOn) {
   const auto allow = [this](Minutes over_run) {
-    auto config = std::make_shared<ClusterConfig>(*config_);
-    config->resv_over_run = over_run;
-    run(ReplaceConfig{config_ = config});
+    configure([&](ClusterConfig& config) { config.resv_over_run = over_run; });
   };
   allow(5);
   ASSERT_EQ(make("a", values("n1")), ErrorCode::kOk);

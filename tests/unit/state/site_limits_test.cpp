@@ -6,17 +6,11 @@ namespace {
 
 class SiteLimits : public CoreTest {
  protected:
-  void use(const std::function<void(ClusterConfig&)>& change) {
-    auto changed = std::make_shared<ClusterConfig>(*config_);
-    change(*changed);
-    config_ = changed;
-    ASSERT_TRUE(run(ReplaceConfig{config_}));
-  }
   ErrorCode submit_error(const JobSpec& spec) { return error_of(SubmitJob{kAnn, spec, {"users"}}); }
 };
 
 TEST_F(SiteLimits, JobsBeyondAPartitionAreRefusedOrWait) {
-  use([](ClusterConfig& config) {
+  configure([](ClusterConfig& config) {
     config.partitions.front().max_time = 60;
     PartitionConfig large = config.partitions.front();
     large.name = "large";
@@ -36,9 +30,9 @@ TEST_F(SiteLimits, JobsBeyondAPartitionAreRefusedOrWait) {
   };
   const ErrorCode no = ErrorCode::kInvalidTimeLimit, ok = ErrorCode::kOk;
   EXPECT_EQ(outcomes(), (std::vector{ok, ok, ok}));
-  use([](ClusterConfig& config) { config.enforce_part_limits = EnforcePartLimits::kAny; });
+  configure([](ClusterConfig& config) { config.enforce_part_limits = EnforcePartLimits::kAny; });
   EXPECT_EQ(outcomes(), (std::vector{no, ok, ok}));
-  use([](ClusterConfig& config) { config.enforce_part_limits = EnforcePartLimits::kAll; });
+  configure([](ClusterConfig& config) { config.enforce_part_limits = EnforcePartLimits::kAll; });
   EXPECT_EQ(outcomes(), (std::vector{no, no, ok}));
   spec.time_limit = 60;
   EXPECT_EQ(outcomes(), (std::vector{ok, ok, ok}));
@@ -47,7 +41,7 @@ TEST_F(SiteLimits, JobsBeyondAPartitionAreRefusedOrWait) {
 // AllowAccounts, DenyAccounts, AllowQos and DenyQos of a partition: what a job without an account or a QOS may, too.
 TEST_F(SiteLimits, AccountsAndQosOfAPartition) {
   const auto outcomes = [&](const std::function<void(PartitionConfig&)>& change) {
-    use([&](ClusterConfig& config) {
+    configure([&](ClusterConfig& config) {
       PartitionConfig& debug = config.partitions.front();
       debug.allow_accounts = debug.deny_accounts = debug.allow_qos = debug.deny_qos = {};
       change(debug);
@@ -88,10 +82,10 @@ TEST_F(SiteLimits, JobsWhoseDependencyFailedMayEnd) {
   };
   EXPECT_EQ(outcome(Toggle::kDefault), JobState::kPending);
   EXPECT_EQ(outcome(Toggle::kYes), JobState::kCancelled);
-  use([](ClusterConfig& config) { config.dependency_parameters = {"kill_invalid_depend"}; });
+  configure([](ClusterConfig& config) { config.dependency_parameters = {"kill_invalid_depend"}; });
   EXPECT_EQ(outcome(Toggle::kDefault), JobState::kCancelled);
   EXPECT_EQ(outcome(Toggle::kNo), JobState::kPending);
-  use([](ClusterConfig& config) {
+  configure([](ClusterConfig& config) {
     config.dependency_parameters.clear();
     config.scheduler_parameters = {"kill_invalid_depend"};
   });
@@ -99,7 +93,7 @@ TEST_F(SiteLimits, JobsWhoseDependencyFailedMayEnd) {
 }
 
 TEST_F(SiteLimits, StepsOfAJobAreCounted) {
-  use([](ClusterConfig& config) { config.max_step_count = 2; });
+  configure([](ClusterConfig& config) { config.max_step_count = 2; });
   JobSpec spec = batch_spec();
   spec.batch = false;
   const JobId id = submit(spec);
@@ -114,7 +108,7 @@ TEST_F(SiteLimits, StepsOfAJobAreCounted) {
 
 // max_array_tasks bounds how many there are, MaxArraySize their numbers.
 TEST_F(SiteLimits, TasksOfAnArrayAreCounted) {
-  use([](ClusterConfig& config) { config.scheduler_parameters = {"max_array_tasks=3"}; });
+  configure([](ClusterConfig& config) { config.scheduler_parameters = {"max_array_tasks=3"}; });
   JobSpec spec = batch_spec();
   spec.array = "1,500,1000";
   EXPECT_EQ(submit_error(spec), ErrorCode::kOk);
@@ -129,10 +123,10 @@ TEST_F(SiteLimits, RunningJobsMayHaveToKeepTheirNodes) {
   ASSERT_TRUE(start_job(id, "n[1-4]"));
   JobUpdate update;
   update.min_nodes = update.max_nodes = 3;
-  use([](ClusterConfig& config) { config.scheduler_parameters = {"disable_job_shrink"}; });
+  configure([](ClusterConfig& config) { config.scheduler_parameters = {"disable_job_shrink"}; });
   EXPECT_EQ(error_of(UpdateJob{kAnn, std::to_string(id), update}), ErrorCode::kNotSupported);
   EXPECT_EQ(job(id).allocation->nodes.size(), 4u);
-  use([](ClusterConfig& config) { config.scheduler_parameters.clear(); });
+  configure([](ClusterConfig& config) { config.scheduler_parameters.clear(); });
   EXPECT_EQ(error_of(UpdateJob{kAnn, std::to_string(id), update}), ErrorCode::kOk);
   EXPECT_EQ(job(id).allocation->nodes.size(), 3u);
 }

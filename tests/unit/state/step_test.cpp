@@ -116,10 +116,7 @@ TEST_F(StepTest, BlocksMayFillANodeBeforeTheNext) {
   EXPECT_EQ(counts("block,NoPack"), spread);
   EXPECT_EQ(counts("block:cyclic,Pack"), packed);
   EXPECT_EQ(counts("cyclic,Pack"), spread);
-  auto config = std::make_shared<ClusterConfig>(*config_);
-  config->select_type_parameters = {"CR_CORE_MEMORY", "CR_PACK_NODES"};
-  config_ = config;
-  run(ReplaceConfig{config_});
+  configure([](ClusterConfig& config) { config.select_type_parameters = {"CR_CORE_MEMORY", "CR_PACK_NODES"}; });
   EXPECT_EQ(counts(""), packed);
   EXPECT_EQ(counts("block,NoPack"), spread);
   EXPECT_EQ(counts("cyclic"), spread);
@@ -246,16 +243,16 @@ TEST_F(StepTest, ARepeatedRequestOfAStepThatIsOverMakesNoOther) {
 class UsualBindingTest : public StepTest {
  protected:
   UsualBindingTest() {
-    auto changed = std::make_shared<ClusterConfig>(*config_);
-    changed->task_plugin = {"task/affinity"};
-    changed->partitions[0].cpu_bind = "threads";
-    run(ReplaceConfig{changed});
+    configure([](ClusterConfig& config) {
+      config.task_plugin = {"task/affinity"};
+      config.partitions[0].cpu_bind = "threads";
+    });
   }
   void use_params(std::vector<std::string> params, const std::string& of_partition) {
-    auto changed = std::make_shared<ClusterConfig>(*state_.config);
-    changed->task_plugin_param = std::move(params);
-    changed->partitions[0].cpu_bind = of_partition;
-    run(ReplaceConfig{changed});
+    configure([&](ClusterConfig& config) {
+      config.task_plugin_param = std::move(params);
+      config.partitions[0].cpu_bind = of_partition;
+    });
   }
   void bind(const std::string& nodes, const std::string& word) {
     UpdateNode command{kRoot, {}};

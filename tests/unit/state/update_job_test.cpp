@@ -9,12 +9,6 @@ using std::chrono::minutes;
 
 class UpdateJobTest : public CoreTest {
  protected:
-  void change_config(const std::function<void(ClusterConfig&)>& change) {
-    auto changed = std::make_shared<ClusterConfig>(*config_);
-    change(*changed);
-    config_ = changed;
-    ASSERT_TRUE(run(ReplaceConfig{config_}));
-  }
   PartitionConfig& add_partition(ClusterConfig& config, const std::string& name) {
     PartitionConfig made = config.partitions[0];
     made.is_default = false;
@@ -70,7 +64,7 @@ TEST_F(UpdateJobTest, AUserGivesHisRunningJobNoMoreTime) {
 }
 
 TEST_F(UpdateJobTest, AUserGivesHisWaitingJobNoMoreThanItsPartitionAllows) {
-  change_config([this](ClusterConfig& config) {
+  configure([this](ClusterConfig& config) {
     config.partitions[0].max_time = 60;
     add_partition(config, "long").max_time = 600;
   });
@@ -124,7 +118,7 @@ TEST_F(UpdateJobTest, AUserRaisesNothingOfHisOwn) {
 }
 
 TEST_F(UpdateJobTest, PartitionsAreOpenToSome) {
-  change_config([this](ClusterConfig& config) {
+  configure([this](ClusterConfig& config) {
     add_partition(config, "staff").allow_groups = {"staff", "guests"};
     add_partition(config, "root").root_only = true;
     add_partition(config, "users").disable_root_jobs = true;
@@ -147,13 +141,13 @@ TEST_F(UpdateJobTest, PartitionsAreOpenToSome) {
   EXPECT_EQ(submits(kAnn, "login", {"users"}, "n1"), ErrorCode::kAccessDenied);
   EXPECT_EQ(submits(kAnn, "login", {"users"}, "login1"), ErrorCode::kOk);
   EXPECT_EQ(submits(kAnn, "staff,debug", {"users"}), ErrorCode::kOk) << "one of them will do";
-  change_config([](ClusterConfig& config) { config.disable_root_jobs = true; });
+  configure([](ClusterConfig& config) { config.disable_root_jobs = true; });
   EXPECT_EQ(submits(kRoot, "debug", {"root"}), ErrorCode::kAccessDenied);
 }
 
 // The bug: whoever ordered it, the job's user counted as one without groups.
 TEST_F(UpdateJobTest, AJobMovesWhereItsUserMayGo) {
-  change_config([this](ClusterConfig& config) {
+  configure([this](ClusterConfig& config) {
     add_partition(config, "staff").allow_groups = {"staff"};
     add_partition(config, "root").root_only = true;
     add_partition(config, "users").disable_root_jobs = true;
@@ -170,7 +164,7 @@ TEST_F(UpdateJobTest, AJobMovesWhereItsUserMayGo) {
 
 // The bugs: DisableRootJobs refused every change of every user's job; so did a partition that was closed meanwhile.
 TEST_F(UpdateJobTest, AJobChangesWhereItWaits) {
-  change_config([this](ClusterConfig& config) {
+  configure([this](ClusterConfig& config) {
     config.partitions[0].allow_groups = {"users"};
     add_partition(config, "other");
     config.disable_root_jobs = true;
@@ -178,7 +172,7 @@ TEST_F(UpdateJobTest, AJobChangesWhereItWaits) {
   const JobId id = submit(batch_spec());
   const auto more_cpus = [](JobUpdate& u) { u.cpus_per_task = 2; };
   EXPECT_EQ(update(kAnn, id, more_cpus), ErrorCode::kOk);
-  change_config([](ClusterConfig& config) {
+  configure([](ClusterConfig& config) {
     config.partitions[0].state = config.partitions[1].state = PartitionState::kDrain;
     config.partitions[0].allow_groups = {"staff"};
   });
@@ -189,7 +183,7 @@ TEST_F(UpdateJobTest, AJobChangesWhereItWaits) {
 
 // The bug: they were held against the total alone, and then more were in use than there are.
 TEST_F(UpdateJobTest, LicensesOfARunningJobAreThoseThatAreFree) {
-  change_config([](ClusterConfig& config) { config.licenses = "solver:5"; });
+  configure([](ClusterConfig& config) { config.licenses = "solver:5"; });
   const auto start = [this](const char* licenses) {
     JobSpec spec = batch_spec();
     spec.licenses = licenses;
@@ -212,7 +206,7 @@ TEST_F(UpdateJobTest, LicensesOfARunningJobAreThoseThatAreFree) {
 }
 
 TEST_F(UpdateJobTest, APartitionsDefaultTimeIsTheLimitOfJobsThatNameNone) {
-  change_config([](ClusterConfig& config) { config.partitions[0].default_time = 30, config.partitions[0].max_time = 60; });
+  configure([](ClusterConfig& config) { config.partitions[0].default_time = 30, config.partitions[0].max_time = 60; });
   JobSpec spec = batch_spec();
   const JobId plain = submit(spec);
   EXPECT_EQ(job(plain).time_limit, 30U);
@@ -220,7 +214,7 @@ TEST_F(UpdateJobTest, APartitionsDefaultTimeIsTheLimitOfJobsThatNameNone) {
   EXPECT_EQ(job(plain).end, now_ + minutes(30));
   spec.time_limit = 45;
   EXPECT_EQ(job(submit(spec)).time_limit, 45U);
-  change_config([](ClusterConfig& config) { config.partitions[0].default_time.reset(); });
+  configure([](ClusterConfig& config) { config.partitions[0].default_time.reset(); });
   EXPECT_EQ(job(submit(batch_spec())).time_limit, 60U);
 }
 
@@ -281,7 +275,7 @@ TEST_F(UpdateJobTest, ToTheTopOfJobsOfTheLastNiceValue) {
 
 // The bug: with few numbers left, two tasks got the same one.
 TEST_F(UpdateJobTest, TasksThatThereAreNoNumbersFor) {
-  change_config([](ClusterConfig& config) {
+  configure([](ClusterConfig& config) {
     config.first_job_id = 1;
     config.max_job_id = 4;
   });

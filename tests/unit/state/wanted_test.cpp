@@ -37,11 +37,6 @@ class WantedTest : public CoreTest {
     EXPECT_TRUE(reply) << (reply ? "" : reply.error().text);
     return reply ? std::get<StepCreatedReply>(*reply).id.step : 0;
   }
-  void configure(const std::function<void(ClusterConfig&)>& change) {
-    auto changed = std::make_shared<ClusterConfig>(*state_.config);
-    change(*changed);
-    ASSERT_TRUE(run(ReplaceConfig{changed}));
-  }
   Result<Reply> update_node(const std::string& name, const std::string& to) {
     UpdateNode command{kRoot, {}};
     command.update.nodes = name;
