@@ -1,4 +1,4 @@
-// auth/munge: credentials of the host's munged.
+// auth/munge: credentials of the host's munged. The key of an answer travels in the credential, which SlurmUser alone can decode.
 #pragma once
 
 #include "common/net/auth.hpp"
@@ -6,7 +6,8 @@
 namespace sluice::net {
 
 [[nodiscard]] std::shared_ptr<AuthProvider> make_munge_auth(std::string socket,
-                                                            std::string cluster);
+                                                            std::string cluster,
+                                                            uint32_t slurm_user = 0);
 
 // The error of a refused credential. `problem` is a munge_err_t; the times are Unix seconds by the
 // maker's and by this host's clock, 0 where unknown.
