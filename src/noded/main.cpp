@@ -17,6 +17,7 @@
 #include "common/net/config_fetch.hpp"
 #include "noded/agent.hpp"
 #include "noded/config_cache.hpp"
+#include "noded/gres_devices.hpp"
 #include "noded/inventory.hpp"
 #include "noded/own_line.hpp"
 
@@ -27,12 +28,12 @@ using namespace sluice;  // NOLINT(google-build-using-namespace): a program's ma
 struct Arguments : daemon::ProgramOptions {
   std::string stepd, conf_servers;
   noded::OwnLineOptions own;
-  bool clean = false, rebooted = false, show_hardware = false, lock_memory = false;
+  bool clean = false, rebooted = false, show_hardware = false, show_gres = false, lock_memory = false;
 };
 
 std::optional<int> parse(int argc, char** argv, Arguments& a) {
   CLI::App app("The agent of a Sluice cluster on each node.", a.program);
-  daemon::add_options(app, a, "SlurmdLogFile");
+  daemon::add_options(app, a, {.log_file = "SlurmdLogFile", .folder = "SlurmdSpoolDir"});
   app.add_option("--conf-server", a.conf_servers,
                  "controllers, as HOST[:PORT],..., to get the configuration from; this host needs no file then");
   app.add_option("-N", a.own.name, "name of the node this is, where a host has several");
@@ -46,6 +47,7 @@ std::optional<int> parse(int argc, char** argv, Arguments& a) {
   app.add_flag("-b", a.rebooted, "report the node as just rebooted (for tests)");
   app.add_flag("-c", a.clean, "forget what the spool folder remembers");
   app.add_flag("-C", a.show_hardware, "print this host's line for slurm.conf and end");
+  app.add_flag("-G", a.show_gres, "print this node's generic resources and end")->excludes(future);
   app.add_flag("-M", a.lock_memory, "lock the agent into memory");
   if (const auto code = daemon::parse(app, argc, argv, a)) return code;
   if (future->count() > 0) a.own.future = feature;
@@ -108,7 +110,19 @@ Result<Configuration> fetch_configuration(const Arguments& a, const std::string&
   return out;
 }
 
+// On the standard error, as a log.
+int show_gres(const Arguments& a, const Configuration& start) {
+  std::vector<std::string> problems;
+  const std::vector<GresDevices> found = noded::find_gres(start.config, start.self, noded::nvml_gpus, problems);
+  for (const std::string& problem : problems) std::fprintf(stderr, "%s: error: %s\n", a.program.c_str(), problem.c_str());
+  for (const std::string& line : noded::gres_lines(start.self, found, start.self.cores())) {
+    std::fprintf(stderr, "%s: %s\n", a.program.c_str(), line.c_str());
+  }
+  return 0;
+}
+
 int serve(const Arguments& a,
+          const std::string& log_file,
           Configuration start,
           daemon::Background& background,
           daemon::Signals& signals) {
@@ -127,10 +141,12 @@ int serve(const Arguments& a,
   options.claims_future = a.own.future.has_value();
   options.cache = std::move(start.cache);
   options.end_process = [] { daemon::Signals::stop(); };
+  const std::string folder = node_path(config.slurmd_spool_dir, self);
   auto agent = noded::Agent::start(std::move(config), std::move(options));
   if (!agent) log::fatal("{}", agent.error().text);
   log::info("slurmd version 25.11.0 started as node {}", self.name);
   background.ready();
+  daemon::choose_folder(a, log_file, folder);
   signals.run([&](int signal) {
     if (signal == SIGHUP) return (void)(*agent)->reconfigure(), true;
     if (signal == SIGUSR2) return (void)log::reopen(), true;
@@ -150,6 +166,7 @@ int main(int argc, char** argv) {
   const std::string servers = config_servers(a.conf_servers, a.config);
   auto start = servers.empty() ? read_configuration(a) : fetch_configuration(a, servers);
   if (!start) return daemon::refuse(a, start.error().text);
+  if (a.show_gres) return show_gres(a, *start);
   const ClusterConfig& config = start->config;
 
   auto background = daemon::leave_terminal(a);
@@ -162,5 +179,5 @@ int main(int argc, char** argv) {
   settings.time_format = config.log_time_format;
   if (auto ok = daemon::settle(a, settings, start->warnings); !ok) return daemon::refuse(a, ok.error().text);
   if (a.lock_memory && ::mlockall(MCL_CURRENT | MCL_FUTURE) != 0) log::error("cannot lock memory");
-  return serve(a, std::move(*start), background, signals);
+  return serve(a, settings.file, std::move(*start), background, signals);
 }
