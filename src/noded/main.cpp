@@ -15,6 +15,7 @@
 #include "common/daemon/program.hpp"
 #include "common/log/log.hpp"
 #include "common/net/config_fetch.hpp"
+#include "common/net/srv_records.hpp"
 #include "noded/agent.hpp"
 #include "noded/config_cache.hpp"
 #include "noded/gres_devices.hpp"
@@ -84,10 +85,17 @@ Result<Configuration> read_configuration(const Arguments& a) {
   return out;
 }
 
-Result<Configuration> fetch_configuration(const Arguments& a, const std::string& servers) {
-  auto addresses = net::parse_conf_servers(servers);
-  if (!addresses) return failure(addresses.error().code, "--conf-server=" + servers + ": " + addresses.error().text);
-  const net::ConfigServer server{.addresses = std::move(*addresses), .config_path = kUsualConfigPath, .holds_key = true};
+// Whom to ask for the configuration; nobody: it is in a file.
+Result<std::vector<std::string>> find_servers(const Arguments& a) {
+  const std::string named = config_servers(a.conf_servers, a.config);
+  if (named.empty()) return lacks_config(a.config) ? net::controllers_in_dns() : std::vector<std::string>();
+  auto addresses = net::parse_conf_servers(named);
+  if (!addresses) return failure(addresses.error().code, "--conf-server=" + named + ": " + addresses.error().text);
+  return addresses;
+}
+
+Result<Configuration> fetch_configuration(const Arguments& a, std::vector<std::string> servers) {
+  const net::ConfigServer server{.addresses = std::move(servers), .config_path = kUsualConfigPath, .holds_key = true};
   const auto fetched = noded::fetch_patiently(server, a.own.patience, [&a](const Error& error) {
     std::fprintf(stderr, "%s: error: %s; trying again\n", a.program.c_str(), error.text.c_str());
   });
@@ -163,8 +171,9 @@ int main(int argc, char** argv) {
   Arguments a;
   a.program = "slurmd";
   if (const auto code = parse(argc, argv, a)) return *code;
-  const std::string servers = config_servers(a.conf_servers, a.config);
-  auto start = servers.empty() ? read_configuration(a) : fetch_configuration(a, servers);
+  auto servers = find_servers(a);
+  if (!servers) return daemon::refuse(a, servers.error().text);
+  auto start = servers->empty() ? read_configuration(a) : fetch_configuration(a, std::move(*servers));
   if (!start) return daemon::refuse(a, start.error().text);
   if (a.show_gres) return show_gres(a, *start);
   const ClusterConfig& config = start->config;
