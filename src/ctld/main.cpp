@@ -21,7 +21,7 @@ struct Arguments : daemon::ProgramOptions {
 
 std::optional<int> parse(int argc, char** argv, Arguments& a) {
   CLI::App app("The controller of a Sluice cluster.", a.program);
-  daemon::add_options(app, a, "SlurmctldLogFile");
+  daemon::add_options(app, a, {.log_file = "SlurmctldLogFile", .folder = "StateSaveLocation"});
   app.add_flag("-c", a.clean, "forget all jobs and changed states, but not which job ids were used");
   app.add_flag("-r", a.keep_states, "keep jobs, and why nodes are down or drained (the default)");
   app.add_flag("-R", a.keep_partitions, "keep partitions as scontrol changed them, too, while slurm.conf is the same");
@@ -41,10 +41,12 @@ int serve(const Arguments& a, ClusterConfig config, daemon::Background& backgrou
   options.keep_partitions = a.keep_partitions;
   options.clean = a.clean;
   options.end_process = [] { daemon::Signals::stop(); };
+  const std::string folder = config.state_save_location;
   auto controller = ctld::Controller::start(std::move(config), std::move(options));
   if (!controller) log::fatal("{}", controller.error().text);
   log::info("slurmctld version 25.11.0 started");
   background.ready();
+  daemon::choose_folder(a, log_file, folder);
   signals.run([&](int signal) {
     if (signal == SIGHUP) return (void)(*controller)->reconfigure(), true;
     if (signal == SIGUSR2) return (*controller)->reopen_logs(), true;

@@ -136,7 +136,9 @@ class Agent::Graph {
     controller_ = std::make_unique<net::AsyncClient>(
         net::ClientOptions{.addresses = controller_addresses(*node_.config),
                            .receiver = std::string(net::kController),
-                           .auth = auth_});
+                           .auth = auth_,
+                           .signed_answers = true});
+    if (options_.cache) options_.cache->server.auth = auth_;
     if (options_.cache) cache_.emplace(node_, *controller_, *options_.cache);
     return {};
   }

@@ -8,6 +8,7 @@
 
 #include "common/base/errno_text.hpp"
 #include "common/base/contains.hpp"
+#include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 
 namespace sluice::noded {
@@ -99,7 +100,62 @@ void shorten_types(const std::vector<GresItem>& wanted, std::vector<GresDevices>
   }
 }
 
+// As Slurm numbers the names of resources.
+uint32_t name_number(std::string_view name) {
+  uint32_t number = 0;
+  for (size_t i = 0; i < name.size(); ++i) number += uint32_t{static_cast<uint8_t>(name[i])} << i % 4 * 8;
+  return number;
+}
+
+std::string gres_line(std::string_view name, uint64_t count, const std::vector<std::string>& files, const GresDevices& devices,
+                      uint32_t cores) {
+  std::string line = fmt::format("Gres Name={} Type={} Count={}", name, devices.type.empty() ? "(null)" : devices.type, count);
+  if (!files.empty()) {
+    const std::string& file = files.front();
+    const std::string digits = file.substr(file.find_last_not_of("0123456789") + 1);
+    line += fmt::format(" Index={}", to_number<uint32_t>(digits).value_or(0));
+  }
+  line += fmt::format(" ID={}", name_number(name));
+  if (!files.empty()) line += " File=" + fold_hosts(files);
+  if (!devices.cores.empty()) line += fmt::format(" Cores={} CoreCnt={}", devices.cores, cores);
+  if (!devices.links.empty() && name == "gpu") line += " Links=" + devices.links;
+  return line;
+}
+
+// The parts of a GPU that this kind of resource has, 0: none.
+uint32_t parts_of(const GresKind& kind, size_t unit) {
+  if (!is_shared_gres(kind.name) || !kind.units.test(unit)) return 0;
+  size_t at = 0, place = 0;
+  kind.units.for_each([&](size_t one) {
+    if (one == unit) place = at;
+    ++at;
+  });
+  return place < kind.parts.size() ? kind.parts[place] : 0;
+}
+
 }  // namespace
+
+std::vector<std::string> gres_lines(const NodeConfig& node, const std::vector<GresDevices>& found, uint32_t cores) {
+  const auto inventory = make_inventory(node.gres, found);
+  std::vector<std::string> lines;
+  size_t unit = 0;
+  for (const GresDevices& devices : found) {
+    if (is_shared_gres(devices.name)) continue;  // with its GPUs
+    if (devices.name != "gpu" || devices.files.empty()) {
+      lines.push_back(gres_line(devices.name, devices.count, devices.files, devices, cores));
+      continue;
+    }
+    for (const std::string& file : devices.files) {
+      lines.push_back(gres_line(devices.name, 1, {file}, devices, cores));
+      for (size_t at = 0; inventory != nullptr && at < inventory->kinds.size(); ++at) {
+        const GresKind& kind = inventory->kinds[at];
+        if (const uint32_t parts = parts_of(kind, unit); parts > 0) lines.push_back(gres_line(kind.name.view(), parts, {file}, devices, cores));
+      }
+      ++unit;
+    }
+  }
+  return lines;
+}
 
 std::vector<GresDevices> find_gres(const ClusterConfig& config, const NodeConfig& node,
                                    const DetectGpus& detect, std::vector<std::string>& problems) {

@@ -36,6 +36,7 @@ struct Jobs::Job {
   JobFacts facts;
   Prolog prolog = Prolog::kNotRun;
   int prolog_status = 0;
+  Time prolog_ended = kNoTime;
   bool reports_prolog = false;  // its success, too
   ProcessMark script;           // of its prolog or epilog, the one that runs
   bool left = false;            // an agent before this one started `script`
@@ -74,6 +75,7 @@ void Jobs::store(const Job& job) const {
   if (job.prolog == Prolog::kRunning || job.prolog == Prolog::kUnknown) record.prolog = PrologOutcome::kUnknown;
   if (job.prolog == Prolog::kFailed) record.prolog = PrologOutcome::kFailed;
   record.prolog_status = job.prolog_status;
+  record.prolog_ended = job.prolog_ended;
   record.script = job.script;
   if (auto ok = kept_.store(record); !ok) log::error("{}", ok.error().text);
 }
@@ -87,6 +89,7 @@ void Jobs::load() {
     job->facts.allocation = record.allocation;
     job->in_group = record.in_group;
     job->prolog_status = record.prolog_status;
+    job->prolog_ended = record.prolog_ended;
     switch (record.prolog) {
       case PrologOutcome::kPassed: job->prolog = Prolog::kDone; break;
       case PrologOutcome::kUnknown: job->prolog = Prolog::kUnknown; break;
@@ -222,7 +225,8 @@ void Jobs::run_prolog(const protocol::RunPrologRequest& request) {
 }
 
 void Jobs::report_prolog(const Job& job) {
-  reporter_->add(protocol::PrologDoneRequest{job.id.first, job.id.second, node_.name, job.prolog_status});
+  reporter_->add(
+      protocol::PrologDoneRequest{job.id.first, job.id.second, node_.name, job.prolog_status, job.prolog_ended});
 }
 
 Environment Jobs::script_environment(const Job& job, std::string_view context) const {
@@ -275,6 +279,7 @@ void Jobs::start_prolog(const JobPtr& job) {
 void Jobs::prolog_over(const JobPtr& job, int status) {
   job->prolog = status == 0 ? Prolog::kDone : Prolog::kFailed;
   job->prolog_status = status;
+  job->prolog_ended = now();
   store(*job);
   if (status != 0) log::error("prolog of job {} failed with status {:#x}", job->id.first, status);
   // a failure drains this node and takes the job away: the controller orders both
@@ -371,7 +376,7 @@ void Jobs::cleaned(const JobPtr& job, int epilog_status, bool kill_failed) {
   kept_.remove(id.first, id.second);
   jobs_.erase(id);
   groups_.remove_job(id.first);
-  reporter_->add(protocol::JobCleaned{id.first, id.second, node_.name, epilog_status, kill_failed});
+  reporter_->add(protocol::JobCleaned{id.first, id.second, node_.name, epilog_status, kill_failed, now()});
   for (const JobPtr& run : runs_of(id.first)) go_on(run);
 }
 

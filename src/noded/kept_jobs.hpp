@@ -19,6 +19,7 @@ enum class PrologOutcome : uint32_t { kPassed, kUnknown, kFailed };
 struct KeptJob : protocol::RunPrologRequest {
   PrologOutcome prolog = PrologOutcome::kPassed;  // kUnknown: it began
   int32_t prolog_status = 0;                      // as wait(2) gives it
+  Time prolog_ended = kNoTime;
   ProcessMark script;                             // of its prolog or epilog, the one that runs
   template <class V>
   static void describe(V&& field) {
@@ -26,6 +27,7 @@ struct KeptJob : protocol::RunPrologRequest {
     field(100, "prolog", &KeptJob::prolog);
     field(101, "prolog_status", &KeptJob::prolog_status);
     field(102, "script", &KeptJob::script);
+    field(103, "prolog_ended", &KeptJob::prolog_ended);
   }
 };
 

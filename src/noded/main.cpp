@@ -15,8 +15,10 @@
 #include "common/daemon/program.hpp"
 #include "common/log/log.hpp"
 #include "common/net/config_fetch.hpp"
+#include "common/net/srv_records.hpp"
 #include "noded/agent.hpp"
 #include "noded/config_cache.hpp"
+#include "noded/gres_devices.hpp"
 #include "noded/inventory.hpp"
 #include "noded/own_line.hpp"
 
@@ -27,12 +29,12 @@ using namespace sluice;  // NOLINT(google-build-using-namespace): a program's ma
 struct Arguments : daemon::ProgramOptions {
   std::string stepd, conf_servers;
   noded::OwnLineOptions own;
-  bool clean = false, rebooted = false, show_hardware = false, lock_memory = false;
+  bool clean = false, rebooted = false, show_hardware = false, show_gres = false, lock_memory = false;
 };
 
 std::optional<int> parse(int argc, char** argv, Arguments& a) {
   CLI::App app("The agent of a Sluice cluster on each node.", a.program);
-  daemon::add_options(app, a, "SlurmdLogFile");
+  daemon::add_options(app, a, {.log_file = "SlurmdLogFile", .folder = "SlurmdSpoolDir"});
   app.add_option("--conf-server", a.conf_servers,
                  "controllers, as HOST[:PORT],..., to get the configuration from; this host needs no file then");
   app.add_option("-N", a.own.name, "name of the node this is, where a host has several");
@@ -46,6 +48,7 @@ std::optional<int> parse(int argc, char** argv, Arguments& a) {
   app.add_flag("-b", a.rebooted, "report the node as just rebooted (for tests)");
   app.add_flag("-c", a.clean, "forget what the spool folder remembers");
   app.add_flag("-C", a.show_hardware, "print this host's line for slurm.conf and end");
+  app.add_flag("-G", a.show_gres, "print this node's generic resources and end")->excludes(future);
   app.add_flag("-M", a.lock_memory, "lock the agent into memory");
   if (const auto code = daemon::parse(app, argc, argv, a)) return code;
   if (future->count() > 0) a.own.future = feature;
@@ -82,10 +85,17 @@ Result<Configuration> read_configuration(const Arguments& a) {
   return out;
 }
 
-Result<Configuration> fetch_configuration(const Arguments& a, const std::string& servers) {
-  auto addresses = net::parse_conf_servers(servers);
-  if (!addresses) return failure(addresses.error().code, "--conf-server=" + servers + ": " + addresses.error().text);
-  const net::ConfigServer server{.addresses = std::move(*addresses), .config_path = kUsualConfigPath, .holds_key = true};
+// Whom to ask for the configuration; nobody: it is in a file.
+Result<std::vector<std::string>> find_servers(const Arguments& a) {
+  const std::string named = config_servers(a.conf_servers, a.config);
+  if (named.empty()) return lacks_config(a.config) ? net::controllers_in_dns() : std::vector<std::string>();
+  auto addresses = net::parse_conf_servers(named);
+  if (!addresses) return failure(addresses.error().code, "--conf-server=" + named + ": " + addresses.error().text);
+  return addresses;
+}
+
+Result<Configuration> fetch_configuration(const Arguments& a, std::vector<std::string> servers) {
+  const net::ConfigServer server{.addresses = std::move(servers), .config_path = kUsualConfigPath, .holds_key = true};
   const auto fetched = noded::fetch_patiently(server, a.own.patience, [&a](const Error& error) {
     std::fprintf(stderr, "%s: error: %s; trying again\n", a.program.c_str(), error.text.c_str());
   });
@@ -108,7 +118,19 @@ Result<Configuration> fetch_configuration(const Arguments& a, const std::string&
   return out;
 }
 
+// On the standard error, as a log.
+int show_gres(const Arguments& a, const Configuration& start) {
+  std::vector<std::string> problems;
+  const std::vector<GresDevices> found = noded::find_gres(start.config, start.self, noded::nvml_gpus, problems);
+  for (const std::string& problem : problems) std::fprintf(stderr, "%s: error: %s\n", a.program.c_str(), problem.c_str());
+  for (const std::string& line : noded::gres_lines(start.self, found, start.self.cores())) {
+    std::fprintf(stderr, "%s: %s\n", a.program.c_str(), line.c_str());
+  }
+  return 0;
+}
+
 int serve(const Arguments& a,
+          const std::string& log_file,
           Configuration start,
           daemon::Background& background,
           daemon::Signals& signals) {
@@ -127,10 +149,12 @@ int serve(const Arguments& a,
   options.claims_future = a.own.future.has_value();
   options.cache = std::move(start.cache);
   options.end_process = [] { daemon::Signals::stop(); };
+  const std::string folder = node_path(config.slurmd_spool_dir, self);
   auto agent = noded::Agent::start(std::move(config), std::move(options));
   if (!agent) log::fatal("{}", agent.error().text);
   log::info("slurmd version 25.11.0 started as node {}", self.name);
   background.ready();
+  daemon::choose_folder(a, log_file, folder);
   signals.run([&](int signal) {
     if (signal == SIGHUP) return (void)(*agent)->reconfigure(), true;
     if (signal == SIGUSR2) return (void)log::reopen(), true;
@@ -148,9 +172,11 @@ int main(int argc, char** argv) {
   Arguments a;
   a.program = "slurmd";
   if (const auto code = parse(argc, argv, a)) return *code;
-  const std::string servers = config_servers(a.conf_servers, a.config);
-  auto start = servers.empty() ? read_configuration(a) : fetch_configuration(a, servers);
+  auto servers = find_servers(a);
+  if (!servers) return daemon::refuse(a, servers.error().text);
+  auto start = servers->empty() ? read_configuration(a) : fetch_configuration(a, std::move(*servers));
   if (!start) return daemon::refuse(a, start.error().text);
+  if (a.show_gres) return show_gres(a, *start);
   const ClusterConfig& config = start->config;
 
   auto background = daemon::leave_terminal(a);
@@ -163,5 +189,5 @@ int main(int argc, char** argv) {
   settings.time_format = config.log_time_format;
   if (auto ok = daemon::settle(a, settings, start->warnings); !ok) return daemon::refuse(a, ok.error().text);
   if (a.lock_memory && ::mlockall(MCL_CURRENT | MCL_FUTURE) != 0) log::error("cannot lock memory");
-  return serve(a, std::move(*start), background, signals);
+  return serve(a, settings.file, std::move(*start), background, signals);
 }

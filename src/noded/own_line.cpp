@@ -27,6 +27,7 @@ Result<net::ClientOptions> controller_options(const ClusterConfig& config) {
   return net::ClientOptions{.addresses = controller_addresses(config),
                             .receiver = std::string(net::kController),
                             .auth = *auth,
+                            .signed_answers = true,
                             .connect_timeout = config.tcp_timeout};
 }
 

@@ -70,13 +70,14 @@ void Reporter::send_cleaned() {
   const auto count = std::min(kMostInOneCall, static_cast<size_t>(ready - cleaned_.begin()));
   if (count == 0) return;
   const auto end = cleaned_.begin() + static_cast<std::ptrdiff_t>(count);
-  call(protocol::ReportCleanedRequest{node_.cluster_id, {cleaned_.begin(), end}}, cleaned_busy_,
+  call(protocol::ReportCleanedRequest{node_.cluster_id, {cleaned_.begin(), end}, now()}, cleaned_busy_,
        [this, count] {
          cleaned_.erase(cleaned_.begin(), cleaned_.begin() + static_cast<std::ptrdiff_t>(count));
        });
 }
 
 void Reporter::send_prolog() {
+  prologs_.front().sent = now();
   call(prologs_.front(), prologs_busy_, [this] { prologs_.erase(prologs_.begin()); });
 }
 

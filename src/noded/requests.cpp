@@ -207,6 +207,8 @@ void add_requests(net::RpcServer& server, RequestParts& parts) {
         parts.node.mailbox->post([&parts, answer, request = std::move(request)]() mutable {
           if (request.cluster_id != parts.node.cluster_id)
             return answer->fail(ErrorCode::kWrongCluster);
+          for (protocol::StepEnded& report : request.ended)
+            report.happened = protocol::by_own_clock(report.happened, request.sent, now());
           parts.step_reports.add_gathered(std::move(request.ended),
                                           [answer] { answer->reply({}); });
         });

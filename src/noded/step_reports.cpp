@@ -20,7 +20,8 @@ const net::FanoutTarget kToController{};
 
 bool can_join(const protocol::StepEnded& a, const protocol::StepEnded& b) {
   return a.key == b.key && a.out_of_memory == b.out_of_memory && a.failure == b.failure &&
-         a.users_error == b.users_error && a.drain_node == b.drain_node && a.node_clean == b.node_clean;
+         a.users_error == b.users_error && a.drain_node == b.drain_node && a.node_clean == b.node_clean &&
+         a.happened == b.happened;
 }
 
 void join_into(protocol::StepEnded& sum, const protocol::StepEnded& more) {
@@ -123,7 +124,7 @@ void StepReports::send(const net::FanoutTarget& receiver) {
   std::vector<protocol::StepEnded> reports;
   for (size_t i = 0; i < way.sending; ++i)
     reports.push_back(way.queue[i].report);
-  const protocol::ReportStepsRequest request{node_.cluster_id, join_reports(std::move(reports))};
+  const protocol::ReportStepsRequest request{node_.cluster_id, join_reports(std::move(reports)), now()};
   const auto done = [this, mailbox = node_.mailbox, receiver](const Result<protocol::Empty>& reply) {
     mailbox->post([this, receiver, error = reply ? Error{ErrorCode::kOk, {}} : reply.error()] {
       sent(receiver, error);

@@ -212,6 +212,7 @@ protocol::StepEnded StepDaemon::make_report() const {
   report.failure = failure_;
   report.users_error = users_error_;
   report.drain_node = unkillable_;
+  if (unkillable_) report.happened = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
   if (!failure_.empty() && report.exit_status == 0) report.exit_status = protocol::kLaunchFailedStatus;
   report.out_of_memory = out_of_memory_;
   if (out_of_memory_) report.exit_status = protocol::kOutOfMemoryStatus;

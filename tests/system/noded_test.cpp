@@ -475,6 +475,33 @@ TEST(Noded, AnotherClustersControllerIsRefused) {
   ASSERT_TRUE(controller.wait([&] { return controller.ended.size() == 1; }));
 }
 
+// Who has taken the controller's port knows no key: neither a configuration nor an acknowledgement of his is believed.
+TEST(Noded, BelievesNoAnswerThatTheControllerHasNotSigned) {
+  FakeController controller;
+  const auto answer = [&](bool with_key) {
+    controller.server.reset();
+    const auto auth = controller.auth;
+    if (!with_key) controller.auth = nullptr;
+    controller.start_server(controller.port);
+    controller.auth = auth;
+  };
+  const auto logged = [&](const char* text) { return controller.read("log").find(text) != std::string::npos; };
+  answer(false);
+  controller.start_agent();
+  ASSERT_TRUE(controller.wait([&] { return logged("cannot register with the controller") && logged("the answer is not signed"); }))
+      << controller.read("log");
+  EXPECT_FALSE(std::filesystem::exists(controller.folder + "/spool/cluster_id"));
+  answer(true);
+  ASSERT_TRUE(controller.launch(controller.batch_launch(16, "#!/bin/sh\nwhile [ ! -e go ]; do sleep 0.02; done\n")));
+  answer(false);
+  std::ofstream(controller.folder + "/go") << "";
+  ASSERT_TRUE(controller.wait([&] { return !controller.ended.empty(); }));
+  controller.server.reset();
+  controller.ended.clear();
+  answer(true);
+  ASSERT_TRUE(controller.wait([&] { return !controller.ended.empty(); })) << "it is told again";
+}
+
 TEST(Noded, ListsPidsAndDescribesItself) {
   FakeController controller;
   controller.start_agent();

@@ -5,7 +5,8 @@ import signal
 import subprocess
 import unittest
 
-from harness import ClusterCase, add_users, wait_for
+from dns import Dns
+from harness import ClusterCase, add_users, free_ports, wait_for
 from hosts import need_namespaces
 
 ALICE = 61551
@@ -49,8 +50,9 @@ class Configless(ClusterCase):
         return dict(env, **more)
 
     @classmethod
-    def begin_agent(cls):
-        script = f"mount -t tmpfs run /run && exec {cls.cluster.daemon('slurmd')} -D -N n2 --conf-server {cls.server}"
+    def begin_agent(cls, prepare="true", asks=None):
+        asks = f"--conf-server {cls.server}" if asks is None else asks
+        script = f"mount -t tmpfs run /run && {prepare} && exec {cls.cluster.daemon('slurmd')} -D -N n2 {asks}"
         with open(cls.boot, "wb") as log:
             cls.agent = subprocess.Popen(["unshare", "--mount", "bash", "-c", script], env=cls.agent_env(), cwd=cls.empty,
                                          stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
@@ -105,6 +107,31 @@ class Configless(ClusterCase):
         self.fails(1, 'squeue: error: SLURM_CONF_SERVER=a:b: "a:b" is no HOST or HOST:PORT\n', "squeue", env=dict(asks, SLURM_CONF_SERVER="a:b"))
         done = self.run_cmd("squeue", check=False, env={"SLURM_CONF": ""})
         self.assertEqual((done.returncode, done.stderr), (1, "squeue: fatal: Could not establish a configuration source\n"))
+
+    @unittest.skipIf(KNOWN_HERE or os.path.islink("/etc/resolv.conf"), "this host has a slurm.conf, or resolv.conf is a link")
+    def test_dns(self):
+        service = [(20, 0, int(self.server.split(":")[1]), "ctl.cluster.test"), (10, 0, free_ports(1), "gone.cluster.test")]
+        address = f"127.77.{os.getpid() >> 8 & 255}.{os.getpid() & 255}"
+        dns = Dns(address, {"_slurmctld._tcp.cluster.test": service}, {"ctl.cluster.test": "127.0.0.1", "gone.cluster.test": "127.0.0.1"})
+        self.addCleanup(dns.close)
+        conf = os.path.join(self.cluster.dir, "resolv.conf")
+        with open(conf, "w", encoding="utf-8") as f:
+            f.write(f"nameserver {address}\nsearch empty.test cluster.test\n")
+        prepare = f"mount --bind {conf} /etc/resolv.conf"
+        env = {key: value for key, value in self.cluster.env.items() if not key.startswith("SLURM")}
+        done = subprocess.run(["unshare", "--mount", "bash", "-c", f"{prepare} && exec {self.cluster.program('sinfo')} -h -N -o %N"],
+                              env=env, capture_output=True, text=True, check=False, timeout=60)
+        self.assertEqual((done.stderr, sorted(done.stdout.split())), ("", ["n1", "n2"]))
+        hosts = [name for name, _ in dns.asked if name.endswith("cluster.test") and not name.startswith("_")]
+        self.assertEqual(hosts[0], "gone.cluster.test", "the lowest priority is asked first")
+        self.stop_agent()
+        self.begin_agent(prepare, "")
+        try:
+            wait_for(lambda: "registered as n2" in read(self.boot), "the agent of n2 is registered")
+            self.runs_on_n2()
+        finally:
+            self.stop_agent()
+            self.start_agent()
 
     def test_reconfigure(self):
         gres = os.path.join(self.cluster.dir, "gres.conf")

@@ -1,5 +1,6 @@
 """Options of the daemons themselves: where they log and how much, what they read, whether they stay in front."""
 import os
+import re
 import subprocess
 import unittest
 
@@ -14,7 +15,8 @@ class DaemonOptions(ClusterCase):
                               check=False, timeout=60, **more)
 
     def restart_node(self, *options):
-        self.cluster.kill_node("n1")
+        if self.cluster.node_pid("n1"):
+            self.cluster.kill_node("n1")
         done = self.daemon("sluicenoded", "-f", self.cluster.conf, "-N", "n1", *options)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
@@ -71,6 +73,33 @@ class DaemonOptions(ClusterCase):
         self.cluster.kill_node("n1")
         self.end(self.start_in_front("sluicenoded", "-N", "n1"))
         self.cluster.start_node("n1")
+        self.wait_idle()
+
+    def works_in(self, pid, folder):
+        wait_for(lambda: os.readlink(f"/proc/{pid()}/cwd") == folder, f"a daemon works in {folder}")
+
+    def test_working_folder(self):  # -s
+        logs = os.path.join(self.cluster.dir, "log")
+        self.cluster.kill_controller()
+        self.cluster.start_controller("-s")
+        self.works_in(self.cluster.controller_pid, logs)
+        self.restart_node("-s")
+        self.works_in(lambda: self.cluster.node_pid("n1"), logs)
+        self.cluster.kill_controller()
+        self.cluster.kill_node("n1")
+        before = self.cluster.change_conf(lambda text: re.sub(r"^Slurm(ctl)?dLogFile=.*\n", "", text, flags=re.M))
+        try:
+            self.cluster.start_controller("-s")
+            state = re.search("^StateSaveLocation=(.*)$", before, re.M)[1]
+            self.works_in(self.cluster.controller_pid, state)
+            self.restart_node("-s")
+            spool = re.search("^SlurmdSpoolDir=(.*)$", before, re.M)[1].replace("%n", "n1")
+            self.works_in(lambda: self.cluster.node_pid("n1"), spool)
+        finally:
+            self.cluster.change_conf(lambda _: before)
+            self.cluster.kill_controller()
+            self.cluster.start_controller()
+            self.restart_node()
         self.wait_idle()
 
 

@@ -4,6 +4,7 @@ What is expected is what a real Slurm 22.05 gave for the same nodes and files.""
 import itertools
 import os
 import re
+import subprocess
 import unittest
 
 from harness import Cluster, ClusterCase, wait_for
@@ -363,6 +364,16 @@ echo $SLURM_JOB_ID $CUDA_VISIBLE_DEVICES $CUDA_MPS_ACTIVE_THREAD_PERCENTAGE >> {
         # parts of one GPU only: no two of them make up 220
         done = self.run_cmd("sbatch", "--gres=mps:220", "--wrap", "true", check=False)
         self.assertIn("Requested node configuration is not available", done.stderr)
+
+    def test_listed_by_the_agent(self):  # slurmd -G, on the standard error as in Slurm
+        done = subprocess.run([self.cluster.daemon("sluicenoded"), "-G", "-f", self.cluster.conf, "-N", "n1"], env=self.cluster.env,
+                              capture_output=True, text=True, check=False, timeout=60)
+        wanted = ""
+        for index, parts in ((0, 200), (1, 50)):
+            for name, count, number in (("gpu", 1, 7696487), ("mps", parts, 7565421)):
+                wanted += (f"slurmd: Gres Name={name} Type=a100 Count={count} Index={index} ID={number} "
+                           f"File={self.cluster.dir}/dev/nvidia{index}\n")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", wanted))
 
     def test_shown(self):
         job = self.submit("--gres=mps:50", "-o", "/dev/null", "--wrap", "sleep 1000")

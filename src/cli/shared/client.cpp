@@ -9,6 +9,7 @@
 #include "common/net/auth_config.hpp"
 #include "common/net/config_fetch.hpp"
 #include "common/net/rpc_client.hpp"
+#include "common/net/srv_records.hpp"
 #include "common/tables/errors.hpp"
 
 namespace sluice::cli {
@@ -79,9 +80,11 @@ Result<Client> Client::open() {
 // This host has no slurm.conf.
 Result<Client> Client::open_from_controller() {
   const std::string servers = config_servers({}, {});
-  if (servers.empty()) return failure(ErrorCode::kNotFound, "Could not establish a configuration source");
-  auto addresses = net::parse_conf_servers(servers);
+  Result<std::vector<std::string>> addresses = std::vector<std::string>();
+  if (!servers.empty()) addresses = net::parse_conf_servers(servers);
+  else if (lacks_config()) addresses = net::controllers_in_dns();
   if (!addresses) return failure(addresses.error().code, "SLURM_CONF_SERVER=" + servers + ": " + addresses.error().text);
+  if (addresses->empty()) return failure(ErrorCode::kNotFound, "Could not establish a configuration source");
   const auto fetched = net::fetch_config({.addresses = std::move(*addresses), .config_path = kUsualConfigPath});
   if (!fetched) return tl::unexpected<Error>(fetched.error());
   Result<ClusterConfig> config = load_config(fetched->files, kUsualConfigPath);

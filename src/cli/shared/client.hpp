@@ -1,5 +1,5 @@
-// How a command talks to the controller: it reads the configuration (SLURM_CONF), or has it sent (SLURM_CONF_SERVER), proves who
-// calls it, and asks the controllers in their order until one answers.
+// How a command talks to the controller: it reads the configuration (SLURM_CONF), or has it sent (by SLURM_CONF_SERVER, or by
+// whom the DNS names), proves who calls it, and asks the controllers in their order until one answers.
 //
 //   Result<Client> client = Client::open();
 //   if (!client) return report("sbatch", client.error());

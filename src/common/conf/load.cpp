@@ -204,10 +204,13 @@ std::string config_path(std::string_view given) {
   return from_environment.empty() ? kUsualConfigPath : absolute_path(from_environment);
 }
 
+bool lacks_config(std::string_view file) {
+  return file.empty() && environment_value("SLURM_CONF").empty() && ::access(kUsualConfigPath, F_OK) != 0;
+}
+
 std::string config_servers(std::string_view given, std::string_view file) {
   if (!given.empty()) return std::string(given);
-  const bool elsewhere = !file.empty() || !environment_value("SLURM_CONF").empty() || ::access(kUsualConfigPath, F_OK) == 0;
-  return elsewhere ? "" : environment_value("SLURM_CONF_SERVER");
+  return lacks_config(file) ? environment_value("SLURM_CONF_SERVER") : "";
 }
 
 std::string readable_config_path() {

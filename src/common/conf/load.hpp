@@ -19,8 +19,11 @@ inline constexpr const char* kFetchedConfigPath = "/run/slurm/conf/slurm.conf";
 // The absolute path to read: `given` (a command's -f) when not empty, else $SLURM_CONF, else the usual one.
 [[nodiscard]] std::string config_path(std::string_view given = {});
 
+// Nothing says where the configuration is: no file is named (`file`, $SLURM_CONF), and the usual one is not there.
+[[nodiscard]] bool lacks_config(std::string_view file = {});
+
 // Whom a daemon asks for its configuration in place of reading a file: `given` (--conf-server) when not empty, else
-// $SLURM_CONF_SERVER where no file is named (`file`, $SLURM_CONF) and the usual one is not there. Empty: it reads a file.
+// $SLURM_CONF_SERVER where lacks_config(file). Empty: it reads a file, or looks into the DNS (net/srv_records).
 [[nodiscard]] std::string config_servers(std::string_view given, std::string_view file);
 
 // The file that a command reads: $SLURM_CONF, else the usual one, else the one that the agent of this host was sent. Empty when

@@ -18,12 +18,16 @@ namespace sluice::daemon {
 struct ProgramOptions {
   std::string program;  // "slurmctld"
   std::string config, log_file;
-  bool foreground = false, systemd = false, version = false;
+  bool foreground = false, systemd = false, version = false, change_folder = false;
   int verbose = 0, quiet = 0, nice = 0;
 };
 
-// -f, -L, -n, -D, -v, -q, -V and --systemd. `log_key` names the log file in slurm.conf.
-void add_options(CLI::App& app, ProgramOptions& options, const std::string& log_key);
+// The keys of slurm.conf that are meant in the texts.
+struct ProgramKeys {
+  std::string log_file, folder;
+};
+// -f, -L, -n, -D, -v, -q, -s, -V and --systemd.
+void add_options(CLI::App& app, ProgramOptions& options, const ProgramKeys& keys);
 // The exit status when there is nothing left to do: an error, --help or --version.
 [[nodiscard]] std::optional<int> parse(CLI::App& app, int argc, char** argv, const ProgramOptions& options);
 
@@ -33,6 +37,10 @@ void add_options(CLI::App& app, ProgramOptions& options, const std::string& log_
 // found; sets the nice value. Errors: the log cannot be opened.
 [[nodiscard]] Status settle(const ProgramOptions& options, LogSettings settings,
                             const std::vector<std::string>& warnings);
+
+// With -s the daemon, which is who it will be and in the background by now, works where a core of it shall land: beside its log,
+// else in `folder`, else in /var/tmp.
+void choose_folder(const ProgramOptions& options, const std::string& log_file, const std::string& folder);
 
 // Says why the daemon cannot start, before there is a log; gives its exit status.
 int refuse(const ProgramOptions& options, const std::string& why);

@@ -84,6 +84,7 @@ struct Node {
   Time reboot_issued = kNoTime;  // when its agent was told to reboot
   SharedText boot_features;     // "a,b": that are to be active then; empty: as they are
   bool boot_if_needed = false;  // only where these features cannot be had without a reboot
+  Time undrained = kNoTime;      // when a drain ended last
   bool features_reported = false;  // by its helpers: active_features holds all of them, also when it is empty
 
   // derived by apply() from the jobs that hold it; not journaled
@@ -122,6 +123,7 @@ struct Node {
     field(450, "features_reported", &Node::features_reported);
     field(451, "boot_features", &Node::boot_features);
     field(452, "boot_if_needed", &Node::boot_if_needed);
+    field(520, "undrained", &Node::undrained);
   }
 };
 

@@ -12,8 +12,16 @@ RequestDigest digest_request(std::string_view receiver, std::string_view method,
   return {sha256_of({receiver, method, request})};
 }
 
+std::string sign_answer(std::string_view answer_key, std::string_view reply) { return hmac_sha256(answer_key, reply); }
+
+Result<KeyedToken> AuthProvider::create_keyed_token(const RequestDigest&) {
+  return failure(ErrorCode::kAuthentication, fmt::format("{}: no signed answer can be asked for here", name()));
+}
+
 Result<std::shared_ptr<AuthProvider>> make_auth(const AuthOptions& options) {
-  if (options.type == "auth/munge") return make_munge_auth(options.munge_socket, options.cluster, options.lifetime);
+  if (options.type == "auth/munge") {
+    return make_munge_auth(options.munge_socket, options.cluster, options.slurm_user, options.lifetime);
+  }
   if (options.type != "auth/slurm") {
     return failure(ErrorCode::kInvalidConfig,
                    fmt::format("AuthType={}: must be auth/munge or auth/slurm", options.type));

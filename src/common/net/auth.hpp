@@ -21,6 +21,14 @@ struct RequestDigest {
 inline constexpr std::string_view kController = "the controller";  // has a blank: no node's name
 [[nodiscard]] RequestDigest digest_request(std::string_view receiver, std::string_view method, std::string_view request);
 
+// A token that lets its receiver alone sign the answer: who has the cluster's key, or (auth/munge) SlurmUser.
+struct KeyedToken {
+  std::string token;
+  std::string answer_key;  // empty: no signature is asked for
+};
+// 32 bytes.
+[[nodiscard]] std::string sign_answer(std::string_view answer_key, std::string_view reply);
+
 class AuthProvider {
  public:
   AuthProvider() = default;
@@ -32,6 +40,9 @@ class AuthProvider {
 
   // A token for this process's own user. Any thread. Errors: kAuthentication.
   [[nodiscard]] virtual Result<std::string> create_token(const RequestDigest& digest) = 0;
+
+  // The same, for a request whose answer is to be signed.
+  [[nodiscard]] virtual Result<KeyedToken> create_keyed_token(const RequestDigest& digest);
 
   // Each token is accepted once, but for those of jwt.hpp. Any thread. Errors: kAuthentication; the text says whether the
   // token was malformed, forged, expired, not yet valid, replayed or for another request,

@@ -17,19 +17,22 @@ using Bytes = std::unique_ptr<char, decltype(&std::free)>;
 
 class MungeAuth final : public AuthProvider {
  public:
-  MungeAuth(std::string socket, std::string cluster, Duration lifetime)
-      : socket_(std::move(socket)), cluster_(std::move(cluster)), lifetime_(lifetime) {}
+  MungeAuth(std::string socket, std::string cluster, uid_t slurm_user, Duration lifetime)
+      : socket_(std::move(socket)), cluster_(std::move(cluster)), slurm_user_(slurm_user), lifetime_(lifetime) {}
   [[nodiscard]] std::string_view name() const override { return "auth/munge"; }
 
   Result<std::string> create_token(const RequestDigest& digest) override {
+    return encode(make_context(), digest.bytes + cluster_);
+  }
+
+  Result<KeyedToken> create_keyed_token(const RequestDigest& digest) override {
+    std::string key = random_bytes(kDigestSize);
     const ContextPtr context = make_context();
-    const std::string payload = digest.bytes + cluster_;
-    char* credential = nullptr;
-    const munge_err_t problem =
-        munge_encode(&credential, context.get(), payload.data(), static_cast<int>(payload.size()));
-    const Bytes owned(credential, &std::free);
-    if (problem != EMUNGE_SUCCESS) return explain(problem, context.get());
-    return std::string(credential);
+    munge_ctx_set(context.get(), MUNGE_OPT_UID_RESTRICTION, slurm_user_);
+    munge_ctx_set(context.get(), MUNGE_OPT_CIPHER_TYPE, MUNGE_CIPHER_AES128);  // whatever munged's default is
+    auto token = encode(context, digest.bytes + cluster_ + kBeforeKey + key);
+    if (!token) return tl::unexpected<Error>(std::move(token.error()));
+    return KeyedToken{std::move(*token), std::move(key)};
   }
 
   Result<Identity> verify(std::string_view token, const RequestDigest& digest) override {
@@ -46,14 +49,25 @@ class MungeAuth final : public AuthProvider {
     if (payload.size() < kDigestSize || payload.substr(0, kDigestSize) != digest.bytes) {
       return refuse("the credential belongs to another request, or to one to another daemon");
     }
-    if (payload.substr(kDigestSize) != cluster_) {
-      return refuse(fmt::format("the credential is for cluster '{}', not for '{}'",
-                                payload.substr(kDigestSize), cluster_));
+    const std::string_view rest = payload.substr(kDigestSize);
+    const std::string_view cluster = rest.substr(0, rest.find(kBeforeKey));
+    if (cluster != cluster_) {
+      return refuse(fmt::format("the credential is for cluster '{}', not for '{}'", cluster, cluster_));
     }
-    return Identity{.authenticated = true, .uid = uid, .gid = gid, .host = {}};
+    Identity identity{.authenticated = true, .uid = uid, .gid = gid, .host = {}};
+    if (rest.size() > cluster.size()) identity.answer_key = rest.substr(cluster.size() + 1);
+    return identity;
   }
 
  private:
+  static Result<std::string> encode(const ContextPtr& context, const std::string& payload) {
+    char* credential = nullptr;
+    const munge_err_t problem =
+        munge_encode(&credential, context.get(), payload.data(), static_cast<int>(payload.size()));
+    const Bytes owned(credential, &std::free);
+    if (problem != EMUNGE_SUCCESS) return explain(problem, context.get());
+    return std::string(credential);
+  }
   [[nodiscard]] ContextPtr make_context() const {
     ContextPtr context(munge_ctx_create(), &munge_ctx_destroy);
     if (context && !socket_.empty()) {
@@ -79,8 +93,10 @@ class MungeAuth final : public AuthProvider {
     }
     return tl::unexpected<Error>(std::move(error));
   }
+  static constexpr char kBeforeKey = '\0';  // no cluster's name has one
   std::string socket_;
   std::string cluster_;
+  uid_t slurm_user_;
   Duration lifetime_;
 };
 
@@ -114,6 +130,9 @@ Error munge_error(int problem, int64_t made_at, int64_t read_at) {
     case EMUNGE_BAD_ARG:
       text = "the credential is malformed";
       break;
+    case EMUNGE_CRED_UNAUTHORIZED:
+      text = "the credential is for SlurmUser alone, which this process does not run as";
+      break;
     case EMUNGE_SOCKET:
       text = "munged cannot be reached";
       break;
@@ -124,8 +143,8 @@ Error munge_error(int problem, int64_t made_at, int64_t read_at) {
   return {ErrorCode::kAuthentication, "auth/munge: " + text};
 }
 
-std::shared_ptr<AuthProvider> make_munge_auth(std::string socket, std::string cluster, Duration lifetime) {
-  return std::make_shared<MungeAuth>(std::move(socket), std::move(cluster), lifetime);
+std::shared_ptr<AuthProvider> make_munge_auth(std::string socket, std::string cluster, uint32_t slurm_user, Duration lifetime) {
+  return std::make_shared<MungeAuth>(std::move(socket), std::move(cluster), slurm_user, lifetime);
 }
 
 }  // namespace sluice::net

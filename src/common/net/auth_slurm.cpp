@@ -22,16 +22,22 @@ constexpr int kAnswerSeconds = 10;
 class KeyAuth final : public AuthProvider {
  public:
   KeyAuth(const ClusterKey& key, const std::string& cluster, Duration lifetime)
-      : maker_(key, cluster, short_host_name(), lifetime), verifier_(key, cluster, now(), lifetime) {}
+      : key_(key), maker_(key, cluster, short_host_name(), lifetime), verifier_(key, cluster, now(), lifetime) {}
   [[nodiscard]] std::string_view name() const override { return "auth/slurm"; }
   Result<std::string> create_token(const RequestDigest& digest) override {
     return maker_.make(::geteuid(), ::getegid(), digest.bytes, now());
+  }
+  Result<KeyedToken> create_keyed_token(const RequestDigest& digest) override {
+    std::string token = maker_.make(::geteuid(), ::getegid(), digest.bytes, now(), true);
+    std::string key = key_.answer_key(token);
+    return KeyedToken{std::move(token), std::move(key)};
   }
   Result<Identity> verify(std::string_view token, const RequestDigest& digest) override {
     return verifier_.verify(token, digest.bytes, now());
   }
 
  private:
+  ClusterKey key_;
   TokenMaker maker_;
   TokenVerifier verifier_;
 };

@@ -9,6 +9,7 @@
 namespace sluice::net {
 
 inline constexpr const char* kTokenKey = "sluice-token-bin";
+inline constexpr const char* kSignatureKey = "sluice-signature-bin";  // of the answer, after it
 inline constexpr int kMostMetadataBytes = 64 << 10;
 
 // "/sluice/NAME"

@@ -1,6 +1,9 @@
 #include "common/net/client_endpoints.hpp"
 
+#include <fmt/format.h>
+
 #include "common/net/clock.hpp"
+#include "common/net/crypto.hpp"
 
 namespace sluice::net {
 namespace {
@@ -9,9 +12,21 @@ constexpr Duration kEndless = std::chrono::hours(24 * 365);
 
 }  // namespace
 
-Result<std::string> ClientEndpoints::token_for(std::string_view method, std::string_view request) const {
-  if (options_.auth == nullptr) return std::string();
-  return options_.auth->create_token(digest_request(options_.receiver, method, request));
+Result<KeyedToken> ClientEndpoints::token_for(std::string_view method, std::string_view request) const {
+  if (options_.auth == nullptr) return KeyedToken{};
+  const RequestDigest digest = digest_request(options_.receiver, method, request);
+  if (options_.signed_answers) return options_.auth->create_keyed_token(digest);
+  auto token = options_.auth->create_token(digest);
+  if (!token) return tl::unexpected<Error>(std::move(token.error()));
+  return KeyedToken{std::move(*token), {}};
+}
+
+Status check_answer(const std::string& answer_key, std::string_view reply, std::string_view signature,
+                    const std::string& address) {
+  if (answer_key.empty() || same_secret(sign_answer(answer_key, reply), signature)) return {};
+  return failure(ErrorCode::kAuthentication,
+                 fmt::format("{}: the answer {}: whoever gave it is not this cluster's controller, or was changed on its way", address,
+                             signature.empty() ? "is not signed" : "has a wrong signature"));
 }
 
 SteadyTime deadline_after(Duration timeout) {

@@ -16,6 +16,7 @@ struct ClientOptions {
   std::vector<std::string> addresses;  // "host:port" or "unix:/path", tried in this order
   std::string receiver;                // who answers there: kController or a node's name; tokens are for it alone
   std::shared_ptr<AuthProvider> auth;  // null: no token is sent
+  bool signed_answers = false;         // an answer that the receiver has not signed is refused; of streams none is
   Duration connect_timeout = std::chrono::seconds(3);  // of one address
   Duration keepalive = std::chrono::seconds(60);       // an idle stream is probed this often
   size_t max_message = 64 << 20;
@@ -32,12 +33,16 @@ class ClientEndpoints {
   void prefer(size_t index) { preferred_ = index; }
 
   // A token for the request; empty where none is wanted. Errors: kAuthentication.
-  [[nodiscard]] Result<std::string> token_for(std::string_view method, std::string_view request) const;
+  [[nodiscard]] Result<KeyedToken> token_for(std::string_view method, std::string_view request) const;
 
  private:
   ClientOptions options_;
   std::atomic<size_t> preferred_{0};
 };
+
+// Whether an answer is the receiver's: no-op for an empty key. Errors: kAuthentication.
+[[nodiscard]] Status check_answer(const std::string& answer_key, std::string_view reply, std::string_view signature,
+                                  const std::string& address);
 
 // When a call with this timeout ends; kNoDeadline for one without end.
 [[nodiscard]] SteadyTime deadline_after(Duration timeout);

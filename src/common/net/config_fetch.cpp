@@ -45,6 +45,7 @@ ClientOptions client_options(const ConfigServer& server, std::shared_ptr<AuthPro
   options.addresses = server.addresses;
   options.receiver = std::string(kController);
   options.auth = std::move(auth);
+  options.signed_answers = server.holds_key;
   return options;
 }
 
@@ -61,11 +62,15 @@ Result<std::shared_ptr<AuthProvider>> proof_for(const ConfigServer& server, cons
   return make_auth(options);
 }
 
-Result<protocol::FetchConfigReply> ask(const ConfigServer& server) {
+Result<std::shared_ptr<AuthProvider>> find_proof(const ConfigServer& server) {
   RpcClient unproved(client_options(server, nullptr));
   const auto told = unproved.call<protocol::PingReply>(protocol::PingRequest{}, server.timeout);
   if (!told) return tl::unexpected<Error>(told.error());
-  auto auth = proof_for(server, *told);
+  return proof_for(server, *told);
+}
+
+Result<protocol::FetchConfigReply> ask(const ConfigServer& server) {
+  auto auth = server.auth != nullptr ? Result<std::shared_ptr<AuthProvider>>(server.auth) : find_proof(server);
   if (!auth) return tl::unexpected<Error>(std::move(auth.error()));
   RpcClient controller(client_options(server, std::move(*auth)));
   auto reply = controller.call<protocol::FetchConfigReply>(protocol::FetchConfigRequest{}, server.timeout);

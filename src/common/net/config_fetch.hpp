@@ -1,12 +1,14 @@
 // Configuration from a controller with SlurmctldParameters=enable_configless, for who has no slurm.conf.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "common/base/result.hpp"
 #include "common/base/time.hpp"
+#include "common/net/auth.hpp"
 #include "common/protocol/config_files.hpp"
 
 namespace sluice::net {
@@ -20,11 +22,12 @@ inline constexpr uint16_t kUsualControllerPort = 6817;
 struct ConfigServer {
   std::vector<std::string> addresses;  // tried in this order
   std::string config_path;    // where slurm.conf would stand; the key of auth/slurm is looked for as if it did
-  bool holds_key = false;     // a daemon, which proves itself by the key, not by another daemon's tokens
+  bool holds_key = false;     // a daemon, which proves itself by the key, not by another daemon's tokens, and wants signed answers
+  std::shared_ptr<AuthProvider> auth;  // null: it is asked how identity is proved there, and who SlurmUser is
   Duration timeout = std::chrono::seconds(10);  // of each of its two questions
 };
 
-// Asks how identity is proved there, then, with proof, for the files. They are complete and may be written as they are.
+// Asks how identity is proved there (where that is not known), then, with proof, for the files. They are complete and may be written as they are.
 // Errors: those of RpcClient, kDisabled when the controller does not send its configuration, kInvalidConfig for files that it must
 // not send. All name the servers.
 [[nodiscard]] Result<protocol::FetchConfigReply> fetch_config(const ConfigServer& server);

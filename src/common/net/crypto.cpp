@@ -69,6 +69,12 @@ uint64_t random_number() {
   return number;
 }
 
+std::string random_bytes(size_t count) {
+  std::string bytes(count, '\0');
+  SLUICE_CHECK(::getrandom(bytes.data(), count, 0) == static_cast<ssize_t>(count));
+  return bytes;
+}
+
 Result<std::string> read_secret(const std::string& path, size_t least, size_t most, uint32_t owner) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {

@@ -17,6 +17,7 @@ inline constexpr size_t kDigestSize = 32;
 [[nodiscard]] std::string sha256_of(std::initializer_list<std::string_view> parts);
 [[nodiscard]] bool same_secret(std::string_view a, std::string_view b);  // in constant time
 [[nodiscard]] uint64_t random_number();
+[[nodiscard]] std::string random_bytes(size_t count);  // at most 256
 
 // Reads a secret's file: a regular file that only its owner (this process's user, root or `owner`)
 // may read, of `least` to `most` bytes. Errors as ClusterKey::load.

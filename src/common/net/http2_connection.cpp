@@ -77,6 +77,7 @@ struct Http2Connection::Callbacks {
     if (key == ":status") c.http_status_ = text;
     else if (key == "grpc-message") c.status_message_ = percent_decoded(text);
     else if (key == "grpc-status-details-bin") c.status_details_ = from_base64(text);
+    else if (key == kSignatureKey) c.signature_ = from_base64(text);
     else if (key == "grpc-status") std::from_chars(text.data(), text.data() + text.size(), c.status_);
     return 0;
   }
@@ -178,6 +179,7 @@ void Http2Connection::start(Http2Call call) {
   http_status_.clear();
   status_message_.clear();
   status_details_.clear();
+  signature_.clear();
   error_ = {};
   const std::string token = to_base64(call_.token);
   std::string timeout;

@@ -44,6 +44,8 @@ class Http2Connection {
   ReadState read(std::string& message, SteadyTime until);
   [[nodiscard]] const Error& error() const { return error_; }  // of kFailed
 
+  [[nodiscard]] const std::string& signature() const { return signature_; }  // of kEnd; empty: none came
+
   // True when the last call ended and the server has not said or shown that it is going.
   [[nodiscard]] bool reusable();
 
@@ -91,7 +93,7 @@ class Http2Connection {
   std::string received_;      // bytes of messages not complete
   std::deque<std::string> messages_;
   int status_ = -1;           // grpc-status; -1: none came
-  std::string http_status_, status_message_, status_details_;
+  std::string http_status_, status_message_, status_details_, signature_;
   Error error_;
 };
 

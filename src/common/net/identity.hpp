@@ -11,6 +11,7 @@ struct Identity {
   uint32_t uid = UINT32_MAX;
   uint32_t gid = UINT32_MAX;
   std::string host;  // the host that made the token; empty when unknown
+  std::string answer_key = {};  // the answer is to be signed with it; empty: it need not be
 
   [[nodiscard]] bool is_root() const { return authenticated && uid == 0; }
   [[nodiscard]] bool is_user(uint32_t who) const { return authenticated && uid == who; }

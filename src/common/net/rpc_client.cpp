@@ -35,6 +35,7 @@ struct RpcClient::Impl {
   struct Started {
     std::unique_ptr<Http2Connection> connection;
     size_t index = 0;  // of the address
+    std::string answer_key = {};
   };
   [[nodiscard]] Result<Started> start(size_t index, std::string_view method, const std::string& request,
                                       SteadyTime deadline);
@@ -52,7 +53,7 @@ RpcClient::~RpcClient() = default;
 
 Result<RpcClient::Impl::Started> RpcClient::Impl::start(size_t index, std::string_view method,
                                                         const std::string& request, SteadyTime deadline) {
-  Result<std::string> token = endpoints.token_for(method, request);
+  Result<KeyedToken> token = endpoints.token_for(method, request);
   if (!token) return tl::unexpected<Error>(std::move(token.error()));
   Started started;
   {
@@ -60,6 +61,7 @@ Result<RpcClient::Impl::Started> RpcClient::Impl::start(size_t index, std::strin
     if (idle_.index == index) started.connection = std::move(idle_.connection);
   }
   started.index = index;
+  started.answer_key = std::move(token->answer_key);
   if (started.connection == nullptr || !started.connection->reusable()) {
     const bool alone = endpoints.count() == 1 && deadline < kNoDeadline;  // no other to ask, and an end to the waiting
     const auto greeting = alone ? Http2Connection::Greeting::kWithCall : Http2Connection::Greeting::kFirst;
@@ -67,7 +69,7 @@ Result<RpcClient::Impl::Started> RpcClient::Impl::start(size_t index, std::strin
     if (!fresh) return tl::unexpected<Error>(std::move(fresh.error()));
     started.connection = std::move(*fresh);
   }
-  started.connection->start({method_path(method), std::move(*token), request, deadline});
+  started.connection->start({method_path(method), std::move(token->token), request, deadline});
   endpoints.prefer(index);
   return started;
 }
@@ -92,7 +94,10 @@ Result<std::string> RpcClient::call_raw(std::string_view method,
       ReadState state = started->connection->read(reply, kNoDeadline);
       if (state == ReadState::kChunk) state = started->connection->read(more, kNoDeadline);
       if (state == ReadState::kEnd) {
+        const Status own = check_answer(started->answer_key, reply, started->connection->signature(),
+                                        endpoints.options().addresses[started->index]);
         impl_->give_back(std::move(*started));
+        if (!own) return tl::unexpected<Error>(own.error());
         return reply;
       }
       error = started->connection->error();

@@ -76,10 +76,15 @@ std::string ClusterKey::sign(std::string_view bytes) const {
   return hmac_sha256(bytes_, bytes);
 }
 
+// No token begins like this, so none that a user is given can be such a key.
+std::string ClusterKey::answer_key(std::string_view token) const {
+  return sign(fmt::format("answer to {}", token));
+}
+
 TokenMaker::TokenMaker(ClusterKey key, std::string cluster, std::string host, Duration lifetime)
     : key_(std::move(key)), cluster_(std::move(cluster)), host_(std::move(host)), lifetime_(lifetime) {}
 
-std::string TokenMaker::make(uint32_t uid, uint32_t gid, std::string_view digest, Time now) const {
+std::string TokenMaker::make(uint32_t uid, uint32_t gid, std::string_view digest, Time now, bool signs_answer) const {
   return sign({.uid = uid,
                .gid = gid,
                .issued = now,
@@ -87,7 +92,8 @@ std::string TokenMaker::make(uint32_t uid, uint32_t gid, std::string_view digest
                .nonce = random_number(),
                .host = host_,
                .cluster = cluster_,
-               .digest = std::string(digest)});
+               .digest = std::string(digest),
+               .signs_answer = signs_answer});
 }
 
 std::string TokenMaker::sign(const Token& token) const {
@@ -183,8 +189,9 @@ Result<Identity> TokenVerifier::verify(std::string_view token, std::string_view 
     case ReplayCache::Verdict::kFresh:
       break;
   }
-  return Identity{
-      .authenticated = true, .uid = claims->uid, .gid = claims->gid, .host = claims->host};
+  Identity identity{.authenticated = true, .uid = claims->uid, .gid = claims->gid, .host = claims->host};
+  if (claims->signs_answer) identity.answer_key = key_.answer_key(token);
+  return identity;
 }
 
 }  // namespace sluice::net

@@ -23,6 +23,7 @@ struct Token {
   std::string host;
   std::string cluster;
   std::string digest;  // of the request it is for
+  bool signs_answer = false;
   template <class V>
   static void describe(V&& field) {
     field(1, "uid", &Token::uid);
@@ -33,6 +34,7 @@ struct Token {
     field(6, "host", &Token::host);
     field(7, "cluster", &Token::cluster);
     field(8, "digest", &Token::digest);
+    field(520, "signs_answer", &Token::signs_answer);
   }
 };
 
@@ -66,6 +68,8 @@ class ClusterKey {
     return ClusterKey(std::move(bytes));
   }
   [[nodiscard]] std::string sign(std::string_view bytes) const;  // 32 bytes
+  // What the answer to the request with this token is signed with: nobody else can make it of the token.
+  [[nodiscard]] std::string answer_key(std::string_view token) const;
 
  private:
   explicit ClusterKey(std::string bytes) : bytes_(std::move(bytes)) {}
@@ -82,7 +86,8 @@ class TokenMaker {
   [[nodiscard]] std::string make(uint32_t uid,
                                  uint32_t gid,
                                  std::string_view digest,
-                                 Time now) const;
+                                 Time now,
+                                 bool signs_answer = false) const;
   [[nodiscard]] std::string sign(const Token& token) const;
 
  private:

@@ -106,6 +106,12 @@ inline constexpr int32_t kOutOfMemoryStatus = 125;
 // The same of what could not be launched: 0:53, as in Slurm.
 inline constexpr int32_t kLaunchFailedStatus = 53;
 
+// Reports are repeated until they are acknowledged. What drains a node counts once all the same: the controller passes over what
+// happened before the drain was taken away. Times are by the sender's clock; who takes a report makes them its own.
+[[nodiscard]] inline Time by_own_clock(Time happened, Time sent, Time now) {
+  return happened == kNoTime || sent == kNoTime ? happened : now - (sent - happened);
+}
+
 // One or more nodes of a step ended (gathered in the tree). The reply, which is sent when the
 // report is durable, lets the agents delete their key files.
 struct StepEnded {
@@ -118,6 +124,7 @@ struct StepEnded {
   bool node_clean = false;  // nothing else of the job is left on these nodes, epilog (if any) done
   StepUsage usage;
   bool users_error = false;  // a batch script's `failure` is due to what its user asked for: it would fail anywhere
+  Time happened = kNoTime;   // what drains the node; kNoTime: now
   template <class V>
   static void describe(V&& field) {
     field(1, "key", &StepEnded::key);
@@ -129,15 +136,18 @@ struct StepEnded {
     field(7, "node_clean", &StepEnded::node_clean);
     field(8, "usage", &StepEnded::usage);
     field(9, "users_error", &StepEnded::users_error);
+    field(520, "happened", &StepEnded::happened);
   }
 };
 struct ReportStepsRequest {
   std::string cluster_id;
   std::vector<StepEnded> ended;
+  Time sent = kNoTime;
   template <class V>
   static void describe(V&& field) {
     field(1, "cluster_id", &ReportStepsRequest::cluster_id);
     field(2, "ended", &ReportStepsRequest::ended);
+    field(520, "sent", &ReportStepsRequest::sent);
   }
 };
 // A job's processes are gone from these nodes and its epilog ran.
@@ -147,6 +157,7 @@ struct JobCleaned {
   std::string nodes;
   int32_t epilog_status = 0;  // not 0: drain
   bool kill_failed = false;   // UnkillableStepTimeout passed: drain with "Kill task failed"
+  Time happened = kNoTime;    // as in StepEnded
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &JobCleaned::job);
@@ -154,15 +165,18 @@ struct JobCleaned {
     field(3, "nodes", &JobCleaned::nodes);
     field(4, "epilog_status", &JobCleaned::epilog_status);
     field(5, "kill_failed", &JobCleaned::kill_failed);
+    field(520, "happened", &JobCleaned::happened);
   }
 };
 struct ReportCleanedRequest {
   std::string cluster_id;
   std::vector<JobCleaned> cleaned;
+  Time sent = kNoTime;
   template <class V>
   static void describe(V&& field) {
     field(1, "cluster_id", &ReportCleanedRequest::cluster_id);
     field(2, "cleaned", &ReportCleanedRequest::cleaned);
+    field(520, "sent", &ReportCleanedRequest::sent);
   }
 };
 struct PrologDoneRequest {
@@ -170,12 +184,16 @@ struct PrologDoneRequest {
   uint32_t restart = 0;
   std::string node;
   int32_t status = 0;
+  Time happened = kNoTime;  // as in StepEnded
+  Time sent = kNoTime;
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &PrologDoneRequest::job);
     field(2, "restart", &PrologDoneRequest::restart);
     field(3, "node", &PrologDoneRequest::node);
     field(4, "status", &PrologDoneRequest::status);
+    field(520, "happened", &PrologDoneRequest::happened);
+    field(521, "sent", &PrologDoneRequest::sent);
   }
 };
 

@@ -22,6 +22,13 @@ struct AsyncCall : std::enable_shared_from_this<AsyncCall> {
     grpc::ByteBuffer request;
     grpc::ByteBuffer reply;
     Connection connection;
+    std::string answer_key;
+
+    [[nodiscard]] std::string signature() const {
+      const auto& trailers = context.GetServerTrailingMetadata();
+      const auto found = trailers.find(kSignatureKey);
+      return found == trailers.end() ? std::string() : std::string(found->second.data(), found->second.size());
+    }
   };
 
   void try_next() {
@@ -34,8 +41,9 @@ struct AsyncCall : std::enable_shared_from_this<AsyncCall> {
       }
       auto attempt = std::make_shared<Attempt>();
       attempt->connection = std::move(*connection);
-      const Status ready = channels->prepare(attempt->context, method, request, deadline);
+      auto ready = channels->prepare(attempt->context, method, request, deadline);
       if (!ready) return done(tl::unexpected<Error>(ready.error()));
+      attempt->answer_key = std::move(*ready);
       attempt->request = to_buffer(tried == channels->endpoints().count() ? std::move(request) : request);
       grpc::GenericStub stub(attempt->connection.channel);
       stub.UnaryCall(&attempt->context, method_path(method), grpc::StubOptions(), &attempt->request,
@@ -51,7 +59,10 @@ struct AsyncCall : std::enable_shared_from_this<AsyncCall> {
   void finished(Attempt& attempt, size_t index, const grpc::Status& status) {
     if (status.ok()) {
       channels->endpoints().prefer(index);
-      return done(std::string(ContiguousBytes(attempt.reply).view()));
+      const ContiguousBytes reply(attempt.reply);
+      const Status own = check_answer(attempt.answer_key, reply.view(), attempt.signature(), attempt.connection.address);
+      if (!own) return done(tl::unexpected<Error>(own.error()));
+      return done(std::string(reply.view()));
     }
     error = attempt.connection.explain(status);
     if (error.code == ErrorCode::kUnreachable && tried < channels->endpoints().count()) return try_next();

@@ -86,16 +86,16 @@ Result<Connection> ClientChannels::get(size_t index) {
   return connection;
 }
 
-Status ClientChannels::prepare(grpc::ClientContext& context,
-                               std::string_view method,
-                               std::string_view request,
-                               SteadyTime deadline) const {
+Result<std::string> ClientChannels::prepare(grpc::ClientContext& context,
+                                            std::string_view method,
+                                            std::string_view request,
+                                            SteadyTime deadline) const {
   // gRPC counts from here on by a clock of its own
   if (deadline < kNoDeadline) context.set_deadline(std::chrono::system_clock::now() + (deadline - steady_now()));
-  Result<std::string> token = endpoints_.token_for(method, request);
+  Result<KeyedToken> token = endpoints_.token_for(method, request);
   if (!token) return tl::unexpected<Error>(std::move(token.error()));
-  if (!token->empty()) context.AddMetadata(kTokenKey, *token);
-  return {};
+  if (!token->token.empty()) context.AddMetadata(kTokenKey, token->token);
+  return std::move(token->answer_key);
 }
 
 }  // namespace sluice::net

@@ -35,11 +35,12 @@ class ClientChannels {
   // refuse calls until its back-off is over. Errors: kUnreachable.
   [[nodiscard]] Result<Connection> get(size_t index);
 
-  // Puts a token for the request, where one is wanted, into the call's metadata, and its deadline. Errors: kAuthentication.
-  [[nodiscard]] Status prepare(grpc::ClientContext& context,
-                               std::string_view method,
-                               std::string_view request,
-                               SteadyTime deadline) const;
+  // Puts a token for the request, where one is wanted, into the call's metadata, and its deadline. The key is that of the
+  // answer (check_answer). Errors: kAuthentication.
+  [[nodiscard]] Result<std::string> prepare(grpc::ClientContext& context,
+                                            std::string_view method,
+                                            std::string_view request,
+                                            SteadyTime deadline) const;
 
  private:
   [[nodiscard]] std::shared_ptr<grpc::Channel> connect(const std::string& target) const;

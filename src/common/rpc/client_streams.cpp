@@ -81,8 +81,8 @@ class StreamHandle::Call : public std::enable_shared_from_this<StreamHandle::Cal
         continue;
       }
       attempt->connection = std::move(*connection);
-      const Status ready = channels->prepare(attempt->context, method, request, kNoDeadline);
-      if (!ready) return end(ready);
+      const auto ready = channels->prepare(attempt->context, method, request, kNoDeadline);
+      if (!ready) return end(tl::unexpected<Error>(ready.error()));
       attempt->owner = shared_from_this();
       attempt->out = to_buffer(request);
       attempt_ = attempt.release();  // frees itself in OnDone

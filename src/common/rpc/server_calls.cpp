@@ -59,9 +59,14 @@ void ServerCall::OnReadDone(bool ok) {
     refuse(std::move(context.error()));
   } else {
     uid_ = context->identity.uid;
+    answer_key_ = std::move(context->identity.answer_key);
     run(*context, request.view());
   }
   request_.Clear();
+}
+
+void ServerCall::sign(std::string_view reply) {
+  if (!answer_key_.empty()) grpc_context_->AddTrailingMetadata(kSignatureKey, sign_answer(answer_key_, reply));
 }
 
 void ServerCall::answered(Duration waited) {
@@ -82,6 +87,7 @@ void UnaryCall::complete(Result<std::string> reply) {
   if (answered_.exchange(true, std::memory_order_acq_rel)) return;
   answered(Duration(waited_.load(std::memory_order_relaxed)));
   if (!reply) return Finish(to_grpc(to_status(reply.error())));
+  sign(*reply);
   reply_ = to_buffer(std::move(*reply));
   StartWriteAndFinish(&reply_, grpc::WriteOptions(), grpc::Status::OK);
 }

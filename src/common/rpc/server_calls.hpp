@@ -45,6 +45,7 @@ class ServerCall : public grpc::ServerGenericBidiReactor {
   const ServerOptions& options_;
   const Method& method_;
 
+  void sign(std::string_view reply);  // where the caller asks for it; before the reply is sent
   void answered(Duration waited = Duration(0));  // tells ServerOptions::on_answered
 
  private:
@@ -55,6 +56,7 @@ class ServerCall : public grpc::ServerGenericBidiReactor {
   std::shared_ptr<ServerCall> self_;
   std::chrono::steady_clock::time_point begun_;
   uint32_t uid_ = UINT32_MAX;  // UINT32_MAX: not proved
+  std::string answer_key_;     // Identity's
 };
 
 class UnaryCall final : public ServerCall,

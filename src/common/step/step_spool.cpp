@@ -119,7 +119,7 @@ protocol::StepRecord StepSpool::record_of(const protocol::StepKey& key) const {
     bare.key = key;
     return bare;
   }
-  return std::move(*record);
+  return *record;
 }
 
 Result<std::vector<protocol::StepKey>> StepSpool::scan() const {

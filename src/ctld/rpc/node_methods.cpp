@@ -5,6 +5,7 @@
 
 #include "common/log/log.hpp"
 #include "common/net/address.hpp"
+#include "common/net/clock.hpp"
 #include "ctld/rpc/services.hpp"
 
 namespace sluice::ctld {
@@ -25,6 +26,12 @@ Status same_cluster(ServiceParts& parts, const std::string& cluster_id) {
   if (cluster_id.empty() || cluster_id == parts.store.info().cluster_id) return {};
   return failure(ErrorCode::kWrongCluster, "the node belongs to cluster " + cluster_id + ", this controller to " +
                                                parts.store.info().cluster_id);
+}
+
+template <class Report>
+void to_own_clock(std::vector<Report>& reports, Time sent) {
+  const Time now = net::now();
+  for (Report& report : reports) report.happened = protocol::by_own_clock(report.happened, sent, now);
 }
 
 // Where an agent is for the others that does not say it: where it called from, unless that is this host.
@@ -76,16 +83,19 @@ void add_node_methods(net::RpcServer& server, ServiceParts& parts) {
   server.handle<ReportStepsRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
     Status ok = only_agents(parts, context).and_then([&] { return same_cluster(parts, request.cluster_id); });
     if (!ok) return responder.fail(ok.error());
+    to_own_clock(request.ended, request.sent);
     parts.engine.post({state::EndSteps{std::move(request.ended)}, {}, answer_empty(std::move(responder))});
   });
   server.handle<ReportCleanedRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
     Status ok = only_agents(parts, context).and_then([&] { return same_cluster(parts, request.cluster_id); });
     if (!ok) return responder.fail(ok.error());
+    to_own_clock(request.cleaned, request.sent);
     parts.engine.post({state::JobsCleaned{std::move(request.cleaned)}, {}, answer_empty(std::move(responder))});
   });
   server.handle<PrologDoneRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
     if (auto ok = only_agents(parts, context); !ok) return responder.fail(ok.error());
-    parts.engine.post({state::PrologDone{request.job, request.restart, request.node, request.status}, {},
+    const Time happened = protocol::by_own_clock(request.happened, request.sent, net::now());
+    parts.engine.post({state::PrologDone{request.job, request.restart, request.node, request.status, happened}, {},
                        answer_empty(std::move(responder))});
   });
 }

@@ -160,6 +160,7 @@ struct PrologDone {
   uint32_t restart = 0;
   std::string nodes;     // host list; empty: PrologSlurmctld
   int32_t status = 0;    // as wait(2) gives it
+  Time happened = kNoTime;  // as in protocol::StepEnded, by our clock
 };
 struct RegisterNode {
   protocol::RegisterNodeRequest node;

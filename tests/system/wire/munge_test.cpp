@@ -145,10 +145,24 @@ TEST_F(MungeTokens, ForAnotherReceiverMethodOrRequestItIsRefused) {
             "auth/munge: the credential is for cluster 'c1', not for 'c2'");
 }
 
+TEST_F(MungeTokens, TheKeyOfAnAnswerIsForSlurmUser) {
+  const auto ours = net::make_munge_auth(munged_->socket(), "c1", ::geteuid());
+  const auto token = ours->create_keyed_token(digest_);
+  ASSERT_TRUE(token) << token.error().text;
+  const Result<Identity> identity = ours->verify(token->token, digest_);
+  ASSERT_TRUE(identity) << identity.error().text;
+  EXPECT_TRUE(identity->is_user(::geteuid()));
+  EXPECT_EQ(identity->answer_key, token->answer_key);
+  EXPECT_EQ(identity->answer_key.size(), 32U);
+  const auto theirs = net::make_munge_auth(munged_->socket(), "c1", ::geteuid() + 1)->create_keyed_token(digest_);
+  ASSERT_TRUE(theirs) << theirs.error().text;
+  EXPECT_EQ(refusal(theirs->token, digest_), "auth/munge: the credential is for SlurmUser alone, which this process does not run as");
+}
+
 // munged looks at the time before it looks whether a credential was used: one of a second's life
 // gets too old in any case.
 TEST_F(MungeTokens, AnOldOneIsRefused) {
-  const auto hasty = net::make_munge_auth(munged_->socket(), "c1", std::chrono::seconds(1));
+  const auto hasty = net::make_munge_auth(munged_->socket(), "c1", 0, std::chrono::seconds(1));
   const auto made = hasty->create_token(digest_);
   ASSERT_TRUE(made) << made.error().text;
   const std::string& credential = *made;

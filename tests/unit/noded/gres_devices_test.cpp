@@ -123,5 +123,26 @@ TEST_F(GresDevicesTest, DetectedGpusJoinTheLines) {
   EXPECT_EQ(count_devices(find(), "gpu", ""), 1u);
 }
 
+TEST_F(GresDevicesTest, AreListedByUnit) {
+  config_.gres_types = {"gpu", "fan", "shard"};
+  node_.gres = "gpu:a:2,fan:3,shard:8";
+  GresConfigLine near = line({"gpu1"}), shards;
+  near.cores = "2-3";
+  near.links = "0,-1";
+  shards.name = "shard";
+  shards.count = 8;
+  config_.gres_lines = {line({"gpu0"}), near, shards};
+  const std::string gpu = folder_ + "/gpu";
+  EXPECT_EQ(gres_lines(node_, find(), 4),
+            (std::vector<std::string>{"Gres Name=gpu Type=a Count=1 Index=0 ID=7696487 File=" + gpu + "0",
+                                      "Gres Name=shard Type=a Count=4 Index=0 ID=1918986455 File=" + gpu + "0",
+                                      "Gres Name=gpu Type=a Count=1 Index=1 ID=7696487 File=" + gpu + "1 Cores=2-3 CoreCnt=4 Links=0,-1",
+                                      "Gres Name=shard Type=a Count=4 Index=1 ID=1918986455 File=" + gpu + "1 Cores=2-3 CoreCnt=4",
+                                      "Gres Name=fan Type=(null) Count=3 ID=7233894"}));
+  node_.gres.clear();
+  config_.gres_lines.clear();
+  EXPECT_TRUE(gres_lines(node_, find(), 4).empty());
+}
+
 }  // namespace
 }  // namespace sluice::noded

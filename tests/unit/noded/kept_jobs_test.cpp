@@ -39,6 +39,7 @@ TEST_F(KeptJobsTest, WhatIsKnownOfItsProlog) {
   ASSERT_TRUE(kept.store(one));
   one.prolog = PrologOutcome::kFailed;
   one.prolog_status = 1 << 8;
+  one.prolog_ended = from_seconds(100);
   one.script = {};
   one.in_group = true;
   KeptJob other = one;
@@ -54,6 +55,7 @@ TEST_F(KeptJobsTest, WhatIsKnownOfItsProlog) {
   EXPECT_EQ(loaded[0].restart, 2u);
   EXPECT_EQ(loaded[0].prolog, PrologOutcome::kFailed);
   EXPECT_EQ(loaded[0].prolog_status, 1 << 8);
+  EXPECT_EQ(loaded[0].prolog_ended, from_seconds(100)) << "the agent after it tells the same";
   EXPECT_TRUE(loaded[0].in_group);
   EXPECT_EQ(loaded[0].node_list, "n[1-2]");
   EXPECT_EQ(loaded[0].script, ProcessMark{});

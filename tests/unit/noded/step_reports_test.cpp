@@ -36,6 +36,17 @@ TEST(StepReports, WhoseErrorItWasIsNotMixed) {
   EXPECT_EQ(join_reports({ours, users}).size(), 2U);
 }
 
+// A repeated report would have a new one counted as old, or count as new itself.
+TEST(StepReports, WhatDrainedNodesAtDifferentTimesIsNotMixed) {
+  auto early = report(1, "n1", 9);
+  early.drain_node = true;
+  early.happened = from_seconds(100);
+  auto late = early;
+  late.nodes = "n2";
+  late.happened = from_seconds(101);
+  EXPECT_EQ(join_reports({early, late}).size(), 2U);
+}
+
 TEST(StepReports, TheTreeHasWidthNodesOnTop) {
   EXPECT_EQ(parent_position(0, 2), UINT32_MAX);
   EXPECT_EQ(parent_position(1, 2), UINT32_MAX);

@@ -102,6 +102,19 @@ TEST_F(ConfigFetch, NeedsTheKeyOfTheCluster) {
   EXPECT_FALSE(asked_by_.authenticated);
 }
 
+TEST_F(ConfigFetch, ALiarIsNotBelieved) {
+  server = nullptr;
+  serve();  // has no key
+  server->handle<protocol::PingRequest, protocol::PingReply>(
+      [this](const CallContext&, const protocol::PingRequest&, Responder<protocol::PingReply> responder) { responder.reply(told_); });
+  server->handle<protocol::FetchConfigRequest, protocol::FetchConfigReply>(
+      [this](const CallContext&, const protocol::FetchConfigRequest&, Responder<protocol::FetchConfigReply> responder) {
+        responder.complete(reply_);
+      });
+  start();
+  EXPECT_NE(refusal().find("the answer is not signed"), std::string::npos) << refusal();
+}
+
 TEST_F(ConfigFetch, TheKeyMayBeNamed) {
   std::filesystem::rename(folder_ / "slurm.key", folder_ / "other.key");
   ::setenv("SLURM_SACK_KEY", (folder_ / "other.key").c_str(), 1);  // NOLINT(concurrency-mt-unsafe)

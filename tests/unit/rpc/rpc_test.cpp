@@ -341,6 +341,65 @@ TEST_F(Rpc, KnowsTheCallerByItsToken) {
   EXPECT_NE(forged.error().text.find("another key"), std::string::npos) << forged.error().text;
 }
 
+TEST_F(Rpc, AnswersAreSignedForWhoAsksForIt) {
+  serve({.auth = test_auth()});
+  start();
+  ClientOptions options = to_server(test_auth());
+  options.signed_answers = true;
+  RpcClient client(options);
+  AsyncClient async(options);
+  for (const size_t size : {size_t{0}, size_t{1} << 20}) {
+    const EchoRequest request{.text = std::string(size, 'x')};
+    const auto reply = client.call<EchoReply>(request, kPatience);
+    ASSERT_TRUE(reply) << reply.error().text;
+    EXPECT_EQ(reply->text.size(), size);
+    std::promise<Result<EchoReply>> answer;
+    async.call<EchoReply>(request, kPatience, [&](Result<EchoReply> got) { answer.set_value(std::move(got)); });
+    const auto got = answer.get_future().get();
+    ASSERT_TRUE(got) << got.error().text;
+    EXPECT_EQ(got->text.size(), size);
+  }
+}
+
+TEST_F(Rpc, AnswersOfALiarAreRefused) {
+  serve();  // has no key
+  start();
+  ClientOptions options = to_server(test_auth());
+  options.signed_answers = true;
+  RpcClient client(options);
+  AsyncClient async(options);
+  const std::string why = address() + ": the answer is not signed: ";
+  const auto reply = client.call<EchoReply>(EchoRequest{}, kPatience);
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, ErrorCode::kAuthentication);
+  EXPECT_TRUE(reply.error().text.starts_with(why)) << reply.error().text;
+  std::promise<Result<EchoReply>> answer;
+  async.call<EchoReply>(EchoRequest{}, kPatience, [&](Result<EchoReply> got) { answer.set_value(std::move(got)); });
+  const auto got = answer.get_future().get();
+  ASSERT_FALSE(got);
+  EXPECT_TRUE(got.error().text.starts_with(why)) << got.error().text;
+
+  options.signed_answers = false;
+  EXPECT_TRUE(RpcClient(options).call<EchoReply>(EchoRequest{}, kPatience));
+}
+
+TEST_F(Rpc, ASignatureIsOfOneAnswerToOneRequest) {
+  const auto auth = test_auth();
+  const RequestDigest digest = digest_request(kController, "Echo", "bytes");
+  const auto one = auth->create_keyed_token(digest);
+  const auto other = auth->create_keyed_token(digest);
+  ASSERT_TRUE(one && other);
+  const std::string signature = sign_answer(one->answer_key, "yes");
+  EXPECT_TRUE(check_answer(one->answer_key, "yes", signature, "ctl:1"));
+  EXPECT_FALSE(check_answer(one->answer_key, "no", signature, "ctl:1"));
+  EXPECT_FALSE(check_answer(other->answer_key, "yes", signature, "ctl:1"));
+  EXPECT_TRUE(check_answer({}, "yes", {}, "ctl:1")) << "none was asked for";
+  const auto identity = test_auth()->verify(one->token, digest);
+  ASSERT_TRUE(identity) << identity.error().text;
+  EXPECT_EQ(identity->answer_key, one->answer_key);
+  EXPECT_TRUE(test_auth()->verify(*auth->create_token(digest), digest)->answer_key.empty());
+}
+
 TEST_F(Rpc, RandomBytesAreRefusedAndHarmNothing) {
   serve();
   start();

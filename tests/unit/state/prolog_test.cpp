@@ -127,6 +127,39 @@ TEST_F(PrologTest, AFailureAfterTheJobsEndDrainsToo) {
   EXPECT_EQ(job(id).state, JobState::kCancelled);
 }
 
+// The bug: a report that came again, as its acknowledgement was lost, drained what an administrator had resumed meanwhile.
+TEST_F(PrologTest, WhatDrainsANodeCountsOnce) {
+  protocol::StepEnded step;
+  step.key = {{7, kBatchStep}, 0};
+  step.nodes = "n2";
+  step.drain_node = true;
+  step.happened = now_;
+  const std::vector<Command> reports{PrologDone{7, 0, "n1", 1 << 8, now_}, EndSteps{{step}},
+                                     JobsCleaned{{{7, 0, "n3", 1 << 8, false, now_}}}};
+  const auto drained = [&](NodeId node) { return (state_.nodes.at(node).flags & kNodeDrain) != 0; };
+  for (NodeId node = 0; node < 3; ++node) {
+    ASSERT_TRUE(run(reports[node]));
+    EXPECT_TRUE(drained(node));
+    now_ += std::chrono::seconds(10);
+    UpdateNode resume{kRoot, {}};
+    resume.update.nodes = state_.nodes.at(node).name;
+    resume.update.state = "resume";
+    ASSERT_TRUE(run(resume));
+    now_ += std::chrono::seconds(10);
+    ASSERT_TRUE(run(reports[node]));
+    EXPECT_FALSE(drained(node)) << "report " << node << " was known";
+  }
+  ASSERT_TRUE(run(PrologDone{7, 1, "n1", 1 << 8, now_}));
+  EXPECT_TRUE(drained(0)) << "it failed again";
+}
+
+// A node tells by its own clock when something happened.
+TEST_F(PrologTest, TheClocksOfNodesDiffer) {
+  const Duration second = std::chrono::seconds(1);
+  EXPECT_EQ(protocol::by_own_clock(now_ - 50 * second, now_ - 40 * second, now_), now_ - 10 * second);
+  EXPECT_EQ(protocol::by_own_clock(kNoTime, now_ - 40 * second, now_), kNoTime);
+}
+
 // A job that goes on without a node was never launched when that node's prolog was the last.
 TEST_F(PrologTest, NobodyWaitsForANodeThatIsLost) {
   flags({"Alloc", "DeferBatch"});

@@ -160,6 +160,7 @@ void apply_event(ClusterState& state, const NodeRegistered& event) {
 void apply_event(ClusterState& state, const NodeStateChanged& event) {
   note_node_change(state, state.nodes.at(event.node), event);
   Node& node = state.nodes.edit(event.node);
+  if ((node.flags & kNodeDrain) != 0 && (event.flags & kNodeDrain) == 0) node.undrained = event.time;
   node.base = event.base;
   node.flags = event.flags;
   node.reason = event.reason;

@@ -19,6 +19,15 @@ Bitmap known_nodes(const ClusterState& state, std::string_view host_list) {
   return all ? *all : Bitmap();
 }
 
+// What a node is drained for. A report that is older than the end of the node's last drain is a repetition.
+void blame(Draft& draft, const Bitmap& nodes, std::string_view reason, Time happened, Time now) {
+  nodes.for_each([&](size_t at) {
+    const auto id = static_cast<NodeId>(at);
+    if (happened != kNoTime && happened <= draft.node(id).undrained) return;
+    drain_node(draft, id, reason, draft.state().config->slurm_user_id, now);
+  });
+}
+
 Bitmap step_positions(const Step& step, const Bitmap& nodes) {
   Bitmap positions;
   for (size_t at = 0; at < step.layout->nodes.size(); ++at) {
@@ -82,11 +91,7 @@ void batch_step_over(Draft& draft, const protocol::StepEnded& report, Time now) 
 void step_report(Draft& draft, const protocol::StepEnded& report, Time now) {
   const Bitmap nodes = known_nodes(draft.state(), report.nodes);
   if (report.drain_node) {
-    nodes.for_each([&](size_t id) {
-      drain_node(draft, static_cast<NodeId>(id),
-                 report.failure.empty() ? "Kill task failed" : report.failure,
-                 draft.state().config->slurm_user_id, now);
-    });
+    blame(draft, nodes, report.failure.empty() ? "Kill task failed" : report.failure, report.happened, now);
   }
   const StepId id = report.key.id;
   const Job* job = live_job(draft.state(), id.job, report.key.restart);
@@ -121,11 +126,7 @@ Result<Decision> decide_on(const ClusterState& state, const JobsCleaned& command
   for (const protocol::JobCleaned& report : command.cleaned) {
     const Bitmap nodes = known_nodes(draft.state(), report.nodes);
     if (report.kill_failed || report.epilog_status != 0) {
-      nodes.for_each([&](size_t id) {
-        drain_node(draft, static_cast<NodeId>(id),
-                   report.kill_failed ? "Kill task failed" : "Epilog error",
-                   draft.state().config->slurm_user_id, now);
-      });
+      blame(draft, nodes, report.kill_failed ? "Kill task failed" : "Epilog error", report.happened, now);
     }
     const Job* job = live_job(draft.state(), report.job, report.restart);
     if (job == nullptr || !is_completing(*job)) continue;
@@ -138,9 +139,7 @@ Result<Decision> decide_on(const ClusterState& state, const PrologDone& command,
   Draft draft(state);
   const Bitmap nodes = known_nodes(state, command.nodes);
   if (command.status != 0) {  // whatever became of the job meanwhile: agents kill no prolog but one that takes too long
-    nodes.for_each([&](size_t id) {
-      drain_node(draft, static_cast<NodeId>(id), "Prolog error", state.config->slurm_user_id, now);
-    });
+    blame(draft, nodes, "Prolog error", command.happened, now);
   }
   const Job* job = live_job(state, command.job, command.restart);
   if (job == nullptr || !is_running(*job)) return draft.take();
