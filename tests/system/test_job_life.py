@@ -111,6 +111,20 @@ class Life(ClusterCase):
         self.run_cmd("scontrol", "update", f"JobId={alive}", "Deadline=now+1")
         self.wait_state(alive, "DEADLINE")
 
+    def test_what_cannot_end_before_its_deadline_does_not_start(self):
+        """The bug: such a job started when it was submitted, and ran past its deadline."""
+        late = self.submit("-t", "5", "--deadline=now+1minute", "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.wait_state(late, "DEADLINE")
+        self.run_cmd("scontrol", "update", "PartitionName=debug", "DefaultTime=5")
+        self.addCleanup(self.run_cmd, "scontrol", "update", "PartitionName=debug", "DefaultTime=NONE", check=False)
+        late = self.submit("--deadline=now+1minute", "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.wait_state(late, "DEADLINE")
+        cut = self.start("sleep 1000", "-t", "20", "--time-min=2", "--deadline=now+330")
+        self.assertEqual(self.show(cut)["TimeLimit"], "00:05:00")
+        self.cancel(cut)
+        self.fails(1, "sbatch: error: Batch job submission failed: Invalid time-min specification (exceeds job's time or other "
+                      "limits)\n", "sbatch", "-t", "10", "--time-min=2", "--deadline=now+90", "--wrap", "true")
+
     def test_time_min(self):
         """A job behind one that waits is cut to what is left before that one's start."""
         self.fails(1, "sbatch: error: Batch job submission failed: Invalid time-min specification (exceeds job's time or other "
