@@ -116,7 +116,7 @@ class Life(ClusterCase):
         late = self.submit("-t", "5", "--deadline=now+1minute", "-o", "/dev/null", "--wrap", "sleep 1000")
         self.wait_state(late, "DEADLINE")
         self.run_cmd("scontrol", "update", "PartitionName=debug", "DefaultTime=5")
-        self.addCleanup(self.run_cmd, "scontrol", "update", "PartitionName=debug", "DefaultTime=NONE", check=False)
+        self.addCleanup(self.run_cmd, "scontrol", "update", "PartitionName=debug", "DefaultTime=UNLIMITED", check=False)
         late = self.submit("--deadline=now+1minute", "-o", "/dev/null", "--wrap", "sleep 1000")
         self.wait_state(late, "DEADLINE")
         cut = self.start("sleep 1000", "-t", "20", "--time-min=2", "--deadline=now+330")
