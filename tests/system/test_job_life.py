@@ -205,6 +205,8 @@ class Life(ClusterCase):
         wait_for(lambda: len(self.file("shrink.out").splitlines()) == 4, "four tasks run")
         self.go("shrink-go")
         self.fails(1, f"Node count specification invalid for job {job}\n", "scontrol", "update", f"JobId={job}", "NumNodes=9")
+        for change in ("NumNodes=1-2", "Account=other", "WCKey=other"):  # the bugs: it shrank to one, and was another account's
+            self.fails(1, f"Job is no longer pending execution for job {job}\n", "scontrol", "update", f"JobId={job}", change)
         wait_for(lambda: self.show(job)["NodeList"] == "n[1-2]", "two nodes are left")
         self.assertEqual(self.row(job, "%D %C"), "2 2")
         wait_for(lambda: self.out("sinfo", "-h", "-n", "n[3-4]", "-t", "idle", "-o", "%D").strip() == "2", "the others are free")
