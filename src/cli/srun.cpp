@@ -341,7 +341,8 @@ class Srun {
     const std::string program = !submission_.settings.epilog.empty() ? submission_.settings.epilog
                                                                      : client_.config().srun_epilog;
     if (!program.empty() && program != "none") {
-      (void)run_srun_script(program, parts_.front().program, script_variables("epilog_srun"));
+      const int status = run_srun_script(program, parts_.front().program, script_variables("epilog_srun"));
+      if (status != 0) print_error("srun", fmt::format("srun epilog failed status={}", status));
     }
   }
   [[nodiscard]] Environment script_variables(std::string_view context) const {

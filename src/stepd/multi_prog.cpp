@@ -8,7 +8,8 @@
 namespace sluice::stepd {
 namespace {
 
-// The next word at the front of `line`, quotes taken away; nothing at the end.
+// The next word at the front of `line`, quotes taken away; nothing at the end. What is quoted or behind a backslash
+// means itself: its percent signs come out doubled, for replaced().
 std::optional<std::string> take_word(std::string_view& line) {
   while (!line.empty() && (line.front() == ' ' || line.front() == '\t'))
     line.remove_prefix(1);
@@ -21,10 +22,10 @@ std::optional<std::string> take_word(std::string_view& line) {
     if (c == '\'') {
       quoted = !quoted;
     } else if (c == '\\' && !quoted && !line.empty()) {
-      word += line.front();
+      word.append(line.front() == '%' ? 2 : 1, line.front());
       line.remove_prefix(1);
     } else {
-      word += c;
+      word.append(quoted && c == '%' ? 2 : 1, c);
     }
   }
   return word;

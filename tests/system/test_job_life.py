@@ -111,6 +111,20 @@ class Life(ClusterCase):
         self.run_cmd("scontrol", "update", f"JobId={alive}", "Deadline=now+1")
         self.wait_state(alive, "DEADLINE")
 
+    def test_what_cannot_end_before_its_deadline_does_not_start(self):
+        """The bug: such a job started when it was submitted, and ran past its deadline."""
+        late = self.submit("-t", "5", "--deadline=now+1minute", "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.wait_state(late, "DEADLINE")
+        self.run_cmd("scontrol", "update", "PartitionName=debug", "DefaultTime=5")
+        self.addCleanup(self.run_cmd, "scontrol", "update", "PartitionName=debug", "DefaultTime=UNLIMITED", check=False)
+        late = self.submit("--deadline=now+1minute", "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.wait_state(late, "DEADLINE")
+        cut = self.start("sleep 1000", "-t", "20", "--time-min=2", "--deadline=now+330")
+        self.assertEqual(self.show(cut)["TimeLimit"], "00:05:00")
+        self.cancel(cut)
+        self.fails(1, "sbatch: error: Batch job submission failed: Invalid time-min specification (exceeds job's time or other "
+                      "limits)\n", "sbatch", "-t", "10", "--time-min=2", "--deadline=now+90", "--wrap", "true")
+
     def test_time_min(self):
         """A job behind one that waits is cut to what is left before that one's start."""
         self.fails(1, "sbatch: error: Batch job submission failed: Invalid time-min specification (exceeds job's time or other "
@@ -191,6 +205,8 @@ class Life(ClusterCase):
         wait_for(lambda: len(self.file("shrink.out").splitlines()) == 4, "four tasks run")
         self.go("shrink-go")
         self.fails(1, f"Node count specification invalid for job {job}\n", "scontrol", "update", f"JobId={job}", "NumNodes=9")
+        for change in ("NumNodes=1-2", "Account=other", "WCKey=other"):  # the bugs: it shrank to one, and was another account's
+            self.fails(1, f"Job is no longer pending execution for job {job}\n", "scontrol", "update", f"JobId={job}", change)
         wait_for(lambda: self.show(job)["NodeList"] == "n[1-2]", "two nodes are left")
         self.assertEqual(self.row(job, "%D %C"), "2 2")
         wait_for(lambda: self.out("sinfo", "-h", "-n", "n[3-4]", "-t", "idle", "-o", "%D").strip() == "2", "the others are free")

@@ -303,6 +303,8 @@ print(mode.value, nodes.value, *(os.environ.get("SLURM_MEM_BIND" + name, "-") or
         self.assertEqual([l.split()[0] for l in self.file("around").splitlines()], ["before", "task", "after"])
         self.assertIn("task yes\n", self.file("around"))
         wait_for(lambda: self.file("task-around") == "task-after 0\n", "the task's epilog ran")
+        done = self.run_cmd("srun", "-n1", "--epilog=/bin/false", "true")
+        self.assertEqual(done.stderr, "srun: error: srun epilog failed status=1\n")
 
     def test_task_programs_that_fail(self):
         path = os.path.join(self.cluster.work, "failing")

@@ -72,6 +72,7 @@ class Placement(Everywhere):
             ("-C a&y", dict(NodeList="n2", SLURM_JOB_NODELIST="n2")),
             ("-N2 -C b -w n5 --contiguous", dict(NodeList="n[4-5]")),
             ("-F nodes.txt", dict(NodeList="n[2,4]")),
+            ("-N3 -x ./nodes.txt", dict(NodeList="n[1,3,5]")),
             ("--mincpus=9", dict(NodeList="n5")),
             ("--tmp=3000", dict(NodeList="n5", MinTmpDiskNode="3000M")),
             ("--sockets-per-node=3", dict(NodeList="n5")),

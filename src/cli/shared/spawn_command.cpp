@@ -14,15 +14,12 @@ namespace {
 using protocol::MpiCommand;
 using protocol::MpiSpawnRequest;
 
-// As a --multi-prog file wants it: blanks stay, and "%t" is not the task's number.
+// As a --multi-prog file wants it: between quotes blanks stay, and "%t" is not the task's number.
 std::string quoted(const std::string& word) {
   std::string out = "'";
   for (const char c : word) {
-    if (c == '\'') {
-      out += "'\\''";
-    } else {
-      out.append(c == '%' ? 2 : 1, c);
-    }
+    if (c == '\'') out += "'\\''";
+    else out += c;
   }
   return out + "'";
 }

@@ -43,6 +43,9 @@ Names step_faults(const Submission& submission, uint32_t nodes, std::string_view
   const JobSpec& job = submission.job;
   const uint32_t wanted = job.min_nodes;
   const uint32_t from = submission.step.relative;
+  if (from != UINT32_MAX && !(job.required_nodes.empty() && job.excluded_nodes.empty())) {
+    return {"-r,--relative not allowed with -w,--nodelist or -x,--exclude."};
+  }
   if (from != UINT32_MAX && from + uint64_t{wanted} > nodes) {
     const bool inherited = submission.settings.nodes_inherited && wanted == nodes;
     return {fmt::format("--relative and {} option incompatible with count of allocated nodes "

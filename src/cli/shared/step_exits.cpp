@@ -48,8 +48,8 @@ void StepExits::started(uint32_t task) {
 }
 
 void StepExits::exited(const std::string& node, uint32_t task, int32_t status) {
-  if (task >= phases_.size() || phases_[task] == TaskPhase::kExited) return;
-  phases_[task] = TaskPhase::kExited;
+  if (task >= phases_.size() || phases_[task] >= TaskPhase::kExited) return;
+  phases_[task] = status == 0 ? TaskPhase::kExited : TaskPhase::kFailed;
   ++exited_;
   fresh_[node][status].push_back(task);
   killed_ = killed_ || (WIFSIGNALED(status) && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGKILL));
@@ -75,7 +75,8 @@ std::vector<std::string> StepExits::take_lines(bool all) {
 std::vector<std::string> StepExits::state_lines(const std::string& step) const {
   constexpr std::pair<TaskPhase, const char*> kWords[] = {{TaskPhase::kStarting, "unknown"},
                                                           {TaskPhase::kRunning, "running"},
-                                                          {TaskPhase::kExited, "exited"}};
+                                                          {TaskPhase::kExited, "exited"},
+                                                          {TaskPhase::kFailed, "exited abnormally"}};
   std::vector<std::string> lines;
   for (const auto& [phase, word] : kWords) {
     std::vector<uint32_t> tasks;

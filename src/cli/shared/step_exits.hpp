@@ -8,7 +8,7 @@
 
 namespace sluice::cli {
 
-enum class TaskPhase : uint8_t { kStarting, kRunning, kExited };
+enum class TaskPhase : uint8_t { kStarting, kRunning, kExited, kFailed };
 
 class StepExits {
  public:

@@ -266,6 +266,11 @@ void set_cluster_variable(const ClusterConfig& config, Environment& out) {
 OptionResult read_host_file(Submission& submission) {
   const SubmitSettings& settings = submission.settings;
   JobSpec& job = submission.job;
+  if (!settings.excluded_file.empty()) {
+    const auto excluded = hosts_of_file(settings.excluded_file);
+    if (!excluded) return refuse({excluded.error().text}, 1);
+    job.excluded_nodes = join(*excluded, ",");
+  }
   if (settings.node_file.empty()) {
     const char* path = std::getenv("SLURM_HOSTFILE");
     const bool there = path != nullptr && *path != '\0';

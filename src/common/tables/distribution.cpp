@@ -1,5 +1,7 @@
 #include "common/tables/distribution.hpp"
 
+#include <vector>
+
 #include "common/base/text.hpp"
 
 namespace sluice {
@@ -8,6 +10,17 @@ std::string distribution_of(std::string_view text, DistributionLevel level) {
   const auto levels = split(text.substr(0, text.find(',')), ':');
   const auto at = static_cast<size_t>(level);
   return at < levels.size() ? to_lower(levels[at]) : std::string();
+}
+
+std::string told_distribution(std::string_view text) {
+  const size_t comma = text.find(',');
+  std::vector<std::string> levels = split(to_lower(text.substr(0, comma)), ':');
+  for (size_t at = 0; at < levels.size(); ++at) {
+    if (levels[at] == "*") levels[at] = at == 0 ? "block" : at == 1 ? "cyclic" : levels[1];
+  }
+  const bool plane = text.find('=') != std::string_view::npos;
+  const bool flags = comma != std::string_view::npos && !plane;
+  return join(levels, ":") + (flags ? to_lower(text.substr(comma)) : std::string());
 }
 
 }  // namespace sluice

@@ -7,6 +7,7 @@
 
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
+#include "common/tables/distribution.hpp"
 #include "common/tables/gres_env.hpp"
 #include "common/tables/mpi_types.hpp"
 #include "common/tables/submit_values.hpp"
@@ -66,7 +67,9 @@ std::string tres_per_task(uint32_t cpus, std::string_view gres) {
 }
 
 // "plane=2" is told in two variables.
-void set_distribution(std::string_view distribution, Environment& out) {
+void set_distribution(std::string_view given, Environment& out) {
+  const std::string told = told_distribution(given);
+  const std::string_view distribution = told;
   const size_t equals = distribution.find('=');
   out.set("SLURM_DISTRIBUTION", distribution.substr(0, equals));
   if (equals != std::string_view::npos) out.set("SLURM_DIST_PLANESIZE", distribution.substr(equals + 1));

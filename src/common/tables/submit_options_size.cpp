@@ -27,6 +27,12 @@ OptionResult set_node_list(Submission& s, const Input& in) {
   }
   return {};
 }
+OptionResult set_excluded(Submission& s, const Input& in) {
+  const bool path = in.value.find('/') != std::string::npos;
+  s.settings.excluded_file = path ? in.value : "";
+  s.job.excluded_nodes = path ? "" : in.value;
+  return {};
+}
 OptionResult set_node_file(Submission& s, const Input& in) {
   s.settings.node_file = in.value;
   s.settings.node_file_option = true;
@@ -184,7 +190,7 @@ constexpr SubmitOption kRows[] = {
      .letter = 'x',
      .argument = OptionArgument::kRequired,
      .tier = 1,
-     .set = set_text<&JobSpec::excluded_nodes>,
+     .set = set_excluded,
      .section = OptionSection::kConstraint,
      .value_name = "hosts...",
      .help = "nodes not to use"},

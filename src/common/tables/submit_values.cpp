@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include "common/base/contains.hpp"
 #include "common/base/index_set.hpp"
 #include "common/base/text.hpp"
 #include "common/model/job_spec.hpp"
@@ -188,10 +189,9 @@ std::optional<SignalOption> parse_signal_option(std::string_view text) {
 }
 
 std::optional<std::string> parse_mail_types(std::string_view text) {
-  constexpr std::string_view kTypes[] = {
-      "NONE",        "BEGIN",          "END",           "FAIL",          "REQUEUE",
-      "ALL",         "TIME_LIMIT",     "TIME_LIMIT_90", "TIME_LIMIT_80", "TIME_LIMIT_50",
-      "ARRAY_TASKS", "INVALID_DEPEND", "STAGE_OUT"};
+  constexpr std::string_view kTypes[] = {  // in the order in which they are told
+      "NONE",      "ALL",           "ARRAY_TASKS",   "INVALID_DEPEND", "BEGIN", "END", "FAIL", "REQUEUE",
+      "STAGE_OUT", "TIME_LIMIT_50", "TIME_LIMIT_80", "TIME_LIMIT_90",  "TIME_LIMIT"};
   constexpr std::string_view kAll[] = {"INVALID_DEPEND", "BEGIN",   "END",
                                        "FAIL",           "REQUEUE", "STAGE_OUT"};
   std::vector<std::string> known;
@@ -207,7 +207,11 @@ std::optional<std::string> parse_mail_types(std::string_view text) {
     }
   }
   if (!any) return std::nullopt;
-  return join(known, ",");
+  std::vector<std::string> told;
+  for (const std::string_view type : kTypes) {
+    if (contains(known, type)) told.emplace_back(type);
+  }
+  return join(told, ",");
 }
 
 Status check_distribution(std::string_view text) {
@@ -222,7 +226,7 @@ Status check_distribution(std::string_view text) {
   if (starts_with_i(form, "plane")) {
     const auto size =
         form.size() > 6 && form[5] == '=' ? to_number<uint32_t>(form.substr(6)) : std::nullopt;
-    if (!size || *size == 0) return failure("Invalid plane size or size not specified");
+    if (!size || *size == 0 || pieces.size() > 1) return failure("Invalid plane size or size not specified");
     return {};
   }
   if (iequals(form, "arbitrary") || is_word(form, kFlags)) return {};

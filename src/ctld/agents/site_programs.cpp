@@ -71,8 +71,8 @@ std::map<std::string, std::string> program_environment(const Job& job, const Clu
       {"SLURM_JOB_EXCLUSIVE", spec.sharing == Sharing::kExclusive ? "YES" : "NO"},
       {"SLURM_JOB_RESTART_COUNT", std::to_string(job.restart_count)},
       {"SLURM_JOB_START_TIME", std::to_string(to_seconds(job.start))},
-      {"SLURM_JOB_END_TIME", std::to_string(to_seconds(job.end))},
   };
+  if (job.end != kNoTime && job.end < kNever) e["SLURM_JOB_END_TIME"] = std::to_string(to_seconds(job.end));
   for (const auto& [name, value] : {std::pair("SLURM_WCKEY", &spec.wckey), std::pair("SLURM_JOB_EXTRA", &spec.extra),
                                     std::pair("SLURM_JOB_LICENSES", &spec.licenses), std::pair("SLURM_JOB_QOS", &spec.qos),
                                     std::pair("SLURM_JOB_RESERVATION", &job.reservation),

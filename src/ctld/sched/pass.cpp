@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ctld/sched/pass_run.hpp"
+#include "ctld/state/fits.hpp"
 #include "ctld/state/reservations.hpp"
 
 namespace sluice::sched {
@@ -171,6 +172,7 @@ void PassRun::consider(const Candidate& c) {
   if (job.het != nullptr) return is_closed(c) ? void() : consider_het(c);
   const Partition& partition = (*state_.partitions)[c.partition];
   if (const auto reason = why_partition_refuses(job, partition, *state_.config)) return wait(c, *reason);
+  if (state::is_too_late(job, now_)) return wait(c, JobReason::kDeadLine);  // it is about to be ended
   if (is_closed(c)) return;
   plan_.counts.most_starts = plan_.counts.most_starts || plan_.starts.size() >= budget_.most_starts;
   plan_.counts.most_tests = plan_.counts.most_tests || failed_tests_ >= budget_.most_tests;
@@ -229,7 +231,8 @@ bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
   const Job& job = *jobs_[c.entry];
   const Partition& partition = (*state_.partitions)[c.partition];
   if (!licenses_.lacking(*job.spec).empty()) return false;
-  const Minutes longest = limit_of(job, partition);
+  const Minutes whole = limit_of(job, partition);
+  const Minutes longest = state::limit_before_deadline(job, whole, now_);
   const Minutes least = job.spec->time_min != 0 ? std::min(job.spec->time_min, longest) : longest;
   if (demand.failed && least >= demand.failed_limit) return false;
   Minutes limit = longest;
@@ -251,7 +254,7 @@ bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
   }
   rooms_.take(job, *demand.ask, *chosen, limit);
   licenses_.take(*job.spec);
-  plan_start(job, *demand.ask, std::move(*chosen), task, limit < longest ? limit : 0);
+  plan_start(job, *demand.ask, std::move(*chosen), task, limit < whole ? limit : 0);
   if (blocked_[c.partition]) ++plan_.counts.backfilled;
   if (task == kNoTask) gone_[c.entry] = true;
   return true;

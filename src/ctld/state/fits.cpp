@@ -150,4 +150,18 @@ Minutes limit_in(const Job& job, const PartitionConfig& partition) {
   return partition.default_time.value_or(partition.max_time);
 }
 
+bool is_too_late(const Job& job, Time now) {
+  if (job.spec->deadline == kNoTime) return false;
+  const Minutes least = job.spec->time_min != 0 ? job.spec->time_min : job.time_limit;
+  const Duration run = least == kInfiniteMinutes ? Duration(0) : Duration(std::chrono::minutes(least));
+  return now + run > job.spec->deadline;
+}
+
+Minutes limit_before_deadline(const Job& job, Minutes limit, Time now) {
+  if (job.spec->deadline == kNoTime || job.spec->time_min == 0) return limit;
+  const auto left = std::chrono::duration_cast<std::chrono::minutes>(job.spec->deadline - now).count();
+  if (left < job.spec->time_min || left >= limit) return limit;
+  return static_cast<Minutes>(left);
+}
+
 }  // namespace sluice::state

@@ -26,4 +26,10 @@ namespace sluice::state {
 // The time limit that the job has when it starts in this partition.
 [[nodiscard]] Minutes limit_in(const Job& job, const PartitionConfig& partition);
 
+// The job cannot end before its --deadline, even if it starts now.
+[[nodiscard]] bool is_too_late(const Job& job, Time now);
+
+// What is left of `limit` before the job's --deadline, where --time-min lets it be cut.
+[[nodiscard]] Minutes limit_before_deadline(const Job& job, Minutes limit, Time now);
+
 }  // namespace sluice::state

@@ -33,7 +33,7 @@ TEST(SpawnCommand, SeveralProgramsAreInAFile) {
   EXPECT_TRUE(needs_programs_file(request));
   const auto file = programs_file(request);
   ASSERT_TRUE(file);
-  EXPECT_EQ(*file, "0-1 './a b' 'it'\\''s' '100%%t' ''\n2 'c\\' '#'\n");
+  EXPECT_EQ(*file, "0-1 './a b' 'it'\\''s' '100%t' ''\n2 'c\\' '#'\n");
   EXPECT_FALSE(programs_file({{{{"a", "two\nlines"}, 1, {}, {}}, {{"b"}, 1, {}, {}}}, {}}));
   EXPECT_TRUE(needs_programs_file({{{{"a", ":", "b"}, 1, {}, {}}}, {}}));  // it would be two components
 }

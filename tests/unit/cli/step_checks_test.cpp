@@ -35,6 +35,13 @@ TEST(StepChecksTest, Relative) {
   s.step.relative = 2;  // fewer tasks than nodes made them one
   EXPECT_EQ(faults(s), Lines{"--relative and --nodes option incompatible with count of allocated "
                              "nodes (2+1>2)"});
+  s.step.relative = 0;
+  s.job.required_nodes = "n2";
+  const Lines refused{"-r,--relative not allowed with -w,--nodelist or -x,--exclude."};
+  EXPECT_EQ(faults(s), refused);
+  s.job.required_nodes = "";
+  s.job.excluded_nodes = "n1";
+  EXPECT_EQ(faults(s), refused);
 }
 
 TEST(StepChecksTest, ExcludedNodes) {

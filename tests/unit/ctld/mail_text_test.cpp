@@ -119,6 +119,8 @@ TEST(ProgramEnvironment, TellsOfTheJob) {
   for (const auto& [name, value] : wanted) EXPECT_EQ(found[name], value) << name;
   for (const auto& [name, value] : testing::kAnnsVariables) EXPECT_EQ(found[name], value) << name;
   EXPECT_FALSE(found.contains("SLURM_JOB_STDERR")) << "what was not asked for is not there";
+  job.end = kNever;
+  EXPECT_FALSE(program_environment(job, config).contains("SLURM_JOB_END_TIME")) << "the bug: year 73,000,000";
 }
 
 }  // namespace

@@ -503,7 +503,9 @@ TEST_F(CoreTest, WhatCanNeverRunIsRefused) {
   EXPECT_EQ(refused([](JobSpec& s) { s.required_nodes = s.excluded_nodes = "n1"; }), ErrorCode::kInvalidNodeName);
   EXPECT_EQ(refused([](JobSpec& s) { s.time_limit = 5, s.time_min = 10; }), ErrorCode::kInvalidTimeMin);
   EXPECT_EQ(refused([&](JobSpec& s) { s.deadline = now_ - std::chrono::seconds(1); }), ErrorCode::kInvalidTimeLimit);
+  EXPECT_EQ(refused([&](JobSpec& s) { s.time_min = 2, s.deadline = now_ + std::chrono::seconds(90); }), ErrorCode::kInvalidTimeMin);
   EXPECT_EQ(refused([](JobSpec& s) { s.constraint = "slow"; }), ErrorCode::kInvalidFeature);
+  EXPECT_EQ(refused([](JobSpec& s) { s.constraint = "fast*0", s.hold = true; }), ErrorCode::kInvalidFeature);
   EXPECT_EQ(refused([](JobSpec& s) { s.constraint = "[fast*2]"; }), ErrorCode::kOk);
   EXPECT_EQ(refused([](JobSpec& s) { s.partitions = "debug,nope"; }), ErrorCode::kInvalidPartition);
   EXPECT_EQ(refused([](JobSpec& s) { s.array = "5-1"; }), ErrorCode::kInvalidArray);

@@ -41,6 +41,12 @@ TEST(MultiProg, FindsTheProgramOfEachTask) {
   EXPECT_EQ(program_of_task("* b 5%%t 100%", 9, {}), (std::vector<std::string>{"b", "5%t", "100%"}));
 }
 
+// The bug: the number of the task came in between quotes too, where Slurm leaves the text as it is.
+TEST(MultiProg, QuotedTextStays) {
+  EXPECT_EQ(program_of_task("* sh -c 'echo %t %% %o' a\\%t b%t'%t'", 9, {}),
+            (std::vector<std::string>{"sh", "-c", "echo %t %% %o", "a%t", "b9%t"}));
+}
+
 TEST(TaskProlog, ExportUnsetPrint) {
   Environment env = Environment::from_block(std::string("A=1\0", 4));
   EXPECT_EQ(apply_task_prolog("export B=x y=z\nunset A\nprint to user\nnoise\n", env), "to user\n");

@@ -243,9 +243,13 @@ TEST(OutputEnv, DistributionOfAStepThatNamesNone) {
   launch.layout.num_tasks = 3;
   EXPECT_EQ(told("SLURM_JOB_ID=1"), "block");
   StepSpec step;
-  step.distribution = "plane=2";
-  launch.step = std::make_shared<const StepSpec>(step);
-  EXPECT_EQ(told(""), "plane");
+  for (const auto& [given, shown] : {std::pair("plane=2", "plane"), std::pair("*", "block"), std::pair("Block:*", "block:cyclic"),
+                                     std::pair("cyclic:*:*", "cyclic:cyclic:cyclic"), std::pair("*:block:*", "block:block:block"),
+                                     std::pair("cyclic,NoPack", "cyclic,nopack")}) {
+    step.distribution = given;
+    launch.step = std::make_shared<const StepSpec>(step);
+    EXPECT_EQ(told(""), shown) << given;
+  }
 }
 
 TEST(OutputEnv, LimitsThatWereSentAlong) {

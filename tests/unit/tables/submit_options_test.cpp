@@ -169,6 +169,7 @@ TEST(SubmitOptionsTest, FaultsAreSaidAsSlurmSaysThem) {
   EXPECT_EQ(fault("signal", "USR1@x"), "Invalid --signal specification");
   EXPECT_EQ(fault("signal", "B:USR1", kSrun), "Invalid --signal specification");
   EXPECT_EQ(fault("distribution", "block:foo"), "Invalid --distribution specification");
+  EXPECT_NE(fault("distribution", "plane=2,pack"), "");
   EXPECT_EQ(fault("gres", "gpu:a:b"), "Invalid generic resource (gres) specification");
   EXPECT_EQ(fault("extra-node-info", "x"), "Invalid numeric value \"x\" for first arg of -B.");
   EXPECT_EQ(fault("hint", "foo"), "unrecognized --hint argument \"foo\", see --hint=help");
@@ -336,6 +337,8 @@ TEST(SubmitValuesTest, Values) {
   EXPECT_EQ(bad_cpu_bind("verbose,map_cpu:0,1,2"), std::nullopt);
   EXPECT_EQ(bad_cpu_bind("foo"), "foo");
   EXPECT_EQ(parse_mail_types("end,time_limit_80"), "END,TIME_LIMIT_80");
+  EXPECT_EQ(parse_mail_types("time_limit,END,time_limit_50,array_tasks,BEGIN,end"),
+            "ARRAY_TASKS,BEGIN,END,TIME_LIMIT_50,TIME_LIMIT");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "common/base/text.hpp"
 #include "common/model/system_cores.hpp"
 #include "common/tables/submit_options.hpp"
+#include "ctld/fit/features.hpp"
 #include "ctld/state/decide/node_features.hpp"
 #include "ctld/state/fits.hpp"
 #include "ctld/state/licenses.hpp"
@@ -189,6 +190,7 @@ Result<Bitmap> check_names(const ClusterState& state, const JobSpec& spec) {
     if (!nodes) return failure(ErrorCode::kInvalidNodeName);
     if (nodes->intersects(required)) return failure(ErrorCode::kInvalidNodeName);
   }
+  if (!fit::parse_features(spec.constraint.view())) return failure(ErrorCode::kInvalidFeature);
   for (const std::string& feature : feature_names(spec.constraint.view())) {
     if (!any_node_has(state, feature)) return failure(ErrorCode::kInvalidFeature);
   }

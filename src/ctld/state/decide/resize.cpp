@@ -34,6 +34,8 @@ bool is_resize(const Job& job, const JobUpdate& update) {
 
 Status shrink_job(Draft& draft, JobId id, const JobUpdate& update, Time now) {
   const Job& job = draft.job(id);
+  const bool range = update.min_nodes && update.max_nodes.value_or(*update.min_nodes) != *update.min_nodes;
+  if (range) return failure(ErrorCode::kJobNotPending);
   if (has_option(draft.state().config->scheduler_parameters, "disable_job_shrink")) return failure(ErrorCode::kNotSupported);
   if (job.preparing.any() || job.state == JobState::kSuspended) return failure(ErrorCode::kRetry);
   const auto keep = nodes_to_keep(draft.state(), job, update);

@@ -9,7 +9,7 @@ namespace sluice::state {
 [[nodiscard]] bool is_resize(const Job& job, const JobUpdate& update);
 
 // The job keeps its first nodes, or those named; what runs of it on the others is ended. kTooManyNodes:
-// it has not so many; kInvalidNodeName: a node is not the job's, or its batch script's is not among them.
+// it has not so many; kJobNotPending: a range, which only waiting jobs have; kInvalidNodeName: a node is not the job's, or its batch script's is not among them.
 [[nodiscard]] Status shrink_job(Draft& draft, JobId id, const JobUpdate& update, Time now);
 
 }  // namespace sluice::state

@@ -91,6 +91,9 @@ void set_waiting_times(bool held, Time now, Job& job) {
 Status check_times(const JobSpec& spec, Time now) {
   if (spec.time_limit != 0 && spec.time_min > spec.time_limit) return failure(ErrorCode::kInvalidTimeMin);
   if (spec.deadline != kNoTime && spec.deadline < now) return failure(ErrorCode::kInvalidTimeLimit);
+  if (spec.deadline != kNoTime && now + std::chrono::minutes(spec.time_min) > spec.deadline) {
+    return failure(ErrorCode::kInvalidTimeMin);
+  }
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include "ctld/state/decide/targets.hpp"
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/dependency.hpp"
+#include "ctld/state/fits.hpp"
 #include "ctld/state/fold.hpp"
 #include "ctld/state/mail_types.hpp"
 #include "ctld/state/triggers.hpp"
@@ -16,14 +17,6 @@ constexpr size_t kPurgedAtOnce = 5000;
 constexpr uint64_t kFoldedPurgedAtOnce = 50'000;
 // Nodes that have not reported a job clean are told again, no sooner than this.
 constexpr Duration kRepeatAfter = std::chrono::seconds(60);
-
-// The job's end cannot be before its deadline, even if it starts now.
-bool is_too_late(const Job& job, Time now) {
-  if (job.spec->deadline == kNoTime) return false;
-  const Minutes least = job.spec->time_min != 0 ? job.spec->time_min : job.spec->time_limit;
-  const Duration run = least == kInfiniteMinutes ? Duration(0) : Duration(std::chrono::minutes(least));
-  return now + run > job.spec->deadline;
-}
 
 // Tasks of an array that wait each for a task of another one get records when their turn comes.
 void split_decided(Draft& draft, JobId id, const Dependency& dependency, std::vector<JobId>& waiting) {

@@ -35,10 +35,8 @@ void set_notes(const JobUpdate& u, JobSpec& spec) {
   set_field(u.admin_comment, spec.admin_comment);
   set_field(u.extra, spec.extra);
   set_field(u.name, spec.name);
-  set_field(u.wckey, spec.wckey);
   set_field(u.mail_type, spec.mail_type);
   set_field(u.mail_user, spec.mail_user);
-  set_field(u.account, spec.account);
   set_field(u.qos, spec.qos);
   set_field(u.reservation, spec.reservation);
   set_field(u.licenses, spec.licenses);
@@ -63,6 +61,8 @@ bool set_system_share(const JobUpdate& u, JobSpec& spec) {
 // What may change only while the job waits; true when something of it was asked for.
 bool set_waiting_fields(const JobUpdate& u, JobSpec& spec) {
   bool any = false;
+  any |= set_field(u.account, spec.account);
+  any |= set_field(u.wckey, spec.wckey);
   any |= set_field(u.partitions, spec.partitions);
   any |= set_field(u.required_nodes, spec.required_nodes);
   any |= set_field(u.excluded_nodes, spec.excluded_nodes);
