@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/shared/allocation.hpp"
 #include "cli/shared/client.hpp"
+#include "cli/shared/job_names.hpp"
 #include "cli/shared/option_parser.hpp"
 #include "cli/shared/option_rows.hpp"
 #include "cli/shared/step_create.hpp"
@@ -35,23 +36,11 @@ constexpr const char* kHelp =
     "  -u, --usage        show how to call it\n";
 
 struct Attach {
+  std::string job;  // as it was named
   StepId id;
   bool layout = false;
   SessionOptions session;
 };
-
-std::optional<StepId> parse_step(std::string_view text) {
-  const size_t dot = text.find('.');
-  if (dot == std::string_view::npos) return std::nullopt;
-  const auto job = to_number<uint32_t>(text.substr(0, dot));
-  const std::string_view step = text.substr(dot + 1);
-  if (!job) return std::nullopt;
-  if (step == "batch") return StepId{*job, kBatchStep};
-  if (step == "extern") return StepId{*job, kExternStep};
-  if (step == "interactive") return StepId{*job, kInteractiveStep};
-  const auto number = to_number<uint32_t>(step);
-  return number ? std::optional(StepId{*job, *number}) : std::nullopt;
-}
 
 // The task that an option is for; an exit status when its value is no number.
 std::optional<int> take_task(std::string_view option, const char* value, std::optional<uint32_t>& task) {
@@ -84,21 +73,29 @@ std::optional<int> read_options(int argc, char** argv, Attach& out) {
   std::vector<char*> words(argv, argv + argc);
   words[0] = name.data();
   words.push_back(nullptr);
-  if (const auto status = read_option_rows<O>("sattach", kOptions, argc, words.data(), out, true)) return status;
-  const auto id =
-      optind + 1 == argc ? parse_step(words[static_cast<size_t>(optind)]) : std::nullopt;
-  if (id) {
-    out.id = *id;
+  if (const auto status = read_option_rows<O>("sattach", kOptions, argc, words.data(), out, Reading::kOperandsEnd)) return status;
+  const bool one = optind + 1 == argc;
+  const std::string word = one ? words[static_cast<size_t>(optind)] : "";
+  const auto named = parse_named_step(word);
+  if (!named) {
+    std::fprintf(stderr, "sattach: fatal: Bad step specified: %s\n", word.substr(0, word.find('.')).c_str());
+    return error_exit();
+  }
+  if (named->step) {
+    out.job = named->job;
+    out.id.step = *named->step;
     return std::nullopt;
   }
-  print_error("sattach", optind + 1 == argc ? "Failed to parse stepid from command line options"
-                                            : "too many parameters");
+  print_error("sattach", one ? "Failed to parse stepid from command line options" : "too many parameters");
   std::fputs(kUsage, stdout);
   return error_exit();
 }
 
 int report_step(const Error& error) {
-  print_error("sattach", fmt::format("Could not get job step info: {}", error_text(error)));
+  // Slurm does not tell a step that is not there from such a job
+  const bool no_step = error.code == ErrorCode::kInvalidStepId;
+  const std::string why = no_step ? std::string(error_sentence(ErrorCode::kInvalidJobId)) : error_text(error);
+  print_error("sattach", fmt::format("Could not get job step info: {}", why));
   return error_exit();
 }
 
@@ -162,6 +159,9 @@ int sattach_main(int argc, char** argv) {
   if (const auto status = read_options(argc, argv, what)) return *status;
   Result<Client> client = Client::open();
   if (!client) return report("sattach", client.error());
+  const Result<JobId> job = find_job(*client, what.job);
+  if (!job) return report_step(job.error());
+  what.id.job = *job;
   if (!what.layout) return attach(*client, what);
   protocol::DescribeStepRequest request;
   request.id = what.id;

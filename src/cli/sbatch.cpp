@@ -12,9 +12,11 @@
 #include "cli/shared/batch_script.hpp"
 #include "cli/shared/client.hpp"
 #include "cli/shared/het_request.hpp"
+#include "cli/shared/job_watch.hpp"
 #include "cli/shared/option_parser.hpp"
 #include "cli/shared/submit_call.hpp"
 #include "cli/shared/submit_env.hpp"
+#include "common/tables/errors.hpp"
 #include "common/tables/memory_bind.hpp"
 
 namespace sluice::cli {
@@ -117,7 +119,11 @@ int wait_for_end(Client& client, JobId job) {
       return true;  // the stream ends by itself; an array has more to say until then
     });
     if (status) break;
-    if (status.error().code == ErrorCode::kInvalidJobId) break;
+    if (status.error().code == ErrorCode::kAccessDenied) {
+      print_error("sbatch", fmt::format("Unable to wait for job {}: {}", job, error_text(status.error())));
+      return error_exit();
+    }
+    if (ends_watch(status.error().code)) break;
     std::this_thread::sleep_for(std::chrono::seconds(1));  // the controller is away: ask again
   }
   return exit_status_of(worst);

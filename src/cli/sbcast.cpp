@@ -12,6 +12,7 @@
 #include "cli/shared/broadcast.hpp"
 #include "cli/shared/client.hpp"
 #include "cli/shared/environment.hpp"
+#include "cli/shared/job_names.hpp"
 #include "cli/shared/option_parser.hpp"
 #include "cli/shared/option_rows.hpp"
 #include "cli/shared/version.hpp"
@@ -135,18 +136,16 @@ struct Target {
   StepNumber step = protocol::kWholeJob;
 };
 
-// "12", "12.3", "12+1" (a component of a heterogeneous job), "12+1.3"; what cannot be read is no job.
-Target target_of(std::string_view text) {
+// "12", "12.3", "12.batch", "12+1" (a component of a heterogeneous job), "12+1.3"; a job that cannot be read is none.
+Target target_of(const NamedStep& named) {
   Target target;
-  const size_t dot = std::min(text.find('.'), text.size());
-  const std::string_view name = text.substr(0, dot);
+  const std::string_view name = named.job;
   const size_t plus = std::min(name.find('+'), name.size());
   const auto job = to_number<uint32_t>(name.substr(0, plus));
   const auto offset = plus < name.size() ? to_number<uint32_t>(name.substr(plus + 1)) : std::optional(0U);
-  const auto step = dot < text.size() ? to_number<StepNumber>(text.substr(dot + 1)) : std::optional(protocol::kWholeJob);
-  if (!job || !offset || !step) return target;
+  if (!job || !offset) return target;
   target.job = *job + *offset;  // components follow one another
-  target.step = *step;
+  target.step = named.step.value_or(protocol::kWholeJob);
   return target;
 }
 
@@ -226,7 +225,12 @@ int sbcast_main(int argc, char** argv) {
   what.destination = absolute(destination);
   if (what.verbose > 0) show(what);
   if (options.no_allocation) return Broadcast(*client, std::move(what)).send_to(options.nodes);
-  const Target target = target_of(options.job);
+  const auto named = parse_named_step(options.job);
+  if (!named) {
+    std::fprintf(stderr, "sbcast: fatal: Bad step specified: %s\n", options.job.substr(0, options.job.find('.')).c_str());
+    return 1;
+  }
+  const Target target = target_of(*named);
   const std::string name = target.job == kNoJob ? "0" : options.job;
   return Broadcast(*client, std::move(what)).send(target.job, target.step, name);
 }

@@ -217,7 +217,7 @@ int scontrol_main(int argc, char** argv) {
   session.future = environment("SCONTROL_FUTURE").has_value();
   if (const auto status = choose_structured("scontrol", session.form)) return *status;
   options.cluster = environment("SLURM_CLUSTERS").value_or("");
-  const bool dashed = takes_dashed_words(argc, argv);
+  const Reading dashed = takes_dashed_words(argc, argv) ? Reading::kOperandsEnd : Reading::kUsual;
   if (const auto status = read_option_rows<O>("scontrol", kOptions, argc, argv, options, dashed)) return *status;
   if (!options.cluster.empty()) {
     Client* client = session.client();

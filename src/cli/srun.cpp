@@ -151,7 +151,12 @@ class Srun {
     StepSpec& step = part.submission.step;
     JobSpec& job = part.submission.job;
     if (const Status known = check_gres(job, client_.config().gres_types); !known) {
-      return fail_with({std::string(error_sentence(known.error().code))});
+      std::string why(error_sentence(known.error().code));
+      if (known.error().code == ErrorCode::kInvalidTres) {  // of the job's or step's own, says Slurm
+        const JobId id = part.submission.settings.job_id;
+        why = (own_ ? "Unable to allocate resources: " : fmt::format("Unable to create step for job {}: ", id)) + why;
+      }
+      return fail_with({std::move(why)});
     }
     if (step.pty) {
       if (const auto size = terminal_size()) {

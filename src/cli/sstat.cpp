@@ -10,6 +10,7 @@
 #include "cli/commands.hpp"
 #include "cli/shared/allocation.hpp"
 #include "cli/shared/client.hpp"
+#include "cli/shared/job_names.hpp"
 #include "cli/shared/option_parser.hpp"
 #include "cli/shared/option_rows.hpp"
 #include "cli/shared/version.hpp"
@@ -51,8 +52,9 @@ struct Column {
 };
 struct Options {
   std::vector<std::string> jobs;
-  std::string format{kUsageLayout};
+  std::optional<std::string> format;  // none: kUsageLayout
   bool all_steps = false;
+  bool by_node = false;  // a line for each node of a step
   bool header = true;
   bool convert = true;
   uint32_t verbose = 0;
@@ -74,6 +76,12 @@ std::optional<int> print_fields() {
   return 0;
 }
 
+// What is asked for in several options is shown one behind the other.
+void add_format(Options& o, std::string_view fields) {
+  if (o.format) o.format->append(",").append(fields);
+  else o.format = fields;
+}
+
 using Row = OptionRow<Options>;
 constexpr Row kRows[] = {
     {"allsteps", 'a', Takes::kNothing, [](Options& o, const char*) { o.all_steps = true; return kGoOn; }},
@@ -86,10 +94,10 @@ constexpr Row kRows[] = {
        return kGoOn;
      }},
     {"pidformat", 'i', Takes::kNothing,
-     [](Options& o, const char*) { o.format = kUsagePidLayout; return kGoOn; }},
+     [](Options& o, const char*) { add_format(o, kUsagePidLayout); o.by_node = true; return kGoOn; }},
     {"noheader", 'n', Takes::kNothing, [](Options& o, const char*) { o.header = false; return kGoOn; }},
     {"noconvert", 0, Takes::kNothing, [](Options& o, const char*) { o.convert = false; return kGoOn; }},
-    {"fields", 'o', Takes::kValue, [](Options& o, const char* text) { o.format = text; return kGoOn; }},
+    {"fields", 'o', Takes::kValue, [](Options& o, const char* text) { add_format(o, text); return kGoOn; }},
     {"format", 'o', Takes::kValue, nullptr},
     {"parsable", 'p', Takes::kNothing,
      [](Options& o, const char*) { o.layout = Layout::kParsable; return kGoOn; }},
@@ -101,21 +109,27 @@ constexpr Row kRows[] = {
      [](Options&, const char*) { return std::optional<int>(print_slurm_version()); }},
 };
 
-std::optional<StepNumber> parse_step(std::string_view text) {
-  for (const StepNumber named : {kBatchStep, kExternStep, kInteractiveStep}) {
-    if (text == step_number_text(named)) return named;
-  }
-  return to_number<StepNumber>(text);
-}
+// A step that was asked for, or steps of a job.
+struct Asked {
+  NamedStep named;
+  StepId id;  // once the job was found, and before it the number that its name begins with
+  bool found = false;
+};
 
-// "12", "12.0", "12.batch"; what a job of several components is followed by is passed over.
-std::optional<StepId> parse_job(std::string_view text) {
-  const size_t dot = std::min(text.find('.'), text.size());
-  const std::string_view name = text.substr(0, dot);
-  const auto job = to_number<JobId>(name.substr(0, name.find('+')));
-  const auto step = dot == text.size() ? std::optional(protocol::kAnyStep) : parse_step(text.substr(dot + 1));
-  if (!job || !step) return std::nullopt;
-  return StepId{*job, *step};
+// Nothing when a word names none, which was said.
+std::optional<std::vector<Asked>> parse_jobs(const std::vector<std::string>& words) {
+  std::vector<Asked> asked;
+  for (const std::string& word : words) {
+    const auto named = parse_named_step(word);
+    const auto number = number_of_job(std::string_view(word).substr(0, word.find('.')));
+    if (!named || !number) {
+      const std::string why = number ? fmt::format("Bad step specified: {}", *number) : fmt::format("Bad job/step specified: {}", word);
+      std::fprintf(stderr, "sstat: fatal: %s\n", why.c_str());
+      return std::nullopt;
+    }
+    asked.push_back({*named, {*number, named->step.value_or(protocol::kAnyStep)}, false});
+  }
+  return asked;
 }
 
 // Nothing when a field is not known, which was said.
@@ -154,7 +168,10 @@ void append_value(const Options& o, const Column& column, std::string_view value
 }
 
 void append_header(const Options& o, const std::vector<Column>& columns, std::string& out) {
-  for (const Column& column : columns) append_value(o, column, column.field->name, &column == &columns.back(), out);
+  for (const Column& column : columns) {  // names that are too long are cut without a mark
+    const auto width = o.layout == Layout::kColumns ? static_cast<size_t>(std::abs(column.width)) : std::string_view::npos;
+    append_value(o, column, column.field->name.substr(0, width), &column == &columns.back(), out);
+  }
   out += '\n';
   if (o.layout != Layout::kColumns) return;
   for (const Column& column : columns)
@@ -169,9 +186,9 @@ std::string name_of(const StepId& id) {
 // -vv
 void debug(std::string_view text) { say("sstat", fmt::format("debug:  {}", text)); }
 
-void say_asked(const std::vector<StepId>& ids) {
+void say_asked(const std::vector<Asked>& asked) {
   debug("Jobs requested:\n");
-  for (const StepId& id : ids) {
+  for (const auto& [named, id, found] : asked) {
     debug(id.step == protocol::kAnyStep ? fmt::format("\t: All steps for job {}\n", id.job)
                                         : fmt::format("\t: StepId={}\n", name_of(id)));
   }
@@ -183,12 +200,20 @@ void say_failed(const StepId& id, const Error& error) {
       fail(fmt::format("couldn't get steps for job {}", id.job));
       return;
     case ErrorCode::kInvalidStepId:
-      fail(id.step == protocol::kAnyStep ? fmt::format("no steps running for job {}", id.job)
+      fail(id.step == protocol::kAnyStep ? fmt::format("No steps running for job {}", id.job)
                                          : fmt::format("StepId={} not found running.", name_of(id)));
       return;
     default:
       fail(fmt::format("problem getting step_layout for StepId={}: {}", name_of(id), error_text(error)));
   }
+}
+
+void print_line(const Options& o, const std::vector<Column>& columns, const protocol::StepUsageRecord& record) {
+  std::string line;
+  for (const Column& column : columns) {
+    append_value(o, column, column.field->render(record, o.convert), &column == &columns.back(), line);
+  }
+  std::puts(line.c_str());
 }
 
 void print_step(const Options& o, const std::vector<Column>& columns, const protocol::StepUsageRecord& record) {
@@ -197,38 +222,51 @@ void print_step(const Options& o, const std::vector<Column>& columns, const prot
     if (node.code == ErrorCode::kOk || node.code == ErrorCode::kInvalidStepId) continue;
     fail(fmt::format("there was an error with the request to {} rc = {}", node.node, error_text({node.code, {}})));
   }
-  std::string line;
-  for (const Column& column : columns) {
-    append_value(o, column, column.field->render(record, o.convert), &column == &columns.back(), line);
+  if (!o.by_node || record.step.layout == nullptr) return print_line(o, columns, record);
+  for (const StepNode& part : record.step.layout->nodes) {
+    protocol::StepUsageRecord one{record.step, {}};
+    StepLayout layout = *record.step.layout;
+    layout.node_list = part.name;
+    one.step.layout = std::make_shared<const StepLayout>(std::move(layout));
+    for (const protocol::NodeUsage& node : record.nodes) {
+      if (node.node == part.name && node.code == ErrorCode::kOk) one.nodes.push_back(node);
+    }
+    if (!one.nodes.empty()) print_line(o, columns, one);
   }
-  std::puts(line.c_str());
+}
+
+// The jobs' own numbers, where they were named otherwise.
+void find_jobs(Client& client, std::vector<Asked>& asked) {
+  for (Asked& one : asked) {
+    const Result<JobId> job = find_job(client, one.named.job);
+    one.found = job.has_value();
+    if (job) one.id.job = *job;
+  }
 }
 
 }  // namespace
 
 int sstat_main(int argc, char** argv) {
   Options o;
-  if (const auto status = read_option_rows<Options>("sstat", kRows, argc, argv, o)) return *status;
+  if (const auto status = read_option_rows<Options>("sstat", kRows, argc, argv, o, Reading::kNoHint)) return *status;
   for (int i = optind; i < argc; ++i) o.jobs.emplace_back(argv[i]);
-  const auto columns = parse_format(o.format);
+  const auto columns = parse_format(o.format.value_or(std::string(kUsageLayout)));
   if (!columns) return 1;
   if (o.jobs.empty()) return fail("You didn't give me any jobs to stat.");
-  std::vector<StepId> ids;
-  for (const std::string& job : o.jobs) {
-    const auto id = parse_job(job);
-    if (!id) {
-      std::fprintf(stderr, "sstat: fatal: Bad job/step specified: %s\n", job.c_str());
-      return 1;
-    }
-    ids.push_back(*id);
-  }
+  auto asked = parse_jobs(o.jobs);
+  if (!asked) return 1;
   Result<Client> client = Client::open();
   if (!client) return report("sstat", client.error());
-  if (o.verbose > 1) say_asked(ids);
+  find_jobs(*client, *asked);
+  if (o.verbose > 1) say_asked(*asked);
   std::string header;
   if (o.header) append_header(o, *columns, header);
   std::fputs(header.c_str(), stdout);
-  for (const StepId& id : ids) {
+  for (const auto& [named, id, found] : *asked) {
+    if (!found) {
+      say_failed(id, {ErrorCode::kInvalidJobId, {}});
+      continue;
+    }
     if (o.verbose > 1) debug(fmt::format("requesting info for StepId={}", name_of(id)));
     const auto reply = client->call<protocol::QueryUsageReply>(protocol::QueryUsageRequest{id, o.all_steps});
     if (!reply) {

@@ -1,11 +1,11 @@
 // strigger: sets, shows and clears triggers.
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <cstring>
 #include <optional>
 
 #include <fmt/format.h>
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -85,6 +85,7 @@ constexpr TriggerEvents kOfController = kTriggerPrimaryFailure | kTriggerPrimary
                                         kTriggerBackupFailure | kTriggerBackupResumed | kTriggerBackupControl | kTriggerBufferFull;
 constexpr TriggerEvents kOfDbd = kTriggerDbdFailure | kTriggerDbdResumed;
 constexpr TriggerEvents kOfDatabase = kTriggerDatabaseFailure | kTriggerDatabaseResumed;
+constexpr int64_t kMostOffset = 32000;
 constexpr TriggerEvents kOfJob = kTriggerTime | kTriggerFini;
 
 struct Options {
@@ -110,19 +111,15 @@ std::optional<int> set_flags(Options& o, const char* value) {
 }
 
 std::optional<int> set_user(Options& o, const char* value) {
-  if (const auto number = to_number<uint32_t>(value)) {
-    o.user = *number;
-  } else if (const passwd* user = getpwnam(value)) {  // NOLINT(concurrency-mt-unsafe): one thread
-    o.user = user->pw_uid;
-  } else {
-    return fail(fmt::format("Invalid user {}", value));
-  }
-  return kGoOn;
+  o.user = user_id(value);
+  return o.user ? kGoOn : fail(fmt::format("Invalid user {}", value));
 }
 
 std::optional<int> set_id(Options& o, const char* value) {
   o.id = to_number<uint32_t>(value);
-  return o.id ? kGoOn : fail(fmt::format("Invalid id {}", value));
+  if (!o.id) return fail(fmt::format("Invalid id {}", value));
+  if (*o.id == 0) o.id.reset();  // none has it
+  return kGoOn;
 }
 
 std::optional<int> set_job(Options& o, const char* value) {
@@ -192,10 +189,10 @@ constexpr OptionRow<O> kOptions[] = {
 };
 
 TriggerResource resource_of(const Options& o) {
-  if (o.job != kNoJob) return TriggerResource::kJob;
-  if ((o.events & kOfController) != 0) return TriggerResource::kController;
-  if ((o.events & kOfDbd) != 0) return TriggerResource::kDbd;
   if ((o.events & kOfDatabase) != 0) return TriggerResource::kDatabase;
+  if ((o.events & kOfDbd) != 0) return TriggerResource::kDbd;
+  if ((o.events & kOfController) != 0) return TriggerResource::kController;
+  if (o.job != kNoJob) return TriggerResource::kJob;
   if ((o.events & kTriggerBurstBuffer) != 0) return TriggerResource::kBurstBuffer;
   return TriggerResource::kNode;
 }
@@ -212,6 +209,9 @@ std::optional<int> check(const Options& o) {
   struct stat status {};
   const std::string path = o.program.substr(0, o.program.find(' '));
   if (o.set && ::stat(path.c_str(), &status) != 0) return fail("Invalid --program value, file not found");
+  if (o.offset > kMostOffset || o.offset < -kMostOffset) {
+    return fail(fmt::format("The --offset parameter must be between +/-{}", kMostOffset));
+  }
   if ((o.events & kOfJob) != 0 && o.job == kNoJob) return fail("You must specify a --jobid value");
   return std::nullopt;
 }
@@ -243,18 +243,31 @@ int clear_triggers(const Options& o, Client& client) {
   if (o.job != kNoJob) request.filter.job = o.job;
   request.filter.uid = o.user;
   const auto reply = client.call<protocol::Empty>(request);
-  if (!reply) return say(o, "slurm_clear_trigger", reply.error());
-  if (o.verbose > 0) std::fputs("strigger: triggers cleared\n", stderr);
+  if (!reply) return o.quiet ? 0 : say(o, "slurm_clear_trigger", reply.error());
+  if (o.verbose > 0) {
+    const std::string what = o.id              ? fmt::format("trigger {}", *o.id)
+                             : o.job != kNoJob ? fmt::format("triggers for job {}", o.job)
+                                               : fmt::format("triggers for user {}", *o.user);
+    std::fprintf(stderr, "strigger: %s cleared\n", what.c_str());
+  }
   return 0;
 }
 
+TriggerResource resource_of_event(TriggerEvents event) {
+  Options alone;
+  alone.events = event;
+  return (event & kOfJob) != 0 ? TriggerResource::kJob : resource_of(alone);
+}
+
+// The nodes that are named do not choose, only that there are some.
 bool is_wanted(const Options& o, const Trigger& t) {
   if (o.id && t.id != *o.id) return false;
   if (o.user && t.uid != *o.user) return false;
   if (o.job != kNoJob && t.job != o.job) return false;
   if (o.node && t.resource != TriggerResource::kNode) return false;
-  if (!o.nodes.empty() && !t.nodes.empty() && t.nodes != o.nodes) return false;
-  return o.events == 0 || (t.events & o.events) != 0;
+  if (o.events == 0) return true;
+  // each event that is named has to be the trigger's only one
+  return std::has_single_bit(o.events) && t.events == o.events && t.resource == resource_of_event(o.events);
 }
 
 int show_triggers(const Options& o, Client& client) {

@@ -187,7 +187,7 @@ class Sbcast(ClusterCase):
         # others cannot send, root can, and it is still Alice's
         refused = send(source, self.path("bob"), user=BOB)
         self.assertEqual((refused.returncode, refused.stderr),
-                         (255, f"sbcast: error: Slurm job {job} lookup error: Access/permission denied\n"))
+                         (255, f"sbcast: error: Slurm job {job} lookup error: Invalid user id\n"))
         self.run_cmd("sbcast", f"-j{job}", source, self.path("root"))
         self.assertEqual(os.stat(self.path("root")).st_uid, ALICE)
         self.run_cmd("scancel", job)

@@ -512,6 +512,11 @@ class Scontrol(ClusterCase):
         shown = self.show(job)
         self.assertEqual(shown["Partition"], "part")
         self.assertIn(",mem=300M,", shown["ReqTRES"])
+        # the memory that it gets there is the partition's, not the cluster's
+        memory = lambda: self.out("squeue", "-h", "-j", job, "-o", "%m").strip()
+        self.assertEqual((memory(), shown["MinMemoryNode"]), ("300M", "300M"))
+        self.run_cmd("scontrol", "update", f"JobId={job}", "Partition=debug")
+        self.assertEqual((memory(), self.show(job)["MinMemoryCPU"]), ("100M", "100M"))
         self.cancel(job)
         self.run_cmd("scontrol", "update", "PartitionName=debug", "Default=YES")
         self.run_cmd("scontrol", "delete", "PartitionName=part")

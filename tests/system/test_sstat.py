@@ -117,7 +117,7 @@ class Sstat(ClusterCase):
         alone = self.submit("-o", "/dev/null", "--wrap", "sleep 1000")
         self.addCleanup(self.run_cmd, "scancel", alone)
         self.wait_state(alone, "RUNNING")
-        self.assertIn(f"no steps running for job {alone}", self.run_cmd("sstat", "-j", alone).stderr)
+        self.assertIn(f"No steps running for job {alone}", self.run_cmd("sstat", "-j", alone).stderr)
 
     def test_pids(self):
         job = self.work("pids", cpu=0)

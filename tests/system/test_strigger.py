@@ -71,7 +71,7 @@ class Triggers(ClusterCase):
         for option, event in events.items():
             self.assertEqual(said("--set", event, "-p", self.program, option), "strigger: trigger set\n")
             self.assertEqual(said("--get", option), "strigger: Read 1 trigger records\n")
-            self.assertEqual(said("--clear", "--user=root", option), "strigger: triggers cleared\n")
+            self.assertEqual(said("--clear", "--user=root", option), "strigger: triggers for user 0 cleared\n")
             for args in (("--set", event, "-p", self.program), ("--get",), ("--clear", "--user=root")):
                 self.assertEqual(said(*args), "", args)
 

@@ -130,7 +130,9 @@ int Broadcast::report_refusal(const Receivers& receivers, const Error& error) co
   if (receivers.name.empty()) {
     print_error(options_.command, fmt::format("REQUEST_FILE_BCAST({}): {}", receivers.request.node_list, error_text(error)));
   } else {
-    print_error(options_.command, fmt::format("Slurm job {} lookup error: {}", receivers.name, error_text(error)));
+    const bool of_another = error.code == ErrorCode::kAccessDenied;
+    const std::string why = of_another ? std::string(error_sentence(ErrorCode::kInvalidUser)) : error_text(error);
+    print_error(options_.command, fmt::format("Slurm job {} lookup error: {}", receivers.name, why));
   }
   return kFailed;
 }
@@ -184,7 +186,7 @@ int Broadcast::send_file(Source& source, const std::string& suffix) {
       block.data = std::move(out);
       packed += block.data.size();
     }
-    if (options_.verbose > 2) say(options_.command, fmt::format("debug:  block {}, size {}", block.number, block.data.size()));
+    if (options_.verbose > 1) say(options_.command, fmt::format("debug:  block {}, size {}", block.number, block.data.size()));
     if (const int status = send_block(block); status != 0) {
       block.data.clear();
       block.action = BlockAction::kAbort;

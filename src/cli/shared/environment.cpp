@@ -26,8 +26,6 @@ RenderContext render_context(const ClusterConfig& config, Time now, bool convert
     context.bitstr_len = to_number<size_t>(*length).value_or(context.bitstr_len);
   }
   context.cluster = config.cluster_name;
-  context.default_mem_per_cpu_mib = config.def_mem_per_cpu_mib;
-  context.default_mem_per_node_mib = config.def_mem_per_node_mib;
   context.preempt_mode = preempt_mode_text(config.preempt_mode);
   context.accounting_tres = config.accounting_storage_tres;
   context.user_name = [](uint32_t uid) {

@@ -70,9 +70,7 @@ void JobWatch::run(const protocol::WatchJobRequest& request) {
       const std::lock_guard lock(mutex_);
       reading_ = nullptr;
     }
-    const bool final = error.code == ErrorCode::kOk || error.code == ErrorCode::kInvalidJobId ||
-                       error.code == ErrorCode::kAccessDenied;
-    if (final || !pause()) break;
+    if (error.code == ErrorCode::kOk || ends_watch(error.code) || !pause()) break;
   }
   boost::asio::post(io_, [this, alive = alive_, error] {
     if (*alive && on_end_) on_end_(error);

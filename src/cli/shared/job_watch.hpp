@@ -14,6 +14,11 @@
 
 namespace sluice::cli {
 
+// Whether asking again what became of a job would be answered alike.
+[[nodiscard]] constexpr bool ends_watch(ErrorCode code) {
+  return code == ErrorCode::kInvalidJobId || code == ErrorCode::kAccessDenied;
+}
+
 class JobWatch {
  public:
   using OnUpdate = std::function<void(const protocol::JobWatchUpdate&)>;

@@ -64,14 +64,19 @@ template <class Options>
   return kGoOn;
 }
 
-// Reads the command line up to the operands, at which getopt's `optind` then stands. Says what is wrong with it. Options
-// may stand behind operands too, unless `operands_end_options`.
+enum class Reading : uint8_t {
+  kUsual,        // options may stand behind operands too
+  kOperandsEnd,  // they may not
+  kNoHint,       // as usual; after what is wrong, --help is not pointed at
+};
+
+// Reads the command line up to the operands, at which getopt's `optind` then stands. Says what is wrong with it.
 template <class Options>
 [[nodiscard]] std::optional<int> read_option_rows(const char* command, std::span<const OptionRow<Options>> rows, int argc,
                                                   char** argv, Options& options,
-                                                  bool operands_end_options = false) {
+                                                  Reading reading = Reading::kUsual) {
   constexpr int kFirstLong = 0x100;
-  std::string letters = operands_end_options ? "+" : "";
+  std::string letters = reading == Reading::kOperandsEnd ? "+" : "";
   std::vector<option> longs;
   for (size_t i = 0; i < rows.size(); ++i) {
     const OptionRow<Options>& row = rows[i];
@@ -93,7 +98,7 @@ template <class Options>
       if (rows[i].letter != '\0' && rows[i].letter == found) row = &rows[i];
     }
     if (row == nullptr) {
-      std::fprintf(stderr, "Try \"%s --help\" for more information\n", command);
+      if (reading != Reading::kNoHint) std::fprintf(stderr, "Try \"%s --help\" for more information\n", command);
       return 1;
     }
     const bool word = row->takes == Takes::kPerhapsWord && optarg == nullptr;

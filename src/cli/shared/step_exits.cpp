@@ -72,6 +72,24 @@ std::vector<std::string> StepExits::take_lines(bool all) {
   return lines;
 }
 
+std::vector<std::string> StepExits::take_task_lines() {
+  std::map<uint32_t, int32_t> failed;
+  for (const auto& [node, by_status] : std::exchange(fresh_, {})) {
+    for (const auto& [status, tasks] : by_status) {
+      for (const uint32_t task : tasks) {
+        if (status != 0) failed[task] = status;
+      }
+    }
+  }
+  std::vector<std::string> lines;
+  for (const auto& [task, status] : failed) {
+    if (status == protocol::kOutOfMemoryStatus) lines.push_back(fmt::format("task {} ran out of memory", task));
+    else if (WIFSIGNALED(status)) lines.push_back(fmt::format("task {} killed by signal {}", task, WTERMSIG(status)));
+    else lines.push_back(fmt::format("task {} exited with exit code {}", task, WEXITSTATUS(status)));
+  }
+  return lines;
+}
+
 std::vector<std::string> StepExits::state_lines(const std::string& step) const {
   constexpr std::pair<TaskPhase, const char*> kWords[] = {{TaskPhase::kStarting, "unknown"},
                                                           {TaskPhase::kRunning, "running"},

@@ -20,6 +20,8 @@ class StepExits {
 
   // Lines about tasks that failed since the last call; with `all`, of the others too ("Completed").
   [[nodiscard]] std::vector<std::string> take_lines(bool all);
+  // sattach's: those that failed since the last call, each by itself, in their order: `task 3 exited with exit code 1`.
+  [[nodiscard]] std::vector<std::string> take_task_lines();
   // `StepId=5.0 tasks 0,2-3: running` …, a line for each phase that has tasks.
   [[nodiscard]] std::vector<std::string> state_lines(const std::string& step) const;
 

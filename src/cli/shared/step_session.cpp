@@ -206,7 +206,7 @@ void StepSession::task_exited(size_t node, const Frame& frame) {
 }
 
 void StepSession::show_exits() {
-  for (const std::string& line : exits_.take_lines(options_.verbose > 0)) {
+  for (const std::string& line : options_.attached ? exits_.take_task_lines() : exits_.take_lines(options_.verbose > 0)) {
     if (line.ends_with(": Completed")) {
       say(options_.command, line);
     } else {
@@ -291,7 +291,7 @@ bool StepSession::is_step_gone(StepId id) {
   const auto reply = client_.call<protocol::DescribeStepReply>(request);
   return reply ? reply->step.state >= StepState::kCompleted
                : reply.error().code == ErrorCode::kInvalidStepId || reply.error().code == ErrorCode::kInvalidJobId ||
-                     reply.error().code == ErrorCode::kAlreadyDone;
+                     reply.error().code == ErrorCode::kAlreadyDone || reply.error().code == ErrorCode::kJobPending;
 }
 
 void StepSession::check_launch() {

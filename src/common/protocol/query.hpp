@@ -53,6 +53,8 @@ struct JobRecord {
   std::string batch_host;
   std::string dependency;            // what is left of it, as squeue shows it
   std::string required_tres, allocated_tres;
+  MemoryKind default_memory_kind = MemoryKind::kDefault;  // what it gets where it asked for no memory; kDefault: all of a node's
+  uint64_t default_memory_mib = 0;
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &JobRecord::job);
@@ -61,6 +63,8 @@ struct JobRecord {
     field(4, "dependency", &JobRecord::dependency);
     field(5, "required_tres", &JobRecord::required_tres);
     field(6, "allocated_tres", &JobRecord::allocated_tres);
+    field(7, "default_memory_kind", &JobRecord::default_memory_kind);
+    field(8, "default_memory_mib", &JobRecord::default_memory_mib);
   }
 };
 struct JobChunk {  // streamed

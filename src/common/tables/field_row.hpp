@@ -20,8 +20,6 @@ struct RenderContext {
   bool convert = true;        // false: --noconvert, sizes stay in MiB
   size_t bitstr_len = 64;     // SLURM_BITSTR_LEN: characters of an array's task list; 0: all
   std::string cluster;
-  uint64_t default_mem_per_cpu_mib = 0;   // of the configuration, for jobs that gave none
-  uint64_t default_mem_per_node_mib = 0;
   std::string preempt_mode = "OFF";         // the cluster's, for partitions that set none
   std::vector<std::string> accounting_tres;  // AccountingStorageTRES: "gres/gpu" and so on
   std::string (*user_name)(uint32_t uid) = nullptr;  // null: numbers are shown

@@ -116,8 +116,8 @@ constexpr JobField kFields[] = {
        else put_limit(out, limit_of(v));
      },
      KEY { UNUSED; return limit_of(v); }, Grouping::kNone, Cut::kNoSpanOnTheRight},
-    {"MinMemory", 'm', "MIN_MEMORY", FIELD { put_memory(out, job_memory(v, c).mib, c); },
-     KEY { return static_cast<int64_t>(job_memory(v, c).mib); }},
+    {"MinMemory", 'm', "MIN_MEMORY", FIELD { put_memory(out, job_memory(v).mib, c); },
+     KEY { UNUSED; return static_cast<int64_t>(job_memory(v).mib); }},
     {"ReqNodes", 'n', "REQ_NODES", FIELD { UNUSED; put(out, v.spec().required_nodes); }},
     {"Command", 'o', "COMMAND",
      FIELD {

@@ -210,7 +210,7 @@ void put_request(const JobView& view, const NodeShapes& shapes, Json& out) {
   out["job_state"] = job_state_list(job.state, job.flags);
 }
 
-void put_size(const JobView& view, const RenderContext& context, Json& out) {
+void put_size(const JobView& view, Json& out) {
   const JobSpec& spec = view.spec();
   const bool allocated = view.job().allocation != nullptr;
   out["last_sched_evaluation"] = json_time(view.record->soft.last_evaluated);
@@ -240,7 +240,7 @@ void put_size(const JobView& view, const RenderContext& context, Json& out) {
   out["tasks"] = has_task_count(view) ? json_number(num_tasks(view)) : json_unset();
   out["partition"] = json_text(shown_partition(view));
   out["prefer"] = json_text(spec.prefer);
-  const JobMemory memory = job_memory(view, context);
+  const JobMemory memory = job_memory(view);
   out["memory_per_cpu"] = json_number(memory.mib, memory.per_cpu);
   out["memory_per_node"] = json_number(memory.mib, !memory.per_cpu);
   out["minimum_cpus_per_node"] = json_number(min_cpus_per_node(view));
@@ -340,7 +340,7 @@ Json job_to_json(const JobView& view, const RenderContext& context, const NodeSh
   Json out = Json::object();
   put_identity(view, context, out);
   put_request(view, shapes, out);
-  put_size(view, context, out);
+  put_size(view, out);
   put_rest(view, out);
   return out;
 }

@@ -152,9 +152,9 @@ void put_detail_of_nodes(const JobView& v, ShowLines& out) {
   }
 }
 
-void put_minimum(const JobView& v, const Context& c, ShowLines& out) {
+void put_minimum(const JobView& v, ShowLines& out) {
   const JobSpec& spec = v.spec();
-  const JobMemory memory = job_memory(v, c);
+  const JobMemory memory = job_memory(v);
   const auto size = [](uint64_t mib) { return mib == 0 ? std::string("0") : format_memory(mib); };
   out.line().word("MinCPUsNode", min_cpus_per_node(v));
   out.word(memory.per_cpu ? "MinMemoryCPU" : "MinMemoryNode", size(memory.mib));
@@ -248,7 +248,7 @@ std::string show_job(const JobView& view, const RenderContext& context, bool one
   put_place(view, out);
   put_size(view, out);
   if (details) put_detail_of_nodes(view, out);
-  put_minimum(view, context, out);
+  put_minimum(view, out);
   put_files(view, out);
   put_rest(view, out);
   return out.take();

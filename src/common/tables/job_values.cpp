@@ -192,15 +192,14 @@ uint32_t min_cpus_per_node(const JobView& view) {
   return std::max(spec.min_cpus_per_node, by_tasks);
 }
 
-JobMemory job_memory(const JobView& view, const RenderContext& context) {
+JobMemory job_memory(const JobView& view) {
   const JobSpec& spec = view.spec();
   switch (spec.memory_kind) {
     case MemoryKind::kPerNode: return {spec.memory_mib, false};
     case MemoryKind::kPerCpu: return {spec.memory_mib, true};
     default: break;
   }
-  if (context.default_mem_per_cpu_mib != 0) return {context.default_mem_per_cpu_mib, true};
-  return {context.default_mem_per_node_mib, false};
+  return {view.record->default_memory_mib, view.record->default_memory_kind == MemoryKind::kPerCpu};
 }
 
 Time job_start(const JobView& view) {

@@ -67,7 +67,7 @@ struct JobMemory {
   uint64_t mib = 0;
   bool per_cpu = false;
 };
-[[nodiscard]] JobMemory job_memory(const JobView& view, const RenderContext& context);
+[[nodiscard]] JobMemory job_memory(const JobView& view);
 
 [[nodiscard]] Time job_start(const JobView& view);  // a forecast while it waits; kNoTime: unknown
 [[nodiscard]] Time job_end(const JobView& view);    // kNoTime: unknown, kNever: no limit

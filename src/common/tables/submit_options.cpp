@@ -286,6 +286,7 @@ Status check_gres(const JobSpec& job, const std::vector<std::string>& types) {
     for (std::string wanted : split_list(text->view())) {
       if (wanted.starts_with("gres/") || wanted.starts_with("gres:")) wanted.erase(0, 5);
       const std::string name = wanted.substr(0, wanted.find_first_of(":="));
+      if (name.empty()) return failure(ErrorCode::kInvalidTres);
       if (wanted.ends_with(":0") || wanted.ends_with("=0")) continue;  // none of it
       if (name == "cpu" || name == "none" || name == "mem" || name.starts_with("license")) continue;
       if (std::ranges::find(types, name) == types.end()) return failure(ErrorCode::kInvalidGres);

@@ -31,6 +31,10 @@ void append(SharedText& list, const std::string& more) {
 
 OptionResult set_gres(Submission& s, const Input& in) {
   if (in.value == "help") return show("Valid gres options are:\n");
+  if (in.value.empty()) {  // a resource without a name: refused where the job or step is asked for (check_gres())
+    s.job.gres = "gres/";
+    return {};
+  }
   const auto gres = parse_gres(in.value);
   if (!gres) return bad_gres();
   if (!gres->empty()) append(s.job.gres, *gres);
@@ -175,7 +179,7 @@ constexpr SubmitOption kRows[] = {
     {.name = "gres",
      .argument = OptionArgument::kRequired,
      .environment = "*_GRES SLURM_STEP_GRES",
-     .unset_if_empty = "*_GRES SLURM_STEP_GRES",
+     .unset_if_empty = "SLURM_STEP_GRES",
      .tier = 1,
      .set = set_gres,
      .section = OptionSection::kRun,

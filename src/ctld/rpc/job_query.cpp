@@ -69,9 +69,18 @@ std::string allocated_tres(const Job& job, const ClusterConfig& config) {
          gres_tres(gres, config.accounting_storage_tres);
 }
 
-std::string required_tres(const state::ClusterState& state, const Job& job) {
+namespace {
+
+// That of the job, or where there is none of this name any more, the default; null without either.
+const state::Partition* partition_of(const state::ClusterState& state, const Job& job) {
   const state::Partition* partition = state::find_partition(state, job.partition);
-  if (partition == nullptr) partition = state::default_partition(state);
+  return partition != nullptr ? partition : state::default_partition(state);
+}
+
+}  // namespace
+
+std::string required_tres(const state::ClusterState& state, const Job& job) {
+  const state::Partition* partition = partition_of(state, job);
   if (partition == nullptr) return {};
   const auto needs = fit::needs_of(*job.spec, *partition->config, *state.config);
   if (!needs) return {};
@@ -191,6 +200,12 @@ protocol::JobRecord JobQuery::record(const Job& job) const {
   out.dependency = job.dependency.str();
   out.required_tres = required_tres(*state_, job);
   out.allocated_tres = allocated_tres(job, *state_->config);
+  const state::Partition* partition = partition_of(*state_, job);
+  if (partition != nullptr && job.spec->memory_kind == MemoryKind::kDefault) {
+    const fit::DefaultMemory usual = fit::default_memory(*partition->config, *state_->config);
+    out.default_memory_kind = usual.kind;
+    out.default_memory_mib = usual.mib;
+  }
   return out;
 }
 

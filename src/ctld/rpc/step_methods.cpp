@@ -147,7 +147,7 @@ Result<protocol::DescribeStepReply> describe_step(const state::ClusterState& sta
   const Job& job = state.jobs.at(id.job);
   const Step* step = state::find_step(job, id.step);
   if (step == nullptr && is_terminal(job.state)) return failure(ErrorCode::kAlreadyDone);
-  if (step == nullptr) return failure(ErrorCode::kInvalidStepId);
+  if (step == nullptr) return failure(job.state == JobState::kPending ? ErrorCode::kJobPending : ErrorCode::kInvalidStepId);
   return protocol::DescribeStepReply{*step, step_addresses(state, *step->layout)};
 }
 

@@ -34,6 +34,8 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 CONF = """FirstJobId=70000
+JobAcctGatherType=jobacct_gather/linux
+ScronParameters=enable
 PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 PartitionName=short Nodes=n[1-4] MaxTime=10 DefaultTime=5 MaxNodes=2 State=UP
 PartitionName=closed Nodes=n[5-6] State=DOWN

@@ -44,3 +44,16 @@ file() {
 
 terminal() { $DAY terminal "$@"; }
 signals() { $DAY signal "$@"; }
+
+# streams COMMAND...: which streams a command writes to, where its words are its own
+streams() {
+  local said=$(mktemp -d) code
+  "$@" >"$said/stdout" 2>"$said/stderr"
+  code=$?
+  (cd "$said" && find . -type f -size +0 -printf '%f\n' | sort)
+  rm -r "$said"
+  return $code
+}
+
+# other COMMAND...: as another user
+other() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }

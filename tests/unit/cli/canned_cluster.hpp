@@ -12,7 +12,6 @@ inline RenderContext capture_context() {
   RenderContext made;
   made.now = capture_time();
   made.cluster = "demo";
-  made.default_mem_per_cpu_mib = 64;
   made.accounting_tres = {"cpu", "mem", "gres/gpu", "gres/gpumem"};
   return made;
 }

@@ -49,6 +49,8 @@ inline protocol::JobRecord make_record(JobId id, JobSpec spec) {
   record.job.partition = "debug";
   record.job.time_limit = 30;
   record.required_tres = "cpu=1,mem=64M,node=1,billing=1";
+  record.default_memory_kind = MemoryKind::kPerCpu;
+  record.default_memory_mib = 64;
   return record;
 }
 

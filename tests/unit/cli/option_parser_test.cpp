@@ -106,6 +106,22 @@ TEST_F(OptionParserTest, VariablesThatAreEmptyAreValuesOfTheirOptions) {
     EXPECT_EQ(status_of_empty(kSbatch, name), -1) << name;
 }
 
+TEST_F(OptionParserTest, ResourcesWithoutANameAreRefusedWhereTheyAreAskedFor) {
+  setenv("SBATCH_GRES", "", 1);
+  for (const auto& [options, expected] : {std::pair(std::vector<std::string>{}, ErrorCode::kInvalidTres),
+                                          {{"--gres=none"}, ErrorCode::kOk},
+                                          {{"--gres="}, ErrorCode::kInvalidTres}}) {
+    OptionParser parser(kSbatch);
+    ASSERT_EQ(arguments(parser, options), -1);
+    parser.read_environment();
+    Submission s;
+    ASSERT_FALSE(parser.apply(s));
+    const Status known = check_gres(s.job, {"gpu"});
+    EXPECT_EQ(known ? ErrorCode::kOk : known.error().code, expected) << options.size();
+  }
+  unsetenv("SBATCH_GRES");
+}
+
 TEST_F(OptionParserTest, EmptyVariablesOfSrunAlone) {
   for (const char* name : {"SLURM_CPU_BIND", "SLURM_JOB_ID", "SLURM_MPI_TYPE", "SLURM_NCORES_PER_SOCKET", "SLURM_NPROCS",
                            "SLURM_NSOCKETS_PER_NODE", "SLURM_NTASKS", "SLURM_NTASKS_PER_GPU", "SLURM_NTASKS_PER_NODE",

@@ -17,7 +17,6 @@ namespace {
 RenderContext context() {
   RenderContext made;
   made.now = test::capture_time();
-  made.default_mem_per_cpu_mib = 64;
   return made;
 }
 

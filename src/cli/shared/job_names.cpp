@@ -1,0 +1,49 @@
+#include "cli/shared/job_names.hpp"
+
+#include <algorithm>
+
+#include "common/base/text.hpp"
+#include "common/tables/step_names.hpp"
+
+namespace sluice::cli {
+
+std::optional<StepNumber> parse_step_number(std::string_view text) {
+  for (const StepNumber named : {kBatchStep, kExternStep, kInteractiveStep}) {
+    if (text == step_number_text(named)) return named;
+  }
+  return to_number<StepNumber>(text);
+}
+
+std::optional<NamedStep> parse_named_step(std::string_view word) {
+  const size_t dot = word.find('.');
+  NamedStep named{std::string(word.substr(0, dot)), std::nullopt};
+  if (dot == std::string_view::npos) return named;
+  named.step = parse_step_number(word.substr(dot + 1));
+  if (!named.step) return std::nullopt;
+  return named;
+}
+
+std::optional<JobId> number_of_job(std::string_view name) {
+  const size_t mark = std::min(name.find_first_of("_+"), name.size());
+  if (mark < name.size() && !to_number<uint32_t>(name.substr(mark + 1))) return std::nullopt;
+  return to_number<JobId>(name.substr(0, mark));
+}
+
+Result<JobId> find_job(Client& client, const std::string& name) {
+  const auto number = number_of_job(name);
+  if (!number) return failure(ErrorCode::kInvalidJobId);
+  if (name.find_first_of("_+") == std::string::npos) return *number;
+  protocol::QueryJobsRequest request;
+  request.ids = {name};
+  request.all_states = true;
+  JobId found = kNoJob;
+  const Status status = client.query_jobs(request, [&](protocol::JobChunk&& chunk) {
+    for (const protocol::JobRecord& record : chunk.jobs) found = record.job.id;
+    return true;
+  });
+  if (!status) return tl::unexpected(status.error());
+  if (found == kNoJob) return failure(ErrorCode::kInvalidJobId);
+  return found;
+}
+
+}  // namespace sluice::cli
