@@ -1,5 +1,6 @@
 """A full disk under the journal: new work is refused, what runs goes on, and nothing is lost."""
 import os
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -40,8 +41,8 @@ class FullDisk(ClusterCase):
             if os.path.exists(path):
                 os.unlink(path)
 
-    def waiting_job(self, go):
-        job = self.submit("-o", f"{go}.out", "--wrap", f"while [ ! -e {go} ]; do sleep 0.05; done; echo over")
+    def waiting_job(self, go, *options):
+        job = self.submit("-o", f"{go}.out", *options, "--wrap", f"while [ ! -e {go} ]; do sleep 0.05; done; echo over")
         self.wait_state(job, "RUNNING")
         return job
 
@@ -87,6 +88,32 @@ class FullDisk(ClusterCase):
         known = set(self.out("squeue", "-h", "-t", "all", "-o", "%i").split())
         self.assertEqual(set(map(str, acknowledged)) - known, set(), "acknowledged jobs are lost")
         self.run_cmd("scancel", *[job for job in acknowledged if job not in (first, second)])
+
+    def test_ended_while_full(self):
+        """The bug: the controller aborted, as several changes waited for room, one behind the other."""
+        self.addCleanup(self.free)
+        held = [self.submit("-H", "-o", "/dev/null", "--wrap", ":") for _ in range(3)]
+        jobs = [self.waiting_job(f"last{i}", "-w", f"n{i + 1}") for i in range(2)]
+        self.fill("first")
+        wait_for(lambda: self.try_submit().returncode, "submissions are refused")
+        self.fill("second")
+        for i in range(len(jobs)):
+            self.go(f"last{i}")
+            wait_for(lambda i=i: self.file(f"last{i}.out") == "over\n", "a job ends")
+        cancels = [self.cluster.start("scancel", job, stderr=subprocess.DEVNULL) for job in held]
+        for cancel in cancels:
+            self.addCleanup(cancel.wait, 60)
+            self.assertTrue(self.try_submit().returncode, "still refused")
+        controller = self.cluster.controller_pid()
+        before = len(self.cluster.log())
+        os.kill(controller, signal.SIGTERM)
+        wait_for(lambda: not os.path.exists(f"/proc/{controller}"), "the controller ends")
+        self.assertNotIn("cannot follow frame", self.cluster.log()[before:], "what waits behind a gap is not tried")
+        self.free()
+        self.cluster.start_controller()
+        for job in jobs:
+            self.wait_state(job, "COMPLETED")
+        self.run_cmd("scancel", "-u", "root", "-t", "PENDING")
 
 
 if __name__ == "__main__":

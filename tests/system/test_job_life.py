@@ -119,7 +119,7 @@ class Life(ClusterCase):
         self.addCleanup(self.run_cmd, "scontrol", "update", "PartitionName=debug", "DefaultTime=UNLIMITED", check=False)
         late = self.submit("--deadline=now+1minute", "-o", "/dev/null", "--wrap", "sleep 1000")
         self.wait_state(late, "DEADLINE")
-        cut = self.start("sleep 1000", "-t", "20", "--time-min=2", "--deadline=now+330")
+        cut = self.start("sleep 1000", "-t", "20", "--time-min=2", "--deadline=now+355")
         self.assertEqual(self.show(cut)["TimeLimit"], "00:05:00")
         self.cancel(cut)
         self.fails(1, "sbatch: error: Batch job submission failed: Invalid time-min specification (exceeds job's time or other "

@@ -82,8 +82,8 @@ struct Memory {
     }
     return all;
   }
-  bool forget(const std::string& step) {
-    return std::erase_if(steps, [&](const auto& entry) { return entry.first == step; }) > 0;
+  bool forget(const std::function<bool(std::string_view)>& is_over) {
+    return std::erase_if(steps, [&](const auto& entry) { return is_over(entry.first); }) > 0;
   }
 };
 
@@ -182,13 +182,22 @@ Status ChangedCpus::set(const protocol::StepKey& step, size_t cpu, const CpuSett
   const std::string name = real.filename() == "cpufreq" ? real.parent_path().filename().string() : real.filename().string();
   const std::string path = folder_ + "/" + name;
   Memory memory = read_memory(path).value_or(Memory{real.string(), read_settings(real.string()), {}});
-  memory.forget(step_file_name(step));
-  memory.steps.emplace_back(step_file_name(step), wanted);
+  const std::string own = step_file_name(step);
+  memory.forget([&](std::string_view one) { return one == own; });
+  memory.steps.emplace_back(own, wanted);
   if (Status kept = write_memory(path, memory); !kept) return kept;
   return write_settings(memory.cpu_folder, memory.wanted());
 }
 
 Status ChangedCpus::give_back(const protocol::StepKey& step) const {
+  return give_back_where([name = step_file_name(step)](std::string_view one) { return one == name; });
+}
+
+Status ChangedCpus::give_all_back() const {
+  return give_back_where([](std::string_view) { return true; });
+}
+
+Status ChangedCpus::give_back_where(const std::function<bool(std::string_view)>& is_over) const {
   const FolderLock lock(folder_);
   if (!lock.there()) return {};
   Status all;
@@ -200,7 +209,7 @@ Status ChangedCpus::give_back(const protocol::StepKey& step) const {
   }
   for (const std::string& path : paths) {
     auto memory = read_memory(path);
-    if (!memory || !memory->forget(step_file_name(step))) continue;
+    if (!memory || !memory->forget(is_over)) continue;
     Status done = write_settings(memory->cpu_folder, memory->wanted());
     if (memory->steps.empty()) ::unlink(path.c_str());
     else if (Status kept = write_memory(path, *memory); !kept && done) done = std::move(kept);

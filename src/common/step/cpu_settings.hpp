@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,8 +49,12 @@ class ChangedCpus {
   [[nodiscard]] Status set(const protocol::StepKey& step, size_t cpu, const CpuSettings& wanted) const;
   // On all CPUs that the step has changed. No-op if there are none.
   [[nodiscard]] Status give_back(const protocol::StepKey& step) const;
+  // Of all steps: nobody knows any more which of them are over.
+  [[nodiscard]] Status give_all_back() const;
 
  private:
+  [[nodiscard]] Status give_back_where(const std::function<bool(std::string_view)>& is_over) const;
+
   std::string folder_;
   std::string cpu_folder_;
 };

@@ -2,6 +2,7 @@
 #include "ctld/journal/group_commit.hpp"
 
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "common/base/check.hpp"
@@ -81,6 +82,7 @@ std::deque<GroupCommit::Waiting> GroupCommit::take_batch() {
 }
 
 void GroupCommit::run() {
+  std::optional<Error> given_up;  // why a group was not written: those behind it cannot follow it
   for (;;) {
     std::deque<Waiting> batch = take_batch();
     if (batch.empty()) {
@@ -97,7 +99,8 @@ void GroupCommit::run() {
       move_behind(merged.frames, one.group.frames);
       move_behind(merged.blobs, one.group.blobs);
     }
-    const Result<Sequence> written = write(merged);
+    const Result<Sequence> written = given_up ? Result<Sequence>(tl::unexpected<Error>(*given_up)) : write(merged);
+    if (!written) given_up = written.error();
     for (const Waiting& one : batch)
       one.on_durable(written);
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ctld/sched/pass_run.hpp"
+#include "ctld/state/fits.hpp"
 #include "ctld/state/reservations.hpp"
 
 namespace sluice::sched {
@@ -27,6 +28,10 @@ std::vector<PassRun::HetPart> PassRun::het_parts(const Candidate& c) {
     const Job* job = entry < jobs_.size() ? jobs_[entry] : nullptr;
     const bool waits = job != nullptr && job->het != nullptr && job->het->leader == het.leader;
     if (!waits || job->het->offset != offset) return {};  // one still ends its last run
+    if (state::is_too_late(*job, now_)) {  // all are about to be ended
+      wait_het(c, JobReason::kDeadLine);
+      return {};
+    }
     if (why_not_eligible(*job, now_)) {
       wait_het(c, JobReason::kResources);
       return {};

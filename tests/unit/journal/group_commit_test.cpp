@@ -112,11 +112,14 @@ TEST(GroupCommit, ALockedJournalIsTriedAgain) {
   EXPECT_EQ(changes, (std::vector<bool>{true, false}));
 }
 
-TEST(GroupCommit, StopWhileFullSaysThatTheGroupIsNotDurable) {
+// The bug: those behind the first one were tried without it, which is no error of a full disk, and the controller aborted.
+TEST(GroupCommit, StopWhileFullSaysThatTheGroupsAreNotDurable) {
   FakeStore store;
   store.fail_with(ErrorCode::kStorageFull, 0);
   std::vector<ErrorCode> codes;
-  GroupCommit journal(store, quick());
+  GroupCommitOptions options = quick();
+  options.max_transaction_bytes = 1;  // each group by itself
+  GroupCommit journal(store, options);
   for (Sequence s = 1; s <= 3; ++s) {
     journal.submit(group_of(s), [&](const Result<Sequence>& done) {
       codes.push_back(done ? ErrorCode::kOk : done.error().code);

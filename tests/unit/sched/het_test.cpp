@@ -40,6 +40,20 @@ TEST(HetPass, OneThatFindsNoRoomKeepsAllWaiting) {
   EXPECT_EQ(world.pass(), "2:n1 3:n2");
 }
 
+// Before the tick that ends it.
+TEST(HetPass, OneThatCannotEndBeforeItsDeadlineKeepsAllFromStarting) {
+  HetWorld world(2, 8);
+  world.up();
+  JobSpec late = World::spec(1, 5);
+  late.deadline = world.now + std::chrono::minutes(10);
+  const JobId leader = world.submit_het({World::spec(1), late});
+  world.now += std::chrono::minutes(6);
+  EXPECT_EQ(world.pass(), "");
+  EXPECT_EQ(world.reason(leader), JobReason::kDeadLine);
+  world.pass_time(std::chrono::seconds(1));
+  EXPECT_EQ(world.job(leader).state, JobState::kDeadline);
+}
+
 TEST(HetPass, NodesAreKeptForAllComponents) {
   HetWorld world(2, 8);
   world.up();

@@ -487,6 +487,21 @@ TEST_F(CoreTest, ARepeatedSubmissionIsTheSameJob) {
   EXPECT_NE(submit(spec, kBob), id);
 }
 
+// Its start was planned before the deadline came too near, or was changed.
+TEST_F(CoreTest, WhatCannotEndBeforeItsDeadlineDoesNotStart) {
+  JobSpec spec = batch_spec();
+  spec.time_limit = 5;
+  spec.deadline = now_ + std::chrono::minutes(10);
+  const JobId id = submit(spec);
+  const JobId in_time = submit(spec);
+  now_ += std::chrono::minutes(5);
+  EXPECT_TRUE(start_job(in_time, "n1"));
+  now_ += std::chrono::seconds(1);
+  EXPECT_FALSE(start_job(id, "n1"));
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_EQ(job(id).state, JobState::kDeadline);
+}
+
 TEST_F(CoreTest, WhatCanNeverRunIsRefused) {
   const auto refused = [&](const std::function<void(JobSpec&)>& change) {
     JobSpec spec = batch_spec();

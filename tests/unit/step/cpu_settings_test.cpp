@@ -105,7 +105,19 @@ TEST_F(ChangedCpusTest, CpusThatAreSetTogether) {
   EXPECT_EQ(values(3), usual_);
 }
 
+// slurmd -c forgets the steps, one of which nobody would have given back for.
+TEST_F(ChangedCpusTest, AsBeforeWhenAllStepsAreForgotten) {
+  ASSERT_TRUE(changed_.set(step(0), 0, {"ondemand", 0, 2000000, 0}));
+  ASSERT_TRUE(changed_.set(step(1), 0, {"userspace", 0, 0, 1000000}));
+  ASSERT_TRUE(changed_.set(step(1), 1, {"userspace", 0, 0, 1000000}));
+  ASSERT_TRUE(changed_.give_all_back());
+  EXPECT_EQ(values(0), usual_);
+  EXPECT_EQ(values(1), usual_);
+  EXPECT_TRUE(std::filesystem::is_empty(here_ / "cpufreq"));
+}
+
 TEST_F(ChangedCpusTest, WhatIsNotThere) {
+  EXPECT_TRUE(changed_.give_all_back());
   EXPECT_TRUE(changed_.give_back(step(0)));
   EXPECT_FALSE(changed_.set(step(0), 9, {"ondemand", 0, 0, 0}));
 }

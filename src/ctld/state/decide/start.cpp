@@ -29,7 +29,7 @@ std::optional<CheckedStart> check_start(const ClusterState& state, const Planned
   const Job* job = state.jobs.find(plan.job);
   const Partition* partition = find_partition(state, plan.partition);
   if (job == nullptr || partition == nullptr || plan.allocation == nullptr) return std::nullopt;
-  if (!is_eligible(*job, now)) return std::nullopt;
+  if (!is_eligible(*job, now) || is_too_late(*job, now)) return std::nullopt;
   const bool array = job->array != nullptr && job->array->task == kNoTask;
   if (array != (plan.task != kNoTask)) return std::nullopt;
   if (array && !job->array->pending.contains(plan.task)) return std::nullopt;
