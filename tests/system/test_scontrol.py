@@ -345,6 +345,7 @@ class Scontrol(ClusterCase):
         self.assertEqual(self.wait_ended(late), "COMPLETED")
         missed = self.submit("-H", "-t", "1", "-o", "/dev/null", "--wrap", "true")
         self.run_cmd("scontrol", "update", f"JobId={missed}", "Deadline=now+2seconds")
+        self.run_cmd("scontrol", "release", missed)
         self.wait_state(missed, "DEADLINE")
 
     def test_update_reservation_of_a_job(self):
