@@ -115,7 +115,8 @@ int wait_for_end(Client& client, JobId job) {
     const Status status = client.watch_job(request, [&](protocol::JobWatchUpdate&& update) {
       if (!is_terminal(update.state)) return true;
       worst = std::max(worst, update.exit_status);
-      if (update.state != JobState::kCompleted && worst == 0) worst = 1 << 8;
+      const bool never_ran = update.state == JobState::kCancelled && update.allocation == nullptr;
+      if (update.state != JobState::kCompleted && !never_ran && worst == 0) worst = 1 << 8;
       return true;  // the stream ends by itself; an array has more to say until then
     });
     if (status) break;

@@ -115,6 +115,7 @@ class Arrays(ClusterCase):
         self.assertEqual(sorted(rows), [f"{array}_0", f"{array}_2", f"{array}_3"])
         self.refused([f"{array}_77: Invalid job id specified"], "scontrol", "hold", f"{array}_77")
         self.refused([f"{array}_77-78: Invalid job id specified"], "scontrol", "hold", f"{array}_[77,78]")
+        self.refused([f"{array}_2: No error", f"{array}_77: Invalid job id specified"], "scontrol", "hold", f"{array}_[2,77]")
         self.refused([f"{array}_77: Invalid job id specified"], "scontrol", "update", f"JobId={array}_77", "Name=x")
         self.assertEqual(self.run_cmd("scancel", f"{array}_77").stderr, "")
         self.refused([f"{array}_2: Job is pending execution"], "scontrol", "requeue", f"{array}_2")

@@ -1,5 +1,6 @@
 """Batch jobs from submission to their output, as a user sees them."""
 import os
+import subprocess
 import unittest
 
 from harness import ClusterCase, wait_for
@@ -35,6 +36,13 @@ class Batch(ClusterCase):
         done = self.run_cmd("sbatch", "-W", "-o", "/dev/null", "--wrap", "exit 7", check=False)
         self.assertEqual(done.returncode, 7)
         self.assertRegex(done.stdout, r"^Submitted batch job \d+\n$")
+
+    def test_wait_for_what_never_ran(self):
+        """The bug: it ended with 1; nothing failed."""
+        waits = self.cluster.start("sbatch", "-W", "-H", "-J", "never", "-o", "/dev/null", "--wrap", "true", stdout=subprocess.PIPE)
+        job = waits.stdout.readline().split()[-1]
+        self.run_cmd("scancel", job)
+        self.assertEqual((waits.communicate()[0], waits.returncode), ("", 0))
 
     def test_cancel(self):
         job = self.submit("-o", "/dev/null", "--wrap", "sleep 1000")

@@ -43,11 +43,14 @@ class Life(ClusterCase):
         self.assertEqual(self.show(job)["Restarts"], "2")
         other = self.submit("-o", "/dev/null", "--wrap", "exit 7")
         self.assertEqual(self.wait_ended(other), "FAILED")
-        for code in (6, 5):  # 5 is of RequeueExitHold; what is never to be requeued is not by these either
-            kept = self.submit("--no-requeue", "-o", "/dev/null", "--wrap", f"exit {code}")
-            self.assertEqual(self.wait_ended(kept), "FAILED")
-            shown = self.show(kept)
-            self.assertEqual((shown["ExitCode"], shown["Restarts"]), (f"{code}:0", "0"))
+        # as in Slurm, --no-requeue does not matter here
+        again = self.submit("--no-requeue", "-o", "/dev/null", "--wrap", "[ -n \"$SLURM_RESTART_COUNT\" ] || exit 6")
+        self.assertEqual(self.wait_state(again, "COMPLETED"), "COMPLETED")
+        shown = self.show(again)
+        self.assertEqual((shown["Requeue"], shown["Restarts"]), ("0", "1"))
+        held = self.submit("--no-requeue", "-o", "/dev/null", "--wrap", "exit 5")  # of RequeueExitHold
+        self.wait_state(held, "SPECIAL_EXIT")
+        self.cancel(held)
 
     def test_requeue_exit_hold(self):
         job = self.submit("-o", "/dev/null", "--wrap", "[ -n \"$SLURM_RESTART_COUNT\" ] || exit 5")
@@ -102,14 +105,32 @@ class Life(ClusterCase):
     def test_deadline(self):
         self.fails(1, "sbatch: error: Batch job submission failed: Requested time limit is invalid (missing or exceeds some limit)\n",
                    "sbatch", "--deadline=2000-01-01", "--wrap", "true")
-        dead = self.submit("-H", "-t", "30", "--deadline=now+20minutes", "--wrap", "true")
-        self.wait_state(dead, "DEADLINE")
+        held = self.submit("-H", "-t", "30", "--deadline=now+20minutes", "--wrap", "true")  # too late, but for its hold
+        waits = ("--begin=now+1hour", "-t", "30", "--deadline=now+20minutes", "--wrap", "true")
+        alive = self.submit("--time-min=10", *waits)
+        dead = self.submit(*waits)
+        self.wait_state(dead, "DEADLINE")  # the controller has looked
         self.assertEqual(self.row(dead, "%t %r"), "DL DeadLine")
-        alive = self.submit("-H", "-t", "30", "--time-min=10", "--deadline=now+20minutes", "--wrap", "true")
-        wait_for(lambda: self.state(dead) == "DEADLINE", "the controller has looked")
-        self.assertEqual(self.state(alive), "PENDING")
+        self.assertEqual([self.row(job, "%t %r") for job in (held, alive)], ["PD JobHeldUser", "PD BeginTime"])
         self.run_cmd("scontrol", "update", f"JobId={alive}", "Deadline=now+1")
         self.wait_state(alive, "DEADLINE")
+        self.run_cmd("scontrol", "release", held)
+        self.wait_state(held, "DEADLINE")
+
+    def test_deadline_of_a_running_job_stays(self):
+        job = self.start("sleep 1000", "-t", "5", "--deadline=now+1hour")
+        before = self.show(job)["Deadline"]
+        self.run_cmd("scontrol", "update", f"JobId={job}", "Deadline=now+2hours")
+        self.assertEqual(self.show(job)["Deadline"], before)
+        self.cancel(job)
+
+    def test_no_time_left(self):
+        job = self.start("sleep 1000", "-t", "5")
+        self.fails(1, f"Invalid time specified for job {job}\n", "scontrol", "update", f"JobId={job}", "EndTime=now-1minute")
+        self.assertEqual(self.state(job), "RUNNING")
+        self.run_cmd("scontrol", "update", "PartitionName=debug", "OverTimeLimit=0")
+        self.run_cmd("scontrol", "update", f"JobId={job}", "TimeLimit=0")
+        self.wait_state(job, "TIMEOUT")
 
     def test_what_cannot_end_before_its_deadline_does_not_start(self):
         """The bug: such a job started when it was submitted, and ran past its deadline."""

@@ -217,8 +217,8 @@ class Sbatch(ClusterCase):
     def test_times(self):
         begin = self.submit("--begin=now+1hour", "--wrap", "true")
         soon = self.submit("--begin=now+2", "-o", "/dev/null", "--wrap", "true")
-        dead = self.submit("-H", "--deadline=now+2", "--wrap", "true")
-        late = self.submit("-H", "--deadline=now+1hour", "-t", "61", "--wrap", "true")
+        dead = self.submit("--begin=now+1hour", "--deadline=now+2", "--wrap", "true")
+        late = self.submit("--begin=now+1hour", "--deadline=now+1hour", "-t", "61", "--wrap", "true")
         self.assertEqual(self.out("squeue", "-h", "-j", begin, "-o", "%T %r").strip(), "PENDING BeginTime")
         self.run_cmd("scancel", begin)
         self.assertEqual(self.wait_ended(soon), "COMPLETED")

@@ -345,6 +345,7 @@ class Scontrol(ClusterCase):
         self.assertEqual(self.wait_ended(late), "COMPLETED")
         missed = self.submit("-H", "-t", "1", "-o", "/dev/null", "--wrap", "true")
         self.run_cmd("scontrol", "update", f"JobId={missed}", "Deadline=now+2seconds")
+        self.run_cmd("scontrol", "release", missed)
         self.wait_state(missed, "DEADLINE")
 
     def test_update_reservation_of_a_job(self):
@@ -414,6 +415,9 @@ class Scontrol(ClusterCase):
                 ((named, "ReservationName=foo"), f"Requested reservation is invalid for job {job}\n"),
                 ((named, "Licenses=foo"), f"Invalid license specification for job {job}\n"),
                 ((named, "NumCPUs=4-2"), "scontrol: error: Invalid NumCPUs value: 4-2\n"),
+                ((named, "NumTasks=foo"), "scontrol: error: Invalid NumTasks value: foo\n"),
+                ((named, "TimeLimit=foo"), "scontrol: error: Invalid TimeLimit value\n"),
+                ((named, "MailType=foo"), "Invalid MailType: foo\n"),
                 (("Node=n1", "ActiveFeatures=nope"), "slurm_update error: Active features not subset of available features\n"),
                 (("PartitionName=debug",), none), (("Partition=",), none)):
             with self.subTest(words=words):
@@ -423,6 +427,8 @@ class Scontrol(ClusterCase):
         self.assertEqual((done.returncode, done.stderr + done.stdout), (1, "Error creating the partition: Invalid partition name specified\n"))
         self.run_cmd("scontrol", "update", named, "DelayBoot=5", "nice")
         self.assertEqual((self.show(job)["DelayBoot"], self.show(job)["Nice"]), ("00:05:00", "100"))
+        self.run_cmd("scontrol", "update", named, "NumCPUs=2-4")
+        self.assertEqual(self.show(job)["NumCPUs"], "2-4")
         self.cancel(job)
 
     def test_update_running_job(self):
@@ -574,7 +580,7 @@ class WaitingJobs(ClusterCase):
         self.assertEqual(self.show(waits)["AccrueTime"], eligible)
 
         def is_later():
-            self.run_cmd("scontrol", "update", f"JobId={waits}", "ResetAccrueTime=yes")
+            self.run_cmd("scontrol", "update", f"JobId={waits}", "ResetAccrueTime")
             return self.show(waits)["AccrueTime"] > eligible
         wait_for(is_later, "it accrues from a later second on")
         self.assertEqual(self.show(waits)["EligibleTime"], eligible)

@@ -107,7 +107,7 @@ class Users(ClusterCase):
         denied = "Access/permission denied"
         job = self.submit("-t", "10", "-o", "/dev/null", "--wrap", "sleep 1000", user=ALICE)
         self.wait_state(job, "RUNNING")
-        self.refused(job, denied, "TimeLimit=11", "TimeLimit=0", "TimeLimit=UNLIMITED", "TimeLimit=+1", "TimeLimit+=1",
+        self.refused(job, denied, "TimeLimit=11", "TimeLimit=UNLIMITED", "TimeLimit=+1", "TimeLimit+=1",
                      "EndTime=now+1hour", "Nice=-1", "Priority=100000", "AdminComment=x")
         self.assertEqual(self.show(job)["TimeLimit"], "00:10:00")
         self.run_cmd("scontrol", "update", f"JobId={job}", "TimeLimit-=1", user=ALICE)
@@ -115,7 +115,7 @@ class Users(ClusterCase):
         self.refused(job, denied, "Nice=4")
         shown = self.show(job)
         self.assertEqual((shown["TimeLimit"], shown["Nice"]), ("00:09:00", "5"))
-        self.run_cmd("scontrol", "update", f"JobId={job}", "TimeLimit=0")
+        self.run_cmd("scontrol", "update", f"JobId={job}", "TimeLimit=UNLIMITED")
         self.assertEqual(self.show(job)["TimeLimit"], "UNLIMITED")
         self.run_cmd("scancel", job)
         self.wait_ended(job)

@@ -41,6 +41,8 @@ std::optional<std::vector<Pair>> read_pairs(Session& session, const Words& words
       out.push_back(std::move(pair));
     } else if (iequals(words[i], "Nice") && (i + 1 == words.size() || words[i + 1].find('=') != std::string::npos)) {
       out.push_back({words[i], "", words[i]});
+    } else if (iequals(words[i], "ResetAccrueTime")) {
+      out.push_back({words[i], "", words[i]});
     } else if (i + 1 < words.size()) {
       out.push_back({words[i], words[i + 1], words[i] + "=" + words[i + 1]});
       ++i;
@@ -93,6 +95,7 @@ bool read_job_update(Session& session, const std::vector<Pair>& pairs, const std
       return false;
     }
     UpdateBase base;
+    base.key = key->name;
     base.now = current_time();
     base.relative = pair.relative;
     if (is_relative_limit(*key, pair.value, base)) {
@@ -106,7 +109,8 @@ bool read_job_update(Session& session, const std::vector<Pair>& pairs, const std
     const Status status = key->set(pair.value, base, update);
     if (!status) {
       const bool is_time = status.error().text.starts_with("Invalid time specification");
-      session.fail((is_time ? "" : "scontrol: error: ") + error_text(status.error()));
+      const bool is_plain = is_time || status.error().text.starts_with("Invalid MailType:");
+      session.fail((is_plain ? "" : "scontrol: error: ") + error_text(status.error()));
       if (is_time) session.fail("No changes specified");
       return false;
     }
@@ -227,7 +231,7 @@ void update_nodes(Session& session, const std::vector<Pair>& pairs, const std::s
     const NodeUpdateKey* key = find_node_update_key(pair.key);
     if (key == nullptr || key->set == nullptr) return reject(session, pair);
     if (key->name == "State") state = &pair;
-    const Status status = key->set(pair.value, {}, request.update);
+    const Status status = key->set(pair.value, {.key = key->name}, request.update);
     if (!status) {
       session.fail("scontrol: error: " + error_text(status.error()));
       return session.fail("No changes specified");

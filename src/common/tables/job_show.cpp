@@ -99,7 +99,9 @@ void put_size(const JobView& v, ShowLines& out) {
   std::string nodes = std::to_string(num_nodes(v));
   const bool waits = job.state == JobState::kPending;
   if (waits && spec.max_nodes != 0) nodes.append("-").append(std::to_string(spec.max_nodes));
-  out.line().word("NumNodes", nodes).word("NumCPUs", num_cpus(v));
+  std::string cpus = std::to_string(num_cpus(v));
+  if (waits && spec.max_cpus >= num_cpus(v)) cpus.append("-").append(std::to_string(spec.max_cpus));
+  out.line().word("NumNodes", nodes).word("NumCPUs", cpus);
   out.word("NumTasks", has_task_count(v) ? std::to_string(num_tasks(v)) : "N/A");
   out.word("CPUs/Task", std::max(spec.cpus_per_task, 1U));
   out.word("ReqB:S:C:T", "0:" + std::to_string(spec.sockets_per_node) + ":" +

@@ -26,6 +26,12 @@ std::string_view step_nodes(const StepView& v) {
   return v.step->layout != nullptr ? std::string_view(v.step->layout->node_list)
                                    : std::string_view();
 }
+// Where nothing was asked for: with no more tasks than nodes, blocks are the same as turns, and Slurm says the latter
+// inside of a job. Of srun's own jobs it always says blocks.
+std::string_view step_distribution(const StepView& v) {
+  const bool one_each = v.step->layout != nullptr && step_tasks(v) <= v.step->layout->nodes.size();
+  return or_else(v.spec().distribution, one_each && v.job().spec().batch ? "Cyclic" : "Block");
+}
 bool is_named(const StepView& v) { return v.step->id.step > kMaxNormalStep; }
 uint32_t step_cpus(const StepView& v) {
   uint32_t sum = 0;
@@ -160,7 +166,7 @@ std::string show_step(const StepView& v, const RenderContext& c, bool one_line) 
   } else {
     out.line().word("CPUFreqReq", "Default");
   }
-  if (!is_named(v)) out.word("Dist", or_else(v.spec().distribution, "Block"));
+  if (!is_named(v)) out.word("Dist", step_distribution(v));
   const std::string_view host = is_named(v) ? "" : v.spec().srun_host;
   out.line().word("SrunHost:Pid", fmt::format("{}:{}", or_else(host, "(null)"), is_named(v) ? 0 : v.spec().srun_pid));
   if (!v.spec().gres.empty()) out.line().word("TresPerNode", v.spec().gres);
@@ -216,7 +222,7 @@ Json step_to_json(const StepView& v, const RenderContext& c, std::vector<std::st
     out[key] = "";
   }
   out["submit_line"] = json_text(v.spec().submit_line);
-  out["task"] = {{"distribution", json_text(or_else(v.spec().distribution, named ? "Unknown" : "Block"))}};
+  out["task"] = {{"distribution", json_text(named ? "Unknown" : step_distribution(v))}};
   out["user"] = json_text(user_name(v));
   return out;
 }

@@ -13,8 +13,12 @@ namespace {
 
 using Base = UpdateBase;
 
-Status bad_value(std::string_view key) {
-  return failure(ErrorCode::kInvalidUpdate, "Invalid " + std::string(key) + " value");
+Status bad_value(const Base& base, std::string_view value) {
+  return failure(ErrorCode::kInvalidUpdate, "Invalid " + std::string(base.key) + " value: " + std::string(value));
+}
+// Of a span of time the value is not repeated.
+Status bad_span(const Base& base) {
+  return failure(ErrorCode::kInvalidUpdate, "Invalid " + std::string(base.key) + " value");
 }
 
 template <std::optional<std::string> JobUpdate::* member>
@@ -23,23 +27,23 @@ Status set_text(std::string_view value, const Base&, JobUpdate& update) {
   return {};
 }
 template <std::optional<uint32_t> JobUpdate::* member>
-Status set_count(std::string_view value, const Base&, JobUpdate& update) {
+Status set_count(std::string_view value, const Base& base, JobUpdate& update) {
   const auto count = parse_count(value);
-  if (!count) return failure(ErrorCode::kInvalidUpdate, "Invalid number: " + std::string(value));
+  if (!count) return bad_value(base, value);
   update.*member = *count;
   return {};
 }
 template <std::optional<uint64_t> JobUpdate::* member>
-Status set_memory(std::string_view value, const Base&, JobUpdate& update) {
+Status set_memory(std::string_view value, const Base& base, JobUpdate& update) {
   const auto memory = parse_memory(value);
-  if (!memory) return failure(ErrorCode::kInvalidMemory, "Invalid memory: " + std::string(value));
+  if (!memory) return bad_value(base, value);
   update.*member = *memory;
   return {};
 }
 template <std::optional<bool> JobUpdate::* member>
-Status set_bool(std::string_view value, const Base&, JobUpdate& update) {
+Status set_bool(std::string_view value, const Base& base, JobUpdate& update) {
   const auto given = to_bool(value);
-  if (!given) return failure(ErrorCode::kInvalidUpdate, "Invalid value: " + std::string(value));
+  if (!given) return bad_value(base, value);
   update.*member = *given;
   return {};
 }
@@ -78,15 +82,15 @@ std::optional<uint64_t> number_per_gpu(std::string_view value) {
   if (!items || items->size() != 1 || items->front().name != "gpu" || !items->front().type.empty()) return std::nullopt;
   return items->front().count;
 }
-Status set_cpus_per_gpu(std::string_view value, const Base&, JobUpdate& update) {
+Status set_cpus_per_gpu(std::string_view value, const Base& base, JobUpdate& update) {
   const auto number = number_per_gpu(value);
-  if (!number) return bad_value("CpusPerTres");
+  if (!number) return bad_value(base, value);
   update.cpus_per_gpu = std::to_string(*number);
   return {};
 }
-Status set_memory_per_gpu(std::string_view value, const Base&, JobUpdate& update) {
+Status set_memory_per_gpu(std::string_view value, const Base& base, JobUpdate& update) {
   const auto number = number_per_gpu(value);
-  if (!number) return bad_value("MemPerTres");
+  if (!number) return bad_value(base, value);
   update.memory_per_gpu_mib = *number;
   return {};
 }
@@ -98,7 +102,7 @@ bool is_change(std::string_view value, const Base& base) {
 Status set_time_limit(std::string_view value, const Base& base, JobUpdate& update) {
   const bool relative = is_change(value, base);
   const auto minutes = parse_minutes(relative ? value.substr(1) : value);
-  if (!minutes || (relative && *minutes == kInfiniteMinutes)) return bad_value("TimeLimit");
+  if (!minutes || (relative && *minutes == kInfiniteMinutes)) return bad_span(base);
   if (!relative) {
     update.time_limit = *minutes;
   } else if (base.time_limit == kInfiniteMinutes || base.time_limit == 0) {
@@ -106,27 +110,29 @@ Status set_time_limit(std::string_view value, const Base& base, JobUpdate& updat
   } else if (value[0] == '+') {
     update.time_limit = base.time_limit + *minutes;
   } else {
-    if (*minutes >= base.time_limit) return bad_value("TimeLimit");
+    if (*minutes >= base.time_limit) return bad_span(base);
     update.time_limit = base.time_limit - *minutes;
   }
   return {};
 }
-Status set_time_min(std::string_view value, const Base&, JobUpdate& update) {
+Status set_time_min(std::string_view value, const Base& base, JobUpdate& update) {
   const auto minutes = parse_minutes(value);
-  if (!minutes) return bad_value("TimeMin");
+  if (!minutes) return bad_span(base);
   update.time_min = *minutes;
   return {};
 }
 Status set_mail_type(std::string_view value, const Base&, JobUpdate& update) {
   update.mail_type = parse_mail_types(value);
-  if (!update.mail_type) return bad_value("MailType");
+  if (!update.mail_type) return failure(ErrorCode::kInvalidUpdate, "Invalid MailType: " + std::string(value));
   return {};
 }
 Status set_nodes(std::string_view value, const Base&, JobUpdate& update) {
   const size_t dash = value.find('-');
   const auto low = parse_count(value.substr(0, dash));
   const auto high = dash == std::string_view::npos ? low : parse_count(value.substr(dash + 1));
-  if (!low || !high) return bad_value("NumNodes");
+  if (!low || !high) {
+    return failure(ErrorCode::kInvalidUpdate, "Invalid numeric value \"" + std::string(value) + "\" for requested node count.");
+  }
   update.min_nodes = *low;
   update.max_nodes = *high;
   return {};
@@ -148,34 +154,34 @@ Status set_cpus(std::string_view value, const Base&, JobUpdate& update) {
   update.max_cpus = *high;
   return {};
 }
-Status set_delay_boot(std::string_view value, const Base&, JobUpdate& update) {
+Status set_delay_boot(std::string_view value, const Base& base, JobUpdate& update) {
   const auto minutes = parse_minutes(value);
-  if (!minutes) return bad_value("DelayBoot");
+  if (!minutes) return bad_span(base);
   update.delay_boot_seconds = minutes_in_seconds(*minutes);
   return {};
 }
-Status set_nice(std::string_view value, const Base&, JobUpdate& update) {
+Status set_nice(std::string_view value, const Base& base, JobUpdate& update) {
   const auto nice = value.empty() ? std::optional<int32_t>(100)
                                   : to_number<int32_t>(value[0] == '+' ? value.substr(1) : value);
   constexpr int32_t kMost = 2147483645;  // as for sbatch --nice
-  if (!nice || *nice > kMost || *nice < -kMost) return bad_value("Nice");
+  if (!nice || *nice > kMost || *nice < -kMost) return bad_value(base, value);
   update.nice = *nice;
   return {};
 }
-Status set_priority(std::string_view value, const Base&, JobUpdate& update) {
+Status set_priority(std::string_view value, const Base& base, JobUpdate& update) {
   if (iequals(value, "TOP")) {
     update.priority = UINT32_MAX - 1;
     return {};
   }
   const auto priority = to_number<uint32_t>(value);
-  if (!priority) return bad_value("Priority");
+  if (!priority) return bad_value(base, value);
   update.priority = *priority;
   return {};
 }
 Status set_sharing(std::string_view value, const Base&, JobUpdate& update) {
   if (iequals(value, "YES") || value == "1") update.sharing = Sharing::kOversubscribe;
   else if (iequals(value, "NO") || value == "0") update.sharing = Sharing::kExclusive;
-  else return bad_value("OverSubscribe");
+  else return failure(ErrorCode::kInvalidUpdate, "Invalid OverSubscribe value: " + std::string(value));  // of Shared, too
   return {};
 }
 
@@ -279,10 +285,10 @@ Status set_weight(std::string_view value, const Base&, NodeUpdate& update) {
   update.weight = *weight;
   return {};
 }
-Status set_resume_after(std::string_view value, const Base&, NodeUpdate& update) {
+Status set_resume_after(std::string_view value, const Base& base, NodeUpdate& update) {
   const auto seconds = iequals(value, "INFINITE") ? std::optional<uint32_t>(UINT32_MAX)
                                                   : to_number<uint32_t>(value);
-  if (!seconds) return bad_value("ResumeAfter");
+  if (!seconds) return bad_value(base, value);
   update.resume_after_seconds = *seconds;
   return {};
 }

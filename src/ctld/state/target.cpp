@@ -6,6 +6,28 @@
 #include "ctld/state/fold.hpp"
 
 namespace sluice::state {
+namespace {
+
+constexpr uint32_t kEveryTask = UINT32_MAX - 1;  // up to which "12_*" reaches
+
+// Of the tasks that were named, those behind nothing that was found. Of "5_[*]" none is missing.
+IndexSet missing_tasks(const ClusterState& state, const IndexSet& named, const TargetedJobs& found) {
+  if (named.back() == kEveryTask) return {};
+  IndexSet missing = named;
+  const auto take_out = [&](const IndexSet& tasks) {
+    for (const IndexSet::Range& range : tasks.ranges()) missing.erase(range.first, range.last);
+  };
+  take_out(found.pending_tasks);
+  for (const JobId id : found.records) {
+    const ArrayInfo& array = *state.jobs.at(id).array;
+    if (array.task == kNoTask) take_out(array.pending);
+    else missing.erase(array.task);
+  }
+  found.folded.for_each([&](uint32_t id) { missing.erase(state.folded.at(id).task); });
+  return missing;
+}
+
+}  // namespace
 
 Result<JobTarget> parse_target(std::string_view text) {
   const auto invalid = failure(ErrorCode::kInvalidJobId);
@@ -18,7 +40,7 @@ Result<JobTarget> parse_target(std::string_view text) {
   if (const size_t bar = text.find('_'); bar != std::string_view::npos) {
     const std::string_view tasks = text.substr(bar + 1);
     text = text.substr(0, bar);
-    if (tasks == "*" || tasks == "[*]") target.tasks = IndexSet(0, UINT32_MAX - 1);
+    if (tasks == "*" || tasks == "[*]") target.tasks = IndexSet(0, kEveryTask);
     else target.tasks = IndexSet::parse_tasks(tasks);
     if (!target.tasks || target.tasks->empty()) return invalid;
   }
@@ -76,6 +98,7 @@ Result<TargetedJobs> find_targets(const ClusterState& state, const JobTarget& ta
     if (target.tasks->contains(state.folded.at(id).task)) found.folded.insert(id);
   });
   if (found.empty()) return failure(ErrorCode::kInvalidJobId);
+  if (target.tasks) found.missing = missing_tasks(state, *target.tasks, found);
   return found;
 }
 

@@ -29,6 +29,7 @@ struct TargetedJobs {
   IndexSet folded;             // ids of ended tasks that have no records
   JobId array_record = kNoJob;  // the record of which only …
   IndexSet pending_tasks;       // … these tasks are meant
+  IndexSet missing;             // tasks that were named one by one and are not there, where others are
   bool whole_het = false;       // the records are all components of a heterogeneous job
   [[nodiscard]] bool empty() const { return records.empty() && pending_tasks.empty() && folded.empty(); }
 };

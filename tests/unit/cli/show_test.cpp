@@ -54,6 +54,18 @@ TEST(ShowJob, OneLineHasNoLineBreak) {
   EXPECT_NE(text.find("Reason=JobHeldUser "), std::string::npos);
 }
 
+// The bug: of NumCPUs=4-8 only the least was told.
+TEST(ShowJob, CpusMayBeARangeWhileTheJobWaits) {
+  auto record = test::held_job();
+  JobSpec spec = *record.job.spec;
+  spec.min_cpus = 4;
+  spec.max_cpus = 8;
+  record.job.spec = std::make_shared<const JobSpec>(spec);
+  EXPECT_NE(shown(record).find(" NumCPUs=4-8 NumTasks="), std::string::npos);
+  record.job.state = JobState::kCancelled;
+  EXPECT_NE(shown(record).find(" NumCPUs=4 NumTasks="), std::string::npos);
+}
+
 TEST(ShowJob, DetailsSayWhereCpusAre) {
   auto record = test::finished_job();
   Allocation allocation = *record.job.allocation;
@@ -137,6 +149,25 @@ TEST(ShowStep, StepOfAnSrun) {
   const auto record = test::job_with_a_step();
   const auto step = test::srun_step();
   EXPECT_EQ(show_step({&record, step.get()}, test::capture_context(), false), golden("step-24.0"));
+}
+
+// The bug: it was always said to be in blocks.
+TEST(ShowStep, OrderOfNoMoreTasksThanNodes) {
+  auto record = test::job_with_a_step();
+  Step step = *test::srun_step();
+  const auto says = [&](std::string_view order) {
+    const std::string text = show_step({&record, &step}, test::capture_context(), false);
+    return text.find("Dist=" + std::string(order) + "\n") != std::string::npos;
+  };
+  EXPECT_TRUE(says("Block"));
+  StepLayout layout = *step.layout;
+  layout.num_tasks = 1;
+  step.layout = std::make_shared<const StepLayout>(layout);
+  EXPECT_TRUE(says("Cyclic"));
+  JobSpec spec = *record.job.spec;
+  spec.batch = false;  // srun's own job
+  record.job.spec = std::make_shared<const JobSpec>(spec);
+  EXPECT_TRUE(says("Block"));
 }
 
 TEST(ShowReservation, AsCaptured) {

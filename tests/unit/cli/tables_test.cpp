@@ -322,6 +322,29 @@ TEST(UpdateKeys, NumbersThatAreTooLarge) {
   EXPECT_FALSE(find_job_update_key("MinMemoryCPU")->set("4611686018427387904", base, update));
 }
 
+// The bug: it was not said which value was meant.
+TEST(UpdateKeys, ErrorsNameKeyAndValue) {
+  const auto said = [](const char* name, const char* value) {
+    const auto* key = find_job_update_key(name);
+    JobUpdate update;
+    const Status status = key->set(value, {.now = test::capture_time(), .key = key->name}, update);
+    return status ? std::string() : status.error().text;
+  };
+  EXPECT_EQ(said("NumTasks", "foo"), "Invalid NumTasks value: foo");
+  EXPECT_EQ(said("mincpus", "x"), "Invalid MinCPUsNode value: x");
+  EXPECT_EQ(said("wait-for-switch", "x"), "Invalid wait-for-switch value: x");
+  EXPECT_EQ(said("MinMemoryCPU", "foo"), "Invalid MinMemoryCPU value: foo");
+  EXPECT_EQ(said("MinTmpDiskNode", "foo"), "Invalid MinTmpDiskNode value: foo");
+  EXPECT_EQ(said("Requeue", "foo"), "Invalid Requeue value: foo");
+  EXPECT_EQ(said("Priority", "foo"), "Invalid Priority value: foo");
+  EXPECT_EQ(said("Shared", "foo"), "Invalid OverSubscribe value: foo");
+  EXPECT_EQ(said("MailType", "foo"), "Invalid MailType: foo");
+  EXPECT_EQ(said("NumNodes", "foo"), "Invalid numeric value \"foo\" for requested node count.");
+  for (const char* span : {"TimeLimit", "TimeMin", "DelayBoot"}) {  // as Slurm has it
+    EXPECT_EQ(said(span, "foo"), "Invalid " + std::string(span) + " value");
+  }
+}
+
 TEST(UpdateKeys, ALimitMayBeRelative) {
   JobUpdate update;
   const UpdateBase base{test::capture_time(), 30};

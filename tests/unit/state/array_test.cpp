@@ -197,6 +197,26 @@ TEST_F(ArrayTest, OutcomesAreGatheredByTask) {
             std::vector<std::string>{"Invalid job id specified"});
 }
 
+// The bug: nothing was said of tasks that are not there, where another one was.
+TEST_F(ArrayTest, TasksThatAreNotThereAreNamed) {
+  const JobId array = submit_array("0-5");
+  start_tasks(array, 3);
+  end_all(array, 0, 0);
+  tick();
+  const std::string id = id_of(array);
+  EXPECT_EQ(said(ChangeJob{kAnn, id + "_[4,8-9]", JobAction::kUserHold, false}),
+            (std::vector<std::string>{id + "_4: No error", id + "_8-9: Invalid job id specified"}));
+  EXPECT_EQ(said(ChangeJob{kAnn, id + "_[0,3,7]", JobAction::kRelease, false}),
+            (std::vector<std::string>{id + "_0: Job has already finished", id + "_3: No error", id + "_7: Invalid job id specified"}));
+  JobUpdate update;
+  update.comment = "x";
+  EXPECT_EQ(said(UpdateJob{kAnn, id + "_[1,3-5,6]", update}),
+            (std::vector<std::string>{id + "_1,3-5: No error", id + "_6: Invalid job id specified"}));
+  EXPECT_EQ(said(ChangeJob{kAnn, id + "_[1-5]", JobAction::kUserHold, false}), std::vector<std::string>{});
+  EXPECT_EQ(said(ChangeJob{kAnn, id + "_*", JobAction::kRelease, false}).size(), 2U) << "what is over, and what is not";
+  EXPECT_EQ(said(SignalJob{kAnn, id + "_[1,9]", 0, protocol::kSignalCancel}), std::vector<std::string>{}) << "scancel says nothing";
+}
+
 TEST_F(ArrayTest, TheLimitOfRunningTasksIsTheArrays) {
   const JobId array = submit_array("0-9%2");
   start_tasks(array, 2);

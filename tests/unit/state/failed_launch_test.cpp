@@ -119,20 +119,22 @@ TEST_F(FailedLaunchTest, AfterMaxBatchRequeueTheReasonSaysSo) {
   EXPECT_TRUE(job(id).state_description.empty());
 }
 
-// "The batch job should never be requeued under any circumstances": not by RequeueExit either.
-TEST_F(FailedLaunchTest, RequeueExitLeavesAJobThatMayRunOnlyOnce) {
+// The bug: --no-requeue kept jobs from that. In Slurm it is about nodes that fail; the exit code is the job's own word.
+TEST_F(FailedLaunchTest, RequeueExitIsForAllBatchJobs) {
   configure([](ClusterConfig& config) { config.requeue_exit = "6", config.requeue_exit_hold = "7"; });
   for (const int32_t code : {6, 7}) {
-    const JobId again = running();
-    ASSERT_TRUE(end_step(again, kBatchStep, "n1", code << 8, true));
-    EXPECT_EQ(job(again).state, JobState::kPending);
-    EXPECT_EQ(job(again).hold, code == 7 ? HoldKind::kUser : HoldKind::kNone);
-    const JobId once = running(Toggle::kNo);
-    ASSERT_TRUE(end_step(once, kBatchStep, "n1", code << 8, true));
-    EXPECT_TRUE(is_finished(job(once)));
-    EXPECT_EQ(job(once).state, JobState::kFailed);
-    EXPECT_EQ(job(once).exit_status, code << 8);
+    for (const Toggle requeue : {Toggle::kDefault, Toggle::kNo}) {
+      const JobId id = running(requeue);
+      ASSERT_TRUE(end_step(id, kBatchStep, "n1", code << 8, true));
+      EXPECT_EQ(job(id).state, JobState::kPending);
+      EXPECT_EQ(job(id).hold, code == 7 ? HoldKind::kUser : HoldKind::kNone);
+      EXPECT_EQ(job(id).restart_count, 1U);
+      EXPECT_EQ(job(id).exit_status, code << 8);
+    }
   }
+  const JobId other = running(Toggle::kNo);
+  ASSERT_TRUE(end_step(other, kBatchStep, "n1", 5 << 8, true));
+  EXPECT_TRUE(is_finished(job(other)));
 }
 
 }  // namespace

@@ -36,6 +36,21 @@ class HeldTest : public CoreTest {
   ErrorCode released(JobId job) { return error_of(ChangeJob{kAnn, std::to_string(job), JobAction::kRelease, false}); }
 };
 
+// The bug: the job ended while it was held, when nobody could have started it.
+TEST_F(HeldTest, ADeadlineWaitsForTheRelease) {
+  JobSpec spec = held_spec();
+  spec.time_limit = 5;
+  spec.deadline = now_ + std::chrono::minutes(10);
+  const JobId id = submit(spec);
+  now_ += std::chrono::hours(1);
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_EQ(job(id).state, JobState::kPending);
+  ASSERT_EQ(released(id), ErrorCode::kOk);
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_EQ(job(id).state, JobState::kDeadline);
+  EXPECT_EQ(job(id).reason, JobReason::kDeadLine);
+}
+
 TEST_F(HeldTest, MayBeLargerThanAnyNode) {
   JobSpec cpus = held_spec(), memory = held_spec(), elsewhere = held_spec();
   cpus.cpus_per_task = 20;

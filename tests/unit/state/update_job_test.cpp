@@ -47,20 +47,53 @@ TEST_F(UpdateJobTest, AWaitingJobIsNotUpdatedToItsEnd) {
   EXPECT_EQ(job(id).state, JobState::kPending);
 }
 
-// The bug: TimeLimit=0, which is none, went by as a lower one.
 TEST_F(UpdateJobTest, AUserGivesHisRunningJobNoMoreTime) {
   const JobId id = running(10);
   EXPECT_EQ(limit(kAnn, id, 11), ErrorCode::kAccessDenied);
-  EXPECT_EQ(limit(kAnn, id, 0), ErrorCode::kAccessDenied);
   EXPECT_EQ(limit(kAnn, id, kInfiniteMinutes), ErrorCode::kAccessDenied);
   EXPECT_EQ(update(kAnn, id, [this](JobUpdate& u) { u.end = now_ + minutes(11); }), ErrorCode::kAccessDenied);
   EXPECT_EQ(job(id).end, now_ + minutes(10));
   EXPECT_EQ(limit(kAnn, id, 10), ErrorCode::kOk);
   EXPECT_EQ(limit(kAnn, id, 9), ErrorCode::kOk);
   EXPECT_EQ(job(id).end, now_ + minutes(9));
-  EXPECT_EQ(limit(kRoot, id, 0), ErrorCode::kOk);
+  EXPECT_EQ(limit(kRoot, id, kInfiniteMinutes), ErrorCode::kOk);
   EXPECT_EQ(job(id).end, kNever);
-  EXPECT_EQ(limit(kAnn, id, 0), ErrorCode::kOk) << "that is no more than it has";
+  EXPECT_EQ(limit(kAnn, id, kInfiniteMinutes), ErrorCode::kOk) << "that is no more than it has";
+}
+
+// The bug: it was no limit at all, though Slurm ends such a job.
+TEST_F(UpdateJobTest, NoMinutesLeaveARunningJobNoTime) {
+  const JobId id = running(10);
+  now_ += minutes(3);
+  EXPECT_EQ(limit(kAnn, id, 0), ErrorCode::kOk);
+  EXPECT_EQ(job(id).end, now_);
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_EQ(job(id).state, JobState::kTimeout);
+}
+
+// The bug: such a job ended at once.
+TEST_F(UpdateJobTest, ARunningJobDoesNotEndInThePast) {
+  const JobId id = running(10);
+  now_ += minutes(3);
+  EXPECT_EQ(update(kAnn, id, [this](JobUpdate& u) { u.end = now_ - minutes(1); }), ErrorCode::kInvalidTime);
+  EXPECT_EQ(update(kRoot, id, [this](JobUpdate& u) { u.end = now_ - std::chrono::seconds(2); }), ErrorCode::kInvalidTime);
+  EXPECT_EQ(job(id).end, now_ + minutes(7));
+  EXPECT_EQ(update(kAnn, id, [this](JobUpdate& u) { u.end = now_ - std::chrono::seconds(1); }), ErrorCode::kOk) << "it was on its way";
+  EXPECT_EQ(job(id).end, now_);
+}
+
+// The bug: it was refused; Slurm says nothing and leaves the deadline as it was.
+TEST_F(UpdateJobTest, ARunningJobKeepsItsDeadline) {
+  JobSpec spec = batch_spec();
+  spec.time_limit = 10;
+  spec.deadline = now_ + minutes(60);
+  const JobId id = submit(spec);
+  ASSERT_TRUE(start_job(id, "n1"));
+  const Time before = job(id).spec->deadline;
+  EXPECT_EQ(update(kAnn, id, [this](JobUpdate& u) { u.deadline = now_ + minutes(20), u.comment = "x"; }), ErrorCode::kOk);
+  EXPECT_EQ(update(kAnn, id, [this](JobUpdate& u) { u.deadline = now_ - minutes(20); }), ErrorCode::kOk);
+  EXPECT_EQ(job(id).spec->deadline, before);
+  EXPECT_EQ(job(id).spec->comment.view(), "x");
 }
 
 TEST_F(UpdateJobTest, AUserGivesHisWaitingJobNoMoreThanItsPartitionAllows) {

@@ -117,7 +117,7 @@ HetReach reach_of(JobAction action) {
 }  // namespace
 
 Result<Decision> decide_on(const ClusterState& state, const ChangeJob& command, Time now) {
-  return for_each_target(state, command.target, [&](Draft& draft, JobId id) -> Status {
+  return for_each_named(state, command.target, [&](Draft& draft, JobId id) -> Status {
     if (!is_owner_or_admin(draft.state(), draft.job(id), command.who.uid)) {
       return failure(ErrorCode::kAccessDenied);
     }

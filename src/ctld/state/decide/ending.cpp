@@ -254,7 +254,8 @@ Ending ending_of_exit(const ClusterConfig& config, const Job& job, int32_t statu
   ending.state = JobState::kFailed;
   ending.reason = signal_of(status) != 0 ? JobReason::kRaisedSignal : JobReason::kNonZeroExitCode;
   if (signal_of(status) != 0) ending.description = signal_description(signal_of(status));
-  if (!may_requeue(config, job)) return ending;
+  if (!job.spec->batch) return ending;
+  // as in Slurm, whatever --no-requeue says: the site knows what these exit codes stand for
   if (lists_code(config.requeue_exit_hold, status)) {
     ending.flags = kJobRequeued | kJobRequeueHold | kJobSpecialExit;
   } else if (lists_code(config.requeue_exit, status)) {

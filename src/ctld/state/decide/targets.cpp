@@ -87,21 +87,29 @@ Result<std::vector<JobId>> split_pending_tasks(Draft& draft, JobId record, const
   return ids;
 }
 
-Result<Decision> for_each_target(const ClusterState& state, std::string_view text,
-                                 const RecordAction& action, HetReach reach) {
-  const auto target = parse_target(text);
-  if (!target) return tl::unexpected(target.error());
-  const auto found = find_targets(state, *target);
-  if (!found) return tl::unexpected(found.error());
-  Draft draft(state);
-  std::vector<JobId> records = found->records;
-  if (found->whole_het && reach == HetReach::kLeader) records.resize(1);
+namespace {
+
+// The records that were found as wholes, and what of a heterogeneous job is told besides.
+std::vector<JobId> records_reached(const ClusterState& state, const TargetedJobs& found, HetReach reach) {
+  std::vector<JobId> records = found.records;
+  if (found.whole_het && reach == HetReach::kLeader) records.resize(1);
   if (reach == HetReach::kTogether && records.size() == 1 && is_whole_hetjob(state)) {
     if (const auto het = state.jobs.at(records.front()).het) {
       records.clear();
       for_components(state, *het, [&](const Job& job) { records.push_back(job.id); });
     }
   }
+  return records;
+}
+
+Result<Decision> for_each_of(const ClusterState& state, std::string_view text, const RecordAction& action, HetReach reach,
+                             bool tells_missing) {
+  const auto target = parse_target(text);
+  if (!target) return tl::unexpected(target.error());
+  const auto found = find_targets(state, *target);
+  if (!found) return tl::unexpected(found.error());
+  Draft draft(state);
+  std::vector<JobId> records = records_reached(state, *found, reach);
   if (!found->pending_tasks.empty()) {
     const auto split = split_pending_tasks(draft, found->array_record, found->pending_tasks);
     if (!split) return tl::unexpected(split.error());
@@ -123,9 +131,24 @@ Result<Decision> for_each_target(const ClusterState& state, std::string_view tex
     }
     outcomes.note(std::to_string(task.model->array->array_job), IndexSet(task.task, task.task), of_folded);
   });
+  if (tells_missing && !found->missing.empty()) {
+    outcomes.note(std::to_string(target->job), found->missing, failure(ErrorCode::kInvalidJobId));
+  }
   auto reply = outcomes.reply();
   if (!reply) return tl::unexpected(reply.error());
   return draft.take(std::move(*reply));
+}
+
+}  // namespace
+
+Result<Decision> for_each_target(const ClusterState& state, std::string_view target, const RecordAction& action,
+                                 HetReach reach) {
+  return for_each_of(state, target, action, reach, false);
+}
+
+Result<Decision> for_each_named(const ClusterState& state, std::string_view target, const RecordAction& action,
+                                HetReach reach) {
+  return for_each_of(state, target, action, reach, true);
 }
 
 }  // namespace sluice::state

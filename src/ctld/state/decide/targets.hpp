@@ -27,5 +27,8 @@ enum class HetReach {
 using RecordAction = std::function<Status(Draft&, JobId)>;
 [[nodiscard]] Result<Decision> for_each_target(const ClusterState& state, std::string_view target,
                                                const RecordAction& action, HetReach reach = HetReach::kEach);
+// The same, and tasks that are not there are named among the errors.
+[[nodiscard]] Result<Decision> for_each_named(const ClusterState& state, std::string_view target,
+                                              const RecordAction& action, HetReach reach = HetReach::kEach);
 
 }  // namespace sluice::state

@@ -65,7 +65,8 @@ void tick_waiting(Draft& draft, Time now) {
   for (size_t at = 0; at < waiting.size(); ++at) {
     const JobId id = waiting[at];
     if (draft.job(id).state != JobState::kPending) continue;  // it ended with another component
-    if (is_too_late(draft.job(id), now)) {
+    // one that is held stays so until it is released, as in Slurm
+    if (draft.job(id).hold == HoldKind::kNone && is_too_late(draft.job(id), now)) {
       end_pending_job(draft, id, {.state = JobState::kDeadline, .reason = JobReason::kDeadLine}, now);
       continue;
     }

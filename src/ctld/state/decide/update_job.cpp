@@ -79,7 +79,6 @@ bool set_waiting_fields(const JobUpdate& u, JobSpec& spec) {
   any |= set_field(u.tres_bind, spec.tres_bind);
   any |= set_field(u.cluster_features, spec.cluster_constraint);
   any |= set_field(u.begin, spec.begin);
-  any |= set_field(u.deadline, spec.deadline);
   any |= set_field(u.num_tasks, spec.num_tasks);
   any |= set_field(u.cpus_per_task, spec.cpus_per_task);
   any |= set_field(u.min_cpus, spec.min_cpus);
@@ -114,19 +113,22 @@ bool set_waiting_fields(const JobUpdate& u, JobSpec& spec) {
   return any;
 }
 
-// TimeLimit=0 is no limit, as with --time.
-Minutes asked_limit(Minutes given) { return given == 0 ? kInfiniteMinutes : given; }
+// TimeLimit=0 is no limit, as with --time; a job that runs has no time left then, and shows the least limit there is.
+Minutes asked_limit(const Job& job, Minutes given) {
+  if (given != 0) return given;
+  return is_running(job) ? 1 : kInfiniteMinutes;
+}
 
 // More time than a user may give his own job: a running one gets none, a waiting one what a partition of it allows.
 bool raises_limit(const ClusterState& state, const Job& job, const JobUpdate& u) {
   if (u.end && is_running(job) && *u.end > job.end) return true;
-  if (!u.time_limit || asked_limit(*u.time_limit) <= job.time_limit) return false;
+  if (!u.time_limit || asked_limit(job, *u.time_limit) <= job.time_limit) return false;
   if (job.state != JobState::kPending) return is_running(job);
   const std::vector<std::string> names = u.partitions ? split_list(*u.partitions) : partitions_of(state, job);
   return std::ranges::none_of(names, [&](const std::string& name) {
     const Partition* partition = find_partition(state, name);
     // one that is not there is refused as such
-    return partition == nullptr || asked_limit(*u.time_limit) <= partition->config->max_time;
+    return partition == nullptr || asked_limit(job, *u.time_limit) <= partition->config->max_time;
   });
 }
 
@@ -137,7 +139,7 @@ Status check_rights(const ClusterState& state, const Job& job, const UpdateJob& 
   if (is_admin(state, command.who.uid)) return {};
   const JobUpdate& u = command.update;
   const bool raises = (u.priority && *u.priority != 0) || (u.nice && *u.nice < job.spec->nice) ||
-                      u.admin_comment || u.reset_accrue || u.reboot;
+                      u.admin_comment || u.reboot;
   if (raises) return failure(ErrorCode::kAccessDenied);
   if (raises_limit(state, job, u)) return failure(ErrorCode::kAccessDenied);
   return {};
@@ -152,12 +154,12 @@ void set_time_limit(const JobUpdate& u, Time now, Job& job, JobSpec& spec) {
     return;
   }
   if (!u.time_limit) return;
-  const Minutes limit = asked_limit(*u.time_limit);
+  const Minutes limit = asked_limit(job, *u.time_limit);
   spec.time_limit = job.time_limit = limit;
   if (!is_running(job)) return;
   // while the job is stopped its time stands still: it goes on from there
   const Time present = job.state == JobState::kSuspended ? job.suspended_at : now;
-  const Time end = job.start + time_suspended(job) + std::chrono::minutes(limit);
+  const Time end = job.start + time_suspended(job) + std::chrono::minutes(*u.time_limit);
   job.end = limit == kInfiniteMinutes ? kNever : std::max(end, present);
 }
 
@@ -210,7 +212,10 @@ Status check_values(const ClusterState& state, const Job& job, const JobUpdate& 
 Status check_times_and_counts(const Job& job, const JobUpdate& u, Time now) {
   const bool pending = job.state == JobState::kPending;
   if (u.end && pending) return failure(ErrorCode::kJobNotRunning);
-  if (u.deadline && *u.deadline != kNoTime && *u.deadline < now) return failure(ErrorCode::kInvalidTime);
+  // EndTime=now has a second to get here
+  if (u.end && to_seconds(*u.end) < to_seconds(now) - 1) return failure(ErrorCode::kInvalidTime);
+  if (u.reset_accrue && !pending) return failure(ErrorCode::kJobNotPending);
+  if (pending && u.deadline && *u.deadline != kNoTime && *u.deadline < now) return failure(ErrorCode::kInvalidTime);
   if (pending && u.min_nodes && *u.min_nodes == 0) return failure(ErrorCode::kTooManyNodes);
   if (u.num_tasks && *u.num_tasks == 0) return failure(ErrorCode::kInvalidTaskCount);
   return {};
@@ -303,6 +308,7 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now) {
   const bool whole_array = command.target.find('_') == std::string::npos;
   if (Status ok = set_array(u, whole_array, job); !ok) return ok;
   if (job.state == JobState::kPending) {
+    set_field(u.deadline, spec->deadline);  // that of a job that runs stays, and nothing is said, as in Slurm
     if (u.begin) job.eligible = *u.begin > now ? *u.begin : kNoTime;
     // it has to become eligible again when it now waits for something
     if (!job.dependency.empty() || (u.begin && *u.begin > now)) {
@@ -325,7 +331,7 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now) {
 }  // namespace
 
 Result<Decision> decide_on(const ClusterState& state, const UpdateJob& command, Time now) {
-  return for_each_target(state, command.target, [&](Draft& draft, JobId id) {
+  return for_each_named(state, command.target, [&](Draft& draft, JobId id) {
     return update_job(draft, id, command, now);
   });
 }
