@@ -11,7 +11,7 @@ import argparse
 import concurrent.futures
 import os
 import re
-import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -123,12 +123,15 @@ def passes(build, program, known, names, suite, test):
         os.chmod(folder, 0o755)
         mutated(build, folder, program, names, known)
         env = dict(os.environ, SLUICE_BUILD=folder, PYTHONDONTWRITEBYTECODE="1", PYTHONPATH=os.path.dirname(path))
-        try:
-            done = subprocess.run([sys.executable, path, f"{class_of(path, test)}.{test}"], cwd=os.path.dirname(path), env=env,
-                                  capture_output=True, text=True, timeout=150, check=False)
-        except subprocess.TimeoutExpired:
-            return False
-    return None if "skipped=" in done.stderr else done.returncode == 0
+        with subprocess.Popen([sys.executable, path, f"{class_of(path, test)}.{test}"], cwd=os.path.dirname(path), env=env,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as running:
+            try:
+                said = running.communicate(timeout=150)[1]
+            except subprocess.TimeoutExpired:
+                running.send_signal(signal.SIGINT)  # so that it takes its cluster down
+                running.communicate()
+                return False
+    return None if "skipped=" in said else running.returncode == 0
 
 
 def main():
