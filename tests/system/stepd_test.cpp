@@ -205,7 +205,7 @@ TEST(Stepd, PtyIsATerminalWithASize) {
 TEST(Stepd, FilesByPatternLabelsAndMultiProg) {
   StepdDriver driver;
   driver.make_step(3, {});
-  driver.step.multi_prog = "# comment\n0 echo first %t\n1-2 sh -c 'echo task:%t offset:%o'\n";
+  driver.step.multi_prog = "# comment\n0 echo first %t\n1-2 echo task:%t offset:%o '%t'\n";
   driver.step.std_out = "out-%n.txt";
   driver.step.label = true;
   driver.run();
@@ -213,7 +213,7 @@ TEST(Stepd, FilesByPatternLabelsAndMultiProg) {
   driver.collect();
   driver.ended();
   std::string lines = driver.read("out-0.txt");
-  for (const char* line : {"0: first 0\n", "1: task:1 offset:0\n", "2: task:2 offset:1\n"}) {
+  for (const char* line : {"0: first 0\n", "1: task:1 offset:0 %t\n", "2: task:2 offset:1 %t\n"}) {
     EXPECT_TRUE(has(lines, line)) << lines;
   }
 }

@@ -23,7 +23,7 @@ BEFORE = f"schedutil {RANGE}"
 # what a task finds: SLURM_CPU_FREQ_REQ, and how its CPU runs
 FREQ = f"""#!/bin/sh
 cpu=$(sed -n 's/^Cpus_allowed_list:[^0-9]*//p' /proc/self/status)
-cd {CPU}/cpu${{cpu%%[,-]*}}/cpufreq && echo ${{SLURM_CPU_FREQ_REQ:-none}} $(cat {' '.join(SET)})
+cd {CPU}/cpu${{cpu%%[,-]*}}/cpufreq && echo ${{SLURM_CPU_FREQ_REQ:-none}} {' '.join(f"$(cat {name})" for name in SET)}
 """
 
 

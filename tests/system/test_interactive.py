@@ -49,6 +49,7 @@ class Srun(ClusterCase):
         return sorted(self.out(*command, **options).splitlines())
 
     def test_tasks_over_nodes_with_labels(self):
+        self.wait_no_jobs()
         self.assertEqual(self.lines("srun", "-N2", "-n3", "-l", "sh", "-c", "echo $SLURM_PROCID $SLURMD_NODENAME"),
                          ["0: 0 n1", "1: 1 n1", "2: 2 n2"])
 

@@ -56,6 +56,15 @@ Json full_json(const state::ClusterState& state) {
   return wire::to_json(state::make_image(state), wire::NoRender{}, wire::Defaults::kShown);
 }
 
+// A checkpoint of then does not hold what is only noted since.
+state::ClusterState without_later_facts(state::ClusterState state) {
+  std::vector<NodeId> nodes;
+  state.nodes.for_each([&](const Node& node) { nodes.push_back(node.id); });
+  for (const NodeId node : nodes)
+    state.nodes.edit(node).undrained = kNoTime;
+  return state;
+}
+
 // Every frame from the first on gives the same state as the checkpoint and what came after.
 void expect_replay_alone(JournalReader& reader, const state::ClusterState& wanted) {
   state::ClusterState state;
@@ -67,7 +76,7 @@ void expect_replay_alone(JournalReader& reader, const state::ClusterState& wante
     return true;
   });
   EXPECT_TRUE(read);
-  EXPECT_EQ(state::differences(state, wanted), std::vector<std::string>());
+  EXPECT_EQ(state::differences(without_later_facts(state), without_later_facts(wanted)), std::vector<std::string>());
 }
 
 TEST(Corpus, EveryFormatIsStillRead) {

@@ -394,10 +394,10 @@ TEST_F(Rpc, ASignatureIsOfOneAnswerToOneRequest) {
   EXPECT_FALSE(check_answer(one->answer_key, "no", signature, "ctl:1"));
   EXPECT_FALSE(check_answer(other->answer_key, "yes", signature, "ctl:1"));
   EXPECT_TRUE(check_answer({}, "yes", {}, "ctl:1")) << "none was asked for";
-  const auto identity = test_auth()->verify(one->token, digest);
+  const auto identity = auth->verify(one->token, digest);
   ASSERT_TRUE(identity) << identity.error().text;
   EXPECT_EQ(identity->answer_key, one->answer_key);
-  EXPECT_TRUE(test_auth()->verify(*auth->create_token(digest), digest)->answer_key.empty());
+  EXPECT_TRUE(auth->verify(*auth->create_token(digest), digest)->answer_key.empty());
 }
 
 TEST_F(Rpc, RandomBytesAreRefusedAndHarmNothing) {
