@@ -128,12 +128,13 @@ class Triggers(ClusterCase):
         self.assertEqual(self.listed(), [])
 
     def test_job_events(self):
-        job = self.submit("-w", "n1", "-t", "1", "-o", "/dev/null", "--wrap", "sleep 1000")
+        job = self.submit("-w", "n1", "-t", "60", "-o", "/dev/null", "--wrap", "sleep 1000")
         self.wait_state(job, "RUNNING")
         self.set("-j", job, "--fini", "--offset=1")
         self.set("-j", job, "--time", "--offset=-59")
         self.assertEqual([row[1:5] for row in self.listed("-j", job)],
                          [["job", str(job), "fini", "1"], ["job", str(job), "time", "-59"]])
+        self.run_cmd("scontrol", "update", f"JobId={job}", "TimeLimit=1")
         self.wait_fired(f"root {job}")  # the limit is less than 59 s away
         self.assertEqual([row[3] for row in self.listed("-j", job)], ["fini"])
         self.run_cmd("scancel", job)

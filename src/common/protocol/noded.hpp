@@ -109,7 +109,10 @@ inline constexpr int32_t kLaunchFailedStatus = 53;
 // Reports are repeated until they are acknowledged. What drains a node counts once all the same: the controller passes over what
 // happened before the drain was taken away. Times are by the sender's clock; who takes a report makes them its own.
 [[nodiscard]] inline Time by_own_clock(Time happened, Time sent, Time now) {
-  return happened == kNoTime || sent == kNoTime ? happened : now - (sent - happened);
+  if (happened == kNoTime || sent == kNoTime) return happened;
+  Duration::rep since = 0;  // whoever sends it may say any time
+  if (__builtin_sub_overflow(sent.time_since_epoch().count(), happened.time_since_epoch().count(), &since)) since = INT64_MAX;
+  return happened < sent ? now - Duration(since) : now;
 }
 
 // One or more nodes of a step ended (gathered in the tree). The reply, which is sent when the

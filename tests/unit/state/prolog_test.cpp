@@ -158,6 +158,9 @@ TEST_F(PrologTest, TheClocksOfNodesDiffer) {
   const Duration second = std::chrono::seconds(1);
   EXPECT_EQ(protocol::by_own_clock(now_ - 50 * second, now_ - 40 * second, now_), now_ - 10 * second);
   EXPECT_EQ(protocol::by_own_clock(kNoTime, now_ - 40 * second, now_), kNoTime);
+  EXPECT_EQ(protocol::by_own_clock(now_ + second, now_, now_), now_) << "nothing happens after it is told";
+  EXPECT_LT(protocol::by_own_clock(Time::min() + second, Time::max(), now_), now_) << "a liar's times";
+  EXPECT_EQ(protocol::by_own_clock(Time::max(), Time::min() + second, now_), now_);
 }
 
 // A job that goes on without a node was never launched when that node's prolog was the last.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <boost/asio/connect.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -39,7 +40,9 @@ TEST(X11Listener, WithoutAFreeDescriptorItTriesLater) {
   boost::asio::io_context io;
   X11Listener listener(io, {[](uint32_t) {}, [](uint32_t, std::string_view) {}, [] { return false; }});
   ASSERT_TRUE(listener.start(this_user(), "", "5.1", ""));
-  io.run_one_for(std::chrono::milliseconds(1));  // a sanitizer that looks at an object for the first time opens a pipe
+  boost::asio::steady_timer timer(io, std::chrono::milliseconds(1));  // a sanitizer that looks at an object for the first time opens a pipe
+  timer.async_wait([](const auto&) {});
+  io.run_one();
   tcp::socket socket(io, tcp::v4());
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
