@@ -8,6 +8,7 @@
 
 Nothing here waits for a time: wait_for() asks until a condition holds, and fails with what it last saw.
 """
+import contextlib
 import faulthandler
 import os
 import random
@@ -157,7 +158,7 @@ class Cluster:
 
     def node_pid(self, node):
         for pid in pids_with(self.conf, "sluicenoded"):
-            with open(f"/proc/{pid}/cmdline", "rb") as f:
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError), open(f"/proc/{pid}/cmdline", "rb") as f:
                 if node.encode() in f.read().split(b"\0"):
                     return pid
         return None

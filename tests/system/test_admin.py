@@ -122,7 +122,7 @@ class Admin(NodeCase):
         for command in ("srun", "salloc"):
             self.assertEqual(self.out(command, "--reboot", "-w", "n3", "echo", "ran"), "ran\n")
             before.append("n3")
-            self.assertEqual(self.rebooted(), before + ["n3"])
+            wait_for(lambda: self.rebooted() == before + ["n3"], f"n3 boots for {command}")
             wait_for(lambda: self.node("n3") == "idle|none", "n3 is idle")
         before = self.rebooted()[:-1]
         # of others the wish is left out
