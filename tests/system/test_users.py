@@ -198,13 +198,13 @@ class SentGroups(ClusterCase):
     def test_whose_word_counts(self):
         if subprocess.run(["unshare", "--mount", "true"], check=False).returncode:
             self.skipTest("no mount namespaces here")
-        cluster, path = self.cluster, os.path.join(self.cluster.dir, "group")
-        with open("/etc/group", encoding="utf-8") as f:
-            text = f.read()
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(text + f"sluiceelsewhere:x:{self.ELSEWHERE}:sluicetest{ALICE}\n")
+        cluster, path = self.cluster, os.path.join(self.cluster.dir, "etc")
+        # all of /etc: a mount on /etc/group alone goes when somebody adds a group outside
+        subprocess.run(["cp", "-a", "/etc", path], check=True)
+        with open(os.path.join(path, "group"), "a", encoding="utf-8") as f:
+            f.write(f"sluiceelsewhere:x:{self.ELSEWHERE}:sluicetest{ALICE}\n")
         cluster.kill_node("n1")
-        start = 'mount --bind "$1" /etc/group && exec "$2" -f "$3" -N n1'
+        start = 'mount --bind "$1" /etc && exec "$2" -f "$3" -N n1'
         subprocess.run(["unshare", "--mount", "sh", "-c", start, "sh", path, cluster.daemon("sluicenoded"), cluster.conf],
                        check=True, env=cluster.env)
         wait_for(lambda: cluster.node_pid("n1"), "the agent runs")
