@@ -78,7 +78,7 @@ std::optional<int> read_options(int argc, char** argv, Attach& out) {
   const std::string word = one ? words[static_cast<size_t>(optind)] : "";
   const auto named = parse_named_step(word);
   if (!named) {
-    std::fprintf(stderr, "sattach: fatal: Bad step specified: %s\n", word.substr(0, word.find('.')).c_str());
+    print_bad_step("sattach", word);
     return error_exit();
   }
   if (named->step) {

@@ -131,24 +131,6 @@ void read_variables(Options& options) {
   }
 }
 
-struct Target {
-  JobId job = kNoJob;
-  StepNumber step = protocol::kWholeJob;
-};
-
-// "12", "12.3", "12.batch", "12+1" (a component of a heterogeneous job), "12+1.3"; a job that cannot be read is none.
-Target target_of(const NamedStep& named) {
-  Target target;
-  const std::string_view name = named.job;
-  const size_t plus = std::min(name.find('+'), name.size());
-  const auto job = to_number<uint32_t>(name.substr(0, plus));
-  const auto offset = plus < name.size() ? to_number<uint32_t>(name.substr(plus + 1)) : std::optional(0U);
-  if (!job || !offset) return target;
-  target.job = *job + *offset;  // components follow one another
-  target.step = named.step.value_or(protocol::kWholeJob);
-  return target;
-}
-
 std::string absolute(const std::string& path) {
   if (path.starts_with('/')) return path;
   char folder[4096];
@@ -227,12 +209,13 @@ int sbcast_main(int argc, char** argv) {
   if (options.no_allocation) return Broadcast(*client, std::move(what)).send_to(options.nodes);
   const auto named = parse_named_step(options.job);
   if (!named) {
-    std::fprintf(stderr, "sbcast: fatal: Bad step specified: %s\n", options.job.substr(0, options.job.find('.')).c_str());
+    print_bad_step("sbcast", options.job);
     return 1;
   }
-  const Target target = target_of(*named);
-  const std::string name = target.job == kNoJob ? "0" : options.job;
-  return Broadcast(*client, std::move(what)).send(target.job, target.step, name);
+  const Result<JobId> job = find_job(*client, named->job);
+  if (!job && job.error().code != ErrorCode::kInvalidJobId) return report("sbcast", job.error());
+  const std::string name = number_of_job(named->job) ? options.job : "0";
+  return Broadcast(*client, std::move(what)).send(job.value_or(kNoJob), named->step.value_or(protocol::kWholeJob), name);
 }
 
 }  // namespace sluice::cli

@@ -1,10 +1,10 @@
 #include "noded/registrar.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <fstream>
 #include <utility>
 
+#include "common/base/replace_file.hpp"
 #include "common/log/log.hpp"
 
 namespace sluice::noded {
@@ -26,14 +26,7 @@ std::string read_cluster_id(const std::string& spool_dir) {
 }
 
 Status write_cluster_id(const std::string& spool_dir, const std::string& id) {
-  const std::string fresh = id_file(spool_dir) + ".new";
-  std::ofstream file(fresh);
-  file << id << "\n";
-  file.close();
-  if (!file || std::rename(fresh.c_str(), id_file(spool_dir).c_str()) != 0) {
-    return failure(ErrorCode::kPathMissing, "cannot write " + id_file(spool_dir));
-  }
-  return {};
+  return replace_file(id_file(spool_dir), id + "\n", {.mode = 0644});
 }
 
 Registrar::Registrar(NodeState& node, net::AsyncClient& controller, NodeFeatures& features, Handlers handlers)

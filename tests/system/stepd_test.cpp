@@ -256,7 +256,7 @@ TEST(Stepd, AListenerIsNamedByItsNumber) {
 TEST(Stepd, AReportThatCannotBeWrittenIsToldAgainUntilItIs) {
   StepdDriver driver;
   driver.launch.script = "#!/bin/sh\nexit 4\n";
-  const std::string in_the_way = driver.folder + "/steps/5.4294967291.0.new";
+  const std::string in_the_way = driver.folder + "/steps/5.4294967291.0.end.new";
   std::filesystem::create_directory(in_the_way);
   FramePeer& agent = driver.run();
   const auto report = driver.ended();
@@ -277,7 +277,7 @@ TEST(Stepd, AReportThatCannotBeWrittenIsToldAgainUntilItIs) {
 TEST(Stepd, WithoutRoomForItsReportItEndsOnTerm) {
   StepdDriver driver;
   driver.launch.script = "#!/bin/sh\nexit 4\n";
-  std::filesystem::create_directory(driver.folder + "/steps/5.4294967291.0.new");
+  std::filesystem::create_directory(driver.folder + "/steps/5.4294967291.0.end.new");
   driver.run();
   const auto report = driver.ended();
   const StepSpool spool(driver.folder);
@@ -289,7 +289,7 @@ TEST(Stepd, WithoutRoomForItsReportItEndsOnTerm) {
 TEST(Stepd, AReportThatNobodyNeedsIsNotWritten) {
   StepdDriver driver;
   driver.launch.script = "#!/bin/sh\n";
-  const std::string in_the_way = driver.folder + "/steps/5.4294967291.0.new";
+  const std::string in_the_way = driver.folder + "/steps/5.4294967291.0.end.new";
   std::filesystem::create_directory(in_the_way);
   driver.run();
   const auto report = driver.ended();

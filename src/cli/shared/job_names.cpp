@@ -1,6 +1,9 @@
 #include "cli/shared/job_names.hpp"
 
 #include <algorithm>
+#include <cstdio>
+
+#include <fmt/format.h>
 
 #include "common/base/text.hpp"
 #include "common/tables/step_names.hpp"
@@ -21,6 +24,10 @@ std::optional<NamedStep> parse_named_step(std::string_view word) {
   named.step = parse_step_number(word.substr(dot + 1));
   if (!named.step) return std::nullopt;
   return named;
+}
+
+void print_bad_step(std::string_view program, std::string_view word) {
+  fmt::print(stderr, "{}: fatal: Bad step specified: {}\n", program, word.substr(0, word.find('.')));
 }
 
 std::optional<JobId> number_of_job(std::string_view name) {

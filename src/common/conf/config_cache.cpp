@@ -3,19 +3,18 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
 
 #include "common/base/errno_text.hpp"
+#include "common/base/replace_file.hpp"
 
 namespace sluice {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kUnfinished = ".new";
 constexpr mode_t kFolderMode = 0755;  // commands of all users read it
 constexpr mode_t kFileMode = 0644;
 
@@ -32,17 +31,7 @@ Status make_folder(const std::string& folder) {
 }
 
 Status write_file(const fs::path& path, const std::string& text) {
-  const std::string fresh = path.string() + kUnfinished;
-  std::error_code ignored;
-  fs::remove(fresh, ignored);
-  errno = 0;
-  std::ofstream file(fresh, std::ios::binary);
-  file.write(text.data(), static_cast<std::streamsize>(text.size()));
-  file.close();
-  if (!file || ::chmod(fresh.c_str(), kFileMode) != 0 || std::rename(fresh.c_str(), path.c_str()) != 0) {
-    return cannot("write", path.string(), errno_text(errno));
-  }
-  return {};
+  return replace_file(path.string(), text, {.mode = kFileMode});
 }
 
 // What an earlier configuration had and this one has not.
@@ -75,7 +64,7 @@ Status set_link(const std::string& link, const std::string& target) {
   if (fs::exists(there) && !fs::is_symlink(there)) return cannot("make the link", link, "something else has that name");
   if (fs::is_symlink(there) && fs::read_symlink(link, error) == target) return {};
   fs::create_directories(fs::path(link).parent_path(), error);
-  const std::string fresh = link + kUnfinished;
+  const std::string fresh = link + std::string(kUnfinishedFile);
   fs::remove(fresh, error);
   fs::create_symlink(target, fresh, error);
   if (error) return cannot("make the link", link, error.message());

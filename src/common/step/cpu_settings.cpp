@@ -13,6 +13,7 @@
 
 #include "common/base/errno_text.hpp"
 #include "common/base/read_file.hpp"
+#include "common/base/replace_file.hpp"
 #include "common/base/text.hpp"
 #include "common/step/step_spool.hpp"
 
@@ -108,14 +109,7 @@ std::optional<Memory> read_memory(const std::string& path) {
 Status write_memory(const std::string& path, const Memory& memory) {
   std::string text = memory.cpu_folder + '\n' + settings_text(memory.before) + '\n';
   for (const auto& [name, own] : memory.steps) text += name + ' ' + settings_text(own) + '\n';
-  const std::string fresh = path + ".new";
-  const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  const bool good = fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  if (fd >= 0) ::close(fd);
-  if (good && ::rename(fresh.c_str(), path.c_str()) == 0) return {};
-  auto error = failure(fmt::format("cannot write {}: {}", fresh, errno_text(errno)));
-  ::unlink(fresh.c_str());
-  return error;
+  return replace_file(path, text);
 }
 
 // One at a time, step daemons and the agent.
@@ -205,7 +199,7 @@ Status ChangedCpus::give_back_where(const std::function<bool(std::string_view)>&
   std::vector<std::string> paths;
   std::filesystem::directory_iterator entry(folder_, error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    if (entry->path().extension() != ".new") paths.push_back(entry->path().string());
+    if (entry->path().extension() != kUnfinishedFile) paths.push_back(entry->path().string());
   }
   for (const std::string& path : paths) {
     auto memory = read_memory(path);

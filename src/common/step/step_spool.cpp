@@ -15,6 +15,7 @@
 
 #include "common/base/errno_text.hpp"
 #include "common/base/read_file.hpp"
+#include "common/base/replace_file.hpp"
 #include "common/base/text.hpp"
 #include "common/wire/codec.hpp"
 
@@ -25,16 +26,6 @@ constexpr size_t kMaxRecordBytes = 1U << 20;
 
 tl::unexpected<Error> system_failure(std::string_view what, const std::string& path) {
   return failure(fmt::format("{} {}: {}", what, path, errno_text(errno)));
-}
-
-bool write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(n));
-  }
-  return true;
 }
 
 }  // namespace
@@ -85,15 +76,7 @@ bool StepSpool::is_claimed(const protocol::StepKey& key) const {
 }
 
 Status StepSpool::write_end(const protocol::StepEnded& ended) const {
-  const std::string fresh = path(ended.key, "new");
-  const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (fd < 0) return system_failure("cannot create", fresh);
-  const bool good = write_all(fd, wire::encode(ended));
-  ::close(fd);
-  if (good && ::rename(fresh.c_str(), path(ended.key, "end").c_str()) == 0) return {};
-  auto error = system_failure("cannot write", fresh);
-  ::unlink(fresh.c_str());  // a full disk needs the room
-  return error;
+  return replace_file(path(ended.key, "end"), wire::encode(ended));
 }
 
 std::optional<protocol::StepEnded> StepSpool::read_end(const protocol::StepKey& key) const {
@@ -137,7 +120,7 @@ Result<std::vector<protocol::StepKey>> StepSpool::scan() const {
 
 void StepSpool::remove(const protocol::StepKey& key) const {
   // the report goes last: a claimed step without one would be taken for a crashed one
-  for (const char* ending : {"sock", "new", "key", "end"})
+  for (const char* ending : {"sock", "end.new", "key", "end"})
     ::unlink(path(key, ending).c_str());
 }
 
