@@ -8,6 +8,7 @@ an option that a test gives in a script or a variable is still seen: such a row 
   tools/mutate_options.py [--build build/dev] [--only REGEX] [--jobs N]
 """
 import argparse
+import collections
 import concurrent.futures
 import os
 import re
@@ -15,10 +16,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ROW = re.compile(r"\| `(-[^`]*)` \| supported \| `system:(\w+) (\w+)`")
 PERMUTES = {"squeue", "sinfo", "scancel", "sstat", "sdiag", "sattach", "sbcast", "strigger", "scrontab", "scontrol"}
+SUITES = collections.defaultdict(threading.Lock)  # one test of a file at a time: its users and numbers are the file's own
 WRAPPER = '''#!/usr/bin/env python3
 import os, sys
 real, names, permutes, known = {real!r}, {names!r}, {permutes!r}, {known!r}
@@ -119,7 +122,7 @@ def class_of(path, test):
 def passes(build, program, known, names, suite, test):
     """Whether the test passes with a program that does not see `names`; None when it is skipped."""
     path = os.path.join(ROOT, "tests/system", f"test_{suite}.py")
-    with tempfile.TemporaryDirectory(prefix="sluice-mutation-") as folder:
+    with SUITES[suite], tempfile.TemporaryDirectory(prefix="sluice-mutation-") as folder:
         os.chmod(folder, 0o755)
         mutated(build, folder, program, names, known)
         env = dict(os.environ, SLUICE_BUILD=folder, PYTHONDONTWRITEBYTECODE="1", PYTHONPATH=os.path.dirname(path))
