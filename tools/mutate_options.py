@@ -19,7 +19,8 @@ import tempfile
 import threading
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-ROW = re.compile(r"\| `(-[^`]*)` \| supported \| `system:(\w+) (\w+)`")
+ROW = re.compile(r"\| `(-[^`]*)` \| (.*)")
+TESTED = re.compile(r"supported \| `system:(\w+) (\w+)`")
 PERMUTES = {"squeue", "sinfo", "scancel", "sstat", "sdiag", "sattach", "sbcast", "strigger", "scrontab", "scontrol"}
 SUITES = collections.defaultdict(threading.Lock)  # one test of a file at a time: its users and numbers are the file's own
 WRAPPER = '''#!/usr/bin/env python3
@@ -69,6 +70,7 @@ os.execv(real, [{program!r}] + out)
 
 
 def rows():
+    """PROGRAM, NAMES, SUITE, TEST of each option; SUITE is None where no system test is named."""
     program = None
     with open(os.path.join(ROOT, "docs/compatibility.md"), encoding="utf-8") as page:
         for line in page:
@@ -76,7 +78,8 @@ def rows():
                 program = line[3:].split()[0]
             found = ROW.match(line)
             if found and program:
-                yield program, [name.strip() for name in found[1].split(",")], found[2], found[3]
+                tested = TESTED.match(found[2])
+                yield (program, [name.strip() for name in found[1].split(",")], *(tested.groups() if tested else (None, None)))
 
 
 def kind_of(build, program, name):
@@ -144,7 +147,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
     build = os.path.abspath(options.build)
-    wanted = [row for row in rows() if re.search(options.only, f"{row[0]} {' '.join(row[1])} {row[2]} {row[3]}")
+    wanted = [row for row in rows() if row[2] and re.search(options.only, f"{row[0]} {' '.join(row[1])} {row[2]} {row[3]}")
               and os.path.exists(os.path.join(build, "bin", row[0]))]
     known = {}
     for program in {row[0] for row in wanted}:

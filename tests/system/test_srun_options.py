@@ -64,7 +64,8 @@ class Srun(ClusterCase):
         self.assertEqual(self.masks(*two, "--cpu-bind=mask_cpu:0x6,0x9"), ["6", "9"])
         self.assertEqual(self.masks(*two, "--cpu-bind=threads"), ["0x01", "0x10"])
         self.assertEqual(self.masks(*two, "--cpu-bind=cores"), ["0x03", "0x30"])
-        self.assertEqual(self.masks(*two, "--cpu_bind=sockets"), ["0x0F", "0xF0"])
+        self.assertEqual(self.masks(*two, "--cpu-bind=sockets"), ["0x0F", "0xF0"])
+        self.assertEqual(self.masks(*two, "--cpu_bind=threads"), ["0x01", "0x10"])
         self.assertEqual(self.out("srun", *two, "--cpu-bind=rank", "sh", "-c", "echo $SLURM_CPU_BIND"), "quiet,rank\n" * 2)
 
     def test_cpu_bind_of_nodes(self):  # CpuBind of nodes and partitions, where --cpu-bind does not say how
