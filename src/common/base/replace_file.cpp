@@ -14,7 +14,7 @@ namespace sluice {
 namespace {
 
 bool write_fresh(const std::string& path, std::string_view bytes, const FileWriting& how) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, how.mode);
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, how.mode);
   if (fd < 0) return false;
   const bool good = ::fchmod(fd, how.mode) == 0 && write_all(fd, bytes) && (!how.flush || ::fsync(fd) == 0);
   const int why = errno;
@@ -45,7 +45,6 @@ bool write_all(int fd, std::string_view bytes) {
 
 Status replace_file(const std::string& path, std::string_view bytes, const FileWriting& how) {
   const std::string fresh = path + std::string(kUnfinishedFile);
-  ::unlink(fresh.c_str());  // of a writer that was killed
   if (write_fresh(fresh, bytes, how) && std::rename(fresh.c_str(), path.c_str()) == 0) {
     if (how.flush) flush_folder_of(path);
     return {};

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -36,11 +37,18 @@ TEST(ReplaceFile, WritesItWholeWithItsModeWhateverTheUmask) {
 TEST(ReplaceFile, TakesThePlaceOfWhatAKilledWriterLeft) {
   test::TempFolder folder;
   const std::string path = folder / "record";
-  const std::string other = folder / "other";
-  ASSERT_TRUE(replace_file(other, "of somebody else"));
-  std::filesystem::create_symlink(other, path + ".new");
+  std::ofstream(path + ".new") << "a longer text, cut in the mid";
   EXPECT_TRUE(replace_file(path, "mine"));
   EXPECT_EQ(read_file(path), "mine");
+  EXPECT_EQ(mode_of(path), 0600U);
+}
+
+TEST(ReplaceFile, FollowsNoLink) {
+  test::TempFolder folder;
+  const std::string path = folder / "record", other = folder / "other";
+  ASSERT_TRUE(replace_file(other, "of somebody else"));
+  std::filesystem::create_symlink(other, path + ".new");
+  EXPECT_FALSE(replace_file(path, "mine"));
   EXPECT_EQ(read_file(other), "of somebody else");
 }
 
@@ -52,7 +60,7 @@ TEST(ReplaceFile, SaysWhyNotAndKeepsWhatWasThere) {
   const Status done = replace_file(path, "new");
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, ErrorCode::kPathMissing);
-  EXPECT_EQ(done.error().text, "cannot write " + path + ": File exists");
+  EXPECT_EQ(done.error().text, "cannot write " + path + ": Is a directory");
   EXPECT_EQ(read_file(path), "old");
 }
 
