@@ -31,6 +31,7 @@
 #include "common/base/host_name.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
+#include "common/base/wait_status.hpp"
 #include "common/step/mpi_spawned.hpp"
 #include "common/tables/errors.hpp"
 #include "common/tables/mpi_types.hpp"
@@ -143,7 +144,7 @@ class Srun {
                                     request.node_list, why));
     print_error("srun", fmt::format("Application launch failed: {}", why));
     say("srun", "Job step aborted");
-    return launch_failure_status(why);
+    return shell_code(launch_failure_status(why));
   }
 
   // What can be found wrong before there is a job.
@@ -377,7 +378,7 @@ class Srun {
   Environment script_environment_;  // what SrunProlog and SrunEpilog find besides
   bool own_ = false;
   std::string first_node_;
-  int32_t wait_status_ = 0;
+  int32_t wait_status_ = 1 << 8;  // until there was a step
   std::optional<X11Target> x11_;
   std::optional<srun::Spawned> spawned_;
 };

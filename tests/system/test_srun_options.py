@@ -103,6 +103,9 @@ class Srun(ClusterCase):
         """The exit status is Slurm's number of the error, cut to eight bits."""
         done = self.run_cmd("srun", "-w", "n1", "-n1", "--cpu-bind=map_cpu:999", "true", check=False)
         self.assertEqual(done.returncode, 192)
+        failed = self.out("squeue", "-h", "-t", "F", "-S", "-i", "-o", "%i %r").split("\n")[0].split()
+        self.assertEqual(failed[1], "JobLaunchFailure")
+        self.assertIn(" ExitCode=0:64\n", self.out("scontrol", "show", "job", failed[0]))
         self.assertRegex(done.stderr, r"srun: error: Task launch for StepId=\d+\.0 failed on node n1: Unable to satisfy cpu bind request\n"
                          r"srun: error: Application launch failed: Unable to satisfy cpu bind request\n")
 

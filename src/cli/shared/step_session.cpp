@@ -11,6 +11,7 @@
 #include "cli/shared/option_parser.hpp"
 #include "cli/shared/terminal.hpp"
 #include "common/base/errno_text.hpp"
+#include "common/base/wait_status.hpp"
 #include "common/tables/errors.hpp"
 #include "common/tables/step_names.hpp"
 #include "common/wire/codec.hpp"
@@ -27,10 +28,9 @@ constexpr uint32_t kOutsideChecks = 30;
 
 }  // namespace
 
-int launch_failure_status(const std::string& why) {
-  constexpr uint32_t kStatusMask = 0xff;
+int32_t launch_failure_status(const std::string& why) {
   const auto number = error_number_of(why);
-  return number ? static_cast<int>(*number & kStatusMask) : error_exit();
+  return number ? static_cast<int32_t>(*number) : error_exit() << 8;
 }
 
 StepSession::StepSession(Client& client,
@@ -234,7 +234,8 @@ void StepSession::launch_failed(size_t node, const std::string& why) {
   print_error(options_.command, fmt::format("Task launch for StepId={} failed on node {}: {}",
                                             name_, layout_.nodes[node].name, why));
   print_error(options_.command, fmt::format("Application launch failed: {}", why));
-  failure_ = launch_failure_status(why);
+  launch_status_ = launch_failure_status(why);
+  failure_ = shell_code(*launch_status_);
   if (!aborting_) abort({});
 }
 
@@ -316,6 +317,7 @@ void StepSession::check_launch() {
       }
     }
     failure_ = error_exit();
+    launch_status_ = *failure_ << 8;
     finish_if_over();
   });
 }

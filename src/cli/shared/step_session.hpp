@@ -47,8 +47,8 @@ struct SessionOptions {
   int spawn_report = -1;               // of a step that a task of another one spawned: its srun listens there
 };
 
-// The exit status when tasks could not be launched: the number of Slurm's error, cut to what a status holds.
-[[nodiscard]] int launch_failure_status(const std::string& why);
+// In the place of a task's status when tasks could not be launched: the number of Slurm's error as it stands, else exit code 1.
+[[nodiscard]] int32_t launch_failure_status(const std::string& why);
 
 class StepSession {
  public:
@@ -59,7 +59,8 @@ class StepSession {
   [[nodiscard]] int run(const std::vector<protocol::CreateStepReply>& parts);
   // News of the job, when somebody watches it; call on the event loop.
   void job_updated(const protocol::JobWatchUpdate& update);
-  [[nodiscard]] int32_t wait_status() const { return exits_.wait_status(); }
+  // What the step makes of a job of its own: the worst status of a task, or launch_failure_status().
+  [[nodiscard]] int32_t wait_status() const { return launch_status_ ? *launch_status_ : exits_.wait_status(); }
 
  private:
   void connected(size_t node);
@@ -130,6 +131,7 @@ class StepSession {
   bool ended_for_bad_exit_ = false;
   bool job_over_ = false;
   std::optional<int> mpi_status_;  // what a task wanted when it ended the step
+  std::optional<int32_t> launch_status_;  // tasks could not be launched
   std::optional<int> failure_;  // the exit status when something other than a task failed
 };
 

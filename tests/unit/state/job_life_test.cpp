@@ -384,6 +384,23 @@ TEST_F(CoreTest, OutOfMemory) {
   EXPECT_EQ(job(srun).exit_status, 125);
 }
 
+// It counted as completed: jobs that wait for its success began.
+TEST_F(CoreTest, AnSrunThatCouldLaunchNothingHasFailed) {
+  constexpr int32_t kInvalidCredential = 4201, kCpuBind = 4032;
+  JobSpec spec = batch_spec();
+  spec.batch = false;
+  for (const auto& [number, signal] : {std::pair(kInvalidCredential, 105), std::pair(kCpuBind, 64)}) {
+    const JobId srun = submit(spec);
+    ASSERT_TRUE(start_job(srun, "n1"));
+    ASSERT_TRUE(run(EndAllocation{kAnn, srun, number}));
+    EXPECT_EQ(job(srun).state, JobState::kFailed);
+    EXPECT_EQ(job(srun).reason, JobReason::kJobLaunchFailure);
+    EXPECT_EQ(job(srun).exit_status, signal);
+    EXPECT_TRUE(job(srun).state_description.empty());
+    ASSERT_TRUE(cleaned(srun, "n1"));
+  }
+}
+
 TEST_F(CoreTest, AllocationsEndWithTheirCommand) {
   JobSpec spec = batch_spec();
   spec.batch = false;

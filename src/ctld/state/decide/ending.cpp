@@ -29,6 +29,9 @@ std::string signal_description(int32_t signal) {
   return "RaisedSignal:" + std::to_string(signal) + "(" + name + ")";
 }
 
+// srun ends its job with the number of an error where it could launch nothing: no status of a process has both parts.
+bool is_error_number(int32_t status) { return signal_of(status) != 0 && code_of(status) != 0; }
+
 bool lists_code(const std::string& list, int32_t status) {
   if (list.empty() || signal_of(status) != 0) return false;
   const auto codes = IndexSet::parse(list);
@@ -253,7 +256,12 @@ Ending ending_of_exit(const ClusterConfig& config, const Job& job, int32_t statu
   }
   ending.state = JobState::kFailed;
   ending.reason = signal_of(status) != 0 ? JobReason::kRaisedSignal : JobReason::kNonZeroExitCode;
-  if (signal_of(status) != 0) ending.description = signal_description(signal_of(status));
+  if (is_error_number(status)) {
+    ending.reason = JobReason::kJobLaunchFailure;
+    ending.exit_status = signal_of(status);
+  } else if (signal_of(status) != 0) {
+    ending.description = signal_description(signal_of(status));
+  }
   if (!job.spec->batch) return ending;
   // as in Slurm, whatever --no-requeue says: the site knows what these exit codes stand for
   if (lists_code(config.requeue_exit_hold, status)) {
