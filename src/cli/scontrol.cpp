@@ -129,7 +129,7 @@ Words split_line(const std::string& line) {
     } else if (quote != '\0') {
       if (c == quote) quote = '\0';
       else word += c;
-    } else if (c == '"' || c == '\'') {
+    } else if ((c == '"' || c == '\'') && line.find(c, i + 1) != std::string::npos) {  // one that is never closed is a letter
       quote = c;
       in_word = true;
     } else if (c == ' ' || c == '\t') {
@@ -156,7 +156,10 @@ void run_interactively(Session& session) {
       return;
     }
     if (echo) std::cout << line << '\n' << std::flush;
-    if (trim(line) == "!!") line = previous;
+    if (trim(line) == "!!") {
+      line = previous;
+      if (previous.empty()) session.exit_status = 1;
+    }
     previous = line;
     run_words(session, split_line(line));
     std::fflush(stdout);

@@ -176,6 +176,16 @@ class Down(unittest.TestCase):
         self.assertEqual(pids_with(cluster.dir) + jobs_of(cluster.conf), [])
         return done.stdout
 
+    def test_of_another_user(self):  # it stopped nothing, and said so as if all were well
+        cluster = self.start()
+        os.chmod(cluster.dir, 0o755)
+        done = subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", cluster.program("sluice"), "down",
+                               "--dir", cluster.dir], capture_output=True, text=True, check=False, cwd="/")
+        self.assertEqual((done.returncode, done.stdout, done.stderr),
+                         (1, "", f"sluice down: error: the cluster of {cluster.dir} is another user's\n"))
+        self.assertEqual(cluster.run("sinfo", "-h", "-o", "%D").stdout, "1\n")
+        self.stop(cluster)
+
     def test_two_clusters(self):
         one = self.start()
         two = self.start()

@@ -384,6 +384,11 @@ class Query(ClusterCase):
         self.assertEqual((done.returncode, done.stderr), (1, "invalid keyword: foo\n"))
         self.assertEqual(done.stdout, "scontrol: show hostnames n[1-2]\nn1\nn2\nscontrol: !!\nn1\nn2\n"
                          "scontrol: foo\nscontrol: exit\n")
+        done = self.run_cmd("scontrol", stdin="!!\nexit\n", check=False)  # nothing to repeat
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (1, "scontrol: !!\nscontrol: exit\n", ""))
+        done = self.run_cmd("scontrol", stdin="show 'partition' debug\nshow \"part\nexit\n", check=False)
+        self.assertEqual((done.returncode, done.stderr), (1, 'invalid entity:"part for keyword:show \n'))
+        self.assertIn("PartitionName=debug", done.stdout)
 
     def test_explain(self):
         self.assertIn("held by its user", self.out("sluice", "explain", str(self.held)))

@@ -167,10 +167,15 @@ Result<TrialNodes> launch_all(const TrialOptions& options) {
   return wait_until_idle(options, *config);
 }
 
-// Daemons are known by what they have below the folder: one that is no cluster's own may have those of others below it.
+// The folder is of a cluster that `sluice up` has started, for this user. Daemons are known by what they have below the
+// folder: one that is no cluster's own may have those of others below it.
 Status check_owner(const std::string& dir) {
   const TrialFolder folder(dir);
   const std::string path = dir + "/slurm.conf";
+  struct stat about {};
+  if (::geteuid() != 0 && ::stat(path.c_str(), &about) == 0 && about.st_uid != ::geteuid()) {
+    return failure(fmt::format("the cluster of {} is another user's", dir));
+  }
   const auto text = read_file(path);
   const auto daemons = text ? std::vector<TrialProcess>{} : daemons_of(folder);
   const auto own = [&](const TrialProcess& d) { return runs_from_conf_of(d, folder); };
