@@ -10,6 +10,7 @@ an option that a test gives in a script or a variable is still seen: such a row 
 import argparse
 import collections
 import concurrent.futures
+import contextlib
 import os
 import re
 import signal
@@ -129,14 +130,20 @@ def passes(build, program, known, names, suite, test):
         os.chmod(folder, 0o755)
         mutated(build, folder, program, names, known)
         env = dict(os.environ, SLUICE_BUILD=folder, PYTHONDONTWRITEBYTECODE="1", PYTHONPATH=os.path.dirname(path))
-        with subprocess.Popen([sys.executable, path, f"{class_of(path, test)}.{test}"], cwd=os.path.dirname(path), env=env,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as running:
+        with open(os.path.join(folder, "said"), "w+", encoding="utf-8") as said_file, \
+                subprocess.Popen([sys.executable, path, f"{class_of(path, test)}.{test}"], cwd=os.path.dirname(path), env=env,
+                                 stdout=subprocess.DEVNULL, stderr=said_file, start_new_session=True) as running:
             try:
-                said = running.communicate(timeout=150)[1]
+                running.wait(timeout=150)
             except subprocess.TimeoutExpired:
                 running.send_signal(signal.SIGINT)  # so that it takes its cluster down
-                running.communicate()
+                running.wait()
                 return False
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(running.pid, signal.SIGKILL)  # commands that a failed test has left waiting
+            said_file.seek(0)
+            said = said_file.read()
     return None if "skipped=" in said else running.returncode == 0
 
 
