@@ -188,10 +188,13 @@ class Agent::Graph {
                                            },
                                            [this](const protocol::RegisterNodeReply& reply) {
                                              registered(reply);
-                                           }});
+                                           },
+                                           [this] { return !steps_->live().empty(); }});
   }
 
   void registered(const protocol::RegisterNodeReply& reply) {
+    if (reply.removed && !reply.forget.empty())
+      log::error("the cluster does not have this node any more; steps that are ended: {}", reply.forget.size());
     for (const protocol::StepKey& key : reply.forget)
       steps_->terminate({key, true, {}});
     for (const JobId job : reply.clean)

@@ -6,6 +6,7 @@
 
 #include "common/base/replace_file.hpp"
 #include "common/log/log.hpp"
+#include "common/tables/errors.hpp"
 
 namespace sluice::noded {
 namespace {
@@ -14,6 +15,13 @@ constexpr Duration kCallTime = std::chrono::seconds(20);
 
 std::string id_file(const std::string& spool_dir) {
   return spool_dir + "/cluster_id";
+}
+
+// The controller pings several times in this time.
+Duration longest_silence(const ClusterConfig& config) {
+  constexpr Duration kShortest = std::chrono::seconds(3), kDefault = std::chrono::minutes(5);
+  const Duration timeout = config.slurmd_timeout;
+  return timeout == Duration(0) || timeout >= kNoLimit ? kDefault : std::max(timeout, kShortest);
 }
 
 }  // namespace
@@ -30,7 +38,9 @@ Status write_cluster_id(const std::string& spool_dir, const std::string& id) {
 }
 
 Registrar::Registrar(NodeState& node, net::AsyncClient& controller, NodeFeatures& features, Handlers handlers)
-    : node_(node), controller_(controller), features_(features), handlers_(std::move(handlers)), retry_(node.io) {}
+    : node_(node), controller_(controller), features_(features), handlers_(std::move(handlers)), retry_(node.io), silence_(node.io) {
+  watch_silence();
+}
 
 void Registrar::start() {
   if (busy_) {
@@ -75,7 +85,7 @@ void Registrar::send(protocol::RegisterNodeRequest request) {
 void Registrar::failed(const Error& error) {
   // once a row of failures is enough in the log, except when it is about more than a silent peer
   if (retry_.fresh() || error.code == ErrorCode::kWrongCluster) {
-    log::error("cannot register with the controller: {}", error.text);
+    log::error("cannot register with the controller: {}", error_text(error));
   }
   retry_.later([this] { send(); });
 }
@@ -84,6 +94,10 @@ void Registrar::registered(protocol::RegisterNodeReply reply) {
   if (!node_.cluster_id.empty() && reply.cluster_id != node_.cluster_id) {
     return failed({ErrorCode::kWrongCluster, "this node belongs to cluster " + node_.cluster_id +
                                                  ", the controller to " + reply.cluster_id});
+  }
+  if (reply.removed) {
+    if (!node_.cluster_id.empty()) handlers_.on_registered(reply);
+    return failed({ErrorCode::kInvalidNodeName, "it does not have node " + node_.name + " any more"});
   }
   auto verifier = net::CredentialVerifier::from_public_key(reply.credential_key);
   if (!verifier) return failed(verifier.error());
@@ -103,6 +117,16 @@ void Registrar::registered(protocol::RegisterNodeReply reply) {
   retry_.succeeded();
   log::info("registered as {}", node_.name);
   handlers_.on_registered(reply);
+}
+
+void Registrar::watch_silence() {
+  const Duration limit = longest_silence(*node_.config);
+  silence_.expires_after(limit / 3);
+  silence_.async_wait([this, limit](const boost::system::error_code& cancelled) {
+    if (cancelled) return;
+    if (now() - node_.last_controller_message >= limit && handlers_.has_work()) start();
+    watch_silence();
+  });
 }
 
 }  // namespace sluice::noded

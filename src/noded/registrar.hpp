@@ -1,9 +1,11 @@
 // Registration: again and again until the controller answers, and anew when asked. What the answer
-// says (identity of the cluster, key, configuration, orphans) is taken over.
+// says (identity of the cluster, key, configuration, orphans) is taken over. While work runs here, an
+// agent that nobody asks any more registers by itself: the cluster may have it no more.
 #pragma once
 
 #include <functional>
 
+#include <boost/asio/steady_timer.hpp>
 
 #include "common/protocol/noded.hpp"
 #include "common/rpc/async_client.hpp"
@@ -17,7 +19,8 @@ class Registrar {
  public:
   struct Handlers {
     std::function<void(protocol::RegisterNodeRequest&)> fill;  // steps and jobs
-    std::function<void(const protocol::RegisterNodeReply&)> on_registered;
+    std::function<void(const protocol::RegisterNodeReply&)> on_registered;  // or turned away: `removed`
+    std::function<bool()> has_work;
   };
   Registrar(NodeState& node, net::AsyncClient& controller, NodeFeatures& features, Handlers handlers);
 
@@ -29,12 +32,14 @@ class Registrar {
   void send(protocol::RegisterNodeRequest request);
   void failed(const Error& error);
   void registered(protocol::RegisterNodeReply reply);
+  void watch_silence();
 
   NodeState& node_;
   net::AsyncClient& controller_;
   NodeFeatures& features_;
   Handlers handlers_;
   Retry retry_;
+  boost::asio::steady_timer silence_;
   bool busy_ = false;
   bool again_ = false;
 };

@@ -5,6 +5,7 @@
 
 #include "common/log/log.hpp"
 #include "common/protocol/ctld.hpp"
+#include "common/tables/errors.hpp"
 
 namespace sluice::noded {
 namespace {
@@ -56,7 +57,7 @@ void Reporter::call(const Request& request, bool& busy, std::function<void()> on
                 on_taken();
                 return send();
               }
-              log::error("the controller did not take a report: {}", error.text);
+              log::error("the controller did not take a report: {}", error_text(error));
               retry_.later([this] { send(); });
             });
       });

@@ -10,6 +10,7 @@
 #include "common/base/wait_status.hpp"
 #include "common/log/log.hpp"
 #include "common/protocol/ctld.hpp"
+#include "common/tables/errors.hpp"
 
 namespace sluice::noded {
 namespace {
@@ -145,7 +146,7 @@ void StepReports::sent(const net::FanoutTarget& receiver, const Error& error) {
     return handlers_.on_progress();
   }
   log::error("{} did not take a report: {}", receiver == kToController ? net::kController : receiver.node,
-             error.text);
+             error_text(error));
   way.sending = 0;
   if (receiver != kToController) {
     // round the dead node, straight to the controller

@@ -74,9 +74,14 @@ class FakeController {
     server->handle<protocol::RegisterNodeRequest, protocol::RegisterNodeReply>(
         [this](const CallContext&, protocol::RegisterNodeRequest request, auto responder) {
           protocol::RegisterNodeReply reply;
-          reply.cluster_id = cluster_id;
-          reply.credential_key = signer.public_key();
-          note([&] { registrations.push_back(std::move(request)); });
+          note([&] {
+            reply.cluster_id = cluster_id;
+            reply.removed = removed;
+            if (removed) reply.forget = request.running;
+            if (removed) reply.clean = request.jobs;
+            else reply.credential_key = signer.public_key();
+            registrations.push_back(std::move(request));
+          });
           responder.reply(reply);
         });
     server->handle<protocol::ReportStepsRequest, Empty>(
@@ -184,6 +189,7 @@ class FakeController {
   std::mutex mutex;
   std::condition_variable changed;
   std::atomic<bool> refuse_reports = false;
+  bool removed = false;  // the cluster has the node no more
   std::vector<protocol::RegisterNodeRequest> registrations;
   std::vector<protocol::StepEnded> ended;
   std::vector<protocol::JobCleaned> cleaned;

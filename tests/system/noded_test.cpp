@@ -475,6 +475,49 @@ TEST(Noded, AnotherClustersControllerIsRefused) {
   ASSERT_TRUE(controller.wait([&] { return controller.ended.size() == 1; }));
 }
 
+// The bug: it went on with a job that was requeued, and so ran twice.
+TEST(Noded, EndsWhatItRunsWhenItsClusterHasItNoMore) {
+  FakeController controller;
+  const std::string path = controller.folder + "/epilog";
+  std::ofstream(path) << "#!/bin/sh\necho epilog $SLURM_JOB_ID >> " << controller.folder << "/scripts.out\n";
+  ::chmod(path.c_str(), 0755);
+  controller.start_agent(fmt::format("Epilog={}\n", path));
+  ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
+  ASSERT_TRUE(controller.launch(controller.batch_launch(22, "#!/bin/sh\necho $$ > new && mv new started\nexec sleep 1000\n")));
+  while (!std::filesystem::exists(controller.folder + "/started"))
+    ::usleep(5000);
+  const pid_t job = std::stoi(controller.read("started"));
+  const auto logged = [&](const char* text) { return controller.read("log").find(text) != std::string::npos; };
+
+  controller.note([&] {
+    controller.cluster_id = "cluster-b";  // an empty state folder knows no node at all
+    controller.removed = true;
+  });
+  ASSERT_TRUE(controller.agent->call<protocol::PingNodeReply>(protocol::PingNodeRequest{"cluster-a", 1, true}, 10s));
+  ASSERT_TRUE(controller.wait([&] { return logged("this node belongs to cluster cluster-a"); }));
+  EXPECT_EQ(::kill(job, 0), 0);
+  EXPECT_TRUE(controller.ended.empty());
+
+  controller.note([&] { controller.cluster_id = "cluster-a"; });
+  ASSERT_TRUE(controller.wait([&] { return !controller.cleaned.empty() && !controller.ended.empty(); })) << controller.read("log");
+  EXPECT_EQ(::kill(job, 0), -1);
+  EXPECT_EQ(controller.ended[0].key.id.job, 22U);
+  EXPECT_EQ(controller.cleaned[0].job, 22U);
+  EXPECT_EQ(controller.read("scripts.out"), "epilog 22\n");
+  EXPECT_TRUE(logged("the cluster does not have this node any more; steps that are ended: 1"));
+}
+
+// The controller does not ask a node that it has no more, and may not have reached it when it was told.
+TEST(Noded, RegistersByItselfWhileItHasWorkAndNobodyAsks) {
+  FakeController controller;
+  controller.start_agent("SlurmdTimeout=1\n");
+  ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
+  ASSERT_TRUE(controller.launch(controller.batch_launch(23, "#!/bin/sh\nwhile [ ! -e go ]; do sleep 0.02; done\n")));
+  ASSERT_TRUE(controller.wait([&] { return controller.registrations.back().running.size() == 1; }));
+  std::ofstream(controller.folder + "/go") << "";
+  ASSERT_TRUE(controller.wait([&] { return !controller.ended.empty(); }));
+}
+
 // Who has taken the controller's port knows no key: neither a configuration nor an acknowledgement of his is believed.
 TEST(Noded, BelievesNoAnswerThatTheControllerHasNotSigned) {
   FakeController controller;

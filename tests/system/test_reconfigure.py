@@ -2,9 +2,15 @@
 import os
 import re
 import signal
+import subprocess
 import unittest
 
-from harness import ClusterCase, wait_for
+from harness import ClusterCase, pids_with, wait_for
+
+
+def without_n3(conf):
+    return re.sub(r"NodeName=n\[1-3\](.*)Port=\[(\d+)-(\d+)\]",
+                  lambda m: f"NodeName=n[1-2]{m[1]}Port=[{m[2]}-{int(m[3]) - 1}]", conf)
 
 
 class Reconfigure(ClusterCase):
@@ -15,21 +21,22 @@ class Reconfigure(ClusterCase):
 
     def tell(self, how):
         """Tells the controller to read slurm.conf again, and waits until it has."""
+        if how == "restart":
+            self.cluster.kill_controller()
+            return self.cluster.start_controller()
         count = self.cluster.log().count("configuration read again")
         if how == "scontrol":
             self.run_cmd("scontrol", "reconfigure")
         else:
             os.kill(self.cluster.controller_pid(), signal.SIGHUP)
-        wait_for(lambda: self.cluster.log().count("configuration read again") > count, f"it is read after {how}")
+        return wait_for(lambda: self.cluster.log().count("configuration read again") > count, f"it is read after {how}")
 
     def node_comes_and_goes(self, how):
         job = self.submit("-w", "n1", "-o", "/dev/null", "--wrap", "sleep 1000")
         self.wait_state(job, "RUNNING")
         refusals = lambda: self.cluster.log("n3").count("cannot register with the controller")
         refused = refusals()
-        before = self.cluster.change_conf(lambda text: re.sub(
-            r"NodeName=n\[1-3\](.*)Port=\[(\d+)-(\d+)\]",
-            lambda m: f"NodeName=n[1-2]{m[1]}Port=[{m[2]}-{int(m[3]) - 1}]", text) +
+        before = self.cluster.change_conf(lambda text: without_n3(text) +
             "PartitionName=short Nodes=n2 MaxTime=5\n")
         try:
             self.tell(how)
@@ -40,6 +47,7 @@ class Reconfigure(ClusterCase):
             self.assertEqual(self.wait_ended(other), "COMPLETED")
             self.assertEqual(self.state(job), "RUNNING")
             wait_for(lambda: refusals() == refused + 1, "the agent of n3 says once that it is not wanted")
+            self.assertIn("cannot register with the controller: it does not have node n3 any more\n", self.cluster.log("n3"))
         finally:
             self.cluster.change_conf(lambda _: before)
             self.tell(how)
@@ -58,20 +66,61 @@ class Reconfigure(ClusterCase):
     def test_sighup(self):
         self.node_comes_and_goes("SIGHUP")
 
+    def jobs_lose_their_node(self, how):
+        """What ran on n3 ends there: the requeued job would run twice, the other one for nobody."""
+        stays, again, never = (f"{how}-{name}.out" for name in ("stays", "again", "never"))
+        wrap = ("--open-mode=append", "--wrap", "echo $$; exec sleep 1000")
+        other = self.submit("-w", "n1", "-o", stays, *wrap)
+        job = self.submit("-w", "n3", "-o", again, *wrap)
+        failed = self.submit("-w", "n3", "--no-requeue", "-o", never, *wrap)
+        wait_for(lambda: all(self.file(name) for name in (stays, again, never)), "all run")
+        alive = lambda name: os.path.exists(f"/proc/{self.file(name).split()[0]}")
+        self.assertTrue(alive(again) and alive(never))
+        before = self.cluster.change_conf(without_n3)
+        try:
+            self.tell(how)
+            self.wait_state(job, "PENDING")
+            self.wait_state(failed, "NODE_FAIL")
+            wait_for(lambda: not alive(again) and not alive(never), "their processes on n3 are ended")
+            self.assertEqual((self.state(job), self.state(other)), ("PENDING", "RUNNING"))  # n3 alone may run it
+            self.assertTrue(alive(stays))
+        finally:
+            self.cluster.change_conf(lambda _: before)
+            self.tell(how)
+        wait_for(lambda: len(re.findall(r"^\d+$", self.file(again), re.M)) == 2, "it runs once more when n3 is back")
+        self.assertEqual(self.show(job)["Restarts"], "1")
+        self.run_cmd("scancel", job, other)
+        self.wait_no_jobs()
+
     def test_jobs_on_a_node_that_goes(self):
-        job = self.submit("-w", "n3", "-o", "/dev/null", "--wrap", "sleep 1000")
-        self.wait_state(job, "RUNNING")
-        before = self.cluster.change_conf(lambda text: re.sub(
-            r"NodeName=n\[1-3\](.*)Port=\[(\d+)-(\d+)\]",
-            lambda m: f"NodeName=n[1-2]{m[1]}Port=[{m[2]}-{int(m[3]) - 1}]", text))
+        self.jobs_lose_their_node("scontrol")
+
+    def test_jobs_on_a_node_that_goes_with_a_restart(self):
+        self.jobs_lose_their_node("restart")
+
+    def test_jobs_on_a_node_that_hears_of_it_late(self):
+        job = self.submit("-w", "n3", "-o", "late.out", "--no-requeue", "--wrap", "echo $$; exec sleep 1000")
+        pid = wait_for(lambda: self.file("late.out").strip(), "it runs")
+        self.cluster.kill_node("n3")
+        before = self.cluster.change_conf(without_n3)
+        old = os.path.join(self.cluster.dir, "old.conf")  # as its host has it still
+        with open(old, "w", encoding="utf-8") as f:
+            f.write(before)
+        agent = lambda: pids_with(old, "sluicenoded")
         try:
             self.tell("scontrol")
-            self.wait_state(job, "PENDING", "NODE_FAIL")
+            self.wait_state(job, "NODE_FAIL")
+            self.assertTrue(os.path.exists(f"/proc/{pid}"), "nobody has told its host")
+            subprocess.run([self.cluster.daemon("sluicenoded"), "-f", old, "-N", "n3"], check=True, env=self.cluster.env)
+            wait_for(lambda: not os.path.exists(f"/proc/{pid}"), "its agent ends it")
         finally:
             self.cluster.change_conf(lambda _: before)
             self.tell("scontrol")
-        self.run_cmd("scancel", job)
-        self.wait_ended(job)
+            for one in agent():
+                os.kill(one, signal.SIGTERM)
+            wait_for(lambda: not agent(), "it is gone")
+            self.cluster.start_node("n3")
+        wait_for(lambda: self.out("sinfo", "-h", "-o", "%T", "-n", "n3").strip() == "idle", "n3 is back and idle")
 
     def test_values_act_at_once(self):
         value = lambda key: re.search(rf"^{key} +=(.*)$", self.out("scontrol", "show", "config"), re.M)[1].strip()

@@ -61,6 +61,7 @@ struct RegisterNodeReply {
   std::vector<StepKey> forget;          // unknown to the controller and surely orphaned: kill
   std::vector<JobId> clean;             // jobs that are over: run epilog, report
   std::string config_digest;            // of the files that FetchConfig sends; empty: it sends none
+  bool removed = false;  // the cluster had this node and has it no more: `forget` and `clean` are all that it runs; no key, no config
   template <class V>
   static void describe(V&& field) {
     field(1, "cluster_id", &RegisterNodeReply::cluster_id);
@@ -69,6 +70,7 @@ struct RegisterNodeReply {
     field(4, "forget", &RegisterNodeReply::forget);
     field(5, "clean", &RegisterNodeReply::clean);
     field(6, "config_digest", &RegisterNodeReply::config_digest);
+    field(530, "removed", &RegisterNodeReply::removed);
   }
 };
 

@@ -6,6 +6,7 @@
 #include "common/log/log.hpp"
 #include "common/net/address.hpp"
 #include "common/net/clock.hpp"
+#include "common/tables/errors.hpp"
 #include "ctld/rpc/services.hpp"
 
 namespace sluice::ctld {
@@ -46,7 +47,7 @@ void register_node(ServiceParts& parts, const CallContext& context, protocol::Re
                    Responder<protocol::RegisterNodeReply> responder) {
   Status ok = only_agents(parts, context).and_then([&] { return same_cluster(parts, request.cluster_id); });
   if (!ok) {
-    log::error("registration of {} from {} refused: {}", request.name, context.peer, ok.error().text);
+    log::error("registration of {} from {} refused: {}", request.name, context.peer, error_text(ok.error()));
     return responder.fail(ok.error());
   }
   if (request.own_line != nullptr && request.own_line->address.empty()) {
@@ -61,10 +62,15 @@ void register_node(ServiceParts& parts, const CallContext& context, protocol::Re
     protocol::RegisterNodeReply out;
     const auto& registered = std::get<state::RegisteredReply>(reply);
     out.cluster_id = parts.store.info().cluster_id;
-    out.credential_key = parts.signer.public_key();
-    out.config = *after.config;
     out.forget = registered.forget;
     out.clean = registered.clean;
+    out.removed = registered.removed;
+    if (out.removed) {
+      if (!out.forget.empty()) log::info("{} is not configured any more; steps that are ended there: {}", name, out.forget.size());
+      return out;
+    }
+    out.credential_key = parts.signer.public_key();
+    out.config = *after.config;
     out.config_digest = parts.sent_files.digest();
     for (const JobId job : registered.missing) log::error("Batch JobId={} missing from batch node {}", job, name);
     if (const Node* node = state::find_node(after, name)) parts.liveness.heard_of(node->id);

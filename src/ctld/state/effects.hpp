@@ -36,6 +36,7 @@ struct RegisteredReply {
   std::vector<protocol::StepKey> forget;  // unknown here and surely orphaned: kill
   std::vector<JobId> clean;               // jobs that are over: run epilog, report
   std::vector<JobId> missing;             // their scripts should run there and do not: they are over
+  bool removed = false;                   // the cluster has the node no more
 };
 struct StartedReply {
   uint32_t started = 0;

@@ -251,10 +251,7 @@ TEST_F(CoreTest, NodesComeAndGoWithTheConfiguration) {
   EXPECT_EQ(told[0].nodes.to_text(), "3") << "its agent hears that it is gone";
   EXPECT_EQ(told[1].nodes.to_text(), "0-2");
   EXPECT_TRUE(still_wanted(state_, told[0], {}).none()) << "and hears it once";
-  RegisterNode back;
-  back.node.name = "n4";
-  back.node.cluster_id = state_.cluster_id;
-  EXPECT_EQ(error_of(back), ErrorCode::kInvalidNodeName);
+  register_node("n4");
   EXPECT_EQ(find_node(state_, "n4"), nullptr);
   ASSERT_TRUE(run(ReplaceConfig{config_}));
   EXPECT_EQ(effects<ReconfigureNodes>().size(), 1u);
@@ -263,6 +260,50 @@ TEST_F(CoreTest, NodesComeAndGoWithTheConfiguration) {
   names_.clear();
   ASSERT_TRUE(run(ReplaceConfig{config_}));
   EXPECT_TRUE(names_.empty());
+}
+
+// The bug: its agent was refused and ran a job on that was requeued, so that it ran twice.
+TEST_F(CoreTest, ANodeThatWentIsToldToEndWhatItRuns) {
+  const JobId id = submit(batch_spec());
+  ASSERT_TRUE(start_job(id, "n4"));
+  configure([](ClusterConfig& config) {
+    config.nodes.pop_back();
+    config.partitions[0].nodes.pop_back();
+  });
+  RegisterNode command;
+  command.node.name = "n4";
+  command.node.cluster_id = "cluster";
+  command.node.hardware.boot_id = "boot";
+  command.node.running = {{{id, kBatchStep}, 0}, {{kFirstOutsideJob + 7, 4}, 0}};
+  command.node.jobs = {id, kFirstOutsideJob + 7};
+  names_.clear();
+  const auto ended = [&] {
+    const auto reply = run(command);
+    return reply && std::get<RegisteredReply>(*reply).removed ? std::get<RegisteredReply>(*reply) : RegisteredReply{};
+  };
+  ASSERT_EQ(ended().forget.size(), 1u) << "what runs outside of jobs is let be";
+  EXPECT_EQ(ended().forget[0].id.job, id);
+  EXPECT_EQ(ended().clean, std::vector<JobId>{id});
+  EXPECT_TRUE(names_.empty() && effects_.empty());
+
+  command.node.cluster_id.clear();
+  EXPECT_EQ(error_of(command), ErrorCode::kInvalidNodeName) << "it may be anybody's";
+  command.node.cluster_id = "other";
+  EXPECT_EQ(error_of(command), ErrorCode::kWrongCluster);
+  command.node.cluster_id = "cluster";
+  command.node.claims_future = command.node.only_claims = true;
+  EXPECT_EQ(error_of(command), ErrorCode::kInvalidNodeName) << "there is none to be had";
+  command.node.claims_future = command.node.only_claims = false;
+  command.node.name = "n9";
+  EXPECT_EQ(error_of(command), ErrorCode::kInvalidNodeName) << "there never was one";
+  command.node.name = "n4";
+  EXPECT_EQ(ended().forget.size(), 1u) << "told again";
+
+  ASSERT_TRUE(run(ReplaceConfig{config_}));
+  const auto back = run(command);
+  ASSERT_TRUE(back);
+  EXPECT_FALSE(std::get<RegisteredReply>(*back).removed);
+  EXPECT_EQ(std::get<RegisteredReply>(*back).forget.size(), 1u) << "that run is over all the same";
 }
 
 TEST_F(CoreTest, ACleanStartKeepsTheClustersIdAndTheNextJobId) {

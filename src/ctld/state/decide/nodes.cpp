@@ -250,6 +250,17 @@ Status create_registering(Draft& draft, const protocol::RegisterNodeRequest& req
   return {};
 }
 
+// The node that the cluster had under this name and has no more. An agent that never belonged to this cluster is not told of
+// it, nor is one that asks for a node to be.
+const Node* removed_node(const ClusterState& state, const protocol::RegisterNodeRequest& request) {
+  if (request.cluster_id.empty() || request.own_line != nullptr || request.only_claims) return nullptr;
+  const Node* found = nullptr;
+  state.nodes.for_each([&](const Node& node) {
+    if (node.removed && node.name == request.name) found = &node;
+  });
+  return found;
+}
+
 // slurmd -F: the host becomes the FUTURE node, or is it already.
 Status claim_future(Draft& draft, const protocol::RegisterNodeRequest& request, Time now) {
   const Node& node = *find_node(draft.state(), request.name);
@@ -276,6 +287,12 @@ Result<Decision> decide_on(const ClusterState& state, const RegisterNode& comman
   }
   Draft draft(state);
   if (find_node(state, request.name) == nullptr) {
+    if (const Node* removed = removed_node(state, request)) {  // its jobs lost it: they may run elsewhere
+      Effects none;
+      RegisteredReply reply = reconcile(state, state, *removed, request, none);
+      reply.removed = true;
+      return draft.take(std::move(reply));
+    }
     if (Status ok = create_registering(draft, request, now); !ok) return tl::unexpected<Error>(ok.error());
   }
   if (request.claims_future) {
