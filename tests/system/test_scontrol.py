@@ -191,6 +191,8 @@ class Scontrol(ClusterCase):
         blocked = self.submit("--begin=now+1hour", "-o", "/dev/null", "--wrap", "true")
         self.run_cmd("scontrol", "hold", blocked)
         self.assertEqual(self.show(blocked)["Reason"], "JobHeldAdmin")
+        self.run_cmd("scontrol", "uhold", blocked)
+        self.assertEqual(self.show(blocked)["Reason"], "JobHeldUser")
         self.run_cmd("scontrol", "release", blocked)
         self.run_cmd("scontrol", "uhold", blocked)
         self.assertEqual(self.show(blocked)["Reason"], "JobHeldUser")
