@@ -234,6 +234,10 @@ TEST_F(CoreTest, ActiveFeaturesAreAvailableOnes) {
   EXPECT_EQ(update("fast,slow", "slow"), ErrorCode::kOk);
   EXPECT_EQ(update("fast", {}), ErrorCode::kFeaturesNotSubset) << "slow is active";
   EXPECT_EQ(update("fast", ""), ErrorCode::kOk);
+  EXPECT_EQ(update("quick", {}), ErrorCode::kFeaturesNotSubset) << "active are all that are available";
+  EXPECT_EQ(active_features(*find_node(state_, "n2")), std::vector<std::string>{"fast"});
+  EXPECT_EQ(update("fast,quick", {}), ErrorCode::kOk);
+  EXPECT_EQ(update("quick", "quick"), ErrorCode::kOk);
 }
 
 TEST_F(CoreTest, NodesComeAndGoWithTheConfiguration) {

@@ -126,8 +126,7 @@ Status check_features(const Node& node, const NodeUpdate& update) {
   if (!update.active_features && !update.available_features) return {};
   const auto available =
       update.available_features ? split_list(*update.available_features) : node.config->features;
-  const auto active = split_list(update.active_features ? std::string_view(*update.active_features)
-                                                        : node.active_features.view());
+  const auto active = update.active_features ? split_list(*update.active_features) : active_features(node);
   const bool within = std::ranges::all_of(active, [&](const std::string& feature) {
     return contains(available, feature);
   });
