@@ -122,6 +122,30 @@ class Reconfigure(ClusterCase):
             self.cluster.start_node("n3")
         wait_for(lambda: self.out("sinfo", "-h", "-o", "%T", "-n", "n3").strip() == "idle", "n3 is back and idle")
 
+    def test_down_nodes(self):
+        job = self.submit("-w", "n1", "-o", "/dev/null", "--wrap", "echo $$ > first; exec sleep 1000")
+        wait_for(lambda: self.file("first").endswith("\n"), "the job runs")
+        is_drained = lambda: self.out("sinfo", "-h", "-n", "n2", "-o", "%T %E").strip() == "drained fan"
+        before = self.cluster.change_conf(lambda text: text + "DownNodes=n2 State=DRAIN Reason=fan\n"
+                                          "DownNodes=n1 State=DOWN Reason=disk\n")
+        try:
+            self.tell("scontrol")
+            wait_for(is_drained, "n2 is drained")
+            self.wait_state(job, "PENDING")
+            wait_for(lambda: not os.path.exists(f"/proc/{self.file('first').strip()}"), "what ran on n1 is ended")
+            self.run_cmd("scancel", job)
+            self.run_cmd("scontrol", "update", "NodeName=n2", "State=RESUME")
+            self.assertFalse(is_drained())
+            self.cluster.kill_controller()
+            self.cluster.start_controller()
+            wait_for(is_drained, "n2 is drained by the restart, too")
+        finally:
+            self.cluster.change_conf(lambda _: before)
+            self.tell("scontrol")
+        self.run_cmd("scontrol", "update", "NodeName=n2", "State=RESUME")
+        self.run_cmd("scontrol", "update", "NodeName=n1", "State=RESUME", check=False)  # its registration may have done it
+        wait_for(lambda: self.out("sinfo", "-h", "-o", "%D %T").strip() == "3 idle", "all nodes are back")
+
     def test_values_act_at_once(self):
         value = lambda key: re.search(rf"^{key} +=(.*)$", self.out("scontrol", "show", "config"), re.M)[1].strip()
         self.assertEqual((value("DefMemPerCPU"), value("SlurmctldDebug"), value("DebugFlags")), ("100", "info", "(null)"))

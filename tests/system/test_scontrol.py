@@ -191,6 +191,8 @@ class Scontrol(ClusterCase):
         blocked = self.submit("--begin=now+1hour", "-o", "/dev/null", "--wrap", "true")
         self.run_cmd("scontrol", "hold", blocked)
         self.assertEqual(self.show(blocked)["Reason"], "JobHeldAdmin")
+        self.run_cmd("scontrol", "uhold", blocked)
+        self.assertEqual(self.show(blocked)["Reason"], "JobHeldUser")
         self.run_cmd("scontrol", "release", blocked)
         self.run_cmd("scontrol", "uhold", blocked)
         self.assertEqual(self.show(blocked)["Reason"], "JobHeldUser")
@@ -442,6 +444,9 @@ class Scontrol(ClusterCase):
         self.cancel(job)
 
     def test_update_node(self):
+        self.run_cmd("scontrol", "update", "NodeName=n2", "Features=slow")
+        self.fails("slurm_update error: Active features not subset of available features\n",
+                   "scontrol", "update", "NodeName=n2", "Features=fast,big")
         self.run_cmd("scontrol", "update", "NodeName=n2", "Comment=slow disk", "Extra=rack7", "Weight=9",
                      "AvailableFeatures=fast,big", "ActiveFeatures=fast")
         text = self.out("scontrol", "show", "node", "n2")

@@ -117,7 +117,7 @@ struct NodeSetConfig {
   }
 };
 
-// A DownNodes line: holds until an administrator or a registration changes the nodes' state.
+// A DownNodes line: holds until an administrator or a registration changes the nodes' state, and again whenever slurm.conf is read.
 struct DownNodesConfig {
   std::vector<std::string> nodes;
   ConfiguredNodeState state = ConfiguredNodeState::kDown;  // kDown, kDrain, kFail or kFailing

@@ -204,7 +204,11 @@ TEST_F(CoreTest, HoldAndRelease) {
   EXPECT_EQ(job(id).eligible, kNoTime);
   EXPECT_FALSE(start_job(id, "n1"));
   EXPECT_EQ(error_of(ChangeJob{kAnn, text, JobAction::kRelease, false}), ErrorCode::kAccessDenied);
-  ASSERT_TRUE(run(ChangeJob{kRoot, text, JobAction::kRelease, false}));
+  ASSERT_TRUE(run(ChangeJob{kAnn, text, JobAction::kUserHold, false}));
+  EXPECT_EQ(job(id).hold, HoldKind::kAdmin);
+  ASSERT_TRUE(run(ChangeJob{kRoot, text, JobAction::kUserHold, false}));
+  EXPECT_EQ(job(id).reason, JobReason::kJobHeldUser) << "the administrator leaves it to the owner";
+  ASSERT_TRUE(run(ChangeJob{kAnn, text, JobAction::kRelease, false}));
   EXPECT_EQ(job(id).eligible, now_);
   EXPECT_TRUE(start_job(id, "n1"));
 }

@@ -1,4 +1,6 @@
 // Nodes, partitions and configurations come, change and go.
+#include <algorithm>
+
 #include "ctld/state/wanted.hpp"
 #include "fixture.hpp"
 
@@ -107,9 +109,54 @@ TEST_F(CoreTest, NodesThatTheConfigurationKeepsDown) {
   resume.update.nodes = "n[2-3]";
   resume.update.state = "RESUME";
   ASSERT_TRUE(run(resume));
+  ASSERT_TRUE(is_schedulable(state_.nodes.at(1)) && is_schedulable(state_.nodes.at(2)));
   ASSERT_TRUE(run(ReplaceConfig{std::make_shared<ClusterConfig>(*changed)}));
-  EXPECT_TRUE(is_schedulable(state_.nodes.at(1))) << "the line was for the start";
-  EXPECT_TRUE(is_schedulable(state_.nodes.at(2)));
+  EXPECT_EQ(state_.nodes.at(1).base, NodeBaseState::kDown) << "at each reading of slurm.conf, also where it has not changed";
+  EXPECT_EQ(state_.nodes.at(1).reason, "disk broken");
+  EXPECT_NE(state_.nodes.at(2).flags & kNodeDrain, 0u);
+}
+
+TEST_F(CoreTest, TheConfigurationTakesNodesOutOfUse) {
+  const JobId lost = submit(batch_spec());
+  const JobId stays = submit(batch_spec());
+  ASSERT_TRUE(start_job(lost, "n1"));
+  ASSERT_TRUE(start_job(stays, "n2"));
+  UpdateNode drain{kRoot, {}};
+  drain.update.nodes = "n3";
+  drain.update.state = "DRAIN";
+  drain.update.reason = "other";
+  ASSERT_TRUE(run(drain));
+  configure([](ClusterConfig& config) {
+    config.down_nodes = {{{"n1"}, ConfiguredNodeState::kDown, "disk"},
+                         {{"n2", "n3"}, ConfiguredNodeState::kDrain, "fan"},
+                         {{"n4"}, ConfiguredNodeState::kFailing, ""},
+                         {{"n1", "n4"}, ConfiguredNodeState::kUnknown, "nothing"}};
+  });
+  EXPECT_EQ(find_node(state_, "n1")->base, NodeBaseState::kDown);
+  EXPECT_EQ(find_node(state_, "n1")->reason, "disk");
+  EXPECT_EQ(job(lost).state, JobState::kPending);
+  const auto ends = effects<TerminateJob>();
+  EXPECT_TRUE(std::ranges::any_of(ends, [&](const TerminateJob& end) {
+    return end.job == lost && end.restart == 0 && end.nodes.test(0);
+  })) << "else it runs twice at a time";
+  EXPECT_TRUE(std::ranges::none_of(ends, [&](const TerminateJob& end) { return end.job == stays; }));
+  EXPECT_EQ(job(stays).state, JobState::kRunning);
+  EXPECT_NE(find_node(state_, "n2")->flags & kNodeDrain, 0u);
+  EXPECT_EQ(find_node(state_, "n3")->reason, "fan");
+  EXPECT_NE(find_node(state_, "n4")->flags & kNodeFailing, 0u);
+  EXPECT_EQ(find_node(state_, "n4")->reason, "Set in slurm.conf");
+  names_.clear();
+  ASSERT_TRUE(run(ReplaceConfig{state_.config}));
+  EXPECT_TRUE(names_.empty()) << "nothing is journaled that is as it was";
+}
+
+TEST_F(CoreTest, FutureNodesAreNotTakenOutOfUse) {
+  UpdateNode future{kRoot, {}};
+  future.update.nodes = "n1";
+  future.update.state = "FUTURE";
+  ASSERT_TRUE(run(future));
+  configure([](ClusterConfig& config) { config.down_nodes = {{{"n1"}, ConfiguredNodeState::kDown, "disk"}}; });
+  EXPECT_EQ(find_node(state_, "n1")->base, NodeBaseState::kFuture);
 }
 
 TEST_F(CoreTest, ALostLaunchIsOrderedAgainAtRegistration) {
@@ -234,6 +281,10 @@ TEST_F(CoreTest, ActiveFeaturesAreAvailableOnes) {
   EXPECT_EQ(update("fast,slow", "slow"), ErrorCode::kOk);
   EXPECT_EQ(update("fast", {}), ErrorCode::kFeaturesNotSubset) << "slow is active";
   EXPECT_EQ(update("fast", ""), ErrorCode::kOk);
+  EXPECT_EQ(update("quick", {}), ErrorCode::kFeaturesNotSubset) << "active are all that are available";
+  EXPECT_EQ(active_features(*find_node(state_, "n2")), std::vector<std::string>{"fast"});
+  EXPECT_EQ(update("fast,quick", {}), ErrorCode::kOk);
+  EXPECT_EQ(update("quick", "quick"), ErrorCode::kOk);
 }
 
 TEST_F(CoreTest, NodesComeAndGoWithTheConfiguration) {

@@ -12,9 +12,10 @@ using protocol::JobAction;
 Status hold(Draft& draft, JobId id, const ChangeJob& command, Time now) {
   const Job& job = draft.job(id);
   if (is_terminal(job.state)) return failure(ErrorCode::kJobFinished);
-  const bool as_admin = command.action == JobAction::kHold && is_admin(draft.state(), command.who.uid);
+  const bool admin = is_admin(draft.state(), command.who.uid);
+  const bool as_admin = command.action == JobAction::kHold && admin;
   const HoldKind kind = as_admin ? HoldKind::kAdmin : HoldKind::kUser;
-  if (job.hold == kind || (job.hold == HoldKind::kAdmin && !as_admin)) return {};
+  if (job.hold == kind || (job.hold == HoldKind::kAdmin && !admin)) return {};
   draft.emit(JobHeld{.job = id, .hold = kind,
                      .reason = as_admin ? JobReason::kJobHeldAdmin : JobReason::kJobHeldUser,
                      .time = now});

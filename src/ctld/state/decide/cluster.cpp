@@ -97,7 +97,12 @@ Result<Decision> decide_on(const ClusterState& state, const ReplaceConfig& comma
   if (command.ordered) {
     for (Trigger& trigger : triggers_hit(state, kTriggerReconfigured, now)) draft.emit(TriggerSet{std::move(trigger)});
   }
-  if (same && (command.keep_partitions || partitions_as_configured(state))) return draft.take();
+  if (same && (command.keep_partitions || partitions_as_configured(state))) {
+    Effects ends = keep_down(draft, now);
+    Decision decision = draft.take();
+    decision.effects = std::move(ends);
+    return decision;
+  }
   // jobs on nodes that go are lost
   std::unordered_set<std::string> stay;
   for (const NodeConfig& node : config->nodes) stay.insert(node.name);
@@ -108,12 +113,14 @@ Result<Decision> decide_on(const ClusterState& state, const ReplaceConfig& comma
   for (const NodeId id : gone) lose_node(draft, id, now);
   draft.emit(ConfigReplaced{.config = config, .time = now});
   if (command.ordered) keep_partitions(draft, state, *config);
+  Effects ends = keep_down(draft, now);
   ReconfigureNodes farewell;
   for (const NodeId id : gone) {
     const Node& node = state.nodes.at(id);
     if (expects_agent(node) && node.hardware != nullptr && (node.flags & kNodeNoRespond) == 0) farewell.nodes.set(id);
   }
   Decision decision = draft.take();
+  decision.effects = std::move(ends);
   // they register in vain, which their logs tell, and go on trying for the case that they come back
   if (farewell.nodes.any()) decision.effects.emplace_back(std::move(farewell));
   return decision;

@@ -126,8 +126,7 @@ Status check_features(const Node& node, const NodeUpdate& update) {
   if (!update.active_features && !update.available_features) return {};
   const auto available =
       update.available_features ? split_list(*update.available_features) : node.config->features;
-  const auto active = split_list(update.active_features ? std::string_view(*update.active_features)
-                                                        : node.active_features.view());
+  const auto active = update.active_features ? split_list(*update.active_features) : active_features(node);
   const bool within = std::ranges::all_of(active, [&](const std::string& feature) {
     return contains(available, feature);
   });
@@ -184,7 +183,42 @@ void update_rest(Draft& draft, NodeId id, const NodeUpdate& update, const Places
   draft.emit(std::move(event));
 }
 
+const char* wish_of(ConfiguredNodeState state) {
+  switch (state) {
+    case ConfiguredNodeState::kDown: return "DOWN";
+    case ConfiguredNodeState::kDrain: return "DRAIN";
+    case ConfiguredNodeState::kFail:
+    case ConfiguredNodeState::kFailing: return "FAIL";
+    default: return nullptr;
+  }
+}
+
+bool is_in_state(const Node& node, ConfiguredNodeState state) {
+  if (state == ConfiguredNodeState::kDown) return node.base == NodeBaseState::kDown;
+  return (node.flags & (state == ConfiguredNodeState::kDrain ? kNodeDrain : kNodeFailing)) != 0;
+}
+
 }  // namespace
+
+Effects keep_down(Draft& draft, Time now) {
+  Effects effects;
+  const auto config = draft.state().config;
+  for (const DownNodesConfig& down : config->down_nodes) {
+    const char* wish = wish_of(down.state);
+    if (wish == nullptr) continue;
+    UpdateNode command{{config->slurm_user_id, 0}, {}};
+    command.update.state = wish;
+    command.update.reason = down.reason.empty() ? "Set in slurm.conf" : down.reason;
+    for (const std::string& name : down.nodes) {
+      const Node* node = find_node(draft.state(), name);
+      if (node == nullptr || node->base == NodeBaseState::kFuture) continue;
+      if (is_in_state(*node, down.state) && node->reason == *command.update.reason) continue;
+      const Status ok = update_state(draft, node->id, command, now, effects);
+      SLUICE_CHECK(ok.has_value());  // from any state, with a reason
+    }
+  }
+  return effects;
+}
 
 Result<Decision> decide_on(const ClusterState& state, const UpdateNode& command, Time now) {
   if (!is_admin(state, command.who.uid)) return failure(ErrorCode::kAccessDenied);

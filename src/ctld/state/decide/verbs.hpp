@@ -42,5 +42,7 @@ Result<Decision> decide_on(const ClusterState& state, const Tick& command, Time 
 
 // Marks the job's line as #DISABLED: it was cancelled (scancel --cron).
 void disable_cron_line(Draft& draft, const Job& job);
+// Brings nodes into the states of slurm.conf's DownNodes lines, where they are not in them; the orders end what runs there.
+[[nodiscard]] Effects keep_down(Draft& draft, Time now);
 
 }  // namespace sluice::state
