@@ -15,6 +15,7 @@
 #include "cli/shared/table_printer.hpp"
 #include "cli/sinfo_options.hpp"
 #include "cli/sinfo_verbose.hpp"
+#include "common/base/contains.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
@@ -35,12 +36,12 @@ struct Widths {
   size_t node = 9;
 };
 
-Widths measure(const protocol::QueryNodesReply& reply) {
+Widths measure(const std::vector<const PartitionRecord*>& partitions, const std::vector<NodeRecord>& nodes) {
   Widths widths;
-  for (const PartitionRecord& p : reply.partitions) {
-    widths.partition = std::max(widths.partition, p.config.name.size() + p.config.is_default);
+  for (const PartitionRecord* p : partitions) {
+    widths.partition = std::max(widths.partition, p->config.name.size() + p->config.is_default);
   }
-  for (const NodeRecord& n : reply.nodes) {
+  for (const NodeRecord& n : nodes) {
     widths.node = std::max(widths.node, n.node.name.size());
   }
   return widths;
@@ -74,11 +75,11 @@ std::string all_format() {
   return all;
 }
 
-TableFormat choose_format(const SinfoOptions& o, const protocol::QueryNodesReply& reply) {
+TableFormat choose_format(const SinfoOptions& o, const Widths& widths) {
   if (o.names && !iequals(*o.names, "all")) return parse_name_format(*o.names);
   if (o.names || (o.letters && *o.letters == "%all")) return parse_letter_format(all_format());
   if (o.letters) return parse_letter_format(*o.letters);
-  return parse_letter_format(usual_format(o, measure(reply)));
+  return parse_letter_format(usual_format(o, widths));
 }
 
 bool state_wanted(const SinfoOptions& o, const NodeRecord& node) {
@@ -111,9 +112,7 @@ std::vector<const PartitionRecord*> choose_partitions(const SinfoOptions& o,
                                                       const protocol::QueryNodesReply& reply) {
   std::vector<const PartitionRecord*> out;
   for (const PartitionRecord& p : reply.partitions) {
-    const bool named = std::find(o.partitions.begin(), o.partitions.end(), p.config.name) !=
-                       o.partitions.end();
-    if (o.partitions.empty() ? !p.config.hidden || o.all : named) out.push_back(&p);
+    if (o.partitions.empty() || contains(o.partitions, p.config.name)) out.push_back(&p);
   }
   return out;
 }
@@ -156,7 +155,9 @@ int print_structured(const SinfoOptions& o, const Client& client,
 }
 
 int query_and_print(const SinfoOptions& o, Client& client, bool first) {
-  const auto reply = client.call<protocol::QueryNodesReply>(protocol::QueryNodesRequest{});
+  protocol::QueryNodesRequest request;
+  request.hidden_partitions = o.all || !o.partitions.empty();
+  const auto reply = client.call<protocol::QueryNodesReply>(request);
   if (!reply) {
     const bool nodes = reply.error().code == ErrorCode::kAccessDenied &&
                        !has_option(client.config().private_data, "partitions");
@@ -165,7 +166,8 @@ int query_and_print(const SinfoOptions& o, Client& client, bool first) {
     return 1;
   }
   const RenderContext context = render_context(client.config(), reply->now, o.convert);
-  const TableFormat format = choose_format(o, *reply);
+  const std::vector<const PartitionRecord*> partitions = choose_partitions(o, *reply);
+  const TableFormat format = choose_format(o, measure(partitions, reply->nodes));
   if (o.verbose > 0 && first) std::fputs(sinfo_options_text(o, format).c_str(), stdout);
   const bool dated = o.iterate_seconds != 0 || (!o.no_header && (o.long_form || o.verbose > 0));
   Table<SinfoRow> table("sinfo", o.names ? "job" : "node", sinfo_fields(), format);
@@ -187,8 +189,7 @@ int query_and_print(const SinfoOptions& o, Client& client, bool first) {
   grouping.exact = o.exact;
   grouping.one_node_a_row = o.node_form;
   grouping.empty_rows = !o.node_form && !o.list_reasons && !structured;
-  const auto rows =
-      sorted(o, group_nodes(choose_partitions(o, *reply), nodes, grouping, context), context);
+  const auto rows = sorted(o, group_nodes(partitions, nodes, grouping, context), context);
   if (structured) return print_structured(o, client, *reply, rows, context);
   if (dated) print_date(context.now);
   std::string out;

@@ -84,6 +84,11 @@ std::optional<int> take_nodes(const char* list, SinfoOptions& o) {
   return std::nullopt;
 }
 
+void take_partitions(const char* list, SinfoOptions& o) {
+  o.partitions = split_list(list);
+  o.partitions_given = true;
+}
+
 std::optional<int> take_seconds(const char* text, SinfoOptions& o) {
   const auto seconds = to_number<uint32_t>(std::string_view(text));
   if (!seconds || *seconds == 0) {
@@ -96,7 +101,7 @@ std::optional<int> take_seconds(const char* text, SinfoOptions& o) {
 using O = SinfoOptions;
 using V = const char*;
 constexpr OptionRow<O> kOptions[] = {
-    {"all", 'a', Takes::kNothing, [](O& o, V) { return o.all = true, kGoOn; }},
+    {"all", 'a', Takes::kNothing, [](O& o, V) { return o.all = o.all_given = true, kGoOn; }},
     {"autocomplete", 0, Takes::kValue, no_effect<O>},
     {"cluster", 'M', Takes::kValue, [](O& o, V v) { return o.cluster = v, kGoOn; }},
     {"clusters", 'M', Takes::kValue, nullptr},
@@ -120,7 +125,7 @@ constexpr OptionRow<O> kOptions[] = {
     {"Node", 'N', Takes::kNothing, [](O& o, V) { return o.node_form = true, kGoOn; }},
     {"nodes", 'n', Takes::kValue, [](O& o, V v) { return take_nodes(v, o); }},
     {"noheader", 'h', Takes::kNothing, [](O& o, V) { return o.no_header = true, kGoOn; }},
-    {"partition", 'p', Takes::kValue, [](O& o, V v) { return o.partitions = split_list(v), kGoOn; }},
+    {"partition", 'p', Takes::kValue, [](O& o, V v) { return take_partitions(v, o), kGoOn; }},
     {"reservation", 'T', Takes::kNothing, [](O& o, V) { return o.reservations = true, kGoOn; }},
     {"responding", 'r', Takes::kNothing, [](O& o, V) { return o.responding = true, kGoOn; }},
     {"sort", 'S', Takes::kValue, [](O& o, V v) { return o.sort = v, kGoOn; }},
@@ -148,6 +153,10 @@ std::optional<int> parse_sinfo_options(int argc, char** argv, SinfoOptions& o) {
   if (const auto status = from_environment(o)) return status;
   if (const auto status = read_option_rows<O>("sinfo", kOptions, argc, argv, o)) return status;
   if (long_beside_format("sinfo", o)) return 1;
+  if (o.all_given && o.partitions_given) {
+    return fail("Conflicting options, -a and -p, specified. Please choose one or the other.");
+  }
+  if (o.all_given) o.partitions.clear();  // SINFO_PARTITION
   const bool own_layout = o.long_form || o.summarize || o.list_reasons || o.node_form;
   if (!o.letters && !o.names && !own_layout) o.letters = environment("SINFO_FORMAT");
   return std::nullopt;

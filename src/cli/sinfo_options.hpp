@@ -18,6 +18,7 @@ struct SinfoOptions {
   std::vector<std::string> nodes;      // expanded
   std::vector<std::vector<NodeStateName>> any_state;  // any of them, each "all of these"
   bool all = false;
+  bool all_given = false, partitions_given = false;  // on the command line
   bool dead = false;
   bool responding = false;
   bool exact = false;

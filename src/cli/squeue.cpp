@@ -228,6 +228,7 @@ int squeue_main(int argc, char** argv) {
     options.request.nodes = *nodes;
   }
   options.request.steps = options.step_mode || options.form;
+  if (!options.step_mode && !options.request.ids.empty()) options.request.hidden_partitions = true;
   options.request.missing_is_error = !options.step_mode || options.steps.empty();
   if (options.start && options.request.states.empty()) {
     options.request.states = {JobState::kPending};

@@ -109,6 +109,12 @@ void take_users(const std::string& list, SqueueOptions& o) {
   }
 }
 
+// Whoever names a partition sees it, unless --hide follows.
+void take_partitions(const std::string& list, SqueueOptions& o) {
+  o.request.partitions = split_list(list);
+  o.request.hidden_partitions = true;
+}
+
 void take_me(SqueueOptions& o) {
   o.users_given = std::to_string(getuid());
   o.request.uids = {getuid()};
@@ -204,7 +210,7 @@ std::optional<int> from_environment(SqueueOptions& o) {
   if (environment("SQUEUE_ARRAY") || environment("SQUEUE_ARRAY_UNIQUE")) o.one_row_a_task = true;
   if (environment("SQUEUE_PRIORITY")) o.one_row_a_partition = true;
   if (const auto v = environment("SQUEUE_ACCOUNT")) o.request.accounts = split_list(to_lower(*v));
-  if (const auto v = environment("SQUEUE_PARTITION")) o.request.partitions = split_list(*v);
+  if (const auto v = environment("SQUEUE_PARTITION")) take_partitions(*v, o);
   if (const auto v = environment("SQUEUE_QOS")) o.request.qos = split_list(*v);
   if (const auto v = environment("SQUEUE_NAMES")) o.request.names = split_list(*v);
   if (const auto v = environment("SQUEUE_LICENSES")) o.request.licenses = split_list(*v);
@@ -251,7 +257,7 @@ constexpr OptionRow<O> kOptions[] = {
     {"noheader", 'h', Takes::kNothing, [](O& o, V) { return o.no_header = true, kGoOn; }},
     {"notme", 0, Takes::kNothing, [](O& o, V) { return o.not_user = getuid(), kGoOn; }},
     {"only-job-state", 0, Takes::kNothing, [](O& o, V) { return o.only_state = true, kGoOn; }},
-    {"partition", 'p', Takes::kValue, [](O& o, V v) { return o.request.partitions = split_list(v), kGoOn; }},
+    {"partition", 'p', Takes::kValue, [](O& o, V v) { return take_partitions(v, o), kGoOn; }},
     {"partitions", 'p', Takes::kValue, nullptr},
     {"priority", 'P', Takes::kNothing, [](O& o, V) { return o.one_row_a_partition = true, kGoOn; }},
     {"qos", 'q', Takes::kValue, [](O& o, V v) { return o.request.qos = split_list(v), kGoOn; }},

@@ -81,7 +81,9 @@ Result<NodeConfig> claim_future_node(ClusterConfig& config, const OwnLineOptions
   request.hardware = discover_hardware(config.tmp_fs, config.slurmd_parameters);
   request.hardware.host_name = short_host_name();
   request.claims_future = request.only_claims = true;
-  const auto known = ask<protocol::QueryNodesReply>(config, protocol::QueryNodesRequest{}, options.patience);
+  protocol::QueryNodesRequest all;
+  all.hidden_partitions = true;
+  const auto known = ask<protocol::QueryNodesReply>(config, all, options.patience);
   if (!known) return failure(known.error().code, "the controller cannot be asked: " + known.error().text);
   for (const std::string& name : future_nodes(known->nodes, request.hardware, *options.future, options.name)) {
     const auto record = std::ranges::find_if(known->nodes, [&](const auto& one) { return one.node.name == name; });

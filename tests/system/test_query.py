@@ -178,9 +178,11 @@ class Query(ClusterCase):
             self.assertIn("secret", self.out("squeue", "-h", "-a", "-o", "%P"))
             for command, shown in ((("sinfo", "-h", "-o", "%P"), "secret"),
                                    (("scontrol", "show", "partition", "-o"), "PartitionName=secret")):
-                self.assertNotIn(shown, self.out(*command))
-                self.assertIn(shown, self.out(*command, "-a"))
-                self.assertNotIn(shown, self.out(*command, "-a", "--hide"))
+                self.assertNotIn(shown, self.out(*command, user=NOBODY))
+                self.assertIn(shown, self.out(*command, "-a", user=NOBODY))
+                self.assertNotIn(shown, self.out(*command, "-a", "--hide", user=NOBODY))
+                self.assertIn(shown, self.out(*command))
+                self.assertIn(shown, self.out(*command, "--hide"))
         finally:
             self.run_cmd("scancel", str(job))
             wait_for(lambda: self.run_cmd("scontrol", "delete", "PartitionName=secret", check=False).returncode == 0,

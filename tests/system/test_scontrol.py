@@ -42,13 +42,13 @@ class Scontrol(ClusterCase):
         self.assertEqual((done.returncode, done.stdout.count("last_update_time="), done.stdout.count("NodeName=n1")), (1, 1, 2))
 
     def test_words_of_the_prompt(self):  # all and hide, details, oneliner: for what follows them
-        def blocks(lines):
-            said = self.out("scontrol", stdin="".join(line + "\n" for line in lines)).split("scontrol: ")
+        def blocks(lines, user=None):
+            said = self.out("scontrol", stdin="".join(line + "\n" for line in lines), user=user).split("scontrol: ")
             answers = [text.partition("\n")[2] for text in said]  # behind the line itself, which is shown
             return [text for text in answers if text.strip()]
         self.run_cmd("scontrol", "create", "PartitionName=veiled", "Nodes=n2", "Hidden=YES")
         try:
-            shown = blocks(["show partition", "all", "show partition", "hide", "show partition"])
+            shown = blocks(["show partition", "all", "show partition", "hide", "show partition"], user=STRANGER)
             self.assertEqual([text.count("PartitionName=veiled") for text in shown], [0, 1, 0])
         finally:
             self.run_cmd("scontrol", "delete", "PartitionName=veiled")

@@ -254,6 +254,105 @@ class Membership(ClusterCase):
         self.run_cmd("scancel", "-u", f"sluicetest{BOB}")
 
 
+class Sight(ClusterCase):
+    """Users see partitions that are hidden, or closed to their groups, only if they ask for them; root sees all."""
+    NODES, CPUS = 2, 8
+    CONF = ("PartitionName=debug Nodes=n1 Default=YES\nPartitionName=staff Nodes=n1 AllowGroups=sluiceteam\n"
+            "PartitionName=veiled Nodes=n[1-2] Hidden=YES\n")
+    ALL = ["debug", "staff", "veiled"]
+
+    @classmethod
+    def setUpClass(cls):
+        subprocess.run(["groupadd", "-f", "-g", str(TEAM), "sluiceteam"], check=True)
+        cls.addClassCleanup(subprocess.run, ["groupdel", "sluiceteam"], check=False, capture_output=True)
+        for uid in (ALICE, BOB):
+            name = add_user(uid)
+            cls.addClassCleanup(subprocess.run, ["userdel", name], check=False, capture_output=True)
+        subprocess.run(["usermod", "-a", "-G", "sluiceteam", f"sluicetest{ALICE}"], check=True)
+        super().setUpClass()
+
+    def seen(self, expected, *command, env=None):
+        """What root, Alice and Bob are shown, in any order."""
+        for user, words in zip((None, ALICE, BOB), expected):
+            with self.subTest(command=command, env=env, user=user):
+                self.assertEqual(sorted(self.out(*command, env=env, user=user).split()), sorted(map(str, words)))
+
+    def test_sinfo(self):
+        names = ("sinfo", "-h", "-o", "%R")
+        own = (self.ALL, ["debug", "staff"], ["debug"])
+        for options in ((), ("--hide",), ("-a", "--hide")):
+            self.seen(own, *names, *options)
+        self.seen([self.ALL] * 3, *names, "-a")
+        self.seen([self.ALL] * 3, *names, env={"SINFO_ALL": "1"})
+        for partition in ("staff", "veiled"):
+            self.seen([[partition]] * 3, *names, "-p", partition)
+            self.seen([[partition]] * 3, *names, "-p", partition, "--hide")
+        self.seen((["n1/debug", "n1/staff", "n1/veiled", "n2/veiled"], ["n1/debug", "n1/staff"], ["n1/debug"]),
+                  "sinfo", "-h", "-N", "-o", "%N/%R")
+        for both in (("-a", "-p", "veiled"), ("-p", "veiled", "-a")):
+            self.fails(1, "sinfo: error: Conflicting options, -a and -p, specified. Please choose one or the other.\n", "sinfo", *both)
+        self.run_cmd("scontrol", "create", "PartitionName=averylongname", "Nodes=n2", "Hidden=YES")
+        self.addCleanup(self.run_cmd, "scontrol", "delete", "PartitionName=averylongname")
+        for user, options, wide in ((None, (), True), (None, ("-p", "debug"), False), (BOB, (), False), (BOB, ("-a",), True)):
+            self.assertEqual(self.out("sinfo", *options, user=user).startswith("PARTITION     AVAIL"), wide, (user, options))
+
+    def test_scontrol(self):
+        def shown(user, *options):
+            done = self.run_cmd("scontrol", "-o", *options, user=user, check=False)
+            found = [line.split()[0].partition("=")[2] for line in done.stdout.splitlines() if "=" in line]
+            return found or (done.returncode, done.stdout)
+        for user, names in ((None, self.ALL), (ALICE, ["debug", "staff"]), (BOB, ["debug"])):
+            for options, expected in (((), names), (("--hide",), names), (("-a", "--hide"), names), (("-a",), self.ALL)):
+                self.assertEqual(sorted(shown(user, *options, "show", "partition")), expected, (user, options))
+                for name in ("staff", "veiled"):
+                    one = [name] if name in expected else (1, f"Partition {name} not found\n")
+                    self.assertEqual(shown(user, *options, "show", "partition", name), one, (user, options))
+            nodes = self.out("scontrol", "-o", "show", "node", user=user).splitlines()
+            self.assertEqual([line.split()[0] for line in nodes], ["NodeName=n1", "NodeName=n2"][:2 if user is None else 1])
+            self.assertIn(f" Partitions={','.join(names)} ", nodes[0])
+            self.assertIn(" Partitions=veiled ", self.out("scontrol", "-a", "-o", "show", "node", "n2", user=user))
+
+    def test_jobs(self):
+        submit = lambda partition, **how: self.submit("-H", "-p", partition, "-o", "/dev/null", "--wrap", "true", **how)
+        debug, staff, veiled, several = (submit(name) for name in ("debug", "staff", "veiled", "staff,veiled"))
+        own = submit("veiled", user=BOB)
+        self.addCleanup(self.run_cmd, "scancel", debug, staff, veiled, several, own)
+        everything = [debug, staff, veiled, several, own]
+        usual = (everything, [debug, staff, several], [debug, several])
+        ids = ("squeue", "-h", "-o", "%i")
+        for options in ((), ("--hide",), ("-a", "--hide")):
+            self.seen(usual, *ids, *options)
+        self.seen([everything] * 3, *ids, "-a")
+        self.seen([everything] * 3, *ids, env={"SQUEUE_ALL": "1"})
+        for options in (("-p", "veiled"), ("--hide", "-p", "veiled")):
+            self.seen([[veiled, several, own]] * 3, *ids, *options)
+        self.seen([[staff, several]] * 3, *ids, "-p", "staff")
+        self.seen([[staff, several]] * 3, *ids, env={"SQUEUE_PARTITION": "staff"})
+        self.seen(([veiled, several, own], [several], [several]), *ids, "-p", "veiled", "--hide")
+        self.seen([[staff, veiled]] * 3, *ids, "-j", f"{staff},{veiled}", "--hide")
+        def shown(user, *words):  # of these jobs; others may have ended
+            lines = self.out("scontrol", "-o", *words, user=user).splitlines()
+            return [job for job in everything if any(line.startswith(f"JobId={job} ") for line in lines)]
+        for user, jobs in zip((None, ALICE, BOB), usual):
+            self.assertEqual(shown(user, "show", "job"), jobs)
+            self.assertEqual(shown(user, "-a", "show", "job"), everything)
+            self.assertEqual(shown(user, "show", "job", veiled), [veiled])
+
+    def test_steps(self):
+        job = self.submit("-p", "veiled", "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.addCleanup(self.run_cmd, "scancel", job)
+        step = f"{job}.batch"
+        wait_for(lambda: step in self.out("squeue", "-s", "-h", "-o", "%i"), "its step runs")
+        for options in ((), ("-j", job)):
+            self.seen(([step], [], []), "squeue", "-s", "-h", "-o", "%i", *options)
+            self.seen([[step]] * 3, "squeue", "-s", "-h", "-a", "-o", "%i", *options)
+        self.seen([[step]] * 3, "squeue", "-s", "-h", "-p", "veiled", "-o", "%i")
+        for words in ((), (job,)):
+            self.assertNotIn(step, self.run_cmd("scontrol", "show", "step", *words, user=BOB, check=False).stdout)
+            self.assertIn(step, self.out("scontrol", "-a", "show", "step", *words, user=BOB))
+            self.assertIn(step, self.out("scontrol", "show", "step", *words))
+
+
 if __name__ == "__main__":
     need_root()
     unittest.main(verbosity=2)

@@ -3,7 +3,7 @@ import unittest
 
 from harness import ClusterCase, need_root, wait_for
 
-STRANGER = 12003  # root sees hidden jobs without asking
+STRANGER = 12003  # root sees hidden partitions and their jobs without asking
 
 
 class Variables(ClusterCase):
@@ -36,6 +36,7 @@ class Variables(ClusterCase):
                                       ("SQUEUE_LICENSES", "matlab", []), ("SQUEUE_SORT", "-i", ["three", "two", "one"])):
             self.assertEqual(shown(**{name: value}), expected, name)
         self.assertNotIn("two", shown(user=STRANGER))
+        self.assertEqual(shown(user=STRANGER, SQUEUE_PARTITION="veiled"), ["two"])
         self.assertIn("two", shown(user=STRANGER, SQUEUE_ALL="1"))
         both = self.submit("-H", "-p", "debug,veiled", "--wrap", "true")
         lines = lambda **env: self.out("squeue", "-h", "-j", both, "-o", "%P", env=env).split()
@@ -48,13 +49,16 @@ class Variables(ClusterCase):
         self.end(*jobs.values(), both, tasks)
 
     def test_sinfo_and_scontrol(self):
-        partitions = lambda **env: self.out("sinfo", "-h", "-o", "%R", env=env).split()
+        partitions = lambda *args, **env: self.out("sinfo", "-h", "-o", "%R", *args, env=env, user=STRANGER).split()
         self.assertEqual(partitions(), ["debug"])
+        self.assertEqual(partitions("--hide", SINFO_ALL="1"), ["debug"])
+        self.assertEqual(partitions(SINFO_PARTITION="veiled"), ["veiled"])
+        self.assertEqual(sorted(partitions("-a", SINFO_PARTITION="veiled")), ["debug", "veiled"])
         self.assertEqual(sorted(partitions(SINFO_ALL="1")), ["debug", "veiled"])
         self.assertEqual(partitions(SINFO_ALL="1", SINFO_SORT="R"), ["debug", "veiled"])
         self.assertEqual(partitions(SINFO_ALL="1", SINFO_SORT="-R"), ["veiled", "debug"])
-        self.assertNotIn("veiled", self.out("scontrol", "show", "partition"))
-        self.assertIn("PartitionName=veiled", self.out("scontrol", "show", "partition", env={"SCONTROL_ALL": "1"}))
+        self.assertNotIn("veiled", self.out("scontrol", "show", "partition", user=STRANGER))
+        self.assertIn("PartitionName=veiled", self.out("scontrol", "show", "partition", env={"SCONTROL_ALL": "1"}, user=STRANGER))
         self.run_cmd("scontrol", "update", "NodeName=n3", "State=FUTURE")
         try:
             nodes = lambda **env: self.out("sinfo", "-h", "-N", "-p", "debug", "-o", "%N", env=env).split()

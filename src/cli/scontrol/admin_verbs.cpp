@@ -174,7 +174,7 @@ void write_config_file(Session& session, const Words& words) {
   auto config = whole_config(session);
   if (!config) return session.fail("slurm_load_ctl_conf error: " + error_text(config.error()));
   protocol::QueryNodesRequest request;
-  request.partitions_only = true;
+  request.partitions_only = request.hidden_partitions = true;
   if (const auto reply = session.client()->call<protocol::QueryNodesReply>(request)) {
     config->partitions.clear();  // as they are now
     for (const auto& partition : reply->partitions) config->partitions.push_back(partition.config);

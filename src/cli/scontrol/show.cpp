@@ -48,11 +48,13 @@ struct JobAnswer {
   Time now = kNoTime;
 };
 
-Result<JobAnswer> ask_for_jobs(Session& session, const std::string& id, bool steps) {
+enum class About { kJobs, kSteps };
+
+Result<JobAnswer> ask_for_jobs(Session& session, const std::string& id, About about) {
   protocol::QueryJobsRequest request;
   request.all_states = true;
-  request.hidden_partitions = session.all || !id.empty();
-  request.steps = steps;
+  request.hidden_partitions = session.all || (about == About::kJobs && !id.empty());
+  request.steps = about == About::kSteps || session.form;
   if (!id.empty()) request.ids.push_back(id);
   JobAnswer answer;
   const Status status = session.client()->query_jobs(request, [&](protocol::JobChunk&& chunk) {
@@ -75,7 +77,7 @@ void show_jobs(Session& session, const std::string& id) {
   if (!id.empty() && !looks_like_job_id(id)) {
     return session.fail("scontrol_print_job error: Invalid job id specified");
   }
-  const auto answer = ask_for_jobs(session, id, static_cast<bool>(session.form));
+  const auto answer = ask_for_jobs(session, id, About::kJobs);
   if (!answer) return session.fail("slurm_load_jobs error: " + error_text(answer.error()));
   const RenderContext context = session.context(answer->now);
   if (session.form) {
@@ -110,7 +112,7 @@ void show_jobs(Session& session, const std::string& id) {
 
 void show_steps(Session& session, const std::string& id) {
   const size_t dot = id.find('.');
-  const auto answer = ask_for_jobs(session, id.substr(0, dot), true);
+  const auto answer = ask_for_jobs(session, id.substr(0, dot), About::kSteps);
   if (!answer) return session.fail("slurm_get_job_steps error: " + error_text(answer.error()));
   const RenderContext context = session.context(answer->now);
   std::vector<StepView> steps;
@@ -144,6 +146,7 @@ void show_steps(Session& session, const std::string& id) {
 void show_nodes(Session& session, const std::string& list) {
   protocol::QueryNodesRequest request;
   request.nodes_only = true;
+  request.hidden_partitions = session.all;
   const auto reply = session.client()->call<protocol::QueryNodesReply>(request);
   if (!reply) return session.fail("slurm_load_node error: " + error_text(reply.error()));
   std::vector<std::string> wanted;
@@ -182,6 +185,7 @@ void show_nodes(Session& session, const std::string& list) {
 void show_partitions(Session& session, const std::string& name) {
   protocol::QueryNodesRequest request;
   request.partitions_only = true;
+  request.hidden_partitions = session.all;
   const auto reply = session.client()->call<protocol::QueryNodesReply>(request);
   if (!reply) return session.fail("slurm_load_partitions error: " + error_text(reply.error()));
   const RenderContext context = session.context(reply->now);
@@ -189,9 +193,7 @@ void show_partitions(Session& session, const std::string& name) {
   bool any = false;
   Json records = Json::array();
   for (const auto& partition : reply->partitions) {
-    if (name.empty() ? partition.config.hidden && !session.all : partition.config.name != name) {
-      continue;
-    }
+    if (!name.empty() && partition.config.name != name) continue;
     any = true;
     const std::string tres = partition_tres(partition, reply->nodes, context);
     if (session.form) records.push_back(partition_to_json(partition, tres));

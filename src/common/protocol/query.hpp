@@ -82,11 +82,13 @@ struct QueryNodesRequest {
   // What the answer is for: with PrivateData the other part may be missing from it.
   bool nodes_only = false;
   bool partitions_only = false;
+  bool hidden_partitions = false;  // -a: those that the user is not shown otherwise, and their nodes
   template <class V>
   static void describe(V&& field) {
     field(1, "nodes", &QueryNodesRequest::nodes);
     field(2, "nodes_only", &QueryNodesRequest::nodes_only);
     field(3, "partitions_only", &QueryNodesRequest::partitions_only);
+    field(4, "hidden_partitions", &QueryNodesRequest::hidden_partitions);
   }
 };
 struct NodeRecord {

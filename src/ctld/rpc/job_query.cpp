@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "common/base/contains.hpp"
 #include "common/base/text.hpp"
 #include "common/tables/gres_env.hpp"
 #include "ctld/fit/needs.hpp"
@@ -100,11 +101,11 @@ std::string required_tres(const state::ClusterState& state, const Job& job) {
 }
 
 JobQuery::JobQuery(protocol::QueryJobsRequest request,
-                   uint32_t uid,
+                   Asker asker,
                    state::ClusterSnapshot state,
                    std::shared_ptr<const sched::SoftView> soft,
                    Time now)
-    : request_(std::move(request)), uid_(uid), state_(std::move(state)), soft_(std::move(soft)), now_(now) {}
+    : request_(std::move(request)), asker_(std::move(asker)), state_(std::move(state)), soft_(std::move(soft)), now_(now) {}
 
 Status JobQuery::parse_ids() {
   parsed_ = true;
@@ -179,9 +180,9 @@ bool JobQuery::matches(const Job& job) const {
     if (!job.allocation || is_finished(job)) return false;
     if (std::ranges::none_of(job.allocation->nodes, [&](const auto& a) { return nodes_->test(a.node); })) return false;
   }
-  if (r.hidden_partitions || !ids_.empty() || state::is_admin(*state_, uid_)) return true;
-  const state::Partition* partition = state::find_partition(*state_, job.partition);
-  return partition == nullptr || !partition->config->hidden;
+  // Slurm shows a job that it is asked for, but not its steps, and one that waits for any of several partitions
+  const bool named = !ids_.empty() && !r.steps;
+  return named || partitions.find(',') != std::string_view::npos || !contains(asker_.unseen, partitions);
 }
 
 protocol::JobRecord JobQuery::record(const Job& job) const {
@@ -218,7 +219,7 @@ Result<std::optional<protocol::JobChunk>> JobQuery::next() {
   chunk.now = now_;
   // most questions are not about what has ended
   const bool folded = request_.all_states || !request_.states.empty() || ids_.size() == 1;
-  const bool own_only = has_option(state_->config->private_data, "jobs") && !state::is_admin(*state_, uid_);
+  const bool own_only = has_option(state_->config->private_data, "jobs") && !state::is_admin(*state_, asker_.uid);
   while (chunk.jobs.size() < kChunkJobs) {
     at_ = folded ? state::next_job(*state_, at_) : state_->jobs.next_id(at_);
     if (at_ == UINT32_MAX) {
@@ -227,7 +228,7 @@ Result<std::optional<protocol::JobChunk>> JobQuery::next() {
     }
     const state::FoundJob found = state::find_job(*state_, at_++);
     const Job& job = *found;
-    if (own_only && job.spec->uid != uid_) continue;  // as if it were not there
+    if (own_only && job.spec->uid != asker_.uid) continue;  // as if it were not there
     if (matches(job)) chunk.jobs.push_back(record(job));
     else any_ = any_ || (ids_.size() == 1 && is_of(job, ids_[0].job));
   }

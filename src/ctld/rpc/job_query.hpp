@@ -16,9 +16,13 @@ namespace sluice::ctld {
 // Walks the jobs of one snapshot in chunks, so that a slow reader holds a snapshot and no memory.
 class JobQuery {
  public:
-  // `uid`: who asks. With PrivateData=jobs others' jobs are left out unless an administrator asks.
+  struct Asker {
+    uint32_t uid = 0;
+    std::vector<std::string> unseen;  // partitions of which he is not shown the jobs
+  };
+  // With PrivateData=jobs others' jobs are left out unless an administrator asks.
   JobQuery(protocol::QueryJobsRequest request,
-           uint32_t uid,
+           Asker asker,
            state::ClusterSnapshot state,
            std::shared_ptr<const sched::SoftView> soft,
            Time now);
@@ -41,7 +45,7 @@ class JobQuery {
   [[nodiscard]] protocol::JobRecord record(const Job& job) const;
 
   const protocol::QueryJobsRequest request_;
-  const uint32_t uid_;
+  const Asker asker_;
   const state::ClusterSnapshot state_;
   const std::shared_ptr<const sched::SoftView> soft_;
   const Time now_;

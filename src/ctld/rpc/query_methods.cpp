@@ -3,14 +3,17 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/post.hpp>
 
+#include "common/base/contains.hpp"
 #include "common/base/text.hpp"
 #include "common/log/log.hpp"
 #include "ctld/rpc/job_query.hpp"
 #include "ctld/rpc/services.hpp"
 #include "ctld/sched/explain.hpp"
+#include "ctld/state/decide/job_checks.hpp"
 #include "ctld/state/fold.hpp"
 #include "ctld/state/licenses.hpp"
 #include "ctld/state/reservations.hpp"
@@ -23,7 +26,28 @@ using net::Responder;
 
 constexpr Duration kExplainTime = std::chrono::seconds(1);
 
-protocol::NodeRecord node_record(const Node& node, const state::ClusterState& state, const std::vector<NodeSoft>& soft,
+bool asked_by_admin(const state::ClusterState& state, const CallContext& context) {
+  return context.is_super_user() || state::is_admin(state, context.identity.uid);
+}
+
+// Partitions that the user is shown only if he asks for all of them: hidden ones, and those of other groups than his.
+std::vector<std::string> unseen_partitions(ServiceParts& parts, const CallContext& context, const state::ClusterState& state) {
+  std::vector<std::string> names;
+  if (asked_by_admin(state, context)) return names;
+  std::optional<UserEntry> user;  // found once a partition is for some groups only
+  for (const state::Partition& partition : *state.partitions) {
+    const PartitionConfig& config = *partition.config;
+    bool seen = !config.hidden;
+    if (seen && !config.allow_groups.empty()) {
+      if (!user) user = parts.users.find(context.identity.uid, context.identity.gid, parts.clock());
+      seen = state::is_open_to(config, user->groups);
+    }
+    if (!seen) names.push_back(config.name);
+  }
+  return names;
+}
+
+protocol::NodeRecord node_record(const Node& node, const std::vector<NodeSoft>& soft,
                                  const state::ActiveReservations& reservations) {
   protocol::NodeRecord out;
   out.node = node;
@@ -36,16 +60,13 @@ protocol::NodeRecord node_record(const Node& node, const state::ClusterState& st
   out.shown_base = state::shown_base(node);
   out.shown_flags = state::shown_flags(node) | reservations.flags_of(node.id);
   out.reservation = reservations.names_of(node.id);
-  for (const state::Partition& partition : *state.partitions) {
-    if (partition.nodes.test(node.id)) out.partitions.push_back(partition.config->name);
-  }
   return out;
 }
 
 Result<protocol::QueryNodesReply> query_nodes(ServiceParts& parts, const CallContext& context,
                                               const protocol::QueryNodesRequest& request) {
   const state::ClusterSnapshot state = parts.publisher.newest()->state;
-  const bool admin = context.is_super_user() || state::is_admin(*state, context.identity.uid);
+  const bool admin = asked_by_admin(*state, context);
   const bool hide_nodes = !admin && has_option(state->config->private_data, "nodes");
   const bool hide_partitions = !admin && has_option(state->config->private_data, "partitions");
   if ((hide_nodes && !request.partitions_only) || (hide_partitions && !request.nodes_only)) {
@@ -57,6 +78,8 @@ Result<protocol::QueryNodesReply> query_nodes(ServiceParts& parts, const CallCon
     if (!nodes) return tl::unexpected(nodes.error());
     wanted = std::move(*nodes);
   }
+  std::vector<std::string> unseen;
+  if (!request.hidden_partitions) unseen = unseen_partitions(parts, context, *state);
   protocol::QueryNodesReply reply;
   const std::vector<NodeSoft> soft = parts.liveness.soft();
   const state::ActiveReservations reservations(*state, parts.clock());
@@ -64,10 +87,20 @@ Result<protocol::QueryNodesReply> query_nodes(ServiceParts& parts, const CallCon
   state->nodes.for_each([&](const Node& node) {
     const bool away = (node.flags & kNodeCloud) != 0 && (node.flags & kNodePoweredDown) != 0;
     if (hide_nodes || node.removed || (away && !show_away) || (wanted && !wanted->test(node.id))) return;
-    reply.nodes.push_back(node_record(node, *state, soft, reservations));
+    std::vector<std::string> partitions;
+    bool has_unseen = false;
+    for (const state::Partition& partition : *state->partitions) {
+      if (!partition.nodes.test(node.id)) continue;
+      if (contains(unseen, partition.config->name)) has_unseen = true;
+      else partitions.push_back(partition.config->name);
+    }
+    if (has_unseen && partitions.empty()) return;  // of unseen partitions only
+    reply.nodes.push_back(node_record(node, soft, reservations));
+    reply.nodes.back().partitions = std::move(partitions);
   });
   for (const state::Partition& partition : *state->partitions) {
     if (hide_partitions) break;
+    if (contains(unseen, partition.config->name)) continue;
     reply.partitions.push_back({*partition.config, state::node_list(*state, partition.nodes), partition.total_cpus,
                                 static_cast<uint32_t>(partition.nodes.count())});
   }
@@ -125,7 +158,10 @@ Result<protocol::ExplainReply> explain(ServiceParts& parts, uint32_t uid, const 
 void add_query_methods(net::RpcServer& server, ServiceParts& parts) {
   using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
   server.handle_stream<QueryJobsRequest, JobChunk>([&parts](const auto& context, auto request, auto writer) {
-    auto query = std::make_shared<JobQuery>(std::move(request), context.identity.uid, parts.publisher.newest()->state,
+    const state::ClusterSnapshot state = parts.publisher.newest()->state;
+    std::vector<std::string> unseen;
+    if (!request.hidden_partitions) unseen = unseen_partitions(parts, context, *state);
+    auto query = std::make_shared<JobQuery>(std::move(request), JobQuery::Asker{context.identity.uid, std::move(unseen)}, state,
                                             parts.scheduler.soft(), parts.clock());
     writer.pull([query] { return query->next(); });
   });

@@ -52,6 +52,11 @@ bool any_node_has(const ClusterState& state, const std::string& feature) {
 
 }  // namespace
 
+bool is_open_to(const PartitionConfig& partition, const std::vector<std::string>& groups) {
+  return partition.allow_groups.empty() ||
+         std::ranges::any_of(groups, [&](const auto& group) { return contains(partition.allow_groups, group); });
+}
+
 Status check_access(const ClusterState& state, const Partition& partition, const JobSpec& spec,
                     const Submitter& who) {
   const PartitionConfig& config = *partition.config;
@@ -62,12 +67,7 @@ Status check_access(const ClusterState& state, const Partition& partition, const
   if (config.root_only && !admin) return failure(ErrorCode::kAccessDenied);
   const bool no_root = config.disable_root_jobs.value_or(state.config->disable_root_jobs);
   if (no_root && who.uid == 0) return failure(ErrorCode::kAccessDenied);
-  if (!config.allow_groups.empty() && !admin) {
-    const bool member = std::any_of(who.groups.begin(), who.groups.end(), [&](const auto& group) {
-      return contains(config.allow_groups, group);
-    });
-    if (!member) return failure(ErrorCode::kPartitionAccess);
-  }
+  if (!admin && !is_open_to(config, who.groups)) return failure(ErrorCode::kPartitionAccess);
   if (!config.allow_accounts.empty() && !contains(config.allow_accounts, spec.account.view())) {
     return failure(ErrorCode::kInvalidAccount);
   }

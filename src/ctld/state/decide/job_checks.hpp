@@ -16,6 +16,8 @@ struct Submitter {
   bool by_admin = false;
 };
 
+// AllowGroups: whether one of these groups is among them.
+[[nodiscard]] bool is_open_to(const PartitionConfig& partition, const std::vector<std::string>& groups);
 // May the user's job enter this partition?
 [[nodiscard]] Status check_access(const ClusterState& state, const Partition& partition, const JobSpec& spec,
                                   const Submitter& who);
