@@ -106,6 +106,9 @@ enum class Outcome { kWait, kMet, kNever };
 
 bool has_started(const Job& job) { return job.start != kNoTime && job.state != JobState::kPending; }
 
+// Of jobs that are over, too: what never ran has its end as its start.
+bool is_delay_over(Time start, Minutes delay, Time now) { return delay == 0 || now >= start + std::chrono::minutes(delay); }
+
 // How far the jobs are that an item names.
 struct Progress {
   bool known = false;  // false: purged, or never there
@@ -116,9 +119,8 @@ struct Progress {
     known = true;
     all_over = all_over && over;
     all_good = all_good && (!over || succeeded(job));
-    const bool started =
-        over || (has_started(job) && now >= job.start + std::chrono::minutes(delay));
-    all_started = all_started && started;
+    const bool started = over || has_started(job);
+    all_started = all_started && started && is_delay_over(job.start, delay, now);
   }
 };
 
@@ -132,6 +134,7 @@ Progress progress_of(const ClusterState& state, const DependencyItem& item, Time
     tasks->jobs.for_each([&](uint32_t id) { progress.add(state.jobs.at(id), item.delay, now); });
     progress.known = true;
     progress.all_good = progress.all_good && tasks->folded_bad == 0;
+    progress.all_started = progress.all_started && is_delay_over(tasks->latest_start, item.delay, now);
     return progress;
   }
   const FoundJob job = find_array_task(state, item.job, item.task);

@@ -203,6 +203,7 @@ void check_folded(const ClusterState& state, const FoldedTask& task, Problems& p
   const ArrayTasks* tasks = state.arrays.find(job.array->array_job);
   if (tasks == nullptr || !tasks->folded.contains(task.id)) wrong("is missing in its array");
   else if (tasks->oldest_end > task.end) wrong("ended before the oldest of its array");
+  else if (tasks->latest_start < task.start) wrong("started after the latest of its array");
 }
 
 bool same_gres(const Node& a, const Node& b) {

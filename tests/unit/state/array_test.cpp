@@ -283,6 +283,37 @@ TEST_F(ArrayTest, TasksWaitForTheTaskOfTheSameNumber) {
   EXPECT_EQ(job(single).reason, JobReason::kDependencyNeverSatisfied);
 }
 
+TEST_F(ArrayTest, MinutesAfterAnArrayCountFromItsLastStart) {
+  const JobId array = submit_array("0-1");
+  const std::string id = id_of(array);
+  ASSERT_TRUE(run(ChangeJob{kAnn, id + "_0", JobAction::kHold, false}));
+  start_tasks(array, 1);  // task 1
+  const Time begin = now_;
+  end_task(array, 1);
+  now_ += std::chrono::seconds(40);
+  ASSERT_TRUE(run(ChangeJob{kAnn, id + "_0", JobAction::kRelease, false}));
+  ASSERT_TRUE(start_job(find_array_task(state_, array, 0)->id, "n1"));
+  end_task(array, 0);
+  tick();
+  ASSERT_TRUE(find_array_task(state_, array, 0).is_folded());
+  const auto wait_with = [&](const std::string& dependency) {
+    JobSpec spec = batch_spec();
+    spec.dependency = dependency;
+    return submit(spec);
+  };
+  EXPECT_TRUE(job(wait_with("after:" + id)).dependency.empty());
+  const JobId all = wait_with("after:" + id + "+1"), early = wait_with("after:" + id + "_1+1"), late = wait_with("after:" + id + "_0+1");
+  EXPECT_EQ(job(all).dependency, "after:" + id + "_*+1(unfulfilled)");
+  state_ = from_image(*wire::decode<StateImage>(wire::encode(make_image(state_))));
+  now_ = begin + std::chrono::seconds(60);
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_TRUE(job(early).dependency.empty());
+  for (const JobId waits : {all, late}) EXPECT_FALSE(job(waits).dependency.empty()) << waits;
+  now_ = begin + std::chrono::seconds(100);
+  ASSERT_TRUE(run(Tick{}));
+  for (const JobId met : {all, late}) EXPECT_TRUE(job(met).dependency.empty()) << met;
+}
+
 // Slurm splits off ten at a time (correspond_after_task_cnt).
 TEST_F(ArrayTest, AllTasksWhoseTurnHasComeAreSplitOffAtOnce) {
   const JobId first = submit_array("0-23");
