@@ -60,6 +60,8 @@ void check_job(const ClusterState& state, const Job& job, Problems& problems) {
     const ArrayTasks* tasks = state.arrays.find(job.array->array_job);
     if (tasks == nullptr || !tasks->jobs.contains(job.id)) wrong("is missing in its array");
     if ((job.array->task == kNoTask) == job.array->pending.empty()) wrong("is task and array at once");
+    if (job.array->cancelled.intersects(job.array->pending)) wrong("waits with tasks that were cancelled");
+    if (!job.array->cancelled.empty() && job.id != job.array->array_job) wrong("knows cancelled tasks of its array");
   }
 }
 
