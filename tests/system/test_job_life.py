@@ -215,6 +215,21 @@ class Life(ClusterCase):
         wait_for(lambda: "0 COMPLETED None" in states(then), "task 0 ran")
         self.run_cmd("scancel", then)
 
+    def test_cancelled_tasks_are_not_good(self):
+        """The bug: a task that was cancelled before it had a record was forgotten, and what had to wait for it ran."""
+        first = self.submit("-H", "-a", "1-3", "-o", "/dev/null", "--wrap", "true")
+        good, bad = (self.submit("-d", f"{kind}:{first}", "-o", "/dev/null", "--wrap", "true") for kind in ("afterok", "afternotok"))
+        then = self.submit("-a", "1-3", "-d", f"aftercorr:{first}", "-o", "/dev/null", "--wrap", "true")
+        self.run_cmd("scancel", f"{first}_3")
+        self.run_cmd("scontrol", "release", first)
+        self.assertEqual(self.wait_ended(bad), "COMPLETED")
+        states = lambda job: sorted(self.out("squeue", "-h", "-r", "-t", "all", "-j", job, "-o", "%K %T %r").splitlines())
+        wait_for(lambda: states(then) == ["1 COMPLETED None", "2 COMPLETED None", "3 PENDING DependencyNeverSatisfied"],
+                 "the partner of the cancelled task never runs")
+        self.assertEqual(self.row(good, "%T %r %E"), f"PENDING DependencyNeverSatisfied afterok:{first}_*(failed)")
+        self.cancel(good)
+        self.run_cmd("scancel", then)
+
     # size -------------------------------------------------------------------------------------------
 
     def test_shrink(self):

@@ -59,6 +59,7 @@ struct ArrayInfo {
   IndexSet pending;              // tasks not split off yet
   uint32_t max_running = 0;      // %limit; 0: none
   uint32_t task_count = 0, task_min = 0, task_max = 0, task_step = 1;  // SLURM_ARRAY_TASK_*
+  IndexSet cancelled;            // cancelled while they were in `pending`; known to the array's own record only
   template <class V>
   static void describe(V&& field) {
     field(1, "array_job", &ArrayInfo::array_job);
@@ -69,6 +70,7 @@ struct ArrayInfo {
     field(6, "task_min", &ArrayInfo::task_min);
     field(7, "task_max", &ArrayInfo::task_max);
     field(8, "task_step", &ArrayInfo::task_step);
+    field(9, "cancelled", &ArrayInfo::cancelled);
   }
 };
 

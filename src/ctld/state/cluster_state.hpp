@@ -51,6 +51,7 @@ struct ArrayTasks {
   uint32_t running = 0;    // tasks that hold an allocation, completing ones included
   uint32_t folded_bad = 0;  // of the folded ones: those that failed, or were cancelled
   Time oldest_end = kNever;  // no folded one ended before
+  Time latest_start = kNoTime;  // no folded one started after
   CowPtr<FoldPool> pool;
 };
 

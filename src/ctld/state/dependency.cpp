@@ -106,6 +106,9 @@ enum class Outcome { kWait, kMet, kNever };
 
 bool has_started(const Job& job) { return job.start != kNoTime && job.state != JobState::kPending; }
 
+// Of jobs that are over, too: what never ran has its end as its start.
+bool is_delay_over(Time start, Minutes delay, Time now) { return delay == 0 || now >= start + std::chrono::minutes(delay); }
+
 // How far the jobs are that an item names.
 struct Progress {
   bool known = false;  // false: purged, or never there
@@ -116,9 +119,8 @@ struct Progress {
     known = true;
     all_over = all_over && over;
     all_good = all_good && (!over || succeeded(job));
-    const bool started =
-        over || (has_started(job) && now >= job.start + std::chrono::minutes(delay));
-    all_started = all_started && started;
+    const bool started = over || has_started(job);
+    all_started = all_started && started && is_delay_over(job.start, delay, now);
   }
 };
 
@@ -129,14 +131,50 @@ Progress progress_of(const ClusterState& state, const DependencyItem& item, Time
     return progress;
   }
   if (const ArrayTasks* tasks = state.arrays.find(item.job); tasks != nullptr && item.task == kNoTask) {
-    tasks->jobs.for_each([&](uint32_t id) { progress.add(state.jobs.at(id), item.delay, now); });
+    bool cancelled = false;  // some have no record; as in Slurm that matters when all the others are over
+    tasks->jobs.for_each([&](uint32_t id) {
+      const Job& job = state.jobs.at(id);
+      progress.add(job, item.delay, now);
+      cancelled = cancelled || !job.array->cancelled.empty();
+    });
     progress.known = true;
     progress.all_good = progress.all_good && tasks->folded_bad == 0;
+    progress.all_started = progress.all_started && is_delay_over(tasks->latest_start, item.delay, now);
+    if (progress.all_over && cancelled) progress.all_good = false;
     return progress;
   }
   const FoundJob job = find_array_task(state, item.job, item.task);
   if (job) progress.add(*job, item.delay, now);
   return progress;
+}
+
+// Tasks of an array that wait or run.
+IndexSet tasks_there(const ClusterState& state, const ArrayTasks& tasks) {
+  IndexSet there;
+  tasks.jobs.for_each([&](uint32_t id) {
+    const Job& job = state.jobs.at(id);
+    if (is_finished(job)) return;
+    if (job.array->task == kNoTask) there.insert(job.array->pending);
+    else there.insert(job.array->task);
+  });
+  return there;
+}
+
+// Tasks of an array that had records of their own, and are over.
+IndexSet tasks_over(const ClusterState& state, const ArrayTasks& tasks) {
+  IndexSet over;
+  tasks.jobs.for_each([&](uint32_t id) {
+    const Job& job = state.jobs.at(id);
+    if (is_finished(job) && job.array->task != kNoTask) over.insert(job.array->task);
+  });
+  tasks.folded.for_each([&](uint32_t id) { over.insert(state.folded.at(id).task); });
+  return over;
+}
+
+// Whether any of a record's tasks has or may get a partner in the array: they are not all decided alike.
+bool waits_for_partners(const ClusterState& state, const ArrayInfo& waiting, JobId array) {
+  const ArrayTasks* tasks = state.arrays.find(array);
+  return tasks != nullptr && (!tasks_there(state, *tasks).empty() || tasks_over(state, *tasks).intersects(waiting.pending));
 }
 
 // Components of one heterogeneous job start together and do not wait for one another.
@@ -186,9 +224,9 @@ Outcome outcome_of(const ClusterState& state, const Job& waiting, const Dependen
   DependencyItem item = given;
   if (item.kind == DependencyKind::kAfterCorr) {
     // The task of the same number: where the array has none, and for jobs that are no array, all of it.
-    // A record of several tasks waits; tasks whose turn comes are split off.
+    // A record of several tasks waits; tasks whose turn comes are split off, and what is left then has no partners.
     const bool task = waiting.array != nullptr && given.task == kNoTask;
-    if (task && waiting.array->task == kNoTask && state.arrays.contains(item.job)) return Outcome::kWait;
+    if (task && waiting.array->task == kNoTask && waits_for_partners(state, *waiting.array, item.job)) return Outcome::kWait;
     if (task && find_array_task(state, item.job, waiting.array->task)) item.task = waiting.array->task;
     item.kind = DependencyKind::kAfterOk;
   }
@@ -285,18 +323,7 @@ IndexSet tasks_decided(const ClusterState& state, const Job& job, const Dependen
   for (const DependencyItem& item : dependency.items) {
     if (item.kind != DependencyKind::kAfterCorr || item.task != kNoTask) continue;
     const ArrayTasks* tasks = state.arrays.find(item.job);
-    if (tasks == nullptr) continue;
-    IndexSet there, over;  // tasks of the other array
-    tasks->jobs.for_each([&](uint32_t id) {
-      const Job& other = state.jobs.at(id);
-      if (other.array->task == kNoTask) {
-        there.insert(other.array->pending);
-      } else {
-        (is_finished(other) ? over : there).insert(other.array->task);
-      }
-    });
-    tasks->folded.for_each([&](uint32_t id) { over.insert(state.folded.at(id).task); });
-    decided.insert(there.empty() ? job.array->pending : job.array->pending & over);
+    if (tasks != nullptr) decided.insert(job.array->pending & tasks_over(state, *tasks));
   }
   return decided;
 }

@@ -67,6 +67,7 @@ void note_folded(ArrayTasks& tasks, const FoldedTask& task) {
   tasks.folded.insert(task.id);
   tasks.folded_bad += succeeded(*task.model) ? 0U : 1U;
   tasks.oldest_end = std::min(tasks.oldest_end, task.end);
+  tasks.latest_start = std::max(tasks.latest_start, task.start);
 }
 
 void forget_folded(ArrayTasks& tasks, const FoldedTask& task) {

@@ -60,6 +60,8 @@ void check_job(const ClusterState& state, const Job& job, Problems& problems) {
     const ArrayTasks* tasks = state.arrays.find(job.array->array_job);
     if (tasks == nullptr || !tasks->jobs.contains(job.id)) wrong("is missing in its array");
     if ((job.array->task == kNoTask) == job.array->pending.empty()) wrong("is task and array at once");
+    if (job.array->cancelled.intersects(job.array->pending)) wrong("waits with tasks that were cancelled");
+    if (!job.array->cancelled.empty() && job.id != job.array->array_job) wrong("knows cancelled tasks of its array");
   }
 }
 
@@ -203,6 +205,7 @@ void check_folded(const ClusterState& state, const FoldedTask& task, Problems& p
   const ArrayTasks* tasks = state.arrays.find(job.array->array_job);
   if (tasks == nullptr || !tasks->folded.contains(task.id)) wrong("is missing in its array");
   else if (tasks->oldest_end > task.end) wrong("ended before the oldest of its array");
+  else if (tasks->latest_start < task.start) wrong("started after the latest of its array");
 }
 
 bool same_gres(const Node& a, const Node& b) {

@@ -62,6 +62,16 @@ state::ClusterState without_later_facts(state::ClusterState state) {
   state.nodes.for_each([&](const Node& node) { nodes.push_back(node.id); });
   for (const NodeId node : nodes)
     state.nodes.edit(node).undrained = kNoTime;
+  std::vector<JobId> jobs;
+  state.jobs.for_each([&](const Job& job) {
+    if (job.array != nullptr && !job.array->cancelled.empty()) jobs.push_back(job.id);
+  });
+  for (const JobId id : jobs) {
+    Job& job = state.jobs.edit(id);
+    auto array = std::make_shared<ArrayInfo>(*job.array);
+    array->cancelled.clear();
+    job.array = std::move(array);
+  }
   return state;
 }
 

@@ -283,6 +283,91 @@ TEST_F(ArrayTest, TasksWaitForTheTaskOfTheSameNumber) {
   EXPECT_EQ(job(single).reason, JobReason::kDependencyNeverSatisfied);
 }
 
+// The bug: tasks that were cancelled before they had records were forgotten, and what waits for all of the array ran.
+TEST_F(ArrayTest, TasksCancelledWithoutRecordsAreKnownToThoseThatWait) {
+  const JobId array = submit_array("1-3");
+  const std::string id = id_of(array);
+  const auto wait_with = [&](const std::string& dependency, Toggle kill = Toggle::kDefault) {
+    JobSpec spec = batch_spec();
+    spec.dependency = dependency;
+    spec.kill_on_invalid_dependency = kill;
+    return submit(spec);
+  };
+  const JobId good = wait_with("afterok:" + id), bad = wait_with("afternotok:" + id), any = wait_with("afterany:" + id);
+  const JobId killed = wait_with("afterok:" + id, Toggle::kYes), alone = wait_with("afterok:" + id + "_3");
+  const JobId pairs = submit_array("1-4", "aftercorr:" + id);
+  start_tasks(array, 1);
+  end_task(array, 1);
+  ASSERT_TRUE(run(SignalJob{kAnn, id + "_3", 0, protocol::kSignalCancel}));
+  EXPECT_EQ(names_.back(), "ArrayTasksCancelled");
+  EXPECT_EQ(job(array).array->cancelled.to_text(), "3");
+  tick();
+  EXPECT_TRUE(job(alone).dependency.empty()) << "it waits for nothing that is there";
+  EXPECT_EQ(job(good).dependency, "afterok:" + id + "_*(unfulfilled)") << "others of the array wait";
+  EXPECT_EQ(job(killed).state, JobState::kPending);
+  EXPECT_EQ(job(pairs).array->pending.to_text(), "2-4");
+  const ClusterState restored = from_image(*wire::decode<StateImage>(wire::encode(make_image(state_))));
+  EXPECT_EQ(differences(state_, restored), std::vector<std::string>{});
+  EXPECT_EQ(restored.jobs.at(array).array->cancelled.to_text(), "3");
+  start_tasks(array, 1);
+  end_task(array, 2);
+  tick();
+  EXPECT_EQ(job(good).reason, JobReason::kDependencyNeverSatisfied);
+  EXPECT_EQ(job(good).dependency, "afterok:" + id + "_*(failed)");
+  EXPECT_EQ(job(killed).state, JobState::kCancelled);
+  for (const JobId met : {bad, any}) EXPECT_TRUE(job(met).dependency.empty()) << met;
+  for (const uint32_t task : {1U, 2U}) EXPECT_TRUE(find_array_task(state_, pairs, task)->dependency.empty()) << task;
+  for (const uint32_t task : {3U, 4U}) {
+    EXPECT_EQ(find_array_task(state_, pairs, task)->reason, JobReason::kDependencyNeverSatisfied) << task;
+  }
+  tick(400);
+  tick();
+  EXPECT_FALSE(state_.arrays.contains(array));
+  EXPECT_EQ(job(good).reason, JobReason::kDependencyNeverSatisfied);
+}
+
+// The bug: they waited until the other array was purged, and ran then.
+TEST_F(ArrayTest, NoTaskRunsWhosePartnerWasCancelledWithItsArray) {
+  const JobId first = submit_array("1-3");
+  const JobId then = submit_array("1-4", "aftercorr:" + id_of(first));
+  ASSERT_TRUE(run(SignalJob{kAnn, id_of(first), 0, protocol::kSignalCancel}));
+  tick();
+  EXPECT_EQ(job(then).reason, JobReason::kDependencyNeverSatisfied);
+  EXPECT_EQ(job(then).dependency, "aftercorr:" + id_of(first) + "_*(failed)");
+  EXPECT_EQ(job(then).array->pending.to_text(), "1-4") << "they have one fate and stay one record";
+}
+
+TEST_F(ArrayTest, MinutesAfterAnArrayCountFromItsLastStart) {
+  const JobId array = submit_array("0-1");
+  const std::string id = id_of(array);
+  ASSERT_TRUE(run(ChangeJob{kAnn, id + "_0", JobAction::kHold, false}));
+  start_tasks(array, 1);  // task 1
+  const Time begin = now_;
+  end_task(array, 1);
+  now_ += std::chrono::seconds(40);
+  ASSERT_TRUE(run(ChangeJob{kAnn, id + "_0", JobAction::kRelease, false}));
+  ASSERT_TRUE(start_job(find_array_task(state_, array, 0)->id, "n1"));
+  end_task(array, 0);
+  tick();
+  ASSERT_TRUE(find_array_task(state_, array, 0).is_folded());
+  const auto wait_with = [&](const std::string& dependency) {
+    JobSpec spec = batch_spec();
+    spec.dependency = dependency;
+    return submit(spec);
+  };
+  EXPECT_TRUE(job(wait_with("after:" + id)).dependency.empty());
+  const JobId all = wait_with("after:" + id + "+1"), early = wait_with("after:" + id + "_1+1"), late = wait_with("after:" + id + "_0+1");
+  EXPECT_EQ(job(all).dependency, "after:" + id + "_*+1(unfulfilled)");
+  state_ = from_image(*wire::decode<StateImage>(wire::encode(make_image(state_))));
+  now_ = begin + std::chrono::seconds(60);
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_TRUE(job(early).dependency.empty());
+  for (const JobId waits : {all, late}) EXPECT_FALSE(job(waits).dependency.empty()) << waits;
+  now_ = begin + std::chrono::seconds(100);
+  ASSERT_TRUE(run(Tick{}));
+  for (const JobId met : {all, late}) EXPECT_TRUE(job(met).dependency.empty()) << met;
+}
+
 // Slurm splits off ten at a time (correspond_after_task_cnt).
 TEST_F(ArrayTest, AllTasksWhoseTurnHasComeAreSplitOffAtOnce) {
   const JobId first = submit_array("0-23");

@@ -1,9 +1,11 @@
-// The texts of dependencies; which ones come about is in job_life_test and array_test.
+// The texts of dependencies, and when minutes are over; what else comes about is in job_life_test and array_test.
 #include "ctld/state/dependency.hpp"
 
 #include <random>
 
 #include <gtest/gtest.h>
+
+#include "fixture.hpp"
 
 namespace sluice::state {
 namespace {
@@ -91,6 +93,36 @@ TEST(DependencyText, NonsenseIsRefused) {
     const std::string shown = format_dependency(*parsed);
     ASSERT_EQ(reformatted(shown), shown) << text;
   }
+}
+
+// The bug: of a job that was over the minutes did not count.
+TEST_F(CoreTest, MinutesAfterAJobCountFromItsStartAlsoWhenItIsOver) {
+  const JobId first = submit(batch_spec()), gone = submit(batch_spec());
+  JobSpec spec = batch_spec();
+  spec.dependency = "after:" + std::to_string(first) + "+1";
+  const JobId before = submit(spec);
+  const Time begin = now_;
+  ASSERT_TRUE(start_job(first, "n1"));
+  now_ = begin + std::chrono::seconds(10);
+  ASSERT_TRUE(end_step(first, kBatchStep, "n1", 0, true));
+  ASSERT_TRUE(run(SignalJob{kAnn, std::to_string(gone), 0, protocol::kSignalCancel}));
+  const JobId then = submit(spec);
+  spec.dependency = "after:" + std::to_string(gone) + "+1";
+  const JobId behind = submit(spec);
+  spec.dependency = "after:" + std::to_string(first) + ",after:" + std::to_string(gone);
+  EXPECT_TRUE(job(submit(spec)).dependency.empty());
+  EXPECT_EQ(job(then).reason, JobReason::kDependency);
+  EXPECT_EQ(job(then).dependency, "after:" + std::to_string(first) + "+1(unfulfilled)");
+  now_ = begin + std::chrono::seconds(59);
+  ASSERT_TRUE(run(Tick{}));
+  for (const JobId waits : {before, then, behind}) EXPECT_FALSE(job(waits).dependency.empty()) << waits;
+  now_ = begin + std::chrono::seconds(60);
+  ASSERT_TRUE(run(Tick{}));
+  for (const JobId met : {before, then}) EXPECT_EQ(job(met).accrue, now_) << met;
+  EXPECT_FALSE(job(behind).dependency.empty()) << "it counts from the cancellation of what never ran";
+  now_ = begin + std::chrono::seconds(70);
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_TRUE(job(behind).dependency.empty());
 }
 
 }  // namespace

@@ -59,6 +59,7 @@ void split_tasks(ClusterState& state, JobId record,
   auto rest = std::make_shared<ArrayInfo>(*master.array);
   ArrayInfo one = *master.array;
   one.pending.clear();
+  one.cancelled.clear();
   const ArrayTasksSplit::Task* last = nullptr;
   for (const ArrayTasksSplit::Task& task : tasks) {
     SLUICE_CHECK(rest->pending.contains(task.task));
@@ -88,6 +89,7 @@ void apply_event(ClusterState& state, const ArrayTasksCancelled& event) {
   change_job(state, event.array_job, [&](Job& job) {
     auto rest = std::make_shared<ArrayInfo>(*job.array);
     event.tasks.for_each([&](uint32_t task) { rest->pending.erase(task); });
+    rest->cancelled.insert(event.tasks);
     SLUICE_CHECK(!rest->pending.empty());
     job.array = std::move(rest);
   });
