@@ -57,6 +57,7 @@ class Srun {
   int run(int argc, char** argv) {
     const ClusterConfig& config = client_.config();
     for (Part& part : parts_) {
+      if (part.binds_cpus && config.task_plugin.empty()) say("srun", "cluster configuration lacks support for cpu binding");
       fill_caller(part.submission, config, argc, argv);
       if (const auto status = complete_with_config(part.submission, config, "srun")) return *status;
     }

@@ -192,14 +192,16 @@ void StepDaemon::tell_user(std::string_view message) {
   write_to_user(text);
 }
 
+// On the standard error of the node's first task: a step's --label names that one.
 void StepDaemon::write_to_user(const std::string& text) {
+  const bool of_task = !is_batch() && !tasks_.empty();
   if (sinks_.has(message_fd_)) {
-    sinks_.write(message_fd_, text);
+    sinks_.write(message_fd_, of_task ? labelled(text, tasks_.front().rank, whole_layout(launch_).num_tasks) : text);
   } else if (message_fd_ >= 0) {
     const Patience patience(kMessageTime);
     write_to(message_fd_, text, patience);
   }
-  listeners_.send(FrameType::kMessage, kNoTask, text);
+  listeners_.send(FrameType::kMessage, of_task ? tasks_.front().rank : kNoTask, text);
 }
 
 void StepDaemon::measure() {

@@ -385,6 +385,14 @@ class Off(ClusterCase):
         self.assertNotIn("slurm_n1", self.file("off.out"))
         self.assertEqual(groups_of(self.cluster.dir, "n1"), [])
 
+    def test_binding_is_not_to_be_had(self):
+        said = "srun: cluster configuration lacks support for cpu binding\n"
+        for option in ("--cpu-bind=cores", "--cpu-bind=none", "--threads-per-core=1"):
+            self.fails(0, said, "srun", option, "true")
+        self.fails(0, said, "srun", "true", env={"SLURM_CPU_BIND": "cores"})
+        self.fails(0, "", "srun", "--hint=nomultithread", "true")
+        self.fails(0, "", "srun", "-B", "*:*:1", "true")
+
     def test_daemon(self):
         job = self.submit("-o", "/dev/null", "--wrap", "python3 -c \"$DAEMON\" 8811", env={"DAEMON": DAEMON})
         self.assertEqual(self.wait_ended(job), "COMPLETED")

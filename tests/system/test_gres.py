@@ -281,7 +281,18 @@ class Gres(ClusterCase):
         self.refused("--gres=gpu:1,gpu:a100:1", failed + "Invalid GRES specification (with and without type identification)")
         self.refused("-N1 -G2 --gpus-per-node=4",
                      "Failed to ensure --gpus >= --gres=gpu/--gpus-per-node >= --gpus-per-socket", invalid)
-        self.refused("--gpus-per-socket=1", "--gpus-per-socket option requires --sockets-per-node specification", invalid)
+        lacks = "--gpus-per-socket option requires --sockets-per-node specification"
+        self.refused("--gpus-per-socket=1", lacks, invalid)
+        self.refused("--gpus-per-socket=1 -n1 true : -n1", lacks, invalid, command="srun")
+        for command in ("srun", "salloc"):  # those of an allocation of their own
+            self.refused("--gpus-per-socket=1", lacks, invalid, command=command)
+            self.refused("-G3 --gpus-per-node=2", "Failed to validate job spec, --gpus is not multiple of --gres=gpu/--gpus-per-node",
+                         invalid, command=command)
+        job = self.submit("-n1", "--gpus-per-node=2", "-o", "inside.out", "--wrap", "srun -G1 --gpus-per-node=2 true; echo $?")
+        self.wait_ended(job)
+        self.assertEqual(self.file("inside.out"), "0\n")
+        for command in COMMANDS:  # as many tasks as nodes
+            self.assertEqual(self.gres("-N2 --gpus-per-task=1", command)[1]["NumNodes"], "2")
 
     def test_shards(self):
         gres, _ = self.gres("-p other --gres=shard:3")

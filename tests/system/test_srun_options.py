@@ -145,6 +145,23 @@ class Srun(ClusterCase):
         self.assertEqual(self.masks(*one, "--hint=compute_bound", "--cpu-bind=threads"), ["0x01"])
         self.fails(1, 'srun: error: unrecognized --hint argument "fast", see --hint=help\n', "srun", "--hint=fast", "true")
 
+    def test_help_on_values(self):
+        """It is shown, and nothing is run: for all but a few options Slurm has that for a failure."""
+        for command, option, status in (("srun", "--hint=help", 1), ("salloc", "--hint=help", 1), ("srun", "--cpu-bind=help", 1),
+                                        ("srun", "--mem-bind=help", 255), ("srun", "--gres=help", 0)):
+            done = self.run_cmd(command, option, "echo", "ran", check=False)
+            self.assertEqual((done.returncode, done.stderr), (status, ""), option)
+            self.assertIn(" options", done.stdout.splitlines()[0])
+            self.assertNotIn("ran\n", done.stdout)
+
+    def test_label_of_messages(self):  # of the first task on the node that says it
+        fails = ("-w", "n1,n2", "-N2", "-n2", "-K", "-l", "sh", "-c", "[ $SLURM_PROCID = 1 ] && exit 3; exec sleep 1000")
+        done = self.run_cmd("srun", *fails, check=False)
+        self.assertRegex(done.stderr, r"(?m)^0: slurmstepd: error: \*\*\* STEP \d+\.0 ON n1 CANCELLED AT \S+ \*\*\*$")
+        self.run_cmd("srun", "-e", "label.%t", *fails, check=False)
+        wait_for(lambda: self.file("label.0"), "the node has written it")
+        self.assertRegex(self.file("label.0"), r"^0: slurmstepd: error: \*\*\* STEP \d+\.0 ON n1 CANCELLED AT \S+ \*\*\*\n$")
+
     def test_hints_of_jobs(self):  # the sruns in them follow
         show = "srun -n1 sh -c 'echo $SLURM_HINT $SLURM_THREADS_PER_CORE $SLURM_CPU_BIND_LIST'"
         for hint, said in (("compute_bound", "compute_bound 1 0x03"), ("nomultithread", "nomultithread 1 0x01")):

@@ -310,7 +310,7 @@ std::optional<int> OptionParser::apply(Submission& submission) const {
     input.by_root = getuid() == 0;
     if (const OptionResult done = row.option->set(submission, input); !done) {
       const OptionProblem& problem = done.error();
-      FILE* out = problem.exit_status == 0 ? stdout : stderr;
+      FILE* out = problem.errors.empty() ? stdout : stderr;
       if (!problem.print.empty()) {
         std::fprintf(out, "%s%s", problem.print.c_str(), problem.print.ends_with('\n') ? "" : "\n");
       }

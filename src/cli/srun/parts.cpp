@@ -70,6 +70,8 @@ std::optional<int> read_part(const OptionParser& line, std::optional<uint32_t> g
   OptionParser parser = line;
   parser.read_environment(group);
   if (const auto status = parser.apply(part.submission)) return status;
+  const bool whole_form = parser.argument("extra-node-info").has_value();  // -B sets the threads, too
+  part.binds_cpus = !part.submission.step.cpu_bind.empty() || (part.submission.job.threads_per_core != 0 && !whole_form);
   if (part.submission.settings.verbose > 0) parser.print_defined();
   part.program = parser.operands();
   if (part.submission.settings.multi_prog) {

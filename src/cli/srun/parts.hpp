@@ -20,6 +20,7 @@ struct Part {
   Environment environment;                  // of the tasks
   JobId job = kNoJob;
   uint32_t nodes = 0;  // of a job of our own
+  bool binds_cpus = false;  // asked for by itself, not by a hint
 };
 
 // Says what is wrong; srun's exit status for it.

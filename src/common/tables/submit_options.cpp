@@ -101,12 +101,59 @@ void fit_to_tasks(JobSpec& job, CommandSet command, std::vector<std::string>& wa
   }
 }
 
-uint64_t gpu_count(std::string_view list) {
+// In `kinds`, how many items of the list are GPUs.
+uint64_t gpu_count(std::string_view list, size_t* kinds = nullptr) {
   uint64_t sum = 0;
   for (const GresItem& item : gres_items(list).value_or(std::vector<GresItem>())) {
-    sum += item.name == "gpu" ? item.count : 0;
+    if (item.name != "gpu") continue;
+    sum += item.count;
+    if (kinds != nullptr) ++*kinds;
   }
   return sum;
+}
+
+// The GPUs that a job asks for in several ways.
+struct GpuWishes {
+  explicit GpuWishes(const JobSpec& job) {
+    size_t kinds = 0;
+    for (const auto& [list, count] : {std::pair{&job.tres_per_job, &in_job}, std::pair{&job.gres, &on_node},
+                                      std::pair{&job.tres_per_socket, &on_socket}, std::pair{&job.tres_per_task, &of_task}}) {
+      *count = gpu_count(*list, &kinds);
+      of_one_kind = of_one_kind && kinds <= 1;
+      kinds = 0;
+    }
+  }
+  uint64_t in_job = 0, on_node = 0, on_socket = 0, of_task = 0;
+  bool of_one_kind = true;  // each way names no more than one
+};
+
+// Numbers that do not divide, or do not make up the nodes, sockets and tasks that are asked for. Empty: they do.
+std::string gpus_left_over(const JobSpec& job, const GpuWishes& gpus) {
+  const auto [in_job, on_node, on_socket, of_task, of_one_kind] = gpus;
+  const std::string failed = "Failed to validate job spec";
+  if (in_job > 0 && on_node > 0) {
+    if (in_job % on_node != 0) return failed + ", --gpus is not multiple of --gres=gpu/--gpus-per-node";
+    const uint64_t nodes = in_job / on_node;
+    if (job.min_nodes != 0 && (nodes < job.min_nodes || (job.max_nodes != 0 && nodes > job.max_nodes))) {
+      return failed + fmt::format(". Based on --gpu and --gres=gpu/--gpus-per-node required nodes ({}) doesn't fall between "
+                                  "min_nodes ({}) and max_nodes ({}) boundaries.",
+                                  nodes, job.min_nodes, job.max_nodes);
+    }
+  }
+  if (on_node > 0 && on_socket > 0) {
+    if (on_node % on_socket != 0) return failed + ", --gres=gpu/--gpus-per-node not multiple of --gpus-per-socket.";
+    if (on_node / on_socket != job.sockets_per_node) {
+      return failed + ". Based on --gres=gpu/--gpus-per-node and --gpus-per-socket required number of sockets differ from "
+                      "--sockets-per-node.";
+    }
+  }
+  if (in_job > 0 && of_task > 0) {
+    if (in_job % of_task != 0) return failed + ", --gpus not multiple of --gpus-per-task";
+    if (job.num_tasks != 0 && in_job / of_task != job.num_tasks) {
+      return failed + ". Based on --gpus and --gpus-per-task number of requested tasks differ from -n/--ntasks.";
+    }
+  }
+  return {};
 }
 
 // Wishes of GPUs that contradict or lack each other, in an allocation of the command's own.
@@ -115,21 +162,23 @@ OptionResult check_gpus(const JobSpec& job) {
     return tl::unexpected<OptionProblem>(
         OptionProblem{{std::move(why), "Invalid generic resource (gres) specification"}, 1, {}});
   };
-  const uint64_t in_job = gpu_count(job.tres_per_job), on_node = gpu_count(job.gres);
-  const uint64_t on_socket = gpu_count(job.tres_per_socket), of_task = gpu_count(job.tres_per_task);
-  if (on_socket > 0 && job.sockets_per_node == 0) {
+  const GpuWishes gpus(job);
+  if (gpus.on_socket > 0 && job.sockets_per_node == 0) {
     return invalid("--gpus-per-socket option requires --sockets-per-node specification");
   }
-  if ((in_job > 0 && on_node > in_job) || (on_node > 0 && on_socket > on_node)) {
+  if (gpus.in_job > 0 && std::max({gpus.on_node, gpus.on_socket, gpus.of_task}) > gpus.in_job) {
     return invalid("Failed to ensure --gpus >= --gres=gpu/--gpus-per-node >= --gpus-per-socket");
   }
-  if (of_task > 0 && in_job == 0 && job.num_tasks == 0 && job.ntasks_per_node == 0) {
+  if (gpus.on_node > 0 && gpus.on_socket > gpus.on_node) return invalid("Failed to ensure --gpus >= --gpus-per-task");
+  if (gpus.of_task > 0 && gpus.in_job == 0 && job.num_tasks == 0 && job.ntasks_per_node == 0 && job.min_nodes == 0) {
     return invalid("Failed to validate job spec. --gpus-per-task used without either --gpus or -n/--ntasks is not allowed.");
   }
-  if (job.ntasks_per_gpu > 0 && in_job + on_node + on_socket == 0 && job.num_tasks == 0) {
+  if (job.ntasks_per_gpu > 0 && gpus.in_job + gpus.on_node + gpus.on_socket == 0 && job.num_tasks == 0) {
     return invalid("gres_job_state_validate: --ntasks-per-tres needs either a GRES GPU specification or a "
                    "node/ntask specification");
   }
+  if (!gpus.of_one_kind) return {};
+  if (std::string why = gpus_left_over(job, gpus); !why.empty()) return invalid(std::move(why));
   return {};
 }
 
@@ -221,7 +270,8 @@ OptionResult finish_submission(Submission& s,
                                std::vector<std::string>& warnings) {
   if (OptionResult fits = check_exclusions(s); !fits) return fits;
   follow_hint(s);
-  if (command != kSrun) {
+  const bool own_job = command != kSrun || (s.settings.job_id == 0 && !s.settings.no_allocate);
+  if (own_job) {
     if (OptionResult fits = check_gpus(s.job); !fits) return fits;
   }
   JobSpec& job = s.job;

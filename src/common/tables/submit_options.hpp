@@ -106,8 +106,8 @@ struct Submission {
 // Why a value is refused.
 struct OptionProblem {
   std::vector<std::string> errors;  // each shown as `COMMAND: error: TEXT`
-  int exit_status = 255;            // 0: `print` is all that was asked for (--mpi=list)
-  std::string print;                // shown first and bare, on stdout when exit_status is 0
+  int exit_status = 255;
+  std::string print;                // shown first and bare; on stdout when it is all that was asked for (--mpi=list)
 };
 using OptionResult = tl::expected<void, OptionProblem>;
 

@@ -92,7 +92,7 @@ constexpr const char* kHintHelp =
     "        help            show this help message\n";
 
 OptionResult set_hint(Submission& s, const Input& in) {
-  if (in.value == "help") return show(kHintHelp);
+  if (in.value == "help") return show(kHintHelp, 1);
   constexpr std::string_view kHints[] = {"compute_bound", "memory_bound", "multithread", "nomultithread"};
   if (std::ranges::find(kHints, in.value) == std::end(kHints)) {
     return refuse(fmt::format("unrecognized --hint argument \"{}\", see --hint=help", in.value), 1);

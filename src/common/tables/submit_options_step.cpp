@@ -51,7 +51,7 @@ OptionResult check_map(std::string_view value) {
 }
 
 OptionResult set_cpu_bind(Submission& s, const Input& in) {
-  if (in.value == "help") return show(kCpuBindHelp);
+  if (in.value == "help") return show(kCpuBindHelp, 1);
   if (const auto bad = bad_cpu_bind(in.value)) {
     return tl::unexpected<OptionProblem>(
         OptionProblem{{fmt::format("unrecognized --cpu-bind argument \"{}\"", *bad)}, 1, {}});
@@ -62,7 +62,7 @@ OptionResult set_cpu_bind(Submission& s, const Input& in) {
 }
 
 OptionResult set_mem_bind(Submission& s, const Input& in) {
-  if (in.value == "help") return show(kMemBindHelp);
+  if (in.value == "help") return show(kMemBindHelp, 255);
   if (const auto bad = bad_mem_bind(in.value)) {
     return refuse(fmt::format("unrecognized --mem-bind argument \"{}\"", *bad));
   }

@@ -35,8 +35,8 @@ inline tl::unexpected<OptionProblem> bad_number(const Input& in) {
                 1);
 }
 // Ends the command after `text` was printed: --mpi=list and the like.
-inline tl::unexpected<OptionProblem> show(std::string text) {
-  return tl::unexpected<OptionProblem>(OptionProblem{{}, 0, std::move(text)});
+inline tl::unexpected<OptionProblem> show(std::string text, int exit_status = 0) {
+  return tl::unexpected<OptionProblem>(OptionProblem{{}, exit_status, std::move(text)});
 }
 
 // The part of a submission that a member belongs to.

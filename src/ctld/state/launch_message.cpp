@@ -34,32 +34,6 @@ bool holds_gres(const Job& job) {
 
 namespace {
 
-HetComponent describe_component(const ClusterState& state, const Job& job, bool with_spec) {
-  HetComponent out;
-  out.job = job.id;
-  if (with_spec) out.spec = job.spec;
-  out.partition = job.partition.str();
-  if (job.allocation == nullptr) return out;
-  out.node_list = job.allocation->node_list;
-  for (const NodeAllocation& part : job.allocation->nodes) {
-    out.nodes.push_back(state.nodes.at(part.node).name);
-    out.cpus.push_back(part.cpus);
-  }
-  return out;
-}
-
-// What a launch tells of the heterogeneous job: a batch script of all components, a step of those it runs in.
-void add_components(const ClusterState& state, const Job& job, const Step& step, protocol::StepLaunch& launch) {
-  if (job.het == nullptr) return;
-  launch.het_leader = job.het->leader;
-  launch.world = step.world;
-  launch.first_node = step.first_node;
-  for_components(state, *job.het, [&](const Job& other) {
-    const bool spanned = step.world != nullptr && std::ranges::find(step.world->jobs, other.id) != step.world->jobs.end();
-    if (step.id.step == kBatchStep || spanned) launch.components.push_back(describe_component(state, other, true));
-  });
-}
-
 // As the job was submitted; a batch script also finds what it was given by default.
 std::shared_ptr<const JobSpec> spec_to_launch(const ClusterState& state, const Job& job, StepNumber step) {
   if (step != kBatchStep) return job.spec;
@@ -78,6 +52,33 @@ std::shared_ptr<const JobSpec> spec_to_launch(const ClusterState& state, const J
     spec->memory_mib = usual.mib;
   }
   return spec;
+}
+
+HetComponent describe_component(const ClusterState& state, const Job& job, std::shared_ptr<const JobSpec> spec) {
+  HetComponent out;
+  out.job = job.id;
+  out.spec = std::move(spec);
+  out.partition = job.partition.str();
+  if (job.allocation == nullptr) return out;
+  out.node_list = job.allocation->node_list;
+  for (const NodeAllocation& part : job.allocation->nodes) {
+    out.nodes.push_back(state.nodes.at(part.node).name);
+    out.cpus.push_back(part.cpus);
+  }
+  return out;
+}
+
+// What a launch tells of the heterogeneous job: a batch script of all components, a step of those it runs in.
+void add_components(const ClusterState& state, const Job& job, const Step& step, protocol::StepLaunch& launch) {
+  if (job.het == nullptr) return;
+  launch.het_leader = job.het->leader;
+  launch.world = step.world;
+  launch.first_node = step.first_node;
+  for_components(state, *job.het, [&](const Job& other) {
+    const bool spanned = step.world != nullptr && std::ranges::find(step.world->jobs, other.id) != step.world->jobs.end();
+    if (step.id.step != kBatchStep && !spanned) return;
+    launch.components.push_back(describe_component(state, other, spec_to_launch(state, other, step.id.step)));
+  });
 }
 
 }  // namespace
@@ -165,7 +166,7 @@ protocol::JobWatchUpdate make_watch_update(const ClusterState& state, const Job&
   if (job.het != nullptr && job.state == JobState::kRunning) {
     for_components(state, *job.het, [&](const Job& other) {
       update.ready = update.ready && is_ready(state, other);
-      update.components.push_back(describe_component(state, other, false));
+      update.components.push_back(describe_component(state, other, nullptr));
     });
   }
   update.end = job.end;

@@ -139,6 +139,25 @@ TEST_F(HetTest, TheScriptIsToldOfAllComponents) {
   EXPECT_EQ(make_watch_update(state_, job(leader)).components.size(), 3u);
 }
 
+TEST_F(HetTest, TheScriptIsToldOfTheMemoryEachComponentGetsByDefault) {
+  configure([](ClusterConfig& config) { config.def_mem_per_cpu_mib = 100; });
+  JobSpec own = batch_spec(), none = batch_spec();
+  own.memory_kind = MemoryKind::kPerNode;
+  own.memory_mib = 50;
+  none.memory_kind = MemoryKind::kDefault;
+  const JobId leader = submit_het(none, {none, own});
+  ASSERT_EQ(start_all(leader).started, 3u);
+  const auto launch = make_step_launch(state_, {{leader, kBatchStep}, 0});
+  ASSERT_TRUE(launch);
+  ASSERT_EQ(launch->components.size(), 3u);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(launch->components[i].spec->memory_kind, MemoryKind::kPerCpu);
+    EXPECT_EQ(launch->components[i].spec->memory_mib, 100u);
+  }
+  EXPECT_EQ(launch->components[2].spec->memory_kind, MemoryKind::kPerNode);
+  EXPECT_EQ(launch->components[2].spec->memory_mib, 50u);
+}
+
 TEST_F(HetTest, TheScriptsEndIsTheEndOfAll) {
   const JobId leader = submit_het();
   ASSERT_EQ(start_all(leader).started, 3u);

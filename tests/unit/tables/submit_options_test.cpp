@@ -308,6 +308,54 @@ TEST(SubmitOptionsTest, GresAreOfKnownTypes) {
   EXPECT_TRUE(check_gres(job, {}));
 }
 
+using Options = std::vector<std::pair<const char*, const char*>>;
+
+// Why the GPUs that are asked for are refused; empty: they are not.
+std::string gpu_fault(const Options& options, CommandSet command, JobId job_id = 0) {
+  Submission s;
+  s.settings.job_id = job_id;
+  for (const auto& [name, value] : options) EXPECT_TRUE(apply(s, name, value, command)) << name;
+  std::vector<std::string> said;
+  const OptionResult fits = finish_submission(s, command, said);
+  if (fits) return {};
+  EXPECT_EQ(fits.error().exit_status, 1);
+  return fits.error().errors.front();
+}
+
+TEST(SubmitOptionsTest, GpusThatDoNotGoTogether) {
+  const std::string failed = "Failed to validate job spec";
+  const std::string order = "Failed to ensure --gpus >= --gres=gpu/--gpus-per-node >= --gpus-per-socket";
+  const std::pair<Options, std::string> refused[] = {
+      {{{"gpus-per-socket", "1"}}, "--gpus-per-socket option requires --sockets-per-node specification"},
+      {{{"gpus", "1"}, {"gpus-per-node", "2"}}, order},
+      {{{"gpus", "1"}, {"gpus-per-task", "2"}, {"ntasks", "1"}}, order},
+      {{{"gpus-per-node", "1"}, {"gpus-per-socket", "2"}, {"sockets-per-node", "1"}}, "Failed to ensure --gpus >= --gpus-per-task"},
+      {{{"gpus", "3"}, {"gpus-per-node", "2"}}, failed + ", --gpus is not multiple of --gres=gpu/--gpus-per-node"},
+      {{{"gpus", "4"}, {"gpus-per-node", "2"}, {"nodes", "3"}},
+       failed + ". Based on --gpu and --gres=gpu/--gpus-per-node required nodes (2) doesn't fall between min_nodes (3) and "
+                "max_nodes (3) boundaries."},
+      {{{"gpus-per-node", "3"}, {"gpus-per-socket", "2"}, {"sockets-per-node", "1"}},
+       failed + ", --gres=gpu/--gpus-per-node not multiple of --gpus-per-socket."},
+      {{{"gpus-per-node", "2"}, {"gpus-per-socket", "1"}, {"sockets-per-node", "1"}},
+       failed + ". Based on --gres=gpu/--gpus-per-node and --gpus-per-socket required number of sockets differ from "
+                "--sockets-per-node."},
+      {{{"gpus", "3"}, {"gpus-per-task", "2"}}, failed + ", --gpus not multiple of --gpus-per-task"},
+      {{{"gpus", "2"}, {"gpus-per-task", "1"}, {"ntasks", "1"}},
+       failed + ". Based on --gpus and --gpus-per-task number of requested tasks differ from -n/--ntasks."},
+      {{{"gpus-per-task", "1"}},
+       failed + ". --gpus-per-task used without either --gpus or -n/--ntasks is not allowed."}};
+  for (const auto& [options, why] : refused) {
+    for (const CommandSet command : {kSbatch, kSalloc, kSrun}) EXPECT_EQ(gpu_fault(options, command), why);
+    EXPECT_EQ(gpu_fault(options, kSrun, 7), "") << "in a job, it is the step's affair: " << why;
+  }
+  const Options taken[] = {{{"gpus", "8"}, {"gpus-per-node", "2"}, {"gpus-per-socket", "1"}, {"sockets-per-node", "2"}},
+                           {{"nodes", "2"}, {"gpus-per-task", "1"}},
+                           {{"gpus", "a100:2,t4:1"}, {"gpus-per-node", "a100:2"}}};
+  for (const Options& options : taken) {
+    for (const CommandSet command : {kSbatch, kSalloc, kSrun}) EXPECT_EQ(gpu_fault(options, command), "");
+  }
+}
+
 TEST(SubmitOptionsTest, MoreNodesThanTasksAreCutDown) {
   Submission s;
   ASSERT_TRUE(apply(s, "nodes", "4", kSrun));
