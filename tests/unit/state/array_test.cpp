@@ -161,6 +161,29 @@ TEST_F(ArrayTest, AThousandEndedTasksCostLittle) {
   EXPECT_TRUE(state_.folded.empty());
 }
 
+// The bug: with the record of a failed task went the failure of an array that ran on.
+TEST_F(ArrayTest, HowATaskEndedIsKnownUntilItsArrayIsOver) {
+  const JobId array = submit_array("0-2");
+  const JobId then = submit_array("0-1", "afternotok:" + id_of(array));
+  start_tasks(array, 3);
+  end_task(array, 0, 1 << 8);
+  end_task(array, 1);
+  tick();
+  ASSERT_TRUE(find_array_task(state_, array, 1).is_folded());
+  tick(400);
+  EXPECT_TRUE(find_array_task(state_, array, 0));
+  EXPECT_FALSE(find_array_task(state_, array, 1)) << "nobody asks for it";
+  end_task(array, 2);
+  tick();
+  EXPECT_TRUE(job(then).dependency.empty());
+  JobSpec spec = batch_spec();
+  spec.dependency = "afterok:" + id_of(array);
+  tick(200);
+  EXPECT_EQ(job(submit(spec)).reason, JobReason::kDependencyNeverSatisfied);
+  tick(200);
+  EXPECT_FALSE(find_array_task(state_, array, 0));
+}
+
 TEST_F(ArrayTest, AFoldedTaskIsRequeued) {
   const JobId array = submit_array("0-3");
   start_tasks(array, 2);

@@ -1,4 +1,6 @@
 // Time passes: limits, begin times, dependencies, deadlines, repeated orders, purge.
+#include <map>
+
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/reboot.hpp"
 #include "ctld/state/decide/reservation_tick.hpp"
@@ -159,14 +161,44 @@ bool is_still_needed(const ClusterState& state, const Job& job, Time ended_befor
   return tasks.jobs.size() > 1 || !tasks.folded.empty();
 }
 
+bool is_array_due(const ClusterState& state, const ArrayTasks& tasks, Time ended_before) {
+  bool due = true;
+  tasks.jobs.for_each([&](uint32_t id) {
+    const Job& job = state.jobs.at(id);
+    due = due && is_finished(job) && job.end <= ended_before;
+  });
+  if (due) tasks.folded.for_each([&](uint32_t id) { due = due && state.folded.at(id).end <= ended_before; });
+  return due;
+}
+
+// A task that went wrong stays until all of its array is due: who asks how the array went is to find out.
+class Outcomes {
+ public:
+  Outcomes(const ClusterState& state, Time ended_before) : state_(state), ended_before_(ended_before) {}
+  bool hold(const Job& job) {
+    if (job.array == nullptr || succeeded(job)) return false;
+    const auto [at, is_new] = due_.try_emplace(job.array->array_job, false);
+    if (is_new) at->second = is_array_due(state_, state_.arrays.at(at->first), ended_before_);
+    return !at->second;
+  }
+
+ private:
+  const ClusterState& state_;
+  Time ended_before_;
+  std::map<JobId, bool> due_;
+};
+
 // Ended tasks that are due, a bounded number at a time.
 IndexSet due_folded(const ClusterState& state, Time ended_before) {
   IndexSet due;
   uint64_t count = 0;
   state.arrays.for_each([&](const ArrayTasks& tasks) {
     if (tasks.folded.empty() || tasks.oldest_end > ended_before) return;
+    const bool keep_bad = tasks.folded_bad != 0 && !is_array_due(state, tasks, ended_before);
     tasks.folded.for_each([&](uint32_t id) {
-      if (count >= kFoldedPurgedAtOnce || state.folded.at(id).end > ended_before) return;
+      if (count >= kFoldedPurgedAtOnce) return;
+      const FoldedTask& task = state.folded.at(id);
+      if (task.end > ended_before || (keep_bad && !succeeded(*task.model))) return;
       due.insert(id);
       ++count;
     });
@@ -180,9 +212,10 @@ void tick_finished(Draft& draft, Time now) {
   const Time ended_before = purge ? now - state.config->min_job_age : kNoTime;
   JobsPurged purged;
   ArrayTasksFolded folded;
+  Outcomes outcomes(state, ended_before);
   state.finished.for_each([&](uint32_t id) {
     const Job& job = state.jobs.at(id);
-    if (purge && job.end <= ended_before && !is_still_needed(state, job, ended_before)) {
+    if (purge && job.end <= ended_before && !is_still_needed(state, job, ended_before) && !outcomes.hold(job)) {
       if (purged.jobs.size() < kPurgedAtOnce) purged.jobs.push_back(id);
     } else if (may_fold(job)) {
       folded.jobs.insert(id);
