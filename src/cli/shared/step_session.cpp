@@ -317,7 +317,7 @@ void StepSession::check_launch() {
       }
     }
     failure_ = error_exit();
-    launch_status_ = *failure_ << 8;
+    if (!options_.no_kill) launch_status_ = *failure_ << 8;  // else its job makes do with the other nodes
     finish_if_over();
   });
 }
