@@ -330,7 +330,7 @@ class FullOutput(FaultCase):
         os.unlink(f"{self.disk}/srun.out")
         # the step daemon puts labels before what goes to a file for each task
         done = self.run_cmd("srun", "-l", "-o", f"{self.disk}/each-%t.out", "sh", "-c", "yes | head -c 3000000", check=False)
-        self.assertEqual(done.stderr, "slurmstepd: error: Cannot write the tasks' output on n1: No space left on device. Some of it is lost.\n")
+        self.assertEqual(done.stderr, "0: slurmstepd: error: Cannot write the tasks' output on n1: No space left on device. Some of it is lost.\n")
         os.unlink(f"{self.disk}/each-0.out")
         # who has read enough is not a full disk
         done = subprocess.run(f"{self.cluster.program('srun')} sh -c 'yes | head -c 3000000' | head -n1", shell=True, env=self.cluster.env,
