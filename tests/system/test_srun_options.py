@@ -101,11 +101,12 @@ class Srun(ClusterCase):
 
     def test_refused_binding(self):
         """The exit status is Slurm's number of the error, cut to eight bits."""
-        done = self.run_cmd("srun", "-w", "n1", "-n1", "--cpu-bind=map_cpu:999", "true", check=False)
+        done = self.run_cmd("srun", "-J", "refused", "-w", "n1", "-n1", "--cpu-bind=map_cpu:999", "true", check=False)
         self.assertEqual(done.returncode, 192)
-        failed = self.out("squeue", "-h", "-t", "F", "-S", "-i", "-o", "%i %r").split("\n")[0].split()
-        self.assertEqual(failed[1], "JobLaunchFailure")
-        self.assertIn(" ExitCode=0:64\n", self.out("scontrol", "show", "job", failed[0]))
+        job = self.out("squeue", "-h", "-t", "all", "-n", "refused", "-o", "%i").strip()
+        self.assertEqual(self.wait_ended(job), "FAILED")
+        shown = self.show(job)
+        self.assertEqual((shown["Reason"], shown["ExitCode"]), ("JobLaunchFailure", "0:64"))
         self.assertRegex(done.stderr, r"srun: error: Task launch for StepId=\d+\.0 failed on node n1: Unable to satisfy cpu bind request\n"
                          r"srun: error: Application launch failed: Unable to satisfy cpu bind request\n")
 
