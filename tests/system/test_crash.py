@@ -71,8 +71,9 @@ class Crash(ClusterCase):
         print(f"{ROUNDS} rounds, {len(acknowledged)} jobs acknowledged")
 
     def test_waiting_srun_goes_on(self):
-        srun = self.cluster.start("srun", "-n2", "-o", "srun.out", "bash", "-c", "while [ ! -e go ]; do sleep 0.05; done; echo done")
-        wait_for(lambda: "RUNNING" in self.out("squeue", "-h", "-o", "%T", check=False), "the step runs")
+        srun = self.cluster.start("srun", "-n2", "-o", "srun.out", "bash", "-c",
+                                  "echo began; while [ ! -e go ]; do sleep 0.05; done; echo done")
+        wait_for(lambda: self.file("srun.out").count("began") == 2, "the step runs")
         self.cluster.kill_controller()
         open(os.path.join(self.cluster.work, "go"), "w", encoding="utf-8").close()
         wait_for(lambda: self.file("srun.out").count("done") == 2, "both tasks ended without the controller")
