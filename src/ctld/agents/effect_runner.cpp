@@ -93,6 +93,6 @@ void EffectRunner::handle(const state::RunControllerEpilog& effect, const Snapsh
 
 void EffectRunner::handle(const state::WakeScheduler&, const Snapshot&) { scheduler_->wake(); }
 
-void EffectRunner::handle(const state::RunTick&, const Snapshot&) { engine_->post({state::Tick{}, {}, {}}); }
+void EffectRunner::handle(const state::RunTick&, const Snapshot&) { engine_->ask_tick(); }
 
 }  // namespace sluice::ctld

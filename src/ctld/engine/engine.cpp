@@ -26,7 +26,7 @@ Engine::Engine(EngineOptions options,
     : options_(std::move(options)),
       state_(std::move(state)),
       sequence_(last),
-      next_tick_(options_.clock() + options_.tick),
+      ticks_(options_.tick, options_.clock()),
       commit_(commit),
       publisher_(publisher),
       inbox_(std::make_shared<Inbox>(options_.most_waiting)),
@@ -44,25 +44,23 @@ void Engine::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-// A clock that was set back would put the next tick off for as long.
-bool Engine::is_tick_due(Time now) const { return now >= next_tick_ || next_tick_ - now > options_.tick; }
+void Engine::ask_tick() { inbox_->ask_tick(); }
 
-Duration Engine::until_tick() const {
-  const Time now = options_.clock();
-  return is_tick_due(now) ? Duration(0) : next_tick_ - now;
+void Engine::tick(Time now, Group& group) {
+  const auto began = std::chrono::steady_clock::now();
+  Post post{state::Tick{}, {}, {}};
+  obey(post, now, group);
+  ticks_.ran(now, std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - began));
 }
 
 void Engine::run() {
   while (true) {
-    std::vector<Post> posts = gather_reports(inbox_->take(until_tick()));
+    Inbox::Taken taken = inbox_->take(ticks_.until(options_.clock()));
+    if (taken.tick_asked) ticks_.ask();
     Group group;
     const Time now = options_.clock();
-    for (Post& post : posts) obey(post, now, group);
-    if (is_tick_due(now)) {
-      Post tick{state::Tick{}, {}, {}};
-      obey(tick, now, group);
-      next_tick_ = now + options_.tick;
-    }
+    for (Post& post : gather_reports(std::move(taken.posts))) obey(post, now, group);
+    if (ticks_.is_due(now)) tick(now, group);
     if (!group.frames.frames.empty() || !group.answers.empty() || !group.effects.empty()) seal(std::move(group));
     if (inbox_->is_over()) return;
   }

@@ -17,6 +17,7 @@
 #include "ctld/engine/post.hpp"
 #include "ctld/engine/publisher.hpp"
 #include "ctld/engine/snapshot_holder.hpp"
+#include "ctld/engine/tick_timer.hpp"
 #include "ctld/journal/group_commit.hpp"
 #include "ctld/state/cluster_state.hpp"
 #include "ctld/state/commands.hpp"
@@ -50,6 +51,9 @@ class Engine {
   // Any thread; never blocks on work or disk. After stop() the post is answered kRetry.
   void post(Post post);
 
+  // A Tick is decided soon: at once, unless there have just been others. Any thread; never blocks.
+  void ask_tick();
+
   [[nodiscard]] EventCounts& counts() { return counts_; }
 
   // Decides what is in the inbox, then ends the thread. Idempotent.
@@ -58,8 +62,7 @@ class Engine {
  private:
   struct Group;  // what one turn seals
   void run();
-  [[nodiscard]] Duration until_tick() const;
-  [[nodiscard]] bool is_tick_due(Time now) const;
+  void tick(Time now, Group& group);
   void obey(Post& post, Time now, Group& group);
   void seal(Group group);
   [[nodiscard]] ErrorCode refusal(const Post& post) const;  // kOk: it is taken
@@ -67,7 +70,7 @@ class Engine {
   const EngineOptions options_;
   state::ClusterState state_;      // of the engine's thread alone
   journal::Sequence sequence_;     // likewise
-  Time next_tick_ = kNoTime;       // likewise
+  TickTimer ticks_;                // likewise
   journal::GroupCommit& commit_;
   Publisher& publisher_;
   EventCounts counts_;

@@ -9,7 +9,7 @@
 namespace sluice::engine {
 
 bool Inbox::is_ready() const {
-  return closed_ || (!waiting_.empty() && (!only_reports_ || unwritten_ == 0));
+  return closed_ || ((tick_asked_ || !waiting_.empty()) && (!only_reports_ || unwritten_ == 0));
 }
 
 bool Inbox::put(Post& post) {
@@ -22,11 +22,18 @@ bool Inbox::put(Post& post) {
   return true;
 }
 
-std::vector<Post> Inbox::take(Duration longest) {
+void Inbox::ask_tick() {
+  const std::lock_guard lock(mutex_);
+  const bool was_ready = is_ready();
+  tick_asked_ = true;
+  if (!was_ready && is_ready()) ready_.notify_one();
+}
+
+Inbox::Taken Inbox::take(Duration longest) {
   std::unique_lock lock(mutex_);
   ready_.wait_for(lock, longest, [this] { return is_ready(); });
   only_reports_ = true;
-  return std::exchange(waiting_, {});
+  return {std::exchange(waiting_, {}), std::exchange(tick_asked_, false)};
 }
 
 void Inbox::note_sealed() {

@@ -20,8 +20,15 @@ class Inbox {
   // False, and the post is as it was: the inbox is closed, or the command begins something and too much waits already.
   [[nodiscard]] bool put(Post& post);
 
-  // All that waits, in its order. Comes back when there is something to do, and then or after `longest` with everything.
-  [[nodiscard]] std::vector<Post> take(Duration longest);
+  // Once or many times until the next take(), it is the same.
+  void ask_tick();
+
+  struct Taken {
+    std::vector<Post> posts;  // all that waited, in its order
+    bool tick_asked = false;
+  };
+  // Comes back when there is something to do, and then or after `longest` with everything.
+  [[nodiscard]] Taken take(Duration longest);
 
   // A group is on its way to the journal; it is written, or cannot be.
   void note_sealed();
@@ -38,6 +45,7 @@ class Inbox {
   std::condition_variable ready_;
   std::vector<Post> waiting_;  // these are guarded by mutex_
   bool only_reports_ = true;   // in waiting_
+  bool tick_asked_ = false;
   size_t unwritten_ = 0;       // groups
   bool closed_ = false;
 };

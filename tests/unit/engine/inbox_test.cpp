@@ -22,11 +22,11 @@ TEST(Inbox, GivesWhatCameInItsOrder) {
   Inbox inbox(10);
   EXPECT_TRUE(put(inbox, state::EndSteps{}));
   EXPECT_TRUE(put(inbox, state::SignalJob{}));
-  const std::vector<Post> posts = inbox.take(kLongest);
+  const std::vector<Post> posts = inbox.take(kLongest).posts;
   ASSERT_EQ(posts.size(), 2U);
   EXPECT_TRUE(std::holds_alternative<state::EndSteps>(posts[0].command));
   EXPECT_TRUE(std::holds_alternative<state::SignalJob>(posts[1].command));
-  EXPECT_TRUE(inbox.take(kAtOnce).empty());
+  EXPECT_TRUE(inbox.take(kAtOnce).posts.empty());
 }
 
 TEST(Inbox, ReportsWaitWhileTheJournalWrites) {
@@ -34,7 +34,7 @@ TEST(Inbox, ReportsWaitWhileTheJournalWrites) {
   inbox.note_sealed();
   inbox.note_sealed();
   EXPECT_TRUE(put(inbox, state::EndSteps{}));
-  auto taken = std::async(std::launch::async, [&] { return inbox.take(kLongest).size(); });
+  auto taken = std::async(std::launch::async, [&] { return inbox.take(kLongest).posts.size(); });
   EXPECT_EQ(taken.wait_for(milliseconds(20)), std::future_status::timeout);
   inbox.note_written();
   EXPECT_EQ(taken.wait_for(milliseconds(20)), std::future_status::timeout) << "another group is still to be written";
@@ -49,9 +49,24 @@ TEST(Inbox, NothingElseWaitsForTheJournal) {
   inbox.note_sealed();
   EXPECT_TRUE(put(inbox, state::EndSteps{}));
   EXPECT_TRUE(put(inbox, state::SubmitJob{}));
-  EXPECT_EQ(inbox.take(kLongest).size(), 2U) << "reports go with what comes behind them";
+  EXPECT_EQ(inbox.take(kLongest).posts.size(), 2U) << "reports go with what comes behind them";
   EXPECT_TRUE(put(inbox, state::EndSteps{}));
-  EXPECT_EQ(inbox.take(milliseconds(1)).size(), 1U) << "and with the next tick, however long the disk is full";
+  EXPECT_EQ(inbox.take(milliseconds(1)).posts.size(), 1U) << "and with the next tick, however long the disk is full";
+}
+
+// The bug: each of a hundred thousand cancelled jobs asked for a look at all that waited, and got one of its own.
+TEST(Inbox, ManyWhoAskForATickGetOne) {
+  Inbox inbox(10);
+  EXPECT_FALSE(inbox.take(kAtOnce).tick_asked);
+  auto taken = std::async(std::launch::async, [&] { return inbox.take(kLongest); });
+  inbox.ask_tick();
+  const Inbox::Taken first = taken.get();
+  EXPECT_TRUE(first.tick_asked && first.posts.empty());
+  for (int i = 0; i < 3; ++i) inbox.ask_tick();
+  EXPECT_TRUE(put(inbox, state::EndSteps{}));
+  const Inbox::Taken second = inbox.take(kLongest);
+  EXPECT_TRUE(second.tick_asked && second.posts.size() == 1);
+  EXPECT_FALSE(inbox.take(kAtOnce).tick_asked);
 }
 
 TEST(Inbox, BeyondItsLimitAndAtTheEndIsLittleTaken) {
@@ -63,7 +78,7 @@ TEST(Inbox, BeyondItsLimitAndAtTheEndIsLittleTaken) {
   inbox.close();
   EXPECT_FALSE(inbox.is_over());
   EXPECT_FALSE(put(inbox, state::EndSteps{}));
-  EXPECT_EQ(inbox.take(kLongest).size(), 2U);
+  EXPECT_EQ(inbox.take(kLongest).posts.size(), 2U);
   EXPECT_TRUE(inbox.is_over());
 }
 
