@@ -152,7 +152,7 @@ class Agent::Graph {
     containers_.emplace(node_, *children_);
     steps_.emplace(node_, *children_, *groups_, *containers_, [this](protocol::StepEnded report) {
       const protocol::StepKey key = report.key;
-      if (report.drain_node) jobs_->run_unkillable_program(key);
+      if (report.drain_node && report.failure.empty()) jobs_->run_unkillable_program(key);
       report.node_clean = jobs_->clean_after(report);
       step_reports_->add(std::move(report));
       jobs_->step_over(key);

@@ -1,5 +1,6 @@
 #include "noded/job_groups.hpp"
 
+#include <thread>
 #include <utility>
 
 #include <boost/asio/steady_timer.hpp>
@@ -13,6 +14,7 @@ namespace sluice::noded {
 namespace {
 
 constexpr auto kRetry = std::chrono::milliseconds(50);
+constexpr auto kLongestFarewell = std::chrono::seconds(1);
 
 bool same_use(const ClusterConfig& a, const ClusterConfig& b) {
   return a.cgroup == b.cgroup && a.proctrack_type == b.proctrack_type &&
@@ -103,15 +105,17 @@ void JobGroups::remove_step(const StepId& id) {
   (void)tree_->remove(group);  // what has not ended yet goes with the job
 }
 
-void JobGroups::remove_soon(JobId job, const std::string& group, std::chrono::steady_clock::time_point give_up) {
-  if (tree_ == nullptr || in_use_(job)) return;
+bool JobGroups::remove_now(const std::string& group) {
   tree_->kill(group);
-  if (tree_->remove(group)) {
-    // the user's group, too, where it was the last
-    const std::string user = group.substr(0, group.find('/'));
-    if (tree_->children(user).empty()) (void)tree_->remove(user);
-    return;
-  }
+  if (!tree_->remove(group)) return false;
+  // the user's group, too, where it was the last
+  const std::string user = group.substr(0, group.find('/'));
+  if (tree_->children(user).empty()) (void)tree_->remove(user);
+  return true;
+}
+
+void JobGroups::remove_soon(JobId job, const std::string& group, std::chrono::steady_clock::time_point give_up) {
+  if (tree_ == nullptr || in_use_(job) || remove_now(group)) return;
   if (std::chrono::steady_clock::now() > give_up) {
     return log::error("the control group {} cannot be removed", group);
   }
@@ -136,10 +140,21 @@ void JobGroups::remove_unused() {
 
 void JobGroups::leave() {
   if (tree_ == nullptr) return;
+  const auto give_up = std::chrono::steady_clock::now() + kLongestFarewell;
+  bool empty = true;
   for (const std::string& user : tree_->children("")) {
-    if (!tree_->children(user).empty()) return;
+    for (const std::string& group : tree_->children(user)) {
+      const auto job = cgroup::job_of_group(group);
+      bool gone = false;
+      while (job && !in_use_(*job)) {
+        gone = remove_now(fmt::format("{}/{}", user, group));
+        if (gone || std::chrono::steady_clock::now() > give_up) break;
+        std::this_thread::sleep_for(kRetry);
+      }
+      empty = empty && gone;
+    }
   }
-  (void)tree_->remove("");
+  if (empty) (void)tree_->remove("");
 }
 
 }  // namespace sluice::noded

@@ -34,12 +34,14 @@ class JobGroups {
   void remove_step(const StepId& id);
   // The groups of all jobs without running steps and scripts, which an agent before this one left.
   void remove_unused();
-  // Before the agent ends: the node's own group goes when nothing runs.
+  // Before the agent ends: groups of jobs that have just ended go, and the node's own one when nothing runs. Blocks for a second
+  // where what was killed there is slow to end.
   void leave();
 
  private:
   void refresh();
   [[nodiscard]] std::string user_group(JobId job) const;
+  [[nodiscard]] bool remove_now(const std::string& group);
   void remove_soon(JobId job, const std::string& group, std::chrono::steady_clock::time_point give_up);
 
   NodeState& node_;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "common/conf/load.hpp"
 #include "common/daemon/log_setup.hpp"
 #include "common/log/log.hpp"
 #include "noded/gres_devices.hpp"
@@ -51,6 +52,14 @@ void adopt_config(NodeState& node, ClusterConfig config) {
     return *node.found_gpus;
   }, problems);
   for (const std::string& problem : problems) log::error("{}", problem);
+}
+
+void adopt_sent_config(NodeState& node, ClusterConfig config) {
+  if (config.gres_lines.empty() && !config.gres_types.empty()) {
+    if (auto own = load_config(node.config_path)) config.gres_lines = std::move(own->gres_lines);
+    else log::error("the host's own gres.conf cannot be used: {}", own.error().text);
+  }
+  adopt_config(node, std::move(config));
 }
 
 }  // namespace sluice::noded

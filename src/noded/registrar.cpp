@@ -111,7 +111,7 @@ void Registrar::registered(protocol::RegisterNodeReply reply) {
   node_.last_controller_message = now();
   const std::vector<GresDevices> devices = node_.hardware.devices;
   const HelpersConfig helpers = node_.config->helpers;
-  if (!reply.config.nodes.empty()) adopt_config(node_, std::move(reply.config));
+  if (!reply.config.nodes.empty()) adopt_sent_config(node_, std::move(reply.config));
   // the controller's gres.conf or helpers.conf says otherwise
   if (devices != node_.hardware.devices || helpers != node_.config->helpers) again_ = true;
   retry_.succeeded();

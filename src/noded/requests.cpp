@@ -177,7 +177,7 @@ void add_orders(net::RpcServer& server, RequestParts& parts) {
       });
   handle_order<ReconfigureNodeRequest, Empty>(
       server, parts, [](RequestParts& p, ReconfigureNodeRequest request) -> Result<Empty> {
-        adopt_config(p.node, std::move(request.config));
+        adopt_sent_config(p.node, std::move(request.config));
         log::info("configuration received from the controller");
         p.registrar.start();
         return Empty{};
@@ -239,8 +239,8 @@ void add_requests(net::RpcServer& server, RequestParts& parts) {
         if (!context.is_super_user()) return responder.fail(ErrorCode::kAccessDenied);
         auto answer = std::make_shared<Responder<StatStepReply>>(std::move(responder));
         parts.node.mailbox->post([&parts, answer, request] {
-          parts.steps.stat(request.step, [answer](Result<StatStepReply> reply) {
-            answer->complete(std::move(reply));
+          parts.steps.stat(request.step, [answer](const Result<StatStepReply>& reply) {
+            answer->complete(reply);
           });
         });
       });

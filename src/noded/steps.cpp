@@ -94,7 +94,7 @@ std::string frequency_for(const protocol::StepLaunch& launch, const ClusterConfi
   const bool interactive = launch.step != nullptr && launch.step->interactive;
   if (launch.step == nullptr && !has_option(config.launch_parameters, "batch_step_set_cpu_freq")) return {};
   if (interactive && !has_option(config.launch_parameters, "interactive_step_set_cpu_freq")) return {};
-  const std::string asked = launch.step == nullptr ? launch.job_spec->cpu_freq.str() : launch.step->cpu_freq.str();
+  std::string asked = launch.step == nullptr ? launch.job_spec->cpu_freq.str() : launch.step->cpu_freq.str();
   if (asked.empty()) {
     if (config.cpu_freq_def.empty() || is_default_frequency(config.cpu_freq_def)) return config.cpu_freq_def;
     log::error("CpuFreqDef={} is neither a number of kHz nor a governor, and is not looked at", config.cpu_freq_def);
@@ -362,8 +362,9 @@ void Steps::on_daemon_exit(const StepPtr& step, int status) {
     return find_daemon(step, other, "it was started on this node before");
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == protocol::kStepdNoSpool) {
-    return lost(step, "its step daemon cannot write to " + node_.spool_dir);
+    return lost(step, "its step daemon cannot write to " + node_.spool_dir, true);
   }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == protocol::kStepdFullSpool) return lost(step, protocol::kSpoolIsFull, true);
   lost(step, fmt::format("its step daemon died (status {:#x})", status));
 }
 
@@ -377,9 +378,11 @@ void Steps::on_disconnect(const StepPtr& step) {
   find_daemon(step, static_cast<pid_t>(spool_.record_of(step->key).daemon_pid), "its step daemon died");
 }
 
-void Steps::lost(const StepPtr& step, const std::string& why) {
+void Steps::lost(const StepPtr& step, const std::string& why, bool node_to_blame) {
   if (step->began) log::error("step {}: {}", step_id_text(step->key.id), why);  // else ended() says it
   protocol::StepEnded report = failed_report(node_, step->key, why, step->began);
+  report.drain_node = node_to_blame;
+  if (node_to_blame) report.happened = now();
   // kept, so that a restart of the agent tells the same
   if (spool_.is_claimed(step->key)) {
     const size_t orphans =

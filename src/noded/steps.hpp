@@ -92,7 +92,7 @@ class Steps {
   void on_frame(const StepPtr& step, const Frame& frame);
   void on_daemon_exit(const StepPtr& step, int status);
   void on_disconnect(const StepPtr& step);
-  void lost(const StepPtr& step, const std::string& why);
+  void lost(const StepPtr& step, const std::string& why, bool node_to_blame = false);
   void ended(const StepPtr& step, protocol::StepEnded report);
   void answer_stat(const protocol::StepKey& key, const protocol::StatStepReply& stats);
   void ask(const StepPtr& step, protocol::FrameType type);  // a question without words

@@ -14,8 +14,10 @@
 namespace sluice::stepd {
 namespace {
 
+// The spool folder's fault, and so the node's.
 tl::unexpected<Error> system_failure(std::string_view what, const std::string& path) {
-  return failure(fmt::format("{} {}: {}", what, path, errno_text(errno)));
+  if (errno == ENOSPC) return failure(ErrorCode::kStorageFull, protocol::kSpoolIsFull);
+  return failure(ErrorCode::kStorageFull, fmt::format("{} {}: {}", what, path, errno_text(errno)));
 }
 
 Result<std::string> write_script(const PlanInput& input) {

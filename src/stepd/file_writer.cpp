@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/replace_file.hpp"
 #include "common/protocol/broadcast.hpp"
 #include "common/step/frame.hpp"
 #include "common/tables/broadcast_names.hpp"
@@ -28,15 +29,7 @@ using protocol::BroadcastBlock;
 constexpr uint32_t kMaxFrameOfBlock = 2 * protocol::kMaxBlockBytes;
 
 // Writes it all; 0 or an errno.
-int put(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno;
-    bytes.remove_prefix(static_cast<size_t>(n));
-  }
-  return 0;
-}
+int put(int fd, std::string_view bytes) { return write_all(fd, bytes) ? 0 : errno; }
 
 timespec time_of(int64_t nanoseconds) {
   constexpr int64_t kSecond = 1000000000;

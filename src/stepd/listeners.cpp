@@ -83,8 +83,11 @@ void Listeners::drop(const ListenerPtr& listener) {
   listeners_.erase(place);
   if (listener->link) listener->link->close();
   if (listener->owner && !on_done_) {
-    const auto& told = listener->accepted ? handlers_.on_lost : handlers_.on_settled;
-    if (told) told();
+    if (listener->accepted) {
+      if (handlers_.on_lost) handlers_.on_lost(listener->link->closed_by_peer());
+    } else if (handlers_.on_settled) {
+      handlers_.on_settled();
+    }
   }
   if (handlers_.on_room && !congested()) handlers_.on_room();
   if (listeners_.empty() && on_done_) return std::exchange(on_done_, nullptr)();

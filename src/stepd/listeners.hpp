@@ -22,7 +22,7 @@ class Listeners {
   struct Handlers {
     std::function<void(const Frame&)> on_frame;  // kStdin, kWindowSize, kSignalTasks, kMpiPassed, kX11ToNode
     std::function<void()> on_settled;  // the step's own srun has accepted us, or is out of reach
-    std::function<void()> on_lost;     // it was there and went away
+    std::function<void(bool ended)> on_lost;  // it was there and went away; `ended`: not by a fault of the network
     std::function<void()> on_room;     // congested() ended
   };
   Listeners(boost::asio::io_context& io, protocol::StepHello hello, Handlers handlers)

@@ -46,7 +46,7 @@ StepDaemon::StepDaemon(boost::asio::io_context& io,
           io,
           {launch_.key, {}, start_.node_name, start_.node_index},
           {[this](const Frame& frame) { on_listener_frame(frame); }, [this] { let_output_flow(); },
-           [this] { on_owner_lost(); }, [this] { let_output_flow(); }}),
+           [this](bool ended) { on_owner_lost(ended); }, [this] { let_output_flow(); }}),
       child_signal_(io, SIGCHLD),
       stop_signals_(io, SIGTERM, SIGINT),
       kill_timer_(io),
@@ -65,7 +65,7 @@ int StepDaemon::start() {
   const auto claimed = spool_.claim(record);
   if (!claimed) {
     agent_.send(FrameType::kAgentLog, claimed.error().text);
-    return protocol::kStepdNoSpool;
+    return claimed.error().code == ErrorCode::kStorageFull ? protocol::kStepdFullSpool : protocol::kStepdNoSpool;
   }
   if (!*claimed) return protocol::kStepdAlreadyRun;
   const auto socket = spool_.listen(launch_.key);
@@ -259,6 +259,7 @@ void StepDaemon::report_started() {
 void StepDaemon::launch_failed(const Error& error) {
   const std::string& text = error.text;
   users_error_ = is_batch() && error.code == ErrorCode::kPathMissing;
+  no_room_ = error.code == ErrorCode::kStorageFull;
   const size_t last = text.ends_with('\n') ? 0 : text.rfind('\n') + 1;
   const std::string why = text.substr(last);
   if (last > 0) listeners_.send(FrameType::kMessage, kNoTask, "srun: error: " + text.substr(0, last));

@@ -106,7 +106,7 @@ class StepDaemon {
   void on_output(const Task& task, protocol::FrameType type, std::string_view bytes);
   void pause_output_to(int file);
   void on_output_lost(int error);
-  void on_owner_lost();
+  void on_owner_lost(bool ended);
   void list_pids();
   void tell_user(std::string_view message);
   void write_to_user(const std::string& text);
@@ -191,6 +191,7 @@ class StepDaemon {
   uint32_t end_checks_ = 0;
   std::string failure_;
   bool users_error_ = false;  // StepEnded::users_error
+  bool no_room_ = false;      // the spool folder does not take the script
   std::unique_ptr<StepGroup> group_;  // null: no control groups
   bool out_of_memory_ = false;
   protocol::StepEnded report_;  // once finished_

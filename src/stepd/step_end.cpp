@@ -206,13 +206,13 @@ protocol::StepEnded StepDaemon::make_report() const {
   report.key = launch_.key;
   report.nodes = start_.node_name;
   for (const Task& task : tasks_) {
-    // the worst one, as srun ranks them
+    // the highest one
     if (shell_code(task.status) > shell_code(report.exit_status)) report.exit_status = task.status;
   }
   report.failure = failure_;
   report.users_error = users_error_;
-  report.drain_node = unkillable_;
-  if (unkillable_) report.happened = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+  report.drain_node = unkillable_ || no_room_;
+  if (report.drain_node) report.happened = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
   if (!failure_.empty() && report.exit_status == 0) report.exit_status = protocol::kLaunchFailedStatus;
   report.out_of_memory = out_of_memory_;
   if (out_of_memory_) report.exit_status = protocol::kOutOfMemoryStatus;

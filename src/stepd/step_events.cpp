@@ -149,8 +149,9 @@ void StepDaemon::on_output_lost(int error) {
                             start_.node_name, errno_text(error)));
 }
 
-// The srun of this step died. Its tasks go on, without input; a terminal hangs up.
-void StepDaemon::on_owner_lost() {
+// The srun of this step is gone. Its tasks end with it, wherever it died without ending them; one that is only out of
+// reach has them go on, without input, and a terminal hangs up.
+void StepDaemon::on_owner_lost(bool ended) {
   let_output_flow();
   if (mpi_) mpi_->alone();
   for (Task& task : tasks_) {
@@ -160,6 +161,7 @@ void StepDaemon::on_owner_lost() {
       ::kill(-task.pid, SIGCONT);
     }
   }
+  if (ended) terminate(true, {});
 }
 
 void StepDaemon::list_pids() {

@@ -20,6 +20,7 @@
 
 #include "common/base/errno_text.hpp"
 #include "common/base/exec_pointers.hpp"
+#include "common/base/replace_file.hpp"
 #include "common/base/text.hpp"
 #include "common/tables/output_env.hpp"
 #include "stepd/mount_namespace.hpp"
@@ -32,14 +33,7 @@ namespace {
 constexpr int kUserEnvSeconds = 10;
 constexpr const char* kUserEnvMark = "SLUICE-ENVIRONMENT-FOLLOWS";
 
-void say(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t n = ::write(fd, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return;
-    text.remove_prefix(static_cast<size_t>(n));
-  }
-}
+void say(int fd, std::string_view text) { (void)write_all(fd, text); }  // nobody is left to hear why not
 void complain(const std::string& text) {
   say(STDERR_FILENO, fmt::format("slurmstepd: error: {}\n", text));
 }

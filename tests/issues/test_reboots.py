@@ -13,6 +13,26 @@ kill $pid; while kill -0 $pid 2>/dev/null; do sleep 0.05; done
 """ % os.path.join(SBIN, "sluicenoded")
 
 
+class KeptReports(ClusterCase):
+    NODES, CPUS, CONF = 1, 2, "ReturnToService=2\nSchedulerParameters=requeue_delay=0\n"
+
+    def test_a_script_that_had_ended_does_not_run_again(self):
+        """Its node had kept the report, as no controller took it; when the node had rebooted the job was lost with it all the same."""
+        gate = os.path.join(self.cluster.work, "ends")
+        job = self.submit("-o", "/dev/null", "--wrap", f"echo run >> runs; while [ ! -e {gate} ]; do sleep 0.05; done")
+        wait_for(lambda: self.file("runs").split() == ["run"], "the script runs")
+        self.wait_state(job, "RUNNING")
+        self.cluster.kill_controller()
+        open(gate, "w", encoding="utf-8").close()
+        steps = os.path.join(self.cluster.dir, "spool", "n1", "steps")
+        wait_for(lambda: any(name.endswith(".end") for name in os.listdir(steps)), "its end is kept")
+        self.cluster.kill_node("n1")
+        self.cluster.start_node("n1", "-b")
+        self.cluster.start_controller()
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.assertEqual(self.file("runs").split(), ["run"])
+
+
 class Reboots(ClusterCase):
     NODES, CPUS, CONF, FILES = 2, 2, "RebootProgram={dir}/reboot\nReturnToService=1\n", {"reboot": REBOOT}
 

@@ -53,6 +53,38 @@ class EarlyOrder(ClusterCase):
         self.wait_no_jobs()
 
 
+class InAJob(ClusterCase):
+    NODES, CPUS = 2, 4
+
+    def test_a_step_ends_with_its_srun(self):
+        """srun killed with -9: its step went on, and held what the job's other steps waited for."""
+        job = self.submit("-N2", "-n2", "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.wait_state(job, "RUNNING")
+        srun = self.cluster.start("srun", f"--jobid={job}", "-N2", "sh", "-c", "trap '' TERM HUP; echo here; sleep 1000",
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.assertEqual([srun.stdout.readline() for _ in range(2)], 2 * ["here\n"])
+        srun.kill()
+        srun.communicate()
+        wait_for(lambda: f"{job}.0" not in self.out("squeue", "-s", "-h", "-j", job, "-o", "%i").split(), "its step is over")
+        self.assertEqual(self.state(job), "RUNNING")
+        self.run_cmd("scancel", job)
+        self.wait_ended(job)
+
+    def test_cpus_of_a_task_in_a_job_with_others(self):
+        """SLURM_TRES_PER_TASK of the job was taken for more than what srun itself was told."""
+        for more, script in (((), "srun -n1 -c1"), (("-n2",), "srun -n4 -c1"), ((), "SRUN_CPUS_PER_TASK=1 srun -n1")):
+            told = self.out("salloc", "-Q", "-N1", *more, "-c2", "sh", "-c", f"{script} printenv SLURM_CPUS_PER_TASK")
+            self.assertEqual(set(told.split()), {"1"}, script)
+        self.assertEqual(self.out("salloc", "-Q", "-n1", "-c2", "srun", "printenv", "SLURM_CPUS_PER_TASK"), "2\n")
+
+    def test_tasks_of_a_host_file(self):
+        """There were as many as the job has nodes."""
+        with open(os.path.join(self.cluster.work, "hosts"), "w", encoding="ascii") as f:
+            f.write("n2\nn1\nn2\n")
+        told = self.out("salloc", "-Q", "-N2", "sh", "-c", "SLURM_HOSTFILE=hosts srun -O -l -m arbitrary printenv SLURMD_NODENAME")
+        self.assertEqual(sorted(told.splitlines()), ["0: n2", "1: n1", "2: n2"])
+
+
 class Impatient(ClusterCase):
     NODES, CPUS, CONF = 1, 2, "KillWait=1\n"
 
@@ -89,9 +121,11 @@ class Steps(ClusterCase):
 
     def test_a_job_that_is_cancelled_as_it_starts_ends_by_term(self):
         """A TERM that met the task before its exec went to the step daemon instead, which killed the step at once."""
+        steps = os.path.join(self.cluster.dir, "spool", "n1", "steps")
         for _ in range(25):
             job = self.submit("-o", "/dev/null", "--wrap", "sleep 300")
-            self.wait_state(job, "RUNNING")
+            # its key file: the node has begun to launch it
+            wait_for(lambda job=job: any(name.startswith(f"{job}.") for name in os.listdir(steps)), "it is being launched")
             self.run_cmd("scancel", job)
             wait_for(lambda job=job: self.show(job)["JobState"] == "CANCELLED", "it is over")
             self.assertEqual(self.show(job)["ExitCode"], "0:15")

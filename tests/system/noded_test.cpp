@@ -26,6 +26,14 @@
 namespace sluice::testing {
 namespace {
 
+// A program of the site in the test's folder; its path.
+std::string make_program(const FakeController& controller, const std::string& name, const std::string& commands) {
+  std::string path = controller.folder + "/" + name;
+  std::ofstream(path) << "#!/bin/sh\n" << commands << "\n";
+  ::chmod(path.c_str(), 0755);
+  return path;
+}
+
 TEST(Noded, RegistersRunsABatchScriptAndReportsOnce) {
   FakeController controller;
   controller.start_agent();
@@ -63,10 +71,7 @@ TEST(Noded, RefusesLaunchesWithoutTheControllersSignature) {
 TEST(Noded, TerminatesAJobAndRunsPrologAndEpilog) {
   FakeController controller;
   for (const std::string which : {"prolog", "epilog"}) {
-    const std::string path = controller.folder + "/" + which;
-    std::ofstream(path) << "#!/bin/sh\necho " << which << " $SLURM_JOB_ID $SLURM_SCRIPT_CONTEXT >> "
-                        << controller.folder << "/scripts.out\n";
-    ::chmod(path.c_str(), 0755);
+    make_program(controller, which, "echo " + which + " $SLURM_JOB_ID $SLURM_SCRIPT_CONTEXT >> " + controller.folder + "/scripts.out");
   }
   controller.start_agent(fmt::format("Prolog={0}/prolog\nEpilog={0}/epilog\n", controller.folder));
   ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
@@ -117,9 +122,7 @@ TEST(Noded, RunsAPrologOnceForARepeatedOrder) {
 
 TEST(Noded, RebootsOnceForARepeatedOrder) {
   FakeController controller;
-  const std::string path = controller.folder + "/reboot";
-  std::ofstream(path) << "#!/bin/sh\necho reboot >> " << controller.folder << "/reboots.out\n";
-  ::chmod(path.c_str(), 0755);
+  const std::string path = make_program(controller, "reboot", "echo reboot >> " + controller.folder + "/reboots.out");
   controller.start_agent(fmt::format("RebootProgram={}\n", path));
   ASSERT_TRUE(controller.wait([&] { return controller.registrations.size() == 1; }));
   protocol::RebootNodeRequest request;
@@ -144,9 +147,7 @@ TEST(Noded, RebootsOnceForARepeatedOrder) {
 // The job's processes are not told of a restart; the reports about it have its number all the same.
 TEST(Noded, LaterRunsOfCronJobsAreCleanedUnderTheirOwnNumber) {
   FakeController controller;
-  const std::string path = controller.folder + "/epilog";
-  std::ofstream(path) << "#!/bin/sh\nexit 0\n";
-  ::chmod(path.c_str(), 0755);
+  const std::string path = make_program(controller, "epilog", "exit 0");
   controller.start_agent(fmt::format("Epilog={}\n", path));
   ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
   auto launch = controller.batch_launch(19, "#!/bin/sh\ntouch started\nexec sleep 1000\n");
@@ -407,6 +408,7 @@ TEST(Noded, ALaunchThatCannotBeClaimedSaysWhy) {
   ASSERT_TRUE(controller.launch(controller.batch_launch(20, "#!/bin/sh\n")));
   ASSERT_TRUE(controller.wait([&] { return controller.ended.size() == 1; }));
   EXPECT_EQ(controller.ended[0].failure, "its step daemon cannot write to " + controller.folder + "/spool");
+  EXPECT_TRUE(controller.ended[0].drain_node) << "else it takes all jobs that wait";
 }
 
 TEST(Noded, AReportIsRepeatedUntilItIsTaken) {
@@ -478,9 +480,7 @@ TEST(Noded, AnotherClustersControllerIsRefused) {
 // The bug: it went on with a job that was requeued, and so ran twice.
 TEST(Noded, EndsWhatItRunsWhenItsClusterHasItNoMore) {
   FakeController controller;
-  const std::string path = controller.folder + "/epilog";
-  std::ofstream(path) << "#!/bin/sh\necho epilog $SLURM_JOB_ID >> " << controller.folder << "/scripts.out\n";
-  ::chmod(path.c_str(), 0755);
+  const std::string path = make_program(controller, "epilog", "echo epilog $SLURM_JOB_ID >> " + controller.folder + "/scripts.out");
   controller.start_agent(fmt::format("Epilog={}\n", path));
   ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
   ASSERT_TRUE(controller.launch(controller.batch_launch(22, "#!/bin/sh\necho $$ > new && mv new started\nexec sleep 1000\n")));

@@ -82,6 +82,7 @@ TEST(Stepd, AFolderThatItCannotUseIsNotTheUsersError) {
   const auto report = driver.ended();
   EXPECT_TRUE(has(report.failure, "slurm_script")) << report.failure;
   EXPECT_FALSE(report.users_error);
+  EXPECT_TRUE(report.drain_node) << "the node's";
 }
 
 TEST(Stepd, StreamsEachTask) {

@@ -54,7 +54,8 @@ class Extern(ClusterCase):
         self.assertEqual(states, ["COMPLETED"] * 20)
 
     def test_signals(self):
-        job = self.start_job(script="trap 'echo got >> got' USR1; while :; do sleep 0.05; done")
+        job = self.start_job(script="trap 'echo got >> got' USR1; echo > ready; while :; do sleep 0.05; done")
+        wait_for(lambda: self.file("ready"), "its trap is set")
         self.run_cmd("scancel", "-s", "USR1", "--full", job)
         wait_for(lambda: self.file("got"), "the script got it")
         self.assertEqual(len(self.daemons(job)), 1)

@@ -288,6 +288,45 @@ class Unopenable(FaultCase):
                                                  "going to /tmp instead\n/tmp\n")
 
 
+class FullSpool(FaultCase):
+    """Without room in SlurmdSpoolDir nothing can begin: such a node stayed idle, and each job that waited was launched there, failed and was held."""
+    NODES, CPUS = 2, 2
+
+    def refused(self, reason):
+        job = self.submit("-w", "n1", "-o", "/dev/null", "--wrap", "true")
+        wait_for(lambda: self.out("sinfo", "-h", "-R", "-o", "%E|%N").strip() == f"{reason}|n1", "n1 is drained")
+        wait_for(lambda: self.out("squeue", "-h", "-j", job, "-o", "%T|%r").strip() == "PENDING|launch failed requeued held", "it is held")
+        self.assertEqual(self.wait_ended(self.submit("-o", "/dev/null", "--wrap", "true")), "COMPLETED")  # elsewhere
+        return job
+
+    def resume(self, job):
+        self.run_cmd("scontrol", "update", "NodeName=n1", "State=RESUME")
+        self.run_cmd("scontrol", "release", job)
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+
+    def test_no_room(self):
+        spool = os.path.join(self.cluster.dir, "spool", "n1")
+        steps = os.path.join(spool, "steps")
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k,mode=700", "tmpfs", steps], check=True)
+        try:
+            with open(os.path.join(steps, "fill"), "wb") as fill:
+                fill.write(bytes(4096))
+            job = self.refused("SlurmdSpoolDir is full")
+        finally:
+            subprocess.run(["umount", steps], check=True)
+        self.resume(job)
+
+    def test_what_cannot_be_written_to(self):
+        spool = os.path.join(self.cluster.dir, "spool", "n1")
+        steps = os.path.join(spool, "steps")
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "ro,mode=700", "tmpfs", steps], check=True)
+        try:
+            job = self.refused(f"its step daemon cannot write to {spool}")
+        finally:
+            subprocess.run(["umount", steps], check=True)
+        self.resume(job)
+
+
 class FullOutput(FaultCase):
     """No room for a job's output: its programs learn of it, the reason is told where it can be, the node goes on."""
     NODES, CPUS = 1, 4

@@ -142,7 +142,8 @@ class HangingPam(PamCase):
         self.wait_no_jobs()
         hanging = lambda: [pid for pid, exe, words in processes("cmdline") if exe == "sleep" and b"4711" in words]
         wait_for(lambda: not hanging(), "the module's program is gone")
-        daemons = lambda: [pid for pid, _, words in processes("cmdline") if words[0].startswith(f"slurmstepd: [{job}.".encode())]
+        title, folder = f"slurmstepd: [{job}.".encode(), self.cluster.dir.encode()
+        daemons = lambda: [pid for pid, _, words in processes("cmdline") if words[0].startswith(title) and folder in words[1]]
         wait_for(lambda: not daemons(), "its step daemon, too")
         self.assertEqual(self.out("srun", "-n1", "echo", "ran", user=ALICE), "ran\n")
 

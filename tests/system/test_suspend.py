@@ -134,6 +134,9 @@ class Suspend(ClusterCase):
         running = self.submit("-o", "/dev/null", "--wrap", "sleep 1000")
         self.wait_state(running, "RUNNING")
         self.fails(1, f"Job is not suspended for job {running}\n", "scontrol", "resume", running)
+        for verb in ("suspend", "requeue"):  # a step is not its job
+            self.fails(1, f"Invalid job id specified for job {running}.batch\n", "scontrol", verb, f"{running}.batch")
+        self.assertEqual(self.state(running), "RUNNING")
         self.run_cmd("scancel", running)
         self.wait_ended(running)
 

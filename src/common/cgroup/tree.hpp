@@ -38,7 +38,7 @@ struct DeviceFile {
   bool block = false;
   uint32_t major = 0;
   uint32_t minor = 0;
-  friend auto operator<=>(const DeviceFile&, const DeviceFile&) = default;
+  friend auto operator<=>(const DeviceFile&, const DeviceFile&) = default;  // NOLINT(modernize-use-nullptr): no pointer is there
 };
 
 class Tree {

@@ -23,6 +23,8 @@ inline constexpr size_t kDaemonNameRoom = 64;
 inline constexpr int kStepdAlreadyRun = 3;  // the key file was there
 inline constexpr int kStepdBadStart = 4;    // the start message cannot be understood
 inline constexpr int kStepdNoSpool = 5;     // the key file cannot be written
+inline constexpr int kStepdFullSpool = 6;   // for want of room
+inline constexpr const char* kSpoolIsFull = "SlurmdSpoolDir is full";  // what Slurm drains the node for
 
 // slurmstepd --run-when-told FILE… -- PROGRAM…: waits for a byte on kStartDescriptor, writes 0 into each FILE, which puts it
 // into a control group, and becomes the program. Exit statuses where it does not:

@@ -22,7 +22,7 @@ namespace sluice::net {
 struct FanoutTarget {
   std::string node;
   std::string address;  // "host:port"
-  friend auto operator<=>(const FanoutTarget&, const FanoutTarget&) = default;
+  friend auto operator<=>(const FanoutTarget&, const FanoutTarget&) = default;  // NOLINT(modernize-use-nullptr): no pointer is there
   template <class V>
   static void describe(V&& field) {
     field(1, "node", &FanoutTarget::node);

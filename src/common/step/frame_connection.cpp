@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
 
 namespace sluice {
 namespace {
@@ -94,6 +95,12 @@ void FrameConnection::fail() {
   if (on_closed) on_closed();
 }
 
+void FrameConnection::fail_with(const boost::system::error_code& error) {
+  namespace errors = boost::asio::error;
+  closed_by_peer_ = error == errors::eof || error == errors::connection_reset || error == errors::broken_pipe;
+  fail();
+}
+
 void FrameConnection::read() {
   if (!open_ || reading_ || (paused_ && !lingering_)) return;
   reading_ = true;
@@ -102,7 +109,7 @@ void FrameConnection::read() {
       [self = shared_from_this()](const boost::system::error_code& error, size_t bytes) {
         self->reading_ = false;
         if (!self->open_) return;
-        if (error) return self->fail();
+        if (error) return self->fail_with(error);
         if (self->lingering_) return self->read();
         self->reader_.feed(std::string_view(self->buffer_.data(), bytes));
         self->hand_out();
@@ -130,7 +137,7 @@ void FrameConnection::write() {
       [self = shared_from_this()](const boost::system::error_code& error, size_t bytes) {
         self->writing_ = false;
         if (!self->open_) return;
-        if (error) return self->fail();
+        if (error) return self->fail_with(error);
         self->queue_.taken(bytes);
         if (self->queued_bytes() > 0) return self->write();
         if (self->finishing_) return self->all_sent();

@@ -38,6 +38,8 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   void send_encoded(std::string_view frames);
   [[nodiscard]] size_t queued_bytes() const { return queue_.size(); }
   [[nodiscard]] bool is_open() const { return open_; }
+  // It is over because the peer closed it, or ended: not because it could not be reached.
+  [[nodiscard]] bool closed_by_peer() const { return closed_by_peer_; }
   // Stops and resumes handing frames out (and, after what was read already, reading).
   void pause();
   void resume();
@@ -59,6 +61,7 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   void all_sent();
   void linger();
   void fail();
+  void fail_with(const boost::system::error_code& error);
 
   Socket socket_;
   FrameReader reader_;
@@ -72,6 +75,7 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   bool finishing_ = false;
   bool after_peer_ = false;
   bool lingering_ = false;
+  bool closed_by_peer_ = false;
   boost::asio::steady_timer linger_timer_;
 };
 

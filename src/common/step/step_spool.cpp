@@ -25,7 +25,8 @@ namespace {
 constexpr size_t kMaxRecordBytes = 1U << 20;
 
 tl::unexpected<Error> system_failure(std::string_view what, const std::string& path) {
-  return failure(fmt::format("{} {}: {}", what, path, errno_text(errno)));
+  const ErrorCode code = errno == ENOSPC ? ErrorCode::kStorageFull : ErrorCode::kError;
+  return failure(code, fmt::format("{} {}: {}", what, path, errno_text(errno)));
 }
 
 }  // namespace
