@@ -1,6 +1,7 @@
 #include "ctld/rpc/watches.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/fold.hpp"
@@ -22,21 +23,33 @@ bool is_all_over(const state::ClusterState& now, const Job& job) {
   return over;
 }
 
-// The one that ended worst of the array's other tasks; empty: none has ended.
-state::FoundJob worst_ended(const state::ClusterState& now, const Job& master) {
-  state::FoundJob worst;
+// How bad an end is, for sbatch --wait: by exit status, then by whether it failed without one.
+std::pair<int32_t, bool> badness(const Job& task) {
+  const bool never_ran = task.state == JobState::kCancelled && task.allocation == nullptr;
+  return {task.exit_status, task.state != JobState::kCompleted && !never_ran};
+}
+
+// The task of the array that ended worst, its own record among them; a job that is no array is itself.
+Job worst_ended(const state::ClusterState& now, const Job& master) {
+  Job worst = master;
   const state::ArrayTasks* tasks = master.array == nullptr ? nullptr : now.arrays.find(master.id);
   if (tasks == nullptr) return worst;
   const auto look = [&](uint32_t id) {
     const state::FoundJob task = state::find_job(now, id);
-    if (id == master.id || !is_finished(*task)) return;
-    const bool worse = !worst || (worst->state == JobState::kCompleted && task->state != JobState::kCompleted) ||
-                       task->exit_status > worst->exit_status;
-    if (worse) worst = state::FoundJob(Job(*task));
+    if (badness(*task) > badness(worst)) worst = *task;
   };
   tasks->jobs.for_each(look);
   tasks->folded.for_each(look);
   return worst;
+}
+
+// Ends the watch of a job that is over. Tasks of one frame are told one by one, and all of them are over at the first;
+// others ended before the watch began: the worst end is told once more, so that it is among those that were told.
+bool end_if_over(const Watches::Writer& writer, const state::ClusterState& now, const Job& job) {
+  if (!is_all_over(now, job)) return false;
+  if (job.array != nullptr) writer.write(state::make_watch_update(now, worst_ended(now, job)));
+  writer.finish();
+  return true;
 }
 
 }  // namespace
@@ -46,9 +59,7 @@ bool Watches::send(const Writer& writer, const state::ClusterState& now, const J
   protocol::JobWatchUpdate update = state::make_watch_update(now, job);
   update.message = message;
   writer.write(update);
-  if (!is_all_over(now, job)) return true;
-  writer.finish();
-  return false;
+  return !end_if_over(writer, now, job);
 }
 
 void Watches::add(const protocol::WatchJobRequest& request, const Newest& newest, const Writer& writer) {
@@ -67,9 +78,6 @@ void Watches::add(const protocol::WatchJobRequest& request, const Newest& newest
   const state::ClusterSnapshot now = newest();
   const state::FoundJob job = state::find_job(*now, request.job);
   if (!job) writer.finish(failure(ErrorCode::kInvalidJobId));
-  if (job) {
-    if (const state::FoundJob worst = worst_ended(*now, *job)) writer.write(state::make_watch_update(*now, *worst));
-  }
   if (!job || !send(writer, *now, *job, {})) drop(request.job, id);
 }
 
@@ -150,9 +158,7 @@ void Watches::notify_array(const Job& task, const state::ClusterState& now) {
   const state::FoundJob master = state::find_job(now, array);
   for (const Watch& watch : watches) {
     watch.writer.write(state::make_watch_update(now, task));
-    if (!master || !is_all_over(now, *master)) continue;
-    watch.writer.finish();
-    drop(array, watch.id);
+    if (master && end_if_over(watch.writer, now, *master)) drop(array, watch.id);
   }
 }
 
