@@ -4,10 +4,12 @@ What is expected is what a real Slurm 22.05 gave for the same nodes and files.""
 import itertools
 import os
 import re
+import shutil
+import signal
 import subprocess
 import unittest
 
-from harness import Cluster, ClusterCase, wait_for
+from harness import Cluster, ClusterCase, pids_with, wait_for
 
 CONF = """GresTypes=gpu,fan,shard
 SelectTypeParameters=CR_Core_Memory
@@ -401,6 +403,50 @@ echo $SLURM_JOB_ID $CUDA_VISIBLE_DEVICES $CUDA_MPS_ACTIVE_THREAD_PERCENTAGE >> {
                          ["gres/mps:50", "N/A", "N/A", "N/A"])
         self.run_cmd("scancel", str(job))
         self.wait_ended(job)
+
+
+class ComeLater(ClusterCase):
+    """A cluster gets its first GPUs while it runs."""
+    NODES, CPUS = 1, 2
+
+    def registered(self, act):
+        count = self.cluster.log("n1").count("registered as n1")
+        act()
+        wait_for(lambda: self.cluster.log("n1").count("registered as n1") > count, "n1 has registered")
+
+    def has_two(self):
+        wait_for(lambda: self.out("sinfo", "-h", "-o", "%t %G").strip() == "idle gpu:2", "n1 has its GPUs")
+        self.assertEqual(self.out("srun", "--gres=gpu:2", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES"), "0,1\n")
+        self.wait_no_jobs()
+
+    def test_a_reconfigure(self):
+        make_devices(self.cluster.dir)
+        lines = f"Name=gpu File={self.cluster.dir}/dev/nvidia[0-1]\n"
+        file = os.path.join(self.cluster.dir, "gres.conf")
+        with open(file, "w", encoding="utf-8") as f:
+            f.write(lines)
+        self.cluster.change_conf(lambda text: re.sub("^NodeName=.*", r"\g<0> Gres=gpu:2", text, flags=re.M) + "GresTypes=gpu\n")
+        self.registered(lambda: self.run_cmd("scontrol", "reconfigure"))
+        self.has_two()
+        # as at sites whose controller has no gres.conf
+        own = os.path.join(self.cluster.dir, "own")
+        os.mkdir(own)
+        for name in ("slurm.conf", "slurm.key"):
+            shutil.copy(os.path.join(self.cluster.dir, name), own)
+        os.rename(file, os.path.join(own, "gres.conf"))
+        self.cluster.kill_node("n1")
+        self.run_cmd("scontrol", "reconfigure")
+        conf = os.path.join(own, "slurm.conf")
+        self.registered(lambda: subprocess.run([self.cluster.daemon("sluicenoded"), "-f", conf, "-N", "n1"], check=True,
+                                               env=self.cluster.env))
+        try:
+            self.has_two()
+            self.registered(lambda: self.run_cmd("scontrol", "reconfigure"))
+            self.has_two()
+        finally:
+            for pid in pids_with(conf, "sluicenoded"):
+                os.kill(pid, signal.SIGTERM)
+            wait_for(lambda: not pids_with(conf, "sluicenoded"), "it is gone")
 
 
 if __name__ == "__main__":

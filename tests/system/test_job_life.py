@@ -94,8 +94,8 @@ class Life(ClusterCase):
 
     def test_over_time_limit(self):
         job = self.start("sleep 1000", "-t", "5")
-        self.run_cmd("scontrol", "update", f"JobId={job}", "EndTime=now")
         self.run_cmd("scontrol", "update", "PartitionName=debug", "OverTimeLimit=10")
+        self.run_cmd("scontrol", "update", f"JobId={job}", "EndTime=now")
         other = self.submit("-o", "/dev/null", "--wrap", "true")
         self.wait_ended(other)  # the controller has looked at limits since
         self.assertEqual(self.state(job), "RUNNING")
@@ -106,7 +106,7 @@ class Life(ClusterCase):
         self.fails(1, "sbatch: error: Batch job submission failed: Requested time limit is invalid (missing or exceeds some limit)\n",
                    "sbatch", "--deadline=2000-01-01", "--wrap", "true")
         held = self.submit("-H", "-t", "30", "--deadline=now+20minutes", "--wrap", "true")  # too late, but for its hold
-        waits = ("--begin=now+1hour", "-t", "30", "--deadline=now+20minutes", "--wrap", "true")
+        waits = ("--begin=now+10minutes", "-t", "30", "--deadline=now+20minutes", "--wrap", "true")
         alive = self.submit("--time-min=10", *waits)
         dead = self.submit(*waits)
         self.wait_state(dead, "DEADLINE")  # the controller has looked

@@ -217,15 +217,18 @@ class Sbatch(ClusterCase):
     def test_times(self):
         begin = self.submit("--begin=now+1hour", "--wrap", "true")
         soon = self.submit("--begin=now+2", "-o", "/dev/null", "--wrap", "true")
-        dead = self.submit("--begin=now+1hour", "--deadline=now+2", "--wrap", "true")
-        late = self.submit("--begin=now+1hour", "--deadline=now+1hour", "-t", "61", "--wrap", "true")
+        dead = self.submit("-d", f"afterany:{begin}", "--deadline=now+2", "--wrap", "true")
+        late = self.submit("--begin=now+30minutes", "--deadline=now+1hour", "-t", "61", "--wrap", "true")
+        for command in (("sbatch", "--wrap", "true"), ("srun", "true"), ("salloc", "true")):
+            self.fails(1, f"{command[0]}: error: Incompatible begin and deadline time specification\n",
+                       command[0], "--begin=now+1hour", "--deadline=now+2", *command[1:])
         self.assertEqual(self.out("squeue", "-h", "-j", begin, "-o", "%T %r").strip(), "PENDING BeginTime")
-        self.run_cmd("scancel", begin)
         self.assertEqual(self.wait_ended(soon), "COMPLETED")
         found = self.show(soon)
         self.assertGreater(found["StartTime"], found["SubmitTime"])
         self.wait_state(dead, "DEADLINE")
         self.wait_state(late, "DEADLINE")
+        self.run_cmd("scancel", begin)
 
     def test_requeue(self):
         kept = self.submit("--requeue", "-o", "/dev/null", "--wrap", "sleep 100")

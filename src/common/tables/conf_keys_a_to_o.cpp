@@ -132,7 +132,7 @@ constexpr GlobalKey kRows[] = {
     key("FederationParameters", K::kOptions).allow("fed_display"),
     key("FirstJobId", K::kNumber, "1").range(1, kMax32).acts<&C::first_job_id>(),
     key("GetEnvTimeout", K::kNumber).obsolete(),
-    key("GresTypes", K::kWords).acts<&C::gres_types>().needs_restart(),
+    key("GresTypes", K::kWords).acts<&C::gres_types>(),
     key("GpuFreqDef", K::kText),
     key("GroupUpdateForce", K::kFlag, "1").acts<&C::group_update_force>(),
     key("GroupUpdateTime", K::kSeconds, "600").range(0, kMax16).acts<&C::group_update_time>(),

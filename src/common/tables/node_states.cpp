@@ -80,6 +80,7 @@ Shown shown_word(NodeBaseState base, NodeFlags flags) {
   const auto has = [&](NodeFlags some) { return (flags & some) != 0; };
   const bool busy = in_use(base, flags);
   const bool down = base == NodeBaseState::kDown;
+  if (has(kNodeInvalidReg)) return {{"INVAL", "inval"}};  // such a node is drained as well
   if (has(kNodeMaint) && !has(kNodeDrain) && !busy && !down) {
     return {{"MAINT", "maint"}, kNodeMaint};
   }
@@ -90,7 +91,6 @@ Shown shown_word(NodeBaseState base, NodeFlags flags) {
     const bool full = base == NodeBaseState::kAllocated || has(kNodeCompleting);
     return full ? Shown{{"FAILING", "failg"}} : Shown{{"FAIL", "fail"}};
   }
-  if (has(kNodeInvalidReg)) return {{"INVAL", "inval"}};
   if (base == NodeBaseState::kIdle) {
     if (has(kNodeCompleting)) return {{"COMPLETING", "comp"}, kNodePlanned};
     if (has(kNodeBlocked)) return {{"BLOCKED", "block"}};

@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
@@ -58,26 +59,24 @@ std::unordered_map<const NodeRecord*, size_t> rank_by_name(
 std::vector<SinfoRow> group_nodes(const std::vector<const PartitionRecord*>& partitions,
                                   const std::vector<const NodeRecord*>& nodes,
                                   const SinfoGrouping& grouping, const RenderContext& context) {
-  const bool by_partition =
-      grouping.one_node_a_row ||
-      std::any_of(grouping.fields.begin(), grouping.fields.end(), [](const SinfoField* field) {
-        return field->grouping == Grouping::kPartition;
-      });
+  const bool named = std::ranges::any_of(grouping.fields, [](const SinfoField* field) {
+    return field->name == "Partition" || field->name == "PartitionName";
+  });
   std::vector<SinfoRow> rows;
   std::unordered_map<std::string, size_t> found;
-  std::set<const NodeRecord*> seen;  // without partitions shown, each node counts once
+  std::set<std::pair<size_t, const NodeRecord*>> seen;  // partitions may share nodes, and a line: each counts once on it
   for (size_t index = 0; index < partitions.size(); ++index) {
     bool any = false;
     for (const NodeRecord* node : nodes) {
       if (!member(*partitions[index], *node)) continue;
       any = true;
-      if (!by_partition && !seen.insert(node).second) continue;
       SinfoRow single{partitions[index], index, {node}, 0};
       const auto [at, fresh] = found.emplace(group_key(single, grouping, context), rows.size());
+      const bool counted = !seen.emplace(at->second, node).second;
       if (fresh) rows.push_back(std::move(single));
-      else rows[at->second].nodes.push_back(node);
+      else if (!counted) rows[at->second].nodes.push_back(node);
     }
-    if (!any && by_partition && grouping.empty_rows) rows.push_back({partitions[index], index, {}, 0});
+    if (!any && named && grouping.empty_rows) rows.push_back({partitions[index], index, {}, 0});
   }
   const auto ranks = rank_by_name(nodes);
   for (SinfoRow& row : rows) {

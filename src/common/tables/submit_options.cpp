@@ -183,6 +183,9 @@ OptionResult check_gpus(const JobSpec& job) {
 }
 
 OptionResult check_exclusions(const Submission& s) {
+  if (s.job.deadline != kNoTime && s.job.deadline < s.job.begin) {
+    return submit::refuse("Incompatible begin and deadline time specification", 1);
+  }
   if (!s.job.tres_per_task.empty() && s.job.ntasks_per_gpu != 0) {
     return tl::unexpected<OptionProblem>(
         OptionProblem{{"fatal: --gpus-per-task is mutually exclusive with --ntasks-per-gpu and "

@@ -26,10 +26,6 @@ using net::Responder;
 
 constexpr Duration kExplainTime = std::chrono::seconds(1);
 
-bool asked_by_admin(const state::ClusterState& state, const CallContext& context) {
-  return context.is_super_user() || state::is_admin(state, context.identity.uid);
-}
-
 // Partitions that the user is shown only if he asks for all of them: hidden ones, and those of other groups than his.
 std::vector<std::string> unseen_partitions(ServiceParts& parts, const CallContext& context, const state::ClusterState& state) {
   std::vector<std::string> names;

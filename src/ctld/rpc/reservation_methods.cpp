@@ -79,7 +79,7 @@ state::ChangeReservation make_command(const ServiceParts& parts, const CallConte
 
 QueryReservationsReply query_reservations(const ServiceParts& parts, const CallContext& context) {
   const state::ClusterSnapshot state = parts.publisher.newest()->state;
-  const bool admin = context.is_super_user() || state::is_admin(*state, context.identity.uid);
+  const bool admin = asked_by_admin(*state, context);
   const bool hides = !admin && has_option(state->config->private_data, "reservations");
   QueryReservationsReply reply;
   reply.now = parts.clock();

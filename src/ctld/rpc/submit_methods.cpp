@@ -8,6 +8,7 @@
 #include "ctld/rpc/services.hpp"
 #include "ctld/sched/pass.hpp"
 #include "ctld/state/decide.hpp"
+#include "ctld/state/decide/job_checks.hpp"
 
 namespace sluice::ctld {
 
@@ -100,7 +101,7 @@ Status check_script(const ClusterConfig& config, std::string_view script) {
   constexpr size_t kUsualMost = 4U << 20;
   const auto most = to_number<size_t>(option_value(config.scheduler_parameters, "max_script_size").value_or(""));
   if (script.size() <= most.value_or(kUsualMost)) return {};
-  return failure(ErrorCode::kError, "Pathname of a file, directory or other parameter too long");
+  return failure(std::string(state::kTooLong));
 }
 
 void submit(ServiceParts& parts, const CallContext& context, protocol::SubmitJobRequest request,

@@ -148,18 +148,6 @@ Progress progress_of(const ClusterState& state, const DependencyItem& item, Time
   return progress;
 }
 
-// Tasks of an array that wait or run.
-IndexSet tasks_there(const ClusterState& state, const ArrayTasks& tasks) {
-  IndexSet there;
-  tasks.jobs.for_each([&](uint32_t id) {
-    const Job& job = state.jobs.at(id);
-    if (is_finished(job)) return;
-    if (job.array->task == kNoTask) there.insert(job.array->pending);
-    else there.insert(job.array->task);
-  });
-  return there;
-}
-
 // Tasks of an array that had records of their own, and are over.
 IndexSet tasks_over(const ClusterState& state, const ArrayTasks& tasks) {
   IndexSet over;
@@ -174,7 +162,10 @@ IndexSet tasks_over(const ClusterState& state, const ArrayTasks& tasks) {
 // Whether any of a record's tasks has or may get a partner in the array: they are not all decided alike.
 bool waits_for_partners(const ClusterState& state, const ArrayInfo& waiting, JobId array) {
   const ArrayTasks* tasks = state.arrays.find(array);
-  return tasks != nullptr && (!tasks_there(state, *tasks).empty() || tasks_over(state, *tasks).intersects(waiting.pending));
+  if (tasks == nullptr) return false;
+  bool any_left = false;
+  tasks->jobs.for_each([&](uint32_t id) { any_left = any_left || !is_finished(state.jobs.at(id)); });
+  return any_left || tasks_over(state, *tasks).intersects(waiting.pending);
 }
 
 // Components of one heterogeneous job start together and do not wait for one another.

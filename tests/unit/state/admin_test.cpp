@@ -222,11 +222,7 @@ TEST_F(AdminTest, TriggersFireOnceUnlessPermanent) {
   ASSERT_TRUE(set_trigger(kTriggerDown, kNoJob, 10, true));
   EXPECT_EQ(error_of(SetTrigger{kAnn, {}}), ErrorCode::kAccessDenied);
   for (const char* name : {"n1", "n3"}) {
-    UpdateNode down{kRoot, {}};
-    down.update.nodes = name;
-    down.update.state = "DOWN";
-    down.update.reason = "test";
-    ASSERT_TRUE(run(down));
+    ASSERT_TRUE(run(node_update(name, "DOWN", "test")));
   }
   pass(std::chrono::seconds(1));
   ASSERT_EQ(effects<RunTrigger>().size(), 1U);

@@ -91,10 +91,7 @@ TEST_F(DynamicNodeTest, AFutureNodeWaitsForItsAdministrator) {
   ASSERT_TRUE(run(CreateNodes{kRoot, {line("d1", ConfiguredNodeState::kFuture)}}));
   register_node("d1");
   EXPECT_EQ(find_node(state_, "d1")->base, NodeBaseState::kFuture);
-  UpdateNode resume{kRoot, {}};
-  resume.update.nodes = "d1";
-  resume.update.state = "RESUME";
-  ASSERT_TRUE(run(resume));
+  ASSERT_TRUE(run(node_update("d1", "RESUME")));
   EXPECT_TRUE(is_schedulable(*find_node(state_, "d1")));
 }
 
@@ -250,10 +247,7 @@ TEST_F(DynamicNodeTest, AHostBecomesAFutureNode) {
   late.node.hardware.host_name = "h2";
   late.node.hardware.address.clear();
   EXPECT_EQ(error_of(late), ErrorCode::kInvalidState);
-  UpdateNode away{kRoot, {}};
-  away.update.nodes = "f1";
-  away.update.state = "FUTURE";
-  ASSERT_TRUE(run(away));
+  ASSERT_TRUE(run(node_update("f1", "FUTURE")));
   EXPECT_EQ(node().flags, kNodeDynamicNorm);
   EXPECT_EQ(node_host_name(node()), "f1");
   ASSERT_TRUE(run(late));

@@ -137,5 +137,38 @@ TEST_F(FailedLaunchTest, RequeueExitIsForAllBatchJobs) {
   EXPECT_TRUE(is_finished(job(other)));
 }
 
+TEST_F(CoreTest, FailedLaunchIsRequeuedAndHeld) {
+  const JobId id = submit(batch_spec());
+  ASSERT_TRUE(start_job(id, "n1"));
+  protocol::StepEnded report;
+  report.key = {{id, kBatchStep}, 0};
+  report.nodes = "n1";
+  report.failure = "no such folder";
+  report.drain_node = true;
+  report.node_clean = true;
+  ASSERT_TRUE(run(EndSteps{{report}}));
+  EXPECT_EQ(job(id).state, JobState::kPending);
+  EXPECT_EQ(job(id).hold, HoldKind::kUser);
+  EXPECT_EQ(job(id).state_description, "launch failed requeued held");
+  EXPECT_NE(state_.nodes.at(0).flags & kNodeDrain, 0u);
+}
+
+// It counted as completed: jobs that wait for its success began.
+TEST_F(CoreTest, AnSrunThatCouldLaunchNothingHasFailed) {
+  constexpr int32_t kInvalidCredential = 4201, kCpuBind = 4032;
+  JobSpec spec = batch_spec();
+  spec.batch = false;
+  for (const auto& [number, signal] : {std::pair(kInvalidCredential, 105), std::pair(kCpuBind, 64)}) {
+    const JobId srun = submit(spec);
+    ASSERT_TRUE(start_job(srun, "n1"));
+    ASSERT_TRUE(run(EndAllocation{kAnn, srun, number}));
+    EXPECT_EQ(job(srun).state, JobState::kFailed);
+    EXPECT_EQ(job(srun).reason, JobReason::kJobLaunchFailure);
+    EXPECT_EQ(job(srun).exit_status, signal);
+    EXPECT_TRUE(job(srun).state_description.empty());
+    ASSERT_TRUE(cleaned(srun, "n1"));
+  }
+}
+
 }  // namespace
 }  // namespace sluice::state

@@ -52,6 +52,15 @@ class CoreTest : public ::testing::Test {
     for (const NodeConfig& node : config_->nodes) register_node(node.name);
   }
 
+  // As `scontrol update NodeName=NODES State=STATE Reason=REASON` of an administrator.
+  static UpdateNode node_update(const std::string& nodes, const std::string& node_state, const std::string& reason = {}) {
+    UpdateNode command{kRoot, {}};
+    command.update.nodes = nodes;
+    command.update.state = node_state;
+    if (!reason.empty()) command.update.reason = reason;
+    return command;
+  }
+
   // Decides and applies; effects collect in effects_. Every event goes through the codec first.
   Result<Reply> run(const Command& command) {
     Result<Decision> decision = decide(state_, command, now_);

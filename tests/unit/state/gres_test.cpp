@@ -116,6 +116,19 @@ TEST_F(GresTest, TooFewAtRegistrationDrain) {
   EXPECT_EQ(find_node(state_, "n2")->flags & (kNodeInvalidReg | kNodeDrain), 0u);
 }
 
+// As Slurm 22.05 does: only a valid registration puts it right, and until then one sees what is wrong.
+TEST_F(GresTest, ANodeWithTooFewIsNotResumed) {
+  report("n2", 3);
+  EXPECT_EQ(error_of(node_update("n2", "undrain")), ErrorCode::kInvalidState);
+  EXPECT_EQ(error_of(node_update("n2", "idle")), ErrorCode::kInvalidState);
+  EXPECT_EQ(error_of(node_update("n2", "resume")), ErrorCode::kOk);
+  const Node& node = *find_node(state_, "n2");
+  EXPECT_EQ(node.flags & (kNodeInvalidReg | kNodeDrain), kNodeInvalidReg | kNodeDrain);
+  EXPECT_EQ(node.reason, "gres/gpu count reported lower than configured (3 < 4)");
+  report("n2", 4);
+  EXPECT_TRUE(is_schedulable(*find_node(state_, "n2")));
+}
+
 TEST_F(GresTest, StepsTakeParts) {
   const JobId id = start("gres/gpu:4,gres/fan:1", "n1", false);
   ASSERT_NE(id, kNoJob);

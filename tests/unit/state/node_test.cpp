@@ -121,11 +121,7 @@ TEST_F(CoreTest, TheConfigurationTakesNodesOutOfUse) {
   const JobId stays = submit(batch_spec());
   ASSERT_TRUE(start_job(lost, "n1"));
   ASSERT_TRUE(start_job(stays, "n2"));
-  UpdateNode drain{kRoot, {}};
-  drain.update.nodes = "n3";
-  drain.update.state = "DRAIN";
-  drain.update.reason = "other";
-  ASSERT_TRUE(run(drain));
+  ASSERT_TRUE(run(node_update("n3", "DRAIN", "other")));
   configure([](ClusterConfig& config) {
     config.down_nodes = {{{"n1"}, ConfiguredNodeState::kDown, "disk"},
                          {{"n2", "n3"}, ConfiguredNodeState::kDrain, "fan"},
@@ -151,10 +147,7 @@ TEST_F(CoreTest, TheConfigurationTakesNodesOutOfUse) {
 }
 
 TEST_F(CoreTest, FutureNodesAreNotTakenOutOfUse) {
-  UpdateNode future{kRoot, {}};
-  future.update.nodes = "n1";
-  future.update.state = "FUTURE";
-  ASSERT_TRUE(run(future));
+  ASSERT_TRUE(run(node_update("n1", "FUTURE")));
   configure([](ClusterConfig& config) { config.down_nodes = {{{"n1"}, ConfiguredNodeState::kDown, "disk"}}; });
   EXPECT_EQ(find_node(state_, "n1")->base, NodeBaseState::kFuture);
 }
@@ -220,6 +213,29 @@ TEST_F(CoreTest, AnUnexpectedRebootTakesTheJobs) {
   EXPECT_EQ(state_.nodes.at(0).reason, "Node unexpectedly rebooted");
 }
 
+// The bug: a script that had ended before, and whose report the node had kept, ran again.
+TEST_F(CoreTest, ARebootDoesNotTakeWhatHadEnded) {
+  for (const uint32_t to_service : {1U, 2U}) {
+    configure([&](ClusterConfig& config) { config.return_to_service = to_service; });
+    const std::string name = "n" + std::to_string(to_service);
+    const JobId over = submit(batch_spec()), lost = submit(batch_spec());
+    ASSERT_TRUE(start_job(over, name));
+    ASSERT_TRUE(start_job(lost, name));
+    RegisterNode command;
+    command.node.name = name;
+    command.node.hardware.boot_id = "boot2";
+    command.node.cluster_id = state_.cluster_id;
+    command.node.ended = {{{over, kBatchStep}, 0}};
+    ASSERT_TRUE(run(command));
+    EXPECT_EQ(job(lost).state, JobState::kPending);
+    EXPECT_EQ(job(over).state, JobState::kRunning);
+    EXPECT_TRUE(effects<LaunchStep>().empty());
+    ASSERT_TRUE(end_step(over, kBatchStep, name, 0, true));
+    EXPECT_EQ(job(over).state, JobState::kCompleted);
+    EXPECT_TRUE(is_finished(job(over)));
+  }
+}
+
 TEST_F(CoreTest, AdministratorsChangeNodes) {
   const auto update = [&](Identity who, const std::string& nodes, const std::string& state,
                           const std::string& reason) {
@@ -247,6 +263,16 @@ TEST_F(CoreTest, AdministratorsChangeNodes) {
   EXPECT_EQ(update(kRoot, "n[1-2]", "down", "power"), ErrorCode::kOk);
   register_node("n1");
   EXPECT_EQ(state_.nodes.at(0).base, NodeBaseState::kDown) << "only an administrator takes it back";
+}
+
+TEST_F(CoreTest, UndrainKeepsWhyANodeIsDown) {
+  ASSERT_EQ(error_of(node_update("n1", "down", "power")), ErrorCode::kOk);
+  ASSERT_EQ(error_of(node_update("n1", "drain", "disk")), ErrorCode::kOk);
+  ASSERT_EQ(error_of(node_update("n1", "undrain")), ErrorCode::kOk);
+  EXPECT_EQ(find_node(state_, "n1")->flags & kNodeDrain, 0u);
+  EXPECT_EQ(find_node(state_, "n1")->reason, "disk");
+  ASSERT_EQ(error_of(node_update("n1", "resume")), ErrorCode::kOk);
+  EXPECT_EQ(find_node(state_, "n1")->reason, "");
 }
 
 TEST_F(CoreTest, NodesMoveToOtherAddresses) {
@@ -361,11 +387,7 @@ TEST_F(CoreTest, ACleanStartKeepsTheClustersIdAndTheNextJobId) {
   const JobId running = submit(batch_spec());
   submit(batch_spec());
   ASSERT_TRUE(start_job(running, "n1"));
-  UpdateNode drain{kRoot, {}};
-  drain.update.nodes = "n2";
-  drain.update.state = "drain";
-  drain.update.reason = "disk";
-  ASSERT_TRUE(run(drain));
+  ASSERT_TRUE(run(node_update("n2", "drain", "disk")));
   EXPECT_EQ(error_of(StartEpoch{"other", 2, true}), ErrorCode::kWrongCluster);
   ASSERT_TRUE(run(StartEpoch{"cluster", 2, true}));
   EXPECT_TRUE(effects_.empty());

@@ -141,10 +141,7 @@ TEST_F(PrologTest, WhatDrainsANodeCountsOnce) {
     ASSERT_TRUE(run(reports[node]));
     EXPECT_TRUE(drained(node));
     now_ += std::chrono::seconds(10);
-    UpdateNode resume{kRoot, {}};
-    resume.update.nodes = state_.nodes.at(node).name;
-    resume.update.state = "resume";
-    ASSERT_TRUE(run(resume));
+    ASSERT_TRUE(run(node_update(state_.nodes.at(node).name, "resume")));
     now_ += std::chrono::seconds(10);
     ASSERT_TRUE(run(reports[node]));
     EXPECT_FALSE(drained(node)) << "report " << node << " was known";

@@ -345,11 +345,7 @@ TEST_F(ReservationTest, IdleOnesGoAndDownNodesAreReplaced) {
   two.node_count = 2;
   ASSERT_EQ(make("b", two), ErrorCode::kOk);
   EXPECT_EQ(nodes("b"), "n[2-3]");
-  UpdateNode down{kRoot, {}};
-  down.update.nodes = "n2";
-  down.update.state = "DOWN";
-  down.update.reason = "test";
-  ASSERT_TRUE(run(down));
+  ASSERT_TRUE(run(node_update("n2", "DOWN", "test")));
   pass(minutes(1));
   EXPECT_EQ(nodes("b"), "n[3-4]");
   pass(minutes(4));

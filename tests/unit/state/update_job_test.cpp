@@ -319,5 +319,36 @@ TEST_F(UpdateJobTest, TasksThatThereAreNoNumbersFor) {
   EXPECT_EQ(error_of(ChangeJob{kAnn, std::to_string(array) + "_[0-2]", protocol::JobAction::kUserHold}), ErrorCode::kOk);
 }
 
+// The bug: a queue of jobs with texts of some MB each was more than the controller's memory.
+TEST_F(UpdateJobTest, TextsHaveBounds) {
+  const auto error = [&](const std::function<void(JobSpec&)>& change) {
+    JobSpec spec = batch_spec();
+    change(spec);
+    return error_of(SubmitJob{kAnn, spec, {"users"}});
+  };
+  const std::string bound(1024, 'x'), longer(1025, 'x'), path(4097, 'x'), word((128U << 10) + 1, 'x');
+  EXPECT_EQ(error([&](JobSpec& spec) { spec.name = spec.comment = spec.mail_user = bound; }), ErrorCode::kOk);
+  EXPECT_EQ(error([&](JobSpec& spec) { spec.std_out = longer; }), ErrorCode::kOk);
+  EXPECT_EQ(error([&](JobSpec& spec) { spec.submit_line = word; }), ErrorCode::kOk);
+  EXPECT_EQ(error([&](JobSpec& spec) { spec.name = longer; }), ErrorCode::kError);
+  EXPECT_EQ(error([&](JobSpec& spec) { spec.constraint = longer; }), ErrorCode::kError) << "which is not looked for";
+  EXPECT_EQ(error([&](JobSpec& spec) { spec.work_dir = path; }), ErrorCode::kError);
+  EXPECT_EQ(error([&](JobSpec& spec) { spec.partitions = longer; }), ErrorCode::kError) << "nor is this";
+  EXPECT_EQ(error([&](JobSpec& spec) { spec.burst_buffer = word; }), ErrorCode::kError);
+  EXPECT_EQ(error([&](JobSpec& spec) { spec.arguments.assign(20, word); }), ErrorCode::kError);
+  const JobId id = submit(batch_spec());
+  EXPECT_EQ(update(kAnn, id, [&](JobUpdate& u) { u.comment = bound; }), ErrorCode::kOk);
+  EXPECT_EQ(update(kAnn, id, [&](JobUpdate& u) { u.comment = longer; }), ErrorCode::kError);
+  EXPECT_EQ(update(kRoot, id, [&](JobUpdate& u) { u.admin_comment = longer; }), ErrorCode::kOk) << "as in Slurm";
+  EXPECT_EQ(job(id).spec->comment, bound);
+}
+
+TEST_F(UpdateJobTest, AnAdministratorsCommentIsNotTheUsers) {  // a request may have one, though sbatch has no option for it
+  JobSpec spec = batch_spec();
+  spec.admin_comment = "checked by the operators";
+  EXPECT_EQ(job(submit(spec)).spec->admin_comment, "");
+  EXPECT_EQ(job(submit(spec, kRoot)).spec->admin_comment, "checked by the operators");
+}
+
 }  // namespace
 }  // namespace sluice::state

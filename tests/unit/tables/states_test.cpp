@@ -140,7 +140,10 @@ TEST(NodeStates, AreShownAsSlurmDoes) {
       {kMixed, kNodeRebootRequested, "MIXED+REBOOT_REQUESTED", "mixed@", "mix@"},
       {kDown, kNodeRebootIssued, "DOWN+REBOOT_ISSUED", "reboot^", "boot^"},
       {kUnknown, kNodeNoRespond, "UNKNOWN+NOT_RESPONDING", "unknown*", "unk*"},
-      {kIdle, kNodeInvalidReg, "IDLE+INVALID_REG", "inval", "inval"}};
+      {kIdle, kNodeInvalidReg, "IDLE+INVALID_REG", "inval", "inval"},
+      {kIdle, kNodeDrain | kNodeInvalidReg, "IDLE+DRAIN+INVALID_REG", "inval", "inval"},
+      {kAllocated, kNodeDrain | kNodeInvalidReg, "ALLOCATED+DRAIN+INVALID_REG", "inval", "inval"},
+      {kDown, kNodeDrain | kNodeInvalidReg, "DOWN+DRAIN+INVALID_REG", "inval", "inval"}};
   for (const Case& one : cases) {
     EXPECT_EQ(node_state_complete(one.base, one.flags), one.complete);
     EXPECT_EQ(to_lower(node_state_long(one.base, one.flags)), one.long_form) << one.complete;

@@ -232,6 +232,25 @@ TEST(SubmitOptionsTest, ANodeListIsCutToTasksAndNodes) {
             "(3 > 2). Eliminating nodes from the nodelist.");
 }
 
+TEST(SubmitOptionsTest, ADeadlineIsNotBeforeTheBegin) {
+  for (const CommandSet command : {kSbatch, kSrun, kSalloc}) {
+    const auto finished = [&](int64_t begin, int64_t deadline) {
+      Submission s;
+      if (begin != 0) s.job.begin = from_seconds(begin);
+      if (deadline != 0) s.job.deadline = from_seconds(deadline);
+      std::vector<std::string> said;
+      return finish_submission(s, command, said);
+    };
+    for (const auto& [begin, deadline] : {std::pair{0, 5000}, {5000, 0}, {5000, 5000}, {4000, 5000}}) {
+      EXPECT_TRUE(finished(begin, deadline)) << begin;
+    }
+    const OptionResult late = finished(6000, 5000);
+    ASSERT_FALSE(late);
+    EXPECT_EQ(late.error().errors.back(), "Incompatible begin and deadline time specification");
+    EXPECT_EQ(late.error().exit_status, 1);
+  }
+}
+
 TEST(SubmitOptionsTest, TasksPerNodeThatDoNotMatchAreIgnored) {
   const auto per_node = [](uint32_t tasks, uint32_t nodes, uint32_t each) {
     return finished({.tasks = tasks, .least = nodes, .most = nodes, .tasks_per_node = each}, kSrun);

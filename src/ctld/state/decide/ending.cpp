@@ -107,6 +107,13 @@ bool survives_loss(const ClusterState& state, const Job& job, size_t position) {
   return !job.spec->kill_on_node_fail && !batch_host && held > 1;
 }
 
+// Of a heterogeneous job the script is its first component's.
+bool script_is_among(const Draft& draft, JobId id, const std::vector<protocol::StepKey>& ended) {
+  const JobId whole = whole_job(draft, id);
+  const protocol::StepKey script{{whole, kBatchStep}, draft.job(whole).restart_count};
+  return std::ranges::find(ended, script) != ended.end();
+}
+
 // What a node that is lost was still to do first, nobody waits for any more.
 void stop_waiting_for(Draft& draft, JobId id, size_t position) {
   const Job& job = draft.job(id);
@@ -291,12 +298,13 @@ void end_step_parts(Draft& draft, StepId id, const StepPartsEnd& end, Time now) 
   draft.emit(event);
 }
 
-void lose_node(Draft& draft, NodeId node, Time now, NodeLoss loss) {
+void lose_node(Draft& draft, NodeId node, Time now, NodeLoss loss, const std::vector<protocol::StepKey>& ended) {
   const std::vector<JobId> jobs = draft.node(node).jobs;
   for (const JobId id : jobs) {
     const Job& job = draft.job(id);
     const bool waits = waits_for_boot(job, node);
     if (loss == NodeLoss::kRebooted && waits) continue;
+    if (is_running(job) && script_is_among(draft, id, ended)) continue;
     const auto position = allocation_position(*job.allocation, node);
     SLUICE_CHECK(position.has_value());
     Bitmap lost;

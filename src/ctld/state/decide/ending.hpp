@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "common/protocol/noded.hpp"
 #include "ctld/state/draft.hpp"
@@ -57,8 +58,9 @@ enum class NodeLoss : uint8_t {
   kRebooted,     // as it was to be: not lost to those that wait for just that
   kBootFailed,   // it did not come back as it should: those that wait for that end BOOT_FAIL
 };
-// The node is lost to the jobs on it.
-void lose_node(Draft& draft, NodeId node, Time now, NodeLoss loss = NodeLoss::kFailed);
+// The node is lost to the jobs on it, but not to those whose script is among `ended`: the report of that is on its way.
+void lose_node(Draft& draft, NodeId node, Time now, NodeLoss loss = NodeLoss::kFailed,
+               const std::vector<protocol::StepKey>& ended = {});
 // Parts of a step are over on these positions of its layout.
 struct StepPartsEnd {
   Bitmap positions;

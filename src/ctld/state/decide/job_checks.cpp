@@ -3,7 +3,9 @@
 #include "ctld/state/decide/job_checks.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <type_traits>
 
 #include "common/base/bounded.hpp"
 #include "common/base/contains.hpp"
@@ -19,6 +21,8 @@
 
 namespace sluice::state {
 namespace {
+
+constexpr size_t kMostArguments = size_t{2} << 20;  // as the kernel's of a command
 
 // The feature names of a constraint such as "[a&b*2|c]&d".
 std::vector<std::string> feature_names(std::string_view constraint) {
@@ -50,7 +54,32 @@ bool any_node_has(const ClusterState& state, const std::string& feature) {
   return found;
 }
 
+// Of the field of JobSpec with this name. Slurm's bounds; of what it does not bound, or more widely than we know, more than
+// one word of a command line can be.
+size_t most_bytes(std::string_view field) {
+  static constexpr std::array<std::string_view, 12> kShort{
+      "name", "account", "wckey",       "comment", "constraint", "mail_user",
+      "qos",  "network", "reservation", "licenses", "mcs_label", "partitions"};
+  static constexpr std::array<std::string_view, 4> kPaths{"work_dir", "std_in", "std_out", "std_err"};
+  if (std::ranges::find(kShort, field) != kShort.end()) return 1024;
+  if (std::ranges::find(kPaths, field) != kPaths.end()) return 4096;
+  return field == "submit_line" ? kMostArguments : size_t{128} << 10;
+}
+
 }  // namespace
+
+Status check_texts(const JobSpec& spec, const JobSpec& before) {
+  bool good = true;
+  JobSpec::describe([&](uint32_t, const char* name, auto member) {
+    if constexpr (std::is_same_v<decltype(member), SharedText JobSpec::*>) {
+      const size_t bytes = (spec.*member).view().size();
+      good = good && (bytes <= most_bytes(name) || spec.*member == before.*member);
+    }
+  });
+  size_t bytes = 0;
+  for (const SharedText& argument : spec.arguments) bytes += argument.view().size() + 1;
+  return good && bytes <= kMostArguments ? Status{} : failure(std::string(kTooLong));
+}
 
 bool is_open_to(const PartitionConfig& partition, const std::vector<std::string>& groups) {
   return partition.allow_groups.empty() ||

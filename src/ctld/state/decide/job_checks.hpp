@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/result.hpp"
@@ -15,6 +16,11 @@ struct Submitter {
   std::vector<std::string> groups;
   bool by_admin = false;
 };
+
+inline constexpr std::string_view kTooLong = "Pathname of a file, directory or other parameter too long";
+
+// No text is longer than one can be that makes sense: they are kept in memory. What is as it was in `before` is not looked at.
+[[nodiscard]] Status check_texts(const JobSpec& spec, const JobSpec& before = {});
 
 // AllowGroups: whether one of these groups is among them.
 [[nodiscard]] bool is_open_to(const PartitionConfig& partition, const std::vector<std::string>& groups);

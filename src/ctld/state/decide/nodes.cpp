@@ -19,7 +19,8 @@ namespace {
 
 constexpr std::string_view kNotResponding = "Not responding";
 
-void set_down(Draft& draft, NodeId id, std::string_view reason, uint32_t uid, Time now) {
+void set_down(Draft& draft, NodeId id, std::string_view reason, uint32_t uid, Time now,
+              const std::vector<protocol::StepKey>& ended = {}) {
   NodeStateChanged event = present_state(draft.node(id), now);
   event.base = NodeBaseState::kDown;
   if (event.reason.empty() || (event.flags & kNodeDrain) == 0) {
@@ -28,7 +29,7 @@ void set_down(Draft& draft, NodeId id, std::string_view reason, uint32_t uid, Ti
     event.reason_uid = uid;
   }
   draft.emit(std::move(event));
-  lose_node(draft, id, now);
+  lose_node(draft, id, now, NodeLoss::kFailed, ended);
 }
 
 // What is wrong with what a node found, in Slurm's words; empty: nothing.
@@ -213,6 +214,7 @@ bool is_rebooted(const Node& node, const protocol::RegisterNodeRequest& request)
 struct Return {
   bool rebooted = false;
   bool changed = false;  // given other features, without a reboot
+  const std::vector<protocol::StepKey>& ended;  // it kept their reports over the reboot
 };
 
 // What its return means to the jobs there; true: it lacks features that a job waits for, and is DOWN.
@@ -227,11 +229,11 @@ bool note_return(Draft& draft, NodeId id, const Return& how, Time now) {
   }
   if (draft.node(id).jobs.empty()) return false;
   if (how.rebooted) {
-    // its processes are gone; what had ended before is lost with them
+    // its processes are gone
     if (!expected && config.return_to_service != 2) {
-      set_down(draft, id, "Node unexpectedly rebooted", config.slurm_user_id, now);
+      set_down(draft, id, "Node unexpectedly rebooted", config.slurm_user_id, now, how.ended);
     } else {
-      lose_node(draft, id, now, expected ? NodeLoss::kRebooted : NodeLoss::kFailed);
+      lose_node(draft, id, now, expected ? NodeLoss::kRebooted : NodeLoss::kFailed, how.ended);
     }
   }
   if (expected && (how.rebooted || how.changed)) boot_jobs(draft, id);
@@ -315,7 +317,7 @@ Result<Decision> decide_on(const ClusterState& state, const RegisterNode& comman
                               .strange_job = strange});
   }
   if (knows_helpers) report_features(draft, id, request.active_features);
-  const bool failed = note_return(draft, id, {.rebooted = rebooted, .changed = changed}, now);
+  const bool failed = note_return(draft, id, {.rebooted = rebooted, .changed = changed, .ended = request.ended}, now);
   const NodeConfig& configured = *draft.node(id).config;
   std::string wrong = misfit(*state.config, configured, request.hardware);
   if (const std::string gres = missing_gres(configured, request.hardware); !gres.empty()) {

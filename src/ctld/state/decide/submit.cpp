@@ -20,6 +20,7 @@ void drop_privileged(const ClusterState& state, uint32_t uid, JobSpec& spec) {
   if (!is_admin(state, uid) || state.config->reboot_program.empty()) spec.reboot = false;
   if (is_admin(state, uid)) return;
   if (spec.priority != 0) spec.priority = UINT32_MAX;
+  spec.admin_comment = {};
 }
 
 // --priority=0 holds the job and is no priority: it is computed once the job is released. True: it is held.
@@ -121,8 +122,9 @@ struct Place {
 };
 
 // The event for one job.
-Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& command, std::shared_ptr<JobSpec> spec,
+Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& command, const std::shared_ptr<JobSpec>& spec,
                                 Place place, Time now) {
+  if (Status ok = check_texts(*spec); !ok) return tl::unexpected(ok.error());
   drop_privileged(state, command.who.uid, *spec);
   const bool held = takes_hold(*spec);
   follow_system_share(*state.config, *spec);
@@ -209,7 +211,7 @@ Result<Decision> decide_on(const ClusterState& state, const SubmitJob& command, 
     auto spec = offset == 0 ? leader : spec_of_component(command, offset);
     if (!spec->array.empty()) return failure(ErrorCode::kInvalidArray);
     Place place{*first + offset, std::make_shared<HetInfo>(HetInfo{*first, offset, size})};
-    auto event = submit_one(draft.state(), command, std::move(spec), std::move(place), now);
+    auto event = submit_one(draft.state(), command, spec, std::move(place), now);
     if (!event) return tl::unexpected(event.error());
     draft.emit(std::move(*event));
   }

@@ -106,6 +106,7 @@ Result<Decision> for_each_of(const ClusterState& state, std::string_view text, c
                              bool tells_missing) {
   const auto target = parse_target(text);
   if (!target) return tl::unexpected(target.error());
+  if (target->step) return failure(ErrorCode::kInvalidJobId);  // what is meant for a step alone is not done to its job
   const auto found = find_targets(state, *target);
   if (!found) return tl::unexpected(found.error());
   Draft draft(state);

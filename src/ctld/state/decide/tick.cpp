@@ -189,16 +189,15 @@ class Outcomes {
 };
 
 // Ended tasks that are due, a bounded number at a time.
-IndexSet due_folded(const ClusterState& state, Time ended_before) {
+IndexSet due_folded(const ClusterState& state, Time ended_before, Outcomes& outcomes) {
   IndexSet due;
   uint64_t count = 0;
   state.arrays.for_each([&](const ArrayTasks& tasks) {
     if (tasks.folded.empty() || tasks.oldest_end > ended_before) return;
-    const bool keep_bad = tasks.folded_bad != 0 && !is_array_due(state, tasks, ended_before);
     tasks.folded.for_each([&](uint32_t id) {
       if (count >= kFoldedPurgedAtOnce) return;
       const FoldedTask& task = state.folded.at(id);
-      if (task.end > ended_before || (keep_bad && !succeeded(*task.model))) return;
+      if (task.end > ended_before || outcomes.hold(*task.model)) return;
       due.insert(id);
       ++count;
     });
@@ -221,7 +220,7 @@ void tick_finished(Draft& draft, Time now) {
       folded.jobs.insert(id);
     }
   });
-  if (purge) purged.folded = due_folded(state, ended_before);
+  if (purge) purged.folded = due_folded(state, ended_before, outcomes);
   if (!purged.jobs.empty() || !purged.folded.empty()) draft.emit(std::move(purged));
   if (!folded.jobs.empty()) draft.emit(std::move(folded));
 }

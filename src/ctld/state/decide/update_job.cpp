@@ -196,6 +196,7 @@ Status check_values(const ClusterState& state, const Job& job, const JobUpdate& 
   const bool held = job.hold != HoldKind::kNone && !(u.hold && !*u.hold);
   if (held && u.priority && *u.priority != 0) return failure(ErrorCode::kJobHeld);
   if (u.partitions && u.partitions->empty()) return failure(ErrorCode::kInvalidPartition);
+  if (Status ok = check_texts(spec, *job.spec); !ok) return ok;
   if (Status ok = check_update_plugins(*state.config, job, u); !ok) return ok;
   const Minutes limit = u.time_limit.value_or(job.time_limit);
   if ((u.time_min || u.time_limit) && limit != 0 && spec.time_min > limit) {

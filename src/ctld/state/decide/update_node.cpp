@@ -39,6 +39,7 @@ Status grant(Wish wish, const Node& node, NodeStateChanged& event) {
     clear_reason(event);
     event.resume_after = kNoTime;
   };
+  const bool misfits = (node.flags & kNodeInvalidReg) != 0;  // ends with a valid registration only
   switch (wish) {
     case Wish::kDown:
       event.base = NodeBaseState::kDown;
@@ -55,8 +56,9 @@ Status grant(Wish wish, const Node& node, NodeStateChanged& event) {
       return {};
     case Wish::kCancelReboot: return cancel_reboot(node, event);
     case Wish::kUndrain:
+      if (misfits) return failure(ErrorCode::kInvalidState);
       event.flags &= ~kNodeDrain;
-      forget_reason();
+      if (node.base != NodeBaseState::kDown) forget_reason();
       return {};
     case Wish::kResume:
     case Wish::kIdle: {
@@ -65,14 +67,14 @@ Status grant(Wish wish, const Node& node, NodeStateChanged& event) {
       if (wish == Wish::kIdle && idle_already) return {};
       const bool away = node.base == NodeBaseState::kDown || node.base == NodeBaseState::kFuture;
       const bool in_use = !away && (node.flags & kResumable) == 0;
-      if (wish == Wish::kResume && in_use) return failure(ErrorCode::kInvalidState);
-      event.flags &= ~(kNodeDrain | kNodeFailing);
+      if (wish == Wish::kResume ? in_use : misfits) return failure(ErrorCode::kInvalidState);
+      event.flags &= ~(misfits ? kNodeFailing : kNodeDrain | kNodeFailing);
       forget_reboot(event);
       // a node that was never heard of has to register first
       if (away) {
         event.base = node.hardware == nullptr ? NodeBaseState::kUnknown : NodeBaseState::kIdle;
       }
-      forget_reason();
+      if (!misfits) forget_reason();
       return {};
     }
     default: return failure(ErrorCode::kInvalidState);
