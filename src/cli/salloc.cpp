@@ -28,6 +28,7 @@
 #include "cli/shared/x11_relay.hpp"
 #include "common/base/errno_text.hpp"
 #include "common/base/exec_pointers.hpp"
+#include "common/tables/errors.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -188,9 +189,19 @@ class CommandRun {
       if (error) return;
       // a terminal in front of us both has given these to the command already
       const bool typed = has_terminal_ && !own_group() && (number == SIGINT || number == SIGQUIT);
-      if (!typed) kill(whom(), number);
+      if (number == SIGTERM || number == SIGUSR1) {
+        cancel_job();
+      } else if (!typed) {
+        kill(whom(), number);
+      }
       wait_for_signal(signals);
     });
+  }
+
+  // The command hears of it as of any other end of the job.
+  void cancel_job() {
+    const auto told = cancel(client_, std::to_string(allocated_.job));
+    if (!told) print_error("salloc", error_text(told.error()));
   }
 
   void updated(const protocol::JobWatchUpdate& update) {

@@ -56,33 +56,43 @@ class Cancel {
   }
 
  private:
-  // The jobs that pass all filters, asked about one by one with -i.
-  std::optional<int> filtered() {
+  // Of the jobs that are named, or of all, those that are not over.
+  [[nodiscard]] protocol::QueryJobsRequest active_jobs() const {
     protocol::QueryJobsRequest query;
-    if (request_.uid) query.uids = {*request_.uid};
-    if (!request_.partition.empty()) query.partitions = {request_.partition};
-    if (!request_.account.empty()) query.accounts = {request_.account};
-    if (!request_.qos.empty()) query.qos = {request_.qos};
-    if (!request_.name.empty()) query.names = {request_.name};
-    if (!request_.reservation.empty()) query.reservations = {request_.reservation};
     query.states = {JobState::kPending, JobState::kRunning, JobState::kSuspended};
-    if (request_.state) query.states = {*request_.state};
-    query.nodes = request_.nodes;
     query.hidden_partitions = true;
     query.missing_is_error = false;
-    for (const std::string& target : request_.targets) {
-      query.ids.push_back(target.substr(0, target.find('.')));
-    }
+    for (const std::string& target : request_.targets) query.ids.push_back(job_name(target));
+    return query;
+  }
+
+  std::optional<std::vector<protocol::JobRecord>> load(const protocol::QueryJobsRequest& query) {
     std::vector<protocol::JobRecord> jobs;
     const Status status = client_.query_jobs(query, [&](protocol::JobChunk&& chunk) {
       for (auto& job : chunk.jobs)
         jobs.push_back(std::move(job));
       return true;
     });
-    if (!status) {
-      print_error("scancel", "slurm_load_jobs error: " + error_text(status.error()));
-      return 1;
-    }
+    if (status) return jobs;
+    print_error("scancel", "slurm_load_jobs error: " + error_text(status.error()));
+    return std::nullopt;
+  }
+
+  // The jobs that pass all filters, asked about one by one with -i.
+  std::optional<int> filtered() {
+    if (!tell_missing()) return 1;
+    protocol::QueryJobsRequest query = active_jobs();
+    if (request_.uid) query.uids = {*request_.uid};
+    if (!request_.partition.empty()) query.partitions = {request_.partition};
+    if (!request_.account.empty()) query.accounts = {request_.account};
+    if (!request_.qos.empty()) query.qos = {request_.qos};
+    if (!request_.name.empty()) query.names = {request_.name};
+    if (!request_.reservation.empty()) query.reservations = {request_.reservation};
+    if (request_.state) query.states = {*request_.state};
+    query.nodes = request_.nodes;
+    const auto loaded = load(query);
+    if (!loaded) return 1;
+    const std::vector<protocol::JobRecord>& jobs = *loaded;
     size_t matched = 0;
     for (const protocol::JobRecord& job : jobs) {
       if (!request_.wckey.empty() && job.job.spec && job.job.spec->wckey != request_.wckey)
@@ -90,7 +100,9 @@ class Cancel {
       ++matched;
       if (!ends_with_leader(job.job, jobs)) end_job(job.job);
     }
-    if (matched == 0) none_matched();
+    if (matched == 0 && request_.verbose > 0 && request_.has_filter()) {
+      print_error("scancel", fmt::format("No active jobs match ALL job filters, including: {}", filters_text(request_)));
+    }
     return std::nullopt;
   }
 
@@ -101,24 +113,40 @@ class Cancel {
     });
   }
 
-  void none_matched() {
+  // What was named and is not there, or over, is an error; what is there and passes not all filters is left alone without a word.
+  bool tell_missing() {
+    if (request_.targets.empty()) return true;
+    const auto jobs = load(active_jobs());
+    if (!jobs) return false;
     for (const std::string& target : request_.targets) {
-      print_error("scancel", fmt::format("Kill job error on job {}id {}: {}",
-                                         names_step(target) ? "step " : "", target,
+      const std::string name = job_name(target);
+      if (std::ranges::any_of(*jobs, [&](const protocol::JobRecord& job) { return is_of_name(job.job, name); })) continue;
+      print_error("scancel", fmt::format("Kill job error on job {}id {}: {}", names_step(target) ? "step " : "", target,
                                          error_sentence(ErrorCode::kInvalidJobId)));
       worst_ = 1;
     }
-    if (request_.verbose > 0 && request_.has_filter()) {
-      print_error("scancel", fmt::format("No active jobs match ALL job filters, including: {}",
-                                         filters_text(request_)));
-    }
+    return true;
+  }
+
+  // What stands before the dot of a step.
+  static std::string job_name(const std::string& target) { return target.substr(0, target.find('.')); }
+
+  // Whether the job has this name, or is part of what has.
+  static bool is_of_name(const Job& job, const std::string& name) {
+    if (is_name_of(job, name)) return true;
+    if (job.het) return name == std::to_string(job.het->leader);
+    const size_t bar = name.find('_');
+    if (!job.array || to_number<uint32_t>(name.substr(0, bar)) != job.array->array_job) return false;
+    if (bar == std::string::npos) return true;
+    const bool alone = job.array->task != kNoTask;
+    return names_a_task(name.substr(bar + 1), alone ? IndexSet(job.array->task, job.array->task) : job.array->pending);
   }
 
   // One job of a filter's result: itself, or those of its steps and tasks that were named.
   void end_job(const Job& job) {
     bool named = false;
     for (const std::string& target : request_.targets) {
-      if (!names_step(target) || !is_name_of(job, target.substr(0, target.find('.')))) continue;
+      if (!names_step(target) || !is_name_of(job, job_name(target))) continue;
       named = true;
       if (confirmed(fmt::format("step_id={}", target), job)) end_target(target);
     }

@@ -157,7 +157,7 @@ std::optional<int> parse_sinfo_options(int argc, char** argv, SinfoOptions& o) {
     return fail("Conflicting options, -a and -p, specified. Please choose one or the other.");
   }
   if (o.all_given) o.partitions.clear();  // SINFO_PARTITION
-  const bool own_layout = o.long_form || o.summarize || o.list_reasons || o.node_form;
+  const bool own_layout = o.summarize || o.list_reasons || o.node_form;
   if (!o.letters && !o.names && !own_layout) o.letters = environment("SINFO_FORMAT");
   return std::nullopt;
 }

@@ -147,6 +147,23 @@ class Srun(ClusterCase):
         self.assertIn("30 100", text)
         self.assertEqual(status, 5)
 
+    def test_terminal_of_the_output(self):
+        '''It is standard output that has to be one; input that comes from elsewhere ends there, too.'''
+        def shell(script):
+            return in_terminal(self.cluster, "/bin/sh", "-c", script.replace("srun", f"{BIN}/srun"))
+        self.assertEqual(shell("srun --pty sh -c 'test -t 0' </dev/null")[0], 0)
+        self.assertEqual(shell("srun --pty cat </dev/null")[0], 0)
+        status, text = shell("srun --pty sh -c 'test -t 0 || echo none' | cat")
+        self.assertEqual(status, 0)
+        self.assertIn("srun: error: Not using a pseudo-terminal, disregarding --pty option\n", text)
+        self.assertIn("none\n", text)
+
+    def test_terminal_and_files(self):
+        for option in ("-o", "-e", "-i"):
+            done = self.run_cmd("srun", "--pty", option, "somewhere", "true", check=False)
+            self.assertEqual((done.returncode, done.stderr),
+                             (1, "srun: error: --error/--input/--output are incompatible with --pty\n"))
+
     def test_terminal_that_is_resized(self):
         pid, fd = pty.fork()
         if pid == 0:
@@ -270,6 +287,20 @@ class Salloc(ClusterCase):
         done = self.run_cmd("salloc", "-K", "sh", "-c", "sleep 1050 & echo $!; scancel $SLURM_JOB_ID; sleep 1051", check=False)
         self.assertRegex(done.stderr, r"salloc: Job allocation \d+ has been revoked\.\n")
         wait_for(lambda: not os.path.exists(f"/proc/{done.stdout.strip()}"), "what it started is gone")
+
+    def test_cancelled_by_its_own_signal(self):
+        '''The job ends then and there, and the command goes on without it.'''
+        for number in (signal.SIGTERM, signal.SIGUSR1):
+            script = f"echo $SLURM_JOB_ID; until [ -e over{number} ]; do sleep 0.05; done; exit 3"
+            salloc = self.cluster.start("salloc", "sh", "-c", script, stdout=-1, stderr=-1)
+            self.addCleanup(salloc.kill)
+            job = salloc.stdout.readline().strip()
+            salloc.send_signal(number)
+            self.assertEqual(self.wait_ended(job), "CANCELLED")
+            with open(f"{self.cluster.work}/over{number}", "w", encoding="ascii"):
+                pass
+            self.assertIn(f"salloc: Job allocation {job} has been revoked.\n", salloc.communicate(timeout=60)[1])
+            self.assertEqual(salloc.returncode, 3)
 
     def test_no_shell(self):
         done = self.run_cmd("salloc", "--no-shell")

@@ -44,11 +44,22 @@ class Scancel(ClusterCase):
             job = self.submit("-H", "-J" if variable.endswith("NAME") else "-A", value, "--wrap", "true")
             self.run_cmd("scancel", env={variable: value})
             self.assertEqual((self.state(job), self.state(bystander)), ("CANCELLED", "PENDING"), variable)
-        for option in ("-R", "-n"):
-            done = self.run_cmd("scancel", option, "none", bystander, check=False)
-            self.assertEqual(done.returncode, 1)
+        for filters in (("-R", "none"), ("-n", "none"), ("-t", "RUNNING"), ("-p", "other", "-t", "PENDING")):
+            self.fails(0, "", "scancel", *filters, bystander)  # it is there, but not meant
         self.assertEqual(self.state(bystander), "PENDING")
         self.run_cmd("scancel", bystander)
+
+    def test_filters_and_names_of_what_is_not_there(self):
+        def missing(*names):
+            return "".join(f"scancel: error: Kill job error on job id {name}: Invalid job id specified\n" for name in names)
+
+        array, job = self.submit("-H", "-a", "1-4", "--wrap", "true"), self.submit("-H", "--wrap", "true")
+        self.fails(0, "", "scancel", "-t", "RUNNING", job, array, f"{array}_2", f"{array}_[3-9]")
+        self.fails(1, missing(99999, f"{array}_7"), "scancel", "-t", "PENDING", 99999, job, f"{array}_7", f"{array}_[1,3]")
+        self.assertEqual(self.state(job), "CANCELLED")
+        self.assertEqual(self.out("squeue", "-h", "-r", "-o", "%K", "-j", array).split(), ["2", "4"])
+        self.fails(1, missing(job), "scancel", "-t", "PENDING", job)  # over
+        self.run_cmd("scancel", array)
 
     def test_users_states_and_nodes(self):
         theirs = int(self.out("sbatch", "--parsable", "-H", "--wrap", "true", user=NOBODY))

@@ -54,7 +54,7 @@ class Scrontab(ClusterCase):
         self.run_cmd("scrontab", path)
         self.assertEqual(self.state(often), "CANCELLED")
         self.assertEqual(len(self.jobs()), 1)
-        self.run_cmd("scrontab", "-r")
+        self.run_cmd("scrontab", "-r", stdin="@daily true\n")  # which is not read
         self.assertEqual(self.jobs(), [])
         self.fails(1, "no crontab for root\n", "scrontab", "-l")
 

@@ -94,7 +94,7 @@ class X11(DisplayCase):
         for nodes, expected in (("all", "n1 n2 n3"), ("first", "n1"), ("last", "n3"), ("batch", "n1")):
             lines = self.lines("srun", "-N3", f"--x11={nodes}", *show)
             self.assertEqual([l for l in lines if "not" not in l], [good(n) for n in expected.split()], nodes)
-        self.assertEqual(self.lines("salloc", "-N2", "--x11", "srun", self.client)[-2:], [good("n1"), good("n2")])
+        self.assertEqual(self.lines("salloc", "-N2", "--x11", "srun", *show)[-2:], [good("n1"), good("n2")])
         # several connections at a time
         self.assertEqual(self.lines("srun", "-n1", "--x11", "sh", "-c", f"for i in 1 2 3 4; do {self.client} & done; wait"), [good("n1")] * 4)
 

@@ -202,11 +202,7 @@ class Waiter {
   }
 
   void cancel_job() {
-    protocol::SignalRequest request;
-    request.target = std::to_string(out_.job);
-    request.signal = SIGKILL;
-    request.flags = protocol::kSignalCancel;
-    (void)client_.call<protocol::CountReply>(request);  // the broken watch cancels it, too
+    (void)cancel(client_, std::to_string(out_.job));  // the broken watch cancels it, too
   }
 
   void finish(int exit_status) {
@@ -288,6 +284,14 @@ std::vector<JobFacts> het_facts_of(const Allocated& allocated,
     all.push_back(std::move(facts));
   }
   return all;
+}
+
+Result<protocol::CountReply> cancel(Client& client, const std::string& target) {
+  protocol::SignalRequest request;
+  request.target = target;
+  request.signal = SIGKILL;
+  request.flags = protocol::kSignalCancel;
+  return client.call<protocol::CountReply>(request);
 }
 
 bool end_allocation(Client& client, JobId job, int32_t wait_status) {

@@ -43,6 +43,9 @@ struct Allocated {
 // Gives the job back; waits for the controller for a while when it is away. False when the job was over already.
 bool end_allocation(Client& client, JobId job, int32_t wait_status);
 
+// As scancel: `target` is a job or a step.
+Result<protocol::CountReply> cancel(Client& client, const std::string& target);
+
 // `NAME: TEXT` on stderr.
 void say(std::string_view command, std::string_view text);
 

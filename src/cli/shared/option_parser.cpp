@@ -279,7 +279,7 @@ std::optional<std::string> OptionParser::argument(std::string_view option) const
 
 std::optional<int> OptionParser::apply(Submission& submission) const {
   const std::string folder = current_folder();
-  Source memory_source = kScript;
+  Source memory_source = kScript, cpus_source = kScript;
   for (const Row& row : rows_) {
     Source source;
     const bool memory = row.option->name == "mem" || row.option->name.starts_with("mem-per-");
@@ -295,6 +295,8 @@ std::optional<int> OptionParser::apply(Submission& submission) const {
       }
     }
     if (memory) memory_source = source;
+    const uint32_t cpus = submission.job.cpus_per_task;
+    if (row.option->name == "cpus-per-task") cpus_source = source;
     OptionInput input;
     input.option = row.option;
     input.has_value = given->has_value;
@@ -318,6 +320,10 @@ std::optional<int> OptionParser::apply(Submission& submission) const {
         print_error(submit_command_name(command_), error);
       }
       return problem.exit_status == 1 ? error_exit() : problem.exit_status;
+    }
+    // SLURM_TRES_PER_TASK of the job around us repeats its CPUs: what is said of them here counts
+    if (row.option->name == "tres-per-task" && source == kEnvironment && cpus != 0 && cpus_source >= source) {
+      submission.job.cpus_per_task = cpus;
     }
   }
   return std::nullopt;
@@ -346,30 +352,28 @@ void OptionParser::print_defined() const {
 Result<std::vector<std::string>> directive_words(std::string_view text) {
   std::vector<std::string> words;
   std::string word;
-  bool in_word = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '\'' || c == '"') {
-      const size_t end = text.find(c, i + 1);
-      if (end == std::string_view::npos) {
-        return failure(fmt::format("Unmatched `{}` in [{}]", c, trim(text)));
-      }
-      word += text.substr(i + 1, end - i - 1);
+  bool in_word = false, escaped = false;
+  char quote = '\0';
+  for (const char c : text) {
+    const bool literal = std::exchange(escaped, false);
+    const bool blank = c == ' ' || c == '\t' || c == '\r';
+    const bool quotes = !literal && (quote != '\0' ? c == quote : c == '\'' || c == '"');
+    if (c == '\\' && !literal) {
+      escaped = true;
+    } else if (quotes) {
+      quote = quote != '\0' ? '\0' : c;
       in_word = true;
-      i = end;
-    } else if (c == '\\' && i + 1 < text.size()) {
-      word += text[++i];
-      in_word = true;
-    } else if (c == ' ' || c == '\t' || c == '\r') {
+    } else if (blank && quote == '\0') {
       if (in_word) words.push_back(std::exchange(word, {}));
       in_word = false;
-    } else if (c == '#' && !in_word) {
+    } else if (c == '#' && quote == '\0' && !literal) {
       break;
     } else {
       word += c;
       in_word = true;
     }
   }
+  if (quote != '\0') return failure(fmt::format("Unmatched `{}` in [{}]", quote, trim(text)));
   if (in_word) words.push_back(std::move(word));
   return words;
 }

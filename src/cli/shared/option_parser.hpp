@@ -73,8 +73,8 @@ struct ScriptComponents {
 };
 [[nodiscard]] ScriptComponents script_components(std::string_view script);
 
-// The words of one directive line, with quotes and backslashes taken out and what follows an
-// unquoted # left away. The error is what follows `FILE: line N: `.
+// The words of one directive line, without quotes and what follows a #. A backslash, in quotes too, takes the meaning from the quote,
+// the # or the backslash behind it, but joins no words: there it is left away. The error is what follows `FILE: line N: `.
 [[nodiscard]] Result<std::vector<std::string>> directive_words(std::string_view text);
 
 // Prints `COMMAND: error: TEXT`.

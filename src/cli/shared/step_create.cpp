@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <thread>
 
 #include <fmt/format.h>
@@ -125,11 +124,7 @@ Result<std::vector<protocol::CreateStepReply>> create_steps(Client& client,
 
 void cancel_steps(Client& client, const std::vector<protocol::CreateStepReply>& steps) {
   for (const protocol::CreateStepReply& step : steps) {
-    protocol::SignalRequest request;
-    request.target = fmt::format("{}.{}", step.id.job, step.id.step);
-    request.signal = SIGKILL;
-    request.flags = protocol::kSignalCancel;
-    (void)client.call<protocol::CountReply>(request);
+    (void)cancel(client, fmt::format("{}.{}", step.id.job, step.id.step));
   }
 }
 

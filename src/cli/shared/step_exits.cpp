@@ -55,10 +55,13 @@ void StepExits::exited(const std::string& node, uint32_t task, int32_t status) {
   killed_ = killed_ || (WIFSIGNALED(status) && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGKILL));
   const bool starved = status == protocol::kOutOfMemoryStatus;
   const int code = starved ? 1 : shell_code(status);
+  const bool signaled = !starved && WIFSIGNALED(status);
+  const bool worse = signaled == signaled_ ? code > worst_ : signaled;
   // the job ends out of memory when a task did, whatever came of the others
-  const bool worse = worst_status_ != protocol::kOutOfMemoryStatus && code > worst_;
-  if (worse || starved) worst_status_ = status;
-  worst_ = std::max(worst_, code);
+  if (starved || (worse && worst_status_ != protocol::kOutOfMemoryStatus)) worst_status_ = status;
+  if (!worse) return;
+  worst_ = code;
+  signaled_ = signaled;
 }
 
 std::vector<std::string> StepExits::take_lines(bool all) {

@@ -29,9 +29,9 @@ class StepExits {
   [[nodiscard]] uint32_t exited_count() const { return exited_; }
   [[nodiscard]] bool all_exited() const { return exited_ == phases_.size(); }
   [[nodiscard]] bool any_failed() const { return worst_ != 0; }
-  // The highest of all: an exit code, or 128 and the signal.
+  // 128 and the highest signal that ended one; where none did, the highest exit code.
   [[nodiscard]] int exit_code() const { return worst_; }
-  // wait(2)'s status of the task with the highest exit code.
+  // wait(2)'s status of the task that it comes from.
   [[nodiscard]] int32_t wait_status() const { return worst_status_; }
 
  private:
@@ -40,6 +40,7 @@ class StepExits {
   uint32_t exited_ = 0;
   int worst_ = 0;
   int32_t worst_status_ = 0;
+  bool signaled_ = false;  // worst_ comes from a signal
   bool killed_ = false;
 };
 

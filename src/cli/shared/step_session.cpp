@@ -6,6 +6,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "cli/shared/allocation.hpp"
 #include "cli/shared/option_parser.hpp"
@@ -275,7 +276,7 @@ void StepSession::start_input() {
 }
 
 void StepSession::send_input(std::string_view bytes) {
-  if (options_.pty && bytes.empty()) return;  // a terminal has no end of file
+  if (options_.pty && bytes.empty() && ::isatty(options_.input) != 0) return;  // a terminal has no end of file
   const auto only = options_.only_in ? options_.only_in : options_.input_task;
   if (options_.pty) {
     link_.send_task(FrameType::kStdin, 0, bytes);

@@ -127,11 +127,13 @@ OptionResult refuse(std::vector<std::string> errors, int status) {
 }
 
 // SLURM_HOSTFILE: task after task goes to the next of its hosts, whatever --distribution says.
-OptionResult follow_host_file(const std::string& path, JobSpec& job) {
+OptionResult follow_host_file(const std::string& path, Submission& submission) {
+  JobSpec& job = submission.job;
   const std::string what = "Failure getting NodeNames from hostfile";
   auto hosts = hosts_of_file(path);
   if (!hosts) return refuse({hosts.error().text, what}, 1);
-  const uint32_t wanted = job.num_tasks != 0 ? job.num_tasks : job.min_nodes;
+  const uint32_t nodes = submission.settings.nodes_inherited ? 0 : job.min_nodes;  // those of the job around us say nothing
+  const uint32_t wanted = job.num_tasks != 0 ? job.num_tasks : nodes;
   if (hosts->size() < wanted) return refuse({"Too few NodeNames in Slurm Hostfile", what}, 1);
   if (wanted != 0) hosts->resize(wanted);
   job.num_tasks = static_cast<uint32_t>(hosts->size());
@@ -274,7 +276,7 @@ OptionResult read_host_file(Submission& submission) {
   if (settings.node_file.empty()) {
     const char* path = std::getenv("SLURM_HOSTFILE");
     const bool there = path != nullptr && *path != '\0';
-    return there && job.required_nodes.empty() ? follow_host_file(path, job) : OptionResult{};
+    return there && job.required_nodes.empty() ? follow_host_file(path, submission) : OptionResult{};
   }
   const auto hosts = hosts_of_file(settings.node_file);
   if (!hosts && settings.node_file_option) {

@@ -7,7 +7,7 @@ namespace sluice::cli {
 
 std::optional<protocol::WindowSize> terminal_size() {
   winsize size{};
-  if (ioctl(STDIN_FILENO, TIOCGWINSZ, &size) != 0) return std::nullopt;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return std::nullopt;
   return protocol::WindowSize{size.ws_row, size.ws_col};
 }
 

@@ -9,7 +9,7 @@
 
 namespace sluice::cli {
 
-// The size of the terminal on standard input; nothing when it is none.
+// The size of the terminal on standard output; nothing when it is none.
 [[nodiscard]] std::optional<protocol::WindowSize> terminal_size();
 
 // Raw from construction to destruction; no-op where standard input is no terminal.

@@ -72,6 +72,10 @@ std::optional<int> read_part(const OptionParser& line, std::optional<uint32_t> g
   if (const auto status = parser.apply(part.submission)) return status;
   const bool whole_form = parser.argument("extra-node-info").has_value();  // -B sets the threads, too
   part.binds_cpus = !part.submission.step.cpu_bind.empty() || (part.submission.job.threads_per_core != 0 && !whole_form);
+  const JobSpec& job = part.submission.job;
+  if (part.submission.step.pty && !(job.std_in.empty() && job.std_out.empty() && job.std_err.empty())) {
+    return fail_with({"--error/--input/--output are incompatible with --pty"});
+  }
   if (part.submission.settings.verbose > 0) parser.print_defined();
   part.program = parser.operands();
   if (part.submission.settings.multi_prog) {

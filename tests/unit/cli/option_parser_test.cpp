@@ -215,7 +215,19 @@ TEST(DirectiveWordsTest, QuotesAndRemarks) {
   using List = std::vector<std::string>;
   EXPECT_EQ(*directive_words(" --a=\"b c\" -x 'y z' # no"), (List{"--a=b c", "-x", "y z"}));
   EXPECT_EQ(*directive_words(""), List{});
+  EXPECT_EQ(*directive_words(" -J a#b c"), (List{"-J", "a"}));
+  EXPECT_EQ(*directive_words(" -J \"\" 'a #b'"), (List{"-J", "", "a #b"}));
   EXPECT_EQ(directive_words(" --comment=\"a").error().text, "Unmatched `\"` in [--comment=\"a]");
+}
+
+TEST(DirectiveWordsTest, Backslashes) {
+  using List = std::vector<std::string>;
+  EXPECT_EQ(*directive_words(R"( --comment="say \"hi\"" 'a\'b')"), (List{R"(--comment=say "hi")", "a'b"}));
+  EXPECT_EQ(*directive_words(R"( C:\\dir "C:\\dir\\" a\b 'a\b')"), (List{R"(C:\dir)", R"(C:\dir\)", "ab", "ab"}));
+  EXPECT_EQ(*directive_words(R"( a\#b \# no # more)"), (List{"a#b", "#", "no"}));
+  EXPECT_EQ(*directive_words(R"( a\ b "c\ d")"), (List{"a", "b", "c d"}));
+  EXPECT_EQ(*directive_words(R"( -n 2 \)"), (List{"-n", "2"}));
+  EXPECT_EQ(directive_words(R"( "a\")").error().text, R"(Unmatched `"` in ["a\"])");
 }
 
 }  // namespace

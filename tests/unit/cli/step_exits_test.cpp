@@ -18,5 +18,17 @@ TEST(StepExits, StatesOfTheTasks) {
                                       "StepId=5.0 task 2: exited abnormally"}));
 }
 
+// The bug: an exit code above 128 and the signal hid that a task was killed.
+TEST(StepExits, SignalsCountMoreThanExitCodes) {
+  for (const bool killed_first : {false, true}) {
+    StepExits exits(3);
+    exits.exited("n1", 0, killed_first ? 15 : 200 << 8);
+    exits.exited("n1", 1, killed_first ? 200 << 8 : 15);
+    exits.exited("n1", 2, 9);
+    EXPECT_EQ(exits.exit_code(), 128 + 15);
+    EXPECT_EQ(exits.wait_status(), 15);
+  }
+}
+
 }  // namespace
 }  // namespace sluice::cli

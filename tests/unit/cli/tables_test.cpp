@@ -305,6 +305,34 @@ TEST(Sinfo, WithoutAPartitionFieldANodeCountsOnce) {
   EXPECT_EQ(rows[0].nodes.size(), 1U);
 }
 
+// %a says "up" of both: one line, on which the node must not count twice.
+TEST(Sinfo, ANodeOfTwoPartitionsCountsOnceOnALine) {
+  std::vector<protocol::PartitionRecord> partitions(2);
+  partitions[0].config.name = "a";
+  partitions[1].config.name = "b";
+  const auto shared = node("n1", NodeBaseState::kIdle, 0, {"a", "b"});
+  const auto other = node("n2", NodeBaseState::kIdle, 0, {"b"});
+  SinfoGrouping grouping;
+  grouping.fields.push_back(find_field(sinfo_fields(), 'a'));
+  const auto rows = group_nodes({&partitions[0], &partitions[1]}, {&shared, &other}, grouping, context());
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].nodes, (std::vector<const protocol::NodeRecord*>{&shared, &other}));
+}
+
+TEST(Sinfo, AnEmptyPartitionHasALineWhereItIsNamed) {
+  std::vector<protocol::PartitionRecord> partitions(1);
+  partitions[0].config.name = "a";
+  const auto lines = [&](char letter) {
+    SinfoGrouping grouping;
+    grouping.fields.push_back(find_field(sinfo_fields(), letter));
+    return group_nodes({&partitions[0]}, {}, grouping, context()).size();
+  };
+  EXPECT_EQ(lines('P'), 1U);
+  EXPECT_EQ(lines('R'), 1U);
+  EXPECT_EQ(lines('a'), 0U);
+  EXPECT_EQ(lines('l'), 0U);
+}
+
 TEST(UpdateKeys, AreFoundByClearBeginnings) {
   ASSERT_NE(find_job_update_key("timel"), nullptr);
   EXPECT_EQ(find_job_update_key("timel")->name, "TimeLimit");
