@@ -200,6 +200,7 @@ class KeptDown(ClusterCase):
             wait_for(lambda: self.cluster.log(node).count("registered as") == 2, f"{node} has registered")  # pylint: disable=cell-var-from-loop
         self.assertEqual(self.states(), ["n1 idle none", *kept])
         self.assertEqual(self.out("srun", "-n1", "printenv", "SLURMD_NODENAME"), "n1\n")
+        wait_for(lambda: self.states()[0] == "n1 idle none", "n1 has finished with the job")
         self.run_cmd("scontrol", "update", "NodeName=n[2-3]", "State=RESUME")
         self.assertEqual(self.states(), ["n1 idle none", "n2 idle none", "n3 idle none", "n4 drained fan"])
         self.cluster.kill_controller()
