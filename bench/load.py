@@ -3,9 +3,11 @@
 Every figure is a wall-clock time in seconds (`_s`) or a rate (`_per_s`). Work that should run leaves
 a line each, and the lines are counted: what did not run is no speed.
 """
+import atexit
 import concurrent.futures
 import os
 import re
+import shutil
 import statistics
 import subprocess
 import tempfile
@@ -22,6 +24,7 @@ class Load:
     def __init__(self, bin_folder, conf, submits, array, queue):
         self.bin = os.path.abspath(bin_folder)
         self.work = tempfile.mkdtemp(prefix="sluice-bench-")
+        atexit.register(shutil.rmtree, self.work, ignore_errors=True)
         self.failed = []
         self.submits, self.array, self.queue = submits, array, queue
         drop = re.compile(r"(SBATCH|SALLOC|SQUEUE|SINFO|SLURM_(JOB|STEP|ARRAY|NTASKS|NNODES))")
