@@ -78,12 +78,12 @@ void FakeNode::run_until(Time now) {
   for (const auto& [key, status] : over) end(key, status);
 }
 
-void FakeNode::reboot() {
+void FakeNode::reboot(bool keeps_spool) {
   ++boot;
   ++agent_starts;
   early_.clear();
   running_.clear();
-  ended_.clear();
+  if (!keeps_spool) ended_.clear();
   cleaned_.clear();
   prepared_.clear();
   prolog_.clear();

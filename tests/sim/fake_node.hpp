@@ -53,8 +53,8 @@ class FakeNode {
   }
   // What ends by itself until `now`.
   void run_until(Time now);
-  // Power off and on: processes and everything about them is gone, also reports not yet sent.
-  void reboot();
+  // Power off and on: processes and everything about them is gone, but for reports not yet sent where the spool is kept.
+  void reboot(bool keeps_spool);
   // What the controller says after a registration.
   void obey(const std::vector<StepKey>& forget, const std::vector<JobId>& clean);
   void forget_acknowledged(const StepKey& key) { ended_.erase(key); }

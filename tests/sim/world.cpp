@@ -351,7 +351,7 @@ void World::register_node(FakeNode& node) {
 void World::reboot(FakeNode& node, Fault why) {
   count(why);
   node.booted = now_;
-  node.reboot();
+  node.reboot(chance(2));
   register_node(node);
 }
 
