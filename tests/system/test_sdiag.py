@@ -31,7 +31,8 @@ class Sdiag(ClusterCase):
         self.assertGreater(self.number("Total cycles", text), 0)
         self.assertIn("Main schedule statistics (microseconds):\n\tLast cycle:", text)
         self.assertIn("\nBackfilling stats\n\tTotal backfilled jobs (since last slurm start): 0\n", text)
-        self.run_cmd("scancel", long, waits)
+        for job in (waits, long):  # in this order: without the long one the other begins
+            self.run_cmd("scancel", job)
         self.wait_ended(long)
         wait_for(lambda: self.number("Jobs canceled") == 2, "both are counted")
         by_name = {row[0]: int(row[2]) for row in self.calls()}
