@@ -80,6 +80,8 @@ class Arrays(ClusterCase):
         wait_for(lambda: "ArrayTasksFolded" in self.journal(), "their records are folded")
         for task in range(4):
             self.assertEqual(self.show(f"{array}_{task}"), before[task])
+            self.fails(1, "sattach: error: Could not get job step info: Job/step already completing or completed\n",
+                       "sattach", f"{array}_{task}.batch")
         self.assertEqual((before[1]["ExitCode"], before[1]["JobState"], before[1]["ArrayTaskId"]), ("3:0", "FAILED", "1"))
         self.assertEqual(self.out("squeue", "-h", "-t", "FAILED", "-j", array, "-o", "%i"), f"{array}_1\n")
         self.assertEqual(self.out("squeue", "-h", "-j", f"{array}_1", check=False), "")

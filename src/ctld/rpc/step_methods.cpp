@@ -6,6 +6,7 @@
 #include "common/net/address.hpp"
 #include "common/protocol/stepd.hpp"
 #include "ctld/rpc/services.hpp"
+#include "ctld/state/fold.hpp"
 #include "ctld/state/launch_message.hpp"
 
 namespace sluice::ctld {
@@ -144,10 +145,10 @@ void create_het_step(ServiceParts& parts, const CallContext& context, protocol::
 
 Result<protocol::DescribeStepReply> describe_step(const state::ClusterState& state, const CallContext& context, StepId id) {
   if (auto ok = may_see(state, id.job, context.identity.uid); !ok) return tl::unexpected(ok.error());
-  const Job& job = state.jobs.at(id.job);
-  const Step* step = state::find_step(job, id.step);
-  if (step == nullptr && is_terminal(job.state)) return failure(ErrorCode::kAlreadyDone);
-  if (step == nullptr) return failure(job.state == JobState::kPending ? ErrorCode::kJobPending : ErrorCode::kInvalidStepId);
+  const state::FoundJob job = state::find_job(state, id.job);
+  if (is_terminal(job->state)) return failure(ErrorCode::kAlreadyDone);  // whatever is left of the step
+  const Step* step = state::find_step(*job, id.step);
+  if (step == nullptr) return failure(job->state == JobState::kPending ? ErrorCode::kJobPending : ErrorCode::kInvalidStepId);
   return protocol::DescribeStepReply{*step, step_addresses(state, *step->layout)};
 }
 

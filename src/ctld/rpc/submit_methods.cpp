@@ -9,6 +9,7 @@
 #include "ctld/sched/pass.hpp"
 #include "ctld/state/decide.hpp"
 #include "ctld/state/decide/job_checks.hpp"
+#include "ctld/state/fold.hpp"
 
 namespace sluice::ctld {
 
@@ -48,8 +49,8 @@ Result<state::SubmitJob> make_submit(ServiceParts& parts, const net::CallContext
 }
 
 Status may_see(const state::ClusterState& state, JobId id, uint32_t uid) {
-  const Job* job = state.jobs.find(id);
-  if (job == nullptr) return failure(ErrorCode::kInvalidJobId);
+  const state::FoundJob job = state::find_job(state, id);
+  if (!job) return failure(ErrorCode::kInvalidJobId);
   if (!state::is_owner_or_admin(state, *job, uid)) return failure(ErrorCode::kAccessDenied);
   return {};
 }
