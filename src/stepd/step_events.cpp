@@ -189,11 +189,11 @@ void StepDaemon::list_pids() {
   agent_.send(FrameType::kAgentPids, wire::encode(reply));
 }
 
-// As slurmstepd writes to the user's standard error. A cancellation is told by one node only, and again only with a reason;
+// As slurmstepd writes to the user's standard error. An end is told by one node only, and again only with a reason;
 // an empty kMessage tells srun of it alone.
 void StepDaemon::tell_user(std::string_view message, FrameType type) {
   if (start_.node_index != 0) return;
-  if (!message.starts_with("CANCELLED")) return write_to_user(fmt::format("slurmstepd: error: {}\n", message), type);
+  if (!message.starts_with("CANCELLED") && !message.starts_with("FAILED")) return write_to_user(fmt::format("slurmstepd: error: {}\n", message), type);
   const bool again = std::exchange(told_of_end_, true);
   if (again && message.find(" DUE TO ") == std::string_view::npos) return write_to_user({}, type);
   const std::string what = is_batch() ? fmt::format("JOB {}", launch_.key.id.job) : "STEP " + step_id_text(launch_.key.id);

@@ -373,6 +373,15 @@ class Salloc(ClusterCase):
             pass
         self.assertEqual((salloc.communicate(timeout=60)[1], salloc.returncode), ("", 0))
 
+    def test_failed_with_a_step(self):
+        """What still runs when the command has failed is told why it ends."""
+        done = self.run_cmd("salloc", "-w", "n1", "sh", "-c", "srun sh -c 'touch failing; exec sleep 1000' >/dev/null 2>failed & echo $!; "
+                            "until [ -e failing ]; do sleep 0.05; done; exit 3", check=False)
+        self.assertEqual(done.returncode, 3)
+        wait_for(lambda: not os.path.exists(f"/proc/{done.stdout.strip()}"), "srun has ended")
+        self.assertRegex(self.file("failed"), r"slurmstepd: error: \*\*\* STEP \d+\.0 ON n1 FAILED \(non-zero exit code or other failure "
+                         r"mode\) \*\*\*\n(.*\n)*srun: error: n1: task 0: Terminated\n")
+
     def test_no_shell(self):
         done = self.run_cmd("salloc", "--no-shell")
         job = re.search(r"Granted job allocation (\d+)", done.stderr)[1]
