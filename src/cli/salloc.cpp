@@ -201,6 +201,7 @@ class CommandRun {
   // The command is told and not waited for: nobody is there any more who would.
   void hang_up() {
     kill(whom(), SIGHUP);
+    if (const auto asked = submission_.settings.kill_signal) kill(whom(), static_cast<int>(*asked));
     hung_up_ = true;
   }
 

@@ -7,6 +7,7 @@ import re
 import select
 import signal
 import struct
+import subprocess
 import termios
 import time
 import unittest
@@ -362,6 +363,13 @@ class Salloc(ClusterCase):
             self.assertTrue(os.path.exists(f"/proc/{pid}"))
             salloc.stdout.close()
             salloc.stderr.close()
+        salloc = self.cluster.start("salloc", "-K", "sh", "-c", "trap '' HUP; echo $$; exec sleep 1000", stdout=-1, stderr=subprocess.DEVNULL)
+        pid = salloc.stdout.readline().strip()
+        self.addCleanup(kill_if_there, int(pid))
+        salloc.send_signal(signal.SIGHUP)
+        self.assertEqual(salloc.wait(timeout=60), 1)
+        wait_for(lambda: not os.path.exists(f"/proc/{pid}"), "-K ends the command")
+        salloc.stdout.close()
 
     def test_cancelled_quietly(self):  # -Q
         salloc = self.cluster.start("salloc", "-Q", "sh", "-c", "echo $SLURM_JOB_ID; until [ -e gone ]; do sleep 0.05; done", stdout=-1,
