@@ -69,7 +69,7 @@ class CommandRun {
     }
     boost::asio::signal_set children(io, SIGCHLD);
     boost::asio::signal_set signals(io, SIGTERM, SIGHUP, SIGUSR1);
-    for (const int number : {SIGUSR2, SIGINT, SIGQUIT}) signals.add(number);
+    for (const int number : {SIGUSR2, SIGINT, SIGQUIT, SIGPIPE}) signals.add(number);
     watch.handle([this](const auto& update) { updated(update); },
                  [this](const Error&) { revoked(); });
     child_ = start(*path, words);
@@ -78,13 +78,13 @@ class CommandRun {
       return error_exit();
     }
     wait_for_child(io, children);
-    wait_for_signal(signals);
+    wait_for_signal(io, signals);
     auto guard = boost::asio::make_work_guard(io);
     io.restart();
     io.run();
     take_terminal_back();
     relinquish(status_);
-    return exit_status();
+    return hung_up_ ? error_exit() : exit_status();
   }
 
  private:
@@ -184,24 +184,31 @@ class CommandRun {
     }
   }
 
-  void wait_for_signal(boost::asio::signal_set& signals) {
+  void wait_for_signal(boost::asio::io_context& io, boost::asio::signal_set& signals) {
     signals.async_wait([&](const auto& error, int number) {
       if (error) return;
       // a terminal in front of us both has given these to the command already
       const bool typed = has_terminal_ && !own_group() && (number == SIGINT || number == SIGQUIT);
-      if (number == SIGTERM || number == SIGUSR1) {
-        cancel_job();
-      } else if (!typed) {
-        kill(whom(), number);
+      if (number == SIGHUP) {
+        hang_up();
+        return io.stop();
       }
-      wait_for_signal(signals);
+      if (!typed) cancel_job();
+      wait_for_signal(io, signals);
     });
+  }
+
+  // The command is told and not waited for: nobody is there any more who would.
+  void hang_up() {
+    kill(whom(), SIGHUP);
+    if (const auto asked = submission_.settings.kill_signal) kill(whom(), static_cast<int>(*asked));
+    hung_up_ = true;
   }
 
   // The command hears of it as of any other end of the job.
   void cancel_job() {
     const auto told = cancel(client_, std::to_string(allocated_.job));
-    if (!told) print_error("salloc", error_text(told.error()));
+    if (!told && told.error().code != ErrorCode::kAlreadyDone) print_error("salloc", error_text(told.error()));
   }
 
   void updated(const protocol::JobWatchUpdate& update) {
@@ -212,10 +219,9 @@ class CommandRun {
   void revoked(bool timed_out = false) {
     if (std::exchange(revoked_, true)) return;
     if (timed_out) {
-      say("salloc", fmt::format("Job {} has exceeded its time limit and its allocation has been revoked.",
-                                allocated_.job));
+      inform(fmt::format("Job {} has exceeded its time limit and its allocation has been revoked.", allocated_.job));
     } else {
-      say("salloc", fmt::format("Job allocation {} has been revoked.", allocated_.job));
+      inform(fmt::format("Job allocation {} has been revoked.", allocated_.job));
     }
     const auto asked = submission_.settings.kill_signal;
     if (asked)
@@ -247,11 +253,15 @@ class CommandRun {
   // The words follow the controller's answer: that the job was ended may be still on its way when its command is over.
   void relinquish(int status) const {
     if (revoked_) return;
-    if (!end_allocation(client_, allocated_.job, status)) {
-      say("salloc", fmt::format("Job allocation {} has been revoked.", allocated_.job));
-    } else if (!submission_.settings.quiet) {
-      say("salloc", fmt::format("Relinquishing job allocation {}", allocated_.job));
+    if (end_allocation(client_, allocated_.job, status)) {
+      inform(fmt::format("Relinquishing job allocation {}", allocated_.job));
+    } else {
+      inform(fmt::format("Job allocation {} has been revoked.", allocated_.job));
     }
+  }
+
+  void inform(const std::string& text) const {
+    if (!submission_.settings.quiet) say("salloc", text);
   }
 
   [[nodiscard]] int exit_status() const {
@@ -277,6 +287,7 @@ class CommandRun {
   bool has_terminal_ = false;
   bool in_front_ = false;  // of that terminal
   bool revoked_ = false;
+  bool hung_up_ = false;
   const std::optional<Environment>& login_;
 };
 

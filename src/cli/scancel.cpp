@@ -1,6 +1,7 @@
 // scancel: ends or signals jobs, array tasks and steps, by their ids or by what they have in
 // common.
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <iostream>
 #include <string>
@@ -21,19 +22,11 @@ namespace sluice::cli {
 namespace {
 
 // Slurm gives back the low byte of its own error number; programs test for the denied one.
-int exit_status_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kAccessDenied:
-      return 210;
-    case ErrorCode::kUnreachable:
-      return 8;
-    case ErrorCode::kAlreadyDone:
-      return 229;
-    case ErrorCode::kHetComponent:
-      return 60;
-    default:
-      return 1;
-  }
+int exit_status_of(const Error& error) {
+  if (error.code == ErrorCode::kUnreachable) return 8;
+  const auto number = error_number_of(error_text(error));
+  const int status = number ? static_cast<int>(*number & 0xff) : 0;
+  return status != 0 ? status : 1;
 }
 
 // Lines of a reply about some of an array's tasks that are no news to who cancels it: those that are over need no ending.
@@ -43,10 +36,14 @@ bool is_no_news(const std::string& line) {
 
 class Cancel {
  public:
-  Cancel(Client& client, const CancelRequest& request) : client_(client), request_(request) {}
+  Cancel(Client& client, const CancelRequest& request)
+      : client_(client),
+        request_(request),
+        filters_(request.has_filter() || request.interactive),
+        plain_(!filters_ && !request.signal_given && !request.batch && std::ranges::none_of(request.targets, names_step)) {}
 
   int run() {
-    if (request_.has_filter() || request_.interactive) {
+    if (filters_) {
       if (const auto status = filtered()) return *status;
     } else {
       for (const std::string& target : request_.targets)
@@ -56,18 +53,20 @@ class Cancel {
   }
 
  private:
+  using Jobs = std::vector<protocol::JobRecord>;
+
   // Of the jobs that are named, or of all, those that are not over.
-  [[nodiscard]] protocol::QueryJobsRequest active_jobs() const {
+  static protocol::QueryJobsRequest active_jobs(const std::vector<std::string>& targets) {
     protocol::QueryJobsRequest query;
     query.states = {JobState::kPending, JobState::kRunning, JobState::kSuspended};
     query.hidden_partitions = true;
     query.missing_is_error = false;
-    for (const std::string& target : request_.targets) query.ids.push_back(job_name(target));
+    for (const std::string& target : targets) query.ids.push_back(job_name(target));
     return query;
   }
 
-  std::optional<std::vector<protocol::JobRecord>> load(const protocol::QueryJobsRequest& query) {
-    std::vector<protocol::JobRecord> jobs;
+  std::optional<Jobs> load(const protocol::QueryJobsRequest& query) {
+    Jobs jobs;
     const Status status = client_.query_jobs(query, [&](protocol::JobChunk&& chunk) {
       for (auto& job : chunk.jobs)
         jobs.push_back(std::move(job));
@@ -80,8 +79,7 @@ class Cancel {
 
   // The jobs that pass all filters, asked about one by one with -i.
   std::optional<int> filtered() {
-    if (!tell_missing()) return 1;
-    protocol::QueryJobsRequest query = active_jobs();
+    protocol::QueryJobsRequest query = active_jobs(request_.targets);
     if (request_.uid) query.uids = {*request_.uid};
     if (!request_.partition.empty()) query.partitions = {request_.partition};
     if (!request_.account.empty()) query.accounts = {request_.account};
@@ -91,8 +89,8 @@ class Cancel {
     if (request_.state) query.states = {*request_.state};
     query.nodes = request_.nodes;
     const auto loaded = load(query);
-    if (!loaded) return 1;
-    const std::vector<protocol::JobRecord>& jobs = *loaded;
+    if (!loaded || !tell_missing(*loaded)) return 1;
+    const Jobs& jobs = *loaded;
     size_t matched = 0;
     for (const protocol::JobRecord& job : jobs) {
       if (!request_.wckey.empty() && job.job.spec && job.job.spec->wckey != request_.wckey)
@@ -107,25 +105,37 @@ class Cancel {
   }
 
   // A component of a heterogeneous job ends with the first one.
-  static bool ends_with_leader(const Job& job, const std::vector<protocol::JobRecord>& jobs) {
+  static bool ends_with_leader(const Job& job, const Jobs& jobs) {
     return is_het_follower(job) && std::ranges::any_of(jobs, [&](const protocol::JobRecord& other) {
       return other.job.id == job.het->leader;
     });
   }
 
   // What was named and is not there, or over, is an error; what is there and passes not all filters is left alone without a word.
-  bool tell_missing() {
-    if (request_.targets.empty()) return true;
-    const auto jobs = load(active_jobs());
-    if (!jobs) return false;
+  bool tell_missing(const Jobs& passed) {
+    const auto is_among = [](const Jobs& jobs, const std::string& target) {
+      return std::ranges::any_of(jobs, [&](const protocol::JobRecord& job) { return is_of_name(job.job, job_name(target)); });
+    };
+    std::vector<std::string> left;
     for (const std::string& target : request_.targets) {
-      const std::string name = job_name(target);
-      if (std::ranges::any_of(*jobs, [&](const protocol::JobRecord& job) { return is_of_name(job.job, name); })) continue;
-      print_error("scancel", fmt::format("Kill job error on job {}id {}: {}", names_step(target) ? "step " : "", target,
-                                         error_sentence(ErrorCode::kInvalidJobId)));
-      worst_ = 1;
+      if (!is_among(passed, target)) left.push_back(target);
+    }
+    if (left.empty()) return true;
+    const auto jobs = request_.has_filter() ? load(active_jobs(left)) : Jobs();
+    if (!jobs) return false;
+    for (const std::string& target : left) {
+      if (!is_among(*jobs, target)) missing(target);
     }
     return true;
+  }
+
+  void missing(const std::string& target) {
+    if (request_.verbose >= 0) print_failure(target, error_sentence(ErrorCode::kInvalidJobId));
+    worst_ = std::max(worst_, 1);
+  }
+
+  static void print_failure(const std::string& target, std::string_view why) {
+    print_error("scancel", fmt::format("Kill job error on job {}id {}: {}", names_step(target) ? "step " : "", target, why));
   }
 
   // What stands before the dot of a step.
@@ -198,62 +208,68 @@ class Cancel {
     return false;
   }
 
-  void end_target(const std::string& target) {
-    const bool step = names_step(target);
+  // A step is cancelled unless a signal was asked for. KILL is the end of a job in Slurm, unless it is for the script or
+  // the steps alone.
+  [[nodiscard]] bool ends(const std::string& target) const {
+    if (names_step(target)) return !request_.signal_given;
+    return !request_.batch && !request_.full && (!request_.signal_given || request_.signal == SIGKILL);
+  }
+
+  [[nodiscard]] protocol::SignalRequest signal_for(const std::string& target) const {
     protocol::SignalRequest signal;
     signal.target = target;
-    // KILL is the end of a job in Slurm, unless it is for the script or the steps alone.
-    const bool ends =
-        !request_.batch && !request_.full && (!request_.signal_given || request_.signal == 9);
     signal.signal = request_.signal;
-    if (ends) signal.flags |= protocol::kSignalCancel;
+    if (ends(target)) signal.flags |= protocol::kSignalCancel;
     if (request_.batch) signal.flags |= protocol::kSignalBatchOnly;
     if (request_.full) signal.flags |= protocol::kSignalFull;
-    if (!ends && !request_.batch && !request_.full && !step) {
-      signal.flags |= protocol::kSignalStepsOnly;
-    }
+    if (!ends(target) && !request_.batch && !request_.full && !names_step(target)) signal.flags |= protocol::kSignalStepsOnly;
     if (request_.cron) signal.flags |= protocol::kSignalCron;
     if (request_.hurry) signal.flags |= protocol::kSignalHurry;
-    announce(target, step, ends);
-    const Result<protocol::CountReply> reply = client_.call<protocol::CountReply>(signal);
-    if (reply) {
-      for (const std::string& error : reply->errors) {
-        if (!request_.quiet && !is_no_news(error)) print_error("scancel", error);
-      }
+    return signal;
+  }
+
+  void end_target(const std::string& target) {
+    const auto reply = client_.call<protocol::CountReply>(signal_for(target));
+    const bool gone = !reply && (reply.error().code == ErrorCode::kInvalidJobId || reply.error().code == ErrorCode::kAlreadyDone);
+    const bool all_over = reply && reply->count == 0 && !reply->errors.empty() && std::ranges::all_of(reply->errors, is_no_news);
+    // Slurm looks for the jobs first when they are not just to end: what is over then is unknown to it
+    if ((gone || all_over) && !plain_ && !filters_) return missing(target);
+    if (!reply && names_step(target) && reply.error().code == ErrorCode::kJobPending) return;  // it has no steps
+    announce(target);
+    if (!reply) return failed(target, reply.error(), gone);
+    for (const std::string& error : reply->errors) {
+      if (request_.verbose >= 0 && !is_no_news(error)) print_error("scancel", error);
+    }
+  }
+
+  void announce(const std::string& target) const {
+    if (request_.verbose <= 0) return;
+    const bool step = names_step(target);
+    const std::string what = fmt::format("{}{} {}", request_.batch ? "batch " : request_.full ? "full " : "", step ? "step" : "job", target);
+    if (!request_.signal_given || (step && request_.signal == SIGKILL)) {
+      say("scancel", "Terminating " + what);
+    } else {
+      say("scancel", fmt::format("Signal {} to {}", request_.signal, what));
+    }
+  }
+
+  // `gone`: it ended in the meantime, or was never there, which is what was wanted.
+  void failed(const std::string& target, const Error& error, bool gone) {
+    if (gone) {
+      if (request_.verbose > 0) print_failure(target, error_text(error));
       return;
     }
-    failed(target, step, reply.error());
-  }
-
-  void announce(const std::string& target, bool step, bool ends) const {
-    if (request_.verbose == 0 || request_.quiet) return;
-    if (ends) {
-      say("scancel", fmt::format("Terminating {} {}", step ? "step" : "job", target));
-    } else {
-      say("scancel", fmt::format("Signal {} to {}{} {}", request_.signal,
-                                 request_.batch  ? "batch "
-                                 : request_.full ? "full "
-                                                 : "",
-                                 step ? "step" : "job", target));
-    }
-  }
-
-  void failed(const std::string& target, bool step, const Error& error) {
-    const bool harmless =
-        !step &&
-        (error.code == ErrorCode::kInvalidJobId || error.code == ErrorCode::kAlreadyDone) &&
-        (!request_.signal_given || (request_.quiet && error.code == ErrorCode::kAlreadyDone));
-    if (!harmless || request_.verbose > 0) {
-      if (!request_.quiet || !harmless) {
-        print_error("scancel", fmt::format("Kill job error on job {}id {}: {}", step ? "step " : "",
-                                           target, error_text(error)));
-      }
-    }
-    if (!harmless) worst_ = exit_status_of(error.code);
+    // a signal goes to the nodes as it is, and they know nothing of such a step
+    if (error.code == ErrorCode::kInvalidStepId && request_.signal_given) return;
+    const Error told = error.code == ErrorCode::kInvalidStepId ? Error{ErrorCode::kInvalidJobId, {}} : error;
+    print_failure(target, error_text(told));
+    worst_ = std::max(worst_, exit_status_of(told));
   }
 
   Client& client_;
   const CancelRequest& request_;
+  const bool filters_;  // jobs are asked about before they are ended
+  const bool plain_;    // jobs are to end, and that is all
   int worst_ = 0;
 };
 

@@ -291,6 +291,7 @@ class Srun {
       io_.poll();
       return interrupted_;
     };
+    held_.add(SIGQUIT);
     held_.async_wait([this](const auto& error, int) { interrupted_ = interrupted_ || !error; });
     std::vector<protocol::JobWatchUpdate> early;  // what becomes of the job meanwhile is for the step's session
     watch_.handle([&early](const auto& update) { early.push_back(update); }, nullptr);

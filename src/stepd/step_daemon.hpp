@@ -108,8 +108,8 @@ class StepDaemon {
   void on_output_lost(int error);
   void on_owner_lost(bool ended);
   void list_pids();
-  void tell_user(std::string_view message);
-  void write_to_user(const std::string& text);
+  void tell_user(std::string_view message, protocol::FrameType type = protocol::FrameType::kMessage);
+  void write_to_user(const std::string& text, protocol::FrameType type = protocol::FrameType::kMessage);
   void sample_usage();
   void hold_to_memory();
   // Looks at the processes now.
@@ -181,6 +181,7 @@ class StepDaemon {
   bool ready_ = false;
   bool terminating_ = false;
   bool killing_ = false;
+  bool told_of_end_ = false;
   bool output_lost_ = false;  // and the user was told
   bool extern_over_ = false;
   bool swept_ = false;  // what the tasks left behind is being killed

@@ -1,6 +1,7 @@
 // What reaches a running step: orders of its agent, frames of its listeners, output of its tasks.
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <utility>
 
@@ -9,6 +10,8 @@
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
+#include "common/base/time.hpp"
+#include "common/base/time_text.hpp"
 #include "common/tables/step_names.hpp"
 #include "common/wire/codec.hpp"
 #include "stepd/memory_bounds.hpp"
@@ -68,6 +71,12 @@ void StepDaemon::on_agent_signal(const protocol::SignalStepRequest& request) {
   if (!request.message.empty()) tell_user(request.message);
   if (request.signal == 0) return;
   const int signal = static_cast<int>(request.signal);
+  // slurmstepd takes these for the end, whatever becomes of the tasks; srun goes on with them meanwhile
+  const bool as_end = signal == SIGTERM || (signal == SIGKILL && is_batch());
+  if (as_end) {
+    const Time now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+    tell_user(fmt::format("CANCELLED AT {}", format_time(now)), FrameType::kStderr);
+  }
   if (request.batch_shell_only) {
     for (const Task& task : tasks_) {
       if (task.running) ::kill(task.pid, signal);
@@ -180,22 +189,20 @@ void StepDaemon::list_pids() {
   agent_.send(FrameType::kAgentPids, wire::encode(reply));
 }
 
-// As slurmstepd writes to the user's standard error. A cancellation is told by one node only.
-void StepDaemon::tell_user(std::string_view message) {
+// As slurmstepd writes to the user's standard error. An end is told by one node only, and again only with a reason;
+// an empty kMessage tells srun of it alone.
+void StepDaemon::tell_user(std::string_view message, FrameType type) {
   if (start_.node_index != 0) return;
-  std::string text;
-  if (message.starts_with("CANCELLED")) {
-    const std::string what = is_batch() ? fmt::format("JOB {}", launch_.key.id.job)
-                                        : "STEP " + step_id_text(launch_.key.id);
-    text = fmt::format("slurmstepd: error: *** {} ON {} {} ***\n", what, start_.node_name, message);
-  } else {
-    text = fmt::format("slurmstepd: error: {}\n", message);
-  }
-  write_to_user(text);
+  if (!message.starts_with("CANCELLED") && !message.starts_with("FAILED")) return write_to_user(fmt::format("slurmstepd: error: {}\n", message), type);
+  const bool again = std::exchange(told_of_end_, true);
+  if (again && message.find(" DUE TO ") == std::string_view::npos) return write_to_user({}, type);
+  const std::string what = is_batch() ? fmt::format("JOB {}", launch_.key.id.job) : "STEP " + step_id_text(launch_.key.id);
+  write_to_user(fmt::format("slurmstepd: error: *** {} ON {} {} ***\n", what, start_.node_name, message), type);
 }
 
-// On the standard error of the node's first task: a step's --label names that one.
-void StepDaemon::write_to_user(const std::string& text) {
+// On the standard error of the node's first task: a step's --label names that one. As kStderr it is no news to srun where
+// that is a file.
+void StepDaemon::write_to_user(const std::string& text, FrameType type) {
   const bool of_task = !is_batch() && !tasks_.empty();
   if (sinks_.has(message_fd_)) {
     sinks_.write(message_fd_, of_task ? labelled(text, tasks_.front().rank, whole_layout(launch_).num_tasks) : text);
@@ -203,7 +210,8 @@ void StepDaemon::write_to_user(const std::string& text) {
     const Patience patience(kMessageTime);
     write_to(message_fd_, text, patience);
   }
-  listeners_.send(FrameType::kMessage, of_task ? tasks_.front().rank : kNoTask, text);
+  if (type == FrameType::kStderr && (message_fd_ >= 0 || !of_task || text.empty())) return;
+  listeners_.send(type, of_task ? tasks_.front().rank : kNoTask, text);
 }
 
 void StepDaemon::measure() {

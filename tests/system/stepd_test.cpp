@@ -147,6 +147,37 @@ TEST(Stepd, TerminationReachesEverythingTheTasksStarted) {
   EXPECT_EQ(::kill(grandchild, 0), -1);
 }
 
+// TERM is told as the end that it may be, to the output alone; the end itself is told to srun then, without a word.
+TEST(Stepd, TellsOfATermOnce) {
+  StepdDriver driver;
+  driver.make_step(1, {"sh", "-c", "trap 'echo got' TERM USR1; echo up; while :; do sleep 0.01; done"});
+  FramePeer& agent = driver.run();
+  FramePeer& srun = driver.srun();
+  ASSERT_TRUE(srun.wait_for(FrameType::kStdout));
+  protocol::SignalStepRequest request;
+  for (const uint32_t signal : {SIGUSR1, SIGTERM, SIGTERM}) {
+    request.signal = signal;
+    agent.send(FrameType::kAgentSignal, wire::encode(request));
+    if (signal == SIGUSR1) {
+      ASSERT_TRUE(srun.wait_for(FrameType::kStdout));
+    }
+  }
+  protocol::TerminateStepRequest end;
+  end.at_once = true;
+  end.message = "CANCELLED AT 2026-11-21T02:38:22";
+  agent.send(FrameType::kAgentTerminate, wire::encode(end));
+  bool told = false;
+  std::string errors;
+  while (const auto frame = srun.next()) {
+    if (frame->type == FrameType::kMessage) told = told || frame->body.empty();
+    if (frame->type == FrameType::kStderr) errors += frame->body;
+    if (frame->type == FrameType::kNodeDone) break;
+  }
+  EXPECT_TRUE(told);
+  EXPECT_TRUE(has(errors, "slurmstepd: error: *** STEP 5.0 ON n1 CANCELLED AT ")) << errors;
+  EXPECT_EQ(errors.find("CANCELLED"), errors.rfind("CANCELLED")) << errors;
+}
+
 TEST(Stepd, WhatTasksLeaveBehindDiesWithThem) {
   StepdDriver driver;
   driver.make_step(1, {"sh", "-c", "setsid sleep 1000 & echo $!"});

@@ -1,4 +1,5 @@
 """srun, salloc, sattach and scancel against a running cluster, as a user sees them."""
+import contextlib
 import fcntl
 import os
 import pty
@@ -6,6 +7,7 @@ import re
 import select
 import signal
 import struct
+import subprocess
 import termios
 import time
 import unittest
@@ -15,6 +17,11 @@ from harness import BIN, ClusterCase, wait_for
 
 def set_size(terminal, rows, columns):
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+
+def kill_if_there(pid):
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
 
 
 def in_terminal(cluster, *command, say=(), limit_s=30):
@@ -140,6 +147,41 @@ class Srun(ClusterCase):
         rest = srun.communicate(timeout=60)[1]
         self.assertRegex(rest, r"srun: sending Ctrl-C to StepId=\d+\.0\n")
         self.assertEqual(srun.returncode, 130)
+        self.wait_no_jobs()
+
+    def test_signals_to_srun(self):
+        """Some end the step, some are the tasks', some nobody's."""
+        aborts = (r"srun: forcing job termination\nsrun: Job step aborted: Waiting up to \d+ seconds for job step to finish\.\n"
+                  r"slurmstepd: error: \*\*\* STEP \d+\.0 ON n1 CANCELLED AT \S+ \*\*\*\nsrun: error: n1: task 0: Killed\n")
+        waits = "trap 'echo got USR1' USR1; echo up; until [ -e over ]; do sleep 0.05; done"
+
+        def start(*options, script="echo up; exec sleep 1000"):
+            srun = self.cluster.start("srun", "-w", "n1", *options, "bash", "-c", script, stdout=-1, stderr=-1)
+            self.addCleanup(srun.kill)
+            self.assertEqual(srun.stdout.readline(), "up\n")
+            return srun
+
+        for number, options, said in ((signal.SIGQUIT, (), "srun: Quit\n" + aborts), (signal.SIGHUP, (), aborts), (signal.SIGTERM, (), aborts),
+                                      (signal.SIGQUIT, ("-Q",), r"slurmstepd: [^\n]*\nsrun: error: n1: task 0: Killed\n")):
+            srun = start(*options)
+            srun.send_signal(number)
+            self.assertRegex(srun.communicate(timeout=60)[1], f"^{said}$")
+            self.assertEqual(srun.returncode, 137)
+        srun, silent = start(script=waits), start("-Q", script=waits)
+        for number in (signal.SIGALRM, signal.SIGCONT, signal.SIGINT, signal.SIGUSR1):
+            srun.send_signal(number)
+            silent.send_signal(number)
+            if number == signal.SIGCONT:
+                self.assertEqual(srun.stderr.readline(), "srun: got SIGCONT\n")
+            elif number == signal.SIGINT:
+                self.assertEqual(srun.stderr.readline(), "srun: interrupt (one more within 1 sec to abort)\n")
+                self.assertRegex(srun.stderr.readline(), r"^srun: StepId=\d+\.0 task 0: running\n$")
+        self.assertEqual([process.stdout.readline() for process in (srun, silent)], ["got USR1\n"] * 2)
+        with open(f"{self.cluster.work}/over", "w", encoding="ascii"):
+            pass
+        for process in (srun, silent):
+            self.assertNotIn("srun", process.communicate(timeout=60)[1])
+            self.assertEqual(process.returncode, 0)
         self.wait_no_jobs()
 
     def test_terminal(self):
@@ -290,7 +332,7 @@ class Salloc(ClusterCase):
 
     def test_cancelled_by_its_own_signal(self):
         '''The job ends then and there, and the command goes on without it.'''
-        for number in (signal.SIGTERM, signal.SIGUSR1):
+        for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE):
             script = f"echo $SLURM_JOB_ID; until [ -e over{number} ]; do sleep 0.05; done; exit 3"
             salloc = self.cluster.start("salloc", "sh", "-c", script, stdout=-1, stderr=-1)
             self.addCleanup(salloc.kill)
@@ -301,6 +343,52 @@ class Salloc(ClusterCase):
                 pass
             self.assertIn(f"salloc: Job allocation {job} has been revoked.\n", salloc.communicate(timeout=60)[1])
             self.assertEqual(salloc.returncode, 3)
+
+    def test_hangup(self):
+        """The command gets it, too, and is not waited for; the job has ended well."""
+        for options, said in (((), r"^salloc: Granted job allocation (\d+)\nsalloc: Nodes n1 are ready for job\n"
+                               r"salloc: Relinquishing job allocation \1\n$"), (("-Q",), "^$")):
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(f"{self.cluster.work}/hup")
+            script = "trap 'touch hup' HUP; echo $SLURM_JOB_ID $$; until [ -e over ]; do sleep 0.05; done; echo never"
+            salloc = self.cluster.start("salloc", "-w", "n1", *options, "sh", "-c", f"exec 2>&-; {script}", stdout=-1, stderr=-1)
+            self.addCleanup(salloc.kill)
+            job, pid = salloc.stdout.readline().split()
+            self.addCleanup(kill_if_there, int(pid))
+            salloc.send_signal(signal.SIGHUP)
+            self.assertEqual(salloc.wait(timeout=60), 1)
+            self.assertRegex(salloc.stderr.read(), said)
+            wait_for(lambda: os.path.exists(f"{self.cluster.work}/hup"), "the command has it")
+            self.assertEqual((self.wait_ended(job), self.show(job)["ExitCode"]), ("COMPLETED", "0:0"))
+            self.assertTrue(os.path.exists(f"/proc/{pid}"))
+            salloc.stdout.close()
+            salloc.stderr.close()
+        salloc = self.cluster.start("salloc", "-K", "sh", "-c", "trap '' HUP; echo $$; exec sleep 1000", stdout=-1, stderr=subprocess.DEVNULL)
+        pid = salloc.stdout.readline().strip()
+        self.addCleanup(kill_if_there, int(pid))
+        salloc.send_signal(signal.SIGHUP)
+        self.assertEqual(salloc.wait(timeout=60), 1)
+        wait_for(lambda: not os.path.exists(f"/proc/{pid}"), "-K ends the command")
+        salloc.stdout.close()
+
+    def test_cancelled_quietly(self):  # -Q
+        salloc = self.cluster.start("salloc", "-Q", "sh", "-c", "echo $SLURM_JOB_ID; until [ -e gone ]; do sleep 0.05; done", stdout=-1,
+                                    stderr=-1)
+        job = salloc.stdout.readline().strip()
+        self.run_cmd("scancel", job)
+        self.wait_ended(job)
+        with open(f"{self.cluster.work}/gone", "w", encoding="ascii"):
+            pass
+        self.assertEqual((salloc.communicate(timeout=60)[1], salloc.returncode), ("", 0))
+
+    def test_failed_with_a_step(self):
+        """What still runs when the command has failed is told why it ends."""
+        done = self.run_cmd("salloc", "-w", "n1", "sh", "-c", "srun sh -c 'touch failing; exec sleep 1000' >/dev/null 2>failed & echo $!; "
+                            "until [ -e failing ]; do sleep 0.05; done; exit 3", check=False)
+        self.assertEqual(done.returncode, 3)
+        wait_for(lambda: not os.path.exists(f"/proc/{done.stdout.strip()}"), "srun has ended")
+        self.assertRegex(self.file("failed"), r"slurmstepd: error: \*\*\* STEP \d+\.0 ON n1 FAILED \(non-zero exit code or other failure "
+                         r"mode\) \*\*\*\n(.*\n)*srun: error: n1: task 0: Terminated\n")
 
     def test_no_shell(self):
         done = self.run_cmd("salloc", "--no-shell")

@@ -2,6 +2,8 @@
 import fcntl
 import os
 import pty
+import re
+import signal
 import struct
 import subprocess
 import termios
@@ -95,13 +97,119 @@ class Scancel(ClusterCase):
                          f"Cancel job_id={job} name=asked partition=debug [y/n]? ")
         self.assertEqual(self.state(job), "PENDING")
         self.assertEqual(self.run_cmd("scancel", "-v", job).stderr, f"scancel: Terminating job {job}\n")
-        done = self.run_cmd("scancel", "-s", "USR1", job, check=False)
-        self.assertIn("already completing or completed", done.stderr)
-        done = self.run_cmd("scancel", "-Q", "-s", "USR1", job, check=False)
-        self.assertEqual(done.stderr, "")
         array = self.submit("-a", "1-4%1", "-o", "/dev/null", "--wrap", "[ $SLURM_ARRAY_TASK_ID = 1 ] || sleep 100")
         self.wait_state(f"{array}_2", "RUNNING")
         self.assertEqual(self.run_cmd("scancel", array).stderr, "")  # its first task is over, which nobody minds
+
+    def test_what_is_over(self):
+        """It is nothing to end, but unknown to a signal."""
+        over, array = self.submit("-H", "--wrap", "true"), self.submit("-H", "-a", "1-4", "--wrap", "true")
+        self.run_cmd("scancel", over, array)
+        for name in (array, f"{array}_2", f"{array}_[1-3]"):
+            self.fails(0, "", "scancel", name)
+            self.fails(1, f"scancel: error: Kill job error on job id {name}: Invalid job id specified\n", "scancel", "-s", "USR1", name)
+        for job, why in ((over, "Job/step already completing or completed"), (99999, "Invalid job id specified")):
+            for options in ((), ("-f",), ("-Q",), ("-Q", "-v"), ("-v", "-Q")):
+                self.fails(0, "", "scancel", *options, job)
+            self.fails(0, f"scancel: Terminating job {job}\nscancel: error: Kill job error on job id {job}: {why}\n", "scancel", "-v", job)
+            missing = f"scancel: error: Kill job error on job id {job}: Invalid job id specified\n"
+            for options in (("-s", "USR1"), ("-v", "-s", "USR1"), ("-s", "KILL"), ("-b",), ("-f", "-s", "TERM"), ("-Q", "-v", "-s", "USR1")):
+                self.fails(1, missing, "scancel", *options, job)
+            self.fails(1, "", "scancel", "-Q", "-s", "USR1", job)
+            for options in ((), ("-v",), ("-s", "TERM")):
+                self.fails(1, missing.replace("job id", "job step id").replace(str(job), f"{job}.0"), "scancel", *options, f"{job}.0")
+            self.fails(1, "", "scancel", "-Q", f"{job}.0")
+
+    def test_steps_that_are_not_there(self):
+        """Those of a running job; one that waits has no steps, which is no error."""
+        job, waits = self.submit("-o", "/dev/null", "--wrap", "sleep 100"), self.submit("-H", "--wrap", "true")
+        self.wait_state(job, "RUNNING")
+        error = f"scancel: error: Kill job error on job step id {job}.9: Invalid job id specified\n"
+        for options in ((), ("-Q",), ("-b",), ("-f",), ("-t", "R")):
+            self.fails(225, error, "scancel", *options, f"{job}.9")
+        self.fails(225, f"scancel: Terminating step {job}.9\n{error}", "scancel", "-v", f"{job}.9")
+        for name, said in (("TERM", "Signal 15 to"), ("USR1", "Signal 10 to"), ("KILL", "Terminating")):
+            self.fails(0, "", "scancel", "-s", name, f"{job}.9")
+            self.fails(0, f"scancel: {said} step {job}.9\n", "scancel", "-v", "-s", name, f"{job}.9")
+        for options in ((), ("-v",), ("-v", "-s", "TERM")):
+            self.fails(0, "", "scancel", *options, f"{waits}.0")
+        self.assertEqual([self.state(j) for j in (job, waits)], ["RUNNING", "PENDING"])
+        self.fails(0, f"scancel: Signal 9 to job {job}\n", "scancel", "-v", "-s", "KILL", job)
+        self.assertEqual(self.wait_ended(job), "CANCELLED")
+        for options, kind in (("-f",), "full"), (("-b",), "batch"):
+            self.fails(0, f"scancel: Terminating {kind} job {waits}\n", "scancel", "-v", *options, waits)
+            self.assertEqual(self.state(waits), "CANCELLED")
+            waits = self.submit("-H", "--wrap", "true")
+        self.run_cmd("scancel", waits)
+
+    def test_no_script_to_signal(self):
+        srun = self.cluster.start("srun", "-J", "bare", "sleep", "100", stderr=subprocess.DEVNULL)
+        wait_for(lambda: self.out("squeue", "-h", "-n", "bare", "-t", "R", "-o", "%i"), "it runs")
+        job = self.out("squeue", "-h", "-n", "bare", "-o", "%i").strip()
+        for options in (("-b",), ("-b", "-s", "TERM")):
+            self.fails(217, f"scancel: error: Kill job error on job id {job}: Job script not specified\n", "scancel", *options, job)
+        self.run_cmd("scancel", job)
+        self.assertEqual(srun.wait(timeout=60), 143)
+
+    def test_one_question(self):
+        """Filters beside ids that all pass them cost one question."""
+        def questions(*command):
+            self.run_cmd("sdiag", "-r")
+            self.run_cmd("scancel", *command)
+            counted = [line.split("count:")[1].split()[0] for line in self.out("sdiag").split("statistics by user")[0].splitlines()
+                       if "REQUEST_JOB_INFO " in line]
+            return int(counted[0]) if counted else 0
+
+        jobs = [self.submit("-H", "--wrap", "true") for _ in range(3)]
+        self.assertEqual(questions("-t", "RUNNING", *jobs), 2)
+        self.assertEqual(questions("-t", "PENDING", *jobs[:2]), 1)
+        self.assertEqual(questions("-s", "KILL", jobs[2]), 0)
+        self.assertEqual([self.state(job) for job in jobs], ["CANCELLED"] * 3)
+
+    def test_lines_of_a_cancellation(self):
+        """TERM leaves one, and KILL that is sent to a script, even where it is caught; a further one does not."""
+        line = "slurmstepd: error: *** {} ON n1 CANCELLED AT * ***"
+        loop = "trap 'echo got' TERM USR1; touch {0}.up; until [ -e {0}.go ]; do sleep 0.05; done"
+
+        def run(name, *ways, step=False):
+            script = loop.format(name)
+            wrap = f"srun bash -c \"{script}\"; echo srun $?" if step else script
+            job = self.submit("-w", "n1", "-o", f"{name}.out", "--wrap", wrap)
+            wait_for(lambda: os.path.exists(f"{self.cluster.work}/{name}.up"), "it runs")
+            for count, (*options, target) in enumerate(ways, 1):
+                self.run_cmd("scancel", *options, target.format(job))
+                if "KILL" not in options:
+                    wait_for(lambda: self.file(f"{name}.out").count("got") == count, "the signal is there")  # pylint: disable=cell-var-from-loop
+            open(f"{self.cluster.work}/{name}.go", "w").close()
+            self.wait_ended(job)
+            said = [text for text in self.file(f"{name}.out").splitlines() if "***" in text]
+            return [re.sub(r"AT \S+", "AT *", text) for text in said], job
+
+        lines, job = run("script", ("-b", "-s", "USR1", "{}"), ("-b", "-s", "TERM", "{}"), ("-f", "-s", "TERM", "{}"))
+        self.assertEqual(lines, [line.format(f"JOB {job}")])
+        lines, job = run("killed", ("-b", "-s", "KILL", "{}"))
+        self.assertEqual(lines, [line.format(f"JOB {job}")])
+        self.assertEqual(run("other", ("-b", "-s", "USR1", "{}"))[0], [])
+        lines, job = run("step", ("-s", "USR1", "{}"), ("-s", "TERM", "{}.0"), ("-s", "TERM", "{}"), step=True)
+        self.assertEqual(lines, [line.format(f"STEP {job}.0")])
+        self.assertNotIn("aborted", self.file("step.out"))  # it goes on
+        self.assertIn("srun 0\n", self.file("step.out"))
+        self.assertEqual(run("ended", ("-s", "KILL", "{}.0"), step=True)[0], [])
+        self.assertRegex(self.file("ended.out"), r"(?s)task 0: Killed\n.*Force Terminated StepId=\d+\.0\nsrun 137\n")
+
+    def test_sattach_and_signals(self):
+        """It ends by them, and the step hears nothing."""
+        job = self.submit("-o", "heard", "--wrap", "srun sh -c \"trap 'echo heard' USR1 INT TERM; until [ -e quiet ]; do echo t >&2; sleep 0.05; done\"")
+        wait_for(lambda: self.file("heard"), "the step runs")
+        for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT, signal.SIGQUIT):
+            attached = self.cluster.start("sattach", f"{job}.0", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=-1)
+            self.assertEqual(attached.stderr.readline(), "t\n")
+            attached.send_signal(number)
+            attached.communicate(timeout=30)
+            self.assertEqual(attached.returncode, 128 + number)
+        open(f"{self.cluster.work}/quiet", "w").close()
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.assertNotIn("heard", self.file("heard"))
 
     def test_sattach(self):
         def line(client):  # the next one that is no tick

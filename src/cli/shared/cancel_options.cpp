@@ -117,7 +117,7 @@ constexpr OptionRow<O> kOptions[] = {
     {"nodelist", 'w', Takes::kValue, [](O& o, V v) { return o.nodes = v, kGoOn; }},
     {"partition", 'p', Takes::kValue, [](O& o, V v) { return o.partition = v, kGoOn; }},
     {"qos", 'q', Takes::kValue, [](O& o, V v) { return o.qos = v, kGoOn; }},
-    {"quiet", 'Q', Takes::kNothing, [](O& o, V) { return o.quiet = true, kGoOn; }},
+    {"quiet", 'Q', Takes::kNothing, [](O& o, V) { return o.verbose = -1, kGoOn; }},
     {"reservation", 'R', Takes::kValue, [](O& o, V v) { return o.reservation = v, kGoOn; }},
     {"sibling", 0, Takes::kValue, [](O&, V) { return refuse_sibling(); }},
     {"signal", 's', Takes::kValue, [](O& o, V v) { return set_signal(o, v); }},

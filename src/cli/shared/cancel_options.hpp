@@ -14,8 +14,8 @@ struct CancelRequest {
   std::vector<std::string> targets;  // 12, 12_3, 12_[1-4], 12+1, 12.0 as given
   uint32_t signal = 9;
   bool signal_given = false;
-  bool batch = false, cron = false, full = false, hurry = false, interactive = false, quiet = false;
-  uint32_t verbose = 0;
+  bool batch = false, cron = false, full = false, hurry = false, interactive = false;
+  int32_t verbose = 0;  // -1 after -Q, and -v counts from there
   std::string account, name, partition, qos, reservation, wckey, nodes, user, clusters;
   std::optional<uint32_t> uid;
   std::optional<JobState> state;

@@ -242,7 +242,9 @@ void StepSession::launch_failed(size_t node, const std::string& why) {
 
 void StepSession::message(uint32_t task, const std::string& text) {
   // A daemon says that the step is being ended; so do we, once.
-  if (text.find(" CANCELLED AT ") != std::string::npos) say_aborted();
+  const bool ends = text.empty() || text.find(" CANCELLED AT ") != std::string::npos || text.find(" FAILED (") != std::string::npos;
+  if (ends) say_aborted();
+  if (text.empty()) return;
   if (task != kNoTask && options_.label) {
     err_->write(task, text.ends_with('\n') ? text : text + "\n");
   } else {

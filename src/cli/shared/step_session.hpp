@@ -87,6 +87,7 @@ class StepSession {
 
   void wait_for_signal();
   void signalled(int number);
+  void leave_step(int number);
   void interrupted();
   void send_signal(uint32_t number);
   void send_window_size(size_t node);

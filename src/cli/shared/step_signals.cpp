@@ -34,26 +34,24 @@ void StepSession::wait_for_signal() {
 void StepSession::signalled(int number) {
   const auto& ignored = options_.ignored_signals;
   if (std::find(ignored.begin(), ignored.end(), number) != ignored.end()) return;
+  if (options_.attached && number != SIGWINCH && number != SIGCONT) return leave_step(number);
   switch (number) {
     case SIGWINCH:
       for (size_t i = 0; i < layout_.nodes.size(); ++i)
         send_window_size(i);
       return;
-    case SIGCONT:
-      return;  // we were stopped, the tasks were not
+    case SIGCONT:  // we were stopped, the tasks were not
+      if (!options_.attached) inform("got SIGCONT");
+      return;
+    case SIGALRM:
+      return;  // Slurm's srun has its own
     case SIGINT:
-      if (options_.attached) {
-        io_.stop();
-        return;
-      }
       return interrupted();
+    case SIGQUIT:
+      inform("Quit");
+      [[fallthrough]];
     case SIGTERM:
     case SIGHUP:
-    case SIGQUIT:
-      if (options_.attached) {
-        io_.stop();
-        return;
-      }
       inform("forcing job termination");
       return abort({});
     default:
@@ -62,18 +60,24 @@ void StepSession::signalled(int number) {
   }
 }
 
+// sattach ends by its signals, as what knows nothing of them; the step goes on.
+void StepSession::leave_step(int number) {
+  failure_ = 128 + number;
+  io_.stop();
+}
+
 void StepSession::interrupted() {
   const auto now = std::chrono::steady_clock::now();
   const bool second = now - last_interrupt_ <= std::chrono::seconds(1);
   last_interrupt_ = now;
   if (options_.disable_status && !second) {
-    say(options_.command, fmt::format("sending Ctrl-C to StepId={}", name_));
+    inform(fmt::format("sending Ctrl-C to StepId={}", name_));
     return send_signal(SIGINT);
   }
   if (!second && !options_.quit_on_interrupt) {
-    say(options_.command, "interrupt (one more within 1 sec to abort)");
+    inform("interrupt (one more within 1 sec to abort)");
     for (const std::string& line : exits_.state_lines(name_))
-      say(options_.command, line);
+      inform(line);
     return;
   }
   inform(fmt::format("sending Ctrl-C to StepId={}", name_));

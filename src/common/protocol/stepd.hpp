@@ -29,7 +29,7 @@ enum class FrameType : uint8_t {
   kExited = 5,       // protocol::TaskExit, one a task
   kNodeDone = 6,     // no more output from this node; the daemon is about to end
   kLaunchFailed = 7, // text
-  kMessage = 8,      // text for the user's stderr
+  kMessage = 8,      // text for the user's stderr; none: the step is being ended
   kMpi = 9,          // MpiMessage, to srun only
   kX11Opened = 10,   // a program of the node connected to its display; `task` numbers the connection
   kX11FromNode = 11, // its bytes; none: it is over

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstring>
 #include <iterator>
 #include <span>
 #include <vector>
@@ -29,39 +30,38 @@ tl::unexpected<Error> bad_node_count(std::string_view text) {
 struct SignalRow {
   std::string_view name;
   uint32_t number;
-  std::string_view description;
 };
 constexpr SignalRow kSignals[] = {
-    {"HUP", SIGHUP, "Hangup"},
-    {"INT", SIGINT, "Interrupt"},
-    {"QUIT", SIGQUIT, "Quit"},
-    {"ILL", SIGILL, "Illegal instruction"},
-    {"TRAP", SIGTRAP, "Trace/breakpoint trap"},
-    {"ABRT", SIGABRT, "Aborted"},
-    {"BUS", SIGBUS, "Bus error"},
-    {"FPE", SIGFPE, "Floating point exception"},
-    {"KILL", SIGKILL, "Killed"},
-    {"USR1", SIGUSR1, "User defined signal 1"},
-    {"SEGV", SIGSEGV, "Segmentation fault"},
-    {"USR2", SIGUSR2, "User defined signal 2"},
-    {"PIPE", SIGPIPE, "Broken pipe"},
-    {"ALRM", SIGALRM, "Alarm clock"},
-    {"TERM", SIGTERM, "Terminated"},
-    {"CHLD", SIGCHLD, "Child exited"},
-    {"CONT", SIGCONT, "Continued"},
-    {"STOP", SIGSTOP, "Stopped (signal)"},
-    {"TSTP", SIGTSTP, "Stopped"},
-    {"TTIN", SIGTTIN, "Stopped (tty input)"},
-    {"TTOU", SIGTTOU, "Stopped (tty output)"},
-    {"URG", SIGURG, "Urgent I/O condition"},
-    {"XCPU", SIGXCPU, "CPU time limit exceeded"},
-    {"XFSZ", SIGXFSZ, "File size limit exceeded"},
-    {"VTALRM", SIGVTALRM, "Virtual timer expired"},
-    {"PROF", SIGPROF, "Profiling timer expired"},
-    {"WINCH", SIGWINCH, "Window changed"},
-    {"IO", SIGIO, "I/O possible"},
-    {"PWR", SIGPWR, "Power failure"},
-    {"SYS", SIGSYS, "Bad system call"},
+    {"HUP", SIGHUP},
+    {"INT", SIGINT},
+    {"QUIT", SIGQUIT},
+    {"ILL", SIGILL},
+    {"TRAP", SIGTRAP},
+    {"ABRT", SIGABRT},
+    {"BUS", SIGBUS},
+    {"FPE", SIGFPE},
+    {"KILL", SIGKILL},
+    {"USR1", SIGUSR1},
+    {"SEGV", SIGSEGV},
+    {"USR2", SIGUSR2},
+    {"PIPE", SIGPIPE},
+    {"ALRM", SIGALRM},
+    {"TERM", SIGTERM},
+    {"CHLD", SIGCHLD},
+    {"CONT", SIGCONT},
+    {"STOP", SIGSTOP},
+    {"TSTP", SIGTSTP},
+    {"TTIN", SIGTTIN},
+    {"TTOU", SIGTTOU},
+    {"URG", SIGURG},
+    {"XCPU", SIGXCPU},
+    {"XFSZ", SIGXFSZ},
+    {"VTALRM", SIGVTALRM},
+    {"PROF", SIGPROF},
+    {"WINCH", SIGWINCH},
+    {"IO", SIGIO},
+    {"PWR", SIGPWR},
+    {"SYS", SIGSYS},
 };
 
 struct LimitRow {
@@ -154,11 +154,11 @@ std::string_view signal_name(uint32_t number) {
   return {};
 }
 
-std::string_view signal_description(uint32_t number) {
-  for (const SignalRow& row : kSignals) {
-    if (row.number == number) return row.description;
-  }
-  return "Unknown signal";
+std::string signal_description(uint32_t number) {
+  const auto real_time = static_cast<uint32_t>(SIGRTMIN), last = static_cast<uint32_t>(SIGRTMAX);
+  if (number >= real_time && number <= last) return fmt::format("Real-time signal {}", number - real_time);
+  const char* text = number < real_time ? sigdescr_np(static_cast<int>(number)) : nullptr;
+  return text != nullptr ? text : fmt::format("Unknown signal {}", number);
 }
 
 std::optional<SignalOption> parse_signal_option(std::string_view text) {

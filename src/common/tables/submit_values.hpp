@@ -24,7 +24,7 @@ struct NodeCounts {
 // "USR1" for 10; empty when there is none of that number.
 [[nodiscard]] std::string_view signal_name(uint32_t number);
 // What the shell says of a process ended by it: "Terminated", "Segmentation fault".
-[[nodiscard]] std::string_view signal_description(uint32_t number);
+[[nodiscard]] std::string signal_description(uint32_t number);
 
 // `[{R|B}:]sig[@seconds]`
 struct SignalOption {

@@ -206,7 +206,10 @@ TEST_F(StepTest, StepsAreCancelledAlone) {
   ASSERT_TRUE(run(SignalJob{kAnn, name, 10, 0}));
   EXPECT_EQ(effects<SignalSteps>().size(), 1u);
   EXPECT_EQ(error_of(SignalJob{kAnn, std::to_string(job_) + ".7", 0, protocol::kSignalCancel}),
-            ErrorCode::kInvalidJobId);
+            ErrorCode::kInvalidStepId);
+  EXPECT_EQ(error_of(SignalJob{kAnn, std::to_string(job_ + 7) + ".0", 0, protocol::kSignalCancel}), ErrorCode::kInvalidJobId);
+  const JobId waiting = submit(batch_spec());
+  EXPECT_EQ(error_of(SignalJob{kAnn, std::to_string(waiting) + ".0", 0, protocol::kSignalCancel}), ErrorCode::kJobPending);
   ASSERT_TRUE(step);
 }
 

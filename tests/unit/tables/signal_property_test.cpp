@@ -44,5 +44,16 @@ TEST(SignalProperty, NonsenseIsRefused) {
   for (const char* text : {"USR1@", "BR:USR1@60", "usr1@5"}) EXPECT_TRUE(parse_signal_option(text)) << text;
 }
 
+// As the C library describes them, real-time signals too (their numbers are what is left of those of the library).
+TEST(SignalDescription, NamesWhatEndedAProcess) {
+  EXPECT_EQ(signal_description(3), "Quit");
+  EXPECT_EQ(signal_description(15), "Terminated");
+  EXPECT_EQ(signal_description(16), "Stack fault");
+  EXPECT_EQ(signal_description(34), "Real-time signal 0");
+  EXPECT_EQ(signal_description(64), "Real-time signal 30");
+  EXPECT_EQ(signal_description(65), "Unknown signal 65");
+  EXPECT_EQ(signal_description(0), "Unknown signal 0");
+}
+
 }  // namespace
 }  // namespace sluice

@@ -2,11 +2,13 @@
 #include "ctld/state/decide/ending.hpp"
 
 #include <algorithm>
-#include <array>
 #include <csignal>
+
+#include <fmt/format.h>
 
 #include "common/base/text.hpp"
 #include "common/tables/cron_times.hpp"
+#include "common/tables/submit_values.hpp"
 #include "ctld/state/batch_host.hpp"
 #include "ctld/state/decide/reboot.hpp"
 #include "ctld/state/exit_status.hpp"
@@ -17,16 +19,8 @@ namespace {
 constexpr Duration kDefaultRequeueDelay = std::chrono::seconds(120);
 
 // "RaisedSignal:9(Killed)", as scontrol shows it.
-std::string signal_description(int32_t signal) {
-  static constexpr std::array<std::string_view, 16> kNames{
-      "",        "Hangup",    "Interrupt", "Quit",
-      "Illegal instruction", "Trace/breakpoint trap", "Aborted", "Bus error",
-      "Floating point exception", "Killed", "User defined signal 1", "Segmentation fault",
-      "User defined signal 2", "Broken pipe", "Alarm clock", "Terminated"};
-  const auto number = static_cast<size_t>(signal);
-  const std::string name = number < kNames.size() ? std::string(kNames[number])
-                                                  : "Signal " + std::to_string(signal);
-  return "RaisedSignal:" + std::to_string(signal) + "(" + name + ")";
+std::string raised(int32_t signal) {
+  return fmt::format("RaisedSignal:{}({})", signal, signal_description(static_cast<uint32_t>(signal)));
 }
 
 // srun ends its job with the number of an error where it could launch nothing: no status of a process has both parts.
@@ -267,7 +261,7 @@ Ending ending_of_exit(const ClusterConfig& config, const Job& job, int32_t statu
     ending.reason = JobReason::kJobLaunchFailure;
     ending.exit_status = signal_of(status);
   } else if (signal_of(status) != 0) {
-    ending.description = signal_description(signal_of(status));
+    ending.description = raised(signal_of(status));
   }
   if (!job.spec->batch) return ending;
   // as in Slurm, whatever --no-requeue says: the site knows what these exit codes stand for

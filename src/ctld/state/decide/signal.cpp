@@ -79,6 +79,8 @@ Status signal_job(Draft& draft, JobId id, const SignalJob& command, Time now) {
     complete_job(draft, id, cancelled, now);
     return {};
   }
+  const bool to_script = (command.flags & protocol::kSignalBatchOnly) != 0;
+  if (to_script && !job.spec->batch && !is_het_follower(job)) return failure(ErrorCode::kError, "Job script not specified");
   const uint32_t signal = command.signal == 0 ? kKill : command.signal;
   draft.emit(JobSignaled{.job = id, .signal = signal, .flags = command.flags, .time = now});
   return {};
@@ -93,7 +95,10 @@ Result<Decision> signal_step(const ClusterState& state, const JobTarget& target,
   if (!is_owner_or_admin(state, job, command.who.uid)) return failure(ErrorCode::kAccessDenied);
   if (is_finished(job)) return failure(ErrorCode::kInvalidJobId);
   const Step* step = find_step(job, *target.step);
-  if (step == nullptr) return failure(ErrorCode::kInvalidJobId);
+  if (step == nullptr) {
+    if (job.state == JobState::kPending) return failure(ErrorCode::kJobPending);
+    return failure(is_completing(job) ? ErrorCode::kInvalidJobId : ErrorCode::kInvalidStepId);
+  }
   Draft draft(state);
   const bool cancel = (command.flags & protocol::kSignalCancel) != 0 || command.signal == 0;
   if (!cancel) {

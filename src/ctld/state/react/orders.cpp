@@ -14,6 +14,7 @@ std::string why_ended(const Job& job) {
     case JobState::kNodeFail: return "CANCELLED DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS";
     case JobState::kCancelled:
       return (job.flags & kJobRequeued) != 0 ? "CANCELLED DUE TO JOB REQUEUE" : "CANCELLED";
+    case JobState::kFailed: return "FAILED (non-zero exit code or other failure mode)";
     default: return {};  // it ended by itself
   }
 }
