@@ -387,6 +387,7 @@ class Srun {
 }  // namespace
 
 int srun_main(int argc, char** argv) {
+  if (!has_working_folder("srun")) return 255;
   signal(SIGPIPE, SIG_IGN);
   std::optional<srun::Spawned> spawned = srun::take_spawned();
   std::vector<srun::Part> parts;

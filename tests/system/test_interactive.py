@@ -60,6 +60,21 @@ class Srun(ClusterCase):
         self.assertEqual(out[0], " 0: x")
         self.assertEqual(out[-1], "10: x")
 
+    def test_folder_that_was_deleted(self):
+        def told(*command, more=""):
+            script = f"mkdir gone; cd gone; rmdir ../gone; {more} exec \"$@\""
+            done = self.run_cmd("/bin/sh", "-c", script, "sh", *command, check=False)
+            return done.returncode, done.stdout, done.stderr
+        text = "{}: error: getcwd failed: No such file or directory\n".format
+        for command in (("srun", "true"), ("srun", "-D", "/tmp", "true"), ("srun", "--version"), ("srun", "--test-only", "true"),
+                        ("sbatch", "--wrap", "true"), ("sbatch", "-D", "/tmp", "--wrap", "true"), ("sbatch", "/nosuch")):
+            self.assertEqual(told(*command), (255, "", text(command[0])), command)
+            self.assertEqual(told(*command, more="PWD=/tmp"), (255, "", text(command[0])), command)
+        status, out, err = told("salloc", "sh", "-c", "scontrol show job $SLURM_JOB_ID; srun true; echo $?; cd /tmp; srun pwd")
+        self.assertRegex(out, r"(?s)\n   WorkDir=\n.*\n255\n/tmp\n$")
+        self.assertEqual(status, 0)
+        self.assertRegex(err, f"^{text('salloc')}salloc: Granted job allocation [0-9]+\n.*{text('srun')}")
+
     def test_exit_codes(self):
         done = self.run_cmd("srun", "-n4", "-N2", "sh", "-c", "exit $SLURM_PROCID", check=False)
         self.assertEqual(done.returncode, 3)

@@ -8,6 +8,7 @@
 #include <getopt.h>
 #include <unistd.h>
 
+#include "cli/shared/submit_env.hpp"
 #include "cli/shared/version.hpp"
 #include "common/base/contains.hpp"
 #include "common/base/text.hpp"
@@ -16,11 +17,6 @@ namespace sluice::cli {
 namespace {
 
 constexpr int kFirstLong = 1000;  // getopt's value of row n is kFirstLong + n
-
-std::string current_folder() {
-  char buffer[4096];
-  return getcwd(buffer, sizeof buffer) != nullptr ? buffer : "/";
-}
 
 std::optional<int> print_for(const SubmitOption& row, CommandSet command) {
   if (row.name == "help") {
@@ -278,7 +274,7 @@ std::optional<std::string> OptionParser::argument(std::string_view option) const
 }
 
 std::optional<int> OptionParser::apply(Submission& submission) const {
-  const std::string folder = current_folder();
+  const std::string folder = working_folder();
   Source memory_source = kScript, cpus_source = kScript;
   for (const Row& row : rows_) {
     Source source;
