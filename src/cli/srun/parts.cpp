@@ -139,6 +139,7 @@ StepSpec step_spec(const Part& part, bool own) {
     const auto task = to_number<uint32_t>(stream->view());
     if (task && *task >= tasks) *stream = fmt::format("./{}", stream->view());
   }
+  step.own_job = own;
   if (own) {  // the job was made to measure: the step has all of its nodes
     step.min_nodes = step.max_nodes = part.nodes;
     step.relative = UINT32_MAX;

@@ -30,7 +30,7 @@ std::string_view step_nodes(const StepView& v) {
 // inside of a job. Of srun's own jobs it always says blocks.
 std::string_view step_distribution(const StepView& v) {
   const bool one_each = v.step->layout != nullptr && step_tasks(v) <= v.step->layout->nodes.size();
-  return or_else(v.spec().distribution, one_each && v.job().spec().batch ? "Cyclic" : "Block");
+  return or_else(v.spec().distribution, one_each && !v.spec().own_job ? "Cyclic" : "Block");
 }
 bool is_named(const StepView& v) { return v.step->id.step > kMaxNormalStep; }
 uint32_t step_cpus(const StepView& v) {

@@ -164,9 +164,13 @@ TEST(ShowStep, OrderOfNoMoreTasksThanNodes) {
   layout.num_tasks = 1;
   step.layout = std::make_shared<const StepLayout>(layout);
   EXPECT_TRUE(says("Cyclic"));
-  JobSpec spec = *record.job.spec;
-  spec.batch = false;  // srun's own job
-  record.job.spec = std::make_shared<const JobSpec>(spec);
+  JobSpec job = *record.job.spec;
+  job.batch = false;  // salloc's
+  record.job.spec = std::make_shared<const JobSpec>(job);
+  EXPECT_TRUE(says("Cyclic"));
+  StepSpec spec = *step.spec;
+  spec.own_job = true;  // srun's own
+  step.spec = std::make_shared<const StepSpec>(spec);
   EXPECT_TRUE(says("Block"));
 }
 

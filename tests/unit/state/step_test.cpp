@@ -45,6 +45,30 @@ TEST_F(StepTest, ACancelledStepIsKilledAtOnceUnlessTermIsAskedFor) {
   }
 }
 
+// The bug: the job of an srun that was killed stayed until its client was given up.
+TEST_F(StepTest, AnSrunsOwnJobEndsWithIt) {
+  const auto report = [&](StepId step) {
+    protocol::StepEnded ended;
+    ended.key = {step, 0};
+    ended.nodes = "n2";
+    ended.exit_status = 9;
+    ended.srun_ended = true;
+    return EndSteps{{ended}};
+  };
+  const auto inside = create(tasks(3, 3));
+  ASSERT_TRUE(inside);
+  ASSERT_TRUE(run(report(*inside)));
+  EXPECT_EQ(job(job_).state, JobState::kRunning) << "it is for more than this step";
+  StepSpec spec = tasks(3, 3);
+  spec.overlap = OverlapKind::kOverlap;
+  spec.own_job = true;
+  const auto own = create(spec);
+  ASSERT_TRUE(own);
+  ASSERT_TRUE(run(report(*own)));
+  EXPECT_EQ(job(job_).state, JobState::kCancelled);
+  EXPECT_EQ(effects<TerminateJob>().size(), 1u) << "its tasks on other nodes are not waited for";
+}
+
 // As a job's. The bug: sruns with texts of some MB each were more than the controller's memory.
 TEST_F(StepTest, TextsHaveBounds) {
   const auto error = [&](const std::function<void(StepSpec&)>& change) {
