@@ -162,6 +162,24 @@ class Srun(ClusterCase):
         self.assertIn("30 100", text)
         self.assertEqual(status, 5)
 
+    def test_terminal_with_labels(self):
+        status, text = in_terminal(self.cluster, "srun", "--pty", "-l", "sh", "-c", "test -t 1 && echo one; echo two")
+        self.assertEqual((status, text), (0, "0: one\n0: two\n"))
+
+    def test_help_on_binding_where_nothing_binds(self):  # as tests/system/test_srun_options.py where something does
+        text = "CPU bind options not supported with current configuration\n"
+        self.fails(1, "", "srun", "--cpu-bind=help", "true", out=text)
+        self.fails(1, "", "srun", "--cpu-bind=verbose,help", "true", out=text)
+        self.fails(1, "", "srun", "true", out=text, env={"SLURM_CPU_BIND": "help"})
+
+    def test_binding_is_told_where_nothing_binds(self):
+        show = ("sh", "-c", "echo $SLURM_CPU_BIND $SLURM_CPU_BIND_VERBOSE $SLURM_CPU_BIND_TYPE:$SLURM_CPU_BIND_LIST")
+        for option, told in (("none", "quiet,none quiet none:"), ("v,none", "verbose,none verbose none:"), ("quiet", ":"),
+                             ("map_cpu:0", "quiet,map_cpu:0 quiet map_cpu::0")):
+            self.fails(0, "srun: cluster configuration lacks support for cpu binding\n", "srun", f"--cpu-bind={option}", *show,
+                       out=told + "\n")
+        self.assertEqual(self.out("srun", *show), ":\n")
+
     def test_terminal_of_the_output(self):
         '''It is standard output that has to be one; input that comes from elsewhere ends there, too.'''
         def shell(script):

@@ -149,7 +149,7 @@ class Srun(ClusterCase):
     def test_help_on_values(self):
         """It is shown, and nothing is run: for all but a few options Slurm has that for a failure."""
         for command, option, status in (("srun", "--hint=help", 1), ("salloc", "--hint=help", 1), ("srun", "--cpu-bind=help", 1),
-                                        ("srun", "--mem-bind=help", 255), ("srun", "--gres=help", 0)):
+                                        ("srun", "--cpu-bind=v,help", 1), ("srun", "--mem-bind=help", 255), ("srun", "--gres=help", 0)):
             done = self.run_cmd(command, option, "echo", "ran", check=False)
             self.assertEqual((done.returncode, done.stderr), (status, ""), option)
             self.assertIn(" options", done.stdout.splitlines()[0])

@@ -8,6 +8,7 @@
 #include <getopt.h>
 #include <unistd.h>
 
+#include "cli/shared/client.hpp"
 #include "cli/shared/submit_env.hpp"
 #include "cli/shared/version.hpp"
 #include "common/base/contains.hpp"
@@ -17,6 +18,11 @@ namespace sluice::cli {
 namespace {
 
 constexpr int kFirstLong = 1000;  // getopt's value of row n is kFirstLong + n
+
+bool cluster_binds_cpus() {
+  const Result<Client> client = Client::open();
+  return !client || !client->config().task_plugin.empty();
+}
 
 std::optional<int> print_for(const SubmitOption& row, CommandSet command) {
   if (row.name == "help") {
@@ -306,6 +312,7 @@ std::optional<int> OptionParser::apply(Submission& submission) const {
     input.now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
     input.folder = folder;
     input.by_root = getuid() == 0;
+    input.binds_cpus = cluster_binds_cpus;
     if (const OptionResult done = row.option->set(submission, input); !done) {
       const OptionProblem& problem = done.error();
       FILE* out = problem.errors.empty() ? stdout : stderr;

@@ -251,7 +251,7 @@ void fill_caller(Submission& submission, const ClusterConfig& config, int argc, 
 }
 
 void set_caller_variables(Environment& out) {
-  out.set("SLURM_SUBMIT_DIR", working_folder());
+  if (const std::string folder = working_folder(); !folder.empty()) out.set("SLURM_SUBMIT_DIR", folder);
   out.set("SLURM_SUBMIT_HOST", short_host_name());
   errno = 0;
   out.set("SLURM_PRIO_PROCESS", std::to_string(getpriority(PRIO_PROCESS, 0)));

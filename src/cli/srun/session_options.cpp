@@ -25,7 +25,7 @@ SessionOptions session_options(const StepSpec& spec, const SubmitSettings& setti
                              : static_cast<uint32_t>(to_seconds(config.wait_time));
   options.pty = spec.pty;
   options.work_dir = spec.work_dir.str();
-  options.label = spec.label && !spec.pty;
+  options.label = spec.label;
   return options;
 }
 
