@@ -5,6 +5,7 @@ import pty
 import re
 import select
 import signal
+import socket
 import struct
 import termios
 import time
@@ -101,6 +102,9 @@ class Srun(ClusterCase):
         self.assertEqual(self.lines("srun", "-n2", "-i", "in.txt", "cat"), ["from file"] * 2)
 
     def test_output_files(self):
+        self.run_cmd("srun", "-N2", "-n2", "-o", "node.%N", "sh", "-c", "echo $SLURMD_NODENAME > here.$SLURM_PROCID; echo $SLURMD_NODENAME")
+        for node in (self.file(f"here.{task}").strip() for task in range(2)):
+            self.assertEqual(self.file(f"node.{node}"), node + "\n")
         self.run_cmd("srun", "-n2", "-o", "task.%t.txt", "sh", "-c", "echo $SLURM_PROCID")
         self.assertEqual(self.file("task.1.txt"), "1\n")
         self.assertEqual(self.out("srun", "-n2", "-o", "2", "echo", "there"), "")
@@ -289,6 +293,17 @@ class Srun(ClusterCase):
     def test_test_only(self):
         done = self.run_cmd("srun", "--test-only", "-N2", "true")
         self.assertRegex(done.stderr, r"^srun: Job \d+ to start at \S+ using 2 processors on nodes \S+ in partition debug\n$")
+
+
+class HostsOfFiles(ClusterCase):
+    """%N is the host's name; with several nodes on one host, where each has files of its own, the node's."""
+    NODES, CPUS = 1, 2
+
+    def test_the_only_node_of_its_host(self):
+        host = socket.gethostname().split(".")[0]
+        self.run_cmd("srun", "-o", "step-%N-%n", "echo", "here")
+        self.wait_ended(self.submit("-o", "script-%N-%n", "--wrap", "echo here"))
+        self.assertEqual([self.file(f"{kind}-{host}-0") for kind in ("step", "script")], ["here\n"] * 2)
 
 
 class Salloc(ClusterCase):
