@@ -23,4 +23,16 @@ std::string told_distribution(std::string_view text) {
   return join(levels, ":") + (flags ? to_lower(text.substr(comma)) : std::string());
 }
 
+std::string shown_distribution(std::string_view text) {
+  const std::string told = told_distribution(text);
+  const std::string nodes = distribution_of(told, DistributionLevel::kNodes);
+  const std::string sockets = distribution_of(told, DistributionLevel::kSockets);
+  if (nodes.starts_with("plane")) return "Plane";
+  if (nodes == "arbitrary") return "arbitrary task distribution";
+  std::string shown = nodes == "cyclic" ? "C" : "B";
+  if (sockets.empty()) return nodes == "cyclic" ? "Cyclic" : "Block";
+  shown += sockets == "fcyclic" ? "FCyclic" : sockets == "cyclic" ? "Cyclic" : "Block";
+  return shown;
+}
+
 }  // namespace sluice

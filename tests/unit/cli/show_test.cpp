@@ -172,6 +172,14 @@ TEST(ShowStep, OrderOfNoMoreTasksThanNodes) {
   spec.own_job = true;  // srun's own
   step.spec = std::make_shared<const StepSpec>(spec);
   EXPECT_TRUE(says("Block"));
+  for (const auto& [asked, shown] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"block", "Block"}, {"cyclic", "Cyclic"}, {"Block:block", "BBlock"}, {"block:cyclic", "BCyclic"}, {"block:fcyclic", "BFCyclic"},
+           {"cyclic:block", "CBlock"}, {"cyclic:*", "CCyclic"}, {"cyclic:fcyclic", "CFCyclic"}, {"*:cyclic", "BCyclic"},
+           {"plane=2", "Plane"}, {"arbitrary", "arbitrary task distribution"}, {"cyclic,NoPack", "Cyclic"}}) {
+    spec.distribution = asked;
+    step.spec = std::make_shared<const StepSpec>(spec);
+    EXPECT_TRUE(says(shown)) << asked;
+  }
 }
 
 TEST(ShowReservation, AsCaptured) {
