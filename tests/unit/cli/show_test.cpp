@@ -175,7 +175,8 @@ TEST(ShowStep, OrderOfNoMoreTasksThanNodes) {
   for (const auto& [asked, shown] : std::initializer_list<std::pair<const char*, const char*>>{
            {"block", "Block"}, {"cyclic", "Cyclic"}, {"Block:block", "BBlock"}, {"block:cyclic", "BCyclic"}, {"block:fcyclic", "BFCyclic"},
            {"cyclic:block", "CBlock"}, {"cyclic:*", "CCyclic"}, {"cyclic:fcyclic", "CFCyclic"}, {"*:cyclic", "BCyclic"},
-           {"plane=2", "Plane"}, {"arbitrary", "arbitrary task distribution"}, {"cyclic,NoPack", "Cyclic"}}) {
+           {"plane=2", "Plane"}, {"arbitrary", "arbitrary task distribution"}, {"cyclic,NoPack", "Cyclic,NoPack"},
+           {"block,pack", "Block,Pack"}, {"block:cyclic:block", "BCyclicBlock"}}) {
     spec.distribution = asked;
     step.spec = std::make_shared<const StepSpec>(spec);
     EXPECT_TRUE(says(shown)) << asked;

@@ -89,9 +89,10 @@ Result<std::shared_ptr<Step>> make_new_step(const ClusterState& state, const Job
     return failure(ErrorCode::kTooManyNodes,
                    fmt::format("Only allocated {} nodes asked for {}", held, wanted.min_nodes));
   }
-  auto layout = lay_out_step(state, job, wanted);
-  if (!layout) return tl::unexpected(layout.error());
   auto spec = std::make_shared<StepSpec>(wanted);
+  if (wanted.own_job && wanted.num_tasks == 0) spec->num_tasks = job.spec->num_tasks;  // as followed from its GPUs
+  auto layout = lay_out_step(state, job, *spec);
+  if (!layout) return tl::unexpected(layout.error());
   spec->uid = job.spec->uid;
   spec->gid = job.spec->gid;
   complete_binding(state, job, *spec);
