@@ -317,6 +317,7 @@ std::optional<int> read_request(OptionParser& parser, Submission& out) {
 }  // namespace
 
 int salloc_main(int argc, char** argv) {
+  (void)has_working_folder("salloc");  // its job does without one
   std::vector<OptionParser> parsers;
   if (const auto status = read_components(kSalloc, argc, argv, parsers)) return *status;
   std::vector<Submission> components(parsers.size());

@@ -163,6 +163,7 @@ int submit(Client& client, const Batch& batch, const Environment& environment) {
 }  // namespace
 
 int sbatch_main(int argc, char** argv) {
+  if (!has_working_folder("sbatch")) return 255;
   Batch batch;
   if (const auto status = read_request(argc, argv, batch)) return *status;
   for (Submission& component : batch.components) {

@@ -333,7 +333,21 @@ class Srun {
     const int status = session.run(made);
     watch_.handle(nullptr, nullptr);
     wait_status_ = session.wait_status();
+    tell_of_step(made.front());
     return status;
+  }
+
+  // For SrunEpilog. SrunProlog runs before there is a step, as that begins when it is made.
+  void tell_of_step(const protocol::CreateStepReply& step) {
+    std::vector<uint32_t> tasks;
+    for (const StepNode& node : step.layout.nodes) tasks.push_back(static_cast<uint32_t>(node.tasks.size()));
+    for (const char* name : {"SLURM_STEP_ID", "SLURM_STEPID"}) script_environment_.set(name, std::to_string(step.id.step));
+    for (const char* name : {"SLURM_NTASKS", "SLURM_NPROCS"}) {
+      script_environment_.set(name, std::to_string(step.layout.num_tasks));
+    }
+    script_environment_.set("SLURM_NNODES", std::to_string(tasks.size()));
+    script_environment_.set("SLURM_NODELIST", step.layout.node_list);
+    script_environment_.set("SLURM_TASKS_PER_NODE", fold_counts(tasks));
   }
 
   bool run_prolog() {
@@ -360,6 +374,7 @@ class Srun {
       all.set(entry.substr(0, equal), entry.substr(equal + 1));
     }
     const JobSpec& job = submission_.job;
+    all.set("SLURM_MPI_TYPE", submission_.step.mpi.empty() ? "none" : submission_.step.mpi.view());
     all.set("SLURM_JOB_UID", std::to_string(job.uid));
     all.set("SLURM_JOB_USER", job.user_name.view());
     all.set("SLURM_UMASK", fmt::format("{:04o}", job.umask));
@@ -388,6 +403,7 @@ class Srun {
 }  // namespace
 
 int srun_main(int argc, char** argv) {
+  if (!has_working_folder("srun")) return 255;
   signal(SIGPIPE, SIG_IGN);
   std::optional<srun::Spawned> spawned = srun::take_spawned();
   std::vector<srun::Part> parts;

@@ -1,5 +1,6 @@
 #include "noded/node_state.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -20,6 +21,11 @@ const NodeConfig* find_node_config(const ClusterConfig& config, std::string_view
     if (node.name == name) return &node;
   }
   return nullptr;
+}
+
+std::string host_in_file_names(const ClusterConfig& config, const NodeConfig& self) {
+  const auto here = std::ranges::count(config.nodes, self.hostname, &NodeConfig::hostname);
+  return here > 1 ? self.name : self.hostname.substr(0, self.hostname.find('.'));
 }
 
 Environment helper_environment(const NodeState& node) {

@@ -43,6 +43,8 @@ struct NodeState {
 // This node's line in `config`; nullptr when it has none.
 [[nodiscard]] const NodeConfig* find_node_config(const ClusterConfig& config,
                                                  std::string_view name);
+// What %N is: the host's short name; where several nodes are on one host, the node's, as each has files of its own.
+[[nodiscard]] std::string host_in_file_names(const ClusterConfig& config, const NodeConfig& self);
 
 // What every program finds that the agent starts for itself, and those of the site: where programs are, and whose it is.
 [[nodiscard]] Environment helper_environment(const NodeState& node);

@@ -22,7 +22,7 @@ const net::FanoutTarget kToController{};
 bool can_join(const protocol::StepEnded& a, const protocol::StepEnded& b) {
   return a.key == b.key && a.out_of_memory == b.out_of_memory && a.failure == b.failure &&
          a.users_error == b.users_error && a.drain_node == b.drain_node && a.node_clean == b.node_clean &&
-         a.happened == b.happened;
+         a.happened == b.happened && a.srun_ended == b.srun_ended;
 }
 
 void join_into(protocol::StepEnded& sum, const protocol::StepEnded& more) {

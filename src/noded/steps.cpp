@@ -222,6 +222,7 @@ protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch) co
   protocol::StepdStart start;
   start.title = daemon_name(launch.key.id);
   start.node_name = node_.name;
+  start.file_host = host_in_file_names(config, node_.self);
   start.spool_dir = node_.spool_dir;
   start.config_path = node_.config_path;
   start.task_prolog = config.task_prolog;

@@ -153,13 +153,16 @@ std::string binding_report(const PlanInput& input, const TaskBinding& binding, u
                      mask == nullptr ? "" : " set");
 }
 
-void set_binding_variables(const PlanInput& input, const TaskBinding& binding, Environment& out) {
-  if (!input.start.affinity) return;
-  const std::string_view verbosity = binding.verbose ? "verbose" : "quiet";
+void set_binding_variables(const PlanInput& input, const TaskBinding& bound, Environment& out) {
+  std::optional<TaskBinding> binding;
+  if (input.start.affinity) binding = bound;
+  else if (input.launch.step != nullptr) binding = asked_binding(input.launch.step->cpu_bind.view());
+  if (!binding) return;
+  const std::string_view verbosity = binding->verbose ? "verbose" : "quiet";
   out.set("SLURM_CPU_BIND_VERBOSE", verbosity);
-  out.set("SLURM_CPU_BIND_TYPE", binding.type);
-  out.set("SLURM_CPU_BIND_LIST", binding.list);
-  out.set("SLURM_CPU_BIND", fmt::format("{},{}{}", verbosity, binding.type, binding.list));
+  out.set("SLURM_CPU_BIND_TYPE", binding->type);
+  out.set("SLURM_CPU_BIND_LIST", binding->list);
+  out.set("SLURM_CPU_BIND", fmt::format("{}{}{}{}", verbosity, binding->type.empty() ? "" : ",", binding->type, binding->list));
 }
 
 }  // namespace sluice::stepd

@@ -192,6 +192,7 @@ class StepDaemon {
   uint32_t end_checks_ = 0;
   std::string failure_;
   bool users_error_ = false;  // StepEnded::users_error
+  bool srun_ended_ = false;   // StepEnded::srun_ended
   bool no_room_ = false;      // the spool folder does not take the script
   std::unique_ptr<StepGroup> group_;  // null: no control groups
   bool out_of_memory_ = false;

@@ -211,6 +211,7 @@ protocol::StepEnded StepDaemon::make_report() const {
   }
   report.failure = failure_;
   report.users_error = users_error_;
+  report.srun_ended = srun_ended_;
   report.drain_node = unkillable_ || no_room_;
   if (report.drain_node) report.happened = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
   if (!failure_.empty() && report.exit_status == 0) report.exit_status = protocol::kLaunchFailedStatus;

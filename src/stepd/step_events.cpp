@@ -170,7 +170,9 @@ void StepDaemon::on_owner_lost(bool ended) {
       ::kill(-task.pid, SIGCONT);
     }
   }
-  if (ended) terminate(true, {});
+  if (!ended) return;
+  srun_ended_ = true;
+  terminate(true, {});
 }
 
 void StepDaemon::list_pids() {

@@ -266,7 +266,7 @@ PatternFields pattern_fields(const PlanInput& input) {
   fields.array = input.launch.array;
   fields.job_name = input.launch.job_spec->name;
   fields.user_name = input.launch.user_name;
-  fields.node_name = input.start.node_name;
+  fields.host = input.start.file_host;
   fields.node_index = input.start.node_index;
   return fields;
 }

@@ -239,6 +239,17 @@ Result<TaskBinding> bind_tasks(const BindRequest& request) {
   return Binder(request, read_words(request.bind)).run();
 }
 
+std::optional<TaskBinding> asked_binding(std::string_view bind) {
+  const Words words = read_words(bind);
+  if (words.row == nullptr && !words.verbose) return std::nullopt;
+  TaskBinding asked;
+  asked.verbose = words.verbose;
+  asked.list = join(words.list, ",");
+  const auto* known = std::ranges::find(kKinds, words.kind(), &KindRow::kind);  // of several spellings the usual one
+  asked.type = words.row == nullptr ? std::string_view() : known->word;
+  return asked;
+}
+
 std::string hex_mask(const Bitmap& cpus, size_t digits, bool upper_case) {
   const std::string_view names = upper_case ? "0123456789ABCDEF" : "0123456789abcdef";
   std::string text(digits, '0');  // the lowest first

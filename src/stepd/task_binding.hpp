@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,9 @@ struct TaskBinding {
 [[nodiscard]] bool names_domains(std::string_view bind);
 // The error is Slurm's: a sentence for srun, a newline, the reason that the launch fails.
 [[nodiscard]] Result<TaskBinding> bind_tasks(const BindRequest& request);
+// Where nothing binds: what was asked for, without masks. Nothing when it says neither how to bind nor to report; its
+// type is empty when it says only that.
+[[nodiscard]] std::optional<TaskBinding> asked_binding(std::string_view bind);
 // "0x03", with at least so many digits.
 [[nodiscard]] std::string hex_mask(const Bitmap& cpus, size_t digits, bool upper_case);
 

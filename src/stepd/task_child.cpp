@@ -77,8 +77,8 @@ bool names_missing_interpreter(const std::string& path, std::string& interpreter
 }
 
 // Like execvpe(), except that a script without an interpreter line is not run, that a path that begins with a dot is
-// made a whole one (a script finds it in $0), and that a program that no folder of the path has may lie in this folder.
-// Returns the errno.
+// made a whole one (a script finds it in $0), and that a program that no folder of the path has may lie in this folder:
+// without a path, as --export=NONE leaves it, only there. Returns the errno.
 int execute(const std::string& program,
             char* const* arguments,
             char* const* env,
@@ -91,7 +91,6 @@ int execute(const std::string& program,
     return errno;
   }
   int worst = ENOENT;
-  if (path.empty()) path = "/usr/local/bin:/usr/bin:/bin";
   for (const std::string& folder : split(path, ':')) {
     ::execve((folder.empty() ? program : fmt::format("{}/{}", folder, program)).c_str(), arguments, env);
     if (errno == EACCES)

@@ -53,6 +53,32 @@ class EarlyOrder(ClusterCase):
         self.wait_no_jobs()
 
 
+class OwnJob(ClusterCase):
+    NODES, CPUS, CONF = 2, 4, "InactiveLimit=3600\n"  # so long is a client waited for whose connection broke
+
+    def test_a_job_ends_with_its_srun(self):
+        """srun killed with -9: its step ended, and the job was there until its client was given up."""
+        srun = self.cluster.start("srun", "-N2", "sh", "-c", "trap '' TERM HUP; echo here $SLURM_JOB_ID; sleep 1000",
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        said = {srun.stdout.readline() for _ in range(2)}
+        (job,) = {line.split()[1] for line in said}
+        self.assertIn(" Dist=Block\n", self.out("scontrol", "show", "step", f"{job}.0"))
+        srun.kill()
+        srun.communicate()
+        self.assertEqual(self.wait_ended(job), "CANCELLED")
+        self.wait_no_jobs()
+
+    def test_a_job_of_salloc_does_not_end_with_an_srun(self):
+        salloc = self.cluster.start("salloc", "-Q", "-N2", "sh", "-c", "srun sh -c 'echo here; sleep 1000' & srun=$!; read line; "
+                                    "scontrol show step $SLURM_JOB_ID.0; kill -9 $srun; wait $srun; srun --overlap echo still; exit 3",
+                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.addCleanup(salloc.kill)
+        self.assertEqual([salloc.stdout.readline() for _ in range(2)], 2 * ["here\n"])
+        out, _ = salloc.communicate("go\n", timeout=60)
+        self.assertIn(" Dist=Cyclic\n", out)
+        self.assertEqual((out.count("still\n"), salloc.returncode), (2, 3))
+
+
 class InAJob(ClusterCase):
     NODES, CPUS = 2, 4
 

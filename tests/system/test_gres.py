@@ -163,8 +163,17 @@ class Gres(ClusterCase):
             self.assertEqual((gres, words["NumTasks"]), (["gpu:a100:2(IDX:0-1)"], "4"))
             for option in ("--ntasks-per-gpu=2", "--ntasks-per-tres=2"):
                 self.assertEqual(self.gres(f"{option} -n4", command)[0], ["gpu:a100:2(IDX:0-1)"])
-        told = sorted(self.say("srun", "-n4 --ntasks-per-gpu=2", TELL).splitlines())
-        self.assertEqual(told, ["0 0 0 2", "1 0 0 2", "2 1 1 2", "3 1 1 2"])
+            gres, words = self.gres("-N1 --ntasks-per-gpu=2", command)  # a GPU of each node
+            self.assertEqual((gres, words["NumTasks"]), (["gpu:a100:1(IDX:0)"], "2"))
+            why = "srun: error: Failed to validate job spec, -n/--ntasks has to be a multiple of --ntasks-per-gpu.\n"
+            self.fails(1, why + "srun: error: Invalid generic resource (gres) specification\n", "srun", "-n3", "--ntasks-per-gpu=2", "true")
+            why = ("srun: error: gres_job_state_validate: --ntasks-per-tres needs either a GRES GPU specification or a node/ntask "
+                   "specification\nsrun: error: Invalid generic resource (gres) specification\n")
+            for nodes in ((), ("-N1-2",)):
+                self.fails(1, why, "srun", *nodes, "--ntasks-per-gpu=1", "true")
+        for options in ("-n4 --ntasks-per-gpu=2", "-G2 --ntasks-per-gpu=2"):
+            told = sorted(self.say("srun", options, TELL).splitlines())
+            self.assertEqual(told, ["0 0 0 2", "1 0 0 2", "2 1 1 2", "3 1 1 2"])
 
     def test_update_waiting_job(self):  # with or without gres/
         for change, shown in (("TresPerJob=gpu:2", "TresPerJob=gres/gpu:2"), ("TresPerSocket=gres/gpu:1", "TresPerSocket=gres/gpu:1"),

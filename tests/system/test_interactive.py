@@ -6,6 +6,7 @@ import pty
 import re
 import select
 import signal
+import socket
 import struct
 import subprocess
 import termios
@@ -67,6 +68,21 @@ class Srun(ClusterCase):
         self.assertEqual(out[0], " 0: x")
         self.assertEqual(out[-1], "10: x")
 
+    def test_folder_that_was_deleted(self):
+        def told(*command, more=""):
+            script = f"mkdir gone; cd gone; rmdir ../gone; {more} exec \"$@\""
+            done = self.run_cmd("/bin/sh", "-c", script, "sh", *command, check=False)
+            return done.returncode, done.stdout, done.stderr
+        text = "{}: error: getcwd failed: No such file or directory\n".format
+        for command in (("srun", "true"), ("srun", "-D", "/tmp", "true"), ("srun", "--version"), ("srun", "--test-only", "true"),
+                        ("sbatch", "--wrap", "true"), ("sbatch", "-D", "/tmp", "--wrap", "true"), ("sbatch", "/nosuch")):
+            self.assertEqual(told(*command), (255, "", text(command[0])), command)
+            self.assertEqual(told(*command, more="PWD=/tmp"), (255, "", text(command[0])), command)
+        status, out, err = told("salloc", "sh", "-c", "scontrol show job $SLURM_JOB_ID; srun true; echo $?; cd /tmp; srun pwd")
+        self.assertRegex(out, r"(?s)\n   WorkDir=\n.*\n255\n/tmp\n$")
+        self.assertEqual(status, 0)
+        self.assertRegex(err, f"^{text('salloc')}salloc: Granted job allocation [0-9]+\n.*{text('srun')}")
+
     def test_exit_codes(self):
         done = self.run_cmd("srun", "-n4", "-N2", "sh", "-c", "exit $SLURM_PROCID", check=False)
         self.assertEqual(done.returncode, 3)
@@ -93,6 +109,9 @@ class Srun(ClusterCase):
         self.assertEqual(self.lines("srun", "-n2", "-i", "in.txt", "cat"), ["from file"] * 2)
 
     def test_output_files(self):
+        self.run_cmd("srun", "-N2", "-n2", "-o", "node.%N", "sh", "-c", "echo $SLURMD_NODENAME > here.$SLURM_PROCID; echo $SLURMD_NODENAME")
+        for node in (self.file(f"here.{task}").strip() for task in range(2)):
+            self.assertEqual(self.file(f"node.{node}"), node + "\n")
         self.run_cmd("srun", "-n2", "-o", "task.%t.txt", "sh", "-c", "echo $SLURM_PROCID")
         self.assertEqual(self.file("task.1.txt"), "1\n")
         self.assertEqual(self.out("srun", "-n2", "-o", "2", "echo", "there"), "")
@@ -188,6 +207,24 @@ class Srun(ClusterCase):
         status, text = in_terminal(self.cluster, "srun", "--pty", "sh", "-c", "sleep 0.3; stty size; exit 5")
         self.assertIn("30 100", text)
         self.assertEqual(status, 5)
+
+    def test_terminal_with_labels(self):
+        status, text = in_terminal(self.cluster, "srun", "--pty", "-l", "sh", "-c", "test -t 1 && echo one; echo two")
+        self.assertEqual((status, text), (0, "0: one\n0: two\n"))
+
+    def test_help_on_binding_where_nothing_binds(self):  # as tests/system/test_srun_options.py where something does
+        text = "CPU bind options not supported with current configuration\n"
+        self.fails(1, "", "srun", "--cpu-bind=help", "true", out=text)
+        self.fails(1, "", "srun", "--cpu-bind=verbose,help", "true", out=text)
+        self.fails(1, "", "srun", "true", out=text, env={"SLURM_CPU_BIND": "help"})
+
+    def test_binding_is_told_where_nothing_binds(self):
+        show = ("sh", "-c", "echo $SLURM_CPU_BIND $SLURM_CPU_BIND_VERBOSE $SLURM_CPU_BIND_TYPE:$SLURM_CPU_BIND_LIST")
+        for option, told in (("none", "quiet,none quiet none:"), ("v,none", "verbose,none verbose none:"), ("quiet", ":"),
+                             ("map_cpu:0", "quiet,map_cpu:0 quiet map_cpu::0")):
+            self.fails(0, "srun: cluster configuration lacks support for cpu binding\n", "srun", f"--cpu-bind={option}", *show,
+                       out=told + "\n")
+        self.assertEqual(self.out("srun", *show), ":\n")
 
     def test_terminal_of_the_output(self):
         '''It is standard output that has to be one; input that comes from elsewhere ends there, too.'''
@@ -298,6 +335,17 @@ class Srun(ClusterCase):
     def test_test_only(self):
         done = self.run_cmd("srun", "--test-only", "-N2", "true")
         self.assertRegex(done.stderr, r"^srun: Job \d+ to start at \S+ using 2 processors on nodes \S+ in partition debug\n$")
+
+
+class HostsOfFiles(ClusterCase):
+    """%N is the host's name; with several nodes on one host, where each has files of its own, the node's."""
+    NODES, CPUS = 1, 2
+
+    def test_the_only_node_of_its_host(self):
+        host = socket.gethostname().split(".")[0]
+        self.run_cmd("srun", "-o", "step-%N-%n", "echo", "here")
+        self.wait_ended(self.submit("-o", "script-%N-%n", "--wrap", "echo here"))
+        self.assertEqual([self.file(f"{kind}-{host}-0") for kind in ("step", "script")], ["here\n"] * 2)
 
 
 class Salloc(ClusterCase):

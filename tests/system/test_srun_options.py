@@ -149,7 +149,7 @@ class Srun(ClusterCase):
     def test_help_on_values(self):
         """It is shown, and nothing is run: for all but a few options Slurm has that for a failure."""
         for command, option, status in (("srun", "--hint=help", 1), ("salloc", "--hint=help", 1), ("srun", "--cpu-bind=help", 1),
-                                        ("srun", "--mem-bind=help", 255), ("srun", "--gres=help", 0)):
+                                        ("srun", "--cpu-bind=v,help", 1), ("srun", "--mem-bind=help", 255), ("srun", "--gres=help", 0)):
             done = self.run_cmd(command, option, "echo", "ran", check=False)
             self.assertEqual((done.returncode, done.stderr), (status, ""), option)
             self.assertIn(" options", done.stdout.splitlines()[0])
@@ -267,7 +267,7 @@ print(mode.value, nodes.value, *(os.environ.get("SLURM_MEM_BIND" + name, "-") or
 
     def test_environment(self):
         def found(*options):
-            out = self.out("srun", *options, "env", env=dict(ONE="1", TWO="2", SLURM_NTASKS="9"))
+            out = self.out("srun", *options, "/usr/bin/env", env=dict(ONE="1", TWO="2", SLURM_NTASKS="9"))
             return dict(line.split("=", 1) for line in out.splitlines() if "=" in line)
         self.assertEqual(found("-n1")["ONE"], "1")
         self.assertNotIn("ONE", found("-n1", "--export=NONE"))
@@ -287,6 +287,21 @@ print(mode.value, nodes.value, *(os.environ.get("SLURM_MEM_BIND" + name, "-") or
         limit = "ulimit -n 321; srun {} sh -c 'ulimit -n'"
         self.assertEqual(self.out("/bin/sh", "-c", limit.format("--propagate=NOFILE")), "321\n")
         self.assertNotEqual(self.out("/bin/sh", "-c", limit.format("")), "321\n")
+
+    def test_programs_without_a_path(self):  # one of the folder is found, and what is named with its path
+        os.symlink("/usr/bin/env", os.path.join(self.cluster.work, "show"))
+        for option in ("--export=NONE", "--export=NIL", "--export=ONE", "--export=ONE=1"):
+            done = self.run_cmd("srun", "-n1", option, "env", check=False)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), option)
+            self.assertIn("slurmstepd: error: execve(): env: No such file or directory\n", done.stderr)
+            for program in ("/usr/bin/env", "./show", "show"):
+                self.assertIn("SLURM_PROCID=0\n", self.out("srun", "-n1", option, program), option)
+        self.assertIn("SLURM_PROCID=0\n", self.out("srun", "-n1", "--export=PATH", "env"))
+        # in a script it is so, too: the srun there exports what sbatch was told to
+        self.wait_ended(self.submit("-o", "inner.out", "--export=NONE", "--wrap", "env; srun -n1 env"))
+        told = self.file("inner.out")
+        self.assertIn("SLURM_EXPORT_ENV=NONE\n", told)
+        self.assertIn("slurmstepd: error: execve(): env: No such file or directory\n", told)
 
     def test_temporary_folder(self):  # tasks find it made; not more than one folder deep, as Slurm has it
         folder = os.path.join(self.cluster.work, "own-tmp")

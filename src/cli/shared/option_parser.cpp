@@ -8,6 +8,8 @@
 #include <getopt.h>
 #include <unistd.h>
 
+#include "cli/shared/client.hpp"
+#include "cli/shared/submit_env.hpp"
 #include "cli/shared/version.hpp"
 #include "common/base/contains.hpp"
 #include "common/base/text.hpp"
@@ -17,9 +19,9 @@ namespace {
 
 constexpr int kFirstLong = 1000;  // getopt's value of row n is kFirstLong + n
 
-std::string current_folder() {
-  char buffer[4096];
-  return getcwd(buffer, sizeof buffer) != nullptr ? buffer : "/";
+bool cluster_binds_cpus() {
+  const Result<Client> client = Client::open();
+  return !client || !client->config().task_plugin.empty();
 }
 
 std::optional<int> print_for(const SubmitOption& row, CommandSet command) {
@@ -278,7 +280,7 @@ std::optional<std::string> OptionParser::argument(std::string_view option) const
 }
 
 std::optional<int> OptionParser::apply(Submission& submission) const {
-  const std::string folder = current_folder();
+  const std::string folder = working_folder();
   Source memory_source = kScript, cpus_source = kScript;
   for (const Row& row : rows_) {
     Source source;
@@ -310,6 +312,7 @@ std::optional<int> OptionParser::apply(Submission& submission) const {
     input.now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
     input.folder = folder;
     input.by_root = getuid() == 0;
+    input.binds_cpus = cluster_binds_cpus;
     if (const OptionResult done = row.option->set(submission, input); !done) {
       const OptionProblem& problem = done.error();
       FILE* out = problem.errors.empty() ? stdout : stderr;

@@ -23,7 +23,7 @@ bool matters(int fd, int error) {
 
 }  // namespace
 
-OutputTarget::OutputTarget(int fd, bool label, uint32_t tasks) : fd_(fd), label_(label) {
+OutputTarget::OutputTarget(int fd, Labels labels, uint32_t tasks) : fd_(fd), labels_(labels) {
   for (uint32_t highest = tasks > 0 ? tasks - 1 : 0; highest >= 10; highest /= 10)
     ++width_;
 }
@@ -48,11 +48,12 @@ void OutputTarget::put_line(uint32_t task, std::string_view line) {
 }
 
 void OutputTarget::write(uint32_t task, std::string_view bytes) {
-  if (!label_) return put(bytes);
+  if (labels_ == Labels::kNone) return put(bytes);
   std::string& held = partial_[task];
   while (!bytes.empty()) {
     const size_t end = bytes.find('\n');
     if (end == std::string_view::npos) {
+      if (labels_ == Labels::kOfPieces) return put_line(task, bytes);
       held += bytes;
       return;
     }

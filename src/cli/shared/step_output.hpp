@@ -12,10 +12,16 @@
 
 namespace sluice::cli {
 
-// One of the two streams. Bytes of a labelled stream are held until their line ends.
+enum class Labels : uint8_t {
+  kNone,
+  kOfLines,   // bytes are held until their line ends
+  kOfPieces,  // of a terminal: a prompt waits for no end of its line, and is one
+};
+
+// One of the two streams.
 class OutputTarget {
  public:
-  OutputTarget(int fd, bool label, uint32_t tasks);
+  OutputTarget(int fd, Labels labels, uint32_t tasks);
 
   void write(uint32_t task, std::string_view bytes);
   // Puts out lines that have no end.
@@ -29,7 +35,7 @@ class OutputTarget {
   void put(std::string_view bytes);
   void put_line(uint32_t task, std::string_view line);
   int fd_;
-  bool label_;
+  Labels labels_;
   int width_ = 1;  // digits of the highest rank
   bool broken_ = false;
   int lost_ = 0;

@@ -68,8 +68,9 @@ int StepSession::run(const std::vector<protocol::CreateStepReply>& parts) {
   }
   name_ = step_id_text(parts_.front().id);
   exits_ = StepExits(layout_.num_tasks);
-  out_ = std::make_unique<OutputTarget>(options_.output, options_.label, layout_.num_tasks);
-  err_ = std::make_unique<OutputTarget>(options_.error, options_.label, layout_.num_tasks);
+  const Labels labels = !options_.label ? Labels::kNone : options_.pty ? Labels::kOfPieces : Labels::kOfLines;
+  out_ = std::make_unique<OutputTarget>(options_.output, labels, layout_.num_tasks);
+  err_ = std::make_unique<OutputTarget>(options_.error, labels, layout_.num_tasks);
   if (options_.verbose > 0) {
     for (const StepNode& node : layout_.nodes) {
       say(options_.command,

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "cli/shared/environment.hpp"
+#include "cli/shared/option_parser.hpp"
 #include "common/base/errno_text.hpp"
 #include "common/base/host_name.hpp"
 #include "common/base/hostlist.hpp"
@@ -250,7 +251,7 @@ void fill_caller(Submission& submission, const ClusterConfig& config, int argc, 
 }
 
 void set_caller_variables(Environment& out) {
-  out.set("SLURM_SUBMIT_DIR", working_folder());
+  if (const std::string folder = working_folder(); !folder.empty()) out.set("SLURM_SUBMIT_DIR", folder);
   out.set("SLURM_SUBMIT_HOST", short_host_name());
   errno = 0;
   out.set("SLURM_PRIO_PROCESS", std::to_string(getpriority(PRIO_PROCESS, 0)));
@@ -332,7 +333,13 @@ std::vector<uint64_t> collect_limits(std::string_view names) {
 
 std::string working_folder() {
   char buffer[4096];
-  return getcwd(buffer, sizeof buffer) != nullptr ? buffer : "/";
+  return getcwd(buffer, sizeof buffer) != nullptr ? buffer : "";
+}
+
+bool has_working_folder(std::string_view command) {
+  if (!working_folder().empty()) return true;
+  print_error(command, fmt::format("getcwd failed: {}", errno_text(errno)));
+  return false;
 }
 
 uint64_t new_request_id() {

@@ -41,7 +41,10 @@ void set_cluster_variable(const ClusterConfig& config, Environment& out);
 // limit stays. `names` is the value of --propagate.
 [[nodiscard]] std::vector<uint64_t> collect_limits(std::string_view names);
 
+// Empty when it was deleted.
 [[nodiscard]] std::string working_folder();
+// Says so when it was.
+[[nodiscard]] bool has_working_folder(std::string_view command);
 // What the options of a step mean to the sruns in the job that sbatch and salloc ask for.
 void set_request_variables(const StepSpec& step, Environment& environment);
 // A number that no other request has.

@@ -56,12 +56,15 @@ std::optional<int> share_programs(std::vector<OptionParser>& lines) {
   return std::nullopt;
 }
 
-// SLURM_TEST_EXEC: a program that is not here, either, is not asked for on the nodes.
-std::optional<int> test_program(const Part& part) {
+// SLURM_TEST_EXEC: a program that is not here, either, is not asked for on the nodes; else it is the one that was found.
+std::optional<int> test_program(Part& part) {
   const char* set = std::getenv("SLURM_TEST_EXEC");
   if (set == nullptr || !flag_is_on(set) || part.submission.settings.multi_prog) return std::nullopt;
   const SharedText& folder = part.submission.job.work_dir;
-  if (find_program(part.program[0], folder.empty() ? working_folder() : folder.str())) return std::nullopt;
+  if (auto found = find_program(part.program[0], folder.empty() ? working_folder() : folder.str())) {
+    part.program[0] = std::move(*found);
+    return std::nullopt;
+  }
   say("srun", "fatal: Can not execute " + part.program[0]);
   return error_exit();
 }
@@ -139,6 +142,7 @@ StepSpec step_spec(const Part& part, bool own) {
     const auto task = to_number<uint32_t>(stream->view());
     if (task && *task >= tasks) *stream = fmt::format("./{}", stream->view());
   }
+  step.own_job = own;
   if (own) {  // the job was made to measure: the step has all of its nodes
     step.min_nodes = step.max_nodes = part.nodes;
     step.relative = UINT32_MAX;

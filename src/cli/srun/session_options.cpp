@@ -25,7 +25,7 @@ SessionOptions session_options(const StepSpec& spec, const SubmitSettings& setti
                              : static_cast<uint32_t>(to_seconds(config.wait_time));
   options.pty = spec.pty;
   options.work_dir = spec.work_dir.str();
-  options.label = spec.label && !spec.pty;
+  options.label = spec.label;
   return options;
 }
 
@@ -36,7 +36,7 @@ Status open_streams(const protocol::CreateStepReply& step, const StepSpec& spec,
   fields.step = step.id;
   fields.job_name = spec.name;
   fields.user_name = given.job.user_name;
-  fields.node_name = host;
+  fields.host = host;
   const bool append = spec.open_mode == OpenMode::kAppend ||
                       (spec.open_mode == OpenMode::kDefault && config.job_file_append);
   const Result<int> out = open_output(spec.std_out, fields, append, STDOUT_FILENO, "stdout");

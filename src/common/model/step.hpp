@@ -115,6 +115,7 @@ struct StepSpec {
   SharedText srun_host;     // where its srun runs; empty: it has none
   uint32_t srun_pid = 0;
   SharedText cpu_freq;
+  bool own_job = false;  // the job is there for this step alone: its srun asked for both
 
   template <class V>
   static void describe(V&& field) {  // NOLINT(readability-function-size): a list
@@ -196,6 +197,7 @@ struct StepSpec {
     field(381, "srun_host", &StepSpec::srun_host);
     field(382, "srun_pid", &StepSpec::srun_pid);
     field(520, "cpu_freq", &StepSpec::cpu_freq);
+    field(530, "own_job", &StepSpec::own_job);
   }
 };
 

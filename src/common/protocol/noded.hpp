@@ -130,6 +130,7 @@ struct StepEnded {
   StepUsage usage;
   bool users_error = false;  // a batch script's `failure` is due to what its user asked for: it would fail anywhere
   Time happened = kNoTime;   // what drains the node; kNoTime: now
+  bool srun_ended = false;   // its srun ended before the tasks, which is why they did
   template <class V>
   static void describe(V&& field) {
     field(1, "key", &StepEnded::key);
@@ -142,6 +143,7 @@ struct StepEnded {
     field(8, "usage", &StepEnded::usage);
     field(9, "users_error", &StepEnded::users_error);
     field(520, "happened", &StepEnded::happened);
+    field(530, "srun_ended", &StepEnded::srun_ended);
   }
 };
 struct ReportStepsRequest {

@@ -113,6 +113,7 @@ struct StepdStart {
   std::string launch;          // encoded StepLaunch, its signature checked by the agent
   uint32_t node_index = 0;     // position in the layout
   std::string node_name;
+  std::string file_host;       // %N in the names of files
   std::string spool_dir;       // SlurmdSpoolDir of this node
   std::string config_path;     // for SLURM_CONF
   std::string task_prolog;
@@ -175,6 +176,7 @@ struct StepdStart {
     field(505, "title", &StepdStart::title);
     field(506, "counted_memory", &StepdStart::counted_memory);
     field(520, "cpu_freq", &StepdStart::cpu_freq);
+    field(530, "file_host", &StepdStart::file_host);
     field(610, "over_memory_kill", &StepdStart::over_memory_kill);
     field(611, "vsize_factor", &StepdStart::vsize_factor);
   }

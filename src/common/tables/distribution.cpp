@@ -23,4 +23,22 @@ std::string told_distribution(std::string_view text) {
   return join(levels, ":") + (flags ? to_lower(text.substr(comma)) : std::string());
 }
 
+std::string shown_distribution(std::string_view text) {
+  const auto name = [](std::string_view level) {
+    return level == "cyclic" ? "Cyclic" : level == "fcyclic" ? "FCyclic" : level.empty() ? "" : "Block";
+  };
+  const std::string told = told_distribution(text);
+  const std::string nodes = distribution_of(told, DistributionLevel::kNodes);
+  const std::string sockets = distribution_of(told, DistributionLevel::kSockets);
+  if (nodes.starts_with("plane")) return "Plane";
+  if (nodes == "arbitrary") return "arbitrary task distribution";
+  std::string shown = name(nodes);
+  if (!sockets.empty()) {
+    shown.resize(1);
+    shown.append(name(sockets)).append(name(distribution_of(told, DistributionLevel::kCores)));
+  }
+  if (told.ends_with(",nopack")) return shown + ",NoPack";
+  return told.ends_with(",pack") ? shown + ",Pack" : shown;
+}
+
 }  // namespace sluice

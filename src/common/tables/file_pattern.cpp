@@ -53,7 +53,7 @@ bool put_symbol(std::string& out, char symbol, int width, const PatternFields& f
       out += step_text(fields.step, width);
       return true;
     case 'N':
-      out += fields.node_name;
+      out += fields.host;
       return true;
     case 'u':
       out += fields.user_name;

@@ -17,7 +17,7 @@ struct PatternFields {
   std::shared_ptr<const ArrayInfo> array;  // %A, %a, %b; null: %A is the job id
   std::string_view job_name;               // %x
   std::string_view user_name;              // %u
-  std::string_view node_name;              // %N
+  std::string_view host;                   // %N
   uint32_t node_index = 0;                 // %n: position among the job's nodes
   uint32_t task = 0;                       // %t: rank
 };

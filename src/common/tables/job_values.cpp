@@ -257,7 +257,7 @@ std::string standard_path(const JobView& view, StandardFile file) {
   fields.array = view.job().array;
   fields.job_name = spec.name;
   fields.user_name = spec.user_name;
-  fields.node_name = view.record->batch_host;
+  fields.host = view.record->batch_host;
   return absolute_path(expand_file_pattern(pattern, fields), spec.work_dir);
 }
 

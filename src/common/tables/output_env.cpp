@@ -431,7 +431,6 @@ void set_step_variables(const protocol::StepLaunch& launch,
   if (step.distribution == "arbitrary") out.set("SLURM_ARBITRARY_NODELIST", step.node_list.view());
   if (step.label) out.set("SLURM_LABELIO", "1");
   set_mpi_variables(step, out);
-  set_if(out, "SLURM_CPU_BIND", step.cpu_bind);
   set_if(out, "SLURM_CPU_FREQ_REQ", step.cpu_freq);
   set_if(out, "SLURM_MEM_BIND", step.mem_bind);
   if (step.overcommit) out.set("SLURM_OVERCOMMIT", "1");

@@ -6,6 +6,7 @@
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/tables/cpu_frequency.hpp"
+#include "common/tables/distribution.hpp"
 #include "common/tables/gres_env.hpp"
 #include "common/tables/job_states.hpp"
 #include "common/tables/show_lines.hpp"
@@ -28,9 +29,10 @@ std::string_view step_nodes(const StepView& v) {
 }
 // Where nothing was asked for: with no more tasks than nodes, blocks are the same as turns, and Slurm says the latter
 // inside of a job. Of srun's own jobs it always says blocks.
-std::string_view step_distribution(const StepView& v) {
+std::string step_distribution(const StepView& v) {
+  if (!v.spec().distribution.empty()) return shown_distribution(v.spec().distribution.view());
   const bool one_each = v.step->layout != nullptr && step_tasks(v) <= v.step->layout->nodes.size();
-  return or_else(v.spec().distribution, one_each && v.job().spec().batch ? "Cyclic" : "Block");
+  return one_each && !v.spec().own_job ? "Cyclic" : "Block";
 }
 bool is_named(const StepView& v) { return v.step->id.step > kMaxNormalStep; }
 uint32_t step_cpus(const StepView& v) {

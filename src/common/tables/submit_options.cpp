@@ -173,9 +173,14 @@ OptionResult check_gpus(const JobSpec& job) {
   if (gpus.of_task > 0 && gpus.in_job == 0 && job.num_tasks == 0 && job.ntasks_per_node == 0 && job.min_nodes == 0) {
     return invalid("Failed to validate job spec. --gpus-per-task used without either --gpus or -n/--ntasks is not allowed.");
   }
-  if (job.ntasks_per_gpu > 0 && gpus.in_job + gpus.on_node + gpus.on_socket == 0 && job.num_tasks == 0) {
-    return invalid("gres_job_state_validate: --ntasks-per-tres needs either a GRES GPU specification or a "
-                   "node/ntask specification");
+  if (job.ntasks_per_gpu > 0 && gpus.in_job + gpus.on_node + gpus.on_socket == 0) {
+    if (job.num_tasks == 0 && (job.min_nodes == 0 || job.min_nodes != job.max_nodes)) {
+      return invalid("gres_job_state_validate: --ntasks-per-tres needs either a GRES GPU specification or a "
+                     "node/ntask specification");
+    }
+    if (job.num_tasks % job.ntasks_per_gpu != 0) {
+      return invalid("Failed to validate job spec, -n/--ntasks has to be a multiple of --ntasks-per-gpu.");
+    }
   }
   if (!gpus.of_one_kind) return {};
   if (std::string why = gpus_left_over(job, gpus); !why.empty()) return invalid(std::move(why));

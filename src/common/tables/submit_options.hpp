@@ -124,6 +124,7 @@ struct OptionInput {
   Time now = kNoTime;
   std::string_view folder;  // where the command was started
   bool by_root = true;      // who started it
+  bool (*binds_cpus)() = nullptr;  // whether the cluster does: TaskPlugin; null: yes
 };
 
 using OptionSetter = OptionResult (*)(Submission&, const OptionInput&);

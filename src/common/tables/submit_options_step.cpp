@@ -1,4 +1,6 @@
 // Rows of srun's own options: how tasks are started and what becomes of their input and output.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "common/base/text.hpp"
@@ -51,7 +53,11 @@ OptionResult check_map(std::string_view value) {
 }
 
 OptionResult set_cpu_bind(Submission& s, const Input& in) {
-  if (in.value == "help") return show(kCpuBindHelp, 1);
+  const std::vector<std::string> words = split_list(in.value);
+  if (std::ranges::find(words, "help") != words.end()) {
+    const bool binds = in.binds_cpus == nullptr || in.binds_cpus();
+    return show(binds ? kCpuBindHelp : "CPU bind options not supported with current configuration\n", 1);
+  }
   if (const auto bad = bad_cpu_bind(in.value)) {
     return tl::unexpected<OptionProblem>(
         OptionProblem{{fmt::format("unrecognized --cpu-bind argument \"{}\"", *bad)}, 1, {}});

@@ -276,6 +276,8 @@ Status complete_gres(JobSpec& spec) {
   };
   uint64_t all = gpus(*in_job);
   if (all == 0) all = bounded_product(gpus(*on_node), std::max(1U, spec.min_nodes));
+  const bool named = all > 0 || !of_task->empty();
+  if (!named && spec.min_nodes == spec.max_nodes) all = spec.min_nodes;  // so many nodes: a GPU of each
   uint64_t tasks = bounded_product(all, spec.ntasks_per_gpu);
   if (spec.ntasks_per_gpu == 0 && gpus(*of_task) > 0) tasks = all / gpus(*of_task);
   if (tasks > UINT32_MAX / 2) return failure(ErrorCode::kInvalidGres);

@@ -164,10 +164,23 @@ TEST(ShowStep, OrderOfNoMoreTasksThanNodes) {
   layout.num_tasks = 1;
   step.layout = std::make_shared<const StepLayout>(layout);
   EXPECT_TRUE(says("Cyclic"));
-  JobSpec spec = *record.job.spec;
-  spec.batch = false;  // srun's own job
-  record.job.spec = std::make_shared<const JobSpec>(spec);
+  JobSpec job = *record.job.spec;
+  job.batch = false;  // salloc's
+  record.job.spec = std::make_shared<const JobSpec>(job);
+  EXPECT_TRUE(says("Cyclic"));
+  StepSpec spec = *step.spec;
+  spec.own_job = true;  // srun's own
+  step.spec = std::make_shared<const StepSpec>(spec);
   EXPECT_TRUE(says("Block"));
+  for (const auto& [asked, shown] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"block", "Block"}, {"cyclic", "Cyclic"}, {"Block:block", "BBlock"}, {"block:cyclic", "BCyclic"}, {"block:fcyclic", "BFCyclic"},
+           {"cyclic:block", "CBlock"}, {"cyclic:*", "CCyclic"}, {"cyclic:fcyclic", "CFCyclic"}, {"*:cyclic", "BCyclic"},
+           {"plane=2", "Plane"}, {"arbitrary", "arbitrary task distribution"}, {"cyclic,NoPack", "Cyclic,NoPack"},
+           {"block,pack", "Block,Pack"}, {"block:cyclic:block", "BCyclicBlock"}}) {
+    spec.distribution = asked;
+    step.spec = std::make_shared<const StepSpec>(spec);
+    EXPECT_TRUE(says(shown)) << asked;
+  }
 }
 
 TEST(ShowReservation, AsCaptured) {

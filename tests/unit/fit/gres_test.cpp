@@ -320,6 +320,11 @@ TEST(PlaceGres, TasksFollowFromGpus) {
   other.tres_per_task = "gres/gpu:2";
   ASSERT_TRUE(complete_gres(other));
   EXPECT_EQ(other.num_tasks, 2u);
+  JobSpec nodes;
+  nodes.ntasks_per_gpu = 2;
+  nodes.min_nodes = nodes.max_nodes = 3;
+  ASSERT_TRUE(complete_gres(nodes));
+  EXPECT_EQ(nodes.num_tasks, 6u) << "a GPU of each node";
 }
 
 TEST(PlaceGres, SpareOfAKeptNode) {

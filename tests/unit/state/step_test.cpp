@@ -45,6 +45,51 @@ TEST_F(StepTest, ACancelledStepIsKilledAtOnceUnlessTermIsAskedFor) {
   }
 }
 
+// The bug: the job of an srun that was killed stayed until its client was given up.
+TEST_F(StepTest, AnSrunsOwnJobEndsWithIt) {
+  const auto report = [&](StepId step) {
+    protocol::StepEnded ended;
+    ended.key = {step, 0};
+    ended.nodes = "n2";
+    ended.exit_status = 9;
+    ended.srun_ended = true;
+    return EndSteps{{ended}};
+  };
+  const auto inside = create(tasks(3, 3));
+  ASSERT_TRUE(inside);
+  ASSERT_TRUE(run(report(*inside)));
+  EXPECT_EQ(job(job_).state, JobState::kRunning) << "it is for more than this step";
+  StepSpec spec = tasks(3, 3);
+  spec.overlap = OverlapKind::kOverlap;
+  spec.own_job = true;
+  const auto own = create(spec);
+  ASSERT_TRUE(own);
+  ASSERT_TRUE(run(report(*own)));
+  EXPECT_EQ(job(job_).state, JobState::kCancelled);
+  EXPECT_EQ(effects<TerminateJob>().size(), 1u) << "its tasks on other nodes are not waited for";
+}
+
+// As a job's. The bug: sruns with texts of some MB each were more than the controller's memory.
+TEST_F(StepTest, TextsHaveBounds) {
+  const auto error = [&](const std::function<void(StepSpec&)>& change) {
+    StepSpec spec = tasks(1);
+    spec.overlap = OverlapKind::kOverlap;
+    change(spec);
+    return refused(spec);
+  };
+  const std::string bound(1024, 'x'), longer(1025, 'x'), path(4097, 'x'), word((128U << 10) + 1, 'x');
+  EXPECT_EQ(error([&](StepSpec& spec) { spec.name = spec.network = bound; }), ErrorCode::kOk);
+  EXPECT_EQ(error([&](StepSpec& spec) { spec.std_out = longer; }), ErrorCode::kOk);
+  EXPECT_EQ(error([&](StepSpec& spec) { spec.submit_line = spec.multi_prog = word; }), ErrorCode::kOk);
+  EXPECT_EQ(error([&](StepSpec& spec) { spec.name = longer; }), ErrorCode::kError);
+  EXPECT_EQ(error([&](StepSpec& spec) { spec.work_dir = path; }), ErrorCode::kError);
+  EXPECT_EQ(error([&](StepSpec& spec) { spec.std_err = path; }), ErrorCode::kError);
+  EXPECT_EQ(error([&](StepSpec& spec) { spec.task_prolog = word; }), ErrorCode::kError);
+  EXPECT_EQ(error([&](StepSpec& spec) { spec.multi_prog = std::string((4U << 20) + 1, 'x'); }), ErrorCode::kError);
+  EXPECT_EQ(error([&](StepSpec& spec) { spec.arguments.assign(20, word); }), ErrorCode::kError);
+  EXPECT_EQ(error([&](StepSpec& spec) { spec.io.host = longer; }), ErrorCode::kError);
+}
+
 // What the agents report travels in the events; those of a node that said nothing say nothing.
 TEST_F(StepTest, EndsSayWhatTheStepUsed) {
   const auto step = create(tasks(3, 3));

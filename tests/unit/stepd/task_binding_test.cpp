@@ -36,6 +36,22 @@ TEST(TaskBinding, FollowsTheNumberOfTasks) {
   EXPECT_EQ(bound(request_of(4, "", kHalf)), "mask_cpu:0x01,0x10,0x02,0x20");
 }
 
+// Without task/affinity.
+TEST(TaskBinding, SaysWhatWasAskedForWhereNothingBinds) {
+  const auto asked = [](std::string_view bind) {
+    const auto binding = asked_binding(bind);
+    return binding ? (binding->verbose ? "verbose|" : "quiet|") + std::string(binding->type) + "|" + binding->list : "";
+  };
+  EXPECT_EQ(asked("none"), "quiet|none|");
+  EXPECT_EQ(asked("v,no"), "verbose|none|");
+  EXPECT_EQ(asked("rank"), "quiet|rank|");
+  EXPECT_EQ(asked("core"), "quiet|cores|");
+  EXPECT_EQ(asked("map_cpu:0,1"), "quiet|map_cpu:|0,1");
+  EXPECT_EQ(asked("verbose"), "verbose||");
+  EXPECT_EQ(asked("quiet"), "");
+  EXPECT_EQ(asked(""), "");
+}
+
 // TaskPluginParam=Autobind: where the number of tasks is that of nothing.
 TEST(TaskBinding, BindsToTheSitesUnitWhereNothingFits) {
   auto request = request_of(3, "");

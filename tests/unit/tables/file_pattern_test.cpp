@@ -10,7 +10,7 @@ PatternFields fields() {
   made.step = {128, 0};
   made.job_name = "demo";
   made.user_name = "ann";
-  made.node_name = "n1";
+  made.host = "n1";
   made.node_index = 2;
   made.task = 5;
   return made;

@@ -7,6 +7,7 @@
 #include "common/base/text.hpp"
 #include "common/tables/submit_values.hpp"
 #include "ctld/state/decide/ending.hpp"
+#include "ctld/state/decide/job_checks.hpp"
 #include "ctld/state/decide/targets.hpp"
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/step_layout.hpp"
@@ -82,14 +83,16 @@ Result<std::shared_ptr<Step>> make_new_step(const ClusterState& state, const Job
   if (job.next_step >= state.config->max_step_count || job.next_step >= kMaxNormalStep) {
     return failure(ErrorCode::kInvalidStepId, "Step limit reached for this job");
   }
+  if (Status ok = check_texts(wanted); !ok) return tl::unexpected(ok.error());
   const size_t held = job.allocation->nodes.size();
   if (wanted.min_nodes > held) {
     return failure(ErrorCode::kTooManyNodes,
                    fmt::format("Only allocated {} nodes asked for {}", held, wanted.min_nodes));
   }
-  auto layout = lay_out_step(state, job, wanted);
-  if (!layout) return tl::unexpected(layout.error());
   auto spec = std::make_shared<StepSpec>(wanted);
+  if (wanted.own_job && wanted.num_tasks == 0) spec->num_tasks = job.spec->num_tasks;  // as followed from its GPUs
+  auto layout = lay_out_step(state, job, *spec);
+  if (!layout) return tl::unexpected(layout.error());
   spec->uid = job.spec->uid;
   spec->gid = job.spec->gid;
   complete_binding(state, job, *spec);

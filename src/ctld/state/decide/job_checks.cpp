@@ -22,7 +22,8 @@
 namespace sluice::state {
 namespace {
 
-constexpr size_t kMostArguments = size_t{2} << 20;  // as the kernel's of a command
+constexpr size_t kMostArguments = size_t{2} << 20;    // as the kernel's of a command
+constexpr size_t kMostProgramText = size_t{4} << 20;  // of --multi-prog: a file, and as long as a script may be
 
 // The feature names of a constraint such as "[a&b*2|c]&d".
 std::vector<std::string> feature_names(std::string_view constraint) {
@@ -54,8 +55,8 @@ bool any_node_has(const ClusterState& state, const std::string& feature) {
   return found;
 }
 
-// Of the field of JobSpec with this name. Slurm's bounds; of what it does not bound, or more widely than we know, more than
-// one word of a command line can be.
+// Of the field of JobSpec or StepSpec with this name. Slurm's bounds; of what it does not bound, or more widely than we know,
+// more than one word of a command line can be.
 size_t most_bytes(std::string_view field) {
   static constexpr std::array<std::string_view, 12> kShort{
       "name", "account", "wckey",       "comment", "constraint", "mail_user",
@@ -63,15 +64,17 @@ size_t most_bytes(std::string_view field) {
   static constexpr std::array<std::string_view, 4> kPaths{"work_dir", "std_in", "std_out", "std_err"};
   if (std::ranges::find(kShort, field) != kShort.end()) return 1024;
   if (std::ranges::find(kPaths, field) != kPaths.end()) return 4096;
-  return field == "submit_line" ? kMostArguments : size_t{128} << 10;
+  if (field == "multi_prog") return kMostProgramText;
+  const bool list = field == "submit_line" || field == "node_list";  // of a step: with a host file one for each task
+  return list ? kMostArguments : size_t{128} << 10;
 }
 
-}  // namespace
-
-Status check_texts(const JobSpec& spec, const JobSpec& before) {
+// Likewise of both. What is as it was in `before` is not looked at.
+template <class Spec>
+Status check_each_text(const Spec& spec, const Spec& before) {
   bool good = true;
-  JobSpec::describe([&](uint32_t, const char* name, auto member) {
-    if constexpr (std::is_same_v<decltype(member), SharedText JobSpec::*>) {
+  Spec::describe([&](uint32_t, const char* name, auto member) {
+    if constexpr (std::is_same_v<decltype(member), SharedText Spec::*>) {
       const size_t bytes = (spec.*member).view().size();
       good = good && (bytes <= most_bytes(name) || spec.*member == before.*member);
     }
@@ -79,6 +82,16 @@ Status check_texts(const JobSpec& spec, const JobSpec& before) {
   size_t bytes = 0;
   for (const SharedText& argument : spec.arguments) bytes += argument.view().size() + 1;
   return good && bytes <= kMostArguments ? Status{} : failure(std::string(kTooLong));
+}
+
+}  // namespace
+
+Status check_texts(const JobSpec& spec, const JobSpec& before) { return check_each_text(spec, before); }
+
+Status check_texts(const StepSpec& spec) {
+  constexpr size_t kMostOfListener = 1024;  // an address, and a secret
+  const bool good = spec.io.host.size() <= kMostOfListener && spec.io.key.size() <= kMostOfListener;
+  return good ? check_each_text(spec, StepSpec()) : failure(std::string(kTooLong));
 }
 
 bool is_open_to(const PartitionConfig& partition, const std::vector<std::string>& groups) {

@@ -21,6 +21,7 @@ inline constexpr std::string_view kTooLong = "Pathname of a file, directory or o
 
 // No text is longer than one can be that makes sense: they are kept in memory. What is as it was in `before` is not looked at.
 [[nodiscard]] Status check_texts(const JobSpec& spec, const JobSpec& before = {});
+[[nodiscard]] Status check_texts(const StepSpec& spec);
 
 // AllowGroups: whether one of these groups is among them.
 [[nodiscard]] bool is_open_to(const PartitionConfig& partition, const std::vector<std::string>& groups);

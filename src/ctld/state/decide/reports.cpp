@@ -88,6 +88,13 @@ void batch_step_over(Draft& draft, const protocol::StepEnded& report, Time now) 
   complete_job(draft, job.id, ending, now);
 }
 
+// The job that an srun has for its step alone ends with that srun, wherever it died without ending it.
+void srun_over(Draft& draft, JobId id, Time now) {
+  const Job& job = draft.job(whole_job(draft, id));
+  if (!is_running(job) || job.spec->batch) return;
+  complete_job(draft, job.id, {.state = JobState::kCancelled, .by = draft.state().config->slurm_user_id}, now);
+}
+
 void step_report(Draft& draft, const protocol::StepEnded& report, Time now) {
   const Bitmap nodes = known_nodes(draft.state(), report.nodes);
   if (report.drain_node) {
@@ -102,9 +109,11 @@ void step_report(Draft& draft, const protocol::StepEnded& report, Time now) {
         report.failure.empty() || report.exit_status != 0 ? report.exit_status : 1 << 8;
     StepPartsEnd end{step_positions(*step, nodes), status, report.out_of_memory, {}};
     if (report.usage != protocol::StepUsage{}) end.usage = report.usage;
+    const bool ends_job = report.srun_ended && step->spec != nullptr && step->spec->own_job;
     end_step_parts(draft, id, end, now);
     const bool over = find_step(draft.job(id.job), id.step) == nullptr;
     if (over && id.step == kBatchStep) batch_step_over(draft, report, now);
+    if (ends_job) srun_over(draft, id.job, now);
   }
   // what the node says about being clean counts once the job is over
   const Job& after = draft.job(id.job);
