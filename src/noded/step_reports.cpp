@@ -27,7 +27,7 @@ bool can_join(const protocol::StepEnded& a, const protocol::StepEnded& b) {
 
 void join_into(protocol::StepEnded& sum, const protocol::StepEnded& more) {
   sum.nodes += "," + more.nodes;
-  if (shell_code(more.exit_status) > shell_code(sum.exit_status)) sum.exit_status = more.exit_status;
+  sum.exit_status = worse_of_reports(sum.exit_status, more.exit_status);
   sum.usage.user_cpu += more.usage.user_cpu;
   sum.usage.system_cpu += more.usage.system_cpu;
   sum.usage.max_rss_kib = std::max(sum.usage.max_rss_kib, more.usage.max_rss_kib);

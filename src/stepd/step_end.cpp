@@ -205,10 +205,7 @@ protocol::StepEnded StepDaemon::make_report() const {
   protocol::StepEnded report;
   report.key = launch_.key;
   report.nodes = start_.node_name;
-  for (const Task& task : tasks_) {
-    // the highest one
-    if (shell_code(task.status) > shell_code(report.exit_status)) report.exit_status = task.status;
-  }
+  for (const Task& task : tasks_) report.exit_status = worse_of_tasks(report.exit_status, task.status);
   report.failure = failure_;
   report.users_error = users_error_;
   report.srun_ended = srun_ended_;

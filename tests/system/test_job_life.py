@@ -90,6 +90,27 @@ class Life(ClusterCase):
         self.assertIn("DerivedExitCode=7:0", self.out("scontrol", "-d", "show", "job", job))
         self.cancel(job)
 
+    def test_requeue_leaves_no_exit_code_and_a_delay(self):
+        job = self.start("sleep 1000")
+        self.run_cmd("scontrol", "requeuehold", job)
+        self.wait_state(job, "PENDING")
+        self.assertEqual(self.show(job)["ExitCode"], "0:0")
+        self.run_cmd("scontrol", "update", f"JobId={job}", "EligibleTime=now+1hour")
+        begin = self.show(job)["EligibleTime"]
+        self.assertNotEqual(begin, "Unknown")
+        for verb in ("release", "hold", "release"):
+            self.run_cmd("scontrol", verb, job)
+            shown = self.show(job)
+            self.assertEqual((shown["EligibleTime"], shown["StartTime"]), (begin, begin), verb)
+        self.cancel(job)
+
+    def test_site_factor(self):
+        job = self.submit("--begin=now+1hour", "-o", "/dev/null", "--wrap", "true")
+        for factor, priority in (("500", "500"), ("+20", "20"), ("-7", "1"), ("", "1")):
+            self.run_cmd("scontrol", "update", f"JobId={job}", f"SiteFactor={factor}")
+            wait_for(lambda priority=priority: self.show(job)["Priority"] == priority, f"its priority is {priority}")
+        self.cancel(job)
+
     # limits -----------------------------------------------------------------------------------------
 
     def test_over_time_limit(self):
@@ -209,10 +230,11 @@ class Life(ClusterCase):
         self.assertIn("0 PENDING Dependency", states(then))
         self.go("corr-1")
         wait_for(lambda: "1 PENDING DependencyNeverSatisfied" in states(then), "task 1 never will")
-        self.assertEqual(self.wait_ended(killed), "CANCELLED")
-        self.assertEqual(self.show(killed)["Reason"], "DependencyNeverSatisfied")
+        self.assertEqual(self.row(killed, "%T %r"), "PENDING Dependency")  # the array is not over
         self.go("corr-0")
         wait_for(lambda: "0 COMPLETED None" in states(then), "task 0 ran")
+        self.assertEqual(self.wait_ended(killed), "CANCELLED")
+        self.assertEqual(self.show(killed)["Reason"], "DependencyNeverSatisfied")
         self.run_cmd("scancel", then)
 
     def test_cancelled_tasks_are_not_good(self):
@@ -240,7 +262,7 @@ class Life(ClusterCase):
         job = self.start(script, "-N4", "-n4", output="shrink.out")
         wait_for(lambda: len(self.file("shrink.out").splitlines()) == 4, "four tasks run")
         self.go("shrink-go")
-        self.fails(1, f"Node count specification invalid for job {job}\n", "scontrol", "update", f"JobId={job}", "NumNodes=9")
+        self.fails(1, f"Requested operation not supported on this system for job {job}\n", "scontrol", "update", f"JobId={job}", "NumNodes=9")
         for change in ("NumNodes=1-2", "Account=other", "WCKey=other"):  # the bugs: it shrank to one, and was another account's
             self.fails(1, f"Job is no longer pending execution for job {job}\n", "scontrol", "update", f"JobId={job}", change)
         wait_for(lambda: self.show(job)["NodeList"] == "n[1-2]", "two nodes are left")

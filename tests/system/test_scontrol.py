@@ -542,7 +542,8 @@ class WaitingJobs(ClusterCase):
     def test_update(self):
         work = self.cluster.work
         for change, shown in (
-                ("AdminComment=seen", dict(AdminComment="seen")),
+                ("AdminComment=seen", dict(AdminComment="seen")), ("Nice=", dict(Nice="0")),
+                ("TimeLimit=0", dict(TimeLimit="00:01:00")),  # no time, not no limit
                 ("CPUsPerTask=2", {"CPUs/Task": "2", "NumCPUs": "4"}),
                 ("CpusPerTres=gpu:2", dict(CpusPerTres="gres/gpu:2")),
                 ("MemPerTres=gpu:100", dict(MemPerTres="gres/gpu:100")),

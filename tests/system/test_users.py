@@ -112,7 +112,9 @@ class Users(ClusterCase):
         self.assertEqual(self.show(job)["TimeLimit"], "00:10:00")
         self.run_cmd("scontrol", "update", f"JobId={job}", "TimeLimit-=1", user=ALICE)
         self.run_cmd("scontrol", "update", f"JobId={job}", "Nice=5", user=ALICE)
-        self.refused(job, denied, "Nice=4")
+        self.run_cmd("scontrol", "update", f"JobId={job}", "Nice=9", user=ALICE)
+        self.run_cmd("scontrol", "update", f"JobId={job}", "Nice=5", user=ALICE)  # what she took herself
+        self.refused(job, denied, "SiteFactor=5", "SiteFactor=-5")
         shown = self.show(job)
         self.assertEqual((shown["TimeLimit"], shown["Nice"]), ("00:09:00", "5"))
         self.run_cmd("scontrol", "update", f"JobId={job}", "TimeLimit=UNLIMITED")
@@ -122,7 +124,8 @@ class Users(ClusterCase):
         self.run_cmd("scontrol", "create", "PartitionName=hour", "Nodes=ALL", "MaxTime=60")
         self.addCleanup(self.run_cmd, "scontrol", "delete", "PartitionName=hour")
         job = self.submit("-H", "-t", "10", "-p", "hour", "-o", "/dev/null", "--wrap", "true", user=ALICE)
-        self.refused(job, denied, "TimeLimit=61", "TimeLimit=0", "Priority=100000", "Nice=-1")
+        self.refused(job, denied, "TimeLimit=61", "TimeLimit=UNLIMITED", "Priority=100000", "Nice=-1",
+                     "Deadline=now+1hour", "SiteFactor=1")
         self.run_cmd("scontrol", "update", f"JobId={job}", "TimeLimit=60", user=ALICE)
         self.run_cmd("scancel", job)
 

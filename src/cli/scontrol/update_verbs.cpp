@@ -40,7 +40,7 @@ std::optional<std::vector<Pair>> read_pairs(Session& session, const Words& words
       }
       out.push_back(std::move(pair));
     } else if (iequals(words[i], "Nice") && (i + 1 == words.size() || words[i + 1].find('=') != std::string::npos)) {
-      out.push_back({words[i], "", words[i]});
+      out.push_back({words[i], "100", words[i]});
     } else if (iequals(words[i], "ResetAccrueTime")) {
       out.push_back({words[i], "", words[i]});
     } else if (i + 1 < words.size()) {

@@ -203,7 +203,12 @@ std::optional<int> OptionParser::read_script(std::string_view script, std::strin
       continue;
     }
     if (section != component) continue;
+    // An empty word is no argument, as in Slurm, which passes over the rest of its line: here that is an error.
+    const auto empty = std::ranges::find(*words, std::string());
+    const bool ends_early = empty != words->end();
+    words->erase(empty, words->end());
     if (const auto status = read(std::move(*words), kScript, Mode::kDirective)) return status;
+    if (ends_early) operands_.emplace_back();
     if (!operands_.empty()) {
       print_error("sbatch", "Invalid directive found in batch script: " + operands_[0]);
       return 255;

@@ -54,15 +54,13 @@ void StepExits::exited(const std::string& node, uint32_t task, int32_t status) {
   fresh_[node][status].push_back(task);
   killed_ = killed_ || (WIFSIGNALED(status) && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGKILL));
   const bool starved = status == protocol::kOutOfMemoryStatus;
-  const int code = starved ? 1 : shell_code(status);
-  const bool signaled = !starved && WIFSIGNALED(status);
-  const bool worse = signaled == signaled_ ? code > worst_ : signaled;
-  // the job ends out of memory when a task did, whatever came of the others
-  if (starved || (worse && worst_status_ != protocol::kOutOfMemoryStatus)) worst_status_ = status;
-  if (!worse) return;
-  worst_ = code;
-  signaled_ = signaled;
+  starved_ = starved_ || starved;
+  worst_ = worse_of_tasks(worst_, starved ? 1 << 8 : status);
 }
+
+int StepExits::exit_code() const { return shell_code(worst_); }
+
+int32_t StepExits::wait_status() const { return starved_ ? protocol::kOutOfMemoryStatus : worst_; }
 
 std::vector<std::string> StepExits::take_lines(bool all) {
   std::vector<std::string> lines;

@@ -30,17 +30,16 @@ class StepExits {
   [[nodiscard]] bool all_exited() const { return exited_ == phases_.size(); }
   [[nodiscard]] bool any_failed() const { return worst_ != 0; }
   // 128 and the highest signal that ended one; where none did, the highest exit code.
-  [[nodiscard]] int exit_code() const { return worst_; }
-  // wait(2)'s status of the task that it comes from.
-  [[nodiscard]] int32_t wait_status() const { return worst_status_; }
+  [[nodiscard]] int exit_code() const;
+  // wait(2)'s status of the task that it comes from; the job ends out of memory when a task did, whatever came of the others.
+  [[nodiscard]] int32_t wait_status() const;
 
  private:
   std::vector<TaskPhase> phases_;
   std::map<std::string, std::map<int32_t, std::vector<uint32_t>>> fresh_;  // node, status, tasks
   uint32_t exited_ = 0;
-  int worst_ = 0;
-  int32_t worst_status_ = 0;
-  bool signaled_ = false;  // worst_ comes from a signal
+  int32_t worst_ = 0;  // as wait(2) gives it
+  bool starved_ = false;
   bool killed_ = false;
 };
 

@@ -16,4 +16,10 @@ std::optional<int> wait_for_child(pid_t child) {
 
 int shell_code(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 
+int worse_of_tasks(int a, int b) {
+  const bool killed = WIFSIGNALED(b);
+  const bool worse = killed == WIFSIGNALED(a) ? shell_code(b) > shell_code(a) : killed;
+  return worse ? b : a;
+}
+
 }  // namespace sluice

@@ -248,7 +248,7 @@ struct JobUpdate {
   std::optional<uint32_t> priority, min_nodes, max_nodes, num_tasks, cpus_per_task, min_cpus,
       max_cpus, min_cpus_per_node, array_max_running, delay_boot_seconds, sockets_per_node,
       cores_per_socket, threads_per_core, ntasks_per_node, core_spec, thread_spec, wait_for_switch_seconds;
-  std::optional<int32_t> nice;
+  std::optional<int32_t> nice, site_factor;
   std::optional<uint64_t> memory_per_node_mib, memory_per_cpu_mib, memory_per_gpu_mib, tmp_disk_mib;
   std::optional<bool> requeue, contiguous, hold, reset_accrue, reboot;
   std::optional<Sharing> sharing;
@@ -318,6 +318,7 @@ struct JobUpdate {
     field(86, "thread_spec", &JobUpdate::thread_spec);
     field(87, "wait_for_switch_seconds", &JobUpdate::wait_for_switch_seconds);
     field(88, "reboot", &JobUpdate::reboot);
+    field(89, "site_factor", &JobUpdate::site_factor);
   }
 };
 

@@ -126,6 +126,7 @@ struct JobSpec {
   bool hold = false;
   uint32_t priority = UINT32_MAX;  // --priority; UINT32_MAX: computed
   int32_t nice = 0;
+  int32_t site_factor = 0;  // what administrators add to its priority
   SharedText dependency;
   Toggle kill_on_invalid_dependency = Toggle::kDefault;
   SharedText array;  // as given, with %limit
@@ -265,6 +266,7 @@ struct JobSpec {
     field(141, "cron_line", &JobSpec::cron_line);
     field(142, "oom_kill_step", &JobSpec::oom_kill_step);
     field(143, "attended", &JobSpec::attended);
+    field(144, "site_factor", &JobSpec::site_factor);
   }
 };
 

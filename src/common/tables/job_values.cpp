@@ -206,7 +206,9 @@ Time job_start(const JobView& view) {
   const Job& job = view.job();
   if (job.state != JobState::kPending || job.start != kNoTime) return job.start;
   if (view.record->soft.expected_start != kNoTime) return view.record->soft.expected_start;
-  return view.spec().begin > job.submit ? view.spec().begin : kNoTime;
+  // one that was queued again has a delay of its own
+  const Time begin = job.accrue == kNoTime ? std::max(view.spec().begin, job.eligible) : view.spec().begin;
+  return begin > job.submit ? begin : kNoTime;
 }
 
 Time job_end(const JobView& view) {

@@ -96,7 +96,7 @@ Status set_memory_per_gpu(std::string_view value, const Base& base, JobUpdate& u
 }
 
 bool is_change(std::string_view value, const Base& base) {
-  return base.relative || (!value.empty() && (value[0] == '+' || value[0] == '-') && value != "-1");
+  return base.relative || (!value.empty() && (value[0] == '+' || value[0] == '-'));
 }
 
 Status set_time_limit(std::string_view value, const Base& base, JobUpdate& update) {
@@ -110,7 +110,10 @@ Status set_time_limit(std::string_view value, const Base& base, JobUpdate& updat
   } else if (value[0] == '+') {
     update.time_limit = base.time_limit + *minutes;
   } else {
-    if (*minutes >= base.time_limit) return bad_span(base);
+    if (*minutes > base.time_limit) {
+      return failure(ErrorCode::kInvalidUpdate, "TimeLimit decrement larger than current time limit (" +
+                                                    std::to_string(*minutes) + " > " + std::to_string(base.time_limit) + ")");
+    }
     update.time_limit = base.time_limit - *minutes;
   }
   return {};
@@ -140,6 +143,7 @@ Status set_nodes(std::string_view value, const Base&, JobUpdate& update) {
 Status set_cpus(std::string_view value, const Base&, JobUpdate& update) {
   const size_t dash = value.find('-');
   const auto low = parse_count(value.substr(0, dash));
+  if (low == 0U) return failure(ErrorCode::kInvalidUpdate, "Invalid NumCPUs value: " + std::string(value));
   if (!low) {
     return failure(ErrorCode::kInvalidUpdate,
                    "Invalid numeric value \"" + std::string(value) + "\" for NumCPUs.\n"
@@ -160,12 +164,18 @@ Status set_delay_boot(std::string_view value, const Base& base, JobUpdate& updat
   update.delay_boot_seconds = minutes_in_seconds(*minutes);
   return {};
 }
-Status set_nice(std::string_view value, const Base& base, JobUpdate& update) {
-  const auto nice = value.empty() ? std::optional<int32_t>(100)
-                                  : to_number<int32_t>(value[0] == '+' ? value.substr(1) : value);
-  constexpr int32_t kMost = 2147483645;  // as for sbatch --nice
-  if (!nice || *nice > kMost || *nice < -kMost) return bad_value(base, value);
-  update.nice = *nice;
+// What is taken from a priority, or added to it; nothing at all is 0.
+template <std::optional<int32_t> JobUpdate::* member>
+Status set_adjustment(std::string_view value, const Base& base, JobUpdate& update) {
+  const auto number = value.empty() ? std::optional<int64_t>(0)
+                                    : to_number<int64_t>(value[0] == '+' ? value.substr(1) : value);
+  constexpr int64_t kMost = 2147483645;  // as for sbatch --nice
+  if (!number) return bad_value(base, value);
+  if (*number > kMost || *number < -kMost) {
+    return failure(ErrorCode::kInvalidUpdate, std::string(base.key) + " value out of range (+/- " +
+                                                  std::to_string(kMost) + "). Value ignored");
+  }
+  update.*member = static_cast<int32_t>(*number);
   return {};
 }
 Status set_priority(std::string_view value, const Base& base, JobUpdate& update) {
@@ -176,6 +186,13 @@ Status set_priority(std::string_view value, const Base& base, JobUpdate& update)
   const auto priority = to_number<uint32_t>(value);
   if (!priority) return bad_value(base, value);
   update.priority = *priority;
+  return {};
+}
+// "1@00:05:00"; 0 takes the wish back.
+Status set_switches(std::string_view value, const Base& base, JobUpdate& update) {
+  const auto count = value.empty() ? std::optional<uint32_t>(0) : to_number<uint32_t>(value.substr(0, value.find('@')));
+  if (!count) return bad_value(base, value);
+  update.switches = *count == 0 ? std::string() : std::string(value);
   return {};
 }
 Status set_sharing(std::string_view value, const Base&, JobUpdate& update) {
@@ -222,7 +239,7 @@ constexpr JobUpdateKey kJobKeys[] = {
     {"MinMemoryNode", set_memory<&JobUpdate::memory_per_node_mib>},
     {"MinTmpDiskNode", set_memory<&JobUpdate::tmp_disk_mib>},
     {"Name", set_text<&JobUpdate::name>},
-    {"Nice", set_nice},
+    {"Nice", set_adjustment<&JobUpdate::nice>},
     {"NodeList", set_text<&JobUpdate::required_nodes>},
     {"NumCPUs", set_cpus},
     {"NumNodes", set_nodes},
@@ -248,13 +265,13 @@ constexpr JobUpdateKey kJobKeys[] = {
      }},
     {"SegmentSize", nullptr, "segments"},
     {"Shared", set_sharing},
-    {"SiteFactor", nullptr, "priority: factors of the site"},
+    {"SiteFactor", set_adjustment<&JobUpdate::site_factor>},
     {"SpreadSegments", nullptr, "segments"},
     {"StartTime", set_time<&JobUpdate::begin>},
     {"StdErr", set_text<&JobUpdate::std_err>},
     {"StdIn", set_text<&JobUpdate::std_in>},
     {"StdOut", set_text<&JobUpdate::std_out>},
-    {"Switches", set_text<&JobUpdate::switches>},
+    {"Switches", set_switches},
     {"TasksPerNode", set_count<&JobUpdate::ntasks_per_node>},
     {"ThreadSpec", set_count<&JobUpdate::thread_spec>},
     {"TimeLimit", set_time_limit},

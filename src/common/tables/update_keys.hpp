@@ -16,7 +16,7 @@ namespace sluice {
 struct UpdateBase {
   Time now = kNoTime;
   Minutes time_limit = 0;  // in force; of use when is_relative_limit() said so
-  bool relative = false;   // written with += or -=, whose sign the value begins with: "-1" is one less then, else no limit
+  bool relative = false;   // written with += or -=, whose sign the value begins with
   std::string_view key = {};  // the key's own name, for errors
 };
 

@@ -225,9 +225,9 @@ Outcome outcome_of(const ClusterState& state, const Job& waiting, const Dependen
   if (!is.known) return Outcome::kMet;  // nothing to wait for
   switch (item.kind) {
     case DependencyKind::kAfter: return is.all_started ? Outcome::kMet : Outcome::kWait;
-    case DependencyKind::kAfterOk:
-      if (!is.all_good) return Outcome::kNever;
-      return is.all_over ? Outcome::kMet : Outcome::kWait;
+    case DependencyKind::kAfterOk:  // of an array it is decided when all of it is over, as in Slurm: a task may be queued again
+      if (!is.all_over) return Outcome::kWait;
+      return is.all_good ? Outcome::kMet : Outcome::kNever;
     case DependencyKind::kAfterNotOk:
       if (!is.all_over) return Outcome::kWait;
       return is.all_good ? Outcome::kNever : Outcome::kMet;

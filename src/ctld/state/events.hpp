@@ -98,6 +98,7 @@ struct JobHeld {
   SharedText description;
   JobFlags flags = 0;  // added: kJobSpecialExit
   Time time = kNoTime;
+  Time eligible = kNoTime;  // what is left of a delay: at the earliest then
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &JobHeld::job);
@@ -106,6 +107,7 @@ struct JobHeld {
     field(4, "description", &JobHeld::description);
     field(5, "flags", &JobHeld::flags);
     field(6, "time", &JobHeld::time);
+    field(7, "eligible", &JobHeld::eligible);
   }
 };
 struct JobReleased {

@@ -80,7 +80,7 @@ JobId array_of(const FoldedTask& task) { return task.model->array->array_job; }
 }  // namespace
 
 bool succeeded(const Job& job) {
-  return job.state == JobState::kCompleted && shell_code(job.exit_status) == 0;
+  return job.state == JobState::kCompleted && signal_of(job.exit_status) == 0 && code_of(job.exit_status) == 0;
 }
 
 bool may_fold(const Job& job) {

@@ -61,5 +61,21 @@ TEST(WaitStatus, SignalsDoNotEndTheWait) {
   ::close(order[0]);
 }
 
+// As Slurm 22.05 has it.
+TEST(WaitStatus, WhichIsTheWorst) {
+  struct Case {
+    int a, b, of_tasks, of_reports;
+  };
+  const Case cases[] = {{5 << 8, 9, 9, 5 << 8}, {200 << 8, 9, 9, 200 << 8},      {9, 15, 15, 15},
+                        {0, 2, 2, 2},           {3 << 8, 7 << 8, 7 << 8, 7 << 8}, {0, 0, 0, 0}};
+  for (const Case& c : cases) {
+    for (const bool swapped : {false, true}) {
+      const int a = swapped ? c.b : c.a, b = swapped ? c.a : c.b;
+      EXPECT_EQ(worse_of_tasks(a, b), c.of_tasks) << a << ' ' << b;
+      EXPECT_EQ(worse_of_reports(a, b), c.of_reports) << a << ' ' << b;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sluice

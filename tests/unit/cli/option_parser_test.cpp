@@ -52,6 +52,23 @@ TEST_F(OptionParserTest, DirectivesEndAtTheFirstCommand) {
   EXPECT_EQ(s.job.num_tasks, 3U);
 }
 
+// The bug: it was the argument, and `#SBATCH -J ""` left the job without a name.
+TEST_F(OptionParserTest, AnEmptyWordOfADirectiveIsNoArgument) {
+  const auto said = [](const std::string& directive) {
+    OptionParser parser(kSbatch);
+    ::testing::internal::CaptureStderr();
+    const auto status = parser.read_script("#!/bin/sh\n#SBATCH " + directive + "\ntrue\n", "f");
+    const std::string text = ::testing::internal::GetCapturedStderr();
+    return std::to_string(status.value_or(-1)) + " " + text.substr(0, text.find('\n'));
+  };
+  EXPECT_EQ(said("-J \"\""), "255 sbatch: option requires an argument -- 'J'");
+  EXPECT_EQ(said("-n2 -J '' -N2"), "255 sbatch: option requires an argument -- 'J'");
+  EXPECT_EQ(said("--comment \"\""), "255 sbatch: option '--comment' requires an argument");
+  EXPECT_EQ(said("-n2 \"\" -N2"), "255 sbatch: error: Invalid directive found in batch script: ");
+  EXPECT_EQ(said("--job-name=\"\""), "-1 ");
+  EXPECT_EQ(said("-J a\"\"b -n2"), "-1 ");
+}
+
 TEST_F(OptionParserTest, ForeignDirectivesNameTheJob) {
   OptionParser parser(kSbatch);
   ASSERT_FALSE(parser.read_script("#!/bin/sh\n#PBS -N foo\n#PBS -l nodes=2\ntrue\n", "f"));

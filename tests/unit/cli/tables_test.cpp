@@ -367,6 +367,15 @@ TEST(UpdateKeys, ErrorsNameKeyAndValue) {
   EXPECT_EQ(said("Priority", "foo"), "Invalid Priority value: foo");
   EXPECT_EQ(said("Shared", "foo"), "Invalid OverSubscribe value: foo");
   EXPECT_EQ(said("MailType", "foo"), "Invalid MailType: foo");
+  EXPECT_EQ(said("Switches", "foo"), "Invalid Switches value: foo");
+  for (const char* none : {"0", "0-2"}) EXPECT_EQ(said("NumCPUs", none), "Invalid NumCPUs value: " + std::string(none));
+  for (const std::string key : {"Nice", "SiteFactor"}) {
+    EXPECT_EQ(said(key.c_str(), "foo"), "Invalid " + key + " value: foo");
+    for (const char* far : {"2147483646", "-2147483646", "99999999999"}) {
+      EXPECT_EQ(said(key.c_str(), far), key + " value out of range (+/- 2147483645). Value ignored");
+    }
+    for (const char* good : {"2147483645", "-2147483645", "+7", ""}) EXPECT_EQ(said(key.c_str(), good), "");
+  }
   EXPECT_EQ(said("NumNodes", "foo"), "Invalid numeric value \"foo\" for requested node count.");
   for (const char* span : {"TimeLimit", "TimeMin", "DelayBoot"}) {  // as Slurm has it
     EXPECT_EQ(said(span, "foo"), "Invalid " + std::string(span) + " value");
@@ -383,9 +392,13 @@ TEST(UpdateKeys, ALimitMayBeRelative) {
   EXPECT_EQ(update.time_limit, 25U);
   EXPECT_FALSE(key->set("foo", base, update));
   EXPECT_FALSE(key->set("+UNLIMITED", base, update));
+  // the bug: it was no limit at all
+  ASSERT_TRUE(is_relative_limit(*key, "-1", base));
   ASSERT_TRUE(key->set("-1", base, update));
-  EXPECT_EQ(update.time_limit, kInfiniteMinutes);
-  // the bug: TimeLimit-=1 was the same
+  EXPECT_EQ(update.time_limit, 29U);
+  ASSERT_TRUE(key->set("-30", base, update));
+  EXPECT_EQ(update.time_limit, 0U);
+  EXPECT_EQ(key->set("-31", base, update).error().text, "TimeLimit decrement larger than current time limit (31 > 30)");
   const UpdateBase by_operator{test::capture_time(), 30, true};
   ASSERT_TRUE(is_relative_limit(*key, "-1", by_operator));
   ASSERT_TRUE(key->set("-1", by_operator, update));

@@ -88,6 +88,12 @@ TEST_F(Multifactor, WhatIsWeighedIsAdded) {
   JobSpec nice = World::spec(1);
   nice.nice = 30;
   EXPECT_EQ(priority(weigh, nice, hours(5), "half"), 520U);
+  JobSpec raised = nice;
+  raised.uid = 0;  // administrators may
+  raised.site_factor = 100;
+  EXPECT_EQ(priority(weigh, raised, hours(5), "half"), 620U);
+  raised.site_factor = -1000;
+  EXPECT_EQ(priority(weigh, raised, hours(5), "half"), 1U);
 }
 
 }  // namespace

@@ -350,6 +350,31 @@ TEST_F(ArrayTest, TasksCancelledWithoutRecordsAreKnownToThoseThatWait) {
   EXPECT_EQ(job(good).reason, JobReason::kDependencyNeverSatisfied);
 }
 
+// The bug: it failed with the array's first task that did; in Slurm nothing is decided before all of the array is over.
+TEST_F(ArrayTest, WhetherAnArrayIsGoodIsKnownAtItsEnd) {
+  const JobId array = submit_array("0-2");
+  const std::string id = id_of(array);
+  const auto wait_with = [&](const std::string& dependency) {
+    JobSpec spec = batch_spec();
+    spec.dependency = dependency;
+    return submit(spec);
+  };
+  const JobId good = wait_with("afterok:" + id), bad = wait_with("afternotok:" + id), any = wait_with("afterany:" + id);
+  const JobId first = wait_with("afterok:" + id + "_0"), either = wait_with("afterok:" + id + "?afternotok:" + id);
+  start_tasks(array, 3);
+  end_task(array, 0, 1 << 8);
+  tick();
+  EXPECT_EQ(job(first).reason, JobReason::kDependencyNeverSatisfied) << "the task itself is over";
+  for (const JobId waits : {good, bad, any, either}) EXPECT_EQ(job(waits).reason, JobReason::kDependency) << waits;
+  EXPECT_EQ(job(good).dependency, "afterok:" + id + "_*(unfulfilled)");
+  EXPECT_EQ(job(either).dependency, "afterok:" + id + "_*(unfulfilled)?afternotok:" + id + "_*(unfulfilled)");
+  end_all(array, 1, 2);
+  tick();
+  EXPECT_EQ(job(good).reason, JobReason::kDependencyNeverSatisfied);
+  EXPECT_EQ(job(good).dependency, "afterok:" + id + "_*(failed)");
+  for (const JobId met : {bad, any, either}) EXPECT_TRUE(job(met).dependency.empty()) << met;
+}
+
 // The bug: they waited until the other array was purged, and ran then.
 TEST_F(ArrayTest, NoTaskRunsWhosePartnerWasCancelledWithItsArray) {
   const JobId first = submit_array("1-3");
@@ -455,6 +480,8 @@ TEST_F(ArrayTest, ARunningJobGivesNodesBack) {
   ASSERT_TRUE(start_job(id, "n[1-4]", 2));
   JobUpdate update;
   update.min_nodes = update.max_nodes = 5;
+  EXPECT_EQ(error_of(UpdateJob{kAnn, id_of(id), update}), ErrorCode::kNotSupported) << "a job does not grow";
+  update.min_nodes = update.max_nodes = 0;
   EXPECT_EQ(error_of(UpdateJob{kAnn, id_of(id), update}), ErrorCode::kTooManyNodes);
   update.min_nodes = update.max_nodes = 3;
   ASSERT_TRUE(run(UpdateJob{kAnn, id_of(id), update}));

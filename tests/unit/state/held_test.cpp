@@ -1,4 +1,6 @@
 // Jobs that are held: larger than what is there now, until they are released.
+#include <csignal>
+
 #include "fixture.hpp"
 
 namespace sluice::state {
@@ -136,6 +138,60 @@ TEST_F(HeldTest, MayBeChangedWhileNothingCanServeIt) {
   EXPECT_EQ(error_of(command), ErrorCode::kOk);
   command.target = std::to_string(submit(held_spec()));
   EXPECT_EQ(error_of(command), ErrorCode::kNodesNotAvailable);
+}
+
+// The bug: hold and release were a way around the delay of a requeue.
+TEST_F(HeldTest, WhatIsLeftOfADelayGoesOn) {
+  const JobId id = submit(batch_spec());
+  const std::string text = std::to_string(id);
+  ASSERT_TRUE(start_job(id, "n1"));
+  ASSERT_TRUE(run(ChangeJob{kAnn, text, JobAction::kRequeue, false}));
+  ASSERT_TRUE(end_step(id, kBatchStep, "n1", SIGTERM, true));
+  const Time then = job(id).eligible;
+  ASSERT_GT(then, now_);
+  UpdateJob zero{kAnn, text, {}, {}};
+  zero.update.priority = 0;
+  for (const Command& hold : {Command(ChangeJob{kAnn, text, JobAction::kHold, false}), Command(zero)}) {
+    now_ += std::chrono::seconds(10);
+    ASSERT_TRUE(run(hold));
+    EXPECT_EQ(job(id).eligible, then);
+    ASSERT_EQ(released(id), ErrorCode::kOk);
+    EXPECT_EQ(job(id).eligible, then);
+    EXPECT_FALSE(start_job(id, "n1"));
+  }
+  now_ = then;
+  ASSERT_TRUE(run(ChangeJob{kAnn, text, JobAction::kHold, false}));
+  EXPECT_EQ(job(id).eligible, kNoTime) << "it is over";
+  now_ += std::chrono::seconds(10);
+  ASSERT_EQ(released(id), ErrorCode::kOk);
+  EXPECT_EQ(job(id).eligible, now_);
+  EXPECT_TRUE(start_job(id, "n1"));
+  JobSpec later = batch_spec();
+  later.begin = now_ + std::chrono::hours(1);
+  const JobId waits = submit(later);
+  ASSERT_TRUE(run(ChangeJob{kAnn, std::to_string(waits), JobAction::kHold, false}));
+  EXPECT_EQ(job(waits).eligible, later.begin);
+  ASSERT_EQ(released(waits), ErrorCode::kOk);
+  EXPECT_EQ(job(waits).eligible, later.begin);
+}
+
+// The bug: the signal of the requeue stood for the exit code of the job until it ran again.
+TEST_F(HeldTest, AJobThatWasEndedToWaitAgainHasNoExitCode) {
+  const auto exit_status_after = [this](JobAction action, int32_t status, bool ended_before) {
+    const JobId id = submit(batch_spec());
+    EXPECT_TRUE(start_job(id, "n1"));
+    const auto end = [&] { EXPECT_TRUE(end_step(id, kBatchStep, "n1", status, true)); };
+    if (ended_before) end();
+    EXPECT_TRUE(run(ChangeJob{kAnn, std::to_string(id), action, false}));
+    if (!ended_before) end();
+    EXPECT_EQ(job(id).state, JobState::kPending);
+    return job(id).exit_status;
+  };
+  for (const JobAction action : {JobAction::kRequeue, JobAction::kRequeueHold}) {
+    EXPECT_EQ(exit_status_after(action, SIGTERM, false), 0);
+    EXPECT_EQ(exit_status_after(action, 3 << 8, false), 0);
+    EXPECT_EQ(exit_status_after(action, 3 << 8, true), 3 << 8) << "that one was its own";
+  }
 }
 
 TEST_F(HeldTest, EnforcePartLimitsCountsForItToo) {

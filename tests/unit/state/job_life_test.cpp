@@ -568,7 +568,7 @@ TEST_F(CoreTest, UpdateOfJobs) {
   EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.time_limit = 9; }), ErrorCode::kAccessDenied);
   EXPECT_EQ(update(kRoot, [](JobUpdate& u) { u.time_limit = 9; }), ErrorCode::kOk);
   EXPECT_EQ(job(id).end, now_ + std::chrono::minutes(9));
-  EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.min_nodes = 2; }), ErrorCode::kTooManyNodes);
+  EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.min_nodes = 2; }), ErrorCode::kNotSupported);
 }
 
 }  // namespace

@@ -241,6 +241,21 @@ TEST_F(StepTest, AStepEndsNodeByNode) {
   EXPECT_EQ(job(job_).state, JobState::kRunning);
 }
 
+// The bug: 128 and the signal were held against exit codes; in Slurm the status is taken as it is.
+TEST_F(StepTest, ExitCodesOfNodesAndStepsCountMoreThanSignals) {
+  const auto step = create(tasks(3, 3));
+  ASSERT_TRUE(step);
+  ASSERT_TRUE(end_step(job_, step->step, "n1", 5 << 8));
+  ASSERT_TRUE(end_step(job_, step->step, "n[2-3]", 9));
+  EXPECT_EQ(job(job_).derived_exit_status, 5 << 8);
+  for (const int32_t status : {15, 3 << 8, 7 << 8, 11}) {
+    const auto next = create(tasks(1));
+    ASSERT_TRUE(next);
+    ASSERT_TRUE(end_step(job_, next->step, layout(*next).node_list, status));
+    EXPECT_EQ(job(job_).derived_exit_status, status == 7 << 8 || status == 11 ? 7 << 8 : 5 << 8) << status;
+  }
+}
+
 TEST_F(StepTest, StepsAreCancelledAlone) {
   const auto step = create(tasks(3, 3));
   const std::string name = std::to_string(job_) + ".0";

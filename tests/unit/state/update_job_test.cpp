@@ -43,7 +43,9 @@ TEST_F(UpdateJobTest, AWaitingJobIsNotUpdatedToItsEnd) {
   EXPECT_EQ(update(kRoot, id, [this](JobUpdate& u) { u.end = now_; }), ErrorCode::kJobNotRunning);
   EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.min_nodes = u.max_nodes = 0; }), ErrorCode::kTooManyNodes);
   EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.num_tasks = 0; }), ErrorCode::kInvalidTaskCount);
-  EXPECT_EQ(update(kAnn, id, [this](JobUpdate& u) { u.deadline = now_ + minutes(60 * 24); }), ErrorCode::kOk);
+  const auto tomorrow = [this](JobUpdate& u) { u.deadline = now_ + minutes(60 * 24); };
+  EXPECT_EQ(update(kAnn, id, tomorrow), ErrorCode::kAccessDenied) << "as in Slurm";
+  EXPECT_EQ(update(kRoot, id, tomorrow), ErrorCode::kOk);
   EXPECT_EQ(job(id).state, JobState::kPending);
 }
 
@@ -69,6 +71,62 @@ TEST_F(UpdateJobTest, NoMinutesLeaveARunningJobNoTime) {
   EXPECT_EQ(job(id).end, now_);
   ASSERT_TRUE(run(Tick{}));
   EXPECT_EQ(job(id).state, JobState::kTimeout);
+}
+
+// The bug: it was no limit at all, as --time=0 is; in Slurm such a job ends as soon as it begins.
+TEST_F(UpdateJobTest, NoMinutesLeaveAWaitingJobTheLeastLimit) {
+  JobSpec spec = batch_spec();
+  spec.time_limit = 10;
+  const JobId id = submit(spec);
+  EXPECT_EQ(limit(kAnn, id, 0), ErrorCode::kOk);
+  EXPECT_EQ(job(id).time_limit, 1U);
+  ASSERT_TRUE(start_job(id, "n1"));
+  EXPECT_EQ(job(id).end, now_ + minutes(1));
+  spec.time_min = 5;
+  EXPECT_EQ(limit(kAnn, submit(spec), 0), ErrorCode::kInvalidTimeMin);
+}
+
+// The bugs: a least time was kept or refused, and the partition that a job runs in was refused.
+TEST_F(UpdateJobTest, WhatSaysNothingOfARunningJob) {
+  JobSpec spec = batch_spec();
+  spec.time_limit = 10;
+  spec.time_min = 2;
+  const JobId id = submit(spec);
+  ASSERT_TRUE(start_job(id, "n1"));
+  for (const Minutes least : {0U, 5U, 99U}) {
+    EXPECT_EQ(update(kAnn, id, [least](JobUpdate& u) { u.time_min = least; }), ErrorCode::kOk) << least;
+  }
+  EXPECT_EQ(job(id).spec->time_min, 2U);
+  EXPECT_EQ(limit(kAnn, id, 1), ErrorCode::kInvalidTimeMin);
+  configure([this](ClusterConfig& config) { add_partition(config, "other"); });
+  EXPECT_EQ(move(kAnn, id, "debug"), ErrorCode::kOk);
+  EXPECT_EQ(move(kAnn, id, "other"), ErrorCode::kJobNotPending);
+  EXPECT_EQ(move(kAnn, id, "debug,other"), ErrorCode::kJobNotPending);
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.nice = 7; }), ErrorCode::kOk);
+  EXPECT_EQ(job(id).spec->nice, 7);
+}
+
+TEST_F(UpdateJobTest, SiteFactorsAreTheAdministrators) {
+  JobSpec spec = batch_spec();
+  spec.site_factor = 1000;  // a request may have one
+  const JobId id = submit(spec);
+  EXPECT_EQ(job(id).spec->site_factor, 0);
+  for (const int32_t factor : {5, 0, -5}) {
+    EXPECT_EQ(update(kAnn, id, [factor](JobUpdate& u) { u.site_factor = factor; }), ErrorCode::kAccessDenied) << factor;
+  }
+  EXPECT_EQ(update(kRoot, id, [](JobUpdate& u) { u.site_factor = -5; }), ErrorCode::kOk);
+  EXPECT_EQ(job(id).spec->site_factor, -5);
+  ASSERT_TRUE(start_job(id, "n1"));
+  EXPECT_EQ(update(kRoot, id, [](JobUpdate& u) { u.site_factor = 8; }), ErrorCode::kOk);
+  EXPECT_EQ(job(id).spec->site_factor, 8);
+}
+
+TEST_F(UpdateJobTest, AWaitForSwitchesIsOfSwitches) {
+  const JobId id = submit(batch_spec());
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.wait_for_switch_seconds = 60; }), ErrorCode::kOk);
+  EXPECT_EQ(job(id).spec->switches, "");
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.switches = "2", u.wait_for_switch_seconds = 60; }), ErrorCode::kOk);
+  EXPECT_EQ(job(id).spec->switches, "2@00:01:00");
 }
 
 // The bug: such a job ended at once.
@@ -106,10 +164,10 @@ TEST_F(UpdateJobTest, AUserGivesHisWaitingJobNoMoreThanItsPartitionAllows) {
   const JobId id = submit(spec);
   EXPECT_EQ(limit(kAnn, id, 60), ErrorCode::kOk);
   EXPECT_EQ(limit(kAnn, id, 61), ErrorCode::kAccessDenied);
-  EXPECT_EQ(limit(kAnn, id, 0), ErrorCode::kAccessDenied);
+  EXPECT_EQ(limit(kAnn, id, kInfiniteMinutes), ErrorCode::kAccessDenied);
   EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.time_limit = 600, u.partitions = "long"; }), ErrorCode::kOk);
   EXPECT_EQ(limit(kAnn, id, 601), ErrorCode::kAccessDenied);
-  EXPECT_EQ(limit(kRoot, id, 0), ErrorCode::kOk);
+  EXPECT_EQ(limit(kRoot, id, kInfiniteMinutes), ErrorCode::kOk);
   EXPECT_EQ(limit(kAnn, id, 601), ErrorCode::kOk) << "lower than what an administrator gave";
 }
 
@@ -144,10 +202,12 @@ TEST_F(UpdateJobTest, AUserRaisesNothingOfHisOwn) {
   const JobId id = submit(batch_spec());
   EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.nice = -1; }), ErrorCode::kAccessDenied);
   EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.nice = 10; }), ErrorCode::kOk);
-  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.nice = 9; }), ErrorCode::kAccessDenied);
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.nice = 0; }), ErrorCode::kOk) << "what he took himself, as in Slurm";
   EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.priority = 100; }), ErrorCode::kAccessDenied);
   EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.admin_comment = "x"; }), ErrorCode::kAccessDenied);
-  EXPECT_EQ(update(kRoot, id, [](JobUpdate& u) { u.nice = -1, u.priority = 100; }), ErrorCode::kOk);
+  EXPECT_EQ(update(kRoot, id, [](JobUpdate& u) { u.nice = -5, u.priority = 100; }), ErrorCode::kOk);
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.nice = -5; }), ErrorCode::kOk) << "it stays as it is";
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.nice = -3; }), ErrorCode::kAccessDenied);
 }
 
 TEST_F(UpdateJobTest, PartitionsAreOpenToSome) {

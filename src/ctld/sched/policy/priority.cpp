@@ -48,7 +48,7 @@ class MultifactorPriority final : public PriorityPolicy {
       sum += c.priority_weight_job_size *
              std::clamp(c.priority_favor_small ? 1 - size : size, 0.0, 1.0);
     }
-    const double value = std::floor(sum) - job.spec->nice;
+    const double value = std::floor(sum) + job.spec->site_factor - job.spec->nice;
     return static_cast<uint32_t>(std::clamp(value, 1.0, 4'294'967'294.0));
   }
 

@@ -24,7 +24,8 @@ void apply_event(ClusterState& state, const JobHeld& event) {
     if (job.state != JobState::kPending) return;
     job.reason = event.reason;
     job.state_description = event.description;
-    job.eligible = job.accrue = kNoTime;
+    job.eligible = event.eligible;
+    job.accrue = kNoTime;
   });
 }
 

@@ -1,8 +1,8 @@
 // Steps of a running job.
 #include <algorithm>
 
+#include "common/base/wait_status.hpp"
 #include "ctld/state/apply/verbs.hpp"
-#include "ctld/state/exit_status.hpp"
 #include "ctld/state/indexes.hpp"
 
 namespace sluice::state {
@@ -42,7 +42,7 @@ void apply_event(ClusterState& state, const StepCreated& event) {
 void apply_event(ClusterState& state, const StepNodesEnded& event) {
   change_step(state.jobs.edit(event.id.job), event.id.step, [&](Step& step) {
     step.nodes_left.and_not(event.positions);
-    step.exit_status = worse_exit(step.exit_status, event.exit_status);
+    step.exit_status = worse_of_reports(step.exit_status, event.exit_status);
     if (event.out_of_memory) step.state = StepState::kOutOfMemory;
   });
 }
@@ -60,7 +60,7 @@ void apply_event(ClusterState& state, const StepEnded& event) {
   const bool stopped = is_completing(job) && job.state != JobState::kCompleted;
   if (counts && stopped && job.exit_status == 0) job.exit_status = event.exit_status;
   if (event.id.step == kBatchStep || event.id.step == kExternStep) return;
-  job.derived_exit_status = worse_exit(job.derived_exit_status, event.exit_status);
+  job.derived_exit_status = worse_of_reports(job.derived_exit_status, event.exit_status);
 }
 
 void apply_event(ClusterState& state, const StepEndOrdered& event) {

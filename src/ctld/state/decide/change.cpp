@@ -18,7 +18,7 @@ Status hold(Draft& draft, JobId id, const ChangeJob& command, Time now) {
   if (job.hold == kind || (job.hold == HoldKind::kAdmin && !admin)) return {};
   draft.emit(JobHeld{.job = id, .hold = kind,
                      .reason = as_admin ? JobReason::kJobHeldAdmin : JobReason::kJobHeldUser,
-                     .time = now});
+                     .time = now, .eligible = delay_of_held(job, now)});
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "common/base/text.hpp"
+#include "common/base/wait_status.hpp"
 #include "common/tables/cron_times.hpp"
 #include "common/tables/submit_values.hpp"
 #include "ctld/state/batch_host.hpp"
@@ -69,7 +70,8 @@ void finish(Draft& draft, JobId id, Time now) {
   event.restart_count = job.restart_count + 1;
   event.begin = now + requeue_delay(*draft.state().config);
   event.time = now;
-  event.exit_status = job.exit_status;
+  // the signal that ended it for a requeue is not the job's own word
+  event.exit_status = job.state == JobState::kCancelled ? 0 : job.exit_status;
   event.derived_exit_status = job.derived_exit_status;
   event.hold = job.hold;
   event.flags = job.flags & (kJobSpecialExit | kJobLaunchFailed);
@@ -284,7 +286,7 @@ void end_step_parts(Draft& draft, StepId id, const StepPartsEnd& end, Time now) 
     return;
   }
   StepEnded event{.id = id, .state = step->state,
-                  .exit_status = worse_exit(step->exit_status, end.exit_status), .time = now, .usage = end.usage};
+                  .exit_status = worse_of_reports(step->exit_status, end.exit_status), .time = now, .usage = end.usage};
   if (event.state == StepState::kRunning) {
     event.state = event.exit_status == 0 ? StepState::kCompleted : StepState::kFailed;
     if (end.out_of_memory) event.state = StepState::kOutOfMemory;
@@ -318,6 +320,8 @@ void lose_node(Draft& draft, NodeId node, Time now, NodeLoss loss, const std::ve
     release_nodes(draft, id, std::move(lost), now);
   }
 }
+
+Time delay_of_held(const Job& job, Time now) { return job.eligible > now ? job.eligible : kNoTime; }
 
 JobUpdated present_job(const Job& job, Time now) {
   return JobUpdated{.job = job.id, .spec = job.spec, .array = job.array, .time_limit = job.time_limit,

@@ -72,6 +72,8 @@ void end_step_parts(Draft& draft, StepId id, const StepPartsEnd& end, Time now);
 
 // Drains a node (a reason that is there already stays).
 void drain_node(Draft& draft, NodeId node, std::string_view reason, uint32_t uid, Time now);
+// When a job that is held now may be eligible at the earliest: what is left of a delay goes on. kNoTime: when it is released.
+[[nodiscard]] Time delay_of_held(const Job& job, Time now);
 // Events with the present state of a job or a node, to be changed and emitted.
 [[nodiscard]] JobUpdated present_job(const Job& job, Time now);
 [[nodiscard]] NodeStateChanged present_state(const Node& node, Time now);

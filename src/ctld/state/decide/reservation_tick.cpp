@@ -61,7 +61,7 @@ void remove(Draft& draft, const Reservation& r, Time now) {
       draft.emit(std::move(event));
     } else if (draft.job(id).hold == HoldKind::kNone) {
       draft.emit(JobHeld{.job = id, .hold = HoldKind::kUser, .reason = JobReason::kReservationDeleted,
-                         .flags = kJobReservationDeletedHold, .time = now});
+                         .flags = kJobReservationDeletedHold, .time = now, .eligible = delay_of_held(draft.job(id), now)});
     }
   }
   draft.emit(ReservationDeleted{.id = r.id});

@@ -17,6 +17,7 @@ Result<Bitmap> nodes_to_keep(const ClusterState& state, const Job& job, const Jo
     if (keep.none() || keep.count() != named->count()) return failure(ErrorCode::kInvalidNodeName);
   }
   if (update.min_nodes) {
+    if (*update.min_nodes > held.count()) return failure(ErrorCode::kNotSupported);
     if (*update.min_nodes == 0 || *update.min_nodes > keep.count()) return failure(ErrorCode::kTooManyNodes);
     keep = keep.take_first(*update.min_nodes);
   }

@@ -21,6 +21,7 @@ void drop_privileged(const ClusterState& state, uint32_t uid, JobSpec& spec) {
   if (is_admin(state, uid)) return;
   if (spec.priority != 0) spec.priority = UINT32_MAX;
   spec.admin_comment = {};
+  spec.site_factor = 0;
 }
 
 // --priority=0 holds the job and is no priority: it is computed once the job is released. True: it is held.

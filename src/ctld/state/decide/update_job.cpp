@@ -26,6 +26,7 @@ bool set_field(const std::optional<Given>& given, Field& field) {
 // "2@00:05:00": the time behind the number of switches.
 void set_switch_wait(uint32_t seconds, JobSpec& spec) {
   const std::string_view text = spec.switches;
+  if (text.empty()) return;  // nothing that it would wait for
   spec.switches = std::string(text.substr(0, text.find('@'))) + "@" + format_span(std::chrono::seconds(seconds));
 }
 
@@ -45,7 +46,8 @@ void set_notes(const JobUpdate& u, JobSpec& spec) {
   set_field(u.switches, spec.switches);
   if (u.wait_for_switch_seconds) set_switch_wait(*u.wait_for_switch_seconds, spec);
   if (u.requeue) spec.requeue = *u.requeue ? Toggle::kYes : Toggle::kNo;
-  if (u.nice) spec.nice = *u.nice;
+  set_field(u.nice, spec.nice);
+  set_field(u.site_factor, spec.site_factor);
   if (u.priority) spec.priority = *u.priority == 0 ? UINT32_MAX : *u.priority;  // 0 is a hold: set_hold()
 }
 
@@ -113,22 +115,19 @@ bool set_waiting_fields(const JobUpdate& u, JobSpec& spec) {
   return any;
 }
 
-// TimeLimit=0 is no limit, as with --time; a job that runs has no time left then, and shows the least limit there is.
-Minutes asked_limit(const Job& job, Minutes given) {
-  if (given != 0) return given;
-  return is_running(job) ? 1 : kInfiniteMinutes;
-}
+// TimeLimit=0 is no time at all, where --time=0 is no limit: the job has, and shows, the least limit there is.
+Minutes asked_limit(Minutes given) { return std::max<Minutes>(given, 1); }
 
 // More time than a user may give his own job: a running one gets none, a waiting one what a partition of it allows.
 bool raises_limit(const ClusterState& state, const Job& job, const JobUpdate& u) {
   if (u.end && is_running(job) && *u.end > job.end) return true;
-  if (!u.time_limit || asked_limit(job, *u.time_limit) <= job.time_limit) return false;
+  if (!u.time_limit || asked_limit(*u.time_limit) <= job.time_limit) return false;
   if (job.state != JobState::kPending) return is_running(job);
   const std::vector<std::string> names = u.partitions ? split_list(*u.partitions) : partitions_of(state, job);
   return std::ranges::none_of(names, [&](const std::string& name) {
     const Partition* partition = find_partition(state, name);
     // one that is not there is refused as such
-    return partition == nullptr || asked_limit(job, *u.time_limit) <= partition->config->max_time;
+    return partition == nullptr || asked_limit(*u.time_limit) <= partition->config->max_time;
   });
 }
 
@@ -138,8 +137,9 @@ Status check_rights(const ClusterState& state, const Job& job, const UpdateJob& 
   if (share && !state.config->allow_spec_resources_usage) return failure(ErrorCode::kAccessDenied);
   if (is_admin(state, command.who.uid)) return {};
   const JobUpdate& u = command.update;
-  const bool raises = (u.priority && *u.priority != 0) || (u.nice && *u.nice < job.spec->nice) ||
-                      u.admin_comment || u.reboot;
+  // what its user took from the job he may give back; only below 0 it goes before those of others
+  const bool nice = u.nice && *u.nice < 0 && *u.nice != job.spec->nice;
+  const bool raises = (u.priority && *u.priority != 0) || nice || u.admin_comment || u.reboot || u.site_factor;
   if (raises) return failure(ErrorCode::kAccessDenied);
   if (raises_limit(state, job, u)) return failure(ErrorCode::kAccessDenied);
   return {};
@@ -154,7 +154,7 @@ void set_time_limit(const JobUpdate& u, Time now, Job& job, JobSpec& spec) {
     return;
   }
   if (!u.time_limit) return;
-  const Minutes limit = asked_limit(job, *u.time_limit);
+  const Minutes limit = asked_limit(*u.time_limit);
   spec.time_limit = job.time_limit = limit;
   if (!is_running(job)) return;
   // while the job is stopped its time stands still: it goes on from there
@@ -198,7 +198,7 @@ Status check_values(const ClusterState& state, const Job& job, const JobUpdate& 
   if (u.partitions && u.partitions->empty()) return failure(ErrorCode::kInvalidPartition);
   if (Status ok = check_texts(spec, *job.spec); !ok) return ok;
   if (Status ok = check_update_plugins(*state.config, job, u); !ok) return ok;
-  const Minutes limit = u.time_limit.value_or(job.time_limit);
+  const Minutes limit = u.time_limit ? asked_limit(*u.time_limit) : job.time_limit;
   if ((u.time_min || u.time_limit) && limit != 0 && spec.time_min > limit) {
     return failure(ErrorCode::kInvalidTimeMin);
   }
@@ -261,7 +261,7 @@ Status set_hold(Draft& draft, JobId id, const UpdateJob& command, Time now) {
     if (job.hold == HoldKind::kAdmin) return {};
     draft.emit(JobHeld{.job = id, .hold = admin ? HoldKind::kAdmin : HoldKind::kUser,
                        .reason = admin ? JobReason::kJobHeldAdmin : JobReason::kJobHeldUser,
-                       .time = now});
+                       .time = now, .eligible = delay_of_held(job, now)});
   } else if (u.hold && job.hold != HoldKind::kNone) {
     if (job.hold == HoldKind::kAdmin && !is_admin(draft.state(), command.who.uid)) {
       return failure(ErrorCode::kAccessDenied);
@@ -283,10 +283,18 @@ Status set_array(const JobUpdate& u, bool whole_array, Job& job) {
   return {};
 }
 
+// Of a job that runs: its least time says nothing any more, and where it runs it may be told to run. As in Slurm that is no error.
+JobUpdate what_matters(const Job& job, JobUpdate u) {
+  if (!is_running(job)) return u;
+  u.time_min.reset();
+  if (u.partitions && *u.partitions == job.partition.view()) u.partitions.reset();
+  return u;
+}
+
 Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now) {
   const ClusterState& state = draft.state();
   if (Status ok = check_rights(state, draft.job(id), command); !ok) return ok;
-  JobUpdate u = command.update;
+  JobUpdate u = what_matters(draft.job(id), command.update);
   if (is_resize(draft.job(id), u)) {
     if (Status ok = shrink_job(draft, id, u, now); !ok) return ok;
     u.min_nodes = u.max_nodes = std::nullopt;
@@ -309,6 +317,7 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now) {
   const bool whole_array = command.target.find('_') == std::string::npos;
   if (Status ok = set_array(u, whole_array, job); !ok) return ok;
   if (job.state == JobState::kPending) {
+    if (u.deadline && !is_admin(state, command.who.uid)) return failure(ErrorCode::kAccessDenied);
     set_field(u.deadline, spec->deadline);  // that of a job that runs stays, and nothing is said, as in Slurm
     if (u.begin) job.eligible = *u.begin > now ? *u.begin : kNoTime;
     // it has to become eligible again when it now waits for something
