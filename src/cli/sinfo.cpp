@@ -52,7 +52,7 @@ std::string usual_format(const SinfoOptions& o, const Widths& widths) {
   const std::string right = "%." + std::to_string(widths.partition) + "P";
   const std::string node = "%" + std::to_string(widths.node) + "N";
   if (o.summarize) return left + " %.5a %.10l %.16F %N";
-  if (o.node_form && !o.list_reasons) {
+  if (o.node_form) {
     if (!o.long_form) return node + " %.6D " + right + " %6t";
     return node + " %.6D " + right + " %.11T %4c %.8z %.6m %.8d %.6w %.8f %20E";
   }
@@ -96,7 +96,7 @@ bool wanted(const SinfoOptions& o, const NodeRecord& node) {
   if (o.dead && !silent) return false;
   if (o.responding && silent) return false;
   if (node.shown_base == NodeBaseState::kFuture && !o.future) return false;
-  if (o.list_reasons) {
+  if (o.list_reasons && o.states_given.empty()) {
     const bool bad = node.shown_base == NodeBaseState::kDown ||
                      (node.shown_flags & (kNodeDrain | kNodeFailing)) != 0;
     if (!bad || node.node.reason.empty()) return false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <utility>
 
 #include "common/conf/load.hpp"
@@ -61,9 +62,15 @@ void adopt_config(NodeState& node, ClusterConfig config) {
 }
 
 void adopt_sent_config(NodeState& node, ClusterConfig config) {
-  if (config.gres_lines.empty() && !config.gres_types.empty()) {
-    if (auto own = load_config(node.config_path)) config.gres_lines = std::move(own->gres_lines);
-    else log::error("the host's own gres.conf cannot be used: {}", own.error().text);
+  const bool lacks_gres = config.gres_lines.empty() && !config.gres_types.empty();
+  std::error_code error;
+  const auto own_groups = std::filesystem::path(node.config_path).parent_path() / "cgroup.conf";
+  const bool lacks_groups = !config.cgroup.present && std::filesystem::exists(own_groups, error);
+  if (lacks_gres || lacks_groups) {
+    auto own = load_config(node.config_path);
+    if (!own) log::error("the host's own gres.conf and cgroup.conf cannot be used: {}", own.error().text);
+    if (own && lacks_gres) config.gres_lines = std::move(own->gres_lines);
+    if (own && lacks_groups) config.cgroup = std::move(own->cgroup);
   }
   adopt_config(node, std::move(config));
 }

@@ -51,7 +51,7 @@ struct NodeState {
 
 // Takes a newer configuration over.
 void adopt_config(NodeState& node, ClusterConfig config);
-// As the controller sends it. A gres.conf that only the host has holds: many sites keep theirs on the nodes alone.
+// As the controller sends it. A gres.conf or cgroup.conf that only the host has holds: many sites keep theirs on the nodes alone.
 void adopt_sent_config(NodeState& node, ClusterConfig config);
 
 }  // namespace sluice::noded

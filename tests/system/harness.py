@@ -197,11 +197,21 @@ class Cluster:
         shutil.rmtree(self.dir, ignore_errors=True)
 
 
+def change_users(*command, check=True):
+    """Runs useradd, gpasswd and their like. They fail while another of them, of a test beside this one, holds the lock."""
+    def unless_locked():
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        return None if done.returncode and "lock" in done.stderr else done
+    done = wait_for(unless_locked, f"{command[0]} gets the lock")
+    if check and done.returncode:
+        raise AssertionError(f"{' '.join(command)}: status {done.returncode}, {done.stderr}")
+
+
 def add_users(case, *uids):
-    """Users of the host, sluicetestUID, until the test class is done. Needs root."""
+    """Users of the host, sluicetestUID, until the test class is done. Needs root. No other test may have these."""
     for uid in uids:
-        subprocess.run(["useradd", "-M", "-u", str(uid), f"sluicetest{uid}"], check=True, capture_output=True)
-        case.addClassCleanup(subprocess.run, ["userdel", f"sluicetest{uid}"], check=False, capture_output=True)
+        change_users("useradd", "-M", "-u", str(uid), f"sluicetest{uid}")
+        case.addClassCleanup(change_users, "userdel", f"sluicetest{uid}", check=False)
 
 
 class ClusterCase(unittest.TestCase):

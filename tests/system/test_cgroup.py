@@ -310,6 +310,53 @@ class Killed(GroupCase):
         self.wait_no_groups("n2")
 
 
+class OwnFile(GroupCase):
+    """A cgroup.conf that the node alone has, as at sites whose controller needs none."""
+    NODES, CPUS = 1, 4
+    CONF = GroupCase.PLUGINS
+
+    def start(self, conf):
+        self.cluster.kill_node("n1")
+        count = self.cluster.log("n1").count("registered as n1")
+        subprocess.run([self.cluster.daemon("sluicenoded"), "-f", conf, "-N", "n1"], check=True, env=self.cluster.env)
+        wait_for(lambda: self.cluster.log("n1").count("registered as n1") > count, "n1 has registered")
+
+    def processes(self, most):
+        """Runs a job, and looks at how many processes it may have."""
+        job = self.submit("-o", "/dev/null", "--wrap", "sleep 1000")
+        files = lambda: [f for g in groups_of(self.cluster.dir, "n1") if g.endswith(f"job_{job}") for f in glob.glob(f"{g}/pids.max")]
+        if most is None:
+            self.wait_state(job, "RUNNING")
+            wait_for(lambda: groups_of(self.cluster.dir, "n1"), "the job's groups")
+            self.assertNotIn("77", [read(file).strip() for file in files()])
+        else:
+            wait_for(lambda: [read(file).strip() for file in files()] == [most], "the job's limit")
+        self.run_cmd("scancel", job)
+        self.wait_ended(job)
+        self.wait_no_groups()
+
+    def test_limit(self):
+        self.processes(None)
+        own = os.path.join(self.cluster.dir, "own")
+        os.mkdir(own)
+        for name in ("slurm.conf", "slurm.key"):
+            shutil.copy(os.path.join(self.cluster.dir, name), own)
+        with open(os.path.join(own, "cgroup.conf"), "w", encoding="utf-8") as f:
+            f.write("MaxPids=77\n")
+        conf = os.path.join(own, "slurm.conf")
+        self.start(conf)
+        try:
+            self.processes("77")
+            count = self.cluster.log("n1").count("registered as n1")
+            self.run_cmd("scontrol", "reconfigure")
+            wait_for(lambda: self.cluster.log("n1").count("registered as n1") > count, "n1 has registered again")
+            self.processes("77")
+        finally:
+            for pid in pids_with(conf, "sluicenoded"):
+                os.kill(pid, signal.SIGTERM)
+            wait_for(lambda: not pids_with(conf, "sluicenoded"), "it is gone")
+
+
 class ForkBomb(GroupCase):
     """A job has no more processes and threads on a node than MaxPids."""
     NODES, CPUS, MOST = 1, 4, 60

@@ -5,9 +5,15 @@ import signal
 import subprocess
 import unittest
 
-from harness import ClusterCase, add_users, need_root, wait_for
+from harness import ClusterCase, add_users, jobs_of, need_root, wait_for
 
 ALICE, BOB = 12011, 12012
+
+
+def sleepers(cluster, marker):
+    """Processes of the cluster's jobs: another run of this test on the host has its own."""
+    found = subprocess.run(["pgrep", "-fx", f"sleep {marker}"], capture_output=True, text=True, check=False).stdout.split()
+    return sorted(set(map(int, found)) & set(jobs_of(cluster.conf)))
 
 
 class Private(ClusterCase):
@@ -166,7 +172,7 @@ class LockedMemory(ClusterCase):
         """KiB of a step daemon and of its task."""
         job = self.submit("-o", "/dev/null", "--wrap", "exec sleep 4003")
         self.wait_state(job, "RUNNING")
-        find = lambda: subprocess.run(["pgrep", "-fx", "sleep 4003"], capture_output=True, text=True, check=False).stdout.split()
+        find = lambda: sleepers(self.cluster, 4003)
         task = wait_for(find, "the task")[0]
         amounts = [int(self.status(pid, "VmLck")) for pid in (self.status(task, "PPid"), task)]
         self.run_cmd("scancel", job)
@@ -194,23 +200,42 @@ class Unkillable(ClusterCase):
     def hold(self, marker):
         """Makes the process with this argument, the first one of a PID namespace, impossible to kill: it
         cannot end before another process of the namespace has been waited for, whose parent is stopped."""
-        pid = wait_for(lambda: subprocess.run(["pgrep", "-fx", f"sleep {marker}"], capture_output=True, text=True,
-                                              check=False).stdout.split(), "the process")[0]
-        keeper = subprocess.Popen(["nsenter", "-t", pid, "-p", "sleep", "5000"])
-        wait_for(lambda: subprocess.run(["pgrep", "-P", str(keeper.pid)], capture_output=True, check=False).stdout, "its companion")
+        pid = wait_for(lambda: sleepers(self.cluster, marker), "the process")[0]
+        keeper = subprocess.Popen(["nsenter", "-t", str(pid), "-p", "sleep", "5000"])
+        companion = wait_for(lambda: subprocess.run(["pgrep", "-P", str(keeper.pid)], capture_output=True, text=True,
+                                                    check=False).stdout.split(), "its companion")[0]
         keeper.send_signal(signal.SIGSTOP)
         self.addCleanup(keeper.wait, 60)
         self.addCleanup(keeper.send_signal, signal.SIGCONT)
+        wait_for(lambda: self.status(keeper.pid)["State"].startswith("T"), "its companion's parent is stopped")
+        self.assertEqual(len({os.readlink(f"/proc/{process}/ns/pid") for process in (pid, companion)}), 1)
+        self.held = {"held": pid, "companion": companion, "keeper": keeper.pid}
         return keeper
 
+    @staticmethod
+    def status(pid):
+        try:
+            with open(f"/proc/{pid}/status", encoding="utf-8") as f:
+                return dict(line.rstrip("\n").split(":\t", 1) for line in f if ":\t" in line)
+        except OSError:
+            return {"State": "gone"}
+
+    def wait_drains(self, form, shown):
+        """Fails with all that says whether the process was held, and what its step daemon and its agent did."""
+        try:
+            wait_for(lambda: shown in self.out("sinfo", "-h", "-o", form), "the node drains")
+        except AssertionError as why:
+            seen = {name: {key: self.status(pid).get(key) for key in ("State", "PPid", "NSpid", "SigPnd", "ShdPnd")}
+                    for name, pid in self.held.items()}
+            raise AssertionError(f"{why}\n{seen}\n{self.out('squeue', '-s')}\n{self.cluster.log('n1')[-4000:]}") from why
+
     def drained(self):
-        wait_for(lambda: self.out("sinfo", "-h", "-o", "%T|%E").strip() == "drained|Kill task failed", "the node drains")
+        self.wait_drains("%T|%E", "drained|Kill task failed")
 
     def resume(self, keeper, marker):
         keeper.send_signal(signal.SIGCONT)
         keeper.wait(timeout=60)
-        wait_for(lambda: subprocess.run(["pgrep", "-fx", f"sleep {marker}"], capture_output=True, check=False).returncode,
-                 "the process has ended")
+        wait_for(lambda: not os.path.exists(f"/proc/{self.held['held']}"), "the process has ended")
         self.run_cmd("scontrol", "update", "NodeName=n1", "State=RESUME")
 
     def test_job(self):
@@ -227,7 +252,7 @@ class Unkillable(ClusterCase):
         keeper = self.hold(4002)
         step = wait_for(lambda: re.findall(r"^\d+\.0", self.out("squeue", "-h", "-s", "-o", "%i"), re.M), "the step")[0]
         self.run_cmd("scancel", step)
-        wait_for(lambda: "Kill task failed" in self.out("sinfo", "-h", "-o", "%E"), "the node drains")
+        self.wait_drains("%E", "Kill task failed")
         self.assertNotEqual(srun.wait(timeout=60), 0)
         wait_for(lambda: f"{step.split('.')[0]} 0\n" in self.file("told.ran"), "UnkillableStepProgram ran")
         self.resume(keeper, 4002)

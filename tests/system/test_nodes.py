@@ -181,6 +181,45 @@ class LostSpool(ClusterCase):
         self.assertEqual(self.file("spool.ran"), "began\n")
 
 
+class Changed(ClusterCase):
+    """scontrol update NodeName=…"""
+    NODES, CPUS = 2, 2
+
+    def features(self):
+        return self.out("sinfo", "-h", "-n", "n2", "-o", "%f|%b").strip("\n")
+
+    def update(self, *words):
+        self.run_cmd("scontrol", "update", "NodeName=n2", *words)
+
+    def test_features(self):
+        self.update("AvailableFeatures=fast,big", "ActiveFeatures=fast")
+        self.update("ActiveFeatures=")
+        self.assertIn("AvailableFeatures=fast,big\n   ActiveFeatures=\n", self.out("scontrol", "show", "node", "n2"))
+        self.assertEqual(self.features(), "fast,big|")
+        self.update("AvailableFeatures=big,fast")
+        self.assertEqual(self.features(), "big,fast|big,fast")
+        self.run_cmd("scontrol", "reconfigure")  # what slurm.conf says counts again
+        wait_for(lambda: self.features() == "(null)|(null)", "n2 is as configured")
+
+    def test_words(self):
+        for given, why in (("x", "not a valid number"), ("-1", "less than zero"), ("4294967281", "greater than 4294967280")):
+            self.fails(1, f"scontrol: error: Weight value ({given}) is {why}\nNo changes specified\n",
+                       "scontrol", "update", "NodeName=n2", f"Weight={given}")
+        for word in ("Weight+=1", "Comment-=slow"):
+            self.fails(1, f"Update of this parameter is not supported: {word}\nRequest aborted\n",
+                       "scontrol", "update", "NodeName=n2", word)
+        self.fails(1, "slurm_update error: Invalid node state specified\n", "scontrol", "update", "NodeName=n2", "State=ALLOC")
+        self.fails(1, "slurm_update error: Invalid user id\n", "scontrol", "update", "NodeName=n2", "Comment=x", user=65534)
+        self.update("Weight=", "CpuBind=")
+        self.update("Reason=none needed")
+        shown = self.out("scontrol", "show", "node", "n2")
+        self.assertIn(" Weight=0 ", shown)
+        self.assertNotIn("Reason=", shown)
+        self.update("State=dra", "Reason=disk")
+        self.assertEqual(self.out("sinfo", "-h", "-n", "n2", "-o", "%T|%E"), "drained|disk\n")
+        self.update("State=RESUME")
+
+
 class KeptDown(ClusterCase):
     """DownNodes lines."""
     NODES, CPUS = 4, 2

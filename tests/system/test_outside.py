@@ -7,7 +7,7 @@ import unittest
 
 from harness import ClusterCase, add_users, need_root, pids_with, wait_for
 
-ALICE = 12061
+ALICE = 12081
 SAID = "srun: do not allocate resources\n"
 
 

@@ -292,6 +292,13 @@ class Query(ClusterCase):
         try:
             self.assertEqual(self.out("sinfo", "-h", "-R", "-o", "%E|%N|%t"), "to be mended|n3|drain\n")
             self.assertIn("State=IDLE+DRAIN", self.out("scontrol", "show", "node", "n3"))
+            # beside -N, -R only says which nodes; beside -t, only how they are shown
+            whole = self.out("sinfo", "-N").splitlines()
+            self.assertEqual(self.out("sinfo", "-N", "-R").splitlines(), [whole[0], whole[3]])
+            self.assertEqual(self.out("sinfo", "-h", "-lRN"), self.out("sinfo", "-h", "-lN", "-n", "n3"))
+            self.assertEqual(self.out("sinfo", "-R", env={"SINFO_FORMAT": "%N"}), self.out("sinfo", "-R"))
+            self.assertEqual(self.out("sinfo", "-h", "-R", "-t", "drain,idle", "-o", "%E|%N").splitlines()[0], "to be mended|n3")
+            self.assertIn("none", self.out("sinfo", "-h", "-R", "-t", "drain,idle", "-o", "%E"))
         finally:
             self.run_cmd("scontrol", "update", "NodeName=n3", "State=RESUME")
         self.assertEqual(self.out("sinfo", "-h", "-n", "n3", "-o", "%t"), "idle\n")

@@ -464,7 +464,8 @@ class Scontrol(ClusterCase):
         self.assertEqual(self.out("sinfo", "-h", "-n", "n2", "-o", "%T %E").split(), ["idle", "none"])
         self.run_cmd("scontrol", "update", "NodeName=n2", "State=DOWN", "Reason=gone")
         self.assertEqual(self.out("sinfo", "-h", "-n", "n2", "-o", "%T").split(), ["down"])
-        self.run_cmd("scontrol", "update", "NodeName=n2", "State=RESUME", "Weight=1", "AvailableFeatures=", "ActiveFeatures=")
+        self.run_cmd("scontrol", "update", "NodeName=n2", "State=RESUME", "Weight=1", "ActiveFeatures=")
+        self.run_cmd("scontrol", "update", "NodeName=n2", "AvailableFeatures=")
         wait_for(lambda: self.out("sinfo", "-h", "-n", "n2", "-o", "%T").strip() == "idle", "n2 is idle again")
 
     def test_resume_after(self):

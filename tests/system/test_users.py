@@ -4,7 +4,7 @@ import resource
 import subprocess
 import unittest
 
-from harness import ClusterCase, need_root, wait_for
+from harness import ClusterCase, change_users, need_root, wait_for
 
 ALICE, BOB = 12001, 12002  # uids need a name to submit; setUpClass gives them one
 TEAM = 12009  # a group that Alice is in besides her own
@@ -13,7 +13,7 @@ TEAM = 12009  # a group that Alice is in besides her own
 def add_user(uid):
     name = f"sluicetest{uid}"
     if subprocess.run(["id", name], capture_output=True, check=False).returncode:
-        subprocess.run(["useradd", "-M", "-u", str(uid), "-s", "/bin/sh", name], check=True)
+        change_users("useradd", "-M", "-u", str(uid), "-s", "/bin/sh", name)
     return name
 
 
@@ -22,16 +22,16 @@ class Users(ClusterCase):
     def setUpClass(cls):
         for uid in (ALICE, BOB):
             add_user(uid)
-        subprocess.run(["groupadd", "-f", "-g", str(TEAM), "sluiceteam"], check=True)
-        subprocess.run(["usermod", "-a", "-G", "sluiceteam", f"sluicetest{ALICE}"], check=True)
+        change_users("groupadd", "-f", "-g", str(TEAM), "sluiceteam")
+        change_users("usermod", "-a", "-G", "sluiceteam", f"sluicetest{ALICE}")
         super().setUpClass()
 
     @classmethod
     def tearDownClass(cls):
         super().tearDownClass()
         for uid in (ALICE, BOB):
-            subprocess.run(["userdel", f"sluicetest{uid}"], check=False, capture_output=True)
-        subprocess.run(["groupdel", "sluiceteam"], check=False, capture_output=True)
+            change_users("userdel", f"sluicetest{uid}", check=False)
+        change_users("groupdel", "sluiceteam", check=False)
 
     def job_of(self, user):
         job = self.submit("-o", "/dev/null", "--wrap", "sleep 1000", user=user)
@@ -78,7 +78,8 @@ class Users(ClusterCase):
     def test_others_are_refused(self):
         job = self.job_of(ALICE)
         held = self.submit("-H", "-o", "/dev/null", "--wrap", "sleep 1000", user=ALICE)
-        before = self.out("scontrol", "show", "job", held)
+        held_now = lambda: {**self.show(held), "LastSchedEval": "of any pass"}
+        before = held_now()
         commands = [["scancel", job], ["scancel", "-s", "USR1", job], ["scancel", "-b", job], ["scancel", held],
                     ["scontrol", "hold", held], ["scontrol", "uhold", held], ["scontrol", "release", held],
                     ["scontrol", "requeue", job], ["scontrol", "requeuehold", job],
@@ -93,7 +94,7 @@ class Users(ClusterCase):
         script = self.run_cmd("scontrol", "write", "batch_script", job, "-", user=BOB, check=False)
         self.assertEqual((script.stdout, script.stderr), ("", "job script retrieval failed: Access/permission denied\n"))
         self.assertIn("sleep 1000", self.out("scontrol", "write", "batch_script", job, "-", user=ALICE))
-        self.assertEqual(self.out("scontrol", "show", "job", held), before)
+        self.assertEqual(held_now(), before)
         self.assertEqual(self.state(job), "RUNNING")
         self.run_cmd("scancel", job, held, user=ALICE)
         self.assertEqual(self.wait_ended(job), "CANCELLED")
@@ -192,7 +193,7 @@ class SentGroups(ClusterCase):
     @classmethod
     def setUpClass(cls):
         add_user(ALICE)
-        cls.addClassCleanup(subprocess.run, ["userdel", f"sluicetest{ALICE}"], check=False, capture_output=True)
+        cls.addClassCleanup(change_users, "userdel", f"sluicetest{ALICE}", check=False)
         super().setUpClass()
 
     def groups(self):
@@ -202,8 +203,10 @@ class SentGroups(ClusterCase):
         if subprocess.run(["unshare", "--mount", "true"], check=False).returncode:
             self.skipTest("no mount namespaces here")
         cluster, path = self.cluster, os.path.join(self.cluster.dir, "etc")
-        # all of /etc: a mount on /etc/group alone goes when somebody adds a group outside
-        subprocess.run(["cp", "-a", "/etc", path], check=True)
+        # all of /etc: a mount on /etc/group alone goes when somebody adds a group outside; and then there are files for a moment
+        # which are listed and gone when they are to be copied
+        os.mkdir(path)
+        wait_for(lambda: not subprocess.run(["cp", "-a", "/etc/.", path], check=False).returncode, "/etc is copied")
         with open(os.path.join(path, "group"), "a", encoding="utf-8") as f:
             f.write(f"sluiceelsewhere:x:{self.ELSEWHERE}:sluicetest{ALICE}\n")
         cluster.kill_node("n1")
@@ -226,13 +229,13 @@ class Membership(ClusterCase):
     @classmethod
     def setUpClass(cls):
         add_user(BOB)
-        subprocess.run(["groupadd", "-f", "-g", str(TEAM), "sluiceteam"], check=True)
-        for clean_up in (["groupdel", "sluiceteam"], ["userdel", f"sluicetest{BOB}"]):
-            cls.addClassCleanup(subprocess.run, clean_up, check=False, capture_output=True)
+        change_users("groupadd", "-f", "-g", str(TEAM), "sluiceteam")
+        for clean_up in (("groupdel", "sluiceteam"), ("userdel", f"sluicetest{BOB}")):
+            cls.addClassCleanup(change_users, *clean_up, check=False)
         super().setUpClass()
 
     def change(self, how):
-        subprocess.run(["gpasswd", how, f"sluicetest{BOB}", "sluiceteam"], check=True, capture_output=True)
+        change_users("gpasswd", how, f"sluicetest{BOB}", "sluiceteam")
 
     def may_submit(self):
         done = self.run_cmd("sbatch", "-H", "-p", "staff", "-o", "/dev/null", "--wrap", "true", user=BOB, check=False)
@@ -266,12 +269,12 @@ class Sight(ClusterCase):
 
     @classmethod
     def setUpClass(cls):
-        subprocess.run(["groupadd", "-f", "-g", str(TEAM), "sluiceteam"], check=True)
-        cls.addClassCleanup(subprocess.run, ["groupdel", "sluiceteam"], check=False, capture_output=True)
+        change_users("groupadd", "-f", "-g", str(TEAM), "sluiceteam")
+        cls.addClassCleanup(change_users, "groupdel", "sluiceteam", check=False)
         for uid in (ALICE, BOB):
             name = add_user(uid)
-            cls.addClassCleanup(subprocess.run, ["userdel", name], check=False, capture_output=True)
-        subprocess.run(["usermod", "-a", "-G", "sluiceteam", f"sluicetest{ALICE}"], check=True)
+            cls.addClassCleanup(change_users, "userdel", name, check=False)
+        change_users("usermod", "-a", "-G", "sluiceteam", f"sluicetest{ALICE}")
         super().setUpClass()
 
     def seen(self, expected, *command, env=None):

@@ -229,7 +229,7 @@ void update_nodes(Session& session, const std::vector<Pair>& pairs, const std::s
   for (const Pair& pair : pairs) {
     if (is_key(pair, "NodeName", 3)) continue;
     const NodeUpdateKey* key = find_node_update_key(pair.key);
-    if (key == nullptr || key->set == nullptr) return reject(session, pair);
+    if (key == nullptr || key->set == nullptr || pair.relative) return reject(session, pair);
     if (key->name == "State") state = &pair;
     const Status status = key->set(pair.value, {.key = key->name}, request.update);
     if (!status) {

@@ -6,10 +6,8 @@
 namespace sluice {
 
 std::vector<std::string> active_features(const Node& node) {
-  std::vector<std::string> own = split_list(node.active_features.view());
-  if (!own.empty() || node.features_reported) return own;
-  if (node.config != nullptr) own = node.config->features;
-  return own;
+  if (has_own_features(node)) return split_list(node.active_features.view());
+  return node.config != nullptr ? node.config->features : std::vector<std::string>();
 }
 
 }  // namespace sluice

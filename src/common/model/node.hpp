@@ -74,7 +74,7 @@ struct Node {
   SharedText reason;
   Time reason_time = kNoTime;
   uint32_t reason_uid = 0;
-  SharedText active_features;  // empty: as configured, unless its helpers have reported
+  SharedText active_features;  // empty: as configured, unless its helpers or scontrol said so
   SharedText comment;
   SharedText extra;
   uint32_t weight = 1;
@@ -86,6 +86,7 @@ struct Node {
   bool boot_if_needed = false;  // only where these features cannot be had without a reboot
   Time undrained = kNoTime;      // when a drain ended last
   bool features_reported = false;  // by its helpers: active_features holds all of them, also when it is empty
+  bool features_chosen = false;    // likewise, by scontrol
 
   // derived by apply() from the jobs that hold it; not journaled
   Bitmap used_cores;
@@ -123,6 +124,7 @@ struct Node {
     field(450, "features_reported", &Node::features_reported);
     field(451, "boot_features", &Node::boot_features);
     field(452, "boot_if_needed", &Node::boot_if_needed);
+    field(453, "features_chosen", &Node::features_chosen);
     field(520, "undrained", &Node::undrained);
   }
 };
@@ -140,7 +142,11 @@ struct Node {
   return node.config != nullptr ? node.config->address : std::string();
 }
 
-// Those of its configuration, unless the node says otherwise.
+// Whether active_features holds what is active, also when that is nothing; else all of its configuration are.
+[[nodiscard]] inline bool has_own_features(const Node& node) {
+  return !node.active_features.empty() || node.features_reported || node.features_chosen;
+}
+// Those of its configuration, unless the node or scontrol says otherwise.
 [[nodiscard]] std::vector<std::string> active_features(const Node& node);
 
 // Heartbeat data, never journaled.

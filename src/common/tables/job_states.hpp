@@ -58,7 +58,7 @@ struct NodeStateName {
 [[nodiscard]] std::optional<NodeStateName> parse_node_state(std::string_view text);
 [[nodiscard]] std::string node_state_names();
 
-// The words of `scontrol update NodeName=… State=…`; unambiguous beginnings will do.
+// The words of `scontrol update NodeName=… State=…`; unambiguous beginnings of three letters will do.
 enum class NodeAction {
   kCancelReboot,
   kDown,
@@ -67,6 +67,7 @@ enum class NodeAction {
   kFuture,
   kIdle,
   kNoRespond,
+  kNotByHand,  // what a node is by itself
   kPowerDown,
   kPowerDownAsap,
   kPowerDownForce,

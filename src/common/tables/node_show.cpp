@@ -23,9 +23,8 @@ std::string time_or_none(Time at, const RenderContext& context) {
 
 void put_features_and_gres(const protocol::NodeRecord& r, bool details, ShowLines& out) {
   const std::string features = available_features(r);
-  const std::string active = active_features(r);
   out.line().word("AvailableFeatures", or_else(features, "(null)"));
-  out.line().word("ActiveFeatures", or_else(active, "(null)"));
+  out.line().word("ActiveFeatures", shown_active_features(r));
   const std::string gres = shown_gres(r);
   out.line().word("Gres", or_else(gres, "(null)"));
   if (details) {

@@ -120,12 +120,14 @@ struct ActionRow {
   NodeAction action;
 };
 constexpr ActionRow kActions[] = {
+    {"ALLOCATED", NodeAction::kNotByHand},
     {"CANCEL_REBOOT", NodeAction::kCancelReboot},
     {"DOWN", NodeAction::kDown},
     {"DRAIN", NodeAction::kDrain},
     {"FAIL", NodeAction::kFail},
     {"FUTURE", NodeAction::kFuture},
     {"IDLE", NodeAction::kIdle},
+    {"MIXED", NodeAction::kNotByHand},
     {"NoResp", NodeAction::kNoRespond},
     {"NO_RESPOND", NodeAction::kNoRespond},
     {"POWER_DOWN", NodeAction::kPowerDown},
@@ -134,6 +136,7 @@ constexpr ActionRow kActions[] = {
     {"POWER_UP", NodeAction::kPowerUp},
     {"RESUME", NodeAction::kResume},
     {"UNDRAIN", NodeAction::kUndrain},
+    {"UNKNOWN", NodeAction::kNotByHand},
 };
 
 }  // namespace
@@ -210,6 +213,8 @@ std::string node_state_names() {
 }
 
 std::optional<NodeAction> parse_node_action(std::string_view text) {
+  constexpr size_t kLeast = 3;
+  if (text.size() < kLeast) return std::nullopt;
   std::array<std::string_view, std::size(kActions)> names;
   std::transform(std::begin(kActions), std::end(kActions), names.begin(),
                  [](const ActionRow& row) { return row.name; });

@@ -60,6 +60,11 @@ std::string active_features(const protocol::NodeRecord& record) {
   return join(active_features(record.node), ",");
 }
 
+std::string shown_active_features(const protocol::NodeRecord& record) {
+  const std::string active = active_features(record);
+  return active.empty() && !record.node.features_chosen ? "(null)" : active;
+}
+
 std::string configured_tres(const protocol::NodeRecord& record, const RenderContext& context) {
   const NodeConfig& config = config_of(record);
   const std::string cpus = std::to_string(effective_cpus(config));

@@ -34,6 +34,8 @@ struct CpuUse {
 [[nodiscard]] uint64_t load_hundredths(const protocol::NodeRecord& record);
 
 [[nodiscard]] std::string active_features(const protocol::NodeRecord& record);  // "a,b"
+// As shown: "(null)" for none, unless somebody wanted none.
+[[nodiscard]] std::string shown_active_features(const protocol::NodeRecord& record);
 [[nodiscard]] std::string available_features(const protocol::NodeRecord& record);
 [[nodiscard]] std::string configured_tres(const protocol::NodeRecord& record, const RenderContext& context);
 [[nodiscard]] std::string used_tres(const protocol::NodeRecord& record, const RenderContext& context);

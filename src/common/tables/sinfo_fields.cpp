@@ -133,9 +133,6 @@ void render_reason_time(const SinfoRow& v, const Context& c, std::string& out) {
 std::string features_text(const NodeRecord& n) {
   return std::string(or_else(available_features(n), "(null)"));
 }
-std::string active_text(const NodeRecord& n) {
-  return std::string(or_else(active_features(n), "(null)"));
-}
 
 #define FIELD [](const SinfoRow& v, const Context& c, std::string& out)
 #define KEY [](const SinfoRow& v, const Context& c) -> int64_t
@@ -149,7 +146,7 @@ const SinfoField kFields[] = {
     {"Available", 'a', "AVAIL", FIELD { UNUSED; out += to_lower(partition_state_text(part(v).state)); },
      nullptr, kPart},
     {"features_act", 'b', "ACTIVE_FEATURES",
-     FIELD { UNUSED; out += of_first(v, "(null)", active_text); }, nullptr, kNode},
+     FIELD { UNUSED; out += of_first(v, "(null)", shown_active_features); }, nullptr, kNode},
     {"CPUs", 'c', "CPUS", FIELD { UNUSED; put_least(v, out, cpus); },
      KEY { UNUSED; return least(v, cpus); }, kExact},
     {"Disk", 'd', "TMP_DISK", FIELD { UNUSED; put_least(v, out, disk); },

@@ -293,14 +293,19 @@ Status set_node_text(std::string_view value, const Base&, NodeUpdate& update) {
   update.*member = std::string(value);
   return {};
 }
+// Nothing is 0, as in Slurm.
 Status set_weight(std::string_view value, const Base&, NodeUpdate& update) {
-  const auto weight = to_number<uint32_t>(value);
-  if (!weight) {
-    return failure(ErrorCode::kInvalidUpdate,
-                   "Weight value (" + std::string(value) + ") is not a valid number");
+  constexpr uint32_t kMost = 4294967280;
+  const bool negative = value.starts_with('-');
+  const std::string_view digits = negative ? value.substr(1) : value;
+  const bool is_number = digits.find_first_not_of("0123456789") == std::string_view::npos && (!negative || !digits.empty());
+  const auto weight = value.empty() ? std::optional<uint32_t>(0) : to_number<uint32_t>(value);
+  if (weight && *weight <= kMost) {
+    update.weight = *weight;
+    return {};
   }
-  update.weight = *weight;
-  return {};
+  const char* why = !is_number ? "not a valid number" : negative ? "less than zero" : "greater than 4294967280";
+  return failure(ErrorCode::kInvalidUpdate, "Weight value (" + std::string(value) + ") is " + why);
 }
 Status set_resume_after(std::string_view value, const Base& base, NodeUpdate& update) {
   const auto seconds = iequals(value, "INFINITE") ? std::optional<uint32_t>(UINT32_MAX)
@@ -311,6 +316,7 @@ Status set_resume_after(std::string_view value, const Base& base, NodeUpdate& up
 }
 
 Status set_cpu_bind(std::string_view value, const Base&, NodeUpdate& update) {
+  if (value.empty()) return {};  // stays
   if (!usual_binding(value)) return failure(ErrorCode::kInvalidUpdate, "Invalid input CpuBind=" + std::string(value));
   update.cpu_bind = std::string(value);
   return {};

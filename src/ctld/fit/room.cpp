@@ -15,7 +15,7 @@ Room usable_room(const Node& node) {
   Room room;
   room.node = node.id;
   room.config = &c;
-  if (!node.active_features.empty() || node.features_reported) {
+  if (has_own_features(node)) {
     room.own_features = std::make_shared<const std::vector<std::string>>(active_features(node));
   }
   if (!c.changeable_features.empty()) room.changeable = &c.changeable_features;

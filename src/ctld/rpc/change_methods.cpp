@@ -20,7 +20,7 @@ using net::Responder;
 
 Status only_super_user(const CallContext& context) {
   if (context.is_super_user()) return {};
-  return failure(ErrorCode::kAccessDenied);
+  return failure(ErrorCode::kAccessDenied, "Invalid user id");
 }
 
 // The groups of the user whose job this is; none: there is no such job.
@@ -130,7 +130,7 @@ void add_change_methods(net::RpcServer& server, ServiceParts& parts) {
     parts.shutdown(request.controller_only);
   });
   server.handle<SetDebugRequest, Empty>([](const auto& context, auto request, auto responder) {
-    if (auto ok = only_super_user(context); !ok) return responder.fail(ok.error());
+    if (!context.is_super_user()) return responder.fail(ErrorCode::kAccessDenied, "Permission denied");
     if (auto ok = daemon::set_debug(request.level, request.flags); !ok) return responder.fail(ok.error());
     responder.reply({});
   });

@@ -176,7 +176,7 @@ struct StartEpoch {
 struct ReplaceConfig {
   std::shared_ptr<const ClusterConfig> config;
   bool keep_partitions = false;  // slurmctld -R: an unchanged configuration leaves scontrol's changes of them alone
-  bool ordered = false;          // scontrol reconfigure: triggers fire
+  bool ordered = false;          // scontrol reconfigure: triggers fire, nodes are as their lines say
 };
 // The nodes have not answered for SlurmdTimeout: DOWN.
 struct NodesSilent {

@@ -142,6 +142,7 @@ struct NodeUpdated {
   SharedText extra;
   std::shared_ptr<const NodeConfig> config;  // changed features or gres; null: as it was
   bool features_reported = false;            // by its helpers; as in Node
+  bool features_chosen = false;              // by scontrol; likewise
   template <class V>
   static void describe(V&& field) {
     field(1, "node", &NodeUpdated::node);
@@ -151,6 +152,7 @@ struct NodeUpdated {
     field(5, "extra", &NodeUpdated::extra);
     field(6, "config", &NodeUpdated::config);
     field(450, "features_reported", &NodeUpdated::features_reported);
+    field(453, "features_chosen", &NodeUpdated::features_chosen);
   }
 };
 

@@ -401,6 +401,7 @@ void EventMaker::change_node(Events& events) {
   updated.weight = static_cast<uint32_t>(pick(9) + 1);
   updated.active_features = "fast";
   updated.features_reported = pick(2) == 0;
+  updated.features_chosen = pick(2) == 0;
   updated.comment = "looked at";
   make(events, updated);
 }

@@ -116,6 +116,29 @@ TEST_F(GresTest, TooFewAtRegistrationDrain) {
   EXPECT_EQ(find_node(state_, "n2")->flags & (kNodeInvalidReg | kNodeDrain), 0u);
 }
 
+TEST_F(GresTest, ScontrolLeavesOutDevicesOrTakesThemAsTheyAre) {
+  const auto change = [&](const std::string& gres) {
+    UpdateNode command{kRoot, {}};
+    command.update.nodes = "n1";
+    command.update.gres = gres;
+    const ErrorCode code = error_of(command);
+    if (code == ErrorCode::kOk) return find_node(state_, "n1")->config->gres;
+    return std::string(code == ErrorCode::kInvalidGres ? "refused" : "another error");
+  };
+  EXPECT_EQ(change("gpu:a:4,fan:9"), "gpu:a:4,fan:9");
+  for (const char* more_or_fewer : {"gpu", "gpu:2", "gpu:a:1", "gpu:a:5", "fan:1,gpu:a:3", "gpu:a", "gpu:a:x", "gpu:a:-1"}) {
+    EXPECT_EQ(change(more_or_fewer), "refused") << more_or_fewer;
+  }
+  EXPECT_EQ(change("gpu:4"), "gpu:a:4") << "of the type that they are of";
+  EXPECT_EQ(change("gpu:b:4,fan"), "gpu:a:4,fan:1");
+  EXPECT_EQ(change("gpu:a:1,gpu:a:3"), "gpu:a:4");
+  EXPECT_EQ(change("fan:2,other:1"), "fan:2,other:1");
+  EXPECT_EQ(change("gpu:a:4"), "refused") << "it has none now";
+  EXPECT_EQ(change(""), "");
+  ASSERT_TRUE(run(ReplaceConfig{.config = config_, .ordered = true}));
+  EXPECT_EQ(find_node(state_, "n1")->config->gres, "gpu:a:4,fan:3");
+}
+
 // As Slurm 22.05 does: only a valid registration puts it right, and until then one sees what is wrong.
 TEST_F(GresTest, ANodeWithTooFewIsNotResumed) {
   report("n2", 3);

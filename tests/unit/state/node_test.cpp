@@ -1,6 +1,7 @@
 // Nodes, partitions and configurations come, change and go.
 #include <algorithm>
 
+#include "common/base/text.hpp"
 #include "ctld/state/wanted.hpp"
 #include "fixture.hpp"
 
@@ -306,11 +307,91 @@ TEST_F(CoreTest, ActiveFeaturesAreAvailableOnes) {
   EXPECT_EQ(update({}, "slow"), ErrorCode::kFeaturesNotSubset);
   EXPECT_EQ(update("fast,slow", "slow"), ErrorCode::kOk);
   EXPECT_EQ(update("fast", {}), ErrorCode::kFeaturesNotSubset) << "slow is active";
+  const auto active = [&] { return join(active_features(*find_node(state_, "n2")), ","); };
   EXPECT_EQ(update("fast", ""), ErrorCode::kOk);
-  EXPECT_EQ(update("quick", {}), ErrorCode::kFeaturesNotSubset) << "active are all that are available";
-  EXPECT_EQ(active_features(*find_node(state_, "n2")), std::vector<std::string>{"fast"});
+  EXPECT_EQ(active(), "") << "none is not all";
+  register_node("n2");
+  EXPECT_EQ(active(), "") << "a node has no say in it";
+  EXPECT_EQ(update("quick", {}), ErrorCode::kOk);
+  EXPECT_EQ(active(), "quick") << "all that are available now";
+  EXPECT_EQ(update("fast", {}), ErrorCode::kFeaturesNotSubset);
   EXPECT_EQ(update("fast,quick", {}), ErrorCode::kOk);
+  EXPECT_EQ(active(), "fast,quick");
+  EXPECT_EQ(update({}, "fast"), ErrorCode::kOk);
+  EXPECT_EQ(update("slow,fast", {}), ErrorCode::kOk);
+  EXPECT_EQ(active(), "slow,fast");
   EXPECT_EQ(update("quick", "quick"), ErrorCode::kOk);
+  EXPECT_EQ(update("", ""), ErrorCode::kOk);
+  EXPECT_EQ(active(), "");
+}
+
+// scontrol reconfigure, also when slurm.conf is as it was.
+TEST_F(CoreTest, ReconfigureTakesLinesOfNodesAgain) {
+  UpdateNode command{kRoot, {}};
+  command.update.nodes = "n2";
+  command.update.weight = 9;
+  command.update.available_features = "fast,slow";
+  command.update.active_features = "slow";
+  command.update.addresses = "10.0.0.1";
+  command.update.comment = "noisy";
+  ASSERT_EQ(error_of(command), ErrorCode::kOk);
+  ASSERT_TRUE(run(ReplaceConfig{config_}));
+  EXPECT_EQ(find_node(state_, "n2")->weight, 9u) << "a restart of the controller";
+  for (const bool changed : {false, true}) {
+    ASSERT_EQ(error_of(command), ErrorCode::kOk);
+    auto read = std::make_shared<ClusterConfig>(*config_);
+    if (changed) read->min_job_age = std::chrono::seconds(7);
+    ASSERT_TRUE(run(ReplaceConfig{.config = read, .ordered = true}));
+    const Node& node = *find_node(state_, "n2");
+    EXPECT_EQ(node.weight, 1u);
+    EXPECT_EQ(active_features(node), std::vector<std::string>{"fast"});
+    EXPECT_EQ(node.config->address, "");
+    EXPECT_EQ(node.comment, "noisy");
+    names_.clear();
+    ASSERT_TRUE(run(ReplaceConfig{.config = read, .ordered = true}));
+    EXPECT_TRUE(names_.empty());
+  }
+}
+
+TEST_F(CoreTest, ReasonsAreOfNodesThatAreNotFine) {
+  UpdateNode command{kRoot, {}};
+  command.update.nodes = "n[1-2]";
+  const auto say = [&](const std::string& reason) {
+    command.update.reason = reason;
+    return error_of(command);
+  };
+  const auto reasons = [&] { return find_node(state_, "n1")->reason.str() + "|" + find_node(state_, "n2")->reason.str(); };
+  ASSERT_EQ(say("nothing"), ErrorCode::kOk);
+  EXPECT_EQ(reasons(), "|");
+  for (const char* wish : {"drain", "fail", "down"}) {
+    ASSERT_EQ(error_of(node_update("n2", wish, "disk")), ErrorCode::kOk);
+    ASSERT_EQ(say("fan"), ErrorCode::kOk);
+    EXPECT_EQ(reasons(), "|fan") << wish;
+    ASSERT_EQ(say(""), ErrorCode::kOk);
+    EXPECT_EQ(reasons(), "|fan") << "it stays";
+    ASSERT_EQ(error_of(node_update("n2", "resume", "good")), ErrorCode::kOk);
+    EXPECT_EQ(reasons(), "|") << wish;
+  }
+}
+
+TEST_F(CoreTest, NodesFailOrDrain) {
+  const auto flags = [&](const char* wish) {
+    const ErrorCode code = error_of(node_update("n1", wish, "disk"));
+    EXPECT_EQ(code, ErrorCode::kOk) << wish;
+    return find_node(state_, "n1")->flags & (kNodeDrain | kNodeFailing);
+  };
+  EXPECT_EQ(flags("fail"), kNodeFailing);
+  EXPECT_EQ(flags("dra"), kNodeDrain) << "a beginning is enough";
+  EXPECT_EQ(flags("FAIL"), kNodeFailing);
+  EXPECT_EQ(flags("undrain"), 0u);
+  EXPECT_EQ(find_node(state_, "n1")->reason, "");
+  for (const char* wish : {"alloc", "mixed", "unknown", "draining", "re", "power_up"}) {
+    EXPECT_EQ(error_of(node_update("n1", wish, "disk")), ErrorCode::kInvalidState) << wish;
+  }
+  ASSERT_EQ(error_of(node_update("n1", "noresp")), ErrorCode::kOk);
+  EXPECT_EQ(error_of(node_update("n1", "resume")), ErrorCode::kInvalidState) << "that it does not answer is no drain";
+  ASSERT_TRUE(run(NodesResponding{{0}}));
+  EXPECT_TRUE(is_schedulable(state_.nodes.at(0)));
 }
 
 TEST_F(CoreTest, NodesComeAndGoWithTheConfiguration) {

@@ -178,6 +178,7 @@ void apply_event(ClusterState& state, const NodeUpdated& event) {
   node.weight = event.weight;
   node.active_features = event.active_features;
   node.features_reported = event.features_reported;
+  node.features_chosen = event.features_chosen;
   node.comment = event.comment;
   node.extra = event.extra;
   if (event.config == nullptr) return;

@@ -7,6 +7,7 @@
 #include "common/tables/partition_update.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/verbs.hpp"
+#include "ctld/state/describe_equal.hpp"
 #include "ctld/state/dynamic_nodes.hpp"
 #include "ctld/state/triggers.hpp"
 
@@ -77,6 +78,24 @@ void keep_partitions(Draft& draft, const ClusterState& before, const ClusterConf
   }
 }
 
+// scontrol reconfigure: nodes are as their lines say again, whatever scontrol has made of them since. Comments stay.
+void restore_lines(Draft& draft) {
+  const auto config = draft.state().config;
+  for (const NodeConfig& line : config->nodes) {
+    const Node* node = find_node(draft.state(), line.name);
+    if (node == nullptr || line.dynamic != DynamicNode::kNo) continue;
+    NodeUpdated event = present_values(*node);
+    const NodeUpdated before = event;
+    event.weight = line.weight;
+    if (!node->features_reported) {
+      event.active_features = {};
+      event.features_chosen = false;
+    }
+    if (node->config == nullptr || !(*node->config == line)) event.config = std::make_shared<const NodeConfig>(line);
+    if (event.config != nullptr || !described_equal(before, event)) draft.emit(std::move(event));
+  }
+}
+
 }  // namespace
 
 Result<Decision> decide_on(const ClusterState& state, const StartEpoch& command, Time now) {
@@ -98,6 +117,7 @@ Result<Decision> decide_on(const ClusterState& state, const ReplaceConfig& comma
     for (Trigger& trigger : triggers_hit(state, kTriggerReconfigured, now)) draft.emit(TriggerSet{std::move(trigger)});
   }
   if (same && (command.keep_partitions || partitions_as_configured(state))) {
+    if (command.ordered) restore_lines(draft);
     Effects ends = keep_down(draft, now);
     Decision decision = draft.take();
     decision.effects = std::move(ends);
@@ -112,7 +132,10 @@ Result<Decision> decide_on(const ClusterState& state, const ReplaceConfig& comma
   });
   for (const NodeId id : gone) lose_node(draft, id, now);
   draft.emit(ConfigReplaced{.config = config, .time = now});
-  if (command.ordered) keep_partitions(draft, state, *config);
+  if (command.ordered) {
+    keep_partitions(draft, state, *config);
+    restore_lines(draft);
+  }
   Effects ends = keep_down(draft, now);
   ReconfigureNodes farewell;
   for (const NodeId id : gone) {
@@ -127,7 +150,7 @@ Result<Decision> decide_on(const ClusterState& state, const ReplaceConfig& comma
 }
 
 Result<Decision> decide_on(const ClusterState& state, const UpdatePartition& command, Time) {
-  if (!is_admin(state, command.who.uid)) return failure(ErrorCode::kAccessDenied);
+  if (!is_admin(state, command.who.uid)) return failure(ErrorCode::kAccessDenied, "Invalid user id");
   const Partition* known = find_partition(state, command.name);
   Draft draft(state);
   if (command.action == protocol::PartitionAction::kDelete) {

@@ -347,7 +347,7 @@ void clear_reason(NodeStateChanged& event) {
 NodeUpdated present_values(const Node& node) {
   return NodeUpdated{.node = node.id, .weight = node.weight, .active_features = node.active_features,
                      .comment = node.comment, .extra = node.extra, .config = nullptr,
-                     .features_reported = node.features_reported};
+                     .features_reported = node.features_reported, .features_chosen = node.features_chosen};
 }
 
 void drain_node(Draft& draft, NodeId id, std::string_view reason, uint32_t uid, Time now) {

@@ -62,6 +62,7 @@ void report_features(Draft& draft, NodeId id, const std::optional<std::string>& 
   const Node& node = draft.node(id);
   NodeUpdated event = present_values(node);
   event.features_reported = reported.has_value();
+  event.features_chosen = false;
   event.active_features = {};
   if (reported) {
     const std::vector<std::string> managed = managed_features(draft.state().config->helpers, node.name);

@@ -6,6 +6,7 @@
 #include "common/base/contains.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
+#include "common/tables/job_states.hpp"
 #include "common/tables/submit_values.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/reboot.hpp"
@@ -14,61 +15,45 @@
 namespace sluice::state {
 namespace {
 
-enum class Wish { kDown, kDrain, kFail, kResume, kUndrain, kIdle, kFuture, kNoResp, kCancelReboot, kUnknown };
-
-Wish parse_wish(std::string_view text) {
-  const std::string word = to_lower(text);
-  if (word == "down") return Wish::kDown;
-  if (word == "drain" || word == "drained" || word == "draining") return Wish::kDrain;
-  if (word == "fail" || word == "failing") return Wish::kFail;
-  if (word == "resume") return Wish::kResume;
-  if (word == "undrain") return Wish::kUndrain;
-  if (word == "idle") return Wish::kIdle;
-  if (word == "future") return Wish::kFuture;
-  if (word == "cancel_reboot") return Wish::kCancelReboot;
-  if (word == "noresp" || word == "no_respond") return Wish::kNoResp;
-  return Wish::kUnknown;
-}
-
-constexpr uint32_t kResumable = kNodeDrain | kNodeFailing | kNodeInvalidReg | kNodeNoRespond |
-                                kNodeRebootRequested | kNodeRebootIssued;
+constexpr uint32_t kBad = kNodeDrain | kNodeFailing;
+constexpr uint32_t kResumable = kBad | kNodeInvalidReg | kNodeRebootRequested | kNodeRebootIssued;
 
 // Applies the wish to a node's state; kInvalidState: not from where the node is.
-Status grant(Wish wish, const Node& node, NodeStateChanged& event) {
+Status grant(NodeAction wish, const Node& node, NodeStateChanged& event) {
   const auto forget_reason = [&] {
     clear_reason(event);
     event.resume_after = kNoTime;
   };
   const bool misfits = (node.flags & kNodeInvalidReg) != 0;  // ends with a valid registration only
   switch (wish) {
-    case Wish::kDown:
+    case NodeAction::kDown:
       event.base = NodeBaseState::kDown;
       // else the end of its reboot would make it available again
       if ((event.flags & kNodeRebootIssued) != 0) forget_reboot(event);
       return {};
-    case Wish::kDrain: event.flags |= kNodeDrain; return {};
-    case Wish::kFail: event.flags |= kNodeFailing; return {};
-    case Wish::kNoResp: event.flags |= kNodeNoRespond; return {};
-    case Wish::kFuture:
+    case NodeAction::kDrain: event.flags = (event.flags & ~kNodeFailing) | kNodeDrain; return {};
+    case NodeAction::kFail: event.flags = (event.flags & ~(misfits ? 0 : kNodeDrain)) | kNodeFailing; return {};
+    case NodeAction::kNoRespond: event.flags |= kNodeNoRespond; return {};
+    case NodeAction::kFuture:
       if (!node.jobs.empty()) return failure(ErrorCode::kInvalidState);
       event.base = NodeBaseState::kFuture;
       event.flags &= ~kNodeDynamicFuture;  // any host's again
       return {};
-    case Wish::kCancelReboot: return cancel_reboot(node, event);
-    case Wish::kUndrain:
+    case NodeAction::kCancelReboot: return cancel_reboot(node, event);
+    case NodeAction::kUndrain:
       if (misfits) return failure(ErrorCode::kInvalidState);
-      event.flags &= ~kNodeDrain;
+      event.flags &= ~kBad;
       if (node.base != NodeBaseState::kDown) forget_reason();
       return {};
-    case Wish::kResume:
-    case Wish::kIdle: {
+    case NodeAction::kResume:
+    case NodeAction::kIdle: {
       const bool idle_already = node.base == NodeBaseState::kIdle &&
-                                (node.flags & (kNodeDrain | kNodeFailing | kNodeInvalidReg)) == 0;
-      if (wish == Wish::kIdle && idle_already) return {};
+                                (node.flags & (kBad | kNodeInvalidReg)) == 0;
+      if (wish == NodeAction::kIdle && idle_already) return {};
       const bool away = node.base == NodeBaseState::kDown || node.base == NodeBaseState::kFuture;
       const bool in_use = !away && (node.flags & kResumable) == 0;
-      if (wish == Wish::kResume ? in_use : misfits) return failure(ErrorCode::kInvalidState);
-      event.flags &= ~(misfits ? kNodeFailing : kNodeDrain | kNodeFailing);
+      if (wish == NodeAction::kResume ? in_use : misfits) return failure(ErrorCode::kInvalidState);
+      event.flags &= ~(misfits ? kNodeFailing : kBad);
       forget_reboot(event);
       // a node that was never heard of has to register first
       if (away) {
@@ -79,6 +64,11 @@ Status grant(Wish wish, const Node& node, NodeStateChanged& event) {
     }
     default: return failure(ErrorCode::kInvalidState);
   }
+}
+
+// Of a node that is fine there is nothing to explain.
+bool takes_reason(const NodeStateChanged& event) {
+  return event.base == NodeBaseState::kDown || (event.flags & (kBad | kNodeRebootRequested | kNodeRebootIssued)) != 0;
 }
 
 // The node may be alive: what runs there is ended, because its jobs end or are requeued elsewhere.
@@ -95,26 +85,28 @@ Status update_state(Draft& draft, NodeId id, const UpdateNode& command, Time now
   const NodeUpdate& update = command.update;
   if (!update.state && !update.reason && !update.resume_after_seconds) return {};
   NodeStateChanged event = present_state(draft.node(id), now);
-  const Wish wish = update.state ? parse_wish(*update.state) : Wish::kUnknown;
+  const std::optional<NodeAction> wish = update.state ? parse_node_action(*update.state) : std::nullopt;
   if (update.state) {
-    if (Status ok = grant(wish, draft.node(id), event); !ok) return ok;
+    if (!wish) return failure(ErrorCode::kInvalidState);
+    if (Status ok = grant(*wish, draft.node(id), event); !ok) return ok;
   }
-  if (update.reason) {
+  // an empty one takes none away
+  if (update.reason && !update.reason->empty() && takes_reason(event)) {
     event.reason = *update.reason;
-    event.reason_time = update.reason->empty() ? kNoTime : now;
-    event.reason_uid = update.reason->empty() ? 0 : command.who.uid;
+    event.reason_time = now;
+    event.reason_uid = command.who.uid;
   }
   if (update.resume_after_seconds) {
     event.resume_after = now + std::chrono::seconds(*update.resume_after_seconds);
   }
-  const bool needs_reason = wish == Wish::kDown || wish == Wish::kDrain || wish == Wish::kFail;
+  const bool needs_reason = wish == NodeAction::kDown || wish == NodeAction::kDrain || wish == NodeAction::kFail;
   if (needs_reason && event.reason.empty()) {
     return failure(ErrorCode::kInvalidState,
                    "You must specify a reason when DOWNING or DRAINING a node. Request denied");
   }
   const bool given_up = (draft.node(id).flags & kNodeRebootIssued) != 0 && (event.flags & kNodeRebootIssued) == 0;
   draft.emit(std::move(event));
-  if (wish == Wish::kDown) {
+  if (wish == NodeAction::kDown) {
     order_ends(draft.state(), id, effects);
     lose_node(draft, id, now);
   } else if (given_up) {
@@ -144,10 +136,48 @@ Result<ByNode> deal_to_nodes(const NodeUpdate& update, const std::optional<std::
   const auto names = expand_hosts(update.nodes);
   const auto values = expand_hosts(*list);
   if (!names || !values || names->size() != values->size()) {
-    return failure(ErrorCode::kInvalidNodeName, "As many addresses as nodes are wanted");
+    return failure(ErrorCode::kInvalidNodeName);  // as many are wanted as nodes
   }
   for (size_t i = 0; i < names->size(); ++i) out[(*names)[i]] = (*values)[i];
   return out;
+}
+
+// Whether there are device files of a generic resource on the node: how many is no matter of words then.
+bool has_files(const Node& node, std::string_view gres) {
+  if (gres == "gpu") return true;
+  return node.hardware != nullptr && std::ranges::any_of(node.hardware->devices, [&](const GresDevices& devices) {
+    return devices.name == gres && !devices.files.empty();
+  });
+}
+
+uint64_t count_of_items(const std::vector<GresItem>& items, std::string_view gres) {
+  uint64_t sum = 0;
+  for (const GresItem& item : items) {
+    if (item.name == gres) sum += item.count;
+  }
+  return sum;
+}
+
+// Gres=, as the node has it then. Devices can be left out, all of a name; of the rest there are as many as before, and they are
+// of the types that they were of, whatever is said.
+Result<std::string> changed_gres(const Node& node, const std::string& wanted) {
+  const auto items = gres_items(wanted);
+  const auto present = gres_items(node.config->gres);
+  if (!items || !present) return failure(ErrorCode::kInvalidGres);
+  std::vector<std::string> out;
+  std::vector<std::string> done;
+  for (const GresItem& item : *items) {
+    const std::string name = item.name.str();
+    if (contains(done, name)) continue;
+    const uint64_t count = count_of_items(*items, name);
+    const bool devices = count != 0 && has_files(node, name);
+    if (devices && count != count_of_items(*present, name)) return failure(ErrorCode::kInvalidGres);
+    for (const GresItem& one : devices ? *present : *items) {
+      if (one.name == name) out.push_back(gres_text({{one.name, one.type, one.count, {}, {}}}, false));
+    }
+    done.push_back(name);
+  }
+  return join(out, ",");
 }
 
 struct Places {
@@ -165,7 +195,13 @@ void update_rest(Draft& draft, NodeId id, const NodeUpdate& update, const Places
   }
   NodeUpdated event = present_values(node);
   if (update.weight) event.weight = *update.weight;
-  if (update.active_features) event.active_features = *update.active_features;
+  if (update.active_features) {
+    event.active_features = *update.active_features;
+    event.features_chosen = true;
+  } else if (update.available_features && !node.features_reported) {  // all of them
+    event.active_features = {};
+    event.features_chosen = false;
+  }
   if (update.comment) event.comment = *update.comment;
   if (update.extra) event.extra = *update.extra;
   if (update.available_features || update.gres || update.cpu_bind || moves) {
@@ -178,7 +214,7 @@ void update_rest(Draft& draft, NodeId id, const NodeUpdate& update, const Places
     }
     if (address != places.addresses.end()) config->address = address->second;
     if (hostname != places.hostnames.end()) config->hostname = hostname->second;
-    if (update.gres) config->gres = *update.gres;
+    if (update.gres) config->gres = changed_gres(node, *update.gres).value_or("");  // it was looked at
     if (update.cpu_bind) config->cpu_bind = usual_binding(*update.cpu_bind).value_or("");
     event.config = std::move(config);
   }
@@ -223,7 +259,7 @@ Effects keep_down(Draft& draft, Time now) {
 }
 
 Result<Decision> decide_on(const ClusterState& state, const UpdateNode& command, Time now) {
-  if (!is_admin(state, command.who.uid)) return failure(ErrorCode::kAccessDenied);
+  if (!is_admin(state, command.who.uid)) return failure(ErrorCode::kAccessDenied, "Invalid user id");
   const bool all = to_lower(command.update.nodes) == "all";
   Result<Bitmap> nodes = all ? Result<Bitmap>(Bitmap()) : resolve_nodes(state, command.update.nodes);
   if (nodes && all) {
@@ -241,7 +277,9 @@ Result<Decision> decide_on(const ClusterState& state, const UpdateNode& command,
   size_t unsuited = 0;  // nodes of a list whose state does not allow it: the others are changed all the same
   nodes->for_each([&](size_t id) {
     if (!failed && failed.error().code != ErrorCode::kInvalidState) return;
-    Status ok = check_features(draft.node(static_cast<NodeId>(id)), command.update);
+    const Node& node = draft.node(static_cast<NodeId>(id));
+    Status ok = check_features(node, command.update);
+    if (ok && command.update.gres) ok = changed_gres(node, *command.update.gres).map([](const std::string&) {});
     if (ok) ok = update_state(draft, static_cast<NodeId>(id), command, now, effects);
     if (ok) return update_rest(draft, static_cast<NodeId>(id), command.update, places);
     ++unsuited;
