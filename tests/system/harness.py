@@ -210,8 +210,10 @@ def change_users(*command, check=True):
 def add_users(case, *uids):
     """Users of the host, sluicetestUID, until the test class is done. Needs root. No other test may have these."""
     for uid in uids:
-        change_users("useradd", "-M", "-u", str(uid), f"sluicetest{uid}")
-        case.addClassCleanup(change_users, "userdel", f"sluicetest{uid}", check=False)
+        name = f"sluicetest{uid}"
+        if subprocess.run(["id", name], capture_output=True, check=False).returncode:  # else a test was killed
+            change_users("useradd", "-M", "-u", str(uid), "-s", "/bin/sh", name)
+        case.addClassCleanup(change_users, "userdel", name, check=False)
 
 
 class ClusterCase(unittest.TestCase):

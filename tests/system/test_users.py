@@ -4,34 +4,20 @@ import resource
 import subprocess
 import unittest
 
-from harness import ClusterCase, change_users, need_root, wait_for
+from harness import ClusterCase, add_users, change_users, need_root, wait_for
 
 ALICE, BOB = 12001, 12002  # uids need a name to submit; setUpClass gives them one
 TEAM = 12009  # a group that Alice is in besides her own
 
 
-def add_user(uid):
-    name = f"sluicetest{uid}"
-    if subprocess.run(["id", name], capture_output=True, check=False).returncode:
-        change_users("useradd", "-M", "-u", str(uid), "-s", "/bin/sh", name)
-    return name
-
-
 class Users(ClusterCase):
     @classmethod
     def setUpClass(cls):
-        for uid in (ALICE, BOB):
-            add_user(uid)
+        add_users(cls, ALICE, BOB)
         change_users("groupadd", "-f", "-g", str(TEAM), "sluiceteam")
+        cls.addClassCleanup(change_users, "groupdel", "sluiceteam", check=False)
         change_users("usermod", "-a", "-G", "sluiceteam", f"sluicetest{ALICE}")
         super().setUpClass()
-
-    @classmethod
-    def tearDownClass(cls):
-        super().tearDownClass()
-        for uid in (ALICE, BOB):
-            change_users("userdel", f"sluicetest{uid}", check=False)
-        change_users("groupdel", "sluiceteam", check=False)
 
     def job_of(self, user):
         job = self.submit("-o", "/dev/null", "--wrap", "sleep 1000", user=user)
@@ -192,8 +178,7 @@ class SentGroups(ClusterCase):
 
     @classmethod
     def setUpClass(cls):
-        add_user(ALICE)
-        cls.addClassCleanup(change_users, "userdel", f"sluicetest{ALICE}", check=False)
+        add_users(cls, ALICE)
         super().setUpClass()
 
     def groups(self):
@@ -228,10 +213,9 @@ class Membership(ClusterCase):
 
     @classmethod
     def setUpClass(cls):
-        add_user(BOB)
+        add_users(cls, BOB)
         change_users("groupadd", "-f", "-g", str(TEAM), "sluiceteam")
-        for clean_up in (("groupdel", "sluiceteam"), ("userdel", f"sluicetest{BOB}")):
-            cls.addClassCleanup(change_users, *clean_up, check=False)
+        cls.addClassCleanup(change_users, "groupdel", "sluiceteam", check=False)
         super().setUpClass()
 
     def change(self, how):
@@ -271,9 +255,7 @@ class Sight(ClusterCase):
     def setUpClass(cls):
         change_users("groupadd", "-f", "-g", str(TEAM), "sluiceteam")
         cls.addClassCleanup(change_users, "groupdel", "sluiceteam", check=False)
-        for uid in (ALICE, BOB):
-            name = add_user(uid)
-            cls.addClassCleanup(change_users, "userdel", name, check=False)
+        add_users(cls, ALICE, BOB)
         change_users("usermod", "-a", "-G", "sluiceteam", f"sluicetest{ALICE}")
         super().setUpClass()
 

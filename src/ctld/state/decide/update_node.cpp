@@ -85,9 +85,13 @@ Status update_state(Draft& draft, NodeId id, const UpdateNode& command, Time now
   const NodeUpdate& update = command.update;
   if (!update.state && !update.reason && !update.resume_after_seconds) return {};
   NodeStateChanged event = present_state(draft.node(id), now);
-  const std::optional<NodeAction> wish = update.state ? parse_node_action(*update.state) : std::nullopt;
+  bool down = false;
+  bool needs_reason = false;
   if (update.state) {
+    const std::optional<NodeAction> wish = parse_node_action(*update.state);
     if (!wish) return failure(ErrorCode::kInvalidState);
+    down = *wish == NodeAction::kDown;
+    needs_reason = down || *wish == NodeAction::kDrain || *wish == NodeAction::kFail;
     if (Status ok = grant(*wish, draft.node(id), event); !ok) return ok;
   }
   // an empty one takes none away
@@ -99,14 +103,13 @@ Status update_state(Draft& draft, NodeId id, const UpdateNode& command, Time now
   if (update.resume_after_seconds) {
     event.resume_after = now + std::chrono::seconds(*update.resume_after_seconds);
   }
-  const bool needs_reason = wish == NodeAction::kDown || wish == NodeAction::kDrain || wish == NodeAction::kFail;
   if (needs_reason && event.reason.empty()) {
     return failure(ErrorCode::kInvalidState,
                    "You must specify a reason when DOWNING or DRAINING a node. Request denied");
   }
   const bool given_up = (draft.node(id).flags & kNodeRebootIssued) != 0 && (event.flags & kNodeRebootIssued) == 0;
   draft.emit(std::move(event));
-  if (wish == NodeAction::kDown) {
+  if (down) {
     order_ends(draft.state(), id, effects);
     lose_node(draft, id, now);
   } else if (given_up) {
