@@ -81,7 +81,7 @@ class Srun(ClusterCase):
         status, out, err = told("salloc", "sh", "-c", "scontrol show job $SLURM_JOB_ID; srun true; echo $?; cd /tmp; srun pwd")
         self.assertRegex(out, r"(?s)\n   WorkDir=\n.*\n255\n/tmp\n$")
         self.assertEqual(status, 0)
-        self.assertRegex(err, f"^{text('salloc')}salloc: Granted job allocation [0-9]+\n.*{text('srun')}")
+        self.assertRegex(err, f"^{text('salloc')}salloc: Granted job allocation [0-9]+\n(?s:.*){text('srun')}")
 
     def test_exit_codes(self):
         done = self.run_cmd("srun", "-n4", "-N2", "sh", "-c", "exit $SLURM_PROCID", check=False)

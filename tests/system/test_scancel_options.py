@@ -117,7 +117,7 @@ class Scancel(ClusterCase):
                 self.fails(1, missing, "scancel", *options, job)
             self.fails(1, "", "scancel", "-Q", "-s", "USR1", job)
             for options in ((), ("-v",), ("-s", "TERM")):
-                self.fails(1, missing.replace("job id", "job step id").replace(str(job), f"{job}.0"), "scancel", *options, f"{job}.0")
+                self.fails(1, missing.replace(f"job id {job}", f"job step id {job}.0"), "scancel", *options, f"{job}.0")
             self.fails(1, "", "scancel", "-Q", f"{job}.0")
 
     def test_steps_that_are_not_there(self):
@@ -185,7 +185,7 @@ class Scancel(ClusterCase):
             said = [text for text in self.file(f"{name}.out").splitlines() if "***" in text]
             return [re.sub(r"AT \S+", "AT *", text) for text in said], job
 
-        lines, job = run("script", ("-b", "-s", "USR1", "{}"), ("-b", "-s", "TERM", "{}"), ("-f", "-s", "TERM", "{}"))
+        lines, job = run("term", ("-b", "-s", "USR1", "{}"), ("-b", "-s", "TERM", "{}"), ("-f", "-s", "TERM", "{}"))
         self.assertEqual(lines, [line.format(f"JOB {job}")])
         lines, job = run("killed", ("-b", "-s", "KILL", "{}"))
         self.assertEqual(lines, [line.format(f"JOB {job}")])

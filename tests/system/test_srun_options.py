@@ -298,7 +298,7 @@ print(mode.value, nodes.value, *(os.environ.get("SLURM_MEM_BIND" + name, "-") or
                 self.assertIn("SLURM_PROCID=0\n", self.out("srun", "-n1", option, program), option)
         self.assertIn("SLURM_PROCID=0\n", self.out("srun", "-n1", "--export=PATH", "env"))
         # in a script it is so, too: the srun there exports what sbatch was told to
-        self.wait_ended(self.submit("-o", "inner.out", "--export=NONE", "--wrap", "env; srun -n1 env"))
+        self.wait_ended(self.submit("-o", "inner.out", "--export=NONE", "--wrap", f"env; {self.cluster.program('srun')} -n1 env"))
         told = self.file("inner.out")
         self.assertIn("SLURM_EXPORT_ENV=NONE\n", told)
         self.assertIn("slurmstepd: error: execve(): env: No such file or directory\n", told)

@@ -21,7 +21,7 @@ TEST(StepReports, OfOneStepAreJoined) {
                                     failed, report(1, "n10", 1 << 8)});
   ASSERT_EQ(joined.size(), 3U);
   EXPECT_EQ(joined[0].nodes, "n[1-2,10]");
-  EXPECT_EQ(joined[0].exit_status, 9);
+  EXPECT_EQ(joined[0].exit_status, 1 << 8);
   EXPECT_EQ(joined[0].usage.user_cpu, std::chrono::seconds(3));
   EXPECT_EQ(joined[1].nodes, "n2");
   EXPECT_EQ(joined[2].nodes, "n9");
