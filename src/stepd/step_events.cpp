@@ -171,7 +171,8 @@ void StepDaemon::on_owner_lost(bool ended) {
     }
   }
   if (!ended) return;
-  srun_ended_ = true;
+  // one that goes after them has given up waiting for their streams (EioTimeout): it ends its job itself
+  srun_ended_ = std::ranges::any_of(tasks_, &Task::running);
   terminate(true, {});
 }
 

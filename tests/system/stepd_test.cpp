@@ -274,6 +274,23 @@ TEST(Stepd, SrunThatCannotBeReachedLosesTheOutputOnly) {
   EXPECT_EQ(driver.read("mark"), "done\n");
 }
 
+// The bug: one that had only given up waiting for streams was said to have ended the step, and its job was cancelled.
+TEST(Stepd, SaysWhetherItEndsBecauseItsSrunDid) {
+  for (const bool before : {true, false}) {
+    StepdDriver driver;
+    driver.write("epilog.sh", "#!/bin/sh\nexec sleep 1000\n", 0755);
+    driver.make_step(1, {"sh", "-c", before ? "echo up; exec sleep 1000" : "exit 3"});
+    driver.step.task_epilog = driver.folder + "/epilog.sh";
+    driver.run();
+    FramePeer& srun = driver.srun();
+    ASSERT_TRUE(srun.wait_for(before ? FrameType::kStdout : FrameType::kExited));
+    srun.close();
+    const auto report = driver.ended();
+    EXPECT_EQ(report.srun_ended, before);
+    EXPECT_EQ(report.exit_status, before ? SIGKILL : 3 << 8);
+  }
+}
+
 // The daemon looked the name up itself, which can take minutes: it heard of no order meanwhile.
 TEST(Stepd, AListenerIsNamedByItsNumber) {
   StepdDriver driver;

@@ -143,13 +143,13 @@ class Scancel(ClusterCase):
         self.run_cmd("scancel", waits)
 
     def test_no_script_to_signal(self):
-        srun = self.cluster.start("srun", "-J", "bare", "sleep", "100", stderr=subprocess.DEVNULL)
-        wait_for(lambda: self.out("squeue", "-h", "-n", "bare", "-t", "R", "-o", "%i"), "it runs")
-        job = self.out("squeue", "-h", "-n", "bare", "-o", "%i").strip()
+        srun = self.cluster.start("srun", "sh", "-c", "echo $SLURM_JOB_ID; exec sleep 100", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        job = srun.stdout.readline().strip()
         for options in (("-b",), ("-b", "-s", "TERM")):
             self.fails(217, f"scancel: error: Kill job error on job id {job}: Job script not specified\n", "scancel", *options, job)
         self.run_cmd("scancel", job)
-        self.assertEqual(srun.wait(timeout=60), 143)
+        srun.communicate(timeout=60)
+        self.assertEqual(srun.returncode, 143)
 
     def test_one_question(self):
         """Filters beside ids that all pass them cost one question."""

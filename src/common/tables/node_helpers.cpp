@@ -38,6 +38,15 @@ void adopt_helpers(const ClusterConfig& config, NodeConfig& node) {
   }
 }
 
+std::vector<std::string> active_with_line(const HelpersConfig& config, const Node& node, const NodeConfig& line) {
+  std::vector<std::string> active = active_features(node);
+  const std::vector<std::string> managed = managed_features(config, node.name);
+  for (const std::string& feature : line.features) {
+    if (!contains(node.config->features, feature) && !contains(managed, feature)) active.push_back(feature);
+  }
+  return active;
+}
+
 bool may_change_features(const ClusterConfig& config, uint32_t uid) {
   const HelpersConfig& helpers = config.helpers;
   if (helpers.helpers.empty()) return false;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/model/cluster_config.hpp"
+#include "common/model/node.hpp"
 
 namespace sluice {
 
@@ -18,6 +19,9 @@ namespace sluice {
 // The node has what its helpers manage, and can change what they change without a reboot, or with one where there is a
 // program for that.
 void adopt_helpers(const ClusterConfig& config, NodeConfig& node);
+// What is active once the node has another line: what its helpers said of its features stays, and says nothing of new ones
+// that they do not manage.
+[[nodiscard]] std::vector<std::string> active_with_line(const HelpersConfig& config, const Node& node, const NodeConfig& line);
 // Whether jobs of this user may have features changed.
 [[nodiscard]] bool may_change_features(const ClusterConfig& config, uint32_t uid);
 // Whether the change to this feature needs no reboot.

@@ -238,6 +238,28 @@ TEST_F(NodeFeaturesTest, AdministratorsDownOfANodeThatRebootsForAJob) {
   EXPECT_TRUE(is_schedulable(node("n2")));
 }
 
+// The bug: a feature that no helper manages stayed inactive once scontrol had left it out, also when slurm.conf counted again.
+TEST_F(NodeFeaturesTest, ReconfigureTakesThoseOfTheLineAgain) {
+  for (const bool changed : {false, true}) {
+    UpdateNode command{kRoot, {}};
+    command.update.nodes = "n1";
+    command.update.available_features = "nps1,nps4,mig";
+    command.update.active_features = "nps1";
+    ASSERT_TRUE(run(command));
+    EXPECT_EQ(active("n1"), "nps1");
+    auto read = std::make_shared<ClusterConfig>(*config_);
+    if (changed) read->min_job_age = std::chrono::seconds(7);
+    ASSERT_TRUE(run(ReplaceConfig{.config = read, .ordered = true}));
+    EXPECT_EQ(active("n1"), "nps1,fast");
+    report("n1", "nps4");
+    EXPECT_EQ(active("n1"), "fast,nps4");
+    names_.clear();
+    ASSERT_TRUE(run(ReplaceConfig{.config = read, .ordered = true}));
+    EXPECT_TRUE(names_.empty());
+    report("n1", "nps1");
+  }
+}
+
 // An agent that has not read of its helpers registers twice; the first time took the news of the reboot with it.
 TEST_F(NodeFeaturesTest, RebootIsNoticedWhenTheNodeKnowsItsHelpers) {
   const JobId id = submit_for("nps4");

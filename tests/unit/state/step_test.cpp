@@ -25,6 +25,14 @@ class StepTest : public CoreTest {
     if (!reply) return tl::unexpected(reply.error());
     return std::get<StepCreatedReply>(*reply).id;
   }
+  static EndSteps srun_ended(StepId step, const std::string& nodes) {
+    protocol::StepEnded ended;
+    ended.key = {step, 0};
+    ended.nodes = nodes;
+    ended.exit_status = 9;
+    ended.srun_ended = true;
+    return {{ended}};
+  }
   ErrorCode refused(const StepSpec& spec) {
     const auto made = create(spec);
     return made ? ErrorCode::kOk : made.error().code;
@@ -47,26 +55,30 @@ TEST_F(StepTest, ACancelledStepIsKilledAtOnceUnlessTermIsAskedFor) {
 
 // The bug: the job of an srun that was killed stayed until its client was given up.
 TEST_F(StepTest, AnSrunsOwnJobEndsWithIt) {
-  const auto report = [&](StepId step) {
-    protocol::StepEnded ended;
-    ended.key = {step, 0};
-    ended.nodes = "n2";
-    ended.exit_status = 9;
-    ended.srun_ended = true;
-    return EndSteps{{ended}};
-  };
   const auto inside = create(tasks(3, 3));
   ASSERT_TRUE(inside);
-  ASSERT_TRUE(run(report(*inside)));
+  ASSERT_TRUE(run(srun_ended(*inside, "n2")));
   EXPECT_EQ(job(job_).state, JobState::kRunning) << "it is for more than this step";
   StepSpec spec = tasks(3, 3);
   spec.overlap = OverlapKind::kOverlap;
   spec.own_job = true;
   const auto own = create(spec);
   ASSERT_TRUE(own);
-  ASSERT_TRUE(run(report(*own)));
+  ASSERT_TRUE(run(srun_ended(*own, "n2")));
   EXPECT_EQ(job(job_).state, JobState::kCancelled);
   EXPECT_EQ(effects<TerminateJob>().size(), 1u) << "its tasks on other nodes are not waited for";
+}
+
+// --no-kill: the srun goes on without a node to which its connection broke.
+TEST_F(StepTest, AnSrunThatDoesWithoutNodesEndsWithAllOfThem) {
+  StepSpec spec = tasks(3, 3);
+  spec.own_job = spec.no_kill = true;
+  const auto own = create(spec);
+  ASSERT_TRUE(own);
+  ASSERT_TRUE(run(srun_ended(*own, "n2")));
+  EXPECT_EQ(job(job_).state, JobState::kRunning);
+  ASSERT_TRUE(run(srun_ended(*own, "n[1,3]")));
+  EXPECT_EQ(job(job_).state, JobState::kCancelled);
 }
 
 // As a job's. The bug: sruns with texts of some MB each were more than the controller's memory.

@@ -5,7 +5,6 @@
 #include <unordered_set>
 #include <utility>
 
-#include "common/base/contains.hpp"
 #include "common/base/text.hpp"
 #include "common/tables/node_helpers.hpp"
 #include "ctld/state/apply/verbs.hpp"
@@ -33,16 +32,6 @@ void set_configured_state(Node& node, ConfiguredNodeState configured, const std:
   if (reason.empty()) return;
   node.reason = reason;
   node.reason_time = time;
-}
-
-// What the helpers of a node said of their features stays, and says nothing of new ones that they do not manage.
-void activate_new_features(Node& node, const NodeConfig& line, const std::vector<std::string>& managed) {
-  if (!node.features_reported || node.config == nullptr) return;
-  std::vector<std::string> active = active_features(node);
-  for (const std::string& feature : line.features) {
-    if (!contains(node.config->features, feature) && !contains(managed, feature)) active.push_back(feature);
-  }
-  node.active_features = join(active, ",");
 }
 
 void adopt_line(Node& node, const NodeConfig& line) {
@@ -73,7 +62,9 @@ void configure_node(ClusterState& state, const NodeConfig& config, const Node* k
     node = std::move(fresh);
     set_configured_state(node, config.state, config.reason, time);
   }
-  activate_new_features(node, config, managed_features(state.config->helpers, config.name));
+  if (node.features_reported && node.config != nullptr) {
+    node.active_features = join(active_with_line(state.config->helpers, node, config), ",");
+  }
   adopt_line(node, config);
 }
 

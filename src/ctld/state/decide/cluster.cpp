@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "common/base/text.hpp"
 #include "common/model/system_cores.hpp"
 #include "common/tables/node_helpers.hpp"
 #include "common/tables/partition_update.hpp"
@@ -90,6 +91,8 @@ void restore_lines(Draft& draft) {
     if (!node->features_reported) {
       event.active_features = {};
       event.features_chosen = false;
+    } else if (node->config != nullptr) {
+      event.active_features = join(active_with_line(config->helpers, *node, line), ",");
     }
     if (node->config == nullptr || !(*node->config == line)) event.config = std::make_shared<const NodeConfig>(line);
     if (event.config != nullptr || !described_equal(before, event)) draft.emit(std::move(event));

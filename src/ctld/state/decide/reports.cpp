@@ -110,10 +110,11 @@ void step_report(Draft& draft, const protocol::StepEnded& report, Time now) {
     StepPartsEnd end{step_positions(*step, nodes), status, report.out_of_memory, {}};
     if (report.usage != protocol::StepUsage{}) end.usage = report.usage;
     const bool ends_job = report.srun_ended && step->spec != nullptr && step->spec->own_job;
+    const bool spares_nodes = ends_job && step->spec->no_kill;  // one node's word may be about its own connection alone
     end_step_parts(draft, id, end, now);
     const bool over = find_step(draft.job(id.job), id.step) == nullptr;
     if (over && id.step == kBatchStep) batch_step_over(draft, report, now);
-    if (ends_job) srun_over(draft, id.job, now);
+    if (ends_job && (over || !spares_nodes)) srun_over(draft, id.job, now);
   }
   // what the node says about being clean counts once the job is over
   const Job& after = draft.job(id.job);
