@@ -15,6 +15,7 @@ class Licenses(ClusterCase):
 
     def long_job(self, licenses):
         job = self.submit("-L", licenses, "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.addCleanup(self.run_cmd, "scancel", job)
         self.wait_state(job, "RUNNING")
         return job
 
@@ -31,8 +32,8 @@ class Licenses(ClusterCase):
         wait_for(lambda: self.file("lic-1") == self.file("lic-2") == "matlab\n", "smaller ones pass by")
         wait_for(lambda: self.out("squeue", "-h", "-j", second, "-o", "%T %r %W").strip() == "PENDING Licenses matlab:2",
                  "the reason is Licenses")
-        self.assertIn("It waits for licenses: it asks for 2 of matlab, of which 1 of 4 are free.",
-                      self.out("sluice", "explain", second))
+        said = "It waits for licenses: it asks for 2 of matlab, of which 1 of 4 are free."
+        wait_for(lambda: said in self.out("sluice", "explain", second), "the array's tasks have given theirs back")
         self.assertIn("matlab:3", self.out("squeue", "-h", "-L", "matlab", "-o", "%W"))
         self.cancel(first)
         self.wait_state(second, "RUNNING")
