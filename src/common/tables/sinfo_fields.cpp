@@ -125,10 +125,19 @@ void render_reason_user(const SinfoRow& v, const Context& c, bool with_number, s
   out += c.user_name != nullptr ? c.user_name(uid) : std::to_string(uid);
   if (with_number) out.append("(").append(std::to_string(uid)).append(")");
 }
-void render_reason_time(const SinfoRow& v, const Context& c, std::string& out) {
+Time reason_time(const SinfoRow& v) {
   const bool known = !v.nodes.empty() && !v.nodes.front()->node.reason.empty();
-  if (!known) out += "Unknown";
-  else out += format_time(v.nodes.front()->node.reason_time, c.time_form, c.now);
+  return known ? v.nodes.front()->node.reason_time : kNoTime;
+}
+void render_reason_time(const SinfoRow& v, const Context& c, std::string& out) {
+  const Time time = reason_time(v);
+  if (time == kNoTime) out += "Unknown";
+  else out += format_time(time, c.time_form, c.now);
+}
+// Nodes without a reason are the oldest.
+int64_t sort_by_reason_time(const SinfoRow& v, const Context&) {
+  const Time time = reason_time(v);
+  return time == kNoTime ? 0 : to_seconds(time);
 }
 std::string features_text(const NodeRecord& n) {
   return std::string(or_else(available_features(n), "(null)"));
@@ -219,7 +228,7 @@ const SinfoField kFields[] = {
      FIELD { UNUSED; out += or_else(of_first(v, "(null)", NODE {
                return used_gres(n); }), "(null)"); },
      nullptr, kNode},
-    {"TimeStamp", 'H', "TIMESTAMP", render_reason_time, nullptr, kNode},
+    {"TimeStamp", 'H', "TIMESTAMP", render_reason_time, sort_by_reason_time, kNode},
     {"PriorityJobFactor", 'I', "PRIO_JOB_FACTOR",
      FIELD { UNUSED; out += std::to_string(part(v).priority_job_factor); },
      KEY { UNUSED; return part(v).priority_job_factor; }, kPart},
