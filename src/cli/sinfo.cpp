@@ -201,7 +201,7 @@ int query_and_print(const SinfoOptions& o, Client& client, bool first) {
 }
 
 // sinfo -T
-int print_reservations(Client& client) {
+int print_reservations(const SinfoOptions& o, Client& client) {
   const auto reply = client.call<protocol::QueryReservationsReply>(protocol::QueryReservationsRequest{});
   if (!reply) {
     std::fprintf(stderr, "slurm_load_reservations: %s\n", error_text(reply.error()).c_str());
@@ -211,12 +211,13 @@ int print_reservations(Client& client) {
     std::puts("No reservations in the system");
     return 0;
   }
+  if (o.long_form && !o.no_header) print_date(reply->now);
   size_t width = 9;
   for (const auto& record : reply->reservations) width = std::max(width, record.reservation.name.size());
   const auto print = [&](auto&&... cells) {
     std::puts(fmt::format("{:<{}}  {:>8}  {:>19}  {:>19}  {:>11}  {}", cells...).c_str());
   };
-  print("RESV_NAME", width, "STATE", "START_TIME", "END_TIME", "DURATION", "NODELIST");
+  if (!o.no_header) print("RESV_NAME", width, "STATE", "START_TIME", "END_TIME", "DURATION", "NODELIST");
   for (const auto& record : reply->reservations) {
     const Reservation& r = record.reservation;
     print(r.name, width, record.active ? "ACTIVE" : "INACTIVE", format_time(r.start), format_time(r.end),
@@ -233,7 +234,7 @@ int sinfo_main(int argc, char** argv) {
   Result<Client> client = Client::open();
   if (!client) return report("sinfo", client.error());
   if (!accept_cluster("sinfo", options.cluster, client->config())) return 1;
-  if (options.reservations) return print_reservations(*client);
+  if (options.reservations) return print_reservations(options, *client);
   bool first = true;
   return repeat_every(options.iterate_seconds,
                       [&] { return query_and_print(options, *client, std::exchange(first, false)); });

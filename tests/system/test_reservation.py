@@ -54,6 +54,16 @@ class Reservation(ClusterCase):
         self.refused("Unknown parameter bad=1.", "starttime=now", "users=root", "nodes=n1", "bad=1")
         self.refused("PART_NODES flag requires specifying a Partition and ALL nodes.", "starttime=now", "users=root", "nodes=n1",
                      "duration=10", "flags=part_nodes")
+        whole = ("starttime=2038-01-18T10:00:00", "duration=10", "users=root", "nodes=n1")
+        self.refused("Misformatted parameter 'a', most options have a parameter after '='.", "a", *whole)
+        self.refused("Parameter users=root specified more than once.", *whole, "users=root")
+        self.refused("StartTime + Duration does not equal EndTime.", *whole, "endtime=2038-01-18T10:30:00")
+        self.refused("The +=/-= notation is not supported when updating nodecnt.", *whole, "nodecnt+=1")
+        self.refused("Error parsing flags SPEC_NODES.", *whole, "flags=SPEC_NODES")
+        self.refused("Error parsing flags MA.", *whole, "flags=MA")
+        self.refused("Invalid duration maxstartdelay=x.", *whole, "maxstartdelay=x")
+        self.refused("Either Users/Groups and/or Accounts must be specified.", *whole[:2], "nodes=n1", "users=")
+        self.refused("CoreCnt, Nodes, NodeCnt, BurstBuffer, Licenses or Watts must be specified.", *whole[:3], "nodes=")
         self.refused("corecnt=2 is not supported: whole nodes can be reserved only.", "starttime=now", "users=root", "corecnt=2",
                      "duration=10")
         self.fails(1, "Invalid time specification (pos=0): xx\n"
@@ -61,7 +71,12 @@ class Reservation(ClusterCase):
                    "scontrol", "create", "reservation", "starttime=xx", "users=root", "nodes=n1", "duration=5")
         ask = ("scontrol", "create", "reservationname=a", "starttime=now", "duration=5")
         self.fails(1, "Error creating the reservation: Invalid user id\n", *ask, "users=nosuchuser", "nodes=n1")
+        self.fails(1, "Error creating the reservation: Invalid group id\n", *ask, "groups=nosuchgroup", "nodes=n1")
         self.fails(1, "Error creating the reservation: Invalid node name specified\n", *ask, "users=root", "nodes=n9")
+        self.fails(1, "Error creating the reservation: Invalid node name specified\n", *ask, "users=root", "nodes=n1",
+                   "flags=replace")
+        self.fails(1, "Error creating the reservation: Requested operation not supported on this system\n", *ask, "users=root",
+                   "nodes=n1", "flags=daily,time_float")
         self.fails(1, "Error creating the reservation: Invalid partition name specified\n", *ask, "users=root", "nodecnt=1",
                    "partitionname=nope")
         self.fails(1, "Error creating the reservation: Invalid feature specification\n", *ask, "users=root", "nodecnt=1",
@@ -72,10 +87,10 @@ class Reservation(ClusterCase):
         self.fails(1, "Error creating the reservation: Duplicate reservation name\n", *ask, "users=root", "nodes=n3")
         self.fails(1, "Error creating the reservation: Requested reservation overlaps with another reservation\n", "scontrol",
                    "create", "reservation", "starttime=now", "duration=5", "users=root", "nodes=n2")
-        self.fails(1, "Error creating the reservation: Requested nodes are busy\n"
-                      "Note, unless nodes are directly requested a reservation must exist in a single partition.\n"
-                      "If no partition is requested the default partition is assumed.\n", "scontrol",
-                   "create", "reservation", "starttime=now", "duration=5", "users=root", "nodecnt=2")
+        self.fails(1, "Error creating the reservation: Requested nodes are busy\n", "scontrol",
+                   "create", "reservation", "starttime=now", "duration=5", "users=root", "nodecnt=2",
+                   out="Note, unless nodes are directly requested a reservation must exist in a single partition.\n"
+                       "If no partition is requested the default partition is assumed.\n")
         self.fails(1, "Error creating the reservation: Invalid user id\n", "scontrol", "create", "reservationname=d1",
                    "starttime=now", f"users={ALICE}", "nodecnt=1", "duration=5", user=ALICE)
 
@@ -99,6 +114,11 @@ ReservationName=maint StartTime=2038-01-18T10:00:00 EndTime=2038-01-18T12:00:00 
 RESV_NAME     STATE           START_TIME             END_TIME     DURATION  NODELIST
 maint      INACTIVE  2038-01-18T10:00:00  2038-01-18T12:00:00     02:00:00  n2
 """)
+        self.assertEqual(self.out("sinfo", "-T", "-h"),
+                         "maint      INACTIVE  2038-01-18T10:00:00  2038-01-18T12:00:00     02:00:00  n2\n")
+        dated = self.out("sinfo", "-T", "-l").splitlines()
+        self.assertRegex(dated[0], r"^\w{3} \w{3} \d\d \d\d:\d\d:\d\d \d{4}$")
+        self.assertTrue(dated[1].startswith("RESV_NAME "), dated)
         document = json.loads(self.out("scontrol", "--json", "show", "reservation"))
         record = document["reservations"][0]
         self.assertEqual((record["name"], record["node_list"], record["flags"], record["core_count"]),
@@ -113,7 +133,18 @@ maint      INACTIVE  2038-01-18T10:00:00  2038-01-18T12:00:00     02:00:00  n2
         self.out(*change, "flags-=flex", f"users-={ALICE}", "nodes=n[2-3]")
         facts = self.facts("a")
         self.assertEqual((facts["Flags"], facts["Users"], facts["Nodes"]), ("SPEC_NODES", "root", "n[2-3]"))
+        for change_of, length in (("duration+=10", "00:40:00"), ("duration-=25", "00:15:00"), ("duration=14:30", "00:15:00")):
+            self.out(*change, change_of)
+            self.assertEqual(self.facts("a")["Duration"], length)
+        self.out(*change, "starttime=2038-01-18T11:00:00", "maxstartdelay=5")
+        facts = self.facts("a")
+        self.assertEqual((facts["EndTime"], facts["MaxStartDelay"]), ("2038-01-18T11:15:00", "00:05:00"))
+        self.out(*change, "starttime=2038-01-18T10:00:00")
         for words, why in ((("users=",), "Reservation request lacks users, groups or accounts"),
+                           (("groups=root",), "Reservations can't have users and groups specified, only one or the other"),
+                           (("duration-=15",), "Invalid time specified"),
+                           (("flags=part_nodes",), "Invalid partition name specified"),
+                           (("flags=replace_down",), "Requested operation not supported on this system"),
                            (("skip",), "Reservation given is not skipable, try deleting instead")):
             self.fails(1, f"Error updating the reservation: {why}\nslurm_update error: {why}\n", *change, *words)
         self.fails(1, "Error updating the reservation: Requested reservation is invalid\n"
@@ -124,7 +155,17 @@ maint      INACTIVE  2038-01-18T10:00:00  2038-01-18T12:00:00     02:00:00  n2
         self.out(*change, "skip")
         self.assertEqual(self.facts("a")["StartTime"], "2038-01-19T10:00:00")
         self.fails(1, "delete_reservation reservation=b: Requested reservation is invalid\n", "scontrol", "delete", "reservation=b")
+        self.fails(1, "delete_reservation reservation=b: Invalid user id\n", "scontrol", "delete", "reservation=b", user=ALICE)
         self.fails(1, "delete_reservation reservation=a: Invalid user id\n", "scontrol", "delete", "reservation=a", user=ALICE)
+
+    def test_short_names_of_flags(self):
+        self.reserve("a", "starttime=2038-01-18T10:00:00", "duration=60", "users=root", "nodes=n1", "flags=main,ignore,week,no_hold,mag")
+        self.assertEqual(self.facts("a")["Flags"], "MAINT,IGNORE_JOBS,WEEKDAY,SPEC_NODES,NO_HOLD_JOBS_AFTER_END,MAGNETIC")
+
+    def test_all_of_a_partition(self):
+        self.reserve("a", "starttime=2038-01-18T10:00:00", "duration=60", "accounts=physics", "partition=debug")
+        facts = self.facts("a")
+        self.assertEqual((facts["Nodes"], facts["Flags"], facts["PartitionName"]), ("n[1-3]", "SPEC_NODES,PART_NODES", "debug"))
 
     def test_jobs(self):  # --reservation, squeue %v -R, scancel -R, SLURM_JOB_RESERVATION
         self.reserve("a", "starttime=now", "duration=60", f"users=root,{ALICE}", "nodes=n1")

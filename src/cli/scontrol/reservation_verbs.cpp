@@ -37,6 +37,10 @@ bool read_words(Session& session, const Words& words, std::string_view outcome, 
     std::string key = word.substr(0, equals);
     const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
     if (i == 1 && equals == std::string::npos && is_name_key(key)) continue;  // "create reservation …"
+    if (equals == std::string::npos && !iequals(word, "Skip")) {
+      refuse(session, fmt::format("Misformatted parameter '{}', most options have a parameter after '='.", word), outcome);
+      return false;
+    }
     ListChange change = ListChange::kReplace;
     if (key.ends_with('+') || key.ends_with('-')) {
       change = key.back() == '+' ? ListChange::kAdd : ListChange::kRemove;
@@ -81,8 +85,8 @@ void create_reservation(Session& session, const Words& words) {
   }
   session.fail("Error creating the reservation: " + error_text(reply.error()));
   if (reply.error().code != ErrorCode::kNodesBusy) return;
-  session.fail("Note, unless nodes are directly requested a reservation must exist in a single partition.");
-  session.fail("If no partition is requested the default partition is assumed.");
+  std::puts("Note, unless nodes are directly requested a reservation must exist in a single partition.");
+  std::puts("If no partition is requested the default partition is assumed.");
 }
 
 void update_reservation(Session& session, const Words& words) {

@@ -82,7 +82,9 @@ enum class ErrorCode : uint32_t {
   kDuplicateReservation = 73,  // Duplicate reservation name
   kDamaged = 74,             // what was stored cannot be read; the text says where and why
   kMissingTimeLimit = 75,    // Time limit specification required, but not provided
-  kLastCode = 76,
+  kReservationForBoth = 76,  // Reservations can't have users and groups specified, only one or the other
+  kInvalidGroup = 77,        // Invalid group id
+  kLastCode = 78,
 };
 
 }  // namespace sluice

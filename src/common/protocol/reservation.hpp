@@ -27,6 +27,7 @@ struct NameList {
 struct ReservationValues {
   std::optional<Time> start, end;
   std::optional<Duration> duration;  // kNoLimit's place is taken by a year, as in Slurm
+  ListChange duration_change = ListChange::kReplace;  // of an update: the present one grows or shrinks by it
   ReservationFlags add_flags = 0, remove_flags = 0;
   std::optional<std::string> nodes;  // host list, or "ALL"
   std::optional<uint32_t> node_count;
@@ -52,6 +53,7 @@ struct ReservationValues {
     field(14, "max_start_delay", &ReservationValues::max_start_delay);
     field(15, "purge_after", &ReservationValues::purge_after);
     field(16, "skip", &ReservationValues::skip);
+    field(17, "duration_change", &ReservationValues::duration_change);
   }
 };
 struct ChangeReservationRequest {

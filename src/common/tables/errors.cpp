@@ -92,6 +92,8 @@ constexpr Row kRows[] = {
     {ErrorCode::kDuplicateReservation, "Duplicate reservation name"},
     {ErrorCode::kDamaged, "Stored data is damaged"},
     {ErrorCode::kMissingTimeLimit, "Time limit specification required, but not provided"},
+    {ErrorCode::kReservationForBoth, "Reservations can't have users and groups specified, only one or the other"},
+    {ErrorCode::kInvalidGroup, "Invalid group id"},
 };
 constexpr bool in_order() {
   for (size_t i = 0; i < std::size(kRows); ++i) {

@@ -20,48 +20,50 @@ using protocol::ReservationValues;
 constexpr std::chrono::minutes kPurgeDefault{5};
 constexpr std::chrono::hours kInfiniteCountsAs{24 * 365};
 
+constexpr size_t kShownOnly = 1000;  // follows from the nodes that were asked for: cannot be given
 struct ReservationFlagName {
   ReservationFlags flag;
   std::string_view name;
+  size_t least;  // letters that are enough
 };
 // In the order in which they are shown.
 constexpr ReservationFlagName kFlags[] = {
-    {kReservationMaint, "MAINT"},
-    {kReservationFlex, "FLEX"},
-    {kReservationOverlap, "OVERLAP"},
-    {kReservationIgnoreJobs, "IGNORE_JOBS"},
-    {kReservationHourly, "HOURLY"},
-    {kReservationDaily, "DAILY"},
-    {kReservationWeekday, "WEEKDAY"},
-    {kReservationWeekend, "WEEKEND"},
-    {kReservationWeekly, "WEEKLY"},
-    {kReservationSpecNodes, "SPEC_NODES"},
-    {kReservationAllNodes, "ALL_NODES"},
-    {kReservationAnyNodes, "ANY_NODES"},
-    {kReservationStatic, "STATIC"},
-    {kReservationPartNodes, "PART_NODES"},
-    {kReservationTimeFloat, "TIME_FLOAT"},
-    {kReservationReplace, "REPLACE"},
-    {kReservationReplaceDown, "REPLACE_DOWN"},
-    {kReservationPurge, "PURGE_COMP"},
-    {kReservationNoHold, "NO_HOLD_JOBS_AFTER_END"},
-    {kReservationMagnetic, "MAGNETIC"},
-    {kReservationUserDelete, "USER_DELETE"},
+    {kReservationMaint, "MAINT", 3},
+    {kReservationFlex, "FLEX", 1},
+    {kReservationOverlap, "OVERLAP", 1},
+    {kReservationIgnoreJobs, "IGNORE_JOBS", 1},
+    {kReservationHourly, "HOURLY", 1},
+    {kReservationDaily, "DAILY", 1},
+    {kReservationWeekday, "WEEKDAY", 1},
+    {kReservationWeekend, "WEEKEND", 5},
+    {kReservationWeekly, "WEEKLY", 5},
+    {kReservationSpecNodes, "SPEC_NODES", kShownOnly},
+    {kReservationAllNodes, "ALL_NODES", kShownOnly},
+    {kReservationAnyNodes, "ANY_NODES", 1},
+    {kReservationStatic, "STATIC", 1},
+    {kReservationPartNodes, "PART_NODES", 2},
+    {kReservationTimeFloat, "TIME_FLOAT", 1},
+    {kReservationReplace, "REPLACE", 1},
+    {kReservationReplaceDown, "REPLACE_DOWN", 8},
+    {kReservationPurge, "PURGE_COMP", 2},
+    {kReservationNoHold, "NO_HOLD_JOBS_AFTER_END", 1},
+    {kReservationMagnetic, "MAGNETIC", 3},
+    {kReservationUserDelete, "USER_DELETE", 1},
 };
 
 // Other ways to write some of them.
 constexpr ReservationFlagName kOtherNames[] = {
-    {kReservationIgnoreJobs, "IGNORE_RUNNING"},
-    {kReservationStatic, "STATIC_ALLOC"},
-    {kReservationNoHold, "NO_HOLD_JOBS_AFTER"},
+    {kReservationIgnoreJobs, "IGNORE_RUNNING", 8},
+    {kReservationStatic, "STATIC_ALLOC", 7},
 };
 
 ReservationFlags flag_named(std::string_view name) {
+  const auto fits = [&](const ReservationFlagName& row) { return name.size() >= row.least && starts_with_i(row.name, name); };
   for (const ReservationFlagName& row : kFlags) {
-    if (iequals(row.name, name)) return row.flag;
+    if (fits(row)) return row.flag;
   }
   for (const ReservationFlagName& row : kOtherNames) {
-    if (iequals(row.name, name)) return row.flag;
+    if (fits(row)) return row.flag;
   }
   return 0;
 }
@@ -92,14 +94,16 @@ Status set_flags(std::string_view text, ListChange change, ReservationValues& va
   return {};
 }
 
-Status set_duration(std::string_view text, std::string_view typed, ReservationValues& values) {
+// In whole minutes, begun ones count.
+Status set_duration(std::string_view text, ListChange change, std::string_view typed, ReservationValues& values) {
+  values.duration_change = change;
   if (iequals(text, "infinite") || iequals(text, "unlimited") || text == "-1") {
     values.duration = kInfiniteCountsAs;
     return {};
   }
   const auto span = parse_span(text);
   if (!span || *span <= Duration(0)) return refuse("Invalid duration " + std::string(typed) + ".");
-  values.duration = *span;
+  values.duration = std::chrono::ceil<std::chrono::minutes>(*span);
   return {};
 }
 
@@ -125,6 +129,7 @@ struct Given {
 
 template <std::optional<NameList> ReservationValues::* member>
 Status set_names(const Given& given, ReservationValues& values) {
+  if (values.*member) return refuse("Parameter " + std::string(given.typed) + " specified more than once.");
   values.*member = NameList{std::string(given.value), given.change};
   return {};
 }
@@ -144,7 +149,6 @@ Status set_time(const Given& given, ReservationValues& values) {
   return {};
 }
 Status set_nodes(const Given& given, ReservationValues& values) {
-  if (given.change != ListChange::kReplace) return refuse("The +=/-= notation is not supported when updating nodes.");
   values.nodes = std::string(given.value);
   return {};
 }
@@ -155,8 +159,8 @@ Status set_node_count(const Given& given, ReservationValues& values) {
   return {};
 }
 Status set_start_delay(const Given& given, ReservationValues& values) {
-  const auto span = parse_span(given.value, std::chrono::seconds(1));
-  if (!span) return refuse("Invalid MaxStartDelay " + std::string(given.typed) + ".");
+  const auto span = parse_span(given.value);
+  if (!span) return refuse("Invalid duration " + std::string(given.typed) + ".");
   values.max_start_delay = *span;
   return {};
 }
@@ -168,20 +172,21 @@ struct Key {
   std::string_view name;
   size_t least;  // letters that are enough
   Status (*set)(const Given&, ReservationValues&);
+  bool changes = false;  // += and -= change what is there
 };
 constexpr Key kKeys[] = {
     {"StartTime", 1, set_time<&ReservationValues::start>},
     {"EndTime", 1, set_time<&ReservationValues::end>},
-    {"Duration", 1, [](const Given& g, ReservationValues& v) { return set_duration(g.value, g.typed, v); }},
-    {"Flags", 2, [](const Given& g, ReservationValues& v) { return set_flags(g.value, g.change, v); }},
+    {"Duration", 1, [](const Given& g, ReservationValues& v) { return set_duration(g.value, g.change, g.typed, v); }, true},
+    {"Flags", 2, [](const Given& g, ReservationValues& v) { return set_flags(g.value, g.change, v); }, true},
     {"Features", 2, set_word<&ReservationValues::features>},
     {"Nodes", 1, set_nodes},
     {"NodeCnt", 5, set_node_count},
     {"NodeCount", 5, set_node_count},
     {"PartitionName", 1, set_word<&ReservationValues::partition>},
-    {"Users", 1, set_names<&ReservationValues::users>},
-    {"Groups", 1, set_names<&ReservationValues::groups>},
-    {"Accounts", 2, set_names<&ReservationValues::accounts>},
+    {"Users", 1, set_names<&ReservationValues::users>, true},
+    {"Groups", 1, set_names<&ReservationValues::groups>, true},
+    {"Accounts", 1, set_names<&ReservationValues::accounts>, true},
     {"Comment", 3, set_word<&ReservationValues::comment>},
     {"MaxStartDelay", 1, set_start_delay},
     {"TRES", 1, [](const Given& g, ReservationValues& v) { return set_tres(g.value, v); }},
@@ -215,7 +220,9 @@ std::vector<ReservationKeyName> reservation_key_names() {
 
 std::vector<std::string_view> reservation_flag_names() {
   std::vector<std::string_view> out;
-  for (const ReservationFlagName& row : kFlags) out.push_back(row.name);
+  for (const ReservationFlagName& row : kFlags) {
+    if (row.least != kShownOnly) out.push_back(row.name);
+  }
   for (const ReservationFlagName& row : kOtherNames) out.push_back(row.name);
   return out;
 }
@@ -233,12 +240,16 @@ std::string reservation_flags_text(const Reservation& reservation) {
 
 Status set_reservation_key(std::string_view key, std::string_view value, ListChange change, std::string_view typed,
                            Time now, ReservationValues& values) {
-  if (iequals(key, "Skip")) {
+  if (iequals(typed, "Skip")) {
     values.skip = true;
     return {};
   }
   for (const Key& row : kKeys) {
-    if (key.size() >= row.least && starts_with_i(row.name, key)) return row.set({value, change, typed, now}, values);
+    if (key.size() < row.least || !starts_with_i(row.name, key)) continue;
+    if (change != ListChange::kReplace && !row.changes) {
+      return refuse("The +=/-= notation is not supported when updating " + std::string(key) + ".");
+    }
+    return row.set({value, change, typed, now}, values);
   }
   return failure(ErrorCode::kNotFound, "Unknown parameter " + std::string(typed) + ".");
 }
@@ -247,15 +258,22 @@ std::string lacking_of_reservation(const ReservationValues& values) {
   if (!values.start) return "A start time must be given.";
   if (!values.end && !values.duration) return "An end time or duration must be given.";
   if (values.end && *values.end <= *values.start) return "Start time cannot be after end time.";
+  if (values.end && values.duration && std::chrono::abs(*values.end - *values.start - *values.duration) >= std::chrono::minutes(1)) {
+    return "StartTime + Duration does not equal EndTime.";
+  }
   const bool all = values.nodes && iequals(*values.nodes, "ALL");
   if ((values.add_flags & kReservationPartNodes) != 0 && (!values.partition || !all)) {
     return "PART_NODES flag requires specifying a Partition and ALL nodes.";
   }
-  if (!values.nodes && !values.node_count) return "CoreCnt, Nodes, NodeCnt, BurstBuffer, Licenses or Watts must be specified.";
-  if (values.users && values.groups) {
+  const bool some = values.nodes ? !values.nodes->empty() : values.node_count || values.partition;  // a partition: its nodes
+  if (!some) return "CoreCnt, Nodes, NodeCnt, BurstBuffer, Licenses or Watts must be specified.";
+  const auto names = [](const std::optional<NameList>& list) { return list && !list->names.empty(); };
+  if (names(values.users) && names(values.groups)) {
     return "Users and Groups are mutually exclusive.  You can have one or the other, but not both.";
   }
-  if (!values.users && !values.groups && !values.accounts) return "Either Users/Groups and/or Accounts must be specified.";
+  if (!names(values.users) && !names(values.groups) && !names(values.accounts)) {
+    return "Either Users/Groups and/or Accounts must be specified.";
+  }
   return {};
 }
 

@@ -120,6 +120,15 @@ TEST_F(ReservationTest, BadRequestsAreRefused) {
   ReservationValues elsewhere = values("n1");
   elsewhere.partition = "nope";
   EXPECT_EQ(make("a", elsewhere), ErrorCode::kInvalidPartition);
+  elsewhere.partition = "";
+  EXPECT_EQ(make("a", elsewhere), ErrorCode::kInvalidPartition);
+  ReservationValues group = values("n1");
+  group.users.reset();
+  group.groups = NameList{"nobody"};
+  EXPECT_EQ(make("a", group), ErrorCode::kInvalidGroup);
+  group.users = NameList{"ann"};
+  group.groups = NameList{"both"};
+  EXPECT_EQ(make("a", group), ErrorCode::kReservationForBoth);
   ReservationValues featured = values("n1");
   featured.features = "nope";
   EXPECT_EQ(make("a", featured), ErrorCode::kInvalidFeature);
@@ -191,6 +200,82 @@ TEST_F(ReservationTest, UpdateChangesListsFlagsAndTimes) {
   ReservationValues start;
   start.start = now_ + hours(1);
   EXPECT_EQ(update("b", start), ErrorCode::kReservationStarted);
+}
+
+TEST_F(ReservationTest, AMovedStartKeepsTheLengthAndTheLengthCanBeChanged) {
+  ReservationValues later = values("n1");
+  later.start = now_ + hours(2);
+  ASSERT_EQ(make("a", later), ErrorCode::kOk);
+  ReservationValues start;
+  start.start = now_ + hours(5);  // after its end
+  ASSERT_EQ(update("a", start), ErrorCode::kOk);
+  EXPECT_EQ(found("a")->start, now_ + hours(5));
+  EXPECT_EQ(found("a")->end, now_ + hours(6));
+  ReservationValues longer;
+  longer.duration = minutes(30);
+  longer.duration_change = ListChange::kAdd;
+  ASSERT_EQ(update("a", longer), ErrorCode::kOk);
+  EXPECT_EQ(found("a")->end, now_ + hours(6) + minutes(30));
+  ReservationValues shorter;
+  shorter.duration = minutes(20);
+  shorter.duration_change = ListChange::kRemove;
+  ASSERT_EQ(update("a", shorter), ErrorCode::kOk);
+  EXPECT_EQ(found("a")->end, now_ + hours(6) + minutes(10));
+  shorter.duration = minutes(70);
+  EXPECT_EQ(update("a", shorter), ErrorCode::kInvalidTime);
+  ReservationValues both;
+  both.end = now_ + hours(9);
+  both.duration = minutes(10);
+  ASSERT_EQ(update("a", both), ErrorCode::kOk);
+  EXPECT_EQ(found("a")->end, now_ + hours(5) + minutes(10));
+}
+
+TEST_F(ReservationTest, AllOfAPartitionIsWhatItHasAtAnyTime) {
+  PartitionConfig other;
+  other.nodes = {"n1", "n2"};
+  ASSERT_TRUE(run(UpdatePartition{kRoot, protocol::PartitionAction::kCreate, "other", other}));
+  ReservationValues of = values("");
+  of.nodes.reset();
+  of.partition = "other";
+  ASSERT_EQ(make("a", of), ErrorCode::kOk);
+  EXPECT_EQ(nodes("a"), "n[1-2]");
+  EXPECT_EQ(found("a")->flags, kReservationSpecNodes | kReservationPartNodes);
+  ReservationValues named;
+  named.nodes = "n2";
+  ASSERT_EQ(update("a", named), ErrorCode::kOk);
+  EXPECT_EQ(nodes("a"), "n2");
+  EXPECT_EQ(found("a")->flags, kReservationSpecNodes);
+  ReservationValues all;
+  all.add_flags = kReservationPartNodes;
+  EXPECT_EQ(update("a", all), ErrorCode::kInvalidNodeName);
+  ASSERT_EQ(make("b", values("n4")), ErrorCode::kOk);
+  EXPECT_EQ(update("b", all), ErrorCode::kInvalidPartition);
+}
+
+TEST_F(ReservationTest, NamedNodesAreNotReplaced) {
+  EXPECT_EQ(make("a", values("n1", kReservationReplace)), ErrorCode::kInvalidNodeName);
+  ASSERT_EQ(make("a", values("n1")), ErrorCode::kOk);
+  ReservationValues replace;
+  replace.add_flags = kReservationReplaceDown;
+  EXPECT_EQ(update("a", replace), ErrorCode::kNotSupported);
+  replace.node_count = 1;
+  EXPECT_EQ(update("a", replace), ErrorCode::kOk);
+}
+
+TEST_F(ReservationTest, IsForUsersOrForGroups) {
+  ASSERT_EQ(make("a", values("n1")), ErrorCode::kOk);
+  ReservationValues groups;
+  groups.groups = NameList{"both"};
+  EXPECT_EQ(update("a", groups), ErrorCode::kReservationForBoth);
+  EXPECT_EQ(found("a")->users, "ann");
+  groups.users = NameList{""};
+  ASSERT_EQ(update("a", groups), ErrorCode::kOk);
+  EXPECT_TRUE(may_use(*found("a"), kBob.uid, ""));
+  ReservationValues accounts = values("n2");
+  accounts.accounts = NameList{"physics"};
+  const auto reply = change(ReservationAction::kCreate, "", accounts);
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(std::get<ReservationReply>(*reply).name, "physics_2");
 }
 
 TEST_F(ReservationTest, ListsMayNameWhoIsKeptOut) {
@@ -267,11 +352,11 @@ TEST_F(ReservationTest, NothingOfADeletedOneIsShownOfAJobThatWasReleased) {
 // No day is a Wednesday a week later and of a weekend: whoever looks for it would never come back.
 TEST_F(ReservationTest, ComesAgainInOneWay) {
   EXPECT_EQ(make("a", values("n1", kReservationWeekly | kReservationWeekend)), ErrorCode::kInvalidTime);
-  EXPECT_EQ(make("a", values("n1", kReservationDaily | kReservationTimeFloat)), ErrorCode::kInvalidTime);
+  EXPECT_EQ(make("a", values("n1", kReservationDaily | kReservationTimeFloat)), ErrorCode::kNotSupported);
   ASSERT_EQ(make("a", values("n1", kReservationTimeFloat)), ErrorCode::kOk);
   ReservationValues daily;
   daily.add_flags = kReservationDaily;
-  EXPECT_EQ(update("a", daily), ErrorCode::kInvalidTime) << "one that is always so far away has no days";
+  EXPECT_EQ(update("a", daily), ErrorCode::kNotSupported) << "one that is always so far away has no days";
   ASSERT_EQ(make("b", values("n2", kReservationDaily)), ErrorCode::kOk);
   ReservationValues weekly;
   weekly.add_flags = kReservationWeekly;
@@ -359,6 +444,7 @@ TEST_F(ReservationTest, ItsUsersMayDeleteItWhenAllowed) {
   ASSERT_EQ(make("b", values("n2", kReservationUserDelete)), ErrorCode::kOk);
   EXPECT_EQ(remove("a", kAnn), ErrorCode::kInvalidUser);
   EXPECT_EQ(remove("b", kBob), ErrorCode::kInvalidUser);
+  EXPECT_EQ(remove("nosuch", kBob), ErrorCode::kInvalidUser) << "what there is not is not told apart";
   EXPECT_EQ(remove("b", kAnn), ErrorCode::kOk);
 }
 

@@ -46,13 +46,12 @@ Status set_people(const ChangeReservation& command, Reservation& r) {
     if (!list) return tl::unexpected(list.error());
     *text = std::move(*list);
   }
-  if (v.users && !r.users.empty()) r.groups.clear();
-  if (v.groups && !r.groups.empty()) r.users.clear();
+  if (!r.users.empty() && !r.groups.empty()) return failure(ErrorCode::kReservationForBoth);
   if (r.users.empty() && r.groups.empty() && r.accounts.empty()) return failure(ErrorCode::kReservationForNobody);
   r.uids.clear();
   for (const std::string& name : split_list(r.users.empty() ? r.groups : r.users)) {
     const auto at = command.users.find(excludes(name) ? name.substr(1) : name);
-    if (at == command.users.end()) return failure(ErrorCode::kInvalidUser);
+    if (at == command.users.end()) return failure(r.users.empty() ? ErrorCode::kInvalidGroup : ErrorCode::kInvalidUser);
     r.uids.insert(r.uids.end(), at->second.begin(), at->second.end());
   }
   std::ranges::sort(r.uids);
@@ -60,19 +59,24 @@ Status set_people(const ChangeReservation& command, Reservation& r) {
   return {};
 }
 
+// How long it will last when it lasts `present` now.
+Duration changed_length(const ReservationValues& v, Duration present) {
+  if (!v.duration) return present;
+  if (v.duration_change == ListChange::kAdd) return present + *v.duration;
+  return v.duration_change == ListChange::kRemove ? present - *v.duration : *v.duration;
+}
+
+// It keeps its length when only its start is moved; of an update's end and duration the duration counts.
 Status set_times(const ReservationValues& v, bool create, Time now, Reservation& r) {
   const bool floats = ((r.flags | v.add_flags) & kReservationTimeFloat) != 0;
   Period period = create ? Period{} : period_of(r, now);
-  const Duration length = v.duration.value_or(period.end - period.start);
+  const Duration length = create ? v.duration.value_or(Duration(0)) : changed_length(v, period.end - period.start);
   if (v.start) {
     if (!create && period.start <= now && *v.start != period.start) return failure(ErrorCode::kReservationStarted);
     if (*v.start < now - kLate) return failure(ErrorCode::kInvalidTime);
     period.start = std::max(*v.start, create ? now : *v.start);
-    if (create || v.duration) period.end = period.start + length;
-  } else if (v.duration) {
-    period.end = period.start + length;
   }
-  if (v.end) period.end = *v.end;
+  period.end = v.end && (create || !v.duration) ? *v.end : period.start + length;
   if (create && !v.end && !v.duration) return failure(ErrorCode::kInvalidTime);
   if (period.end <= period.start || period.end < now - kLate) return failure(ErrorCode::kInvalidTime);
   r.start = floats ? kNoTime + (period.start - now) : period.start;
@@ -80,13 +84,13 @@ Status set_times(const ReservationValues& v, bool create, Time now, Reservation&
   return {};
 }
 
-Status set_named_nodes(const ClusterState& state, const std::string& text, Reservation& r) {
+Status set_named_nodes(const ClusterState& state, const std::string& text, bool create, Reservation& r) {
   r.flags |= kReservationSpecNodes;
   r.node_count = 0;
   if (!iequals(text, "ALL")) {
     auto nodes = resolve_nodes(state, text);
     if (!nodes || nodes->none()) return failure(ErrorCode::kInvalidNodeName);
-    r.flags &= ~kReservationAllNodes;
+    r.flags &= ~(kReservationAllNodes | kReservationPartNodes);
     r.nodes = std::move(*nodes);
     return {};
   }
@@ -97,6 +101,7 @@ Status set_named_nodes(const ClusterState& state, const std::string& text, Reser
     const Partition* partition = find_partition(state, r.partition);
     if (partition == nullptr) return failure(ErrorCode::kInvalidPartition);  // deleted since
     r.nodes = partition->nodes;
+    if (create) r.flags |= kReservationPartNodes;
   }
   return r.nodes.any() ? Status() : failure(ErrorCode::kInvalidNodeName);
 }
@@ -116,13 +121,13 @@ Status check_named_nodes(const ClusterState& state, const Reservation& r, const 
   return busy ? failure(ErrorCode::kNodesBusy) : Status();
 }
 
-Status set_nodes(const ClusterState& state, const ReservationValues& v, Time now, Reservation& r) {
+Status set_nodes(const ClusterState& state, const ReservationValues& v, bool create, Time now, Reservation& r) {
   const Bitmap before = nodes_of(state, r);
-  if (v.nodes) {
-    if (Status ok = set_named_nodes(state, *v.nodes, r); !ok) return ok;
+  if (v.nodes || (create && !v.node_count)) {  // of a partition without more: all that it has
+    if (Status ok = set_named_nodes(state, v.nodes.value_or("ALL"), create, r); !ok) return ok;
   }
   if (v.node_count && !v.nodes) {
-    r.flags &= ~(kReservationSpecNodes | kReservationAllNodes);
+    r.flags &= ~(kReservationSpecNodes | kReservationAllNodes | kReservationPartNodes);
     r.node_count = *v.node_count;
     if (r.partition.empty() && (r.flags & kReservationAnyNodes) == 0) {
       const Partition* partition = default_partition(state);
@@ -138,7 +143,8 @@ Status set_nodes(const ClusterState& state, const ReservationValues& v, Time now
 }
 
 std::string new_name(const ClusterState& state, const Reservation& r) {
-  const std::string& first = r.users.empty() ? (r.groups.empty() ? r.accounts : r.groups) : r.users;
+  const std::string& people = r.users.empty() ? r.groups : r.users;
+  const std::string& first = r.accounts.empty() ? people : r.accounts;
   std::string stem = split_list(first).front();
   if (excludes(stem)) stem.erase(0, 1);
   for (uint32_t id = r.id;; ++id) {
@@ -157,11 +163,35 @@ bool any_node_has(const ClusterState& state, const std::string& features) {
   return found;
 }
 
+// Flags that say nothing about the nodes that are asked for, or the opposite.
+Status check_flags_of_nodes(const ReservationValues& v, bool create, const Reservation& r) {
+  if ((v.add_flags & kReservationPartNodes) != 0) {
+    if (r.partition.empty()) return failure(ErrorCode::kInvalidPartition);
+    if (!v.nodes || !iequals(*v.nodes, "ALL")) return failure(ErrorCode::kInvalidNodeName);
+  }
+  const bool named = v.nodes || (!v.node_count && (create || (r.flags & kReservationSpecNodes) != 0));
+  if (named && (v.add_flags & (kReservationReplace | kReservationReplaceDown)) != 0) {  // there is nothing to choose from
+    return failure(create ? ErrorCode::kInvalidNodeName : ErrorCode::kNotSupported);
+  }
+  return {};
+}
+
+// Whether it can come again, or float, as its flags say.
+Status check_recurrence(ReservationFlags before, ReservationFlags after, bool create) {
+  const ReservationFlags recurs = after & kReservationRecurs;
+  if ((recurs & (recurs - 1)) != 0) return failure(ErrorCode::kInvalidTime);  // no day may be of both
+  const bool floats = (after & kReservationTimeFloat) != 0;
+  if (recurs != 0 && floats) return failure(ErrorCode::kNotSupported);
+  const bool floated = (before & kReservationTimeFloat) != 0;
+  return create || floated == floats ? Status() : failure(ErrorCode::kInvalidTime);
+}
+
 // What the request makes of `r`.
 Status apply_values(const ClusterState& state, const ChangeReservation& command, bool create, Time now, Reservation& r) {
   const ReservationValues& v = command.request.values;
   if (v.partition) {
-    if (!v.partition->empty() && find_partition(state, *v.partition) == nullptr) return failure(ErrorCode::kInvalidPartition);
+    const bool none = v.partition->empty();
+    if (none ? create : find_partition(state, *v.partition) == nullptr) return failure(ErrorCode::kInvalidPartition);
     r.partition = *v.partition;
   }
   if (v.features) {
@@ -171,11 +201,8 @@ Status apply_values(const ClusterState& state, const ChangeReservation& command,
   if ((v.add_flags & kReservationRecurs) != 0) r.flags &= ~kReservationRecurs;
   const ReservationFlags before = r.flags;
   r.flags = (r.flags | v.add_flags) & ~v.remove_flags;
-  const ReservationFlags recurs = r.flags & kReservationRecurs;
-  const bool several = (recurs & (recurs - 1)) != 0;  // no day may be of both
-  if (several || (recurs != 0 && (r.flags & kReservationTimeFloat) != 0)) return failure(ErrorCode::kInvalidTime);
-  const bool floated = (before & kReservationTimeFloat) != 0;
-  if (!create && floated != ((r.flags & kReservationTimeFloat) != 0)) return failure(ErrorCode::kInvalidTime);
+  if (Status ok = check_recurrence(before, r.flags, create); !ok) return ok;
+  if (Status ok = check_flags_of_nodes(v, create, r); !ok) return ok;
   if (v.comment) r.comment = *v.comment;
   if (v.max_start_delay) r.max_start_delay = *v.max_start_delay;
   if (v.purge_after) r.purge_after = *v.purge_after;
@@ -185,7 +212,7 @@ Status apply_values(const ClusterState& state, const ChangeReservation& command,
   if (create || v.users || v.groups || v.accounts) {
     if (Status ok = set_people(command, r); !ok) return ok;
   }
-  return set_nodes(state, v, now, r);
+  return set_nodes(state, v, create, now, r);
 }
 
 Status skip_occurrence(Reservation& r) {
@@ -209,9 +236,10 @@ bool is_used(const ClusterState& state, const Reservation& r) {
 
 Result<Decision> remove_reservation(const ClusterState& state, const ChangeReservation& command) {
   const Reservation* known = find_reservation(state, command.request.name);
-  if (known == nullptr) return failure(ErrorCode::kInvalidReservation);
+  const bool admin = is_admin(state, command.who.uid);
+  if (known == nullptr) return failure(admin ? ErrorCode::kInvalidReservation : ErrorCode::kInvalidUser);
   const bool own = (known->flags & kReservationUserDelete) != 0 && may_use(*known, command.who.uid, {});
-  if (!is_admin(state, command.who.uid) && !own) return failure(ErrorCode::kInvalidUser);
+  if (!admin && !own) return failure(ErrorCode::kInvalidUser);
   if (is_used(state, *known)) return failure(ErrorCode::kReservationInUse);
   Draft draft(state);
   draft.emit(ReservationDeleted{.id = known->id});
@@ -229,13 +257,14 @@ Result<Decision> decide_on(const ClusterState& state, const ChangeReservation& c
   Reservation changed;
   if (create) {
     if (known != nullptr) return failure(ErrorCode::kDuplicateReservation);
-    if (!request.values.nodes && !request.values.node_count) return failure(ErrorCode::kNodesNotAvailable);
+    const protocol::ReservationValues& v = request.values;
+    if (!v.nodes && !v.node_count && !v.partition) return failure(ErrorCode::kNodesNotAvailable);
     changed.id = state.next_reservation_id;
   } else {
     if (known == nullptr) return failure(ErrorCode::kInvalidReservation);
     changed = *known;
   }
-  if (request.values.skip) {
+  if (request.values.skip && !create) {
     if (Status ok = skip_occurrence(changed); !ok) return tl::unexpected(ok.error());
   } else if (Status ok = apply_values(state, command, create, now, changed); !ok) {
     return tl::unexpected(ok.error());
