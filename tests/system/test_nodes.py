@@ -240,7 +240,8 @@ class KeptDown(ClusterCase):
         self.assertEqual(self.states(), ["n1 idle none", *kept])
         self.assertEqual(self.out("srun", "-n1", "printenv", "SLURMD_NODENAME"), "n1\n")
         wait_for(lambda: self.states()[0] == "n1 idle none", "n1 has finished with the job")
-        self.run_cmd("scontrol", "update", "NodeName=n[2-3]", "State=RESUME")
+        self.fails(1, "slurm_update error: Invalid node state specified\n",  # n1 needs none; the others are resumed
+                   "scontrol", "update", "NodeName=n[1-3]", "State=RESUME")
         self.assertEqual(self.states(), ["n1 idle none", "n2 idle none", "n3 idle none", "n4 drained fan"])
         self.cluster.kill_controller()
         self.cluster.start_controller()

@@ -56,7 +56,9 @@ class Reservation(ClusterCase):
                      "duration=10", "flags=part_nodes")
         whole = ("starttime=2038-01-18T10:00:00", "duration=10", "users=root", "nodes=n1")
         self.refused("Misformatted parameter 'a', most options have a parameter after '='.", "a", *whole)
-        self.refused("Parameter users=root specified more than once.", *whole, "users=root")
+        self.fails(1, "scontrol: error: Parameter users=root specified more than once\n", "scontrol", "create", "reservation",
+                   *whole, "users=root")
+        self.fails(1, "scontrol: error: Invalid node count x\n", "scontrol", "create", "reservation", "nodecnt=x")
         self.refused("StartTime + Duration does not equal EndTime.", *whole, "endtime=2038-01-18T10:30:00")
         self.refused("The +=/-= notation is not supported when updating nodecnt.", *whole, "nodecnt+=1")
         self.refused("Error parsing flags SPEC_NODES.", *whole, "flags=SPEC_NODES")
@@ -176,6 +178,9 @@ maint      INACTIVE  2038-01-18T10:00:00  2038-01-18T12:00:00     02:00:00  n2
         self.fails(1, "sbatch: error: Problem using reservation\n"
                       "sbatch: error: Batch job submission failed: Requested node configuration is not available\n", "sbatch",
                    "--reservation=a", "-w", "n2", "--wrap", "true")
+        for never in ("-n3", "-xn1"):
+            self.fails(1, "sbatch: error: Batch job submission failed: Requested node configuration is not available\n", "sbatch",
+                       "--reservation=a", never, "--wrap", "true")
         self.fails(1, "srun: error: Unable to allocate resources: Requested reservation is invalid\n", "srun",
                    "--reservation=nosuch", "true")
         self.assertEqual(self.out("srun", "--reservation=a", "printenv", "SLURMD_NODENAME", "SLURM_JOB_RESERVATION"), "n1\na\n")
@@ -220,8 +225,10 @@ maint      INACTIVE  2038-01-18T10:00:00  2038-01-18T12:00:00     02:00:00  n2
         self.wait_state(runs, "RUNNING")
         waits = self.submit("--reservation=a", "-n2", "-o", "/dev/null", "--wrap", "true")
         self.wait_state(runs, "TIMEOUT")
-        wait_for(lambda: self.out("squeue", "-h", "-j", str(waits), "-o", "%r") == "ReservationDeleted\n", "held")
+        wait_for(lambda: self.out("squeue", "-h", "-j", str(waits), "-o", "%T %r") == "RESV_DEL_HOLD Reservation a was deleted\n", "held")
         self.assertEqual(self.names(), [])
+        self.run_cmd("scontrol", "release", str(waits))  # it goes on without it
+        self.assertEqual(self.wait_ended(waits), "COMPLETED")
 
     def test_survives_the_controller(self):
         self.reserve("a", "starttime=now", "duration=60", "users=root", "nodes=n1", "flags=daily")

@@ -19,14 +19,16 @@ using protocol::ReservationAction;
 
 bool is_name_key(std::string_view key) { return key.size() >= 3 && starts_with_i("ReservationName", key); }
 
-// "Invalid duration duration=x.  No reservation created."; what comes before a line break is printed as it is.
+// "Invalid duration duration=x.  No reservation created."; what comes before a line break is printed as it is, and of
+// what does not end with a full stop no outcome is told.
 void refuse(Session& session, std::string_view text, std::string_view outcome) {
   const size_t line = text.rfind('\n');
   if (line != std::string_view::npos) {
     std::fprintf(stderr, "%s\n", std::string(text.substr(0, line)).c_str());
     text.remove_prefix(line + 1);
   }
-  session.fail(fmt::format("scontrol: error: {}  {}", text, outcome));
+  const bool whole = text.ends_with('.');
+  session.fail(fmt::format("scontrol: error: {}{}{}", text, whole ? "  " : "", whole ? outcome : ""));
 }
 
 // What the words ask for; false: one was refused (and that was said).

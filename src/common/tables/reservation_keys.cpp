@@ -129,7 +129,7 @@ struct Given {
 
 template <std::optional<NameList> ReservationValues::* member>
 Status set_names(const Given& given, ReservationValues& values) {
-  if (values.*member) return refuse("Parameter " + std::string(given.typed) + " specified more than once.");
+  if (values.*member) return refuse("Parameter " + std::string(given.typed) + " specified more than once");
   values.*member = NameList{std::string(given.value), given.change};
   return {};
 }
@@ -154,7 +154,7 @@ Status set_nodes(const Given& given, ReservationValues& values) {
 }
 Status set_node_count(const Given& given, ReservationValues& values) {
   const auto count = parse_count(given.value);
-  if (!count || *count == 0) return refuse("Invalid node count " + std::string(given.typed) + ".");
+  if (!count || *count == 0) return refuse("Invalid node count " + std::string(given.value));
   values.node_count = *count;
   return {};
 }

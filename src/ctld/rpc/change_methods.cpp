@@ -106,8 +106,12 @@ void add_change_methods(net::RpcServer& server, ServiceParts& parts) {
                        answer_count(std::move(responder))});
   });
   server.handle<UpdateNodeRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
+    const auto made = [](const state::Reply& reply, const state::ClusterState&) -> Result<Empty> {
+      const auto* part = std::get_if<state::DoneInPart>(&reply);
+      return part == nullptr ? Result<Empty>(Empty{}) : tl::unexpected(part->error);
+    };
     parts.engine.post({state::UpdateNode{identity_of(context), std::move(request.update)}, {},
-                       answer_empty(std::move(responder))});
+                       answer(std::move(responder), made)});
   });
   server.handle<UpdatePartitionRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
     update_partition(parts, context, request, std::move(responder));

@@ -22,6 +22,9 @@ namespace sluice::state {
 // --- answers -------------------------------------------------------------------------------------
 
 struct Done {};  // accepted; nothing more to say
+struct DoneInPart {  // for some of what was named; of the others this is wrong
+  Error error;
+};
 struct JobSubmittedReply {
   JobId job = kNoJob;
   std::vector<std::string> messages;
@@ -50,7 +53,7 @@ struct CrontabReply {
 struct ReservationReply {
   std::string name;
 };
-using Reply = std::variant<Done, JobSubmittedReply, CrontabReply, ReservationReply, StepCreatedReply, HetStepCreatedReply, protocol::CountReply,
+using Reply = std::variant<Done, DoneInPart, JobSubmittedReply, CrontabReply, ReservationReply, StepCreatedReply, HetStepCreatedReply, protocol::CountReply,
                            RegisteredReply, StartedReply>;
 
 // --- to the nodes --------------------------------------------------------------------------------

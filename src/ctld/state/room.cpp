@@ -61,7 +61,7 @@ bool is_one_user(const Partition* partition, const JobSpec& spec) {
          (partition != nullptr && partition->config->exclusive == ExclusiveMode::kUser);
 }
 
-Status could_serve(const ClusterState& state, const Partition& partition, const JobSpec& spec) {
+Status could_serve(const ClusterState& state, const Partition& partition, const Bitmap& among, const JobSpec& spec) {
   const fit::Rules rules = fit::rules_of(*state.config);
   auto needs = fit::needs_of(spec, *partition.config, *state.config, rules);
   // limits are not enforced when jobs are submitted: it waits until they change
@@ -81,7 +81,7 @@ Status could_serve(const ClusterState& state, const Partition& partition, const 
   std::vector<NodeId>
       ids;  // those that it must have first, so that a few nodes are enough to look at
   required.for_each([&](size_t id) { ids.push_back(static_cast<NodeId>(id)); });
-  partition.nodes.for_each([&](size_t id) {
+  among.for_each([&](size_t id) {
     if (!required.test(id) && !excluded.test(id)) ids.push_back(static_cast<NodeId>(id));
   });
   std::vector<fit::Room> rooms;

@@ -22,12 +22,13 @@ namespace sluice::state {
 // null.
 [[nodiscard]] bool is_one_user(const Partition* partition, const JobSpec& spec);
 
-// Whether a job like this could run in the partition if nothing else did and all nodes were up:
+// Whether a job like this could run on these nodes of the partition if nothing else did and all were up:
 // what sbatch asks at submission. A job larger than the partition may wait for more nodes
 // (PartitionConfig). kNodesNotAvailable: it never could, whatever the nodes' number; needs_of()'s
 // errors.
 [[nodiscard]] Status could_serve(const ClusterState& state,
                                  const Partition& partition,
+                                 const Bitmap& among,
                                  const JobSpec& spec);
 
 }  // namespace sluice::state

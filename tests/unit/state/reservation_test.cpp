@@ -315,6 +315,25 @@ TEST_F(ReservationTest, JobsAreCheckedAgainstIt) {
   EXPECT_EQ(remove("a"), ErrorCode::kReservationInUse);
 }
 
+TEST_F(ReservationTest, WhatNeverFitsIsRefusedOnceItHasBegun) {
+  ASSERT_EQ(make("a", values("n[1-2]")), ErrorCode::kOk);
+  JobSpec many = spec_in("a");
+  many.num_tasks = 2 * find_node(state_, "n1")->config->cpus + 1;  // there are more nodes than these
+  JobSpec without = spec_in("a");
+  without.excluded_nodes = "n[1-2]";
+  EXPECT_EQ(error_of(SubmitJob{kAnn, many, {}}), ErrorCode::kNodesNotAvailable);
+  EXPECT_EQ(error_of(SubmitJob{kAnn, without, {}}), ErrorCode::kNodesNotAvailable);
+  without.excluded_nodes = "n1";
+  EXPECT_EQ(error_of(SubmitJob{kAnn, without, {}}), ErrorCode::kOk);
+  ReservationValues later = values("n3");
+  later.start = now_ + hours(2);
+  ASSERT_EQ(make("b", later), ErrorCode::kOk);
+  many.reservation = "b";
+  EXPECT_EQ(error_of(SubmitJob{kAnn, many, {}}), ErrorCode::kOk) << "it may get more nodes before it begins";
+  many.reservation = "a,b";
+  EXPECT_EQ(error_of(SubmitJob{kAnn, many, {}}), ErrorCode::kOk);
+}
+
 TEST_F(ReservationTest, TheEndEndsItsJobsAndHoldsThoseThatWait) {
   ASSERT_EQ(make("a", values("n1")), ErrorCode::kOk);
   ASSERT_EQ(make("b", values("n2", kReservationNoHold)), ErrorCode::kOk);
@@ -335,6 +354,8 @@ TEST_F(ReservationTest, TheEndEndsItsJobsAndHoldsThoseThatWait) {
   EXPECT_EQ(found("a"), nullptr);
   EXPECT_EQ(state_.jobs.at(waits).hold, HoldKind::kUser);
   EXPECT_EQ(state_.jobs.at(waits).reason, JobReason::kReservationDeleted);
+  EXPECT_EQ(state_.jobs.at(waits).state_description, "Reservation a was deleted");
+  EXPECT_TRUE(state_.jobs.at(waits).spec->reservation.empty()) << "released, it would wait for what never comes";
 }
 
 TEST_F(ReservationTest, NothingOfADeletedOneIsShownOfAJobThatWasReleased) {

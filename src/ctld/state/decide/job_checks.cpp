@@ -270,7 +270,7 @@ Status check_room(const ClusterState& state, const JobSpec& spec, const std::vec
   Status refused;
   for (const Partition* partition : partitions) {
     if (partition->nodes.none() || !partition->nodes.contains(required)) continue;
-    Status could = could_serve(state, *partition, spec);
+    Status could = could_serve(state, *partition, partition->nodes, spec);
     if (could) return {};
     if (refused) refused = std::move(could);
   }
@@ -284,6 +284,22 @@ Status check_size(const ClusterState& state, const JobSpec& spec, const std::vec
   const auto required = check_names(state, spec);
   if (!required) return tl::unexpected(required.error());
   return held ? Status{} : check_room(state, spec, partitions, *required);
+}
+
+Status check_reserved_room(const ClusterState& state, const JobSpec& spec, const std::vector<const Partition*>& partitions,
+                           Time now) {
+  for (const std::string& name : split_list(spec.reservation.view())) {
+    const Reservation* reservation = find_reservation(state, name);
+    if (reservation == nullptr || !is_active(*reservation, now)) return {};  // it may get others before it begins
+    const auto confined = confines(state, reservation);
+    if (!confined) return {};
+    for (const Partition* partition : partitions) {
+      Bitmap nodes = partition->nodes;
+      nodes &= *confined;
+      if (nodes.any() && could_serve(state, *partition, nodes, spec)) return {};
+    }
+  }
+  return spec.reservation.empty() ? Status{} : failure(ErrorCode::kNodesNotAvailable);
 }
 
 Status check_release(const ClusterState& state, const JobSpec& spec) {

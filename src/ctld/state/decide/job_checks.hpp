@@ -40,6 +40,9 @@ inline constexpr std::string_view kTooLong = "Pathname of a file, directory or o
 // that is held: it may be larger than what is there now.
 [[nodiscard]] Status check_size(const ClusterState& state, const JobSpec& spec,
                                 const std::vector<const Partition*>& partitions, bool held);
+// Submission: some reservation that it names and that has begun could ever give what the job needs.
+[[nodiscard]] Status check_reserved_room(const ClusterState& state, const JobSpec& spec,
+                                         const std::vector<const Partition*>& partitions, Time now);
 // kPartitionNotNow: the job needs more CPUs than any of its partitions has, so that it stays held.
 [[nodiscard]] Status check_release(const ClusterState& state, const JobSpec& spec);
 // Limits of the partitions that EnforcePartLimits makes errors at submission.

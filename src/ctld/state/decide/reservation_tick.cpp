@@ -50,17 +50,18 @@ bool end_jobs(Draft& draft, const Reservation& r, Time now) {
   return jobs.empty();
 }
 
+// Its jobs wait for it no longer: they are held, and when they are released they go on without it.
 void remove(Draft& draft, const Reservation& r, Time now) {
   const bool goes_on = (r.flags & kReservationNoHold) != 0;
   for (const JobId id : jobs_waiting(draft.state(), r)) {
-    if (goes_on) {
-      JobUpdated event = present_job(draft.job(id), now);
-      auto spec = std::make_shared<JobSpec>(*event.spec);
-      spec->reservation = {};
-      event.spec = std::move(spec);
-      draft.emit(std::move(event));
-    } else if (draft.job(id).hold == HoldKind::kNone) {
+    JobUpdated event = present_job(draft.job(id), now);
+    auto spec = std::make_shared<JobSpec>(*event.spec);
+    spec->reservation = {};
+    event.spec = std::move(spec);
+    draft.emit(std::move(event));
+    if (!goes_on && draft.job(id).hold == HoldKind::kNone) {
       draft.emit(JobHeld{.job = id, .hold = HoldKind::kUser, .reason = JobReason::kReservationDeleted,
+                         .description = "Reservation " + r.name + " was deleted",
                          .flags = kJobReservationDeletedHold, .time = now, .eligible = delay_of_held(draft.job(id), now)});
     }
   }

@@ -139,6 +139,9 @@ Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& comm
   if (Status ok = check_limits(state, *spec, *partitions); !ok) return tl::unexpected(ok.error());
   if (Status ok = check_batch_features(*spec); !ok) return tl::unexpected(ok.error());
   if (Status ok = check_extras(state, *spec); !ok) return tl::unexpected(ok.error());
+  if (!held) {
+    if (Status ok = check_reserved_room(state, *spec, *partitions, now); !ok) return tl::unexpected(ok.error());
+  }
   if (Status ok = check_times(*spec, now); !ok) return tl::unexpected(ok.error());
 
   JobSubmitted event;

@@ -292,6 +292,7 @@ Result<Decision> decide_on(const ClusterState& state, const UpdateNode& command,
     return tl::unexpected(failed.error());
   }
   Decision decision = draft.take();
+  if (!failed) decision.reply = DoneInPart{failed.error()};
   decision.effects = std::move(effects);
   return decision;
 }
