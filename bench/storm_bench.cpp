@@ -38,8 +38,9 @@ using namespace sluice;  // NOLINT(google-build-using-namespace): a program's ma
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kStorm = std::chrono::seconds(1);
-constexpr size_t kMostInOneCall = 500;  // as noded/step_reports.cpp
+constexpr size_t kMostInOneCall = 500;  // as noded/gatherer.cpp
 constexpr Duration kCallTime = std::chrono::seconds(60);
+constexpr uint32_t kTasksInAFrame = 4;  // at least, over the storm: one to ten of them end between two commits of a disk
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -199,6 +200,8 @@ void run(const ClusterConfig& config, uint32_t tasks) {
   std::printf("ends within 1 s in %zu calls: %zu frames, %zu bytes of the journal (%.0f a task); acknowledged after %.2f s, "
               "squeue empty after %.2f s\n",
               agents.calls(), frames, bytes, static_cast<double>(bytes) / tasks, acknowledged, empty);
+  const size_t most = std::max<size_t>(tasks / kTasksInAFrame, 10);
+  if (frames > most) throw std::runtime_error("missed: at most " + std::to_string(most) + " frames were wanted");
 }
 
 }  // namespace
