@@ -94,6 +94,8 @@ void too_few(Session& session, const Verb& verb, const std::string& typed) {
     session.fail("too few arguments for " + std::string(verb.name) + " keyword");
   } else if (verb.name.starts_with("err")) {
     session.fail("one arguments required for keyword:" + typed);
+  } else if (verb.name == "cancel_reboot") {
+    session.fail("missing argument for keyword:" + typed);
   } else {
     session.fail("too few arguments for keyword:" + typed);
   }

@@ -51,14 +51,25 @@ TableFormat choose_format(const SqueueOptions& o) {
   return parse_letter_format(o.long_form ? kLongFormat : kJobFormat);
 }
 
+// What Slurm sorts jobs by: fewer letters than there are columns, and some that are none, which sort nothing here.
+constexpr std::string_view kJobOrders = "bcdefghijlmnptuvzBCDGHIJLMNOPQSTUV";
+
+// Nothing when a letter is wrong (said). Steps take any.
 template <class Row>
 std::optional<std::vector<SortField<Row>>> choose_order(const SqueueOptions& o,
                                                         std::span<const FieldRow<Row>> fields) {
-  const std::string usual = o.step_mode ? "P,i" : o.start ? "S" : "P,t,-p";
+  std::string known;
+  for (const char c : o.sort.value_or(o.step_mode ? "P,i" : o.start ? "S" : "P,t,-p")) {
+    const bool sign = c == ',' || c == '-' || c == '+';
+    if (!sign && !o.step_mode && kJobOrders.find(c) == std::string_view::npos) {
+      std::fprintf(stderr, "squeue: error: Invalid sort specification: %c\n", c);
+      return std::nullopt;
+    }
+    if (sign || find_field(fields, c) != nullptr) known += c;
+    else known.erase(known.find_last_not_of("-+") + 1);
+  }
   char unknown = '\0';
-  auto order = parse_sort(o.sort.value_or(usual), fields, &unknown);
-  if (!order) std::fprintf(stderr, "squeue: error: Invalid sort specification: %c\n", unknown);
-  return order;
+  return parse_sort(known, fields, &unknown);
 }
 
 bool wanted(const SqueueOptions& o, const JobView& view, const RenderContext& context) {
@@ -131,13 +142,15 @@ template <class Row>
 int print_table(const SqueueOptions& o, std::span<const FieldRow<Row>> fields,
                 std::vector<Row> rows, size_t records, const RenderContext& context) {
   Table<Row> table("squeue", std::is_same_v<Row, StepView> && !o.names ? "job step" : "job", fields, choose_format(o));
-  const auto order = choose_order<Row>(o, fields);
-  if (!order) return 1;
   std::string out;
   if (o.iterate_seconds != 0 || (!o.no_header && (o.long_form || o.verbose > 0))) print_date(context.now);
   if (o.verbose > 0) out = fmt::format("last_update_time={} records={}\n", to_seconds(context.now), records);
   if (!o.cluster.empty() && !o.no_header) out.append("CLUSTER: ").append(o.cluster).append("\n");
   if (!o.no_header) table.append_header(out);
+  flush_text(out);
+  std::fflush(stdout);  // the heading comes before the error
+  const auto order = choose_order<Row>(o, fields);
+  if (!order) return 1;
   sort_rows(rows, *order, context);
   for (const Row& row : rows) {
     table.append_row(row, context, out);

@@ -126,7 +126,8 @@ class Srun {
     if (!run_prolog()) return error_exit();
     const auto made = client_.call<protocol::CreateStepReply>(request);
     if (!made) return report_launch_failure(request, made.error());
-    const int status = follow({*made}, request.spec, {});
+    tell_of_step(*made);
+    const int status = follow({*made}, request.spec, {}, true);
     run_epilog();
     return status;
   }
@@ -279,9 +280,9 @@ class Srun {
       request.job = part.job;
       request.spec = srun::step_spec(part, own_);
       request.spec.io = *endpoint;
+      request.spec.waits_for_srun = !prolog().empty();
       request.environment = part.environment.to_block();
     }
-    if (!run_prolog()) return error_exit();
     StepRequestOptions options;
     options.immediate = submission_.settings.immediate_seconds.has_value();
     options.quiet = submission_.settings.quiet;
@@ -302,7 +303,9 @@ class Srun {
     for (size_t i = 0; i < broadcasts.size(); ++i) broadcasts[i].keep(starts ? &(*made)[i].layout : nullptr);
     if (not_sent) return *not_sent;
     if (!made) return error_exit();
-    const int status = follow(*made, requests.front().spec, early);
+    tell_of_step(made->front());
+    const bool prepared = run_prolog() && !options.interrupted();
+    const int status = follow(*made, requests.front().spec, early, prepared);
     run_epilog();
     return status;
   }
@@ -317,12 +320,13 @@ class Srun {
   }
 
   int follow(const std::vector<protocol::CreateStepReply>& made, const StepSpec& spec,
-             const std::vector<protocol::JobWatchUpdate>& early) {
+             const std::vector<protocol::JobWatchUpdate>& early, bool prepared) {
     SessionOptions options = srun::session_options(spec, submission_.settings, client_.config());
     if (const Status opened = srun::open_streams(made.front(), spec, submission_, client_.config(), options); !opened) {
       cancel_steps(client_, made);
       return fail_with({opened.error().text});
     }
+    options.gives_up = !prepared;
     options.x11 = x11_;
     if (spawned_) options.spawn_report = spawned_->report;
     StepSession session(client_, io_, link_, options);
@@ -333,11 +337,10 @@ class Srun {
     const int status = session.run(made);
     watch_.handle(nullptr, nullptr);
     wait_status_ = session.wait_status();
-    tell_of_step(made.front());
     return status;
   }
 
-  // For SrunEpilog. SrunProlog runs before there is a step, as that begins when it is made.
+  // For SrunProlog and SrunEpilog.
   void tell_of_step(const protocol::CreateStepReply& step) {
     std::vector<uint32_t> tasks;
     for (const StepNode& node : step.layout.nodes) tasks.push_back(static_cast<uint32_t>(node.tasks.size()));
@@ -350,10 +353,15 @@ class Srun {
     script_environment_.set("SLURM_TASKS_PER_NODE", fold_counts(tasks));
   }
 
+  // --prolog or SrunProlog; empty: there is none.
+  [[nodiscard]] std::string prolog() const {
+    const std::string& own = submission_.settings.prolog;
+    const std::string program = own.empty() ? client_.config().srun_prolog : own;
+    return program == "none" ? std::string() : program;
+  }
   bool run_prolog() {
-    const std::string program = !submission_.settings.prolog.empty() ? submission_.settings.prolog
-                                                                     : client_.config().srun_prolog;
-    if (program.empty() || program == "none") return true;
+    const std::string program = prolog();
+    if (program.empty()) return true;
     const int status = run_srun_script(program, parts_.front().program, script_variables("prolog_srun"));
     if (status == 0) return true;
     print_error("srun", fmt::format("srun prolog failed rc = {}. Aborting step.", status));

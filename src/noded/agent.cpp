@@ -154,7 +154,7 @@ class Agent::Graph {
       const protocol::StepKey key = report.key;
       if (report.drain_node && report.failure.empty()) jobs_->run_unkillable_program(key);
       report.node_clean = jobs_->clean_after(report);
-      step_reports_->add(std::move(report));
+      reporter_->add(std::move(report));
       jobs_->step_over(key);
     });
     jobs_.emplace(node_, *scripts_, *groups_);
@@ -162,14 +162,10 @@ class Agent::Graph {
     features_.emplace(node_, *children_);
     reboot_.emplace(node_, *children_, *features_,
                     Reboot::Handlers{[this] { registrar_->start(); }, options_.end_process});
-    reporter_.emplace(node_, *controller_,
-                      [this](JobId job) { return !step_reports_->holds_any_of(job); });
     node_clients_ = std::make_shared<net::NodeClients>(auth_, node_.config->tcp_timeout);
-    step_reports_.emplace(
-        node_, *controller_, node_clients_,
-        StepReports::Handlers{[this](const protocol::StepKey& key) { steps_->forget(key); },
-                              [this] { reporter_->send(); },
-                              [this] { steps_->make_reports_safe(); }});
+    reporter_.emplace(node_, *controller_, node_clients_,
+                      Reporter::Handlers{[this](const protocol::StepKey& key) { steps_->forget(key); },
+                                         [this] { steps_->make_reports_safe(); }});
     jobs_->connect(*steps_, *reporter_);
     steps_->when_begun([this](const protocol::StepKey& key) { jobs_->step_began(key); });
     broadcasts_.emplace(node_, *children_);
@@ -199,14 +195,13 @@ class Agent::Graph {
       steps_->terminate({key, true, {}});
     for (const JobId job : reply.clean)
       jobs_->clean(job);
-    step_reports_->resume();
     reporter_->resume();
     if (cache_) cache_->follow(reply.config_digest);
   }
 
   Status start_server() {
     fanout_ = net::Fanout::create(node_clients_);
-    requests_.emplace(RequestParts{node_, *steps_, *jobs_, *registrar_, *step_reports_, *health_, *reboot_,
+    requests_.emplace(RequestParts{node_, *steps_, *jobs_, *registrar_, *reporter_, *health_, *reboot_,
                                    options_.end_process, node_.config->slurmd_user_id, *broadcasts_, fanout_});
     net::ServerOptions server_options;
     server_options.addresses = {net::agent_listen_address(*node_.config, node_.self)};
@@ -234,9 +229,8 @@ class Agent::Graph {
   std::optional<JobContainers> containers_;
   std::optional<Steps> steps_;
   std::optional<Jobs> jobs_;
-  std::optional<Reporter> reporter_;
   std::shared_ptr<net::NodeClients> node_clients_;
-  std::optional<StepReports> step_reports_;
+  std::optional<Reporter> reporter_;
   std::optional<Registrar> registrar_;
   std::optional<Broadcasts> broadcasts_;
   std::shared_ptr<net::Fanout> fanout_;

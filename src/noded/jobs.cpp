@@ -226,7 +226,7 @@ void Jobs::run_prolog(const protocol::RunPrologRequest& request) {
 
 void Jobs::report_prolog(const Job& job) {
   reporter_->add(
-      protocol::PrologDoneRequest{job.id.first, job.id.second, node_.name, job.prolog_status, job.prolog_ended});
+      protocol::PrologEnded{job.id.first, job.id.second, node_.name, job.prolog_status, job.prolog_ended});
 }
 
 Environment Jobs::script_environment(const Job& job, std::string_view context) const {
@@ -271,6 +271,7 @@ void Jobs::run_scripts(const JobPtr& job, const std::vector<std::string>& progra
 
 void Jobs::start_prolog(const JobPtr& job) {
   job->prolog = Prolog::kRunning;
+  reporter_->set_route(job->id, job->facts.node_list);
   const ClusterConfig& config = *node_.config;
   run_scripts(job, config.prolog, "prolog_slurmd", config.prolog_timeout,
               [this, job](int status) { prolog_over(job, status); });
@@ -290,6 +291,7 @@ void Jobs::prolog_over(const JobPtr& job, int status) {
 
 void Jobs::terminate(const protocol::TerminateJobRequest& request) {
   const Id id{request.job, request.restart};
+  reporter_->set_route(id, request.node_list);
   if (over_.contains(id) && steps_->live_of(request.job).empty()) {
     reporter_->add(protocol::JobCleaned{request.job, request.restart, node_.name, 0, false});
     return;

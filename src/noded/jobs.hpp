@@ -60,7 +60,7 @@ class Jobs {
   void when_over(std::function<void(JobId)> clean) { when_over_ = std::move(clean); }
 
  private:
-  using Id = std::pair<JobId, uint32_t>;  // job, restart
+  using Id = JobRun;
   enum class Prolog { kNotRun, kUnknown, kRunning, kDone, kFailed };  // kUnknown: an earlier agent began it
   struct Job;
   using JobPtr = std::shared_ptr<Job>;

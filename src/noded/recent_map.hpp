@@ -21,6 +21,14 @@ class RecentMap {
     order_.pop_front();
   }
   [[nodiscard]] bool contains(const Key& key) const { return values_.contains(key); }
+  // nullptr when it is not there.
+  [[nodiscard]] const Value* find(const Key& key) const {
+    const auto found = values_.find(key);
+    return found == values_.end() ? nullptr : &found->second;
+  }
+  void erase(const Key& key) {
+    if (values_.erase(key) != 0) std::erase(order_, key);
+  }
   // Takes it out.
   [[nodiscard]] std::optional<Value> take(const Key& key) {
     auto found = values_.extract(key);

@@ -66,10 +66,7 @@ uint32_t index_in(const StepLayout& layout, std::string_view name) {
 void set_route(RequestParts& parts, const protocol::StepLaunch& launch, uint32_t index) {
   const bool chosen = launch.step != nullptr && launch.step->tree_width != 0;
   const uint32_t parent = parent_position(index, chosen ? launch.step->tree_width : parts.node.config->tree_width);
-  if (parent == UINT32_MAX) return;
-  const NodeConfig* node = find_node_config(*parts.node.config, launch.layout.nodes[parent].name);
-  if (node == nullptr) return;
-  parts.step_reports.set_route(launch.key, {node->name, fmt::format("{}:{}", node->address, node->port)});
+  if (parent != UINT32_MAX) parts.reporter.set_route(launch.key, launch.layout.nodes[parent].name);
 }
 
 // A launch that was seen on the wire is of no use later: when its job is over it is known to be (Jobs
@@ -191,28 +188,32 @@ void add_orders(net::RpcServer& server, RequestParts& parts) {
       });
 }
 
+// Reports from the nodes below this one in the tree.
+template <class Request, class Report>
+void gather(net::RpcServer& server, RequestParts& parts, std::vector<Report> Request::* reports) {
+  server.handle<Request, Empty>([&parts, reports](const CallContext& context, Request request, Responder<Empty> responder) {
+    if (!context.is_super_user() && !context.identity.is_user(parts.slurmd_user)) {
+      return responder.fail(ErrorCode::kAccessDenied);
+    }
+    auto answer = std::make_shared<Responder<Empty>>(std::move(responder));
+    parts.node.mailbox->post([&parts, reports, answer, request = std::move(request)]() mutable {
+      if (request.cluster_id != parts.node.cluster_id) return answer->fail(ErrorCode::kWrongCluster);
+      for (Report& report : request.*reports)
+        report.happened = protocol::by_own_clock(report.happened, request.sent, now());
+      parts.reporter.add_gathered(std::move(request.*reports), [answer] { answer->reply({}); });
+    });
+  });
+}
+
 }  // namespace
 
 void add_requests(net::RpcServer& server, RequestParts& parts) {
   using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
   add_orders(server, parts);
   add_broadcast_requests(server, parts);
-  // from the nodes below this one in the tree
-  server.handle<ReportStepsRequest, Empty>(
-      [&parts](const CallContext& context, ReportStepsRequest request, Responder<Empty> responder) {
-        if (!context.is_super_user() && !context.identity.is_user(parts.slurmd_user)) {
-          return responder.fail(ErrorCode::kAccessDenied);
-        }
-        auto answer = std::make_shared<Responder<Empty>>(std::move(responder));
-        parts.node.mailbox->post([&parts, answer, request = std::move(request)]() mutable {
-          if (request.cluster_id != parts.node.cluster_id)
-            return answer->fail(ErrorCode::kWrongCluster);
-          for (protocol::StepEnded& report : request.ended)
-            report.happened = protocol::by_own_clock(report.happened, request.sent, now());
-          parts.step_reports.add_gathered(std::move(request.ended),
-                                          [answer] { answer->reply({}); });
-        });
-      });
+  gather(server, parts, &ReportStepsRequest::ended);
+  gather(server, parts, &ReportCleanedRequest::cleaned);
+  gather(server, parts, &ReportPrologsRequest::ended);
   // sattach asks itself: a user may watch his own steps
   server.handle<AttachRequest, Empty>(
       [&parts](const CallContext& context, AttachRequest request, Responder<Empty> responder) {

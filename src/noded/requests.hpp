@@ -11,7 +11,7 @@
 #include "noded/node_state.hpp"
 #include "noded/reboot.hpp"
 #include "noded/registrar.hpp"
-#include "noded/step_reports.hpp"
+#include "noded/reporter.hpp"
 #include "noded/steps.hpp"
 
 namespace sluice::noded {
@@ -21,7 +21,7 @@ struct RequestParts {  // all outlive the server
   Steps& steps;
   Jobs& jobs;
   Registrar& registrar;
-  StepReports& step_reports;
+  Reporter& reporter;
   HealthCheck& health;
   Reboot& reboot;
   std::function<void()> end_process;

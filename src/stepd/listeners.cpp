@@ -72,7 +72,8 @@ void Listeners::handle(const ListenerPtr& listener, const Frame& frame) {
   }
   if (!listener->accepted) return;
   if (frame.type == protocol::FrameType::kStdin && !listener->with_stdin) return;
-  const bool for_owner = frame.type == protocol::FrameType::kMpiPassed || frame.type == protocol::FrameType::kX11ToNode;
+  const bool for_owner = frame.type == protocol::FrameType::kMpiPassed || frame.type == protocol::FrameType::kX11ToNode ||
+                         frame.type == protocol::FrameType::kBegin;
   if (for_owner && !listener->owner) return;
   if (handlers_.on_frame) handlers_.on_frame(frame);
 }

@@ -20,7 +20,7 @@ namespace sluice::stepd {
 class Listeners {
  public:
   struct Handlers {
-    std::function<void(const Frame&)> on_frame;  // kStdin, kWindowSize, kSignalTasks, kMpiPassed, kX11ToNode
+    std::function<void(const Frame&)> on_frame;  // kStdin, kWindowSize, kSignalTasks, kMpiPassed, kX11ToNode, kBegin
     std::function<void()> on_settled;  // the step's own srun has accepted us, or is out of reach
     std::function<void(bool ended)> on_lost;  // it was there and went away; `ended`: not by a fault of the network
     std::function<void()> on_room;     // congested() ended

@@ -45,7 +45,7 @@ StepDaemon::StepDaemon(boost::asio::io_context& io,
       listeners_(
           io,
           {launch_.key, {}, start_.node_name, start_.node_index},
-          {[this](const Frame& frame) { on_listener_frame(frame); }, [this] { let_output_flow(); },
+          {[this](const Frame& frame) { on_listener_frame(frame); }, [this] { on_owner_settled(); },
            [this](bool ended) { on_owner_lost(ended); }, [this] { let_output_flow(); }}),
       child_signal_(io, SIGCHLD),
       stop_signals_(io, SIGTERM, SIGINT),
@@ -117,8 +117,27 @@ Status StepDaemon::prepare() {
   if (Status ready = start_x11(*plan); !ready) return ready;
   if (Status ready = start_mpi(input, *plan); !ready) return ready;
   set_frequencies(input);
+  if (launch_.step != nullptr && launch_.step->waits_for_srun) return hold_tasks(std::move(*plan));
   launch_tasks(std::move(*plan));
   return {};
+}
+
+Status StepDaemon::hold_tasks(StepPlan plan) {
+  if (!listeners_.has_owner()) return failure("the srun that the tasks wait for is out of reach");
+  held_plan_ = std::move(plan);
+  return {};
+}
+
+void StepDaemon::end_held_tasks() {
+  if (!held_plan_) return;
+  for (const TaskPlan& plan : held_plan_->tasks) {
+    Task& task = tasks_.emplace_back();
+    task.rank = plan.rank;
+    task.local = plan.local;
+    task.status = SIGKILL;
+    listeners_.send(FrameType::kExited, kNoTask, wire::encode(protocol::TaskExit{task.rank, task.status}));
+  }
+  held_plan_.reset();
 }
 
 Status StepDaemon::open_pam_session() {

@@ -80,6 +80,9 @@ class StepDaemon {
   // --cpu-freq. What cannot be had is told to the agent's log; the step runs all the same.
   void set_frequencies(const PlanInput& input);
   void give_frequencies_back();
+  Status hold_tasks(StepPlan plan);
+  // Those that wait for their srun end without having begun.
+  void end_held_tasks();
   void launch_tasks(StepPlan plan);
   void adopt_streams(Task& task, const TaskPlan& plan);
   std::shared_ptr<OutputStream> make_stream(const Task& task, int fd, protocol::FrameType type);
@@ -106,6 +109,7 @@ class StepDaemon {
   void on_output(const Task& task, protocol::FrameType type, std::string_view bytes);
   void pause_output_to(int file);
   void on_output_lost(int error);
+  void on_owner_settled();
   void on_owner_lost(bool ended);
   void list_pids();
   void tell_user(std::string_view message, protocol::FrameType type = protocol::FrameType::kMessage);
@@ -171,6 +175,7 @@ class StepDaemon {
   boost::asio::steady_timer report_timer_;
   std::vector<Task> tasks_;
   std::optional<PlanInput> plan_input_;
+  std::optional<StepPlan> held_plan_;  // until srun lets the tasks begin
   std::unique_ptr<MpiServer> mpi_;  // null: the tasks need none
   MpiAssembler mpi_assembler_;
   std::unique_ptr<PamSession> pam_;  // null: none is opened

@@ -144,7 +144,7 @@ TaskSetup StepDaemon::epilog_setup(const Task& task) const {
 }
 
 void StepDaemon::check_done() {
-  if (finished_ || !ready_) return;
+  if (finished_ || !ready_ || held_plan_) return;
   const bool busy = std::any_of(tasks_.begin(), tasks_.end(),
                                 [](const Task& task) { return task.running || task.epilog > 0; });
   if (busy || (is_extern() && failure_.empty() && !extern_over_)) return;

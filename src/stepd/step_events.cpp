@@ -67,6 +67,12 @@ void StepDaemon::on_agent_frame(const Frame& frame) {
   }
 }
 
+// The step's own srun has accepted us, or is out of reach.
+void StepDaemon::on_owner_settled() {
+  let_output_flow();
+  if (held_plan_ && !listeners_.has_owner()) terminate(true, {});
+}
+
 void StepDaemon::on_agent_signal(const protocol::SignalStepRequest& request) {
   if (!request.message.empty()) tell_user(request.message);
   if (request.signal == 0) return;
@@ -77,6 +83,8 @@ void StepDaemon::on_agent_signal(const protocol::SignalStepRequest& request) {
     const Time now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
     tell_user(fmt::format("CANCELLED AT {}", format_time(now)), FrameType::kStderr);
   }
+  const bool ends = signal == SIGKILL || signal == SIGTERM || signal == SIGINT;
+  if (held_plan_ && ends) return terminate(true, {});
   if (request.batch_shell_only) {
     for (const Task& task : tasks_) {
       if (task.running) ::kill(task.pid, signal);
@@ -100,6 +108,9 @@ void StepDaemon::on_listener_frame(const Frame& frame) {
           ::ioctl(task.out->descriptor().native_handle(), TIOCSWINSZ, &window);
         }
       }
+      return;
+    case FrameType::kBegin:
+      if (held_plan_) launch_tasks(*std::exchange(held_plan_, std::nullopt));
       return;
     case FrameType::kMpiPassed:
       return on_mpi_frame(frame);
@@ -170,7 +181,7 @@ void StepDaemon::on_owner_lost(bool ended) {
       ::kill(-task.pid, SIGCONT);
     }
   }
-  if (!ended) return;
+  if (!ended && !held_plan_) return;
   // one that goes after them has given up waiting for their streams (EioTimeout): it ends its job itself
   srun_ended_ = std::ranges::any_of(tasks_, &Task::running);
   terminate(true, {});
@@ -280,6 +291,7 @@ void StepDaemon::kill_members() const {
 void StepDaemon::terminate(bool at_once, const std::string& message) {
   if (finished_) return;
   if (!message.empty() && !terminating_) tell_user(message);
+  end_held_tasks();
   extern_over_ = true;
   if (at_once) return kill_all();
   if (std::exchange(terminating_, true)) return;

@@ -44,7 +44,7 @@ class Structured(ClusterCase):
         """A step that is none was taken for step 0, whose processes were listed."""
         job = self.step.split(".")[0]
         done = self.run_cmd("scontrol", "listpids", f"{job}.foo", check=False)
-        self.assertEqual((done.returncode, done.stdout, done.stderr), (1, "", f"Invalid job id {job}.foo\n"))
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (1, "", f"\"{job}.foo\" does not look like a stepid\n"))
 
     def test_paths_and_types(self):
         """Of the structure that programs read, only the keys of jobs were compared with Slurm's."""
@@ -120,7 +120,7 @@ class Tables(ClusterCase):
         if not os.path.lexists(path):
             os.symlink("/dev/full", path)
         job = self.submit("-H", stdin="#!/bin/sh\n" + "# long\n" * 4000)
-        self.fails(1, f"failed to write file `{path}'\n", "scontrol", "write", "batch_script", job, path)
+        self.fails(1, f"failed to write file `{path}`\n", "scontrol", "write", "batch_script", job, path)
         self.run_cmd("scancel", job)
 
 

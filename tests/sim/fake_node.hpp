@@ -28,6 +28,7 @@ class FakeNode {
 
   [[nodiscard]] const std::string& name() const { return name_; }
 
+  bool powered = true;
   bool agent_up = true;
   bool cut_off = false;    // the network to the controller is broken
   uint64_t boot = 1;

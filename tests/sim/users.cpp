@@ -304,7 +304,11 @@ void World::change_cluster() {
       break;
     }
     case 5:
-      if (chance(3)) {
+      if (!config_->suspend_program.empty() && chance(2)) {
+        static constexpr std::array<const char*, 5> kPower{"POWER_DOWN", "POWER_DOWN_ASAP", "POWER_DOWN_FORCE", "POWER_UP", "POWER_UP"};
+        node.update.state = kPower[below(5)];
+        ask(node);
+      } else if (chance(3)) {
         node.update.state = "CANCEL_REBOOT";
         ask(node);
       } else {

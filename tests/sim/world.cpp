@@ -52,6 +52,12 @@ std::shared_ptr<const ClusterConfig> World::make_config(uint32_t variant) const 
   config->max_job_count = 300;
   config->reboot_program = "/reboot";
   config->resume_timeout = std::chrono::seconds(60);
+  if (options_.seed % 5 == 2) {
+    config->suspend_program = "/suspend";
+    config->resume_program = "/resume";
+    config->suspend_timeout = std::chrono::seconds(20);
+    config->suspend_time = std::chrono::seconds(60);
+  }
   config->node_features_plugins = {"node_features/helpers"};
   config->helpers.helpers = {{{}, {"nps1", "nps4"}, "/nps", false}, {{}, {"mig"}, "/mig", true}};
   config->helpers.boot_time = std::chrono::seconds(60);
@@ -220,6 +226,11 @@ void World::perform(const Effect& effect) {
     order->nodes.for_each([&](size_t id) {
       to_node(static_cast<NodeId>(id), *order, [this, reboot = *order](FakeNode& node) { obey(node, reboot); });
     });
+  } else if (const auto* power = std::get_if<PowerNodes>(&effect)) {
+    power->nodes.for_each([&](size_t id) {
+      FakeNode& node = node_of(static_cast<NodeId>(id));
+      at(between(1, 2'000), [this, &node, program = power->program] { change_power(node, program); });
+    });
   } else if (const auto* configuration = std::get_if<ReconfigureNodes>(&effect)) {
     const Bitmap known = still_wanted(controller_.state(), *configuration, {});
     configuration->nodes.for_each([&](size_t id) {
@@ -249,7 +260,7 @@ StartJobs World::greedy_plan(const ClusterState& snapshot) {
     partition->nodes.for_each([&](size_t node_id) {
       if (found.size() >= wanted) return;
       const Node& node = tried.nodes.at(static_cast<NodeId>(node_id));
-      if (node.used_cpus + cpus > node.config->cpus || !is_schedulable(node) || node.exclusive) return;
+      if (node.used_cpus + cpus > node.config->cpus || !may_serve(snapshot, node) || node.exclusive) return;
       Bitmap free = Bitmap::first(node.config->cores());
       free.and_not(node.used_cores);
       NodeAllocation part{.node = node.id, .cores = free.take_first(cpus), .cpus = cpus};
@@ -336,6 +347,7 @@ void World::report(FakeNode& node) {
 }
 
 void World::register_node(FakeNode& node) {
+  if (!node.powered) return;
   const uint64_t starts = node.agent_starts;
   to_controller(node, RegisterNode{node.registration()}, [this, &node, starts](const auto& result) {
     if (!result || !std::holds_alternative<RegisteredReply>(*result)) return;
@@ -353,6 +365,19 @@ void World::reboot(FakeNode& node, Fault why) {
   node.booted = now_;
   node.reboot(chance(2));
   register_node(node);
+}
+
+// SuspendProgram and ResumeProgram, which does not always help.
+void World::change_power(FakeNode& node, PowerProgram program) {
+  if (program == PowerProgram::kSuspend && !quiet_ && node.powered) {
+    node.powered = node.agent_up = false;
+    node.reboot(chance(2));
+  } else if (program == PowerProgram::kResume && (quiet_ || !chance(8))) {
+    if (!node.powered) node.booted = now_;
+    node.powered = node.agent_up = true;
+    register_node(node);
+    report(node);
+  }
 }
 
 void World::obey(FakeNode& node, const RebootNow& order) {
@@ -400,6 +425,7 @@ void World::disturb_node() {
       node.restart_agent();
       node.agent_up = false;
       at(between(100, 10'000), [this, &node] {
+        if (!node.powered) return;
         node.agent_up = true;
         node.run_until(now_);
         register_node(node);
@@ -460,7 +486,7 @@ void World::settle() {
   if (!controller_.up()) controller_.restart(now_, config_, true);
   for (auto& node : nodes_) {
     node->cut_off = false;
-    node->agent_up = true;
+    node->powered = node->agent_up = true;
   }
   for (uint32_t uid = 1000; uid < 1003; ++uid) {  // else their jobs never end
     controller_.handle(ReplaceCrontab{{uid, 1000}, "", {}, {}}, now_);

@@ -72,6 +72,7 @@ class World {
   void cut_off(FakeNode& node);
   void reboot(FakeNode& node, Fault why);
   void obey(FakeNode& node, const state::RebootNow& order);
+  void change_power(FakeNode& node, state::PowerProgram program);
   void disturb_node();
 
   // --- users (users.cpp)

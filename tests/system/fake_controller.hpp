@@ -92,14 +92,16 @@ class FakeController {
         });
     server->handle<protocol::ReportCleanedRequest, Empty>(
         [this](const CallContext&, protocol::ReportCleanedRequest request, auto responder) {
+          if (refuse_reports) return responder.fail(ErrorCode::kStorageFull);
           note([&] {
             cleaned.insert(cleaned.end(), request.cleaned.begin(), request.cleaned.end());
           });
           responder.reply({});
         });
-    server->handle<protocol::PrologDoneRequest, Empty>(
-        [this](const CallContext&, const protocol::PrologDoneRequest& request, auto responder) {
-          note([&] { prologs.push_back(request); });
+    server->handle<protocol::ReportPrologsRequest, Empty>(
+        [this](const CallContext&, protocol::ReportPrologsRequest request, auto responder) {
+          if (refuse_reports) return responder.fail(ErrorCode::kStorageFull);
+          note([&] { prologs.insert(prologs.end(), request.ended.begin(), request.ended.end()); });
           responder.reply({});
         });
     ASSERT_TRUE(server->start());
@@ -193,7 +195,7 @@ class FakeController {
   std::vector<protocol::RegisterNodeRequest> registrations;
   std::vector<protocol::StepEnded> ended;
   std::vector<protocol::JobCleaned> cleaned;
-  std::vector<protocol::PrologDoneRequest> prologs;
+  std::vector<protocol::PrologEnded> prologs;
 };
 
 }  // namespace sluice::testing

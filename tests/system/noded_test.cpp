@@ -411,55 +411,6 @@ TEST(Noded, ALaunchThatCannotBeClaimedSaysWhy) {
   EXPECT_TRUE(controller.ended[0].drain_node) << "else it takes all jobs that wait";
 }
 
-TEST(Noded, AReportIsRepeatedUntilItIsTaken) {
-  FakeController controller;
-  controller.refuse_reports = true;
-  controller.start_agent();
-  ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
-  ASSERT_TRUE(controller.launch(controller.batch_launch(12, "#!/bin/sh\nexit 1\n")));
-  const std::string end = controller.folder + "/spool/steps/12.4294967291.0.end";
-  while (!std::filesystem::exists(end))
-    ::usleep(10000);
-  controller.refuse_reports = false;
-  ASSERT_TRUE(controller.wait([&] { return controller.ended.size() == 1; }));
-  while (std::filesystem::exists(end))
-    ::usleep(10000);
-}
-
-// n0, to which n1 reports in a tree of width 1, is not there.
-TEST(Noded, AReportGoesRoundADeadNode) {
-  FakeController controller;
-  controller.start_agent(fmt::format("TreeWidth=1\nNodeName=n0 NodeAddr=127.0.0.1 Port={} CPUs=4\n",
-                                     FakeController::free_port()));
-  ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
-  auto launch = controller.batch_launch(21, "#!/bin/sh\nexit 3\n");
-  StepNode dead;
-  dead.name = "n0";
-  launch.layout.nodes.insert(launch.layout.nodes.begin(), dead);
-  ASSERT_TRUE(controller.launch(launch));
-  ASSERT_TRUE(controller.wait([&] { return !controller.ended.empty(); }));
-  EXPECT_EQ(WEXITSTATUS(controller.ended[0].exit_status), 3);
-}
-
-TEST(Noded, PassesReportsOfOtherNodesOn) {
-  FakeController controller;
-  controller.start_agent();
-  ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
-  ASSERT_TRUE(controller.launch(controller.batch_launch(19, "#!/bin/sh\n")));  // it is ready now
-  ASSERT_TRUE(controller.wait([&] { return controller.ended.size() == 1; }));
-  protocol::ReportStepsRequest request{controller.cluster_id, {}};
-  for (const char* node : {"n8", "n9"}) {
-    protocol::StepEnded& report = request.ended.emplace_back();
-    report.key.id = {20, 0};
-    report.nodes = node;
-  }
-  ASSERT_TRUE(controller.send(request));
-  // the agent may repeat its own report while the answer to it is on its way
-  ASSERT_GE(controller.ended.size(), 2U);
-  EXPECT_EQ(controller.ended.back().nodes, "n[8-9]");
-  for (size_t i = 0; i + 1 < controller.ended.size(); ++i) EXPECT_EQ(controller.ended[i].key.id.job, 19U);
-}
-
 TEST(Noded, AnotherClustersControllerIsRefused) {
   FakeController controller;
   controller.start_agent();

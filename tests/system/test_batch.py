@@ -56,8 +56,20 @@ class Batch(ClusterCase):
         self.run_cmd("scontrol", "release", job)
         self.assertEqual(self.wait_ended(job), "COMPLETED")
 
+    def test_no_memory_for_each_cpu_is_all_of_it(self):
+        job = self.submit("-w", "n1", "-n2", "--mem-per-cpu=0", "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.wait_state(job, "RUNNING")
+        shown = self.out("scontrol", "show", "job", str(job))
+        self.assertIn("MinMemoryNode=0", shown)
+        self.assertIn("mem=4000M", shown)
+        self.assertIn(" AllocMem=4000 ", self.out("scontrol", "show", "node", "n1"))
+        beside = self.submit("-w", "n1", "-n1", "--mem=10", "-H", "-o", "/dev/null", "--wrap", "true")
+        self.run_cmd("scontrol", "update", f"JobId={beside}", "MinMemoryCPU=0")
+        self.assertIn("MinMemoryNode=0", self.out("scontrol", "show", "job", str(beside)))
+        self.run_cmd("scancel", str(job), str(beside))
+
     def test_too_large_is_refused(self):
-        done = self.run_cmd("sbatch", "-N1", "-c100", "--wrap", "true", check=False)
+        done = self.run_cmd("sbatch", "-N1", "-c5", "--wrap", "true", check=False)
         self.assertEqual(done.returncode, 1)
         self.assertEqual(done.stderr, "sbatch: error: CPU count per node can not be satisfied\n"
                          "sbatch: error: Batch job submission failed: "

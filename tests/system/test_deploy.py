@@ -146,6 +146,11 @@ class OrdinaryUser(unittest.TestCase):
                 self.assertEqual(f.read(), f"{ALICE}\n{ALICE}\n")
             self.assertEqual(os.stat(f.name).st_uid, ALICE)
             self.as_alice(folder, "scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=mine")  # he is SlurmUser
+            done = subprocess.run([os.path.join(BUILD, "bin", "sbatch"), "--wrap", "true"], capture_output=True, text=True, check=False,
+                                  env=dict(os.environ, SLURM_CONF=os.path.join(folder, "cluster", "slurm.conf")), cwd="/")
+            self.assertEqual(done.returncode, 1)  # his agents could not start it
+            self.assertRegex(done.stderr, r"^sbatch: error: The nodes of this cluster run jobs of the user \S+ \(SlurmdUser\) only\n"
+                                          r"sbatch: error: Batch job submission failed: Access/permission denied\n$")
             for node in ("n1", "n2"):
                 with open(os.path.join(folder, "cluster", "log", node + ".log"), encoding="utf-8") as f:
                     errors = [line for line in f if " error: " in line]

@@ -200,6 +200,23 @@ class Gres(ClusterCase):
                 self.assertEqual((words["Mem"], words["MemPerTres"]), ("200", "gres/gpu:100"))
                 gres, words = self.gres("--gpus-per-socket=1 --sockets-per-node=2", command)
                 self.assertEqual((gres, words["TresPerSocket"]), (["gpu:a100:2(IDX:0,2)"], "gres/gpu:1"))
+                shell = TELL if command == "srun" else f"srun sh -c '{TELL}'"
+                told = sorted(self.say(command, "-n2 --gpus-per-socket=1 --sockets-per-node=2", shell).splitlines())
+                self.assertEqual(told, ["0 0,2 0,2 2", "1 0,2 0,2 2"])  # each task sees what the sockets gave
+        done = self.run_cmd("salloc", "--gpus-per-socket=1", "--sockets-per-node=2", "srun", "--gpus-per-socket=2", "true", check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("Step requested gres_per_socket=gpu:2 is more than the job's gres_per_socket=gpu:1\n", done.stderr)
+
+    def test_one_gpu_of_a_type(self):
+        for command, option in itertools.product(COMMANDS, ("-G a100", "--gpus-per-node=a100", "--gpus-per-task=a100 -n1",
+                                                            "--gpus-per-socket=a100 --sockets-per-node=1")):
+            with self.subTest(command=command, option=option):
+                self.assertEqual(self.gres(option, command)[0], ["gpu:a100:1(IDX:0)"])
+        self.assertIn("SLURM_GPUS=a100\n", self.say("sbatch", "-G a100", "env"))
+        with open(os.path.join(self.cluster.work, "typed.sh"), "w", encoding="ascii") as f:
+            f.write("#!/bin/sh\n#SBATCH -G a100\necho $CUDA_VISIBLE_DEVICES\n")
+        self.run_cmd("sbatch", "-W", "-o", "typed.out", "typed.sh")
+        self.assertEqual(self.file("typed.out"), "0\n")
 
     def test_cores_near_the_gpus(self):
         self.held("-w", "n1", "--gres=gpu:2")

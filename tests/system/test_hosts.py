@@ -88,6 +88,76 @@ class Hosts(ClusterCase):
         self.wait_idle()
 
 
+PROLOG = """#!/bin/sh
+echo "$SLURM_JOB_ID $SLURMD_NODENAME" >> {dir}/work/prolog.ran
+while [ -e {dir}/work/prolog.wait.$SLURMD_NODENAME ]; do sleep 0.05; done
+"""
+
+
+class CutInMidLaunch(ClusterCase):
+    """The link of h2 breaks when a launch is under way, which a Prolog holds up, and comes back before the node counts as lost."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = HostCluster(4, timeout=60, conf="Prolog={dir}/prolog\nMessageTimeout=4\n", files={"prolog": PROLOG})
+
+    def setUp(self):
+        self.host = self.cluster.host("h2")
+        self.addCleanup(self.host.mend)
+        self.out("srun", "-N4", "true")  # there are connections, in which what is sent waits for the link
+        self.wait_no_jobs()
+
+    def hold(self, node):
+        """Prologs wait on this node until the result is called."""
+        gate = os.path.join(self.cluster.work, f"prolog.wait.{node}")
+        open(gate, "w", encoding="utf-8").close()
+        release = lambda: os.path.exists(gate) and os.remove(gate)
+        self.addCleanup(release)
+        return release
+
+    def submit_step(self):
+        """A job with a step on all hosts, each task of which writes a line."""
+        return self.submit("-N4", "-o", "/dev/null", "--wrap", "srun sh -c 'hostname >> started.$SLURM_JOB_ID'")
+
+    def prologs(self, job):
+        return sorted(node for number, node in map(str.split, self.file("prolog.ran").splitlines()) if number == str(job))
+
+    def started(self, job):
+        return sorted(self.file(f"started.{job}").split())
+
+    def expect_one_run(self, job):
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.assertEqual(self.started(job), ["h1", "h2", "h3", "h4"])
+        self.assertEqual(self.prologs(job), ["h1", "h2", "h3", "h4"])
+        self.assertEqual(self.show(job)["Restarts"], "0")
+        wait_for(lambda: self.out("sinfo", "-h", "-t", "idle", "-o", "%D").strip() == "4", "all hosts are idle")
+        self.assertEqual(self.started(job), ["h1", "h2", "h3", "h4"])
+
+    def test_before_the_step_is_sent(self):
+        """The script is launched and waits for its Prolog; the launch of its step is lost on the way to h2, or comes late and twice."""
+        release = self.hold("h1")
+        job = self.submit_step()
+        wait_for(lambda: self.prologs(job) == ["h1"], "the launch of the script is under way")
+        self.host.cut()
+        release()
+        wait_for(lambda: self.started(job) == ["h1", "h3", "h4"], "the others run the step")
+        wait_for(lambda: f"launch of step {job}.0 did not reach h2" in self.cluster.log(), "the launch is lost")
+        self.assertEqual(self.state(job), "RUNNING")
+        self.host.mend()
+        self.expect_one_run(job)
+
+    def test_while_the_step_begins(self):
+        """h2 has the launch and waits for its Prolog when it loses the link: what it was to do it does when that is over."""
+        release = self.hold("h2")
+        job = self.submit_step()
+        wait_for(lambda: self.started(job) == ["h1", "h3", "h4"] and "h2" in self.prologs(job), "h2 alone is not done")
+        self.host.cut()
+        release()
+        wait_for(lambda: "h2" in self.started(job), "the task runs, whoever knows of it")
+        self.host.mend()
+        self.expect_one_run(job)
+
+
 if __name__ == "__main__":
     need_namespaces()
     unittest.main(verbosity=2)

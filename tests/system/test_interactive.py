@@ -172,7 +172,7 @@ class Srun(ClusterCase):
         """Some end the step, some are the tasks', some nobody's."""
         aborts = (r"srun: forcing job termination\nsrun: Job step aborted: Waiting up to \d+ seconds for job step to finish\.\n"
                   r"slurmstepd: error: \*\*\* STEP \d+\.0 ON n1 CANCELLED AT \S+ \*\*\*\nsrun: error: n1: task 0: Killed\n")
-        waits = "trap 'echo got USR1' USR1; echo up; until [ -e over ]; do sleep 0.05; done"
+        waits = "trap 'echo got USR1' USR1; echo up; until [ -e over ]; do sleep 0.05; done; true"
 
         def start(*options, script="echo up; exec sleep 1000"):
             srun = self.cluster.start("srun", "-w", "n1", *options, "bash", "-c", script, stdout=-1, stderr=-1)

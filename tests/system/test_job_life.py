@@ -157,6 +157,9 @@ class Life(ClusterCase):
         """The bug: such a job started when it was submitted, and ran past its deadline."""
         late = self.submit("-t", "5", "--deadline=now+1minute", "-o", "/dev/null", "--wrap", "sleep 1000")
         self.wait_state(late, "DEADLINE")
+        unlimited = self.start("sleep 1000", "--deadline=now+355")
+        self.assertEqual([self.show(unlimited)[key] for key in ("TimeLimit", "TimeMin")], ["00:05:00", "00:01:00"])
+        self.cancel(unlimited)
         self.run_cmd("scontrol", "update", "PartitionName=debug", "DefaultTime=5")
         self.addCleanup(self.run_cmd, "scontrol", "update", "PartitionName=debug", "DefaultTime=UNLIMITED", check=False)
         late = self.submit("--deadline=now+1minute", "-o", "/dev/null", "--wrap", "sleep 1000")

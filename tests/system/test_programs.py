@@ -417,8 +417,9 @@ class StepPrograms(ClusterCase):
     FILES = {name: f"#!/bin/sh\necho {name} ${{SLURM_PROCID:-none}} >> {{dir}}/work/ran\n"
                    "echo $SLURM_SCRIPT_CONTEXT >> {dir}/work/contexts\n"
                    "echo $SLURM_SCRIPT_CONTEXT $SLURM_RLIMIT_NOFILE >> {dir}/work/limits\n" for name in ("srun_prolog", "srun_epilog", "task_epilog")}
-    FILES["srun_epilog"] += ("echo $SLURM_JOB_ID.$SLURM_STEP_ID $SLURM_STEPID $SLURM_NTASKS $SLURM_NPROCS $SLURM_NNODES $SLURM_NODELIST "
-                             "$SLURM_TASKS_PER_NODE $SLURM_MPI_TYPE > {dir}/work/step_over\n")
+    for name in ("srun_prolog", "srun_epilog"):
+        FILES[name] += ("echo $SLURM_JOB_ID.$SLURM_STEP_ID $SLURM_STEPID $SLURM_NTASKS $SLURM_NPROCS $SLURM_NNODES $SLURM_NODELIST "
+                        "$SLURM_TASKS_PER_NODE $SLURM_MPI_TYPE > {dir}/work/step_of_" + name + "\n")
     FILES["task_prolog"] = FILES["task_epilog"].replace("task_epilog", "task_prolog") + "echo export SITE=yes\necho print site\n"
 
     def setUp(self):
@@ -442,11 +443,14 @@ class StepPrograms(ClusterCase):
         wait_for(lambda: self.file("limits").splitlines() == told, "each was told the limit")
         self.assertEqual(self.file("of_task"), "none\n")
 
-    def test_the_epilog_is_told_of_the_step(self):
+    def test_they_are_told_of_the_step(self):
+        """The bug: SrunProlog ran before the step had a number."""
         (job,) = set(self.out("srun", "-n3", "sh", "-c", "echo $SLURM_JOB_ID").split()) - {"site"}
-        self.assertEqual(self.file("step_over"), f"{job}.0 0 3 3 1 n1 3 none\n")
+        files = ("step_of_srun_prolog", "step_of_srun_epilog")
+        self.assertEqual([self.file(name) for name in files], [f"{job}.0 0 3 3 1 n1 3 none\n"] * 2)
         self.out("salloc", "-Q", "-n2", "sh", "-c", "srun true; srun -n1 true")
-        self.assertRegex(self.file("step_over"), r"^[0-9]+\.1 1 1 1 1 n1 1 none\n$")
+        for name in files:
+            self.assertRegex(self.file(name), r"^[0-9]+\.1 1 1 1 1 n1 1 none\n$")
 
     def test_options_come_first(self):
         self.out("srun", "-n1", "--prolog=none", "--epilog=none", "true")

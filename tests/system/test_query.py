@@ -115,6 +115,13 @@ class Query(ClusterCase):
     def test_squeue_sort(self):  # -S
         self.assertEqual(self.out("squeue", "-h", "-S", "-i", "-o", "%A").split(),
                          [str(self.array), str(self.held), str(self.running)])
+        heading = self.out("squeue", "-S", "i").splitlines()[0] + "\n"
+        for order, wrong in (("foo", "o"), ("i,foo", "o"), ("a,i", "a"), ("-k", "k"), ("#P", "#")):
+            done = self.run_cmd("squeue", "-S", order, check=False)
+            self.assertEqual((done.returncode, done.stdout, done.stderr),
+                             (1, heading, f"squeue: error: Invalid sort specification: {wrong}\n"), order)
+        for order in ("z", "-z,i", "b", "O"):
+            self.assertEqual(self.out("squeue", "-S", order).splitlines()[0] + "\n", heading)
 
     def test_squeue_json(self):  # --json --yaml
         jobs = {job["job_id"]: job for job in json.loads(self.out("squeue", "--json"))["jobs"]}
@@ -381,6 +388,14 @@ class Query(ClusterCase):
         self.assertEqual(self.out("sinfo", "-h", "-p", "extra", "-o", "%a %l %N"), "down 10:00 n2\n")
         self.run_cmd("scontrol", "delete", "PartitionName=extra")
         self.fails(1, "", "scontrol", "show", "partition", "extra", out="Partition extra not found\n")
+
+    def test_what_scontrol_refuses(self):
+        self.fails(1, "missing argument for keyword:cancel_reboot\n", "scontrol", "cancel_reboot")
+        self.fails(1, "\"x\" does not look like a jobid\n", "scontrol", "listpids", "x")
+        self.fails(1, "scontrol: error: Invalid input maxtime=x\n", "scontrol", "create", "partitionname=p2", "maxtime=x")
+        self.fails(1, "scontrol: error: Invalid Priority value: x\n", "scontrol", "update", "partitionname=debug", "priority=x")
+        self.fails(0, "failed to open file `/nosuch/f`: No such file or directory\n",
+                   "scontrol", "write", "batch_script", str(self.running), "/nosuch/f")
 
     def test_scontrol_script_and_processes(self):  # write batch_script, listpids
         self.assertIn("sleep 1000", self.out("scontrol", "write", "batch_script", str(self.running), "-"))

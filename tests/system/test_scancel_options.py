@@ -95,6 +95,8 @@ class Scancel(ClusterCase):
         job = self.submit("-H", "-J", "asked", "--wrap", "true")
         self.assertEqual(self.run_cmd("scancel", "-i", "-n", "asked", stdin="n\n").stdout,
                          f"Cancel job_id={job} name=asked partition=debug [y/n]? ")
+        for target in (job, "999999"):
+            self.fails(1, "Unknown job signal: 0\n", "scancel", "-s", "0", target)
         self.assertEqual(self.state(job), "PENDING")
         self.assertEqual(self.run_cmd("scancel", "-v", job).stderr, f"scancel: Terminating job {job}\n")
         array = self.submit("-a", "1-4%1", "-o", "/dev/null", "--wrap", "[ $SLURM_ARRAY_TASK_ID = 1 ] || sleep 100")

@@ -227,11 +227,14 @@ print(mode.value, nodes.value, *(os.environ.get("SLURM_MEM_BIND" + name, "-") or
 
     def test_distribution_over_nodes(self):
         tasks = 'echo $SLURM_PROCID:$SLURMD_NODENAME'
+        numbered = 'echo $SLURM_PROCID:$SLURM_NODEID:$SLURM_TASKS_PER_NODE'
         for order, expected in (("block", "n1 n1 n2 n2"), ("cyclic", "n1 n2 n1 n2"), ("plane=2", "n1 n1 n2 n2")):
             lines = sorted(self.out("srun", "-w", "n[1-2]", "-n4", "-m", order, "sh", "-c", tasks).split())
             self.assertEqual([l.split(":")[1] for l in lines], expected.split(), order)
         out = self.out("srun", "-n3", "-N2", "-m", "arbitrary", "-w", "n2,n1,n2", "sh", "-c", tasks)
         self.assertEqual(sorted(out.split()), ["0:n2", "1:n1", "2:n2"])
+        out = self.out("srun", "-n3", "-N2", "-m", "arbitrary", "-w", "n2,n1,n2", "sh", "-c", numbered)
+        self.assertEqual(sorted(out.split()), ["0:1:1,2", "1:0:1,2", "2:1:1,2"])  # nodes in the job's order
         tell = ("printenv", "SLURM_ARBITRARY_NODELIST")
         self.assertEqual(self.out("srun", "-n3", "-N2", "-m", "arbitrary", "-w", "n2,n1,n2", *tell), "n2,n1,n2\n" * 3)
         self.assertEqual(self.run_cmd("srun", "-w", "n1", *tell, check=False).stdout, "")
@@ -245,8 +248,11 @@ print(mode.value, nodes.value, *(os.environ.get("SLURM_MEM_BIND" + name, "-") or
                               f"'{meet.format(b, a)}'; wait", limit_s=30)
             self.assertEqual(set(out.split()), {"met"}, option)
         cpus = "sh -c 'echo $SLURM_CPUS_ON_NODE $SLURMD_NODENAME'"
-        out = self.in_job("-w n[3-4] -n8", f"srun -n1 --exact {cpus}; srun -n1 -c1 --whole {cpus}; srun -n1 -r1 {cpus}; "
-                          f"srun -n1 -w n4 {cpus}; srun -n1 -x n3 {cpus}")
+        # a step goes where there is room: the one before has to be gone for the controller, too
+        gone = 'until [ -z "$(squeue -hs -j $SLURM_JOB_ID)" ]; do sleep 0.05; done'
+        steps = [f"srun {options} {cpus}" for options in
+                 ("-n1 --exact", "-n1 -c1 --whole", "-n1 -r1", "-n1 -w n4", "-n1 -x n3")]
+        out = self.in_job("-w n[3-4] -n8", f"; {gone}; ".join(steps))
         self.assertEqual(out.split("\n"), ["1 n3", "4 n3", "4 n4", "4 n4", "4 n4", ""])
 
     def test_steps_that_do_not_fit(self):
@@ -327,14 +333,21 @@ print(mode.value, nodes.value, *(os.environ.get("SLURM_MEM_BIND" + name, "-") or
         open(os.path.join(self.cluster.work, "out-go"), "w").close()
         srun.communicate(timeout=30)
 
+    def in_work(self, name):
+        return os.path.join(self.cluster.work, name)
+
+    def shell_program(self, name, text):
+        path = self.in_work(name)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("#!/bin/sh\n" + text + "\n")
+        os.chmod(path, 0o755)
+        return path
+
     def test_programs_around_it(self):
         for name, text in (("before", "echo before $* >> around"), ("after", "echo after $* >> around"),
                            ("task-before", "echo export FROM_PROLOG=yes; echo print said"),
                            ("task-after", "echo task-after $SLURM_PROCID >> task-around")):
-            path = os.path.join(self.cluster.work, name)
-            with open(path, "w", encoding="utf-8") as f:
-                f.write("#!/bin/sh\n" + text + "\n")
-            os.chmod(path, 0o755)
+            self.shell_program(name, text)
         work = self.cluster.work
         out = self.out("srun", f"--prolog={work}/before", f"--epilog={work}/after", f"--task-prolog={work}/task-before",
                        f"--task-epilog={work}/task-after", "sh", "-c", "echo task $FROM_PROLOG >> around")
@@ -344,12 +357,66 @@ print(mode.value, nodes.value, *(os.environ.get("SLURM_MEM_BIND" + name, "-") or
         wait_for(lambda: self.file("task-around") == "task-after 0\n", "the task's epilog ran")
         done = self.run_cmd("srun", "-n1", "--epilog=/bin/false", "true")
         self.assertEqual(done.stderr, "srun: error: srun epilog failed status=1\n")
+        done = self.run_cmd("srun", "-n1", "--prolog=/nosuch", "--epilog=/nosuch", "echo", "ran")
+        said = "srun: Access denied for /nosuch: No such file or directory\n"
+        self.assertEqual((done.stdout, done.stderr), ("ran\n", 2 * said))
+
+    def test_no_task_begins_when_the_prolog_fails(self):
+        prolog = self.shell_program("refuses", "echo $SLURM_JOB_ID.$SLURM_STEP_ID > refused; exit 3")
+        done = self.run_cmd("srun", "-N2", "-n2", f"--prolog={prolog}", "touch", "began", check=False)
+        step = self.file("refused").strip()
+        said = done.stderr.splitlines()
+        self.assertEqual(said[:3], ["srun: error: srun prolog failed rc = 3. Aborting step.",
+                                    f"srun: launch/slurm: launch_p_step_launch: StepId={step} aborted before step completely launched.",
+                                    "srun: Job step aborted: Waiting up to 3 seconds for job step to finish."])
+        self.assertTrue(step.endswith(".0"), step)
+        self.assertNotEqual(done.returncode, 0)
+        self.wait_state(step[:-2], "FAILED")
+        self.assertFalse(os.path.exists(self.in_work("began")))
+
+    def waiting_prolog(self):
+        """An srun whose prolog waits for a file, and its step."""
+        prolog = self.shell_program("waits", "echo $SLURM_JOB_ID.$SLURM_STEP_ID > waiting.new; mv waiting.new waiting\n"
+                                             "while [ ! -e prolog-go ]; do sleep 0.05; done")
+        for name in ("waiting", "prolog-go", "began"):
+            if os.path.exists(self.in_work(name)):
+                os.remove(self.in_work(name))
+        srun = self.cluster.start("srun", "-N2", "-n3", f"--prolog={prolog}", "sh", "-c", "echo $SLURM_PROCID >> began", stdout=-1, stderr=-1)
+        wait_for(lambda: os.path.exists(self.in_work("waiting")), "the prolog runs")
+        return srun, self.file("waiting").strip()
+
+    def let_prolog_end(self):
+        open(self.in_work("prolog-go"), "w", encoding="utf-8").close()
+
+    def test_tasks_wait_for_the_prolog(self):
+        srun, step = self.waiting_prolog()
+        self.assertEqual(self.out("squeue", "-h", "-s", "-o", "%i"), f"{step}\n")
+        self.assertFalse(os.path.exists(self.in_work("began")))
+        self.let_prolog_end()
+        srun.communicate(timeout=60)
+        self.assertEqual((srun.returncode, sorted(self.file("began").split())), (0, ["0", "1", "2"]))
+
+    def test_what_is_cancelled_behind_its_prolog_never_begins(self):
+        for signal_option in ([], ["-s", "KILL"]):
+            srun, step = self.waiting_prolog()
+            self.run_cmd("scancel", *signal_option, step)
+            wait_for(lambda: step not in self.out("squeue", "-h", "-s", "-o", "%i").split(), "the step is over")
+            self.let_prolog_end()
+            self.assertIn("tasks 0-1: Killed", srun.communicate(timeout=60)[1])
+            self.assertEqual(srun.returncode, 137)
+            self.assertFalse(os.path.exists(self.in_work("began")))
+
+    def test_an_srun_that_is_killed_in_its_prolog_leaves_nothing(self):
+        srun, step = self.waiting_prolog()
+        srun.kill()
+        srun.wait()
+        self.wait_ended(step.split(".")[0])
+        self.let_prolog_end()
+        srun.communicate(timeout=60)  # the program had its streams
+        self.assertFalse(os.path.exists(self.in_work("began")))
 
     def test_task_programs_that_fail(self):
-        path = os.path.join(self.cluster.work, "failing")
-        with open(path, "w", encoding="utf-8") as f:
-            f.write("#!/bin/sh\necho lost\necho why >&2\nexit 3\n")
-        os.chmod(path, 0o755)
+        path = self.shell_program("failing", "echo lost\necho why >&2\nexit 3")
         done = self.run_cmd("srun", "-wn1", f"--task-prolog={path}", "echo", "ran", check=False)
         self.assertEqual((done.returncode, done.stdout), (3, ""))
         self.assertIn("slurmstepd: error: --task-prolog failed status=3\n", done.stderr)

@@ -125,6 +125,7 @@ class Placement(Everywhere):
         self.check([
             ("-n4 --ntasks-per-node=2", dict(NumNodes="2", SLURM_TASKS_PER_NODE="2(x2)")),
             ("-n4 --tasks-per-node=2", dict(NumNodes="2", SLURM_TASKS_PER_NODE="2(x2)")),
+            ("-n3 -c2 --ntasks-per-node=2", dict(NumNodes="2", NumCPUs="8")),
             ("-n4 --ntasks-per-socket=1 -C a", dict(NumNodes="2")),
             ("-N1 -n4 --ntasks-per-core=1 -C a", dict(NumCPUs="8")),
             ("-n2 -c3 -C b", dict(NumCPUs="6", SLURM_CPUS_PER_TASK="3")),

@@ -253,19 +253,18 @@ void write(Session& session, const Words& words) {
   protocol::BatchScriptRequest request;
   request.job = to_number<uint32_t>(words[2].substr(0, words[2].find('_'))).value_or(0);  // all tasks have the array's
   const auto reply = session.client()->call<protocol::BatchScriptReply>(request);
-  if (!reply) {
-    const int before = session.exit_status;
-    session.fail("job script retrieval failed: " + error_text(reply.error()));
+  const auto say = [&session, before = session.exit_status](const std::string& text) {
+    session.fail(text);
     session.exit_status = before;  // as in Slurm, where this is no failure of the command
-    return;
-  }
+  };
+  if (!reply) return say("job script retrieval failed: " + error_text(reply.error()));
   const std::string path = words.size() > 3 ? words[3] : "slurm-" + words[2] + ".sh";
   const bool to_stdout = path == "-";
   FILE* out = to_stdout ? stdout : std::fopen(path.c_str(), "w");
-  if (out == nullptr) return session.fail("failed to open file `" + path + "': " + errno_text(errno));
+  if (out == nullptr) return say("failed to open file `" + path + "`: " + errno_text(errno));
   const bool written = std::fwrite(reply->script.data(), 1, reply->script.size(), out) == reply->script.size();
   if (to_stdout) return;
-  if (std::fclose(out) != 0 || !written) return session.fail("failed to write file `" + path + "'");
+  if (std::fclose(out) != 0 || !written) return session.fail("failed to write file `" + path + "`");
   if (!session.quiet) {
     std::printf("batch script for job %s written to %s\n", words[2].c_str(), path.c_str());
   }

@@ -246,10 +246,10 @@ void list_pids(Session& session, const Words& words) {
   if (!id.empty() && id != "*") {
     const size_t dot = id.find('.');
     request.job = to_number<uint32_t>(id.substr(0, dot)).value_or(0);
-    if (request.job == 0) return session.fail("Invalid job id " + id);
+    if (request.job == 0) return session.fail("\"" + id + "\" does not look like a jobid");
     if (dot != std::string::npos) {
       const auto step = parse_step_number(id.substr(dot + 1));
-      if (!step) return session.fail("Invalid job id " + id);
+      if (!step) return session.fail("\"" + id + "\" does not look like a stepid");
       request.step = *step;
     }
   }

@@ -258,6 +258,12 @@ Status send_partition(Session& session, const std::vector<Pair>& pairs,
   return {};
 }
 
+// A key or value that is refused says so itself; of other errors `what` is said to have failed.
+void partition_failed(Session& session, const Error& error, const std::string& what) {
+  const bool is_value = error.code == ErrorCode::kInvalidUpdate;
+  session.fail((is_value ? "scontrol: error: " : what) + error_text(error));
+}
+
 bool is_partition_key(const std::vector<Pair>& pairs, const Pair*& found) {
   found = find_pair(pairs, "PartitionName", 4);
   return found != nullptr;
@@ -290,9 +296,8 @@ void update(Session& session, const Words& words) {
     if (pairs.size() == 1) return session.fail("scontrol: error: No changes specified");
     const Status status =
         send_partition(session, pairs, protocol::PartitionAction::kUpdate, entity->value);
-    if (status) return;
-    const bool is_value = status.error().code == ErrorCode::kInvalidUpdate;
-    return session.fail((is_value ? "scontrol: error: " : "slurm_update error: ") + error_text(status.error()));
+    if (!status) partition_failed(session, status.error(), "slurm_update error: ");
+    return;
   }
   if ((entity = find_pair(pairs, "SlurmctldDebug", 10)) != nullptr) {
     return set_debug(session, {"setdebug", entity->value});
@@ -318,7 +323,7 @@ void create(Session& session, const Words& words) {
   if (session.client() == nullptr) return;
   const Status status =
       send_partition(session, pairs, protocol::PartitionAction::kCreate, name->value);
-  if (!status) session.fail("Error creating the partition: " + error_text(status.error()));
+  if (!status) partition_failed(session, status.error(), "Error creating the partition: ");
 }
 
 void remove(Session& session, const Words& words) {

@@ -69,7 +69,7 @@ std::optional<int> set_state(CancelRequest& out, const char* text) {
 
 std::optional<int> set_signal(CancelRequest& out, const char* text) {
   const auto signal = parse_signal(text);
-  if (!signal) {
+  if (!signal || *signal == 0) {
     std::fprintf(stderr, "Unknown job signal: %s\n", text);
     return 1;
   }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/shared/client.hpp"
+#include "cli/shared/pbs_directives.hpp"
 #include "cli/shared/submit_env.hpp"
 #include "cli/shared/version.hpp"
 #include "common/base/contains.hpp"
@@ -17,6 +18,7 @@
 namespace sluice::cli {
 namespace {
 
+constexpr std::string_view kPbs = "#PBS", kBsub = "#BSUB ";
 constexpr int kFirstLong = 1000;  // getopt's value of row n is kFirstLong + n
 
 bool cluster_binds_cpus() {
@@ -155,19 +157,25 @@ std::optional<int> OptionParser::read_words(std::vector<std::string> words) {
   return read(std::move(words), kArguments, Mode::kCommandLine);
 }
 
-// #PBS and #BSUB lines: only their names of jobs and files are understood.
+// A #PBS line, or a #BSUB line, of which only the names of the job and its files are understood.
 std::optional<int> OptionParser::read_foreign(std::string_view line) {
-  const bool pbs = line.starts_with("#PBS");
-  line.remove_prefix(pbs ? 4 : 5);
-  Result<std::vector<std::string>> words = directive_words(line);
-  if (!words || words->size() < 2) return std::nullopt;
-  const std::string& letter = (*words)[0];
-  const char* name = letter == (pbs ? "-N" : "-J") ? "job-name"
-                     : letter == "-o"              ? "output"
-                     : letter == "-e"              ? "error"
-                                                   : nullptr;
-  for (size_t i = 0; name != nullptr && i < rows_.size(); ++i) {
-    if (rows_[i].option->name == name) take(i, (*words)[1].c_str(), kScript);
+  const bool pbs = line.starts_with(kPbs);
+  const Result<std::vector<std::string>> words = directive_words(line.substr(pbs ? kPbs.size() : kBsub.size()));
+  if (!words) return std::nullopt;
+  std::vector<PbsOption> options;
+  if (pbs) {
+    auto understood = pbs_options(*words);
+    if (!understood) return error_exit();
+    options = std::move(*understood);
+  } else if (words->size() > 1) {
+    const std::string& letter = (*words)[0];
+    const char* name = letter == "-J" ? "job-name" : letter == "-o" ? "output" : letter == "-e" ? "error" : "";
+    options.push_back({name, (*words)[1]});
+  }
+  for (const PbsOption& option : options) {
+    for (size_t i = 0; i < rows_.size(); ++i) {
+      if (rows_[i].option->name == option.name) take(i, option.value ? option.value->c_str() : nullptr, kScript);
+    }
   }
   return std::nullopt;
 }
@@ -176,22 +184,21 @@ std::optional<int> OptionParser::read_script(std::string_view script, std::strin
   const std::vector<std::string> kept = operands_;
   size_t number = 0;
   size_t section = 0;
-  bool foreign = !argument("ignore-pbs") && std::getenv("SBATCH_IGNORE_PBS") == nullptr;
+  const bool foreign = !argument("ignore-pbs") && std::getenv("SBATCH_IGNORE_PBS") == nullptr;
+  std::vector<std::string_view> foreign_lines;  // they count after ours, wherever they stand
+  bool began = false;                           // the first command ends our directives
   for (size_t at = 0; at < script.size();) {
     const size_t end = std::min(script.find('\n', at), script.size());
     const std::string_view line = script.substr(at, end - at);
     at = end + 1;
     ++number;
-    if (foreign && (line.starts_with("#PBS ") || line.starts_with("#BSUB "))) {
-      if (section != component) continue;
-      if (const auto status = read_foreign(line)) return status;
+    if (line.starts_with(kPbs) || (!began && line.starts_with(kBsub))) {
+      if (foreign && section == component) foreign_lines.push_back(line);
       continue;
     }
-    if (!line.starts_with("#SBATCH")) {
-      const std::string_view text = trim(line);
-      if (!text.empty() && !text.starts_with('#')) break;  // the first command ends the directives
-      continue;
-    }
+    const std::string_view content = trim(line);
+    began = began || (!content.empty() && !content.starts_with('#'));
+    if (began || !line.starts_with("#SBATCH")) continue;
     Result<std::vector<std::string>> words = directive_words(line.substr(7));
     if (!words) {
       std::fprintf(stderr, "sbatch: fatal: %.*s: line %zu: %s\n", static_cast<int>(file.size()),
@@ -215,6 +222,9 @@ std::optional<int> OptionParser::read_script(std::string_view script, std::strin
     }
   }
   operands_ = kept;
+  for (const std::string_view line : foreign_lines) {
+    if (const auto status = read_foreign(line)) return status;
+  }
   return std::nullopt;
 }
 
@@ -295,9 +305,9 @@ std::optional<int> OptionParser::apply(Submission& submission) const {
     if (memory && submission.job.memory_kind != MemoryKind::kDefault) {
       if (source < memory_source) continue;  // a stronger source said it otherwise
       if (source == memory_source) {
-        std::fprintf(stderr,
-                     "%s: fatal: --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.\n",
-                     std::string(submit_command_name(command_)).c_str());
+        std::fprintf(stderr, "%s: fatal: %s are mutually exclusive.\n", std::string(submit_command_name(command_)).c_str(),
+                     source == kEnvironment ? "SLURM_MEM_PER_CPU, SLURM_MEM_PER_GPU, and SLURM_MEM_PER_NODE"
+                                            : "--mem, --mem-per-cpu, and --mem-per-gpu");
         return error_exit();
       }
     }
@@ -362,7 +372,10 @@ Result<std::vector<std::string>> directive_words(std::string_view text) {
   std::string word;
   bool in_word = false, escaped = false;
   char quote = '\0';
-  for (const char c : text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  size_t rest = 0;  // what follows the last word
+  for (size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
     const bool literal = std::exchange(escaped, false);
     const bool blank = c == ' ' || c == '\t' || c == '\r';
     const bool quotes = !literal && (quote != '\0' ? c == quote : c == '\'' || c == '"');
@@ -372,7 +385,10 @@ Result<std::vector<std::string>> directive_words(std::string_view text) {
       quote = quote != '\0' ? '\0' : c;
       in_word = true;
     } else if (blank && quote == '\0') {
-      if (in_word) words.push_back(std::exchange(word, {}));
+      if (in_word) {
+        words.push_back(std::exchange(word, {}));
+        rest = at;
+      }
       in_word = false;
     } else if (c == '#' && quote == '\0' && !literal) {
       break;
@@ -381,7 +397,7 @@ Result<std::vector<std::string>> directive_words(std::string_view text) {
       in_word = true;
     }
   }
-  if (quote != '\0') return failure(fmt::format("Unmatched `{}` in [{}]", quote, trim(text)));
+  if (quote != '\0') return failure(fmt::format("Unmatched `{}` in [{}]", quote, text.substr(rest)));
   if (in_word) words.push_back(std::move(word));
   return words;
 }

@@ -18,7 +18,7 @@ int run_srun_script(const std::string& program,
                     const Environment& environment) {
   if (access(program.c_str(), R_OK | X_OK) != 0) {
     say("srun", fmt::format("Access denied for {}: {}", program, errno_text(errno)));
-    return -1;
+    return 0;
   }
   std::vector<std::string> words = {program};
   words.insert(words.end(), arguments.begin(), arguments.end());

@@ -53,7 +53,7 @@ constexpr MessageName kMessages[] = {
     {"UpdateStep", "REQUEST_UPDATE_JOB_STEP", 5029},
     {"Signal", "REQUEST_KILL_JOB", 5032},
     {"ReportCleaned", "MESSAGE_EPILOG_COMPLETE", 6012},
-    {"PrologDone", "REQUEST_COMPLETE_PROLOG", 6018},
+    {"ReportPrologs", "REQUEST_COMPLETE_PROLOG", 6018},
 };
 
 // "JobAction" is REQUEST_JOB_ACTION where Slurm has no such message.

@@ -90,6 +90,10 @@ int StepSession::run(const std::vector<protocol::CreateStepReply>& parts) {
                [this](size_t node) { closed(node); }});
   wait_for_signal();
   check_launch();
+  if (options_.gives_up) {
+    inform(fmt::format("launch/slurm: launch_p_step_launch: StepId={} aborted before step completely launched.", name_));
+    abort({});
+  }
   const auto guard = boost::asio::make_work_guard(io_);
   io_.restart();
   io_.run();
@@ -124,6 +128,7 @@ void StepSession::job_updated(const protocol::JobWatchUpdate& update) {
 }
 
 void StepSession::connected(size_t node) {
+  if (options_.lets_begin && !options_.gives_up) link_.send_node(node, FrameType::kBegin, {});
   if (options_.pty) send_window_size(node);
   if (link_.all_connected() && !input_started_) start_input();
 }
@@ -314,7 +319,7 @@ void StepSession::check_launch() {
     for (size_t i = 0; i < layout_.nodes.size(); ++i) {
       if (link_.state(i) != StepLink::NodeState::kExpected) continue;
       link_.give_up(i);
-      if (!job_over_) {
+      if (!job_over_ && !options_.gives_up) {
         print_error(options_.command,
                     fmt::format("Task launch for StepId={} failed on node {}: {}", name_,
                                 layout_.nodes[i].name, "Communication connection failure"));

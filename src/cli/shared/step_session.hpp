@@ -44,6 +44,8 @@ struct SessionOptions {
   std::optional<uint32_t> input_task;  // only this one gets input
   std::optional<X11Target> x11;        // where displays of the nodes lead
   std::string work_dir;                // of the tasks
+  bool lets_begin = false;             // tasks wait for our word: StepSpec::waits_for_srun
+  bool gives_up = false;               // they are not to have it: the step ends as soon as it is there
   int spawn_report = -1;               // of a step that a task of another one spawned: its srun listens there
 };
 

@@ -26,6 +26,7 @@ SessionOptions session_options(const StepSpec& spec, const SubmitSettings& setti
   options.pty = spec.pty;
   options.work_dir = spec.work_dir.str();
   options.label = spec.label;
+  options.lets_begin = spec.waits_for_srun;
   return options;
 }
 

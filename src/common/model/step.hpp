@@ -116,6 +116,7 @@ struct StepSpec {
   uint32_t srun_pid = 0;
   SharedText cpu_freq;
   bool own_job = false;  // the job is there for this step alone: its srun asked for both
+  bool waits_for_srun = false;  // tasks begin when it says so: SrunProlog, which knows the step's number, comes first
 
   template <class V>
   static void describe(V&& field) {  // NOLINT(readability-function-size): a list
@@ -198,6 +199,7 @@ struct StepSpec {
     field(382, "srun_pid", &StepSpec::srun_pid);
     field(520, "cpu_freq", &StepSpec::cpu_freq);
     field(530, "own_job", &StepSpec::own_job);
+    field(540, "waits_for_srun", &StepSpec::waits_for_srun);
   }
 };
 

@@ -157,7 +157,7 @@ struct ReportStepsRequest {
     field(520, "sent", &ReportStepsRequest::sent);
   }
 };
-// A job's processes are gone from these nodes and its epilog ran.
+// A job's processes are gone from these nodes and its epilog ran (gathered in the tree, too).
 struct JobCleaned {
   JobId job = kNoJob;
   uint32_t restart = 0;
@@ -186,21 +186,31 @@ struct ReportCleanedRequest {
     field(520, "sent", &ReportCleanedRequest::sent);
   }
 };
-struct PrologDoneRequest {
+// A job's prolog ran on these nodes (gathered in the tree, too).
+struct PrologEnded {
   JobId job = kNoJob;
   uint32_t restart = 0;
-  std::string node;
-  int32_t status = 0;
+  std::string nodes;
+  int32_t status = 0;       // as wait(2) gives it
   Time happened = kNoTime;  // as in StepEnded
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &PrologEnded::job);
+    field(2, "restart", &PrologEnded::restart);
+    field(3, "nodes", &PrologEnded::nodes);
+    field(4, "status", &PrologEnded::status);
+    field(520, "happened", &PrologEnded::happened);
+  }
+};
+struct ReportPrologsRequest {
+  std::string cluster_id;
+  std::vector<PrologEnded> ended;
   Time sent = kNoTime;
   template <class V>
   static void describe(V&& field) {
-    field(1, "job", &PrologDoneRequest::job);
-    field(2, "restart", &PrologDoneRequest::restart);
-    field(3, "node", &PrologDoneRequest::node);
-    field(4, "status", &PrologDoneRequest::status);
-    field(520, "happened", &PrologDoneRequest::happened);
-    field(521, "sent", &PrologDoneRequest::sent);
+    field(1, "cluster_id", &ReportPrologsRequest::cluster_id);
+    field(2, "ended", &ReportPrologsRequest::ended);
+    field(520, "sent", &ReportPrologsRequest::sent);
   }
 };
 
@@ -369,7 +379,7 @@ struct TerminateStepRequest {
     field(3, "message", &TerminateStepRequest::message);
   }
 };
-// PrologFlags=Alloc: run the prolog now, before any step, and answer with PrologDone.
+// PrologFlags=Alloc: run the prolog now, before any step, then ReportPrologs.
 struct RunPrologRequest {
   JobId job = kNoJob;
   uint32_t restart = 0;

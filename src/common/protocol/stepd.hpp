@@ -41,6 +41,7 @@ enum class FrameType : uint8_t {
   kAttach = 24,      // StepHello from sattach when it connects to the daemon
   kMpiPassed = 25,   // MpiMessage, of other daemons or of all of them together
   kX11ToNode = 26,   // bytes of the display for connection `task`; none: it is over
+  kBegin = 27,       // from the step's own srun: tasks that wait for it begin (StepSpec::waits_for_srun)
   // agent -> step daemon (Unix socket)
   kAgentSignal = 40,     // SignalStepRequest
   kAgentTerminate = 41,  // TerminateStepRequest

@@ -62,7 +62,7 @@ constexpr ConfKey<N> kNodeKeys[] = {
     node("State", K::kEnum)
         .allow("UNKNOWN,IDLE,DOWN,DRAIN,FAIL,FAILING,CLOUD,FUTURE,EXTERNAL")
         .acts<&N::state>(),
-    node("SuspendTime", K::kSeconds).with_unlimited().keeps<&N::suspend_time_s>(),
+    node("SuspendTime", K::kSeconds).with_unlimited().acts<&N::suspend_time_s>(),
     node("ThreadsPerCore", K::kNumber).range(1, kMax16).acts<&N::threads_set>(),
     node("TmpDisk", K::kMemory).range(0, kMax32).acts<&N::tmp_disk_mib>(),
     node("Topology", K::kText).keeps<&N::topology>(),
@@ -214,7 +214,7 @@ constexpr ConfKey<P> kPartitionKeys[] = {
     part("ResumeTimeout", K::kSeconds)
         .range(0, kMax16)
         .with_unlimited()
-        .keeps<&P::resume_timeout_s>(),
+        .acts<&P::resume_timeout_s>(),
     part("RootOnly", K::kBool).acts<&P::root_only>(),
     part("SelectTypeParameters", K::kFlags)
         .allow("NONE,CR_CORE,CR_CORE_MEMORY,CR_SOCKET,CR_SOCKET_MEMORY,CR_LLN,LL_SHARED_GRES,"
@@ -222,8 +222,8 @@ constexpr ConfKey<P> kPartitionKeys[] = {
         .keeps<&P::select_type_parameters>(),
     part("Shared", K::kText).acts_by(set_over_subscribe, kOverSubscribeWords),
     part("State", K::kEnum).allow("UP,DOWN,DRAIN,INACTIVE").acts<&P::state>(),
-    part("SuspendTime", K::kSeconds).with_unlimited().keeps<&P::suspend_time_s>(),
-    part("SuspendTimeout", K::kSeconds).range(0, kMax16).keeps<&P::suspend_timeout_s>(),
+    part("SuspendTime", K::kSeconds).with_unlimited().acts<&P::suspend_time_s>(),
+    part("SuspendTimeout", K::kSeconds).range(0, kMax16).acts<&P::suspend_timeout_s>(),
     part("Topology", K::kText).keeps<&P::topology>(),
     part("TRESBillingWeights", K::kWords)
         .acts_by(set_billing_weights, "a comma-separated list of NAME=WEIGHT, as CPU=1.0,Mem=0.25G")

@@ -77,9 +77,10 @@ constexpr GlobalKey kRows[] = {
         .only("KeepPartInfo,KeepPartState").acts<&C::reconfig_flags>(),
     key("RequeueExit", K::kText).acts_by(set_exit_codes<&C::requeue_exit>, kExitCodeWords),
     key("RequeueExitHold", K::kText).acts_by(set_exit_codes<&C::requeue_exit_hold>, kExitCodeWords),
-    key("ResumeFailProgram", K::kText).keeps<&C::resume_fail_program>(),
-    key("ResumeProgram", K::kText).keeps<&C::resume_program>(),
-    key("ResumeRate", K::kNumber, "300").range(0, kMax16).in(" nodes/min"),
+    key("ResumeFailProgram", K::kText).acts<&C::resume_fail_program>(),
+    key("ResumeProgram", K::kText).acts<&C::resume_program>(),
+    // of power saving: looked up in ClusterConfig::values where it is done (ctld/state/decide/power.cpp)
+    key("ResumeRate", K::kNumber, "300").range(0, kMax16).acts_by(nullptr).in(" nodes/min"),
     key("ResumeTimeout", K::kSeconds, "60").range(0, kMax16).with_unlimited()
         .acts<&C::resume_timeout>(),
     key("ResvEpilog", K::kText),
@@ -166,7 +167,7 @@ constexpr GlobalKey kRows[] = {
             "rl_log_freq,rl_refill_period,rl_refill_rate,rl_table_size,threadpool,"
             "threadpool_preallocate,threadpool_preserve,validate_nodeaddr_threads,"
             "workerpool_threads")
-        .only("enable_configless,reboot_from_controller").acts<&C::slurmctld_parameters>(),
+        .only("allow_user_triggers,enable_configless,reboot_from_controller").acts<&C::slurmctld_parameters>(),
     key("SlurmdDebug", K::kEnum, "info")
         .allow("quiet,fatal,error,info,verbose,debug,debug2,debug3,debug4,debug5").numbered()
         .acts<&C::slurmd_debug>(),
@@ -210,13 +211,13 @@ constexpr GlobalKey kRows[] = {
     key("SrunProlog", K::kText).acts<&C::srun_prolog>(),
     key("StateSaveLocation", K::kAbsolutePath, "/var/spool").acts<&C::state_save_location>()
         .needs_restart(),
-    key("SuspendExcNodes", K::kText),
-    key("SuspendExcParts", K::kWords),
-    key("SuspendExcStates", K::kWords),
-    key("SuspendProgram", K::kText).keeps<&C::suspend_program>(),
-    key("SuspendRate", K::kNumber, "60").range(0, kMax16).in(" nodes/min"),
-    key("SuspendTime", K::kSeconds, "INFINITE").with_unlimited().keeps<&C::suspend_time>(),
-    key("SuspendTimeout", K::kSeconds, "30").range(0, kMax16).keeps<&C::suspend_timeout>(),
+    key("SuspendExcNodes", K::kText).acts_by(nullptr, "a comma-separated list of host lists, each with a COUNT behind a colon or not"),
+    key("SuspendExcParts", K::kWords).acts_by(nullptr),
+    key("SuspendExcStates", K::kWords).acts_by(nullptr),
+    key("SuspendProgram", K::kText).acts<&C::suspend_program>(),
+    key("SuspendRate", K::kNumber, "60").range(0, kMax16).acts_by(nullptr).in(" nodes/min"),
+    key("SuspendTime", K::kSeconds, "INFINITE").with_unlimited().acts<&C::suspend_time>(),
+    key("SuspendTimeout", K::kSeconds, "30").range(0, kMax16).acts<&C::suspend_timeout>(),
     key("SwitchParameters", K::kOptions)
         .allow(
             "vnis,tcs,single_node_vni,job_vni,def_,res_,max_,txqs,tgqs,eqs,cts,tles,ptes,les,acs,"

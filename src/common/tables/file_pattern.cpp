@@ -66,15 +66,23 @@ bool put_symbol(std::string& out, char symbol, int width, const PatternFields& f
   }
 }
 
+// For a batch script the letter behind a backslash stays, whatever it is; srun drops every backslash.
+std::string without_backslashes(std::string_view pattern, bool batch) {
+  std::string out;
+  bool escaped = false;
+  for (const char c : pattern) {
+    const bool stays = c != '\\' || (batch && escaped);
+    if (stays) out += c;
+    escaped = !stays;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string expand_file_pattern(std::string_view pattern, const PatternFields& fields) {
   std::string out;
-  if (pattern.find('\\') != std::string_view::npos) {
-    std::copy_if(pattern.begin(), pattern.end(), std::back_inserter(out),
-                 [](char c) { return c != '\\'; });
-    return out;
-  }
+  if (pattern.find('\\') != std::string_view::npos) return without_backslashes(pattern, fields.step.step == kBatchStep);
   for (size_t i = 0; i < pattern.size(); ++i) {
     if (pattern[i] != '%') {
       out += pattern[i];

@@ -219,7 +219,7 @@ constexpr JobField kFields[] = {
     {"WorkDir", 'Z', "WORK_DIR", FIELD { UNUSED; put(out, v.spec().work_dir); }},
 
     // by name only
-    {"AccrueTime", '\0', "ACCRUE_TIME", FIELD { put_time(out, v.job().accrue, c, "N/A"); }},
+    {"AccrueTime", '\0', "ACCRUE_TIME", FIELD { put_time(out, job_accrue(v), c, "N/A"); }},
     {"admin_comment", '\0', "ADMIN_COMMENT",
      FIELD { UNUSED; put(out, or_else(v.spec().admin_comment, "(null)")); }},
     {"AllocNodes", '\0', "ALLOC_NODES",

@@ -135,7 +135,7 @@ void put_identity(const JobView& view, const RenderContext& context, Json& out) 
   std::string tasks;
   if (array != nullptr && !one_task) append_task_id(view, context, tasks);
   out["account"] = json_text(spec.account);
-  out["accrue_time"] = json_time(job.accrue);
+  out["accrue_time"] = json_time(job_accrue(view));
   out["admin_comment"] = json_text(spec.admin_comment);
   out["allocating_node"] = json_text(spec.submit_host);
   out["array_job_id"] = json_number(array != nullptr ? array->array_job : 0);

@@ -67,7 +67,7 @@ void put_times(const JobView& v, const Context& c, ShowLines& out) {
   out.word("TimeMin", spec.time_min == 0 ? "N/A" : format_minutes(spec.time_min));
   out.line().word("SubmitTime", time_text(job.submit, c));
   out.word("EligibleTime", time_text(job.eligible, c));
-  out.line().word("AccrueTime", time_text(job.accrue, c));
+  out.line().word("AccrueTime", time_text(job_accrue(v), c));
   out.line().word("StartTime", time_text(job_start(v), c));
   out.word("EndTime", time_text(job_end(v), c));
   out.word("Deadline", time_or(spec.deadline, "N/A", c));

@@ -95,10 +95,13 @@ std::optional<IndexSet> tasks_asked_for(const std::vector<std::string>& ids, con
 JobReason effective_reason(const JobView& view) {
   const Job& job = view.job();
   if (is_cleaning(job)) return JobReason::kCleaning;
-  if (job.reason == JobReason::kNone && job.state == JobState::kPending) {
-    return view.record->soft.reason;
+  if (job.reason != JobReason::kNone) return job.reason;
+  if (job.state == JobState::kPending) return view.record->soft.reason;
+  switch (job.hold) {  // of one that runs, or ran: it counts when the job is queued again
+    case HoldKind::kAdmin: return JobReason::kJobHeldAdmin;
+    case HoldKind::kUser: return JobReason::kJobHeldUser;
+    default: return JobReason::kNone;
   }
-  return job.reason;
 }
 
 namespace {
@@ -175,8 +178,9 @@ uint32_t num_cpus(const JobView& view) {
   const auto& allocation = view.job().allocation;
   if (allocation != nullptr) return allocation->cpus;
   const JobSpec& spec = view.spec();
+  if (spec.min_cpus != 0) return spec.min_cpus;  // NumCPUs= of an update, though the tasks may want more
   const uint32_t by_tasks = num_tasks(view) * std::max(spec.cpus_per_task, 1U);
-  return std::max({spec.min_cpus, by_tasks, num_nodes(view) * spec.min_cpus_per_node});
+  return std::max(by_tasks, num_nodes(view) * spec.min_cpus_per_node);
 }
 
 Duration switch_wait(const JobSpec& spec) {
@@ -200,6 +204,12 @@ JobMemory job_memory(const JobView& view) {
     default: break;
   }
   return {view.record->default_memory_mib, view.record->default_memory_kind == MemoryKind::kPerCpu};
+}
+
+Time job_accrue(const JobView& view) {
+  const Job& job = view.job();
+  const bool again = job.state == JobState::kPending && job.restart_count > 0;
+  return again && job.accrue == kNoTime ? job.eligible : job.accrue;
 }
 
 Time job_start(const JobView& view) {

@@ -69,6 +69,8 @@ struct JobMemory {
 };
 [[nodiscard]] JobMemory job_memory(const JobView& view);
 
+// Since when its priority grows with its age; of a job that is queued again, when it may begin.
+[[nodiscard]] Time job_accrue(const JobView& view);
 [[nodiscard]] Time job_start(const JobView& view);  // a forecast while it waits; kNoTime: unknown
 [[nodiscard]] Time job_end(const JobView& view);    // kNoTime: unknown, kNever: no limit
 [[nodiscard]] Duration run_time(const JobView& view, Time now);

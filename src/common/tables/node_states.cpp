@@ -43,8 +43,8 @@ constexpr FlagRow kFlags[] = {
     {kNodeRebootRequested, "REBOOT_REQUESTED", ""},
     {kNodeRebootIssued, "REBOOT_ISSUED", "reboot^"},
     {kNodeReserved, "RESERVED", "resv"},
-    {kNodeNoRespond, "NOT_RESPONDING", "no_respond"},
     {kNodePoweredDown, "POWERED_DOWN", "powered_dn"},
+    {kNodeNoRespond, "NOT_RESPONDING", "no_respond"},
     {kNodePoweringDown, "POWERING_DOWN", "powring_dn"},
     {kNodePoweringUp, "POWERING_UP", "powering_up"},
     {kNodePlanned, "PLANNED", "plnd"},
@@ -59,7 +59,7 @@ struct SuffixRow {
 };
 constexpr SuffixRow kSuffixes[] = {
     {kNodeMaint, '$'},        {kNodeRebootIssued, '^'},
-    {kNodeRebootRequested, '@'}, {kNodePoweringUp | kNodePowerUp, '#'},
+    {kNodeRebootRequested, '@'}, {kNodePoweringUp, '#'},
     {kNodePoweringDown, '%'}, {kNodePoweredDown, '~'},
     {kNodePowerDown, '!'},    {kNodeNoRespond, '*'},
     {kNodePlanned, '-'},

@@ -75,7 +75,9 @@ void set_distribution(std::string_view given, Environment& out) {
   if (equals != std::string_view::npos) out.set("SLURM_DIST_PLANESIZE", distribution.substr(equals + 1));
 }
 
+// All memory of the nodes is not told.
 void set_memory(const JobSpec& spec, Environment& out) {
+  if (spec.memory_mib == 0) return;
   switch (spec.memory_kind) {
     case MemoryKind::kPerNode:
       set_number(out, "SLURM_MEM_PER_NODE", spec.memory_mib);
@@ -269,7 +271,7 @@ std::vector<uint32_t> tasks_per_node(const JobSpec& spec, const std::vector<uint
     room.push_back(spec.ntasks_per_node != 0 ? spec.ntasks_per_node
                                              : std::max(count / cpus_per_task, 1U));
   }
-  if (spec.num_tasks == 0 || room.empty()) return room;
+  if (spec.num_tasks == 0 || spec.ntasks_per_node != 0 || room.empty()) return room;
   std::vector<uint32_t> tasks(room.size(), 0);
   uint32_t left = spec.num_tasks;
   while (left > 0) {

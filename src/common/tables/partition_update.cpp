@@ -12,11 +12,41 @@ namespace {
 
 // "one of UP, DOWN, DRAIN" as "UP, DOWN and DRAIN".
 std::string in_words(std::string text) {
+  if (text == "YES or NO") return "YES and NO";
   constexpr std::string_view kOneOf = "one of ";
   if (!text.starts_with(kOneOf)) return text;
   text.erase(0, kOneOf.size());
   const size_t last = text.rfind(", ");
   return last == std::string::npos ? text : text.replace(last, 2, " and ");
+}
+
+// What Slurm's scontrol says of a value that its key does not take.
+Status refuse_value(const ConfKey<PartitionConfig>& row, const std::string& key, const std::string& value) {
+  const ConfRule rule = rule_of(row);
+  if (row.name == "JobDefaults" || row.name == "TRESBillingWeights") {
+    return failure(ErrorCode::kError, fmt::format("Invalid {} specification", row.name));
+  }
+  const auto refuse = [](std::string text) { return failure(ErrorCode::kInvalidUpdate, std::move(text)); };
+  if (row.name == "MaxNodes") return refuse(fmt::format("Invalid numeric value \"{}\" for MaxNodes.", value));
+  if (row.name == "MinNodes") return refuse(fmt::format("\"{}\" is not a valid node count", value));
+  if (row.name == "CpuBind") return refuse(fmt::format("Invalid input {}={}", key, value));
+  switch (rule.kind) {
+    case ConfKind::kNumber:
+    case ConfKind::kMemory:
+    case ConfKind::kMinutes:
+    case ConfKind::kSeconds:
+      return refuse(fmt::format("Invalid {} value: {}", row.name, value));
+    case ConfKind::kTimeLimit:
+      return refuse(fmt::format("Invalid input {}={}", key, value));
+    case ConfKind::kFlags:
+      return refuse(fmt::format("Invalid input: {}={}", key, value));
+    default:
+      break;
+  }
+  const bool shares = row.name == "Shared" || row.name == "OverSubscribe";
+  return refuse(fmt::format("Invalid input: {}={}\nscontrol: error: Acceptable {} values are {}", key, value,
+                            shares ? "OverSubscribe" : row.name,
+                            shares ? "NO, EXCLUSIVE, YES:#, and FORCE:#" : in_words(allowed_values(rule))));
 }
 
 // Sets one key of a PartitionName line.
@@ -32,10 +62,7 @@ Status set_key(const std::string& key, const std::string& value, PartitionConfig
   const bool cleared = value.empty() && rule.kind == ConfKind::kName;  // Alternate=, QOS=
   const auto parsed = cleared ? std::optional(ConfValue()) : parse_conf_value(rule, value, &ignored);
   if (parsed && (!row->set || row->set(partition, *parsed))) return {};
-  if (row->name == "JobDefaults") return failure(ErrorCode::kError, "Invalid JobDefaults specification");
-  return failure(ErrorCode::kInvalidUpdate,
-                 fmt::format("Invalid input: {}={}\nscontrol: error: Acceptable {} values are {}", key, value,
-                             row->name, in_words(allowed_values(rule))));
+  return refuse_value(*row, key, value);
 }
 
 }  // namespace

@@ -90,13 +90,14 @@ void fit_to_tasks(JobSpec& job, CommandSet command, std::vector<std::string>& wa
   } else if (job.max_nodes > job.num_tasks && !job.overcommit) {
     job.max_nodes = job.num_tasks;
   }
-  if (command == kSrun && job.ntasks_per_node != 0 && job.min_nodes != 0 &&
-      job.num_tasks > job.ntasks_per_node &&
+  if (command == kSrun && job.ntasks_per_node != 0 && job.min_nodes != 0 && job.num_tasks != 0 &&
       job.num_tasks / job.min_nodes != job.ntasks_per_node) {
-    warnings.push_back(fmt::format(
-        "Warning: can't honor --ntasks-per-node set to {} which doesn't match the requested tasks "
-        "{} with the number of requested nodes {}. Ignoring --ntasks-per-node.",
-        job.ntasks_per_node, job.num_tasks, job.min_nodes));
+    if (job.num_tasks > job.ntasks_per_node) {
+      warnings.push_back(fmt::format(
+          "Warning: can't honor --ntasks-per-node set to {} which doesn't match the requested tasks "
+          "{} with the number of requested nodes {}. Ignoring --ntasks-per-node.",
+          job.ntasks_per_node, job.num_tasks, job.min_nodes));
+    }
     job.ntasks_per_node = 0;
   }
 }

@@ -104,7 +104,7 @@ OptionResult set_hint(Submission& s, const Input& in) {
 
 OptionResult set_switches(Submission& s, const Input& in) {
   const std::string count = in.value.substr(0, in.value.find('@'));
-  if (!to_number<uint32_t>(count)) return bad_number(in);
+  if (to_number<uint32_t>(count).value_or(0) == 0) return refuse(fmt::format("Invalid numeric value \"{}\" for --switches.", count), 1);
   s.job.switches = in.value;
   return {};
 }

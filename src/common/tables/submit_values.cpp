@@ -1,6 +1,7 @@
 #include "common/tables/submit_values.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <csignal>
 #include <cstring>
 #include <iterator>
@@ -251,6 +252,8 @@ std::optional<std::string> parse_gres(std::string_view text) {
 std::optional<std::string> parse_gpus(std::string_view text) {
   return each_item(text, [](std::string_view item) -> std::optional<std::string> {
     const size_t colon = item.rfind(':');
+    const bool is_type = colon == std::string_view::npos && !item.empty() && std::isalpha(static_cast<unsigned char>(item[0])) != 0;
+    if (is_type) return fmt::format("gres/gpu:{}", item);
     const std::string_view count = colon == std::string_view::npos ? item : item.substr(colon + 1);
     if (!parse_count(count) || colon == 0 || item.find(':') != colon) return std::nullopt;
     return fmt::format("gres/gpu:{}", item);

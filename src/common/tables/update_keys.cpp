@@ -33,6 +33,12 @@ Status set_count(std::string_view value, const Base& base, JobUpdate& update) {
   update.*member = *count;
   return {};
 }
+// ReqProcs is its old name: errors name the other one.
+Status set_tasks(std::string_view value, const Base& base, JobUpdate& update) {
+  Base named = base;
+  named.key = "NumTasks";
+  return set_count<&JobUpdate::num_tasks>(value, named, update);
+}
 template <std::optional<uint64_t> JobUpdate::* member>
 Status set_memory(std::string_view value, const Base& base, JobUpdate& update) {
   const auto memory = parse_memory(value);
@@ -132,12 +138,13 @@ Status set_mail_type(std::string_view value, const Base&, JobUpdate& update) {
 Status set_nodes(std::string_view value, const Base&, JobUpdate& update) {
   const size_t dash = value.find('-');
   const auto low = parse_count(value.substr(0, dash));
-  const auto high = dash == std::string_view::npos ? low : parse_count(value.substr(dash + 1));
+  const bool is_range = dash != std::string_view::npos;
+  const auto high = is_range ? parse_count(value.substr(dash + 1)) : low;
   if (!low || !high) {
     return failure(ErrorCode::kInvalidUpdate, "Invalid numeric value \"" + std::string(value) + "\" for requested node count.");
   }
   update.min_nodes = *low;
-  update.max_nodes = *high;
+  if (is_range) update.max_nodes = *high;
   return {};
 }
 Status set_cpus(std::string_view value, const Base&, JobUpdate& update) {
@@ -243,7 +250,7 @@ constexpr JobUpdateKey kJobKeys[] = {
     {"NodeList", set_text<&JobUpdate::required_nodes>},
     {"NumCPUs", set_cpus},
     {"NumNodes", set_nodes},
-    {"NumTasks", set_count<&JobUpdate::num_tasks>},
+    {"NumTasks", set_tasks},
     {"OverSubscribe", set_sharing},
     {"Partition", set_text<&JobUpdate::partitions>},
     {"Prefer", set_text<&JobUpdate::prefer>},
@@ -253,7 +260,7 @@ constexpr JobUpdateKey kJobKeys[] = {
     {"ReqCores", set_count<&JobUpdate::cores_per_socket>},
     {"ReqNodeList", set_text<&JobUpdate::required_nodes>},
     {"ReqNodes", set_nodes},
-    {"ReqProcs", set_cpus},
+    {"ReqProcs", set_tasks},
     {"ReqSockets", set_count<&JobUpdate::sockets_per_node>},
     {"ReqThreads", set_count<&JobUpdate::threads_per_core>},
     {"Requeue", set_bool<&JobUpdate::requeue>},

@@ -24,7 +24,12 @@ void EffectRunner::stop() { orders_->stop(); }
 
 void EffectRunner::run(const state::Effects& effects, const Snapshot& state) {
   std::map<std::string, Bitmap> reboots;  // by the features that the nodes are to have
+  std::map<state::PowerProgram, Bitmap> powers;
   for (const state::Effect& effect : effects) {
+    if (const auto* power = std::get_if<state::PowerNodes>(&effect)) {
+      powers[power->program] |= power->nodes;
+      continue;
+    }
     const auto* reboot = std::get_if<state::RebootNow>(&effect);
     if (reboot == nullptr || !state::reboots_from_controller(*state, *reboot)) {
       std::visit([&](const auto& e) { handle(e, state); }, effect);
@@ -36,6 +41,7 @@ void EffectRunner::run(const state::Effects& effects, const Snapshot& state) {
     log::info("RebootProgram is run for nodes {}", state::node_list(*state, nodes));
     parts_.programs.run_reboot(nodes, features, state);
   }
+  for (const auto& [program, nodes] : powers) handle(state::PowerNodes{program, nodes}, state);
 }
 
 // Whether anybody is there is not known of nodes that are new or silent: they are told once, and apart from the rest.
@@ -58,6 +64,8 @@ void EffectRunner::handle(const state::RebootNow& effect, const Snapshot& state)
   else log::info("nodes {} are told to come up with {}", nodes, effect.features);
   orders_->give(effect, state);
 }
+
+void EffectRunner::handle(const state::PowerNodes& effect, const Snapshot& state) { parts_.programs.run_power(effect, state); }
 
 void EffectRunner::handle(const state::RunTrigger& effect, const Snapshot& state) {
   log::info("trigger {}: {} {}", effect.trigger.id, effect.trigger.program, effect.resource);

@@ -51,6 +51,7 @@ class EffectRunner {
   void handle(const state::ReconfigureNodes& effect, const Snapshot& state);
   void handle(const state::EndAgents& effect, const Snapshot& state);
   void handle(const state::RebootNow& effect, const Snapshot& state);
+  void handle(const state::PowerNodes& effect, const Snapshot& state);
   void handle(const state::RunTrigger& effect, const Snapshot& state);
   void handle(const state::JobChanged& effect, const Snapshot& state);
   void handle(const state::StepRoomFreed& effect, const Snapshot& state);

@@ -12,7 +12,7 @@ namespace {
 constexpr Duration kStep = std::chrono::seconds(1);
 
 bool is_meant(const ClusterConfig& config, const Node& node) {
-  if (node.removed || !node.hardware || (node.flags & kNodeNoRespond) != 0) return false;
+  if (!state::expects_agent(node) || !node.hardware || (node.flags & kNodeNoRespond) != 0) return false;
   const auto& states = config.health_check_node_state;
   const NodeBaseState shown = state::shown_base(node);
   const bool drained = (node.flags & kNodeDrain) != 0;

@@ -1,12 +1,14 @@
 #include "ctld/agents/site_programs.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <set>
 
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
@@ -16,6 +18,7 @@
 #include "common/base/time_text.hpp"
 #include "common/log/log.hpp"
 #include "common/tables/job_states.hpp"
+#include "common/tables/json_parts.hpp"
 #include "ctld/agents/mail_text.hpp"
 #include "ctld/agents/run_program.hpp"
 #include "ctld/rpc/job_query.hpp"
@@ -38,6 +41,40 @@ std::vector<std::vector<std::string>> one_word_each(const std::vector<std::strin
   out.reserve(paths.size());
   for (const auto& path : paths) out.push_back({path});
   return out;
+}
+
+// The key and its value.
+std::pair<const char*, std::string> power_program(const ClusterConfig& config, state::PowerProgram program) {
+  switch (program) {
+    case state::PowerProgram::kSuspend: return {"SuspendProgram", config.suspend_program};
+    case state::PowerProgram::kResume: return {"ResumeProgram", config.resume_program};
+    default: return {"ResumeFailProgram", config.resume_fail_program};
+  }
+}
+
+// Which of the nodes each job waits for, as JSON.
+std::string resume_text(const state::ClusterState& state, const Bitmap& nodes) {
+  std::set<JobId> jobs;
+  nodes.for_each([&](size_t id) {
+    const Node* node = state.nodes.find(static_cast<NodeId>(id));
+    if (node != nullptr) jobs.insert(node->jobs.begin(), node->jobs.end());
+  });
+  Json list = Json::array();
+  for (const JobId id : jobs) {
+    const Job& job = state.jobs.at(id);
+    if (is_completing(job)) continue;
+    list.push_back({{"job_id", id}, {"nodes", state::node_list(state, state::held_nodes(job) & nodes)}});
+  }
+  return Json{{"jobs", std::move(list)}, {"all_nodes", state::node_list(state, nodes)}}.dump();
+}
+
+// A file that is there as long as its descriptor; -1: there is none.
+int memory_file(const std::string& text) {
+  const int fd = memfd_create("resume", MFD_CLOEXEC);
+  if (fd >= 0 && write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size())) return fd;
+  log::error("SLURM_RESUME_FILE: {}", errno_text(errno));
+  if (fd >= 0) close(fd);
+  return -1;
 }
 
 }  // namespace
@@ -171,6 +208,10 @@ void SitePrograms::run_trigger(const state::RunTrigger& firing, const state::Clu
   const Trigger& trigger = firing.trigger;
   std::vector<std::string> words = split_list(trigger.program, ' ');
   if (words.empty()) return;
+  const bool as_user = ::geteuid() == 0 && !trigger.user_name.empty();
+  if (!as_user && !state::is_admin(*state, trigger.uid)) {  // never as somebody who may do more
+    return log::error("trigger {}: {} cannot be run as user {}", trigger.id, words[0], trigger.uid);
+  }
   words.push_back(firing.resource);
   std::map<std::string, std::string> environment{
       {"PATH", kPath},
@@ -193,6 +234,29 @@ void SitePrograms::run_reboot(const Bitmap& nodes, const std::string& features, 
   std::map<std::string, std::string> environment{
       {"PATH", kPath}, {"SLURM_CONF", config.config_path}, {"SLURM_CLUSTER_NAME", config.cluster_name}};
   run({std::move(words)}, std::move(environment), {}, {});
+}
+
+void SitePrograms::run_power(const state::PowerNodes& order, const state::ClusterSnapshot& state) {
+  const ClusterConfig& config = *state->config;
+  const auto [key, program] = power_program(config, order.program);
+  std::vector<std::string> words = split_list(program, ' ');
+  const std::string nodes = state::node_list(*state, order.nodes);
+  if (words.empty()) {
+    if (order.program != state::PowerProgram::kResumeFail) log::error("{} is not set, but wanted for {}", key, nodes);
+    return;
+  }
+  log::info("{} is run for nodes {}", key, nodes);
+  words.push_back(nodes);
+  std::map<std::string, std::string> environment{{"PATH", kPath}, {"SLURM_CONF", config.config_path}};
+  std::function<void(int)> done;
+  if (order.program == state::PowerProgram::kResume) {
+    const int fd = memory_file(resume_text(*state, order.nodes));
+    if (fd >= 0) {
+      environment["SLURM_RESUME_FILE"] = fmt::format("/proc/{}/fd/{}", getpid(), fd);
+      done = [fd](int) { close(fd); };
+    }
+  }
+  run({std::move(words)}, std::move(environment), std::move(done), {});
 }
 
 void SitePrograms::run_prolog(const Job& job, const state::ClusterSnapshot& state, std::function<void(int)> done) {

@@ -1,5 +1,5 @@
 // The site's own programs and records: MailProg, RebootProgram, PrologSlurmctld, EpilogSlurmctld, JobCompType.
-// Programs run as SlurmUser with the job's SLURM_* variables and are not waited for.
+// Programs run as SlurmUser with the job's SLURM_* variables and are not waited for; those of power saving, too.
 #pragma once
 
 #include <functional>
@@ -25,6 +25,9 @@ class SitePrograms {
   void run_trigger(const state::RunTrigger& firing, const state::ClusterSnapshot& state);  // as its user
   // SlurmctldParameters=reboot_from_controller: "PROGRAM ARGUMENTS… NODE,NODE FEATURES".
   void run_reboot(const Bitmap& nodes, const std::string& features, const state::ClusterSnapshot& state);
+  // SuspendProgram, ResumeProgram, ResumeFailProgram: "PROGRAM ARGUMENTS… NODES". ResumeProgram finds in SLURM_RESUME_FILE which
+  // jobs wait for them.
+  void run_power(const state::PowerNodes& order, const state::ClusterSnapshot& state);
   void send_mail(const state::SendMail& mail, const state::ClusterSnapshot& state);
   // `done` gets the status as wait(2) gives it; the first program that fails ends the row.
   void run_prolog(const Job& job, const state::ClusterSnapshot& state, std::function<void(int)> done);

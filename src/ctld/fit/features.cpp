@@ -8,9 +8,8 @@ namespace {
 
 using Branches = std::vector<std::vector<std::string>>;
 
-// Recursive descent over: expression = term (("&" | "|") term)*, term = name["*" count] | "("
-// expression
-// ")" | "[" expression "]".
+// Recursive descent over: expression = term (("&" | "|") term)*, term = (name | "(" expression ")") ["*" count] |
+// "[" expression "]". Nothing is counted inside parentheses.
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
@@ -42,25 +41,38 @@ class Parser {
   Branches term(int depth) {
     if (depth > kMaxDepth || at_ >= text_.size()) return fail();
     const char c = text_[at_];
-    if (c == '(' || c == '[') {
-      ++at_;
-      if (c == '[') out_.one_branch_for_all = true;
-      Branches inner = expression(depth + 1);
-      if (at_ >= text_.size() || text_[at_] != (c == '(' ? ')' : ']')) return fail();
-      ++at_;
-      return inner;
+    if (c == '(') return group(depth);
+    if (c == '[') {
+      out_.one_branch_for_all = true;
+      return enclosed(depth, ']');
     }
     const size_t start = at_;
     while (at_ < text_.size() &&
            std::string_view("&|()[]*,").find(text_[at_]) == std::string_view::npos)
       ++at_;
     if (at_ == start) return fail();
-    std::string name(text_.substr(start, at_ - start));
+    Branches name = {{std::string(text_.substr(start, at_ - start))}};
     if (at_ < text_.size() && text_[at_] == '*') count_of(name);
-    return {{std::move(name)}};
+    return name;
   }
 
-  void count_of(const std::string& name) {
+  Branches enclosed(int depth, char end) {
+    ++at_;
+    Branches inner = expression(depth + 1);
+    if (at_ >= text_.size() || text_[at_] != end) return fail();
+    ++at_;
+    return inner;
+  }
+
+  Branches group(int depth) {
+    const size_t counted = out_.counts.size();
+    Branches inner = enclosed(depth, ')');
+    if (!ok_ || out_.counts.size() != counted) return fail();
+    if (at_ < text_.size() && text_[at_] == '*') count_of(inner);
+    return inner;
+  }
+
+  void count_of(const Branches& what) {
     uint32_t count = 0;
     const size_t start = ++at_;
     while (at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])) &&
@@ -68,7 +80,7 @@ class Parser {
       count = count * 10 + static_cast<uint32_t>(text_[at_++] - '0');
     }
     if (at_ == start || count == 0) ok_ = false;
-    out_.counts.push_back({name, count});
+    out_.counts.push_back({what, count});
   }
 
   Branches either(Branches left, Branches right) {

@@ -1,6 +1,6 @@
 // Feature expressions of --constraint and --prefer: names joined by & and | (of equal rank, read
-// from the left as Slurm does), ( ) groups, [a|b] ("all nodes from one alternative") and
-// name*count.
+// from the left as Slurm does), ( ) groups, [a|b] ("all nodes from one alternative"), name*count and
+// ( )*count.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@ namespace sluice::fit {
 // One alternative of "[a|b]": all nodes of the job satisfy `all_of`. Outside brackets there is one
 // alternative per "|" branch, and nodes of different branches may be mixed when `mixed`.
 struct FeatureCount {
-  std::string name;
-  uint32_t count = 0;  // least number of nodes that have it
+  std::vector<std::vector<std::string>> any_of;  // as of the whole expression
+  uint32_t count = 0;                            // least number of nodes that have it
 };
 struct FeatureExpression {
   // disjunction of conjunctions; empty: no constraint
   std::vector<std::vector<std::string>> any_of;
   bool one_branch_for_all = false;  // [a|b]: every node from the same branch
   std::vector<FeatureCount>
-      counts;  // "[rack1*2&rack2*4]": nodes by feature, otherwise unconstrained
+      counts;  // "[rack1*2&(rack2|rack3)*4]": nodes by feature, otherwise unconstrained
 };
 
 // kInvalidFeature when the text is no expression.

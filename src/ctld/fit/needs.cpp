@@ -42,6 +42,8 @@ void set_counts(const JobSpec& spec, const PartitionConfig& partition, Needs& ne
   if (spec.num_tasks > 0) {
     needs.tasks = spec.num_tasks;
     if (spec.ntasks_per_node > 0) needs.max_tasks_per_node = spec.ntasks_per_node;
+    // As Slurm 22.05 does: each node has CPUs for as many tasks, though the last of them may run fewer.
+    if (spec.num_tasks > 1 && !spec.overcommit) needs.tasks_per_node = spec.ntasks_per_node;
     if (!spec.overcommit) needs.min_nodes = std::min(needs.min_nodes, needs.tasks);
   } else {
     needs.tasks = bounded_product(needs.min_nodes, std::max(1U, spec.ntasks_per_node));
@@ -56,6 +58,13 @@ void set_counts(const JobSpec& spec, const PartitionConfig& partition, Needs& ne
     needs.max_nodes = std::min(needs.max_nodes, partition.max_nodes);
   }
   needs.cpus_per_task = spec.overcommit ? 0 : std::max(1U, spec.cpus_per_task);
+}
+
+// NumCPUs= of an update may be less than all tasks want: then as many of them are placed as it is enough for.
+void limit_tasks(const JobSpec& spec, Needs& needs) {
+  const bool in_tasks = std::ranges::any_of(needs.gres, [](const GresNeed& need) { return need.per_task > 0; });
+  if (spec.min_cpus == 0 || !needs.tasks_given || needs.cpus_per_task == 0 || in_tasks) return;
+  needs.tasks = std::min(needs.tasks, std::max({1U, needs.min_nodes, spec.min_cpus / needs.cpus_per_task}));
 }
 
 bool asks_for_gpus(const Needs& needs) {
@@ -76,6 +85,7 @@ Status set_memory(const JobSpec& spec,
       needs.memory_per_node_mib = spec.memory_mib;
       break;
     case MemoryKind::kPerCpu:
+      needs.all_memory = spec.memory_mib == 0;  // of a job that was queued before this was read at submission
       needs.memory_per_cpu_mib = spec.memory_mib;
       break;
     case MemoryKind::kPerGpu:
@@ -149,10 +159,12 @@ DefaultMemory default_memory(const PartitionConfig& p, const ClusterConfig& c) {
   return {};
 }
 
-bool exceeds_memory_limit(const JobSpec& spec, const PartitionConfig& partition, const ClusterConfig& config) {
+bool exceeds_memory_limit(const JobSpec& spec, const PartitionConfig& partition, const ClusterConfig& config,
+                          uint64_t node_mib) {
   const uint64_t most = partition.max_mem_per_node_mib.value_or(config.max_mem_per_node_mib);
   const bool says = spec.memory_kind == MemoryKind::kPerNode || spec.memory_kind == MemoryKind::kPerCpu;
   uint64_t asked = says ? spec.memory_mib : 0;  // a node gives one CPU at least
+  if (says && spec.memory_mib == 0) asked = node_mib;
   if (spec.memory_kind == MemoryKind::kDefault) {
     const DefaultMemory usual = default_memory(partition, config);
     asked = usual.kind == MemoryKind::kPerNode ? usual.mib : 0;
@@ -198,6 +210,7 @@ Result<Needs> needs_of(const JobSpec& spec,
     needs.max_cpus_per_node = partition.max_cpus_per_node;
     needs.max_cpus_per_socket = partition.max_cpus_per_socket;
   }
+  limit_tasks(spec, needs);
   needs.min_cpus_per_node = std::max({1U, spec.min_cpus_per_node, needs.cpus_per_task,
                                       bounded_product(needs.tasks_per_node, needs.cpus_per_task),
                                       cpus_for_memory(spec, partition, config)});
@@ -210,7 +223,7 @@ Result<Needs> needs_of(const JobSpec& spec,
   needs.tmp_disk_mib = spec.tmp_disk_mib;
   needs.uid = spec.uid;
   needs.one_user = spec.sharing == Sharing::kUser || partition.exclusive == ExclusiveMode::kUser;
-  needs.fill_sockets = needs.cpus_per_task > 1 || rules.fills_sockets(spec.distribution.view());
+  needs.fill_sockets = rules.fills_sockets(spec.distribution.view());
   needs.uses_memory = rules.uses_memory;
   if (auto ok = set_memory(spec, partition, config, needs); !ok) return tl::unexpected(ok.error());
   auto features = parse_features(spec.constraint.view());

@@ -43,7 +43,7 @@ struct Needs {
   uint32_t tasks = 1;          // in all
   bool tasks_given = false;
   uint32_t cpus_per_task = 1;                // 0 with overcommit: tasks take no CPUs of their own
-  uint32_t tasks_per_node = 0;               // exact number a node; 0: free
+  uint32_t tasks_per_node = 0;               // each node has what so many tasks take; 0: free
   uint32_t max_tasks_per_node = UINT32_MAX;  // --ntasks-per-node beside --ntasks
   uint32_t min_cpus_per_node = 1;
   uint32_t max_cpus_per_node = UINT32_MAX;     // the partition's, for all of its jobs on a node together; not of whole nodes
@@ -84,7 +84,9 @@ struct DefaultMemory {
                                        const ClusterConfig& config);
 
 // Whether the job asks for more memory of a node than jobs of the partition may have, or gets it by default: MaxMemPerNode.
-[[nodiscard]] bool exceeds_memory_limit(const JobSpec& spec, const PartitionConfig& partition, const ClusterConfig& config);
+// Who asks for all of a node asks for `node_mib`, what the largest node of the partition has.
+[[nodiscard]] bool exceeds_memory_limit(const JobSpec& spec, const PartitionConfig& partition, const ClusterConfig& config,
+                                        uint64_t node_mib);
 
 // Errors: kInvalidFeature, kInvalidMemory, kTooManyNodes, and those of set_gres().
 [[nodiscard]] Result<Needs> needs_of(const JobSpec& spec,

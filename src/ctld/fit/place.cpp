@@ -43,10 +43,32 @@ Bitmap take_sockets(const Bitmap& free, uint32_t wanted, uint32_t cores_per_sock
   return taken;
 }
 
+// The cores of a task stay on one socket, the first that has room for it. What fits on none is taken in turn from each.
+Bitmap take_by_task(const Needs& needs, const Bitmap& free, uint32_t wanted, const NodeConfig& config) {
+  const uint32_t each = rounded_up_quotient(needs.cpus_per_task, used_threads(needs, config));
+  const uint32_t most = needs.tasks_per_socket > 0 ? needs.tasks_per_socket : UINT32_MAX;
+  const uint32_t per_socket = config.cores_per_socket;
+  if (each < 2 || config.sockets < 2) return free.take_first(wanted);
+  Bitmap taken;
+  for (uint32_t s = 0; s < config.sockets && each <= std::min(per_socket, wanted); ++s) {
+    Bitmap socket;
+    socket.set_range(size_t{s} * per_socket, size_t{s + 1} * per_socket);
+    socket &= free;
+    const uint32_t tasks = std::min(most, std::min(static_cast<uint32_t>(socket.count()), wanted) / each);
+    taken |= socket.take_first(size_t{tasks} * each);
+    wanted -= tasks * each;
+  }
+  Bitmap left = free;
+  left.and_not(taken);
+  taken |= take_cores(left, wanted, config, false);
+  return taken;
+}
+
 Bitmap choose_cores(const Needs& needs, const Room& room, uint32_t cores, Unit unit) {
   const uint32_t per_socket = std::max(1U, room.config->cores_per_socket);
   if (unit == Unit::kSocket) return take_sockets(room.free_cores, cores, per_socket);
-  return take_cores(room.free_cores, cores, *room.config, needs.fill_sockets);
+  if (needs.fill_sockets || needs.cpus_per_task < 2) return take_cores(room.free_cores, cores, *room.config, needs.fill_sockets);
+  return take_by_task(needs, room.free_cores, cores, *room.config);
 }
 
 // What one node is to give.
@@ -125,6 +147,11 @@ std::optional<NodeAllocation> allocate(const Needs& needs, const Room& room, con
                                                   : allocate_in(needs, room, portion, unit);
   if (made.memory_mib > room.free_memory_mib) return std::nullopt;
   return made;
+}
+
+// Tasks that a node is equipped for when it runs so many.
+uint32_t tasks_on_node(const Needs& needs, uint32_t running) {
+  return needs.tasks_per_node > 0 ? needs.tasks_per_node : running;
 }
 
 uint32_t cpus_wanted(const Needs& needs, uint32_t tasks) {
@@ -296,14 +323,18 @@ class Placer {
     return std::nullopt;
   }
 
-  // [a*2&b*4]: so many nodes of each feature, then the rest from anywhere.
+  static bool serves(const std::vector<std::vector<std::string>>& any_of, const Room& room) {
+    return std::ranges::any_of(any_of, [&](const auto& branch) { return satisfies(branch, room.features()); });
+  }
+
+  // [a*2&(b|c)*4]: so many nodes of each feature, then the rest from anywhere.
   std::optional<std::vector<NodeAllocation>> with_feature_counts() const {
     Choices ordered;
     std::vector<bool> taken(usable_.size());
-    for (const auto& [name, count] : needs_.features.counts) {
+    for (const auto& [any_of, count] : needs_.features.counts) {
       uint32_t found = 0;
       for (size_t i = 0; i < usable_.size() && found < count; ++i) {
-        if (taken[i] || !satisfies({name}, usable_[i].room->features())) continue;
+        if (taken[i] || !serves(any_of, *usable_[i].room)) continue;
         taken[i] = true;
         ordered.push_back(usable_[i]);
         ordered.back().required = true;
@@ -345,6 +376,7 @@ class Placer {
       left -= chosen[i].portion.tasks;
     }
     if (left > 0) return std::nullopt;
+    for (Choice& c : chosen) c.portion.tasks = tasks_on_node(needs_, c.portion.tasks);
     if (!needs_.gres.empty() && !deal_gres(chosen)) return std::nullopt;
     uint32_t extra = needs_.min_cpus;
     for (const Choice& c : chosen)
@@ -485,13 +517,13 @@ bool fits_one_node(const Needs& needs) {
 std::optional<NodeAllocation> place_on(const Needs& needs, const Room& room, Unit unit) {
   const Capacity most = capacity(needs, room);
   if (most.tasks < needs.tasks || most.cpus < needs.min_cpus) return std::nullopt;
-  Portion portion{needs.tasks, 0, {}};
+  Portion portion{tasks_on_node(needs, needs.tasks), 0, {}};
   if (!needs.gres.empty()) {
     for (size_t i = 0; i < needs.gres.size(); ++i) {
       if (!needs.gres[i].is_dealt()) continue;
       if (most.dealt[i] < needs.gres[i].per_job) return std::nullopt;
     }
-    portion.gres = gres_counts(needs, needs.tasks, most.dealt);
+    portion.gres = gres_counts(needs, portion.tasks, most.dealt);
   }
   portion.cpus = std::max(cpus_wanted(needs, portion), needs.min_cpus);
   return allocate(needs, room, portion, unit);

@@ -98,11 +98,15 @@ void add_node_methods(net::RpcServer& server, ServiceParts& parts) {
     to_own_clock(request.cleaned, request.sent);
     parts.engine.post({state::JobsCleaned{std::move(request.cleaned)}, {}, answer_empty(std::move(responder))});
   });
-  server.handle<PrologDoneRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
-    if (auto ok = only_agents(parts, context); !ok) return responder.fail(ok.error());
-    const Time happened = protocol::by_own_clock(request.happened, request.sent, net::now());
-    parts.engine.post({state::PrologDone{request.job, request.restart, request.node, request.status, happened}, {},
-                       answer_empty(std::move(responder))});
+  server.handle<ReportPrologsRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
+    Status ok = only_agents(parts, context).and_then([&] { return same_cluster(parts, request.cluster_id); });
+    if (!ok) return responder.fail(ok.error());
+    to_own_clock(request.ended, request.sent);
+    state::PrologsDone done;
+    for (const PrologEnded& report : request.ended) {
+      done.reports.push_back({report.job, report.restart, report.nodes, report.status, report.happened});
+    }
+    parts.engine.post({std::move(done), {}, answer_empty(std::move(responder))});
   });
 }
 

@@ -129,8 +129,13 @@ class Search {
     }
     return largest_below(spec_.min_cpus, [](JobUpdate& u, uint32_t n) { u.min_cpus = n; });
   }
+  // One number would leave the most that the job asks for as it is.
+  void set_nodes(JobUpdate& update, uint32_t number) const {
+    update.min_nodes = number;
+    if (spec_.max_nodes != 0) update.max_nodes = number;
+  }
   Found fewer_nodes() {
-    return largest_below(std::max(spec_.min_nodes, spec_.max_nodes), [](JobUpdate& u, uint32_t n) { u.min_nodes = n; });
+    return largest_below(std::max(spec_.min_nodes, spec_.max_nodes), [this](JobUpdate& u, uint32_t n) { set_nodes(u, n); });
   }
   Found less_memory() {
     if (!needs_ || !needs_->uses_memory) return std::nullopt;
@@ -202,7 +207,7 @@ class Search {
       all.emplace_back([](JobUpdate& u) { u.min_cpus_per_node = 1; });
     if (spec_.min_cpus > 1) all.emplace_back([](JobUpdate& u) { u.min_cpus = 1; });
     if (std::max(spec_.min_nodes, spec_.max_nodes) > 1)
-      all.emplace_back([](JobUpdate& u) { u.min_nodes = 1; });
+      all.emplace_back([this](JobUpdate& u) { set_nodes(u, 1); });
     if (needs_ && needs_->uses_memory) {
       const bool per_cpu = !needs_->all_memory && needs_->memory_per_node_mib == 0;
       all.emplace_back([per_cpu](JobUpdate& u) {

@@ -17,8 +17,9 @@ struct Part {
 
 void add_size(const JobUpdate& u, std::vector<Part>& parts) {
   if (u.min_nodes) {
+    const std::string most = u.max_nodes ? fmt::format("-{}", *u.max_nodes) : std::string();
     parts.push_back(
-        {"ask for " + count_of(*u.min_nodes, "node"), fmt::format("NumNodes={}", *u.min_nodes)});
+        {"ask for " + count_of(*u.min_nodes, "node"), fmt::format("NumNodes={}{}", *u.min_nodes, most)});
   }
   if (u.num_tasks) {
     parts.push_back(

@@ -28,7 +28,9 @@ Rooms::Rooms(const ClusterState& state, Time now)
       rooms_(state.next_node_id),
       kept_(state.next_node_id) {
   state.nodes.for_each([&](const Node& node) {
-    if (state::is_schedulable(node)) rooms_[node.id] = state::room_of(state, node, rules_.unit);
+    if (!state::may_serve(state, node)) return;
+    rooms_[node.id] = state::room_of(state, node, rules_.unit);
+    if (state::is_asleep(node)) rooms_[node.id].changeable = nullptr;  // it comes up with the features that it has
   });
 }
 
@@ -80,7 +82,11 @@ const fit::Room* Rooms::room(NodeId id) const {
 std::vector<NodeId> Rooms::make_order(const Partition& partition) const {
   std::vector<NodeId> ids;
   partition.nodes.for_each([&](size_t id) { ids.push_back(static_cast<NodeId>(id)); });
-  const auto weight = [&](NodeId id) { return state_.nodes.at(id).weight; };
+  // those that are asleep come last, whatever they weigh
+  const auto weight = [&](NodeId id) {
+    const Node& node = state_.nodes.at(id);
+    return std::pair(state::is_asleep(node), node.weight);
+  };
   if (rules_.least_loaded || partition.config->lln) {
     std::ranges::stable_sort(ids, [&](NodeId a, NodeId b) {
       return std::pair(weight(a), rooms_[b].free_cpus) < std::pair(weight(b), rooms_[a].free_cpus);

@@ -33,7 +33,7 @@ std::optional<JobReason> why_partition_refuses(const Job& job, const state::Part
   const Minutes least = job.spec->time_min != 0 ? job.spec->time_min : limit_of(job, partition);
   if (p.max_time != kInfiniteMinutes && least > p.max_time) return JobReason::kPartitionTimeLimit;
   if (!state::allows_node_count(p, *job.spec)) return JobReason::kPartitionNodeLimit;
-  if (fit::exceeds_memory_limit(*job.spec, p, config)) return JobReason::kMaxMemPerLimit;
+  if (fit::exceeds_memory_limit(*job.spec, p, config, partition.max_node_memory_mib)) return JobReason::kMaxMemPerLimit;
   return std::nullopt;
 }
 

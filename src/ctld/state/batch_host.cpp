@@ -19,8 +19,11 @@ bool names_any(const fit::FeatureExpression& expression, const std::vector<std::
 // Every feature of an expression, once or more.
 std::vector<std::string> all_names(const fit::FeatureExpression& expression) {
   std::vector<std::string> names;
-  for (const auto& branch : expression.any_of) names.insert(names.end(), branch.begin(), branch.end());
-  for (const fit::FeatureCount& count : expression.counts) names.push_back(count.name);
+  const auto add = [&](const std::vector<std::vector<std::string>>& any_of) {
+    for (const auto& branch : any_of) names.insert(names.end(), branch.begin(), branch.end());
+  };
+  add(expression.any_of);
+  for (const fit::FeatureCount& count : expression.counts) add(count.any_of);
   return names;
 }
 

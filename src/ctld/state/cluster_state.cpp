@@ -9,6 +9,16 @@
 #include "ctld/state/fold.hpp"
 
 namespace sluice::state {
+namespace {
+
+bool is_up_without(const Node& node, NodeFlags unusable) {
+  return !node.removed && node.base == NodeBaseState::kIdle && (node.flags & unusable) == 0;
+}
+
+constexpr NodeFlags kNeverUsable = kNodeDrain | kNodeMaint | kNodeReserved | kNodeFailing | kNodeRebootIssued |
+                                   kNodeInvalidReg | kNodePowerDown | kNodePoweringDown;
+
+}  // namespace
 
 const Partition* find_partition(const ClusterState& state, std::string_view name) {
   for (const Partition& partition : *state.partitions) {
@@ -150,15 +160,18 @@ NodeFlags shown_flags(const Node& node) {
 }
 
 bool expects_agent(const Node& node) {
-  return !node.removed && node.base != NodeBaseState::kFuture && (node.flags & kNodePoweredDown) == 0;
+  return !node.removed && node.base != NodeBaseState::kFuture && !is_asleep(node) && (node.flags & kNodePoweringDown) == 0;
 }
 
+bool is_asleep(const Node& node) { return (node.flags & (kNodePoweredDown | kNodePoweringUp)) != 0; }
+
 bool is_schedulable(const Node& node) {
-  constexpr NodeFlags kUnusable = kNodeDrain | kNodeNoRespond | kNodeMaint | kNodeReserved |
-                                  kNodeFailing | kNodeRebootIssued |
-                                  kNodeInvalidReg | kNodePowerDown | kNodePoweringDown |
-                                  kNodePoweredDown | kNodePowerUp | kNodePoweringUp;
-  return !node.removed && node.base == NodeBaseState::kIdle && (node.flags & kUnusable) == 0;
+  return is_up_without(node, kNeverUsable | kNodeNoRespond | kNodePoweredDown | kNodePowerUp | kNodePoweringUp);
+}
+
+bool may_serve(const ClusterState& state, const Node& node) {
+  if (!is_asleep(node)) return is_schedulable(node);
+  return !state.config->resume_program.empty() && is_up_without(node, kNeverUsable);
 }
 
 uint64_t usable_memory_mib(const NodeConfig& node) {

@@ -157,10 +157,14 @@ void for_components(const ClusterState& state, const HetInfo& het, Visit&& visit
 [[nodiscard]] NodeBaseState shown_base(const Node& node);
 // With the derived COMPLETING flag.
 [[nodiscard]] NodeFlags shown_flags(const Node& node);
-// Is an agent to be there: neither removed nor FUTURE nor powered down?
+// Is an agent to be there: neither removed nor FUTURE nor powered down, nor on its way there or back?
 [[nodiscard]] bool expects_agent(const Node& node);
+// Powered down, or on its way up again: jobs have to wait for its boot.
+[[nodiscard]] bool is_asleep(const Node& node);
 // May jobs start on it: up, registered, answering, not drained, failing, rebooting or reserved?
 [[nodiscard]] bool is_schedulable(const Node& node);
+// The same of a node that is asleep, too, if there is a ResumeProgram that wakes it.
+[[nodiscard]] bool may_serve(const ClusterState& state, const Node& node);
 // Memory that jobs may use: configured less what is kept for the system.
 [[nodiscard]] uint64_t usable_memory_mib(const NodeConfig& node);
 

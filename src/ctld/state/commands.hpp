@@ -162,6 +162,9 @@ struct PrologDone {
   int32_t status = 0;    // as wait(2) gives it
   Time happened = kNoTime;  // as in protocol::StepEnded, by our clock
 };
+struct PrologsDone {
+  std::vector<PrologDone> reports;
+};
 struct RegisterNode {
   protocol::RegisterNodeRequest node;
 };
@@ -215,8 +218,8 @@ struct Tick {};
 using Command =
     std::variant<SubmitJob, UpdateJob, SignalJob, ChangeJob, TopJob, NotifyJob, EndAllocation, ClientGone, CreateStep,
                  CreateHetStep, UpdateNode, UpdatePartition, CreateNodes, DeleteNodes, RebootNodes, UpdateStep,
-                 SetTrigger, ClearTriggers, ReplaceCrontab, ChangeReservation, EndSteps, JobsCleaned, PrologDone, RegisterNode,
-                 StartEpoch, ReplaceConfig, NodesSilent, NodesNotResponding, NodesResponding,
+                 SetTrigger, ClearTriggers, ReplaceCrontab, ChangeReservation, EndSteps, JobsCleaned, PrologDone, PrologsDone,
+                 RegisterNode, StartEpoch, ReplaceConfig, NodesSilent, NodesNotResponding, NodesResponding,
                  StartJobs, LaunchFailed, Tick>;
 
 }  // namespace sluice::state

@@ -17,7 +17,7 @@ struct KindName {
 };
 constexpr uint64_t kMostTasks = 10'000;  // of one "12_[...]"
 constexpr size_t kMostItems = 10'000;    // of a job's dependency, each task one: they are looked at again and again
-constexpr std::array<KindName, 8> kKinds{{
+constexpr std::array<KindName, 7> kKinds{{
     {DependencyKind::kAfter, "after"},
     {DependencyKind::kAfterAny, "afterany"},
     {DependencyKind::kAfterOk, "afterok"},
@@ -29,14 +29,16 @@ constexpr std::array<KindName, 8> kKinds{{
 
 // A job, its task, or several of its tasks ("12_[1-3]"), each an item.
 bool parse_jobs(std::string_view text, DependencyItem item, std::vector<DependencyItem>& items) {
+  bool is_noted = false;  // as a waiting job has it, which may have been given "+0" when that was taken
   for (const std::string_view note : {"(unfulfilled)", "(failed)"}) {
     if (!text.ends_with(note)) continue;
+    is_noted = true;
     item.failed = note == "(failed)";
     text.remove_suffix(note.size());
   }
   if (const size_t plus = text.find('+'); plus != std::string_view::npos) {
     const auto number = to_number<uint32_t>(text.substr(plus + 1));
-    if (!number) return false;
+    if (!number || (*number == 0 && !is_noted)) return false;
     if (item.kind == DependencyKind::kAfter) item.delay = *number;
     else item.component = *number;
     text = text.substr(0, plus);

@@ -63,7 +63,7 @@ struct LaunchStep {
   protocol::StepKey key;
   Bitmap nodes = {};  // these of them only; empty: all
 };
-// Run the prolog on these nodes now (PrologFlags=Alloc); each answers PrologDone.
+// Run the prolog on these nodes now (PrologFlags=Alloc); each answers ReportPrologs.
 struct LaunchProlog {
   JobId job = kNoJob;
   uint32_t restart = 0;
@@ -102,6 +102,12 @@ struct RebootNow {
   std::string reason;
   std::string features = {};
   bool if_needed = false;  // no reboot where the features can be had without
+};
+// Run the site's program for these nodes, in the controller: SuspendProgram, ResumeProgram or ResumeFailProgram.
+enum class PowerProgram : uint8_t { kSuspend, kResume, kResumeFail };
+struct PowerNodes {
+  PowerProgram program = PowerProgram::kSuspend;
+  Bitmap nodes;
 };
 
 // --- to those who wait ---------------------------------------------------------------------------
@@ -146,7 +152,7 @@ struct RunTick {};  // send a Tick soon: a dependency or begin time may be due
 
 using Effect =
     std::variant<LaunchStep, LaunchProlog, SignalSteps, TerminateStep, TerminateJob,
-                 ReconfigureNodes, EndAgents, RebootNow, RunTrigger, JobChanged, StepRoomFreed, JobRecordEnded, SendMail,
+                 ReconfigureNodes, EndAgents, RebootNow, PowerNodes, RunTrigger, JobChanged, StepRoomFreed, JobRecordEnded, SendMail,
                  RunControllerProlog, RunControllerEpilog, WakeScheduler, RunTick>;
 using Effects = std::vector<Effect>;
 

@@ -68,7 +68,7 @@ Status fits_node(const ClusterState& state,
                  const NodeAllocation& wanted,
                  bool whole) {
   const Node* node = state.nodes.find(wanted.node);
-  if (node == nullptr || !partition.nodes.test(wanted.node) || !is_schedulable(*node)) {
+  if (node == nullptr || !partition.nodes.test(wanted.node) || !may_serve(state, *node)) {
     return failure(ErrorCode::kNodesNotAvailable);
   }
   const NodeConfig& config = *node->config;

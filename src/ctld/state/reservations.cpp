@@ -1,6 +1,7 @@
 #include "ctld/state/reservations.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "common/base/text.hpp"
 #include "common/tables/reservation_keys.hpp"
@@ -244,13 +245,13 @@ Result<Bitmap> choose_nodes(const ClusterState& state, const NodeWish& wish, Tim
   std::vector<const Node*> nodes;
   from.for_each([&](size_t id) {
     const Node& node = state.nodes.at(static_cast<NodeId>(id));
-    if (!is_schedulable(node)) return;
+    if (!may_serve(state, node)) return;
     if (!r.features.empty() && !fit::satisfies_any(features, node.config->features)) return;
     const bool free = (r.flags & kReservationIgnoreJobs) != 0 || is_free_of_jobs(state, node, period.start);
     if (free) nodes.push_back(&node);
   });
   std::ranges::stable_sort(nodes, [](const Node* a, const Node* b) {
-    return std::pair(!a->jobs.empty(), a->weight) < std::pair(!b->jobs.empty(), b->weight);
+    return std::tuple(!a->jobs.empty(), is_asleep(*a), a->weight) < std::tuple(!b->jobs.empty(), is_asleep(*b), b->weight);
   });
   Bitmap chosen = wish.keep;
   for (size_t at = 0; at < nodes.size() && chosen.count() < wish.count; ++at) chosen.set(nodes[at]->id);

@@ -66,7 +66,7 @@ Status could_serve(const ClusterState& state, const Partition& partition, const 
   auto needs = fit::needs_of(spec, *partition.config, *state.config, rules);
   // limits are not enforced when jobs are submitted: it waits until they change
   const bool waits = state.config->enforce_part_limits == EnforcePartLimits::kNo;
-  if (!needs && waits && fit::exceeds_memory_limit(spec, *partition.config, *state.config)) return {};
+  if (!needs && waits && fit::exceeds_memory_limit(spec, *partition.config, *state.config, partition.max_node_memory_mib)) return {};
   if (!needs) return tl::unexpected(std::move(needs.error()));
   if (needs->min_nodes > partition.nodes.count() || needs->min_cpus > partition.total_cpus)
     return {};

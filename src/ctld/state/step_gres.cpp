@@ -16,6 +16,15 @@ std::string named(const GresNeed& need) {
   return need.type.empty() ? need.name.str() : fmt::format("{}:{}", need.name.view(), need.type.view());
 }
 
+// What the job asked for by socket of it; 0: nothing.
+uint64_t per_socket_of(const Job& job, const GresNeed& need) {
+  const auto items = gres_items(job.spec->tres_per_socket.view());
+  if (!items) return 0;
+  const auto at = std::ranges::find_if(
+      *items, [&](const GresItem& item) { return item.name == need.name && item.type == need.type; });
+  return at == items->end() ? 0 : at->count;
+}
+
 // The job has none of it, or not as much.
 Status check_need(const Job& job, const GresNeed& need) {
   uint64_t most = 0, all = 0;
@@ -35,6 +44,9 @@ Status check_need(const Job& job, const GresNeed& need) {
   if (need.per_node > most) return refuse("gres_per_node", need.per_node, most);
   if (need.per_job > all) return refuse("gres_per_step", need.per_job, all);
   if (need.per_task > most) return refuse("gres_per_task", need.per_task, most);
+  const uint64_t on_socket = need.per_socket > 0 ? per_socket_of(job, need) : 0;
+  if (on_socket > 0 && need.per_socket > on_socket) return refuse("gres_per_socket", need.per_socket, on_socket);
+  if (need.per_socket > most) return failure(ErrorCode::kInvalidGres);
   return {};
 }
 
@@ -42,7 +54,12 @@ Status check_need(const Job& job, const GresNeed& need) {
 uint64_t count_for(const GresNeed& need, uint32_t tasks) {
   if (need.per_node > 0) return need.per_node;
   if (need.per_task > 0) return bounded_product(need.per_task, tasks);
-  return need.tasks_per_unit > 0 ? rounded_up_quotient(tasks, need.tasks_per_unit) : need.per_socket;
+  return need.tasks_per_unit > 0 ? rounded_up_quotient(tasks, need.tasks_per_unit) : 0;
+}
+
+// The job's sockets are not the step's: with --gpus-per-socket alone it has all that is free, as in Slurm.
+bool takes_all(const GresNeed& need) {
+  return need.per_socket > 0 && need.per_node == 0 && need.per_job == 0 && need.per_task == 0 && need.tasks_per_unit == 0;
 }
 
 }  // namespace
@@ -91,7 +108,8 @@ uint32_t tasks_for_gres(const StepGres& step, const GresShares& free, const Gres
   uint64_t tasks = UINT32_MAX;
   for (const GresNeed& need : step.needs) {
     const uint64_t have = count_of(free, need.name, need.type);
-    if (have < std::max<uint64_t>(1, count_for(need, 1))) return 0;
+    const uint64_t least = takes_all(need) ? need.per_socket : count_for(need, 1);
+    if (have < std::max<uint64_t>(1, least)) return 0;
     if (need.per_node > 0 || need.per_job > 0) continue;
     if (need.per_task > 0) tasks = std::min(tasks, have / need.per_task);
     else if (need.tasks_per_unit > 0) tasks = std::min(tasks, have * need.tasks_per_unit);
@@ -112,7 +130,7 @@ std::vector<GresShares> deal_step_gres(const StepGres& step, std::span<const Ste
     if (dealt && (later < left || left < nodes.size())) return {};
     for (size_t i = 0; i < nodes.size(); ++i) {
       const uint64_t most = count_of(*nodes[i].free, need.name, need.type);
-      uint64_t count = count_for(need, nodes[i].tasks);
+      uint64_t count = takes_all(need) ? most : count_for(need, nodes[i].tasks);
       if (dealt) {
         later -= most;
         const uint64_t after = nodes.size() - i - 1;

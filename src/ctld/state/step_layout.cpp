@@ -192,7 +192,10 @@ std::vector<Candidate> choose(const std::vector<Candidate>& candidates, const De
 
 Error why_not(const std::vector<Candidate>& candidates, const Demand& demand, size_t required) {
   if (demand.min_nodes > candidates.size()) return Error{ErrorCode::kNodesNotAvailable, {}};
-  if (choose(candidates, demand, required, true).empty()) return Error{ErrorCode::kTooManyCpus, {}};
+  if (choose(candidates, demand, required, true).empty()) {
+    const bool only_these = required > 0 && required >= demand.max_nodes;  // no other node could help
+    return Error{only_these ? ErrorCode::kNodesNotAvailable : ErrorCode::kTooManyCpus, {}};
+  }
   return Error{ErrorCode::kStepsBusy, {}};
 }
 
@@ -274,18 +277,20 @@ Status set_step_gres(const Job& job, const Demand& demand, const std::vector<Can
   return {};
 }
 
-// -m arbitrary: the host list has one entry a task.
+// -m arbitrary: the host list has one entry a task. The nodes are counted in the job's order all the same.
 Result<StepLayout> lay_out_arbitrary(const ClusterState& state, const Job& job,
                                      const StepSpec& spec, const Demand& demand) {
   const auto names = expand_hosts(spec.node_list.view());
   if (!names || names->empty()) return failure(ErrorCode::kInvalidNodeName);
-  StepLayout layout;
-  std::vector<Candidate> chosen;
+  struct Used {
+    Candidate candidate;
+    StepNode part;
+  };
+  std::vector<Used> used;
   for (uint32_t task = 0; task < names->size(); ++task) {
     const std::string& name = (*names)[task];
-    auto at = std::find_if(layout.nodes.begin(), layout.nodes.end(),
-                           [&](const StepNode& n) { return n.name == name; });
-    if (at == layout.nodes.end()) {
+    auto at = std::ranges::find_if(used, [&](const Used& u) { return u.part.name == name; });
+    if (at == used.end()) {
       const Node* node = find_node(state, name);
       const auto position = node == nullptr ? std::nullopt
                                             : allocation_position(*job.allocation, node->id);
@@ -294,12 +299,18 @@ Result<StepLayout> lay_out_arbitrary(const ClusterState& state, const Job& job,
       whole.whole = true;
       const Candidate candidate = make_candidate(state, job, *position, whole);
       if (candidate.capacity == 0) return failure(ErrorCode::kStepsBusy);
-      layout.nodes.push_back(make_part(state, job, candidate, whole, 1));
-      chosen.push_back(candidate);
-      at = layout.nodes.end() - 1;
+      used.push_back({candidate, make_part(state, job, candidate, whole, 1)});
+      at = used.end() - 1;
     }
-    if (at->tasks.size() >= demand.most_on_node) return failure(ErrorCode::kInvalidTaskCount);
-    at->tasks.push_back(task);
+    if (at->part.tasks.size() >= demand.most_on_node) return failure(ErrorCode::kInvalidTaskCount);
+    at->part.tasks.push_back(task);
+  }
+  std::ranges::sort(used, {}, [](const Used& u) { return u.candidate.position; });
+  StepLayout layout;
+  std::vector<Candidate> chosen;
+  for (Used& one : used) {
+    layout.nodes.push_back(std::move(one.part));
+    chosen.push_back(std::move(one.candidate));
   }
   layout.num_tasks = static_cast<uint32_t>(names->size());
   if (Status ok = set_step_gres(job, demand, chosen, layout); !ok) return tl::unexpected(ok.error());

@@ -29,6 +29,7 @@ TriggerEvents events_of(const Node& before, const NodeStateChanged& after) {
   if (after.base == NodeBaseState::kDown && before.base != NodeBaseState::kDown && !rebooting) events |= kTriggerDown;
   if (before.base == NodeBaseState::kDown && after.base == NodeBaseState::kIdle) events |= kTriggerUp;
   if (came(kNodeFailing)) events |= kTriggerFail;
+  if (came(kNodePoweringUp)) events |= kTriggerResume;
   if (came(kNodeDrain)) events |= before.jobs.empty() ? kTriggerDrained : kTriggerDraining;
   return events;
 }

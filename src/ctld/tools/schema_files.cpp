@@ -69,8 +69,8 @@ void add_ctld(SchemaPrinter& printer) {
 void add_noded(SchemaPrinter& printer) {
   using namespace protocol;  // NOLINT(google-build-using-namespace)
   add_all<StepKey, RegisterNodeRequest, RegisterNodeReply, TaskExit, StepUsage, StepEnded,
-          ReportStepsRequest, JobCleaned, ReportCleanedRequest, PrologDoneRequest, StepLaunch,
-          LaunchStepRequest, RunPrologRequest, NodeReply, SignalStepRequest, TerminateJobRequest,
+          ReportStepsRequest, JobCleaned, ReportCleanedRequest, PrologEnded, ReportPrologsRequest,
+          StepLaunch, LaunchStepRequest, RunPrologRequest, NodeReply, SignalStepRequest, TerminateJobRequest,
           TerminateStepRequest, PingNodeRequest, PingNodeReply, CheckHealthRequest,
           RebootNodeRequest, ReconfigureNodeRequest, ShutdownNodeRequest, ListPidsRequest,
           PidRecord, ListPidsReply, ShowAgentRequest, ShowAgentReply, StatStepRequest, TaskUsage,

@@ -145,7 +145,9 @@ class Normal:
         text = re.sub(r"\b00:00:\d\d\b", "00:00:0x", text)
         text = re.sub(r"((?:PORT|PORT_\w+|TASK_PID|TTY_\w+|_TIME|SLUID)=)[\w:,-]+", r"\1<n>", text)
         text = re.sub(r"(SLURM_WORKING_CLUSTER=\w+:[\d.]+:)\d+", r"\1<n>", text)
-        return re.sub(r"(?<!\d)(?<!\d\.)7\d{4}(?!\d)", self.job, text)
+        text = re.sub(r"(?<!\d)(?<!\d\.)7\d{4}(?!\d)", self.job, text)
+        # nodes whose tasks end at about the same time may be told of in any order
+        return re.sub(r"(?m)(?:^srun: error: n\d+: tasks? .*\n)+", lambda ends: "".join(sorted(ends.group().splitlines(True))), text)
 
 
 def cases(path):

@@ -114,6 +114,8 @@ void expect_all_allowed(Server server) {
   const std::set<std::pair<std::string, ErrorCode>> reasons{{"LaunchStep", ErrorCode::kInvalidCredential},
                                                             {"PingNode", ErrorCode::kWrongCluster},
                                                             {"ReportSteps", ErrorCode::kWrongCluster},
+                                                            {"ReportCleaned", ErrorCode::kWrongCluster},
+                                                            {"ReportPrologs", ErrorCode::kWrongCluster},
                                                             {"RegisterNode", ErrorCode::kInvalidNodeName},
                                                             {"CreateNodes", ErrorCode::kInvalidNodeName},
                                                             {"CreateHetStep", ErrorCode::kBadRequest},

@@ -182,7 +182,11 @@ void add_root_rows(std::vector<Row>& rows) {
     request.cleaned.push_back({job, 0, "n1", 0, false});
     return request;
   });
-  add([](JobId job) { return PrologDoneRequest{job, 0, "n1", 0}; });
+  add([](JobId job) {
+    ReportPrologsRequest request;
+    request.ended.push_back({job, 0, "n1", 0});
+    return request;
+  });
   add(made<ShutdownRequest>(true));
   rows.back().ends = true;
 }
@@ -221,6 +225,8 @@ void add_agent_rows(std::vector<Row>& rows) {
     request.cluster_id = "another cluster";
     return request;
   });
+  add(made<ReportCleanedRequest>(std::string("another cluster")));
+  add(made<ReportPrologsRequest>(std::string("another cluster")));
   add([](JobId job) {
     SignalStepRequest inner;
     inner.key.id = {job, kBatchStep};

@@ -167,7 +167,7 @@ TEST(Compatibility, WhatDoesNotActNamesItsSubject) {
 
 // Those that the controller never brings about are said to have no effect.
 TEST(Compatibility, EveryEventOfTriggersHasARow) {
-  constexpr TriggerEvents kNeverFired = kTriggerResume | kTriggerPrimaryFailure | kTriggerPrimaryControl | kTriggerBackupFailure |
+  constexpr TriggerEvents kNeverFired = kTriggerPrimaryFailure | kTriggerPrimaryControl | kTriggerBackupFailure |
                                    kTriggerBackupResumed | kTriggerBackupControl | kTriggerBufferFull | kTriggerDbdFailure |
                                    kTriggerDbdResumed | kTriggerDatabaseFailure | kTriggerDatabaseResumed | kTriggerBurstBuffer;
   for (const auto& [event, name] : kTriggerNames) {

@@ -69,13 +69,23 @@ TEST_F(OptionParserTest, AnEmptyWordOfADirectiveIsNoArgument) {
   EXPECT_EQ(said("-J a\"\"b -n2"), "-1 ");
 }
 
-TEST_F(OptionParserTest, ForeignDirectivesNameTheJob) {
+// The bug: of #PBS lines nothing but names was taken. As Slurm 22.05 has them they count more than our own.
+TEST_F(OptionParserTest, ForeignDirectives) {
   OptionParser parser(kSbatch);
-  ASSERT_FALSE(parser.read_script("#!/bin/sh\n#PBS -N foo\n#PBS -l nodes=2\ntrue\n", "f"));
+  ASSERT_FALSE(parser.read_script("#!/bin/sh\n#PBS -N foo\n#PBS -l nodes=2\n#SBATCH -N1 -J own -n5\ntrue\n#PBS -l walltime=00:10:00\n"
+                                  "#SBATCH -n9\n", "f"));
   Submission s;
   ASSERT_FALSE(parser.apply(s));
   EXPECT_EQ(s.job.name, "foo");
-  EXPECT_EQ(s.job.min_nodes, 0U);
+  EXPECT_EQ(s.job.min_nodes, 2U);
+  EXPECT_EQ(s.job.num_tasks, 5U);
+  EXPECT_EQ(s.job.time_limit, 10U);
+  Submission lsf;
+  OptionParser other(kSbatch);
+  ASSERT_FALSE(other.read_script("#!/bin/sh\n#BSUB -J bar\n#BSUB -n 4\ntrue\n", "f"));
+  ASSERT_FALSE(other.apply(lsf));
+  EXPECT_EQ(lsf.job.name, "bar");
+  EXPECT_EQ(lsf.job.num_tasks, 0U);
 }
 
 TEST_F(OptionParserTest, AFlagInTheEnvironmentCanBeOff) {
@@ -235,6 +245,8 @@ TEST(DirectiveWordsTest, QuotesAndRemarks) {
   EXPECT_EQ(*directive_words(" -J a#b c"), (List{"-J", "a"}));
   EXPECT_EQ(*directive_words(" -J \"\" 'a #b'"), (List{"-J", "", "a #b"}));
   EXPECT_EQ(directive_words(" --comment=\"a").error().text, "Unmatched `\"` in [--comment=\"a]");
+  EXPECT_EQ(directive_words(" -J \"x").error().text, "Unmatched `\"` in [ \"x]");
+  EXPECT_EQ(directive_words("    -J    \"x  ").error().text, "Unmatched `\"` in [    \"x  ]");
 }
 
 TEST(DirectiveWordsTest, Backslashes) {

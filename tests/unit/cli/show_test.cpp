@@ -54,6 +54,29 @@ TEST(ShowJob, OneLineHasNoLineBreak) {
   EXPECT_NE(text.find("Reason=JobHeldUser "), std::string::npos);
 }
 
+// The bug: of a job that runs nothing told of it, though it is held once it is queued again.
+TEST(ShowJob, AHoldIsTheReasonOfAJobThatRuns) {
+  auto record = test::running_task(16, 9, "2026-11-21T02:48:27");
+  record.job.hold = HoldKind::kAdmin;
+  for (const JobState state : {JobState::kRunning, JobState::kSuspended, JobState::kCancelled}) {
+    record.job.state = state;
+    EXPECT_NE(shown(record).find(" Reason=JobHeldAdmin "), std::string::npos);
+  }
+  record.job.hold = HoldKind::kUser;
+  EXPECT_NE(shown(record).find(" Reason=JobHeldUser "), std::string::npos);
+  record.job.reason = JobReason::kNonZeroExitCode;
+  EXPECT_NE(shown(record).find(" Reason=NonZeroExitCode "), std::string::npos) << "why it ended says more";
+}
+
+// The bug: the time was not known until it had come.
+TEST(ShowJob, AJobThatIsQueuedAgainAgesFromItsNextTime) {
+  auto record = test::held_job();
+  record.job.eligible = test::at("2026-11-21T02:50:25");
+  EXPECT_NE(shown(record).find("AccrueTime=Unknown\n"), std::string::npos);
+  record.job.restart_count = 1;
+  EXPECT_NE(shown(record).find("AccrueTime=2026-11-21T02:50:25\n"), std::string::npos);
+}
+
 // The bug: of NumCPUs=4-8 only the least was told.
 TEST(ShowJob, CpusMayBeARangeWhileTheJobWaits) {
   auto record = test::held_job();
@@ -64,6 +87,16 @@ TEST(ShowJob, CpusMayBeARangeWhileTheJobWaits) {
   EXPECT_NE(shown(record).find(" NumCPUs=4-8 NumTasks="), std::string::npos);
   record.job.state = JobState::kCancelled;
   EXPECT_NE(shown(record).find(" NumCPUs=4 NumTasks="), std::string::npos);
+}
+
+// The bug: a number below what the tasks want was taken and not shown.
+TEST(ShowJob, CpusMayBeFewerThanTasks) {
+  auto record = test::held_job();
+  JobSpec spec = *record.job.spec;
+  spec.num_tasks = 4;
+  spec.min_cpus = 2;
+  record.job.spec = std::make_shared<const JobSpec>(spec);
+  EXPECT_NE(shown(record).find(" NumCPUs=2 NumTasks=4 "), std::string::npos);
 }
 
 TEST(ShowJob, DetailsSayWhereCpusAre) {

@@ -359,6 +359,7 @@ TEST(UpdateKeys, ErrorsNameKeyAndValue) {
     return status ? std::string() : status.error().text;
   };
   EXPECT_EQ(said("NumTasks", "foo"), "Invalid NumTasks value: foo");
+  EXPECT_EQ(said("ReqProcs", "2-6"), "Invalid NumTasks value: 2-6");
   EXPECT_EQ(said("mincpus", "x"), "Invalid MinCPUsNode value: x");
   EXPECT_EQ(said("wait-for-switch", "x"), "Invalid wait-for-switch value: x");
   EXPECT_EQ(said("MinMemoryCPU", "foo"), "Invalid MinMemoryCPU value: foo");
@@ -380,6 +381,21 @@ TEST(UpdateKeys, ErrorsNameKeyAndValue) {
   for (const char* span : {"TimeLimit", "TimeMin", "DelayBoot"}) {  // as Slurm has it
     EXPECT_EQ(said(span, "foo"), "Invalid " + std::string(span) + " value");
   }
+}
+
+// The bugs: ReqProcs was the number of CPUs, and one number of nodes was the most as well.
+TEST(UpdateKeys, TasksAndNodes) {
+  const UpdateBase base{test::capture_time(), 30};
+  JobUpdate update;
+  ASSERT_TRUE(find_job_update_key("ReqProcs")->set("6", base, update));
+  EXPECT_EQ(update.num_tasks, 6U);
+  EXPECT_FALSE(update.min_cpus);
+  ASSERT_TRUE(find_job_update_key("NumNodes")->set("1", base, update));
+  EXPECT_EQ(update.min_nodes, 1U);
+  EXPECT_FALSE(update.max_nodes);
+  ASSERT_TRUE(find_job_update_key("ReqNodes")->set("2-3", base, update));
+  EXPECT_EQ(update.min_nodes, 2U);
+  EXPECT_EQ(update.max_nodes, 3U);
 }
 
 TEST(UpdateKeys, ALimitMayBeRelative) {

@@ -97,8 +97,36 @@ TEST(Place, DealsTasksAsSlurmDoes) {
   EXPECT_EQ(c.place_text(at_most), "n1:1 n2:1 n3:1 n4:1");
   at_most.min_nodes = at_most.max_nodes = 0;
   EXPECT_EQ(c.place_text(at_most), "n1:1 n2:1 n3:1 n4:1");
+  const auto each_node = [&](uint32_t tasks, uint32_t nodes, uint32_t cpus, uint32_t per) {
+    JobSpec spec = ask(tasks, nodes, nodes, cpus);
+    spec.ntasks_per_node = per;
+    return c.place_text(spec);
+  };
+  EXPECT_EQ(each_node(3, 2, 2, 2), "n1:4 n2:4") << "a node has room for as many tasks as were said";
+  EXPECT_EQ(each_node(3, 0, 0, 2), "n1:2 n2:2");
+  EXPECT_EQ(each_node(4, 3, 0, 2), "n1:2 n2:2 n3:2");
+  EXPECT_EQ(each_node(2, 0, 2, 4), "n1:8");
+  EXPECT_EQ(each_node(2, 2, 0, 2), "n1:2 n2:2");
+  EXPECT_EQ(each_node(2, 0, 0, 9), "");
+  EXPECT_EQ(each_node(1, 0, 0, 2), "n1:1") << "save for a single task";
   c.use(0, 3);
   EXPECT_EQ(c.place_text(ask(2, 0, 0, 3)), "n2:6") << "one node that holds it whole comes first";
+}
+
+// The bug: what scontrol update NumCPUs= said was taken and had no effect when the tasks wanted more.
+TEST(Place, FewerCpusThanItsTasksWant) {
+  Cluster c;
+  JobSpec spec = ask(4);
+  spec.min_cpus = 2;
+  EXPECT_EQ(c.place_text(spec), "n1:2");
+  spec.cpus_per_task = 2;
+  spec.min_cpus = 3;
+  EXPECT_EQ(c.place_text(spec), "n1:3");
+  spec.min_nodes = 2;
+  EXPECT_EQ(c.place_text(spec), "n1:2 n2:2") << "a task on each node";
+  spec = ask(4);
+  spec.min_cpus = 6;
+  EXPECT_EQ(c.place_text(spec), "n1:6");
 }
 
 TEST(Place, ExclusiveTakesIdleNodesWhole) {
@@ -118,9 +146,11 @@ TEST(Place, MemoryBoundsCpus) {
   spec.memory_mib = 5000;
   EXPECT_EQ(c.place_text(spec), "");
   spec = ask(1);
-  spec.memory_kind = MemoryKind::kPerNode;  // --mem=0: all of an idle node
   c.use(0, 1);
-  EXPECT_EQ(c.place_text(spec), "n2:1");
+  for (const MemoryKind kind : {MemoryKind::kPerNode, MemoryKind::kPerCpu}) {
+    spec.memory_kind = kind;  // --mem=0, --mem-per-cpu=0: all of an idle node
+    EXPECT_EQ(c.place_text(spec), "n2:1");
+  }
 }
 
 TEST(Place, MemoryWhereNoneIsAskedFor) {
@@ -211,8 +241,13 @@ TEST(Place, Features) {
   EXPECT_EQ(with("[a|b]", 3), "");
   EXPECT_EQ(with("[b|a]", 2), "n3:1 n4:1");
   EXPECT_EQ(with("[a*1&b*2]", 3), "n2:1 n3:1 n4:1");
-  EXPECT_EQ(with("a&", 1), "error");
-  EXPECT_EQ(with("(a", 1), "error");
+  EXPECT_EQ(with("(a&b)*1", 2), "n1:1 n3:1") << "and any other";
+  EXPECT_EQ(with("[(a&b)*1&b*1]", 2), "n3:1 n4:1");
+  EXPECT_EQ(with("[(a|b)*3]", 3), "n2:1 n3:1 n4:1");
+  EXPECT_EQ(with("[(a&b)*2]", 2), "");
+  for (const char* bad : {"a&", "(a", "(a&b)*", "(a&b)*0", "(a&b)*x", "[a&b]*2", "(a*1&b)", "((a*1)&b)"}) {
+    EXPECT_EQ(with(bad, 1), "error") << bad;
+  }
 }
 
 // Two sockets of four cores of two threads a node; cases and answers from a real Slurm 22.05.
@@ -326,6 +361,44 @@ TEST(Place, WholeSockets) {
   EXPECT_EQ(c.detail(ask(1)), "n1:8/4-7/80");
   c.use(0, 5);
   EXPECT_EQ(c.detail(ask(1)), "n2:8/0-3/80");
+}
+
+// With one thread a core, as asked of Slurm 22.05: a task keeps to a socket that has room for it, and what no socket has
+// room for is spread evenly.
+TEST(Place, CoresOfLargeTasks) {
+  Threaded c("CR_CORE_MEMORY");
+  for (Node& node : c.nodes) {
+    auto config = std::make_shared<NodeConfig>(*node.config);
+    config->threads_per_core = 1;
+    config->cpus = 8;
+    node.config = config;
+  }
+  const auto cores = [&](uint32_t tasks, uint32_t each, const char* distribution = "") {
+    JobSpec spec = ask(tasks, 0, 0, each);
+    spec.distribution = distribution;
+    const auto placed = c.place_spec(spec);
+    return placed && placed->size() == 1 ? (*placed)[0].cores.to_text() : std::string("none");
+  };
+  EXPECT_EQ(cores(1, 4), "0-3");
+  EXPECT_EQ(cores(1, 5), "0-2,4-5");
+  EXPECT_EQ(cores(1, 6), "0-2,4-6");
+  EXPECT_EQ(cores(1, 7), "0-6");
+  EXPECT_EQ(cores(2, 2), "0-3");
+  EXPECT_EQ(cores(2, 3), "0-2,4-6");
+  EXPECT_EQ(cores(3, 2), "0-5");
+  EXPECT_EQ(cores(1, 6, "block:block"), "0-5");
+  EXPECT_EQ(cores(2, 3, "block:block"), "0-5");
+  JobSpec apart = ask(2, 0, 0, 2);
+  apart.ntasks_per_socket = 1;
+  EXPECT_EQ((*c.place_spec(apart))[0].cores.to_text(), "0-1,4-5");
+  for (Node& node : c.nodes) node.used_cores = Bitmap::first(1);
+  EXPECT_EQ(cores(1, 3), "1-3");
+  EXPECT_EQ(cores(1, 4), "4-7");
+  EXPECT_EQ(cores(1, 5), "1-5");
+  EXPECT_EQ(cores(1, 6), "1-6");
+  EXPECT_EQ(cores(2, 2), "1-2,4-5");
+  EXPECT_EQ(cores(2, 3), "1-6");
+  EXPECT_EQ(cores(3, 2), "1-2,4-7");
 }
 
 // Node n1 keeps the last cores of both sockets, 3 and 7.

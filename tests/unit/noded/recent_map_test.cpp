@@ -31,5 +31,17 @@ TEST(RecentMap, WhatIsPutAgainOrTakenCountsOnce) {
   EXPECT_TRUE(recent.contains(3));
 }
 
+TEST(RecentMap, WhatIsErasedTakesNoRoom) {
+  RecentMap<int, std::string> recent(2);
+  recent.put(1, "a");
+  recent.put(2, "b");
+  recent.erase(1);
+  recent.erase(1);
+  EXPECT_EQ(recent.find(1), nullptr);
+  recent.put(3, "c");
+  ASSERT_NE(recent.find(2), nullptr);
+  EXPECT_EQ(*recent.find(2), "b");
+}
+
 }  // namespace
 }  // namespace sluice::noded

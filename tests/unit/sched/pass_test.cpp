@@ -220,8 +220,12 @@ TEST(Pass, MemoryOverTheLimitOfANodeWaits) {
   EXPECT_EQ(w.reason(id), JobReason::kMaxMemPerLimit);
   spec.memory_kind = MemoryKind::kPerCpu;
   const JobId by_cpu = w.submit(spec);
+  spec.memory_mib = 0;
+  const JobId all = w.submit(spec);
   EXPECT_EQ(w.pass(), "");
   EXPECT_EQ(w.reason(by_cpu), JobReason::kMaxMemPerLimit);
+  EXPECT_EQ(w.reason(all), JobReason::kMaxMemPerLimit);
+  spec.memory_mib = 600;
   spec.memory_kind = MemoryKind::kPerNode;
   spec.partitions = "large";
   const JobId other = w.submit(spec);
@@ -256,6 +260,25 @@ TEST(Pass, LightNodesFirst) {
   w.submit(two);
   w.submit(World::spec(4));
   EXPECT_EQ(w.pass(), "1:n[2-3] 2:n1");
+}
+
+TEST(Pass, NodesThatAreAsleepComeLast) {
+  World w(3, 4);
+  w.config.suspend_program = "/suspend";
+  w.config.resume_program = "/resume";
+  w.config.nodes[1].weight = w.config.nodes[2].weight = 5;
+  w.up();
+  w.set_node("n1", "POWER_DOWN");
+  w.pass_time(std::chrono::seconds(1));
+  for (int i = 0; i < 3; ++i) w.submit(World::spec(4));
+  EXPECT_EQ(w.pass(), "1:n2 2:n3") << "n1 is on its way down";
+  w.finish(1);
+  w.finish(2);
+  w.pass_time(w.config.suspend_timeout);
+  for (int i = 0; i < 2; ++i) w.submit(World::spec(4));
+  EXPECT_EQ(w.pass(), "3:n2 4:n3 5:n1") << "whatever it weighs";
+  EXPECT_EQ(w.job(3).flags & kJobConfiguring, 0U);
+  EXPECT_NE(w.job(5).flags & kJobConfiguring, 0U);
 }
 
 TEST(Pass, WhichNodes) {
@@ -504,6 +527,8 @@ TEST(Submission, RefusedWhenNoNodeCouldEverServe) {
               s.min_nodes = 2;
             }),
             ErrorCode::kNodesNotAvailable);
+  EXPECT_EQ(code([](JobSpec& s) { s.constraint = "fast&!fast"; }), ErrorCode::kInvalidFeature) << "there is no \"not\"";
+  EXPECT_EQ(code([](JobSpec& s) { s.constraint = "fast fast"; }), ErrorCode::kInvalidFeature);
   EXPECT_EQ(code([](JobSpec& s) { s.cpus_per_task = 9; }), ErrorCode::kNodesNotAvailable);
   EXPECT_EQ(code([](JobSpec& s) {
               s.memory_kind = MemoryKind::kPerNode;

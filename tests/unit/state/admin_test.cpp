@@ -238,6 +238,22 @@ TEST_F(AdminTest, TriggersFireOnceUnlessPermanent) {
   EXPECT_TRUE(state_.triggers->empty());
 }
 
+// The bug: allow_user_triggers was accepted, and nothing came of it.
+TEST_F(AdminTest, UsersSetTriggersWhereTheyMay) {
+  Trigger trigger;
+  trigger.events = kTriggerDown;
+  trigger.resource = TriggerResource::kNode;
+  trigger.program = "/bin/true";
+  EXPECT_EQ(error_of(SetTrigger{kAnn, trigger}), ErrorCode::kAccessDenied);
+  configure([](ClusterConfig& config) { config.slurmctld_parameters = {"allow_user_triggers"}; });
+  ASSERT_EQ(error_of(SetTrigger{kAnn, trigger}), ErrorCode::kOk);
+  EXPECT_EQ(state_.triggers->back().uid, kAnn.uid);
+  EXPECT_EQ(error_of(ClearTriggers{kBob, {{}, {}, kAnn.uid}}), ErrorCode::kAccessDenied);
+  EXPECT_EQ(error_of(ClearTriggers{kAnn, {{}, {}, kAnn.uid}}), ErrorCode::kOk);
+  configure([](ClusterConfig& config) { config.slurm_user_id = 64030; });
+  EXPECT_EQ(error_of(SetTrigger{kAnn, trigger}), ErrorCode::kAccessDenied) << "SlurmUser cannot run it as Ann";
+}
+
 TEST_F(AdminTest, TriggersOfAJob) {
   JobSpec spec = batch_spec();
   spec.time_limit = 10;

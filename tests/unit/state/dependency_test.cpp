@@ -33,12 +33,15 @@ TEST(DependencyText, AsSlurmReadsIt) {
   for (const auto& [text, shown] : cases) EXPECT_EQ(reformatted(text), shown) << text;
   for (const char* text : {"after:17+x", "nonsense:17", "afterok:", "afterok", "afterok:17,,afterok:18", ",",
                            "afterok:17 afterok:18", "afterok:0", "afterok:42_[", "afterok:42_[]", "afterok:42_x",
-                           "singleton:5", "afterok:17??afterok:18", "afterok:1_[1-1000000]"}) {
+                           "singleton:5", "afterok:17??afterok:18", "afterok:1_[1-1000000]",
+                           // the bugs: a kind without a name was "after", and no minutes at all were taken
+                           ":17", "(x):17", "afterok:17,:18", "after:17+0", "afterok:17+0", "after:17+"}) {
     const auto parsed = parse_dependency(text);
     ASSERT_FALSE(parsed) << text;
     EXPECT_EQ(parsed.error().code, ErrorCode::kInvalidDependency) << text;
   }
   EXPECT_EQ(parse_dependency("expand:17").error().code, ErrorCode::kNotSupported);
+  EXPECT_EQ(reformatted("afterok:17+0(unfulfilled)"), "afterok:17+0(unfulfilled)") << "of a job that waits already";
 }
 
 TEST(DependencyText, HasNoMoreItemsThanCanBeLookedAt) {

@@ -186,5 +186,21 @@ TEST_F(GresTest, StepsAskForNoMoreThanTheJobHas) {
   EXPECT_EQ(step_gres_text(id, tasks), "gpu:a:2(IDX:0-1) gpu:a:2(IDX:0-1)");
 }
 
+// As Slurm 22.05 does: how many sockets the job has is not said by a step, so it has all that is free.
+TEST_F(GresTest, AStepBySocketHasAllThatIsFree) {
+  const JobId id = start("gres/gpu:3", "n1", false);
+  ASSERT_NE(id, kNoJob);
+  StepSpec sockets = step("");
+  sockets.tres_per_socket = "gres/gpu:1";
+  ASSERT_EQ(step_gres_text(id, step("gres/gpu:1")), "gpu:a:1(IDX:0)");
+  EXPECT_EQ(step_gres_text(id, sockets), "gpu:a:2(IDX:1-2)");
+  EXPECT_EQ(error_of(CreateStep{kAnn, id, sockets}), ErrorCode::kStepsBusy);
+  sockets.overlap = OverlapKind::kOverlap;
+  sockets.tres_per_socket = "gres/gpu:a:1";
+  EXPECT_EQ(step_gres_text(id, sockets), "gpu:a:3(IDX:0-2)");
+  sockets.tres_per_socket = "gres/gpu:4";
+  EXPECT_EQ(error_of(CreateStep{kAnn, id, sockets}), ErrorCode::kInvalidGres);
+}
+
 }  // namespace
 }  // namespace sluice::state

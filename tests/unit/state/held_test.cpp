@@ -1,4 +1,4 @@
-// Jobs that are held: larger than what is there now, until they are released.
+// Jobs that are held: larger than what is there now, until they are released. And what jobs wait for that are queued again.
 #include <csignal>
 
 #include "fixture.hpp"
@@ -51,6 +51,18 @@ TEST_F(HeldTest, ADeadlineWaitsForTheRelease) {
   ASSERT_TRUE(run(Tick{}));
   EXPECT_EQ(job(id).state, JobState::kDeadline);
   EXPECT_EQ(job(id).reason, JobReason::kDeadLine);
+}
+
+// The bug: when a job could begin was not known while it was held.
+TEST_F(HeldTest, WaitsForItsBeginAsWell) {
+  JobSpec spec = held_spec();
+  const Time begin = spec.begin = now_ + std::chrono::hours(1);
+  const JobId id = submit(spec);
+  EXPECT_EQ(job(id).eligible, begin);
+  EXPECT_EQ(job(id).reason, JobReason::kJobHeldUser);
+  ASSERT_EQ(released(id), ErrorCode::kOk);
+  EXPECT_EQ(job(id).eligible, begin);
+  EXPECT_EQ(job(submit(held_spec())).eligible, kNoTime);
 }
 
 TEST_F(HeldTest, MayBeLargerThanAnyNode) {
@@ -201,6 +213,42 @@ TEST_F(HeldTest, EnforcePartLimitsCountsForItToo) {
   nodes.partitions = "two";
   nodes.min_nodes = 2;
   EXPECT_EQ(submitted(nodes), ErrorCode::kTooManyNodes);
+}
+
+// The bug: no pass of the scheduler came by, and for two minutes nothing was said of why it waited.
+TEST_F(HeldTest, AJobThatWasOverWaitsForItsTime) {
+  const JobId id = submit(batch_spec());
+  ASSERT_TRUE(start_job(id, "n1"));
+  ASSERT_TRUE(end_step(id, kBatchStep, "n1", 3 << 8, true));
+  ASSERT_TRUE(run(ChangeJob{kAnn, std::to_string(id), JobAction::kRequeue, false}));
+  EXPECT_EQ(job(id).reason, JobReason::kBeginTime);
+  now_ += std::chrono::minutes(2);
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_EQ(job(id).reason, JobReason::kNone);
+  configure([](ClusterConfig& config) { config.scheduler_parameters = {"requeue_delay=0"}; });
+  ASSERT_TRUE(start_job(id, "n1"));
+  ASSERT_TRUE(end_step(id, kBatchStep, "n1", 3 << 8, true));
+  ASSERT_TRUE(run(ChangeJob{kAnn, std::to_string(id), JobAction::kRequeue, false}));
+  EXPECT_EQ(job(id).reason, JobReason::kNone) << "without a delay there is nothing to wait for";
+}
+
+// The bug: its user's own hold was gone.
+TEST_F(HeldTest, AHoldOutlivesTheEndAndTheRequeue) {
+  JobSpec spec = batch_spec();
+  spec.hold = true;
+  for (const bool by_admin : {false, true}) {
+    const JobId id = submit(spec);
+    const std::string text = std::to_string(id);
+    if (by_admin) {
+      ASSERT_TRUE(run(ChangeJob{kRoot, text, JobAction::kHold, false}));
+    }
+    ASSERT_TRUE(run(SignalJob{kAnn, text, 0, protocol::kSignalCancel}));
+    ASSERT_EQ(job(id).state, JobState::kCancelled);
+    ASSERT_TRUE(run(ChangeJob{kAnn, text, JobAction::kRequeue, false}));
+    EXPECT_EQ(job(id).state, JobState::kPending);
+    EXPECT_EQ(job(id).hold, by_admin ? HoldKind::kAdmin : HoldKind::kUser);
+    EXPECT_EQ(job(id).reason, by_admin ? JobReason::kJobHeldAdmin : JobReason::kJobHeldUser);
+  }
 }
 
 }  // namespace

@@ -230,6 +230,7 @@ TEST_F(CoreTest, RequeueOfARunningJob) {
   ASSERT_TRUE(end_step(id, kBatchStep, "n1", 15, true));
   EXPECT_EQ(job(id).state, JobState::kPending);
   EXPECT_EQ(job(id).restart_count, 1u);
+  EXPECT_EQ(job(id).reason, JobReason::kBeginTime);
   EXPECT_FALSE(start_job(id, "n1")) << "not at once";
   now_ += std::chrono::seconds(119);
   ASSERT_TRUE(run(Tick{}));
@@ -486,6 +487,18 @@ TEST_F(CoreTest, WhatCannotEndBeforeItsDeadlineDoesNotStart) {
   EXPECT_EQ(job(id).state, JobState::kDeadline);
 }
 
+// The bug: it ran on behind its deadline, without a limit.
+TEST_F(CoreTest, ADeadlineLimitsWhatHasNoOtherLimit) {
+  JobSpec spec = batch_spec();
+  spec.time_limit = 0;
+  spec.deadline = now_ + std::chrono::minutes(10) + std::chrono::seconds(30);
+  const JobId id = submit(spec);
+  EXPECT_EQ(job(id).spec->time_min, 1u);
+  now_ += std::chrono::minutes(10);
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_EQ(job(id).state, JobState::kDeadline);
+}
+
 TEST_F(CoreTest, WhatCanNeverRunIsRefused) {
   const auto refused = [&](const std::function<void(JobSpec&)>& change) {
     JobSpec spec = batch_spec();
@@ -498,6 +511,9 @@ TEST_F(CoreTest, WhatCanNeverRunIsRefused) {
               s.memory_mib = 5000;
             }),
             ErrorCode::kNodesNotAvailable);
+  EXPECT_EQ(refused([](JobSpec& s) { s.min_nodes = s.max_nodes = 4, s.ntasks_per_node = 9; }), ErrorCode::kOk)
+      << "more CPUs than the partition has: waits, as in Slurm";
+  EXPECT_EQ(refused([](JobSpec& s) { s.min_nodes = s.max_nodes = 2, s.ntasks_per_node = 9; }), ErrorCode::kNodesNotAvailable);
   EXPECT_EQ(refused([](JobSpec& s) { s.required_nodes = "nope"; }), ErrorCode::kInvalidNodeName);
   EXPECT_EQ(refused([](JobSpec& s) { s.required_nodes = s.excluded_nodes = "n1"; }), ErrorCode::kInvalidNodeName);
   EXPECT_EQ(refused([](JobSpec& s) { s.time_limit = 5, s.time_min = 10; }), ErrorCode::kInvalidTimeMin);

@@ -313,6 +313,7 @@ TEST_F(NodeFeaturesTest, NodesThatNoFileNamesHaveThem) {
 TEST_F(NodeFeaturesTest, WishesThatNoNodeCanHave) {
   EXPECT_EQ(refused("nps1&nps4"), ErrorCode::kInvalidFeature) << "they exclude each other";
   EXPECT_EQ(refused("[nps1*1&mig*1]"), ErrorCode::kInvalidFeature) << "which node gets which is not said";
+  EXPECT_EQ(refused("(nps1&mig)*1"), ErrorCode::kInvalidFeature);
   EXPECT_EQ(refused("[fast*1]"), ErrorCode::kOk);
   EXPECT_EQ(refused("nps1|nps4"), ErrorCode::kOk);
 }

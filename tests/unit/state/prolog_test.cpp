@@ -150,6 +150,20 @@ TEST_F(PrologTest, WhatDrainsANodeCountsOnce) {
   EXPECT_TRUE(drained(0)) << "it failed again";
 }
 
+// What was gathered in the tree is told at once, of several jobs; a step is launched once for all that.
+TEST_F(PrologTest, ManyReportsAtOnce) {
+  flags({"Alloc", "DeferBatch"});
+  const JobId well = started(batch_spec(), "n[1-3]");
+  const JobId failed = started(batch_spec(), "n[1-2]");
+  ASSERT_TRUE(run(PrologsDone{{{well, 0, "n[1-2]", 0}, {failed, 0, "n1", 0}, {failed, 0, "n2", 1 << 8}, {well, 0, "n3", 0}}}));
+  ASSERT_EQ(effects<LaunchStep>().size(), 1U);
+  EXPECT_EQ(effects<LaunchStep>()[0].key.id.job, well);
+  EXPECT_EQ(job(well).flags & kJobConfiguring, 0U);
+  EXPECT_NE(job(failed).state, JobState::kRunning);
+  EXPECT_NE(state_.nodes.at(1).flags & kNodeDrain, 0U);
+  EXPECT_EQ(state_.nodes.at(0).flags & kNodeDrain, 0U);
+}
+
 // A node tells by its own clock when something happened.
 TEST_F(PrologTest, TheClocksOfNodesDiffer) {
   const Duration second = std::chrono::seconds(1);

@@ -203,8 +203,10 @@ TEST_F(StepTest, CyclicPlaneAndArbitrary) {
   spec.node_list = "n2,n1,n2";
   const auto step = create(spec);
   ASSERT_TRUE(step);
-  EXPECT_EQ(layout(*step).nodes[0].name, "n2");
-  EXPECT_EQ(layout(*step).nodes[0].tasks, (std::vector<uint32_t>{0, 2}));
+  EXPECT_EQ(layout(*step).node_list, "n[1-2]") << "in the order of the job's nodes";
+  EXPECT_EQ(layout(*step).nodes[0].name, "n1");
+  EXPECT_EQ(layout(*step).nodes[0].tasks, (std::vector<uint32_t>{1}));
+  EXPECT_EQ(layout(*step).nodes[1].tasks, (std::vector<uint32_t>{0, 2}));
 }
 
 TEST_F(StepTest, ExactStepsShareAJobAndOthersWait) {
@@ -235,6 +237,10 @@ TEST_F(StepTest, NodesAreChosenAsAsked) {
   EXPECT_EQ(layout(*create(spec)).node_list, "n3");
   spec.node_list = "n4";
   EXPECT_EQ(refused(spec), ErrorCode::kNodesNotAvailable);
+  StepSpec many = tasks(9, 1);
+  EXPECT_EQ(refused(many), ErrorCode::kTooManyCpus);
+  many.node_list = "n1";
+  EXPECT_EQ(refused(many), ErrorCode::kNodesNotAvailable) << "no other node may be added";
   spec.node_list = {};
   EXPECT_EQ(layout(*create(spec)).node_list, "n1") << "the one that is free";
   EXPECT_EQ(refused(spec), ErrorCode::kStepsBusy);

@@ -410,5 +410,26 @@ TEST_F(UpdateJobTest, AnAdministratorsCommentIsNotTheUsers) {  // a request may 
   EXPECT_EQ(job(submit(spec, kRoot)).spec->admin_comment, "checked by the operators");
 }
 
+TEST_F(UpdateJobTest, CpusStayBelowTheMost) {
+  const JobId id = submit(batch_spec());
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.min_cpus = 3, u.max_cpus = 5; }), ErrorCode::kOk);
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.min_cpus = 6; }), ErrorCode::kError);
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.min_cpus = 4; }), ErrorCode::kOk);
+}
+
+// The bug: it was the most as well.
+TEST_F(UpdateJobTest, OneNumberOfNodesIsTheLeast) {
+  JobSpec spec = batch_spec();
+  spec.min_nodes = 2;
+  spec.max_nodes = 3;
+  const JobId id = submit(spec);
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.min_nodes = 1; }), ErrorCode::kOk);
+  EXPECT_EQ(job(id).spec->min_nodes, 1U);
+  EXPECT_EQ(job(id).spec->max_nodes, 3U);
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.min_nodes = 4; }), ErrorCode::kTooManyNodes);
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.min_nodes = 2, u.max_nodes = 4; }), ErrorCode::kOk);
+  EXPECT_EQ(job(id).spec->max_nodes, 4U);
+}
+
 }  // namespace
 }  // namespace sluice::state

@@ -51,6 +51,13 @@ TEST(FilePattern, BatchScriptsAndArrays) {
 
 TEST(FilePattern, ABackslashTurnsSymbolsOff) {
   EXPECT_EQ(expand_file_pattern("a\\%j", fields()), "a%j");
+  EXPECT_EQ(expand_file_pattern("a\\\\b-%j", fields()), "ab-%j");
+  PatternFields batch = fields();
+  batch.step.step = kBatchStep;
+  EXPECT_EQ(expand_file_pattern("a\\b-%j", batch), "ab-%j");
+  EXPECT_EQ(expand_file_pattern("a\\\\b-%j", batch), "a\\b-%j");
+  EXPECT_EQ(expand_file_pattern("a\\\\\\b", batch), "a\\b");
+  EXPECT_EQ(expand_file_pattern("tail\\", batch), "tail");
 }
 
 TEST(FilePattern, KnowsWhatDiffersByNode) {

@@ -133,6 +133,20 @@ TEST(OutputEnv, OptionsThatSrunsSeeAgain) {
   EXPECT_FALSE(env.has("SLURM_MEM_PER_CPU"));
 }
 
+TEST(OutputEnv, AllMemoryIsNotTold) {
+  protocol::StepLaunch launch = captured_job();
+  for (const MemoryKind kind : {MemoryKind::kPerNode, MemoryKind::kPerCpu}) {
+    JobSpec spec = *launch.job_spec;
+    spec.memory_kind = kind;
+    spec.memory_mib = 0;
+    launch.job_spec = std::make_shared<const JobSpec>(spec);
+    Environment env;
+    set_batch_variables(launch, {"node1", 0, ""}, env);
+    EXPECT_FALSE(env.has("SLURM_MEM_PER_NODE"));
+    EXPECT_FALSE(env.has("SLURM_MEM_PER_CPU"));
+  }
+}
+
 // The sruns of a script see what it was submitted with.
 TEST(OutputEnv, OomKillStep) {
   protocol::StepLaunch launch = captured_job();
@@ -332,6 +346,9 @@ TEST(OutputEnv, TasksAreDealtToNodesWithRoom) {
   EXPECT_EQ(tasks_per_node(spec, {6, 2}), (std::vector<uint32_t>{3, 1}));
   spec.num_tasks = 7;
   EXPECT_EQ(tasks_per_node(spec, {6, 2}), (std::vector<uint32_t>{5, 2}));
+  spec.num_tasks = 3;
+  spec.ntasks_per_node = 2;
+  EXPECT_EQ(tasks_per_node(spec, {4, 4}), (std::vector<uint32_t>{2, 2})) << "as many as were said for each";
   spec = {};
   EXPECT_EQ(tasks_per_node(spec, {64, 64}), (std::vector<uint32_t>{64, 64}));
 }

@@ -42,6 +42,25 @@ TEST(PartitionUpdate, JobDefaultsStandForWhatTheyList) {
   }
 }
 
+TEST(PartitionUpdate, RefusesValuesInSlurmsWords) {
+  const auto said = [](const std::string& key, const std::string& value) {
+    PartitionConfig part = partition();
+    const auto done = update_partition(cluster(), {{key, value}}, part);
+    return done ? std::string() : done.error().text;
+  };
+  EXPECT_EQ(said("maxtime", "x"), "Invalid input maxtime=x");
+  EXPECT_EQ(said("priority", "x"), "Invalid Priority value: x");
+  EXPECT_EQ(said("defmempercpu", "-1"), "Invalid DefMemPerCPU value: -1");
+  EXPECT_EQ(said("OverTimeLimit", "x"), "Invalid OverTimeLimit value: x");
+  EXPECT_EQ(said("maxnodes", "x"), "Invalid numeric value \"x\" for MaxNodes.");
+  EXPECT_EQ(said("minnodes", "x"), "\"x\" is not a valid node count");
+  EXPECT_EQ(said("preemptmode", "x"), "Invalid input: preemptmode=x");
+  EXPECT_EQ(said("default", "maybe"), "Invalid input: default=maybe\nscontrol: error: Acceptable Default values are YES and NO");
+  EXPECT_EQ(said("shared", "x"),
+            "Invalid input: shared=x\nscontrol: error: Acceptable OverSubscribe values are NO, EXCLUSIVE, YES:#, and FORCE:#");
+  EXPECT_EQ(said("tresbillingweights", "x"), "Invalid TRESBillingWeights specification");
+}
+
 TEST(PartitionUpdate, SaysWhatDoesNothing) {
   EXPECT_EQ(partition_keys_without_effect({{"MaxTime", "10"}, {"State", "UP"}, {"JobDefaults", "DefCpuPerGPU=2"}}), Keys{});
   EXPECT_EQ(partition_keys_without_effect({{"GraceTime", "10"}, {"maxtime", "5"}, {"qos", "fast"}}), (Keys{"GraceTime", "QOS"}));

@@ -134,6 +134,7 @@ TEST(SubmitOptionsTest, VariablesFollowTheCommand) {
   EXPECT_EQ(variables("ntasks", kSrun), (List{"SLURM_NPROCS", "SLURM_NTASKS"}));
   EXPECT_EQ(variables("ntasks", kSbatch), List{});
   EXPECT_EQ(variables("clusters", kSalloc), (List{"SALLOC_CLUSTERS", "SLURM_CLUSTERS"}));
+  EXPECT_EQ(variables("jobid", kSrun), List{"SLURM_JOB_ID"}) << "SLURM_JOBID is for programs alone";
   EXPECT_EQ(variables("output", kSrun), (List{"SLURM_STDOUTMODE", "SRUN_OUTPUT"}));
 }
 
@@ -264,6 +265,15 @@ TEST(SubmitOptionsTest, TasksPerNodeThatDoNotMatchAreIgnored) {
   EXPECT_EQ(per_node(2, 2, 2), "|2|");
   EXPECT_EQ(per_node(4, 0, 1), "|0|");
   EXPECT_EQ(per_node(3, 2, 1), "|2|") << "nearly: the controller refuses it";
+  for (const auto& [tasks, kept] : {std::pair{2U, 0U}, {0U, 2U}}) {  // too few are no reason to warn
+    Submission s;
+    s.job.num_tasks = tasks;
+    s.job.min_nodes = s.job.max_nodes = 2;
+    s.job.ntasks_per_node = 2;
+    std::vector<std::string> said;
+    ASSERT_TRUE(finish_submission(s, kSrun, said));
+    EXPECT_EQ(s.job.ntasks_per_node, kept) << tasks;
+  }
 }
 
 TEST(SubmitOptionsTest, MoreTasksThanCanBeCounted) {
@@ -273,6 +283,18 @@ TEST(SubmitOptionsTest, MoreTasksThanCanBeCounted) {
   ASSERT_TRUE(apply(s, "ntasks-per-node", "65536", kSbatch));
   ASSERT_TRUE(finish_submission(s, kSbatch, warnings));
   EXPECT_EQ(s.job.num_tasks, 0x7fffffffU) << "it was 0: as many as the nodes have room for";
+}
+
+TEST(SubmitOptionsTest, SwitchesAreCounted) {
+  for (const char* none : {"0", "0@5", "", "@5", "foo", "1x"}) {
+    Submission s;
+    const OptionResult set = apply(s, "switches", none, kSbatch);
+    ASSERT_FALSE(set) << none;
+    const std::string count = std::string(none).substr(0, std::string(none).find('@'));
+    EXPECT_EQ(set.error().errors.back(), "Invalid numeric value \"" + count + "\" for --switches.");
+  }
+  Submission s;
+  EXPECT_TRUE(apply(s, "switches", "1@foo", kSbatch)) << "Slurm waits as long as usual then";
 }
 
 TEST(SubmitOptionsTest, WhatTheConfigurationSays) {
@@ -390,7 +412,8 @@ TEST(SubmitValuesTest, Values) {
   EXPECT_EQ(parse_gres("gpu:a100:2,fan"), "gres/gpu:a100:2,gres/fan:1");
   EXPECT_EQ(parse_gres("none"), "");
   EXPECT_EQ(parse_gpus("a100:1,v100:2"), "gres/gpu:a100:1,gres/gpu:v100:2");
-  EXPECT_EQ(parse_gpus("gpu:1:2"), std::nullopt);
+  EXPECT_EQ(parse_gpus("a100,v100:2"), "gres/gpu:a100,gres/gpu:v100:2") << "one of a type alone";
+  for (const char* bad : {"gpu:1:2", "a100:", ":2", "a100:x", "2x", "-1"}) EXPECT_EQ(parse_gpus(bad), std::nullopt) << bad;
   EXPECT_EQ(parse_signal("sigusr1"), 10U);
   EXPECT_EQ(parse_signal("foo"), std::nullopt);
   const auto nodes = parse_node_counts("1k-2k");

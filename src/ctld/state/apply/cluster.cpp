@@ -92,6 +92,14 @@ void remove_node(ClusterState& state, NodeId id) {
   node.base = NodeBaseState::kDown;
 }
 
+// A node that went down by power saving is idle since it came up again.
+void note_power(Node& node, const NodeStateChanged& event) {
+  constexpr NodeFlags kPower = kNodePowerDown | kNodePoweringDown | kNodePoweredDown | kNodePoweringUp;
+  const bool awakes = is_asleep(node) && (event.flags & kPower) == 0 && node.reboot_issued != kNoTime;
+  if ((event.flags & kNodePoweredDown) != 0 && (node.flags & kNodePoweringDown) != 0) node.last_busy = kNoTime;
+  else if (awakes) node.last_busy = event.time;
+}
+
 }  // namespace
 
 void apply_event(ClusterState& state, const StateForgotten&) {
@@ -152,6 +160,7 @@ void apply_event(ClusterState& state, const NodeStateChanged& event) {
   note_node_change(state, state.nodes.at(event.node), event);
   Node& node = state.nodes.edit(event.node);
   if ((node.flags & kNodeDrain) != 0 && (event.flags & kNodeDrain) == 0) node.undrained = event.time;
+  note_power(node, event);
   node.base = event.base;
   node.flags = event.flags;
   node.reason = event.reason;

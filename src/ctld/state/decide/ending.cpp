@@ -47,10 +47,19 @@ bool is_of_crontab(const ClusterState& state, const Job& job) {
   return at != state.crontabs->end() && std::ranges::find(at->second.jobs, job.id) != at->second.jobs.end();
 }
 
+// What a job waits for that is queued again. No pass of the scheduler may come before it begins, to find it out.
+JobReason reason_to_wait(const JobRequeued& event) {
+  if (event.hold == HoldKind::kAdmin) return JobReason::kJobHeldAdmin;
+  if (event.hold == HoldKind::kUser) return JobReason::kJobHeldUser;
+  return event.begin > event.time ? JobReason::kBeginTime : JobReason::kNone;
+}
+
 void wait_for_next_time(Draft& draft, const Job& job, Time now) {
   const auto times = parse_cron_times(job.spec->cron.view());
-  draft.emit(JobRequeued{.job = job.id, .restart_count = job.restart_count + 1, .hold = job.hold,
-                         .begin = times ? next_cron_time(*times, now) : kNever, .time = now});
+  JobRequeued event{.job = job.id, .restart_count = job.restart_count + 1, .hold = job.hold,
+                    .begin = times ? next_cron_time(*times, now) : kNever, .time = now};
+  event.reason = reason_to_wait(event);
+  draft.emit(std::move(event));
 }
 
 void finish(Draft& draft, JobId id, Time now) {
@@ -78,9 +87,7 @@ void finish(Draft& draft, JobId id, Time now) {
   if ((job.flags & kJobRequeueHold) != 0 && event.hold == HoldKind::kNone) {
     event.hold = HoldKind::kUser;
   }
-  if (event.hold != HoldKind::kNone) {
-    event.reason = event.hold == HoldKind::kUser ? JobReason::kJobHeldUser : JobReason::kJobHeldAdmin;
-  }
+  event.reason = reason_to_wait(event);
   // of RequeueExitHold nothing more is said
   const bool by_exit = (job.flags & kJobSpecialExit) != 0 && job.state != JobState::kCancelled;
   if ((job.flags & kJobRequeueHold) != 0 && !by_exit) {
@@ -205,15 +212,12 @@ void requeue_ended(Draft& draft, JobId id, JobFlags flags, Time now) {
   JobRequeued event{.job = id, .restart_count = job.restart_count + 1,
                     .begin = now + requeue_delay(*draft.state().config), .time = now,
                     .exit_status = job.exit_status, .derived_exit_status = job.derived_exit_status};
+  event.hold = job.hold;  // nobody gets rid of it by ending the job and queueing it again
   if ((flags & kJobRequeueHold) != 0) {
-    event.hold = HoldKind::kUser;
-    event.reason = JobReason::kJobHeldUser;
+    if (event.hold == HoldKind::kNone) event.hold = HoldKind::kUser;
     if ((flags & kJobSpecialExit) == 0) event.description = kRequeuedHeld;
   }
-  if (job.hold == HoldKind::kAdmin) {  // its user does not get rid of that hold by ending the job and queueing it again
-    event.hold = HoldKind::kAdmin;
-    event.reason = JobReason::kJobHeldAdmin;
-  }
+  event.reason = reason_to_wait(event);
   event.flags = flags & kJobSpecialExit;
   draft.emit(std::move(event));
 }

@@ -25,7 +25,7 @@ namespace {
 constexpr size_t kMostArguments = size_t{2} << 20;    // as the kernel's of a command
 constexpr size_t kMostProgramText = size_t{4} << 20;  // of --multi-prog: a file, and as long as a script may be
 
-// The feature names of a constraint such as "[a&b*2|c]&d".
+// The feature names of a constraint such as "[a&b*2|c]&d". There is no "not": "!a" is a name, and no node has it.
 std::vector<std::string> feature_names(std::string_view constraint) {
   std::vector<std::string> names;
   std::string name;
@@ -37,7 +37,7 @@ std::vector<std::string> feature_names(std::string_view constraint) {
     name.clear();
   };
   for (const char c : constraint) {
-    if (std::string_view("&|,[]()*! ").find(c) != std::string_view::npos) {
+    if (std::string_view("&|,[]()*").find(c) != std::string_view::npos) {
       flush();
     } else {
       name += c;
@@ -94,6 +94,10 @@ Status check_texts(const StepSpec& spec) {
   return good ? check_each_text(spec, StepSpec()) : failure(std::string(kTooLong));
 }
 
+void ask_for_all_memory(JobSpec& spec) {
+  if (spec.memory_kind == MemoryKind::kPerCpu && spec.memory_mib == 0) spec.memory_kind = MemoryKind::kPerNode;
+}
+
 bool is_open_to(const PartitionConfig& partition, const std::vector<std::string>& groups) {
   return partition.allow_groups.empty() ||
          std::ranges::any_of(groups, [&](const auto& group) { return contains(partition.allow_groups, group); });
@@ -148,8 +152,8 @@ Status within_limits(const ClusterState& state, const JobSpec& spec, const Parti
     return failure(ErrorCode::kTooManyNodes);
   }
   if (!has_enough_cpus(state, spec, partition)) return failure(ErrorCode::kTooManyCpus);
-  const bool over = fit::exceeds_memory_limit(spec, config, *state.config);
-  return over ? failure(ErrorCode::kInvalidMemory) : Status{};
+  const bool over = fit::exceeds_memory_limit(spec, config, *state.config, partition.max_node_memory_mib);
+  return over ? failure(ErrorCode::kTaskMemory) : Status{};
 }
 
 Result<std::vector<const Partition*>> find_partitions(const ClusterState& state, const JobSpec& spec) {

@@ -23,6 +23,9 @@ inline constexpr std::string_view kTooLong = "Pathname of a file, directory or o
 [[nodiscard]] Status check_texts(const JobSpec& spec, const JobSpec& before = {});
 [[nodiscard]] Status check_texts(const StepSpec& spec);
 
+// No memory for each CPU asks for all of each node, as no memory for each node does: --mem-per-cpu=0, MinMemoryCPU=0.
+void ask_for_all_memory(JobSpec& spec);
+
 // AllowGroups: whether one of these groups is among them.
 [[nodiscard]] bool is_open_to(const PartitionConfig& partition, const std::vector<std::string>& groups);
 // May the user's job enter this partition?

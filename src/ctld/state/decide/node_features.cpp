@@ -22,7 +22,8 @@ std::optional<std::vector<std::string>> missing_of(const Node& node, const Branc
   std::vector<std::string> missing;
   for (const std::string& wanted : branch) {
     if (contains(active, wanted) || contains(missing, wanted)) continue;
-    if (!node.jobs.empty() || !contains(node.config->changeable_features, wanted)) return std::nullopt;
+    const bool may_change = node.jobs.empty() && !is_asleep(node);
+    if (!may_change || !contains(node.config->changeable_features, wanted)) return std::nullopt;
     missing.push_back(wanted);
   }
   return missing;
@@ -97,11 +98,13 @@ Status check_changeable_features(const ClusterConfig& config, const JobSpec& spe
   if (spec.constraint.empty() || config.helpers.helpers.empty()) return {};
   const auto wanted = fit::parse_features(spec.constraint.view());
   if (!wanted) return tl::unexpected<Error>(wanted.error());
+  const auto changes = [&](const std::string& name) {
+    return std::ranges::any_of(config.helpers.helpers,
+                               [&](const FeatureHelper& helper) { return contains(helper.features, name); });
+  };
   for (const fit::FeatureCount& count : wanted->counts) {
-    const bool changes = std::ranges::any_of(config.helpers.helpers, [&](const FeatureHelper& helper) {
-      return contains(helper.features, count.name);
-    });
-    if (changes) return failure(ErrorCode::kInvalidFeature);
+    const bool any = std::ranges::any_of(count.any_of, [&](const Branch& branch) { return std::ranges::any_of(branch, changes); });
+    if (any) return failure(ErrorCode::kInvalidFeature);
   }
   for (const std::string& exclusive : config.helpers.exclusive) {
     const std::vector<std::string> group = split_list(exclusive);

@@ -8,6 +8,7 @@
 #include "ctld/state/decide/dynamic_nodes.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/node_features.hpp"
+#include "ctld/state/decide/power.hpp"
 #include "ctld/state/decide/reboot.hpp"
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/describe_equal.hpp"
@@ -80,7 +81,7 @@ void settle_state(Draft& draft, NodeId id, const std::string& wrong, bool reboot
   const ClusterConfig& config = *draft.state().config;
   const Node& node = draft.node(id);
   NodeStateChanged event = present_state(node, now);
-  event.flags &= ~(kNodeNoRespond | kNodePoweringUp | kNodePoweredDown | kNodePowerUp);
+  settle_power(event, rebooted);
   const bool reboots = (event.flags & kNodeRebootIssued) != 0;
   if (!wrong.empty()) {
     event.flags |= kNodeInvalidReg | kNodeDrain;
@@ -207,7 +208,8 @@ JobId strange_job(const ClusterState& state, const protocol::RegisterNodeRequest
 bool is_rebooted(const Node& node, const protocol::RegisterNodeRequest& request) {
   const bool another_boot = node.hardware != nullptr && !node.hardware->boot_id.empty() &&
                             node.hardware->boot_id != request.hardware.boot_id;
-  return another_boot || (node.reboot_issued != kNoTime && request.hardware.boot_time > node.reboot_issued);
+  const bool first_boot = node.hardware == nullptr && (node.flags & kNodePoweringUp) != 0;
+  return another_boot || first_boot || (node.reboot_issued != kNoTime && request.hardware.boot_time > node.reboot_issued);
 }
 
 // How a node comes back that registers.
@@ -228,15 +230,17 @@ bool note_return(Draft& draft, NodeId id, const Return& how, Time now) {
     }
   }
   if (draft.node(id).jobs.empty()) return false;
+  const bool slept = is_asleep(draft.node(id));
+  const bool awakes = slept && (how.rebooted || (draft.node(id).flags & kNodePoweredDown) != 0);
   if (how.rebooted) {
     // its processes are gone
-    if (!expected && config.return_to_service != 2) {
+    if (!expected && !slept && config.return_to_service != 2) {
       set_down(draft, id, "Node unexpectedly rebooted", config.slurm_user_id, now, how.ended);
     } else {
-      lose_node(draft, id, now, expected ? NodeLoss::kRebooted : NodeLoss::kFailed, how.ended);
+      lose_node(draft, id, now, expected || slept ? NodeLoss::kRebooted : NodeLoss::kFailed, how.ended);
     }
   }
-  if (expected && (how.rebooted || how.changed)) boot_jobs(draft, id);
+  if (awakes || (expected && (how.rebooted || how.changed))) boot_jobs(draft, id);
   return false;
 }
 
@@ -343,8 +347,8 @@ Result<Decision> decide_on(const ClusterState& state, const NodesSilent& command
   Draft draft(state);
   for (const NodeId id : command.nodes) {
     const Node* node = draft.state().nodes.find(id);
-    if (node == nullptr || node->removed || node->base == NodeBaseState::kDown || (node->flags & kNodeRebootIssued) != 0 ||
-        node->base == NodeBaseState::kFuture) {
+    if (node == nullptr || !expects_agent(*node) || node->base == NodeBaseState::kDown ||
+        (node->flags & kNodeRebootIssued) != 0) {
       continue;
     }
     if ((node->flags & kNodeNoRespond) == 0) {
@@ -361,7 +365,7 @@ Result<Decision> decide_on(const ClusterState& state, const NodesNotResponding& 
   Draft draft(state);
   for (const NodeId id : command.nodes) {
     const Node* node = draft.state().nodes.find(id);
-    if (node == nullptr || node->removed || (node->flags & kNodeNoRespond) != 0) continue;
+    if (node == nullptr || !expects_agent(*node) || (node->flags & kNodeNoRespond) != 0) continue;
     NodeStateChanged event = present_state(*node, now);
     event.flags |= kNodeNoRespond;
     draft.emit(std::move(event));
@@ -373,7 +377,7 @@ Result<Decision> decide_on(const ClusterState& state, const NodesResponding& com
   Draft draft(state);
   for (const NodeId id : command.nodes) {
     const Node* node = draft.state().nodes.find(id);
-    if (node == nullptr || node->removed || (node->flags & kNodeNoRespond) == 0) continue;
+    if (node == nullptr || !expects_agent(*node) || (node->flags & kNodeNoRespond) == 0) continue;
     NodeStateChanged event = present_state(*node, now);
     event.flags &= ~kNodeNoRespond;
     draft.emit(std::move(event));

@@ -24,7 +24,7 @@ void add_to_reason(NodeStateChanged& event, std::string_view what, uint32_t uid,
 void request_reboot(Draft& draft, NodeId id, const RebootNodes& command, Time now) {
   const Node& node = draft.node(id);
   constexpr NodeFlags kAsked = kNodeRebootRequested | kNodeRebootIssued;
-  if (node.base == NodeBaseState::kFuture || (node.flags & kAsked) != 0) return;
+  if (!expects_agent(node) || (node.flags & kAsked) != 0) return;  // what is powered down boots anyway
   const protocol::RebootNodesRequest& request = command.request;
   NodeStateChanged event = present_state(node, now);
   event.flags |= kNodeRebootRequested;
@@ -119,7 +119,8 @@ void give_up_reboot(Draft& draft, NodeId id, const std::string& reason, Time now
 void forget_reboot(NodeStateChanged& event) {
   event.flags &= ~(kNodeRebootIssued | kNodeRebootRequested);
   event.after_reboot = AfterReboot::kAsBefore;
-  event.reboot_issued = kNoTime;
+  constexpr NodeFlags kPowerChanged = kNodePoweringDown | kNodePoweredDown | kNodePoweringUp;
+  if ((event.flags & kPowerChanged) == 0) event.reboot_issued = kNoTime;  // else it is the time of that
   event.boot_features = {};
   event.boot_if_needed = false;
 }

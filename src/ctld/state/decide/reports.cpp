@@ -123,6 +123,36 @@ void step_report(Draft& draft, const protocol::StepEnded& report, Time now) {
   }
 }
 
+void failed_prolog(Draft& draft, const PrologDone& report, Time now) {
+  const JobId whole = whole_job(draft, report.job);
+  const ClusterConfig& config = *draft.state().config;
+  if (report.nodes.empty()) {  // no node is to blame for PrologSlurmctld: queued again, not held
+    Ending ending{.state = JobState::kCancelled, .reason = JobReason::kProlog, .by = config.slurm_user_id};
+    if (may_requeue(config, draft.job(whole))) ending.flags = kJobRequeued;
+    return complete_job(draft, whole, ending, now);
+  }
+  // a batch job is queued again, held like one that could not be launched unless the site says no
+  const Job& failed = draft.job(whole);
+  const bool forced = failed.spec->batch && has_option(config.prolog_flags, "ForceRequeueOnFail");
+  Ending ending = forced ? queued_again_held() : failed_launch(draft.state(), failed, JobReason::kProlog);
+  if (has_option(config.scheduler_parameters, "nohold_on_prolog_fail")) ending.flags &= kJobRequeued;
+  complete_job(draft, whole, ending, now);
+}
+
+void prolog_report(Draft& draft, const PrologDone& report, Time now) {
+  const Bitmap nodes = known_nodes(draft.state(), report.nodes);
+  if (report.status != 0) {  // whatever became of the job meanwhile: agents kill no prolog but one that takes too long
+    blame(draft, nodes, "Prolog error", report.happened, now);
+  }
+  const Job* job = live_job(draft.state(), report.job, report.restart);
+  if (job == nullptr || !is_running(*job)) return;
+  if (report.status != 0) return failed_prolog(draft, report, now);
+  Bitmap positions = allocation_positions(*job, nodes) & job->preparing;
+  const bool controller = report.nodes.empty() && job->preparing.test(job->allocation->nodes.size());
+  if (positions.none() && !controller) return;
+  draft.emit(JobPrepared{.job = report.job, .positions = std::move(positions), .controller = controller});
+}
+
 }  // namespace
 
 Result<Decision> decide_on(const ClusterState& state, const EndSteps& command, Time now) {
@@ -147,34 +177,13 @@ Result<Decision> decide_on(const ClusterState& state, const JobsCleaned& command
 
 Result<Decision> decide_on(const ClusterState& state, const PrologDone& command, Time now) {
   Draft draft(state);
-  const Bitmap nodes = known_nodes(state, command.nodes);
-  if (command.status != 0) {  // whatever became of the job meanwhile: agents kill no prolog but one that takes too long
-    blame(draft, nodes, "Prolog error", command.happened, now);
-  }
-  const Job* job = live_job(state, command.job, command.restart);
-  if (job == nullptr || !is_running(*job)) return draft.take();
-  const Bitmap positions = allocation_positions(*job, nodes) & job->preparing;
-  const bool controller = command.nodes.empty() &&
-                          job->preparing.test(job->allocation->nodes.size());
-  if (command.status == 0) {
-    if (positions.any() || controller) {
-      draft.emit(JobPrepared{.job = command.job, .positions = positions, .controller = controller});
-    }
-    return draft.take();
-  }
-  const JobId whole = whole_job(draft, command.job);
-  if (command.nodes.empty()) {  // no node is to blame for PrologSlurmctld: queued again, not held
-    Ending ending{.state = JobState::kCancelled, .reason = JobReason::kProlog, .by = state.config->slurm_user_id};
-    if (may_requeue(*state.config, draft.job(whole))) ending.flags = kJobRequeued;
-    complete_job(draft, whole, ending, now);
-    return draft.take();
-  }
-  // a batch job is queued again, held like one that could not be launched unless the site says no
-  const Job& failed = draft.job(whole);
-  const bool forced = failed.spec->batch && has_option(state.config->prolog_flags, "ForceRequeueOnFail");
-  Ending ending = forced ? queued_again_held() : failed_launch(state, failed, JobReason::kProlog);
-  if (has_option(state.config->scheduler_parameters, "nohold_on_prolog_fail")) ending.flags &= kJobRequeued;
-  complete_job(draft, whole, ending, now);
+  prolog_report(draft, command, now);
+  return draft.take();
+}
+
+Result<Decision> decide_on(const ClusterState& state, const PrologsDone& command, Time now) {
+  Draft draft(state);
+  for (const PrologDone& report : command.reports) prolog_report(draft, report, now);
   return draft.take();
 }
 

@@ -100,7 +100,7 @@ void replace_nodes(Draft& draft, Reservation r, Time now) {
   nodes_of(draft.state(), r).for_each([&](size_t id) {
     const Node& node = draft.node(static_cast<NodeId>(id));
     const bool in_use = active && (r.flags & kReservationReplace) != 0 && !node.jobs.empty();
-    if (is_schedulable(node) && !in_use) keep.set(id);
+    if (may_serve(draft.state(), node) && !in_use) keep.set(id);
   });
   if (keep.count() >= r.node_count) return;
   const size_t had = keep.count();

@@ -6,6 +6,7 @@
 
 #include "ctld/state/decide/job_ids.hpp"
 #include "ctld/state/decide/node_features.hpp"
+#include "ctld/state/decide/power.hpp"
 #include "ctld/state/decide/reboot.hpp"
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/draft.hpp"
@@ -69,11 +70,15 @@ std::optional<CheckedStart> check_start(const ClusterState& state, const Planned
   }
   JobStarted::Start start{.task = plan.task, .job = id, .allocation = plan.allocation};
   for (const FeatureChange& change : *changes) start.booting.set(change.position);
+  for (size_t at = 0; at < plan.allocation->nodes.size(); ++at) {
+    if (is_asleep(state.nodes.at(plan.allocation->nodes[at].node))) start.booting.set(at);
+  }
   event.starts.push_back(std::move(start));
   return CheckedStart{std::move(event), std::move(*changes)};
 }
 
-// The job starts; its nodes are told to reboot where it asks for that or needs features that they do not have now.
+// The job starts; its nodes are woken where they are asleep, and told to reboot where it asks for that or needs features that
+// they do not have now.
 void start(Draft& draft, const CheckedStart& checked, Time now) {
   const std::shared_ptr<const Allocation> allocation = checked.event.starts.front().allocation;
   const uint32_t uid = draft.state().config->slurm_user_id;
@@ -83,9 +88,13 @@ void start(Draft& draft, const CheckedStart& checked, Time now) {
   }
   auto change = checked.changes.begin();
   for (size_t at = 0; at < allocation->nodes.size(); ++at) {
+    const Node& node = draft.node(allocation->nodes[at].node);
+    if (is_asleep(node)) {  // and is rebooted by that; its features are as they are
+      wake_for_job(draft, node.id, now);
+      continue;
+    }
     const bool changes = change != checked.changes.end() && change->position == at;
     if (!checked.event.reboot && !changes) continue;
-    const Node& node = draft.node(allocation->nodes[at].node);
     const bool wanted_anyway = checked.event.reboot || (node.flags & kNodeRebootRequested) != 0;
     NodeStateChanged order = reboot_issued(node, uid, now);
     if (changes) {
@@ -139,7 +148,7 @@ Events merge_starts(Events events) {
       continue;
     }
     auto* other = std::get_if<JobStarted>(&event);
-    if (other == nullptr) {  // a node that reboots for a job
+    if (other == nullptr) {  // a node that reboots or wakes for a job
       merged.push_back(std::move(event));
       continue;
     }

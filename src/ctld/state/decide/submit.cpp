@@ -76,18 +76,26 @@ Status add_dependency(const ClusterState& state, const JobSpec& spec, Time now, 
 }
 
 void set_waiting_times(bool held, Time now, Job& job) {
+  const bool delayed = job.spec->begin > now;
+  if (delayed && job.dependency.empty()) job.eligible = job.spec->begin;
   if (held) {
     job.hold = HoldKind::kUser;
     job.reason = JobReason::kJobHeldUser;
     return;
   }
   if (!job.dependency.empty()) return;
-  if (job.spec->begin > now) {
-    job.eligible = job.spec->begin;
+  if (delayed) {
     job.reason = JobReason::kBeginTime;
     return;
   }
   job.eligible = job.accrue = now;
+}
+
+// Agents that are not root's can start processes of their own user only: a cluster that a user made for himself.
+Status check_user(const ClusterConfig& config, uint32_t uid) {
+  if (config.slurmd_user_id == 0 || config.slurmd_user_id == uid) return {};
+  return failure(ErrorCode::kAccessDenied,
+                 "The nodes of this cluster run jobs of the user " + config.slurmd_user + " (SlurmdUser) only");
 }
 
 Status check_times(const JobSpec& spec, Time now) {
@@ -97,6 +105,12 @@ Status check_times(const JobSpec& spec, Time now) {
     return failure(ErrorCode::kInvalidTimeMin);
   }
   return {};
+}
+
+// Without a limit of its own or of its partition a job may have what is left before its deadline, a minute or more.
+void follow_deadline(const PartitionConfig& partition, JobSpec& spec) {
+  const bool unlimited = spec.time_limit == 0 && !partition.default_time;
+  if (spec.deadline != kNoTime && unlimited && spec.time_min == 0) spec.time_min = 1;
 }
 
 // The first of `count` ids in a row that are free.
@@ -125,17 +139,21 @@ struct Place {
 // The event for one job.
 Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& command, const std::shared_ptr<JobSpec>& spec,
                                 Place place, Time now) {
+  if (Status ok = check_user(*state.config, spec->uid); !ok) return tl::unexpected(ok.error());
   if (Status ok = check_texts(*spec); !ok) return tl::unexpected(ok.error());
   drop_privileged(state, command.who.uid, *spec);
   const bool held = takes_hold(*spec);
   follow_system_share(*state.config, *spec);
   if (Status ok = fit::complete_gres(*spec); !ok) return tl::unexpected(ok.error());
   if (spec->nice < 0 && !is_admin(state, command.who.uid)) return failure(ErrorCode::kInvalidNice);
+  ask_for_all_memory(*spec);
   const Submitter submitter{spec->uid, command.groups};
   if (Status ok = apply_submit_plugins(state, submitter, *spec); !ok) return tl::unexpected(ok.error());
   const auto partitions = check_partitions(state, *spec, submitter);
   if (!partitions) return tl::unexpected(partitions.error());
-  if (Status ok = check_size(state, *spec, *partitions, held); !ok) return tl::unexpected(ok.error());
+  // with more CPUs than its partitions have it waits until they get some
+  const bool too_large = !check_release(state, *spec);
+  if (Status ok = check_size(state, *spec, *partitions, held || too_large); !ok) return tl::unexpected(ok.error());
   if (Status ok = check_limits(state, *spec, *partitions); !ok) return tl::unexpected(ok.error());
   if (Status ok = check_batch_features(*spec); !ok) return tl::unexpected(ok.error());
   if (Status ok = check_extras(state, *spec); !ok) return tl::unexpected(ok.error());
@@ -143,6 +161,7 @@ Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& comm
     if (Status ok = check_reserved_room(state, *spec, *partitions, now); !ok) return tl::unexpected(ok.error());
   }
   if (Status ok = check_times(*spec, now); !ok) return tl::unexpected(ok.error());
+  follow_deadline(*partitions->front()->config, *spec);
 
   JobSubmitted event;
   Job& job = event.job;

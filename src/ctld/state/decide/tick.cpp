@@ -2,6 +2,7 @@
 #include <map>
 
 #include "ctld/state/decide/ending.hpp"
+#include "ctld/state/decide/power.hpp"
 #include "ctld/state/decide/reboot.hpp"
 #include "ctld/state/decide/reservation_tick.hpp"
 #include "ctld/state/decide/targets.hpp"
@@ -250,6 +251,7 @@ Result<Decision> decide_on(const ClusterState& state, const Tick&, Time now) {
   tick_finished(draft, now);
   tick_nodes(draft, now);
   issue_reboots(draft, now);
+  tick_power(draft, now);
   for (Firing& firing : triggers_due(draft.state(), now)) {
     draft.emit(TriggerFired{.trigger = std::move(firing.trigger), .resource = std::move(firing.resource)});
   }

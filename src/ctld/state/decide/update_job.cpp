@@ -96,13 +96,8 @@ bool set_waiting_fields(const JobUpdate& u, JobSpec& spec) {
   any |= set_field(u.tmp_disk_mib, spec.tmp_disk_mib);
   any |= set_field(u.contiguous, spec.contiguous);
   any |= set_field(u.sharing, spec.sharing);
-  if (u.min_nodes) {
-    spec.min_nodes = *u.min_nodes;
-    spec.max_nodes = u.max_nodes.value_or(*u.min_nodes);
-    any = true;
-  } else {
-    any |= set_field(u.max_nodes, spec.max_nodes);
-  }
+  any |= set_field(u.min_nodes, spec.min_nodes);
+  any |= set_field(u.max_nodes, spec.max_nodes);  // one number leaves it as it is
   if (u.memory_per_gpu_mib) {
     spec.memory_kind = MemoryKind::kPerGpu;
     spec.memory_mib = *u.memory_per_gpu_mib;
@@ -110,6 +105,7 @@ bool set_waiting_fields(const JobUpdate& u, JobSpec& spec) {
   } else if (u.memory_per_node_mib || u.memory_per_cpu_mib) {
     spec.memory_kind = u.memory_per_node_mib ? MemoryKind::kPerNode : MemoryKind::kPerCpu;
     spec.memory_mib = u.memory_per_node_mib ? *u.memory_per_node_mib : *u.memory_per_cpu_mib;
+    ask_for_all_memory(spec);
     any = true;
   }
   return any;
@@ -238,6 +234,9 @@ Status check_changed(const ClusterState& state, const Job& job, const JobSpec& s
   if (Status ok = check_size(state, spec, *partitions, too_large); !ok) {
     if (ok.error().code == ErrorCode::kError) return ok;  // which is nothing but its text
     return failure(ok.error().code);
+  }
+  if (command.update.min_cpus && spec.max_cpus != 0 && spec.min_cpus > spec.max_cpus) {
+    return failure(ErrorCode::kError, "CPU count specification invalid");
   }
   if (spec.min_nodes > state.node_names->size()) return failure(ErrorCode::kTooManyNodes);
   size_t large_enough = 0;

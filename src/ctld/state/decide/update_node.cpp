@@ -9,6 +9,7 @@
 #include "common/tables/job_states.hpp"
 #include "common/tables/submit_values.hpp"
 #include "ctld/state/decide/ending.hpp"
+#include "ctld/state/decide/power.hpp"
 #include "ctld/state/decide/reboot.hpp"
 #include "ctld/state/decide/verbs.hpp"
 
@@ -55,9 +56,9 @@ Status grant(NodeAction wish, const Node& node, NodeStateChanged& event) {
       if (wish == NodeAction::kResume ? in_use : misfits) return failure(ErrorCode::kInvalidState);
       event.flags &= ~(misfits ? kNodeFailing : kBad);
       forget_reboot(event);
-      // a node that was never heard of has to register first
+      // a node that was never heard of has to register first, but for one that boots when it is needed
       if (away) {
-        event.base = node.hardware == nullptr ? NodeBaseState::kUnknown : NodeBaseState::kIdle;
+        event.base = node.hardware == nullptr && !is_asleep(node) ? NodeBaseState::kUnknown : NodeBaseState::kIdle;
       }
       if (!misfits) forget_reason();
       return {};
@@ -68,7 +69,8 @@ Status grant(NodeAction wish, const Node& node, NodeStateChanged& event) {
 
 // Of a node that is fine there is nothing to explain.
 bool takes_reason(const NodeStateChanged& event) {
-  return event.base == NodeBaseState::kDown || (event.flags & (kBad | kNodeRebootRequested | kNodeRebootIssued)) != 0;
+  constexpr NodeFlags kToldWhy = kBad | kNodeRebootRequested | kNodeRebootIssued | kNodePowerDown;
+  return event.base == NodeBaseState::kDown || (event.flags & kToldWhy) != 0;
 }
 
 // The node may be alive: what runs there is ended, because its jobs end or are requeued elsewhere.
@@ -85,14 +87,17 @@ Status update_state(Draft& draft, NodeId id, const UpdateNode& command, Time now
   const NodeUpdate& update = command.update;
   if (!update.state && !update.reason && !update.resume_after_seconds) return {};
   NodeStateChanged event = present_state(draft.node(id), now);
-  bool down = false;
+  bool down = false;  // its jobs are lost
   bool needs_reason = false;
   if (update.state) {
     const std::optional<NodeAction> wish = parse_node_action(*update.state);
     if (!wish) return failure(ErrorCode::kInvalidState);
-    down = *wish == NodeAction::kDown;
-    needs_reason = down || *wish == NodeAction::kDrain || *wish == NodeAction::kFail;
-    if (Status ok = grant(*wish, draft.node(id), event); !ok) return ok;
+    down = *wish == NodeAction::kDown || *wish == NodeAction::kPowerDownForce;
+    needs_reason = *wish == NodeAction::kDown || *wish == NodeAction::kDrain || *wish == NodeAction::kFail;
+    const Node& node = draft.node(id);
+    const Status ok = is_power_action(*wish) ? change_power(draft.state(), {*wish, command.who.uid}, node, event)
+                                             : grant(*wish, node, event);
+    if (!ok) return ok;
   }
   // an empty one takes none away
   if (update.reason && !update.reason->empty() && takes_reason(event)) {

@@ -29,6 +29,7 @@ Result<Decision> decide_on(const ClusterState& state, const ChangeReservation& c
 Result<Decision> decide_on(const ClusterState& state, const EndSteps& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const JobsCleaned& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const PrologDone& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const PrologsDone& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const RegisterNode& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const StartEpoch& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const ReplaceConfig& command, Time now);

@@ -30,4 +30,14 @@ template <class NodeOrChange>
   return order;
 }
 
+// The program that a node's change of power begins with.
+template <class NodeOrChange>
+[[nodiscard]] PowerNodes power_order(NodeId node, const NodeOrChange& changed) {
+  PowerNodes order{.program = PowerProgram::kResumeFail, .nodes = {}};
+  if ((changed.flags & kNodePoweringDown) != 0) order.program = PowerProgram::kSuspend;
+  else if ((changed.flags & kNodePoweringUp) != 0) order.program = PowerProgram::kResume;
+  order.nodes.set(node);
+  return order;
+}
+
 }  // namespace sluice::state

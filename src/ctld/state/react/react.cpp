@@ -183,8 +183,11 @@ void react_to(const ClusterState& state, const ConfigReplaced&, Effects& effects
   tell_waiters(state, effects);
 }
 void react_to(const ClusterState&, const NodeStateChanged& event, Effects& effects) {
-  if ((event.flags & kNodeRebootIssued) != 0 && event.reboot_issued == event.time) {
+  constexpr NodeFlags kPowerChanged = kNodePoweringDown | kNodePoweringUp | kNodePoweredDown;
+  if (event.reboot_issued == event.time && (event.flags & kNodeRebootIssued) != 0) {
     effects.emplace_back(reboot_order(event.node, event));
+  } else if (event.reboot_issued == event.time && (event.flags & kPowerChanged) != 0) {
+    effects.emplace_back(power_order(event.node, event));
   }
   effects.emplace_back(WakeScheduler{});
 }

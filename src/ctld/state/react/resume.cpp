@@ -8,8 +8,10 @@ namespace sluice::state {
 Effects resume(const ClusterState& state) {
   Effects effects;
   state.nodes.for_each([&](const Node& node) {
-    if (node.removed || (node.flags & kNodeRebootIssued) == 0) return;
-    effects.emplace_back(reboot_order(node.id, node));
+    if (node.removed) return;
+    if ((node.flags & kNodeRebootIssued) != 0) effects.emplace_back(reboot_order(node.id, node));
+    // whether the program has run is not known; it is run again
+    if ((node.flags & (kNodePoweringDown | kNodePoweringUp)) != 0) effects.emplace_back(power_order(node.id, node));
   });
   state.active.for_each([&](uint32_t id) {
     const Job& job = state.jobs.at(id);

@@ -1,4 +1,4 @@
-#include "noded/step_reports.hpp"
+#include "noded/gatherer.hpp"
 
 #include <algorithm>
 #include <set>
@@ -17,6 +17,7 @@ namespace {
 
 constexpr Duration kCallTime = std::chrono::seconds(20);
 constexpr size_t kMostInOneCall = 500;
+constexpr size_t kRememberedRoutes = 10000;
 const net::FanoutTarget kToController{};
 
 bool can_join(const protocol::StepEnded& a, const protocol::StepEnded& b) {
@@ -26,7 +27,6 @@ bool can_join(const protocol::StepEnded& a, const protocol::StepEnded& b) {
 }
 
 void join_into(protocol::StepEnded& sum, const protocol::StepEnded& more) {
-  sum.nodes += "," + more.nodes;
   sum.exit_status = worse_of_reports(sum.exit_status, more.exit_status);
   sum.usage.user_cpu += more.usage.user_cpu;
   sum.usage.system_cpu += more.usage.system_cpu;
@@ -36,19 +36,33 @@ void join_into(protocol::StepEnded& sum, const protocol::StepEnded& more) {
   sum.usage.write_bytes += more.usage.write_bytes;
 }
 
-}  // namespace
+// When it happened counts for what drains a node only.
+bool can_join(const protocol::JobCleaned& a, const protocol::JobCleaned& b) {
+  const bool drains = a.epilog_status != 0 || a.kill_failed;
+  return a.job == b.job && a.restart == b.restart && a.epilog_status == b.epilog_status &&
+         a.kill_failed == b.kill_failed && (!drains || a.happened == b.happened);
+}
+void join_into(protocol::JobCleaned&, const protocol::JobCleaned&) {}
 
-std::vector<protocol::StepEnded> join_reports(std::vector<protocol::StepEnded> reports) {
-  std::vector<protocol::StepEnded> joined;
-  for (protocol::StepEnded& report : reports) {
+bool can_join(const protocol::PrologEnded& a, const protocol::PrologEnded& b) {
+  return a.job == b.job && a.restart == b.restart && a.status == b.status && (a.status == 0 || a.happened == b.happened);
+}
+void join_into(protocol::PrologEnded&, const protocol::PrologEnded&) {}
+
+template <class Report>
+std::vector<Report> join_all(std::vector<Report> reports) {
+  std::vector<Report> joined;
+  for (Report& report : reports) {
     const auto same = std::find_if(joined.begin(), joined.end(),
-                                   [&](const auto& other) { return can_join(other, report); });
-    if (same == joined.end())
+                                   [&](const Report& other) { return can_join(other, report); });
+    if (same == joined.end()) {
       joined.push_back(std::move(report));
-    else
-      join_into(*same, report);
+      continue;
+    }
+    same->nodes += "," + report.nodes;
+    join_into(*same, report);
   }
-  for (protocol::StepEnded& report : joined) {
+  for (Report& report : joined) {
     if (report.nodes.find(',') == std::string::npos) continue;
     if (auto names = expand_hosts(report.nodes)) {
       sort_hosts(*names);
@@ -58,74 +72,100 @@ std::vector<protocol::StepEnded> join_reports(std::vector<protocol::StepEnded> r
   return joined;
 }
 
+}  // namespace
+
+std::vector<protocol::StepEnded> join_reports(std::vector<protocol::StepEnded> reports) {
+  return join_all(std::move(reports));
+}
+std::vector<protocol::JobCleaned> join_reports(std::vector<protocol::JobCleaned> reports) {
+  return join_all(std::move(reports));
+}
+std::vector<protocol::PrologEnded> join_reports(std::vector<protocol::PrologEnded> reports) {
+  return join_all(std::move(reports));
+}
+
 uint32_t parent_position(uint32_t index, uint32_t width) {
   width = std::max(width, 1U);
   return index < width ? UINT32_MAX : index / width - 1;
 }
 
-StepReports::StepReports(NodeState& node,
-                         net::AsyncClient& controller,
-                         std::shared_ptr<net::NodeClients> nodes,
-                         Handlers handlers)
+template <class Report>
+Gatherer<Report>::Gatherer(NodeState& node,
+                           net::AsyncClient& controller,
+                           std::shared_ptr<net::NodeClients> nodes,
+                           Handlers handlers)
     : node_(node),
       controller_(controller),
       nodes_(std::move(nodes)),
-      handlers_(std::move(handlers)) {}
+      handlers_(std::move(handlers)),
+      routes_(kRememberedRoutes) {}
 
-void StepReports::set_route(const protocol::StepKey& key, net::FanoutTarget node) {
-  routes_[key] = std::move(node);
+template <class Report>
+void Gatherer<Report>::set_route(const Key& key, net::FanoutTarget node) {
+  routes_.put(key, std::move(node));
 }
 
-StepReports::Way& StepReports::way_to(const net::FanoutTarget& receiver) {
+template <class Report>
+typename Gatherer<Report>::Way& Gatherer<Report>::way_to(const net::FanoutTarget& receiver) {
   auto& way = ways_[receiver];
   if (way == nullptr) way = std::make_unique<Way>(node_.io);
   return *way;
 }
 
-net::FanoutTarget StepReports::put(Pending pending) {
-  const auto route = routes_.find(pending.report.key);
-  net::FanoutTarget receiver = route == routes_.end() ? kToController : route->second;
+template <class Report>
+net::FanoutTarget Gatherer<Report>::put(Pending pending) {
+  const net::FanoutTarget* route = routes_.find(ReportKind<Report>::key(pending.report));
+  net::FanoutTarget receiver = route == nullptr ? kToController : *route;
   way_to(receiver).queue.push_back(std::move(pending));
   return receiver;
 }
 
-void StepReports::add(protocol::StepEnded report) {
-  send(put({std::move(report), nullptr, false}));
+template <class Report>
+void Gatherer<Report>::add(std::vector<Report> reports) {
+  add(std::move(reports), nullptr);
 }
 
-void StepReports::add_gathered(std::vector<protocol::StepEnded> reports,
-                               std::function<void()> answer) {
+template <class Report>
+void Gatherer<Report>::add_gathered(std::vector<Report> reports, std::function<void()> answer) {
   if (reports.empty()) return answer();
   const auto gathered = std::make_shared<Gathered>(Gathered{reports.size(), std::move(answer)});
+  add(std::move(reports), gathered);
+}
+
+template <class Report>
+void Gatherer<Report>::add(std::vector<Report> reports, const std::shared_ptr<Gathered>& gathered) {
   std::set<net::FanoutTarget> receivers;  // all are queued before the first is sent: they travel together
-  for (protocol::StepEnded& report : reports)
+  for (Report& report : reports)
     receivers.insert(put({std::move(report), gathered, false}));
   for (const net::FanoutTarget& receiver : receivers)
     send(receiver);
 }
 
-bool StepReports::holds_any_of(JobId job) const {
-  return std::any_of(ways_.begin(), ways_.end(), [job](const auto& way) {
+template <class Report>
+bool Gatherer<Report>::holds(const std::function<bool(const Report&)>& which) const {
+  return std::any_of(ways_.begin(), ways_.end(), [&which](const auto& way) {
     return std::any_of(way.second->queue.begin(), way.second->queue.end(),
-                       [job](const Pending& pending) { return pending.report.key.id.job == job; });
+                       [&which](const Pending& pending) { return which(pending.report); });
   });
 }
 
-void StepReports::resume() {
+template <class Report>
+void Gatherer<Report>::resume() {
   for (const auto& [receiver, way] : ways_) {
     way->retry.cut_short();
     send(receiver);
   }
 }
 
-void StepReports::send(const net::FanoutTarget& receiver) {
+template <class Report>
+void Gatherer<Report>::send(const net::FanoutTarget& receiver) {
   Way& way = way_to(receiver);
   if (way.sending > 0 || way.retry.waiting() || way.queue.empty() || !node_.verifier) return;
   way.sending = std::min(way.queue.size(), kMostInOneCall);
-  std::vector<protocol::StepEnded> reports;
+  std::vector<Report> reports;
   for (size_t i = 0; i < way.sending; ++i)
     reports.push_back(way.queue[i].report);
-  const protocol::ReportStepsRequest request{node_.cluster_id, join_reports(std::move(reports)), now()};
+  const typename ReportKind<Report>::Request request{node_.cluster_id, join_reports(std::move(reports)), now()};
   const auto done = [this, mailbox = node_.mailbox, receiver](const Result<protocol::Empty>& reply) {
     mailbox->post([this, receiver, error = reply ? Error{ErrorCode::kOk, {}} : reply.error()] {
       sent(receiver, error);
@@ -134,16 +174,18 @@ void StepReports::send(const net::FanoutTarget& receiver) {
   if (receiver == kToController)
     controller_.call<protocol::Empty>(request, kCallTime, done);
   else
-    nodes_->get(receiver)->call<protocol::Empty>(request, kCallTime, done);
+    nodes_->get(receiver)->template call<protocol::Empty>(request, kCallTime, done);
 }
 
-void StepReports::sent(const net::FanoutTarget& receiver, const Error& error) {
+template <class Report>
+void Gatherer<Report>::sent(const net::FanoutTarget& receiver, const Error& error) {
   Way& way = way_to(receiver);
   if (error.code == ErrorCode::kOk) {
     way.retry.succeeded();
     taken(way);
     send(receiver);
-    return handlers_.on_progress();
+    if (handlers_.on_progress) handlers_.on_progress();
+    return;
   }
   log::error("{} did not take a report: {}", receiver == kToController ? net::kController : receiver.node,
              error_text(error));
@@ -151,31 +193,35 @@ void StepReports::sent(const net::FanoutTarget& receiver, const Error& error) {
   if (receiver != kToController) {
     // round the dead node, straight to the controller
     for (Pending& pending : std::exchange(way.queue, {})) {
-      routes_.erase(pending.report.key);
-      put(std::move(pending));
+      routes_.erase(ReportKind<Report>::key(pending.report));
+      way_to(kToController).queue.push_back(std::move(pending));
     }
     return send(kToController);
   }
   bool more = false;
   for (Pending& pending : way.queue) more = (!std::exchange(pending.kept, true) && !pending.gathered) || more;
-  if (more) handlers_.on_kept();
+  if (more && handlers_.on_kept) handlers_.on_kept();
   way.retry.later([this] { send(kToController); });
 }
 
-void StepReports::taken(Way& way) {
+template <class Report>
+void Gatherer<Report>::taken(Way& way) {
   std::vector<Pending> done(
       std::make_move_iterator(way.queue.begin()),
       std::make_move_iterator(way.queue.begin() + static_cast<std::ptrdiff_t>(way.sending)));
   way.queue.erase(way.queue.begin(), way.queue.begin() + static_cast<std::ptrdiff_t>(way.sending));
   way.sending = 0;
   for (const Pending& pending : done) {
-    if (pending.gathered) {
-      if (--pending.gathered->left == 0) pending.gathered->answer();
-      continue;
+    if (!pending.gathered) {
+      if (handlers_.on_taken) handlers_.on_taken(ReportKind<Report>::key(pending.report));
+    } else if (--pending.gathered->left == 0) {
+      pending.gathered->answer();
     }
-    routes_.erase(pending.report.key);
-    handlers_.on_taken(pending.report.key);
   }
 }
+
+template class Gatherer<protocol::StepEnded>;
+template class Gatherer<protocol::JobCleaned>;
+template class Gatherer<protocol::PrologEnded>;
 
 }  // namespace sluice::noded

@@ -1,4 +1,4 @@
-#include "noded/step_reports.hpp"
+#include "noded/gatherer.hpp"
 
 #include <gtest/gtest.h>
 
@@ -45,6 +45,51 @@ TEST(StepReports, WhatDrainedNodesAtDifferentTimesIsNotMixed) {
   late.nodes = "n2";
   late.happened = from_seconds(101);
   EXPECT_EQ(join_reports({early, late}).size(), 2U);
+}
+
+TEST(JobReports, CleanNodesOfOneJobAreJoined) {
+  protocol::JobCleaned first{1, 2, "n2", 0, false, from_seconds(100)};
+  auto later = first;
+  later.nodes = "n1";
+  later.happened = from_seconds(101);
+  auto other_run = first;
+  other_run.restart = 3;
+  auto failed = first;
+  failed.nodes = "n3";
+  failed.epilog_status = 1 << 8;
+  auto failed_later = failed;  // each drains its node, and counts once
+  failed_later.nodes = "n4";
+  failed_later.happened = from_seconds(101);
+  auto unkillable = first;
+  unkillable.kill_failed = true;
+  const auto joined = join_reports({first, later, other_run, failed, failed_later, unkillable});
+  ASSERT_EQ(joined.size(), 5U);
+  EXPECT_EQ(joined[0].nodes, "n[1-2]");
+  EXPECT_EQ(joined[1].restart, 3U);
+  EXPECT_EQ(joined[2].nodes, "n3");
+  EXPECT_EQ(joined[3].nodes, "n4");
+  EXPECT_TRUE(joined[4].kill_failed);
+}
+
+TEST(JobReports, PrologsOfOneJobAreJoined) {
+  protocol::PrologEnded first{1, 0, "n2", 0, from_seconds(100)};
+  auto later = first;
+  later.nodes = "n1";
+  later.happened = from_seconds(101);
+  auto other = first;
+  other.job = 2;
+  auto failed = first;
+  failed.nodes = "n3";
+  failed.status = 1 << 8;
+  auto failed_later = failed;
+  failed_later.nodes = "n4";
+  failed_later.happened = from_seconds(101);
+  const auto joined = join_reports({first, other, later, failed, failed_later});
+  ASSERT_EQ(joined.size(), 4U);
+  EXPECT_EQ(joined[0].nodes, "n[1-2]");
+  EXPECT_EQ(joined[1].job, 2U);
+  EXPECT_EQ(joined[2].nodes, "n3");
+  EXPECT_EQ(joined[3].nodes, "n4");
 }
 
 TEST(StepReports, TheTreeHasWidthNodesOnTop) {

@@ -1,0 +1,164 @@
+"""Power saving: SuspendProgram ends the agents of nodes, ResumeProgram starts them again as if their hosts had just come up."""
+import os
+import unittest
+
+from harness import BIN, SBIN, NodeCase, need_root, wait_for
+
+# Each is told of all its nodes at once. One that is run again for a node that is up already leaves it.
+SUSPEND = """#!/bin/sh
+echo "$* $SLURM_CONF" >> {dir}/work/suspended
+for node in $(%s show hostnames "$1"); do
+  pid=$(cat {dir}/run/$node.pid)
+  touch {dir}/work/going.$node
+  kill $pid; while kill -0 $pid 2>/dev/null; do sleep 0.05; done
+  rmdir {dir}/work/up.$node 2> /dev/null
+  rm {dir}/work/going.$node
+done
+""" % os.path.join(BIN, "scontrol")
+RESUME = """#!/bin/sh
+echo "$* $(cat $SLURM_RESUME_FILE)" >> {dir}/work/resumed
+[ -e {dir}/work/resume.fails ] && exit 0
+for node in $(%s show hostnames "$1"); do
+  while [ -e {dir}/work/going.$node ] || [ -e {dir}/work/resume.wait ]; do sleep 0.05; done
+  mkdir {dir}/work/up.$node 2> /dev/null || continue
+  %s -f {dir}/slurm.conf -N $node -b < /dev/null > /dev/null 2>&1
+done
+""" % (os.path.join(BIN, "scontrol"), os.path.join(SBIN, "sluicenoded"))
+FILES = {"suspend": SUSPEND, "resume": RESUME, "resume_fail": "#!/bin/sh\necho \"$*\" >> {dir}/work/failed\n",
+         "fired": "#!/bin/sh\necho \"$*\" >> {dir}/work/fired\n"}
+CONF = "SuspendProgram={dir}/suspend\nResumeProgram={dir}/resume\nResumeFailProgram={dir}/resume_fail\nSuspendTimeout=1\n"
+
+
+class Case(NodeCase):
+    FILES = FILES
+
+    def power(self, nodes, state):
+        self.run_cmd("scontrol", "update", f"NodeName={nodes}", f"State={state}")
+
+    def wait_node(self, name, state):
+        wait_for(lambda: self.node(name, "%t") == state, f"{name} is {state}")
+
+    def put_down(self, *names):
+        for name in names:
+            self.power(name, "POWER_DOWN")
+            self.wait_node(name, "idle~")
+
+    def wake(self, *names):
+        for name in names:
+            self.power(name, "POWER_UP")
+            self.wait_node(name, "idle")
+
+
+class Power(Case):
+    NODES, CPUS = 3, 2
+    CONF = CONF + "ResumeTimeout=60\n"
+
+    def test_by_hand(self):
+        job = self.submit("-w", "n1", "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.wait_state(job, "RUNNING")
+        self.power("n1", "POWER_DOWN")
+        self.assertEqual(self.node("n1", "%t|%T"), "mix!|mixed!")
+        self.power("n1", "POWER_UP")  # which says nothing
+        self.assertEqual(self.shown("n1")["State"], "MIXED+POWER_DOWN")
+        self.power("n1", "POWER_DOWN_ASAP")
+        self.assertEqual(self.node("n1", "%t|%E"), "drng!|POWER_DOWN_ASAP")
+        self.run_cmd("scancel", job)
+        self.wait_node("n1", "idle~")
+        self.assertEqual(self.file("suspended").splitlines()[-1], f"n1 {self.cluster.conf}")
+        self.assertEqual(self.shown("n1")["State"], "IDLE+POWERED_DOWN")
+        self.assertEqual(self.shown("n1")["LastBusyTime"], "Unknown")
+        self.wake("n1")
+        self.assertEqual(self.file("resumed").splitlines()[-1], 'n1 {"jobs":[],"all_nodes":"n1"}')
+        self.assertEqual(self.node("n1"), "idle|none")
+        self.fails(1, "slurm_update error: Invalid node state specified\n", "scontrol", "update", "NodeName=n1", "State=RESUME")
+
+    def test_by_force(self):
+        job = self.submit("-w", "n2", "--requeue", "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.wait_state(job, "RUNNING")
+        self.power("n2", "POWER_DOWN_FORCE")
+        self.wait_state(job, "PENDING", "CONFIGURING")
+        self.wait_state(job, "RUNNING")  # it wakes its node
+        self.run_cmd("scancel", job)
+        self.wait_node("n2", "idle")
+
+    def test_job(self):
+        """What is awake is used first; what is woken is waited for."""
+        self.put_down("n2", "n3")
+        gate = self.flag("resume.wait")
+        job = self.submit("-N2", "-o", "ran.out", "--wrap", "srun -N2 sh -c 'echo $SLURMD_NODENAME'")
+        self.wait_node("n2", "mix#")
+        self.assertEqual(self.state(job), "CONFIGURING")
+        self.assertEqual((self.node("n1", "%t"), self.node("n3", "%t")), ("mix", "idle~"))
+        wait_for(lambda: self.file("resumed").endswith(f'n2 {{"jobs":[{{"job_id":{job},"nodes":"n2"}}],"all_nodes":"n2"}}\n'),
+                 "ResumeProgram runs for n2")
+        os.remove(gate)
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        wait_for(lambda: sorted(line for line in self.file("ran.out").splitlines() if line[:1] == "n") == ["n1", "n2"],
+                 "both nodes have run a task")
+        self.wake("n3")
+        self.wait_node("n2", "idle")
+
+    def test_cancelled_job(self):
+        """It does not wait for the node that it has woken."""
+        self.put_down("n2")
+        gate = self.flag("resume.wait")
+        job = self.submit("-w", "n2", "-o", "/dev/null", "--wrap", "true")
+        self.wait_node("n2", "mix#")
+        self.run_cmd("scancel", job)
+        self.assertEqual(self.wait_ended(job), "CANCELLED")
+        self.wait_node("n2", "idle#")
+        os.remove(gate)
+        self.wait_node("n2", "idle")
+
+    def test_restart(self):
+        """A controller that is started goes on with what was under way."""
+        self.put_down("n3")
+        gate = self.flag("resume.wait")
+        self.power("n3", "POWER_UP")
+        self.wait_node("n3", "idle#")
+        self.cluster.kill_controller()
+        self.cluster.start_controller()
+        self.wait_node("n3", "idle#")
+        os.remove(gate)
+        self.wait_node("n3", "idle")
+
+    def test_trigger(self):
+        self.put_down("n1")
+        self.run_cmd("strigger", "--set", "--resume", "--node=n1", f"--program={self.cluster.dir}/fired")
+        self.wake("n1")
+        wait_for(lambda: self.file("fired") == "n1\n", "the trigger has fired")
+
+
+class Failure(Case):
+    NODES, CPUS = 2, 2
+    CONF = CONF + "ResumeTimeout=1\nReturnToService=0\n"
+
+    def test_node_that_does_not_come_up(self):
+        self.put_down("n1")
+        fails = self.flag("resume.fails")
+        job = self.submit("-w", "n1", "--no-requeue", "-o", "/dev/null", "--wrap", "true")
+        self.wait_state(job, "BOOT_FAIL")
+        wait_for(lambda: self.node("n1") == "down~|ResumeTimeout reached", "the node is given up")
+        wait_for(lambda: self.file("failed") == "n1\n", "ResumeFailProgram runs")
+        self.assertEqual(self.shown("n1")["State"], "DOWN+POWERED_DOWN+NOT_RESPONDING")
+        os.remove(fails)
+        self.power("n1", "RESUME")
+        self.assertEqual(self.node("n1"), "idle~|none")
+
+
+class Idle(Case):
+    NODES, CPUS = 2, 2
+    CONF = CONF + "ResumeTimeout=60\nSuspendTime=INFINITE\nSuspendExcNodes=n1\n"
+
+    def test_nodes_go_down_by_themselves(self):
+        self.cluster.change_conf(lambda conf: conf.replace("SuspendTime=INFINITE", "SuspendTime=1"))
+        self.run_cmd("scontrol", "reconfigure")
+        self.wait_node("n2", "idle~")
+        self.assertEqual(self.out("srun", "-w", "n2", "echo", "ran"), "ran\n")
+        self.wait_node("n2", "idle~")
+        self.assertEqual(self.node("n1", "%t"), "idle")
+
+
+if __name__ == "__main__":
+    need_root()
+    unittest.main()
