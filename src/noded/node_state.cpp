@@ -17,6 +17,14 @@ Time now() {
   return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
 }
 
+void heard_controller(NodeState& node) {
+  const Time before = std::exchange(node.last_controller_message, now());
+  const Duration limit = node.config->slurmd_timeout;
+  if (before == kNoTime || limit == Duration(0) || limit >= kNoLimit) return;
+  // it pings four times in this time; the answer to the last one may have been lost
+  if (node.last_controller_message - before >= limit / 4 * 3) node.launches_from = node.last_controller_message;
+}
+
 const NodeConfig* find_node_config(const ClusterConfig& config, std::string_view name) {
   for (const NodeConfig& node : config.nodes) {
     if (node.name == name) return &node;

@@ -35,10 +35,15 @@ struct NodeState {
   std::optional<net::CredentialVerifier> verifier;  // empty: not registered since the start
   Time started = kNoTime;
   Time last_controller_message = kNoTime;
+  Time launches_from = kNoTime;  // what the controller signed before counts no more: heard_controller()
   Time features_changed = kNoTime;  // order that was carried out without a reboot
 };
 
 [[nodiscard]] Time now();
+
+// The controller was heard just now. After a silence in which it may have given this node up, its jobs may run elsewhere:
+// launches that it signed before count no more, as one may have waited in a connection that was cut.
+void heard_controller(NodeState& node);
 
 // This node's line in `config`; nullptr when it has none.
 [[nodiscard]] const NodeConfig* find_node_config(const ClusterConfig& config,

@@ -108,7 +108,7 @@ void Registrar::registered(protocol::RegisterNodeReply reply) {
     node_.cluster_id = reply.cluster_id;
   }
   node_.verifier = std::move(*verifier);
-  node_.last_controller_message = now();
+  heard_controller(node_);
   const std::vector<GresDevices> devices = node_.hardware.devices;
   const HelpersConfig helpers = node_.config->helpers;
   if (!reply.config.nodes.empty()) adopt_sent_config(node_, std::move(reply.config));

@@ -37,7 +37,7 @@ void handle_order(net::RpcServer& server, RequestParts& parts, Run run) {
         }
         auto answer = std::make_shared<Responder<Reply>>(std::move(responder));
         parts.node.mailbox->post([&parts, run, answer, request = std::move(request)]() mutable {
-          parts.node.last_controller_message = now();
+          heard_controller(parts.node);
           answer->complete(run(parts, std::move(request)));
         });
       });
@@ -74,6 +74,7 @@ void set_route(RequestParts& parts, const protocol::StepLaunch& launch, uint32_t
 Status check_age(NodeState& node, const protocol::StepLaunch& launch) {
   const Time present = now();
   node.started = std::min(node.started, present);  // a clock that was set back is right now
+  node.launches_from = std::min(node.launches_from, present);
   const int64_t age = to_seconds(present - launch.issued);
   if (launch.issued > present + net::kClockTolerance) {
     return failure(ErrorCode::kInvalidCredential,
@@ -85,6 +86,9 @@ Status check_age(NodeState& node, const protocol::StepLaunch& launch) {
   }
   if (launch.issued < node.started) {
     return failure(ErrorCode::kRetry, "the launch was signed before this agent was started");
+  }
+  if (launch.issued < node.launches_from) {
+    return failure(ErrorCode::kRetry, "the controller was not heard for long since it was signed: its job may run elsewhere");
   }
   return {};
 }
