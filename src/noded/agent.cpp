@@ -20,6 +20,7 @@
 #include "common/rpc/rpc_server.hpp"
 #include "common/rpc/token_server.hpp"
 #include "common/step/cpu_settings.hpp"
+#include "common/step/gpu_clocks.hpp"
 #include "noded/broadcasts.hpp"
 #include "noded/child_processes.hpp"
 #include "noded/health_check.hpp"
@@ -80,6 +81,7 @@ class Agent::Graph {
       std::filesystem::remove_all(node_.spool_dir + "/jobs", ignored);
       std::filesystem::remove(node_.spool_dir + "/cluster_id", ignored);
       if (auto ok = ChangedCpus(node_.spool_dir).give_all_back(); !ok) log::error("{}", ok.error().text);
+      if (auto ok = ChangedGpus(node_.spool_dir).give_all_back(); !ok) log::error("{}", ok.error().text);
     }
     node_.cluster_id = read_cluster_id(node_.spool_dir);
     Status ok = open_identity();

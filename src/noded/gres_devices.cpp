@@ -157,6 +157,11 @@ std::vector<std::string> gres_lines(const NodeConfig& node, const std::vector<Gr
   return lines;
 }
 
+bool detects_by_nvml(const ClusterConfig& config, const NodeConfig& node) {
+  const std::string detection = to_lower(auto_detection(config, node));
+  return detection == "nvml" || detection == "nvidia" || detection == "full";
+}
+
 std::vector<GresDevices> find_gres(const ClusterConfig& config, const NodeConfig& node,
                                    const DetectGpus& detect, std::vector<std::string>& problems) {
   const std::vector<GresItem> wanted = gres_items(node.gres).value_or(std::vector<GresItem>());
@@ -167,9 +172,8 @@ std::vector<GresDevices> find_gres(const ClusterConfig& config, const NodeConfig
     if (only_detects || !known || !is_for(line, node)) continue;
     devices.push_back(devices_of(line, problems));
   }
-  const std::string detection = to_lower(auto_detection(config, node));
   const bool wants_gpus = std::ranges::any_of(wanted, [](const GresItem& item) { return item.name == "gpu"; });
-  if ((detection == "nvml" || detection == "nvidia" || detection == "full") && wants_gpus) {
+  if (wants_gpus && detects_by_nvml(config, node)) {
     std::vector<GresDevices> found = detect(problems);
     shorten_types(wanted, found);
     add_found(found, devices);

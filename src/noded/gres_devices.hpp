@@ -16,6 +16,9 @@ using DetectGpus = std::function<std::vector<GresDevices>(std::vector<std::strin
 [[nodiscard]] std::vector<GresDevices> find_gres(const ClusterConfig& config, const NodeConfig& node,
                                                  const DetectGpus& detect, std::vector<std::string>& problems);
 
+// Whether gres.conf says for this node that NVIDIA's library tells of its GPUs.
+[[nodiscard]] bool detects_by_nvml(const ClusterConfig& config, const NodeConfig& node);
+
 // `slurmd -G`: a line for each GPU and its parts of what is shared, and for each other resource of the node. `cores`: of the host.
 [[nodiscard]] std::vector<std::string> gres_lines(const NodeConfig& node, const std::vector<GresDevices>& found, uint32_t cores);
 

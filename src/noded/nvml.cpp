@@ -1,28 +1,23 @@
-// GPUs by NVIDIA's management library, which is loaded when it is there: nothing of it is needed to
-// build. Only its stable calls are used; their types are declared here.
+// GPUs by NVIDIA's management library.
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <memory>
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <hwloc.h>
 
 #include "common/base/bitmap.hpp"
+#include "common/step/nvml_library.hpp"
 #include "noded/gres_devices.hpp"
 
 namespace sluice::noded {
 namespace {
 
-using Device = void*;
-constexpr int kSuccess = 0;
+using Device = NvmlLibrary::Device;
+constexpr int kSuccess = NvmlLibrary::kSuccess;
 constexpr size_t kMaskWords = 64;  // of 64 CPUs each
-
-struct Closer {
-  void operator()(void* library) const { ::dlclose(library); }
-};
 
 constexpr unsigned kMaxNvLinks = 18;  // of a GPU
 
@@ -33,37 +28,20 @@ struct PciInfo {
   std::array<char, 32> bus_id{};
 };
 
-// The calls of the library; usable() is false when one is missing.
+// The calls that this needs of the library; null where it does not have one.
 struct Nvml {
-  int (*init)() = nullptr;
-  int (*shutdown)() = nullptr;
-  int (*count)(unsigned*) = nullptr;
-  int (*by_index)(unsigned, Device*) = nullptr;
   int (*name)(Device, char*, unsigned) = nullptr;
-  int (*minor)(Device, unsigned*) = nullptr;
   int (*affinity)(Device, unsigned, unsigned long*) = nullptr;
   int (*pci)(Device, PciInfo*) = nullptr;
   int (*link_state)(Device, unsigned, unsigned*) = nullptr;
   int (*link_end)(Device, unsigned, PciInfo*) = nullptr;
 
-  explicit Nvml(void* library) {
-    const auto find = [library](auto& call, const char* symbol) {
-      call = reinterpret_cast<std::decay_t<decltype(call)>>(::dlsym(library, symbol));
-    };
-    find(init, "nvmlInit_v2");
-    find(shutdown, "nvmlShutdown");
-    find(count, "nvmlDeviceGetCount_v2");
-    find(by_index, "nvmlDeviceGetHandleByIndex_v2");
-    find(name, "nvmlDeviceGetName");
-    find(minor, "nvmlDeviceGetMinorNumber");
-    find(affinity, "nvmlDeviceGetCpuAffinity");
-    find(pci, "nvmlDeviceGetPciInfo_v3");
-    find(link_state, "nvmlDeviceGetNvLinkState");
-    find(link_end, "nvmlDeviceGetNvLinkRemotePciInfo_v2");
-  }
-  [[nodiscard]] bool usable() const {
-    return init != nullptr && shutdown != nullptr && count != nullptr && by_index != nullptr && name != nullptr &&
-           minor != nullptr;
+  explicit Nvml(const NvmlLibrary& library) {
+    library.find(name, "nvmlDeviceGetName");
+    library.find(affinity, "nvmlDeviceGetCpuAffinity");
+    library.find(pci, "nvmlDeviceGetPciInfo_v3");
+    library.find(link_state, "nvmlDeviceGetNvLinkState");
+    library.find(link_end, "nvmlDeviceGetNvLinkRemotePciInfo_v2");
   }
   [[nodiscard]] bool knows_links() const { return pci != nullptr && link_state != nullptr && link_end != nullptr; }
 };
@@ -141,27 +119,21 @@ void add_links(const Nvml& nvml, const std::vector<Device>& devices, std::vector
 }  // namespace
 
 std::vector<GresDevices> nvml_gpus(std::vector<std::string>& problems) {
-  const std::unique_ptr<void, Closer> library(::dlopen("libnvidia-ml.so.1", RTLD_LAZY | RTLD_LOCAL));
-  if (library == nullptr) {
-    problems.emplace_back("AutoDetect=nvml: libnvidia-ml.so.1 is not there");
+  const auto library = NvmlLibrary::open();
+  if (!library) {
+    problems.push_back("AutoDetect=nvml: " + library.error().text);
     return {};
   }
-  const Nvml nvml(library.get());
-  if (!nvml.usable() || nvml.init() != kSuccess) {
-    problems.emplace_back("AutoDetect=nvml: the library cannot be used");
-    return {};
-  }
+  const Nvml nvml(*library);
   std::vector<GresDevices> gpus;
   std::vector<Device> devices;  // of each of `gpus`
   const Topology topology = load_topology();
-  unsigned count = 0;
-  if (nvml.count(&count) != kSuccess) count = 0;
+  const unsigned count = library->count();
   for (unsigned index = 0; index < count; ++index) {
-    Device device = nullptr;
+    const auto device = library->device(index);
+    const auto minor = device ? library->minor_of(*device) : std::nullopt;
     std::array<char, 96> name{};
-    unsigned minor = 0;
-    if (nvml.by_index(index, &device) != kSuccess || nvml.name(device, name.data(), name.size()) != kSuccess ||
-        nvml.minor(device, &minor) != kSuccess) {
+    if (!minor || nvml.name == nullptr || nvml.name(*device, name.data(), name.size()) != kSuccess) {
       problems.push_back(fmt::format("AutoDetect=nvml: GPU {} tells nothing of itself", index));
       continue;
     }
@@ -169,14 +141,13 @@ std::vector<GresDevices> nvml_gpus(std::vector<std::string>& problems) {
     gpu.name = "gpu";
     gpu.type = type_of(name.data());
     gpu.count = 1;
-    gpu.files = {fmt::format("/dev/nvidia{}", minor)};
-    gpu.cores = near_cores(nvml, device, topology);
+    gpu.files = {fmt::format("/dev/nvidia{}", *minor)};
+    gpu.cores = near_cores(nvml, *device, topology);
     gpu.flags = {"nvidia_gpu_env"};
     gpus.push_back(std::move(gpu));
-    devices.push_back(device);
+    devices.push_back(*device);
   }
   add_links(nvml, devices, gpus);
-  nvml.shutdown();
   return gpus;
 }
 

@@ -13,11 +13,13 @@
 #include "common/log/log.hpp"
 #include "common/model/system_cores.hpp"
 #include "common/step/cpu_settings.hpp"
-#include "common/tables/cpu_frequency.hpp"
+#include "common/step/gpu_clocks.hpp"
+#include "common/tables/gpu_frequency.hpp"
 #include "common/tables/gres_env.hpp"
 #include "common/tables/step_names.hpp"
 #include "common/tables/submit_values.hpp"
 #include "common/wire/codec.hpp"
+#include "noded/gres_devices.hpp"
 #include "noded/orphans.hpp"
 
 namespace sluice::noded {
@@ -103,6 +105,15 @@ std::string frequency_for(const protocol::StepLaunch& launch, const ClusterConfi
   const auto wanted = parse_cpu_frequency(asked);
   if (wanted && (wanted->governor == kNoFrequency || allows_governor(config.cpu_freq_governors, wanted->governor))) return asked;
   log::error("step {}: --cpu-freq={} is not allowed here", step_id_text(launch.key.id), asked);
+  return {};
+}
+
+// How the GPUs of a step are to run; empty: as they do. It is for what srun starts, not for scripts and shells.
+std::string gpu_frequency_for(const protocol::StepLaunch& launch, const ClusterConfig& config) {
+  if (launch.key.id.step == kExternStep || launch.step == nullptr || launch.step->interactive) return {};
+  if (!launch.step->tres_freq.empty() || config.gpu_freq_def.empty()) return launch.step->tres_freq.str();
+  if (parse_gpu_frequency(config.gpu_freq_def)) return "gpu:" + config.gpu_freq_def;
+  log::error("GpuFreqDef={} is no frequency of GPUs, and is not looked at", config.gpu_freq_def);
   return {};
 }
 
@@ -246,6 +257,8 @@ protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch) co
   start.home_xauthority = has_option(split_list(config.x11_parameters), "home_xauthority");
   start.append_output = config.job_file_append;
   start.cpu_freq = frequency_for(launch, config);
+  start.tres_freq = gpu_frequency_for(launch, config);
+  start.sets_gpu_clocks = detects_by_nvml(config, node_.self);
   start.autobind = option_value(config.task_plugin_param, "Autobind").value_or("");
   start.oom_kill_step = has_option(config.task_plugin_param, "OOMKillStep");
   start.kill_on_bad_exit = config.kill_on_bad_exit;
@@ -392,6 +405,7 @@ void Steps::lost(const StepPtr& step, const std::string& why, bool node_to_blame
                      "SLURMD_NODENAME=" + node_.name, "SLURM_CONF=" + node_.config_path});
     groups_.remove_step(step->key.id);
     if (auto ok = ChangedCpus(node_.spool_dir).give_back(step->key); !ok) log::error("{}", ok.error().text);
+    if (auto ok = ChangedGpus(node_.spool_dir).give_back(step->key); !ok) log::error("{}", ok.error().text);
     if (step->key.id.step == kBatchStep) remove_batch_folder(node_.spool_dir, step->key.id.job);
     std::error_code ignored;
     const std::string& base = node_.config->mpi.pmix_tmp_base;

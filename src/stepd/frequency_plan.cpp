@@ -20,19 +20,6 @@ std::vector<uint32_t> frequencies_of(const CpuOffer& offer) {
   return all;
 }
 
-// Of a list that is not empty.
-uint32_t choose(const std::vector<uint32_t>& all, uint32_t wanted) {
-  switch (wanted) {
-    case kLowFrequency: return all.front();
-    case kMediumFrequency: return all[(all.size() - 1) / 2];
-    case kHighFrequency: return all.back();
-    case kNextToHighFrequency: return all[all.size() - std::min<size_t>(all.size(), 2)];
-    default: break;
-  }
-  const auto next = std::ranges::lower_bound(all, wanted);
-  return next == all.end() ? all.back() : *next;
-}
-
 // As this host spells it; empty: it has none, and the problem is told.
 std::string governor_of(uint32_t wanted, const CpuOffer& offer, std::string& problem) {
   const std::string name = frequency_name(wanted);
@@ -53,15 +40,23 @@ FrequencyPlan plan_frequency(const CpuFrequency& request, const CpuOffer& offer)
   if (request.max == kNoFrequency || (!ranges && plan.wanted.governor.empty())) return plan;
   const std::vector<uint32_t> all = frequencies_of(offer);
   if (all.empty()) return {{}, "this host does not say which frequencies it has"};
-  const uint32_t highest = choose(all, request.max);
+  const uint32_t highest = choose_frequency(all, request.max);
   if (ranges) {
-    const uint32_t lowest = choose(all, request.min);
+    const uint32_t lowest = choose_frequency(all, request.min);
     if (lowest > highest) return {{}, fmt::format("{} kHz is above {} kHz", lowest, highest)};
     plan.wanted.min = lowest;
   }
   if (speeds && !plan.wanted.governor.empty()) plan.wanted.speed = highest;
   else plan.wanted.max = highest;
   return plan;
+}
+
+GpuClocks plan_gpu_clocks(const GpuFrequency& request, const GpuOffer& offer) {
+  const auto asked = [](uint32_t frequency) { return frequency == kNoFrequency ? kHighFrequency : frequency; };
+  std::vector<uint32_t> of_memory;
+  for (const auto& [memory, graphics] : offer) of_memory.push_back(memory);
+  const uint32_t memory = choose_frequency(of_memory, asked(request.memory));
+  return {memory, choose_frequency(offer.at(memory), asked(request.graphics))};
 }
 
 }  // namespace sluice::stepd

@@ -1,10 +1,11 @@
-// What is to be set on a CPU for --cpu-freq, with what its host offers. Pure.
+// What is to be set on a CPU for --cpu-freq, and on a GPU for --gpu-freq, with what its host offers. Pure.
 #pragma once
 
 #include <string>
 
 #include "common/step/cpu_settings.hpp"
-#include "common/tables/cpu_frequency.hpp"
+#include "common/step/gpu_clocks.hpp"
+#include "common/tables/gpu_frequency.hpp"
 
 namespace sluice::stepd {
 
@@ -15,5 +16,8 @@ struct FrequencyPlan {
 
 // A frequency that the host does not have becomes the next higher one.
 [[nodiscard]] FrequencyPlan plan_frequency(const CpuFrequency& request, const CpuOffer& offer);
+
+// Of what is not asked for, the highest. `offer` is not empty.
+[[nodiscard]] GpuClocks plan_gpu_clocks(const GpuFrequency& request, const GpuOffer& offer);
 
 }  // namespace sluice::stepd

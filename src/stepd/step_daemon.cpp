@@ -117,6 +117,7 @@ Status StepDaemon::prepare() {
   if (Status ready = start_x11(*plan); !ready) return ready;
   if (Status ready = start_mpi(input, *plan); !ready) return ready;
   set_frequencies(input);
+  set_gpu_clocks();
   if (launch_.step != nullptr && launch_.step->waits_for_srun) return hold_tasks(std::move(*plan));
   launch_tasks(std::move(*plan));
   return {};
@@ -232,6 +233,7 @@ void StepDaemon::launch_tasks(StepPlan plan) {
   for (const int fd : plan.child_ends)
     ::close(fd);
   report_started();
+  if (!gpu_message_.empty()) write_to_user(gpu_message_, FrameType::kStderr);
   if (output_flows_) let_output_flow();
 }
 

@@ -77,8 +77,9 @@ class StepDaemon {
   void close_pam_session();
   // For limits_within(); empty: there are none.
   [[nodiscard]] std::vector<uint64_t> limit_bounds() const;
-  // --cpu-freq. What cannot be had is told to the agent's log; the step runs all the same.
+  // --cpu-freq and --gpu-freq. What cannot be had is told to the agent's log; the step runs all the same.
   void set_frequencies(const PlanInput& input);
+  void set_gpu_clocks();
   void give_frequencies_back();
   Status hold_tasks(StepPlan plan);
   // Those that wait for their srun end without having begun.
@@ -196,6 +197,7 @@ class StepDaemon {
   std::optional<std::chrono::steady_clock::time_point> leftovers_since_;
   uint32_t end_checks_ = 0;
   std::string failure_;
+  std::string gpu_message_;  // what the user is told of the GPUs' clocks once the tasks have begun
   bool users_error_ = false;  // StepEnded::users_error
   bool srun_ended_ = false;   // StepEnded::srun_ended
   bool no_room_ = false;      // the spool folder does not take the script

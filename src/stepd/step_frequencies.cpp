@@ -1,4 +1,4 @@
-// --cpu-freq: the CPUs of the step run as it asks for while it lasts.
+// --cpu-freq and --gpu-freq: the CPUs and GPUs of the step run as it asks for while it lasts.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -32,9 +32,41 @@ void StepDaemon::set_frequencies(const PlanInput& input) {
 }
 
 void StepDaemon::give_frequencies_back() {
-  if (start_.cpu_freq.empty()) return;
-  const Status done = ChangedCpus(start_.spool_dir).give_back(launch_.key);
-  if (!done) agent_.send(protocol::FrameType::kAgentLog, done.error().text);
+  const auto told = [this](const Status& done) {
+    if (!done) agent_.send(protocol::FrameType::kAgentLog, done.error().text);
+  };
+  if (!start_.cpu_freq.empty()) told(ChangedCpus(start_.spool_dir).give_back(launch_.key));
+  if (start_.sets_gpu_clocks && !start_.tres_freq.empty()) told(ChangedGpus(start_.spool_dir).give_back(launch_.key));
+}
+
+void StepDaemon::set_gpu_clocks() {
+  const auto request = parse_gpu_frequency(gpu_frequency_in(start_.tres_freq));
+  std::vector<std::string> files;
+  for (const protocol::GresDevice& device : start_.devices) {
+    if (device.of_step && device.name == "gpu") files.push_back(device.file);
+  }
+  if (!request || files.empty()) return;
+  const auto tell = [this](const std::string& problem) {
+    agent_.send(protocol::FrameType::kAgentLog, fmt::format("--gpu-freq={}: {}", gpu_frequency_in(start_.tres_freq), problem));
+  };
+  if (!start_.sets_gpu_clocks) {
+    if (!launch_.step->tres_freq.empty()) gpu_message_ = "GpuFreq=control_disabled\n";
+    return tell("this node's GPUs are not found by AutoDetect=nvml: nothing is set");
+  }
+  const auto nvml = NvmlClocks::open();
+  if (!nvml) return tell(nvml.error().text);
+  const ChangedGpus changed(start_.spool_dir);
+  for (const std::string& file : files) {
+    const auto gpu = gpu_of_file(file);
+    const GpuOffer offer = gpu ? nvml->offer(*gpu) : GpuOffer();
+    if (offer.empty()) {
+      tell(fmt::format("the clocks of {} cannot be set", file));
+      continue;
+    }
+    if (const Status done = changed.set(*nvml, launch_.key, *gpu, plan_gpu_clocks(*request, offer)); !done) tell(done.error().text);
+    const GpuClocks now = nvml->now(*gpu);
+    if (request->verbose) gpu_message_ += fmt::format("GpuFreq=memory_freq:{},graphics_freq:{}\n", now.memory, now.graphics);
+  }
 }
 
 }  // namespace sluice::stepd

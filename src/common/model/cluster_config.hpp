@@ -270,6 +270,7 @@ struct ClusterConfig {
   std::vector<std::string> job_submit_plugins;
   std::vector<std::string> cli_filter_plugins;
   std::string cpu_freq_def;
+  std::string gpu_freq_def;
   std::vector<std::string> cpu_freq_governors;
   std::string x11_parameters;
   std::vector<std::string> bcast_exclude;
@@ -571,6 +572,7 @@ struct ClusterConfig {
     field(470, "allow_spec_resources_usage", &ClusterConfig::allow_spec_resources_usage);
     field(500, "use_pam", &ClusterConfig::use_pam);
     field(520, "cpu_freq_governors", &ClusterConfig::cpu_freq_governors);
+    field(550, "gpu_freq_def", &ClusterConfig::gpu_freq_def);
   }
 };
 

@@ -242,7 +242,7 @@ struct JobUpdate {
   std::optional<std::string> account, admin_comment, comment, extra, name, partitions, qos,
       reservation, required_nodes, excluded_nodes, constraint, dependency, licenses, wckey, std_out,
       std_err, std_in, work_dir, mail_type, mail_user, gres, switches, cluster_features,
-      tres_per_job, tres_per_socket, tres_per_task, cpus_per_gpu, tres_bind, prefer;
+      tres_per_job, tres_per_socket, tres_per_task, cpus_per_gpu, tres_bind, tres_freq, prefer;
   std::optional<Minutes> time_limit, time_min;
   std::optional<Time> begin, deadline, end;
   std::optional<uint32_t> priority, min_nodes, max_nodes, num_tasks, cpus_per_task, min_cpus,
@@ -319,6 +319,7 @@ struct JobUpdate {
     field(87, "wait_for_switch_seconds", &JobUpdate::wait_for_switch_seconds);
     field(88, "reboot", &JobUpdate::reboot);
     field(89, "site_factor", &JobUpdate::site_factor);
+    field(550, "tres_freq", &JobUpdate::tres_freq);
   }
 };
 

@@ -108,6 +108,7 @@ struct JobSpec {
   SharedText tres_per_task;
   SharedText gres_flags;
   SharedText tres_bind;
+  SharedText tres_freq;  // "gpu:high,memory=low"
   SharedText cpus_per_gpu;
   SharedText cpu_freq;
   SharedText network;
@@ -267,6 +268,7 @@ struct JobSpec {
     field(142, "oom_kill_step", &JobSpec::oom_kill_step);
     field(143, "attended", &JobSpec::attended);
     field(144, "site_factor", &JobSpec::site_factor);
+    field(550, "tres_freq", &JobSpec::tres_freq);
   }
 };
 

@@ -61,6 +61,7 @@ struct StepSpec {
   SharedText tres_per_step;    // --gpus
   SharedText tres_per_socket;
   SharedText tres_bind;
+  SharedText tres_freq;  // as JobSpec::tres_freq
   SharedText cpus_per_gpu;
   uint32_t ntasks_per_gpu = 0;
   SharedText node_list;  // --nodelist; with arbitrary distribution one entry a task, in order
@@ -200,6 +201,7 @@ struct StepSpec {
     field(520, "cpu_freq", &StepSpec::cpu_freq);
     field(530, "own_job", &StepSpec::own_job);
     field(540, "waits_for_srun", &StepSpec::waits_for_srun);
+    field(550, "tres_freq", &StepSpec::tres_freq);
   }
 };
 

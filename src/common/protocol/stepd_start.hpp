@@ -141,6 +141,8 @@ struct StepdStart {
   MemoryLock memory_lock = MemoryLock::kNone;  // LaunchParameters=slurmstepd_memlock…
   CountedMemory counted_memory = CountedMemory::kResident;
   std::string cpu_freq;             // for the CPUs of the step, of --cpu-freq or CpuFreqDef; empty: they run as they do
+  std::string tres_freq;            // for the GPUs of the step, of --gpu-freq or GpuFreqDef; empty: they run as they do
+  bool sets_gpu_clocks = false;     // this node finds its GPUs by NVML, which can
   bool over_memory_kill = false;    // JobAcctGatherParams=OverMemoryKill
   uint32_t vsize_factor = 0;        // with it: percent of its memory that a step may map; 0: any
   template <class V>
@@ -177,6 +179,8 @@ struct StepdStart {
     field(506, "counted_memory", &StepdStart::counted_memory);
     field(520, "cpu_freq", &StepdStart::cpu_freq);
     field(530, "file_host", &StepdStart::file_host);
+    field(550, "tres_freq", &StepdStart::tres_freq);
+    field(551, "sets_gpu_clocks", &StepdStart::sets_gpu_clocks);
     field(610, "over_memory_kill", &StepdStart::over_memory_kill);
     field(611, "vsize_factor", &StepdStart::vsize_factor);
   }

@@ -7,7 +7,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include "common/base/read_file.hpp"
 #include "common/base/replace_file.hpp"
 #include "common/base/text.hpp"
+#include "common/step/folder_lock.hpp"
 #include "common/step/step_spool.hpp"
 
 namespace sluice {
@@ -112,24 +112,6 @@ Status write_memory(const std::string& path, const Memory& memory) {
   return replace_file(path, text);
 }
 
-// One at a time, step daemons and the agent.
-class FolderLock {
- public:
-  explicit FolderLock(const std::string& folder) : fd_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    while (fd_ >= 0 && ::flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
-    }
-  }
-  ~FolderLock() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-  [[nodiscard]] bool there() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
-
 }  // namespace
 
 std::optional<CpuOffer> read_cpu_offer(const std::string& cpu_folder, size_t cpu) {
@@ -168,11 +150,8 @@ Status ChangedCpus::set(const protocol::StepKey& step, size_t cpu, const CpuSett
   // cpu1/cpufreq may be a link to cpufreq/policy0, which other CPUs have, too
   const auto real = std::filesystem::canonical(fmt::format("{}/cpu{}/cpufreq", cpu_folder_, cpu), error);
   if (error) return failure(fmt::format("CPU {} has no settings: {}", cpu, error.message()));
-  if (::mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST) {
-    return failure(fmt::format("cannot make {}: {}", folder_, errno_text(errno)));
-  }
-  const FolderLock lock(folder_);
-  if (!lock.there()) return failure(fmt::format("cannot open {}: {}", folder_, errno_text(errno)));
+  const FolderLock lock(folder_, FolderLock::kMake);
+  if (const Status there = lock.there(); !there) return there;
   const std::string name = real.filename() == "cpufreq" ? real.parent_path().filename().string() : real.filename().string();
   const std::string path = folder_ + "/" + name;
   Memory memory = read_memory(path).value_or(Memory{real.string(), read_settings(real.string()), {}});
@@ -193,15 +172,8 @@ Status ChangedCpus::give_all_back() const {
 
 Status ChangedCpus::give_back_where(const std::function<bool(std::string_view)>& is_over) const {
   const FolderLock lock(folder_);
-  if (!lock.there()) return {};
   Status all;
-  std::error_code error;
-  std::vector<std::string> paths;
-  std::filesystem::directory_iterator entry(folder_, error);
-  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    if (entry->path().extension() != kUnfinishedFile) paths.push_back(entry->path().string());
-  }
-  for (const std::string& path : paths) {
+  for (const std::string& path : lock.files()) {
     auto memory = read_memory(path);
     if (!memory || !memory->forget(is_over)) continue;
     Status done = write_settings(memory->cpu_folder, memory->wanted());

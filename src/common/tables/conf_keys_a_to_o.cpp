@@ -133,7 +133,7 @@ constexpr GlobalKey kRows[] = {
     key("FirstJobId", K::kNumber, "1").range(1, kMax32).acts<&C::first_job_id>(),
     key("GetEnvTimeout", K::kNumber).obsolete(),
     key("GresTypes", K::kWords).acts<&C::gres_types>(),
-    key("GpuFreqDef", K::kText),
+    key("GpuFreqDef", K::kText).acts<&C::gpu_freq_def>(),
     key("GroupUpdateForce", K::kFlag, "1").acts<&C::group_update_force>(),
     key("GroupUpdateTime", K::kSeconds, "600").range(0, kMax16).acts<&C::group_update_time>(),
     key("HASH_VAL", K::kRuntime),

@@ -128,6 +128,18 @@ std::string short_frequency_name(uint32_t number) {
   return fmt::format("{:.2f}G", value);
 }
 
+uint32_t choose_frequency(const std::vector<uint32_t>& all, uint32_t wanted) {
+  switch (wanted) {
+    case kLowFrequency: return all.front();
+    case kMediumFrequency: return all[(all.size() - 1) / 2];
+    case kHighFrequency: return all.back();
+    case kNextToHighFrequency: return all[all.size() - std::min<size_t>(all.size(), 2)];
+    default: break;
+  }
+  const auto next = std::ranges::lower_bound(all, wanted);
+  return next == all.end() ? all.back() : *next;
+}
+
 bool allows_governor(const std::vector<std::string>& governors, uint32_t governor) {
   return std::ranges::any_of(governors, [&](const std::string& name) { return iequals(name, frequency_name(governor)); });
 }

@@ -37,6 +37,9 @@ struct CpuFrequency {
 [[nodiscard]] std::string frequency_name(uint32_t number);
 // The same with "1.50G" for a number.
 [[nodiscard]] std::string short_frequency_name(uint32_t number);
+// Of those that a CPU or GPU has, ascending and not empty: the one of a word, or the lowest that is not below a number; the
+// highest where all are.
+[[nodiscard]] uint32_t choose_frequency(const std::vector<uint32_t>& all, uint32_t wanted);
 // CpuFreqGovernors.
 [[nodiscard]] bool allows_governor(const std::vector<std::string>& governors, uint32_t governor);
 

@@ -331,7 +331,7 @@ constexpr JobField kFields[] = {
     {"tres-alloc", '\0', "TRES_ALLOC",
      FIELD { UNUSED; put(out, or_else(v.record->allocated_tres, v.record->required_tres)); }},
     {"tres-bind", '\0', "TRES_BIND", FIELD { UNUSED; put(out, or_else(v.spec().tres_bind, "N/A")); }},
-    {"tres-freq", '\0', "TRES_FREQ", FIELD { UNUSED; put(out, "N/A"); }},
+    {"tres-freq", '\0', "TRES_FREQ", FIELD { UNUSED; put(out, or_else(v.spec().tres_freq, "N/A")); }},
     {"tres-per-job", '\0', "TRES_PER_JOB",
      FIELD { UNUSED; put(out, or_else(v.spec().tres_per_job, "N/A")); }},
     {"tres-per-node", '\0', "TRES_PER_NODE",

@@ -302,7 +302,7 @@ void put_rest(const JobView& view, Json& out) {
   out["time_minimum"] = json_number(spec.time_min);
   out["threads_per_core"] = maybe(spec.threads_per_core);
   out["tres_bind"] = json_text(spec.tres_bind);
-  out["tres_freq"] = "";
+  out["tres_freq"] = json_text(spec.tres_freq);
   out["tres_per_job"] = json_text(spec.tres_per_job);
   out["tres_per_node"] = json_text(spec.gres);
   out["tres_per_socket"] = json_text(spec.tres_per_socket);

@@ -224,7 +224,7 @@ void put_rest(const JobView& v, ShowLines& out) {
   const std::string tasks_per_gpu = spec.ntasks_per_gpu == 0 ? std::string() : std::to_string(spec.ntasks_per_gpu);
   const std::pair<std::string_view, std::string_view> words[] = {
       {"CpusPerTres", cpus_per_gpu},           {"MemPerTres", memory_per_gpu},
-      {"TresBind", spec.tres_bind},
+      {"TresBind", spec.tres_bind},            {"TresFreq", spec.tres_freq},
       {"TresPerJob", spec.tres_per_job},       {"TresPerNode", spec.gres},
       {"TresPerSocket", spec.tres_per_socket}, {"TresPerTask", each_task},
       {"NtasksPerTRES", tasks_per_gpu},

@@ -8,6 +8,7 @@
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 #include "common/tables/distribution.hpp"
+#include "common/tables/gpu_frequency.hpp"
 #include "common/tables/gres_env.hpp"
 #include "common/tables/mpi_types.hpp"
 #include "common/tables/submit_values.hpp"
@@ -123,6 +124,7 @@ void set_option_variables(const JobSpec& spec, Environment& out) {
   if (const size_t at = spec.tres_bind.view().find("gpu:"); at != std::string_view::npos) {
     out.set("SLURM_GPU_BIND", spec.tres_bind.view().substr(at + 4));
   }
+  set_if(out, "SLURM_GPU_FREQ", gpu_frequency_in(spec.tres_freq));
   if (spec.overcommit) out.set("SLURM_OVERCOMMIT", "1");
   out.set("SLURM_OOM_KILL_STEP", spec.oom_kill_step == Toggle::kYes ? "1" : "0");
 }
@@ -434,6 +436,7 @@ void set_step_variables(const protocol::StepLaunch& launch,
   if (step.label) out.set("SLURM_LABELIO", "1");
   set_mpi_variables(step, out);
   set_if(out, "SLURM_CPU_FREQ_REQ", step.cpu_freq);
+  set_if(out, "SLURMD_TRES_FREQ", step.tres_freq);
   set_if(out, "SLURM_MEM_BIND", step.mem_bind);
   if (step.overcommit) out.set("SLURM_OVERCOMMIT", "1");
   set_srun_variables(step, out);

@@ -87,6 +87,7 @@ constexpr StepField kFields[] = {
        out.append(short_frequency_name(frequency.min)).append("-").append(short_frequency_name(frequency.max));
        out.append(":").append(frequency_name(frequency.governor));
      }},
+    {"tres-freq", '\0', "TRES_FREQ", FIELD { UNUSED; out += or_else(v.spec().tres_freq, "N/A"); }},
     {"tres-per-node", 'b', "TRES_PER_NODE",
      FIELD { UNUSED; out += or_else(v.spec().gres, "N/A"); }},
     {"StepId", 'i', "STEPID", FIELD { UNUSED; append_step_id(v, out); },
@@ -171,6 +172,7 @@ std::string show_step(const StepView& v, const RenderContext& c, bool one_line) 
   if (!is_named(v)) out.word("Dist", step_distribution(v));
   const std::string_view host = is_named(v) ? "" : v.spec().srun_host;
   out.line().word("SrunHost:Pid", fmt::format("{}:{}", or_else(host, "(null)"), is_named(v) ? 0 : v.spec().srun_pid));
+  if (!v.spec().tres_freq.empty()) out.line().word("TresFreq", v.spec().tres_freq);
   if (!v.spec().gres.empty()) out.line().word("TresPerNode", v.spec().gres);
   if (!v.spec().tres_per_step.empty()) out.line().word("TresPerStep", v.spec().tres_per_step);
   const std::string each_task = each_task_has(v.spec());
@@ -205,7 +207,7 @@ Json step_to_json(const StepView& v, const RenderContext& c, std::vector<std::st
                    {"task", each_task_has(v.spec())}}},
                  {"allocation", tres == "(null)" ? "" : tres},
                  {"binding", ""},
-                 {"frequency", ""}};
+                 {"frequency", json_text(v.spec().tres_freq)}};
   out["name"] = json_text(step_name(v));
   out["network"] = json_text(v.spec().network);
   out["nodes"] = json_text(step_nodes(v));

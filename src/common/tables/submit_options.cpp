@@ -389,6 +389,7 @@ StepSpec make_step(const Submission& s) {
   step.ntasks_per_gpu = job.ntasks_per_gpu;
   step.cpus_per_gpu = job.cpus_per_gpu;
   step.tres_bind = job.tres_bind.empty() ? SharedText(usual_gpu_bind(job)) : job.tres_bind;
+  step.tres_freq = job.tres_freq;
   step.node_list = job.required_nodes;
   step.excluded_nodes = job.excluded_nodes;
   step.constraint = job.constraint;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "common/tables/gpu_frequency.hpp"
 #include "common/tables/submit_setters.hpp"
 
 namespace sluice::submit {
@@ -59,12 +60,9 @@ OptionResult set_gpu_bind(Submission& s, const Input& in) {
   return {};
 }
 
-OptionResult set_gpu_freq(Submission&, const Input& in) {
-  if (in.value.find_first_of("0123456789") == std::string::npos &&
-      in.value.find("low") == std::string::npos && in.value.find("medium") == std::string::npos &&
-      in.value.find("high") == std::string::npos) {
-    return refuse(fmt::format("Invalid --gpu-freq argument: gpu:{}", in.value));
-  }
+OptionResult set_gpu_freq(Submission& s, const Input& in) {
+  if (!parse_gpu_frequency(in.value)) return refuse(fmt::format("Invalid --gpu-freq argument: gpu:{}", in.value));
+  s.job.tres_freq = fmt::format("gpu:{}", in.value);
   return {};
 }
 
@@ -133,8 +131,6 @@ constexpr SubmitOption kRows[] = {
     {.name = "gpu-freq",
      .argument = OptionArgument::kRequired,
      .environment = "*_GPU_FREQ",
-     .status = OptionStatus::kAccepted,
-     .subject = "power saving: frequencies",
      .set = set_gpu_freq,
      .section = OptionSection::kGpu,
      .value_name = "...",

@@ -284,7 +284,7 @@ constexpr JobUpdateKey kJobKeys[] = {
     {"TimeLimit", set_time_limit},
     {"TimeMin", set_time_min},
     {"TresBind", set_text<&JobUpdate::tres_bind>},
-    {"TresFreq", nullptr, "power saving: frequencies"},
+    {"TresFreq", set_text<&JobUpdate::tres_freq>},
     {"TresPerJob", set_gres<&JobUpdate::tres_per_job>},
     {"TresPerNode", set_gres<&JobUpdate::gres>},
     {"TresPerSocket", set_gres<&JobUpdate::tres_per_socket>},

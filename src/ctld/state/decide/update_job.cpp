@@ -3,6 +3,7 @@
 
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
+#include "common/tables/gpu_frequency.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/job_checks.hpp"
 #include "ctld/state/decide/resize.hpp"
@@ -40,6 +41,7 @@ void set_notes(const JobUpdate& u, JobSpec& spec) {
   set_field(u.mail_user, spec.mail_user);
   set_field(u.qos, spec.qos);
   set_field(u.reservation, spec.reservation);
+  set_field(u.tres_freq, spec.tres_freq);  // for steps to come
   set_field(u.licenses, spec.licenses);
   set_field(u.time_min, spec.time_min);
   set_field(u.delay_boot_seconds, spec.delay_boot_seconds);
@@ -192,6 +194,9 @@ Status check_values(const ClusterState& state, const Job& job, const JobUpdate& 
   const bool held = job.hold != HoldKind::kNone && !(u.hold && !*u.hold);
   if (held && u.priority && *u.priority != 0) return failure(ErrorCode::kJobHeld);
   if (u.partitions && u.partitions->empty()) return failure(ErrorCode::kInvalidPartition);
+  if (u.tres_freq && !u.tres_freq->empty() && !parse_gpu_frequency(gpu_frequency_in(*u.tres_freq))) {
+    return failure(ErrorCode::kInvalidTres);
+  }
   if (Status ok = check_texts(spec, *job.spec); !ok) return ok;
   if (Status ok = check_update_plugins(*state.config, job, u); !ok) return ok;
   const Minutes limit = u.time_limit ? asked_limit(*u.time_limit) : job.time_limit;
