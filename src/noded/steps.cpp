@@ -109,9 +109,10 @@ std::string frequency_for(const protocol::StepLaunch& launch, const ClusterConfi
 }
 
 // How the GPUs of a step are to run; empty: as they do. It is for what srun starts, not for scripts and shells.
-std::string gpu_frequency_for(const protocol::StepLaunch& launch, const ClusterConfig& config) {
+std::string gpu_frequency_for(const protocol::StepLaunch& launch, const ClusterConfig& config, bool can_be_set) {
   if (launch.key.id.step == kExternStep || launch.step == nullptr || launch.step->interactive) return {};
   if (!launch.step->tres_freq.empty() || config.gpu_freq_def.empty()) return launch.step->tres_freq.str();
+  if (!can_be_set) return {};
   if (parse_gpu_frequency(config.gpu_freq_def)) return "gpu:" + config.gpu_freq_def;
   log::error("GpuFreqDef={} is no frequency of GPUs, and is not looked at", config.gpu_freq_def);
   return {};
@@ -257,8 +258,8 @@ protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch) co
   start.home_xauthority = has_option(split_list(config.x11_parameters), "home_xauthority");
   start.append_output = config.job_file_append;
   start.cpu_freq = frequency_for(launch, config);
-  start.tres_freq = gpu_frequency_for(launch, config);
   start.sets_gpu_clocks = detects_by_nvml(config, node_.self);
+  start.tres_freq = gpu_frequency_for(launch, config, start.sets_gpu_clocks);
   start.autobind = option_value(config.task_plugin_param, "Autobind").value_or("");
   start.oom_kill_step = has_option(config.task_plugin_param, "OOMKillStep");
   start.kill_on_bad_exit = config.kill_on_bad_exit;

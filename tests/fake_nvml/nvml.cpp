@@ -1,8 +1,15 @@
 // Stands for libnvidia-ml.so.1: four GPUs, of which 0 and 1, and 2 and 3, are connected by four links and all others by
 // one. Their device files are numbered backwards. FAKE_NVML=broken: a library that finds no driver.
+// Clocks that are set lie in the folder "clocks" beside the library, where there is one: a file for each GPU, by the number of
+// its device file, with "MEMORY GRAPHICS" in MHz; it goes when they are reset.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
+#include <vector>
+
+#include <dlfcn.h>
 
 namespace {
 
@@ -31,9 +38,66 @@ unsigned end_of(unsigned gpu, unsigned link) {
   return link == 5 ? gpu ^ 3U : kGpus;
 }
 
+struct Clocks {
+  unsigned memory, graphics;
+};
+constexpr Clocks kUsual = {1215, 1095};
+constexpr int kTooSmall = 7;
+constexpr int kMemoryClock = 2;
+Clocks set_here[kGpus] = {kUsual, kUsual, kUsual, kUsual};  // by index
+
+// Highest first, as the real one lists them.
+const std::vector<unsigned> kMemoryClocks = {1215, 810, 405};
+std::vector<unsigned> graphics_clocks(unsigned memory) {
+  if (memory == 1215) return {1410, 1110, 810, 510, 210};
+  if (memory == 810) return {810, 510, 210};
+  return memory == 405 ? std::vector<unsigned>{210} : std::vector<unsigned>();
+}
+
+int fill_list(const std::vector<unsigned>& all, unsigned* count, unsigned* out) {
+  const bool fits = *count >= all.size();
+  *count = static_cast<unsigned>(all.size());
+  if (!fits) return kTooSmall;
+  std::copy(all.begin(), all.end(), out);
+  return kSuccess;
+}
+
+std::string file_of(unsigned gpu) {
+  Dl_info self;
+  if (::dladdr(&set_here, &self) == 0) return {};
+  const std::string path = self.dli_fname;
+  return path.substr(0, path.rfind('/')) + "/clocks/" + std::to_string(kGpus - 1 - gpu);
+}
+
 }  // namespace
 
 extern "C" {
+
+int nvmlDeviceGetSupportedMemoryClocks(void* /*device*/, unsigned* count, unsigned* clocks) {
+  return fill_list(kMemoryClocks, count, clocks);
+}
+int nvmlDeviceGetSupportedGraphicsClocks(void* /*device*/, unsigned memory, unsigned* count, unsigned* clocks) {
+  return graphics_clocks(memory).empty() ? kInvalid : fill_list(graphics_clocks(memory), count, clocks);
+}
+int nvmlDeviceSetApplicationsClocks(void* device, unsigned memory, unsigned graphics) {
+  const std::vector<unsigned> all = graphics_clocks(memory);
+  if (std::find(all.begin(), all.end(), graphics) == all.end()) return kInvalid;
+  set_here[index_of(device)] = {memory, graphics};
+  if (std::FILE* file = std::fopen(file_of(index_of(device)).c_str(), "w")) {
+    std::fprintf(file, "%u %u\n", memory, graphics);
+    std::fclose(file);
+  }
+  return kSuccess;
+}
+int nvmlDeviceResetApplicationsClocks(void* device) {
+  set_here[index_of(device)] = kUsual;
+  std::remove(file_of(index_of(device)).c_str());
+  return kSuccess;
+}
+int nvmlDeviceGetApplicationsClock(void* device, int type, unsigned* clock) {
+  const Clocks& now = set_here[index_of(device)];
+  return *clock = type == kMemoryClock ? now.memory : now.graphics, kSuccess;
+}
 
 int nvmlInit_v2() {
   const char* kind = std::getenv("FAKE_NVML");

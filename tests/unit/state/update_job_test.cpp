@@ -121,6 +121,21 @@ TEST_F(UpdateJobTest, SiteFactorsAreTheAdministrators) {
   EXPECT_EQ(job(id).spec->site_factor, 8);
 }
 
+// As in a real Slurm 22.05: also while the job runs, for steps to come.
+TEST_F(UpdateJobTest, FrequenciesOfGpus) {
+  const JobId id = submit(batch_spec());
+  const auto set = [&](const char* text) { return update(kAnn, id, [text](JobUpdate& u) { u.tres_freq = text; }); };
+  EXPECT_EQ(set("gpu:memory=low,high"), ErrorCode::kOk);
+  EXPECT_EQ(job(id).spec->tres_freq, "gpu:memory=low,high");
+  for (const char* text : {"high", "gpu", "gpu:", "gpu:foo", "gpu:Low"}) EXPECT_EQ(set(text), ErrorCode::kInvalidTres) << text;
+  EXPECT_EQ(job(id).spec->tres_freq, "gpu:memory=low,high");
+  EXPECT_EQ(set(""), ErrorCode::kOk);
+  EXPECT_EQ(job(id).spec->tres_freq, "");
+  ASSERT_TRUE(start_job(id, "n1"));
+  EXPECT_EQ(set("gpu:high"), ErrorCode::kOk);
+  EXPECT_EQ(job(id).spec->tres_freq, "gpu:high");
+}
+
 TEST_F(UpdateJobTest, AWaitForSwitchesIsOfSwitches) {
   const JobId id = submit(batch_spec());
   EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.wait_for_switch_seconds = 60; }), ErrorCode::kOk);

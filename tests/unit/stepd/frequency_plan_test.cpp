@@ -1,5 +1,7 @@
 #include "stepd/frequency_plan.hpp"
 
+#include <tuple>
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -66,6 +68,17 @@ TEST(FrequencyPlan, WhatCannotBeHad) {
   offer.lowest = offer.highest = 0;
   EXPECT_EQ(planned("low", offer), "- 0 0 0; this host does not say which frequencies it has");
   EXPECT_EQ(planned("ondemand", offer), "ondemand 0 0 0");
+}
+
+TEST(FrequencyPlan, ClocksOfGpus) {
+  const GpuOffer offer = {{405, {210}}, {810, {210, 510, 810}}, {1215, {210, 510, 810, 1110, 1410}}};
+  for (const auto& [request, memory, graphics] :
+       {std::tuple("low", 1215, 210), {"medium", 1215, 810}, {"highm1", 1215, 1110}, {"high", 1215, 1410}, {"510", 1215, 510},
+        {"511", 1215, 810}, {"0", 1215, 210}, {"99999999999", 1215, 1410}, {"verbose", 1215, 1410}, {"memory=low", 405, 210},
+        {"memory=highm1", 810, 810}, {"memory=500,low", 810, 210}, {"medium,memory=medium", 810, 510}, {"low,high", 1215, 1410}}) {
+    const GpuClocks clocks = plan_gpu_clocks(parse_gpu_frequency(request).value_or(GpuFrequency{}), offer);
+    EXPECT_EQ(fmt::format("{} {}", clocks.memory, clocks.graphics), fmt::format("{} {}", memory, graphics)) << request;
+  }
 }
 
 }  // namespace

@@ -110,6 +110,7 @@ TEST(OutputEnv, OptionsThatSrunsSeeAgain) {
   spec.profile = "task";
   spec.acctg_frequency = "task=15";
   spec.cpu_freq = "Low-High:OnDemand";
+  spec.tres_freq = "gpu:high,memory=low";
   launch.job_spec = std::make_shared<const JobSpec>(spec);
   Environment env;
   set_batch_variables(launch, {"node1", 0, ""}, env);
@@ -123,6 +124,7 @@ TEST(OutputEnv, OptionsThatSrunsSeeAgain) {
                                                         {"SLURM_JOB_DEPENDENCY", "afterok:7"},
                                                         {"SLURM_PROFILE", "task"},
                                                         {"SLURM_CPU_FREQ_REQ", "Low-High:OnDemand"},
+                                                        {"SLURM_GPU_FREQ", "high,memory=low"},
                                                         {"SLURM_ACCTG_FREQ", "task=15"}};
   for (const auto& [name, value] : wanted) {
     EXPECT_EQ(env.get(name), value) << name;
