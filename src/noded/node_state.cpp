@@ -8,6 +8,7 @@
 #include "common/conf/load.hpp"
 #include "common/daemon/log_setup.hpp"
 #include "common/log/log.hpp"
+#include "common/model/ping_interval.hpp"
 #include "noded/gres_devices.hpp"
 #include "noded/inventory.hpp"
 
@@ -19,10 +20,11 @@ Time now() {
 
 void heard_controller(NodeState& node) {
   const Time before = std::exchange(node.last_controller_message, now());
-  const Duration limit = node.config->slurmd_timeout;
-  if (before == kNoTime || limit == Duration(0) || limit >= kNoLimit) return;
-  // it pings four times in this time; the answer to the last one may have been lost
-  if (node.last_controller_message - before >= limit / 4 * 3) node.launches_from = node.last_controller_message;
+  if (before == kNoTime || !gives_nodes_up(*node.config)) return;
+  // the answer to what was heard last may have been lost; a silence of usual length means nothing
+  const Duration interval = ping_interval(*node.config);
+  const Duration limit = std::max(node.config->slurmd_timeout - interval, interval * 3 / 2);
+  if (node.last_controller_message - before >= limit) node.launches_from = node.last_controller_message;
 }
 
 const NodeConfig* find_node_config(const ClusterConfig& config, std::string_view name) {

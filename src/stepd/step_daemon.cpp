@@ -129,6 +129,10 @@ Status StepDaemon::hold_tasks(StepPlan plan) {
   return {};
 }
 
+void StepDaemon::begin_held_tasks() {
+  if (held_plan_ && held_may_begin_ && !held_stopped_) launch_tasks(*std::exchange(held_plan_, std::nullopt));
+}
+
 void StepDaemon::end_held_tasks() {
   if (!held_plan_) return;
   for (const TaskPlan& plan : held_plan_->tasks) {

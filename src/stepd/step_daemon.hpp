@@ -82,6 +82,8 @@ class StepDaemon {
   void set_gpu_clocks();
   void give_frequencies_back();
   Status hold_tasks(StepPlan plan);
+  // No-op where something still holds them.
+  void begin_held_tasks();
   // Those that wait for their srun end without having begun.
   void end_held_tasks();
   void launch_tasks(StepPlan plan);
@@ -177,6 +179,8 @@ class StepDaemon {
   std::vector<Task> tasks_;
   std::optional<PlanInput> plan_input_;
   std::optional<StepPlan> held_plan_;  // until srun lets the tasks begin
+  bool held_may_begin_ = false;        // it does
+  bool held_stopped_ = false;          // but the job is suspended
   std::unique_ptr<MpiServer> mpi_;  // null: the tasks need none
   MpiAssembler mpi_assembler_;
   std::unique_ptr<PamSession> pam_;  // null: none is opened

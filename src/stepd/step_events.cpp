@@ -85,6 +85,10 @@ void StepDaemon::on_agent_signal(const protocol::SignalStepRequest& request) {
   }
   const bool ends = signal == SIGKILL || signal == SIGTERM || signal == SIGINT;
   if (held_plan_ && ends) return terminate(true, {});
+  if (held_plan_ && (signal == SIGSTOP || signal == SIGCONT)) {
+    held_stopped_ = signal == SIGSTOP;
+    return begin_held_tasks();
+  }
   if (request.batch_shell_only) {
     for (const Task& task : tasks_) {
       if (task.running) ::kill(task.pid, signal);
@@ -110,8 +114,8 @@ void StepDaemon::on_listener_frame(const Frame& frame) {
       }
       return;
     case FrameType::kBegin:
-      if (held_plan_) launch_tasks(*std::exchange(held_plan_, std::nullopt));
-      return;
+      held_may_begin_ = true;
+      return begin_held_tasks();
     case FrameType::kMpiPassed:
       return on_mpi_frame(frame);
     case FrameType::kX11ToNode:

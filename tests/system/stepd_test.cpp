@@ -291,6 +291,31 @@ TEST(Stepd, SaysWhetherItEndsBecauseItsSrunDid) {
   }
 }
 
+// The job's CPUs may be another's meanwhile.
+TEST(Stepd, TasksThatWaitForTheirSrunDoNotBeginWhileTheJobIsSuspended) {
+  StepdDriver driver;
+  driver.make_step(1, {"sh", "-c", "echo ran"});
+  driver.step.waits_for_srun = true;
+  FramePeer& agent = driver.run();
+  FramePeer& srun = driver.srun();
+  const auto is_heard = [&] {
+    agent.send(FrameType::kAgentListPids, {});
+    return agent.wait_for(FrameType::kAgentPids).has_value();
+  };
+  protocol::SignalStepRequest request;
+  request.signal = SIGSTOP;
+  agent.send(FrameType::kAgentSignal, wire::encode(request));
+  ASSERT_TRUE(is_heard());
+  srun.send(FrameType::kBegin, {});
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(is_heard());  // it has come to srun's word, too
+  pollfd readable{srun.fd(), POLLIN, 0};
+  EXPECT_EQ(::poll(&readable, 1, 0), 0) << "nothing begins";
+  request.signal = SIGCONT;
+  agent.send(FrameType::kAgentSignal, wire::encode(request));
+  EXPECT_TRUE(srun.wait_for(FrameType::kStdout));
+  EXPECT_EQ(driver.ended().exit_status, 0);
+}
+
 // The daemon looked the name up itself, which can take minutes: it heard of no order meanwhile.
 TEST(Stepd, AListenerIsNamedByItsNumber) {
   StepdDriver driver;

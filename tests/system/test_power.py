@@ -1,8 +1,9 @@
 """Power saving: SuspendProgram ends the agents of nodes, ResumeProgram starts them again as if their hosts had just come up."""
 import os
+import signal
 import unittest
 
-from harness import BIN, SBIN, NodeCase, need_root, wait_for
+from harness import BIN, SBIN, NodeCase, need_root, pids_with, wait_for
 
 # Each is told of all its nodes at once. One that is run again for a node that is up already leaves it.
 SUSPEND = """#!/bin/sh
@@ -144,6 +145,26 @@ class Failure(Case):
         os.remove(fails)
         self.power("n1", "RESUME")
         self.assertEqual(self.node("n1"), "idle~|none")
+
+
+class Patience(Case):
+    NODES, CPUS = 5, 1
+    CONF = CONF + "ResumeTimeout=600\n"
+
+    def test_programs_that_take_long_keep_nobody_waiting(self):
+        names = [f"n{i}" for i in range(1, 6)]
+        self.put_down(*names)
+        gate = self.flag("resume.wait")
+        for name in names:
+            self.power(name, "POWER_UP")
+            self.wait_node(name, "idle#")
+        wait_for(lambda: [line.split()[0] for line in self.file("resumed").splitlines()] == names, "all of them run")
+        os.kill(self.cluster.controller_pid(), signal.SIGTERM)
+        wait_for(lambda: not pids_with(self.cluster.conf, "sluicectld"), "the controller ends while they run")
+        self.cluster.start_controller()
+        os.remove(gate)
+        for name in names:
+            self.wait_node(name, "idle")
 
 
 class Idle(Case):

@@ -2,19 +2,11 @@
 
 #include <algorithm>
 
+#include "common/model/ping_interval.hpp"
 #include "common/net/clock.hpp"
 #include "common/protocol/noded.hpp"
 
 namespace sluice::ctld {
-namespace {
-
-// Often enough to notice two missed answers before SlurmdTimeout, and never a burden.
-Duration ping_interval(const ClusterConfig& config) {
-  if (config.slurmd_timeout == Duration(0) || config.slurmd_timeout >= kNoLimit) return std::chrono::seconds(30);
-  return std::clamp<Duration>(config.slurmd_timeout / 4, std::chrono::seconds(1), std::chrono::seconds(30));
-}
-
-}  // namespace
 
 Liveness::Liveness(engine::Engine& engine, const engine::Publisher& publisher, NodeLinks& links, engine::Clock clock)
     : engine_(engine),

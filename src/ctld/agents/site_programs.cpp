@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <set>
+#include <thread>
 
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
@@ -79,7 +80,10 @@ int memory_file(const std::string& text) {
 
 }  // namespace
 
-SitePrograms::~SitePrograms() { workers_.join(); }
+SitePrograms::~SitePrograms() {
+  *ending_ = true;
+  workers_.join();
+}
 
 std::map<std::string, std::string> program_environment(const Job& job, const ClusterConfig& config) {
   const JobSpec& spec = *job.spec;
@@ -248,15 +252,14 @@ void SitePrograms::run_power(const state::PowerNodes& order, const state::Cluste
   log::info("{} is run for nodes {}", key, nodes);
   words.push_back(nodes);
   std::map<std::string, std::string> environment{{"PATH", kPath}, {"SLURM_CONF", config.config_path}};
-  std::function<void(int)> done;
-  if (order.program == state::PowerProgram::kResume) {
-    const int fd = memory_file(resume_text(*state, order.nodes));
-    if (fd >= 0) {
-      environment["SLURM_RESUME_FILE"] = fmt::format("/proc/{}/fd/{}", getpid(), fd);
-      done = [fd](int) { close(fd); };
-    }
-  }
-  run({std::move(words)}, std::move(environment), std::move(done), {});
+  const int fd = order.program == state::PowerProgram::kResume ? memory_file(resume_text(*state, order.nodes)) : -1;
+  if (fd >= 0) environment["SLURM_RESUME_FILE"] = fmt::format("/proc/{}/fd/{}", getpid(), fd);
+  std::thread([words = std::move(words), environment = std::move(environment), fd, ending = ending_] {
+    const int status = run_program(words, environment, {});
+    if (*ending) return;  // there may be no log any more
+    if (fd >= 0) close(fd);
+    if (status != 0) log::error("{} ended with status {}", words[0], status);
+  }).detach();
 }
 
 void SitePrograms::run_prolog(const Job& job, const state::ClusterSnapshot& state, std::function<void(int)> done) {

@@ -1,9 +1,12 @@
 // The site's own programs and records: MailProg, RebootProgram, PrologSlurmctld, EpilogSlurmctld, JobCompType.
-// Programs run as SlurmUser with the job's SLURM_* variables and are not waited for; those of power saving, too.
+// Programs run as SlurmUser with the job's SLURM_* variables, a few at a time; the end of this object waits for them. Those of
+// power saving run beside them, as many as there are, and nobody waits for them: they may take as long as a host takes to boot.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -41,7 +44,8 @@ class SitePrograms {
   void run(std::vector<std::vector<std::string>> programs, std::map<std::string, std::string> environment,
            std::function<void(int)> done, const Runner& runner);
 
-  std::mutex file_mutex_;                 // one line at a time into the completion file
+  std::shared_ptr<std::atomic<bool>> ending_ = std::make_shared<std::atomic<bool>>(false);  // for threads that outlive this
+  std::mutex file_mutex_;  // one line at a time into the completion file
   boost::asio::thread_pool workers_{4};
 };
 

@@ -7,6 +7,7 @@
 #include "common/base/text.hpp"
 #include "common/model/system_cores.hpp"
 #include "ctld/state/fold.hpp"
+#include "ctld/state/power_saving.hpp"
 
 namespace sluice::state {
 namespace {
@@ -171,7 +172,7 @@ bool is_schedulable(const Node& node) {
 
 bool may_serve(const ClusterState& state, const Node& node) {
   if (!is_asleep(node)) return is_schedulable(node);
-  return !state.config->resume_program.empty() && is_up_without(node, kNeverUsable);
+  return saves_power(*state.config) && is_up_without(node, kNeverUsable);
 }
 
 uint64_t usable_memory_mib(const NodeConfig& node) {

@@ -79,9 +79,11 @@ TEST_F(PowerTest, DownAndUpByHand) {
 }
 
 TEST_F(PowerTest, WithoutProgramsThereIsNone) {
+  put_down("n3");
   configure([](ClusterConfig& config) { config.suspend_program = ""; });
   EXPECT_EQ(error_of(node_update("n1", "POWER_DOWN")), ErrorCode::kInvalidState);
   EXPECT_EQ(error_of(node_update("n1", "POWER_UP")), ErrorCode::kInvalidState);
+  EXPECT_FALSE(may_serve(state_, node("n3"))) << "nobody would wake it";
 }
 
 TEST_F(PowerTest, BusyNodeWaitsForItsJobs) {
@@ -137,6 +139,36 @@ TEST_F(PowerTest, JobWakesItsNode) {
   EXPECT_EQ(effects<LaunchStep>().size(), 2U);
   EXPECT_EQ(job(id).flags & kJobConfiguring, 0U);
   EXPECT_EQ(job(second).state, JobState::kRunning);
+}
+
+// A script that waits for the node was not begun there, whatever the node has forgotten.
+TEST_F(PowerTest, JobOfANodeThatComesUpWithoutItsSpoolIsNotMissing) {
+  put_down("n1");
+  ASSERT_TRUE(run(node_update("n1", "POWER_UP")));
+  tick();
+  const Time booted = now_;
+  const JobId id = submit(batch_spec());
+  ASSERT_TRUE(start_job(id, "n1"));
+  now_ += config_->batch_start_timeout + std::chrono::seconds(1);
+  RegisterNode command;
+  command.node.name = "n1";
+  command.node.hardware.boot_id = "another";
+  command.node.hardware.boot_time = booted;
+  ASSERT_TRUE(run(command));
+  EXPECT_EQ(job(id).state, JobState::kRunning);
+  EXPECT_EQ(effects<LaunchStep>().size(), 1U);
+}
+
+TEST_F(PowerTest, DrainedNodeKeepsItsReason) {
+  configure([](ClusterConfig& config) { config.suspend_time = std::chrono::seconds(300); });
+  ASSERT_TRUE(run(node_update("n1", "DRAIN", "bad disk")));
+  pass(std::chrono::hours(1));
+  pass(std::chrono::seconds(10));
+  ASSERT_TRUE(has("n1", kNodePoweredDown | kNodeDrain));
+  ASSERT_TRUE(run(node_update("n1", "POWER_UP")));
+  tick();
+  EXPECT_TRUE(has("n1", kNodePoweringUp | kNodeDrain));
+  EXPECT_EQ(node("n1").reason, "bad disk");
 }
 
 TEST_F(PowerTest, NodeThatRegistersIsUpWhateverItWasSaidToBe) {

@@ -111,24 +111,28 @@ bool has_key(const std::vector<protocol::StepKey>& keys, const protocol::StepKey
 
 // A node that registers without the cluster's id has lost its spool folder, and with that what it knew of scripts that it had
 // begun. One that is not there was lost if it could have been started for BatchStartTimeout: to order it again could run it twice.
-// A younger one's order may be on its way still; so may that of one which waited for the node to boot.
-bool is_missing(const ClusterConfig& config, const Job& job, NodeId node, const protocol::RegisterNodeRequest& request,
+// A younger one's order may be on its way still; one that waited for this node until now, as the job was `before` this
+// registration, was not ordered at all.
+bool is_missing(const ClusterState& before, const Job& job, NodeId node, const protocol::RegisterNodeRequest& request,
                 Time now) {
   if (!request.cluster_id.empty() || !is_running(job)) return false;
   const Step* script = find_step(job, kBatchStep);
-  if (script == nullptr || script->layout->nodes.front().node != node || !step_may_begin(job, *script)) return false;
+  if (script == nullptr || script->layout->nodes.front().node != node) return false;
+  const Job* earlier = before.jobs.find(job.id);
+  if (earlier == nullptr || !step_may_begin(*earlier, *script)) return false;
   const protocol::StepKey key{script->id, job.restart_count};
   return script->nodes_left.test(0) && !has_key(request.running, key) && !has_key(request.ended, key) &&
-         request.hardware.boot_time <= script->start && now - script->start >= config.batch_start_timeout;
+         request.hardware.boot_time <= script->start && now - script->start >= before.config->batch_start_timeout;
 }
 
-std::vector<JobId> end_missing(Draft& draft, NodeId node, const protocol::RegisterNodeRequest& request, Time now) {
+std::vector<JobId> end_missing(const ClusterState& before, Draft& draft, NodeId node, const protocol::RegisterNodeRequest& request,
+                               Time now) {
   const ClusterConfig& config = *draft.state().config;
   std::vector<JobId> missing;
   const std::vector<JobId> jobs = draft.node(node).jobs;
   for (const JobId id : jobs) {
     const Job& job = draft.job(id);
-    if (!is_missing(config, job, node, request, now)) continue;
+    if (!is_missing(before, job, node, request, now)) continue;
     missing.push_back(id);
     Ending ending{.state = JobState::kNodeFail, .reason = JobReason::kNodeDown, .exit_status = SIGTERM};
     ending.failed_node = draft.node(node).name;
@@ -328,7 +332,7 @@ Result<Decision> decide_on(const ClusterState& state, const RegisterNode& comman
     wrong += (wrong.empty() ? "" : ", ") + gres;
   }
   if (!failed) settle_state(draft, id, wrong, rebooted || changed, now);
-  const std::vector<JobId> missing = end_missing(draft, id, request, now);
+  const std::vector<JobId> missing = end_missing(state, draft, id, request, now);
   Effects effects;
   // the order may have been lost with the agent that got it
   const bool waits = (draft.node(id).flags & kNodeRebootIssued) != 0 && !draft.node(id).boot_features.empty();

@@ -9,6 +9,7 @@
 #include "common/base/text.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/reboot.hpp"
+#include "ctld/state/power_saving.hpp"
 
 namespace sluice::state {
 namespace {
@@ -142,7 +143,7 @@ void wake(Draft& draft, NodeId id, Time now) {
   NodeStateChanged event = present_state(draft.node(id), now);
   const NodeFlags later = event.flags & kNodePowerDown;  // when its job is over
   begin_change(event, kNodePoweringUp | kNodeNoRespond | later, now);
-  clear_reason(event);
+  if ((event.flags & (kNodeDrain | kNodeFailing)) == 0) clear_reason(event);
   draft.emit(std::move(event));
 }
 
@@ -210,8 +211,7 @@ bool is_power_action(NodeAction action) {
 }
 
 Status change_power(const ClusterState& state, const PowerWish& wish, const Node& node, NodeStateChanged& event) {
-  const bool programs = !state.config->suspend_program.empty() && !state.config->resume_program.empty();
-  if (!programs || node.base == NodeBaseState::kFuture) return failure(ErrorCode::kInvalidState);
+  if (!saves_power(*state.config) || node.base == NodeBaseState::kFuture) return failure(ErrorCode::kInvalidState);
   if (wish.action == NodeAction::kPowerUp) {  // one that goes down is let go down first, and stays there
     if ((event.flags & kNodePoweredDown) != 0) event.flags |= kNodePowerUp;
     return {};
@@ -249,12 +249,11 @@ void settle_power(NodeStateChanged& event, bool booted) {
 
 void tick_power(Draft& draft, Time now) {
   const ClusterState& state = draft.state();
-  const ClusterConfig& config = *state.config;
   Due due = due_nodes(state, now);
   for (const NodeId id : due.left) release_ended(draft, id, now);
   for (const NodeId id : due.off) end_powering_down(draft, id, now);
   for (const NodeId id : due.late) give_up_waking(draft, id, now);
-  if (config.suspend_program.empty() || config.resume_program.empty()) return;
+  if (!saves_power(*state.config)) return;
   for (const NodeId id : due.down) put_down(draft, id, now);
   std::vector<NodeId> unused = unused_nodes(state, now);
   if (!unused.empty()) {
