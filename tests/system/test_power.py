@@ -33,6 +33,13 @@ CONF = "SuspendProgram={dir}/suspend\nResumeProgram={dir}/resume\nResumeFailProg
 class Case(NodeCase):
     FILES = FILES
 
+    @classmethod
+    def tearDownClass(cls):
+        """A node counts as down after SuspendTimeout, whatever its program does meanwhile; nobody waits for that."""
+        programs = [os.path.join(cls.cluster.dir, name) for name in ("suspend", "resume")]
+        wait_for(lambda: not any(pids_with(program) for program in programs), "the site's programs have ended")
+        super().tearDownClass()
+
     def power(self, nodes, state):
         self.run_cmd("scontrol", "update", f"NodeName={nodes}", f"State={state}")
 

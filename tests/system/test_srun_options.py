@@ -454,7 +454,7 @@ print(mode.value, nodes.value, *(os.environ.get("SLURM_MEM_BIND" + name, "-") or
         self.assertEqual((out, srun.returncode), ("got\n", 3), err)
 
     def test_what_is_said(self):
-        done = self.run_cmd("srun", "--begin=now+1", "true")
+        done = self.run_cmd("srun", "--begin=now+3", "true")
         self.assertIn("queued and waiting for resources", done.stderr)
         done = self.run_cmd("srun", "-Q", "--begin=now+1", "true")
         self.assertEqual(done.stderr, "")

@@ -231,7 +231,7 @@ def terminal(command, lines):
 
 
 def send_signals(names, command):
-    """Each word is a signal, sent after further output, or TEXT=SIGNAL, sent once TEXT was printed."""
+    """Each word is a signal, sent after further output, or TEXT&TEXT=SIGNAL, sent once each text was printed."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     child = subprocess.Popen(["bash", "-c", "exec " + command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                              stdin=subprocess.DEVNULL)
@@ -241,7 +241,7 @@ def send_signals(names, command):
         sys.stdout.write(got.decode(errors="replace"))
         sys.stdout.flush()
         awaited, _, name = names[0].rpartition("=") if names else ("", "", "")
-        if name and awaited in text:
+        if name and all(part in text for part in awaited.split("&")):
             child.send_signal(getattr(signal, "SIG" + name))
             names.pop(0)
     code = child.wait()
