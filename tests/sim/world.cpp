@@ -287,7 +287,7 @@ StartJobs World::greedy_plan(const ClusterState& snapshot) {
 
 void World::schedule() {
   if (!controller_.up()) return;
-  if (options_.real_scheduler && !quiet_ && chance(2)) return;  // its passes cost more than all else
+  if (options_.real_scheduler && !quiet_ && !chance(4)) return;  // its passes cost more than all else
   if (quiet_ || chance(2)) snapshot_ = controller_.state();  // else an old one is used again
   StartJobs plan;
   if (options_.real_scheduler) {
