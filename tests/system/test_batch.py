@@ -14,7 +14,7 @@ class Batch(ClusterCase):
             f.write("#!/bin/bash\n#SBATCH --job-name=hello -N2 -n4\n"
                     "echo $SLURM_JOB_ID $SLURM_JOB_NAME $SLURM_JOB_NUM_NODES $SLURM_NTASKS $SLURM_JOB_NODELIST\n"
                     "echo args: $1 $2\npwd\necho oops >&2\nexit 3\n")
-        job = self.submit("job.sh", "a b", "c")
+        job = self.submit("-w", "n[1-2]", "job.sh", "a b", "c")
         self.assertEqual(self.wait_ended(job), "FAILED")
         lines = self.file(f"slurm-{job}.out").splitlines()
         self.assertEqual(lines, [f"{job} hello 2 4 n[1-2]", "args: a b c", self.cluster.work, "oops"])
