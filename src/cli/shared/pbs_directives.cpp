@@ -158,6 +158,7 @@ std::optional<Options> pbs_options(const std::vector<std::string>& words) {
   std::vector<std::string> all{"sbatch"};  // getopt's messages begin with it
   all.insert(all.end(), words.begin(), words.end());
   std::vector<char*> argv;
+  argv.reserve(all.size() + 1);
   for (std::string& word : all) argv.push_back(word.data());
   argv.push_back(nullptr);
   const int argc = static_cast<int>(all.size());

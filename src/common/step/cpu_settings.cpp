@@ -150,7 +150,7 @@ Status ChangedCpus::set(const protocol::StepKey& step, size_t cpu, const CpuSett
   const auto real = std::filesystem::canonical(fmt::format("{}/cpu{}/cpufreq", cpu_folder_, cpu), error);
   if (error) return failure(fmt::format("CPU {} has no settings: {}", cpu, error.message()));
   const FolderLock lock(folder_, FolderLock::kMake);
-  if (const Status there = lock.there(); !there) return there;
+  if (Status there = lock.there(); !there) return there;
   const std::string name = real.filename() == "cpufreq" ? real.parent_path().filename().string() : real.filename().string();
   const std::string path = folder_ + "/" + name;
   Memory memory = read_memory(path).value_or(Memory{real.string(), read_settings(real.string()), {}});

@@ -95,8 +95,8 @@ Status update_state(Draft& draft, NodeId id, const UpdateNode& command, Time now
     down = *wish == NodeAction::kDown || *wish == NodeAction::kPowerDownForce;
     needs_reason = *wish == NodeAction::kDown || *wish == NodeAction::kDrain || *wish == NodeAction::kFail;
     const Node& node = draft.node(id);
-    const Status ok = is_power_action(*wish) ? change_power(draft.state(), {*wish, command.who.uid}, node, event)
-                                             : grant(*wish, node, event);
+    Status ok = is_power_action(*wish) ? change_power(draft.state(), {*wish, command.who.uid}, node, event)
+                                       : grant(*wish, node, event);
     if (!ok) return ok;
   }
   // an empty one takes none away
