@@ -170,6 +170,11 @@ class Cluster:
     def start_node(self, node, *options):
         subprocess.run([self.daemon("sluicenoded"), "-f", self.conf, "-N", node, *options], check=True, env=self.env)
 
+    def step_daemon_pid(self, step):
+        """Of a step by its name, 5.0; the one of the first node found."""
+        title, folder = f"slurmstepd: [{step}]".encode(), self.dir.encode()
+        return next(pid for pid, _, words in processes("cmdline") if words[0] == title and folder in words[1])
+
     def change_conf(self, change):
         """Rewrites slurm.conf: `change` gets the text and returns the new one."""
         with open(self.conf, encoding="utf-8") as f:

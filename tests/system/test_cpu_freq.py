@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-from harness import ClusterCase, need_root, processes, wait_for
+from harness import ClusterCase, need_root, wait_for
 
 CPU = "/sys/devices/system/cpu"
 INSIDE = "SLUICE_TEST_CPU_FREQ"
@@ -177,8 +177,7 @@ class Steps(Frequencies):
         for agent_too in (False, True):
             job = self.submit("-n1", "-o", "/dev/null", "--wrap", "srun --cpu-freq=ondemand sleep 1000")
             self.runs_by("ondemand")
-            title = f"slurmstepd: [{job}.0]".encode()
-            daemon = next(pid for pid, _, words in processes("cmdline") if words[0] == title and self.cluster.dir.encode() in words[1])
+            daemon = self.cluster.step_daemon_pid(f"{job}.0")
             if agent_too:
                 self.cluster.kill_node("n1")
             os.kill(daemon, signal.SIGKILL)

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-from harness import BUILD, Cluster, ClusterCase, need_root, processes, wait_for
+from harness import BUILD, Cluster, ClusterCase, need_root, wait_for
 
 INSIDE = "SLUICE_TEST_GPU_FREQ"
 LIBRARY = os.path.join(BUILD, "tests/fake_nvml/libnvidia-ml.so.1")
@@ -181,8 +181,7 @@ class Clocks(Gpus):
         for agent_too in (False, True):
             job = self.submit("-n1", "--gres=gpu:1", "-o", "/dev/null", "--wrap", "srun --gpu-freq=low sleep 1000")
             wait_for(lambda: clocks() == ["1215 210"], "the GPU is slow")
-            title = f"slurmstepd: [{job}.0]".encode()
-            daemon = next(pid for pid, _, words in processes("cmdline") if words[0] == title and self.cluster.dir.encode() in words[1])
+            daemon = self.cluster.step_daemon_pid(f"{job}.0")
             if agent_too:
                 self.cluster.kill_node("n1")
             os.kill(daemon, signal.SIGKILL)
