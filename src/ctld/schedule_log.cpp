@@ -51,6 +51,10 @@ std::string ScheduleLog::lines_of(const engine::PassReport& report) {
     out += start_line(report.state, start);
     started.insert(start.job);
   }
+  for (const state::PlannedPreemption& one : report.plan.preemptions) {
+    out += fmt::format("Preempt JobId={} For={}\n", job_name(report.state, one.job, kNoTask),
+                       job_name(report.state, one.preemptor, kNoTask));
+  }
   std::map<JobId, std::string> waiting;
   for (const auto& [job, soft] : report.plan.soft->jobs) {
     const bool waits = soft.reason != JobReason::kNone;

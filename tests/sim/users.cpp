@@ -72,6 +72,7 @@ void World::submit() {
   if (chance(10)) {
     spec.signal = 10;
     spec.signal_seconds = 30;
+    spec.signal_reservation = chance(2);
   }
   if (spec.batch && chance(6)) spec.array = chance(2) ? "0-7%2" : "1,3,5-6";
   if (chance(8) && any_job() != kNoJob) {
@@ -256,6 +257,7 @@ void World::change_reservations() {
                                                           kReservationPurge, kReservationHourly, kReservationNoHold};
   values.add_flags = kFlags[below(kFlags.size())] | kReservationIgnoreJobs;
   if ((values.add_flags & kReservationPurge) != 0) values.purge_after = std::chrono::seconds(20);
+  if (chance(3)) values.max_start_delay = std::chrono::minutes(1);
   if (chance(2)) {
     values.node_count = 1 + below(2);
     if (chance(2)) values.add_flags |= chance(2) ? kReservationReplace : kReservationReplaceDown;

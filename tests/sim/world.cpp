@@ -58,6 +58,13 @@ std::shared_ptr<const ClusterConfig> World::make_config(uint32_t variant) const 
     config->suspend_timeout = std::chrono::seconds(20);
     config->suspend_time = std::chrono::seconds(60);
   }
+  const bool preempts = options_.seed % 4 == 3;
+  if (preempts) {
+    config->preempt_type = "preempt/partition_prio";
+    config->preempt_mode = options_.seed % 8 == 3 ? PreemptMode::kRequeue : PreemptMode::kCancel;
+    if (options_.seed % 16 == 3) config->preempt_parameters = {"youngest_first", "send_user_signal"};
+    if (options_.seed % 16 == 7) config->preempt_exempt_time = std::chrono::seconds(5);
+  }
   config->node_features_plugins = {"node_features/helpers"};
   config->helpers.helpers = {{{}, {"nps1", "nps4"}, "/nps", false}, {{}, {"mig"}, "/mig", true}};
   config->helpers.boot_time = std::chrono::seconds(60);
@@ -88,7 +95,9 @@ std::shared_ptr<const ClusterConfig> World::make_config(uint32_t variant) const 
     config->nodes.push_back(node);
     main.nodes.push_back(node.name);
   }
+  if (preempts && options_.seed % 3 != 0) main.grace_time_s = 10;
   PartitionConfig small = main;
+  if (preempts) small.priority_tier = 2;
   small.name = "small";
   small.is_default = false;
   small.nodes_text = "n[1-3]";
@@ -282,7 +291,19 @@ StartJobs World::greedy_plan(const ClusterState& snapshot) {
                            partition->config->name, std::move(allocation)});
     return plan.starts.size() < 8;
   });
+  plan.preemptions = any_preemptions(snapshot);
   return plan;
+}
+
+// Of any job for any other.
+std::vector<state::PlannedPreemption> World::any_preemptions(const ClusterState& snapshot) {
+  if (snapshot.active.empty() || snapshot.pending.empty() || chance(2)) return {};
+  std::vector<JobId> active, pending;
+  snapshot.active.for_each([&](uint32_t id) { active.push_back(id); });
+  snapshot.pending.for_each([&](uint32_t id) { pending.push_back(id); });
+  const Job& runs = snapshot.jobs.at(active[below(static_cast<uint32_t>(active.size()))]);
+  const Job& waits = snapshot.jobs.at(pending[below(static_cast<uint32_t>(pending.size()))]);
+  return {{runs.id, runs.restart_count, waits.id, chance(2) ? "small" : "main", chance(4) ? "r1" : ""}};
 }
 
 void World::schedule() {
@@ -291,11 +312,12 @@ void World::schedule() {
   if (quiet_ || chance(2)) snapshot_ = controller_.state();  // else an old one is used again
   StartJobs plan;
   if (options_.real_scheduler) {
-    plan.starts = sched::plan_pass(snapshot_, sched::make_policies(snapshot_), now_).starts;
+    sched::Plan planned = sched::plan_pass(snapshot_, sched::make_policies(snapshot_), now_);
+    plan = {std::move(planned.starts), std::move(planned.preemptions)};
   } else {
     plan = greedy_plan(snapshot_);
   }
-  if (plan.starts.empty()) return;
+  if (plan.starts.empty() && plan.preemptions.empty()) return;
   controller_.handle(plan, now_);
   flush_later();
 }

@@ -60,6 +60,7 @@ class World {
   void perform(const state::Effect& effect);
   void schedule();
   [[nodiscard]] state::StartJobs greedy_plan(const state::ClusterState& snapshot);
+  [[nodiscard]] std::vector<state::PlannedPreemption> any_preemptions(const state::ClusterState& snapshot);
   void flush_later();
   void crash_controller();
   [[nodiscard]] std::shared_ptr<const ClusterConfig> make_config(uint32_t variant) const;

@@ -106,6 +106,8 @@ struct HetComponent {
   }
 };
 
+inline constexpr Duration kNotPreemptable{-1};
+
 struct Job {
   JobId id = kNoJob;
   std::shared_ptr<const JobSpec> spec;
@@ -144,6 +146,9 @@ struct Job {
   bool early_script = false;         // its script waits for the prolog of its own node only
   SharedText failed_node;            // whose loss ended its last run; empty: none
   std::vector<uint64_t> ended_requests;  // of a running job: request ids of its last steps that are over
+  Duration preempt_exempt = kNotPreemptable;  // since its start it runs at least so long before it may be preempted
+  Time preempted_at = kNoTime;       // when it was told to make room, and when it was ended for that
+  Time grace_end = kNoTime;          // told to make room: it is ended then
   template <class V>
   static void describe(V&& field) {
     field(1, "id", &Job::id);
@@ -181,6 +186,9 @@ struct Job {
     field(390, "early_script", &Job::early_script);
     field(391, "failed_node", &Job::failed_node);
     field(392, "ended_requests", &Job::ended_requests);
+    field(560, "preempt_exempt", &Job::preempt_exempt);
+    field(561, "preempted_at", &Job::preempted_at);
+    field(562, "grace_end", &Job::grace_end);
   }
 };
 
@@ -210,6 +218,11 @@ struct Job {
 
 // A component of a heterogeneous job that is not the first: what the job does as a whole is the first one's affair.
 [[nodiscard]] inline bool is_het_follower(const Job& j) { return j.het != nullptr && j.het->offset != 0; }
+
+// From when on others may have it make room; kNoTime: at no time, as the site was configured when it started.
+[[nodiscard]] inline Time preemptable_from(const Job& j) {
+  return j.start == kNoTime || j.preempt_exempt < Duration(0) ? kNoTime : j.start + j.preempt_exempt;
+}
 
 // The reservation that it uses, or those that it asks for.
 [[nodiscard]] inline const SharedText& reservation_of(const Job& j) {

@@ -184,7 +184,7 @@ constexpr ConfKey<P> kPartitionKeys[] = {
     part("Exclusive", K::kEnum).allow("NO,USER,TOPO").only("NO,USER").acts<&P::exclusive>(),
     part("ExclusiveTopo", K::kBool).acts_by(set_exclusive<ExclusiveMode::kTopo>).not_yet(),
     part("ExclusiveUser", K::kBool).acts_by(set_exclusive<ExclusiveMode::kUser>),
-    part("GraceTime", K::kSeconds).keeps<&P::grace_time_s>(),
+    part("GraceTime", K::kSeconds).acts<&P::grace_time_s>(),
     part("Hidden", K::kBool).acts<&P::hidden>(),
     part("JobDefaults", K::kText).acts_by(set_job_defaults, kJobDefaultsWords),
     part("LLN", K::kBool).acts<&P::lln>(),
@@ -204,8 +204,8 @@ constexpr ConfKey<P> kPartitionKeys[] = {
     part("PowerDownOnIdle", K::kBool).keeps<&P::power_down_on_idle>(),
     part("PreemptMode", K::kFlags)
         .allow("GANG,OFF,CANCEL,REQUEUE,SUSPEND,WITHIN,PRIORITY")
-        .acts_by(set_partition_preempt_mode)
-        .not_yet(),
+        .only("OFF,CANCEL,REQUEUE")
+        .acts_by(set_partition_preempt_mode),
     part("Priority", K::kNumber).range(0, kMax16).acts_by(set_priority),
     part("PriorityJobFactor", K::kNumber).range(0, kMax16).acts<&P::priority_job_factor>(),
     part("PriorityTier", K::kNumber).range(0, kMax16).acts<&P::priority_tier>(),

@@ -16,14 +16,19 @@ constexpr GlobalKey kRows[] = {
     key("PowerParameters", K::kText).obsolete(),
     key("PowerPlugin", K::kText).obsolete(),
     key("PreemptMode", K::kFlags, "OFF").allow("GANG,OFF,CANCEL,REQUEUE,SUSPEND,WITHIN,PRIORITY")
-        .acts_by(set_preempt_mode).not_yet(),
+        .only("OFF,CANCEL,REQUEUE")
+        .acts_by(set_preempt_mode),
     key("PreemptParameters", K::kOptions)
         .allow(
             "min_exempt_priority,reclaim_licenses,reorder_count,send_user_signal,strict_order,"
-            "suspend_grace_time,youngest_first").keeps<&C::preempt_parameters>(),
+            "suspend_grace_time,youngest_first")
+        .only("send_user_signal,youngest_first")
+        .except("reorder_count,strict_order")
+        .acts<&C::preempt_parameters>(),
     key("PreemptType", K::kEnum).allow("preempt/none,preempt/partition_prio,preempt/qos")
-        .keeps<&C::preempt_type>(),
-    key("PreemptExemptTime", K::kTimeSpan, "0").with_unlimited().keeps<&C::preempt_exempt_time>(),
+        .only("preempt/none,preempt/partition_prio")
+        .acts<&C::preempt_type>(),
+    key("PreemptExemptTime", K::kTimeSpan, "0").with_unlimited().acts<&C::preempt_exempt_time>(),
     key("PrEpParameters", K::kText),
     key("PrEpPlugins", K::kWords, "prep/script"),
     key("PriorityParameters", K::kText).keeps<&C::priority_parameters>(),
@@ -113,9 +118,9 @@ constexpr GlobalKey kRows[] = {
             "ignore_constraint_validation,max_submit_line_size,requeue_delay,"
             "requeue_on_resume_failure,time_min_as_soft_limit,kill_invalid_depend")
         .only("allow_zero_lic,delay_boot,disable_job_shrink,enable_user_top,ignore_prefer_validation,kill_invalid_depend,max_array_tasks,"
-              "max_script_size,max_switch_wait,nohold_on_prolog_fail,requeue_delay,salloc_wait_nodes,sbatch_wait_nodes,spec_cores_first,"
+              "max_script_size,max_switch_wait,nohold_on_prolog_fail,preempt_youngest_first,requeue_delay,salloc_wait_nodes,sbatch_wait_nodes,spec_cores_first,"
               "step_retry_count,step_retry_time,whole_hetjob")
-        .except("correspond_after_task_cnt")
+        .except("correspond_after_task_cnt,preempt_reorder_count,preempt_strict_order")
         .acts<&C::scheduler_parameters>(),
     key("SchedulerTimeSlice", K::kSeconds, "30").range(5, kMax16).keeps<&C::scheduler_time_slice>(),
     key("SchedulerType", K::kEnum, "sched/backfill").allow("sched/backfill,sched/builtin")
@@ -167,7 +172,8 @@ constexpr GlobalKey kRows[] = {
             "rl_log_freq,rl_refill_period,rl_refill_rate,rl_table_size,threadpool,"
             "threadpool_preallocate,threadpool_preserve,validate_nodeaddr_threads,"
             "workerpool_threads")
-        .only("allow_user_triggers,enable_configless,reboot_from_controller").acts<&C::slurmctld_parameters>(),
+        .only("allow_user_triggers,enable_configless,preempt_send_user_signal,reboot_from_controller")
+        .acts<&C::slurmctld_parameters>(),
     key("SlurmdDebug", K::kEnum, "info")
         .allow("quiet,fatal,error,info,verbose,debug,debug2,debug3,debug4,debug5").numbered()
         .acts<&C::slurmd_debug>(),

@@ -298,7 +298,7 @@ constexpr JobField kFields[] = {
        const Time until = v.job().state == JobState::kPending ? c.now : v.job().start;
        put(out, static_cast<uint64_t>(std::max<int64_t>(0, to_seconds(until - v.job().submit))));
      }},
-    {"PreemptTime", '\0', "PREEMPT_TIME", FIELD { UNUSED; put(out, "N/A"); }},
+    {"PreemptTime", '\0', "PREEMPT_TIME", FIELD { put_time(out, v.job().preempted_at, c, "N/A"); }},
     {"Prefer", '\0', "PREFER", FIELD { UNUSED; put(out, or_else(v.spec().prefer, "(null)")); }},
     {"Profile", '\0', "PROFILE", FIELD { UNUSED; put(out, or_else(v.spec().profile, "NotSet")); }},
     {"Reboot", '\0', "REBOOT", FIELD { UNUSED; put(out, v.spec().reboot ? "1" : "0"); }},

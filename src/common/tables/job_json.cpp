@@ -246,7 +246,8 @@ void put_size(const JobView& view, Json& out) {
   out["minimum_cpus_per_node"] = json_number(min_cpus_per_node(view));
   out["minimum_tmp_disk_per_node"] = json_number(spec.tmp_disk_mib);
   out["power"] = {{"flags", Json::array()}};
-  for (const char* key : {"preempt_time", "preemptable_time"}) out[key] = json_number(0);
+  out["preempt_time"] = json_time(view.job().preempted_at);
+  out["preemptable_time"] = json_time(preemptable_from(view.job()));
   out["pre_sus_time"] =
       json_number(static_cast<uint64_t>(to_seconds(view.job().before_suspend)));
   out["hold"] = view.job().hold != HoldKind::kNone;

@@ -71,6 +71,10 @@ void put_times(const JobView& v, const Context& c, ShowLines& out) {
   out.line().word("StartTime", time_text(job_start(v), c));
   out.word("EndTime", time_text(job_end(v), c));
   out.word("Deadline", time_or(spec.deadline, "N/A", c));
+  if (preemptable_from(job) != kNoTime) {
+    out.line().word("PreemptEligibleTime", time_text(preemptable_from(job), c));
+    out.word("PreemptTime", time_or(job.preempted_at, "None", c));
+  }
   out.line().word("SuspendTime", time_or(job.suspended_at, "None", c));
   out.word("SecsPreSuspend", static_cast<uint64_t>(to_seconds(job.before_suspend)));
   out.word("LastSchedEval", time_text(v.record->soft.last_evaluated, c)).word("Scheduler", "Main");

@@ -125,19 +125,21 @@ void SchedulerLoop::run_pass() {
   soon_ = plan.settling;
   soft_.set(plan.soft);
   std::optional<size_t> dropped = 0;
-  if (!plan.starts.empty()) dropped = start(on_pass_ ? plan.starts : std::move(plan.starts));
+  if (!plan.starts.empty() || !plan.preemptions.empty()) {
+    dropped = start({on_pass_ ? plan.starts : std::move(plan.starts), plan.preemptions});
+  }
   if (on_pass_ && dropped) on_pass_({*state, plan, took, *dropped});
 }
 
-std::optional<size_t> SchedulerLoop::start(std::vector<state::PlannedStart> starts) {
+std::optional<size_t> SchedulerLoop::start(state::StartJobs command) {
   const auto started = std::make_shared<Started>();
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) return std::nullopt;
     under_way_ = started;
   }
-  const size_t planned = starts.size();
-  engine_.post({state::StartJobs{std::move(starts)}, {}, [started](const auto& reply, const auto&) { started->answer(reply); }});
+  const size_t planned = command.starts.size();
+  engine_.post({std::move(command), {}, [started](const auto& reply, const auto&) { started->answer(reply); }});
   const bool answered = started->wait_for_answer();
   {
     const std::lock_guard lock(mutex_);

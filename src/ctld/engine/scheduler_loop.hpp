@@ -59,7 +59,7 @@ class SchedulerLoop {
   void run_pass();
   struct Started;  // what the engine made of a plan
   // How many no longer fitted; nothing when stop() came before the answer.
-  std::optional<size_t> start(std::vector<state::PlannedStart> starts);
+  std::optional<size_t> start(state::StartJobs command);
   void count(const sched::PassTimings& pass, Duration took);
 
   Engine& engine_;

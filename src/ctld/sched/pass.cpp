@@ -4,6 +4,7 @@
 
 #include "ctld/sched/pass_run.hpp"
 #include "ctld/state/fits.hpp"
+#include "ctld/state/preemption.hpp"
 #include "ctld/state/reservations.hpp"
 
 namespace sluice::sched {
@@ -16,7 +17,9 @@ size_t PassRun::DemandHash::operator()(const DemandKey& k) const {
 }
 
 bool PassRun::DemandEqual::operator()(const DemandKey& a, const DemandKey& b) const {
-  if (a.partition != b.partition || a.reservation != b.reservation || a.uid != b.uid) return false;
+  if (a.partition != b.partition || a.reservation != b.reservation || a.uid != b.uid || a.leaves_within != b.leaves_within) {
+    return false;
+  }
   return a.spec == b.spec || fit::same_demand(*a.spec, *b.spec);
 }
 
@@ -27,8 +30,11 @@ PassRun::PassRun(const ClusterState& state, Policies policies, Time now, const W
       budget_(budget),
       rooms_(state, now),
       licenses_(state) {
-  for (const Partition& partition : *state.partitions)
+  for (const Partition& partition : *state.partitions) {
     names_.emplace_back(partition.config->name);
+    if (state::preempt_mode_in(state, partition) == PreemptMode::kOff) continue;
+    least_tier_ = std::min(least_tier_, partition.config->priority_tier);
+  }
   blocked_.resize(names_.size());
   in_strict_order_ = state.config->scheduler_type == "sched/builtin";
   soft_->made = now;
@@ -149,7 +155,8 @@ void PassRun::wait(const Candidate& c, JobReason reason, const std::string& deta
 PassRun::Demand& PassRun::demand_of(const Job& job, const Partition& partition, const Reservation* reservation) {
   const bool apart = some_share_with_nobody_ || partition.config->exclusive == ExclusiveMode::kUser ||
                      !state_.config->helpers.allow_user_boot.empty();
-  const DemandKey key{job.spec.get(), &partition, reservation, apart ? job.spec->uid : 0};
+  DemandKey key{job.spec.get(), &partition, reservation, apart ? job.spec->uid : 0};
+  if (!state_.reservations->empty()) key.leaves_within = state::leaves_within(*job.spec);
   if (last_demand_ != nullptr && DemandEqual()(last_demand_->first, key))
     return last_demand_->second;
   auto at = demands_.find(key);
@@ -198,7 +205,9 @@ void PassRun::consider_in(const Candidate& c, const Reservation* reservation, bo
     return;
   }
   if (job.array) return start_tasks(c, demand, last);
-  if (!try_start(c, demand, kNoTask) && last) blocked(c, demand);
+  if (try_start(c, demand, kNoTask) || !last) return;
+  if (!make_room(c, demand)) return blocked(c, demand);
+  gone_[c.entry] = true;
 }
 
 // As many tasks of a pending array as fit and its %limit allows; the record may be that of one task.
@@ -214,14 +223,14 @@ void PassRun::start_tasks(const Candidate& c, Demand& demand, bool last) {
   if (may == 0) return wait(c, JobReason::kJobArrayTaskLimit);
   if (job.array->task != kNoTask) {
     if (try_start(c, demand, kNoTask)) ++started;
-    else if (last) blocked(c, demand);
+    else if (last && !make_room(c, demand)) blocked(c, demand);
     return;
   }
   IndexSet& left = tasks_left_.try_emplace(job.id, job.array->pending).first->second;
   for (uint32_t n = 0; !left.empty(); ++n, ++started) {
     if (n >= may) return wait(c, JobReason::kJobArrayTaskLimit);
     if (plan_.starts.size() >= budget_.most_starts) return;
-    if (!try_start(c, demand, left.front())) return last ? blocked(c, demand) : void();
+    if (!try_start(c, demand, left.front()) && !(last && make_room(c, demand))) return last ? blocked(c, demand) : void();
     left.pop_first();
   }
   gone_[c.entry] = true;
@@ -279,6 +288,44 @@ void PassRun::plan_start(const Job& job, const Ask& ask, std::vector<NodeAllocat
   plan_.starts.push_back({job.id, task, ask.partition->config->name, std::move(allocation), std::move(reservation), shorter_limit});
 }
 
+bool PassRun::may_have_room_made(const Candidate& c, const Demand& demand) const {
+  if (demand.nobody_makes_room || !demand.waiting.for_nodes || preemptors_ >= budget_.most_preemptors) return false;
+  if (!licenses_.lacking(*jobs_[c.entry]->spec).empty()) return false;
+  const Reservation* reservation = demand.ask->reservation;
+  const bool has_guests = reservation != nullptr && reservation->max_start_delay > Duration(0) && least_tier_ != UINT32_MAX;
+  return has_guests || (*state_.partitions)[c.partition].config->priority_tier > least_tier_;
+}
+
+bool PassRun::make_room(const Candidate& c, Demand& demand) {
+  if (!may_have_room_made(c, demand)) return false;
+  const Job& job = *jobs_[c.entry];
+  const Partition& partition = (*state_.partitions)[c.partition];
+  const state::Preemptor preemptor{&job, &partition, demand.ask->reservation};
+  const Minutes limit = state::limit_before_deadline(job, limit_of(job, partition), now_);
+  ++preemptors_;
+  const auto made = rooms_.make_room({&job, &*demand.ask}, limit, [&](const Job& running) -> std::optional<Duration> {
+    if (!state::may_preempt(state_, preemptor, running, now_)) return std::nullopt;
+    return state::preempt_grace(state_, preemptor, running);
+  });
+  if (!made) {
+    demand.nobody_makes_room = true;
+    return false;
+  }
+  const std::string reservation = demand.ask->reservation != nullptr ? demand.ask->reservation->name : std::string();
+  for (const JobId id : made->leave) {
+    plan_.preemptions.push_back({id, state_.jobs.at(id).restart_count, job.id, partition.config->name, reservation});
+  }
+  wait(c, demand.waiting.reason, demand.waiting.detail);
+  foresee(c, made->forecast);
+  return true;
+}
+
+void PassRun::foresee(const Candidate& c, const Forecast& forecast) {
+  JobSoft& soft = soft_->jobs[c.entry].soft;
+  soft.expected_start = forecast.start;
+  soft.planned_nodes = state::node_list(state_, forecast.nodes);
+}
+
 // The job has to wait for resources: say why, forecast its start, and keep its nodes for it.
 void PassRun::blocked(const Candidate& c, const Demand& demand) {
   if (!licenses_.lacking(*jobs_[c.entry]->spec).empty()) {
@@ -292,11 +339,7 @@ void PassRun::blocked(const Candidate& c, const Demand& demand) {
   blocked_[c.partition] = true;
   ++plan_.counts.planned;
   const Job& job = *jobs_[c.entry];
-  if (const auto forecast = rooms_.reserve_earliest({{&job, &*demand.ask}})) {
-    JobSoft& soft = soft_->jobs[c.entry].soft;
-    soft.expected_start = forecast->start;
-    soft.planned_nodes = state::node_list(state_, forecast->nodes);
-  }
+  if (const auto forecast = rooms_.reserve_earliest({{&job, &*demand.ask}})) foresee(c, *forecast);
 }
 
 const JobSoft* SoftView::find(JobId job) const {

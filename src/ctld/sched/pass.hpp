@@ -4,7 +4,8 @@
 // Stages, each timed: eligible, prioritise, place (in order of priority; the first job of a
 // partition that does not fit gets its nodes reserved for the earliest time that running jobs'
 // limits allow, and later jobs may only use those nodes when they end before: EASY backfill, Lifka
-// 1995).
+// 1995). A job that finds no room may have others make room for it (ctld/state/preemption.hpp): it holds what they leave
+// from then on, and starts in a later pass, when they are gone.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,7 @@ namespace sluice::sched {
 struct WorkBudget {
   uint32_t most_starts = 10'000;  // jobs and array tasks
   uint32_t most_tests = 2'000;    // different demands tried that fail (Slurm: bf_max_job_test)
+  uint32_t most_preemptors = 100;  // jobs for which others are asked to make room: each costs a look at all of them
 };
 
 // Soft facts about pending jobs, sorted by job id; published beside a snapshot, never journaled.
@@ -51,6 +53,7 @@ struct PassTimings {
 
 struct Plan {
   std::vector<state::PlannedStart> starts;
+  std::vector<state::PlannedPreemption> preemptions;
   std::shared_ptr<const SoftView> soft;
   PassTimings counts;
   bool settling = false;  // CompleteWait kept jobs from starting: there is more to plan soon, without any news

@@ -42,6 +42,7 @@ class PassRun {
     const state::Partition* partition = nullptr;
     const Reservation* reservation = nullptr;
     uint32_t uid = 0;  // where users are kept apart; else 0
+    std::optional<Duration> leaves_within = {};  // where there are reservations
   };
   struct DemandHash {
     size_t operator()(const DemandKey& k) const;
@@ -54,6 +55,7 @@ class PassRun {
     bool failed = false;
     Minutes failed_limit = 0;  // jobs with this limit or a longer one cannot be placed in this pass
     Waiting waiting;
+    bool nobody_makes_room = false;
   };
 
   void collect();
@@ -85,6 +87,10 @@ class PassRun {
   // nullopt: they start; else what was lacking.
   [[nodiscard]] std::optional<JobReason> start_het(const std::vector<HetPart>& parts);
   void wait_het(const Candidate& c, JobReason reason, const std::string& detail = {});
+  // Others are to leave so that it can start; or it is to have what those leave that end anyway.
+  [[nodiscard]] bool make_room(const Candidate& c, Demand& demand);
+  [[nodiscard]] bool may_have_room_made(const Candidate& c, const Demand& demand) const;
+  void foresee(const Candidate& c, const Forecast& forecast);
   void blocked(const Candidate& c, const Demand& demand);
   void wait(const Candidate& c, JobReason reason, const std::string& detail = {});
 
@@ -103,6 +109,8 @@ class PassRun {
   std::vector<bool> blocked_;      // by partition: a job of higher priority waits for nodes
   std::vector<bool> settles_;      // by partition: a job completes on nodes of it, and has for less than CompleteWait
   bool in_strict_order_ = false;   // sched/builtin
+  uint32_t least_tier_ = UINT32_MAX;  // of partitions whose jobs are preempted
+  uint32_t preemptors_ = 0;
   std::unordered_map<DemandKey, Demand, DemandHash, DemandEqual> demands_;
   std::pair<const DemandKey, Demand>* last_demand_ = nullptr;  // most neighbours ask the same
   std::unordered_map<JobId, IndexSet> tasks_left_;     // of arrays this pass took tasks from

@@ -43,6 +43,7 @@ Result<Ask> Rooms::ask_in(const Job& job, const Partition& partition, const Rese
   ask.partition = &partition;
   ask.reservation = reservation;
   ask.confined = state::confines(state_, reservation);
+  ask.leaves_within = state::leaves_within(*job.spec);
   auto needs = fit::needs_of(*job.spec, *partition.config, *state_.config, rules_);
   if (!needs) return tl::unexpected(std::move(needs.error()));
   ask.needs = std::move(*needs);
@@ -69,7 +70,9 @@ Bitmap Rooms::closed_to(const Ask& ask, Time from, Time to) const {
     Bitmap outside = ask.partition->nodes;
     closed |= outside.and_not(*ask.confined);
   }
-  if (from < to && !state_.reservations->empty()) closed |= state::closed_nodes(state_, ask.reservation, from, to, now_);
+  if (from < to && !state_.reservations->empty()) {
+    closed |= state::closed_nodes(state_, {ask.reservation, from, to, ask.leaves_within}, now_);
+  }
   return closed;
 }
 
@@ -173,15 +176,15 @@ fit::PartitionUse& Rooms::use_on(const Partition& partition, NodeId id) {
   return at->second;
 }
 
-Rooms::Uses Rooms::uses_after(const Partition& partition, size_t ended) const {
+Rooms::Uses Rooms::uses_without(const Partition& partition, const Gone& gone) const {
   Uses uses;
   if (!state::bounds_cpus(*partition.config)) return uses;
-  for (size_t i = ended; i < holders_.size(); ++i) {
+  for (size_t i = 0; i < holders_.size(); ++i) {
     const Holder& h = holders_[i];
-    for (size_t at = 0; h.partition == &partition && at < h.nodes->size(); ++at) {
+    for (size_t at = 0; !gone[i] && h.partition == &partition && at < h.nodes->size(); ++at) {
       const NodeAllocation& a = (*h.nodes)[at];
-      const bool gone = h.released != nullptr && h.released->test(at);
-      if (!gone && a.node < rooms_.size() && rooms_[a.node].config != nullptr) uses[a.node].add(a, *rooms_[a.node].config);
+      const bool given_back = h.released != nullptr && h.released->test(at);
+      if (!given_back && a.node < rooms_.size() && rooms_[a.node].config != nullptr) uses[a.node].add(a, *rooms_[a.node].config);
     }
   }
   return uses;
@@ -396,22 +399,28 @@ void Rooms::find_holders() {
   std::ranges::sort(holders_, by_end);
 }
 
-std::vector<fit::Room> Rooms::rooms_after(size_t ended) const {
+Rooms::Gone Rooms::first_ended(size_t count) const {
+  Gone gone(holders_.size());
+  std::fill_n(gone.begin(), count, true);
+  return gone;
+}
+
+std::vector<fit::Room> Rooms::rooms_without(const Gone& gone) const {
   std::vector<fit::Room> later = rooms_;
   std::vector<bool> touched(later.size());
-  for (size_t i = 0; i < ended; ++i) {
-    for (size_t at = 0; at < holders_[i].nodes->size(); ++at) {
+  for (size_t i = 0; i < holders_.size(); ++i) {
+    for (size_t at = 0; gone[i] && at < holders_[i].nodes->size(); ++at) {
       const NodeAllocation& a = (*holders_[i].nodes)[at];
-      const bool gone = holders_[i].released != nullptr && holders_[i].released->test(at);
-      if (!gone && a.node < later.size() && later[a.node].config != nullptr) touched[a.node] = true;
+      const bool given_back = holders_[i].released != nullptr && holders_[i].released->test(at);
+      if (!given_back && a.node < later.size() && later[a.node].config != nullptr) touched[a.node] = true;
     }
   }
   for (NodeId id = 0; id < later.size(); ++id) {
     if (touched[id]) later[id] = fit::room_empty(state_.nodes.at(id), rules_.unit);
   }
-  for (size_t i = ended; i < holders_.size(); ++i) {
+  for (size_t i = 0; i < holders_.size(); ++i) {
     const Holder& h = holders_[i];
-    for (size_t at = 0; at < h.nodes->size(); ++at) {
+    for (size_t at = 0; !gone[i] && at < h.nodes->size(); ++at) {
       const NodeAllocation& a = (*h.nodes)[at];
       if (a.node >= later.size() || !touched[a.node] ||
           (h.released != nullptr && h.released->test(at)))
@@ -437,14 +446,15 @@ Rooms::Placed Rooms::place_later(const Ask& ask, const std::vector<fit::Room>& l
 
 Rooms::Placements Rooms::place_all(const std::vector<Wish>& wishes, size_t ended, Time at) const {
   Placements all;
-  std::vector<fit::Room> later = rooms_after(ended);
+  const Gone gone = first_ended(ended);
+  std::vector<fit::Room> later = rooms_without(gone);
   std::unordered_map<const Partition*, Uses> uses;
   for (const Wish& wish : wishes) {
     const Partition& partition = *wish.ask->partition;
     const Minutes limit = state::limit_in(*wish.job, *partition.config);
     const auto [found, fresh] = uses.try_emplace(&partition);
     Uses& held = found->second;
-    if (fresh) held = uses_after(partition, ended);
+    if (fresh) held = uses_without(partition, gone);
     for (const auto& [id, use] : held) later[id].held = &use;
     auto placed = place_later(*wish.ask, later, closed_to(*wish.ask, at, at + (end_of(limit) - now_)));
     for (const auto& [id, use] : held) later[id].held = nullptr;
@@ -530,7 +540,7 @@ std::optional<Forecast> Rooms::reserve_earliest(std::vector<Wish> wishes) {
   find_holders();
   const auto moment = state_.reservations->empty() ? first_end(wishes) : first_moment(wishes);
   if (!moment) return std::nullopt;
-  std::vector<fit::Room> later = rooms_after(moment->ended);
+  std::vector<fit::Room> later = rooms_without(first_ended(moment->ended));
   const Placements placements = place_all(wishes, moment->ended, moment->at);
   if (placements.empty()) return std::nullopt;
   Forecast forecast{moment->at, {}};

@@ -5,10 +5,12 @@
 // for the rest of it.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "common/base/bitmap.hpp"
@@ -29,6 +31,7 @@ struct Ask {
   SwitchWish switches;
   const Reservation* reservation = nullptr;  // in which it would run; null: in none
   std::optional<Bitmap> confined;            // to nodes of the reservation
+  std::optional<Duration> leaves_within;     // when another reservation wants its nodes (--signal=R:)
 };
 
 // Where and when a job that waits is expected to start.
@@ -90,6 +93,17 @@ class Rooms {
   // nullopt: never.
   std::optional<Forecast> reserve_earliest(std::vector<Wish> wishes);
 
+  // How long a running job would be left if it had to make room; nullopt: it has not to.
+  using GraceOf = std::function<std::optional<Duration>(const Job&)>;
+  struct MadeRoom {
+    Forecast forecast;         // when all of it is free, as far as can be told, and the nodes
+    std::vector<JobId> leave;  // who has to make room; empty: those that leave anyway are enough
+  };
+  // Room for a job that finds none, when jobs that leave already are gone and, if that is not enough, others that make
+  // room: as few as can be told, those first that partition tier, size and (youngest_first) age put first. It is taken
+  // for the job. nullopt: there is none even so.
+  std::optional<MadeRoom> make_room(const Wish& wish, Minutes limit, const GraceOf& grace_of);
+
   // The same placement with nothing running, on schedulable nodes or (`any_state`) on all.
   [[nodiscard]] Placed place_empty(const Ask& ask, bool any_state);
   // With nothing running, beside the reservations that hold before the job would end.
@@ -139,8 +153,8 @@ class Rooms {
   [[nodiscard]] const fit::Room* offer(const Ask& ask, NodeId id, Time ends, bool preferred, fit::Room& scratch);
   // The same, kept up to date by take().
   [[nodiscard]] fit::PartitionUse& use_on(const state::Partition& partition, NodeId id);
-  // On all nodes when the first `ended` holders are gone; only of a partition with bounds.
-  [[nodiscard]] Uses uses_after(const state::Partition& partition, size_t ended) const;
+  // On all nodes when these holders are gone; only of a partition with bounds.
+  [[nodiscard]] Uses uses_without(const state::Partition& partition, const std::vector<bool>& gone) const;
   // Nodes that the job may not use in this time: excluded ones, and those of reservations.
   [[nodiscard]] Bitmap closed_to(const Ask& ask, Time from, Time to) const;
   void close_for(const Ask& ask, Time to) { closed_ = closed_to(ask, now_, to); }
@@ -151,8 +165,21 @@ class Rooms {
   [[nodiscard]] Placed place_on_one_node(const Ask& ask, Time ends, bool preferred);
   [[nodiscard]] Placed place_shared(const Ask& ask, Time ends);
   void find_holders();
-  // Rooms as they are when the first `ended` holders (by end) are gone.
-  [[nodiscard]] std::vector<fit::Room> rooms_after(size_t ended) const;
+  // Holders that are looked at as gone, by their position in holders_.
+  using Gone = std::vector<bool>;
+  [[nodiscard]] Gone first_ended(size_t count) const;  // so many, by their ends
+  // Rooms as they are when these are gone.
+  [[nodiscard]] std::vector<fit::Room> rooms_without(const Gone& gone) const;
+  struct Leaver {  // who could make room
+    size_t holder = 0;
+    Duration grace{0};
+  };
+  [[nodiscard]] std::vector<Leaver> find_leavers(const GraceOf& grace_of) const;  // who goes first comes first
+  // Of those that are gone the leavers that the placement needs; it is made anew as they become fewer.
+  [[nodiscard]] std::vector<Leaver> needed_leavers(const Wish& wish, Time ends, std::vector<Leaver> leavers, Gone& gone,
+                                                   std::vector<NodeAllocation>& placed) const;
+  [[nodiscard]] Placed place_without(const Ask& ask, Time ends, const Gone& gone, const Bitmap* only = nullptr) const;
+  [[nodiscard]] bool touches(const Holder& holder, const Bitmap& nodes) const;
   [[nodiscard]] Bitmap shareable_cores(const fit::Room& room, uint32_t sharers) const;
   [[nodiscard]] Placed place_later(const Ask& ask, const std::vector<fit::Room>& later, const Bitmap& closed) const;
   // One placement a wish, each on what the ones before leave when so many holders are gone; empty: not all find room.
@@ -178,6 +205,7 @@ class Rooms {
   bool holders_found_ = false;
   std::vector<Holder> holders_;  // by end, once found
   std::vector<Holder> started_;  // by this pass; moved there then
+  std::unordered_set<JobId> leaving_;  // that are to make room for jobs of this pass
   std::vector<std::shared_ptr<const std::vector<NodeAllocation>>> own_;  // allocations of this pass
   struct Before {  // a node as it was when a trial began to use it
     NodeId node = kNoNode;

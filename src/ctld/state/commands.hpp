@@ -202,8 +202,17 @@ struct PlannedStart {
   std::string reservation;  // whose nodes these are; empty: nobody's
   Minutes time_limit = 0;  // 0: as asked for; else less, down to --time-min, so that it fits before others
 };
+// A running job is to make room for one that waits; looked at again, too.
+struct PlannedPreemption {
+  JobId job = kNoJob;
+  uint32_t restart = 0;       // this run of it
+  JobId preemptor = kNoJob;   // the record that waits
+  std::string partition;      // where that would run
+  std::string reservation;    // and in whose nodes; empty: nobody's
+};
 struct StartJobs {
   std::vector<PlannedStart> starts;
+  std::vector<PlannedPreemption> preemptions = {};
 };
 // The batch step could not be started on the node for `reason`: the job is requeued and held.
 struct LaunchFailed {

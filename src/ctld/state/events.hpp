@@ -195,6 +195,7 @@ struct JobStarted {
   std::vector<Start> starts;
   SharedText reservation;  // whose nodes these are; empty: nobody's
   bool early_script = false;  // the script begins when the prolog of its own node has ended
+  Duration preempt_exempt = kNotPreemptable;
   template <class V>
   static void describe(V&& field) {
     field(1, "record", &JobStarted::record);
@@ -208,6 +209,7 @@ struct JobStarted {
     field(20, "reboot", &JobStarted::reboot);
     field(300, "reservation", &JobStarted::reservation);
     field(390, "early_script", &JobStarted::early_script);
+    field(560, "preempt_exempt", &JobStarted::preempt_exempt);
   }
 };
 // Prologs have ended on these nodes of the job, or the controller's own (`controller`).
@@ -348,6 +350,22 @@ struct JobResumed {
     field(3, "time", &JobResumed::time);
   }
 };
+// The job is to make room for another one, and was given some time to end by itself.
+struct JobPreempted {
+  static constexpr uint32_t kTag = 72;
+  static constexpr const char* kName = "JobPreempted";
+  JobId job = kNoJob;
+  JobId preemptor = kNoJob;
+  Time grace_end = kNoTime;  // it is ended then
+  Time time = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &JobPreempted::job);
+    field(2, "preemptor", &JobPreempted::preemptor);
+    field(3, "grace_end", &JobPreempted::grace_end);
+    field(4, "time", &JobPreempted::time);
+  }
+};
 struct JobsPurged {
   static constexpr uint32_t kTag = 16;
   static constexpr const char* kName = "JobsPurged";
@@ -441,7 +459,7 @@ struct ArrayTasksCancelled {
 using Event =
     std::variant<EpochStarted, ConfigReplaced, JobSubmitted, JobUpdated, JobHeld, JobReleased, JobBecameEligible,
                  JobDependencyChanged, ArrayTasksSplit, JobStarted, JobPrepared, JobCompleting, JobNodesReleased,
-                 JobEnded, JobRequeued, JobRequeueCancelled, JobSuspended, JobResumed, JobsPurged, ArrayTasksFolded,
+                 JobEnded, JobRequeued, JobRequeueCancelled, JobSuspended, JobResumed, JobPreempted, JobsPurged, ArrayTasksFolded,
                  JobShrunk, JobSignaled, JobEndRepeated, ArrayTasksCancelled, StepCreated, StepNodesEnded, StepEnded,
                  StepEndOrdered, NodeRegistered, NodeStateChanged, NodeUpdated, PartitionChanged, PartitionDeleted,
                  JobLimitNear, StepUpdated, TriggerSet, TriggersCleared, TriggerFired, CrontabReplaced,

@@ -37,7 +37,7 @@ Job make_model(const Job& job) {
   model.id = kNoJob;
   model.allocation.reset();
   model.released.clear();
-  model.start = model.end = model.kill_sent = kNoTime;
+  model.start = model.end = model.kill_sent = model.preempted_at = kNoTime;
   return model;
 }
 
@@ -86,6 +86,7 @@ bool succeeded(const Job& job) {
 bool may_fold(const Job& job) {
   if (job.array == nullptr || job.array->task == kNoTask || job.array->array_job == job.id) return false;
   if (!is_finished(job) || (job.kill_sent != kNoTime && job.kill_sent != job.end)) return false;
+  if (job.preempted_at != (job.state == JobState::kPreempted ? job.end : kNoTime)) return false;
   const size_t nodes = job.allocation == nullptr ? 0 : job.allocation->nodes.size();
   return job.released.count() == nodes && (nodes > 0) == (job.kill_sent != kNoTime);
 }
@@ -103,6 +104,7 @@ Job unfolded(const FoldedTask& task) {
     job.released = Bitmap::first(task.allocation->nodes.size());
     job.kill_sent = task.end;
   }
+  if (job.state == JobState::kPreempted) job.preempted_at = task.end;
   return job;
 }
 

@@ -20,6 +20,8 @@ void check_job(const ClusterState& state, const Job& job, Problems& problems) {
   const JobPlace place = place_of(job);
   const bool completing = is_completing(job);
   if (job.spec == nullptr) wrong("has no spec");
+  const bool running = job.state == JobState::kRunning || job.state == JobState::kSuspended;
+  if (job.grace_end != kNoTime && !running) wrong("is to be ended and does not run");
   if (completing && !is_terminal(job.state)) wrong("is completing without having ended");
   if (job.state == JobState::kPending && job.allocation != nullptr) wrong("waits with nodes");
   if (state.pending.contains(job.id) != (place.kind == JobPlace::Kind::kPending) ||
@@ -333,6 +335,10 @@ std::vector<std::string> check_transition(const ClusterState& before, const Even
       must(before.jobs.at(e.job).state == JobState::kRunning, "the job does not run");
     } else if constexpr (std::is_same_v<E, JobResumed>) {
       must(before.jobs.at(e.job).state == JobState::kSuspended, "the job is not suspended");
+    } else if constexpr (std::is_same_v<E, JobPreempted>) {
+      must(place(e.job) == JobPlace::Kind::kActive, "the job has no nodes");
+      must(!is_terminal(before.jobs.at(e.job).state), "the job is over already");
+      must(before.jobs.at(e.job).grace_end == kNoTime, "the job was told already");
     } else if constexpr (std::is_same_v<E, JobsPurged>) {
       for (const JobId id : e.jobs) must(place(id) == JobPlace::Kind::kFinished, "not over yet");
       e.folded.for_each([&](uint32_t id) { must(before.folded.contains(id), "no folded task"); });

@@ -155,12 +155,22 @@ Time last_moment(const Reservation* own, Time to, Time now) {
   return std::min(to, period_of(*own, now).end);
 }
 
-Bitmap closed_nodes(const ClusterState& state, const Reservation* own, Time from, Time to, Time now) {
+std::optional<Duration> leaves_within(const JobSpec& spec) {
+  if (!spec.signal_reservation || spec.signal == 0) return std::nullopt;
+  return std::chrono::seconds(spec.signal_seconds);
+}
+
+bool lets_in(const Reservation& reservation, std::optional<Duration> leaves_within) {
+  return leaves_within && reservation.max_start_delay > Duration(0) && *leaves_within <= reservation.max_start_delay;
+}
+
+Bitmap closed_nodes(const ClusterState& state, const Visit& visit, Time now) {
   Bitmap closed;
-  const Time until = last_moment(own, to, now);
+  const Reservation* own = visit.own;
+  const Time until = last_moment(own, visit.to, now);
   for (const Reservation& other : *state.reservations) {
     if (own != nullptr && other.id == own->id) continue;
-    if (!overlaps(other, from, until, now)) continue;
+    if (lets_in(other, visit.leaves_within) || !overlaps(other, visit.from, until, now)) continue;
     Bitmap nodes = nodes_of(state, other);
     if (own != nullptr && gives_way(other, *own)) nodes.and_not(nodes_of(state, *own));
     closed |= nodes;
@@ -207,15 +217,15 @@ bool BeginningJobs::may_begin(const Job& job, std::string_view reservation, cons
     return false;
   }
   if (state_.reservations->empty()) return true;
-  const Bounds& within = bounds(own, end);
+  const Bounds& within = bounds({own, now_, end, leaves_within(*job.spec)});
   return std::ranges::all_of(allocation.nodes, [&](const NodeAllocation& part) {
     return !within.closed.test(part.node) && (!within.confined || within.confined->test(part.node));
   });
 }
 
-const BeginningJobs::Bounds& BeginningJobs::bounds(const Reservation* own, Time end) {
-  const auto [at, fresh] = bounds_.try_emplace({own == nullptr ? 0 : own->id, end});
-  if (fresh) at->second = {closed_nodes(state_, own, now_, end, now_), confines(state_, own)};
+const BeginningJobs::Bounds& BeginningJobs::bounds(const Visit& visit) {
+  const auto [at, fresh] = bounds_.try_emplace({visit.own == nullptr ? 0 : visit.own->id, visit.to, visit.leaves_within});
+  if (fresh) at->second = {closed_nodes(state_, visit, now_), confines(state_, visit.own)};
   return at->second;
 }
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "ctld/state/cluster_state.hpp"
@@ -49,8 +49,19 @@ struct ReservationChoice {
 
 // Until when a job that would run to `to` can be in the nodes of `own` (it is ended with it).
 [[nodiscard]] Time last_moment(const Reservation* own, Time to, Time now);
-// Nodes that a job of `own` (null: of none) may not use in [from, to), since they are others'.
-[[nodiscard]] Bitmap closed_nodes(const ClusterState& state, const Reservation* own, Time from, Time to, Time now);
+// How soon a job leaves its nodes when a reservation wants them (--signal=R:); nullopt: it stays.
+[[nodiscard]] std::optional<Duration> leaves_within(const JobSpec& spec);
+// Whether such a job may run in the reservation's nodes all the same: it delays it by no more than MaxStartDelay.
+[[nodiscard]] bool lets_in(const Reservation& reservation, std::optional<Duration> leaves_within);
+
+// When and as whom a job would run.
+struct Visit {
+  const Reservation* own = nullptr;  // null: in none
+  Time from = kNoTime, to = kNoTime;
+  std::optional<Duration> leaves_within = {};
+};
+// Nodes that it may not use then, since they are others'.
+[[nodiscard]] Bitmap closed_nodes(const ClusterState& state, const Visit& visit, Time now);
 // Nodes that a job of `own` is confined to; nullopt: it is not.
 [[nodiscard]] std::optional<Bitmap> confines(const ClusterState& state, const Reservation* own);
 
@@ -69,11 +80,11 @@ class BeginningJobs {
     Bitmap closed;
     std::optional<Bitmap> confined;
   };
-  const Bounds& bounds(const Reservation* own, Time end);
+  const Bounds& bounds(const Visit& visit);
 
   const ClusterState& state_;
   const Time now_;
-  std::map<std::pair<uint64_t, Time>, Bounds> bounds_;  // by the reservation's id (0: none) and the end
+  std::map<std::tuple<uint64_t, Time, std::optional<Duration>>, Bounds> bounds_;  // by the reservation's id (0: none), end and leaves_within
 };
 
 // What nodes are chosen for a reservation by.

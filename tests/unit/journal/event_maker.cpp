@@ -303,6 +303,9 @@ void EventMaker::complete(Events& events) {
   if (pick(4) == 0) {
     make(events, JobSignaled{job.id, UINT32_MAX, 10, 0, true, "soon over", now_});
   }
+  if (pick(4) == 0 && job.grace_end == kNoTime) {
+    make(events, JobPreempted{job.id, state_.next_job_id, now_ + std::chrono::seconds(30), now_});
+  }
   JobCompleting over;
   if (pick(4) == 0) over.failed_node = "n2";
   over.job = job.id;
@@ -311,6 +314,9 @@ void EventMaker::complete(Events& events) {
     over.state = JobState::kFailed;
     over.reason = JobReason::kNonZeroExitCode;
     over.exit_status = 256;
+    over.flags = pick(2) == 0 ? kJobRequeued : 0;
+  } else if (pick(4) == 0) {
+    over.state = JobState::kPreempted;
     over.flags = pick(2) == 0 ? kJobRequeued : 0;
   }
   make(events, over);

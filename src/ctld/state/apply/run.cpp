@@ -1,4 +1,5 @@
 // A job starts, ends and gives its nodes back.
+#include <algorithm>
 #include <csignal>
 
 #include "ctld/state/apply/verbs.hpp"
@@ -43,6 +44,7 @@ void start_job(ClusterState& state, const JobStarted& event, const JobStarted::S
     job.released.clear();
     job.preparing.clear();
     job.early_script = event.early_script;
+    job.preempt_exempt = event.preempt_exempt;
     if (event.prolog) job.preparing = Bitmap::first(job.allocation->nodes.size());
     if (event.controller_prolog) job.preparing.set(job.allocation->nodes.size());
     for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
@@ -90,6 +92,8 @@ void apply_event(ClusterState& state, const JobCompleting& event) {
     job.preparing.clear();
     job.ended_requests = {};
     job.end = job.kill_sent = event.time;
+    job.grace_end = kNoTime;
+    if (event.state == JobState::kPreempted) job.preempted_at = event.time;
   });
   count_completing(state, state.jobs.at(event.job), 1);
   note_job_over(state, state.jobs.at(event.job), event.time);
@@ -157,6 +161,8 @@ void apply_event(ClusterState& state, const JobRequeued& event) {
     job.eligible = event.begin;
     job.accrue = job.start = job.end = job.kill_sent = job.suspended_at = kNoTime;
     job.before_suspend = Duration(0);
+    job.preempt_exempt = kNotPreemptable;
+    job.preempted_at = kNoTime;
   });
 }
 
@@ -178,6 +184,15 @@ void apply_event(ClusterState& state, const JobResumed& event) {
     job.suspended_at = event.time;
     job.end = event.end;
     job.state = JobState::kRunning;
+  });
+}
+
+void apply_event(ClusterState& state, const JobPreempted& event) {
+  change_job(state, event.job, [&](Job& job) {
+    SLUICE_CHECK(!is_terminal(job.state) && job.allocation != nullptr);
+    job.preempted_at = event.time;
+    job.grace_end = event.grace_end;
+    job.end = std::min(job.end, event.grace_end);
   });
 }
 

@@ -25,6 +25,7 @@ void apply_event(ClusterState& state, const JobRequeued& event);
 void apply_event(ClusterState& state, const JobRequeueCancelled& event);
 void apply_event(ClusterState& state, const JobSuspended& event);
 void apply_event(ClusterState& state, const JobResumed& event);
+void apply_event(ClusterState& state, const JobPreempted& event);
 void apply_event(ClusterState& state, const JobsPurged& event);
 void apply_event(ClusterState& state, const ArrayTasksFolded& event);
 void apply_event(ClusterState& state, const JobShrunk& event);

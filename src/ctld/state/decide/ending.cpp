@@ -80,7 +80,8 @@ void finish(Draft& draft, JobId id, Time now) {
   event.begin = now + requeue_delay(*draft.state().config);
   event.time = now;
   // the signal that ended it for a requeue is not the job's own word
-  event.exit_status = job.state == JobState::kCancelled ? 0 : job.exit_status;
+  const bool ordered = job.state == JobState::kCancelled || job.state == JobState::kPreempted;
+  event.exit_status = ordered ? 0 : job.exit_status;
   event.derived_exit_status = job.derived_exit_status;
   event.hold = job.hold;
   event.flags = job.flags & (kJobSpecialExit | kJobLaunchFailed);

@@ -7,12 +7,14 @@
 #include "ctld/state/decide/job_ids.hpp"
 #include "ctld/state/decide/node_features.hpp"
 #include "ctld/state/decide/power.hpp"
+#include "ctld/state/decide/preempt.hpp"
 #include "ctld/state/decide/reboot.hpp"
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/draft.hpp"
 #include "ctld/state/extern_step.hpp"
 #include "ctld/state/fits.hpp"
 #include "ctld/state/licenses.hpp"
+#include "ctld/state/preemption.hpp"
 #include "ctld/state/reservations.hpp"
 
 namespace sluice::state {
@@ -62,6 +64,7 @@ std::optional<CheckedStart> check_start(const ClusterState& state, const Planned
   event.early_script = event.prolog && !has_option(config.prolog_flags, "DeferBatch");
   event.controller_prolog = !config.prolog_slurmctld.empty();
   event.reboot = reboots_nodes(state, *job->spec);
+  event.preempt_exempt = preempt_exempt_in(state, *partition);
   JobId id = plan.job;
   if (array && job->array->pending.size() > 1) {
     const auto next = free_job_id(state, state.next_job_id);
@@ -148,7 +151,7 @@ Events merge_starts(Events events) {
       continue;
     }
     auto* other = std::get_if<JobStarted>(&event);
-    if (other == nullptr) {  // a node that reboots or wakes for a job
+    if (other == nullptr) {  // a node that reboots or wakes for a job, a job that makes room
       merged.push_back(std::move(event));
       continue;
     }
@@ -191,6 +194,7 @@ Result<Decision> decide_on(const ClusterState& state, const StartJobs& command, 
     start(draft, *checked, now);
     ++reply.started;
   }
+  for (const PlannedPreemption& plan : command.preemptions) preempt(draft, plan, now);
   Decision decision = draft.take(reply);
   decision.events = merge_starts(std::move(decision.events));
   return decision;

@@ -3,6 +3,7 @@
 
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/power.hpp"
+#include "ctld/state/decide/preempt.hpp"
 #include "ctld/state/decide/reboot.hpp"
 #include "ctld/state/decide/reservation_tick.hpp"
 #include "ctld/state/decide/targets.hpp"
@@ -109,6 +110,7 @@ void warn_of_limit(Draft& draft, JobId id, Time now) {
 
 void tick_running(Draft& draft, JobId id, Time now) {
   const Job& job = draft.job(id);
+  if (job.grace_end != kNoTime && now >= job.grace_end) return end_preempted(draft, id, now);
   if (job.state == JobState::kSuspended) return;
   if (job.end != kNever && now >= job.end + over_time(draft.state(), job)) {
     complete_job(draft, whole_job(draft, id), {.state = JobState::kTimeout, .reason = JobReason::kTimeLimit}, now);

@@ -224,6 +224,9 @@ void react_to(const ClusterState&, const CrontabReplaced&, Effects&) {}
 void react_to(const ClusterState&, const EpochStarted&, Effects&) {}
 void react_to(const ClusterState&, const StateForgotten&, Effects&) {}
 void react_to(const ClusterState&, const ArrayTasksSplit&, Effects&) {}
+void react_to(const ClusterState&, const JobPreempted& event, Effects& effects) {
+  effects.emplace_back(JobChanged{event.job, {}});
+}
 void react_to(const ClusterState&, const JobsPurged&, Effects&) {}
 void react_to(const ClusterState&, const ArrayTasksFolded&, Effects&) {}
 void react_to(const ClusterState&, const NodeRegistered&, Effects&) {}

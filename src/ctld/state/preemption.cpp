@@ -1,0 +1,78 @@
+#include "ctld/state/preemption.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "common/base/text.hpp"
+#include "ctld/state/reservations.hpp"
+
+namespace sluice::state {
+namespace {
+
+bool has_lower_tier(const ClusterState& state, const Preemptor& preemptor, const Job& running) {
+  const Partition* partition = find_partition(state, running.partition.view());
+  return partition != nullptr && partition->config->priority_tier < preemptor.partition->config->priority_tier;
+}
+
+struct Policy {
+  std::string_view plugin;
+  bool (*goes_first)(const ClusterState& state, const Preemptor& preemptor, const Job& running);
+};
+constexpr std::array kPolicies{Policy{"preempt/partition_prio", has_lower_tier}};
+
+const Policy* policy_of(const ClusterState& state) {
+  const auto at = std::ranges::find_if(kPolicies, [&](const Policy& p) { return iequals(p.plugin, state.config->preempt_type); });
+  return at == kPolicies.end() ? nullptr : &*at;
+}
+
+// A job of --signal=R: began in the reservation's nodes as it can leave them soon enough.
+bool is_guest_of(const Reservation* reservation, const Job& running) {
+  return reservation != nullptr && running.reservation != reservation->name && lets_in(*reservation, leaves_within(*running.spec));
+}
+
+bool may_preempt_one(const ClusterState& state, const Preemptor& preemptor, const Job& running, Time now) {
+  const bool runs = running.state == JobState::kRunning || running.state == JobState::kSuspended;
+  const Partition* partition = find_partition(state, running.partition.view());
+  if (!runs || is_leaving(running) || partition == nullptr) return false;
+  const Duration exempt = preempt_exempt_in(state, *partition);
+  if (exempt == kNotPreemptable || now < running.start + exempt) return false;
+  return policy_of(state)->goes_first(state, preemptor, running) || is_guest_of(preemptor.reservation, running);
+}
+
+}  // namespace
+
+bool preempts(const ClusterState& state) {
+  return std::ranges::any_of(*state.partitions, [&](const Partition& p) { return preempt_mode_in(state, p) != PreemptMode::kOff; });
+}
+
+PreemptMode preempt_mode_in(const ClusterState& state, const Partition& partition) {
+  if (policy_of(state) == nullptr) return PreemptMode::kOff;
+  const PreemptMode mode = partition.config->preempt_mode.value_or(state.config->preempt_mode);
+  return mode == PreemptMode::kCancel || mode == PreemptMode::kRequeue ? mode : PreemptMode::kOff;
+}
+
+Duration preempt_exempt_in(const ClusterState& state, const Partition& partition) {
+  if (preempt_mode_in(state, partition) == PreemptMode::kOff) return kNotPreemptable;
+  const Duration exempt = state.config->preempt_exempt_time;
+  return exempt < kNoLimit ? exempt : kNotPreemptable;
+}
+
+bool may_preempt(const ClusterState& state, const Preemptor& preemptor, const Job& running, Time now) {
+  if (running.het == nullptr) return may_preempt_one(state, preemptor, running, now);
+  bool all = true;
+  for_components(state, *running.het, [&](const Job& one) {
+    all = all && (is_terminal(one.state) || may_preempt_one(state, preemptor, one, now));
+  });
+  return all;
+}
+
+Duration preempt_grace(const ClusterState& state, const Preemptor& preemptor, const Job& running) {
+  const Partition* partition = find_partition(state, running.partition.view());
+  Duration grace(0);
+  if (partition != nullptr) grace = std::chrono::seconds(partition->config->grace_time_s);
+  if (is_guest_of(preemptor.reservation, running)) grace = std::max(grace, leaves_within(*running.spec).value_or(grace));
+  return grace;
+}
+
+}  // namespace sluice::state
