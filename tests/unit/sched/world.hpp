@@ -21,6 +21,7 @@ struct World {
   state::ClusterState state;
   Time now = from_seconds(1'000'000);
   std::shared_ptr<const SoftView> soft;
+  std::string leave;  // who had to make room in the last pass: "1 for 3"
 
   // n1 … of `cpus` cores in one socket and 1000 MiB; a partition "debug" of all of them.
   explicit World(uint32_t nodes = 4, uint32_t cpus = 8) {
@@ -93,14 +94,23 @@ struct World {
       if (start.task != kNoTask) out += "_" + std::to_string(start.task);
       out += ":" + start.allocation->node_list;
     }
+    leave.clear();
+    for (const state::PlannedPreemption& one : plan.preemptions) {
+      leave += (leave.empty() ? "" : " ") + std::to_string(one.job) + " for " + std::to_string(one.preemptor);
+    }
     const size_t planned = plan.starts.size();
-    const auto reply = run(state::StartJobs{std::move(plan.starts)});
+    const auto reply = run(state::StartJobs{std::move(plan.starts), std::move(plan.preemptions)});
     EXPECT_TRUE(reply);
     if (reply) {
       EXPECT_EQ(std::get<state::StartedReply>(*reply).started, planned);
     }
     EXPECT_EQ(state::check_state(state), std::vector<std::string>{});
     return out;
+  }
+  // Its nodes are clean.
+  void clean(JobId id) {
+    const Job& ended = state.jobs.at(id);
+    EXPECT_TRUE(run(state::JobsCleaned{{{.job = id, .restart = ended.restart_count, .nodes = ended.allocation->node_list}}}));
   }
   // The job ends and gives its nodes back.
   void finish(JobId id) {

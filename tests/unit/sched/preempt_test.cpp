@@ -1,0 +1,305 @@
+// Jobs that make room for others.
+#include "world.hpp"
+
+namespace sluice::sched {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+struct PreemptingWorld : World {
+  explicit PreemptingWorld(uint32_t nodes = 2, uint32_t cpus = 8) : World(nodes, cpus) {
+    config.preempt_type = "preempt/partition_prio";
+    config.preempt_mode = PreemptMode::kCancel;
+    config.scheduler_parameters = {"requeue_delay=60"};
+    partition("high").priority_tier = 10;
+  }
+  PartitionConfig& low() { return config.partitions.front(); }
+  static JobSpec high(uint32_t tasks, Minutes limit = 10) {
+    JobSpec made = spec(tasks, limit);
+    made.partitions = "high";
+    return made;
+  }
+  std::string running() const {
+    std::string out;
+    state.active.for_each([&](JobId id) {
+      if (state.jobs.at(id).state == JobState::kRunning) out += std::to_string(id) + " ";
+    });
+    return out;
+  }
+};
+
+TEST(Preemption, HigherTierHasLowerOneLeave) {
+  PreemptingWorld world(1, 8);
+  world.up();
+  const JobId low = world.submit(World::spec(8, 10));
+  EXPECT_EQ(world.pass(), "1:n1");
+  const JobId high = world.submit(PreemptingWorld::high(8));
+  EXPECT_EQ(world.pass(), "");
+  EXPECT_EQ(world.leave, "1 for 2");
+  EXPECT_EQ(world.reason(high), JobReason::kResources);
+  EXPECT_EQ(world.soft->find(high)->planned_nodes, "n1");
+  EXPECT_EQ(world.soft->find(high)->expected_start, world.now);
+  EXPECT_EQ(world.job(low).state, JobState::kPreempted);
+  EXPECT_TRUE(is_completing(world.job(low)));
+  EXPECT_EQ(world.pass(), "");  // it is on its way out: nobody else has to go
+  EXPECT_EQ(world.leave, "");
+  world.clean(low);
+  EXPECT_EQ(world.job(low).preempted_at, world.now);
+  EXPECT_EQ(world.pass(), "2:n1");
+}
+
+TEST(Preemption, NothingOfItWhereItIsOff) {
+  for (int way = 0; way < 4; ++way) {
+    PreemptingWorld world(1, 8);
+    if (way == 0) world.config.preempt_type = "preempt/none";
+    if (way == 1) world.low().preempt_mode = PreemptMode::kOff;
+    if (way == 2) world.low().priority_tier = 10;
+    if (way == 3) world.config.preempt_mode = PreemptMode::kSuspend;  // gang scheduling's
+    world.up();
+    world.submit(World::spec(8, 10));
+    EXPECT_EQ(world.pass(), "1:n1");
+    world.submit(PreemptingWorld::high(8));
+    EXPECT_EQ(world.pass() + world.leave, "") << way;
+    EXPECT_EQ(world.running(), "1 ") << way;
+  }
+}
+
+TEST(Preemption, NoMoreLeaveThanItTakes) {
+  PreemptingWorld world(2, 8);
+  world.up();
+  for (int n = 0; n < 4; ++n) world.submit(World::spec(4, 10));
+  EXPECT_EQ(world.pass(), "1:n1 2:n1 3:n2 4:n2");
+  world.submit(PreemptingWorld::high(3));
+  EXPECT_EQ(world.pass(), "");
+  EXPECT_EQ(world.leave, "4 for 5");  // of jobs of a size the last one
+  world.submit(PreemptingWorld::high(1));
+  EXPECT_EQ(world.pass() + world.leave, "");  // there is room for it, too, when that one is gone
+  EXPECT_EQ(world.soft->find(6)->planned_nodes, "n2");
+  world.clean(4);
+  EXPECT_EQ(world.pass(), "5:n2 6:n2");
+}
+
+TEST(Preemption, SmallerOnesLeaveFirstAndWholeNodesBecomeFree) {
+  PreemptingWorld world(3, 8);
+  world.up();
+  JobSpec wide = World::spec(16, 10);
+  wide.min_nodes = wide.max_nodes = 2;
+  world.submit(wide);
+  world.submit(World::spec(8, 10));
+  EXPECT_EQ(world.pass(), "1:n[1-2] 2:n3");
+  JobSpec alone = PreemptingWorld::high(1);
+  alone.sharing = Sharing::kExclusive;
+  world.submit(alone);
+  EXPECT_EQ(world.pass(), "");
+  EXPECT_EQ(world.leave, "2 for 3");
+  JobSpec both = PreemptingWorld::high(16);
+  both.min_nodes = both.max_nodes = 2;
+  world.submit(both);
+  EXPECT_EQ(world.pass(), "");
+  EXPECT_EQ(world.leave, "1 for 4");
+}
+
+TEST(Preemption, YoungestFirst) {
+  for (const bool youngest : {false, true}) {
+    PreemptingWorld world(3, 8);
+    if (youngest) world.config.preempt_parameters = {"youngest_first"};
+    world.up();
+    world.submit(World::spec(8, 60));
+    EXPECT_EQ(world.pass(), "1:n1");
+    world.pass_time(minutes(1));
+    JobSpec wide = World::spec(16, 60);
+    wide.min_nodes = wide.max_nodes = 2;
+    world.submit(wide);
+    EXPECT_EQ(world.pass(), "2:n[2-3]");
+    world.submit(PreemptingWorld::high(8));
+    world.pass();
+    EXPECT_EQ(world.leave, youngest ? "2 for 3" : "1 for 3");
+  }
+}
+
+TEST(Preemption, LowestTierFirst) {
+  PreemptingWorld world(2, 8);
+  world.partition("middle").priority_tier = 5;
+  world.up();
+  world.submit(World::spec(8, 10));
+  JobSpec middle = World::spec(8, 10);
+  middle.partitions = "middle";
+  world.submit(middle);
+  EXPECT_EQ(world.pass(), "2:n1 1:n2");
+  world.submit(PreemptingWorld::high(8));
+  world.pass();
+  EXPECT_EQ(world.leave, "1 for 3");
+  world.submit(middle);
+  world.pass();
+  EXPECT_EQ(world.leave, "");  // the one job of a lower tier leaves for another one already
+}
+
+TEST(Preemption, EachOfSeveralJobsHasItsOwnLeave) {
+  PreemptingWorld world(2, 8);
+  world.up();
+  for (int n = 0; n < 4; ++n) world.submit(World::spec(4, 10));
+  world.pass();
+  JobSpec array = PreemptingWorld::high(4);
+  array.array = "0-9%3";
+  world.submit(array);
+  EXPECT_EQ(world.pass(), "");
+  EXPECT_EQ(world.leave, "4 for 5 3 for 5 2 for 5");
+  for (const JobId id : {4, 3, 2}) world.clean(id);
+  EXPECT_EQ(world.pass(), "5_0:n1 5_1:n2 5_2:n2");
+}
+
+TEST(Preemption, GraceTime) {
+  PreemptingWorld world(1, 8);
+  world.low().grace_time_s = 30;
+  world.up();
+  const JobId low = world.submit(World::spec(8, 60));
+  world.pass();
+  world.submit(PreemptingWorld::high(8));
+  world.pass();
+  EXPECT_EQ(world.leave, "1 for 2");
+  EXPECT_EQ(world.job(low).state, JobState::kRunning);
+  EXPECT_EQ(world.job(low).preempted_at, world.now);
+  EXPECT_EQ(world.job(low).end, world.now + seconds(30));
+  EXPECT_EQ(world.soft->find(2)->expected_start, world.now + seconds(30));
+  world.pass_time(seconds(29));
+  EXPECT_EQ(world.pass() + world.leave, "");
+  EXPECT_EQ(world.soft->find(2)->expected_start, world.now + seconds(1));
+  EXPECT_EQ(world.job(low).state, JobState::kRunning);
+  world.pass_time(seconds(1));
+  EXPECT_EQ(world.job(low).state, JobState::kPreempted);
+  EXPECT_EQ(world.job(low).preempted_at, world.now);
+}
+
+TEST(Preemption, RequeuedWhereItMayBe) {
+  PreemptingWorld world(2, 8);
+  world.low().preempt_mode = PreemptMode::kRequeue;
+  world.up();
+  const JobId again = world.submit(World::spec(8, 10));
+  JobSpec once = World::spec(8, 10);
+  once.requeue = Toggle::kNo;
+  const JobId gone = world.submit(once);
+  world.pass();
+  JobSpec wide = PreemptingWorld::high(16);
+  wide.min_nodes = wide.max_nodes = 2;
+  world.submit(wide);
+  world.pass();
+  EXPECT_EQ(world.leave, "2 for 3 1 for 3");
+  world.clean(again);
+  world.clean(gone);
+  EXPECT_EQ(world.job(again).state, JobState::kPending);
+  EXPECT_EQ(world.job(again).restart_count, 1U);
+  EXPECT_EQ(world.job(again).exit_status, 0);
+  EXPECT_EQ(world.job(again).reason, JobReason::kBeginTime);
+  EXPECT_EQ(world.job(again).preempted_at, kNoTime);
+  EXPECT_EQ(world.job(gone).state, JobState::kPreempted);
+  EXPECT_EQ(world.pass(), "3:n[1-2]");
+}
+
+TEST(Preemption, NewJobsAreExemptForAWhile) {
+  PreemptingWorld world(1, 8);
+  world.config.preempt_exempt_time = minutes(2);
+  world.up();
+  const JobId low = world.submit(World::spec(8, 60));
+  world.pass();
+  EXPECT_EQ(preemptable_from(world.job(low)), world.now + minutes(2));
+  world.submit(PreemptingWorld::high(8));
+  world.pass();
+  EXPECT_EQ(world.leave, "");
+  world.pass_time(minutes(2));
+  world.pass();
+  EXPECT_EQ(world.leave, "1 for 2");
+}
+
+TEST(Preemption, ThoseThatAreNoHelpStay) {
+  PreemptingWorld world(2, 8);
+  world.up();
+  JobSpec pinned = PreemptingWorld::high(8);
+  world.submit(World::spec(8, 10));
+  JobSpec top = PreemptingWorld::high(8);
+  top.required_nodes = "n2";
+  world.submit(top);
+  EXPECT_EQ(world.pass(), "2:n2 1:n1");
+  JobSpec wide = PreemptingWorld::high(16);  // more than the lower tier could leave
+  wide.min_nodes = wide.max_nodes = 2;
+  world.submit(wide);
+  world.pass();
+  EXPECT_EQ(world.leave, "");
+  pinned.required_nodes = "n2";
+  world.submit(pinned);
+  world.pass();
+  EXPECT_EQ(world.leave, "");
+  EXPECT_EQ(world.running(), "1 2 ");
+}
+
+// --- guests of reservations ------------------------------------------------------------------------
+
+struct GuestWorld : PreemptingWorld {
+  using PreemptingWorld::PreemptingWorld;
+  void reserve(Duration from, Duration max_start_delay) {
+    protocol::ReservationValues values;
+    values.start = now + from;
+    values.duration = minutes(60);
+    values.nodes = "n1";
+    values.max_start_delay = max_start_delay;
+    values.users = protocol::NameList{"user"};
+    const auto reply = run(state::ChangeReservation{{0, 0}, {protocol::ReservationAction::kCreate, "r", values}, {{"user", {1001}}}});
+    EXPECT_TRUE(reply) << (reply ? "" : reply.error().text);
+  }
+  static JobSpec guest(uint32_t seconds_before, bool gives_way = true) {
+    JobSpec made = spec(8, 120);
+    made.signal = 10;
+    made.signal_seconds = seconds_before;
+    made.signal_reservation = gives_way;
+    return made;
+  }
+};
+
+TEST(Preemption, GuestsOfAReservationBeginIfTheyCanLeaveSoonEnough) {
+  GuestWorld world(1, 8);
+  world.up();
+  world.reserve(minutes(10), minutes(2));
+  world.submit(GuestWorld::guest(60, false));
+  world.submit(GuestWorld::guest(121));
+  world.submit(GuestWorld::guest(120));
+  EXPECT_EQ(world.pass(), "3:n1");
+}
+
+TEST(Preemption, AGuestLeavesWhenAJobOfTheReservationComes) {
+  GuestWorld world(1, 8);
+  world.up();
+  world.reserve(minutes(10), minutes(2));
+  const JobId guest = world.submit(GuestWorld::guest(90));
+  EXPECT_EQ(world.pass(), "1:n1");
+  world.pass_time(minutes(10));
+  EXPECT_EQ(world.pass() + world.leave, "");
+  JobSpec own = World::spec(8, 10);  // of the same tier
+  own.reservation = "r";
+  world.submit(own);
+  world.pass();
+  EXPECT_EQ(world.leave, "1 for 2");
+  EXPECT_EQ(world.job(guest).state, JobState::kRunning);
+  EXPECT_EQ(world.job(guest).end, world.now + seconds(90));
+  world.pass_time(seconds(90));
+  EXPECT_EQ(world.job(guest).state, JobState::kPreempted);
+  world.clean(guest);
+  EXPECT_EQ(world.pass(), "2:n1");
+}
+
+TEST(Preemption, OthersAreNoGuests) {
+  GuestWorld world(2, 8);
+  world.low().preempt_mode = PreemptMode::kOff;
+  world.up();
+  world.reserve(minutes(10), minutes(2));
+  world.submit(GuestWorld::guest(90));
+  EXPECT_EQ(world.pass(), "1:n1");  // where nobody is preempted it may begin as well, as in Slurm
+  world.pass_time(minutes(10));
+  JobSpec own = World::spec(8, 10);
+  own.reservation = "r";
+  world.submit(own);
+  world.pass();
+  EXPECT_EQ(world.leave, "");
+}
+
+}  // namespace
+}  // namespace sluice::sched
