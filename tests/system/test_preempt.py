@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import subprocess
 import time
 import unittest
 
@@ -119,7 +120,8 @@ PartitionName=high Nodes=ALL PriorityTier=10
         self.assertEqual(self.state(job), "RUNNING")
 
     def test_srun_says_why(self):
-        srun = self.cluster.start("srun", "-p", "cancel", "-N2", "--exclusive", "sleep", "1000")
+        srun = self.cluster.start("srun", "-p", "cancel", "-N2", "--exclusive", "sleep", "1000",
+                                  stderr=subprocess.PIPE)
         wait_for(lambda: self.out("squeue", "-hs", "-o", "%i"), "its step runs")
         self.assertEqual(self.wait_ended(self.high()), "COMPLETED")
         _, err = srun.communicate()
@@ -128,7 +130,8 @@ PartitionName=high Nodes=ALL PriorityTier=10
         self.assertIn("srun: error: n1: task 0: Terminated\n", err)
 
     def test_salloc_is_told(self):
-        salloc = self.cluster.start("salloc", "-p", "cancel", "-N2", "--exclusive", "-K", "sleep", "1000")
+        salloc = self.cluster.start("salloc", "-p", "cancel", "-N2", "--exclusive", "-K", "sleep", "1000",
+                                  stderr=subprocess.PIPE)
         wait_for(lambda: self.out("squeue", "-h", "-t", "R", "-o", "%i"), "the allocation")
         self.assertEqual(self.wait_ended(self.high()), "COMPLETED")
         _, err = salloc.communicate()
@@ -138,7 +141,7 @@ PartitionName=high Nodes=ALL PriorityTier=10
         self.run_cmd("scontrol", "create", "reservation", "reservationname=r", "starttime=now+1hour", "duration=60", "nodes=n1",
                      "users=root", "maxstartdelay=2")
         slow = self.submit("-p", "low", "-w", "n1", "-t", "300", "--signal=R:USR1@180", "-o", "/dev/null", "--wrap", "true")
-        guest = self.submit("-p", "cancel", "-w", "n1", "-n2", "-t", "300", "--signal=R:USR1@5", "-o", "/dev/null",
+        guest = self.submit("-p", "cancel", "-w", "n1", "-n2", "-t", "90", "--signal=R:USR1@5", "-o", "/dev/null",
                             *self.speaks("guest"))
         self.wait_state(guest, "RUNNING")
         self.wait_begun("guest")

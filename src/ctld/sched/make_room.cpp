@@ -42,12 +42,19 @@ Rooms::Placed Rooms::place_without(const Ask& ask, Time ends, const Gone& gone, 
   std::vector<fit::Room> later = rooms_without(gone);
   const Uses held = uses_without(*ask.partition, gone);
   for (const auto& [id, use] : held) later[id].held = &use;
-  Bitmap closed = closed_to(ask, now_, ends);
-  if (only != nullptr) {
-    Bitmap others = ask.partition->nodes;
-    closed |= others.and_not(*only);
+  const Bitmap closed = closed_to(ask, now_, ends);
+  std::vector<const fit::Room*> list;
+  std::vector<fit::Room> parts;  // of rooms that are kept for others
+  parts.reserve(later.size());
+  for (const NodeId id : make_order(*ask.partition)) {
+    const bool barred = closed.test(id) || (only != nullptr && !only->test(id));
+    if (barred || later[id].config == nullptr || later[id].free_cpus == 0) continue;
+    parts.emplace_back();
+    const fit::Room* free = usable(later[id], ends, parts.back());
+    if (free != &parts.back()) parts.pop_back();
+    if (free != nullptr) list.push_back(free);
   }
-  return place_later(ask, later, closed);
+  return place_among(ask, list, ask.switches.most);
 }
 
 std::vector<Rooms::Leaver> Rooms::needed_leavers(const Wish& wish, Time ends, std::vector<Leaver> leavers, Gone& gone,

@@ -59,8 +59,8 @@ Duration preempt_exempt_in(const ClusterState& state, const Partition& partition
 }
 
 bool may_preempt(const ClusterState& state, const Preemptor& preemptor, const Job& running, Time now) {
-  if (running.het == nullptr) return may_preempt_one(state, preemptor, running, now);
-  bool all = true;
+  bool all = may_preempt_one(state, preemptor, running, now);
+  if (running.het == nullptr) return all;
   for_components(state, *running.het, [&](const Job& one) {
     all = all && (is_terminal(one.state) || may_preempt_one(state, preemptor, one, now));
   });

@@ -247,7 +247,7 @@ struct GuestWorld : PreemptingWorld {
     EXPECT_TRUE(reply) << (reply ? "" : reply.error().text);
   }
   static JobSpec guest(uint32_t seconds_before, bool gives_way = true) {
-    JobSpec made = spec(8, 120);
+    JobSpec made = spec(8, 60);
     made.signal = 10;
     made.signal_seconds = seconds_before;
     made.signal_reservation = gives_way;
@@ -284,6 +284,21 @@ TEST(Preemption, AGuestLeavesWhenAJobOfTheReservationComes) {
   EXPECT_EQ(world.job(guest).state, JobState::kPreempted);
   world.clean(guest);
   EXPECT_EQ(world.pass(), "2:n1");
+}
+
+TEST(Preemption, WhoWaitsForTheReservationsEndIsNotInTheWay) {
+  GuestWorld world(1, 8);
+  world.up();
+  world.reserve(minutes(10), minutes(2));
+  world.submit(GuestWorld::guest(121));  // keeps the node for the time after the reservation
+  world.submit(GuestWorld::guest(90));
+  EXPECT_EQ(world.pass(), "2:n1");
+  world.pass_time(minutes(10));
+  JobSpec own = World::spec(8, 10);
+  own.reservation = "r";
+  world.submit(own);
+  world.pass();
+  EXPECT_EQ(world.leave, "2 for 3");
 }
 
 TEST(Preemption, OthersAreNoGuests) {

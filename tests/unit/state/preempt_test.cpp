@@ -181,6 +181,8 @@ TEST_F(PreemptTest, ComponentsOfAHeterogeneousJobGoTogether) {
   preempt(leader + 1, waiting());
   EXPECT_EQ(job(leader).state, JobState::kPreempted);
   EXPECT_EQ(job(leader + 1).state, JobState::kPreempted);
+  preempt(leader, waiting());
+  EXPECT_EQ(names_, Names{}) << "it is over";
 }
 
 TEST_F(PreemptTest, AnArraysTasksFoldAllTheSame) {

@@ -63,7 +63,7 @@ TEST(PartitionUpdate, RefusesValuesInSlurmsWords) {
 
 TEST(PartitionUpdate, SaysWhatDoesNothing) {
   EXPECT_EQ(partition_keys_without_effect({{"MaxTime", "10"}, {"State", "UP"}, {"JobDefaults", "DefCpuPerGPU=2"}}), Keys{});
-  EXPECT_EQ(partition_keys_without_effect({{"GraceTime", "10"}, {"maxtime", "5"}, {"qos", "fast"}}), (Keys{"GraceTime", "QOS"}));
+  EXPECT_EQ(partition_keys_without_effect({{"PowerDownOnIdle", "YES"}, {"maxtime", "5"}, {"qos", "fast"}}), (Keys{"PowerDownOnIdle", "QOS"}));
   EXPECT_EQ(partition_keys_without_effect({{"Exclusive", "TOPO"}}), Keys{"Exclusive=TOPO"});
   EXPECT_EQ(partition_keys_without_effect({{"Exclusive", "USER"}, {"NoSuchKey", "1"}}), Keys{});
 }
