@@ -18,8 +18,9 @@ bool Rooms::touches(const Holder& holder, const Bitmap& nodes) const {
 }
 
 std::vector<Rooms::Leaver> Rooms::find_leavers(const GraceOf& grace_of) const {
-  const bool youngest_first = has_option(state_.config->preempt_parameters, "youngest_first") ||
-                              has_option(state_.config->scheduler_parameters, "preempt_youngest_first");
+  const bool asked_for = has_option(state_.config->preempt_parameters, "youngest_first");
+  const bool asked_before = has_option(state_.config->scheduler_parameters, "preempt_youngest_first");  // as Slurm had it once
+  const bool youngest_first = asked_for || asked_before;
   std::vector<std::pair<std::tuple<uint32_t, int64_t, JobId>, Leaver>> found;
   for (size_t i = 0; i < holders_.size(); ++i) {
     const Holder& h = holders_[i];

@@ -76,7 +76,11 @@ TEST_F(PreemptTest, IsLookedAtAgain) {
 
 TEST_F(PreemptTest, GraceTimeBeginsWithContAndTerm) {
   set_grace(20);
-  const JobId id = running();
+  JobSpec spec = batch_spec();
+  spec.signal = SIGUSR1;
+  spec.signal_seconds = 60;
+  spec.mail_type = "TIME_LIMIT_90";
+  const JobId id = running(spec);
   preempt(id, waiting());
   EXPECT_EQ(names_, (Names{"JobSignaled", "JobSignaled", "JobPreempted"}));
   const auto orders = effects<SignalSteps>();
@@ -85,9 +89,13 @@ TEST_F(PreemptTest, GraceTimeBeginsWithContAndTerm) {
   EXPECT_EQ(orders[1].request.signal, static_cast<uint32_t>(SIGTERM));
   for (const SignalSteps& order : orders) EXPECT_TRUE(order.request.all_steps && order.request.not_batch);
   EXPECT_EQ(job(id).grace_end, now_ + seconds(20));
+  names_.clear();
+  now_ += seconds(19);
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_EQ(names_, Names{}) << "neither the job's own --signal nor a mail: it is not its limit that comes";
   preempt(id, waiting());
   EXPECT_EQ(names_, Names{}) << "it makes room already";
-  now_ += seconds(20);
+  now_ += seconds(1);
   ASSERT_TRUE(run(Tick{}));
   EXPECT_EQ(job(id).state, JobState::kPreempted);
   EXPECT_EQ(job(id).grace_end, kNoTime);

@@ -14,9 +14,9 @@ namespace {
 void warn(Draft& draft, JobId id, bool has_grace, Time now) {
   const Job& job = draft.job(id);
   const ClusterConfig& config = *draft.state().config;
-  const bool own_signal = has_option(config.preempt_parameters, "send_user_signal") ||
-                          has_option(config.slurmctld_parameters, "preempt_send_user_signal");
-  if (own_signal && job.spec->signal != 0 && !job.signal_sent) {
+  const bool asked_for = has_option(config.preempt_parameters, "send_user_signal");
+  const bool asked_before = has_option(config.slurmctld_parameters, "preempt_send_user_signal");  // as Slurm had it once
+  if ((asked_for || asked_before) && job.spec->signal != 0 && !job.signal_sent) {
     const protocol::SignalFlags flags = job.spec->signal_batch ? protocol::kSignalBatchOnly : protocol::kSignalStepsOnly;
     draft.emit(JobSignaled{.job = id, .signal = job.spec->signal, .flags = flags, .warning = true, .time = now});
     return;

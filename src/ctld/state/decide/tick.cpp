@@ -97,7 +97,7 @@ Duration over_time(const ClusterState& state, const Job& job) {
 // The mails of --mail-type=TIME_LIMIT_50 and its kin.
 void warn_of_limit(Draft& draft, JobId id, Time now) {
   const Job& job = draft.job(id);
-  if (job.end == kNever || job.spec->mail_type.empty() || job.limit_warned >= kLimitMails.back().percent) return;
+  if (job.spec->mail_type.empty() || job.limit_warned >= kLimitMails.back().percent) return;
   const int64_t whole = (job.end - job.start - time_suspended(job)).count();
   const int64_t left = (job.end - now).count();
   const uint32_t before = job.limit_warned;
@@ -116,13 +116,14 @@ void tick_running(Draft& draft, JobId id, Time now) {
     complete_job(draft, whole_job(draft, id), {.state = JobState::kTimeout, .reason = JobReason::kTimeLimit}, now);
     return;
   }
-  if (job.spec->signal != 0 && !job.signal_sent && job.end != kNever &&
+  const bool warns = job.end != kNever && job.grace_end == kNoTime;  // who makes room was told to
+  if (warns && job.spec->signal != 0 && !job.signal_sent &&
       now >= job.end - std::chrono::seconds(job.spec->signal_seconds)) {
     JobSignaled event{.job = id, .signal = job.spec->signal, .warning = true, .time = now};
     event.flags = job.spec->signal_batch ? protocol::kSignalBatchOnly : protocol::kSignalStepsOnly;
     draft.emit(std::move(event));
   }
-  warn_of_limit(draft, id, now);
+  if (warns) warn_of_limit(draft, id, now);
   std::vector<StepId> late;
   for (const auto& step : draft.job(id).steps) {
     if (step->spec == nullptr || step->spec->time_limit == 0 || step->end != kNoTime ||
