@@ -2,7 +2,10 @@
 // and are kept until they are sorted.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -120,19 +123,31 @@ std::vector<JobView> make_rows(const SqueueOptions& o, const Records& records,
   return rows;
 }
 
+using HostSet = std::set<std::string>;
+
+// -s, -n and -w of a step: the name is its own or its job's, the nodes are those that it has of its job's.
+bool step_wanted(const SqueueOptions& o, const StepView& view, const HostSet& nodes) {
+  const auto has = [](const std::vector<std::string>& list, std::string_view text) {
+    return std::ranges::find(list, text) != list.end();
+  };
+  std::string id;
+  append_step_id(view, id);
+  if (!o.steps.empty() && !has(o.steps, id) && !has(o.steps, step_id_text(view.step->id))) return false;
+  if (!o.step_names.empty() && !has(o.step_names, step_name(view)) && !has(o.step_names, view.job().spec().name)) return false;
+  if (nodes.empty() || view.step->layout == nullptr) return true;
+  return std::ranges::any_of(view.step->layout->nodes, [&nodes](const StepNode& node) { return nodes.contains(node.name); });
+}
+
 std::vector<StepView> make_step_rows(const SqueueOptions& o, const Records& records,
                                      const RenderContext& context) {
   std::vector<StepView> rows;
+  const auto given = expand_hosts(o.request.nodes);
+  const HostSet nodes = given ? HostSet(given->begin(), given->end()) : HostSet();
   for (const protocol::JobRecord& record : records) {
     if (!wanted(o, {&record, kNoTask, {}}, context)) continue;
     for (const auto& step : record.job.steps) {
       const StepView view{&record, step.get()};
-      std::string id;
-      append_step_id(view, id);
-      const bool named = std::find(o.steps.begin(), o.steps.end(), id) != o.steps.end() ||
-                         std::find(o.steps.begin(), o.steps.end(), step_id_text(step->id)) !=
-                             o.steps.end();
-      if (o.steps.empty() || named) rows.push_back(view);
+      if (step_wanted(o, view, nodes)) rows.push_back(view);
     }
   }
   return rows;
@@ -241,6 +256,7 @@ int squeue_main(int argc, char** argv) {
     options.request.nodes = *nodes;
   }
   options.request.steps = options.step_mode || options.form;
+  if (options.step_mode && !options.form) options.step_names = std::exchange(options.request.names, {});  // steps have names, too
   if (!options.step_mode && !options.request.ids.empty()) options.request.hidden_partitions = true;
   options.request.missing_is_error = !options.step_mode || options.steps.empty();
   if (options.start && options.request.states.empty()) {

@@ -13,6 +13,7 @@ namespace sluice::cli {
 struct SqueueOptions {
   protocol::QueryJobsRequest request;
   std::vector<std::string> steps;   // of --steps: "12.0"
+  std::vector<std::string> step_names;  // -n beside it
   bool step_mode = false;
   bool by_jobs = false;             // --jobs, with or without a list
   std::optional<std::string> letters;  // -o

@@ -185,6 +185,8 @@ class Het(ClusterCase):
         self.assertEqual(sorted(done.stdout.splitlines()), ["A 0 3 2", f"B 1 3 {ids[0]}", f"B 2 3 {ids[0]}"])
         self.wait_ended(f"{ids[0]}+1")
         self.assertEqual(sorted(self.out("srun", "-l", "-n1", ":", "-n2", "echo", "x").splitlines()), ["0: x", "1: x", "2: x"])
+        # the first component says whose the input is; a task that another one names has an end to read, too
+        self.assertEqual(self.out("srun", "-l", "-n1", "-i", "0", "cat", ":", "-n2", "-i", "1", "cat", stdin="in\n"), "0: in\n")
 
     def test_salloc(self):
         done = self.run_cmd("salloc", "-n1", "-w", "n4", ":", "-n2", "-w", "n2", "sh", "-c",

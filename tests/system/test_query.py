@@ -112,6 +112,26 @@ class Query(ClusterCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("mutually exclusive", done.stderr)
 
+    def test_squeue_steps(self):  # -s with -n -w -j -O
+        step = "srun --overlap -N1 -n1 -w {0} -J on-{0} sleep 1000 & "
+        job = self.submit("-N2", "-n2", "-w", "n2,n3", "-J", "pair", "-o", "/dev/null", "--wrap", step.format("n2") + step.format("n3") + "wait")
+        try:
+            names = lambda *args: sorted(self.out("squeue", "-h", "-s", "-j", job, "-o", "%j", *args).split())
+            wait_for(lambda: names() == ["batch", "on-n2", "on-n3"], "the steps run")
+            self.assertEqual(names("-n", "on-n3"), ["on-n3"])
+            self.assertEqual(names("-n", "pair"), ["batch", "on-n2", "on-n3"])  # all of the job
+            self.assertEqual(names("-n", "other,on-n2,batch"), ["batch", "on-n2"])
+            self.assertEqual(names("-n", "other"), [])
+            self.assertEqual(names("-w", "n3"), ["on-n3"])
+            self.assertEqual(names("-w", "n[1-2]"), ["batch", "on-n2"])
+            self.assertEqual(self.out("squeue", "-s", "-n", "on-n3", "-O", "JobID:10,ArrayJobID:14,ArrayTaskID:14,Nodes:10,Container:10,"
+                                      "Network:10,ResvPorts:15,Gres:14").splitlines(),
+                             ["JOB_ID    ARRAY_JOB_ID  ARRAY_TASK_ID NODELIST  CONTAINER NETWORK   RESERVED_PORTS TRES_PER_NODE ",
+                              f"{job:<10}0             N/A           n3        (null)    (null)    (null)         N/A           "])
+        finally:
+            self.run_cmd("scancel", job)
+            self.wait_ended(job)
+
     def test_squeue_sort(self):  # -S
         self.assertEqual(self.out("squeue", "-h", "-S", "-i", "-o", "%A").split(),
                          [str(self.array), str(self.held), str(self.running)])

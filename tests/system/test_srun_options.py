@@ -139,12 +139,14 @@ class Srun(ClusterCase):
 
     def test_hints(self):
         one = ("-w", "n1", "-n1")
-        for hint, mask in (("compute_bound", "0x03"), ("memory_bound", "0x03"), ("multithread", "0x01"), ("nomultithread", "0x01")):
+        for hint, mask in (("compute_bound", "0x03"), ("memory_bound", "0x03"), ("multithread", "0x01"), ("nomultithread", "0x01"),
+                           ("compute_bound,nomultithread", "0x03")):
             self.assertEqual(self.masks(*one, f"--hint={hint}"), [mask], hint)
             self.wait_no_jobs()
             self.assertEqual(self.out("srun", *one, "sh", "-c", "echo $SLURM_CPU_BIND_LIST", env={"SLURM_HINT": hint}).strip(), mask)
         self.assertEqual(self.masks(*one, "--hint=compute_bound", "--cpu-bind=threads"), ["0x01"])
         self.fails(1, 'srun: error: unrecognized --hint argument "fast", see --hint=help\n', "srun", "--hint=fast", "true")
+        self.fails(1, 'srun: error: unrecognized --hint argument "fast", see --hint=help\n', "srun", "--hint=multithread,fast", "true")
 
     def test_help_on_values(self):
         """It is shown, and nothing is run: for all but a few options Slurm has that for a failure."""

@@ -290,6 +290,8 @@ void StepSession::send_input(std::string_view bytes) {
     link_.send_task(FrameType::kStdin, 0, bytes);
   } else if (only) {
     link_.send_task(FrameType::kStdin, *only, bytes);
+    // a component of a heterogeneous job may have named another task, which waits for the end
+    if (bytes.empty() && !options_.only_in && parts_.size() > 1) link_.send_all(FrameType::kStdin, kNoTask, {});
   } else {
     link_.send_all(FrameType::kStdin, kNoTask, bytes);
   }

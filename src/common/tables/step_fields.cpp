@@ -9,10 +9,22 @@
 #include "common/tables/distribution.hpp"
 #include "common/tables/gres_env.hpp"
 #include "common/tables/job_states.hpp"
+#include "common/tables/job_values.hpp"
 #include "common/tables/show_lines.hpp"
 #include "common/tables/step_names.hpp"
 
 namespace sluice {
+
+std::string_view step_name(const StepView& v) {
+  if (!v.spec().name.empty()) return v.spec().name;
+  switch (v.step->id.step) {
+    case kBatchStep: return "batch";
+    case kExternStep: return "extern";
+    case kInteractiveStep: return "interactive";
+    default: return {};
+  }
+}
+
 namespace {
 
 using Context = RenderContext;
@@ -41,15 +53,6 @@ uint32_t step_cpus(const StepView& v) {
   for (const StepNode& node : v.step->layout->nodes) sum += node.cpus;
   return sum;
 }
-std::string_view step_name(const StepView& v) {
-  if (!v.spec().name.empty()) return v.spec().name;
-  switch (v.step->id.step) {
-    case kBatchStep: return "batch";
-    case kExternStep: return "extern";
-    case kInteractiveStep: return "interactive";
-    default: return {};
-  }
-}
 Minutes step_limit(const StepView& v) {
   return v.spec().time_limit == 0 ? kInfiniteMinutes : v.spec().time_limit;
 }
@@ -68,6 +71,10 @@ void show_frequency(const CpuFrequency& frequency, ShowLines& out) {
 }
 Json frequency_to_json(uint32_t number, bool named) {
   return number == kNoFrequency ? json_number(0, named) : json_number(number);
+}
+JobId array_job_of(const StepView& v) {
+  const auto& array = v.job().job().array;
+  return array == nullptr ? JobId{0} : array->array_job;
 }
 std::string_view user_name(const StepView& v) { return v.job().spec().user_name; }
 
@@ -111,6 +118,16 @@ constexpr StepField kFields[] = {
     {"StepState", '\0', "STATE", FIELD { UNUSED; out += step_state_text(v.step->state); }},
     {"UserId", 'U', "UID", FIELD { UNUSED; out += std::to_string(v.job().spec().uid); },
      KEY { UNUSED; return v.job().spec().uid; }},
+    {"JobID", '\0', "JOB_ID", FIELD { UNUSED; out += std::to_string(v.step->id.job); },
+     KEY { UNUSED; return v.step->id.job; }},
+    {"ArrayJobID", '\0', "ARRAY_JOB_ID",
+     FIELD { UNUSED; out += std::to_string(array_job_of(v)); }, KEY { UNUSED; return array_job_of(v); }},
+    {"ArrayTaskID", '\0', "ARRAY_TASK_ID", FIELD { append_task_id(v.job(), c, out); }},
+    {"Container", '\0', "CONTAINER", FIELD { UNUSED; out += "(null)"; }},
+    {"Gres", '\0', "TRES_PER_NODE", FIELD { UNUSED; out += or_else(v.spec().gres, "N/A"); }},
+    {"Network", '\0', "NETWORK", FIELD { UNUSED; out += or_else(v.spec().network, "(null)"); }},
+    {"Nodes", '\0', "NODELIST", FIELD { UNUSED; out += step_nodes(v); }},
+    {"ResvPorts", '\0', "RESERVED_PORTS", FIELD { UNUSED; out += "(null)"; }},  // of MPI, which needs none here
 };
 
 #undef FIELD

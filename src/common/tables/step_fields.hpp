@@ -23,6 +23,7 @@ struct StepView {
 using StepField = FieldRow<StepView>;
 [[nodiscard]] std::span<const StepField> step_fields();
 
+[[nodiscard]] std::string_view step_name(const StepView& view);  // as given, or "batch"
 void append_step_id(const StepView& view, std::string& out);  // "12.0", "2_9.batch"
 
 // "cpu=2,mem=100M,node=1", with the generic resources that AccountingStorageTRES names; "(null)" of named steps.

@@ -216,14 +216,17 @@ OptionResult check_exclusions(const Submission& s) {
   return {};
 }
 
-// What a hint stands for, where nothing else was said.
+// What hints stand for, where nothing else was said. Of several the last one tells how many threads of a core serve.
 void follow_hint(Submission& s) {
-  const std::string_view hint = s.job.hint.view();
-  if (hint.empty()) return;
+  const std::vector<std::string> hints = split_list(s.job.hint.view());
+  if (hints.empty()) return;
+  const auto says = [&hints](std::string_view hint) {
+    return std::ranges::any_of(hints, [hint](const std::string& said) { return iequals(said, hint); });
+  };
   JobSpec& job = s.job;
-  const bool whole_cores = hint == "compute_bound" || hint == "memory_bound";
-  if (hint != "multithread" && job.threads_per_core == 0) job.threads_per_core = 1;
-  if (hint == "memory_bound" && job.ntasks_per_socket == 0) job.ntasks_per_socket = 1;
+  const bool whole_cores = says("compute_bound") || says("memory_bound");
+  if (!iequals(hints.back(), "multithread") && job.threads_per_core == 0) job.threads_per_core = 1;
+  if (says("memory_bound") && job.ntasks_per_socket == 0) job.ntasks_per_socket = 1;
   if (s.step.cpu_bind.empty()) s.step.cpu_bind = whole_cores ? "cores" : "threads";
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "common/base/text.hpp"
 #include "common/tables/submit_setters.hpp"
 
 namespace sluice::submit {
@@ -92,10 +93,12 @@ constexpr const char* kHintHelp =
     "        help            show this help message\n";
 
 OptionResult set_hint(Submission& s, const Input& in) {
-  if (in.value == "help") return show(kHintHelp, 1);
   constexpr std::string_view kHints[] = {"compute_bound", "memory_bound", "multithread", "nomultithread"};
-  if (std::ranges::find(kHints, in.value) == std::end(kHints)) {
-    return refuse(fmt::format("unrecognized --hint argument \"{}\", see --hint=help", in.value), 1);
+  for (const std::string& hint : split(in.value, ',')) {
+    if (iequals(hint, "help")) return show(kHintHelp, 1);
+    if (std::ranges::none_of(kHints, [&hint](std::string_view known) { return iequals(hint, known); })) {
+      return refuse(fmt::format("unrecognized --hint argument \"{}\", see --hint=help", hint), 1);
+    }
   }
   s.job.hint = in.value;
   s.step.hint = in.value;

@@ -1,5 +1,6 @@
 // Rows of srun's own options: how tasks are started and what becomes of their input and output.
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -37,19 +38,38 @@ constexpr const char* kMemBindHelp =
     "        mask_mem:<list> a mask of domains for each task\n"
     "        help            show this help message\n";
 
-// The items of a map are decimal; Slurm names the first letter that is not.
-OptionResult check_map(std::string_view value) {
-  const size_t at = value.find("map_cpu:");
-  if (at == std::string_view::npos) return {};
-  for (const std::string& item : split_list(value.substr(at + 8))) {
-    if (item.empty() || item[0] < '0' || item[0] > '9') break;  // the next word
-    const size_t bad = item.find_first_not_of("0123456789*");
-    if (bad == std::string::npos) continue;
-    return tl::unexpected<OptionProblem>(OptionProblem{
-        {fmt::format("Failed to validate number: {}, the offending character is {}", item, item[bad]),
-         "fatal: Failed to parse --cpu-bind= values."}, 1, {}});
+// What is wrong with a number of a list, "3*2" as of a mask "0xf": Slurm names the first letter that is none.
+std::optional<std::string> bad_item(std::string_view item, bool is_mask) {
+  std::string_view number = item.substr(0, item.find('*'));
+  const std::string_view times = item.substr(number.size());
+  if (is_mask && starts_with_i(number, "0x")) number.remove_prefix(2);
+  size_t bad = number.find_first_not_of(is_mask ? "0123456789abcdefABCDEF" : "0123456789");
+  if (bad == std::string_view::npos) {
+    number = times;
+    bad = times.empty() ? std::string_view::npos : times.find_first_not_of("0123456789", 1);
   }
-  return {};
+  if (bad == std::string_view::npos) return std::nullopt;
+  return fmt::format("Failed to validate number: {}, the offending character is {}", number, number[bad]);
+}
+
+// What is wrong with the lists of --cpu-bind or --mem-bind: what follows a list's colon is numbers, until a word begins.
+std::optional<std::string> bad_lists(std::string_view option, std::string_view value) {
+  constexpr std::string_view kLists[] = {"map_cpu", "mask_cpu", "map_ldom", "mask_ldom", "map_mem", "mask_mem"};
+  bool in_list = false, is_mask = false;
+  for (std::string_view item : split(value, ',')) {
+    const std::string_view name = item.substr(0, item.find(':'));
+    if (std::ranges::any_of(kLists, [name](std::string_view list) { return iequals(name, list); })) {
+      item.remove_prefix(std::min(name.size() + 1, item.size()));
+      if (item.empty()) return fmt::format("missing list for \"--{}={}:<list>\"", option, to_lower(name));
+      in_list = true;
+      is_mask = starts_with_i(name, "mask");
+    } else if (!item.empty() && (item[0] < '0' || item[0] > '9') && item[0] != '-') {
+      in_list = in_list && is_mask && !bad_item(item, true);
+    }
+    if (!in_list) continue;
+    if (auto bad = bad_item(item, is_mask)) return bad;
+  }
+  return std::nullopt;
 }
 
 OptionResult set_cpu_bind(Submission& s, const Input& in) {
@@ -58,17 +78,16 @@ OptionResult set_cpu_bind(Submission& s, const Input& in) {
     const bool binds = in.binds_cpus == nullptr || in.binds_cpus();
     return show(binds ? kCpuBindHelp : "CPU bind options not supported with current configuration\n", 1);
   }
-  if (const auto bad = bad_cpu_bind(in.value)) {
-    return tl::unexpected<OptionProblem>(
-        OptionProblem{{fmt::format("unrecognized --cpu-bind argument \"{}\"", *bad)}, 1, {}});
-  }
-  if (auto decimal = check_map(in.value); !decimal) return decimal;
+  std::optional<std::string> bad = bad_lists("cpu-bind", in.value);
+  if (const auto word = bad_cpu_bind(in.value); word && !bad) bad = fmt::format("unrecognized --cpu-bind argument \"{}\"", *word);
+  if (bad) return tl::unexpected<OptionProblem>(OptionProblem{{*bad, "fatal: Failed to parse --cpu-bind= values."}, 1, {}});
   s.step.cpu_bind = in.value;
   return {};
 }
 
 OptionResult set_mem_bind(Submission& s, const Input& in) {
   if (in.value == "help") return show(kMemBindHelp, 255);
+  if (const auto bad = bad_lists("mem-bind", in.value)) return refuse(*bad);
   if (const auto bad = bad_mem_bind(in.value)) {
     return refuse(fmt::format("unrecognized --mem-bind argument \"{}\"", *bad));
   }

@@ -275,8 +275,9 @@ std::optional<int> rlimit_number(std::string_view name) {
 }
 
 Status check_propagate(std::string_view text) {
+  if (iequals(text, "ALL") || iequals(text, "NONE")) return {};  // beside names they would contradict them
   for (const std::string& name : split_list(text)) {
-    if (!iequals(name, "ALL") && !iequals(name, "NONE") && !rlimit_number(name)) {
+    if (!rlimit_number(name)) {
       return failure(fmt::format("Bad rlimit name: {}", name));
     }
   }
@@ -341,7 +342,7 @@ std::optional<std::string> bad_bind(std::string_view text,
       in_list = true;
     } else if (is_word(word, bare)) {
       in_list = false;
-    } else if (!in_list || word.empty() ||
+    } else if (!in_list ||
                word.find_first_not_of("0123456789abcdefABCDEFx-*") != std::string::npos) {
       return word;
     }

@@ -174,7 +174,12 @@ TEST(SubmitOptionsTest, FaultsAreSaidAsSlurmSaysThem) {
   EXPECT_EQ(fault("gres", "gpu:a:b"), "Invalid generic resource (gres) specification");
   EXPECT_EQ(fault("extra-node-info", "x"), "Invalid numeric value \"x\" for first arg of -B.");
   EXPECT_EQ(fault("hint", "foo"), "unrecognized --hint argument \"foo\", see --hint=help");
+  EXPECT_EQ(fault("hint", "nomultithread,foo"), "unrecognized --hint argument \"foo\", see --hint=help");
+  EXPECT_EQ(fault("hint", "nomultithread,"), "unrecognized --hint argument \"\", see --hint=help");
+  EXPECT_EQ(fault("hint", "Compute_Bound,nomultithread"), "");
   EXPECT_EQ(fault("propagate", "STACK,foo"), "--propagate=STACK,foo is not valid.");
+  EXPECT_EQ(fault("propagate", "NONE,STACK"), "--propagate=NONE,STACK is not valid.");
+  EXPECT_EQ(fault("propagate", "STACK,ALL"), "--propagate=STACK,ALL is not valid.");
   EXPECT_EQ(fault("priority", "-1"), "Priority must be >= 0");
   EXPECT_EQ(fault("exclusive", "foo"), "Invalid --exclusive specification");
   EXPECT_EQ(fault("exclusive", "user"), "");
@@ -185,6 +190,38 @@ TEST(SubmitOptionsTest, FaultsAreSaidAsSlurmSaysThem) {
   EXPECT_EQ(fault("msg-timeout", "0", kSrun), "Invalid numeric value \"0\" for --msg-timeout.");
   EXPECT_EQ(fault("accel-bind", "x", kSrun), "Invalid --accel-bind specification");
   EXPECT_EQ(fault("accel-bind", "gx", kSrun), "");
+}
+
+TEST(SubmitOptionsTest, NumbersInListsOfBindingsAreChecked) {
+  for (const char* good : {"map_mem:0,1", "map_mem:0*2", "mask_mem:0x1*2,3", "v,map_mem:0,,1", "mask_mem:1,ff", "map_mem:0,v"}) {
+    EXPECT_EQ(fault("mem-bind", good), "") << good;
+  }
+  EXPECT_EQ(fault("mem-bind", "map_mem"), "missing list for \"--mem-bind=map_mem:<list>\"");
+  EXPECT_EQ(fault("mem-bind", "mask_mem:"), "missing list for \"--mem-bind=mask_mem:<list>\"");
+  EXPECT_EQ(fault("mem-bind", "map_mem:0x1"), "Failed to validate number: 0x1, the offending character is x");
+  EXPECT_EQ(fault("mem-bind", "map_mem:-1"), "Failed to validate number: -1, the offending character is -");
+  EXPECT_EQ(fault("mem-bind", "map_mem:0*x"), "Failed to validate number: *x, the offending character is x");
+  EXPECT_EQ(fault("mem-bind", "mask_mem:0xg"), "Failed to validate number: g, the offending character is g");
+  EXPECT_EQ(fault("mem-bind", "map_mem:0,foo"), "unrecognized --mem-bind argument \"foo\"");
+  for (const char* good : {"map_cpu:0,1,v", "mask_cpu:0xFF,f", "quiet,mask_cpu:0x03", "MAP_CPU:1", "map_ldom:1*2"}) {
+    EXPECT_EQ(fault("cpu-bind", good, kSrun), "") << good;
+  }
+  for (const char* bad : {"foo", "", "map_cpu", "map_cpu:", "map_cpu:x", "map_cpu:0x1", "mask_cpu:zz", "map_cpu:0,foo"}) {
+    EXPECT_EQ(fault("cpu-bind", bad, kSrun), "fatal: Failed to parse --cpu-bind= values.") << bad;
+  }
+}
+
+TEST(SubmitOptionsTest, HintsAreTakenTogether) {
+  const auto follows = [](const char* hints) {
+    Submission s;
+    std::vector<std::string> said;
+    EXPECT_TRUE(apply(s, "hint", hints, kSrun) && finish_submission(s, kSrun, said)) << hints;
+    return std::to_string(s.job.threads_per_core) + std::to_string(s.job.ntasks_per_socket) + std::string(s.step.cpu_bind.view());
+  };
+  EXPECT_EQ(follows("compute_bound,nomultithread"), "10cores");
+  EXPECT_EQ(follows("nomultithread,Memory_Bound"), "11cores");
+  EXPECT_EQ(follows("multithread,nomultithread"), "10threads");
+  EXPECT_EQ(follows("nomultithread,multithread"), "00threads");
 }
 
 TEST(SubmitOptionsTest, OnlyRootChoosesTheUser) {
