@@ -19,14 +19,15 @@ bool serves(const GresKind& kind, const GresNeed& need) {
   return kind.name == need.name && (need.type.empty() || kind.type == need.type);
 }
 
-uint64_t free_for(const GresNeed& need, const Room& room) {
+// Parts of several GPUs count together where SelectTypeParameters=MULTIPLE_SHARING_GRES_PJ lets a job have them.
+uint64_t free_for(const Needs& needs, const GresNeed& need, const Room& room) {
   uint64_t sum = 0, most = 0;
   bool one_unit = false;
   for (const GresKind& kind : room.gres->kinds) {
     if (!serves(kind, need)) continue;
     const GresFree free = free_of(kind, used_in(room));
     sum += free.count;
-    one_unit = one_unit || kind.one_unit;
+    one_unit = one_unit || kind.one_unit || (!kind.parts.empty() && !needs.several_shared);
     for (const uint32_t part : free.parts) most = std::max<uint64_t>(most, part);
   }
   return one_unit ? most : sum;
@@ -63,9 +64,10 @@ uint64_t count_on_node(const GresNeed& need, uint32_t sockets, uint32_t tasks) {
 
 // Tasks that `units` of a need serve; UINT32_MAX: any number.
 uint32_t tasks_served(const GresNeed& need, uint64_t units) {
-  if (need.per_node > 0 || need.per_socket > 0) return UINT32_MAX;
+  if (need.per_socket > 0 || (need.per_node > 0 && need.tasks_per_unit == 0)) return UINT32_MAX;
   uint64_t tasks = UINT32_MAX;
-  if (need.per_task > 0) tasks = units / need.per_task;
+  if (need.per_node > 0) units = std::min(units, need.per_node);
+  if (need.per_task > 0 && need.per_node == 0) tasks = units / need.per_task;
   else if (need.tasks_per_unit > 0) tasks = bounded_product(units, need.tasks_per_unit);
   return static_cast<uint32_t>(std::min<uint64_t>(tasks, UINT32_MAX));
 }
@@ -293,7 +295,7 @@ bool limit_by_gres(const Needs& needs, const Room& room, Capacity& most) {
   for (size_t i = 0; i < needs.gres.size(); ++i) {
     const GresNeed& need = needs.gres[i];
     const uint64_t least = std::max<uint64_t>(1, count_on_node(need, needs.sockets, 1));
-    uint64_t free = free_for(need, room);
+    uint64_t free = free_for(needs, need, room);
     if (free < least) return false;
     if (need.name == "gpu") {
       if (needs.cpus_per_gpu > 0) free = std::min<uint64_t>(free, most.cpus / needs.cpus_per_gpu);

@@ -26,9 +26,14 @@ bool selects(const ClusterConfig& config, std::string_view resource) {
   });
 }
 
+// Whether it says how many nodes it has. A list of nodes alone does not: others are added where those are not enough.
+bool asks_for_nodes(const JobSpec& spec) {
+  return spec.min_nodes > 0 && (spec.max_nodes > 0 || spec.required_nodes.empty());
+}
+
 // Beyond the partition's limits the job waits: then its needs are what it asks for.
 void set_counts(const JobSpec& spec, const PartitionConfig& partition, Needs& needs) {
-  const bool nodes_given = spec.min_nodes > 0;
+  const bool nodes_given = asks_for_nodes(spec);
   needs.as_many_nodes = (nodes_given || spec.spread) && !spec.use_min_nodes;
   needs.min_nodes = std::max(1U, spec.min_nodes);
   if (spec.max_nodes > 0) needs.max_nodes = std::max(spec.max_nodes, needs.min_nodes);
@@ -144,9 +149,11 @@ Rules rules_of(const ClusterConfig& config) {
   rules.fill_sockets = selects(config, "CORE_DEFAULT_DIST_BLOCK");
   rules.one_task_per_core = selects(config, "ONE_TASK_PER_CORE");
   rules.pack_nodes = selects(config, "PACK_NODES");
-  rules.near_gres_only = std::ranges::any_of(config.select_type_parameters, [](const std::string& parameter) {
-    return iequals(parameter, "ENFORCE_BINDING_GRES");
-  });
+  const auto given = [&](std::string_view name) {
+    return std::ranges::any_of(config.select_type_parameters, [&](const std::string& parameter) { return iequals(parameter, name); });
+  };
+  rules.several_shared = given("MULTIPLE_SHARING_GRES_PJ");
+  rules.near_gres_only = given("ENFORCE_BINDING_GRES");
   return rules;
 }
 
@@ -192,6 +199,7 @@ Result<Needs> needs_of(const JobSpec& spec,
   Needs needs;
   set_counts(spec, partition, needs);
   if (auto ok = set_gres(spec, needs); !ok) return tl::unexpected(ok.error());
+  needs.several_shared = rules.several_shared;
   needs.near_only = !needs.near_free && (needs.near_only || (rules.near_gres_only && !needs.gres.empty()));
   if (needs.cpus_per_gpu == 0 && asks_for_gpus(needs)) {
     needs.cpus_per_gpu = static_cast<uint32_t>(partition.def_cpu_per_gpu.value_or(config.def_cpu_per_gpu));

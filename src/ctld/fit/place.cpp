@@ -371,7 +371,7 @@ class Placer {
       const auto nodes_after = static_cast<uint32_t>(chosen.size() - i - 1);
       const uint32_t keep = nodes_after * tasks_of_a_core(*chosen[i].room);
       const uint32_t least = left > later ? static_cast<uint32_t>(left - later) : 0;
-      const uint32_t may = std::max({left > keep ? left - keep : std::min(left, 1U), least});
+      const uint32_t may = std::max(by_units(left > keep ? left - keep : std::min(left, 1U), left, nodes_after), least);
       chosen[i].portion.tasks = std::min({chosen[i].most.tasks, may, left});
       left -= chosen[i].portion.tasks;
     }
@@ -419,6 +419,19 @@ class Placer {
       chosen[i].portion.gres = gres_counts(needs_, chosen[i].portion.tasks, dealt[i]);
     }
     return true;
+  }
+
+  // With --ntasks-per-gpu a node has tasks for whole units: `may` of those that are left, and no more than its share
+  // where the number of nodes was given.
+  uint32_t by_units(uint32_t may, uint32_t left, uint32_t nodes_after) const {
+    const auto need = std::ranges::find_if(needs_.gres, [](const GresNeed& n) { return n.tasks_per_unit > 0; });
+    if (need == needs_.gres.end()) return may;
+    const uint32_t each = need->tasks_per_unit;
+    if (needs_.as_many_nodes) {
+      const uint32_t share = rounded_up_quotient(left, nodes_after + 1);
+      may = std::min(may, bounded_product(rounded_up_quotient(share, each), each));
+    }
+    return may >= each ? may / each * each : may;
   }
 
   // A further node is given at least a core, so as many tasks are kept for it as a core takes.
