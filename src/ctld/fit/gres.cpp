@@ -19,15 +19,14 @@ bool serves(const GresKind& kind, const GresNeed& need) {
   return kind.name == need.name && (need.type.empty() || kind.type == need.type);
 }
 
-// Parts of several GPUs count together where SelectTypeParameters=MULTIPLE_SHARING_GRES_PJ lets a job have them.
-uint64_t free_for(const Needs& needs, const GresNeed& need, const Room& room) {
+uint64_t free_for(const GresNeed& need, const Room& room) {
   uint64_t sum = 0, most = 0;
   bool one_unit = false;
   for (const GresKind& kind : room.gres->kinds) {
     if (!serves(kind, need)) continue;
     const GresFree free = free_of(kind, used_in(room));
     sum += free.count;
-    one_unit = one_unit || kind.one_unit || (!kind.parts.empty() && !needs.several_shared);
+    one_unit = one_unit || kind.one_unit;
     for (const uint32_t part : free.parts) most = std::max<uint64_t>(most, part);
   }
   return one_unit ? most : sum;
@@ -295,7 +294,7 @@ bool limit_by_gres(const Needs& needs, const Room& room, Capacity& most) {
   for (size_t i = 0; i < needs.gres.size(); ++i) {
     const GresNeed& need = needs.gres[i];
     const uint64_t least = std::max<uint64_t>(1, count_on_node(need, needs.sockets, 1));
-    uint64_t free = free_for(needs, need, room);
+    uint64_t free = free_for(need, room);
     if (free < least) return false;
     if (need.name == "gpu") {
       if (needs.cpus_per_gpu > 0) free = std::min<uint64_t>(free, most.cpus / needs.cpus_per_gpu);

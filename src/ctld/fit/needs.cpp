@@ -149,11 +149,9 @@ Rules rules_of(const ClusterConfig& config) {
   rules.fill_sockets = selects(config, "CORE_DEFAULT_DIST_BLOCK");
   rules.one_task_per_core = selects(config, "ONE_TASK_PER_CORE");
   rules.pack_nodes = selects(config, "PACK_NODES");
-  const auto given = [&](std::string_view name) {
-    return std::ranges::any_of(config.select_type_parameters, [&](const std::string& parameter) { return iequals(parameter, name); });
-  };
-  rules.several_shared = given("MULTIPLE_SHARING_GRES_PJ");
-  rules.near_gres_only = given("ENFORCE_BINDING_GRES");
+  rules.near_gres_only = std::ranges::any_of(config.select_type_parameters, [](const std::string& parameter) {
+    return iequals(parameter, "ENFORCE_BINDING_GRES");
+  });
   return rules;
 }
 
@@ -199,7 +197,6 @@ Result<Needs> needs_of(const JobSpec& spec,
   Needs needs;
   set_counts(spec, partition, needs);
   if (auto ok = set_gres(spec, needs); !ok) return tl::unexpected(ok.error());
-  needs.several_shared = rules.several_shared;
   needs.near_only = !needs.near_free && (needs.near_only || (rules.near_gres_only && !needs.gres.empty()));
   if (needs.cpus_per_gpu == 0 && asks_for_gpus(needs)) {
     needs.cpus_per_gpu = static_cast<uint32_t>(partition.def_cpu_per_gpu.value_or(config.def_cpu_per_gpu));

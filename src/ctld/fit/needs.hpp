@@ -29,7 +29,6 @@ struct Rules {
   bool fill_sockets = false;  // CR_CORE_DEFAULT_DIST_BLOCK: cores of one socket before the next
   bool one_task_per_core = false;  // CR_ONE_TASK_PER_CORE: where --ntasks-per-core is not given
   bool pack_nodes = false;         // CR_PACK_NODES: steps fill a node before the next
-  bool several_shared = false;     // MULTIPLE_SHARING_GRES_PJ: a job has parts of several GPUs of a node
   bool near_gres_only = false;     // ENFORCE_BINDING_GRES: --gres-flags=enforce-binding for all jobs
   // Whether cores of one socket are taken before the next, with this --distribution.
   [[nodiscard]] bool fills_sockets(std::string_view distribution) const;
@@ -68,7 +67,6 @@ struct Needs {
   bool fill_sockets = false;
   std::vector<GresNeed> gres;
   bool near_only = false;           // cores have to be near the units (--gres-flags=enforce-binding)
-  bool several_shared = false;      // parts of a node's several GPUs, not of one alone
   bool near_free = false;           // cores and units are chosen apart (--gres-flags=disable-binding)
   uint32_t cpus_per_gpu = 0;        // least CPUs on a node for each of its GPUs
   uint64_t memory_per_gpu_mib = 0;
