@@ -130,6 +130,17 @@ int wait_for_end(Client& client, JobId job) {
   return exit_status_of(worst);
 }
 
+// What sbatch itself is to do holds for all components, whichever of them says it.
+void gather_settings(Batch& batch) {
+  SubmitSettings& all = batch.components.front().settings;
+  for (const Submission& component : batch.components) {
+    all.test_only = all.test_only || component.settings.test_only;
+    all.parsable = all.parsable || component.settings.parsable;
+    all.quiet = all.quiet || component.settings.quiet;
+    all.wait_for_end = all.wait_for_end || component.settings.wait_for_end;
+  }
+}
+
 int submit(Client& client, const Batch& batch, const Environment& environment) {
   const SubmitSettings& settings = batch.settings();
   protocol::SubmitJobRequest request;
@@ -166,6 +177,7 @@ int sbatch_main(int argc, char** argv) {
   if (!has_working_folder("sbatch")) return 255;
   Batch batch;
   if (const auto status = read_request(argc, argv, batch)) return *status;
+  gather_settings(batch);
   for (Submission& component : batch.components) {
     if (const auto status = complete_request(component, kSbatch)) return *status;
   }

@@ -61,7 +61,7 @@ class Srun {
       fill_caller(part.submission, config, argc, argv);
       if (const auto status = complete_with_config(part.submission, config, "srun")) return *status;
     }
-    if (submission_.settings.test_only) return test();
+    if (std::ranges::any_of(parts_, [](const Part& part) { return part.submission.settings.test_only; })) return test();
     if (submission_.settings.no_allocate) return run_outside();
     own_ = submission_.settings.job_id == 0;
     for (Part& part : parts_) {

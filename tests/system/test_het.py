@@ -90,6 +90,39 @@ class Het(ClusterCase):
         other = self.submit("-H", "-n1", ":", "-t3", "--wrap", "true")
         self.assertEqual(self.queue("%i %l", "-j", other), [f"{other}+0 3:00", f"{other}+1 3:00"])
 
+    def test_what_any_component_says(self):
+        """What sbatch itself is to do is said once, in whichever component."""
+        job = int(self.out("sbatch", "-H", "-n1", "-o", "/dev/null", ":", "--parsable", "-n1", "--wrap", "true"))
+        self.assertEqual(self.run_cmd("sbatch", "-H", "-n1", ":", "-Q", "-n1", "--wrap", "true").stdout, "")
+        for command, rest in (("sbatch", ("--wrap", "true")), ("srun", ("true",))):
+            done = self.run_cmd(command, "-n1", *rest[2:], ":", "--test-only", "-n1", *rest)
+            self.assertIn(f"{command}: Job ", done.stderr)
+            self.assertIn(" to start at ", done.stderr)
+        self.assertEqual(sorted(self.out("squeue", "-h", "-t", "PD", "-o", "%i").split()),
+                         sorted(f"{job + i}+{k}" for i in (0, 2) for k in (0, 1)))
+        self.run_cmd("scancel", "-u", "root")
+        done = self.run_cmd("sbatch", "-n1", "-o", "/dev/null", ":", "-W", "-n1", "--wrap", "exit 3", check=False)
+        self.assertEqual(done.returncode, 3)
+
+    def test_lists_of_nodes(self):
+        job = self.submit("-H", "-w", "n1", "-n5", "-o", "/dev/null", ":", "-w", "n3", "-n5", "--wrap", "sleep 1000")
+        self.run_cmd("scontrol", "release", job)
+        self.wait_state(f"{job}+1", "RUNNING")
+        for component, node in ((0, "n1"), (1, "n3")):  # four CPUs each: a second node beside the one that is named
+            shown = self.show(f"{job}+{component}")
+            self.assertEqual((shown["NumNodes"], shown["NumCPUs"], shown["ReqNodeList"]), ("2", "5", node))
+
+    def test_groups_in_another_job(self):
+        for group, why in (("0", "No directives to start application on any available hetjob components"),
+                           ("1", "Requested het-group offset exceeds highest hetjob index (1 > 0)")):
+            done = self.run_cmd("salloc", "-Q", "-n1", "srun", f"--het-group={group}", "true", check=False)
+            self.assertEqual((done.returncode, done.stderr), (1, f"srun: error: {why}\n"))
+
+    def test_script_of_a_component(self):
+        job = self.submit("-H", "-n1", ":", "-n1", "--wrap", "echo body")
+        for name in (job, f"{job}+0", f"{job}+1"):
+            self.assertIn("echo body\n", self.out("scontrol", "write", "batch_script", name, "-"))
+
     def test_all_start_or_none(self):
         busy = self.submit("-w", "n2", "--exclusive", "--wrap", "sleep 1000")
         self.wait_state(busy, "RUNNING")

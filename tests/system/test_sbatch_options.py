@@ -101,9 +101,11 @@ class Sbatch(ClusterCase):
         self.assertIn("sbatch: error: 'elsewhere' can't be reached now", done.stderr)
         done = self.run_cmd("sbatch", "-Q", "-H", "--wrap", "true")
         self.assertEqual((done.stdout, done.stderr), ("", ""))
+        done = self.run_cmd("sbatch", "-Q", "-N2", "-n1", "-H", "--wrap", "true")  # srun and salloc warn all the same
+        self.assertEqual((done.stdout, done.stderr), ("", ""))
         done = self.run_cmd("sbatch", "-v", "-H", "-n3", "--wrap", "true")
         self.assertRegex(done.stderr, r"sbatch: defined options\n(.*\n)*sbatch: ntasks              : 3\n")
-        self.assertEqual(self.out("squeue", "-h", "-t", "PD", "-S", "i", "-o", "%i").split(), [str(job + i) for i in range(5)])
+        self.assertEqual(self.out("squeue", "-h", "-t", "PD", "-S", "i", "-o", "%i").split(), [str(job + i) for i in range(6)])
         self.run_cmd("scancel", "-t", "PENDING", "-u", "root")
 
     def test_foreign_directives(self):

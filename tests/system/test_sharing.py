@@ -104,7 +104,8 @@ class Sharing(ClusterCase):
             job = self.submit("-W", "-o", "/dev/null", nodes, "-C", constraint, "--wrap", "true")
             self.assertIn(self.show(job)["NodeList"], (expected,) if isinstance(expected, str) else expected, constraint)
             self.assertEqual(self.show(job)["Features"], constraint)
-        for bad in ("nosuch", "rack1&&ib", "[rack1", "rack1*0", "rack1&!ib", "(rack1&ib)*0"):
+        for bad in ("nosuch", "rack1&&ib", "[rack1", "rack1*0", "rack1&!ib", "(rack1&ib)*0", "[rack1&ib]", "[rack1*1&ib]",
+                    "[[rack1|rack2]]"):
             self.fails(1, "sbatch: error: Batch job submission failed: Invalid feature specification\n",
                        "sbatch", "-C", bad, "--wrap", "true")
         self.fails(1, "sbatch: error: Batch job submission failed: Requested node configuration is not available\n",

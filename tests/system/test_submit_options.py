@@ -96,6 +96,37 @@ class Placement(Everywhere):
         self.check([("-n1 -w n3,n2", dict(NodeList="n2", ReqNodeList="n2")), ("-n2 -N3 -w n[2-4]", dict(NodeList="n[2-3]"))])
         self.check([("-N1 -n2 -w n4,n3", dict(NodeList="n4", ReqNodeList="n4"))], ["srun"])
 
+    def test_node_lists_leave_room(self):
+        """Nodes that are named are had in any case; sbatch and salloc add others where those are not enough."""
+        both = ["sbatch", "salloc"]
+        self.check([("-w n3 -n6 -C b -x n5", dict(NodeList="n[3-4]", NumTasks="6", ReqNodeList="n3")),
+                    ("-w n3 -n2 --ntasks-per-node=1 -C b -x n5", dict(NodeList="n[3-4]"))], both)
+        self.wait_no_jobs()
+        self.check([("--contiguous -w n2,n4", dict(NodeList="n[2-4]", NumNodes="3"))], both)
+        for command, options in (("srun", "-w n3 -n6"), ("sbatch", "-w n3 -N1 -n6"), ("sbatch", "-w n2,n4 -N2 --contiguous")):
+            words = ("--wrap", "true") if command == "sbatch" else ("true",)
+            done = self.run_cmd(command, *options.split(), *words, check=False)
+            self.assertEqual(done.returncode, 1, (command, options))
+            self.assertIn("Requested node configuration is not available", done.stderr)
+
+    def test_the_later_word_counts(self):
+        self.check([("-F nodes.txt -w n3", dict(NodeList="n3")), ("-w n3 -F nodes.txt", dict(NodeList="n[2,4]")),
+                    ("-w ./nodes.txt -w n3", dict(NodeList="n3")),
+                    ("-w n3 -s --exclusive", dict(NumCPUs="4", OverSubscribe="NO")),
+                    ("-w n3 --exclusive -s", dict(NumCPUs="1", OverSubscribe="YES"))])
+
+    def test_no_node_has_the_disk(self):
+        for command, failed in (("sbatch", "Batch job submission failed"), ("srun", "Unable to allocate resources"),
+                                ("salloc", "Job submit/allocate failed")):
+            words = ("--wrap", "true") if command == "sbatch" else ("true",)
+            self.fails(1, f"{command}: error: Temporary disk specification can not be satisfied\n"
+                       f"{command}: error: {failed}: Requested node configuration is not available\n", command, "--tmp=6000", *words)
+
+    def test_shape_of_nodes_counts_tasks(self):
+        self.check([("-B 1:4 -C b", dict(NumTasks="4", SLURM_NTASKS="4")), ("-B 1:4 -n1", dict(NumTasks="1")),
+                    ("-B 1:2 -w n3,n4", dict(NumTasks="4", NodeList="n[3-4]"))], ["sbatch", "salloc"])
+        self.check([("-B 1:4 -C b", dict(NumTasks="1"))], ["srun"])
+
     def test_host_file(self):
         path = os.path.join(self.cluster.work, "hosts")
         with open(path, "w", encoding="utf-8") as f:

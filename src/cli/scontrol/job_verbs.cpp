@@ -251,7 +251,7 @@ void write(Session& session, const Words& words) {
   }
   if (words.size() < 3 || session.client() == nullptr) return;
   protocol::BatchScriptRequest request;
-  request.job = to_number<uint32_t>(words[2].substr(0, words[2].find('_'))).value_or(0);  // all tasks have the array's
+  request.job = to_number<uint32_t>(words[2].substr(0, words[2].find_first_of("_+"))).value_or(0);  // tasks and components have that of all
   const auto reply = session.client()->call<protocol::BatchScriptReply>(request);
   const auto say = [&session, before = session.exit_status](const std::string& text) {
     session.fail(text);

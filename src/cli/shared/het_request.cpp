@@ -77,4 +77,10 @@ PartPlaces place_parts(const std::vector<IndexSet>& said, size_t components) {
   return out;
 }
 
+std::string fault_without_components(const std::vector<IndexSet>& said) {
+  if (std::ranges::all_of(said, [](const IndexSet& groups) { return groups.empty(); })) return {};
+  const PartPlaces placed = place_parts(said, 1);
+  return placed.error.empty() ? "No directives to start application on any available hetjob components" : placed.error;
+}
+
 }  // namespace sluice::cli

@@ -39,5 +39,7 @@ struct PartPlaces {
   std::string error;
 };
 [[nodiscard]] PartPlaces place_parts(const std::vector<IndexSet>& said, size_t components);
+// Why srun's --het-group cannot be followed in a job that is not heterogeneous; empty: none was given.
+[[nodiscard]] std::string fault_without_components(const std::vector<IndexSet>& said);
 
 }  // namespace sluice::cli

@@ -90,6 +90,9 @@ std::optional<int> complete_request(Submission& submission, CommandSet command) 
   if (const OptionResult fits = finish_submission(submission, command, warnings); !fits) {
     return report_problem(name, fits.error());
   }
+  if (command == kSbatch && submission.settings.quiet) {  // srun and salloc warn in spite of --quiet
+    std::erase_if(warnings, [](const std::string& text) { return text.starts_with("Warning: "); });
+  }
   print_messages(name, warnings);
   return std::nullopt;
 }

@@ -107,6 +107,8 @@ std::optional<int> read_parts(int argc, char** argv, std::vector<Part>& parts) {
   const HetSurroundings around = lines.front().argument("jobid") ? HetSurroundings() : het_surroundings();
   std::vector<PartPlace> places;
   if (around.components.empty()) {
+    const bool inside = !lines.front().argument("jobid") && std::getenv("SLURM_JOB_ID") != nullptr;
+    if (std::string fault = inside ? fault_without_components(het_groups_of(lines)) : ""; !fault.empty()) return fail_with({fault});
     for (size_t i = 0; i < lines.size(); ++i) places.push_back({i, static_cast<uint32_t>(i)});
   } else {
     PartPlaces placed = place_parts(het_groups_of(lines), around.components.size());

@@ -73,6 +73,18 @@ OptionResult fit_node_list(JobSpec& job, CommandSet command, std::vector<std::st
   return {};
 }
 
+// -B alone asks for as many tasks as there are processors of that kind; srun has its step's tasks counted otherwise.
+void follow_node_info(Submission& s, CommandSet command) {
+  JobSpec& job = s.job;
+  const bool counted = job.max_nodes == 0 || job.max_nodes == job.min_nodes;
+  if (!s.settings.node_info_given || command == kSrun || job.num_tasks != 0 || job.ntasks_per_node != 0 || !counted) return;
+  uint64_t tasks = std::max(1U, job.min_nodes);
+  for (const uint32_t parts : {job.sockets_per_node, job.cores_per_socket, job.threads_per_core}) {
+    tasks = std::min<uint64_t>(tasks * std::max(1U, parts), INT32_MAX);
+  }
+  job.num_tasks = static_cast<uint32_t>(tasks);
+}
+
 // No more nodes than tasks, and no --ntasks-per-node that contradicts both.
 void fit_to_tasks(JobSpec& job, CommandSet command, std::vector<std::string>& warnings) {
   if (job.num_tasks == 0) return;
@@ -157,13 +169,32 @@ std::string gpus_left_over(const JobSpec& job, const GpuWishes& gpus) {
   return {};
 }
 
+OptionResult invalid_gres(std::string why) {
+  return tl::unexpected<OptionProblem>(
+      OptionProblem{{std::move(why), "Invalid generic resource (gres) specification"}, 1, {}});
+}
+
+// Whole GPUs and parts of some (shard, mps) in one request.
+bool mixes_parts(const JobSpec& job) {
+  bool whole = false, parts = false;
+  for (const SharedText* list : {&job.gres, &job.tres_per_job, &job.tres_per_socket, &job.tres_per_task}) {
+    for (const GresItem& item : gres_items(list->view()).value_or(std::vector<GresItem>())) {
+      whole = whole || (item.name == "gpu" && item.count > 0);
+      parts = parts || (is_shared_gres(item.name.view()) && item.count > 0);
+    }
+  }
+  return whole && parts;
+}
+
 // Wishes of GPUs that contradict or lack each other, in an allocation of the command's own.
 OptionResult check_gpus(const JobSpec& job) {
-  const auto invalid = [](std::string why) {
-    return tl::unexpected<OptionProblem>(
-        OptionProblem{{std::move(why), "Invalid generic resource (gres) specification"}, 1, {}});
-  };
+  const auto& invalid = invalid_gres;
+  if (mixes_parts(job)) return submit::refuse("Invalid generic resource (gres) specification", 1);
   const GpuWishes gpus(job);
+  if (job.memory_kind == MemoryKind::kPerGpu && gpus.in_job + gpus.on_node + gpus.on_socket + gpus.of_task == 0 &&
+      job.ntasks_per_gpu == 0) {
+    return invalid(fmt::format("Requested mem_per_tres=gres/gpu:{} but did not request any GPU.", job.memory_mib));
+  }
   if (gpus.on_socket > 0 && job.sockets_per_node == 0) {
     return invalid("--gpus-per-socket option requires --sockets-per-node specification");
   }
@@ -192,18 +223,16 @@ OptionResult check_exclusions(const Submission& s) {
   if (s.job.deadline != kNoTime && s.job.deadline < s.job.begin) {
     return submit::refuse("Incompatible begin and deadline time specification", 1);
   }
-  if (!s.job.tres_per_task.empty() && s.job.ntasks_per_gpu != 0) {
-    return tl::unexpected<OptionProblem>(
-        OptionProblem{{"fatal: --gpus-per-task is mutually exclusive with --ntasks-per-gpu and "
-                       "SLURM_NTASKS_PER_GPU"},
-                      1,
-                      {}});
+  for (const auto& [given, option] : {std::pair{!s.job.tres_per_task.empty(), "--gpus-per-task"},
+                                      std::pair{s.job.ntasks_per_node != 0, "--ntasks-per-node"}}) {
+    if (!given || s.job.ntasks_per_gpu == 0) continue;
+    return submit::refuse(fmt::format("fatal: {} is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU", option), 1);
   }
   if (s.job.core_spec != UINT32_MAX && s.job.thread_spec != UINT32_MAX) {
     return submit::refuse("fatal: -S/--core-spec and --thread-spec options are mutually exclusive", 1);
   }
   if (!s.job.cpus_per_gpu.empty() && s.job.cpus_per_task != 0) {
-    return submit::refuse("--cpus-per-gpu is mutually exclusive with --cpus-per-task", 1);
+    return invalid_gres("--cpus-per-gpu is mutually exclusive with --cpus-per-task");
   }
   if (s.job.distribution == "arbitrary" && s.job.required_nodes.empty()) {
     return submit::refuse(
@@ -283,11 +312,13 @@ OptionResult finish_submission(Submission& s,
   if (OptionResult fits = check_exclusions(s); !fits) return fits;
   follow_hint(s);
   const bool own_job = command != kSrun || (s.settings.job_id == 0 && !s.settings.no_allocate);
-  if (own_job) {
-    if (OptionResult fits = check_gpus(s.job); !fits) return fits;
-  }
   JobSpec& job = s.job;
   if (OptionResult fits = fit_node_list(job, command, warnings); !fits) return fits;
+  follow_node_info(s, command);
+  if (own_job) {
+    if (OptionResult fits = check_gpus(s.job); !fits) return fits;
+    if (command == kSrun && job.max_nodes == 0) job.max_nodes = job.min_nodes;  // of a list of nodes it takes no others
+  }
   fit_to_tasks(job, command, warnings);
   // As many as asked for on each node: sbatch and salloc leave it to the nodes when only that is
   // given.

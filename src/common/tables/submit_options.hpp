@@ -57,6 +57,7 @@ struct SubmitSettings {
   std::string export_file;        // a path, or a number: a file descriptor
   std::string node_file;          // --nodefile, or --nodelist with a path
   bool node_file_option = false;  // it was --nodefile
+  bool node_info_given = false;   // --extra-node-info
   std::string excluded_file;      // --exclude with a path
   std::string burst_buffer_file;
   std::string user, group;               // --uid, --gid: a name or number

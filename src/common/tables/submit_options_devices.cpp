@@ -56,6 +56,10 @@ OptionResult set_gpu_bind(Submission& s, const Input& in) {
   if (!is_gpu_bind(in.value)) {
     return refuse(fmt::format("Invalid --gpu-bind argument: gpu:{}", in.value));
   }
+  if (std::string why = bad_gpu_number(in.value); !why.empty()) {
+    return tl::unexpected<OptionProblem>(
+        OptionProblem{{std::move(why), fmt::format("Invalid --gpu-bind argument: gpu:{}", in.value)}, 255, {}});
+  }
   s.job.tres_bind = fmt::format("gres/gpu:{}", in.value);
   return {};
 }

@@ -20,12 +20,12 @@ OptionResult set_nodes(Submission& s, const Input& in) {
   return {};
 }
 
+// --nodelist and --nodefile are two ways to say the same: the later one counts.
 OptionResult set_node_list(Submission& s, const Input& in) {
-  if (in.value.find('/') != std::string::npos) {
-    s.settings.node_file = in.value;
-  } else {
-    s.job.required_nodes = in.value;
-  }
+  const bool path = in.value.find('/') != std::string::npos;
+  s.settings.node_file = path ? in.value : "";
+  s.settings.node_file_option = false;
+  s.job.required_nodes = path ? "" : in.value;
   return {};
 }
 OptionResult set_excluded(Submission& s, const Input& in) {
@@ -37,6 +37,7 @@ OptionResult set_excluded(Submission& s, const Input& in) {
 OptionResult set_node_file(Submission& s, const Input& in) {
   s.settings.node_file = in.value;
   s.settings.node_file_option = true;
+  s.job.required_nodes = {};
   return {};
 }
 
@@ -59,7 +60,7 @@ OptionResult set_exclusive(Submission& s, const Input& in) {
   return {};
 }
 OptionResult set_oversubscribe(Submission& s, const Input&) {
-  if (s.job.sharing == Sharing::kDefault) s.job.sharing = Sharing::kOversubscribe;
+  s.job.sharing = Sharing::kOversubscribe;  // in place of an --exclusive before it
   return {};
 }
 
@@ -81,6 +82,7 @@ OptionResult set_extra_node_info(Submission& s, const Input& in) {
   if (parts->sockets != 0) s.job.sockets_per_node = parts->sockets;
   if (parts->cores != 0) s.job.cores_per_socket = parts->cores;
   if (parts->threads != 0) s.job.threads_per_core = parts->threads;
+  s.settings.node_info_given = true;
   return {};
 }
 

@@ -328,6 +328,29 @@ bool is_gpu_bind(std::string_view text) {
   });
 }
 
+std::string bad_gpu_number(std::string_view text) {
+  for (const std::string_view prefix : {"verbose,", "v,"}) {
+    if (starts_with_i(text, prefix)) text.remove_prefix(prefix.size());
+  }
+  const bool mask = starts_with_i(text, "mask_gpu:") || starts_with_i(text, "mask:");
+  if (!mask && !starts_with_i(text, "map_gpu:") && !starts_with_i(text, "map:")) return {};
+  for (const std::string& item : split(text.substr(text.find(':') + 1), ',')) {
+    const size_t times = item.find('*');
+    const bool hex = starts_with_i(item, "0x");
+    std::string_view number = std::string_view(item).substr(hex ? 2 : 0);
+    number = number.substr(0, number.find('*'));
+    const std::string_view digits = mask || hex ? "0123456789abcdefABCDEF" : "0123456789";
+    size_t at = number.find_first_not_of(digits);
+    char bad = at == std::string_view::npos ? '\0' : number[at];
+    if (bad == '\0' && times != std::string::npos) {
+      at = item.find_first_not_of("0123456789", times + 1);
+      bad = at == std::string::npos ? '\0' : item[at];
+    }
+    if (bad != '\0') return fmt::format("Failed to validate {}, offending character is {}", item, bad);
+  }
+  return {};
+}
+
 namespace {
 std::optional<std::string> bad_bind(std::string_view text,
                                     std::span<const std::string_view> bare,

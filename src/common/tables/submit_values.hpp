@@ -63,6 +63,8 @@ inline constexpr std::string_view kLimitNames[] = {"AS",      "CORE",   "CPU",  
 [[nodiscard]] std::optional<uint32_t> task_acctg_seconds(std::string_view text);
 [[nodiscard]] bool is_profile(std::string_view text);
 [[nodiscard]] bool is_gpu_bind(std::string_view text);
+// What is no number in its map or mask, as Slurm says it; empty: all are.
+[[nodiscard]] std::string bad_gpu_number(std::string_view text);
 // The first word that is not one of --mem-bind's (or --cpu-bind's); nothing when all are.
 [[nodiscard]] std::optional<std::string> bad_mem_bind(std::string_view text);
 [[nodiscard]] std::optional<std::string> bad_cpu_bind(std::string_view text);

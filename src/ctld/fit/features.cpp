@@ -9,7 +9,7 @@ namespace {
 using Branches = std::vector<std::vector<std::string>>;
 
 // Recursive descent over: expression = term (("&" | "|") term)*, term = (name | "(" expression ")") ["*" count] |
-// "[" expression "]". Nothing is counted inside parentheses.
+// "[" expression "]". Nothing is counted inside parentheses. Brackets hold no others, and what "&" joins in them is counted.
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
@@ -27,14 +27,20 @@ class Parser {
   static constexpr int kMaxDepth = 20;
   static constexpr size_t kMaxBranches = 256;
 
-  Branches expression(int depth) {
+  Branches expression(int depth, bool bracketed = false) {
+    size_t counted = out_.counts.size();
     Branches left = term(depth);
+    bool all_counted = out_.counts.size() > counted, joined = false;
     while (ok_ && at_ < text_.size() &&
            (text_[at_] == '&' || text_[at_] == '|' || text_[at_] == ',')) {
       const char joint = text_[at_++];
+      counted = out_.counts.size();
       Branches right = term(depth);
+      all_counted = all_counted && out_.counts.size() > counted;
+      joined = joined || joint != '|';
       left = joint == '|' ? either(std::move(left), std::move(right)) : both(left, right);
     }
+    if (bracketed && joined && !all_counted) return fail();
     return left;
   }
 
@@ -42,10 +48,7 @@ class Parser {
     if (depth > kMaxDepth || at_ >= text_.size()) return fail();
     const char c = text_[at_];
     if (c == '(') return group(depth);
-    if (c == '[') {
-      out_.one_branch_for_all = true;
-      return enclosed(depth, ']');
-    }
+    if (c == '[') return brackets(depth);
     const size_t start = at_;
     while (at_ < text_.size() &&
            std::string_view("&|()[]*,").find(text_[at_]) == std::string_view::npos)
@@ -58,9 +61,17 @@ class Parser {
 
   Branches enclosed(int depth, char end) {
     ++at_;
-    Branches inner = expression(depth + 1);
+    Branches inner = expression(depth + 1, end == ']');
     if (at_ >= text_.size() || text_[at_] != end) return fail();
     ++at_;
+    return inner;
+  }
+
+  Branches brackets(int depth) {
+    if (in_brackets_) return fail();
+    out_.one_branch_for_all = in_brackets_ = true;
+    Branches inner = enclosed(depth, ']');
+    in_brackets_ = false;
     return inner;
   }
 
@@ -108,6 +119,7 @@ class Parser {
   std::string_view text_;
   size_t at_ = 0;
   bool ok_ = true;
+  bool in_brackets_ = false;
   FeatureExpression out_;
 };
 

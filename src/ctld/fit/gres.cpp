@@ -63,9 +63,10 @@ uint64_t count_on_node(const GresNeed& need, uint32_t sockets, uint32_t tasks) {
 
 // Tasks that `units` of a need serve; UINT32_MAX: any number.
 uint32_t tasks_served(const GresNeed& need, uint64_t units) {
-  if (need.per_node > 0 || need.per_socket > 0) return UINT32_MAX;
+  if (need.per_socket > 0 || (need.per_node > 0 && need.tasks_per_unit == 0)) return UINT32_MAX;
   uint64_t tasks = UINT32_MAX;
-  if (need.per_task > 0) tasks = units / need.per_task;
+  if (need.per_node > 0) units = std::min(units, need.per_node);
+  if (need.per_task > 0 && need.per_node == 0) tasks = units / need.per_task;
   else if (need.tasks_per_unit > 0) tasks = bounded_product(units, need.tasks_per_unit);
   return static_cast<uint32_t>(std::min<uint64_t>(tasks, UINT32_MAX));
 }

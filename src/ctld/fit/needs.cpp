@@ -26,9 +26,14 @@ bool selects(const ClusterConfig& config, std::string_view resource) {
   });
 }
 
+// Whether it says how many nodes it has. A list of nodes alone does not: others are added where those are not enough.
+bool asks_for_nodes(const JobSpec& spec) {
+  return spec.min_nodes > 0 && (spec.max_nodes > 0 || spec.required_nodes.empty());
+}
+
 // Beyond the partition's limits the job waits: then its needs are what it asks for.
 void set_counts(const JobSpec& spec, const PartitionConfig& partition, Needs& needs) {
-  const bool nodes_given = spec.min_nodes > 0;
+  const bool nodes_given = asks_for_nodes(spec);
   needs.as_many_nodes = (nodes_given || spec.spread) && !spec.use_min_nodes;
   needs.min_nodes = std::max(1U, spec.min_nodes);
   if (spec.max_nodes > 0) needs.max_nodes = std::max(spec.max_nodes, needs.min_nodes);

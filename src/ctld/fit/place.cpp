@@ -288,23 +288,26 @@ class Placer {
     return chosen;
   }
 
-  // A run of neighbours in the order of the node table.
+  // A run of neighbours in the order of the node table: the first, or the shortest that has all required nodes.
   std::optional<std::vector<NodeAllocation>> contiguous(Choices from) const {
     std::ranges::sort(from, {}, [](const Choice& c) { return c.room->node; });
-    for (size_t first = 0; first < from.size(); ++first) {
+    const auto required = std::ranges::count_if(from, &Choice::required);
+    Choices best;
+    for (size_t first = 0; first < from.size() && (best.empty() || required > 0); ++first) {
       Choices run;
       Sum sum;
-      size_t held = 0;
+      auto missing = required;
       for (size_t i = first; i < from.size() && run.size() < most_; ++i) {
         if (!run.empty() && from[i].room->node != run.back().room->node + 1) break;
         run.push_back(from[i]);
         sum.add(from[i].most);
-        held += from[i].required ? 1 : 0;
-        const bool enough = run.size() >= least_ && sum.is_enough(needs_);
-        if (enough && held == required_) return finish(std::move(run));
+        missing -= from[i].required ? 1 : 0;
+        if (missing > 0 || run.size() < least_ || !sum.is_enough(needs_)) continue;
+        if (best.empty() || run.size() < best.size()) best = std::move(run);
+        break;
       }
     }
-    return std::nullopt;
+    return best.empty() ? std::nullopt : finish(std::move(best));
   }
 
   // [a|b]: all nodes from the same alternative, the first that can.
@@ -371,7 +374,7 @@ class Placer {
       const auto nodes_after = static_cast<uint32_t>(chosen.size() - i - 1);
       const uint32_t keep = nodes_after * tasks_of_a_core(*chosen[i].room);
       const uint32_t least = left > later ? static_cast<uint32_t>(left - later) : 0;
-      const uint32_t may = std::max({left > keep ? left - keep : std::min(left, 1U), least});
+      const uint32_t may = std::max(by_units(left > keep ? left - keep : std::min(left, 1U), left, nodes_after), least);
       chosen[i].portion.tasks = std::min({chosen[i].most.tasks, may, left});
       left -= chosen[i].portion.tasks;
     }
@@ -395,6 +398,8 @@ class Placer {
     return out;
   }
 
+  bool shares_evenly() const { return needs_.as_many_nodes || required_ > 0; }
+
   // The units of each node. What is asked for by job goes evenly to as many nodes as were asked for, else
   // a node is emptied before the next; each keeps at least one.
   bool deal_gres(Choices& chosen) const {
@@ -409,7 +414,7 @@ class Placer {
         later -= most;
         const uint64_t after = chosen.size() - i - 1;
         const uint64_t least = left > later ? left - later : 0;
-        const uint64_t even = needs_.as_many_nodes ? (left + after) / (after + 1) : left - after;
+        const uint64_t even = shares_evenly() ? (left + after) / (after + 1) : left - after;
         dealt[i][need] = std::min({std::max(even, least), most, left - after});
         left -= dealt[i][need];
       }
@@ -419,6 +424,19 @@ class Placer {
       chosen[i].portion.gres = gres_counts(needs_, chosen[i].portion.tasks, dealt[i]);
     }
     return true;
+  }
+
+  // With --ntasks-per-gpu a node has tasks for whole units: `may` of those that are left, and no more than its share
+  // where nodes were asked for.
+  uint32_t by_units(uint32_t may, uint32_t left, uint32_t nodes_after) const {
+    const auto need = std::ranges::find_if(needs_.gres, [](const GresNeed& n) { return n.tasks_per_unit > 0; });
+    if (need == needs_.gres.end()) return may;
+    const uint32_t each = need->tasks_per_unit;
+    if (shares_evenly()) {
+      const uint32_t share = rounded_up_quotient(left, nodes_after + 1);
+      may = std::min(may, bounded_product(rounded_up_quotient(share, each), each));
+    }
+    return may >= each ? may / each * each : may;
   }
 
   // A further node is given at least a core, so as many tasks are kept for it as a core takes.

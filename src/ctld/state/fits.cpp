@@ -131,7 +131,8 @@ Status fits(const ClusterState& state,
 }
 
 bool allows_node_count(const PartitionConfig& partition, const JobSpec& spec) {
-  const uint32_t most = spec.max_nodes != 0 ? spec.max_nodes : spec.min_nodes;  // 0: any number
+  const bool more = spec.max_nodes == 0 && !spec.required_nodes.empty();  // than those it names
+  const uint32_t most = spec.max_nodes != 0 || more ? spec.max_nodes : spec.min_nodes;  // 0: any number
   if (std::max({1U, spec.min_nodes, most}) > partition.max_nodes) return false;
   return most == 0 || most >= partition.min_nodes;
 }

@@ -9,10 +9,11 @@ namespace {
 
 // What Slurm says beside the error; empty: nothing.
 std::string why_never(const fit::Needs& needs, const std::vector<fit::Room>& rooms) {
-  const bool shapeless = !rooms.empty() && std::ranges::all_of(rooms, [&](const fit::Room& room) {
-    return fit::lack_of(needs, room) == fit::Lack::kShape;
-  });
-  return shapeless ? "Socket, core and/or thread specification can not be satisfied" : "";
+  const auto all_lack = [&](fit::Lack what) {
+    return !rooms.empty() && std::ranges::all_of(rooms, [&](const fit::Room& room) { return fit::lack_of(needs, room) == what; });
+  };
+  if (all_lack(fit::Lack::kShape)) return "Socket, core and/or thread specification can not be satisfied";
+  return all_lack(fit::Lack::kTmpDisk) ? "Temporary disk specification can not be satisfied" : "";
 }
 
 }  // namespace

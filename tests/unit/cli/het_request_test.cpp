@@ -51,5 +51,11 @@ TEST(HetRequest, PartsGoToComponents) {
             "Attempt to run a job step with het group value of 2, but the job allocation has maximum value of 1");
 }
 
+TEST(HetRequest, GroupsWhereThereAreNone) {
+  EXPECT_EQ(fault_without_components({set("")}), "");
+  EXPECT_EQ(fault_without_components({set("0")}), "No directives to start application on any available hetjob components");
+  EXPECT_EQ(fault_without_components({set("1")}), "Requested het-group offset exceeds highest hetjob index (1 > 0)");
+}
+
 }  // namespace
 }  // namespace sluice::cli

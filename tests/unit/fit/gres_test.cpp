@@ -126,6 +126,26 @@ TEST(PlaceGres, PerTask) {
   EXPECT_EQ(cluster.place_text(spec), "n1:gpu:a100:2(IDX:0-1)");
 }
 
+TEST(PlaceGres, TasksFillWholeUnits) {
+  GpuCluster cluster;
+  const auto place = [&](JobSpec spec, uint32_t tasks, uint32_t each) {
+    spec.num_tasks = tasks;
+    spec.ntasks_per_gpu = each;
+    std::string cpus;
+    for (const NodeAllocation& a : cluster.place_spec(spec)) cpus += " " + std::to_string(a.cpus);
+    return cluster.place_text(spec) + cpus;
+  };
+  JobSpec two;
+  two.min_nodes = two.max_nodes = 2;
+  EXPECT_EQ(place(two, 8, 2), "n1:gpu:a100:2(IDX:0-1) n2:gpu:a100:2(IDX:0-1) 4 4") << "as evenly as may be";
+  EXPECT_EQ(place(two, 4, 1), "n1:gpu:a100:2(IDX:0-1) n2:gpu:a100:2(IDX:0-1) 2 2");
+  EXPECT_EQ(place(two, 6, 2), "n1:gpu:a100:2(IDX:0-1) n2:gpu:a100:1(IDX:0) 4 2") << "no unit is divided";
+  two.gres = "gres/gpu:2";
+  EXPECT_EQ(place(two, 8, 2), "n1:gpu:a100:2(IDX:0-1) n2:gpu:a100:2(IDX:0-1) 4 4");
+  EXPECT_EQ(place(two, 9, 2), "") << "these units serve eight";
+  EXPECT_EQ(place(JobSpec(), 12, 2), "n1:gpu:a100:4(IDX:0-3) n2:gpu:a100:2(IDX:0-1) 8 4") << "a node after the other";
+}
+
 TEST(PlaceGres, PerSocket) {
   GpuCluster cluster(1);
   JobSpec spec;

@@ -14,6 +14,7 @@ struct Cluster {
   ClusterConfig config;
   PartitionConfig partition;
   std::vector<Node> nodes;
+  Bitmap required;
 
   explicit Cluster(uint32_t count = 4, uint32_t cpus = 8) {
     config.select_type_parameters = {"CR_CPU_MEMORY"};
@@ -58,7 +59,7 @@ struct Cluster {
     std::vector<const Room*> list;
     for (const auto& room : rooms)
       list.push_back(&room);
-    auto placed = place(*needs, list, nullptr, unit);
+    auto placed = place(*needs, list, required.any() ? &required : nullptr, unit);
     if (!placed) return failure(ErrorCode::kNodesBusy);
     return std::move(*placed);
   }
@@ -224,6 +225,42 @@ TEST(Place, Contiguous) {
   EXPECT_EQ(c.place_text(spec), "");
 }
 
+TEST(Place, AListOfNodesLeavesRoomForOthers) {
+  Cluster c;
+  c.required.set(1);
+  JobSpec spec = ask(9, 1);  // -w n2 -n9: the list says that it has one node at least
+  spec.required_nodes = "n2";
+  EXPECT_EQ(c.place_text(spec), "n1:8 n2:1");
+  spec.num_tasks = 4;
+  EXPECT_EQ(c.place_text(spec), "n2:4") << "it has no more than it needs";
+  spec.num_tasks = 9;
+  spec.max_nodes = 1;
+  EXPECT_EQ(c.place_text(spec), "") << "-N1";
+  c.required.set(3);
+  spec = ask(0, 2);
+  spec.required_nodes = "n[2,4]";
+  EXPECT_EQ(c.place_text(spec), "n2:1 n4:1");
+  spec.contiguous = true;
+  EXPECT_EQ(c.place_text(spec), "n2:1 n3:1 n4:1") << "and what is between them";
+  spec.max_nodes = 2;
+  EXPECT_EQ(c.place_text(spec), "");
+  c.required.reset(3);
+  spec = ask(9, 1);
+  spec.required_nodes = "n2";
+  spec.contiguous = true;
+  EXPECT_EQ(c.place_text(spec), "n1:8 n2:1");
+}
+
+TEST(Place, NeighboursOfCountedFeatures) {
+  Cluster c;
+  c.feature(1, "a");
+  c.feature(2, "b");
+  JobSpec spec = ask(0, 2, 2);
+  spec.contiguous = true;
+  spec.constraint = "[a*1&b*1]";
+  EXPECT_EQ(c.place_text(spec), "n2:1 n3:1") << "n1 and n2 have but one of them";
+}
+
 TEST(Place, Features) {
   Cluster c;
   c.feature(1, "a");
@@ -245,7 +282,7 @@ TEST(Place, Features) {
   EXPECT_EQ(with("[(a&b)*1&b*1]", 2), "n3:1 n4:1");
   EXPECT_EQ(with("[(a|b)*3]", 3), "n2:1 n3:1 n4:1");
   EXPECT_EQ(with("[(a&b)*2]", 2), "");
-  for (const char* bad : {"a&", "(a", "(a&b)*", "(a&b)*0", "(a&b)*x", "[a&b]*2", "(a*1&b)", "((a*1)&b)"}) {
+  for (const char* bad : {"a&", "(a", "(a&b)*", "(a&b)*0", "(a&b)*x", "[a&b]*2", "(a*1&b)", "((a*1)&b)", "[a&b]", "[a*1&b]", "[a,b]", "[[a|b]]", "[a|[b]]"}) {
     EXPECT_EQ(with(bad, 1), "error") << bad;
   }
 }

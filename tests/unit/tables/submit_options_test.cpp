@@ -187,6 +187,7 @@ TEST(SubmitOptionsTest, FaultsAreSaidAsSlurmSaysThem) {
   EXPECT_EQ(fault("profile", "foo"), "invalid --profile=foo option");
   EXPECT_EQ(fault("mem-bind", "foo"), "unrecognized --mem-bind argument \"foo\"");
   EXPECT_EQ(fault("gpu-bind", "foo"), "Invalid --gpu-bind argument: gpu:foo");
+  EXPECT_EQ(fault("gpu-bind", "verbose,map_gpu:0,x"), "Invalid --gpu-bind argument: gpu:verbose,map_gpu:0,x");
   EXPECT_EQ(fault("msg-timeout", "0", kSrun), "Invalid numeric value \"0\" for --msg-timeout.");
   EXPECT_EQ(fault("accel-bind", "x", kSrun), "Invalid --accel-bind specification");
   EXPECT_EQ(fault("accel-bind", "gx", kSrun), "");
@@ -222,6 +223,84 @@ TEST(SubmitOptionsTest, HintsAreTakenTogether) {
   EXPECT_EQ(follows("nomultithread,Memory_Bound"), "11cores");
   EXPECT_EQ(follows("multithread,nomultithread"), "10threads");
   EXPECT_EQ(follows("nomultithread,multithread"), "00threads");
+}
+
+TEST(SubmitOptionsTest, MapsAndMasksOfGpusAreNumbers) {
+  for (const char* good : {"map_gpu:0,1", "map_gpu:0*2,0x1", "mask_gpu:0x3*2,f", "mask_gpu:0x", "v,map:3", "single:x", "closest"}) {
+    EXPECT_EQ(bad_gpu_number(good), "") << good;
+  }
+  EXPECT_EQ(bad_gpu_number("map_gpu:0,x"), "Failed to validate x, offending character is x");
+  EXPECT_EQ(bad_gpu_number("verbose,map_gpu:-1"), "Failed to validate -1, offending character is -");
+  EXPECT_EQ(bad_gpu_number("mask_gpu:zz"), "Failed to validate zz, offending character is z");
+  EXPECT_EQ(bad_gpu_number("map_gpu:1*y"), "Failed to validate 1*y, offending character is y");
+}
+
+TEST(SubmitOptionsTest, TheLaterOfTwoWaysToSayItCounts) {
+  using Options = std::vector<std::pair<const char*, const char*>>;
+  for (const CommandSet command : {kSbatch, kSrun, kSalloc}) {
+    const auto made = [&](const Options& options) {
+      Submission s;
+      for (const auto& [name, value] : options) EXPECT_TRUE(apply(s, name, value, command)) << name;
+      return s;
+    };
+    EXPECT_EQ(made({{"exclusive", nullptr}, {"oversubscribe", nullptr}}).job.sharing, Sharing::kOversubscribe);
+    EXPECT_EQ(made({{"oversubscribe", nullptr}, {"exclusive", "user"}}).job.sharing, Sharing::kUser);
+    const Submission list = made({{"nodefile", "hosts"}, {"nodelist", "n3"}});
+    EXPECT_EQ(list.job.required_nodes, "n3");
+    EXPECT_EQ(list.settings.node_file, "");
+    for (const char* first : {"n3", "./others"}) {
+      const Submission file = made({{"nodelist", first}, {"nodefile", "hosts"}});
+      EXPECT_EQ(file.job.required_nodes, "");
+      EXPECT_EQ(file.settings.node_file, "hosts");
+      EXPECT_TRUE(file.settings.node_file_option);
+    }
+  }
+}
+
+TEST(SubmitOptionsTest, TheShapeOfNodesCountsTasks) {
+  const auto tasks = [](CommandSet command, const char* shape, std::vector<std::pair<const char*, const char*>> others = {}) {
+    Submission s;
+    EXPECT_TRUE(apply(s, "extra-node-info", shape, command));
+    for (const auto& [name, value] : others) EXPECT_TRUE(apply(s, name, value, command));
+    std::vector<std::string> said;
+    EXPECT_TRUE(finish_submission(s, command, said));
+    return s.job.num_tasks;
+  };
+  for (const CommandSet command : {kSbatch, kSalloc}) {
+    EXPECT_EQ(tasks(command, "2:4"), 8U);
+    EXPECT_EQ(tasks(command, "2"), 2U);
+    EXPECT_EQ(tasks(command, "*:4"), 4U);
+    EXPECT_EQ(tasks(command, "2:4:1", {{"nodes", "2"}}), 16U);
+    EXPECT_EQ(tasks(command, "2:2", {{"nodelist", "n1,n2"}}), 8U);
+    EXPECT_EQ(tasks(command, "2:2", {{"nodes", "2-3"}}), 0U) << "how many nodes is not known";
+    EXPECT_EQ(tasks(command, "2:4", {{"ntasks", "1"}}), 1U);
+    EXPECT_EQ(tasks(command, "2:2", {{"ntasks-per-node", "2"}}), 0U);
+    EXPECT_EQ(tasks(command, "2:2", {{"gpus-per-task", "1"}}), 4U);
+    EXPECT_EQ(tasks(command, "65535:65535:65535"), 0x7fffffffU);
+  }
+  EXPECT_EQ(tasks(kSrun, "2:4"), 0U);
+}
+
+TEST(SubmitOptionsTest, WishesOfGpusThatCannotBeMeant) {
+  const auto refused = [](std::vector<std::pair<const char*, const char*>> options) {
+    Submission s;
+    for (const auto& [name, value] : options) EXPECT_TRUE(apply(s, name, value, kSbatch)) << name;
+    std::vector<std::string> said;
+    const OptionResult fits = finish_submission(s, kSbatch, said);
+    return fits ? "" : fmt::format("{}|{}", fits.error().errors.front(), fits.error().errors.size());
+  };
+  EXPECT_EQ(refused({{"ntasks-per-gpu", "2"}, {"ntasks-per-node", "2"}, {"gpus", "2"}}),
+            "fatal: --ntasks-per-node is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU|1");
+  EXPECT_EQ(refused({{"cpus-per-gpu", "1"}, {"cpus-per-task", "1"}, {"gpus", "1"}}),
+            "--cpus-per-gpu is mutually exclusive with --cpus-per-task|2");
+  EXPECT_EQ(refused({{"mem-per-gpu", "1G"}, {"gres", "fan:1"}}),
+            "Requested mem_per_tres=gres/gpu:1024 but did not request any GPU.|2");
+  for (const char* gpus : {"gres", "gpus", "gpus-per-node", "gpus-per-task", "ntasks-per-gpu"}) {
+    EXPECT_EQ(refused({{"mem-per-gpu", "1G"}, {"ntasks", "2"}, {gpus, std::string_view(gpus) == "gres" ? "gpu:2" : "2"}}), "") << gpus;
+  }
+  EXPECT_EQ(refused({{"gres", "shard:3,gpu:1"}}), "Invalid generic resource (gres) specification|1");
+  EXPECT_EQ(refused({{"gres", "mps:3"}, {"gpus", "1"}}), "Invalid generic resource (gres) specification|1");
+  EXPECT_EQ(refused({{"gres", "shard:3,fan:1"}}), "");
 }
 
 TEST(SubmitOptionsTest, OnlyRootChoosesTheUser) {
@@ -268,6 +347,17 @@ TEST(SubmitOptionsTest, ANodeListIsCutToTasksAndNodes) {
   EXPECT_EQ(finished(few, kSrun),
             "n[3-4]|2|error: Required nodelist includes more nodes than permitted by max-node count "
             "(3 > 2). Eliminating nodes from the nodelist.");
+}
+
+TEST(SubmitOptionsTest, OnlySrunTakesNoOthersThanTheNodesOfAList) {
+  for (const auto& [command, most] : {std::pair{kSbatch, 0U}, {kSalloc, 0U}, {kSrun, 2U}}) {
+    Submission s;
+    s.job.num_tasks = 9;
+    s.job.required_nodes = "n1,n3";
+    std::vector<std::string> said;
+    ASSERT_TRUE(finish_submission(s, command, said));
+    EXPECT_EQ(std::pair(s.job.min_nodes, s.job.max_nodes), std::pair(2U, most));
+  }
 }
 
 TEST(SubmitOptionsTest, ADeadlineIsNotBeforeTheBegin) {
