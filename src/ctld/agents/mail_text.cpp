@@ -7,6 +7,7 @@
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/model/component_name.hpp"
+#include "common/tables/file_pattern.hpp"
 #include "common/tables/job_states.hpp"
 #include "ctld/agents/site_programs.hpp"
 #include "ctld/state/exit_status.hpp"
@@ -86,6 +87,8 @@ std::map<std::string, std::string> mail_environment(const state::SendMail& mail,
   std::map<std::string, std::string> e = program_environment(job, config);
   e["SLURM_JOB_MAIL_TYPE"] = words_of(mail.kind);
   e["SLURM_JOB_STDIN"] = job.spec->std_in.empty() ? "/dev/null" : job.spec->std_in.str();
+  const std::string_view out = job.spec->std_out;
+  if (!out.empty()) e["SLURM_JOB_STDOUT"] = absolute_path(out, job.spec->work_dir);
   if (job.allocation != nullptr) {
     std::vector<uint32_t> cpus;
     for (const NodeAllocation& part : job.allocation->nodes) cpus.push_back(part.cpus);
