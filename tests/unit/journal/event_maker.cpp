@@ -312,6 +312,7 @@ void EventMaker::complete(Events& events) {
     over.reason = JobReason::kNonZeroExitCode;
     over.exit_status = 256;
     over.flags = pick(2) == 0 ? kJobRequeued : 0;
+    if (over.flags != 0) over.start = now_;
   }
   make(events, over);
   if ((over.flags & kJobRequeued) != 0 && pick(4) == 0) make(events, JobRequeueCancelled{over.job, 1000});
