@@ -87,8 +87,9 @@ std::map<std::string, std::string> mail_environment(const state::SendMail& mail,
   std::map<std::string, std::string> e = program_environment(job, config);
   e["SLURM_JOB_MAIL_TYPE"] = words_of(mail.kind);
   e["SLURM_JOB_STDIN"] = job.spec->std_in.empty() ? "/dev/null" : job.spec->std_in.str();
-  const std::string_view out = job.spec->std_out;
-  if (!out.empty()) e["SLURM_JOB_STDOUT"] = absolute_path(out, job.spec->work_dir);
+  for (const char* name : {"SLURM_JOB_STDOUT", "SLURM_JOB_STDERR"}) {
+    if (const auto at = e.find(name); at != e.end()) at->second = absolute_path(at->second, job.spec->work_dir);
+  }
   if (job.allocation != nullptr) {
     std::vector<uint32_t> cpus;
     for (const NodeAllocation& part : job.allocation->nodes) cpus.push_back(part.cpus);

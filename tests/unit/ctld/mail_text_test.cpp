@@ -78,6 +78,7 @@ TEST(MailText, Variables) {
       {"SLURM_JOB_TERM_SIGNAL_MAX", "9"}, {"SLURM_JOB_STDIN", "/dev/null"}, {"SLURM_JOB_STDOUT", "/srv/out.txt"},
       {"SLURM_JOB_WORK_DIR", "/srv"}};
   for (const auto& [name, value] : wanted) EXPECT_EQ(found[name], value) << name;
+  EXPECT_FALSE(found.contains("SLURM_JOB_STDERR")) << "what was not asked for is not there";
   found = mail_environment(mail_of(ended_job(), MailKind::kBegin), config);
   EXPECT_EQ(found["SLURM_JOB_QUEUED_TIME"], "00:00:10");
   EXPECT_FALSE(found.contains("SLURM_JOB_EXIT_CODE_MAX"));
