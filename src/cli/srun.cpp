@@ -292,8 +292,8 @@ class Srun {
       io_.poll();
       return interrupted_;
     };
-    held_.add(SIGQUIT);
-    held_.async_wait([this](const auto& error, int) { interrupted_ = interrupted_ || !error; });
+    for (const int number : {SIGQUIT, SIGUSR1, SIGUSR2}) held_.add(number);
+    held_.async_wait([this](const auto& error, int number) { interrupted_ = error ? interrupted_ : number; });
     std::vector<protocol::JobWatchUpdate> early;  // what becomes of the job meanwhile is for the step's session
     watch_.handle([&early](const auto& update) { early.push_back(update); }, nullptr);
     std::deque<ProgramBroadcast> broadcasts;
@@ -304,7 +304,7 @@ class Srun {
     if (not_sent) return *not_sent;
     if (!made) return error_exit();
     tell_of_step(made->front());
-    const bool prepared = run_prolog() && !options.interrupted();
+    const bool prepared = run_prolog() && options.interrupted() == 0;
     const int status = follow(*made, requests.front().spec, early, prepared);
     run_epilog();
     return status;
@@ -397,7 +397,7 @@ class Srun {
   boost::asio::io_context io_{1};
   // Between waiting for the job and following the step, a signal must not end us and leave the job.
   boost::asio::signal_set held_{io_, SIGINT, SIGTERM, SIGHUP};
-  bool interrupted_ = false;
+  int interrupted_ = 0;  // by this signal
   JobWatch watch_;
   StepLink link_;
   Environment script_environment_;  // what SrunProlog and SrunEpilog find besides

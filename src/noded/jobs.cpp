@@ -18,8 +18,8 @@ constexpr size_t kRememberedJobs = 10000;
 // A step daemon gives up by itself; what it takes longer than that, it hangs itself.
 constexpr Duration kStepdGrace = std::chrono::seconds(10);
 
-// "CANCELLED" and "CANCELLED DUE TO …" with the time in its place; a job that ended by itself has
-// cancelled what it left running.
+}  // namespace
+
 std::string with_time(std::string_view message) {
   constexpr std::string_view kVerb = "CANCELLED";
   if (!message.empty() && !message.starts_with(kVerb)) return std::string(message);
@@ -27,8 +27,6 @@ std::string with_time(std::string_view message) {
   if (rest.starts_with(" AT ")) return std::string(message);
   return fmt::format("{} AT {}{}", kVerb, format_time(now()), rest);
 }
-
-}  // namespace
 
 struct Jobs::Job {
   Job(boost::asio::io_context& io, const Id& run) : id(run), timer(io) {}

@@ -24,6 +24,10 @@
 
 namespace sluice::noded {
 
+// "CANCELLED" and "CANCELLED DUE TO …" with the time in its place; a job that ended by itself has
+// cancelled what it left running.
+[[nodiscard]] std::string with_time(std::string_view message);
+
 class Jobs {
  public:
   Jobs(NodeState& node, SiteScripts& scripts, JobGroups& groups);

@@ -150,9 +150,7 @@ void add_orders(net::RpcServer& server, RequestParts& parts) {
       });
   handle_order<TerminateStepRequest, Empty>(
       server, parts, [](RequestParts& p, TerminateStepRequest request) -> Result<Empty> {
-        if (request.message.empty()) {
-          request.message = fmt::format("CANCELLED AT {}", format_time(now()));
-        }
+        request.message = with_time(request.message);
         p.steps.terminate(request);  // it may have ended meanwhile, which is as good
         return Empty{};
       });

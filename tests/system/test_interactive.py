@@ -291,6 +291,27 @@ class Srun(ClusterCase):
         self.assertIn("Requested nodes are busy", done.stderr)
         self.assertNotIn("second", done.stdout)
 
+    def test_signals_while_resources_are_waited_for(self):
+        """The bug: USR1 and USR2 killed srun; of each other signal it said that it was an interrupt."""
+        job = self.submit("-w", "n1", "-n1", "-o", "/dev/null", "--wrap", "srun sleep 1000")
+        self.wait_state(job, "RUNNING")
+        wait_for(lambda: f"{job}.0" in self.out("squeue", "-h", "-s", "-o", "%i"), "its step has all CPUs")
+        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM):
+            srun = self.cluster.start("srun", "--jobid", str(job), "-n1", "true", stdout=-1, stderr=-1)
+            self.addCleanup(srun.kill)
+            self.assertIn("step creation temporarily disabled, retrying", srun.stderr.readline())
+            srun.send_signal(number)
+            self.assertEqual((srun.communicate(timeout=60)[1], srun.returncode),
+                             (f"srun: Cancelled pending job step with signal {int(number)}\n"
+                              f"srun: error: Unable to create step for job {job}: Job/step already completing or completed\n", 1))
+        srun = self.cluster.start("srun", "--jobid", str(job), "-n1", "true", stdout=-1, stderr=-1)
+        self.addCleanup(srun.kill)
+        self.assertIn("step creation temporarily disabled, retrying", srun.stderr.readline())
+        self.run_cmd("scancel", job)
+        self.assertIn(f"srun: error: Unable to create step for job {job}: Job/step already completing or completed\n",
+                      srun.communicate(timeout=60)[1])
+        self.wait_ended(job)
+
     def test_now_or_never(self):
         done = self.run_cmd("srun", "-I1", "-N4", "-n17", "true", check=False)
         self.assertEqual((done.returncode, done.stderr),

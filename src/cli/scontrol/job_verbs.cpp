@@ -93,7 +93,10 @@ Words targets(Session& session, const Words& words) {
       for (std::string& id : split_ids(list)) out.push_back(std::move(id));
       continue;
     }
-    if (starts_with_i(key, "state")) continue;  // of requeue: the only state is SpecialExit
+    if (starts_with_i(key, "state")) {  // of requeue: the only state is SpecialExit
+      if (!iequals(word.substr(equals + 1), "SpecialExit")) session.fail("Invalid job id specified for job " + word);
+      continue;
+    }
     const auto named = jobs_named(session, word.substr(equals + 1), std::nullopt);
     if (named) out.insert(out.end(), named->begin(), named->end());
   }

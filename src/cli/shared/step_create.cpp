@@ -22,7 +22,13 @@ constexpr auto kLongestPause = std::chrono::milliseconds(500);  // also for whic
 // processors that are busy for so short a time.
 constexpr auto kSettleTime = std::chrono::milliseconds(300);
 
-void report_refusal(const protocol::CreateStepRequest& request, const Error& error) {
+void report_unable(const protocol::CreateStepRequest& request, std::string_view why) {
+  print_error("srun", fmt::format("Unable to create step for job {}: {}", request.job, why));
+}
+
+// `waited`: the job was there when it was first asked for a step.
+void report_refusal(const protocol::CreateStepRequest& request, const Error& error, bool waited) {
+  if (waited && error.code == ErrorCode::kAlreadyDone) return report_unable(request, error_sentence(error.code));
   switch (error.code) {
     case ErrorCode::kInvalidJobId:
     case ErrorCode::kJobPending:
@@ -41,12 +47,8 @@ void report_refusal(const protocol::CreateStepRequest& request, const Error& err
       return;
     case ErrorCode::kInvalidGres:
       if (!error.text.empty() && error.text != error_sentence(error.code)) print_error("srun", error.text);
-      print_error("srun", fmt::format("Unable to create step for job {}: {}", request.job,
-                                      error_sentence(error.code)));
-      return;
-    default:
-      print_error("srun", fmt::format("Unable to create step for job {}: {}", request.job,
-                                      error_text(error)));
+      return report_unable(request, error_sentence(error.code));
+    default: report_unable(request, error_text(error));
   }
 }
 
@@ -62,11 +64,11 @@ Result<std::vector<protocol::CreateStepReply>> ask(Client& client,
   return std::move(reply->parts);
 }
 
-Error give_up(const protocol::CreateStepRequest& request) {
-  Error busy{ErrorCode::kStepsBusy, {}};
-  say("srun", "Cancelled pending job step with signal 2");
-  report_refusal(request, busy);
-  return busy;
+Error give_up(const protocol::CreateStepRequest& request, int signal) {
+  Error over{ErrorCode::kAlreadyDone, {}};
+  say("srun", fmt::format("Cancelled pending job step with signal {}", signal));
+  report_refusal(request, over, true);
+  return over;
 }
 
 }  // namespace
@@ -86,17 +88,17 @@ Result<std::vector<protocol::CreateStepReply>> create_steps(Client& client,
     if (!options.immediate && !may_overlap) requests.front().patience = said ? kLongestPause : kSettleTime;
     requests.front().waited = std::chrono::duration_cast<Duration>(asked - begin);
     auto reply = ask(client, requests);
-    const bool interrupted = options.interrupted && options.interrupted();
-    if (reply && interrupted) {
+    const int interrupted = options.interrupted ? options.interrupted() : 0;
+    if (reply && interrupted != 0) {
       cancel_steps(client, *reply);
-      return tl::unexpected<Error>(give_up(request));
+      return tl::unexpected<Error>(give_up(request, interrupted));
     }
     if (reply) {
       if (said && !options.quiet) say("srun", fmt::format("Step created for job {}", request.job));
       return reply;
     }
     const ErrorCode code = reply.error().code;
-    if (code == ErrorCode::kStepsBusy && may_overlap && !interrupted) {
+    if (code == ErrorCode::kStepsBusy && may_overlap && interrupted == 0) {
       for (protocol::CreateStepRequest& part : requests) {
         part.spec.overlap = OverlapKind::kOverlap;
         part.spec.exact = false;
@@ -106,10 +108,10 @@ Result<std::vector<protocol::CreateStepReply>> create_steps(Client& client,
     const bool suspended = code == ErrorCode::kDisabled;
     const bool busy = (code == ErrorCode::kStepsBusy || suspended) && !options.immediate;
     if (!busy && !(is_away(code) && Clock::now() < patience)) {
-      report_refusal(request, reply.error());
+      report_refusal(request, reply.error(), said);
       return reply;
     }
-    if (interrupted) return tl::unexpected<Error>(give_up(request));
+    if (interrupted != 0) return tl::unexpected<Error>(give_up(request, interrupted));
     if (busy && !said && Clock::now() - begin >= kSettleTime) {
       said = true;
       if (!options.quiet) {

@@ -13,7 +13,7 @@ struct StepRequestOptions {
   bool immediate = false;
   bool quiet = false;
   bool or_overlap = false;  // beside other steps on their CPUs, where there are no free ones
-  std::function<bool()> interrupted;  // asked after each try; true: give up
+  std::function<int()> interrupted;  // asked after each try; a signal: give up
 };
 
 // Says what Slurm says of failures and waiting. One request makes a step; several make the parts of one in several

@@ -7,6 +7,7 @@
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/model/component_name.hpp"
+#include "common/tables/file_pattern.hpp"
 #include "common/tables/job_states.hpp"
 #include "ctld/agents/site_programs.hpp"
 #include "ctld/state/exit_status.hpp"
@@ -86,6 +87,9 @@ std::map<std::string, std::string> mail_environment(const state::SendMail& mail,
   std::map<std::string, std::string> e = program_environment(job, config);
   e["SLURM_JOB_MAIL_TYPE"] = words_of(mail.kind);
   e["SLURM_JOB_STDIN"] = job.spec->std_in.empty() ? "/dev/null" : job.spec->std_in.str();
+  for (const char* name : {"SLURM_JOB_STDOUT", "SLURM_JOB_STDERR"}) {
+    if (const auto at = e.find(name); at != e.end()) at->second = absolute_path(at->second, job.spec->work_dir);
+  }
   if (job.allocation != nullptr) {
     std::vector<uint32_t> cpus;
     for (const NodeAllocation& part : job.allocation->nodes) cpus.push_back(part.cpus);

@@ -152,7 +152,7 @@ void Orders::transmit(const state::SignalSteps& order, const Bitmap& nodes, cons
 
 void Orders::transmit(const state::TerminateStep& order, const Bitmap& nodes, const Snapshot& state,
                       const Done& done) {
-  parts_.links.send(*state, nodes, protocol::TerminateStepRequest{order.key, order.at_once, {}}, done);
+  parts_.links.send(*state, nodes, state::make_terminate_step(*state, order), done);
 }
 
 void Orders::transmit(const state::TerminateJob& order, const Bitmap& nodes, const Snapshot& state,

@@ -239,6 +239,9 @@ struct JobCompleting {
   JobFlags flags = 0;                  // kJobRequeued, kJobRequeueHold, kJobSpecialExit, kJobLaunchFailed
   Time time = kNoTime;
   SharedText failed_node;              // whose loss is the reason
+  // Of a job that is queued again, maybe in the same frame: when and where it ran.
+  Time start = kNoTime;
+  std::shared_ptr<const Allocation> allocation = nullptr;
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &JobCompleting::job);
@@ -250,6 +253,8 @@ struct JobCompleting {
     field(7, "flags", &JobCompleting::flags);
     field(8, "time", &JobCompleting::time);
     field(9, "failed_node", &JobCompleting::failed_node);
+    field(10, "start", &JobCompleting::start);
+    field(11, "allocation", &JobCompleting::allocation);
   }
 };
 // These nodes are free of the job: cleaned, or lost.

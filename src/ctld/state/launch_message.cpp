@@ -124,6 +124,15 @@ std::optional<protocol::StepLaunch> make_step_launch(const ClusterState& state,
   return describe_launch(state, *job, *step);
 }
 
+protocol::TerminateStepRequest make_terminate_step(const ClusterState& state, const TerminateStep& effect) {
+  protocol::TerminateStepRequest request{effect.key, effect.at_once, {}};
+  const Job* job = state.jobs.find(effect.key.id.job);
+  const Step* step = job != nullptr ? find_step(*job, effect.key.id.step) : nullptr;
+  const bool late = step != nullptr && job->restart_count == effect.key.restart && step->state == StepState::kTimeout;
+  if (late) request.message = "CANCELLED DUE TO TIME LIMIT";
+  return request;
+}
+
 std::optional<protocol::TerminateJobRequest> make_terminate_job(const ClusterState& state,
                                                                 const TerminateJob& effect) {
   const Job* job = state.jobs.find(effect.job);

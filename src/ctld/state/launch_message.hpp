@@ -25,6 +25,9 @@ namespace sluice::state {
 [[nodiscard]] std::optional<protocol::StepLaunch> make_step_launch(const ClusterState& state,
                                                                    const protocol::StepKey& key);
 
+// Of a step that is over its limit the user is told so.
+[[nodiscard]] protocol::TerminateStepRequest make_terminate_step(const ClusterState& state, const TerminateStep& effect);
+
 [[nodiscard]] std::optional<protocol::TerminateJobRequest> make_terminate_job(
     const ClusterState& state, const TerminateJob& effect);
 

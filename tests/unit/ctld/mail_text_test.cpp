@@ -75,9 +75,10 @@ TEST(MailText, Variables) {
       {"SLURM_CLUSTER_NAME", "test"},    {"SLURM_JOB_ID", "7"},           {"SLURM_JOB_NAME", "post"},
       {"SLURM_JOB_USER", "ann"},         {"SLURM_JOB_MAIL_TYPE", "Ended"}, {"SLURM_JOB_STATE", "FAILED"},
       {"SLURM_JOB_RUN_TIME", "00:01:40"}, {"SLURM_JOB_EXIT_CODE_MIN", "3"}, {"SLURM_JOB_EXIT_CODE_MAX", "5"},
-      {"SLURM_JOB_TERM_SIGNAL_MAX", "9"}, {"SLURM_JOB_STDIN", "/dev/null"}, {"SLURM_JOB_STDOUT", "out.txt"},
+      {"SLURM_JOB_TERM_SIGNAL_MAX", "9"}, {"SLURM_JOB_STDIN", "/dev/null"}, {"SLURM_JOB_STDOUT", "/srv/out.txt"},
       {"SLURM_JOB_WORK_DIR", "/srv"}};
   for (const auto& [name, value] : wanted) EXPECT_EQ(found[name], value) << name;
+  EXPECT_FALSE(found.contains("SLURM_JOB_STDERR")) << "what was not asked for is not there";
   found = mail_environment(mail_of(ended_job(), MailKind::kBegin), config);
   EXPECT_EQ(found["SLURM_JOB_QUEUED_TIME"], "00:00:10");
   EXPECT_FALSE(found.contains("SLURM_JOB_EXIT_CODE_MAX"));

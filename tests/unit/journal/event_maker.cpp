@@ -315,6 +315,7 @@ void EventMaker::complete(Events& events) {
     over.reason = JobReason::kNonZeroExitCode;
     over.exit_status = 256;
     over.flags = pick(2) == 0 ? kJobRequeued : 0;
+    if (over.flags != 0) over.start = now_;
   } else if (pick(4) == 0) {
     over.state = JobState::kPreempted;
     over.flags = pick(2) == 0 ? kJobRequeued : 0;

@@ -375,6 +375,29 @@ TEST_F(ArrayTest, WhetherAnArrayIsGoodIsKnownAtItsEnd) {
   for (const JobId met : {bad, any, either}) EXPECT_TRUE(job(met).dependency.empty()) << met;
 }
 
+// The bug: FAIL was about the task that ended last, and nothing was said of another one that had failed.
+TEST_F(ArrayTest, OneMailTellsThatAnyTaskFailed) {
+  for (const auto& [type, status, kind] : {std::tuple("FAIL", 1 << 8, MailKind::kFail), std::tuple("END,FAIL", 1 << 8, MailKind::kFail),
+                                           std::tuple("END", 1 << 8, MailKind::kEnd), std::tuple("END,FAIL", 0, MailKind::kEnd),
+                                           std::tuple("FAIL", 0, MailKind::kBegin)}) {
+    JobSpec spec = batch_spec();
+    spec.array = "1-2";
+    spec.mail_type = type;
+    const JobId array = submit(std::move(spec));
+    start_tasks(array, 2);
+    end_task(array, 1, status);
+    EXPECT_TRUE(effects<SendMail>().empty()) << type;
+    tick();
+    end_task(array, 2);
+    const auto mails = effects<SendMail>();
+    ASSERT_EQ(mails.size(), kind == MailKind::kBegin ? 0U : 1U) << type;
+    if (mails.empty()) continue;
+    EXPECT_EQ(mails[0].kind, kind) << type;
+    EXPECT_TRUE(mails[0].whole_array);
+    EXPECT_EQ(mails[0].outcome, status == 0 ? "COMPLETED, ExitCode [0-0]" : "Mixed, ExitCode [0-1]");
+  }
+}
+
 // The bug: they waited until the other array was purged, and ran then.
 TEST_F(ArrayTest, NoTaskRunsWhosePartnerWasCancelledWithItsArray) {
   const JobId first = submit_array("1-3");

@@ -137,6 +137,30 @@ TEST_F(FailedLaunchTest, RequeueExitIsForAllBatchJobs) {
   EXPECT_TRUE(is_finished(job(other)));
 }
 
+// The bug: where one frame ended a run and queued the job again, nobody knew of the run: mails told of thousands of
+// days, EpilogSlurmctld was left out.
+TEST_F(FailedLaunchTest, ARunThatIsOverAndQueuedAgainAtOnceIsTold) {
+  configure([](ClusterConfig& config) { config.requeue_exit = "6", config.epilog_slurmctld = {"/bin/true"}; });
+  JobSpec spec = batch_spec();
+  spec.mail_type = "REQUEUE";
+  const JobId id = submit(spec);
+  ASSERT_TRUE(start_job(id, "n1"));
+  const Time start = now_;
+  now_ += std::chrono::seconds(5);
+  ASSERT_TRUE(end_step(id, kBatchStep, "n1", 6 << 8, true));
+  EXPECT_EQ(job(id).state, JobState::kPending);
+  ASSERT_EQ(effects<RunControllerEpilog>().size(), 1U);
+  const Job run_before = *effects<RunControllerEpilog>()[0].job;
+  EXPECT_EQ(run_before.restart_count, 0U);
+  EXPECT_EQ(run_before.start, start);
+  ASSERT_NE(run_before.allocation, nullptr);
+  EXPECT_EQ(run_before.allocation->node_list, "n1");
+  EXPECT_EQ(effects<JobRecordEnded>().size(), 1U);
+  ASSERT_EQ(effects<SendMail>().size(), 1U);
+  EXPECT_EQ(effects<SendMail>()[0].kind, MailKind::kRequeue);
+  EXPECT_EQ(effects<SendMail>()[0].job->start, start);
+}
+
 TEST_F(CoreTest, FailedLaunchIsRequeuedAndHeld) {
   const JobId id = submit(batch_spec());
   ASSERT_TRUE(start_job(id, "n1"));

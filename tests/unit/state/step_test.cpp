@@ -1,6 +1,7 @@
 // Steps: layout, sharing of a job's CPUs, ends.
 #include "fixture.hpp"
 
+#include "ctld/state/launch_message.hpp"
 #include "ctld/state/step_layout.hpp"
 
 namespace sluice::state {
@@ -51,6 +52,24 @@ TEST_F(StepTest, ACancelledStepIsKilledAtOnceUnlessTermIsAskedFor) {
     ASSERT_EQ(effects<TerminateStep>().size(), 1u);
     EXPECT_EQ(effects<TerminateStep>()[0].at_once, signal != 15) << signal;
   }
+}
+
+// The bug: the step's user was told that it had been cancelled, not why.
+TEST_F(StepTest, WhoIsOverTheLimitIsToldSo) {
+  StepSpec spec = tasks(1);
+  const auto cancelled = create(spec);
+  ASSERT_TRUE(cancelled);
+  ASSERT_TRUE(run(SignalJob{kAnn, std::to_string(job_) + "." + std::to_string(cancelled->step), 0, protocol::kSignalCancel}));
+  ASSERT_EQ(effects<TerminateStep>().size(), 1u);
+  EXPECT_EQ(make_terminate_step(state_, effects<TerminateStep>()[0]).message, "");
+  EXPECT_TRUE(make_terminate_step(state_, effects<TerminateStep>()[0]).at_once);
+  spec.time_limit = 1;
+  const auto late = create(spec);
+  ASSERT_TRUE(late);
+  now_ += std::chrono::minutes(1);
+  ASSERT_TRUE(run(Tick{}));
+  ASSERT_EQ(effects<TerminateStep>().size(), 1u);
+  EXPECT_EQ(make_terminate_step(state_, effects<TerminateStep>()[0]).message, "CANCELLED DUE TO TIME LIMIT");
 }
 
 // The bug: the job of an srun that was killed stayed until its client was given up.

@@ -366,6 +366,26 @@ TEST_F(UpdateJobTest, TheReasonFollowsTheDependency) {
   EXPECT_TRUE(names_.empty()) << "what is told already is not told again";
 }
 
+// The bug: each time that one of the other jobs was over, too.
+TEST_F(UpdateJobTest, OneMailTellsOfADependencyThatIsNeverSatisfied) {
+  const JobId failed = submit(batch_spec()), other = submit(batch_spec());
+  JobSpec spec = batch_spec();
+  spec.mail_type = "INVALID_DEPEND";
+  spec.dependency = "afterany:" + std::to_string(other) + ",afterok:" + std::to_string(failed);
+  const JobId id = submit(spec);
+  ASSERT_TRUE(start_job(failed, "n1"));
+  ASSERT_TRUE(end_step(failed, kBatchStep, "n1", 1 << 8, true));
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_EQ(job(id).reason, JobReason::kDependencyNeverSatisfied);
+  EXPECT_EQ(effects<SendMail>().size(), 1U);
+  ASSERT_TRUE(run(SignalJob{kAnn, std::to_string(other), 0, protocol::kSignalCancel}));
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_TRUE(effects<SendMail>().empty());
+  EXPECT_EQ(job(id).reason, JobReason::kDependencyNeverSatisfied);
+  EXPECT_EQ(job(id).dependency,
+            "afterany:" + std::to_string(other) + "(unfulfilled),afterok:" + std::to_string(failed) + "(failed)");
+}
+
 TEST_F(UpdateJobTest, AnEndThatNoNumberOfMinutesReaches) {
   const JobId id = running(10);
   ASSERT_EQ(update(kRoot, id, [](JobUpdate& u) { u.end = from_seconds(int64_t{1} << 40); }), ErrorCode::kOk);

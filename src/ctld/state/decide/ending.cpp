@@ -188,10 +188,16 @@ std::vector<JobId> other_components(const Draft& draft, JobId id) {
 void complete_one(Draft& draft, JobId job, const Ending& ending, Time now) {
   // stopped processes cannot end
   if (draft.job(job).state == JobState::kSuspended) resume_job(draft, job, now);
-  draft.emit(JobCompleting{.job = job, .state = ending.state, .reason = ending.reason,
-                           .description = ending.description, .exit_status = ending.exit_status,
-                           .cancelled_by = ending.by, .flags = ending.flags, .time = now,
-                           .failed_node = ending.failed_node});
+  JobCompleting event{.job = job, .state = ending.state, .reason = ending.reason,
+                      .description = ending.description, .exit_status = ending.exit_status,
+                      .cancelled_by = ending.by, .flags = ending.flags, .time = now,
+                      .failed_node = ending.failed_node};
+  const Job& run = draft.job(job);
+  if ((ending.flags & kJobRequeued) != 0 || run.het != nullptr || is_of_crontab(draft.state(), run)) {
+    event.start = run.start;
+    event.allocation = run.allocation;
+  }
+  draft.emit(std::move(event));
 }
 
 }  // namespace

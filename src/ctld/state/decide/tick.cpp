@@ -59,6 +59,8 @@ bool check_dependency(Draft& draft, JobId id, const Dependency& dependency, Time
   // another one may have been given, or the reason lost by a hold
   const bool as_told = job.hold != HoldKind::kNone || job.reason == reason;
   if (job.dependency == left && as_told) return true;
+  // what becomes of the others changes nothing any more, and its user was told once
+  if (result.never && job.hold == HoldKind::kNone && job.reason == JobReason::kDependencyNeverSatisfied) return true;
   draft.emit(JobDependencyChanged{.job = id, .dependency = left, .reason = reason});
   return true;
 }

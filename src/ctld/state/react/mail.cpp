@@ -1,6 +1,7 @@
 #include "ctld/state/react/mail.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "ctld/state/exit_status.hpp"
 #include "ctld/state/fold.hpp"
@@ -42,16 +43,19 @@ bool is_first_start(const ClusterState& state, const Job& job) {
   return first;
 }
 
-// What the array as a whole came to, into `mail`; false while tasks of it wait or run.
-bool add_outcome(const ClusterState& state, const Job& job, SendMail& mail) {
+bool is_failure(JobState state) { return state != JobState::kCompleted && state != JobState::kCancelled; }
+
+// What the array as a whole came to, into `mail`: whether a task of it failed. Nothing while tasks of it wait or run.
+std::optional<bool> add_outcome(const ClusterState& state, const Job& job, SendMail& mail) {
   int32_t least = code_of(job.exit_status), most = least, signal = signal_of(job.exit_status);
   size_t failed = job.state == JobState::kCompleted ? 0 : 1, all = 1;
-  bool last = true;
+  bool last = true, any_failure = is_failure(job.state);
   const auto count = [&](const Job& other) {
     least = std::min(least, code_of(other.exit_status));
     most = std::max(most, code_of(other.exit_status));
     signal = std::max(signal, signal_of(other.exit_status));
     failed += other.state == JobState::kCompleted ? 0U : 1U;
+    any_failure |= is_failure(other.state);
     ++all;
   };
   for_other_records(state, job, [&](const Job& other) {
@@ -59,14 +63,14 @@ bool add_outcome(const ClusterState& state, const Job& job, SendMail& mail) {
     if (!over || other.end > job.end || (other.end == job.end && other.id > job.id)) last = false;
     count(other);
   });
-  if (!last) return false;
+  if (!last) return std::nullopt;
   for_folded_tasks(state, job, count);
   const char* word = failed == 0 ? "COMPLETED" : failed == all ? "FAILED" : "Mixed";
   mail.outcome = std::string(word) + ", ExitCode [" + std::to_string(least) + "-" + std::to_string(most) + "]";
   mail.least_code = least;
   mail.most_code = most;
   mail.most_signal = signal;
-  return true;
+  return any_failure;
 }
 
 }  // namespace
@@ -89,18 +93,21 @@ void mail_end(const ClusterState& state, const std::shared_ptr<const Job>& recor
   if (job.state == JobState::kTimeout && wants(job, "TIME_LIMIT")) {
     effects.emplace_back(SendMail{record, MailKind::kTimeLimit, false, {}});
   }
-  const bool failed = job.state != JobState::kCompleted && job.state != JobState::kCancelled;
-  const bool as_failure = failed && wants(job, "FAIL");
-  if (!as_failure && !wants(job, "END")) return;
-  const MailKind kind = as_failure ? MailKind::kFail : MailKind::kEnd;
-  SendMail mail{record, kind, as_one_array(job), {}};
-  if (!mail.whole_array) {
+  const bool tells_failure = wants(job, "FAIL"), tells_end = wants(job, "END");
+  if (!tells_failure && !tells_end) return;
+  SendMail mail{record, MailKind::kEnd, as_one_array(job), {}};
+  bool failed = is_failure(job.state);
+  if (mail.whole_array) {
+    const auto any_failure = add_outcome(state, job, mail);
+    if (!any_failure) return;
+    failed = *any_failure;
+  } else {
     mail.least_code = code_of(job.exit_status);
     mail.most_code = std::max(mail.least_code, code_of(job.derived_exit_status));
     mail.most_signal = signal_of(job.exit_status);
-  } else if (!add_outcome(state, job, mail)) {
-    return;
   }
+  if (failed && tells_failure) mail.kind = MailKind::kFail;
+  else if (!tells_end) return;
   effects.emplace_back(std::move(mail));
 }
 

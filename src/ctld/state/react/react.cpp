@@ -91,6 +91,8 @@ void react_to(const ClusterState& state, const JobCompleting& event, Effects& ef
     record->exit_status = event.exit_status;
     record->end = event.time;
     record->restart_count -= 1;
+    record->start = event.start;
+    record->allocation = event.allocation;
   }
   end_of_run(state, std::move(record), event.flags, effects);
 }
