@@ -140,8 +140,9 @@ TEST_F(CoreTest, TimeLimit) {
   ASSERT_TRUE(start_job(id, "n1"));
   now_ += std::chrono::seconds(31);
   ASSERT_TRUE(run(Tick{}));
-  ASSERT_EQ(effects<SignalSteps>().size(), 1u);
+  ASSERT_EQ(effects<SignalSteps>().size(), 2u);
   EXPECT_EQ(effects<SignalSteps>()[0].request.signal, 10u);
+  EXPECT_EQ(effects<SignalSteps>()[1].request.signal, 18u) << "CONT: what is stopped hears of it, too";
   ASSERT_TRUE(run(Tick{}));
   EXPECT_TRUE(effects<SignalSteps>().empty());
   now_ += std::chrono::seconds(30);

@@ -141,8 +141,9 @@ TEST_F(PreemptTest, ItsOwnSignalWhereTheSiteWantsThat) {
     const JobId id = running(spec);
     preempt(id, waiting());
     const auto orders = effects<SignalSteps>();
-    ASSERT_EQ(orders.size(), 1U);
+    ASSERT_EQ(orders.size(), 2U);
     EXPECT_EQ(orders[0].request.signal, static_cast<uint32_t>(SIGUSR1));
+    EXPECT_EQ(orders[1].request.signal, static_cast<uint32_t>(SIGCONT));
     EXPECT_TRUE(orders[0].request.batch_shell_only);
     EXPECT_TRUE(job(id).signal_sent);
     EXPECT_EQ(effects<TerminateJob>().size(), in_parameters ? 0U : 1U);

@@ -172,6 +172,13 @@ void resume_job(Draft& draft, JobId id, Time now) {
   draft.emit(JobResumed{.job = id, .end = end, .time = now});
 }
 
+void send_own_signal(Draft& draft, JobId id, Time now) {
+  const std::shared_ptr<const JobSpec> spec = draft.job(id).spec;
+  const protocol::SignalFlags flags = spec->signal_batch ? protocol::kSignalBatchOnly : protocol::kSignalStepsOnly;
+  draft.emit(JobSignaled{.job = id, .signal = spec->signal, .flags = flags, .warning = true, .time = now});
+  draft.emit(JobSignaled{.job = id, .signal = SIGCONT, .flags = flags, .time = now});
+}
+
 namespace {
 
 // The ids of the other components of the job's heterogeneous job.

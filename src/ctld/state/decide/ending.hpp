@@ -34,6 +34,8 @@ void resume_job(Draft& draft, JobId job, Time now);
 // How long the job was stopped since it started, up to its last stop or continuation: its limit and its steps' have as
 // much longer.
 [[nodiscard]] Duration time_suspended(const Job& job);
+// The job's --signal, and a CONT so that what is stopped hears of it.
+void send_own_signal(Draft& draft, JobId job, Time now);
 // A job that holds nodes is over; its nodes are to be cleaned. With the first component of a heterogeneous job all
 // others are over, too, and queued again when it is.
 void complete_job(Draft& draft, JobId job, const Ending& ending, Time now);

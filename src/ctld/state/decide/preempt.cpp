@@ -17,9 +17,7 @@ void warn(Draft& draft, JobId id, bool has_grace, Time now) {
   const bool asked_for = has_option(config.preempt_parameters, "send_user_signal");
   const bool asked_before = has_option(config.slurmctld_parameters, "preempt_send_user_signal");  // as Slurm had it once
   if ((asked_for || asked_before) && job.spec->signal != 0 && !job.signal_sent) {
-    const protocol::SignalFlags flags = job.spec->signal_batch ? protocol::kSignalBatchOnly : protocol::kSignalStepsOnly;
-    draft.emit(JobSignaled{.job = id, .signal = job.spec->signal, .flags = flags, .warning = true, .time = now});
-    return;
+    return send_own_signal(draft, id, now);
   }
   if (!has_grace || job.state == JobState::kSuspended) return;
   for (const uint32_t signal : {SIGCONT, SIGTERM}) {

@@ -119,11 +119,8 @@ void tick_running(Draft& draft, JobId id, Time now) {
     return;
   }
   const bool warns = job.end != kNever && job.grace_end == kNoTime;  // who makes room was told to
-  if (warns && job.spec->signal != 0 && !job.signal_sent &&
-      now >= job.end - std::chrono::seconds(job.spec->signal_seconds)) {
-    JobSignaled event{.job = id, .signal = job.spec->signal, .warning = true, .time = now};
-    event.flags = job.spec->signal_batch ? protocol::kSignalBatchOnly : protocol::kSignalStepsOnly;
-    draft.emit(std::move(event));
+  if (warns && job.spec->signal != 0 && !job.signal_sent && now >= job.end - std::chrono::seconds(job.spec->signal_seconds)) {
+    send_own_signal(draft, id, now);
   }
   if (warns) warn_of_limit(draft, id, now);
   std::vector<StepId> late;
