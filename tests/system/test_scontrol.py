@@ -496,7 +496,8 @@ class Scontrol(ClusterCase):
             with self.subTest(key=key, value=value):
                 self.run_cmd("scontrol", "update", "PartitionName=part", f"{key}={value}")
                 self.assertEqual(shown().get(key), after)
-        self.assertIn("partition part: GraceTime has no effect yet\n", self.cluster.log())
+        self.assertIn("partition part: QOS has no effect yet\n", self.cluster.log())
+        self.assertNotIn("partition part: GraceTime ", self.cluster.log())
         self.assertNotIn("partition part: MaxTime ", self.cluster.log())
         self.fails("slurm_update error: Invalid JobDefaults specification\n", "scontrol", "update", "PartitionName=part", "JobDefaults=foo=5")
         self.run_cmd("scontrol", "delete", "PartitionName=part")

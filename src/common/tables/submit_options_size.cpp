@@ -96,7 +96,9 @@ constexpr const char* kHintHelp =
 
 OptionResult set_hint(Submission& s, const Input& in) {
   constexpr std::string_view kHints[] = {"compute_bound", "memory_bound", "multithread", "nomultithread"};
-  for (const std::string& hint : split(in.value, ',')) {
+  std::vector<std::string> hints = split(in.value, ',');
+  if (hints.empty()) hints.emplace_back();
+  for (const std::string& hint : hints) {
     if (iequals(hint, "help")) return show(kHintHelp, 1);
     if (std::ranges::none_of(kHints, [&hint](std::string_view known) { return iequals(hint, known); })) {
       return refuse(fmt::format("unrecognized --hint argument \"{}\", see --hint=help", hint), 1);
