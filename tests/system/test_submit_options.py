@@ -124,7 +124,7 @@ class Placement(Everywhere):
 
     def test_shape_of_nodes_counts_tasks(self):
         self.check([("-B 1:4 -C b", dict(NumTasks="4", SLURM_NTASKS="4")), ("-B 1:4 -n1", dict(NumTasks="1")),
-                    ("-B 1:2 -w n3,n4", dict(NumTasks="4", NodeList="n[3-4]"))], ["sbatch", "salloc"])
+                    ("-N2 -B 1:2 -w n3,n4", dict(NumTasks="4", NodeList="n[3-4]"))], ["sbatch", "salloc"])
         self.check([("-B 1:4 -C b", dict(NumTasks="1"))], ["srun"])
 
     def test_host_file(self):

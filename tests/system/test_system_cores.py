@@ -24,7 +24,7 @@ class Nodes(ClusterCase):
         self.assertEqual(self.out("sinfo", "-h", "-N", "-o", "%N %c %C"), "n1 8 0/6/0/6\nn2 4 0/3/0/3\n")
 
     def test_jobs_do_not_get_them(self):
-        self.fails(1, NOT_AVAILABLE, "sbatch", "-w", "n1", "-n7", "--wrap", "true")
+        self.fails(1, NOT_AVAILABLE, "sbatch", "-w", "n1", "-N1", "-n7", "--wrap", "true")
         self.fails(1, "sbatch: error: CPU count per node can not be satisfied\n" + NOT_AVAILABLE,
                    "sbatch", "-c7", "--wrap", "true")
         for node, cpus, numbers in (("n1", 6, "0-5"), ("n2", 3, "1-3")):
@@ -88,7 +88,7 @@ class Jobs(ClusterCase):
         job = self.submit("-w", "n1", "-n8", "-S0", "-o", "/dev/null", "--wrap", "sleep 1000")
         self.wait_state(job, "RUNNING")
         self.assertEqual(self.out("sinfo", "-h", "-n", "n1", "-o", "%C").strip(), "8/0/0/8")
-        self.fails(1, NOT_AVAILABLE, "sbatch", "-w", "n1", "-n8", "-S1", "--wrap", "true")
+        self.fails(1, NOT_AVAILABLE, "sbatch", "-w", "n1", "-N1", "-n8", "-S1", "--wrap", "true")
         self.fails(1, "sbatch: fatal: -S/--core-spec and --thread-spec options are mutually exclusive\n",
                    "sbatch", "-S1", "--thread-spec=1", "--wrap", "true")
 

@@ -99,6 +99,7 @@ void OptionParser::take(size_t row, const char* value, Source source) {
   given.has_value = value != nullptr;
   given.value = value != nullptr ? value : "";
   ++given.count;
+  given.order = ++taken_;
 }
 
 std::optional<int> OptionParser::read(std::vector<std::string> words, Source source, Mode mode) {
@@ -272,7 +273,10 @@ void OptionParser::inherit(const OptionParser& before) {
     if (!carries_over(name) || (name == "mem" && own_memory)) continue;
     const Given* theirs = before.strongest(before.rows_[i], &source);
     Source own;
-    if (theirs != nullptr && strongest(rows_[i], &own) == nullptr) rows_[i].from[source] = *theirs;
+    if (theirs != nullptr && strongest(rows_[i], &own) == nullptr) {
+      rows_[i].from[source] = *theirs;
+      rows_[i].from[source].order -= 1 << 20;
+    }
   }
 }
 
@@ -283,6 +287,18 @@ const OptionParser::Given* OptionParser::strongest(const Row& row, Source* sourc
     return &row.from[i];
   }
   return nullptr;
+}
+
+bool OptionParser::is_overridden(std::string_view option, Source source, const Given& given) const {
+  static constexpr std::pair<std::string_view, std::string_view> kSame[] = {{"exclusive", "oversubscribe"}, {"nodelist", "nodefile"}};
+  for (const auto& [one, two] : kSame) {
+    if (option != one && option != two) continue;
+    const auto other = std::ranges::find(rows_, option == one ? two : one, [](const Row& row) { return row.option->name; });
+    Source theirs;
+    const Given* said = other == rows_.end() ? nullptr : strongest(*other, &theirs);
+    return said != nullptr && std::pair(theirs, said->order) > std::pair(source, given.order);
+  }
+  return false;
 }
 
 std::optional<std::string> OptionParser::argument(std::string_view option) const {
@@ -301,7 +317,7 @@ std::optional<int> OptionParser::apply(Submission& submission) const {
     Source source;
     const bool memory = row.option->name == "mem" || row.option->name.starts_with("mem-per-");
     const Given* given = strongest(row, &source);
-    if (given == nullptr) continue;
+    if (given == nullptr || is_overridden(row.option->name, source, *given)) continue;
     if (memory && submission.job.memory_kind != MemoryKind::kDefault) {
       if (source < memory_source) continue;  // a stronger source said it otherwise
       if (source == memory_source) {

@@ -50,6 +50,7 @@ class OptionParser {
     bool has_value = false;
     std::string value;
     uint32_t count = 0;
+    int32_t order = 0;  // of what was read: later is more; before all of its own what it has of another component
   };
   struct Row {
     const SubmitOption* option;
@@ -59,10 +60,13 @@ class OptionParser {
   [[nodiscard]] std::optional<int> read(std::vector<std::string> words, Source source, Mode mode);
   void take(size_t row, const char* value, Source source);
   [[nodiscard]] const Given* strongest(const Row& row, Source* source) const;
+  // Another way to say the same was given later, or by a stronger source.
+  [[nodiscard]] bool is_overridden(std::string_view option, Source source, const Given& given) const;
   [[nodiscard]] std::optional<int> read_foreign(std::string_view line);
 
   CommandSet command_;
   std::vector<Row> rows_;
+  int32_t taken_ = 0;
   std::vector<std::string> operands_;
 };
 

@@ -42,6 +42,22 @@ TEST_F(OptionParserTest, ArgumentsWinOverEnvironmentOverScript) {
   EXPECT_EQ(parser.operands(), (std::vector<std::string>{"job.sh", "-J", "operand"}));
 }
 
+// Whatever the order of the table of options.
+TEST_F(OptionParserTest, OfTwoWaysToSayTheSameTheLaterCounts) {
+  const auto sharing = [this](std::vector<std::string> words, const std::string& directive = {}) {
+    OptionParser parser(kSbatch);
+    EXPECT_EQ(arguments(parser, std::move(words)), -1);
+    EXPECT_FALSE(parser.read_script("#!/bin/sh\n#SBATCH " + directive + "\n", "f"));
+    Submission s;
+    EXPECT_FALSE(parser.apply(s));
+    return s.job.sharing;
+  };
+  EXPECT_EQ(sharing({"--exclusive", "-s", "job.sh"}), Sharing::kOversubscribe);
+  EXPECT_EQ(sharing({"-s", "--exclusive", "job.sh"}), Sharing::kExclusive);
+  EXPECT_EQ(sharing({"-s", "job.sh"}, "--exclusive"), Sharing::kOversubscribe);
+  EXPECT_EQ(sharing({"--exclusive", "job.sh"}, "-s"), Sharing::kExclusive);
+}
+
 TEST_F(OptionParserTest, DirectivesEndAtTheFirstCommand) {
   OptionParser parser(kSbatch);
   ASSERT_FALSE(parser.read_script(
