@@ -222,8 +222,11 @@ void PassRun::start_tasks(const Candidate& c, Demand& demand, bool last) {
   }
   if (may == 0) return wait(c, JobReason::kJobArrayTaskLimit);
   if (job.array->task != kNoTask) {
-    if (try_start(c, demand, kNoTask)) ++started;
-    else if (last && !make_room(c, demand)) blocked(c, demand);
+    const bool goes = try_start(c, demand, kNoTask);
+    const bool has_room_made = !goes && last && make_room(c, demand);
+    if (has_room_made) gone_[c.entry] = true;
+    if (goes || has_room_made) ++started;
+    else if (last) blocked(c, demand);
     return;
   }
   IndexSet& left = tasks_left_.try_emplace(job.id, job.array->pending).first->second;
@@ -317,6 +320,7 @@ bool PassRun::make_room(const Candidate& c, Demand& demand) {
   }
   wait(c, demand.waiting.reason, demand.waiting.detail);
   foresee(c, made->forecast);
+  if (in_strict_order_) blocked_[c.partition] = true;
   return true;
 }
 

@@ -388,6 +388,8 @@ void Rooms::find_holders() {
       if (partition != nullptr) h.sharers = state::sharers_of(*partition->config, *job.spec);
       if (h.end == kNoTime || h.end >= kNever)
         h.end = std::max(state::planned_end(job.start, kInfiniteMinutes), now_);
+      const Job* leader = is_het_follower(job) ? state_.jobs.find(job.het->leader) : nullptr;
+      if (leader != nullptr && leader->grace_end != kNoTime) h.end = std::min(h.end, leader->grace_end);  // they go together
       h.end = std::max(h.end, now_);
       holders_.push_back(h);
     });

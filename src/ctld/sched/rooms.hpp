@@ -178,6 +178,10 @@ class Rooms {
   // Of those that are gone the leavers that the placement needs; it is made anew as they become fewer.
   [[nodiscard]] std::vector<Leaver> needed_leavers(const Wish& wish, Time ends, std::vector<Leaver> leavers, Gone& gone,
                                                    std::vector<NodeAllocation>& placed) const;
+  // The least number of leavers that is enough, with their placement; `leavers` are those then.
+  [[nodiscard]] Placed place_with_leavers(const Wish& wish, Time ends, std::vector<Leaver>& leavers, Gone& gone) const;
+  void have_leave(const Leaver& leaver);
+  [[nodiscard]] bool starts_now(const Holder& holder) const;  // in this pass
   [[nodiscard]] Placed place_without(const Ask& ask, Time ends, const Gone& gone, const Bitmap* only = nullptr) const;
   [[nodiscard]] bool touches(const Holder& holder, const Bitmap& nodes) const;
   [[nodiscard]] Bitmap shareable_cores(const fit::Room& room, uint32_t sharers) const;

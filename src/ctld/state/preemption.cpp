@@ -31,13 +31,22 @@ bool is_guest_of(const Reservation* reservation, const Job& running) {
   return reservation != nullptr && running.reservation != reservation->name && lets_in(*reservation, leaves_within(*running.spec));
 }
 
+// It may begin in the reservation's nodes as it gives way to the jobs there: they would have each other leave for ever.
+bool is_guest_beside(const ClusterState& state, const Preemptor& preemptor, const Job& running) {
+  if (running.reservation.empty()) return false;
+  const Reservation* theirs = find_reservation(state, running.reservation.view());
+  if (theirs == nullptr || theirs == preemptor.reservation) return false;
+  return lets_in(*theirs, leaves_within(*preemptor.job->spec));
+}
+
 bool may_preempt_one(const ClusterState& state, const Preemptor& preemptor, const Job& running, Time now) {
   const bool runs = running.state == JobState::kRunning || running.state == JobState::kSuspended;
   const Partition* partition = find_partition(state, running.partition.view());
   if (!runs || is_leaving(running) || partition == nullptr) return false;
   const Duration exempt = preempt_exempt_in(state, *partition);
   if (exempt == kNotPreemptable || now < running.start + exempt) return false;
-  return policy_of(state)->goes_first(state, preemptor, running) || is_guest_of(preemptor.reservation, running);
+  if (is_guest_of(preemptor.reservation, running)) return true;
+  return policy_of(state)->goes_first(state, preemptor, running) && !is_guest_beside(state, preemptor, running);
 }
 
 }  // namespace

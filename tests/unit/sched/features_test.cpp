@@ -101,6 +101,25 @@ TEST(Features, DelayBootKeepsNoNodeFromOthers) {
   EXPECT_EQ(w.pass(), "1:n1");
 }
 
+// The bug: a job was ended for one that would not have its node rebooted yet.
+TEST(Features, NobodyMakesRoomWhereAJobWaitsForItsBoot) {
+  Helped w(1);
+  w.config.preempt_type = "preempt/partition_prio";
+  w.config.preempt_mode = PreemptMode::kCancel;
+  w.partition("high").priority_tier = 2;
+  w.run(state::ReplaceConfig{std::make_shared<ClusterConfig>(w.config)});
+  w.submit(World::spec(2, 60));
+  EXPECT_EQ(w.pass(), "1:n1");
+  JobSpec patient = Helped::wants("nps4", 2);
+  patient.partitions = "high";
+  patient.delay_boot_seconds = 120;
+  w.submit(patient);
+  EXPECT_EQ(w.pass() + w.leave, "");
+  w.pass_time(std::chrono::seconds(120));
+  EXPECT_EQ(w.pass(), "");
+  EXPECT_EQ(w.leave, "1 for 2");
+}
+
 TEST(Features, OneUserMayWhatAnotherMayNot) {
   Helped w(2);
   w.config.helpers.allow_user_boot = {"ann"};

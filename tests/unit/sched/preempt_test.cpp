@@ -232,6 +232,65 @@ TEST(Preemption, ThoseThatAreNoHelpStay) {
   EXPECT_EQ(world.running(), "1 2 ");
 }
 
+// The bug: only the first component counted as one that leaves, so that somebody else had to go for the next job.
+TEST(Preemption, AllComponentsOfAHeterogeneousJobLeaveRoom) {
+  PreemptingWorld world(3, 8);
+  world.low().grace_time_s = 30;
+  world.up();
+  world.submit(World::spec(8, 60));
+  const JobSpec part = World::spec(8, 60);
+  state::SubmitJob het{{1001, 1001}, part, {}};
+  het.components = {part};
+  ASSERT_TRUE(world.run(het));
+  EXPECT_EQ(world.pass(), "1:n1 2:n2 3:n3");
+  world.submit(PreemptingWorld::high(8));
+  world.submit(PreemptingWorld::high(8));
+  EXPECT_EQ(world.pass(), "");
+  EXPECT_EQ(world.leave, "3 for 4");
+  EXPECT_EQ(world.soft->find(5)->expected_start, world.now + seconds(30));
+  EXPECT_EQ(world.pass() + world.leave, "");
+  for (const JobId id : {4, 5}) EXPECT_EQ(world.soft->find(id)->expected_start, world.now + seconds(30));
+  EXPECT_EQ(world.running(), "1 2 3 ");
+  world.pass_time(seconds(30));
+  EXPECT_EQ(world.running(), "1 ");
+}
+
+// The bug: tasks that had run before did not count, so that more had to leave than may run.
+TEST(Preemption, NobodyLeavesForTasksBeyondAnArraysLimit) {
+  PreemptingWorld world(1, 8);
+  world.up();
+  JobSpec array = PreemptingWorld::high(4);
+  array.array = "0-1%1";
+  world.submit(array);
+  for (const auto& [task, record] : {std::pair("1_0", 2U), std::pair("1_1", 1U)}) {
+    EXPECT_EQ(world.pass(), std::string(task) + ":n1");
+    ASSERT_TRUE(world.run(state::ChangeJob{{0, 0}, task, protocol::JobAction::kRequeue, false}));
+    world.clean(record);
+  }
+  world.submit(World::spec(4, 60));
+  world.submit(World::spec(4, 60));
+  EXPECT_EQ(world.pass(), "3:n1 4:n1");
+  world.pass_time(seconds(61));
+  EXPECT_EQ(world.pass(), "");
+  EXPECT_EQ(world.leave, "4 for 1");
+}
+
+TEST(Preemption, InStrictOrderNobodyOvertakesWhoHasRoomMade) {
+  for (const bool strict : {false, true}) {
+    PreemptingWorld world(2, 8);
+    if (strict) world.config.scheduler_type = "sched/builtin";
+    world.up();
+    world.submit(World::spec(8, 10));
+    EXPECT_EQ(world.pass(), "1:n1");
+    JobSpec first = PreemptingWorld::high(8);
+    first.required_nodes = "n1";
+    world.submit(first);
+    world.submit(PreemptingWorld::high(8));
+    EXPECT_EQ(world.pass(), strict ? "" : "3:n2");
+    EXPECT_EQ(world.leave, "1 for 2");
+  }
+}
+
 // --- guests of reservations ------------------------------------------------------------------------
 
 struct GuestWorld : PreemptingWorld {
@@ -299,6 +358,23 @@ TEST(Preemption, WhoWaitsForTheReservationsEndIsNotInTheWay) {
   world.submit(own);
   world.pass();
   EXPECT_EQ(world.leave, "2 for 3");
+}
+
+// The bug: each had the other one leave, for ever.
+TEST(Preemption, AGuestOfAHigherTierLeavesTheReservationsJobsAlone) {
+  GuestWorld world(1, 8);
+  world.up();
+  world.reserve(minutes(10), minutes(2));
+  world.pass_time(minutes(10));
+  JobSpec own = World::spec(8, 10);
+  own.reservation = "r";
+  world.submit(own);
+  EXPECT_EQ(world.pass(), "1:n1");
+  JobSpec guest = GuestWorld::guest(90);
+  guest.partitions = "high";
+  world.submit(guest);
+  EXPECT_EQ(world.pass() + world.leave, "");
+  EXPECT_EQ(world.running(), "1 ");
 }
 
 TEST(Preemption, OthersAreNoGuests) {
