@@ -387,7 +387,8 @@ class ForkBomb(GroupCase):
     def test_all_steps_together(self):  # the limit is the job's, not a step's
         hold = f"import threading\nfor i in range({self.MOST // 2}): threading.Thread(target=threading.Event().wait, daemon=True).start()\n" \
             "print('all', flush=True)\nthreading.Event().wait()"
-        job = self.submit("-n2", "-o", "steps.out", "--wrap", "srun -n1 --exact python3 -c \"$HOLD\" & srun -n1 --exact python3 -c \"$HOLD\" & wait",
+        job = self.submit("-n2", "-o", "steps.out", "--wrap", "srun -n1 --exact python3 -c \"$HOLD\" & "
+                          "until grep -q all steps.out; do sleep 0.1; done; srun -n1 --exact python3 -c \"$HOLD\" & wait",
                           env={"HOLD": hold})
         wait_for(lambda: "can't start new thread" in self.file("steps.out"), "the second step finds no room")
         self.assertEqual(self.file("steps.out").count("all\n"), 1)
