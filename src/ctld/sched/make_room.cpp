@@ -134,8 +134,9 @@ Rooms::Placed Rooms::place_with_leavers(const Wish& wish, Time ends, std::vector
   while (low < high) {
     const size_t middle = (low + high) / 2;
     auto fewer = place_with(middle);
-    if (fewer) placed = std::move(fewer);
-    (fewer ? high : low) = fewer ? middle : middle + 1;
+    const bool enough = fewer.has_value();
+    if (enough) placed = std::move(fewer);
+    (enough ? high : low) = enough ? middle : middle + 1;
   }
   for (size_t i = 0; i < leavers.size(); ++i) gone[leavers[i].holder] = i < high;
   leavers.resize(high);
