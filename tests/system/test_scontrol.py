@@ -181,7 +181,7 @@ class Scontrol(ClusterCase):
         self.wait_state(job, "RUNNING")
         self.run_cmd("scontrol", "requeuehold", "State=SpecialExit", job)
         self.wait_state(job, "SPECIAL_EXIT")
-        for state in ("State=Special", "state="):  # the bug: nothing was said of it
+        for state in ("State=Special", "state=", "st=SpecialExit", "states=SpecialExit", "foo=SpecialExit"):  # the bug: nothing was said of it
             self.fails(f"Invalid job id specified for job {state}\nJob is pending execution for job {job}\n",
                        "scontrol", "requeuehold", state, job)
         self.cancel(job)

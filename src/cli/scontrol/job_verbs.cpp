@@ -93,8 +93,9 @@ Words targets(Session& session, const Words& words) {
       for (std::string& id : split_ids(list)) out.push_back(std::move(id));
       continue;
     }
-    if (starts_with_i(key, "state")) {  // of requeue: the only state is SpecialExit
-      if (!iequals(word.substr(equals + 1), "SpecialExit")) session.fail("Invalid job id specified for job " + word);
+    if (iequals(word, "state=SpecialExit")) continue;  // of requeue
+    if (!iequals(key, "name") && !iequals(key, "jobname")) {
+      session.fail("Invalid job id specified for job " + word);
       continue;
     }
     const auto named = jobs_named(session, word.substr(equals + 1), std::nullopt);

@@ -73,16 +73,18 @@ OptionResult fit_node_list(JobSpec& job, CommandSet command, std::vector<std::st
   return {};
 }
 
-// -B alone asks for as many tasks as there are processors of that kind; srun has its step's tasks counted otherwise.
+// -B alone asks for as many tasks as there are processors of that kind, and so does each of its parts where nodes are
+// asked for; srun has its step's tasks counted otherwise.
 void follow_node_info(Submission& s, CommandSet command) {
   JobSpec& job = s.job;
   const bool counted = job.max_nodes == 0 || job.max_nodes == job.min_nodes;
-  if (!s.settings.node_info_given || command == kSrun || job.num_tasks != 0 || job.ntasks_per_node != 0 || !counted) return;
-  uint64_t tasks = std::max(1U, job.min_nodes);
+  if (!(s.settings.node_info_given || job.min_nodes > 0) || command == kSrun || job.num_tasks != 0 || job.ntasks_per_node != 0 || !counted) return;
+  const uint64_t nodes = std::max(1U, job.min_nodes);
+  uint64_t tasks = nodes;
   for (const uint32_t parts : {job.sockets_per_node, job.cores_per_socket, job.threads_per_core}) {
     tasks = std::min<uint64_t>(tasks * std::max(1U, parts), INT32_MAX);
   }
-  job.num_tasks = static_cast<uint32_t>(tasks);
+  if (tasks > nodes || s.settings.node_info_given) job.num_tasks = static_cast<uint32_t>(tasks);
 }
 
 // No more nodes than tasks, and no --ntasks-per-node that contradicts both.

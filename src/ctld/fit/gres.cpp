@@ -41,9 +41,11 @@ bool mixes_types(const std::vector<GresNeed>& needs) {
   });
 }
 
-// One GPU need for --ntasks-per-gpu; added where only the tasks were given.
+// One GPU need for --ntasks-per-gpu; added where only the tasks were given. GPUs of several types serve the tasks together,
+// so none of these needs bounds them.
 Status set_tasks_per_gpu(const JobSpec& spec, Needs& needs) {
-  if (spec.ntasks_per_gpu == 0) return {};
+  const auto kinds = std::ranges::count_if(needs.gres, [](const GresNeed& need) { return need.name == "gpu"; });
+  if (spec.ntasks_per_gpu == 0 || kinds > 1) return {};
   auto at = std::ranges::find_if(needs.gres, [](const GresNeed& need) { return need.name == "gpu"; });
   if (at == needs.gres.end()) {
     if (spec.num_tasks == 0) return failure(ErrorCode::kInvalidGres);

@@ -146,6 +146,24 @@ TEST(PlaceGres, TasksFillWholeUnits) {
   EXPECT_EQ(place(JobSpec(), 12, 2), "n1:gpu:a100:4(IDX:0-3) n2:gpu:a100:2(IDX:0-1) 8 4") << "a node after the other";
 }
 
+TEST(PlaceGres, UnitsOfTwoTypesServeTasksTogether) {
+  GpuCluster cluster(1);
+  cluster.nodes[0].gres = make_inventory("gpu:a:1,gpu:b:1", {{.name = "gpu", .type = "a", .count = 1, .files = {"0"}},
+                                                             {.name = "gpu", .type = "b", .count = 1, .files = {"1"}}});
+  JobSpec spec;
+  spec.min_nodes = spec.max_nodes = 1;
+  spec.num_tasks = 4;
+  spec.ntasks_per_gpu = 2;
+  for (SharedText JobSpec::* wish : {&JobSpec::gres, &JobSpec::tres_per_job}) {
+    JobSpec both = spec;
+    both.*wish = "gres/gpu:a:1,gres/gpu:b:1";
+    const std::vector<NodeAllocation> placed = cluster.place_spec(both);
+    ASSERT_EQ(placed.size(), 1U);
+    EXPECT_EQ(placed[0].cpus, 4U);
+    EXPECT_EQ(placed[0].gres.size(), 2U);
+  }
+}
+
 TEST(PlaceGres, PerSocket) {
   GpuCluster cluster(1);
   JobSpec spec;

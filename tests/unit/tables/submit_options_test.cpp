@@ -281,6 +281,23 @@ TEST(SubmitOptionsTest, TheShapeOfNodesCountsTasks) {
   EXPECT_EQ(tasks(kSrun, "2:4"), 0U);
 }
 
+TEST(SubmitOptionsTest, PartsOfTheShapeCountTasksWhereNodesAreAskedFor) {
+  const auto tasks = [](std::vector<std::pair<const char*, const char*>> options) {
+    Submission s;
+    for (const auto& [name, value] : options) EXPECT_TRUE(apply(s, name, value, kSbatch)) << name;
+    std::vector<std::string> said;
+    EXPECT_TRUE(finish_submission(s, kSbatch, said));
+    return s.job.num_tasks;
+  };
+  EXPECT_EQ(tasks({{"nodes", "2"}, {"cores-per-socket", "2"}}), 4U);
+  EXPECT_EQ(tasks({{"nodelist", "n1,n2"}, {"cores-per-socket", "2"}}), 4U);
+  EXPECT_EQ(tasks({{"nodes", "2"}, {"sockets-per-node", "1"}, {"cores-per-socket", "3"}, {"threads-per-core", "1"}}), 6U);
+  EXPECT_EQ(tasks({{"nodes", "2"}, {"cores-per-socket", "2"}, {"ntasks", "3"}}), 3U);
+  EXPECT_EQ(tasks({{"nodes", "1-2"}, {"cores-per-socket", "2"}}), 0U) << "how many nodes is not known";
+  EXPECT_EQ(tasks({{"cores-per-socket", "2"}}), 0U);
+  EXPECT_EQ(tasks({{"nodes", "2"}, {"threads-per-core", "1"}}), 0U) << "a task on each node, as without it";
+}
+
 TEST(SubmitOptionsTest, WishesOfGpusThatCannotBeMeant) {
   const auto refused = [](std::vector<std::pair<const char*, const char*>> options) {
     Submission s;
