@@ -97,13 +97,13 @@ class Placement(Everywhere):
         self.check([("-N1 -n2 -w n4,n3", dict(NodeList="n4", ReqNodeList="n4"))], ["srun"])
 
     def test_node_lists_leave_room(self):
-        """Nodes that are named are had in any case; sbatch and salloc add others where those are not enough."""
+        """Nodes that are named are had in any case, others are added where those are not enough."""
         both = ["sbatch", "salloc"]
-        self.check([("-w n3 -n6 -C b -x n5", dict(NodeList="n[3-4]", NumTasks="6", ReqNodeList="n3")),
-                    ("-w n3 -n2 --ntasks-per-node=1 -C b -x n5", dict(NodeList="n[3-4]"))], both)
+        self.check([("-w n3 -n6 -C b -x n5", dict(NodeList="n[3-4]", NumTasks="6", ReqNodeList="n3"))])
+        self.check([("-w n3 -n2 --ntasks-per-node=1 -C b -x n5", dict(NodeList="n[3-4]"))], both)
         self.wait_no_jobs()
         self.check([("--contiguous -w n2,n4", dict(NodeList="n[2-4]", NumNodes="3"))], both)
-        for command, options in (("srun", "-w n3 -n6"), ("sbatch", "-w n3 -N1 -n6"), ("sbatch", "-w n2,n4 -N2 --contiguous")):
+        for command, options in (("srun", "-w n3 -N1 -n6"), ("sbatch", "-w n3 -N1 -n6"), ("sbatch", "-w n2,n4 -N2 --contiguous")):
             words = ("--wrap", "true") if command == "sbatch" else ("true",)
             done = self.run_cmd(command, *options.split(), *words, check=False)
             self.assertEqual(done.returncode, 1, (command, options))

@@ -319,7 +319,6 @@ OptionResult finish_submission(Submission& s,
   follow_node_info(s, command);
   if (own_job) {
     if (OptionResult fits = check_gpus(s.job); !fits) return fits;
-    if (command == kSrun && job.max_nodes == 0) job.max_nodes = job.min_nodes;  // of a list of nodes it takes no others
   }
   fit_to_tasks(job, command, warnings);
   // As many as asked for on each node: sbatch and salloc leave it to the nodes when only that is

@@ -366,14 +366,14 @@ TEST(SubmitOptionsTest, ANodeListIsCutToTasksAndNodes) {
             "(3 > 2). Eliminating nodes from the nodelist.");
 }
 
-TEST(SubmitOptionsTest, OnlySrunTakesNoOthersThanTheNodesOfAList) {
-  for (const auto& [command, most] : {std::pair{kSbatch, 0U}, {kSalloc, 0U}, {kSrun, 2U}}) {
+TEST(SubmitOptionsTest, AListOfNodesIsTheLeastThatIsTaken) {
+  for (const CommandSet command : {kSbatch, kSalloc, kSrun}) {
     Submission s;
     s.job.num_tasks = 9;
     s.job.required_nodes = "n1,n3";
     std::vector<std::string> said;
     ASSERT_TRUE(finish_submission(s, command, said));
-    EXPECT_EQ(std::pair(s.job.min_nodes, s.job.max_nodes), std::pair(2U, most));
+    EXPECT_EQ(std::pair(s.job.min_nodes, s.job.max_nodes), std::pair(2U, 0U));
   }
 }
 
