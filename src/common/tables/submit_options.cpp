@@ -190,34 +190,33 @@ bool mixes_parts(const JobSpec& job) {
 
 // Wishes of GPUs that contradict or lack each other, in an allocation of the command's own.
 OptionResult check_gpus(const JobSpec& job) {
-  const auto& invalid = invalid_gres;
   if (mixes_parts(job)) return submit::refuse("Invalid generic resource (gres) specification", 1);
   const GpuWishes gpus(job);
   if (job.memory_kind == MemoryKind::kPerGpu && gpus.in_job + gpus.on_node + gpus.on_socket + gpus.of_task == 0 &&
       job.ntasks_per_gpu == 0) {
-    return invalid(fmt::format("Requested mem_per_tres=gres/gpu:{} but did not request any GPU.", job.memory_mib));
+    return invalid_gres(fmt::format("Requested mem_per_tres=gres/gpu:{} but did not request any GPU.", job.memory_mib));
   }
   if (gpus.on_socket > 0 && job.sockets_per_node == 0) {
-    return invalid("--gpus-per-socket option requires --sockets-per-node specification");
+    return invalid_gres("--gpus-per-socket option requires --sockets-per-node specification");
   }
   if (gpus.in_job > 0 && std::max({gpus.on_node, gpus.on_socket, gpus.of_task}) > gpus.in_job) {
-    return invalid("Failed to ensure --gpus >= --gres=gpu/--gpus-per-node >= --gpus-per-socket");
+    return invalid_gres("Failed to ensure --gpus >= --gres=gpu/--gpus-per-node >= --gpus-per-socket");
   }
-  if (gpus.on_node > 0 && gpus.on_socket > gpus.on_node) return invalid("Failed to ensure --gpus >= --gpus-per-task");
+  if (gpus.on_node > 0 && gpus.on_socket > gpus.on_node) return invalid_gres("Failed to ensure --gpus >= --gpus-per-task");
   if (gpus.of_task > 0 && gpus.in_job == 0 && job.num_tasks == 0 && job.ntasks_per_node == 0 && job.min_nodes == 0) {
-    return invalid("Failed to validate job spec. --gpus-per-task used without either --gpus or -n/--ntasks is not allowed.");
+    return invalid_gres("Failed to validate job spec. --gpus-per-task used without either --gpus or -n/--ntasks is not allowed.");
   }
   if (job.ntasks_per_gpu > 0 && gpus.in_job + gpus.on_node + gpus.on_socket == 0) {
     if (job.num_tasks == 0 && (job.min_nodes == 0 || job.min_nodes != job.max_nodes)) {
-      return invalid("gres_job_state_validate: --ntasks-per-tres needs either a GRES GPU specification or a "
+      return invalid_gres("gres_job_state_validate: --ntasks-per-tres needs either a GRES GPU specification or a "
                      "node/ntask specification");
     }
     if (job.num_tasks % job.ntasks_per_gpu != 0) {
-      return invalid("Failed to validate job spec, -n/--ntasks has to be a multiple of --ntasks-per-gpu.");
+      return invalid_gres("Failed to validate job spec, -n/--ntasks has to be a multiple of --ntasks-per-gpu.");
     }
   }
   if (!gpus.of_one_kind) return {};
-  if (std::string why = gpus_left_over(job, gpus); !why.empty()) return invalid(std::move(why));
+  if (std::string why = gpus_left_over(job, gpus); !why.empty()) return invalid_gres(std::move(why));
   return {};
 }
 

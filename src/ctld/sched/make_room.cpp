@@ -31,8 +31,7 @@ bool leaves_already(const state::ClusterState& state, const Job& job) {
 
 bool Rooms::touches(const Holder& holder, const Bitmap& nodes) const {
   for (size_t at = 0; at < holder.nodes->size(); ++at) {
-    const bool given_back = holder.released != nullptr && holder.released->test(at);
-    if (!given_back && nodes.test((*holder.nodes)[at].node)) return true;
+    if (!holder.gave_back(at) && nodes.test((*holder.nodes)[at].node)) return true;
   }
   return false;
 }

@@ -183,8 +183,7 @@ Rooms::Uses Rooms::uses_without(const Partition& partition, const Gone& gone) co
     const Holder& h = holders_[i];
     for (size_t at = 0; !gone[i] && h.partition == &partition && at < h.nodes->size(); ++at) {
       const NodeAllocation& a = (*h.nodes)[at];
-      const bool given_back = h.released != nullptr && h.released->test(at);
-      if (!given_back && a.node < rooms_.size() && rooms_[a.node].config != nullptr) uses[a.node].add(a, *rooms_[a.node].config);
+      if (!h.gave_back(at) && a.node < rooms_.size() && rooms_[a.node].config != nullptr) uses[a.node].add(a, *rooms_[a.node].config);
     }
   }
   return uses;
@@ -246,7 +245,7 @@ Bitmap Rooms::shareable_cores(const fit::Room& room, uint32_t sharers) const {
   const auto count = [&](const Holder& h) {
     for (size_t i = 0; i < h.nodes->size(); ++i) {
       const NodeAllocation& a = (*h.nodes)[i];
-      if (a.node != room.node || (h.released != nullptr && h.released->test(i))) continue;
+      if (a.node != room.node || h.gave_back(i)) continue;
       a.cores.for_each([&](size_t core) {
         if (core < held.size()) held[core] += h.sharers > 1 && !h.whole ? 1 : sharers;
       });
@@ -413,8 +412,7 @@ std::vector<fit::Room> Rooms::rooms_without(const Gone& gone) const {
   for (size_t i = 0; i < holders_.size(); ++i) {
     for (size_t at = 0; gone[i] && at < holders_[i].nodes->size(); ++at) {
       const NodeAllocation& a = (*holders_[i].nodes)[at];
-      const bool given_back = holders_[i].released != nullptr && holders_[i].released->test(at);
-      if (!given_back && a.node < later.size() && later[a.node].config != nullptr) touched[a.node] = true;
+      if (!holders_[i].gave_back(at) && a.node < later.size() && later[a.node].config != nullptr) touched[a.node] = true;
     }
   }
   for (NodeId id = 0; id < later.size(); ++id) {
@@ -424,9 +422,7 @@ std::vector<fit::Room> Rooms::rooms_without(const Gone& gone) const {
     const Holder& h = holders_[i];
     for (size_t at = 0; !gone[i] && at < h.nodes->size(); ++at) {
       const NodeAllocation& a = (*h.nodes)[at];
-      if (a.node >= later.size() || !touched[a.node] ||
-          (h.released != nullptr && h.released->test(at)))
-        continue;
+      if (a.node >= later.size() || !touched[a.node] || h.gave_back(at)) continue;
       fit::take_from(later[a.node], a, h.whole, h.uid);
       later[a.node].one_user = later[a.node].one_user || h.one_user;
     }

@@ -142,6 +142,8 @@ class Rooms {
     uint32_t uid = 0;
     bool one_user = false;
     const state::Partition* partition = nullptr;  // null: it is no more
+
+    [[nodiscard]] bool gave_back(size_t at) const { return released != nullptr && released->test(at); }
   };
   using Uses = std::unordered_map<NodeId, fit::PartitionUse>;
 

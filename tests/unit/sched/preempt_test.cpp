@@ -305,6 +305,12 @@ struct GuestWorld : PreemptingWorld {
     const auto reply = run(state::ChangeReservation{{0, 0}, {protocol::ReservationAction::kCreate, "r", values}, {{"user", {1001}}}});
     EXPECT_TRUE(reply) << (reply ? "" : reply.error().text);
   }
+  // A job of the reservation, of the same tier.
+  static JobSpec own() {
+    JobSpec made = spec(8, 10);
+    made.reservation = "r";
+    return made;
+  }
   static JobSpec guest(uint32_t seconds_before, bool gives_way = true) {
     JobSpec made = spec(8, 60);
     made.signal = 10;
@@ -332,9 +338,7 @@ TEST(Preemption, AGuestLeavesWhenAJobOfTheReservationComes) {
   EXPECT_EQ(world.pass(), "1:n1");
   world.pass_time(minutes(10));
   EXPECT_EQ(world.pass() + world.leave, "");
-  JobSpec own = World::spec(8, 10);  // of the same tier
-  own.reservation = "r";
-  world.submit(own);
+  world.submit(GuestWorld::own());
   world.pass();
   EXPECT_EQ(world.leave, "1 for 2");
   EXPECT_EQ(world.job(guest).state, JobState::kRunning);
@@ -353,9 +357,7 @@ TEST(Preemption, WhoWaitsForTheReservationsEndIsNotInTheWay) {
   world.submit(GuestWorld::guest(90));
   EXPECT_EQ(world.pass(), "2:n1");
   world.pass_time(minutes(10));
-  JobSpec own = World::spec(8, 10);
-  own.reservation = "r";
-  world.submit(own);
+  world.submit(GuestWorld::own());
   world.pass();
   EXPECT_EQ(world.leave, "2 for 3");
 }
@@ -366,9 +368,7 @@ TEST(Preemption, AGuestOfAHigherTierLeavesTheReservationsJobsAlone) {
   world.up();
   world.reserve(minutes(10), minutes(2));
   world.pass_time(minutes(10));
-  JobSpec own = World::spec(8, 10);
-  own.reservation = "r";
-  world.submit(own);
+  world.submit(GuestWorld::own());
   EXPECT_EQ(world.pass(), "1:n1");
   JobSpec guest = GuestWorld::guest(90);
   guest.partitions = "high";
@@ -385,9 +385,7 @@ TEST(Preemption, OthersAreNoGuests) {
   world.submit(GuestWorld::guest(90));
   EXPECT_EQ(world.pass(), "1:n1");  // where nobody is preempted it may begin as well, as in Slurm
   world.pass_time(minutes(10));
-  JobSpec own = World::spec(8, 10);
-  own.reservation = "r";
-  world.submit(own);
+  world.submit(GuestWorld::own());
   world.pass();
   EXPECT_EQ(world.leave, "");
 }
