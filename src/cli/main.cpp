@@ -32,9 +32,11 @@ constexpr Command kSlurmCommands[] = {
     {"strigger", sluice::cli::strigger_main},
 };
 constexpr Command kOwnCommands[] = {
+    {"backup", sluice::cli::backup_main},
     {"compatibility", sluice::cli::compatibility_main},
     {"down", sluice::cli::down_main},
     {"explain", sluice::cli::explain_main},
+    {"restore", sluice::cli::restore_main},
     {"up", sluice::cli::up_main},
 };
 

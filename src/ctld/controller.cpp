@@ -20,10 +20,12 @@
 #include "ctld/agents/effect_runner.hpp"
 #include "ctld/agents/health_checks.hpp"
 #include "ctld/agents/liveness.hpp"
+#include "ctld/agents/program_checks.hpp"
 #include "ctld/agents/site_programs.hpp"
 #include "ctld/checkpointer.hpp"
 #include "ctld/debug_log.hpp"
 #include "ctld/journal/open_journal.hpp"
+#include "ctld/own_host.hpp"
 #include "ctld/rpc/services.hpp"
 #include "ctld/schedule_log.hpp"
 #include "ctld/state/react.hpp"
@@ -32,6 +34,9 @@ namespace sluice::ctld {
 namespace {
 
 Time now() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
+
+// Of what gives job ids after a start, while nodes have not said which they know.
+constexpr Duration kJobIdsWait = std::chrono::seconds(5);
 
 // InactiveLimit; 0 for none.
 Duration silence_limit(const ClusterConfig& config) {
@@ -66,10 +71,12 @@ struct Controller::Graph {
   std::optional<Checkpointer> checkpointer;
   CallCounts calls{now()};
   SentFiles sent_files;
+  ConfigForNodes config_for_nodes;
   boost::asio::thread_pool slow_questions{1};
   std::optional<ServiceParts> services;
   std::optional<net::RpcServer> server;
 
+  Status open_signer(const journal::Recovered& recovered);
   Status open_identity();
   Status start_core(journal::Recovered recovered);
   Status start_server();
@@ -79,11 +86,27 @@ struct Controller::Graph {
   void stop();
 };
 
-// The key that signs launches, the tokens of the host's users, and the proof of everyone's identity.
-Status Controller::Graph::open_identity() {
-  auto key = net::CredentialSigner::load_or_create(config->state_save_location + "/credential.key");
+// The key that signs launches. A cluster that has been there before had one, and its nodes know it.
+Status Controller::Graph::open_signer(const journal::Recovered& recovered) {
+  const std::string path = config->state_save_location + "/credential.key";
+  auto key = net::CredentialSigner::load(path);
+  if (!key && key.error().code == ErrorCode::kPathMissing) {
+    const bool known = recovered.last > 0 && recovered.state.next_node_id > 0;
+    if (known && !options.new_key) {
+      return failure(ErrorCode::kPathMissing,
+                     path + " is missing, with which this cluster's launches were signed until now: put it back from the "
+                            "backup, or start once with --new-credential-key, and the nodes take a new one over");
+    }
+    if (known) log::info("{}: a new key is made, which the nodes take over", path);
+    key = net::CredentialSigner::create(path);
+  }
   if (!key) return tl::unexpected(key.error());
   signer = std::move(*key);
+  return {};
+}
+
+// The tokens of the host's users, and the proof of everyone's identity.
+Status Controller::Graph::open_identity() {
   const net::AuthOptions auth_options = net::auth_options(*config);
   auto provider = net::make_auth(auth_options);
   if (!provider) return tl::unexpected(provider.error());
@@ -119,18 +142,20 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
   publisher.emplace(
       engine::Published{std::make_shared<state::ClusterState>(recovered.state), recovered.last},
       [this](const state::Effects& list, const state::ClusterSnapshot& state) { effects->run(list, state); });
-  commit.emplace(*store, journal::GroupCommitOptions{.on_storage_change = [](bool trouble, const std::string& why) {
-                   if (trouble) log::error("{}; new work is refused", why);
+  commit.emplace(*store, journal::GroupCommitOptions{.on_storage_change = [this](bool trouble, const std::string& why) {
+                   if (trouble) log::error("{}; new work is refused until {} MiB are free in {}", why, journal::kRoomWanted >> 20, config->state_save_location);
                    else log::info("the journal can be written again");
                  }});
-  engine.emplace(engine::EngineOptions{.clock = now, .on_events = log_events}, std::move(recovered.state), recovered.last,
+  engine.emplace(engine::EngineOptions{.clock = now, .job_ids_wait = kJobIdsWait, .on_events = log_events}, std::move(recovered.state), recovered.last,
                  *commit, *publisher);
   scheduler.emplace(*engine, *publisher, now, [this](const engine::PassReport& report) {
     schedule_log.note(report, runtime.get().second.value_or(report.state.config->slurm_sched_log_level));
     pass_debug.note(report);
   });
   effects->connect(*engine, *scheduler, *publisher);
-  if (auto ok = command(state::StartEpoch{info.cluster_id, info.epoch, options.clean}); !ok) return ok;
+  const state::StartEpoch start{info.cluster_id, info.epoch, options.clean, options.first_job_id,
+                                net::hex_digits(signer->public_key()), options.new_key};
+  if (auto ok = command(start); !ok) return ok;
   if (auto ok = command(state::ReplaceConfig{config, options.keep_partitions}); !ok) return ok;
   const state::ClusterSnapshot state = publisher->newest()->state;
   effects->run(state::resume(*state), state);
@@ -144,7 +169,7 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
 Status Controller::Graph::start_server() {
   services.emplace(ServiceParts{*engine, *publisher, *scheduler, *store, *signer, *links, *liveness, *watches, step_waiters, users,
                                 now, now(), short_host_name(), [this] { return reconfigure(); },
-                                [this](bool controller_only) { shut_down(controller_only); }, slow_questions, runtime, calls, sent_files});
+                                [this](bool controller_only) { shut_down(controller_only); }, slow_questions, runtime, calls, sent_files, config_for_nodes});
   net::ServerOptions server_options;
   server_options.addresses = {net::controller_listen_address(*config, short_host_name())};
   server_options.receiver = net::kController;
@@ -201,6 +226,7 @@ Status Controller::Graph::reconfigure() {
     log::error("reconfigure refused: {}", error_text(ok.error()));
     return ok;
   }
+  for (const std::string& problem : unusable_programs(*next)) log::error("{}", problem);
   users.use(*next);
   step_waiters.use(step_retry(*next));
   runtime.reset();
@@ -244,6 +270,7 @@ Result<std::unique_ptr<Controller>> Controller::start(ClusterConfig config, Cont
   auto graph = std::make_unique<Graph>();
   graph->options = std::move(options);
   graph->config = std::make_shared<const ClusterConfig>(std::move(config));
+  if (auto ok = may_control_here(*graph->config); !ok) return tl::unexpected(ok.error());
   const std::filesystem::path folder = graph->config->state_save_location;
   auto opened = journal::open_journal(folder / "journal", graph->options.clean);
   if (!opened) return tl::unexpected(opened.error());
@@ -252,11 +279,14 @@ Result<std::unique_ptr<Controller>> Controller::start(ClusterConfig config, Cont
   auto files = SentFiles::read(*graph->config);
   if (!files) return tl::unexpected(files.error());
   graph->sent_files.replace(std::move(*files));
+  for (const std::string& problem : unusable_programs(*graph->config)) log::error("{}", problem);
   graph->users.use(*graph->config);
   graph->step_waiters.use(step_retry(*graph->config));
-  Status ok = graph->open_identity();
+  Status ok = graph->open_signer(opened->recovered);
+  if (ok) ok = graph->open_identity();
   if (ok) ok = graph->start_core(std::move(opened->recovered));
   if (ok) ok = graph->start_server();
+  if (ok) graph->liveness->start();  // nodes that are asked register at once
   if (!ok) {
     graph->stop();
     return tl::unexpected(ok.error());

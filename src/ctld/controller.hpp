@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include "common/base/ids.hpp"
 #include "common/base/result.hpp"
 #include "common/model/cluster_config.hpp"
 
@@ -16,6 +17,8 @@ struct ControllerOptions {
   std::string config_path;
   bool keep_partitions = false;  // -R: as scontrol left them, if slurm.conf is the same
   bool clean = false;  // -c: forget jobs and changes, keep the cluster's and the jobs' ids
+  JobId first_job_id = kNoJob;  // --first-job-id
+  bool new_key = false;  // --new-credential-key: another credential.key than before is meant
   std::function<void()> end_process;  // asked by scontrol shutdown
 };
 

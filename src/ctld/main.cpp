@@ -9,6 +9,7 @@
 #include "common/conf/load.hpp"
 #include "common/daemon/program.hpp"
 #include "common/log/log.hpp"
+#include "ctld/backup.hpp"
 #include "ctld/controller.hpp"
 
 namespace {
@@ -16,7 +17,9 @@ namespace {
 using namespace sluice;  // NOLINT(google-build-using-namespace): a program's main file
 
 struct Arguments : daemon::ProgramOptions {
-  bool clean = false, keep_partitions = false, keep_states = false, ignore_errors = false;
+  bool clean = false, keep_partitions = false, keep_states = false, ignore_errors = false, new_key = false;
+  uint32_t first_job_id = kNoJob;
+  std::string backup_to, restore_from;
 };
 
 std::optional<int> parse(int argc, char** argv, Arguments& a) {
@@ -26,6 +29,11 @@ std::optional<int> parse(int argc, char** argv, Arguments& a) {
   app.add_flag("-r", a.keep_states, "keep jobs, and why nodes are down or drained (the default)");
   app.add_flag("-R", a.keep_partitions, "keep partitions as scontrol changed them, too, while slurm.conf is the same");
   app.add_flag("-i", a.ignore_errors, "accepted; a damaged journal is never ignored");
+  app.add_option("--first-job-id", a.first_job_id, "go on with this job id, which is beyond all that were given")->check(CLI::PositiveNumber);
+  app.add_flag("--new-credential-key", a.new_key,
+               "let nodes take over another credential.key than they know, or a new one where it is lost");
+  app.add_option("--backup-to", a.backup_to, "copy the state, of a controller that may run, to this new folder and end");
+  app.add_option("--restore-from", a.restore_from, "put such a copy back in place of the state and end")->excludes("--backup-to");
   return daemon::parse(app, argc, argv, a);
 }
 
@@ -40,6 +48,8 @@ int serve(const Arguments& a, ClusterConfig config, daemon::Background& backgrou
   options.config_path = config.config_path;
   options.keep_partitions = a.keep_partitions;
   options.clean = a.clean;
+  options.first_job_id = a.first_job_id;
+  options.new_key = a.new_key;
   options.end_process = [] { daemon::Signals::stop(); };
   const std::string folder = config.state_save_location;
   auto controller = ctld::Controller::start(std::move(config), std::move(options));
@@ -57,6 +67,23 @@ int serve(const Arguments& a, ClusterConfig config, daemon::Background& backgrou
   return 0;
 }
 
+// sluice backup and sluice restore: no daemon is started.
+int copy_state(const Arguments& a, const ClusterConfig& config) {
+  const bool saves = !a.backup_to.empty();
+  Result<ctld::Restored> done = ctld::Restored{};
+  if (saves) done = ctld::back_up(config.state_save_location, a.backup_to).map([](auto content) { return ctld::Restored{content, {}}; });
+  else done = ctld::restore(a.restore_from, config.state_save_location, config.slurm_user_id);
+  if (!done) {
+    std::fprintf(stderr, "sluice %s: error: %s\n", saves ? "backup" : "restore", done.error().text.c_str());
+    return 1;
+  }
+  const ctld::BackupContent& content = done->content;
+  std::printf("%s: cluster %s, %zu jobs, next job id %u\n", saves ? a.backup_to.c_str() : config.state_save_location.c_str(),
+              content.cluster_id.c_str(), content.jobs, content.next_job_id);
+  if (!done->set_aside.empty()) std::printf("the journal that was there is %s now\n", done->set_aside.c_str());
+  return 0;
+}
+
 }  // namespace
 
 // NOLINTNEXTLINE(bugprone-exception-escape): what nobody caught is told by std::terminate
@@ -67,6 +94,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> warnings;
   auto config = load_config(config_path(a.config), &warnings);
   if (!config) return daemon::refuse(a, config.error().text);
+  if (!a.backup_to.empty() || !a.restore_from.empty()) return copy_state(a, *config);
   auto background = daemon::leave_terminal(a);
   daemon::Signals signals;
   daemon::LogSettings settings;

@@ -79,11 +79,15 @@ class Agent::Graph {
       std::error_code ignored;
       std::filesystem::remove_all(node_.spool_dir + "/steps", ignored);
       std::filesystem::remove_all(node_.spool_dir + "/jobs", ignored);
-      std::filesystem::remove(node_.spool_dir + "/cluster_id", ignored);
+      for (const char* name : {"cluster_id", "credential_key", "last_job"}) {
+        std::filesystem::remove(node_.spool_dir + "/" + name, ignored);
+      }
       if (auto ok = ChangedCpus(node_.spool_dir).give_all_back(); !ok) log::error("{}", ok.error().text);
       if (auto ok = ChangedGpus(node_.spool_dir).give_all_back(); !ok) log::error("{}", ok.error().text);
     }
     node_.cluster_id = read_cluster_id(node_.spool_dir);
+    if (!node_.cluster_id.empty()) node_.credential_key = read_credential_key(node_.spool_dir);
+    node_.last_job.emplace(node_.spool_dir);
     Status ok = open_identity();
     if (!ok) return ok;
     make_parts();

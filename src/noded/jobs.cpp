@@ -155,9 +155,9 @@ Status Jobs::launch(protocol::StepLaunch launch, std::string encoded, uint32_t n
   const Id id{launch.key.id.job, launch.key.restart};
   steps_->adopt(launch.key);
   if (steps_->knows(launch.key)) return {};
-  if (over_.contains(id)) return failure(ErrorCode::kAlreadyDone);
+  if (over_.contains(id)) return failure(ErrorCode::kAlreadyDone, protocol::kUsedJobId);
   const JobPtr job = job_of(id.first, id.second);
-  if (job->ending) return failure(ErrorCode::kAlreadyDone);
+  if (job->ending) return failure(ErrorCode::kAlreadyDone, protocol::kUsedJobId);
   if (job->prolog == Prolog::kFailed) return failure("the prolog failed on this node");
   job->facts = facts_of(launch);
   if (launch.key.id.step == kExternStep && has_option(node_.config->prolog_flags, "RunInJob")) job->in_group = true;

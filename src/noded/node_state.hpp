@@ -11,6 +11,7 @@
 #include "common/model/node.hpp"
 #include "common/net/signer.hpp"
 #include "common/tables/environment.hpp"
+#include "noded/last_job.hpp"
 #include "noded/mailbox.hpp"
 
 namespace sluice::noded {
@@ -32,6 +33,10 @@ struct NodeState {
   std::optional<std::vector<GresDevices>> found_gpus;  // by AutoDetect, once it was asked for
   std::string cluster_id;                           // empty: never registered
   uint64_t epoch = 0;                               // of the controller, by its last ping
+  Time pinged_by = kNoTime;                         // likewise, when it was started
+  Time registered_with = kNoTime;                   // likewise, of the one that took the last registration
+  std::string credential_key;                       // the cluster's, public; empty: not known
+  std::optional<LastJob> last_job;
   std::optional<net::CredentialVerifier> verifier;  // empty: not registered since the start
   Time started = kNoTime;
   Time last_controller_message = kNoTime;

@@ -17,6 +17,17 @@ std::string id_file(const std::string& spool_dir) {
   return spool_dir + "/cluster_id";
 }
 
+std::string key_file(const std::string& spool_dir) {
+  return spool_dir + "/credential_key";
+}
+
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
 // The controller pings several times in this time.
 Duration longest_silence(const ClusterConfig& config) {
   constexpr Duration kShortest = std::chrono::seconds(3), kDefault = std::chrono::minutes(5);
@@ -27,10 +38,11 @@ Duration longest_silence(const ClusterConfig& config) {
 }  // namespace
 
 std::string read_cluster_id(const std::string& spool_dir) {
-  std::ifstream file(id_file(spool_dir));
-  std::string id;
-  std::getline(file, id);
-  return id;
+  return first_line(id_file(spool_dir));
+}
+
+std::string read_credential_key(const std::string& spool_dir) {
+  return first_line(key_file(spool_dir));
 }
 
 Status write_cluster_id(const std::string& spool_dir, const std::string& id) {
@@ -69,6 +81,8 @@ void Registrar::send(protocol::RegisterNodeRequest request) {
   request.hardware = node_.hardware;
   request.own_line = node_.own_line;
   request.claims_future = node_.claims_future;
+  request.last_job = node_.last_job->number();
+  request.credential_key = node_.credential_key;
   handlers_.fill(request);
   controller_.call<protocol::RegisterNodeReply>(
       request, kCallTime,
@@ -84,10 +98,28 @@ void Registrar::send(protocol::RegisterNodeRequest request) {
 
 void Registrar::failed(const Error& error) {
   // once a row of failures is enough in the log, except when it is about more than a silent peer
-  if (retry_.fresh() || error.code == ErrorCode::kWrongCluster) {
+  if (retry_.fresh() || error.code == ErrorCode::kWrongCluster || error.code == ErrorCode::kInvalidCredential) {
     log::error("cannot register with the controller: {}", error_text(error));
   }
   retry_.later([this] { send(); });
+}
+
+// The key that launches are to be signed with. Another one than the node knows is taken only where that is meant: what runs here
+// was begun by a controller that had the other.
+Status Registrar::take_key(const protocol::RegisterNodeReply& reply) {
+  auto verifier = net::CredentialVerifier::from_public_key(reply.credential_key);
+  if (!verifier) return tl::unexpected<Error>(verifier.error());
+  const std::string key = net::hex_digits(reply.credential_key);
+  if (!node_.credential_key.empty() && key != node_.credential_key && !reply.new_key) {
+    return failure(ErrorCode::kInvalidCredential, "the controller has another credential.key than this node knows");
+  }
+  if (key != node_.credential_key) {
+    if (!node_.credential_key.empty()) log::info("the cluster has another credential.key now");
+    if (auto ok = replace_file(key_file(node_.spool_dir), key + "\n", {.mode = 0644}); !ok) return ok;
+    node_.credential_key = key;
+  }
+  node_.verifier = std::move(*verifier);
+  return {};
 }
 
 void Registrar::registered(protocol::RegisterNodeReply reply) {
@@ -99,15 +131,14 @@ void Registrar::registered(protocol::RegisterNodeReply reply) {
     if (!node_.cluster_id.empty()) handlers_.on_registered(reply);
     return failed({ErrorCode::kInvalidNodeName, "it does not have node " + node_.name + " any more"});
   }
-  auto verifier = net::CredentialVerifier::from_public_key(reply.credential_key);
-  if (!verifier) return failed(verifier.error());
+  if (auto ok = take_key(reply); !ok) return failed(ok.error());
   if (node_.cluster_id.empty()) {
     if (auto ok = write_cluster_id(node_.spool_dir, reply.cluster_id); !ok) {
       return failed(ok.error());
     }
     node_.cluster_id = reply.cluster_id;
   }
-  node_.verifier = std::move(*verifier);
+  node_.registered_with = reply.controller_start;
   heard_controller(node_);
   const std::vector<GresDevices> devices = node_.hardware.devices;
   const HelpersConfig helpers = node_.config->helpers;

@@ -32,6 +32,7 @@ class Registrar {
   void send(protocol::RegisterNodeRequest request);
   void failed(const Error& error);
   void registered(protocol::RegisterNodeReply reply);
+  Status take_key(const protocol::RegisterNodeReply& reply);
   void watch_silence();
 
   NodeState& node_;
@@ -46,6 +47,8 @@ class Registrar {
 
 // The cluster id that the spool remembers; empty when there is none.
 [[nodiscard]] std::string read_cluster_id(const std::string& spool_dir);
+// Likewise the cluster's public key, in hexadecimal digits.
+[[nodiscard]] std::string read_credential_key(const std::string& spool_dir);
 [[nodiscard]] Status write_cluster_id(const std::string& spool_dir, const std::string& id);
 
 }  // namespace sluice::noded

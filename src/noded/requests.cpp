@@ -95,6 +95,10 @@ Status check_age(NodeState& node, const protocol::StepLaunch& launch) {
 
 Result<Empty> launch(RequestParts& parts, protocol::LaunchStepRequest request) {
   if (!parts.node.verifier) return failure(ErrorCode::kRetry, "the node is not registered yet");
+  if (!request.key.empty() && net::hex_digits(request.key) != parts.node.credential_key) {
+    parts.registrar.start();
+    return failure(ErrorCode::kRetry, "the launch was signed with another credential.key than this node knows");
+  }
   if (auto ok = parts.node.verifier->verify(request.launch, request.signature); !ok) {
     log::error("a launch without the controller's signature was refused");
     return failure(ErrorCode::kInvalidCredential, "Invalid job credential");
@@ -109,13 +113,21 @@ Result<Empty> launch(RequestParts& parts, protocol::LaunchStepRequest request) {
                    fmt::format("step {} has no part on node {}", step_id_text(message->key.id),
                                parts.node.name));
   }
-  if (parts.steps.is_forgotten(message->key)) return failure(ErrorCode::kAlreadyDone);
+  if (message->controller_start != kNoTime && message->controller_start != parts.node.registered_with) {
+    parts.registrar.start();
+    return failure(ErrorCode::kRetry, "the node has not registered with this controller yet");
+  }
+  if (parts.steps.is_forgotten(message->key)) return failure(ErrorCode::kAlreadyDone, protocol::kUsedJobId);
   parts.steps.adopt(message->key);
   if (!parts.steps.knows(message->key)) {
     if (auto ok = check_age(parts.node, *message); !ok) {
       log::error("the launch of step {} was refused: {}", step_id_text(message->key.id), ok.error().text);
       return tl::unexpected<Error>(ok.error());
     }
+  }
+  if (auto ok = parts.node.last_job->note({message->job_round, message->key.id.job}); !ok) {
+    log::error("{}", ok.error().text);
+    return failure(ErrorCode::kRetry, ok.error().text);
   }
   log::debug("launching step {}", step_id_text(message->key.id));
   if (!parts.steps.knows(message->key)) set_route(parts, *message, index);
@@ -132,8 +144,9 @@ Result<protocol::PingNodeReply> ping(RequestParts& parts,
   if (other) {
     return failure(ErrorCode::kWrongCluster, "this node belongs to cluster " + node.cluster_id);
   }
-  if (node.epoch != request.epoch || request.register_again) {
+  if (node.epoch != request.epoch || node.pinged_by != request.started || request.register_again) {
     node.epoch = request.epoch;
+    node.pinged_by = request.started;
     parts.registrar.start();
   }
   return protocol::PingNodeReply{measure_load(), node.hardware.boot_id, node.hardware.agent_start};
@@ -161,6 +174,7 @@ void add_orders(net::RpcServer& server, RequestParts& parts) {
       });
   handle_order<RunPrologRequest, Empty>(
       server, parts, [](RequestParts& p, const RunPrologRequest& request) -> Result<Empty> {
+        if (auto ok = p.node.last_job->note({request.job_round, request.job}); !ok) log::error("{}", ok.error().text);
         p.jobs.run_prolog(request);
         return Empty{};
       });

@@ -113,6 +113,30 @@ Result<int> connect_to(const std::string& address, SteadyTime until) {
   return unusable(address, errno_text(problem));
 }
 
+Status can_listen(const std::string& address) {
+  const Result<NumericAddress> numeric = resolve(address);
+  if (!numeric) return tl::unexpected<Error>(numeric.error());
+  const Result<SocketAddress> own = socket_address(*numeric, address);
+  if (!own) return tl::unexpected<Error>(own.error());
+  const int fd = socket(own->bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int one = 1;
+  bool good = fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) == 0;
+  good = good && bind(fd, reinterpret_cast<const sockaddr*>(&own->bytes), own->size) == 0 && listen(fd, 1) == 0;
+  const int problem = errno;
+  if (fd >= 0) close(fd);
+  if (good) return {};
+  const char* why = errno_text(problem);
+  if (problem == EADDRINUSE) why = "another process listens there (`ss -ltnp` says which)";
+  if (problem == EADDRNOTAVAIL) why = "it is no address of this host";
+  if (problem == EACCES) why = "ports below 1024 are root's";
+  return failure(ErrorCode::kError, fmt::format("{}: {}", address, why));
+}
+
+bool is_own_address(const std::string& host) {
+  const Result<NumericAddress> numeric = resolve(host + ":0");
+  return numeric && can_listen(numeric->text).has_value();
+}
+
 Result<std::string> address_towards(const std::string& host) {
   const Result<NumericAddress> numeric = resolve(host + ":9");
   if (!numeric) return tl::unexpected<Error>(numeric.error());
@@ -152,7 +176,7 @@ Result<NumericAddress> resolve(const std::string& address) {
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   const int problem = getaddrinfo(host.c_str(), nullptr, &hints, &found);
-  if (problem != 0) return unusable(address, gai_strerror(problem));
+  if (problem != 0) return failure(ErrorCode::kUnreachable, fmt::format("{} \"{}\": {}", kUnresolved, host, gai_strerror(problem)));
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owned(found, &freeaddrinfo);
   char text[INET6_ADDRSTRLEN] = {};
   for (const int family : {AF_INET, AF_INET6}) {

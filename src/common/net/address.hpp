@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "common/base/result.hpp"
 #include "common/base/time.hpp"
@@ -22,6 +23,16 @@ struct NumericAddress {
 
 // This host's own IPv4 address on the way to `host`, by the routes of the kernel; nothing is sent. Errors: kUnreachable.
 [[nodiscard]] Result<std::string> address_towards(const std::string& host);
+
+// Whether this host can listen there now. Error: why it cannot, with the address: another process does, it is no address of this
+// host, the port is for root.
+[[nodiscard]] Status can_listen(const std::string& address);
+
+// The host is a number or a name for one of this host's addresses.
+[[nodiscard]] bool is_own_address(const std::string& host);
+
+// The beginning of resolve()'s error for a name that nobody knows.
+inline constexpr std::string_view kUnresolved = "Unable to resolve";
 
 // What is left until then in milliseconds, for poll(2): 0 when it is over, an hour at most.
 [[nodiscard]] int poll_timeout(SteadyTime until);

@@ -76,22 +76,29 @@ CredentialSigner CredentialSigner::generate() {
       std::make_shared<const Key>(EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519")));
 }
 
-Result<CredentialSigner> CredentialSigner::load_or_create(const std::string& path) {
-  Result<std::string> bytes = read_secret(path, kKeySize, kKeySize);
-  if (!bytes && bytes.error().code == ErrorCode::kPathMissing) {
-    const CredentialSigner made = generate();
-    std::string secret(kKeySize, '\0');
-    size_t size = secret.size();
-    SLUICE_CHECK(EVP_PKEY_get_raw_private_key(
-                     made.key_->key, reinterpret_cast<unsigned char*>(secret.data()), &size) == 1);
-    if (const Status stored = store(path, secret); !stored) {
-      return tl::unexpected<Error>(stored.error());
-    }
-    return made;
+Result<CredentialSigner> CredentialSigner::create(const std::string& path) {
+  const CredentialSigner made = generate();
+  std::string secret(kKeySize, '\0');
+  size_t size = secret.size();
+  SLUICE_CHECK(EVP_PKEY_get_raw_private_key(
+                   made.key_->key, reinterpret_cast<unsigned char*>(secret.data()), &size) == 1);
+  if (const Status stored = store(path, secret); !stored) {
+    return tl::unexpected<Error>(stored.error());
   }
+  return made;
+}
+
+Result<CredentialSigner> CredentialSigner::load(const std::string& path) {
+  Result<std::string> bytes = read_secret(path, kKeySize, kKeySize);
   if (!bytes) return tl::unexpected<Error>(std::move(bytes.error()));
   return CredentialSigner(std::make_shared<const Key>(
       EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr, raw(*bytes), bytes->size())));
+}
+
+std::string hex_digits(std::string_view bytes) {
+  std::string out;
+  for (const char byte : bytes) out += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return out;
 }
 
 std::string CredentialSigner::sign(std::string_view bytes) const {

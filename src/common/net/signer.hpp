@@ -10,11 +10,15 @@
 
 namespace sluice::net {
 
+// How public keys are written down.
+[[nodiscard]] std::string hex_digits(std::string_view bytes);
+
 class CredentialSigner {
  public:
-  // Reads the private key from `path` (mode 0600), or makes one and stores it there, durably.
-  // Errors: kInvalidConfig, kPathMissing.
-  [[nodiscard]] static Result<CredentialSigner> load_or_create(const std::string& path);
+  // Reads the private key from `path` (mode 0600). Errors: kInvalidConfig, kPathMissing.
+  [[nodiscard]] static Result<CredentialSigner> load(const std::string& path);
+  // Makes one and stores it at `path`, durably. Error: kPathMissing.
+  [[nodiscard]] static Result<CredentialSigner> create(const std::string& path);
   [[nodiscard]] static CredentialSigner generate();
 
   [[nodiscard]] std::string sign(std::string_view bytes) const;                // 64 bytes

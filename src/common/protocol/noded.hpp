@@ -27,6 +27,20 @@ struct StepKey {
 
 // --- agent to controller ------------------------------------------------------------------------
 
+// A job's id among all that a cluster has ever given: ids begin anew behind MaxJobId, in the next round.
+struct JobNumber {
+  uint32_t round = 0;
+  JobId job = kNoJob;
+  friend auto operator<=>(const JobNumber&, const JobNumber&) = default;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "round", &JobNumber::round);
+    field(2, "job", &JobNumber::job);
+  }
+};
+// A node's refusal of a job that it had before: the controller's state is an old one, which has given the id again.
+inline constexpr const char* kUsedJobId = "a job of this id ran on the node before";
+
 struct RegisterNodeRequest {
   std::string name;
   std::string cluster_id;               // empty: never registered before
@@ -39,6 +53,8 @@ struct RegisterNodeRequest {
   std::optional<std::string> active_features;  // "a,b", of those that its helpers manage; not set: there are no helpers
   bool claims_future = false;  // slurmd -F: this host is to be that FUTURE node, if it is free or this host's already
   bool only_claims = false;    // with it: this asks for the node alone; what is there, and runs there, is told later
+  JobNumber last_job;          // the highest that was to run here, finished jobs included
+  std::string credential_key;  // public key of the cluster, as the node was told it; empty: not yet
   template <class V>
   static void describe(V&& field) {
     field(1, "name", &RegisterNodeRequest::name);
@@ -52,6 +68,8 @@ struct RegisterNodeRequest {
     field(451, "features_changed", &RegisterNodeRequest::features_changed);
     field(500, "claims_future", &RegisterNodeRequest::claims_future);
     field(501, "only_claims", &RegisterNodeRequest::only_claims);
+    field(600, "last_job", &RegisterNodeRequest::last_job);
+    field(601, "credential_key", &RegisterNodeRequest::credential_key);
   }
 };
 struct RegisterNodeReply {
@@ -61,6 +79,8 @@ struct RegisterNodeReply {
   std::vector<StepKey> forget;          // unknown to the controller and surely orphaned: kill
   std::vector<JobId> clean;             // jobs that are over: run epilog, report
   std::string config_digest;            // of the files that FetchConfig sends; empty: it sends none
+  Time controller_start = kNoTime;  // of the controller that answers: StepLaunch has the same
+  bool new_key = false;  // the cluster's key was changed on purpose: the node forgets the one that it knows
   bool removed = false;  // the cluster had this node and has it no more: `forget` and `clean` are all that it runs; no key, no config
   template <class V>
   static void describe(V&& field) {
@@ -71,6 +91,8 @@ struct RegisterNodeReply {
     field(5, "clean", &RegisterNodeReply::clean);
     field(6, "config_digest", &RegisterNodeReply::config_digest);
     field(530, "removed", &RegisterNodeReply::removed);
+    field(600, "controller_start", &RegisterNodeReply::controller_start);
+    field(601, "new_key", &RegisterNodeReply::new_key);
   }
 };
 
@@ -248,6 +270,9 @@ struct StepLaunch {
   std::vector<HetComponent> components;
   std::shared_ptr<const StepWorld> world;  // null: layout is all of the step
   uint32_t first_node = 0;                 // position of layout's first node in the world's
+  uint32_t job_round = 0;                  // JobNumber::round of key.id.job
+  // Of the controller that signed it: a node takes it when it has registered with that one, which knows then what ran there.
+  Time controller_start = kNoTime;
   template <class V>
   static void describe(V&& field) {
     field(1, "key", &StepLaunch::key);
@@ -279,6 +304,8 @@ struct StepLaunch {
     field(27, "components", &StepLaunch::components);
     field(28, "world", &StepLaunch::world);
     field(29, "first_node", &StepLaunch::first_node);
+    field(600, "job_round", &StepLaunch::job_round);
+    field(601, "controller_start", &StepLaunch::controller_start);
   }
 };
 // The whole of the step: what ranks, sizes and MPI are about.
@@ -304,10 +331,12 @@ inline constexpr Duration kLaunchLifetime = std::chrono::seconds(120);
 struct LaunchStepRequest {
   std::string launch;     // encoded StepLaunch
   std::string signature;  // ed25519 of `launch` by the controller
+  std::string key;        // the public key it was made for: one that the node does not know makes it register
   template <class V>
   static void describe(V&& field) {
     field(1, "launch", &LaunchStepRequest::launch);
     field(2, "signature", &LaunchStepRequest::signature);
+    field(3, "key", &LaunchStepRequest::key);
   }
 };
 struct NodeReply {          // per node result of a request that went through the tree
@@ -388,6 +417,7 @@ struct RunPrologRequest {
   std::string node_list;
   std::shared_ptr<const Allocation> allocation;  // as in TerminateJobRequest
   bool in_group = false;  // PrologFlags=RunInJob: within the control group that the job's extern step makes on these nodes
+  uint32_t job_round = 0;  // JobNumber::round
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &RunPrologRequest::job);
@@ -397,17 +427,20 @@ struct RunPrologRequest {
     field(5, "node_list", &RunPrologRequest::node_list);
     field(6, "allocation", &RunPrologRequest::allocation);
     field(7, "in_group", &RunPrologRequest::in_group);
+    field(8, "job_round", &RunPrologRequest::job_round);
   }
 };
 struct PingNodeRequest {
   std::string cluster_id;
   uint64_t epoch = 0;  // of the controller: a new one makes the node register again
   bool register_again = false;  // the controller holds the node for down
+  Time started = kNoTime;  // the controller: one whose state was put back may have an epoch that was there before
   template <class V>
   static void describe(V&&  field) {
     field(1, "cluster_id", &PingNodeRequest::cluster_id);
     field(2, "epoch", &PingNodeRequest::epoch);
     field(3, "register_again", &PingNodeRequest::register_again);
+    field(4, "started", &PingNodeRequest::started);
   }
 };
 // Run HealthCheckProgram now, unless it still runs.

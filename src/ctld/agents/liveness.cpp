@@ -14,11 +14,14 @@ Liveness::Liveness(engine::Engine& engine, const engine::Publisher& publisher, N
       links_(links),
       clock_(std::move(clock)),
       since_(net::steady_now()),
-      thread_([this] { run(); }) {}
+      roll_call_(std::make_shared<RollCall>(*publisher.newest()->state, [&engine] { engine.open_job_ids(); })) {}
 
 Liveness::~Liveness() { stop(); }
 
+void Liveness::start() { thread_ = std::thread([this] { run(); }); }
+
 void Liveness::stop() {
+  roll_call_->cancel();
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -56,7 +59,10 @@ std::vector<SteadyTime> Liveness::Heard::times() const {
   return times_;
 }
 
-void Liveness::heard_of(NodeId node) { heard_->set(node, clock_()); }
+void Liveness::heard_of(NodeId node) {
+  heard_->set(node, clock_());
+  roll_call_->answered(node);
+}
 
 std::vector<NodeSoft> Liveness::soft() const { return heard_->all(); }
 
@@ -91,11 +97,15 @@ void Liveness::ping(const state::ClusterSnapshot& state) {
 
 void Liveness::ping(const state::ClusterSnapshot& state, const Bitmap& nodes, bool register_again) {
   if (nodes.none()) return;
-  const protocol::PingNodeRequest request{state->cluster_id, state->epoch, register_again};
-  links_.send(*state, nodes, request, [heard = heard_, clock = clock_, state](const auto& results) {
+  const protocol::PingNodeRequest request{state->cluster_id, state->epoch, register_again, state->epoch_start};
+  links_.send(*state, nodes, request, [heard = heard_, roll_call = roll_call_, clock = clock_, state](const auto& results) {
     for (const net::FanoutResult& result : results) {
-      const Node* node = result.code == ErrorCode::kOk ? state::find_node(*state, result.node) : nullptr;
+      const Node* node = state::find_node(*state, result.node);
       if (node == nullptr) continue;
+      if (result.code != ErrorCode::kOk) {
+        roll_call->answered(node->id);
+        continue;
+      }
       auto reply = wire::decode<protocol::PingNodeReply>(result.reply);
       if (!reply) continue;
       reply->soft.last_response = clock();

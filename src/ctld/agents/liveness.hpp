@@ -11,6 +11,7 @@
 
 #include "common/model/node.hpp"
 #include "ctld/agents/node_links.hpp"
+#include "ctld/agents/roll_call.hpp"
 #include "ctld/engine/engine.hpp"
 #include "ctld/engine/publisher.hpp"
 
@@ -18,13 +19,15 @@ namespace sluice::ctld {
 
 class Liveness {
  public:
-  // All outlive this. Nodes have SlurmdTimeout from now on to answer for the first time.
+  // All outlive this. Nodes have SlurmdTimeout from now on to answer for the first time. The engine is told when all that can
+  // have registered.
   Liveness(engine::Engine& engine, const engine::Publisher& publisher, NodeLinks& links, engine::Clock clock);
   Liveness(const Liveness&) = delete;
   Liveness& operator=(const Liveness&) = delete;
   ~Liveness();  // stop()
+  void start();
 
-  void heard_of(NodeId node);  // it spoke by itself
+  void heard_of(NodeId node);  // it has registered
   // By NodeId; shorter than the node table for nodes never heard of.
   [[nodiscard]] std::vector<NodeSoft> soft() const;
   void stop();
@@ -56,6 +59,7 @@ class Liveness {
   NodeLinks& links_;
   const engine::Clock clock_;  // to be shown; a silence is measured by one that nobody sets
   SteadyTime since_;  // the thread's own: from here on silences count
+  const std::shared_ptr<RollCall> roll_call_;  // shared for the same reason
   const std::shared_ptr<Heard> heard_ = std::make_shared<Heard>();
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -131,6 +131,7 @@ void Orders::transmit(const state::LaunchStep& order, const Bitmap& nodes, const
   protocol::LaunchStepRequest request;
   request.launch = wire::encode(*message);
   request.signature = parts_.signer.sign(request.launch);
+  request.key = parts_.signer.public_key();
   parts_.links.send(*state, nodes, request, done, batch ? 0 : message->step->tree_width);
 }
 
@@ -141,7 +142,8 @@ void Orders::transmit(const state::LaunchProlog& order, const Bitmap& nodes, con
   const protocol::RunPrologRequest request{order.job, order.restart, job->spec, job->partition.str(),
                                            job->allocation->node_list,
                                            state::holds_gres(*job) ? job->allocation : nullptr,
-                                           state::has_group_for_scripts(*state, *job, nodes)};
+                                           state::has_group_for_scripts(*state, *job, nodes),
+                                           state::round_of_job(*state, order.job)};
   parts_.links.send(*state, nodes, request, done);
 }
 

@@ -29,6 +29,8 @@ Engine::Engine(EngineOptions options,
       ticks_(options_.tick, options_.clock()),
       commit_(commit),
       publisher_(publisher),
+      job_ids_from_(std::chrono::steady_clock::now() + options_.job_ids_wait),
+      job_ids_open_(options_.job_ids_wait == Duration(0)),
       inbox_(std::make_shared<Inbox>(options_.most_waiting)),
       thread_([this] { run(); }) {}
 
@@ -46,6 +48,19 @@ void Engine::stop() {
 
 void Engine::ask_tick() { inbox_->ask_tick(); }
 
+void Engine::open_job_ids() {
+  if (!job_ids_open_.exchange(true)) inbox_->ask_tick();
+}
+
+bool Engine::job_ids_open() const { return job_ids_open_ || std::chrono::steady_clock::now() >= job_ids_from_; }
+
+// A tick comes again by itself.
+void Engine::wait_for_job_ids(Post post, Group& group) {
+  if (std::holds_alternative<state::Tick>(post.command)) return;
+  if (unnumbered_.size() < options_.most_waiting) return unnumbered_.push_back(std::move(post));
+  group.answers.push_back({std::move(post.done), failure(ErrorCode::kRetry)});
+}
+
 void Engine::tick(Time now, Group& group) {
   const auto began = std::chrono::steady_clock::now();
   Post post{state::Tick{}, {}, {}};
@@ -59,6 +74,10 @@ void Engine::run() {
     if (taken.tick_asked) ticks_.ask();
     Group group;
     const Time now = options_.clock();
+    if (job_ids_open() || inbox_->is_over()) {
+      job_ids_open_ = true;
+      for (Post& post : std::exchange(unnumbered_, {})) obey(post, now, group);
+    }
     for (Post& post : gather_reports(std::move(taken.posts))) obey(post, now, group);
     if (ticks_.is_due(now)) tick(now, group);
     if (!group.frames.frames.empty() || !group.answers.empty() || !group.effects.empty()) seal(std::move(group));
@@ -81,6 +100,7 @@ void Engine::obey(Post& post, Time now, Group& group) {
     group.answers.push_back({std::move(post.done), tl::unexpected(std::move(decision.error()))});
     return;
   }
+  if (!job_ids_open_ && gives_job_ids(decision->events)) return wait_for_job_ids(std::move(post), group);
   if (!decision->events.empty()) {
     const state::Events events = std::move(decision->events);
     group.frames.frames.push_back(journal::encode_frame(++sequence_, now, events));

@@ -6,9 +6,12 @@
 //   engine.post({.command = SubmitJob{…}, .blobs = …, .done = [](const Result<Reply>&, …) {…}});
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "common/base/result.hpp"
 #include "common/base/time.hpp"
@@ -32,6 +35,8 @@ struct EngineOptions {
   Clock clock;
   Duration tick = std::chrono::seconds(1);  // how often a Tick is decided when nothing asks for one
   size_t most_waiting = 200'000;            // posts; beyond it new work is refused with kRetry
+  // After a start: what would give a job id waits until open_job_ids(), but no longer than this. 0: nothing waits.
+  Duration job_ids_wait{0};
   // Told what one command led to, on the engine's thread before it is durable: for the log. May be empty.
   std::function<void(const state::ClusterState& after, const state::Events&)> on_events = nullptr;
 };
@@ -54,6 +59,9 @@ class Engine {
   // A Tick is decided soon: at once, unless there have just been others. Any thread; never blocks.
   void ask_tick();
 
+  // All nodes that can have said by now which job ids they know. Any thread; never blocks.
+  void open_job_ids();
+
   [[nodiscard]] EventCounts& counts() { return counts_; }
 
   // Decides what is in the inbox, then ends the thread. Idempotent.
@@ -66,6 +74,8 @@ class Engine {
   void obey(Post& post, Time now, Group& group);
   void seal(Group group);
   [[nodiscard]] ErrorCode refusal(const Post& post) const;  // kOk: it is taken
+  [[nodiscard]] bool job_ids_open() const;
+  void wait_for_job_ids(Post post, Group& group);
 
   const EngineOptions options_;
   state::ClusterState state_;      // of the engine's thread alone
@@ -74,6 +84,9 @@ class Engine {
   journal::GroupCommit& commit_;
   Publisher& publisher_;
   EventCounts counts_;
+  std::vector<Post> unnumbered_;   // of the engine's thread alone: would give job ids
+  const std::chrono::steady_clock::time_point job_ids_from_;  // they are given from then on, whatever nodes say
+  std::atomic<bool> job_ids_open_;
 
   const std::shared_ptr<Inbox> inbox_;  // the journal's thread knows it, too, and may outlive this
   std::thread thread_;        // last: starts when all else is there

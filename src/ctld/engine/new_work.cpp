@@ -1,5 +1,6 @@
 #include "ctld/engine/new_work.hpp"
 
+#include <algorithm>
 #include <type_traits>
 #include <variant>
 
@@ -35,6 +36,15 @@ bool begins(const state::ReplaceConfig& command) { return command.ordered; }
 
 bool is_new_work(const state::Command& command) {
   return std::visit([](const auto& any) { return begins(any); }, command);
+}
+
+bool gives_job_ids(const state::Events& events) {
+  return std::ranges::any_of(events, [](const state::Event& event) {
+    if (const auto* started = std::get_if<state::JobStarted>(&event)) {
+      return std::ranges::any_of(started->starts, [&](const auto& start) { return start.job != started->record; });
+    }
+    return std::holds_alternative<state::JobSubmitted>(event) || std::holds_alternative<state::ArrayTasksSplit>(event);
+  });
 }
 
 }  // namespace sluice::engine

@@ -3,9 +3,13 @@
 #pragma once
 
 #include "ctld/state/commands.hpp"
+#include "ctld/state/events.hpp"
 
 namespace sluice::engine {
 
 [[nodiscard]] bool is_new_work(const state::Command& command);
+
+// Whether a job gets a number by them: a new one, or a task that leaves its array's record.
+[[nodiscard]] bool gives_job_ids(const state::Events& events);
 
 }  // namespace sluice::engine

@@ -33,7 +33,10 @@ Result<Database> Database::open(const std::filesystem::path& file, Mode mode) {
 }
 
 Error Database::error(int code) const {
-  const std::string detail = handle_ ? sqlite3_errmsg(handle_.get()) : sqlite3_errstr(code);
+  // what was found to be wrong without SQLite's help has no message there
+  const int last = handle_ ? sqlite3_errcode(handle_.get()) : SQLITE_OK;
+  const bool told = last != SQLITE_OK && last != SQLITE_ROW && last != SQLITE_DONE;
+  const std::string detail = told ? sqlite3_errmsg(handle_.get()) : sqlite3_errstr(code);
   switch (code & 0xff) {
     case SQLITE_FULL:
     case SQLITE_IOERR:
@@ -53,9 +56,9 @@ Error Database::error(int code) const {
       return {ErrorCode::kError, fmt::format("the journal {}: {}", file_.string(), detail)};
   }
   return {ErrorCode::kDamaged,
-          fmt::format("the journal {0} is damaged ({1}). Stop the controller, keep a copy of the "
-                      "folder, and put back a backup or rebuild the file: sqlite3 {0} .recover | "
-                      "sqlite3 {0}.new",
+          fmt::format("the journal {0} is damaged ({1}). Keep a copy of its folder; then put a backup back (sluice restore "
+                      "FOLDER), or start once with slurmctld -c, which forgets all jobs, sets the file aside and goes on "
+                      "with the job ids that follow",
                       file_.string(), detail)};
 }
 

@@ -16,8 +16,12 @@
 
 namespace sluice::journal {
 
+inline constexpr uint64_t kUsualBallast = uint64_t{16} << 20;
+// What has to be free for new work to be taken again once the ballast was used: the ballast, and as much for the work.
+inline constexpr uint64_t kRoomWanted = 2 * kUsualBallast;
+
 struct SqliteOptions {
-  uint64_t ballast_bytes = uint64_t{16} << 20;
+  uint64_t ballast_bytes = kUsualBallast;
   // How many frames older than the checkpoint are kept at most for a reader that lags.
   uint64_t max_frames_for_readers = 10'000'000;
   StoreIdentity identity;  // of a store that is made

@@ -58,7 +58,7 @@ void register_node(ServiceParts& parts, const CallContext& context, protocol::Re
   NodeHardware& host = request.hardware;
   if (request.claims_future && host.address.empty()) host.address = address_of(context, host.host_name, host.port);
   const std::string name = request.name;
-  auto make = [&parts, name](const state::Reply& reply, const state::ClusterState& after) -> Result<protocol::RegisterNodeReply> {
+  auto make = [&parts, &sent = parts.config_for_nodes, name](const state::Reply& reply, const state::ClusterState& after) -> Result<protocol::RegisterNodeReply> {
     protocol::RegisterNodeReply out;
     const auto& registered = std::get<state::RegisteredReply>(reply);
     out.cluster_id = parts.store.info().cluster_id;
@@ -70,8 +70,14 @@ void register_node(ServiceParts& parts, const CallContext& context, protocol::Re
       return out;
     }
     out.credential_key = parts.signer.public_key();
-    out.config = *after.config;
+    out.new_key = after.credential_key_changed;
+    out.controller_start = after.epoch_start;
+    out.config = sent.of(after.config, name);
     out.config_digest = parts.sent_files.digest();
+    if (registered.strange_job != kNoJob) {
+      log::info("{} knows JobId={}, which this state does not (is it an older one that was put back?): ids go on with {}", name,
+                registered.strange_job, after.next_job_id);
+    }
     for (const JobId job : registered.missing) log::error("Batch JobId={} missing from batch node {}", job, name);
     if (const Node* node = state::find_node(after, name)) parts.liveness.heard_of(node->id);
     return out;

@@ -24,6 +24,7 @@
 #include "ctld/rpc/users.hpp"
 #include "ctld/rpc/step_waiters.hpp"
 #include "ctld/rpc/watches.hpp"
+#include "ctld/config_for_nodes.hpp"
 #include "ctld/sent_files.hpp"
 
 namespace sluice::ctld {
@@ -71,6 +72,7 @@ struct ServiceParts {
   RuntimeValues& runtime;
   CallCounts& calls;
   const SentFiles& sent_files;
+  ConfigForNodes& config_for_nodes;
 };
 
 void add_submit_methods(net::RpcServer& server, ServiceParts& parts);  // SubmitJob, EndAllocation, WatchJob

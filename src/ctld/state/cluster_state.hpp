@@ -87,6 +87,9 @@ struct ClusterState {
   CowTable<Job> jobs;
   CowTable<FoldedTask> folded;  // ended array tasks, by their job ids; never also in `jobs`
   JobId next_job_id = 1;      // the next to try; wraps round from MaxJobId to FirstJobId
+  uint32_t job_id_round = 0;  // how often it has
+  std::string credential_key;           // public, in hexadecimal digits, with which launches are signed; empty: not known
+  bool credential_key_changed = false;  // on purpose: nodes may know another one, which they are to forget
   std::shared_ptr<const Triggers> triggers = std::make_shared<Triggers>();  // by id
   uint32_t next_trigger_id = 1;
   std::shared_ptr<const Crontabs> crontabs = std::make_shared<Crontabs>();  // by uid
@@ -106,6 +109,11 @@ struct ClusterState {
 using ClusterSnapshot = std::shared_ptr<const ClusterState>;
 
 // --- looking things up ---------------------------------------------------------------------------
+
+// Of an id that was given. Those from the next one on are of the round before.
+[[nodiscard]] inline uint32_t round_of_job(const ClusterState& state, JobId id) {
+  return id >= state.next_job_id && state.job_id_round > 0 ? state.job_id_round - 1 : state.job_id_round;
+}
 
 [[nodiscard]] const Partition* find_partition(const ClusterState& state, std::string_view name);
 [[nodiscard]] const Partition* default_partition(const ClusterState& state);
@@ -215,6 +223,9 @@ struct StateImage {
   std::vector<Crontab> crontabs;
   Reservations reservations;
   uint32_t next_reservation_id = 1;
+  uint32_t job_id_round = 0;
+  std::string credential_key;
+  bool credential_key_changed = false;
   template <class V>
   static void describe(V&& field) {
     field(1, "cluster_id", &StateImage::cluster_id);
@@ -232,6 +243,9 @@ struct StateImage {
     field(32, "crontabs", &StateImage::crontabs);
     field(300, "reservations", &StateImage::reservations);
     field(301, "next_reservation_id", &StateImage::next_reservation_id);
+    field(600, "job_id_round", &StateImage::job_id_round);
+    field(601, "credential_key", &StateImage::credential_key);
+    field(602, "credential_key_changed", &StateImage::credential_key_changed);
   }
 };
 [[nodiscard]] StateImage make_image(const ClusterState& state);

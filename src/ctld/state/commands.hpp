@@ -175,6 +175,9 @@ struct StartEpoch {
   std::string cluster_id;
   uint64_t epoch = 0;
   bool clean = false;  // slurmctld -c
+  JobId first_job_id = kNoJob;  // --first-job-id; kNoJob: ids go on with the one that is due
+  std::string credential_key = {};  // public, in hexadecimal digits
+  bool new_key = false;             // --new-credential-key: it may be another one than before
 };
 struct ReplaceConfig {
   std::shared_ptr<const ClusterConfig> config;

@@ -40,6 +40,7 @@ struct RegisteredReply {
   std::vector<JobId> clean;               // jobs that are over: run epilog, report
   std::vector<JobId> missing;             // their scripts should run there and do not: they are over
   bool removed = false;                   // the cluster has the node no more
+  JobId strange_job = kNoJob;             // ids go on behind it: the node knows a job that this state does not
 };
 struct StartedReply {
   uint32_t started = 0;

@@ -30,11 +30,15 @@ struct EpochStarted {
   std::string cluster_id;
   uint64_t epoch = 0;
   Time time = kNoTime;
+  JobId next_job_id = kNoJob;   // ids go on with it (--first-job-id); kNoJob: with the one that is due
+  std::string credential_key;   // the public key, in hexadecimal digits; empty: as before
   template <class V>
   static void describe(V&& field) {
     field(1, "cluster_id", &EpochStarted::cluster_id);
     field(2, "epoch", &EpochStarted::epoch);
     field(3, "time", &EpochStarted::time);
+    field(4, "next_job_id", &EpochStarted::next_job_id);
+    field(5, "credential_key", &EpochStarted::credential_key);
   }
 };
 // Nodes and partitions follow from it: new ones appear, missing ones go.

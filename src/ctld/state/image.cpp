@@ -26,6 +26,9 @@ StateImage make_image(const ClusterState& state) {
   image.config = state.config;
   image.next_node_id = state.next_node_id;
   image.next_job_id = state.next_job_id;
+  image.job_id_round = state.job_id_round;
+  image.credential_key = state.credential_key;
+  image.credential_key_changed = state.credential_key_changed;
   image.nodes.reserve(state.nodes.size());
   state.nodes.for_each([&](const Node& node) { image.nodes.push_back(node); });
   for (const Partition& partition : *state.partitions) {
@@ -50,6 +53,9 @@ ClusterState from_image(const StateImage& image) {
   if (image.config != nullptr) state.config = image.config;
   state.next_node_id = image.next_node_id;
   state.next_job_id = image.next_job_id;
+  state.job_id_round = image.job_id_round;
+  state.credential_key = image.credential_key;
+  state.credential_key_changed = image.credential_key_changed;
   for (const Node& node : image.nodes) state.nodes.insert(node.id, node);
   auto partitions = std::make_shared<Partitions>();
   for (const auto& config : image.partitions) partitions->push_back(Partition{.config = config});

@@ -259,7 +259,8 @@ void compare_derived(const ClusterState& a, const ClusterState& b, Problems& pro
 std::vector<std::string> differences(const ClusterState& a, const ClusterState& b) {
   Problems problems;
   if (a.cluster_id != b.cluster_id || a.epoch != b.epoch || a.epoch_start != b.epoch_start ||
-      a.next_job_id != b.next_job_id || a.next_node_id != b.next_node_id ||
+      a.next_job_id != b.next_job_id || a.job_id_round != b.job_id_round || a.credential_key != b.credential_key ||
+      a.credential_key_changed != b.credential_key_changed || a.next_node_id != b.next_node_id ||
       !(*a.config == *b.config)) {
     problems.emplace_back("the cluster's own values differ");
   }

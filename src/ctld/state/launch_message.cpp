@@ -108,6 +108,8 @@ protocol::StepLaunch describe_launch(const ClusterState& state, const Job& job, 
   launch.job_end = job.end;
   launch.step = step.spec;
   launch.layout = *step.layout;
+  launch.job_round = round_of_job(state, job.id);
+  launch.controller_start = state.epoch_start;
   add_components(state, job, step, launch);
   return launch;
 }

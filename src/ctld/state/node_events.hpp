@@ -92,12 +92,14 @@ struct NodeRegistered {
   std::shared_ptr<const NodeHardware> hardware;
   Time time = kNoTime;
   JobId strange_job = kNoJob;  // the highest id of jobs there that are not known here although they would be to come
+  std::optional<uint32_t> strange_round;  // its JobNumber::round; not set: the one that ids are given of
   template <class V>
   static void describe(V&& field) {
     field(1, "node", &NodeRegistered::node);
     field(2, "hardware", &NodeRegistered::hardware);
     field(3, "time", &NodeRegistered::time);
     field(4, "strange_job", &NodeRegistered::strange_job);
+    field(5, "strange_round", &NodeRegistered::strange_round);
   }
 };
 // All of a node's own state, as it is afterwards.

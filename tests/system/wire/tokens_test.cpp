@@ -139,7 +139,7 @@ TEST_F(Tokens, TheSocketVouchesForWhoAskedWhoeverUsesIt) {
 class Launches : public ::testing::Test {
  protected:
   Launches() {
-    const auto loaded = net::CredentialSigner::load_or_create(cluster.dir() + "/state/credential.key");
+    const auto loaded = net::CredentialSigner::load(cluster.dir() + "/state/credential.key");
     EXPECT_TRUE(loaded);
     signer = *loaded;
     JobSpec spec;

@@ -275,6 +275,9 @@ TEST(SqliteStore, FlippedBitInAFrameIsNoticed) {
   const Status read = store->read(1, [](const Frame&) { return true; });
   ASSERT_FALSE(read);
   EXPECT_TRUE(contains(read.error().text, "frame 2 has a wrong checksum")) << read.error().text;
+  // the bug: it said "not an error", and told to rebuild the file, which keeps what is wrong
+  EXPECT_TRUE(contains(read.error().text, "is damaged (database disk image is malformed)")) << read.error().text;
+  EXPECT_TRUE(contains(read.error().text, "sluice restore FOLDER")) << read.error().text;
 }
 
 TEST(SqliteStore, FullDiskFirstUsesTheBallastAndGoesOnWhenRoomIsBack) {

@@ -280,12 +280,13 @@ TEST_F(KeyFiles, AnotherDaemonTakesTheTokensOver) {
 
 TEST_F(KeyFiles, SignerKeepsItsKeyAndOnlyItsSignaturesHold) {
   const std::string path = folder / "signing.key";
-  const auto first = CredentialSigner::load_or_create(path);
+  EXPECT_EQ(CredentialSigner::load(path).error().code, ErrorCode::kPathMissing);
+  const auto first = CredentialSigner::create(path);
   ASSERT_TRUE(first) << first.error().text;
   struct stat status {};
   ASSERT_EQ(::stat(path.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777u, 0600u);
-  const auto again = CredentialSigner::load_or_create(path);
+  const auto again = CredentialSigner::load(path);
   ASSERT_TRUE(again);
   EXPECT_EQ(first->public_key(), again->public_key());
 

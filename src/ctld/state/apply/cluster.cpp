@@ -106,6 +106,9 @@ void apply_event(ClusterState& state, const StateForgotten&) {
   ClusterState fresh;
   fresh.cluster_id = state.cluster_id;
   fresh.next_job_id = state.next_job_id;  // nodes and accounts know jobs by the ids that were given
+  fresh.job_id_round = state.job_id_round;
+  fresh.credential_key = state.credential_key;
+  fresh.credential_key_changed = state.credential_key_changed;
   state = std::move(fresh);
 }
 
@@ -113,6 +116,10 @@ void apply_event(ClusterState& state, const EpochStarted& event) {
   state.cluster_id = event.cluster_id;
   state.epoch = event.epoch;
   state.epoch_start = event.time;
+  if (event.next_job_id != kNoJob) state.next_job_id = event.next_job_id;
+  if (event.credential_key.empty()) return;
+  if (!state.credential_key.empty() && event.credential_key != state.credential_key) state.credential_key_changed = true;
+  state.credential_key = event.credential_key;
 }
 
 void apply_event(ClusterState& state, const ConfigReplaced& event) {
@@ -153,7 +160,13 @@ void apply_event(ClusterState& state, const NodeRegistered& event) {
   Node& node = state.nodes.edit(event.node);
   node.hardware = event.hardware;
   refresh_gres(node);
-  if (event.strange_job != kNoJob && event.strange_job >= state.next_job_id) note_job_id(state, event.strange_job);
+  if (event.strange_job == kNoJob) return;
+  const uint32_t round = event.strange_round.value_or(state.job_id_round);
+  if (round > state.job_id_round) {
+    state.job_id_round = round;
+    state.next_job_id = event.strange_job;
+  }
+  if (round == state.job_id_round && event.strange_job >= state.next_job_id) note_job_id(state, event.strange_job);
 }
 
 void apply_event(ClusterState& state, const NodeStateChanged& event) {

@@ -6,7 +6,9 @@
 namespace sluice::state {
 
 void note_job_id(ClusterState& state, JobId id) {
-  state.next_job_id = id >= state.config->max_job_id ? state.config->first_job_id : id + 1;
+  const bool last = id >= state.config->max_job_id;
+  if (last || id < state.next_job_id) ++state.job_id_round;  // below: the search for a free one went round
+  state.next_job_id = last ? state.config->first_job_id : id + 1;
 }
 
 void apply_event(ClusterState& state, const JobSubmitted& event) {

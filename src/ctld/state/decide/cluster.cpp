@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include <fmt/format.h>
+
 #include "common/base/text.hpp"
 #include "common/model/system_cores.hpp"
 #include "common/tables/node_helpers.hpp"
@@ -99,15 +101,34 @@ void restore_lines(Draft& draft) {
   }
 }
 
+constexpr std::string_view kOtherCredentialKey =
+    "credential.key is not the one with which this cluster's launches were signed until now: put that one back from "
+    "the backup, or start once with --new-credential-key, and the nodes take this one over";
+
+// --first-job-id cannot give ids again.
+Status check_start_of_ids(const ClusterState& state, JobId first) {
+  if (first == kNoJob || state.config->max_job_id == 0) return {};
+  if (first > state.config->max_job_id) {
+    return failure(ErrorCode::kInvalidJobId, fmt::format("--first-job-id={} is beyond MaxJobId={}", first, state.config->max_job_id));
+  }
+  if (first >= state.next_job_id) return {};
+  return failure(ErrorCode::kInvalidJobId, fmt::format("--first-job-id={}: ids up to {} were given already", first, state.next_job_id - 1));
+}
+
 }  // namespace
 
 Result<Decision> decide_on(const ClusterState& state, const StartEpoch& command, Time now) {
   if (!state.cluster_id.empty() && state.cluster_id != command.cluster_id) {
     return failure(ErrorCode::kWrongCluster);
   }
+  if (Status ok = check_start_of_ids(state, command.first_job_id); !ok) return tl::unexpected(ok.error());
+  const bool other_key = !state.credential_key.empty() && !command.credential_key.empty() &&
+                         command.credential_key != state.credential_key;
+  if (other_key && !command.new_key) return failure(ErrorCode::kInvalidCredential, std::string(kOtherCredentialKey));
   Draft draft(state);
   if (command.clean) draft.emit(StateForgotten{now});
-  draft.emit(EpochStarted{.cluster_id = command.cluster_id, .epoch = command.epoch, .time = now});
+  draft.emit(EpochStarted{.cluster_id = command.cluster_id, .epoch = command.epoch, .time = now,
+                          .next_job_id = command.first_job_id, .credential_key = command.credential_key});
   for (Trigger& trigger : triggers_hit(draft.state(), kTriggerPrimaryResumed, now)) draft.emit(TriggerSet{std::move(trigger)});
   return draft.take();
 }

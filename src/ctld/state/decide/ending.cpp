@@ -96,6 +96,7 @@ void finish(Draft& draft, JobId id, Time now) {
   }
   if ((job.flags & kJobLaunchFailed) != 0) {
     event.description = "launch failed requeued held";
+    if (!job.state_description.empty()) event.description = fmt::format("{}: {}", event.description.view(), job.state_description.view());
     if (job.restart_count + 1 >= draft.state().config->max_batch_requeue) {
       event.reason = JobReason::kJobHoldMaxRequeue;
       event.description = {};

@@ -3,6 +3,8 @@
 #include <csignal>
 #include <map>
 
+#include <fmt/format.h>
+
 #include "common/base/text.hpp"
 #include "common/tables/node_helpers.hpp"
 #include "ctld/state/decide/dynamic_nodes.hpp"
@@ -196,8 +198,13 @@ RegisteredReply reconcile(const ClusterState& before, const ClusterState& state,
   return reply;
 }
 
-// An id that a journal gave which was lost: the node remembers that run, and would take the next job of this id for it.
-JobId strange_job(const ClusterState& state, const protocol::RegisterNodeRequest& request) {
+// The highest number that a journal gave which was lost or is newer than this one: the node remembers that run, and would take
+// the next job of this id for it. Agents of earlier versions say only what they have records of.
+protocol::JobNumber strange_job(const ClusterState& state, const protocol::RegisterNodeRequest& request) {
+  if (request.last_job.job != kNoJob) {
+    const bool given = request.last_job < protocol::JobNumber{state.job_id_round, state.next_job_id};
+    return given || request.last_job.job > state.config->max_job_id ? protocol::JobNumber{} : request.last_job;
+  }
   JobId highest = kNoJob;
   const auto look_at = [&](JobId id) {
     const bool known = state.jobs.contains(id) || state.folded.contains(id) || state.arrays.contains(id);
@@ -206,7 +213,35 @@ JobId strange_job(const ClusterState& state, const protocol::RegisterNodeRequest
   for (const protocol::StepKey& key : request.running) look_at(key.id.job);
   for (const protocol::StepKey& key : request.ended) look_at(key.id.job);
   for (const JobId id : request.jobs) look_at(id);
-  return highest;
+  return {highest == kNoJob ? 0 : state.job_id_round, highest};
+}
+
+// Jobs that were numbered since this controller's start, before the node could say that ids up to `strange` were given: to start
+// them could be a second job under their id. They are held, and their reason says it.
+void hold_numbered_too_early(Draft& draft, const protocol::JobNumber& strange, std::string_view node, Time now) {
+  std::vector<JobId> early;
+  const ClusterState& state = draft.state();
+  state.pending.for_each([&](JobId id) {
+    const Job& job = state.jobs.at(id);
+    const protocol::JobNumber number{round_of_job(state, id), id};
+    if (job.submit >= state.epoch_start && number <= strange && job.hold == HoldKind::kNone) early.push_back(id);
+  });
+  for (const JobId id : early) {
+    draft.emit(JobHeld{.job = id, .hold = HoldKind::kUser, .reason = JobReason::kJobHeldUser,
+                       .description = fmt::format("JobId used before: {} knows job {}", node, strange.job), .time = now,
+                       .eligible = delay_of_held(draft.job(id), now)});
+  }
+}
+
+// The node was told another key than the one that launches are signed with now: whoever has put in another credential.key is to
+// say that it was meant, before anything that runs there is looked at.
+Status check_key(const ClusterState& state, const protocol::RegisterNodeRequest& request) {
+  const bool other = !request.credential_key.empty() && !state.credential_key.empty() &&
+                     request.credential_key != state.credential_key && !state.credential_key_changed;
+  if (!other || request.cluster_id.empty()) return {};
+  return failure(ErrorCode::kInvalidCredential,
+                 "the node knows this cluster by another credential.key: put that one back into StateSaveLocation, or start "
+                 "the controller once with --new-credential-key");
 }
 
 bool is_rebooted(const Node& node, const protocol::RegisterNodeRequest& request) {
@@ -295,6 +330,7 @@ Result<Decision> decide_on(const ClusterState& state, const RegisterNode& comman
   if (!request.cluster_id.empty() && request.cluster_id != state.cluster_id) {
     return failure(ErrorCode::kWrongCluster);
   }
+  if (Status ok = check_key(state, request); !ok) return tl::unexpected<Error>(ok.error());
   Draft draft(state);
   if (find_node(state, request.name) == nullptr) {
     if (const Node* removed = removed_node(state, request)) {  // its jobs lost it: they may run elsewhere
@@ -319,10 +355,11 @@ Result<Decision> decide_on(const ClusterState& state, const RegisterNode& comman
   NodeHardware hardware = request.hardware;
   // that it has rebooted is still to be noticed
   if (waits_for_features && node->hardware != nullptr) hardware.boot_id = node->hardware->boot_id;
-  const JobId strange = strange_job(draft.state(), request);
-  if (strange != kNoJob || node->hardware == nullptr || !described_equal(*node->hardware, hardware)) {
+  const protocol::JobNumber strange = strange_job(draft.state(), request);
+  if (strange.job != kNoJob) hold_numbered_too_early(draft, strange, request.name, now);
+  if (strange.job != kNoJob || node->hardware == nullptr || !described_equal(*node->hardware, hardware)) {
     draft.emit(NodeRegistered{.node = id, .hardware = std::make_shared<NodeHardware>(std::move(hardware)), .time = now,
-                              .strange_job = strange});
+                              .strange_job = strange.job, .strange_round = strange.round});
   }
   if (knows_helpers) report_features(draft, id, request.active_features);
   const bool failed = note_return(draft, id, {.rebooted = rebooted, .changed = changed, .ended = request.ended}, now);
@@ -342,6 +379,7 @@ Result<Decision> decide_on(const ClusterState& state, const RegisterNode& comman
   }
   RegisteredReply reply = reconcile(state, draft.state(), draft.node(id), request, effects);
   reply.missing = missing;
+  reply.strange_job = strange.job;
   Decision decision = draft.take(std::move(reply));
   decision.effects = std::move(effects);
   return decision;

@@ -63,7 +63,7 @@ Ending unlaunched(const ClusterState& state, const Job& job, const protocol::Ste
     ending.flags = 0;
     ending.exit_status = report.exit_status;
   }
-  if (ending.flags == 0) ending.description = report.failure;
+  if (ending.flags == 0 || report.failure == protocol::kUsedJobId) ending.description = report.failure;
   return ending;
 }
 

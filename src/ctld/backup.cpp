@@ -1,0 +1,264 @@
+#include "ctld/backup.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <system_error>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "common/base/errno_text.hpp"
+#include "common/base/read_file.hpp"
+#include "common/base/replace_file.hpp"
+#include "common/net/clock.hpp"
+#include "common/net/signer.hpp"
+#include "ctld/journal/event_codec.hpp"
+#include "ctld/journal/recovery.hpp"
+#include "ctld/journal/sqlite_reader.hpp"
+#include "ctld/journal/sqlite_schema.hpp"
+#include "ctld/journal/sqlite_store.hpp"
+
+namespace sluice::ctld {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSigningKey = "credential.key";
+constexpr const char* kKeys[] = {kSigningKey, "jwt_hs256.key"};
+constexpr const char* kJournal = "journal";
+
+tl::unexpected<Error> cannot(const std::string& what, const fs::path& path, const std::error_code& code) {
+  return failure(ErrorCode::kPathMissing, fmt::format("cannot {} {}: {}", what, path.string(), code.message()));
+}
+
+Status flush(const fs::path& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool good = fd >= 0 && ::fsync(fd) == 0;
+  const int error = errno;
+  if (fd >= 0) ::close(fd);
+  if (good) return {};
+  return failure(ErrorCode::kPathMissing, fmt::format("cannot flush {}: {}", path.string(), errno_text(error)));
+}
+
+// A copy at `to`, private and on the disk. No-op when there is nothing at `from`.
+Status copy_key(const fs::path& from, const fs::path& to) {
+  std::error_code code;
+  if (!fs::exists(from, code)) return {};
+  const auto bytes = read_file(from.string());
+  if (!bytes) return failure(ErrorCode::kPathMissing, fmt::format("cannot read {}", from.string()));
+  return replace_file(to.string(), *bytes, {.mode = 0600, .flush = true});
+}
+
+struct Content {
+  journal::Recovered recovered;
+  journal::StoreInfo info;
+};
+
+Result<Content> read_journal(const fs::path& folder) {
+  auto reader = journal::SqliteReader::open(folder);
+  if (!reader) return tl::unexpected(reader.error());
+  Content out;
+  out.info = (*reader)->info();
+  if (Status done = journal::recover_into(out.recovered, **reader); !done) return tl::unexpected(done.error());
+  return out;
+}
+
+// The key in `folder` is the one that the state knows.
+Status check_key(const fs::path& folder, const state::ClusterState& state) {
+  const auto key = net::CredentialSigner::load((folder / kSigningKey).string());
+  if (!key) return tl::unexpected(key.error());
+  if (state.credential_key.empty() || net::hex_digits(key->public_key()) == state.credential_key) return {};
+  return failure(ErrorCode::kInvalidCredential,
+                 fmt::format("{} is not the key of this journal's cluster", (folder / kSigningKey).string()));
+}
+
+// SQLite makes them beside a database that is read, too; an empty log is no part of it.
+void remove_helpers(const fs::path& database) {
+  std::error_code ignored;
+  for (const char* part : {"-wal", "-shm"}) fs::remove(database.string() + part, ignored);
+}
+
+Result<BackupContent> check_copy(const fs::path& folder) {
+  const auto content = read_journal(folder / kJournal);
+  if (!content) return tl::unexpected(content.error());
+  if (Status ok = check_key(folder, content->recovered.state); !ok) return tl::unexpected(ok.error());
+  return BackupContent{content->info.cluster_id, content->recovered.state.jobs.size(), content->recovered.state.next_job_id};
+}
+
+Status copy_journal(const fs::path& from, const fs::path& to) {
+  std::error_code code;
+  if (!fs::exists(journal::database_file(from), code)) {
+    return failure(ErrorCode::kPathMissing, fmt::format("there is no journal in {}", from.string()));
+  }
+  auto source = journal::Database::open(journal::database_file(from), journal::Database::Mode::kReadOnly);
+  if (!source) return tl::unexpected(source.error());
+  if (Status known = journal::check_format(*source); !known) return known;
+  const fs::path file = journal::database_file(to);
+  // one transaction that only reads: writers go on meanwhile
+  if (Status done = source->run("VACUUM INTO ?", std::string_view(file.native())); !done) return done;
+  fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write, code);
+  return flush(file);
+}
+
+bool is_empty_folder(const fs::path& path) {
+  std::error_code code;
+  return fs::is_directory(path, code) && fs::is_empty(path, code);
+}
+
+// The name that an older version of `path` is given: path.replaced-1, -2, …
+fs::path aside(const fs::path& path) {
+  std::error_code code;
+  fs::path name;
+  for (int number = 1; name.empty() || fs::exists(name, code); ++number) {
+    name = fmt::format("{}.replaced-{}", path.string(), number);
+  }
+  return name;
+}
+
+Result<fs::path> set_journal_aside(const fs::path& folder) {
+  const fs::path file = journal::database_file(folder);
+  const fs::path name = aside(file);
+  std::error_code code;
+  for (const char* part : {"-wal", "-shm", ""}) {
+    const fs::path from = file.string() + part;
+    if (!fs::exists(from, code)) continue;
+    fs::rename(from, name.string() + part, code);
+    if (code) return cannot("rename", from, code);
+  }
+  return name;
+}
+
+// A key that is replaced by another one is kept beside it.
+Status put_key(const fs::path& from, const fs::path& to) {
+  std::error_code code;
+  const auto fresh = read_file(from.string());
+  if (!fresh) return {};
+  if (const auto present = read_file(to.string()); present && *present != *fresh) {
+    const fs::path name = aside(to);
+    fs::rename(to, name, code);
+    if (code) return cannot("rename", to, code);
+  }
+  return copy_key(from, to);
+}
+
+// Ids go on behind those that the replaced journal gave, too: the first event after the backup.
+Status skip_ids(const fs::path& folder, const state::ClusterState& state, JobId next) {
+  auto store = journal::SqliteStore::open(folder);
+  if (!store) return tl::unexpected(store.error());
+  const auto last = (*store)->last_sequence();
+  if (!last) return tl::unexpected(last.error());
+  const Time now = net::now();
+  journal::FrameGroup group;
+  group.frames.push_back(journal::encode_frame(
+      *last + 1, now,
+      {state::EpochStarted{.cluster_id = state.cluster_id, .epoch = (*store)->info().epoch, .time = now, .next_job_id = next}}));
+  const auto written = (*store)->append(group);
+  return written ? Status{} : tl::unexpected(written.error());
+}
+
+Status give_to(const fs::path& folder, uint32_t owner) {
+  if (::geteuid() != 0) return {};
+  std::vector<fs::path> paths{folder, folder / kJournal};
+  std::error_code code;
+  for (const auto& entry : fs::directory_iterator(folder / kJournal, code)) paths.push_back(entry.path());
+  for (const char* key : kKeys) {
+    if (fs::exists(folder / key, code)) paths.push_back(folder / key);
+  }
+  for (const fs::path& path : paths) {
+    if (::lchown(path.c_str(), owner, static_cast<gid_t>(-1)) != 0) {
+      return failure(ErrorCode::kPathMissing, fmt::format("cannot give {} to user {}: {}", path.string(), owner, errno_text(errno)));
+    }
+  }
+  return {};
+}
+
+// What is there now: nothing, or the same cluster's state. Next ids of the same round are known from it.
+Result<std::optional<state::ClusterState>> present_state(const fs::path& folder, const BackupContent& content) {
+  std::error_code code;
+  if (!fs::exists(journal::database_file(folder), code)) return std::optional<state::ClusterState>();
+  auto present = read_journal(folder);
+  if (!present) return std::optional<state::ClusterState>();  // that is why it is replaced
+  if (present->info.cluster_id != content.cluster_id) {
+    return failure(ErrorCode::kWrongCluster,
+                   fmt::format("{} holds the state of cluster {}, the backup that of {}: move it away first", folder.string(),
+                               present->info.cluster_id, content.cluster_id));
+  }
+  return std::optional(std::move(present->recovered.state));
+}
+
+}  // namespace
+
+Result<BackupContent> back_up(const fs::path& folder, const fs::path& target) {
+  std::error_code code;
+  if (fs::exists(target, code) && !is_empty_folder(target)) {
+    return failure(ErrorCode::kPathMissing, fmt::format("{} is there already: a backup goes into a new or empty folder", target.string()));
+  }
+  const fs::path fresh = target.string() + ".unfinished";
+  fs::remove_all(fresh, code);
+  fs::create_directories(fresh / kJournal, code);
+  if (code) return cannot("make", fresh, code);
+  fs::permissions(fresh, fs::perms::owner_all, code);
+  Status done = copy_journal(folder / kJournal, fresh / kJournal);
+  for (const char* key : kKeys) {
+    if (done) done = copy_key(folder / key, fresh / key);
+  }
+  Result<BackupContent> content = tl::unexpected(done ? Error{} : done.error());
+  if (done) content = check_copy(fresh);
+  if (content) {
+    remove_helpers(journal::database_file(fresh / kJournal));
+    for (const fs::path& path : {fresh / kJournal, fresh}) {
+      if (Status ok = flush(path); !ok) content = tl::unexpected(ok.error());
+    }
+  }
+  if (content) {
+    fs::rename(fresh, target, code);
+    if (code) content = cannot("rename", fresh, code);
+    else if (Status ok = flush(fs::absolute(target, code).lexically_normal().parent_path()); !ok) content = tl::unexpected(ok.error());
+  }
+  if (!content) fs::remove_all(fresh, code);
+  return content;
+}
+
+Result<Restored> restore(const fs::path& backup, const fs::path& folder, uint32_t owner) {
+  const fs::path journal = folder / kJournal;
+  std::error_code code;
+  fs::create_directories(folder, code);
+  std::optional<Result<journal::FolderLock>> lock(journal::FolderLock::take(journal));
+  if (!*lock) return tl::unexpected((*lock).error());
+  const auto state = read_journal(backup / kJournal);
+  if (!state) return tl::unexpected(state.error());
+  const auto content = check_copy(backup);
+  if (!content) return tl::unexpected(content.error());
+  const auto present = present_state(journal, *content);
+  if (!present) return tl::unexpected(present.error());
+  Restored out{*content, {}};
+  const fs::path file = journal::database_file(journal), fresh = file.string() + ".new";
+  fs::copy_file(journal::database_file(backup / kJournal), fresh, fs::copy_options::overwrite_existing, code);
+  if (code) return cannot("copy the journal to", fresh, code);
+  fs::permissions(fresh, fs::perms::owner_read | fs::perms::owner_write, code);
+  if (Status ok = flush(fresh); !ok) return tl::unexpected(ok.error());
+  for (const char* key : kKeys) {
+    if (Status ok = put_key(backup / key, folder / key); !ok) return tl::unexpected(ok.error());
+  }
+  if (fs::exists(file, code)) {
+    auto name = set_journal_aside(journal);
+    if (!name) return tl::unexpected(name.error());
+    out.set_aside = std::move(*name);
+  }
+  fs::rename(fresh, file, code);
+  if (code) return cannot("rename", fresh, code);
+  if (Status ok = flush(journal); !ok) return tl::unexpected(ok.error());
+  lock.reset();
+  const state::ClusterState& old = state->recovered.state;
+  const bool later = *present && (*present)->job_id_round == old.job_id_round && (*present)->next_job_id > old.next_job_id;
+  if (later) {
+    if (Status ok = skip_ids(journal, old, (*present)->next_job_id); !ok) return tl::unexpected(ok.error());
+    out.content.next_job_id = (*present)->next_job_id;
+  }
+  if (Status ok = give_to(folder, owner); !ok) return tl::unexpected(ok.error());
+  return out;
+}
+
+}  // namespace sluice::ctld

@@ -1,0 +1,12 @@
+// Whether a controller is to run on this host: SlurmctldHost says on which ones, and that only one runs at a time.
+#pragma once
+
+#include "common/base/result.hpp"
+#include "common/model/cluster_config.hpp"
+
+namespace sluice::ctld {
+
+// Errors: this host is none of them, or the controller on another one answers. Asks the others, for TCPTimeout at most each.
+[[nodiscard]] Status may_control_here(const ClusterConfig& config);
+
+}  // namespace sluice::ctld

@@ -1,0 +1,137 @@
+"""sluice backup and sluice restore: an old state that is put back gives no job number again and ends nothing that it knows."""
+import os
+import shutil
+import threading
+import unittest
+
+from harness import ClusterCase, wait_for
+
+
+class Backup(ClusterCase):
+    NODES, CPUS, CONF = 2, 8, "MinJobAge=2\n"
+
+    def folder(self, name):
+        path = os.path.join(self.cluster.dir, name)
+        self.addCleanup(shutil.rmtree, path, ignore_errors=True)
+        return path
+
+    def answers(self):
+        wait_for(lambda: self.run_cmd("sinfo", check=False).returncode == 0, "the controller answers")
+
+    def gated(self, gate):
+        job = self.submit("-o", "/dev/null", "--wrap", f"while [ ! -e {gate} ]; do sleep 0.05; done")
+        self.wait_state(job, "RUNNING")
+        return job
+
+    def test_an_old_backup_under_load(self):
+        gate = os.path.join(self.cluster.work, "gate")
+        runs = self.gated(gate)
+        state, copy = os.path.join(self.cluster.dir, "state"), self.folder("copy")
+        over, numbers = threading.Event(), []
+
+        def load():
+            while not over.is_set():
+                done = self.run_cmd("sbatch", "--parsable", "-o", "/dev/null", "--wrap", "true", check=False)
+                if done.returncode == 0:
+                    numbers.append(int(done.stdout))
+        threads = [threading.Thread(target=load) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        try:
+            wait_for(lambda: len(numbers) > 10, "there is some load")
+            said = self.out("sluice", "backup", copy)
+            self.assertRegex(said, rf"^{copy}: cluster [0-9a-f-]{{36}}, \d+ jobs, next job id \d+\n$")
+            at_backup = len(numbers)
+            wait_for(lambda: len(numbers) > at_backup + 20, "the load goes on")
+        finally:
+            over.set()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(sorted(os.listdir(copy)), ["credential.key", "journal"])
+        self.assertEqual(os.listdir(os.path.join(copy, "journal")), ["journal.db"])
+        self.assertEqual(os.stat(copy).st_mode & 0o777, 0o700)
+        again = self.run_cmd("sluice", "backup", copy, check=False)
+        self.assertIn("a backup goes into a new or empty folder", again.stderr)
+        busy = self.run_cmd("sluice", "restore", copy, check=False)
+        self.assertRegex(busy.stderr, r"^sluice restore: error: the journal in .* is in use by process \d+")
+
+        # all jobs of the load are over and forgotten, on the nodes, too
+        wait_for(lambda: self.out("squeue", "-h", "-t", "all", "-o", "%i").split() == [str(runs)], "the load is over")
+        last = max(numbers)
+        self.cluster.kill_controller()
+        shutil.rmtree(state)  # so that only the nodes know
+        said = self.out("sluice", "restore", copy)
+        self.assertRegex(said, rf"^{state}: cluster ")
+        self.cluster.start_controller()
+        job = self.submit("-o", "fresh.out", "--wrap", "echo fresh")
+        self.assertEqual(job, last + 1)
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.assertIn(f"ids go on with {last + 1}", self.cluster.log())
+        self.assertEqual(self.state(runs), "RUNNING")
+        open(gate, "w", encoding="utf-8").close()
+        self.assertEqual(self.wait_ended(runs), "COMPLETED")
+
+    def test_numbers_of_the_replaced_journal(self):
+        copy = self.folder("copy2")
+        self.run_cmd("sluice", "backup", copy)
+        held = self.submit("-H", "--wrap", "true")  # no node ever hears of it
+        self.cluster.kill_controller()
+        said = self.out("sluice", "restore", copy)
+        self.assertRegex(said, rf", next job id {held + 1}\nthe journal that was there is .*/journal.db.replaced-\d+ now\n$")
+        self.cluster.start_controller()
+        self.assertEqual(self.submit("-H", "--wrap", "true"), held + 1)
+        self.run_cmd("scancel", held + 1)
+        self.run_cmd("sinfo")
+
+    def test_first_job_id(self):
+        self.run_cmd("scontrol", "shutdown", "slurmctld")
+        wait_for(lambda: self.run_cmd("sinfo", check=False).returncode, "the controller has ended")
+        log_before = len(self.cluster.log())
+        with self.assertRaises(Exception):
+            self.cluster.start_controller("--first-job-id", "1")
+        self.assertIn("were given already", self.cluster.log()[log_before:])
+        self.cluster.start_controller("--first-job-id", "70000")
+        job = self.submit("--wrap", "true", "-o", "/dev/null")
+        self.assertEqual(job, 70000)
+        self.wait_ended(job)
+
+
+class Key(ClusterCase):
+    """A credential.key that is lost or another one was taken without a word, and what ran ended."""
+    NODES, CPUS = 1, 2
+
+    @staticmethod
+    def text(path):
+        with open(path, encoding="utf-8") as f:
+            return f.read()
+
+    def test_a_lost_key(self):
+        gate = os.path.join(self.cluster.work, "gate")
+        job = self.submit("-o", "/dev/null", "--wrap", f"while [ ! -e {gate} ]; do sleep 0.05; done")
+        self.wait_state(job, "RUNNING")
+        key = os.path.join(self.cluster.dir, "state/credential.key")
+        known = os.path.join(self.cluster.dir, "spool/n1/credential_key")
+        wait_for(lambda: os.path.exists(known), "the node knows the key")
+        self.cluster.kill_controller()
+        os.rename(key, key + ".lost")
+        refused = lambda *options: self.assertRaises(Exception, self.cluster.start_controller, *options)
+        refused()
+        self.assertIn("credential.key is missing, with which this cluster's launches were signed until now", self.cluster.log())
+        self.assertFalse(os.path.exists(key), "no other one is made")
+        with open(key, "wb") as f:
+            f.write(os.urandom(32))
+        os.chmod(key, 0o600)
+        refused()
+        self.assertIn("credential.key is not the one", self.cluster.log())
+        os.remove(key)
+        before = self.text(known)
+        self.cluster.start_controller("--new-credential-key")
+        wait_for(lambda: self.text(known) != before, "the node has taken the new key over")
+        self.assertEqual(self.state(job), "RUNNING")
+        open(gate, "w", encoding="utf-8").close()
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.assertEqual(self.wait_ended(self.submit("-o", "/dev/null", "--wrap", "true")), "COMPLETED")
+
+
+if __name__ == "__main__":
+    unittest.main()
