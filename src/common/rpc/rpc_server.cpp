@@ -120,9 +120,9 @@ Status RpcServer::start() {
     if (impl_->server == nullptr && ports[i] > 0) continue;
     if (impl_->server == nullptr || ports[i] <= 0) {
       impl_->server = nullptr;
-      return failure(
-          ErrorCode::kError,
-          fmt::format("cannot listen on {}: the address is in use or not this host's", address));
+      const Status now = can_listen(address);
+      return failure(ErrorCode::kError, now ? fmt::format("cannot listen on {}", address)
+                                            : "cannot listen on " + now.error().text);
     }
     if (address.starts_with("unix:"))
       ::chmod(address.c_str() + 5, 0777);  // tokens guard it

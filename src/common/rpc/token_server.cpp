@@ -36,6 +36,36 @@ tl::unexpected<Error> cannot(const std::string& path, std::string_view what) {
                  fmt::format("token socket {}: {}: {}", path, what, errno_text(errno)));
 }
 
+// A file that daemons of root and of SlurmUser lock; -1 with errno.
+int open_lock(const std::string& path, uint32_t owner) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0 || ::geteuid() != 0 || owner == 0 || ::fchown(fd, owner, static_cast<gid_t>(-1)) == 0) return fd;
+  const int problem = errno;
+  ::close(fd);
+  errno = problem;
+  return -1;
+}
+
+// Who is to serve next, of those that wait: it looks often, and the others, of which a host may have hundreds, seldom.
+class NextInLine {
+ public:
+  NextInLine(const std::string& socket, uint32_t owner) : fd_(open_lock(socket + ".next", owner)) {}
+  NextInLine(const NextInLine&) = delete;
+  NextInLine& operator=(const NextInLine&) = delete;
+  ~NextInLine() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  // Without the file everybody is.
+  [[nodiscard]] bool is_it() {
+    held_ = held_ || fd_ < 0 || ::flock(fd_, LOCK_EX | LOCK_NB) == 0;
+    return held_;
+  }
+
+ private:
+  int fd_;
+  bool held_ = false;
+};
+
 }  // namespace
 
 class TokenServer::Impl {
@@ -141,13 +171,8 @@ Result<std::unique_ptr<TokenServer>> TokenServer::start(const std::string& path,
   std::memcpy(address.sun_path, path.data(), path.size());
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
   // The kernel lets the lock go however its holder ends; two that find a dead socket do not replace each other's.
-  const int lock = ::open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  const int lock = open_lock(path + ".lock", owner);
   if (lock < 0) return cannot(path, "lock");
-  if (::geteuid() == 0 && owner != 0 && ::fchown(lock, owner, static_cast<gid_t>(-1)) != 0) {
-    auto error = cannot(path, "lock");
-    ::close(lock);
-    return error;
-  }
   if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
     ::close(lock);
     return failure(ErrorCode::kDuplicateName,
@@ -187,9 +212,12 @@ bool TokenService::serves() const {
 
 void TokenService::wait_for_turn(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
+  NextInLine next(options_.token_socket, options_.slurm_user);
   while (server_ == nullptr) {
-    stopped_.wait_for(lock, stop, kTokenTakeover, [] { return false; });
+    const auto pause = next.is_it() ? kTokenTakeover : kNextTakeover;
+    stopped_.wait_for(lock, stop, pause, [] { return false; });
     if (stop.stop_requested()) return;
+    if (!next.is_it()) continue;
     auto server = TokenServer::start(options_.token_socket, maker_, options_.slurm_user);
     if (server) server_ = std::move(*server);
     else if (server.error().code != ErrorCode::kDuplicateName) log::error("{}", server.error().text);

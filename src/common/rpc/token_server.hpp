@@ -36,7 +36,7 @@ class TokenServer {
 };
 
 // Hands out tokens on this host while no other daemon does: when that one ends, one of the others takes its place
-// within kTokenTakeover.
+// within kTokenTakeover, or kNextTakeover when that one has gone, too.
 class TokenService {
  public:
   ~TokenService();
@@ -57,6 +57,7 @@ class TokenService {
   std::jthread waiting_;
 };
 inline constexpr std::chrono::milliseconds kTokenTakeover{500};
+inline constexpr std::chrono::milliseconds kNextTakeover{5000};
 
 // Daemons of auth/slurm. Null for other kinds. Errors: an unusable key, a socket that cannot be made.
 [[nodiscard]] Result<std::unique_ptr<TokenService>> serve_tokens(const AuthOptions& options);
