@@ -196,7 +196,7 @@ constexpr CompatibilityRow kRows[] = {
     {"scontrol verbs", "reboot FORCE", Support::kSupported, "system:admin test_reboot_by_force"},
     {"scontrol verbs", "resume", Support::kSupported, "system:suspend test_processes_stop_and_cpus_are_free"},
     {"scontrol verbs", "suspend", Support::kSupported, "system:suspend test_processes_stop_and_cpus_are_free"},
-    {"scontrol verbs", "takeover", Support::kSupported, "system:admin test_runtime_values"},
+    {"scontrol verbs", "takeover", Support::kMissing, "", "failover by hand: slurmctld is ended on one SlurmctldHost and started on the next"},
     {"scontrol verbs", "top", Support::kSupported, "system:suspend Top.test_order"},
     {"scontrol verbs", "token", Support::kSupported, "system:jwt test_tokens"},
     {"scontrol verbs", "update reservation", Support::kSupported, "system:reservation test_update"},

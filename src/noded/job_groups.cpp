@@ -41,7 +41,7 @@ void JobGroups::refresh() {
                  setup.error().text);
     } else {
       setup_ = std::move(*setup);
-      log::info("control groups v{} in {}", setup_.version, setup_.root);
+      log::info("control groups v{} in {}/{}", setup_.version, setup_.mountpoint, setup_.root);
       if (!missing.empty()) {
         log::error("control groups: this host lacks the controllers {}; what they constrain is not "
                    "enforced", missing);

@@ -9,6 +9,7 @@
 #include "common/base/errno_text.hpp"
 #include "common/base/read_file.hpp"
 #include "common/base/text.hpp"
+#include "common/base/wait_status.hpp"
 #include "common/log/log.hpp"
 
 namespace sluice::noded {
@@ -35,15 +36,17 @@ Time Reboot::last_started() const {
 void Reboot::start_again(const protocol::RebootNodeRequest& order) {
   std::string command = node_.config->reboot_program;
   const std::vector<std::string> words = split_list(command, ' ');
-  if (words.empty()) return log::error("told to reboot, but RebootProgram is not set");
+  if (words.empty()) return log::error("told to reboot: RebootProgram isn't defined in config");
   last_ = order.issued;
   std::ofstream(file()) << last_.time_since_epoch().count() << '\n';
-  log::info("rebooting ({}): {}", order.reason, command);
   const std::string path = words[0];
-  if (path.starts_with('/') && ::access(path.c_str(), X_OK) != 0) return log::error("cannot run {}: {}", path, errno_text(errno));
+  if (path.starts_with('/') && ::access(path.c_str(), X_OK) != 0) {
+    return log::error("told to reboot: Cannot run RebootProgram [{}]: {}", path, errno_text(errno));
+  }
+  log::info("rebooting ({}): {}", order.reason, command);
   if (!order.features.empty()) command += " " + shell_quote(order.features);
   const auto on_exit = [path](int status) {
-    if (status != 0) log::error("{} failed with status {:#x}", path, status);
+    if (status != 0) log::error("RebootProgram {} ended with status {}: this node may not reboot", path, shell_code(status));
   };
   // by a shell, as in Slurm: its arguments may be in quotes
   const auto pid = children_.spawn({"/bin/sh", {"sh", "-c", command}, helper_environment(node_).entries(), {}}, on_exit);

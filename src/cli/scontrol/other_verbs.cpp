@@ -199,6 +199,9 @@ void takeover(Session& session, const Words& words) {
   if (index == 0 || index >= controllers) {
     return session.fail("takeover: invalid backup controller index (" + std::to_string(index) + ")");
   }
+  const std::string& backup = session.client()->config().controllers[index].name;
+  session.fail("scontrol: error: no controller waits on " + backup + " to take over: end the one that runs (scontrol shutdown "
+               "slurmctld), then start slurmctld there");
   session.fail("slurm_takeover error: " + std::string(error_sentence(ErrorCode::kNotSupported)));
 }
 

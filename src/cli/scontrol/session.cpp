@@ -63,7 +63,7 @@ constexpr const char* kHelp =
     "     show <ENTITY> [<ID>]              print records\n"
     "     shutdown [slurmctld]              end the daemons, or the controller alone\n"
     "     suspend <job_list>                stop the processes of jobs\n"
-    "     takeover [<INDEX>]                let a backup controller take over\n"
+    "     takeover [<INDEX>]                says how a backup controller takes over, which it does by hand only\n"
     "     token [lifespan=<SECONDS>] [username=<NAME>]\n"
     "                                       a token for programs that speak for the user\n"
     "     top <job_list>                    put jobs first among their user's\n"

@@ -1,11 +1,13 @@
 // See client.hpp.
 #include "cli/shared/client.hpp"
 
+#include <cerrno>
 #include <cstdio>
 #include <map>
 
 #include "common/base/text.hpp"
 #include "common/conf/load.hpp"
+#include "common/net/address.hpp"
 #include "common/net/auth_config.hpp"
 #include "common/net/config_fetch.hpp"
 #include "common/net/rpc_client.hpp"
@@ -123,8 +125,12 @@ const std::vector<NodeConfig>& Client::nodes_with_dynamic() {
 
 namespace {
 
-// A cause in the network's words is for logs; a user sees Slurm's sentence.
+// A cause in the network's words is for logs; a user sees Slurm's sentence, and before it which name nobody knows.
 Error for_user(Error error) {
+  if (error.text.find(net::kUnresolved) != std::string::npos) {
+    std::fprintf(stderr, "%s: error: %s\n", program_invocation_short_name, error.text.c_str());
+    error.text.clear();
+  }
   switch (error.code) {
     case ErrorCode::kUnreachable:
     case ErrorCode::kTimedOut: error.text.clear(); break;

@@ -1,6 +1,7 @@
 #include "common/cgroup/setup.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include <fmt/format.h>
@@ -33,6 +34,14 @@ bool limits_pids(const ClusterConfig& config) {
 
 bool closes_devices(const ClusterConfig& config) {
   return constrains(config) && config.cgroup.constrain_devices;
+}
+
+// Where another program owns the top of the tree (systemd), groups are made below the one that it has left to us.
+std::string top_of(const CgroupConfig& config, uint32_t version) {
+  const char* delegated = version == 2 ? std::getenv(kDelegatedGroup) : nullptr;
+  if (delegated == nullptr || *delegated != '/') return config.mountpoint;
+  const std::string folder = config.mountpoint + delegated;
+  return is_folder(folder) ? folder : config.mountpoint;
 }
 
 // Below the top there is either one tree or a folder for each controller.
@@ -94,7 +103,7 @@ Result<protocol::CgroupSetup> prepare(const ClusterConfig& config,
   if (!version) return tl::unexpected<Error>(version.error());
   protocol::CgroupSetup setup;
   setup.version = *version;
-  setup.mountpoint = config.cgroup.mountpoint;
+  setup.mountpoint = top_of(config.cgroup, *version);
   setup.root = root;
   setup.gathers = is_cgroup(config.job_acct_gather_type);
   if (*version == 1) setup.controllers.emplace_back(kTracker);

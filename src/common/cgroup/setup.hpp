@@ -9,6 +9,9 @@
 
 namespace sluice::cgroup {
 
+// Names in an agent's environment the group (v2), as in /proc/PID/cgroup, below which it may make its own.
+inline constexpr const char* kDelegatedGroup = "SLUICE_DELEGATED_CGROUP";
+
 // ProctrackType, TaskPlugin or JobAcctGatherType says cgroup, and cgroup.conf does not forbid it.
 [[nodiscard]] bool is_wanted(const ClusterConfig& config);
 

@@ -5,13 +5,17 @@
 #include <pwd.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <thread>
 #include <utility>
 
@@ -73,6 +77,22 @@ Status become_user(uint32_t uid, const std::vector<std::string>& files) {
   return {};
 }
 
+void tell_service_manager(std::string_view state) {
+  const char* socket_name = std::getenv("NOTIFY_SOCKET");
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const size_t length = socket_name == nullptr ? 0 : std::strlen(socket_name);
+  if (length < 2 || length >= sizeof address.sun_path) return;
+  std::memcpy(address.sun_path, socket_name, length);
+  if (address.sun_path[0] == '@') address.sun_path[0] = 0;  // a name that is in no file system
+  const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return;
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length);
+  const ssize_t ignored = sendto(fd, state.data(), state.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&address), size);
+  static_cast<void>(ignored);
+  close(fd);
+}
+
 Background Background::stay() { return Background(-1); }
 
 Background Background::enter() {
@@ -102,6 +122,7 @@ Background::~Background() {
 }
 
 void Background::ready() {
+  tell_service_manager("READY=1\n");
   if (pipe_ < 0) return;
   if (chdir("/") != 0) {}  // an unmountable working folder is all that is at stake
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -151,7 +172,9 @@ void Signals::run(const std::function<bool(int)>& handle) {
   const sigset_t set = handled_signals();
   while (true) {
     int signal = 0;
-    if (sigwait(&set, &signal) == 0 && !handle(signal)) return;
+    if (sigwait(&set, &signal) != 0 || handle(signal)) continue;
+    tell_service_manager("STOPPING=1\n");
+    return;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -26,13 +27,17 @@ class Background {
   Background& operator=(const Background&) = delete;
   Background& operator=(Background&&) = delete;
   ~Background();
-  // Releases standard input, output and error, and lets the starting process end with success.
+  // Releases standard input, output and error, and lets the starting process end with success; in front a service manager
+  // is told.
   void ready();
 
  private:
   explicit Background(int pipe) : pipe_(pipe) {}
   int pipe_;  // to the waiting parent; -1: none
 };
+
+// What sd_notify(3) does, for units with Type=notify: "READY=1\n". No-op where nobody asked for it (NOTIFY_SOCKET).
+void tell_service_manager(std::string_view state);
 
 // Started by root, a daemon of another user becomes that user, with its groups. `files` (those that
 // are there) become the user's before that, for they were opened by root.
