@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -108,21 +109,53 @@ size_t count_names(const std::vector<Part>& parts) {
   return product;
 }
 
-void add_names(const std::vector<Part>& parts, size_t at, const std::string& stem,
-               std::vector<std::string>& out) {
-  if (at == parts.size()) {
-    out.push_back(stem);
+constexpr size_t kMaxHostBytes = 255;   // of a name: no host has a longer one
+constexpr size_t kMaxTextShown = 256;  // of a list in an error
+
+tl::unexpected<Error> invalid(std::string_view text) {
+  const bool cut = text.size() > kMaxTextShown;
+  return failure(ErrorCode::kInvalidNodeName,
+                 fmt::format("Invalid hostlist: {}{}", text.substr(0, kMaxTextShown), cut ? "..." : ""));
+}
+
+// What all the names of an entry have in common in length: its digits may be more.
+bool is_too_long(const std::vector<Part>& parts) {
+  size_t bytes = 0;
+  for (const Part& part : parts) {
+    size_t widest = 0;
+    for (const Range& range : part.ranges) widest = std::max({widest, range.width, digits_of(range.hi)});
+    bytes += part.prefix.size() + widest;
+  }
+  return bytes > kMaxHostBytes;
+}
+
+void put_number(uint64_t number, size_t width, std::string& out) {
+  char digits[kMaxDigits + 2];
+  const auto [end, error] = std::to_chars(digits, digits + sizeof digits, number);
+  const auto count = static_cast<size_t>(end - digits);
+  if (count < width) out.append(width - count, '0');
+  out.append(digits, count);
+}
+
+// `name` is what stands before these parts.
+void add_names(std::span<const Part> parts, std::string& name, std::vector<std::string>& out) {
+  if (parts.empty()) {
+    out.push_back(name);
     return;
   }
-  const Part& part = parts[at];
-  std::string name = stem;
+  const Part& part = parts.front();
+  const size_t before = name.size();
   name += part.prefix;
-  if (part.ranges.empty()) return add_names(parts, at + 1, name, out);
+  const size_t stem = name.size();
+  if (part.ranges.empty()) add_names(parts.subspan(1), name, out);
   for (const Range& range : part.ranges) {
     for (uint64_t number = range.lo; number <= range.hi; ++number) {
-      add_names(parts, at + 1, fmt::format("{}{:0{}}", name, number, range.width), out);
+      put_number(number, range.width, name);
+      add_names(parts.subspan(1), name, out);
+      name.resize(stem);
     }
   }
+  name.resize(before);
 }
 
 // A run of names with one prefix.
@@ -199,14 +232,12 @@ std::vector<std::string> split_hosts(std::string_view text) {
 }
 
 Result<std::vector<std::string>> expand_hosts(std::string_view text) {
+  const auto count = count_hosts(text);
+  if (!count) return tl::unexpected(count.error());
   std::vector<std::string> names;
-  for (const std::string& entry : split_hosts(text)) {
-    const auto parts = parse_entry(entry);
-    if (!parts || names.size() + count_names(*parts) > kMaxHosts) {
-      return failure(ErrorCode::kInvalidNodeName, fmt::format("Invalid hostlist: {}", text));
-    }
-    add_names(*parts, 0, {}, names);
-  }
+  names.reserve(*count);
+  std::string name;
+  for (const std::string& entry : split_hosts(text)) add_names(*parse_entry(entry), name, names);
   return names;
 }
 
@@ -214,10 +245,9 @@ Result<size_t> count_hosts(std::string_view text) {
   size_t total = 0;
   for (const std::string& entry : split_hosts(text)) {
     const auto parts = parse_entry(entry);
-    if (parts) total += count_names(*parts);
-    if (!parts || total > kMaxHosts) {
-      return failure(ErrorCode::kInvalidNodeName, fmt::format("Invalid hostlist: {}", text));
-    }
+    if (!parts || is_too_long(*parts)) return invalid(text);
+    total += count_names(*parts);
+    if (total > kMaxHosts) return invalid(text);
   }
   return total;
 }

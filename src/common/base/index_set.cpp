@@ -1,11 +1,18 @@
-// Sorted ranges: every change rewrites only the ranges it touches.
+// Sorted ranges: every change rewrites only the ranges it touches; what has many is sorted once.
 #include "common/base/index_set.hpp"
 
 #include <algorithm>
 #include <charconv>
 
+#include "common/base/index_ops.hpp"
+
 namespace sluice {
 namespace {
+
+constexpr size_t kMaxItems = size_t{4} << 20;         // of any text
+constexpr size_t kMaxTargetItems = size_t{1} << 16;   // of the tasks of one target
+
+bool begins_before(const IndexSet::Range& a, const IndexSet::Range& b) { return a.first < b.first; }
 
 bool take_number(std::string_view& text, uint32_t& value) {
   const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -14,10 +21,8 @@ bool take_number(std::string_view& text, uint32_t& value) {
   return true;
 }
 
-// One of `7`, `1-3`, `0-15:4`. A span with a step may name at most this many indexes.
-constexpr uint32_t kMaxStepped = 4U << 20;
-
-bool insert_item(std::string_view item, uint32_t max_index, IndexSet& set) {
+// One of `7`, `1-3`, `0-15:4`, appended to `ranges` as long as these are no more than `most`.
+bool add_item(std::string_view item, uint32_t max_index, size_t most, std::vector<IndexSet::Range>& ranges) {
   uint32_t first = 0;
   if (!take_number(item, first) || first > max_index) return false;
   uint32_t last = first;
@@ -31,15 +36,36 @@ bool insert_item(std::string_view item, uint32_t max_index, IndexSet& set) {
     }
   }
   if (!item.empty()) return false;
+  const size_t count = step == 1 ? 1 : size_t{(last - first) / step} + 1;
+  if (count > most - std::min(most, ranges.size())) return false;
   if (step == 1) {
-    set.insert(first, last);
+    ranges.push_back({first, last});
     return true;
   }
-  if ((last - first) / step > kMaxStepped) return false;
   for (uint64_t index = first; index <= last; index += step) {
-    set.insert(static_cast<uint32_t>(index));
+    ranges.push_back({static_cast<uint32_t>(index), static_cast<uint32_t>(index)});
   }
   return true;
+}
+
+// Of ranges in any order, overlapping or not: each is put behind all that are there.
+IndexSet melt(std::vector<IndexSet::Range> ranges) {
+  if (!std::ranges::is_sorted(ranges, begins_before)) std::ranges::sort(ranges, begins_before);
+  IndexSet set;
+  for (const IndexSet::Range& range : ranges) set.insert(range.first, range.last);
+  return set;
+}
+
+std::optional<IndexSet> parse_bounded(std::string_view text, uint32_t max_index, size_t most_items) {
+  std::vector<IndexSet::Range> ranges;
+  while (!text.empty()) {
+    const size_t comma = text.find(',');
+    const std::string_view item = text.substr(0, comma);
+    if (!item.empty() && !add_item(item, max_index, most_items, ranges)) return std::nullopt;
+    if (comma == std::string_view::npos) break;
+    text.remove_prefix(comma + 1);
+  }
+  return melt(std::move(ranges));
 }
 
 // The constant distance of at least six single indexes, or 0.
@@ -75,7 +101,15 @@ void IndexSet::insert(uint32_t first, uint32_t last) {
 }
 
 void IndexSet::insert(const IndexSet& other) {
-  for (const Range& range : other.ranges_) insert(range.first, range.last);
+  constexpr size_t kFew = 4;  // each of them one by one moves what is behind it
+  if (other.ranges_.size() <= kFew) {
+    for (const Range& range : other.ranges_) insert(range.first, range.last);
+    return;
+  }
+  std::vector<Range> all(ranges_.size() + other.ranges_.size());
+  std::ranges::merge(ranges_, other.ranges_, all.begin(), begins_before);
+  ranges_.clear();
+  for (const Range& range : all) insert(range.first, range.last);
 }
 
 void IndexSet::erase(uint32_t first, uint32_t last) {
@@ -118,7 +152,8 @@ IndexSet operator&(const IndexSet& a, const IndexSet& b) {
   auto x = a.ranges_.begin();
   auto y = b.ranges_.begin();
   while (x != a.ranges_.end() && y != b.ranges_.end()) {
-    both.insert(std::max(x->first, y->first), std::min(x->last, y->last));  // none where they do not meet
+    const IndexSet::Range common{std::max(x->first, y->first), std::min(x->last, y->last)};
+    if (common.first <= common.last) both.ranges_.push_back(common);
     if (x->last < y->last) ++x;
     else ++y;
   }
@@ -151,26 +186,46 @@ std::string IndexSet::to_text() const {
 }
 
 std::optional<IndexSet> IndexSet::parse(std::string_view text, uint32_t max_index) {
-  IndexSet set;
-  while (!text.empty()) {
-    const size_t comma = text.find(',');
-    const std::string_view item = text.substr(0, comma);
-    if (!item.empty() && !insert_item(item, max_index, set)) return std::nullopt;
-    if (comma == std::string_view::npos) break;
-    text.remove_prefix(comma + 1);
-  }
-  return set;
+  // every index some times over, and room for those who list a few more often
+  constexpr size_t kTimes = 4, kFew = 4096;
+  return parse_bounded(text, max_index, std::min(kTimes * max_index + kFew, kMaxItems));
 }
 
 std::optional<IndexSet> IndexSet::parse_tasks(std::string_view text) {
   const bool bracketed = text.starts_with('[') && text.ends_with(']');
-  return parse(bracketed ? text.substr(1, text.size() - 2) : text);
+  return parse_bounded(bracketed ? text.substr(1, text.size() - 2) : text, UINT32_MAX - 1, kMaxTargetItems);
 }
 
 bool TextTraits<IndexSet>::from_text(std::string_view text, IndexSet& set) {
+  if (text.find(':') != std::string_view::npos) return false;  // no set is written with steps: they are many for few bytes
   auto parsed = IndexSet::parse(text);
   if (parsed) set = std::move(*parsed);
   return parsed.has_value();
+}
+
+IndexSet index_set_of(const std::vector<uint32_t>& indexes) {
+  std::vector<IndexSet::Range> ranges;
+  ranges.reserve(indexes.size());
+  for (const uint32_t index : indexes) ranges.push_back({index, index});
+  return melt(std::move(ranges));
+}
+
+IndexSet without(const IndexSet& set, const IndexSet& other) {
+  IndexSet left;
+  auto out = other.ranges().begin();
+  const auto end = other.ranges().end();
+  for (IndexSet::Range range : set.ranges()) {
+    while (out != end && out->last < range.first) ++out;
+    bool some = true;
+    for (auto hole = out; some && hole != end && hole->first <= range.last; ++hole) {
+      if (hole->first > range.first) left.insert(range.first, hole->first - 1);
+      some = hole->last < range.last;
+      if (some) range.first = hole->last + 1;
+      out = hole;
+    }
+    if (some) left.insert(range.first, range.last);
+  }
+  return left;
 }
 
 Result<ArraySpec> parse_array_spec(std::string_view text, uint32_t max_array_size) {

@@ -229,11 +229,13 @@ Bitmap taken_units(const GresKind& kind, const GresShares& used) {
 }  // namespace
 
 std::optional<std::vector<GresItem>> gres_items(std::string_view text) {
+  constexpr size_t kMostBytes = size_t{64} << 10, kMostItems = 512;  // each is compared with each
   std::vector<GresItem> items;
+  if (text.size() > kMostBytes) return std::nullopt;
   for (const std::string& piece : item_texts(text)) {
     if (iequals(piece, "none")) continue;
     auto item = one_item(piece);
-    if (!item) return std::nullopt;
+    if (!item || items.size() == kMostItems) return std::nullopt;
     items.push_back(std::move(*item));
   }
   return items;

@@ -26,6 +26,7 @@ class Parser {
  private:
   static constexpr int kMaxDepth = 20;
   static constexpr size_t kMaxBranches = 256;
+  static constexpr size_t kMaxNames = 4096;  // of all branches together: a few bytes of text can be many
 
   Branches expression(int depth, bool bracketed = false) {
     size_t counted = out_.counts.size();
@@ -38,7 +39,7 @@ class Parser {
       Branches right = term(depth);
       all_counted = all_counted && out_.counts.size() > counted;
       joined = joined || joint != '|';
-      left = joint == '|' ? either(std::move(left), std::move(right)) : both(left, right);
+      left = joint == '|' ? either(std::move(left), std::move(right)) : both(std::move(left), std::move(right));
     }
     if (bracketed && joined && !all_counted) return fail();
     return left;
@@ -97,12 +98,17 @@ class Parser {
   Branches either(Branches left, Branches right) {
     for (auto& branch : right)
       left.push_back(std::move(branch));
-    if (left.size() > kMaxBranches) ok_ = false;
+    if (left.size() > kMaxBranches) return fail();
     return left;
   }
-  Branches both(const Branches& left, const Branches& right) {
-    Branches out;
+  Branches both(Branches left, Branches right) {
     if (left.size() * right.size() > kMaxBranches) return fail();
+    if (count_names(left) * right.size() + count_names(right) * left.size() > kMaxNames) return fail();
+    if (right.size() == 1) {  // a&a&a…: nothing is copied again and again
+      for (auto& branch : left) branch.insert(branch.end(), right.front().begin(), right.front().end());
+      return left;
+    }
+    Branches out;
     for (const auto& l : left) {
       for (const auto& r : right) {
         out.push_back(l);
@@ -110,6 +116,11 @@ class Parser {
       }
     }
     return out;
+  }
+  static size_t count_names(const Branches& branches) {
+    size_t count = 0;
+    for (const auto& branch : branches) count += branch.size();
+    return count;
   }
   Branches fail() {
     ok_ = false;

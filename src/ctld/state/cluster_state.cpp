@@ -16,6 +16,10 @@ bool is_up_without(const Node& node, NodeFlags unusable) {
   return !node.removed && node.base == NodeBaseState::kIdle && (node.flags & unusable) == 0;
 }
 
+// How many names a list may have.
+constexpr size_t kMostNamesOfNodes = 16'384;
+constexpr size_t kMostNamesOfEach = 4;
+
 constexpr NodeFlags kNeverUsable = kNodeDrain | kNodeMaint | kNodeReserved | kNodeFailing | kNodeRebootIssued |
                                    kNodeInvalidReg | kNodePowerDown | kNodePoweringDown;
 
@@ -41,6 +45,10 @@ const Node* find_node(const ClusterState& state, std::string_view name) {
 }
 
 Result<Bitmap> resolve_nodes(const ClusterState& state, std::string_view host_list) {
+  const Result<size_t> count = count_hosts(host_list);
+  if (!count) return tl::unexpected(count.error());
+  // names may come many times over, but not for ever: making and looking up each takes time
+  if (*count > kMostNamesOfNodes + kMostNamesOfEach * state.node_names->size()) return failure(ErrorCode::kInvalidNodeName);
   const Result<std::vector<std::string>> names = expand_hosts(host_list);
   if (!names) return tl::unexpected(names.error());
   Bitmap nodes;

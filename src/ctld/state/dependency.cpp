@@ -1,10 +1,13 @@
 // Reading, showing and evaluating job dependencies.
 #include "ctld/state/dependency.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
+#include <unordered_map>
 #include <unordered_set>
 
+#include "common/base/index_ops.hpp"
 #include "common/base/text.hpp"
 #include "ctld/state/fold.hpp"
 
@@ -17,6 +20,7 @@ struct KindName {
 };
 constexpr uint64_t kMostTasks = 10'000;  // of one "12_[...]"
 constexpr size_t kMostItems = 10'000;    // of a job's dependency, each task one: they are looked at again and again
+constexpr size_t kMostFollowed = 50'000;  // jobs and items that is_circular() looks at before it gives up
 constexpr std::array<KindName, 7> kKinds{{
     {DependencyKind::kAfter, "after"},
     {DependencyKind::kAfterAny, "afterany"},
@@ -114,51 +118,45 @@ bool is_delay_over(Time start, Minutes delay, Time now) { return delay == 0 || n
 // How far the jobs are that an item names.
 struct Progress {
   bool known = false;  // false: purged, or never there
-  bool all_over = true, all_started = true, all_good = true;
+  bool all_over = true, all_good = true;
+  bool some_waits = false;        // has not started
+  Time latest_start = kNoTime;    // of those that have
 
-  void add(const Job& job, Minutes delay, Time now) {
+  void add(const Job& job) {
     const bool over = is_finished(job);
     known = true;
     all_over = all_over && over;
     all_good = all_good && (!over || succeeded(job));
-    const bool started = over || has_started(job);
-    all_started = all_started && started && is_delay_over(job.start, delay, now);
+    some_waits = some_waits || !(over || has_started(job));
+    latest_start = std::max(latest_start, job.start);
   }
+  [[nodiscard]] bool all_started(Minutes delay, Time now) const { return !some_waits && is_delay_over(latest_start, delay, now); }
 };
 
-Progress progress_of(const ClusterState& state, const DependencyItem& item, Time now) {
+Progress progress_of_array(const ClusterState& state, const ArrayTasks& tasks) {
   Progress progress;
-  if (const Job* part = item.component ? find_component(state, item.job, *item.component) : nullptr) {
-    progress.add(*part, item.delay, now);
-    return progress;
-  }
-  if (const ArrayTasks* tasks = state.arrays.find(item.job); tasks != nullptr && item.task == kNoTask) {
-    bool cancelled = false;  // some have no record; as in Slurm that matters when all the others are over
-    tasks->jobs.for_each([&](uint32_t id) {
-      const Job& job = state.jobs.at(id);
-      progress.add(job, item.delay, now);
-      cancelled = cancelled || !job.array->cancelled.empty();
-    });
-    progress.known = true;
-    progress.all_good = progress.all_good && tasks->folded_bad == 0;
-    progress.all_started = progress.all_started && is_delay_over(tasks->latest_start, item.delay, now);
-    if (progress.all_over && cancelled) progress.all_good = false;
-    return progress;
-  }
-  const FoundJob job = find_array_task(state, item.job, item.task);
-  if (job) progress.add(*job, item.delay, now);
+  bool cancelled = false;  // some have no record; as in Slurm that matters when all the others are over
+  tasks.jobs.for_each([&](uint32_t id) {
+    const Job& job = state.jobs.at(id);
+    progress.add(job);
+    cancelled = cancelled || !job.array->cancelled.empty();
+  });
+  progress.known = true;
+  progress.all_good = progress.all_good && tasks.folded_bad == 0;
+  progress.latest_start = std::max(progress.latest_start, tasks.latest_start);
+  if (progress.all_over && cancelled) progress.all_good = false;
   return progress;
 }
 
 // Tasks of an array that had records of their own, and are over.
 IndexSet tasks_over(const ClusterState& state, const ArrayTasks& tasks) {
-  IndexSet over;
+  std::vector<uint32_t> over;
   tasks.jobs.for_each([&](uint32_t id) {
     const Job& job = state.jobs.at(id);
-    if (is_finished(job) && job.array->task != kNoTask) over.insert(job.array->task);
+    if (is_finished(job) && job.array->task != kNoTask) over.push_back(job.array->task);
   });
-  tasks.folded.for_each([&](uint32_t id) { over.insert(state.folded.at(id).task); });
-  return over;
+  tasks.folded.for_each([&](uint32_t id) { over.push_back(state.folded.at(id).task); });
+  return index_set_of(over);
 }
 
 // Whether any of a record's tasks has or may get a partner in the array: they are not all decided alike.
@@ -211,31 +209,102 @@ Outcome singleton_outcome(const ClusterState& state, const Job& waiting) {
   return outcome;
 }
 
-Outcome outcome_of(const ClusterState& state, const Job& waiting, const DependencyItem& given,
-                   Time now) {
-  if (given.kind == DependencyKind::kSingleton) return singleton_outcome(state, waiting);
-  DependencyItem item = given;
-  if (item.kind == DependencyKind::kAfterCorr) {
-    // The task of the same number: where the array has none, and for jobs that are no array, all of it.
-    // A record of several tasks waits; tasks whose turn comes are split off, and what is left then has no partners.
-    const bool task = waiting.array != nullptr && given.task == kNoTask;
-    if (task && waiting.array->task == kNoTask && waits_for_partners(state, *waiting.array, item.job)) return Outcome::kWait;
-    if (task && find_array_task(state, item.job, waiting.array->task)) item.task = waiting.array->task;
-    item.kind = DependencyKind::kAfterOk;
+// Looks at one job's dependency. It may name the same array, or all of a user's jobs, ten thousand times: these are gone
+// through once.
+class Evaluation {
+ public:
+  Evaluation(const ClusterState& state, const Job& waiting, size_t items, Time now)
+      : state_(state), waiting_(waiting), now_(now), many_items_(items > kFewItems) {}
+
+  Outcome outcome_of(const DependencyItem& given) {
+    if (given.kind == DependencyKind::kSingleton) {
+      if (!singleton_) singleton_ = singleton_outcome(state_, waiting_);
+      return *singleton_;
+    }
+    DependencyItem item = given;
+    if (item.kind == DependencyKind::kAfterCorr) {
+      // The task of the same number: where the array has none, and for jobs that are no array, all of it.
+      // A record of several tasks waits; tasks whose turn comes are split off, and what is left then has no partners.
+      const bool task = waiting_.array != nullptr && given.task == kNoTask;
+      if (task && waiting_.array->task == kNoTask && may_get_partners(item.job)) return Outcome::kWait;
+      if (task && find_task(item.job, waiting_.array->task)) item.task = waiting_.array->task;
+      item.kind = DependencyKind::kAfterOk;
+    }
+    const Progress is = progress_of(item);
+    if (!is.known) return Outcome::kMet;  // nothing to wait for
+    switch (item.kind) {
+      case DependencyKind::kAfter: return is.all_started(item.delay, now_) ? Outcome::kMet : Outcome::kWait;
+      case DependencyKind::kAfterOk:  // of an array it is decided when all of it is over, as in Slurm: a task may be queued again
+        if (!is.all_over) return Outcome::kWait;
+        return is.all_good ? Outcome::kMet : Outcome::kNever;
+      case DependencyKind::kAfterNotOk:
+        if (!is.all_over) return Outcome::kWait;
+        return is.all_good ? Outcome::kNever : Outcome::kMet;
+      default: return is.all_over ? Outcome::kMet : Outcome::kWait;  // afterany, afterburstbuffer
+    }
   }
-  const Progress is = progress_of(state, item, now);
-  if (!is.known) return Outcome::kMet;  // nothing to wait for
-  switch (item.kind) {
-    case DependencyKind::kAfter: return is.all_started ? Outcome::kMet : Outcome::kWait;
-    case DependencyKind::kAfterOk:  // of an array it is decided when all of it is over, as in Slurm: a task may be queued again
-      if (!is.all_over) return Outcome::kWait;
-      return is.all_good ? Outcome::kMet : Outcome::kNever;
-    case DependencyKind::kAfterNotOk:
-      if (!is.all_over) return Outcome::kWait;
-      return is.all_good ? Outcome::kNever : Outcome::kMet;
-    default: return is.all_over ? Outcome::kMet : Outcome::kWait;  // afterany, afterburstbuffer
+
+ private:
+  static constexpr size_t kFewItems = 8;
+
+  bool may_get_partners(JobId array) {
+    const auto [at, fresh] = partners_.try_emplace(array, false);
+    if (fresh) at->second = waits_for_partners(state_, *waiting_.array, array);
+    return at->second;
   }
-}
+
+  Progress progress_of(const DependencyItem& item) {
+    Progress progress;
+    if (const Job* part = item.component ? find_component(state_, item.job, *item.component) : nullptr) {
+      progress.add(*part);
+      return progress;
+    }
+    if (const ArrayTasks* tasks = state_.arrays.find(item.job); tasks != nullptr && item.task == kNoTask) {
+      const auto [at, fresh] = arrays_.try_emplace(item.job);
+      if (fresh) at->second = progress_of_array(state_, *tasks);
+      return at->second;
+    }
+    const FoundJob job = find_task(item.job, item.task);
+    if (job) progress.add(*job);
+    return progress;
+  }
+
+  // A look through all of an array for one task is well; for each of many it is not.
+  FoundJob find_task(JobId array, uint32_t task) {
+    const ArrayTasks* tasks = task == kNoTask ? nullptr : state_.arrays.find(array);
+    if (tasks == nullptr || !many_items_) return find_array_task(state_, array, task);
+    const auto [at, fresh] = tasks_.try_emplace(array);
+    Tasks& known = at->second;
+    if (fresh) {
+      tasks->jobs.for_each([&](uint32_t id) {
+        const ArrayInfo& info = *state_.jobs.at(id).array;
+        if (info.task == kNoTask) known.pending.push_back(id);
+        else known.records.emplace(info.task, id);
+      });
+      tasks->folded.for_each([&](uint32_t id) { known.folded.emplace(state_.folded.at(id).task, id); });
+    }
+    if (const auto found = known.records.find(task); found != known.records.end()) return find_job(state_, found->second);
+    for (const JobId id : known.pending) {
+      if (state_.jobs.at(id).array->pending.contains(task)) return find_job(state_, id);
+    }
+    const auto found = known.folded.find(task);
+    return found == known.folded.end() ? FoundJob() : find_job(state_, found->second);
+  }
+
+  struct Tasks {
+    std::unordered_map<uint32_t, JobId> records, folded;  // by task
+    std::vector<JobId> pending;                           // records of several tasks
+  };
+
+  const ClusterState& state_;
+  const Job& waiting_;
+  const Time now_;
+  std::optional<Outcome> singleton_;
+  std::unordered_map<JobId, Progress> arrays_;
+  std::unordered_map<JobId, bool> partners_;
+  std::unordered_map<JobId, Tasks> tasks_;
+  const bool many_items_;
+};
 
 // The jobs that a pending one still waits for.
 std::vector<DependencyItem> waits_for(const Job& job) {
@@ -291,10 +360,11 @@ DependencyResult evaluate_dependency(const ClusterState& state, const Job& job,
   DependencyResult result;
   result.left.any = dependency.any;
   bool all_failed = true;
+  Evaluation evaluation(state, job, dependency.items.size(), now);
   for (DependencyItem item : dependency.items) {
     if (item.task == kNoTask && state.arrays.contains(item.job)) item.all_tasks = true;
     if (!item.failed) {
-      const Outcome outcome = outcome_of(state, job, item, now);
+      const Outcome outcome = evaluation.outcome_of(item);
       if (outcome == Outcome::kMet) {
         if (!dependency.any) continue;
         result.left.items.clear();
@@ -326,18 +396,26 @@ bool is_circular(const ClusterState& state, const Job& job, const Dependency& de
   const size_t most = to_number<size_t>(depth.value_or("")).value_or(SIZE_MAX);
   std::vector<DependencyItem> open = dependency.items;
   std::unordered_set<JobId> seen;
+  std::unordered_set<JobId> arrays;
+  size_t left = kMostFollowed;
   while (!open.empty() && seen.size() < most) {
     const DependencyItem item = open.back();
     open.pop_back();
     if (names(item, job)) return true;
     const auto follow = [&](JobId id) {
+      if (left == 0) return;
+      --left;
       const Job* other = state.jobs.find(id);
       if (other == nullptr || !seen.insert(id).second) return;
-      for (const DependencyItem& next : waits_for(*other)) open.push_back(next);
+      for (const DependencyItem& next : waits_for(*other)) {
+        if (left == 0) return;
+        --left;
+        open.push_back(next);
+      }
     };
     const ArrayTasks* tasks = state.arrays.find(item.job);
     if (tasks == nullptr) follow(item.job);
-    else tasks->jobs.for_each(follow);
+    else if (arrays.insert(item.job).second) tasks->jobs.for_each(follow);
   }
   return false;
 }

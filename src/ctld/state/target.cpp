@@ -1,6 +1,7 @@
 // Reading targets and finding their records.
 #include "ctld/state/target.hpp"
 
+#include "common/base/index_ops.hpp"
 #include "common/base/text.hpp"
 #include "common/tables/step_names.hpp"
 #include "ctld/state/fold.hpp"
@@ -13,18 +14,15 @@ constexpr uint32_t kEveryTask = UINT32_MAX - 1;  // up to which "12_*" reaches
 // Of the tasks that were named, those behind nothing that was found. Of "5_[*]" none is missing.
 IndexSet missing_tasks(const ClusterState& state, const IndexSet& named, const TargetedJobs& found) {
   if (named.back() == kEveryTask) return {};
-  IndexSet missing = named;
-  const auto take_out = [&](const IndexSet& tasks) {
-    for (const IndexSet::Range& range : tasks.ranges()) missing.erase(range.first, range.last);
-  };
-  take_out(found.pending_tasks);
+  IndexSet missing = without(named, found.pending_tasks);
+  std::vector<uint32_t> there;
   for (const JobId id : found.records) {
     const ArrayInfo& array = *state.jobs.at(id).array;
-    if (array.task == kNoTask) take_out(array.pending);
-    else missing.erase(array.task);
+    if (array.task == kNoTask) missing = without(missing, array.pending);
+    else there.push_back(array.task);
   }
-  found.folded.for_each([&](uint32_t id) { missing.erase(state.folded.at(id).task); });
-  return missing;
+  found.folded.for_each([&](uint32_t id) { there.push_back(state.folded.at(id).task); });
+  return without(missing, index_set_of(there));
 }
 
 }  // namespace

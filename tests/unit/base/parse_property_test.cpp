@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "common/base/hostlist.hpp"
+#include "common/base/index_ops.hpp"
 #include "common/base/index_set.hpp"
 #include "common/base/time_text.hpp"
 
@@ -59,6 +60,60 @@ TEST_F(ParseProperty, ArraySpecs) {
     ASSERT_EQ(again->indexes, spec->indexes) << text;
     ASSERT_EQ(again->max_running, limit) << text;
   }
+}
+
+// Sets as they are, beside std::set: each operation goes through them once, whatever its operands.
+TEST_F(ParseProperty, SetsOfIndexes) {
+  for (int round = 0; round < 2000; ++round) {
+    std::set<uint32_t> wanted[2];
+    IndexSet got[2];
+    for (int which = 0; which < 2; ++which) {
+      std::vector<uint32_t> list;
+      for (uint32_t left = below(30); left > 0; --left) list.push_back(below(60));
+      wanted[which].insert(list.begin(), list.end());
+      got[which] = index_set_of(list);
+    }
+    const auto same = [](const IndexSet& set, const std::set<uint32_t>& as) {
+      std::set<uint32_t> members;
+      set.for_each([&](uint32_t index) { members.insert(index); });
+      for (size_t i = 1; i < set.ranges().size(); ++i) {
+        if (set.ranges()[i].first <= set.ranges()[i - 1].last + 1) return false;
+      }
+      return members == as;
+    };
+    std::set<uint32_t> both, left, all = wanted[0];
+    for (const uint32_t index : wanted[0]) (wanted[1].contains(index) ? both : left).insert(index);
+    all.insert(wanted[1].begin(), wanted[1].end());
+    const IndexSet less = without(got[0], got[1]);
+    IndexSet more = got[0];
+    more.insert(got[1]);
+    ASSERT_TRUE(same(got[0], wanted[0]) && same(got[0] & got[1], both) && same(less, left) && same(more, all)) << round;
+  }
+}
+
+// Two spans with steps were minutes: each index was put between those that were there.
+TEST_F(ParseProperty, ManyIndexesAreBuiltOnceOrRefused) {
+  const auto odd_and_even = IndexSet::parse("0-4000000:2,1-4000001:2");
+  ASSERT_TRUE(odd_and_even);
+  EXPECT_EQ(odd_and_even->ranges().size(), 1U);
+  EXPECT_FALSE(IndexSet::parse("0-4294967290:2"));
+  EXPECT_FALSE(IndexSet::parse("0-8388608:2,1-8388609:2,0-8388608:2"));
+  EXPECT_FALSE(IndexSet::parse_tasks("0-8388608:2"));
+  EXPECT_EQ(IndexSet::parse_tasks("[0-100000:2]")->size(), 50'001U);
+  std::string often;
+  for (int i = 0; i < 20'000; ++i) often += "0-1000:2,";
+  EXPECT_FALSE(parse_array_spec(often, 1001)) << "every task is named thousands of times";
+  EXPECT_TRUE(parse_array_spec("0-1000:2,1-1000:2,0-1000:5", 1001));
+}
+
+// A prefix of a megabyte before 65,536 numbers was 64 gigabytes.
+TEST_F(ParseProperty, NamesOfHostsAreShort) {
+  const std::string prefix(size_t{1} << 20, 'x');
+  const auto names = expand_hosts(prefix + "[0-65535]");
+  ASSERT_FALSE(names);
+  EXPECT_LT(names.error().text.size(), 400U);
+  EXPECT_TRUE(expand_hosts(std::string(250, 'x') + "[0-9]"));
+  EXPECT_FALSE(expand_hosts(std::string(255, 'x') + "[0-9]"));
 }
 
 TEST_F(ParseProperty, ArrayNonsense) {

@@ -4,11 +4,13 @@
 
 #include <fmt/format.h>
 
+#include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 #include "common/model/system_cores.hpp"
 #include "common/tables/node_helpers.hpp"
 #include "common/tables/partition_update.hpp"
 #include "ctld/state/decide/ending.hpp"
+#include "ctld/state/decide/job_checks.hpp"
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/describe_equal.hpp"
 #include "ctld/state/dynamic_nodes.hpp"
@@ -16,6 +18,8 @@
 
 namespace sluice::state {
 namespace {
+
+constexpr size_t kMostValue = size_t{64} << 10;  // bytes of a value of scontrol update PartitionName=
 
 // What was read, with the nodes that no file names unless the files have them now.
 std::shared_ptr<const ClusterConfig> with_dynamic_nodes(const ClusterState& state,
@@ -199,6 +203,10 @@ Result<Decision> decide_on(const ClusterState& state, const UpdatePartition& com
   if (create != (known == nullptr)) return failure(ErrorCode::kInvalidPartition);
   auto config = std::make_shared<PartitionConfig>(command.values.empty() || known == nullptr ? command.config : *known->config);
   config->name = command.name;
+  for (const auto& [key, value] : command.values) {  // each node may be named many times over, but not for ever
+    const bool too_many = iequals(key, "Nodes") && count_hosts(value).value_or(0) > kMaxHostsInRange;
+    if (too_many || value.size() > kMostValue) return failure(std::string(kTooLong));
+  }
   if (!command.values.empty()) {
     if (Status ok = tables::update_partition(*state.config, command.values, *config); !ok) return tl::unexpected(ok.error());
   }

@@ -58,9 +58,9 @@ bool any_node_has(const ClusterState& state, const std::string& feature) {
 // Of the field of JobSpec or StepSpec with this name. Slurm's bounds; of what it does not bound, or more widely than we know,
 // more than one word of a command line can be.
 size_t most_bytes(std::string_view field) {
-  static constexpr std::array<std::string_view, 12> kShort{
-      "name", "account", "wckey",       "comment", "constraint", "mail_user",
-      "qos",  "network", "reservation", "licenses", "mcs_label", "partitions"};
+  static constexpr std::array<std::string_view, 15> kShort{
+      "name",     "account",   "wckey",      "comment", "constraint",     "mail_user",          "qos",    "network", "reservation",
+      "licenses", "mcs_label", "partitions", "prefer",  "batch_features", "cluster_constraint"};
   static constexpr std::array<std::string_view, 4> kPaths{"work_dir", "std_in", "std_out", "std_err"};
   if (std::ranges::find(kShort, field) != kShort.end()) return 1024;
   if (std::ranges::find(kPaths, field) != kPaths.end()) return 4096;

@@ -9,6 +9,7 @@
 #include "common/tables/job_states.hpp"
 #include "common/tables/submit_values.hpp"
 #include "ctld/state/decide/ending.hpp"
+#include "ctld/state/decide/job_checks.hpp"
 #include "ctld/state/decide/power.hpp"
 #include "ctld/state/decide/reboot.hpp"
 #include "ctld/state/decide/verbs.hpp"
@@ -123,16 +124,44 @@ Status update_state(Draft& draft, NodeId id, const UpdateNode& command, Time now
   return {};
 }
 
+// The features of an update, each once and in order: they are looked at for each of its nodes.
+struct NewFeatures {
+  std::optional<std::vector<std::string>> active, available;
+};
+
+std::vector<std::string> in_order(std::vector<std::string> names) {
+  std::ranges::sort(names);
+  names.erase(std::ranges::unique(names).begin(), names.end());
+  return names;
+}
+
+NewFeatures features_of(const NodeUpdate& update) {
+  NewFeatures out;
+  if (update.active_features) out.active = in_order(split_list(*update.active_features));
+  if (update.available_features) out.available = in_order(split_list(*update.available_features));
+  return out;
+}
+
 // Features can be active only where they are available.
-Status check_features(const Node& node, const NodeUpdate& update) {
-  if (!update.active_features && !update.available_features) return {};
-  const auto available =
-      update.available_features ? split_list(*update.available_features) : node.config->features;
-  const auto active = update.active_features ? split_list(*update.active_features) : active_features(node);
-  const bool within = std::ranges::all_of(active, [&](const std::string& feature) {
-    return contains(available, feature);
-  });
-  return within ? Status{} : failure(ErrorCode::kFeaturesNotSubset);
+Status check_features(const Node& node, const NewFeatures& features) {
+  if (!features.active && !features.available) return {};
+  const auto within = [](const std::vector<std::string>& active, const std::vector<std::string>& available) {
+    return std::ranges::includes(available, active) ? Status{} : failure(ErrorCode::kFeaturesNotSubset);
+  };
+  if (!features.available) return within(*features.active, in_order(node.config->features));
+  return within(features.active ? *features.active : in_order(active_features(node)), *features.available);
+}
+
+// Texts are kept with each of the nodes.
+Status check_texts(const NodeUpdate& update) {
+  constexpr size_t kMostText = size_t{16} << 10, kMostList = size_t{256} << 10;
+  bool good = update.nodes.size() <= kMostList;
+  for (const auto* list : {&update.addresses, &update.hostnames}) good = good && (!*list || (*list)->size() <= kMostList);
+  for (const auto* text : {&update.state, &update.reason, &update.active_features, &update.available_features, &update.comment,
+                           &update.extra, &update.gres, &update.cpu_bind}) {
+    good = good && (!*text || (*text)->size() <= kMostText);
+  }
+  return good ? Status{} : failure(std::string(kTooLong));
 }
 
 // What is said of several nodes in one list, as in slurm.conf: NodeName=n[1-2] NodeAddr=10.0.0.[1-2].
@@ -268,6 +297,7 @@ Effects keep_down(Draft& draft, Time now) {
 
 Result<Decision> decide_on(const ClusterState& state, const UpdateNode& command, Time now) {
   if (!is_admin(state, command.who.uid)) return failure(ErrorCode::kAccessDenied, "Invalid user id");
+  if (Status ok = check_texts(command.update); !ok) return tl::unexpected(ok.error());
   const bool all = to_lower(command.update.nodes) == "all";
   Result<Bitmap> nodes = all ? Result<Bitmap>(Bitmap()) : resolve_nodes(state, command.update.nodes);
   if (nodes && all) {
@@ -279,6 +309,7 @@ Result<Decision> decide_on(const ClusterState& state, const UpdateNode& command,
   auto hostnames = deal_to_nodes(command.update, command.update.hostnames);
   if (!addresses || !hostnames) return tl::unexpected((addresses ? hostnames : addresses).error());
   const Places places{std::move(*addresses), std::move(*hostnames)};
+  const NewFeatures features = features_of(command.update);
   Draft draft(state);
   Effects effects;
   Status failed;
@@ -286,7 +317,7 @@ Result<Decision> decide_on(const ClusterState& state, const UpdateNode& command,
   nodes->for_each([&](size_t id) {
     if (!failed && failed.error().code != ErrorCode::kInvalidState) return;
     const Node& node = draft.node(static_cast<NodeId>(id));
-    Status ok = check_features(node, command.update);
+    Status ok = check_features(node, features);
     if (ok && command.update.gres) ok = changed_gres(node, *command.update.gres).map([](const std::string&) {});
     if (ok) ok = update_state(draft, static_cast<NodeId>(id), command, now, effects);
     if (ok) return update_rest(draft, static_cast<NodeId>(id), command.update, places);

@@ -1,0 +1,244 @@
+// Hostile input to every command of users: each text of each command is made large and awkward in many ways, each number
+// large, and the engine is held no longer than 10 ms and 20 us for each job that is changed. CPU time of this thread
+// counts, so that a loaded machine changes nothing; the bound is for an optimised build, others have more.
+#include <ctime>
+
+#include <set>
+
+#include "common/wire/codec.hpp"
+#include "unit/state/fixture.hpp"
+
+namespace sluice::state {
+namespace {
+
+using std::chrono::microseconds;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int kSlack = 60;
+#elif defined(__OPTIMIZE__) && defined(NDEBUG)
+constexpr int kSlack = 3;
+#else
+constexpr int kSlack = 10;
+#endif
+
+microseconds cpu_time() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + microseconds(time.tv_nsec / 1000);
+}
+
+// As much of it as a request of a user may have.
+std::string many(std::string_view piece, size_t bytes = size_t{256} << 10) {
+  std::string text;
+  text.reserve(bytes);
+  while (text.size() + piece.size() <= bytes) text += piece;
+  return text;
+}
+
+std::vector<std::string> texts() {
+  std::vector<std::string> out{"1_0-8388608:2,1-8388609:2", "0-4294967290:2", "0-8388608:2,1-8388609:2",
+                               "2_[0-4000000:2]", "2_[0-3999:2]", "n[0-65535],n[0-65535],n[0-65535],n[0-65535]",
+                               "1_*", "2_*", "1(x1048576),1(x1048576)", std::string(size_t{100} << 10, 'x') + "[0-65535]"};
+  for (const std::string_view piece : {"a&", "fast&", "fast|", "[fast&fast]", "(", "[", "((fast|fast)&", "(fast|slow)&", ",", "a,", "n[1-300],",
+                                       "n1,", "n1 ", "1,", "1:", "7", "debug,", "1-", "1-2,", "0-8:2,", "afterok:2,", "afterany:2_1:2_2,",
+                                       "singleton,", "after:2+1,", "aftercorr:2,", "afterok:2?", "gpu:1,", "gres/gpu:a:1,", "lic:1,",
+                                       "lic|", "=", "@", "%", "*", "&", "a=b,", "ann,", "+ann,", "1(x9),", "block:", "plane=1,", "\n",
+                                       "* * * * * x\n", "0-59/1,", "2_[0-3999:2],", "x", "gpu:1(S:0,", "-", ".", "1_"}) {
+    out.push_back(many(piece));
+    out.push_back(many(piece, 1000));  // within the bounds of what is short
+    out.back().pop_back();
+  }
+  std::string delays, tasks;
+  for (int i = 1; i < 9000; ++i) delays += "after:2+" + std::to_string(i) + ",", tasks += "afterok:2_" + std::to_string(i % 4000) + ",";
+  delays.pop_back(), tasks.pop_back();
+  out.push_back(delays);
+  out.push_back(tasks);
+  return out;
+}
+
+template <class T>
+struct IsList : std::false_type {};
+template <class T>
+struct IsList<std::vector<T>> : std::true_type {};
+
+// Every text and number within a described struct: `attempt` is called with each hostile value in its place.
+template <class T, class Attempt>
+void each_value(T& value, const std::string& name, const Attempt& attempt) {
+  static const std::vector<std::string> hostile = texts();
+  if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, SharedText>) {
+    const T before = value;
+    for (const std::string& text : hostile) {
+      value = text;
+      attempt(name, text);
+    }
+    value = before;
+  } else if constexpr (std::is_integral_v<T> && sizeof(T) >= 4) {
+    const T before = value;
+    for (const auto number : {std::numeric_limits<T>::max(), static_cast<T>(std::numeric_limits<T>::max() - 1), T{1'000'000}, T{0}}) {
+      value = number;
+      attempt(name, std::to_string(number));
+    }
+    value = before;
+  } else if constexpr (wire::detail::IsOptional<T>::value) {
+    value.emplace();
+    each_value(*value, name, attempt);
+    value.reset();
+  } else if constexpr (IsList<T>::value) {
+    constexpr size_t kMany = 20'000;
+    value.resize(kMany);
+    attempt(name, "many empty ones");
+    value.clear();
+  } else if constexpr (Described<T>) {
+    T::describe([&](uint32_t, const char* field, auto member) { each_value(value.*member, name + "." + field, attempt); });
+  }
+}
+
+class HostileTest : public CoreTest {
+ protected:
+  HostileTest() {
+    configure([](ClusterConfig& config) {
+      config.max_array_size = 4'000'001;
+      config.max_job_count = 8'000'000;
+      config.slurmctld_parameters = {"allow_user_triggers"};
+      config.scron_parameters = {"enable"};
+      config.licenses = "lic:100";
+      config.scheduler_parameters = {"enable_user_top"};
+      for (int i = 5; i <= 300; ++i) {
+        NodeConfig node = config.nodes.front();
+        node.name = node.hostname = "n" + std::to_string(i);
+        config.nodes.push_back(node);
+        config.partitions.front().nodes.push_back(node.name);
+      }
+    });
+    JobSpec plain = batch_spec();
+    waiting_ = quick_submit(plain);
+    JobSpec array = plain;
+    array.array = "0-9999";
+    array_ = quick_submit(array);
+    quick(ChangeJob{kAnn, std::to_string(array_) + "_[0-3999]", protocol::JobAction::kHold, false});  // records of their own
+    running_ = submit(plain);
+    EXPECT_TRUE(start_job(running_, "n[1-2]", 2));
+    for (int i = 0; i < 2000; ++i) quick_submit(plain);
+  }
+
+  // Without the checks of run(), which look at all of the state.
+  Result<Reply> quick(const Command& command) {
+    auto decision = decide(state_, command, now_);
+    if (!decision) {
+      ADD_FAILURE() << decision.error().text;
+      return tl::unexpected(decision.error());
+    }
+    for (const Event& event : decision->events) sluice::state::apply(state_, event);
+    return decision->reply;
+  }
+  JobId quick_submit(JobSpec spec) {
+    spec.uid = kAnn.uid;
+    const auto reply = quick(SubmitJob{kAnn, std::move(spec), {"users"}});
+    return reply ? std::get<JobSubmittedReply>(*reply).job : kNoJob;
+  }
+
+  static size_t changed_jobs(const Events& events) {
+    size_t jobs = 0;
+    for (const Event& event : events) {
+      if (const auto* split = std::get_if<ArrayTasksSplit>(&event)) jobs += split->tasks.size();
+      else if (const auto* submitted = std::get_if<JobSubmitted>(&event)) {
+        jobs += submitted->job.array == nullptr ? 1 : submitted->job.array->task_count;
+      } else ++jobs;
+    }
+    return jobs;
+  }
+
+  void expect_quick(const Command& command, const std::string& what) {
+    seen_.insert(command.index());
+    microseconds took = microseconds::max(), allowed{};
+    for (int attempt = 0; attempt < 2; ++attempt) {  // memory may come from the system the first time
+      const microseconds before = cpu_time();
+      const auto decision = decide(state_, command, now_);
+      took = std::min(took, cpu_time() - before);
+      const size_t jobs = decision ? changed_jobs(decision->events) : 0;
+      allowed = kSlack * microseconds(10'000 + 20 * jobs);
+      if (took <= allowed) return;
+    }
+    ADD_FAILURE() << what << " held the engine for " << took.count() << " us, where " << allowed.count() << " are allowed";
+  }
+
+  // `part` is what of the command the user writes.
+  template <class Made, class Part>
+  void attack(Made command, Part part) {
+    each_value(part(command), name_of_type<Made>(), [&](const std::string& field, const std::string& value) {
+      expect_quick(command, field + " of " + std::to_string(value.size()) + " bytes, " + value.substr(0, 24));
+    });
+  }
+  template <class Made>
+  static std::string name_of_type() {
+    const std::string name = __PRETTY_FUNCTION__;
+    const size_t at = name.rfind("::", name.find(';')) + 2;
+    return name.substr(at, name.find_first_of(";]", at) - at);
+  }
+
+  // What only an administrator may do, by anybody.
+  void attack_as_admin(Identity who) {
+    UpdateNode node{who, {}};
+    attack(node, [](auto& c) -> auto& { return c.update; });
+    node.update.nodes = "n[1-300]";
+    attack(node, [](auto& c) -> auto& { return c.update; });
+    attack(UpdatePartition{who, protocol::PartitionAction::kCreate, "x", {}}, [](auto& c) -> auto& { return c.config; });
+    UpdatePartition values{who, protocol::PartitionAction::kUpdate, "debug", *find_partition(state_, "debug")->config};
+    for (const char* key : {"Nodes", "AllowGroups", "State", "MaxTime"}) {
+      attack(values, [key](auto& c) -> auto& { return c.values[key]; });
+    }
+    attack(CreateNodes{who, {config_->nodes.front()}}, [](auto& c) -> auto& { return c.nodes.front(); });
+    attack(DeleteNodes{who, {}}, [](auto& c) -> auto& { return c.nodes; });
+    attack(RebootNodes{who, {}}, [](auto& c) -> auto& { return c.request; });
+    attack(ChangeReservation{who, {}, {}}, [](auto& c) -> auto& { return c.request; });
+  }
+
+  JobId waiting_ = kNoJob, array_ = kNoJob, running_ = kNoJob;
+  std::set<size_t> seen_;
+};
+
+TEST_F(HostileTest, NoCommandOfAUserHoldsTheEngine) {
+  const Identity who = kAnn;
+  SubmitJob submit{who, batch_spec(), {"users"}};
+  submit.job.uid = who.uid;
+  attack(submit, [](auto& c) -> auto& { return c.job; });
+  UpdateJob update{who, std::to_string(waiting_), {}};
+  attack(update, [](auto& c) -> auto& { return c.update; });
+  attack(update, [](auto& c) -> auto& { return c.target; });
+  attack(SignalJob{who, "1", 9}, [](auto& c) -> auto& { return c.target; });
+  attack(ChangeJob{who, "1"}, [](auto& c) -> auto& { return c.target; });
+  attack(TopJob{who, "1", {}}, [](auto& c) -> auto& { return c.target; });
+  attack(NotifyJob{who, "1", "hello"}, [](auto& c) -> auto& { return c.target; });
+  attack(NotifyJob{who, std::to_string(running_), {}}, [](auto& c) -> auto& { return c.message; });
+  attack(EndAllocation{who, running_, 0}, [](auto& c) -> auto& { return c.job; });
+  attack(CreateStep{who, running_, {}}, [](auto& c) -> auto& { return c.step; });
+  CreateHetStep het{who, {{running_, {}}, {running_, {}}}};
+  attack(het, [](auto& c) -> auto& { return c.parts.front().step; });
+  attack(UpdateStep{who, {}}, [](auto& c) -> auto& { return c.request; });
+  SetTrigger trigger{who, {}};
+  trigger.trigger.events = kTriggerDown;
+  trigger.trigger.program = "/bin/true";
+  attack(trigger, [](auto& c) -> auto& { return c.trigger; });
+  attack(ClearTriggers{who, {}}, [](auto& c) -> auto& { return c.filter; });
+  ReplaceCrontab crontab{who, "x", {batch_spec()}, {"users"}};
+  attack(crontab, [](auto& c) -> auto& { return c.text; });
+  attack(crontab, [](auto& c) -> auto& { return c.jobs.front().cron; });
+  for (const Identity admin : {kAnn, kRoot}) attack_as_admin(admin);
+  // what comes from agents and from the controller itself has no text of a user
+  std::set<size_t> of_users;
+  for (size_t i = 0; i <= Command(ChangeReservation{}).index(); ++i) of_users.insert(i);
+  of_users.erase(Command(ClientGone{}).index());
+  EXPECT_EQ(seen_, of_users) << "a new command is attacked here, too";
+}
+
+TEST_F(HostileTest, ManyComponentsAndCrontabLinesAreJobsThatAreChanged) {
+  SubmitJob submit{kAnn, batch_spec(), {"users"}};
+  submit.job.uid = kAnn.uid;
+  submit.job.prefer = many("fast&", 1000);
+  submit.job.dependency = many("afterok:2,", 4000) + "afterok:2";
+  submit.components.assign(127, submit.job);
+  expect_quick(submit, "128 components");
+}
+
+}  // namespace
+}  // namespace sluice::state
