@@ -26,6 +26,7 @@
 #include "ctld/debug_log.hpp"
 #include "ctld/journal/open_journal.hpp"
 #include "ctld/own_host.hpp"
+#include "ctld/rpc/rate_limits.hpp"
 #include "ctld/rpc/services.hpp"
 #include "ctld/schedule_log.hpp"
 #include "ctld/state/react.hpp"
@@ -72,7 +73,7 @@ struct Controller::Graph {
   CallCounts calls{now()};
   SentFiles sent_files;
   ConfigForNodes config_for_nodes;
-  boost::asio::thread_pool slow_questions{1};
+  RateLimits rate_limits;
   std::optional<ServiceParts> services;
   std::optional<net::RpcServer> server;
 
@@ -169,12 +170,13 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
 Status Controller::Graph::start_server() {
   services.emplace(ServiceParts{*engine, *publisher, *scheduler, *store, *signer, *links, *liveness, *watches, step_waiters, users,
                                 now, now(), short_host_name(), [this] { return reconfigure(); },
-                                [this](bool controller_only) { shut_down(controller_only); }, slow_questions, runtime, calls, sent_files, config_for_nodes});
+                                [this](bool controller_only) { shut_down(controller_only); }, runtime, calls, sent_files, config_for_nodes});
   net::ServerOptions server_options;
   server_options.addresses = {net::controller_listen_address(*config, short_host_name())};
   server_options.receiver = net::kController;
   server_options.auth = auth;
   server_options.slurm_user = config->slurm_user_id;
+  server_options.admit = [this](std::string_view method, uint32_t uid) { return rate_limits.admit(method, uid, now()); };
   server_options.on_answered = [this](std::string_view method, uint32_t uid, Duration took) {
     calls.note(method, uid, took);
   };
@@ -228,6 +230,7 @@ Status Controller::Graph::reconfigure() {
   }
   for (const std::string& problem : unusable_programs(*next)) log::error("{}", problem);
   users.use(*next);
+  rate_limits.use(*next);
   step_waiters.use(step_retry(*next));
   runtime.reset();
   daemon::change_log({running->slurmctld_debug, next->slurmctld_debug}, running->debug_flags, next->debug_flags);
@@ -251,8 +254,6 @@ void Controller::Graph::stop() {
   if (watches) watches->close();
   step_waiters.close();
   if (server) server->shutdown(std::chrono::milliseconds(200));
-  slow_questions.stop();
-  slow_questions.join();
   if (liveness) liveness->stop();
   if (health_checks) health_checks->stop();
   if (scheduler) scheduler->stop();
@@ -281,6 +282,7 @@ Result<std::unique_ptr<Controller>> Controller::start(ClusterConfig config, Cont
   graph->sent_files.replace(std::move(*files));
   for (const std::string& problem : unusable_programs(*graph->config)) log::error("{}", problem);
   graph->users.use(*graph->config);
+  graph->rate_limits.use(*graph->config);
   graph->step_waiters.use(step_retry(*graph->config));
   Status ok = graph->open_signer(opened->recovered);
   if (ok) ok = graph->open_identity();

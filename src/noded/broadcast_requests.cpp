@@ -97,7 +97,7 @@ void add_broadcast_requests(net::RpcServer& server, RequestParts& parts) {
                                   request = std::move(request)]() mutable {
           send_block(parts, uid, super_user, std::move(request), answer);
         });
-      });
+      }, net::kLong);
   server.handle<WriteBlockRequest, BlockReply>(
       [&parts](const CallContext& context, WriteBlockRequest request, Responder<BlockReply> responder) {
         if (!context.is_super_user() && !context.identity.is_user(parts.slurmd_user)) {
@@ -106,7 +106,7 @@ void add_broadcast_requests(net::RpcServer& server, RequestParts& parts) {
         auto answer = std::make_shared<Responder<BlockReply>>(std::move(responder));
         parts.node.mailbox->post(
             [&parts, answer, request = std::move(request)] { write_block(parts, request, answer); });
-      });
+      }, net::kLong);
 }
 
 }  // namespace sluice::noded

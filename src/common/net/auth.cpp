@@ -14,6 +14,20 @@ RequestDigest digest_request(std::string_view receiver, std::string_view method,
 
 std::string sign_answer(std::string_view answer_key, std::string_view reply) { return hmac_sha256(answer_key, reply); }
 
+Status check_digest(const Proof& proof, const RequestDigest& digest) {
+  if (!proof.digest || same_secret(*proof.digest, digest.bytes)) return {};
+  return failure(ErrorCode::kAuthentication, "the token belongs to another request, or to one to another daemon");
+}
+
+Result<Identity> AuthProvider::verify(std::string_view token, const RequestDigest& digest) {
+  Result<Proof> proof = open(token);
+  if (!proof) return tl::unexpected<Error>(std::move(proof.error()));
+  if (Status same = check_digest(*proof, digest); !same) {
+    return failure(ErrorCode::kAuthentication, fmt::format("{}: {}", name(), same.error().text));
+  }
+  return std::move(proof->identity);
+}
+
 Result<KeyedToken> AuthProvider::create_keyed_token(const RequestDigest&) {
   return failure(ErrorCode::kAuthentication, fmt::format("{}: no signed answer can be asked for here", name()));
 }

@@ -29,6 +29,9 @@ struct KeyedToken {
 // 32 bytes.
 [[nodiscard]] std::string sign_answer(std::string_view answer_key, std::string_view reply);
 
+// kAuthentication: the token belongs to another request, or to one to another daemon.
+[[nodiscard]] Status check_digest(const Proof& proof, const RequestDigest& digest);
+
 class AuthProvider {
  public:
   AuthProvider() = default;
@@ -44,11 +47,17 @@ class AuthProvider {
   // The same, for a request whose answer is to be signed.
   [[nodiscard]] virtual Result<KeyedToken> create_keyed_token(const RequestDigest& digest);
 
+  // Whose token it is, before the request is there: what it is for is compared when it has come (check_digest).
   // Each token is accepted once, but for those of jwt.hpp. Any thread. Errors: kAuthentication; the text says whether the
-  // token was malformed, forged, expired, not yet valid, replayed or for another request,
-  // daemon or cluster, and by how much the clocks differ where that matters.
-  [[nodiscard]] virtual Result<Identity> verify(std::string_view token,
-                                                const RequestDigest& digest) = 0;
+  // token was malformed, forged, expired, not yet valid, replayed or for another cluster, and by how much the clocks differ
+  // where that matters.
+  [[nodiscard]] virtual Result<Proof> open(std::string_view token) = 0;
+
+  // Whether open() may wait for name services or files.
+  [[nodiscard]] virtual bool is_slow(std::string_view /*token*/) const { return false; }
+
+  // Both at once.
+  [[nodiscard]] Result<Identity> verify(std::string_view token, const RequestDigest& digest);
 };
 
 struct AuthOptions {

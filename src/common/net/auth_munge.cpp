@@ -35,7 +35,7 @@ class MungeAuth final : public AuthProvider {
     return KeyedToken{std::move(*token), std::move(key)};
   }
 
-  Result<Identity> verify(std::string_view token, const RequestDigest& digest) override {
+  Result<Proof> open(std::string_view token) override {
     const ContextPtr context = make_context();
     void* data = nullptr;
     int size = 0;
@@ -46,9 +46,7 @@ class MungeAuth final : public AuthProvider {
     const Bytes owned(static_cast<char*>(data), &std::free);
     if (problem != EMUNGE_SUCCESS) return explain(problem, context.get());
     const std::string_view payload(owned.get(), static_cast<size_t>(size));
-    if (payload.size() < kDigestSize || payload.substr(0, kDigestSize) != digest.bytes) {
-      return refuse("the credential belongs to another request, or to one to another daemon");
-    }
+    if (payload.size() < kDigestSize) return refuse("the credential is malformed");
     const std::string_view rest = payload.substr(kDigestSize);
     const std::string_view cluster = rest.substr(0, rest.find(kBeforeKey));
     if (cluster != cluster_) {
@@ -56,7 +54,7 @@ class MungeAuth final : public AuthProvider {
     }
     Identity identity{.authenticated = true, .uid = uid, .gid = gid, .host = {}};
     if (rest.size() > cluster.size()) identity.answer_key = rest.substr(cluster.size() + 1);
-    return identity;
+    return Proof{std::move(identity), std::string(payload.substr(0, kDigestSize))};
   }
 
  private:

@@ -32,9 +32,7 @@ class KeyAuth final : public AuthProvider {
     std::string key = key_.answer_key(token);
     return KeyedToken{std::move(token), std::move(key)};
   }
-  Result<Identity> verify(std::string_view token, const RequestDigest& digest) override {
-    return verifier_.verify(token, digest.bytes, now());
-  }
+  Result<Proof> open(std::string_view token) override { return verifier_.open(token, now()); }
 
  private:
   ClusterKey key_;
@@ -61,7 +59,7 @@ class SocketAuth final : public AuthProvider {
     }
     return std::move(reply->token);
   }
-  Result<Identity> verify(std::string_view, const RequestDigest&) override {
+  Result<Proof> open(std::string_view) override {
     return failure(ErrorCode::kAuthentication,
                    "auth/slurm: tokens cannot be verified without the cluster's key");
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace sluice::net {
@@ -15,6 +16,12 @@ struct Identity {
 
   [[nodiscard]] bool is_root() const { return authenticated && uid == 0; }
   [[nodiscard]] bool is_user(uint32_t who) const { return authenticated && uid == who; }
+};
+
+// What a token proves, as long as the request is the one that it is for.
+struct Proof {
+  Identity identity;
+  std::optional<std::string> digest;  // of that request; nothing: it is good for any
 };
 
 }  // namespace sluice::net

@@ -19,6 +19,7 @@ using nlohmann::json;
 constexpr std::string_view kPrefix = "jwt ";  // before the token on the wire
 constexpr size_t kMostBytes = 4096;           // of a token
 constexpr size_t kLeastKey = 16;
+constexpr int64_t kLatestTime = 253'402'300'799;  // the end of the year 9999, in Unix seconds
 
 tl::unexpected<Error> refuse(std::string text) { return failure(ErrorCode::kAuthentication, std::move(text)); }
 
@@ -61,8 +62,11 @@ class JwtAcceptor : public AuthProvider {
       : other_(std::move(other)), settings_(std::move(settings)) {}
   [[nodiscard]] std::string_view name() const override { return other_->name(); }
   Result<std::string> create_token(const RequestDigest& digest) override { return other_->create_token(digest); }
-  Result<Identity> verify(std::string_view token, const RequestDigest& digest) override {
-    if (!token.starts_with(kPrefix)) return other_->verify(token, digest);
+  [[nodiscard]] bool is_slow(std::string_view token) const override {
+    return token.starts_with(kPrefix) || other_->is_slow(token);
+  }
+  Result<Proof> open(std::string_view token) override {
+    if (!token.starts_with(kPrefix)) return other_->open(token);
     const auto key = load_jwt_key(settings_);  // read again each time: it may be changed
     if (!key) return refuse(key.error().text);
     const auto user = read_jwt(*key, token.substr(kPrefix.size()), now());
@@ -74,7 +78,7 @@ class JwtAcceptor : public AuthProvider {
       return refuse(fmt::format("the token's user {} is not known here", *user));
     }
     // Unlike other tokens it is good for any request, and as often as it is sent: whoever holds it is that user.
-    return Identity{.authenticated = true, .uid = found->pw_uid, .gid = found->pw_gid, .host = {}};
+    return Proof{{.authenticated = true, .uid = found->pw_uid, .gid = found->pw_gid, .host = {}}, std::nullopt};
   }
 
  private:
@@ -87,7 +91,7 @@ class JwtBearer : public AuthProvider {
   explicit JwtBearer(std::string_view token) : token_(fmt::format("{}{}", kPrefix, token)) {}
   [[nodiscard]] std::string_view name() const override { return "auth/jwt"; }
   Result<std::string> create_token(const RequestDigest&) override { return token_; }
-  Result<Identity> verify(std::string_view, const RequestDigest&) override {
+  Result<Proof> open(std::string_view) override {
     return refuse("a command takes no requests");
   }
 
@@ -121,11 +125,20 @@ Result<std::string> read_jwt(std::string_view key, std::string_view token, Time 
   if (!expires.is_number_integer() || !issued.is_number_integer() || !user.is_string()) {
     return refuse("the token lacks exp or sun");
   }
+  // times that no clock shows are no times: with them a difference might not be a number
+  const auto plausible = [](const json& time) { return time.get<int64_t>() >= 0 && time.get<int64_t>() <= kLatestTime; };
+  if (!plausible(expires) || !plausible(issued)) return refuse("the token's times make no sense");
   const int64_t late = to_seconds(now) - expires.get<int64_t>();
   if (late >= 0) return refuse(fmt::format("the token expired {} s ago", late));
   const int64_t early = issued.get<int64_t>() - to_seconds(now + kClockTolerance);
   if (early > 0) return refuse("the token is not yet valid: it was made in the future");
   return user.get<std::string>();
+}
+
+std::string bearer_token(std::string_view header) {
+  constexpr std::string_view kScheme = "Bearer ";
+  if (!starts_with_i(header, kScheme)) return {};
+  return fmt::format("{}{}", kPrefix, trim(header.substr(kScheme.size())));
 }
 
 Result<std::string> load_jwt_key(const JwtSettings& settings) {

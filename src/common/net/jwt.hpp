@@ -20,6 +20,9 @@ struct JwtSettings {
 // The user that it names. Errors: kAuthentication; the text says whether it was malformed, forged, expired or not yet valid.
 [[nodiscard]] Result<std::string> read_jwt(std::string_view key, std::string_view token, Time now);
 
+// The token for AuthProvider::open() of an `authorization` header as gRPC's clients send it ("Bearer TOKEN"); empty: it has none.
+[[nodiscard]] std::string bearer_token(std::string_view header);
+
 // Errors: as ClusterKey::load().
 [[nodiscard]] Result<std::string> load_jwt_key(const JwtSettings& settings);
 

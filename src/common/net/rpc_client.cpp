@@ -1,10 +1,14 @@
 // See rpc_client.hpp. Every call has a connection that its own thread drives.
 #include "common/net/rpc_client.hpp"
 
+#include <chrono>
 #include <mutex>
+#include <thread>
 
+#include "common/net/back_off.hpp"
 #include "common/net/call_status.hpp"
 #include "common/net/clock.hpp"
+#include "common/net/crypto.hpp"
 #include "common/net/http2_connection.hpp"
 
 namespace sluice::net {
@@ -79,9 +83,21 @@ void RpcClient::Impl::give_back(Started started) {
   std::swap(idle_, started);  // the one that was there dies outside the lock
 }
 
+// Who is told to back off asks again after a second, as Slurm's commands do, and not at the same moment as all the others.
 Result<std::string> RpcClient::call_raw(std::string_view method,
                                         const std::string& request,
                                         Duration timeout) {
+  constexpr int kMostTries = 600;
+  for (int tries = 1;; ++tries) {
+    Result<std::string> reply = call_once(method, request, timeout);
+    if (reply || !is_back_off(reply.error()) || tries == kMostTries) return reply;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1000 + random_number() % 250));
+  }
+}
+
+Result<std::string> RpcClient::call_once(std::string_view method,
+                                         const std::string& request,
+                                         Duration timeout) {
   const ClientEndpoints& endpoints = impl_->endpoints;
   const SteadyTime deadline = deadline_after(timeout);
   const size_t first = endpoints.preferred();

@@ -107,6 +107,8 @@ class RpcClient {
   Result<std::unique_ptr<RawStream>> open_raw(std::string_view method, const std::string& request);
 
  private:
+  Result<std::string> call_once(std::string_view method, const std::string& request, Duration timeout);
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -142,6 +142,23 @@ TokenVerifier::TokenVerifier(ClusterKey key, std::string cluster, Time started, 
       seen_(remembered(lifetime), kMostTokens * static_cast<size_t>(remembered(lifetime) / remembered(kTokenLifetime) + 1)) {}
 
 Result<Identity> TokenVerifier::verify(std::string_view token, std::string_view digest, Time now) {
+  const Result<Token> claims = check(token, now);
+  if (!claims) return tl::unexpected<Error>(claims.error());
+  if (!same_secret(claims->digest, digest)) {
+    return refuse("the token belongs to another request, or to one to another daemon");
+  }
+  return use(*claims, token, now);
+}
+
+Result<Proof> TokenVerifier::open(std::string_view token, Time now) {
+  const Result<Token> claims = check(token, now);
+  if (!claims) return tl::unexpected<Error>(claims.error());
+  auto identity = use(*claims, token, now);
+  if (!identity) return tl::unexpected<Error>(std::move(identity.error()));
+  return Proof{std::move(*identity), claims->digest};
+}
+
+Result<Token> TokenVerifier::check(std::string_view token, Time now) {
   if (token.size() <= 1 + kDigestSize || token.size() > kMostTokenBytes ||
       token.front() != kVersion) {
     return refuse("the token is malformed");
@@ -150,7 +167,7 @@ Result<Identity> TokenVerifier::verify(std::string_view token, std::string_view 
   if (!same_secret(key_.sign(body), token.substr(body.size()))) {
     return refuse("the token's signature is wrong: it was forged, or made with another key");
   }
-  const Result<Token> claims = wire::decode<Token>(body.substr(1));
+  Result<Token> claims = wire::decode<Token>(body.substr(1));
   if (!claims) return refuse("the token is malformed");
   if (claims->cluster != cluster_) {
     return refuse(
@@ -171,26 +188,26 @@ Result<Identity> TokenVerifier::verify(std::string_view token, std::string_view 
                     "check the clocks of {} and of this host (clock difference up to {} s)",
                     age, to_seconds(expires - claims->issued), claims->host, age));
   }
-  if (!same_secret(claims->digest, digest)) {
-    return refuse("the token belongs to another request, or to one to another daemon");
-  }
+  return claims;
+}
+
+Result<Identity> TokenVerifier::use(const Token& claims, std::string_view token, Time now) {
   Time started = started_.load(std::memory_order_relaxed);
   while (now < started && !started_.compare_exchange_weak(started, now, std::memory_order_relaxed)) {}
-  if (claims->issued < std::min(started, now)) {
+  if (claims.issued < std::min(started, now)) {
     return failure(ErrorCode::kRetry, fmt::format("the token is older than this daemon, which cannot tell whether it was "
-                                                  "used before (clock of {} or a replay)", claims->host));
+                                                  "used before (clock of {} or a replay)", claims.host));
   }
-  switch (seen_.insert(claims->nonce, now)) {
+  switch (seen_.insert(claims.nonce, now)) {
     case ReplayCache::Verdict::kReplayed:
-      return refuse(
-          fmt::format("the token was replayed: it was used before (issued {} s ago)", age));
+      return refuse(fmt::format("the token was replayed: it was used before (issued {} s ago)", to_seconds(now - claims.issued)));
     case ReplayCache::Verdict::kFull:
       return refuse("too many tokens in a short time");
     case ReplayCache::Verdict::kFresh:
       break;
   }
-  Identity identity{.authenticated = true, .uid = claims->uid, .gid = claims->gid, .host = claims->host};
-  if (claims->signs_answer) identity.answer_key = key_.answer_key(token);
+  Identity identity{.authenticated = true, .uid = claims.uid, .gid = claims.gid, .host = claims.host};
+  if (claims.signs_answer) identity.answer_key = key_.answer_key(token);
   return identity;
 }
 

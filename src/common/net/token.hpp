@@ -115,15 +115,20 @@ class ReplayCache {
   std::unique_ptr<Shard[]> shards_;
 };
 
-// Verifies tokens. Thread-safe. Errors: kAuthentication, see AuthProvider::verify; kRetry for a token made before
+// Verifies tokens. Thread-safe. Errors: kAuthentication, see AuthProvider::open; kRetry for a token made before
 // `started`: which of those were used is forgotten with the process that saw them, and a new one costs the caller nothing.
 // A clock that is set back behind `started` counts as started then.
 class TokenVerifier {
  public:
   TokenVerifier(ClusterKey key, std::string cluster, Time started = kNoTime, Duration lifetime = kTokenLifetime);
+  [[nodiscard]] Result<Proof> open(std::string_view token, Time now);
+  // With the digest; a token of another request is not used up.
   [[nodiscard]] Result<Identity> verify(std::string_view token, std::string_view digest, Time now);
 
  private:
+  [[nodiscard]] Result<Token> check(std::string_view token, Time now);
+  [[nodiscard]] Result<Identity> use(const Token& claims, std::string_view token, Time now);
+
   ClusterKey key_;
   std::string cluster_;
   std::atomic<Time> started_;

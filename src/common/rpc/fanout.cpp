@@ -198,7 +198,7 @@ void Fanout::serve(RpcServer& server) {
         own->node = own_node;
         server.dispatch(context, gather->order.method, gather->order.payload,
                         RawResponder(std::move(own)));
-      });
+      }, kLong);
 }
 
 }  // namespace sluice::net

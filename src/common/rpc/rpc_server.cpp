@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <grpcpp/resource_quota.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
@@ -21,7 +22,8 @@ namespace sluice::net {
 namespace {
 
 constexpr int kMostKeepaliveTimeoutMs = 20'000;
-constexpr int kWindowBytes = 4 << 20;  // on the way to us
+constexpr int kWindowBytes = 256 << 10;  // on the way to us, of a request that is not read yet; of one that is, all of it
+constexpr int kIdleConnectionMs = 600'000;
 constexpr int kLeastPingGapMs = 10'000;
 
 class UnknownMethod final : public grpc::ServerGenericBidiReactor {
@@ -39,7 +41,7 @@ std::string listen_name(const NumericAddress& address) {
 }  // namespace
 
 struct RpcServer::Impl final : grpc::CallbackGenericService {
-  explicit Impl(ServerOptions o) : options(std::move(o)) {}
+  explicit Impl(ServerOptions o) : options(std::move(o)), admission(options.admission) {}
 
   grpc::ServerGenericBidiReactor* CreateReactor(
       grpc::GenericCallbackServerContext* context) override {
@@ -47,9 +49,9 @@ struct RpcServer::Impl final : grpc::CallbackGenericService {
     if (found == methods.end()) return new UnknownMethod(context->method());
     const Method& method = found->second;
     if (method.stream) {
-      return ServerCall::begin(std::make_shared<StreamCall>(options, method, context));
+      return ServerCall::begin(std::make_shared<StreamCall>(shared, method, context));
     }
-    return ServerCall::begin(std::make_shared<UnaryCall>(options, method, context));
+    return ServerCall::begin(std::make_shared<UnaryCall>(shared, method, context));
   }
 
   void add(Method method) {
@@ -59,6 +61,9 @@ struct RpcServer::Impl final : grpc::CallbackGenericService {
   }
 
   ServerOptions options;
+  Admission admission;
+  SlowWork slow_work;
+  const ServerShared shared{options, admission, slow_work};
   std::unordered_map<std::string, Method> methods;  // fixed once started
   std::unique_ptr<grpc::Server> server;
   int port = 0;
@@ -72,16 +77,16 @@ RpcServer::~RpcServer() {
   shutdown();
 }
 
-void RpcServer::add_raw(std::string_view method, Access access, RawHandler handler) {
+void RpcServer::add_raw(std::string_view method, MethodRules rules, RawHandler handler) {
   impl_->add({.name = std::string(method),
-              .access = access,
+              .rules = rules,
               .unary = std::move(handler),
               .stream = nullptr});
 }
 
-void RpcServer::add_raw_stream(std::string_view method, Access access, RawStreamHandler handler) {
+void RpcServer::add_raw_stream(std::string_view method, MethodRules rules, RawStreamHandler handler) {
   impl_->add({.name = std::string(method),
-              .access = access,
+              .rules = rules,
               .unary = nullptr,
               .stream = std::move(handler)});
 }
@@ -93,6 +98,13 @@ Status RpcServer::start() {
   builder.SetMaxSendMessageSize(static_cast<int>(options.max_message));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options.max_streams_per_connection);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMostMetadataBytes);
+  // A few bytes that become gigabytes are no request: nothing is decompressed.
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
+  for (const auto algorithm : {GRPC_COMPRESS_DEFLATE, GRPC_COMPRESS_GZIP}) {
+    builder.SetCompressionAlgorithmSupportStatus(algorithm, false);
+  }
+  builder.SetResourceQuota(grpc::ResourceQuota("server").Resize(options.memory));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleConnectionMs);
   // No measuring of the bandwidth, which is a ping and its answer for each command; a fixed window instead.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kWindowBytes);
@@ -101,6 +113,7 @@ Status RpcServer::start() {
       std::chrono::duration_cast<std::chrono::milliseconds>(options.keepalive).count(), 0, INT_MAX));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, keepalive > 0 ? keepalive : INT_MAX);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_SENT_PING_INTERVAL_WITHOUT_DATA_MS,
                              std::max(keepalive, 1));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
@@ -145,6 +158,7 @@ void RpcServer::shutdown(Duration grace) {
   if (impl_->server == nullptr) return;
   impl_->server->Shutdown(std::chrono::system_clock::now() + grace);
   impl_->server->Wait();
+  impl_->slow_work.stop();
   impl_->server = nullptr;
 }
 

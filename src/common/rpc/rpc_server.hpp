@@ -21,6 +21,7 @@
 #include "common/base/time.hpp"
 #include "common/net/auth.hpp"
 #include "common/net/method_name.hpp"
+#include "common/rpc/admission.hpp"
 #include "common/rpc/call_context.hpp"
 #include "common/rpc/responder.hpp"
 
@@ -31,8 +32,12 @@ struct ServerOptions {
   std::string receiver;  // kController or the node's name: tokens made for another daemon are refused
   std::shared_ptr<AuthProvider> auth;  // null: every method is open (tests only)
   uint32_t slurm_user = 0;
-  size_t max_message = 64 << 20;  // bytes, either way
-  int max_streams_per_connection = 10000;
+  size_t max_message = 64 << 20;  // bytes, either way; of most methods requests are much shorter (MethodRules)
+  int max_streams_per_connection = 1000;
+  size_t memory = size_t{512} << 20;  // bytes of what is on the way in and out; beyond it calls and connections are ended
+  AdmissionLimits admission;
+  // Asked for each proved request that is not root's or SlurmUser's, before it is read. May be empty.
+  std::function<Status(std::string_view method, uint32_t uid)> admit;
   size_t stream_high_water = 1 << 20;  // bytes kept for a slow reader before write() says kFull
   Duration keepalive = std::chrono::seconds(60);  // a silent client is probed this often; 0: never
   size_t stream_backlog = 64 << 20;    // bytes kept before the stream is ended
@@ -42,8 +47,21 @@ struct ServerOptions {
 
 enum class Access {
   kAuthenticated,  // a valid token is needed
-  kAnyone,         // a token is verified when there is one
+  kAnyone,         // a token is verified when there is one; without one the request is not read, and is an empty one
 };
+
+struct MethodRules {
+  static constexpr size_t kUsualBytes = size_t{1} << 20;
+  Access access = Access::kAuthenticated;
+  size_t most_bytes = kUsualBytes;  // of a request of anybody but root and SlurmUser
+  bool slow = false;                // its handler asks name services, reads files or plans: it runs among slow_work.hpp's
+};
+// Of methods whose requests carry scripts, environments or blocks of files.
+inline constexpr size_t kLongRequestBytes = size_t{48} << 20;
+inline constexpr MethodRules kForAnyone{.access = Access::kAnyone};
+inline constexpr MethodRules kLong{.most_bytes = kLongRequestBytes};
+inline constexpr MethodRules kSlow{.slow = true};
+inline constexpr MethodRules kLongAndSlow{.most_bytes = kLongRequestBytes, .slow = true};
 
 class RpcServer {
  public:
@@ -64,12 +82,12 @@ class RpcServer {
   template <class Request, class Reply>
   void handle(std::string_view method,
               Handler<Request, Reply> handler,
-              Access access = Access::kAuthenticated) {
-    add_raw(method, access,
+              MethodRules rules = {}) {
+    add_raw(method, rules,
             [handler = std::move(handler)](const CallContext& context, std::string_view bytes,
                                            RawResponder raw) {
               Responder<Reply> responder(std::move(raw));
-              Result<Request> request = wire::decode<Request>(bytes);
+              Result<Request> request = context.template decode<Request>(bytes);
               if (!request) return responder.fail(std::move(request.error()));
               handler(context, std::move(*request), std::move(responder));
             });
@@ -77,13 +95,13 @@ class RpcServer {
   template <class Request, class Chunk>
   void handle_stream(std::string_view method,
                      StreamHandler<Request, Chunk> handler,
-                     Access access = Access::kAuthenticated) {
+                     MethodRules rules = {}) {
     add_raw_stream(
-        method, access,
+        method, rules,
         [handler = std::move(handler)](const CallContext& context, std::string_view bytes,
                                        std::shared_ptr<StreamSink> sink) {
           StreamWriter<Chunk> writer(std::move(sink));
-          Result<Request> request = wire::decode<Request>(bytes);
+          Result<Request> request = context.template decode<Request>(bytes);
           if (!request) return writer.finish(tl::unexpected<Error>(request.error()));
           handler(context, std::move(*request), std::move(writer));
         });
@@ -91,16 +109,16 @@ class RpcServer {
   // The same under the request's own name (method_name.hpp).
   template <class Request, class Reply>
   void handle(std::type_identity_t<Handler<Request, Reply>> handler,
-              Access access = Access::kAuthenticated) {
-    handle<Request, Reply>(method_name<Request>(), std::move(handler), access);
+              MethodRules rules = {}) {
+    handle<Request, Reply>(method_name<Request>(), std::move(handler), rules);
   }
   template <class Request, class Chunk>
   void handle_stream(std::type_identity_t<StreamHandler<Request, Chunk>> handler,
-                     Access access = Access::kAuthenticated) {
-    handle_stream<Request, Chunk>(method_name<Request>(), std::move(handler), access);
+                     MethodRules rules = {}) {
+    handle_stream<Request, Chunk>(method_name<Request>(), std::move(handler), rules);
   }
-  void add_raw(std::string_view method, Access access, RawHandler handler);
-  void add_raw_stream(std::string_view method, Access access, RawStreamHandler handler);
+  void add_raw(std::string_view method, MethodRules rules, RawHandler handler);
+  void add_raw_stream(std::string_view method, MethodRules rules, RawStreamHandler handler);
 
   // Listens on every address. Errors: kError naming the address that cannot be bound.
   Status start();

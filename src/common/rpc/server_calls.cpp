@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "common/net/jwt.hpp"
+
 namespace sluice::net {
 namespace {
 
@@ -25,44 +29,131 @@ Time to_time(std::chrono::system_clock::time_point deadline) {
 
 ServerCall* ServerCall::begin(std::shared_ptr<ServerCall> self) {
   ServerCall* call = self.get();
+  const std::shared_ptr<ServerCall> alive = self;
   call->self_ = std::move(self);
-  call->StartRead(&call->request_);
+  call->begun_ = std::chrono::steady_clock::now();
+  AuthProvider* auth = call->options_.auth.get();
+  std::string token = auth == nullptr ? std::string() : call->token_in_headers();
+  if (auth != nullptr && token.empty() && call->method_.rules.access != Access::kAnyone) {
+    call->refuse({ErrorCode::kAuthentication, "the request carries no token"});
+  } else if (token.empty() || !auth->is_slow(token)) {
+    prove(alive, token);
+  } else if (!call->shared_.slow_work.post(UINT32_MAX, [alive, token = std::move(token)] { prove(alive, token); })) {
+    call->refuse({ErrorCode::kRetry, "too many tokens wait to be verified"});
+  }
   return call;
 }
 
-Result<CallContext> ServerCall::prove(std::string_view request) const {
+std::string ServerCall::token_in_headers() const {
+  const auto& metadata = grpc_context_->client_metadata();
+  if (const auto token = metadata.find(kTokenKey); token != metadata.end()) return {token->second.data(), token->second.size()};
+  const auto header = metadata.find("authorization");
+  return header == metadata.end() ? std::string() : bearer_token({header->second.data(), header->second.size()});
+}
+
+void ServerCall::prove(const std::shared_ptr<ServerCall>& call, const std::string& token) {
+  std::optional<Proof> proof;
+  if (!token.empty()) {
+    Result<Proof> opened = call->options_.auth->open(token);
+    if (!opened) return call->refuse(std::move(opened.error()));
+    proof = std::move(*opened);
+  }
+  Status admitted;
+  CallContext context;
+  {
+    const std::lock_guard lock(call->reading_);
+    if (call->over_) return;  // gRPC's part of the call may be gone
+    call->proof_ = std::move(proof);
+    admitted = call->admit();
+    context = call->make_context();
+  }
+  if (!admitted) return call->refuse(std::move(admitted.error()));
+  if (call->options_.auth != nullptr && !call->proof_) return call->obey(std::move(context), {});
+  if (call->counted_) call->shared_.admission.ask_to_read(call->uid_, call);
+  else call->start_reading();
+}
+
+Status ServerCall::admit() {
+  if (!proof_) return {};
+  uid_ = proof_->identity.uid;
+  if (make_context().is_super_user()) return {};
+  if (options_.admit) {
+    if (Status ok = options_.admit(method_.name, uid_); !ok) return ok;
+  }
+  if (Status ok = shared_.admission.open(uid_); !ok) return ok;
+  counted_ = true;
+  return {};
+}
+
+CallContext ServerCall::make_context() const {
   CallContext context{.identity = {},
                       .peer = peer_text(grpc_context_->peer()),
                       .method = method_.name,
                       .deadline = to_time(grpc_context_->deadline()),
                       .slurm_user = options_.slurm_user};
-  if (options_.auth == nullptr) return context;
-  const auto& metadata = grpc_context_->client_metadata();
-  const auto token = metadata.find(kTokenKey);
-  if (token == metadata.end()) {
-    if (method_.access == Access::kAnyone) return context;
-    return failure(ErrorCode::kAuthentication, "the request carries no token");
-  }
-  Result<Identity> identity = options_.auth->verify({token->second.data(), token->second.size()},
-                                                    digest_request(options_.receiver, method_.name, request));
-  if (!identity) return tl::unexpected<Error>(std::move(identity.error()));
-  context.identity = std::move(*identity);
+  if (proof_) context.identity = proof_->identity;
   return context;
 }
 
-void ServerCall::OnReadDone(bool ok) {
-  if (!ok) return refuse({ErrorCode::kBadRequest, "the request did not arrive whole"});
-  begun_ = std::chrono::steady_clock::now();
-  const ContiguousBytes request(request_);
-  Result<CallContext> context = prove(request.view());
-  if (!context) {
-    refuse(std::move(context.error()));
-  } else {
-    uid_ = context->identity.uid;
-    answer_key_ = std::move(context->identity.answer_key);
-    run(*context, request.view());
+bool ServerCall::start_reading() {
+  const std::lock_guard lock(reading_);
+  if (over_) return false;
+  StartRead(&request_);
+  return true;
+}
+
+void ServerCall::stop_reading() {
+  const std::lock_guard lock(reading_);
+  over_ = true;
+}
+
+void ServerCall::OnDone() {
+  size_t held = 0;
+  {
+    const std::lock_guard lock(reading_);
+    done_ = true;
+    held = held_bytes_;
   }
+  if (counted_) shared_.admission.closed(uid_, held);
+  self_.reset();
+}
+
+// What a user's request may be, and whether it is the one that was proved.
+Status ServerCall::check_request(std::string_view request) {
+  if (options_.auth == nullptr) return {};
+  if (counted_ && request.size() > method_.rules.most_bytes) {
+    return failure(ErrorCode::kBadRequest, fmt::format("the request has {} bytes, and {} takes at most {}", request.size(),
+                                                       method_.name, method_.rules.most_bytes));
+  }
+  if (Status same = check_digest(*proof_, digest_request(options_.receiver, method_.name, request)); !same) return same;
+  if (!counted_) return {};
+  Status held = shared_.admission.hold(uid_, request.size());
+  if (held) held_bytes_ = request.size();
+  return held;
+}
+
+void ServerCall::OnReadDone(bool ok) {
+  const std::shared_ptr<ServerCall> alive = self_;
+  if (counted_) shared_.admission.has_read(uid_);
+  if (!ok) return refuse({ErrorCode::kBadRequest, "the request did not arrive whole"});
+  const auto request = std::make_shared<const ContiguousBytes>(request_);
   request_.Clear();
+  if (Status good = check_request(request->view()); !good) return refuse(std::move(good.error()));
+  CallContext context = make_context();
+  if (!method_.rules.slow) return obey(std::move(context), request->view());
+  const auto work = [alive, request, context = std::move(context)] { alive->obey(context, request->view()); };
+  if (!shared_.slow_work.post(uid_, work)) refuse({ErrorCode::kRetry, "too many such requests wait already"});
+}
+
+void ServerCall::obey(CallContext context, std::string_view request) {
+  answer_key_ = std::move(context.identity.answer_key);
+  size_t decoded = 0;
+  context.decoded_bytes = &decoded;
+  run(context, request);
+  const std::lock_guard lock(reading_);
+  if (!counted_ || done_) return;
+  held_bytes_ += decoded;
+  shared_.admission.add(uid_, decoded);
 }
 
 void ServerCall::sign(std::string_view reply) {
@@ -93,6 +184,7 @@ void UnaryCall::complete(Result<std::string> reply) {
 }
 
 void UnaryCall::OnCancel() {
+  stop_reading();
   if (!answered_.exchange(true, std::memory_order_acq_rel)) Finish(grpc::Status::CANCELLED);
 }
 
@@ -192,6 +284,7 @@ void StreamCall::OnWriteDone(bool ok) {
 }
 
 void StreamCall::OnCancel() {
+  stop_reading();
   const auto alive = shared_from_this();
   Next next;
   {

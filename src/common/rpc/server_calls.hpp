@@ -1,5 +1,5 @@
-// The server's side of one call: reads the request, proves the caller, runs the handler, writes
-// the answer. gRPC's generic callback API is a reactor per call; the reactor is also the sink that
+// The server's side of one call: proves the caller by the headers, reads the request when it is this caller's turn
+// (admission.hpp), runs the handler, writes the answer. gRPC's generic callback API is a reactor per call; the reactor is also the sink that
 // the handler's Responder or StreamWriter holds, and lives until both have let go.
 #pragma once
 
@@ -15,28 +15,36 @@
 
 #include "common/rpc/grpc_support.hpp"
 #include "common/rpc/rpc_server.hpp"
+#include "common/rpc/slow_work.hpp"
 
 namespace sluice::net {
 
 struct Method {
   std::string name;
-  Access access = Access::kAuthenticated;
+  MethodRules rules;
   RpcServer::RawHandler unary;
   RpcServer::RawStreamHandler stream;
 };
 
-class ServerCall : public grpc::ServerGenericBidiReactor {
+struct ServerShared {
+  const ServerOptions& options;
+  Admission& admission;
+  SlowWork& slow_work;
+};
+
+class ServerCall : public grpc::ServerGenericBidiReactor, public Admission::Reader {
  public:
-  ServerCall(const ServerOptions& options,
+  ServerCall(const ServerShared& shared,
              const Method& method,
              grpc::GenericCallbackServerContext* context)
-      : options_(options), method_(method), grpc_context_(context) {}
+      : options_(shared.options), method_(method), shared_(shared), grpc_context_(context) {}
 
-  // Starts reading; gRPC holds `self` until OnDone.
+  // Looks at the headers, and starts reading or refuses; gRPC holds `self` until OnDone.
   static ServerCall* begin(std::shared_ptr<ServerCall> self);
 
+  bool start_reading() override;
   void OnReadDone(bool ok) override;
-  void OnDone() override { self_.reset(); }
+  void OnDone() override;
 
  protected:
   virtual void run(const CallContext& context, std::string_view request) = 0;
@@ -45,13 +53,26 @@ class ServerCall : public grpc::ServerGenericBidiReactor {
   const ServerOptions& options_;
   const Method& method_;
 
+  void stop_reading();                // before gRPC is told that the call is over
   void sign(std::string_view reply);  // where the caller asks for it; before the reply is sent
   void answered(Duration waited = Duration(0));  // tells ServerOptions::on_answered
 
  private:
-  [[nodiscard]] Result<CallContext> prove(std::string_view request) const;
+  [[nodiscard]] std::string token_in_headers() const;
+  static void prove(const std::shared_ptr<ServerCall>& call, const std::string& token);  // empty: none is needed
+  [[nodiscard]] Status admit();
+  [[nodiscard]] Status check_request(std::string_view request);
+  [[nodiscard]] CallContext make_context() const;
+  void obey(CallContext context, std::string_view request);
 
+  const ServerShared& shared_;
   grpc::GenericCallbackServerContext* grpc_context_;  // until OnDone
+  std::optional<Proof> proof_;
+  bool counted_ = false;  // by admission_
+  std::mutex reading_;    // guards these:
+  bool over_ = false;     // nothing is read any more
+  bool done_ = false;
+  size_t held_bytes_ = 0;
   grpc::ByteBuffer request_;
   std::shared_ptr<ServerCall> self_;
   std::chrono::steady_clock::time_point begun_;

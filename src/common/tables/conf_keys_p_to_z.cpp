@@ -172,7 +172,8 @@ constexpr GlobalKey kRows[] = {
             "rl_log_freq,rl_refill_period,rl_refill_rate,rl_table_size,threadpool,"
             "threadpool_preallocate,threadpool_preserve,validate_nodeaddr_threads,"
             "workerpool_threads")
-        .only("allow_user_triggers,enable_configless,preempt_send_user_signal,reboot_from_controller")
+        .only("allow_user_triggers,enable_configless,preempt_send_user_signal,reboot_from_controller,rl_bucket_size,"
+              "rl_enable,rl_log_freq,rl_refill_period,rl_refill_rate,rl_table_size")
         .acts<&C::slurmctld_parameters>(),
     key("SlurmdDebug", K::kEnum, "info")
         .allow("quiet,fatal,error,info,verbose,debug,debug2,debug3,debug4,debug5").numbered()

@@ -4,8 +4,9 @@
 // A field equal to the one of a default-constructed struct is left out; unknown fields are skipped.
 // Integers travel as varints (signed ones as sint64), enums and Time as varints, double as fixed64,
 // vectors of scalars packed, variants as a message whose one field has the alternative's kTag.
-// decode() never trusts a length or count: bad bytes give kBadRequest and nothing is allocated for
-// what is not there.
+// decode() never trusts a length or count: bad bytes give kBadRequest, nothing is allocated for
+// what is not there, and an empty element, which is two bytes, may be a large struct only as often as the
+// message's size makes it plausible (decode_room).
 #pragma once
 
 #include <bit>
@@ -51,7 +52,17 @@ constexpr int64_t unzigzag(uint64_t v) {
 struct Reader {
   const char* at;
   const char* end;
+  size_t* room = nullptr;  // bytes of elements that may still be made, of the whole message; null: as many as there are
   bool ok = true;
+
+  [[nodiscard]] Reader inside(std::string_view body) const { return {body.data(), body.data() + body.size(), room}; }
+  // Before an element is made.
+  [[nodiscard]] bool take_room(size_t bytes) {
+    if (room == nullptr) return true;
+    if (*room < bytes) return ok = false;
+    *room -= bytes;
+    return true;
+  }
 
   [[nodiscard]] bool more() const { return ok && at < end; }
   uint64_t varint() {
@@ -207,6 +218,7 @@ void get_field(Reader& in, WireType type, T& v) {
     if (!v) v.emplace();
     get_field(in, type, *v);
   } else if constexpr (IsShared<T>::value) {
+    if (!in.take_room(sizeof(typename T::element_type))) return;
     auto made = std::make_shared<std::remove_const_t<typename T::element_type>>();
     get_field(in, type, *made);
     v = std::move(made);
@@ -214,7 +226,7 @@ void get_field(Reader& in, WireType type, T& v) {
     if constexpr (Scalar<typename T::value_type>) {
       if (type == WireType::kBytes) {
         const std::string_view packed = in.bytes();
-        Reader items{packed.data(), packed.data() + packed.size()};
+        Reader items = in.inside(packed);
         while (items.more()) v.push_back(get_scalar<typename T::value_type>(items));
         in.ok = in.ok && items.ok;
       } else {
@@ -222,7 +234,7 @@ void get_field(Reader& in, WireType type, T& v) {
         get_field(in, type, one);
         v.push_back(one);
       }
-    } else {
+    } else if (in.take_room(sizeof(typename T::value_type))) {
       get_field(in, type, v.emplace_back());
     }
   } else if (type != WireType::kBytes) {
@@ -232,9 +244,10 @@ void get_field(Reader& in, WireType type, T& v) {
   } else if constexpr (TextCoded<T>) {
     if (!TextTraits<T>::from_text(in.bytes(), v)) in.ok = false;
   } else {
-    const std::string_view body = in.bytes();
-    Reader nested{body.data(), body.data() + body.size()};
+    Reader nested = in.inside(in.bytes());
     if constexpr (IsMap<T>::value) {
+      constexpr size_t kOfTheTree = 48;
+      if (!in.take_room(sizeof(typename T::value_type) + kOfTheTree)) return;
       std::string key;
       typename T::mapped_type value{};
       while (nested.more()) {
@@ -350,13 +363,31 @@ template <class T>
   return out;
 }
 
+// Bytes of elements that a message of this size may come to. No message of ours comes near it.
+constexpr size_t decode_room(size_t message_bytes) {
+  constexpr size_t kLeast = size_t{1} << 20;
+  constexpr size_t kTimes = 32;
+  return kLeast + kTimes * message_bytes;
+}
+inline constexpr size_t kAnyRoom = SIZE_MAX;  // for what this program's own kind wrote to its own disk
+
+// `room` is what may be made, and then what is left of it.
 template <class T>
-[[nodiscard]] Result<T> decode(std::string_view bytes) {
+[[nodiscard]] Result<T> decode_within(std::string_view bytes, size_t& room) {
   T v{};
-  detail::Reader in{bytes.data(), bytes.data() + bytes.size()};
+  detail::Reader in{bytes.data(), bytes.data() + bytes.size(), &room};
   detail::get_message(in, v);
   if (!in.ok) return failure(ErrorCode::kBadRequest, "a message cannot be decoded");
   return v;
+}
+
+template <class T>
+[[nodiscard]] Result<T> decode(std::string_view bytes, size_t room) {
+  return decode_within<T>(bytes, room);
+}
+template <class T>
+[[nodiscard]] Result<T> decode(std::string_view bytes) {
+  return decode<T>(bytes, decode_room(bytes.size()));
 }
 
 }  // namespace sluice::wire

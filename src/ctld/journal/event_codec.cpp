@@ -16,7 +16,7 @@ Frame encode_frame(Sequence sequence, Time time, const state::Events& events) {
 }
 
 Result<state::Events> decode_frame(const Frame& frame) {
-  Result<JournalFrame> decoded = wire::decode<JournalFrame>(frame.bytes);
+  Result<JournalFrame> decoded = wire::decode<JournalFrame>(frame.bytes, wire::kAnyRoom);
   if (decoded && decoded->format >= 1 && decoded->format <= kEventFormat) {
     return std::move(decoded->events);
   }

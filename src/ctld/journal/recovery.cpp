@@ -22,7 +22,7 @@ struct JournalCheckpoint {
 };
 
 Result<state::StateImage> decode_image(const Checkpoint& checkpoint) {
-  Result<JournalCheckpoint> decoded = wire::decode<JournalCheckpoint>(checkpoint.bytes);
+  Result<JournalCheckpoint> decoded = wire::decode<JournalCheckpoint>(checkpoint.bytes, wire::kAnyRoom);
   if (!decoded || decoded->format == 0) {
     return failure(
         ErrorCode::kDamaged,

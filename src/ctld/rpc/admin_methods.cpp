@@ -83,7 +83,7 @@ void add_admin_methods(net::RpcServer& server, ServiceParts& parts) {
   });
   server.handle<SetTriggerRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
     set_trigger(parts, context, std::move(request.trigger), std::move(responder));
-  });
+  }, net::kSlow);
   server.handle<ClearTriggersRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
     parts.engine.post({state::ClearTriggers{identity_of(context), request.filter}, {}, answer_empty(std::move(responder))});
   });
@@ -92,7 +92,7 @@ void add_admin_methods(net::RpcServer& server, ServiceParts& parts) {
   });
   server.handle<ReplaceCrontabRequest, ReplaceCrontabReply>([&parts](const auto& context, auto request, auto responder) {
     replace_crontab(parts, context, std::move(request), std::move(responder));
-  });
+  }, net::kLongAndSlow);
   server.handle<QueryCrontabRequest, QueryCrontabReply>([&parts](const auto& context, auto request, auto responder) {
     responder.complete(query_crontab(parts, context, request.uid));
   });

@@ -82,7 +82,7 @@ void add_broadcast_methods(net::RpcServer& server, ServiceParts& parts) {
   server.handle<BroadcastTicketRequest, BroadcastTicketReply>(
       [&parts](const auto& context, auto request, auto responder) {
         responder.complete(make_ticket(parts, context, request));
-      });
+      }, net::kSlow);
 }
 
 }  // namespace sluice::ctld

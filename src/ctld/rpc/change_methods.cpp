@@ -23,6 +23,12 @@ Status only_super_user(const CallContext& context) {
   return failure(ErrorCode::kAccessDenied, "Invalid user id");
 }
 
+// What names no job is refused here: the engine reads no text that it need not.
+Status check_target(const std::string& text) {
+  const auto target = state::parse_target(text);
+  return target ? Status{} : tl::unexpected(target.error());
+}
+
 // The groups of the user whose job this is; none: there is no such job.
 std::vector<std::string> owner_groups(const ServiceParts& parts, const std::string& target) {
   const state::ClusterSnapshot now = parts.publisher.newest()->state;
@@ -34,6 +40,7 @@ std::vector<std::string> owner_groups(const ServiceParts& parts, const std::stri
 
 void update_job(ServiceParts& parts, const CallContext& context, protocol::UpdateJobRequest request,
                 Responder<protocol::CountReply> responder) {
+  if (auto ok = check_target(request.target); !ok) return responder.fail(ok.error());
   state::UpdateJob command{identity_of(context), std::move(request.target), std::move(request.update), {}};
   if (has_option(parts.publisher.newest()->state->config->job_submit_plugins, "logging")) {
     log::info("JobSubmitPlugins=logging: uid {} changes job {}", command.who.uid, command.target);
@@ -86,10 +93,12 @@ std::vector<state::JobRank> ranks(const ServiceParts& parts) {
 void add_change_methods(net::RpcServer& server, ServiceParts& parts) {
   using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
   server.handle<SignalRequest, CountReply>([&parts](const auto& context, auto request, auto responder) {
+    if (auto ok = check_target(request.target); !ok) return responder.fail(ok.error());
     parts.engine.post({state::SignalJob{identity_of(context), request.target, request.signal, request.flags}, {},
                        answer_count(std::move(responder))});
   });
   server.handle<JobActionRequest, CountReply>([&parts](const auto& context, auto request, auto responder) {
+    if (auto ok = check_target(request.target); !ok) return responder.fail(ok.error());
     if (request.action == JobAction::kTop) {
       parts.engine.post({state::TopJob{identity_of(context), request.target, ranks(parts)}, {},
                          answer_count(std::move(responder))});
@@ -100,8 +109,9 @@ void add_change_methods(net::RpcServer& server, ServiceParts& parts) {
   });
   server.handle<UpdateJobRequest, CountReply>([&parts](const auto& context, auto request, auto responder) {
     update_job(parts, context, std::move(request), std::move(responder));
-  });
+  }, net::kSlow);
   server.handle<NotifyRequest, CountReply>([&parts](const auto& context, auto request, auto responder) {
+    if (auto ok = check_target(request.target); !ok) return responder.fail(ok.error());
     parts.engine.post({state::NotifyJob{identity_of(context), request.target, request.message}, {},
                        answer_count(std::move(responder))});
   });
@@ -127,7 +137,7 @@ void add_change_methods(net::RpcServer& server, ServiceParts& parts) {
     if (auto ok = only_super_user(context); !ok) return responder.fail(ok.error());
     if (auto ok = parts.reconfigure(); !ok) return responder.fail(ok.error());
     responder.reply({});
-  });
+  }, net::kSlow);
   server.handle<ShutdownRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
     if (auto ok = only_super_user(context); !ok) return responder.fail(ok.error());
     responder.reply({});

@@ -30,7 +30,7 @@ Result<protocol::FetchConfigReply> fetch_config(const ServiceParts& parts) {
 void add_config_methods(net::RpcServer& server, ServiceParts& parts) {
   using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
   server.handle<PingRequest, PingReply>([&parts](const auto&, auto, auto responder) { responder.reply(ping(parts)); },
-                                        net::Access::kAnyone);
+                                        net::kForAnyone);
   server.handle<FetchConfigRequest, FetchConfigReply>(
       [&parts](const auto&, auto, auto responder) { responder.complete(fetch_config(parts)); });
 }

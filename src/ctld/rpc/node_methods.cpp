@@ -91,19 +91,19 @@ void add_node_methods(net::RpcServer& server, ServiceParts& parts) {
   using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
   server.handle<RegisterNodeRequest, RegisterNodeReply>([&parts](const auto& context, auto request, auto responder) {
     register_node(parts, context, std::move(request), std::move(responder));
-  });
+  }, net::kLongAndSlow);
   server.handle<ReportStepsRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
     Status ok = only_agents(parts, context).and_then([&] { return same_cluster(parts, request.cluster_id); });
     if (!ok) return responder.fail(ok.error());
     to_own_clock(request.ended, request.sent);
     parts.engine.post({state::EndSteps{std::move(request.ended)}, {}, answer_empty(std::move(responder))});
-  });
+  }, net::kLong);
   server.handle<ReportCleanedRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
     Status ok = only_agents(parts, context).and_then([&] { return same_cluster(parts, request.cluster_id); });
     if (!ok) return responder.fail(ok.error());
     to_own_clock(request.cleaned, request.sent);
     parts.engine.post({state::JobsCleaned{std::move(request.cleaned)}, {}, answer_empty(std::move(responder))});
-  });
+  }, net::kLong);
   server.handle<ReportPrologsRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
     Status ok = only_agents(parts, context).and_then([&] { return same_cluster(parts, request.cluster_id); });
     if (!ok) return responder.fail(ok.error());
@@ -113,7 +113,7 @@ void add_node_methods(net::RpcServer& server, ServiceParts& parts) {
       done.reports.push_back({report.job, report.restart, report.nodes, report.status, report.happened});
     }
     parts.engine.post({std::move(done), {}, answer_empty(std::move(responder))});
-  });
+  }, net::kLong);
 }
 
 }  // namespace sluice::ctld

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include <boost/asio/post.hpp>
 
 #include "common/base/contains.hpp"
 #include "common/base/text.hpp"
@@ -160,10 +159,10 @@ void add_query_methods(net::RpcServer& server, ServiceParts& parts) {
     auto query = std::make_shared<JobQuery>(std::move(request), JobQuery::Asker{context.identity.uid, std::move(unseen)}, state,
                                             parts.scheduler.soft(), parts.clock());
     writer.pull([query] { return query->next(); });
-  });
+  }, net::kSlow);
   server.handle<QueryNodesRequest, QueryNodesReply>([&parts](const auto& context, auto request, auto responder) {
     responder.complete(query_nodes(parts, context, request));
-  });
+  }, net::kSlow);
   server.handle<QueryLicensesRequest, QueryLicensesReply>([&parts](const auto&, auto, auto responder) {
     responder.reply(query_licenses(*parts.publisher.newest()->state));
   });
@@ -172,15 +171,11 @@ void add_query_methods(net::RpcServer& server, ServiceParts& parts) {
   });
   server.handle<BatchScriptRequest, BatchScriptReply>([&parts](const auto& context, auto request, auto responder) {
     responder.complete(batch_script(parts, context, request.job));
-  });
+  }, net::kSlow);
   server.handle<ExplainRequest, ExplainReply>([&parts](const auto& context, auto request, auto responder) {
-    auto answer = std::make_shared<Responder<ExplainReply>>(std::move(responder));
-    boost::asio::post(parts.slow_questions, [&parts, answer, uid = context.identity.uid, deadline = context.deadline,
-                                             job = std::move(request.job)] {
-      if (parts.clock() >= deadline) return answer->fail(ErrorCode::kTimedOut);  // nobody waits any more
-      answer->complete(explain(parts, uid, job));
-    });
-  });
+    if (parts.clock() >= context.deadline) return responder.fail(ErrorCode::kTimedOut);  // nobody waits any more
+    responder.complete(explain(parts, context.identity.uid, request.job));
+  }, net::kSlow);
 }
 
 }  // namespace sluice::ctld

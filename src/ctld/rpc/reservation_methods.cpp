@@ -112,7 +112,7 @@ void add_reservation_methods(net::RpcServer& server, ServiceParts& parts) {
           return named != nullptr ? ChangeReservationReply{named->name} : ChangeReservationReply{};
         };
         parts.engine.post({make_command(parts, context, std::move(request)), {}, answer(std::move(responder), made)});
-      });
+      }, net::kSlow);
   server.handle<protocol::QueryReservationsRequest, QueryReservationsReply>(
       [&parts](const auto& context, auto, auto responder) { responder.reply(query_reservations(parts, context)); });
 }

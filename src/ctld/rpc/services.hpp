@@ -10,8 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include <boost/asio/thread_pool.hpp>
-
 #include "common/net/signer.hpp"
 #include "common/rpc/rpc_server.hpp"
 #include "ctld/agents/liveness.hpp"
@@ -68,7 +66,6 @@ struct ServiceParts {
   std::string host;
   std::function<Status()> reconfigure;  // reads the configuration again
   std::function<void(bool controller_only)> shutdown;
-  boost::asio::thread_pool& slow_questions;  // one thread, for what takes long to answer
   RuntimeValues& runtime;
   CallCounts& calls;
   const SentFiles& sent_files;

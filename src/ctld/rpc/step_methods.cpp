@@ -179,10 +179,10 @@ void add_step_methods(net::RpcServer& server, ServiceParts& parts) {
   using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
   server.handle<CreateStepRequest, CreateStepReply>([&parts](const auto& context, auto request, auto responder) {
     create_step(parts, context, std::move(request), std::move(responder));
-  });
+  }, net::kLong);
   server.handle<CreateHetStepRequest, CreateHetStepReply>([&parts](const auto& context, auto request, auto responder) {
     create_het_step(parts, context, std::move(request), std::move(responder));
-  });
+  }, net::kLong);
   server.handle<DescribeStepRequest, DescribeStepReply>([&parts](const auto& context, auto request, auto responder) {
     responder.complete(describe_step(*parts.publisher.newest()->state, context, request.id));
   });

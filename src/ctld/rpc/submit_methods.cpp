@@ -131,7 +131,7 @@ void add_submit_methods(net::RpcServer& server, ServiceParts& parts) {
   using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
   server.handle<SubmitJobRequest, SubmitJobReply>([&parts](const auto& context, auto request, auto responder) {
     submit(parts, context, std::move(request), std::move(responder));
-  });
+  }, net::kLongAndSlow);
   server.handle<EndAllocationRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
     parts.engine.post({state::EndAllocation{identity_of(context), request.job, request.exit_status}, {},
                        answer_empty(std::move(responder))});

@@ -36,7 +36,7 @@ void add_token_methods(net::RpcServer& server, ServiceParts& parts) {
   server.handle<protocol::CreateUserTokenRequest, protocol::CreateUserTokenReply>(
       [&parts](const auto& context, auto request, auto responder) {
         responder.complete(create_token(parts, context, request));
-      });
+      }, net::kSlow);
 }
 
 }  // namespace sluice::ctld

@@ -51,7 +51,7 @@ class NoOther final : public AuthProvider {
  public:
   [[nodiscard]] std::string_view name() const override { return "auth/none"; }
   Result<std::string> create_token(const RequestDigest&) override { return failure(ErrorCode::kAuthentication); }
-  Result<Identity> verify(std::string_view, const RequestDigest&) override { return failure(ErrorCode::kAuthentication); }
+  Result<Proof> open(std::string_view) override { return failure(ErrorCode::kAuthentication); }
 };
 
 TEST(Jwt, ProvesItsUserAsAnyTokenDoes) {

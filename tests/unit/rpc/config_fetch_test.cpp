@@ -46,7 +46,7 @@ class ConfigFetch : public RpcFixture {
     serve({.receiver = std::string(kController), .auth = test_auth(), .slurm_user = ::geteuid()});
     server->handle<protocol::PingRequest, protocol::PingReply>(
         [this](const CallContext&, const protocol::PingRequest&, Responder<protocol::PingReply> responder) { responder.reply(told_); },
-        Access::kAnyone);
+        kForAnyone);
     server->handle<protocol::FetchConfigRequest, protocol::FetchConfigReply>(
         [this](const CallContext& context, const protocol::FetchConfigRequest&, Responder<protocol::FetchConfigReply> responder) {
           asked_by_ = context.identity;

@@ -316,7 +316,7 @@ TEST_F(Rpc, KnowsTheCallerByItsToken) {
       [](const CallContext& context, CountRequest, Responder<EchoReply> responder) {
         responder.reply({.text = context.identity.authenticated ? "known" : "unknown"});
       },
-      Access::kAnyone);
+      kForAnyone);
   s.handle<CountRequest, EchoReply>(
       "Super", [](const CallContext& context, CountRequest, Responder<EchoReply> responder) {
         responder.reply({.text = context.is_super_user() ? "yes" : "no"});

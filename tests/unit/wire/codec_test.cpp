@@ -93,6 +93,41 @@ TEST(Codec, UnknownAlternativeIsRefused) {
   EXPECT_FALSE(wire::decode<std::variant<Left>>(right));
 }
 
+struct Many {
+  std::vector<Job> jobs;
+  std::vector<std::string> texts;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "jobs", &Many::jobs);
+    field(2, "texts", &Many::texts);
+  }
+};
+
+// Two bytes each became a whole record: 64 MB of them were more than any machine has.
+TEST(Codec, EmptyElementsAreBoundedByTheMessage) {
+  const auto empty = [](size_t count, const char* key) {
+    std::string bytes;
+    for (size_t i = 0; i < count; ++i) bytes.append(key, 1).push_back('\0');
+    return bytes;
+  };
+  const std::string hostile = empty(size_t{1} << 20, "\x0a");
+  EXPECT_FALSE(wire::decode<Many>(hostile));
+  EXPECT_TRUE(wire::decode<Many>(empty(100, "\x0a"))) << "a few are plausible";
+  EXPECT_EQ(wire::decode<Many>(empty(size_t{1} << 20, "\x12"))->texts.size(), size_t{1} << 20) << "a text is not large";
+  EXPECT_EQ(wire::decode<Many>(empty(10'000, "\x0a"), wire::kAnyRoom)->jobs.size(), 10'000U);
+  size_t room = wire::decode_room(hostile.size());
+  const size_t before = room;
+  EXPECT_FALSE(wire::decode_within<Many>(hostile, room));
+  EXPECT_LT(room, before);
+}
+
+// A set of millions of tasks is fourteen bytes with a step, and never written so.
+TEST(Codec, SetsHaveNoSteps) {
+  IndexSet set;
+  EXPECT_FALSE(TextTraits<IndexSet>::from_text("0-8388608:2", set));
+  EXPECT_TRUE(TextTraits<IndexSet>::from_text("0-8388608,9000000", set));
+}
+
 TEST(Codec, CutAndRandomBytesAreRefusedOrReadWithoutHarm) {
   const std::string bytes = wire::encode(test::filled<Job>());
   for (size_t length = 0; length < bytes.size(); ++length) {

@@ -1,0 +1,77 @@
+#include "common/rpc/admission.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace sluice::net {
+
+Status Admission::open(uint32_t uid) {
+  const std::lock_guard lock(mutex_);
+  User& user = users_[uid];
+  if (user.calls >= limits_.calls_of_user) {
+    return failure(ErrorCode::kRetry, fmt::format("user {} has {} requests open already", uid, user.calls));
+  }
+  ++user.calls;
+  return {};
+}
+
+void Admission::closed(uint32_t uid, size_t held_bytes) {
+  const std::lock_guard lock(mutex_);
+  User& user = users_[uid];
+  --user.calls;
+  user.bytes -= std::min(user.bytes, held_bytes);
+  bytes_ -= std::min(bytes_, held_bytes);
+  forget_idle(uid);
+}
+
+void Admission::forget_idle(uint32_t uid) {
+  const auto at = users_.find(uid);
+  if (at != users_.end() && at->second.calls == 0 && at->second.reads == 0 && at->second.waiting.empty()) users_.erase(at);
+}
+
+void Admission::ask_to_read(uint32_t uid, const std::shared_ptr<Reader>& call) {
+  std::unique_lock lock(mutex_);
+  users_[uid].waiting.push_back(call);
+  pass_turn(uid, lock);
+}
+
+void Admission::has_read(uint32_t uid) {
+  std::unique_lock lock(mutex_);
+  --users_[uid].reads;
+  pass_turn(uid, lock);
+}
+
+void Admission::pass_turn(uint32_t uid, std::unique_lock<std::mutex>& lock) {
+  while (true) {
+    User& user = users_[uid];
+    if (user.waiting.empty() || user.reads >= limits_.reads_of_user) break;
+    const std::shared_ptr<Reader> call = std::move(user.waiting.front());
+    user.waiting.pop_front();
+    ++user.reads;
+    lock.unlock();
+    const bool reads = call->start_reading();
+    lock.lock();
+    if (!reads) --users_[uid].reads;
+  }
+  forget_idle(uid);
+}
+
+Status Admission::hold(uint32_t uid, size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  User& user = users_[uid];
+  // one is always taken: its size is bounded by its method
+  const bool too_many = user.bytes > 0 && (user.bytes + bytes > limits_.bytes_of_user || bytes_ + bytes > limits_.bytes_of_all);
+  if (too_many) return failure(ErrorCode::kRetry, fmt::format("{} bytes of requests of user {} wait already", user.bytes, uid));
+  user.bytes += bytes;
+  bytes_ += bytes;
+  return {};
+}
+
+void Admission::add(uint32_t uid, size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  users_[uid].bytes += bytes;
+  bytes_ += bytes;
+}
+
+}  // namespace sluice::net

@@ -1,0 +1,59 @@
+// What may take long for reasons that are not ours: name services, files, databases, whole plans. It leaves gRPC's threads,
+// of which there are as many as processors, for a few threads of its own; what one user asks for never has all of them.
+// Thread-safe.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+namespace sluice::net {
+
+class SlowWork {
+ public:
+  struct Limits {
+    size_t threads = 4;
+    size_t running_of_user = 3;
+    size_t waiting_of_user = 4096;
+    size_t waiting = 20'000;
+  };
+  SlowWork() : SlowWork(Limits{}) {}
+  explicit SlowWork(Limits limits);
+  SlowWork(const SlowWork&) = delete;
+  SlowWork& operator=(const SlowWork&) = delete;
+  ~SlowWork();  // stop()
+
+  // False: too much waits already, or it was stopped. In the order in which it came, for each user.
+  [[nodiscard]] bool post(uint32_t uid, std::function<void()> work);
+
+  // Waits for what runs, and drops what waits. Idempotent.
+  void stop();
+
+ private:
+  struct Item {
+    uint32_t uid = 0;
+    std::function<void()> work;
+  };
+  struct User {
+    size_t running = 0;
+    size_t waiting = 0;
+  };
+  void run();
+  [[nodiscard]] std::deque<Item>::iterator next();  // that may run; with the mutex
+
+  const Limits limits_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Item> waiting_;  // these are guarded by mutex_
+  std::unordered_map<uint32_t, User> users_;
+  bool stopped_ = false;
+  std::vector<std::thread> threads_;  // begun with the first work
+};
+
+}  // namespace sluice::net
