@@ -7,7 +7,6 @@
 #include <string>
 
 #include <fcntl.h>
-#include <lz4.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "common/step/frame.hpp"
 #include "common/tables/broadcast_names.hpp"
 #include "common/wire/codec.hpp"
+#include "stepd/lz4_block.hpp"
 #include "stepd/mount_namespace.hpp"
 #include "stepd/user_identity.hpp"
 
@@ -34,17 +34,6 @@ int put(int fd, std::string_view bytes) { return write_all(fd, bytes) ? 0 : errn
 timespec time_of(int64_t nanoseconds) {
   constexpr int64_t kSecond = 1000000000;
   return {nanoseconds / kSecond, nanoseconds % kSecond};
-}
-
-// A block's bytes as they were; nothing when they cannot be made out.
-std::optional<std::string> unpack(const BroadcastBlock& block) {
-  if (block.compression == protocol::Compression::kNone) return block.data;
-  if (block.compression != protocol::Compression::kLz4 || block.raw_bytes > protocol::kMaxBlockBytes) return std::nullopt;
-  std::string bytes(block.raw_bytes, '\0');
-  const int size = LZ4_decompress_safe(block.data.data(), bytes.data(), static_cast<int>(block.data.size()),
-                                       static_cast<int>(bytes.size()));
-  if (size != static_cast<int>(bytes.size())) return std::nullopt;
-  return bytes;
 }
 
 // One file, from its first block to its last.
@@ -144,7 +133,7 @@ class Writer {
       if (const int error = file_.begin(path, block.force); error != 0) return {error, {}};
     }
     if (!file_.is_open()) return {EBADF, {}};
-    const auto bytes = unpack(block);
+    const auto bytes = unpack_block(block);
     if (!bytes) return {EBADMSG, "a block cannot be decompressed"};
     if (const int error = file_.write(*bytes); error != 0) return {error, {}};
     return {block.last ? file_.end(block, umask_) : 0, {}};

@@ -28,24 +28,39 @@ namespace {
 
 using wire::SchemaPrinter;
 
+// Reads the bytes as each message in turn.
+struct Decoders {
+  std::map<std::string, MessageDecoder>& made;
+  template <class T>
+  void message(std::string_view name = {}) {
+    made.emplace(name.empty() ? wire::detail::type_name<T>() : std::string(name), [](std::string_view bytes) {
+      const auto value = wire::decode<T>(bytes);
+      return value ? std::optional<std::string>(wire::encode(*value)) : std::nullopt;
+    });
+  }
+};
+
 struct SchemaFile {
   std::string_view name;  // NAME.proto, package sluice.NAME
   std::string_view purpose;
   void (*add)(SchemaPrinter& printer);
+  void (*add_decoders)(Decoders& decoders);
 };
 
-template <class... T>
-void add_all(SchemaPrinter& printer) {
-  (static_cast<void>(printer.message<T>()), ...);
+template <class... T, class To>
+void add_all(To& to) {
+  (static_cast<void>(to.template message<T>()), ...);
 }
 
-void add_journal(SchemaPrinter& printer) {
+template <class To>
+void add_journal(To& to) {
   // named first: other messages refer to it
-  printer.message<state::Event>("Event");
-  add_all<journal::JournalFrame, state::StateImage>(printer);
+  to.template message<state::Event>("Event");
+  add_all<journal::JournalFrame, state::StateImage>(to);
 }
 
-void add_ctld(SchemaPrinter& printer) {
+template <class To>
+void add_ctld(To& to) {
   using namespace protocol;  // NOLINT(google-build-using-namespace)
   add_all<Empty, SubmitJobRequest, SubmitJobReply, WatchJobRequest, NodeAddress, JobWatchUpdate,
           CreateStepRequest, CreateStepReply, CreateHetStepRequest, CreateHetStepReply,
@@ -63,10 +78,11 @@ void add_ctld(SchemaPrinter& printer) {
           ReservationValues, ChangeReservationRequest, ChangeReservationReply,
           CreateUserTokenRequest, CreateUserTokenReply, QueryReservationsRequest, ReservationRecord,
           QueryReservationsReply, QueryStatisticsRequest, CallCount, CycleCounts,
-          QueryStatisticsReply>(printer);
+          QueryStatisticsReply>(to);
 }
 
-void add_noded(SchemaPrinter& printer) {
+template <class To>
+void add_noded(To& to) {
   using namespace protocol;  // NOLINT(google-build-using-namespace)
   add_all<StepKey, RegisterNodeRequest, RegisterNodeReply, TaskExit, StepUsage, StepEnded,
           ReportStepsRequest, JobCleaned, ReportCleanedRequest, PrologEnded, ReportPrologsRequest,
@@ -74,28 +90,30 @@ void add_noded(SchemaPrinter& printer) {
           TerminateStepRequest, PingNodeRequest, PingNodeReply, CheckHealthRequest,
           RebootNodeRequest, ReconfigureNodeRequest, ShutdownNodeRequest, ListPidsRequest,
           PidRecord, ListPidsReply, ShowAgentRequest, ShowAgentReply, StatStepRequest, TaskUsage,
-          StatStepReply, QueryUsageRequest, NodeUsage, StepUsageRecord, QueryUsageReply>(printer);
+          StatStepReply, QueryUsageRequest, NodeUsage, StepUsageRecord, QueryUsageReply>(to);
 }
 
-void add_stepd(SchemaPrinter& printer) {
+template <class To>
+void add_stepd(To& to) {
   using namespace protocol;  // NOLINT(google-build-using-namespace)
   add_all<StepHello, TasksStarted, WindowSize, SignalTasks, AttachRequest, PublishedName,
-          MpiMessage, MpiSpawnRequest, MpiSpawned, StepdStart, StepRecord>(printer);
+          MpiMessage, MpiSpawnRequest, MpiSpawned, StepdStart, StepRecord>(to);
 }
 
-void add_broadcast(SchemaPrinter& printer) {
+template <class To>
+void add_broadcast(To& to) {
   using namespace protocol;  // NOLINT(google-build-using-namespace)
   add_all<BroadcastTicket, BroadcastTicketRequest, BroadcastTicketReply, BroadcastBlock,
           SendBlockRequest, BlockFailure, SendBlockReply, WriteBlockRequest, BlockReply,
-          FileWriterStart>(printer);
+          FileWriterStart>(to);
 }
 
 constexpr SchemaFile kFiles[] = {
-    {"ctld", "Users' commands and the controller.", add_ctld},
-    {"noded", "The controller and node agents.", add_noded},
-    {"stepd", "Step daemons, their agents, and srun.", add_stepd},
-    {"broadcast", "Files that sbcast sends to the nodes of a job.", add_broadcast},
-    {"journal", "The journal: frames of events, and checkpoints.", add_journal},
+    {"ctld", "Users' commands and the controller.", add_ctld<SchemaPrinter>, add_ctld<Decoders>},
+    {"noded", "The controller and node agents.", add_noded<SchemaPrinter>, add_noded<Decoders>},
+    {"stepd", "Step daemons, their agents, and srun.", add_stepd<SchemaPrinter>, add_stepd<Decoders>},
+    {"broadcast", "Files that sbcast sends to the nodes of a job.", add_broadcast<SchemaPrinter>, add_broadcast<Decoders>},
+    {"journal", "The journal: frames of events, and checkpoints.", add_journal<SchemaPrinter>, add_journal<Decoders>},
 };
 constexpr std::string_view kCommon = "common";
 
@@ -129,6 +147,13 @@ std::map<std::string, std::string> schema_files() {
   }
   out[fmt::format("{}.proto", kCommon)] =
       text_of(common, kCommon, "What several of the other files need.");
+  return out;
+}
+
+std::map<std::string, MessageDecoder> message_decoders() {
+  std::map<std::string, MessageDecoder> out;
+  Decoders decoders{out};
+  for (const SchemaFile& file : kFiles) file.add_decoders(decoders);
   return out;
 }
 

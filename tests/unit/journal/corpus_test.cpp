@@ -92,7 +92,7 @@ void expect_replay_alone(JournalReader& reader, const state::ClusterState& wante
 TEST(Corpus, EveryFormatIsStillRead) {
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(kCorpus)) {
-    if (!entry.is_directory()) continue;
+    if (!entry.path().filename().string().starts_with("format-")) continue;  // others are not journals
     SCOPED_TRACE(entry.path());
     names.insert(entry.path().filename().string());
     const test::TempFolder temp;

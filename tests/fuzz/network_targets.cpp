@@ -1,0 +1,106 @@
+// What comes from the network before anybody is trusted: DNS, tokens, and a server that is none.
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+#include "common/base/check.hpp"
+#include "common/net/call_status.hpp"
+#include "common/net/clock.hpp"
+#include "common/net/http2_connection.hpp"
+#include "common/net/jwt.hpp"
+#include "common/net/metadata_text.hpp"
+#include "common/net/srv_records.hpp"
+#include "common/net/token.hpp"
+#include "fuzz/targets.hpp"
+
+namespace sluice::fuzz {
+namespace {
+
+void srv_answer(std::string_view input) {
+  (void)net::order_servers(net::parse_srv_answer(input), [](uint64_t most) { return most / 2; });
+}
+
+void jwt(std::string_view input) {
+  (void)net::read_jwt("a key of more than sixteen bytes", input, from_seconds(1'795'000'000));
+  (void)net::bearer_token(input);
+}
+
+void token(std::string_view input) {
+  static net::TokenVerifier verifier(net::ClusterKey::from_bytes(std::string(32, 'k')), "c");
+  (void)verifier.open(input, from_seconds(1'795'000'000));
+}
+
+void metadata(std::string_view input) {
+  (void)net::percent_decoded(input);
+  SLUICE_CHECK(net::from_base64(net::to_base64(input)) == input);
+  (void)net::from_base64(input);
+}
+
+// A server that says what it likes.
+class Liar {
+ public:
+  Liar() : path_("/tmp/sluice-fuzz-" + std::to_string(::getpid()) + ".sock"), fd_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path_.copy(address.sun_path, sizeof address.sun_path - 1);
+    ::unlink(path_.c_str());
+    SLUICE_CHECK(::bind(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 && ::listen(fd_, 4) == 0);
+  }
+  Liar(const Liar&) = delete;
+  Liar& operator=(const Liar&) = delete;
+  ~Liar() {
+    ::close(fd_);
+    ::unlink(path_.c_str());
+  }
+  [[nodiscard]] std::string address() const { return "unix:" + path_; }
+  void say(std::string_view bytes) const {
+    const int peer = ::accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC);
+    if (peer < 0) return;
+    while (!bytes.empty()) {
+      const ssize_t sent = ::send(peer, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (sent <= 0) break;
+      bytes.remove_prefix(static_cast<size_t>(sent));
+    }
+    ::shutdown(peer, SHUT_WR);
+    char drained[4096];
+    while (::recv(peer, drained, sizeof drained, 0) > 0) {}
+    ::close(peer);
+  }
+
+ private:
+  std::string path_;
+  int fd_;
+};
+
+void http2_client(std::string_view input) {
+  static const Liar liar;
+  std::thread server([&] { liar.say(input); });
+  {
+    const net::ClientOptions options{.max_message = 1 << 16};
+    const auto until = net::steady_now() + std::chrono::seconds(20);
+    auto connection = net::Http2Connection::open(liar.address(), options, net::Http2Connection::Greeting::kWithCall, until);
+    SLUICE_CHECK(connection.has_value());
+    (*connection)->start({"/sluice/Ping", "token", "request", until});
+    std::string message;
+    while ((*connection)->read(message, until) == net::ReadState::kChunk) {}
+    (void)(*connection)->reusable();
+  }
+  server.join();
+}
+
+void call_status(std::string_view input) {
+  (void)net::to_error({net::StatusCode::kUnknown, "text", std::string(input)}, true, "host:1");
+}
+
+}  // namespace
+
+std::vector<Target> network_targets() {
+  return {{"srv_answer", srv_answer}, {"jwt", jwt}, {"token", token}, {"metadata", metadata},
+          {"http2_client", http2_client}, {"call_status", call_status}};
+}
+
+}  // namespace sluice::fuzz
