@@ -59,6 +59,7 @@ struct Controller::Graph {
   StepWaiters step_waiters;
   SitePrograms programs;
   Users users;
+  LaunchRefusals refusals;
   std::optional<EffectRunner> effects;
   std::optional<engine::Publisher> publisher;
   std::optional<journal::GroupCommit> commit;
@@ -139,7 +140,7 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
   links.emplace(auth);
   watches.emplace([this](JobId job) { engine->post({state::ClientGone{job}, {}, {}}); },
                   [this] { return silence_limit(*publisher->newest()->state->config); });
-  effects.emplace(EffectRunner::Parts{*store, *signer, *links, *watches, step_waiters, programs, users});
+  effects.emplace(EffectRunner::Parts{*store, *signer, *links, *watches, step_waiters, programs, users, refusals});
   publisher.emplace(
       engine::Published{std::make_shared<state::ClusterState>(recovered.state), recovered.last},
       [this](const state::Effects& list, const state::ClusterSnapshot& state) { effects->run(list, state); });
@@ -170,7 +171,7 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
 Status Controller::Graph::start_server() {
   services.emplace(ServiceParts{*engine, *publisher, *scheduler, *store, *signer, *links, *liveness, *watches, step_waiters, users,
                                 now, now(), short_host_name(), [this] { return reconfigure(); },
-                                [this](bool controller_only) { shut_down(controller_only); }, runtime, calls, sent_files, config_for_nodes});
+                                [this](bool controller_only) { shut_down(controller_only); }, runtime, calls, sent_files, config_for_nodes, refusals});
   net::ServerOptions server_options;
   server_options.addresses = {net::controller_listen_address(*config, short_host_name())};
   server_options.receiver = net::kController;

@@ -102,6 +102,33 @@ class Operations(ClusterCase):
         self.assertEqual(told.recv(100), b"STOPPING=1\n")
 
 
+class Clocks(ClusterCase):
+    """srun said "Communication connection failure" where the clock of its node was wrong; the controller's log alone knew better."""
+    NODES, CPUS = 2, 2
+
+    def test_srun_says_it(self):
+        if not shutil.which("cc"):
+            self.skipTest("there is no C compiler")
+        shim, skew = (os.path.join(self.cluster.dir, name) for name in ("clock.so", "skew"))
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", shim, os.path.join(ROOT, "tests/skewed_clock.c")], check=True)
+
+        def shift(seconds):
+            with open(skew, "w", encoding="utf-8") as f:
+                f.write(str(seconds))
+        shift(0)
+        self.cluster.kill_node("n1")
+        subprocess.run([os.path.join(SBIN, "sluicenoded"), "-f", self.cluster.conf, "-N", "n1"], check=True,
+                       env=dict(self.cluster.env, LD_PRELOAD=shim, SKEW_FILE=skew))
+        works = lambda: self.run_cmd("srun", "-w", "n1", "true", check=False).returncode == 0
+        wait_for(works, "the node serves")
+        shift(200)
+        told = self.run_cmd("srun", "-w", "n1", "true", check=False)
+        self.assertEqual(told.returncode, 1)
+        self.assertRegex(told.stderr, r"srun: error: Task launch for StepId=\S+ failed on node n1: .*check the clocks of .* \(clock difference up to 2\d\d s\)")
+        shift(0)
+        wait_for(works, "the node serves again")
+
+
 class Units(unittest.TestCase):
     """What `cmake --install` brings for the system."""
 

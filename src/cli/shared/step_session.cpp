@@ -301,6 +301,7 @@ bool StepSession::is_step_gone(StepId id) {
   protocol::DescribeStepRequest request;
   request.id = id;
   const auto reply = client_.call<protocol::DescribeStepReply>(request);
+  if (!reply && !reply.error().text.empty() && reply.error().text != error_sentence(reply.error().code)) refusal_ = reply.error().text;
   return reply ? reply->step.state >= StepState::kCompleted
                : reply.error().code == ErrorCode::kInvalidStepId || reply.error().code == ErrorCode::kInvalidJobId ||
                      reply.error().code == ErrorCode::kAlreadyDone || reply.error().code == ErrorCode::kJobPending;
@@ -324,7 +325,7 @@ void StepSession::check_launch() {
       if (!job_over_ && !options_.gives_up) {
         print_error(options_.command,
                     fmt::format("Task launch for StepId={} failed on node {}: {}", name_,
-                                layout_.nodes[i].name, "Communication connection failure"));
+                                layout_.nodes[i].name, refusal_.empty() ? "Communication connection failure" : refusal_));
       }
     }
     failure_ = error_exit();

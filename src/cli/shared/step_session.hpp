@@ -127,6 +127,7 @@ class StepSession {
   boost::asio::steady_timer exit_timer_, wait_timer_, abort_timer_, launch_timer_, stream_timer_;
   std::chrono::steady_clock::time_point last_interrupt_{};
   uint32_t launch_checks_ = 0;
+  std::string refusal_;  // why a node did not take the step, as the controller says; empty: it does not
   bool input_started_ = false;
   bool aborting_ = false;
   bool interrupting_ = false;  // an abort follows by itself

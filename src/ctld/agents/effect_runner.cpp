@@ -10,7 +10,7 @@
 namespace sluice::ctld {
 
 EffectRunner::EffectRunner(Parts parts)
-    : parts_(parts), orders_(Orders::create({parts.store, parts.signer, parts.links, parts.users})) {}
+    : parts_(parts), orders_(Orders::create({parts.store, parts.signer, parts.links, parts.users, parts.refusals})) {}
 EffectRunner::~EffectRunner() { stop(); }
 
 void EffectRunner::connect(engine::Engine& engine, engine::SchedulerLoop& scheduler,

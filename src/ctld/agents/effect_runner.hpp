@@ -29,6 +29,7 @@ class EffectRunner {
     StepWaiters& step_waiters;
     SitePrograms& programs;
     Users& users;
+    LaunchRefusals& refusals;
   };
   explicit EffectRunner(Parts parts);
   EffectRunner(const EffectRunner&) = delete;

@@ -225,6 +225,7 @@ void Orders::refused(const Round& round, const std::vector<net::FanoutResult>& r
   if (std::holds_alternative<state::SignalSteps>(round.order)) return;
   log::error("{} was refused by {}: {}", text_of(round.order), fold_hosts(nodes), reason);
   if (const auto* launch = std::get_if<state::LaunchStep>(&round.order)) {
+    parts_.refusals.note(launch->key.id, reason);
     engine_->post({state::LaunchFailed{launch->key, fold_hosts(nodes), reason, false}, {}, {}});
   }
 }

@@ -18,6 +18,7 @@
 #include <boost/asio/thread_pool.hpp>
 
 #include "common/net/signer.hpp"
+#include "ctld/agents/launch_refusals.hpp"
 #include "ctld/agents/node_links.hpp"
 #include "ctld/engine/engine.hpp"
 #include "ctld/journal/store.hpp"
@@ -35,6 +36,7 @@ class Orders : public std::enable_shared_from_this<Orders> {
     const net::CredentialSigner& signer;
     NodeLinks& links;
     Users& users;
+    LaunchRefusals& refusals;
   };
   [[nodiscard]] static std::shared_ptr<Orders> create(const Parts& parts);
   Orders(const Orders&) = delete;

@@ -12,6 +12,7 @@
 
 #include "common/net/signer.hpp"
 #include "common/rpc/rpc_server.hpp"
+#include "ctld/agents/launch_refusals.hpp"
 #include "ctld/agents/liveness.hpp"
 #include "ctld/agents/node_links.hpp"
 #include "ctld/engine/engine.hpp"
@@ -70,6 +71,7 @@ struct ServiceParts {
   CallCounts& calls;
   const SentFiles& sent_files;
   ConfigForNodes& config_for_nodes;
+  const LaunchRefusals& refusals;
 };
 
 void add_submit_methods(net::RpcServer& server, ServiceParts& parts);  // SubmitJob, EndAllocation, WatchJob

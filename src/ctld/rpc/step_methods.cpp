@@ -184,7 +184,10 @@ void add_step_methods(net::RpcServer& server, ServiceParts& parts) {
     create_het_step(parts, context, std::move(request), std::move(responder));
   }, net::kLong);
   server.handle<DescribeStepRequest, DescribeStepReply>([&parts](const auto& context, auto request, auto responder) {
-    responder.complete(describe_step(*parts.publisher.newest()->state, context, request.id));
+    auto description = describe_step(*parts.publisher.newest()->state, context, request.id);
+    const bool gone = !description && description.error().code != ErrorCode::kAccessDenied;
+    if (gone && description.error().text.empty()) description.error().text = parts.refusals.reason(request.id);
+    responder.complete(std::move(description));
   });
   server.handle<AttachStepRequest, DescribeStepReply>([&parts](const auto& context, auto request, auto responder) {
     attach_step(parts, context, request, std::move(responder));
