@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import BIN, ROOT, SBIN, ClusterCase, wait_for
+from harness import BIN, ROOT, SBIN, Cluster, ClusterCase, wait_for
 
 HOST = socket.gethostname().split(".")[0]
 
@@ -127,6 +127,30 @@ class Clocks(ClusterCase):
         self.assertRegex(told.stderr, r"srun: error: Task launch for StepId=\S+ failed on node n1: .*check the clocks of .* \(clock difference up to 2\d\d s\)")
         shift(0)
         wait_for(works, "the node serves again")
+
+
+class Delegated(unittest.TestCase):
+    """Groups of jobs were made at the top of the tree, which is systemd's, whatever its unit left to the agent."""
+
+    def test_jobs_are_below_the_group_that_is_left_to_the_agent(self):
+        with open("/proc/mounts", encoding="utf-8") as f:
+            mounts = [words[1] for words in map(str.split, f) if words[2] == "cgroup2"]
+        if not mounts or os.geteuid() != 0:
+            self.skipTest("needs root and control groups v2")
+        top = tempfile.mkdtemp(prefix="sluice-test-", dir=mounts[0])
+        os.environ["SLUICE_DELEGATED_CGROUP"] = "/" + os.path.basename(top)
+        files = {"cgroup.conf": f"CgroupPlugin=cgroup/v2\nCgroupMountpoint={mounts[0]}\n"}
+        try:
+            cluster = Cluster(1, 2, conf="ProctrackType=proctrack/cgroup\n", files=files)
+        finally:
+            del os.environ["SLUICE_DELEGATED_CGROUP"]
+        try:
+            told = cluster.run("srun", "cat", "/proc/self/cgroup").stdout
+            self.assertRegex(told, rf"(?m)^0::/{os.path.basename(top)}/slurm_n1\.\w+/uid_0/job_1/step_0/task_0$")
+        finally:
+            cluster.down()
+            for folder, _, _ in os.walk(top, topdown=False):
+                os.rmdir(folder)
 
 
 class Units(unittest.TestCase):
