@@ -102,6 +102,16 @@ class Operations(ClusterCase):
         self.assertEqual(told.recv(100), b"STOPPING=1\n")
 
 
+class Reboot(ClusterCase):
+    """A node that was told to reboot and could not did not say why."""
+    NODES, CPUS, CONF = 1, 2, "RebootProgram=/opt/nowhere/reboot\n"
+
+    def test_a_program_that_is_missing(self):
+        self.run_cmd("scontrol", "reboot", "n1")
+        wait_for(lambda: "told to reboot: Cannot run RebootProgram [/opt/nowhere/reboot]: No such file or directory"
+                 in self.cluster.log("n1"), "the node's log says it")
+
+
 class Clocks(ClusterCase):
     """srun said "Communication connection failure" where the clock of its node was wrong; the controller's log alone knew better."""
     NODES, CPUS = 2, 2

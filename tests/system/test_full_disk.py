@@ -67,6 +67,9 @@ class FullDisk(ClusterCase):
         error = wait_for(refused, "submissions are refused")
         self.assertEqual(error, "sbatch: error: Batch job submission failed: No space left on device\n")
 
+        # how much room it wants is in the log
+        self.assertIn(f"new work is refused until 32 MiB are free in {self.disk}/state", self.cluster.log())
+
         # the ballast has room for what goes on
         self.go("go1")
         self.wait_state(first, "COMPLETED")

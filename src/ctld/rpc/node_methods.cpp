@@ -43,6 +43,15 @@ std::string address_of(const CallContext& context, const std::string& host_name,
   return own_host && net::resolve(fmt::format("{}:{}", host_name, port)) ? host_name : host;
 }
 
+void log_strange_job(const std::string& node, JobId strange, const state::ClusterState& after) {
+  log::info("{} knows JobId={}, which this state does not (is it an older one that was put back?): ids go on with {}", node, strange,
+            after.next_job_id);
+  after.pending.for_each([&](JobId id) {
+    const Job& job = after.jobs.at(id);
+    if (job.state_description.view().starts_with("JobId used before")) log::info("JobId={} is held: {}", id, job.state_description.view());
+  });
+}
+
 void register_node(ServiceParts& parts, const CallContext& context, protocol::RegisterNodeRequest request,
                    Responder<protocol::RegisterNodeReply> responder) {
   Status ok = only_agents(parts, context).and_then([&] { return same_cluster(parts, request.cluster_id); });
@@ -74,10 +83,7 @@ void register_node(ServiceParts& parts, const CallContext& context, protocol::Re
     out.controller_start = after.epoch_start;
     out.config = sent.of(after.config, name);
     out.config_digest = parts.sent_files.digest();
-    if (registered.strange_job != kNoJob) {
-      log::info("{} knows JobId={}, which this state does not (is it an older one that was put back?): ids go on with {}", name,
-                registered.strange_job, after.next_job_id);
-    }
+    if (registered.strange_job != kNoJob) log_strange_job(name, registered.strange_job, after);
     for (const JobId job : registered.missing) log::error("Batch JobId={} missing from batch node {}", job, name);
     if (const Node* node = state::find_node(after, name)) parts.liveness.heard_of(node->id);
     return out;
