@@ -30,9 +30,11 @@ std::optional<GresItem> one_item(std::string_view text) {
   std::string plain(text);
   std::replace(plain.begin(), plain.end(), '=', ':');
   std::vector<std::string> parts = split(plain, ':');
+  const bool no_consume = std::erase(parts, "no_consume") > 0 && !parts.empty();
   if (parts.empty() || parts.size() > 3 || std::ranges::any_of(parts, &std::string::empty)) return std::nullopt;
   GresItem item;
   item.name = parts[0];
+  item.no_consume = no_consume;
   if (parts.size() == 1) return item;
   const auto count = item_count(parts.back());
   if (!count && parts.size() == 3) return std::nullopt;
@@ -120,12 +122,17 @@ void add_item(GresInventory& inventory, const GresItem& item, const std::vector<
     if (taken == 0) continue;
     GresKind& kind = kind_of(inventory, item.name, item.type.empty() ? devices.type : item.type.view());
     kind.count += taken;
+    kind.no_consume = kind.no_consume || item.no_consume;
     left -= taken;
     if (!devices.files.empty() && !is_shared_gres(item.name)) {
       kind.units.set_range(f.first, f.first + std::min<size_t>(taken, devices.files.size()));
     }
   }
-  if (left > 0) kind_of(inventory, item.name, item.type).count += left;  // not registered, or not yet
+  if (left > 0) {  // not registered, or not yet
+    GresKind& kind = kind_of(inventory, item.name, item.type);
+    kind.count += left;
+    kind.no_consume = kind.no_consume || item.no_consume;
+  }
   if (!is_shared_gres(item.name)) add_near(inventory, item.name, all);
 }
 
@@ -297,6 +304,11 @@ uint64_t count_devices(const std::vector<GresDevices>& found, std::string_view n
 
 GresFree free_of(const GresKind& kind, const GresShares& used) {
   GresFree out;
+  if (kind.no_consume && kind.parts.empty()) {
+    out.units = kind.units;
+    out.count = kind.count;
+    return out;
+  }
   if (kind.units.none()) {
     out.count = kind.count - std::min(kind.count, count_of(used, kind.name, kind.type));
     return out;
@@ -387,7 +399,7 @@ GresShares all_of(const GresInventory& inventory) {
   GresShares shares;
   for (const GresKind& kind : inventory.kinds) {
     if (kind.count == 0 || is_shared_gres(kind.name)) continue;
-    shares.push_back({kind.name, kind.type, kind.units.none() ? kind.count : kind.units.count(), kind.units, {}});
+    shares.push_back({kind.name, kind.type, kind.units.none() ? kind.count : kind.units.count(), kind.units, {}, kind.no_consume});
   }
   return shares;
 }
@@ -436,7 +448,7 @@ std::string used_gres_text(const GresInventory& inventory, const GresShares& use
   for (const GresKind& kind : inventory.kinds) {
     GresShare share{kind.name, kind.type, 0, {}, {}};
     for (const GresShare& held : used) {
-      if (held.name == kind.name && held.type == kind.type) share = held;
+      if (held.name == kind.name && held.type == kind.type && !held.no_consume) share = held;
     }
     if (kind.units.any() && share.count == 0) {
       out.push_back(share_text(share, false) + "(IDX:N/A)");

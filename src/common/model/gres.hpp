@@ -48,6 +48,7 @@ struct GresShare {
   uint64_t count = 0;
   Bitmap units;                 // which ones; none where they are only counted
   std::vector<uint32_t> parts;  // of a shared resource: how many of each unit, in the order of `units`
+  bool no_consume = false;      // nobody has less of it for that
   friend bool operator==(const GresShare&, const GresShare&) = default;
   template <class V>
   static void describe(V&& field) {
@@ -56,6 +57,7 @@ struct GresShare {
     field(3, "count", &GresShare::count);
     field(4, "units", &GresShare::units);
     field(5, "parts", &GresShare::parts);
+    field(6, "no_consume", &GresShare::no_consume);
   }
 };
 using GresShares = std::vector<GresShare>;  // at most one a name and type
@@ -65,6 +67,7 @@ struct GresItem {
   SharedText name;
   SharedText type;     // empty: any
   uint64_t count = 1;
+  bool no_consume = false;  // of Gres= in slurm.conf
   friend bool operator==(const GresItem&, const GresItem&) = default;
 };
 // Items of "gpu:a100:2,fan", each with or without "gres/" in front; what is in brackets behind an item
@@ -80,6 +83,7 @@ struct GresKind {
   uint64_t count = 0;
   Bitmap units;                 // none: only counted
   std::vector<uint32_t> parts;  // of a shared resource: what each unit gives
+  bool no_consume = false;      // any number of jobs may have all of it
   bool one_unit = false;        // of a shared resource: a job has parts of one unit of a node only
 };
 struct GresInventory {

@@ -1,10 +1,12 @@
 #include "ctld/fit/gres.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "common/base/bounded.hpp"
 #include "common/base/text.hpp"
 #include "common/model/system_cores.hpp"
+#include "ctld/fit/near_gres.hpp"
 #include "ctld/fit/place.hpp"
 
 namespace sluice::fit {
@@ -106,7 +108,7 @@ std::vector<Group> groups_of(const Needs& needs, const GresNeed& need, const Roo
 
 void add_units(const GresKind& kind, Bitmap units, GresShares& out) {
   const uint64_t count = units.count();
-  add_shares(out, {{kind.name, kind.type, count, std::move(units), {}}});
+  add_shares(out, {{kind.name, kind.type, count, std::move(units), {}, kind.no_consume}});
 }
 
 // Units that are connected well with one another and with `taken`: the set that grows from each unit in turn by the best
@@ -212,11 +214,86 @@ void take_need(const Needs& needs, const GresNeed& need, const Room& room, uint6
     const GresFree free = free_of(kind, used);
     const uint64_t taken = std::min(wanted, free.count);
     if (taken == 0) continue;
-    if (kind.parts.empty()) out.push_back({kind.name, kind.type, taken, {}, {}});
+    if (kind.parts.empty()) out.push_back({kind.name, kind.type, taken, {}, {}, kind.no_consume});
     else take_parts(kind, free, taken, out);
     wanted -= taken;
   }
   if (wanted > 0) take_units(*room.gres, groups_of(needs, need, room, used), wanted, out);
+}
+
+// Groups whose cores are known and free, of units that have to be beside cores of the job. Empty: there is no such rule for
+// this need.
+std::vector<Group> bound_groups(const Needs& needs, const GresNeed& need, const Room& room, const GresShares& used) {
+  if (!needs.near_only || (need.per_socket > 0 && need.per_node == 0) || is_shared_gres(need.name.view())) return {};
+  std::vector<Group> groups = groups_of(needs, need, room, used);
+  if (std::ranges::any_of(groups, [](const Group& group) { return group.cores == nullptr; })) return {};
+  return groups;
+}
+
+size_t cores_near(const Room& room, const std::vector<Group>& groups, const std::vector<size_t>& chosen) {
+  Bitmap near;
+  for (const size_t at : chosen) near |= *groups[at].cores;
+  return room.free_cores.count_common(near);
+}
+
+// The fewest groups that have so many units and so many cores beside them; no more of them than units or cores.
+std::vector<size_t> fewest_groups(const Room& room, const std::vector<Group>& groups, uint64_t wanted, uint32_t cores) {
+  constexpr size_t kMostGroups = 12;  // of a node's sockets or parts of them
+  const size_t count = std::min(groups.size(), kMostGroups);
+  std::vector<size_t> best;
+  for (uint32_t mask = 1; mask < (1U << count); ++mask) {
+    const auto size = static_cast<size_t>(std::popcount(mask));
+    if (size > wanted || size > cores || (!best.empty() && size >= best.size())) continue;
+    uint64_t units = 0;
+    std::vector<size_t> chosen;
+    for (size_t at = 0; at < count; ++at) {
+      if ((mask >> at & 1U) == 0) continue;
+      units = groups[at].free_cores == 0 ? 0 : units + groups[at].count;
+      chosen.push_back(at);
+      if (units == 0) break;
+    }
+    if (units >= wanted && cores_near(room, groups, chosen) >= cores) best = std::move(chosen);
+  }
+  return best;
+}
+
+// A unit of each group in turn.
+void spread_units(const GresInventory& gres, const std::vector<Group>& groups, const std::vector<size_t>& chosen, uint64_t wanted,
+                  GresShares& out) {
+  std::vector<uint64_t> each(chosen.size());
+  while (wanted > 0) {
+    for (size_t i = 0; i < chosen.size() && wanted > 0; ++i) {
+      if (each[i] == groups[chosen[i]].count) continue;
+      ++each[i];
+      --wanted;
+    }
+  }
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    const Group& group = groups[chosen[i]];
+    if (each[i] > 0) add_units(*group.kind, choose_units(gres, group, each[i], out), out);
+  }
+}
+
+// The cores near which a job may have `wanted` units; nothing when it has fewer cores than sockets with enough of them.
+Bitmap bound_cores(const Needs& needs, const Room& room, std::vector<Group> groups, uint64_t wanted, const Capacity& most) {
+  std::erase_if(groups, [](const Group& group) { return group.free_cores == 0; });
+  const uint32_t threads = std::max(1U, cpus_of_core(*room.config));
+  uint32_t cpus = most.cpus;
+  if (needs.cpus_per_task > 0) {
+    const uint32_t asked = bounded_product(std::min(most.tasks, needs.tasks), needs.cpus_per_task);
+    cpus = std::min(cpus, std::max({asked, needs.min_cpus_per_node, needs.min_cpus}));
+  }
+  std::vector<size_t> counts;
+  for (const Group& group : groups) counts.push_back(group.count);
+  std::ranges::sort(counts, std::ranges::greater());
+  uint64_t units = 0;
+  size_t least = 0;
+  while (units < wanted && least < counts.size()) units += counts[least++];
+  Bitmap near;
+  if (units < wanted || least > rounded_up_quotient(cpus, threads)) return near;
+  for (size_t at = 0; at < std::min<uint64_t>(groups.size(), wanted); ++at) near |= *groups[at].cores;
+  near &= room.free_cores;
+  return near;
 }
 
 }  // namespace
@@ -293,6 +370,7 @@ bool limit_by_gres(const Needs& needs, const Room& room, Capacity& most) {
   const uint32_t threads = std::max(1U, cpus_of_core(*room.config));
   most.dealt.assign(needs.gres.size(), 0);
   GresShares nearest;
+  Bitmap beside;
   for (size_t i = 0; i < needs.gres.size(); ++i) {
     const GresNeed& need = needs.gres[i];
     const uint64_t least = std::max<uint64_t>(1, count_on_node(need, needs.sockets, 1));
@@ -306,11 +384,20 @@ bool limit_by_gres(const Needs& needs, const Room& room, Capacity& most) {
     }
     most.tasks = std::min(most.tasks, tasks_served(need, free));
     if (need.is_dealt()) most.dealt[i] = std::min(free, need.per_job);
-    if (needs.near_only) take_need(needs, need, room, need.per_node > 0 ? least : free, nearest);
+    if (!needs.near_only) continue;
+    const std::vector<Group> groups = bound_groups(needs, need, room, used_in(room));
+    if (groups.empty() || need.per_node == 0) {
+      take_need(needs, need, room, need.per_node > 0 ? least : free, nearest);
+    } else {
+      const Bitmap cores = bound_cores(needs, room, groups, least, most);
+      if (cores.none()) return false;
+      beside |= cores;
+    }
   }
   if (most.tasks == 0) return false;
   if (!needs.near_only) return true;
-  const auto near = static_cast<uint32_t>(cores_near(room, nearest).count());
+  if (beside.none() || !nearest.empty()) beside |= cores_near(room, nearest);
+  const auto near = static_cast<uint32_t>(beside.count());
   most.cpus = std::min(most.cpus, near * threads);
   if (needs.cpus_per_task > 0) most.tasks = std::min(most.tasks, most.cpus / needs.cpus_per_task);
   return most.tasks > 0 && most.cpus >= needs.min_cpus_per_node;
@@ -337,6 +424,52 @@ GresShares choose_gres(const Needs& needs, const Room& room, std::span<const uin
     if (counts[i] > 0) take_need(needs, needs.gres[i], room, counts[i], out);
   }
   return out;
+}
+
+std::optional<GresShares> choose_gres_near(const Needs& needs, const Room& room, std::span<const uint64_t> counts,
+                                           uint32_t cores) {
+  GresShares out;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == 0) continue;
+    GresShares used = used_in(room);
+    add_shares(used, out);
+    const std::vector<Group> groups = bound_groups(needs, needs.gres[i], room, used);
+    if (groups.empty()) {
+      take_need(needs, needs.gres[i], room, counts[i], out);
+      continue;
+    }
+    const std::vector<size_t> chosen = fewest_groups(room, groups, counts[i], cores);
+    if (chosen.empty()) return std::nullopt;
+    spread_units(*room.gres, groups, chosen, counts[i], out);
+  }
+  return out;
+}
+
+Bitmap take_cores_near_each(const Room& room, const GresShares& shares, uint32_t cores) {
+  std::vector<Bitmap> sets;
+  bool anywhere = false;
+  for (const GresShare& share : shares) {
+    share.units.for_each([&](size_t unit) {
+      const Bitmap* near = room.gres->near_cores(share.name, unit);
+      anywhere = anywhere || near == nullptr;
+      if (near != nullptr && std::ranges::find(sets, *near) == sets.end()) sets.push_back(*near);
+    });
+  }
+  Bitmap taken;
+  if (anywhere || sets.size() < 2) return taken;
+  for (Bitmap& set : sets) set &= room.free_cores;
+  for (bool any = true; any && cores > 0;) {
+    any = false;
+    for (Bitmap& set : sets) {
+      set.and_not(taken);
+      const size_t core = set.find_first();
+      if (core == Bitmap::kNone || cores == 0) continue;
+      taken.set(core);
+      any = true;
+      --cores;
+    }
+  }
+  return taken;
 }
 
 Bitmap cores_near(const Room& room, const GresShares& shares) {
@@ -368,6 +501,7 @@ std::vector<uint64_t> free_counts(const Room& room) {
 void take_spare(std::vector<uint64_t>& spare, const Room& room, const GresShares& taken) {
   for (size_t i = 0; i < spare.size(); ++i) {
     const GresKind& kind = room.gres->kinds[i];
+    if (kind.no_consume) continue;
     uint64_t less = count_of(taken, kind.name, kind.type);
     if (kind.name == "gpu") {  // a GPU that is served in parts is no longer whole
       for (const GresShare& share : taken) less += share.parts.size();

@@ -4,6 +4,7 @@
 
 #include "common/base/bounded.hpp"
 #include "common/model/system_cores.hpp"
+#include "ctld/fit/near_gres.hpp"
 
 namespace sluice::fit {
 namespace {
@@ -82,6 +83,9 @@ struct Portion {
 Bitmap choose_cores_near(const Needs& needs, const Room& room, uint32_t cores, const GresShares& gres, Unit unit) {
   Bitmap near = cores_near(room, gres);
   const size_t count = near.count();
+  if (needs.near_only && unit != Unit::kSocket) {
+    if (Bitmap each = take_cores_near_each(room, gres, cores); each.any()) return each;
+  }
   if (count == room.free_cores.count()) return choose_cores(needs, room, cores, unit);
   Room part = room;
   if (needs.near_only || count >= cores) {
@@ -106,24 +110,30 @@ Room own_view(const Needs& needs, const Room& room) {
   return own;
 }
 
-NodeAllocation allocate_in(const Needs& needs, const Room& room, const Portion& portion, Unit unit) {
+// Nothing where the units cannot be beside cores as they have to.
+std::optional<NodeAllocation> allocate_in(const Needs& needs, const Room& room, const Portion& portion, Unit unit) {
   NodeAllocation a;
   a.node = room.node;
   const uint32_t tasks = portion.tasks;
   const uint32_t cpus = portion.cpus;
-  if (needs.whole_nodes && room.gres != nullptr) a.gres = all_of(*room.gres);
-  else if (!needs.gres.empty()) a.gres = choose_gres(needs, room, portion.gres);
   const uint32_t threads = used_threads(needs, *room.config);
+  uint32_t wanted = (cpus + threads - 1) / threads;  // cores
+  if (needs.tasks_per_core > 0) wanted = std::max(wanted, rounded_up_quotient(tasks, needs.tasks_per_core));
+  if (needs.whole_nodes && room.gres != nullptr) {
+    a.gres = all_of(*room.gres);
+  } else if (!needs.gres.empty() && needs.near_only) {
+    auto near = choose_gres_near(needs, room, portion.gres, wanted);
+    if (!near) return std::nullopt;
+    a.gres = std::move(*near);
+  } else if (!needs.gres.empty()) {
+    a.gres = choose_gres(needs, room, portion.gres);
+  }
   const uint32_t all_threads = cpus_of_core(*room.config);
   if (needs.whole_nodes) {
     a.cores = room.free_cores;
   } else {
-    uint32_t cores = (cpus + threads - 1) / threads;
-    if (needs.tasks_per_core > 0) {
-      cores = std::max(cores, rounded_up_quotient(tasks, needs.tasks_per_core));
-    }
-    a.cores = a.gres.empty() || needs.near_free ? choose_cores(needs, room, cores, unit)
-                                                : choose_cores_near(needs, room, cores, a.gres, unit);
+    a.cores = a.gres.empty() || needs.near_free ? choose_cores(needs, room, wanted, unit)
+                                                : choose_cores_near(needs, room, wanted, a.gres, unit);
   }
   const auto cores = static_cast<uint32_t>(a.cores.count());
   a.cpus = unit == Unit::kCpu && !needs.whole_nodes ? std::min(cpus, cores * all_threads)
@@ -133,7 +143,8 @@ NodeAllocation allocate_in(const Needs& needs, const Room& room, const Portion& 
   if (needs.all_memory)
     a.memory_mib = room.free_memory_mib;
   else if (needs.memory_per_gpu_mib > 0)
-    a.memory_mib = needs.memory_per_gpu_mib * gpus_in(needs, portion.gres);
+    a.memory_mib = bounded_product(needs.memory_per_gpu_mib,
+                                   needs.whole_nodes ? count_of(a.gres, "gpu") : gpus_in(needs, portion.gres));
   else if (needs.memory_per_cpu_mib > 0)
     a.memory_mib = needs.memory_per_cpu_mib * charged;
   else
@@ -143,9 +154,9 @@ NodeAllocation allocate_in(const Needs& needs, const Room& room, const Portion& 
 
 // Nothing where whole sockets, or cores with few tasks each, come with more memory than is free.
 std::optional<NodeAllocation> allocate(const Needs& needs, const Room& room, const Portion& portion, Unit unit) {
-  NodeAllocation made = has_own_view(needs, room) ? allocate_in(needs, own_view(needs, room), portion, unit)
-                                                  : allocate_in(needs, room, portion, unit);
-  if (made.memory_mib > room.free_memory_mib) return std::nullopt;
+  auto made = has_own_view(needs, room) ? allocate_in(needs, own_view(needs, room), portion, unit)
+                                        : allocate_in(needs, room, portion, unit);
+  if (made && made->memory_mib > room.free_memory_mib) return std::nullopt;
   return made;
 }
 

@@ -97,7 +97,10 @@ GresShares free_gres(const Job& job, size_t position, bool overlap) {
     if (step->spec == nullptr || step->id.step > kMaxNormalStep || step->spec->overlap == OverlapKind::kOverlap) continue;
     for (size_t at = 0; at < step->layout->nodes.size(); ++at) {
       const StepNode& there = step->layout->nodes[at];
-      if (there.node == part.node && step->nodes_left.test(at)) remove_shares(free, there.gres);
+      if (there.node != part.node || !step->nodes_left.test(at)) continue;
+      GresShares consumed = there.gres;
+      std::erase_if(consumed, [](const GresShare& share) { return share.no_consume; });
+      remove_shares(free, consumed);
     }
   }
   return free;

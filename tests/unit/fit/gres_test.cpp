@@ -290,6 +290,65 @@ TEST(PlaceGres, CoresNearTheUnits) {
   EXPECT_EQ(placed[0].cores, units("4-7"));
 }
 
+// Was taken for a type of this name, and given to one job at a time.
+TEST(PlaceGres, WhatIsNotConsumedServesAllJobs) {
+  GpuCluster cluster(1);
+  cluster.nodes[0].gres = make_inventory("lustre:no_consume:4K,gpu:a100:no_consume:2,fan:1", {});
+  EXPECT_EQ(cluster.place_text(on_node("gres/lustre:4096,gres/fan:1")), "n1:lustre:4096(CNT:4096),fan:1(CNT:1)");
+  cluster.use(0, {{"lustre", "", 4096, {}, {}, true}, {"fan", "", 1, {}, {}}});
+  EXPECT_EQ(cluster.place_text(on_node("gres/lustre:4096")), "n1:lustre:4096(CNT:4096)");
+  EXPECT_EQ(cluster.place_text(on_node("gres/gpu:a100:2")), "n1:gpu:a100:2(CNT:2)");
+  EXPECT_EQ(cluster.place_text(on_node("gres/lustre:4097")), "");
+  EXPECT_EQ(cluster.place_text(on_node("gres/fan:1")), "");
+  EXPECT_EQ(used_gres_text(*cluster.nodes[0].gres, *cluster.nodes[0].used_gres), "lustre:0,gpu:a100:0,fan:1");
+}
+
+struct SixGpus : GpuCluster {
+  SixGpus() {
+    for (Node& node : nodes) {
+      node.gres = make_inventory("gpu:6", {{.name = "gpu", .count = 3, .files = {"0", "1", "2"}, .cores = "0-3"},
+                                           {.name = "gpu", .count = 3, .files = {"3", "4", "5"}, .cores = "4-7"}});
+    }
+  }
+  static JobSpec bound(const char* gres, uint32_t cpus) {
+    JobSpec spec = on_node(gres, cpus);
+    spec.gres_flags = "enforce-binding";
+    return spec;
+  }
+};
+
+// Four of six were all of one socket and one of the other, and both CPUs of the first.
+TEST(PlaceGres, EnforcedBindingTakesUnitsAndCoresOfTheSameSockets) {
+  SixGpus cluster;
+  const auto placed = cluster.place_spec(SixGpus::bound("gres/gpu:4", 2));
+  ASSERT_EQ(placed.size(), 1u);
+  EXPECT_EQ(placed[0].gres, (GresShares{{"gpu", "", 4, units("0-1,3-4"), {}}}));
+  EXPECT_EQ(placed[0].cores, units("0,4"));
+  EXPECT_EQ(cluster.place_text(SixGpus::bound("gres/gpu:3", 2)), "n1:gpu:3(IDX:0-2)") << "one socket has them";
+  EXPECT_EQ(cluster.place_text(SixGpus::bound("gres/gpu:2", 6)), "n1:gpu:2(IDX:0,3)") << "for the cores of both";
+  EXPECT_EQ(cluster.place_text(SixGpus::bound("gres/gpu:4", 1)), "") << "a core beside the units of each socket";
+  EXPECT_EQ(cluster.place_text(SixGpus::bound("gres/gpu:1", 5)), "");
+  JobSpec two = SixGpus::bound("gres/gpu:4", 2);
+  two.min_nodes = two.max_nodes = two.num_tasks = 2;
+  EXPECT_EQ(cluster.place_text(two), "n1:gpu:4(IDX:0-1,3-4) n2:gpu:4(IDX:0-1,3-4)");
+  cluster.nodes[0].used_cores = units("0-3");
+  cluster.nodes[0].running_jobs = 1;
+  EXPECT_EQ(cluster.place_text(SixGpus::bound("gres/gpu:3", 2)), "n1:gpu:3(IDX:3-5)");
+  EXPECT_EQ(cluster.place_text(SixGpus::bound("gres/gpu:4", 2)), "n2:gpu:4(IDX:0-1,3-4)");
+}
+
+// Of GPUs that come with the node, too.
+TEST(PlaceGres, MemoryOfAWholeNodeIsForAllOfItsGpus) {
+  GpuCluster cluster(1);
+  JobSpec spec = on_node("gres/gpu:1");
+  spec.memory_kind = MemoryKind::kPerGpu;
+  spec.memory_mib = 300;
+  spec.sharing = Sharing::kExclusive;
+  const auto placed = cluster.place_spec(spec);
+  ASSERT_EQ(placed.size(), 1u);
+  EXPECT_EQ(placed[0].memory_mib, 1200u);
+}
+
 // Four GPUs of a node, of which 0 and 3, and 1 and 2, are connected.
 struct LinkedCluster : GpuCluster {
   LinkedCluster() : GpuCluster(1) {
