@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "cli/commands.hpp"
+#include "cli/shared/defined_options.hpp"
 #include "cli/shared/allocation.hpp"
 #include "cli/shared/client.hpp"
 #include "cli/shared/find_in_path.hpp"
@@ -103,6 +104,7 @@ class CommandRun {
         environment.set(std::string_view(entry).substr(0, equals), std::string_view(entry).substr(equals + 1));
       }
     }
+    forget_other_job(environment);
     set_caller_variables(environment);
     if (specs_.size() > 1) {
       set_het_job_variables(environment);
@@ -136,6 +138,23 @@ class CommandRun {
     if (!become_owner()) _exit(1);
     execve(path.c_str(), argv.data(), envp.data());
     _exit(127);
+  }
+
+  // Of a job around this one: what this job has otherwise, or not at all.
+  static void forget_other_job(Environment& environment) {
+    constexpr std::string_view kSizes[] = {"SLURM_HET_SIZE",       "SLURM_PACK_SIZE",     "SLURM_JOB_NODELIST",
+                                           "SLURM_NODELIST",       "SLURM_JOB_NUM_NODES", "SLURM_NNODES",
+                                           "SLURM_JOB_CPUS_PER_NODE", "SLURM_TASKS_PER_NODE", "SLURM_NTASKS",
+                                           "SLURM_NPROCS",         "SLURM_CPUS_PER_TASK", "SLURM_NTASKS_PER_NODE",
+                                           "SLURM_MEM_PER_CPU",    "SLURM_MEM_PER_GPU",   "SLURM_MEM_PER_NODE",
+                                           "SLURM_JOB_PARTITION"};
+    for (const std::string_view name : kSizes) environment.unset(name);
+    const std::vector<std::string> entries = environment.entries();
+    for (const std::string& entry : entries) {
+      const std::string name = entry.substr(0, entry.find('='));
+      const bool of_component = name.find("_HET_GROUP_") != std::string::npos || name.find("_PACK_GROUP_") != std::string::npos;
+      if (of_component && name.starts_with("SLURM_")) environment.unset(name);
+    }
   }
 
   // Sizes and nodes are each component's own; what is said of the whole is its id and its tasks.
@@ -304,7 +323,7 @@ std::optional<int> read_request(OptionParser& parser, Submission& out) {
   parser.read_environment();
   out.job.name = "interactive";
   if (const auto status = parser.apply(out)) return status;
-  if (out.settings.verbose > 0) parser.print_defined();
+  if (out.settings.verbose > 0) parser.print_defined(out);
   if (const auto status = complete_request(out, kSalloc)) return status;
   const std::string folder = out.job.work_dir.str();
   if (!folder.empty() && chdir(folder.c_str()) != 0) {
@@ -330,6 +349,7 @@ int salloc_main(int argc, char** argv) {
   std::vector<JobSpec> specs;
   for (Submission& component : components) {
     fill_caller(component, client->config(), argc, argv);
+    say_plugins("salloc", component.settings.verbose, client->config());
     if (const auto status = complete_with_config(component, client->config(), "salloc")) return *status;
     component.job.interactive = parsers.back().operands().empty();
     specs.push_back(component.job);
@@ -355,6 +375,11 @@ int salloc_main(int argc, char** argv) {
   const Allocated allocated = allocate(*client, io, watch, submission, kSalloc,
                                        std::vector<JobSpec>(specs.begin() + 1, specs.end()));
   if (allocated.exit_status) return *allocated.exit_status;
+  if (allocated.grant.allocation) {
+    say_debug("salloc", submission.settings.verbose,
+              fmt::format("laying out the {} tasks on {} hosts {}", std::max(1U, submission.job.num_tasks),
+                          allocated.grant.nodes.size(), allocated.grant.allocation->node_list));
+  }
   ring_bell(submission.settings, allocated);
   if (submission.settings.no_shell) return 0;
   return CommandRun(*client, submission, specs, allocated, login).run(io, watch, parsers.back().operands());

@@ -11,6 +11,7 @@
 #include "cli/commands.hpp"
 #include "cli/shared/batch_script.hpp"
 #include "cli/shared/client.hpp"
+#include "cli/shared/defined_options.hpp"
 #include "cli/shared/het_request.hpp"
 #include "cli/shared/job_watch.hpp"
 #include "cli/shared/option_parser.hpp"
@@ -67,7 +68,7 @@ std::optional<int> apply_options(std::vector<OptionParser>& parsers, const JobSp
     Submission& submission = batch.components.emplace_back();
     submission.job = common;
     if (const auto status = parsers[i].apply(submission)) return status;
-    if (submission.settings.verbose > 0) parsers[i].print_defined();
+    if (submission.settings.verbose > 0) parsers[i].print_defined(submission);
   }
   return std::nullopt;
 }
@@ -82,6 +83,10 @@ std::optional<int> read_request(int argc, char** argv, Batch& batch) {
   std::string path;
   if (wrapped && !operands.empty()) {
     return report_faults({"Script arguments not permitted with --wrap option"});
+  }
+  for (const OptionParser& parser : parsers) {  // before a script is waited for that is not meant to come
+    Submission tried;
+    if (const auto status = parser.apply(tried)) return status;
   }
   if (wrapped) {
     batch.script = wrap_script(*wrapped);
@@ -195,6 +200,8 @@ int sbatch_main(int argc, char** argv) {
   for (Submission& component : batch.components) {
     component.job.batch = true;
     fill_caller(component, client->config(), argc, argv);
+    say_propagated("sbatch", component);
+    say_plugins("sbatch", component.settings.verbose, client->config());
     if (const auto status = complete_with_config(component, client->config(), "sbatch")) return *status;
   }
   return submit(*client, batch, *environment);

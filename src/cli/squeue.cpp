@@ -132,7 +132,8 @@ bool step_wanted(const SqueueOptions& o, const StepView& view, const HostSet& no
   };
   std::string id;
   append_step_id(view, id);
-  if (!o.steps.empty() && !has(o.steps, id) && !has(o.steps, step_id_text(view.step->id))) return false;
+  if (!o.steps.empty() && !has(o.steps, id) && !has(o.steps, step_id_text(view.step->id)) &&
+      !has(o.steps, step_id_text({view.step->id.job, number_of_step(view.step->id.step)}))) return false;
   if (!o.step_names.empty() && !has(o.step_names, step_name(view)) && !has(o.step_names, view.job().spec().name)) return false;
   if (nodes.empty() || view.step->layout == nullptr) return true;
   return std::ranges::any_of(view.step->layout->nodes, [&nodes](const StepNode& node) { return nodes.contains(node.name); });

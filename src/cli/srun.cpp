@@ -15,6 +15,7 @@
 #include "cli/commands.hpp"
 #include "cli/shared/allocation.hpp"
 #include "cli/shared/client.hpp"
+#include "cli/shared/defined_options.hpp"
 #include "cli/shared/option_parser.hpp"
 #include "cli/shared/srun_broadcast.hpp"
 #include "cli/shared/srun_script.hpp"
@@ -30,11 +31,13 @@
 #include "common/base/errno_text.hpp"
 #include "common/base/host_name.hpp"
 #include "common/base/hostlist.hpp"
+#include "common/base/step_part.hpp"
 #include "common/base/text.hpp"
 #include "common/base/wait_status.hpp"
 #include "common/step/mpi_spawned.hpp"
 #include "common/tables/errors.hpp"
 #include "common/tables/mpi_types.hpp"
+#include "common/tables/step_names.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -59,8 +62,10 @@ class Srun {
     for (Part& part : parts_) {
       if (part.binds_cpus && config.task_plugin.empty()) say("srun", "cluster configuration lacks support for cpu binding");
       fill_caller(part.submission, config, argc, argv);
+      say_propagated("srun", part.submission);
       if (const auto status = complete_with_config(part.submission, config, "srun")) return *status;
     }
+    say_plugins("srun", submission_.settings.verbose, config);
     if (std::ranges::any_of(parts_, [](const Part& part) { return part.submission.settings.test_only; })) return test();
     if (submission_.settings.no_allocate) return run_outside();
     own_ = submission_.settings.job_id == 0;
@@ -135,7 +140,7 @@ class Srun {
   static StepId outside_step_id() {
     const uint64_t random = new_request_id();
     const auto high = static_cast<uint32_t>(random >> 32), low = static_cast<uint32_t>(random);
-    return {kFirstOutsideJob + high % (kLastOutsideJob - kFirstOutsideJob + 1), low % kMaxNormalStep};
+    return {kFirstOutsideJob + high % (kLastOutsideJob - kFirstOutsideJob + 1), low % kFirstStepPart};
   }
 
   // As when an agent refuses it.
@@ -255,7 +260,7 @@ class Srun {
       print_error("srun", "--begin is ignored because nodes are already allocated.");
     }
     const char* list = std::getenv("SLURM_JOB_NODELIST");
-    const auto faults = step_faults(submission_, *nodes, list != nullptr ? list : "");
+    const auto faults = step_faults(part.submission, *nodes, list != nullptr ? list : "");
     if (!faults.empty()) return fail_with(faults);
     const char* cpus = std::getenv("SLURM_JOB_CPUS_PER_NODE");
     show_job(part.job, list != nullptr ? list : "", *nodes, cpus != nullptr ? cpus : "");
@@ -282,7 +287,9 @@ class Srun {
       request.spec.io = *endpoint;
       request.spec.waits_for_srun = !prolog().empty();
       request.environment = part.environment.to_block();
+      tell_of_request(request);
     }
+    say_debug("srun", submission_.settings.verbose, fmt::format("initialized stdio listening socket, port {}", endpoint->port));
     StepRequestOptions options;
     options.immediate = submission_.settings.immediate_seconds.has_value();
     options.quiet = submission_.settings.quiet;
@@ -310,6 +317,18 @@ class Srun {
     return status;
   }
 
+  void tell_of_request(const protocol::CreateStepRequest& request) const {
+    constexpr uint32_t kNotGiven = 65534;  // as Slurm shows it
+    const StepSpec& step = request.spec;
+    const uint32_t verbose = submission_.settings.verbose;
+    const uint32_t tasks = std::max(1U, step.num_tasks);
+    say_debug("srun", verbose, fmt::format("requesting job {}, user {}, nodes {} including ({})", request.job, step.uid,
+                                           std::max(1U, step.min_nodes),
+                                           step.node_list.empty() ? "(null)" : step.node_list.view()));
+    say_debug("srun", verbose, fmt::format("cpus {}, tasks {}, name {}, relative {}", tasks * std::max(1U, step.cpus_per_task),
+                                           tasks, step.name.view(), step.relative == UINT32_MAX ? kNotGiven : step.relative));
+  }
+
   // --bcast, of each part. An exit status when one cannot be sent.
   std::optional<int> send_programs(std::vector<protocol::CreateStepRequest>& requests, std::deque<ProgramBroadcast>& sent) {
     for (size_t i = 0; i < parts_.size(); ++i) {
@@ -327,6 +346,7 @@ class Srun {
       return fail_with({opened.error().text});
     }
     options.gives_up = !prepared;
+    for (size_t i = 0; i < made.size(); ++i) options.programs[step_id_text(made[i].id)] = parts_[i].program[0];
     options.x11 = x11_;
     if (spawned_) options.spawn_report = spawned_->report;
     StepSession session(client_, io_, link_, options);
@@ -344,7 +364,7 @@ class Srun {
   void tell_of_step(const protocol::CreateStepReply& step) {
     std::vector<uint32_t> tasks;
     for (const StepNode& node : step.layout.nodes) tasks.push_back(static_cast<uint32_t>(node.tasks.size()));
-    for (const char* name : {"SLURM_STEP_ID", "SLURM_STEPID"}) script_environment_.set(name, std::to_string(step.id.step));
+    for (const char* name : {"SLURM_STEP_ID", "SLURM_STEPID"}) script_environment_.set(name, std::to_string(number_of_step(step.id.step)));
     for (const char* name : {"SLURM_NTASKS", "SLURM_NPROCS"}) {
       script_environment_.set(name, std::to_string(step.layout.num_tasks));
     }

@@ -361,7 +361,7 @@ void Jobs::run_unkillable_program(const protocol::StepKey& key) {
   const auto job = jobs_.find({key.id.job, key.restart});
   if (job == jobs_.end() || node_.config->unkillable_step_program.empty()) return;
   Environment env = script_environment(*job->second, "unkillable");
-  env.set("SLURM_STEP_ID", std::to_string(static_cast<int32_t>(key.id.step)));
+  env.set("SLURM_STEP_ID", std::to_string(static_cast<int32_t>(number_of_step(key.id.step))));
   scripts_.run({.patterns = {node_.config->unkillable_step_program},
                 .environment = std::move(env),
                 .done = [](int) {}});

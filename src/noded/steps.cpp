@@ -402,7 +402,7 @@ void Steps::lost(const StepPtr& step, const std::string& why, bool node_to_blame
   if (spool_.is_claimed(step->key)) {
     const size_t orphans =
         kill_marked({fmt::format("SLURM_JOB_ID={}", step->key.id.job),
-                     fmt::format("SLURM_STEP_ID={}", static_cast<int32_t>(step->key.id.step)),
+                     fmt::format("SLURM_STEP_ID={}", static_cast<int32_t>(number_of_step(step->key.id.step))),
                      "SLURMD_NODENAME=" + node_.name, "SLURM_CONF=" + node_.config_path});
     groups_.remove_step(step->key.id);
     if (auto ok = ChangedCpus(node_.spool_dir).give_back(step->key); !ok) log::error("{}", ok.error().text);

@@ -15,6 +15,61 @@ class Options(ClusterCase):
         self.wait_ended(self.submit("--input=in-%x", "-J", "named", "-o", "pattern.out", "--wrap", "cat"))
         self.assertEqual(self.file("pattern.out"), "hello\n")
 
+    def test_patterns_of_a_task_s_srun(self):
+        """%A and %a of an srun in a task of an array were its own job and no index."""
+        job = self.submit("--array=3,5", "-n1", "-o", "/dev/null", "--wrap", "srun -o name.%A.%a.%s true; srun -n1 -o each.%A.%a.%t true")
+        self.wait_no_jobs()
+        found = sorted(name for name in os.listdir(self.cluster.work) if name.startswith(("name.", "each.")))
+        self.assertEqual(found, [f"each.{job}.3.0", f"each.{job}.5.0", f"name.{job}.3.0", f"name.{job}.5.0"])
+
+    def test_what_verbose_commands_say(self):
+        """-vv was no more than -v, and SRUN_DEBUG nothing."""
+        limit = r"(.*\n)*{0}: debug:  propagating RLIMIT_NOFILE=\d+\n(.*\n)*{0}: debug:  propagating UMASK=\d{{4}}\n(.*\n)*"
+        done = self.run_cmd("sbatch", "-vv", "-t3", "--wrap", "true")
+        self.assertRegex(done.stderr, r"sbatch: time                : 00:03:00\n" + limit.format("sbatch"))
+        for words, env in ((("-vv",), {}), ((), {"SRUN_DEBUG": "2"}), ((), {"SLURM_DEBUG": "2"}), (("-v",), {"SRUN_DEBUG": "1"})):
+            done = self.run_cmd("srun", *words, "-J", "named", "true", env=env)
+            self.assertRegex(done.stderr, r"srun: defined options\n(.*\n)*srun: verbose             : 2\n" + limit.format("srun"))
+            self.assertRegex(done.stderr, r"srun: debug:  requesting job \d+, user 0, nodes 1 including \(\(null\)\)\n"
+                             r"srun: debug:  cpus 1, tasks 1, name named, relative 65534\n")
+            self.assertIn("srun: debug:  task 0 done\n", done.stderr)
+        done = self.run_cmd("srun", "-v", "true")
+        self.assertNotIn("debug:", done.stderr)
+        self.assertEqual(self.run_cmd("srun", "srun", "--overlap", "true").stderr, "", "SRUN_DEBUG of a task is its srun's")
+        done = self.run_cmd("salloc", "true", env={"SALLOC_DEBUG": "2"})
+        self.assertRegex(done.stderr, r"salloc: verbose             : 2\n(.*\n)*salloc: debug:  laying out the 1 tasks on 1 hosts n1\n")
+        done = self.run_cmd("srun", "-v", "--immediate=7", "true")
+        self.assertRegex(done.stderr, r"srun: immediate           : 7\n(.*\n)*srun: jobid \d+: nodes\(1\):`n1', cpu counts: 1\(x1\)\n")
+
+    def test_who_waits_for_an_immediate_allocation(self):
+        """Nothing was said while it was waited for, and of its end what is said without a time."""
+        queued = r"salloc: Job is in held state, pending scheduler release\nsalloc: Pending job allocation (\d+)\n" \
+                 r"salloc: job \1 queued and waiting for resources\nsalloc: error: Unable to allocate resources: Connection timed out\n"
+        done = self.run_cmd("salloc", "--immediate=2", "--hold", "true", check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, f"^{queued}$")
+        done = self.run_cmd("srun", "--immediate=2", "--hold", "true", check=False)
+        self.assertRegex(done.stderr, r"^srun: Job is in held state, pending scheduler release\nsrun: job \d+ queued and waiting for resources\n"
+                         r"srun: error: Unable to allocate resources: Requested nodes are busy\n$")
+        self.wait_no_jobs()
+        self.run_cmd("scontrol", "update", "PartitionName=debug", "State=DOWN")
+        done = self.run_cmd("srun", "--immediate=2", "true", check=False)
+        self.assertRegex(done.stderr, r"^srun: Partition in DOWN state\nsrun: job \d+ queued")
+        self.run_cmd("scontrol", "update", "PartitionName=debug", "State=UP")
+        self.wait_no_jobs()
+
+    def test_devices_that_cannot_be_meant_so(self):
+        """The binding to a GPU that is none was taken."""
+        for value in ("gres/gpu:map_gpu:z", "gres/gpu", "gpu:closest", ""):
+            self.assertRegex(self.run_cmd("srun", f"--tres-bind={value}", "true", check=False).stderr,
+                             rf"srun: error: Invalid --tres-bind argument: {value}\n$")
+        self.fails(255, "srun: error: Invalid --tres-per-task specification\n", "srun", "--tres-per-task=gres/", "true")
+        self.fails(255, "srun: error: Invalid --distribution specification\n", "srun", "-m", ",pack", "true")
+        for more in ("--gpus-per-node=2", "--gpus-per-node=6"):
+            done = self.run_cmd("srun", "-N1", "-n4", "--gpus-per-task=1", more, "true", check=False)
+            self.assertRegex(done.stderr, r"^srun: error: Failed to validate job spec. Based on --gres=gpu/--gpus-per-node and --gpus-per-task .*\n"
+                             "srun: error: Invalid generic resource \\(gres\\) specification\n$")
+
     def test_the_wish_to_kill_the_step_reaches_the_steps(self):
         """--oom-kill-step of sbatch and salloc was overwritten in the environment that their steps get it from."""
         tell = "echo $SLURM_OOM_KILL_STEP; srun sh -c 'echo $SLURM_OOM_KILL_STEP'"

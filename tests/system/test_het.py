@@ -199,6 +199,40 @@ class Het(ClusterCase):
             row.format(3, 1, 1, "2,3", "n1"), row.format(4, 0, 2, "4", "n2"),
             *(f"{i} 3 {job} n[1-2]" for i in range(3)), "0 2", "1 2", "A 0", "B 1", "B 2", "C 2", "D 0", "D 1", "4"])
 
+    def test_parts_in_a_plain_job(self):
+        """Was refused with "Invalid request": nodes of one job among the parts of a step, as documented since 20.11."""
+        who = ('echo $0 $SLURM_PROCID $SLURM_NTASKS $SLURM_STEP_ID $SLURM_NODEID $SLURM_STEP_NODELIST $SLURM_NNODES '
+               '$SLURM_TASKS_PER_NODE $SLURM_JOB_NODELIST $SLURM_JOB_CPUS_PER_NODE $SLURM_HET_SIZE on $SLURMD_NODENAME')
+        job = self.submit("-N3", "--exclusive", "-w", "n[1-3]", "-o", "out.%j", "-e", "err", "--open-mode=append", stdin=(
+            "#!/bin/sh\n"
+            f"srun -n1 sh -c '{who}' a : -n2 sh -c '{who}' b | sort\n"
+            "srun -N3 true : -N1 true; srun -n1 -w n2 true : -n1 -w n2 true\n"
+            "srun -n1 -o part.%s.%t true : -n1 -o part.%s.%t true\n"
+            "srun --het-group=1 sh -c 'echo A $SLURM_PROCID' : --het-group=0 sh -c 'echo B $SLURM_PROCID' | sort\n"
+            "srun sh -c 'exit 3' : sh -c 'exit 4' 2>/dev/null; echo $?\n"
+            "srun -n1 sleep 600 : -n2 sleep 600 2>cancelled &\n"
+            "until squeue -h -s | grep -q 4+1; do sleep 0.1; done; squeue -h --steps=$SLURM_JOB_ID.4 -o %i | sort; "
+            "scontrol show step $SLURM_JOB_ID.4 | grep -c StepId; scancel $SLURM_JOB_ID.4; wait; squeue -h -s | grep -c +\n"))
+        self.wait_ended(job)
+        whole = "3 0 {} n[1-2] 2 1,2 n[1-3] 4(x3) on {}"
+        self.assertEqual(self.file(f"out.{job}").splitlines(), [
+            "a 0 " + whole.format(0, "n1"), "b 1 " + whole.format(1, "n2"), "b 2 " + whole.format(1, "n2"),
+            "A 1", "B 0", "4", f"{job}.4+0", f"{job}.4+1", "2", "0"])
+        self.assertEqual(self.file("err").splitlines(), [
+            "srun: error: Allocation failure of 1 nodes: job size of 3, already allocated 3 nodes to previous components.",
+            "srun: error: Requested nodelist n2 overlaps with excluded n2.", "srun: error: Job not submitted."])
+        self.assertIn(f"STEP {job}.4+1", self.file("cancelled"))
+
+    def test_a_job_of_components_inside_another(self):
+        """salloc's command found the sizes and the components of the job around it."""
+        tell = ("echo ${SLURM_HET_SIZE-none} ${SLURM_JOB_NODELIST-none} ${SLURM_JOB_NODELIST_HET_GROUP_1-none} ${SLURM_NNODES-none}; "
+                "srun --het-group=0,1 sh -c 'echo $SLURMD_NODENAME' | sort")
+        self.assertEqual(self.out("salloc", "-Q", "-N2", "-w", "n1,n2", "salloc", "-Q", "-w", "n3", ":", "-w", "n4", "sh", "-c", tell),
+                         "2 none n4 none\nn3\nn4\n")
+        self.assertEqual(self.out("salloc", "-Q", "-w", "n1", ":", "-w", "n2", "salloc", "-Q", "-w", "n3", "sh", "-c",
+                                  "echo ${SLURM_HET_SIZE-none} $SLURM_JOB_NODELIST ${SLURM_JOB_NODELIST_HET_GROUP_1-none}; srun sh -c 'echo $SLURMD_NODENAME'"),
+                         "none n3 none\nn3\n")
+
     def test_refusals_of_groups(self):
         job = self.script("srun --het-group=2 true; srun --het-group=x true; srun true : true : true\n"
                           "srun --het-group=0 true : --het-group=0 true; srun true :\n", "-e", "err")

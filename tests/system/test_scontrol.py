@@ -143,7 +143,7 @@ class Scontrol(ClusterCase):
                        "its processes")[0]
         lines = self.out("scontrol", "pidinfo", row.split()[0]).splitlines()
         self.assertTrue(lines[0].startswith(f"Slurm JobId={job} ends at "), lines)
-        self.assertTrue(500 < int(lines[1].removeprefix("slurm_get_rem_time is ")) <= 600, lines)
+        self.assertTrue(500 < int(lines[1].removeprefix("Job remaining time is ").removesuffix(" seconds")) <= 600, lines)
         self.cancel(job)
         self.fails("Failed to locate job for requested pid\n", "scontrol", "pidinfo", os.getpid())
 

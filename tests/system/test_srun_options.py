@@ -455,6 +455,11 @@ print(mode.value, nodes.value, *(os.environ.get("SLURM_MEM_BIND" + name, "-") or
         out, err = srun.communicate(timeout=30)
         self.assertEqual((out, srun.returncode), ("got\n", 3), err)
 
+    def test_programs_for_a_debugger(self):
+        """--debugger-test said nothing."""
+        done = self.run_cmd("srun", "-w", "n1", "-n2", "--debugger-test", "sleep", "0")
+        self.assertRegex(done.stderr, r"^srun: task:0, host:n1, pid:\d+, executable:sleep\nsrun: task:1, host:n1, pid:\d+, executable:sleep\n$")
+
     def test_what_is_said(self):
         done = self.run_cmd("srun", "--begin=now+3", "true")
         self.assertIn("queued and waiting for resources", done.stderr)

@@ -290,7 +290,7 @@ void pid_info(Session& session, const Words& words) {
       std::printf("Slurm JobId=%u ends at %s\n", job,
                   format_time(end, context.time_form, chunk.now).c_str());
       const int64_t left = end == kNever || end == kNoTime ? int64_t{365} * 86400 : to_seconds(end - chunk.now);
-      std::printf("slurm_get_rem_time is %ld\n", static_cast<long>(left));
+      std::printf("Job remaining time is %ld seconds\n", static_cast<long>(left));
     }
     return true;
   });

@@ -121,7 +121,8 @@ void show_steps(Session& session, const std::string& id) {
       const StepView view{&job, step.get()};
       std::string text;
       append_step_id(view, text);
-      if (dot == std::string::npos || text == id || step_id_text(step->id) == id) steps.push_back(view);
+      const bool whole = step_id_text({step->id.job, number_of_step(step->id.step)}) == id;  // of which it is a part
+      if (dot == std::string::npos || text == id || step_id_text(step->id) == id || whole) steps.push_back(view);
     }
   }
   if (session.form) {

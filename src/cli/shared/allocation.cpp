@@ -41,6 +41,7 @@ std::string_view why_not_now(JobReason reason) {
     case JobReason::kPartitionConfig:
       return error_sentence(ErrorCode::kPartitionNotNow);
     case JobReason::kPartitionDown:
+      return "Partition in DOWN state";
     case JobReason::kPartitionInactive:
       return error_sentence(ErrorCode::kPartitionNotAvailable);
     case JobReason::kJobHeldUser:
@@ -121,12 +122,13 @@ class Waiter {
   void start_timers() {
     queued_timer_.expires_after(kQueuedAfter);
     queued_timer_.async_wait(while_here([this] { say_queued(reason_now()); }));
-    if (!submission_.settings.immediate_seconds) return;
-    const uint32_t seconds = std::max(*submission_.settings.immediate_seconds, 1U);
+    const uint32_t seconds = submission_.settings.immediate_seconds.value_or(0);
+    if (seconds == 0) return;
     immediate_timer_.expires_after(std::chrono::seconds(seconds));
     immediate_timer_.async_wait(while_here([this] {
       cancel_job();
-      report_failure(name_, what_failed(), Error{ErrorCode::kNodesBusy, {}});
+      if (salloc_ && !is_at_once()) print_error(name_, "Unable to allocate resources: Connection timed out");
+      else report_failure(name_, what_failed(), Error{ErrorCode::kNodesBusy, {}});
       finish(immediate_exit());
     }));
   }
@@ -163,7 +165,7 @@ class Waiter {
   }
 
   void say_queued(JobReason reason = JobReason::kNone) {
-    if (out_.waited || granted_ || submission_.settings.immediate_seconds) return;
+    if (out_.waited || granted_ || is_at_once()) return;
     out_.waited = true;
     if (quiet()) return;
     if (const std::string_view text = why_not_now(reason); !text.empty()) say(name_, text);
@@ -210,6 +212,8 @@ class Waiter {
     io_.stop();
   }
 
+  // --immediate without a time, or of one second: who waits longer is told for what.
+  [[nodiscard]] bool is_at_once() const { return submission_.settings.immediate_seconds == 1U; }
   // Whether the job ends with this command.
   [[nodiscard]] bool is_attended() const { return !submission_.settings.no_shell; }
   [[nodiscard]] bool quiet() const { return submission_.settings.quiet; }

@@ -10,13 +10,6 @@
 
 namespace sluice::cli {
 
-std::optional<StepNumber> parse_step_number(std::string_view text) {
-  for (const StepNumber named : {kBatchStep, kExternStep, kInteractiveStep}) {
-    if (text == step_number_text(named)) return named;
-  }
-  return to_number<StepNumber>(text);
-}
-
 std::optional<NamedStep> parse_named_step(std::string_view word) {
   const size_t dot = word.find('.');
   NamedStep named{std::string(word.substr(0, dot)), std::nullopt};

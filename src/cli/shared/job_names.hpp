@@ -19,8 +19,6 @@ struct NamedStep {
 [[nodiscard]] std::optional<NamedStep> parse_named_step(std::string_view word);
 // What a command says of a word that parse_named_step() has refused, before it ends.
 void print_bad_step(std::string_view program, std::string_view word);
-// "0", "batch", "extern" or "interactive".
-[[nodiscard]] std::optional<StepNumber> parse_step_number(std::string_view text);
 // The number that the name begins with, when nothing else follows than the task of an array (12_3) or the component of a
 // heterogeneous job (12+1).
 [[nodiscard]] std::optional<JobId> number_of_job(std::string_view name);

@@ -251,7 +251,7 @@ void OptionParser::read_environment(std::optional<uint32_t> het_group) {
     const SubmitOption& row = *rows_[i].option;
     for (const std::string& name : option_variables(row, command_)) {
       const char* value = variable_of(name, het_group);
-      if (value == nullptr) continue;
+      if (value == nullptr || (name == "SRUN_DEBUG" && std::getenv("SLURM_SRUN_COMM_PORT") != nullptr)) continue;  // a task is told of its srun's
       const OptionArgument argument = row.argument_of(command_);
       if (argument == OptionArgument::kNone && row.name != "verbose" && !flag_is_on(value))
         continue;
@@ -289,7 +289,53 @@ const OptionParser::Given* OptionParser::strongest(const Row& row, Source* sourc
   return nullptr;
 }
 
+std::optional<OptionParser::Source> OptionParser::source_of(std::string_view option) const {
+  const auto row = std::ranges::find(rows_, option, [](const Row& each) { return each.option->name; });
+  Source source;
+  if (row == rows_.end() || strongest(*row, &source) == nullptr) return std::nullopt;
+  return source;
+}
+
+namespace {
+
+// What --hint stands for: it is one or the other.
+constexpr std::string_view kBesideHint[] = {"ntasks-per-core", "threads-per-core", "extra-node-info", "cpu-bind"};
+
+bool only_reports(std::string_view cpu_bind) {
+  return iequals(cpu_bind, "verbose") || iequals(cpu_bind, "v");
+}
+
+}  // namespace
+
+OptionParser::HintFault OptionParser::hint_fault() const {
+  const auto hint = source_of("hint");
+  if (!hint) return HintFault::kNone;
+  bool typed = false, from_environment = false;
+  for (const Row& row : rows_) {
+    Source source;
+    const Given* given = strongest(row, &source);
+    if (given == nullptr || std::ranges::find(kBesideHint, row.option->name) == std::end(kBesideHint)) continue;
+    if (row.option->name == "cpu-bind" && only_reports(given->value)) continue;
+    // what a job tells its sruns of its own hint
+    if (row.option->name == "threads-per-core" && given->value == "1" && source == kEnvironment && *hint == kEnvironment) continue;
+    (source == kEnvironment ? from_environment : typed) = true;
+  }
+  if (typed) return *hint == kEnvironment ? HintFault::kHintIsWeaker : HintFault::kBothTyped;
+  if (!from_environment) return HintFault::kNone;
+  return *hint == kEnvironment ? HintFault::kBothInEnvironment : HintFault::kHintIsStronger;
+}
+
+bool OptionParser::is_passed_over(std::string_view option, Source source, const Given& given) const {
+  const bool hint = option == "hint";
+  if (!hint && std::ranges::find(kBesideHint, option) == std::end(kBesideHint)) return false;
+  const HintFault fault = hint_fault();
+  if (hint) return fault != HintFault::kNone && fault != HintFault::kHintIsStronger;
+  const bool reports = option == "cpu-bind" && only_reports(given.value);
+  return fault == HintFault::kHintIsStronger && source == kEnvironment && !reports;
+}
+
 bool OptionParser::is_overridden(std::string_view option, Source source, const Given& given) const {
+  if (is_passed_over(option, source, given)) return true;
   static constexpr std::pair<std::string_view, std::string_view> kSame[] = {{"exclusive", "oversubscribe"}, {"nodelist", "nodefile"}};
   for (const auto& [one, two] : kSame) {
     if (option != one && option != two) continue;
@@ -340,6 +386,11 @@ std::optional<int> OptionParser::apply(Submission& submission) const {
     input.command = command_;
     input.from_environment = source == kEnvironment;
     input.count = given->count;
+    if (row.option->name == "verbose") {  // a variable says where to begin
+      const Given& variable = row.from[kEnvironment];
+      const uint32_t level = to_number<uint32_t>(variable.value).value_or(variable.given ? 1 : 0);
+      input.count = level + row.from[kScript].count + row.from[kArguments].count;
+    }
     input.now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
     input.folder = folder;
     input.by_root = getuid() == 0;
@@ -360,27 +411,11 @@ std::optional<int> OptionParser::apply(Submission& submission) const {
       submission.job.cpus_per_task = cpus;
     }
   }
-  return std::nullopt;
-}
-
-void OptionParser::print_defined() const {
-  const std::string name(submit_command_name(command_));
-  const char* rule = "-------------------- --------------------";
-  std::fprintf(stderr, "%s: defined options\n%s: %s\n", name.c_str(), name.c_str(), rule);
-  for (const Row& row : rows_) {
-    Source source;
-    const Given* given = strongest(row, &source);
-    if (given == nullptr) continue;
-    const bool counted = row.option->name == "verbose";
-    const std::string value =
-        counted ? std::to_string(given->count)
-        : given->has_value && row.option->argument_of(command_) != OptionArgument::kNone
-            ? given->value
-            : "set";
-    std::fprintf(stderr, "%s: %-20s: %s\n", name.c_str(), std::string(row.option->name).c_str(),
-                 value.c_str());
+  if (submission.settings.verbose > 0 && submission.settings.quiet) {
+    print_error(submit_command_name(command_), "don't specify both --verbose (-v) and --quiet (-Q)");
+    return error_exit();
   }
-  std::fprintf(stderr, "%s: %s\n%s: end of defined options\n", name.c_str(), rule, name.c_str());
+  return std::nullopt;
 }
 
 Result<std::vector<std::string>> directive_words(std::string_view text) {

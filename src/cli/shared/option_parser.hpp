@@ -40,8 +40,8 @@ class OptionParser {
   // The last value given on the command line so far; nothing when it was not given.
   [[nodiscard]] std::optional<std::string> argument(std::string_view option) const;
 
-  // What -v prints: the options set, by name.
-  void print_defined() const;
+  // What -v prints: the options that count, by name, with what they came to in `applied`.
+  void print_defined(const Submission& applied) const;
 
  private:
   enum Source : size_t { kScript, kEnvironment, kArguments, kSources };
@@ -60,6 +60,14 @@ class OptionParser {
   [[nodiscard]] std::optional<int> read(std::vector<std::string> words, Source source, Mode mode);
   void take(size_t row, const char* value, Source source);
   [[nodiscard]] const Given* strongest(const Row& row, Source* source) const;
+  [[nodiscard]] std::optional<Source> source_of(std::string_view option) const;
+  // --hint beside options that say themselves what it stands for. A hint that is typed counts above variables, else it is
+  // passed over.
+  enum class HintFault { kNone, kHintIsStronger, kHintIsWeaker, kBothTyped, kBothInEnvironment };
+  [[nodiscard]] HintFault hint_fault() const;
+  void tell_of_hint() const;
+  [[nodiscard]] std::string shown_value(const Row& row, const Given& given, const Submission& applied) const;
+  [[nodiscard]] bool is_passed_over(std::string_view option, Source source, const Given& given) const;
   // Another way to say the same was given later, or by a stronger source.
   [[nodiscard]] bool is_overridden(std::string_view option, Source source, const Given& given) const;
   [[nodiscard]] std::optional<int> read_foreign(std::string_view line);

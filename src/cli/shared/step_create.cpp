@@ -12,6 +12,7 @@
 #include "common/net/address.hpp"
 #include "common/net/listen_address.hpp"
 #include "common/tables/errors.hpp"
+#include "common/tables/step_names.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -43,7 +44,7 @@ void report_refusal(const protocol::CreateStepRequest& request, const Error& err
                               request.job));
       return;
     case ErrorCode::kTooManyNodes:
-      print_error("srun", error_text(error));
+      for (const std::string& line : split(error_text(error), '\n')) print_error("srun", line);
       return;
     case ErrorCode::kInvalidGres:
       if (!error.text.empty() && error.text != error_sentence(error.code)) print_error("srun", error.text);
@@ -126,7 +127,7 @@ Result<std::vector<protocol::CreateStepReply>> create_steps(Client& client,
 
 void cancel_steps(Client& client, const std::vector<protocol::CreateStepReply>& steps) {
   for (const protocol::CreateStepReply& step : steps) {
-    (void)cancel(client, fmt::format("{}.{}", step.id.job, step.id.step));
+    (void)cancel(client, step_id_text(step.id));
   }
 }
 

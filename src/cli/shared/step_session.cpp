@@ -1,5 +1,6 @@
 #include "cli/shared/step_session.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/shared/allocation.hpp"
+#include "cli/shared/defined_options.hpp"
 #include "cli/shared/option_parser.hpp"
 #include "cli/shared/terminal.hpp"
 #include "common/base/errno_text.hpp"
@@ -64,6 +66,7 @@ int StepSession::run(const std::vector<protocol::CreateStepReply>& parts) {
     const std::vector<StepNode>& nodes = part.layout.nodes;
     parts_.push_back({part.id, nodes.size()});
     layout_.num_tasks += part.layout.num_tasks;
+    names_.insert(names_.end(), nodes.size(), step_id_text(part.id));
     layout_.nodes.insert(layout_.nodes.end(), nodes.begin(), nodes.end());
   }
   name_ = step_id_text(parts_.front().id);
@@ -72,13 +75,15 @@ int StepSession::run(const std::vector<protocol::CreateStepReply>& parts) {
   out_ = std::make_unique<OutputTarget>(options_.output, labels, layout_.num_tasks);
   err_ = std::make_unique<OutputTarget>(options_.error, labels, layout_.num_tasks);
   if (options_.verbose > 0) {
-    for (const StepNode& node : layout_.nodes) {
+    for (size_t i = 0; i < layout_.nodes.size(); ++i) {
+      const StepNode& node = layout_.nodes[i];
       say(options_.command,
-          fmt::format("launching StepId={} on host {}, {} tasks: {}", name_, node.name,
+          fmt::format("launching StepId={} on host {}, {} tasks: {}", names_[i], node.name,
                       node.tasks.size(),
                       task_list(node.tasks).substr(node.tasks.size() == 1 ? 5 : 6)));
     }
   }
+  say_debug(options_.command, options_.verbose, "Entering slurm_step_launch");
   std::optional<RawTerminal> raw;
   if (options_.pty) raw.emplace();
   link_.start(parts_, layout_,
@@ -107,7 +112,9 @@ int StepSession::run(const std::vector<protocol::CreateStepReply>& parts) {
   raw.reset();
   show_exits();
   const bool told = said_aborted_ && !ended_for_bad_exit_;
-  if (!told && !options_.attached && exits_.any_killed()) inform(fmt::format("Force Terminated StepId={}", name_));
+  if (!told && !options_.attached && exits_.any_killed()) {
+    for (const StepLink::Part& part : parts_) inform(fmt::format("Force Terminated StepId={}", step_id_text(part.id)));
+  }
   const int status = exit_status();
   return spawner_ ? std::max(status, spawner_->exit_status()) : status;
 }
@@ -184,6 +191,18 @@ void StepSession::tasks_started(size_t node, const Frame& frame) {
     say(options_.command,
         fmt::format("Node {}, {} tasks started", layout_.nodes[node].name, started->tasks.size()));
   }
+  if (!options_.tells_of_programs) return;
+  for (size_t i = 0; i < std::min(started->tasks.size(), started->pids.size()); ++i) {
+    processes_[started->tasks[i]] = {node, started->pids[i]};
+  }
+  if (processes_.size() == layout_.num_tasks) tell_of_programs();
+}
+
+void StepSession::tell_of_programs() const {
+  for (const auto& [task, process] : processes_) {
+    say(options_.command, fmt::format("task:{}, host:{}, pid:{}, executable:{}", task, layout_.nodes[process.node].name,
+                                      process.pid, options_.programs.at(names_[process.node])));
+  }
 }
 
 void StepSession::task_exited(size_t node, const Frame& frame) {
@@ -194,8 +213,9 @@ void StepSession::task_exited(size_t node, const Frame& frame) {
   if (options_.verbose > 0) {
     say(options_.command,
         fmt::format("Received task exit notification for 1 task of StepId={} (status=0x{:04x}).",
-                    name_, static_cast<unsigned>(exit->status)));
+                    names_[node], static_cast<unsigned>(exit->status)));
   }
+  say_debug(options_.command, options_.verbose, fmt::format("task {} done", exit->task));
   if (exit->status != 0 && options_.kill_on_bad_exit && !exits_.all_exited() && !aborting_) {
     show_exits();
     said_aborted_ = ended_for_bad_exit_ = true;  // saying which step is ended is enough
@@ -239,7 +259,7 @@ void StepSession::waited_long_enough() {
 
 void StepSession::launch_failed(size_t node, const std::string& why) {
   print_error(options_.command, fmt::format("Task launch for StepId={} failed on node {}: {}",
-                                            name_, layout_.nodes[node].name, why));
+                                            names_[node], layout_.nodes[node].name, why));
   print_error(options_.command, fmt::format("Application launch failed: {}", why));
   launch_status_ = launch_failure_status(why);
   failure_ = shell_code(*launch_status_);

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -44,6 +45,8 @@ struct SessionOptions {
   std::optional<uint32_t> input_task;  // only this one gets input
   std::optional<X11Target> x11;        // where displays of the nodes lead
   std::string work_dir;                // of the tasks
+  std::map<std::string, std::string> programs;  // by the name of the part of the step that runs it
+  bool tells_of_programs = false;      // --debugger-test: says which program each task runs, where and as which process
   bool lets_begin = false;             // tasks wait for our word: StepSpec::waits_for_srun
   bool gives_up = false;               // they are not to have it: the step ends as soon as it is there
   int spawn_report = -1;               // of a step that a task of another one spawned: its srun listens there
@@ -71,6 +74,7 @@ class StepSession {
   void output(uint32_t task, std::string_view bytes, bool error);
   void look_for_loss();  // output that could not be written: says so, once
   void tasks_started(size_t node, const Frame& frame);
+  void tell_of_programs() const;
   void task_exited(size_t node, const Frame& frame);
   void launch_failed(size_t node, const std::string& why);
   void message(uint32_t task, const std::string& text);
@@ -114,8 +118,14 @@ class StepSession {
   SessionOptions options_;
   std::vector<StepLink::Part> parts_;
   StepLayout layout_;  // of all parts
-  std::string name_;  // of the step: 12.0
+  std::string name_;  // of the step, or its first part: 12.0
+  std::vector<std::string> names_;  // of the parts on the nodes, as in layout_
   StepExits exits_;
+  struct Process {
+    size_t node = 0;
+    uint32_t pid = 0;
+  };
+  std::map<uint32_t, Process> processes_;  // of the tasks that have begun, where programs are told of
   std::unique_ptr<OutputTarget> out_, err_;
   std::unique_ptr<StepStdin> stdin_;
   std::optional<MpiHub> mpi_;                // since a daemon wanted it

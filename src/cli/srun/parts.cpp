@@ -69,7 +69,16 @@ std::optional<int> test_program(Part& part) {
   return error_exit();
 }
 
-std::optional<int> read_part(const OptionParser& line, std::optional<uint32_t> group, Part& part) {
+// Beside others in one job: that the job has so many nodes is no wish to have them all.
+void be_a_part(Submission& submission) {
+  if (submission.settings.job_id == 0) return;
+  JobSpec& job = submission.job;
+  if (submission.settings.nodes_inherited) job.min_nodes = job.max_nodes = 0;
+  if (job.num_tasks == 0) job.num_tasks = std::max(1U, job.min_nodes) * std::max(1U, job.ntasks_per_node);
+}
+
+// `beside_others`: in a job that is no heterogeneous one.
+std::optional<int> read_part(const OptionParser& line, std::optional<uint32_t> group, bool beside_others, Part& part) {
   OptionParser parser = line;
   parser.read_environment(group);
   if (const auto status = parser.apply(part.submission)) return status;
@@ -79,11 +88,12 @@ std::optional<int> read_part(const OptionParser& line, std::optional<uint32_t> g
   if (part.submission.step.pty && !(job.std_in.empty() && job.std_out.empty() && job.std_err.empty())) {
     return fail_with({"--error/--input/--output are incompatible with --pty"});
   }
-  if (part.submission.settings.verbose > 0) parser.print_defined();
+  if (part.submission.settings.verbose > 0) parser.print_defined(part.submission);
   part.program = parser.operands();
   if (part.submission.settings.multi_prog) {
     if (const auto status = read_programs(part.program[0], part.submission)) return status;
   }
+  if (beside_others) be_a_part(part.submission);
   if (const auto status = complete_request(part.submission, kSrun)) return status;
   return test_program(part);
 }
@@ -108,8 +118,12 @@ std::optional<int> read_parts(int argc, char** argv, std::vector<Part>& parts) {
   std::vector<PartPlace> places;
   if (around.components.empty()) {
     const bool inside = !lines.front().argument("jobid") && std::getenv("SLURM_JOB_ID") != nullptr;
-    if (std::string fault = inside ? fault_without_components(het_groups_of(lines)) : ""; !fault.empty()) return fail_with({fault});
-    for (size_t i = 0; i < lines.size(); ++i) places.push_back({i, static_cast<uint32_t>(i)});
+    const std::vector<IndexSet> groups = het_groups_of(lines);
+    const bool divided = inside && lines.size() > 1;  // the job's nodes among the parts
+    if (std::string fault = inside && !divided ? fault_without_components(groups) : ""; !fault.empty()) return fail_with({fault});
+    PartPlaces placed = place_parts(divided ? groups : std::vector<IndexSet>(lines.size()), lines.size());
+    if (!placed.error.empty()) return fail_with({placed.error});
+    places = std::move(placed.places);
   } else {
     PartPlaces placed = place_parts(het_groups_of(lines), around.components.size());
     if (!placed.error.empty()) return fail_with({placed.error});
@@ -121,7 +135,7 @@ std::optional<int> read_parts(int argc, char** argv, std::vector<Part>& parts) {
     const bool inside = !around.components.empty();
     if (inside) part.surroundings = around.components[place.group];
     const auto group = inside ? std::optional(place.group) : std::nullopt;
-    if (const auto status = read_part(lines[place.part], group, part)) return status;
+    if (const auto status = read_part(lines[place.part], group, !inside && lines.size() > 1, part)) return status;
   }
   return std::nullopt;
 }

@@ -1,5 +1,7 @@
 #include "cli/srun/session_options.hpp"
 
+#include <cstdlib>
+
 #include <unistd.h>
 
 #include "common/base/host_name.hpp"
@@ -27,14 +29,34 @@ SessionOptions session_options(const StepSpec& spec, const SubmitSettings& setti
   options.work_dir = spec.work_dir.str();
   options.label = spec.label;
   options.lets_begin = spec.waits_for_srun;
+  options.tells_of_programs = settings.debugger_test;
   return options;
 }
+
+namespace {
+
+// The array that the job is a task of, as the environment in it tells; null: of none.
+std::shared_ptr<const ArrayInfo> surrounding_array(JobId job) {
+  const auto number = [](const char* name) {
+    const char* text = std::getenv(name);
+    return to_number<uint32_t>(text != nullptr ? text : "");
+  };
+  const auto id = number("SLURM_ARRAY_JOB_ID"), task = number("SLURM_ARRAY_TASK_ID");
+  if (!id || !task || number("SLURM_JOB_ID") != job) return nullptr;
+  ArrayInfo array;
+  array.array_job = *id;
+  array.task = *task;
+  return std::make_shared<const ArrayInfo>(std::move(array));
+}
+
+}  // namespace
 
 Status open_streams(const protocol::CreateStepReply& step, const StepSpec& spec, const Submission& given,
                     const ClusterConfig& config, SessionOptions& options) {
   const std::string host = short_host_name();
   PatternFields fields;
   fields.step = step.id;
+  fields.array = surrounding_array(step.id.job);
   fields.job_name = spec.name;
   fields.user_name = given.job.user_name;
   fields.host = host;

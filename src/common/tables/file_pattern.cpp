@@ -17,7 +17,7 @@ std::string padded(uint32_t number, int width) {
 }
 
 std::string step_text(const StepId& id, int width) {
-  return id.step <= kMaxNormalStep ? padded(id.step, width) : step_number_text(id.step);
+  return id.step <= kMaxNormalStep ? padded(number_of_step(id.step), width) : step_number_text(id.step);
 }
 
 // The text of one symbol; false when it is none.

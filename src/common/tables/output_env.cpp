@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "common/base/hostlist.hpp"
+#include "common/base/step_part.hpp"
 #include "common/base/text.hpp"
 #include "common/tables/distribution.hpp"
 #include "common/tables/gpu_frequency.hpp"
@@ -232,7 +233,7 @@ JobFacts facts_of_component(const HetComponent& component) {
 
 // As Slurm prints it: the named steps are small negative numbers.
 std::string step_number(StepNumber step) {
-  return std::to_string(static_cast<int32_t>(step));
+  return std::to_string(static_cast<int32_t>(number_of_step(step)));
 }
 
 }  // namespace
@@ -384,7 +385,7 @@ void set_step_variables(const protocol::StepLaunch& launch,
                         const NodeFacts& node,
                         Environment& out) {
   JobFacts job = facts_of(launch);
-  if (launch.world != nullptr) join_components(launch, job);
+  if (!launch.components.empty()) join_components(launch, job);  // parts of a step may be all in one job
   const StepSpec& step = *launch.step;
   const bool inside = out.has("SLURM_JOB_ID");  // srun was started in the job, not the job for it
   set_job_variables(job, out);

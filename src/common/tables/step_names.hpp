@@ -1,4 +1,4 @@
-// Steps as people read them: 12.0, 12.batch, 12.extern, 12.interactive.
+// Steps as people read them: 12.0, 12.0+1, 12.batch, 12.extern, 12.interactive.
 #pragma once
 
 #include <optional>
@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "common/base/ids.hpp"
+#include "common/base/step_part.hpp"
 #include "common/base/text.hpp"
 
 namespace sluice {
@@ -15,16 +16,23 @@ namespace sluice {
     case kExternStep: return "extern";
     case kBatchStep: return "batch";
     case kInteractiveStep: return "interactive";
-    default: return std::to_string(step);
+    default: break;
   }
+  const std::string number = std::to_string(number_of_step(step));
+  return is_step_part(step) ? number + "+" + std::to_string(part_of_step(step)) : number;
 }
 
-// "3", "batch" …; nothing for anything else.
+// "3", "3+1", "batch" …; nothing for anything else.
 [[nodiscard]] inline std::optional<StepNumber> parse_step_number(std::string_view text) {
   if (text == "extern") return kExternStep;
   if (text == "batch") return kBatchStep;
   if (text == "interactive") return kInteractiveStep;
-  return to_number<StepNumber>(text);
+  const size_t plus = text.find('+');
+  const auto number = to_number<StepNumber>(text.substr(0, plus));
+  if (plus == std::string_view::npos || !number) return number;
+  const auto part = to_number<uint32_t>(text.substr(plus + 1));
+  if (!part || *part >= kMostStepParts || *number >= kMostStepsWithParts) return std::nullopt;
+  return make_step_part(*number, *part);
 }
 
 [[nodiscard]] inline std::string step_id_text(const StepId& id) {

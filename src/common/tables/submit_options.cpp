@@ -188,9 +188,30 @@ bool mixes_parts(const JobSpec& job) {
   return whole && parts;
 }
 
+// GPUs of a node that are not those of its tasks. Empty: they are.
+std::string gpus_beside_tasks(const JobSpec& job, const GpuWishes& gpus) {
+  if (gpus.on_node == 0 || gpus.of_task == 0) return {};
+  if (gpus.on_node % gpus.of_task != 0) {
+    return "Failed to validate job spec, --gres=gpu/--gpus-per-node not multiple of --gpus-per-task.";
+  }
+  const uint64_t on_node = gpus.on_node / gpus.of_task;  // tasks
+  const bool too_many = job.num_tasks != 0 && job.max_nodes != 0 && job.num_tasks > on_node * job.max_nodes;
+  const bool too_few = job.num_tasks != 0 && job.num_tasks < on_node * job.min_nodes;
+  if (!too_many && !too_few && (job.ntasks_per_node == 0 || job.ntasks_per_node == on_node)) return {};
+  return "Failed to validate job spec. Based on --gres=gpu/--gpus-per-node and --gpus-per-task requested number of tasks per node "
+         "differ from --ntasks-per-node.";
+}
+
+// A frequency is a whole GPU's, of which parts are others'.
+bool sets_frequency_of_parts(const JobSpec& job) {
+  if (job.tres_freq.empty()) return false;
+  const auto items = gres_items(job.gres.view()).value_or(std::vector<GresItem>());
+  return std::ranges::any_of(items, [](const GresItem& item) { return is_shared_gres(item.name.view()) && item.count > 0; });
+}
+
 // Wishes of GPUs that contradict or lack each other, in an allocation of the command's own.
 OptionResult check_gpus(const JobSpec& job) {
-  if (mixes_parts(job)) return submit::refuse("Invalid generic resource (gres) specification", 1);
+  if (mixes_parts(job) || sets_frequency_of_parts(job)) return submit::refuse("Invalid generic resource (gres) specification", 1);
   const GpuWishes gpus(job);
   if (job.memory_kind == MemoryKind::kPerGpu && gpus.in_job + gpus.on_node + gpus.on_socket + gpus.of_task == 0 &&
       job.ntasks_per_gpu == 0) {
@@ -216,8 +237,28 @@ OptionResult check_gpus(const JobSpec& job) {
     }
   }
   if (!gpus.of_one_kind) return {};
+  if (std::string why = gpus_beside_tasks(job, gpus); !why.empty()) return invalid_gres(std::move(why));
   if (std::string why = gpus_left_over(job, gpus); !why.empty()) return invalid_gres(std::move(why));
   return {};
+}
+
+// Of --tres-per-task: a job holds them for all of its tasks, and a step in a job has what the job holds.
+void hold_licenses_of_tasks(JobSpec& job, bool own_job) {
+  constexpr std::string_view kKind = "license/";
+  std::vector<std::string> others, licenses = split_list(job.licenses.view());
+  const uint64_t tasks = std::max({1U, job.num_tasks, job.min_nodes});
+  for (const std::string& item : split_list(job.tres_per_task.view())) {
+    if (!item.starts_with(kKind)) {
+      others.push_back(item);
+      continue;
+    }
+    const size_t colon = item.find(':');
+    const uint64_t each = to_number<uint32_t>(item.substr(colon + 1)).value_or(0);
+    licenses.push_back(fmt::format("{}:{}", item.substr(kKind.size(), colon - kKind.size()), each * tasks));
+  }
+  if (others.size() == split_list(job.tres_per_task.view()).size()) return;
+  job.tres_per_task = join(others, ",");
+  if (own_job) job.licenses = join(licenses, ",");
 }
 
 OptionResult check_exclusions(const Submission& s) {
@@ -326,7 +367,14 @@ OptionResult finish_submission(Submission& s,
       job.min_nodes == job.max_nodes) {
     job.num_tasks = static_cast<uint32_t>(std::min<uint64_t>(uint64_t{job.min_nodes} * job.ntasks_per_node, INT32_MAX));
   }
+  hold_licenses_of_tasks(job, own_job);
   if (command != kSrun) return {};
+  if (s.settings.exclusive_step && s.step.overlap == OverlapKind::kOverlap) {
+    return submit::refuse("--exclusive and --overlap are mutually exclusive", 1);
+  }
+  if (s.step.whole && (s.step.exact || s.settings.exclusive_step)) {
+    return submit::refuse("--exact and --whole are mutually exclusive.", 1);
+  }
   // Without a number of tasks, a job of its own is for a task that has the node.
   if (s.settings.exclusive_step && (s.settings.job_id != 0 || job.num_tasks != 0)) {
     s.settings.exact_by_exclusive = !s.step.exact;

@@ -84,6 +84,7 @@ struct SubmitSettings {
   bool disable_status = false;
   bool quit_on_interrupt = false;
   bool multi_prog = false;
+  bool debugger_test = false;    // say which program each task runs
   bool no_allocate = false;
   IndexSet het_groups;           // --het-group: components of the job; empty: not given
   std::optional<std::string> broadcast;  // --bcast; empty: under a name of its own

@@ -64,6 +64,25 @@ OptionResult set_gpu_bind(Submission& s, const Input& in) {
   return {};
 }
 
+// gres/gpu:closest+gres/nic:map:0,1
+OptionResult set_tres_bind(Submission& s, const Input& in) {
+  constexpr std::string_view kKind = "gres/";
+  const std::string why = fmt::format("Invalid --tres-bind argument: {}", in.value);
+  const std::vector<std::string> items = split(in.value, '+');
+  if (items.empty()) return refuse(why);
+  for (const std::string& item : items) {
+    const size_t colon = item.find(':');
+    if (!item.starts_with(kKind) || colon == std::string::npos || colon == kKind.size()) return refuse(why);
+    const std::string binding = item.substr(colon + 1);
+    if (!is_gpu_bind(binding)) return refuse(why);
+    if (std::string bad = bad_gpu_number(binding); !bad.empty()) {
+      return tl::unexpected<OptionProblem>(OptionProblem{{std::move(bad), why}, 255, {}});
+    }
+  }
+  s.job.tres_bind = in.value;
+  return {};
+}
+
 OptionResult set_gpu_freq(Submission& s, const Input& in) {
   if (!parse_gpu_frequency(in.value)) return refuse(fmt::format("Invalid --gpu-freq argument: gpu:{}", in.value));
   s.job.tres_freq = fmt::format("gpu:{}", in.value);
@@ -85,7 +104,7 @@ OptionResult set_gres_flags(Submission& s, const Input& in) {
   return {};
 }
 
-// cpu=2,gres/gpu:1: the CPUs are --cpus-per-task's.
+// cpu=2,gres/gpu:1,license/matlab:1: the CPUs are --cpus-per-task's. Of what is not counted it is one.
 OptionResult set_tres_per_task(Submission& s, const Input& in) {
   for (const std::string& item : split(in.value, ',')) {
     const size_t cut = item.find_first_of("=:");
@@ -95,8 +114,13 @@ OptionResult set_tres_per_task(Submission& s, const Input& in) {
       const auto cpus = to_number<uint32_t>(count);
       if (!cpus || *cpus == 0) return bad_specification(in);
       s.job.cpus_per_task = *cpus;
-    } else if (cut != std::string::npos && item.starts_with("gres/")) {
-      std::string text = item;
+    } else if (item.starts_with("license/") && item.size() > 8) {
+      if (cut != std::string::npos && !to_number<uint32_t>(count)) return bad_specification(in);
+      std::string text = cut == std::string::npos ? item + ":1" : item;
+      text[text.find_first_of("=:")] = ':';
+      append(s.job.tres_per_task, text);  // settled when the number of tasks is known
+    } else if (item.starts_with("gres/") && item.size() > 5) {
+      std::string text = cut == std::string::npos ? item + ":1" : item;
       for (char& c : text) {
         if (c == '=') c = ':';
       }
@@ -196,7 +220,7 @@ constexpr SubmitOption kRows[] = {
     {.name = "tres-bind",
      .argument = OptionArgument::kRequired,
      .environment = "*_TRES_BIND",
-     .set = set_text<&JobSpec::tres_bind>},
+     .set = set_tres_bind},
     {.name = "tres-per-task",
      .argument = OptionArgument::kRequired,
      .environment = "*_TRES_PER_TASK",

@@ -131,8 +131,7 @@ OptionResult set_immediate(Submission& s, const Input& in) {
     if (!number) return bad_number(in);
     seconds = *number;
   }
-  s.job.immediate = true;
-  s.step.immediate = true;
+  s.job.immediate = s.step.immediate = seconds != 0;
   s.settings.immediate_seconds = seconds;
   return {};
 }
@@ -333,11 +332,10 @@ constexpr SubmitOption kRows[] = {
     {.name = "stepmgr", .status = OptionStatus::kAccepted, .subject = "the controller manages every step", .set = ignore},
     {.name = "verbose",
      .letter = 'v',
-     .environment = "SBATCH_DEBUG SLURM_DEBUG SALLOC_DEBUG",
+     .environment = "SBATCH_DEBUG SLURM_DEBUG SRUN_DEBUG SALLOC_DEBUG",
      .tier = 1,
      .set = [](Submission& s, const Input& in) -> OptionResult {
-       const auto level = to_number<uint32_t>(in.value);
-       s.settings.verbose = in.from_environment && level ? *level : in.count;
+       s.settings.verbose = in.count;
        return {};
      },
      .section = OptionSection::kRun,

@@ -45,6 +45,7 @@ constexpr Row kTests[] = {
     {"cpu_bind", "system:srun_options test_cpu_bind"},
     {"cpus-per-gpu", "system:gres test_sizes_that_follow_from_gpus"},
     {"cpus-per-task", kSizeTest},
+    {"debugger-test", "system:srun_options test_programs_for_a_debugger"},
     {"deadline", "system:job_life test_deadline", kSbatch},
     {"deadline", "system:submit_options test_times"},
     {"delay-boot", "system:node_features test_delay_boot"},

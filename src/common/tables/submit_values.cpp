@@ -230,6 +230,7 @@ Status check_distribution(std::string_view text) {
     if (!size || *size == 0 || pieces.size() > 1) return failure("Invalid plane size or size not specified");
     return {};
   }
+  if (form.empty()) return failure("");  // flags of nothing
   if (iequals(form, "arbitrary") || is_word(form, kFlags)) return {};
   const std::vector<std::string> levels = split(form, ':');
   if (levels.size() > 3) return failure("");

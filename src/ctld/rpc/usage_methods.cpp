@@ -3,6 +3,7 @@
 #include <mutex>
 #include <utility>
 
+#include "common/base/step_part.hpp"
 #include "common/protocol/usage.hpp"
 #include "ctld/rpc/services.hpp"
 
@@ -20,7 +21,7 @@ std::vector<std::shared_ptr<const Step>> chosen_steps(const Job& job, const Quer
   std::vector<std::shared_ptr<const Step>> steps;
   for (const auto& step : job.steps) {
     const bool named = step->id.step > kMaxNormalStep;
-    if (any ? request.all_steps || !named : step->id.step == request.step.step) steps.push_back(step);
+    if (any ? request.all_steps || !named : step->id.step == request.step.step || number_of_step(step->id.step) == request.step.step) steps.push_back(step);
   }
   std::sort(steps.begin(), steps.end(), [](const auto& a, const auto& b) {
     const auto rank = [](const Step& step) { return static_cast<int32_t>(step.id.step); };

@@ -70,10 +70,10 @@ HetComponent describe_component(const ClusterState& state, const Job& job, std::
 
 // What a launch tells of the heterogeneous job: a batch script of all components, a step of those it runs in.
 void add_components(const ClusterState& state, const Job& job, const Step& step, protocol::StepLaunch& launch) {
-  if (job.het == nullptr) return;
-  launch.het_leader = job.het->leader;
   launch.world = step.world;
   launch.first_node = step.first_node;
+  if (job.het == nullptr) return;
+  launch.het_leader = job.het->leader;
   for_components(state, *job.het, [&](const Job& other) {
     const bool spanned = step.world != nullptr && std::ranges::find(step.world->jobs, other.id) != step.world->jobs.end();
     if (step.id.step != kBatchStep && !spanned) return;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "common/base/bounded.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
@@ -133,9 +135,29 @@ struct Usable {
   Bitmap required;
 };
 
-Result<Usable> usable_positions(const ClusterState& state, const Job& job, const StepSpec& spec) {
+// In what Slurm's srun says of parts that do not fit beside each other.
+Status leaves_room(const ClusterState& state, const Job& job, const StepSpec& spec, const Bitmap& taken) {
+  if (taken.none()) return {};
+  const auto nodes = spec.node_list.empty() ? Result<Bitmap>(Bitmap()) : resolve_nodes(state, spec.node_list.view());
+  Bitmap both = nodes ? allocation_positions(job, *nodes) : Bitmap();
+  both &= taken;
+  if (both.any()) {
+    std::vector<std::string> names;
+    both.for_each([&](size_t at) { names.push_back(state.nodes.at(job.allocation->nodes[at].node).name); });
+    return failure(ErrorCode::kTooManyNodes, fmt::format("Requested nodelist {} overlaps with excluded {}.\nJob not submitted.",
+                                                         spec.node_list.view(), fold_hosts(names)));
+  }
+  const size_t held = job.allocation->nodes.size();
+  const uint32_t wanted = std::max(1U, spec.min_nodes);
+  if (wanted + taken.count() <= held) return {};
+  return failure(ErrorCode::kTooManyNodes, fmt::format("Allocation failure of {} nodes: job size of {}, already allocated {} nodes "
+                                                       "to previous components.", wanted, held, taken.count()));
+}
+
+Result<Usable> usable_positions(const ClusterState& state, const Job& job, const StepSpec& spec, const Bitmap& taken) {
   Usable usable;
   Bitmap excluded = job.released;
+  excluded |= taken;
   if (!spec.excluded_nodes.empty()) {
     const auto nodes = resolve_nodes(state, spec.excluded_nodes.view());
     if (!nodes) return tl::unexpected(nodes.error());
@@ -188,6 +210,16 @@ std::vector<Candidate> choose(const std::vector<Candidate>& candidates, const De
   }
   const bool fits = chosen.size() >= demand.min_nodes && room >= wanted;
   return fits ? chosen : std::vector<Candidate>{};
+}
+
+// -c without -n: as many tasks as the step's CPUs of each node are enough for; 0: it says how many in another way.
+uint32_t tasks_to_fill(const StepSpec& spec, const std::vector<Candidate>& candidates, const Demand& demand, size_t required) {
+  const bool fills = spec.cpus_per_task > 0 && demand.tasks == 0 && demand.tasks_per_node == 0 && !demand.overcommit;
+  if (!fills || spec.ntasks_per_gpu > 0 || !spec.tres_per_task.empty()) return 0;
+  const size_t nodes = std::min(candidates.size(), std::max<size_t>(demand.max_nodes, required));
+  uint64_t tasks = 0;
+  for (size_t at = 0; at < nodes; ++at) tasks += candidates[at].full_capacity;
+  return static_cast<uint32_t>(std::min<uint64_t>(tasks, UINT32_MAX));
 }
 
 Error why_not(const std::vector<Candidate>& candidates, const Demand& demand, size_t required) {
@@ -406,12 +438,13 @@ std::vector<std::vector<uint32_t>> assign_tasks(std::span<const uint32_t> counts
   return tasks;
 }
 
-Result<StepLayout> lay_out_step(const ClusterState& state, const Job& job, const StepSpec& spec) {
+Result<StepLayout> lay_out_step(const ClusterState& state, const Job& job, const StepSpec& spec, const Bitmap& taken) {
+  if (Status room = leaves_room(state, job, spec, taken); !room) return tl::unexpected(room.error());
   bool given = false;
   const fit::Rules rules = fit::rules_of(*state.config);
   const auto distribution = parse_distribution(spec.distribution.view(), given, rules.pack_nodes);
   if (!distribution) return tl::unexpected(distribution.error());
-  const auto usable = usable_positions(state, job, spec);
+  const auto usable = usable_positions(state, job, spec, taken);
   if (!usable) return tl::unexpected(usable.error());
   Demand demand = make_demand(job, spec, usable->positions.size());
   demand.most_on_node = state.config->max_tasks_per_node;
@@ -431,6 +464,10 @@ Result<StepLayout> lay_out_step(const ClusterState& state, const Job& job, const
   demand.min_nodes = std::max(demand.min_nodes, static_cast<uint32_t>(required));
   std::vector<Candidate> candidates;
   for (const size_t at : usable->positions) candidates.push_back(make_candidate(state, job, at, demand));
+  if (const uint32_t fill = tasks_to_fill(spec, candidates, demand, required); fill > 0) {
+    demand.tasks = fill;
+    demand.min_nodes = std::min(demand.min_nodes, fill);
+  }
   std::vector<Candidate> chosen = choose(candidates, demand, required, false);
   if (chosen.empty()) return tl::unexpected(why_not(candidates, demand, required));
   std::sort(chosen.begin(), chosen.end(),

@@ -12,8 +12,9 @@ namespace sluice::state {
 
 // kStepsBusy: the resources exist but other steps use them (srun tries again). kNodesNotAvailable,
 // kTooManyCpus, kTooManyNodes, kInvalidNodeName, kTaskMemory: they never will.
-[[nodiscard]] Result<StepLayout> lay_out_step(const ClusterState& state, const Job& job,
-                                              const StepSpec& spec);
+// `taken`: positions of nodes that other parts of the step have, as each part has nodes of its own.
+[[nodiscard]] Result<StepLayout> lay_out_step(const ClusterState& state, const Job& job, const StepSpec& spec,
+                                              const Bitmap& taken = {});
 
 // All that the job holds on a node, as a part of a step without tasks yet.
 [[nodiscard]] StepNode whole_part(const ClusterState& state, const NodeAllocation& held);

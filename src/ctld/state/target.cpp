@@ -100,6 +100,15 @@ Result<TargetedJobs> find_targets(const ClusterState& state, const JobTarget& ta
   return found;
 }
 
+std::vector<const Step*> find_steps(const Job& job, StepNumber number) {
+  std::vector<const Step*> found;
+  for (const auto& step : job.steps) {
+    const bool meant = step->id.step == number || number_of_step(step->id.step) == number;
+    if (meant) found.push_back(step.get());
+  }
+  return found;
+}
+
 Result<JobId> find_step_job(const ClusterState& state, const JobTarget& target) {
   if (target.component) {
     const Job* part = find_component(state, target.job, *target.component);

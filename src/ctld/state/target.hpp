@@ -36,6 +36,9 @@ struct TargetedJobs {
 // kInvalidJobId: nothing is there (any more).
 [[nodiscard]] Result<TargetedJobs> find_targets(const ClusterState& state, const JobTarget& target);
 
+// The live steps that a number names: all parts of 12.0, or of 12.0+1 that part.
+[[nodiscard]] std::vector<const Step*> find_steps(const Job& job, StepNumber number);
+
 // The one record that a step belongs to.
 [[nodiscard]] Result<JobId> find_step_job(const ClusterState& state, const JobTarget& target);
 

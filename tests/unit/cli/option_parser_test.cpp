@@ -1,6 +1,7 @@
 // Which source of an option wins, and how lines of directives are read.
 #include "cli/shared/option_parser.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include <gtest/gtest.h>
@@ -111,6 +112,78 @@ TEST_F(OptionParserTest, AFlagInTheEnvironmentCanBeOff) {
   Submission s;
   ASSERT_FALSE(parser.apply(s));
   EXPECT_FALSE(s.step.label);
+}
+
+// The hint was taken together with what excludes it. As Slurm 22.05 does.
+TEST_F(OptionParserTest, AHintAndWhatItStandsForExcludeEachOther) {
+  const auto hint_of = [this](std::vector<std::string> words, const std::vector<std::pair<const char*, const char*>>& variables = {}) {
+    for (const auto& [name, value] : variables) setenv(name, value, 1);
+    OptionParser parser(kSrun);
+    EXPECT_EQ(arguments(parser, std::move(words)), -1);
+    parser.read_environment();
+    Submission s;
+    ::testing::internal::CaptureStderr();
+    EXPECT_FALSE(parser.apply(s));
+    if (s.settings.verbose > 0) parser.print_defined(s);
+    std::string said = ::testing::internal::GetCapturedStderr();
+    said.resize(std::min(said.size(), said.find("srun: defined options")));
+    for (const auto& variable : variables) unsetenv(variable.first);
+    return s.job.hint.str() + " " + std::to_string(s.job.ntasks_per_core) + " " + s.step.cpu_bind.str() + said;
+  };
+  const std::string begin = "srun: Following options are mutually exclusive with --hint: --ntasks-per-core, --threads-per-core, -B and --cpu-bind";
+  EXPECT_EQ(hint_of({"--hint=nomultithread", "--ntasks-per-core=2"}), " 2 ");
+  EXPECT_EQ(hint_of({"-v", "--hint=nomultithread", "--ntasks-per-core=2"}),
+            " 2 " + begin + " (other then --cpu-bind=verbose). Ignoring --hint.\n");
+  EXPECT_EQ(hint_of({"--hint=nomultithread", "--cpu-bind=verbose"}), "nomultithread 0 verbose");
+  EXPECT_EQ(hint_of({"--hint=nomultithread", "--cpu-bind=cores"}), " 0 cores");
+  EXPECT_EQ(hint_of({"--hint=nomultithread"}, {{"SLURM_NTASKS_PER_CORE", "2"}}), "nomultithread 0 ");
+  EXPECT_EQ(hint_of({"--ntasks-per-core=2"}, {{"SLURM_HINT", "nomultithread"}}), " 2 ");
+  EXPECT_EQ(hint_of({"-v"}, {{"SLURM_HINT", "nomultithread"}, {"SLURM_CPU_BIND", "cores"}}),
+            " 0 cores" + begin + ", but more than one set by environment variables. Ignoring SLURM_HINT.\n");
+}
+
+// It was passed over that they contradict each other.
+TEST_F(OptionParserTest, VerboseAndQuietExcludeEachOther) {
+  OptionParser parser(kSrun);
+  EXPECT_EQ(arguments(parser, {"-vQ", "true"}), -1);
+  Submission s;
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(parser.apply(s), 1);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "srun: error: don't specify both --verbose (-v) and --quiet (-Q)\n");
+}
+
+// Values were shown as they were given.
+TEST_F(OptionParserTest, TheTableOfOptionsShowsWhatTheyCameTo) {
+  const auto shown = [this](CommandSet command, std::vector<std::string> words) {
+    program_ = submit_command_name(command);
+    OptionParser parser(command);
+    EXPECT_EQ(arguments(parser, std::move(words)), -1);
+    parser.read_environment();
+    Submission s;
+    EXPECT_FALSE(parser.apply(s));
+    ::testing::internal::CaptureStderr();
+    parser.print_defined(s);
+    return ::testing::internal::GetCapturedStderr();
+  };
+  const auto table = [](const std::string& name, const std::vector<std::pair<std::string, std::string>>& rows) {
+    const std::string rule = name + ": -------------------- --------------------\n";
+    std::string out = name + ": defined options\n" + rule;
+    for (const auto& [option, value] : rows) out += name + ": " + option + std::string(20 - option.size(), ' ') + ": " + value + "\n";
+    return out + rule + name + ": end of defined options\n";
+  };
+  setenv("SBATCH_DEBUG", "1", 1);
+  EXPECT_EQ(shown(kSbatch, {"-vvv", "-A", "x", "-t3", "-o", "/tmp/o", "--mem=2048", "--gres=gpu:2", "--no-requeue", "--exclusive",
+                            "--open-mode=append", "--signal=10@30", "--nice", "--switches=2@10"}),
+            table("sbatch", {{"account", "x"}, {"exclusive", "exclusive"}, {"gres", "gres:gpu:2"}, {"mem", "2G"}, {"nice", "100"},
+                             {"no-requeue", "no-requeue"}, {"open-mode", "a"}, {"output", "/tmp/o"}, {"signal", "USR1@30"},
+                             {"switches", "2@00:10:00"}, {"time", "00:03:00"}, {"verbose", "4"}}));
+  unsetenv("SBATCH_DEBUG");
+  EXPECT_EQ(shown(kSrun, {"-v", "-K", "-i", "none", "-o", "o", "-I", "--time=0", "--mem-per-cpu=1500K", "true"}),
+            table("srun", {{"immediate", "1"}, {"input", "/dev/null"}, {"kill-on-bad-exit", "1"}, {"mem-per-cpu", "2"}, {"output", "o"},
+                           {"time", "UNLIMITED"}, {"verbose", "1"}}));
+  EXPECT_EQ(shown(kSalloc, {"-v", "-K9", "--bell", "--no-shell", "--time-min=5"}),
+            table("salloc", {{"bell", "bell-always"}, {"kill-command", "KILL"}, {"no-shell", "set"}, {"time-min", "00:05:00"},
+                             {"verbose", "1"}}));
 }
 
 // The exit status when a variable is set to nothing; -1 when the command goes on.

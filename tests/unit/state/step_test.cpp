@@ -1,6 +1,7 @@
 // Steps: layout, sharing of a job's CPUs, ends.
 #include "fixture.hpp"
 
+#include "common/tables/step_names.hpp"
 #include "ctld/state/launch_message.hpp"
 #include "ctld/state/step_layout.hpp"
 
@@ -42,6 +43,64 @@ class StepTest : public CoreTest {
 
   JobId job_ = kNoJob;
 };
+
+// One task of a node was all that was started.
+TEST_F(StepTest, CpusPerTaskWithoutTasksFillTheNodes) {
+  StepSpec spec;
+  spec.cpus_per_task = 2;
+  const auto all = create(spec);
+  ASSERT_TRUE(all);
+  EXPECT_EQ(layout(*all).num_tasks, 6u) << "four CPUs of each of three nodes";
+  spec.overlap = OverlapKind::kOverlap;
+  spec.min_nodes = spec.max_nodes = 1;
+  EXPECT_EQ(layout(*create(spec)).num_tasks, 2u);
+  spec.cpus_per_task = 3;
+  EXPECT_EQ(layout(*create(spec)).num_tasks, 1u);
+  spec.ntasks_per_node = 1;
+  spec.cpus_per_task = 2;
+  EXPECT_EQ(layout(*create(spec)).num_tasks, 1u) << "that many were asked for";
+  spec.cpus_per_task = 5;
+  spec.ntasks_per_node = 0;
+  EXPECT_EQ(refused(spec), ErrorCode::kTooManyCpus);
+}
+
+// srun ./a : ./b in an allocation: refused as if it were one of a heterogeneous job.
+TEST_F(StepTest, PartsOfAStepShareTheNodesOfItsJob) {
+  CreateHetStep command{kAnn, {{job_, tasks(1)}, {job_, tasks(2)}}};
+  command.parts[0].step.request_id = 5;
+  command.parts[1].step.request_id = 6;
+  const auto reply = run(command);
+  ASSERT_TRUE(reply) << reply.error().text;
+  const auto ids = std::get<HetStepCreatedReply>(*reply).parts;
+  ASSERT_EQ(ids.size(), 2u);
+  EXPECT_EQ(step_id_text(ids[0]), std::to_string(job_) + ".0+0");
+  EXPECT_EQ(step_id_text(ids[1]), std::to_string(job_) + ".0+1");
+  EXPECT_EQ(layout(ids[0]).node_list, "n1");
+  EXPECT_EQ(layout(ids[1]).node_list, "n2");
+  EXPECT_EQ(layout(ids[1]).nodes[0].tasks, (std::vector<uint32_t>{1, 2}));
+  const auto launch = make_step_launch(state_, {ids[1], 0});
+  ASSERT_TRUE(launch);
+  EXPECT_EQ(launch->first_node, 1u);
+  EXPECT_EQ(whole_layout(*launch).num_tasks, 3u);
+  EXPECT_EQ(step_id_text(whole_id(*launch)), std::to_string(job_) + ".0");
+  EXPECT_EQ(job(job_).next_step, 1u);
+  EXPECT_EQ(std::get<HetStepCreatedReply>(*run(command)).parts, ids) << "asked again";
+  ASSERT_TRUE(run(SignalJob{kAnn, std::to_string(job_) + ".0", 0, protocol::kSignalCancel}));
+  EXPECT_EQ(effects<TerminateStep>().size(), 2u);
+}
+
+TEST_F(StepTest, PartsOfAStepNeedNodesOfTheirOwn) {
+  CreateHetStep command{kAnn, {{job_, tasks(2, 2)}, {job_, tasks(2, 2)}}};
+  const auto failed = run(command);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().text, "Allocation failure of 2 nodes: job size of 3, already allocated 2 nodes to previous components.");
+  EXPECT_EQ(job(job_).steps.size(), 0u);
+  command.parts[1].step = tasks(1, 1);
+  command.parts[1].step.node_list = "n2";
+  EXPECT_EQ(run(command).error().text, "Requested nodelist n2 overlaps with excluded n2.\nJob not submitted.");
+  command.parts[1].step.node_list = "n3";
+  EXPECT_TRUE(run(command));
+}
 
 TEST_F(StepTest, ACancelledStepIsKilledAtOnceUnlessTermIsAskedFor) {
   for (const uint32_t signal : {0u, 9u, 15u}) {

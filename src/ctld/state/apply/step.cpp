@@ -1,6 +1,7 @@
 // Steps of a running job.
 #include <algorithm>
 
+#include "common/base/step_part.hpp"
 #include "common/base/wait_status.hpp"
 #include "ctld/state/apply/verbs.hpp"
 #include "ctld/state/indexes.hpp"
@@ -35,7 +36,7 @@ void change_step(Job& job, StepNumber number, Change&& change) {
 
 void apply_event(ClusterState& state, const StepCreated& event) {
   Job& job = state.jobs.edit(event.step->id.job);
-  if (event.step->id.step <= kMaxNormalStep) job.next_step = event.step->id.step + 1;
+  if (event.step->id.step <= kMaxNormalStep) job.next_step = number_of_step(event.step->id.step) + 1;
   job.steps.push_back(event.step);
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "common/base/hostlist.hpp"
+#include "common/base/step_part.hpp"
 #include "common/base/text.hpp"
 #include "common/tables/submit_values.hpp"
 #include "ctld/state/decide/ending.hpp"
@@ -79,8 +80,9 @@ void complete_binding(const ClusterState& state, const Job& job, StepSpec& spec)
   spec.cpu_bind = join(words, ",");
 }
 
-Result<std::shared_ptr<Step>> make_new_step(const ClusterState& state, const Job& job, const StepSpec& wanted, Time now) {
-  if (job.next_step >= state.config->max_step_count || job.next_step >= kMaxNormalStep) {
+Result<std::shared_ptr<Step>> make_new_step(const ClusterState& state, const Job& job, const StepSpec& wanted, Time now,
+                                            const Bitmap& taken = {}) {
+  if (job.next_step >= state.config->max_step_count || job.next_step >= kFirstStepPart) {
     return failure(ErrorCode::kInvalidStepId, "Step limit reached for this job");
   }
   if (Status ok = check_texts(wanted); !ok) return tl::unexpected(ok.error());
@@ -91,7 +93,7 @@ Result<std::shared_ptr<Step>> make_new_step(const ClusterState& state, const Job
   }
   auto spec = std::make_shared<StepSpec>(wanted);
   if (wanted.own_job && wanted.num_tasks == 0) spec->num_tasks = job.spec->num_tasks;  // as followed from its GPUs
-  auto layout = lay_out_step(state, job, *spec);
+  auto layout = lay_out_step(state, job, *spec, taken);
   if (!layout) return tl::unexpected(layout.error());
   spec->uid = job.spec->uid;
   spec->gid = job.spec->gid;
@@ -112,7 +114,8 @@ Result<std::shared_ptr<Step>> make_new_step(const ClusterState& state, const Job
 // Ranks count through all parts: each part's begin where the last one's ended.
 void join_parts(std::vector<std::shared_ptr<Step>>& parts) {
   auto world = std::make_shared<StepWorld>();
-  world->id = parts.front()->id;
+  const StepId first = parts.front()->id;
+  world->id = {first.job, number_of_step(first.step)};
   for (const auto& part : parts) {
     auto layout = std::make_shared<StepLayout>(*part->layout);
     for (StepNode& node : layout->nodes) {
@@ -130,13 +133,19 @@ void join_parts(std::vector<std::shared_ptr<Step>>& parts) {
   for (const auto& part : parts) part->world = world;
 }
 
-// The components of one heterogeneous job, each once.
+bool is_in_one_job(const CreateHetStep& command) {
+  if (command.parts.size() < 2) return false;
+  return std::ranges::all_of(command.parts, [&](const auto& part) { return part.job == command.parts.front().job; });
+}
+
+// All in one job, or in the components of one heterogeneous job, each once.
 Status check_parts(const ClusterState& state, const CreateHetStep& command) {
   if (command.parts.empty()) return failure(ErrorCode::kBadRequest);
   JobId leader = kNoJob, last = kNoJob;
   for (const auto& part : command.parts) {
     if (Status may = may_create(state, command.who, part.job); !may) return may;
     const Job& job = state.jobs.at(part.job);
+    if (job.het == nullptr && is_in_one_job(command)) continue;
     if (job.het == nullptr || (leader != kNoJob && job.het->leader != leader) || part.job <= last) {
       return failure(ErrorCode::kBadRequest);
     }
@@ -178,10 +187,19 @@ Result<Decision> decide_on(const ClusterState& state, const CreateHetStep& comma
     if (Status ok = check_not_over(state.jobs.at(part.job), part.step); !ok) return tl::unexpected(ok.error());
   }
   reply.parts.clear();
+  const bool in_one_job = is_in_one_job(command);
+  if (in_one_job && (command.parts.size() > kMostStepParts || number >= kMostStepsWithParts)) {
+    return failure(ErrorCode::kInvalidStepId, "Step limit reached for this job");
+  }
+  Bitmap taken;
   for (const auto& part : command.parts) {
-    auto step = make_new_step(state, state.jobs.at(part.job), part.step, now);
+    const Job& job = state.jobs.at(part.job);
+    auto step = make_new_step(state, job, part.step, now, in_one_job ? taken : Bitmap());
     if (!step) return tl::unexpected(step.error());
-    (*step)->id.step = number;
+    (*step)->id.step = in_one_job ? make_step_part(number, static_cast<uint32_t>(steps.size())) : number;
+    if (in_one_job) {
+      for (const StepNode& node : (*step)->layout->nodes) taken.set(allocation_position(*job.allocation, node.node).value());
+    }
     reply.parts.push_back((*step)->id);
     steps.push_back(std::move(*step));
   }

@@ -94,19 +94,21 @@ Result<Decision> signal_step(const ClusterState& state, const JobTarget& target,
   const Job& job = *found;
   if (!is_owner_or_admin(state, job, command.who.uid)) return failure(ErrorCode::kAccessDenied);
   if (is_finished(job)) return failure(ErrorCode::kInvalidJobId);
-  const Step* step = find_step(job, *target.step);
-  if (step == nullptr) {
+  const std::vector<const Step*> steps = find_steps(job, *target.step);
+  if (steps.empty()) {
     if (job.state == JobState::kPending) return failure(ErrorCode::kJobPending);
     return failure(is_completing(job) ? ErrorCode::kInvalidJobId : ErrorCode::kInvalidStepId);
   }
   Draft draft(state);
   const bool cancel = (command.flags & protocol::kSignalCancel) != 0 || command.signal == 0;
-  if (!cancel) {
-    draft.emit(JobSignaled{.job = *id, .step = *target.step, .signal = command.signal,
-                           .flags = command.flags, .time = now});
-  } else if (step->cancelled_by == UINT32_MAX) {
-    // as slurmctld: a step that is cancelled gets no time to end by itself, but for the one that asks with TERM (srun -K)
-    draft.emit(StepEndOrdered{.id = step->id, .by = command.who.uid, .time = now, .at_once = command.signal != kTerm});
+  for (const Step* step : steps) {
+    if (!cancel) {
+      draft.emit(JobSignaled{.job = *id, .step = step->id.step, .signal = command.signal,
+                             .flags = command.flags, .time = now});
+    } else if (step->cancelled_by == UINT32_MAX) {
+      // as slurmctld: a step that is cancelled gets no time to end by itself, but for the one that asks with TERM (srun -K)
+      draft.emit(StepEndOrdered{.id = step->id, .by = command.who.uid, .time = now, .at_once = command.signal != kTerm});
+    }
   }
   return draft.take(protocol::CountReply{.count = 1, .errors = {}});
 }
