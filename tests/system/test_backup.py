@@ -59,6 +59,9 @@ class Backup(ClusterCase):
         wait_for(lambda: self.out("squeue", "-h", "-t", "all", "-o", "%i").split() == [str(runs)], "the load is over")
         last = max(numbers)
         self.cluster.kill_controller()
+        for node in ("n1", "n2"):  # and of them not what they remember, but what they keep
+            self.cluster.kill_node(node)
+            self.cluster.start_node(node)
         shutil.rmtree(state)  # so that only the nodes know
         said = self.out("sluice", "restore", copy)
         self.assertRegex(said, rf"^{state}: cluster ")

@@ -260,6 +260,53 @@ TEST(Scheduler, StopsWhileItsStartsWaitForTheJournal) {
   EXPECT_EQ(publisher.newest()->state->active.size(), 1U);
 }
 
+// After an older state was put back nodes say first which job ids were given.
+TEST(JobIds, WaitUntilNodesHaveSaidWhatTheyKnow) {
+  test::FakeStore store;
+  state::ClusterState state = waiting_job();
+  Publisher publisher({std::make_shared<state::ClusterState>(state), 0}, [](const auto&, const auto&) {});
+  journal::GroupCommit commit(store);
+  Engine engine({.clock = now, .tick = std::chrono::milliseconds(5), .job_ids_wait = std::chrono::hours(1)}, std::move(state), 0, commit,
+                publisher);
+  const auto ask = [&](state::Command command) {
+    auto promise = std::make_shared<std::promise<Result<state::Reply>>>();
+    engine.post({std::move(command), {}, [promise](const Result<state::Reply>& reply, const state::ClusterSnapshot&) {
+                   promise->set_value(reply);
+                 }});
+    return promise->get_future();
+  };
+  auto submitted = ask(small_job());
+  // another command is not held up by it
+  state::RegisterNode node;
+  node.node.name = "n1";
+  node.node.hardware.boot_id = "boot";
+  node.node.last_job = {0, 700};
+  ASSERT_TRUE(ask(node).get());
+  EXPECT_EQ(submitted.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  engine.open_job_ids();
+  const Result<state::Reply> reply = submitted.get();
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(std::get<state::JobSubmittedReply>(*reply).job, 701U);
+  engine.stop();
+  commit.stop();
+  publisher.stop();
+}
+
+TEST(JobIds, WaitNoLongerThanTheyMay) {
+  test::FakeStore store;
+  state::ClusterState state = waiting_job();
+  Publisher publisher({std::make_shared<state::ClusterState>(state), 0}, [](const auto&, const auto&) {});
+  journal::GroupCommit commit(store);
+  Engine engine({.clock = now, .tick = std::chrono::milliseconds(5), .job_ids_wait = std::chrono::milliseconds(50)}, std::move(state), 0,
+                commit, publisher);
+  std::promise<bool> promise;
+  engine.post({small_job(), {}, [&](const Result<state::Reply>& reply, const state::ClusterSnapshot&) { promise.set_value(reply.has_value()); }});
+  EXPECT_TRUE(promise.get_future().get());
+  engine.stop();
+  commit.stop();
+  publisher.stop();
+}
+
 // A controller on a disk that has no room at all.
 class FullDisk : public testing::Test {
  protected:
