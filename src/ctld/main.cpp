@@ -37,13 +37,10 @@ std::optional<int> parse(int argc, char** argv, Arguments& a) {
   return daemon::parse(app, argc, argv, a);
 }
 
-int serve(const Arguments& a, ClusterConfig config, daemon::Background& background, daemon::Signals& signals) {
+int serve(const Arguments& a, const std::string& log_file, ClusterConfig config, daemon::Background& background,
+          daemon::Signals& signals) {
   auto pid_file = daemon::PidFile::create(config.slurmctld_pid_file);
   if (!pid_file) log::fatal("{}", pid_file.error().text);
-  const std::string log_file = a.log_file.empty() ? config.slurmctld_log_file : a.log_file;
-  if (auto ok = daemon::become_user(config.slurm_user_id, {config.slurmctld_pid_file, log_file, config.slurm_sched_log_file}); !ok) {
-    log::fatal("SlurmUser: {}", ok.error().text);
-  }
   ctld::ControllerOptions options;
   options.config_path = config.config_path;
   options.keep_partitions = a.keep_partitions;
@@ -103,7 +100,12 @@ int main(int argc, char** argv) {
   settings.syslog_level = config->slurmctld_syslog_debug;
   settings.debug_flags = config->debug_flags;
   settings.time_format = config->log_time_format;
+  // first, so that nothing is opened by root in folders of SlurmUser
+  const std::vector<std::string> files = {config->slurmctld_pid_file, settings.file, config->slurm_sched_log_file};
+  if (auto ok = daemon::become_user(config->slurm_user_id, files); !ok) {
+    return daemon::refuse(a, ok.error().text);
+  }
   if (auto ok = daemon::settle(a, settings, warnings); !ok) return daemon::refuse(a, ok.error().text);
   for (const std::string& key : config->without_effect) log::info("slurm.conf: {} has no effect yet", key);
-  return serve(a, std::move(*config), background, signals);
+  return serve(a, settings.file, std::move(*config), background, signals);
 }

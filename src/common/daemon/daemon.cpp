@@ -20,6 +20,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include "common/base/append_file.hpp"
 #include "common/base/errno_text.hpp"
 
 namespace sluice::daemon {
@@ -42,10 +43,11 @@ sigset_t handled_signals() {
 
 constexpr int kHeld = -2;
 
-// Opens and locks the file at `path`: a descriptor, kHeld where another process has it, -1 with errno.
-int lock_at(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (fd < 0) return -1;
+// Opens and locks the file at `path`: a descriptor, or kHeld where another process has it.
+Result<int> lock_at(const std::string& path) {
+  const auto opened = open_daemon_file(path, O_RDWR);
+  if (!opened) return opened;
+  const int fd = *opened;
   struct stat locked {};
   struct stat there {};
   // A daemon that ends removes its file: a lock on what is no longer at the path would guard nothing.
@@ -64,15 +66,11 @@ Status become_user(uint32_t uid, const std::vector<std::string>& files) {
   passwd* found = nullptr;
   char buffer[16384];
   if (getpwuid_r(uid, &entry, buffer, sizeof buffer, &found) != 0 || found == nullptr) {
-    return failure(ErrorCode::kInvalidUser, fmt::format("there is no user {}", uid));
+    return failure(ErrorCode::kInvalidUser, fmt::format("SlurmUser: there is no user {}", uid));
   }
-  for (const std::string& file : files) {
-    if (!file.empty() && chown(file.c_str(), uid, found->pw_gid) != 0 && errno != ENOENT) {
-      return failure(ErrorCode::kPathMissing, fmt::format("{}: {}", file, errno_text(errno)));
-    }
-  }
+  if (Status given = give_daemon_files(files, uid, found->pw_gid); !given) return given;
   if (initgroups(found->pw_name, found->pw_gid) != 0 || setgid(found->pw_gid) != 0 || setuid(uid) != 0) {
-    return failure(ErrorCode::kAccessDenied, fmt::format("cannot become {}: {}", found->pw_name, errno_text(errno)));
+    return failure(ErrorCode::kAccessDenied, fmt::format("SlurmUser: cannot become {}: {}", found->pw_name, errno_text(errno)));
   }
   return {};
 }
@@ -137,13 +135,14 @@ void Background::ready() {
 
 Result<PidFile> PidFile::create(const std::string& path, std::chrono::milliseconds wait) {
   const auto end = std::chrono::steady_clock::now() + wait;
-  int fd = lock_at(path);
-  while (fd == kHeld && std::chrono::steady_clock::now() < end) {
+  auto locked = lock_at(path);
+  while (locked && *locked == kHeld && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    fd = lock_at(path);
+    locked = lock_at(path);
   }
+  if (!locked) return tl::unexpected<Error>(locked.error());
+  const int fd = *locked;
   if (fd == kHeld) return failure(ErrorCode::kDuplicateName, fmt::format("{}: a running daemon holds it", path));
-  if (fd < 0) return failure(ErrorCode::kPathMissing, fmt::format("{}: {}", path, errno_text(errno)));
   const std::string text = std::to_string(getpid()) + "\n";
   if (ftruncate(fd, 0) != 0 || pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
     close(fd);

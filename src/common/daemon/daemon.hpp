@@ -39,8 +39,8 @@ class Background {
 // What sd_notify(3) does, for units with Type=notify: "READY=1\n". No-op where nobody asked for it (NOTIFY_SOCKET).
 void tell_service_manager(std::string_view state);
 
-// Started by root, a daemon of another user becomes that user, with its groups. `files` (those that
-// are there) become the user's before that, for they were opened by root.
+// Started by root, a daemon of another user becomes that user, with its groups. `files`, which it opens after that, are made
+// where they are not there, and become the user's before.
 [[nodiscard]] Status become_user(uint32_t uid, const std::vector<std::string>& files);
 
 // A PID file that exists as long as this object. A daemon that was told to end, or killed, may take a moment to be gone:

@@ -1,5 +1,6 @@
 #include "common/daemon/program.hpp"
 
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 
@@ -35,6 +36,10 @@ std::optional<int> parse(CLI::App& app, int argc, char** argv, const ProgramOpti
 }
 
 Background leave_terminal(const ProgramOptions& options) {
+  errno = 0;  // -1 is a nice value as well
+  if (options.nice != 0 && ::nice(options.nice) == -1 && errno != 0) {
+    std::fprintf(stderr, "%s: error: cannot change the nice value\n", options.program.c_str());
+  }
   return options.foreground || options.systemd ? Background::stay() : Background::enter();
 }
 
@@ -44,7 +49,6 @@ Status settle(const ProgramOptions& options, LogSettings settings, const std::ve
   settings.foreground = options.foreground || options.systemd;
   if (auto ok = start_log(settings); !ok) return ok;
   for (const std::string& warning : warnings) log::info("{}", warning);
-  if (options.nice != 0 && ::nice(options.nice) == -1) log::error("cannot change the nice value");
   return {};
 }
 

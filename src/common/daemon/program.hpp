@@ -31,10 +31,11 @@ void add_options(CLI::App& app, ProgramOptions& options, const ProgramKeys& keys
 // The exit status when there is nothing left to do: an error, --help or --version.
 [[nodiscard]] std::optional<int> parse(CLI::App& app, int argc, char** argv, const ProgramOptions& options);
 
-// Leaves the terminal, unless it is to stay in front. Before any thread starts.
+// Sets the nice value, while the daemon is who was started, and leaves the terminal unless it is to stay in front. Before any
+// thread starts.
 [[nodiscard]] Background leave_terminal(const ProgramOptions& options);
 // Opens the log, with `settings` as the configuration says, and tells it what loading the configuration
-// found; sets the nice value. Errors: the log cannot be opened.
+// found. Errors: the log cannot be opened.
 [[nodiscard]] Status settle(const ProgramOptions& options, LogSettings settings,
                             const std::vector<std::string>& warnings);
 

@@ -2,6 +2,7 @@
 // filtered and formatted here and a sink only writes it.
 #include "common/log/log.hpp"
 #include "common/log/log_file.hpp"
+#include "common/log/log_line.hpp"
 
 #include <cctype>
 #include <cerrno>
@@ -15,7 +16,6 @@
 #include <fmt/format.h>
 #include <spdlog/details/log_msg.h>
 #include <spdlog/pattern_formatter.h>
-#include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/sinks/syslog_sink.h>
 #include <unistd.h>
@@ -31,19 +31,15 @@ SinkPtr plain(SinkPtr sink) {
   return sink;
 }
 
-SinkPtr open_file(const std::string& path) {
-  return plain(std::make_shared<spdlog::sinks::basic_file_sink_st>(path, /*truncate=*/false));
-}
-
 struct Targets {
   std::mutex mutex;
   Options options;
   SinkPtr to_stderr = plain(std::make_shared<spdlog::sinks::stderr_sink_st>());
-  SinkPtr to_file;
+  AppendFile to_file;
   SinkPtr to_syslog;
 
   [[nodiscard]] Level most() const {
-    return std::max({options.stderr_level, to_file ? options.file_level : Level::kQuiet,
+    return std::max({options.stderr_level, to_file.is_open() ? options.file_level : Level::kQuiet,
                      to_syslog ? options.syslog_level : Level::kQuiet});
   }
   void publish_threshold() const {
@@ -134,10 +130,14 @@ void emit(const SinkPtr& sink, Level level, std::string_view line) {
 
 Status configure(const Options& options) {
   Targets& log = targets();
-  SinkPtr file;
+  AppendFile file;
   SinkPtr syslog;
+  if (!options.file.empty()) {
+    auto opened = AppendFile::open(options.file);
+    if (!opened) return tl::unexpected<Error>(opened.error());
+    file = std::move(*opened);
+  }
   try {
-    if (!options.file.empty()) file = open_file(options.file);
     if (options.syslog_level > Level::kQuiet) {
       syslog = plain(std::make_shared<spdlog::sinks::syslog_sink_st>(options.program, LOG_PID,
                                                                      LOG_DAEMON, true));
@@ -156,19 +156,17 @@ Status configure(const Options& options) {
 Status reopen() {
   Targets& log = targets();
   const std::lock_guard lock(log.mutex);
-  if (!log.to_file) return {};
-  try {
-    log.to_file = open_file(log.options.file);
-  } catch (const std::exception& problem) {
-    return failure(ErrorCode::kPathMissing, problem.what());
-  }
+  if (!log.to_file.is_open()) return {};
+  auto opened = AppendFile::open(log.options.file);
+  if (!opened) return tl::unexpected<Error>(opened.error());
+  log.to_file = std::move(*opened);
   return {};
 }
 
 void set_level(Level level) {
   Targets& log = targets();
   const std::lock_guard lock(log.mutex);
-  if (log.to_file) {
+  if (log.to_file.is_open()) {
     log.options.file_level = level;
   } else {
     log.options.stderr_level = level;
@@ -180,7 +178,7 @@ void set_level(Level level) {
 Level level() {
   Targets& log = targets();
   const std::lock_guard lock(log.mutex);
-  return log.to_file ? log.options.file_level : log.options.stderr_level;
+  return log.to_file.is_open() ? log.options.file_level : log.options.stderr_level;
 }
 
 void set_debug_flags(uint64_t flags) {
@@ -200,15 +198,15 @@ std::string stamp_now() {
 
 namespace detail {
 
-void write(Level level, std::string_view message) {
+void write(Level level, std::string_view text) {
+  const std::string message = log_line(text);
   Targets& log = targets();
   std::timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
   const std::string_view prefix = prefix_of(level);
   const std::lock_guard lock(log.mutex);
-  if (log.to_file && level <= log.options.file_level) {
-    emit(log.to_file, level,
-         fmt::format("{}{}{}", stamp(log.options.time_format, now), prefix, message));
+  if (log.to_file.is_open() && level <= log.options.file_level) {
+    log.to_file.write(fmt::format("{}{}{}\n", stamp(log.options.time_format, now), prefix, message));
   }
   if (level <= log.options.stderr_level) {
     const bool named = !log.options.program.empty();
@@ -221,7 +219,7 @@ void write(Level level, std::string_view message) {
 }
 
 void vlog(Level level, fmt::string_view format, fmt::format_args args) {
-  write(level, fmt::vformat(format, args));
+  write(level, bounded_text(format, args));
 }
 
 void vlog_flag(DebugFlag flag, fmt::string_view format, fmt::format_args args) {
@@ -229,11 +227,11 @@ void vlog_flag(DebugFlag flag, fmt::string_view format, fmt::format_args args) {
   std::string heading = debug_flag_names(static_cast<uint64_t>(flag));
   for (char& c : heading)
     c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  write(Level::kVerbose, fmt::format("{}: {}", heading, fmt::vformat(format, args)));
+  write(Level::kVerbose, fmt::format("{}: {}", heading, bounded_text(format, args)));
 }
 
 void vfatal(fmt::string_view format, fmt::format_args args) {
-  write(Level::kFatal, fmt::vformat(format, args));
+  write(Level::kFatal, bounded_text(format, args));
   std::exit(1);  // NOLINT(concurrency-mt-unsafe): the process cannot go on
 }
 

@@ -1,36 +1,41 @@
 // See log_file.hpp.
 #include "common/log/log_file.hpp"
 
-#include <cerrno>
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "common/base/errno_text.hpp"
+#include "common/log/log_line.hpp"
 
 namespace sluice::log {
 
 Status LogFile::open(const std::string& path) {
-  if (path == path_ && (file_ != nullptr || path.empty())) return {};
+  if (path == path_ && (file_.is_open() || path.empty())) return {};
   path_ = path;
   return reopen();
 }
 
 Status LogFile::reopen() {
-  file_.reset(path_.empty() ? nullptr : std::fopen(path_.c_str(), "ae"));
-  if (file_ != nullptr || path_.empty()) return {};
-  return failure(ErrorCode::kPathMissing, fmt::format("{}: {}", path_, errno_text(errno)));
+  file_ = AppendFile();
+  if (path_.empty()) return {};
+  auto opened = AppendFile::open(path_);
+  if (!opened) return tl::unexpected<Error>(opened.error());
+  file_ = std::move(*opened);
+  return {};
 }
 
 void LogFile::write(std::string_view lines) {
-  if (file_ == nullptr) return;
+  if (!file_.is_open()) return;
   const std::string stamp = stamp_now();
+  std::string text;
   while (!lines.empty()) {
     const std::string_view line = lines.substr(0, lines.find('\n'));
     lines.remove_prefix(std::min(lines.size(), line.size() + 1));
-    fmt::print(file_.get(), "{}{}\n", stamp, line);
+    fmt::format_to(std::back_inserter(text), "{}{}\n", stamp, log_line(line));
   }
-  std::fflush(file_.get());  // what cannot be written is lost: a full disk ends nothing
+  file_.write(text);
 }
 
 }  // namespace sluice::log

@@ -1,11 +1,10 @@
 // A log of one matter beside the process's own: lines with the same stamps, in a file that can be opened anew.
 #pragma once
 
-#include <cstdio>
-#include <memory>
 #include <string>
 #include <string_view>
 
+#include "common/base/append_file.hpp"
 #include "common/base/result.hpp"
 
 namespace sluice::log {
@@ -20,16 +19,13 @@ class LogFile {
   Status open(const std::string& path);
   // After the file was moved away.
   Status reopen();
-  [[nodiscard]] bool is_open() const { return file_ != nullptr; }
+  [[nodiscard]] bool is_open() const { return file_.is_open(); }
   // Each line with a stamp; all of them are in the file when this returns.
   void write(std::string_view lines);
 
  private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
   std::string path_;
-  std::unique_ptr<std::FILE, Close> file_;
+  AppendFile file_;
 };
 
 }  // namespace sluice::log

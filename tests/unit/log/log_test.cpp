@@ -1,5 +1,6 @@
 // The log: lines, levels, flags and reopening.
 #include "common/log/log.hpp"
+#include "common/log/log_file.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -44,6 +45,35 @@ TEST_F(Log, WritesSlurmsLines) {
   const std::string stamp = R"(\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\] )";
   EXPECT_TRUE(std::regex_match(written[0], std::regex(stamp + "job 7 started"))) << written[0];
   EXPECT_TRUE(std::regex_match(written[1], std::regex(stamp + "error: no such node: n9")));
+}
+
+// What users name is in many lines: none of them may look like two, or move a reader's cursor.
+TEST_F(Log, ControlCharactersAreShown) {
+  info("job {} of {}", "evil\n[2026-01-01T00:00:00.000] error: forged", "\x1b]0;title\x07");
+  const auto written = lines(path);
+  ASSERT_EQ(written.size(), 1u);
+  EXPECT_NE(written[0].find("job evil\\n[2026-01-01T00:00:00.000] error: forged of \\x1b]0;title\\x07"), std::string::npos);
+}
+
+TEST_F(Log, LinesAreBounded) {
+  info("job {}", std::string(64u << 20, 'x'));
+  set_debug_flags(*parse_debug_flags("steps"));
+  set_level(Level::kVerbose);
+  flag(DebugFlag::kSteps, "{}", std::string(1u << 20, '\n'));
+  LogFile other;
+  const std::string beside = path + ".other";
+  ASSERT_TRUE(other.open(beside));
+  other.write(std::string(1u << 20, 'y') + "\nshort");
+  const auto written = lines(path);
+  ASSERT_EQ(written.size(), 2u);
+  EXPECT_LT(written[0].size(), 17000u);
+  EXPECT_TRUE(std::regex_search(written[0], std::regex(R"(x\.\.\. \(670\d+ more bytes\)$)")));
+  EXPECT_LT(written[1].size(), 5 * 17000u) << "escaped";
+  const auto lines_beside = lines(beside);
+  ASSERT_EQ(lines_beside.size(), 2u);
+  EXPECT_LT(lines_beside[0].size(), 17000u);
+  EXPECT_NE(lines_beside[1].find("] short"), std::string::npos);
+  std::filesystem::remove(beside);
 }
 
 TEST_F(Log, LevelAndFlagsChangeAtRunTime) {
