@@ -75,6 +75,7 @@ struct Controller::Graph {
   SentFiles sent_files;
   ConfigForNodes config_for_nodes;
   RateLimits rate_limits;
+  SubmitHosts submit_hosts{short_host_name()};
   std::optional<ServiceParts> services;
   std::optional<net::RpcServer> server;
 
@@ -171,7 +172,7 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
 Status Controller::Graph::start_server() {
   services.emplace(ServiceParts{*engine, *publisher, *scheduler, *store, *signer, *links, *liveness, *watches, step_waiters, users,
                                 now, now(), short_host_name(), [this] { return reconfigure(); },
-                                [this](bool controller_only) { shut_down(controller_only); }, runtime, calls, sent_files, config_for_nodes, refusals});
+                                [this](bool controller_only) { shut_down(controller_only); }, runtime, calls, sent_files, config_for_nodes, refusals, submit_hosts});
   net::ServerOptions server_options;
   server_options.addresses = {net::controller_listen_address(*config, short_host_name())};
   server_options.receiver = net::kController;

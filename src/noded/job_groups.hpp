@@ -31,6 +31,11 @@ class JobGroups {
   // there is none.
   void remove_job(JobId job);
   // The same for a step whose daemon died.
+  // Whether processes of steps are in control groups.
+  [[nodiscard]] bool are_used() {
+    refresh();
+    return tree_ != nullptr;
+  }
   void remove_step(const StepId& id);
   // The groups of all jobs without running steps and scripts, which an agent before this one left.
   void remove_unused();

@@ -55,6 +55,12 @@ void handle_question(net::RpcServer& server, RequestParts& parts, Run run) {
       });
 }
 
+// Whose steps the asker is told of; nullopt: everybody's.
+std::optional<uint32_t> whose_steps(const RequestParts& parts, const CallContext& context) {
+  const bool all = context.is_super_user() || !has_option(parts.node.config->private_data, "jobs");
+  return all ? std::nullopt : std::optional(context.identity.uid);
+}
+
 uint32_t index_in(const StepLayout& layout, std::string_view name) {
   for (uint32_t index = 0; index < layout.nodes.size(); ++index) {
     if (layout.nodes[index].name == name) return index;
@@ -264,20 +270,18 @@ void add_requests(net::RpcServer& server, RequestParts& parts) {
   handle_question<ListPidsRequest, ListPidsReply>(
       server, parts,
       [](RequestParts& p, const CallContext& context, const ListPidsRequest& request, const auto& answer) {
-        const auto& hidden = p.node.config->private_data;
-        const bool all = context.is_super_user() || !has_option(hidden, "jobs");
-        p.steps.list_pids(request, all ? std::nullopt : std::optional(context.identity.uid),
+        p.steps.list_pids(request, whose_steps(p, context),
                           [answer](const ListPidsReply& reply) { answer->reply(reply); });
       });
   handle_question<ShowAgentRequest, ShowAgentReply>(
-      server, parts, [](RequestParts& p, const CallContext&, const ShowAgentRequest&, const auto& answer) {
-        answer->reply(ShowAgentReply{describe_agent(p.node, p.steps)});
+      server, parts, [](RequestParts& p, const CallContext& context, const ShowAgentRequest&, const auto& answer) {
+        answer->reply(ShowAgentReply{describe_agent(p.node, p.steps, whose_steps(p, context))});
       });
 }
 
-std::vector<std::string> describe_agent(const NodeState& node, const Steps& steps) {
+std::vector<std::string> describe_agent(const NodeState& node, const Steps& steps, std::optional<uint32_t> only_of) {
   std::string active;
-  for (const protocol::StepKey& key : steps.live()) {
+  for (const protocol::StepKey& key : steps.live(only_of)) {
     active += (active.empty() ? "" : ",") + step_id_text(key.id);
   }
   const NodeHardware& hardware = node.real_hardware;

@@ -35,6 +35,7 @@ void add_requests(net::RpcServer& server, RequestParts& parts);
 void add_broadcast_requests(net::RpcServer& server, RequestParts& parts);
 
 // `scontrol show slurmd`
-[[nodiscard]] std::vector<std::string> describe_agent(const NodeState& node, const Steps& steps);
+[[nodiscard]] std::vector<std::string> describe_agent(const NodeState& node, const Steps& steps,
+                                                      std::optional<uint32_t> only_of = std::nullopt);
 
 }  // namespace sluice::noded

@@ -400,10 +400,11 @@ void Steps::lost(const StepPtr& step, const std::string& why, bool node_to_blame
   if (node_to_blame) report.happened = now();
   // kept, so that a restart of the agent tells the same
   if (spool_.is_claimed(step->key)) {
-    const size_t orphans =
-        kill_marked({fmt::format("SLURM_JOB_ID={}", step->key.id.job),
-                     fmt::format("SLURM_STEP_ID={}", static_cast<int32_t>(number_of_step(step->key.id.step))),
-                     "SLURMD_NODENAME=" + node_.name, "SLURM_CONF=" + node_.config_path});
+    // who is in its control group is known for sure; what a process's environment says, anybody may have made it say
+    const std::vector<std::string> marks = {fmt::format("SLURM_JOB_ID={}", step->key.id.job),
+                                            fmt::format("SLURM_STEP_ID={}", static_cast<int32_t>(number_of_step(step->key.id.step))),
+                                            "SLURMD_NODENAME=" + node_.name, "SLURM_CONF=" + node_.config_path};
+    const size_t orphans = groups_.are_used() ? 0 : kill_marked(marks, step->uid);
     groups_.remove_step(step->key.id);
     if (auto ok = ChangedCpus(node_.spool_dir).give_back(step->key); !ok) log::error("{}", ok.error().text);
     if (auto ok = ChangedGpus(node_.spool_dir).give_back(step->key); !ok) log::error("{}", ok.error().text);
@@ -500,10 +501,10 @@ std::vector<protocol::StepKey> Steps::live_of(JobId job) const {
   return keys;
 }
 
-std::vector<protocol::StepKey> Steps::live() const {
+std::vector<protocol::StepKey> Steps::live(std::optional<uint32_t> only_of) const {
   std::vector<protocol::StepKey> keys;
   for (const auto& [key, step] : steps_) {
-    if (is_live(*step)) keys.push_back(key);
+    if (is_live(*step) && (!only_of || step->uid == *only_of)) keys.push_back(key);
   }
   return keys;
 }

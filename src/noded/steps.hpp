@@ -60,7 +60,7 @@ class Steps {
   Status attach(const protocol::AttachRequest& request, uint32_t uid);
   // Every live step of the job (of any restart).
   [[nodiscard]] std::vector<protocol::StepKey> live_of(JobId job) const;
-  [[nodiscard]] std::vector<protocol::StepKey> live() const;
+  [[nodiscard]] std::vector<protocol::StepKey> live(std::optional<uint32_t> only_of = std::nullopt) const;  // of this user
   [[nodiscard]] std::vector<protocol::StepKey> unacknowledged() const;
 
   // Asks the daemons; `done` comes within a second. `only_of`: of this user's steps only.

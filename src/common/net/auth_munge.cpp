@@ -4,6 +4,7 @@
 #include <ctime>
 #include <memory>
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <munge.h>
 
@@ -52,7 +53,7 @@ class MungeAuth final : public AuthProvider {
     if (cluster != cluster_) {
       return refuse(fmt::format("the credential is for cluster '{}', not for '{}'", cluster, cluster_));
     }
-    Identity identity{.authenticated = true, .uid = uid, .gid = gid, .host = {}};
+    Identity identity{.authenticated = true, .uid = uid, .gid = gid, .host = {}, .address = origin_of(context.get())};
     if (rest.size() > cluster.size()) identity.answer_key = rest.substr(cluster.size() + 1);
     return Proof{std::move(identity), std::string(payload.substr(0, kDigestSize))};
   }
@@ -75,6 +76,12 @@ class MungeAuth final : public AuthProvider {
       munge_ctx_set(context.get(), MUNGE_OPT_TTL, static_cast<int>(to_seconds(lifetime_)));
     }
     return context;
+  }
+  static std::string origin_of(munge_ctx_t context) {
+    in_addr address{};
+    char text[INET_ADDRSTRLEN];
+    const bool known = munge_ctx_get(context, MUNGE_OPT_ADDR4, &address) == EMUNGE_SUCCESS && address.s_addr != INADDR_ANY;
+    return known && ::inet_ntop(AF_INET, &address, text, sizeof text) != nullptr ? text : "";
   }
   static tl::unexpected<Error> refuse(std::string text) {
     return failure(ErrorCode::kAuthentication, "auth/munge: " + std::move(text));

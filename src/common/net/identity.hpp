@@ -12,6 +12,7 @@ struct Identity {
   uint32_t uid = UINT32_MAX;
   uint32_t gid = UINT32_MAX;
   std::string host;  // the host that made the token; empty when unknown
+  std::string address = {};  // of the host that made a munge credential, as its munged says; empty: unknown
   std::string answer_key = {};  // the answer is to be signed with it; empty: it need not be
 
   [[nodiscard]] bool is_root() const { return authenticated && uid == 0; }

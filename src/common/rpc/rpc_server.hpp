@@ -30,7 +30,8 @@ namespace sluice::net {
 struct ServerOptions {
   std::vector<std::string> addresses;  // "host:port" (port 0 picks one), "[::]:port", "unix:/path"
   std::string receiver;  // kController or the node's name: tokens made for another daemon are refused
-  std::shared_ptr<AuthProvider> auth;  // null: every method is open (tests only)
+  std::shared_ptr<AuthProvider> auth;  // null: only methods that are open to anyone are served
+  bool knows_nobody = false;           // without `auth` every method is open (tests only)
   uint32_t slurm_user = 0;
   size_t max_message = 64 << 20;  // bytes, either way; of most methods requests are much shorter (MethodRules)
   int max_streams_per_connection = 1000;

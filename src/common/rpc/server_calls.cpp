@@ -34,7 +34,9 @@ ServerCall* ServerCall::begin(std::shared_ptr<ServerCall> self) {
   call->begun_ = std::chrono::steady_clock::now();
   AuthProvider* auth = call->options_.auth.get();
   std::string token = auth == nullptr ? std::string() : call->token_in_headers();
-  if (auth != nullptr && token.empty() && call->method_.rules.access != Access::kAnyone) {
+  if (auth == nullptr && !call->options_.knows_nobody && call->method_.rules.access != Access::kAnyone) {
+    call->refuse({ErrorCode::kAuthentication, "this server cannot prove who asks"});
+  } else if (auth != nullptr && token.empty() && call->method_.rules.access != Access::kAnyone) {
     call->refuse({ErrorCode::kAuthentication, "the request carries no token"});
   } else if (token.empty() || !auth->is_slow(token)) {
     prove(alive, token);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "common/base/printable.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/model/component_name.hpp"
@@ -11,6 +12,7 @@
 #include "common/tables/job_states.hpp"
 #include "ctld/agents/site_programs.hpp"
 #include "ctld/state/exit_status.hpp"
+#include "ctld/state/mail_types.hpp"
 
 namespace sluice::ctld {
 namespace {
@@ -59,7 +61,7 @@ std::string run_time(const state::SendMail& mail) {
 
 std::string mail_subject(const state::SendMail& mail) {
   const Job& job = *mail.job;
-  std::string subject = fmt::format("Slurm {} Name={} {}", which(mail), job.spec->name.view(), words_of(mail.kind));
+  std::string subject = fmt::format("Slurm {} Name={} {}", which(mail), mask_controls(job.spec->name.view()), words_of(mail.kind));
   if (mail.whole_array) {
     if (!mail.outcome.empty()) subject += ", " + mail.outcome;
     return subject;
@@ -74,10 +76,10 @@ std::string mail_subject(const state::SendMail& mail) {
 }
 
 std::string mail_address(const Job& job, const ClusterConfig& config) {
-  // what looks like an option would be one to MailProg, which runs as the controller does
   const std::string_view asked = job.spec->mail_user.view();
-  if (!asked.empty() && !asked.starts_with('-')) return std::string(asked);
+  if (!asked.empty() && state::is_mail_list(asked)) return std::string(asked);
   std::string user = job.spec->user_name.str();
+  if (!state::is_mail_list(user)) return {};
   if (!config.mail_domain.empty() && user.find('@') == std::string::npos) user += "@" + config.mail_domain;
   return user;
 }

@@ -4,9 +4,12 @@
 #include <csignal>
 #include <span>
 
+#include <algorithm>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <grp.h>
+#include <poll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
@@ -25,6 +28,22 @@ std::vector<gid_t> groups_of(const ProgramUser& user) {
   if (::getgrouplist(user.name.c_str(), user.gid, groups.data(), &count) < 0) count = 0;
   groups.resize(static_cast<size_t>(count));
   return groups;
+}
+
+// False when it runs still after that time; 0: it has all the time.
+bool ends_within(pid_t pid, std::chrono::milliseconds most) {
+  if (most.count() == 0) return true;
+  const auto process = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  if (process < 0) return true;  // an old kernel: it is waited for
+  const auto until = std::chrono::steady_clock::now() + most;
+  pollfd wait{process, POLLIN, 0};
+  int ended = 0;
+  do {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+    ended = ::poll(&wait, 1, std::max(static_cast<int>(left.count()), 0));
+  } while (ended < 0 && errno == EINTR);
+  ::close(process);
+  return ended != 0;
 }
 
 // Between fork and exec: nothing that is not safe there. Gives the error, or does not return.
@@ -47,7 +66,7 @@ int become_program(const ProgramUser* user, std::span<const gid_t> groups, char*
 }  // namespace
 
 int run_program(const std::vector<std::string>& words, const std::map<std::string, std::string>& environment,
-                const ProgramUser& user) {
+                const ProgramUser& user, std::chrono::milliseconds most) {
   std::vector<std::string> pairs;
   pairs.reserve(environment.size());
   for (const auto& [name, value] : environment) pairs.push_back(fmt::format("{}={}", name, value));
@@ -68,6 +87,10 @@ int run_program(const std::vector<std::string>& words, const std::map<std::strin
   if (pid < 0) error = errno;
   else if (::read(told[0], &error, sizeof(error)) <= 0) error = 0;
   ::close(told[0]);
+  if (pid > 0 && error == 0 && !ends_within(pid, most)) {
+    log::error("{} is killed: it took longer than {} s", words[0], most.count() / 1000);
+    ::kill(-pid, SIGKILL);
+  }
   const int status = pid > 0 ? wait_for_child(pid).value_or(-1) : -1;
   if (error == 0) {
     log::flag(log::DebugFlag::kScript, "process {} ran {}, status {:#x}", pid, words[0], static_cast<uint32_t>(status));

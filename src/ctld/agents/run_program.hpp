@@ -1,6 +1,7 @@
 // Runs one program of the site and waits for it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -14,8 +15,9 @@ struct ProgramUser {
   uint32_t uid = 0, gid = 0;
 };
 
-// The status as wait(2) gives it; -1 when it could not be started. The first word is its path.
+// The status as wait(2) gives it; -1 when it could not be started. The first word is its path. What runs longer than `most`
+// (0: no limit) is killed with all of its process group.
 [[nodiscard]] int run_program(const std::vector<std::string>& words, const std::map<std::string, std::string>& environment,
-                              const ProgramUser& user);
+                              const ProgramUser& user, std::chrono::milliseconds most = {});
 
 }  // namespace sluice::ctld

@@ -14,7 +14,9 @@
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
 
+#include "common/base/append_file.hpp"
 #include "common/base/errno_text.hpp"
+#include "common/base/replace_file.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/log/log.hpp"
@@ -27,6 +29,11 @@
 namespace sluice::ctld {
 namespace {
 
+constexpr size_t kMostMails = 10000;  // that wait in a lane
+constexpr size_t kLastMails = 10;     // of a lane that are still sent when the controller ends
+constexpr auto kMailTime = std::chrono::minutes(2);
+constexpr auto kTriggerTime = std::chrono::minutes(10);
+constexpr auto kLastMailTime = std::chrono::seconds(1);
 constexpr const char* kPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 std::string limit_text(Minutes limit) {
@@ -83,6 +90,8 @@ int memory_file(const std::string& text) {
 SitePrograms::~SitePrograms() {
   *ending_ = true;
   workers_.join();
+  triggers_.join();
+  for (Lane& lane : mail_lanes_) lane.worker.join();
 }
 
 std::map<std::string, std::string> program_environment(const Job& job, const ClusterConfig& config) {
@@ -174,10 +183,10 @@ void SitePrograms::record_ended(const Job& job, const state::ClusterSnapshot& st
     const std::string path = config.job_comp_loc.empty() ? "/var/log/slurm_jobcomp.log" : config.job_comp_loc;
     const std::string line = completion_line(job, *state);
     const std::lock_guard lock(file_mutex_);
-    const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    const bool written = fd >= 0 && write(fd, line.data(), line.size()) == static_cast<ssize_t>(line.size());
-    if (!written) log::error("JobCompLoc {}: job {} is not recorded: {}", path, job.id, errno_text(errno));
-    if (fd >= 0) close(fd);
+    const auto fd = open_daemon_file(path, O_WRONLY | O_APPEND);
+    if (!fd) return log::error("JobCompLoc: job {} is not recorded: {}", job.id, fd.error().text);
+    if (!write_all(*fd, line)) log::error("JobCompLoc {}: job {} is not recorded: {}", path, job.id, errno_text(errno));
+    close(*fd);
   } else if (iequals(config.job_comp_type, "jobcomp/script") && !config.job_comp_loc.empty()) {
     // the script's variables have names of their own
     auto e = program_environment(job, config);
@@ -204,7 +213,24 @@ void SitePrograms::record_ended(const Job& job, const state::ClusterSnapshot& st
 void SitePrograms::send_mail(const state::SendMail& mail, const state::ClusterSnapshot& state) {
   const ClusterConfig& config = *state->config;
   if (config.mail_prog.empty()) return;
-  run({{config.mail_prog, "-s", mail_subject(mail), mail_address(*mail.job, config)}}, mail_environment(mail, config), {}, {});
+  const Job& job = *mail.job;
+  const std::string address = mail_address(job, config);
+  if (address.empty()) return log::error("job {}: no mail is sent, its user's name is no address", job.id);
+  // those of one job go one after another, and neither a slow mailer nor many mails hold anything else up
+  const JobId group = job.array != nullptr ? job.array->array_job : job.id;
+  Lane& lane = mail_lanes_[group % mail_lanes_.size()];
+  if (lane.waiting->load() >= kMostMails) return log::error("job {}: no mail is sent, {} wait for MailProg", job.id, kMostMails);
+  ++*lane.waiting;
+  boost::asio::post(lane.worker, [words = std::vector<std::string>{config.mail_prog, "-s", mail_subject(mail), address},
+                                  environment = mail_environment(mail, config), waiting = lane.waiting, ending = ending_] {
+    if (*ending && waiting->load() > kLastMails) {
+      --*waiting;
+      return;
+    }
+    const int status = run_program(words, environment, {}, *ending ? kLastMailTime : kMailTime);
+    if (status != 0) log::error("{} ended with status {}", words[0], status);
+    --*waiting;
+  });
 }
 
 // "PROGRAM ARGUMENTS… RESOURCE"
@@ -222,7 +248,11 @@ void SitePrograms::run_trigger(const state::RunTrigger& firing, const state::Clu
       {"USER", trigger.user_name},
       {"SLURM_CONF", state->config->config_path},
       {"SLURM_CLUSTER_NAME", state->config->cluster_name}};
-  run({std::move(words)}, std::move(environment), {}, {trigger.user_name, trigger.uid, trigger.gid});
+  // a user's program takes as long as he likes: prologs do not wait for it
+  boost::asio::post(triggers_, [words = std::move(words), environment = std::move(environment), trigger] {
+    const int status = run_program(words, environment, {trigger.user_name, trigger.uid, trigger.gid}, kTriggerTime);
+    if (status != 0) log::error("{} ended with status {}", words[0], status);
+  });
 }
 
 void SitePrograms::run_reboot(const Bitmap& nodes, const std::string& features, const state::ClusterSnapshot& state) {

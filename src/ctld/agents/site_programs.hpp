@@ -3,6 +3,7 @@
 // power saving run beside them, as many as there are, and nobody waits for them: they may take as long as a host takes to boot.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <functional>
 #include <map>
@@ -46,7 +47,13 @@ class SitePrograms {
 
   std::shared_ptr<std::atomic<bool>> ending_ = std::make_shared<std::atomic<bool>>(false);  // for threads that outlive this
   std::mutex file_mutex_;  // one line at a time into the completion file
-  boost::asio::thread_pool workers_{4};
+  struct Lane {
+    boost::asio::thread_pool worker{1};
+    std::shared_ptr<std::atomic<size_t>> waiting = std::make_shared<std::atomic<size_t>>(0);
+  };
+  boost::asio::thread_pool workers_{4};   // prologs, epilogs, records of ended jobs
+  boost::asio::thread_pool triggers_{4};
+  std::array<Lane, 4> mail_lanes_;
 };
 
 // The variables that these programs find, by name.

@@ -11,10 +11,25 @@ namespace {
 using net::CallContext;
 using net::Responder;
 
+constexpr size_t kMostCrontabBytes = size_t{1} << 20;
+constexpr size_t kMostCrontabJobs = 1000;
+constexpr size_t kMostTriggerBytes = 4096;
+
 void set_trigger(ServiceParts& parts, const CallContext& context, Trigger trigger, Responder<protocol::Empty> responder) {
   const state::Identity who = identity_of(context);
+  const bool bounded = trigger.program.size() <= kMostTriggerBytes && trigger.nodes.size() <= kMostTriggerBytes;
+  if (!bounded) return responder.fail(ErrorCode::kBadRequest, "the trigger's program or list of nodes is too long");
   trigger.user_name = parts.users.find(who.uid, who.gid, parts.clock()).name;
   parts.engine.post({state::SetTrigger{who, std::move(trigger)}, {}, answer_empty(std::move(responder))});
+}
+
+// Under PrivateData=jobs everyone sees his own.
+protocol::QueryTriggersReply query_triggers(const ServiceParts& parts, const CallContext& context) {
+  const state::ClusterSnapshot state = parts.publisher.newest()->state;
+  protocol::QueryTriggersReply reply{*state->triggers};
+  if (!has_option(state->config->private_data, "jobs") || asked_by_admin(*state, context)) return reply;
+  std::erase_if(reply.triggers, [&](const Trigger& trigger) { return trigger.uid != context.identity.uid; });
+  return reply;
 }
 
 // Whose crontab: one's own; anybody's for root. SlurmUser does not become root by it.
@@ -30,12 +45,16 @@ void replace_crontab(ServiceParts& parts, const CallContext& context, protocol::
   state::ReplaceCrontab command;
   command.who = identity_of(context);  // the group, too, is the proved one: a job runs with it
   if (context.is_super_user()) command.who = {request.uid, request.gid};
+  const bool bounded = request.text.size() <= kMostCrontabBytes && request.entries.size() <= kMostCrontabJobs;
+  if (!bounded) return responder.fail(ErrorCode::kBadRequest, "the crontab is too long");
   command.text = std::move(request.text);
   const UserEntry user = parts.users.find(command.who.uid, command.who.gid, parts.clock());
   if (user.name.empty()) return responder.fail(ErrorCode::kAccessDenied, "Invalid user id");
   command.groups = user.groups;
   std::vector<journal::Blob> blobs;
   for (protocol::CronEntry& entry : request.entries) {
+    if (auto ok = check_blobs(parts, entry.script, entry.environment); !ok) return responder.fail(ok.error());
+    entry.spec.submit_host = parts.submit_hosts.name_of(context, entry.spec.submit_host.view());
     entry.spec.uid = command.who.uid;
     entry.spec.gid = command.who.gid;
     entry.spec.user_name = user.name;
@@ -87,8 +106,8 @@ void add_admin_methods(net::RpcServer& server, ServiceParts& parts) {
   server.handle<ClearTriggersRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
     parts.engine.post({state::ClearTriggers{identity_of(context), request.filter}, {}, answer_empty(std::move(responder))});
   });
-  server.handle<QueryTriggersRequest, QueryTriggersReply>([&parts](const auto&, auto, auto responder) {
-    responder.reply({*parts.publisher.newest()->state->triggers});
+  server.handle<QueryTriggersRequest, QueryTriggersReply>([&parts](const auto& context, auto, auto responder) {
+    responder.reply(query_triggers(parts, context));
   });
   server.handle<ReplaceCrontabRequest, ReplaceCrontabReply>([&parts](const auto& context, auto request, auto responder) {
     replace_crontab(parts, context, std::move(request), std::move(responder));

@@ -114,6 +114,8 @@ protocol::QueryConfigReply query_config(ServiceParts& parts) {
   const state::ClusterSnapshot state = parts.publisher.newest()->state;
   protocol::QueryConfigReply reply;
   reply.config = *state->config;
+  // what it is, is nobody's business; that it is there, scontrol shows
+  if (const auto secret = reply.config.values.find("JobCompPass"); secret != reply.config.values.end()) secret->second = "(hidden)";
   reply.boot_time = parts.boot_time;
   reply.next_job_id = state->next_job_id;
   reply.host = parts.host;

@@ -22,6 +22,7 @@
 #include "ctld/rpc/call_counts.hpp"
 #include "ctld/rpc/users.hpp"
 #include "ctld/rpc/step_waiters.hpp"
+#include "ctld/rpc/submit_hosts.hpp"
 #include "ctld/rpc/watches.hpp"
 #include "ctld/config_for_nodes.hpp"
 #include "ctld/sent_files.hpp"
@@ -72,6 +73,7 @@ struct ServiceParts {
   const SentFiles& sent_files;
   ConfigForNodes& config_for_nodes;
   const LaunchRefusals& refusals;
+  SubmitHosts& submit_hosts;
 };
 
 void add_submit_methods(net::RpcServer& server, ServiceParts& parts);  // SubmitJob, EndAllocation, WatchJob
@@ -92,6 +94,8 @@ void add_outside_methods(net::RpcServer& server, ServiceParts& parts);  // Launc
 
 // Keeps bytes as a blob and gives its key; nothing for no bytes.
 [[nodiscard]] SharedText keep_blob(std::string bytes, std::vector<journal::Blob>& blobs);
+// What a request may leave on the disk: a script as long as max_script_size says, an environment that exec(3) could take.
+[[nodiscard]] Status check_blobs(const ServiceParts& parts, std::string_view script, std::string_view environment);
 // The proved identity, and what the system knows of it. Root may submit for others (--uid).
 [[nodiscard]] Result<state::SubmitJob> make_submit(ServiceParts& parts, const net::CallContext& context, JobSpec spec,
                                                    std::vector<JobSpec> components = {});

@@ -1,6 +1,9 @@
 // sdiag: what the controller has counted.
 #include <chrono>
+#include <utility>
+#include <vector>
 
+#include "common/base/text.hpp"
 #include "ctld/rpc/services.hpp"
 
 namespace sluice::ctld {
@@ -26,6 +29,14 @@ void count_states(const state::ClusterState& state, protocol::QueryStatisticsRep
     if (state.jobs.at(id).state == JobState::kRunning) ++reply.jobs_running;
     return true;
   });
+}
+
+// Who asks how often is told as who runs what is: under PrivateData=jobs, users or usage everyone sees himself alone.
+void hide_others(const ServiceParts& parts, const net::CallContext& context, protocol::QueryStatisticsReply& reply) {
+  const state::ClusterSnapshot state = parts.publisher.newest()->state;
+  const auto hides = [&](const char* what) { return has_option(state->config->private_data, what); };
+  if (asked_by_admin(*state, context) || !(hides("jobs") || hides("users") || hides("usage"))) return;
+  std::erase_if(reply.by_user, [&](const auto& one) { return one.uid != context.identity.uid; });
 }
 
 protocol::QueryStatisticsReply statistics(ServiceParts& parts, bool reset) {
@@ -56,7 +67,9 @@ void add_statistics_methods(net::RpcServer& server, ServiceParts& parts) {
   using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
   server.handle<QueryStatisticsRequest, QueryStatisticsReply>([&parts](const auto& context, auto request, auto responder) {
     if (request.reset && !context.is_super_user()) return responder.fail(ErrorCode::kAccessDenied);
-    responder.reply(statistics(parts, request.reset));
+    protocol::QueryStatisticsReply reply = statistics(parts, request.reset);
+    hide_others(parts, context, reply);
+    responder.reply(std::move(reply));
   });
 }
 

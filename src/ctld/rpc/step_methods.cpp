@@ -103,6 +103,7 @@ void try_to_create(ServiceParts& parts, PatientRequest request, Patience patienc
 
 void create_step(ServiceParts& parts, const CallContext& context, protocol::CreateStepRequest request,
                  Responder<protocol::CreateStepReply> responder) {
+  if (auto ok = check_blobs(parts, {}, request.environment); !ok) return responder.fail(ok.error());
   state::CreateStep command;
   command.who = identity_of(context);
   command.job = request.job;
@@ -124,6 +125,7 @@ void create_het_step(ServiceParts& parts, const CallContext& context, protocol::
   std::vector<journal::Blob> blobs;
   std::vector<JobId> jobs;
   for (protocol::CreateStepRequest& part : request.parts) {
+    if (auto ok = check_blobs(parts, {}, part.environment); !ok) return responder.fail(ok.error());
     complete_endpoint(*parts.publisher.newest()->state, command.who.uid, part.job, part.spec.io);
     part.spec.environment_blob = keep_blob(std::move(part.environment), blobs);
     jobs.push_back(part.job);

@@ -36,12 +36,14 @@ Result<state::SubmitJob> make_submit(ServiceParts& parts, const net::CallContext
   }
   spec.user_name = user.name;
   spec.group_name = user.group_name;
+  spec.submit_host = parts.submit_hosts.name_of(context, spec.submit_host.view());
   command.groups = user.groups;
   command.job = std::move(spec);
   for (JobSpec& component : components) {  // they are all of one user
     component.uid = command.job.uid;
     component.gid = command.job.gid;
     component.user_name = command.job.user_name;
+    component.submit_host = command.job.submit_host;
     component.group_name = command.job.group_name;
   }
   command.components = std::move(components);
@@ -53,6 +55,16 @@ Status may_see(const state::ClusterState& state, JobId id, uint32_t uid) {
   if (!job) return failure(ErrorCode::kInvalidJobId);
   if (!state::is_owner_or_admin(state, *job, uid)) return failure(ErrorCode::kAccessDenied);
   return {};
+}
+
+Status check_blobs(const ServiceParts& parts, std::string_view script, std::string_view environment) {
+  constexpr size_t kUsualMost = 4U << 20;
+  constexpr size_t kMostEnvironment = 6U << 20;  // more than the kernel gives a program, whatever its limits are
+  const state::ClusterSnapshot state = parts.publisher.newest()->state;
+  const auto most = to_number<size_t>(option_value(state->config->scheduler_parameters, "max_script_size").value_or(""));
+  if (script.size() > most.value_or(kUsualMost)) return failure(std::string(state::kTooLong));
+  if (environment.size() <= kMostEnvironment) return {};
+  return failure(ErrorCode::kBadRequest, "the environment is longer than 6 MiB, which no program can be started with");
 }
 
 namespace {
@@ -97,17 +109,9 @@ void log_submission(const state::SubmitJob& command) {
   for (const JobSpec& component : command.components) say(component);
 }
 
-// SchedulerParameters=max_script_size
-Status check_script(const ClusterConfig& config, std::string_view script) {
-  constexpr size_t kUsualMost = 4U << 20;
-  const auto most = to_number<size_t>(option_value(config.scheduler_parameters, "max_script_size").value_or(""));
-  if (script.size() <= most.value_or(kUsualMost)) return {};
-  return failure(std::string(state::kTooLong));
-}
-
 void submit(ServiceParts& parts, const CallContext& context, protocol::SubmitJobRequest request,
             Responder<protocol::SubmitJobReply> responder) {
-  if (auto ok = check_script(*parts.publisher.newest()->state->config, request.script); !ok) return responder.fail(ok.error());
+  if (auto ok = check_blobs(parts, request.script, request.environment); !ok) return responder.fail(ok.error());
   std::vector<journal::Blob> blobs;
   request.spec.script_blob = keep_blob(std::move(request.script), blobs);
   request.spec.environment_blob = keep_blob(std::move(request.environment), blobs);

@@ -2,10 +2,14 @@
 #include "ctld/agents/mail_text.hpp"
 
 #include <algorithm>
+#include <csignal>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
+#include "ctld/agents/run_program.hpp"
 #include "ctld/agents/site_programs.hpp"
+#include "ctld/state/mail_types.hpp"
 #include "unit/anns_job.hpp"
 
 namespace sluice::ctld {
@@ -61,6 +65,41 @@ TEST(MailText, Addresses) {
   spec.mail_user = "-Ssendmail=/tmp/own";
   job.spec = std::make_shared<const JobSpec>(spec);
   EXPECT_EQ(mail_address(job, config), "ann@example.org") << "MailProg would take it for an option";
+  spec.mail_user = "|touch /tmp/own";
+  job.spec = std::make_shared<const JobSpec>(spec);
+  EXPECT_EQ(mail_address(job, config), "ann@example.org") << "mailx would run it";
+  spec.mail_user = "";
+  spec.user_name = "/etc/passwd";
+  job.spec = std::make_shared<const JobSpec>(spec);
+  EXPECT_EQ(mail_address(job, config), "") << "no mail then";
+}
+
+TEST(MailText, WhatAnAddressIs) {
+  for (const char* good : {"ann", "ann,bob@example.org", "a.b+c@x-y.org", "SITE\\ann", "_x", "j\xc3\xb6rg@x.org", "o'hara@x.org"}) {
+    EXPECT_TRUE(state::is_mail_list(good)) << good;
+  }
+  for (const char* bad : {"", ",", "a,,b", "a,", "-s", "a,-s", "|sh", "/etc/passwd", "a b", "a\nb", "+inbox", "@x", "a;b", "$(id)", "a\x1b[1m",
+                          "\xc2\x9b" "1m"}) {
+    EXPECT_FALSE(state::is_mail_list(bad)) << bad;
+  }
+}
+
+TEST(MailText, ASubjectIsOneLineWithoutControlCharacters) {
+  Job job = ended_job();
+  JobSpec spec = *job.spec;
+  spec.name = "x\nBcc: all@example.org\x1b[2J";
+  job.spec = std::make_shared<const JobSpec>(spec);
+  EXPECT_EQ(mail_subject(mail_of(job, MailKind::kInvalidDependency)), "Slurm Job_id=7 Name=x?Bcc: all@example.org?[2J Invalid dependency");
+}
+
+// A mailer that hangs is not waited for; nor are others while it does.
+TEST(Programs, ThatTakeTooLongAreKilled) {
+  const auto begun = std::chrono::steady_clock::now();
+  const int status = run_program({"/bin/sh", "-c", "sleep 600 & sleep 600"}, {}, {}, std::chrono::milliseconds(100));
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(WTERMSIG(status), SIGKILL);
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(60));
+  EXPECT_EQ(run_program({"/bin/sh", "-c", "exit 3"}, {}, {}, std::chrono::minutes(1)), 3 << 8);
 }
 
 TEST(MailText, Variables) {

@@ -61,6 +61,7 @@ class RpcFixture : public ::testing::Test {
  protected:
   RpcServer& serve(ServerOptions options = {}) {
     options.addresses = {"127.0.0.1:0"};
+    if (options.auth == nullptr) options.knows_nobody = true;
     server = std::make_unique<RpcServer>(std::move(options));
     server->handle<EchoRequest, EchoReply>(
         [](const CallContext& context, EchoRequest request, Responder<EchoReply> responder) {

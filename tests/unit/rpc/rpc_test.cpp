@@ -16,6 +16,21 @@ static_assert(std::is_same_v<decltype(deadline_after(Duration())), SteadyTime>);
 
 class Rpc : public RpcFixture {};
 
+TEST_F(Rpc, AServerThatCannotProveWhoAsksServesOnlyWhatIsOpenToAnyone) {
+  server = std::make_unique<RpcServer>(ServerOptions{.addresses = {"127.0.0.1:0"}});
+  const auto answer = [](const CallContext& context, EchoRequest request, Responder<EchoReply> responder) {
+    responder.reply({std::move(request.text), context.identity.uid});
+  };
+  server->handle<EchoRequest, EchoReply>("closed", answer);
+  server->handle<EchoRequest, EchoReply>("open", answer, Access::kAnyone);
+  start();
+  RpcClient client(to_server());
+  const auto refused = client.call<EchoReply>("closed", EchoRequest{}, kPatience);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kAuthentication);
+  EXPECT_TRUE(client.call<EchoReply>("open", EchoRequest{}, kPatience));
+}
+
 TEST_F(Rpc, RepliesToABlockingCall) {
   serve();
   start();

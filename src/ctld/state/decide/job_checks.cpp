@@ -16,6 +16,7 @@
 #include "ctld/state/decide/node_features.hpp"
 #include "ctld/state/fits.hpp"
 #include "ctld/state/licenses.hpp"
+#include "ctld/state/mail_types.hpp"
 #include "ctld/state/reservations.hpp"
 #include "ctld/state/room.hpp"
 
@@ -86,7 +87,12 @@ Status check_each_text(const Spec& spec, const Spec& before) {
 
 }  // namespace
 
-Status check_texts(const JobSpec& spec, const JobSpec& before) { return check_each_text(spec, before); }
+Status check_texts(const JobSpec& spec, const JobSpec& before) {
+  if (!spec.mail_user.empty() && spec.mail_user != before.mail_user && !is_mail_list(spec.mail_user.view())) {
+    return failure(ErrorCode::kBadRequest, "--mail-user takes addresses with commas between them");
+  }
+  return check_each_text(spec, before);
+}
 
 Status check_texts(const StepSpec& spec) {
   constexpr size_t kMostOfListener = 1024;  // an address, and a secret

@@ -153,6 +153,8 @@ Result<Decision> decide_on(const ClusterState& state, const SignalJob& command, 
 }
 
 Result<Decision> decide_on(const ClusterState& state, const NotifyJob& command, Time now) {
+  constexpr size_t kMostMessage = 4096;  // it is kept until every node has it
+  if (command.message.size() > kMostMessage) return failure(ErrorCode::kBadRequest, "the message is longer than 4096 bytes");
   const auto target = parse_target(command.target);
   if (!target) return tl::unexpected(target.error());
   const auto id = find_step_job(state, *target);

@@ -1,0 +1,106 @@
+#include "ctld/rpc/submit_hosts.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <memory>
+#include <utility>
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <sys/socket.h>
+
+#include "common/base/contains.hpp"
+
+namespace sluice::ctld {
+namespace {
+
+constexpr auto kKeep = std::chrono::minutes(10);
+constexpr size_t kMostKnown = 4096;
+constexpr size_t kMostOfName = 253;
+
+using Found = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+Found ask(const std::string& name, int flags) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = flags;
+  addrinfo* list = nullptr;
+  if (::getaddrinfo(name.c_str(), nullptr, &hints, &list) != 0) list = nullptr;
+  return {list, &freeaddrinfo};
+}
+
+std::string text_of(const addrinfo& address, int flags) {
+  char text[NI_MAXHOST];
+  const int failed = ::getnameinfo(address.ai_addr, address.ai_addrlen, text, sizeof text, nullptr, 0, flags);
+  return failed == 0 ? text : "";
+}
+
+bool is_this_host(std::string_view address) {
+  return address.empty() || address.starts_with("127.") || address == "::1" || address == "0.0.0.0" ||
+         address.starts_with("::ffff:127.");
+}
+
+// A dotted number has no short form.
+std::string short_name(const std::string& name) {
+  in_addr ignored{};
+  return ::inet_pton(AF_INET, name.c_str(), &ignored) == 1 ? name : name.substr(0, name.find('.'));
+}
+
+bool is_host_name(std::string_view name) {
+  return !name.empty() && name.size() <= kMostOfName && std::ranges::all_of(name, [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_';
+  });
+}
+
+}  // namespace
+
+HostLookup system_host_lookup() {
+  return {[](const std::string& name) {
+            std::vector<std::string> out;
+            const Found found = ask(name, 0);
+            for (const addrinfo* one = found.get(); one != nullptr; one = one->ai_next) out.push_back(text_of(*one, NI_NUMERICHOST));
+            return out;
+          },
+          [](const std::string& address) {
+            const Found found = ask(address, AI_NUMERICHOST);
+            return found == nullptr ? std::string() : text_of(*found, NI_NAMEREQD);
+          }};
+}
+
+std::string proved_address(const net::CallContext& context) {
+  std::string address = context.identity.address;
+  if (is_this_host(address)) {  // munged knows no better where its host's name leads to a loopback address
+    const std::string& peer = context.peer;
+    const size_t colon = peer.rfind(':');
+    address = colon == std::string::npos || peer.starts_with("unix:") ? std::string() : peer.substr(0, colon);
+    if (address.starts_with('[') && address.ends_with(']')) address = address.substr(1, address.size() - 2);
+    if (address.starts_with("::ffff:")) address.erase(0, 7);
+  }
+  return is_this_host(address) ? std::string() : address;
+}
+
+std::string SubmitHosts::look_up(const std::string& address, const std::string& claimed) const {
+  if (is_host_name(claimed) && contains(lookup_.addresses_of(claimed), address)) return claimed;
+  const std::string name = lookup_.name_of(address);
+  return name.empty() ? address : short_name(name);
+}
+
+std::string SubmitHosts::name_of(const net::CallContext& context, std::string_view claimed) {
+  if (!context.identity.host.empty()) return short_name(context.identity.host);
+  const std::string address = proved_address(context);
+  if (address.empty()) return own_name_;
+  const std::pair<std::string, std::string> key{address, std::string(claimed.substr(0, kMostOfName + 1))};
+  const auto now = Clock::now();
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = known_.find(key);
+    if (at != known_.end() && at->second.until > now) return at->second.name;
+  }
+  std::string name = look_up(key.first, key.second);
+  const std::lock_guard lock(mutex_);
+  if (known_.size() >= kMostKnown) known_.clear();
+  known_[key] = {name, now + kKeep};
+  return name;
+}
+
+}  // namespace sluice::ctld
