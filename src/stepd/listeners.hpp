@@ -24,6 +24,7 @@ class Listeners {
     std::function<void()> on_settled;  // the step's own srun has accepted us, or is out of reach
     std::function<void(bool ended)> on_lost;  // it was there and went away; `ended`: not by a fault of the network
     std::function<void()> on_room;     // congested() ended
+    std::function<void(const std::string& text)> on_stranger{};  // who listens there does not know the step's key
   };
   Listeners(boost::asio::io_context& io, protocol::StepHello hello, Handlers handlers)
       : io_(io), hello_(std::move(hello)), handlers_(std::move(handlers)) {}
@@ -31,8 +32,8 @@ class Listeners {
   Listeners& operator=(const Listeners&) = delete;
   ~Listeners();
 
-  // Starts a connection; what is sent meanwhile follows once it is accepted. `owner` is the srun
-  // that made the step.
+  // Starts a connection; what is sent meanwhile follows once it has shown that it knows the step's key (step/io_proof.hpp).
+  // `owner` is the srun that made the step. Of watchers there are so many and no more: others are not heard.
   void connect(const IoEndpoint& endpoint, bool with_stdin, bool owner);
   // To everyone who listens; lost when nobody does.
   void send(protocol::FrameType type, uint32_t task, std::string_view body);
@@ -53,13 +54,21 @@ class Listeners {
     IoEndpoint endpoint;
     bool with_stdin = false;
     bool owner = false;
-    bool accepted = false;
-    std::string backlog;  // encoded frames sent before it accepted
+    bool accepted = false;  // it knows the key
+    uint32_t tries = 0;
+    std::string hello;    // as it was sent
+    std::string backlog;  // encoded frames sent before it was accepted
+    std::unique_ptr<boost::asio::steady_timer> timer;  // for its proof, or before it is tried again
     std::shared_ptr<boost::asio::ip::tcp::socket> connecting;
     std::shared_ptr<FrameConnection> link;
   };
   using ListenerPtr = std::shared_ptr<Listener>;
+  void try_to_connect(const ListenerPtr& listener);
   void connected(const ListenerPtr& listener);
+  void challenged(const ListenerPtr& listener, const Frame& frame);
+  void closed_early(const ListenerPtr& listener);
+  void wait_for_proof(const ListenerPtr& listener);
+  [[nodiscard]] bool takes_a_watcher() const;
   void handle(const ListenerPtr& listener, const Frame& frame);
   void drop(const ListenerPtr& listener);
   void drop_watchers_soon();

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/step/step_spool.hpp"
+#include "common/step/io_proof.hpp"
 #include "common/wire/codec.hpp"
 
 namespace sluice::testing {
@@ -160,12 +161,14 @@ FramePeer& StepdDriver::srun() {
   srun_ = FramePeer(::accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC));
   const auto frame = srun_.wait_for(FrameType::kHello);
   EXPECT_TRUE(frame);
-  if (frame) {
-    const auto hello = wire::decode<protocol::StepHello>(frame->body);
-    EXPECT_EQ(hello->io_key, "secret");
-    EXPECT_EQ(hello->node, "n1");
-  }
-  srun_.send(FrameType::kAccepted, {});
+  if (!frame) return srun_;
+  const auto hello = wire::decode<protocol::StepHello>(frame->body);
+  EXPECT_EQ(frame->body.find("secret"), std::string::npos) << "the key is never sent";
+  EXPECT_EQ(hello->node, "n1");
+  const std::string nonce(kIoNonceBytes, 'n');
+  srun_.send(FrameType::kChallenge, wire::encode(protocol::IoChallenge{nonce, io_proof(IoSide::kSrun, "secret", frame->body, nonce)}));
+  const auto proof = srun_.wait_for(FrameType::kProof);
+  EXPECT_TRUE(proof && is_io_proof(proof->body, IoSide::kDaemon, "secret", frame->body, nonce));
   return srun_;
 }
 

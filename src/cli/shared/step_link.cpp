@@ -1,11 +1,13 @@
 #include "cli/shared/step_link.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include <sys/random.h>
 
 #include "common/base/text.hpp"
+#include "common/step/io_proof.hpp"
 #include "common/wire/codec.hpp"
 
 namespace sluice::cli {
@@ -16,6 +18,9 @@ using boost::asio::ip::tcp;
 using protocol::FrameType;
 
 constexpr size_t kKeyBytes = 32;
+constexpr size_t kMoreStrangers = 64;  // beside one for each node
+constexpr auto kPatience = std::chrono::seconds(10);
+constexpr auto kAcceptRetry = std::chrono::milliseconds(200);
 
 bool bind_port(tcp::acceptor& acceptor, const address_v4& at, uint16_t port) {
   boost::system::error_code error;
@@ -67,6 +72,10 @@ void StepLink::start(std::vector<Part> parts, const StepLayout& layout, Handlers
 void StepLink::stop() {
   boost::system::error_code ignored;
   acceptor_.close(ignored);
+  accept_timer_.cancel();
+  stranger_timer_.cancel();
+  for (const Stranger& stranger : strangers_) stranger.connection->close();
+  strangers_.clear();
   for (Node& node : nodes_) {
     if (node.connection) node.connection->close();
   }
@@ -74,21 +83,68 @@ void StepLink::stop() {
 
 void StepLink::accept() {
   acceptor_.async_accept([this](const boost::system::error_code& error, tcp::socket socket) {
-    if (error == boost::asio::error::operation_aborted) return;
-    if (!error) {
-      boost::system::error_code ignored;
-      socket.set_option(tcp::no_delay(true), ignored);
-      socket.set_option(boost::asio::socket_base::keep_alive(true), ignored);
-      auto connection = FrameConnection::make(std::move(socket));
-      // Until the key was shown, only this one frame counts.
-      connection->start({[this, connection](Frame frame) { greeted(connection, std::move(frame)); },
-                         [this, raw = connection.get()] { closed(raw); }, nullptr});
-    }
+    if (error == boost::asio::error::operation_aborted || !acceptor_.is_open()) return;
+    if (error) return accept_later();
+    take(std::move(socket));
     accept();
   });
 }
 
+// No descriptor is free, say: who waits would be offered again at once, and again.
+void StepLink::accept_later() {
+  accept_timer_.expires_after(kAcceptRetry);
+  accept_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error && acceptor_.is_open()) accept();
+  });
+}
+
+void StepLink::take(tcp::socket socket) {
+  boost::system::error_code ignored;
+  socket.set_option(tcp::no_delay(true), ignored);
+  socket.set_option(boost::asio::socket_base::keep_alive(true), ignored);
+  const std::string address = socket.remote_endpoint(ignored).address().to_string();
+  make_room();
+  auto connection = FrameConnection::make(std::move(socket), kMaxUnprovedFrame);
+  strangers_.push_back({connection, address, std::chrono::steady_clock::now() + kPatience, {}, {}, 0});
+  connection->start({[this, connection](Frame frame) { heard(connection, std::move(frame)); },
+                     [this, raw = connection.get()] { closed(raw); }, nullptr});
+  if (strangers_.size() == 1) drop_late_ones();
+}
+
+// Every node's daemon may come at once. Beyond that somebody floods the port: where most come from, the oldest makes room.
+void StepLink::make_room() {
+  if (strangers_.size() < nodes_.size() + kMoreStrangers) return;
+  std::map<std::string, size_t> counts;
+  for (const Stranger& stranger : strangers_) ++counts[stranger.address];
+  const auto by_count = [](const auto& one, const auto& other) { return one.second < other.second; };
+  const std::string most = std::ranges::max_element(counts, by_count)->first;
+  const auto oldest = std::ranges::find(strangers_, most, &Stranger::address);
+  oldest->connection->close();
+  strangers_.erase(oldest);
+}
+
+void StepLink::drop_late_ones() {
+  const auto now = std::chrono::steady_clock::now();
+  while (!strangers_.empty() && strangers_.front().until <= now) {
+    strangers_.front().connection->close();
+    strangers_.pop_front();
+  }
+  if (strangers_.empty()) return;
+  stranger_timer_.expires_at(strangers_.front().until);
+  stranger_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) drop_late_ones();
+  });
+}
+
+std::list<StepLink::Stranger>::iterator StepLink::stranger_of(const FrameConnection* connection) {
+  return std::ranges::find_if(strangers_, [&](const Stranger& one) { return one.connection.get() == connection; });
+}
+
 void StepLink::closed(const FrameConnection* connection) {
+  if (const auto stranger = stranger_of(connection); stranger != strangers_.end()) {
+    strangers_.erase(stranger);
+    return;
+  }
   for (size_t i = 0; i < nodes_.size(); ++i) {
     if (nodes_[i].connection.get() != connection || nodes_[i].state != NodeState::kConnected)
       continue;
@@ -97,23 +153,45 @@ void StepLink::closed(const FrameConnection* connection) {
   }
 }
 
-void StepLink::greeted(const std::shared_ptr<FrameConnection>& connection, Frame frame) {
+void StepLink::heard(const std::shared_ptr<FrameConnection>& connection, Frame frame) {
   for (size_t i = 0; i < nodes_.size(); ++i) {
     if (nodes_[i].connection == connection) return received(i, std::move(frame));
   }
-  const Result<protocol::StepHello> hello = wire::decode<protocol::StepHello>(frame.body);
-  const bool speaks = frame.type == FrameType::kHello && hello && hello->io_key == key_;
-  const auto place = speaks ? place_of(hello->key.id, hello->node_index) : std::nullopt;
-  if (!place) {
+  const auto stranger = stranger_of(connection.get());
+  if (stranger == strangers_.end()) return connection->close();
+  if (stranger->hello.empty()) {
+    if (challenge(*stranger, frame)) return;
     connection->close();
+    strangers_.erase(stranger);
     return;
   }
-  Node& node = nodes_[*place];
+  const bool known = believe(*stranger, frame);
+  const size_t place = stranger->place;
+  strangers_.erase(stranger);
+  if (!known) return connection->close();
+  connection->allow_frames(protocol::kMaxFrameBytes);
+  Node& node = nodes_[place];
   if (node.connection) node.connection->close();  // it lost us and is back
   node.connection = connection;
   node.state = NodeState::kConnected;
-  connection->send(FrameType::kAccepted, kNoTask, {});
-  handlers_.on_connected(*place);
+  handlers_.on_connected(place);
+}
+
+bool StepLink::challenge(Stranger& stranger, const Frame& frame) {
+  const Result<protocol::StepHello> hello = wire::decode<protocol::StepHello>(frame.body);
+  const bool speaks = frame.type == FrameType::kHello && hello && hello->nonce.size() == kIoNonceBytes;
+  const auto place = speaks ? place_of(hello->key.id, hello->node_index) : std::nullopt;
+  if (!place) return false;
+  stranger.hello = frame.body;
+  stranger.place = *place;
+  stranger.nonce = make_io_nonce();
+  const protocol::IoChallenge challenge{stranger.nonce, io_proof(IoSide::kSrun, key_, stranger.hello, stranger.nonce)};
+  stranger.connection->send(FrameType::kChallenge, kNoTask, wire::encode(challenge));
+  return true;
+}
+
+bool StepLink::believe(const Stranger& stranger, const Frame& frame) {
+  return frame.type == FrameType::kProof && is_io_proof(frame.body, IoSide::kDaemon, key_, stranger.hello, stranger.nonce);
 }
 
 std::optional<size_t> StepLink::place_of(StepId id, size_t node) const {

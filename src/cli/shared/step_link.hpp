@@ -1,7 +1,10 @@
-// The connections of a step's daemons to the srun (or sattach) that listens for them.
+// The connections of a step's daemons to the srun (or sattach) that listens for them. Anybody can reach the port: who has not
+// shown that he knows the step's key (step/io_proof.hpp) is told nothing, may send little, and has little time.
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +12,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include "common/base/result.hpp"
 #include "common/model/step.hpp"
@@ -24,7 +28,7 @@ class StepLink {
     std::function<void(size_t node, Frame)> on_frame;
     std::function<void(size_t node)> on_closed;  // after kNodeDone or without it; see state()
   };
-  explicit StepLink(boost::asio::io_context& io) : io_(io), acceptor_(io) {}
+  explicit StepLink(boost::asio::io_context& io) : io_(io), acceptor_(io), accept_timer_(io), stranger_timer_(io) {}
 
   // Opens a port (of `range`, "60001-63000", or any) and makes a key; `host` is the address that is
   // told to the daemons; with `there_alone` (NoInAddrAny) they cannot come by another one.
@@ -57,8 +61,25 @@ class StepLink {
     std::vector<uint32_t> tasks;
     std::shared_ptr<FrameConnection> connection;
   };
+  // Somebody who has connected, until he is known.
+  struct Stranger {
+    std::shared_ptr<FrameConnection> connection;
+    std::string address;
+    std::chrono::steady_clock::time_point until;
+    std::string hello;  // as it came
+    std::string nonce;  // that he was sent
+    size_t place = 0;   // where he says he is
+  };
   void accept();
-  void greeted(const std::shared_ptr<FrameConnection>& connection, Frame frame);
+  void accept_later();
+  void take(boost::asio::ip::tcp::socket socket);
+  void make_room();
+  void drop_late_ones();
+  [[nodiscard]] std::list<Stranger>::iterator stranger_of(const FrameConnection* connection);
+  void heard(const std::shared_ptr<FrameConnection>& connection, Frame frame);
+  // False: he is none of ours.
+  [[nodiscard]] bool challenge(Stranger& stranger, const Frame& frame);
+  [[nodiscard]] bool believe(const Stranger& stranger, const Frame& frame);
   void received(size_t node, Frame frame);
   void closed(const FrameConnection* connection);
   // The position of a daemon's node; nullopt: no part of this step.
@@ -66,6 +87,8 @@ class StepLink {
 
   boost::asio::io_context& io_;
   boost::asio::ip::tcp::acceptor acceptor_;
+  boost::asio::steady_timer accept_timer_, stranger_timer_;
+  std::list<Stranger> strangers_;  // the oldest first
   std::string key_;
   std::vector<Part> parts_;
   std::vector<Node> nodes_;

@@ -1,4 +1,4 @@
-// The few primitives of OpenSSL that tokens and digests need. Internal to net.
+// The few primitives of OpenSSL that tokens, digests and the proofs of step connections need.
 #pragma once
 
 #include <cstdint>

@@ -33,12 +33,12 @@ enum class FrameType : uint8_t {
   kMpi = 9,          // MpiMessage, to srun only
   kX11Opened = 10,   // a program of the node connected to its display; `task` numbers the connection
   kX11FromNode = 11, // its bytes; none: it is over
+  kProof = 12,       // answer to kChallenge: step/io_proof.hpp; srun hears nothing else before it
   // srun, sattach -> step daemon
   kStdin = 20,
   kWindowSize = 21,  // WindowSize
   kSignalTasks = 22, // SignalTasks
-  kAccepted = 23,    // answer to kHello: the key was right
-  kAttach = 24,      // StepHello from sattach when it connects to the daemon
+  kChallenge = 23,   // IoChallenge, the answer to kHello
   kMpiPassed = 25,   // MpiMessage, of other daemons or of all of them together
   kX11ToNode = 26,   // bytes of the display for connection `task`; none: it is over
   kBegin = 27,       // from the step's own srun: tasks that wait for it begin (StepSpec::waits_for_srun)
@@ -64,15 +64,24 @@ enum class FrameType : uint8_t {
 
 struct StepHello {
   StepKey key;
-  std::string io_key;    // IoEndpoint::key
   std::string node;
   uint32_t node_index = 0;  // position in the step's layout
+  std::string nonce;        // of this connection
   template <class V>
   static void describe(V&& field) {
     field(1, "key", &StepHello::key);
-    field(2, "io_key", &StepHello::io_key);
     field(3, "node", &StepHello::node);
     field(4, "node_index", &StepHello::node_index);
+    field(5, "nonce", &StepHello::nonce);
+  }
+};
+struct IoChallenge {
+  std::string nonce;  // srun's
+  std::string proof;  // that srun has the key
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "nonce", &IoChallenge::nonce);
+    field(2, "proof", &IoChallenge::proof);
   }
 };
 struct TasksStarted {

@@ -28,6 +28,7 @@ class FrameReader {
  public:
   explicit FrameReader(uint32_t max_bytes = protocol::kMaxFrameBytes) : max_bytes_(max_bytes) {}
   void feed(std::string_view bytes);
+  void allow(uint32_t max_bytes) { max_bytes_ = max_bytes; }
   // The next frame; nothing when more bytes are needed; kBadRequest when the length cannot be (the
   // connection is of no use any more).
   [[nodiscard]] Result<std::optional<Frame>> next();

@@ -30,6 +30,8 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   [[nodiscard]] static std::shared_ptr<FrameConnection> make(
       Socket socket, uint32_t max_frame = protocol::kMaxFrameBytes);
 
+  // Frames may be this long from now on.
+  void allow_frames(uint32_t max_frame) { reader_.allow(max_frame); }
   // Starts reading. The connection lives until it is closed, then drops its handlers.
   void start(Handlers handlers);
   // No-op once closed.

@@ -221,7 +221,7 @@ TEST_F(Fuzz, FramesToSrun) {
     const Descriptor peer(tcp(port));
     protocol::StepHello hello;
     hello.key.id = {job, 0};
-    hello.io_key = mutator.noise(32);
+    hello.nonce = mutator.noise(32);
     mutator.change(hello, 0.1);
     std::string frame;
     append_frame(frame, protocol::FrameType::kHello, kNoTask, wire::encode(hello));
