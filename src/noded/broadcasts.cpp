@@ -25,6 +25,7 @@ namespace {
 // A sender that says nothing for so long is gone; what came twice comes sooner.
 constexpr auto kIdle = std::chrono::seconds(120);
 constexpr size_t kMostTransfersOfAUser = 256;
+constexpr size_t kMostBytesOfAUser = 512U << 20;  // of blocks that are being written at one time
 }  // namespace
 
 struct Broadcasts::Transfer {
@@ -36,6 +37,7 @@ struct Broadcasts::Transfer {
   std::string first;                      // the first block, encoded, until then
   bool ended = false;                     // that was the last one
   bool busy = false;                      // it is being written
+  size_t bytes = 0;                       // of what is
   BlockReply reply;                       // to it, when not busy
   std::vector<Done> waiting;
   boost::asio::steady_timer timer;
@@ -61,6 +63,10 @@ void Broadcasts::write(const protocol::BroadcastTicket& ticket, const protocol::
     if (transfer != nullptr) end(transfer, "another node could not write it");
     return done({});
   }
+  const bool fresh = transfer == nullptr || block.number > transfer->number;
+  if (fresh && bytes_of(ticket.uid) + block.data.size() > kMostBytesOfAUser) {
+    return done({EAGAIN, "too much is being written for this user on this node"});
+  }
   if (transfer == nullptr) {
     if (block.number != 1) return done({ESTALE, "the transfer was broken off on this node"});
     transfer = start(key, ticket);
@@ -79,10 +85,17 @@ void Broadcasts::write(const protocol::BroadcastTicket& ticket, const protocol::
   transfer->number = block.number;
   transfer->ended = block.last;
   transfer->busy = true;
+  transfer->bytes = block.data.size();
   transfer->waiting.push_back(std::move(done));
   if (transfer->ready) transfer->link->send(FrameType::kFileBlock, kNoTask, wire::encode(block));
   else transfer->first = wire::encode(block);
   wait_idle(transfer);
+}
+
+size_t Broadcasts::bytes_of(uint32_t uid) const {
+  size_t bytes = 0;
+  for (const auto& [key, transfer] : transfers_) bytes += std::get<1>(key) == uid && transfer->busy ? transfer->bytes : 0;
+  return bytes;
 }
 
 Broadcasts::TransferPtr Broadcasts::start(const Key& key, const protocol::BroadcastTicket& ticket) {

@@ -38,6 +38,7 @@ class Broadcasts {
   struct Transfer;
   using TransferPtr = std::shared_ptr<Transfer>;
   using Key = std::tuple<JobId, uint32_t, uint64_t>;  // job, uid, transfer
+  [[nodiscard]] size_t bytes_of(uint32_t uid) const;
   TransferPtr start(const Key& key, const protocol::BroadcastTicket& ticket);
   void answered(TransferPtr transfer, const protocol::BlockReply& reply);
   void wait_idle(const TransferPtr& transfer);

@@ -27,6 +27,7 @@ constexpr size_t kMostConnections = 256;
 constexpr auto kAcceptRetry = std::chrono::milliseconds(200);
 constexpr size_t kCookieBytes = 16;
 constexpr size_t kMostQueued = 64U << 20;  // for a program that takes nothing; pictures are a few megabytes
+constexpr size_t kMostQueuedOfAll = 128U << 20;
 
 std::string random_bytes(size_t count) {
   std::string bytes(count, '\0');
@@ -189,7 +190,14 @@ void X11Listener::send(uint32_t number, std::string_view bytes) {
   const ConnectionPtr connection = place->second;
   if (bytes.empty()) return connection->program->finish();
   connection->program->send(bytes);
-  if (connection->program->queued_bytes() > kMostQueued) close(number, true);
+  if (connection->program->queued_bytes() > kMostQueued) return close(number, true);
+  if (connection->program->queued_bytes() > kMostQueuedOfAll / kMostConnections && queued_of_all() > kMostQueuedOfAll) close(number, true);
+}
+
+size_t X11Listener::queued_of_all() const {
+  size_t bytes = 0;
+  for (const auto& [number, connection] : connections_) bytes += connection->program->queued_bytes();
+  return bytes;
 }
 
 void X11Listener::close(uint32_t number, bool tell) {

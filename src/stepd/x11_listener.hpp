@@ -56,6 +56,7 @@ class X11Listener {
   void take(boost::asio::ip::tcp::socket socket);
   void received(uint32_t connection, std::string_view bytes);
   void close(uint32_t connection, bool tell);
+  [[nodiscard]] size_t queued_of_all() const;
 
   boost::asio::io_context& io_;
   Handlers handlers_;

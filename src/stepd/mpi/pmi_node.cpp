@@ -39,6 +39,12 @@ MpiMessageKind kind_of_question(std::string_view command) {
   return command.find("lookup") != std::string_view::npos ? MpiMessageKind::kLookup : MpiMessageKind::kPublish;
 }
 
+size_t bytes_of(const PmiMessage& message) {
+  size_t bytes = kPmiPairBytes + message.command.size();
+  for (const auto& [key, value] : message.fields) bytes += kPmiPairBytes + key.size() + value.size();
+  return bytes;
+}
+
 }  // namespace
 
 const PmiNode::Command PmiNode::kCommands[] = {
@@ -140,10 +146,25 @@ void PmiNode::space_name(uint32_t local, const PmiMessage&) {
   reply(local, PmiMessage{"my_kvsname", {}}.add("rc", kGood).add("kvsname", job_.id));
 }
 
+bool PmiNode::may_wait(const PmiMessage& message) {
+  const size_t bytes = bytes_of(message);
+  if (waiting_bytes_ + bytes > kMaxPmiWaiting) return false;
+  waiting_bytes_ += bytes;
+  return true;
+}
+
+void PmiNode::waits_no_more(const PmiMessage& message) { waiting_bytes_ -= std::min(waiting_bytes_, bytes_of(message)); }
+
+bool PmiNode::has_room(std::string_view key, std::string_view value) {
+  const size_t bytes = kPmiPairBytes + key.size() + value.size();
+  if (put_bytes_ + bytes > kMaxPmiSpace) return false;
+  put_bytes_ += bytes;
+  return true;
+}
+
 // False when there is no room for it.
 bool PmiNode::put(std::string_view key, std::string_view value) {
-  put_bytes_ += key.size() + value.size();
-  if (put_bytes_ > kMaxPmiSpace) return false;
+  if (!has_room(key, value)) return false;
   space_[std::string(key)] = value;
   fresh_.pairs.push_back({std::string(key), std::string(value)});
   return true;
@@ -200,8 +221,11 @@ void PmiNode::enter_fence(uint32_t local) {
 
 void PmiNode::fence_done(bool good, const PmiPairs& pairs) {
   if (in_fence_ < tasks_.size()) return;
-  for (const PmiPair& pair : pairs.pairs)
-    space_[pair.key] = pair.value;
+  for (const PmiPair& pair : pairs.pairs) {
+    shared_bytes_ += kPmiPairBytes + pair.key.size() + pair.value.size();
+    if (shared_bytes_ > kMaxPmiAll) good = false;
+    else space_[pair.key] = pair.value;
+  }
   in_fence_ = 0;
   for (uint32_t local = 0; local < tasks_.size(); ++local) {
     Task& task = tasks_[local];
@@ -273,7 +297,7 @@ void PmiNode::get_two(uint32_t local, const PmiMessage& message) {
 void PmiNode::node_get(uint32_t local, const PmiMessage& message) {
   const auto found = node_space_.find(message.get("key"));
   if (found != node_space_.end()) return reply_found(local, message, &found->second);
-  if (message.get("wait") == "TRUE" && waiting_.size() < kMaxPmiWaiting) {
+  if (message.get("wait") == "TRUE" && may_wait(message)) {
     waiting_.emplace_back(local, message);
   } else {
     reply_found(local, message, nullptr);
@@ -282,13 +306,14 @@ void PmiNode::node_get(uint32_t local, const PmiMessage& message) {
 
 void PmiNode::node_put(uint32_t local, const PmiMessage& message) {
   const std::string key(message.get("key"));
-  put_bytes_ += key.size() + message.get("value").size();
-  const bool good = put_bytes_ <= kMaxPmiSpace;
+  const bool good = has_room(key, message.get("value"));
   if (good) node_space_[key] = message.get("value");
   reply(local, response(message).add("rc", good ? kGood : kBadTwo));
   const auto waiting = std::exchange(waiting_, {});
-  for (const auto& [other, request] : waiting)
+  for (const auto& [other, request] : waiting) {
+    waits_no_more(request);
     node_get(other, request);
+  }
 }
 
 void PmiNode::job_attribute(uint32_t local, const PmiMessage& message) {
@@ -300,8 +325,10 @@ void PmiNode::ask_for_name(uint32_t local, const PmiMessage& message) {
   const std::string_view name = message.get(tasks_[local].version == kTwo ? "name" : "service");
   const PublishedName what{std::string(name), std::string(message.get("port"))};
   const std::string question = "name." + std::to_string(++last_question_);
+  const bool waits = may_wait(message);
   questions_[question] = {local, message};
-  if (alone_ || what.name.empty()) return name_answer(question, false, {});
+  if (!waits) waiting_bytes_ += bytes_of(message);  // which its answer takes back
+  if (!waits || alone_ || what.name.empty()) return name_answer(question, false, {});
   handlers_.name(question, kind_of_question(message.command), what);
 }
 
@@ -309,6 +336,7 @@ void PmiNode::name_answer(const std::string& question, bool good, const std::str
   const auto asked = questions_.extract(question);
   if (!asked) return;
   const auto& [local, to] = asked.mapped();
+  waits_no_more(to);
   const bool found = good && kind_of_question(to.command) == MpiMessageKind::kLookup;
   if (tasks_[local].version == kTwo) {
     PmiMessage message = response(to);
@@ -340,6 +368,7 @@ void PmiNode::ask_for_spawn(uint32_t local, const PmiMessage& message, const pro
   const uint32_t tasks = tasks_of(request);
   if (tasks == 0) return refuse_spawn(local, message, "too many tasks");
   if (alone_) return refuse_spawn(local, message, "there is no srun to start a step");
+  if (!may_wait(message)) return refuse_spawn(local, message, "too many requests wait");
   const std::string question = fmt::format("spawn.{}", ++last_question_);
   spawns_[question] = {local, message, tasks};
   handlers_.spawn(question, job_.ranks[local], request);
@@ -356,6 +385,7 @@ bool PmiNode::spawn_answer(const std::string& question, bool good, const std::st
   const auto asked = spawns_.extract(question);
   if (!asked) return false;
   const auto& [local, to, tasks] = asked.mapped();
+  waits_no_more(to);
   if (!good) return refuse_spawn(local, to, "the step was not started"), true;
   std::string codes = "0";
   for (uint32_t task = 1; task < tasks && tasks <= kMaxErrorCodes; ++task) codes += ",0";

@@ -47,8 +47,11 @@ struct PmiJob {
 
 // With its end. A line of PMI-1 has to fit into the 1024 bytes of its clients, with names and key.
 inline constexpr size_t kMaxPmiValue = 850;
-inline constexpr size_t kMaxPmiSpace = 16U << 20;  // bytes that the tasks of a node may put
-inline constexpr size_t kMaxPmiWaiting = 64U << 10;  // requests that wait for a node's attribute
+// The memory is that of a daemon that is not the user's.
+inline constexpr size_t kMaxPmiSpace = 16U << 20;      // bytes that the tasks of a node may put
+inline constexpr size_t kMaxPmiAll = 512U << 20;       // and those of all nodes
+inline constexpr size_t kPmiPairBytes = 128;           // that a pair costs beside its texts
+inline constexpr size_t kMaxPmiWaiting = 16U << 20;    // bytes of requests that wait for an answer of others
 
 class PmiNode {
  public:
@@ -125,6 +128,10 @@ class PmiNode {
   void unsupported(uint32_t local, const PmiMessage& message);
 
   [[nodiscard]] std::string app_number_of(uint32_t local) const;
+  // Whether there is room to keep this request until it can be answered, which is taken.
+  [[nodiscard]] bool may_wait(const PmiMessage& message);
+  void waits_no_more(const PmiMessage& message);
+  [[nodiscard]] bool has_room(std::string_view key, std::string_view value);
   [[nodiscard]] bool put(std::string_view key, std::string_view value);
   [[nodiscard]] const std::string* find(std::string_view key) const;
   void enter_fence(uint32_t local);
@@ -147,7 +154,9 @@ class PmiNode {
   size_t began_ = 0;  // tasks
   PmiPairs fresh_;                                              // put since the last fence
   size_t in_fence_ = 0;
-  size_t put_bytes_ = 0;
+  size_t put_bytes_ = 0;      // here
+  size_t shared_bytes_ = 0;   // by others
+  size_t waiting_bytes_ = 0;  // in waiting_, questions_ and spawns_
   bool alone_ = false;
 };
 

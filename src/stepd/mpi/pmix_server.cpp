@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <future>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/stat.h>
@@ -216,7 +217,7 @@ Status PmixServer::prepare(StepPlan& plan) {
     ::setenv(pair.substr(0, equals).c_str(), pair.c_str() + equals + 1, 1);
     for (TaskPlan& task : plan.tasks) task.setup.env.set(pair.substr(0, equals), pair.substr(equals + 1));
   }
-  auto library = load_pmix();
+  auto library = load_pmix(input_.user.switches);
   if (!library) return tl::unexpected<Error>(library.error());
   library_ = *library;
   Status done = make_folder();
@@ -225,7 +226,7 @@ Status PmixServer::prepare(StepPlan& plan) {
   for (TaskPlan& task : plan.tasks) {
     if (done) done = set_up(task);
   }
-  return done;
+  return done ? give_folder() : done;
 }
 
 Status PmixServer::listen_to_library() {
@@ -240,14 +241,23 @@ Status PmixServer::listen_to_library() {
   return {};
 }
 
-// The user's, for what the tasks put there.
 Status PmixServer::make_folder() {
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);  // an earlier run of this step left it
-  const bool made = ::mkdir(folder_.c_str(), 0700) == 0 &&
-                    (!input_.user.switches || ::chown(folder_.c_str(), input_.user.uid, input_.user.gid) == 0);
-  if (!made) return failure(fmt::format("mpi/pmix: cannot make {}: {}", folder_, errno_text(errno)));
-  return {};
+  if (::mkdir(folder_.c_str(), 0700) == 0) return {};
+  return failure(fmt::format("mpi/pmix: cannot make {}: {}", folder_, errno_text(errno)));
+}
+
+// The user's, for what the tasks put there: from now on, that nobody changes what is there while libpmix, as root, makes it
+// and gives it away.
+Status PmixServer::give_folder() {
+  if (!input_.user.switches) return {};
+  const int folder = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  const bool given = folder >= 0 && ::fchown(folder, input_.user.uid, input_.user.gid) == 0;
+  const int why = errno;
+  if (folder >= 0) ::close(folder);
+  if (given) return {};
+  return failure(fmt::format("mpi/pmix: {}: {}", folder_, errno_text(why)));
 }
 
 Status PmixServer::start_library() {

@@ -58,6 +58,7 @@ class PmixServer : public MpiServer {
  private:
   Status listen_to_library();  // PMIxDebug
   Status make_folder();
+  Status give_folder();
   Status start_library();
   Status register_job();
   Status set_up(TaskPlan& task);

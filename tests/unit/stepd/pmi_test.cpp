@@ -444,5 +444,28 @@ TEST(PmiNode, AWorldOf4096RanksKnowsItself) {
   }
 }
 
+// What a hostile task could have its node's daemon keep.
+TEST(PmiNode, KeepsNoMoreThanItsBounds) {
+  size_t good = 0, refused = 0, asked = 0;
+  PmiNode node({"5.0", 1, {0}, {}, {}},
+               {[&](uint32_t, const std::string& bytes) {
+                  good += bytes.find("rc=0") != std::string::npos ? 1 : 0;
+                  refused += bytes.find("rc=0") == std::string::npos ? 1 : 0;
+                },
+                [](const PmiPairs&) {}, [](uint32_t) {},
+                [&](const std::string&, protocol::MpiMessageKind, const protocol::PublishedName&) { ++asked; }});
+  node.received(0, PmiMessage{"init", {}}.add("pmi_version", "1"));
+  good = 0;
+  for (int i = 0; i < 200000; ++i) {
+    node.received(0, PmiMessage{"put", {}}.add("kvsname", "5.0").add("key", std::to_string(i)).add("value", ""));
+  }
+  EXPECT_LE(good * kPmiPairBytes, kMaxPmiSpace) << "pairs without a value cost memory, too";
+  EXPECT_GT(refused, 0U);
+  const std::string big(200U << 10, 'x');
+  for (int i = 0; i < 1000; ++i) node.received(0, PmiMessage{"lookup_name", {}}.add("service", big));
+  EXPECT_GT(asked, 10U);
+  EXPECT_LE(asked * big.size(), kMaxPmiWaiting);
+}
+
 }  // namespace
 }  // namespace sluice::stepd
