@@ -86,7 +86,9 @@ class Srun {
     }
     const int status = run_step();
     if (own_) {
-      end_allocation(client_, parts_.front().job, wait_status_);  // first: a watch that breaks off cancels the job
+      // first: a watch that breaks off cancels the job
+      const JobId job = parts_.front().job;
+      if (!cancelled_ || !cancel(client_, std::to_string(job))) end_allocation(client_, job, wait_status_);
     }
     return status;
   }
@@ -357,6 +359,7 @@ class Srun {
     const int status = session.run(made);
     watch_.handle(nullptr, nullptr);
     wait_status_ = session.wait_status();
+    cancelled_ = session.is_cancelled();
     return status;
   }
 
@@ -424,6 +427,7 @@ class Srun {
   bool own_ = false;
   std::string first_node_;
   int32_t wait_status_ = 1 << 8;  // until there was a step
+  bool cancelled_ = false;        // by Ctrl-C
   std::optional<X11Target> x11_;
   std::optional<srun::Spawned> spawned_;
 };

@@ -15,11 +15,13 @@ namespace {
 // For the other end of a FIFO. Far less than what a job that does not end costs its node.
 constexpr auto kOpenTime = std::chrono::seconds(5);
 
-// Every folder above `path`; what cannot be made shows when the file is opened.
-void make_folders_of(const std::string& path) {
+// Every folder above `path`, but neither `work_dir` nor one above that: a folder that its user has removed is not to come
+// back. What cannot be made shows when the file is opened.
+void make_folders_of(const std::string& path, const std::string& work_dir) {
+  const std::string kept = work_dir + "/";
   for (size_t slash = path.find('/', 1); slash != std::string::npos;
        slash = path.find('/', slash + 1)) {
-    ::mkdir(path.substr(0, slash).c_str(), 0777);
+    if (!kept.starts_with(path.substr(0, slash + 1))) ::mkdir(path.substr(0, slash).c_str(), 0777);
   }
 }
 
@@ -46,7 +48,7 @@ Result<int> OutputFiles::open(const std::string& path, int flags, bool make_fold
   };
   int fd = try_open();
   if (fd < 0 && errno == ENOENT && make_folders) {
-    make_folders_of(path);
+    make_folders_of(path, work_dir_);
     fd = try_open();
   }
   const int error = errno;

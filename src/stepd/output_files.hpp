@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 
 #include "common/base/result.hpp"
 #include "stepd/user_identity.hpp"
@@ -14,8 +15,8 @@ class OutputFiles {
  public:
   // Files are truncated at their first opening unless `append`. New ones get mode 0666 less
   // `umask`.
-  OutputFiles(const UserIdentity& user, bool append, uint32_t umask)
-      : user_(user), append_(append), umask_(umask) {}
+  OutputFiles(const UserIdentity& user, bool append, uint32_t umask, std::string work_dir = {})
+      : user_(user), append_(append), umask_(umask), work_dir_(std::move(work_dir)) {}
   ~OutputFiles();
   OutputFiles(const OutputFiles&) = delete;
   OutputFiles& operator=(const OutputFiles&) = delete;
@@ -33,6 +34,7 @@ class OutputFiles {
   const UserIdentity& user_;
   bool append_;
   uint32_t umask_;
+  std::string work_dir_;  // is there, or is not made
   std::map<std::string, int> outputs_;
   std::map<std::string, int> inputs_;
   int null_ = -1;

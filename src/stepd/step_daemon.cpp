@@ -111,7 +111,8 @@ Status StepDaemon::prepare() {
   const bool append =
       mode == OpenMode::kAppend || (mode == OpenMode::kDefault && start_.append_output);
   files_ = std::make_unique<OutputFiles>(
-      user_, append, is_batch() ? launch_.job_spec->umask : launch_.step->umask);
+      user_, append, is_batch() ? launch_.job_spec->umask : launch_.step->umask,
+      is_batch() ? launch_.job_spec->work_dir.str() : launch_.step->work_dir.str());
   auto plan = make_plan(input);
   if (!plan) return tl::unexpected<Error>(plan.error());
   if (auto ok = make_groups(input, *plan); !ok) return ok;

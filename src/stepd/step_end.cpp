@@ -53,7 +53,10 @@ void StepDaemon::reap() {
         task.status = status;
         task.exited = true;
       }
-      if (task.epilog == pid) task.epilog = -1;
+      if (task.epilog == pid) {
+        task.epilog = -1;
+        if (WIFSIGNALED(status)) write_to_user(fmt::format("slurmstepd: error: TaskEpilog failed status={}\n", status), FrameType::kMessage);
+      }
     }
   }
   for (Task& task : tasks_) {

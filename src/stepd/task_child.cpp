@@ -31,6 +31,7 @@ namespace sluice::stepd {
 namespace {
 
 constexpr int kUserEnvSeconds = 10;
+constexpr int kEpilogMilliseconds = 5000;  // that one has, as with Slurm
 constexpr const char* kUserEnvMark = "SLUICE-ENVIRONMENT-FOLLOWS";
 
 void say(int fd, std::string_view text) { (void)write_all(fd, text); }  // nobody is left to hear why not
@@ -76,6 +77,15 @@ bool names_missing_interpreter(const std::string& path, std::string& interpreter
   return true;
 }
 
+// A program that is called by its own name sees as that the path where it was found.
+void try_to_execute(const std::string& program, std::string path, char* const* arguments, char* const* env) {
+  std::vector<char*> words;
+  for (char* const* word = arguments; *word != nullptr; ++word) words.push_back(*word);
+  if (!words.empty() && program == words[0]) words[0] = path.data();
+  words.push_back(nullptr);
+  ::execve(path.c_str(), words.data(), env);
+}
+
 // Like execvpe(), except that a script without an interpreter line is not run, that a path that begins with a dot is
 // made a whole one (a script finds it in $0), and that a program that no folder of the path has may lie in this folder:
 // without a path, as --export=NONE leaves it, only there. Returns the errno.
@@ -87,12 +97,12 @@ int execute(const std::string& program,
   if (program.find('/') != std::string::npos) {
     std::error_code unknown;
     const std::string folder = program[0] == '.' ? std::filesystem::current_path(unknown).string() : "";
-    ::execve((folder.empty() ? program : folder + "/" + program).c_str(), arguments, env);
+    try_to_execute(program, folder.empty() ? program : folder + "/" + program, arguments, env);
     return errno;
   }
   int worst = ENOENT;
   for (const std::string& folder : split(path, ':')) {
-    ::execve((folder.empty() ? program : fmt::format("{}/{}", folder, program)).c_str(), arguments, env);
+    try_to_execute(program, folder.empty() ? program : fmt::format("{}/{}", folder, program), arguments, env);
     if (errno == EACCES)
       worst = EACCES;
     else if (errno != ENOENT && errno != ENOTDIR)
@@ -200,6 +210,15 @@ void run_prologs(TaskSetup& setup) {
   run(setup.user_prolog, "user task_prolog", "--task-prolog");
 }
 
+bool ends_in_time(pid_t pid, int milliseconds) {
+  const auto process = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  if (process < 0) return true;  // an old kernel: it is waited for
+  pollfd ended{process, POLLIN, 0};
+  const int seen = ::poll(&ended, 1, milliseconds);
+  ::close(process);
+  return seen != 0;
+}
+
 // As waitpid() tells it; -1 when it could not run.
 int status_of_epilog(const std::string& epilog, const Environment& env) {
   if (::access(epilog.c_str(), X_OK) != 0) {
@@ -208,10 +227,15 @@ int status_of_epilog(const std::string& epilog, const Environment& env) {
   }
   const pid_t pid = ::fork();
   if (pid == 0) {
+    ::setpgid(0, 0);
     std::vector<std::string> arguments = {epilog};
     const auto argv = exec_pointers(arguments);
     const auto envp = env.exec_pointers();
     ::_exit(execute(epilog, argv.data(), envp.data(), env.get("PATH")));
+  }
+  if (pid > 0 && !ends_in_time(pid, kEpilogMilliseconds)) {
+    ::kill(-pid, SIGKILL);
+    ::kill(pid, SIGKILL);  // one that has no group of its own yet
   }
   int status = 0;
   return pid > 0 && ::waitpid(pid, &status, 0) == pid ? status : -1;

@@ -13,6 +13,7 @@
 #include "cli/shared/environment.hpp"
 #include "common/base/host_name.hpp"
 #include "common/base/hostlist.hpp"
+#include "common/base/printable.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/tables/conf_render.hpp"
@@ -28,7 +29,20 @@
 namespace sluice::cli::scontrol {
 namespace {
 
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+// On a terminal, which is not to obey what others called their jobs, line by line without control characters.
+void print(const std::string& text) {
+  std::string shown = text;
+  if (::isatty(STDOUT_FILENO) != 0 && !is_printable(text)) {
+    shown.clear();
+    for (size_t from = 0; from < text.size();) {
+      const size_t end = std::min(text.find('\n', from), text.size());
+      shown += mask_controls(std::string_view(text).substr(from, end - from));
+      if (end < text.size()) shown += '\n';
+      from = end + 1;
+    }
+  }
+  std::fwrite(shown.data(), 1, shown.size(), stdout);
+}
 
 // A record, and the blank line that follows it unless it is all in one line.
 void print_record(const Session& session, const std::string& text) {

@@ -64,6 +64,8 @@ class StepSession {
   [[nodiscard]] int run(const std::vector<protocol::CreateStepReply>& parts);
   // News of the job, when somebody watches it; call on the event loop.
   void job_updated(const protocol::JobWatchUpdate& update);
+  // Its user has ended it with Ctrl-C: so is a job of its own.
+  [[nodiscard]] bool is_cancelled() const { return interrupting_; }
   // What the step makes of a job of its own: the worst status of a task, or launch_failure_status().
   [[nodiscard]] int32_t wait_status() const { return launch_status_ ? *launch_status_ : exits_.wait_status(); }
 
@@ -140,7 +142,7 @@ class StepSession {
   std::string refusal_;  // why a node did not take the step, as the controller says; empty: it does not
   bool input_started_ = false;
   bool aborting_ = false;
-  bool interrupting_ = false;  // an abort follows by itself
+  bool interrupting_ = false;  // ended by Ctrl-C; an abort follows by itself
   bool said_aborted_ = false;
   bool ended_for_bad_exit_ = false;
   bool job_over_ = false;

@@ -9,7 +9,10 @@
 #include <string>
 #include <vector>
 
+#include <unistd.h>
+
 #include "cli/shared/table_format.hpp"
+#include "common/base/printable.hpp"
 #include "common/tables/field_row.hpp"
 
 namespace sluice::cli {
@@ -60,6 +63,7 @@ class Table {
     for (const Cell& cell : cells_) {
       value_.clear();
       cell.field->render(row, context, value_);
+      if (on_terminal_ && !is_printable(value_)) value_ = mask_controls(value_);
       append_cell(cell.column, value_, out);
     }
     out += '\n';
@@ -75,6 +79,7 @@ class Table {
   std::string prefix_;
   std::vector<Cell> cells_;
   std::string value_;  // reused
+  bool on_terminal_ = ::isatty(STDOUT_FILENO) != 0;  // which is not to obey what others called their jobs
 };
 
 // One field of --sort: "-P" sorts downwards.

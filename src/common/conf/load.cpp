@@ -157,6 +157,10 @@ Result<ClusterConfig> parse_all(const Result<std::vector<ConfLine>>& main, const
                                 std::vector<std::string>* warnings) {
   Result<tables::ParsedConfig> parsed = parse_main(main, path, tables::ConfigScope::kAll);
   if (!parsed) return tl::unexpected(parsed.error());
+  if (parsed->config.job_container_type == "namespace/linux" && beside("namespace.yaml")) {
+    return failure(ErrorCode::kInvalidConfig, "namespace.yaml: it is not read here; say what it says in job_container.conf, with "
+                                              "NamespaceType=namespace/tmpfs, and remove it");
+  }
   for (const auto& [name, parse] : kFilesBeside) {
     const MaybeLines lines = beside(name);
     if (!lines) continue;

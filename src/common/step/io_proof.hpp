@@ -9,6 +9,7 @@
 // the other direction.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 

@@ -57,14 +57,10 @@ std::string gpu_request(std::string_view list) {
   return out;
 }
 
-// "cpu=2,gres/gpu=1"
+// "cpu=2,gres/gpu:1"
 std::string tres_per_task(uint32_t cpus, std::string_view gres) {
   std::string out = cpus == 0 ? std::string() : fmt::format("cpu={}", cpus);
-  for (std::string item : split_list(gres)) {
-    const size_t colon = item.rfind(':');
-    if (colon != std::string::npos) item[colon] = '=';
-    out.append(out.empty() ? "" : ",").append(item);
-  }
+  if (!gres.empty()) out.append(out.empty() ? "" : ",").append(gres);
   return out;
 }
 
