@@ -6,8 +6,6 @@
 
 #include <pmix.h>
 
-#include <string_view>
-
 #include "common/base/result.hpp"
 
 namespace sluice::stepd {
@@ -31,11 +29,5 @@ struct PmixLibrary {
 // It stays loaded. The error's text is for the user. `as_root`: one whose server gives files away by a path that their new
 // owner can change meanwhile (CVE-2023-41915) is refused.
 [[nodiscard]] Result<PmixLibrary> load_pmix(bool as_root);
-
-// "OpenPMIx 4.2.6 (…)": whether the project had mended that by this version.
-[[nodiscard]] bool is_mended_pmix(std::string_view version);
-// Whether the loaded library calls a function of this name in another one. Distributions mend without a new version: what
-// was mended calls lchown(), and chown() no more.
-[[nodiscard]] bool imports(void* library, std::string_view function);
 
 }  // namespace sluice::stepd
