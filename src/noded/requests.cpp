@@ -196,8 +196,8 @@ void add_orders(net::RpcServer& server, RequestParts& parts) {
       });
   handle_order<ReconfigureNodeRequest, Empty>(
       server, parts, [](RequestParts& p, ReconfigureNodeRequest request) -> Result<Empty> {
-        adopt_sent_config(p.node, std::move(request.config));
-        log::info("configuration received from the controller");
+        if (!request.config.nodes.empty()) adopt_sent_config(p.node, std::move(request.config));
+        log::info("the controller has another configuration");
         p.registrar.start();
         return Empty{};
       });

@@ -92,7 +92,7 @@ class Orders(ClusterCase):
         self.wait_idle()
 
     def test_the_configuration(self):  # the last one: it has the hosts register again
-        received = lambda: self.cluster.log("h2").count("configuration received from the controller")
+        received = lambda: self.cluster.log("h2").count("the controller has another configuration")
         before = received()
         self.host.take_away()
         self.cluster.change_conf(lambda text: text + "KillWait=7\n")

@@ -169,7 +169,8 @@ void Orders::transmit(const state::RebootNow& order, const Bitmap& nodes, const 
 }
 
 void Orders::transmit(const state::ReconfigureNodes&, const Bitmap& nodes, const Snapshot& state, const Done& done) {
-  parts_.links.send(*state, nodes, protocol::ReconfigureNodeRequest{*state->config}, done);
+  // each node gets what it needs when it registers then; the whole to each would grow with their square
+  parts_.links.send(*state, nodes, protocol::ReconfigureNodeRequest{}, done);
 }
 
 void Orders::transmit(const state::EndAgents&, const Bitmap& nodes, const Snapshot& state, const Done& done) {
