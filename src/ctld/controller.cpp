@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "common/base/host_name.hpp"
+#include "common/base/text.hpp"
 #include "common/conf/load.hpp"
 #include "common/daemon/log_setup.hpp"
 #include "common/log/log.hpp"
@@ -47,6 +48,18 @@ Duration silence_limit(const ClusterConfig& config) {
 }  // namespace
 
 // In the order in which things are built; they go in the opposite one.
+namespace {
+
+// A submission is the longest of all requests: its script, and what comes with it.
+size_t most_request_bytes(const ClusterConfig& config) {
+  constexpr size_t kBesideTheScript = size_t{20} << 20;
+  constexpr size_t kMostScript = size_t{44} << 20;
+  const auto script = to_number<size_t>(option_value(config.scheduler_parameters, "max_script_size").value_or("")).value_or(0);
+  return kBesideTheScript + std::min(script, kMostScript);
+}
+
+}  // namespace
+
 struct Controller::Graph {
   ControllerOptions options;
   std::shared_ptr<const ClusterConfig> config;
@@ -178,6 +191,7 @@ Status Controller::Graph::start_server() {
   server_options.receiver = net::kController;
   server_options.auth = auth;
   server_options.slurm_user = config->slurm_user_id;
+  server_options.max_request = most_request_bytes(*config);
   server_options.admit = [this](std::string_view method, uint32_t uid) { return rate_limits.admit(method, uid, now()); };
   server_options.on_answered = [this](std::string_view method, uint32_t uid, Duration took) {
     calls.note(method, uid, took);

@@ -6,7 +6,7 @@ import struct
 import threading
 import unittest
 
-from harness import ClusterCase, add_users, need_root, wait_for
+from harness import Cluster, ClusterCase, add_users, need_root, wait_for
 
 ALICE = 61571
 
@@ -19,33 +19,96 @@ def field(key, value):
     return b"\x00" + bytes([len(key)]) + key + bytes([len(value)]) + value
 
 
-def call_headers(method, token=None):
+def call_headers(method, bearer=None):
     fields = (field(b":method", b"POST") + field(b":scheme", b"http") + field(b":path", b"/sluice/" + method) + field(b":authority", b"x") +
               field(b"content-type", b"application/grpc") + field(b"te", b"trailers"))
-    return fields + (field(b"sluice-token-bin", token) if token else b"")
+    if bearer:
+        value = b"Bearer " + bearer.encode()
+        assert 127 <= len(value) < 255  # a length of two bytes
+        fields += b"\x00\x0dauthorization" + bytes([127, len(value) - 127]) + value
+    return fields
 
 
 class Flood(threading.Thread):
-    """A connection that begins many calls of a method and sends the beginning of a long message on each."""
-    def __init__(self, port, method, streams, body):
+    """A connection that begins many calls of a method and sends on each as much of a long message as the server lets it."""
+    def __init__(self, port, method, bearer=None, streams=8, mib=8):
         super().__init__(daemon=True)
         self.socket = socket.create_connection(("127.0.0.1", port))
-        self.socket.settimeout(20)
-        self.method, self.streams, self.body = method, streams, body
+        self.method, self.bearer, self.streams, self.mib = method, bearer, streams, mib
+        self.changed = threading.Condition()
+        self.window, self.first, self.windows, self.over, self.sent = 65535, 65535, {}, set(), 0
+
+    def recv(self, size):
+        data = b""
+        while len(data) < size:
+            more = self.socket.recv(size - len(data))
+            if not more:
+                raise OSError("closed")
+            data += more
+        return data
+
+    def listen(self):
+        try:
+            while True:
+                head = self.recv(9)
+                kind, flags, stream = head[3], head[4], struct.unpack(">I", head[5:])[0]
+                body = self.recv(int.from_bytes(head[:3], "big"))
+                with self.changed:
+                    if kind == 4 and not flags & 1:
+                        values = dict(struct.unpack(">HI", body[at:at + 6]) for at in range(0, len(body), 6))
+                        grown = values.get(4, self.first) - self.first
+                        self.first += grown
+                        self.windows = {key: value + grown for key, value in self.windows.items()}
+                        self.socket.sendall(frame(4, 1, 0))
+                    elif kind == 6 and not flags & 1:
+                        self.socket.sendall(frame(6, 1, 0, body))
+                    elif kind == 8 and stream == 0:
+                        self.window += struct.unpack(">I", body)[0]
+                    elif kind == 8:
+                        self.windows[stream] = self.windows.get(stream, self.first) + struct.unpack(">I", body)[0]
+                    elif kind == 3 or (kind == 1 and flags & 1):
+                        self.over.add(stream)
+                    self.changed.notify()
+        except OSError:
+            with self.changed:
+                self.over = None
+                self.changed.notify()
+
+    def send(self, stream, data):
+        """False: the call is over, or nothing more is taken for a while."""
+        with self.changed:
+            def ready():
+                return self.over is None or stream in self.over or min(self.window, self.windows[stream]) >= len(data)
+            if not self.changed.wait_for(ready, 2) or self.over is None or stream in self.over:
+                return False
+            self.window -= len(data)
+            self.windows[stream] -= len(data)
+            self.socket.sendall(frame(0, 0, stream, data))
+            self.sent += len(data)
+            return True
 
     def run(self):
         try:
             self.socket.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0))
-            for i in range(self.streams):
-                stream = 2 * i + 1
-                self.socket.sendall(frame(1, 4, stream, call_headers(self.method)))
-                data = b"\0" + struct.pack(">I", 60 << 20) + b"x" * self.body
-                for at in range(0, len(data), 16384):
-                    self.socket.sendall(frame(0, 0, stream, data[at:at + 16384]))
-        except OSError:
+            threading.Thread(target=self.listen, daemon=True).start()
+            streams = [2 * i + 1 for i in range(self.streams)]
+            for stream in streams:
+                with self.changed:
+                    self.windows[stream] = self.first
+                    self.socket.sendall(frame(1, 4, stream, call_headers(self.method, self.bearer)))
+                if not self.send(stream, b"\0" + struct.pack(">I", 20 << 20)):
+                    continue
+                for _ in range(self.mib * 64):
+                    if not self.send(stream, b"x" * 16384):
+                        break
+        except (OSError, TypeError):
             pass  # it is thrown out: all the better
 
     def close(self):
+        try:
+            self.socket.shutdown(socket.SHUT_RDWR)  # listen() sits on it
+        except OSError:
+            pass
         self.socket.close()
 
 
@@ -54,42 +117,56 @@ def memory_mib(pid, what="VmHWM"):
         return next(int(line.split()[1]) for line in status if line.startswith(what)) // 1024
 
 
-class Unknown(ClusterCase):
+def make_key(folder):
+    with open(os.open(os.path.join(folder, "jwt.key"), os.O_WRONLY | os.O_CREAT, 0o600), "wb") as f:
+        f.write(os.urandom(32))
+
+
+class Floods(ClusterCase):
     """Whole messages were taken in before the token was looked at: 64 MB on each of 10,000 streams of each connection."""
     NODES, CPUS = 1, 2
+    CONF = "AuthAltTypes=auth/jwt\nAuthAltParameters=jwt_key={dir}/jwt.key\n"
     MOST_MIB = 1024  # what MemoryMax=1G allows
 
-    def setUp(self):
+    @classmethod
+    def setUpClass(cls):
         need_root()
-        self.controller = self.cluster.controller_pid()
+        add_users(cls, ALICE)
+        cls.cluster = Cluster(cls.NODES, cls.CPUS, cls.MEMORY, cls.CONF, prepare=make_key)
+        cls.controller = cls.cluster.controller_pid()
         # held here: where more is asked for the controller ends, as under MemoryMax=1G
-        limit = (memory_mib(self.controller, "VmSize") + self.MOST_MIB) << 20
-        resource.prlimit(self.controller, resource.RLIMIT_AS, (limit, limit))
-        self.port = int(self.out("scontrol", "show", "config").split("SlurmctldPort")[1].split("=")[1].split()[0])
+        limit = (memory_mib(cls.controller, "VmSize") + cls.MOST_MIB) << 20
+        resource.prlimit(cls.controller, resource.RLIMIT_AS, (limit, limit))
+        cls.port = int(cls.cluster.run("scontrol", "show", "config").stdout.split("SlurmctldPort")[1].split("=")[1].split()[0])
 
-    def flood(self, method):
-        floods = [Flood(self.port, method, streams=200, body=300 << 10) for _ in range(24)]
+    def flood(self, method, bearer=None):
+        floods = [Flood(self.port, method, bearer) for _ in range(24)]  # 1.5 GiB
         for one in floods:
             self.addCleanup(one.close)
             one.start()
-        for _ in range(10):
+        for _ in range(5):
             self.assertEqual(self.out("squeue", "-h"), "")
         for one in floods:
-            one.join(30)
+            one.join(120)
         self.assertEqual(self.out("squeue", "-h"), "")
         self.assertEqual(self.cluster.controller_pid(), self.controller)
         self.assertLess(memory_mib(self.controller), self.MOST_MIB)
+        sent = sum(one.sent for one in floods) >> 20
         for one in floods:
             one.close()
+        return sent
 
-    def test_without_a_token(self):
-        self.flood(b"SubmitJob")
+    def test_what_is_not_proved_is_not_taken(self):
+        for method in (b"SubmitJob", b"Ping", b"Nonsense"):
+            with self.subTest(method=method):
+                self.assertLess(self.flood(method), 192)  # below 1 MiB on each stream
 
-    def test_what_anybody_may_ask(self):
-        self.flood(b"Ping")
-
-    def test_no_such_method(self):
-        self.flood(b"Nonsense")
+    def test_a_user_has_room_for_some(self):
+        text = self.out("scontrol", "token", f"username=sluicetest{ALICE}", "lifespan=600")
+        self.assertLess(self.flood(b"SubmitJob", text.strip().split("=", 1)[1]), 1024)
+        job = self.submit("-H", "-D", "/tmp", "-o", "/dev/null", "--wrap", "true", user=ALICE)
+        self.run_cmd("scancel", job)
+        self.wait_no_jobs()
 
     def test_many_connections_that_say_nothing(self):
         quiet = []

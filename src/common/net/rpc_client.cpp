@@ -2,6 +2,7 @@
 #include "common/net/rpc_client.hpp"
 
 #include <chrono>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -14,18 +15,45 @@
 namespace sluice::net {
 namespace {
 
+constexpr int kMostTries = 600;  // of who is told to back off
+
+// A second, as Slurm's commands wait, and not the same for all who were told so.
+void wait_to_ask_again() { std::this_thread::sleep_for(std::chrono::milliseconds(1000 + random_number() % 250)); }
+
+using Connect = std::function<Result<std::unique_ptr<Http2Connection>>()>;
+
 class BlockingStream final : public RawStream {
  public:
-  explicit BlockingStream(std::unique_ptr<Http2Connection> connection) : connection_(std::move(connection)) {}
+  // `again` begins the same call once more.
+  BlockingStream(std::unique_ptr<Http2Connection> connection, Connect again)
+      : connection_(std::move(connection)), again_(std::move(again)) {}
 
   ReadState read(std::string& chunk, Duration wait) override {
-    return connection_->read(chunk, wait < Duration(0) ? kNoDeadline : steady_now() + wait);
+    for (int tries = 1;; ++tries) {
+      const ReadState state = connection_->read(chunk, wait < Duration(0) ? kNoDeadline : steady_now() + wait);
+      const bool refused = state == ReadState::kFailed && !begun_ && is_back_off(connection_->error());
+      begun_ = begun_ || state == ReadState::kChunk;
+      if (!refused || tries == kMostTries) return state;
+      wait_to_ask_again();
+      auto fresh = again_();
+      const std::lock_guard lock(mutex_);
+      if (!fresh || cancelled_) return state;
+      connection_.swap(*fresh);
+    }
   }
   [[nodiscard]] const Error& error() const override { return connection_->error(); }
-  void cancel() override { connection_->interrupt(); }
+  void cancel() override {
+    const std::lock_guard lock(mutex_);
+    cancelled_ = true;
+    connection_->interrupt();
+  }
 
  private:
+  std::mutex mutex_;  // guards these two from cancel(), which another thread may call
   std::unique_ptr<Http2Connection> connection_;  // whose end tells the server that nobody reads any more
+  bool cancelled_ = false;
+  bool begun_ = false;
+  Connect again_;
 };
 
 }  // namespace
@@ -51,7 +79,7 @@ struct RpcClient::Impl {
   Started idle_;  // guarded by mutex_
 };
 
-RpcClient::RpcClient(ClientOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+RpcClient::RpcClient(ClientOptions options) : impl_(std::make_shared<Impl>(std::move(options))) {}
 
 RpcClient::~RpcClient() = default;
 
@@ -83,15 +111,13 @@ void RpcClient::Impl::give_back(Started started) {
   std::swap(idle_, started);  // the one that was there dies outside the lock
 }
 
-// Who is told to back off asks again after a second, as Slurm's commands do, and not at the same moment as all the others.
 Result<std::string> RpcClient::call_raw(std::string_view method,
                                         const std::string& request,
                                         Duration timeout) {
-  constexpr int kMostTries = 600;
   for (int tries = 1;; ++tries) {
     Result<std::string> reply = call_once(method, request, timeout);
     if (reply || !is_back_off(reply.error()) || tries == kMostTries) return reply;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1000 + random_number() % 250));
+    wait_to_ask_again();
   }
 }
 
@@ -134,7 +160,12 @@ Result<std::unique_ptr<RawStream>> RpcClient::open_raw(std::string_view method,
   for (size_t i = 0; i < endpoints.count(); ++i) {
     const size_t index = (first + i) % endpoints.count();
     auto started = impl_->start(index, method, request, kNoDeadline);
-    if (started) return std::make_unique<BlockingStream>(std::move(started->connection));
+    const auto again = [impl = impl_, index, method = std::string(method), request]() -> Result<std::unique_ptr<Http2Connection>> {
+      auto fresh = impl->start(index, method, request, kNoDeadline);
+      if (!fresh) return tl::unexpected<Error>(std::move(fresh.error()));
+      return std::move(fresh->connection);
+    };
+    if (started) return std::make_unique<BlockingStream>(std::move(started->connection), again);
     error = std::move(started.error());
     if (error.code != ErrorCode::kUnreachable) break;
   }

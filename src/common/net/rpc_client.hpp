@@ -110,7 +110,7 @@ class RpcClient {
   Result<std::string> call_once(std::string_view method, const std::string& request, Duration timeout);
 
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;  // streams know it, too
 };
 
 }  // namespace sluice::net

@@ -15,7 +15,7 @@
 namespace sluice::net {
 
 struct AdmissionLimits {
-  size_t reads_of_user = 16;                   // requests that are on their way at a time; others wait
+  size_t reads_of_user = 8;                    // requests that are on their way at a time; others wait
   size_t calls_of_user = 8192;                 // open ones, streams too
   size_t bytes_of_user = size_t{64} << 20;     // of requests that are not answered yet
   size_t bytes_of_all = size_t{256} << 20;

@@ -94,7 +94,7 @@ void RpcServer::add_raw_stream(std::string_view method, MethodRules rules, RawSt
 Status RpcServer::start() {
   const ServerOptions& options = impl_->options;
   grpc::ServerBuilder builder;
-  builder.SetMaxReceiveMessageSize(static_cast<int>(options.max_message));
+  builder.SetMaxReceiveMessageSize(static_cast<int>(std::min(options.max_request, options.max_message)));
   builder.SetMaxSendMessageSize(static_cast<int>(options.max_message));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options.max_streams_per_connection);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMostMetadataBytes);

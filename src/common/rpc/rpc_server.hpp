@@ -34,6 +34,7 @@ struct ServerOptions {
   bool knows_nobody = false;           // without `auth` every method is open (tests only)
   uint32_t slurm_user = 0;
   size_t max_message = 64 << 20;  // bytes, either way; of most methods requests are much shorter (MethodRules)
+  size_t max_request = 64 << 20;  // of anybody
   int max_streams_per_connection = 1000;
   size_t memory = size_t{512} << 20;  // bytes of what is on the way in and out; beyond it calls and connections are ended
   AdmissionLimits admission;
