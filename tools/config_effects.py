@@ -22,8 +22,8 @@ LINE_OWNER = r"\b(?:config|partition|node|c)(?:\.|->)(?=(\w+))"
 # what lines of nodes and partitions hold until they are worked out
 WORKED_OUT = {"names", "hostnames", "addresses", "ports", "cpus_set", "boards_set", "sockets_set",
               "sockets_per_board_set", "cores_set", "threads_set", "nodes_text"}
-# read, but only to be passed on or shown: no effect of their own
-ONLY_SHOWN = {"plugin_dir"}
+# read, but only to be passed on, shown, or to say that they have no effect of their own
+ONLY_SHOWN = {"plugin_dir", "plug_stack_config"}
 
 
 # what is read into these is only shown: the head of a document of JSON, the surroundings of a table's columns

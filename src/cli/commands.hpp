@@ -27,6 +27,7 @@ int strigger_main(int argc, char** argv);
 // `sluice NAME …`
 int backup_main(int argc, char** argv);
 int restore_main(int argc, char** argv);
+int check_main(int argc, char** argv);
 int down_main(int argc, char** argv);
 int compatibility_main(int argc, char** argv);
 int explain_main(int argc, char** argv);

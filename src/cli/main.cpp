@@ -33,6 +33,7 @@ constexpr Command kSlurmCommands[] = {
 };
 constexpr Command kOwnCommands[] = {
     {"backup", sluice::cli::backup_main},
+    {"check", sluice::cli::check_main},
     {"compatibility", sluice::cli::compatibility_main},
     {"down", sluice::cli::down_main},
     {"explain", sluice::cli::explain_main},

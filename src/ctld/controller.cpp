@@ -17,6 +17,7 @@
 #include "common/net/listen_address.hpp"
 #include "common/rpc/token_server.hpp"
 #include "common/tables/conf_diff.hpp"
+#include "common/tables/conf_ignored.hpp"
 #include "common/tables/errors.hpp"
 #include "ctld/agents/effect_runner.hpp"
 #include "ctld/agents/health_checks.hpp"
@@ -25,6 +26,7 @@
 #include "ctld/agents/site_programs.hpp"
 #include "ctld/checkpointer.hpp"
 #include "ctld/debug_log.hpp"
+#include "ctld/event_log.hpp"
 #include "ctld/journal/open_journal.hpp"
 #include "ctld/own_host.hpp"
 #include "ctld/rpc/rate_limits.hpp"
@@ -74,6 +76,7 @@ struct Controller::Graph {
   Users users;
   LaunchRefusals refusals;
   std::optional<EffectRunner> effects;
+  std::optional<EventLog> event_log;
   std::optional<engine::Publisher> publisher;
   std::optional<journal::GroupCommit> commit;
   std::optional<engine::Engine> engine;
@@ -155,9 +158,12 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
   watches.emplace([this](JobId job) { engine->post({state::ClientGone{job}, {}, {}}); },
                   [this] { return silence_limit(*publisher->newest()->state->config); });
   effects.emplace(EffectRunner::Parts{*store, *signer, *links, *watches, step_waiters, programs, users, refusals});
+  const auto first = std::make_shared<const state::ClusterState>(recovered.state);
+  event_log.emplace(first);
   publisher.emplace(
-      engine::Published{std::make_shared<state::ClusterState>(recovered.state), recovered.last},
-      [this](const state::Effects& list, const state::ClusterSnapshot& state) { effects->run(list, state); });
+      engine::Published{first, recovered.last},
+      [this](const state::Effects& list, const state::ClusterSnapshot& state) { effects->run(list, state); },
+      [this](std::vector<engine::LoggedFrame> frames, const state::ClusterSnapshot& after) { event_log->note(std::move(frames), after); });
   commit.emplace(*store, journal::GroupCommitOptions{.on_storage_change = [this](bool trouble, const std::string& why) {
                    if (trouble) log::error("{}; new work is refused until {} MiB are free in {}", why, journal::kRoomWanted >> 20, config->state_save_location);
                    else log::info("the journal can be written again");
@@ -222,10 +228,14 @@ Status Controller::Graph::reconfigure() {
     log::error("reconfigure refused: {}", fresh.error().text);
     return tl::unexpected(fresh.error());
   }
+  if (auto ok = tables::check_ignored(*fresh); !ok) {
+    log::error("reconfigure refused: {}", ok.error().text);
+    return ok;
+  }
   for (const std::string& warning : warnings) log::info("{}", warning);
   const auto running = publisher->newest()->state->config;
-  for (const std::string& key : fresh->without_effect) {
-    if (std::ranges::find(running->without_effect, key) == running->without_effect.end()) log::info("slurm.conf: {} has no effect yet", key);
+  if (fresh->without_effect != running->without_effect) {
+    if (const std::string ignored = tables::ignored_summary(*fresh); !ignored.empty()) log::warning("{}: {}", options.config_path, ignored);
   }
   for (const std::string& key : tables::config_changes(*running, *fresh).need_restart) {
     log::info("{} has changed and waits for a restart", key);
@@ -276,6 +286,7 @@ void Controller::Graph::stop() {
   if (engine) engine->stop();
   if (commit) commit->stop();
   if (publisher) publisher->stop();
+  if (event_log) event_log->stop();
   if (effects) effects->stop();
   if (checkpointer) checkpointer->stop();
 }

@@ -6,9 +6,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include "common/conf/check.hpp"
 #include "common/conf/load.hpp"
 #include "common/daemon/program.hpp"
 #include "common/log/log.hpp"
+#include "common/tables/conf_ignored.hpp"
 #include "ctld/backup.hpp"
 #include "ctld/controller.hpp"
 
@@ -17,7 +19,7 @@ namespace {
 using namespace sluice;  // NOLINT(google-build-using-namespace): a program's main file
 
 struct Arguments : daemon::ProgramOptions {
-  bool clean = false, keep_partitions = false, keep_states = false, ignore_errors = false, new_key = false;
+  bool clean = false, keep_partitions = false, keep_states = false, ignore_errors = false, new_key = false, test = false;
   uint32_t first_job_id = kNoJob;
   std::string backup_to, restore_from;
 };
@@ -28,6 +30,7 @@ std::optional<int> parse(int argc, char** argv, Arguments& a) {
   app.add_flag("-c", a.clean, "forget all jobs and changed states, but not which job ids were used");
   app.add_flag("-r", a.keep_states, "keep jobs, and why nodes are down or drained (the default)");
   app.add_flag("-R", a.keep_partitions, "keep partitions as scontrol changed them, too, while slurm.conf is the same");
+  app.add_flag("-t", a.test, "look at the whole configuration, say what is wrong with it, and end");
   app.add_flag("-i", a.ignore_errors, "accepted; a damaged journal is never ignored");
   app.add_option("--first-job-id", a.first_job_id, "go on with this job id, which is beyond all that were given")->check(CLI::PositiveNumber);
   app.add_flag("--new-credential-key", a.new_key,
@@ -88,10 +91,16 @@ int main(int argc, char** argv) {
   Arguments a;
   a.program = "slurmctld";
   if (const auto code = parse(argc, argv, a)) return *code;
+  if (a.test) {
+    const ConfigCheck check = check_config(config_path(a.config));
+    std::fputs(check_text(check).c_str(), stdout);
+    return check.errors.empty() ? 0 : 1;
+  }
   std::vector<std::string> warnings;
   auto config = load_config(config_path(a.config), &warnings);
   if (!config) return daemon::refuse(a, config.error().text);
   if (!a.backup_to.empty() || !a.restore_from.empty()) return copy_state(a, *config);
+  if (auto ok = tables::check_ignored(*config); !ok) return daemon::refuse(a, ok.error().text);
   auto background = daemon::leave_terminal(a);
   daemon::Signals signals;
   daemon::LogSettings settings;
@@ -100,12 +109,13 @@ int main(int argc, char** argv) {
   settings.syslog_level = config->slurmctld_syslog_debug;
   settings.debug_flags = config->debug_flags;
   settings.time_format = config->log_time_format;
+  settings.json = daemon::wants_json(*config);
   // first, so that nothing is opened by root in folders of SlurmUser
   const std::vector<std::string> files = {config->slurmctld_pid_file, settings.file, config->slurm_sched_log_file};
   if (auto ok = daemon::become_user(config->slurm_user_id, files); !ok) {
     return daemon::refuse(a, ok.error().text);
   }
   if (auto ok = daemon::settle(a, settings, warnings); !ok) return daemon::refuse(a, ok.error().text);
-  for (const std::string& key : config->without_effect) log::info("slurm.conf: {} has no effect yet", key);
+  if (const std::string ignored = tables::ignored_summary(*config); !ignored.empty()) log::warning("{}: {}", config->config_path, ignored);
   return serve(a, settings.file, std::move(*config), background, signals);
 }

@@ -181,7 +181,7 @@ void Broadcasts::wait_idle(const TransferPtr& transfer) {
 void Broadcasts::end(TransferPtr transfer,  // NOLINT(performance-unnecessary-value-param)
                      const std::string& why) {
   if (transfer->link == nullptr) return;
-  if (!transfer->ended || transfer->busy) log::debug("a file for job {} was not written: {}", std::get<0>(transfer->key), why);
+  if (!transfer->ended || transfer->busy) log::debug("a file for JobId={} was not written: {}", std::get<0>(transfer->key), why);
   transfer->link->close();
   transfer->link.reset();
   transfer->busy = false;

@@ -126,7 +126,7 @@ void JobContainers::made(const ContainerPtr& container, int status) {
   }
   const std::string_view why = WIFEXITED(status) ? protocol::namespace_step_text(WEXITSTATUS(status))
                                                  : "the program that makes it was killed";
-  log::error("job {} gets no folders of its own in {}: {}", container->job, container->folder, why);
+  log::error("JobId={} gets no folders of its own in {}: {}", container->job, container->folder, why);
   container->state = Container::State::kRemoving;  // whoever is answered may end the job
   container->answer(failure(fmt::format("the job's own /tmp cannot be made: {}", why)));
   clear(container);

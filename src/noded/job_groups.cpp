@@ -83,7 +83,7 @@ std::vector<std::string> JobGroups::for_scripts(JobId job) {
   const std::string group = fmt::format("{}/job_{}/scripts", user, job);
   const Status made = user.empty() ? failure("the job has none") : tree_->make(group);
   if (made) return tree_->entries(group);
-  log::error("a prolog or epilog of job {} runs outside of its control group: {}", job, made.error().text);
+  log::error("a prolog or epilog of JobId={} runs outside of its control group: {}", job, made.error().text);
   return {};
 }
 
@@ -132,7 +132,7 @@ void JobGroups::remove_unused() {
     for (const std::string& group : tree_->children(user)) {
       const auto job = cgroup::job_of_group(group);
       if (!job || in_use_(*job)) continue;
-      log::info("what is left of job {} is removed", *job);
+      log::info("what is left of JobId={} is removed", *job);
       remove_job(*job);
     }
   }

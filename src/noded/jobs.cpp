@@ -100,7 +100,7 @@ void Jobs::load() {
 
 // Nobody will know how a prolog ended that an earlier agent started. It is run again, not beside itself.
 void Jobs::await_left(const JobPtr& job, const ProcessMark& script) {
-  log::info("a prolog or epilog of job {} runs still", job->id.first);
+  log::info("a prolog or epilog of JobId={} runs still", job->id.first);
   job->script = script;
   job->left = true;
   const ClusterConfig& config = *node_.config;
@@ -280,7 +280,7 @@ void Jobs::prolog_over(const JobPtr& job, int status) {
   job->prolog_status = status;
   job->prolog_ended = now();
   store(*job);
-  if (status != 0) log::error("prolog of job {} failed with status {:#x}", job->id.first, status);
+  if (status != 0) log::error("prolog of JobId={} failed with status {:#x}", job->id.first, status);
   // a failure drains this node and takes the job away: the controller orders both
   if (job->reports_prolog || status != 0) report_prolog(*job);
   if (job->ending) return continue_end(job);
@@ -357,7 +357,7 @@ void Jobs::unkillable(const JobPtr& job) {
 }
 
 void Jobs::run_unkillable_program(const protocol::StepKey& key) {
-  log::error("step {} has processes that cannot be killed", step_id_text(key.id));
+  log::error("{} has processes that cannot be killed", step_log_name(key.id));
   const auto job = jobs_.find({key.id.job, key.restart});
   if (job == jobs_.end() || node_.config->unkillable_step_program.empty()) return;
   Environment env = script_environment(*job->second, "unkillable");
@@ -370,7 +370,7 @@ void Jobs::run_unkillable_program(const protocol::StepKey& key) {
 void Jobs::cleaned(const JobPtr& job, int epilog_status, bool kill_failed) {
   const Id id = job->id;
   if (epilog_status != 0) {
-    log::error("epilog of job {} failed with status {:#x}", id.first, epilog_status);
+    log::error("epilog of JobId={} failed with status {:#x}", id.first, epilog_status);
   }
   remember_over(id);
   kept_.remove(id.first, id.second);

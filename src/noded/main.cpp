@@ -187,6 +187,7 @@ int main(int argc, char** argv) {
   settings.syslog_level = config.slurmd_syslog_debug;
   settings.debug_flags = config.debug_flags;
   settings.time_format = config.log_time_format;
+  settings.json = daemon::wants_json(config);
   if (auto ok = daemon::settle(a, settings, start->warnings); !ok) return daemon::refuse(a, ok.error().text);
   if (a.lock_memory && ::mlockall(MCL_CURRENT | MCL_FUTURE) != 0) log::error("cannot lock memory");
   return serve(a, settings.file, std::move(*start), background, signals);

@@ -127,7 +127,7 @@ Result<Empty> launch(RequestParts& parts, protocol::LaunchStepRequest request) {
   parts.steps.adopt(message->key);
   if (!parts.steps.knows(message->key)) {
     if (auto ok = check_age(parts.node, *message); !ok) {
-      log::error("the launch of step {} was refused: {}", step_id_text(message->key.id), ok.error().text);
+      log::error("the launch of {} was refused: {}", step_log_name(message->key.id), ok.error().text);
       return tl::unexpected<Error>(ok.error());
     }
   }
@@ -135,7 +135,11 @@ Result<Empty> launch(RequestParts& parts, protocol::LaunchStepRequest request) {
     log::error("{}", ok.error().text);
     return failure(ErrorCode::kRetry, ok.error().text);
   }
-  log::debug("launching step {}", step_id_text(message->key.id));
+  if (message->key.id.step == kBatchStep) {
+    log::info("Launching batch job {} for UID {}", step_log_name(message->key.id), message->job_spec->uid);
+  } else {
+    log::info("launch task {} request from UID:{}", step_log_name(message->key.id), message->job_spec->uid);
+  }
   if (!parts.steps.knows(message->key)) set_route(parts, *message, index);
   if (auto ok = parts.jobs.launch(std::move(*message), std::move(request.launch), index); !ok) {
     return tl::unexpected<Error>(ok.error());

@@ -104,7 +104,7 @@ std::string frequency_for(const protocol::StepLaunch& launch, const ClusterConfi
   }
   const auto wanted = parse_cpu_frequency(asked);
   if (wanted && (wanted->governor == kNoFrequency || allows_governor(config.cpu_freq_governors, wanted->governor))) return asked;
-  log::error("step {}: --cpu-freq={} is not allowed here", step_id_text(launch.key.id), asked);
+  log::error("{}: --cpu-freq={} is not allowed here", step_log_name(launch.key.id), asked);
   return {};
 }
 
@@ -212,7 +212,7 @@ void Steps::find_daemon(const StepPtr& step, pid_t daemon, const std::string& wh
   const bool lives = is_step_daemon(daemon, step->key.id, node_.spool_dir);
   if (auto report = spool_.read_end(step->key)) return ended(step, std::move(*report));
   if (auto fd = spool_.connect(step->key)) {
-    log::info("step {} runs on", step_id_text(step->key.id));
+    log::info("{} runs on", step_log_name(step->key.id));
     return connect(step, *fd);
   }
   if (auto report = spool_.read_end(step->key)) return ended(step, std::move(*report));  // it ended while we looked
@@ -338,7 +338,7 @@ void Steps::on_frame(const StepPtr& step, const Frame& frame) {
       }
       return;
     case FrameType::kAgentLog:
-      log::error("step {}: {}", step_id_text(step->key.id), frame.body);
+      log::error("{}: {}", step_log_name(step->key.id), frame.body);
       return;
     case FrameType::kAgentPids: {
       const auto pids = wire::decode<protocol::ListPidsReply>(frame.body);
@@ -394,7 +394,7 @@ void Steps::on_disconnect(const StepPtr& step) {
 }
 
 void Steps::lost(const StepPtr& step, const std::string& why, bool node_to_blame) {
-  if (step->began) log::error("step {}: {}", step_id_text(step->key.id), why);  // else ended() says it
+  if (step->began) log::error("{}: {}", step_log_name(step->key.id), why);  // else ended() says it
   protocol::StepEnded report = failed_report(node_, step->key, why, step->began);
   report.drain_node = node_to_blame;
   if (node_to_blame) report.happened = now();
@@ -412,7 +412,7 @@ void Steps::lost(const StepPtr& step, const std::string& why, bool node_to_blame
     std::error_code ignored;
     const std::string& base = node_.config->mpi.pmix_tmp_base;
     std::filesystem::remove_all(pmix_folder(base, node_.spool_dir, node_.name, step->key.id), ignored);
-    if (orphans > 0) log::info("{} processes of it were killed", orphans);
+    if (orphans > 0) log::info("{}: {} processes of it were killed", step_log_name(step->key.id), orphans);
     if (auto ok = spool_.write_end(report); !ok) log::error("{}", ok.error().text);
   }
   ended(step, std::move(report));
@@ -422,8 +422,8 @@ void Steps::ended(const StepPtr& step, protocol::StepEnded report) {
   if (std::exchange(step->over, true)) return;
   spare_.prepare();
   // one that began told its failures itself
-  if (!step->began && !report.failure.empty()) log::error("step {}: {}", step_id_text(step->key.id), report.failure);
-  log::debug("step {} ended with status {:#x}", step_id_text(step->key.id), report.exit_status);
+  if (!step->began && !report.failure.empty()) log::error("{}: {}", step_log_name(step->key.id), report.failure);
+  log::info("{} done with job, status {:#x}", step_log_name(step->key.id), report.exit_status);
   log::flag(log::DebugFlag::kSteps, "step {} ended with status {:#x}{}{}", step_id_text(step->key.id), report.exit_status,
             report.failure.empty() ? "" : ": ", report.failure);
   on_ended_(std::move(report));

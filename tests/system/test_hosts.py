@@ -162,7 +162,7 @@ class CutInMidLaunch(ClusterCase):
         self.host.cut()
         release()
         wait_for(lambda: self.started(job) == ["h1", "h3", "h4"], "the others run the step")
-        wait_for(lambda: f"launch of step {job}.0 did not reach h2" in self.cluster.log(), "the launch is lost")
+        wait_for(lambda: f"launch of JobId={job} StepId={job}.0 did not reach h2" in self.cluster.log(), "the launch is lost")
         self.assertEqual(self.state(job), "RUNNING")
         self.host.mend()
         self.expect_one_run(job)

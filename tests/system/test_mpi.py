@@ -408,7 +408,7 @@ class PmixKeys(MpiCase):
         self.assertGreaterEqual(time.monotonic() - began, 1)
         self.assertRegex(out, r"^asked: \S+\n$")
         self.assertNotIn("SUCCESS", out)
-        wait_for(lambda: re.search(r"step \d+\.0: libpmix: \S", self.cluster.log("n1")), "libpmix's words are in the agent's log")
+        wait_for(lambda: re.search(r"StepId=\d+\.0: libpmix: \S", self.cluster.log("n1")), "libpmix's words are in the agent's log")
 
 
 if __name__ == "__main__":

@@ -272,7 +272,7 @@ echo end >> {dir}/work/ran.$SLURM_JOB_ID
     def test_the_job_waits_for_a_prolog_that_runs_on(self):
         job, gate = self.orphaned()
         self.start_agent()
-        self.assertIn(f"a prolog or epilog of job {job} runs still", self.cluster.log("n1"))
+        self.assertIn(f"a prolog or epilog of JobId={job} runs still", self.cluster.log("n1"))
         self.assertEqual(self.ran(job), ["begin"])
         os.remove(gate)
         self.assertEqual(self.wait_ended(job), "COMPLETED")

@@ -11,7 +11,8 @@ NOBODY = 65534    # a user beside root who may submit
 
 class Scontrol(ClusterCase):
     NODES, CPUS = 3, 4
-    CONF = "Licenses=matlab:3,solver\n"
+    CONF = ("Licenses=matlab:3,solver\n"
+            "SluiceParameters=accept_ignored=AllowAccounts,AllowQos,DenyAccounts,DenyQos,PartitionName.QOS\n")
 
     def start_job(self, *args, script="sleep 1000", output="/dev/null"):
         job = self.submit("-o", output, *args, "--wrap", script)
@@ -496,7 +497,7 @@ class Scontrol(ClusterCase):
             with self.subTest(key=key, value=value):
                 self.run_cmd("scontrol", "update", "PartitionName=part", f"{key}={value}")
                 self.assertEqual(shown().get(key), after)
-        self.assertIn("partition part: QOS has no effect yet\n", self.cluster.log())
+        self.assertIn("warning: partition part: PartitionName.QOS has no effect\n", self.cluster.log())
         self.assertNotIn("partition part: GraceTime ", self.cluster.log())
         self.assertNotIn("partition part: MaxTime ", self.cluster.log())
         self.fails("slurm_update error: Invalid JobDefaults specification\n", "scontrol", "update", "PartitionName=part", "JobDefaults=foo=5")

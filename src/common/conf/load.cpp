@@ -1,6 +1,7 @@
 // Reads configuration files for the pure parser.
 #include "common/conf/load.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -172,6 +173,36 @@ Result<ClusterConfig> parse_all(const Result<std::vector<ConfLine>>& main, const
   return std::move(parsed->config);
 }
 
+// plugstack.conf: SPANK plugins are not loaded, which a site must know of those that it requires.
+void note_plugstack(const std::string& path, std::vector<std::string>& found, int depth = 0) {
+  constexpr int kDeepest = 8;
+  const Result<ConfSource> source = read_source(path);
+  if (!source || depth > kDeepest) return;
+  std::string_view rest = source->text;
+  while (!rest.empty()) {
+    std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    std::string text(line.substr(0, line.find('#')));
+    std::ranges::replace(text, '\t', ' ');
+    const std::vector<std::string> words = split_list(text, ' ');
+    if (words.size() < 2) continue;
+    if (words[0] == "required") found.emplace_back("PlugStackConfig=required");
+    else if (words[0] == "optional") found.emplace_back("PlugStackConfig");
+    else if (words[0] == "include") {
+      for (const std::string& one : matching_paths((fs::path(path).parent_path() / words[1]).string())) {
+        note_plugstack(one, found, depth + 1);
+      }
+    }
+  }
+}
+
+void note_plugstack(const fs::path& folder, ClusterConfig& config) {
+  std::vector<std::string>& unused = config.without_effect;
+  note_plugstack(config.plug_stack_config.empty() ? (folder / "plugstack.conf").string() : config.plug_stack_config, unused);
+  std::sort(unused.begin(), unused.end());
+  unused.erase(std::unique(unused.begin(), unused.end()), unused.end());
+}
+
 // Daemons leave the folder that they are started in.
 std::string absolute_path(std::string_view path) {
   std::error_code error;
@@ -232,7 +263,43 @@ Result<ClusterConfig> load_global_config(const std::string& path) {
 
 Result<ClusterConfig> load_config(const std::string& path, std::vector<std::string>* warnings) {
   const fs::path folder = fs::path(path).parent_path();
-  return parse_all(read_lines(path), path, [&folder](const char* name) { return read_beside(folder, name); }, warnings);
+  auto config = parse_all(read_lines(path), path, [&folder](const char* name) { return read_beside(folder, name); }, warnings);
+  if (config) note_plugstack(folder, *config);
+  return config;
+}
+
+WholeConfig load_whole_config(const std::string& path) {
+  WholeConfig out;
+  const auto add = [&out](const Error& error) { out.errors.push_back(error.text); };
+  const auto lines = read_lines(path);
+  if (!lines) return add(lines.error()), out;
+  tables::ParsedConfig parsed = tables::parse_all_of_slurm_conf(*lines, out.errors);
+  const fs::path folder = fs::path(path).parent_path();
+  for (const auto& [name, parse] : kFilesBeside) {
+    const MaybeLines beside = read_beside(folder, name);
+    if (!beside) continue;
+    if (!*beside) {
+      add(beside->error());
+      continue;
+    }
+    tables::ParsedConfig trial = parsed;
+    const Status whole = parse(**beside, parsed);
+    if (whole) continue;
+    std::vector<std::string> found;
+    for (const ConfLine& line : **beside) {  // each by itself, so that the first error hides no other
+      if (Status one = parse({line}, trial); !one) found.push_back(one.error().text);
+    }
+    if (found.empty()) found.push_back(whole.error().text);
+    out.errors.insert(out.errors.end(), found.begin(), found.end());
+  }
+  out.config = std::move(parsed.config);
+  out.config.config_path = path;
+  out.warnings = std::move(parsed.warnings);
+  choose_mailer(out.config);
+  note_plugstack(folder, out.config);
+  if (Status ok = resolve_users(path, out.config); !ok) out.warnings.push_back(ok.error().text);
+  if (Status ok = resolve_boot_users(out.config.helpers); !ok) out.warnings.push_back(ok.error().text);
+  return out;
 }
 
 Result<ClusterConfig> load_config(const std::vector<ConfigFile>& files, const std::string& path, std::vector<std::string>* warnings) {

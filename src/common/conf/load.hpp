@@ -39,6 +39,15 @@ inline constexpr const char* kFetchedConfigPath = "/run/slurm/conf/slurm.conf";
 [[nodiscard]] Result<ClusterConfig> load_config(const std::string& path,
                                                 std::vector<std::string>* warnings = nullptr);
 
+// Everything that is wrong with what is at `path`, and what can be made of the rest (slurmctld -t). Of this host only
+// users are asked for; one that is not there is a warning. See conf/check for the rest.
+struct WholeConfig {
+  ClusterConfig config;
+  std::vector<std::string> errors;    // with file and line where there is one
+  std::vector<std::string> warnings;
+};
+[[nodiscard]] WholeConfig load_whole_config(const std::string& path);
+
 // The same from files that a controller sent; they include nothing. `path` is where slurm.conf stands, or would stand: keys
 // are looked for beside it.
 [[nodiscard]] Result<ClusterConfig> load_config(const std::vector<ConfigFile>& files,

@@ -16,6 +16,10 @@ void set_flags(const std::vector<std::string>& names) {
 
 }  // namespace
 
+bool wants_json(const ClusterConfig& config) {
+  return iequals(option_value(config.sluice_parameters, "log_format").value_or(""), "json");
+}
+
 Status start_log(const LogSettings& settings) {
   const auto adjusted = [&](DebugLevel level) {
     return static_cast<log::Level>(std::clamp(static_cast<int>(level) + settings.more, 0, 9));
@@ -31,6 +35,7 @@ Status start_log(const LogSettings& settings) {
   for (const std::string& word : split_list(settings.time_format)) {
     options.time_format = log::parse_time_format(word).value_or(options.time_format);
   }
+  options.json = settings.json;
   set_flags(settings.debug_flags);
   return log::configure(options);
 }

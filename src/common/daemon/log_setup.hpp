@@ -19,7 +19,11 @@ struct LogSettings {
   bool foreground = false;
   std::vector<std::string> debug_flags;  // names, checked when the configuration was read
   std::string time_format;    // LogTimeFormat; what the log has no form for leaves the usual one
+  bool json = false;
 };
+
+// SluiceParameters=log_format=json.
+[[nodiscard]] bool wants_json(const ClusterConfig& config);
 
 // Errors: the file cannot be opened.
 [[nodiscard]] Status start_log(const LogSettings& settings);

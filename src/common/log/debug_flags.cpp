@@ -96,6 +96,7 @@ Result<uint64_t> parse_debug_flags(std::string_view names) {
     while (!name.empty() && name.back() == ' ')
       name.remove_suffix(1);
     if (name.empty()) continue;
+    if (same_name(name, "PowerSave")) name = "Power";  // its older name
     size_t i = 0;
     while (i < kFlagNames.size() && !same_name(name, kFlagNames[i]))
       ++i;

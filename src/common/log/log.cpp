@@ -2,6 +2,7 @@
 // filtered and formatted here and a sink only writes it.
 #include "common/log/log.hpp"
 #include "common/log/log_file.hpp"
+#include "common/log/log_json.hpp"
 #include "common/log/log_line.hpp"
 
 #include <cctype>
@@ -10,8 +11,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <iterator>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include <fmt/format.h>
 #include <spdlog/details/log_msg.h>
@@ -52,6 +55,8 @@ Targets& targets() {
   static auto* const instance = new Targets;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): it is guarded
   return *instance;
 }
+
+constexpr std::string_view kWarningPrefix = "warning: ";
 
 std::string_view prefix_of(Level level) {
   switch (level) {
@@ -126,6 +131,53 @@ void emit(const SinkPtr& sink, Level level, std::string_view line) {
   }
 }
 
+struct Entry {
+  Level level = Level::kInfo;
+  std::string_view prefix;
+  std::string_view text;
+  std::timespec when{};
+  bool always = false;  // whatever the level of a target is
+};
+
+// Under the mutex. What the file gets is added to `file`, so that many lines are one write.
+void emit(Targets& log, const Entry& entry, std::string& file) {
+  const Options& options = log.options;
+  const auto wanted = [&](Level most) { return entry.level <= most || entry.always; };
+  const bool to_file = log.to_file.is_open() && wanted(options.file_level);
+  const bool to_syslog = log.to_syslog && wanted(options.syslog_level);
+  const bool to_stderr = entry.level <= options.stderr_level || (entry.always && !to_file && !to_syslog);
+  if (options.json) {
+    const std::string line = json_line({entry.level, options.program, entry.prefix, entry.text, entry.when});
+    if (to_file) file += line + '\n';
+    if (to_stderr) emit(log.to_stderr, entry.level, line);
+    if (to_syslog) emit(log.to_syslog, entry.level, line);
+    return;
+  }
+  if (to_file) {
+    fmt::format_to(std::back_inserter(file), "{}{}{}\n", stamp(options.time_format, entry.when), entry.prefix, entry.text);
+  }
+  if (to_stderr) {
+    const bool named = !options.program.empty();
+    emit(log.to_stderr, entry.level,
+         fmt::format("{}{}{}{}", options.program, named ? ": " : "", entry.prefix, entry.text));
+  }
+  if (to_syslog) emit(log.to_syslog, entry.level, fmt::format("{}{}", entry.prefix, entry.text));
+}
+
+void emit_now(const Entry& entry) {
+  Targets& log = targets();
+  std::string file;
+  const std::lock_guard lock(log.mutex);
+  emit(log, entry, file);
+  if (!file.empty()) log.to_file.write(file);
+}
+
+std::timespec now() {
+  std::timespec time{};
+  clock_gettime(CLOCK_REALTIME, &time);
+  return time;
+}
+
 }  // namespace
 
 Status configure(const Options& options) {
@@ -190,32 +242,21 @@ uint64_t debug_flags() {
 
 std::string stamp_now() {
   Targets& log = targets();
-  std::timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
+  const std::timespec time = now();
   const std::lock_guard lock(log.mutex);
-  return stamp(log.options.time_format, now);
+  return stamp(log.options.time_format, time);
 }
 
 namespace detail {
 
 void write(Level level, std::string_view text) {
   const std::string message = log_line(text);
-  Targets& log = targets();
-  std::timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  const std::string_view prefix = prefix_of(level);
-  const std::lock_guard lock(log.mutex);
-  if (log.to_file.is_open() && level <= log.options.file_level) {
-    log.to_file.write(fmt::format("{}{}{}\n", stamp(log.options.time_format, now), prefix, message));
-  }
-  if (level <= log.options.stderr_level) {
-    const bool named = !log.options.program.empty();
-    emit(log.to_stderr, level,
-         fmt::format("{}{}{}{}", log.options.program, named ? ": " : "", prefix, message));
-  }
-  if (log.to_syslog && level <= log.options.syslog_level) {
-    emit(log.to_syslog, level, fmt::format("{}{}", prefix, message));
-  }
+  emit_now({.level = level, .prefix = prefix_of(level), .text = message, .when = now()});
+}
+
+void vwarning(fmt::string_view format, fmt::format_args args) {
+  const std::string message = log_line(bounded_text(format, args));
+  emit_now({.level = Level::kError, .prefix = kWarningPrefix, .text = message, .when = now(), .always = true});
 }
 
 void vlog(Level level, fmt::string_view format, fmt::format_args args) {
@@ -236,4 +277,20 @@ void vfatal(fmt::string_view format, fmt::format_args args) {
 }
 
 }  // namespace detail
+
+void write_lines(std::span<const Line> lines, Time when) {
+  Targets& log = targets();
+  const auto since_1970 = when.time_since_epoch();
+  const std::timespec time{.tv_sec = to_seconds(when), .tv_nsec = since_1970.count() % 1'000'000 * 1000};
+  std::vector<std::string> messages;
+  messages.reserve(lines.size());
+  for (const Line& line : lines) messages.push_back(log_line(line.text));
+  std::string file;
+  const std::lock_guard lock(log.mutex);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    emit(log, {.level = lines[i].level, .prefix = prefix_of(lines[i].level), .text = messages[i], .when = time}, file);
+  }
+  if (!file.empty()) log.to_file.write(file);
+}
+
 }  // namespace sluice::log

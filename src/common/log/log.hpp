@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +20,7 @@
 #include <fmt/core.h>
 
 #include "common/base/result.hpp"
+#include "common/base/time.hpp"
 
 namespace sluice::log {
 
@@ -66,6 +68,7 @@ struct Options {
   Level file_level = Level::kQuiet;
   Level syslog_level = Level::kQuiet;
   TimeFormat time_format = TimeFormat::kIso8601Ms;
+  bool json = false;  // a JSON object a line on all targets, for journald and Loki
 };
 
 // Replaces all targets. When the file cannot be opened the log stays as it was.
@@ -88,6 +91,7 @@ inline std::atomic<int> threshold{static_cast<int>(Level::kInfo)};
 inline std::atomic<uint64_t> flags{0};
 
 void write(Level level, std::string_view message);
+void vwarning(fmt::string_view format, fmt::format_args args);
 void vlog(Level level, fmt::string_view format, fmt::format_args args);
 void vlog_flag(DebugFlag flag, fmt::string_view format, fmt::format_args args);
 [[noreturn]] void vfatal(fmt::string_view format, fmt::format_args args);
@@ -96,6 +100,8 @@ void vlog_flag(DebugFlag flag, fmt::string_view format, fmt::format_args args);
 [[nodiscard]] inline bool enabled(Level level) {
   return static_cast<int>(level) <= detail::threshold.load(std::memory_order_relaxed);
 }
+// The most that any target takes.
+[[nodiscard]] inline Level most() { return static_cast<Level>(detail::threshold.load(std::memory_order_relaxed)); }
 [[nodiscard]] inline bool enabled(DebugFlag flag) {
   return (detail::flags.load(std::memory_order_relaxed) & static_cast<uint64_t>(flag)) != 0;
 }
@@ -133,6 +139,19 @@ template <class... Args>
 void flag(DebugFlag which, fmt::format_string<Args...> format, Args&&... args) {
   if (enabled(which)) detail::vlog_flag(which, format, fmt::make_format_args(args...));
 }
+// For what an administrator must see: written whatever the level is, headed by "warning: ".
+template <class... Args>
+void warning(fmt::format_string<Args...> format, Args&&... args) {
+  detail::vwarning(format, fmt::make_format_args(args...));
+}
+// Many lines of one moment, written at once; those whose level is off are left out.
+struct Line {
+  Level level = Level::kInfo;
+  std::string text;
+  [[nodiscard]] bool operator==(const Line&) const = default;
+};
+void write_lines(std::span<const Line> lines, Time when);
+
 // Logs, then ends the process with exit status 1. For start-up only.
 template <class... Args>
 [[noreturn]] void fatal(fmt::format_string<Args...> format, Args&&... args) {

@@ -370,6 +370,7 @@ struct ClusterConfig {
   std::vector<SwitchConfig> switches;  // topology.conf, with TopologyPlugin=topology/tree
   std::string job_container_type;  // empty: jobs share the folders of the node
   std::vector<JobContainerLine> job_containers;
+  std::vector<std::string> sluice_parameters;  // Sluice's own: accept_ignored, log_format
   std::vector<std::string> node_features_plugins;
   HelpersConfig helpers;  // with NodeFeaturesPlugins=node_features/helpers
 
@@ -573,6 +574,7 @@ struct ClusterConfig {
     field(500, "use_pam", &ClusterConfig::use_pam);
     field(520, "cpu_freq_governors", &ClusterConfig::cpu_freq_governors);
     field(550, "gpu_freq_def", &ClusterConfig::gpu_freq_def);
+    field(600, "sluice_parameters", &ClusterConfig::sluice_parameters);
   }
 };
 

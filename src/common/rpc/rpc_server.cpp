@@ -16,6 +16,7 @@
 #include "common/base/check.hpp"
 #include "common/log/log.hpp"
 #include "common/net/address.hpp"
+#include "common/rpc/refusal_log.hpp"
 #include "common/rpc/server_calls.hpp"
 
 namespace sluice::net {
@@ -41,7 +42,9 @@ std::string listen_name(const NumericAddress& address) {
 }  // namespace
 
 struct RpcServer::Impl final : grpc::CallbackGenericService {
-  explicit Impl(ServerOptions o) : options(std::move(o)), admission(options.admission) {}
+  explicit Impl(ServerOptions o) : options(std::move(o)), admission(options.admission) {
+    if (options.refusals == nullptr) options.refusals = std::make_shared<RefusalLog>();
+  }
 
   grpc::ServerGenericBidiReactor* CreateReactor(
       grpc::GenericCallbackServerContext* context) override {

@@ -27,6 +27,8 @@
 
 namespace sluice::net {
 
+class RefusalLog;
+
 struct ServerOptions {
   std::vector<std::string> addresses;  // "host:port" (port 0 picks one), "[::]:port", "unix:/path"
   std::string receiver;  // kController or the node's name: tokens made for another daemon are refused
@@ -45,6 +47,7 @@ struct ServerOptions {
   size_t stream_backlog = 64 << 20;    // bytes kept before the stream is ended
   // Each call when it is answered: who asked, and how long it took. On any thread.
   std::function<void(std::string_view method, uint32_t uid, Duration took)> on_answered;
+  std::shared_ptr<RefusalLog> refusals;  // null: the server makes its own
 };
 
 enum class Access {

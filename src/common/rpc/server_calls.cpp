@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "common/net/jwt.hpp"
+#include "common/rpc/refusal_log.hpp"
 
 namespace sluice::net {
 namespace {
@@ -168,6 +169,13 @@ void ServerCall::answered(Duration waited) {
   options_.on_answered(method_.name, uid_, std::max(took - waited, Duration(0)));
 }
 
+void ServerCall::refused(const Error& why) {
+  if (!is_denial(why.code)) return;
+  const std::optional<uint32_t> uid = uid_ == UINT32_MAX ? std::nullopt : std::optional(uid_);
+  const std::string peer = peer_text(grpc_context_->peer());
+  options_.refusals->note({method_.name, uid, peer, why});
+}
+
 void UnaryCall::run(const CallContext& context, std::string_view request) {
   method_.unary(context, request, RawResponder(shared_from_this()));
 }
@@ -179,6 +187,7 @@ void UnaryCall::refuse(Error error) {
 void UnaryCall::complete(Result<std::string> reply) {
   if (answered_.exchange(true, std::memory_order_acq_rel)) return;
   answered(Duration(waited_.load(std::memory_order_relaxed)));
+  if (!reply) refused(reply.error());
   if (!reply) return Finish(to_grpc(to_status(reply.error())));
   sign(*reply);
   reply_ = to_buffer(std::move(*reply));
@@ -223,6 +232,7 @@ void StreamCall::finish(Status status) {
   {
     const std::lock_guard lock(mutex_);
     if (ended_) return;
+    if (!status) refused(status.error());
     end_locked(std::move(status), next);
     advance_locked(next);
   }

@@ -56,6 +56,7 @@ class ServerCall : public grpc::ServerGenericBidiReactor, public Admission::Read
   void stop_reading();                // before gRPC is told that the call is over
   void sign(std::string_view reply);  // where the caller asks for it; before the reply is sent
   void answered(Duration waited = Duration(0));  // tells ServerOptions::on_answered
+  void refused(const Error& why);                // tells the log, where it is worth it
 
  private:
   [[nodiscard]] std::string token_in_headers() const;

@@ -24,7 +24,7 @@ namespace sluice::tables {
 template <class Owner>
 [[nodiscard]] bool is_without_effect(const ConfKey<Owner>& row, std::string_view value) {
   return row.effect != ConfEffect::kActs && !iequals(value, row.fallback) &&
-         !value.ends_with("/none") && !value.empty();
+         !value.ends_with("/none") && !iequals(value, "none") && !value.empty();
 }
 
 // What is in a value, and nothing comes of it although the key acts.
@@ -53,7 +53,7 @@ template <class Owner>
   std::vector<std::string> unknown;
   const std::optional<ConfValue> value = parse_conf_value(rule, pair.value, &unknown);
   if (!value || (row.set && !row.set(owner, *value))) return bad_value(line, pair, rule);
-  if (is_without_effect(row, pair.value)) {
+  if (is_without_effect(row, value->text)) {
     without_effect.push_back(fmt::format("{}{}", section, row.name));
   }
   std::vector<std::string> idle = idle_options(row, *value);

@@ -266,19 +266,18 @@ std::string job_defaults_text(const PartitionConfig& partition) {
   return join(defaults, ",");
 }
 
-Status finish_config(ConfDraft& draft) {
+void finish_config(ConfDraft& draft, std::vector<std::string>& errors) {
   fill_defaults(draft);
   imply_flags(draft.parsed.config);
   forget_none(draft.parsed.config);
   derive_times(draft);
   for (const auto step : {check_controllers, check_limits, check_propagation, finish_nodes,
                           finish_node_sets, finish_partitions, finish_down_nodes}) {
-    if (Status status = step(draft); !status) return status;
+    if (Status status = step(draft); !status) errors.push_back(status.error().text);
   }
   std::vector<std::string>& unused = draft.parsed.config.without_effect;
   std::sort(unused.begin(), unused.end());
   unused.erase(std::unique(unused.begin(), unused.end()), unused.end());
-  return {};
 }
 
 }  // namespace sluice::tables

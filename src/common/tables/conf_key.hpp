@@ -42,7 +42,8 @@ enum class ConfKind : uint8_t {
   kRuntime,    // no key: a line of `scontrol show config` that the running controller fills in
 };
 
-enum class ConfEffect : uint8_t { kActs, kNotYet, kObsolete };
+// kUnproved: it acts on what users say of themselves (their account, their QOS), which nothing here can check.
+enum class ConfEffect : uint8_t { kActs, kUnproved, kNotYet, kObsolete };
 
 // A value after its kind's rules were applied. Members that a kind does not use stay empty.
 struct ConfValue {
@@ -102,7 +103,8 @@ struct ConfKey {
   std::string_view allowed_text;  // what is allowed, in words, when the kind does not say it all
   uint64_t min = 0;
   uint64_t max = kMax32;
-  bool unlimited = false;  // UNLIMITED, INFINITE and -1 are values
+  bool unlimited = false;  // UNLIMITED and INFINITE are values, of times -1, too
+  bool none = false;       // and so are NONE and -1 (SuspendTime)
   bool by_number = false;  // kEnum: the index is a spelling too
   bool repeated = false;   // each line adds a value
   bool restart = false;    // `scontrol reconfigure` cannot change it
@@ -169,6 +171,11 @@ struct ConfKey {
     row.unlimited = true;
     return row;
   }
+  [[nodiscard]] constexpr ConfKey or_none() const {
+    ConfKey row = with_unlimited();
+    row.none = true;
+    return row;
+  }
   [[nodiscard]] constexpr ConfKey numbered() const {
     ConfKey row = *this;
     row.by_number = true;
@@ -192,6 +199,17 @@ struct ConfKey {
   [[nodiscard]] constexpr ConfKey needs_restart() const {
     ConfKey row = *this;
     row.restart = true;
+    return row;
+  }
+  [[nodiscard]] constexpr ConfKey unproved() const {
+    ConfKey row = *this;
+    row.effect = ConfEffect::kUnproved;
+    return row;
+  }
+  // What the list is when nobody sets it, of a key that has a setter.
+  [[nodiscard]] constexpr ConfKey usually(std::string_view value) const {
+    ConfKey row = *this;
+    row.fallback = value;
     return row;
   }
   [[nodiscard]] constexpr ConfKey not_yet() const {

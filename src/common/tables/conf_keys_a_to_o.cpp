@@ -33,10 +33,11 @@ constexpr GlobalKey kRows[] = {
         .allow("job_comment,job_env,job_script,job_extra,no_stdio")
         .keeps<&C::accounting_store_flags>(),
     key("AccountingStoreJobComment", K::kBool).obsolete(),
-    key("AcctGatherEnergyType", K::kEnum)
+    key("AcctGatherEnergyType", K::kList)
         .allow(
             "acct_gather_energy/none,acct_gather_energy/ipmi,acct_gather_energy/pm_counters,"
-            "acct_gather_energy/rapl,acct_gather_energy/xcc,acct_gather_energy/gpu"),
+            "acct_gather_energy/rapl,acct_gather_energy/xcc,acct_gather_energy/gpu,acct_gather_energy/cray_aries,"
+            "acct_gather_energy/ibmaem"),
     key("AcctGatherFilesystemType", K::kEnum)
         .allow("acct_gather_filesystem/none,acct_gather_filesystem/lustre"),
     key("AcctGatherInfinibandType", K::kText).obsolete(),
@@ -48,7 +49,7 @@ constexpr GlobalKey kRows[] = {
     key("AcctGatherProfileType", K::kEnum)
         .allow("acct_gather_profile/none,acct_gather_profile/hdf5,acct_gather_profile/influxdb"),
     key("AllowSpecResourcesUsage", K::kBool, "NO").acts<&C::allow_spec_resources_usage>(),
-    key("AuthAltTypes", K::kWords).acts<&C::auth_alt_types>(),
+    key("AuthAltTypes", K::kWords).only("auth/jwt").acts<&C::auth_alt_types>(),
     key("AuthAltParameters", K::kOptions)
         .allow(
             "disable_token_creation,max_token_lifespan,jwks,jwt_key,use_jwt_client_ids,"
@@ -101,7 +102,7 @@ constexpr GlobalKey kRows[] = {
             "Accrue,Agent,Backfill,BackfillMap,BurstBuffer,Cgroup,CPU_Bind,CpuFrequency,Data,"
             "Dependency,Elasticsearch,Energy,ExtSensors,Federation,FrontEnd,Gres,Hetjob,Gang,"
             "JobAccountGather,JobContainer,License,Network,NetworkRaw,NodeFeatures,NO_CONF_HASH,"
-            "Power,Priority,Profile,Protocol,Reservation,Route,Script,SelectType,Steps,Switch,"
+            "Power,PowerSave,Priority,Profile,Protocol,Reservation,Route,Script,SelectType,Steps,Switch,"
             "TimeCray,TraceJobs,Triggers,WorkQueue,AuditRPCs,AuditTLS,ConMgr,DBD_Agent,"
             "GLOB_SILENCE,JobComp,Namespace,Metrics,thread,TLS")
         .only("Agent,Backfill,CPU_Bind,Dependency,Gres,License,NodeFeatures,Priority,Reservation,Script,"
@@ -202,14 +203,14 @@ constexpr GlobalKey kRows[] = {
     key("MaxArraySize", K::kNumber, "1001").range(0, 4000001).acts<&C::max_array_size>(),
     key("MaxBatchRequeue", K::kNumber, "5").acts<&C::max_batch_requeue>(),
     key("MaxDBDMsgs", K::kNumber).range(10000, kMax32),
-    key("MaxJobCount", K::kNumber, "10000").range(1, kMax32).acts<&C::max_job_count>()
+    key("MaxJobCount", K::kNumber, "10000").range(1, kMax32).with_unlimited().acts<&C::max_job_count>()
         .needs_restart(),
     key("MaxJobId", K::kNumber, "67043328").range(1, 67043328).acts<&C::max_job_id>(),
     key("MaxMemPerCPU", K::kMemory).range(0, kMax64).acts<&C::max_mem_per_cpu_mib>(),
     key("MaxMemPerNode", K::kMemory).range(0, kMax64).acts<&C::max_mem_per_node_mib>()
         .shown({}, "UNLIMITED"),
     key("MaxNodeCount", K::kNumber).range(1, kMax32).acts<&C::max_node_count>().needs_restart(),
-    key("MaxStepCount", K::kNumber, "40000").range(1, kMax32).acts<&C::max_step_count>(),
+    key("MaxStepCount", K::kNumber, "40000").range(1, kMax32).with_unlimited().acts<&C::max_step_count>(),
     key("MaxTasksPerNode", K::kNumber, "512").range(1, kMax16).acts<&C::max_tasks_per_node>(),
     key("MCSPlugin", K::kEnum).allow("mcs/none,mcs/account,mcs/group,mcs/user,mcs/label"),
     key("MCSParameters", K::kText),

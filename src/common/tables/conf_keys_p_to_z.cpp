@@ -41,8 +41,8 @@ constexpr GlobalKey kRows[] = {
         .allow(
             "ACCRUE_ALWAYS,CALCULATE_RUNNING,DEPTH_OBLIVIOUS,NO_FAIR_TREE,INCR_ONLY,MAX_TRES,"
             "NO_NORMAL_ALL,NO_NORMAL_ASSOC,NO_NORMAL_PART,NO_NORMAL_QOS,NO_NORMAL_TRES,"
-            "SMALL_RELATIVE_TO_TIME,MAX_TRES_GRES").keeps<&C::priority_flags>().shown({}, ""),
-    key("PriorityMaxAge", K::kTimeSpan, "7-0").acts<&C::priority_max_age>(),
+            "SMALL_RELATIVE_TO_TIME,MAX_TRES_GRES,FAIR_TREE,TICKET_BASED").keeps<&C::priority_flags>().shown({}, ""),
+    key("PriorityMaxAge", K::kTimeSpan, "7-0").with_unlimited().acts<&C::priority_max_age>(),
     key("PriorityType", K::kEnum, "priority/multifactor")
         .allow("priority/basic,priority/multifactor").acts<&C::priority_type>(),
     key("PriorityUsageResetPeriod", K::kEnum, "NONE")
@@ -142,6 +142,8 @@ constexpr GlobalKey kRows[] = {
         .needs_restart(),
     key("SerializerParameters", K::kOptions).allow("compact,pretty,complex,no_tag").hidden(),
     key("SerializerPlugins", K::kWords).hidden(),
+    key("SluiceParameters", K::kWords)  // Sluice's own
+        .acts_by(set_sluice_parameters, "accept_ignored=KEY,... and log_format=text or json").hidden(),
     key("SlurmUser", K::kText, "root").acts<&C::slurm_user>().needs_restart(),
     key("SlurmctldAddr", K::kText).acts<&C::slurmctld_addr>(),
     key("SlurmctldDebug", K::kEnum, "info")
@@ -159,7 +161,7 @@ constexpr GlobalKey kRows[] = {
         .acts<&C::slurmctld_syslog_debug>(),
     key("SlurmctldPrimaryOffProg", K::kText).keeps<&C::slurmctld_primary_off_prog>(),
     key("SlurmctldPrimaryOnProg", K::kText).keeps<&C::slurmctld_primary_on_prog>(),
-    key("SlurmctldTimeout", K::kSeconds, "120").range(0, kMax16).keeps<&C::slurmctld_timeout>(),
+    key("SlurmctldTimeout", K::kSeconds, "120").range(0, kMax16).with_unlimited().keeps<&C::slurmctld_timeout>(),
     key("SlurmctldParameters", K::kOptions)
         .allow(
             "allow_user_triggers,cloud_dns,cloud_reg_addrs,enable_configless,idle_on_node_suspend,"
@@ -223,7 +225,7 @@ constexpr GlobalKey kRows[] = {
     key("SuspendExcStates", K::kWords).acts_by(nullptr),
     key("SuspendProgram", K::kText).acts<&C::suspend_program>(),
     key("SuspendRate", K::kNumber, "60").range(0, kMax16).acts_by(nullptr).in(" nodes/min"),
-    key("SuspendTime", K::kSeconds, "INFINITE").with_unlimited().acts<&C::suspend_time>(),
+    key("SuspendTime", K::kSeconds, "INFINITE").or_none().acts<&C::suspend_time>(),
     key("SuspendTimeout", K::kSeconds, "30").range(0, kMax16).acts<&C::suspend_timeout>(),
     key("SwitchParameters", K::kOptions)
         .allow(
@@ -231,7 +233,7 @@ constexpr GlobalKey kRows[] = {
             "destroy_retries,adjust_limits,no_adjust_limits,hwcoll_addrs_per_job,hwcoll_num_nodes,"
             "fm_url,fm_auth,fm_authdir,fm_authdir_ctld,fm_mtls_url,fm_mtls_ca,fm_mtls_cert,"
             "fm_mtls_key,nic_distribution_count,imex_channel_count"),
-    key("SwitchType", K::kEnum).allow("switch/none,switch/hpe_slingshot,switch/nvidia_imex")
+    key("SwitchType", K::kEnum).allow("switch/none,switch/hpe_slingshot,switch/nvidia_imex,switch/generic,switch/cray_aries")
         .keeps<&C::switch_type>().needs_restart(),
     key("TaskEpilog", K::kText).acts<&C::task_epilog>(),
     key("TaskPlugin", K::kList).allow("task/affinity,task/cgroup,task/none")
@@ -257,7 +259,7 @@ constexpr GlobalKey kRows[] = {
     key("TopologyPlugin", K::kEnum, "topology/flat")
         .allow(
             "topology/flat,topology/none,topology/default,topology/tree,topology/block,"
-            "topology/3d_torus")
+            "topology/3d_torus,topology/hypercube")
         .only("topology/flat,topology/none,topology/default,topology/tree").acts<&C::topology_plugin>().needs_restart(),
     key("TrackWCKey", K::kBool, "NO").keeps<&C::track_wckey>(),
     key("TreeWidth", K::kNumber, "16").range(1, kMax16).acts<&C::tree_width>(),

@@ -100,7 +100,9 @@ Result<std::vector<NodeConfig>> nodes_of_line(const NodeLine& line) {
   const Result<PerNode> hostnames = per_node("NodeHostname", line.hostnames, count);
   const Result<PerNode> addresses = per_node("NodeAddr", line.addresses, count);
   const Result<PerNode> broadcasts = per_node("BcastAddr", line.broadcast_addresses, count);
-  const Result<PerNode> ports = per_node("Port", line.ports, count);
+  // a range of ports needs no brackets: 6821-6823
+  const bool bare = !line.ports.empty() && line.ports.find_first_not_of("0123456789-,") == std::string::npos;
+  const Result<PerNode> ports = per_node("Port", bare ? "[" + line.ports + "]" : line.ports, count);
   for (const auto* list : {&hostnames, &addresses, &broadcasts, &ports}) {
     if (!*list) return tl::unexpected(list->error());
   }
@@ -148,7 +150,9 @@ Result<std::vector<std::string>> NodeNames::resolve(std::string_view text,
     chosen[found->second] = true;
     return true;
   };
-  for (const std::string& entry : split_hosts(text)) {
+  std::string list(text);
+  std::ranges::replace(list, ' ', ',');  // Nodes="n1 n2"
+  for (const std::string& entry : split_hosts(list)) {
     if (iequals(entry, "ALL")) {
       chosen.assign(chosen.size(), true);
       if (sets) sets->emplace_back("ALL");

@@ -35,8 +35,14 @@ class SlurmConfParser {
   }
 
   Result<ParsedConfig> finish(const std::vector<ConfLine>& lines) {
+    std::vector<std::string> errors;
+    ParsedConfig parsed = finish_all(lines, errors);
+    if (!errors.empty()) return failure(ErrorCode::kInvalidConfig, errors.front());
+    return parsed;
+  }
+  ParsedConfig finish_all(const std::vector<ConfLine>& lines, std::vector<std::string>& errors) {
     draft_.file = lines.empty() ? "slurm.conf" : lines.front().file;
-    if (Status status = finish_config(draft_); !status) return tl::unexpected(status.error());
+    finish_config(draft_, errors);
     return std::move(draft_.parsed);
   }
 
@@ -191,6 +197,14 @@ Result<ParsedConfig> parse_slurm_conf(const std::vector<ConfLine>& lines, Config
     if (Status status = parser.add(line); !status) return tl::unexpected(status.error());
   }
   return parser.finish(lines);
+}
+
+ParsedConfig parse_all_of_slurm_conf(const std::vector<ConfLine>& lines, std::vector<std::string>& errors) {
+  SlurmConfParser parser(ConfigScope::kAll);
+  for (const ConfLine& line : lines) {
+    if (Status status = parser.add(line); !status) errors.push_back(status.error().text);
+  }
+  return parser.finish_all(lines, errors);
 }
 
 }  // namespace sluice::tables

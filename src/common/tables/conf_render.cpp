@@ -10,6 +10,7 @@
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/base/version.hpp"
+#include "common/tables/conf_ignored.hpp"
 #include "common/tables/conf_keys.hpp"
 #include "common/tables/conf_value.hpp"
 
@@ -103,8 +104,10 @@ class Report {
   static std::string_view heading(const GlobalKey& row) {
     return row.heading.empty() ? row.name : row.heading;
   }
-  void line(std::string_view name, std::string_view value) {
-    fmt::format_to(std::back_inserter(out_), "{:<23} = {}\n", name, value);
+  // `section`: what stands before the key's name in ClusterConfig::without_effect.
+  void line(std::string_view name, std::string_view value, std::string_view section = {}) {
+    const std::string mark = ignored_mark(config_, fmt::format("{}{}", section, name));
+    fmt::format_to(std::back_inserter(out_), "{:<23} = {}{}\n", name, value, mark);
   }
   void list(const GlobalKey& row, const std::vector<std::string>& items) {
     line(heading(row), items.empty() ? std::string(row.unset) : join(items, ","));
@@ -218,13 +221,13 @@ class Report {
       if (!row.is_shown) continue;
       std::string value = set_or_default(row, config_.cgroup.values);
       if (row.kind == ConfKind::kMemory) value += " MB";
-      line(row.name, value);
+      line(row.name, value, "cgroup.conf: ");
     }
   }
   void add_mpi() {
     out_ += "\nMPI Plugins Configuration:\n";
     for (const auto& row : mpi_keys())
-      line(row.name, set_or_default(row, config_.values));
+      line(row.name, set_or_default(row, config_.values), "mpi.conf: ");
   }
 
   const ClusterConfig& config_;

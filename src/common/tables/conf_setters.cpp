@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "common/tables/conf_ignored.hpp"
 #include "common/tables/licenses.hpp"
 
 namespace sluice::tables {
@@ -24,6 +25,19 @@ bool set_accounting_tres(ClusterConfig& config, const ConfValue& value) {
   }
   config.accounting_storage_tres = std::move(tres);
   return true;
+}
+
+bool set_sluice_parameters(ClusterConfig& config, const ConfValue& value) {
+  bool in_list = false;
+  for (const std::string& item : value.items) {
+    const size_t equals = item.find('=');
+    const std::string_view name = std::string_view(item).substr(0, equals);
+    if (iequals(name, "accept_ignored") && equals != std::string::npos) in_list = true;
+    else if (iequals(item, "log_format=json") || iequals(item, "log_format=text")) in_list = false;
+    else if (!in_list) return false;
+  }
+  config.sluice_parameters = value.items;
+  return std::ranges::all_of(accepted_ignored(config), is_ignorable);
 }
 
 bool set_eio_timeout(ClusterConfig& config, const ConfValue& value) {

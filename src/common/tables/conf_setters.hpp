@@ -6,6 +6,8 @@
 namespace sluice::tables {
 
 bool set_accounting_tres(ClusterConfig& config, const ConfValue& value);
+// The options of SluiceParameters. What follows accept_ignored= without a "=" goes on with its list.
+bool set_sluice_parameters(ClusterConfig& config, const ConfValue& value);
 bool set_eio_timeout(ClusterConfig& config, const ConfValue& value);
 bool set_enforce_part_limits(ClusterConfig& config, const ConfValue& value);
 bool set_preempt_mode(ClusterConfig& config, const ConfValue& value);

@@ -46,7 +46,7 @@ std::vector<ConfLine> logical_lines(const ConfSource& source) {
     const size_t last = text.find_last_not_of('\\');
     const size_t slashes = text.size() - (last == std::string::npos ? 0 : last + 1);
     const bool goes_on = slashes % 2 == 1;
-    if (goes_on) text.back() = ' ';
+    if (goes_on) text.pop_back();  // as Slurm does: a list may be broken behind a comma
     line.text += text;
     if (!goes_on || line.text.size() > kMaxConfLine) finish();
   }

@@ -21,15 +21,31 @@ bool is_infinite(std::string_view text) {
   return iequals(text, "UNLIMITED") || iequals(text, "INFINITE");
 }
 
+// "cgroup" where "task/cgroup" is allowed: Slurm takes the name of a plugin without its kind.
+bool is_name_of(std::string_view allowed, std::string_view text) {
+  return iequals(allowed, text) || (allowed.find('/') != allowed.npos && iequals(allowed.substr(allowed.find('/') + 1), text));
+}
+
+// "1000", and "10K" of a number that is no size.
+std::optional<uint64_t> counted(std::string_view text) {
+  uint64_t factor = 1;
+  if (text.ends_with('K') || text.ends_with('k')) factor = 1024;
+  if (text.ends_with('M') || text.ends_with('m')) factor = 1024 * 1024;
+  if (factor != 1) text.remove_suffix(1);
+  const std::optional<uint64_t> number = to_number<uint64_t>(text);
+  if (!number || *number > UINT32_MAX) return factor == 1 ? number : std::nullopt;
+  return *number * factor;
+}
+
 Parsed number_value(const ConfRule& rule, std::string_view text, Duration unit) {
   ConfValue value;
-  if (is_infinite(text)) {
+  if (is_infinite(text) || (rule.none && (text == "-1" || iequals(text, "NONE")))) {
     if (!rule.unlimited) return std::nullopt;
     value.number = UINT64_MAX;
     value.span = kNoLimit;
     return value;
   }
-  const std::optional<uint64_t> number = to_number<uint64_t>(text);
+  const std::optional<uint64_t> number = counted(text);
   if (!number || *number < rule.min || *number > rule.max) return std::nullopt;
   value.number = *number;
   value.span = unit * static_cast<int64_t>(std::min<uint64_t>(*number, UINT32_MAX));
@@ -85,7 +101,7 @@ std::optional<size_t> index_of(std::string_view names, std::string_view text) {
   size_t index = 0;
   for (size_t start = 0; start <= names.size(); ++index) {
     const size_t comma = std::min(names.find(',', start), names.size());
-    if (iequals(names.substr(start, comma - start), text)) return index;
+    if (is_name_of(names.substr(start, comma - start), text)) return index;
     start = comma + 1;
   }
   return std::nullopt;
@@ -124,6 +140,10 @@ Parsed options_value(const ConfRule& rule,
   ConfValue value;
   value.text = text;
   value.items = split_list(text);
+  for (std::string& item : value.items) {  // job_submit/lua, of which the kind is needless
+    const size_t slash = item.find('/');
+    if (slash < item.find_first_of("=:") && index_of(rule.allowed, std::string_view(item).substr(slash + 1))) item.erase(0, slash + 1);
+  }
   if (!unknown || rule.allowed.empty()) return value;
   for (const std::string& item : value.items) {
     const std::string name = item.substr(0, item.find_first_of("=:"));

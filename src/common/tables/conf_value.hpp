@@ -19,11 +19,12 @@ struct ConfRule {
   uint64_t max = kMax32;
   bool unlimited = false;
   bool by_number = false;
+  bool none = false;
 };
 
 template <class Owner>
 [[nodiscard]] ConfRule rule_of(const ConfKey<Owner>& row) {
-  return {row.kind, row.allowed, row.allowed_text, row.min, row.max, row.unlimited, row.by_number};
+  return {row.kind, row.allowed, row.allowed_text, row.min, row.max, row.unlimited, row.by_number, row.none};
 }
 
 // The value, or nothing when it is not allowed. Names in `unknown_options` (may be null) are those

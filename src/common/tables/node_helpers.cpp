@@ -9,7 +9,7 @@
 namespace sluice {
 bool uses_helpers(const ClusterConfig& config) {
   return std::ranges::any_of(config.node_features_plugins,
-                             [](const std::string& plugin) { return iequals(plugin, "node_features/helpers"); });
+                             [](const std::string& plugin) { return iequals(plugin, "node_features/helpers") || iequals(plugin, "helpers"); });
 }
 
 std::vector<const FeatureHelper*> helpers_of(const HelpersConfig& config, std::string_view node) {

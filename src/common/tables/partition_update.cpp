@@ -72,10 +72,10 @@ std::vector<std::string> partition_keys_without_effect(const std::map<std::strin
   for (const auto& [key, value] : values) {
     const auto* row = find_key(partition_keys(), key);
     if (row == nullptr) continue;
-    if (is_without_effect(*row, value)) out.emplace_back(row->name);
+    if (is_without_effect(*row, value)) out.push_back(fmt::format("PartitionName.{}", row->name));
     const auto parsed = parse_conf_value(rule_of(*row), value, nullptr);
     if (!parsed) continue;
-    for (const std::string& option : idle_options(*row, *parsed)) out.push_back(fmt::format("{}={}", row->name, option));
+    for (const std::string& option : idle_options(*row, *parsed)) out.push_back(fmt::format("PartitionName.{}={}", row->name, option));
   }
   return out;
 }

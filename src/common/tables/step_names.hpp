@@ -39,6 +39,11 @@ namespace sluice {
   return std::to_string(id.job) + "." + step_number_text(id.step);
 }
 
+// As logs name it: a search for JobId=12 finds its steps, too.
+[[nodiscard]] inline std::string step_log_name(const StepId& id) {
+  return "JobId=" + std::to_string(id.job) + " StepId=" + step_id_text(id);
+}
+
 // Where mpi/pmix keeps what it needs for a step. `base` is PMIxCliTmpDirBase, which nodes of one host may have in
 // common; with an empty one it is in the node's own SlurmdSpoolDir.
 [[nodiscard]] inline std::string pmix_folder(const std::string& base, const std::string& spool_dir,

@@ -11,6 +11,7 @@
 #include "common/log/log.hpp"
 #include "common/net/clock.hpp"
 #include "common/protocol/admin.hpp"
+#include "common/tables/step_names.hpp"
 #include "common/wire/codec.hpp"
 #include "ctld/state/extern_step.hpp"
 #include "ctld/state/launch_message.hpp"
@@ -31,13 +32,13 @@ Overloaded(Cases...) -> Overloaded<Cases...>;
 
 std::string text_of(const state::NodeOrder& order) {
   const Overloaded text{
-      [](const state::LaunchStep& o) { return fmt::format("launch of step {}.{}", o.key.id.job, o.key.id.step); },
-      [](const state::LaunchProlog& o) { return fmt::format("prolog of job {}", o.job); },
+      [](const state::LaunchStep& o) { return "launch of " + step_log_name(o.key.id); },
+      [](const state::LaunchProlog& o) { return fmt::format("prolog of JobId={}", o.job); },
       [](const state::SignalSteps& o) {
-        return fmt::format("signal {} for job {}", o.request.signal, o.request.key.id.job);
+        return fmt::format("signal {} for JobId={}", o.request.signal, o.request.key.id.job);
       },
-      [](const state::TerminateStep& o) { return fmt::format("end of step {}.{}", o.key.id.job, o.key.id.step); },
-      [](const state::TerminateJob& o) { return fmt::format("end of job {}", o.job); },
+      [](const state::TerminateStep& o) { return "end of " + step_log_name(o.key.id); },
+      [](const state::TerminateJob& o) { return fmt::format("end of JobId={}", o.job); },
       [](const state::RebootNow&) { return std::string("reboot"); },
       [](const state::ReconfigureNodes&) { return std::string("configuration"); },
       [](const state::EndAgents&) { return std::string("end of the agent"); },

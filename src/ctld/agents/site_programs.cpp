@@ -313,7 +313,8 @@ void SitePrograms::run(std::vector<std::vector<std::string>> programs,
     for (const auto& words : programs) {
       status = run_program(words, environment, {runner.user, runner.uid, runner.gid});
       if (status != 0) {
-        log::error("{} ended with status {}", words[0], status);
+        const auto job = environment.find("SLURM_JOB_ID");
+        log::error("{}{} ended with status {}", job == environment.end() ? "" : fmt::format("JobId={}: ", job->second), words[0], status);
         break;
       }
     }

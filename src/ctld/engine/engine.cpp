@@ -12,10 +12,27 @@
 #include "ctld/state/react.hpp"
 
 namespace sluice::engine {
+namespace {
+
+template <class Command>
+concept HasIssuer = requires(const Command& command) { command.who.uid; };
+
+uint32_t issuer(const state::Command& command) {
+  return std::visit(
+      []<class C>(const C& one) -> uint32_t {
+        if constexpr (HasIssuer<C>) return one.who.uid;
+        else return UINT32_MAX;
+      },
+      command);
+}
+
+}  // namespace
+
 struct Engine::Group {
   journal::FrameGroup frames;
   std::vector<Answer> answers;
   state::Effects effects;
+  std::vector<LoggedFrame> told;
 };
 
 Engine::Engine(EngineOptions options,
@@ -102,7 +119,7 @@ void Engine::obey(Post& post, Time now, Group& group) {
   }
   if (!job_ids_open_ && gives_job_ids(decision->events)) return wait_for_job_ids(std::move(post), group);
   if (!decision->events.empty()) {
-    const state::Events events = std::move(decision->events);
+    state::Events events = std::move(decision->events);
     group.frames.frames.push_back(journal::encode_frame(++sequence_, now, events));
     for (journal::Blob& blob : post.blobs) group.frames.blobs.push_back(std::move(blob));
     for (const state::Event& event : events) {
@@ -111,6 +128,7 @@ void Engine::obey(Post& post, Time now, Group& group) {
     }
     if (options_.on_events) options_.on_events(state_, events);
     for (state::Effect& effect : state::react(state_, events)) group.effects.push_back(std::move(effect));
+    group.told.push_back({now, issuer(post.command), std::move(events)});
   }
   for (state::Effect& effect : decision->effects) group.effects.push_back(std::move(effect));
   if (post.done) group.answers.push_back({std::move(post.done), std::move(decision->reply)});
@@ -122,6 +140,7 @@ void Engine::seal(Group group) {
   durable->published = {std::make_shared<const state::ClusterState>(state_), sequence_};
   durable->answers = std::move(group.answers);
   durable->effects = std::move(group.effects);
+  durable->frames = std::move(group.told);
   inbox_->note_sealed();
   const auto note = [durable, inbox = inbox_, &publisher = publisher_](const Result<journal::Sequence>& written) {
     inbox->note_written();

@@ -4,9 +4,10 @@
 
 namespace sluice::engine {
 
-Publisher::Publisher(Published first, EffectSink sink)
+Publisher::Publisher(Published first, EffectSink sink, FrameSink frames)
     : holder_(std::make_shared<const Published>(std::move(first))),
       sink_(std::move(sink)),
+      frames_(std::move(frames)),
       thread_([this] { run(); }) {}
 
 Publisher::~Publisher() { stop(); }
@@ -50,6 +51,7 @@ void Publisher::run() {
         if (answer.done) answer.done(answer.reply, state);
       }
       if (!group.effects.empty()) sink_(group.effects, state);
+      if (!group.frames.empty() && frames_) frames_(std::move(group.frames), state);
     }
   }
 }

@@ -15,6 +15,7 @@
 #include "ctld/journal/store.hpp"
 #include "ctld/state/cluster_state.hpp"
 #include "ctld/state/effects.hpp"
+#include "ctld/state/events.hpp"
 
 namespace sluice::engine {
 
@@ -32,19 +33,30 @@ struct Answer {
   Result<state::Reply> reply;
 };
 
+// What one command led to, for the log.
+struct LoggedFrame {
+  Time time = kNoTime;
+  uint32_t by = UINT32_MAX;  // uid of who gave the command; UINT32_MAX: an agent, or the controller itself
+  state::Events events;
+};
+
 // What becomes visible at once.
 struct DurableGroup {
   Published published;  // no state: nothing new
   std::vector<Answer> answers;
   state::Effects effects;
+  std::vector<LoggedFrame> frames;
 };
 
 // Carries effects out: must not block. Called on the publisher's thread, in order.
 using EffectSink = std::function<void(const state::Effects&, const state::ClusterSnapshot&)>;
 
+// Told what became durable, and the state then. On the publisher's thread, in order; must not block.
+using FrameSink = std::function<void(std::vector<LoggedFrame>, const state::ClusterSnapshot& after)>;
+
 class Publisher {
  public:
-  Publisher(Published first, EffectSink sink);
+  Publisher(Published first, EffectSink sink, FrameSink frames = nullptr);
   Publisher(const Publisher&) = delete;
   Publisher& operator=(const Publisher&) = delete;
   ~Publisher();  // stop()
@@ -61,6 +73,7 @@ class Publisher {
 
   SnapshotHolder<Published> holder_;
   const EffectSink sink_;
+  const FrameSink frames_;  // may be empty
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<DurableGroup> waiting_;  // guarded by mutex_

@@ -6,6 +6,7 @@
 
 #include "common/daemon/log_setup.hpp"
 #include "common/log/log.hpp"
+#include "common/tables/conf_ignored.hpp"
 #include "common/tables/dynamic_nodes.hpp"
 #include "common/tables/partition_update.hpp"
 #include "ctld/rpc/services.hpp"
@@ -63,9 +64,11 @@ void update_partition(ServiceParts& parts, const CallContext& context, const pro
     if (present != nullptr) command.config = *present->config;
     command.config.name = request.name;
     command.values = request.values;
-    for (const std::string& key : tables::partition_keys_without_effect(request.values)) {
-      log::info("partition {}: {} has no effect yet", request.name, key);
+    const std::vector<std::string> ignored = tables::partition_keys_without_effect(request.values);
+    if (const auto refused = tables::refused_names(ignored, *now->config); !refused.empty()) {
+      return responder.fail({ErrorCode::kInvalidUpdate, refused.front()});
     }
+    for (const std::string& key : ignored) log::warning("partition {}: {} has no effect", request.name, key);
   }
   parts.engine.post({std::move(command), {}, answer_empty(std::move(responder))});
 }
@@ -135,12 +138,14 @@ void add_change_methods(net::RpcServer& server, ServiceParts& parts) {
   });
   server.handle<ReconfigureRequest, Empty>([&parts](const auto& context, auto, auto responder) {
     if (auto ok = only_super_user(context); !ok) return responder.fail(ok.error());
+    log::info("_slurm_rpc_reconfigure_controller: by uid {}", context.identity.uid);
     if (auto ok = parts.reconfigure(); !ok) return responder.fail(ok.error());
     responder.reply({});
   }, net::kSlow);
   server.handle<ShutdownRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
     if (auto ok = only_super_user(context); !ok) return responder.fail(ok.error());
     responder.reply({});
+    log::info("_slurm_rpc_shutdown_controller: by uid {}", context.identity.uid);
     parts.shutdown(request.controller_only);
   });
   server.handle<SetDebugRequest, Empty>([](const auto& context, auto request, auto responder) {

@@ -190,6 +190,7 @@ TEST(ConfParse, NamesWhatHasNoEffectOnce) {
       "PartitionName=o Nodes=m AllowAccounts=a DenyQos=q ReqResv=YES Exclusive=TOPO\n");
   EXPECT_EQ(config.without_effect,
             (std::vector<std::string>{"ControlMachine", "MCSPlugin", "NodeName.TRESWeights",
+                                      "PartitionName.AllowAccounts", "PartitionName.DenyQos",
                                       "PartitionName.Exclusive=TOPO", "SchedulerParameters=defer",
                                       "SchedulerParameters=foo"}));
 }

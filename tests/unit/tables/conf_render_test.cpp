@@ -26,8 +26,19 @@ TEST(ConfRender, PrintsWhatSlurmPrints) {
   auto parsed = parse(file_text("tests/golden/config/slurm.conf"));
   ASSERT_TRUE(parsed) << parsed.error().text;
   parsed->config.config_path = "/srv/demo/slurm.conf";
+  parsed->config.without_effect.clear();  // the marks are Sluice's own
   EXPECT_EQ(render_config(parsed->config, kReport),
             file_text("tests/golden/config/show-config.txt"));
+}
+
+TEST(ConfRender, MarksWhatHasNoEffect) {
+  auto parsed = parse(std::string(kSmallest) + "MaxDBDMsgs=20000\nPrivateData=jobs,users\nSchedulerParameters=defer,requeue_delay=3\n");
+  ASSERT_TRUE(parsed) << parsed.error().text;
+  const std::string text = render_config(parsed->config, kReport);
+  for (const char* line : {"\nMaxDBDMsgs              = 20000  # no effect\n", "\nPrivateData             = jobs,users  # no effect: users\n",
+                           "\nKillWait                = 30 sec\n"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  }
 }
 
 TEST(ConfRender, PrintsValuesInTheirOwnWays) {
@@ -39,6 +50,7 @@ TEST(ConfRender, PrintsValuesInTheirOwnWays) {
             "MaxMemPerCPU=512\nSlurmctldDebug=6\nJobCompPass=secret\n");
   ASSERT_TRUE(parsed) << parsed.error().text;
   ASSERT_TRUE(parse_cgroup_conf(*lines_of("ConstrainCores=yes AllowedRAMSpace=95.5\n"), *parsed));
+  parsed->config.without_effect.clear();
   const std::string text = render_config(parsed->config, kReport);
   for (const char* line :
        {"\nSlurmdTimeout           = 65535 sec\n", "\nOverTimeLimit           = UNLIMITED\n",

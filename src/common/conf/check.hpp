@@ -1,0 +1,20 @@
+// slurmctld -t and sluice check: a whole configuration looked at without a daemon and without privileges.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+struct ConfigCheck {
+  std::string path;
+  std::vector<std::string> errors;    // with any of these slurmctld does not start
+  std::vector<std::string> warnings;  // what has no effect, and what this host lacks: addresses, programs, users, groups
+};
+
+[[nodiscard]] ConfigCheck check_config(const std::string& path);
+
+// The lines to print: "error: …", "warning: …", and in the end "PATH: 2 errors, 1 warning".
+[[nodiscard]] std::string check_text(const ConfigCheck& check);
+
+}  // namespace sluice

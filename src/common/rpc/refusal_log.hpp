@@ -1,0 +1,41 @@
+// What a daemon's log says of requests that were denied: forged or stale credentials, and what the caller has no right to.
+// Whoever sends many of them fills no disk: after some lines a second they are counted only.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/base/result.hpp"
+#include "common/base/time.hpp"
+
+namespace sluice::net {
+
+struct Refusal {
+  std::string_view method;
+  std::optional<uint32_t> uid;  // nothing: the caller did not prove who it is
+  std::string_view peer;        // "10.0.0.1:4242"
+  const Error& why;
+};
+
+// Whether an error of this kind is one an administrator wants to know of.
+[[nodiscard]] bool is_denial(ErrorCode code);
+
+class RefusalLog {
+ public:
+  // The line to write, or nothing while there have been too many.
+  [[nodiscard]] std::optional<std::string> line(const Refusal& refusal, SteadyTime now);
+  // Writes it, if the error is such a one. Any thread.
+  void note(const Refusal& refusal);
+
+ private:
+  std::mutex mutex_;
+  double room_ = kMost;  // these are guarded by mutex_
+  SteadyTime filled_{};
+  uint64_t left_out_ = 0;
+  static constexpr double kMost = 20;  // lines at once, and so many more each second
+};
+
+}  // namespace sluice::net

@@ -1,0 +1,103 @@
+// slurmctld -t and sluice check: everything at once, and the configurations of real sites.
+#include "common/conf/check.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "common/conf/load.hpp"
+#include "common/tables/conf_ignored.hpp"
+#include "unit/temp_folder.hpp"
+
+namespace sluice {
+namespace {
+
+class Check : public ::testing::Test {
+ protected:
+  void put(const std::string& name, const std::string& text) const { std::ofstream(folder_ / name) << text; }
+  [[nodiscard]] ConfigCheck check() const { return check_config((folder_ / "slurm.conf").string()); }
+  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  test::TempFolder folder_;
+};
+
+bool any_has(const std::vector<std::string>& lines, const std::string& part) {
+  return std::ranges::any_of(lines, [&](const std::string& line) { return line.find(part) != line.npos; });
+}
+
+TEST_F(Check, TellsAllErrorsOfAllFilesAtOnce) {
+  put("slurm.conf",
+      "ClusterName=demo\nKilWait=3\nKillWait=abc\nMCSPlugin=mcs/user\nNodeName=n1 Cpu=3\nNodeName=n2 NodeAddr=127.0.0.1\n"
+      "PartitionName=a Nodes=n9\nPartitionName=b Nodes=n2\n");
+  put("cgroup.conf", "ConstrainCores=perhaps\nNoSuchKey=1\n");
+  put("gres.conf", "Name=gpu Count=x\n");
+  const ConfigCheck found = check();
+  for (const std::string& error :
+       {path("slurm.conf") + ":2: unknown key \"KilWait\"; did you mean \"KillWait\"?", path("slurm.conf") + ":3: KillWait=\"abc\"",
+        path("slurm.conf") + ":5: unknown key \"Cpu\"", path("slurm.conf") + ": SlurmctldHost is not set",
+        path("slurm.conf") + ":7: partition \"a\": unknown node \"n9\"", path("cgroup.conf") + ":1: ConstrainCores=\"perhaps\"",
+        path("cgroup.conf") + ":2: unknown key \"NoSuchKey\"", path("gres.conf") + ":1: Count=\"x\"",
+        path("slurm.conf") + ": MCSPlugin is set, but"}) {
+    EXPECT_TRUE(any_has(found.errors, error)) << error << "\n" << check_text(found);
+  }
+  EXPECT_EQ(found.errors.size(), 9U) << check_text(found);
+  EXPECT_TRUE(check_text(found).ends_with(path("slurm.conf") + ": 9 errors, 1 warning\n")) << check_text(found);
+}
+
+TEST_F(Check, WarnsOfWhatThisHostLacks) {
+  put("slurm.conf",
+      "ClusterName=demo\nSlurmctldHost=vm(127.0.0.1)\nSlurmctldPort=6817\nSlurmUser=nobody-of-that-name\nMaxDBDMsgs=20000\n"
+      "Prolog=/no/such/prolog\nEpilog=" + path("epilog") + "\nTaskProlog=relative\nResumeProgram=/bin/true\n"
+      "NodeName=n1 NodeAddr=127.0.0.1 Port=7001\nNodeName=n2 NodeAddr=127.0.0.1 Port=7001\n"
+      "NodeName=n3 NodeAddr=127.0.0.1 Port=6817\nNodeName=n4 NodeAddr=no-such-host.invalid\nNodeName=n5 NodeAddr=later.invalid State=CLOUD\n"
+      "PartitionName=p Nodes=ALL AllowGroups=no-such-group\n");
+  put("epilog", "#!/bin/sh\n");
+  const ConfigCheck found = check();
+  EXPECT_EQ(found.errors, std::vector<std::string>{});
+  for (const std::string& warning :
+       {std::string("SlurmUser=\"nobody-of-that-name\" is not valid"), std::string("keys without effect: accounting: MaxDBDMsgs"),
+        std::string("Prolog=/no/such/prolog is not there"), "Epilog=" + path("epilog") + " cannot be run",
+        std::string("TaskProlog=relative is no absolute path"), std::string("nodes n1 and n2 have the same address 127.0.0.1 and port 7001"),
+        std::string("SlurmctldPort=6817 is also the port of node n3"), std::string("NodeName=n4: the address cannot be resolved here"),
+        std::string("AllowGroups names \"no-such-group\"")}) {
+    EXPECT_TRUE(any_has(found.warnings, warning)) << warning << "\n" << check_text(found);
+  }
+  EXPECT_EQ(found.warnings.size(), 9U) << check_text(found);
+}
+
+TEST_F(Check, AGoodConfigurationHasNothingToSay) {
+  put("slurm.conf", "ClusterName=demo\nSlurmctldHost=vm(127.0.0.1)\nNodeName=n1 NodeAddr=127.0.0.1\nPartitionName=p Nodes=ALL\n");
+  EXPECT_EQ(check_text(check()), path("slurm.conf") + ": 0 errors, 0 warnings\n");
+}
+
+TEST_F(Check, RequiredPluginsOfSpankStopTheStart) {
+  const std::string plain = "ClusterName=demo\nSlurmctldHost=vm(127.0.0.1)\nNodeName=n1 NodeAddr=127.0.0.1\n";
+  put("slurm.conf", plain);
+  put("plugstack.conf", "# SPANK\noptional private-tmp.so\ninclude plugstack.d/*\n");
+  EXPECT_EQ(check().errors, std::vector<std::string>{});
+  EXPECT_TRUE(any_has(check().warnings, "plugins: PlugStackConfig"));
+  std::filesystem::create_directory(folder_ / "plugstack.d");
+  put("plugstack.d/one.conf", "required\t/usr/lib/slurm/x11.so  arg\n");
+  EXPECT_TRUE(any_has(check().errors, "PlugStackConfig=required is set, but SPANK")) << check_text(check());
+  put("slurm.conf", plain + "SluiceParameters=accept_ignored=PlugStackConfig\n");
+  EXPECT_EQ(check().errors, std::vector<std::string>{}) << check_text(check());
+}
+
+TEST(Sites, FilesOfRealSitesAreReadAsTheyAre) {
+  size_t count = 0;
+  for (const auto& site : std::filesystem::directory_iterator("tests/data/sites")) {
+    if (!site.is_directory()) continue;
+    ++count;
+    const WholeConfig whole = load_whole_config((site.path() / "slurm.conf").string());
+    EXPECT_EQ(whole.errors, std::vector<std::string>{}) << site.path();
+    const Status ok = tables::check_ignored(whole.config);
+    EXPECT_TRUE(ok) << site.path() << ": " << (ok ? "" : ok.error().text);
+    EXPECT_FALSE(whole.config.nodes.empty()) << site.path();
+    EXPECT_FALSE(whole.config.partitions.empty()) << site.path();
+  }
+  EXPECT_EQ(count, 6U);
+}
+
+}  // namespace
+}  // namespace sluice

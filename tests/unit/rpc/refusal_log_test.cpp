@@ -1,0 +1,43 @@
+// What the log says of denied requests, and that a flood of them is counted only.
+#include "common/rpc/refusal_log.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sluice::net {
+namespace {
+
+constexpr SteadyTime kStart{std::chrono::hours(1)};
+
+TEST(RefusalLog, NamesMethodUserAndHost) {
+  RefusalLog log;
+  const Error denied{ErrorCode::kAccessDenied, {}};
+  EXPECT_EQ(log.line({"SignalJob", 1001, "10.0.0.7:4242", denied}, kStart), "Security violation, SignalJob RPC from uid=1001 at 10.0.0.7:4242");
+  const Error forged{ErrorCode::kAuthentication, "auth/munge: the credential is invalid"};
+  EXPECT_EQ(log.line({"SubmitJob", std::nullopt, "10.0.0.7:4243", forged}, kStart),
+            "authentication of SubmitJob RPC from 10.0.0.7:4243 failed: auth/munge: the credential is invalid");
+}
+
+TEST(RefusalLog, OnlyDenialsAreWorthALine) {
+  for (const ErrorCode code : {ErrorCode::kAccessDenied, ErrorCode::kAuthentication, ErrorCode::kInvalidUser, ErrorCode::kWrongCluster}) {
+    EXPECT_TRUE(is_denial(code));
+  }
+  for (const ErrorCode code : {ErrorCode::kInvalidJobId, ErrorCode::kRetry, ErrorCode::kPartitionAccess, ErrorCode::kTimedOut}) {
+    EXPECT_FALSE(is_denial(code));
+  }
+}
+
+TEST(RefusalLog, AFloodIsCounted) {
+  RefusalLog log;
+  const Error denied{ErrorCode::kAccessDenied, {}};
+  const Refusal one{"SignalJob", 1001, "10.0.0.7:4242", denied};
+  size_t lines = 0;
+  for (int i = 0; i < 1000; ++i) lines += log.line(one, kStart) ? 1 : 0;
+  EXPECT_EQ(lines, 20U);
+  const auto next = log.line(one, kStart + std::chrono::seconds(1));
+  ASSERT_TRUE(next);
+  EXPECT_TRUE(next->ends_with("(980 more were refused and not logged)")) << *next;
+  EXPECT_FALSE(log.line(one, kStart + std::chrono::seconds(2))->ends_with("logged)"));
+}
+
+}  // namespace
+}  // namespace sluice::net

@@ -1,0 +1,89 @@
+// What a configuration asks for and nothing comes of.
+#include "common/tables/conf_ignored.hpp"
+
+#include <gtest/gtest.h>
+
+#include "common/tables/conf_keys.hpp"
+#include "unit/tables/conf_support.hpp"
+
+namespace sluice::tables {
+namespace {
+
+std::string refusal_of(const std::string& lines) {
+  const Status ok = check_ignored(config_of(lines));
+  return ok ? "" : ok.error().text;
+}
+
+TEST(ConfIgnored, WhatWeakensSecurityOrEnforcementStopsTheStart) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"AccountingStorageEnforce=limits,qos", "AccountingStorageEnforce"},
+      {"AuthAltTypes=auth/none", "AuthAltTypes"},
+      {"CliFilterPlugins=cli_filter/lua", "CliFilterPlugins"},
+      {"JobSubmitPlugins=all_partitions,lua", "JobSubmitPlugins"},
+      {"JobSubmitPlugins=job_submit/lua", "JobSubmitPlugins"},
+      {"MCSPlugin=mcs/user", "MCSPlugin"},
+      {"MCSPlugin=user", "MCSPlugin"},
+      {"PrivateData=jobs,usage", "PrivateData"},
+      {"SlurmctldParameters=disable_triggers", "SlurmctldParameters"},
+      {"PartitionName=p AllowAccounts=good", "AllowAccounts"},
+      {"PartitionName=p AllowQos=high", "AllowQos"},
+      {"PartitionName=p DenyAccounts=bad", "DenyAccounts"},
+      {"PartitionName=p DenyQos=low", "DenyQos"},
+      {"PartitionName=p QOS=limits", "QOS"},
+  };
+  for (const auto& [line, key] : cases) {
+    const std::string refusal = refusal_of(std::string(line) + "\n");
+    EXPECT_NE(refusal.find(std::string("SluiceParameters=accept_ignored=") + key), std::string::npos) << line << ": " << refusal;
+    EXPECT_EQ(refusal_of(std::string(line) + "\nSluiceParameters=accept_ignored=" + key + "\n"), "") << line;
+  }
+}
+
+TEST(ConfIgnored, WhatSaysNothingOrActsStopsNothing) {
+  for (const char* line :
+       {"AccountingStorageEnforce=none", "AuthAltTypes=auth/jwt", "JobSubmitPlugins=all_partitions", "MCSPlugin=mcs/none", "MCSPlugin=none",
+        "PrivateData=jobs,nodes", "PartitionName=p AllowAccounts=ALL AllowQos=ALL", "AccountingStorageType=accounting_storage/slurmdbd",
+        "SchedulerParameters=bf_continue,defer", "PriorityWeightQOS=1000"}) {
+    EXPECT_EQ(refusal_of(std::string(line) + "\n"), "") << line;
+  }
+}
+
+TEST(ConfIgnored, AllAreRefusedAtOnceAndAcceptedByAList) {
+  const std::string lines = "MCSPlugin=mcs/user\nAccountingStorageEnforce=limits\nPartitionName=p AllowQos=high\n";
+  const std::string refusal = refusal_of(lines);
+  EXPECT_EQ(std::count(refusal.begin(), refusal.end(), '\n'), 2) << refusal;
+  EXPECT_EQ(refusal_of(lines + "SluiceParameters=accept_ignored=MCSPlugin,accountingstorageenforce,PartitionName.AllowQos,log_format=json\n"), "");
+  EXPECT_NE(refusal_of(lines + "SluiceParameters=accept_ignored=MCSPlugin,log_format=text\n").find("AllowQos"), std::string::npos);
+}
+
+TEST(ConfIgnored, SluiceParametersKnowsItsOptions) {
+  EXPECT_EQ(config_of("SluiceParameters=log_format=json,accept_ignored=MCSPlugin,PrivateData\n").sluice_parameters.size(), 3U);
+  for (const char* bad : {"log_format=xml", "accept_ignored=NoSuchKey", "MCSPlugin", "accept=MCSPlugin"}) {
+    EXPECT_NE(error_of(std::string("SluiceParameters=") + bad + "\n"), "") << bad;
+  }
+}
+
+TEST(ConfIgnored, TheSummaryIsOneLineByClass) {
+  EXPECT_EQ(ignored_summary(config_of("")), "");
+  EXPECT_EQ(ignored_summary(config_of("MaxDBDMsgs=20000\nSchedulerParameters=defer,bf_window=9\nTrackWCKey=yes\nResvProlog=/x\n"
+                                      "NodeName=n TRESWeights=x\n")),
+            "keys without effect: accounting: MaxDBDMsgs, NodeName.TRESWeights, TrackWCKey; scheduling: SchedulerParameters=bf_window, "
+            "SchedulerParameters=defer; plugins: ResvProlog");
+}
+
+TEST(ConfIgnored, EveryKeyWithoutEffectHasAClass) {
+  const auto check = [](const std::string& section, const auto& keys) {
+    for (const auto& row : keys) {
+      if (row.effect != ConfEffect::kNotYet || row.kind == ConfKind::kRuntime) continue;
+      EXPECT_NE(ignored_class(section + std::string(row.name)), IgnoredClass::kOther) << section << row.name;
+    }
+  };
+  check("", global_keys());
+  check("NodeName.", node_keys());
+  check("PartitionName.", partition_keys());
+  check("cgroup.conf: ", cgroup_keys());
+  check("gres.conf.", gres_keys());
+  check("mpi.conf: ", mpi_keys());
+}
+
+}  // namespace
+}  // namespace sluice::tables
