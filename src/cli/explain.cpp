@@ -14,6 +14,7 @@ int explain_main(int argc, char** argv) {
   }
   Result<Client> client = Client::open();
   if (!client) return report("sluice", client.error());
+  client->keep_asking();
   protocol::ExplainRequest request;
   request.job = argv[1];
   const auto reply = client->call<protocol::ExplainReply>(request);

@@ -159,6 +159,7 @@ int sattach_main(int argc, char** argv) {
   if (const auto status = read_options(argc, argv, what)) return *status;
   Result<Client> client = Client::open();
   if (!client) return report("sattach", client.error());
+  client->keep_asking();
   const Result<JobId> job = find_job(*client, what.job);
   if (!job) return report_step(job.error());
   what.id.job = *job;

@@ -248,6 +248,7 @@ int scrontab_main(int argc, char** argv) {
   if (const auto status = read_options(argc, argv, options)) return *status;
   Result<Client> client = Client::open();
   if (!client) return report("scrontab", client.error());
+  client->keep_asking();
   if (!has_option(client->config().scron_parameters, "enable")) return refuse("scrontab is disabled on this cluster");
   if (options.list) return list(*client, options);
   if (options.remove) return remove(*client, options);

@@ -86,6 +86,7 @@ int sdiag_main(int argc, char** argv) {
   if (const auto status = read_option_rows<O>("sdiag", kOptions, argc, argv, options)) return *status;
   Result<Client> client = Client::open();
   if (!client) return report("sdiag", client.error());
+  client->keep_asking();
   if (!options.cluster.empty() && !accept_cluster("sdiag", options.cluster, client->config())) return 1;
   const auto reply = client->call<protocol::QueryStatisticsReply>(protocol::QueryStatisticsRequest{options.reset});
   if (!reply) {

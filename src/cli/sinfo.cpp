@@ -233,6 +233,7 @@ int sinfo_main(int argc, char** argv) {
   if (const auto status = parse_sinfo_options(argc, argv, options)) return *status;
   Result<Client> client = Client::open();
   if (!client) return report("sinfo", client.error());
+  client->keep_asking();
   if (!accept_cluster("sinfo", options.cluster, client->config())) return 1;
   if (options.reservations) return print_reservations(options, *client);
   bool first = true;

@@ -257,6 +257,7 @@ int sstat_main(int argc, char** argv) {
   if (!asked) return 1;
   Result<Client> client = Client::open();
   if (!client) return report("sstat", client.error());
+  client->keep_asking();
   find_jobs(*client, *asked);
   if (o.verbose > 1) say_asked(*asked);
   std::string header;

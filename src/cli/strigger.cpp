@@ -298,6 +298,7 @@ int strigger_main(int argc, char** argv) {
   if (const auto status = check(options)) return *status;
   Result<Client> client = Client::open();
   if (!client) return report("strigger", client.error());
+  client->keep_asking();
   if (!options.cluster.empty() && !accept_cluster("strigger", options.cluster, client->config())) return 1;
   if (options.set) return set_trigger(options, *client);
   return options.get ? show_triggers(options, *client) : clear_triggers(options, *client);

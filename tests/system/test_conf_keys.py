@@ -111,7 +111,7 @@ class Keys(ClusterCase):
             self.assertEqual(count, 1)
             self.assertNotRegex(text, "(TCP|Message)Timeout")
             with open(path, "w", encoding="utf-8") as f:
-                f.write(text + "\nTCPTimeout=4\nMessageTimeout=50\n")
+                f.write(text + "\nTCPTimeout=4\nMessageTimeout=6\n")
             began = time.monotonic()
             done = self.run_cmd("sinfo", env={"SLURM_CONF": path}, check=False)
             took = time.monotonic() - began

@@ -142,7 +142,9 @@ void shutdown(Session& session, const Words& words) {
     request.controller_only = true;
   }
   if (session.client() == nullptr) return;
+  session.client()->keep_asking(false);  // one that is away is shut down
   const auto reply = session.client()->call<protocol::Empty>(request);
+  session.client()->keep_asking();
   if (!reply) session.fail("slurm_shutdown error: " + error_text(reply.error()));
 }
 

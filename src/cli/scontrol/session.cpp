@@ -92,6 +92,7 @@ Client* Session::client() {
     return nullptr;
   }
   client_.emplace(std::move(*opened));
+  client_->keep_asking();
   return &*client_;
 }
 

@@ -1,9 +1,12 @@
 // See client.hpp.
 #include "cli/shared/client.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <map>
+#include <thread>
 
 #include "common/base/text.hpp"
 #include "common/conf/load.hpp"
@@ -35,6 +38,7 @@ struct Client::Parts {
   std::shared_ptr<net::AuthProvider> auth;  // null: not made yet, or auth_error
   Error auth_error{ErrorCode::kOk, {}};
   bool nodes_read = false;
+  bool keeps_asking = false;
 
   net::RpcClient& connection() {
     if (rpc == nullptr) rpc = connect(controller_addresses(config), std::string(net::kController));
@@ -102,6 +106,10 @@ Result<Client> Client::open(ClusterConfig config) {
   return Client(std::move(parts));
 }
 
+void Client::keep_asking(bool yes) {
+  parts_->keeps_asking = yes;
+}
+
 void Client::wait_for_answers(Duration timeout) { parts_->config.message_timeout = timeout; }
 
 const ClusterConfig& Client::config() const { return parts_->config; }
@@ -141,8 +149,63 @@ Error for_user(Error error) {
 
 }  // namespace
 
-Result<std::string> Client::call_bytes(std::string_view method, const std::string& request,
+namespace {
+
+// What only looks at things.
+bool may_be_repeated(std::string_view method) {
+  constexpr std::string_view kMethods[] = {"BatchScript", "DescribeStep", "Explain", "Ping"};
+  return method.starts_with("Query") || std::ranges::find(kMethods, method) != std::end(kMethods);
+}
+
+// When to stop asking, and whether to ask again after this error; waits before it says so.
+class Patience {
+ public:
+  Patience(bool patient, Duration message_timeout)
+      : end_(Clock::now() + (patient ? message_timeout - kLastWait : Duration(0))) {}
+
+  bool goes_on(std::string_view method, const Error& error) const {
+    const bool lost = error.code == ErrorCode::kConnectionLost && may_be_repeated(method);
+    if ((error.code != ErrorCode::kUnreachable && !lost) || Clock::now() >= end_) return false;
+    std::this_thread::sleep_for(kBetween);
+    return true;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr Duration kLastWait =
+      std::chrono::seconds(1);  // as Slurm, whose last try is a second before the end
+  static constexpr auto kBetween = std::chrono::milliseconds(500);
+  Clock::time_point end_;
+};
+
+}  // namespace
+
+Result<std::string> Client::call_bytes(std::string_view method,
+                                       const std::string& request,
                                        Duration timeout) {
+  const Patience patience(parts_->keeps_asking, parts_->config.message_timeout);
+  while (true) {
+    Result<std::string> reply = call_once(method, request, timeout);
+    if (reply || !patience.goes_on(method, reply.error())) return reply;
+  }
+}
+
+Status Client::stream_bytes(std::string_view method,
+                            const std::string& request,
+                            const std::function<bool(std::string_view)>& take,
+                            Duration timeout) {
+  const Patience patience(parts_->keeps_asking, parts_->config.message_timeout);
+  bool begun = false;  // what was taken cannot be asked for again
+  const auto note = [&](std::string_view bytes) { return begun = true, take(bytes); };
+  while (true) {
+    Status done = stream_once(method, request, note, timeout);
+    if (done || begun || !patience.goes_on(method, done.error())) return done;
+  }
+}
+
+Result<std::string> Client::call_once(std::string_view method,
+                                      const std::string& request,
+                                      Duration timeout) {
   net::RpcClient& rpc = parts_->connection();
   if (parts_->auth_error.code != ErrorCode::kOk) {
     return tl::unexpected<Error>(parts_->auth_error);
@@ -171,8 +234,10 @@ Result<std::unique_ptr<net::RawStream>> Client::open_bytes(std::string_view meth
   return rpc.open_raw(method, request);
 }
 
-Status Client::stream_bytes(std::string_view method, const std::string& request,
-                            const std::function<bool(std::string_view)>& take, Duration timeout) {
+Status Client::stream_once(std::string_view method,
+                           const std::string& request,
+                           const std::function<bool(std::string_view)>& take,
+                           Duration timeout) {
   net::RpcClient& rpc = parts_->connection();
   if (parts_->auth_error.code != ErrorCode::kOk) {
     return tl::unexpected<Error>(parts_->auth_error);

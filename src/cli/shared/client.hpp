@@ -36,6 +36,10 @@ class Client {
   Client& operator=(Client&&) noexcept;
   ~Client();
 
+  // From now on: while no controller can be reached it is asked again, for MessageTimeout as
+  // Slurm's commands do, and without a word. Where a connection broke before the answer, what only
+  // looks is asked again, too.
+  void keep_asking(bool yes = true);
   // Instead of MessageTimeout.
   void wait_for_answers(Duration timeout);
   // What slurm.conf says apart from nodes and partitions (all of it after open(config)).
@@ -105,6 +109,13 @@ class Client {
 
  private:
   struct Parts;
+  [[nodiscard]] Result<std::string> call_once(std::string_view method,
+                                              const std::string& request,
+                                              Duration timeout);
+  [[nodiscard]] Status stream_once(std::string_view method,
+                                   const std::string& request,
+                                   const std::function<bool(std::string_view)>& take,
+                                   Duration timeout);
   explicit Client(std::unique_ptr<Parts> parts);
   [[nodiscard]] static Result<Client> open_from_controller();
   [[nodiscard]] Result<std::string> call_bytes(std::string_view method, const std::string& request,
