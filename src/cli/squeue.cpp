@@ -1,13 +1,14 @@
 // squeue: the jobs (or steps) that wait and run. The controller filters; records arrive in chunks
-// and are kept until they are sorted.
-#include <unistd.h>
-
+// and are kept until they are sorted (--json and --yaml sort nothing, and keep none).
 #include <algorithm>
 #include <cstdio>
+#include <functional>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "cli/commands.hpp"
 #include "cli/shared/client.hpp"
@@ -176,42 +177,58 @@ int print_table(const SqueueOptions& o, std::span<const FieldRow<Row>> fields,
   return 0;
 }
 
-int print_structured(const SqueueOptions& o, Client& client, const Records& records,
-                     const RenderContext& context) {
-  StructuredDocument document;
-  document.key = "jobs";
-  document.records = Json::array();
+Status load(const SqueueOptions& o,
+            Client& client,
+            const std::function<void(protocol::JobChunk&&)>& take) {
+  if (o.nobody) return {};
+  return client.query_jobs(
+      o.request, [&](protocol::JobChunk&& chunk) { return take(std::move(chunk)), true; });
+}
+
+int cannot_load(const Status& status) {
+  std::fprintf(stderr, "slurm_load_jobs error: %s\n", error_text(status.error()).c_str());
+  return 1;
+}
+
+// Each chunk is written as it comes.
+int print_structured(const SqueueOptions& o, Client& client) {
   const NodeShapes shapes = node_shapes(client.nodes());
-  for (const JobView& view : make_rows(o, records, context)) {
-    document.records.push_back(job_to_json(view, context, shapes));
-  }
-  document.further["last_backfill"] = json_time(context.now);
-  document.further["last_update"] = json_time(context.now);
+  std::optional<DocumentPrinter> printer;  // begun when it is known that there is an answer
+  Time now = kNoTime;
+  const Status status = load(o, client, [&](protocol::JobChunk&& chunk) {
+    now = chunk.now;
+    if (!printer) printer.emplace(o.form, "jobs");
+    const RenderContext context = render_context(client.config(), now, o.convert);
+    for (const JobView& view : make_rows(o, chunk.jobs, context))
+      printer->add(job_to_json(view, context, shapes));
+  });
+  if (!status) return cannot_load(status);
+  if (!printer) printer.emplace(o.form, "jobs");
+  StructuredDocument document;
+  if (now == kNoTime) now = current_time();
+  document.further["last_backfill"] = json_time(now);
+  document.further["last_update"] = json_time(now);
   document.command_line = o.command_line;
   document.cluster = client.config().cluster_name;
   document.accounting_storage = client.config().accounting_storage_type;
-  print_document(o.form, std::move(document));
+  printer->finish(document);
   return 0;
 }
 
 int query_and_print(const SqueueOptions& o, Client& client) {
+  if (o.form) return print_structured(o, client);
   Records records;
   Time now = kNoTime;
-  if (!o.nobody) {
-    const Status status = client.query_jobs(o.request, [&](protocol::JobChunk&& chunk) {
-      now = chunk.now;
-      if (records.empty()) records = std::move(chunk.jobs);
-      else std::move(chunk.jobs.begin(), chunk.jobs.end(), std::back_inserter(records));
-      return true;
-    });
-    if (!status) {
-      std::fprintf(stderr, "slurm_load_jobs error: %s\n", error_text(status.error()).c_str());
-      return 1;
-    }
-  }
+  const Status status = load(o, client, [&](protocol::JobChunk&& chunk) {
+    now = chunk.now;
+    if (records.empty())
+      records = std::move(chunk.jobs);
+    else
+      std::move(chunk.jobs.begin(), chunk.jobs.end(), std::back_inserter(records));
+  });
+  if (!status) return cannot_load(status);
   if (now == kNoTime) now = current_time();
   const RenderContext context = render_context(client.config(), now, o.convert);
-  if (o.form) return print_structured(o, client, records, context);
   if (o.step_mode) return print_table(o, step_fields(), make_step_rows(o, records, context), records.size(), context);
   std::vector<JobView> rows = make_rows(o, records, context);
   const auto gathered = o.one_row_a_task ? std::deque<GatheredTasks>{} : gather_waiting_tasks(rows);
@@ -249,6 +266,7 @@ int squeue_main(int argc, char** argv) {
   if (const auto status = parse_squeue_options(argc, argv, options)) return *status;
   Result<Client> client = Client::open();
   if (!client) return report("squeue", client.error());
+  client->keep_asking();
   if (!accept_cluster("squeue", options.cluster, client->config())) return 1;
   if (options.verbose > 0) std::fputs(squeue_options_text(options).c_str(), stdout);
   if (!options.node_list.empty()) {

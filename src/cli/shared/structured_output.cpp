@@ -1,14 +1,14 @@
 // See structured_output.hpp.
 #include "cli/shared/structured_output.hpp"
 
+#include <cstdio>
+
 #include <grp.h>
 #include <pwd.h>
 #include <unistd.h>
 
-#include <cstdio>
-
 #include "cli/shared/environment.hpp"
-#include "cli/shared/structured_text.hpp"
+#include "cli/shared/table_printer.hpp"
 #include "cli/shared/version.hpp"
 #include "common/base/text.hpp"
 
@@ -66,10 +66,10 @@ std::optional<int> choose_structured(std::string_view command, StructuredChoice&
   return status;
 }
 
-Json make_document(const StructuredChoice& choice, StructuredDocument document) {
-  Json root = Json::object();
-  fit_json_parser(document.key, document.records, choice.parser);
-  root[document.key] = std::move(document.records);
+namespace {
+
+// What follows the records.
+void put_frame(const StructuredChoice& choice, const StructuredDocument& document, Json& root) {
   for (auto& [key, value] : document.further.items()) root[key] = value;
   root["meta"] = make_meta(document, choice.parser);
   root["errors"] = Json::array();
@@ -77,6 +77,15 @@ Json make_document(const StructuredChoice& choice, StructuredDocument document) 
   for (const std::string& warning : document.warnings) {
     root["warnings"].push_back({{"description", warning}, {"source", ""}});
   }
+}
+
+}  // namespace
+
+Json make_document(const StructuredChoice& choice, StructuredDocument document) {
+  Json root = Json::object();
+  fit_json_parser(document.key, document.records, choice.parser);
+  root[document.key] = std::move(document.records);
+  put_frame(choice, document, root);
   return root;
 }
 
@@ -84,6 +93,26 @@ void print_document(const StructuredChoice& choice, StructuredDocument document)
   const Json root = make_document(choice, std::move(document));
   const std::string text = choice.form == StructuredForm::kJson ? to_json_text(root) : to_yaml_text(root);
   std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+DocumentPrinter::DocumentPrinter(const StructuredChoice& choice, std::string key)
+    : choice_(choice), key_(key), text_(choice.form == StructuredForm::kYaml, std::move(key)) {
+  text_.begin(out_);
+}
+
+void DocumentPrinter::add(Json record) {
+  Json one = Json::array();
+  one.push_back(std::move(record));
+  fit_json_parser(key_, one, choice_.parser);
+  text_.add(one.front(), out_);
+  if (out_.size() > kEnough) flush_text(out_);
+}
+
+void DocumentPrinter::finish(const StructuredDocument& document) {
+  Json rest = Json::object();
+  put_frame(choice_, document, rest);
+  text_.end(rest, out_);
+  flush_text(out_);
 }
 
 }  // namespace sluice::cli

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/shared/structured_text.hpp"
 #include "common/tables/json_parser.hpp"
 
 namespace sluice::cli {
@@ -40,5 +41,22 @@ struct StructuredDocument {
 };
 [[nodiscard]] Json make_document(const StructuredChoice& choice, StructuredDocument document);
 void print_document(const StructuredChoice& choice, StructuredDocument document);
+
+// Prints the same document record by record, so that none of them is kept.
+class DocumentPrinter {
+ public:
+  DocumentPrinter(const StructuredChoice& choice, std::string key);
+  void add(Json record);
+  void finish(
+      const StructuredDocument& document);  // what follows the records, which are not looked at
+
+ private:
+  static constexpr size_t kEnough = 1U << 16;  // bytes to write at once
+
+  StructuredChoice choice_;
+  std::string key_;
+  DocumentText text_;
+  std::string out_;
+};
 
 }  // namespace sluice::cli

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -14,36 +16,63 @@ std::string quoted(const Json& value, bool ascii = false) { return value.dump(-1
 
 bool is_plain(char c) { return c >= ' ' && c <= '~'; }
 
-void put_json_string(const Json& value, std::string& out) {
-  const auto& text = value.get_ref<const std::string&>();
+void put_json_string(const std::string& text, std::string& out) {
   const auto as_it_is = [](char c) { return is_plain(c) && c != '"' && c != '\\' && c != '/'; };
   if (std::ranges::all_of(text, as_it_is)) {
     out.append("\"").append(text).append("\"");
     return;
   }
-  for (const char c : quoted(value)) out.append(c == '/' ? "\\" : "").push_back(c);
+  for (const char c : quoted(Json(text)))
+    out.append(c == '/' ? "\\" : "").push_back(c);
 }
 
-void put_json(const Json& value, const std::string& indent, std::string& out) {
-  if (value.is_string()) return put_json_string(value, out);
-  if (!value.is_structured()) {
-    out += value.dump();
-    return;
+void put_json(const Json& value, std::string& indent, std::string& out);
+
+void put_item(const Json& value,
+              bool first,
+              std::string& indent,
+              std::string& out,
+              const std::string* key = nullptr) {
+  out.append(first ? "\n" : ",\n").append(indent);
+  if (key != nullptr) {
+    put_json_string(*key, out);
+    out += ": ";
   }
-  const bool object = value.is_object();
-  const std::string inner = indent + "  ";
-  out += object ? '{' : '[';
+  put_json(value, indent, out);
+}
+
+void put_json(const Json& value, std::string& indent, std::string& out) {
+  switch (value.type()) {
+    case Json::value_t::string:
+      return put_json_string(value.get_ref<const std::string&>(), out);
+    case Json::value_t::boolean:
+      out += value.get<bool>() ? "true" : "false";
+      return;
+    case Json::value_t::number_unsigned:
+      fmt::format_to(std::back_inserter(out), "{}", value.get<uint64_t>());
+      return;
+    case Json::value_t::number_integer:
+      fmt::format_to(std::back_inserter(out), "{}", value.get<int64_t>());
+      return;
+    case Json::value_t::object:
+    case Json::value_t::array:
+      break;
+    default:
+      out += value.dump();
+      return;
+  }
+  indent += "  ";
   bool first = true;
-  for (const auto& [key, item] : value.items()) {
-    out.append(first ? "\n" : ",\n").append(inner);
-    first = false;
-    if (object) {
-      put_json_string(key, out);
-      out += ": ";
-    }
-    put_json(item, inner, out);
+  out += value.is_object() ? '{' : '[';
+  if (value.is_object()) {
+    for (const auto& [key, item] : value.get_ref<const Json::object_t&>())
+      put_item(item, std::exchange(first, false), indent, out, &key);
+  } else {
+    for (const Json& item : value)
+      put_item(item, std::exchange(first, false), indent, out);
   }
-  out.append("\n").append(indent).push_back(object ? '}' : ']');
+  indent.resize(indent.size() - 2);
+  out.append("\n").append(indent).push_back(value.is_object() ? '}' : ']');
 }
 
 // Characters that JSON takes as they are, and YAML does not: DEL and U+0080 to U+009F.
@@ -113,16 +142,58 @@ void put_yaml(const Json& value, const std::string& indent, std::string& out) {
 
 }  // namespace
 
+namespace {
+
+constexpr std::string_view kYamlBegin = "%YAML 1.1\n--- ";
+constexpr std::string_view kYamlEnd = "...\n";
+
+}  // namespace
+
 std::string to_json_text(const Json& value) {
-  std::string out;
-  put_json(value, {}, out);
+  std::string out, indent;
+  put_json(value, indent, out);
   return out + "\n";
 }
 
 std::string to_yaml_text(const Json& value) {
-  std::string out = "%YAML 1.1\n--- ";
+  std::string out(kYamlBegin);
   put_yaml(value, {}, out);
-  return out + "...\n";
+  return out.append(kYamlEnd);
+}
+
+void DocumentText::begin(std::string& out) const {
+  if (yaml_) {
+    out.append(kYamlBegin).append("!!map\n!!str ").append(key_).append(": !!seq");
+    return;
+  }
+  out += "{\n  ";
+  put_json_string(key_, out);
+  out += ": [";
+}
+
+void DocumentText::add(const Json& record, std::string& out) {
+  const bool first = std::exchange(empty_, false);
+  if (yaml_) {
+    out += first ? "\n- " : "- ";
+    put_yaml(record, "  ", out);
+    return;
+  }
+  std::string indent = "    ";
+  put_item(record, first, indent, out);
+}
+
+void DocumentText::end(const Json& rest, std::string& out) const {
+  if (yaml_) {
+    if (empty_) out += " []\n";
+    put_pairs(rest, {}, out);
+    out += kYamlEnd;
+    return;
+  }
+  out += "\n  ]";
+  std::string indent = "  ";
+  for (const auto& [key, item] : rest.get_ref<const Json::object_t&>())
+    put_item(item, false, indent, out, &key);
+  out += "\n}\n";
 }
 
 }  // namespace sluice::cli

@@ -126,7 +126,7 @@ Json flag_list(const Job& job, const JobSpec& spec) {
   return out;
 }
 
-void put_identity(const JobView& view, const RenderContext& context, Json& out) {
+void put_identity(const JobView& view, const RenderContext& context, JsonFields& out) {
   const JobSpec& spec = view.spec();
   const Job& job = view.job();
   const auto& array = job.array;
@@ -159,7 +159,7 @@ void put_identity(const JobView& view, const RenderContext& context, Json& out) 
   out["container_id"] = "";
 }
 
-void put_request(const JobView& view, const NodeShapes& shapes, Json& out) {
+void put_request(const JobView& view, const NodeShapes& shapes, JsonFields& out) {
   const JobSpec& spec = view.spec();
   const Job& job = view.job();
   out["contiguous"] = spec.contiguous;
@@ -192,10 +192,11 @@ void put_request(const JobView& view, const NodeShapes& shapes, Json& out) {
   out["federation_origin"] = "";
   out["federation_siblings_active"] = "";
   out["federation_siblings_viable"] = "";
-  out["gres_detail"] = Json::array();
+  Json& gres_detail = out["gres_detail"];
+  gres_detail = Json::array();
   if (job.allocation != nullptr) {
     for (const NodeAllocation& node : job.allocation->nodes) {
-      if (!node.gres.empty()) out["gres_detail"].push_back(gres_text(node.gres, true));
+      if (!node.gres.empty()) gres_detail.push_back(gres_text(node.gres, true));
     }
   }
   out["group_id"] = spec.gid;
@@ -210,7 +211,7 @@ void put_request(const JobView& view, const NodeShapes& shapes, Json& out) {
   out["job_state"] = job_state_list(job.state, job.flags);
 }
 
-void put_size(const JobView& view, Json& out) {
+void put_size(const JobView& view, JsonFields& out) {
   const JobSpec& spec = view.spec();
   const bool allocated = view.job().allocation != nullptr;
   out["last_sched_evaluation"] = json_time(view.record->soft.last_evaluated);
@@ -269,7 +270,7 @@ void put_size(const JobView& view, Json& out) {
   out["selinux_context"] = "";
 }
 
-void put_rest(const JobView& view, Json& out) {
+void put_rest(const JobView& view, JsonFields& out) {
   const JobSpec& spec = view.spec();
   const Job& job = view.job();
   Json shared = Json::array();
@@ -338,12 +339,13 @@ NodeShapes node_shapes(const std::vector<NodeConfig>& nodes) {
 }
 
 Json job_to_json(const JobView& view, const RenderContext& context, const NodeShapes& shapes) {
-  Json out = Json::object();
+  constexpr size_t kKeys = 160;  // a little more than there are
+  JsonFields out(kKeys);
   put_identity(view, context, out);
   put_request(view, shapes, out);
   put_size(view, out);
   put_rest(view, out);
-  return out;
+  return std::move(out).take();
 }
 
 }  // namespace sluice

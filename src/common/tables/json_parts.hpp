@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -12,9 +14,27 @@ namespace sluice {
 
 using Json = nlohmann::ordered_json;
 
+// An object that is made key by key, each named once: Json itself looks through all keys for each
+// new one.
+class JsonFields {
+ public:
+  explicit JsonFields(size_t keys) { fields_.reserve(keys); }
+  [[nodiscard]] Json& operator[](const char* key) {
+    return fields_.emplace_back(key, nullptr).second;
+  }  // holds until the next
+  [[nodiscard]] Json take() && { return std::move(fields_); }
+
+ private:
+  Json::object_t fields_;
+};
+
 // {"set":…, "infinite":…, "number":…}
 [[nodiscard]] inline Json json_number(uint64_t number, bool set = true, bool infinite = false) {
-  return {{"set", set}, {"infinite", infinite}, {"number", set && !infinite ? number : 0}};
+  JsonFields out(3);
+  out["set"] = set;
+  out["infinite"] = infinite;
+  out["number"] = set && !infinite ? number : 0;
+  return std::move(out).take();
 }
 [[nodiscard]] inline Json json_unset() { return json_number(0, false); }
 [[nodiscard]] inline Json json_infinite() { return json_number(0, false, true); }

@@ -18,6 +18,27 @@ TEST(StructuredText, TextsAsSlurmWritesThem) {
             "!!str number: !!float 8.000000\n!!str words: !!seq\n- !!str A\n- !!str B\n...\n");
 }
 
+// squeue writes its records as they come: nobody sees it in what is written.
+TEST(StructuredText, ADocumentInPiecesIsTheWhole) {
+  const Json records[] = {{{"id", 1}, {"words", {"A", "B"}}, {"none", Json::array()}}, {{"id", -2}, {"map", {{"a/b", 2.5}}}}, "text", 7U};
+  for (const bool yaml : {false, true}) {
+    for (size_t count = 0; count <= std::size(records); ++count) {
+      Json whole = {{"jobs", Json::array()}, {"last", {{"set", true}}}, {"errors", Json::array()}};
+      DocumentText pieces(yaml, "jobs");
+      std::string text;
+      pieces.begin(text);
+      for (size_t at = 0; at < count; ++at) {
+        pieces.add(records[at], text);
+        whole["jobs"].push_back(records[at]);
+      }
+      Json rest = whole;
+      rest.erase("jobs");
+      pieces.end(rest, text);
+      EXPECT_EQ(text, yaml ? to_yaml_text(whole) : to_json_text(whole));
+    }
+  }
+}
+
 TEST(StructuredText, JsonQuotesKeysAndWhatIsNoUtf8) {
   const Json value = {{"a\"b\n", "caf\xe9"}};
   const std::string text = to_json_text(value);
