@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "common/base/version.hpp"
 #include "common/conf/check.hpp"
 #include "common/conf/load.hpp"
 #include "common/daemon/program.hpp"
@@ -54,7 +55,7 @@ int serve(const Arguments& a, const std::string& log_file, ClusterConfig config,
   const std::string folder = config.state_save_location;
   auto controller = ctld::Controller::start(std::move(config), std::move(options));
   if (!controller) log::fatal("{}", controller.error().text);
-  log::info("slurmctld version 25.11.0 started");
+  log::info("slurmctld version {} started", kSlurmVersion);
   background.ready();
   daemon::choose_folder(a, log_file, folder);
   signals.run([&](int signal) {

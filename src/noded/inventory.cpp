@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/base/text.hpp"
+#include "common/base/version.hpp"
 
 namespace sluice::noded {
 namespace {
@@ -104,7 +105,7 @@ NodeHardware discover_hardware(const std::string& tmp_fs, const std::vector<std:
     hardware.operating_system =
         fmt::format("{} {} {}", system.sysname, system.release, system.version);
   }
-  hardware.version = "25.11.0";
+  hardware.version = kSlurmVersion;
   hardware.boot_id = trim(first_line("/proc/sys/kernel/random/boot_id"));
   hardware.boot_time = from_seconds(static_cast<int64_t>(number_after("/proc/stat", "btime")));
   return hardware;

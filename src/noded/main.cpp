@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/base/host_name.hpp"
+#include "common/base/version.hpp"
 #include "common/conf/config_cache.hpp"
 #include "common/conf/load.hpp"
 #include "common/daemon/program.hpp"
@@ -152,7 +153,7 @@ int serve(const Arguments& a,
   const std::string folder = node_path(config.slurmd_spool_dir, self);
   auto agent = noded::Agent::start(std::move(config), std::move(options));
   if (!agent) log::fatal("{}", agent.error().text);
-  log::info("slurmd version 25.11.0 started as node {}", self.name);
+  log::info("slurmd version {} started as node {}", kSlurmVersion, self.name);
   background.ready();
   daemon::choose_folder(a, log_file, folder);
   signals.run([&](int signal) {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/base/time_text.hpp"
+#include "common/base/version.hpp"
 #include "common/daemon/log_setup.hpp"
 #include "common/log/log.hpp"
 #include "common/net/token.hpp"
@@ -309,7 +310,7 @@ std::vector<std::string> describe_agent(const NodeState& node, const Steps& step
   line("Slurmd PID", std::to_string(::getpid()));
   line("Slurmd Debug", std::to_string(static_cast<uint32_t>(node.config->slurmd_debug)));
   line("Slurmd Logfile", node_path(node.config->slurmd_log_file, node.self));
-  line("Version", "25.11.0");
+  line("Version", kSlurmVersion);
   return lines;
 }
 

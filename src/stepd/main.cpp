@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/base/version.hpp"
 #include "common/protocol/broadcast.hpp"
 #include "common/protocol/container.hpp"
 #include "common/step/frame.hpp"
@@ -72,7 +73,7 @@ void take_title(char** argv, const std::string& title) {
 int main(int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "";
   if (mode == "-V") {
-    std::puts("slurm 25.11.0");
+    std::printf("slurm %s\n", kSlurmVersion);
     return 0;
   }
   if (mode == protocol::kMakeNamespaceMode) return stepd::make_namespace(argc - 2, argv + 2);

@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "common/base/version.hpp"
 #include "common/log/log.hpp"
 
 namespace sluice::daemon {
@@ -31,7 +32,7 @@ std::optional<int> parse(CLI::App& app, int argc, char** argv, const ProgramOpti
     return app.exit(error) == 0 ? 0 : 1;
   }
   if (!options.version) return std::nullopt;
-  std::puts("slurm 25.11.0");
+  std::printf("slurm %s\n", kSlurmVersion);
   return 0;
 }
 

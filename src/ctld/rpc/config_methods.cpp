@@ -1,6 +1,7 @@
 // Configuration for nodes and commands that have none: any user of the cluster may have it, as any user of a host may read its
 // slurm.conf.
 #include "common/base/text.hpp"
+#include "common/base/version.hpp"
 #include "common/protocol/config_files.hpp"
 #include "common/protocol/ctld.hpp"
 #include "ctld/rpc/services.hpp"
@@ -11,7 +12,7 @@ namespace {
 protocol::PingReply ping(const ServiceParts& parts) {
   const state::ClusterSnapshot state = parts.publisher.newest()->state;
   const ClusterConfig& config = *state->config;
-  protocol::PingReply reply{parts.host, "25.11.0", "primary"};
+  protocol::PingReply reply{parts.host, kSlurmVersion, "primary"};
   reply.cluster = config.cluster_name;
   reply.auth_type = config.auth_type;
   reply.auth_socket = option_value(split_list(config.auth_info), "socket").value_or("");
