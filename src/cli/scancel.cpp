@@ -14,8 +14,6 @@
 #include "cli/shared/client.hpp"
 #include "cli/shared/environment.hpp"
 #include "cli/shared/option_parser.hpp"
-#include "common/base/index_set.hpp"
-#include "common/base/text.hpp"
 #include "common/tables/errors.hpp"
 
 namespace sluice::cli {
@@ -43,90 +41,101 @@ class Cancel {
         plain_(!filters_ && !request.signal_given && !request.batch && std::ranges::none_of(request.targets, names_step)) {}
 
   int run() {
-    if (filters_) {
-      if (const auto status = filtered()) return *status;
-    } else {
+    if (!filters_) {
       for (const std::string& target : request_.targets)
         end_target(target);
+      return worst_;
+    }
+    if (!request_.interactive) return end_all(request_.targets);
+    const auto found = ask(request_.targets, true);
+    if (!found) return 1;
+    for (const protocol::CancelOutcome& part : found->outcomes) {
+      // the filters decide again: what begins while the question is read is no more what was meant
+      // by PENDING
+      if (confirmed(part)) end_all({without_limit(part.target)});
     }
     return worst_;
   }
 
  private:
-  using Jobs = std::vector<protocol::JobRecord>;
-
-  // Of the jobs that are named, or of all, those that are not over.
-  static protocol::QueryJobsRequest active_jobs(const std::vector<std::string>& targets) {
-    protocol::QueryJobsRequest query;
-    query.states = {JobState::kPending, JobState::kRunning, JobState::kSuspended};
-    query.hidden_partitions = true;
-    query.missing_is_error = false;
-    for (const std::string& target : targets) query.ids.push_back(job_name(target));
-    return query;
+  // Where the answer was lost and something is to end, it is asked for again: twice is as good as
+  // once.
+  template <class Reply, class Request>
+  Result<Reply> call_surely(const Request& order) {
+    Result<Reply> reply = client_.call<Reply>(order);
+    const bool lost = !reply && reply.error().code == ErrorCode::kConnectionLost;
+    return lost && !request_.signal_given ? client_.call<Reply>(order) : reply;
   }
 
-  std::optional<Jobs> load(const protocol::QueryJobsRequest& query) {
-    Jobs jobs;
-    const Status status = client_.query_jobs(query, [&](protocol::JobChunk&& chunk) {
-      for (auto& job : chunk.jobs)
-        jobs.push_back(std::move(job));
-      return true;
-    });
-    if (status) return jobs;
-    print_error("scancel", "slurm_load_jobs error: " + error_text(status.error()));
-    return std::nullopt;
+  // The controller decides what passes the filters, and ends it in the same moment; with
+  // `find_only` it says what that is.
+  std::optional<protocol::CancelJobsReply> ask(const std::vector<std::string>& targets,
+                                               bool find_only) {
+    protocol::CancelJobsRequest order;
+    order.signal = request_.signal;
+    order.flags = flags_for(false);
+    order.ends_steps = !request_.signal_given;
+    order.find_only = find_only;
+    order.filter = filter();
+    order.filter.ids = targets;
+    auto reply = call_surely<protocol::CancelJobsReply>(order);
+    if (!reply) {
+      const std::string text = "slurm_load_jobs error: " + error_text(reply.error());
+      if (reply.error().code == ErrorCode::kUnreachable)
+        std::fprintf(stderr, "%s\n", text.c_str());
+      else
+        print_error("scancel", text);
+      return std::nullopt;
+    }
+    for (const std::string& target : reply->missing)
+      missing(target);
+    if (reply->outcomes.empty() && request_.verbose > 0 && request_.has_filter()) {
+      print_error("scancel", fmt::format("No active jobs match ALL job filters, including: {}",
+                                         filters_text(request_)));
+    }
+    return std::move(*reply);
   }
 
-  // The jobs that pass all filters, asked about one by one with -i.
-  std::optional<int> filtered() {
-    protocol::QueryJobsRequest query = active_jobs(request_.targets);
-    if (request_.uid) query.uids = {*request_.uid};
-    if (!request_.partition.empty()) query.partitions = {request_.partition};
-    if (!request_.account.empty()) query.accounts = {request_.account};
-    if (!request_.qos.empty()) query.qos = {request_.qos};
-    if (!request_.name.empty()) query.names = {request_.name};
-    if (!request_.reservation.empty()) query.reservations = {request_.reservation};
-    if (request_.state) query.states = {*request_.state};
-    query.nodes = request_.nodes;
-    const auto loaded = load(query);
-    if (!loaded || !tell_missing(*loaded)) return 1;
-    const Jobs& jobs = *loaded;
-    size_t matched = 0;
-    for (const protocol::JobRecord& job : jobs) {
-      if (!request_.wckey.empty() && job.job.spec && job.job.spec->wckey != request_.wckey)
+  int end_all(const std::vector<std::string>& targets) {
+    const auto reply = ask(targets, false);
+    if (!reply) return worst_ = 1;
+    for (const protocol::CancelOutcome& outcome : reply->outcomes) {
+      if (outcome.code == ErrorCode::kOk) {
+        announce(outcome.target);
         continue;
-      ++matched;
-      if (!ends_with_leader(job.job, jobs)) end_job(job.job);
+      }
+      const Error error{outcome.code, outcome.text};
+      if (names_step(outcome.target) && error.code == ErrorCode::kJobPending)
+        continue;  // it has no steps
+      announce(outcome.target);
+      failed(outcome.target, error,
+             error.code == ErrorCode::kInvalidJobId || error.code == ErrorCode::kAlreadyDone);
     }
-    if (matched == 0 && request_.verbose > 0 && request_.has_filter()) {
-      print_error("scancel", fmt::format("No active jobs match ALL job filters, including: {}", filters_text(request_)));
-    }
-    return std::nullopt;
+    return worst_;
   }
 
-  // A component of a heterogeneous job ends with the first one.
-  static bool ends_with_leader(const Job& job, const Jobs& jobs) {
-    return is_het_follower(job) && std::ranges::any_of(jobs, [&](const protocol::JobRecord& other) {
-      return other.job.id == job.het->leader;
-    });
-  }
-
-  // What was named and is not there, or over, is an error; what is there and passes not all filters is left alone without a word.
-  bool tell_missing(const Jobs& passed) {
-    const auto is_among = [](const Jobs& jobs, const std::string& target) {
-      return std::ranges::any_of(jobs, [&](const protocol::JobRecord& job) { return is_of_name(job.job, job_name(target)); });
+  [[nodiscard]] protocol::QueryJobsRequest filter() const {
+    protocol::QueryJobsRequest out;
+    const auto one = [](const std::string& text) {
+      return text.empty() ? std::vector<std::string>{} : std::vector{text};
     };
-    std::vector<std::string> left;
-    for (const std::string& target : request_.targets) {
-      if (!is_among(passed, target)) left.push_back(target);
-    }
-    if (left.empty()) return true;
-    const auto jobs = request_.has_filter() ? load(active_jobs(left)) : Jobs();
-    if (!jobs) return false;
-    for (const std::string& target : left) {
-      if (!is_among(*jobs, target)) missing(target);
-    }
-    return true;
+    if (request_.uid) out.uids = {*request_.uid};
+    if (request_.state) out.states = {*request_.state};
+    out.partitions = one(request_.partition);
+    out.accounts = one(request_.account);
+    out.qos = one(request_.qos);
+    out.names = one(request_.name);
+    out.reservations = one(request_.reservation);
+    out.wckeys = one(request_.wckey);
+    out.nodes = request_.nodes;
+    out.hidden_partitions = true;
+    return out;
+  }
+
+  // 12_[2-4%1] is asked about, and 12_[2-4] ended.
+  static std::string without_limit(const std::string& target) {
+    const size_t limit = target.find('%');
+    return limit == std::string::npos ? target : target.substr(0, limit) + "]";
   }
 
   void missing(const std::string& target) {
@@ -138,69 +147,12 @@ class Cancel {
     print_error("scancel", fmt::format("Kill job error on job {}id {}: {}", names_step(target) ? "step " : "", target, why));
   }
 
-  // What stands before the dot of a step.
-  static std::string job_name(const std::string& target) { return target.substr(0, target.find('.')); }
-
-  // Whether the job has this name, or is part of what has.
-  static bool is_of_name(const Job& job, const std::string& name) {
-    if (is_name_of(job, name)) return true;
-    if (job.het) return name == std::to_string(job.het->leader);
-    const size_t bar = name.find('_');
-    if (!job.array || to_number<uint32_t>(name.substr(0, bar)) != job.array->array_job) return false;
-    if (bar == std::string::npos) return true;
-    const bool alone = job.array->task != kNoTask;
-    return names_a_task(name.substr(bar + 1), alone ? IndexSet(job.array->task, job.array->task) : job.array->pending);
-  }
-
-  // One job of a filter's result: itself, or those of its steps and tasks that were named.
-  void end_job(const Job& job) {
-    bool named = false;
-    for (const std::string& target : request_.targets) {
-      if (!names_step(target) || !is_name_of(job, job_name(target))) continue;
-      named = true;
-      if (confirmed(fmt::format("step_id={}", target), job)) end_target(target);
-    }
-    if (named) return;
-    for (const std::string& target : targets_of(job)) {
-      if (confirmed(fmt::format("job_id={}", target), job)) end_target(target);
-    }
-  }
-
-  static bool is_name_of(const Job& job, const std::string& name) {
-    if (name == std::to_string(job.id)) return true;
-    if (job.array) return name == fmt::format("{}_{}", job.array->array_job, job.array->task);
-    return job.het && name == fmt::format("{}+{}", job.het->leader, job.het->offset);
-  }
-
-  // Of an array that waits some tasks alone may have been named.
-  [[nodiscard]] std::vector<std::string> targets_of(const Job& job) const {
-    if (!job.array) return {std::to_string(job.id)};
-    const std::string whole = std::to_string(job.array->array_job);
-    if (job.array->task != kNoTask) return {fmt::format("{}_{}", whole, job.array->task)};
-    std::vector<std::string> tasks;
-    for (const std::string& given : request_.targets) {
-      const size_t bar = given.find('_');
-      if (to_number<uint32_t>(given.substr(0, bar)) != job.array->array_job) continue;
-      if (bar == std::string::npos) return {whole};
-      if (names_a_task(given.substr(bar + 1), job.array->pending)) tasks.push_back(given);
-    }
-    return request_.targets.empty() ? std::vector<std::string>{whole} : tasks;
-  }
-
-  // `tasks`: 3, [1-3,7] or *, perhaps with a step behind a dot.
-  static bool names_a_task(std::string_view tasks, const IndexSet& waiting) {
-    tasks = tasks.substr(0, tasks.find('.'));
-    if (tasks == "*") return true;
-    const auto wanted = IndexSet::parse_tasks(tasks);
-    return wanted && wanted->intersects(waiting);
-  }
-
-  [[nodiscard]] bool confirmed(const std::string& what, const Job& job) const {
-    if (!request_.interactive) return true;
+  [[nodiscard]] static bool confirmed(const protocol::CancelOutcome& part) {
+    const char* kind = names_step(part.target) ? "step_id" : "job_id";
     std::string answer;
     do {  // until it is an answer
-      std::fprintf(stdout, "Cancel %s name=%s partition=%s [y/n]? ", what.c_str(),
-                   job.spec ? job.spec->name.c_str() : "", job.partition.c_str());
+      std::fprintf(stdout, "Cancel %s=%s name=%s partition=%s [y/n]? ", kind, part.target.c_str(),
+                   part.name.c_str(), part.partition.c_str());
       std::fflush(stdout);
       if (!std::getline(std::cin, answer)) return false;
       if (answer.starts_with('y') || answer.starts_with('Y')) return true;
@@ -210,26 +162,26 @@ class Cancel {
 
   // A step is cancelled unless a signal was asked for. KILL is the end of a job in Slurm, unless it is for the script or
   // the steps alone.
-  [[nodiscard]] bool ends(const std::string& target) const {
-    if (names_step(target)) return !request_.signal_given;
+  [[nodiscard]] bool ends(bool step) const {
+    if (step) return !request_.signal_given;
     return !request_.batch && !request_.full && (!request_.signal_given || request_.signal == SIGKILL);
   }
 
-  [[nodiscard]] protocol::SignalRequest signal_for(const std::string& target) const {
-    protocol::SignalRequest signal;
-    signal.target = target;
-    signal.signal = request_.signal;
-    if (ends(target)) signal.flags |= protocol::kSignalCancel;
-    if (request_.batch) signal.flags |= protocol::kSignalBatchOnly;
-    if (request_.full) signal.flags |= protocol::kSignalFull;
-    if (!ends(target) && !request_.batch && !request_.full && !names_step(target)) signal.flags |= protocol::kSignalStepsOnly;
-    if (request_.cron) signal.flags |= protocol::kSignalCron;
-    if (request_.hurry) signal.flags |= protocol::kSignalHurry;
-    return signal;
+  [[nodiscard]] protocol::SignalFlags flags_for(bool step) const {
+    protocol::SignalFlags flags = 0;
+    if (ends(step)) flags |= protocol::kSignalCancel;
+    if (request_.batch && !request_.full) flags |= protocol::kSignalBatchOnly;
+    if (request_.full) flags |= protocol::kSignalFull;
+    if (!ends(step) && !request_.batch && !request_.full && !step)
+      flags |= protocol::kSignalStepsOnly;
+    if (request_.cron) flags |= protocol::kSignalCron;
+    if (request_.hurry) flags |= protocol::kSignalHurry;
+    return flags;
   }
 
   void end_target(const std::string& target) {
-    const auto reply = client_.call<protocol::CountReply>(signal_for(target));
+    const auto reply = call_surely<protocol::CountReply>(
+        protocol::SignalRequest{target, request_.signal, flags_for(names_step(target))});
     const bool gone = !reply && (reply.error().code == ErrorCode::kInvalidJobId || reply.error().code == ErrorCode::kAlreadyDone);
     const bool all_over = reply && reply->count == 0 && !reply->errors.empty() && std::ranges::all_of(reply->errors, is_no_news);
     // Slurm looks for the jobs first when they are not just to end: what is over then is unknown to it
@@ -280,6 +232,7 @@ int scancel_main(int argc, char** argv) {
   if (const auto status = read_cancel_request(argc, argv, request)) return *status;
   Result<Client> client = Client::open();
   if (!client) return report("scancel", client.error());
+  client->keep_asking();
   if (!accept_cluster("scancel", request.clusters, client->config())) return 1;
   return Cancel(*client, request).run();
 }

@@ -136,6 +136,8 @@ class Created(DynamicCase):
         self.cluster.change_conf(lambda text: before)
         self.run_cmd("scontrol", "reconfigure")
         self.assertIsNone(self.node_state("c1"))
+        self.assertNotIn("NodeName=c1 ", self.out("scontrol", "show", "nodes"))
+        self.assertIn("NodeName=c1 ", self.out("scontrol", "show", "nodes", "-F"))
 
     def test_an_agent_waits_for_the_controller(self):
         self.create("d2", "CLOUD")

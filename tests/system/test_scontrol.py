@@ -387,9 +387,9 @@ class Scontrol(ClusterCase):
         self.run_cmd("scontrol", "update", f"JobId={mine}", "JobName=renamed")
         self.run_cmd("scontrol", "update", "JobName=renamed", "Comment=found", "JobName=again")
         self.assertEqual((self.show(mine)["JobName"], self.show(mine)["Comment"]), ("again", "found"))
-        for words, err in ((("JobName=nobodys", "TimeLimit=5"), "Invalid job id specified for job nobodys\n"),
+        for words, err in ((("JobName=nobodys", "TimeLimit=5"), "scontrol: error: JobName nobodys not found\n"),
                            (("JobName=crowd",), "No changes specified\n"),
-                           (("JobName=crowd", "UserID=no-such-user", "TimeLimit=5"), "scontrol: error: Invalid UserID: no-such-user\n"),
+                           (("JobName=crowd", "UserID=no-such-user", "TimeLimit=5"), "Invalid UserID: no-such-user\nRequest aborted\n"),
                            ((f"JobId={mine}", "UserID=root", "TimeLimit=5"),
                             "Update of this parameter is not supported: UserID=root\nRequest aborted\n")):
             self.fails(err, "scontrol", "update", *words)

@@ -43,7 +43,7 @@ class Topology(PlacedJobs):
         self.assertEqual(self.out("scontrol", "show", "topology", "s1"), s1)
         self.assertEqual(self.out("scontrol", "show", "topology", "n3"), s2 + top)
         self.assertEqual(self.out("scontrol", "show", "topology", "n1,n3"), top)
-        self.fails(0, "scontrol: error: Topology information contains no switch or node named foo\n", "scontrol", "show", "topology",
+        self.fails(1, "scontrol: error: Topology information contains no switch or node named foo\n", "scontrol", "show", "topology",
                    "foo")
 
     def test_few_switches(self):

@@ -191,25 +191,33 @@ void write_config_file(Session& session, const Words& words) {
   if (!session.quiet) std::printf("Slurm config saved to %s\n", path.c_str());
 }
 
-void show_topology(Session& session, const std::string& name) {
+// `what`: a switch or nodes, by their name alone or as "switch=NAME", "node=NAME".
+void show_topology(Session& session, const std::string& what) {
+  const size_t equals = what.find('=');
+  const std::string_view key =
+      std::string_view(what).substr(0, equals == std::string::npos ? 0 : equals);
+  const bool keyed = iequals(key, "switch") || iequals(key, "node");
+  const std::string name = keyed ? what.substr(equals + 1) : what;
   const auto config = whole_config(session);
   if (!config) return session.fail("slurm_load_topo error: " + error_text(config.error()));
   if (config->switches.empty()) {
-    std::fputs("scontrol: error: No topology information available\n", stderr);
-    return;
+    return session.fail("scontrol: error: No topology information available");
   }
   std::map<std::string, Switch> all;
   for (const SwitchConfig& one : config->switches) all[one.name].config = &one;
   for (const SwitchConfig& one : config->switches) settle(one.name, all);
   const auto nodes = expand_hosts(name);
-  const bool is_switch = all.contains(name);
+  const bool is_switch = all.contains(name) && !iequals(key, "node");
   bool any = false;
   for (const SwitchConfig& one : config->switches) {
-    const bool wanted = name.empty() || (is_switch ? one.name == name : nodes && is_above(all[one.name], *nodes));
+    const bool wanted = name.empty() || (is_switch ? one.name == name
+                                                   : nodes && !iequals(key, "switch") &&
+                                                         is_above(all[one.name], *nodes));
     if (wanted) std::puts(switch_line(all[one.name]).c_str());
     any = any || wanted;
   }
-  if (!any) std::fprintf(stderr, "scontrol: error: Topology information contains no switch or node named %s\n", name.c_str());
+  if (!any)
+    session.fail("scontrol: error: Topology information contains no switch or node named " + what);
 }
 
 void update_step(Session& session, const Words& words) {

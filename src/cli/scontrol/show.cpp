@@ -162,6 +162,7 @@ void show_nodes(Session& session, const std::string& list) {
   protocol::QueryNodesRequest request;
   request.nodes_only = true;
   request.hidden_partitions = session.all;
+  request.powered_down = session.future;
   const auto reply = session.client()->call<protocol::QueryNodesReply>(request);
   if (!reply) return session.fail("slurm_load_node error: " + error_text(reply.error()));
   std::vector<std::string> wanted;

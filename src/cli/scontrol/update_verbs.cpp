@@ -191,13 +191,16 @@ void update_named_jobs(Session& session, std::vector<Pair> pairs) {
   if (const auto user = std::ranges::find_if(pairs, is_user); user != pairs.end()) {
     uid = user_id(user->value);
     if (!uid) uid = to_number<uint32_t>(user->value);  // of a user whose name is not known here
-    if (!uid) return session.fail("scontrol: error: Invalid UserID: " + user->value);
+    if (!uid) {
+      session.fail("Invalid UserID: " + user->value);
+      return session.fail("Request aborted");
+    }
   }
   std::erase_if(pairs, is_user);
   if (pairs.empty()) return session.fail("No changes specified");
   const auto jobs = jobs_named(session, wanted, uid);
   if (jobs && jobs->empty()) {
-    return session.fail(fmt::format("{} for job {}", error_sentence(ErrorCode::kInvalidJobId), wanted));
+    return session.fail(fmt::format("scontrol: error: JobName {} not found", wanted));
   }
   if (jobs) update_jobs(session, pairs, *jobs);
 }
@@ -286,6 +289,7 @@ void update(Session& session, const Words& words) {
     const Words jobs = split_ids(entity->value);
     std::vector<Pair> changes = pairs;
     std::erase_if(changes, is_job_id);
+    if (jobs.empty()) return session.fail("No changes specified");
     return update_jobs(session, changes, jobs);
   }
   if (std::ranges::any_of(pairs, is_job_name)) return update_named_jobs(session, pairs);

@@ -1,8 +1,7 @@
 // Options of a command as rows, one an option: what getopt has to know of it, and what it does.
 #pragma once
 
-#include <getopt.h>
-
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <optional>
@@ -10,6 +9,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <getopt.h>
 
 namespace sluice::cli {
 
@@ -78,12 +79,20 @@ template <class Options>
   constexpr int kFirstLong = 0x100;
   std::string letters = reading == Reading::kOperandsEnd ? "+" : "";
   std::vector<option> longs;
+  // --helpformat and its like came after --help, and take none of its beginnings (--hel) from it
+  const auto is_more_than_help = [](std::string_view name) {
+    return name.size() > 4 && name.starts_with("help");
+  };
+  const bool more_help = std::any_of(argv, argv + argc, [&](std::string_view word) {
+    return word.starts_with("--") && is_more_than_help(word.substr(2));
+  });
   for (size_t i = 0; i < rows.size(); ++i) {
     const OptionRow<Options>& row = rows[i];
     const int argument = row.takes == Takes::kNothing ? no_argument
                          : row.takes == Takes::kValue ? required_argument
                                                       : optional_argument;
-    if (*row.name != '\0') longs.push_back({row.name, argument, nullptr, kFirstLong + static_cast<int>(i)});
+    const bool named = *row.name != '\0' && (more_help || !is_more_than_help(row.name));
+    if (named) longs.push_back({row.name, argument, nullptr, kFirstLong + static_cast<int>(i)});
     if (row.letter == '\0' || letters.find(row.letter) != std::string::npos) continue;
     letters.push_back(row.letter);
     letters.append(static_cast<size_t>(argument), ':');  // one or two, as getopt's own constants are

@@ -238,6 +238,48 @@ struct SignalRequest {
   }
 };
 
+// scancel with filters: which jobs, array tasks and steps are meant is decided with what becomes of
+// them, so that nothing is hit that passes the filters no more.
+struct CancelJobsRequest {
+  QueryJobsRequest filter;  // ids as in SignalRequest
+  uint32_t signal = 0;      // as there
+  SignalFlags flags = 0;    // of jobs
+  bool ends_steps = true;   // those that are named are cancelled, not signalled
+  bool find_only = false;   // say what it would be, and leave it alone
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "filter", &CancelJobsRequest::filter);
+    field(2, "signal", &CancelJobsRequest::signal);
+    field(3, "flags", &CancelJobsRequest::flags);
+    field(4, "ends_steps", &CancelJobsRequest::ends_steps);
+    field(5, "find_only", &CancelJobsRequest::find_only);
+  }
+};
+struct CancelOutcome {
+  std::string target;  // 12, 12_3, 12_[2-4%1], 12+1, 12.0
+  ErrorCode code = ErrorCode::kOk;
+  std::string text;       // of the error, where it says more than the code
+  std::string name;       // of the job; find_only
+  std::string partition;  // find_only
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "target", &CancelOutcome::target);
+    field(2, "code", &CancelOutcome::code);
+    field(3, "text", &CancelOutcome::text);
+    field(4, "name", &CancelOutcome::name);
+    field(5, "partition", &CancelOutcome::partition);
+  }
+};
+struct CancelJobsReply {
+  std::vector<CancelOutcome> outcomes;  // of all that passed the filters, by job id
+  std::vector<std::string> missing;     // ids that name nothing, or what is over
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "outcomes", &CancelJobsReply::outcomes);
+    field(2, "missing", &CancelJobsReply::missing);
+  }
+};
+
 enum class JobAction : uint8_t {
   kHold = 0,        // by admin when done by one
   kUserHold = 1,

@@ -27,6 +27,7 @@ struct QueryJobsRequest {
   bool with_spec = true;
   std::string nodes;                 // host list: jobs that use one of them
   bool missing_is_error = true;      // one id alone that is unknown: kInvalidJobId
+  std::vector<std::string> wckeys;
   template <class V>
   static void describe(V&& field) {
     field(1, "ids", &QueryJobsRequest::ids);
@@ -45,6 +46,7 @@ struct QueryJobsRequest {
     field(14, "with_spec", &QueryJobsRequest::with_spec);
     field(15, "nodes", &QueryJobsRequest::nodes);
     field(16, "missing_is_error", &QueryJobsRequest::missing_is_error);
+    field(17, "wckeys", &QueryJobsRequest::wckeys);
   }
 };
 struct JobRecord {
@@ -83,12 +85,14 @@ struct QueryNodesRequest {
   bool nodes_only = false;
   bool partitions_only = false;
   bool hidden_partitions = false;  // -a: those that the user is not shown otherwise, and their nodes
+  bool powered_down = false;       // scontrol -F: nodes of a cloud that are off, too
   template <class V>
   static void describe(V&& field) {
     field(1, "nodes", &QueryNodesRequest::nodes);
     field(2, "nodes_only", &QueryNodesRequest::nodes_only);
     field(3, "partitions_only", &QueryNodesRequest::partitions_only);
     field(4, "hidden_partitions", &QueryNodesRequest::hidden_partitions);
+    field(5, "powered_down", &QueryNodesRequest::powered_down);
   }
 };
 struct NodeRecord {

@@ -171,16 +171,45 @@ std::string_view node_base_text(NodeBaseState base) {
 
 bool NodeStateName::matches(NodeBaseState shown, NodeFlags shown_flags) const {
   const bool drain = (shown_flags & kNodeDrain) != 0;
+  if ((shown_flags & flags) != flags) return false;
   if (drained) return drain && !in_use(shown, shown_flags);
   if (draining) return drain && in_use(shown, shown_flags);
   if (failing) return (shown_flags & kNodeFailing) != 0 && in_use(shown, shown_flags);
   if (rebooting) return (shown_flags & kRebooting) != 0;
-  if (base && *base != shown) return false;
   // the base state counts whatever flags there are: "idle" finds drained nodes too
-  return (shown_flags & flags) == flags;
+  return !base || *base == shown;
 }
 
+namespace {
+
+// "idle~", "alloc+": a state as sinfo shows it, with the mark of a flag. 0: it has none.
+NodeFlags flag_of_mark(std::string_view text) {
+  if (text.size() < 2) return 0;
+  if (text.back() == '+') return kNodeCompleting;
+  const auto* const row = std::ranges::find(kSuffixes, text.back(), &SuffixRow::suffix);
+  return row != std::end(kSuffixes) && text != "reboot^" ? row->flags : 0;
+}
+
+}  // namespace
+
 std::optional<NodeStateName> parse_node_state(std::string_view text) {
+  if (const NodeFlags flag = flag_of_mark(text); flag != 0) {
+    auto marked = parse_node_state(text.substr(0, text.size() - 1));
+    if (marked) marked->flags |= flag;
+    return marked;
+  }
+  if (const size_t plus = text.find('+');
+      plus != std::string_view::npos) {  // "idle+cloud", as scontrol shows it
+    auto left = parse_node_state(text.substr(0, plus));
+    const auto right = parse_node_state(text.substr(plus + 1));
+    if (!left || !right || right->base) return std::nullopt;
+    left->flags |= right->flags;
+    left->drained |= right->drained;
+    left->draining |= right->draining;
+    left->failing |= right->failing;
+    left->rebooting |= right->rebooting;
+    return left;
+  }
   NodeStateName made;
   for (size_t i = 0; i < std::size(kBaseStates); ++i) {
     if (iequals(text, kBaseStates[i].name) || iequals(text, kBaseStates[i].code)) {

@@ -11,6 +11,7 @@
 #include "common/tables/partition_update.hpp"
 #include "ctld/rpc/services.hpp"
 #include "ctld/state/fold.hpp"
+#include "ctld/state/job_filter.hpp"
 #include "ctld/state/target.hpp"
 
 namespace sluice::ctld {
@@ -37,6 +38,25 @@ std::vector<std::string> owner_groups(const ServiceParts& parts, const std::stri
   if (!named) return {};
   const state::FoundJob job = state::find_job(*now, named->job);
   return job ? parts.users.find(job->spec->uid, job->spec->gid, parts.clock()).groups : std::vector<std::string>();
+}
+
+void cancel_jobs(ServiceParts& parts,
+                 const CallContext& context,
+                 protocol::CancelJobsRequest request,
+                 Responder<protocol::CancelJobsReply> responder) {
+  const state::ClusterSnapshot now = parts.publisher.newest()->state;
+  auto filter = state::JobFilter::make(*now, std::move(request.filter), context.identity.uid);
+  if (!filter) return responder.fail(filter.error());
+  const auto made = [](const state::Reply& reply,
+                       const state::ClusterState&) -> Result<protocol::CancelJobsReply> {
+    return std::get<protocol::CancelJobsReply>(reply);
+  };
+  parts.engine.post(
+      {state::CancelJobs{identity_of(context),
+                         std::make_shared<const state::JobFilter>(std::move(*filter)),
+                         request.signal, request.flags, request.ends_steps, request.find_only},
+       {},
+       answer(std::move(responder), made)});
 }
 
 void update_job(ServiceParts& parts, const CallContext& context, protocol::UpdateJobRequest request,
@@ -100,6 +120,10 @@ void add_change_methods(net::RpcServer& server, ServiceParts& parts) {
     parts.engine.post({state::SignalJob{identity_of(context), request.target, request.signal, request.flags}, {},
                        answer_count(std::move(responder))});
   });
+  server.handle<CancelJobsRequest, CancelJobsReply>(
+      [&parts](const auto& context, auto request, auto responder) {
+        cancel_jobs(parts, context, std::move(request), std::move(responder));
+      });
   server.handle<JobActionRequest, CountReply>([&parts](const auto& context, auto request, auto responder) {
     if (auto ok = check_target(request.target); !ok) return responder.fail(ok.error());
     if (request.action == JobAction::kTop) {

@@ -16,24 +16,6 @@ namespace {
 
 constexpr size_t kChunkJobs = 500;
 
-template <class List>
-bool in_list(const List& list, std::string_view value) {
-  return list.empty() || std::ranges::any_of(list, [&](const auto& one) { return one == value; });
-}
-
-bool any_in_list(const std::vector<std::string>& list, std::string_view comma_list) {
-  if (list.empty()) return true;
-  return std::ranges::any_of(split_list(comma_list), [&](const auto& value) { return in_list(list, value); });
-}
-
-// By name: --licenses=matlab finds a job that has "solver,matlab:2", --licenses=matlab:2 none.
-bool any_license_in_list(const std::vector<std::string>& list, std::string_view licenses) {
-  if (list.empty()) return true;
-  return std::ranges::any_of(split_list(licenses), [&](const std::string& license) {
-    return in_list(list, std::string_view(license).substr(0, license.find(':')));
-  });
-}
-
 // Whoever has the key of srun's port can speak for its tasks; it is told to nobody who only looks.
 std::shared_ptr<const Step> without_key(const std::shared_ptr<const Step>& step) {
   if (step->spec == nullptr || step->spec->io.key.empty()) return step;
@@ -107,87 +89,47 @@ JobQuery::JobQuery(protocol::QueryJobsRequest request,
                    Time now)
     : request_(std::move(request)), asker_(std::move(asker)), state_(std::move(state)), soft_(std::move(soft)), now_(now) {}
 
-Status JobQuery::parse_ids() {
-  parsed_ = true;
-  for (const std::string& text : request_.ids) {
-    Wanted wanted;
-    const size_t mark = text.find_first_of("_+");
-    const auto id = to_number<JobId>(std::string_view(text).substr(0, mark));
-    if (!id) return failure(ErrorCode::kInvalidJobId);
-    wanted.job = *id;
-    if (mark != std::string::npos && text[mark] == '+') {
-      wanted.component = to_number<uint32_t>(std::string_view(text).substr(mark + 1));
-      if (!wanted.component) return failure(ErrorCode::kInvalidJobId);
-    } else if (mark != std::string::npos) {
-      const auto set = IndexSet::parse_tasks(std::string_view(text).substr(mark + 1));
-      if (!set) return failure(ErrorCode::kInvalidJobId);
-      wanted.tasks_given = true;
-      wanted.tasks = *set;
-    }
-    ids_.push_back(std::move(wanted));
-  }
-  if (request_.nodes.empty()) return {};
-  auto nodes = state::resolve_nodes(*state_, request_.nodes);
-  if (!nodes) return tl::unexpected(nodes.error());
-  nodes_ = std::move(*nodes);
-  return {};
-}
-
-bool JobQuery::matches_id(const Job& job) const {
-  if (ids_.empty()) return true;
-  return std::ranges::any_of(ids_, [&](const Wanted& wanted) {
-    if (wanted.component) {
-      return job.het != nullptr && job.het->offset == *wanted.component &&
-             (wanted.job == job.het->leader || wanted.job == job.id);
-    }
-    if (job.het != nullptr && wanted.job == job.het->leader && !wanted.tasks_given) return true;
-    if (!job.array) return wanted.job == job.id && !wanted.tasks_given;
-    if (wanted.tasks_given) {
-      if (wanted.job != job.array->array_job) return false;
-      if (job.array->task != kNoTask) return wanted.tasks.contains(job.array->task);
-      return wanted.tasks.intersects(job.array->pending);
-    }
-    return wanted.job == job.id || wanted.job == job.array->array_job;
-  });
-}
-
 // Whether the id names the job or its array; a task that the array lacks is nothing found, no error.
 bool JobQuery::is_of(const Job& job, JobId id) {
   return job.id == id || (job.array != nullptr && job.array->array_job == id);
 }
 
-// squeue shows what has not ended unless it is asked for states.
-bool JobQuery::matches_state(const Job& job) const {
-  if (request_.all_states) return true;
-  if (request_.states.empty() && request_.flag_states == 0) return !is_finished(job);
-  if ((job.flags & request_.flag_states) != 0) return true;
-  const bool has_another = (job.flags & (kJobCompleting | kJobStopped)) != 0;
-  return !has_another && std::ranges::find(request_.states, job.state) != request_.states.end();
+// Slurm shows a job that it is asked for, but not its steps, and one that waits for any of several
+// partitions.
+bool JobQuery::is_shown(const Job& job) const {
+  const std::string_view partitions = state::filtered_partitions(job);
+  const bool named = !filter_->targets().empty() && !request_.steps;
+  return named || partitions.find(',') != std::string_view::npos ||
+         !contains(asker_.unseen, partitions);
 }
 
-bool JobQuery::matches(const Job& job) const {
+// As it is shown: the partitions of a job that waits as they are tried, of the highest tier first;
+// who is mailed with the domain where only the user says who that is.
+std::shared_ptr<const JobSpec> JobQuery::shown_spec(const Job& job) const {
   const JobSpec& spec = *job.spec;
-  const auto& r = request_;
-  if (!matches_id(job) || !matches_state(job)) return false;
-  if (!r.uids.empty() && std::ranges::find(r.uids, spec.uid) == r.uids.end()) return false;
-  const bool names = in_list(r.accounts, spec.account) && in_list(r.qos, spec.qos) && in_list(r.names, spec.name) &&
-                     in_list(r.reservations, reservation_of(job)) && any_license_in_list(r.licenses, spec.licenses);
-  if (!names) return false;
-  const bool pending = job.state == JobState::kPending;
-  const std::string_view partitions = pending && !spec.partitions.empty() ? spec.partitions.view() : job.partition.view();
-  if (!any_in_list(r.partitions, partitions)) return false;
-  if (nodes_) {
-    if (!job.allocation || is_finished(job)) return false;
-    if (std::ranges::none_of(job.allocation->nodes, [&](const auto& a) { return nodes_->test(a.node); })) return false;
+  const auto tier = [&](const std::string& name) {
+    const state::Partition* partition = state::find_partition(*state_, name);
+    return partition != nullptr ? partition->config->priority_tier : 0;
+  };
+  const std::string& domain = state_->config->mail_domain;
+  const bool several =
+      job.state == JobState::kPending && spec.partitions.view().find(',') != std::string_view::npos;
+  const bool mailed = !domain.empty() && !spec.mail_type.empty() && spec.mail_user.empty();
+  if (!several && !mailed) return job.spec;
+  auto shown = std::make_shared<JobSpec>(spec);
+  if (several) {
+    std::vector<std::string> names = split_list(spec.partitions.view());
+    std::ranges::stable_sort(names, std::greater<>(), tier);
+    shown->partitions = fmt::format("{}", fmt::join(names, ","));
   }
-  // Slurm shows a job that it is asked for, but not its steps, and one that waits for any of several partitions
-  const bool named = !ids_.empty() && !r.steps;
-  return named || partitions.find(',') != std::string_view::npos || !contains(asker_.unseen, partitions);
+  if (mailed) shown->mail_user = fmt::format("{}@{}", spec.user_name.view(), domain);
+  return shown;
 }
 
 protocol::JobRecord JobQuery::record(const Job& job) const {
   protocol::JobRecord out;
   out.job = job;
+  out.job.spec = shown_spec(job);
   out.job.ended_requests.clear();  // of no use to anybody else
   if (!request_.steps) out.job.steps.clear();
   for (auto& step : out.job.steps) step = without_key(step);
@@ -211,15 +153,21 @@ protocol::JobRecord JobQuery::record(const Job& job) const {
 }
 
 Result<std::optional<protocol::JobChunk>> JobQuery::next() {
-  if (!parsed_) {
-    if (auto ok = parse_ids(); !ok) return tl::unexpected(ok.error());
+  if (!filter_) {
+    auto filter = state::JobFilter::make(*state_, request_, asker_.uid);
+    if (!filter) return tl::unexpected(filter.error());
+    filter_ = std::move(*filter);
+    if (std::ranges::any_of(filter_->targets(),
+                            [](const auto& target) { return target.step.has_value(); })) {
+      return failure(ErrorCode::kInvalidJobId);
+    }
   }
   if (done_) return std::optional<protocol::JobChunk>();
   protocol::JobChunk chunk;
   chunk.now = now_;
   // most questions are not about what has ended
-  const bool folded = request_.all_states || !request_.states.empty() || ids_.size() == 1;
-  const bool own_only = has_option(state_->config->private_data, "jobs") && !state::is_admin(*state_, asker_.uid);
+  const auto& targets = filter_->targets();
+  const bool folded = request_.all_states || !request_.states.empty() || targets.size() == 1;
   while (chunk.jobs.size() < kChunkJobs) {
     at_ = folded ? state::next_job(*state_, at_) : state_->jobs.next_id(at_);
     if (at_ == UINT32_MAX) {
@@ -228,12 +176,15 @@ Result<std::optional<protocol::JobChunk>> JobQuery::next() {
     }
     const state::FoundJob found = state::find_job(*state_, at_++);
     const Job& job = *found;
-    if (own_only && job.spec->uid != asker_.uid) continue;  // as if it were not there
-    if (matches(job)) chunk.jobs.push_back(record(job));
-    else any_ = any_ || (ids_.size() == 1 && is_of(job, ids_[0].job));
+    if (!filter_->sees(job)) continue;
+    if (filter_->matches(job) && is_shown(job))
+      chunk.jobs.push_back(record(job));
+    else
+      any_ = any_ || (targets.size() == 1 && is_of(job, targets[0].job));
   }
   any_ = any_ || !chunk.jobs.empty();
-  if (done_ && !any_ && ids_.size() == 1 && request_.missing_is_error) return failure(ErrorCode::kInvalidJobId);
+  if (done_ && !any_ && targets.size() == 1 && request_.missing_is_error)
+    return failure(ErrorCode::kInvalidJobId);
   return std::optional(std::move(chunk));
 }
 

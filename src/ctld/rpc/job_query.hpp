@@ -10,6 +10,7 @@
 #include "common/protocol/ctld.hpp"
 #include "ctld/sched/pass.hpp"
 #include "ctld/state/cluster_state.hpp"
+#include "ctld/state/job_filter.hpp"
 
 namespace sluice::ctld {
 
@@ -31,17 +32,9 @@ class JobQuery {
   [[nodiscard]] Result<std::optional<protocol::JobChunk>> next();
 
  private:
-  struct Wanted {  // one entry of QueryJobsRequest::ids
-    JobId job = kNoJob;
-    bool tasks_given = false;
-    IndexSet tasks;
-    std::optional<uint32_t> component;  // 12+1
-  };
-  Status parse_ids();
-  [[nodiscard]] bool matches(const Job& job) const;
-  [[nodiscard]] bool matches_id(const Job& job) const;
+  [[nodiscard]] bool is_shown(const Job& job) const;
   [[nodiscard]] static bool is_of(const Job& job, JobId id);
-  [[nodiscard]] bool matches_state(const Job& job) const;
+  [[nodiscard]] std::shared_ptr<const JobSpec> shown_spec(const Job& job) const;
   [[nodiscard]] protocol::JobRecord record(const Job& job) const;
 
   const protocol::QueryJobsRequest request_;
@@ -49,9 +42,7 @@ class JobQuery {
   const state::ClusterSnapshot state_;
   const std::shared_ptr<const sched::SoftView> soft_;
   const Time now_;
-  std::vector<Wanted> ids_;
-  std::optional<Bitmap> nodes_;
-  bool parsed_ = false;
+  std::optional<state::JobFilter> filter_;  // made when the first chunk is asked for
   bool any_ = false;      // a job was found
   bool done_ = false;
   uint32_t at_ = 0;       // the next job id to look at

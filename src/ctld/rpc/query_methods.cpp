@@ -78,7 +78,7 @@ Result<protocol::QueryNodesReply> query_nodes(ServiceParts& parts, const CallCon
   protocol::QueryNodesReply reply;
   const std::vector<NodeSoft> soft = parts.liveness.soft();
   const state::ActiveReservations reservations(*state, parts.clock());
-  const bool show_away = has_option(state->config->private_data, "cloud");
+  const bool show_away = request.powered_down || has_option(state->config->private_data, "cloud");
   state->nodes.for_each([&](const Node& node) {
     const bool away = (node.flags & kNodeCloud) != 0 && (node.flags & kNodePoweredDown) != 0;
     if (hide_nodes || node.removed || (away && !show_away) || (wanted && !wanted->test(node.id))) return;

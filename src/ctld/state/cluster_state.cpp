@@ -107,21 +107,11 @@ FoundJob find_array_task(const ClusterState& state, JobId array_job, uint32_t ta
   if (task == kNoTask) return find_job(state, array_job);
   const ArrayTasks* tasks = state.arrays.find(array_job);
   if (tasks == nullptr) return {};
-  const Job* found = nullptr;
-  tasks->jobs.for_each([&](uint32_t id) {
-    if (found != nullptr) return;
-    const Job* job = state.jobs.find(id);
-    if (job != nullptr && (job->array->task == task || job->array->pending.contains(task))) {
-      found = job;
-    }
-  });
-  if (found != nullptr) return FoundJob(found);
-  const FoldedTask* folded = nullptr;
-  tasks->folded.for_each([&](uint32_t id) {
-    const FoldedTask* one = folded == nullptr ? state.folded.find(id) : nullptr;
-    if (one != nullptr && one->task == task) folded = one;
-  });
-  return folded == nullptr ? FoundJob() : FoundJob(unfolded(*folded));
+  if (const JobId id = tasks->by_task.find(task); id != kNoJob) return find_job(state, id);
+  const Job* waiting = state.jobs.find(array_job);
+  const bool is_its =
+      waiting != nullptr && waiting->array != nullptr && waiting->array->pending.contains(task);
+  return is_its ? FoundJob(waiting) : FoundJob();
 }
 
 std::vector<std::string> partitions_of(const ClusterState& state, const Job& job) {

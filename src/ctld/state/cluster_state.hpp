@@ -20,9 +20,10 @@
 #include "common/model/node.hpp"
 #include "common/model/reservation.hpp"
 #include "common/model/trigger.hpp"
+#include "ctld/state/cow_id_map.hpp"
 #include "ctld/state/cow_id_set.hpp"
-#include "ctld/state/found_job.hpp"
 #include "ctld/state/cow_table.hpp"
+#include "ctld/state/found_job.hpp"
 
 namespace sluice::state {
 
@@ -48,6 +49,7 @@ struct FoldPool {
 struct ArrayTasks {
   IndexSet jobs;           // ids of every record of the array, also of the one with pending tasks
   IndexSet folded;         // ids of ended tasks without a record (ClusterState::folded)
+  CowIdMap by_task;        // ids by task, of both; the one with pending tasks has the array's own
   uint32_t running = 0;    // tasks that hold an allocation, completing ones included
   uint32_t folded_bad = 0;  // of the folded ones: those that failed, or were cancelled
   Time oldest_end = kNever;  // no folded one ended before

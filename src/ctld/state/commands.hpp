@@ -50,6 +50,16 @@ struct SignalJob {
   uint32_t signal = 0;
   protocol::SignalFlags flags = 0;
 };
+class JobFilter;
+// All that the filter means, which the edge has read.
+struct CancelJobs {
+  Identity who;
+  std::shared_ptr<const JobFilter> filter;
+  uint32_t signal = 0;
+  protocol::SignalFlags flags = 0;  // of jobs
+  bool ends_steps = true;
+  bool find_only = false;
+};
 struct ChangeJob {  // hold, release, requeue, …
   Identity who;
   std::string target;
@@ -228,7 +238,7 @@ struct LaunchFailed {
 struct Tick {};
 
 using Command =
-    std::variant<SubmitJob, UpdateJob, SignalJob, ChangeJob, TopJob, NotifyJob, EndAllocation, ClientGone, CreateStep,
+    std::variant<SubmitJob, UpdateJob, SignalJob, CancelJobs, ChangeJob, TopJob, NotifyJob, EndAllocation, ClientGone, CreateStep,
                  CreateHetStep, UpdateNode, UpdatePartition, CreateNodes, DeleteNodes, RebootNodes, UpdateStep,
                  SetTrigger, ClearTriggers, ReplaceCrontab, ChangeReservation, EndSteps, JobsCleaned, PrologDone, PrologsDone,
                  RegisterNode, StartEpoch, ReplaceConfig, NodesSilent, NodesNotResponding, NodesResponding,

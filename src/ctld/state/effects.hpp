@@ -54,7 +54,7 @@ struct CrontabReply {
 struct ReservationReply {
   std::string name;
 };
-using Reply = std::variant<Done, DoneInPart, JobSubmittedReply, CrontabReply, ReservationReply, StepCreatedReply, HetStepCreatedReply, protocol::CountReply,
+using Reply = std::variant<Done, DoneInPart, JobSubmittedReply, CrontabReply, ReservationReply, StepCreatedReply, HetStepCreatedReply, protocol::CountReply, protocol::CancelJobsReply,
                            RegisteredReply, StartedReply>;
 
 // --- to the nodes --------------------------------------------------------------------------------

@@ -65,6 +65,7 @@ std::shared_ptr<const Allocation> shared_allocation(FoldPool& pool,
 
 void note_folded(ArrayTasks& tasks, const FoldedTask& task) {
   tasks.folded.insert(task.id);
+  tasks.by_task.set(task.task, task.id);
   tasks.folded_bad += succeeded(*task.model) ? 0U : 1U;
   tasks.oldest_end = std::min(tasks.oldest_end, task.end);
   tasks.latest_start = std::max(tasks.latest_start, task.start);
@@ -72,6 +73,7 @@ void note_folded(ArrayTasks& tasks, const FoldedTask& task) {
 
 void forget_folded(ArrayTasks& tasks, const FoldedTask& task) {
   tasks.folded.erase(task.id);
+  tasks.by_task.erase(task.task, task.id);
   tasks.folded_bad -= succeeded(*task.model) ? 0U : 1U;
 }
 
@@ -144,6 +146,7 @@ void unfold_job(ClusterState& state, JobId id) {
   ArrayTasks& tasks = state.arrays.edit(array_of(*task));
   forget_folded(tasks, *task);
   tasks.jobs.insert(id);
+  tasks.by_task.set(job.array->task, id);
   state.folded.erase(id);
   state.finished.insert(id);
   state.jobs.insert(id, std::move(job));

@@ -90,7 +90,9 @@ void index_job(ClusterState& state, const Job& job) {
   if (place.waiting) state.waiting.insert(job.id);
   state.job_count += place.count;
   if (job.array != nullptr) {
-    state.arrays.edit_or_insert(job.array->array_job).jobs.insert(job.id);
+    ArrayTasks& tasks = state.arrays.edit_or_insert(job.array->array_job);
+    tasks.jobs.insert(job.id);
+    if (job.array->task != kNoTask) tasks.by_task.set(job.array->task, job.id);
     if (place.kind == JobPlace::Kind::kActive) count_running_task(state, job, 1);
   }
   const uint64_t request = job.spec->request_id;
@@ -109,6 +111,7 @@ void unindex_job(ClusterState& state, const Job& job) {
     if (place.kind == JobPlace::Kind::kActive) count_running_task(state, job, -1);
     ArrayTasks& tasks = state.arrays.edit(job.array->array_job);
     tasks.jobs.erase(job.id);
+    if (job.array->task != kNoTask) tasks.by_task.erase(job.array->task, job.id);
     if (tasks.jobs.empty() && tasks.folded.empty()) state.arrays.erase(job.array->array_job);
   }
   const uint64_t request = job.spec->request_id;

@@ -61,6 +61,11 @@ void check_job(const ClusterState& state, const Job& job, Problems& problems) {
   if (job.array != nullptr) {
     const ArrayTasks* tasks = state.arrays.find(job.array->array_job);
     if (tasks == nullptr || !tasks->jobs.contains(job.id)) wrong("is missing in its array");
+    const bool found = job.array->task == kNoTask ||
+                       (tasks != nullptr && tasks->by_task.find(job.array->task) == job.id);
+    if (!found) wrong("is not found by its task");
+    if (job.array->task == kNoTask && job.id != job.array->array_job)
+      wrong("holds an array's waiting tasks and not its id");
     if ((job.array->task == kNoTask) == job.array->pending.empty()) wrong("is task and array at once");
     if (job.array->cancelled.intersects(job.array->pending)) wrong("waits with tasks that were cancelled");
     if (!job.array->cancelled.empty() && job.id != job.array->array_job) wrong("knows cancelled tasks of its array");
@@ -206,6 +211,8 @@ void check_folded(const ClusterState& state, const FoldedTask& task, Problems& p
   if (state.finished.contains(task.id)) wrong("is in an index of records");
   const ArrayTasks* tasks = state.arrays.find(job.array->array_job);
   if (tasks == nullptr || !tasks->folded.contains(task.id)) wrong("is missing in its array");
+  else if (tasks->by_task.find(task.task) != task.id)
+    wrong("is not found by its task");
   else if (tasks->oldest_end > task.end) wrong("ended before the oldest of its array");
   else if (tasks->latest_start < task.start) wrong("started after the latest of its array");
 }

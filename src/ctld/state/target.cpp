@@ -25,6 +25,48 @@ IndexSet missing_tasks(const ClusterState& state, const IndexSet& named, const T
   return without(missing, index_set_of(there));
 }
 
+// Those of the tasks that have records, and what is still one record of them. Few are looked up one
+// by one, however large the array is.
+void find_tasks(const ClusterState& state,
+                JobId array_job,
+                const IndexSet& wanted,
+                TargetedJobs& found) {
+  const ArrayTasks& array = state.arrays.at(array_job);
+  IndexSet records;
+  const auto take = [&](JobId id, bool has_record) {
+    if (has_record)
+      records.insert(id);
+    else
+      found.folded.insert(id);
+  };
+  if (wanted.size() < array.jobs.size() + array.folded.size()) {
+    wanted.for_each([&](uint32_t task) {
+      if (const JobId id = array.by_task.find(task); id != kNoJob)
+        take(id, state.jobs.contains(id));
+    });
+  } else {
+    array.jobs.for_each([&](uint32_t id) {
+      const uint32_t task = state.jobs.at(id).array->task;
+      if (task != kNoTask && wanted.contains(task)) take(id, true);
+    });
+    array.folded.for_each([&](uint32_t id) {
+      if (wanted.contains(state.folded.at(id).task)) take(id, false);
+    });
+  }
+  const Job* waiting = state.jobs.find(array_job);
+  if (waiting != nullptr && waiting->array->task == kNoTask &&
+      waiting->state == JobState::kPending) {
+    IndexSet tasks = waiting->array->pending & wanted;
+    if (tasks == waiting->array->pending) {
+      records.insert(array_job);
+    } else if (!tasks.empty()) {
+      found.array_record = array_job;
+      found.pending_tasks = std::move(tasks);
+    }
+  }
+  records.for_each([&](uint32_t id) { found.records.push_back(id); });
+}
+
 }  // namespace
 
 Result<JobTarget> parse_target(std::string_view text) {
@@ -75,26 +117,12 @@ Result<TargetedJobs> find_targets(const ClusterState& state, const JobTarget& ta
     return found;
   }
   if (array == nullptr) return failure(ErrorCode::kInvalidJobId);
-  array->jobs.for_each([&](uint32_t id) {
-    const Job& job = state.jobs.at(id);
-    if (!target.tasks) {
-      found.records.push_back(id);
-    } else if (job.array->task != kNoTask) {
-      if (target.tasks->contains(job.array->task)) found.records.push_back(id);
-    } else if (job.state == JobState::kPending) {
-      IndexSet wanted = job.array->pending & *target.tasks;
-      if (wanted == job.array->pending) {
-        found.records.push_back(id);
-      } else if (!wanted.empty()) {
-        found.array_record = id;
-        found.pending_tasks = std::move(wanted);
-      }
-    }
-  });
-  if (!target.tasks) found.folded = array->folded;
-  else array->folded.for_each([&](uint32_t id) {
-    if (target.tasks->contains(state.folded.at(id).task)) found.folded.insert(id);
-  });
+  if (!target.tasks) {
+    array->jobs.for_each([&](uint32_t id) { found.records.push_back(id); });
+    found.folded = array->folded;
+  } else {
+    find_tasks(state, target.job, *target.tasks, found);
+  }
   if (found.empty()) return failure(ErrorCode::kInvalidJobId);
   if (target.tasks) found.missing = missing_tasks(state, *target.tasks, found);
   return found;

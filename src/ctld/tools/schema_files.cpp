@@ -69,7 +69,7 @@ void add_ctld(To& to) {
           NodeRecord, PartitionRecord, QueryNodesReply, QueryLicensesRequest, LicenseRecord,
           QueryLicensesReply, QueryConfigRequest, QueryConfigReply, PingRequest, PingReply,
           FetchConfigRequest, FetchConfigReply, BatchScriptRequest, BatchScriptReply,
-          ExplainRequest, ExplainReply, SignalRequest, JobActionRequest, UpdateJobRequest,
+          ExplainRequest, ExplainReply, SignalRequest, CancelJobsRequest, CancelOutcome, CancelJobsReply, JobActionRequest, UpdateJobRequest,
           UpdateNodeRequest, UpdatePartitionRequest, CreateNodesRequest, DeleteNodesRequest,
           NotifyRequest, ReconfigureRequest, ShutdownRequest, SetDebugRequest, CountReply,
           RebootNodesRequest, UpdateStepRequest, SetRuntimeRequest, SetTriggerRequest,

@@ -107,6 +107,12 @@ void add_user_rows(std::vector<Row>& rows) {
     request.text = "# nothing\n";
     return request;
   });
+  add(Stranger::kHarmless, [](JobId job) {  // what is refused stands in the answer
+    CancelJobsRequest request;
+    request.filter.ids = {text(job)};
+    request.flags = kSignalCancel;
+    return request;
+  });
   add(Stranger::kDenied, [](JobId job) { return SignalRequest{text(job), SIGUSR1, kSignalFull}; });
   add(Stranger::kDenied, [](JobId job) { return EndAllocationRequest{job, 0}; });
 }

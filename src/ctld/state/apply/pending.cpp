@@ -78,7 +78,10 @@ void split_tasks(ClusterState& state, JobId record,
     index_job(state, state.jobs.insert(task.job, std::move(job)));
   }
   SLUICE_CHECK(rest->pending.empty() == (last != nullptr));
-  if (last != nullptr) rest->task = last->task;
+  if (last != nullptr) {
+    rest->task = last->task;
+    state.arrays.edit(rest->array_job).by_task.set(last->task, record);
+  }
   change_job(state, record, [&](Job& job) { job.array = std::move(rest); });
 }
 

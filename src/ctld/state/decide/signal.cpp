@@ -1,4 +1,6 @@
 // scancel and scontrol notify: cancel or signal jobs, array tasks and steps.
+#include "ctld/state/decide/signal.hpp"
+
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/targets.hpp"
 #include "ctld/state/decide/verbs.hpp"
@@ -9,13 +11,6 @@ namespace {
 constexpr uint32_t kKill = 9;
 constexpr uint32_t kTerm = 15;
 constexpr uint32_t kLastSignal = 64;
-
-// Without --signal, or with KILL for the whole job, the job ends.
-bool ends_the_job(const SignalJob& command) {
-  const bool partly = (command.flags & (protocol::kSignalBatchOnly | protocol::kSignalStepsOnly)) != 0;
-  const bool cancel = (command.flags & protocol::kSignalCancel) != 0;
-  return !partly && (cancel || command.signal == kKill);
-}
 
 // Whoever runs jobs in a partition that is root's alone sees to them; InactiveLimit does not.
 bool is_roots_alone(const ClusterState& state, const Job& job) {
@@ -45,6 +40,15 @@ void cancel_requeue(Draft& draft, JobId id, const SignalJob& command, Time now) 
       end_pending_job(draft, one, {.state = JobState::kCancelled, .by = command.who.uid}, now);
     }
   }
+}
+
+}  // namespace
+
+bool ends_the_job(const SignalJob& command) {
+  const bool partly =
+      (command.flags & (protocol::kSignalBatchOnly | protocol::kSignalStepsOnly)) != 0;
+  const bool cancel = (command.flags & protocol::kSignalCancel) != 0;
+  return !partly && (cancel || command.signal == kKill);
 }
 
 Status signal_job(Draft& draft, JobId id, const SignalJob& command, Time now) {
@@ -86,30 +90,56 @@ Status signal_job(Draft& draft, JobId id, const SignalJob& command, Time now) {
   return {};
 }
 
-Result<Decision> signal_step(const ClusterState& state, const JobTarget& target,
-                             const SignalJob& command, Time now) {
-  const auto id = find_step_job(state, target);
-  if (!id) return tl::unexpected(id.error());
-  const FoundJob found = find_job(state, *id);
+Status signal_step(Draft& draft, StepId id, const SignalJob& command, Time now) {
+  const FoundJob found = find_job(draft.state(), id.job);
+  if (!found) return failure(ErrorCode::kInvalidJobId);
   const Job& job = *found;
-  if (!is_owner_or_admin(state, job, command.who.uid)) return failure(ErrorCode::kAccessDenied);
+  if (!is_owner_or_admin(draft.state(), job, command.who.uid))
+    return failure(ErrorCode::kAccessDenied);
   if (is_finished(job)) return failure(ErrorCode::kInvalidJobId);
-  const std::vector<const Step*> steps = find_steps(job, *target.step);
-  if (steps.empty()) {
+  struct Part {
+    StepId id;
+    bool cancelled;
+  };
+  std::vector<Part> parts;  // what find_steps() gives ends with the first event
+  for (const Step* step : find_steps(job, id.step)) {
+    parts.push_back({step->id, step->cancelled_by != UINT32_MAX});
+  }
+  if (parts.empty()) {
     if (job.state == JobState::kPending) return failure(ErrorCode::kJobPending);
     return failure(is_completing(job) ? ErrorCode::kInvalidJobId : ErrorCode::kInvalidStepId);
   }
-  Draft draft(state);
   const bool cancel = (command.flags & protocol::kSignalCancel) != 0 || command.signal == 0;
-  for (const Step* step : steps) {
+  for (const Part& part : parts) {
     if (!cancel) {
-      draft.emit(JobSignaled{.job = *id, .step = step->id.step, .signal = command.signal,
-                             .flags = command.flags, .time = now});
-    } else if (step->cancelled_by == UINT32_MAX) {
-      // as slurmctld: a step that is cancelled gets no time to end by itself, but for the one that asks with TERM (srun -K)
-      draft.emit(StepEndOrdered{.id = step->id, .by = command.who.uid, .time = now, .at_once = command.signal != kTerm});
+      draft.emit(JobSignaled{.job = id.job,
+                             .step = part.id.step,
+                             .signal = command.signal,
+                             .flags = command.flags,
+                             .time = now});
+    } else if (!part.cancelled) {
+      // as slurmctld: a step that is cancelled gets no time to end by itself, but for the one that
+      // asks with TERM (srun -K)
+      draft.emit(StepEndOrdered{.id = part.id,
+                                .by = command.who.uid,
+                                .time = now,
+                                .at_once = command.signal != kTerm});
     }
   }
+  return {};
+}
+
+namespace {
+
+Result<Decision> decide_on_step(const ClusterState& state,
+                                const JobTarget& target,
+                                const SignalJob& command,
+                                Time now) {
+  const auto id = find_step_job(state, target);
+  if (!id) return tl::unexpected(id.error());
+  Draft draft(state);
+  if (Status done = signal_step(draft, {*id, *target.step}, command, now); !done)
+    return tl::unexpected(done.error());
   return draft.take(protocol::CountReply{.count = 1, .errors = {}});
 }
 
@@ -135,7 +165,7 @@ Result<Decision> decide_on(const ClusterState& state, const SignalJob& command, 
   if (command.signal > kLastSignal) return failure(ErrorCode::kInvalidSignal);
   const auto target = parse_target(command.target);
   if (!target) return tl::unexpected(target.error());
-  if (target->step) return signal_step(state, *target, command, now);
+  if (target->step) return decide_on_step(state, *target, command, now);
   if (target->tasks && ends_the_job(command)) {
     const auto found = find_targets(state, *target);
     if (!found) return tl::unexpected(found.error());

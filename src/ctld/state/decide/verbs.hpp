@@ -9,6 +9,7 @@ namespace sluice::state {
 Result<Decision> decide_on(const ClusterState& state, const SubmitJob& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const UpdateJob& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const SignalJob& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const CancelJobs& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const ChangeJob& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const TopJob& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const NotifyJob& command, Time now);

@@ -1,0 +1,48 @@
+// Which jobs a request means: the one reading of squeue's and scancel's filters, so that what is
+// cancelled is what is shown.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "common/protocol/query.hpp"
+#include "ctld/state/cluster_state.hpp"
+#include "ctld/state/target.hpp"
+
+namespace sluice::state {
+
+class JobFilter {
+ public:
+  // With PrivateData=jobs those of others are as if they were not there, unless an administrator
+  // asks. kInvalidJobId: an id is none. kInvalidNodeName: a node is not there.
+  [[nodiscard]] static Result<JobFilter> make(const ClusterState& state,
+                                              protocol::QueryJobsRequest request,
+                                              uint32_t uid);
+
+  [[nodiscard]] const protocol::QueryJobsRequest& request() const { return request_; }
+  [[nodiscard]] const std::vector<JobTarget>& targets() const {
+    return targets_;
+  }  // the request's ids
+
+  // Whether it is one of those named, where any were. Of an array's record one waiting task is
+  // enough.
+  [[nodiscard]] bool names(const Job& job) const;
+  // Whether it passes all filters, whatever was named.
+  [[nodiscard]] bool passes(const Job& job) const;
+  [[nodiscard]] bool matches(const Job& job) const { return names(job) && passes(job); }
+  // Whether there is such a job for who asks.
+  [[nodiscard]] bool sees(const Job& job) const { return !only_of_ || job.spec->uid == *only_of_; }
+
+ private:
+  [[nodiscard]] bool passes_state(const Job& job) const;
+
+  protocol::QueryJobsRequest request_;
+  std::vector<JobTarget> targets_;
+  std::optional<Bitmap> nodes_;
+  std::optional<uint32_t> only_of_;
+};
+
+// The partitions that -p looks among: those that a waiting job asked for, else the one that it has.
+[[nodiscard]] std::string_view filtered_partitions(const Job& job);
+
+}  // namespace sluice::state
