@@ -184,8 +184,8 @@ void SitePrograms::record_ended(const Job& job, const state::ClusterSnapshot& st
     const std::string line = completion_line(job, *state);
     const std::lock_guard lock(file_mutex_);
     const auto fd = open_daemon_file(path, O_WRONLY | O_APPEND);
-    if (!fd) return log::error("JobCompLoc: job {} is not recorded: {}", job.id, fd.error().text);
-    if (!write_all(*fd, line)) log::error("JobCompLoc {}: job {} is not recorded: {}", path, job.id, errno_text(errno));
+    if (!fd) return log::error("JobCompLoc: JobId={} is not recorded: {}", job.id, fd.error().text);
+    if (!write_all(*fd, line)) log::error("JobCompLoc {}: JobId={} is not recorded: {}", path, job.id, errno_text(errno));
     close(*fd);
   } else if (iequals(config.job_comp_type, "jobcomp/script") && !config.job_comp_loc.empty()) {
     // the script's variables have names of their own
@@ -215,11 +215,11 @@ void SitePrograms::send_mail(const state::SendMail& mail, const state::ClusterSn
   if (config.mail_prog.empty()) return;
   const Job& job = *mail.job;
   const std::string address = mail_address(job, config);
-  if (address.empty()) return log::error("job {}: no mail is sent, its user's name is no address", job.id);
+  if (address.empty()) return log::error("JobId={}: no mail is sent, its user's name is no address", job.id);
   // those of one job go one after another, and neither a slow mailer nor many mails hold anything else up
   const JobId group = job.array != nullptr ? job.array->array_job : job.id;
   Lane& lane = mail_lanes_[group % mail_lanes_.size()];
-  if (lane.waiting->load() >= kMostMails) return log::error("job {}: no mail is sent, {} wait for MailProg", job.id, kMostMails);
+  if (lane.waiting->load() >= kMostMails) return log::error("JobId={}: no mail is sent, {} wait for MailProg", job.id, kMostMails);
   ++*lane.waiting;
   boost::asio::post(lane.worker, [words = std::vector<std::string>{config.mail_prog, "-s", mail_subject(mail), address},
                                   environment = mail_environment(mail, config), waiting = lane.waiting, ending = ending_] {
