@@ -115,12 +115,12 @@ class Leaks(ClusterCase):
 
     def test_triggers_are_private(self):
         """`strigger --get` listed everybody's programs."""
-        for user in (ALICE, BOB):
-            self.run_cmd("strigger", "--set", "--down", f"--program=/bin/of{user}", user=user)
-        self.assertIn(f"/bin/of{BOB}", self.out("strigger", "--get", user=BOB))
-        self.assertNotIn(f"/bin/of{BOB}", self.out("strigger", "--get", user=ALICE))
+        for user, program in ((ALICE, "/bin/true"), (BOB, "/bin/false")):
+            self.run_cmd("strigger", "--set", "--down", f"--program={program}", user=user)
+        self.assertIn("/bin/false", self.out("strigger", "--get", user=BOB))
+        self.assertNotIn("/bin/false", self.out("strigger", "--get", user=ALICE))
         both = self.out("strigger", "--get")
-        self.assertTrue(f"/bin/of{ALICE}" in both and f"/bin/of{BOB}" in both, both)
+        self.assertTrue("/bin/true" in both and "/bin/false" in both, both)
         self.run_cmd("strigger", "--clear", f"--user={ALICE}")
         self.run_cmd("strigger", "--clear", f"--user={BOB}")
 
@@ -162,7 +162,7 @@ class Leaks(ClusterCase):
 class SlowMailer(ClusterCase):
     NODES, CPUS = 1, 8
     CONF = "MailProg={dir}/mailer\nPrologSlurmctld={dir}/prolog\n"
-    FILES = {"mailer": '#!/bin/sh\nwhile [ ! -e {dir}/work/go ]; do sleep 0.05; done\necho "$2" >> {dir}/work/mails\n',
+    FILES = {"mailer": '#!/bin/sh\nwhile [ -d {dir}/work ] && [ ! -e {dir}/work/go ]; do sleep 0.05; done\necho "$2" >> {dir}/work/mails\n',
              "prolog": "#!/bin/sh\ntrue\n"}
 
     def test_mails_hold_nothing_up_and_come_in_order(self):
