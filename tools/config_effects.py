@@ -53,7 +53,7 @@ def line_members_read(texts: dict) -> set:
 def wrong_options(row: str, texts: dict):
     """Options that a row says act and nothing names, or that are looked for and the row does not say so."""
     match = OPTIONS.search(row)
-    if not match or "kOptions" not in row:
+    if not match or "kOptions" not in row or not MEMBER.search(row):  # without a member: who reads it looks at what was set
         return []
     said = set("".join(re.findall(r'"([^"]*)"', match[1])).split(","))
     whole = "".join(texts.values())

@@ -15,6 +15,7 @@
 #include "common/log/log.hpp"
 #include "common/net/auth_config.hpp"
 #include "common/net/listen_address.hpp"
+#include "common/net/tls_config.hpp"
 #include "common/rpc/token_server.hpp"
 #include "common/tables/conf_diff.hpp"
 #include "common/tables/conf_ignored.hpp"
@@ -68,6 +69,8 @@ struct Controller::Graph {
   std::unique_ptr<journal::SqliteStore> store;
   std::optional<net::CredentialSigner> signer;
   std::shared_ptr<net::AuthProvider> auth;
+  std::shared_ptr<net::TlsTrust> tls_trust;        // null, as the next one: nothing is encrypted
+  std::shared_ptr<net::TlsIdentity> tls_identity;
   std::unique_ptr<net::TokenService> tokens;
   std::optional<NodeLinks> links;
   std::optional<Watches> watches;
@@ -97,6 +100,7 @@ struct Controller::Graph {
 
   Status open_signer(const journal::Recovered& recovered);
   Status open_identity();
+  Status open_tls();
   Status start_core(journal::Recovered recovered);
   Status start_server();
   Status command(state::Command command);
@@ -133,10 +137,25 @@ Status Controller::Graph::open_identity() {
   if (const net::JwtSettings jwt = net::jwt_settings(*config); !jwt.key_file.empty()) {
     if (auto usable = net::load_jwt_key(jwt); !usable) return tl::unexpected(usable.error());
     auth = net::accept_jwt(std::move(auth), jwt);
+    if (!net::uses_tls(*config) && net::is_asked_over_a_network(*config)) {
+      log::error("AuthAltTypes=auth/jwt without TLSType=tls/s2n: whoever can read the network has the tokens that go over it, and is their users");
+    }
   }
+  if (auto ok = open_tls(); !ok) return ok;
   auto serving = net::serve_tokens(auth_options);
   if (!serving) return tl::unexpected(serving.error());
   tokens = std::move(*serving);
+  return {};
+}
+
+Status Controller::Graph::open_tls() {
+  if (!net::uses_tls(*config)) return {};
+  auto trust = net::tls_trust(*config);
+  if (!trust) return tl::unexpected(trust.error());
+  auto identity = net::TlsIdentity::open(net::controller_tls_files(*config), config->slurm_user_id);
+  if (!identity) return tl::unexpected(identity.error());
+  tls_trust = std::move(*trust);
+  tls_identity = std::move(*identity);
   return {};
 }
 
@@ -154,7 +173,7 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
   const journal::StoreInfo& info = store->info();
   log::info("journal of cluster {}: {} events replayed, {} jobs, epoch {}", info.cluster_id, recovered.replayed_events,
             recovered.state.jobs.size(), info.epoch);
-  links.emplace(auth);
+  links.emplace(auth, tls_trust);
   watches.emplace([this](JobId job) { engine->post({state::ClientGone{job}, {}, {}}); },
                   [this] { return silence_limit(*publisher->newest()->state->config); });
   effects.emplace(EffectRunner::Parts{*store, *signer, *links, *watches, step_waiters, programs, users, refusals});
@@ -196,6 +215,7 @@ Status Controller::Graph::start_server() {
   server_options.addresses = {net::controller_listen_address(*config, short_host_name())};
   server_options.receiver = net::kController;
   server_options.auth = auth;
+  server_options.tls = tls_identity;
   server_options.slurm_user = config->slurm_user_id;
   server_options.max_request = most_request_bytes(*config);
   server_options.admit = [this](std::string_view method, uint32_t uid) { return rate_limits.admit(method, uid, now()); };

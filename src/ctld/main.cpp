@@ -1,4 +1,5 @@
 // sluicectld (slurmctld): options, process, signals.
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +14,7 @@
 #include "common/log/log.hpp"
 #include "common/tables/conf_ignored.hpp"
 #include "ctld/backup.hpp"
+#include "ctld/certificate_files.hpp"
 #include "ctld/controller.hpp"
 
 namespace {
@@ -20,7 +22,8 @@ namespace {
 using namespace sluice;  // NOLINT(google-build-using-namespace): a program's main file
 
 struct Arguments : daemon::ProgramOptions {
-  bool clean = false, keep_partitions = false, keep_states = false, ignore_errors = false, new_key = false, test = false;
+  bool clean = false, keep_partitions = false, keep_states = false, ignore_errors = false, new_key = false, test = false,
+       make_certificates = false;
   uint32_t first_job_id = kNoJob;
   std::string backup_to, restore_from;
 };
@@ -38,7 +41,18 @@ std::optional<int> parse(int argc, char** argv, Arguments& a) {
                "let nodes take over another credential.key than they know, or a new one where it is lost");
   app.add_option("--backup-to", a.backup_to, "copy the state, of a controller that may run, to this new folder and end");
   app.add_option("--restore-from", a.restore_from, "put such a copy back in place of the state and end")->excludes("--backup-to");
+  app.add_flag("--make-certificates", a.make_certificates,
+               "sign new certificates for the daemons (TLSType=tls/s2n), with a CA of this cluster's own, and end");
   return daemon::parse(app, argc, argv, a);
+}
+
+Time now() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
+
+int make_certificates(const Arguments& a, const ClusterConfig& config) {
+  const auto made = ctld::make_certificates(config, now());
+  if (!made) return daemon::refuse(a, made.error().text);
+  for (const std::string& file : *made) std::printf("%s\n", file.c_str());
+  return 0;
 }
 
 int serve(const Arguments& a, const std::string& log_file, ClusterConfig config, daemon::Background& background,
@@ -102,6 +116,7 @@ int main(int argc, char** argv) {
   if (!config) return daemon::refuse(a, config.error().text);
   if (!a.backup_to.empty() || !a.restore_from.empty()) return copy_state(a, *config);
   if (auto ok = tables::check_ignored(*config); !ok) return daemon::refuse(a, ok.error().text);
+  if (a.make_certificates) return make_certificates(a, *config);
   auto background = daemon::leave_terminal(a);
   daemon::Signals signals;
   daemon::LogSettings settings;
@@ -111,6 +126,8 @@ int main(int argc, char** argv) {
   settings.debug_flags = config->debug_flags;
   settings.time_format = config->log_time_format;
   settings.json = daemon::wants_json(*config);
+  const auto certificates = ctld::make_first_certificates(*config, now());
+  if (!certificates) return daemon::refuse(a, certificates.error().text);
   // first, so that nothing is opened by root in folders of SlurmUser
   const std::vector<std::string> files = {config->slurmctld_pid_file, settings.file, config->slurm_sched_log_file};
   if (auto ok = daemon::become_user(config->slurm_user_id, files); !ok) {
@@ -118,5 +135,6 @@ int main(int argc, char** argv) {
   }
   if (auto ok = daemon::settle(a, settings, warnings); !ok) return daemon::refuse(a, ok.error().text);
   if (const std::string ignored = tables::ignored_summary(*config); !ignored.empty()) log::warning("{}: {}", config->config_path, ignored);
+  for (const std::string& file : *certificates) log::info("TLS: {} was made", file);
   return serve(a, settings.file, std::move(*config), background, signals);
 }

@@ -15,6 +15,7 @@
 #include "common/log/log.hpp"
 #include "common/net/auth_config.hpp"
 #include "common/net/listen_address.hpp"
+#include "common/net/tls_config.hpp"
 #include "common/rpc/async_client.hpp"
 #include "common/rpc/fanout.hpp"
 #include "common/rpc/rpc_server.hpp"
@@ -141,13 +142,27 @@ class Agent::Graph {
     auto serving = net::serve_tokens(auth_options);
     if (!serving) return tl::unexpected<Error>(serving.error());
     tokens_ = std::move(*serving);
+    if (auto ok = open_tls(); !ok) return ok;
     controller_ = std::make_unique<net::AsyncClient>(
         net::ClientOptions{.addresses = controller_addresses(*node_.config),
                            .receiver = std::string(net::kController),
                            .auth = auth_,
+                           .tls = tls_trust_,
                            .signed_answers = true});
     if (options_.cache) options_.cache->server.auth = auth_;
+    if (options_.cache) options_.cache->server.tls = tls_trust_;
     if (options_.cache) cache_.emplace(node_, *controller_, *options_.cache);
+    return {};
+  }
+
+  Status open_tls() {
+    if (!net::uses_tls(*node_.config)) return {};
+    auto trust = net::tls_trust(*node_.config);
+    if (!trust) return tl::unexpected<Error>(trust.error());
+    auto identity = net::TlsIdentity::open(net::agent_tls_files(*node_.config, node_.self), node_.config->slurmd_user_id);
+    if (!identity) return tl::unexpected<Error>(identity.error());
+    tls_trust_ = std::move(*trust);
+    tls_identity_ = std::move(*identity);
     return {};
   }
 
@@ -168,7 +183,8 @@ class Agent::Graph {
     features_.emplace(node_, *children_);
     reboot_.emplace(node_, *children_, *features_,
                     Reboot::Handlers{[this] { registrar_->start(); }, options_.end_process});
-    node_clients_ = std::make_shared<net::NodeClients>(auth_, node_.config->tcp_timeout);
+    node_clients_ = std::make_shared<net::NodeClients>(
+        net::ClientOptions{.auth = auth_, .tls = tls_trust_, .connect_timeout = node_.config->tcp_timeout});
     reporter_.emplace(node_, *controller_, node_clients_,
                       Reporter::Handlers{[this](const protocol::StepKey& key) { steps_->forget(key); },
                                          [this] { steps_->make_reports_safe(); }});
@@ -213,6 +229,7 @@ class Agent::Graph {
     server_options.addresses = {net::agent_listen_address(*node_.config, node_.self)};
     server_options.receiver = node_.self.name;
     server_options.auth = auth_;
+    server_options.tls = tls_identity_;
     server_options.slurm_user = node_.config->slurm_user_id;
     server_.emplace(std::move(server_options));
     add_requests(*server_, *requests_);
@@ -225,6 +242,8 @@ class Agent::Graph {
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   NodeState node_{.io = io_, .mailbox = std::make_shared<Mailbox>(io_)};
   std::shared_ptr<net::AuthProvider> auth_;
+  std::shared_ptr<net::TlsTrust> tls_trust_;        // null, as the next one: nothing is encrypted
+  std::shared_ptr<net::TlsIdentity> tls_identity_;
   std::unique_ptr<net::TokenService> tokens_;
   std::optional<ChildProcesses> children_;
   std::optional<SiteScripts> scripts_;

@@ -14,6 +14,7 @@
 #include "common/log/log.hpp"
 #include "common/net/auth_config.hpp"
 #include "common/net/clock.hpp"
+#include "common/net/tls_config.hpp"
 
 namespace sluice::noded {
 namespace {
@@ -44,10 +45,18 @@ std::string cache_folder(const ClusterConfig& config, const NodeConfig& self) {
 
 Status fill_cache(const std::string& folder, const protocol::FetchConfigReply& fetched) {
   if (Status ok = store_config_files(folder, fetched.files); !ok) return ok;
-  std::error_code error;
-  const std::filesystem::path key = std::filesystem::absolute(net::key_file_for(kUsualConfigPath), error);
-  if (error || ::access(key.c_str(), F_OK) != 0) return {};
-  return set_link(folder + "/slurm.key", key.string());
+  const auto usual = std::filesystem::path(kUsualConfigPath).parent_path();
+  const std::pair<const char*, std::string> links[] = {{"slurm.key", net::key_file_for(kUsualConfigPath)},
+                                                       {net::kCaFile, net::usual_ca_file(kUsualConfigPath)},
+                                                       {net::kAgentCertificate, usual / net::kAgentCertificate},
+                                                       {net::kAgentKey, usual / net::kAgentKey}};
+  for (const auto& [name, target] : links) {
+    std::error_code error;
+    const std::filesystem::path file = std::filesystem::absolute(target, error);
+    if (error || ::access(file.c_str(), F_OK) != 0) continue;
+    if (Status ok = set_link(folder + "/" + name, file.string()); !ok) return ok;
+  }
+  return {};
 }
 
 ConfigCache::ConfigCache(NodeState& node, net::AsyncClient& controller, Start start)

@@ -21,7 +21,8 @@ namespace sluice::noded {
 // Where the files of a node go.
 [[nodiscard]] std::string cache_folder(const ClusterConfig& config, const NodeConfig& self);
 
-// Writes them there, with a link to the key of auth/slurm where one is at hand, as commands look for it beside slurm.conf.
+// Writes them there, with links to the key of auth/slurm and the certificates where they are at hand, as they are looked for beside
+// slurm.conf.
 [[nodiscard]] Status fill_cache(const std::string& folder, const protocol::FetchConfigReply& fetched);
 
 class ConfigCache {

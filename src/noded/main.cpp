@@ -17,6 +17,7 @@
 #include "common/log/log.hpp"
 #include "common/net/config_fetch.hpp"
 #include "common/net/srv_records.hpp"
+#include "common/net/tls_config.hpp"
 #include "noded/agent.hpp"
 #include "noded/config_cache.hpp"
 #include "noded/gres_devices.hpp"
@@ -28,7 +29,7 @@ namespace {
 using namespace sluice;  // NOLINT(google-build-using-namespace): a program's main file
 
 struct Arguments : daemon::ProgramOptions {
-  std::string stepd, conf_servers;
+  std::string stepd, conf_servers, server_user, ca_file;
   noded::OwnLineOptions own;
   bool clean = false, rebooted = false, show_hardware = false, show_gres = false, lock_memory = false;
 };
@@ -38,6 +39,9 @@ std::optional<int> parse(int argc, char** argv, Arguments& a) {
   daemon::add_options(app, a, {.log_file = "SlurmdLogFile", .folder = "SlurmdSpoolDir"});
   app.add_option("--conf-server", a.conf_servers,
                  "controllers, as HOST[:PORT],..., to get the configuration from; this host needs no file then");
+  app.add_option("--conf-server-user", a.server_user,
+                 "the SlurmUser of these controllers, which is to have signed the configuration where auth/munge proves it (default: root)");
+  app.add_option("--ca-cert-file", a.ca_file, "certificate of the CA that the controller's has to be of; nothing is said to others then");
   app.add_option("-N", a.own.name, "name of the node this is, where a host has several");
   auto* const brings = app.add_flag("-Z", a.own.brings_line, "be a dynamic node, which slurm.conf does not name");
   app.add_option("--conf", a.own.line, "with -Z: keys of a NodeName line, such as \"Feature=x Gres=gpu:2\"")->needs(brings);
@@ -96,7 +100,12 @@ Result<std::vector<std::string>> find_servers(const Arguments& a) {
 }
 
 Result<Configuration> fetch_configuration(const Arguments& a, std::vector<std::string> servers) {
-  const net::ConfigServer server{.addresses = std::move(servers), .config_path = kUsualConfigPath, .holds_key = true};
+  const auto expected = expected_controller(a.server_user);
+  if (!expected) return tl::unexpected(expected.error());
+  auto tls = net::local_tls_trust(kUsualConfigPath);
+  if (!tls) return tl::unexpected(tls.error());
+  const net::ConfigServer server{.addresses = std::move(servers), .config_path = kUsualConfigPath, .holds_key = true, .tls = std::move(*tls),
+                                 .slurm_user = expected->slurm_user, .auth_type = expected->auth_type};
   const auto fetched = noded::fetch_patiently(server, a.own.patience, [&a](const Error& error) {
     std::fprintf(stderr, "%s: error: %s; trying again\n", a.program.c_str(), error.text.c_str());
   });
@@ -173,6 +182,7 @@ int main(int argc, char** argv) {
   Arguments a;
   a.program = "slurmd";
   if (const auto code = parse(argc, argv, a)) return *code;
+  if (!a.ca_file.empty()) ::setenv("SLURM_CA_CERT_FILE", a.ca_file.c_str(), 1);  // NOLINT(concurrency-mt-unsafe): one thread
   auto servers = find_servers(a);
   if (!servers) return daemon::refuse(a, servers.error().text);
   auto start = servers->empty() ? read_configuration(a) : fetch_configuration(a, std::move(*servers));

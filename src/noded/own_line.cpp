@@ -12,6 +12,7 @@
 #include "common/base/is_away.hpp"
 #include "common/net/auth_config.hpp"
 #include "common/net/rpc_client.hpp"
+#include "common/net/tls_config.hpp"
 #include "common/protocol/ctld.hpp"
 #include "common/protocol/noded.hpp"
 #include "common/tables/dynamic_nodes.hpp"
@@ -24,9 +25,12 @@ namespace {
 Result<net::ClientOptions> controller_options(const ClusterConfig& config) {
   auto auth = net::make_auth(net::auth_options(config));
   if (!auth) return tl::unexpected<Error>(auth.error());
+  auto tls = net::tls_trust(config);
+  if (!tls) return tl::unexpected<Error>(tls.error());
   return net::ClientOptions{.addresses = controller_addresses(config),
                             .receiver = std::string(net::kController),
                             .auth = *auth,
+                            .tls = *tls,
                             .signed_answers = true,
                             .connect_timeout = config.tcp_timeout};
 }

@@ -12,6 +12,7 @@
 #include "common/base/text.hpp"
 #include "common/log/log.hpp"
 #include "common/model/system_cores.hpp"
+#include "common/net/tls_config.hpp"
 #include "common/step/cpu_settings.hpp"
 #include "common/step/gpu_clocks.hpp"
 #include "common/tables/gpu_frequency.hpp"
@@ -256,6 +257,7 @@ protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch) co
   start.over_memory_kill = has_option(config.job_acct_gather_params, "OverMemoryKill");
   start.vsize_factor = config.v_size_factor;
   start.home_xauthority = has_option(split_list(config.x11_parameters), "home_xauthority");
+  start.encrypts_io = net::uses_tls(config);
   start.append_output = config.job_file_append;
   start.cpu_freq = frequency_for(launch, config);
   start.sets_gpu_clocks = detects_by_nvml(config, node_.self);

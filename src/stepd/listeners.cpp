@@ -82,6 +82,7 @@ void Listeners::connected(const ListenerPtr& listener) {
   listener->connecting->set_option(tcp::no_delay(true), ignored);
   listener->connecting->set_option(boost::asio::socket_base::keep_alive(true), ignored);
   listener->link = FrameConnection::make(std::move(*listener->connecting), kMaxUnprovedFrame);
+  if (encrypted_) listener->link->secure(SecureStream::Side::kConnected, listener->endpoint.key);
   listener->link->start({[this, listener](const Frame& frame) { handle(listener, frame); },
                          [this, listener] { listener->accepted ? drop(listener) : closed_early(listener); },
                          [this] {
@@ -95,7 +96,13 @@ void Listeners::connected(const ListenerPtr& listener) {
 
 // An srun whose port is flooded may have taken us for one of those.
 void Listeners::closed_early(const ListenerPtr& listener) {
-  if (!listener->owner || listener->tries >= kMostTries || on_done_) return drop(listener);
+  if (!listener->owner || listener->tries >= kMostTries || on_done_) {
+    const std::string& problem = listener->link->handshake_problem();
+    if (!problem.empty() && handlers_.on_stranger) {
+      handlers_.on_stranger(listener->endpoint.host + ":" + std::to_string(listener->endpoint.port) + ", where srun listens: " + problem);
+    }
+    return drop(listener);
+  }
   listener->link.reset();
   auto timer = std::make_shared<boost::asio::steady_timer>(io_, kRetry * listener->tries);
   timer->async_wait([this, listener, timer](const boost::system::error_code& error) {

@@ -32,6 +32,8 @@ class Listeners {
   Listeners& operator=(const Listeners&) = delete;
   ~Listeners();
 
+  // Connections that are made from now on are (TLSType).
+  void encrypt(bool encrypted) { encrypted_ = encrypted; }
   // Starts a connection; what is sent meanwhile follows once it has shown that it knows the step's key (step/io_proof.hpp).
   // `owner` is the srun that made the step. Of watchers there are so many and no more: others are not heard.
   void connect(const IoEndpoint& endpoint, bool with_stdin, bool owner);
@@ -76,6 +78,7 @@ class Listeners {
   boost::asio::io_context& io_;
   protocol::StepHello hello_;
   Handlers handlers_;
+  bool encrypted_ = false;
   std::vector<ListenerPtr> listeners_;
   std::function<void()> on_done_;
   boost::asio::steady_timer watcher_timer_{io_};

@@ -54,7 +54,9 @@ StepDaemon::StepDaemon(boost::asio::io_context& io,
       end_timer_(io),
       sample_timer_(io),
       memory_timer_(io),
-      report_timer_(io) {}
+      report_timer_(io) {
+  listeners_.encrypt(start_.encrypts_io);
+}
 
 int StepDaemon::start() {
   protocol::StepRecord record;

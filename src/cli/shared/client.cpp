@@ -15,6 +15,7 @@
 #include "common/net/config_fetch.hpp"
 #include "common/net/rpc_client.hpp"
 #include "common/net/srv_records.hpp"
+#include "common/net/tls_config.hpp"
 #include "common/tables/errors.hpp"
 
 namespace sluice::cli {
@@ -36,6 +37,7 @@ struct Client::Parts {
   std::unique_ptr<net::RpcClient> rpc;  // made at the first call
   std::map<std::string, std::unique_ptr<net::RpcClient>> agents;  // by address, made at the first call
   std::shared_ptr<net::AuthProvider> auth;  // null: not made yet, or auth_error
+  std::shared_ptr<net::TlsTrust> tls;       // null: nothing is encrypted, or not opened yet
   Error auth_error{ErrorCode::kOk, {}};
   bool nodes_read = false;
   bool keeps_asking = false;
@@ -58,11 +60,17 @@ struct Client::Parts {
       if (made) auth = *made;
       else auth_error = made.error();
     }
+    if (tls == nullptr) {
+      auto trust = net::tls_trust(config);
+      if (trust) tls = std::move(*trust);
+      else auth_error = trust.error();
+    }
     net::ClientOptions options;
     options.addresses = std::move(addresses);
     options.receiver = std::move(receiver);
     options.connect_timeout = config.tcp_timeout;
     options.auth = auth;
+    options.tls = tls;
     return std::make_unique<net::RpcClient>(std::move(options));
   }
   [[nodiscard]] Duration timeout_or_usual(Duration timeout) const {
@@ -91,7 +99,12 @@ Result<Client> Client::open_from_controller() {
   else if (lacks_config()) addresses = net::controllers_in_dns();
   if (!addresses) return failure(addresses.error().code, "SLURM_CONF_SERVER=" + servers + ": " + addresses.error().text);
   if (addresses->empty()) return failure(ErrorCode::kNotFound, "Could not establish a configuration source");
-  const auto fetched = net::fetch_config({.addresses = std::move(*addresses), .config_path = kUsualConfigPath});
+  const auto expected = expected_controller();
+  if (!expected) return tl::unexpected<Error>(expected.error());
+  auto tls = net::local_tls_trust(kUsualConfigPath);
+  if (!tls) return tl::unexpected<Error>(tls.error());
+  const auto fetched = net::fetch_config({.addresses = std::move(*addresses), .config_path = kUsualConfigPath, .tls = std::move(*tls),
+                                          .slurm_user = expected->slurm_user, .auth_type = expected->auth_type});
   if (!fetched) return tl::unexpected<Error>(fetched.error());
   Result<ClusterConfig> config = load_config(fetched->files, kUsualConfigPath);
   if (!config) return tl::unexpected<Error>(config.error());

@@ -11,6 +11,7 @@
 #include "common/base/is_away.hpp"
 #include "common/net/address.hpp"
 #include "common/net/listen_address.hpp"
+#include "common/net/tls_config.hpp"
 #include "common/tables/errors.hpp"
 #include "common/tables/step_names.hpp"
 
@@ -155,6 +156,7 @@ std::string address_for_daemons(const ClusterConfig& config, const std::string& 
 Result<IoEndpoint> listen_for_daemons(StepLink& link, const ClusterConfig& config, const std::string& granted) {
   const std::string address = address_for_daemons(config, granted);
   const bool there_alone = !address.empty() && net::listens_at_one_address(config);
+  link.encrypt(net::uses_tls(config));
   return link.listen(address, config.srun_port_range, there_alone);
 }
 

@@ -1,8 +1,11 @@
 #include "cli/shared/step_link.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include <sys/random.h>
 
@@ -105,6 +108,7 @@ void StepLink::take(tcp::socket socket) {
   const std::string address = socket.remote_endpoint(ignored).address().to_string();
   make_room();
   auto connection = FrameConnection::make(std::move(socket), kMaxUnprovedFrame);
+  if (encrypted_) connection->secure(SecureStream::Side::kAccepted, key_);
   strangers_.push_back({connection, address, std::chrono::steady_clock::now() + kPatience, {}, {}, 0});
   connection->start({[this, connection](Frame frame) { heard(connection, std::move(frame)); },
                      [this, raw = connection.get()] { closed(raw); }, nullptr});
@@ -141,6 +145,10 @@ std::list<StepLink::Stranger>::iterator StepLink::stranger_of(const FrameConnect
 }
 
 void StepLink::closed(const FrameConnection* connection) {
+  if (!connection->handshake_problem().empty() && !std::exchange(said_problem_, true)) {  // once: anybody can come to the port
+    std::fprintf(stderr, "%s: error: a connection to the step's port was refused: %s\n", program_invocation_short_name,
+                 connection->handshake_problem().c_str());
+  }
   if (const auto stranger = stranger_of(connection); stranger != strangers_.end()) {
     strangers_.erase(stranger);
     return;

@@ -30,6 +30,8 @@ class StepLink {
   };
   explicit StepLink(boost::asio::io_context& io) : io_(io), acceptor_(io), accept_timer_(io), stranger_timer_(io) {}
 
+  // Connections that come from now on are (TLSType).
+  void encrypt(bool encrypted) { encrypted_ = encrypted; }
   // Opens a port (of `range`, "60001-63000", or any) and makes a key; `host` is the address that is
   // told to the daemons; with `there_alone` (NoInAddrAny) they cannot come by another one.
   [[nodiscard]] Result<IoEndpoint> listen(const std::string& host, const std::string& range, bool there_alone);
@@ -90,6 +92,8 @@ class StepLink {
   boost::asio::steady_timer accept_timer_, stranger_timer_;
   std::list<Stranger> strangers_;  // the oldest first
   std::string key_;
+  bool encrypted_ = false;
+  bool said_problem_ = false;
   std::vector<Part> parts_;
   std::vector<Node> nodes_;
   Handlers handlers_;

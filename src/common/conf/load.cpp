@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 #include <pwd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
@@ -246,6 +247,21 @@ bool lacks_config(std::string_view file) {
 std::string config_servers(std::string_view given, std::string_view file) {
   if (!given.empty()) return std::string(given);
   return lacks_config(file) ? environment_value("SLURM_CONF_SERVER") : "";
+}
+
+Result<ExpectedController> expected_controller(const std::string& user) {
+  ExpectedController out;
+  struct stat about {};
+  const bool safe = ::stat(kFetchedConfigPath, &about) == 0 && (about.st_uid == 0 || about.st_uid == ::geteuid());
+  if (const auto known = safe ? load_global_config(kFetchedConfigPath) : Result<ClusterConfig>(failure(ErrorCode::kNotFound, ""))) {
+    out = {known->slurm_user_id, known->auth_type};
+  }
+  const std::string named = user.empty() ? environment_value("SLURM_CONF_SERVER_USER") : user;
+  if (named.empty()) return out;
+  const Result<User> found = find_user("SLURM_CONF_SERVER_USER", named);
+  if (!found) return tl::unexpected(found.error());
+  out.slurm_user = found->id;
+  return out;
 }
 
 std::string readable_config_path() {

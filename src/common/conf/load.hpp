@@ -26,6 +26,15 @@ inline constexpr const char* kFetchedConfigPath = "/run/slurm/conf/slurm.conf";
 // $SLURM_CONF_SERVER where lacks_config(file). Empty: it reads a file, or looks into the DNS (net/srv_records).
 [[nodiscard]] std::string config_servers(std::string_view given, std::string_view file);
 
+// What this host knows of the controller before it asks it for its configuration. Nothing of it is ever learnt from a peer that has not
+// proved that it is the one.
+struct ExpectedController {
+  uint32_t slurm_user = 0;  // `user` (--conf-server-user), else $SLURM_CONF_SERVER_USER, else as was proved before, else root
+  std::string auth_type;    // as was proved before; empty: it never was
+};
+// What was proved before is in the configuration of this host's agent, where one was sent. Errors: kInvalidConfig, no such user.
+[[nodiscard]] Result<ExpectedController> expected_controller(const std::string& user = {});
+
 // The file that a command reads: $SLURM_CONF, else the usual one, else the one that the agent of this host was sent. Empty when
 // none of them can be read.
 [[nodiscard]] std::string readable_config_path();

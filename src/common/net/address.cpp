@@ -113,23 +113,38 @@ Result<int> connect_to(const std::string& address, SteadyTime until) {
   return unusable(address, errno_text(problem));
 }
 
-Status can_listen(const std::string& address) {
-  const Result<NumericAddress> numeric = resolve(address);
-  if (!numeric) return tl::unexpected<Error>(numeric.error());
-  const Result<SocketAddress> own = socket_address(*numeric, address);
+Result<ListeningSocket> listen_at(const NumericAddress& numeric, const std::string& address) {
+  const Result<SocketAddress> own = socket_address(numeric, address);
   if (!own) return tl::unexpected<Error>(own.error());
-  const int fd = socket(own->bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int fd = socket(own->bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   const int one = 1;
+  SocketAddress bound;
+  bound.size = sizeof bound.bytes;
   bool good = fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) == 0;
-  good = good && bind(fd, reinterpret_cast<const sockaddr*>(&own->bytes), own->size) == 0 && listen(fd, 1) == 0;
+  good = good && bind(fd, reinterpret_cast<const sockaddr*>(&own->bytes), own->size) == 0 && listen(fd, SOMAXCONN) == 0;
+  good = good && getsockname(fd, reinterpret_cast<sockaddr*>(&bound.bytes), &bound.size) == 0;
   const int problem = errno;
+  if (good) {
+    const bool v6 = bound.bytes.ss_family == AF_INET6;
+    const auto* generic = &bound.bytes;
+    const uint16_t port = v6 ? reinterpret_cast<const sockaddr_in6*>(generic)->sin6_port : reinterpret_cast<const sockaddr_in*>(generic)->sin_port;
+    return ListeningSocket{fd, ntohs(port)};
+  }
   if (fd >= 0) close(fd);
-  if (good) return {};
   const char* why = errno_text(problem);
   if (problem == EADDRINUSE) why = "another process listens there (`ss -ltnp` says which)";
   if (problem == EADDRNOTAVAIL) why = "it is no address of this host";
   if (problem == EACCES) why = "ports below 1024 are root's";
   return failure(ErrorCode::kError, fmt::format("{}: {}", address, why));
+}
+
+Status can_listen(const std::string& address) {
+  const Result<NumericAddress> numeric = resolve(address);
+  if (!numeric) return tl::unexpected<Error>(numeric.error());
+  const Result<ListeningSocket> socket = listen_at(*numeric, address);
+  if (!socket) return tl::unexpected<Error>(socket.error());
+  close(socket->fd);
+  return {};
 }
 
 bool is_own_address(const std::string& host) {

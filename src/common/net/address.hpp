@@ -21,6 +21,13 @@ struct NumericAddress {
 // A connected socket that does not block; the caller closes it. Errors: kUnreachable, also when it took until `until`.
 [[nodiscard]] Result<int> connect_to(const std::string& address, SteadyTime until);
 
+struct ListeningSocket {
+  int fd = -1;   // the caller closes it
+  int port = 0;
+};
+// Takes connections at an address of this host, and does not block; port 0 picks one. Errors: kError naming the address and the reason.
+[[nodiscard]] Result<ListeningSocket> listen_at(const NumericAddress& numeric, const std::string& address);
+
 // This host's own IPv4 address on the way to `host`, by the routes of the kernel; nothing is sent. Errors: kUnreachable.
 [[nodiscard]] Result<std::string> address_towards(const std::string& host);
 

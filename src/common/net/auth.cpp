@@ -44,7 +44,7 @@ Result<std::shared_ptr<AuthProvider>> make_auth(const AuthOptions& options) {
   if (key) return make_key_auth(*key, options.cluster, options.key_lifetime());
   const bool not_for_us =
       key.error().code == ErrorCode::kAccessDenied || key.error().code == ErrorCode::kPathMissing;
-  if (not_for_us && !options.token_socket.empty()) return make_socket_auth(options.token_socket);
+  if (not_for_us && !options.token_socket.empty()) return make_socket_auth(options.token_socket, options.own_token_socket);
   return failure(ErrorCode::kInvalidConfig, key.error().text);
 }
 

@@ -66,6 +66,7 @@ struct AuthOptions {
   uint32_t slurm_user = 0;          // auth/slurm: the key may be this user's
   std::string key_file;             // auth/slurm: used directly where this process may read it
   std::string token_socket;         // auth/slurm: else a daemon of this host is asked here
+  bool own_token_socket = false;    // nobody is believed there but root and this user: the path is not of this host's own configuration
   std::string munge_socket;         // auth/munge: empty for munged's default
   Duration lifetime{};              // AuthInfo=ttl=: of tokens; 0: the usual one
   [[nodiscard]] Duration key_lifetime() const { return lifetime > Duration::zero() ? lifetime : kTokenLifetime; }  // auth/slurm

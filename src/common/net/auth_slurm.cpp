@@ -43,21 +43,22 @@ class KeyAuth final : public AuthProvider {
 // Keeps its connection; one question at a time.
 class SocketAuth final : public AuthProvider {
  public:
-  explicit SocketAuth(std::string path) : path_(std::move(path)) {}
+  SocketAuth(std::string path, bool own) : path_(std::move(path)), own_(own) {}
   ~SocketAuth() override { disconnect(); }
   [[nodiscard]] std::string_view name() const override { return "auth/slurm"; }
 
   Result<std::string> create_token(const RequestDigest& digest) override {
-    const std::string question = wire::encode(TokenRequest{digest.bytes});
-    const std::lock_guard lock(mutex_);
-    const bool kept = fd_ >= 0;
-    Result<TokenReply> reply = ask(question);
-    if (!reply && kept) reply = ask(question);  // the daemon was restarted since
+    auto reply = get({digest.bytes});
     if (!reply) return tl::unexpected<Error>(std::move(reply.error()));
-    if (!reply->problem.empty()) {
-      return failure(ErrorCode::kAuthentication, "auth/slurm: " + reply->problem);
-    }
     return std::move(reply->token);
+  }
+  Result<KeyedToken> create_keyed_token(const RequestDigest& digest) override {
+    auto reply = get({digest.bytes, true});
+    if (!reply) return tl::unexpected<Error>(std::move(reply.error()));
+    if (reply->answer_key.empty()) {
+      return failure(ErrorCode::kAuthentication, "auth/slurm: the daemon that gives tokens at " + path_ + " cannot have answers signed: it is of an earlier version");
+    }
+    return KeyedToken{std::move(reply->token), std::move(reply->answer_key)};
   }
   Result<Proof> open(std::string_view) override {
     return failure(ErrorCode::kAuthentication,
@@ -65,6 +66,17 @@ class SocketAuth final : public AuthProvider {
   }
 
  private:
+  Result<TokenReply> get(const TokenRequest& request) {
+    const std::string question = wire::encode(request);
+    const std::lock_guard lock(mutex_);
+    const bool kept = fd_ >= 0;
+    Result<TokenReply> reply = ask(question);
+    if (!reply && kept) reply = ask(question);  // the daemon was restarted since
+    if (reply && !reply->problem.empty()) {
+      return failure(ErrorCode::kAuthentication, "auth/slurm: " + reply->problem);
+    }
+    return reply;
+  }
   tl::unexpected<Error> broken() {
     const int problem = errno;
     disconnect();
@@ -86,6 +98,14 @@ class SocketAuth final : public AuthProvider {
     ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     if (::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return broken();
+    ucred peer{};
+    socklen_t length = sizeof peer;
+    if (::getsockopt(fd_, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return broken();
+    if (own_ && peer.uid != 0 && peer.uid != ::geteuid()) {
+      disconnect();
+      return failure(ErrorCode::kAuthentication,
+                     fmt::format("auth/slurm: who gives tokens at {} is user {}, not root: it is not believed", path_, peer.uid));
+    }
     return {};
   }
   Result<TokenReply> ask(const std::string& question) {
@@ -109,7 +129,8 @@ class SocketAuth final : public AuthProvider {
     fd_ = -1;
   }
 
-  std::string path_;
+  const std::string path_;
+  const bool own_;
   std::mutex mutex_;
   int fd_ = -1;
 };
@@ -120,8 +141,8 @@ std::shared_ptr<AuthProvider> make_key_auth(const ClusterKey& key, const std::st
   return std::make_shared<KeyAuth>(key, cluster, lifetime);
 }
 
-std::shared_ptr<AuthProvider> make_socket_auth(std::string socket_path) {
-  return std::make_shared<SocketAuth>(std::move(socket_path));
+std::shared_ptr<AuthProvider> make_socket_auth(std::string socket_path, bool own) {
+  return std::make_shared<SocketAuth>(std::move(socket_path), own);
 }
 
 }  // namespace sluice::net

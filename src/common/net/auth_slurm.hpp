@@ -9,7 +9,7 @@ namespace sluice::net {
 
 [[nodiscard]] std::shared_ptr<AuthProvider> make_key_auth(const ClusterKey& key, const std::string& cluster,
                                                           Duration lifetime = kTokenLifetime);
-// Cannot verify: for commands.
-[[nodiscard]] std::shared_ptr<AuthProvider> make_socket_auth(std::string socket_path);
+// Cannot verify: for commands. `own`: only root or this user is believed to give tokens there.
+[[nodiscard]] std::shared_ptr<AuthProvider> make_socket_auth(std::string socket_path, bool own = false);
 
 }  // namespace sluice::net

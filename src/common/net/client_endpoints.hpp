@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/net/auth.hpp"
+#include "common/net/tls.hpp"
 
 namespace sluice::net {
 
@@ -16,6 +17,7 @@ struct ClientOptions {
   std::vector<std::string> addresses;  // "host:port" or "unix:/path", tried in this order
   std::string receiver;                // who answers there: kController or a node's name; tokens are for it alone
   std::shared_ptr<AuthProvider> auth;  // null: no token is sent
+  std::shared_ptr<TlsTrust> tls;       // null: nothing is encrypted. What listens on a Unix socket is spoken to in plain text
   bool signed_answers = false;         // an answer that the receiver has not signed is refused; of streams none is
   Duration connect_timeout = std::chrono::seconds(3);  // of one address
   Duration keepalive = std::chrono::seconds(60);       // an idle stream is probed this often

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/base/text.hpp"
 #include "common/net/auth_config.hpp"
@@ -11,6 +14,8 @@
 
 namespace sluice::net {
 namespace {
+
+tl::unexpected<Error> refuse(std::string why) { return failure(ErrorCode::kAuthentication, std::move(why)); }
 
 // A host and what follows its colon, if it has one. "[::1]:6817" and "[::1]" are written so; a bare "::1" has no port.
 struct HostPort {
@@ -45,35 +50,69 @@ ClientOptions client_options(const ConfigServer& server, std::shared_ptr<AuthPro
   options.addresses = server.addresses;
   options.receiver = std::string(kController);
   options.auth = std::move(auth);
-  options.signed_answers = server.holds_key;
+  options.tls = server.tls;
+  options.signed_answers = options.auth != nullptr;
   return options;
 }
 
-// As a slurm.conf would have said it.
+// Root's, this user's own, or munged's: nobody else may answer in the place of the daemon that is meant.
+bool is_own_socket(const std::string& path) {
+  struct stat about {};
+  if (::stat(path.c_str(), &about) != 0) return true;  // it is said to be missing by who needs it
+  if (about.st_uid == 0 || about.st_uid == ::geteuid()) return true;
+  const passwd* munge = ::getpwnam("munge");  // NOLINT(concurrency-mt-unsafe): no thread has begun, or asks for users
+  return munge != nullptr && about.st_uid == munge->pw_uid;
+}
+
+// Of what was told nothing is believed that could make another answer look like the controller's.
 Result<std::shared_ptr<AuthProvider>> proof_for(const ConfigServer& server, const protocol::PingReply& told) {
   ClusterConfig config;
   config.config_path = server.config_path;
   config.cluster_name = told.cluster;
   config.auth_type = told.auth_type;
-  config.slurm_user_id = told.slurm_user;
+  const bool by_key = told.auth_type == "auth/slurm";
+  // Whose the key's file may be is no secret: it stands where only this host's administrator can put one.
+  config.slurm_user_id = by_key ? told.slurm_user : server.slurm_user;
   if (!told.auth_socket.empty()) config.auth_info = "socket=" + told.auth_socket;
   AuthOptions options = auth_options(config);
+  options.own_token_socket = true;
   if (server.holds_key) options.token_socket.clear();
+  if (!by_key && ::access(options.key_file.c_str(), F_OK) == 0) {
+    return refuse(fmt::format("it says {}, but this host has the key of auth/slurm ({}): it is not believed", told.auth_type, options.key_file));
+  }
+  if (!by_key && server.auth_type == "auth/slurm") {
+    return refuse(fmt::format("it says {}, but it proved itself by auth/slurm before: it is not believed", told.auth_type));
+  }
+  if (!by_key && !is_own_socket(options.munge_socket)) return refuse(options.munge_socket + " is another user's: it is not asked");
   return make_auth(options);
 }
 
-Result<std::shared_ptr<AuthProvider>> find_proof(const ConfigServer& server) {
+struct FoundProof {
+  std::shared_ptr<AuthProvider> auth;
+  std::string doubt;  // what may be the reason for a refusal
+};
+
+Result<FoundProof> find_proof(const ConfigServer& server) {
+  if (server.auth != nullptr) return FoundProof{server.auth, {}};
   RpcClient unproved(client_options(server, nullptr));
   const auto told = unproved.call<protocol::PingReply>(protocol::PingRequest{}, server.timeout);
   if (!told) return tl::unexpected<Error>(told.error());
-  return proof_for(server, *told);
+  auto auth = proof_for(server, *told);
+  if (!auth) return tl::unexpected<Error>(std::move(auth.error()));
+  FoundProof proof{std::move(*auth), {}};
+  if (told->auth_type == "auth/munge" && told->slurm_user != server.slurm_user) {
+    proof.doubt = fmt::format("; it says that its SlurmUser is uid {}, while this host takes it for uid {} "
+                              "(slurmd --conf-server-user, SLURM_CONF_SERVER_USER)", told->slurm_user, server.slurm_user);
+  }
+  return proof;
 }
 
 Result<protocol::FetchConfigReply> ask(const ConfigServer& server) {
-  auto auth = server.auth != nullptr ? Result<std::shared_ptr<AuthProvider>>(server.auth) : find_proof(server);
-  if (!auth) return tl::unexpected<Error>(std::move(auth.error()));
-  RpcClient controller(client_options(server, std::move(*auth)));
+  auto proof = find_proof(server);
+  if (!proof) return tl::unexpected<Error>(std::move(proof.error()));
+  RpcClient controller(client_options(server, std::move(proof->auth)));
   auto reply = controller.call<protocol::FetchConfigReply>(protocol::FetchConfigRequest{}, server.timeout);
+  if (!reply && reply.error().code == ErrorCode::kAuthentication) return refuse(reply.error().text + proof->doubt);
   if (!reply) return reply;
   if (Status ok = check_fetched(*reply); !ok) return tl::unexpected<Error>(std::move(ok.error()));
   return reply;

@@ -25,6 +25,7 @@ namespace {
 constexpr int32_t kWindow = 4 << 20;  // bytes on the way to us
 constexpr size_t kPrefixBytes = 5;    // compressed or not, and the length, before each message
 constexpr size_t kMostUnsent = 64 << 10;
+constexpr uint8_t kTlsAlert = 21, kTlsMajor = 3;  // how an alert of TLS begins
 constexpr Duration kProbeTimeout = std::chrono::seconds(20);
 
 std::string prefix_of(size_t size) {
@@ -113,6 +114,10 @@ Result<std::unique_ptr<Http2Connection>> Http2Connection::open(const std::string
   const Result<int> fd = connect_to(address, limit);
   if (!fd) return tl::unexpected<Error>(fd.error());
   std::unique_ptr<Http2Connection> connection(new Http2Connection(address, *fd, options));
+  if (options.tls != nullptr && !address.starts_with("unix:")) {
+    const Status ok = connection->socket_.secure(*options.tls, certified_names(options.receiver, address), address, limit);
+    if (!ok) return tl::unexpected<Error>(ok.error());
+  }
   connection->submit_settings();
   if (greeting == Greeting::kFirst) {
     if (const Status ok = connection->greet(limit); !ok) return tl::unexpected<Error>(ok.error());
@@ -122,7 +127,7 @@ Result<std::unique_ptr<Http2Connection>> Http2Connection::open(const std::string
 
 Http2Connection::Http2Connection(std::string address, int fd, const ClientOptions& options)
     : address_(std::move(address)),
-      fd_(fd),
+      socket_(fd),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       keepalive_(options.keepalive),
       max_message_(options.max_message),
@@ -140,7 +145,6 @@ Http2Connection::Http2Connection(std::string address, int fd, const ClientOption
 Http2Connection::~Http2Connection() {
   nghttp2_session_del(session_);
   if (wake_ >= 0) ::close(wake_);
-  ::close(fd_);
 }
 
 void Http2Connection::submit_settings() {
@@ -161,8 +165,7 @@ Status Http2Connection::greet(SteadyTime deadline) {
   }
   held_back_ = false;
   if (!settled_) {
-    return failure(ErrorCode::kUnreachable,
-                   fmt::format("{}: {}", address_, open ? "does not answer" : "closed the connection"));
+    return tl::unexpected<Error>(lost(ErrorCode::kUnreachable, open ? "does not answer" : "closed the connection"));
   }
   return {};
 }
@@ -232,13 +235,14 @@ void Http2Connection::interrupt() {
 Http2Connection::Io Http2Connection::exchange(SteadyTime until) {
   if (!send_pending()) return Io::kClosed;
   const SteadyTime probe = (probed_ == SteadyTime{} ? heard_ + keepalive_ : probed_ + kProbeTimeout);
-  std::array<pollfd, 2> ready{{{fd_, POLLIN, 0}, {wake_, POLLIN, 0}}};
+  std::array<pollfd, 2> ready{{{socket_.fd(), POLLIN, 0}, {wake_, POLLIN, 0}}};
   if (!unsent_.empty()) ready[0].events |= POLLOUT;
-  if (poll(ready.data(), ready.size(), poll_timeout(std::min(until, probe))) <= 0) {
+  const bool held = socket_.holds_bytes();
+  if (poll(ready.data(), ready.size(), held ? 0 : poll_timeout(std::min(until, probe))) <= 0 && !held) {
     return keep_alive() ? Io::kNothing : Io::kClosed;
   }
   if (interrupted_) return Io::kNothing;
-  if ((ready[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0 && !receive()) return Io::kClosed;
+  if ((held || (ready[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0) && !receive()) return Io::kClosed;
   return send_pending() ? Io::kProgress : Io::kClosed;
 }
 
@@ -268,7 +272,7 @@ bool Http2Connection::send_pending() {
       unsent_.append(reinterpret_cast<const char*>(bytes), static_cast<size_t>(size));
     }
     if (unsent_.empty()) return true;
-    const ssize_t sent = ::send(fd_, unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
+    const ssize_t sent = socket_.send(unsent_.data(), unsent_.size());
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && errno == EAGAIN) return true;
     // What came before the break is still to be read: receive() finds the end.
@@ -281,9 +285,10 @@ bool Http2Connection::receive() {
   std::array<uint8_t, 65536> bytes;
   ssize_t size = 0;
   do {
-    size = recv(fd_, bytes.data(), bytes.size(), 0);
+    size = socket_.receive(bytes.data(), bytes.size());
   } while (size < 0 && errno == EINTR);
   if (size < 0 && errno == EAGAIN) return true;
+  if (size > 1 && !settled_ && bytes[0] == kTlsAlert && bytes[1] == kTlsMajor) heard_tls_ = true;
   if (size > 0 && nghttp2_session_mem_recv(session_, bytes.data(), static_cast<size_t>(size)) >= 0) {
     heard_ = steady_now();
     probed_ = SteadyTime{};
@@ -324,11 +329,17 @@ void Http2Connection::finish() {
   }
 }
 
+// The reason for a connection that came to nothing, or broke.
+Error Http2Connection::lost(ErrorCode code, std::string_view why) const {
+  if (!heard_tls_) return {code, fmt::format("{}: {}", address_, why)};
+  return {ErrorCode::kAuthentication, fmt::format("{}: speaks TLS alone, and this host none: TLSType of its slurm.conf, or no ca_cert.pem beside it", address_)};
+}
+
 // The call ends here; the connection is not used again when its stream is still open.
 void Http2Connection::fail(ErrorCode code, std::string_view why) {
   ended_ = true;
   good_ = false;
-  error_ = {code, fmt::format("{}: {}", address_, why)};
+  error_ = lost(code, why);
   if (closed_) return;
   going_ = true;
   if (stream_ > 0) nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream_, NGHTTP2_CANCEL);

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "common/net/rpc_client.hpp"
+#include "common/net/socket_stream.hpp"
 
 struct nghttp2_session;
 
@@ -29,7 +30,7 @@ class Http2Connection {
                 // unreachable, and another can be asked
     kWithCall,  // they go with the first call, which saves a turn; such a host is one that does not answer in time
   };
-  // Connects to `address`. Errors: kUnreachable.
+  // Connects to `address`, by TLS where the options say whom to trust. Errors: kUnreachable, kAuthentication.
   [[nodiscard]] static Result<std::unique_ptr<Http2Connection>> open(const std::string& address,
                                                                      const ClientOptions& options, Greeting greeting,
                                                                      SteadyTime deadline);
@@ -59,6 +60,7 @@ class Http2Connection {
   Http2Connection(std::string address, int fd, const ClientOptions& options);
   void submit_settings();
   [[nodiscard]] Status greet(SteadyTime deadline);
+  [[nodiscard]] Error lost(ErrorCode code, std::string_view why) const;
   Io exchange(SteadyTime until);  // sends what waits, then receives what comes until then
   [[nodiscard]] bool send_pending();
   [[nodiscard]] bool receive();
@@ -68,7 +70,7 @@ class Http2Connection {
   [[nodiscard]] bool keep_alive();
 
   const std::string address_;
-  const int fd_;
+  SocketStream socket_;
   const int wake_;  // an eventfd
   const Duration keepalive_;
   const size_t max_message_;
@@ -76,6 +78,7 @@ class Http2Connection {
   std::string unsent_;        // from the session, not taken by the socket
   bool held_back_ = false;    // nothing is sent for now
   bool settled_ = false;      // the server's settings have come
+  bool heard_tls_ = false;    // the first that came is an alert of TLS, which is not spoken here
   bool going_ = false;        // the server wants no more calls, or the connection is gone
   std::atomic<bool> interrupted_ = false;
   SteadyTime heard_{};

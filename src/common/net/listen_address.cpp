@@ -35,6 +35,12 @@ std::string agent_listen_address(const ClusterConfig& config, const NodeConfig& 
   return fmt::format("{}:{}", host, self.port);
 }
 
+bool is_asked_over_a_network(const ClusterConfig& config) {
+  const auto is_remote = [](std::string_view host) { return !host.starts_with("127.") && host != "localhost" && host != "::1"; };
+  if (!config.slurmctld_addr.empty()) return is_remote(config.slurmctld_addr);
+  return std::ranges::any_of(config.controllers, [&](const ControllerHost& one) { return is_remote(first_of(one.address, one.name)); });
+}
+
 bool listens_at_one_address(const ClusterConfig& config) {
   return has_option(config.communication_parameters, "NoInAddrAny");
 }

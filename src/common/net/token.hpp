@@ -41,18 +41,22 @@ struct Token {
 // How a process without the key asks a daemon of its host for a token (rpc/token_server.hpp).
 struct TokenRequest {
   std::string digest;
+  bool signs_answer = false;
   template <class V>
   static void describe(V&& field) {
     field(1, "digest", &TokenRequest::digest);
+    field(2, "signs_answer", &TokenRequest::signs_answer);
   }
 };
 struct TokenReply {
   std::string token;
   std::string problem;  // set when there is no token
+  std::string answer_key;  // of a token that has its answer signed
   template <class V>
   static void describe(V&& field) {
     field(1, "token", &TokenReply::token);
     field(2, "problem", &TokenReply::problem);
+    field(3, "answer_key", &TokenReply::answer_key);
   }
 };
 
@@ -89,6 +93,7 @@ class TokenMaker {
                                  Time now,
                                  bool signs_answer = false) const;
   [[nodiscard]] std::string sign(const Token& token) const;
+  [[nodiscard]] std::string answer_key(std::string_view token) const { return key_.answer_key(token); }
 
  private:
   ClusterKey key_;

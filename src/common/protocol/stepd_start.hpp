@@ -144,6 +144,7 @@ struct StepdStart {
   std::string tres_freq;            // for the GPUs of the step, of --gpu-freq or GpuFreqDef; empty: they run as they do
   bool sets_gpu_clocks = false;     // this node finds its GPUs by NVML, which can
   bool over_memory_kill = false;    // JobAcctGatherParams=OverMemoryKill
+  bool encrypts_io = false;         // TLSType: what goes to srun and sattach
   uint32_t vsize_factor = 0;        // with it: percent of its memory that a step may map; 0: any
   template <class V>
   static void describe(V&& field) {
@@ -182,6 +183,7 @@ struct StepdStart {
     field(550, "tres_freq", &StepdStart::tres_freq);
     field(551, "sets_gpu_clocks", &StepdStart::sets_gpu_clocks);
     field(610, "over_memory_kill", &StepdStart::over_memory_kill);
+    field(620, "encrypts_io", &StepdStart::encrypts_io);
     field(611, "vsize_factor", &StepdStart::vsize_factor);
   }
 };

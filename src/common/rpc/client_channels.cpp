@@ -5,6 +5,7 @@
 
 #include "common/net/address.hpp"
 #include "common/net/clock.hpp"
+#include "common/rpc/tls_credentials.hpp"
 
 namespace sluice::net {
 namespace {
@@ -34,8 +35,14 @@ std::string target_uri(const NumericAddress& address) {
 ClientChannels::ClientChannels(ClientOptions options)
     : endpoints_(std::move(options)), connections_(endpoints_.count()) {}
 
-std::shared_ptr<grpc::Channel> ClientChannels::connect(const std::string& target) const {
+Result<std::shared_ptr<grpc::Channel>> ClientChannels::connect(const Connection& to) const {
   quiet_grpc();
+  const ClientOptions& options = endpoints_.options();
+  Result<std::shared_ptr<grpc::ChannelCredentials>> credentials = grpc::InsecureChannelCredentials();
+  if (options.tls != nullptr && !to.target.starts_with("unix:")) {
+    credentials = channel_credentials(options.tls, certified_names(options.receiver, to.address));
+    if (!credentials) return tl::unexpected<Error>(std::move(credentials.error()));
+  }
   grpc::ChannelArguments arguments;
   // Nothing is looked up on the way: names are numbers here, and a command has 4 ms in all.
   arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
@@ -52,7 +59,7 @@ std::shared_ptr<grpc::Channel> ClientChannels::connect(const std::string& target
   arguments.SetInt(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, static_cast<int>(endpoints_.options().max_message));
   arguments.SetInt(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, static_cast<int>(endpoints_.options().max_message));
   arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "sluice");
-  auto channel = grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
+  auto channel = grpc::CreateCustomChannel(to.target, *credentials, arguments);
   // The first one stays for good. gRPC ends the threads of its callbacks with the last channel, and aborts where that
   // channel's end is one of those callbacks.
   // (Volatile, or the compiler drops what nobody reads, and the channel is a leak.)
@@ -68,7 +75,9 @@ Result<Connection> ClientChannels::get(size_t index) {
     if (connection.channel) {
       const auto state = connection.channel->GetState(false);
       if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || state == GRPC_CHANNEL_SHUTDOWN) {
-        connection.channel = connect(connection.target);
+        auto channel = connect(connection);
+        if (!channel) return tl::unexpected<Error>(std::move(channel.error()));
+        connection.channel = std::move(*channel);
       }
       return connection;
     }
@@ -81,7 +90,9 @@ Result<Connection> ClientChannels::get(size_t index) {
   if (!connection.channel) {
     connection.address = endpoints_.options().addresses[index];
     connection.target = target_uri(*numeric);
-    connection.channel = connect(connection.target);
+    auto channel = connect(connection);
+    if (!channel) return tl::unexpected<Error>(std::move(channel.error()));
+    connection.channel = std::move(*channel);
   }
   return connection;
 }

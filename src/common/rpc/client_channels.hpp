@@ -32,7 +32,7 @@ class ClientChannels {
   [[nodiscard]] ClientEndpoints& endpoints() { return endpoints_; }
 
   // Makes the connection when there is none, or when the old one is known to be broken: gRPC would
-  // refuse calls until its back-off is over. Errors: kUnreachable.
+  // refuse calls until its back-off is over. Errors: kUnreachable, and as TlsTrust::roots.
   [[nodiscard]] Result<Connection> get(size_t index);
 
   // Puts a token for the request, where one is wanted, into the call's metadata, and its deadline. The key is that of the
@@ -43,7 +43,7 @@ class ClientChannels {
                                             SteadyTime deadline) const;
 
  private:
-  [[nodiscard]] std::shared_ptr<grpc::Channel> connect(const std::string& target) const;
+  [[nodiscard]] Result<std::shared_ptr<grpc::Channel>> connect(const Connection& to) const;
 
   ClientEndpoints endpoints_;
   std::mutex mutex_;

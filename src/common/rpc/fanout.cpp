@@ -34,12 +34,8 @@ Duration tree_timeout(Duration node_timeout, uint32_t levels) {
   return std::min(std::min(node_timeout, kMost) * levels, kMost);
 }
 
-NodeClients::NodeClients(std::shared_ptr<AuthProvider> auth,
-                         Duration connect_timeout,
-                         size_t most_connections)
-    : auth_(std::move(auth)),
-      connect_timeout_(connect_timeout),
-      most_connections_(most_connections) {}
+NodeClients::NodeClients(ClientOptions common, size_t most_connections)
+    : common_(std::move(common)), most_connections_(most_connections) {}
 
 std::shared_ptr<AsyncClient> NodeClients::get(const FanoutTarget& node) {
   std::shared_ptr<AsyncClient> dropped;  // freed outside the mutex
@@ -47,8 +43,10 @@ std::shared_ptr<AsyncClient> NodeClients::get(const FanoutTarget& node) {
   Entry& entry = entries_[node.address + ' ' + node.node];
   entry.used = ++clock_;
   if (!entry.client) {
-    entry.client = std::make_shared<AsyncClient>(
-        ClientOptions{.addresses = {node.address}, .receiver = node.node, .auth = auth_, .connect_timeout = connect_timeout_});
+    ClientOptions options = common_;
+    options.addresses = {node.address};
+    options.receiver = node.node;
+    entry.client = std::make_shared<AsyncClient>(std::move(options));
   }
   std::shared_ptr<AsyncClient> client = entry.client;
   if (entries_.size() > most_connections_) {

@@ -83,9 +83,8 @@ struct FanoutRequest {
 // Connections to nodes, made on first use and kept; the longest unused go when there are many.
 class NodeClients {
  public:
-  NodeClients(std::shared_ptr<AuthProvider> auth,
-              Duration connect_timeout,
-              size_t most_connections = 1024);
+  // `common`: what all connections share; address and receiver are each node's own.
+  explicit NodeClients(ClientOptions common, size_t most_connections = 1024);
   [[nodiscard]] std::shared_ptr<AsyncClient> get(const FanoutTarget& node);
 
  private:
@@ -93,8 +92,7 @@ class NodeClients {
     std::shared_ptr<AsyncClient> client;
     uint64_t used = 0;
   };
-  std::shared_ptr<AuthProvider> auth_;
-  Duration connect_timeout_;
+  const ClientOptions common_;
   size_t most_connections_;
   std::mutex mutex_;
   uint64_t clock_ = 0;

@@ -18,6 +18,8 @@
 #include "common/net/address.hpp"
 #include "common/rpc/refusal_log.hpp"
 #include "common/rpc/server_calls.hpp"
+#include "common/rpc/tls_credentials.hpp"
+#include "common/rpc/tls_listener.hpp"
 
 namespace sluice::net {
 namespace {
@@ -63,10 +65,26 @@ struct RpcServer::Impl final : grpc::CallbackGenericService {
     SLUICE_CHECK(methods.emplace(std::move(path), std::move(method)).second);
   }
 
+  // A port of a server that speaks TLS; its number, or why there is none.
+  Result<int> add_tls_port(grpc::ServerBuilder& builder, const std::string& address, const NumericAddress& numeric) {
+    using External = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
+    auto listener = TlsListener::bind(address, numeric);
+    if (!listener) return tl::unexpected<Error>(std::move(listener.error()));
+    const int bound = (*listener)->port();
+    tls_ports.push_back({std::move(*listener),
+                         builder.experimental().AddExternalConnectionAcceptor(External::FROM_FD, server_credentials(options.tls))});
+    return bound;
+  }
+
   ServerOptions options;
   Admission admission;
   SlowWork slow_work;
   const ServerShared shared{options, admission, slow_work};
+  struct TlsPort {
+    std::unique_ptr<TlsListener> listener;
+    std::unique_ptr<TlsListener::Acceptor> acceptor;  // until it starts
+  };
+  std::vector<TlsPort> tls_ports;
   std::unordered_map<std::string, Method> methods;  // fixed once started
   std::unique_ptr<grpc::Server> server;
   int port = 0;
@@ -128,7 +146,13 @@ Status RpcServer::start() {
   for (size_t i = 0; i < options.addresses.size(); ++i) {
     const Result<NumericAddress> address = resolve(options.addresses[i]);
     if (!address) return failure(ErrorCode::kError, address.error().text);
-    builder.AddListeningPort(listen_name(*address), grpc::InsecureServerCredentials(), &ports[i]);
+    if (options.tls != nullptr && address->kind != NumericAddress::Kind::kUnix) {
+      const Result<int> port = impl_->add_tls_port(builder, options.addresses[i], *address);
+      if (!port) return failure(ErrorCode::kError, "cannot listen on " + port.error().text);
+      ports[i] = *port;
+    } else {
+      builder.AddListeningPort(listen_name(*address), grpc::InsecureServerCredentials(), &ports[i]);
+    }
   }
   impl_->server = builder.BuildAndStart();
   for (size_t i = 0; i < ports.size(); ++i) {
@@ -146,6 +170,7 @@ Status RpcServer::start() {
       impl_->port = ports[i];
   }
   if (impl_->server == nullptr) return failure(ErrorCode::kError, "the server cannot start");
+  for (Impl::TlsPort& port : impl_->tls_ports) port.listener->start(std::move(port.acceptor));
   std::vector<std::string> names;
   for (const auto& [path, method] : impl_->methods) names.push_back(method.name);
   std::ranges::sort(names);
@@ -158,6 +183,7 @@ int RpcServer::port() const {
 }
 
 void RpcServer::shutdown(Duration grace) {
+  impl_->tls_ports.clear();
   if (impl_->server == nullptr) return;
   impl_->server->Shutdown(std::chrono::system_clock::now() + grace);
   impl_->server->Wait();

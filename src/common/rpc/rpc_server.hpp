@@ -24,6 +24,7 @@
 #include "common/rpc/admission.hpp"
 #include "common/rpc/call_context.hpp"
 #include "common/rpc/responder.hpp"
+#include "common/rpc/tls_identity.hpp"
 
 namespace sluice::net {
 
@@ -34,6 +35,7 @@ struct ServerOptions {
   std::string receiver;  // kController or the node's name: tokens made for another daemon are refused
   std::shared_ptr<AuthProvider> auth;  // null: only methods that are open to anyone are served
   bool knows_nobody = false;           // without `auth` every method is open (tests only)
+  std::shared_ptr<TlsIdentity> tls;    // null: nothing is encrypted. Unix sockets are served in plain text
   uint32_t slurm_user = 0;
   size_t max_message = 64 << 20;  // bytes, either way; of most methods requests are much shorter (MethodRules)
   size_t max_request = 64 << 20;  // of anybody

@@ -137,7 +137,9 @@ class TokenServer::Impl {
     if (!request || request->digest.size() != kDigestSize) {
       reply.problem = "the request for a token makes no sense";
     } else {
-      reply.token = maker_->make(peer.uid, peer.gid, request->digest, now());
+      reply.token = maker_->make(peer.uid, peer.gid, request->digest, now(), request->signs_answer);
+      // which tells nothing of any other token
+      if (request->signs_answer) reply.answer_key = maker_->answer_key(reply.token);
     }
     const std::string out = wire::encode(reply);
     return ::send(fd, out.data(), out.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(out.size());

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/error.hpp>
 
 namespace sluice {
 namespace {
@@ -18,14 +17,33 @@ std::shared_ptr<FrameConnection> FrameConnection::make(Socket socket, uint32_t m
 }
 
 FrameConnection::FrameConnection(Socket socket, uint32_t max_frame)
-    : socket_(std::move(socket)), reader_(max_frame), linger_timer_(socket_.get_executor()) {
+    : stream_(std::move(socket)), reader_(max_frame), linger_timer_(stream_.socket().get_executor()) {
   boost::system::error_code ignored;
-  socket_.non_blocking(true, ignored);
+  stream_.socket().non_blocking(true, ignored);
+}
+
+void FrameConnection::secure(SecureStream::Side side, std::string_view secret) {
+  stream_.secure(side, secret);
+  shaking_hands_ = true;
 }
 
 void FrameConnection::start(Handlers handlers) {
   handlers_ = std::move(handlers);
-  read();
+  if (shaking_hands_) shake_hands();
+  else read();
+}
+
+void FrameConnection::shake_hands() {
+  stream_.shake_hands([self = shared_from_this()](const boost::system::error_code& error) {
+    if (!self->open_) return;
+    if (error) {
+      self->handshake_problem_ = SecureStream::why_no_handshake(error);
+      return self->fail_with(error);
+    }
+    self->shaking_hands_ = false;
+    self->read();
+    self->write();
+  });
 }
 
 void FrameConnection::send(protocol::FrameType type, uint32_t task, std::string_view body) {
@@ -55,7 +73,7 @@ void FrameConnection::close() {
   if (!open_) return;
   open_ = false;
   boost::system::error_code ignored;
-  socket_.close(ignored);
+  stream_.socket().close(ignored);
   linger_timer_.cancel();
   handlers_ = {};
 }
@@ -79,7 +97,7 @@ void FrameConnection::linger() {
   if (!open_ || lingering_) return;
   lingering_ = true;
   boost::system::error_code error;
-  socket_.shutdown(Socket::shutdown_send, error);
+  stream_.socket().shutdown(Socket::shutdown_send, error);
   if (error) return fail();
   linger_timer_.expires_after(kLinger);
   linger_timer_.async_wait([self = shared_from_this()](const boost::system::error_code& stopped) {
@@ -96,15 +114,14 @@ void FrameConnection::fail() {
 }
 
 void FrameConnection::fail_with(const boost::system::error_code& error) {
-  namespace errors = boost::asio::error;
-  closed_by_peer_ = error == errors::eof || error == errors::connection_reset || error == errors::broken_pipe;
+  closed_by_peer_ = SecureStream::ended_by_peer(error);
   fail();
 }
 
 void FrameConnection::read() {
-  if (!open_ || reading_ || (paused_ && !lingering_)) return;
+  if (!open_ || shaking_hands_ || reading_ || (paused_ && !lingering_)) return;
   reading_ = true;
-  socket_.async_read_some(
+  stream_.read_some(
       boost::asio::buffer(buffer_),
       [self = shared_from_this()](const boost::system::error_code& error, size_t bytes) {
         self->reading_ = false;
@@ -130,9 +147,9 @@ void FrameConnection::hand_out() {
 }
 
 void FrameConnection::write() {
-  if (!open_ || writing_ || queued_bytes() == 0) return;
+  if (!open_ || shaking_hands_ || writing_ || queued_bytes() == 0) return;
   writing_ = true;
-  socket_.async_write_some(
+  stream_.write_some(
       boost::asio::buffer(queue_.next()),
       [self = shared_from_this()](const boost::system::error_code& error, size_t bytes) {
         self->writing_ = false;

@@ -13,6 +13,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "common/step/frame.hpp"
+#include "common/step/secure_stream.hpp"
 #include "common/step/send_queue.hpp"
 
 namespace sluice {
@@ -32,6 +33,10 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
 
   // Frames may be this long from now on.
   void allow_frames(uint32_t max_frame) { reader_.allow(max_frame); }
+  // Before start(): what goes over it is encrypted by a key that both ends have.
+  void secure(SecureStream::Side side, std::string_view secret);
+  // Why no handshake came about, where it is for that that the connection is over; else empty.
+  [[nodiscard]] const std::string& handshake_problem() const { return handshake_problem_; }
   // Starts reading. The connection lives until it is closed, then drops its handlers.
   void start(Handlers handlers);
   // No-op once closed.
@@ -53,10 +58,11 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   // the peer does, or after 2 s. To close a socket with bytes that nobody read resets the connection, and the peer
   // would lose what was sent to it last.
   void finish_after_peer();
-  [[nodiscard]] Socket& socket() { return socket_; }
+  [[nodiscard]] Socket& socket() { return stream_.socket(); }
 
  private:
   FrameConnection(Socket socket, uint32_t max_frame);
+  void shake_hands();
   void read();
   void hand_out();
   void write();
@@ -65,12 +71,13 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   void fail();
   void fail_with(const boost::system::error_code& error);
 
-  Socket socket_;
+  SecureStream stream_;
   FrameReader reader_;
   Handlers handlers_;
   std::array<char, 65536> buffer_;  // not cleared: pages that nothing is read into are never touched
   SendQueue queue_;
   bool open_ = true;
+  bool shaking_hands_ = false;
   bool writing_ = false;
   bool reading_ = false;
   bool paused_ = false;
@@ -78,6 +85,7 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   bool after_peer_ = false;
   bool lingering_ = false;
   bool closed_by_peer_ = false;
+  std::string handshake_problem_;
   boost::asio::steady_timer linger_timer_;
 };
 

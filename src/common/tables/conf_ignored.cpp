@@ -36,7 +36,6 @@ constexpr StoppingKey kStopping[] = {
     {"PrivateData=usage", Class::kSecurity, kNoRecords},
     {"PrivateData=users", Class::kSecurity, kNoRecords},
     {"SlurmctldParameters=disable_triggers", Class::kEnforcement, "triggers cannot be switched off"},
-    {"TLSType", Class::kSecurity, "connections are not encrypted"},
 };
 
 struct Group {

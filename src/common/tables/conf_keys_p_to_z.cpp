@@ -249,8 +249,10 @@ constexpr GlobalKey kRows[] = {
         .allow(
             "ca_cert_file,ctld_cert_file,ctld_cert_key_file,restd_cert_file,restd_cert_key_file,"
             "sackd_cert_file,sackd_cert_key_file,slurmd_cert_file,slurmd_cert_key_file,"
-            "load_system_certificates,security_policy_version"),
-    key("TLSType", K::kEnum, "tls/none").allow("tls/none,tls/s2n"),
+            "load_system_certificates,security_policy_version")
+        .only("ca_cert_file,ctld_cert_file,ctld_cert_key_file,slurmd_cert_file,slurmd_cert_key_file")
+        .acts_by(nullptr).needs_restart(),
+    key("TLSType", K::kEnum, "tls/none").allow("tls/none,tls/s2n").acts_by(nullptr).needs_restart(),
     key("TmpFS", K::kText, "/tmp").acts<&C::tmp_fs>(),
     key("TopologyParam", K::kOptions)
         .allow(

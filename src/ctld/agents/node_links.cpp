@@ -13,9 +13,9 @@ std::string agent_address(const Node& node) {
   return v6 ? fmt::format("[{}]:{}", address.host, address.port) : fmt::format("{}:{}", address.host, address.port);
 }
 
-NodeLinks::NodeLinks(std::shared_ptr<net::AuthProvider> auth)
+NodeLinks::NodeLinks(std::shared_ptr<net::AuthProvider> auth, std::shared_ptr<net::TlsTrust> tls)
     : fanout_(net::Fanout::create(
-          std::make_shared<net::NodeClients>(std::move(auth), std::chrono::seconds(3)))) {}
+          std::make_shared<net::NodeClients>(net::ClientOptions{.auth = std::move(auth), .tls = std::move(tls)}))) {}
 
 void NodeLinks::send_bytes(const state::ClusterState& state, const Bitmap& nodes, Order order, const Done& done) {
   net::FanoutRequest request;

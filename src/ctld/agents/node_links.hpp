@@ -18,7 +18,7 @@ class NodeLinks {
  public:
   using Done = std::function<void(const std::vector<net::FanoutResult>&)>;
 
-  explicit NodeLinks(std::shared_ptr<net::AuthProvider> auth);
+  NodeLinks(std::shared_ptr<net::AuthProvider> auth, std::shared_ptr<net::TlsTrust> tls);
 
   // Sends the same request to all nodes; `done` (may be empty) gets a result for each. `tree_width` 0: TreeWidth.
   template <class Request>

@@ -8,7 +8,7 @@
 namespace sluice::ctld {
 namespace {
 
-constexpr uint32_t kUsualLifespan = 1800;  // seconds
+constexpr uint32_t kUsualLifespan = 3600;  // seconds
 constexpr uint32_t kMostLifespan = 365 * 24 * 3600;
 
 Result<protocol::CreateUserTokenReply> create_token(ServiceParts& parts, const net::CallContext& context,

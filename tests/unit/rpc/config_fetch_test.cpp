@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "common/protocol/ctld.hpp"
+#include "common/rpc/token_server.hpp"
 #include "unit/rpc/rpc_fixture.hpp"
 #include "unit/temp_folder.hpp"
 
@@ -113,6 +114,75 @@ TEST_F(ConfigFetch, ALiarIsNotBelieved) {
       });
   start();
   EXPECT_NE(refusal().find("the answer is not signed"), std::string::npos) << refusal();
+}
+
+// Whoever holds the port says that munge is enough: of that he can have any user's credentials.
+TEST_F(ConfigFetch, NobodyTalksItOutOfTheKey) {
+  told_.auth_type = "auth/munge";
+  told_.slurm_user = ::geteuid();
+  EXPECT_NE(refusal().find("has the key of auth/slurm"), std::string::npos) << refusal();
+  EXPECT_FALSE(asked_by_.authenticated);
+  std::filesystem::remove(folder_ / "slurm.key");
+  const auto pinned = fetch_config({.addresses = {address()}, .config_path = (folder_ / "slurm.conf").string(), .holds_key = true, .auth_type = "auth/slurm",
+                                    .timeout = kPatience});
+  ASSERT_FALSE(pinned);
+  EXPECT_NE(pinned.error().text.find("proved itself by auth/slurm before"), std::string::npos) << pinned.error().text;
+  EXPECT_FALSE(asked_by_.authenticated);
+}
+
+// He says which user SlurmUser is, too: that he is himself. What is asked can be read by the one alone whom this host takes for SlurmUser.
+TEST_F(ConfigFetch, SlurmUserIsNotLearntFromWhoeverAnswers) {
+  const AuthOptions munge{.type = "auth/munge", .cluster = "test"};
+  const auto own = make_auth(munge);
+  if (!own || !(*own)->create_token(digest_request(kController, "x", "y"))) GTEST_SKIP() << "no munged";
+  server = nullptr;
+  serve({.receiver = std::string(kController), .auth = *own, .slurm_user = ::geteuid()});
+  server->handle<protocol::PingRequest, protocol::PingReply>(
+      [this](const CallContext&, const protocol::PingRequest&, Responder<protocol::PingReply> responder) { responder.reply(told_); },
+      Access::kAnyone);
+  server->handle<protocol::FetchConfigRequest, protocol::FetchConfigReply>(
+      [this](const CallContext&, const protocol::FetchConfigRequest&, Responder<protocol::FetchConfigReply> responder) {
+        responder.complete(reply_);
+      });
+  start();
+  told_.auth_type = "auth/munge";
+  told_.slurm_user = ::geteuid();
+  std::filesystem::remove(folder_ / "slurm.key");
+  ConfigServer asked{.addresses = {address()}, .config_path = (folder_ / "slurm.conf").string(), .holds_key = true, .slurm_user = ::geteuid() + 7,
+                     .timeout = kPatience};
+  const auto lied = fetch_config(asked);
+  ASSERT_FALSE(lied);
+  EXPECT_NE(lied.error().text.find("this host takes it for uid"), std::string::npos) << lied.error().text;
+  asked.slurm_user = ::geteuid();
+  const auto real = fetch_config(asked);
+  EXPECT_TRUE(real) << real.error().text;
+}
+
+// A command has no key: the agent of its host has the answer signed for it, and a configuration with anybody's SrunProlog is not taken.
+TEST_F(ConfigFetch, CommandsTakeNothingUnsigned) {
+  ::setenv("SLURM_SACK_KEY", (folder_ / "not-here").c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+  told_.auth_socket = (folder_ / "sack.socket").string();
+  auto maker = std::make_shared<const TokenMaker>(ClusterKey::from_bytes(kKeyBytes), "test", "here");
+  auto agent = TokenServer::start(told_.auth_socket, maker, ::geteuid());
+  ASSERT_TRUE(agent) << agent.error().text;
+  const ConfigServer asked{.addresses = {address()}, .config_path = (folder_ / "slurm.conf").string(), .timeout = kPatience};
+  auto reply = fetch_config(asked);
+  EXPECT_TRUE(reply) << reply.error().text;
+  server = nullptr;
+  serve();  // has no key
+  server->handle<protocol::PingRequest, protocol::PingReply>(
+      [this](const CallContext&, const protocol::PingRequest&, Responder<protocol::PingReply> responder) { responder.reply(told_); });
+  server->handle<protocol::FetchConfigRequest, protocol::FetchConfigReply>(
+      [this](const CallContext&, const protocol::FetchConfigRequest&, Responder<protocol::FetchConfigReply> responder) {
+        responder.complete(reply_);
+      });
+  start();
+  ConfigServer liar = asked;
+  liar.addresses = {address()};
+  reply = fetch_config(liar);
+  ::unsetenv("SLURM_SACK_KEY");  // NOLINT(concurrency-mt-unsafe)
+  ASSERT_FALSE(reply);
+  EXPECT_NE(reply.error().text.find("the answer is not signed"), std::string::npos) << reply.error().text;
 }
 
 TEST_F(ConfigFetch, TheKeyMayBeNamed) {

@@ -121,7 +121,7 @@ TEST(FanoutRouting, ANodeItsParentForgotIsAnError) {
 
 TEST(FanoutOverTheNetwork, RunsTheMethodOnEachNode) {
   const auto auth = test_auth();
-  const auto fanout = Fanout::create(std::make_shared<NodeClients>(auth, std::chrono::seconds(3)));
+  const auto fanout = Fanout::create(std::make_shared<NodeClients>(ClientOptions{.auth = auth}));
   std::vector<std::unique_ptr<RpcServer>> nodes;
   FanoutRequest request{
       .method = "Echo", .payload = wire::encode(EchoRequest{.text = "to all"}), .tree_width = 2};

@@ -1,0 +1,67 @@
+// Whom a client believes that speaks TLS: who shows a certificate which the site's CA has signed, which is valid now, and which names
+// the daemon that was meant. OpenSSL is set up at the first use: where nothing is encrypted it costs nothing.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <openssl/types.h>
+
+#include "common/base/result.hpp"
+#include "common/base/time.hpp"
+
+namespace sluice::net {
+
+// Which file it was that was read: another one, or the same written again, differs.
+struct FileStamp {
+  uint64_t inode = 0;
+  int64_t changed_ns = 0;
+  int64_t bytes = -1;  // -1: it is not there
+  friend bool operator==(const FileStamp&, const FileStamp&) = default;
+};
+[[nodiscard]] FileStamp stamp_of(const std::string& path);
+
+// Under which names the daemon `receiver` (kController or a node) at `address` may be certified: the controller as "slurmctld", a node by its
+// name or as "slurmd", each by the host of its address, too. What names another is refused, though the CA has signed it.
+[[nodiscard]] std::vector<std::string> certified_names(std::string_view receiver, std::string_view address);
+
+// The CA's file is read again when it has changed. Thread-safe.
+class TlsTrust {
+ public:
+  // Errors: kInvalidConfig naming the file and what is wrong with it.
+  [[nodiscard]] static Result<std::shared_ptr<TlsTrust>> open(std::string ca_file);
+  TlsTrust(const TlsTrust&) = delete;
+  TlsTrust& operator=(const TlsTrust&) = delete;
+
+  // For a new connection, which is to check the name of its peer (check_names). Errors: as open().
+  [[nodiscard]] Result<std::shared_ptr<SSL_CTX>> context();
+  // The CA's certificates as in the file. Errors: as open().
+  [[nodiscard]] Result<std::string> roots();
+  // Whether `chain` (PEM, the peer's own certificate first) is one to believe. No names: whosever it is. Errors: kAuthentication, as
+  // check_names and for what is not of this CA or not valid now.
+  [[nodiscard]] Status check_chain(std::string_view chain, const std::vector<std::string>& names);
+
+ private:
+  explicit TlsTrust(std::string ca_file) : ca_file_(std::move(ca_file)) {}
+  [[nodiscard]] Status refresh();  // under mutex_
+
+  const std::string ca_file_;
+  std::mutex mutex_;
+  FileStamp stamp_;
+  std::string roots_;
+  std::shared_ptr<SSL_CTX> context_;
+};
+
+// Errors: kAuthentication for a certificate of somebody else.
+[[nodiscard]] Status check_names(X509* certificate, const std::vector<std::string>& names);
+// Why a certificate is not believed, in words; `code` is X509_V_ERR_….
+[[nodiscard]] std::string why_not_valid(int code, const X509* certificate);
+// "Jan  2 03:04:05 2027 GMT"
+[[nodiscard]] std::string expiry_of(const X509* certificate);
+// What OpenSSL has to say on the thread's last failure; empties its queue.
+[[nodiscard]] std::string openssl_problem();
+
+}  // namespace sluice::net

@@ -1,0 +1,75 @@
+#include "common/net/tls_config.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "common/base/text.hpp"
+
+namespace sluice::net {
+namespace {
+
+std::string beside(const std::string& config_path, const std::string& name) {
+  const size_t slash = config_path.rfind('/');
+  return (slash == std::string::npos ? "." : config_path.substr(0, slash)) + "/" + name;
+}
+
+// As it was set: who makes connections needs it, and nobody else.
+std::string value_of(const ClusterConfig& config, const char* key) {
+  const auto found = config.values.find(key);
+  return found == config.values.end() ? "" : found->second;
+}
+
+std::vector<std::string> parameters_of(const ClusterConfig& config) { return split_list(value_of(config, "TLSParameters")); }
+
+std::string ca_file(const ClusterConfig& config) {
+  const auto named = option_value(parameters_of(config), "ca_cert_file");
+  return named ? *named : usual_ca_file(config.config_path);
+}
+
+}  // namespace
+
+bool uses_tls(const ClusterConfig& config) {
+  const std::string type = value_of(config, "TLSType");
+  return !type.empty() && !iequals(type, "tls/none");
+}
+
+bool names_tls_files(const ClusterConfig& config) {
+  const auto is_file = [](const std::string& one) { return one.find("_file=") != std::string::npos; };
+  return std::ranges::any_of(parameters_of(config), is_file);
+}
+
+std::string usual_ca_file(const std::string& config_path) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing changes the environment of these programs
+  const char* named = std::getenv("SLURM_CA_CERT_FILE");
+  return named != nullptr && *named != '\0' ? named : beside(config_path, kCaFile);
+}
+
+TlsFiles controller_tls_files(const ClusterConfig& config) {
+  const std::vector<std::string> parameters = parameters_of(config);
+  const auto certificate = option_value(parameters, "ctld_cert_file");
+  const auto key = option_value(parameters, "ctld_cert_key_file");
+  return {ca_file(config), certificate.value_or(beside(config.config_path, kControllerCertificate)),
+          key.value_or(beside(config.config_path, kControllerKey))};
+}
+
+TlsFiles agent_tls_files(const ClusterConfig& config, const NodeConfig& self) {
+  const std::vector<std::string> parameters = parameters_of(config);
+  const auto certificate = option_value(parameters, "slurmd_cert_file");
+  const auto key = option_value(parameters, "slurmd_cert_key_file");
+  return {ca_file(config), node_path(certificate.value_or(beside(config.config_path, kAgentCertificate)), self),
+          node_path(key.value_or(beside(config.config_path, kAgentKey)), self)};
+}
+
+Result<std::shared_ptr<TlsTrust>> tls_trust(const ClusterConfig& config) {
+  if (!uses_tls(config)) return std::shared_ptr<TlsTrust>();
+  return TlsTrust::open(ca_file(config));
+}
+
+Result<std::shared_ptr<TlsTrust>> local_tls_trust(const std::string& config_path) {
+  const std::string file = usual_ca_file(config_path);
+  const bool wanted = file != beside(config_path, kCaFile) || stamp_of(file).bytes >= 0;
+  return wanted ? TlsTrust::open(file) : std::shared_ptr<TlsTrust>();
+}
+
+}  // namespace sluice::net

@@ -1,0 +1,184 @@
+#include "common/rpc/tls_listener.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <list>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "common/base/errno_text.hpp"
+#include "common/log/log.hpp"
+#include "common/net/clock.hpp"
+
+namespace sluice::net {
+namespace {
+
+constexpr size_t kMostWaiting = 1024;                       // who has said nothing yet; beyond it the oldest go
+constexpr Duration kFirstWord = std::chrono::seconds(10);   // until it is said
+constexpr Duration kLastWord = std::chrono::seconds(2);     // for who was refused, to read why
+constexpr Duration kBetweenLines = std::chrono::seconds(1);  // of the log: a flood is counted, not written down
+constexpr Duration kNoRoom = std::chrono::milliseconds(50);
+constexpr uint8_t kHandshake = 22;
+// "protocol version", fatal, which is how one that speaks TLS says no.
+constexpr std::array<uint8_t, 7> kAlert{21, 3, 3, 0, 2, 2, 70};
+
+std::string name_of(const sockaddr_storage& peer) {
+  char text[INET6_ADDRSTRLEN] = {};
+  if (peer.ss_family == AF_INET) {
+    const auto& v4 = reinterpret_cast<const sockaddr_in&>(peer);
+    return fmt::format("{}:{}", inet_ntop(AF_INET, &v4.sin_addr, text, sizeof text), ntohs(v4.sin_port));
+  }
+  const auto& v6 = reinterpret_cast<const sockaddr_in6&>(peer);
+  return fmt::format("[{}]:{}", inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof text), ntohs(v6.sin6_port));
+}
+
+}  // namespace
+
+class TlsListener::Impl {
+ public:
+  Impl(int listener, int port) : listener_(listener), port_(port), wake_(::eventfd(0, EFD_CLOEXEC)) {}
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl() {
+    if (thread_.joinable()) {
+      ::eventfd_write(wake_, 1);
+      thread_.join();
+    }
+    for (const Peer& peer : peers_) ::close(peer.fd);
+    ::close(wake_);
+    ::close(listener_);
+  }
+  [[nodiscard]] int port() const { return port_; }
+  void start(std::unique_ptr<Acceptor> server) {
+    server_ = std::move(server);
+    thread_ = std::thread([this] { run(); });
+  }
+
+ private:
+  struct Peer {
+    int fd = -1;
+    SteadyTime until{};
+    bool refused = false;
+    sockaddr_storage name{};
+  };
+  enum class Turn { kWaits, kHandedOver, kOver };
+
+  void run() {
+    std::vector<pollfd> watched;
+    while (true) {
+      watched.assign({{wake_, POLLIN, 0}, {listener_, POLLIN, 0}});
+      SteadyTime next = kNoDeadline;
+      for (const Peer& peer : peers_) {
+        watched.push_back({peer.fd, POLLIN, 0});
+        next = std::min(next, peer.until);
+      }
+      if (::poll(watched.data(), watched.size(), next < kNoDeadline ? poll_timeout(next) : -1) < 0) continue;  // EINTR
+      if (watched[0].revents != 0) return;
+      size_t at = 2;
+      for (auto peer = peers_.begin(); peer != peers_.end(); ++at) {
+        const bool ready = watched[at].revents != 0;
+        const Turn turn = ready ? look_at(*peer) : steady_now() >= peer->until ? Turn::kOver : Turn::kWaits;
+        if (turn == Turn::kOver) ::close(peer->fd);
+        peer = turn == Turn::kWaits ? std::next(peer) : peers_.erase(peer);
+      }
+      if (watched[1].revents != 0) accept_all();
+    }
+  }
+
+  void accept_all() {
+    while (true) {
+      Peer peer;
+      socklen_t size = sizeof peer.name;
+      peer.fd = ::accept4(listener_, reinterpret_cast<sockaddr*>(&peer.name), &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
+      if (peer.fd < 0 && (errno == EMFILE || errno == ENFILE)) std::this_thread::sleep_for(kNoRoom);
+      if (peer.fd < 0) return;
+      const int one = 1;
+      ::setsockopt(peer.fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+      peer.until = steady_now() + kFirstWord;
+      if (peers_.size() >= kMostWaiting) {
+        ::close(peers_.front().fd);
+        peers_.pop_front();
+      }
+      const Turn turn = look_at(peer);  // its first word is mostly there already
+      if (turn == Turn::kWaits) peers_.push_back(peer);
+      if (turn == Turn::kOver) ::close(peer.fd);
+    }
+  }
+
+  Turn look_at(Peer& peer) {
+    if (peer.refused) return drain(peer);
+    uint8_t first = 0;
+    const ssize_t size = ::recv(peer.fd, &first, 1, MSG_PEEK);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return Turn::kWaits;
+    if (size <= 0) return Turn::kOver;
+    if (first != kHandshake) return refuse(peer);
+    Acceptor::NewConnectionParameters connection;
+    connection.listener_fd = listener_;
+    connection.fd = peer.fd;
+    server_->HandleNewConnection(&connection);
+    return Turn::kHandedOver;
+  }
+
+  Turn refuse(Peer& peer) {
+    note(peer);
+    (void)::send(peer.fd, kAlert.data(), kAlert.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    ::shutdown(peer.fd, SHUT_WR);
+    peer.refused = true;
+    peer.until = steady_now() + kLastWord;
+    return drain(peer);
+  }
+  // To close a socket with bytes that nobody read resets it, and the peer would lose the word that was sent to it.
+  static Turn drain(const Peer& peer) {
+    std::array<char, 4096> bytes;
+    ssize_t size = 0;
+    for (int i = 0; i < 16; ++i) {
+      size = ::recv(peer.fd, bytes.data(), bytes.size(), 0);
+      if (size <= 0) break;
+    }
+    if (size > 0) return Turn::kWaits;
+    return size < 0 && (errno == EAGAIN || errno == EINTR) ? Turn::kWaits : Turn::kOver;
+  }
+  void note(const Peer& peer) {
+    ++unsaid_;
+    const SteadyTime time = steady_now();
+    if (time < said_ + kBetweenLines) return;
+    const std::string more = unsaid_ > 1 ? fmt::format(", and {} others since the last such line", unsaid_ - 1) : "";
+    log::error("TLS: {} was refused: it does not speak TLS, which TLSType asks for{}", name_of(peer.name), more);
+    said_ = time;
+    unsaid_ = 0;
+  }
+
+  const int listener_;
+  const int port_;
+  const int wake_;
+  std::unique_ptr<Acceptor> server_;
+  std::list<Peer> peers_;  // oldest first; those that were refused in between
+  SteadyTime said_{};
+  uint64_t unsaid_ = 0;
+  std::thread thread_;
+};
+
+TlsListener::TlsListener(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+TlsListener::~TlsListener() = default;
+int TlsListener::port() const { return impl_->port(); }
+void TlsListener::start(std::unique_ptr<Acceptor> server) { impl_->start(std::move(server)); }
+
+Result<std::unique_ptr<TlsListener>> TlsListener::bind(const std::string& address, const NumericAddress& numeric) {
+  auto bound = listen_at(numeric, address);
+  if (!bound) return tl::unexpected<Error>(std::move(bound.error()));
+  return std::unique_ptr<TlsListener>(new TlsListener(std::make_unique<Impl>(bound->fd, bound->port)));
+}
+
+}  // namespace sluice::net
