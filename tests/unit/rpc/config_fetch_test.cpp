@@ -139,7 +139,7 @@ TEST_F(ConfigFetch, SlurmUserIsNotLearntFromWhoeverAnswers) {
   serve({.receiver = std::string(kController), .auth = *own, .slurm_user = ::geteuid()});
   server->handle<protocol::PingRequest, protocol::PingReply>(
       [this](const CallContext&, const protocol::PingRequest&, Responder<protocol::PingReply> responder) { responder.reply(told_); },
-      Access::kAnyone);
+      {.access = Access::kAnyone});
   server->handle<protocol::FetchConfigRequest, protocol::FetchConfigReply>(
       [this](const CallContext&, const protocol::FetchConfigRequest&, Responder<protocol::FetchConfigReply> responder) {
         responder.complete(reply_);
