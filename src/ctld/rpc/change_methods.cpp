@@ -6,6 +6,7 @@
 
 #include "common/daemon/log_setup.hpp"
 #include "common/log/log.hpp"
+#include "common/rpc/refusal_log.hpp"
 #include "common/tables/conf_ignored.hpp"
 #include "common/tables/dynamic_nodes.hpp"
 #include "common/tables/partition_update.hpp"
@@ -43,13 +44,21 @@ std::vector<std::string> owner_groups(const ServiceParts& parts, const std::stri
 void cancel_jobs(ServiceParts& parts,
                  const CallContext& context,
                  protocol::CancelJobsRequest request,
-                 Responder<protocol::CancelJobsReply> responder) {
+                 Responder<protocol::CancelJobsReply> responder,
+                 const std::shared_ptr<net::RefusalLog>& refusals) {
   const state::ClusterSnapshot now = parts.publisher.newest()->state;
   auto filter = state::JobFilter::make(*now, std::move(request.filter), context.identity.uid);
   if (!filter) return responder.fail(filter.error());
-  const auto made = [](const state::Reply& reply,
-                       const state::ClusterState&) -> Result<protocol::CancelJobsReply> {
-    return std::get<protocol::CancelJobsReply>(reply);
+  const auto made = [refusals, uid = context.identity.uid, peer = context.peer](
+                        const state::Reply& reply, const state::ClusterState&) -> Result<protocol::CancelJobsReply> {
+    const auto& out = std::get<protocol::CancelJobsReply>(reply);
+    for (const protocol::CancelOutcome& one : out.outcomes) {
+      if (one.code != ErrorCode::kAccessDenied) continue;
+      const Error why{one.code, "JobId=" + one.target};
+      refusals->note({"CancelJobs", uid, peer, why});
+      break;  // one line says enough of a request
+    }
+    return out;
   };
   parts.engine.post(
       {state::CancelJobs{identity_of(context),
@@ -121,8 +130,8 @@ void add_change_methods(net::RpcServer& server, ServiceParts& parts) {
                        answer_count(std::move(responder))});
   });
   server.handle<CancelJobsRequest, CancelJobsReply>(
-      [&parts](const auto& context, auto request, auto responder) {
-        cancel_jobs(parts, context, std::move(request), std::move(responder));
+      [&parts, refusals = std::make_shared<net::RefusalLog>()](const auto& context, auto request, auto responder) {
+        cancel_jobs(parts, context, std::move(request), std::move(responder), refusals);
       });
   server.handle<JobActionRequest, CountReply>([&parts](const auto& context, auto request, auto responder) {
     if (auto ok = check_target(request.target); !ok) return responder.fail(ok.error());
