@@ -87,10 +87,10 @@ class Tables(ClusterCase):
 
     def test_what_is_cut(self):
         """10 days were shown as 10-00:00: in a column of 9, and the default partition lost its mark."""
-        job = self.submit("-H", "-t", "10-0", "--switches=2@10", "-o", "/dev/null", "--wrap", "true")
+        job = self.submit("-H", "-t", "10-0", "--switches=2@4", "-o", "/dev/null", "--wrap", "true")
         self.assertEqual(self.out("squeue", "-h", "-j", job, "-o", "%.9l|%9l|"), "10-00:00:00|10-00:00:|\n")
-        self.assertEqual(self.out("squeue", "-h", "-j", job, "-O", "timelimit:.5,reqswitch:2,wait4switch:.6"), "10-00:00:002  10:00\n")
-        self.assertEqual(self.show(job)["Switches"], "2@00:10:00")
+        self.assertEqual(self.out("squeue", "-h", "-j", job, "-O", "timelimit:.5,reqswitch:2,wait4switch:.6"), "10-00:00:002   4:00\n")
+        self.assertEqual(self.show(job)["Switches"], "2@00:04:00")
         self.assertEqual(self.out("sinfo", "-h", "-o", "%5P|%.0P"), "debu*|debug*\n")
         self.run_cmd("scancel", job)
 

@@ -10,7 +10,7 @@ GO = "while [ ! -e {} ]; do sleep 0.05; done"
 
 class Life(ClusterCase):
     NODES, CPUS = 4, 4
-    CONF = "RequeueExit=6,10-12\nRequeueExitHold=5\nOverTimeLimit=10\nSchedulerParameters=requeue_delay=1\n"
+    CONF = "PriorityType=priority/multifactor\nRequeueExit=6,10-12\nRequeueExitHold=5\nOverTimeLimit=10\nSchedulerParameters=requeue_delay=1\n"
 
     def tearDown(self):
         if jobs := self.out("squeue", "-h", "-o", "%A").split():

@@ -149,6 +149,7 @@ struct Job {
   Duration preempt_exempt = kNotPreemptable;  // since its start it runs at least so long before it may be preempted
   Time preempted_at = kNoTime;       // when it was told to make room, and when it was ended for that
   Time grace_end = kNoTime;          // told to make room: it is ended then
+  uint32_t priority = 0;             // with which it was started; 0: it waits, or a controller before this one started it
   template <class V>
   static void describe(V&& field) {
     field(1, "id", &Job::id);
@@ -189,6 +190,7 @@ struct Job {
     field(560, "preempt_exempt", &Job::preempt_exempt);
     field(561, "preempted_at", &Job::preempted_at);
     field(562, "grace_end", &Job::grace_end);
+    field(563, "priority", &Job::priority);
   }
 };
 
@@ -265,7 +267,6 @@ struct JobUpdate {
   std::optional<uint64_t> memory_per_node_mib, memory_per_cpu_mib, memory_per_gpu_mib, tmp_disk_mib;
   std::optional<bool> requeue, contiguous, hold, reset_accrue, reboot;
   std::optional<Sharing> sharing;
-  std::optional<std::string> admin_hold_reason;
   template <class V>
   static void describe(V&& field) {
     field(1, "account", &JobUpdate::account);
@@ -315,7 +316,7 @@ struct JobUpdate {
     field(45, "hold", &JobUpdate::hold);
     field(46, "reset_accrue", &JobUpdate::reset_accrue);
     field(47, "sharing", &JobUpdate::sharing);
-    field(48, "admin_hold_reason", &JobUpdate::admin_hold_reason);
+    // 48 was used once
     field(49, "tres_per_job", &JobUpdate::tres_per_job);
     field(50, "tres_per_socket", &JobUpdate::tres_per_socket);
     field(51, "tres_per_task", &JobUpdate::tres_per_task);

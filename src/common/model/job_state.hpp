@@ -29,18 +29,13 @@ enum class JobState : uint8_t {
 using JobFlags = uint32_t;
 inline constexpr JobFlags kJobCompleting = 1U << 0;   // ended, nodes still being cleaned
 inline constexpr JobFlags kJobConfiguring = 1U << 1;  // nodes booting, or prolog running
-inline constexpr JobFlags kJobStageOut = 1U << 2;
-inline constexpr JobFlags kJobResizing = 1U << 3;
+// bits 2, 3, 8, 9, 12 and 13 are Slurm's, of states that no job here is in
 inline constexpr JobFlags kJobRequeued = 1U << 4;
 inline constexpr JobFlags kJobRequeueHold = 1U << 5;
 inline constexpr JobFlags kJobSpecialExit = 1U << 6;
 inline constexpr JobFlags kJobStopped = 1U << 7;
-inline constexpr JobFlags kJobRevoked = 1U << 8;
-inline constexpr JobFlags kJobSignaling = 1U << 9;
 inline constexpr JobFlags kJobLaunchFailed = 1U << 10;
 inline constexpr JobFlags kJobReservationDeletedHold = 1U << 11;
-inline constexpr JobFlags kJobRequeueFed = 1U << 12;
-inline constexpr JobFlags kJobExpediting = 1U << 13;
 
 enum class HoldKind : uint8_t { kNone = 0, kUser = 1, kAdmin = 2 };
 

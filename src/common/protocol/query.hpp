@@ -24,7 +24,6 @@ struct QueryJobsRequest {
   bool all_states = false;
   bool hidden_partitions = false;    // -a
   bool steps = false;                // fill Job::steps
-  bool with_spec = true;
   std::string nodes;                 // host list: jobs that use one of them
   bool missing_is_error = true;      // one id alone that is unknown: kInvalidJobId
   std::vector<std::string> wckeys;
@@ -43,7 +42,7 @@ struct QueryJobsRequest {
     field(11, "all_states", &QueryJobsRequest::all_states);
     field(12, "hidden_partitions", &QueryJobsRequest::hidden_partitions);
     field(13, "steps", &QueryJobsRequest::steps);
-    field(14, "with_spec", &QueryJobsRequest::with_spec);
+    // 14 was used once
     field(15, "nodes", &QueryJobsRequest::nodes);
     field(16, "missing_is_error", &QueryJobsRequest::missing_is_error);
     field(17, "wckeys", &QueryJobsRequest::wckeys);

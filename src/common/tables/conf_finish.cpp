@@ -91,6 +91,16 @@ void derive_times(ConfDraft& draft) {
   }
 }
 
+// Without a word on priorities who came first goes first: with weights of zero all jobs would have the same priority, and
+// --nice would say nothing.
+void choose_priority(ConfDraft& draft) {
+  const auto is_about_it = [](const auto& set) {
+    return set.first == "PriorityType" || set.first.starts_with("PriorityWeight");
+  };
+  ClusterConfig& config = draft.parsed.config;
+  if (std::ranges::none_of(config.values, is_about_it)) config.priority_type = "priority/basic";
+}
+
 Status check_controllers(ConfDraft& draft) {
   ClusterConfig& config = draft.parsed.config;
   if (config.cluster_name.empty()) return fail_at(draft, "ClusterName", "ClusterName is not set");
@@ -271,6 +281,7 @@ void finish_config(ConfDraft& draft, std::vector<std::string>& errors) {
   imply_flags(draft.parsed.config);
   forget_none(draft.parsed.config);
   derive_times(draft);
+  choose_priority(draft);
   for (const auto step : {check_controllers, check_limits, check_propagation, finish_nodes,
                           finish_node_sets, finish_partitions, finish_down_nodes}) {
     if (Status status = step(draft); !status) errors.push_back(status.error().text);

@@ -117,8 +117,8 @@ constexpr GlobalKey kRows[] = {
             "bf_topopt_iterations,bf_yield_rpc_cnt,defer_batch,extra_constraints,"
             "ignore_constraint_validation,max_submit_line_size,requeue_delay,"
             "requeue_on_resume_failure,time_min_as_soft_limit,kill_invalid_depend")
-        .only("allow_zero_lic,delay_boot,disable_job_shrink,enable_user_top,ignore_prefer_validation,kill_invalid_depend,max_array_tasks,"
-              "max_script_size,max_switch_wait,nohold_on_prolog_fail,preempt_youngest_first,requeue_delay,salloc_wait_nodes,sbatch_wait_nodes,spec_cores_first,"
+        .only("allow_zero_lic,default_queue_depth,defer,delay_boot,disable_job_shrink,enable_user_top,ignore_prefer_validation,kill_invalid_depend,max_array_tasks,"
+              "max_script_size,max_switch_wait,nohold_on_prolog_fail,preempt_youngest_first,requeue_delay,salloc_wait_nodes,sbatch_wait_nodes,sched_min_interval,spec_cores_first,"
               "step_retry_count,step_retry_time,whole_hetjob")
         .except("correspond_after_task_cnt,preempt_reorder_count,preempt_strict_order")
         .acts<&C::scheduler_parameters>(),

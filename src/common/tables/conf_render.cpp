@@ -80,6 +80,7 @@ class Report {
   std::string text() {
     out_ = fmt::format("Configuration data as of {}\n", report_.as_of);
     for (const GlobalKey& row : global_keys()) {
+      if (is_of_multifactor(row.name) && config_.priority_type == "priority/basic") continue;
       if (const LineWriter* writer = writer_of(row.name))
         (this->*writer->write)(row);
       else if (row.is_shown)
@@ -116,6 +117,14 @@ class Report {
     for (size_t i = 0; i < items.size(); ++i)
       line(fmt::format("{}[{}]", name, i), items[i]);
   }
+
+  static bool is_of_multifactor(std::string_view key) {
+    constexpr std::string_view kKeys[] = {"PriorityDecayHalfLife", "PriorityCalcPeriod", "PriorityFavorSmall",
+                                          "PriorityFlags", "PriorityMaxAge", "PriorityUsageResetPeriod"};
+    return key.starts_with("PriorityWeight") || std::ranges::find(kKeys, key) != std::end(kKeys);
+  }
+  // it follows from other keys
+  void priority_type(const GlobalKey& row) { line(row.name, config_.priority_type); }
 
   // what the controller knows
   void boot_time(const GlobalKey& row) { line(row.name, report_.boot_time); }
@@ -259,6 +268,7 @@ const Report::LineWriter* Report::writer_of(std::string_view key) {
       {"NEXT_JOB_ID", &Report::next_job_id},
       {"Prolog", &Report::prolog},
       {"PrologEpilogTimeout", &Report::prolog_epilog_timeout},
+      {"PriorityType", &Report::priority_type},
       {"PrologFlags", &Report::prolog_flags},
       {"PrologSlurmctld", &Report::prolog_slurmctld},
       {"PropagateResourceLimits", &Report::propagated},

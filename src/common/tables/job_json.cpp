@@ -313,7 +313,7 @@ void put_rest(const JobView& view, JsonFields& out) {
   out["tres_alloc_str"] = view.record->allocated_tres;
   out["user_id"] = spec.uid;
   out["user_name"] = json_text(spec.user_name);
-  out["maximum_switch_wait_time"] = 0;
+  out["maximum_switch_wait_time"] = to_seconds(switch_wait(spec));
   out["wckey"] = json_text(spec.wckey);
   out["current_working_directory"] = json_text(spec.work_dir);
 }

@@ -25,21 +25,22 @@ struct FlagRow {
   std::string_view name;
   std::string_view code;
 };
-// The strongest first. LAUNCH_FAILED never shows as the state.
+// The strongest first. LAUNCH_FAILED never shows as the state. Bits without a name of ours are Slurm's, of states that no
+// job here is in: users may ask for them.
 constexpr FlagRow kJobFlags[] = {
     {kJobCompleting, "COMPLETING", "CG"},
-    {kJobStageOut, "STAGE_OUT", "SO"},
+    {1U << 2, "STAGE_OUT", "SO"},
     {kJobConfiguring, "CONFIGURING", "CF"},
-    {kJobExpediting, "EXPEDITING", "EXPEDITING"},
-    {kJobResizing, "RESIZING", "RS"},
+    {1U << 13, "EXPEDITING", "EXPEDITING"},
+    {1U << 3, "RESIZING", "RS"},
     {kJobRequeued, "REQUEUED", "RQ"},
-    {kJobRequeueFed, "REQUEUE_FED", "RF"},
+    {1U << 12, "REQUEUE_FED", "RF"},
     {kJobRequeueHold, "REQUEUE_HOLD", "RH"},
     {kJobSpecialExit, "SPECIAL_EXIT", "SE"},
     {kJobStopped, "STOPPED", "ST"},
-    {kJobRevoked, "REVOKED", "RV"},
+    {1U << 8, "REVOKED", "RV"},
     {kJobReservationDeletedHold, "RESV_DEL_HOLD", "RD"},
-    {kJobSignaling, "SIGNALING", "SI"},
+    {1U << 9, "SIGNALING", "SI"},
 };
 constexpr FlagRow kJobHiddenFlags[] = {{kJobLaunchFailed, "LAUNCH_FAILED", ""}};
 

@@ -62,7 +62,7 @@ std::string active_features(const protocol::NodeRecord& record) {
 
 std::string shown_active_features(const protocol::NodeRecord& record) {
   const std::string active = active_features(record);
-  return active.empty() && !record.node.features_chosen ? "(null)" : active;
+  return active.empty() ? "(null)" : active;
 }
 
 std::string configured_tres(const protocol::NodeRecord& record, const RenderContext& context) {

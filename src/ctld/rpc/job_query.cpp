@@ -26,10 +26,11 @@ std::shared_ptr<const Step> without_key(const std::shared_ptr<const Step>& step)
   return out;
 }
 
-// While the scheduler has not seen it.
-uint32_t priority_before_a_pass(const Job& job) {
+// While the scheduler has not seen it, and once it has started: it keeps what it started with.
+uint32_t priority_without_a_pass(const Job& job) {
   if (job.state == JobState::kPending && job.hold != HoldKind::kNone) return 0;
-  return job.spec->priority == UINT32_MAX ? 1 : job.spec->priority;
+  if (job.spec->priority != UINT32_MAX) return job.spec->priority;
+  return std::max(1U, job.priority);
 }
 
 std::string tres_text(uint64_t cpus, uint64_t memory_mib, uint64_t nodes) {
@@ -134,7 +135,7 @@ protocol::JobRecord JobQuery::record(const Job& job) const {
   if (!request_.steps) out.job.steps.clear();
   for (auto& step : out.job.steps) step = without_key(step);
   if (const JobSoft* soft = soft_->find(job.id); soft != nullptr && job.state == JobState::kPending) out.soft = *soft;
-  else out.soft.priority = priority_before_a_pass(job);
+  else out.soft.priority = priority_without_a_pass(job);
   if (out.soft.last_evaluated == kNoTime) out.soft.last_evaluated = job.start != kNoTime ? job.start : job.submit;
   if (job.allocation && !job.allocation->nodes.empty()) {
     const Node* host = state_->nodes.find(job.allocation->nodes[state::batch_position(*state_, job)].node);

@@ -7,6 +7,7 @@
 #include "ctld/journal/blob_key.hpp"
 #include "ctld/rpc/services.hpp"
 #include "ctld/sched/pass.hpp"
+#include "ctld/state/apply.hpp"
 #include "ctld/state/decide.hpp"
 #include "ctld/state/decide/job_checks.hpp"
 #include "ctld/state/fold.hpp"
@@ -74,15 +75,16 @@ using net::Responder;
 
 // Decides on the newest snapshot without posting anything, and asks the scheduler.
 Result<protocol::SubmitJobReply> test_only(ServiceParts& parts, const state::SubmitJob& command) {
-  const state::ClusterSnapshot now = parts.publisher.newest()->state;
-  const auto decision = state::decide(*now, command, parts.clock());
+  state::ClusterState now = *parts.publisher.newest()->state;  // a copy: it is to know the user's groups
+  const auto decision = state::decide(now, command, parts.clock());
   if (!decision) return tl::unexpected(decision.error());
   protocol::SubmitJobReply reply;
   Bitmap nodes;
   for (const state::Event& event : decision->events) {
+    if (std::holds_alternative<state::UserGroupsFound>(event)) state::apply(now, event);
     const auto* submitted = std::get_if<state::JobSubmitted>(&event);
     if (submitted == nullptr) continue;
-    const auto found = sched::test_start(*now, submitted->job, parts.clock());
+    const auto found = sched::test_start(now, submitted->job, parts.clock());
     if (!found) return tl::unexpected(found.error());
     if (reply.job == kNoJob) {
       reply.job = submitted->job.id;
@@ -90,9 +92,9 @@ Result<protocol::SubmitJobReply> test_only(ServiceParts& parts, const state::Sub
     }
     reply.start = std::max(reply.start, found->start);  // the components start together
     reply.cpus += found->cpus;
-    if (const auto more = state::resolve_nodes(*now, found->nodes)) nodes |= *more;
+    if (const auto more = state::resolve_nodes(now, found->nodes)) nodes |= *more;
   }
-  reply.nodes = state::node_list(*now, nodes);
+  reply.nodes = state::node_list(now, nodes);
   if (reply.job == kNoJob) return failure("the job cannot be tested");
   return reply;
 }

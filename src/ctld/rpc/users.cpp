@@ -10,18 +10,19 @@ namespace {
 std::string group_name(gid_t gid) {
   group entry{};
   group* found = nullptr;
-  char buffer[16384];
-  if (getgrgid_r(gid, &entry, buffer, sizeof buffer, &found) != 0 || found == nullptr) return {};
-  return found->gr_name;
+  std::vector<char> room;
+  const int error = with_room(room, [&] { return getgrgid_r(gid, &entry, room.data(), room.size(), &found); });
+  return error != 0 || found == nullptr ? std::string() : found->gr_name;
 }
 
 UserEntry look_up(uint32_t uid, uint32_t gid) {
   UserEntry out;
   passwd entry{};
   passwd* found = nullptr;
-  char buffer[16384];
+  std::vector<char> room;
   out.group_name = group_name(gid);
-  if (getpwuid_r(uid, &entry, buffer, sizeof buffer, &found) != 0 || found == nullptr) return out;
+  const int error = with_room(room, [&] { return getpwuid_r(uid, &entry, room.data(), room.size(), &found); });
+  if (error != 0 || found == nullptr) return out;
   out.name = found->pw_name;
   std::vector<gid_t> ids(256);
   int count = static_cast<int>(ids.size());

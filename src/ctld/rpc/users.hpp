@@ -2,6 +2,7 @@
 // the configuration is read again.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -20,6 +21,18 @@ struct UserEntry {
   std::vector<std::string> groups;  // names of all groups
   std::vector<uint32_t> group_ids;  // of all; empty where the system does not know the uid
 };
+
+// Asks with more and more room, as long as the entry is larger: a group may have thousands of members.
+template <class Ask>
+int with_room(std::vector<char>& room, Ask ask) {
+  constexpr size_t kFirst = size_t{16} << 10, kMost = size_t{64} << 20;
+  int error = ERANGE;
+  for (size_t bytes = kFirst; error == ERANGE && bytes <= kMost; bytes *= 4) {
+    room.resize(bytes);
+    error = ask();
+  }
+  return error;
+}
 
 // Who knows it.
 struct UserSource {

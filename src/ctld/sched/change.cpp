@@ -7,7 +7,9 @@
 #include "ctld/sched/explain_nodes.hpp"
 #include "ctld/sched/pass_run.hpp"
 #include "ctld/state/apply.hpp"
+#include "ctld/state/access.hpp"
 #include "ctld/state/decide.hpp"
+#include "ctld/state/reservations.hpp"
 
 namespace sluice::sched {
 namespace {
@@ -15,6 +17,8 @@ namespace {
 using state::ClusterState;
 
 class Search {
+  static constexpr size_t kMostEnds = 4;
+
  public:
   Search(const ClusterState& state, const Job& job, Time now, PassBudget& budget)
       : state_(state), job_(job), spec_(*job.spec), now_(now), budget_(budget) {}
@@ -45,6 +49,7 @@ class Search {
     if (!by_admin_) command.who = {spec_.uid, spec_.gid};
     command.target = shown_id(job_);
     command.update = update;
+    command.owner_groups = state::known_groups(state_, spec_.uid).value_or(std::vector<std::string>());
     const auto decision = state::decide(state_, command, now_);
     if (!decision || !budget_.take()) return false;
     ClusterState after = state_;
@@ -76,17 +81,18 @@ class Search {
       if (!budget_.take()) continue;
       PassRun run(state_, make_policies(state_), now_, {});
       if (!run.run_until(job_.id, *partition)) continue;
-      partition->nodes.for_each([&](size_t id) {
-        const Time from = run.rooms().kept(static_cast<NodeId>(id)).from;
-        if (from >= kNever) return;
-        const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(from - now_).count();
-        if (minutes >= 1) ends_.push_back(static_cast<Minutes>(minutes));
-      });
+      partition->nodes.for_each([&](size_t id) { end_before(run.rooms().kept(static_cast<NodeId>(id)).from); });
     }
+    for (const Reservation& one : *state_.reservations) end_before(state::period_of(one, now_).start);
     std::ranges::sort(ends_, std::greater());
     ends_.erase(std::unique(ends_.begin(), ends_.end()), ends_.end());
     std::erase_if(ends_, [&](Minutes m) { return m >= limit_; });
-    if (ends_.size() > 4) ends_.resize(4);
+    if (ends_.size() > kMostEnds) ends_.erase(ends_.begin() + kMostEnds - 1, ends_.end() - 1);  // the shortest may do where others do not
+  }
+  void end_before(Time others_need) {
+    if (others_need >= kNever || others_need <= now_) return;
+    const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(others_need - now_).count();
+    if (minutes >= 1 && minutes < kInfiniteMinutes) ends_.push_back(static_cast<Minutes>(minutes));
   }
 
   Found shorter() {

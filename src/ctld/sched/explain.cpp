@@ -72,12 +72,10 @@ void explain_ineligible(const Job& job, Time now, std::vector<std::string>& line
 }
 
 // True when the partition itself does not keep the job out.
-bool explain_partition(const Job& job,
-                       const state::Partition& partition,
-                       const ClusterConfig& config,
+bool explain_partition(const ClusterState& state, const Job& job, const state::Partition& partition,
                        std::vector<std::string>& lines) {
   const PartitionConfig& p = *partition.config;
-  const auto reason = why_partition_refuses(job, partition, config);
+  const auto reason = why_partition_refuses(state, job, partition);
   if (!reason) return true;
   switch (*reason) {
     case JobReason::kPartitionDown:
@@ -93,7 +91,16 @@ bool explain_partition(const Job& job,
       break;
     case JobReason::kMaxMemPerLimit:
       lines.push_back(fmt::format("Partition {} gives a job at most {} MiB of a node's memory; the job asks for more.", p.name,
-                                  p.max_mem_per_node_mib.value_or(config.max_mem_per_node_mib)));
+                                  p.max_mem_per_node_mib.value_or(state.config->max_mem_per_node_mib)));
+      break;
+    case JobReason::kAccountNotAllowed:
+      lines.push_back(fmt::format("Partition {} starts no jobs of its account.", p.name));
+      break;
+    case JobReason::kQOSNotAllowed:
+      lines.push_back(fmt::format("Partition {} starts no jobs of its QOS.", p.name));
+      break;
+    case JobReason::kPartitionConfig:
+      lines.push_back(fmt::format("Partition {} does not let the job's user in.", p.name));
       break;
     default:
       lines.push_back(
@@ -139,7 +146,7 @@ void explain_placement(const ClusterState& state,
       lines.push_back(fmt::format("Partition {} does not exist.", name));
       continue;
     }
-    if (!explain_partition(job, *partition, *state.config, lines)) continue;
+    if (!explain_partition(state, job, *partition, lines)) continue;
     if (!budget.take()) {
       lines.push_back(fmt::format("Partition {} was not looked at: this took too long already.", name));
       continue;

@@ -110,6 +110,12 @@ void PassRun::collect() {
   plan_.counts.pending = static_cast<uint32_t>(jobs_.size());
 }
 
+uint32_t PassRun::priority_in(const Job& job, const PartitionConfig& partition) const {
+  const uint32_t given = job.spec->priority;
+  const bool computed = given == UINT32_MAX || given == 0;  // 0: a hold of former times, and released
+  return computed ? policies_.priority->priority(job, partition, now_) : given;
+}
+
 void PassRun::collect_job(const Job& job, Time now) {
   const auto entry = static_cast<uint32_t>(jobs_.size());
   if (job.spec->sharing == Sharing::kUser) some_share_with_nobody_ = true;
@@ -126,9 +132,7 @@ void PassRun::collect_job(const Job& job, Time now) {
   if (partitions.empty() && !waits) soft.reason = JobReason::kPartitionDown;  // deleted, all of them
   for (const uint32_t p : partitions) {
     const PartitionConfig& config = *(*state_.partitions)[p].config;
-    uint32_t priority = job.spec->priority;
-    const bool computed = priority == UINT32_MAX || priority == 0;  // 0: a hold of former times, and released
-    if (computed) priority = policies_.priority->priority(job, config, now);
+    const uint32_t priority = priority_in(job, config);
     soft.priority = std::max(soft.priority, priority);
     if (!waits && !is_het_follower(job)) candidates_.push_back({uint64_t{config.priority_tier} << 32 | priority, entry, p});
   }
@@ -174,11 +178,15 @@ bool PassRun::is_closed(const Candidate& c) {
 
 void PassRun::consider(const Candidate& c) {
   if (gone_[c.entry]) return;
+  if (plan_.counts.considered >= budget_.most_jobs) {  // the others keep the reason that they begin with
+    plan_.counts.most_jobs = true;
+    return;
+  }
   ++plan_.counts.considered;
   const Job& job = *jobs_[c.entry];
   if (job.het != nullptr) return is_closed(c) ? void() : consider_het(c);
   const Partition& partition = (*state_.partitions)[c.partition];
-  if (const auto reason = why_partition_refuses(job, partition, *state_.config)) return wait(c, *reason);
+  if (const auto reason = why_partition_refuses(state_, job, partition)) return wait(c, *reason);
   if (state::is_too_late(job, now_)) return wait(c, JobReason::kDeadLine);  // it is about to be ended
   if (is_closed(c)) return;
   plan_.counts.most_starts = plan_.counts.most_starts || plan_.starts.size() >= budget_.most_starts;
@@ -246,10 +254,11 @@ bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
   const Minutes whole = limit_of(job, partition);
   const Minutes longest = state::limit_before_deadline(job, whole, now_);
   const Minutes least = job.spec->time_min != 0 ? std::min(job.spec->time_min, longest) : longest;
-  if (demand.failed && least >= demand.failed_limit) return false;
+  const Patience patience = rooms_.patience(*demand.ask, job);
+  if (patience.until != kNever) look_again(patience.until);
+  if (demand.failed && least >= demand.failed_limit && patience.insists_on(demand.failed_patience)) return false;
   Minutes limit = longest;
   ++plan_.counts.tested;
-  const Patience patience = rooms_.patience(*demand.ask, job);
   auto chosen = rooms_.place_now(*demand.ask, limit, patience);
   if (!chosen && least < longest) {
     chosen = rooms_.place_now(*demand.ask, least, patience);
@@ -262,6 +271,7 @@ bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
     }
     demand.failed = true;
     demand.failed_limit = least;
+    demand.failed_patience = patience;
     return false;
   }
   rooms_.take(job, *demand.ask, *chosen, limit);
@@ -288,7 +298,8 @@ void PassRun::plan_start(const Job& job, const Ask& ask, std::vector<NodeAllocat
   allocation->nodes = std::move(chosen);
   allocation->whole_nodes = ask.needs.whole_nodes;
   std::string reservation = ask.reservation != nullptr ? ask.reservation->name : std::string();
-  plan_.starts.push_back({job.id, task, ask.partition->config->name, std::move(allocation), std::move(reservation), shorter_limit});
+  plan_.starts.push_back({job.id, task, ask.partition->config->name, std::move(allocation), std::move(reservation), shorter_limit,
+                          priority_in(job, *ask.partition->config)});
 }
 
 bool PassRun::may_have_room_made(const Candidate& c, const Demand& demand) const {
@@ -312,6 +323,7 @@ bool PassRun::make_room(const Candidate& c, Demand& demand) {
   });
   if (!made) {
     demand.nobody_makes_room = true;
+    if (const Time then = state::next_preemptable(state_, now_); then != kNever) look_again(then);
     return false;
   }
   const std::string reservation = demand.ask->reservation != nullptr ? demand.ask->reservation->name : std::string();

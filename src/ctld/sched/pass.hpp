@@ -26,6 +26,7 @@ namespace sluice::sched {
 struct WorkBudget {
   uint32_t most_starts = 10'000;  // jobs and array tasks
   uint32_t most_tests = 2'000;    // different demands tried that fail (Slurm: bf_max_job_test)
+  uint32_t most_jobs = UINT32_MAX;  // looked at, in the order of priority (default_queue_depth)
   uint32_t most_preemptors = 100;  // jobs for which others are asked to make room: each costs a look at all of them
 };
 
@@ -48,7 +49,7 @@ struct PassTimings {
   uint32_t backfilled = 0;  // started while a job of higher priority waits for nodes
   uint32_t planned = 0;     // jobs that have nodes kept for them
   uint32_t unlicensed = 0;  // jobs that wait for licenses
-  bool most_starts = false, most_tests = false;  // the budget ended the pass
+  bool most_starts = false, most_tests = false, most_jobs = false;  // the budget ended the pass
 };
 
 struct Plan {
@@ -57,6 +58,7 @@ struct Plan {
   std::shared_ptr<const SoftView> soft;
   PassTimings counts;
   bool settling = false;  // CompleteWait kept jobs from starting: there is more to plan soon, without any news
+  Time again = kNever;    // then something is over that kept jobs from starting: PreemptExemptTime, --switches=n@time
 };
 
 [[nodiscard]] Plan plan_pass(const state::ClusterState& state,

@@ -47,7 +47,7 @@ std::vector<PassRun::HetPart> PassRun::het_parts(const Candidate& c) {
     const std::vector<uint32_t> partitions = offset == 0 ? std::vector<uint32_t>{c.partition} : partitions_of(*job);
     for (const uint32_t p : partitions) {
       const Partition& partition = (*state.partitions)[p];
-      const auto reason = why_partition_refuses(*job, partition, *state.config);
+      const auto reason = why_partition_refuses(state, *job, partition);
       Demand* demand = reason ? nullptr : &demand_of(*job, partition, reservation);
       if (demand != nullptr && demand->ask) {
         part.partition = &partition;

@@ -54,6 +54,7 @@ class PassRun {
     Result<Ask> ask;
     bool failed = false;
     Minutes failed_limit = 0;  // jobs with this limit or a longer one cannot be placed in this pass
+    Patience failed_patience = {};  // and that insist on this or more
     Waiting waiting;
     bool nobody_makes_room = false;
   };
@@ -70,6 +71,9 @@ class PassRun {
   [[nodiscard]] Demand& demand_of(const Job& job, const state::Partition& partition, const Reservation* reservation);
   void start_tasks(const Candidate& c, Demand& demand, bool last);
   [[nodiscard]] bool try_start(const Candidate& c, Demand& demand, uint32_t task);
+  [[nodiscard]] uint32_t priority_in(const Job& job, const PartitionConfig& partition) const;
+  // There is more to plan then, without any news.
+  void look_again(Time then) { plan_.again = std::min(plan_.again, std::max(then, now_)); }
   void plan_start(const Job& job, const Ask& ask, std::vector<NodeAllocation> chosen, uint32_t task,
                   Minutes shorter_limit = 0);  // 0: as long as it asked for
 

@@ -141,8 +141,12 @@ fit::Room Rooms::free_for(NodeId id, Minutes limit) const {
 Patience Rooms::patience(const Ask& ask, const Job& job) const {
   const Time since = job.accrue != kNoTime ? job.accrue : job.submit;
   Patience patience;
-  patience.may_change = since + std::chrono::seconds(job.spec->delay_boot_seconds) <= now_;
-  const bool insists = ask.switches.most > 0 && !tree_.empty() && since + ask.switches.wait > now_;
+  const auto insists_until = [&](Time then) {
+    if (then > now_) patience.until = std::min(patience.until, then);
+    return then > now_;
+  };
+  if (ask.needs.may_change) patience.may_change = !insists_until(since + std::chrono::seconds(job.spec->delay_boot_seconds));
+  const bool insists = ask.switches.most > 0 && !tree_.empty() && insists_until(since + ask.switches.wait);
   if (insists) patience.most_switches = ask.switches.most;
   return patience;
 }
@@ -240,14 +244,15 @@ Rooms::Placed Rooms::place_free_or_shared(const Ask& ask, Time ends, uint32_t mo
   return ask.sharers > 1 ? place_shared(ask, ends) : std::nullopt;
 }
 
-Bitmap Rooms::shareable_cores(const fit::Room& room, uint32_t sharers) const {
+Bitmap Rooms::shareable_cores(const fit::Room& room, const Partition& partition, uint32_t sharers) const {
   std::vector<uint32_t> held(room.config->cores());
   const auto count = [&](const Holder& h) {
     for (size_t i = 0; i < h.nodes->size(); ++i) {
       const NodeAllocation& a = (*h.nodes)[i];
       if (a.node != room.node || h.gave_back(i)) continue;
+      const bool shares = h.partition == &partition && h.sharers > 1 && !h.whole;
       a.cores.for_each([&](size_t core) {
-        if (core < held.size()) held[core] += h.sharers > 1 && !h.whole ? 1 : sharers;
+        if (core < held.size()) held[core] += shares ? 1 : sharers;
       });
     }
   };
@@ -269,7 +274,7 @@ Rooms::Placed Rooms::place_shared(const Ask& ask, Time ends) {
     if (rooms_[id].config == nullptr || closed_.test(id)) continue;
     if (kept_[id].from != kNever && ends > kept_[id].from) continue;
     made_.push_back(rooms_[id]);
-    fit::set_free_cores(made_.back(), shareable_cores(rooms_[id], ask.sharers), rules_.unit);
+    fit::set_free_cores(made_.back(), shareable_cores(rooms_[id], *ask.partition, ask.sharers), rules_.unit);
     if (state::bounds_cpus(*ask.partition->config)) made_.back().held = &use_on(*ask.partition, id);
     list_.push_back(&made_.back());
   }
@@ -508,7 +513,7 @@ std::optional<Rooms::Moment> Rooms::first_end(const std::vector<Wish>& wishes) c
 
 // Not so here: at a later moment a reservation may have begun. Ends of jobs and of reservations are tried in turn.
 std::optional<Rooms::Moment> Rooms::first_moment(const std::vector<Wish>& wishes) const {
-  constexpr size_t kMostMoments = 500;
+  constexpr size_t kMostMoments = 500, kFurtherMoments = 64;
   std::vector<Time> moments{now_};
   for (const Holder& holder : holders_) moments.push_back(holder.end);
   for (const Reservation& one : *state_.reservations) {
@@ -517,10 +522,33 @@ std::optional<Rooms::Moment> Rooms::first_moment(const std::vector<Wish>& wishes
   }
   std::ranges::sort(moments);
   moments.erase(std::unique(moments.begin(), moments.end()), moments.end());
-  for (size_t i = 0; i < std::min(moments.size(), kMostMoments); ++i) {
+  const auto try_at = [&](size_t i) -> std::optional<Moment> {
     const auto after = std::ranges::upper_bound(holders_, moments[i], {}, &Holder::end);
     const auto ended = static_cast<size_t>(after - holders_.begin());
-    if (!place_all(wishes, ended, moments[i]).empty()) return Moment{moments[i], ended};
+    if (place_all(wishes, ended, moments[i]).empty()) return std::nullopt;
+    return Moment{moments[i], ended};
+  };
+  const size_t each = std::min(moments.size(), kMostMoments);
+  for (size_t i = 0; i < each; ++i) {
+    if (auto found = try_at(i)) return found;
+  }
+  // Later ones not each: some, and then by halves what lies before the first that will do. A job that waits so long has to
+  // have some nodes kept for it more than it has to have the very first.
+  size_t low = each;  // all before it have been looked at, or passed over
+  const size_t stride = std::max<size_t>(1, (moments.size() - each) / kFurtherMoments);
+  for (size_t i = low; i < moments.size(); i = i + 1 == moments.size() ? i + 1 : std::min(i + stride, moments.size() - 1)) {
+    auto found = try_at(i);
+    if (!found) {
+      low = i + 1;
+      continue;
+    }
+    for (size_t high = i; low < high;) {
+      const size_t middle = (low + high) / 2;
+      const auto earlier = try_at(middle);
+      if (earlier) found = earlier;
+      (earlier ? high : low) = earlier ? middle : middle + 1;
+    }
+    return found;
   }
   return std::nullopt;
 }

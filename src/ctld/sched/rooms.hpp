@@ -53,6 +53,12 @@ struct Kept {
 struct Patience {
   uint32_t most_switches = 0;  // leaf switches it may use; 0: any number
   bool may_change = true;      // nodes may be changed for its features (--delay-boot is over)
+  Time until = kNever;         // it insists on less then
+  // On all that `other` insists on: where that finds no room, this finds none.
+  [[nodiscard]] bool insists_on(const Patience& other) const {
+    const bool switches = other.most_switches == 0 || (most_switches != 0 && most_switches <= other.most_switches);
+    return switches && (!may_change || other.may_change);
+  }
 };
 
 class Rooms {
@@ -186,7 +192,8 @@ class Rooms {
   [[nodiscard]] bool starts_now(const Holder& holder) const;  // in this pass
   [[nodiscard]] Placed place_without(const Ask& ask, Time ends, const Gone& gone, const Bitmap* only = nullptr) const;
   [[nodiscard]] bool touches(const Holder& holder, const Bitmap& nodes) const;
-  [[nodiscard]] Bitmap shareable_cores(const fit::Room& room, uint32_t sharers) const;
+  // That fewer than `sharers` jobs of the partition hold, and none of others.
+  [[nodiscard]] Bitmap shareable_cores(const fit::Room& room, const state::Partition& partition, uint32_t sharers) const;
   [[nodiscard]] Placed place_later(const Ask& ask, const std::vector<fit::Room>& later, const Bitmap& closed) const;
   // One placement a wish, each on what the ones before leave when so many holders are gone; empty: not all find room.
   using Placements = std::vector<std::vector<NodeAllocation>>;

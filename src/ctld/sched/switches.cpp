@@ -6,28 +6,18 @@
 #include <set>
 
 #include "common/base/text.hpp"
-#include "common/base/time_text.hpp"
+#include "common/tables/job_values.hpp"
+#include "ctld/state/fits.hpp"
 
 namespace sluice::sched {
-namespace {
-
-constexpr int64_t kUsualWait_s = 300;  // SchedulerParameters=max_switch_wait
-
-}  // namespace
-
 SwitchWish switch_wish(const JobSpec& spec, const ClusterConfig& config) {
   const std::string_view text = spec.switches;
   if (text.empty()) return {};
   const size_t at = text.find('@');
   SwitchWish wish;
   wish.most = to_number<uint32_t>(text.substr(0, at)).value_or(0);
-  const auto most_wait = to_number<uint32_t>(option_value(config.scheduler_parameters, "max_switch_wait").value_or(""));
-  const Duration limit = std::chrono::seconds(most_wait ? int64_t{*most_wait} : kUsualWait_s);
-  wish.wait = limit;
-  if (at == std::string_view::npos) return wish;
-  if (const auto minutes = parse_minutes(text.substr(at + 1))) {
-    if (*minutes != kInfiniteMinutes) wish.wait = std::min<Duration>(limit, std::chrono::minutes(*minutes));
-  }
+  wish.wait = state::most_switch_wait(config);
+  if (at != std::string_view::npos) wish.wait = std::min(wish.wait, switch_wait(spec));
   return wish;
 }
 

@@ -4,6 +4,7 @@
 #include "ctld/sched/pass.hpp"
 #include "ctld/sched/rooms.hpp"
 #include "ctld/sched/why.hpp"
+#include "ctld/state/access.hpp"
 #include "ctld/state/reservations.hpp"
 
 namespace sluice::sched {
@@ -15,6 +16,10 @@ Result<TestStart> test_start(const state::ClusterState& state, const Job& job, T
   for (const std::string& name : state::partitions_of(state, job)) {
     const state::Partition* partition = state::find_partition(state, name);
     if (partition == nullptr) return failure(ErrorCode::kInvalidPartition);
+    if (state::why_not_admitted(state, *partition, *job.spec)) {  // one that lets him in has been found at submission
+      refused = Error{ErrorCode::kAccessDenied, {}};
+      continue;
+    }
     Rooms rooms(state, now);
     const auto ask = rooms.ask_of(job, *partition);
     if (!ask) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ctld/state/access.hpp"
 #include "ctld/state/fits.hpp"
 #include "ctld/state/reservations.hpp"
 
@@ -26,14 +27,16 @@ Minutes limit_of(const Job& job, const state::Partition& partition) {
   return state::limit_in(job, *partition.config);
 }
 
-std::optional<JobReason> why_partition_refuses(const Job& job, const state::Partition& partition, const ClusterConfig& config) {
+std::optional<JobReason> why_partition_refuses(const state::ClusterState& state, const Job& job,
+                                               const state::Partition& partition) {
   const PartitionConfig& p = *partition.config;
   if (p.state == PartitionState::kInactive) return JobReason::kPartitionInactive;
   if (p.state == PartitionState::kDown) return JobReason::kPartitionDown;
+  if (const auto refused = state::why_not_admitted(state, partition, *job.spec)) return refused;
   const Minutes least = job.spec->time_min != 0 ? job.spec->time_min : limit_of(job, partition);
   if (p.max_time != kInfiniteMinutes && least > p.max_time) return JobReason::kPartitionTimeLimit;
   if (!state::allows_node_count(p, *job.spec)) return JobReason::kPartitionNodeLimit;
-  if (fit::exceeds_memory_limit(*job.spec, p, config, partition.max_node_memory_mib)) return JobReason::kMaxMemPerLimit;
+  if (fit::exceeds_memory_limit(*job.spec, p, *state.config, partition.max_node_memory_mib)) return JobReason::kMaxMemPerLimit;
   return std::nullopt;
 }
 

@@ -13,10 +13,9 @@ namespace sluice::sched {
 // Held, waiting for its begin time or for other jobs; nullopt: it may start.
 [[nodiscard]] std::optional<JobReason> why_not_eligible(const Job& job, Time now);
 
-// The partition is down, or its limits keep the job out.
-[[nodiscard]] std::optional<JobReason> why_partition_refuses(const Job& job,
-                                                             const state::Partition& partition,
-                                                             const ClusterConfig& config);
+// The partition is down, lets its user not in (any more), or its limits keep the job out.
+[[nodiscard]] std::optional<JobReason> why_partition_refuses(const state::ClusterState& state, const Job& job,
+                                                             const state::Partition& partition);
 
 // The time limit that the job would run with in this partition.
 [[nodiscard]] Minutes limit_of(const Job& job, const state::Partition& partition);

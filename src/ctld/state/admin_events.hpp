@@ -15,6 +15,7 @@
 #include "common/model/reservation.hpp"
 #include "common/model/step.hpp"
 #include "common/model/trigger.hpp"
+#include "common/model/user_groups.hpp"
 
 namespace sluice::state {
 
@@ -26,6 +27,17 @@ struct StateForgotten {
   template <class V>
   static void describe(V&& field) {
     field(1, "time", &StateForgotten::time);
+  }
+};
+
+// The groups of a user were looked up, and are not those that were known.
+struct UserGroupsFound {
+  static constexpr uint32_t kTag = 230;
+  static constexpr const char* kName = "UserGroupsFound";
+  UserGroups user;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "user", &UserGroupsFound::user);
   }
 };
 

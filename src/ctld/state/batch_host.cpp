@@ -4,6 +4,7 @@
 
 #include "common/tables/errors.hpp"
 #include "ctld/fit/features.hpp"
+#include "ctld/state/step_layout.hpp"
 
 namespace sluice::state {
 namespace {
@@ -27,6 +28,16 @@ std::vector<std::string> all_names(const fit::FeatureExpression& expression) {
   return names;
 }
 
+// Before the script runs.
+size_t first_position(const ClusterState& state, const JobSpec& spec, const Allocation& allocation) {
+  if (spec.batch_features.empty()) return 0;
+  const auto wanted = fit::parse_features(spec.batch_features.view());
+  for (size_t at = 0; wanted && at < allocation.nodes.size(); ++at) {
+    if (fit::satisfies_any(*wanted, active_features(state.nodes.at(allocation.nodes[at].node)))) return at;
+  }
+  return 0;
+}
+
 }  // namespace
 
 size_t batch_position(const ClusterState& state, const Job& job) {
@@ -34,12 +45,13 @@ size_t batch_position(const ClusterState& state, const Job& job) {
   if (const Step* script = find_step(job, kBatchStep)) {
     return allocation_position(allocation, script->layout->nodes.front().node).value_or(0);
   }
-  if (job.spec->batch_features.empty()) return 0;
-  const auto wanted = fit::parse_features(job.spec->batch_features.view());
-  for (size_t at = 0; wanted && at < allocation.nodes.size(); ++at) {
-    if (fit::satisfies_any(*wanted, active_features(state.nodes.at(allocation.nodes[at].node)))) return at;
-  }
-  return 0;
+  return first_position(state, *job.spec, allocation);
+}
+
+std::shared_ptr<const StepNode> batch_part(const ClusterState& state, const JobSpec& spec, const Allocation& allocation) {
+  auto part = std::make_shared<StepNode>(whole_part(state, allocation.nodes[first_position(state, spec, allocation)]));
+  part->tasks = {0};
+  return part;
 }
 
 Status check_batch_features(const JobSpec& spec) {

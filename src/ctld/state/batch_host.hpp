@@ -10,6 +10,10 @@ namespace sluice::state {
 // for, or the first of all.
 [[nodiscard]] size_t batch_position(const ClusterState& state, const Job& job);
 
+// What the script of a job that starts with this allocation is told of its node: all that the job holds there.
+[[nodiscard]] std::shared_ptr<const StepNode> batch_part(const ClusterState& state, const JobSpec& spec,
+                                                         const Allocation& allocation);
+
 // The features of --batch must be among those that the job asks of its nodes.
 [[nodiscard]] Status check_batch_features(const JobSpec& spec);
 

@@ -20,6 +20,7 @@
 #include "common/model/node.hpp"
 #include "common/model/reservation.hpp"
 #include "common/model/trigger.hpp"
+#include "common/model/user_groups.hpp"
 #include "ctld/state/cow_id_map.hpp"
 #include "ctld/state/cow_id_set.hpp"
 #include "ctld/state/cow_table.hpp"
@@ -97,6 +98,7 @@ struct ClusterState {
   std::shared_ptr<const Crontabs> crontabs = std::make_shared<Crontabs>();  // by uid
   std::shared_ptr<const Reservations> reservations = std::make_shared<Reservations>();
   uint32_t next_reservation_id = 1;
+  std::shared_ptr<const GroupsByUser> user_groups = std::make_shared<GroupsByUser>();  // of users who submitted jobs
 
   // derived
   std::shared_ptr<const NodeNames> node_names = std::make_shared<NodeNames>();  // not removed ones
@@ -228,6 +230,7 @@ struct StateImage {
   uint32_t job_id_round = 0;
   std::string credential_key;
   bool credential_key_changed = false;
+  std::vector<UserGroups> user_groups;
   template <class V>
   static void describe(V&& field) {
     field(1, "cluster_id", &StateImage::cluster_id);
@@ -248,6 +251,7 @@ struct StateImage {
     field(600, "job_id_round", &StateImage::job_id_round);
     field(601, "credential_key", &StateImage::credential_key);
     field(602, "credential_key_changed", &StateImage::credential_key_changed);
+    field(302, "user_groups", &StateImage::user_groups);
   }
 };
 [[nodiscard]] StateImage make_image(const ClusterState& state);

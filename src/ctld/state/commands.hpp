@@ -214,6 +214,7 @@ struct PlannedStart {
   std::shared_ptr<const Allocation> allocation;
   std::string reservation;  // whose nodes these are; empty: nobody's
   Minutes time_limit = 0;  // 0: as asked for; else less, down to --time-min, so that it fits before others
+  uint32_t priority = 0;   // that it had
 };
 // A running job is to make room for one that waits; looked at again, too.
 struct PlannedPreemption {

@@ -148,7 +148,9 @@ struct RunControllerProlog {  // PrologSlurmctld; answer with PrologDone
 struct RunControllerEpilog {
   std::shared_ptr<const Job> job;
 };
-struct WakeScheduler {};
+struct WakeScheduler {
+  bool submitted = false;  // only as a job came: passes may wait for more of them
+};
 struct RunTick {};  // send a Tick soon: a dependency or begin time may be due
 
 using Effect =

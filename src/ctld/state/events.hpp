@@ -180,12 +180,15 @@ struct JobStarted {
     JobId job = kNoJob;  // the record that runs: `record` itself, or a task's new id
     std::shared_ptr<const Allocation> allocation;
     Bitmap booting = {};  // positions of nodes that get features for it; as `reboot`, for these
+    std::shared_ptr<const StepNode> batch = {};  // where its script runs; null: it has none, or an earlier version
+                                                 // wrote this, which worked it out when it was applied
     template <class V>
     static void describe(V&& field) {
       field(1, "task", &Start::task);
       field(2, "job", &Start::job);
       field(3, "allocation", &Start::allocation);
       field(450, "booting", &Start::booting);
+      field(451, "batch", &Start::batch);
     }
   };
   JobId record = kNoJob;  // the pending record
@@ -200,6 +203,7 @@ struct JobStarted {
   SharedText reservation;  // whose nodes these are; empty: nobody's
   bool early_script = false;  // the script begins when the prolog of its own node has ended
   Duration preempt_exempt = kNotPreemptable;
+  uint32_t priority = 0;
   template <class V>
   static void describe(V&& field) {
     field(1, "record", &JobStarted::record);
@@ -214,6 +218,7 @@ struct JobStarted {
     field(300, "reservation", &JobStarted::reservation);
     field(390, "early_script", &JobStarted::early_script);
     field(560, "preempt_exempt", &JobStarted::preempt_exempt);
+    field(563, "priority", &JobStarted::priority);
   }
 };
 // Prologs have ended on these nodes of the job, or the controller's own (`controller`).
@@ -472,7 +477,7 @@ using Event =
                  JobShrunk, JobSignaled, JobEndRepeated, ArrayTasksCancelled, StepCreated, StepNodesEnded, StepEnded,
                  StepEndOrdered, NodeRegistered, NodeStateChanged, NodeUpdated, PartitionChanged, PartitionDeleted,
                  JobLimitNear, StepUpdated, TriggerSet, TriggersCleared, TriggerFired, CrontabReplaced,
-                 NodesCreated, NodesDeleted, ReservationChanged, ReservationDeleted, StateForgotten>;
+                 NodesCreated, NodesDeleted, ReservationChanged, ReservationDeleted, StateForgotten, UserGroupsFound>;
 using Events = std::vector<Event>;
 
 // The event's name, as in journal_dump.

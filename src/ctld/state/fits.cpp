@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "common/base/text.hpp"
 #include "common/model/system_cores.hpp"
 #include "ctld/state/room.hpp"
 
@@ -26,19 +27,17 @@ bool users_agree(const ClusterState& state, const Node& node, const Job& job, bo
   });
 }
 
-// Whether each of the cores is held by fewer jobs than may share it, and by none that does not
-// share.
-bool cores_shareable(const ClusterState& state,
-                     const Node& node,
-                     const Bitmap& cores,
+// Whether each of the cores is held by fewer jobs of the partition than may share it, and by none that does not share or
+// is of another partition.
+bool cores_shareable(const ClusterState& state, const Partition& partition, const Node& node, const Bitmap& cores,
                      uint32_t sharers) {
   std::vector<uint32_t> held(node.config->cores());
   for (const JobId id : node.jobs) {
     const Job& other = state.jobs.at(id);
     const auto at = allocation_position(*other.allocation, node.id);
     if (!at) continue;
-    const Partition* partition = find_partition(state, other.partition.view());
-    const bool shares = partition != nullptr && sharers_of(*partition->config, *other.spec) > 1;
+    const bool shares = other.partition.view() == partition.config->name && !other.allocation->whole_nodes &&
+                        sharers_of(*partition.config, *other.spec) > 1;
     other.allocation->nodes[*at].cores.for_each([&](size_t core) {
       if (core < held.size()) held[core] += shares ? 1 : sharers;
     });
@@ -81,7 +80,7 @@ Status fits_node(const ClusterState& state,
   if (!whole && !within_bounds(state, partition, *node, wanted)) return failure(ErrorCode::kNodesBusy);
   if (node->used_cores.intersects(wanted.cores)) {
     const uint32_t sharers = sharers_of(*partition.config, *job.spec);
-    if (sharers < 2 || !cores_shareable(state, *node, wanted.cores, sharers)) {
+    if (sharers < 2 || !cores_shareable(state, partition, *node, wanted.cores, sharers)) {
       return failure(ErrorCode::kNodesBusy);
     }
   }
@@ -156,6 +155,12 @@ bool is_too_late(const Job& job, Time now) {
   const Minutes least = job.spec->time_min != 0 ? job.spec->time_min : job.time_limit;
   const Duration run = least == kInfiniteMinutes ? Duration(0) : Duration(std::chrono::minutes(least));
   return now + run > job.spec->deadline;
+}
+
+Duration most_switch_wait(const ClusterConfig& config) {
+  constexpr uint32_t kUsual_s = 300;
+  const auto given = to_number<uint32_t>(option_value(config.scheduler_parameters, "max_switch_wait").value_or(""));
+  return std::chrono::seconds(given.value_or(kUsual_s));
 }
 
 Minutes limit_before_deadline(const Job& job, Minutes limit, Time now) {

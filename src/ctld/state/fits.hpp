@@ -32,4 +32,7 @@ namespace sluice::state {
 // What is left of `limit` before the job's --deadline, where --time-min lets it be cut.
 [[nodiscard]] Minutes limit_before_deadline(const Job& job, Minutes limit, Time now);
 
+// SchedulerParameters=max_switch_wait: so long a job may insist on few switches at most, and does where it does not say.
+[[nodiscard]] Duration most_switch_wait(const ClusterConfig& config);
+
 }  // namespace sluice::state

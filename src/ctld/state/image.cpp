@@ -42,6 +42,7 @@ StateImage make_image(const ClusterState& state) {
   for (const auto& [uid, crontab] : *state.crontabs) image.crontabs.push_back(crontab);
   image.reservations = *state.reservations;
   image.next_reservation_id = state.next_reservation_id;
+  for (const auto& [uid, groups] : *state.user_groups) image.user_groups.push_back({uid, groups});
   return image;
 }
 
@@ -73,6 +74,9 @@ ClusterState from_image(const StateImage& image) {
   state.crontabs = std::move(crontabs);
   state.reservations = std::make_shared<Reservations>(image.reservations);
   state.next_reservation_id = image.next_reservation_id;
+  auto groups = std::make_shared<GroupsByUser>();
+  for (const UserGroups& user : image.user_groups) groups->emplace(user.uid, user.groups);
+  state.user_groups = std::move(groups);
   rebuild_derived(state);
   return state;
 }

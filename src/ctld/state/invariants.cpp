@@ -280,6 +280,7 @@ std::vector<std::string> differences(const ClusterState& a, const ClusterState& 
   if (!crontabs) problems.emplace_back("crontabs differ");
   const bool reservations = a.next_reservation_id == b.next_reservation_id && deep_equal(*a.reservations, *b.reservations, path);
   if (!reservations) problems.push_back("reservations: " + path + " differs");
+  if (*a.user_groups != *b.user_groups) problems.emplace_back("groups of users differ");
   compare_tables("job", a.jobs, b.jobs, problems);
   compare_tables("node", a.nodes, b.nodes, problems);
   compare_folded(a, b, problems);

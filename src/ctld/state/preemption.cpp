@@ -76,6 +76,17 @@ bool may_preempt(const ClusterState& state, const Preemptor& preemptor, const Jo
   return all;
 }
 
+Time next_preemptable(const ClusterState& state, Time now) {
+  Time next = kNever;
+  state.active.for_each([&](JobId id) {
+    const Job& job = state.jobs.at(id);
+    const Partition* partition = is_completing(job) ? nullptr : find_partition(state, job.partition.view());
+    const Duration exempt = partition == nullptr ? kNotPreemptable : preempt_exempt_in(state, *partition);
+    if (exempt != kNotPreemptable && job.start + exempt > now) next = std::min(next, job.start + exempt);
+  });
+  return next;
+}
+
 Duration preempt_grace(const ClusterState& state, const Preemptor& preemptor, const Job& running) {
   const Partition* partition = find_partition(state, running.partition.view());
   Duration grace(0);

@@ -22,6 +22,8 @@ struct Preemptor {
 [[nodiscard]] Duration preempt_exempt_in(const ClusterState& state, const Partition& partition);
 // Whether the running job has to make room for the preemptor. All components of a heterogeneous job go together.
 [[nodiscard]] bool may_preempt(const ClusterState& state, const Preemptor& preemptor, const Job& running, Time now);
+// When the next running job is no longer exempt (PreemptExemptTime); kNever: none will be.
+[[nodiscard]] Time next_preemptable(const ClusterState& state, Time now);
 // How long it is left to end by itself: GraceTime of its partition; a job that gives way to a reservation has as long as
 // its --signal asks for.
 [[nodiscard]] Duration preempt_grace(const ClusterState& state, const Preemptor& preemptor, const Job& running);

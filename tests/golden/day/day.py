@@ -34,6 +34,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 CONF = """FirstJobId=70000
+PriorityType=priority/multifactor
 JobAcctGatherType=jobacct_gather/linux
 ScronParameters=enable
 PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP

@@ -72,5 +72,23 @@ TEST(Users, WhoIsNotKnownYetMayBeSoon) {
   EXPECT_EQ(world.group_at(60), "g2");
 }
 
+// A group of thousands was taken for one that is not there.
+TEST(Users, AnEntryMayBeLarge) {
+  for (const size_t needs : {size_t{100}, size_t{17} << 10, size_t{3} << 20}) {
+    std::vector<char> room;
+    int asked = 0;
+    const int error = with_room(room, [&] {
+      ++asked;
+      return room.size() < needs ? ERANGE : 0;
+    });
+    EXPECT_EQ(error, 0);
+    EXPECT_GE(room.size(), needs);
+    EXPECT_LT(asked, 6);
+  }
+  std::vector<char> room;
+  EXPECT_EQ(with_room(room, [] { return ERANGE; }), ERANGE) << "and there is an end";
+  EXPECT_EQ(with_room(room, [] { return ENOENT; }), ENOENT);
+}
+
 }  // namespace
 }  // namespace sluice::ctld

@@ -434,6 +434,7 @@ void EventMaker::change_trigger(Events& events) {
   if (pick(3) != 0) crontab.text = "@daily true\n";
   if (!crontab.text.empty()) crontab.jobs = {1, 2};
   make(events, CrontabReplaced{crontab});
+  make(events, UserGroupsFound{{1000, pick(2) == 0 ? "users" : "users,staff"}});
   if (state_.reservations->size() > 2) {
     make(events, ReservationDeleted{state_.reservations->front().id});
     return;

@@ -266,7 +266,29 @@ class RandomWorld {
     world_.pass();
     for (uint32_t n = pick(1, 6); n > 0; --n)
       submit();
+    if (pick(0, 2) == 0) reserve();
     world_.pass();
+  }
+
+  void reserve() {
+    protocol::ReservationValues values;
+    values.start = world_.now + std::chrono::minutes(pick(0, 40));
+    values.duration = std::chrono::minutes(pick(1, 200));
+    values.nodes = pick(0, 1) == 0 ? "n1" : "n[1-" + std::to_string(world_.config.nodes.size()) + "]";
+    values.add_flags = kReservationMaint | kReservationIgnoreJobs;
+    values.users = protocol::NameList{"root"};
+    EXPECT_TRUE(world_.run(state::ChangeReservation{{0, 0}, {protocol::ReservationAction::kCreate, "r", values}, {{"root", {0}}}}));
+  }
+
+  // "No change" is true of the change that helps beside a reservation.
+  void expect_no_shorter_limit(JobId id, const protocol::ExplainReply& reply) {
+    World after = world_;
+    JobUpdate update;
+    update.time_limit = 1;
+    const uint32_t uid = after.job(id).spec->uid;
+    if (!after.run(state::UpdateJob{{uid, uid}, std::to_string(id), update})) return;
+    const std::string started = " " + after.pass();
+    EXPECT_EQ(started.find(" " + std::to_string(id) + ":"), started.npos) << "timelimit=1 starts it\n" << all_lines(reply);
   }
 
   // How many jobs waited, and for how many of them a change was found.
@@ -278,7 +300,10 @@ class RandomWorld {
       const auto reply = explain(world_.state, world_.soft.get(), std::to_string(id), world_.now);
       ASSERT_TRUE(reply);
       ASSERT_GE(reply->lines.size(), 2U);
-      if (!reply->change) continue;
+      if (!reply->change) {
+        expect_no_shorter_limit(id, *reply);
+        continue;
+      }
       ++helped;
       const bool by_admin = says(*reply, "An administrator can ");
       World after = world_;
@@ -336,6 +361,22 @@ TEST(Explain, TheChangeItNamesStartsTheJob) {
   }
   EXPECT_GT(waited, 500U);
   EXPECT_GT(helped * 2, waited) << helped << " of " << waited;
+}
+
+TEST_F(ExplainTest, AShorterLimitBeforeAReservation) {
+  w.up();
+  protocol::ReservationValues values;
+  values.start = w.now + std::chrono::minutes(5);
+  values.duration = std::chrono::hours(1);
+  values.nodes = "n[1-4]";
+  values.add_flags = kReservationMaint;
+  values.users = protocol::NameList{"root"};
+  ASSERT_TRUE(w.run(state::ChangeReservation{{0, 0}, {protocol::ReservationAction::kCreate, "r", values}, {{"root", {0}}}}));
+  const JobId id = w.submit(World::spec(1, 60));
+  EXPECT_EQ(w.pass(), "");
+  const auto reply = explained(id);
+  ASSERT_TRUE(reply.change) << all_lines(reply);
+  EXPECT_EQ(reply.change->time_limit, 5u) << all_lines(reply);
 }
 
 }  // namespace

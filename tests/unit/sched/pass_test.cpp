@@ -589,5 +589,55 @@ TEST(Pass, MemoryOfAllCpusThatComeWithTheCores) {
   EXPECT_EQ(w.pass(), "2:n2") << "four CPUs' memory is not free on n1";
 }
 
+// FORCE:2 is of each partition: its jobs share with one another, not with those of another one.
+TEST(Pass, CoresAreSharedWithinAPartition) {
+  World w(1, 4);
+  for (const char* name : {"one", "two"}) {
+    w.partition(name).over_subscribe = OverSubscribe::kForce;
+    w.config.partitions.back().over_subscribe_count = 2;
+  }
+  w.up();
+  const auto in = [](const char* partition) {
+    JobSpec made = World::spec(4);
+    made.partitions = partition;
+    return made;
+  };
+  w.submit(in("one"));
+  EXPECT_EQ(w.pass(), "1:n1");
+  w.submit(in("two"));
+  w.submit(in("one"));
+  EXPECT_EQ(w.pass(), "3:n1");
+  w.finish(1);
+  EXPECT_EQ(w.pass(), "");
+  w.finish(3);
+  EXPECT_EQ(w.pass(), "2:n1");
+}
+
+TEST(Pass, ARunningJobKeepsThePriorityItStartedWith) {
+  World w(1, 4);
+  w.up();
+  JobSpec nice = World::spec(4);
+  nice.nice = 100;
+  const JobId id = w.submit(nice);
+  EXPECT_EQ(w.pass(), "1:n1");
+  EXPECT_EQ(w.job(id).priority, 4'294'901'760U - 1 - 100);
+  state::UpdateJob command{{0, 0}, "1", {}, {}};
+  command.update.comment = "nothing of it changes that";
+  ASSERT_TRUE(w.run(command));
+  EXPECT_EQ(w.job(id).priority, 4'294'901'760U - 1 - 100);
+}
+
+// default_queue_depth: the others are not looked at in this pass.
+TEST(Pass, LooksAtSoManyJobs) {
+  World w(4, 1);
+  w.up();
+  for (int i = 0; i < 4; ++i) w.submit(World::spec(1));
+  WorkBudget few;
+  few.most_jobs = 2;
+  EXPECT_EQ(w.pass(few), "1:n1 2:n2");
+  EXPECT_EQ(w.reason(3), JobReason::kPriority);
+  EXPECT_EQ(w.pass(few), "3:n3 4:n4");
+}
+
 }  // namespace
 }  // namespace sluice::sched

@@ -390,5 +390,38 @@ TEST(Preemption, OthersAreNoGuests) {
   EXPECT_EQ(world.leave, "");
 }
 
+// Nobody has to wake the scheduler then.
+TEST(Preemption, APassSaysWhenARunningJobIsNoLongerExempt) {
+  PreemptingWorld world(1, 8);
+  world.config.preempt_exempt_time = minutes(5);
+  world.up();
+  world.submit(World::spec(8, 60));
+  EXPECT_EQ(world.pass(), "1:n1");
+  world.submit(PreemptingWorld::high(8));
+  world.now += minutes(1);
+  const Plan plan = plan_pass(world.state, make_policies(world.state), world.now);
+  EXPECT_EQ(plan.again, world.job(1).start + minutes(5));
+  world.now = plan.again;
+  EXPECT_EQ(world.pass(), "");
+  EXPECT_EQ(world.leave, "1 for 2");
+  EXPECT_EQ(plan_pass(world.state, make_policies(world.state), world.now).again, kNever);
+}
+
+TEST(Preemption, NobodyMakesRoomForAJobThatItsPartitionRefuses) {
+  PreemptingWorld world(1, 8);
+  world.up();
+  world.submit(World::spec(8, 60));
+  EXPECT_EQ(world.pass(), "1:n1");
+  const JobId high = world.submit(PreemptingWorld::high(8));
+  PartitionConfig closed = *state::find_partition(world.state, "high")->config;
+  closed.root_only = true;
+  const state::PlannedPreemption planned{1, 0, high, "high", ""};
+  state::apply(world.state, state::PartitionChanged{.config = std::make_shared<PartitionConfig>(closed)});
+  EXPECT_EQ(world.pass(), "");
+  EXPECT_EQ(world.leave, "");
+  ASSERT_TRUE(world.run(state::StartJobs{{}, {planned}}));
+  EXPECT_EQ(world.job(1).state, JobState::kRunning);
+}
+
 }  // namespace
 }  // namespace sluice::sched

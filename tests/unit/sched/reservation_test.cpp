@@ -121,5 +121,33 @@ TEST(ReservedPass, ArraysAndSeveralNames) {
   EXPECT_EQ(world.pass(), "1_0:n2 1_1:n2");
 }
 
+// It was given up after 500 moments, and others started past the job for ever.
+TEST(ReservedPass, AJobKeepsItsNodesHoweverManyEndsThereAre) {
+  for (const bool het : {false, true}) {
+    ReservedWorld world(40, 16);
+    world.up();
+    world.reserve("later", "n1", minutes(60 * 24 * 300), minutes(60));
+    for (uint32_t i = 0; i < 640; ++i) world.submit(World::spec(1, 100 + i));
+    world.pass();
+    JobSpec wide = World::spec(0, 10);
+    wide.min_nodes = wide.max_nodes = 20;
+    wide.sharing = Sharing::kExclusive;
+    state::SubmitJob command{{1001, 1001}, wide, {}};
+    if (het) command.components = {wide};
+    ASSERT_TRUE(world.run(command));
+    world.pass();
+    const JobSoft* soft = world.soft->find(641);
+    ASSERT_NE(soft, nullptr);
+    EXPECT_NE(soft->expected_start, kNoTime) << "of several components: " << het;
+    EXPECT_NE(soft->planned_nodes, "") << "of several components: " << het;
+    EXPECT_LE(soft->expected_start, world.now + minutes(100 + 640));
+    for (JobId id = 1; id <= 40; ++id) world.finish(id);  // the first to end, of one node or two
+    world.submit(World::spec(1, 60 * 24 * 200));
+    const std::string started = world.pass();
+    const JobId longer = het ? 643 : 642;
+    EXPECT_EQ(started.find(std::to_string(longer) + ":"), std::string::npos) << "past the one that waits: " << started;
+  }
+}
+
 }  // namespace
 }  // namespace sluice::sched

@@ -49,6 +49,28 @@ TEST(Switches, JobWaitsForFewAndNotForever) {
   EXPECT_EQ(w.pass(), "3:n[2,4]");
 }
 
+// What the first of them could not find is not what the second, whose patience is over, could not find.
+TEST(Switches, TheMemoOfAPassKnowsPatience) {
+  World w = with_tree();
+  for (const char* node : {"n1", "n3"}) {
+    JobSpec longer = on(node);
+    longer.time_limit = 100;
+    w.submit(longer);
+  }
+  JobSpec near = wide(2);
+  near.switches = "1@5";
+  const JobId old = w.submit(near);
+  EXPECT_EQ(w.pass(), "1:n1 2:n3");
+  w.pass_time(std::chrono::minutes(4));
+  near.priority = UINT32_MAX - 1;  // of the same demand, younger, and first
+  ASSERT_TRUE(w.run(state::SubmitJob{{0, 0}, near, {}}));
+  EXPECT_EQ(w.pass(), "");
+  EXPECT_EQ(plan_pass(w.state, make_policies(w.state), w.now).again, w.now + std::chrono::minutes(1));
+  w.pass_time(std::chrono::minutes(1));
+  EXPECT_EQ(w.pass(), std::to_string(old) + ":n[2,4]");
+  EXPECT_EQ(w.reason(old + 1), JobReason::kResources);
+}
+
 TEST(Switches, WithoutALimitOfItsOwnAJobWaitsFiveMinutes) {
   ClusterConfig config;
   JobSpec spec;

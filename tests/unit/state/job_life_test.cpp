@@ -588,5 +588,56 @@ TEST_F(CoreTest, UpdateOfJobs) {
   EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.min_nodes = 2; }), ErrorCode::kNotSupported);
 }
 
+// It worked out where the script runs when it was applied: another version might see another node.
+TEST_F(CoreTest, TheEventOfAStartSaysWhereTheScriptRuns) {
+  const JobId id = submit(batch_spec());
+  const auto decision = decide(state_, StartJobs{{{id, kNoTask, "debug", free_cores("n[2-3]", 2)}}}, now_);
+  ASSERT_TRUE(decision);
+  JobStarted started;
+  for (const Event& event : decision->events) {
+    if (const auto* one = std::get_if<JobStarted>(&event)) started = *one;
+  }
+  ASSERT_EQ(started.starts.size(), 1u);
+  ASSERT_NE(started.starts[0].batch, nullptr);
+  EXPECT_EQ(started.starts[0].batch->name, "n2");
+  auto other = std::make_shared<StepNode>(*started.starts[0].batch);
+  other->node = 2;
+  other->name = "n3";
+  ClusterState before = state_;
+  started.starts[0].batch = other;
+  apply(state_, started);
+  EXPECT_EQ(find_step(job(id), kBatchStep)->layout->node_list, "n3") << "what the event says, and nothing else";
+  started.starts[0].batch = nullptr;  // as earlier versions wrote it
+  apply(before, started);
+  EXPECT_EQ(find_step(before.jobs.at(id), kBatchStep)->layout->node_list, "n2");
+}
+
+TEST_F(CoreTest, WithNoKillANodeThatIsSetDownLeavesTheJob) {
+  JobSpec spec = batch_spec();
+  spec.kill_on_node_fail = false;
+  const JobId id = submit(spec);
+  ASSERT_TRUE(start_job(id, "n[1-3]", 2));
+  ASSERT_TRUE(run(node_update("n2", "DOWN", "test")));
+  EXPECT_EQ(job(id).state, JobState::kRunning);
+  EXPECT_EQ(job(id).allocation->node_list, "n[1,3]");
+  EXPECT_EQ(job(id).allocation->cpus, 4u);
+  EXPECT_TRUE(find_node(state_, "n2")->jobs.empty());
+}
+
+TEST_F(CoreTest, ARequeuedJobWhoseLicensesAreNoMoreIsHeld) {
+  configure([](ClusterConfig& config) { config.licenses = "solver:3"; });
+  JobSpec spec = batch_spec();
+  spec.licenses = "solver:3";
+  spec.requeue = Toggle::kYes;
+  const JobId id = submit(spec);
+  ASSERT_TRUE(start_job(id, "n1"));
+  configure([](ClusterConfig& config) { config.licenses = "solver:2"; });
+  ASSERT_TRUE(run(ChangeJob{kAnn, std::to_string(id), protocol::JobAction::kRequeue}));
+  ASSERT_TRUE(end_step(id, kBatchStep, "n1", 15, true));
+  EXPECT_EQ(job(id).state, JobState::kPending);
+  EXPECT_EQ(job(id).hold, HoldKind::kUser);
+  EXPECT_EQ(job(id).reason, JobReason::kLicenses);
+}
+
 }  // namespace
 }  // namespace sluice::state

@@ -36,5 +36,35 @@ TEST_F(CoreTest, NoMemoryForEachCpuIsAllOfTheNodes) {
   EXPECT_EQ(job(id).spec->memory_mib, 0u);
 }
 
+// It ended as DEADLINE a moment later.
+TEST_F(CoreTest, AJobThatCannotEndBeforeItsDeadlineIsRefused) {
+  JobSpec spec = batch_spec();
+  spec.deadline = now_ + std::chrono::hours(1);
+  spec.time_limit = 120;
+  const auto reply = run(SubmitJob{kAnn, spec, {"users"}});
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, ErrorCode::kInvalidTimeLimit);
+  spec.time_min = 30;
+  EXPECT_NE(submit(spec), kNoJob);
+  spec.time_min = 0;
+  spec.time_limit = kInfiniteMinutes;
+  const JobId unlimited = submit(spec);
+  EXPECT_EQ(job(unlimited).spec->time_min, 1u) << "it has what is left before the deadline";
+}
+
+TEST_F(CoreTest, TheWaitForSwitchesIsBounded) {
+  configure([](ClusterConfig& config) { config.scheduler_parameters = {"max_switch_wait=90"}; });
+  const auto kept = [this](const char* asked) {
+    JobSpec spec = batch_spec();
+    spec.switches = asked;
+    return job(submit(spec)).spec->switches.str();
+  };
+  EXPECT_EQ(kept("2"), "2@00:01:30");
+  EXPECT_EQ(kept("1@60"), "1@00:01:30");
+  EXPECT_EQ(kept("1@1:00"), "1@00:01:00");
+  configure([](ClusterConfig& config) { config.scheduler_parameters = {}; });
+  EXPECT_EQ(kept("1"), "1@00:05:00");
+}
+
 }  // namespace
 }  // namespace sluice::state

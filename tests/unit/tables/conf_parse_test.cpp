@@ -356,5 +356,11 @@ TEST(ConfParse, HelpersPutNodesIntoNodeSets) {
   EXPECT_EQ(config.down_nodes[1].nodes, Words{"n1"});
 }
 
+TEST(ConfParse, WithoutAWordOnPrioritiesWhoCameFirstGoesFirst) {
+  EXPECT_EQ(config_of("").priority_type, "priority/basic");
+  EXPECT_EQ(config_of("PriorityWeightAge=0\n").priority_type, "priority/multifactor");
+  EXPECT_EQ(config_of("PriorityType=priority/multifactor\n").priority_type, "priority/multifactor");
+}
+
 }  // namespace
 }  // namespace sluice::tables

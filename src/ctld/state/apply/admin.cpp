@@ -1,4 +1,4 @@
-// Warnings of time limits, changed steps, triggers, crontabs, reservations.
+// Warnings of time limits, changed steps, triggers, crontabs, users' groups, reservations.
 #include <algorithm>
 
 #include "ctld/state/apply/verbs.hpp"
@@ -59,6 +59,12 @@ void apply_event(ClusterState& state, const CrontabReplaced& event) {
   crontabs->erase(event.crontab.uid);
   if (!event.crontab.text.empty()) crontabs->emplace(event.crontab.uid, event.crontab);
   state.crontabs = std::move(crontabs);
+}
+
+void apply_event(ClusterState& state, const UserGroupsFound& event) {
+  auto groups = std::make_shared<GroupsByUser>(*state.user_groups);
+  (*groups)[event.user.uid] = event.user.groups;
+  state.user_groups = std::move(groups);
 }
 
 void apply_event(ClusterState& state, const ReservationChanged& event) {

@@ -6,16 +6,13 @@
 #include "ctld/state/batch_host.hpp"
 #include "ctld/state/fold.hpp"
 #include "ctld/state/indexes.hpp"
-#include "ctld/state/step_layout.hpp"
 #include "ctld/state/triggers.hpp"
 
 namespace sluice::state {
 namespace {
 
-std::shared_ptr<const Step> make_batch_step(const ClusterState& state, const Job& job) {
+std::shared_ptr<const Step> make_batch_step(const Job& job, StepNode part) {
   auto layout = std::make_shared<StepLayout>();
-  StepNode part = whole_part(state, job.allocation->nodes[batch_position(state, job)]);
-  part.tasks = {0};
   layout->num_tasks = 1;
   layout->node_list = part.name;
   layout->nodes.push_back(std::move(part));
@@ -52,7 +49,11 @@ void start_job(ClusterState& state, const JobStarted& event, const JobStarted::S
     }
     job.flags &= ~(kJobRequeued | kJobLaunchFailed | kJobSpecialExit);
     if (job.preparing.any()) job.flags |= kJobConfiguring;
-    if (job.spec->batch && !is_het_follower(job)) job.steps.push_back(make_batch_step(state, job));
+    job.priority = event.priority;
+    if (!job.spec->batch || is_het_follower(job)) return;
+    // earlier versions left out of the event where the script runs
+    const auto batch = start.batch != nullptr ? start.batch : batch_part(state, *job.spec, *job.allocation);
+    job.steps.push_back(make_batch_step(job, *batch));
   });
   occupy_nodes(state, state.jobs.at(start.job));
   note_busy(state, state.jobs.at(start.job));
@@ -163,6 +164,7 @@ void apply_event(ClusterState& state, const JobRequeued& event) {
     job.before_suspend = Duration(0);
     job.preempt_exempt = kNotPreemptable;
     job.preempted_at = kNoTime;
+    job.priority = 0;
   });
 }
 
@@ -212,17 +214,23 @@ void apply_event(ClusterState& state, const ArrayTasksFolded& event) {
 
 void apply_event(ClusterState& state, const JobShrunk& event) {
   const Job& before = state.jobs.at(event.job);
-  SLUICE_CHECK(before.allocation != nullptr && event.allocation != nullptr && before.preparing.none());
-  Bitmap dropped, released;  // positions in the allocation so far; in the new one
-  for (size_t at = 0; at < before.allocation->nodes.size(); ++at) {
+  SLUICE_CHECK(before.allocation != nullptr && event.allocation != nullptr);
+  const size_t were = before.allocation->nodes.size(), are = event.allocation->nodes.size();
+  Bitmap dropped, released, preparing;  // positions in the allocation so far; in the new one
+  if (before.preparing.test(were)) preparing.set(are);  // PrologSlurmctld
+  for (size_t at = 0; at < were; ++at) {
     const auto kept = allocation_position(*event.allocation, before.allocation->nodes[at].node);
     if (!kept && !before.released.test(at)) dropped.set(at);
     if (kept && before.released.test(at)) released.set(*kept);
+    if (kept && before.preparing.test(at)) preparing.set(*kept);
+    if (kept && before.preparing.test(boot_position(before, at))) preparing.set(are + 1 + *kept);
   }
   vacate_nodes(state, before, dropped, event.time);
   change_job(state, event.job, [&](Job& job) {
     job.allocation = event.allocation;
     job.released = std::move(released);
+    job.preparing = std::move(preparing);
+    if (job.preparing.none()) job.flags &= ~kJobConfiguring;
   });
 }
 

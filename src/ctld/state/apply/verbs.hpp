@@ -49,6 +49,7 @@ void apply_event(ClusterState& state, const TriggerSet& event);
 void apply_event(ClusterState& state, const TriggersCleared& event);
 void apply_event(ClusterState& state, const TriggerFired& event);
 void apply_event(ClusterState& state, const CrontabReplaced& event);
+void apply_event(ClusterState& state, const UserGroupsFound& event);
 void apply_event(ClusterState& state, const ReservationChanged& event);
 void apply_event(ClusterState& state, const ReservationDeleted& event);
 

@@ -12,7 +12,9 @@
 #include "common/tables/submit_values.hpp"
 #include "ctld/state/batch_host.hpp"
 #include "ctld/state/decide/reboot.hpp"
+#include "ctld/state/decide/resize.hpp"
 #include "ctld/state/exit_status.hpp"
+#include "ctld/state/licenses.hpp"
 
 namespace sluice::state {
 namespace {
@@ -101,6 +103,11 @@ void finish(Draft& draft, JobId id, Time now) {
       event.reason = JobReason::kJobHoldMaxRequeue;
       event.description = {};
     }
+  }
+  // there may be fewer by now: it would wait for ever
+  if (event.hold == HoldKind::kNone && !check_licenses(*draft.state().config, *job.spec)) {
+    event.hold = HoldKind::kUser;
+    event.reason = JobReason::kLicenses;
   }
   draft.emit(std::move(event));
 }
@@ -326,8 +333,11 @@ void lose_node(Draft& draft, NodeId node, Time now, NodeLoss loss, const std::ve
     lost.set(*position);
     if (is_running(job)) {
       if (survives_loss(draft.state(), job, *position)) {
-        lose_step_parts(draft, id, node, now);
         stop_waiting_for(draft, id, *position);
+        Bitmap keep = held_nodes(draft.job(id));
+        keep.reset(node);
+        keep_nodes(draft, id, keep, now);
+        continue;
       } else {
         const JobState state = loss == NodeLoss::kBootFailed && waits ? JobState::kBootFail : JobState::kNodeFail;
         Ending ending{.state = state, .reason = JobReason::kNodeDown, .exit_status = SIGTERM};

@@ -10,7 +10,9 @@
 #include "common/base/bounded.hpp"
 #include "common/base/contains.hpp"
 #include "common/base/text.hpp"
+#include "common/base/time_text.hpp"
 #include "common/model/system_cores.hpp"
+#include "common/tables/job_values.hpp"
 #include "common/tables/submit_options.hpp"
 #include "ctld/fit/features.hpp"
 #include "ctld/state/decide/node_features.hpp"
@@ -104,40 +106,6 @@ void ask_for_all_memory(JobSpec& spec) {
   if (spec.memory_kind == MemoryKind::kPerCpu && spec.memory_mib == 0) spec.memory_kind = MemoryKind::kPerNode;
 }
 
-bool is_open_to(const PartitionConfig& partition, const std::vector<std::string>& groups) {
-  return partition.allow_groups.empty() ||
-         std::ranges::any_of(groups, [&](const auto& group) { return contains(partition.allow_groups, group); });
-}
-
-Status check_access(const ClusterState& state, const Partition& partition, const JobSpec& spec,
-                    const Submitter& who) {
-  const PartitionConfig& config = *partition.config;
-  if (config.state == PartitionState::kDrain || config.state == PartitionState::kInactive) {
-    return failure(ErrorCode::kPartitionNotAvailable);
-  }
-  const bool admin = who.by_admin || is_admin(state, who.uid);
-  if (config.root_only && !admin) return failure(ErrorCode::kAccessDenied);
-  const bool no_root = config.disable_root_jobs.value_or(state.config->disable_root_jobs);
-  if (no_root && who.uid == 0) return failure(ErrorCode::kAccessDenied);
-  if (!admin && !is_open_to(config, who.groups)) return failure(ErrorCode::kPartitionAccess);
-  if (!config.allow_accounts.empty() && !contains(config.allow_accounts, spec.account.view())) {
-    return failure(ErrorCode::kInvalidAccount);
-  }
-  if (!spec.account.empty() && contains(config.deny_accounts, spec.account.view())) {
-    return failure(ErrorCode::kInvalidAccount);
-  }
-  if (!spec.qos.empty() &&
-      ((!config.allow_qos.empty() && !contains(config.allow_qos, spec.qos.view())) ||
-       contains(config.deny_qos, spec.qos.view()))) {
-    return failure(ErrorCode::kInvalidQos);
-  }
-  if (config.req_resv && spec.reservation.empty()) return failure(ErrorCode::kAccessDenied);
-  if (!config.alloc_nodes.empty() && !contains(config.alloc_nodes, spec.submit_host.view())) {
-    return failure(ErrorCode::kAccessDenied);
-  }
-  return {};
-}
-
 namespace {
 
 // All that the job needs at once; what it needs otherwise does not matter here.
@@ -199,8 +167,18 @@ Result<std::vector<const Partition*>> check_partitions(const ClusterState& state
       ++open;
     }
   }
-  if (open == 0) return tl::unexpected(refused.error());
+  const bool all = state.config->enforce_part_limits == EnforcePartLimits::kAll;
+  if (all ? open < partitions->size() : open == 0) return tl::unexpected(refused.error());
   return partitions;
+}
+
+void bound_switch_wait(const ClusterConfig& config, JobSpec& spec) {
+  const std::string_view text = spec.switches;
+  if (text.empty()) return;
+  const size_t at = text.find('@');
+  Duration wait = most_switch_wait(config);
+  if (at != std::string_view::npos) wait = std::min(wait, switch_wait(spec));
+  spec.switches = std::string(text.substr(0, at)) + "@" + format_span(wait);
 }
 
 uint32_t least_cpus_per_node(const JobSpec& spec, const PartitionConfig& partition,
@@ -226,6 +204,8 @@ uint64_t least_memory_per_node(const JobSpec& spec, uint32_t cpus) {
 
 // The nodes that the job insists on. Errors: what it names is not there, or contradicts itself.
 Result<Bitmap> check_names(const ClusterState& state, const JobSpec& spec) {
+  constexpr uint32_t kMostNodes = 1U << 20;  // more than any cluster has, or will have while the job waits
+  if (spec.min_nodes > kMostNodes) return failure(ErrorCode::kTooManyCpus);
   const bool none = spec.node_counts == kNoNodes;
   if (none || (spec.max_nodes != 0 && spec.min_nodes > spec.max_nodes)) {
     return failure(ErrorCode::kTooManyNodes);

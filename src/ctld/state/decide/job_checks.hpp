@@ -6,16 +6,10 @@
 #include <vector>
 
 #include "common/base/result.hpp"
+#include "ctld/state/access.hpp"
 #include "ctld/state/cluster_state.hpp"
 
 namespace sluice::state {
-
-// Whose job it is, and whether an administrator puts it there for him: AllowGroups and RootOnly are for users.
-struct Submitter {
-  uint32_t uid = 0;
-  std::vector<std::string> groups;
-  bool by_admin = false;
-};
 
 inline constexpr std::string_view kTooLong = "Pathname of a file, directory or other parameter too long";
 
@@ -26,16 +20,12 @@ inline constexpr std::string_view kTooLong = "Pathname of a file, directory or o
 // No memory for each CPU asks for all of each node, as no memory for each node does: --mem-per-cpu=0, MinMemoryCPU=0.
 void ask_for_all_memory(JobSpec& spec);
 
-// AllowGroups: whether one of these groups is among them.
-[[nodiscard]] bool is_open_to(const PartitionConfig& partition, const std::vector<std::string>& groups);
-// May the user's job enter this partition?
-[[nodiscard]] Status check_access(const ClusterState& state, const Partition& partition, const JobSpec& spec,
-                                  const Submitter& who);
 // Time, nodes and memory that the partition allows.
 [[nodiscard]] Status within_limits(const ClusterState& state, const JobSpec& spec, const Partition& partition);
 // The partitions that `spec` names (or the default one), each known.
 [[nodiscard]] Result<std::vector<const Partition*>> find_partitions(const ClusterState& state, const JobSpec& spec);
-// The same when one of them at least is open to the user.
+// The same when one of them at least is open to the user, with EnforcePartLimits=ALL each. Those that are not stay among
+// them, but start nothing of his: why_not_admitted().
 [[nodiscard]] Result<std::vector<const Partition*>> check_partitions(const ClusterState& state,
                                                                      const JobSpec& spec,
                                                                      const Submitter& who);
@@ -53,6 +43,9 @@ void ask_for_all_memory(JobSpec& spec);
                                   const std::vector<const Partition*>& partitions);
 // Reservations, licenses and generic resources that do not exist here.
 [[nodiscard]] Status check_extras(const ClusterState& state, const JobSpec& spec);
+
+// --switches=N@time: the time is no longer than SchedulerParameters=max_switch_wait, and is that where none is given.
+void bound_switch_wait(const ClusterConfig& config, JobSpec& spec);
 
 // CPUs that the job needs on one node of the partition at least.
 [[nodiscard]] uint32_t least_cpus_per_node(const JobSpec& spec, const PartitionConfig& partition,

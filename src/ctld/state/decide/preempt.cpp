@@ -3,6 +3,7 @@
 #include <csignal>
 
 #include "common/base/text.hpp"
+#include "ctld/state/access.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/preemption.hpp"
 #include "ctld/state/reservations.hpp"
@@ -34,6 +35,7 @@ void preempt(Draft& draft, const PlannedPreemption& plan, Time now) {
   const Preemptor preemptor{waits, find_partition(state, plan.partition), find_reservation(state, plan.reservation)};
   if (runs == nullptr || runs->restart_count != plan.restart || preemptor.partition == nullptr) return;
   if (waits == nullptr || waits->state != JobState::kPending || !may_preempt(state, preemptor, *runs, now)) return;
+  if (why_not_admitted(state, *preemptor.partition, *waits->spec)) return;
   const Duration grace = preempt_grace(state, preemptor, *runs);
   const JobId id = whole_job(draft, runs->id);
   warn(draft, id, grace > Duration(0), now);

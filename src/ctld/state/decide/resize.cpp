@@ -41,20 +41,26 @@ Status shrink_job(Draft& draft, JobId id, const JobUpdate& update, Time now) {
   if (job.preparing.any() || job.state == JobState::kSuspended) return failure(ErrorCode::kRetry);
   const auto keep = nodes_to_keep(draft.state(), job, update);
   if (!keep) return tl::unexpected(keep.error());
+  keep_nodes(draft, id, *keep, now);
+  return {};
+}
+
+void keep_nodes(Draft& draft, JobId id, const Bitmap& keep, Time now) {
+  const Job& job = draft.job(id);
   Bitmap drop = held_nodes(job);
-  drop.and_not(*keep);
-  if (drop.none()) return {};
+  drop.and_not(keep);
+  if (drop.none()) return;
   auto allocation = std::make_shared<Allocation>();
   allocation->whole_nodes = job.allocation->whole_nodes;
   for (const NodeAllocation& part : job.allocation->nodes) {
-    if (!keep->test(part.node)) continue;
+    if (!keep.test(part.node)) continue;
     allocation->nodes.push_back(part);
     allocation->cpus += part.cpus;
   }
-  allocation->node_list = node_list(draft.state(), *keep);
+  allocation->node_list = node_list(draft.state(), keep);
   drop.for_each([&](size_t node) { lose_step_parts(draft, id, static_cast<NodeId>(node), now); });
+  if (!is_running(draft.job(id))) return release_nodes(draft, id, allocation_positions(draft.job(id), drop), now);  // over with its steps
   draft.emit(JobShrunk{.job = id, .allocation = std::move(allocation), .nodes = std::move(drop), .time = now});
-  return {};
 }
 
 }  // namespace sluice::state

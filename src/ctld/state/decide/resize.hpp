@@ -12,4 +12,7 @@ namespace sluice::state {
 // it has not so many; kJobNotPending: a range, which only waiting jobs have; kInvalidNodeName: a node is not the job's, or its batch script's is not among them.
 [[nodiscard]] Status shrink_job(Draft& draft, JobId id, const JobUpdate& update, Time now);
 
+// It goes on with those nodes alone that it is to keep (NodeIds); what runs of it on the others is over.
+void keep_nodes(Draft& draft, JobId job, const Bitmap& keep, Time now);
+
 }  // namespace sluice::state

@@ -4,6 +4,8 @@
 #include <optional>
 #include <span>
 
+#include "ctld/state/access.hpp"
+#include "ctld/state/batch_host.hpp"
 #include "ctld/state/decide/job_ids.hpp"
 #include "ctld/state/decide/node_features.hpp"
 #include "ctld/state/decide/power.hpp"
@@ -40,6 +42,7 @@ std::optional<CheckedStart> check_start(const ClusterState& state, const Planned
       state.arrays.at(job->array->array_job).running >= job->array->max_running) {
     return std::nullopt;
   }
+  if (why_not_admitted(state, *partition, *job->spec)) return std::nullopt;
   if (!fits(state, *job, *partition, *plan.allocation)) return std::nullopt;
   if (!licenses.lacking(*job->spec).empty()) return std::nullopt;
   auto changes = feature_changes(state, *job->spec, *plan.allocation);
@@ -65,6 +68,7 @@ std::optional<CheckedStart> check_start(const ClusterState& state, const Planned
   event.controller_prolog = !config.prolog_slurmctld.empty();
   event.reboot = reboots_nodes(state, *job->spec);
   event.preempt_exempt = preempt_exempt_in(state, *partition);
+  event.priority = plan.priority;
   JobId id = plan.job;
   if (array && job->array->pending.size() > 1) {
     const auto next = free_job_id(state, state.next_job_id);
@@ -73,6 +77,7 @@ std::optional<CheckedStart> check_start(const ClusterState& state, const Planned
   }
   JobStarted::Start start{.task = plan.task, .job = id, .allocation = plan.allocation};
   for (const FeatureChange& change : *changes) start.booting.set(change.position);
+  if (job->spec->batch && !is_het_follower(*job)) start.batch = batch_part(state, *job->spec, *plan.allocation);
   for (size_t at = 0; at < plan.allocation->nodes.size(); ++at) {
     if (is_asleep(state.nodes.at(plan.allocation->nodes[at].node))) start.booting.set(at);
   }

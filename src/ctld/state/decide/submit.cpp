@@ -101,6 +101,10 @@ Status check_user(const ClusterConfig& config, uint32_t uid) {
 Status check_times(const JobSpec& spec, Time now) {
   if (spec.time_limit != 0 && spec.time_min > spec.time_limit) return failure(ErrorCode::kInvalidTimeMin);
   if (spec.deadline != kNoTime && spec.deadline < now) return failure(ErrorCode::kInvalidTimeLimit);
+  const bool fixed = spec.time_min == 0 && spec.time_limit != 0 && spec.time_limit != kInfiniteMinutes;
+  if (spec.deadline != kNoTime && fixed && now + std::chrono::minutes(spec.time_limit) > spec.deadline) {
+    return failure(ErrorCode::kInvalidTimeLimit);
+  }
   if (spec.deadline != kNoTime && now + std::chrono::minutes(spec.time_min) > spec.deadline) {
     return failure(ErrorCode::kInvalidTimeMin);
   }
@@ -109,7 +113,7 @@ Status check_times(const JobSpec& spec, Time now) {
 
 // Without a limit of its own or of its partition a job may have what is left before its deadline, a minute or more.
 void follow_deadline(const PartitionConfig& partition, JobSpec& spec) {
-  const bool unlimited = spec.time_limit == 0 && !partition.default_time;
+  const bool unlimited = spec.time_limit == kInfiniteMinutes || (spec.time_limit == 0 && !partition.default_time);
   if (spec.deadline != kNoTime && unlimited && spec.time_min == 0) spec.time_min = 1;
 }
 
@@ -147,6 +151,7 @@ Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& comm
   if (Status ok = fit::complete_gres(*spec); !ok) return tl::unexpected(ok.error());
   if (spec->nice < 0 && !is_admin(state, command.who.uid)) return failure(ErrorCode::kInvalidNice);
   ask_for_all_memory(*spec);
+  bound_switch_wait(*state.config, *spec);
   const Submitter submitter{spec->uid, command.groups};
   if (Status ok = apply_submit_plugins(state, submitter, *spec); !ok) return tl::unexpected(ok.error());
   const auto partitions = check_partitions(state, *spec, submitter);
@@ -216,6 +221,7 @@ Result<Decision> decide_on(const ClusterState& state, const SubmitJob& command, 
   if (const JobId known = find_request(state, leader->uid, leader->request_id); known != kNoJob) {
     return Decision{{}, JobSubmittedReply{known, {}}, {}};
   }
+  std::optional<UserGroupsFound> groups = new_groups(state, leader->uid, command.groups);
   if (size == 1) {
     const auto id = free_job_id(state, state.next_job_id);
     if (!id) return failure(ErrorCode::kTooManyJobs);
@@ -223,6 +229,7 @@ Result<Decision> decide_on(const ClusterState& state, const SubmitJob& command, 
     if (!event) return tl::unexpected(event.error());
     Decision decision;
     decision.reply = JobSubmittedReply{*id, {}};
+    if (groups) decision.events.emplace_back(std::move(*groups));
     decision.events.emplace_back(std::move(*event));
     return decision;
   }
@@ -230,6 +237,7 @@ Result<Decision> decide_on(const ClusterState& state, const SubmitJob& command, 
   const auto first = free_job_ids(state, size);
   if (!first) return failure(ErrorCode::kTooManyJobs);
   Draft draft(state);
+  if (groups) draft.emit(std::move(*groups));
   for (uint32_t offset = 0; offset < size; ++offset) {
     auto spec = offset == 0 ? leader : spec_of_component(command, offset);
     if (!spec->array.empty()) return failure(ErrorCode::kInvalidArray);

@@ -223,7 +223,8 @@ Status check_times_and_counts(const Job& job, const JobUpdate& u, Time now) {
   return {};
 }
 
-// The partitions that the job would wait in. It got in once where it waits: what was closed since then does not matter.
+// The partitions that the job would wait in. Where it waits already it got in once: what was closed since then does not
+// start it, and is no reason to refuse another change.
 Result<std::vector<const Partition*>> partitions_after(const ClusterState& state, const Job& job, const JobSpec& spec,
                                                        const UpdateJob& command) {
   if (spec.partitions == job.spec->partitions) return find_partitions(state, spec);
@@ -310,6 +311,7 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now) {
   auto spec = std::make_shared<JobSpec>(*job.spec);
   if (Status ok = check_times_and_counts(job, u, now); !ok) return ok;
   set_notes(u, *spec);
+  if (u.switches || u.wait_for_switch_seconds) bound_switch_wait(*state.config, *spec);
   if (set_waiting_fields(u, *spec)) {
     if (job.state != JobState::kPending) return failure(ErrorCode::kJobNotPending);
     if (Status ok = check_changed(state, job, *spec, command); !ok) return ok;
@@ -346,7 +348,10 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now) {
 
 Result<Decision> decide_on(const ClusterState& state, const UpdateJob& command, Time now) {
   return for_each_named(state, command.target, [&](Draft& draft, JobId id) {
-    return update_job(draft, id, command, now);
+    if (Status ok = update_job(draft, id, command, now); !ok) return ok;
+    auto groups = new_groups(draft.state(), draft.job(id).spec->uid, command.owner_groups);
+    if (groups) draft.emit(std::move(*groups));
+    return Status{};
   });
 }
 

@@ -29,7 +29,7 @@ void end_of_run(const ClusterState& state, std::shared_ptr<Job> record, JobFlags
 void react_to(const ClusterState& state, const JobSubmitted& event, Effects& effects) {
   const Job* job = state.jobs.find(event.job.id);
   if (job == nullptr) return;
-  if (job->accrue != kNoTime) effects.emplace_back(WakeScheduler{});
+  if (job->accrue != kNoTime) effects.emplace_back(WakeScheduler{.submitted = true});
   if (job->reason == JobReason::kDependencyNeverSatisfied) mail_invalid_dependency(*job, effects);
 }
 void react_to(const ClusterState& state, const JobUpdated& event, Effects& effects) {
@@ -223,6 +223,7 @@ void react_to(const ClusterState&, const StepUpdated&, Effects&) {}
 void react_to(const ClusterState&, const TriggerSet&, Effects&) {}
 void react_to(const ClusterState&, const TriggersCleared&, Effects&) {}
 void react_to(const ClusterState&, const CrontabReplaced&, Effects&) {}
+void react_to(const ClusterState&, const UserGroupsFound&, Effects&) {}  // the job that comes with it wakes the scheduler
 void react_to(const ClusterState&, const EpochStarted&, Effects&) {}
 void react_to(const ClusterState&, const StateForgotten&, Effects&) {}
 void react_to(const ClusterState&, const ArrayTasksSplit&, Effects&) {}
