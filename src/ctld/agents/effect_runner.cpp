@@ -99,7 +99,9 @@ void EffectRunner::handle(const state::RunControllerEpilog& effect, const Snapsh
   parts_.programs.run_epilog(*effect.job, state);
 }
 
-void EffectRunner::handle(const state::WakeScheduler&, const Snapshot&) { scheduler_->wake(); }
+void EffectRunner::handle(const state::WakeScheduler& effect, const Snapshot&) {
+  scheduler_->wake(effect.submitted ? engine::SchedulerLoop::Wake::kSubmitted : engine::SchedulerLoop::Wake::kNews);
+}
 
 void EffectRunner::handle(const state::RunTick&, const Snapshot&) { engine_->ask_tick(); }
 

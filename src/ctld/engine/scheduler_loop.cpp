@@ -22,7 +22,7 @@ void add_pass(protocol::CycleCounts& into, const sched::PassTimings& pass, Durat
   into.total_queue += into.last_queue = pass.pending;
   into.total_table += into.last_table = pass.planned;
   into.ended_licenses += pass.unlicensed;
-  ++(pass.most_starts ? into.ended_starts : pass.most_tests ? into.ended_tests : into.ended_queue);
+  ++(pass.most_starts ? into.ended_starts : pass.most_tests || pass.most_jobs ? into.ended_tests : into.ended_queue);
 }
 
 }  // namespace
@@ -69,9 +69,10 @@ SchedulerLoop::SchedulerLoop(Engine& engine, const Publisher& publisher, Clock c
 
 SchedulerLoop::~SchedulerLoop() { stop(); }
 
-void SchedulerLoop::wake() {
+void SchedulerLoop::wake(Wake why) {
   const std::lock_guard lock(mutex_);
   wanted_ = true;
+  urgent_ = urgent_ || why == Wake::kNews;
   changed_.notify_one();
 }
 
@@ -106,23 +107,34 @@ PassCounts SchedulerLoop::counts(bool reset) {
 
 bool SchedulerLoop::wait_for_wake() {
   std::unique_lock lock(mutex_);
-  const Duration longest = std::exchange(soon_, false) ? std::min(interval_, kSoon) : interval_;
+  Duration longest = std::exchange(soon_, false) ? std::min(interval_, kSoon) : interval_;
+  constexpr Duration kBeyond = std::chrono::milliseconds(1);  // so that it is over then
+  if (again_ != kNever) longest = std::clamp<Duration>(again_ - clock_() + kBeyond, kBeyond, longest);
   changed_.wait_for(lock, longest, [this] { return wanted_ || stopping_; });
-  wanted_ = false;
+  const auto begins = [this] { return ended_ + rest_.before_next(!urgent_); };
+  while (!stopping_ && Steady::now() < begins()) changed_.wait_until(lock, begins());
+  wanted_ = urgent_ = false;
   return !stopping_;
 }
 
 void SchedulerLoop::run() {
-  while (wait_for_wake()) run_pass();
+  while (wait_for_wake()) {
+    run_pass();
+    ended_ = Steady::now();
+  }
 }
 
 void SchedulerLoop::run_pass() {
   const state::ClusterSnapshot state = publisher_.newest()->state;
   const auto begun = std::chrono::steady_clock::now();
-  sched::Plan plan = sched::plan_pass(*state, sched::make_policies(*state), clock_());
+  const bool all = begun - whole_ >= interval_;
+  if (all) whole_ = begun;
+  sched::Plan plan = sched::plan_pass(*state, sched::make_policies(*state), clock_(), budget_of_pass(*state->config, all));
   const auto took = std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun);
   count(plan.counts, took);
   soon_ = plan.settling;
+  again_ = plan.again;
+  rest_ = rest_after(plan, took, *state->config);
   soft_.set(plan.soft);
   std::optional<size_t> dropped = 0;
   if (!plan.starts.empty() || !plan.preemptions.empty()) {

@@ -1,5 +1,6 @@
 // The scheduler's thread: woken, it plans on the newest durable snapshot, gives the plan to the
-// engine and waits until that is durable, so that the next pass sees it. Many wakes make one pass.
+// engine and waits until that is durable, so that the next pass sees it. Many wakes make one pass
+// (pass_rest.hpp).
 #pragma once
 
 #include <condition_variable>
@@ -11,6 +12,7 @@
 
 #include "common/protocol/admin.hpp"
 #include "ctld/engine/engine.hpp"
+#include "ctld/engine/pass_rest.hpp"
 #include "ctld/engine/publisher.hpp"
 #include "ctld/engine/snapshot_holder.hpp"
 #include "ctld/sched/pass.hpp"
@@ -44,7 +46,8 @@ class SchedulerLoop {
   SchedulerLoop& operator=(const SchedulerLoop&) = delete;
   ~SchedulerLoop();  // stop()
 
-  void wake();  // any thread
+  enum class Wake : uint8_t { kNews, kSubmitted };  // kSubmitted: nothing but a job came
+  void wake(Wake why = Wake::kNews);                // any thread
   // Ends the thread after the pass under way, whose starts may still wait for the journal then; idempotent.
   void stop();
 
@@ -71,8 +74,15 @@ class SchedulerLoop {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool wanted_ = true;     // guarded by mutex_
+  bool urgent_ = true;     // guarded by mutex_; woken by more than submissions
   bool stopping_ = false;  // guarded by mutex_
-  bool soon_ = false;      // of the scheduler's thread
+  // of the scheduler's thread
+  bool soon_ = false;
+  Time again_ = kNever;  // Plan::again
+  using Steady = std::chrono::steady_clock;
+  Steady::time_point ended_ = {};   // the last pass
+  Steady::time_point whole_ = {};   // the last pass over all jobs
+  PassRest rest_;
   PassCounts counts_;      // guarded by mutex_
   std::shared_ptr<Started> under_way_;  // guarded by mutex_; null: no plan is
   std::thread thread_;

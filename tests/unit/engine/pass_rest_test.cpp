@@ -1,0 +1,58 @@
+// How often there is a pass while jobs come.
+#include "ctld/engine/pass_rest.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sluice::engine {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+ClusterConfig with(std::vector<std::string> parameters) {
+  ClusterConfig config;
+  config.scheduler_parameters = std::move(parameters);
+  return config;
+}
+sched::Plan one_start() {
+  sched::Plan plan;
+  plan.starts.emplace_back();
+  return plan;
+}
+
+TEST(PassRest, SubmissionsThatFindNoRoomGetATenthOfTheTime) {
+  const PassRest rest = rest_after({}, milliseconds(10), {});
+  EXPECT_EQ(rest.before_next(true), milliseconds(90));
+  EXPECT_EQ(rest.before_next(false), Duration(0)) << "something ended, or came back";
+  EXPECT_EQ(rest_after({}, seconds(2), {}).before_next(true), milliseconds(500)) << "and no job waits longer than that";
+}
+
+TEST(PassRest, NobodyWaitsWhileJobsFindRoom) {
+  EXPECT_EQ(rest_after(one_start(), milliseconds(10), {}).before_next(true), Duration(0));
+  sched::Plan preempts;
+  preempts.preemptions.emplace_back();
+  EXPECT_EQ(rest_after(preempts, milliseconds(10), {}).before_next(true), Duration(0));
+}
+
+TEST(PassRest, SchedMinIntervalHoldsForAll) {
+  const ClusterConfig config = with({"sched_min_interval=2000000"});
+  EXPECT_EQ(rest_after(one_start(), microseconds(5), config).before_next(false), seconds(2));
+  EXPECT_EQ(rest_after({}, microseconds(5), config).before_next(true), seconds(2));
+}
+
+TEST(PassRest, DeferGathersSubmissions) {
+  const ClusterConfig config = with({"defer"});
+  EXPECT_EQ(rest_after(one_start(), microseconds(5), config).before_next(true), seconds(1));
+  EXPECT_EQ(rest_after(one_start(), microseconds(5), config).before_next(false), Duration(0));
+}
+
+TEST(PassRest, DefaultQueueDepthBoundsAllButThePassesOverAll) {
+  const ClusterConfig config = with({"default_queue_depth=100"});
+  EXPECT_EQ(budget_of_pass(config, false).most_jobs, 100U);
+  EXPECT_EQ(budget_of_pass(config, true).most_jobs, UINT32_MAX);
+  EXPECT_EQ(budget_of_pass({}, false).most_jobs, UINT32_MAX) << "only where it is set";
+}
+
+}  // namespace
+}  // namespace sluice::engine
