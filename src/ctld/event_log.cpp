@@ -182,6 +182,7 @@ class EventLines {
     for (const uint32_t id : e.ids) info("trigger {} cleared{}", id, by_uid(at_.by));
   }
   void operator()(const TriggerFired& e) { line(Level::kDebug, "trigger {} fired for {}", e.trigger.id, e.resource); }  // the run is logged
+  void operator()(const UserGroupsFound& e) { line(Level::kDebug, "uid {} is in the groups {}", e.user.uid, e.user.groups.view()); }
   void operator()(const CrontabReplaced& e) { info("crontab of uid {}: {} jobs{}", e.crontab.uid, e.crontab.jobs.size(), by_uid(at_.by)); }
   void operator()(const ReservationChanged& e) {
     const Reservation& it = e.reservation;

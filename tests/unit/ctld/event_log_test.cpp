@@ -105,6 +105,7 @@ TEST_F(EventLogTest, OfEveryKind) {
       {JobEndRepeated{.job = job}, {info("Resending TERMINATE_JOB request JobId=1")}},
       {JobsPurged{{job}}, none},
       {ArrayTasksFolded{}, none},
+      {UserGroupsFound{}, none},
       {StepCreated{step}, {info("_slurm_rpc_job_step_create: JobId=1 StepId=1.batch NodeList=n1 Tasks=1")}},
       {StepNodesEnded{.id = {job, 0}}, none},
       {StepEnded{.id = {job, kBatchStep}, .state = StepState::kFailed, .exit_status = 9}, {info("JobId=1 StepId=1.batch FAILED WTERMSIG 9")}},
