@@ -221,8 +221,12 @@ class Tls(ClusterCase):
     def test_refused_at_the_start(self):
         conf = self.other_conf("unknown", lambda text: text.replace("TLSType=tls/s2n", "TLSType=tls/rot13"))["SLURM_CONF"]
         self.assertIn("TLSType", self.refused_daemon("slurmctld", "-f", conf))
-        conf = self.other_conf("lacking", lambda text: re.sub(r"(?m)^StateSaveLocation=.*", "StateSaveLocation={0}/state".format(self.path("lacking")), text)
-                               + "TLSParameters=ca_cert_file=/nowhere/ca.pem\n")["SLURM_CONF"]
+        def elsewhere(text):
+            text = re.sub(r"(?m)^SlurmctldLogFile=.*\n", "", text)
+            text = re.sub(r"(?m)^SlurmctldPidFile=.*", f"SlurmctldPidFile={self.path('lacking')}/pid", text)
+            text = re.sub(r"(?m)^StateSaveLocation=.*", f"StateSaveLocation={self.path('lacking')}/state", text)
+            return text + "TLSParameters=ca_cert_file=/nowhere/ca.pem\n"
+        conf = self.other_conf("lacking", elsewhere)["SLURM_CONF"]
         os.mkdir(self.path("lacking/state"))
         self.assertIn("/nowhere/ca.pem: No such file or directory", self.refused_daemon("slurmctld", "-f", conf))
 
