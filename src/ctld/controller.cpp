@@ -48,11 +48,6 @@ Duration silence_limit(const ClusterConfig& config) {
   return config.inactive_limit < kNoLimit ? config.inactive_limit : Duration(0);
 }
 
-}  // namespace
-
-// In the order in which things are built; they go in the opposite one.
-namespace {
-
 // A submission is the longest of all requests: its script, and what comes with it.
 size_t most_request_bytes(const ClusterConfig& config) {
   constexpr size_t kBesideTheScript = size_t{20} << 20;
@@ -63,6 +58,7 @@ size_t most_request_bytes(const ClusterConfig& config) {
 
 }  // namespace
 
+// In the order in which things are built; they go in the opposite one.
 struct Controller::Graph {
   ControllerOptions options;
   std::shared_ptr<const ClusterConfig> config;
