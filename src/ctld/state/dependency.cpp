@@ -213,8 +213,7 @@ Outcome singleton_outcome(const ClusterState& state, const Job& waiting) {
 // through once.
 class Evaluation {
  public:
-  Evaluation(const ClusterState& state, const Job& waiting, size_t items, Time now)
-      : state_(state), waiting_(waiting), now_(now), many_items_(items > kFewItems) {}
+  Evaluation(const ClusterState& state, const Job& waiting, Time now) : state_(state), waiting_(waiting), now_(now) {}
 
   Outcome outcome_of(const DependencyItem& given) {
     if (given.kind == DependencyKind::kSingleton) {
@@ -227,7 +226,7 @@ class Evaluation {
       // A record of several tasks waits; tasks whose turn comes are split off, and what is left then has no partners.
       const bool task = waiting_.array != nullptr && given.task == kNoTask;
       if (task && waiting_.array->task == kNoTask && may_get_partners(item.job)) return Outcome::kWait;
-      if (task && find_task(item.job, waiting_.array->task)) item.task = waiting_.array->task;
+      if (task && find_array_task(state_, item.job, waiting_.array->task)) item.task = waiting_.array->task;
       item.kind = DependencyKind::kAfterOk;
     }
     const Progress is = progress_of(item);
@@ -245,8 +244,6 @@ class Evaluation {
   }
 
  private:
-  static constexpr size_t kFewItems = 8;
-
   bool may_get_partners(JobId array) {
     const auto [at, fresh] = partners_.try_emplace(array, false);
     if (fresh) at->second = waits_for_partners(state_, *waiting_.array, array);
@@ -264,37 +261,10 @@ class Evaluation {
       if (fresh) at->second = progress_of_array(state_, *tasks);
       return at->second;
     }
-    const FoundJob job = find_task(item.job, item.task);
+    const FoundJob job = find_array_task(state_, item.job, item.task);
     if (job) progress.add(*job);
     return progress;
   }
-
-  // A look through all of an array for one task is well; for each of many it is not.
-  FoundJob find_task(JobId array, uint32_t task) {
-    const ArrayTasks* tasks = task == kNoTask ? nullptr : state_.arrays.find(array);
-    if (tasks == nullptr || !many_items_) return find_array_task(state_, array, task);
-    const auto [at, fresh] = tasks_.try_emplace(array);
-    Tasks& known = at->second;
-    if (fresh) {
-      tasks->jobs.for_each([&](uint32_t id) {
-        const ArrayInfo& info = *state_.jobs.at(id).array;
-        if (info.task == kNoTask) known.pending.push_back(id);
-        else known.records.emplace(info.task, id);
-      });
-      tasks->folded.for_each([&](uint32_t id) { known.folded.emplace(state_.folded.at(id).task, id); });
-    }
-    if (const auto found = known.records.find(task); found != known.records.end()) return find_job(state_, found->second);
-    for (const JobId id : known.pending) {
-      if (state_.jobs.at(id).array->pending.contains(task)) return find_job(state_, id);
-    }
-    const auto found = known.folded.find(task);
-    return found == known.folded.end() ? FoundJob() : find_job(state_, found->second);
-  }
-
-  struct Tasks {
-    std::unordered_map<uint32_t, JobId> records, folded;  // by task
-    std::vector<JobId> pending;                           // records of several tasks
-  };
 
   const ClusterState& state_;
   const Job& waiting_;
@@ -302,8 +272,6 @@ class Evaluation {
   std::optional<Outcome> singleton_;
   std::unordered_map<JobId, Progress> arrays_;
   std::unordered_map<JobId, bool> partners_;
-  std::unordered_map<JobId, Tasks> tasks_;
-  const bool many_items_;
 };
 
 // The jobs that a pending one still waits for.
@@ -360,7 +328,7 @@ DependencyResult evaluate_dependency(const ClusterState& state, const Job& job,
   DependencyResult result;
   result.left.any = dependency.any;
   bool all_failed = true;
-  Evaluation evaluation(state, job, dependency.items.size(), now);
+  Evaluation evaluation(state, job, now);
   for (DependencyItem item : dependency.items) {
     if (item.task == kNoTask && state.arrays.contains(item.job)) item.all_tasks = true;
     if (!item.failed) {

@@ -2,15 +2,31 @@
 #include "ctld/state/job_filter.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "common/base/text.hpp"
 
 namespace sluice::state {
 namespace {
 
-template <class List>
-bool in_list(const List& list, std::string_view value) {
-  return list.empty() || std::ranges::any_of(list, [&](const auto& one) { return one == value; });
+// Lists are in order: a user may name thousands of values, and they are asked for each job.
+bool in_list(const std::vector<std::string>& list, std::string_view value) {
+  return list.empty() || std::binary_search(list.begin(), list.end(), value, std::less<>());
+}
+
+void put_in_order(protocol::QueryJobsRequest& r) {
+  for (auto* list : {&r.accounts, &r.qos, &r.names, &r.reservations, &r.licenses, &r.wckeys, &r.partitions}) {
+    std::ranges::sort(*list);
+  }
+  std::ranges::sort(r.uids);
+}
+
+// How many records may have to be looked at for a target.
+size_t work_of(const ClusterState& state, const JobTarget& target) {
+  const ArrayTasks* array = state.arrays.find(target.job);
+  if (array == nullptr) return 1;
+  const size_t all = array->jobs.size() + array->folded.size();
+  return 1 + (target.tasks ? std::min<size_t>(all, target.tasks->size()) + target.tasks->ranges().size() : all);
 }
 
 bool any_in_list(const std::vector<std::string>& list, std::string_view comma_list) {
@@ -51,10 +67,15 @@ std::string_view filtered_partitions(const Job& job) {
 Result<JobFilter> JobFilter::make(const ClusterState& state,
                                   protocol::QueryJobsRequest request,
                                   uint32_t uid) {
+  constexpr size_t kMostWork = 500'000, kMostWorkOfEach = 4;  // of all targets, however often an array is named
   JobFilter filter;
+  size_t work = 0;
   for (const std::string& text : request.ids) {
     auto target = parse_target(text);
     if (!target) return tl::unexpected(target.error());
+    work += work_of(state, *target);
+    if (work > kMostWork + kMostWorkOfEach * state.jobs.size()) return failure(ErrorCode::kInvalidJobId);
+    filter.by_job_[target->job].push_back(static_cast<uint32_t>(filter.targets_.size()));
     filter.targets_.push_back(std::move(*target));
   }
   if (!request.nodes.empty()) {
@@ -64,14 +85,19 @@ Result<JobFilter> JobFilter::make(const ClusterState& state,
   }
   if (has_option(state.config->private_data, "jobs") && !is_admin(state, uid))
     filter.only_of_ = uid;
+  put_in_order(request);
   filter.request_ = std::move(request);
   return filter;
 }
 
 bool JobFilter::names(const Job& job) const {
-  return targets_.empty() || std::ranges::any_of(targets_, [&](const JobTarget& target) {
-           return names_job(target, job);
-         });
+  if (targets_.empty()) return true;
+  const auto named_by = [&](JobId id) {
+    const auto at = by_job_.find(id);
+    return at != by_job_.end() && std::ranges::any_of(at->second, [&](uint32_t place) { return names_job(targets_[place], job); });
+  };
+  return named_by(job.id) || (job.array != nullptr && named_by(job.array->array_job)) ||
+         (job.het != nullptr && named_by(job.het->leader));
 }
 
 // squeue shows what has not ended unless it is asked for states.
@@ -87,7 +113,7 @@ bool JobFilter::passes(const Job& job) const {
   const JobSpec& spec = *job.spec;
   const auto& r = request_;
   if (!sees(job) || !passes_state(job)) return false;
-  if (!r.uids.empty() && std::ranges::find(r.uids, spec.uid) == r.uids.end()) return false;
+  if (!r.uids.empty() && !std::ranges::binary_search(r.uids, spec.uid)) return false;
   const bool texts = in_list(r.accounts, spec.account) && in_list(r.qos, spec.qos) &&
                      in_list(r.names, spec.name) && in_list(r.reservations, reservation_of(job)) &&
                      any_license_in_list(r.licenses, spec.licenses) &&

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "common/protocol/query.hpp"
@@ -14,7 +15,8 @@ namespace sluice::state {
 class JobFilter {
  public:
   // With PrivateData=jobs those of others are as if they were not there, unless an administrator
-  // asks. kInvalidJobId: an id is none. kInvalidNodeName: a node is not there.
+  // asks. kInvalidJobId: an id is none, or there are more than can be looked at in a moment. kInvalidNodeName: a
+  // node is not there.
   [[nodiscard]] static Result<JobFilter> make(const ClusterState& state,
                                               protocol::QueryJobsRequest request,
                                               uint32_t uid);
@@ -38,6 +40,7 @@ class JobFilter {
 
   protocol::QueryJobsRequest request_;
   std::vector<JobTarget> targets_;
+  std::unordered_map<JobId, std::vector<uint32_t>> by_job_;  // places in targets_
   std::optional<Bitmap> nodes_;
   std::optional<uint32_t> only_of_;
 };

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "common/wire/codec.hpp"
+#include "ctld/state/job_filter.hpp"
 #include "unit/state/fixture.hpp"
 
 namespace sluice::state {
@@ -176,6 +177,34 @@ class HostileTest : public CoreTest {
     return name.substr(at, name.find_first_of(";]", at) - at);
   }
 
+  // scancel's filters, which the edge reads; what it refuses does not come to the engine.
+  void attack_filters(Identity who) {
+    const auto attempt = [&](protocol::QueryJobsRequest request, const std::string& what) {
+      auto filter = JobFilter::make(state_, std::move(request), who.uid);
+      const auto shared = filter ? std::make_shared<const JobFilter>(std::move(*filter)) : std::make_shared<const JobFilter>();
+      for (const bool find_only : {true, false}) {
+        expect_quick(CancelJobs{who, shared, 9, 0, true, find_only}, "CancelJobs of " + what);
+      }
+    };
+    protocol::QueryJobsRequest request;
+    each_value(request, "CancelJobs", [&](const std::string& field, const std::string&) { attempt(request, field); });
+    std::vector<std::string> lists[4];
+    const std::string array = std::to_string(array_);
+    for (int i = 0; i < 30'000; ++i) {
+      lists[0].push_back("name" + std::to_string(i));
+      lists[1].push_back(array);
+      lists[2].push_back(array + "_0-" + std::to_string(i));
+      lists[3].push_back(std::to_string(i));
+    }
+    request.names = lists[0];
+    attempt(request, "many names");
+    request.names.clear();
+    for (int i = 1; i < 4; ++i) {
+      request.ids = lists[i];
+      attempt(request, "many ids such as " + lists[i].back());
+    }
+  }
+
   // What only an administrator may do, by anybody.
   void attack_as_admin(Identity who) {
     UpdateNode node{who, {}};
@@ -206,6 +235,7 @@ TEST_F(HostileTest, NoCommandOfAUserHoldsTheEngine) {
   attack(update, [](auto& c) -> auto& { return c.update; });
   attack(update, [](auto& c) -> auto& { return c.target; });
   attack(SignalJob{who, "1", 9}, [](auto& c) -> auto& { return c.target; });
+  attack_filters(who);
   attack(ChangeJob{who, "1"}, [](auto& c) -> auto& { return c.target; });
   attack(TopJob{who, "1", {}}, [](auto& c) -> auto& { return c.target; });
   attack(NotifyJob{who, "1", "hello"}, [](auto& c) -> auto& { return c.target; });
