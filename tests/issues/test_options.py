@@ -65,10 +65,12 @@ class Options(ClusterCase):
                              rf"srun: error: Invalid --tres-bind argument: {value}\n$")
         self.fails(255, "srun: error: Invalid --tres-per-task specification\n", "srun", "--tres-per-task=gres/", "true")
         self.fails(255, "srun: error: Invalid --distribution specification\n", "srun", "-m", ",pack", "true")
-        for more in ("--gpus-per-node=2", "--gpus-per-node=6"):
-            done = self.run_cmd("srun", "-N1", "-n4", "--gpus-per-task=1", more, "true", check=False)
-            self.assertRegex(done.stderr, r"^srun: error: Failed to validate job spec. Based on --gres=gpu/--gpus-per-node and --gpus-per-task .*\n"
-                             "srun: error: Invalid generic resource \\(gres\\) specification\n$")
+        for more, why in (("--gpus-per-node=3", r", --gres=gpu/--gpus-per-node not multiple of --gpus-per-task\."),
+                          ("--gpus-per-node=8", r"\. Based on --gres=gpu/--gpus-per-node and --gpus-per-task requested number of tasks per "
+                                                r"node differ from --ntasks-per-node\.")):
+            done = self.run_cmd("srun", "-n4", "--ntasks-per-node=2", "--gpus-per-task=2", more, "true", check=False)
+            self.assertRegex(done.stderr, rf"^srun: error: Failed to validate job spec{why}\n"
+                             r"srun: error: Invalid generic resource \(gres\) specification\n$")
 
     def test_the_wish_to_kill_the_step_reaches_the_steps(self):
         """--oom-kill-step of sbatch and salloc was overwritten in the environment that their steps get it from."""

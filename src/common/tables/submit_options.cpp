@@ -194,10 +194,7 @@ std::string gpus_beside_tasks(const JobSpec& job, const GpuWishes& gpus) {
   if (gpus.on_node % gpus.of_task != 0) {
     return "Failed to validate job spec, --gres=gpu/--gpus-per-node not multiple of --gpus-per-task.";
   }
-  const uint64_t on_node = gpus.on_node / gpus.of_task;  // tasks
-  const bool too_many = job.num_tasks != 0 && job.max_nodes != 0 && job.num_tasks > on_node * job.max_nodes;
-  const bool too_few = job.num_tasks != 0 && job.num_tasks < on_node * job.min_nodes;
-  if (!too_many && !too_few && (job.ntasks_per_node == 0 || job.ntasks_per_node == on_node)) return {};
+  if (job.ntasks_per_node == 0 || job.ntasks_per_node == gpus.on_node / gpus.of_task) return {};
   return "Failed to validate job spec. Based on --gres=gpu/--gpus-per-node and --gpus-per-task requested number of tasks per node "
          "differ from --ntasks-per-node.";
 }

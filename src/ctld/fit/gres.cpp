@@ -274,8 +274,20 @@ void spread_units(const GresInventory& gres, const std::vector<Group>& groups, c
   }
 }
 
+// As few groups as ever have so many units.
+size_t least_groups(const std::vector<Group>& groups, uint64_t wanted) {
+  std::vector<uint64_t> counts;
+  for (const Group& group : groups) counts.push_back(group.count);
+  std::ranges::sort(counts, std::ranges::greater());
+  uint64_t units = 0;
+  size_t least = 0;
+  while (units < wanted && least < counts.size()) units += counts[least++];
+  return units < wanted ? SIZE_MAX : least;
+}
+
 // The cores near which a job may have `wanted` units; nothing when it has fewer cores than sockets with enough of them.
-Bitmap bound_cores(const Needs& needs, const Room& room, std::vector<Group> groups, uint64_t wanted, const Capacity& most) {
+Bitmap bound_cores(const Needs& needs, const GresNeed& need, const Room& room, uint64_t wanted, const Capacity& most) {
+  std::vector<Group> groups = bound_groups(needs, need, room, used_in(room));
   std::erase_if(groups, [](const Group& group) { return group.free_cores == 0; });
   const uint32_t threads = std::max(1U, cpus_of_core(*room.config));
   uint32_t cpus = most.cpus;
@@ -283,14 +295,10 @@ Bitmap bound_cores(const Needs& needs, const Room& room, std::vector<Group> grou
     const uint32_t asked = bounded_product(std::min(most.tasks, needs.tasks), needs.cpus_per_task);
     cpus = std::min(cpus, std::max({asked, needs.min_cpus_per_node, needs.min_cpus}));
   }
-  std::vector<size_t> counts;
-  for (const Group& group : groups) counts.push_back(group.count);
-  std::ranges::sort(counts, std::ranges::greater());
-  uint64_t units = 0;
-  size_t least = 0;
-  while (units < wanted && least < counts.size()) units += counts[least++];
+  const size_t least = least_groups(groups, wanted);
+  const size_t ever = least_groups(bound_groups(needs, need, room, {}), wanted);
   Bitmap near;
-  if (units < wanted || least > rounded_up_quotient(cpus, threads)) return near;
+  if (least == SIZE_MAX || least > std::max<size_t>(rounded_up_quotient(cpus, threads), ever)) return near;
   for (size_t at = 0; at < std::min<uint64_t>(groups.size(), wanted); ++at) near |= *groups[at].cores;
   near &= room.free_cores;
   return near;
@@ -325,6 +333,13 @@ Status set_gres(const JobSpec& spec, Needs& needs) {
     if (mixes_types(needs.gres)) return failure(ErrorCode::kGresTypes);
   }
   if (Status ok = set_tasks_per_gpu(spec, needs); !ok) return ok;
+  for (const GresNeed& need : needs.gres) {  // --gpus-per-node with --gpus-per-task: so many tasks a node
+    if (need.per_node == 0 || need.per_task == 0) continue;
+    const uint64_t each = need.per_node / need.per_task;
+    const bool fixed = spec.num_tasks > 0 && spec.min_nodes > 0 && spec.min_nodes == spec.max_nodes;
+    if (fixed && spec.num_tasks != bounded_product(each, uint64_t{spec.min_nodes})) return failure(ErrorCode::kNodesNotAvailable);
+    needs.max_tasks_per_node = std::min(needs.max_tasks_per_node, static_cast<uint32_t>(std::clamp<uint64_t>(each, 1, UINT32_MAX)));
+  }
   needs.near_only = spec.gres_flags.view().find("enforce-binding") != std::string_view::npos;
   needs.near_free = spec.gres_flags.view().find("disable-binding") != std::string_view::npos;
   needs.cpus_per_gpu = to_number<uint32_t>(spec.cpus_per_gpu.view()).value_or(0);
@@ -389,7 +404,7 @@ bool limit_by_gres(const Needs& needs, const Room& room, Capacity& most) {
     if (groups.empty() || need.per_node == 0) {
       take_need(needs, need, room, need.per_node > 0 ? least : free, nearest);
     } else {
-      const Bitmap cores = bound_cores(needs, room, groups, least, most);
+      const Bitmap cores = bound_cores(needs, need, room, least, most);
       if (cores.none()) return false;
       beside |= cores;
     }
@@ -438,14 +453,19 @@ std::optional<GresShares> choose_gres_near(const Needs& needs, const Room& room,
       take_need(needs, needs.gres[i], room, counts[i], out);
       continue;
     }
-    const std::vector<size_t> chosen = fewest_groups(room, groups, counts[i], cores);
+    const size_t ever = least_groups(bound_groups(needs, needs.gres[i], room, {}), counts[i]);
+    const uint32_t enough = ever == SIZE_MAX ? cores : std::max(cores, static_cast<uint32_t>(ever));
+    const std::vector<size_t> chosen = fewest_groups(room, groups, counts[i], enough);
     if (chosen.empty()) return std::nullopt;
     spread_units(*room.gres, groups, chosen, counts[i], out);
   }
   return out;
 }
 
-Bitmap take_cores_near_each(const Room& room, const GresShares& shares, uint32_t cores) {
+namespace {
+
+// Sets of cores that the units are near to; none where a unit may be used anywhere.
+std::vector<Bitmap> near_sets(const Room& room, const GresShares& shares) {
   std::vector<Bitmap> sets;
   bool anywhere = false;
   for (const GresShare& share : shares) {
@@ -455,8 +475,20 @@ Bitmap take_cores_near_each(const Room& room, const GresShares& shares, uint32_t
       if (near != nullptr && std::ranges::find(sets, *near) == sets.end()) sets.push_back(*near);
     });
   }
+  if (anywhere) sets.clear();
+  return sets;
+}
+
+}  // namespace
+
+uint32_t sockets_of(const Room& room, const GresShares& shares) {
+  return room.gres == nullptr ? 0 : static_cast<uint32_t>(near_sets(room, shares).size());
+}
+
+Bitmap take_cores_near_each(const Room& room, const GresShares& shares, uint32_t cores) {
+  std::vector<Bitmap> sets = near_sets(room, shares);
   Bitmap taken;
-  if (anywhere || sets.size() < 2) return taken;
+  if (sets.size() < 2) return taken;
   for (Bitmap& set : sets) set &= room.free_cores;
   for (bool any = true; any && cores > 0;) {
     any = false;

@@ -115,7 +115,7 @@ std::optional<NodeAllocation> allocate_in(const Needs& needs, const Room& room, 
   NodeAllocation a;
   a.node = room.node;
   const uint32_t tasks = portion.tasks;
-  const uint32_t cpus = portion.cpus;
+  uint32_t cpus = portion.cpus;
   const uint32_t threads = used_threads(needs, *room.config);
   uint32_t wanted = (cpus + threads - 1) / threads;  // cores
   if (needs.tasks_per_core > 0) wanted = std::max(wanted, rounded_up_quotient(tasks, needs.tasks_per_core));
@@ -125,6 +125,11 @@ std::optional<NodeAllocation> allocate_in(const Needs& needs, const Room& room, 
     auto near = choose_gres_near(needs, room, portion.gres, wanted);
     if (!near) return std::nullopt;
     a.gres = std::move(*near);
+    const uint32_t sockets = sockets_of(room, a.gres);
+    if (wanted < sockets) {
+      wanted = sockets;
+      cpus = std::max(cpus, sockets);
+    }
   } else if (!needs.gres.empty()) {
     a.gres = choose_gres(needs, room, portion.gres);
   }

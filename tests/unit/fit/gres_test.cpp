@@ -326,7 +326,7 @@ TEST(PlaceGres, EnforcedBindingTakesUnitsAndCoresOfTheSameSockets) {
   EXPECT_EQ(placed[0].cores, units("0,4"));
   EXPECT_EQ(cluster.place_text(SixGpus::bound("gres/gpu:3", 2)), "n1:gpu:3(IDX:0-2)") << "one socket has them";
   EXPECT_EQ(cluster.place_text(SixGpus::bound("gres/gpu:2", 6)), "n1:gpu:2(IDX:0,3)") << "for the cores of both";
-  EXPECT_EQ(cluster.place_text(SixGpus::bound("gres/gpu:4", 1)), "") << "a core beside the units of each socket";
+  EXPECT_EQ(cluster.place_spec(SixGpus::bound("gres/gpu:4", 1))[0].cores, units("0,4")) << "a core beside the units of each socket";
   EXPECT_EQ(cluster.place_text(SixGpus::bound("gres/gpu:1", 5)), "");
   JobSpec two = SixGpus::bound("gres/gpu:4", 2);
   two.min_nodes = two.max_nodes = two.num_tasks = 2;
@@ -335,6 +335,30 @@ TEST(PlaceGres, EnforcedBindingTakesUnitsAndCoresOfTheSameSockets) {
   cluster.nodes[0].running_jobs = 1;
   EXPECT_EQ(cluster.place_text(SixGpus::bound("gres/gpu:3", 2)), "n1:gpu:3(IDX:3-5)");
   EXPECT_EQ(cluster.place_text(SixGpus::bound("gres/gpu:4", 2)), "n2:gpu:4(IDX:0-1,3-4)");
+}
+
+// Two GPUs and a CPU wait for both on one socket; they were given from two.
+TEST(PlaceGres, EnforcedBindingWaitsForTheUnitsOfASocket) {
+  SixGpus cluster;
+  for (size_t node : {0, 1}) cluster.use(node, {{"gpu", "", 4, units("0-1,3-4"), {}}});
+  EXPECT_EQ(cluster.place_text(SixGpus::bound("gres/gpu:2", 1)), "");
+  EXPECT_EQ(cluster.place_text(SixGpus::bound("gres/gpu:2", 2)), "n1:gpu:2(IDX:2,5)");
+  EXPECT_EQ(cluster.place_text(SixGpus::bound("gres/gpu:1", 1)), "n1:gpu:1(IDX:2)");
+}
+
+// Was given a node whose GPUs are too few for its tasks.
+TEST(PlaceGres, GpusOfTasksAndNodesThatContradictEachOther) {
+  GpuCluster cluster;
+  JobSpec spec = on_node("gres/gpu:2");
+  spec.tres_per_task = "gres/gpu:1";
+  spec.min_nodes = spec.max_nodes = 1;
+  spec.num_tasks = 4;
+  EXPECT_EQ(needs_of(spec, cluster.partition, cluster.config).error().code, ErrorCode::kNodesNotAvailable);
+  spec.num_tasks = 2;
+  EXPECT_EQ(cluster.place_text(spec), "n1:gpu:a100:2(IDX:0-1)");
+  spec.min_nodes = spec.max_nodes = 0;
+  spec.num_tasks = 4;
+  EXPECT_EQ(cluster.place_text(spec), "n1:gpu:a100:2(IDX:0-1) n2:gpu:a100:2(IDX:0-1)");
 }
 
 // Of GPUs that come with the node, too.
