@@ -109,7 +109,7 @@ bool SchedulerLoop::wait_for_wake() {
   std::unique_lock lock(mutex_);
   Duration longest = std::exchange(soon_, false) ? std::min(interval_, kSoon) : interval_;
   constexpr Duration kBeyond = std::chrono::milliseconds(1);  // so that it is over then
-  if (again_ != kNever) longest = std::clamp<Duration>(again_ - clock_() + kBeyond, kBeyond, longest);
+  if (again_ != kNever) longest = std::min<Duration>(longest, std::max<Duration>(again_ - clock_() + kBeyond, kBeyond));
   changed_.wait_for(lock, longest, [this] { return wanted_ || stopping_; });
   const auto begins = [this] { return ended_ + rest_.before_next(!urgent_); };
   while (!stopping_ && Steady::now() < begins()) changed_.wait_until(lock, begins());
