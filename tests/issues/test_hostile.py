@@ -133,14 +133,15 @@ class Floods(ClusterCase):
         need_root()
         add_users(cls, ALICE)
         cls.cluster = Cluster(cls.NODES, cls.CPUS, cls.MEMORY, cls.CONF, prepare=make_key)
-        cls.controller = cls.cluster.controller_pid()
-        # held here: where more is asked for the controller ends, as under MemoryMax=1G
-        limit = (memory_mib(cls.controller, "VmSize") + cls.MOST_MIB) << 20
-        resource.prlimit(cls.controller, resource.RLIMIT_AS, (limit, limit))
+        cls.controller, cls.agent = cls.cluster.controller_pid(), cls.cluster.node_pid("n1")
+        for daemon in (cls.controller, cls.agent):
+            # held here: where more is asked for the daemon ends, as under MemoryMax=1G
+            limit = (memory_mib(daemon, "VmSize") + cls.MOST_MIB) << 20
+            resource.prlimit(daemon, resource.RLIMIT_AS, (limit, limit))
         cls.port = int(cls.cluster.run("scontrol", "show", "config").stdout.split("SlurmctldPort")[1].split("=")[1].split()[0])
 
-    def flood(self, method, bearer=None):
-        floods = [Flood(self.port, method, bearer) for _ in range(24)]  # 1.5 GiB
+    def flood(self, method, bearer=None, port=None):
+        floods = [Flood(port or self.port, method, bearer) for _ in range(24)]  # 1.5 GiB
         for one in floods:
             self.addCleanup(one.close)
             one.start()
@@ -149,8 +150,8 @@ class Floods(ClusterCase):
         for one in floods:
             one.join(120)
         self.assertEqual(self.out("squeue", "-h"), "")
-        self.assertEqual(self.cluster.controller_pid(), self.controller)
-        self.assertLess(memory_mib(self.controller), self.MOST_MIB)
+        self.assertEqual((self.cluster.controller_pid(), self.cluster.node_pid("n1")), (self.controller, self.agent))
+        self.assertLess(max(memory_mib(self.controller), memory_mib(self.agent)), self.MOST_MIB)
         sent = sum(one.sent for one in floods) >> 20
         for one in floods:
             one.close()
@@ -160,6 +161,13 @@ class Floods(ClusterCase):
         for method in (b"SubmitJob", b"Ping", b"Nonsense"):
             with self.subTest(method=method):
                 self.assertLess(self.flood(method), 192)  # below 1 MiB on each stream
+
+    def test_agents_take_no_more(self):
+        port = int(self.out("scontrol", "-o", "show", "node", "n1").split(" Port=")[1].split()[0])
+        for method in (b"LaunchStep", b"SendBlock", b"Fanout"):
+            with self.subTest(method=method):
+                self.assertLess(self.flood(method, port=port), 192)
+        self.run_cmd("srun", "true")
 
     def test_a_user_has_room_for_some(self):
         text = self.out("scontrol", "token", f"username=sluicetest{ALICE}", "lifespan=600")
