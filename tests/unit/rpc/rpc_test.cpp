@@ -22,7 +22,7 @@ TEST_F(Rpc, AServerThatCannotProveWhoAsksServesOnlyWhatIsOpenToAnyone) {
     responder.reply({std::move(request.text), context.identity.uid});
   };
   server->handle<EchoRequest, EchoReply>("closed", answer);
-  server->handle<EchoRequest, EchoReply>("open", answer, Access::kAnyone);
+  server->handle<EchoRequest, EchoReply>("open", answer, {.access = Access::kAnyone});
   start();
   RpcClient client(to_server());
   const auto refused = client.call<EchoReply>("closed", EchoRequest{}, kPatience);
