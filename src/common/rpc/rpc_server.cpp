@@ -28,6 +28,7 @@ constexpr int kMostKeepaliveTimeoutMs = 20'000;
 constexpr int kWindowBytes = 256 << 10;  // on the way to us, of a request that is not read yet; of one that is, all of it
 constexpr int kIdleConnectionMs = 600'000;
 constexpr int kLeastPingGapMs = 10'000;
+constexpr int kHandshakeTimeoutMs = 20'000;  // of TLS: who begins it and says no more is not waited for
 
 class UnknownMethod final : public grpc::ServerGenericBidiReactor {
  public:
@@ -119,6 +120,7 @@ Status RpcServer::start() {
   builder.SetMaxSendMessageSize(static_cast<int>(options.max_message));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options.max_streams_per_connection);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMostMetadataBytes);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeTimeoutMs);
   // A few bytes that become gigabytes are no request: nothing is decompressed.
   builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   for (const auto algorithm : {GRPC_COMPRESS_DEFLATE, GRPC_COMPRESS_GZIP}) {
