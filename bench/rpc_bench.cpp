@@ -51,7 +51,7 @@ std::shared_ptr<AuthProvider> auth_of(const char* key_file) {
 }
 
 int serve(const char* key_file) {
-  RpcServer server({.addresses = {"127.0.0.1:0"}, .auth = auth_of(key_file)});
+  RpcServer server({.addresses = {"127.0.0.1:0"}, .auth = auth_of(key_file), .knows_nobody = true});
   server.handle<EchoRequest, EchoRequest>(
       [](const CallContext&, EchoRequest request, Responder<EchoRequest> responder) {
         responder.reply(request);

@@ -55,7 +55,8 @@ class Agents {
   Agents(const ClusterConfig& config, std::shared_ptr<net::AuthProvider> auth)
       : fanout_(net::Fanout::create(std::make_shared<net::NodeClients>(auth, std::chrono::seconds(3)))) {
     const std::string controller = config.controllers[0].address + ":" + std::to_string(config.slurmctld_port);
-    net::ServerOptions options;  // without authentication: one server is all the nodes
+    net::ServerOptions options;
+    options.knows_nobody = true;  // one server is all the nodes
     for (const NodeConfig& node : config.nodes) {
       options.addresses.push_back(node.address + ":" + std::to_string(node.port));
       agents_[node.name].client = std::make_unique<net::AsyncClient>(

@@ -292,7 +292,7 @@ TYPED_TEST(EitherClient, PassesOverDeadAddressesAndFindsARestartedServer) {
   if (!down && down.error().code == ErrorCode::kConnectionLost) down = ask(client);
   ASSERT_FALSE(down);
   EXPECT_EQ(down.error().code, ErrorCode::kUnreachable) << down.error().text;
-  RpcServer again({.addresses = {"127.0.0.1:" + std::to_string(port)}});
+  RpcServer again({.addresses = {"127.0.0.1:" + std::to_string(port)}, .knows_nobody = true});
   again.handle<EchoRequest, EchoReply>(
       [](const CallContext&, EchoRequest, auto responder) { responder.reply({.text = "again"}); });
   ASSERT_TRUE(again.start());
@@ -312,7 +312,7 @@ TEST_F(Rpc, AddressInUseIsAnError) {
 
 TEST_F(Rpc, ServesAUnixSocket) {
   const std::string path = ::testing::TempDir() + "rpc-" + std::to_string(::getpid());
-  RpcServer local({.addresses = {"unix:" + path}});
+  RpcServer local({.addresses = {"unix:" + path}, .knows_nobody = true});
   local.handle<EchoRequest, EchoReply>([](const CallContext&, EchoRequest request, auto responder) {
     responder.reply({.text = request.text});
   });
