@@ -128,12 +128,13 @@ class Leaks(ClusterCase):
         """AllocNodes believed the name that the command gave its own host."""
         if subprocess.run(["unshare", "--uts", "true"], check=False).returncode:
             self.skipTest("no namespaces here")
-        done = subprocess.run(["unshare", "--uts", "sh", "-c", 'hostname login1; exec "$@"', "sh", self.cluster.program("sbatch"),
+        as_alice = f'hostname login1; exec setpriv --reuid={ALICE} --regid={ALICE} --clear-groups "$@"'  # root has the key
+        done = subprocess.run(["unshare", "--uts", "sh", "-c", as_alice, "sh", self.cluster.program("sbatch"),
                                "-p", "far", "-o", "/dev/null", "--wrap", "true"], env=self.cluster.env, cwd=self.cluster.work,
                               capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stderr),
                          (1, "sbatch: error: Batch job submission failed: Access/permission denied\n"))
-        job = self.submit("-H", "-p", "near", "-o", "/dev/null", "--wrap", "true")
+        job = self.submit("-H", "-p", "near", "-o", "/dev/null", "--wrap", "true", user=ALICE)
         self.assertEqual(self.show(job)["AllocNode:Sid"].split(":")[0], socket.gethostname().split(".")[0])
         self.run_cmd("scancel", job)
 
