@@ -12,6 +12,7 @@
 #include "common/log/log.hpp"
 #include "common/net/address.hpp"
 #include "common/net/rpc_client.hpp"
+#include "common/net/tls_config.hpp"
 #include "common/protocol/query.hpp"
 
 namespace sluice::ctld {
@@ -41,6 +42,7 @@ std::optional<size_t> own_position(const ClusterConfig& config) {
 bool answers(const ClusterConfig& config, const ControllerHost& host) {
   net::RpcClient client({.addresses = {fmt::format("{}:{}", host.address, config.slurmctld_port)},
                          .receiver = std::string(net::kController),
+                         .tls = net::tls_trust(config).value_or(nullptr),
                          .connect_timeout = config.tcp_timeout});
   return client.call<protocol::PingReply>(protocol::PingRequest{}, config.tcp_timeout).has_value();
 }

@@ -72,10 +72,11 @@ class Operations(ClusterCase):
         self.assertNotIn("SuspendProgram", self.cluster.log())
 
     def test_a_name_that_nobody_knows(self):
-        env = {"SLURM_CONF": self.conf(SlurmctldHost="nowhere.invalid")}
+        env = {"SLURM_CONF": self.conf(SlurmctldHost="nowhere.invalid", MessageTimeout="3")}
         done = self.run_cmd("squeue", env=env, check=False)
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, r'^squeue: error: Unable to resolve "nowhere.invalid": .+\n')
+        self.assertEqual(done.stderr.count("Unable to resolve"), 1, "however often it was tried")
         self.assertIn("Unable to contact slurm controller (connect failure)", done.stderr)
 
     def test_readiness(self):

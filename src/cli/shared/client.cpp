@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <map>
 #include <thread>
+#include <utility>
 
 #include "common/base/text.hpp"
 #include "common/conf/load.hpp"
@@ -41,6 +42,7 @@ struct Client::Parts {
   Error auth_error{ErrorCode::kOk, {}};
   bool nodes_read = false;
   bool keeps_asking = false;
+  bool told_unresolved = false;  // said once, however often it is asked again
 
   net::RpcClient& connection() {
     if (rpc == nullptr) rpc = connect(controller_addresses(config), std::string(net::kController));
@@ -147,10 +149,9 @@ const std::vector<NodeConfig>& Client::nodes_with_dynamic() {
 namespace {
 
 // A cause in the network's words is for logs; a user sees Slurm's sentence, and before it which name nobody knows.
-Error for_user(Error error) {
-  if (error.text.find(net::kUnresolved) != std::string::npos) {
+Error for_user(Error error, bool& told) {
+  if (error.text.find(net::kUnresolved) != std::string::npos && !std::exchange(told, true)) {
     std::fprintf(stderr, "%s: error: %s\n", program_invocation_short_name, error.text.c_str());
-    error.text.clear();
   }
   switch (error.code) {
     case ErrorCode::kUnreachable:
@@ -225,7 +226,7 @@ Result<std::string> Client::call_once(std::string_view method,
   }
   Result<std::string> reply =
       rpc.call_raw(method, request, parts_->timeout_or_usual(timeout));
-  if (!reply) return tl::unexpected<Error>(for_user(std::move(reply.error())));
+  if (!reply) return tl::unexpected<Error>(for_user(std::move(reply.error()), parts_->told_unresolved));
   return reply;
 }
 
@@ -256,7 +257,7 @@ Status Client::stream_once(std::string_view method,
     return tl::unexpected<Error>(parts_->auth_error);
   }
   auto stream = rpc.open_raw(method, request);
-  if (!stream) return tl::unexpected<Error>(for_user(std::move(stream.error())));
+  if (!stream) return tl::unexpected<Error>(for_user(std::move(stream.error()), parts_->told_unresolved));
   const bool endless = timeout >= kNoLimit;
   const Duration wait = endless ? Duration(-1) : parts_->timeout_or_usual(timeout);
   std::string chunk;
@@ -271,7 +272,7 @@ Status Client::stream_once(std::string_view method,
         (*stream)->cancel();
         return failure(ErrorCode::kTimedOut);
       case net::ReadState::kFailed:
-        return tl::unexpected<Error>(for_user((*stream)->error()));
+        return tl::unexpected<Error>(for_user((*stream)->error(), parts_->told_unresolved));
     }
   }
 }
