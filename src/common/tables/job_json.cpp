@@ -167,9 +167,11 @@ void put_request(const JobView& view, const NodeShapes& shapes, JsonFields& out)
   out["thread_spec"] = spec.thread_spec == UINT32_MAX ? 32766 : spec.thread_spec;
   out["cores_per_socket"] = maybe(spec.cores_per_socket);
   const bool allocated = job.allocation != nullptr;
-  out["billable_tres"] = {{"set", allocated},
-                          {"infinite", false},
-                          {"number", allocated ? static_cast<double>(job.allocation->cpus) : 0.0}};
+  JsonFields billable(3);
+  billable["set"] = allocated;
+  billable["infinite"] = false;
+  billable["number"] = allocated ? static_cast<double>(job.allocation->cpus) : 0.0;
+  out["billable_tres"] = std::move(billable).take();
   out["cpus_per_task"] = json_number(std::max(spec.cpus_per_task, 1U));
   const CpuFrequency frequency = parse_cpu_frequency(spec.cpu_freq.view()).value_or(CpuFrequency{});
   for (const auto& [key, number] : {std::pair{"cpu_frequency_minimum", frequency.min}, {"cpu_frequency_maximum", frequency.max},
@@ -279,10 +281,12 @@ void put_rest(const JobView& view, JsonFields& out) {
   if (spec.sharing == Sharing::kUser) shared.push_back("user");
   if (spec.sharing == Sharing::kMcs) shared.push_back("mcs");
   out["shared"] = shared;
-  out["step_id"] = {{"sluid", ""},
-                    {"job_id", json_number(job.id)},
-                    {"step_het_component", json_unset()},
-                    {"step_id", "entire"}};
+  JsonFields step(4);
+  step["sluid"] = "";
+  step["job_id"] = json_number(job.id);
+  step["step_het_component"] = json_unset();
+  step["step_id"] = "entire";
+  out["step_id"] = std::move(step).take();
   out["sockets_per_board"] = 0;
   out["sockets_per_node"] = maybe(spec.sockets_per_node);
   out["start_time"] = json_time(job_start(view));
@@ -325,11 +329,14 @@ Json exit_code_to_json(int32_t status) {
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
   const int number = signalled ? WTERMSIG(status) : 0;
   const char* name = signalled ? sigabbrev_np(number) : nullptr;
-  return {{"status", {signalled ? "SIGNALED" : code == 0 ? "SUCCESS" : "ERROR"}},
-          {"return_code", json_number(static_cast<uint64_t>(code), !signalled)},
-          {"signal",
-           {{"id", json_number(static_cast<uint64_t>(number), signalled)},
-            {"name", name != nullptr ? name : ""}}}};
+  JsonFields signal(2);
+  signal["id"] = json_number(static_cast<uint64_t>(number), signalled);
+  signal["name"] = name != nullptr ? name : "";
+  JsonFields out(3);
+  out["status"] = Json::array({signalled ? "SIGNALED" : code == 0 ? "SUCCESS" : "ERROR"});
+  out["return_code"] = json_number(static_cast<uint64_t>(code), !signalled);
+  out["signal"] = std::move(signal).take();
+  return std::move(out).take();
 }
 
 NodeShapes node_shapes(const std::vector<NodeConfig>& nodes) {
