@@ -218,7 +218,7 @@ constexpr GlobalKey kRows[] = {
     key("MetricsAuthUsers", K::kWords),
     key("MetricsParameters", K::kOptions).allow("ignore_private_data"),
     key("MetricsType", K::kEnum).allow("metrics/openmetrics"),
-    key("MinJobAge", K::kSeconds, "300").acts<&C::min_job_age>(),
+    key("MinJobAge", K::kSeconds, "300").with_unlimited().acts<&C::min_job_age>(),
     key("MpiDefault", K::kText).acts<&C::mpi_default>(),
     key("MpiParams", K::kOptions).allow("ports,disable_slurm_hydra_bootstrap")
         .keeps<&C::mpi_params>(),

@@ -29,7 +29,7 @@ TEST(ConfForms, OldNamesAndLists) {
   for (const char* line :
        {"PriorityFlags=FAIR_TREE", "PriorityFlags=FAIR_TREE,MAX_TRES", "DebugFlags=PowerSave,Backfill", "SwitchType=switch/generic",
         "AcctGatherEnergyType=acct_gather_energy/rapl,acct_gather_energy/gpu", "AcctGatherEnergyType=rapl", "TopologyPlugin=topology/hypercube",
-        "SlurmctldTimeout=INFINITE", "MaxStepCount=UNLIMITED", "MaxJobCount=INFINITE", "PriorityWeightAge=1K", "PriorityMaxAge=-1",
+        "SlurmctldTimeout=INFINITE", "MinJobAge=INFINITE", "PartitionName=p MaxTime=-1", "MaxStepCount=UNLIMITED", "MaxJobCount=INFINITE", "PriorityWeightAge=1K", "PriorityMaxAge=-1",
         "PartitionName=p GraceTime=INFINITE", "PartitionName=p SuspendTime=-1"}) {
     EXPECT_EQ(error_of(std::string(line) + "\n"), "");
   }
