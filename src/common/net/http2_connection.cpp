@@ -115,7 +115,9 @@ Result<std::unique_ptr<Http2Connection>> Http2Connection::open(const std::string
   if (!fd) return tl::unexpected<Error>(fd.error());
   std::unique_ptr<Http2Connection> connection(new Http2Connection(address, *fd, options));
   if (options.tls != nullptr && !address.starts_with("unix:")) {
-    const Status ok = connection->socket_.secure(*options.tls, certified_names(options.receiver, address), address, limit);
+    // a host that took the connection is given the time of the call, as it is without TLS, where there is no other to ask
+    const SteadyTime until = greeting == Greeting::kFirst ? limit : deadline;
+    const Status ok = connection->socket_.secure(*options.tls, certified_names(options.receiver, address), address, until);
     if (!ok) return tl::unexpected<Error>(ok.error());
   }
   connection->submit_settings();
