@@ -64,10 +64,10 @@ TEST(ConfIgnored, SluiceParametersKnowsItsOptions) {
 
 TEST(ConfIgnored, TheSummaryIsOneLineByClass) {
   EXPECT_EQ(ignored_summary(config_of("")), "");
-  EXPECT_EQ(ignored_summary(config_of("MaxDBDMsgs=20000\nSchedulerParameters=defer,bf_window=9\nTrackWCKey=yes\nResvProlog=/x\n"
+  EXPECT_EQ(ignored_summary(config_of("MaxDBDMsgs=20000\nSchedulerParameters=bf_continue,bf_window=9\nTrackWCKey=yes\nResvProlog=/x\n"
                                       "NodeName=n TRESWeights=x\n")),
-            "keys without effect: accounting: MaxDBDMsgs, NodeName.TRESWeights, TrackWCKey; scheduling: SchedulerParameters=bf_window, "
-            "SchedulerParameters=defer; plugins: ResvProlog");
+            "keys without effect: accounting: MaxDBDMsgs, NodeName.TRESWeights, TrackWCKey; scheduling: SchedulerParameters=bf_continue, "
+            "SchedulerParameters=bf_window; plugins: ResvProlog");
 }
 
 TEST(ConfIgnored, EveryKeyWithoutEffectHasAClass) {

@@ -27,7 +27,8 @@ TEST(ConfSyntax, TakesCommentsOff) {
 }
 
 TEST(ConfSyntax, JoinsContinuationLines) {
-  EXPECT_EQ(pairs_text("A=1 \\\n  B=2\\\nC=3\nD=4\\"), "A{1} B{2} C{3} @1;D{4} @4;");
+  EXPECT_EQ(pairs_text("A=1 \\\n  B=2 \\\nC=3\nD=4\\"), "A{1} B{2} C{3} @1;D{4} @4;");
+  EXPECT_EQ(pairs_text("A=1,\\\n2,\\\n3\n"), "A{1,2,3} @1;");  // nothing comes between, as in Slurm
   EXPECT_EQ(pairs_text("A=1 \\  \nB=2\n"), "A{1} B{2} @1;");  // blanks behind the backslash
   EXPECT_EQ(pairs_text("A=1\\\\\nB=2\n"), "A{1\\\\} @1;B{2} @2;");
 }
