@@ -154,18 +154,18 @@ class Scancel(ClusterCase):
         self.assertEqual(srun.returncode, 143)
 
     def test_one_question(self):
-        """Filters beside ids that all pass them cost one question."""
+        """Filters cost one request for all, and no look at the jobs before it."""
         def questions(*command):
             self.run_cmd("sdiag", "-r")
             self.run_cmd("scancel", *command)
-            counted = [line.split("count:")[1].split()[0] for line in self.out("sdiag").split("statistics by user")[0].splitlines()
-                       if "REQUEST_JOB_INFO " in line]
-            return int(counted[0]) if counted else 0
+            lines = [line for line in self.out("sdiag").split("statistics by user")[0].splitlines() if "count:" in line]
+            return {line.split()[0]: int(line.split("count:")[1].split()[0]) for line in lines
+                    if line.split()[0] in ("REQUEST_JOB_INFO", "REQUEST_KILL_JOB", "REQUEST_KILL_JOBS")}
 
         jobs = [self.submit("-H", "--wrap", "true") for _ in range(3)]
-        self.assertEqual(questions("-t", "RUNNING", *jobs), 2)
-        self.assertEqual(questions("-t", "PENDING", *jobs[:2]), 1)
-        self.assertEqual(questions("-s", "KILL", jobs[2]), 0)
+        self.assertEqual(questions("-t", "RUNNING", *jobs), {"REQUEST_KILL_JOBS": 1})
+        self.assertEqual(questions("-t", "PENDING", *jobs[:2]), {"REQUEST_KILL_JOBS": 1})
+        self.assertEqual(questions("-s", "KILL", jobs[2]), {"REQUEST_KILL_JOB": 1})
         self.assertEqual([self.state(job) for job in jobs], ["CANCELLED"] * 3)
 
     def test_lines_of_a_cancellation(self):

@@ -52,6 +52,7 @@ constexpr MessageName kMessages[] = {
     {"EndAllocation", "REQUEST_COMPLETE_JOB_ALLOCATION", 5017},
     {"UpdateStep", "REQUEST_UPDATE_JOB_STEP", 5029},
     {"Signal", "REQUEST_KILL_JOB", 5032},
+    {"CancelJobs", "REQUEST_KILL_JOBS", 5033},
     {"ReportCleaned", "MESSAGE_EPILOG_COMPLETE", 6012},
     {"ReportPrologs", "REQUEST_COMPLETE_PROLOG", 6018},
 };
