@@ -28,9 +28,7 @@ class GivenToken final : public net::AuthProvider {
   explicit GivenToken(TokenOf token) : token_(std::move(token)) {}
   [[nodiscard]] std::string_view name() const override { return "auth/slurm"; }
   Result<std::string> create_token(const net::RequestDigest& digest) override { return token_(digest); }
-  Result<net::Identity> verify(std::string_view, const net::RequestDigest&) override {
-    return failure(ErrorCode::kAuthentication);
-  }
+  Result<net::Proof> open(std::string_view) override { return failure(ErrorCode::kAuthentication); }
 
  private:
   TokenOf token_;
