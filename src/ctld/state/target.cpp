@@ -1,6 +1,9 @@
 // Reading targets and finding their records.
 #include "ctld/state/target.hpp"
 
+#include <algorithm>
+#include <vector>
+
 #include "common/base/index_ops.hpp"
 #include "common/base/text.hpp"
 #include "common/tables/step_names.hpp"
@@ -32,12 +35,10 @@ void find_tasks(const ClusterState& state,
                 const IndexSet& wanted,
                 TargetedJobs& found) {
   const ArrayTasks& array = state.arrays.at(array_job);
-  IndexSet records;
+  std::vector<uint32_t> folded;
   const auto take = [&](JobId id, bool has_record) {
-    if (has_record)
-      records.insert(id);
-    else
-      found.folded.insert(id);
+    if (has_record) found.records.push_back(id);
+    else folded.push_back(id);
   };
   if (wanted.size() < array.jobs.size() + array.folded.size()) {
     wanted.for_each([&](uint32_t task) {
@@ -58,13 +59,14 @@ void find_tasks(const ClusterState& state,
       waiting->state == JobState::kPending) {
     IndexSet tasks = waiting->array->pending & wanted;
     if (tasks == waiting->array->pending) {
-      records.insert(array_job);
+      found.records.push_back(array_job);
     } else if (!tasks.empty()) {
       found.array_record = array_job;
       found.pending_tasks = std::move(tasks);
     }
   }
-  records.for_each([&](uint32_t id) { found.records.push_back(id); });
+  std::ranges::sort(found.records);
+  found.folded = index_set_of(folded);
 }
 
 }  // namespace
