@@ -50,7 +50,7 @@ class HetTest : public CoreTest {
 TEST_F(HetTest, AllComponentsAreOneSubmission) {
   names_.clear();
   const JobId leader = submit_het();
-  EXPECT_EQ(names_, (std::vector<std::string>{"JobSubmitted", "JobSubmitted", "JobSubmitted"}));
+  EXPECT_EQ(names_, (std::vector<std::string>{"UserGroupsFound", "JobSubmitted", "JobSubmitted", "JobSubmitted"}));
   for (uint32_t i = 0; i < 3; ++i) {
     ASSERT_NE(job(leader + i).het, nullptr);
     EXPECT_EQ(job(leader + i).het->leader, leader);

@@ -124,9 +124,13 @@ void react_to(const ClusterState& state, const JobResumed& event, Effects& effec
   effects.emplace_back(JobChanged{event.job, {}});
 }
 void react_to(const ClusterState& state, const JobShrunk& event, Effects& effects) {
-  if (const Job* job = state.jobs.find(event.job)) {
+  Bitmap nodes;  // of those that are lost the end is ordered with their loss, if there is anybody
+  event.nodes.for_each([&](size_t id) {
+    if (state.nodes.at(static_cast<NodeId>(id)).base != NodeBaseState::kDown) nodes.set(id);
+  });
+  if (const Job* job = nodes.any() ? state.jobs.find(event.job) : nullptr) {
     effects.emplace_back(TerminateJob{
-        .job = event.job, .restart = job->restart_count, .nodes = event.nodes, .at_once = true, .message = {}});
+        .job = event.job, .restart = job->restart_count, .nodes = std::move(nodes), .at_once = true, .message = {}});
   }
   effects.emplace_back(JobChanged{event.job, {}});
   effects.emplace_back(WakeScheduler{});
