@@ -69,7 +69,9 @@ class Story(ClusterCase):
             self.skipTest("needs root to be somebody else")
         self.run_cmd("scancel", job, user=NOBODY, check=False, cwd="/")
         self.run_cmd("scontrol", "reconfigure", user=NOBODY, check=False, cwd="/")
-        self.wait_line(rf"error: Security violation, \w+ RPC from uid={NOBODY} at 127\.0\.0\.1:\d+: JobId={job}$")
+        self.wait_line(rf"error: Security violation, \w+ RPC from uid={NOBODY} at 127\.0\.0\.1:\d+$")
+        self.run_cmd("scancel", "-n", "wrap", "-t", "PD", "-u", str(os.getuid()), user=NOBODY, check=False, cwd="/")
+        self.wait_line(rf"error: Security violation, CancelJobs RPC from uid={NOBODY} at 127\.0\.0\.1:\d+: JobId={job}$")
         self.wait_line(rf"error: Security violation, Reconfigure RPC from uid={NOBODY}")
         self.run_cmd("scancel", job)
 
