@@ -6,7 +6,6 @@ gone afterwards, and its network is loopback alone. Its form is that of the gold
 what it prints, `# exit N`; `*` stands for any letters, a line `...` for any lines. Lines before the first command say what it is about.
 `replay.py --write FILE...` writes what the present build answers into the files.
 """
-import contextlib
 import importlib.util
 import os
 import pathlib
@@ -63,27 +62,28 @@ def replay(path, write):
     return failed
 
 
-def main():
-    args = sys.argv[1:]
-    if args[:1] != ["--inside"]:
-        if os.geteuid() != 0 or subprocess.run(["unshare", "-mnp", "--fork", "true"], capture_output=True, check=False).returncode:
-            print("skipped: needs root and namespaces of its own")
-            return SKIPPED
-        # a process space, so that nothing is left running
-        return subprocess.run(["unshare", "-mnp", "--fork", "--mount-proc", sys.executable, __file__, "--inside", *args], check=False).returncode
-    write = args[1:2] == ["--write"]
-    paths = [pathlib.Path(a).resolve() for a in args[1 + write:]] or sorted(HERE.glob("*.txt"))
+def inside(path, write):
     try:
         own_world()
     except (OSError, subprocess.CalledProcessError) as error:
         print(f"skipped: {error}")
         return SKIPPED
-    failed = 0
-    for path in paths:
-        failed += replay(path, write)
-    with contextlib.suppress(OSError):
-        print(f"{len(paths)} transcripts, {failed} commands differ")
-    return 1 if failed else 0
+    return 1 if replay(path, write) else 0
+
+
+def main():
+    args = sys.argv[1:]
+    if args[:1] == ["--inside"]:
+        return inside(pathlib.Path(args[-1]), "--write" in args)
+    apart = ["unshare", "-mnp", "--fork", "--mount-proc"]  # with processes of their own, so that nothing is left running
+    if os.geteuid() != 0 or subprocess.run([*apart, "true"], capture_output=True, check=False).returncode:
+        print("skipped: needs root and namespaces of its own")
+        return SKIPPED
+    write = args[:1] == ["--write"]
+    paths = [pathlib.Path(a).resolve() for a in args[write:]] or sorted(HERE.glob("*.txt"))
+    codes = [subprocess.run([*apart, sys.executable, __file__, "--inside", *args[:write], path], check=False).returncode for path in paths]
+    print(f"{len(paths)} transcripts, {sum(code not in (0, SKIPPED) for code in codes)} differ")
+    return 1 if any(code not in (0, SKIPPED) for code in codes) else max(codes)
 
 
 if __name__ == "__main__":
