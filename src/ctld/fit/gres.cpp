@@ -236,23 +236,36 @@ size_t cores_near(const Room& room, const std::vector<Group>& groups, const std:
   return room.free_cores.count_common(near);
 }
 
-// The fewest groups that have so many units and so many cores beside them; no more of them than units or cores.
-std::vector<size_t> fewest_groups(const Room& room, const std::vector<Group>& groups, uint64_t wanted, uint32_t cores) {
+// As few groups as have so many units.
+size_t least_groups(const std::vector<Group>& groups, uint64_t wanted) {
+  std::vector<uint64_t> counts;
+  for (const Group& group : groups) counts.push_back(group.count);
+  std::ranges::sort(counts, std::ranges::greater());
+  uint64_t units = 0;
+  size_t least = 0;
+  while (units < wanted && least < counts.size()) units += counts[least++];
+  return units < wanted ? SIZE_MAX : least;
+}
+
+// Of as few groups as have so many units those with the most cores beside them.
+std::vector<size_t> fewest_groups(const Room& room, const std::vector<Group>& all, uint64_t wanted) {
   constexpr size_t kMostGroups = 12;  // of a node's sockets or parts of them
-  const size_t count = std::min(groups.size(), kMostGroups);
+  std::vector<Group> groups = all;
+  for (Group& group : groups) group.count = group.free_cores == 0 ? 0 : group.count;
+  const size_t least = least_groups(groups, wanted), count = std::min(groups.size(), kMostGroups);
   std::vector<size_t> best;
+  size_t most = 0;
   for (uint32_t mask = 1; mask < (1U << count); ++mask) {
-    const auto size = static_cast<size_t>(std::popcount(mask));
-    if (size > wanted || size > cores || (!best.empty() && size >= best.size())) continue;
+    if (static_cast<size_t>(std::popcount(mask)) != least) continue;
     uint64_t units = 0;
     std::vector<size_t> chosen;
     for (size_t at = 0; at < count; ++at) {
       if ((mask >> at & 1U) == 0) continue;
-      units = groups[at].free_cores == 0 ? 0 : units + groups[at].count;
+      units += groups[at].count;
       chosen.push_back(at);
-      if (units == 0) break;
     }
-    if (units >= wanted && cores_near(room, groups, chosen) >= cores) best = std::move(chosen);
+    const size_t cores = units < wanted ? 0 : cores_near(room, groups, chosen);
+    if (cores > most) most = cores, best = std::move(chosen);
   }
   return best;
 }
@@ -274,32 +287,20 @@ void spread_units(const GresInventory& gres, const std::vector<Group>& groups, c
   }
 }
 
-// As few groups as ever have so many units.
-size_t least_groups(const std::vector<Group>& groups, uint64_t wanted) {
-  std::vector<uint64_t> counts;
-  for (const Group& group : groups) counts.push_back(group.count);
-  std::ranges::sort(counts, std::ranges::greater());
-  uint64_t units = 0;
-  size_t least = 0;
-  while (units < wanted && least < counts.size()) units += counts[least++];
-  return units < wanted ? SIZE_MAX : least;
-}
-
 // The cores near which a job may have `wanted` units; nothing when it has fewer cores than sockets with enough of them.
 Bitmap bound_cores(const Needs& needs, const GresNeed& need, const Room& room, uint64_t wanted, const Capacity& most) {
-  std::vector<Group> groups = bound_groups(needs, need, room, used_in(room));
-  std::erase_if(groups, [](const Group& group) { return group.free_cores == 0; });
+  const std::vector<Group> groups = bound_groups(needs, need, room, used_in(room));
   const uint32_t threads = std::max(1U, cpus_of_core(*room.config));
   uint32_t cpus = most.cpus;
   if (needs.cpus_per_task > 0) {
     const uint32_t asked = bounded_product(std::min(most.tasks, needs.tasks), needs.cpus_per_task);
     cpus = std::min(cpus, std::max({asked, needs.min_cpus_per_node, needs.min_cpus}));
   }
-  const size_t least = least_groups(groups, wanted);
+  const std::vector<size_t> chosen = fewest_groups(room, groups, wanted);
   const size_t ever = least_groups(bound_groups(needs, need, room, {}), wanted);
   Bitmap near;
-  if (least == SIZE_MAX || least > std::max<size_t>(rounded_up_quotient(cpus, threads), ever)) return near;
-  for (size_t at = 0; at < std::min<uint64_t>(groups.size(), wanted); ++at) near |= *groups[at].cores;
+  if (chosen.size() > std::max<size_t>(rounded_up_quotient(cpus, threads), ever)) return near;
+  for (const size_t at : chosen) near |= *groups[at].cores;
   near &= room.free_cores;
   return near;
 }
@@ -454,9 +455,9 @@ std::optional<GresShares> choose_gres_near(const Needs& needs, const Room& room,
       continue;
     }
     const size_t ever = least_groups(bound_groups(needs, needs.gres[i], room, {}), counts[i]);
-    const uint32_t enough = ever == SIZE_MAX ? cores : std::max(cores, static_cast<uint32_t>(ever));
-    const std::vector<size_t> chosen = fewest_groups(room, groups, counts[i], enough);
-    if (chosen.empty()) return std::nullopt;
+    const std::vector<size_t> chosen = fewest_groups(room, groups, counts[i]);
+    const bool reach = chosen.size() <= std::max<size_t>(cores, ever) && cores_near(room, groups, chosen) >= cores;
+    if (chosen.empty() || !reach) return std::nullopt;
     spread_units(*room.gres, groups, chosen, counts[i], out);
   }
   return out;

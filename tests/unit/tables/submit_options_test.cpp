@@ -51,6 +51,7 @@ const std::map<std::string_view, const char*> kSamples = {{"begin", "now+1hour"}
                                                           {"signal", "USR1@90"},
                                                           {"gpu-bind", "single:1"},
                                                           {"gres-flags", "enforce-binding"},
+                                                          {"tres-bind", "gres/gpu:closest"},
                                                           {"tres-per-task", "cpu=2"},
                                                           {"requeue", nullptr},
                                                           {"no-kill", nullptr},
@@ -76,7 +77,7 @@ std::string fingerprint(const Submission& s) {
        {t.quiet, t.test_only, t.parsable, t.export_given, t.wait_for_end, t.wrap.has_value(),
         t.ignore_pbs, t.bell.value_or(false), t.bell.has_value(), t.no_shell,
         t.kill_signal.has_value(), t.disable_status, t.quit_on_interrupt,
-        t.multi_prog, t.no_allocate, t.exclusive_step, t.propagate.has_value()}) {
+        t.multi_prog, t.debugger_test, t.no_allocate, t.exclusive_step, t.propagate.has_value()}) {
     text += flag ? '1' : '0';
   }
   return text + std::to_string(t.verbose) + std::to_string(t.job_id) + t.prolog + t.epilog +
@@ -84,6 +85,27 @@ std::string fingerprint(const Submission& s) {
          t.compress.value_or("") + std::to_string(t.send_libraries.value_or(false)) +
          std::to_string(t.ignored_signals.size()) + std::to_string(t.message_seconds) +
          t.het_groups.to_text();
+}
+
+// Were refused.
+TEST(SubmitOptionsTest, LicensesAndDevicesOfTasks) {
+  Submission s;
+  s.job.num_tasks = 3;
+  s.job.licenses = "other:1";
+  ASSERT_TRUE(apply(s, "tres-per-task", "cpu=2,gres/gpu,license/matlab:7", kSbatch));
+  std::vector<std::string> warnings;
+  ASSERT_TRUE(finish_submission(s, kSbatch, warnings));
+  EXPECT_EQ(s.job.tres_per_task, "gres/gpu:1");
+  EXPECT_EQ(s.job.licenses, "other:1,matlab:21");
+  EXPECT_EQ(s.job.cpus_per_task, 2u);
+  EXPECT_EQ(fault("tres-per-task", "license/"), "Invalid --tres-per-task specification");
+  EXPECT_EQ(fault("tres-per-task", "gres/"), "Invalid --tres-per-task specification");
+  EXPECT_EQ(fault("tres-bind", "gres/gpu:map_gpu:z"), "Invalid --tres-bind argument: gres/gpu:map_gpu:z");
+  s = {};
+  s.job.num_tasks = 1;
+  s.job.tres_freq = "gpu:low";
+  ASSERT_TRUE(apply(s, "gres", "mps:1", kSbatch));
+  EXPECT_FALSE(finish_submission(s, kSbatch, warnings)) << "a frequency is a whole GPU's";
 }
 
 TEST(SubmitOptionsTest, EveryOptionThatActsChangesWhatIsSubmitted) {
