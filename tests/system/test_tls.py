@@ -35,28 +35,24 @@ class Sniffer:
 
     def __init__(self, text):
         self.text, self.seen, self.bytes = text.encode(), False, 0
+        self.end = "end" + secrets.token_hex(16)  # passes when all that is looked for has
         self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
         self.socket.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, LOOPBACK_BUFFER)
         self.socket.bind(("lo", 0))
-        self.socket.settimeout(0.2)
-        self.over = threading.Event()
         self.thread = threading.Thread(target=self.listen)
         self.thread.start()
 
     def listen(self):
-        while True:
-            try:
-                packet = self.socket.recv(1 << 16)
-            except TimeoutError:
-                if self.over.is_set():
-                    return
-                continue
+        packet = b""
+        while self.end.encode() not in packet:
+            packet = self.socket.recv(1 << 17)
             self.bytes += len(packet)
             self.seen = self.seen or self.text in packet
 
     def stop(self):
-        self.over.set()
-        self.thread.join()
+        while self.thread.is_alive():  # again where its buffer was full
+            say_in_plain_text(self.end)
+            self.thread.join(1)
         self.socket.close()
         return self.seen
 
