@@ -70,6 +70,7 @@ class FakeController {
         .addresses = {fmt::format("127.0.0.1:{}", at)},
         .receiver = std::string(net::kController),
         .auth = auth,
+        .knows_nobody = auth == nullptr,
         .slurm_user = ::geteuid()});
     server->handle<protocol::RegisterNodeRequest, protocol::RegisterNodeReply>(
         [this](const CallContext&, protocol::RegisterNodeRequest request, auto responder) {

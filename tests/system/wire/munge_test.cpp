@@ -138,7 +138,7 @@ TEST_F(MungeTokens, ForAnotherReceiverMethodOrRequestItIsRefused) {
                                      net::digest_request("n1", "EndStep", "bytes"),
                                      net::digest_request("n1", "LaunchStep", "other")}) {
     EXPECT_EQ(refusal(make(), other),
-              "auth/munge: the credential belongs to another request, or to one to another daemon");
+              "auth/munge: the token belongs to another request, or to one to another daemon");
   }
   const auto cluster = net::make_munge_auth(munged_->socket(), "c2");
   EXPECT_EQ(refusal(*cluster, make(), digest_),
