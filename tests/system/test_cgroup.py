@@ -64,7 +64,7 @@ def read(path):
 
 
 def running(marker):
-    return subprocess.run(["pgrep", "-fx", f"sleep {marker}"], capture_output=True, text=True, check=False).stdout.split()
+    return subprocess.run(["pgrep", "-fx", f"(/.*/)?sleep {marker}"], capture_output=True, text=True, check=False).stdout.split()
 
 
 class GroupCase(ClusterCase):

@@ -32,7 +32,7 @@ def resident_kib(pid):
 
 
 def sleeping(marker):
-    return subprocess.run(["pgrep", "-fx", f"sleep {marker}"], capture_output=True, text=True, check=False).stdout.split()
+    return subprocess.run(["pgrep", "-fx", f"(/.*/)?sleep {marker}"], capture_output=True, text=True, check=False).stdout.split()
 
 
 class FaultCase(ClusterCase):

@@ -12,7 +12,7 @@ ALICE, BOB = 12011, 12012
 
 def sleepers(cluster, marker):
     """Processes of the cluster's jobs: another run of this test on the host has its own."""
-    found = subprocess.run(["pgrep", "-fx", f"sleep {marker}"], capture_output=True, text=True, check=False).stdout.split()
+    found = subprocess.run(["pgrep", "-fx", f"(/.*/)?sleep {marker}"], capture_output=True, text=True, check=False).stdout.split()
     return sorted(set(map(int, found)) & set(jobs_of(cluster.conf)))
 
 

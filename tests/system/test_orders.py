@@ -15,7 +15,7 @@ CONF = "Prolog={dir}/prolog\nPrologFlags=Alloc\nRebootProgram={dir}/reboot\nMess
 
 
 def sleeping(marker):
-    return subprocess.run(["pgrep", "-fx", f"sleep {marker}"], capture_output=True, text=True, check=False).stdout.split()
+    return subprocess.run(["pgrep", "-fx", f"(/.*/)?sleep {marker}"], capture_output=True, text=True, check=False).stdout.split()
 
 
 class Orders(ClusterCase):
