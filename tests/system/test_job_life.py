@@ -126,10 +126,12 @@ class Life(ClusterCase):
     def test_deadline(self):
         self.fails(1, "sbatch: error: Batch job submission failed: Requested time limit is invalid (missing or exceeds some limit)\n",
                    "sbatch", "--deadline=2000-01-01", "--wrap", "true")
-        held = self.submit("-H", "-t", "30", "--deadline=now+20minutes", "--wrap", "true")  # too late, but for its hold
-        waits = ("--begin=now+10minutes", "-t", "30", "--deadline=now+20minutes", "--wrap", "true")
-        alive = self.submit("--time-min=10", *waits)
-        dead = self.submit(*waits)
+        held = self.submit("-H", "-t", "10", "--deadline=now+20minutes", "--wrap", "true")
+        waits = ("--begin=now+10minutes", "--deadline=now+20minutes", "--wrap", "true")
+        alive = self.submit("-t", "30", "--time-min=10", *waits)
+        dead = self.submit("-t", "10", *waits)
+        for job in (held, dead):  # too late, but for the hold of one of them
+            self.run_cmd("scontrol", "update", f"JobId={job}", "TimeLimit=30")
         self.wait_state(dead, "DEADLINE")  # the controller has looked
         self.assertEqual(self.row(dead, "%t %r"), "DL DeadLine")
         self.assertEqual([self.row(job, "%t %r") for job in (held, alive)], ["PD JobHeldUser", "PD BeginTime"])
@@ -155,8 +157,8 @@ class Life(ClusterCase):
 
     def test_what_cannot_end_before_its_deadline_does_not_start(self):
         """The bug: such a job started when it was submitted, and ran past its deadline."""
-        late = self.submit("-t", "5", "--deadline=now+1minute", "-o", "/dev/null", "--wrap", "sleep 1000")
-        self.wait_state(late, "DEADLINE")
+        self.fails(1, "sbatch: error: Batch job submission failed: Requested time limit is invalid (missing or exceeds some limit)\n",
+                   "sbatch", "-t", "5", "--deadline=now+1minute", "-o", "/dev/null", "--wrap", "sleep 1000")
         unlimited = self.start("sleep 1000", "--deadline=now+355")
         self.assertEqual([self.show(unlimited)[key] for key in ("TimeLimit", "TimeMin")], ["00:05:00", "00:01:00"])
         self.cancel(unlimited)

@@ -220,7 +220,8 @@ class Sbatch(ClusterCase):
         begin = self.submit("--begin=now+1hour", "--wrap", "true")
         soon = self.submit("--begin=now+2", "-o", "/dev/null", "--wrap", "true")
         dead = self.submit("-d", f"afterany:{begin}", "--deadline=now+2", "--wrap", "true")
-        late = self.submit("--begin=now+30minutes", "--deadline=now+1hour", "-t", "61", "--wrap", "true")
+        late = self.submit("--begin=now+30minutes", "--deadline=now+1hour", "-t", "30", "--wrap", "true")
+        self.run_cmd("scontrol", "update", f"JobId={late}", "TimeLimit=61")
         for command in (("sbatch", "--wrap", "true"), ("srun", "true"), ("salloc", "true")):
             self.fails(1, f"{command[0]}: error: Incompatible begin and deadline time specification\n",
                        command[0], "--begin=now+1hour", "--deadline=now+2", *command[1:])
