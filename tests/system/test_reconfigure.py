@@ -237,7 +237,7 @@ class Reconfigure(ClusterCase):
             wait_for(lambda: os.path.exists(path), f"{name} has a new log")
             before = self.cluster.change_conf(lambda text: text + "KillWait=31\n")
             self.run_cmd("scontrol", "reconfigure")
-            wait_for(lambda: "configuration re" in self.cluster.log(name), f"{name} writes into it")
+            wait_for(lambda: "configuration" in self.cluster.log(name), f"{name} writes into it")
             self.cluster.change_conf(lambda _: before)
             self.run_cmd("scontrol", "reconfigure")
 
