@@ -354,7 +354,8 @@ std::vector<std::string> check_transition(const ClusterState& before, const Even
     } else if constexpr (std::is_same_v<E, ArrayTasksFolded>) {
       e.jobs.for_each([&](uint32_t id) { must(may_fold(before.jobs.at(id)), "may not be folded"); });
     } else if constexpr (std::is_same_v<E, JobShrunk>) {
-      must(is_running(before.jobs.at(e.job)), "the job has ended");  // a suspended one loses a node that is DOWN
+      const JobState state = before.jobs.at(e.job).state;  // a suspended one loses a node that is DOWN
+      must(state == JobState::kRunning || state == JobState::kSuspended, "the job does not run");
     }
   }, event);
   return problems;
