@@ -25,24 +25,42 @@ bool is_trusted_link(const std::string& path) {
   return ::lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode) && is_trusted(link.st_uid);
 }
 
-bool owns_folder_of(const std::string& path, uid_t owner) {
+// Whether a file of `owner` belongs in its folder: the folder is his, or nobody has put it there but root or this user.
+bool belongs_there(const std::string& path, uid_t owner) {
   const size_t slash = path.find_last_of('/');
   const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
   struct stat found {};
-  return ::stat(folder.c_str(), &found) == 0 && found.st_uid == owner;
+  if (::stat(folder.c_str(), &found) != 0) return false;
+  return found.st_uid == owner || (is_trusted(found.st_uid) && (found.st_mode & (S_IWGRP | S_IWOTH)) == 0);
 }
 
-// Empty: the file may be written.
-std::string_view fault_of(const struct stat& file, const std::string& path) {
+// Empty: the file may be written, where it is to be `heir`'s.
+std::string_view fault_of(const struct stat& file, const std::string& path, uid_t heir) {
   if (S_ISDIR(file.st_mode)) return "Is a directory";
   if (!S_ISREG(file.st_mode)) return is_trusted(file.st_uid) ? "" : "it is another user's device or pipe";
   if (file.st_nlink > 1) return "the file has a second name (a hard link)";
-  if (!is_trusted(file.st_uid) && !owns_folder_of(path, file.st_uid)) return "the file is another user's";
+  if (!is_trusted(file.st_uid) && file.st_uid != heir && !belongs_there(path, file.st_uid)) return "the file is another user's";
   return "";
 }
 
+Result<int> open_file(const std::string& path, int flags, uid_t heir) {
+  constexpr mode_t kMode = 0644;
+  const int safe = flags | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+  int fd = ::open(path.c_str(), safe | O_NOFOLLOW, kMode);
+  if (fd < 0 && errno == ELOOP) {
+    if (!is_trusted_link(path)) return refused(path, "it is a link that another user made");
+    fd = ::open(path.c_str(), safe, kMode);
+  }
+  if (fd < 0) return refused(path, errno_text(errno));
+  struct stat file {};
+  const std::string_view fault = ::fstat(fd, &file) == 0 ? fault_of(file, path, heir) : errno_text(errno);
+  if (fault.empty()) return fd;
+  ::close(fd);
+  return refused(path, fault);
+}
+
 Status give(const std::string& path, uint32_t uid, uint32_t gid) {
-  const auto fd = open_daemon_file(path, O_WRONLY | O_APPEND);
+  const auto fd = open_file(path, O_WRONLY | O_APPEND, uid);
   if (!fd) return tl::unexpected<Error>(fd.error());
   struct stat file {};
   const bool plain = ::fstat(*fd, &file) == 0 && S_ISREG(file.st_mode);
@@ -55,21 +73,7 @@ Status give(const std::string& path, uint32_t uid, uint32_t gid) {
 
 }  // namespace
 
-Result<int> open_daemon_file(const std::string& path, int flags) {
-  constexpr mode_t kMode = 0644;
-  const int safe = flags | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-  int fd = ::open(path.c_str(), safe | O_NOFOLLOW, kMode);
-  if (fd < 0 && errno == ELOOP) {
-    if (!is_trusted_link(path)) return refused(path, "it is a link that another user made");
-    fd = ::open(path.c_str(), safe, kMode);
-  }
-  if (fd < 0) return refused(path, errno_text(errno));
-  struct stat file {};
-  const std::string_view fault = ::fstat(fd, &file) == 0 ? fault_of(file, path) : errno_text(errno);
-  if (fault.empty()) return fd;
-  ::close(fd);
-  return refused(path, fault);
-}
+Result<int> open_daemon_file(const std::string& path, int flags) { return open_file(path, flags, ::geteuid()); }
 
 Status give_daemon_files(const std::vector<std::string>& paths, uint32_t uid, uint32_t gid) {
   for (const std::string& path : paths) {

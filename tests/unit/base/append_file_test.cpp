@@ -51,6 +51,8 @@ TEST_F(DaemonFile, OfAnotherUserIsRefused) {
   if (::geteuid() != 0) GTEST_SKIP() << "gives files away";
   std::ofstream(path()) << "";
   ASSERT_EQ(::chown(path().c_str(), kOther, kOther), 0);
+  EXPECT_EQ(refusal(), "") << "root alone may put it there";
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0777), 0);
   EXPECT_EQ(refusal(), path().string() + ": the file is another user's");
   ASSERT_EQ(::chown(folder.path().c_str(), kOther, kOther), 0);  // it is that user's folder: the daemon's own user, say
   EXPECT_EQ(refusal(), "");
@@ -90,6 +92,20 @@ TEST_F(DaemonFile, IsGivenToTheUserWhoWillOpenIt) {
   struct stat file {};
   ASSERT_EQ(::stat(path().c_str(), &file), 0);
   EXPECT_EQ(file.st_uid, kOther);
+}
+
+// /var/log is root's, and so is /run, where a daemon that is not root cannot remove its PID file: it has to start again all the same.
+TEST_F(DaemonFile, ThatAnEarlierStartGaveAwayIsGivenAgain) {
+  if (::geteuid() != 0) GTEST_SKIP() << "gives files away";
+  for (const mode_t mode : {0755, 0775, 0777}) {
+    ASSERT_EQ(::chmod(folder.path().c_str(), mode), 0);
+    for (int i = 0; i < 2; ++i) {
+      const Status given = give_daemon_files({path()}, kOther, kOther);
+      EXPECT_TRUE(given) << given.error().text;
+    }
+    EXPECT_EQ(give_daemon_files({path()}, kOther + 1, kOther).has_value(), mode == 0755) << "to a third user";
+    fs::remove(path());
+  }
 }
 
 }  // namespace
