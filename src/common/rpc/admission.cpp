@@ -9,8 +9,9 @@ namespace sluice::net {
 Status Admission::open(uint32_t uid) {
   const std::lock_guard lock(mutex_);
   User& user = users_[uid];
-  if (user.calls >= limits_.calls_of_user) {
-    return failure(ErrorCode::kRetry, fmt::format("user {} has {} requests open already", uid, user.calls));
+  const size_t kept = std::max(user.calls, user.waiting.size());  // one that was cancelled waits for its turn all the same
+  if (kept >= limits_.calls_of_user) {
+    return failure(ErrorCode::kRetry, fmt::format("user {} has {} requests open already", uid, kept));
   }
   ++user.calls;
   return {};

@@ -232,7 +232,7 @@ void StreamCall::finish(Status status) {
   {
     const std::lock_guard lock(mutex_);
     if (ended_) return;
-    if (!status) refused(status.error());
+    if (!status && !finish_sent_) refused(status.error());  // else its reader has gone, and gRPC's part of the call with it
     end_locked(std::move(status), next);
     advance_locked(next);
   }

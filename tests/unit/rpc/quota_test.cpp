@@ -189,6 +189,21 @@ TEST(AdmissionTest, RequestsWaitForTheirTurn) {
   EXPECT_EQ(calls[4]->started, 1);
 }
 
+// A user whose first requests never come whole could begin and cancel as many others as memory holds.
+TEST(AdmissionTest, CancelledCallsThatWaitAreCounted) {
+  Admission admission({.reads_of_user = 1, .calls_of_user = 3});
+  ASSERT_TRUE(admission.open(7));
+  admission.ask_to_read(7, std::make_shared<CountedReader>());
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(admission.open(7));
+    admission.ask_to_read(7, std::make_shared<CountedReader>(true));
+    admission.closed(7, 0);
+  }
+  EXPECT_EQ(admission.open(7).error().code, ErrorCode::kRetry);
+  admission.has_read(7);  // which lets go of those
+  EXPECT_TRUE(admission.open(7));
+}
+
 TEST(AdmissionTest, BytesThatWaitAreCounted) {
   Admission admission({.bytes_of_user = 100, .bytes_of_all = 150});
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(admission.open(1));

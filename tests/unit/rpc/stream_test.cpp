@@ -111,6 +111,20 @@ TEST_F(OpenStream, ServerLearnsThatTheReaderHasGone) {
   EXPECT_EQ(writer.write({.number = 3}), WriteState::kClosed);
 }
 
+// Who is told in the log where a denied reader comes from asks gRPC, whose part of the call may be gone by then.
+TEST_F(OpenStream, ADenialThatNobodyWaitsForIsNotLogged) {
+  auto stream = client->open<CountChunk>("Watch", EchoRequest{});
+  ASSERT_TRUE(stream);
+  CountChunk chunk;
+  ASSERT_EQ(stream->read(chunk), ReadState::kChunk);
+  const auto writer = opened.get_future().get();
+  stream = tl::unexpected<Error>(Error{});
+  ASSERT_EQ(cancelled.get_future().wait_for(kPatience), std::future_status::ready);
+  ::testing::internal::CaptureStderr();
+  writer.finish(failure(ErrorCode::kAccessDenied, "not yours"));
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
 TEST_F(OpenStream, ListenerMayCancelFromItsCallback) {
   std::promise<void> first;
   AsyncClient listener(to_server());
