@@ -70,6 +70,7 @@ void Listeners::try_to_connect(const ListenerPtr& listener) {
   listener->connecting = std::make_shared<tcp::socket>(io_);
   tcp::endpoint address;
   if (!parse_endpoint(listener->endpoint, address)) return drop(listener);
+  if (listener->endpoint.key.empty()) return drop(listener);  // who has none proves nothing, and there is nothing to encrypt by
   listener->connecting->async_connect(address,
                                       [this, listener](const boost::system::error_code& error) {
                                         if (error) return drop(listener);

@@ -103,6 +103,20 @@ TEST_F(ListenersTest, WhoTookADeadSrunsPortGetsNothing) {
   EXPECT_FALSE(listeners.has_owner());
 }
 
+// The key is what the user's command says it is: none must not end the daemon, and the step with it.
+TEST_F(ListenersTest, WhoNamesNoKeyIsNotConnectedTo) {
+  IoEndpoint without = endpoint();
+  without.key.clear();
+  for (const bool encrypted : {false, true}) {
+    listeners.encrypt(encrypted);
+    listeners.connect(without, true, true);
+    for (int i = 0; i < 10; ++i) io.run_one_for(std::chrono::milliseconds(10));
+    EXPECT_TRUE(peers.empty());
+    EXPECT_FALSE(listeners.has_owner());
+    EXPECT_EQ(settled, encrypted ? 2 : 1) << "the step goes on";
+  }
+}
+
 TEST_F(ListenersTest, AMirrorIsNotBelieved) {
   listeners.connect(endpoint(), true, true);
   ASSERT_TRUE(until([&] { return peers.size() == 1 && !peers[0]->frames.empty(); }));
