@@ -1,5 +1,8 @@
 #include "common/net/config_fetch.hpp"
 
+#include <filesystem>
+#include <optional>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <pwd.h>
@@ -55,13 +58,27 @@ ClientOptions client_options(const ConfigServer& server, std::shared_ptr<AuthPro
   return options;
 }
 
-// Root's, this user's own, or munged's: nobody else may answer in the place of the daemon that is meant.
-bool is_own_socket(const std::string& path) {
-  struct stat about {};
-  if (::stat(path.c_str(), &about) != 0) return true;  // it is said to be missing by who needs it
-  if (about.st_uid == 0 || about.st_uid == ::geteuid()) return true;
+// The socket without links, if it is root's, this user's own, or munged's, in folders where nobody else can put another in its
+// place: else that one would answer instead of the daemon that is meant. A missing one is said to be so by who needs it.
+std::optional<std::string> own_socket(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path real = fs::weakly_canonical(fs::absolute(path, error), error);
+  if (error) return std::nullopt;
   const passwd* munge = ::getpwnam("munge");  // NOLINT(concurrency-mt-unsafe): no thread has begun, or asks for users
-  return munge != nullptr && about.st_uid == munge->pw_uid;
+  bool is_there = false;  // what the folder holds of the path
+  for (fs::path part = real; !part.empty(); part = part.parent_path()) {
+    struct stat about {};
+    if (::stat(part.c_str(), &about) == 0) {
+      const bool trusted = about.st_uid == 0 || about.st_uid == ::geteuid() || (munge != nullptr && about.st_uid == munge->pw_uid);
+      const bool open = S_ISDIR(about.st_mode) && (about.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+      const bool kept = is_there && (about.st_mode & S_ISVTX) != 0;  // as in /tmp: nobody else may rename it
+      if (!trusted || (open && !kept)) return std::nullopt;
+      is_there = true;
+    }
+    if (part == part.parent_path()) break;
+  }
+  return real.string();
 }
 
 // Of what was told nothing is believed that could make another answer look like the controller's.
@@ -83,7 +100,11 @@ Result<std::shared_ptr<AuthProvider>> proof_for(const ConfigServer& server, cons
   if (!by_key && server.auth_type == "auth/slurm") {
     return refuse(fmt::format("it says {}, but it proved itself by auth/slurm before: it is not believed", told.auth_type));
   }
-  if (!by_key && !is_own_socket(options.munge_socket)) return refuse(options.munge_socket + " is another user's: it is not asked");
+  if (!by_key && !options.munge_socket.empty()) {
+    const auto own = own_socket(options.munge_socket);
+    if (!own) return refuse(options.munge_socket + " is another user's, or could be: it is not asked");
+    options.munge_socket = *own;
+  }
   return make_auth(options);
 }
 

@@ -158,6 +158,26 @@ TEST_F(ConfigFetch, SlurmUserIsNotLearntFromWhoeverAnswers) {
   EXPECT_TRUE(real) << real.error().text;
 }
 
+// He names munged's socket, too: one in whose place somebody of this host can put his own is not asked, whosever it is now.
+TEST_F(ConfigFetch, ASocketThatMayBeReplacedIsNotAsked) {
+  if (::geteuid() != 0) GTEST_SKIP() << "gives folders away";
+  constexpr uid_t kOther = 54321;
+  std::filesystem::remove(folder_ / "slurm.key");
+  told_.auth_type = "auth/munge";
+  const auto his = folder_ / "his";
+  std::filesystem::create_directory(his);
+  std::ofstream(his / "socket") << "";
+  told_.auth_socket = (his / "socket").string();
+  EXPECT_EQ(refusal().find("another user's"), std::string::npos) << refusal();
+  ASSERT_EQ(::chown(his.c_str(), kOther, kOther), 0);
+  EXPECT_NE(refusal().find("is another user's, or could be: it is not asked"), std::string::npos) << refusal();
+  ASSERT_EQ(::chown(his.c_str(), 0, 0), 0);
+  ASSERT_EQ(::chmod(his.c_str(), 01777), 0);
+  EXPECT_EQ(refusal().find("another user's"), std::string::npos) << "nobody else may rename it";
+  told_.auth_socket = (his / "other").string();
+  EXPECT_NE(refusal().find("or could be"), std::string::npos) << "anybody may make it";
+}
+
 // A command has no key: the agent of its host has the answer signed for it, and a configuration with anybody's SrunProlog is not taken.
 TEST_F(ConfigFetch, CommandsTakeNothingUnsigned) {
   ::setenv("SLURM_SACK_KEY", (folder_ / "not-here").c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
