@@ -1,6 +1,5 @@
 #include "common/rpc/slow_work.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace sluice::net {
@@ -22,7 +21,14 @@ bool SlowWork::post(uint32_t uid, std::function<void()> work) {
 }
 
 std::deque<SlowWork::Item>::iterator SlowWork::next() {
-  return std::ranges::find_if(waiting_, [this](const Item& item) { return users_[item.uid].running < limits_.running_of_user; });
+  auto best = waiting_.end();
+  std::pair least{limits_.running_of_user, uint64_t{0}};
+  for (auto at = waiting_.begin(); at != waiting_.end(); ++at) {
+    const User& user = users_[at->uid];
+    const std::pair rank{user.running, user.served};
+    if (rank < least) best = at, least = rank;
+  }
+  return best;
 }
 
 void SlowWork::run() {
@@ -36,6 +42,7 @@ void SlowWork::run() {
     User& user = users_[item.uid];
     --user.waiting;
     ++user.running;
+    user.served = ++served_;
     lock.unlock();
     item.work();
     item.work = nullptr;  // what it holds goes before the lock is taken

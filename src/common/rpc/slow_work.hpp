@@ -1,5 +1,6 @@
 // What may take long for reasons that are not ours: name services, files, databases, whole plans. It leaves gRPC's threads,
-// of which there are as many as processors, for a few threads of its own; what one user asks for never has all of them.
+// of which there are as many as processors, for a few threads of its own; what one user asks for never has all of them, and
+// users take turns: whose work runs least, and ran longest ago, is next.
 // Thread-safe.
 #pragma once
 
@@ -43,6 +44,7 @@ class SlowWork {
   struct User {
     size_t running = 0;
     size_t waiting = 0;
+    uint64_t served = 0;  // when the last of it was begun; 0: none of what is here
   };
   void run();
   [[nodiscard]] std::deque<Item>::iterator next();  // that may run; with the mutex
@@ -52,6 +54,7 @@ class SlowWork {
   std::condition_variable changed_;
   std::deque<Item> waiting_;  // these are guarded by mutex_
   std::unordered_map<uint32_t, User> users_;
+  uint64_t served_ = 0;
   bool stopped_ = false;
   std::vector<std::thread> threads_;  // begun with the first work
 };

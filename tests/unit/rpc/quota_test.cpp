@@ -1,5 +1,6 @@
 // What a server lets a sender have: who is proved by the headers, how long requests may be, how many there may be, and that
 // slow ones do not hold up the others.
+#include <algorithm>
 #include <atomic>
 #include <fstream>
 #include <future>
@@ -154,6 +155,25 @@ TEST(SlowWorkTest, OneUserNeverHasAllThreads) {
   EXPECT_EQ(done, 3 + taken) << "in order";
   work.stop();
   EXPECT_FALSE(work.post(1, [] {}));
+}
+
+// Each of these users may have so much waiting that another one would wait for hours.
+TEST(SlowWorkTest, UsersTakeTurns) {
+  SlowWork work({.threads = 1, .running_of_user = 1, .waiting_of_user = 100, .waiting = 1000});
+  std::promise<void> go, end;
+  std::vector<uint32_t> order;  // by the one thread alone
+  (void)work.post(9, [gone = go.get_future().share()] { gone.wait(); });
+  for (int i = 0; i < 3; ++i) {
+    for (const uint32_t uid : {1U, 2U}) ASSERT_TRUE(work.post(uid, [&order, uid] { order.push_back(uid); }));
+  }
+  ASSERT_TRUE(work.post(1, [&] { end.set_value(); }));
+  ASSERT_TRUE(work.post(1, [&order] { order.push_back(1); }));
+  ASSERT_TRUE(work.post(0, [&order] { order.push_back(0); }));
+  go.set_value();
+  end.get_future().get();
+  work.stop();
+  order.resize(std::min<size_t>(order.size(), 7));
+  EXPECT_EQ(order, (std::vector<uint32_t>{1, 2, 0, 1, 2, 1, 2}));
 }
 
 class CountedReader final : public Admission::Reader {
