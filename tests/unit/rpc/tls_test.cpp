@@ -1,9 +1,15 @@
 // Encrypted connections between daemons and commands: who is believed, who is not and why, and certificates that are renewed meanwhile.
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <thread>
+
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "common/net/certificates.hpp"
 #include "common/net/clock.hpp"
+#include "common/net/socket_stream.hpp"
 #include "common/net/tls_config.hpp"
 #include "common/rpc/tls_identity.hpp"
 #include "unit/rpc/rpc_fixture.hpp"
@@ -216,6 +222,32 @@ TEST(TlsFiles, StandBesideSlurmConfUnlessTheyAreNamed) {
   EXPECT_EQ(agent_tls_files(config, node).certificate, "/c/n7.pem");
   EXPECT_EQ(agent_tls_files(config, node).key, "/c/n7.key");
   EXPECT_EQ(agent_tls_files(config, node).ca, "/a");
+}
+
+// Whoever took the port of a dead controller may send a handshake that has no end.
+TEST_F(Tls, AHandshakeHasAnEndThoughBytesCome) {
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+  constexpr int kMany = 1000;
+  std::atomic<bool> over = false;
+  int sent = 0;
+  std::thread peer([&] {
+    const std::string record("\x16\x03\x03\x40\x00\x02\x00\x3f\xfc", 9);  // of 16 KiB: a ServerHello, it says
+    for (; sent < kMany && !over; ++sent) {
+      const char byte = static_cast<size_t>(sent) < record.size() ? record[static_cast<size_t>(sent)] : '\0';
+      if (::send(ends[1], &byte, 1, MSG_NOSIGNAL) != 1) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  });
+  const auto trust = *TlsTrust::open(folder_ / "ca.pem");
+  SocketStream stream(ends[0]);
+  const Status done = stream.secure(*trust, {"slurmctld"}, "ctl:6817", steady_now() + std::chrono::milliseconds(200));
+  over = true;
+  peer.join();
+  ::close(ends[1]);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, ErrorCode::kUnreachable) << done.error().text;
+  EXPECT_LT(sent, kMany) << "it was listened to until its end";
 }
 
 }  // namespace
