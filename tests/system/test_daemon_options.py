@@ -45,7 +45,7 @@ class DaemonOptions(ClusterCase):
         self.wait_idle()
         self.run_cmd("srun", "true")
         self.wait_no_jobs()
-        for log, line in zip(logs, ("slurmctld version 25.11.0 started", "debug:  launching step ")):
+        for log, line in zip(logs, ("slurmctld version 25.11.0 started", "debug:  methods: ")):
             with open(log, encoding="utf-8") as f:
                 self.assertIn(line, f.read())
 

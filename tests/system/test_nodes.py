@@ -194,7 +194,7 @@ class Changed(ClusterCase):
     def test_features(self):
         self.update("AvailableFeatures=fast,big", "ActiveFeatures=fast")
         self.update("ActiveFeatures=")
-        self.assertIn("AvailableFeatures=fast,big\n   ActiveFeatures=\n", self.out("scontrol", "show", "node", "n2"))
+        self.assertIn("AvailableFeatures=fast,big\n   ActiveFeatures=(null)\n", self.out("scontrol", "show", "node", "n2"))
         self.assertEqual(self.features(), "fast,big|")
         self.update("AvailableFeatures=big,fast")
         self.assertEqual(self.features(), "big,fast|big,fast")
