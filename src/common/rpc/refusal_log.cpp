@@ -22,6 +22,8 @@ bool is_denial(ErrorCode code) {
 }
 
 std::optional<std::string> RefusalLog::line(const Refusal& refusal, SteadyTime now) {
+  // Nothing is forbidden to root: "Invalid user id" tells it that a user it named does not exist.
+  if (refusal.uid == 0U && refusal.why.code == ErrorCode::kInvalidUser) return std::nullopt;
   const std::lock_guard lock(mutex_);
   const double seconds = std::chrono::duration<double>(now - filled_).count();
   room_ = std::clamp(room_ + seconds * kMost, 0.0, kMost);

@@ -25,7 +25,7 @@ struct Refusal {
 
 class RefusalLog {
  public:
-  // The line to write, or nothing while there have been too many.
+  // The line to write, or nothing: when there have been too many, or root mistyped a user's name.
   [[nodiscard]] std::optional<std::string> line(const Refusal& refusal, SteadyTime now);
   // Writes it, if the error is such a one. Any thread.
   void note(const Refusal& refusal);

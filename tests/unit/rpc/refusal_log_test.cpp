@@ -26,6 +26,15 @@ TEST(RefusalLog, OnlyDenialsAreWorthALine) {
   }
 }
 
+TEST(RefusalLog, AMistypedUserIsNoViolationByRoot) {
+  RefusalLog log;
+  const Error unknown{ErrorCode::kInvalidUser, {}};
+  EXPECT_FALSE(log.line({"ChangeReservation", 0, "10.0.0.7:4242", unknown}, kStart));
+  EXPECT_TRUE(log.line({"ChangeReservation", 1001, "10.0.0.7:4242", unknown}, kStart));
+  const Error forged{ErrorCode::kInvalidCredential, {}};
+  EXPECT_TRUE(log.line({"ChangeReservation", 0, "10.0.0.7:4242", forged}, kStart));
+}
+
 TEST(RefusalLog, AFloodIsCounted) {
   RefusalLog log;
   const Error denied{ErrorCode::kAccessDenied, {}};
