@@ -18,17 +18,17 @@ namespace {
 
 // OpenSSL's own BIO for sockets writes with write(2): a peer that went away would end a command by SIGPIPE.
 BIO_METHOD* socket_method() {
-  static BIO_METHOD* const method = [] {
+  static BIO_METHOD* const method = [] {  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): BIO_new() takes it so
     BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket");
     BIO_meth_set_write(made, [](BIO* bio, const char* bytes, int size) {
-      const int fd = static_cast<int>(reinterpret_cast<intptr_t>(BIO_get_data(bio)));
+      const int fd = *static_cast<const int*>(BIO_get_data(bio));
       BIO_clear_retry_flags(bio);
       const ssize_t sent = ::send(fd, bytes, static_cast<size_t>(size), MSG_NOSIGNAL);
       if (sent < 0 && (errno == EAGAIN || errno == EINTR)) BIO_set_retry_write(bio);
       return static_cast<int>(sent);
     });
     BIO_meth_set_read(made, [](BIO* bio, char* bytes, int size) {
-      const int fd = static_cast<int>(reinterpret_cast<intptr_t>(BIO_get_data(bio)));
+      const int fd = *static_cast<const int*>(BIO_get_data(bio));
       BIO_clear_retry_flags(bio);
       const ssize_t got = ::recv(fd, bytes, static_cast<size_t>(size), 0);
       if (got < 0 && (errno == EAGAIN || errno == EINTR)) BIO_set_retry_read(bio);
@@ -78,7 +78,7 @@ Status SocketStream::secure(TlsTrust& trust, const std::vector<std::string>& nam
   tls_ = SSL_new(context_.get());
   BIO* bio = tls_ != nullptr ? BIO_new(socket_method()) : nullptr;
   if (bio == nullptr) return failure(ErrorCode::kAuthentication, "TLS: " + openssl_problem());
-  BIO_set_data(bio, reinterpret_cast<void*>(static_cast<intptr_t>(fd_)));
+  BIO_set_data(bio, &fd_);
   BIO_set_init(bio, 1);
   SSL_set_bio(tls_, bio, bio);
   while (true) {

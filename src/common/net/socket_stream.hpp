@@ -34,7 +34,7 @@ class SocketStream {
  private:
   [[nodiscard]] ssize_t outcome(int result);
 
-  const int fd_;
+  int fd_;  // its address is given to OpenSSL
   SSL* tls_ = nullptr;
   std::shared_ptr<SSL_CTX> context_;
 };

@@ -23,9 +23,11 @@ DynamicPart dynamic_part(const link_map& map) {
   DynamicPart out;
   for (const ElfW(Dyn)* entry = map.l_ld; entry->d_tag != DT_NULL; ++entry) {
     // the loader has made addresses of these
+    // NOLINTBEGIN(performance-no-int-to-ptr)
     if (entry->d_tag == DT_STRTAB) out.names = reinterpret_cast<const char*>(entry->d_un.d_ptr);
     if (entry->d_tag == DT_SYMTAB) out.symbols = reinterpret_cast<const ElfW(Sym)*>(entry->d_un.d_ptr);
     if (entry->d_tag == DT_GNU_HASH) out.gnu_hash = reinterpret_cast<const uint32_t*>(entry->d_un.d_ptr);
+    // NOLINTEND(performance-no-int-to-ptr)
   }
   return out;
 }

@@ -328,7 +328,7 @@ void PmixServer::fence(std::vector<pmix_rank_t> ranks, std::string data, Waiter 
   std::sort(message.nodes.begin(), message.nodes.end());
   message.nodes.erase(std::unique(message.nodes.begin(), message.nodes.end()), message.nodes.end());
   if (alone_) return waiter(PMIX_ERR_LOST_CONNECTION, {});
-  fences_[message.name].push_back(waiter);
+  fences_[message.name].push_back(std::move(waiter));
   host_.share(message);
 }
 
