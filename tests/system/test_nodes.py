@@ -195,7 +195,7 @@ class Changed(ClusterCase):
         self.update("AvailableFeatures=fast,big", "ActiveFeatures=fast")
         self.update("ActiveFeatures=")
         self.assertIn("AvailableFeatures=fast,big\n   ActiveFeatures=(null)\n", self.out("scontrol", "show", "node", "n2"))
-        self.assertEqual(self.features(), "fast,big|")
+        self.assertEqual(self.features(), "fast,big|(null)")
         self.update("AvailableFeatures=big,fast")
         self.assertEqual(self.features(), "big,fast|big,fast")
         self.run_cmd("scontrol", "reconfigure")  # what slurm.conf says counts again
