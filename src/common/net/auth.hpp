@@ -2,6 +2,7 @@
 // server before a handler runs. auth/munge and auth/slurm stand behind this interface.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -32,6 +33,13 @@ struct KeyedToken {
 // kAuthentication: the token belongs to another request, or to one to another daemon.
 [[nodiscard]] Status check_digest(const Proof& proof, const RequestDigest& digest);
 
+// What a token's proof may keep its thread waiting for.
+enum class WaitsFor {
+  kNothing,
+  kFiles,   // files and name services
+  kDaemon,  // another daemon of this host, which may hang
+};
+
 class AuthProvider {
  public:
   AuthProvider() = default;
@@ -53,8 +61,12 @@ class AuthProvider {
   // where that matters.
   [[nodiscard]] virtual Result<Proof> open(std::string_view token) = 0;
 
-  // Whether open() may wait for name services or files.
-  [[nodiscard]] virtual bool is_slow(std::string_view /*token*/) const { return false; }
+  [[nodiscard]] virtual WaitsFor open_waits_for(std::string_view /*token*/) const { return WaitsFor::kNothing; }
+  [[nodiscard]] virtual WaitsFor create_waits_for() const { return WaitsFor::kNothing; }
+
+  // Who is told, on any thread, when the daemon that is asked cannot be reached any more, and when it can again.
+  using OutageListener = std::function<void(bool away, const std::string& text)>;
+  virtual void on_outage(OutageListener /*listener*/) {}
 
   // Both at once.
   [[nodiscard]] Result<Identity> verify(std::string_view token, const RequestDigest& digest);

@@ -1,8 +1,10 @@
 #include "common/net/auth_munge.hpp"
 
+#include <atomic>
 #include <cstdlib>
 #include <ctime>
 #include <memory>
+#include <mutex>
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -21,6 +23,12 @@ class MungeAuth final : public AuthProvider {
   MungeAuth(std::string socket, std::string cluster, uid_t slurm_user, Duration lifetime)
       : socket_(std::move(socket)), cluster_(std::move(cluster)), slurm_user_(slurm_user), lifetime_(lifetime) {}
   [[nodiscard]] std::string_view name() const override { return "auth/munge"; }
+  [[nodiscard]] WaitsFor open_waits_for(std::string_view) const override { return WaitsFor::kDaemon; }
+  [[nodiscard]] WaitsFor create_waits_for() const override { return WaitsFor::kDaemon; }
+  void on_outage(OutageListener listener) override {
+    const std::lock_guard lock(mutex_);
+    listener_ = std::move(listener);
+  }
 
   Result<std::string> create_token(const RequestDigest& digest) override {
     return encode(make_context(), digest.bytes + cluster_);
@@ -45,7 +53,12 @@ class MungeAuth final : public AuthProvider {
     const munge_err_t problem =
         munge_decode(std::string(token).c_str(), context.get(), &data, &size, &uid, &gid);
     const Bytes owned(static_cast<char*>(data), &std::free);
-    if (problem != EMUNGE_SUCCESS) return explain(problem, context.get());
+    if (problem != EMUNGE_SUCCESS) {
+      Error error = explain(problem, context.get());
+      if (is_outage(problem)) error.code = ErrorCode::kRetry;  // nobody's fault that sent it
+      return tl::unexpected<Error>(std::move(error));
+    }
+    note_answer();
     const std::string_view payload(owned.get(), static_cast<size_t>(size));
     if (payload.size() < kDigestSize) return refuse("the credential is malformed");
     const std::string_view rest = payload.substr(kDigestSize);
@@ -59,12 +72,13 @@ class MungeAuth final : public AuthProvider {
   }
 
  private:
-  static Result<std::string> encode(const ContextPtr& context, const std::string& payload) {
+  Result<std::string> encode(const ContextPtr& context, const std::string& payload) {
     char* credential = nullptr;
     const munge_err_t problem =
         munge_encode(&credential, context.get(), payload.data(), static_cast<int>(payload.size()));
     const Bytes owned(credential, &std::free);
-    if (problem != EMUNGE_SUCCESS) return explain(problem, context.get());
+    if (problem != EMUNGE_SUCCESS) return tl::unexpected<Error>(explain(problem, context.get()));
+    note_answer();
     return std::string(credential);
   }
   [[nodiscard]] ContextPtr make_context() const {
@@ -86,7 +100,19 @@ class MungeAuth final : public AuthProvider {
   static tl::unexpected<Error> refuse(std::string text) {
     return failure(ErrorCode::kAuthentication, "auth/munge: " + std::move(text));
   }
-  static tl::unexpected<Error> explain(munge_err_t problem, munge_ctx_t context) {
+  static bool is_outage(munge_err_t problem) { return problem == EMUNGE_SOCKET || problem == EMUNGE_TIMEOUT; }
+  void note_answer() {
+    if (away_.load(std::memory_order_relaxed) && away_.exchange(false)) tell(false, "munged can be reached again");
+  }
+  void tell(bool away, const std::string& text) {
+    OutageListener listener;
+    {
+      const std::lock_guard lock(mutex_);
+      listener = listener_;
+    }
+    if (listener) listener(away, text);
+  }
+  Error explain(munge_err_t problem, munge_ctx_t context) {
     std::time_t made_at = 0;
     std::time_t read_at = 0;
     munge_ctx_get(context, MUNGE_OPT_ENCODE_TIME, &made_at);
@@ -96,13 +122,18 @@ class MungeAuth final : public AuthProvider {
       if (const char* detail = munge_ctx_strerror(context))
         error.text += fmt::format(" ({})", detail);
     }
-    return tl::unexpected<Error>(std::move(error));
+    if (!is_outage(problem)) note_answer();
+    else if (!away_.exchange(true)) tell(true, error.text);
+    return error;
   }
   static constexpr char kBeforeKey = '\0';  // no cluster's name has one
   std::string socket_;
   std::string cluster_;
   uid_t slurm_user_;
   Duration lifetime_;
+  std::atomic<bool> away_{false};
+  std::mutex mutex_;
+  OutageListener listener_;  // guarded by mutex_
 };
 
 }  // namespace

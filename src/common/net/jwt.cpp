@@ -62,9 +62,11 @@ class JwtAcceptor : public AuthProvider {
       : other_(std::move(other)), settings_(std::move(settings)) {}
   [[nodiscard]] std::string_view name() const override { return other_->name(); }
   Result<std::string> create_token(const RequestDigest& digest) override { return other_->create_token(digest); }
-  [[nodiscard]] bool is_slow(std::string_view token) const override {
-    return token.starts_with(kPrefix) || other_->is_slow(token);
+  [[nodiscard]] WaitsFor open_waits_for(std::string_view token) const override {
+    return token.starts_with(kPrefix) ? WaitsFor::kFiles : other_->open_waits_for(token);
   }
+  [[nodiscard]] WaitsFor create_waits_for() const override { return other_->create_waits_for(); }
+  void on_outage(OutageListener listener) override { other_->on_outage(std::move(listener)); }
   Result<Proof> open(std::string_view token) override {
     if (!token.starts_with(kPrefix)) return other_->open(token);
     const auto key = load_jwt_key(settings_);  // read again each time: it may be changed

@@ -1,10 +1,20 @@
 // Unary calls with callbacks, and what the client is made of.
 #include "common/rpc/async_client.hpp"
 
+#include "common/net/clock.hpp"
 #include "common/rpc/client_channels.hpp"
+#include "common/rpc/slow_work.hpp"
 
 namespace sluice::net {
 namespace {
+
+// Makes tokens that another daemon has to be asked for, so that none of gRPC's threads waits for it, nor who sends. Like
+// gRPC's threads it stays to the end of the process.
+SlowWork& token_work() {
+  static auto* const volatile work =
+      new SlowWork({.threads = 4, .running_of_user = 4, .waiting_of_user = 100'000, .waiting = 100'000});
+  return *work;
+}
 
 // One call, with the addresses that are still to be tried.
 struct AsyncCall : std::enable_shared_from_this<AsyncCall> {
@@ -31,6 +41,17 @@ struct AsyncCall : std::enable_shared_from_this<AsyncCall> {
     }
   };
 
+  // Makes the token elsewhere where it may take long.
+  void start() {
+    const AuthProvider* auth = channels->endpoints().options().auth.get();
+    if (auth == nullptr || auth->create_waits_for() == WaitsFor::kNothing) return try_next();
+    const bool taken = token_work().post(0, [self = shared_from_this()] {
+      if (steady_now() < self->deadline) return self->try_next();
+      self->done(failure(ErrorCode::kRetry, "no token could be made in time"));
+    });
+    if (!taken) done(failure(ErrorCode::kRetry, "too many tokens wait to be made"));
+  }
+
   void try_next() {
     while (tried < channels->endpoints().count()) {
       const size_t index = (first + tried++) % channels->endpoints().count();
@@ -42,7 +63,11 @@ struct AsyncCall : std::enable_shared_from_this<AsyncCall> {
       auto attempt = std::make_shared<Attempt>();
       attempt->connection = std::move(*connection);
       auto ready = channels->prepare(attempt->context, method, request, deadline);
-      if (!ready) return done(tl::unexpected<Error>(ready.error()));
+      if (!ready) {
+        // nothing was sent, and the daemon that makes tokens may be there again soon
+        const bool later = channels->endpoints().options().auth->create_waits_for() == WaitsFor::kDaemon;
+        return done(failure(later ? ErrorCode::kRetry : ready.error().code, ready.error().text));
+      }
       attempt->answer_key = std::move(*ready);
       attempt->request = to_buffer(tried == channels->endpoints().count() ? std::move(request) : request);
       grpc::GenericStub stub(attempt->connection.channel);
@@ -65,7 +90,7 @@ struct AsyncCall : std::enable_shared_from_this<AsyncCall> {
       return done(std::string(reply.view()));
     }
     error = attempt.connection.explain(status);
-    if (error.code == ErrorCode::kUnreachable && tried < channels->endpoints().count()) return try_next();
+    if (error.code == ErrorCode::kUnreachable && tried < channels->endpoints().count()) return start();
     done(tl::unexpected<Error>(std::move(error)));
   }
 };
@@ -87,7 +112,7 @@ void AsyncClient::call_raw(std::string_view method,
   call->deadline = deadline_after(timeout);
   call->done = std::move(done);
   call->first = channels_->endpoints().preferred();
-  call->try_next();
+  call->start();
 }
 
 }  // namespace sluice::net

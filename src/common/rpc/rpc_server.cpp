@@ -24,6 +24,8 @@
 namespace sluice::net {
 namespace {
 
+// Of credentials that another daemon verifies: a host never has all threads.
+constexpr SlowWork::Limits kCredentialWork{.threads = 4, .running_of_user = 3, .waiting_of_user = 4096, .waiting = 20'000};
 constexpr int kMostKeepaliveTimeoutMs = 20'000;
 constexpr int kWindowBytes = 256 << 10;  // on the way to us, of a request that is not read yet; of one that is, all of it
 constexpr int kIdleConnectionMs = 600'000;
@@ -80,7 +82,8 @@ struct RpcServer::Impl final : grpc::CallbackGenericService {
   ServerOptions options;
   Admission admission;
   SlowWork slow_work;
-  const ServerShared shared{options, admission, slow_work};
+  SlowWork credentials{kCredentialWork};
+  const ServerShared shared{options, admission, slow_work, credentials};
   struct TlsPort {
     std::unique_ptr<TlsListener> listener;
     std::unique_ptr<TlsListener::Acceptor> acceptor;  // until it starts
@@ -93,6 +96,11 @@ struct RpcServer::Impl final : grpc::CallbackGenericService {
 
 RpcServer::RpcServer(ServerOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {
   quiet_grpc();
+  if (impl_->options.auth == nullptr) return;
+  impl_->options.auth->on_outage([](bool away, const std::string& text) {
+    if (away) log::error("{}: nobody's identity can be proved until it answers", text);
+    else log::info("{}", text);
+  });
 }
 
 RpcServer::~RpcServer() {
@@ -190,6 +198,7 @@ void RpcServer::shutdown(Duration grace) {
   impl_->server->Shutdown(std::chrono::system_clock::now() + grace);
   impl_->server->Wait();
   impl_->slow_work.stop();
+  impl_->credentials.stop();
   impl_->server = nullptr;
 }
 

@@ -1,6 +1,7 @@
 #include "common/rpc/server_calls.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -21,6 +22,14 @@ std::string peer_text(const std::string& peer) {
   return text;
 }
 
+// Of the host that a call comes from, whatever its port.
+uint32_t host_number(const std::string& peer) {
+  return static_cast<uint32_t>(std::hash<std::string_view>()(std::string_view(peer).substr(0, peer.rfind(':'))));
+}
+
+// So long a token may wait until somebody looks at it. Its sender asks again.
+constexpr std::chrono::seconds kProofPatience{10};
+
 Time to_time(std::chrono::system_clock::time_point deadline) {
   if (deadline == std::chrono::system_clock::time_point::max()) return kNever;
   return std::chrono::time_point_cast<Duration>(deadline);
@@ -39,12 +48,24 @@ ServerCall* ServerCall::begin(std::shared_ptr<ServerCall> self) {
     call->refuse({ErrorCode::kAuthentication, "this server cannot prove who asks"});
   } else if (auth != nullptr && token.empty() && call->method_.rules.access != Access::kAnyone) {
     call->refuse({ErrorCode::kAuthentication, "the request carries no token"});
-  } else if (token.empty() || !auth->is_slow(token)) {
-    prove(alive, token);
-  } else if (!call->shared_.slow_work.post(UINT32_MAX, [alive, token = std::move(token)] { prove(alive, token); })) {
-    call->refuse({ErrorCode::kRetry, "too many tokens wait to be verified"});
+  } else {
+    prove_in_turn(alive, std::move(token));
   }
   return call;
+}
+
+// None of gRPC's threads waits for files or for another daemon. Hosts take turns at the latter.
+void ServerCall::prove_in_turn(const std::shared_ptr<ServerCall>& call, std::string token) {
+  const WaitsFor what = token.empty() ? WaitsFor::kNothing : call->options_.auth->open_waits_for(token);
+  if (what == WaitsFor::kNothing) return prove(call, token);
+  const bool asks_daemon = what == WaitsFor::kDaemon;
+  SlowWork& work = asks_daemon ? call->shared_.credentials : call->shared_.slow_work;
+  const uint32_t turn = asks_daemon ? host_number(call->grpc_context_->peer()) : UINT32_MAX;
+  const bool taken = work.post(turn, [call, token = std::move(token)] {
+    if (std::chrono::steady_clock::now() - call->begun_ < kProofPatience) return prove(call, token);
+    call->refuse({ErrorCode::kRetry, "the token was not verified in time: the daemon that does it is slow, or hangs"});
+  });
+  if (!taken) call->refuse({ErrorCode::kRetry, "too many tokens wait to be verified"});
 }
 
 std::string ServerCall::token_in_headers() const {

@@ -30,6 +30,7 @@ struct ServerShared {
   const ServerOptions& options;
   Admission& admission;
   SlowWork& slow_work;
+  SlowWork& credentials;  // the verification of those that another daemon has to be asked of
 };
 
 class ServerCall : public grpc::ServerGenericBidiReactor, public Admission::Reader {
@@ -61,6 +62,7 @@ class ServerCall : public grpc::ServerGenericBidiReactor, public Admission::Read
  private:
   [[nodiscard]] std::string token_in_headers() const;
   static void prove(const std::shared_ptr<ServerCall>& call, const std::string& token);  // empty: none is needed
+  static void prove_in_turn(const std::shared_ptr<ServerCall>& call, std::string token);
   [[nodiscard]] Status admit();
   [[nodiscard]] Status check_request(std::string_view request);
   [[nodiscard]] CallContext make_context() const;

@@ -1,5 +1,6 @@
 #include "common/rpc/slow_work.hpp"
 
+#include <tuple>
 #include <utility>
 
 namespace sluice::net {
@@ -10,23 +11,25 @@ SlowWork::~SlowWork() { stop(); }
 
 bool SlowWork::post(uint32_t uid, std::function<void()> work) {
   const std::lock_guard lock(mutex_);
-  if (stopped_ || waiting_.size() >= limits_.waiting) return false;
-  User& user = users_[uid];
-  if (user.waiting >= limits_.waiting_of_user) return false;
-  ++user.waiting;
-  waiting_.push_back({uid, std::move(work)});
+  if (stopped_ || waiting_ >= limits_.waiting) return false;
+  const auto [at, fresh] = users_.try_emplace(uid);
+  User& user = at->second;
+  if (user.waiting.size() >= limits_.waiting_of_user) return false;
+  if (fresh) user.came = ++came_;
+  user.waiting.push_back(std::move(work));
+  ++waiting_;
   while (threads_.size() < limits_.threads) threads_.emplace_back([this] { run(); });
   changed_.notify_one();
   return true;
 }
 
-std::deque<SlowWork::Item>::iterator SlowWork::next() {
-  auto best = waiting_.end();
-  std::pair least{limits_.running_of_user, uint64_t{0}};
-  for (auto at = waiting_.begin(); at != waiting_.end(); ++at) {
-    const User& user = users_[at->uid];
-    const std::pair rank{user.running, user.served};
-    if (rank < least) best = at, least = rank;
+SlowWork::Users::iterator SlowWork::next() {
+  auto best = users_.end();
+  std::tuple least{limits_.running_of_user, uint64_t{0}, uint64_t{0}};
+  for (auto at = users_.begin(); at != users_.end(); ++at) {
+    const User& user = at->second;
+    const std::tuple rank{user.running, user.served, user.came};
+    if (!user.waiting.empty() && rank < least) best = at, least = rank;
   }
   return best;
 }
@@ -34,32 +37,34 @@ std::deque<SlowWork::Item>::iterator SlowWork::next() {
 void SlowWork::run() {
   std::unique_lock lock(mutex_);
   while (true) {
-    auto at = waiting_.end();
-    changed_.wait(lock, [&] { return stopped_ || (at = next()) != waiting_.end(); });
+    auto at = users_.end();
+    changed_.wait(lock, [&] { return stopped_ || (at = next()) != users_.end(); });
     if (stopped_) return;
-    Item item = std::move(*at);
-    waiting_.erase(at);
-    User& user = users_[item.uid];
-    --user.waiting;
+    const uint32_t uid = at->first;
+    User& user = at->second;
+    std::function<void()> work = std::move(user.waiting.front());
+    user.waiting.pop_front();
+    --waiting_;
     ++user.running;
     user.served = ++served_;
     lock.unlock();
-    item.work();
-    item.work = nullptr;  // what it holds goes before the lock is taken
+    work();
+    work = nullptr;  // what it holds goes before the lock is taken
     lock.lock();
-    User& after = users_[item.uid];
-    if (--after.running == 0 && after.waiting == 0) users_.erase(item.uid);
+    const auto after = users_.find(uid);
+    if (--after->second.running == 0 && after->second.waiting.empty()) users_.erase(after);
     changed_.notify_one();  // another one of this user may run now
   }
 }
 
 void SlowWork::stop() {
-  std::deque<Item> dropped;
+  std::vector<std::deque<std::function<void()>>> dropped;
   std::vector<std::thread> threads;
   {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
-    dropped.swap(waiting_);
+    for (auto& [uid, user] : users_) dropped.push_back(std::exchange(user.waiting, {}));
+    waiting_ = 0;
     threads.swap(threads_);
     changed_.notify_all();
   }

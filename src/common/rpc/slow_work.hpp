@@ -37,24 +37,23 @@ class SlowWork {
   void stop();
 
  private:
-  struct Item {
-    uint32_t uid = 0;
-    std::function<void()> work;
-  };
   struct User {
     size_t running = 0;
-    size_t waiting = 0;
+    std::deque<std::function<void()>> waiting;
     uint64_t served = 0;  // when the last of it was begun; 0: none of what is here
+    uint64_t came = 0;    // when the first of what is here did
   };
+  using Users = std::unordered_map<uint32_t, User>;
   void run();
-  [[nodiscard]] std::deque<Item>::iterator next();  // that may run; with the mutex
+  [[nodiscard]] Users::iterator next();  // whose turn it is; with the mutex
 
   const Limits limits_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Item> waiting_;  // these are guarded by mutex_
-  std::unordered_map<uint32_t, User> users_;
+  Users users_;  // these are guarded by mutex_; nobody is here who neither waits nor runs
+  size_t waiting_ = 0;
   uint64_t served_ = 0;
+  uint64_t came_ = 0;
   bool stopped_ = false;
   std::vector<std::thread> threads_;  // begun with the first work
 };

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -173,6 +174,25 @@ TEST_F(MungeTokens, AnOldOneIsRefused) {
                "the credential has expired; check the clocks of both hosts (clock difference ") !=
            std::string::npos;
   })) << text;
+}
+
+TEST_F(MungeTokens, ItsOutageAndItsReturnAreToldOnce) {
+  std::vector<bool> told;
+  auth_->on_outage([&](bool away, const std::string&) { told.push_back(away); });
+  const std::string credential = make();
+  munged_.reset();
+  for (int i = 0; i < 2; ++i) {
+    const auto proof = auth_->open(credential);
+    ASSERT_FALSE(proof);
+    EXPECT_EQ(proof.error().code, ErrorCode::kRetry) << proof.error().text;
+    EXPECT_FALSE(auth_->create_token(digest_));
+  }
+  EXPECT_EQ(told, (std::vector<bool>{true}));
+  munged_.emplace(folder_ / "one", 'a');
+  ASSERT_TRUE(munged_->serves());
+  EXPECT_TRUE(wait_until([&] { return auth_->open(credential) || told.size() > 1; }));
+  (void)make();
+  EXPECT_EQ(told, (std::vector<bool>{true, false}));
 }
 
 TEST_F(MungeTokens, WhatIsNoCredentialIsRefused) {
