@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <string>
 #include <string_view>
 
@@ -22,9 +23,8 @@
 #include "stepd/site_program.hpp"
 #include "stepd/step_daemon.hpp"
 
+namespace sluice::stepd {
 namespace {
-
-using namespace sluice;
 
 constexpr uint32_t kMaxStartBytes = 256U << 20;  // script and environment travel in it
 
@@ -68,24 +68,22 @@ void take_title(char** argv, const std::string& title) {
   std::memcpy(argv[0], shown.data(), shown.size());
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int serve(int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "";
   if (mode == "-V") {
     std::printf("slurm %s\n", kSlurmVersion);
     return 0;
   }
-  if (mode == protocol::kMakeNamespaceMode) return stepd::make_namespace(argc - 2, argv + 2);
-  if (mode == protocol::kRemoveNamespaceMode) return stepd::remove_namespace(argc - 2, argv + 2);
-  if (mode == protocol::kRunWhenToldMode) return stepd::run_when_told(protocol::kStartDescriptor, argc - 2, argv + 2);
+  if (mode == protocol::kMakeNamespaceMode) return make_namespace(argc - 2, argv + 2);
+  if (mode == protocol::kRemoveNamespaceMode) return remove_namespace(argc - 2, argv + 2);
+  if (mode == protocol::kRunWhenToldMode) return run_when_told(protocol::kStartDescriptor, argc - 2, argv + 2);
   if (::fcntl(protocol::kStartDescriptor, F_SETFD, FD_CLOEXEC) != 0) {
     std::fputs("slurmstepd is started by slurmd, not by hand\n", stderr);
     return protocol::kStepdBadStart;
   }
   ::close_range(protocol::kStartDescriptor + 1, ~0U, 0);
   hold_standard_descriptors();
-  if (mode == protocol::kWriteFileMode) return stepd::write_files(protocol::kStartDescriptor);
+  if (mode == protocol::kWriteFileMode) return write_files(protocol::kStartDescriptor);
   ::prctl(PR_SET_NAME, "slurmstepd");
   ::setsid();
   ::signal(SIGPIPE, SIG_IGN);
@@ -100,9 +98,22 @@ int main(int argc, char** argv) {
   start->launch.clear();
   take_title(argv, start->title);
   boost::asio::io_context io(1);
-  stepd::StepDaemon daemon(io, std::move(*start), std::move(*launch), protocol::kStartDescriptor);
+  StepDaemon daemon(io, std::move(*start), std::move(*launch), protocol::kStartDescriptor);
   if (agent_is_gone()) return protocol::kStepdBadStart;
   const int status = daemon.start();
   if (status == 0) io.run();
   return status;
+}
+
+}  // namespace
+}  // namespace sluice::stepd
+
+// The agent reports a step whose daemon ended without a report.
+int main(int argc, char** argv) {
+  try {
+    return sluice::stepd::serve(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "slurmstepd: fatal: %s\n", error.what());
+  }
+  return 1;
 }
