@@ -1,7 +1,5 @@
 #include "common/net/certificates.hpp"
 
-#include <memory>
-
 #include <fmt/format.h>
 #include <openssl/bn.h>
 #include <openssl/ec.h>
@@ -10,32 +8,15 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
-#include "common/net/tls.hpp"
+#include "common/net/openssl_objects.hpp"
 
 namespace sluice::net {
 namespace {
 
 constexpr int kSerialBits = 127;
 
-template <auto Free>
-struct Freed {
-  template <class T>
-  void operator()(T* object) const { Free(object); }
-};
-using BioPtr = std::unique_ptr<BIO, Freed<BIO_free_all>>;
-using CertificatePtr = std::unique_ptr<X509, Freed<X509_free>>;
-using ExtensionPtr = std::unique_ptr<X509_EXTENSION, Freed<X509_EXTENSION_free>>;
-using KeyPtr = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
-using NumberPtr = std::unique_ptr<BIGNUM, Freed<BN_free>>;
-
 tl::unexpected<Error> failed(std::string_view what) {
   return failure(fmt::format("a certificate cannot be made: {}: {}", what, openssl_problem()));
-}
-
-std::string text_in(const BioPtr& bio) {
-  char* bytes = nullptr;
-  const long size = BIO_get_mem_data(bio.get(), &bytes);
-  return {bytes, static_cast<size_t>(size)};
 }
 
 bool set_times(X509* certificate, const Validity& valid) {
@@ -78,19 +59,18 @@ Result<Made> begin(const std::string& name, const Validity& valid) {
 
 Result<CertifiedKey> finish(const Made& made, EVP_PKEY* signer) {
   if (X509_sign(made.certificate.get(), signer, EVP_sha256()) == 0) return failed("its signature");
-  const BioPtr certificate(BIO_new(BIO_s_mem()));
-  const BioPtr key(BIO_new(BIO_s_mem()));
+  const BioPtr certificate = empty_text();
+  const BioPtr key = empty_text();
   if (PEM_write_bio_X509(certificate.get(), made.certificate.get()) != 1 ||
       PEM_write_bio_PrivateKey(key.get(), made.key.get(), nullptr, nullptr, 0, nullptr, nullptr) != 1) {
     return failed("its text");
   }
-  return CertifiedKey{text_in(certificate), text_in(key)};
+  return CertifiedKey{text_in(certificate.get()), text_in(key.get())};
 }
 
 Result<Made> read_authority(const CertifiedKey& authority) {
-  const auto reader = [](const std::string& text) { return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size()))); };
-  Made out{CertificatePtr(PEM_read_bio_X509(reader(authority.certificate).get(), nullptr, nullptr, nullptr)),
-           KeyPtr(PEM_read_bio_PrivateKey(reader(authority.key).get(), nullptr, [](char*, int, int, void*) { return 0; }, nullptr))};
+  std::vector<CertificatePtr> certificates = certificates_in(authority.certificate);
+  Made out{certificates.empty() ? nullptr : std::move(certificates.front()), private_key_in(authority.key)};
   const bool good = out.certificate != nullptr && out.key != nullptr && X509_check_private_key(out.certificate.get(), out.key.get()) == 1;
   ERR_clear_error();
   if (!good) return failure(ErrorCode::kInvalidConfig, "the CA's key is not that of its certificate");

@@ -10,20 +10,13 @@
 #include "common/base/check.hpp"
 #include "common/base/errno_text.hpp"
 #include "common/net/crypto.hpp"
+#include "common/net/openssl_objects.hpp"
 
 namespace sluice::net {
 namespace {
 
 constexpr size_t kKeySize = 32;
 constexpr size_t kSignatureSize = 64;
-
-struct KeyOwner {
-  explicit KeyOwner(EVP_PKEY* k) : key(k) {}
-  KeyOwner(const KeyOwner&) = delete;
-  KeyOwner& operator=(const KeyOwner&) = delete;
-  ~KeyOwner() { EVP_PKEY_free(key); }
-  EVP_PKEY* key;
-};
 
 const unsigned char* raw(std::string_view bytes) {
   return reinterpret_cast<const unsigned char*>(bytes.data());
@@ -56,24 +49,24 @@ Status store(const std::string& path, std::string_view bytes) {
 
 }  // namespace
 
-struct CredentialSigner::Key : KeyOwner {
-  using KeyOwner::KeyOwner;
+struct CredentialSigner::Key {
+  KeyPtr owned;
 };
-struct CredentialVerifier::Key : KeyOwner {
-  using KeyOwner::KeyOwner;
+struct CredentialVerifier::Key {
+  KeyPtr owned;
 };
 
 CredentialSigner::CredentialSigner(std::shared_ptr<const Key> key) : key_(std::move(key)) {
-  SLUICE_CHECK(key_->key != nullptr);
+  SLUICE_CHECK(key_->owned != nullptr);
   size_t size = kKeySize;
   public_key_.resize(size);
   SLUICE_CHECK(EVP_PKEY_get_raw_public_key(
-                   key_->key, reinterpret_cast<unsigned char*>(public_key_.data()), &size) == 1);
+                   key_->owned.get(), reinterpret_cast<unsigned char*>(public_key_.data()), &size) == 1);
 }
 
 CredentialSigner CredentialSigner::generate() {
   return CredentialSigner(
-      std::make_shared<const Key>(EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519")));
+      std::make_shared<const Key>(Key{KeyPtr(EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519"))}));
 }
 
 Result<CredentialSigner> CredentialSigner::create(const std::string& path) {
@@ -81,7 +74,7 @@ Result<CredentialSigner> CredentialSigner::create(const std::string& path) {
   std::string secret(kKeySize, '\0');
   size_t size = secret.size();
   SLUICE_CHECK(EVP_PKEY_get_raw_private_key(
-                   made.key_->key, reinterpret_cast<unsigned char*>(secret.data()), &size) == 1);
+                   made.key_->owned.get(), reinterpret_cast<unsigned char*>(secret.data()), &size) == 1);
   if (const Status stored = store(path, secret); !stored) {
     return tl::unexpected<Error>(stored.error());
   }
@@ -92,7 +85,7 @@ Result<CredentialSigner> CredentialSigner::load(const std::string& path) {
   Result<std::string> bytes = read_secret(path, kKeySize, kKeySize);
   if (!bytes) return tl::unexpected<Error>(std::move(bytes.error()));
   return CredentialSigner(std::make_shared<const Key>(
-      EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr, raw(*bytes), bytes->size())));
+      Key{KeyPtr(EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr, raw(*bytes), bytes->size()))}));
 }
 
 std::string hex_digits(std::string_view bytes) {
@@ -104,34 +97,30 @@ std::string hex_digits(std::string_view bytes) {
 std::string CredentialSigner::sign(std::string_view bytes) const {
   std::string signature(kSignatureSize, '\0');
   size_t size = signature.size();
-  EVP_MD_CTX* context = EVP_MD_CTX_new();
+  const DigestContextPtr context(EVP_MD_CTX_new());
   const bool made = context != nullptr &&
-                    EVP_DigestSignInit(context, nullptr, nullptr, nullptr, key_->key) == 1 &&
-                    EVP_DigestSign(context, reinterpret_cast<unsigned char*>(signature.data()),
+                    EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, key_->owned.get()) == 1 &&
+                    EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(signature.data()),
                                    &size, raw(bytes), bytes.size()) == 1;
-  EVP_MD_CTX_free(context);
   SLUICE_CHECK(made && size == kSignatureSize);
   return signature;
 }
 
 Result<CredentialVerifier> CredentialVerifier::from_public_key(std::string_view public_key) {
-  EVP_PKEY* key = public_key.size() != kKeySize
-                      ? nullptr
-                      : EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, raw(public_key),
-                                                    public_key.size());
+  KeyPtr key(public_key.size() != kKeySize ? nullptr
+                                           : EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, raw(public_key), public_key.size()));
   if (key == nullptr) {
     return failure(ErrorCode::kInvalidCredential, "the controller's public key cannot be used");
   }
-  return CredentialVerifier(std::make_shared<const Key>(key));
+  return CredentialVerifier(std::make_shared<const Key>(Key{std::move(key)}));
 }
 
 Status CredentialVerifier::verify(std::string_view bytes, std::string_view signature) const {
-  EVP_MD_CTX* context = EVP_MD_CTX_new();
+  const DigestContextPtr context(EVP_MD_CTX_new());
   const bool good =
       context != nullptr && signature.size() == kSignatureSize &&
-      EVP_DigestVerifyInit(context, nullptr, nullptr, nullptr, key_->key) == 1 &&
-      EVP_DigestVerify(context, raw(signature), signature.size(), raw(bytes), bytes.size()) == 1;
-  EVP_MD_CTX_free(context);
+      EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr, key_->owned.get()) == 1 &&
+      EVP_DigestVerify(context.get(), raw(signature), signature.size(), raw(bytes), bytes.size()) == 1;
   if (good) return {};
   return failure(ErrorCode::kInvalidCredential,
                  "the credential's signature is not the controller's");

@@ -12,6 +12,7 @@
 
 #include "common/net/address.hpp"
 #include "common/net/clock.hpp"
+#include "common/net/openssl_objects.hpp"
 
 namespace sluice::net {
 namespace {

@@ -1,7 +1,6 @@
 #include "common/net/tls.hpp"
 
 #include <openssl/err.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <sys/stat.h>
@@ -12,6 +11,7 @@
 #include "common/base/errno_text.hpp"
 #include "common/base/read_file.hpp"
 #include "common/net/auth.hpp"
+#include "common/net/openssl_objects.hpp"
 
 namespace sluice::net {
 namespace {
@@ -20,30 +20,13 @@ constexpr size_t kMostFileBytes = 1 << 20;
 constexpr const char* kGroups = "P-256:X25519:P-384";  // the one first that gRPC's servers take: another costs a turn more
 constexpr unsigned char kProtocols[] = "\x02h2";  // what gRPC's servers want to be asked for
 
-template <auto Free>
-struct Freed {
-  template <class T>
-  void operator()(T* object) const { Free(object); }
-};
-using BioPtr = std::unique_ptr<BIO, Freed<BIO_free_all>>;
-using CertificatePtr = std::unique_ptr<X509, Freed<X509_free>>;
-using StoreContextPtr = std::unique_ptr<X509_STORE_CTX, Freed<X509_STORE_CTX_free>>;
-
 void free_chain(STACK_OF(X509) * chain) { sk_X509_pop_free(chain, X509_free); }
-using ChainPtr = std::unique_ptr<STACK_OF(X509), Freed<free_chain>>;
+using ChainPtr = std::unique_ptr<STACK_OF(X509), FreedBy<free_chain>>;
 
 // Without the host's openssl.cnf: reading it takes longer than a command does.
 void set_up() {
   static const int done = OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
   (void)done;
-}
-
-std::vector<CertificatePtr> certificates_in(std::string_view pem) {
-  std::vector<CertificatePtr> out;
-  const BioPtr bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-  while (X509* one = PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)) out.emplace_back(one);
-  ERR_clear_error();  // the end is told as a failure
-  return out;
 }
 
 tl::unexpected<Error> bad_file(const std::string& path, std::string_view why) {
@@ -62,14 +45,13 @@ std::string names_in(X509* certificate) {
   char text[256] = {};
   const X509_NAME* subject = X509_get_subject_name(certificate);
   if (X509_NAME_get_text_by_NID(subject, NID_commonName, text, sizeof text) > 0) names.emplace_back(text);
-  auto* more = static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
-  for (int i = 0; more != nullptr && i < sk_GENERAL_NAME_num(more); ++i) {
-    const GENERAL_NAME* one = sk_GENERAL_NAME_value(more, i);
+  const NamesPtr more(static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
+  for (int i = 0; more != nullptr && i < sk_GENERAL_NAME_num(more.get()); ++i) {
+    const GENERAL_NAME* one = sk_GENERAL_NAME_value(more.get(), i);
     if (one->type != GEN_DNS) continue;
     names.emplace_back(reinterpret_cast<const char*>(ASN1_STRING_get0_data(one->d.dNSName)),
                        static_cast<size_t>(ASN1_STRING_length(one->d.dNSName)));
   }
-  GENERAL_NAMES_free(more);
   return fmt::format("{}", fmt::join(names, ","));
 }
 
@@ -185,19 +167,9 @@ std::string why_not_valid(int code, const X509* certificate) {
 }
 
 std::string expiry_of(const X509* certificate) {
-  const BioPtr bio(BIO_new(BIO_s_mem()));
+  const BioPtr bio = empty_text();
   ASN1_TIME_print(bio.get(), X509_get0_notAfter(certificate));
-  char* text = nullptr;
-  const long size = BIO_get_mem_data(bio.get(), &text);
-  return {text, static_cast<size_t>(size)};
-}
-
-std::string openssl_problem() {
-  const unsigned long code = ERR_peek_last_error();
-  const char* reason = ERR_reason_error_string(code);
-  std::string text = reason != nullptr ? reason : "OpenSSL gives no reason";
-  ERR_clear_error();
-  return text;
+  return text_in(bio.get());
 }
 
 }  // namespace sluice::net

@@ -61,7 +61,5 @@ class TlsTrust {
 [[nodiscard]] std::string why_not_valid(int code, const X509* certificate);
 // "Jan  2 03:04:05 2027 GMT"
 [[nodiscard]] std::string expiry_of(const X509* certificate);
-// What OpenSSL has to say on the thread's last failure; empties its queue.
-[[nodiscard]] std::string openssl_problem();
 
 }  // namespace sluice::net

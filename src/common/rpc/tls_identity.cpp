@@ -4,14 +4,13 @@
 
 #include <fmt/format.h>
 #include <openssl/err.h>
-#include <openssl/pem.h>
-#include <openssl/x509.h>
 
 #include "common/base/errno_text.hpp"
 #include "common/base/read_file.hpp"
 #include "common/log/log.hpp"
 #include "common/net/clock.hpp"
 #include "common/net/crypto.hpp"
+#include "common/net/openssl_objects.hpp"
 
 namespace sluice::net {
 namespace {
@@ -19,27 +18,8 @@ namespace {
 constexpr size_t kMostFileBytes = 1 << 20;
 constexpr int64_t kWarnBefore = 30 * INT64_C(86400);  // seconds
 
-using BioPtr = std::unique_ptr<BIO, decltype(&BIO_free_all)>;
-using CertificatePtr = std::unique_ptr<X509, decltype(&X509_free)>;
-using KeyPtr = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
-
 tl::unexpected<Error> bad(const std::string& path, std::string_view why) {
   return failure(ErrorCode::kInvalidConfig, fmt::format("TLS: {}: {}", path, why));
-}
-
-BioPtr reader(std::string_view text) { return {BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), BIO_free_all}; }
-
-CertificatePtr first_certificate(std::string_view pem) {
-  CertificatePtr out(PEM_read_bio_X509(reader(pem).get(), nullptr, nullptr, nullptr), X509_free);
-  ERR_clear_error();
-  return out;
-}
-
-// A key with a password is none that a daemon can use: it is not asked for one.
-KeyPtr private_key(std::string_view pem) {
-  KeyPtr out(PEM_read_bio_PrivateKey(reader(pem).get(), nullptr, [](char*, int, int, void*) { return 0; }, nullptr), EVP_PKEY_free);
-  ERR_clear_error();
-  return out;
 }
 
 int64_t expiry_seconds(const X509* certificate) {
@@ -72,23 +52,24 @@ Result<TlsIdentity::Pair> TlsIdentity::read() {
   if (!certificate) return bad(files_.certificate, errno_text(errno));
   auto key = read_secret(files_.key, 1, kMostFileBytes, owner_);
   if (!key) return failure(ErrorCode::kInvalidConfig, "TLS: " + key.error().text);
-  const CertificatePtr own = first_certificate(*certificate);
-  if (own == nullptr) return bad(files_.certificate, "it holds no certificate in PEM");
-  const KeyPtr secret = private_key(*key);
+  const std::vector<CertificatePtr> chain = certificates_in(*certificate);
+  if (chain.empty()) return bad(files_.certificate, "it holds no certificate in PEM");
+  X509* own = chain.front().get();
+  const KeyPtr secret = private_key_in(*key);
   if (secret == nullptr) return bad(files_.key, "it holds no private key in PEM without a password");
-  const bool fits = X509_check_private_key(own.get(), secret.get()) == 1;
+  const bool fits = X509_check_private_key(own, secret.get()) == 1;
   ERR_clear_error();
   if (!fits) return bad(files_.key, "it is not the key of " + files_.certificate);
   if (Status valid = trust_->check_chain(*certificate, {}); !valid) return bad(files_.certificate, valid.error().text);
   auto roots = trust_->roots();
   if (!roots) return tl::unexpected<Error>(std::move(roots.error()));
-  expires_s_ = expiry_seconds(own.get());
+  expires_s_ = expiry_seconds(own);
   said_expired_ = false;
   const int64_t left = expires_s_ - to_seconds(now());
   if (left < kWarnBefore) {
-    log::error("TLS: the certificate {} is valid until {}, {} days from now", files_.certificate, expiry_of(own.get()), left / 86400);
+    log::error("TLS: the certificate {} is valid until {}, {} days from now", files_.certificate, expiry_of(own), left / 86400);
   } else {
-    log::verbose("TLS: the certificate {} is valid until {}", files_.certificate, expiry_of(own.get()));
+    log::verbose("TLS: the certificate {} is valid until {}", files_.certificate, expiry_of(own));
   }
   return Pair{std::move(*certificate), std::move(*key), std::move(*roots), pair_.version + 1};
 }
