@@ -21,6 +21,7 @@ constexpr std::string_view kNoRecords = "nothing is hidden by it here, since the
 constexpr StoppingKey kStopping[] = {
     {"AccountingStorageEnforce", Class::kEnforcement, kNoLimits},
     {"AuthAltTypes", Class::kSecurity, "only auth/jwt can be used beside AuthType"},
+    {"CertmgrType", Class::kSecurity, "it gives no node a certificate and renews none: agents show those of their files"},
     {"CliFilterPlugins", Class::kEnforcement, "the commands run no filters"},
     {"JobSubmitPlugins=lua", Class::kEnforcement, "no script looks at jobs when they are submitted"},
     {"JobSubmitPlugins=throttle", Class::kEnforcement, "nobody's jobs are counted when they are submitted"},

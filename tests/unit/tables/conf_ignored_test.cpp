@@ -18,6 +18,7 @@ TEST(ConfIgnored, WhatWeakensSecurityOrEnforcementStopsTheStart) {
   const std::pair<const char*, const char*> cases[] = {
       {"AccountingStorageEnforce=limits,qos", "AccountingStorageEnforce"},
       {"AuthAltTypes=auth/none", "AuthAltTypes"},
+      {"CertmgrType=certmgr/script", "CertmgrType"},
       {"CliFilterPlugins=cli_filter/lua", "CliFilterPlugins"},
       {"JobSubmitPlugins=all_partitions,lua", "JobSubmitPlugins"},
       {"JobSubmitPlugins=job_submit/lua", "JobSubmitPlugins"},
