@@ -287,7 +287,7 @@ class Srun {
       request.job = part.job;
       request.spec = srun::step_spec(part, own_);
       request.spec.io = *endpoint;
-      request.spec.waits_for_srun = !prolog().empty();
+      request.spec.waits_for_srun = !prolog().empty() || submission_.settings.debugger_test;
       request.environment = part.environment.to_block();
       tell_of_request(request);
     }

@@ -137,6 +137,12 @@ void StepDaemon::begin_held_tasks() {
   if (held_plan_ && held_may_begin_ && !held_stopped_) launch_tasks(*std::exchange(held_plan_, std::nullopt));
 }
 
+void StepDaemon::stop_held_tasks() {
+  if (!held_plan_) return;
+  for (TaskPlan& plan : held_plan_->tasks)
+    plan.setup.stops_in_program = true;
+}
+
 void StepDaemon::end_held_tasks() {
   if (!held_plan_) return;
   for (const TaskPlan& plan : held_plan_->tasks) {

@@ -84,6 +84,8 @@ class StepDaemon {
   Status hold_tasks(StepPlan plan);
   // No-op where something still holds them.
   void begin_held_tasks();
+  // They begin stopped in their programs.
+  void stop_held_tasks();
   // Those that wait for their srun end without having begun.
   void end_held_tasks();
   void launch_tasks(StepPlan plan);

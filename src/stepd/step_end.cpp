@@ -47,6 +47,10 @@ void StepDaemon::reap() {
     const pid_t pid = ::wait4(over.si_pid, &status, 0, &used);
     over.si_pid = 0;
     if (pid <= 0) break;
+    if (WIFSTOPPED(status)) {
+      pass_stop(pid, status);
+      continue;
+    }
     meter_.ended(last, used);
     for (Task& task : tasks_) {
       if (task.pid == pid && task.running) {

@@ -115,6 +115,7 @@ void StepDaemon::on_listener_frame(const Frame& frame) {
       return;
     case FrameType::kBegin:
       held_may_begin_ = true;
+      if (const auto how = wire::decode<protocol::BeginTasks>(frame.body); how && how->stopped) stop_held_tasks();
       return begin_held_tasks();
     case FrameType::kMpiPassed:
       return on_mpi_frame(frame);

@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <pwd.h>
 #include <sys/ioctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -245,6 +246,11 @@ int status_of_epilog(const std::string& epilog, const Environment& env) {
   const std::string program = setup.program.empty() ? setup.arguments[0] : setup.program;
   const auto argv = exec_pointers(setup.arguments);
   const auto envp = setup.env.exec_pointers();
+  if (setup.stops_in_program && ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) {
+    const int error = errno;
+    complain(fmt::format("cannot stop the task for a debugger: {}", errno_text(error)));
+    ::_exit(error);
+  }
   const int error = execute(program, argv.data(), envp.data(), setup.env.get("PATH"));
   std::string interpreter;
   if (error == ENOENT && names_missing_interpreter(program, interpreter)) {
@@ -365,6 +371,15 @@ pid_t start_task(TaskSetup& setup) {
   const pid_t pid = fork_deaf();
   if (pid == 0) run_task(setup);
   return pid;
+}
+
+void pass_stop(pid_t task, int status) {
+  const long signal = WSTOPSIG(status);
+  if (signal == SIGTRAP) {  // of execve()
+    ::ptrace(PTRACE_DETACH, task, nullptr, reinterpret_cast<void*>(static_cast<long>(SIGSTOP)));
+  } else {
+    ::ptrace(PTRACE_CONT, task, nullptr, reinterpret_cast<void*>(signal));
+  }
 }
 
 pid_t start_epilogs(TaskSetup& setup, const std::vector<std::string>& epilogs) {

@@ -43,6 +43,7 @@ struct TaskSetup {
   std::string memory_complaint;      // why --mem-bind cannot be: it does not run; empty: it can
   std::string mount_namespace;       // file of the one it lives in; empty: this process's
   bool user_env = false;             // add what the user's login shell sets
+  bool stops_in_program = false;     // it is this process's tracee until pass_stop()
   std::vector<std::string> groups;   // files of control groups: who writes 0 there is in them
 };
 
@@ -50,6 +51,10 @@ struct TaskSetup {
 // the child is told on its standard error as slurmstepd does, and ends it with the error's number.
 // The child changes its own copy of `setup`; the caller's stays as it is.
 [[nodiscard]] pid_t start_task(TaskSetup& setup);
+
+// For each stop of a task that `stops_in_program`, with the status that wait(2) gives: once its program has been
+// loaded the task stays stopped there, until anybody's SIGCONT, and is traced no more.
+void pass_stop(pid_t task, int status);
 
 // The same for what runs after the task: `epilogs`, one after the other. One that fails is told on
 // standard error, and the next runs all the same.

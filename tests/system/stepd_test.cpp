@@ -1,6 +1,8 @@
 // The step daemon as a process, over its protocol.
 #include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 #include <arpa/inet.h>
@@ -313,6 +315,34 @@ TEST(Stepd, TasksThatWaitForTheirSrunDoNotBeginWhileTheJobIsSuspended) {
   request.signal = SIGCONT;
   agent.send(FrameType::kAgentSignal, wire::encode(request));
   EXPECT_TRUE(srun.wait_for(FrameType::kStdout));
+  EXPECT_EQ(driver.ended().exit_status, 0);
+}
+
+// A debugger takes them from there.
+TEST(Stepd, TasksStopInTheirProgramsWhereTheirSrunSaysSo) {
+  StepdDriver driver;
+  driver.make_step(1, {"sh", "-c", "echo ran"});
+  driver.step.waits_for_srun = true;
+  driver.step.task_prolog = driver.folder + "/prolog.sh";  // what it starts is not stopped
+  driver.write("prolog.sh", "#!/bin/sh\necho print before\n", 0755);
+  driver.run();
+  FramePeer& srun = driver.srun();
+  srun.send(FrameType::kBegin, wire::encode(protocol::BeginTasks{true}));
+  const auto started = srun.wait_for(FrameType::kStarted);
+  ASSERT_TRUE(started);
+  const auto tasks = wire::decode<protocol::TasksStarted>(started->body);
+  ASSERT_TRUE(tasks && tasks->pids.size() == 1);
+  const std::string stat = "/proc/" + std::to_string(tasks->pids[0]) + "/stat";
+  const auto is_stopped = [&] {
+    std::ifstream in(stat);
+    const std::string text((std::istreambuf_iterator<char>(in)), {});
+    return text.find("(sh) T ") != std::string::npos;
+  };
+  for (int i = 0; i < 2000 && !is_stopped(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_TRUE(is_stopped());
+  ::kill(static_cast<pid_t>(tasks->pids[0]), SIGCONT);
+  const auto said = driver.collect();
+  EXPECT_EQ(said.out.at(0), "before\nran\n");
   EXPECT_EQ(driver.ended().exit_status, 0);
 }
 

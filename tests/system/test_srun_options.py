@@ -2,7 +2,10 @@
 import contextlib
 import glob
 import os
+import pathlib
+import re
 import signal
+import subprocess
 import time
 import unittest
 
@@ -456,9 +459,23 @@ print(mode.value, nodes.value, *(os.environ.get("SLURM_MEM_BIND" + name, "-") or
         self.assertEqual((out, srun.returncode), ("got\n", 3), err)
 
     def test_programs_for_a_debugger(self):
-        """--debugger-test said nothing."""
-        done = self.run_cmd("srun", "-w", "n1", "-n2", "--debugger-test", "sleep", "0")
-        self.assertRegex(done.stderr, r"^srun: task:0, host:n1, pid:\d+, executable:sleep\nsrun: task:1, host:n1, pid:\d+, executable:sleep\n$")
+        """--debugger-test said nothing, then tasks ran on: a debugger is to find them stopped in their programs."""
+        srun = self.cluster.start("srun", "-w", "n1", "-n2", "--debugger-test", "sleep", "0", stderr=subprocess.PIPE)
+        pids = []
+        for task in range(2):
+            told = re.fullmatch(rf"srun: task:{task}, host:n1, pid:(\d+), executable:sleep\n", srun.stderr.readline())
+            pids.append(int(told[1]))
+        for pid in pids:
+            stat = pathlib.Path(f"/proc/{pid}/stat")
+            wait_for(lambda: stat.read_text().split()[1:3] == ["(sleep)", "T"], "it is stopped in its program")
+            self.assertIn("TracerPid:\t0\n", pathlib.Path(f"/proc/{pid}/status").read_text())
+            os.kill(pid, signal.SIGCONT)
+        out, err = srun.communicate(timeout=30)
+        self.assertEqual((srun.returncode, err), (0, ""))
+        srun = self.cluster.start("srun", "-w", "n1", "--debugger-test", "sleep", "1000", stderr=subprocess.PIPE)
+        self.assertIn("executable:sleep", srun.stderr.readline())
+        srun.terminate()
+        self.assertIn("n1: task 0: Killed", srun.communicate(timeout=30)[1])
 
     def test_what_is_said(self):
         done = self.run_cmd("srun", "--begin=now+3", "true")

@@ -135,7 +135,9 @@ void StepSession::job_updated(const protocol::JobWatchUpdate& update) {
 }
 
 void StepSession::connected(size_t node) {
-  if (options_.lets_begin && !options_.gives_up) link_.send_node(node, FrameType::kBegin, {});
+  if (options_.lets_begin && !options_.gives_up) {
+    link_.send_node(node, FrameType::kBegin, wire::encode(protocol::BeginTasks{options_.for_debugger}));
+  }
   if (options_.pty) send_window_size(node);
   if (link_.all_connected() && !input_started_) start_input();
 }
@@ -191,7 +193,7 @@ void StepSession::tasks_started(size_t node, const Frame& frame) {
     say(options_.command,
         fmt::format("Node {}, {} tasks started", layout_.nodes[node].name, started->tasks.size()));
   }
-  if (!options_.tells_of_programs) return;
+  if (!options_.for_debugger) return;
   for (size_t i = 0; i < std::min(started->tasks.size(), started->pids.size()); ++i) {
     processes_[started->tasks[i]] = {node, started->pids[i]};
   }

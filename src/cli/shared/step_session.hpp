@@ -46,7 +46,7 @@ struct SessionOptions {
   std::optional<X11Target> x11;        // where displays of the nodes lead
   std::string work_dir;                // of the tasks
   std::map<std::string, std::string> programs;  // by the name of the part of the step that runs it
-  bool tells_of_programs = false;      // --debugger-test: says which program each task runs, where and as which process
+  bool for_debugger = false;           // --debugger-test: tasks begin stopped; says which program each runs, where and as which process
   bool lets_begin = false;             // tasks wait for our word: StepSpec::waits_for_srun
   bool gives_up = false;               // they are not to have it: the step ends as soon as it is there
   int spawn_report = -1;               // of a step that a task of another one spawned: its srun listens there

@@ -29,7 +29,7 @@ SessionOptions session_options(const StepSpec& spec, const SubmitSettings& setti
   options.work_dir = spec.work_dir.str();
   options.label = spec.label;
   options.lets_begin = spec.waits_for_srun;
-  options.tells_of_programs = settings.debugger_test;
+  options.for_debugger = settings.debugger_test;
   return options;
 }
 

@@ -41,7 +41,7 @@ enum class FrameType : uint8_t {
   kChallenge = 23,   // IoChallenge, the answer to kHello
   kMpiPassed = 25,   // MpiMessage, of other daemons or of all of them together
   kX11ToNode = 26,   // bytes of the display for connection `task`; none: it is over
-  kBegin = 27,       // from the step's own srun: tasks that wait for it begin (StepSpec::waits_for_srun)
+  kBegin = 27,       // BeginTasks, from the step's own srun: tasks that wait for it begin (StepSpec::waits_for_srun)
   // agent -> step daemon (Unix socket)
   kAgentSignal = 40,     // SignalStepRequest
   kAgentTerminate = 41,  // TerminateStepRequest
@@ -100,6 +100,13 @@ struct WindowSize {
   static void describe(V&& field) {
     field(1, "rows", &WindowSize::rows);
     field(2, "columns", &WindowSize::columns);
+  }
+};
+struct BeginTasks {
+  bool stopped = false;  // each stops before the first instruction of its program: a debugger takes it from there
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "stopped", &BeginTasks::stopped);
   }
 };
 struct SignalTasks {

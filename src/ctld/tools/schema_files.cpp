@@ -96,7 +96,7 @@ void add_noded(To& to) {
 template <class To>
 void add_stepd(To& to) {
   using namespace protocol;  // NOLINT(google-build-using-namespace)
-  add_all<StepHello, IoChallenge, TasksStarted, WindowSize, SignalTasks, AttachRequest, PublishedName,
+  add_all<StepHello, IoChallenge, TasksStarted, WindowSize, BeginTasks, SignalTasks, AttachRequest, PublishedName,
           MpiMessage, MpiSpawnRequest, MpiSpawned, StepdStart, StepRecord>(to);
 }
 
