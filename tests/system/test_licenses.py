@@ -61,6 +61,17 @@ class Licenses(ClusterCase):
         self.assertEqual((self.used("matlab"), self.used("ansys")), (4, 1))
         self.cancel(first, second)
 
+    def test_licenses_of_tasks(self):
+        """They did not follow NumTasks, and SLURM_TRES_PER_TASK showed another text than was given."""
+        job = self.submit("-H", "-n2", "--tres-per-task=license/matlab=1", "-o", "tasks", "--wrap", "printenv SLURM_TRES_PER_TASK")
+        self.assertEqual(self.show(job)["Licenses"], "matlab:2")
+        self.run_cmd("scontrol", "update", f"JobId={job}", "NumTasks=3")
+        self.assertEqual((self.show(job)["Licenses"], self.show(job)["TresPerTask"]), ("matlab:3", "license/matlab=1"))
+        self.run_cmd("scontrol", "release", job)
+        wait_for(lambda: self.file("tasks") == "license/matlab=1\n", "the job tells what it was given")
+        self.assertEqual(self.out("salloc", "-Q", "-n2", "--tres-per-task=cpu=1,license/matlab=1", "srun", "printenv", "SLURM_TRES_PER_TASK"),
+                         2 * "cpu=1,license/matlab=1\n")
+
     def test_show_all(self):
         self.assertEqual(self.out("scontrol", "show", "lic"),
                          "LicenseName=ansys\n    Total=1 Used=0 Free=1 Reserved=0 Remote=no\n"

@@ -240,7 +240,7 @@ std::optional<std::vector<GresItem>> gres_items(std::string_view text) {
   std::vector<GresItem> items;
   if (text.size() > kMostBytes) return std::nullopt;
   for (const std::string& piece : item_texts(text)) {
-    if (iequals(piece, "none")) continue;
+    if (iequals(piece, "none") || piece.starts_with("license/")) continue;  // --tres-per-task names licenses, too
     auto item = one_item(piece);
     if (!item || items.size() == kMostItems) return std::nullopt;
     items.push_back(std::move(*item));

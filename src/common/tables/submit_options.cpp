@@ -6,6 +6,7 @@
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/tables/cpu_frequency.hpp"
+#include "common/tables/licenses.hpp"
 #include "common/tables/submit_setters.hpp"
 
 namespace sluice {
@@ -239,30 +240,16 @@ OptionResult check_gpus(const JobSpec& job) {
   return {};
 }
 
-// Of --tres-per-task: a job holds them for all of its tasks, and a step in a job has what the job holds.
-void hold_licenses_of_tasks(JobSpec& job, bool own_job) {
-  constexpr std::string_view kKind = "license/";
-  std::vector<std::string> others, licenses = split_list(job.licenses.view());
-  const uint64_t tasks = std::max({1U, job.num_tasks, job.min_nodes});
-  for (const std::string& item : split_list(job.tres_per_task.view())) {
-    if (!item.starts_with(kKind)) {
-      others.push_back(item);
-      continue;
-    }
-    const size_t colon = item.find(':');
-    const uint64_t each = to_number<uint32_t>(item.substr(colon + 1)).value_or(0);
-    licenses.push_back(fmt::format("{}:{}", item.substr(kKind.size(), colon - kKind.size()), each * tasks));
-  }
-  if (others.size() == split_list(job.tres_per_task.view()).size()) return;
-  job.tres_per_task = join(others, ",");
-  if (own_job) job.licenses = join(licenses, ",");
+// Of --tres-per-task. A step in a job has what the job holds.
+void hold_licenses_of_tasks(JobSpec& job) {
+  job.licenses = follow_tasks(job.licenses, {}, licenses_of_tasks(job));
 }
 
 OptionResult check_exclusions(const Submission& s) {
   if (s.job.deadline != kNoTime && s.job.deadline < s.job.begin) {
     return submit::refuse("Incompatible begin and deadline time specification", 1);
   }
-  for (const auto& [given, option] : {std::pair{!s.job.tres_per_task.empty(), "--gpus-per-task"},
+  for (const auto& [given, option] : {std::pair{!gres_items(s.job.tres_per_task).value_or(std::vector<GresItem>()).empty(), "--gpus-per-task"},
                                       std::pair{s.job.ntasks_per_node != 0, "--ntasks-per-node"}}) {
     if (!given || s.job.ntasks_per_gpu == 0) continue;
     return submit::refuse(fmt::format("fatal: {} is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU", option), 1);
@@ -364,7 +351,7 @@ OptionResult finish_submission(Submission& s,
       job.min_nodes == job.max_nodes) {
     job.num_tasks = static_cast<uint32_t>(std::min<uint64_t>(uint64_t{job.min_nodes} * job.ntasks_per_node, INT32_MAX));
   }
-  hold_licenses_of_tasks(job, own_job);
+  if (own_job) hold_licenses_of_tasks(job);
   if (command != kSrun) return {};
   if (s.settings.exclusive_step && s.step.overlap == OverlapKind::kOverlap) {
     return submit::refuse("--exclusive and --overlap are mutually exclusive", 1);

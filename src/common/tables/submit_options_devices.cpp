@@ -104,7 +104,7 @@ OptionResult set_gres_flags(Submission& s, const Input& in) {
   return {};
 }
 
-// cpu=2,gres/gpu:1,license/matlab:1: the CPUs are --cpus-per-task's. Of what is not counted it is one.
+// cpu=2,gres/gpu:1,license/matlab:1: the CPUs are --cpus-per-task's. The rest is kept as it was given: tasks are told so.
 OptionResult set_tres_per_task(Submission& s, const Input& in) {
   for (const std::string& item : split(in.value, ',')) {
     const size_t cut = item.find_first_of("=:");
@@ -116,15 +116,9 @@ OptionResult set_tres_per_task(Submission& s, const Input& in) {
       s.job.cpus_per_task = *cpus;
     } else if (item.starts_with("license/") && item.size() > 8) {
       if (cut != std::string::npos && !to_number<uint32_t>(count)) return bad_specification(in);
-      std::string text = cut == std::string::npos ? item + ":1" : item;
-      text[text.find_first_of("=:")] = ':';
-      append(s.job.tres_per_task, text);  // settled when the number of tasks is known
+      append(s.job.tres_per_task, item);  // held when the number of tasks is known
     } else if (item.starts_with("gres/") && item.size() > 5) {
-      std::string text = cut == std::string::npos ? item + ":1" : item;
-      for (char& c : text) {
-        if (c == '=') c = ':';
-      }
-      append(s.job.tres_per_task, text);
+      append(s.job.tres_per_task, item);
     } else {
       return bad_specification(in);
     }

@@ -6,6 +6,7 @@
 
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
+#include "common/tables/licenses.hpp"
 #include "common/tables/submit_values.hpp"
 
 namespace sluice {
@@ -68,10 +69,14 @@ Status set_gres(std::string_view value, const Base&, JobUpdate& update) {
   return {};
 }
 
-// "cpu=2,gres/gpu:1": CPUs of a task are asked for here, too. The value is all that a task has, as in Slurm.
+// "cpu=2,gres/gpu:1,license/matlab=1": CPUs of a task are asked for here, too. The value is all that a task has, as in Slurm.
 Status set_tres_per_task(std::string_view value, const Base& base, JobUpdate& update) {
-  std::vector<std::string> gres;
+  std::vector<std::string> gres, licenses;
   for (std::string item : split(value, ',')) {
+    if (item.starts_with(kLicenseKind)) {
+      licenses.push_back(std::move(item));
+      continue;
+    }
     std::ranges::replace(item, '=', ':');
     if (!item.starts_with("cpu:")) {
       gres.push_back(std::move(item));
@@ -79,7 +84,12 @@ Status set_tres_per_task(std::string_view value, const Base& base, JobUpdate& up
       return ok;
     }
   }
-  return set_gres<&JobUpdate::tres_per_task>(join(gres, ","), base, update);  // none: what was asked for goes
+  Status ok = set_gres<&JobUpdate::tres_per_task>(join(gres, ","), base, update);  // none: what was asked for goes
+  for (const std::string& license : licenses) {
+    if (!update.tres_per_task->empty()) *update.tres_per_task += ',';
+    *update.tres_per_task += license;
+  }
+  return ok;
 }
 
 // "gres/gpu:2": the number behind the name.

@@ -75,6 +75,7 @@ Result<StepGres> step_gres(const Job& job, const StepSpec& spec) {
   bool given = none;
   for (const auto& [text, member] : texts) {
     if (text->empty() || (none && text == &spec.gres)) continue;
+    if (const auto items = gres_items(text->view()); items && items->empty()) continue;  // licenses, which the job holds
     given = true;
     if (Status ok = fit::add_gres_items(text->view(), member, step.needs); !ok) return tl::unexpected(ok.error());
   }

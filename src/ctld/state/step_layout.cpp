@@ -215,7 +215,7 @@ std::vector<Candidate> choose(const std::vector<Candidate>& candidates, const De
 // -c without -n: as many tasks as the step's CPUs of each node are enough for; 0: it says how many in another way.
 uint32_t tasks_to_fill(const StepSpec& spec, const std::vector<Candidate>& candidates, const Demand& demand, size_t required) {
   const bool fills = spec.cpus_per_task > 0 && demand.tasks == 0 && demand.tasks_per_node == 0 && !demand.overcommit;
-  if (!fills || spec.ntasks_per_gpu > 0 || !spec.tres_per_task.empty()) return 0;
+  if (!fills || spec.ntasks_per_gpu > 0 || !gres_items(spec.tres_per_task).value_or(std::vector<GresItem>()).empty()) return 0;
   const size_t nodes = std::min(candidates.size(), std::max<size_t>(demand.max_nodes, required));
   uint64_t tasks = 0;
   for (size_t at = 0; at < nodes; ++at) tasks += candidates[at].full_capacity;

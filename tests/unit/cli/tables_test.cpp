@@ -432,6 +432,9 @@ TEST(UpdateKeys, GenericResourcesAreSaidAsWhenSubmitted) {
   EXPECT_EQ(update.tres_per_socket, "gres/gpu:1");
   EXPECT_EQ(update.gres, "gres/fan:1");
   EXPECT_EQ(update.tres_per_task, "gres/gpu:1");
+  JobUpdate licenses;
+  ASSERT_TRUE(find_job_update_key("TresPerTask")->set("license/matlab=2,cpu=3", base, licenses));
+  EXPECT_EQ(licenses.tres_per_task, "license/matlab=2");
   EXPECT_EQ(update.cpus_per_task, 3U);
   JobUpdate cpus;
   ASSERT_TRUE(find_job_update_key("TresPerTask")->set("cpu:2", base, cpus));

@@ -313,6 +313,25 @@ TEST_F(UpdateJobTest, LicensesOfARunningJobAreThoseThatAreFree) {
   EXPECT_EQ(ask(waiting, "solver:5"), ErrorCode::kOk) << "it waits for them";
 }
 
+// The bug: they were counted at submission only.
+TEST_F(UpdateJobTest, LicensesOfTasksFollowTheirNumber) {
+  configure([](ClusterConfig& config) { config.licenses = "solver:50,other:1"; });
+  JobSpec spec = batch_spec();
+  spec.num_tasks = 2;
+  spec.tres_per_task = "license/solver=3";
+  spec.licenses = "other:1,solver:6";
+  const JobId id = submit(spec);
+  const auto tasks = [&](uint32_t number) { return update(kAnn, id, [number](JobUpdate& u) { u.num_tasks = number; }); };
+  EXPECT_EQ(tasks(4), ErrorCode::kOk);
+  EXPECT_EQ(job(id).spec->licenses, "other:1,solver:12");
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.tres_per_task = "license/solver=1"; }), ErrorCode::kOk);
+  EXPECT_EQ(job(id).spec->licenses, "other:1,solver:4");
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.tres_per_task = "license/solver=100"; }), ErrorCode::kInvalidLicense);
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.licenses = "solver:2"; }), ErrorCode::kOk);
+  EXPECT_EQ(tasks(2), ErrorCode::kOk);
+  EXPECT_EQ(job(id).spec->licenses, "solver:2") << "what the user set instead stays";
+}
+
 TEST_F(UpdateJobTest, APartitionsDefaultTimeIsTheLimitOfJobsThatNameNone) {
   configure([](ClusterConfig& config) { config.partitions[0].default_time = 30, config.partitions[0].max_time = 60; });
   JobSpec spec = batch_spec();

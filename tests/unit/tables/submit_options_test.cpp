@@ -92,10 +92,10 @@ TEST(SubmitOptionsTest, LicensesAndDevicesOfTasks) {
   Submission s;
   s.job.num_tasks = 3;
   s.job.licenses = "other:1";
-  ASSERT_TRUE(apply(s, "tres-per-task", "cpu=2,gres/gpu,license/matlab:7", kSbatch));
+  ASSERT_TRUE(apply(s, "tres-per-task", "cpu=2,gres/gpu=1,license/matlab:7", kSbatch));
   std::vector<std::string> warnings;
   ASSERT_TRUE(finish_submission(s, kSbatch, warnings));
-  EXPECT_EQ(s.job.tres_per_task, "gres/gpu:1");
+  EXPECT_EQ(s.job.tres_per_task, "gres/gpu=1,license/matlab:7") << "as it was given: tasks are told so";
   EXPECT_EQ(s.job.licenses, "other:1,matlab:21");
   EXPECT_EQ(s.job.cpus_per_task, 2u);
   EXPECT_EQ(fault("tres-per-task", "license/"), "Invalid --tres-per-task specification");

@@ -203,7 +203,7 @@ Status check_values(const ClusterState& state, const Job& job, const JobUpdate& 
   if ((u.time_min || u.time_limit) && limit != 0 && spec.time_min > limit) {
     return failure(ErrorCode::kInvalidTimeMin);
   }
-  if (u.reservation || u.licenses || u.gres || u.tres_per_job || u.tres_per_socket || u.tres_per_task) {
+  if (u.reservation || spec.licenses != job.spec->licenses || u.licenses || u.gres || u.tres_per_job || u.tres_per_socket || u.tres_per_task) {
     if (Status ok = check_extras(state, spec); !ok) return ok;
   }
   if (u.licenses && holds_licenses(job)) return check_held_licenses(state, job, spec);
@@ -314,6 +314,7 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now) {
   if (u.switches || u.wait_for_switch_seconds) bound_switch_wait(*state.config, *spec);
   if (set_waiting_fields(u, *spec)) {
     if (job.state != JobState::kPending) return failure(ErrorCode::kJobNotPending);
+    if (!u.licenses) spec->licenses = follow_tasks(spec->licenses, licenses_of_tasks(*job.spec), licenses_of_tasks(*spec));
     if (Status ok = check_changed(state, job, *spec, command); !ok) return ok;
   }
   if (Status ok = check_values(state, job, u, *spec); !ok) return ok;
