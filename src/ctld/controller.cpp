@@ -21,6 +21,7 @@
 #include "common/tables/conf_ignored.hpp"
 #include "common/tables/errors.hpp"
 #include "ctld/agents/effect_runner.hpp"
+#include "ctld/agents/group_checks.hpp"
 #include "ctld/agents/health_checks.hpp"
 #include "ctld/agents/liveness.hpp"
 #include "ctld/agents/program_checks.hpp"
@@ -85,6 +86,7 @@ struct Controller::Graph {
   std::optional<engine::SchedulerLoop> scheduler;
   std::optional<Liveness> liveness;
   std::optional<HealthChecks> health_checks;
+  std::optional<GroupChecks> group_checks;
   std::optional<Checkpointer> checkpointer;
   CallCounts calls{now()};
   SentFiles sent_files;
@@ -198,6 +200,7 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
   effects->run(state::resume(*state), state);
   liveness.emplace(*engine, *publisher, *links, now);
   health_checks.emplace(*publisher, *links);
+  group_checks.emplace(*engine, *publisher, users);
   checkpointer.emplace(*store, *publisher, now);
   scheduler->wake();
   return {};
@@ -298,6 +301,7 @@ void Controller::Graph::stop() {
   if (server) server->shutdown(std::chrono::milliseconds(200));
   if (liveness) liveness->stop();
   if (health_checks) health_checks->stop();
+  if (group_checks) group_checks->stop();
   if (scheduler) scheduler->stop();
   if (engine) engine->stop();
   if (commit) commit->stop();

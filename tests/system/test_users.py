@@ -244,6 +244,31 @@ class Membership(ClusterCase):
         self.run_cmd("scancel", "-u", f"sluicetest{BOB}")
 
 
+class WaitingMembers(ClusterCase):
+    """Whom AllowGroups lets in is asked again every GroupUpdateTime seconds for jobs that wait, without any command."""
+    NODES, CPUS = 1, 2
+    CONF = "GroupUpdateTime=1\nPartitionName=staff Nodes=ALL AllowGroups=sluiceteam\n"
+
+    @classmethod
+    def setUpClass(cls):
+        add_users(cls, BOB)
+        change_users("groupadd", "-f", "-g", str(TEAM), "sluiceteam")
+        cls.addClassCleanup(change_users, "groupdel", "sluiceteam", check=False)
+        change_users("gpasswd", "-a", f"sluicetest{BOB}", "sluiceteam")
+        super().setUpClass()
+
+    def test_waiting_jobs(self):
+        holder = str(self.submit("--exclusive", "-o", "/dev/null", "--wrap", "sleep 600"))
+        self.wait_state(holder, "RUNNING")
+        job = str(self.submit("-p", "staff", "-o", "/dev/null", "--wrap", "true", user=BOB))
+        change_users("gpasswd", "-d", f"sluicetest{BOB}", "sluiceteam")
+        wait_for(lambda: "PartitionConfig" in self.out("squeue", "-h", "-j", job, "-o", "%r"), "who has left waits in vain", limit_s=30)
+        self.run_cmd("scancel", holder)
+        self.assertEqual(self.state(job), "PENDING")
+        change_users("gpasswd", "-a", f"sluicetest{BOB}", "sluiceteam")
+        wait_for(lambda: self.state(job) == "COMPLETED", "who is back is let in", limit_s=30)
+
+
 class Sight(ClusterCase):
     """Users see partitions that are hidden, or closed to their groups, only if they ask for them; root sees all."""
     NODES, CPUS = 2, 8

@@ -65,14 +65,14 @@ Time Users::next_look(const UserEntry& entry, Time now) const {
   return keep_ > Duration::zero() ? now + keep_ : kNever;
 }
 
-UserEntry Users::find(uint32_t uid, uint32_t gid, Time now) {
+UserEntry Users::look(uint32_t uid, uint32_t gid, Time now, bool again) {
   const uint64_t key = uint64_t{uid} << 32 | gid;
   Time groups = kNoTime;
   uint64_t round = 0;
   {
     const std::lock_guard lock(mutex_);
     const auto at = kept_.find(key);
-    if (at != kept_.end() && at->second.until > now) return at->second.entry;
+    if (!again && at != kept_.end() && at->second.until > now) return at->second.entry;
     groups = source_.changed();
     if (at != kept_.end()) {
       Kept& kept = at->second;

@@ -46,7 +46,9 @@ class Users {
   explicit Users(UserSource source = system_users()) : source_(std::move(source)) {}
   // By this configuration from now on; nothing is kept of what was known.
   void use(const ClusterConfig& config);
-  [[nodiscard]] UserEntry find(uint32_t uid, uint32_t gid, Time now);
+  [[nodiscard]] UserEntry find(uint32_t uid, uint32_t gid, Time now) { return look(uid, gid, now, false); }
+  // GroupUpdateTime has passed, whenever this user was looked at last.
+  [[nodiscard]] UserEntry find_again(uint32_t uid, uint32_t gid, Time now) { return look(uid, gid, now, true); }
 
  private:
   struct Kept {
@@ -54,6 +56,7 @@ class Users {
     Time until = kNoTime;  // then it is looked at again
     Time groups = kNoTime;  // UserSource::changed() when it was asked for
   };
+  [[nodiscard]] UserEntry look(uint32_t uid, uint32_t gid, Time now, bool again);
   [[nodiscard]] Time next_look(const UserEntry& entry, Time now) const;  // holds mutex_
 
   const UserSource source_;

@@ -235,6 +235,14 @@ struct LaunchFailed {
   std::string reason;
   bool drain_node = false;
 };
+// In which groups users with waiting jobs are, as the system says now.
+struct UsersGroups {
+  struct User {
+    uint32_t uid = 0;
+    std::vector<std::string> groups;  // names
+  };
+  std::vector<User> users;
+};
 // Time has passed: limits, begin times, dependencies, purge. About once a second, and after RunTick.
 struct Tick {};
 
@@ -243,6 +251,6 @@ using Command =
                  CreateHetStep, UpdateNode, UpdatePartition, CreateNodes, DeleteNodes, RebootNodes, UpdateStep,
                  SetTrigger, ClearTriggers, ReplaceCrontab, ChangeReservation, EndSteps, JobsCleaned, PrologDone, PrologsDone,
                  RegisterNode, StartEpoch, ReplaceConfig, NodesSilent, NodesNotResponding, NodesResponding,
-                 StartJobs, LaunchFailed, Tick>;
+                 StartJobs, LaunchFailed, UsersGroups, Tick>;
 
 }  // namespace sluice::state

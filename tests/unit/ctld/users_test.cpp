@@ -41,6 +41,18 @@ TEST(Users, AreAskedForAgainAfterGroupUpdateTime) {
   EXPECT_EQ(world.group_at(60), "g3");
 }
 
+// Of users with waiting jobs: their round is not that of each entry.
+TEST(Users, AreAskedForAgainWhenTheyAreToBe) {
+  World world;
+  world.use(30, true);
+  EXPECT_EQ(world.group_at(0), "g1");
+  EXPECT_EQ(world.users.find_again(7, 7, kStart + seconds(29)).groups.front(), "g2");
+  EXPECT_EQ(world.group_at(58), "g2");
+  world.use(30, false);
+  EXPECT_EQ(world.group_at(60), "g3");
+  EXPECT_EQ(world.users.find_again(7, 7, kStart + seconds(70)).groups.front(), "g3") << "no file of groups was written";
+}
+
 TEST(Users, WithoutForceOnlyWhenTheFileOfGroupsHasChanged) {
   World world;
   world.use(30, false);

@@ -39,6 +39,7 @@ Result<Decision> decide_on(const ClusterState& state, const NodesNotResponding& 
 Result<Decision> decide_on(const ClusterState& state, const NodesResponding& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const StartJobs& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const LaunchFailed& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const UsersGroups& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const Tick& command, Time now);
 
 

@@ -227,7 +227,7 @@ void react_to(const ClusterState&, const StepUpdated&, Effects&) {}
 void react_to(const ClusterState&, const TriggerSet&, Effects&) {}
 void react_to(const ClusterState&, const TriggersCleared&, Effects&) {}
 void react_to(const ClusterState&, const CrontabReplaced&, Effects&) {}
-void react_to(const ClusterState&, const UserGroupsFound&, Effects&) {}  // the job that comes with it wakes the scheduler
+void react_to(const ClusterState&, const UserGroupsFound&, Effects& effects) { effects.emplace_back(WakeScheduler{}); }
 void react_to(const ClusterState&, const EpochStarted&, Effects&) {}
 void react_to(const ClusterState&, const StateForgotten&, Effects&) {}
 void react_to(const ClusterState&, const ArrayTasksSplit&, Effects&) {}
