@@ -42,8 +42,8 @@ class Cancel {
 
   int run() {
     if (!filters_) {
-      for (const std::string& target : request_.targets)
-        end_target(target);
+      if (request_.targets.size() == 1) end_target(request_.targets.front());
+      else end_targets();
       return worst_;
     }
     if (!request_.interactive) return end_all(request_.targets);
@@ -180,8 +180,38 @@ class Cancel {
   }
 
   void end_target(const std::string& target) {
-    const auto reply = call_surely<protocol::CountReply>(
-        protocol::SignalRequest{target, request_.signal, flags_for(names_step(target))});
+    tell_of(target, call_surely<protocol::CountReply>(
+                        protocol::SignalRequest{target, request_.signal, flags_for(names_step(target))}));
+  }
+
+  // As many at a time as the controller does in one command.
+  void end_targets() {
+    constexpr size_t kMostAtOnce = 1000;
+    const std::vector<std::string>& targets = request_.targets;
+    for (size_t at = 0; at < targets.size();) {
+      protocol::CancelJobsRequest order;
+      order.signal = request_.signal;
+      order.flags = flags_for(false);
+      order.step_flags = flags_for(true);
+      order.each_id = true;
+      const size_t end = std::min(targets.size(), at + kMostAtOnce);
+      order.filter.ids.assign(targets.begin() + static_cast<ptrdiff_t>(at), targets.begin() + static_cast<ptrdiff_t>(end));
+      const auto reply = call_surely<protocol::CancelJobsReply>(order);
+      if (!reply || reply->outcomes.empty()) {
+        const Error error = reply ? Error{ErrorCode::kError, "the controller gave no answer"} : reply.error();
+        for (; at < end; ++at) tell_of(targets[at], tl::unexpected<Error>(error));
+        continue;
+      }
+      for (const protocol::CancelOutcome& outcome : reply->outcomes) {
+        Result<protocol::CountReply> done = protocol::CountReply{outcome.count, outcome.errors};
+        if (outcome.code != ErrorCode::kOk) done = tl::unexpected<Error>(Error{outcome.code, outcome.text});
+        tell_of(outcome.target, done);
+      }
+      at += reply->outcomes.size();
+    }
+  }
+
+  void tell_of(const std::string& target, const Result<protocol::CountReply>& reply) {
     const bool gone = !reply && (reply.error().code == ErrorCode::kInvalidJobId || reply.error().code == ErrorCode::kAlreadyDone);
     const bool all_over = reply && reply->count == 0 && !reply->errors.empty() && std::ranges::all_of(reply->errors, is_no_news);
     // Slurm looks for the jobs first when they are not just to end: what is over then is unknown to it

@@ -167,6 +167,9 @@ class Scancel(ClusterCase):
         self.assertEqual(questions("-t", "PENDING", *jobs[:2]), {"REQUEST_KILL_JOBS": 1})
         self.assertEqual(questions("-s", "KILL", jobs[2]), {"REQUEST_KILL_JOB": 1})
         self.assertEqual([self.state(job) for job in jobs], ["CANCELLED"] * 3)
+        more = [self.submit("-H", "--wrap", "true") for _ in range(20)]
+        self.assertEqual(questions(*more), {"REQUEST_KILL_JOBS": 1})
+        self.assertEqual({self.state(job) for job in more}, {"CANCELLED"})
 
     def test_lines_of_a_cancellation(self):
         """TERM leaves one, and KILL that is sent to a script, even where it is caught; a further one does not."""

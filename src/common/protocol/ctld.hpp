@@ -246,6 +246,10 @@ struct CancelJobsRequest {
   SignalFlags flags = 0;    // of jobs
   bool ends_steps = true;   // those that are named are cancelled, not signalled
   bool find_only = false;   // say what it would be, and leave it alone
+  // The ids one after the other, each as SignalRequest would do it, and nothing else of the filter. There may be fewer
+  // outcomes than ids: what is behind them is to be asked for again.
+  bool each_id = false;
+  SignalFlags step_flags = 0;  // of steps, then
   template <class V>
   static void describe(V&& field) {
     field(1, "filter", &CancelJobsRequest::filter);
@@ -253,6 +257,8 @@ struct CancelJobsRequest {
     field(3, "flags", &CancelJobsRequest::flags);
     field(4, "ends_steps", &CancelJobsRequest::ends_steps);
     field(5, "find_only", &CancelJobsRequest::find_only);
+    field(6, "each_id", &CancelJobsRequest::each_id);
+    field(7, "step_flags", &CancelJobsRequest::step_flags);
   }
 };
 struct CancelOutcome {
@@ -261,6 +267,8 @@ struct CancelOutcome {
   std::string text;       // of the error, where it says more than the code
   std::string name;       // of the job; find_only
   std::string partition;  // find_only
+  std::vector<std::string> errors;  // each_id: as in CountReply, as the next one
+  uint32_t count = 0;
   template <class V>
   static void describe(V&& field) {
     field(1, "target", &CancelOutcome::target);
@@ -268,10 +276,12 @@ struct CancelOutcome {
     field(3, "text", &CancelOutcome::text);
     field(4, "name", &CancelOutcome::name);
     field(5, "partition", &CancelOutcome::partition);
+    field(6, "errors", &CancelOutcome::errors);
+    field(7, "count", &CancelOutcome::count);
   }
 };
 struct CancelJobsReply {
-  std::vector<CancelOutcome> outcomes;  // of all that passed the filters, by job id
+  std::vector<CancelOutcome> outcomes;  // of all that passed the filters, by job id; each_id: in the order of the ids
   std::vector<std::string> missing;     // ids that name nothing, or what is over
   template <class V>
   static void describe(V&& field) {

@@ -46,9 +46,6 @@ void cancel_jobs(ServiceParts& parts,
                  protocol::CancelJobsRequest request,
                  Responder<protocol::CancelJobsReply> responder,
                  const std::shared_ptr<net::RefusalLog>& refusals) {
-  const state::ClusterSnapshot now = parts.publisher.newest()->state;
-  auto filter = state::JobFilter::make(*now, std::move(request.filter), context.identity.uid);
-  if (!filter) return responder.fail(filter.error());
   const auto made = [refusals, uid = context.identity.uid, peer = context.peer](
                         const state::Reply& reply, const state::ClusterState&) -> Result<protocol::CancelJobsReply> {
     const auto& out = std::get<protocol::CancelJobsReply>(reply);
@@ -60,6 +57,13 @@ void cancel_jobs(ServiceParts& parts,
     }
     return out;
   };
+  if (request.each_id) {
+    state::SignalJobs each{identity_of(context), std::move(request.filter.ids), request.signal, request.flags, request.step_flags};
+    return parts.engine.post({std::move(each), {}, answer(std::move(responder), made)});
+  }
+  const state::ClusterSnapshot now = parts.publisher.newest()->state;
+  auto filter = state::JobFilter::make(*now, std::move(request.filter), context.identity.uid);
+  if (!filter) return responder.fail(filter.error());
   parts.engine.post(
       {state::CancelJobs{identity_of(context),
                          std::make_shared<const state::JobFilter>(std::move(*filter)),

@@ -60,6 +60,14 @@ struct CancelJobs {
   bool ends_steps = true;
   bool find_only = false;
 };
+// SignalJob for each of the targets, in their order, as many as one command may do.
+struct SignalJobs {
+  Identity who;
+  std::vector<std::string> targets;
+  uint32_t signal = 0;
+  protocol::SignalFlags flags = 0;
+  protocol::SignalFlags step_flags = 0;  // of targets that are steps
+};
 struct ChangeJob {  // hold, release, requeue, …
   Identity who;
   std::string target;
@@ -247,7 +255,7 @@ struct UsersGroups {
 struct Tick {};
 
 using Command =
-    std::variant<SubmitJob, UpdateJob, SignalJob, CancelJobs, ChangeJob, TopJob, NotifyJob, EndAllocation, ClientGone, CreateStep,
+    std::variant<SubmitJob, UpdateJob, SignalJob, CancelJobs, SignalJobs, ChangeJob, TopJob, NotifyJob, EndAllocation, ClientGone, CreateStep,
                  CreateHetStep, UpdateNode, UpdatePartition, CreateNodes, DeleteNodes, RebootNodes, UpdateStep,
                  SetTrigger, ClearTriggers, ReplaceCrontab, ChangeReservation, EndSteps, JobsCleaned, PrologDone, PrologsDone,
                  RegisterNode, StartEpoch, ReplaceConfig, NodesSilent, NodesNotResponding, NodesResponding,

@@ -80,6 +80,45 @@ class CancelTest : public CoreTest {
 
 using Names = std::vector<std::string>;
 
+TEST_F(CancelTest, PlainTargetsAreOneCommandAndEachHasItsOutcome) {
+  const JobId first = submit(batch_spec()), theirs = submit(batch_spec(), kBob), last = submit(batch_spec());
+  const JobId array = half_started(batch_spec());
+  const std::string a = std::to_string(array);
+  const std::vector<std::string> targets{std::to_string(first), "99999",        std::to_string(theirs), std::to_string(first),
+                                         a + "_[2,5]",          "x",            a + ".0",               std::to_string(last)};
+  const auto reply = run(SignalJobs{kAnn, targets, 0, protocol::kSignalCancel, protocol::kSignalCancel});
+  ASSERT_TRUE(reply) << reply.error().text;
+  const auto& outcomes = std::get<protocol::CancelJobsReply>(*reply).outcomes;
+  ASSERT_EQ(outcomes.size(), targets.size());
+  using enum ErrorCode;
+  const std::vector<ErrorCode> expected{kOk, kInvalidJobId, kAccessDenied, kAlreadyDone, kOk, kInvalidJobId, kJobPending, kOk};
+  for (size_t i = 0; i < targets.size(); ++i) {
+    EXPECT_EQ(outcomes[i].target, targets[i]);
+    EXPECT_EQ(outcomes[i].code, expected[i]) << targets[i];
+  }
+  EXPECT_EQ(outcomes[4].count, 2U);
+  EXPECT_TRUE(is_finished(job(first)) && is_finished(job(last)));
+  EXPECT_FALSE(is_finished(job(theirs)));
+  EXPECT_EQ(waiting(array), "3-4,6");
+}
+
+TEST_F(CancelTest, OfManyPlainTargetsACommandDoesSome) {
+  std::vector<std::string> targets;
+  for (int i = 0; i < 3000; ++i) targets.push_back(std::to_string(submit(batch_spec())));
+  size_t done = 0;
+  int commands = 0;
+  while (done < targets.size()) {
+    const auto reply = run(SignalJobs{kAnn, {targets.begin() + static_cast<ptrdiff_t>(done), targets.end()}, 0, protocol::kSignalCancel, 0});
+    ASSERT_TRUE(reply) << reply.error().text;
+    const size_t now = std::get<protocol::CancelJobsReply>(*reply).outcomes.size();
+    ASSERT_GT(now, 0U);
+    done += now;
+    ++commands;
+  }
+  EXPECT_GT(commands, 1);
+  for (const std::string& target : targets) EXPECT_TRUE(is_finished(job(static_cast<JobId>(std::stoul(target)))));
+}
+
 TEST_F(CancelTest, WaitingTasksAloneAreEndedByTheirState) {
   const JobId array = half_started(batch_spec());
   const std::string id = std::to_string(array);

@@ -205,6 +205,27 @@ class HostileTest : public CoreTest {
     }
   }
 
+  // Many targets of one scancel, of which each is much to look at, by who may change nothing of it.
+  void attack_targets() {
+    const Identity stranger{kAnn.uid + 1, kAnn.gid};
+    const std::string array = std::to_string(array_);
+    for (const Identity who : {kAnn, stranger}) {
+      std::vector<std::string> lists[4];
+      for (int i = 0; i < 30'000; ++i) {
+        lists[0].push_back(array);
+        lists[1].push_back(array + "_0-" + std::to_string(i));
+        lists[2].push_back(std::to_string(i));
+        lists[3].push_back(array + "_[0-3999:2]");
+      }
+      for (const std::string& text : texts()) lists[3].push_back("1_" + text);
+      for (const auto& list : lists) {
+        for (const protocol::SignalFlags flags : {protocol::kSignalCancel, protocol::kSignalStepsOnly}) {
+          expect_quick(SignalJobs{who, list, 9, flags, flags}, "SignalJobs of many targets such as " + list.front());
+        }
+      }
+    }
+  }
+
   // What only an administrator may do, by anybody.
   void attack_as_admin(Identity who) {
     UpdateNode node{who, {}};
@@ -235,6 +256,8 @@ TEST_F(HostileTest, NoCommandOfAUserHoldsTheEngine) {
   attack(update, [](auto& c) -> auto& { return c.update; });
   attack(update, [](auto& c) -> auto& { return c.target; });
   attack(SignalJob{who, "1", 9}, [](auto& c) -> auto& { return c.target; });
+  attack(SignalJobs{who, {}, 9}, [](auto& c) -> auto& { return c.targets; });
+  attack_targets();
   attack_filters(who);
   attack(ChangeJob{who, "1"}, [](auto& c) -> auto& { return c.target; });
   attack(TopJob{who, "1", {}}, [](auto& c) -> auto& { return c.target; });

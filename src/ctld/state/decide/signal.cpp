@@ -1,6 +1,8 @@
 // scancel and scontrol notify: cancel or signal jobs, array tasks and steps.
 #include "ctld/state/decide/signal.hpp"
 
+#include <algorithm>
+
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/targets.hpp"
 #include "ctld/state/decide/verbs.hpp"
@@ -180,6 +182,47 @@ Result<Decision> decide_on(const ClusterState& state, const SignalJob& command, 
   return for_each_target(state, command.target, [&](Draft& draft, JobId id) {
     return signal_job(draft, id, command, now);
   }, ends_the_job(command) ? HetReach::kLeader : HetReach::kEach);
+}
+
+namespace {
+
+// About how many times two microseconds it takes to look at what the target names, whatever becomes of it.
+size_t work_of(const ClusterState& state, const std::string& text, const Result<JobTarget>& target) {
+  constexpr size_t kEach = 5, kBytes = 64, kRanges = 8;
+  size_t work = kEach + text.size() / kBytes;
+  if (!target) return work;
+  if (const ArrayTasks* array = state.arrays.find(target->job)) {
+    const size_t there = array->jobs.size() + array->folded.size();
+    work += target->tasks ? std::min<size_t>(target->tasks->size(), there) : there;
+  }
+  return work + (target->tasks ? target->tasks->ranges().size() / kRanges : 0);
+}
+
+}  // namespace
+
+Result<Decision> decide_on(const ClusterState& state, const SignalJobs& command, Time now) {
+  constexpr size_t kMostWork = 2000;
+  if (command.signal > kLastSignal) return failure(ErrorCode::kInvalidSignal);
+  Draft draft(state);
+  protocol::CancelJobsReply reply;
+  size_t work = 0;
+  for (const std::string& text : command.targets) {
+    const auto target = parse_target(text);
+    work += work_of(draft.state(), text, target);
+    if (work > kMostWork && !reply.outcomes.empty()) break;
+    auto& outcome = reply.outcomes.emplace_back();
+    outcome.target = text;
+    const bool step = target && target->step;
+    auto done = decide_on(draft.state(), SignalJob{command.who, text, command.signal, step ? command.step_flags : command.flags}, now);
+    if (!done) {
+      outcome.code = done.error().code, outcome.text = done.error().text;
+      continue;
+    }
+    auto& counted = std::get<protocol::CountReply>(done->reply);
+    outcome.errors = std::move(counted.errors), outcome.count = counted.count;
+    for (Event& event : done->events) draft.emit(std::move(event));
+  }
+  return draft.take(std::move(reply));
 }
 
 Result<Decision> decide_on(const ClusterState& state, const NotifyJob& command, Time now) {

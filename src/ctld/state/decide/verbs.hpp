@@ -10,6 +10,7 @@ Result<Decision> decide_on(const ClusterState& state, const SubmitJob& command, 
 Result<Decision> decide_on(const ClusterState& state, const UpdateJob& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const SignalJob& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const CancelJobs& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const SignalJobs& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const ChangeJob& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const TopJob& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const NotifyJob& command, Time now);
