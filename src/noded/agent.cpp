@@ -22,6 +22,7 @@
 #include "common/rpc/token_server.hpp"
 #include "common/step/cpu_settings.hpp"
 #include "common/step/gpu_clocks.hpp"
+#include "common/tables/conf_ignored.hpp"
 #include "noded/broadcasts.hpp"
 #include "noded/child_processes.hpp"
 #include "noded/health_check.hpp"
@@ -125,6 +126,11 @@ class Agent::Graph {
     if (!fresh) {
       log::error("the configuration cannot be used: {}", fresh.error().text);
       return tl::unexpected<Error>(fresh.error());
+    }
+    const Status enforced = cache_ ? Status{} : tables::check_ignored(*fresh);
+    if (!enforced) {
+      log::error("the configuration cannot be used: {}", enforced.error().text);
+      return enforced;
     }
     node_.mailbox->post([this, config = std::move(*fresh)]() mutable {
       adopt_config(node_, std::move(config));

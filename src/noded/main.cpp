@@ -18,6 +18,7 @@
 #include "common/net/config_fetch.hpp"
 #include "common/net/srv_records.hpp"
 #include "common/net/tls_config.hpp"
+#include "common/tables/conf_ignored.hpp"
 #include "noded/agent.hpp"
 #include "noded/config_cache.hpp"
 #include "noded/gres_devices.hpp"
@@ -188,6 +189,9 @@ int main(int argc, char** argv) {
   auto start = servers->empty() ? read_configuration(a) : fetch_configuration(a, std::move(*servers));
   if (!start) return daemon::refuse(a, start.error().text);
   if (a.show_gres) return show_gres(a, *start);
+  // what a controller sent was looked at there
+  const Status enforced = start->cache ? Status{} : tables::check_ignored(start->config);
+  if (!enforced) return daemon::refuse(a, enforced.error().text);
   const ClusterConfig& config = start->config;
 
   auto background = daemon::leave_terminal(a);

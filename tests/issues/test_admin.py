@@ -3,6 +3,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -137,6 +138,32 @@ class AskedFor(unittest.TestCase):
                 self.assertIn(line, out)
         self.write("")
         self.assertEqual(self.run_it("bin/sluice", "check", "-f", self.conf, user=user), (0, f"{self.conf}: 0 errors, 0 warnings\n", ""))
+
+    def test_all_errors_of_a_line(self):
+        """The first error of a line hid the others, and a file that is not there hid everything."""
+        self.write("KillWait=x WaitTime=y\nInclude no-such.conf\nPartitionName=p Nodes=n7,n8 MaxTime=z\n")
+        status, out, _ = self.run_it("sbin/slurmctld", "-t", "-f", self.conf)
+        self.assertEqual(status, 1)
+        for error in (':6: KillWait="x"', ':6: WaitTime="y"', ":7: ", ':8: MaxTime="z"', ':8: partition "p": unknown nodes "n[7-8]"'):
+            self.assertIn(f"error: {self.conf}{error}", out)
+        self.assertIn("5 errors", out)
+
+    def test_an_agent_looks_at_its_own_file(self):
+        """slurmd started with keys of security that it does not act on where the file is its own."""
+        self.write("MCSPlugin=mcs/user\n")
+        status, _, err = self.run_it("sbin/slurmd", "-D", "-f", self.conf, "-N", "n1")
+        self.assertEqual(status, 1)
+        self.assertIn("MCSPlugin is set, but jobs and nodes have no labels that keep users apart; take it out, or say "
+                      "SluiceParameters=accept_ignored=MCSPlugin", err)
+        cluster = Cluster(1, 1)
+        self.addCleanup(cluster.down)
+        pid = cluster.node_pid("n1")
+        before = cluster.change_conf(lambda text: text + "MCSPlugin=mcs/user\n")
+        os.kill(pid, signal.SIGHUP)
+        wait_for(lambda: "the configuration cannot be used" in cluster.log("n1"), "the agent refuses it")
+        self.assertIn("MCSPlugin is set, but", cluster.log("n1"))
+        self.assertEqual(cluster.node_pid("n1"), pid)
+        cluster.change_conf(lambda _: before)
 
     def test_what_is_accepted_is_told_whatever_the_level(self):
         cluster = Cluster(1, 1, conf="SluiceParameters=accept_ignored=MCSPlugin\nMCSPlugin=mcs/user\nMaxDBDMsgs=20000\nSlurmctldDebug=quiet\n")

@@ -51,7 +51,7 @@ class Checker {
     std::vector<std::string> lost;
     for (const NodeConfig& node : config_.nodes) {
       const bool later = node.state == ConfiguredNodeState::kCloud || node.state == ConfiguredNodeState::kFuture;
-      if (!later && !resolves(node.address)) lost.push_back(node.name);
+      if (!later && !node.address.empty() && !resolves(node.address)) lost.push_back(node.name);
     }
     if (!lost.empty()) warn("NodeName={}: the address cannot be resolved here", fold_hosts(lost));
   }
@@ -59,7 +59,7 @@ class Checker {
   void ports() {
     std::map<std::pair<std::string, uint32_t>, std::string> taken;
     for (const NodeConfig& node : config_.nodes) {
-      if (node.state == ConfiguredNodeState::kCloud || node.state == ConfiguredNodeState::kFuture) continue;
+      if (node.address.empty() || node.state == ConfiguredNodeState::kCloud || node.state == ConfiguredNodeState::kFuture) continue;
       const auto [other, fresh] = taken.try_emplace({node.address, node.port}, node.name);
       if (!fresh) warn("nodes {} and {} have the same address {} and port {}", other->second, node.name, node.address, node.port);
     }

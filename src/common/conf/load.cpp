@@ -54,13 +54,13 @@ Result<std::vector<ConfSource>> read_included(const fs::path& folder, const std:
   return sources;
 }
 
-Result<std::vector<ConfLine>> read_lines(const std::string& path) {
+// `lacking`, where it is given, receives what is wrong with an Include, and the rest is read.
+Result<std::vector<ConfLine>> read_lines(const std::string& path, std::vector<std::string>* lacking = nullptr) {
   Result<ConfSource> source = read_source(path);
   if (!source) return tl::unexpected(source.error());
   const fs::path folder = fs::path(path).parent_path();
-  return tables::conf_lines(*source, [&](const std::string& name, const std::string&) {
-    return read_included(folder, name);
-  });
+  const auto include = [&](const std::string& name, const std::string&) { return read_included(folder, name); };
+  return tables::conf_lines(*source, include, lacking);
 }
 
 struct User {
@@ -120,11 +120,11 @@ constexpr std::pair<const char*, ParseFile> kFilesBeside[] = {
 using MaybeLines = std::optional<Result<std::vector<ConfLine>>>;
 using ReadBeside = std::function<MaybeLines(const char* name)>;
 
-MaybeLines read_beside(const fs::path& folder, const char* name) {
+MaybeLines read_beside(const fs::path& folder, const char* name, std::vector<std::string>* lacking = nullptr) {
   const std::string path = (folder / name).string();
   std::error_code error;
   if (!fs::exists(path, error)) return std::nullopt;
-  return read_lines(path);
+  return read_lines(path, lacking);
 }
 
 // The lines of a file that came from a controller.
@@ -155,14 +155,17 @@ Result<tables::ParsedConfig> parse_main(const Result<std::vector<ConfLine>>& lin
   return parsed;
 }
 
+Status refuse_namespace_yaml(const ClusterConfig& config, const ReadBeside& beside) {
+  if (config.job_container_type != "namespace/linux" || !beside("namespace.yaml")) return {};
+  return failure(ErrorCode::kInvalidConfig, "namespace.yaml: it is not read here; say what it says in job_container.conf, with "
+                                            "NamespaceType=namespace/tmpfs, and remove it");
+}
+
 Result<ClusterConfig> parse_all(const Result<std::vector<ConfLine>>& main, const std::string& path, const ReadBeside& beside,
                                 std::vector<std::string>* warnings) {
   Result<tables::ParsedConfig> parsed = parse_main(main, path, tables::ConfigScope::kAll);
   if (!parsed) return tl::unexpected(parsed.error());
-  if (parsed->config.job_container_type == "namespace/linux" && beside("namespace.yaml")) {
-    return failure(ErrorCode::kInvalidConfig, "namespace.yaml: it is not read here; say what it says in job_container.conf, with "
-                                              "NamespaceType=namespace/tmpfs, and remove it");
-  }
+  if (Status ok = refuse_namespace_yaml(parsed->config, beside); !ok) return tl::unexpected(ok.error());
   for (const auto& [name, parse] : kFilesBeside) {
     const MaybeLines lines = beside(name);
     if (!lines) continue;
@@ -286,27 +289,18 @@ Result<ClusterConfig> load_config(const std::string& path, std::vector<std::stri
 
 WholeConfig load_whole_config(const std::string& path) {
   WholeConfig out;
-  const auto add = [&out](const Error& error) { out.errors.push_back(error.text); };
-  const auto lines = read_lines(path);
+  const auto add = [&out](const Error& error) { tables::append_errors(out.errors, tl::unexpected(error)); };
+  const auto lines = read_lines(path, &out.errors);
   if (!lines) return add(lines.error()), out;
   tables::ParsedConfig parsed = tables::parse_all_of_slurm_conf(*lines, out.errors);
   const fs::path folder = fs::path(path).parent_path();
+  const auto beside = [&](const char* name) { return read_beside(folder, name, &out.errors); };
+  if (Status ok = refuse_namespace_yaml(parsed.config, beside); !ok) add(ok.error());
   for (const auto& [name, parse] : kFilesBeside) {
-    const MaybeLines beside = read_beside(folder, name);
-    if (!beside) continue;
-    if (!*beside) {
-      add(beside->error());
-      continue;
-    }
-    tables::ParsedConfig trial = parsed;
-    const Status whole = parse(**beside, parsed);
-    if (whole) continue;
-    std::vector<std::string> found;
-    for (const ConfLine& line : **beside) {  // each by itself, so that the first error hides no other
-      if (Status one = parse({line}, trial); !one) found.push_back(one.error().text);
-    }
-    if (found.empty()) found.push_back(whole.error().text);
-    out.errors.insert(out.errors.end(), found.begin(), found.end());
+    const MaybeLines found = beside(name);
+    if (!found) continue;
+    if (!*found) add(found->error());
+    else tables::append_errors(out.errors, parse(**found, parsed));
   }
   out.config = std::move(parsed.config);
   out.config.config_path = path;

@@ -64,7 +64,7 @@ template <class Owner>
   return {};
 }
 
-// Sets every pair from `first` on by the keys of one line kind.
+// Sets every pair from `first` on by the keys of one line kind, also behind one that is refused.
 template <class Owner, class Keys>
 [[nodiscard]] Status assign_line(const ConfLine& line,
                                  const std::vector<ConfPair>& pairs,
@@ -73,19 +73,17 @@ template <class Owner, class Keys>
                                  Owner& owner,
                                  std::vector<std::string>& without_effect) {
   const std::string section = fmt::format("{}.", keys.front().name);
+  ConfErrors errors;
   for (size_t i = first; i < pairs.size(); ++i) {
     const auto* row = find_key(keys, pairs[i].key);
-    if (!row) {
-      return conf_failure(
-          line, fmt::format("unknown key \"{}\" in a {} line{}", pairs[i].key, keys.front().name,
-                            did_you_mean_key(pairs[i].key, keys)));
-    }
-    if (Status status = assign_pair(line, pairs[i], *row, owner, section, without_effect);
-        !status) {
-      return status;
+    if (row) {
+      errors.add(assign_pair(line, pairs[i], *row, owner, section, without_effect));
+    } else {
+      errors.add(conf_failure(line, fmt::format("unknown key \"{}\" in a {} line{}", pairs[i].key, keys.front().name,
+                                                did_you_mean_key(pairs[i].key, keys))));
     }
   }
-  return {};
+  return errors.status();
 }
 
 }  // namespace sluice::tables

@@ -2,6 +2,7 @@
 #include "common/tables/conf_finish.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -60,14 +61,14 @@ void imply_flags(ClusterConfig& config) {
       imply(enforce, enforce_order, flag);
     }
   }
-  if (has_option(enforce, "safe")) imply(enforce, enforce_order, "limits");
+  if (has_option(enforce, "1")) imply(enforce, enforce_order, "associations");
+  if (has_option(enforce, "safe") || has_option(enforce, "2")) imply(enforce, enforce_order, "limits");
   for (const char* flag : {"limits", "qos", "wckeys"}) {
     if (has_option(enforce, flag)) imply(enforce, enforce_order, "associations");
   }
   if (has_option(enforce, "nojobs")) imply(enforce, enforce_order, "nosteps");
   if (has_option(enforce, "wckeys")) config.track_wckey = true;
-  std::erase(enforce, "all");
-  std::erase(enforce, "none");
+  for (const char* word : {"all", "none", "1", "2"}) std::erase(enforce, word);
 }
 
 // "…/none" names the absence of a plugin, as an empty member does.
@@ -103,10 +104,11 @@ void choose_priority(ConfDraft& draft) {
 
 Status check_controllers(ConfDraft& draft) {
   ClusterConfig& config = draft.parsed.config;
-  if (config.cluster_name.empty()) return fail_at(draft, "ClusterName", "ClusterName is not set");
+  ConfErrors errors;
+  if (config.cluster_name.empty()) errors.add(fail_at(draft, "ClusterName", "ClusterName is not set"));
   constexpr size_t kLongestName = 40;
   if (config.cluster_name.size() > kLongestName) {
-    return fail_at(draft, "ClusterName", "ClusterName has more than 40 letters");
+    errors.add(fail_at(draft, "ClusterName", "ClusterName has more than 40 letters"));
   }
   config.cluster_name = to_lower(config.cluster_name);
   if (config.controllers.empty() && is_set(draft, "ControlMachine")) {
@@ -116,25 +118,24 @@ Status check_controllers(ConfDraft& draft) {
     config.controllers.push_back({name, address == config.values.end() ? name : address->second});
   }
   if (config.controllers.empty()) {
-    return fail_at(draft, "SlurmctldHost", "SlurmctldHost is not set; one line of it is wanted");
+    errors.add(fail_at(draft, "SlurmctldHost", "SlurmctldHost is not set; one line of it is wanted"));
   }
-  return {};
+  return errors.status();
 }
 
 Status check_limits(ConfDraft& draft) {
   const ClusterConfig& config = draft.parsed.config;
+  ConfErrors errors;
   if (config.def_mem_per_cpu_mib && config.def_mem_per_node_mib) {
-    return fail_at(draft, "DefMemPerNode", "DefMemPerCPU and DefMemPerNode exclude each other");
+    errors.add(fail_at(draft, "DefMemPerNode", "DefMemPerCPU and DefMemPerNode exclude each other"));
   }
   if (config.max_mem_per_cpu_mib && config.max_mem_per_node_mib) {
-    return fail_at(draft, "MaxMemPerNode", "MaxMemPerCPU and MaxMemPerNode exclude each other");
+    errors.add(fail_at(draft, "MaxMemPerNode", "MaxMemPerCPU and MaxMemPerNode exclude each other"));
   }
   if (config.first_job_id > config.max_job_id) {
-    return fail_at(
-        draft, "FirstJobId",
-        fmt::format("FirstJobId={} is above MaxJobId={}", config.first_job_id, config.max_job_id));
+    errors.add(fail_at(draft, "FirstJobId", fmt::format("FirstJobId={} is above MaxJobId={}", config.first_job_id, config.max_job_id)));
   }
-  return {};
+  return errors.status();
 }
 
 Status check_propagation(ConfDraft& draft) {
@@ -150,15 +151,18 @@ Status check_propagation(ConfDraft& draft) {
 
 Status finish_nodes(ConfDraft& draft) {
   ClusterConfig& config = draft.parsed.config;
+  ConfErrors errors;
+  size_t told = SIZE_MAX;  // nodes of one line have the same
   for (size_t i = 0; i < config.nodes.size(); ++i) {
     NodeConfig& node = config.nodes[i];
     if (node.port == 0) node.port = config.slurmd_port;
     follow_core_order(config, node);
-    if (Status ok = check_gres_types(config, node); !ok) {
-      return conf_failure(draft.node_places[draft.node_lines[i]], ok.error().text);
+    const Status ok = check_gres_types(config, node);
+    if (!ok && std::exchange(told, draft.node_lines[i]) != draft.node_lines[i]) {
+      errors.add(conf_failure(draft.node_places[draft.node_lines[i]], ok.error().text));
     }
   }
-  return {};
+  return errors.status();
 }
 
 Status finish_node_sets(ConfDraft& draft) {
@@ -168,64 +172,61 @@ Status finish_node_sets(ConfDraft& draft) {
   std::vector<NodeSetConfig> sets = std::move(config.node_sets);
   config.node_sets.clear();
   const NodeNames names(config);
+  ConfErrors errors;
   for (size_t i = 0; i < sets.size(); ++i) {
     NodeSetConfig& set = sets[i];
     const PendingNames& pending = draft.node_set_lines[i];
     if (names.has_node(set.name)) {
-      return conf_failure(pending.line,
-                          fmt::format("node set \"{}\" has the name of a node", set.name));
+      errors.add(conf_failure(pending.line,
+                              fmt::format("node set \"{}\" has the name of a node", set.name)));
     }
     std::string list = pending.names;
     for (const std::string& name : names.with_features(set.features)) {
       list += (list.empty() ? "" : ",") + name;
     }
     Result<std::vector<std::string>> nodes = names.resolve(list, nullptr);
-    if (!nodes) {
-      return conf_failure(pending.line,
-                          fmt::format("node set \"{}\": {}", set.name, nodes.error().text));
-    }
-    set.nodes = std::move(*nodes);
+    if (nodes) set.nodes = std::move(*nodes);
+    else errors.add(conf_failure(pending.line, fmt::format("node set \"{}\": {}", set.name, nodes.error().text)));
   }
   config.node_sets = std::move(sets);
-  return {};
+  return errors.status();
 }
 
 Status check_partition(const PartitionConfig& partition, const ConfLine& line) {
+  ConfErrors errors;
   const auto refuse = [&](std::string_view text) {
-    return conf_failure(line, fmt::format("partition \"{}\": {}", partition.name, text));
+    errors.add(conf_failure(line, fmt::format("partition \"{}\": {}", partition.name, text)));
   };
   if (partition.min_nodes > partition.max_nodes) {
-    return refuse(
-        fmt::format("MinNodes={} is above MaxNodes={}", partition.min_nodes, partition.max_nodes));
+    refuse(fmt::format("MinNodes={} is above MaxNodes={}", partition.min_nodes, partition.max_nodes));
   }
   if (partition.def_mem_per_cpu_mib.value_or(0) && partition.def_mem_per_node_mib.value_or(0)) {
-    return refuse("DefMemPerCPU and DefMemPerNode exclude each other");
+    refuse("DefMemPerCPU and DefMemPerNode exclude each other");
   }
   if (partition.max_mem_per_cpu_mib.value_or(0) && partition.max_mem_per_node_mib.value_or(0)) {
-    return refuse("MaxMemPerCPU and MaxMemPerNode exclude each other");
+    refuse("MaxMemPerCPU and MaxMemPerNode exclude each other");
   }
-  return {};
+  return errors.status();
 }
 
 Status finish_partitions(ConfDraft& draft) {
   ClusterConfig& config = draft.parsed.config;
   const NodeNames names(config);
   PartitionConfig* usual = nullptr;
+  ConfErrors errors;
   for (size_t i = 0; i < config.partitions.size(); ++i) {
     PartitionConfig& partition = config.partitions[i];
     const ConfLine& line = draft.partition_lines[i];
-    if (Status status = check_partition(partition, line); !status) return status;
+    const auto refuse = [&](std::string_view text) {
+      errors.add(conf_failure(line, fmt::format("partition \"{}\": {}", partition.name, text)));
+    };
+    errors.add(check_partition(partition, line));
     Result<std::vector<std::string>> nodes =
         names.resolve(partition.nodes_text, &partition.node_sets);
-    if (!nodes) {
-      return conf_failure(line,
-                          fmt::format("partition \"{}\": {}", partition.name, nodes.error().text));
-    }
-    partition.nodes = std::move(*nodes);
+    if (nodes) partition.nodes = std::move(*nodes);
+    else refuse(nodes.error().text);
     if (!partition.alternate.empty() && !find_partition(config, partition.alternate)) {
-      return conf_failure(line,
-                          fmt::format("partition \"{}\": unknown partition \"{}\" in Alternate",
-                                      partition.name, partition.alternate));
+      refuse(fmt::format("unknown partition \"{}\" in Alternate", partition.alternate));
     }
     if (partition.default_time && *partition.default_time > partition.max_time) {
       draft.parsed.warnings.push_back(
@@ -244,23 +245,22 @@ Status finish_partitions(ConfDraft& draft) {
     }
     partition.job_defaults = job_defaults_text(partition);
   }
-  return {};
+  return errors.status();
 }
 
 Status finish_down_nodes(ConfDraft& draft) {
   ClusterConfig& config = draft.parsed.config;
   if (config.down_nodes.empty()) return {};
   const NodeNames names(config);
+  ConfErrors errors;
   for (size_t i = 0; i < config.down_nodes.size(); ++i) {
     const PendingNames& pending = draft.down_lines[i];
     Result<std::vector<std::string>> nodes = names.resolve(pending.names, nullptr);
-    if (!nodes) {
-      return conf_failure(pending.line, fmt::format("DownNodes: {}", nodes.error().text));
-    }
-    config.down_nodes[i].nodes = std::move(*nodes);
+    if (nodes) config.down_nodes[i].nodes = std::move(*nodes);
+    else errors.add(conf_failure(pending.line, fmt::format("DownNodes: {}", nodes.error().text)));
     config.down_nodes[i].nodes_text = pending.names;
   }
-  return {};
+  return errors.status();
 }
 
 }  // namespace
@@ -284,7 +284,7 @@ void finish_config(ConfDraft& draft, std::vector<std::string>& errors) {
   choose_priority(draft);
   for (const auto step : {check_controllers, check_limits, check_propagation, finish_nodes,
                           finish_node_sets, finish_partitions, finish_down_nodes}) {
-    if (Status status = step(draft); !status) errors.push_back(status.error().text);
+    append_errors(errors, step(draft));
   }
   std::vector<std::string>& unused = draft.parsed.config.without_effect;
   std::sort(unused.begin(), unused.end());

@@ -32,6 +32,7 @@ constexpr StoppingKey kStopping[] = {
     {"PartitionName.DenyQos", Class::kEnforcement, kNoAccounts},
     {"PartitionName.QOS", Class::kEnforcement, kNoLimits},
     {"PlugStackConfig=required", Class::kEnforcement, "SPANK plugins are not loaded, those that are required neither"},
+    {"PrivateData=all", Class::kSecurity, "accounts, events, usage and users are not hidden here, since there is no accounting"},
     {"PrivateData=accounts", Class::kSecurity, kNoRecords},
     {"PrivateData=events", Class::kSecurity, kNoRecords},
     {"PrivateData=usage", Class::kSecurity, kNoRecords},

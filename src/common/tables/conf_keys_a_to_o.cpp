@@ -13,7 +13,7 @@ using K = ConfKind;
 constexpr GlobalKey kRows[] = {
     key("AccountingStorageBackupHost", K::kText).keeps<&C::accounting_storage_backup_host>(),
     key("AccountingStorageEnforce", K::kFlags)
-        .allow("none,associations,limits,nojobs,nosteps,qos,safe,wckeys,all")
+        .allow("none,associations,limits,nojobs,nosteps,qos,safe,wckeys,all,1,2")
         .keeps<&C::accounting_storage_enforce>().shown({}, "none"),
     key("AccountingStorageHost", K::kText, "localhost").keeps<&C::accounting_storage_host>(),
     key("AccountingStorageExternalHost", K::kText),
@@ -119,7 +119,7 @@ constexpr GlobalKey kRows[] = {
         .only("kill_invalid_depend,max_depend_depth").acts<&C::dependency_parameters>(),
     key("DisableRootJobs", K::kBool, "NO").acts<&C::disable_root_jobs>(),
     key("EioTimeout", K::kNumber, "60").range(0, kMax16).acts_by(set_eio_timeout),
-    key("EnforcePartLimits", K::kEnum, "NO").allow("NO,ANY,ALL,YES")
+    key("EnforcePartLimits", K::kEnum, "NO").allow("NO,ANY,ALL,YES,0,1")
         .acts_by(set_enforce_part_limits),
     key("Epilog", K::kText).adds<&C::epilog>(),
     key("EpilogMsgTime", K::kMicroseconds, "2000").keeps<&C::epilog_msg_time>(),

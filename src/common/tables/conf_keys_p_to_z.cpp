@@ -34,7 +34,7 @@ constexpr GlobalKey kRows[] = {
     key("PriorityParameters", K::kText).keeps<&C::priority_parameters>(),
     key("PrioritySiteFactorParameters", K::kText),
     key("PrioritySiteFactorPlugin", K::kText),
-    key("PriorityDecayHalfLife", K::kTimeSpan, "7-0").keeps<&C::priority_decay_half_life>(),
+    key("PriorityDecayHalfLife", K::kTimeSpan, "7-0").with_unlimited().keeps<&C::priority_decay_half_life>(),
     key("PriorityCalcPeriod", K::kTimeSpan, "5").keeps<&C::priority_calc_period>(),
     key("PriorityFavorSmall", K::kBool, "NO").acts<&C::priority_favor_small>(),
     key("PriorityFlags", K::kFlags)
@@ -57,8 +57,8 @@ constexpr GlobalKey kRows[] = {
     key("PriorityWeightQOS", K::kNumber, "0").keeps<&C::priority_weight_qos>(),
     key("PriorityWeightTRES", K::kWords).keeps<&C::priority_weight_tres>(),
     key("PrivateData", K::kFlags)
-        .allow("accounts,cloud,events,jobs,nodes,partitions,reservations,usage,users")
-        .only("cloud,jobs,nodes,partitions,reservations").acts<&C::private_data>().shown({}, "none"),
+        .allow("accounts,cloud,events,jobs,nodes,partitions,reservations,usage,users,all,none")
+        .only("cloud,jobs,nodes,partitions,reservations").except("none").acts_by(set_private_data).shown({}, "none"),
     key("ProctrackType", K::kEnum, "proctrack/cgroup")
         .allow("proctrack/cgroup,proctrack/linuxproc,proctrack/pgid").acts<&C::proctrack_type>()
         .needs_restart(),
@@ -150,7 +150,7 @@ constexpr GlobalKey kRows[] = {
         .allow("quiet,fatal,error,info,verbose,debug,debug2,debug3,debug4,debug5").numbered()
         .acts<&C::slurmctld_debug>(),
     key("SlurmctldHost", K::kText)
-        .acts_by(set_controller_host, "NAME or NAME(ADDRESS), each name once").each_line()
+        .acts_by(set_controller_host, "NAME or NAME(ADDRESS), each name once; both may be host lists of the same length").each_line()
         .needs_restart(),
     key("SlurmctldHttpAuthParameters", K::kText),
     key("SlurmctldLogFile", K::kText).acts<&C::slurmctld_log_file>(),

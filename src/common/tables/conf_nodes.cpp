@@ -150,6 +150,7 @@ Result<std::vector<std::string>> NodeNames::resolve(std::string_view text,
     chosen[found->second] = true;
     return true;
   };
+  std::vector<std::string> unknown;
   std::string list(text);
   std::ranges::replace(list, ' ', ',');  // Nodes="n1 n2"
   for (const std::string& entry : split_hosts(list)) {
@@ -169,9 +170,10 @@ Result<std::vector<std::string>> NodeNames::resolve(std::string_view text,
     const Result<std::vector<std::string>> names = expand_hosts(entry);
     if (!names) return tl::unexpected(names.error());
     for (const std::string& name : *names) {
-      if (!choose(name)) return failure(fmt::format("unknown node \"{}\"", name));
+      if (!choose(name)) unknown.push_back(name);
     }
   }
+  if (!unknown.empty()) return failure(fmt::format("unknown node{} \"{}\"", unknown.size() == 1 ? "" : "s", fold_hosts(unknown)));
   std::vector<std::string> nodes;
   for (size_t i = 0; i < chosen.size(); ++i) {
     if (chosen[i]) nodes.push_back(config_.nodes[i].name);

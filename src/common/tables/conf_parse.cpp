@@ -18,20 +18,22 @@ constexpr size_t kMaxNodes = 1U << 20;
 
 class SlurmConfParser {
  public:
+  using Pairs = std::vector<ConfPair>;
   explicit SlurmConfParser(ConfigScope scope) : scope_(scope) {}
 
   Status add(const ConfLine& line) {
-    const Result<std::vector<ConfPair>> pairs = conf_pairs(line);
-    if (!pairs) return tl::unexpected(pairs.error());
-    for (size_t i = 0; i < pairs->size(); ++i) {
+    ConfErrors errors;
+    Pairs pairs;
+    errors.add(read_conf_pairs(line, pairs));
+    for (size_t i = 0; i < pairs.size(); ++i) {
       // a line key takes all that follows it
-      if (const LineKind* kind = line_kind((*pairs)[i].key)) {
-        if (scope_ == ConfigScope::kGlobalKeys) return {};
-        return (this->*kind->add)(line, *pairs, i);
+      if (const LineKind* kind = line_kind(pairs[i].key)) {
+        if (scope_ == ConfigScope::kAll) errors.add((this->*kind->add)(line, pairs, i));
+        break;
       }
-      if (Status status = add_global(line, (*pairs)[i]); !status) return status;
+      errors.add(add_global(line, pairs[i]));
     }
-    return {};
+    return errors.status();
   }
 
   Result<ParsedConfig> finish(const std::vector<ConfLine>& lines) {
@@ -47,7 +49,6 @@ class SlurmConfParser {
   }
 
  private:
-  using Pairs = std::vector<ConfPair>;
   struct LineKind {
     std::string_view key;
     Status (SlurmConfParser::*add)(const ConfLine&, const Pairs&, size_t);
@@ -98,44 +99,65 @@ class SlurmConfParser {
     if (iequals(pairs[first].value, "DEFAULT")) {
       Status status =
           assign_line(line, pairs, first + 1, node_keys(), nodes, config().without_effect);
-      if (status) default_node_ = std::move(nodes);
+      default_node_ = std::move(nodes);
       return status;
     }
-    Status status = assign_line(line, pairs, first, node_keys(), nodes, config().without_effect);
-    if (!status) return status;
+    ConfErrors errors;
+    errors.add(assign_line(line, pairs, first, node_keys(), nodes, config().without_effect));
     Result<std::vector<NodeConfig>> expanded = nodes_of_line(nodes);
-    if (!expanded) return conf_failure(line, expanded.error().text);
-    if (expanded->empty()) return conf_failure(line, "NodeName names no node");
+    if (!expanded) {
+      errors.add(conf_failure(line, expanded.error().text));
+      expanded = bare_nodes(nodes.names);
+    } else if (expanded->empty()) {
+      errors.add(conf_failure(line, "NodeName names no node"));
+    }
+    std::string known;  // one is told of
     for (NodeConfig& node : *expanded) {
       if (iequals(node.name, "ALL") || iequals(node.name, "DEFAULT")) {
-        return conf_failure(line, fmt::format("no node can be named \"{}\"", node.name));
+        errors.add(conf_failure(line, fmt::format("no node can be named \"{}\"", node.name)));
+        continue;
       }
       if (!node_names_.insert(node.name).second) {
-        return conf_failure(line, fmt::format("node \"{}\" is there already", node.name));
+        if (known.empty()) known = node.name;
+        continue;
       }
-      if (config().nodes.size() == kMaxNodes) return conf_failure(line, "too many nodes");
+      if (config().nodes.size() == kMaxNodes) {
+        errors.add(conf_failure(line, "too many nodes"));
+        break;
+      }
       config().nodes.push_back(std::move(node));
       draft_.node_lines.push_back(line_number(line));
     }
-    return {};
+    if (!known.empty()) errors.add(conf_failure(line, fmt::format("node \"{}\" is there already", known)));
+    return errors.status();
+  }
+
+  // The names alone, so that what is wrong with their line is no error of the partitions that they are in.
+  static std::vector<NodeConfig> bare_nodes(const std::string& list) {
+    std::vector<NodeConfig> nodes;
+    const auto names = expand_hosts(list);
+    for (const std::string& name : names ? *names : std::vector<std::string>{}) nodes.emplace_back().name = name;
+    return nodes;
   }
 
   Status add_partition(const ConfLine& line, const Pairs& pairs, size_t first) {
     PartitionConfig partition = default_partition_;
     Status status =
         assign_line(line, pairs, first, partition_keys(), partition, config().without_effect);
-    if (!status) return status;
     if (iequals(partition.name, "DEFAULT")) {
       partition.name.clear();
       default_partition_ = std::move(partition);
-      return {};
+      return status;
     }
     if (find_partition(config(), partition.name)) {
-      return conf_failure(line, fmt::format("partition \"{}\" is there already", partition.name));
+      ConfErrors errors;
+      errors.add(status);
+      errors.add(conf_failure(line, fmt::format("partition \"{}\" is there already", partition.name)));
+      return errors.status();
     }
     config().partitions.push_back(std::move(partition));
     draft_.partition_lines.push_back(line);
-    return {};
+    return status;
   }
 
   Status add_node_set(const ConfLine& line, const Pairs& pairs, size_t first) {
@@ -202,7 +224,7 @@ Result<ParsedConfig> parse_slurm_conf(const std::vector<ConfLine>& lines, Config
 ParsedConfig parse_all_of_slurm_conf(const std::vector<ConfLine>& lines, std::vector<std::string>& errors) {
   SlurmConfParser parser(ConfigScope::kAll);
   for (const ConfLine& line : lines) {
-    if (Status status = parser.add(line); !status) errors.push_back(status.error().text);
+    append_errors(errors, parser.add(line));
   }
   return parser.finish_all(lines, errors);
 }

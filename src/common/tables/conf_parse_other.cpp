@@ -27,22 +27,21 @@ Status parse_globals(const std::vector<ConfLine>& lines,
                      std::map<std::string, std::string>& values,
                      std::vector<std::string>& unused) {
   const std::string section = fmt::format("{}: ", file);
+  ConfErrors errors;
   for (const ConfLine& line : lines) {
-    const Result<std::vector<ConfPair>> pairs = conf_pairs(line);
-    if (!pairs) return tl::unexpected(pairs.error());
-    for (const ConfPair& pair : *pairs) {
+    std::vector<ConfPair> pairs;
+    errors.add(read_conf_pairs(line, pairs));
+    for (const ConfPair& pair : pairs) {
       const auto* row = find_key(keys, pair.key);
       if (!row) {
-        return conf_failure(
-            line, fmt::format("unknown key \"{}\"{}", pair.key, did_you_mean_key(pair.key, keys)));
+        errors.add(conf_failure(line, fmt::format("unknown key \"{}\"{}", pair.key, did_you_mean_key(pair.key, keys))));
+        continue;
       }
-      if (Status status = assign_pair(line, pair, *row, owner, section, unused); !status) {
-        return status;
-      }
+      errors.add(assign_pair(line, pair, *row, owner, section, unused));
       values[std::string(row->name)] = pair.value;
     }
   }
-  return {};
+  return errors.status();
 }
 
 // "8", "4K", "2M", "1G": counts with binary multipliers.
@@ -128,20 +127,17 @@ Status parse_mpi_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed) 
 
 Status parse_gres_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed) {
   ClusterConfig& config = parsed.config;
+  ConfErrors errors;
   for (const ConfLine& line : lines) {
-    const Result<std::vector<ConfPair>> pairs = conf_pairs(line);
-    if (!pairs) return tl::unexpected(pairs.error());
+    std::vector<ConfPair> pairs;
+    errors.add(read_conf_pairs(line, pairs));
     GresLine gres;
     std::vector<std::string> unused;
-    if (Status status = assign_line(line, *pairs, 0, gres_keys(), gres, unused); !status) {
-      return status;
-    }
+    errors.add(assign_line(line, pairs, 0, gres_keys(), gres, unused));
     for (const std::string& what : unused) {  // "Name.AutoDetect=rsmi"
       config.without_effect.push_back("gres.conf." + what.substr(what.find('.') + 1));
     }
-    if (Status status = finish_gres_line(gres); !status) {
-      return conf_failure(line, status.error().text);
-    }
+    if (Status status = finish_gres_line(gres); !status) errors.add(conf_failure(line, status.error().text));
     const bool known = gres.name.empty() ||
                        std::find(config.gres_types.begin(), config.gres_types.end(), gres.name) !=
                            config.gres_types.end();
@@ -152,7 +148,7 @@ Status parse_gres_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed)
     config.gres_lines.push_back(gres);
   }
   tidy_unused(config);
-  return {};
+  return errors.status();
 }
 
 // Lines without NodeName say what holds for all nodes, and for what the lines after them leave out.
@@ -160,47 +156,47 @@ Status parse_container_conf(const std::vector<ConfLine>& lines, ParsedConfig& pa
   ClusterConfig& config = parsed.config;
   ContainerLine general;
   std::vector<JobContainerLine> own;
+  ConfErrors errors;
   for (const ConfLine& line : lines) {
-    const Result<std::vector<ConfPair>> pairs = conf_pairs(line);
-    if (!pairs) return tl::unexpected(pairs.error());
+    std::vector<ConfPair> pairs;
+    errors.add(read_conf_pairs(line, pairs));
     ContainerLine read = general;
-    if (Status status = assign_line(line, *pairs, 0, container_keys(), read, config.without_effect); !status) {
-      return status;
-    }
+    errors.add(assign_line(line, pairs, 0, container_keys(), read, config.without_effect));
     if (read.node_names.empty()) {
       general = std::move(read);
       continue;
     }
-    if (Status status = expand_into(read.node_names, read.nodes); !status) {
-      return conf_failure(line, status.error().text);
-    }
+    if (Status status = expand_into(read.node_names, read.nodes); !status) errors.add(conf_failure(line, status.error().text));
     own.push_back(std::move(read));
   }
   config.job_containers.push_back(std::move(general));
   for (JobContainerLine& line : own) config.job_containers.push_back(std::move(line));
   tidy_unused(config);
-  return {};
+  return errors.status();
 }
 
 Status parse_helpers_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed) {
   ClusterConfig& config = parsed.config;
   HelpersConfig read;
   std::vector<std::string> unused;
+  ConfErrors errors;
   for (const ConfLine& line : lines) {
-    const Result<std::vector<ConfPair>> pairs = conf_pairs(line);
-    if (!pairs) return tl::unexpected(pairs.error());
+    std::vector<ConfPair> pairs;
+    const Status written = read_conf_pairs(line, pairs);
     const bool of_helper = std::ranges::any_of(
-        *pairs, [](const ConfPair& pair) { return iequals(pair.key, "Feature") || iequals(pair.key, "NodeName"); });
+        pairs, [](const ConfPair& pair) { return iequals(pair.key, "Feature") || iequals(pair.key, "NodeName"); });
     if (!of_helper) {
       std::map<std::string, std::string> values;
-      if (Status status = parse_globals({line}, helpers_keys(), read, "helpers.conf", values, unused); !status) return status;
+      errors.add(parse_globals({line}, helpers_keys(), read, "helpers.conf", values, unused));
       continue;
     }
     HelperLine helper;
-    if (Status status = assign_line(line, *pairs, 0, helper_line_keys(), helper, unused); !status) return status;
-    if (Status status = finish_helper_line(helper); !status) return conf_failure(line, status.error().text);
+    errors.add(written);
+    errors.add(assign_line(line, pairs, 0, helper_line_keys(), helper, unused));
+    if (Status status = finish_helper_line(helper); !status) errors.add(conf_failure(line, status.error().text));
     read.helpers.push_back(std::move(helper));
   }
+  if (const Status all = errors.status(); !all) return all;
   if (!uses_helpers(config)) {
     parsed.warnings.emplace_back("helpers.conf is unused without NodeFeaturesPlugins=node_features/helpers");
     return {};

@@ -12,21 +12,23 @@ namespace sluice::tables {
 namespace {
 
 Status read_line(const ConfLine& line, std::vector<SwitchConfig>& out) {
-  const Result<std::vector<ConfPair>> pairs = conf_pairs(line);
-  if (!pairs) return tl::unexpected(pairs.error());
+  ConfErrors errors;
+  std::vector<ConfPair> pairs;
+  errors.add(read_conf_pairs(line, pairs));
   SwitchConfig read;
-  for (const ConfPair& pair : *pairs) {
+  for (const ConfPair& pair : pairs) {
     const auto hosts = expand_hosts(pair.value);
     if (iequals(pair.key, "SwitchName")) read.name = pair.value;
     else if (iequals(pair.key, "LinkSpeed")) read.link_speed = pair.value;
     else if (!iequals(pair.key, "Nodes") && !iequals(pair.key, "Switches")) {
-      return conf_failure(line, fmt::format("unknown key \"{}\"", pair.key));
+      errors.add(conf_failure(line, fmt::format("unknown key \"{}\"", pair.key)));
     } else if (!hosts) {
-      return conf_failure(line, hosts.error().text);
+      errors.add(conf_failure(line, hosts.error().text));
     } else {
       (iequals(pair.key, "Nodes") ? read.nodes : read.switches) = *hosts;
     }
   }
+  if (const Status all = errors.status(); !all) return all;
   if (read.name.empty()) return conf_failure(line, "SwitchName= is wanted");
   if (read.nodes.empty() == read.switches.empty()) return conf_failure(line, "a switch has Nodes= or Switches=, and not both");
   if (std::ranges::find(out, read.name, &SwitchConfig::name) != out.end()) {
@@ -63,9 +65,9 @@ Status check_tree(const ClusterConfig& config) {
 
 Status parse_topology_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed) {
   if (!iequals(parsed.config.topology_plugin, "topology/tree")) return {};
-  for (const ConfLine& line : lines) {
-    if (Status ok = read_line(line, parsed.config.switches); !ok) return ok;
-  }
+  ConfErrors errors;
+  for (const ConfLine& line : lines) errors.add(read_line(line, parsed.config.switches));
+  if (const Status all = errors.status(); !all) return all;
   return check_tree(parsed.config);
 }
 

@@ -189,6 +189,7 @@ class Report {
     }
     list(row, defaults);
   }
+  void private_data(const GlobalKey& row) { list(row, config_.private_data); }
   void enforce_part_limits(const GlobalKey& row) {
     static constexpr const char* kNames[] = {"NO", "ANY", "ALL"};
     line(row.name, kNames[static_cast<uint32_t>(config_.enforce_part_limits)]);
@@ -269,6 +270,7 @@ const Report::LineWriter* Report::writer_of(std::string_view key) {
       {"Prolog", &Report::prolog},
       {"PrologEpilogTimeout", &Report::prolog_epilog_timeout},
       {"PriorityType", &Report::priority_type},
+      {"PrivateData", &Report::private_data},
       {"PrologFlags", &Report::prolog_flags},
       {"PrologSlurmctld", &Report::prolog_slurmctld},
       {"PropagateResourceLimits", &Report::propagated},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "common/base/hostlist.hpp"
 #include "common/tables/conf_ignored.hpp"
 #include "common/tables/licenses.hpp"
 
@@ -46,9 +47,15 @@ bool set_eio_timeout(ClusterConfig& config, const ConfValue& value) {
 }
 
 bool set_enforce_part_limits(ClusterConfig& config, const ConfValue& value) {
-  // YES is an old spelling of ALL
-  config.enforce_part_limits =
-      value.number == 3 ? EnforcePartLimits::kAll : static_cast<EnforcePartLimits>(value.number);
+  using Mode = EnforcePartLimits;
+  static constexpr Mode kModes[] = {Mode::kNo, Mode::kAny, Mode::kAll, Mode::kAny, Mode::kNo, Mode::kAny};  // as the key's names
+  config.enforce_part_limits = kModes[value.number];
+  return true;
+}
+
+bool set_private_data(ClusterConfig& config, const ConfValue& value) {
+  config.private_data = has_option(value.items, "all") ? split_list(kPrivateKinds) : value.items;
+  std::erase(config.private_data, "none");
   return true;
 }
 
@@ -75,23 +82,34 @@ bool set_preempt_mode(ClusterConfig& config, const ConfValue& value) {
   return read_preempt_mode(value, config.preempt_mode, config.preempt_gang);
 }
 
+namespace {
+
+// "head" and "10.0.0.1", or as many of both: "head[1-2]" and "10.0.0.[1-2]".
+bool add_controllers(ClusterConfig& config, std::string_view names, std::string_view addresses) {
+  if (names.empty() || names.find_first_of("() ") != names.npos || split_hosts(names).size() != 1) return false;
+  const auto hosts = expand_hosts(names);
+  const auto at = expand_hosts(addresses.empty() ? names : addresses);
+  if (!hosts || !at || at->size() != hosts->size()) return false;
+  for (size_t i = 0; i < hosts->size(); ++i) {
+    for (const ControllerHost& other : config.controllers) {
+      if (other.name == (*hosts)[i]) return false;
+    }
+    config.controllers.push_back({(*hosts)[i], (*at)[i]});
+  }
+  return true;
+}
+
+}  // namespace
+
 bool set_controller_host(ClusterConfig& config, const ConfValue& value) {
-  std::string_view text = value.text;
-  ControllerHost host;
+  std::string_view text = value.text, address;
   const size_t open = text.find('(');
   if (open != std::string_view::npos) {
     if (!text.ends_with(')') || open + 2 > text.size() - 1) return false;
-    host.address = text.substr(open + 1, text.size() - open - 2);
+    address = text.substr(open + 1, text.size() - open - 2);
     text = text.substr(0, open);
   }
-  if (text.empty() || text.find_first_of("(),[] ") != std::string_view::npos) return false;
-  host.name = text;
-  if (host.address.empty()) host.address = host.name;
-  for (const ControllerHost& other : config.controllers) {
-    if (other.name == host.name) return false;
-  }
-  config.controllers.push_back(std::move(host));
-  return true;
+  return add_controllers(config, text, address);
 }
 
 bool set_licenses(ClusterConfig& config, const ConfValue& value) {

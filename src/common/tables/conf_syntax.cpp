@@ -68,6 +68,7 @@ std::string include_path(const ConfLine& line) {
 
 struct Gatherer {
   const ConfInclude& include;
+  std::vector<std::string>* lacking;
   std::vector<ConfLine> lines;
   std::string cluster;
 
@@ -86,7 +87,12 @@ struct Gatherer {
         path.replace(at, 2, cluster);
       }
       const Result<std::vector<ConfSource>> included = include(path, source.file);
-      if (!included) return conf_failure(line, included.error().text);
+      if (!included) {
+        const Status failed = conf_failure(line, included.error().text);
+        if (lacking == nullptr) return failed;
+        append_errors(*lacking, failed);
+        continue;
+      }
       for (const ConfSource& one : *included) {
         if (Status status = add(one, depth + 1); !status) return status;
       }
@@ -119,6 +125,7 @@ struct PairReader {
     ConfPair pair{std::string(text.substr(start, at - start)), {}};
     skip_blanks();
     if (pair.key.empty() || at == text.size() || text[at] != '=') {
+      if (pair.key.empty()) ++at;
       return conf_failure(line,
                           fmt::format("KEY=VALUE is wanted at \"{}\"", text.substr(start, 60)));
     }
@@ -145,8 +152,8 @@ tl::unexpected<Error> conf_failure(const ConfLine& line, std::string_view text) 
   return failure(ErrorCode::kInvalidConfig, fmt::format("{}:{}: {}", line.file, line.number, text));
 }
 
-Result<std::vector<ConfLine>> conf_lines(const ConfSource& source, const ConfInclude& include) {
-  Gatherer gatherer{include, {}, {}};
+Result<std::vector<ConfLine>> conf_lines(const ConfSource& source, const ConfInclude& include, std::vector<std::string>* lacking) {
+  Gatherer gatherer{include, lacking, {}, {}};
   if (Status status = gatherer.add(source, 0); !status) return tl::unexpected(status.error());
   return std::move(gatherer.lines);
 }
@@ -173,13 +180,37 @@ std::string conf_text(const std::vector<ConfLine>& lines) {
 
 Result<std::vector<ConfPair>> conf_pairs(const ConfLine& line) {
   std::vector<ConfPair> pairs;
+  if (Status status = read_conf_pairs(line, pairs); !status) return tl::unexpected(status.error());
+  return pairs;
+}
+
+Status read_conf_pairs(const ConfLine& line, std::vector<ConfPair>& pairs) {
+  ConfErrors errors;
+  bool follows_another = false;  // of words in a row that are no pairs the first is told
   PairReader reader{line, line.text};
   for (reader.skip_blanks(); reader.at < reader.text.size(); reader.skip_blanks()) {
     Result<ConfPair> pair = reader.next();
-    if (!pair) return tl::unexpected(pair.error());
-    pairs.push_back(std::move(*pair));
+    if (pair) pairs.push_back(std::move(*pair));
+    else if (!follows_another) errors.add(tl::unexpected(pair.error()));
+    follows_another = !pair;
   }
-  return pairs;
+  return errors.status();
+}
+
+void ConfErrors::add(const Status& status) {
+  if (status) return;
+  if (!text_.empty()) text_ += '\n';
+  text_ += status.error().text;
+}
+
+Status ConfErrors::status() const {
+  if (text_.empty()) return {};
+  return failure(ErrorCode::kInvalidConfig, text_);
+}
+
+void append_errors(std::vector<std::string>& errors, const Status& status) {
+  if (status) return;
+  for (std::string& line : split(status.error().text, '\n')) errors.push_back(std::move(line));
 }
 
 }  // namespace sluice::tables

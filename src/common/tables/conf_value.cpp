@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 
 #include <fmt/format.h>
 
@@ -26,19 +27,47 @@ bool is_name_of(std::string_view allowed, std::string_view text) {
   return iequals(allowed, text) || (allowed.find('/') != allowed.npos && iequals(allowed.substr(allowed.find('/') + 1), text));
 }
 
-// "1000", and "10K" of a number that is no size.
+// "1000", "+5", "0x3e8" and "01750", as C writes numbers.
+std::optional<uint64_t> plain_number(std::string_view text) {
+  int base = 10;
+  if (text.starts_with('+')) text.remove_prefix(1);
+  if (text.starts_with("0x") || text.starts_with("0X")) {
+    base = 16;
+    text.remove_prefix(2);
+  } else if (text.size() > 1 && text.starts_with('0')) {
+    base = 8;
+  }
+  uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, number, base);
+  if (error != std::errc() || at != end) return std::nullopt;
+  return number;
+}
+
+// The same, and "10K" of a number that is no size.
 std::optional<uint64_t> counted(std::string_view text) {
   uint64_t factor = 1;
   if (text.ends_with('K') || text.ends_with('k')) factor = 1024;
   if (text.ends_with('M') || text.ends_with('m')) factor = 1024 * 1024;
   if (factor != 1) text.remove_suffix(1);
-  const std::optional<uint64_t> number = to_number<uint64_t>(text);
+  const std::optional<uint64_t> number = plain_number(text);
   if (!number || *number > UINT32_MAX) return factor == 1 ? number : std::nullopt;
   return *number * factor;
 }
 
+// What INFINITE is where no member keeps "no limit": the largest number of so many bits. Nothing where a key has bounds of its own.
+std::optional<uint64_t> largest_number(const ConfRule& rule) {
+  if (rule.max == kMax16 || rule.max == kMax32 || rule.max == kMax64) return rule.max + 2;
+  return std::nullopt;
+}
+
 Parsed number_value(const ConfRule& rule, std::string_view text, Duration unit) {
   ConfValue value;
+  if (const auto largest = largest_number(rule); largest && !rule.unlimited && is_infinite(text)) {
+    value.number = *largest;
+    value.span = unit * static_cast<int64_t>(std::min<uint64_t>(*largest, UINT32_MAX));
+    return value;
+  }
   if (is_infinite(text) || (rule.none && (text == "-1" || iequals(text, "NONE")))) {
     if (!rule.unlimited) return std::nullopt;
     value.number = UINT64_MAX;
@@ -55,7 +84,9 @@ Parsed number_value(const ConfRule& rule, std::string_view text, Duration unit) 
 Parsed memory_value(const ConfRule& rule, std::string_view text) {
   ConfValue value;
   if (is_infinite(text)) return value;
-  const std::optional<uint64_t> mebibytes = parse_memory(text);
+  // a number of megabytes may be counted in K, as any other number
+  const bool thousands = text.ends_with('K') || text.ends_with('k');
+  const std::optional<uint64_t> mebibytes = thousands ? counted(text) : parse_memory(text);
   if (!mebibytes || *mebibytes < rule.min || *mebibytes > rule.max) return std::nullopt;
   value.number = *mebibytes;
   return value;
@@ -261,7 +292,7 @@ std::string allowed_values(const ConfRule& rule) {
     case ConfKind::kMicroseconds:
       return number_words(rule, "a number of microseconds");
     case ConfKind::kMemory:
-      return "megabytes, a size with K, M, G or T, or UNLIMITED";
+      return "megabytes (4K are 4096 of them), a size with M, G or T, or UNLIMITED";
     case ConfKind::kPercent:
       return "a number of percent";
     case ConfKind::kBool:

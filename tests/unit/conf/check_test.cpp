@@ -42,7 +42,27 @@ TEST_F(Check, TellsAllErrorsOfAllFilesAtOnce) {
     EXPECT_TRUE(any_has(found.errors, error)) << error << "\n" << check_text(found);
   }
   EXPECT_EQ(found.errors.size(), 9U) << check_text(found);
-  EXPECT_TRUE(check_text(found).ends_with(path("slurm.conf") + ": 9 errors, 1 warning\n")) << check_text(found);
+  EXPECT_TRUE(check_text(found).ends_with(path("slurm.conf") + ": 9 errors, 3 warnings\n")) << check_text(found);
+}
+
+TEST_F(Check, TellsAllErrorsOfALineAndOfWhatIsIncluded) {
+  put("slurm.conf",
+      "ClusterName=demo\nSlurmctldHost=vm(127.0.0.1)\nInclude no-such.conf\nInclude more.conf\nKillWait=x WaitTime=y\n"
+      "NodeName=n1 NodeAddr=127.0.0.1 CPUs=x State=GONE\nPartitionName=a Nodes=n1\nTopologyPlugin=topology/tree\nNamespaceType=namespace/linux\n");
+  put("more.conf", "ReturnToService=7 BadKey=1\n");
+  put("gres.conf", "Name=gpu Count=x Flags=y\nName=gpu Nothing=1\n");
+  put("topology.conf", "SwitchName=s1 Nodes=n[ Speed=3\nSwitchName=s2\n");
+  put("namespace.yaml", "defaults:\n");
+  const ConfigCheck found = check();
+  const std::string conf = path("slurm.conf");
+  for (const std::string& error :
+       {conf + ":3: ", path("more.conf") + ":1: ReturnToService=\"7\"", path("more.conf") + ":1: unknown key \"BadKey\"", conf + ":5: KillWait=\"x\"",
+        conf + ":5: WaitTime=\"y\"", conf + ":6: CPUs=\"x\"", conf + ":6: State=\"GONE\"", path("gres.conf") + ":1: Count=\"x\"",
+        path("gres.conf") + ":1: Flags=\"y\"", path("gres.conf") + ":2: unknown key \"Nothing\"", path("topology.conf") + ":1: unknown key \"Speed\"",
+        path("topology.conf") + ":2: a switch has", std::string("namespace.yaml: it is not read here")}) {
+    EXPECT_TRUE(any_has(found.errors, error)) << error << "\n" << check_text(found);
+  }
+  EXPECT_FALSE(any_has(found.errors, "unknown node")) << check_text(found);
 }
 
 TEST_F(Check, WarnsOfWhatThisHostLacks) {

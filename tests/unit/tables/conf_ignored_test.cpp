@@ -25,6 +25,8 @@ TEST(ConfIgnored, WhatWeakensSecurityOrEnforcementStopsTheStart) {
       {"MCSPlugin=mcs/user", "MCSPlugin"},
       {"MCSPlugin=user", "MCSPlugin"},
       {"PrivateData=jobs,usage", "PrivateData"},
+      {"PrivateData=all", "PrivateData"},
+      {"AccountingStorageEnforce=1", "AccountingStorageEnforce"},
       {"SlurmctldParameters=disable_triggers", "SlurmctldParameters"},
       {"PartitionName=p AllowAccounts=good", "AllowAccounts"},
       {"PartitionName=p AllowQos=high", "AllowQos"},

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/base/text.hpp"
 #include "common/wire/codec.hpp"
 #include "unit/tables/conf_support.hpp"
 
@@ -147,9 +148,9 @@ TEST(ConfParse, RefusesWithPlaceKeyAndWhatIsAllowed) {
             "/etc/slurm.conf:3: SlurmdTimeout=\"-1\" is not valid; al");
   EXPECT_EQ(error_of("EnforcePartLimits=some\n"),
             "/etc/slurm.conf:3: EnforcePartLimits=\"some\" is not valid; allowed: one of NO, ANY, "
-            "ALL, YES");
-  EXPECT_EQ(error_of("PrivateData=jobs,all\n").substr(0, 68),
-            "/etc/slurm.conf:3: PrivateData=\"jobs,all\" is not valid; allowed: a c");
+            "ALL, YES, 0, 1");
+  EXPECT_EQ(error_of("PrivateData=jobs,any\n").substr(0, 68),
+            "/etc/slurm.conf:3: PrivateData=\"jobs,any\" is not valid; allowed: a c");
   EXPECT_EQ(error_of("NodeName=n1 Cpu=3\n"),
             "/etc/slurm.conf:3: unknown key \"Cpu\" in a NodeName line; did you mean \"CPUs\"?");
   EXPECT_EQ(error_of("NodeName=n[1-3]\nNodeName=n2\n"),
@@ -167,6 +168,31 @@ TEST(ConfParse, RefusesWithPlaceKeyAndWhatIsAllowed) {
   EXPECT_EQ(parse("ClusterName=x\n").error().text,
             "/etc/slurm.conf: SlurmctldHost is not set; one line of it is wanted");
   EXPECT_EQ(parse("SlurmctldHost=x\n").error().text, "/etc/slurm.conf: ClusterName is not set");
+}
+
+TEST(ConfParse, TellsAllThatIsWrongWithALine) {
+  EXPECT_EQ(error_of("KillWait=abc WaitTime=5 min ReturnToService=x\n"),
+            "/etc/slurm.conf:3: KEY=VALUE is wanted at \"min ReturnToService=x\"\n"
+            "/etc/slurm.conf:3: KillWait=\"abc\" is not valid; allowed: a number of seconds from 0 to 65533\n"
+            "/etc/slurm.conf:3: ReturnToService=\"x\" is not valid; allowed: a number from 0 to 2");
+  EXPECT_EQ(error_of("NodeName=n1 Cpu=3 State=GONE Port=a\n").find("Cpu"), 32U);
+  const auto lines_in = [](const std::string& text) { return split(text, '\n').size(); };
+  EXPECT_EQ(lines_in(error_of("NodeName=n1 Cpu=3 State=GONE Port=a\n")), 3U) << error_of("NodeName=n1 Cpu=3 State=GONE Port=a\n");
+  EXPECT_EQ(lines_in(error_of("these words are no keys\n")), 1U);
+  EXPECT_EQ(error_of("NodeName=n1\nPartitionName=a Nodes=n[1-3],m\n"), "/etc/slurm.conf:4: partition \"a\": unknown nodes \"n[2-3],m\"");
+}
+
+TEST(ConfParse, TellsOfEveryLineOnceWhereAllIsWanted) {
+  std::vector<std::string> errors;
+  const auto lines = lines_of("ClusterName=demo\nSlurmctldHost=vm\nNodeName=n1 CPUs=x State=GONE\nNodeName=n2 Port=[1-2]\n"
+                              "PartitionName=a Nodes=n1,n2\nPartitionName=b Nodes=n8 MinNodes=3 MaxNodes=2\nPartitionName=c Nodes=n9 Alternate=d\n");
+  ASSERT_TRUE(lines);
+  (void)parse_all_of_slurm_conf(*lines, errors);
+  const std::vector<std::string> begins = {":3: CPUs=\"x\"", ":3: State=\"GONE\"", ":4: Port=\"[1-2]\"", ":6: partition \"b\": MinNodes=3",
+                                           ":6: partition \"b\": unknown node \"n8\"", ":7: partition \"c\": unknown node \"n9\"",
+                                           ":7: partition \"c\": unknown partition \"d\""};
+  ASSERT_EQ(errors.size(), begins.size()) << join(errors, "\n");
+  for (size_t i = 0; i < begins.size(); ++i) EXPECT_TRUE(errors[i].starts_with("/etc/slurm.conf" + begins[i])) << errors[i];
 }
 
 TEST(ConfParse, ChecksListsWithRulesOfTheirOwn) {
