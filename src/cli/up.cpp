@@ -41,10 +41,14 @@ int up_main(int argc, char** argv) {
     text << in.rdbuf();
     options.extra_conf = text.str();
   }
+  for (const char* name : {"--nodes", "--cpus", "--memory", "--conf"}) options.shaped |= app.count(name) > 0;
   const auto started = start_trial(options);
   if (!started) {
     std::fprintf(stderr, "sluice up: error: %s\n", started.error().text.c_str());
     return 1;
+  }
+  if (started->own_conf) {
+    std::fprintf(stderr, "sluice up: %s/slurm.conf has been edited and is used as it is; remove it to have it written anew\n", options.dir.c_str());
   }
   std::error_code ignored;
   const std::filesystem::path programs = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();

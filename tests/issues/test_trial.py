@@ -51,6 +51,38 @@ class Folders(unittest.TestCase):
         done = subprocess.run([os.path.join(BIN, "sluice"), "down", "--dir", self.folder], capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "0 processes stopped\n", ""))
 
+    def test_an_edited_configuration_is_kept(self):
+        """sluice up wrote slurm.conf anew in a folder that had one, and what its user had changed was gone."""
+        def sluice(verb, *options):
+            done = subprocess.run([os.path.join(BIN, "sluice"), verb, "--dir", self.folder, *options], capture_output=True, text=True, check=False)
+            return done.returncode, done.stdout, done.stderr
+
+        def names():
+            with open(conf, encoding="utf-8") as f:
+                return [line for line in f if line.startswith(("NodeName", "KillWait"))]
+
+        conf = os.path.join(self.folder, "slurm.conf")
+        self.addCleanup(sluice, "down")
+        for nodes in ("1", "2"):  # nothing is edited: it is written anew
+            self.assertEqual(sluice("up", "--nodes", nodes)[0], 0)
+            self.assertEqual(len([1 for line in names() if f"n[1-{nodes}]" in line or (nodes == "1" and "=n1 " in line)]), 1)
+            self.assertEqual(sluice("down")[0], 0)
+        with open(conf, "a", encoding="utf-8") as f:
+            f.write("KillWait=7\n")
+        before = names()
+        status, out, err = sluice("up", "--nodes", "1")
+        self.assertEqual((status, out), (1, ""))
+        self.assertIn(f"sluice up: error: {conf} has been edited since sluice up wrote it", err)
+        self.assertEqual(names(), before)
+        status, out, err = sluice("up")
+        self.assertEqual((status, err), (0, f"sluice up: {conf} has been edited and is used as it is; remove it to have it written anew\n"))
+        self.assertTrue(out.startswith("2 nodes are idle"))
+        self.assertEqual(names(), before)
+        self.assertEqual(sluice("down")[0], 0)
+        os.remove(conf)
+        self.assertEqual(sluice("up", "--nodes", "1"), (0, mock.ANY, ""))
+        self.assertNotIn("KillWait=7\n", names())
+
 
 if __name__ == "__main__":
     unittest.main()

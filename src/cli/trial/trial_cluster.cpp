@@ -132,6 +132,30 @@ Result<TrialNodes> wait_until_idle(const TrialOptions& options, const ClusterCon
                              options.dir, tail_of(fs::path(options.dir) / "log/sluicectld.log")));
 }
 
+// A copy of what was written to slurm.conf, to see whether it has been edited since.
+fs::path copy_of_conf(const fs::path& dir) { return dir / "run/slurm.conf.written"; }
+
+bool is_edited(const fs::path& dir) {
+  const auto text = read_file((dir / "slurm.conf").string());
+  if (!text) return false;
+  const auto written = read_file(copy_of_conf(dir).string());
+  return !written || *written != *text;
+}
+
+Status write_conf(const TrialOptions& options) {
+  const fs::path dir = options.dir;
+  if (is_edited(dir)) {
+    if (!options.shaped) return {};
+    return failure(fmt::format("{}/slurm.conf has been edited since sluice up wrote it, and --nodes, --cpus, --memory and --conf are for a new one; "
+                               "leave them out to use it as it is, or remove it", options.dir));
+  }
+  auto first_port = free_ports(options.nodes + 1);
+  if (!first_port) return tl::unexpected(first_port.error());
+  const std::string text = trial_conf(options, TrialPlace{short_host_name(), user_name(), *first_port});
+  if (auto ok = write_file(dir / "slurm.conf", text, 0644); !ok) return ok;
+  return write_file(copy_of_conf(dir), text, 0644);
+}
+
 Status prepare_folder(const TrialOptions& options) {
   const fs::path dir = options.dir;
   std::error_code error;
@@ -146,10 +170,7 @@ Status prepare_folder(const TrialOptions& options) {
     }
     if (auto ok = write_file(dir / "slurm.key", key, 0600); !ok) return ok;
   }
-  auto first_port = free_ports(options.nodes + 1);
-  if (!first_port) return tl::unexpected(first_port.error());
-  const TrialPlace place{short_host_name(), user_name(), *first_port};
-  return write_file(dir / "slurm.conf", trial_conf(options, place), 0644);
+  return write_conf(options);
 }
 
 Result<TrialNodes> launch_all(const TrialOptions& options) {
@@ -207,6 +228,7 @@ Result<TrialNodes> start_trial(const TrialOptions& wanted) {
                                options.dir, options.dir));
   }
   auto done = prepare_folder(options).and_then([&] { return launch_all(options); });
+  if (done) done->own_conf = is_edited(options.dir);
   if (!done) (void)stop_trial(options.dir);
   return done;
 }
