@@ -10,9 +10,12 @@
 #include <fmt/format.h>
 
 #include "common/base/time_text.hpp"
+#include "common/log/before_lines.hpp"
 #include "common/model/component_name.hpp"
 #include "common/tables/job_states.hpp"
+#include "common/net/clock.hpp"
 #include "common/tables/step_names.hpp"
+#include "ctld/sched/policy/priority.hpp"
 #include "ctld/state/exit_status.hpp"
 #include "ctld/state/fold.hpp"
 
@@ -56,11 +59,9 @@ class EventLines {
   // --- jobs that wait
   void operator()(const JobSubmitted& e) {
     const Job& job = e.job;
-    if (job.spec->batch) {
-      info("_slurm_rpc_submit_batch_job: JobId={} uid={} Partition={}", name(job), job.spec->uid, job.partition.view());
-    } else {
-      info("sched: _slurm_rpc_allocate_resources JobId={} uid={} Partition={}", name(job), job.spec->uid, job.partition.view());
-    }
+    info("{} JobId={} InitPrio={} usec={} uid={} Partition={}",
+         job.spec->batch ? "_slurm_rpc_submit_batch_job:" : "sched: _slurm_rpc_allocate_resources", name(job), first_priority(job),
+         at_.took.count(), job.spec->uid, job.partition.view());
   }
   void operator()(const JobUpdated& e) {
     if (at_.by == kNobody) return line(Level::kDebug, "_update_job: JobId={}", name(e.job));
@@ -207,6 +208,14 @@ class EventLines {
   void error(fmt::format_string<Args...> format, Args&&... args) {
     line(Level::kError, format, std::forward<Args>(args)...);
   }
+  // Of a job that is held Slurm says 0.
+  [[nodiscard]] uint32_t first_priority(const Job& job) const {
+    if (job.hold != HoldKind::kNone) return 0;
+    const uint32_t given = job.spec->priority;
+    if (given != UINT32_MAX && given != 0) return given;
+    const Partition* partition = find_partition(at_.after, job.partition.view());
+    return partition == nullptr ? 0 : sched::make_policies(at_.after).priority->priority(job, *partition->config, at_.time);
+  }
   [[nodiscard]] std::string name(JobId job) const { return job_id_text(at_.after, job); }
   [[nodiscard]] static std::string name(const Job& job) {
     return job.het != nullptr ? fmt::format("{}({})", component_name(*job.het), job.id) : std::to_string(job.id);
@@ -269,7 +278,9 @@ std::string job_id_text(const ClusterState& state, JobId id) {
   return fmt::format("{}_{}({})", job->array->array_job, job->array->task, id);
 }
 
-EventLog::EventLog(ClusterSnapshot now) : before_(std::move(now)), thread_([this] { run(); }) {}
+EventLog::EventLog(ClusterSnapshot now) : before_(std::move(now)), thread_([this] { run(); }) {
+  log::before_lines([this] { catch_up(); });
+}
 
 EventLog::~EventLog() { stop(); }
 
@@ -286,12 +297,13 @@ void EventLog::note(std::vector<engine::LoggedFrame> frames, const ClusterSnapsh
     }
     was_empty = waiting_.empty();
     waiting_events_ += events;
-    waiting_.push_back({std::move(frames), after});
+    waiting_.push_back({std::move(frames), after, net::now()});
   }
   if (was_empty) wake_.notify_one();
 }
 
 void EventLog::stop() {
+  log::before_lines(nullptr);
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -302,26 +314,55 @@ void EventLog::stop() {
 
 void EventLog::run() {
   while (true) {
-    std::deque<Batch> batches;
-    size_t left_out = 0;
+    bool stops = false;
     {
       std::unique_lock lock(mutex_);
       wake_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
       // a storm of small groups is few wake-ups and few writes
       if (!stopping_) wake_.wait_for(lock, kPause, [this] { return stopping_; });
-      if (waiting_.empty() && left_out_ == 0) return;
-      batches.swap(waiting_);
-      left_out = std::exchange(left_out_, 0);
-      waiting_events_ = 0;
+      stops = stopping_;
     }
-    for (const Batch& batch : batches) write(batch);
-    if (left_out > 0) log::error("{} events were not logged: the log is too slow", left_out);
+    bool wrote = false;
+    {
+      const std::lock_guard writing(writing_);
+      wrote = write_waiting();
+    }
+    if (stops && !wrote) return;
   }
+}
+
+bool EventLog::write_waiting() {
+  std::deque<Batch> batches;
+  size_t left_out = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    batches.swap(waiting_);
+    left_out = std::exchange(left_out_, 0);
+    waiting_events_ = 0;
+  }
+  for (const Batch& batch : batches) write(batch);
+  if (left_out > 0) {
+    const log::Line line{Level::kError, fmt::format("{} events were not logged: the log is too slow", left_out)};
+    log::write_lines({&line, 1}, net::now());
+  }
+  return !batches.empty() || left_out > 0;
+}
+
+// Somebody is about to log a line of this moment. It does not wait where much is to be written, or is being written.
+void EventLog::catch_up() {
+  constexpr size_t kFew = 64;
+  {
+    const std::lock_guard lock(mutex_);
+    if (waiting_.empty() || waiting_events_ > kFew) return;
+  }
+  const std::unique_lock writing(writing_, std::try_to_lock);
+  if (writing.owns_lock()) (void)write_waiting();
 }
 
 void EventLog::write(const Batch& batch) {
   for (const engine::LoggedFrame& frame : batch.frames) {
-    const EventMoment moment{*before_, *batch.after, frame.by, log::most()};
+    const EventMoment moment{.before = *before_, .after = *batch.after, .by = frame.by, .most = log::most(), .time = frame.time,
+                             .took = std::max(Duration(0), batch.durable - frame.time)};
     std::vector<log::Line> lines;
     for (const Event& event : frame.events) {
       std::vector<log::Line> some = log_lines(moment, event);
@@ -329,7 +370,7 @@ void EventLog::write(const Batch& batch) {
     }
     // in parts: others want to log meanwhile
     for (std::span<const log::Line> rest(lines); !rest.empty(); rest = rest.subspan(std::min(rest.size(), kMostAtOnce))) {
-      log::write_lines(rest.first(std::min(rest.size(), kMostAtOnce)), frame.time);
+      log::write_lines(rest.first(std::min(rest.size(), kMostAtOnce)), batch.durable);
     }
   }
   before_ = batch.after;

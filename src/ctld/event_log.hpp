@@ -21,13 +21,16 @@ struct EventMoment {
   const state::ClusterState& after;
   uint32_t by = UINT32_MAX;
   log::Level most = log::Level::kInfo;
+  Time time = kNoTime;  // when it was decided
+  Duration took{};      // until it was durable
 };
 [[nodiscard]] std::vector<log::Line> log_lines(const EventMoment& moment, const state::Event& event);
 
 // "17", "6_1(17)" of an array task, "12+1(13)" of a component of a heterogeneous job; with `JobId=` before it.
 [[nodiscard]] std::string job_id_text(const state::ClusterState& state, JobId job);
 
-// Writes the lines on a thread of its own, so that neither the engine nor who waits for an answer pays for them.
+// Writes the lines on a thread of its own, so that neither the engine nor who waits for an answer pays for them. What others log
+// meanwhile comes behind what happened before it, as long as that is not very much.
 class EventLog {
  public:
   explicit EventLog(state::ClusterSnapshot now);
@@ -43,9 +46,12 @@ class EventLog {
   struct Batch {
     std::vector<engine::LoggedFrame> frames;
     state::ClusterSnapshot after;
+    Time durable;
   };
   void run();
-  void write(const Batch& batch);
+  [[nodiscard]] bool write_waiting();  // false: nothing waited
+  void write(const Batch& batch);      // with writing_
+  void catch_up();
 
   std::mutex mutex_;
   std::condition_variable wake_;
@@ -53,7 +59,8 @@ class EventLog {
   size_t waiting_events_ = 0;
   size_t left_out_ = 0;          // events that came while too many waited
   bool stopping_ = false;
-  state::ClusterSnapshot before_;  // of the thread alone
+  std::mutex writing_;             // taken before mutex_
+  state::ClusterSnapshot before_;  // guarded by writing_
   std::thread thread_;
 };
 

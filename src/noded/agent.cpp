@@ -23,6 +23,7 @@
 #include "common/step/cpu_settings.hpp"
 #include "common/step/gpu_clocks.hpp"
 #include "common/tables/conf_ignored.hpp"
+#include "common/tables/step_names.hpp"
 #include "noded/broadcasts.hpp"
 #include "noded/child_processes.hpp"
 #include "noded/health_check.hpp"
@@ -219,10 +220,14 @@ class Agent::Graph {
   void registered(const protocol::RegisterNodeReply& reply) {
     if (reply.removed && !reply.forget.empty())
       log::error("the cluster does not have this node any more; steps that are ended: {}", reply.forget.size());
-    for (const protocol::StepKey& key : reply.forget)
+    for (const protocol::StepKey& key : reply.forget) {
+      log::info("JobId={} StepId={} is ended: the controller does not know it (any more); its log says why", key.id.job, step_id_text(key.id));
       steps_->terminate({key, true, {}});
-    for (const JobId job : reply.clean)
+    }
+    for (const JobId job : reply.clean) {
+      log::info("JobId={} is over for the controller: what is left of it is cleaned", job);
       jobs_->clean(job);
+    }
     reporter_->resume();
     if (cache_) cache_->follow(reply.config_digest);
   }

@@ -28,8 +28,11 @@ class Story(ClusterCase):
         self.wait_ended(job)
         self.wait_line(f"_job_complete: JobId={job} done")
         story = "\n".join(self.lines(rf"JobId={job}\b"))
-        for line in (f"_slurm_rpc_submit_batch_job: JobId={job} uid={os.getuid()} Partition=debug",
-                     rf"sched: Allocate JobId={job} NodeList=n1 #CPUs=1 Partition=debug",
+        # slurm.conf has no PriorityType: numbers that count down
+        self.assertRegex(story, rf"_slurm_rpc_submit_batch_job: JobId={job} InitPrio={4294901760 - job} usec=[1-9]\d* uid={os.getuid()} Partition=debug")
+        times = [line[:24] for line in self.cluster.log().splitlines() if line.startswith("[")]
+        self.assertEqual(times, sorted(times), "lines are in the order of their times")
+        for line in (                     rf"sched: Allocate JobId={job} NodeList=n1 #CPUs=1 Partition=debug",
                      f"_slurm_rpc_job_step_create: JobId={job} StepId={job}.0 NodeList=n1 Tasks=1",
                      f"JobId={job} StepId={job}.0 COMPLETED WEXITSTATUS 0",
                      f"JobId={job} StepId={job}.batch FAILED WEXITSTATUS 3",
@@ -70,9 +73,14 @@ class Story(ClusterCase):
             self.skipTest("needs root to be somebody else")
         self.run_cmd("scancel", job, user=NOBODY, check=False, cwd="/")
         self.run_cmd("scontrol", "reconfigure", user=NOBODY, check=False, cwd="/")
-        self.wait_line(rf"error: Security violation, \w+ RPC from uid={NOBODY} at 127\.0\.0\.1:\d+$")
+        self.wait_line(rf"error: Security violation, Signal RPC from uid={NOBODY} at 127\.0\.0\.1:\d+: JobId={job}$")
         self.run_cmd("scancel", "-n", "wrap", "-t", "PD", "-u", str(os.getuid()), user=NOBODY, check=False, cwd="/")
         self.wait_line(rf"error: Security violation, CancelJobs RPC from uid={NOBODY} at 127\.0\.0\.1:\d+: JobId={job}$")
+        for method, command in (("JobAction", ("scontrol", "hold", job)), ("UpdateJob", ("scontrol", "update", f"JobId={job}", "Nice=5"))):
+            self.run_cmd(*command, user=NOBODY, check=False, cwd="/")
+            self.wait_line(rf"error: Security violation, {method} RPC from uid={NOBODY} at 127\.0\.0\.1:\d+: JobId={job}")
+        self.run_cmd("sbatch", "--uid=4242", "--wrap", "true", check=False)
+        self.assertEqual(self.lines(r"Security violation, .* from uid=0 "), [], "nothing is forbidden to root")
         self.wait_line(rf"error: Security violation, Reconfigure RPC from uid={NOBODY}")
         self.run_cmd("scancel", job)
 

@@ -1,6 +1,7 @@
 // The log's targets, on spdlog's sinks. Levels are ours (Slurm has more than spdlog), so a line is
 // filtered and formatted here and a sink only writes it.
 #include "common/log/log.hpp"
+#include "common/log/before_lines.hpp"
 #include "common/log/log_file.hpp"
 #include "common/log/log_json.hpp"
 #include "common/log/log_line.hpp"
@@ -40,6 +41,8 @@ struct Targets {
   SinkPtr to_stderr = plain(std::make_shared<spdlog::sinks::stderr_sink_st>());
   AppendFile to_file;
   SinkPtr to_syslog;
+  std::timespec last{};  // of the newest line
+  std::shared_ptr<const std::function<void()>> before;  // null: nothing
 
   [[nodiscard]] Level most() const {
     return std::max({options.stderr_level, to_file.is_open() ? options.file_level : Level::kQuiet,
@@ -139,6 +142,14 @@ struct Entry {
   bool always = false;  // whatever the level of a target is
 };
 
+// Lines are in the order of their times: one that was late has that of the line before it. The clock may be set back further.
+std::timespec in_order(Targets& log, const std::timespec& when) {
+  constexpr int64_t kLate = 1'000'000'000;
+  const int64_t behind = (log.last.tv_sec - when.tv_sec) * 1'000'000'000 + (log.last.tv_nsec - when.tv_nsec);
+  if (behind <= 0 || behind > kLate) log.last = when;
+  return log.last;
+}
+
 // Under the mutex. What the file gets is added to `file`, so that many lines are one write.
 void emit(Targets& log, const Entry& entry, std::string& file) {
   const Options& options = log.options;
@@ -164,10 +175,17 @@ void emit(Targets& log, const Entry& entry, std::string& file) {
   if (to_syslog) emit(log.to_syslog, entry.level, fmt::format("{}{}", entry.prefix, entry.text));
 }
 
-void emit_now(const Entry& entry) {
+void emit_now(Entry entry) {
   Targets& log = targets();
+  std::shared_ptr<const std::function<void()>> before;
+  {
+    const std::lock_guard lock(log.mutex);
+    before = log.before;
+  }
+  if (before) (*before)();
   std::string file;
   const std::lock_guard lock(log.mutex);
+  entry.when = in_order(log, entry.when);
   emit(log, entry, file);
   if (!file.empty()) log.to_file.write(file);
 }
@@ -278,6 +296,12 @@ void vfatal(fmt::string_view format, fmt::format_args args) {
 
 }  // namespace detail
 
+void before_lines(std::function<void()> hook) {
+  Targets& log = targets();
+  const std::lock_guard lock(log.mutex);
+  log.before = hook ? std::make_shared<const std::function<void()>>(std::move(hook)) : nullptr;
+}
+
 void write_lines(std::span<const Line> lines, Time when) {
   Targets& log = targets();
   const auto since_1970 = when.time_since_epoch();
@@ -287,8 +311,9 @@ void write_lines(std::span<const Line> lines, Time when) {
   for (const Line& line : lines) messages.push_back(log_line(line.text));
   std::string file;
   const std::lock_guard lock(log.mutex);
+  const std::timespec stamp = in_order(log, time);
   for (size_t i = 0; i < lines.size(); ++i) {
-    emit(log, {.level = lines[i].level, .prefix = prefix_of(lines[i].level), .text = messages[i], .when = time}, file);
+    emit(log, {.level = lines[i].level, .prefix = prefix_of(lines[i].level), .text = messages[i], .when = stamp}, file);
   }
   if (!file.empty()) log.to_file.write(file);
 }

@@ -18,6 +18,8 @@ struct Refusal {
   std::optional<uint32_t> uid;  // nothing: the caller did not prove who it is
   std::string_view peer;        // "10.0.0.1:4242"
   const Error& why;
+  std::string_view subject = {};  // "JobId=17"; may be empty
+  bool by_admin = false;          // root or SlurmUser
 };
 
 // Whether an error of this kind is one an administrator wants to know of.
@@ -25,7 +27,7 @@ struct Refusal {
 
 class RefusalLog {
  public:
-  // The line to write, or nothing: when there have been too many, or root mistyped a user's name.
+  // The line to write, or nothing: when there have been too many, or an administrator made a mistake.
   [[nodiscard]] std::optional<std::string> line(const Refusal& refusal, SteadyTime now);
   // Writes it, if the error is such a one. Any thread.
   void note(const Refusal& refusal);

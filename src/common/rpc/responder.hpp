@@ -23,6 +23,8 @@ class ReplySink {
   [[nodiscard]] virtual bool is_gone() const { return false; }
   // So much of the time until the answer was waiting for something else, not work on the request.
   virtual void note_wait(Duration) {}
+  // What the request is about ("JobId=17"), for the log of what is denied. Before the handler runs.
+  virtual void note_subject(std::string) {}
 };
 
 // The right to answer one request: movable, not copyable, usable from any thread at any later
@@ -46,6 +48,9 @@ class RawResponder {
   [[nodiscard]] bool is_gone() const { return sink_ == nullptr || sink_->is_gone(); }
   void note_wait(Duration time) const {
     if (sink_) sink_->note_wait(time);
+  }
+  void note_subject(std::string subject) const {
+    if (sink_ && !subject.empty()) sink_->note_subject(std::move(subject));
   }
   [[nodiscard]] explicit operator bool() const { return sink_ != nullptr; }
 
@@ -106,6 +111,7 @@ class StreamSink {
   virtual ~StreamSink() = default;
   virtual WriteState write(std::string chunk) = 0;
   virtual void finish(Status status) = 0;
+  virtual void note_subject(std::string) {}  // as ReplySink's
   virtual void on_cancel(std::function<void()> callback) = 0;
   virtual void on_ready(std::function<void()> callback) = 0;
 };

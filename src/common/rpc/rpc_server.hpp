@@ -70,6 +70,15 @@ inline constexpr MethodRules kLong{.most_bytes = kLongRequestBytes};
 inline constexpr MethodRules kSlow{.slow = true};
 inline constexpr MethodRules kLongAndSlow{.most_bytes = kLongRequestBytes, .slow = true};
 
+// "JobId=17" where the request says which job it is about.
+template <class Request>
+[[nodiscard]] std::string subject_of(const Request& request) {
+  if constexpr (requires { std::string_view(request.target); }) return "JobId=" + std::string(std::string_view(request.target));
+  else if constexpr (requires { request.job == 0U; std::to_string(request.job); }) return "JobId=" + std::to_string(request.job);
+  else if constexpr (requires { std::to_string(request.id.job); }) return "JobId=" + std::to_string(request.id.job);
+  else return {};
+}
+
 class RpcServer {
  public:
   template <class Request, class Reply>
@@ -93,9 +102,10 @@ class RpcServer {
     add_raw(method, rules,
             [handler = std::move(handler)](const CallContext& context, std::string_view bytes,
                                            RawResponder raw) {
-              Responder<Reply> responder(std::move(raw));
               Result<Request> request = context.template decode<Request>(bytes);
-              if (!request) return responder.fail(std::move(request.error()));
+              if (!request) return raw.fail(std::move(request.error()));
+              raw.note_subject(subject_of(*request));
+              Responder<Reply> responder(std::move(raw));
               handler(context, std::move(*request), std::move(responder));
             });
   }
@@ -107,9 +117,11 @@ class RpcServer {
         method, rules,
         [handler = std::move(handler)](const CallContext& context, std::string_view bytes,
                                        std::shared_ptr<StreamSink> sink) {
+          StreamSink& noted = *sink;
           StreamWriter<Chunk> writer(std::move(sink));
           Result<Request> request = context.template decode<Request>(bytes);
           if (!request) return writer.finish(tl::unexpected<Error>(request.error()));
+          noted.note_subject(subject_of(*request));
           handler(context, std::move(*request), std::move(writer));
         });
   }

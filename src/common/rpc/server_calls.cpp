@@ -194,7 +194,8 @@ void ServerCall::refused(const Error& why) {
   if (!is_denial(why.code)) return;
   const std::optional<uint32_t> uid = uid_ == UINT32_MAX ? std::nullopt : std::optional(uid_);
   const std::string peer = peer_text(grpc_context_->peer());
-  options_.refusals->note({method_.name, uid, peer, why});
+  const bool by_admin = uid && (*uid == 0 || *uid == options_.slurm_user);
+  options_.refusals->note({method_.name, uid, peer, why, subject_, by_admin});
 }
 
 void UnaryCall::run(const CallContext& context, std::string_view request) {

@@ -58,6 +58,7 @@ class ServerCall : public grpc::ServerGenericBidiReactor, public Admission::Read
   void sign(std::string_view reply);  // where the caller asks for it; before the reply is sent
   void answered(Duration waited = Duration(0));  // tells ServerOptions::on_answered
   void refused(const Error& why);                // tells the log, where it is worth it
+  std::string subject_;                          // what the request is about
 
  private:
   [[nodiscard]] std::string token_in_headers() const;
@@ -90,6 +91,7 @@ class UnaryCall final : public ServerCall,
   using ServerCall::ServerCall;
   void complete(Result<std::string> reply) override;
   [[nodiscard]] bool is_gone() const override { return answered_.load(std::memory_order_acquire); }
+  void note_subject(std::string subject) override { subject_ = std::move(subject); }
   void note_wait(Duration time) override { waited_.fetch_add(time.count(), std::memory_order_relaxed); }
   void OnCancel() override;
 
@@ -111,6 +113,7 @@ class StreamCall final : public ServerCall,
   using ServerCall::ServerCall;
   WriteState write(std::string chunk) override;
   void finish(Status status) override;
+  void note_subject(std::string subject) override { subject_ = std::move(subject); }
   void on_cancel(std::function<void()> callback) override;
   void on_ready(std::function<void()> callback) override;
   void OnWriteDone(bool ok) override;

@@ -209,7 +209,7 @@ void Orders::answered(const Round& round, const Outcome& outcome) {
   }
   if (!refusals.empty()) refused(round, refusals);
   if (!unreached.empty()) {
-    const std::string nodes = fold_hosts(unreached);
+    const std::string nodes = fold_hosts_sorted(unreached);
     if (round.failed == 0) log::info("{} did not reach {}: it is repeated", text_of(round.order), nodes);
     repeat_later(std::move(again));
   }
@@ -225,7 +225,7 @@ void Orders::refused(const Round& round, const std::vector<net::FanoutResult>& r
   const std::string& reason = results.back().text;
   // of a signal it says that nothing of the job runs there
   if (std::holds_alternative<state::SignalSteps>(round.order)) return;
-  log::error("{} was refused by {}: {}", text_of(round.order), fold_hosts(nodes), reason);
+  log::error("{} was refused by {}: {}", text_of(round.order), fold_hosts_sorted(nodes), reason);
   if (const auto* launch = std::get_if<state::LaunchStep>(&round.order)) {
     parts_.refusals.note(launch->key.id, reason);
     engine_->post({state::LaunchFailed{launch->key, fold_hosts(nodes), reason, false}, {}, {}});

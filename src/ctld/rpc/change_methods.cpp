@@ -51,8 +51,8 @@ void cancel_jobs(ServiceParts& parts,
     const auto& out = std::get<protocol::CancelJobsReply>(reply);
     for (const protocol::CancelOutcome& one : out.outcomes) {
       if (one.code != ErrorCode::kAccessDenied) continue;
-      const Error why{one.code, "JobId=" + one.target};
-      refusals->note({"CancelJobs", uid, peer, why});
+      const Error why{one.code, {}};
+      refusals->note({"CancelJobs", uid, peer, why, "JobId=" + one.target});
       break;  // one line says enough of a request
     }
     return out;

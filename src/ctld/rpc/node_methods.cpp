@@ -4,10 +4,15 @@
 #include <fmt/format.h>
 
 #include "common/log/log.hpp"
+#include "common/base/time_text.hpp"
 #include "common/net/address.hpp"
 #include "common/net/clock.hpp"
 #include "common/tables/errors.hpp"
+#include "common/tables/job_states.hpp"
+#include "common/tables/step_names.hpp"
+#include "ctld/event_log.hpp"
 #include "ctld/rpc/services.hpp"
+#include "ctld/state/fold.hpp"
 
 namespace sluice::ctld {
 namespace {
@@ -52,6 +57,21 @@ void log_strange_job(const std::string& node, JobId strange, const state::Cluste
   });
 }
 
+// Why what a node runs is ended there.
+std::string why_forgotten(const state::ClusterState& state, const protocol::StepKey& key) {
+  const state::FoundJob job = state::find_job(state, key.id.job);
+  if (!job) return "this controller does not know the job: it was purged, or the state is an older one that was put back";
+  if (job->restart_count != key.restart) return fmt::format("that was its restart {}, and it is at {} now", key.restart, job->restart_count);
+  if (is_finished(*job)) return fmt::format("the job is {} since {}", job_state_text(job->state), format_time(job->end));
+  return "the job has no such step there, or does not run there any more";
+}
+
+void log_forgotten(const std::string& node, const std::vector<protocol::StepKey>& keys, const state::ClusterState& after) {
+  for (const protocol::StepKey& key : keys) {
+    log::info("JobId={} StepId={} is ended on node {}: {}", job_id_text(after, key.id.job), step_id_text(key.id), node, why_forgotten(after, key));
+  }
+}
+
 void register_node(ServiceParts& parts, const CallContext& context, protocol::RegisterNodeRequest request,
                    Responder<protocol::RegisterNodeReply> responder) {
   Status ok = only_agents(parts, context).and_then([&] { return same_cluster(parts, request.cluster_id); });
@@ -74,10 +94,9 @@ void register_node(ServiceParts& parts, const CallContext& context, protocol::Re
     out.forget = registered.forget;
     out.clean = registered.clean;
     out.removed = registered.removed;
-    if (out.removed) {
-      if (!out.forget.empty()) log::info("{} is not configured any more; steps that are ended there: {}", name, out.forget.size());
-      return out;
-    }
+    if (out.removed && !out.forget.empty()) log::info("node {} is not configured any more", name);
+    log_forgotten(name, out.forget, after);
+    if (out.removed) return out;
     out.credential_key = parts.signer.public_key();
     out.new_key = after.credential_key_changed;
     out.controller_start = after.epoch_start;

@@ -78,7 +78,7 @@ TEST_F(EventLogTest, OfEveryKind) {
       {EpochStarted{"abc", 3}, {info("Running as primary controller of cluster abc, epoch 3")}},
       {ConfigReplaced{config}, {info("read_slurm_conf: 2 nodes, 1 partitions")}},
       {StateForgotten{}, {error("all jobs and changed states are forgotten (slurmctld -c)")}},
-      {JobSubmitted{record}, {info("_slurm_rpc_submit_batch_job: JobId=1 uid=1001 Partition=debug")}, 1001},
+      {JobSubmitted{record}, {info("_slurm_rpc_submit_batch_job: JobId=1 InitPrio=4294901759 usec=0 uid=1001 Partition=debug")}, 1001},
       {JobUpdated{.job = job}, {info("_slurm_rpc_update_job: complete JobId=1 uid=0")}, 0},
       {JobHeld{.job = job, .reason = JobReason::kJobHeldUser}, {info("sched: _hold_job_rec: hold on JobId=1 by uid 0 Reason=JobHeldUser")}, 0},
       {JobReleased{.job = job}, {info("sched: _release_job_rec: release hold on JobId=1 by uid 1001")}, 1001},

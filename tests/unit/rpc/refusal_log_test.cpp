@@ -26,13 +26,27 @@ TEST(RefusalLog, OnlyDenialsAreWorthALine) {
   }
 }
 
-TEST(RefusalLog, AMistypedUserIsNoViolationByRoot) {
+TEST(RefusalLog, NamesTheJob) {
+  RefusalLog log;
+  const Error denied{ErrorCode::kAccessDenied, {}};
+  EXPECT_EQ(log.line({"Signal", 1001, "10.0.0.7:4242", denied, "JobId=17"}, kStart),
+            "Security violation, Signal RPC from uid=1001 at 10.0.0.7:4242: JobId=17");
+  const Error told{ErrorCode::kAccessDenied, "not yours"};
+  EXPECT_EQ(log.line({"Signal", 1001, "10.0.0.7:4242", told, "JobId=1\n7"}, kStart)->find('\n'), std::string::npos);
+}
+
+TEST(RefusalLog, AMistypedUserIsNoViolationByAnAdministrator) {
   RefusalLog log;
   const Error unknown{ErrorCode::kInvalidUser, {}};
-  EXPECT_FALSE(log.line({"ChangeReservation", 0, "10.0.0.7:4242", unknown}, kStart));
+  for (const uint32_t uid : {0U, 64030U}) {
+    for (const ErrorCode code : {ErrorCode::kInvalidUser, ErrorCode::kAccessDenied}) {
+      const Error mistyped{code, "Invalid user id"};
+      EXPECT_FALSE(log.line({"ChangeReservation", uid, "10.0.0.7:4242", mistyped, {}, true}, kStart));
+    }
+  }
   EXPECT_TRUE(log.line({"ChangeReservation", 1001, "10.0.0.7:4242", unknown}, kStart));
   const Error forged{ErrorCode::kInvalidCredential, {}};
-  EXPECT_TRUE(log.line({"ChangeReservation", 0, "10.0.0.7:4242", forged}, kStart));
+  EXPECT_TRUE(log.line({"ChangeReservation", 0, "10.0.0.7:4242", forged, {}, true}, kStart));
 }
 
 TEST(RefusalLog, AFloodIsCounted) {
