@@ -102,7 +102,10 @@ struct Controller::Graph {
   Status start_core(journal::Recovered recovered);
   Status start_server();
   Status command(state::Command command);
-  Status reconfigure();
+  Status reconfigure() {
+    return sent_files.change([this] { return read_again(); });
+  }
+  Status read_again();
   void shut_down(bool controller_only);
   void stop();
 };
@@ -240,7 +243,7 @@ Status Controller::Graph::start_server() {
   return server->start();
 }
 
-Status Controller::Graph::reconfigure() {
+Status Controller::Graph::read_again() {
   std::vector<std::string> warnings;
   auto fresh = load_config(options.config_path, &warnings);
   if (!fresh) {

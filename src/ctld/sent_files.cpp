@@ -17,6 +17,11 @@ Result<SentFiles::Files> SentFiles::read(const ClusterConfig& config) {
   return Files{std::move(reply)};
 }
 
+Status SentFiles::change(const std::function<Status()>& whole) {
+  const std::lock_guard lock(changing_);
+  return whole();
+}
+
 SentFiles::Files SentFiles::replace(Files files) {
   const std::lock_guard lock(mutex_);
   return std::exchange(files_, std::move(files));

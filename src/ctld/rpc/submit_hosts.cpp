@@ -15,7 +15,8 @@ namespace sluice::ctld {
 namespace {
 
 constexpr auto kKeep = std::chrono::minutes(10);
-constexpr size_t kMostKnown = 4096;
+constexpr size_t kMostKnown = 4096;  // addresses
+constexpr size_t kMostClaims = 8;    // names that an address may have: of its interfaces, in short and in full
 constexpr size_t kMostOfName = 253;
 
 using Found = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
@@ -79,27 +80,43 @@ std::string proved_address(const net::CallContext& context) {
   return is_this_host(address) ? std::string() : address;
 }
 
-std::string SubmitHosts::look_up(const std::string& address, const std::string& claimed) const {
-  if (is_host_name(claimed) && contains(lookup_.addresses_of(claimed), address)) return claimed;
-  const std::string name = lookup_.name_of(address);
-  return name.empty() ? address : short_name(name);
+SubmitHosts::Known& SubmitHosts::known(const std::string& address, Clock::time_point now) {
+  const auto at = known_.find(address);
+  if (at != known_.end() && at->second.until > now) return at->second;
+  if (known_.size() >= kMostKnown) known_.erase(std::ranges::min_element(known_, {}, [](const auto& one) { return one.second.until; }));
+  Known& fresh = known_[address];
+  fresh = {.name = std::nullopt, .claims = {}, .until = now + kKeep};
+  return fresh;
 }
 
 std::string SubmitHosts::name_of(const net::CallContext& context, std::string_view claimed) {
   if (!context.identity.host.empty()) return short_name(context.identity.host);
   const std::string address = proved_address(context);
   if (address.empty()) return own_name_;
-  const std::pair<std::string, std::string> key{address, std::string(claimed.substr(0, kMostOfName + 1))};
+  const std::string claim(claimed.substr(0, kMostOfName + 1));
   const auto now = Clock::now();
+  bool asks = false;
   {
     const std::lock_guard lock(mutex_);
-    const auto at = known_.find(key);
-    if (at != known_.end() && at->second.until > now) return at->second.name;
+    const Known& host = known(address, now);
+    const auto at = host.claims.find(claim);
+    if (at != host.claims.end() && at->second) return claim;
+    asks = at == host.claims.end() && host.claims.size() < kMostClaims && is_host_name(claim);
+    if (!asks && host.name) return *host.name;
   }
-  std::string name = look_up(key.first, key.second);
+  // not under the mutex: the resolver may be slow
+  const bool fits = asks && contains(lookup_.addresses_of(claim), address);
+  if (asks) {
+    const std::lock_guard lock(mutex_);
+    Known& host = known(address, now);
+    host.claims[claim] = fits;
+    if (fits) return claim;
+    if (host.name) return *host.name;
+  }
+  const std::string found = lookup_.name_of(address);
+  std::string name = found.empty() ? address : short_name(found);
   const std::lock_guard lock(mutex_);
-  if (known_.size() >= kMostKnown) known_.clear();
-  known_[key] = {name, now + kKeep};
+  known(address, now).name = name;
   return name;
 }
 

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,20 +32,23 @@ class SubmitHosts {
       : own_name_(std::move(own_name)), lookup_(std::move(lookup)) {}
 
   // The short name of the host: `claimed`, where one of its addresses is the proved one; else what that address is called;
-  // an address without a name as it is. Any thread; asks the resolver once in a while for each host.
+  // an address without a name as it is. Any thread. The resolver is asked once in a while for each address, and for a few claims of it;
+  // who claims more names is called what the address is called.
   [[nodiscard]] std::string name_of(const net::CallContext& context, std::string_view claimed);
 
  private:
   struct Known {
-    std::string name;
+    std::optional<std::string> name;      // what the address is called; not set: nobody asked yet
+    std::map<std::string, bool> claims;  // whether the address is one of that name's
     Clock::time_point until;
   };
-  [[nodiscard]] std::string look_up(const std::string& address, const std::string& claimed) const;
+  // What is known of the address, made anew when it is old; with the mutex.
+  [[nodiscard]] Known& known(const std::string& address, Clock::time_point now);
 
   std::string own_name_;
   HostLookup lookup_;
   std::mutex mutex_;
-  std::map<std::pair<std::string, std::string>, Known> known_;  // by address and claim; guarded by mutex_
+  std::map<std::string, Known> known_;  // by address; guarded by mutex_
 };
 
 // The address that a request comes from: of its credential, else of its connection ("10.0.0.1:4242", "[::1]:4242"); empty:

@@ -1,8 +1,11 @@
 // Which files the controller sends, and when none.
 #include "ctld/sent_files.hpp"
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <future>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -47,6 +50,43 @@ TEST_F(SentFilesTest, StayAsTheyWereRead) {
   ASSERT_TRUE(second);
   EXPECT_EQ(sent.replace(*second), *first);
   EXPECT_NE(sent.digest(), digest);
+}
+
+// Two reconfigurations: the first is refused, and puts back what was there, while the second one comes.
+TEST_F(SentFilesTest, ChangeOneAfterTheOther) {
+  const auto read = [&](const char* text) {
+    std::ofstream(config_.config_path) << text;
+    return SentFiles::read(config_).value();
+  };
+  const auto good = read("ClusterName=good\n"), bad = read("ClusterName=bad\n"), first = read("ClusterName=first\n");
+  SentFiles sent;
+  sent.replace(first);
+  std::promise<void> replaced;
+  std::atomic<int> at_work = 0;
+  std::atomic<bool> second_comes = false;
+  std::thread refused([&] {
+    const Status status = sent.change([&]() -> Status {
+      EXPECT_EQ(++at_work, 1);
+      auto before = sent.replace(bad);
+      replaced.set_value();
+      while (!second_comes) std::this_thread::yield();
+      for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // it would be through by now
+      sent.replace(std::move(before));
+      --at_work;
+      return failure(ErrorCode::kInvalidConfig);
+    });
+    EXPECT_FALSE(status);
+  });
+  replaced.get_future().get();
+  second_comes = true;
+  EXPECT_TRUE(sent.change([&]() -> Status {
+    EXPECT_EQ(++at_work, 1) << "the other one is not over";
+    sent.replace(good);
+    --at_work;
+    return {};
+  }));
+  refused.join();
+  EXPECT_EQ(sent.get(), good);
 }
 
 TEST_F(SentFilesTest, SayWhatCannotBeRead) {

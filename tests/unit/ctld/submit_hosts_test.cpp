@@ -58,5 +58,14 @@ TEST_F(SubmitHost, IsLookedUpOnceInAWhile) {
   EXPECT_EQ(asked, 1);
 }
 
+// Else a user has the controller ask DNS as often as he submits.
+TEST_F(SubmitHost, IsNotLookedUpForEachNameThatSomebodyMakesUp) {
+  EXPECT_EQ(hosts.name_of(from("10.0.0.1:4000"), "login1"), "login1");
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(hosts.name_of(from("10.0.0.1:4000"), "made-up-" + std::to_string(i)), "login1");
+  EXPECT_EQ(asked, 9) << "a few names, and the address once";
+  EXPECT_EQ(hosts.name_of(from("10.0.0.1:4000"), "login1"), "login1");
+  EXPECT_EQ(hosts.name_of(from("10.0.0.2:4000"), "login2"), "login2") << "another host has its own";
+}
+
 }  // namespace
 }  // namespace sluice::ctld
