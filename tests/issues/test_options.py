@@ -44,7 +44,8 @@ class Options(ClusterCase):
     def test_who_waits_for_an_immediate_allocation(self):
         """Nothing was said while it was waited for, and of its end what is said without a time."""
         queued = r"salloc: Job is in held state, pending scheduler release\nsalloc: Pending job allocation (\d+)\n" \
-                 r"salloc: job \1 queued and waiting for resources\nsalloc: error: Unable to allocate resources: Connection timed out\n"
+                 r"salloc: job \1 queued and waiting for resources\nsalloc: error: Unable to allocate resources: Connection timed out\n" \
+                 r"salloc: Job allocation \1 has been revoked\.\n"
         done = self.run_cmd("salloc", "--immediate=2", "--hold", "true", check=False)
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, f"^{queued}$")

@@ -313,14 +313,17 @@ class Srun(ClusterCase):
         self.wait_ended(job)
 
     def test_now_or_never(self):
-        done = self.run_cmd("srun", "-I1", "-N4", "-n17", "true", check=False)
-        self.assertEqual((done.returncode, done.stderr),
-                         (1, "srun: error: Unable to allocate resources: Requested nodes are busy\n"))
+        failed = "srun: error: Unable to allocate resources: "
+        for options, why in ((("-N4", "-n17"), "Requested partition configuration not available now"),
+                             (("--begin=now+1hour",), "Job dependency problem"), (("-H",), "Job dependency problem")):
+            self.fails(1, f"{failed}{why}\n", "srun", "-I1", *options, "true", env={"SLURM_EXIT_IMMEDIATE": "9"})
+        holder = self.submit("-N4", "--exclusive", "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.wait_state(holder, "RUNNING")
         # SLURM_IMMEDIATE stands for the option, SLURM_EXIT_IMMEDIATE is the status then
         for env, status in (({"SLURM_IMMEDIATE": "1"}, 1), ({"SLURM_IMMEDIATE": "1", "SLURM_EXIT_IMMEDIATE": "9"}, 9)):
-            done = self.run_cmd("srun", "-N4", "-n17", "true", check=False, env=env)
-            self.assertEqual((done.returncode, done.stderr),
-                             (status, "srun: error: Unable to allocate resources: Requested nodes are busy\n"))
+            self.fails(status, f"{failed}Requested nodes are busy\n", "srun", "-N4", "true", env=env)
+        self.run_cmd("scancel", holder)
+        self.wait_ended(holder)
         self.assertEqual(self.out("srun", "-n1", "echo", "ran", env={"SLURM_IMMEDIATE": "5"}), "ran\n")
 
     def test_a_waiting_srun_outlives_the_controller(self):

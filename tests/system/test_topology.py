@@ -55,9 +55,8 @@ class Topology(PlacedJobs):
         third = self.job("-N1", "-w", "n3", "--exclusive", "-t", "60")
         self.nodes(first), self.nodes(third)
         for command in ("srun", "salloc"):  # n2 and n4 are free
-            self.fails(1, {"srun": "srun: error: Unable to allocate resources: Requested nodes are busy\n",
-                           "salloc": "salloc: error: Job submit/allocate failed: Requested nodes are busy\n"}[command],
-                       command, "-I1", "-N2", "--switches=1@60", "true")
+            self.fails(1, f"{command}: error: Unable to allocate resources: Requested nodes are busy\n",
+                       command, "-Q", "-I1", "-N2", "--switches=1@60", "true")
             self.run_cmd(command, "-I9", "-N2", "true")
         waits = self.job("-N2", "--switches=1@60")
         any_number = self.job("-N2", "--exclusive", "-t", "5")

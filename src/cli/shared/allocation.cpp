@@ -54,6 +54,20 @@ std::string_view why_not_now(JobReason reason) {
   }
 }
 
+// Of a job that is to start at once or not at all.
+Error why_not_at_once(JobReason reason) {
+  switch (reason) {
+    case JobReason::kBeginTime:
+    case JobReason::kDependency:
+    case JobReason::kJobHeldUser:
+    case JobReason::kJobHeldAdmin:
+      return Error{ErrorCode::kInvalidDependency, {}};
+    default:
+      const std::string_view text = why_not_now(reason);
+      return text.empty() ? Error{ErrorCode::kNodesBusy, {}} : Error{ErrorCode::kError, std::string(text)};
+  }
+}
+
 class Waiter {
   // A handler that was on its way already when this Waiter ended is called by the next run of `io_`.
   template <class Action>
@@ -126,12 +140,21 @@ class Waiter {
     if (seconds == 0) return;
     immediate_timer_.expires_after(std::chrono::seconds(seconds));
     immediate_timer_.async_wait(while_here([this] {
+      const JobReason reason = is_at_once() ? reason_now() : JobReason::kNone;
       cancel_job();
-      if (salloc_ && !is_at_once()) print_error(name_, "Unable to allocate resources: Connection timed out");
-      else report_failure(name_, what_failed(), Error{ErrorCode::kNodesBusy, {}});
-      finish(immediate_exit());
+      give_up(why_not_at_once(reason));
     }));
   }
+
+  void give_up(const Error& why) {
+    const bool busy = why.code == ErrorCode::kNodesBusy;
+    if (salloc_ && !is_at_once()) print_error(name_, "Unable to allocate resources: Connection timed out");
+    else report_failure(name_, busy ? "Unable to allocate resources" : what_failed(), why);
+    if (salloc_ && !quiet()) say_revoked();
+    finish(busy ? immediate_exit() : error_exit());
+  }
+
+  void say_revoked() const { say(name_, fmt::format("Job allocation {} has been revoked.", out_.job)); }
 
   void updated(const protocol::JobWatchUpdate& update) {
     if (!update.message.empty()) say(name_, update.message);
@@ -194,7 +217,7 @@ class Waiter {
   void interrupted() {
     cancel_job();
     if (salloc_) {
-      say(name_, fmt::format("Job allocation {} has been revoked.", out_.job));
+      say_revoked();
       say(name_, "Job aborted due to signal");
     } else {
       say(name_, fmt::format("Job allocation {} has been revoked", out_.job));

@@ -70,6 +70,7 @@ TableFormat parse_letter_format(std::string_view text) {
     read_width(text, at, column);
     if (at >= text.size()) {  // no letter: it stands for itself
       *between += text.substr(start);
+      format.ends_early = true;
       break;
     }
     if (text[at] == '%') continue;  // begins anew: what was before it says nothing

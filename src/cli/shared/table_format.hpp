@@ -29,6 +29,7 @@ struct Column {
 struct TableFormat {
   std::string prefix;      // text before the first field
   std::vector<Column> columns;
+  bool ends_early = false; // behind the width of a field of -o, which stands for itself
 };
 
 [[nodiscard]] TableFormat parse_letter_format(std::string_view text);

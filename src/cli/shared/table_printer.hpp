@@ -33,16 +33,14 @@ class Table {
                                      : find_field(fields, std::string_view(column.name));
       if (field == nullptr) {
         const std::string shown = by_letter ? std::string(1, column.letter) : column.name;
-        const bool bare = by_letter && command == "sinfo";  // which does not say its name here
-        std::fprintf(stderr, "%.*s%sInvalid %.*s format specification: %s\n",
-                     bare ? 0 : static_cast<int>(command.size()), command.data(), bare ? "" : ": error: ",
-                     static_cast<int>(kind.size()), kind.data(), shown.c_str());
+        complain(command, kind, shown, by_letter);
         if (by_letter) literal().append(column.text).append(column.suffix);
         continue;
       }
       column.cut = field->cut;
       cells_.push_back({field, std::move(column)});
     }
+    if (format.ends_early) complain(command, kind, {}, true);
   }
 
   [[nodiscard]] std::vector<Column*> columns() {
@@ -74,6 +72,13 @@ class Table {
     const Field* field;
     Column column;
   };
+  // sinfo does not say its name where a letter is at fault.
+  static void complain(std::string_view command, std::string_view kind, const std::string& shown, bool by_letter) {
+    const bool bare = by_letter && command == "sinfo";
+    std::fprintf(stderr, "%.*s%sInvalid %.*s format specification: %s\n",
+                 bare ? 0 : static_cast<int>(command.size()), command.data(), bare ? "" : ": error: ",
+                 static_cast<int>(kind.size()), kind.data(), shown.c_str());
+  }
   std::string& literal() { return cells_.empty() ? prefix_ : cells_.back().column.suffix; }
 
   std::string prefix_;

@@ -62,7 +62,8 @@ void cancel_jobs(ServiceParts& parts,
     return parts.engine.post({std::move(each), {}, answer(std::move(responder), made)});
   }
   const state::ClusterSnapshot now = parts.publisher.newest()->state;
-  auto filter = state::JobFilter::make(*now, std::move(request.filter), context.identity.uid);
+  auto filter = state::JobFilter::make(*now, std::move(request.filter), context.identity.uid,
+                                       state::UnknownNodes::kPassedOver);
   if (!filter) return responder.fail(filter.error());
   parts.engine.post(
       {state::CancelJobs{identity_of(context),

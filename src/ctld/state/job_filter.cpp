@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 
 namespace sluice::state {
@@ -56,6 +57,21 @@ bool names_job(const JobTarget& target, const Job& job) {
   return target.tasks->intersects(job.array->pending);
 }
 
+// Those of a list that are there.
+Result<Bitmap> known_nodes(const ClusterState& state, const std::string& list) {
+  constexpr size_t kMostNames = 4096;  // each is made and looked up
+  auto all = resolve_nodes(state, list);
+  const auto count = count_hosts(list);
+  if (all || all.error().code != ErrorCode::kInvalidNodeName || !count || *count > kMostNames) return all;
+  const Result<std::vector<std::string>> names = expand_hosts(list);
+  if (!names) return tl::unexpected(names.error());
+  Bitmap found;
+  for (const std::string& name : *names) {
+    if (const Node* node = find_node(state, name); node != nullptr) found.set(node->id);
+  }
+  return found;
+}
+
 }  // namespace
 
 std::string_view filtered_partitions(const Job& job) {
@@ -66,7 +82,8 @@ std::string_view filtered_partitions(const Job& job) {
 
 Result<JobFilter> JobFilter::make(const ClusterState& state,
                                   protocol::QueryJobsRequest request,
-                                  uint32_t uid) {
+                                  uint32_t uid,
+                                  UnknownNodes unknown) {
   constexpr size_t kMostWork = 500'000, kMostWorkOfEach = 4;  // of all targets, however often an array is named
   JobFilter filter;
   size_t work = 0;
@@ -79,7 +96,7 @@ Result<JobFilter> JobFilter::make(const ClusterState& state,
     filter.targets_.push_back(std::move(*target));
   }
   if (!request.nodes.empty()) {
-    auto nodes = resolve_nodes(state, request.nodes);
+    auto nodes = unknown == UnknownNodes::kRefused ? resolve_nodes(state, request.nodes) : known_nodes(state, request.nodes);
     if (!nodes) return tl::unexpected(nodes.error());
     filter.nodes_ = std::move(*nodes);
   }

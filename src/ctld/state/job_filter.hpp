@@ -12,6 +12,9 @@
 
 namespace sluice::state {
 
+// scancel finds nothing on a node that is not there, squeue says that it is not.
+enum class UnknownNodes { kRefused, kPassedOver };
+
 class JobFilter {
  public:
   // With PrivateData=jobs those of others are as if they were not there, unless an administrator
@@ -19,7 +22,8 @@ class JobFilter {
   // node is not there.
   [[nodiscard]] static Result<JobFilter> make(const ClusterState& state,
                                               protocol::QueryJobsRequest request,
-                                              uint32_t uid);
+                                              uint32_t uid,
+                                              UnknownNodes unknown = UnknownNodes::kRefused);
 
   [[nodiscard]] const protocol::QueryJobsRequest& request() const { return request_; }
   [[nodiscard]] const std::vector<JobTarget>& targets() const {

@@ -202,6 +202,8 @@ TEST(TableFormat, Letters) {
   EXPECT_TRUE(format.columns[1].right);
   EXPECT_EQ(format.columns[1].width, 3U);
   EXPECT_EQ(format.columns[2].suffix, "|");
+  EXPECT_FALSE(format.ends_early);
+  EXPECT_TRUE(parse_letter_format("%i%.5").ends_early) << "which is told";
 }
 
 TEST(TableFormat, WhatIsNoField) {
