@@ -18,6 +18,7 @@
 #include "common/net/config_fetch.hpp"
 #include "common/net/srv_records.hpp"
 #include "common/net/tls_config.hpp"
+#include "common/rpc/idle.hpp"
 #include "common/tables/conf_ignored.hpp"
 #include "noded/agent.hpp"
 #include "noded/config_cache.hpp"
@@ -195,6 +196,7 @@ int main(int argc, char** argv) {
   const ClusterConfig& config = start->config;
 
   auto background = daemon::leave_terminal(a);
+  net::rest_when_idle();
   daemon::Signals signals;
   daemon::LogSettings settings;
   settings.file = node_path(a.log_file.empty() ? config.slurmd_log_file : a.log_file, start->self);

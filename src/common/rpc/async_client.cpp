@@ -3,6 +3,7 @@
 
 #include "common/net/clock.hpp"
 #include "common/rpc/client_channels.hpp"
+#include "common/rpc/idle.hpp"
 #include "common/rpc/slow_work.hpp"
 
 namespace sluice::net {
@@ -18,6 +19,7 @@ SlowWork& token_work() {
 
 // One call, with the addresses that are still to be tried.
 struct AsyncCall : std::enable_shared_from_this<AsyncCall> {
+  UnderWay under_way;
   std::shared_ptr<ClientChannels> channels;
   std::string method;
   std::string request;

@@ -3,6 +3,7 @@
 
 #include "common/rpc/async_client.hpp"
 #include "common/rpc/client_channels.hpp"
+#include "common/rpc/idle.hpp"
 
 namespace sluice::net {
 // The callbacks' side of a stream. One attempt (a reactor) at a time; the next address is tried
@@ -10,6 +11,7 @@ namespace sluice::net {
 // it is recursive so that they may cancel themselves.
 class StreamHandle::Call : public std::enable_shared_from_this<StreamHandle::Call> {
  public:
+  UnderWay under_way;
   std::shared_ptr<ClientChannels> channels;
   std::string method;
   std::string request;

@@ -139,6 +139,7 @@ void ServerCall::OnDone() {
     held = held_bytes_;
   }
   if (counted_) shared_.admission.closed(uid_, held);
+  under_way_.reset();
   self_.reset();
 }
 

@@ -10,10 +10,12 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <grpcpp/generic/async_generic_service.h>
 
 #include "common/rpc/grpc_support.hpp"
+#include "common/rpc/idle.hpp"
 #include "common/rpc/rpc_server.hpp"
 #include "common/rpc/slow_work.hpp"
 
@@ -71,6 +73,7 @@ class ServerCall : public grpc::ServerGenericBidiReactor, public Admission::Read
 
   const ServerShared& shared_;
   grpc::GenericCallbackServerContext* grpc_context_;  // until OnDone
+  std::optional<UnderWay> under_way_{std::in_place};  // likewise
   std::optional<Proof> proof_;
   bool counted_ = false;  // by admission_
   std::mutex reading_;    // guards these:
