@@ -349,7 +349,8 @@ class OwnFile(GroupCase):
             self.processes("77")
             count = self.cluster.log("n1").count("registered as n1")
             self.run_cmd("scontrol", "reconfigure")
-            wait_for(lambda: self.cluster.log("n1").count("registered as n1") > count, "n1 has registered again")
+            # at once: the next ping has a new agent register, too
+            wait_for(lambda: self.cluster.log("n1").count("registered as n1") > count, "n1 has registered again", limit_s=10)
             self.processes("77")
         finally:
             for pid in pids_with(conf, "sluicenoded"):

@@ -164,6 +164,14 @@ bool reboots_from_controller(const ClusterState& state, const RebootNow& order) 
   return !order.if_needed && has_option(state.config->slurmctld_parameters, "reboot_from_controller");
 }
 
+ReconfigureNodes reconfigure_all(const ClusterState& state) {
+  ReconfigureNodes order;
+  state.nodes.for_each([&](const Node& node) {
+    if (expects_agent(node)) order.nodes.set(node.id);
+  });
+  return order;
+}
+
 bool wants_prolog_on(const Job& job, NodeId node) {
   const auto at = allocation_position(*job.allocation, node);
   return at && job.preparing.test(*at) && prologs_may_run(job);

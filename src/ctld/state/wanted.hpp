@@ -47,6 +47,9 @@ void join_orders(NodeOrder& order, const NodeOrder& same);
 // does not know what it has done already. Features that a helper may change without a reboot are the agent's matter.
 [[nodiscard]] bool reboots_from_controller(const ClusterState& state, const RebootNow& order);
 
+// All agents are to read their configuration again, and to register.
+[[nodiscard]] ReconfigureNodes reconfigure_all(const ClusterState& state);
+
 // Does the job wait for its prolog on this node?
 [[nodiscard]] bool wants_prolog_on(const Job& job, NodeId node);
 // A step that was launched after its job had been suspended has to be stopped, too; nullopt: it is not suspended.

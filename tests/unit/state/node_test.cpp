@@ -424,6 +424,20 @@ TEST_F(CoreTest, NodesComeAndGoWithTheConfiguration) {
   EXPECT_TRUE(names_.empty());
 }
 
+// The bug: nodes with files of their own were not told, and read these again when the next ping had them register.
+TEST_F(CoreTest, AgentsAreToldToReconfigureThoughTheFileIsTheSame) {
+  const ReplaceConfig ordered{.config = config_, .ordered = true};
+  ASSERT_TRUE(run(ordered));
+  names_.clear();
+  ASSERT_TRUE(run(ordered));
+  EXPECT_TRUE(names_.empty());
+  const auto told = effects<ReconfigureNodes>();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].nodes.to_text(), "0-3");
+  ASSERT_TRUE(run(ReplaceConfig{config_}));
+  EXPECT_TRUE(effects<ReconfigureNodes>().empty()) << "a start of the controller has them register anyway";
+}
+
 // The bug: its agent was refused and ran a job on that was requeued, so that it ran twice.
 TEST_F(CoreTest, ANodeThatWentIsToldToEndWhatItRuns) {
   const JobId id = submit(batch_spec());

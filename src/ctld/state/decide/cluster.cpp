@@ -15,6 +15,7 @@
 #include "ctld/state/describe_equal.hpp"
 #include "ctld/state/dynamic_nodes.hpp"
 #include "ctld/state/triggers.hpp"
+#include "ctld/state/wanted.hpp"
 
 namespace sluice::state {
 namespace {
@@ -149,6 +150,8 @@ Result<Decision> decide_on(const ClusterState& state, const ReplaceConfig& comma
     Effects ends = keep_down(draft, now);
     Decision decision = draft.take();
     decision.effects = std::move(ends);
+    // nodes may have files of their own, and those may be others now
+    if (command.ordered) decision.effects.emplace_back(reconfigure_all(state));
     return decision;
   }
   // jobs on nodes that go are lost

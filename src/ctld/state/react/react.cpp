@@ -9,6 +9,7 @@
 #include "common/base/contains.hpp"
 #include "ctld/state/react/mail.hpp"
 #include "ctld/state/react/orders.hpp"
+#include "ctld/state/wanted.hpp"
 
 namespace sluice::state {
 namespace {
@@ -180,11 +181,7 @@ void react_to(const ClusterState&, const StepNodesEnded& event, Effects& effects
   effects.emplace_back(StepRoomFreed{event.id.job});
 }
 void react_to(const ClusterState& state, const ConfigReplaced&, Effects& effects) {
-  ReconfigureNodes order;
-  state.nodes.for_each([&](const Node& node) {
-    if (expects_agent(node)) order.nodes.set(node.id);
-  });
-  effects.emplace_back(std::move(order));
+  effects.emplace_back(reconfigure_all(state));
   effects.emplace_back(WakeScheduler{});
   tell_waiters(state, effects);
 }
