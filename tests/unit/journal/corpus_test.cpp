@@ -2,7 +2,7 @@
 // folder for each: journal.db, and state.json, the state after its last frame with every field.
 //
 // A folder is written once, when a format lands, and again when events or fields have landed that
-// no journal of the format holds yet: format-1, format-1-2, format-1-3. From the root of the sources:
+// no journal of the format holds yet: format-1, format-1-2 and so on. From the root of the sources:
 //   build/dev/tests/unit_journal --gtest_also_run_disabled_tests
 //   --gtest_filter=Corpus.DISABLED_Write
 #include <algorithm>
@@ -173,7 +173,7 @@ TEST(Corpus, DISABLED_Write) {
     }
   }
   std::ofstream(folder / "state.json") << full_json(maker.state()).dump() << "\n";
-  std::filesystem::remove(folder / "lock");
+  for (const char* part : {"lock", "journal.db-shm", "journal.db-wal"}) std::filesystem::remove(folder / part);
 }
 
 }  // namespace

@@ -100,14 +100,18 @@ Events EventMaker::next() {
 
 void EventMaker::start_cluster(Events& events) {
   make(events, StateForgotten{now_});  // it would leave nothing to look at anywhere else
-  make(events, EpochStarted{"00000000-0000-4000-8000-000000000001", 1, now_});
+  for (const char key : {'a', 'b'}) {  // another credential.key than before
+    make(events, EpochStarted{"00000000-0000-4000-8000-000000000001", 1, now_, key == 'a' ? 5 : kNoJob, std::string(64, key)});
+  }
   make(events, ConfigReplaced{make_config(), now_});
   for (NodeId id = 0; id < kNodes; ++id) {
     auto hardware = std::make_shared<NodeHardware>();
     hardware->host_name = fmt::format("host{}", id + 1);
     hardware->cpus = hardware->cores_per_socket = kCores;
     hardware->boot_time = now_ - std::chrono::hours(1);
-    make(events, NodeRegistered{id, hardware, now_, pick(4) == 0 ? state_.next_job_id + 2 : kNoJob});
+    NodeRegistered registered{id, hardware, now_, pick(4) == 0 ? state_.next_job_id + 2 : kNoJob, {}};
+    if (id == 0) registered.strange_job = state_.next_job_id, registered.strange_round = 1;  // its ids began anew
+    make(events, registered);
     NodeStateChanged up;
     up.node = id;
     up.base = NodeBaseState::kIdle;
