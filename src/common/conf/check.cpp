@@ -1,6 +1,9 @@
 // See check.hpp.
 #include "common/conf/check.hpp"
 
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -25,6 +28,8 @@ class Checker {
   void all() {
     addresses();
     ports();
+    shared_hosts();
+    keys();
     programs();
     groups();
   }
@@ -70,6 +75,34 @@ class Checker {
         if (node != taken.end()) warn("SlurmctldPort={} is also the port of node {} at {}", port, node->second, host.address);
       }
     }
+  }
+
+  // Each agent has files of its own.
+  void shared_hosts() {
+    std::map<std::string, std::vector<std::string>> hosts;
+    for (const NodeConfig& node : config_.nodes) {
+      if (node.state != ConfiguredNodeState::kFuture && !node.hostname.empty()) hosts[node.hostname].push_back(node.name);
+    }
+    const std::pair<std::string_view, const std::string*> files[] = {{"SlurmdPidFile", &config_.slurmd_pid_file},
+                                                                     {"SlurmdSpoolDir", &config_.slurmd_spool_dir}};
+    for (const auto& [host, nodes] : hosts) {
+      for (const auto& [key, value] : files) {
+        if (nodes.size() == 1 || value->find("%n") != value->npos) continue;
+        warn("nodes {} are on host {}, and {}={} has no %n: one agent alone can run there", fold_hosts(nodes), host, key, *value);
+      }
+    }
+  }
+
+  void key_file(std::string_view what, const std::string& path) {
+    if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) warn("{}: the key {} is not there", what, path);
+  }
+  void keys() {
+    if (config_.auth_type == "auth/slurm" && std::getenv("SLURM_SACK_KEY") == nullptr) {  // NOLINT(concurrency-mt-unsafe): one thread
+      key_file("AuthType=auth/slurm", (std::filesystem::path(config_.config_path).parent_path() / "slurm.key").string());
+    }
+    if (!has_option(split_list(config_.auth_alt_types), "auth/jwt")) return;
+    const auto named = option_value(split_list(config_.auth_alt_parameters), "jwt_key");
+    key_file("AuthAltTypes=auth/jwt", named ? *named : config_.state_save_location + "/jwt_hs256.key");
   }
 
   // The program of a key whose value is a command line, or a pattern of paths.

@@ -91,6 +91,22 @@ TEST_F(Check, AGoodConfigurationHasNothingToSay) {
   EXPECT_EQ(check_text(check()), path("slurm.conf") + ": 0 errors, 0 warnings\n");
 }
 
+TEST_F(Check, WarnsOfKeysAndFilesThatAgentsWouldShare) {
+  put("slurm.conf",
+      "ClusterName=demo\nSlurmctldHost=vm(127.0.0.1)\nAuthType=auth/slurm\nAuthAltTypes=auth/jwt\nStateSaveLocation=" + path("state") +
+      "\nSlurmdSpoolDir=/spool/%n\nNodeName=n[1-3] NodeAddr=127.0.0.1 NodeHostname=vm Port=[7001-7003]\nNodeName=m NodeAddr=127.0.0.2\n");
+  for (const std::string& warning :
+       {"AuthType=auth/slurm: the key " + path("slurm.key") + " is not there", "AuthAltTypes=auth/jwt: the key " + path("state") + "/jwt_hs256.key is not there",
+        std::string("nodes n[1-3] are on host vm, and SlurmdPidFile=/var/run/slurmd.pid has no %n: one agent alone can run there")}) {
+    EXPECT_TRUE(any_has(check().warnings, warning)) << warning << "\n" << check_text(check());
+  }
+  EXPECT_EQ(check().warnings.size(), 3U) << check_text(check());
+  put("slurm.key", "x");
+  std::filesystem::create_directory(folder_ / "state");
+  put("state/jwt_hs256.key", "x");
+  EXPECT_EQ(check().warnings.size(), 1U) << check_text(check());
+}
+
 TEST_F(Check, RequiredPluginsOfSpankStopTheStart) {
   const std::string plain = "ClusterName=demo\nSlurmctldHost=vm(127.0.0.1)\nNodeName=n1 NodeAddr=127.0.0.1\n";
   put("slurm.conf", plain);
