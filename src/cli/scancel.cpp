@@ -46,6 +46,7 @@ class Cancel {
       else end_targets();
       return worst_;
     }
+    if (request_.passes_nothing()) return tell_of_none();
     if (!request_.interactive) return end_all(request_.targets);
     const auto found = ask(request_.targets, true);
     if (!found) return 1;
@@ -89,11 +90,15 @@ class Cancel {
     }
     for (const std::string& target : reply->missing)
       missing(target);
-    if (reply->outcomes.empty() && request_.verbose > 0 && request_.has_filter()) {
-      print_error("scancel", fmt::format("No active jobs match ALL job filters, including: {}",
-                                         filters_text(request_)));
-    }
+    if (reply->outcomes.empty()) tell_of_none();
     return std::move(*reply);
+  }
+
+  int tell_of_none() const {
+    if (request_.verbose > 0 && request_.has_filter()) {
+      print_error("scancel", fmt::format("No active jobs match ALL job filters, including: {}", filters_text(request_)));
+    }
+    return 0;
   }
 
   int end_all(const std::vector<std::string>& targets) {
@@ -116,8 +121,8 @@ class Cancel {
 
   [[nodiscard]] protocol::QueryJobsRequest filter() const {
     protocol::QueryJobsRequest out;
-    const auto one = [](const std::string& text) {
-      return text.empty() ? std::vector<std::string>{} : std::vector{text};
+    const auto one = [](const std::optional<std::string>& text) {
+      return text ? std::vector{*text} : std::vector<std::string>{};
     };
     if (request_.uid) out.uids = {*request_.uid};
     if (request_.state) out.states = {*request_.state};
@@ -127,7 +132,7 @@ class Cancel {
     out.names = one(request_.name);
     out.reservations = one(request_.reservation);
     out.wckeys = one(request_.wckey);
-    out.nodes = request_.nodes;
+    out.nodes = request_.nodes.value_or("");
     out.hidden_partitions = true;
     return out;
   }

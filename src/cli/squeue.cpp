@@ -180,7 +180,7 @@ int print_table(const SqueueOptions& o, std::span<const FieldRow<Row>> fields,
 Status load(const SqueueOptions& o,
             Client& client,
             const std::function<void(protocol::JobChunk&&)>& take) {
-  if (o.nobody) return {};
+  if (o.nobody || !o.empty_filters.empty()) return {};
   return client.query_jobs(
       o.request, [&](protocol::JobChunk&& chunk) { return take(std::move(chunk)), true; });
 }
@@ -277,7 +277,7 @@ int squeue_main(int argc, char** argv) {
   options.request.steps = options.step_mode || options.form;
   if (options.step_mode && !options.form) options.step_names = std::exchange(options.request.names, {});  // steps have names, too
   if (!options.step_mode && !options.request.ids.empty()) options.request.hidden_partitions = true;
-  options.request.missing_is_error = !options.step_mode || options.steps.empty();
+  options.request.missing_is_error = !options.step_mode;
   if (options.start && options.request.states.empty()) {
     options.request.states = {JobState::kPending};
   }

@@ -77,13 +77,22 @@ int fail(const std::string& text) {
   return 1;
 }
 
+// A filter whose list is empty, as that of a script's variable that was never set, passes nothing.
+std::vector<std::string> listed(char filter, const std::string& text, SqueueOptions& o) {
+  std::vector<std::string> out = split_list(text);
+  if (out.empty()) o.empty_filters.insert(filter);
+  else o.empty_filters.erase(filter);
+  return out;
+}
+
 std::optional<int> take_states(const std::string& list, SqueueOptions& o) {
   o.states_given = list;
   o.request.states.clear();
   o.request.flag_states = 0;
   o.request.all_states = iequals(list, "all");
+  o.empty_filters.erase('t');
   if (o.request.all_states) return std::nullopt;
-  for (const std::string& name : split_list(list)) {
+  for (const std::string& name : listed('t', list, o)) {
     const auto state = parse_job_state(name);
     if (!state) {
       fail("Invalid job state specified: " + name);
@@ -111,7 +120,7 @@ void take_users(const std::string& list, SqueueOptions& o) {
 
 // Whoever names a partition sees it, unless --hide follows.
 void take_partitions(const std::string& list, SqueueOptions& o) {
-  o.request.partitions = split_list(list);
+  o.request.partitions = listed('p', list, o);
   o.request.hidden_partitions = true;
 }
 
@@ -152,6 +161,7 @@ bool is_job_id(std::string_view text) {
 std::optional<int> take_jobs(const char* list, SqueueOptions& o) {
   o.request.ids.clear();
   o.by_jobs = true;
+  o.empty_filters.erase('j');
   if (list == nullptr) return std::nullopt;
   o.jobs_given = list;
   std::string text = list;
@@ -170,15 +180,17 @@ std::optional<int> take_jobs(const char* list, SqueueOptions& o) {
     o.request.ids.push_back(std::exchange(piece, {}));
   }
   if (!piece.empty()) return fail(std::string("Invalid job id: ") + list);  // a bracket that is not closed
+  if (o.request.ids.empty()) o.empty_filters.insert('j');
   return std::nullopt;
 }
 
 std::optional<int> take_steps(const char* list, SqueueOptions& o) {
   o.step_mode = true;
   o.steps.clear();
+  o.empty_filters.erase('s');
   if (list == nullptr) return std::nullopt;
   o.steps_given = list;
-  for (const std::string& name : split_list(list)) {
+  for (const std::string& name : listed('s', list, o)) {
     const size_t dot = name.find('.');
     if (dot == std::string::npos) return fail("Invalid job_step id: " + name + ".??");
     o.steps.push_back(name);
@@ -209,11 +221,11 @@ std::optional<int> from_environment(SqueueOptions& o) {
   if (environment("SQUEUE_ALL")) o.request.hidden_partitions = true;
   if (environment("SQUEUE_ARRAY") || environment("SQUEUE_ARRAY_UNIQUE")) o.one_row_a_task = true;
   if (environment("SQUEUE_PRIORITY")) o.one_row_a_partition = true;
-  if (const auto v = environment("SQUEUE_ACCOUNT")) o.request.accounts = split_list(to_lower(*v));
+  if (const auto v = environment("SQUEUE_ACCOUNT")) o.request.accounts = listed('A', to_lower(*v), o);
   if (const auto v = environment("SQUEUE_PARTITION")) take_partitions(*v, o);
-  if (const auto v = environment("SQUEUE_QOS")) o.request.qos = split_list(*v);
-  if (const auto v = environment("SQUEUE_NAMES")) o.request.names = split_list(*v);
-  if (const auto v = environment("SQUEUE_LICENSES")) o.request.licenses = split_list(*v);
+  if (const auto v = environment("SQUEUE_QOS")) o.request.qos = listed('q', *v, o);
+  if (const auto v = environment("SQUEUE_NAMES")) o.request.names = listed('n', *v, o);
+  if (const auto v = environment("SQUEUE_LICENSES")) o.request.licenses = listed('L', *v, o);
   if (const auto v = environment("SQUEUE_USERS")) take_users(*v, o);
   if (const auto v = environment("SQUEUE_SORT")) o.sort = *v;
   if (const auto v = environment("SLURM_CLUSTERS")) o.cluster = *v;
@@ -225,7 +237,7 @@ std::optional<int> from_environment(SqueueOptions& o) {
 using O = SqueueOptions;
 using V = const char*;
 constexpr OptionRow<O> kOptions[] = {
-    {"account", 'A', Takes::kValue, [](O& o, V v) { return o.request.accounts = split_list(to_lower(v)), kGoOn; }},
+    {"account", 'A', Takes::kValue, [](O& o, V v) { return o.request.accounts = listed('A', to_lower(v), o), kGoOn; }},
     {"accounts", 'A', Takes::kValue, nullptr},
     {"all", 'a', Takes::kNothing, [](O& o, V) { return o.request.hidden_partitions = true, kGoOn; }},
     {"array", 'r', Takes::kNothing, [](O& o, V) { return o.one_row_a_task = true, kGoOn; }},
@@ -245,13 +257,13 @@ constexpr OptionRow<O> kOptions[] = {
     {"iterate", 'i', Takes::kValue, [](O& o, V v) { return take_seconds(v, o); }},
     {"jobs", 'j', Takes::kPerhapsWord, [](O& o, V v) { return take_jobs(v, o); }},
     {"json", 0, Takes::kPerhaps, [](O& o, V v) { return take_form(StructuredForm::kJson, v, o); }},
-    {"licenses", 'L', Takes::kValue, [](O& o, V v) { return o.request.licenses = split_list(v), kGoOn; }},
+    {"licenses", 'L', Takes::kValue, [](O& o, V v) { return o.request.licenses = listed('L', v, o), kGoOn; }},
     {"local", 0, Takes::kNothing, no_effect<O>},
     {"long", 'l', Takes::kNothing, [](O& o, V) { return o.long_form = true, kGoOn; }},
     {"me", 0, Takes::kNothing, [](O& o, V) { return take_me(o), kGoOn; }},
-    {"name", 'n', Takes::kValue, [](O& o, V v) { return o.request.names = split_list(v), kGoOn; }},
+    {"name", 'n', Takes::kValue, [](O& o, V v) { return o.request.names = listed('n', v, o), kGoOn; }},
     {"noconvert", 0, Takes::kNothing, [](O& o, V) { return o.convert = false, kGoOn; }},
-    {"node", 'w', Takes::kValue, [](O& o, V v) { return o.node_list = v, kGoOn; }},
+    {"node", 'w', Takes::kValue, [](O& o, V v) { return o.node_list = v, listed('w', v, o), kGoOn; }},
     {"nodelist", 'w', Takes::kValue, nullptr},
     {"nodes", 'w', Takes::kValue, nullptr},
     {"noheader", 'h', Takes::kNothing, [](O& o, V) { return o.no_header = true, kGoOn; }},
@@ -260,8 +272,8 @@ constexpr OptionRow<O> kOptions[] = {
     {"partition", 'p', Takes::kValue, [](O& o, V v) { return take_partitions(v, o), kGoOn; }},
     {"partitions", 'p', Takes::kValue, nullptr},
     {"priority", 'P', Takes::kNothing, [](O& o, V) { return o.one_row_a_partition = true, kGoOn; }},
-    {"qos", 'q', Takes::kValue, [](O& o, V v) { return o.request.qos = split_list(v), kGoOn; }},
-    {"reservation", 'R', Takes::kValue, [](O& o, V v) { return o.request.reservations = split_list(v), kGoOn; }},
+    {"qos", 'q', Takes::kValue, [](O& o, V v) { return o.request.qos = listed('q', v, o), kGoOn; }},
+    {"reservation", 'R', Takes::kValue, [](O& o, V v) { return o.request.reservations = listed('R', v, o), kGoOn; }},
     {"running-over", 0, Takes::kValue, [](O& o, V v) { return take_span(v, o.running_over); }},
     {"running-under", 0, Takes::kValue, [](O& o, V v) { return take_span(v, o.running_under); }},
     {"sib", 0, Takes::kNothing, no_effect<O>},

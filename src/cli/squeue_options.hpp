@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct SqueueOptions {
   bool only_state = false;
   bool convert = true;
   bool nobody = false;              // the users named are unknown: nothing matches
+  std::set<char> empty_filters;     // letters of options that were given without a value: nothing matches these either
   std::optional<uint32_t> not_user; // --notme
   Duration running_over{-1};        // negative: no such filter
   Duration running_under{-1};

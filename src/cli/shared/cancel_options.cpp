@@ -179,8 +179,8 @@ bool is_cancel_target(const std::string& text) {
 
 std::string filters_text(const CancelRequest& request) {
   std::string out;
-  const auto add = [&out](std::string_view name, std::string_view value) {
-    if (!value.empty()) out += fmt::format("{}={} ", name, value);
+  const auto add = [&out](std::string_view name, const std::optional<std::string>& value) {
+    if (value) out += fmt::format("{}={} ", name, *value);
   };
   add("account", request.account);
   add("job_name", request.name);
@@ -193,7 +193,7 @@ std::string filters_text(const CancelRequest& request) {
                  : *request.state == JobState::kRunning ? "RUNNING"
                                                         : "SUSPENDED");
   }
-  add("user_name", request.user);
+  if (!request.user.empty()) add("user_name", request.user);
   add("wckey", request.wckey);
   return out;
 }

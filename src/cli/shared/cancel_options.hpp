@@ -16,13 +16,20 @@ struct CancelRequest {
   bool signal_given = false;
   bool batch = false, cron = false, full = false, hurry = false, interactive = false;
   int32_t verbose = 0;  // -1 after -Q, and -v counts from there
-  std::string account, name, partition, qos, reservation, wckey, nodes, user, clusters;
+  std::optional<std::string> account, name, partition, qos, reservation, wckey, nodes;  // empty: nothing passes
+  std::string user, clusters;
   std::optional<uint32_t> uid;
   std::optional<JobState> state;
 
   [[nodiscard]] bool has_filter() const {
-    return uid || state || !account.empty() || !name.empty() || !partition.empty() ||
-           !qos.empty() || !reservation.empty() || !wckey.empty() || !nodes.empty();
+    return uid || state || account || name || partition || qos || reservation || wckey || nodes;
+  }
+  // A filter without a value, as of a script's variable that was never set: no job passes it.
+  [[nodiscard]] bool passes_nothing() const {
+    for (const auto* filter : {&account, &name, &partition, &qos, &reservation, &wckey, &nodes}) {
+      if (*filter && (*filter)->empty()) return true;
+    }
+    return false;
   }
 };
 
