@@ -258,7 +258,7 @@ class WaitingMembers(ClusterCase):
         super().setUpClass()
 
     def test_waiting_jobs(self):
-        holder = str(self.submit("--exclusive", "-o", "/dev/null", "--wrap", "sleep 600"))
+        holder = str(self.submit("-p", "staff", "--exclusive", "-o", "/dev/null", "--wrap", "sleep 600"))
         self.wait_state(holder, "RUNNING")
         job = str(self.submit("-p", "staff", "-o", "/dev/null", "--wrap", "true", user=BOB))
         change_users("gpasswd", "-d", f"sluicetest{BOB}", "sluiceteam")
