@@ -17,6 +17,7 @@ class Guest(unittest.TestCase):
         loader.exec_module(module)
         missing = [name for name in module.TESTS if not os.path.exists(os.path.join(SYSTEM, f"test_{name}.py"))]
         self.assertEqual(missing, [])
+        self.assertTrue(os.path.exists(os.path.join(module.TRANSCRIPTS, "1-install.txt")))
 
 
 if __name__ == "__main__":

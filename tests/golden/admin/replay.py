@@ -5,6 +5,7 @@ A transcript is run by sh as root in namespaces of its own: what it writes to /e
 gone afterwards, and its network is loopback alone. Its form is that of the golden files (tests/golden/run.py): `$ command`,
 what it prints, `# exit N`; `*` stands for any letters, a line `...` for any lines. Lines before the first command say what it is about.
 `replay.py --write FILE...` writes what the present build answers into the files.
+`replay.py --here [--write] FILE` does it on this very host: in the guest of tests/system/guest/run, for the transcripts in systemd/.
 """
 import importlib.util
 import os
@@ -16,6 +17,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 BUILD = os.path.abspath(os.environ.get("SLUICE_BUILD", HERE.parents[2] / "build/dev"))
 FOLDERS = ["/etc", "/usr/local", "/var", "/root"]
 SKIPPED = 77
+LIMIT_S = 600  # of a command; what waits in a transcript has a limit of its own
 
 spec = importlib.util.spec_from_file_location("golden", HERE.parent / "run.py")
 golden = importlib.util.module_from_spec(spec)
@@ -43,7 +45,7 @@ def own_world():
 def answers(command):
     env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C", "SOURCE": BUILD}
     done = subprocess.run(["sh", "-c", command], cwd="/root", env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, timeout=120, check=False)
+                          stderr=subprocess.STDOUT, timeout=LIMIT_S, check=False)
     return done.stdout.decode(errors="replace").splitlines() + [f"# exit {done.returncode}"]
 
 
@@ -75,6 +77,8 @@ def main():
     args = sys.argv[1:]
     if args[:1] == ["--inside"]:
         return inside(pathlib.Path(args[-1]), "--write" in args)
+    if args[:1] == ["--here"]:
+        return 1 if replay(pathlib.Path(args[-1]), "--write" in args) else 0
     apart = ["unshare", "-mnp", "--fork", "--mount-proc"]  # with processes of their own, so that nothing is left running
     if os.geteuid() != 0 or subprocess.run([*apart, "true"], capture_output=True, check=False).returncode:
         print("skipped: needs root and namespaces of its own")
