@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/log/log.hpp"
+#include "common/net/tls_config.hpp"
 #include "common/protocol/stepd_start.hpp"
 
 namespace sluice::noded {
@@ -35,10 +36,12 @@ Result<std::shared_ptr<SpareDaemon::Daemon>> SpareDaemon::start() {
   auto daemon = std::make_shared<Daemon>();
   std::string name = protocol::kSpareDaemon;
   name.resize(protocol::kDaemonNameRoom, ' ');
+  Environment environment = helper_environment(node_);
+  if (net::uses_tls(*node_.config)) environment.set(protocol::kWillEncrypt, "1");
   const auto pid =
       children_.spawn({node_.sbin_dir + "/slurmstepd",
                        {std::move(name), node_.spool_dir},
-                       helper_environment(node_).entries(),
+                       environment.entries(),
                        {{ends[1], protocol::kStartDescriptor}}},
                       [this, daemon](int status) {
                         if (daemon->on_exit) return daemon->on_exit(status);

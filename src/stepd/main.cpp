@@ -2,6 +2,7 @@
 // common/protocol/stepd_start.hpp. Not for people.
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <string>
@@ -17,6 +18,7 @@
 #include "common/protocol/broadcast.hpp"
 #include "common/protocol/container.hpp"
 #include "common/step/frame.hpp"
+#include "common/step/secure_stream.hpp"
 #include "common/wire/codec.hpp"
 #include "stepd/file_writer.hpp"
 #include "stepd/namespace_maker.hpp"
@@ -41,6 +43,14 @@ Result<protocol::StepdStart> read_start() {
     if (!frame) return tl::unexpected<Error>(frame.error());
     if (frame->has_value()) return wire::decode<protocol::StepdStart>((*frame)->body);
   }
+}
+
+// Before the start message: what a step would wait for is done while this daemon does.
+void set_up_encryption() {
+  char next = 0;
+  const bool waits = ::recv(protocol::kStartDescriptor, &next, 1, MSG_PEEK | MSG_DONTWAIT) < 0;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
+  if (waits && std::getenv(protocol::kWillEncrypt) != nullptr) SecureStream::prepare();
 }
 
 // It was killed when the orders were on their way. The next agent is told that the step does not run here; one that began
@@ -88,6 +98,7 @@ int serve(int argc, char** argv) {
   ::setsid();
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGHUP, SIG_IGN);
+  set_up_encryption();
   auto start = read_start();
   if (!start) return protocol::kStepdBadStart;
   auto launch = wire::decode<protocol::StepLaunch>(start->launch);

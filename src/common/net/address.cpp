@@ -113,6 +113,23 @@ Result<int> connect_to(const std::string& address, SteadyTime until) {
   return unusable(address, errno_text(problem));
 }
 
+bool leaves_host(int fd) {
+  SocketAddress own;
+  SocketAddress peer;
+  own.size = peer.size = sizeof own.bytes;
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&own.bytes), &own.size) != 0) return true;
+  if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer.bytes), &peer.size) != 0) return true;
+  if (peer.bytes.ss_family == AF_UNIX) return false;
+  if (peer.bytes.ss_family == AF_INET6) {
+    const in6_addr& to = reinterpret_cast<const sockaddr_in6&>(peer.bytes).sin6_addr;
+    const in6_addr& from = reinterpret_cast<const sockaddr_in6&>(own.bytes).sin6_addr;
+    return !IN6_IS_ADDR_LOOPBACK(&to) && !IN6_ARE_ADDR_EQUAL(&to, &from);
+  }
+  const in_addr_t to = reinterpret_cast<const sockaddr_in&>(peer.bytes).sin_addr.s_addr;
+  const in_addr_t from = reinterpret_cast<const sockaddr_in&>(own.bytes).sin_addr.s_addr;
+  return ntohl(to) >> IN_CLASSA_NSHIFT != IN_LOOPBACKNET && to != from;
+}
+
 Result<ListeningSocket> listen_at(const NumericAddress& numeric, const std::string& address) {
   const Result<SocketAddress> own = socket_address(numeric, address);
   if (!own) return tl::unexpected<Error>(own.error());

@@ -35,6 +35,9 @@ struct ListeningSocket {
 // host, the port is for root.
 [[nodiscard]] Status can_listen(const std::string& address);
 
+// What is sent on this connected socket leaves the host.
+[[nodiscard]] bool leaves_host(int fd);
+
 // The host is a number or a name for one of this host's addresses.
 [[nodiscard]] bool is_own_address(const std::string& host);
 

@@ -117,7 +117,7 @@ Result<std::unique_ptr<Http2Connection>> Http2Connection::open(const std::string
   if (options.tls != nullptr && !address.starts_with("unix:")) {
     // a host that took the connection is given the time of the call, as it is without TLS, where there is no other to ask
     const SteadyTime until = greeting == Greeting::kFirst ? limit : deadline;
-    const Status ok = connection->socket_.secure(*options.tls, certified_names(options.receiver, address), address, until);
+    const Status ok = connection->socket_.secure(options.tls, certified_names(options.receiver, address), address, until);
     if (!ok) return tl::unexpected<Error>(ok.error());
   }
   connection->submit_settings();

@@ -45,6 +45,7 @@ class Http2Connection {
   ReadState read(std::string& message, SteadyTime until);
   [[nodiscard]] const Error& error() const { return error_; }  // of kFailed
 
+  [[nodiscard]] bool is_overheard() const { return socket_.is_overheard(); }
   [[nodiscard]] const std::string& signature() const { return signature_; }  // of kEnd; empty: none came
 
   // True when the last call ended and the server has not said or shown that it is going.

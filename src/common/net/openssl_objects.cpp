@@ -1,3 +1,4 @@
+#define OPENSSL_SUPPRESS_DEPRECATED  // it loads texts all at once or, by what it calls deprecated, those of a part
 #include "common/net/openssl_objects.hpp"
 
 #include <openssl/err.h>
@@ -9,6 +10,18 @@ namespace {
 BioPtr reader_of(std::string_view text) { return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size()))); }
 
 }  // namespace
+
+void start_openssl() {
+  static const int done = OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT | OPENSSL_INIT_NO_LOAD_SSL_STRINGS |
+                                             OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS | OPENSSL_INIT_NO_ADD_ALL_CIPHERS,
+                                         nullptr);
+  (void)done;
+}
+
+void load_openssl_texts() {
+  static const int done = ERR_load_SSL_strings() + ERR_load_X509_strings();
+  (void)done;
+}
 
 std::vector<CertificatePtr> certificates_in(std::string_view pem) {
   std::vector<CertificatePtr> out;
@@ -33,6 +46,7 @@ std::string text_in(BIO* bio) {
 }
 
 std::string openssl_problem() {
+  load_openssl_texts();
   const unsigned long code = ERR_peek_last_error();
   const char* reason = ERR_reason_error_string(code);
   std::string text = reason != nullptr ? reason : "OpenSSL gives no reason";

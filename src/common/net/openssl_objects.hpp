@@ -8,6 +8,7 @@
 
 #include <openssl/bio.h>
 #include <openssl/evp.h>
+#include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
@@ -26,6 +27,13 @@ using KeyPtr = std::unique_ptr<EVP_PKEY, FreedBy<EVP_PKEY_free>>;
 using NamesPtr = std::unique_ptr<GENERAL_NAMES, FreedBy<GENERAL_NAMES_free>>;
 using NumberPtr = std::unique_ptr<BIGNUM, FreedBy<BN_free>>;
 using StoreContextPtr = std::unique_ptr<X509_STORE_CTX, FreedBy<X509_STORE_CTX_free>>;
+using TlsPtr = std::unique_ptr<SSL, FreedBy<SSL_free>>;
+
+// Before the first use of TLS. Without what would take as long as a command has: the host's openssl.cnf, texts of errors, ciphers of other protocols,
+// and a clean-up at the end of the process. No-op but for the first time.
+void start_openssl();
+// The texts of errors, for who has time.
+void load_openssl_texts();
 
 // All that stand there; none: it holds none.
 [[nodiscard]] std::vector<CertificatePtr> certificates_in(std::string_view pem);

@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "common/net/address.hpp"
 #include "common/net/clock.hpp"
@@ -72,13 +73,15 @@ SocketStream::~SocketStream() {
   ::close(fd_);
 }
 
-Status SocketStream::secure(TlsTrust& trust, const std::vector<std::string>& names, const std::string& address, SteadyTime until) {
-  auto context = trust.context();
+Status SocketStream::secure(const std::shared_ptr<TlsTrust>& trust, const std::vector<std::string>& names, const std::string& address,
+                            SteadyTime until) {
+  auto context = trust->context();
   if (!context) return tl::unexpected<Error>(std::move(context.error()));
-  context_ = std::move(*context);
-  tls_ = SSL_new(context_.get());
+  peer_ = {trust, std::move(*context), fmt::format("{}/{}", address, fmt::join(names, ","))};
+  tls_ = SSL_new(peer_.context.get());
   BIO* bio = tls_ != nullptr ? BIO_new(socket_method()) : nullptr;
   if (bio == nullptr) return failure(ErrorCode::kAuthentication, "TLS: " + openssl_problem());
+  peer_.resume(tls_);
   BIO_set_data(bio, &fd_);
   BIO_set_init(bio, 1);
   SSL_set_bio(tls_, bio, bio);
@@ -127,6 +130,10 @@ ssize_t SocketStream::receive(void* bytes, size_t size) {
   ERR_clear_error();
   return outcome(SSL_read(tls_, bytes, static_cast<int>(size)));
 }
+
+bool SocketStream::is_overheard() const { return tls_ == nullptr && leaves_host(fd_); }
+
+bool SocketStream::is_resumed() const { return tls_ != nullptr && SSL_session_reused(tls_) == 1; }
 
 bool SocketStream::holds_bytes() const { return tls_ != nullptr && SSL_pending(tls_) > 0; }
 

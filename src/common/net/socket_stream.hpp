@@ -22,7 +22,12 @@ class SocketStream {
 
   // From here on all is encrypted, to a peer that `trust` believes to have one of `names`. Before anything is sent.
   // Errors: kUnreachable when it does not come about in time, kAuthentication when the peer is not to be believed or speaks no TLS.
-  [[nodiscard]] Status secure(TlsTrust& trust, const std::vector<std::string>& names, const std::string& address, SteadyTime until);
+  [[nodiscard]] Status secure(const std::shared_ptr<TlsTrust>& trust, const std::vector<std::string>& names, const std::string& address, SteadyTime until);
+
+  // Others can read what goes over it.
+  [[nodiscard]] bool is_overheard() const;
+  // By a session of an earlier connection, without a certificate.
+  [[nodiscard]] bool is_resumed() const;
 
   [[nodiscard]] int fd() const { return fd_; }
   // As send(2) and recv(2): what was taken or came; 0: the end; -1 with errno, EAGAIN: poll(2).
@@ -36,7 +41,7 @@ class SocketStream {
 
   int fd_;  // its address is given to OpenSSL
   SSL* tls_ = nullptr;
-  std::shared_ptr<SSL_CTX> context_;
+  TlsPeer peer_;  // of tls_
 };
 
 }  // namespace sluice::net

@@ -23,12 +23,6 @@ constexpr unsigned char kProtocols[] = "\x02h2";  // what gRPC's servers want to
 void free_chain(STACK_OF(X509) * chain) { sk_X509_pop_free(chain, X509_free); }
 using ChainPtr = std::unique_ptr<STACK_OF(X509), FreedBy<free_chain>>;
 
-// Without the host's openssl.cnf: reading it takes longer than a command does.
-void set_up() {
-  static const int done = OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
-  (void)done;
-}
-
 tl::unexpected<Error> bad_file(const std::string& path, std::string_view why) {
   return failure(ErrorCode::kInvalidConfig, fmt::format("TLS: CA certificate {}: {}", path, why));
 }
@@ -88,7 +82,7 @@ Status TlsTrust::refresh() {
     if (context_ != nullptr) return {};
     return bad_file(ca_file_, why);
   };
-  set_up();
+  start_openssl();
   errno = 0;
   const auto text = read_file(ca_file_, kMostFileBytes);
   if (!text) return keep_or(errno_text(errno));
@@ -103,8 +97,11 @@ Status TlsTrust::refresh() {
   SSL_CTX_set_min_proto_version(fresh.get(), TLS1_3_VERSION);
   SSL_CTX_set_mode(fresh.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set1_groups_list(fresh.get(), kGroups);
-  SSL_CTX_set_session_cache_mode(fresh.get(), SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_session_cache_mode(fresh.get(), SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+  SSL_CTX_sess_set_new_cb(fresh.get(), TlsPeer::keep);
+  SSL_CTX_set_quiet_shutdown(fresh.get(), 1);  // HTTP/2 says itself where an answer ends
   SSL_CTX_set_alpn_protos(fresh.get(), kProtocols, sizeof kProtocols - 1);
+  sessions_.clear();
   context_ = std::move(fresh);
   roots_ = *text;
   stamp_ = stamp;
@@ -115,6 +112,24 @@ Result<std::shared_ptr<SSL_CTX>> TlsTrust::context() {
   const std::lock_guard lock(mutex_);
   if (Status ok = refresh(); !ok) return tl::unexpected<Error>(std::move(ok.error()));
   return context_;
+}
+
+void TlsTrust::SessionEnd::operator()(SSL_SESSION* session) const { SSL_SESSION_free(session); }
+
+void TlsPeer::resume(SSL* tls) {
+  SSL_set_app_data(tls, this);
+  const std::lock_guard lock(trust->mutex_);
+  if (context != trust->context_) return;
+  if (const auto known = trust->sessions_.extract(name)) SSL_set_session(tls, known.mapped().get());
+}
+
+// 1: the session is ours now.
+int TlsPeer::keep(SSL* tls, SSL_SESSION* session) {
+  const auto* self = static_cast<const TlsPeer*>(SSL_get_app_data(tls));
+  TlsTrust::Session kept(session);
+  const std::lock_guard lock(self->trust->mutex_);
+  if (self->context == self->trust->context_) self->trust->sessions_.insert_or_assign(self->name, std::move(kept));
+  return 1;
 }
 
 Result<std::string> TlsTrust::roots() {

@@ -2,6 +2,7 @@
 // the daemon that was meant. OpenSSL is set up at the first use: where nothing is encrypted it costs nothing.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -12,6 +13,8 @@
 
 #include "common/base/result.hpp"
 #include "common/base/time.hpp"
+
+struct ssl_session_st;  // SSL_SESSION
 
 namespace sluice::net {
 
@@ -28,7 +31,8 @@ struct FileStamp {
 // name or as "slurmd", each by the host of its address, too. What names another is refused, though the CA has signed it.
 [[nodiscard]] std::vector<std::string> certified_names(std::string_view receiver, std::string_view address);
 
-// The CA's file is read again when it has changed. Thread-safe.
+// The CA's file is read again when it has changed. A second connection to a peer goes on where the first one began, without the certificate: it
+// was seen, and the tickets for that are in this process's memory alone. Thread-safe.
 class TlsTrust {
  public:
   // Errors: kInvalidConfig naming the file and what is wrong with it.
@@ -45,6 +49,11 @@ class TlsTrust {
   [[nodiscard]] Status check_chain(std::string_view chain, const std::vector<std::string>& names);
 
  private:
+  friend struct TlsPeer;
+  struct SessionEnd {
+    void operator()(ssl_session_st* session) const;
+  };
+  using Session = std::unique_ptr<ssl_session_st, SessionEnd>;
   explicit TlsTrust(std::string ca_file) : ca_file_(std::move(ca_file)) {}
   [[nodiscard]] Status refresh();  // under mutex_
 
@@ -53,6 +62,17 @@ class TlsTrust {
   FileStamp stamp_;
   std::string roots_;
   std::shared_ptr<SSL_CTX> context_;
+  std::map<std::string, Session> sessions_;  // of context_, by the peer's name; each is used once
+};
+
+// To whom a connection goes. It has to be there as long as the connection's SSL is used.
+struct TlsPeer {
+  std::shared_ptr<TlsTrust> trust;
+  std::shared_ptr<SSL_CTX> context;  // of trust
+  std::string name;                  // address and the names that it may be certified under
+  // Before the handshake: takes up the last session with this peer, where there is one, and keeps those that come.
+  void resume(SSL* tls);
+  static int keep(SSL* tls, ssl_session_st* session);  // OpenSSL's callback
 };
 
 // Errors: kAuthentication for a certificate of somebody else.

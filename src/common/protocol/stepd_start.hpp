@@ -19,6 +19,8 @@ inline constexpr int kStartDescriptor = 3;
 // its own, which is shorter.
 inline constexpr const char* kSpareDaemon = "slurmstepd: [spare]";
 inline constexpr size_t kDaemonNameRoom = 64;
+// In its environment: it will have to encrypt (TLSType), and sets that up while it waits.
+inline constexpr const char* kWillEncrypt = "SLUICE_STEP_TLS";
 // Exit statuses of a step daemon that reported nothing.
 inline constexpr int kStepdAlreadyRun = 3;  // the key file was there
 inline constexpr int kStepdBadStart = 4;    // the start message cannot be understood

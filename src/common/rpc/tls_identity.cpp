@@ -31,6 +31,8 @@ int64_t expiry_seconds(const X509* certificate) {
 }  // namespace
 
 Result<std::shared_ptr<TlsIdentity>> TlsIdentity::open(TlsFiles files, uint32_t owner) {
+  start_openssl();
+  load_openssl_texts();  // gRPC shows them, too
   auto trust = TlsTrust::open(files.ca);
   if (!trust) return tl::unexpected<Error>(std::move(trust.error()));
   std::shared_ptr<TlsIdentity> identity(new TlsIdentity(std::move(files), owner));

@@ -7,10 +7,11 @@
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/error.hpp>
 #include <boost/asio/ssl/stream.hpp>
-#include <openssl/hmac.h>
 #include <openssl/ssl.h>
 
 #include "common/base/check.hpp"
+#include "common/net/crypto.hpp"
+#include "common/net/openssl_objects.hpp"
 
 namespace sluice {
 namespace {
@@ -21,7 +22,9 @@ constexpr std::string_view kPurpose = "sluice step TLS";  // the secret has othe
 constexpr std::string_view kName = "step";                // of the key, as it goes over the wire
 constexpr std::array<unsigned char, 2> kCipher{0x13, 0x01};
 constexpr const char* kCipherName = "TLS_AES_128_GCM_SHA256";
-constexpr size_t kKeyBytes = 32;
+constexpr const char* kGroups = "P-256:X25519";  // the first one is what srun has used already, with the controller
+constexpr size_t kKeyBytes = net::kDigestSize;
+constexpr int kTurns = 3;  // of a handshake of both sides
 
 int key_index() {
   static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
@@ -57,37 +60,30 @@ int find_key(SSL* connection, const unsigned char* name, size_t name_size, SSL_S
 // One for each side and process: it costs more than a handshake. There is no certificate in it, and none is accepted: without the key there
 // is no connection.
 ssl::context& context_of(SecureStream::Side side) {
-  static const auto make = [](const SSL_METHOD* method) {
-    OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
+  static const auto make = [](const SSL_METHOD* method, ssl::verify_mode verify) {
+    net::start_openssl();
     SSL_CTX* made = SSL_CTX_new(method);
     SLUICE_CHECK(made != nullptr);
     SSL_CTX_set_min_proto_version(made, TLS1_3_VERSION);
     SSL_CTX_set_ciphersuites(made, kCipherName);
+    SSL_CTX_set1_groups_list(made, kGroups);
     SSL_CTX_set_num_tickets(made, 0);
     SSL_CTX_set_session_cache_mode(made, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_psk_use_session_callback(made, use_key);
     SSL_CTX_set_psk_find_session_callback(made, find_key);
     auto context = std::make_unique<ssl::context>(made);
-    context->set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert);
+    context->set_verify_mode(verify);
     return context;
   };
   if (side == SecureStream::Side::kConnected) {
-    static const auto client = make(TLS_client_method());
+    static const auto client = make(TLS_client_method(), ssl::verify_peer | ssl::verify_fail_if_no_peer_cert);
     return *client;
   }
-  static const auto server = make(TLS_server_method());
-  server->set_verify_mode(ssl::verify_none);  // a client shows none: that it has the key is its proof
+  static const auto server = make(TLS_server_method(), ssl::verify_none);  // a client shows none: that it has the key is its proof
   return *server;
 }
 
-std::string key_of(std::string_view secret) {
-  std::string key(kKeyBytes, '\0');
-  unsigned int size = 0;
-  HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()), reinterpret_cast<const unsigned char*>(kPurpose.data()), kPurpose.size(),
-       reinterpret_cast<unsigned char*>(key.data()), &size);
-  SLUICE_CHECK(size == kKeyBytes);
-  return key;
-}
+std::string key_of(std::string_view secret) { return net::hmac_sha256(secret, kPurpose); }
 
 }  // namespace
 
@@ -99,6 +95,28 @@ struct SecureStream::Tls {
   std::string key;
   ssl::stream<Socket&> stream;
 };
+
+void SecureStream::prepare() {
+  std::string key = net::random_bytes(kKeyBytes);
+  const net::TlsPtr client(SSL_new(context_of(Side::kConnected).native_handle()));
+  const net::TlsPtr server(SSL_new(context_of(Side::kAccepted).native_handle()));
+  BIO* one = nullptr;
+  BIO* other = nullptr;
+  if (client == nullptr || server == nullptr || BIO_new_bio_pair(&one, 0, &other, 0) != 1) return;
+  SSL_set_bio(client.get(), one, one);
+  SSL_set_bio(server.get(), other, other);
+  SSL_set_ex_data(client.get(), key_index(), &key);
+  SSL_set_ex_data(server.get(), key_index(), &key);
+  SSL_set_connect_state(client.get());
+  SSL_set_accept_state(server.get());
+  for (int turn = 0; turn < kTurns; ++turn) {
+    for (const net::TlsPtr* end : {&client, &server}) {
+      if (SSL_do_handshake(end->get()) != 1) ERR_clear_error();
+    }
+  }
+  char byte = 0;
+  if (SSL_write(client.get(), &byte, 1) != 1 || SSL_read(server.get(), &byte, 1) != 1) ERR_clear_error();
+}
 
 SecureStream::SecureStream(Socket socket) : socket_(std::move(socket)) {}
 SecureStream::~SecureStream() = default;

@@ -19,6 +19,9 @@ class SecureStream {
   using Done = std::function<void(const boost::system::error_code&, size_t)>;
   enum class Side { kConnected, kAccepted };  // who made the connection
 
+  // Sets OpenSSL up ahead, by a handshake of this process with itself: the first one takes some milliseconds, those behind it less than one.
+  static void prepare();
+
   explicit SecureStream(Socket socket);
   SecureStream(const SecureStream&) = delete;
   SecureStream& operator=(const SecureStream&) = delete;

@@ -4,9 +4,11 @@
 #include <fstream>
 #include <thread>
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/net/address.hpp"
 #include "common/net/certificates.hpp"
 #include "common/net/clock.hpp"
 #include "common/net/socket_stream.hpp"
@@ -224,6 +226,37 @@ TEST(TlsFiles, StandBesideSlurmConfUnlessTheyAreNamed) {
   EXPECT_EQ(agent_tls_files(config, node).ca, "/a");
 }
 
+// A command's second connection costs neither side a signature.
+TEST_F(Tls, ASecondConnectionGoesOnWhereTheFirstOneBegan) {
+  serve_tls();
+  const auto trust = *TlsTrust::open(folder_ / "ca.pem");
+  const auto is_resumed = [&](const std::vector<std::string>& names) {
+    SocketStream stream(*connect_to(address(), steady_now() + kPatience));
+    const Status done = stream.secure(trust, names, address(), steady_now() + kPatience);
+    EXPECT_TRUE(done) << done.error().text;
+    char byte = 0;  // with the server's first word its tickets have come
+    pollfd ready{stream.fd(), POLLIN, 0};
+    while (done && stream.receive(&byte, 1) < 0 && errno == EAGAIN) ::poll(&ready, 1, 1000);
+    return stream.is_resumed();
+  };
+  EXPECT_FALSE(is_resumed(kHere));
+  EXPECT_TRUE(is_resumed(kHere));
+  EXPECT_FALSE(is_resumed({"127.0.0.1", "slurmctld"})) << "who is to be somebody else is looked at";
+  write("ca.pem", authority_.certificate + make_authority("another", days(-2, 10))->certificate);
+  EXPECT_FALSE(is_resumed(kHere)) << "who is believed has changed";
+}
+
+TEST_F(Tls, WhatLeavesThisHost) {
+  serve_tls();
+  const int there = *connect_to(address(), steady_now() + kPatience);
+  EXPECT_FALSE(leaves_host(there)) << "loopback";
+  ::close(there);
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  EXPECT_FALSE(leaves_host(ends[0]));
+  for (const int end : ends) ::close(end);
+}
+
 // Whoever took the port of a dead controller may send a handshake that has no end.
 TEST_F(Tls, AHandshakeHasAnEndThoughBytesCome) {
   int ends[2];
@@ -241,7 +274,7 @@ TEST_F(Tls, AHandshakeHasAnEndThoughBytesCome) {
   });
   const auto trust = *TlsTrust::open(folder_ / "ca.pem");
   SocketStream stream(ends[0]);
-  const Status done = stream.secure(*trust, {"slurmctld"}, "ctl:6817", steady_now() + std::chrono::milliseconds(200));
+  const Status done = stream.secure(trust, {"slurmctld"}, "ctl:6817", steady_now() + std::chrono::milliseconds(200));
   over = true;
   peer.join();
   ::close(ends[1]);

@@ -82,6 +82,15 @@ TEST_F(SecureFrames, AreNotSaidToWhoSpeaksPlainText) {
   EXPECT_NE(daemon_.link->handshake_problem(), "");
 }
 
+TEST_F(SecureFrames, WhatIsSetUpAheadChangesNothing) {
+  SecureStream::prepare();
+  run_both(kKey, kKey);
+  while (srun_.heard != "output") ASSERT_GT(io_.run_one_for(std::chrono::seconds(20)), 0U);
+  daemon_.link->close();
+  srun_.link->close();
+  io_.run();
+}
+
 TEST_F(SecureFrames, AreNotReadableOnTheWay) {
   begin(daemon_, std::move(one_), SecureStream::Side::kConnected, kKey);
   daemon_.link->send(FrameType::kStdout, 0, "output of the job");
