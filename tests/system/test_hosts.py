@@ -3,7 +3,7 @@ import os
 import subprocess
 import unittest
 
-from harness import ClusterCase, wait_for
+from harness import BIN, ClusterCase, wait_for
 from hosts import HostCluster, need_namespaces
 
 
@@ -25,6 +25,12 @@ class Hosts(ClusterCase):
     def test_hosts_share_nothing(self):
         spools = self.out("srun", "-N4", "--ntasks-per-node=1", "bash", "-c", "ls /run/sluice/steps | grep -c key; cat /proc/1/comm")
         self.assertEqual(sorted(set(spools.split())), ["1", "sluicenoded"])
+
+    def test_a_token_in_plain_text_on_a_network(self):
+        there = self.run_cmd("srun", "-N1", "-w", "h2", "env", "SLURM_JWT=a.b.c", os.path.join(BIN, "squeue"), check=False).stderr
+        self.assertEqual(there.count("squeue: warning: SLURM_JWT goes to "), 1, there)
+        here = self.run_cmd("squeue", check=False, env={"SLURM_JWT": "a.b.c"}).stderr
+        self.assertNotIn("plain text", here)
 
     def test_link_cut_in_mid_run(self):
         job = self.submit("-N4", "-o", "run.out", "--wrap", "srun -l bash -c 'while [ ! -e go ]; do sleep 0.1; done; hostname'")

@@ -2,6 +2,7 @@
 #include "cli/shared/client.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -43,7 +44,14 @@ struct Client::Parts {
   bool nodes_read = false;
   bool keeps_asking = false;
   bool told_unresolved = false;  // said once, however often it is asked again
+  bool bears_token = false;  // SLURM_JWT
+  std::atomic<bool> told_exposed = false;
 
+  void warn_of_exposure(const std::string& address) {
+    if (told_exposed.exchange(true)) return;
+    std::fprintf(stderr, "%s: warning: SLURM_JWT goes to %s in plain text: whoever reads it on its way may use it until it expires "
+                         "(TLSType=tls/s2n encrypts)\n", program_invocation_short_name, address.c_str());
+  }
   net::RpcClient& connection() {
     if (rpc == nullptr) rpc = connect(controller_addresses(config), std::string(net::kController));
     return *rpc;
@@ -57,8 +65,9 @@ struct Client::Parts {
   std::unique_ptr<net::RpcClient> connect(std::vector<std::string> addresses, std::string receiver) {
     if (auth == nullptr) {
       const char* token = std::getenv("SLURM_JWT");
-      auto made = token != nullptr && *token != '\0' ? Result<std::shared_ptr<net::AuthProvider>>(net::use_jwt(token))
-                                                     : net::make_auth(net::auth_options(config));
+      bears_token = token != nullptr && *token != '\0';
+      auto made = bears_token ? Result<std::shared_ptr<net::AuthProvider>>(net::use_jwt(token))
+                              : net::make_auth(net::auth_options(config));
       if (made) auth = *made;
       else auth_error = made.error();
     }
@@ -73,6 +82,7 @@ struct Client::Parts {
     options.connect_timeout = config.tcp_timeout;
     options.auth = auth;
     options.tls = tls;
+    if (bears_token) options.exposes_token = [this](const std::string& address) { warn_of_exposure(address); };
     return std::make_unique<net::RpcClient>(std::move(options));
   }
   [[nodiscard]] Duration timeout_or_usual(Duration timeout) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,6 +23,8 @@ struct ClientOptions {
   Duration connect_timeout = std::chrono::seconds(3);  // of one address
   Duration keepalive = std::chrono::seconds(60);       // an idle stream is probed this often
   size_t max_message = 64 << 20;
+  // Called, on any thread, before a token goes to this address in plain text over a network. Null: it serves nobody who reads it (not auth/jwt).
+  std::function<void(const std::string& address)> exposes_token = {};
 };
 
 // Thread-safe.

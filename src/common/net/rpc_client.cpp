@@ -16,9 +16,15 @@ namespace sluice::net {
 namespace {
 
 constexpr int kMostTries = 600;  // of who is told to back off
+constexpr int kMostEarlyTries = 10;  // of whose token is older than the daemon: it was made before a restart, or the clock here is behind
 
 // A second, as Slurm's commands wait, and not the same for all who were told so.
 void wait_to_ask_again() { std::this_thread::sleep_for(std::chrono::milliseconds(1000 + random_number() % 250)); }
+
+// The request has not been looked at, and may be welcome with a new token.
+bool may_ask_again(const Error& error, int tries) {
+  return (is_back_off(error) && tries < kMostTries) || (is_older_than_daemon(error) && tries < kMostEarlyTries);
+}
 
 using Connect = std::function<Result<std::unique_ptr<Http2Connection>>()>;
 
@@ -31,9 +37,9 @@ class BlockingStream final : public RawStream {
   ReadState read(std::string& chunk, Duration wait) override {
     for (int tries = 1;; ++tries) {
       const ReadState state = connection_->read(chunk, wait < Duration(0) ? kNoDeadline : steady_now() + wait);
-      const bool refused = state == ReadState::kFailed && !begun_ && is_back_off(connection_->error());
+      const bool refused = state == ReadState::kFailed && !begun_ && may_ask_again(connection_->error(), tries);
       begun_ = begun_ || state == ReadState::kChunk;
-      if (!refused || tries == kMostTries) return state;
+      if (!refused) return state;
       wait_to_ask_again();
       auto fresh = again_();
       const std::lock_guard lock(mutex_);
@@ -100,6 +106,8 @@ Result<RpcClient::Impl::Started> RpcClient::Impl::start(size_t index, std::strin
     auto fresh = Http2Connection::open(endpoints.options().addresses[index], endpoints.options(), greeting, deadline);
     if (!fresh) return tl::unexpected<Error>(std::move(fresh.error()));
     started.connection = std::move(*fresh);
+    const ClientOptions& options = endpoints.options();
+    if (options.exposes_token && started.connection->is_overheard()) options.exposes_token(options.addresses[index]);
   }
   started.connection->start({method_path(method), std::move(token->token), request, deadline});
   endpoints.prefer(index);
@@ -116,7 +124,7 @@ Result<std::string> RpcClient::call_raw(std::string_view method,
                                         Duration timeout) {
   for (int tries = 1;; ++tries) {
     Result<std::string> reply = call_once(method, request, timeout);
-    if (reply || !is_back_off(reply.error()) || tries == kMostTries) return reply;
+    if (reply || !may_ask_again(reply.error(), tries)) return reply;
     wait_to_ask_again();
   }
 }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "common/net/back_off.hpp"
 #include "common/net/crypto.hpp"
 #include "common/wire/codec.hpp"
 
@@ -15,6 +16,8 @@ namespace {
 constexpr char kVersion = 1;
 constexpr size_t kMostTokenBytes = 4096;
 constexpr size_t kMostTokens = size_t{4} << 20;  // within the usual lifetime
+
+double seconds_of(Duration time) { return std::chrono::duration<double>(time).count(); }
 
 // Clocks differ in both directions.
 constexpr Duration remembered(Duration lifetime) { return lifetime + 2 * kClockTolerance; }
@@ -195,8 +198,8 @@ Result<Identity> TokenVerifier::use(const Token& claims, std::string_view token,
   Time started = started_.load(std::memory_order_relaxed);
   while (now < started && !started_.compare_exchange_weak(started, now, std::memory_order_relaxed)) {}
   if (claims.issued < std::min(started, now)) {
-    return failure(ErrorCode::kRetry, fmt::format("the token is older than this daemon, which cannot tell whether it was "
-                                                  "used before (clock of {} or a replay)", claims.host));
+    return failure(ErrorCode::kRetry, fmt::format("{}, which cannot tell whether it was used before: it was issued {:.1f} s ago by this host's clock; "
+                                                  "if it is new, the clock of {} is behind by that much", kOlderText, seconds_of(now - claims.issued), claims.host));
   }
   switch (seen_.insert(claims.nonce, now)) {
     case ReplayCache::Verdict::kReplayed:

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/net/back_off.hpp"
 #include "common/net/auth_config.hpp"
 #include "common/net/auth_munge.hpp"
 #include "common/net/auth_slurm.hpp"
@@ -66,6 +67,8 @@ TEST_F(Tokens, OlderThanTheVerifierIsToBeMadeAnew) {
   const auto old = restarted.verify(maker.make(1000, 100, kDigest, kNow - seconds(1)), kDigest, kNow + seconds(1));
   ASSERT_FALSE(old);  // it may have been used before the restart
   EXPECT_EQ(old.error().code, ErrorCode::kRetry);
+  EXPECT_TRUE(is_older_than_daemon(old.error())) << old.error().text;
+  EXPECT_NE(old.error().text.find("issued 2.0 s ago by this host's clock; if it is new, the clock of n7 is behind"), std::string::npos) << old.error().text;
   EXPECT_TRUE(restarted.verify(maker.make(1000, 100, kDigest, kNow), kDigest, kNow + seconds(1)));
 }
 

@@ -112,6 +112,49 @@ TEST_F(Quota, WhoIsToldToBackOffAsksAgain) {
   EXPECT_EQ(asked, 2);
 }
 
+// As after a restart of the controller, and where the clock of a command's host is behind.
+class MakesAnOldOneFirst final : public AuthProvider {
+ public:
+  explicit MakesAnOldOneFirst(int old) : old_(old) {}
+  [[nodiscard]] std::string_view name() const override { return "test"; }
+  Result<std::string> create_token(const RequestDigest& digest) override {
+    return maker_.make(4711, 100, digest.bytes, ++made_ <= old_ ? now() - std::chrono::seconds(30) : now());
+  }
+  Result<Proof> open(std::string_view /*token*/) override { return failure(ErrorCode::kAuthentication, "takes none"); }
+  [[nodiscard]] int made() const { return made_; }
+
+ private:
+  const TokenMaker maker_{ClusterKey::from_bytes(kKeyBytes), "test", "n7"};
+  const int old_;
+  std::atomic<int> made_ = 0;
+};
+
+TEST_F(Quota, ATokenFromBeforeTheServerBeganIsMadeAnew) {
+  serve({.auth = test_auth(), .slurm_user = 4712});
+  start();
+  const auto old = std::make_shared<MakesAnOldOneFirst>(1);
+  RpcClient user(to_server(old));
+  const auto reply = user.call<EchoReply>(EchoRequest{.text = "again"}, kPatience);
+  ASSERT_TRUE(reply) << reply.error().text;
+  EXPECT_EQ(old->made(), 2);
+  const auto again = std::make_shared<MakesAnOldOneFirst>(1);
+  RpcClient reader(to_server(again));
+  auto stream = reader.open<CountChunk>(CountRequest{3, 10});
+  ASSERT_TRUE(stream) << stream.error().text;
+  CountChunk chunk;
+  EXPECT_EQ(stream->read(chunk, kPatience), ReadState::kChunk) << stream->error().text;
+  EXPECT_EQ(again->made(), 2);
+}
+
+TEST_F(Quota, AClockThatIsBehindIsNamedInTheEnd) {
+  serve({.auth = test_auth(), .slurm_user = 4712});
+  start();
+  RpcClient user(to_server(std::make_shared<MakesAnOldOneFirst>(1000)));
+  const auto reply = user.call<EchoReply>(EchoRequest{.text = "never"}, kPatience);
+  ASSERT_FALSE(reply);
+  EXPECT_NE(reply.error().text.find("the clock of n7 is behind by that much"), std::string::npos) << reply.error().text;
+}
+
 TEST_F(Quota, SlowOnesDoNotHoldUpTheOthers) {
   std::promise<void> go;
   const std::shared_future<void> gone = go.get_future().share();
