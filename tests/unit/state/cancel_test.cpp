@@ -80,6 +80,19 @@ class CancelTest : public CoreTest {
 
 using Names = std::vector<std::string>;
 
+TEST_F(CancelTest, NothingIsFoundOnANodeThatIsNotThere) {
+  const JobId job = submit(batch_spec());
+  ASSERT_TRUE(start_job(job, "n1"));
+  QueryJobsRequest request;
+  for (const auto& [nodes, found] : {std::pair{"nope", false}, std::pair{"nope,n1", true}, std::pair{"nope,n2", false}}) {
+    request.nodes = nodes;
+    EXPECT_FALSE(JobFilter::make(state_, request, kAnn.uid)) << "as squeue is told";
+    const auto filter = JobFilter::make(state_, request, kAnn.uid, UnknownNodes::kPassedOver);
+    ASSERT_TRUE(filter);
+    EXPECT_EQ(filter->matches(this->job(job)), found) << nodes;
+  }
+}
+
 TEST_F(CancelTest, PlainTargetsAreOneCommandAndEachHasItsOutcome) {
   const JobId first = submit(batch_spec()), theirs = submit(batch_spec(), kBob), last = submit(batch_spec());
   const JobId array = half_started(batch_spec());
