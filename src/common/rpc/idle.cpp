@@ -17,6 +17,7 @@ namespace {
 
 std::atomic<bool> resting_allowed{false};
 std::atomic<int64_t> under_way{0};
+std::atomic<bool> was_under_way{false};  // since a thread of timers last looked: calls in a row wake none of them
 
 // How many threads of gRPC's timers rest, and where: one mutex and one condition, which last as long as the process.
 std::atomic<int> resters{0};
@@ -62,11 +63,13 @@ int wait_for_timer(gpr_cv* cv, gpr_mu* mu, gpr_timespec deadline) {
   timers_mutex = mu;
   timers_condition = cv;
   ++resters;
-  if (under_way == 0) {
-    constexpr auto kMilliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(kRest).count();
-    deadline = gpr_time_add(deadline, gpr_time_from_millis(kMilliseconds, GPR_TIMESPAN));
+  if (was_under_way.exchange(false) || under_way != 0) {
+    --resters;
+    return __real_gpr_cv_wait(cv, mu, deadline);
   }
-  const int timed_out = __real_gpr_cv_wait(cv, mu, deadline);
+  constexpr auto kMilliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(kRest).count();
+  const gpr_timespec late = gpr_time_from_millis(kMilliseconds, GPR_TIMESPAN);
+  const int timed_out = __real_gpr_cv_wait(cv, mu, gpr_time_add(deadline, late));
   --resters;
   return timed_out;
 }
@@ -79,6 +82,7 @@ void rest_when_idle() {
 }
 
 UnderWay::UnderWay() {
+  was_under_way = true;
   if (++under_way != 1 || resters == 0) return;
   gpr_mu* const mu = timers_mutex;
   gpr_mu_lock(mu);
