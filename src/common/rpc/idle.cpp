@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <string_view>
 
 #include <grpc/grpc.h>
@@ -36,6 +37,8 @@ int wait_for_timer(gpr_cv* cv, gpr_mu* mu, gpr_timespec deadline);
 
 extern "C" {
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the linker's names
+extern char __data_start;  // where the program's own static variables begin and end
+extern char _end;
 grpc_event __real_grpc_completion_queue_next(grpc_completion_queue* queue, gpr_timespec deadline, void* reserved);
 int __real_gpr_cv_wait(gpr_cv* cv, gpr_mu* mu, gpr_timespec deadline);
 
@@ -57,9 +60,16 @@ int __wrap_gpr_cv_wait(gpr_cv* cv, gpr_mu* mu, gpr_timespec deadline) {
 namespace sluice::net {
 namespace {
 
+// gRPC's timers have one condition, which is a static variable as their mutex is. Their threads wait at others, too, which are on
+// stacks and must be left alone: when a timer that they serve polls.
+bool is_static(const void* place) {
+  const auto at = reinterpret_cast<uintptr_t>(place);
+  return at >= reinterpret_cast<uintptr_t>(&__data_start) && at < reinterpret_cast<uintptr_t>(&_end);
+}
+
 // gRPC holds `mu`. A call that begins is seen here, or sees that somebody rests and waits for the mutex until that one sleeps.
 int wait_for_timer(gpr_cv* cv, gpr_mu* mu, gpr_timespec deadline) {
-  if (!resting_allowed) return __real_gpr_cv_wait(cv, mu, deadline);
+  if (!resting_allowed || !is_static(cv) || !is_static(mu)) return __real_gpr_cv_wait(cv, mu, deadline);
   timers_mutex = mu;
   timers_condition = cv;
   ++resters;

@@ -9,6 +9,9 @@
 #include <thread>
 
 #include <grpc/event_engine/event_engine.h>
+#include <grpc/support/sync.h>
+#include <grpc/support/time.h>
+#include <sys/prctl.h>
 
 #include "common/base/check.hpp"
 #include "common/net/clock.hpp"
@@ -108,6 +111,30 @@ TEST_F(Idle, NothingWakesWhereTimersRestAndDeadlinesAreExact) {
       SLUICE_CHECK(becomes_quiet());
     }
     SLUICE_CHECK(call<EchoRequest>(kPatience));
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(look(), ::testing::ExitedWithCode(0), "");
+}
+
+// The bug: a thread of timers that polled for a channel waited at a condition on its stack. It was taken for that of the timers: the
+// poll went on for as long as they rest, and a later call woke who was not there any more, which ended the process.
+TEST_F(Idle, OtherConditionsAreLeftAlone) {
+  const auto look = [] {
+    rest_when_idle();
+    std::thread([] {
+      SLUICE_CHECK(::prctl(PR_SET_NAME, "grpc_global_tim") == 0);
+      gpr_mu mutex;
+      gpr_cv condition;
+      gpr_mu_init(&mutex);
+      gpr_cv_init(&condition);
+      gpr_mu_lock(&mutex);
+      const SteadyTime start = steady_now();
+      const gpr_timespec pause = gpr_time_from_millis(50, GPR_TIMESPAN);
+      gpr_cv_wait(&condition, &mutex, gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), pause));
+      SLUICE_CHECK(steady_now() - start < kRest / 2);
+      gpr_mu_unlock(&mutex);
+    }).join();
+    const UnderWay call;  // it would wake it there
     std::_Exit(0);
   };
   EXPECT_EXIT(look(), ::testing::ExitedWithCode(0), "");
