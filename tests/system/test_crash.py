@@ -1,6 +1,6 @@
-"""Nothing acknowledged is lost, and nothing runs twice, when daemons are killed at random moments.
+"""Nothing acknowledged is lost, nothing runs twice, and each job ends as its script did, when daemons are killed at random moments.
 
-    test_crash.py [ROUNDS]    (3 in CI; the acceptance run takes 100)
+    test_crash.py [ROUNDS]    (3 in CI; the acceptance run takes 1,000)
 """
 import os
 import random
@@ -18,12 +18,13 @@ CLIENTS = 8
 
 class Crash(ClusterCase):
     NODES, CPUS = 2, 32
+    CONF = "MinJobAge=100000\nMaxJobCount=1000000\n"  # ended jobs stay known until they are checked
 
     def submit_until(self, stop, acknowledged):
         """One client: submits until told to stop, and notes what it was told is submitted."""
         while not stop.is_set():
             done = self.run_cmd("sbatch", "--parsable", "-o", "/dev/null", "--wrap",
-                                "echo $SLURM_JOB_ID ${SLURM_RESTART_COUNT:-0} >> ran.txt; sleep 0.1", check=False)
+                                "echo $SLURM_JOB_ID ${SLURM_RESTART_COUNT:-0} >> ran.txt; sleep 0.1; exit $((SLURM_JOB_ID % 3))", check=False)
             if done.returncode == 0:
                 acknowledged.append(int(done.stdout.strip()))
 
@@ -46,11 +47,15 @@ class Crash(ClusterCase):
         return acknowledged
 
     def check(self, acknowledged):
-        """Every acknowledged job ran, once for each restart count."""
+        """Every acknowledged job ran, once for each restart count, and ended as its number says."""
         wait_for(lambda: not self.out("squeue", "-h", check=False).strip(), "all jobs have ended", 120)
         ran = [tuple(map(int, line.split())) for line in self.file("ran.txt").splitlines()]
         self.assertEqual(len(ran), len(set(ran)), "a job ran twice")
         self.assertEqual(set(acknowledged) - {job for job, _ in ran}, set(), "acknowledged jobs are lost")
+        ended = [line.split() for line in self.out("squeue", "-h", "-t", "all", "-O", "JobID:.20,State:.20,exit_code:.20").splitlines()]
+        self.assertEqual(set(acknowledged) - {int(job) for job, _, _ in ended}, set(), "acknowledged jobs are not known any more")
+        wrong = [row for row in ended if row[1:] != (["FAILED", str(int(row[0]) % 3)] if int(row[0]) % 3 else ["COMPLETED", "0"])]
+        self.assertEqual(wrong, [], "jobs ended otherwise than their scripts")
 
     def test_controller(self):
         seed = random.randrange(1 << 32)
