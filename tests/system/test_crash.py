@@ -54,7 +54,7 @@ class Crash(ClusterCase):
         self.assertEqual(set(acknowledged) - {job for job, _ in ran}, set(), "acknowledged jobs are lost")
         ended = [line.split() for line in self.out("squeue", "-h", "-t", "all", "-O", "JobID:.20,State:.20,exit_code:.20").splitlines()]
         self.assertEqual(set(acknowledged) - {int(job) for job, _, _ in ended}, set(), "acknowledged jobs are not known any more")
-        wrong = [row for row in ended if row[1:] != (["FAILED", str(int(row[0]) % 3)] if int(row[0]) % 3 else ["COMPLETED", "0"])]
+        wrong = [row for row in ended if row[1:] != ["FAILED" if int(row[0]) % 3 else "COMPLETED", f"{int(row[0]) % 3}:0"]]
         self.assertEqual(wrong, [], "jobs ended otherwise than their scripts")
 
     def test_controller(self):
