@@ -6,6 +6,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
 
+#include "common/base/contains.hpp"
 #include "common/cgroup/setup.hpp"
 #include "common/log/log.hpp"
 #include "common/tables/step_names.hpp"
@@ -45,6 +46,10 @@ void JobGroups::refresh() {
       if (!missing.empty()) {
         log::error("control groups: this host lacks the controllers {}; what they constrain is not "
                    "enforced", missing);
+      }
+      if (cgroup::limits_memory(*seen_) && contains(setup_.controllers, cgroup::kMemory) && !setup_.charges_daemons) {
+        log::info("what step daemons hold does not count as memory of their jobs: they could not be protected "
+                  "(no CAP_SYS_RESOURCE)");
       }
     }
   }
@@ -103,6 +108,12 @@ void JobGroups::remove_step(const StepId& id) {
       fmt::format("{}/job_{}/step_{}", user, id.job, step_number_text(id.step));
   tree_->kill(group);
   (void)tree_->remove(group);  // what has not ended yet goes with the job
+}
+
+bool JobGroups::starved_daemon(JobId job) {
+  refresh();
+  const std::string user = user_group(job);
+  return !user.empty() && tree_->oom_kills(fmt::format("{}/job_{}/{}", user, job, cgroup::kDaemons)) > 0;
 }
 
 bool JobGroups::remove_now(const std::string& group) {

@@ -37,6 +37,8 @@ class JobGroups {
     return tree_ != nullptr;
   }
   void remove_step(const StepId& id);
+  // Whether the kernel killed a step daemon of the job for want of memory: it alone held all that the job may.
+  [[nodiscard]] bool starved_daemon(JobId job);
   // The groups of all jobs without running steps and scripts, which an agent before this one left.
   void remove_unused();
   // Before the agent ends: groups of jobs that have just ended go, and the node's own one when nothing runs. Blocks for a second

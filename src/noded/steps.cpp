@@ -400,6 +400,11 @@ void Steps::lost(const StepPtr& step, const std::string& why, bool node_to_blame
   protocol::StepEnded report = failed_report(node_, step->key, why, step->began);
   report.drain_node = node_to_blame;
   if (node_to_blame) report.happened = now();
+  if (step->began && groups_.starved_daemon(step->key.id.job)) {  // the job's doing, and not the node's
+    report.failure.clear();
+    report.out_of_memory = true;
+    report.exit_status = protocol::kOutOfMemoryStatus;
+  }
   // kept, so that a restart of the agent tells the same
   if (spool_.is_claimed(step->key)) {
     // who is in its control group is known for sure; what a process's environment says, anybody may have made it say

@@ -122,6 +122,7 @@ Status StepDaemon::prepare() {
   if (Status ready = start_mpi(input, *plan); !ready) return ready;
   set_frequencies(input);
   set_gpu_clocks();
+  charge_to_job(*plan);
   if (launch_.step != nullptr && launch_.step->waits_for_srun) return hold_tasks(std::move(*plan));
   launch_tasks(std::move(*plan));
   return {};
@@ -198,6 +199,15 @@ Status StepDaemon::make_groups(const PlanInput& input, StepPlan& plan) {
     meter_.use_groups([this](uint32_t local) { return group_->usage_of(local); });
   }
   return {};
+}
+
+// What this process holds for its tasks is the job's from here on. Last, for CPUs may be fewer there, too.
+void StepDaemon::charge_to_job(StepPlan& plan) {
+  if (group_ == nullptr) return;
+  if (Status ok = group_->charge_daemon(); !ok) {
+    agent_.send(FrameType::kAgentLog, "the step daemon's memory is not counted as its job's: " + ok.error().text);
+  }
+  for (TaskPlan& task : plan.tasks) task.setup.oom_score = group_->oom_score_of_tasks();
 }
 
 // No process of its own: what enters its control group from outside belongs to the job, is counted here and ends with it.

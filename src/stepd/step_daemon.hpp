@@ -72,6 +72,7 @@ class StepDaemon {
   Status prepare();
   Result<StepPlan> make_plan(const PlanInput& input);
   Status make_groups(const PlanInput& input, StepPlan& plan);
+  void charge_to_job(StepPlan& plan);
   Status prepare_extern(const PlanInput& input);
   Status open_pam_session();
   void close_pam_session();
@@ -151,6 +152,8 @@ class StepDaemon {
   void look_for_refused_forks();
   [[nodiscard]] int32_t status_of(const Task& task, int status) const;
   void finish();
+  // Who reads what is to be told yet may be slow: the job's control group does not wait for it.
+  void leave_job_soon();
   [[nodiscard]] protocol::StepEnded make_report() const;
   // Writes the report, unless the agent needs it no longer.
   [[nodiscard]] Status keep_report();

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/base/errno_text.hpp"
 #include "common/base/wait_status.hpp"
 #include "common/step/step_spool.hpp"
 #include "common/tables/step_names.hpp"
@@ -20,6 +21,7 @@ namespace {
 
 constexpr auto kMemoryInterval = std::chrono::milliseconds(250);
 constexpr auto kEndInterval = std::chrono::milliseconds(20);
+constexpr auto kTimeToTell = std::chrono::milliseconds(250);
 constexpr auto kReportRetry = std::chrono::seconds(1);
 constexpr auto kLeftoverGrace = std::chrono::seconds(2);
 constexpr uint32_t kMaxEndChecks = 250;  // 5 s: then streams that somebody else holds are given up
@@ -133,6 +135,7 @@ void StepDaemon::run_epilog(Task& task) {
     setup.std_in = setup.std_out = *null;
     setup.std_err = err;
     task.epilog = start_epilogs(setup, task_epilogs());
+    if (task.epilog < 0) write_to_user(fmt::format("slurmstepd: error: TaskEpilog cannot be started: {}\n", errno_text(errno)), FrameType::kMessage);
   }
   ::close(err);
 }
@@ -144,6 +147,7 @@ TaskSetup StepDaemon::epilog_setup(const Task& task) const {
   setup.env = task.env;
   setup.env.set("SLURM_TASK_PID", std::to_string(task.pid));
   setup.groups = task.groups;
+  if (group_ != nullptr) setup.oom_score = group_->oom_score_of_tasks();
   setup.sent_limits = is_batch() ? launch_.job_spec->limits : launch_.step->limits;
   if (pam_) setup.limits = pam_->limits();
   setup.mount_namespace = start_.mount_namespace;
@@ -265,11 +269,21 @@ void StepDaemon::finish() {
   give_frequencies_back();
   const Status kept = keep_report();
   if (group_ != nullptr) group_->remove();
+  leave_job_soon();
   agent_.send(FrameType::kAgentEnded, wire::encode(report_));
   listeners_.send(FrameType::kNodeDone, kNoTask, {});
   if (kept) return take_leave();
   agent_.send(FrameType::kAgentLog, kept.error().text);
   keep_report_later();
+}
+
+void StepDaemon::leave_job_soon() {
+  if (group_ == nullptr) return;
+  memory_timer_.expires_after(kTimeToTell);
+  memory_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (error) return;
+    if (Status left = group_->release_daemon(); !left) agent_.send(FrameType::kAgentLog, left.error().text);
+  });
 }
 
 Status StepDaemon::keep_report() {

@@ -1,18 +1,26 @@
 #include "stepd/step_group.hpp"
 
+#include <algorithm>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "common/base/read_file.hpp"
 #include "common/base/text.hpp"
+#include "common/cgroup/group_files.hpp"
 #include "common/cgroup/oom_log.hpp"
 
 namespace sluice::stepd {
 namespace {
 
 constexpr int kTries = 3;
+constexpr const char* kOwnOomScore = "/proc/self/oom_score_adj";
+// Behind all tasks, unless the daemon holds nearly all that the job may. With -1000 the kernel would let it wait for ever where
+// it alone is left.
+constexpr int kLast = -999;
 
 // The device files of this node's generic resources that are not the owner's. A file that several units
 // share is his with any of them.
@@ -36,6 +44,8 @@ StepGroup::StepGroup(const protocol::StepdStart& start, const protocol::StepLaun
     : tree_(cgroup::Tree::open(start.cgroup)),
       job_(cgroup::job_group(launch.uid, launch.key.id.job)),
       step_(cgroup::step_group(launch.uid, launch.key.id)),
+      daemons_(cgroup::daemons_group(launch.uid, launch.key.id.job)),
+      charges_(start.cgroup.charges_daemons),
       gathers_(start.cgroup.gathers),
       most_pids_(start.cgroup.job_pids) {
   if (start.node_index < launch.layout.nodes.size()) {
@@ -83,6 +93,21 @@ std::string StepGroup::task(uint32_t local_task) const {
 Result<std::vector<std::string>> StepGroup::add_task(uint32_t local_task) {
   if (auto ok = tree_->make(task(local_task)); !ok) return tl::unexpected<Error>(ok.error());
   return tree_->entries(task(local_task));
+}
+
+Status StepGroup::charge_daemon() {
+  if (!charges_) return {};
+  const int score = to_number<int>(trim(read_file(kOwnOomScore).value_or(""))).value_or(0);
+  if (auto ok = cgroup::write_group_file(kOwnOomScore, std::to_string(kLast)); !ok) return ok;
+  oom_score_of_tasks_ = std::to_string(std::max(score, 0));
+  if (auto ok = tree_->enter(daemons_); !ok) return ok;
+  charged_ = true;
+  return {};
+}
+
+Status StepGroup::release_daemon() {
+  if (!std::exchange(charged_, false)) return {};
+  return tree_->enter(cgroup::kDaemons);
 }
 
 std::vector<pid_t> StepGroup::processes_of(uint32_t local_task) const {

@@ -36,6 +36,14 @@ class StepGroup {
   // The job's own group stays, for it may have other steps: the agent removes it.
   void remove() const { (void)tree_->remove(step_); }
 
+  // From now on what this process, the step's daemon, holds counts as memory of the job, up to whose limit: the kernel ends
+  // tasks for want of it, and the daemon only when there is nobody else. No-op where the setup does not say so.
+  [[nodiscard]] Status charge_daemon();
+  // Takes it out again, so that the job's group can go. No-op where it is not charged.
+  [[nodiscard]] Status release_daemon();
+  // What the kernel thought of this process before, as its tasks are to have it (/proc/PID/oom_score_adj); empty: as they have it.
+  [[nodiscard]] const std::string& oom_score_of_tasks() const { return oom_score_of_tasks_; }
+
   // True when memory use is read from the groups.
   [[nodiscard]] bool gathers() const { return gathers_; }
   [[nodiscard]] cgroup::GroupUsage usage_of(uint32_t local_task) const;
@@ -55,6 +63,10 @@ class StepGroup {
   std::unique_ptr<cgroup::Tree> tree_;
   std::string job_;
   std::string step_;
+  std::string daemons_;
+  bool charges_ = false;
+  bool charged_ = false;
+  std::string oom_score_of_tasks_;
   std::vector<uint32_t> ranks_;  // of the local tasks
   bool gathers_ = false;
   uint64_t most_pids_ = 0;  // of the job on this node; 0: no limit

@@ -23,6 +23,7 @@
 #include "common/base/exec_pointers.hpp"
 #include "common/base/replace_file.hpp"
 #include "common/base/text.hpp"
+#include "common/cgroup/group_files.hpp"
 #include "common/tables/output_env.hpp"
 #include "stepd/mount_namespace.hpp"
 #include "stepd/resource_limits.hpp"
@@ -277,6 +278,15 @@ void join_groups(const std::vector<std::string>& files) {
   }
 }
 
+// The daemon's own is not for what it starts: the kernel would look for others first.
+void set_oom_score(const std::string& score) {
+  if (score.empty()) return;
+  const Status written = cgroup::write_group_file("/proc/self/oom_score_adj", score);
+  if (written) return;
+  complain(written.error().text);
+  ::_exit(EACCES);
+}
+
 // Closes everything but the standard streams and the connection to MPI's server.
 void keep_descriptors(int mpi_socket) {
   if (mpi_socket < 0) {
@@ -318,6 +328,7 @@ void settle(const TaskSetup& setup) {
   }
   keep_descriptors(setup.mpi_socket);
   join_groups(setup.groups);
+  set_oom_score(setup.oom_score);
   clean_signals();
   set_limits(setup.limits);
   if (setup.nice) ::setpriority(PRIO_PROCESS, 0, *setup.nice);

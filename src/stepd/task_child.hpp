@@ -45,6 +45,7 @@ struct TaskSetup {
   bool user_env = false;             // add what the user's login shell sets
   bool stops_in_program = false;     // it is this process's tracee until pass_stop()
   std::vector<std::string> groups;   // files of control groups: who writes 0 there is in them
+  std::string oom_score;             // for /proc/PID/oom_score_adj; empty: this process's
 };
 
 // Forks and runs `setup` in a session of its own; the child's pid, or -1 with errno. What fails in

@@ -8,11 +8,13 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 from harness import ClusterCase, need_root, pids_with, wait_for
 
 MOUNT = "/sys/fs/cgroup"
+CAP_SYS_RESOURCE = 24
 EAT = "import time; x = bytearray({mib} << 20); time.sleep({seconds})"
 # leaves its parent, its session and its environment behind
 DAEMON = r"""
@@ -176,6 +178,149 @@ class Constrained(GroupCase):
         job = self.submit("--mem=200", "-o", "enough.out", "--wrap", f"python3 -c '{EAT.format(mib=50, seconds=0)}'; echo after $?")
         self.assertEqual(self.wait_ended(job), "COMPLETED")
         self.assertEqual(self.file("enough.out"), "after 0\n")
+
+
+class Daemons(GroupCase):
+    """What step daemons hold for tasks is memory of the job."""
+    NODES, CPUS = 1, 4
+    CONF = GroupCase.PLUGINS + "JobAcctGatherType=jobacct_gather/cgroup\nJobAcctGatherFrequency=1\n"
+    FILES = {"cgroup.conf": "ConstrainRAMSpace=yes\nMinRAMSpace=10\n"}
+    # keeps some memory, and has its step daemon keep as many keys as that takes: 16 MiB, twice
+    FILL = """
+import os, socket, sys, time
+held = bytearray(int(sys.argv[1]) << 20)
+file = socket.socket(fileno=int(os.environ["PMI_FD"])).makefile("rw")
+def ask(text):
+    file.write(text + "\\n")
+    file.flush()
+    return file.readline()
+ask("cmd=init pmi_version=1 pmi_subversion=1")
+n = 0
+while "rc=0" in ask(f"cmd=put kvsname={os.environ['SLURM_JOB_ID']}.{os.environ['SLURM_STEP_ID']} key=k{n} value=" + "x" * 200000):
+    n += 1
+print("full", n, flush=True)
+time.sleep(1000)
+"""
+    # writes so much once it is told to, and counts it
+    WRITE = """
+import os, sys, time
+def count(done):
+    with open("count.new", "w") as f: f.write(str(done))
+    os.rename("count.new", "count")
+count(0)
+while not os.path.exists("go"): time.sleep(0.02)
+done = 0
+while done < int(sys.argv[1]):
+    done += os.write(1, b"x" * min(16384, int(sys.argv[1]) - done))
+    count(done)
+"""
+
+    @classmethod
+    def setUpClass(cls):
+        own = next(line.split()[1] for line in read("/proc/self/status").splitlines() if line.startswith("CapEff:"))
+        if not int(own, 16) >> CAP_SYS_RESOURCE & 1:
+            raise unittest.SkipTest("step daemons cannot be protected here: no CAP_SYS_RESOURCE")
+        super().setUpClass()
+
+    def groups(self, below):
+        """Groups of n1, where their memory is counted."""
+        root = root_of(self.cluster.dir, "n1")
+        return glob.glob(f"{MOUNT}/memory/{root}/{below}") + glob.glob(f"{MOUNT}/{root}/{below}")
+
+    def memory_of(self, below):
+        group, = self.groups(below)
+        return int(read(next(iter(glob.glob(f"{group}/memory.current") + glob.glob(f"{group}/memory.usage_in_bytes")))))
+
+    def daemons(self, below=""):
+        """The processes in that group of step daemons."""
+        return [int(pid) for group in self.groups(f"{below}daemons") for pid in read(f"{group}/cgroup.procs").split()]
+
+    def only_daemon(self, below=""):  # a task is there, too, until it is in its own group
+        return wait_for(lambda: len(found := self.daemons(below)) == 1 and found, "a step daemon is there")[0]
+
+    def test_keys_are_the_jobs_memory(self):
+        job = self.submit("--mem=200", "-o", "keys.out", "--wrap", 'srun --mpi=pmi2 python3 -c "$FILL" 0', env={"FILL": self.FILL})
+        wait_for(lambda: "full" in self.file("keys.out"), "the daemon has taken what it takes")
+        self.assertGreater(self.memory_of(f"uid_*/job_{job}/daemons"), 24 << 20)
+        self.assertGreater(self.memory_of(f"uid_*/job_{job}"), 24 << 20)
+        self.assertLess(self.memory_of(f"uid_*/job_{job}/step_0"), 24 << 20)
+        # and not the tasks'
+        used = self.out("sstat", "-n", "-P", "--noconvert", "-j", f"{job}.0", "-o", "MaxRSS").strip()
+        self.assertLess(int(used), 24 << 20)
+        self.run_cmd("scancel", job)
+        self.assertEqual(self.wait_ended(job), "CANCELLED")
+        self.wait_no_groups()
+
+    def test_out_of_memory(self):  # the task ends for it, the daemon tells
+        done = self.run_cmd("srun", "--mem=60", "--mpi=pmi2", "python3", "-c", self.FILL, "35", check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("srun: error: n1: task 0: Out Of Memory\n", done.stderr)
+        job = re.search(r"Detected 1 oom_kill event in StepId=(\d+)\.0\.", done.stderr)[1]
+        wait_for(lambda: self.show(job)["JobState"] == "OUT_OF_MEMORY", "the job's state")
+        self.assertNotIn(f"StepId={job}.0: its step daemon died", self.cluster.log("n1"))
+        self.wait_no_groups()
+
+    def test_tasks_are_killed_first(self):  # as the kernel thought of the agent it thinks of them
+        job = self.submit("-o", "score.out", "--wrap", "cat /proc/self/oom_score_adj; echo 5 > /proc/self/oom_score_adj; sleep 1000")
+        daemon = self.only_daemon(f"uid_*/job_{job}/")
+        wait_for(lambda: self.file("score.out"), "the script")
+        self.assertEqual(read(f"/proc/{daemon}/oom_score_adj"), "-999\n")
+        self.assertEqual(self.file("score.out").strip(), str(max(0, int(read(f"/proc/{self.cluster.node_pid('n1')}/oom_score_adj")))))
+        self.run_cmd("scancel", job)
+        self.wait_ended(job)
+
+    def test_daemon_killed_for_memory(self):  # where it is the last one: the job's doing, not the node's
+        job = self.submit("--mem=60", "-o", "/dev/null", "--wrap", "sleep 1000")
+        daemon = self.only_daemon(f"uid_*/job_{job}/")
+        group, = self.groups(f"uid_*/job_{job}/daemons")
+        enter = f"echo $$ > {group}/cgroup.procs && exec python3 -c '{EAT.format(mib=200, seconds=0)}'"
+        self.assertEqual(subprocess.run(["sh", "-c", enter], check=False).returncode, -signal.SIGKILL)
+        os.kill(daemon, signal.SIGKILL)
+        self.assertEqual(self.wait_ended(job), "OUT_OF_MEMORY")
+        self.wait_no_groups()
+
+    def write(self, job, size):
+        """An srun that is stopped while its task writes."""
+        for name in ("go", "count"):
+            if os.path.exists(f"{self.cluster.work}/{name}"):
+                os.remove(f"{self.cluster.work}/{name}")
+        with open(f"{self.cluster.work}/slow.out", "wb") as out:
+            srun = self.cluster.start("srun", f"--jobid={job}", "python3", "-c", self.WRITE, str(size), stdout=out)
+        self.addCleanup(srun.wait)
+        self.addCleanup(srun.kill)
+        wait_for(lambda: self.file("count") == "0", "the task waits")
+        srun.send_signal(signal.SIGSTOP)
+        open(f"{self.cluster.work}/go", "w", encoding="utf-8").close()
+        return srun
+
+    def written(self):
+        return int(self.file("count") or 0)
+
+    def test_slow_reader(self):  # the job's group goes, and what its daemon has to tell yet is told
+        self.run_cmd("salloc", "--no-shell", "-J", "slow")
+        job = int(self.out("squeue", "-h", "-n", "slow", "-o", "%i"))
+        srun = self.write(job, 1 << 30)
+        seen = [-1]
+
+        def stuck():
+            seen.append(self.written())
+            time.sleep(0.5)
+            return 0 < seen[-2] == seen[-1]
+        wait_for(stuck, "there is no room for more")
+        srun.kill()
+        wait_for(lambda: not self.groups(f"uid_*/job_{job}/step_*"), "the step is over")
+        size = seen[-1] - (400 << 10)  # less than what the daemon keeps itself
+        srun = self.write(job, size)
+        wait_for(lambda: self.written() == size and not self.groups(f"uid_*/job_{job}/step_*"), "the next one is over")
+        daemon = self.only_daemon()
+        self.run_cmd("scancel", job)
+        self.wait_ended(job)
+        self.wait_no_groups()
+        self.assertEqual(self.daemons(), [daemon])
+        srun.send_signal(signal.SIGCONT)
+        srun.wait(timeout=60)
+        self.assertEqual(os.path.getsize(f"{self.cluster.work}/slow.out"), size)
+        wait_for(lambda: not self.daemons(), "the daemon has ended")
 
 
 class Swap(GroupCase):

@@ -5,7 +5,11 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <linux/capability.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include "common/base/contains.hpp"
 #include "common/base/read_file.hpp"
 #include "common/base/text.hpp"
 #include "common/cgroup/device_program.hpp"
@@ -23,9 +27,11 @@ bool constrains(const ClusterConfig& config) {
   return std::any_of(config.task_plugin.begin(), config.task_plugin.end(), is_cgroup);
 }
 
-bool limits_memory(const ClusterConfig& config) {
-  return constrains(config) &&
-         (config.cgroup.constrain_ram_space || config.cgroup.constrain_swap_space);
+// From the kernel's OOM killer. Step daemons that cannot be would be killed for what tasks use.
+bool may_protect_processes() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3]{};
+  return ::syscall(SYS_capget, &header, sets) == 0 && (sets[0].effective >> CAP_SYS_RESOURCE & 1U) != 0;
 }
 
 bool limits_pids(const ClusterConfig& config) {
@@ -57,7 +63,7 @@ std::vector<std::string> wanted_controllers(const ClusterConfig& config, uint32_
   const bool gathers = is_cgroup(config.job_acct_gather_type);
   std::vector<std::string> names;
   if (constrains(config) && config.cgroup.constrain_cores) names.emplace_back("cpuset");
-  if (limits_memory(config) || gathers) names.emplace_back("memory");
+  if (limits_memory(config) || gathers) names.emplace_back(kMemory);
   if (limits_pids(config)) names.emplace_back(kPids);
   if (gathers) names.emplace_back(version == 1 ? "cpuacct" : "cpu");
   if (version == 1 && closes_devices(config)) names.emplace_back(kDevices);
@@ -90,6 +96,11 @@ void enable_all(const protocol::CgroupSetup& setup) {
 
 }  // namespace
 
+bool limits_memory(const ClusterConfig& config) {
+  return constrains(config) &&
+         (config.cgroup.constrain_ram_space || config.cgroup.constrain_swap_space);
+}
+
 bool is_wanted(const ClusterConfig& config) {
   if (config.cgroup.plugin == "disabled") return false;
   return is_cgroup(config.proctrack_type) || constrains(config) ||
@@ -118,6 +129,7 @@ Result<protocol::CgroupSetup> prepare(const ClusterConfig& config,
       missing += (missing.empty() ? "" : " ") + name;
     }
   }
+  setup.charges_daemons = limits_memory(config) && contains(setup.controllers, kMemory) && may_protect_processes();
   if (closes_devices(config)) {
     const bool can = *version == 1 || device_programs_work();
     if (!can) missing += (missing.empty() ? "" : " ") + std::string("devices (eBPF)");

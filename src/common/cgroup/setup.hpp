@@ -14,6 +14,8 @@ inline constexpr const char* kDelegatedGroup = "SLUICE_DELEGATED_CGROUP";
 
 // ProctrackType, TaskPlugin or JobAcctGatherType says cgroup, and cgroup.conf does not forbid it.
 [[nodiscard]] bool is_wanted(const ClusterConfig& config);
+// Jobs and steps have a limit on memory.
+[[nodiscard]] bool limits_memory(const ClusterConfig& config);
 
 // Looks at the mount point and makes the node's own groups. The error says what is missing: without
 // the tracker there are no groups at all. Controllers that are wanted and cannot be used are left

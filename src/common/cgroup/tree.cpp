@@ -58,6 +58,10 @@ std::string job_group(uint32_t uid, JobId job) {
   return fmt::format("uid_{}/job_{}", uid, job);
 }
 
+std::string daemons_group(uint32_t uid, JobId job) {
+  return fmt::format("{}/{}", job_group(uid, job), kDaemons);
+}
+
 std::string step_group(uint32_t uid, const StepId& id) {
   return fmt::format("{}/step_{}", job_group(uid, id.job), step_number_text(id.step));
 }

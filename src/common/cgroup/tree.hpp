@@ -3,6 +3,9 @@
 //   v1: MOUNT/CONTROLLER/ROOT/uid_U/job_J/step_S/task_T, once for each controller that is used
 //   v2: MOUNT/ROOT/uid_U/job_J/step_S/task_T
 //
+// Beside its steps a job has a group "daemons" (v1: of the memory controller alone), where its step daemons are: what they
+// hold for its tasks counts as its memory, and not as a step's. ROOT has one of that name for those whose step is over.
+//
 // ROOT names the node and its spool folder, so that the agents of several nodes, and of several
 // clusters, can share a host. Tasks are in the lowest groups only, which v2 demands. Groups are
 // named relative to ROOT here: "uid_0/job_5/step_0".
@@ -24,7 +27,9 @@
 
 namespace sluice::cgroup {
 
-inline constexpr const char* kPids = "pids";  // of the same name in both versions
+inline constexpr const char* kDaemons = "daemons";  // groups of step daemons
+inline constexpr const char* kMemory = "memory";
+inline constexpr const char* kPids = "pids";  // both of the same name in either version
 
 // Of a group and all below it.
 struct GroupUsage {
@@ -54,6 +59,10 @@ class Tree {
   // A process that writes 0 into each of these files is in the group.
   [[nodiscard]] virtual std::vector<std::string> entries(const std::string& group) const = 0;
 
+  // Makes the group and puts this process into it, whose memory counts there from now on; with v2 all of the group's limits
+  // hold for it. No-op where memory is not constrained.
+  [[nodiscard]] virtual Status enter(const std::string& group) = 0;
+
   // CPUs of this host, and limits on memory, for all in the group. No-op where that is not constrained.
   [[nodiscard]] virtual Status set_cpus(const std::string& group, const Bitmap& cpus) = 0;
   [[nodiscard]] virtual Status set_memory(const std::string& group,
@@ -74,7 +83,8 @@ class Tree {
   // Processes in the group and below, without this one; groups right below it.
   [[nodiscard]] std::vector<pid_t> processes(const std::string& group) const;
   [[nodiscard]] std::vector<std::string> children(const std::string& group) const;
-  // SIGKILL to every process in the group and below, none of which can fork meanwhile.
+  // SIGKILL to every process in the group and below, none of which can fork meanwhile. Step daemons are spared: they end by
+  // themselves, and what they have to tell is to be told.
   virtual void kill(const std::string& group) const;
   // Removes the group and those below. False while something is left in it; true if it is not there.
   virtual bool remove(const std::string& group) const = 0;
@@ -92,6 +102,7 @@ class Tree {
 };
 
 [[nodiscard]] std::string job_group(uint32_t uid, JobId job);
+[[nodiscard]] std::string daemons_group(uint32_t uid, JobId job);
 [[nodiscard]] std::string step_group(uint32_t uid, const StepId& id);
 // What "job_12" and "step_0" stand for; nothing for other names.
 [[nodiscard]] std::optional<JobId> job_of_group(std::string_view name);

@@ -47,19 +47,30 @@ std::string TreeV1::folder(const std::string& group) const {
   return place(kTracker, group);
 }
 
-Status TreeV1::make(const std::string& group) {
-  for (const std::string& controller : setup_.controllers) {
-    std::string above = fmt::format("{}/{}", setup_.mountpoint, controller);
-    for (const std::string& level : levels(setup_.root + "/" + group)) {
-      const std::string path = fmt::format("{}/{}/{}", setup_.mountpoint, controller, level);
-      if (auto ok = make_group(path); !ok) return ok;
-      if (controller == "cpuset") {
-        if (auto ok = fill_cpuset(path, above); !ok) return ok;
-      }
-      above = path;
+Status TreeV1::make_with(const std::string& controller, const std::string& group) const {
+  std::string above = fmt::format("{}/{}", setup_.mountpoint, controller);
+  for (const std::string& level : levels(setup_.root + "/" + group)) {
+    const std::string path = fmt::format("{}/{}/{}", setup_.mountpoint, controller, level);
+    if (auto ok = make_group(path); !ok) return ok;
+    if (controller == "cpuset") {
+      if (auto ok = fill_cpuset(path, above); !ok) return ok;
     }
+    above = path;
   }
   return {};
+}
+
+Status TreeV1::make(const std::string& group) {
+  for (const std::string& controller : setup_.controllers) {
+    if (auto ok = make_with(controller, group); !ok) return ok;
+  }
+  return {};
+}
+
+Status TreeV1::enter(const std::string& group) {
+  if (!uses(kMemory)) return {};
+  if (auto ok = make_with(kMemory, group); !ok) return ok;
+  return write_group_file(place(kMemory, group) + "/cgroup.procs", "0");
 }
 
 std::vector<std::string> TreeV1::entries(const std::string& group) const {
@@ -75,8 +86,8 @@ Status TreeV1::set_cpus(const std::string& group, const Bitmap& cpus) {
 }
 
 Status TreeV1::set_memory(const std::string& group, const protocol::MemoryLimit& limit) {
-  if (!uses("memory")) return {};
-  const std::string at = place("memory", group);
+  if (!uses(kMemory)) return {};
+  const std::string at = place(kMemory, group);
   const auto with_swap = at + "/memory.memsw.limit_in_bytes";
   const auto write = [](const std::string& file, uint64_t bytes) {
     return write_group_file(file, std::to_string(bytes));
@@ -113,8 +124,8 @@ Status TreeV1::close_devices(const std::string& group, const std::vector<DeviceF
 
 // The kernel counts in the group that the process was in, not in those above.
 uint64_t TreeV1::oom_kills(const std::string& group) const {
-  if (!uses("memory")) return 0;
-  const std::string at = place("memory", group);
+  if (!uses(kMemory)) return 0;
+  const std::string at = place(kMemory, group);
   uint64_t sum =
       number_of(read_file(at + "/memory.oom_control").value_or(""), "oom_kill");
   for (const std::string& name : folders_in(at))
@@ -132,8 +143,8 @@ GroupUsage TreeV1::usage(const std::string& group) const {
     sum.user_cpu = nanoseconds("/cpuacct.usage_user");
     sum.system_cpu = nanoseconds("/cpuacct.usage_sys");
   }
-  if (uses("memory")) {
-    const auto text = read_file(place("memory", group) + "/memory.stat").value_or("");
+  if (uses(kMemory)) {
+    const auto text = read_file(place(kMemory, group) + "/memory.stat").value_or("");
     sum.rss_kib = number_of(text, "total_rss") / 1024;
   }
   return sum;
@@ -144,11 +155,13 @@ void TreeV1::freeze(const std::string& group, bool frozen) const {
   (void)write_group_file(folder(group) + "/freezer.state", frozen ? "FROZEN" : "THAWED");
 }
 
+// The tracker's goes last: whoever looks for what is left looks there.
 bool TreeV1::remove(const std::string& group) const {
   bool gone = true;
-  for (const std::string& controller : setup_.controllers)
-    gone = remove_groups(place(controller, group)) && gone;
-  return gone;
+  for (const std::string& controller : setup_.controllers) {
+    if (controller != kTracker) gone = remove_groups(place(controller, group)) && gone;
+  }
+  return gone && remove_groups(place(kTracker, group));
 }
 
 }  // namespace sluice::cgroup

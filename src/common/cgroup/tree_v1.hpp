@@ -14,6 +14,7 @@ class TreeV1 final : public Tree {
   explicit TreeV1(const protocol::CgroupSetup& setup) : Tree(setup) {}
   Status make(const std::string& group) override;
   [[nodiscard]] std::vector<std::string> entries(const std::string& group) const override;
+  [[nodiscard]] Status enter(const std::string& group) override;
   Status set_cpus(const std::string& group, const Bitmap& cpus) override;
   Status set_memory(const std::string& group, const protocol::MemoryLimit& limit) override;
   [[nodiscard]] Status set_pids(const std::string& group, uint64_t most) override;
@@ -28,6 +29,7 @@ class TreeV1 final : public Tree {
   void freeze(const std::string& group, bool frozen) const override;
 
  private:
+  [[nodiscard]] Status make_with(const std::string& controller, const std::string& group) const;
   [[nodiscard]] std::string place(std::string_view controller, const std::string& group) const;
   [[nodiscard]] bool uses(std::string_view controller) const;
 };

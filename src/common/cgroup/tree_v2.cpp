@@ -40,6 +40,12 @@ std::vector<std::string> TreeV2::entries(const std::string& group) const {
   return {folder(group) + "/cgroup.procs"};
 }
 
+Status TreeV2::enter(const std::string& group) {
+  if (!uses(kMemory)) return {};
+  if (auto ok = make(group); !ok) return ok;
+  return write_group_file(folder(group) + "/cgroup.procs", "0");
+}
+
 Status TreeV2::set_cpus(const std::string& group, const Bitmap& cpus) {
   if (!uses("cpuset") || cpus.none()) return {};
   return write_group_file(folder(group) + "/cpuset.cpus", cpus.to_text());
@@ -47,7 +53,7 @@ Status TreeV2::set_cpus(const std::string& group, const Bitmap& cpus) {
 
 // There is no swappiness of a group in v2.
 Status TreeV2::set_memory(const std::string& group, const protocol::MemoryLimit& limit) {
-  if (!uses("memory") || limit.ram_bytes == 0) return {};
+  if (!uses(kMemory) || limit.ram_bytes == 0) return {};
   const std::string at = folder(group);
   if (auto ok = write_group_file(at + "/memory.max", std::to_string(limit.ram_bytes)); !ok) return ok;
   // a kernel may keep no account of swap
@@ -70,7 +76,7 @@ Status TreeV2::close_devices(const std::string& group, const std::vector<DeviceF
 }
 
 uint64_t TreeV2::oom_kills(const std::string& group) const {
-  if (!uses("memory")) return 0;
+  if (!uses(kMemory)) return 0;
   return number_of(read_file(folder(group) + "/memory.events").value_or(""), "oom_kill");
 }
 
@@ -89,6 +95,12 @@ void TreeV2::freeze(const std::string& group, bool frozen) const {
 }
 
 void TreeV2::kill(const std::string& group) const {
+  if (is_folder(fmt::format("{}/{}", folder(group), kDaemons))) {  // a job's: its processes are in the groups below
+    for (const std::string& name : children(group)) {
+      if (name != kDaemons) kill(fmt::format("{}/{}", group, name));
+    }
+    return;
+  }
   // before Linux 5.14 there is no such file
   if (!write_group_file(folder(group) + "/cgroup.kill", "1")) Tree::kill(group);
 }

@@ -10,6 +10,7 @@ class TreeV2 final : public Tree {
   explicit TreeV2(const protocol::CgroupSetup& setup) : Tree(setup) {}
   Status make(const std::string& group) override;
   [[nodiscard]] std::vector<std::string> entries(const std::string& group) const override;
+  [[nodiscard]] Status enter(const std::string& group) override;
   Status set_cpus(const std::string& group, const Bitmap& cpus) override;
   Status set_memory(const std::string& group, const protocol::MemoryLimit& limit) override;
   [[nodiscard]] Status set_pids(const std::string& group, uint64_t most) override;

@@ -60,6 +60,7 @@ struct CgroupSetup {
   MemoryLimit job_memory;
   MemoryLimit step_memory;
   bool constrains_devices = false;       // v1: "devices" is among the controllers, too
+  bool charges_daemons = false;          // what step daemons hold counts as memory of their job
   uint64_t job_pids = 0;                 // processes and threads of the job here; 0: no limit
   template <class V>
   static void describe(V&& field) {
@@ -72,6 +73,7 @@ struct CgroupSetup {
     field(7, "step_memory", &CgroupSetup::step_memory);
     field(8, "constrains_devices", &CgroupSetup::constrains_devices);
     field(320, "job_pids", &CgroupSetup::job_pids);
+    field(321, "charges_daemons", &CgroupSetup::charges_daemons);
   }
 };
 

@@ -23,6 +23,35 @@ TEST(TreeV1, AGroupInEachHierarchy) {
   EXPECT_FALSE(Tree::open(mount.setup(1, {"cpuset"}))->make(kStep)) << "no such hierarchy";
 }
 
+TEST(TreeV1, AStepDaemonEntersForItsMemoryAlone) {
+  FakeMount mount;
+  const std::string daemons = "memory/slurm_n1/" + daemons_group(7, 5);
+  mount.put("freezer/cgroup.procs", "");
+  mount.put(daemons + "/cgroup.procs", "");
+  EXPECT_TRUE(Tree::open(mount.setup(1, {"freezer"}))->enter(daemons_group(7, 5))) << "nobody looks at memory";
+  EXPECT_EQ(mount.get(daemons + "/cgroup.procs"), "");
+  ASSERT_TRUE(Tree::open(mount.setup(1, {"freezer", "memory"}))->enter(daemons_group(7, 5)));
+  EXPECT_EQ(mount.get(daemons + "/cgroup.procs"), "0");
+  EXPECT_FALSE(mount.has("freezer/slurm_n1"));
+  EXPECT_FALSE(Tree::open(mount.setup(1, {"freezer", "memory"}))->enter("daemons")) << "there is no such file";
+  EXPECT_TRUE(mount.has("memory/slurm_n1/daemons"));
+}
+
+TEST(TreeV1, WhatIsLeftIsFoundAgain) {
+  FakeMount mount;
+  const auto tree = Tree::open(mount.setup(1, {"freezer", "memory"}));
+  mount.put("freezer/cgroup.procs", "");
+  mount.put("memory/cgroup.procs", "");
+  const std::string held = "memory/slurm_n1/" + daemons_group(7, 5) + "/cgroup.procs";
+  ASSERT_TRUE(tree->make(kStep));
+  mount.put(held, "");
+  EXPECT_FALSE(tree->remove("uid_7/job_5"));
+  EXPECT_EQ(tree->children("uid_7"), std::vector<std::string>{"job_5"});
+  mount.take_away(held);
+  EXPECT_TRUE(tree->remove("uid_7/job_5"));
+  EXPECT_TRUE(tree->children("uid_7").empty());
+}
+
 TEST(TreeV1, ACpusetBeginsWithWhatTheOneAboveHas) {
   FakeMount mount;
   mount.put("cpuset/cpuset.cpus", "0-3\n");

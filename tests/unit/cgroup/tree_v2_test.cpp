@@ -116,5 +116,25 @@ TEST(TreeV2, KillsAndRemoves) {
   EXPECT_TRUE(tree->remove("uid_7/job_5"));
 }
 
+TEST(TreeV2, StepDaemonsAreInTheirJobAndNotKilledWithIt) {
+  FakeMount mount;
+  const std::string job = "slurm_n1/uid_7/job_5";
+  for (const char* level : {"", "slurm_n1/", "slurm_n1/uid_7/", "slurm_n1/uid_7/job_5/"}) {
+    mount.put(std::string(level) + "cgroup.subtree_control", "");
+  }
+  mount.put(job + "/daemons/cgroup.procs", "");
+  const auto tree = Tree::open(mount.setup(2, {"memory"}));
+  ASSERT_TRUE(tree->enter(daemons_group(7, 5)));
+  EXPECT_EQ(mount.get(job + "/daemons/cgroup.procs"), "0");
+  for (const char* group : {"", "/daemons", "/step_0", "/scripts"}) mount.put(job + group + "/cgroup.kill", "");
+  tree->kill("uid_7/job_5");
+  EXPECT_EQ(mount.get(job + "/step_0/cgroup.kill"), "1");
+  EXPECT_EQ(mount.get(job + "/scripts/cgroup.kill"), "1");
+  EXPECT_EQ(mount.get(job + "/daemons/cgroup.kill"), "");
+  EXPECT_EQ(mount.get(job + "/cgroup.kill"), "");
+  EXPECT_TRUE(Tree::open(mount.setup(2, {"cpuset"}))->enter("daemons")) << "nobody looks at memory";
+  EXPECT_FALSE(mount.has("slurm_n1/daemons"));
+}
+
 }  // namespace
 }  // namespace sluice::cgroup
