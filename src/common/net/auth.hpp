@@ -66,7 +66,7 @@ class AuthProvider {
 
   // Who is told, on any thread, when the daemon that is asked cannot be reached any more, and when it can again.
   using OutageListener = std::function<void(bool away, const std::string& text)>;
-  virtual void on_outage(OutageListener /*listener*/) {}
+  virtual void on_outage(OutageListener /*listener*/) {}  // NOLINT(performance-unnecessary-value-param): others keep it
 
   // Both at once.
   [[nodiscard]] Result<Identity> verify(std::string_view token, const RequestDigest& digest);
