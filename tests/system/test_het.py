@@ -212,12 +212,13 @@ class Het(ClusterCase):
             "srun sh -c 'exit 3' : sh -c 'exit 4' 2>/dev/null; echo $?\n"
             "srun -n1 sleep 600 : -n2 sleep 600 2>cancelled &\n"
             "until squeue -h -s | grep -q 4+1; do sleep 0.1; done; squeue -h --steps=$SLURM_JOB_ID.4 -o %i | sort; "
-            "scontrol show step $SLURM_JOB_ID.4 | grep -c StepId; scancel $SLURM_JOB_ID.4; wait; squeue -h -s | grep -c +\n"))
+            "scontrol show step $SLURM_JOB_ID.4 | grep -c StepId; scancel $SLURM_JOB_ID.4; wait; "
+            "while squeue -h -s | grep -q +; do sleep 0.1; done\n"))
         self.wait_ended(job)
         whole = "3 0 {} n[1-2] 2 1,2 n[1-3] 4(x3) on {}"
         self.assertEqual(self.file(f"out.{job}").splitlines(), [
             "a 0 " + whole.format(0, "n1"), "b 1 " + whole.format(1, "n2"), "b 2 " + whole.format(1, "n2"),
-            "A 1", "B 0", "4", f"{job}.4+0", f"{job}.4+1", "2", "0"])
+            "A 1", "B 0", "4", f"{job}.4+0", f"{job}.4+1", "2"])
         self.assertEqual(self.file("err").splitlines(), [
             "srun: error: Allocation failure of 1 nodes: job size of 3, already allocated 3 nodes to previous components.",
             "srun: error: Requested nodelist n2 overlaps with excluded n2.", "srun: error: Job not submitted."])
