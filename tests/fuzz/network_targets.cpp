@@ -84,10 +84,12 @@ void http2_client(std::string_view input) {
     const auto until = net::steady_now() + std::chrono::seconds(20);
     auto connection = net::Http2Connection::open(liar.address(), options, net::Http2Connection::Greeting::kWithCall, until);
     SLUICE_CHECK(connection.has_value());
-    (*connection)->start({"/sluice/Ping", "token", "request", until});
+    const auto call = (*connection)->start({"/sluice/Ping", "token", "request", until});
+    const auto beside = (*connection)->start({"/sluice/Watch", "token", "another", until});
     std::string message;
-    while ((*connection)->read(message, until) == net::ReadState::kChunk) {}
-    (void)(*connection)->reusable();
+    while (call->read(message, until) == net::ReadState::kChunk) {}
+    while (beside->read(message, until) == net::ReadState::kChunk) {}
+    (void)(*connection)->takes_calls();
   }
   server.join();
 }

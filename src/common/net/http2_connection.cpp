@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <vector>
 
 #include <fmt/format.h>
@@ -23,22 +22,9 @@ namespace sluice::net {
 namespace {
 
 constexpr int32_t kWindow = 4 << 20;  // bytes on the way to us
-constexpr size_t kPrefixBytes = 5;    // compressed or not, and the length, before each message
 constexpr size_t kMostUnsent = 64 << 10;
 constexpr uint8_t kTlsAlert = 21, kTlsMajor = 3;  // how an alert of TLS begins
 constexpr Duration kProbeTimeout = std::chrono::seconds(20);
-
-std::string prefix_of(size_t size) {
-  std::string prefix(1, '\0');
-  for (const int shift : {24, 16, 8, 0}) prefix += static_cast<char>(size >> shift & 0xff);
-  return prefix;
-}
-
-size_t length_in(std::string_view prefix) {
-  size_t length = 0;
-  for (const char byte : prefix.substr(1, 4)) length = length << 8 | static_cast<uint8_t>(byte);
-  return length;
-}
 
 // "2500m"; the protocol allows eight digits.
 std::string timeout_text(Duration left) {
@@ -55,65 +41,59 @@ nghttp2_nv header(std::string_view name, std::string_view value) {
 
 }  // namespace
 
-// What nghttp2 calls while it reads and writes; it fixes the parameters.
+// What nghttp2 calls while it reads and writes; it fixes the parameters. A stream's data is its call, null once nobody waits for it.
 // NOLINTBEGIN(readability-function-size)
 struct Http2Connection::Callbacks {
-  static Http2Connection& self(void* user) { return *static_cast<Http2Connection*>(user); }
+  static Http2Call* call_of(nghttp2_session* session, int32_t stream) {
+    return static_cast<Http2Call*>(nghttp2_session_get_stream_user_data(session, stream));
+  }
 
   static int on_frame(nghttp2_session* /*session*/, const nghttp2_frame* frame, void* user) {
-    Http2Connection& c = self(user);
-    if (frame->hd.type == NGHTTP2_SETTINGS && (frame->hd.flags & NGHTTP2_FLAG_ACK) == 0) c.settled_ = true;
-    if (frame->hd.type == NGHTTP2_GOAWAY) {
-      c.going_ = true;
-      if (c.stream_ > frame->goaway.last_stream_id) c.not_processed_ = true;
-    }
+    Http2Connection& connection = *static_cast<Http2Connection*>(user);
+    if (frame->hd.type == NGHTTP2_SETTINGS && (frame->hd.flags & NGHTTP2_FLAG_ACK) == 0) connection.settled_ = true;
+    if (frame->hd.type == NGHTTP2_GOAWAY) connection.going_ = true;  // calls that it has not looked at are closed as refused
     return 0;
   }
-  static int on_header(nghttp2_session* /*session*/, const nghttp2_frame* frame, const uint8_t* name, size_t name_size,
-                       const uint8_t* value, size_t value_size, uint8_t /*flags*/, void* user) {
-    Http2Connection& c = self(user);
-    if (frame->hd.stream_id != c.stream_) return 0;
-    const std::string_view key(reinterpret_cast<const char*>(name), name_size);
-    const std::string_view text(reinterpret_cast<const char*>(value), value_size);
-    if (key == ":status") c.http_status_ = text;
-    else if (key == "grpc-message") c.status_message_ = percent_decoded(text);
-    else if (key == "grpc-status-details-bin") c.status_details_ = from_base64(text);
-    else if (key == kSignatureKey) c.signature_ = from_base64(text);
-    else if (key == "grpc-status") std::from_chars(text.data(), text.data() + text.size(), c.status_);
+  static int on_header(nghttp2_session* session, const nghttp2_frame* frame, const uint8_t* name, size_t name_size,
+                       const uint8_t* value, size_t value_size, uint8_t /*flags*/, void* /*user*/) {
+    Http2Call* call = call_of(session, frame->hd.stream_id);
+    if (call == nullptr) return 0;
+    call->reply_.add_header({reinterpret_cast<const char*>(name), name_size}, {reinterpret_cast<const char*>(value), value_size});
     return 0;
   }
-  static int on_data(nghttp2_session* /*session*/, uint8_t /*flags*/, int32_t stream, const uint8_t* data, size_t size,
-                     void* user) {
-    Http2Connection& c = self(user);
-    if (stream == c.stream_) c.received_.append(reinterpret_cast<const char*>(data), size);
+  static int on_data(nghttp2_session* session, uint8_t /*flags*/, int32_t stream, const uint8_t* data, size_t size, void* /*user*/) {
+    Http2Call* call = call_of(session, stream);
+    if (call != nullptr) call->reply_.add_body({reinterpret_cast<const char*>(data), size});
     return 0;
   }
-  static int on_stream_close(nghttp2_session* /*session*/, int32_t stream, uint32_t error, void* user) {
-    Http2Connection& c = self(user);
-    if (stream != c.stream_) return 0;
-    c.closed_ = true;
-    c.stream_error_ = error;
-    if (error == NGHTTP2_REFUSED_STREAM) c.not_processed_ = true;
+  static int on_stream_close(nghttp2_session* session, int32_t stream, uint32_t error, void* /*user*/) {
+    Http2Call* call = call_of(session, stream);
+    if (call == nullptr) return 0;
+    call->is_open_ = false;
+    if (error == NGHTTP2_REFUSED_STREAM) call->reply_.fail(ErrorCode::kUnreachable, "the server is going away");
+    else call->reply_.close(nghttp2_http2_strerror(error));
     return 0;
   }
-  static ssize_t give_request(nghttp2_session* /*session*/, int32_t /*stream*/, uint8_t* out, size_t size,
-                              uint32_t* flags, nghttp2_data_source* /*source*/, void* user) {
-    Http2Connection& c = self(user);
-    const size_t part = std::min(size, c.call_.request.size() - c.request_sent_);
-    std::copy_n(c.call_.request.data() + c.request_sent_, part, out);
-    c.request_sent_ += part;
-    if (c.request_sent_ == c.call_.request.size()) *flags |= NGHTTP2_DATA_FLAG_EOF;
+  static ssize_t give_request(nghttp2_session* session, int32_t stream, uint8_t* out, size_t size, uint32_t* flags,
+                              nghttp2_data_source* /*source*/, void* /*user*/) {
+    Http2Call* call = call_of(session, stream);
+    if (call == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    const std::string& body = call->request_.body;
+    const size_t part = std::min(size, body.size() - call->request_sent_);
+    std::copy_n(body.data() + call->request_sent_, part, out);
+    call->request_sent_ += part;
+    if (call->request_sent_ == body.size()) *flags |= NGHTTP2_DATA_FLAG_EOF;
     return static_cast<ssize_t>(part);
   }
 };
 // NOLINTEND(readability-function-size)
 
-Result<std::unique_ptr<Http2Connection>> Http2Connection::open(const std::string& address, const ClientOptions& options,
+Result<std::shared_ptr<Http2Connection>> Http2Connection::open(const std::string& address, const ClientOptions& options,
                                                                Greeting greeting, SteadyTime deadline) {
   const SteadyTime limit = std::min(deadline, steady_now() + options.connect_timeout);
   const Result<int> fd = connect_to(address, limit);
   if (!fd) return tl::unexpected<Error>(fd.error());
-  std::unique_ptr<Http2Connection> connection(new Http2Connection(address, *fd, options));
+  std::shared_ptr<Http2Connection> connection(new Http2Connection(address, *fd, options));
   if (options.tls != nullptr && !address.starts_with("unix:")) {
     // a host that took the connection is given the time of the call, as it is without TLS, where there is no other to ask
     const SteadyTime until = greeting == Greeting::kFirst ? limit : deadline;
@@ -158,10 +138,11 @@ void Http2Connection::submit_settings() {
 }
 
 Status Http2Connection::greet(SteadyTime deadline) {
+  Lock lock(mutex_);
   bool open = send_pending();
   held_back_ = true;  // our word on the server's settings goes with the first call
   while (open && !settled_) {
-    open = exchange(deadline) != Io::kClosed;
+    open = exchange(lock, deadline) != Io::kClosed;
     if (open && steady_now() < deadline) continue;
     break;
   }
@@ -172,78 +153,99 @@ Status Http2Connection::greet(SteadyTime deadline) {
   return {};
 }
 
-void Http2Connection::start(Http2Call call) {
-  call_ = std::move(call);
-  call_.request.insert(0, prefix_of(call_.request.size()));
-  request_sent_ = 0;
-  closed_ = ended_ = good_ = not_processed_ = false;
-  stream_error_ = 0;
-  received_.clear();
-  messages_.clear();
-  status_ = -1;
-  http_status_.clear();
-  status_message_.clear();
-  status_details_.clear();
-  signature_.clear();
-  error_ = {};
-  const std::string token = to_base64(call_.token);
+std::unique_ptr<Http2Call> Http2Connection::start(Http2Request request) {
+  std::unique_ptr<Http2Call> call(new Http2Call(shared_from_this(), std::move(request)));
+  const std::string token = to_base64(call->request_.token);
   std::string timeout;
-  if (call_.deadline < kNoDeadline) timeout = timeout_text(call_.deadline - steady_now());
-  std::vector<nghttp2_nv> headers{header(":method", "POST"),         header(":scheme", "http"),
-                                  header(":path", call_.path),       header(":authority", "sluice"),
-                                  header("te", "trailers"),          header("content-type", "application/grpc"),
+  if (call->request_.deadline < kNoDeadline) timeout = timeout_text(call->request_.deadline - steady_now());
+  std::vector<nghttp2_nv> headers{header(":method", "POST"), header(":scheme", "http"),
+                                  header(":path", call->request_.path), header(":authority", "sluice"),
+                                  header("te", "trailers"), header("content-type", "application/grpc"),
                                   header("user-agent", "sluice")};
   if (!timeout.empty()) headers.push_back(header("grpc-timeout", timeout));
   if (!token.empty()) headers.push_back(header(kTokenKey, token));
   const nghttp2_data_provider body{{}, Callbacks::give_request};
-  stream_ = nghttp2_submit_request(session_, nullptr, headers.data(), headers.size(), &body, nullptr);
-  if (stream_ < 0) fail(ErrorCode::kUnreachable, nghttp2_strerror(stream_));
-  else if (!send_pending()) fail(ErrorCode::kUnreachable, "closed the connection");
+  const Lock lock(mutex_);
+  call->stream_ = nghttp2_submit_request(session_, nullptr, headers.data(), headers.size(), &body, call.get());
+  call->is_open_ = call->stream_ >= 0;
+  if (!call->is_open_) break_off(*call, ErrorCode::kUnreachable, nghttp2_strerror(call->stream_));
+  else if (!send_pending()) break_off(*call, ErrorCode::kUnreachable, "closed the connection");
+  else if (!unsent_.empty()) wake_reader();  // who has to look whether the socket takes more, too
+  return call;
 }
 
-ReadState Http2Connection::read(std::string& message, SteadyTime until) {
-  while (true) {
-    if (!messages_.empty()) {
-      message = std::move(messages_.front());
-      messages_.pop_front();
-      return ReadState::kChunk;
+ReadState Http2Connection::read(Http2Call& call, std::string& message, SteadyTime until) {
+  Lock lock(mutex_);
+  const SteadyTime deadline = call.request_.deadline;
+  for (bool waited = false;; waited = true) {
+    if (call.reply_.take(message)) return ReadState::kChunk;
+    if (call.reply_.has_ended()) {
+      if (call.is_open_) abandon(call);
+      return call.reply_.ended_well() ? ReadState::kEnd : ReadState::kFailed;
     }
-    if (ended_) return good_ ? ReadState::kEnd : ReadState::kFailed;
-    if (interrupted_) {
-      fail(ErrorCode::kConnectionLost, "cancelled");
-      continue;
-    }
-    const Io io = exchange(std::min(until, call_.deadline));
-    take_messages();
-    if (closed_ && !ended_) finish();
-    else if (io == Io::kClosed && !ended_)
-      fail(not_processed_ ? ErrorCode::kUnreachable : ErrorCode::kConnectionLost, "the connection broke");
-    else if (io == Io::kNothing && steady_now() >= call_.deadline) fail(ErrorCode::kTimedOut, "no answer in time");
-    else if (io == Io::kNothing && steady_now() >= until && messages_.empty()) return ReadState::kNotYet;
+    if (call.cancelled_) break_off(call, ErrorCode::kConnectionLost, "cancelled");
+    else if (closed_) break_off(call, ErrorCode::kConnectionLost, "the connection broke");
+    else if (waited && steady_now() >= deadline) break_off(call, ErrorCode::kTimedOut, "no answer in time");
+    else if (waited && steady_now() >= until) return ReadState::kNotYet;
+    else take_turn(lock, std::min(until, deadline));
   }
 }
 
-bool Http2Connection::reusable() {
-  if (!closed_ || going_ || interrupted_) return false;
-  return exchange(steady_now()) != Io::kClosed && !going_;
+void Http2Connection::take_turn(Lock& lock, SteadyTime until) {
+  if (read_by_one_) {
+    turn_over_.wait_until(lock, until);
+    return;
+  }
+  read_by_one_ = true;
+  if (exchange(lock, until) == Io::kClosed) closed_ = going_ = true;
+  read_by_one_ = false;
+  turn_over_.notify_all();
 }
 
-void Http2Connection::interrupt() {
-  interrupted_ = true;
+bool Http2Connection::takes_calls() {
+  Lock lock(mutex_);
+  if (!going_ && !read_by_one_) take_turn(lock, steady_now());
+  return !going_;
+}
+
+// The call ends here, with its stream.
+void Http2Connection::break_off(Http2Call& call, ErrorCode code, std::string_view why) {
+  call.reply_.fail(lost(code, why));
+  if (!call.cancelled_) going_ = true;  // who does not answer is not asked again here
+  abandon(call);
+}
+
+// Nobody waits for the call any more. No-op once its stream is closed.
+void Http2Connection::abandon(Http2Call& call) {
+  if (!call.is_open_) return;
+  call.is_open_ = false;
+  nghttp2_session_set_stream_user_data(session_, call.stream_, nullptr);
+  if (closed_) return;
+  nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, call.stream_, NGHTTP2_CANCEL);
+  if (!send_pending()) going_ = true;
+  else if (!unsent_.empty()) wake_reader();
+}
+
+void Http2Connection::wake_reader() {
+  if (!read_by_one_) return;
   const uint64_t one = 1;
   while (write(wake_, &one, sizeof one) < 0 && errno == EINTR) {}
 }
 
-Http2Connection::Io Http2Connection::exchange(SteadyTime until) {
+Http2Connection::Io Http2Connection::exchange(Lock& lock, SteadyTime until) {
   if (!send_pending()) return Io::kClosed;
   const SteadyTime probe = (probed_ == SteadyTime{} ? heard_ + keepalive_ : probed_ + kProbeTimeout);
   std::array<pollfd, 2> ready{{{socket_.fd(), POLLIN, 0}, {wake_, POLLIN, 0}}};
   if (!unsent_.empty()) ready[0].events |= POLLOUT;
   const bool held = socket_.holds_bytes();
-  if (poll(ready.data(), ready.size(), held ? 0 : poll_timeout(std::min(until, probe))) <= 0 && !held) {
-    return keep_alive() ? Io::kNothing : Io::kClosed;
+  lock.unlock();
+  const int found = poll(ready.data(), ready.size(), held ? 0 : poll_timeout(std::min(until, probe)));
+  lock.lock();
+  if (found <= 0 && !held) return keep_alive() ? Io::kNothing : Io::kClosed;
+  if ((ready[1].revents & POLLIN) != 0) {
+    uint64_t woken = 0;
+    (void)!::read(wake_, &woken, sizeof woken);
   }
-  if (interrupted_) return Io::kNothing;
   if ((held || (ready[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0) && !receive()) return Io::kClosed;
   return send_pending() ? Io::kProgress : Io::kClosed;
 }
@@ -300,52 +302,29 @@ bool Http2Connection::receive() {
   return false;
 }
 
-void Http2Connection::take_messages() {
-  size_t at = 0;
-  while (!ended_ && received_.size() - at >= kPrefixBytes) {
-    const std::string_view prefix(received_.data() + at, kPrefixBytes);
-    const size_t length = length_in(prefix);
-    if (prefix[0] != 0) return fail(ErrorCode::kNotSupported, "a compressed reply");
-    if (length > max_message_) {
-      return fail(ErrorCode::kBadRequest, fmt::format("a reply of {} bytes is over the limit", length));
-    }
-    if (received_.size() - at - kPrefixBytes < length) break;
-    messages_.push_back(received_.substr(at + kPrefixBytes, length));
-    at += kPrefixBytes + length;
-  }
-  received_.erase(0, at);
-}
-
-// The stream is closed: with a status, or without.
-void Http2Connection::finish() {
-  if (not_processed_) return fail(ErrorCode::kUnreachable, "the server is going away");
-  if (status_ == 0) {
-    ended_ = good_ = true;
-  } else if (status_ > 0) {
-    ended_ = true;
-    error_ = to_error({static_cast<StatusCode>(status_), status_message_, status_details_}, true, address_);
-  } else if (!http_status_.empty() && http_status_ != "200") {
-    fail(ErrorCode::kError, "HTTP status " + http_status_);
-  } else {
-    fail(ErrorCode::kConnectionLost, nghttp2_http2_strerror(stream_error_));
-  }
-}
-
 // The reason for a connection that came to nothing, or broke.
 Error Http2Connection::lost(ErrorCode code, std::string_view why) const {
   if (!heard_tls_) return {code, fmt::format("{}: {}", address_, why)};
   return {ErrorCode::kAuthentication, fmt::format("{}: speaks TLS alone, and this host none: TLSType of its slurm.conf, or no ca_cert.pem beside it", address_)};
 }
 
-// The call ends here; the connection is not used again when its stream is still open.
-void Http2Connection::fail(ErrorCode code, std::string_view why) {
-  ended_ = true;
-  good_ = false;
-  error_ = lost(code, why);
-  if (closed_) return;
-  going_ = true;
-  if (stream_ > 0) nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream_, NGHTTP2_CANCEL);
-  (void)send_pending();
+Http2Call::Http2Call(std::shared_ptr<Http2Connection> connection, Http2Request request)
+    : connection_(std::move(connection)),
+      request_(std::move(request)),
+      reply_(connection_->address_, connection_->max_message_) {
+  request_.body = grpc_frame(std::move(request_.body));
+}
+
+Http2Call::~Http2Call() {
+  const std::lock_guard lock(connection_->mutex_);
+  connection_->abandon(*this);
+}
+
+void Http2Call::cancel() {
+  const std::lock_guard lock(connection_->mutex_);
+  cancelled_ = true;
+  connection_->wake_reader();
+  connection_->turn_over_.notify_all();
 }
 
 }  // namespace sluice::net

@@ -1,10 +1,11 @@
-// See rpc_client.hpp. Every call has a connection that its own thread drives.
+// See rpc_client.hpp. Calls share a connection, which the threads that wait for them drive.
 #include "common/net/rpc_client.hpp"
 
 #include <chrono>
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "common/net/back_off.hpp"
 #include "common/net/call_status.hpp"
@@ -26,40 +27,39 @@ bool may_ask_again(const Error& error, int tries) {
   return (is_back_off(error) && tries < kMostTries) || (is_older_than_daemon(error) && tries < kMostEarlyTries);
 }
 
-using Connect = std::function<Result<std::unique_ptr<Http2Connection>>()>;
+using StartCall = std::function<Result<std::unique_ptr<Http2Call>>()>;
 
 class BlockingStream final : public RawStream {
  public:
   // `again` begins the same call once more.
-  BlockingStream(std::unique_ptr<Http2Connection> connection, Connect again)
-      : connection_(std::move(connection)), again_(std::move(again)) {}
+  BlockingStream(std::unique_ptr<Http2Call> call, StartCall again) : call_(std::move(call)), again_(std::move(again)) {}
 
   ReadState read(std::string& chunk, Duration wait) override {
     for (int tries = 1;; ++tries) {
-      const ReadState state = connection_->read(chunk, wait < Duration(0) ? kNoDeadline : steady_now() + wait);
-      const bool refused = state == ReadState::kFailed && !begun_ && may_ask_again(connection_->error(), tries);
+      const ReadState state = call_->read(chunk, wait < Duration(0) ? kNoDeadline : steady_now() + wait);
+      const bool refused = state == ReadState::kFailed && !begun_ && may_ask_again(call_->error(), tries);
       begun_ = begun_ || state == ReadState::kChunk;
       if (!refused) return state;
       wait_to_ask_again();
       auto fresh = again_();
       const std::lock_guard lock(mutex_);
       if (!fresh || cancelled_) return state;
-      connection_.swap(*fresh);
+      call_.swap(*fresh);
     }
   }
-  [[nodiscard]] const Error& error() const override { return connection_->error(); }
+  [[nodiscard]] const Error& error() const override { return call_->error(); }
   void cancel() override {
     const std::lock_guard lock(mutex_);
     cancelled_ = true;
-    connection_->interrupt();
+    call_->cancel();
   }
 
  private:
   std::mutex mutex_;  // guards these two from cancel(), which another thread may call
-  std::unique_ptr<Http2Connection> connection_;  // whose end tells the server that nobody reads any more
+  std::unique_ptr<Http2Call> call_;  // whose end tells the server that nobody reads any more
   bool cancelled_ = false;
   bool begun_ = false;
-  Connect again_;
+  StartCall again_;
 };
 
 }  // namespace
@@ -68,55 +68,54 @@ struct RpcClient::Impl {
   explicit Impl(ClientOptions options) : endpoints(std::move(options)) {}
   ClientEndpoints endpoints;
 
-  // A connection to the first address that answers, on which the call has been started.
-  // Errors: kUnreachable, kAuthentication.
   struct Started {
-    std::unique_ptr<Http2Connection> connection;
-    size_t index = 0;  // of the address
-    std::string answer_key = {};
+    std::unique_ptr<Http2Call> call;
+    std::string answer_key;
   };
-  [[nodiscard]] Result<Started> start(size_t index, std::string_view method, const std::string& request,
-                                      SteadyTime deadline);
-  // For the next call, which looks whether it is still good.
-  void give_back(Started started);
+  // Starts the call on a connection to the address of this index. Errors: kUnreachable, kAuthentication.
+  [[nodiscard]] Result<Started> start(size_t index, std::string_view method, const std::string& request, SteadyTime deadline);
 
  private:
+  // The one that there is, while it takes calls, or a new one.
+  [[nodiscard]] Result<std::shared_ptr<Http2Connection>> connect(size_t index, SteadyTime deadline);
+
   std::mutex mutex_;
-  Started idle_;  // guarded by mutex_
+  std::shared_ptr<Http2Connection> connection_;  // guarded by mutex_, as is the index of its address; null: there is none
+  size_t connected_ = 0;
 };
 
 RpcClient::RpcClient(ClientOptions options) : impl_(std::make_shared<Impl>(std::move(options))) {}
 
 RpcClient::~RpcClient() = default;
 
-Result<RpcClient::Impl::Started> RpcClient::Impl::start(size_t index, std::string_view method,
-                                                        const std::string& request, SteadyTime deadline) {
-  Result<KeyedToken> token = endpoints.token_for(method, request);
-  if (!token) return tl::unexpected<Error>(std::move(token.error()));
-  Started started;
+Result<std::shared_ptr<Http2Connection>> RpcClient::Impl::connect(size_t index, SteadyTime deadline) {
+  std::shared_ptr<Http2Connection> known;
   {
     const std::lock_guard lock(mutex_);
-    if (idle_.index == index) started.connection = std::move(idle_.connection);
+    if (connected_ == index) known = connection_;
   }
-  started.index = index;
-  started.answer_key = std::move(token->answer_key);
-  if (started.connection == nullptr || !started.connection->reusable()) {
-    const bool alone = endpoints.count() == 1 && deadline < kNoDeadline;  // no other to ask, and an end to the waiting
-    const auto greeting = alone ? Http2Connection::Greeting::kWithCall : Http2Connection::Greeting::kFirst;
-    auto fresh = Http2Connection::open(endpoints.options().addresses[index], endpoints.options(), greeting, deadline);
-    if (!fresh) return tl::unexpected<Error>(std::move(fresh.error()));
-    started.connection = std::move(*fresh);
-    const ClientOptions& options = endpoints.options();
-    if (options.exposes_token && started.connection->is_overheard()) options.exposes_token(options.addresses[index]);
-  }
-  started.connection->start({method_path(method), std::move(token->token), request, deadline});
-  endpoints.prefer(index);
-  return started;
+  if (known != nullptr && known->takes_calls()) return known;
+  const ClientOptions& options = endpoints.options();
+  const bool alone = endpoints.count() == 1 && deadline < kNoDeadline;  // no other to ask, and an end to the waiting
+  const auto greeting = alone ? Http2Connection::Greeting::kWithCall : Http2Connection::Greeting::kFirst;
+  auto fresh = Http2Connection::open(options.addresses[index], options, greeting, deadline);
+  if (!fresh) return fresh;
+  if (options.exposes_token && (*fresh)->is_overheard()) options.exposes_token(options.addresses[index]);
+  const std::lock_guard lock(mutex_);
+  known = std::exchange(connection_, *fresh);  // calls that are open on it keep it; else it dies outside the lock
+  connected_ = index;
+  return fresh;
 }
 
-void RpcClient::Impl::give_back(Started started) {
-  const std::lock_guard lock(mutex_);
-  std::swap(idle_, started);  // the one that was there dies outside the lock
+Result<RpcClient::Impl::Started> RpcClient::Impl::start(size_t index, std::string_view method, const std::string& request,
+                                                        SteadyTime deadline) {
+  Result<KeyedToken> token = endpoints.token_for(method, request);
+  if (!token) return tl::unexpected<Error>(std::move(token.error()));
+  const auto connection = connect(index, deadline);
+  if (!connection) return tl::unexpected<Error>(connection.error());
+  Started started{(*connection)->start({method_path(method), std::move(token->token), request, deadline}), std::move(token->answer_key)};
+  endpoints.prefer(index);
+  return started;
 }
 
 Result<std::string> RpcClient::call_raw(std::string_view method,
@@ -137,21 +136,20 @@ Result<std::string> RpcClient::call_once(std::string_view method,
   const size_t first = endpoints.preferred();
   Error error = no_address();
   for (size_t i = 0; i < endpoints.count(); ++i) {
-    auto started = impl_->start((first + i) % endpoints.count(), method, request, deadline);
+    const size_t index = (first + i) % endpoints.count();
+    auto started = impl_->start(index, method, request, deadline);
     if (started) {
+      Http2Call& call = *started->call;
       std::string reply;
       std::string more;
-      ReadState state = started->connection->read(reply, kNoDeadline);
-      if (state == ReadState::kChunk) state = started->connection->read(more, kNoDeadline);
+      ReadState state = call.read(reply, kNoDeadline);
+      if (state == ReadState::kChunk) state = call.read(more, kNoDeadline);
       if (state == ReadState::kEnd) {
-        const Status own = check_answer(started->answer_key, reply, started->connection->signature(),
-                                        endpoints.options().addresses[started->index]);
-        impl_->give_back(std::move(*started));
+        const Status own = check_answer(started->answer_key, reply, call.signature(), endpoints.options().addresses[index]);
         if (!own) return tl::unexpected<Error>(own.error());
         return reply;
       }
-      error = started->connection->error();
-      if (error.code != ErrorCode::kUnreachable) impl_->give_back(std::move(*started));
+      error = call.error();
     } else {
       error = std::move(started.error());
     }
@@ -168,12 +166,12 @@ Result<std::unique_ptr<RawStream>> RpcClient::open_raw(std::string_view method,
   for (size_t i = 0; i < endpoints.count(); ++i) {
     const size_t index = (first + i) % endpoints.count();
     auto started = impl_->start(index, method, request, kNoDeadline);
-    const auto again = [impl = impl_, index, method = std::string(method), request]() -> Result<std::unique_ptr<Http2Connection>> {
+    const auto again = [impl = impl_, index, method = std::string(method), request]() -> Result<std::unique_ptr<Http2Call>> {
       auto fresh = impl->start(index, method, request, kNoDeadline);
       if (!fresh) return tl::unexpected<Error>(std::move(fresh.error()));
-      return std::move(fresh->connection);
+      return std::move(fresh->call);
     };
-    if (started) return std::make_unique<BlockingStream>(std::move(started->connection), again);
+    if (started) return std::make_unique<BlockingStream>(std::move(started->call), again);
     error = std::move(started.error());
     if (error.code != ErrorCode::kUnreachable) break;
   }

@@ -1,5 +1,7 @@
 // Streams: order, flow control, cancelling from either end.
+#include <atomic>
 #include <thread>
+#include <vector>
 
 #include "unit/rpc/rpc_fixture.hpp"
 
@@ -88,8 +90,19 @@ class OpenStream : public Stream {
           writer.write({.number = 1});
           opened.set_value(std::move(writer));
         });
+    say_who_asks();
     start();
     client = std::make_unique<RpcClient>(to_server());
+  }
+  // Which of the client's connections a call comes by.
+  void say_who_asks() {
+    server->handle<EchoRequest, EchoReply>("Peer", [](const CallContext& context, EchoRequest, Responder<EchoReply> responder) {
+      responder.reply({context.peer, 0});
+    });
+  }
+  std::string connection() {
+    const auto reply = client->call<EchoReply>("Peer", EchoRequest{}, kPatience);
+    return reply ? reply->text : reply.error().text;
   }
   std::unique_ptr<RpcClient> client;
   std::promise<StreamWriter<CountChunk>> opened;
@@ -134,6 +147,56 @@ TEST_F(OpenStream, ListenerMayCancelFromItsCallback) {
   first.get_future().wait();
   handle.cancel();
   ASSERT_EQ(cancelled.get_future().wait_for(kPatience), std::future_status::ready);
+}
+
+// What srun does: one thread waits for news of the job, another asks meanwhile.
+TEST_F(OpenStream, CallsGoBesideItOnTheSameConnection) {
+  const std::string first = connection();
+  auto stream = client->open<CountChunk>("Watch", EchoRequest{});
+  ASSERT_TRUE(stream);
+  std::atomic<uint32_t> newest = 0;
+  std::thread reader([&] {
+    CountChunk chunk;
+    while (stream->read(chunk) == ReadState::kChunk) newest = chunk.number;
+  });
+  const auto writer = opened.get_future().get();
+  std::vector<std::thread> askers;
+  for (int i = 0; i < 4; ++i) {
+    askers.emplace_back([&] {
+      for (int calls = 0; calls < 50; ++calls) EXPECT_EQ(connection(), first);
+    });
+  }
+  for (uint32_t number = 2; number <= 100; ++number) writer.write({.number = number});
+  for (std::thread& asker : askers) asker.join();
+  EXPECT_EQ(client->call<EchoReply>(EchoRequest{std::string(8 << 20, 'x'), 1}, kPatience)->text.size(), size_t{8} << 20);
+  writer.finish();
+  reader.join();
+  EXPECT_EQ(newest, 100U);
+  EXPECT_EQ(connection(), first);
+}
+
+TEST_F(OpenStream, ItsEndLeavesTheOthersAlone) {
+  const std::string first = connection();
+  auto stream = client->open<CountChunk>("Watch", EchoRequest{});
+  ASSERT_TRUE(stream);
+  auto other = client->open<CountChunk>(CountRequest{.count = 3, .chunk_bytes = 1});
+  ASSERT_TRUE(other);
+  std::thread reader([&] {
+    CountChunk chunk;
+    while (stream->read(chunk) == ReadState::kChunk) {}
+    EXPECT_EQ(stream->error().code, ErrorCode::kConnectionLost);
+  });
+  const auto writer = opened.get_future().get();
+  stream->cancel();
+  reader.join();
+  ASSERT_EQ(cancelled.get_future().wait_for(kPatience), std::future_status::ready);
+  CountChunk chunk;
+  for (uint32_t number = 0; number < 3; ++number) {
+    ASSERT_EQ(other->read(chunk), ReadState::kChunk);
+    EXPECT_EQ(chunk.number, number);
+  }
+  EXPECT_EQ(other->read(chunk), ReadState::kEnd);
+  EXPECT_EQ(connection(), first);
 }
 
 TEST_F(OpenStream, ReaderLearnsThatTheServerHasGone) {
