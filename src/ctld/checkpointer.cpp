@@ -11,28 +11,18 @@ Checkpointer::Checkpointer(journal::JournalStore& store, const engine::Publisher
     : store_(store),
       publisher_(publisher),
       clock_(std::move(clock)),
-      last_(publisher.newest()->sequence),
-      thread_([this] { run(); }) {}
+      last_(publisher.newest()->sequence) {
+  thread_.start([this] { run(); });
+}
 
 Checkpointer::~Checkpointer() { stop(); }
 
 void Checkpointer::stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (stopping_) return;
-    stopping_ = true;
-  }
-  wake_.notify_one();
-  if (thread_.joinable()) thread_.join();
-  take_if(1);
+  if (thread_.stop()) take_if(1);
 }
 
 void Checkpointer::run() {
-  while (true) {
-    {
-      std::unique_lock lock(mutex_);
-      if (wake_.wait_for(lock, std::chrono::seconds(5), [this] { return stopping_; })) return;
-    }
+  while (thread_.rest(std::chrono::seconds(5))) {
     take_if(kFrames);
     if (store_.low_on_room()) store_.regain_reserve();
   }

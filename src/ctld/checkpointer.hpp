@@ -2,10 +2,7 @@
 // that a restart replays little.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
-#include <thread>
-
+#include "common/base/round_thread.hpp"
 #include "ctld/engine/engine.hpp"
 #include "ctld/engine/publisher.hpp"
 #include "ctld/journal/store.hpp"
@@ -31,10 +28,7 @@ class Checkpointer {
   const engine::Publisher& publisher_;
   const engine::Clock clock_;
   journal::Sequence last_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stopping_ = false;  // guarded by mutex_
-  std::thread thread_;
+  RoundThread thread_;
 };
 
 }  // namespace sluice::ctld

@@ -24,43 +24,34 @@ std::vector<std::pair<uint32_t, uint32_t>> users_to_check(const state::ClusterSt
 }
 
 GroupChecks::GroupChecks(engine::Engine& engine, const engine::Publisher& publisher, Users& users)
-    : engine_(engine), publisher_(publisher), users_(users), thread_([this] { run(); }) {}
-
-GroupChecks::~GroupChecks() { stop(); }
-
-void GroupChecks::stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  wake_.notify_one();
-  if (thread_.joinable()) thread_.join();
+    : engine_(engine), publisher_(publisher), users_(users) {
+  thread_.start([this] { run(); });
 }
 
 void GroupChecks::run() {
   std::shared_ptr<const ClusterConfig> seen;
   SteadyTime last = net::steady_now();
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
+  do {
     const state::ClusterSnapshot state = publisher_.newest()->state;
     const Duration pause = state->config->group_update_time;
     const SteadyTime now = net::steady_now();
     if (state->config != seen || (pause > Duration(0) && now - last >= pause)) {
       seen = state->config;
       last = now;
-      lock.unlock();  // name services may be slow, and stop() is not to wait for more than one answer
-      state::UsersGroups found;
-      for (const auto& [uid, gid] : users_to_check(*state)) {
-        std::vector<std::string> groups = users_.find_again(uid, gid, net::now()).groups;
-        if (state::new_groups(*state, uid, groups)) found.users.push_back({uid, std::move(groups)});
-        const std::lock_guard stops(mutex_);
-        if (stopping_) return;
-      }
-      if (!found.users.empty()) engine_.post({std::move(found), {}, {}});
-      lock.lock();
+      check(*state);
     }
-    wake_.wait_for(lock, kStep, [this] { return stopping_; });
+  } while (thread_.rest(kStep));
+}
+
+// Name services may be slow: stop() waits for no more than one answer.
+void GroupChecks::check(const state::ClusterState& state) {
+  state::UsersGroups found;
+  for (const auto& [uid, gid] : users_to_check(state)) {
+    std::vector<std::string> groups = users_.find_again(uid, gid, net::now()).groups;
+    if (state::new_groups(state, uid, groups)) found.users.push_back({uid, std::move(groups)});
+    if (thread_.is_stopped()) return;
   }
+  if (!found.users.empty()) engine_.post({std::move(found), {}, {}});
 }
 
 }  // namespace sluice::ctld

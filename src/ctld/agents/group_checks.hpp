@@ -2,12 +2,10 @@
 // configuration was read.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "common/base/round_thread.hpp"
 #include "ctld/engine/engine.hpp"
 #include "ctld/engine/publisher.hpp"
 #include "ctld/rpc/users.hpp"
@@ -20,20 +18,18 @@ class GroupChecks {
   GroupChecks(engine::Engine& engine, const engine::Publisher& publisher, Users& users);
   GroupChecks(const GroupChecks&) = delete;
   GroupChecks& operator=(const GroupChecks&) = delete;
-  ~GroupChecks();  // stop()
+  ~GroupChecks() = default;  // stop()
 
-  void stop();
+  void stop() { thread_.stop(); }
 
  private:
   void run();
+  void check(const state::ClusterState& state);
 
   engine::Engine& engine_;
   const engine::Publisher& publisher_;
   Users& users_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stopping_ = false;  // guarded by mutex_
-  std::thread thread_;
+  RoundThread thread_;
 };
 
 // Uid and gid of each user whose groups matter: who has a job that waits, where a partition asks for groups.

@@ -45,24 +45,14 @@ Bitmap nodes_to_check(const state::ClusterState& state, double from, double to) 
 }
 
 HealthChecks::HealthChecks(const engine::Publisher& publisher, NodeLinks& links)
-    : publisher_(publisher), links_(links), thread_([this] { run(); }) {}
-
-HealthChecks::~HealthChecks() { stop(); }
-
-void HealthChecks::stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  wake_.notify_one();
-  if (thread_.joinable()) thread_.join();
+    : publisher_(publisher), links_(links) {
+  thread_.start([this] { run(); });
 }
 
 void HealthChecks::run() {
   SteadyTime round = net::steady_now();
   double done = 0;  // of the round
-  std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, kStep, [this] { return stopping_; })) {
+  while (thread_.rest(kStep)) {
     const state::ClusterSnapshot state = publisher_.newest()->state;
     const Duration interval = state->config->health_check_interval;
     const SteadyTime now = net::steady_now();

@@ -2,11 +2,8 @@
 // all at once or, with CYCLE, one after the other over the interval.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
-#include <thread>
-
 #include "common/base/bitmap.hpp"
+#include "common/base/round_thread.hpp"
 #include "ctld/agents/node_links.hpp"
 #include "ctld/engine/engine.hpp"
 #include "ctld/engine/publisher.hpp"
@@ -19,19 +16,16 @@ class HealthChecks {
   HealthChecks(const engine::Publisher& publisher, NodeLinks& links);
   HealthChecks(const HealthChecks&) = delete;
   HealthChecks& operator=(const HealthChecks&) = delete;
-  ~HealthChecks();  // stop()
+  ~HealthChecks() = default;  // stop()
 
-  void stop();
+  void stop() { thread_.stop(); }
 
  private:
   void run();
 
   const engine::Publisher& publisher_;
   NodeLinks& links_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stopping_ = false;  // guarded by mutex_
-  std::thread thread_;
+  RoundThread thread_;
 };
 
 // The nodes whose turn is in the part [from, to) of a round, both between 0 and 1; without CYCLE all

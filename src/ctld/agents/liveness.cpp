@@ -18,16 +18,11 @@ Liveness::Liveness(engine::Engine& engine, const engine::Publisher& publisher, N
 
 Liveness::~Liveness() { stop(); }
 
-void Liveness::start() { thread_ = std::thread([this] { run(); }); }
+void Liveness::start() { thread_.start([this] { run(); }); }
 
 void Liveness::stop() {
   roll_call_->cancel();
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  wake_.notify_one();
-  if (thread_.joinable()) thread_.join();
+  thread_.stop();
 }
 
 NodeSoft& Liveness::Heard::entry(NodeId node) {
@@ -72,9 +67,7 @@ void Liveness::run() {
     ping(state);
     const Duration interval = ping_interval(*state->config);
     const SteadyTime asked = net::steady_now();
-    std::unique_lock lock(mutex_);
-    if (wake_.wait_for(lock, interval, [this] { return stopping_; })) return;
-    lock.unlock();
+    if (!thread_.rest(interval)) return;
     // When this process stood still itself (SIGSTOP, a paused machine), what the nodes said meanwhile is not read yet: they
     // have the whole of SlurmdTimeout again.
     if (net::steady_now() - asked > 2 * interval) {

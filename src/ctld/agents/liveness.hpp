@@ -3,12 +3,11 @@
 // command for the core.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
+#include "common/base/round_thread.hpp"
 #include "common/model/node.hpp"
 #include "ctld/agents/node_links.hpp"
 #include "ctld/agents/roll_call.hpp"
@@ -61,10 +60,7 @@ class Liveness {
   SteadyTime since_;  // the thread's own: from here on silences count
   const std::shared_ptr<RollCall> roll_call_;  // shared for the same reason
   const std::shared_ptr<Heard> heard_ = std::make_shared<Heard>();
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stopping_ = false;  // guarded by mutex_
-  std::thread thread_;
+  RoundThread thread_;
 };
 
 }  // namespace sluice::ctld
