@@ -100,6 +100,11 @@ Status check_age(NodeState& node, const protocol::StepLaunch& launch) {
   return {};
 }
 
+void log_launch(const StepId& step, uint32_t uid) {
+  if (step.step == kBatchStep) log::info("Launching batch job {} for UID {}", step_log_name(step), uid);
+  else log::info("launch task {} request from UID:{}", step_log_name(step), uid);
+}
+
 Result<Empty> launch(RequestParts& parts, protocol::LaunchStepRequest request) {
   if (!parts.node.verifier) return failure(ErrorCode::kRetry, "the node is not registered yet");
   if (!request.key.empty() && net::hex_digits(request.key) != parts.node.credential_key) {
@@ -126,7 +131,8 @@ Result<Empty> launch(RequestParts& parts, protocol::LaunchStepRequest request) {
   }
   if (parts.steps.is_forgotten(message->key)) return failure(ErrorCode::kAlreadyDone, protocol::kUsedJobId);
   parts.steps.adopt(message->key);
-  if (!parts.steps.knows(message->key)) {
+  const bool is_new = !parts.steps.knows(message->key);  // else the controller repeats an order of which it heard no answer
+  if (is_new) {
     if (auto ok = check_age(parts.node, *message); !ok) {
       log::error("the launch of {} was refused: {}", step_log_name(message->key.id), ok.error().text);
       return tl::unexpected<Error>(ok.error());
@@ -136,12 +142,10 @@ Result<Empty> launch(RequestParts& parts, protocol::LaunchStepRequest request) {
     log::error("{}", ok.error().text);
     return failure(ErrorCode::kRetry, ok.error().text);
   }
-  if (message->key.id.step == kBatchStep) {
-    log::info("Launching batch job {} for UID {}", step_log_name(message->key.id), message->job_spec->uid);
-  } else {
-    log::info("launch task {} request from UID:{}", step_log_name(message->key.id), message->job_spec->uid);
+  if (is_new) {
+    log_launch(message->key.id, message->job_spec->uid);
+    set_route(parts, *message, index);
   }
-  if (!parts.steps.knows(message->key)) set_route(parts, *message, index);
   if (auto ok = parts.jobs.launch(std::move(*message), std::move(request.launch), index); !ok) {
     return tl::unexpected<Error>(ok.error());
   }
