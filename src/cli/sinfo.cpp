@@ -83,8 +83,8 @@ TableFormat choose_format(const SinfoOptions& o, const Widths& widths) {
 }
 
 bool state_wanted(const SinfoOptions& o, const NodeRecord& node) {
-  if (o.any_state.empty()) return true;
-  return std::any_of(o.any_state.begin(), o.any_state.end(), [&](const auto& all) {
+  if (!o.any_state) return true;
+  return std::any_of(o.any_state->begin(), o.any_state->end(), [&](const auto& all) {
     return std::all_of(all.begin(), all.end(), [&](const NodeStateName& name) {
       return name.matches(node.shown_base, node.shown_flags);
     });
@@ -96,15 +96,12 @@ bool wanted(const SinfoOptions& o, const NodeRecord& node) {
   if (o.dead && !silent) return false;
   if (o.responding && silent) return false;
   if (node.shown_base == NodeBaseState::kFuture && !o.future) return false;
-  if (o.list_reasons && o.states_given.empty()) {
+  if (o.list_reasons && o.states_given.empty() && !o.any_state) {
     const bool bad = node.shown_base == NodeBaseState::kDown ||
                      (node.shown_flags & (kNodeDrain | kNodeFailing)) != 0;
     if (!bad || node.node.reason.empty()) return false;
   }
-  if (!o.nodes.empty() && std::find(o.nodes.begin(), o.nodes.end(), node.node.name) ==
-                              o.nodes.end()) {
-    return false;
-  }
+  if (o.nodes && !contains(*o.nodes, node.node.name)) return false;
   return state_wanted(o, node);
 }
 
@@ -112,7 +109,7 @@ std::vector<const PartitionRecord*> choose_partitions(const SinfoOptions& o,
                                                       const protocol::QueryNodesReply& reply) {
   std::vector<const PartitionRecord*> out;
   for (const PartitionRecord& p : reply.partitions) {
-    if (o.partitions.empty() || contains(o.partitions, p.config.name)) out.push_back(&p);
+    if (!o.partitions || contains(*o.partitions, p.config.name)) out.push_back(&p);
   }
   return out;
 }
@@ -156,7 +153,7 @@ int print_structured(const SinfoOptions& o, const Client& client,
 
 int query_and_print(const SinfoOptions& o, Client& client, bool first) {
   protocol::QueryNodesRequest request;
-  request.hidden_partitions = o.all || !o.partitions.empty();
+  request.hidden_partitions = o.all || o.partitions;
   const auto reply = client.call<protocol::QueryNodesReply>(request);
   if (!reply) {
     const bool nodes = reply.error().code == ErrorCode::kAccessDenied &&

@@ -60,10 +60,11 @@ int fail(const std::string& text) {
 // "idle,mix" means any of them, "idle&drain" both.
 std::optional<int> take_states(const std::string& list, SinfoOptions& o) {
   o.states_given = list;
-  o.any_state.clear();
+  o.any_state.reset();
   if (iequals(list, "all")) return std::nullopt;
+  o.any_state.emplace();
   for (const std::string& one : split_list(list)) {
-    std::vector<NodeStateName>& all = o.any_state.emplace_back();
+    std::vector<NodeStateName>& all = o.any_state->emplace_back();
     for (const std::string& name : split_list(one, '&')) {
       const auto state = parse_node_state(name);
       if (!state) {
@@ -156,7 +157,7 @@ std::optional<int> parse_sinfo_options(int argc, char** argv, SinfoOptions& o) {
   if (o.all_given && o.partitions_given) {
     return fail("Conflicting options, -a and -p, specified. Please choose one or the other.");
   }
-  if (o.all_given) o.partitions.clear();  // SINFO_PARTITION
+  if (o.all_given) o.partitions.reset();  // SINFO_PARTITION
   const bool own_layout = o.summarize || o.list_reasons || o.node_form;
   if (!o.letters && !o.names && !own_layout) o.letters = environment("SINFO_FORMAT");
   return std::nullopt;

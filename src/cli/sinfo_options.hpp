@@ -14,9 +14,10 @@ struct SinfoOptions {
   std::optional<std::string> letters;  // -o
   std::optional<std::string> names;    // -O
   std::optional<std::string> sort;
-  std::vector<std::string> partitions;
-  std::vector<std::string> nodes;      // expanded
-  std::vector<std::vector<NodeStateName>> any_state;  // any of them, each "all of these"
+  // Filters: nothing passes an empty one, all where there is none.
+  std::optional<std::vector<std::string>> partitions;
+  std::optional<std::vector<std::string>> nodes;                     // expanded
+  std::optional<std::vector<std::vector<NodeStateName>>> any_state;  // any of them, each "all of these"
   bool all = false;
   bool all_given = false, partitions_given = false;  // on the command line
   bool dead = false;

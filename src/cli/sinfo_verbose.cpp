@@ -76,7 +76,7 @@ bool shows_any(const TableFormat& format, std::string_view fields) {
 }
 
 void append_flags(const SinfoOptions& o, const TableFormat& format, OptionLines& lines) {
-  lines.flag("all_flag        ", o.all || !o.partitions.empty());
+  lines.flag("all_flag        ", o.all || o.partitions);
   for (const FlagRow& row : kFlags) {
     const bool set = row.fields.empty() ? o.reservations : shows_any(format, row.fields);
     lines.raw(fmt::format("{}{}{}\n", row.flag, row.gap, set));
@@ -93,7 +93,7 @@ std::string sinfo_options_text(const SinfoOptions& o, const TableFormat& format)
   lines.rule();
   lines.flag("dead", o.dead);
   lines.number("exact", o.exact);
-  lines.flag("filtering", o.dead || o.responding || !o.nodes.empty() || !states.empty());
+  lines.flag("filtering", o.dead || o.responding || o.nodes || !states.empty());
   lines.text("format", usual ? as_names(format) : given);
   lines.number("iterate", o.iterate_seconds);
   lines.flag("long", o.long_form);
@@ -102,7 +102,7 @@ std::string sinfo_options_text(const SinfoOptions& o, const TableFormat& format)
   lines.flag("node_format", o.node_form);
   lines.text("nodes", o.nodes_given, "n/a");
   lines.flag("part_field", usual && shows_any(format, "Partition"));
-  lines.text("partition", join(o.partitions, ","), "n/a");
+  lines.text("partition", o.partitions ? join(*o.partitions, ",") : std::string(), "n/a");
   lines.flag("responding", o.responding);
   lines.text("states", states);
   lines.text("sort", o.sort.value_or(""));

@@ -29,6 +29,8 @@ class Hosts(ClusterCase):
     def test_a_token_in_plain_text_on_a_network(self):
         there = self.run_cmd("srun", "-N1", "-w", "h2", "env", "SLURM_JWT=a.b.c", os.path.join(BIN, "squeue"), check=False).stderr
         self.assertEqual(there.count("squeue: warning: SLURM_JWT goes to "), 1, there)
+        there = self.run_cmd("srun", "-N1", "-w", "h2", os.path.join(BIN, "scontrol"), "token", check=False).stderr
+        self.assertEqual(there.count("scontrol: warning: SLURM_JWT comes from "), 1, there)
         here = self.run_cmd("squeue", check=False, env={"SLURM_JWT": "a.b.c"}).stderr
         self.assertNotIn("plain text", here)
 

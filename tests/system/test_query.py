@@ -273,6 +273,14 @@ class Query(ClusterCase):
 
     # sinfo ----------------------------------------------------------------------------------------
 
+    def test_filters_without_a_value(self):  # as a script has them whose variable is empty: nothing passes
+        none = [["debug*", "up", "infinite", "0", "n/a"]]
+        for option, shown in (("-p", []), ("-n", none), ("-t", none)):
+            self.assertEqual(self.rows("sinfo", "-h", option, ""), shown, option)
+        self.assertEqual(self.out("sinfo", "-h", env={"SINFO_PARTITION": ""}), "")
+        self.assertEqual(self.out("sinfo", "-h", "-N", "-t", ""), "")
+        self.assertEqual(self.rows("sinfo", "-h", "-t", "all"), self.rows("sinfo", "-h"))
+
     def test_sinfo_layouts(self):  # -h -N -s -l -o -O -n -p -t -e
         self.assertEqual(self.rows("sinfo", "-h"), [["debug*", "up", "infinite", "1", "mix", "n1"],
                                                    ["debug*", "up", "infinite", "2", "idle", "n[2-3]"]])

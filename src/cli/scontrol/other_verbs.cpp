@@ -228,6 +228,7 @@ void token(Session& session, const Words& words) {
     else return session.fail("Invalid option: `" + words[i] + "`");
   }
   if (session.client() == nullptr) return;
+  session.client()->expect_token();
   const auto reply = session.client()->call<protocol::CreateUserTokenReply>(request);
   if (reply) {
     std::printf("SLURM_JWT=%s\n", reply->token.c_str());

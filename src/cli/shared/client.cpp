@@ -44,13 +44,14 @@ struct Client::Parts {
   bool nodes_read = false;
   bool keeps_asking = false;
   bool told_unresolved = false;  // said once, however often it is asked again
-  bool bears_token = false;  // SLURM_JWT
+  bool bears_token = false;    // SLURM_JWT
+  bool fetches_token = false;  // an answer holds one
   std::atomic<bool> told_exposed = false;
 
   void warn_of_exposure(const std::string& address) {
     if (told_exposed.exchange(true)) return;
-    std::fprintf(stderr, "%s: warning: SLURM_JWT goes to %s in plain text: whoever reads it on its way may use it until it expires "
-                         "(TLSType=tls/s2n encrypts)\n", program_invocation_short_name, address.c_str());
+    std::fprintf(stderr, "%s: warning: SLURM_JWT %s %s in plain text: whoever reads it on its way may use it until it expires "
+                         "(TLSType=tls/s2n encrypts)\n", program_invocation_short_name, bears_token ? "goes to" : "comes from", address.c_str());
   }
   net::RpcClient& connection() {
     if (rpc == nullptr) rpc = connect(controller_addresses(config), std::string(net::kController));
@@ -82,7 +83,7 @@ struct Client::Parts {
     options.connect_timeout = config.tcp_timeout;
     options.auth = auth;
     options.tls = tls;
-    if (bears_token) options.exposes_token = [this](const std::string& address) { warn_of_exposure(address); };
+    if (bears_token || fetches_token) options.exposes_token = [this](const std::string& address) { warn_of_exposure(address); };
     return std::make_unique<net::RpcClient>(std::move(options));
   }
   [[nodiscard]] Duration timeout_or_usual(Duration timeout) const {
@@ -134,6 +135,8 @@ Result<Client> Client::open(ClusterConfig config) {
 void Client::keep_asking(bool yes) {
   parts_->keeps_asking = yes;
 }
+
+void Client::expect_token() { parts_->fetches_token = true; }
 
 void Client::wait_for_answers(Duration timeout) { parts_->config.message_timeout = timeout; }
 

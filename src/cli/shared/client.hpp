@@ -40,6 +40,8 @@ class Client {
   // Slurm's commands do, and without a word. Where a connection broke before the answer, what only
   // looks is asked again, too.
   void keep_asking(bool yes = true);
+  // An answer will hold a token: warns where it comes over a network in plain text. Before the first call.
+  void expect_token();
   // Instead of MessageTimeout.
   void wait_for_answers(Duration timeout);
   // What slurm.conf says apart from nodes and partitions (all of it after open(config)).
