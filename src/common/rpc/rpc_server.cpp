@@ -16,10 +16,10 @@
 #include "common/base/check.hpp"
 #include "common/log/log.hpp"
 #include "common/net/address.hpp"
+#include "common/rpc/listener.hpp"
 #include "common/rpc/refusal_log.hpp"
 #include "common/rpc/server_calls.hpp"
 #include "common/rpc/tls_credentials.hpp"
-#include "common/rpc/tls_listener.hpp"
 
 namespace sluice::net {
 namespace {
@@ -68,14 +68,16 @@ struct RpcServer::Impl final : grpc::CallbackGenericService {
     SLUICE_CHECK(methods.emplace(std::move(path), std::move(method)).second);
   }
 
-  // A port of a server that speaks TLS; its number, or why there is none.
-  Result<int> add_tls_port(grpc::ServerBuilder& builder, const std::string& address, const NumericAddress& numeric) {
+  // A port of the network; its number, or why there is none.
+  Result<int> add_port(grpc::ServerBuilder& builder, const std::string& address, const NumericAddress& numeric) {
     using External = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
-    auto listener = TlsListener::bind(address, numeric);
+    const bool tls = options.tls != nullptr;
+    auto listener = Listener::bind(address, numeric, tls, connections);
     if (!listener) return tl::unexpected<Error>(std::move(listener.error()));
     const int bound = (*listener)->port();
-    tls_ports.push_back({std::move(*listener),
-                         builder.experimental().AddExternalConnectionAcceptor(External::FROM_FD, server_credentials(options.tls))});
+    auto credentials_of_port = tls ? server_credentials(options.tls) : grpc::InsecureServerCredentials();
+    listeners.push_back({std::move(*listener),
+                         builder.experimental().AddExternalConnectionAcceptor(External::FROM_FD, std::move(credentials_of_port))});
     return bound;
   }
 
@@ -84,11 +86,12 @@ struct RpcServer::Impl final : grpc::CallbackGenericService {
   SlowWork slow_work;
   SlowWork credentials{kCredentialWork};
   const ServerShared shared{options, admission, slow_work, credentials};
-  struct TlsPort {
-    std::unique_ptr<TlsListener> listener;
-    std::unique_ptr<TlsListener::Acceptor> acceptor;  // until it starts
+  const std::shared_ptr<ConnectionQuota> connections = std::make_shared<ConnectionQuota>(options.connections, options.connections_of_host);
+  struct Port {
+    std::unique_ptr<Listener> listener;
+    std::unique_ptr<Listener::Acceptor> acceptor;  // until it starts
   };
-  std::vector<TlsPort> tls_ports;
+  std::vector<Port> listeners;
   std::unordered_map<std::string, Method> methods;  // fixed once started
   std::unique_ptr<grpc::Server> server;
   int port = 0;
@@ -156,8 +159,8 @@ Status RpcServer::start() {
   for (size_t i = 0; i < options.addresses.size(); ++i) {
     const Result<NumericAddress> address = resolve(options.addresses[i]);
     if (!address) return failure(ErrorCode::kError, address.error().text);
-    if (options.tls != nullptr && address->kind != NumericAddress::Kind::kUnix) {
-      const Result<int> port = impl_->add_tls_port(builder, options.addresses[i], *address);
+    if (address->kind != NumericAddress::Kind::kUnix) {
+      const Result<int> port = impl_->add_port(builder, options.addresses[i], *address);
       if (!port) return failure(ErrorCode::kError, "cannot listen on " + port.error().text);
       ports[i] = *port;
     } else {
@@ -180,7 +183,7 @@ Status RpcServer::start() {
       impl_->port = ports[i];
   }
   if (impl_->server == nullptr) return failure(ErrorCode::kError, "the server cannot start");
-  for (Impl::TlsPort& port : impl_->tls_ports) port.listener->start(std::move(port.acceptor));
+  for (Impl::Port& port : impl_->listeners) port.listener->start(std::move(port.acceptor));
   std::vector<std::string> names;
   for (const auto& [path, method] : impl_->methods) names.push_back(method.name);
   std::ranges::sort(names);
@@ -193,7 +196,7 @@ int RpcServer::port() const {
 }
 
 void RpcServer::shutdown(Duration grace) {
-  impl_->tls_ports.clear();
+  impl_->listeners.clear();
   if (impl_->server == nullptr) return;
   impl_->server->Shutdown(std::chrono::system_clock::now() + grace);
   impl_->server->Wait();

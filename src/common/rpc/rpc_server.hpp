@@ -40,6 +40,8 @@ struct ServerOptions {
   size_t max_message = 64 << 20;  // bytes, either way; of most methods requests are much shorter (MethodRules)
   size_t max_request = 64 << 20;  // of anybody
   int max_streams_per_connection = 1000;
+  size_t connections = 16'384;         // at once, from the network; fewer where the process may have fewer descriptors
+  size_t connections_of_host = 4'096;  // of one address
   size_t memory = size_t{512} << 20;  // bytes of what is on the way in and out; beyond it calls and connections are ended
   AdmissionLimits admission;
   // Asked for each proved request that is not root's or SlurmUser's, before it is read. May be empty.

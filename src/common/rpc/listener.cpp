@@ -1,4 +1,4 @@
-#include "common/rpc/tls_listener.hpp"
+#include "common/rpc/listener.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -46,9 +46,10 @@ std::string name_of(const sockaddr_storage& peer) {
 
 }  // namespace
 
-class TlsListener::Impl {
+class Listener::Impl {
  public:
-  Impl(int listener, int port) : listener_(listener), port_(port), wake_(::eventfd(0, EFD_CLOEXEC)) {}
+  Impl(const ListeningSocket& socket, bool tls, std::shared_ptr<ConnectionQuota> quota)
+      : listener_(socket.fd), port_(socket.port), tls_(tls), quota_(std::move(quota)), wake_(::eventfd(0, EFD_CLOEXEC)) {}
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl() {
@@ -104,6 +105,10 @@ class TlsListener::Impl {
       peer.fd = ::accept4(listener_, reinterpret_cast<sockaddr*>(&peer.name), &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
       if (peer.fd < 0 && (errno == EMFILE || errno == ENFILE)) std::this_thread::sleep_for(kNoRoom);
       if (peer.fd < 0) return;
+      if (!is_within_quota(peer)) {
+        ::close(peer.fd);
+        continue;
+      }
       const int one = 1;
       ::setsockopt(peer.fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
       peer.until = steady_now() + kFirstWord;
@@ -117,13 +122,22 @@ class TlsListener::Impl {
     }
   }
 
+  bool is_within_quota(const Peer& peer) {
+    switch (quota_->take(peer.fd, peer.name)) {
+      case ConnectionQuota::Verdict::kTaken: return true;
+      case ConnectionQuota::Verdict::kTooMany: note(peer, "there are too many connections"); break;
+      case ConnectionQuota::Verdict::kTooManyOfHost: note(peer, "its host has too many connections"); break;
+    }
+    return false;
+  }
+
   Turn look_at(Peer& peer) {
     if (peer.refused) return drain(peer);
     uint8_t first = 0;
     const ssize_t size = ::recv(peer.fd, &first, 1, MSG_PEEK);
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return Turn::kWaits;
     if (size <= 0) return Turn::kOver;
-    if (first != kHandshake) return refuse(peer);
+    if (tls_ && first != kHandshake) return refuse(peer);
     Acceptor::NewConnectionParameters connection;
     connection.listener_fd = listener_;
     connection.fd = peer.fd;
@@ -132,7 +146,7 @@ class TlsListener::Impl {
   }
 
   Turn refuse(Peer& peer) {
-    note(peer);
+    note(peer, "it does not speak TLS, which TLSType asks for");
     (void)::send(peer.fd, kAlert.data(), kAlert.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     ::shutdown(peer.fd, SHUT_WR);
     peer.refused = true;
@@ -150,18 +164,20 @@ class TlsListener::Impl {
     if (size > 0) return Turn::kWaits;
     return size < 0 && (errno == EAGAIN || errno == EINTR) ? Turn::kWaits : Turn::kOver;
   }
-  void note(const Peer& peer) {
+  void note(const Peer& peer, std::string_view why) {
     ++unsaid_;
     const SteadyTime time = steady_now();
     if (time < said_ + kBetweenLines) return;
     const std::string more = unsaid_ > 1 ? fmt::format(", and {} others since the last such line", unsaid_ - 1) : "";
-    log::error("TLS: {} was refused: it does not speak TLS, which TLSType asks for{}", name_of(peer.name), more);
+    log::error("{}{} was refused: {}{}", tls_ ? "TLS: " : "", name_of(peer.name), why, more);
     said_ = time;
     unsaid_ = 0;
   }
 
   const int listener_;
   const int port_;
+  const bool tls_;
+  const std::shared_ptr<ConnectionQuota> quota_;
   const int wake_;
   std::unique_ptr<Acceptor> server_;
   std::list<Peer> peers_;  // oldest first; those that were refused in between
@@ -170,15 +186,16 @@ class TlsListener::Impl {
   std::thread thread_;
 };
 
-TlsListener::TlsListener(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-TlsListener::~TlsListener() = default;
-int TlsListener::port() const { return impl_->port(); }
-void TlsListener::start(std::unique_ptr<Acceptor> server) { impl_->start(std::move(server)); }
+Listener::Listener(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Listener::~Listener() = default;
+int Listener::port() const { return impl_->port(); }
+void Listener::start(std::unique_ptr<Acceptor> server) { impl_->start(std::move(server)); }
 
-Result<std::unique_ptr<TlsListener>> TlsListener::bind(const std::string& address, const NumericAddress& numeric) {
+Result<std::unique_ptr<Listener>> Listener::bind(const std::string& address, const NumericAddress& numeric, bool tls,
+                                                std::shared_ptr<ConnectionQuota> quota) {
   auto bound = listen_at(numeric, address);
   if (!bound) return tl::unexpected<Error>(std::move(bound.error()));
-  return std::unique_ptr<TlsListener>(new TlsListener(std::make_unique<Impl>(bound->fd, bound->port)));
+  return std::unique_ptr<Listener>(new Listener(std::make_unique<Impl>(*bound, tls, std::move(quota))));
 }
 
 }  // namespace sluice::net
