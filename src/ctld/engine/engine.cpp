@@ -14,6 +14,9 @@
 namespace sluice::engine {
 namespace {
 
+// Of what one command of new work may change: it holds the engine and the disk for as long as that takes.
+constexpr size_t kMostFrameOfNewWork = size_t{64} << 20;
+
 template <class Command>
 concept HasIssuer = requires(const Command& command) { command.who.uid; };
 
@@ -120,7 +123,14 @@ void Engine::obey(Post& post, Time now, Group& group) {
   if (!job_ids_open_ && gives_job_ids(decision->events)) return wait_for_job_ids(std::move(post), group);
   if (!decision->events.empty()) {
     state::Events events = std::move(decision->events);
-    group.frames.frames.push_back(journal::encode_frame(++sequence_, now, events));
+    journal::Frame frame = journal::encode_frame(sequence_ + 1, now, events);
+    if (frame.bytes.size() > (is_new_work(post.command) ? kMostFrameOfNewWork : journal::kMostFrameBytes)) {
+      log::error("a command of uid {} is refused: it would change {} MiB of the state at once", issuer(post.command), frame.bytes.size() >> 20);
+      publisher_.answer({std::move(post.done), failure(ErrorCode::kBadRequest, "this changes too much at once: name fewer")});
+      return;
+    }
+    ++sequence_;
+    group.frames.frames.push_back(std::move(frame));
     for (journal::Blob& blob : post.blobs) group.frames.blobs.push_back(std::move(blob));
     for (const state::Event& event : events) {
       state::apply(state_, event);

@@ -1,6 +1,8 @@
 // Connections and statements of SQLite, and what its error codes mean for the journal.
 #include "ctld/journal/sqlite_db.hpp"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "common/base/check.hpp"
@@ -63,13 +65,17 @@ Error Database::error(int code) const {
 }
 
 void Database::bind(sqlite3_stmt* statement, int index, std::string_view text) {
-  sqlite3_bind_text64(statement, index, text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8);
+  note_bound(sqlite3_bind_text64(statement, index, text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8));
 }
 
 void Database::bind(sqlite3_stmt* statement, int index, Bytes bytes) {
   // a null pointer would be stored as NULL
   const char* data = bytes.value.data() == nullptr ? "" : bytes.value.data();
-  sqlite3_bind_blob64(statement, index, data, bytes.value.size(), SQLITE_STATIC);
+  note_bound(sqlite3_bind_blob64(statement, index, data, bytes.value.size(), SQLITE_STATIC));
+}
+
+void Database::note_bound(int code) {
+  if (bound_ == SQLITE_OK) bound_ = code;
 }
 
 Result<sqlite3_stmt*> Database::prepared(const char* sql) {
@@ -87,7 +93,8 @@ Result<sqlite3_stmt*> Database::prepared(const char* sql) {
 }
 
 Status Database::step_all(sqlite3_stmt* statement, const RowVisitor& visit) {
-  int code = sqlite3_step(statement);
+  int code = std::exchange(bound_, SQLITE_OK);  // a value that is not bound, as one over SQLite's limit, would be NULL
+  if (code == SQLITE_OK) code = sqlite3_step(statement);
   while (code == SQLITE_ROW && visit(Row(statement)))
     code = sqlite3_step(statement);
   Status result;

@@ -98,8 +98,9 @@ class Database {
   static void bind(sqlite3_stmt* statement, int index, std::integral auto value) {
     sqlite3_bind_int64(statement, index, static_cast<int64_t>(value));
   }
-  static void bind(sqlite3_stmt* statement, int index, std::string_view text);
-  static void bind(sqlite3_stmt* statement, int index, Bytes bytes);
+  void bind(sqlite3_stmt* statement, int index, std::string_view text);
+  void bind(sqlite3_stmt* statement, int index, Bytes bytes);
+  void note_bound(int code);
 
   Result<sqlite3_stmt*> prepared(const char* sql);
   Status step_all(sqlite3_stmt* statement, const RowVisitor& visit);
@@ -107,6 +108,7 @@ class Database {
   std::filesystem::path file_;
   std::unique_ptr<sqlite3, CloseHandle> handle_;
   std::unordered_map<const void*, std::unique_ptr<sqlite3_stmt, CloseStatement>> statements_;
+  int bound_ = 0;  // the first error of bind() for the statement that is next: step_all() tells it
 };
 
 // A write transaction: rolled back unless commit() succeeded.

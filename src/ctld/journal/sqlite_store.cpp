@@ -150,6 +150,8 @@ Status SqliteStore::write_group(const FrameGroup& group) {
     return done;
   }
   last_ = last;
+  for (const Frame& frame : group.frames) appended_bytes_ += frame.bytes.size();
+  for (const Blob& blob : group.blobs) appended_bytes_ += blob.bytes.size();
   return {};
 }
 

@@ -50,6 +50,7 @@ class SqliteStore final : public JournalStore {
   Status checkpoint(const Checkpoint& checkpoint) override;
   Status set_cursor(const std::string& reader, Sequence sequence) override;
   Status remove_cursor(const std::string& reader) override;
+  uint64_t appended_bytes() const override { return appended_bytes_; }
   bool low_on_room() const override { return low_on_room_; }
   void regain_reserve() override;
 
@@ -90,6 +91,7 @@ class SqliteStore final : public JournalStore {
   uint32_t disk_limit_pages_ = 0;
 
   std::atomic<bool> low_on_room_ = false;
+  std::atomic<uint64_t> appended_bytes_ = 0;
   std::unique_ptr<SqliteReader> reader_;
 };
 

@@ -20,6 +20,9 @@ namespace sluice::journal {
 
 using Sequence = uint64_t;  // a frame's number: 1, 2, … without gaps; 0 is "before the first"
 
+// The longest frame in bytes, whichever store runs.
+inline constexpr size_t kMostFrameBytes = size_t{900} << 20;
+
 // The events of one command: all of them or none.
 struct Frame {
   Sequence sequence = 0;
@@ -100,6 +103,9 @@ class JournalStore : public JournalReader {
   // a gap. kStorageFull, and kRetry (another process has the store locked): nothing was written and the
   // same group may be tried again. Any other error means that the store cannot be used any more.
   virtual Result<Sequence> append(const FrameGroup& group) = 0;
+
+  // Bytes of frames and blobs that append() has written since the store was opened.
+  virtual uint64_t appended_bytes() const = 0;
 
   // Keeps the checkpoint in place of the one before, removes blobs that nothing needs, and trims
   // the frames that neither the checkpoint nor a reader's cursor needs (readers are waited for up

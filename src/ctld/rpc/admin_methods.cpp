@@ -11,7 +11,7 @@ namespace {
 using net::CallContext;
 using net::Responder;
 
-constexpr size_t kMostCrontabBytes = size_t{1} << 20;
+constexpr size_t kMostCrontabBytes = size_t{64} << 10;
 constexpr size_t kMostCrontabJobs = 1000;
 constexpr size_t kMostTriggerBytes = 4096;
 

@@ -2,7 +2,9 @@
 // step of a decision sees the ones before. The copy shares all that it does not change.
 #pragma once
 
+#include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "ctld/state/apply.hpp"
 #include "ctld/state/decide.hpp"
@@ -25,6 +27,7 @@ class Draft {
   template <class E>
   void emit(E event) {
     events_.emplace_back(std::move(event));
+    if (std::holds_alternative<CrontabReplaced>(events_.back())) drop_earlier_crontab();
     sluice::state::apply(state_, events_.back());  // unqualified, std::apply would be found too
   }
   [[nodiscard]] bool empty() const { return events_.empty(); }
@@ -33,6 +36,16 @@ class Draft {
   }
 
  private:
+  // All of a user's crontab is in the event: of many lines that are disabled by one decision the last one counts.
+  void drop_earlier_crontab() {
+    const uint32_t uid = std::get<CrontabReplaced>(events_.back()).crontab.uid;
+    const auto is_earlier = [uid](const Event& event) {
+      const auto* replaced = std::get_if<CrontabReplaced>(&event);
+      return replaced != nullptr && replaced->crontab.uid == uid;
+    };
+    events_.erase(std::remove_if(events_.begin(), events_.end() - 1, is_earlier), events_.end() - 1);
+  }
+
   ClusterState state_;
   Events events_;
 };

@@ -70,7 +70,7 @@ struct JobUpdated {
   static constexpr uint32_t kTag = 4;
   static constexpr const char* kName = "JobUpdated";
   JobId job = kNoJob;
-  std::shared_ptr<const JobSpec> spec;
+  std::shared_ptr<const JobSpec> spec;  // null: it stays. With `changed`, of these fields alone (spec_change.hpp)
   std::shared_ptr<const ArrayInfo> array;
   Minutes time_limit = 0;
   SharedText partition;
@@ -79,6 +79,7 @@ struct JobUpdated {
   Time accrue = kNoTime;
   Time end = kNoTime;
   Time time = kNoTime;
+  std::vector<uint32_t> changed;  // numbers of the specification's fields, ascending; empty: all of it is in `spec`, as in older journals
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &JobUpdated::job);
@@ -91,6 +92,7 @@ struct JobUpdated {
     field(8, "accrue", &JobUpdated::accrue);
     field(9, "end", &JobUpdated::end);
     field(10, "time", &JobUpdated::time);
+    field(11, "changed", &JobUpdated::changed);
   }
 };
 struct JobHeld {

@@ -191,6 +191,22 @@ TEST(Engine, AnswersAreDurableAndSeenByReadersOnAllThreads) {
   for (const JobId job : all) EXPECT_NE(again.newest()->jobs.find(job), nullptr) << "job " << job << " is lost";
 }
 
+// The bug: the journal stored nothing of a frame over SQLite's limit, and the controller ended.
+TEST(Engine, ACommandThatChangesTooMuchIsRefused) {
+  test::TempFolder folder;
+  Core core(folder.path());
+  state::SubmitJob large = small_job();
+  large.job.submit_line = std::string((size_t{2} << 20) - 1, 'x');
+  large.components.assign(39, large.job);
+  const auto refused = core.ask(large);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kBadRequest);
+  EXPECT_EQ(refused.error().text, "this changes too much at once: name fewer");
+  const auto taken = core.ask(small_job());
+  ASSERT_TRUE(taken) << taken.error().text;
+  EXPECT_EQ(std::get<state::JobSubmittedReply>(*taken).job, 1U) << "nothing has happened before";
+}
+
 TEST(Engine, AfterStopWorkIsRefusedAndNothingHangs) {
   const test::TempFolder temp;
   Core core(temp.path());

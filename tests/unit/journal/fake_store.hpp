@@ -29,6 +29,7 @@ class FakeStore final : public journal::JournalStore {
   Status checkpoint(const journal::Checkpoint&) override { return {}; }
   Status set_cursor(const std::string&, journal::Sequence) override { return {}; }
   Status remove_cursor(const std::string&) override { return {}; }
+  uint64_t appended_bytes() const override { return 0; }
   bool low_on_room() const override { return low_; }
   void regain_reserve() override {
     const std::lock_guard lock(mutex_);

@@ -1,4 +1,7 @@
 // scontrol update of jobs: what a user may change of his own, and where a job may be moved.
+#include <algorithm>
+#include <csignal>
+
 #include "fixture.hpp"
 
 namespace sluice::state {
@@ -483,6 +486,75 @@ TEST_F(UpdateJobTest, OneNumberOfNodesIsTheLeast) {
   EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.min_nodes = 4; }), ErrorCode::kTooManyNodes);
   EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.min_nodes = 2, u.max_nodes = 4; }), ErrorCode::kOk);
   EXPECT_EQ(job(id).spec->max_nodes, 4U);
+}
+
+// The bug: the event held all of the specification, for each task of an array: two commands of a user were more than a journal takes.
+TEST_F(UpdateJobTest, TheEventHoldsWhatChangesAlone) {
+  JobSpec spec = batch_spec();
+  spec.submit_line = std::string(size_t{1} << 20, 'x');
+  spec.array = "0-9";
+  const JobId id = submit(spec);
+  UpdateJob command{kAnn, std::to_string(id) + "_[0-4]", {}};
+  command.update.comment = "new";
+  const auto decision = decide(state_, command, now_);
+  ASSERT_TRUE(decision) << decision.error().text;
+  size_t updated = 0;
+  for (const Event& event : decision->events) {
+    const auto* change = std::get_if<JobUpdated>(&event);
+    if (change == nullptr) continue;
+    ++updated;
+    EXPECT_EQ(change->changed, std::vector<uint32_t>{12});
+    EXPECT_EQ(change->spec->comment, "new");
+    EXPECT_TRUE(change->spec->submit_line.empty());
+  }
+  EXPECT_EQ(updated, 5U);
+  EXPECT_LT(wire::encode(EventFrame{decision->events}).size(), 10'000U);
+  ASSERT_TRUE(run(command));
+  size_t changed = 0;
+  state_.jobs.for_each([&](const Job& one) {
+    EXPECT_EQ(one.spec->submit_line, spec.submit_line);
+    changed += one.spec->comment == "new" ? 1 : 0;
+  });
+  EXPECT_EQ(changed, 5U);
+}
+
+TEST_F(UpdateJobTest, AnEventOfAnOlderJournalHoldsAllOfIt) {
+  const JobId id = submit(batch_spec());
+  auto spec = std::make_shared<JobSpec>(*job(id).spec);
+  spec->comment = "old";
+  spec->name = "renamed";
+  JobUpdated event{.job = id, .spec = spec, .time = now_};
+  sluice::state::apply(state_, Event(event));
+  EXPECT_EQ(job(id).spec->comment, "old");
+  event.spec = nullptr;  // no older journal has this: it stays
+  sluice::state::apply(state_, Event(event));
+  EXPECT_EQ(job(id).spec->name, "renamed");
+}
+
+// The bug: 1000 jobs of a crontab that were cancelled at once journalled it 1000 times.
+TEST_F(UpdateJobTest, ManyLinesOfACrontabAreDisabledByOneEvent) {
+  configure([](ClusterConfig& config) { config.scron_parameters = {"enable"}; });
+  ReplaceCrontab crontab{kAnn, {}, {}, {"users"}};
+  for (uint32_t line = 1; line <= 50; ++line) {
+    crontab.text += "0 0 1 1 * true\n";
+    JobSpec spec = batch_spec();
+    spec.uid = kAnn.uid;
+    spec.cron = "0 0 1 1 *";
+    spec.cron_line = line;
+    crontab.jobs.push_back(spec);
+  }
+  const auto reply = run(crontab);
+  ASSERT_TRUE(reply) << reply.error().text;
+  std::vector<std::string> targets;
+  for (const JobId id : std::get<CrontabReply>(*reply).jobs) targets.push_back(std::to_string(id));
+  ASSERT_EQ(targets.size(), 50U);
+  const SignalJobs cancel{kAnn, targets, SIGKILL, protocol::kSignalCancel, protocol::kSignalCancel};
+  const auto decision = decide(state_, cancel, now_);
+  ASSERT_TRUE(decision);
+  EXPECT_EQ(std::ranges::count_if(decision->events, [](const Event& event) { return std::holds_alternative<CrontabReplaced>(event); }), 1);
+  ASSERT_TRUE(run(cancel));
+  EXPECT_TRUE(state_.crontabs->at(kAnn.uid).jobs.empty());
+  EXPECT_TRUE(state_.crontabs->at(kAnn.uid).text.ends_with("#DISABLED: 0 0 1 1 * true\n"));
 }
 
 }  // namespace

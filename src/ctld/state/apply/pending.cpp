@@ -1,12 +1,13 @@
 // What happens to jobs while they wait: changes, holds, dependencies, array tasks.
 #include "ctld/state/apply/verbs.hpp"
 #include "ctld/state/indexes.hpp"
+#include "ctld/state/spec_change.hpp"
 
 namespace sluice::state {
 
 void apply_event(ClusterState& state, const JobUpdated& event) {
   change_job(state, event.job, [&](Job& job) {
-    job.spec = event.spec;
+    if (event.spec != nullptr) job.spec = event.changed.empty() ? event.spec : with_change(*job.spec, {event.changed, event.spec});
     job.array = event.array;
     job.time_limit = event.time_limit;
     job.partition = event.partition;

@@ -15,6 +15,7 @@
 #include "ctld/state/decide/resize.hpp"
 #include "ctld/state/exit_status.hpp"
 #include "ctld/state/licenses.hpp"
+#include "ctld/state/spec_change.hpp"
 
 namespace sluice::state {
 namespace {
@@ -353,9 +354,17 @@ void lose_node(Draft& draft, NodeId node, Time now, NodeLoss loss, const std::ve
 Time delay_of_held(const Job& job, Time now) { return job.eligible > now ? job.eligible : kNoTime; }
 
 JobUpdated present_job(const Job& job, Time now) {
-  return JobUpdated{.job = job.id, .spec = job.spec, .array = job.array, .time_limit = job.time_limit,
+  return JobUpdated{.job = job.id, .array = job.array, .time_limit = job.time_limit,
                     .partition = job.partition, .dependency = job.dependency, .eligible = job.eligible,
                     .accrue = job.accrue, .end = job.end, .time = now};
+}
+
+JobUpdated with_spec(const Job& job, const JobSpec& spec, Time now) {
+  JobUpdated event = present_job(job, now);
+  SpecChange change = difference(*job.spec, spec);
+  event.spec = std::move(change.values);
+  event.changed = std::move(change.fields);
+  return event;
 }
 
 NodeStateChanged present_state(const Node& node, Time now) {

@@ -78,6 +78,8 @@ void drain_node(Draft& draft, NodeId node, std::string_view reason, uint32_t uid
 [[nodiscard]] Time delay_of_held(const Job& job, Time now);
 // Events with the present state of a job or a node, to be changed and emitted.
 [[nodiscard]] JobUpdated present_job(const Job& job, Time now);
+// The job as it is, but for its specification.
+[[nodiscard]] JobUpdated with_spec(const Job& job, const JobSpec& spec, Time now);
 [[nodiscard]] NodeStateChanged present_state(const Node& node, Time now);
 void clear_reason(NodeStateChanged& event);  // nobody said anything, at no time
 [[nodiscard]] NodeUpdated present_values(const Node& node);

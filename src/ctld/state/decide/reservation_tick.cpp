@@ -54,11 +54,9 @@ bool end_jobs(Draft& draft, const Reservation& r, Time now) {
 void remove(Draft& draft, const Reservation& r, Time now) {
   const bool goes_on = (r.flags & kReservationNoHold) != 0;
   for (const JobId id : jobs_waiting(draft.state(), r)) {
-    JobUpdated event = present_job(draft.job(id), now);
-    auto spec = std::make_shared<JobSpec>(*event.spec);
-    spec->reservation = {};
-    event.spec = std::move(spec);
-    draft.emit(std::move(event));
+    JobSpec spec = *draft.job(id).spec;
+    spec.reservation = {};
+    draft.emit(with_spec(draft.job(id), spec, now));
     if (!goes_on && draft.job(id).hold == HoldKind::kNone) {
       draft.emit(JobHeld{.job = id, .hold = HoldKind::kUser, .reason = JobReason::kReservationDeleted,
                          .description = "Reservation " + r.name + " was deleted",

@@ -29,16 +29,14 @@ bool are_rivals(const Job& a, const Job& b) {
 void give_priority(Draft& draft, const JobRank& job, uint32_t wanted, Time now) {
   if (job.priority == wanted) return;
   const Job& record = draft.job(job.job);
-  auto spec = std::make_shared<JobSpec>(*record.spec);
-  if (spec->priority != UINT32_MAX) {
-    spec->priority = wanted;
+  JobSpec spec = *record.spec;
+  if (spec.priority != UINT32_MAX) {
+    spec.priority = wanted;
   } else {
-    const int64_t nice = int64_t{spec->nice} + job.priority - wanted;
-    spec->nice = static_cast<int32_t>(std::clamp<int64_t>(nice, -kMostNice, kMostNice));
+    const int64_t nice = int64_t{spec.nice} + job.priority - wanted;
+    spec.nice = static_cast<int32_t>(std::clamp<int64_t>(nice, -kMostNice, kMostNice));
   }
-  JobUpdated event = present_job(record, now);
-  event.spec = std::move(spec);
-  draft.emit(std::move(event));
+  draft.emit(with_spec(record, spec, now));
 }
 
 Status top(Draft& draft, JobId id, const TopJob& command, Time now) {

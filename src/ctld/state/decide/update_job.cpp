@@ -308,24 +308,24 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now) {
   Job job = draft.job(id);
   if (is_terminal(job.state)) return failure(ErrorCode::kJobFinished);
   if (!job.spec->cron.empty()) return failure(ErrorCode::kDisabled, "Cannot modify scrontab jobs through scontrol");
-  auto spec = std::make_shared<JobSpec>(*job.spec);
+  JobSpec spec = *job.spec;
   if (Status ok = check_times_and_counts(job, u, now); !ok) return ok;
-  set_notes(u, *spec);
-  if (u.switches || u.wait_for_switch_seconds) bound_switch_wait(*state.config, *spec);
-  if (set_waiting_fields(u, *spec)) {
+  set_notes(u, spec);
+  if (u.switches || u.wait_for_switch_seconds) bound_switch_wait(*state.config, spec);
+  if (set_waiting_fields(u, spec)) {
     if (job.state != JobState::kPending) return failure(ErrorCode::kJobNotPending);
-    if (!u.licenses) spec->licenses = follow_tasks(spec->licenses, licenses_of_tasks(*job.spec), licenses_of_tasks(*spec));
-    if (Status ok = check_changed(state, job, *spec, command); !ok) return ok;
+    if (!u.licenses) spec.licenses = follow_tasks(spec.licenses, licenses_of_tasks(*job.spec), licenses_of_tasks(spec));
+    if (Status ok = check_changed(state, job, spec, command); !ok) return ok;
   }
-  if (Status ok = check_values(state, job, u, *spec); !ok) return ok;
-  if (Status ok = set_dependency(state, u, now, job, *spec); !ok) return ok;
+  if (Status ok = check_values(state, job, u, spec); !ok) return ok;
+  if (Status ok = set_dependency(state, u, now, job, spec); !ok) return ok;
   if (u.partitions && u.partitions->find(',') == std::string::npos) job.partition = *u.partitions;
-  set_time_limit(u, now, job, *spec);
+  set_time_limit(u, now, job, spec);
   const bool whole_array = command.target.find('_') == std::string::npos;
   if (Status ok = set_array(u, whole_array, job); !ok) return ok;
   if (job.state == JobState::kPending) {
     if (u.deadline && !is_admin(state, command.who.uid)) return failure(ErrorCode::kAccessDenied);
-    set_field(u.deadline, spec->deadline);  // that of a job that runs stays, and nothing is said, as in Slurm
+    set_field(u.deadline, spec.deadline);  // that of a job that runs stays, and nothing is said, as in Slurm
     if (u.begin) job.eligible = *u.begin > now ? *u.begin : kNoTime;
     // it has to become eligible again when it now waits for something
     if (!job.dependency.empty() || (u.begin && *u.begin > now)) {
@@ -335,8 +335,7 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now) {
     }
     if (!job.dependency.empty()) job.eligible = kNoTime;
   }
-  job.spec = spec;
-  draft.emit(present_job(job, now));
+  draft.emit(with_spec(job, spec, now));
   if (Status ok = set_hold(draft, id, command, now); !ok) return ok;
   const Job& after = draft.job(id);
   if (after.state == JobState::kPending && after.accrue == kNoTime && is_eligible(after, now)) {
