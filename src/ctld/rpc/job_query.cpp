@@ -8,6 +8,7 @@
 #include "common/base/text.hpp"
 #include "common/tables/gres_env.hpp"
 #include "ctld/fit/needs.hpp"
+#include "ctld/rpc/record_size.hpp"
 #include "ctld/state/batch_host.hpp"
 #include "ctld/state/fold.hpp"
 
@@ -15,6 +16,7 @@ namespace sluice::ctld {
 namespace {
 
 constexpr size_t kChunkJobs = 500;
+constexpr size_t kChunkBytes = kMostRecordBytes;  // about; a chunk has at most this and one record more
 
 // Whoever has the key of srun's port can speak for its tasks; it is told to nobody who only looks.
 std::shared_ptr<const Step> without_key(const std::shared_ptr<const Step>& step) {
@@ -169,7 +171,8 @@ Result<std::optional<protocol::JobChunk>> JobQuery::next() {
   // most questions are not about what has ended
   const auto& targets = filter_->targets();
   const bool folded = request_.all_states || !request_.states.empty() || targets.size() == 1;
-  while (chunk.jobs.size() < kChunkJobs) {
+  size_t bytes = 0;
+  while (chunk.jobs.size() < kChunkJobs && bytes < kChunkBytes) {
     at_ = folded ? state::next_job(*state_, at_) : state_->jobs.next_id(at_);
     if (at_ == UINT32_MAX) {
       done_ = true;
@@ -178,10 +181,13 @@ Result<std::optional<protocol::JobChunk>> JobQuery::next() {
     const state::FoundJob found = state::find_job(*state_, at_++);
     const Job& job = *found;
     if (!filter_->sees(job)) continue;
-    if (filter_->matches(job) && is_shown(job))
+    if (filter_->matches(job) && is_shown(job)) {
       chunk.jobs.push_back(record(job));
-    else
+      cut_long_texts(chunk.jobs.back());
+      bytes += record_bytes(chunk.jobs.back());
+    } else {
       any_ = any_ || (targets.size() == 1 && is_of(job, targets[0].job));
+    }
   }
   any_ = any_ || !chunk.jobs.empty();
   if (done_ && !any_ && targets.size() == 1 && request_.missing_is_error)

@@ -6,6 +6,7 @@
 #include "common/net/address.hpp"
 #include "common/protocol/stepd.hpp"
 #include "ctld/rpc/services.hpp"
+#include "ctld/state/decide/job_checks.hpp"
 #include "ctld/state/fold.hpp"
 #include "ctld/state/launch_message.hpp"
 
@@ -157,6 +158,7 @@ Result<protocol::DescribeStepReply> describe_step(const state::ClusterState& sta
 // Tells the step's daemons to connect to one more listener; answered when the agents have been told.
 void attach_step(ServiceParts& parts, const CallContext& context, const protocol::AttachStepRequest& request,
                  Responder<protocol::DescribeStepReply> responder) {
+  if (const Status ok = state::check_listener(request.io); !ok) return responder.fail(ok.error());
   const auto now = parts.publisher.newest();
   auto description = describe_step(*now->state, context, request.id);
   if (!description) return responder.fail(description.error());

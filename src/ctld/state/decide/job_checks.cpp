@@ -21,11 +21,15 @@
 #include "ctld/state/mail_types.hpp"
 #include "ctld/state/reservations.hpp"
 #include "ctld/state/room.hpp"
+#include "ctld/state/text_bytes.hpp"
 
 namespace sluice::state {
 namespace {
 
-constexpr size_t kMostArguments = size_t{2} << 20;    // as the kernel's of a command
+constexpr size_t kMostArguments = size_t{2} << 20;    // bytes, as the kernel's of a command
+constexpr size_t kMostArgumentCount = 16'384;
+constexpr size_t kMostLimits = 64;                    // soft and hard ones of twice as many resources as there are
+constexpr size_t kMostJobText = size_t{4} << 20;      // all of a job's texts together: they stay in memory until it is over
 constexpr size_t kMostProgramText = size_t{4} << 20;  // of --multi-prog: a file, and as long as a script may be
 
 // The feature names of a constraint such as "[a&b*2|c]&d". There is no "not": "!a" is a name, and no node has it.
@@ -75,7 +79,7 @@ size_t most_bytes(std::string_view field) {
 // Likewise of both. What is as it was in `before` is not looked at.
 template <class Spec>
 Status check_each_text(const Spec& spec, const Spec& before) {
-  bool good = true;
+  bool good = spec.arguments.size() <= kMostArgumentCount && spec.limits.size() <= kMostLimits;
   Spec::describe([&](uint32_t, const char* name, auto member) {
     if constexpr (std::is_same_v<decltype(member), SharedText Spec::*>) {
       const size_t bytes = (spec.*member).view().size();
@@ -84,6 +88,7 @@ Status check_each_text(const Spec& spec, const Spec& before) {
   });
   size_t bytes = 0;
   for (const SharedText& argument : spec.arguments) bytes += argument.view().size() + 1;
+  if constexpr (std::is_same_v<Spec, JobSpec>) good = good && text_bytes(spec) <= kMostJobText;
   return good && bytes <= kMostArguments ? Status{} : failure(std::string(kTooLong));
 }
 
@@ -96,10 +101,14 @@ Status check_texts(const JobSpec& spec, const JobSpec& before) {
   return check_each_text(spec, before);
 }
 
+Status check_listener(const IoEndpoint& io) {
+  constexpr size_t kMost = 1024;  // of an address, and of a secret
+  return io.host.size() <= kMost && io.key.size() <= kMost ? Status{} : failure(std::string(kTooLong));
+}
+
 Status check_texts(const StepSpec& spec) {
-  constexpr size_t kMostOfListener = 1024;  // an address, and a secret
-  const bool good = spec.io.host.size() <= kMostOfListener && spec.io.key.size() <= kMostOfListener;
-  return good ? check_each_text(spec, StepSpec()) : failure(std::string(kTooLong));
+  const Status good = check_listener(spec.io);
+  return good ? check_each_text(spec, StepSpec()) : good;
 }
 
 void ask_for_all_memory(JobSpec& spec) {

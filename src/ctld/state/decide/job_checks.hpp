@@ -16,6 +16,7 @@ inline constexpr std::string_view kTooLong = "Pathname of a file, directory or o
 // No text is longer than one can be that makes sense: they are kept in memory. What is as it was in `before` is not looked at.
 [[nodiscard]] Status check_texts(const JobSpec& spec, const JobSpec& before = {});
 [[nodiscard]] Status check_texts(const StepSpec& spec);
+[[nodiscard]] Status check_listener(const IoEndpoint& io);
 
 // No memory for each CPU asks for all of each node, as no memory for each node does: --mem-per-cpu=0, MinMemoryCPU=0.
 void ask_for_all_memory(JobSpec& spec);
