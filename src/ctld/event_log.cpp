@@ -5,6 +5,7 @@
 #include <chrono>
 #include <iterator>
 #include <span>
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -269,6 +270,20 @@ std::vector<log::Line> log_lines(const EventMoment& moment, const Event& event) 
   return out;
 }
 
+std::vector<log::Line> lines_once(std::vector<log::Line> lines) {
+  std::unordered_map<std::string_view, size_t> times;
+  for (const log::Line& line : lines) ++times[line.text];
+  if (times.size() == lines.size()) return lines;
+  std::vector<log::Line> out;
+  for (const log::Line& line : lines) {
+    size_t& count = times.at(line.text);  // 0: it is out already
+    if (count == 1) out.push_back(line);
+    else if (count > 1) out.push_back({line.level, fmt::format("{} ({} times)", line.text, count)});
+    count = 0;
+  }
+  return out;
+}
+
 std::string job_id_text(const ClusterState& state, JobId id) {
   const FoundJob job = find_job(state, id);
   if (!job) return std::to_string(id);
@@ -368,6 +383,7 @@ void EventLog::write(const Batch& batch) {
       std::vector<log::Line> some = log_lines(moment, event);
       lines.insert(lines.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
     }
+    lines = lines_once(std::move(lines));
     // in parts: others want to log meanwhile
     for (std::span<const log::Line> rest(lines); !rest.empty(); rest = rest.subspan(std::min(rest.size(), kMostAtOnce))) {
       log::write_lines(rest.first(std::min(rest.size(), kMostAtOnce)), batch.durable);

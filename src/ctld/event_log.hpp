@@ -26,6 +26,9 @@ struct EventMoment {
 };
 [[nodiscard]] std::vector<log::Line> log_lines(const EventMoment& moment, const state::Event& event);
 
+// Of lines with the same text the first one alone, with how often it was there.
+[[nodiscard]] std::vector<log::Line> lines_once(std::vector<log::Line> lines);
+
 // "17", "6_1(17)" of an array task, "12+1(13)" of a component of a heterogeneous job; with `JobId=` before it.
 [[nodiscard]] std::string job_id_text(const state::ClusterState& state, JobId job);
 

@@ -73,7 +73,7 @@ void EffectRunner::handle(const state::RunTrigger& effect, const Snapshot& state
 }
 
 void EffectRunner::handle(const state::JobChanged& effect, const Snapshot& state) {
-  parts_.watches.notify(effect.job, effect.message, *state);
+  parts_.watches.notify(effect.job, effect.message, state);
   parts_.step_waiters.wake(effect.job);
 }
 

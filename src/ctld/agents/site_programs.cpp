@@ -91,6 +91,7 @@ SitePrograms::~SitePrograms() {
   *ending_ = true;
   workers_.join();
   triggers_.join();
+  user_triggers_.join();
   for (Lane& lane : mail_lanes_) lane.worker.join();
 }
 
@@ -239,7 +240,8 @@ void SitePrograms::run_trigger(const state::RunTrigger& firing, const state::Clu
   std::vector<std::string> words = split_list(trigger.program, ' ');
   if (words.empty()) return;
   const bool as_user = ::geteuid() == 0 && !trigger.user_name.empty();
-  if (!as_user && !state::is_admin(*state, trigger.uid)) {  // never as somebody who may do more
+  const bool of_admin = state::is_admin(*state, trigger.uid);
+  if (!as_user && !of_admin) {  // never as somebody who may do more
     return log::error("trigger {}: {} cannot be run as user {}", trigger.id, words[0], trigger.uid);
   }
   words.push_back(firing.resource);
@@ -248,11 +250,19 @@ void SitePrograms::run_trigger(const state::RunTrigger& firing, const state::Clu
       {"USER", trigger.user_name},
       {"SLURM_CONF", state->config->config_path},
       {"SLURM_CLUSTER_NAME", state->config->cluster_name}};
-  // a user's program takes as long as he likes: prologs do not wait for it
-  boost::asio::post(triggers_, [words = std::move(words), environment = std::move(environment), trigger] {
-    const int status = run_program(words, environment, {trigger.user_name, trigger.uid, trigger.gid}, kTriggerTime);
+  const ProgramUser user{trigger.user_name, trigger.uid, trigger.gid};
+  auto run = [words = std::move(words), environment = std::move(environment), user] {
+    const int status = run_program(words, environment, user, kTriggerTime);
     if (status != 0) log::error("{} ended with status {}", words[0], status);
-  });
+  };
+  // a program takes as long as its user likes: prologs do not wait for it, nor do administrators' triggers for those of others
+  if (of_admin) return boost::asio::post(triggers_, std::move(run));
+  auto unless_ending = [run = std::move(run), ending = ending_, id = trigger.id] {
+    if (!*ending) return run();
+    log::error("trigger {}: its program is not run, the controller ends", id);
+  };
+  if (user_triggers_.add(trigger.uid, std::move(unless_ending))) return;
+  log::error("trigger {}: its program is not run, {} of user {} wait", trigger.id, UserQueues::kMostWaiting, trigger.uid);
 }
 
 void SitePrograms::run_reboot(const Bitmap& nodes, const std::string& features, const state::ClusterSnapshot& state) {

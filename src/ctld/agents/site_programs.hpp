@@ -15,6 +15,7 @@
 #include <boost/asio/thread_pool.hpp>
 
 #include "common/model/job.hpp"
+#include "ctld/agents/user_queues.hpp"
 #include "ctld/state/cluster_state.hpp"
 #include "ctld/state/effects.hpp"
 
@@ -26,7 +27,8 @@ class SitePrograms {
 
   // JobCompType filetxt or script: one line, or one run of the script, per ended job.
   void record_ended(const Job& job, const state::ClusterSnapshot& state);
-  void run_trigger(const state::RunTrigger& firing, const state::ClusterSnapshot& state);  // as its user
+  // As its user. Of those of one user who is no administrator one runs at a time; those that still wait when this ends are not run.
+  void run_trigger(const state::RunTrigger& firing, const state::ClusterSnapshot& state);
   // SlurmctldParameters=reboot_from_controller: "PROGRAM ARGUMENTS… NODE,NODE FEATURES".
   void run_reboot(const Bitmap& nodes, const std::string& features, const state::ClusterSnapshot& state);
   // SuspendProgram, ResumeProgram, ResumeFailProgram: "PROGRAM ARGUMENTS… NODES". ResumeProgram finds in SLURM_RESUME_FILE which
@@ -52,7 +54,8 @@ class SitePrograms {
     std::shared_ptr<std::atomic<size_t>> waiting = std::make_shared<std::atomic<size_t>>(0);
   };
   boost::asio::thread_pool workers_{4};   // prologs, epilogs, records of ended jobs
-  boost::asio::thread_pool triggers_{4};
+  boost::asio::thread_pool triggers_{4};  // administrators'
+  UserQueues user_triggers_{4};
   std::array<Lane, 4> mail_lanes_;
 };
 

@@ -131,6 +131,18 @@ void submit(ServiceParts& parts, const CallContext& context, protocol::SubmitJob
   parts.engine.post({std::move(*command), std::move(blobs), answer(std::move(responder), make)});
 }
 
+// The stream itself: what many watch is encoded once.
+void watch(ServiceParts& parts, const CallContext& context, std::string_view bytes, const std::shared_ptr<net::StreamSink>& sink) {
+  const Watches::Writer writer(sink);
+  const auto request = context.decode<protocol::WatchJobRequest>(bytes);
+  if (!request) return writer.finish(tl::unexpected(request.error()));
+  sink->note_subject(net::subject_of(*request));
+  const auto newest = [&parts] { return parts.publisher.newest()->state; };
+  const uint32_t uid = context.identity.uid;
+  if (Status ok = may_see(*newest(), request->job, uid); !ok) return writer.finish(std::move(ok));
+  parts.watches.add(*request, uid, newest, writer);
+}
+
 }  // namespace
 
 void add_submit_methods(net::RpcServer& server, ServiceParts& parts) {
@@ -142,10 +154,8 @@ void add_submit_methods(net::RpcServer& server, ServiceParts& parts) {
     parts.engine.post({state::EndAllocation{identity_of(context), request.job, request.exit_status}, {},
                        answer_empty(std::move(responder))});
   });
-  server.handle_stream<WatchJobRequest, JobWatchUpdate>([&parts](const auto& context, auto request, auto writer) {
-    const auto newest = [&parts] { return parts.publisher.newest()->state; };
-    if (auto ok = may_see(*newest(), request.job, context.identity.uid); !ok) return writer.finish(ok);
-    parts.watches.add(request, newest, writer);
+  server.add_raw_stream(net::method_name<WatchJobRequest>(), {}, [&parts](const auto& context, auto bytes, auto sink) {
+    watch(parts, context, bytes, sink);
   });
 }
 

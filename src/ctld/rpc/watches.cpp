@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "common/wire/codec.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/fold.hpp"
 #include "ctld/state/launch_message.hpp"
@@ -12,14 +15,10 @@ namespace {
 // Within this a client that lives has asked again.
 constexpr Duration kReconnectTime = std::chrono::seconds(5);
 
-// Who watches an array by its number hears of the end of each of its tasks, until all are over.
-bool is_all_over(const state::ClusterState& now, const Job& job) {
-  if (!is_finished(job)) return false;
-  const bool array = job.array != nullptr && job.array->array_job == job.id;
-  const state::ArrayTasks* tasks = array ? now.arrays.find(job.id) : nullptr;
-  if (tasks == nullptr) return true;
-  bool over = tasks->running == 0;
-  if (over) tasks->jobs.for_each([&](uint32_t id) { over = over && is_finished(now.jobs.at(id)); });
+// Looks at each task that has a record.
+bool are_all_over(const state::ClusterState& now, const state::ArrayTasks& tasks) {
+  bool over = tasks.running == 0;
+  if (over) tasks.jobs.for_each([&](uint32_t id) { over = over && is_finished(now.jobs.at(id)); });
   return over;
 }
 
@@ -43,42 +42,61 @@ Job worst_ended(const state::ClusterState& now, const Job& master) {
   return worst;
 }
 
-// Ends the watch of a job that is over. Tasks of one frame are told one by one, and all of them are over at the first;
-// others ended before the watch began: the worst end is told once more, so that it is among those that were told.
-bool end_if_over(const Watches::Writer& writer, const state::ClusterState& now, const Job& job) {
-  if (!is_all_over(now, job)) return false;
-  if (job.array != nullptr) writer.write(state::make_watch_update(now, worst_ended(now, job)));
+// What the watches of an array or a task are told at the end: tasks of one frame are told one by one, and all of them are over
+// at the first; others ended before the watch began. The worst end is told once more, so that it is among those that were told.
+std::string last_words(const state::ClusterState& now, const Job& job) {
+  return job.array == nullptr ? std::string() : wire::encode(state::make_watch_update(now, worst_ended(now, job)));
+}
+
+void end(const Watches::Writer& writer, const std::string& last) {
+  if (!last.empty()) writer.write_encoded(last);
   writer.finish();
-  return true;
 }
 
 }  // namespace
 
-// False when the watch is over: the job has ended, and the writer was told so.
-bool Watches::send(const Writer& writer, const state::ClusterState& now, const Job& job, const std::string& message) {
-  protocol::JobWatchUpdate update = state::make_watch_update(now, job);
-  update.message = message;
-  writer.write(update);
-  return !end_if_over(writer, now, job);
+// Who watches an array by its number hears of the end of each of its tasks, until all are over.
+bool Watches::is_all_over(const state::ClusterSnapshot& now, const Job& job) {
+  if (!is_finished(job)) return false;
+  const bool array = job.array != nullptr && job.array->array_job == job.id;
+  const state::ArrayTasks* tasks = array ? now->arrays.find(job.id) : nullptr;
+  if (tasks == nullptr) return true;
+  const bool is_same_state = !looked_at_.owner_before(now) && !now.owner_before(looked_at_);
+  if (!is_same_state) arrays_over_.clear();
+  looked_at_ = now;
+  const auto [at, is_new] = arrays_over_.try_emplace(job.id);
+  if (is_new) at->second = are_all_over(*now, *tasks);
+  return at->second;
 }
 
-void Watches::add(const protocol::WatchJobRequest& request, const Newest& newest, const Writer& writer) {
-  const std::lock_guard order(order_);
-  uint64_t id = 0;
+std::optional<uint64_t> Watches::enter(const protocol::WatchJobRequest& request, uint32_t uid, const Writer& writer) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Watch>& watches = watches_[request.job];
+  if (std::ranges::count(watches, uid, &Watch::uid) >= static_cast<ptrdiff_t>(kMostOfUser)) return {};
+  watches.push_back({next_id_, uid, writer, request.end_when_cancelled});
+  if (request.end_when_cancelled) expected_.erase(request.job);
+  return next_id_++;
+}
+
+void Watches::add(const protocol::WatchJobRequest& request, uint32_t uid, const Newest& newest, const Writer& writer) {
+  state::ClusterSnapshot now;
+  state::FoundJob job;
   {
-    const std::lock_guard lock(mutex_);
-    id = next_id_++;
-    watches_[request.job].push_back({id, writer, request.end_when_cancelled});
-    if (request.end_when_cancelled) expected_.erase(request.job);
+    const std::lock_guard order(order_);
+    const std::optional<uint64_t> id = enter(request, uid, writer);
+    if (!id) return writer.finish(failure(ErrorCode::kAccessDenied, fmt::format("{} watches of this job are open", kMostOfUser)));
+    writer.on_cancel([this, id = *id, request] {
+      drop(request.job, id);
+      if (request.end_when_cancelled && !closing_) broken_off(request.job);
+    });
+    now = newest();
+    job = state::find_job(*now, request.job);
+    if (job) writer.write(state::make_watch_update(*now, *job));
+    if (job && !is_all_over(now, *job)) return;
+    drop(request.job, *id);
   }
-  writer.on_cancel([this, id, request] {
-    drop(request.job, id);
-    if (request.end_when_cancelled && !closing_) broken_off(request.job);
-  });
-  const state::ClusterSnapshot now = newest();
-  const state::FoundJob job = state::find_job(*now, request.job);
-  if (!job) writer.finish(failure(ErrorCode::kInvalidJobId));
-  if (!job || !send(writer, *now, *job, {})) drop(request.job, id);
+  if (!job) return writer.finish(failure(ErrorCode::kInvalidJobId));
+  end(writer, last_words(*now, *job));  // nothing comes after it: others need not wait while its tasks are looked through
 }
 
 void Watches::close() {
@@ -135,30 +153,45 @@ std::vector<Watches::Watch> Watches::of(JobId job) {
   return at == watches_.end() ? std::vector<Watch>() : at->second;
 }
 
-void Watches::notify(JobId job_id, const std::string& message, const state::ClusterState& now) {
+void Watches::notify(JobId job_id, const std::string& message, const state::ClusterSnapshot& now) {
   const std::lock_guard order(order_);
-  if (const Job* record = now.jobs.find(job_id)) expect_client(*record);
+  if (const Job* record = now->jobs.find(job_id)) expect_client(*record);
   {
     const std::lock_guard lock(mutex_);
     if (watches_.empty()) return;
   }
-  const state::FoundJob job = state::find_job(now, job_id);
+  const state::FoundJob job = state::find_job(*now, job_id);
   const bool task = job && job->array != nullptr && job->array->array_job != job_id;
   if (task && is_finished(*job)) notify_array(*job, now);
-  for (const Watch& watch : of(job_id)) {
-    if (!job) watch.writer.finish(failure(ErrorCode::kInvalidJobId));
-    if (!job || !send(watch.writer, now, *job, message)) drop(job_id, watch.id);
+  const std::vector<Watch> watches = of(job_id);
+  if (watches.empty()) return;
+  if (job) return tell(watches, *job, *job, message, now);
+  for (const Watch& watch : watches) {
+    watch.writer.finish(failure(ErrorCode::kInvalidJobId));
+    drop(job_id, watch.id);
   }
 }
 
-void Watches::notify_array(const Job& task, const state::ClusterState& now) {
-  const JobId array = task.array->array_job;
-  const std::vector<Watch> watches = of(array);
+void Watches::notify_array(const Job& task, const state::ClusterSnapshot& now) {
+  const std::vector<Watch> watches = of(task.array->array_job);
   if (watches.empty()) return;
-  const state::FoundJob master = state::find_job(now, array);
+  const state::FoundJob master = state::find_job(*now, task.array->array_job);
+  if (master) tell(watches, *master, task, {}, now);
+}
+
+// All of them watch `job`; `changed` is the job, or a task of it. What they are told is the same, and made once.
+void Watches::tell(const std::vector<Watch>& watches, const Job& job, const Job& changed, const std::string& message,
+                   const state::ClusterSnapshot& now) {
+  protocol::JobWatchUpdate update = state::make_watch_update(*now, changed);
+  update.message = message;
+  const std::string encoded = wire::encode(update);
+  const bool over = is_all_over(now, job);
+  const std::string last = over ? last_words(*now, job) : std::string();
   for (const Watch& watch : watches) {
-    watch.writer.write(state::make_watch_update(now, task));
-    if (master && end_if_over(watch.writer, now, *master)) drop(array, watch.id);
+    watch.writer.write_encoded(encoded);
+    if (!over) continue;
+    end(watch.writer, last);
+    drop(job.id, watch.id);
   }
 }
 

@@ -141,6 +141,14 @@ TEST_F(EventLogTest, OfEveryKind) {
   EXPECT_EQ(kinds.size(), std::variant_size_v<Event>) << "an event has no row";
 }
 
+// The bug: one request of a user wrote 90,000 times the same into the log.
+TEST_F(EventLogTest, LinesOfOneTextAreOneLine) {
+  EXPECT_EQ(lines_once({info("a"), error("b"), info("a"), info("c"), info("a")}), (std::vector{info("a (3 times)"), error("b"), info("c")}));
+  EXPECT_EQ(lines_once({info("b"), info("a")}), (std::vector{info("b"), info("a")}));
+  EXPECT_TRUE(lines_once({}).empty());
+  EXPECT_EQ(lines_once(std::vector(90'000, info("a"))), std::vector{info("a (90000 times)")});
+}
+
 TEST_F(EventLogTest, EndsSayWhyAndByWhom) {
   const auto texts = [&](const JobCompleting& event) {
     std::string all;

@@ -254,6 +254,26 @@ TEST_F(AdminTest, UsersSetTriggersWhereTheyMay) {
   EXPECT_EQ(error_of(SetTrigger{kAnn, trigger}), ErrorCode::kAccessDenied) << "SlurmUser cannot run it as Ann";
 }
 
+TEST_F(AdminTest, AUserHasSoManyTriggersAndNoMore) {
+  configure([](ClusterConfig& config) { config.slurmctld_parameters = {"allow_user_triggers"}; });
+  Trigger trigger;
+  trigger.events = kTriggerDown;
+  trigger.resource = TriggerResource::kNode;
+  const auto set = [&](Identity who, int number) {
+    trigger.program = "/bin/true " + std::to_string(number);
+    return run(SetTrigger{who, trigger});
+  };
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(set(kAnn, i));
+  const auto refused = set(kAnn, 100);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().text, "A user may have at most 100 triggers");
+  EXPECT_EQ(state_.triggers->size(), 100U);
+  EXPECT_TRUE(set(kBob, 100));
+  for (int i = 0; i <= 100; ++i) ASSERT_TRUE(set(kRoot, i)) << "an administrator may have more";
+  EXPECT_TRUE(run(ClearTriggers{kAnn, {state_.triggers->front().id, {}, {}}}));
+  EXPECT_TRUE(set(kAnn, 100));
+}
+
 TEST_F(AdminTest, TriggersOfAJob) {
   JobSpec spec = batch_spec();
   spec.time_limit = 10;

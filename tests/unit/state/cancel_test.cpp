@@ -132,6 +132,33 @@ TEST_F(CancelTest, OfManyPlainTargetsACommandDoesSome) {
   for (const std::string& target : targets) EXPECT_TRUE(is_finished(job(static_cast<JobId>(std::stoul(target)))));
 }
 
+// The bug: `scancel -s USR1` of one step 90,000 times over sent as many orders to its nodes.
+TEST_F(CancelTest, AStepThatIsNamedAgainIsSignalledOnce) {
+  JobSpec spec = batch_spec();
+  spec.array = "1";
+  const JobId array = submit(spec);
+  ASSERT_TRUE(start_job(array, "n1", 1, 1));
+  const JobId job = find_array_task(state_, array, 1)->id;
+  std::vector<std::string> ids;
+  for (int i = 0; i < 1000; ++i) {
+    ids.push_back(std::to_string(array) + "_1.batch");
+    ids.push_back(std::to_string(job) + ".batch");
+  }
+  names_.clear();
+  EXPECT_EQ(cancel(filter(ids), kAnn, true, 10), Names{ids.front()});
+  EXPECT_EQ(cancel(filter(ids), kAnn, false, 10), Names{ids.front()});
+  EXPECT_EQ(names_, Names{"JobSignaled"});
+  EXPECT_EQ(effects<SignalSteps>().size(), 1U);
+}
+
+TEST_F(CancelTest, StepsAreSignalledInTheOrderInWhichTheyAreNamed) {
+  const JobId first = submit(batch_spec()), second = submit(batch_spec());
+  ASSERT_TRUE(start_job(first, "n1"));
+  ASSERT_TRUE(start_job(second, "n2"));
+  const std::string a = std::to_string(first) + ".batch", b = std::to_string(second) + ".batch";
+  EXPECT_EQ(cancel(filter({b, a, b}), kAnn, false, 10), (Names{b, a}));
+}
+
 TEST_F(CancelTest, WaitingTasksAloneAreEndedByTheirState) {
   const JobId array = half_started(batch_spec());
   const std::string id = std::to_string(array);

@@ -226,6 +226,23 @@ class HostileTest : public CoreTest {
     }
   }
 
+  // Steps of many parts: in one job, in many, and as texts that are long in each.
+  void attack_with_parts(Identity who) {
+    for (const size_t parts : {112, 113, 128, 129, 40'000}) {
+      const std::string what = "CreateHetStep of " + std::to_string(parts) + " parts";
+      CreateHetStep het{who, {}};
+      het.parts.assign(parts, {running_, {}});
+      expect_quick(het, what);
+      for (auto& part : het.parts) part.step.overlap = OverlapKind::kOverlap;
+      expect_quick(het, what + " that overlap");
+      het.parts.back().job = waiting_;
+      expect_quick(het, what + " in two jobs");
+      if (parts > 128) continue;
+      for (auto& part : het.parts) part.step.node_list = many("n1,", 4000) + "n1";
+      expect_quick(het, what + " with long lists");
+    }
+  }
+
   // What only an administrator may do, by anybody.
   void attack_as_admin(Identity who) {
     UpdateNode node{who, {}};
@@ -267,6 +284,8 @@ TEST_F(HostileTest, NoCommandOfAUserHoldsTheEngine) {
   attack(CreateStep{who, running_, {}}, [](auto& c) -> auto& { return c.step; });
   CreateHetStep het{who, {{running_, {}}, {running_, {}}}};
   attack(het, [](auto& c) -> auto& { return c.parts.front().step; });
+  attack(het, [](auto& c) -> auto& { return c.parts.back().step; });
+  attack_with_parts(who);
   attack(UpdateStep{who, {}}, [](auto& c) -> auto& { return c.request; });
   SetTrigger trigger{who, {}};
   trigger.trigger.events = kTriggerDown;

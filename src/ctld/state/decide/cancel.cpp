@@ -2,6 +2,7 @@
 // decision.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -78,14 +79,16 @@ class Selection {
     const auto id = find_step_job(state_, target);
     const Job* job = id ? state_.jobs.find(*id) : nullptr;
     if (job == nullptr || !is_active(*job) || !filter_.sees(*job)) return false;
-    if (filter_.passes(*job)) steps_.push_back({{*id, *target.step}, name});
+    const StepId step{*id, *target.step};
+    if (filter_.passes(*job) && taken_.insert(step).second) steps_.push_back({step, name});
     return true;
   }
 
   const ClusterState& state_;
   const JobFilter& filter_;
   std::map<JobId, IndexSet> records_;
-  std::vector<Step> steps_;
+  std::vector<Step> steps_;  // each once, in the order in which they were named
+  std::set<StepId> taken_;
   std::vector<std::string> missing_;
 };
 

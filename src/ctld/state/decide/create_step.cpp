@@ -16,6 +16,9 @@
 namespace sluice::state {
 namespace {
 
+constexpr size_t kMostHetComponents = 128;
+constexpr size_t kMostParts = std::max<size_t>(kMostStepParts, kMostHetComponents);  // in one job, or one in each component
+
 // The same request again (its reply was lost): the step that is there already.
 const Step* find_repeated(const Job& job, const StepSpec& spec) {
   if (spec.request_id == 0) return nullptr;
@@ -139,13 +142,12 @@ bool is_in_one_job(const CreateHetStep& command) {
 }
 
 // All in one job, or in the components of one heterogeneous job, each once.
-Status check_parts(const ClusterState& state, const CreateHetStep& command) {
-  if (command.parts.empty()) return failure(ErrorCode::kBadRequest);
+Status check_parts(const ClusterState& state, const CreateHetStep& command, bool in_one_job) {
   JobId leader = kNoJob, last = kNoJob;
   for (const auto& part : command.parts) {
     if (Status may = may_create(state, command.who, part.job); !may) return may;
     const Job& job = state.jobs.at(part.job);
-    if (job.het == nullptr && is_in_one_job(command)) continue;
+    if (job.het == nullptr && in_one_job) continue;
     if (job.het == nullptr || (leader != kNoJob && job.het->leader != leader) || part.job <= last) {
       return failure(ErrorCode::kBadRequest);
     }
@@ -173,7 +175,10 @@ Result<Decision> decide_on(const ClusterState& state, const CreateStep& command,
 }
 
 Result<Decision> decide_on(const ClusterState& state, const CreateHetStep& command, Time now) {
-  if (Status good = check_parts(state, command); !good) return tl::unexpected(good.error());
+  if (command.parts.empty()) return failure(ErrorCode::kBadRequest);
+  if (command.parts.size() > kMostParts) return failure(ErrorCode::kBadRequest, fmt::format("A step has at most {} parts", kMostParts));
+  const bool in_one_job = is_in_one_job(command);
+  if (Status good = check_parts(state, command, in_one_job); !good) return tl::unexpected(good.error());
   HetStepCreatedReply reply;
   std::vector<std::shared_ptr<Step>> steps;
   StepNumber number = 0;
@@ -187,7 +192,6 @@ Result<Decision> decide_on(const ClusterState& state, const CreateHetStep& comma
     if (Status ok = check_not_over(state.jobs.at(part.job), part.step); !ok) return tl::unexpected(ok.error());
   }
   reply.parts.clear();
-  const bool in_one_job = is_in_one_job(command);
   if (in_one_job && (command.parts.size() > kMostStepParts || number >= kMostStepsWithParts)) {
     return failure(ErrorCode::kInvalidStepId, "Step limit reached for this job");
   }

@@ -1,6 +1,8 @@
 // strigger: setting and clearing. What makes them fire is in ctld/state/triggers.cpp.
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/draft.hpp"
 
@@ -23,6 +25,13 @@ bool may_set(const ClusterState& state, uint32_t uid) {
   return state.config->slurm_user_id == 0 && has_option(state.config->slurmctld_parameters, "allow_user_triggers");
 }
 
+// Every change of a node looks at each trigger, and copies them.
+Status check_room(const ClusterState& state, uint32_t uid) {
+  constexpr ptrdiff_t kMostOfUser = 100;
+  if (is_admin(state, uid) || std::ranges::count(*state.triggers, uid, &Trigger::uid) < kMostOfUser) return {};
+  return failure(ErrorCode::kError, fmt::format("A user may have at most {} triggers", kMostOfUser));
+}
+
 }  // namespace
 
 Result<Decision> decide_on(const ClusterState& state, const SetTrigger& command, Time) {
@@ -43,6 +52,7 @@ Result<Decision> decide_on(const ClusterState& state, const SetTrigger& command,
   if (std::ranges::any_of(*state.triggers, [&](const Trigger& other) { return same_wish(other, trigger); })) {
     return failure(ErrorCode::kDuplicateName, "Duplicate event trigger");
   }
+  if (Status room = check_room(state, trigger.uid); !room) return tl::unexpected(room.error());
   trigger.id = state.next_trigger_id;
   Draft draft(state);
   draft.emit(TriggerSet{.trigger = std::move(trigger)});
