@@ -173,7 +173,7 @@ void add_orders(net::RpcServer& server, RequestParts& parts) {
   handle_order<PingNodeRequest, PingNodeReply>(server, parts, ping);
   handle_order<SignalStepRequest, Empty>(
       server, parts, [](RequestParts& p, const SignalStepRequest& request) -> Result<Empty> {
-        if (!p.steps.signal(request)) return failure(ErrorCode::kInvalidStepId);
+        if (Status ok = p.steps.signal(request); !ok) return tl::unexpected<Error>(ok.error());
         return Empty{};
       });
   handle_order<TerminateStepRequest, Empty>(

@@ -1,6 +1,7 @@
 #include "noded/steps.hpp"
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <filesystem>
 #include <utility>
@@ -11,17 +12,13 @@
 #include "common/base/read_file.hpp"
 #include "common/base/text.hpp"
 #include "common/log/log.hpp"
-#include "common/model/system_cores.hpp"
-#include "common/net/tls_config.hpp"
 #include "common/step/cpu_settings.hpp"
 #include "common/step/gpu_clocks.hpp"
-#include "common/tables/gpu_frequency.hpp"
 #include "common/tables/gres_env.hpp"
 #include "common/tables/step_names.hpp"
-#include "common/tables/submit_values.hpp"
 #include "common/wire/codec.hpp"
-#include "noded/gres_devices.hpp"
 #include "noded/orphans.hpp"
+#include "noded/waiting_orders.hpp"
 
 namespace sluice::noded {
 
@@ -37,7 +34,8 @@ struct Steps::Step {
   bool over = false;                                       // reported
   uint32_t looks = 0;                                      // at a key file that says nothing yet
   Time stopped_or_gone = kNoTime;                          // SignalStepRequest::issued of the last such order
-  std::vector<std::pair<FrameType, std::string>> waiting;  // orders given before it was ready
+  std::array<bool, 2> told_to_end{};                       // by this connection or what waits: politely, at once
+  WaitingOrders waiting;                                   // given before it was ready
 };
 
 struct Steps::PidQuery {
@@ -64,6 +62,7 @@ namespace {
 constexpr size_t kMostEarly = 1000;  // orders to end steps that never came
 constexpr size_t kMostForgotten = 20000;  // far more than end while a launch may be on its way
 constexpr size_t kMostUnsent = 64U << 10;  // to a daemon that takes nothing
+constexpr size_t kMostOfListener = 1024;  // an address, and a secret
 constexpr auto kLookAgain = std::chrono::milliseconds(50);
 constexpr uint32_t kMostLooks = 100;  // 5 s: a daemon makes its key file and writes into it at once, or died between
 
@@ -89,34 +88,6 @@ protocol::StepEnded failed_report(const NodeState& node,
   report.exit_status = ran ? SIGKILL : 0;
   report.failure = why;
   return report;
-}
-
-// How the CPUs of a step are to run; empty: as they do.
-std::string frequency_for(const protocol::StepLaunch& launch, const ClusterConfig& config) {
-  if (launch.key.id.step == kExternStep) return {};
-  const bool interactive = launch.step != nullptr && launch.step->interactive;
-  if (launch.step == nullptr && !has_option(config.launch_parameters, "batch_step_set_cpu_freq")) return {};
-  if (interactive && !has_option(config.launch_parameters, "interactive_step_set_cpu_freq")) return {};
-  std::string asked = launch.step == nullptr ? launch.job_spec->cpu_freq.str() : launch.step->cpu_freq.str();
-  if (asked.empty()) {
-    if (config.cpu_freq_def.empty() || is_default_frequency(config.cpu_freq_def)) return config.cpu_freq_def;
-    log::error("CpuFreqDef={} is neither a number of kHz nor a governor, and is not looked at", config.cpu_freq_def);
-    return {};
-  }
-  const auto wanted = parse_cpu_frequency(asked);
-  if (wanted && (wanted->governor == kNoFrequency || allows_governor(config.cpu_freq_governors, wanted->governor))) return asked;
-  log::error("{}: --cpu-freq={} is not allowed here", step_log_name(launch.key.id), asked);
-  return {};
-}
-
-// How the GPUs of a step are to run; empty: as they do. It is for what srun starts, not for scripts and shells.
-std::string gpu_frequency_for(const protocol::StepLaunch& launch, const ClusterConfig& config, bool can_be_set) {
-  if (launch.key.id.step == kExternStep || launch.step == nullptr || launch.step->interactive) return {};
-  if (!launch.step->tres_freq.empty() || config.gpu_freq_def.empty()) return launch.step->tres_freq.str();
-  if (!can_be_set) return {};
-  if (parse_gpu_frequency(config.gpu_freq_def)) return "gpu:" + config.gpu_freq_def;
-  log::error("GpuFreqDef={} is no frequency of GPUs, and is not looked at", config.gpu_freq_def);
-  return {};
 }
 
 // The lines of DebugFlags about what a step is given here.
@@ -226,58 +197,6 @@ void Steps::find_daemon(const StepPtr& step, pid_t daemon, const std::string& wh
   });
 }
 
-protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch) const {
-  const ClusterConfig& config = *node_.config;
-  const auto uses = [](const std::vector<std::string>& plugins, std::string_view name) {
-    return std::any_of(plugins.begin(), plugins.end(),
-                       [&](const std::string& plugin) { return plugin.ends_with(name); });
-  };
-  protocol::StepdStart start;
-  start.title = daemon_name(launch.key.id);
-  start.node_name = node_.name;
-  start.file_host = host_in_file_names(config, node_.self);
-  start.spool_dir = node_.spool_dir;
-  start.config_path = node_.config_path;
-  start.task_prolog = config.task_prolog;
-  start.task_epilog = config.task_epilog;
-  start.affinity = uses(config.task_plugin, "affinity");
-  start.threads_per_core = node_.self.threads_per_core;
-  start.cores_per_socket = node_.self.cores_per_socket;
-  start.node_cpus = node_.self.cores() * node_.self.threads_per_core;
-  const Bitmap kept = system_cores(node_.self, system_share(*launch.job_spec, config));
-  start.system_cpus = static_cast<uint32_t>(kept.count()) * node_.self.threads_per_core;
-  start.processors = node_.processors;
-  start.mpi = config.mpi;
-  start.use_pam = config.use_pam;
-  start.propagate_nice = config.propagate_prio_process;
-  if (has_option(config.launch_parameters, "slurmstepd_memlock")) start.memory_lock = protocol::MemoryLock::kPresent;
-  if (has_option(config.launch_parameters, "slurmstepd_memlock_all")) start.memory_lock = protocol::MemoryLock::kAll;
-  if (has_option(config.job_acct_gather_params, "UsePss")) start.counted_memory = protocol::CountedMemory::kProportional;
-  else if (has_option(config.job_acct_gather_params, "NoShared")) start.counted_memory = protocol::CountedMemory::kUnshared;
-  start.over_memory_kill = has_option(config.job_acct_gather_params, "OverMemoryKill");
-  start.vsize_factor = config.v_size_factor;
-  start.home_xauthority = has_option(split_list(config.x11_parameters), "home_xauthority");
-  start.encrypts_io = net::uses_tls(config);
-  start.append_output = config.job_file_append;
-  start.cpu_freq = frequency_for(launch, config);
-  start.sets_gpu_clocks = detects_by_nvml(config, node_.self);
-  start.tres_freq = gpu_frequency_for(launch, config, start.sets_gpu_clocks);
-  start.autobind = option_value(config.task_plugin_param, "Autobind").value_or("");
-  start.oom_kill_step = has_option(config.task_plugin_param, "OOMKillStep");
-  start.kill_on_bad_exit = config.kill_on_bad_exit;
-  start.kill_wait = config.kill_wait;
-  start.unkillable_timeout = config.unkillable_step_timeout;
-  if (config.job_acct_gather_type.ends_with("linux") ||
-      config.job_acct_gather_type.ends_with("cgroup")) {
-    const SharedText& asked =
-        launch.step == nullptr ? launch.job_spec->acctg_frequency : launch.step->acctg_frequency;
-    const auto seconds = task_acctg_seconds(asked);
-    start.sample_interval = std::chrono::seconds(
-        seconds ? *seconds : task_acctg_seconds(config.job_acct_gather_frequency).value_or(30));
-  }
-  return start;
-}
-
 void Steps::launch(const protocol::StepLaunch& launch, std::string encoded, uint32_t node_index) {
   adopt(launch.key);  // a daemon may have claimed it since anybody looked
   if (steps_.contains(launch.key)) return;
@@ -288,6 +207,7 @@ void Steps::launch(const protocol::StepLaunch& launch, std::string encoded, uint
   if (const auto early = early_.take(launch.key)) order(step, FrameType::kAgentTerminate, wire::encode(*early));
   log_shares(launch, node_index, node_.hardware.devices.size());
   protocol::StepdStart start = start_message(launch);
+  start.title = daemon_name(launch.key.id);
   start.cgroup = groups_.setup_for(launch, node_index);
   start.launch = std::move(encoded);
   start.node_index = node_index;
@@ -329,7 +249,7 @@ void Steps::on_frame(const StepPtr& step, const Frame& frame) {
     case FrameType::kAgentReady: {
       step->ready = true;
       const bool again = std::exchange(step->began, true);
-      for (const auto& [type, body] : std::exchange(step->waiting, {}))
+      for (const auto& [type, body] : step->waiting.take())
         order(step, type, body);
       if (!again && when_begun_) when_begun_(step->key);
       return;
@@ -374,6 +294,7 @@ void Steps::on_daemon_exit(const StepPtr& step, int status) {
   if (step->link && step->link->is_open()) step->link->close();
   step->link.reset();
   step->ready = false;
+  step->told_to_end = {};
   if (WIFEXITED(status) && WEXITSTATUS(status) == protocol::kStepdAlreadyRun) {
     const auto other = static_cast<pid_t>(spool_.record_of(step->key).daemon_pid);
     return find_daemon(step, other, "it was started on this node before");
@@ -388,6 +309,7 @@ void Steps::on_daemon_exit(const StepPtr& step, int status) {
 void Steps::on_disconnect(const StepPtr& step) {
   step->link.reset();
   step->ready = false;
+  step->told_to_end = {};
   if (step->over) return;
   if (auto report = spool_.read_end(step->key)) return ended(step, std::move(*report));
   if (auto fd = spool_.connect(step->key)) return connect(step, *fd);
@@ -438,24 +360,26 @@ void Steps::ended(const StepPtr& step, protocol::StepEnded report) {
 
 // An answer is for everybody who waits for one. A daemon that does not come to it is asked no more often.
 void Steps::ask(const StepPtr& step, FrameType type) {
-  const auto same = [type](const auto& waiting) { return waiting.first == type; };
-  if (std::ranges::any_of(step->waiting, same)) return;
-  if (step->link && step->link->queued_bytes() > kMostUnsent) return;
-  order(step, type, {});
+  if (!step->waiting.contains(type)) (void)try_order(step, type, {});
+}
+
+// What users may give as often as they like; the controller's own orders are few.
+bool Steps::try_order(const StepPtr& step, FrameType type, const std::string& body) {
+  if (!step->ready || !step->link) return step->waiting.add(type, body);
+  if (step->link->queued_bytes() > kMostUnsent) return false;
+  order(step, type, body);
+  return true;
 }
 
 void Steps::order(const StepPtr& step, FrameType type, const std::string& body) {
-  if (!step->ready || !step->link) {
-    step->waiting.emplace_back(type, body);
-    return;
-  }
+  if (!step->ready || !step->link) return step->waiting.put({type, body});
   log::flag(log::DebugFlag::kSteps, "order {} of {} bytes to the daemon of step {}", static_cast<uint32_t>(type),
             body.size(), step_id_text(step->key.id));
   step->link->send(type, kNoTask, body);
 }
 
-bool Steps::signal(const protocol::SignalStepRequest& request) {
-  bool found = false;
+Status Steps::signal(const protocol::SignalStepRequest& request) {
+  bool found = false, refused = false;
   const std::string body = wire::encode(request);
   for (const auto& [key, step] : steps_) {
     const bool batch = key.id.step == kBatchStep;
@@ -471,11 +395,14 @@ bool Steps::signal(const protocol::SignalStepRequest& request) {
     if (request.issued != kNoTime) {
       if (request.issued < step->stopped_or_gone) continue;
       step->stopped_or_gone = request.issued;
+      order(step, FrameType::kAgentSignal, body);
+    } else if (!try_order(step, FrameType::kAgentSignal, body)) {
+      refused = true;
+      continue;
     }
-    order(step, FrameType::kAgentSignal, body);
     found = true;
   }
-  return found;
+  return found ? Status() : failure(refused ? ErrorCode::kRetry : ErrorCode::kInvalidStepId);
 }
 
 bool Steps::terminate(const protocol::TerminateStepRequest& request) {
@@ -484,16 +411,22 @@ bool Steps::terminate(const protocol::TerminateStepRequest& request) {
     if (!is_forgotten(request.key)) early_.put(request.key, request);
     return false;
   }
-  if (!is_live(*place->second)) return false;
-  order(place->second, FrameType::kAgentTerminate, wire::encode(request));
+  const StepPtr& step = place->second;
+  if (!is_live(*step)) return false;
+  const bool told = std::exchange(step->told_to_end[request.at_once ? 1 : 0], true);
+  if (!told) order(step, FrameType::kAgentTerminate, wire::encode(request));
+  else if (step->ready) (void)try_order(step, FrameType::kAgentTerminate, wire::encode(request));
   return true;
 }
 
 Status Steps::attach(const protocol::AttachRequest& request, uint32_t uid) {
+  if (request.io.host.size() > kMostOfListener || request.io.key.size() > kMostOfListener) {
+    return failure(ErrorCode::kBadRequest, "Pathname of a file, directory or other parameter too long");
+  }
   for (const auto& [key, step] : steps_) {
     if (key.id != request.key.id || !is_live(*step)) continue;
     if (uid != 0 && uid != step->uid) return failure(ErrorCode::kAccessDenied);
-    order(step, FrameType::kAgentAttach, wire::encode(request));
+    if (!try_order(step, FrameType::kAgentAttach, wire::encode(request))) return failure(ErrorCode::kRetry);
     return {};
   }
   return failure(ErrorCode::kInvalidStepId);

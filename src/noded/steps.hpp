@@ -53,11 +53,12 @@ class Steps {
   // It was here and nothing of it is left, its key file neither: a launch that comes late must not begin it again.
   [[nodiscard]] bool is_forgotten(const protocol::StepKey& key) const { return forgotten_.contains(key); }
 
-  // Orders; false when no such step runs here. One that is launched after the order to end it ends at once.
-  bool signal(const protocol::SignalStepRequest& request);
+  // Orders. kInvalidStepId: no such step runs here; kRetry: too many wait for its daemon.
+  [[nodiscard]] Status signal(const protocol::SignalStepRequest& request);
+  // False when no such step runs here. One that is launched after the order to end it ends at once.
   bool terminate(const protocol::TerminateStepRequest& request);
-  // Only for the user whose step it is; `uid` 0 may attach to all. kInvalidStepId, kAccessDenied.
-  Status attach(const protocol::AttachRequest& request, uint32_t uid);
+  // Only for the user whose step it is; `uid` 0 may attach to all. kInvalidStepId, kAccessDenied, kRetry as signal(), kBadRequest.
+  [[nodiscard]] Status attach(const protocol::AttachRequest& request, uint32_t uid);
   // Every live step of the job (of any restart).
   [[nodiscard]] std::vector<protocol::StepKey> live_of(JobId job) const;
   [[nodiscard]] std::vector<protocol::StepKey> live(std::optional<uint32_t> only_of = std::nullopt) const;  // of this user
@@ -96,6 +97,8 @@ class Steps {
   void ended(const StepPtr& step, protocol::StepEnded report);
   void answer_stat(const protocol::StepKey& key, const protocol::StatStepReply& stats);
   void ask(const StepPtr& step, protocol::FrameType type);  // a question without words
+  // False: the daemon takes nothing, and no more is kept for it.
+  [[nodiscard]] bool try_order(const StepPtr& step, protocol::FrameType type, const std::string& body);
   void order(const StepPtr& step, protocol::FrameType type, const std::string& body);
   [[nodiscard]] protocol::StepdStart start_message(const protocol::StepLaunch& launch) const;
   [[nodiscard]] bool is_live(const Step& step) const;

@@ -20,6 +20,18 @@ tl::unexpected<Error> system_failure(std::string_view what, const std::string& p
   return failure(ErrorCode::kStorageFull, fmt::format("{} {}: {}", what, path, errno_text(errno)));
 }
 
+// Where others run, the script is the job's user's alone and its folder is not: he is not to fill the node's spool.
+Status give_to_user(const PlanInput& input, int script, const std::string& folder) {
+  constexpr mode_t kScriptMode = 0500, kFolderMode = 0711;
+  bool good = ::fchmod(script, kScriptMode) == 0 && ::chmod(folder.c_str(), kFolderMode) == 0;
+  if (good && input.user.switches) {
+    good = ::fchown(script, input.user.uid, input.user.gid) == 0 &&
+           ::lchown(folder.c_str(), ::geteuid(), ::getegid()) == 0;  // one that was left there was the user's
+  }
+  if (!good) return system_failure("cannot protect", folder);
+  return {};
+}
+
 Result<std::string> write_script(const PlanInput& input) {
   const std::string folder = batch_folder(input.start.spool_dir, input.launch.key.id.job);
   // what a run left that was broken off is another user's, where numbers of jobs begin again
@@ -34,14 +46,9 @@ Result<std::string> write_script(const PlanInput& input) {
   const ssize_t size = ::write(fd, script.data(), script.size());
   const bool written = size == static_cast<ssize_t>(script.size());
   if (size >= 0 && !written) errno = ENOSPC;  // the rest had no room
-  bool good = written && ::fchmod(fd, 0700) == 0;
-  if (good && input.user.switches) {
-    good = ::fchown(fd, input.user.uid, input.user.gid) == 0 &&
-           ::chown(folder.c_str(), input.user.uid, input.user.gid) == 0;
-  }
-  auto error = system_failure("cannot write", path);
+  const Status done = written ? give_to_user(input, fd, folder) : system_failure("cannot write", path);
   ::close(fd);
-  if (!good) return error;
+  if (!done) return tl::unexpected<Error>(done.error());
   return path;
 }
 

@@ -371,6 +371,43 @@ TEST(Noded, QuestionsDoNotPileUpForAStepThatIsNotReady) {
   ::close(listening);
 }
 
+// They took 3 GB: of any length, and as many as came.
+TEST(Noded, AttachesDoNotPileUpForAStepThatIsNotReady) {
+  FakeController controller;
+  const StepSpool spool = spool_before(controller);  // its daemon is this test
+  protocol::StepRecord record;
+  record.key = {{25, kBatchStep}, 0};
+  record.daemon_pid = static_cast<uint32_t>(::getpid());
+  ASSERT_TRUE(spool.claim(record).value());
+  const int listening = spool.listen(record.key).value();
+  controller.start_agent();
+  ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
+  protocol::AttachRequest attach;
+  attach.key = record.key;
+  attach.io.host = std::string(1U << 20, 'h');
+  Status sent = controller.send(attach);
+  ASSERT_FALSE(sent);
+  EXPECT_EQ(sent.error().code, ErrorCode::kBadRequest);
+  sent = {};
+  uint32_t taken = 0;
+  for (; sent && taken < 100; taken += sent ? 1 : 0) {
+    attach.io.host = std::to_string(taken);
+    sent = controller.send(attach);
+  }
+  EXPECT_EQ(taken, 16U);
+  ASSERT_FALSE(sent);
+  EXPECT_EQ(sent.error().code, ErrorCode::kRetry);
+  // so do a user's signals
+  protocol::SignalStepRequest signal;
+  signal.key = record.key;
+  for (sent = {}; sent && signal.signal < 10000; ++signal.signal) sent = controller.send(signal);
+  ASSERT_FALSE(sent);
+  EXPECT_EQ(sent.error().code, ErrorCode::kRetry);
+  EXPECT_TRUE(controller.send(protocol::TerminateStepRequest{record.key, false, "end"}));
+  controller.stop_agent(SIGTERM);
+  ::close(listening);
+}
+
 // A script's report freed the node although another step of the job, which was found later, ran on.
 TEST(Noded, AllStepsAreKnownBeforeTheReportOfOne) {
   FakeController controller;

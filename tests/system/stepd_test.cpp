@@ -55,6 +55,17 @@ TEST(Stepd, RunsABatchScriptOnceAndReports) {
   EXPECT_TRUE(spool.scan()->empty());
 }
 
+// The folder was the user's: a script filled the node's spool, which drained the node.
+TEST(Stepd, TheScriptIsTheUsersAndItsFolderIsNot) {
+  StepdDriver driver;
+  driver.job.std_out = "out";
+  driver.launch.script = "#!/bin/sh\nstat -c '%a' $0 ${0%/*}\n";
+  driver.run();
+  EXPECT_EQ(WEXITSTATUS(driver.ended().exit_status), 0);
+  EXPECT_EQ(driver.read("out"), "500\n711\n");
+  EXPECT_FALSE(std::filesystem::exists(driver.folder + "/job00005"));
+}
+
 TEST(Stepd, ATaskStartsWithCleanSignals) {
   StepdDriver driver;
   driver.make_step(1, {"grep", "-E", "Sig(Blk|Ign)", "/proc/self/status"});

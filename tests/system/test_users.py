@@ -1,4 +1,5 @@
 """Two users: neither can touch the other's jobs; identity is proved, not believed."""
+import glob
 import os
 import resource
 import subprocess
@@ -30,6 +31,19 @@ class Users(ClusterCase):
         lines = self.file(f"id-{ALICE}").split()
         self.assertEqual(lines[:2], [str(ALICE), str(ALICE)])
         self.assertEqual(os.stat(os.path.join(self.cluster.work, f"id-{ALICE}")).st_uid, ALICE)
+
+    def test_the_spool_is_not_the_users(self):
+        """A script that filled the folder it lies in drained the node."""
+        script = f"""id -u; stat -c '%u %a' $0 ${{0%/*}}; cat $0 | grep -c 'id -u'; mkdir ${{0%/*}}/full && echo made
+                     [ $SLURM_RESTART_COUNT ] || {{ touch asks-$SLURM_JOB_ID; sleep 1000; }}"""
+        job = self.submit("--requeue", "--open-mode=append", "-o", "spool.out", "-e", "/dev/null", "--wrap", script, user=ALICE)
+        wait_for(lambda: os.path.exists(os.path.join(self.cluster.work, f"asks-{job}")), "the script runs")
+        self.run_cmd("scontrol", "requeue", job)
+        self.wait_state(job, "PENDING")
+        self.run_cmd("scontrol", "update", f"JobId={job}", "StartTime=now")
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.assertEqual(self.file("spool.out"), f"{ALICE}\n{ALICE} 500\n0 711\n1\n" * 2)
+        self.assertEqual(glob.glob(f"{self.cluster.dir}/**/job{job:05}", recursive=True), [])
 
     def test_hard_limits_of_the_node(self):
         """Limits are set with root's rights: what a user asks for is bounded by what the node's daemon has itself."""

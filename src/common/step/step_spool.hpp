@@ -56,9 +56,9 @@ class StepSpool {
   std::string folder_;
 };
 
-// Where the script of a job lies while it runs. The folder is the job's user's.
+// Where the script of a job lies while it runs. The script is the job's user's, the folder is not.
 [[nodiscard]] std::string batch_folder(const std::string& spool_dir, JobId job);
-// Takes the folder away again, with whatever the user has put into it. No-op if there is none.
+// Takes the folder away again, with whatever is in it. No-op if there is none.
 void remove_batch_folder(const std::string& spool_dir, JobId job);
 inline constexpr const char* kBatchScriptName = "slurm_script";
 
