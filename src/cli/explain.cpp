@@ -3,6 +3,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/shared/client.hpp"
+#include "cli/shared/shown_text.hpp"
 #include "common/tables/errors.hpp"
 
 namespace sluice::cli {
@@ -19,7 +20,7 @@ int explain_main(int argc, char** argv) {
   request.job = argv[1];
   const auto reply = client->call<protocol::ExplainReply>(request);
   if (!reply) return report("sluice", reply.error());
-  for (const std::string& line : reply->lines) std::puts(line.c_str());
+  for (const std::string& line : reply->lines) std::puts(shown_text(line, {}).c_str());
   return 0;
 }
 

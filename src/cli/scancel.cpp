@@ -14,6 +14,7 @@
 #include "cli/shared/client.hpp"
 #include "cli/shared/environment.hpp"
 #include "cli/shared/option_parser.hpp"
+#include "cli/shared/shown_text.hpp"
 #include "common/tables/errors.hpp"
 
 namespace sluice::cli {
@@ -156,8 +157,7 @@ class Cancel {
     const char* kind = names_step(part.target) ? "step_id" : "job_id";
     std::string answer;
     do {  // until it is an answer
-      std::fprintf(stdout, "Cancel %s=%s name=%s partition=%s [y/n]? ", kind, part.target.c_str(),
-                   part.name.c_str(), part.partition.c_str());
+      print_text(fmt::format("Cancel {}={} name={} partition={} [y/n]? ", kind, part.target, part.name, part.partition), {});
       std::fflush(stdout);
       if (!std::getline(std::cin, answer)) return false;
       if (answer.starts_with('y') || answer.starts_with('Y')) return true;

@@ -16,6 +16,7 @@
 #include "cli/shared/client.hpp"
 #include "cli/shared/crontab_text.hpp"
 #include "cli/shared/option_parser.hpp"
+#include "cli/shared/shown_text.hpp"
 #include "cli/shared/submit_call.hpp"
 #include "cli/shared/submit_env.hpp"
 #include "cli/shared/version.hpp"
@@ -181,7 +182,7 @@ int list(Client& client, const Options& options) {
     std::fprintf(stderr, "no crontab for %s\n", options.user->pw_name);
     return 1;
   }
-  std::fwrite(reply->text.data(), 1, reply->text.size(), stdout);
+  print_text(reply->text, "\n\t");  // root sees others' tables
   return 0;
 }
 

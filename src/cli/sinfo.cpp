@@ -11,6 +11,7 @@
 #include "cli/commands.hpp"
 #include "cli/shared/client.hpp"
 #include "cli/shared/environment.hpp"
+#include "cli/shared/shown_text.hpp"
 #include "cli/shared/structured_output.hpp"
 #include "cli/shared/table_printer.hpp"
 #include "cli/sinfo_options.hpp"
@@ -212,7 +213,7 @@ int print_reservations(const SinfoOptions& o, Client& client) {
   size_t width = 9;
   for (const auto& record : reply->reservations) width = std::max(width, record.reservation.name.size());
   const auto print = [&](auto&&... cells) {
-    std::puts(fmt::format("{:<{}}  {:>8}  {:>19}  {:>19}  {:>11}  {}", cells...).c_str());
+    std::puts(shown_text(fmt::format("{:<{}}  {:>8}  {:>19}  {:>19}  {:>11}  {}", cells...), {}).c_str());
   };
   if (!o.no_header) print("RESV_NAME", width, "STATE", "START_TIME", "END_TIME", "DURATION", "NODELIST");
   for (const auto& record : reply->reservations) {

@@ -14,6 +14,7 @@
 #include "cli/shared/environment.hpp"
 #include "cli/shared/option_parser.hpp"
 #include "cli/shared/option_rows.hpp"
+#include "cli/shared/shown_text.hpp"
 #include "cli/shared/version.hpp"
 #include "common/base/text.hpp"
 #include "common/protocol/admin.hpp"
@@ -283,9 +284,9 @@ int show_triggers(const Options& o, Client& client) {
                                  : t.resource == TriggerResource::kBurstBuffer ? "(null)"
                                  : t.nodes.empty()                             ? "*"
                                                                                : t.nodes;
-    std::puts(fmt::format("{:7} {:<9} {:>7} {:<35} {:6} {:<8} {:<5} {}", t.id, trigger_resource_text(t.resource), resource,
-                          trigger_event_text(t.events), t.offset_seconds, t.user_name, t.permanent ? "PERM" : "", t.program)
-                  .c_str());
+    const std::string line = fmt::format("{:7} {:<9} {:>7} {:<35} {:6} {:<8} {:<5} {}", t.id, trigger_resource_text(t.resource), resource,
+                                         trigger_event_text(t.events), t.offset_seconds, t.user_name, t.permanent ? "PERM" : "", t.program);
+    std::puts(shown_text(line, {}).c_str());
   }
   return 0;
 }

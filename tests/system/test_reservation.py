@@ -230,6 +230,21 @@ maint      INACTIVE  2038-01-18T10:00:00  2038-01-18T12:00:00     02:00:00  n2
         self.run_cmd("scontrol", "release", str(waits))  # it goes on without it
         self.assertEqual(self.wait_ended(waits), "COMPLETED")
 
+    def test_names_are_looked_up_within_bounds(self):
+        """Each name costs the name services something, a group a walk through all users, and anybody could send any number of them."""
+        make = ("scontrol", "create", "reservation=a", "starttime=now", "duration=5", "nodecnt=1")
+        many = ",".join(f"nobody{i}" for i in range(1001))
+        refused = "Error creating the reservation: "
+        for key in ("users", "groups"):
+            self.fails(1, refused + "Pathname of a file, directory or other parameter too long\n", *make, f"{key}={many}")
+            self.fails(1, refused + "Invalid user id\n", *make, f"{key}={many}", user=ALICE)
+        self.fails(1, refused + "Invalid group id\n", *make, "groups=nobody-is-in-it")
+        self.reserve("a", "starttime=now", "duration=5", "nodecnt=1", "users=" + ",".join(["root"] * 1001))
+        self.assertEqual(self.facts("a")["Users"], "root")
+        self.reserve("b", "starttime=now", "duration=5", "nodecnt=1", "groups=" + ",".join(["root"] * 1001))
+        self.assertEqual(self.facts("b")["Groups"], "root")
+        self.out("srun", "--reservation=b", "-n1", "true")  # root's first group is root
+
     def test_survives_the_controller(self):
         self.reserve("a", "starttime=now", "duration=60", "users=root", "nodes=n1", "flags=daily")
         before = self.facts("a")

@@ -91,6 +91,36 @@ class Scancel(ClusterCase):
             self.wait_ended(jobs[name])
             self.assertEqual(sorted(set(self.file(name).split())), cases[name][1], name)
 
+    def shown_on_terminal(self, *command, stdin=""):
+        """What a command writes when its standard output is a terminal."""
+        terminal, end = pty.openpty()
+        subprocess.run([os.path.join(BIN, command[0]), *map(str, command[1:])], input=stdin, text=True, check=True, timeout=60,
+                       stdout=end, stderr=subprocess.PIPE, env=self.cluster.env, cwd=self.cluster.work)
+        os.close(end)
+        text = b""
+        while True:
+            try:
+                text += os.read(terminal, 4096)
+            except OSError:  # all of it
+                break
+        os.close(terminal)
+        return text.decode()
+
+    def test_names_do_not_move_the_cursor(self):
+        """A job's name could erase the line that scancel asks with, and what sluice explain says."""
+        name = "a\x1b[2K\rb"
+        job = self.submit("-H", "-J", name, "--comment", name, "--wrap", "printf '\\t\x1b[2K'")
+        blocks = self.submit("--dependency", f"singleton,afterok:{job}", "-J", name, "--wrap", "true")
+        commands = [("scancel", "-i", "-n", name), ("sluice", "explain", job), ("sluice", "explain", blocks),
+                    ("scontrol", "show", "job", job), ("scontrol", "write", "batch_script", job, "-"), ("squeue", "-j", job)]
+        for command in commands:
+            text = self.shown_on_terminal(*command, stdin="n\n" * 3)
+            self.assertNotIn("\x1b", text, command)
+            self.assertNotIn("\r", text.replace("\r\n", "\n"), command)
+        self.assertIn("name=a?[2K?b partition", self.shown_on_terminal(*commands[0], stdin="n\n" * 3))
+        self.assertIn("name=" + name.replace("\r", "\n") + " ", self.out(*commands[0], stdin="n\n" * 3))  # a file gets it as it is
+        self.run_cmd("scancel", job, blocks)
+
     def test_what_is_said(self):
         job = self.submit("-H", "-J", "asked", "--wrap", "true")
         self.assertEqual(self.run_cmd("scancel", "-i", "-n", "asked", stdin="n\n").stdout,

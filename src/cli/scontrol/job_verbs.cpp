@@ -12,6 +12,7 @@
 
 #include "cli/scontrol/session.hpp"
 #include "cli/shared/environment.hpp"
+#include "cli/shared/shown_text.hpp"
 #include "common/base/errno_text.hpp"
 #include "common/base/index_set.hpp"
 #include "common/base/text.hpp"
@@ -263,11 +264,10 @@ void write(Session& session, const Words& words) {
   };
   if (!reply) return say("job script retrieval failed: " + error_text(reply.error()));
   const std::string path = words.size() > 3 ? words[3] : "slurm-" + words[2] + ".sh";
-  const bool to_stdout = path == "-";
-  FILE* out = to_stdout ? stdout : std::fopen(path.c_str(), "w");
+  if (path == "-") return print_text(reply->script, "\n\t");  // root sees others' scripts
+  FILE* out = std::fopen(path.c_str(), "w");
   if (out == nullptr) return say("failed to open file `" + path + "`: " + errno_text(errno));
   const bool written = std::fwrite(reply->script.data(), 1, reply->script.size(), out) == reply->script.size();
-  if (to_stdout) return;
   if (std::fclose(out) != 0 || !written) return session.fail("failed to write file `" + path + "`");
   if (!session.quiet) {
     std::printf("batch script for job %s written to %s\n", words[2].c_str(), path.c_str());

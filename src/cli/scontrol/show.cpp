@@ -1,6 +1,4 @@
 // scontrol show.
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -11,9 +9,9 @@
 
 #include "cli/scontrol/session.hpp"
 #include "cli/shared/environment.hpp"
+#include "cli/shared/shown_text.hpp"
 #include "common/base/host_name.hpp"
 #include "common/base/hostlist.hpp"
-#include "common/base/printable.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/tables/conf_render.hpp"
@@ -29,25 +27,10 @@
 namespace sluice::cli::scontrol {
 namespace {
 
-// On a terminal, which is not to obey what others called their jobs, line by line without control characters.
-void print(const std::string& text) {
-  std::string shown = text;
-  if (::isatty(STDOUT_FILENO) != 0 && !is_printable(text)) {
-    shown.clear();
-    for (size_t from = 0; from < text.size();) {
-      const size_t end = std::min(text.find('\n', from), text.size());
-      shown += mask_controls(std::string_view(text).substr(from, end - from));
-      if (end < text.size()) shown += '\n';
-      from = end + 1;
-    }
-  }
-  std::fwrite(shown.data(), 1, shown.size(), stdout);
-}
-
 // A record, and the blank line that follows it unless it is all in one line.
 void print_record(const Session& session, const std::string& text) {
-  print(text);
-  if (!session.one_line) print("\n");
+  print_text(text);
+  if (!session.one_line) print_text("\n");
 }
 
 void print_json(Session& session, const std::string& key, Json records, Time now, std::vector<std::string> warnings = {}) {
@@ -241,7 +224,7 @@ void show_config(Session& session, const std::string&) {
   for (const ControllerAnswer& answer : ping_controllers(session)) report.ping_lines.push_back(ping_line(answer));
   ClusterConfig config = reply->config;
   for (const auto& [key, value] : reply->runtime) config.values[key] = value;
-  print(tables::render_config(config, report));
+  print_text(tables::render_config(config, report));
 }
 
 bool same_host(std::string_view a, std::string_view b) {
@@ -291,7 +274,7 @@ void show_host_names(Session&, const std::string& given) {
   }
   std::string out;
   for (const std::string& name : *names) out.append(name).append("\n");
-  print(out);
+  print_text(out);
 }
 
 // The names of a list, or of a file that is given by its absolute path.
@@ -336,7 +319,7 @@ void show_licenses(Session& session, const std::string& name) {
   }
   for (const auto& [license, total, used] : reply->licenses) {
     if (!name.empty() && name != license) continue;
-    print(fmt::format("LicenseName={}{}Total={} Used={} Free={} Reserved=0 Remote=no\n", license,
+    print_text(fmt::format("LicenseName={}{}Total={} Used={} Free={} Reserved=0 Remote=no\n", license,
                       session.one_line ? " " : "\n    ", total, used, total - std::min(total, used)));
   }
 }

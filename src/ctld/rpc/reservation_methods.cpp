@@ -2,11 +2,15 @@
 #include <grp.h>
 #include <pwd.h>
 
-#include <algorithm>
+#include <map>
 #include <mutex>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "common/base/text.hpp"
 #include "ctld/rpc/services.hpp"
+#include "ctld/state/decide/job_checks.hpp"
 #include "ctld/state/reservations.hpp"
 
 namespace sluice::ctld {
@@ -28,52 +32,60 @@ std::optional<uint32_t> uid_of(const std::string& name) {
   return found->pw_uid;
 }
 
-// Those whose first group it is, too. Nothing: there is no such group.
-std::optional<std::vector<uint32_t>> members_of(const std::string& name) {
-  group entry{};
-  group* found = nullptr;
+using People = decltype(state::ChangeReservation::users);
+
+// Adds the members of each group that there is, and those whose first group it is. One walk through all users is for all of them.
+void add_members(const std::set<std::string>& names, People& people) {
+  std::map<gid_t, std::vector<std::string>> groups;  // their names
   std::vector<char> buffer(1 << 20);
-  if (getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) return std::nullopt;
-  std::vector<uint32_t> uids;
-  for (char** member = found->gr_mem; *member != nullptr; ++member) {
-    if (const auto uid = uid_of(*member)) uids.push_back(*uid);
+  for (const std::string& name : names) {
+    group entry{};
+    group* found = nullptr;
+    if (getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) continue;
+    std::vector<uint32_t>& uids = people[name] = {};
+    for (char** member = found->gr_mem; *member != nullptr; ++member) {
+      if (const auto uid = uid_of(*member)) uids.push_back(*uid);
+    }
+    groups[found->gr_gid].push_back(name);
   }
+  if (groups.empty()) return;
   static std::mutex walk;  // the walk through all users is the process's
   const std::lock_guard lock(walk);
   setpwent();  // NOLINT(concurrency-mt-unsafe): under the lock
   while (const passwd* user = getpwent()) {  // NOLINT(concurrency-mt-unsafe)
-    if (user->pw_gid == found->gr_gid) uids.push_back(user->pw_uid);
+    const auto first = groups.find(user->pw_gid);
+    if (first == groups.end()) continue;
+    for (const std::string& name : first->second) people[name].push_back(user->pw_uid);
   }
   endpwent();  // NOLINT(concurrency-mt-unsafe)
-  return uids;
 }
 
 // Names of a list without the "-" before each.
-std::vector<std::string> bare_names(const std::string& list) {
-  std::vector<std::string> names = split_list(list);
-  for (std::string& name : names) {
-    if (name.starts_with('-')) name.erase(0, 1);
-  }
+std::set<std::string> bare_names(const std::string& list) {
+  std::set<std::string> names;
+  for (const std::string& name : split_list(list)) names.insert(name.starts_with('-') ? name.substr(1) : name);
   return names;
 }
 
-state::ChangeReservation make_command(const ServiceParts& parts, const CallContext& context, ChangeReservationRequest request) {
+// The name services are asked for those only who may make reservations: each name costs them something.
+Result<state::ChangeReservation> make_command(const ServiceParts& parts, const CallContext& context, ChangeReservationRequest request) {
+  constexpr size_t kMostNames = 1000;
   const state::ClusterSnapshot state = parts.publisher.newest()->state;
   state::ChangeReservation command{identity_of(context), std::move(request), {}};
+  if (command.request.action == protocol::ReservationAction::kDelete) return command;
+  if (!asked_by_admin(*state, context)) return failure(ErrorCode::kInvalidUser);
   const protocol::ReservationValues& values = command.request.values;
-  const Reservation* known = state::find_reservation(*state, command.request.name);
-  std::string users = values.users ? values.users->names : "";
-  std::string groups = values.groups ? values.groups->names : "";
-  if (known != nullptr) {
-    users += "," + known->users;
-    groups += "," + known->groups;
+  std::set<std::string> users = bare_names(values.users ? values.users->names : "");
+  std::set<std::string> groups = bare_names(values.groups ? values.groups->names : "");
+  if (users.size() > kMostNames || groups.size() > kMostNames) return failure(std::string(state::kTooLong));
+  if (const Reservation* known = state::find_reservation(*state, command.request.name)) {
+    users.merge(bare_names(known->users));
+    groups.merge(bare_names(known->groups));
   }
-  for (const std::string& name : bare_names(users)) {
+  for (const std::string& name : users) {
     if (const auto uid = uid_of(name)) command.users[name] = {*uid};
   }
-  for (const std::string& name : bare_names(groups)) {
-    if (auto members = members_of(name)) command.users[name] = std::move(*members);
-  }
+  add_members(groups, command.users);
   return command;
 }
 
@@ -111,7 +123,9 @@ void add_reservation_methods(net::RpcServer& server, ServiceParts& parts) {
           const auto* named = std::get_if<state::ReservationReply>(&reply);
           return named != nullptr ? ChangeReservationReply{named->name} : ChangeReservationReply{};
         };
-        parts.engine.post({make_command(parts, context, std::move(request)), {}, answer(std::move(responder), made)});
+        auto command = make_command(parts, context, std::move(request));
+        if (!command) return responder.fail(command.error());
+        parts.engine.post({std::move(*command), {}, answer(std::move(responder), made)});
       }, net::kSlow);
   server.handle<protocol::QueryReservationsRequest, QueryReservationsReply>(
       [&parts](const auto& context, auto, auto responder) { responder.reply(query_reservations(parts, context)); });

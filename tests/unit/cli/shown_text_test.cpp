@@ -1,0 +1,17 @@
+#include "cli/shared/shown_text.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sluice::cli {
+namespace {
+
+TEST(ShownText, LosesAllControlsButThoseThatAreKept) {
+  EXPECT_EQ(mask_controls_but("a\x1b[2J\tb\nc\r\n", "\n"), "a?[2J?b\nc?\n");
+  EXPECT_EQ(mask_controls_but("\tb\x7f\n\nc", "\n\t"), "\tb?\n\nc");
+  EXPECT_EQ(mask_controls_but("a\nb", {}), "a?b");
+  EXPECT_EQ(mask_controls_but("j\xc3\xb6" "b", "\n"), "j\xc3\xb6" "b");
+  EXPECT_EQ(mask_controls_but({}, "\n"), "");
+}
+
+}  // namespace
+}  // namespace sluice::cli
