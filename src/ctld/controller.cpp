@@ -8,6 +8,9 @@
 #include <mutex>
 #include <optional>
 
+#include <fmt/format.h>
+#include <sys/stat.h>
+
 #include "common/base/host_name.hpp"
 #include "common/base/text.hpp"
 #include "common/conf/load.hpp"
@@ -96,6 +99,7 @@ struct Controller::Graph {
   std::optional<ServiceParts> services;
   std::optional<net::RpcServer> server;
 
+  Status check_journal_is_there(const journal::Recovered& recovered, const std::string& key) const;
   Status open_signer(const journal::Recovered& recovered);
   Status open_identity();
   Status open_tls();
@@ -110,9 +114,22 @@ struct Controller::Graph {
   void stop();
 };
 
+// A journal was begun just now where there is a key of before: the cluster's own journal is lost.
+Status Controller::Graph::check_journal_is_there(const journal::Recovered& recovered, const std::string& key) const {
+  if (recovered.last > 0 || options.clean) return {};
+  struct stat file {};
+  if (::stat(key.c_str(), &file) != 0) return {};
+  const Time made = Time(std::chrono::seconds(file.st_mtim.tv_sec)) + std::chrono::microseconds(file.st_mtim.tv_nsec / 1000);
+  if (made >= store->info().created) return {};
+  return failure(ErrorCode::kDamaged, fmt::format("{} holds the key of a cluster that was here before, and its journal is empty or gone: put a backup "
+                                                  "back (sluice restore FOLDER), or start once with slurmctld -c, which begins without its jobs",
+                                                  config->state_save_location));
+}
+
 // The key that signs launches. A cluster that has been there before had one, and its nodes know it.
 Status Controller::Graph::open_signer(const journal::Recovered& recovered) {
   const std::string path = config->state_save_location + "/credential.key";
+  if (Status there = check_journal_is_there(recovered, path); !there) return there;
   auto key = net::CredentialSigner::load(path);
   if (!key && key.error().code == ErrorCode::kPathMissing) {
     const bool known = recovered.last > 0 && recovered.state.next_node_id > 0;
@@ -255,6 +272,7 @@ Status Controller::Graph::read_again() {
     return ok;
   }
   for (const std::string& warning : warnings) log::info("{}", warning);
+  for (const std::string& problem : unusable_programs(*fresh)) log::error("{}", problem);
   const auto running = publisher->newest()->state->config;
   if (fresh->without_effect != running->without_effect) {
     if (const std::string ignored = tables::ignored_summary(*fresh); !ignored.empty()) log::warning("{}: {}", options.config_path, ignored);

@@ -1,5 +1,6 @@
 #include "stepd/user_identity.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <grp.h>
 #include <pwd.h>
@@ -27,6 +28,9 @@ std::vector<gid_t> groups_of(const NamedUser& who) {
     if (::getgrouplist(name.c_str(), who.gid, groups.data(), &count) < 0) return {who.gid};
   }
   groups.resize(static_cast<size_t>(count));
+  // whatever group the job has, its user keeps his own
+  const passwd* entry = ::getpwnam(name.c_str());
+  if (entry != nullptr && std::ranges::find(groups, entry->pw_gid) == groups.end()) groups.push_back(entry->pw_gid);
   return groups;
 }
 

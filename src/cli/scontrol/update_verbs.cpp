@@ -58,11 +58,10 @@ std::optional<std::vector<Pair>> read_pairs(Session& session, const Words& words
 bool is_key(const Pair& pair, std::string_view name, size_t least) {
   return pair.key.size() >= least && starts_with_i(name, pair.key);
 }
+// The last one counts, as in Slurm.
 const Pair* find_pair(const std::vector<Pair>& pairs, std::string_view name, size_t least) {
-  for (const Pair& pair : pairs) {
-    if (is_key(pair, name, least)) return &pair;
-  }
-  return nullptr;
+  const auto found = std::find_if(pairs.rbegin(), pairs.rend(), [&](const Pair& pair) { return is_key(pair, name, least); });
+  return found == pairs.rend() ? nullptr : &*found;
 }
 
 void reject(Session& session, const Pair& pair) {

@@ -1,5 +1,6 @@
 #include "cli/shared/cancel_options.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -10,6 +11,7 @@
 #include "cli/shared/option_parser.hpp"
 #include "cli/shared/option_rows.hpp"
 #include "cli/shared/version.hpp"
+#include "common/base/hostlist.hpp"
 #include "common/base/index_set.hpp"
 #include "common/base/text.hpp"
 #include "common/tables/submit_values.hpp"
@@ -206,10 +208,13 @@ std::optional<int> read_cancel_request(int argc, char** argv, CancelRequest& out
   if (const auto status = read_environment(out)) return status;
   if (const auto status = read_option_rows<O>("scancel", kOptions, argc, words.data(), out)) return status;
   for (int i = optind; i < argc; ++i) {
-    out.targets.emplace_back(words[static_cast<size_t>(i)]);
-    if (is_cancel_target(out.targets.back())) continue;
-    print_error("scancel", "Invalid job id " + out.targets.back());
-    return 1;
+    const std::string word = words[static_cast<size_t>(i)];
+    const std::vector<std::string> targets = split_hosts(word);  // "12,13_[1,4]" is two
+    if (targets.empty() || !std::ranges::all_of(targets, is_cancel_target)) {
+      print_error("scancel", "Invalid job id " + word);
+      return 1;
+    }
+    out.targets.insert(out.targets.end(), targets.begin(), targets.end());
   }
   if (out.targets.empty() && !out.has_filter()) {
     print_error("scancel", "No job identification provided");

@@ -1,7 +1,9 @@
 #include "common/net/auth_slurm.hpp"
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -18,6 +20,9 @@ namespace sluice::net {
 namespace {
 
 constexpr int kAnswerSeconds = 10;
+// A daemon that was killed leaves its socket behind, and another of the host takes its place within a second.
+constexpr Duration kHandOver = std::chrono::seconds(2);
+constexpr Duration kBetweenTries = std::chrono::milliseconds(50);
 
 class KeyAuth final : public AuthProvider {
  public:
@@ -97,7 +102,11 @@ class SocketAuth final : public AuthProvider {
     const timeval limit{.tv_sec = kAnswerSeconds, .tv_usec = 0};
     ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-    if (::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return broken();
+    const SteadyTime until = steady_now() + kHandOver;
+    while (::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+      if (errno != ECONNREFUSED || steady_now() >= until) return broken();
+      std::this_thread::sleep_for(kBetweenTries);
+    }
     ucred peer{};
     socklen_t length = sizeof peer;
     if (::getsockopt(fd_, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return broken();

@@ -83,7 +83,7 @@ class Report {
       if (is_of_multifactor(row.name) && config_.priority_type == "priority/basic") continue;
       if (const LineWriter* writer = writer_of(row.name))
         (this->*writer->write)(row);
-      else if (row.is_shown)
+      else if (row.is_shown || is_own_and_set(row))
         line(heading(row), set_or_default(row, config_.values));
     }
     add_cgroup();
@@ -95,6 +95,10 @@ class Report {
   }
 
  private:
+  // Sluice's own key has no line in Slurm's output: it is there where it says something.
+  [[nodiscard]] bool is_own_and_set(const GlobalKey& row) const {
+    return row.name == "SluiceParameters" && config_.values.contains(std::string(row.name));
+  }
   struct LineWriter {
     std::string_view key;
     void (Report::*write)(const GlobalKey&);

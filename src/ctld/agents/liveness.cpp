@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "common/log/log.hpp"
 #include "common/model/ping_interval.hpp"
+#include "common/net/address.hpp"
 #include "common/net/clock.hpp"
 #include "common/protocol/noded.hpp"
 
@@ -31,6 +33,7 @@ NodeSoft& Liveness::Heard::entry(NodeId node) {
     times_.resize(node + 1);
   }
   times_[node] = net::steady_now();
+  unresolved_.erase(node);
   return soft_[node];
 }
 
@@ -42,6 +45,11 @@ void Liveness::Heard::set(NodeId node, Time time) {
 void Liveness::Heard::set(NodeId node, const NodeSoft& soft) {
   const std::lock_guard lock(mutex_);
   entry(node) = soft;
+}
+
+bool Liveness::Heard::is_newly_unresolved(NodeId node) {
+  const std::lock_guard lock(mutex_);
+  return unresolved_.insert(node).second;
 }
 
 std::vector<NodeSoft> Liveness::Heard::all() const {
@@ -97,6 +105,8 @@ void Liveness::ping(const state::ClusterSnapshot& state, const Bitmap& nodes, bo
       if (node == nullptr) continue;
       if (result.code != ErrorCode::kOk) {
         roll_call->answered(node->id);
+        const bool unresolved = result.text.find(net::kUnresolved) != std::string::npos;
+        if (unresolved && heard->is_newly_unresolved(node->id)) log::error("node {} cannot be reached: {}", node->name, result.text);
         continue;
       }
       auto reply = wire::decode<protocol::PingNodeReply>(result.reply);

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "common/base/round_thread.hpp"
@@ -39,6 +40,8 @@ class Liveness {
     void set(NodeId node, Time time);
     void set(NodeId node, const NodeSoft& soft);
     [[nodiscard]] std::vector<NodeSoft> all() const;
+    // The name of its host is not known. True the first time since it spoke last.
+    [[nodiscard]] bool is_newly_unresolved(NodeId node);
     // When each spoke last; SteadyTime() for one that did not.
     [[nodiscard]] std::vector<SteadyTime> times() const;
 
@@ -47,6 +50,7 @@ class Liveness {
     mutable std::mutex mutex_;
     std::vector<NodeSoft> soft_;
     std::vector<SteadyTime> times_;
+    std::set<NodeId> unresolved_;
   };
   void run();
   void ping(const state::ClusterSnapshot& state);

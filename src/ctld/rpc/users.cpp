@@ -1,5 +1,6 @@
 #include "ctld/rpc/users.hpp"
 
+#include <algorithm>
 #include <grp.h>
 #include <pwd.h>
 #include <sys/stat.h>
@@ -31,6 +32,7 @@ UserEntry look_up(uint32_t uid, uint32_t gid) {
     getgrouplist(found->pw_name, gid, ids.data(), &count);
   }
   ids.resize(static_cast<size_t>(count));
+  if (std::ranges::find(ids, found->pw_gid) == ids.end()) ids.push_back(found->pw_gid);  // whatever group the job has
   out.group_ids.assign(ids.begin(), ids.end());
   for (const gid_t id : ids) {
     if (std::string name = group_name(id); !name.empty()) out.groups.push_back(std::move(name));

@@ -58,7 +58,9 @@ std::string describe_other(const Job& job) {
 // Why no pass looks at the job at all.
 void explain_ineligible(const Job& job, Time now, std::vector<std::string>& lines) {
   if (job.hold == HoldKind::kAdmin) lines.emplace_back("It is held by an administrator.");
-  if (job.hold == HoldKind::kUser) lines.emplace_back("It is held by its user.");
+  const bool failed = (job.flags & (kJobLaunchFailed | kJobReservationDeletedHold)) != 0;
+  if (job.hold == HoldKind::kUser && failed) lines.emplace_back("It was held, and not by anybody's request:");
+  else if (job.hold == HoldKind::kUser) lines.emplace_back("It is held by its user.");
   if (job.hold != HoldKind::kNone && !job.state_description.empty()) {
     lines.push_back(fmt::format("  {}", job.state_description.view()));
   }

@@ -245,6 +245,8 @@ TEST_F(PowerTest, IdleNodesArePutDown) {
   const JobId id = submit(batch_spec());
   ASSERT_TRUE(start_job(id, "n2"));
   tick();
+  EXPECT_EQ(ran(PowerProgram::kSuspend), "") << "they are idle since they are there";
+  pass(std::chrono::seconds(300));
   EXPECT_EQ(ran(PowerProgram::kSuspend), "n4") << "n1 is excepted, n3 the one idle node that is kept of n2 and n3";
   ASSERT_TRUE(end_step(id, kBatchStep, "n2", 0, true));
   tick();

@@ -89,6 +89,18 @@ TEST_F(StepTest, PartsOfAStepShareTheNodesOfItsJob) {
   EXPECT_EQ(effects<TerminateStep>().size(), 2u);
 }
 
+// The bug: 40,000 parts of one job were all looked at for each of them, and the engine stood still for seconds.
+TEST_F(StepTest, TooManyPartsAreRefusedBeforeTheyAreLookedAt) {
+  CreateHetStep command{kAnn, {}};
+  command.parts.assign(129, {job_, tasks(1)});
+  const auto reply = run(command);
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, ErrorCode::kBadRequest);
+  EXPECT_EQ(reply.error().text, "A step has at most 128 parts");
+  command.parts.resize(113);
+  EXPECT_EQ(error_of(command), ErrorCode::kInvalidStepId) << "of one job there are fewer";
+}
+
 TEST_F(StepTest, PartsOfAStepNeedNodesOfTheirOwn) {
   CreateHetStep command{kAnn, {{job_, tasks(2, 2)}, {job_, tasks(2, 2)}}};
   const auto failed = run(command);

@@ -158,6 +158,7 @@ void apply_event(ClusterState& state, const ConfigReplaced& event) {
 
 void apply_event(ClusterState& state, const NodeRegistered& event) {
   Node& node = state.nodes.edit(event.node);
+  if (node.hardware == nullptr && node.last_busy == kNoTime) node.last_busy = event.time;  // idle since it is there
   node.hardware = event.hardware;
   refresh_gres(node);
   if (event.strange_job == kNoJob) return;

@@ -131,7 +131,7 @@ struct NewFeatures {
 
 std::vector<std::string> in_order(std::vector<std::string> names) {
   std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());  // not ranges: clang 14 cannot read libstdc++ 12 there
   return names;
 }
 
