@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <grp.h>
 #include <netdb.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/hostlist.hpp"
@@ -29,7 +30,10 @@ class Checker {
     addresses();
     ports();
     shared_hosts();
+    names();
+    switches();
     keys();
+    folders();
     programs();
     groups();
   }
@@ -93,8 +97,59 @@ class Checker {
     }
   }
 
+  // Of nodes and partitions where nothing else would notice that there is no such one.
+  void names() {
+    std::set<std::string> nodes, partitions;
+    for (const NodeConfig& node : config_.nodes) nodes.insert(node.name);
+    for (const PartitionConfig& partition : config_.partitions) partitions.insert(partition.name);
+    const auto check = [this](std::string_view key, const std::vector<std::string>& given, const std::set<std::string>& known) {
+      std::vector<std::string> strange;
+      for (const std::string& name : given) {
+        if (!known.contains(name)) strange.push_back(name);
+      }
+      if (!strange.empty()) warn("{} names {}, which is not configured", key, fold_hosts(strange));
+    };
+    const auto value = [this](const char* key) {
+      const auto found = config_.values.find(key);
+      return found == config_.values.end() ? std::string() : found->second;
+    };
+    for (const std::string& set : split_hosts(value("SuspendExcNodes"))) {  // "n[1-9]:2"
+      if (const auto expanded = expand_hosts(set.substr(0, set.find(':')))) check("SuspendExcNodes", *expanded, nodes);
+    }
+    check("SuspendExcParts", split_list(value("SuspendExcParts")), partitions);
+    for (const GresConfigLine& line : config_.gres_lines) check(fmt::format("gres.conf: Name={}", line.name), line.nodes, nodes);
+  }
+
+  // Nodes that no switch connects are as near to each other as to all others.
+  void switches() {
+    if (config_.topology_plugin != "topology/tree") return;
+    if (config_.switches.empty()) return warn("TopologyPlugin=topology/tree: topology.conf is not there, or has no switch");
+    std::set<std::string> connected;
+    for (const SwitchConfig& one : config_.switches) connected.insert(one.nodes.begin(), one.nodes.end());
+    std::vector<std::string> lost;
+    for (const NodeConfig& node : config_.nodes) {
+      if (!connected.contains(node.name)) lost.push_back(node.name);
+    }
+    if (!lost.empty()) warn("topology.conf: no switch has {}", fold_hosts(lost));
+  }
+
+  void folders() {
+    struct stat file {};
+    const std::string& state = config_.state_save_location;
+    const bool foreign = ::stat(state.c_str(), &file) == 0 && config_.slurm_user_id != 0 && file.st_uid != config_.slurm_user_id;
+    if (foreign) warn("StateSaveLocation={} belongs to uid {}, and SlurmUser is uid {}", state, file.st_uid, config_.slurm_user_id);
+    if (config_.job_comp_type != "jobcomp/filetxt" || config_.job_comp_loc.empty()) return;
+    const std::string folder = std::filesystem::path(config_.job_comp_loc).parent_path().string();
+    if (::access(folder.c_str(), F_OK) != 0) warn("JobCompLoc={}: the folder is not there", config_.job_comp_loc);
+  }
+
   void key_file(std::string_view what, const std::string& path) {
-    if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) warn("{}: the key {} is not there", what, path);
+    struct stat file {};
+    if (::stat(path.c_str(), &file) != 0) {
+      if (errno == ENOENT) warn("{}: the key {} is not there", what, path);
+    } else if ((file.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+      warn("{}: the key {} has mode {:04o}, and daemons take it only where nobody else may read it", what, path, file.st_mode & 07777);
+    }
   }
   void keys() {
     if (config_.auth_type == "auth/slurm" && std::getenv("SLURM_SACK_KEY") == nullptr) {  // NOLINT(concurrency-mt-unsafe): one thread

@@ -17,6 +17,10 @@ namespace {
 class Check : public ::testing::Test {
  protected:
   void put(const std::string& name, const std::string& text) const { std::ofstream(folder_ / name) << text; }
+  void put_key(const std::string& name, std::filesystem::perms mode = std::filesystem::perms(0600)) const {
+    put(name, std::string(64, 'k'));
+    std::filesystem::permissions(folder_ / name, mode);
+  }
   [[nodiscard]] ConfigCheck check() const { return check_config((folder_ / "slurm.conf").string()); }
   [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
   test::TempFolder folder_;
@@ -86,6 +90,26 @@ TEST_F(Check, WarnsOfWhatThisHostLacks) {
   EXPECT_EQ(found.warnings.size(), 9U) << check_text(found);
 }
 
+// Nothing else would tell: the nodes would be put down, or run jobs across switches that do not connect them.
+TEST_F(Check, WarnsOfNamesThatNothingHas) {
+  put("slurm.conf",
+      "ClusterName=demo\nSlurmctldHost=vm(127.0.0.1)\nNodeName=n1 NodeAddr=127.0.0.1\nNodeName=n2 NodeAddr=127.0.0.1 Port=7000\nPartitionName=a Nodes=n1\n"
+      "SuspendExcNodes=n1,nosuch[1-2]:1\nSuspendExcParts=a,nopart\nTopologyPlugin=topology/tree\nGresTypes=gpu\nAuthType=auth/slurm\n"
+      "JobCompType=jobcomp/filetxt\nJobCompLoc=/nosuch/jobs\n");
+  put("gres.conf", "NodeName=nx,n1 Name=gpu Count=1\n");
+  put_key("slurm.key", std::filesystem::perms(0644));
+  const ConfigCheck none = check();
+  EXPECT_TRUE(any_has(none.warnings, "topology.conf is not there, or has no switch")) << check_text(none);
+  put("topology.conf", "SwitchName=s1 Nodes=n1\n");
+  const ConfigCheck found = check();
+  EXPECT_TRUE(found.errors.empty()) << check_text(found);
+  for (const std::string warning :
+       {"SuspendExcNodes names nosuch[1-2], which is not configured", "SuspendExcParts names nopart, which is not configured", "topology.conf: no switch has n2",
+        "gres.conf: Name=gpu names nx, which is not configured", "slurm.key has mode 0644, and daemons take it only", "JobCompLoc=/nosuch/jobs: the folder is not there"}) {
+    EXPECT_TRUE(any_has(found.warnings, warning)) << warning << "\n" << check_text(found);
+  }
+}
+
 TEST_F(Check, AGoodConfigurationHasNothingToSay) {
   put("slurm.conf", "ClusterName=demo\nSlurmctldHost=vm(127.0.0.1)\nNodeName=n1 NodeAddr=127.0.0.1\nPartitionName=p Nodes=ALL\n");
   EXPECT_EQ(check_text(check()), path("slurm.conf") + ": 0 errors, 0 warnings\n");
@@ -101,9 +125,9 @@ TEST_F(Check, WarnsOfKeysAndFilesThatAgentsWouldShare) {
     EXPECT_TRUE(any_has(check().warnings, warning)) << warning << "\n" << check_text(check());
   }
   EXPECT_EQ(check().warnings.size(), 3U) << check_text(check());
-  put("slurm.key", "x");
+  put_key("slurm.key");
   std::filesystem::create_directory(folder_ / "state");
-  put("state/jwt_hs256.key", "x");
+  put_key("state/jwt_hs256.key");
   EXPECT_EQ(check().warnings.size(), 1U) << check_text(check());
 }
 
