@@ -16,7 +16,6 @@
 namespace sluice::state {
 namespace {
 
-constexpr size_t kMostHetComponents = 128;
 constexpr size_t kMostParts = std::max<size_t>(kMostStepParts, kMostHetComponents);  // in one job, or one in each component
 
 // The same request again (its reply was lost): the step that is there already.

@@ -13,6 +13,8 @@ namespace sluice::state {
 
 inline constexpr std::string_view kTooLong = "Pathname of a file, directory or other parameter too long";
 
+inline constexpr size_t kMostHetComponents = 128;  // of a heterogeneous job, as Slurm's
+
 // No text is longer than one can be that makes sense: they are kept in memory. What is as it was in `before` is not looked at.
 [[nodiscard]] Status check_texts(const JobSpec& spec, const JobSpec& before = {});
 [[nodiscard]] Status check_texts(const StepSpec& spec);

@@ -13,7 +13,6 @@
 namespace sluice::state {
 namespace {
 
-constexpr size_t kMostComponents = 128;  // as Slurm's
 
 // What only administrators may ask for is left out for others, as Slurm does.
 void drop_privileged(const ClusterState& state, uint32_t uid, JobSpec& spec) {
@@ -233,7 +232,7 @@ Result<Decision> decide_on(const ClusterState& state, const SubmitJob& command, 
     decision.events.emplace_back(std::move(*event));
     return decision;
   }
-  if (size > kMostComponents) return failure(ErrorCode::kTooManyJobs);
+  if (size > kMostHetComponents) return failure(ErrorCode::kTooManyJobs);
   const auto first = free_job_ids(state, size);
   if (!first) return failure(ErrorCode::kTooManyJobs);
   Draft draft(state);
