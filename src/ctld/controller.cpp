@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "common/base/file_time.hpp"
 #include "common/base/host_name.hpp"
 #include "common/base/text.hpp"
 #include "common/conf/load.hpp"
@@ -119,8 +120,7 @@ Status Controller::Graph::check_journal_is_there(const journal::Recovered& recov
   if (recovered.last > 0 || options.clean) return {};
   struct stat file {};
   if (::stat(key.c_str(), &file) != 0) return {};
-  const Time made = Time(std::chrono::seconds(file.st_mtim.tv_sec)) + std::chrono::microseconds(file.st_mtim.tv_nsec / 1000);
-  if (made >= store->info().created) return {};
+  if (modified(file) >= store->info().created) return {};
   return failure(ErrorCode::kDamaged, fmt::format("{} holds the key of a cluster that was here before, and its journal is empty or gone: put a backup "
                                                   "back (sluice restore FOLDER), or start once with slurmctld -c, which begins without its jobs",
                                                   config->state_save_location));

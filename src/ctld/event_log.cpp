@@ -271,6 +271,7 @@ std::vector<log::Line> log_lines(const EventMoment& moment, const Event& event) 
 }
 
 std::vector<log::Line> lines_once(std::vector<log::Line> lines) {
+  if (lines.size() < 2) return lines;
   std::unordered_map<std::string_view, size_t> times;
   for (const log::Line& line : lines) ++times[line.text];
   if (times.size() == lines.size()) return lines;

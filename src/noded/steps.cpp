@@ -62,7 +62,6 @@ namespace {
 constexpr size_t kMostEarly = 1000;  // orders to end steps that never came
 constexpr size_t kMostForgotten = 20000;  // far more than end while a launch may be on its way
 constexpr size_t kMostUnsent = 64U << 10;  // to a daemon that takes nothing
-constexpr size_t kMostOfListener = 1024;  // an address, and a secret
 constexpr auto kLookAgain = std::chrono::milliseconds(50);
 constexpr uint32_t kMostLooks = 100;  // 5 s: a daemon makes its key file and writes into it at once, or died between
 
@@ -420,7 +419,7 @@ bool Steps::terminate(const protocol::TerminateStepRequest& request) {
 }
 
 Status Steps::attach(const protocol::AttachRequest& request, uint32_t uid) {
-  if (request.io.host.size() > kMostOfListener || request.io.key.size() > kMostOfListener) {
+  if (!protocol::is_short(request.io)) {
     return failure(ErrorCode::kBadRequest, "Pathname of a file, directory or other parameter too long");
   }
   for (const auto& [key, step] : steps_) {

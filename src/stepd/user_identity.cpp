@@ -1,12 +1,12 @@
 #include "stepd/user_identity.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
 #include <grp.h>
 #include <pwd.h>
 #include <unistd.h>
 
 #include "common/base/check.hpp"
+#include "common/base/group_list.hpp"
 
 namespace sluice::stepd {
 namespace {
@@ -21,17 +21,8 @@ std::string name_of(uint32_t uid, const std::string& given) {
 std::vector<gid_t> groups_of(const NamedUser& who) {
   const std::string name = name_of(who.uid, who.user_name);
   if (name.empty()) return {who.gid};
-  std::vector<gid_t> groups(64);
-  int count = static_cast<int>(groups.size());
-  if (::getgrouplist(name.c_str(), who.gid, groups.data(), &count) < 0) {
-    groups.resize(static_cast<size_t>(count));
-    if (::getgrouplist(name.c_str(), who.gid, groups.data(), &count) < 0) return {who.gid};
-  }
-  groups.resize(static_cast<size_t>(count));
-  // whatever group the job has, its user keeps his own
   const passwd* entry = ::getpwnam(name.c_str());
-  if (entry != nullptr && std::ranges::find(groups, entry->pw_gid) == groups.end()) groups.push_back(entry->pw_gid);
-  return groups;
+  return groups_of_user(name, who.gid, entry != nullptr ? entry->pw_gid : who.gid);
 }
 
 }  // namespace

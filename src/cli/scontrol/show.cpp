@@ -320,7 +320,7 @@ void show_licenses(Session& session, const std::string& name) {
   for (const auto& [license, total, used] : reply->licenses) {
     if (!name.empty() && name != license) continue;
     print_text(fmt::format("LicenseName={}{}Total={} Used={} Free={} Reserved=0 Remote=no\n", license,
-                      session.one_line ? " " : "\n    ", total, used, total - std::min(total, used)));
+                           session.one_line ? " " : "\n    ", total, used, total - std::min(total, used)));
   }
 }
 

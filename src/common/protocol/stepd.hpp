@@ -166,6 +166,10 @@ struct MpiMessage {
     field(8, "more", &MpiMessage::more);
   }
 };
+// Bytes of an endpoint's address, and of its secret; longer ones are refused.
+inline constexpr size_t kMostOfEndpoint = 1024;
+[[nodiscard]] inline bool is_short(const IoEndpoint& io) { return io.host.size() <= kMostOfEndpoint && io.key.size() <= kMostOfEndpoint; }
+
 // sattach sends this to the agents of a step's nodes, they hand it to the step daemons.
 struct AttachRequest {
   StepKey key;

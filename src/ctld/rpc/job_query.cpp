@@ -183,8 +183,7 @@ Result<std::optional<protocol::JobChunk>> JobQuery::next() {
     if (!filter_->sees(job)) continue;
     if (filter_->matches(job) && is_shown(job)) {
       chunk.jobs.push_back(record(job));
-      cut_long_texts(chunk.jobs.back());
-      bytes += record_bytes(chunk.jobs.back());
+      bytes += cut_long_texts(chunk.jobs.back());
     } else {
       any_ = any_ || (targets.size() == 1 && is_of(job, targets[0].job));
     }

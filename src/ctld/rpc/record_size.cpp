@@ -43,8 +43,8 @@ size_t record_bytes(const protocol::JobRecord& record) {
   return bytes;
 }
 
-void cut_long_texts(protocol::JobRecord& record) {
-  if (record_bytes(record) <= kMostRecordBytes) return;
+size_t cut_long_texts(protocol::JobRecord& record) {
+  if (const size_t bytes = record_bytes(record); bytes <= kMostRecordBytes) return bytes;
   record.job.spec = with_short_texts(*record.job.spec);
   for (auto& step : record.job.steps) {
     if (step->spec == nullptr) continue;
@@ -52,6 +52,7 @@ void cut_long_texts(protocol::JobRecord& record) {
     cut->spec = with_short_texts(*step->spec);
     step = std::move(cut);
   }
+  return record_bytes(record);
 }
 
 }  // namespace sluice::ctld

@@ -12,7 +12,7 @@ inline constexpr size_t kMostRecordBytes = size_t{1} << 20;
 [[nodiscard]] size_t record_bytes(const protocol::JobRecord& record);
 
 // Cuts the texts of a record that takes more than kMostRecordBytes, those of its steps too: who looks at a queue has no use for
-// a megabyte of one job's arguments.
-void cut_long_texts(protocol::JobRecord& record);
+// a megabyte of one job's arguments. Returns its bytes afterwards.
+size_t cut_long_texts(protocol::JobRecord& record);
 
 }  // namespace sluice::ctld

@@ -1,9 +1,11 @@
 #include "ctld/rpc/users.hpp"
 
-#include <algorithm>
 #include <grp.h>
 #include <pwd.h>
 #include <sys/stat.h>
+
+#include "common/base/file_time.hpp"
+#include "common/base/group_list.hpp"
 
 namespace sluice::ctld {
 namespace {
@@ -25,14 +27,7 @@ UserEntry look_up(uint32_t uid, uint32_t gid) {
   const int error = with_room(room, [&] { return getpwuid_r(uid, &entry, room.data(), room.size(), &found); });
   if (error != 0 || found == nullptr) return out;
   out.name = found->pw_name;
-  std::vector<gid_t> ids(256);
-  int count = static_cast<int>(ids.size());
-  if (getgrouplist(found->pw_name, gid, ids.data(), &count) < 0) {
-    ids.resize(static_cast<size_t>(count));
-    getgrouplist(found->pw_name, gid, ids.data(), &count);
-  }
-  ids.resize(static_cast<size_t>(count));
-  if (std::ranges::find(ids, found->pw_gid) == ids.end()) ids.push_back(found->pw_gid);  // whatever group the job has
+  const std::vector<gid_t> ids = groups_of_user(out.name, gid, found->pw_gid);
   out.group_ids.assign(ids.begin(), ids.end());
   for (const gid_t id : ids) {
     if (std::string name = group_name(id); !name.empty()) out.groups.push_back(std::move(name));
@@ -44,7 +39,7 @@ UserEntry look_up(uint32_t uid, uint32_t gid) {
 Time group_file_time() {
   struct stat file {};
   if (::stat("/etc/group", &file) != 0) return kNoTime;
-  return Time(std::chrono::seconds(file.st_mtim.tv_sec) + std::chrono::microseconds(file.st_mtim.tv_nsec / 1000));
+  return modified(file);
 }
 
 // Whom the system does not know yet may be new.

@@ -12,6 +12,7 @@
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/model/system_cores.hpp"
+#include "common/protocol/stepd.hpp"
 #include "common/tables/job_values.hpp"
 #include "common/tables/submit_options.hpp"
 #include "ctld/fit/features.hpp"
@@ -102,8 +103,7 @@ Status check_texts(const JobSpec& spec, const JobSpec& before) {
 }
 
 Status check_listener(const IoEndpoint& io) {
-  constexpr size_t kMost = 1024;  // of an address, and of a secret
-  return io.host.size() <= kMost && io.key.size() <= kMost ? Status{} : failure(std::string(kTooLong));
+  return protocol::is_short(io) ? Status{} : failure(std::string(kTooLong));
 }
 
 Status check_texts(const StepSpec& spec) {

@@ -68,14 +68,7 @@ size_t left_of_rate(const ClusterState& state, const char* key, uint32_t usual, 
 // SuspendExcNodes: "n[1-2],n[10-20]:4", all of the first and four idle ones of the second.
 Bitmap excepted_nodes(const ClusterState& state) {
   Bitmap excepted;
-  std::string list = value_of(*state.config, "SuspendExcNodes");
-  size_t depth = 0;
-  for (char& c : list) {  // commas in brackets part no sets
-    if (c == '[') ++depth;
-    else if (c == ']' && depth > 0) --depth;
-    else if (c == ',' && depth == 0) c = ' ';
-  }
-  for (const std::string& set : split_list(list, ' ')) {
+  for (const std::string& set : split_hosts(value_of(*state.config, "SuspendExcNodes"))) {
     const size_t colon = set.find(':');
     const auto nodes = resolve_nodes(state, set.substr(0, colon));
     if (!nodes) continue;
