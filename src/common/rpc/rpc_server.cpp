@@ -85,7 +85,8 @@ struct RpcServer::Impl final : grpc::CallbackGenericService {
   Admission admission;
   SlowWork slow_work;
   SlowWork credentials{kCredentialWork};
-  const ServerShared shared{options, admission, slow_work, credentials};
+  InlineTurn credential_turn;
+  const ServerShared shared{options, admission, slow_work, credentials, credential_turn};
   const std::shared_ptr<ConnectionQuota> connections = std::make_shared<ConnectionQuota>(options.connections, options.connections_of_host);
   struct Port {
     std::unique_ptr<Listener> listener;

@@ -54,18 +54,33 @@ ServerCall* ServerCall::begin(std::shared_ptr<ServerCall> self) {
   return call;
 }
 
-// None of gRPC's threads waits for files or for another daemon. Hosts take turns at the latter.
+// None of gRPC's threads waits for files, nor for a daemon that was slow of late. Hosts take turns at those that wait.
 void ServerCall::prove_in_turn(const std::shared_ptr<ServerCall>& call, std::string token) {
   const WaitsFor what = token.empty() ? WaitsFor::kNothing : call->options_.auth->open_waits_for(token);
   if (what == WaitsFor::kNothing) return prove(call, token);
   const bool asks_daemon = what == WaitsFor::kDaemon;
+  InlineTurn& turn = call->shared_.credential_turn;
+  if (asks_daemon && turn.take()) {
+    prove(call, token);
+    return turn.give_back();
+  }
   SlowWork& work = asks_daemon ? call->shared_.credentials : call->shared_.slow_work;
-  const uint32_t turn = asks_daemon ? host_number(call->grpc_context_->peer()) : UINT32_MAX;
-  const bool taken = work.post(turn, [call, token = std::move(token)] {
+  const uint32_t whose = asks_daemon ? host_number(call->grpc_context_->peer()) : UINT32_MAX;
+  const bool taken = work.post(whose, [call, token = std::move(token)] {
     if (std::chrono::steady_clock::now() - call->begun_ < kProofPatience) return prove(call, token);
     call->refuse({ErrorCode::kRetry, "the token was not verified in time: the daemon that does it is slow, or hangs"});
   });
   if (!taken) call->refuse({ErrorCode::kRetry, "too many tokens wait to be verified"});
+}
+
+// A token of which this process knows nothing yet; the daemon that is asked is timed.
+Result<Proof> ServerCall::open(const std::string& token) const {
+  const auto begun = std::chrono::steady_clock::now();
+  Result<Proof> opened = options_.auth->open(token);
+  if (options_.auth->open_waits_for(token) == WaitsFor::kDaemon) {
+    shared_.credential_turn.note(std::chrono::steady_clock::now() - begun);
+  }
+  return opened;
 }
 
 std::string ServerCall::token_in_headers() const {
@@ -78,7 +93,7 @@ std::string ServerCall::token_in_headers() const {
 void ServerCall::prove(const std::shared_ptr<ServerCall>& call, const std::string& token) {
   std::optional<Proof> proof;
   if (!token.empty()) {
-    Result<Proof> opened = call->options_.auth->open(token);
+    Result<Proof> opened = call->open(token);
     if (!opened) return call->refuse(std::move(opened.error()));
     proof = std::move(*opened);
   }

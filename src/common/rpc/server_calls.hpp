@@ -16,6 +16,7 @@
 
 #include "common/rpc/grpc_support.hpp"
 #include "common/rpc/idle.hpp"
+#include "common/rpc/inline_turn.hpp"
 #include "common/rpc/rpc_server.hpp"
 #include "common/rpc/slow_work.hpp"
 
@@ -33,6 +34,7 @@ struct ServerShared {
   Admission& admission;
   SlowWork& slow_work;
   SlowWork& credentials;  // the verification of those that another daemon has to be asked of
+  InlineTurn& credential_turn;  // whether it is asked by gRPC's thread instead
 };
 
 class ServerCall : public grpc::ServerGenericBidiReactor, public Admission::Reader {
@@ -66,6 +68,7 @@ class ServerCall : public grpc::ServerGenericBidiReactor, public Admission::Read
   [[nodiscard]] std::string token_in_headers() const;
   static void prove(const std::shared_ptr<ServerCall>& call, const std::string& token);  // empty: none is needed
   static void prove_in_turn(const std::shared_ptr<ServerCall>& call, std::string token);
+  [[nodiscard]] Result<Proof> open(const std::string& token) const;
   [[nodiscard]] Status admit();
   [[nodiscard]] Status check_request(std::string_view request);
   [[nodiscard]] CallContext make_context() const;

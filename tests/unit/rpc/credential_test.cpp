@@ -1,9 +1,13 @@
 // A munged that hangs, or is not there: who proves himself otherwise is served meanwhile, and what is sent needs no thread of gRPC's.
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <future>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -12,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/net/auth_munge.hpp"
+#include "common/rpc/inline_turn.hpp"
 #include "unit/rpc/rpc_fixture.hpp"
 #include "unit/temp_folder.hpp"
 
@@ -84,6 +89,74 @@ TEST_F(Credentials, AMungedThatHangsStallsNobodyElse) {
   EXPECT_EQ(answered, 0) << "munged gave an answer, or its patience is shorter than a few calls";
   // all of them are told in time, and to ask again: the fault is not theirs
   for (auto& one : refusals) EXPECT_EQ(one.get(), ErrorCode::kRetry);
+}
+
+// Of a site whose daemon answers at once until it hangs: what waits for it is "slow", all else takes no daemon.
+class DaemonThatHangsLater final : public AuthProvider {
+ public:
+  explicit DaemonThatHangsLater(std::string token = {}) : token_(std::move(token)) {}
+  [[nodiscard]] std::string_view name() const override { return "later"; }
+  Result<std::string> create_token(const RequestDigest&) override { return token_; }
+  Result<Proof> open(std::string_view token) override {
+    if (token == "slow") {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return !hangs_; });
+    }
+    return Proof{{.authenticated = true, .uid = 4711, .gid = 4711, .host = {}}, std::nullopt};
+  }
+  [[nodiscard]] WaitsFor open_waits_for(std::string_view token) const override {
+    return token == "slow" ? WaitsFor::kDaemon : WaitsFor::kNothing;
+  }
+  void hang(bool hangs) {
+    const std::lock_guard lock(mutex_);
+    hangs_ = hangs;
+    changed_.notify_all();
+  }
+
+ private:
+  const std::string token_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool hangs_ = false;
+};
+
+TEST_F(Credentials, ADaemonThatBeginsToHangStallsNobodyElse) {
+  const auto daemon = std::make_shared<DaemonThatHangsLater>();
+  serve({.auth = daemon});
+  start();
+  RpcClient fast(to_server(std::make_shared<DaemonThatHangsLater>("slow")));
+  for (int i = 0; i < 2 * InlineTurn::kFastOnes; ++i) ASSERT_TRUE(fast.call<EchoReply>(EchoRequest{}, kPatience));
+  daemon->hang(true);
+  AsyncClient stalled(to_server(std::make_shared<DaemonThatHangsLater>("slow")));
+  constexpr int kMany = 64;
+  std::vector<std::future<bool>> answers;
+  for (int i = 0; i < kMany; ++i) {
+    auto done = std::make_shared<std::promise<bool>>();
+    answers.push_back(done->get_future());
+    stalled.call<EchoReply>(EchoRequest{}, std::chrono::minutes(5),
+                            [done](const Result<EchoReply>& reply) { done->set_value(reply.has_value()); });
+  }
+  RpcClient quick(to_server(std::make_shared<DaemonThatHangsLater>("at once")));
+  for (int i = 0; i < kMany; ++i) {
+    const auto reply = quick.call<EchoReply>(EchoRequest{.text = "now"}, kPatience);
+    ASSERT_TRUE(reply) << reply.error().text;
+  }
+  daemon->hang(false);
+  for (auto& one : answers) EXPECT_TRUE(one.get());
+}
+
+TEST(InlineTurns, AreForOneAtATimeWhileTheWorkIsFast) {
+  using std::chrono::milliseconds;
+  InlineTurn turn;
+  EXPECT_FALSE(turn.take()) << "nothing is known yet";
+  for (int i = 0; i < InlineTurn::kFastOnes; ++i) turn.note(milliseconds(1));
+  ASSERT_TRUE(turn.take());
+  EXPECT_FALSE(turn.take()) << "one has it";
+  turn.give_back();
+  turn.note(milliseconds(6));
+  EXPECT_FALSE(turn.take()) << "the last one was slow";
+  for (int i = 0; i < InlineTurn::kFastOnes; ++i) turn.note(milliseconds(5));
+  EXPECT_TRUE(turn.take());
 }
 
 TEST_F(Credentials, WhoSendsDoesNotWaitForMunged) {
