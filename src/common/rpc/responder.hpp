@@ -24,7 +24,7 @@ class ReplySink {
   // So much of the time until the answer was waiting for something else, not work on the request.
   virtual void note_wait(Duration) {}
   // What the request is about ("JobId=17"), for the log of what is denied. Before the handler runs.
-  virtual void note_subject(std::string) {}
+  virtual void note_subject(const std::string& /*subject*/) {}
 };
 
 // The right to answer one request: movable, not copyable, usable from any thread at any later
@@ -49,8 +49,8 @@ class RawResponder {
   void note_wait(Duration time) const {
     if (sink_) sink_->note_wait(time);
   }
-  void note_subject(std::string subject) const {
-    if (sink_ && !subject.empty()) sink_->note_subject(std::move(subject));
+  void note_subject(const std::string& subject) const {
+    if (sink_ && !subject.empty()) sink_->note_subject(subject);
   }
   [[nodiscard]] explicit operator bool() const { return sink_ != nullptr; }
 
@@ -111,7 +111,7 @@ class StreamSink {
   virtual ~StreamSink() = default;
   virtual WriteState write(std::string chunk) = 0;
   virtual void finish(Status status) = 0;
-  virtual void note_subject(std::string) {}  // as ReplySink's
+  virtual void note_subject(const std::string& /*subject*/) {}  // as ReplySink's
   virtual void on_cancel(std::function<void()> callback) = 0;
   virtual void on_ready(std::function<void()> callback) = 0;
 };

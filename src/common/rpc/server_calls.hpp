@@ -97,7 +97,7 @@ class UnaryCall final : public ServerCall,
   using ServerCall::ServerCall;
   void complete(Result<std::string> reply) override;
   [[nodiscard]] bool is_gone() const override { return answered_.load(std::memory_order_acquire); }
-  void note_subject(std::string subject) override { subject_ = std::move(subject); }
+  void note_subject(const std::string& subject) override { subject_ = subject; }
   void note_wait(Duration time) override { waited_.fetch_add(time.count(), std::memory_order_relaxed); }
   void OnCancel() override;
 
@@ -119,7 +119,7 @@ class StreamCall final : public ServerCall,
   using ServerCall::ServerCall;
   WriteState write(std::string chunk) override;
   void finish(Status status) override;
-  void note_subject(std::string subject) override { subject_ = std::move(subject); }
+  void note_subject(const std::string& subject) override { subject_ = subject; }
   void on_cancel(std::function<void()> callback) override;
   void on_ready(std::function<void()> callback) override;
   void OnWriteDone(bool ok) override;

@@ -14,21 +14,12 @@
 
 #include "common/base/errno_text.hpp"
 #include "common/base/exec_pointers.hpp"
+#include "common/base/group_list.hpp"
 #include "common/base/wait_status.hpp"
 #include "common/log/log.hpp"
 
 namespace sluice::ctld {
 namespace {
-
-constexpr int kMostGroups = 1024;
-
-std::vector<gid_t> groups_of(const ProgramUser& user) {
-  int count = kMostGroups;
-  std::vector<gid_t> groups(static_cast<size_t>(count));
-  if (::getgrouplist(user.name.c_str(), user.gid, groups.data(), &count) < 0) count = 0;
-  groups.resize(static_cast<size_t>(count));
-  return groups;
-}
 
 // False when it runs still after that time; 0: it has all the time.
 bool ends_within(pid_t pid, std::chrono::milliseconds most) {
@@ -73,7 +64,7 @@ int run_program(const std::vector<std::string>& words, const std::map<std::strin
   const std::vector<char*> argv = exec_pointers(words);
   const std::vector<char*> envp = exec_pointers(pairs);
   const bool changes = !user.name.empty() && ::geteuid() == 0 && user.uid != 0;
-  const std::vector<gid_t> groups = changes ? groups_of(user) : std::vector<gid_t>();
+  const std::vector<gid_t> groups = changes ? groups_of_user(user.name, user.gid, user.gid) : std::vector<gid_t>();
   int told[2];  // the error of a program that could not be started
   if (::pipe2(told, O_CLOEXEC) != 0) return -1;
   const pid_t pid = ::fork();

@@ -25,6 +25,7 @@
 #include "ctld/state/cow_id_set.hpp"
 #include "ctld/state/cow_table.hpp"
 #include "ctld/state/found_job.hpp"
+#include "ctld/state/heavy_texts.hpp"
 
 namespace sluice::state {
 
@@ -56,6 +57,8 @@ struct ArrayTasks {
   Time oldest_end = kNever;  // no folded one ended before
   Time latest_start = kNoTime;  // no folded one started after
   CowPtr<FoldPool> pool;
+  uint32_t uid = 0;
+  size_t heavy_text = 0;   // bytes that all its records count in ClusterState::heavy_texts
 };
 
 // An array task that is over, kept for MinJobAge without a record of its own: what it does not share
@@ -109,6 +112,7 @@ struct ClusterState {
   CowTable<ArrayTasks> arrays;         // by array job id
   CowTable<RequestBucket> requests;    // by hash
   uint64_t job_count = 0;  // against MaxJobCount: pending array tasks count one each
+  std::shared_ptr<const HeavyTexts> heavy_texts = std::make_shared<HeavyTexts>();
 };
 using ClusterSnapshot = std::shared_ptr<const ClusterState>;
 

@@ -6,6 +6,7 @@
 
 #include "ctld/state/deep_equal.hpp"
 #include "ctld/state/exit_status.hpp"
+#include "ctld/state/indexes.hpp"
 
 namespace sluice::state {
 namespace {
@@ -157,11 +158,10 @@ void purge_folded(ClusterState& state, const IndexSet& jobs) {
     const FoldedTask* task = state.folded.find(id);
     SLUICE_CHECK(task != nullptr);
     const JobId array = array_of(*task);
-    ArrayTasks& tasks = state.arrays.edit(array);
-    forget_folded(tasks, *task);
+    forget_folded(state.arrays.edit(array), *task);
     state.folded.erase(id);
     --state.job_count;
-    if (tasks.jobs.empty() && tasks.folded.empty()) state.arrays.erase(array);
+    forget_array_if_over(state, array);
   });
 }
 
@@ -205,7 +205,7 @@ void restore_folded(ClusterState& state, const std::vector<FoldedImage>& images)
 
 void rebuild_folded(ClusterState& state) {
   state.folded.for_each([&](const FoldedTask& task) {
-    note_folded(state.arrays.edit_or_insert(array_of(task)), task);
+    note_folded(tasks_of_array(state, array_of(task), *task.model->spec), task);
     ++state.job_count;
   });
 }

@@ -95,6 +95,7 @@ void rebuild_derived(ClusterState& state) {
   state.arrays.clear();
   state.requests.clear();
   state.job_count = 0;
+  state.heavy_texts = std::make_shared<HeavyTexts>();
   for (uint32_t id = state.nodes.next_id(0); id != CowTable<Node>::kNone;
        id = state.nodes.next_id(id + 1)) {
     Node& node = state.nodes.edit(id);

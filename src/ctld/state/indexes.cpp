@@ -84,16 +84,35 @@ JobPlace place_of(const Job& job) {
   return place;
 }
 
+ArrayTasks& tasks_of_array(ClusterState& state, JobId array, const JobSpec& spec) {
+  const bool fresh = !state.arrays.contains(array);
+  ArrayTasks& tasks = state.arrays.edit_or_insert(array);
+  if (!fresh) return tasks;
+  tasks.uid = spec.uid;
+  tasks.heavy_text = heavy_text(spec);
+  add_heavy_text(state, tasks.uid, tasks.heavy_text);
+  return tasks;
+}
+
+void forget_array_if_over(ClusterState& state, JobId array) {
+  const ArrayTasks& tasks = state.arrays.at(array);
+  if (!tasks.jobs.empty() || !tasks.folded.empty()) return;
+  remove_heavy_text(state, tasks.uid, tasks.heavy_text);
+  state.arrays.erase(array);
+}
+
 void index_job(ClusterState& state, const Job& job) {
   const JobPlace place = place_of(job);
   set_of(state, place.kind).insert(job.id);
   if (place.waiting) state.waiting.insert(job.id);
   state.job_count += place.count;
   if (job.array != nullptr) {
-    ArrayTasks& tasks = state.arrays.edit_or_insert(job.array->array_job);
+    ArrayTasks& tasks = tasks_of_array(state, job.array->array_job, *job.spec);
     tasks.jobs.insert(job.id);
     if (job.array->task != kNoTask) tasks.by_task.set(job.array->task, job.id);
     if (place.kind == JobPlace::Kind::kActive) count_running_task(state, job, 1);
+  } else {
+    add_heavy_text(state, job.spec->uid, heavy_text(*job.spec));
   }
   const uint64_t request = job.spec->request_id;
   if (request != 0 && (job.array == nullptr || job.array->array_job == job.id)) {
@@ -112,7 +131,9 @@ void unindex_job(ClusterState& state, const Job& job) {
     ArrayTasks& tasks = state.arrays.edit(job.array->array_job);
     tasks.jobs.erase(job.id);
     if (job.array->task != kNoTask) tasks.by_task.erase(job.array->task, job.id);
-    if (tasks.jobs.empty() && tasks.folded.empty()) state.arrays.erase(job.array->array_job);
+    forget_array_if_over(state, job.array->array_job);
+  } else {
+    remove_heavy_text(state, job.spec->uid, heavy_text(*job.spec));
   }
   const uint64_t request = job.spec->request_id;
   if (request == 0) return;
@@ -121,6 +142,17 @@ void unindex_job(ClusterState& state, const Job& job) {
   auto& entries = state.requests.edit(bucket).entries;
   std::erase_if(entries, [&](const RequestBucket::Entry& e) { return e.job == job.id; });
   if (entries.empty()) state.requests.erase(bucket);
+}
+
+void recount_text(ClusterState& state, const Job& job, const JobSpec& before, const JobSpec& change) {
+  if (job.array == nullptr) {
+    remove_heavy_text(state, before.uid, heavy_text(before));
+    return add_heavy_text(state, job.spec->uid, heavy_text(*job.spec));
+  }
+  const size_t more = heavy_text(change);
+  if (more == 0) return;
+  state.arrays.edit(job.array->array_job).heavy_text += more;
+  add_heavy_text(state, job.spec->uid, more);
 }
 
 JobId find_request(const ClusterState& state, uint32_t uid, uint64_t request) {

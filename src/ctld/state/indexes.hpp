@@ -10,6 +10,14 @@ namespace sluice::state {
 void index_job(ClusterState& state, const Job& job);
 void unindex_job(ClusterState& state, const Job& job);
 
+// The records of an array: made with its first one, which tells what its texts count, and gone with the last.
+[[nodiscard]] ArrayTasks& tasks_of_array(ClusterState& state, JobId array, const JobSpec& spec);
+void forget_array_if_over(ClusterState& state, JobId array);
+
+// After an update that changed a specification to job.spec by the fields of `change`. An array keeps what it counted until it is
+// over: its other records hold the old texts.
+void recount_text(ClusterState& state, const Job& job, const JobSpec& before, const JobSpec& change);
+
 // Moves a record between the indexes after a change. `before` is what place_of() gave then.
 struct JobPlace {
   enum class Kind : uint8_t { kPending, kActive, kFinished };

@@ -6,6 +6,7 @@
 namespace sluice::state {
 
 void apply_event(ClusterState& state, const JobUpdated& event) {
+  const std::shared_ptr<const JobSpec> before = state.jobs.at(event.job).spec;
   change_job(state, event.job, [&](Job& job) {
     if (event.spec != nullptr) job.spec = event.changed.empty() ? event.spec : with_change(*job.spec, {event.changed, event.spec});
     job.array = event.array;
@@ -16,6 +17,7 @@ void apply_event(ClusterState& state, const JobUpdated& event) {
     job.accrue = event.accrue;
     job.end = event.end;
   });
+  if (event.spec != nullptr) recount_text(state, state.jobs.at(event.job), *before, *event.spec);
 }
 
 void apply_event(ClusterState& state, const JobHeld& event) {

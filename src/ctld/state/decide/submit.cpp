@@ -180,6 +180,7 @@ Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& comm
   if (state.job_count + count > state.config->max_job_count) {
     return failure(ErrorCode::kTooManyJobs);
   }
+  if (Status ok = check_heavy_text(state, *spec); !ok) return tl::unexpected(ok.error());
   if (Status ok = add_dependency(state, *spec, now, job); !ok) return tl::unexpected(ok.error());
   set_waiting_times(held, now, job);
   return event;

@@ -198,6 +198,7 @@ Status check_values(const ClusterState& state, const Job& job, const JobUpdate& 
     return failure(ErrorCode::kInvalidTres);
   }
   if (Status ok = check_texts(spec, *job.spec); !ok) return ok;
+  if (Status ok = check_heavy_text(state, spec, job.spec.get()); !ok) return ok;
   if (Status ok = check_update_plugins(*state.config, job, u); !ok) return ok;
   const Minutes limit = u.time_limit ? asked_limit(*u.time_limit) : job.time_limit;
   if ((u.time_min || u.time_limit) && limit != 0 && spec.time_min > limit) {

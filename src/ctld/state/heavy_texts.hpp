@@ -1,0 +1,39 @@
+// The memory that long texts of jobs take (arguments, command lines, lists of nodes): a job's stay until it is forgotten, so
+// one user's, and those of all, are bounded together. Jobs with short ones are bounded by MaxJobCount.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "common/base/result.hpp"
+
+namespace sluice {
+struct JobSpec;
+}
+
+namespace sluice::state {
+
+struct ClusterState;
+
+struct HeavyTexts {
+  static constexpr size_t kLight = size_t{16} << 10;  // a job with no more than this is not counted
+  static constexpr uint64_t kMostOfUser = uint64_t{128} << 20;
+  static constexpr uint64_t kMostOfAll = uint64_t{384} << 20;
+
+  std::map<uint32_t, uint64_t> of_user;  // bytes by uid
+  uint64_t all = 0;
+};
+
+// What the specification counts: its texts' bytes, or 0.
+[[nodiscard]] size_t heavy_text(const JobSpec& spec);
+
+// The user's jobs hold `bytes` more, or less.
+void add_heavy_text(ClusterState& state, uint32_t uid, size_t bytes);
+void remove_heavy_text(ClusterState& state, uint32_t uid, size_t bytes);
+
+// kTooManyJobs: `spec` would take its user, or all users, beyond the bound. `before` is the job's as it is, null for a new one.
+[[nodiscard]] Status check_heavy_text(const ClusterState& state, const JobSpec& spec, const JobSpec* before = nullptr);
+
+}  // namespace sluice::state
