@@ -25,8 +25,9 @@ foreach(lib IN ITEMS grpc++ grpc gpr upb address_sorting re2 cares z)
   list(APPEND grpc_archives ${archive_${lib}})
 endforeach()
 add_library(sluice_grpc INTERFACE)
-# common/rpc/idle.hpp says why
-target_link_options(sluice_grpc INTERFACE -Wl,--wrap=grpc_completion_queue_next,--wrap=gpr_cv_wait)
+# common/rpc/idle.hpp and common/rpc/connection_guard.hpp say why
+target_link_options(sluice_grpc INTERFACE -Wl,--wrap=grpc_completion_queue_next,--wrap=gpr_cv_wait
+                    -Wl,--wrap=recvmsg,--wrap=close,--wrap=SSL_read)
 target_link_libraries(sluice_grpc INTERFACE
   -Wl,--start-group ${grpc_archives} ${absl_archives} -Wl,--end-group
   OpenSSL::SSL OpenSSL::Crypto Threads::Threads dl rt)

@@ -157,11 +157,18 @@ class Cluster:
         subprocess.run([self.daemon("sluicectld"), "-f", self.conf, *options], check=True, env=self.env)
 
     def node_pid(self, node):
+        """Of the agent, not of a child that has just been forked and looks like it until it runs its program."""
+        found = []
         for pid in pids_with(self.conf, "sluicenoded"):
-            with contextlib.suppress(FileNotFoundError, ProcessLookupError), open(f"/proc/{pid}/cmdline", "rb") as f:
-                if node.encode() in f.read().split(b"\0"):
-                    return pid
-        return None
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                with open(f"/proc/{pid}/cmdline", "rb") as f:
+                    is_node = node.encode() in f.read().split(b"\0")
+                with open(f"/proc/{pid}/stat", "rb") as f:
+                    parent = int(f.read().rsplit(b")", 1)[1].split()[1])
+                if is_node:
+                    found.append((pid, parent))
+        pids = {pid for pid, _ in found}
+        return next((pid for pid, parent in found if parent not in pids), None)
 
     def kill_node(self, node):
         os.kill(self.node_pid(node), signal.SIGKILL)

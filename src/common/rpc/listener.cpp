@@ -21,6 +21,7 @@
 #include "common/base/errno_text.hpp"
 #include "common/log/log.hpp"
 #include "common/net/clock.hpp"
+#include "common/rpc/connection_guard.hpp"
 
 namespace sluice::net {
 namespace {
@@ -138,6 +139,7 @@ class Listener::Impl {
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return Turn::kWaits;
     if (size <= 0) return Turn::kOver;
     if (tls_ && first != kHandshake) return refuse(peer);
+    if (!guard_connection(peer.fd, tls_)) return Turn::kOver;
     Acceptor::NewConnectionParameters connection;
     connection.listener_fd = listener_;
     connection.fd = peer.fd;
