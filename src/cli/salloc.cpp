@@ -1,4 +1,5 @@
 // salloc: gets a job and runs a command, or the user's shell, while it lasts.
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -354,6 +355,8 @@ int salloc_main(int argc, char** argv) {
     component.job.interactive = parsers.back().operands().empty();
     specs.push_back(component.job);
   }
+  const bool quiet = std::ranges::any_of(components, [](const Submission& one) { return one.settings.quiet; });
+  components.front().settings.quiet = quiet;
   const Submission& submission = components.front();
   if (submission.step.x11 != X11Nodes::kNone) {
     // the sruns in the job do it; that they can is known now

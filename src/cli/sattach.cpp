@@ -92,8 +92,8 @@ std::optional<int> read_options(int argc, char** argv, Attach& out) {
 }
 
 int report_step(const Error& error) {
-  // Slurm does not tell a step that is not there from such a job
-  const bool no_step = error.code == ErrorCode::kInvalidStepId;
+  // Slurm does not tell a step that is not there, or another's, from such a job
+  const bool no_step = error.code == ErrorCode::kInvalidStepId || error.code == ErrorCode::kAccessDenied;
   const std::string why = no_step ? std::string(error_sentence(ErrorCode::kInvalidJobId)) : error_text(error);
   print_error("sattach", fmt::format("Could not get job step info: {}", why));
   return error_exit();

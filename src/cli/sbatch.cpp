@@ -61,9 +61,12 @@ std::optional<int> read_directives(const std::string& script, const std::string&
   return std::nullopt;
 }
 
+// What is about the job as a whole and was not said of the first component is taken from the last one that the command
+// line says it of; then each component has it of the one before.
 std::optional<int> apply_options(std::vector<OptionParser>& parsers, const JobSpec& common, Batch& batch) {
+  for (OptionParser& parser : parsers) parser.read_environment();
+  for (size_t i = parsers.size(); --i > 0;) parsers[0].inherit_from_behind(parsers[i]);
   for (size_t i = 0; i < parsers.size(); ++i) {
-    parsers[i].read_environment();
     if (i > 0) parsers[i].inherit(parsers[i - 1]);
     Submission& submission = batch.components.emplace_back();
     submission.job = common;

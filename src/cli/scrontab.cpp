@@ -110,16 +110,27 @@ Environment line_environment(const CrontabLine& line, const passwd& user) {
   return e;
 }
 
+// The options of a #SCRON line; false when they are wrong (which was said).
+bool read_options_line(uint32_t number, const std::string& text, OptionParser& parser) {
+  const auto bad = [number](std::string_view what) { return fail(fmt::format("line {}: {}", number, what)), false; };
+  const std::string at_its_place = std::string(number - 1, '\n') + "#SBATCH " + text + "\n";
+  Submission tried;
+  if (parser.read_script(at_its_place, "crontab") || parser.apply(tried)) return bad("the options are not valid");
+  if (tried.settings.wait_for_end) return bad("--wait is not for crontabs");  // nobody is there who would
+  if (!parser.passed_over().empty()) return bad("--" + parser.passed_over().front() + " is not for crontabs");
+  return true;
+}
+
 // One line as sbatch would send it; nothing when its options are wrong (which was said).
 std::optional<protocol::CronEntry> make_entry(const CrontabLine& line, const Options& options, const ClusterConfig& config) {
-  OptionParser parser(kSbatch);
+  OptionParser parser(kSbatch, "scrontab");
   Submission submission;
   JobSpec& job = submission.job;
   job.name = line.command.substr(0, line.command.find_first_of(" \t"));
-  std::string directives = "#!/bin/sh\n";
-  for (const auto& [number, text] : line.options) directives += "#SBATCH " + text + "\n";
-  const std::string place = fmt::format("#SCRON before line {}", line.number);
-  if (parser.read_script(directives, place) || parser.apply(submission) || complete_request(submission, kSbatch)) {
+  for (const auto& [number, text] : line.options) {
+    if (!read_options_line(number, text, parser)) return std::nullopt;
+  }
+  if (parser.apply(submission) || complete_request(submission, kSbatch)) {
     fail(fmt::format("line {}: the options before it are not valid", line.number));
     return std::nullopt;
   }

@@ -41,6 +41,7 @@ struct Options {
   std::string cluster;
   CallOrder order = CallOrder::kCount;
   StructuredChoice form;
+  std::vector<std::string> command_line;
 };
 
 using O = Options;
@@ -62,19 +63,24 @@ constexpr OptionRow<O> kOptions[] = {
     {"yaml", 0, Takes::kPerhaps, [](O& o, V v) { return choose_structured("sdiag", StructuredForm::kYaml, v, o.form); }},
 };
 
-int print_statistics(const Options& options, Client& client, int argc, char** argv, const protocol::QueryStatisticsReply& reply) {
-  if (!options.form) {
-    const std::string text = statistics_text(reply, options.order);
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    return 0;
-  }
+void print_structured(const Options& options, const Client& client, Json records, std::vector<std::string> errors) {
   StructuredDocument document;
   document.key = "statistics";
-  document.records = statistics_json(reply);
-  document.command_line.assign(argv, argv + argc);
+  document.records = std::move(records);
+  document.errors = std::move(errors);
+  document.command_line = options.command_line;
   document.cluster = client.config().cluster_name;
   document.accounting_storage = client.config().accounting_storage_type;
   print_document(options.form, std::move(document));
+}
+
+int print_statistics(const Options& options, const Client& client, const protocol::QueryStatisticsReply& reply) {
+  if (options.form) {
+    print_structured(options, client, statistics_json(reply), {});
+  } else {
+    const std::string text = statistics_text(reply, options.order);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  }
   return 0;
 }
 
@@ -82,7 +88,9 @@ int print_statistics(const Options& options, Client& client, int argc, char** ar
 
 int sdiag_main(int argc, char** argv) {
   Options options;
+  options.command_line.assign(argv, argv + argc);
   if (const auto status = choose_structured("sdiag", options.form)) return *status;
+  options.cluster = environment("SLURM_CLUSTERS").value_or("");
   if (const auto status = read_option_rows<O>("sdiag", kOptions, argc, argv, options)) return *status;
   Result<Client> client = Client::open();
   if (!client) return report("sdiag", client.error());
@@ -90,11 +98,13 @@ int sdiag_main(int argc, char** argv) {
   if (!options.cluster.empty() && !accept_cluster("sdiag", options.cluster, client->config())) return 1;
   const auto reply = client->call<protocol::QueryStatisticsReply>(protocol::QueryStatisticsRequest{options.reset});
   if (!reply) {
-    std::fprintf(stderr, "%s: %s\n", options.reset ? "slurm_reset_statistics" : "slurm_get_statistics",
-                 error_text(reply.error()).c_str());
-    return 1;
+    const std::string why =
+        fmt::format("{}: {}", options.reset ? "slurm_reset_statistics" : "slurm_get_statistics", error_text(reply.error()));
+    std::fprintf(stderr, "%s\n", why.c_str());
+    if (options.form) print_structured(options, *client, Json::object(), {why});
+    return 255;
   }
-  if (!options.reset) return print_statistics(options, *client, argc, argv, *reply);
+  if (!options.reset) return print_statistics(options, *client, *reply);
   std::puts("Reset scheduling statistics");
   return 0;
 }

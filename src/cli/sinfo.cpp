@@ -135,19 +135,36 @@ std::vector<SinfoRow> sorted(const SinfoOptions& o, std::vector<SinfoRow> rows,
   return rows;
 }
 
-int print_structured(const SinfoOptions& o, const Client& client,
-                     const protocol::QueryNodesReply& reply, const std::vector<SinfoRow>& rows,
-                     const RenderContext& context) {
+StructuredDocument empty_document(const SinfoOptions& o, const Client& client) {
   StructuredDocument document;
   document.key = "sinfo";
   document.records = Json::array();
+  document.command_line = o.command_line;
+  document.cluster = client.config().cluster_name;
+  document.accounting_storage = client.config().accounting_storage_type;
+  return document;
+}
+
+int cannot_load(const SinfoOptions& o, const Client& client, const Error& error) {
+  const bool nodes = error.code == ErrorCode::kAccessDenied && !has_option(client.config().private_data, "partitions");
+  const std::string why = fmt::format("slurm_load_{}: {}", nodes ? "node" : "partitions", error_text(error));
+  std::fprintf(stderr, "%s\n", why.c_str());
+  if (o.form) {
+    StructuredDocument document = empty_document(o, client);
+    document.errors.push_back(why);
+    print_document(o.form, std::move(document));
+  }
+  return 1;
+}
+
+int print_structured(const SinfoOptions& o, const Client& client,
+                     const protocol::QueryNodesReply& reply, const std::vector<SinfoRow>& rows,
+                     const RenderContext& context) {
+  StructuredDocument document = empty_document(o, client);
   for (const SinfoRow& row : rows) {
     document.records.push_back(
         sinfo_row_to_json(row, partition_tres(*row.partition, reply.nodes, context), context));
   }
-  document.command_line = o.command_line;
-  document.cluster = client.config().cluster_name;
-  document.accounting_storage = client.config().accounting_storage_type;
   print_document(o.form, std::move(document));
   return 0;
 }
@@ -156,18 +173,12 @@ int query_and_print(const SinfoOptions& o, Client& client, bool first) {
   protocol::QueryNodesRequest request;
   request.hidden_partitions = o.all || o.partitions;
   const auto reply = client.call<protocol::QueryNodesReply>(request);
-  if (!reply) {
-    const bool nodes = reply.error().code == ErrorCode::kAccessDenied &&
-                       !has_option(client.config().private_data, "partitions");
-    std::fprintf(stderr, "slurm_load_%s: %s\n", nodes ? "node" : "partitions",
-                 error_text(reply.error()).c_str());
-    return 1;
-  }
+  if (!reply) return cannot_load(o, client, reply.error());
   const RenderContext context = render_context(client.config(), reply->now, o.convert);
   const std::vector<const PartitionRecord*> partitions = choose_partitions(o, *reply);
   const TableFormat format = choose_format(o, measure(partitions, reply->nodes));
   if (o.verbose > 0 && first) std::fputs(sinfo_options_text(o, format).c_str(), stdout);
-  const bool dated = o.iterate_seconds != 0 || (!o.no_header && (o.long_form || o.verbose > 0));
+  const bool dated = !o.no_header && (o.iterate_seconds != 0 || o.long_form || o.verbose > 0);
   Table<SinfoRow> table("sinfo", o.names ? "job" : "node", sinfo_fields(), format);
   std::vector<const NodeRecord*> nodes;
   for (const NodeRecord& node : reply->nodes) {

@@ -68,7 +68,7 @@ std::optional<int> take_states(const std::string& list, SinfoOptions& o) {
     for (const std::string& name : split_list(one, '&')) {
       const auto state = parse_node_state(name);
       if (!state) {
-        fail("Bad state string: \"" + list + "\"");
+        fail("Bad state string: \"" + name + "\"");
         return fail("valid states: " + to_lower(node_state_names()));
       }
       all.push_back(*state);

@@ -15,6 +15,7 @@
 #include "cli/shared/environment.hpp"
 #include "cli/shared/table_printer.hpp"
 #include "cli/squeue_options.hpp"
+#include "common/base/host_name.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 #include "common/tables/errors.hpp"
@@ -76,9 +77,19 @@ std::optional<std::vector<SortField<Row>>> choose_order(const SqueueOptions& o,
   return parse_sort(known, fields, &unknown);
 }
 
+// The controller was asked for whole jobs: whether one of them was named but for this component.
+bool is_other_component(const SqueueOptions& o, const Job& job) {
+  if (job.het == nullptr || std::ranges::none_of(o.jobs, [](const NamedJob& named) { return named.component.has_value(); })) return false;
+  return std::ranges::none_of(o.jobs, [&](const NamedJob& named) {
+    const auto id = to_number<JobId>(named.id);
+    return (id == job.id || id == job.het->leader) && named.component.value_or(job.het->offset) == job.het->offset;
+  });
+}
+
 bool wanted(const SqueueOptions& o, const JobView& view, const RenderContext& context) {
+  if (is_other_component(o, view.job())) return false;
   if (o.not_user && view.spec().uid == *o.not_user) return false;
-  if (o.start && view.job().state != JobState::kPending) return false;
+  if (o.start && o.states_given.empty() && view.job().state != JobState::kPending) return false;
   if (o.running_over < Duration(0) && o.running_under < Duration(0)) return true;
   const Duration ran = run_time(view, context.now);
   const bool runs = view.job().state == JobState::kRunning;
@@ -160,7 +171,7 @@ int print_table(const SqueueOptions& o, std::span<const FieldRow<Row>> fields,
                 std::vector<Row> rows, size_t records, const RenderContext& context) {
   Table<Row> table("squeue", std::is_same_v<Row, StepView> && !o.names ? "job step" : "job", fields, choose_format(o));
   std::string out;
-  if (o.iterate_seconds != 0 || (!o.no_header && (o.long_form || o.verbose > 0))) print_date(context.now);
+  if (!o.no_header && (o.iterate_seconds != 0 || o.long_form || o.verbose > 0)) print_date(context.now);
   if (o.verbose > 0) out = fmt::format("last_update_time={} records={}\n", to_seconds(context.now), records);
   if (!o.cluster.empty() && !o.no_header) out.append("CLUSTER: ").append(o.cluster).append("\n");
   if (!o.no_header) table.append_header(out);
@@ -185,15 +196,16 @@ Status load(const SqueueOptions& o,
       o.request, [&](protocol::JobChunk&& chunk) { return take(std::move(chunk)), true; });
 }
 
-int cannot_load(const Status& status) {
-  std::fprintf(stderr, "slurm_load_jobs error: %s\n", error_text(status.error()).c_str());
-  return 1;
+std::string cannot_load(const Status& status) {
+  std::string why = "slurm_load_jobs error: " + error_text(status.error());
+  std::fprintf(stderr, "%s\n", why.c_str());
+  return why;
 }
 
 // Each chunk is written as it comes.
 int print_structured(const SqueueOptions& o, Client& client) {
   const NodeShapes shapes = node_shapes(client.nodes());
-  std::optional<DocumentPrinter> printer;  // begun when it is known that there is an answer
+  std::optional<DocumentPrinter> printer;  // begun when it is known that there is an answer, or none
   Time now = kNoTime;
   const Status status = load(o, client, [&](protocol::JobChunk&& chunk) {
     now = chunk.now;
@@ -202,9 +214,9 @@ int print_structured(const SqueueOptions& o, Client& client) {
     for (const JobView& view : make_rows(o, chunk.jobs, context))
       printer->add(job_to_json(view, context, shapes));
   });
-  if (!status) return cannot_load(status);
   if (!printer) printer.emplace(o.form, "jobs");
   StructuredDocument document;
+  if (!status) document.errors.push_back(cannot_load(status));
   if (now == kNoTime) now = current_time();
   document.further["last_backfill"] = json_time(now);
   document.further["last_update"] = json_time(now);
@@ -212,7 +224,7 @@ int print_structured(const SqueueOptions& o, Client& client) {
   document.cluster = client.config().cluster_name;
   document.accounting_storage = client.config().accounting_storage_type;
   printer->finish(document);
-  return 0;
+  return status ? 0 : 1;
 }
 
 int query_and_print(const SqueueOptions& o, Client& client) {
@@ -226,7 +238,7 @@ int query_and_print(const SqueueOptions& o, Client& client) {
     else
       std::move(chunk.jobs.begin(), chunk.jobs.end(), std::back_inserter(records));
   });
-  if (!status) return cannot_load(status);
+  if (!status) return cannot_load(status), 1;
   if (now == kNoTime) now = current_time();
   const RenderContext context = render_context(client.config(), now, o.convert);
   if (o.step_mode) return print_table(o, step_fields(), make_step_rows(o, records, context), records.size(), context);
@@ -235,7 +247,7 @@ int query_and_print(const SqueueOptions& o, Client& client) {
   return print_table(o, job_fields(), std::move(rows), records.size(), context);
 }
 
-// -w: every name must be a node or a host of the cluster. The nodes' names, folded.
+// -w: every name must be a node or a host of the cluster; localhost is this one. The nodes' names, folded.
 std::optional<std::string> check_nodes(const std::string& list, Client& client) {
   std::vector<std::string> names;
   const auto given = expand_hosts(list);
@@ -245,14 +257,15 @@ std::optional<std::string> check_nodes(const std::string& list, Client& client) 
   }
   for (const std::string& name : *given) {
     const size_t before = names.size();
-    const auto look = [&](const std::vector<NodeConfig>& nodes) {
+    const auto look = [&](const std::vector<NodeConfig>& nodes, const std::string& called) {
       for (const NodeConfig& node : nodes) {
-        if (node.name == name || node.hostname == name) names.push_back(node.name);
-        if (node.name == name) break;
+        if (node.name == called || node.hostname == called) names.push_back(node.name);
+        if (node.name == called) break;
       }
       return names.size() != before;
     };
-    if (look(client.nodes()) || look(client.nodes_with_dynamic())) continue;
+    if (look(client.nodes(), name) || look(client.nodes_with_dynamic(), name)) continue;
+    if (iequals(name, "localhost") && look(client.nodes(), short_host_name())) continue;
     std::fprintf(stderr, "squeue: error: Invalid node name %s\n", name.c_str());
     return std::nullopt;
   }
@@ -278,9 +291,7 @@ int squeue_main(int argc, char** argv) {
   if (options.step_mode && !options.form) options.step_names = std::exchange(options.request.names, {});  // steps have names, too
   if (!options.step_mode && !options.request.ids.empty()) options.request.hidden_partitions = true;
   options.request.missing_is_error = !options.step_mode;
-  if (options.start && options.request.states.empty()) {
-    options.request.states = {JobState::kPending};
-  }
+  if (options.start && options.states_given.empty()) options.request.states = {JobState::kPending};
   return repeat_every(options.iterate_seconds, [&] { return query_and_print(options, *client); });
 }
 

@@ -147,19 +147,27 @@ bool take_tasks(std::string_view& text) {
                           taken.substr(1, end - 2).find_first_not_of("0123456789,:%-") == std::string_view::npos);
 }
 
-// "12", "12_3", "12+1"
-bool is_job_id(std::string_view text) {
-  if (!take_number(text)) return false;
+// "12", "12_3", "12+1"; a step of it, as in "12.0", and what stands behind a blank are passed over as in Slurm.
+std::optional<NamedJob> read_job_id(std::string_view text) {
+  const std::string_view all = text;
+  if (!take_number(text) || to_number<JobId>(all.substr(0, all.size() - text.size())).value_or(1) == 0) return std::nullopt;
   const bool tasks = text.starts_with('_');
   if (tasks) text.remove_prefix(1);
-  if (tasks && !take_tasks(text)) return false;
-  if (!text.starts_with('+')) return text.empty();
-  text.remove_prefix(1);
-  return take_number(text) && text.empty();
+  if (tasks && !take_tasks(text)) return std::nullopt;
+  NamedJob out{std::string(all.substr(0, all.size() - text.size())), std::nullopt};
+  if (text.starts_with('+')) {
+    text.remove_prefix(1);
+    const std::string_view offset = text;
+    if (!take_number(text)) return std::nullopt;
+    out.component = to_number<uint32_t>(offset.substr(0, offset.size() - text.size()));
+  }
+  const bool over = text.empty() || text[0] == '.' || text[0] == ' ';
+  return over ? std::optional(out) : std::nullopt;
 }
 
 std::optional<int> take_jobs(const char* list, SqueueOptions& o) {
   o.request.ids.clear();
+  o.jobs.clear();
   o.by_jobs = true;
   o.empty_filters.erase('j');
   if (list == nullptr) return std::nullopt;
@@ -172,12 +180,15 @@ std::optional<int> take_jobs(const char* list, SqueueOptions& o) {
   for (const char c : text) {
     depth += c == '[' ? 1 : c == ']' ? -1 : 0;
     if (c != ',' || depth > 0) {
-      if (c != ' ') piece += c;
+      if (c != ' ' || !piece.empty()) piece += c;
       continue;
     }
     if (piece.empty()) continue;
-    if (!is_job_id(piece)) return fail("Invalid job id: " + piece);
-    o.request.ids.push_back(std::exchange(piece, {}));
+    const auto job = read_job_id(piece);
+    if (!job) return fail("Invalid job id: " + piece);
+    o.request.ids.push_back(job->id);
+    o.jobs.push_back(*job);
+    piece.clear();
   }
   if (!piece.empty()) return fail(std::string("Invalid job id: ") + list);  // a bracket that is not closed
   if (o.request.ids.empty()) o.empty_filters.insert('j');

@@ -11,8 +11,15 @@
 
 namespace sluice::cli {
 
+// Of --jobs.
+struct NamedJob {
+  std::string id;                     // "12", "12_3"
+  std::optional<uint32_t> component;  // "12+1": of a heterogeneous job this one alone; any other job has but one
+};
+
 struct SqueueOptions {
   protocol::QueryJobsRequest request;
+  std::vector<NamedJob> jobs;       // those of request.ids, where --jobs gave them
   std::vector<std::string> steps;   // of --steps: "12.0"
   std::vector<std::string> step_names;  // -n beside it
   bool step_mode = false;

@@ -190,13 +190,14 @@ class Srun {
       if (!target) return fail_x11(target.error().text);
       x11_ = std::move(*target);
     }
-    Result<Environment> chosen = exported_environment(part.submission.settings, current_environment());
+    const SubmitSettings& settings = part.submission.settings;
+    Environment caller = current_environment();  // --export chooses of this, too
+    caller.set("SRUN_DEBUG", std::to_string(kUsualDebug + settings.verbose - (settings.quiet ? 1 : 0)));
+    Result<Environment> chosen = exported_environment(settings, caller);
     if (!chosen) return fail_with({chosen.error().text});
     part.environment = std::move(*chosen);
     set_caller_variables(part.environment);
     set_cluster_variable(client_.config(), part.environment);
-    const SubmitSettings& settings = part.submission.settings;
-    part.environment.set("SRUN_DEBUG", std::to_string(kUsualDebug + settings.verbose - (settings.quiet ? 1 : 0)));
     if (spawned_) part.environment.set(kMpiSpawnedVariable, spawned_->text);
     if (own_ && parts_.size() > 1) part.environment.set("SLURM_HET_SIZE", std::to_string(parts_.size()));
     if (!part.submission.settings.name_given) job.name = srun::base_name(part.program[0]);

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
@@ -31,6 +32,10 @@ constexpr const char* kJournal = "journal";
 
 tl::unexpected<Error> cannot(const std::string& what, const fs::path& path, const std::error_code& code) {
   return failure(ErrorCode::kPathMissing, fmt::format("cannot {} {}: {}", what, path.string(), code.message()));
+}
+
+tl::unexpected<Error> cannot_now(const std::string& what, const fs::path& path) {
+  return cannot(what, path, std::error_code(errno, std::generic_category()));
 }
 
 Status flush(const fs::path& path) {
@@ -96,15 +101,44 @@ Status copy_journal(const fs::path& from, const fs::path& to) {
   if (!source) return tl::unexpected(source.error());
   if (Status known = journal::check_format(*source); !known) return known;
   const fs::path file = journal::database_file(to);
+  const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) return cannot_now("make", file);
+  ::close(fd);
   // one transaction that only reads: writers go on meanwhile
   if (Status done = source->run("VACUUM INTO ?", std::string_view(file.native())); !done) return done;
-  fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write, code);
   return flush(file);
 }
 
 bool is_empty_folder(const fs::path& path) {
   std::error_code code;
   return fs::is_directory(path, code) && fs::is_empty(path, code);
+}
+
+// Whoever else can write there could put something of his own in a copy's place while it is made. The sticky bit keeps him from it.
+Status check_place(const fs::path& folder) {
+  struct stat place {};
+  if (::stat(folder.c_str(), &place) != 0) return cannot_now("look at", folder);
+  const bool by_group = (place.st_mode & S_IWGRP) != 0 && place.st_gid != 0 && place.st_gid != ::getegid();
+  const bool by_others = by_group || (place.st_mode & S_IWOTH) != 0;
+  if (!by_others || (place.st_mode & S_ISVTX) != 0) return {};
+  return failure(ErrorCode::kAccessDenied,
+                 fmt::format("others can write to {}: a backup, which holds the cluster's keys, is not made there", folder.string()));
+}
+
+// A new folder for this user alone. What a copy of his that was broken off left there goes.
+Status make_fresh(const fs::path& folder) {
+  struct stat left {};
+  if (::lstat(folder.c_str(), &left) == 0) {
+    if (!S_ISDIR(left.st_mode) || left.st_uid != ::geteuid()) {
+      return failure(ErrorCode::kPathMissing, fmt::format("{} is there already, and no unfinished backup of this user", folder.string()));
+    }
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);
+  }
+  for (const fs::path& path : {folder, folder / kJournal}) {
+    if (::mkdir(path.c_str(), 0700) != 0) return cannot_now("make", path);
+  }
+  return {};
 }
 
 // The name that an older version of `path` is given: path.replaced-1, -2, …
@@ -192,14 +226,16 @@ Result<std::optional<state::ClusterState>> present_state(const fs::path& folder,
 
 Result<BackupContent> back_up(const fs::path& folder, const fs::path& target) {
   std::error_code code;
-  if (fs::exists(target, code) && !is_empty_folder(target)) {
-    return failure(ErrorCode::kPathMissing, fmt::format("{} is there already: a backup goes into a new or empty folder", target.string()));
+  fs::path whole = fs::absolute(target, code).lexically_normal();
+  if (!whole.has_filename()) whole = whole.parent_path();
+  if (fs::exists(whole, code) && !is_empty_folder(whole)) {
+    return failure(ErrorCode::kPathMissing, fmt::format("{} is there already: a backup goes into a new or empty folder", whole.string()));
   }
-  const fs::path fresh = target.string() + ".unfinished";
-  fs::remove_all(fresh, code);
-  fs::create_directories(fresh / kJournal, code);
-  if (code) return cannot("make", fresh, code);
-  fs::permissions(fresh, fs::perms::owner_all, code);
+  const fs::path place = whole.parent_path(), fresh = whole.string() + ".unfinished";
+  fs::create_directories(place, code);
+  if (code) return cannot("make", place, code);
+  if (Status ok = check_place(place); !ok) return tl::unexpected(ok.error());
+  if (Status ok = make_fresh(fresh); !ok) return tl::unexpected(ok.error());
   Status done = copy_journal(folder / kJournal, fresh / kJournal);
   for (const char* key : kKeys) {
     if (done) done = copy_key(folder / key, fresh / key);
@@ -213,9 +249,9 @@ Result<BackupContent> back_up(const fs::path& folder, const fs::path& target) {
     }
   }
   if (content) {
-    fs::rename(fresh, target, code);
+    fs::rename(fresh, whole, code);
     if (code) content = cannot("rename", fresh, code);
-    else if (Status ok = flush(fs::absolute(target, code).lexically_normal().parent_path()); !ok) content = tl::unexpected(ok.error());
+    else if (Status ok = flush(place); !ok) content = tl::unexpected(ok.error());
   }
   if (!content) fs::remove_all(fresh, code);
   return content;
@@ -224,6 +260,7 @@ Result<BackupContent> back_up(const fs::path& folder, const fs::path& target) {
 Result<Restored> restore(const fs::path& backup, const fs::path& folder, uint32_t owner) {
   const fs::path journal = folder / kJournal;
   std::error_code code;
+  if (!fs::is_directory(backup, code)) return failure(ErrorCode::kPathMissing, fmt::format("{}: there is no such folder", backup.string()));
   fs::create_directories(folder, code);
   std::optional<Result<journal::FolderLock>> lock(journal::FolderLock::take(journal));
   if (!*lock) return tl::unexpected((*lock).error());
@@ -235,7 +272,8 @@ Result<Restored> restore(const fs::path& backup, const fs::path& folder, uint32_
   if (!present) return tl::unexpected(present.error());
   Restored out{*content, {}};
   const fs::path file = journal::database_file(journal), fresh = file.string() + ".new";
-  fs::copy_file(journal::database_file(backup / kJournal), fresh, fs::copy_options::overwrite_existing, code);
+  fs::remove(fresh, code);
+  fs::copy_file(journal::database_file(backup / kJournal), fresh, code);  // a new one: follows no link
   if (code) return cannot("copy the journal to", fresh, code);
   fs::permissions(fresh, fs::perms::owner_read | fs::perms::owner_write, code);
   if (Status ok = flush(fresh); !ok) return tl::unexpected(ok.error());

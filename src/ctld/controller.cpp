@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "common/base/append_file.hpp"
 #include "common/base/file_time.hpp"
 #include "common/base/host_name.hpp"
 #include "common/base/text.hpp"
@@ -59,6 +60,15 @@ size_t most_request_bytes(const ClusterConfig& config) {
   constexpr size_t kMostScript = size_t{44} << 20;
   const auto script = to_number<size_t>(option_value(config.scheduler_parameters, "max_script_size").value_or("")).value_or(0);
   return kBesideTheScript + std::min(script, kMostScript);
+}
+
+// The next start would fail where it cannot be opened.
+Status check_new_log(const ClusterConfig& running, const ClusterConfig& fresh) {
+  const std::string& file = fresh.slurmctld_log_file;
+  if (file.empty() || file == running.slurmctld_log_file) return {};
+  const auto log_file = AppendFile::open(file);
+  if (log_file) return {};
+  return failure(ErrorCode::kInvalidConfig, fmt::format("SlurmctldLogFile={}", log_file.error().text));
 }
 
 }  // namespace
@@ -271,9 +281,12 @@ Status Controller::Graph::read_again() {
     log::error("reconfigure refused: {}", ok.error().text);
     return ok;
   }
-  for (const std::string& warning : warnings) log::info("{}", warning);
-  for (const std::string& problem : unusable_programs(*fresh)) log::error("{}", problem);
   const auto running = publisher->newest()->state->config;
+  if (auto ok = check_new_log(*running, *fresh); !ok) {
+    log::error("reconfigure refused: {}", ok.error().text);
+    return ok;
+  }
+  for (const std::string& warning : warnings) log::info("{}", warning);
   if (fresh->without_effect != running->without_effect) {
     if (const std::string ignored = tables::ignored_summary(*fresh); !ignored.empty()) log::warning("{}: {}", options.config_path, ignored);
   }
@@ -324,6 +337,7 @@ void Controller::Graph::stop() {
   if (health_checks) health_checks->stop();
   if (group_checks) group_checks->stop();
   if (scheduler) scheduler->stop();
+  programs.stop();  // what ends in time is told to the engine
   if (engine) engine->stop();
   if (commit) commit->stop();
   if (publisher) publisher->stop();

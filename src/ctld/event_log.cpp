@@ -16,6 +16,7 @@
 #include "common/tables/job_states.hpp"
 #include "common/net/clock.hpp"
 #include "common/tables/step_names.hpp"
+#include "ctld/changed_values.hpp"
 #include "ctld/sched/policy/priority.hpp"
 #include "ctld/state/exit_status.hpp"
 #include "ctld/state/fold.hpp"
@@ -32,6 +33,8 @@ constexpr size_t kMostAtOnce = 256;         // lines
 constexpr std::chrono::milliseconds kPause(50);
 
 std::string by_uid(uint32_t uid) { return uid == kNobody ? "" : fmt::format(" by uid {}", uid); }
+
+std::string after_colon(const std::string& text) { return text.empty() ? "" : ": " + text; }
 
 std::string status_words(int32_t status) {
   if (const int32_t signal = signal_of(status); signal != 0) return fmt::format("WTERMSIG {}", signal);
@@ -167,8 +170,9 @@ class EventLines {
   void operator()(const NodeStateChanged& e);
   void operator()(const NodeUpdated& e) { info("update_node: node {} changed{}", node(e.node), by_uid(at_.by)); }
   void operator()(const PartitionChanged& e) {
-    info("update_part: partition {} State={} Nodes={}{}", e.config->name, partition_state_text(e.config->state), e.config->nodes_text,
-         by_uid(at_.by));
+    const Partition* before = find_partition(at_.before, e.config->name);
+    info("update_part: partition {} State={} Nodes={}{}{}", e.config->name, partition_state_text(e.config->state), e.config->nodes_text,
+         by_uid(at_.by), before == nullptr ? "" : after_colon(changed_values(*before->config, *e.config)));
   }
   void operator()(const PartitionDeleted& e) { info("delete_partition: partition {}{}", e.name, by_uid(at_.by)); }
   void operator()(const NodesCreated& e) {
@@ -188,11 +192,11 @@ class EventLines {
   void operator()(const CrontabReplaced& e) { info("crontab of uid {}: {} jobs{}", e.crontab.uid, e.crontab.jobs.size(), by_uid(at_.by)); }
   void operator()(const ReservationChanged& e) {
     const Reservation& it = e.reservation;
-    const bool made = reservation(it.id) == nullptr;
+    const Reservation* before = reservation(it.id);
     // what the controller does to one by itself (its next day, other nodes) is worth less than what somebody asked for
-    line(at_.by == kNobody ? Level::kVerbose : Level::kInfo, "sched: {} reservation={} users={} nodes={} start={} end={}{}",
-         made ? "Created" : "Updated", it.name, it.users.empty() ? "(null)" : it.users, node_list(at_.after, it.nodes),
-         format_time(it.start), format_time(it.end), by_uid(at_.by));
+    line(at_.by == kNobody ? Level::kVerbose : Level::kInfo, "sched: {} reservation={} users={} nodes={} start={} end={}{}{}",
+         before == nullptr ? "Created" : "Updated", it.name, it.users.empty() ? "(null)" : it.users, node_list(at_.after, it.nodes),
+         format_time(it.start), format_time(it.end), by_uid(at_.by), before == nullptr ? "" : after_colon(changed_values(*before, it)));
   }
   void operator()(const ReservationDeleted& e) { info("sched: Deleted reservation {}{}", reservation_name(e.id), by_uid(at_.by)); }
 

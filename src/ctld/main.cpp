@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "common/base/contains.hpp"
 #include "common/base/version.hpp"
 #include "common/conf/check.hpp"
 #include "common/conf/load.hpp"
@@ -16,6 +17,7 @@
 #include "ctld/backup.hpp"
 #include "ctld/certificate_files.hpp"
 #include "ctld/controller.hpp"
+#include "ctld/start_checks.hpp"
 
 namespace {
 
@@ -107,7 +109,11 @@ int main(int argc, char** argv) {
   a.program = "slurmctld";
   if (const auto code = parse(argc, argv, a)) return *code;
   if (a.test) {
-    const ConfigCheck check = check_config(config_path(a.config));
+    ConfigCheck check = check_config(config_path(a.config));
+    if (check.errors.empty()) {
+      check.errors = ctld::start_errors(check.config);
+      std::erase_if(check.warnings, [&](const std::string& warning) { return contains(check.errors, warning); });
+    }
     std::fputs(check_text(check).c_str(), stdout);
     return check.errors.empty() ? 0 : 1;
   }

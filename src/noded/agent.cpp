@@ -90,6 +90,7 @@ class Agent::Graph {
     }
     node_.cluster_id = read_cluster_id(node_.spool_dir);
     if (!node_.cluster_id.empty()) node_.credential_key = read_credential_key(node_.spool_dir);
+    knew_cluster_ = !node_.cluster_id.empty();
     node_.last_job.emplace(node_.spool_dir);
     Status ok = open_identity();
     if (!ok) return ok;
@@ -218,6 +219,7 @@ class Agent::Graph {
   }
 
   void registered(const protocol::RegisterNodeReply& reply) {
+    if (!std::exchange(knew_cluster_, true)) steps_->end_strays();
     if (reply.removed && !reply.forget.empty())
       log::error("the cluster does not have this node any more; steps that are ended: {}", reply.forget.size());
     for (const protocol::StepKey& key : reply.forget) {
@@ -273,6 +275,7 @@ class Agent::Graph {
   std::optional<RequestParts> requests_;
   std::optional<net::RpcServer> server_;
   std::unique_ptr<net::AsyncClient> controller_;
+  bool knew_cluster_ = false;  // when it looked for step daemons of this node
   std::optional<ConfigCache> cache_;  // none: slurm.conf is this host's own
   std::thread thread_;
 };

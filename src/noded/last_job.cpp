@@ -28,9 +28,11 @@ Status LastJob::note(const protocol::JobNumber& number) {
   if (fd_ < 0) fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   // always as long: a write that is cut short leaves no other number
   const std::string text = fmt::format("{:010} {:010}\n", number.round, number.job);
-  if (fd_ < 0 || ::pwrite(fd_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
-    return failure(errno == ENOSPC ? ErrorCode::kStorageFull : ErrorCode::kError,
-                   fmt::format("cannot write {}: {}", path_, errno_text(errno)));
+  const ssize_t written = fd_ < 0 ? -1 : ::pwrite(fd_, text.data(), text.size(), 0);
+  if (written != static_cast<ssize_t>(text.size())) {
+    const int error = written < 0 ? errno : ENOSPC;
+    const bool full = error == ENOSPC || error == EDQUOT;
+    return failure(full ? ErrorCode::kStorageFull : ErrorCode::kError, fmt::format("cannot write {}: {}", path_, errno_text(error)));
   }
   number_ = number;
   return {};

@@ -9,6 +9,7 @@
 #include "common/daemon/log_setup.hpp"
 #include "common/log/log.hpp"
 #include "common/model/ping_interval.hpp"
+#include "common/net/clock.hpp"
 #include "noded/gres_devices.hpp"
 #include "noded/inventory.hpp"
 
@@ -18,13 +19,15 @@ Time now() {
   return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
 }
 
+Time controller_time(const NodeState& node) { return node.controller_clock.time(now(), net::steady_now()); }
+
 void heard_controller(NodeState& node) {
   const Time before = std::exchange(node.last_controller_message, now());
   if (before == kNoTime || !gives_nodes_up(*node.config)) return;
   // the answer to what was heard last may have been lost; a silence of usual length means nothing
   const Duration interval = ping_interval(*node.config);
   const Duration limit = std::max(node.config->slurmd_timeout - interval, interval * 3 / 2);
-  if (node.last_controller_message - before >= limit) node.launches_from = node.last_controller_message;
+  if (node.last_controller_message - before >= limit) node.launches_from = controller_time(node);
 }
 
 const NodeConfig* find_node_config(const ClusterConfig& config, std::string_view name) {
@@ -54,6 +57,10 @@ void adopt_config(NodeState& node, ClusterConfig config) {
                        node.config->debug_flags);
   }
   if (const NodeConfig* self = find_node_config(*node.config, node.name)) node.self = *self;
+  const std::string& folder = node.config->slurmd_spool_dir;
+  if (before != nullptr && before->slurmd_spool_dir != folder && node_path(folder, node.self) != node.spool_dir) {
+    log::warning("SlurmdSpoolDir={} waits for a restart of this agent, which uses {}", folder, node.spool_dir);
+  }
   const Time agent_start = node.hardware.agent_start;
   const auto host_name = node.hardware.host_name;
   const auto address = node.hardware.address;

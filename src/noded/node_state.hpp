@@ -11,6 +11,7 @@
 #include "common/model/node.hpp"
 #include "common/net/signer.hpp"
 #include "common/tables/environment.hpp"
+#include "noded/controller_clock.hpp"
 #include "noded/last_job.hpp"
 #include "noded/mailbox.hpp"
 
@@ -40,11 +41,14 @@ struct NodeState {
   std::optional<net::CredentialVerifier> verifier;  // empty: not registered since the start
   Time started = kNoTime;
   Time last_controller_message = kNoTime;
+  ControllerClock controller_clock;
+  Time answered_from = kNoTime;  // by the controller's clock, as the next one: when it answered this agent's first registration
   Time launches_from = kNoTime;  // what the controller signed before counts no more: heard_controller()
   Time features_changed = kNoTime;  // order that was carried out without a reboot
 };
 
 [[nodiscard]] Time now();
+[[nodiscard]] Time controller_time(const NodeState& node);  // of now
 
 // The controller was heard just now. After a silence in which it may have given this node up, its jobs may run elsewhere:
 // launches that it signed before count no more, as one may have waited in a connection that was cut.

@@ -6,12 +6,13 @@
 
 #include "common/base/replace_file.hpp"
 #include "common/log/log.hpp"
+#include "common/net/clock.hpp"
 #include "common/tables/errors.hpp"
 
 namespace sluice::noded {
 namespace {
 
-constexpr Duration kCallTime = std::chrono::seconds(20);
+constexpr auto kLookAgain = std::chrono::seconds(60);  // at a clock that is wrong
 
 std::string id_file(const std::string& spool_dir) {
   return spool_dir + "/cluster_id";
@@ -50,7 +51,7 @@ Status write_cluster_id(const std::string& spool_dir, const std::string& id) {
 }
 
 Registrar::Registrar(NodeState& node, net::AsyncClient& controller, NodeFeatures& features, Handlers handlers)
-    : node_(node), controller_(controller), features_(features), handlers_(std::move(handlers)), retry_(node.io), silence_(node.io) {
+    : node_(node), controller_(controller), features_(features), handlers_(std::move(handlers)), retry_(node.io), silence_(node.io), clock_(node.io) {
   watch_silence();
 }
 
@@ -84,16 +85,34 @@ void Registrar::send(protocol::RegisterNodeRequest request) {
   request.last_job = node_.last_job->number();
   request.credential_key = node_.credential_key;
   handlers_.fill(request);
+  request.sent = now();
+  const SteadyTime asked = net::steady_now();
+  request.clock_ahead = node_.controller_clock.ahead(request.sent, asked);
   controller_.call<protocol::RegisterNodeReply>(
-      request, kCallTime,
-      [this, mailbox = node_.mailbox](const Result<protocol::RegisterNodeReply>& reply) {
-        mailbox->post([this, reply] {
+      request, protocol::kRegistrationTime,
+      [this, mailbox = node_.mailbox, asked, told = request.clock_ahead](const Result<protocol::RegisterNodeReply>& reply) {
+        mailbox->post([this, reply, told, asked, answered = net::steady_now()] {
           busy_ = false;
           if (!reply) return failed(reply.error());
-          registered(*reply);
+          registered(*reply, {asked, answered, told});
           if (std::exchange(again_, false)) send();
         });
       });
+}
+
+// The controller is to know how the clock is: it drains a node whose clock is too wrong, and takes that back.
+void Registrar::compare_clocks(std::optional<Duration> told) {
+  const auto ahead = node_.controller_clock.ahead(now(), net::steady_now());
+  if (!ahead) return;
+  const std::string text = protocol::clock_difference_text(*ahead);
+  if (!text.empty() && text != last_difference_) log::warning("the clock of this node is {}", text);
+  last_difference_ = text;
+  if (std::chrono::abs(*ahead - told.value_or(Duration(0))) > protocol::kNotedClockDifference) again_ = true;
+  if (std::chrono::abs(*ahead) <= protocol::kMostClockDifference) return;
+  clock_.expires_after(kLookAgain);
+  clock_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (!cancelled) start();
+  });
 }
 
 void Registrar::failed(const Error& error) {
@@ -122,7 +141,7 @@ Status Registrar::take_key(const protocol::RegisterNodeReply& reply) {
   return {};
 }
 
-void Registrar::registered(protocol::RegisterNodeReply reply) {
+void Registrar::registered(protocol::RegisterNodeReply reply, const Asked& asked) {
   if (!node_.cluster_id.empty() && reply.cluster_id != node_.cluster_id) {
     return failed({ErrorCode::kWrongCluster, "this node belongs to cluster " + node_.cluster_id +
                                                  ", the controller to " + reply.cluster_id});
@@ -138,6 +157,8 @@ void Registrar::registered(protocol::RegisterNodeReply reply) {
     }
     node_.cluster_id = reply.cluster_id;
   }
+  node_.controller_clock.told(reply.sent, asked.at, asked.answered);
+  if (node_.registered_with == kNoTime) node_.answered_from = reply.sent == kNoTime ? node_.started : reply.sent;
   node_.registered_with = reply.controller_start;
   heard_controller(node_);
   const std::vector<GresDevices> devices = node_.hardware.devices;
@@ -147,6 +168,7 @@ void Registrar::registered(protocol::RegisterNodeReply reply) {
   if (devices != node_.hardware.devices || helpers != node_.config->helpers) again_ = true;
   retry_.succeeded();
   log::info("registered as {}", node_.name);
+  compare_clocks(asked.told);
   handlers_.on_registered(reply);
 }
 

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <string>
 
 #include <boost/asio/steady_timer.hpp>
 
@@ -30,8 +32,14 @@ class Registrar {
  private:
   void send();
   void send(protocol::RegisterNodeRequest request);
+  struct Asked {
+    SteadyTime at;
+    SteadyTime answered;
+    std::optional<Duration> told;  // what the registration said of this host's clock
+  };
+  void compare_clocks(std::optional<Duration> told);
   void failed(const Error& error);
-  void registered(protocol::RegisterNodeReply reply);
+  void registered(protocol::RegisterNodeReply reply, const Asked& asked);
   Status take_key(const protocol::RegisterNodeReply& reply);
   void watch_silence();
 
@@ -41,6 +49,8 @@ class Registrar {
   Handlers handlers_;
   Retry retry_;
   boost::asio::steady_timer silence_;
+  boost::asio::steady_timer clock_;  // while this host's is too wrong
+  std::string last_difference_;      // that was noted
   bool busy_ = false;
   bool again_ = false;
 };

@@ -18,6 +18,7 @@
 #include "common/tables/step_names.hpp"
 #include "common/wire/codec.hpp"
 #include "noded/inventory.hpp"
+#include "noded/launch_age.hpp"
 
 namespace sluice::noded {
 namespace {
@@ -26,16 +27,13 @@ using net::CallContext;
 using net::Responder;
 using protocol::Empty;
 
-// Only the controller gives orders; it runs as root or SlurmUser.
+// Only the controller gives orders; it runs as root or SlurmUser. Others are told of by the server, which writes no more lines
+// than a disk can bear.
 template <class Request, class Reply, class Run>
 void handle_order(net::RpcServer& server, RequestParts& parts, Run run) {
   server.handle<Request, Reply>(
       [&parts, run](const CallContext& context, Request request, Responder<Reply> responder) {
-        if (!context.is_super_user()) {
-          log::error("{} from user {} at {} refused", context.method, context.identity.uid,
-                     context.peer);
-          return responder.fail(ErrorCode::kAccessDenied);
-        }
+        if (!context.is_super_user()) return responder.fail(ErrorCode::kAccessDenied);
         auto answer = std::make_shared<Responder<Reply>>(std::move(responder));
         parts.node.mailbox->post([&parts, run, answer, request = std::move(request)]() mutable {
           heard_controller(parts.node);
@@ -76,30 +74,6 @@ void set_route(RequestParts& parts, const protocol::StepLaunch& launch, uint32_t
   if (parent != UINT32_MAX) parts.reporter.set_route(launch.key, launch.layout.nodes[parent].name);
 }
 
-// A launch that was seen on the wire is of no use later: when its job is over it is known to be (Jobs
-// remembers longer than it holds), and after a restart, when that is forgotten, only later ones count.
-Status check_age(NodeState& node, const protocol::StepLaunch& launch) {
-  const Time present = now();
-  node.started = std::min(node.started, present);  // a clock that was set back is right now
-  node.launches_from = std::min(node.launches_from, present);
-  const int64_t age = to_seconds(present - launch.issued);
-  if (launch.issued > present + net::kClockTolerance) {
-    return failure(ErrorCode::kInvalidCredential,
-                   fmt::format("Invalid job credential: it is not valid yet (clock difference {} s)", -age));
-  }
-  if (present - launch.issued > protocol::kLaunchLifetime + net::kClockTolerance) {
-    return failure(ErrorCode::kInvalidCredential,
-                   fmt::format("Invalid job credential: it has expired (signed {} s ago; check the clocks)", age));
-  }
-  if (launch.issued < node.started) {
-    return failure(ErrorCode::kRetry, "the launch was signed before this agent was started");
-  }
-  if (launch.issued < node.launches_from) {
-    return failure(ErrorCode::kRetry, "the controller was not heard for long since it was signed: its job may run elsewhere");
-  }
-  return {};
-}
-
 void log_launch(const StepId& step, uint32_t uid) {
   if (step.step == kBatchStep) log::info("Launching batch job {} for UID {}", step_log_name(step), uid);
   else log::info("launch task {} request from UID:{}", step_log_name(step), uid);
@@ -112,7 +86,6 @@ Result<Empty> launch(RequestParts& parts, protocol::LaunchStepRequest request) {
     return failure(ErrorCode::kRetry, "the launch was signed with another credential.key than this node knows");
   }
   if (auto ok = parts.node.verifier->verify(request.launch, request.signature); !ok) {
-    log::error("a launch without the controller's signature was refused");
     return failure(ErrorCode::kInvalidCredential, "Invalid job credential");
   }
   auto message = wire::decode<protocol::StepLaunch>(request.launch);
@@ -133,14 +106,17 @@ Result<Empty> launch(RequestParts& parts, protocol::LaunchStepRequest request) {
   parts.steps.adopt(message->key);
   const bool is_new = !parts.steps.knows(message->key);  // else the controller repeats an order of which it heard no answer
   if (is_new) {
-    if (auto ok = check_age(parts.node, *message); !ok) {
+    if (auto ok = check_age(parts.node, message->issued); !ok) {
       log::error("the launch of {} was refused: {}", step_log_name(message->key.id), ok.error().text);
+      parts.registrar.start();  // which asks for the controller's time
       return tl::unexpected<Error>(ok.error());
     }
   }
-  if (auto ok = parts.node.last_job->note({message->job_round, message->key.id.job}); !ok) {
+  if (auto ok = parts.node.last_job->note({message->job_round, message->key.id.job}); !ok && is_new) {
     log::error("{}", ok.error().text);
-    return failure(ErrorCode::kRetry, ok.error().text);
+    const bool full = ok.error().code == ErrorCode::kStorageFull;
+    parts.steps.refuse(message->key, message->uid, full ? protocol::kSpoolIsFull : ok.error().text);
+    return Empty{};  // a report follows, as of what cannot begin for other reasons
   }
   if (is_new) {
     log_launch(message->key.id, message->job_spec->uid);

@@ -2,6 +2,10 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "common/rpc/fanout.hpp"
 #include "common/rpc/rpc_server.hpp"
@@ -33,6 +37,10 @@ struct RequestParts {  // all outlive the server
 void add_requests(net::RpcServer& server, RequestParts& parts);
 // Those of sbcast.
 void add_broadcast_requests(net::RpcServer& server, RequestParts& parts);
+
+// Where a block goes: all nodes of the ticket, or those of them that are named. kBadRequest: more are named than it has.
+[[nodiscard]] Result<std::vector<net::FanoutTarget>> block_targets(const std::vector<protocol::NodeAddress>& nodes,
+                                                                   const std::vector<std::string>& only);
 
 // `scontrol show slurmd`
 [[nodiscard]] std::vector<std::string> describe_agent(const NodeState& node, const Steps& steps,

@@ -9,6 +9,7 @@
 #include "common/log/log.hpp"
 #include "common/net/tls_config.hpp"
 #include "common/protocol/stepd_start.hpp"
+#include "noded/stray_daemons.hpp"
 
 namespace sluice::noded {
 namespace {
@@ -37,6 +38,7 @@ Result<std::shared_ptr<SpareDaemon::Daemon>> SpareDaemon::start() {
   std::string name = protocol::kSpareDaemon;
   name.resize(protocol::kDaemonNameRoom, ' ');
   Environment environment = helper_environment(node_);
+  environment.set(kClusterOfDaemon, node_.cluster_id);
   if (net::uses_tls(*node_.config)) environment.set(protocol::kWillEncrypt, "1");
   const auto pid =
       children_.spawn({node_.sbin_dir + "/slurmstepd",

@@ -18,6 +18,7 @@
 #include "common/tables/step_names.hpp"
 #include "common/wire/codec.hpp"
 #include "noded/orphans.hpp"
+#include "noded/stray_daemons.hpp"
 #include "noded/waiting_orders.hpp"
 
 namespace sluice::noded {
@@ -136,8 +137,23 @@ Status Steps::adopt_all() {
   if (auto ok = spool_.prepare(); !ok) return ok;
   const auto keys = spool_.scan();
   if (!keys) return tl::unexpected<Error>(keys.error());  // "no step runs here" would end those that do
+  end_strays();
   adopt(*keys);
   return {};
+}
+
+void Steps::end_strays() {
+  for (const StepDaemon& daemon : find_step_daemons({node_.name, node_.spool_dir, node_.config_path, node_.cluster_id})) {
+    const auto keys = spool_.scan();
+    const bool recorded = !keys || std::ranges::any_of(*keys, [&](const protocol::StepKey& key) {
+      const uint32_t pid = spool_.record_of(key).daemon_pid;
+      return pid == daemon.process.pid || (pid == 0 && step_id_text(key.id) == daemon.step);
+    });
+    if (recorded) continue;
+    const size_t tasks = end_with_tasks(daemon.process);
+    log::error("the step daemon of {} (process {}) ran on, and {} does not know of it: it was ended, with {} processes of its tasks",
+               daemon.step, daemon.process.pid, node_.spool_dir, tasks);
+  }
 }
 
 void Steps::adopt_late_ones() {
@@ -220,6 +236,15 @@ void Steps::launch(const protocol::StepLaunch& launch, std::string encoded, uint
     start.mount_namespace = *file;
     start_daemon(step, wire::encode(start));
   });
+}
+
+void Steps::refuse(const protocol::StepKey& key, uint32_t uid, const std::string& why) {
+  if (knows(key)) return;
+  auto step = std::make_shared<Step>();
+  step->key = key;
+  step->uid = uid;
+  steps_.emplace(key, step);
+  lost(step, why, true);
 }
 
 void Steps::start_daemon(const StepPtr& step, const std::string& start) {

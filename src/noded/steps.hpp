@@ -39,12 +39,17 @@ class Steps {
   [[nodiscard]] Status adopt_all();
   // The same for a step that an agent before this one started, and whose daemon claimed it since; no-op for others.
   void adopt(const protocol::StepKey& key);
+  // Ends the step daemons of this node that the spool does not know: what they run would be begun again beside them. adopt_all() does
+  // so, too; where the spool was lost it is to be done again when the cluster is known, and before a launch is taken.
+  void end_strays();
   // For all that there are by now.
   void adopt_late_ones();
 
   // Starts a daemon; `encoded` is the signed message that `launch` was decoded from. No-op if the
   // step was started here before. Its end, or that it cannot start, comes through OnEnded.
   void launch(const protocol::StepLaunch& launch, std::string encoded, uint32_t node_index);
+  // The node is to blame that the step cannot begin here: it is reported, and drains the node. No-op for one that is known.
+  void refuse(const protocol::StepKey& key, uint32_t uid, const std::string& why);
   [[nodiscard]] bool knows(const protocol::StepKey& key) const;
   // Its daemon took orders, or it is over and not forgotten.
   [[nodiscard]] bool has_begun(const protocol::StepKey& key) const;

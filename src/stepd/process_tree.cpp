@@ -1,10 +1,13 @@
 #include "stepd/process_tree.hpp"
 
 #include <cctype>
+#include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <dirent.h>
 #include <fmt/format.h>
@@ -78,6 +81,15 @@ std::vector<pid_t> descendants(pid_t root) {
   }
   found.erase(found.begin());
   return found;
+}
+
+bool catches_term(pid_t pid) {
+  constexpr std::string_view kCaught = "\nSigCgt:";
+  const auto text = read_file(fmt::format("/proc/{}/status", pid));
+  const size_t at = text ? text->find(kCaught) : std::string::npos;
+  if (at == std::string::npos) return false;
+  const uint64_t caught = std::strtoull(text->c_str() + at + kCaught.size(), nullptr, 16);
+  return (caught >> (SIGTERM - 1) & 1U) != 0;
 }
 
 }  // namespace sluice::stepd

@@ -12,4 +12,7 @@ namespace sluice::stepd {
 // Zombies are.
 [[nodiscard]] std::vector<pid_t> descendants(pid_t root);
 
+// Whether it has a handler for SIGTERM: it does not ignore it, nor die by it.
+[[nodiscard]] bool catches_term(pid_t pid);
+
 }  // namespace sluice::stepd

@@ -21,6 +21,7 @@ namespace {
 
 constexpr auto kMemoryInterval = std::chrono::milliseconds(250);
 constexpr auto kEndInterval = std::chrono::milliseconds(20);
+constexpr auto kLeftoverInterval = std::chrono::milliseconds(250);
 constexpr auto kTimeToTell = std::chrono::milliseconds(250);
 constexpr auto kReportRetry = std::chrono::seconds(1);
 constexpr auto kLeftoverGrace = std::chrono::seconds(2);
@@ -179,19 +180,21 @@ void StepDaemon::check_done() {
     sinks_.drop();
   }
   if (finished_) return;
-  end_timer_.expires_after(kEndInterval);
+  // the end of a process that has KillWait is heard of
+  const bool long_wait = left && leftovers_since_ && !killing_ && std::chrono::steady_clock::now() - *leftovers_since_ >= kLeftoverGrace;
+  end_timer_.expires_after(long_wait ? kLeftoverInterval : kEndInterval);
   end_timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) check_done();
   });
 }
 
-// Processes that got TERM together with the tasks have a moment to end: an srun of a batch script
-// tells what became of its step. SIGKILL (KillWait is over) ends that moment.
+// Processes that got TERM together with the tasks have a moment to end. Those that do something about it have KillWait,
+// as the tasks have: an srun of a batch script passes on what its own tasks say until they have ended.
 bool StepDaemon::leftovers_may_end_alone() {
   if (!terminating_ || killing_) return false;
   const auto now = std::chrono::steady_clock::now();
   if (!leftovers_since_) leftovers_since_ = now;
-  return now - *leftovers_since_ < kLeftoverGrace;
+  return now - *leftovers_since_ < kLeftoverGrace || std::ranges::any_of(members(), catches_term);
 }
 
 bool StepDaemon::gave_up_killing() {

@@ -124,7 +124,9 @@ void StepDaemon::on_listener_frame(const Frame& frame) {
       return;
     case FrameType::kSignalTasks:
       if (const auto request = wire::decode<protocol::SignalTasks>(frame.body)) {
-        signal_members(static_cast<int>(request->signal));
+        const auto signal = static_cast<int>(request->signal);
+        // an srun that was told to end, too, and could not ask the controller: the tasks keep their KillWait
+        if (signal != SIGKILL || !terminating_) signal_members(signal);
       }
       return;
     default:
@@ -189,7 +191,7 @@ void StepDaemon::on_owner_lost(bool ended) {
   if (!ended && !held_plan_) return;
   // one that goes after them has given up waiting for their streams (EioTimeout): it ends its job itself
   srun_ended_ = std::ranges::any_of(tasks_, &Task::running);
-  terminate(true, {});
+  if (!terminating_) terminate(true, {});  // else they have KillWait, whether srun lives as long or not
 }
 
 void StepDaemon::list_pids() {

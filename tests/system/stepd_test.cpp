@@ -160,6 +160,52 @@ TEST(Stepd, TerminationReachesEverythingTheTasksStarted) {
   EXPECT_EQ(::kill(grandchild, 0), -1);
 }
 
+// The bug: an srun of a batch script gets TERM with its job, asked for KILL, and its tasks could save nothing.
+TEST(Stepd, TasksThatEndHaveKillWaitWhateverTheirSrunWants) {
+  StepdDriver driver;
+  driver.start.kill_wait = std::chrono::seconds(60);
+  driver.make_step(1, {"sh", "-c", "trap 'echo got' TERM; trap 'echo again' USR1; echo up; while [ ! -e go ]; do sleep 0.01; done"});
+  FramePeer& agent = driver.run();
+  FramePeer& srun = driver.srun();
+  ASSERT_TRUE(srun.wait_for(FrameType::kStdout));
+  agent.send(FrameType::kAgentTerminate, wire::encode(protocol::TerminateStepRequest{}));
+  ASSERT_TRUE(srun.wait_for(FrameType::kStdout)) << "got";
+  srun.send(FrameType::kSignalTasks, wire::encode(protocol::SignalTasks{SIGKILL}));
+  srun.send(FrameType::kSignalTasks, wire::encode(protocol::SignalTasks{SIGUSR1}));
+  ASSERT_TRUE(srun.wait_for(FrameType::kStdout)) << "again";
+  driver.write("go", "");
+  EXPECT_EQ(driver.ended().exit_status, 0);
+}
+
+TEST(Stepd, TasksThatEndHaveKillWaitWithoutTheirSrun) {
+  StepdDriver driver;
+  driver.start.kill_wait = std::chrono::seconds(60);
+  driver.make_step(1, {"sh", "-c", "trap '' TERM; echo up; read x; sleep 0.1; echo saved > mark"});
+  FramePeer& agent = driver.run();
+  FramePeer& srun = driver.srun();
+  ASSERT_TRUE(srun.wait_for(FrameType::kStdout));
+  protocol::TerminateStepRequest request;
+  request.message = "CANCELLED AT 2026-11-21T02:38:22";
+  agent.send(FrameType::kAgentTerminate, wire::encode(request));
+  ASSERT_TRUE(srun.wait_for(FrameType::kMessage));
+  srun.close();
+  EXPECT_EQ(driver.ended().exit_status, 0);
+  EXPECT_EQ(driver.read("mark"), "saved\n");
+}
+
+// The bug: two seconds after the script's end the rest was killed, an srun among it.
+TEST(Stepd, WhatAScriptLeavesBehindHasKillWait) {
+  StepdDriver driver;
+  driver.start.kill_wait = std::chrono::seconds(60);
+  driver.job.std_out = "out";
+  driver.launch.script = "#!/bin/sh\n(trap 'sleep 2.5; echo saved; exit' TERM; echo > up; while :; do sleep 0.05; done) &\nwait\n";
+  FramePeer& agent = driver.run();
+  while (!std::filesystem::exists(driver.folder + "/up")) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  agent.send(FrameType::kAgentTerminate, wire::encode(protocol::TerminateStepRequest{}));
+  EXPECT_EQ(WTERMSIG(driver.ended().exit_status), SIGTERM);
+  EXPECT_TRUE(has(driver.read("out"), "saved\n")) << driver.read("out");
+}
+
 // TERM is told as the end that it may be, to the output alone; the end itself is told to srun then, without a word.
 TEST(Stepd, TellsOfATermOnce) {
   StepdDriver driver;

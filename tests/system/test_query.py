@@ -246,7 +246,7 @@ class Query(ClusterCase):
 
     def test_iterate(self):  # -i of squeue and sinfo
         for command in ("squeue", "sinfo"):
-            with self.cluster.start(command, "-h", "-i", "1", stdout=-1) as process:
+            with self.cluster.start(command, "-i", "1", stdout=-1) as process:
                 lines = [process.stdout.readline() for _ in range(12)]
                 process.terminate()
             self.assertGreaterEqual(sum(":" in line and line.split()[-1].startswith("20") for line in lines), 2, lines)

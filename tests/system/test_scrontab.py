@@ -90,7 +90,11 @@ class Scrontab(ClusterCase):
             self.assertEqual((done.returncode, done.stderr), (1, f"scrontab: error: {error}\n"))
         done = self.install("#SCRON --nosuchoption\n@daily true\n", check=False)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("scrontab: error: line 2: the options before it are not valid\n", done.stderr)
+        self.assertEqual(done.stderr, "scrontab: unrecognized option '--nosuchoption'\nTry \"scrontab --help\" for more information\n"
+                         "scrontab: error: line 1: the options are not valid\n")
+        for options, error in (("-W", "line 2: --wait is not for crontabs"), ("--wrap x", "line 2: --wrap is not for crontabs")):
+            done = self.install(f"#SCRON -t 5\n#SCRON {options}\n@daily true\n", check=False)
+            self.assertEqual((done.returncode, done.stderr), (1, f"scrontab: error: {error}\n"))
         self.assertEqual(self.jobs(), jobs)  # as it was
         self.assertEqual(self.out("scrontab", "-l"), "@daily true\n")
 

@@ -201,10 +201,10 @@ void show_topology(Session& session, const std::string& what) {
   const auto config = whole_config(session);
   if (!config) return session.fail("slurm_load_topo error: " + error_text(config.error()));
   if (config->switches.empty()) {
-    if (!what.empty()) {
-      return session.fail("scontrol: error: No topology information available");
-    }
-    std::fputs("scontrol: error: No topology information available\n", stderr);  // nothing is missing
+    if (keyed) return session.fail("scontrol: error: No topology information available");
+    const std::string why = what.empty() ? "No topology information available"
+                                         : "Topology information contains no switch or node named " + what;
+    std::fprintf(stderr, "scontrol: error: %s\n", why.c_str());  // no failure, as in Slurm
     return;
   }
   std::map<std::string, Switch> all;

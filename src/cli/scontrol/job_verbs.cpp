@@ -7,11 +7,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <set>
+#include <thread>
 
 #include "cli/scontrol/session.hpp"
 #include "cli/shared/environment.hpp"
+#include "cli/shared/job_watch.hpp"
 #include "cli/shared/shown_text.hpp"
 #include "common/base/errno_text.hpp"
 #include "common/base/index_set.hpp"
@@ -41,6 +44,8 @@ constexpr ActionRow kActions[] = {
     {"resume", JobAction::kResume, false},
     {"top", JobAction::kTop, false},
 };
+
+const std::string kUpdateFailed = "slurm_suspend error:";
 
 // What a record is a part of, and its own name among the parts; no whole: it is a job for itself.
 struct Target {
@@ -82,14 +87,14 @@ Words incomplete_ones(Session& session, const Words& targets) {
 }
 
 // Jobs named on the command line: ids, or "jobname=NAME".
-Words targets(Session& session, const Words& words) {
+Words targets(Session& session, const Words& words, bool is_update) {
   Words out;
   for (size_t i = 1; i < words.size(); ++i) {
     const std::string& word = words[i];
     const size_t equals = word.find('=');
     const std::string key = word.substr(0, equals);
     if (is_incomplete(words, word)) continue;
-    if (equals == std::string::npos || starts_with_i(key, "jobid")) {
+    if (equals == std::string::npos || iequals(key, "job") || starts_with_i(key, "jobid")) {
       const std::string list = equals == std::string::npos ? word : word.substr(equals + 1);
       for (std::string& id : split_ids(list)) out.push_back(std::move(id));
       continue;
@@ -97,6 +102,7 @@ Words targets(Session& session, const Words& words) {
     if (iequals(word, "state=SpecialExit")) continue;  // of requeue
     if (!iequals(key, "name") && !iequals(key, "jobname")) {
       session.fail("Invalid job id specified for job " + word);
+      if (is_update) session.fail(kUpdateFailed + error_text(Error{ErrorCode::kInvalidJobId, {}}));
       continue;
     }
     const auto named = jobs_named(session, word.substr(equals + 1), std::nullopt);
@@ -170,8 +176,7 @@ void change_jobs(Session& session, const Words& words) {
   const ActionRow* row = kActions;
   while (row->verb != words[0]) ++row;
   if (session.client() == nullptr) return;
-  std::string last;
-  Words all = targets(session, words);
+  Words all = targets(session, words, row->is_update);
   const auto incomplete = [&](const std::string& word) { return is_incomplete(words, word); };
   if (std::ranges::any_of(words, incomplete)) all = incomplete_ones(session, all);
   if (row->action == JobAction::kTop) std::ranges::reverse(all);  // the first of them ends up on top
@@ -183,13 +188,12 @@ void change_jobs(Session& session, const Words& words) {
     const auto reply = session.client()->call<protocol::CountReply>(request);
     if (!reply) {
       const std::string why = error_text(reply.error());
-      if (target.find('_') == std::string::npos) last = why;
       refused(session, target, why);
+      if (row->is_update && target.find('_') == std::string::npos) session.fail(kUpdateFailed + why);
       continue;
     }
     for (const std::string& error : reply->errors) session.fail(error);
   }
-  if (!last.empty() && row->is_update) session.fail("slurm_suspend error:" + last);
 }
 
 void wait_job(Session& session, const Words& words) {
@@ -207,18 +211,36 @@ void wait_job(Session& session, const Words& words) {
   bool over = false;
   protocol::WatchJobRequest request;
   request.job = *id;
-  const Status status =
-      session.client()->watch_job(request, [&](protocol::JobWatchUpdate&& update) {
-        ready = update.ready;
-        over = update.state != JobState::kRunning;
-        return !ready && !over;
-      });
+  const auto watch = [&] {
+    return session.client()->watch_job(request, [&](protocol::JobWatchUpdate&& update) {
+      ready = update.ready;
+      over = update.state != JobState::kRunning;
+      return !ready && !over;
+    });
+  };
+  Status status = watch();
+  while (!status && !ends_watch(status.error().code)) {
+    std::this_thread::sleep_for(std::chrono::seconds(1));  // the controller is away: ask again
+    status = watch();
+  }
   if (!status) return say("Problem running job ", "");
   if (!ready || over) return say("Job ", " no longer running");
   if (!session.quiet) std::fprintf(stderr, "scontrol: Nodes are ready for job %s\n", words[1].c_str());
 }
 
+namespace {
+
+// In Slurm's words, which are no other command's.
+std::string why_not_notified(const Error& error) {
+  if (error.code == ErrorCode::kJobPending) return "Requested operation is presently disabled";
+  if (error.code == ErrorCode::kAccessDenied) return "Invalid user id";
+  return error_text(error);
+}
+
+}  // namespace
+
 void notify(Session& session, const Words& words) {
+  if (words[1][0] < '0' || words[1][0] > '9') return session.fail("Invalid job_id " + words[1]);
   if (session.client() == nullptr) return;
   protocol::NotifyRequest request;
   request.target = words[1];
@@ -226,7 +248,7 @@ void notify(Session& session, const Words& words) {
     request.message.append(i > 2 ? " " : "").append(words[i]);
   }
   const auto reply = session.client()->call<protocol::CountReply>(request);
-  if (!reply) session.fail("job notify failure: " + error_text(reply.error()));
+  if (!reply) session.fail("job notify failure: " + why_not_notified(reply.error()));
 }
 
 void completing(Session& session, const Words&) {
@@ -256,21 +278,22 @@ void write(Session& session, const Words& words) {
   }
   if (words.size() < 3 || session.client() == nullptr) return;
   protocol::BatchScriptRequest request;
-  request.job = to_number<uint32_t>(words[2].substr(0, words[2].find_first_of("_+"))).value_or(0);  // tasks and components have that of all
+  const std::string id = words[2].substr(0, words[2].find_first_not_of("0123456789_+"));  // of a list the first one
+  request.job = to_number<uint32_t>(id.substr(0, id.find_first_of("_+"))).value_or(0);  // tasks and components have that of all
   const auto reply = session.client()->call<protocol::BatchScriptReply>(request);
   const auto say = [&session, before = session.exit_status](const std::string& text) {
     session.fail(text);
     session.exit_status = before;  // as in Slurm, where this is no failure of the command
   };
   if (!reply) return say("job script retrieval failed: " + error_text(reply.error()));
-  const std::string path = words.size() > 3 ? words[3] : "slurm-" + words[2] + ".sh";
+  const std::string path = words.size() > 3 ? words[3] : "slurm-" + id + ".sh";
   if (path == "-") return print_text(reply->script, "\n\t");  // root sees others' scripts
   FILE* out = std::fopen(path.c_str(), "w");
   if (out == nullptr) return say("failed to open file `" + path + "`: " + errno_text(errno));
   const bool written = std::fwrite(reply->script.data(), 1, reply->script.size(), out) == reply->script.size();
   if (std::fclose(out) != 0 || !written) return session.fail("failed to write file `" + path + "`");
   if (!session.quiet) {
-    std::printf("batch script for job %s written to %s\n", words[2].c_str(), path.c_str());
+    std::printf("batch script for job %s written to %s\n", id.c_str(), path.c_str());
   }
 }
 

@@ -113,9 +113,14 @@ std::string ping_line(const ControllerAnswer& answer) {
 void ping(Session& session, const Words&) {
   if (session.client() == nullptr) return;
   const std::vector<ControllerAnswer> answers = ping_controllers(session);
-  if (std::ranges::none_of(answers, &ControllerAnswer::up)) session.exit_status = 1;
+  const bool all_down = std::ranges::none_of(answers, &ControllerAnswer::up);
+  if (all_down) session.exit_status = 1;
   if (!session.form) {
     for (const ControllerAnswer& answer : answers) std::puts(ping_line(answer).c_str());
+    if (!all_down) return;
+    std::puts("*****************************************\n"
+              "** RESTORE SLURMCTLD DAEMON TO SERVICE **\n"
+              "*****************************************");
     return;
   }
   Json records = Json::array();

@@ -93,7 +93,7 @@ void create_reservation(Session& session, const Words& words) {
 
 void update_reservation(Session& session, const Words& words) {
   ChangeReservationRequest request;
-  if (!read_words(session, words, "No reservation update.", request)) return session.fail("slurm_update error: No error");
+  if (!read_words(session, words, "No reservation update.", request)) return;
   if (session.client() == nullptr) return;
   const auto reply = session.client()->call<ChangeReservationReply>(request);
   if (reply) {

@@ -2,6 +2,7 @@
 #include "cli/scontrol/session.hpp"
 
 #include <cstdio>
+#include <utility>
 
 #include "cli/shared/environment.hpp"
 #include "common/base/time_text.hpp"
@@ -106,7 +107,14 @@ void Session::say_loaded(Time time, size_t records) {
   std::printf("last_update_time=%s, records=%zu\n", format_time(time, form_of.time_form, time).c_str(), records);
 }
 
+void Session::fail_to_find(const std::string& text) {
+  if (in_document) return fail(text);
+  exit_status = 1;
+  if (!quiet) std::printf("%s\n", text.c_str());
+}
+
 void Session::fail(const std::string& text) {
+  if (in_document) errors.push_back(text);
   std::fflush(stdout);
   if (!quiet) std::fprintf(stderr, "%s\n", text.c_str());
   exit_status = 1;
@@ -118,6 +126,8 @@ void print_records(Session& session, std::string key, Json records, Json further
   document.records = std::move(records);
   document.further = std::move(further);
   document.warnings = std::move(warnings);
+  document.errors = std::exchange(session.errors, {});
+  session.in_document = false;
   document.command_line = session.command_line;
   document.cluster = session.client()->config().cluster_name;
   document.accounting_storage = session.client()->config().accounting_storage_type;

@@ -29,12 +29,16 @@ struct Session {
   StructuredChoice form;
   bool form_wanted = false;  // by --json or --yaml, not by the environment alone
   Words command_line;
+  std::vector<std::string> errors;  // for the document that is to be printed
+  bool in_document = false;         // `show` is at it, and has not printed one
 
   // The connection; nothing (and the reason on stderr) when there is no configuration.
   [[nodiscard]] Client* client();
   [[nodiscard]] RenderContext context(Time now);
-  // Something to stderr (unless --quiet) with a newline, and exit status 1.
+  // Something to stderr (unless --quiet) with a newline, and exit status 1; in a document, too.
   void fail(const std::string& text);
+  // The same of a record that is not there, to stdout where that is no document.
+  void fail_to_find(const std::string& text);
   void be_quiet() { quiet = true, verbose = false; }
   void be_verbose() { quiet = false, verbose = true; }
   // With --verbose: how much the controller gave.

@@ -166,8 +166,7 @@ void show_nodes(Session& session, const std::string& list) {
     const auto at = std::find_if(reply->nodes.begin(), reply->nodes.end(),
                                  [&](const auto& node) { return node.node.name == name; });
     if (at == reply->nodes.end()) {
-      session.exit_status = 1;
-      if (!session.quiet) std::printf("Node %s not found\n", name.c_str());
+      session.fail_to_find("Node " + name + " not found");
     } else if (session.form) {
       records.push_back(node_to_json(*at, context));
     } else {
@@ -346,12 +345,10 @@ void show_reservations(Session& session, const std::string& name) {
   if (!session.quiet) std::printf("Reservation %s not found\n", name.c_str());
 }
 
-enum class Form { kText, kRecords };  // kRecords: JSON and YAML, too
-
 struct Entity {
   std::string_view name;
   void (*show)(Session&, const std::string&);
-  Form form = Form::kText;
+  std::string_view records{};  // by this key in JSON and YAML; none: it gives text only
   bool needs_cluster = true;
 };
 // Where two begin alike, the first one is meant by a beginning that both share only if it is one
@@ -370,19 +367,19 @@ constexpr Entity kEntities[] = {
     {"daemons", show_daemons},
     {"dwstat", [](Session&, const std::string&) {}},
     {"federation", [](Session&, const std::string&) {}},
-    {"hostlist", [](Session& s, const std::string& id) { fold_names(s, id, false); }, Form::kText, false},
-    {"hostlistsorted", [](Session& s, const std::string& id) { fold_names(s, id, true); }, Form::kText, false},
-    {"hostnames", show_host_names, Form::kText, false},
-    {"jobs", show_jobs, Form::kRecords},
-    {"jobid", show_jobs, Form::kRecords},
-    {"licenses", show_licenses, Form::kRecords},
-    {"nodes", show_nodes, Form::kRecords},
-    {"partitions", show_partitions, Form::kRecords},
-    {"partitionname", show_partitions, Form::kRecords},
-    {"reservations", show_reservations, Form::kRecords},
-    {"reservationname", show_reservations, Form::kRecords},
+    {"hostlist", [](Session& s, const std::string& id) { fold_names(s, id, false); }, {}, false},
+    {"hostlistsorted", [](Session& s, const std::string& id) { fold_names(s, id, true); }, {}, false},
+    {"hostnames", show_host_names, {}, false},
+    {"jobs", show_jobs, "jobs"},
+    {"jobid", show_jobs, "jobs"},
+    {"licenses", show_licenses, "licenses"},
+    {"nodes", show_nodes, "nodes"},
+    {"partitions", show_partitions, "partitions"},
+    {"partitionname", show_partitions, "partitions"},
+    {"reservations", show_reservations, "reservations"},
+    {"reservationname", show_reservations, "reservations"},
     {"slurmd", [](Session& s, const std::string&) { show_agent(s); }},
-    {"steps", show_steps, Form::kRecords},
+    {"steps", show_steps, "steps"},
     {"topology", show_topology},
 };
 
@@ -410,11 +407,13 @@ void show(Session& session, const Words& words) {
   if (entity == nullptr || name.empty()) {
     return session.fail("invalid entity:" + name + " for keyword:show ");
   }
-  if (session.form_wanted && entity->form == Form::kText) {  // text would only be taken for broken JSON
+  if (session.form_wanted && entity->records.empty()) {  // text would only be taken for broken JSON
     return session.fail(fmt::format("scontrol: error: show {} gives text only, neither JSON nor YAML", entity->name));
   }
   if (entity->needs_cluster && session.client() == nullptr) return;
+  session.in_document = session.form && !entity->records.empty();
   entity->show(session, id);
+  if (session.in_document) print_json(session, std::string(entity->records), Json::array(), current_time());
 }
 
 }  // namespace sluice::cli::scontrol

@@ -6,10 +6,15 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <thread>
 #include <utility>
 
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "common/base/errno_text.hpp"
 #include "common/base/text.hpp"
 #include "common/conf/load.hpp"
 #include "common/net/address.hpp"
@@ -106,6 +111,9 @@ Result<Client> Client::open() {
 
 // This host has no slurm.conf.
 Result<Client> Client::open_from_controller() {
+  if (const char* named = std::getenv("SLURM_CONF"); named != nullptr && *named != '\0') {
+    return failure(ErrorCode::kNotFound, fmt::format("Unable to process configuration file {}: {}", named, errno_text(::access(named, R_OK) != 0 ? errno : ENOENT)));
+  }
   const std::string servers = config_servers({}, {});
   Result<std::vector<std::string>> addresses = std::vector<std::string>();
   if (!servers.empty()) addresses = net::parse_conf_servers(servers);

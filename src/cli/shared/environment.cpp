@@ -48,12 +48,14 @@ std::optional<uint32_t> user_id(const std::string& name_or_number) {
 
 bool accept_cluster(const char* command, const std::string& clusters,
                     const ClusterConfig& config) {
+  // scancel's message, as in Slurm, names the option in any case
+  const bool from_variable = environment("SLURM_CLUSTERS") == clusters && std::string_view(command) != "scancel";
   for (const std::string& name : split_list(clusters)) {
     if (iequals(name, config.cluster_name) || iequals(name, "all")) continue;
     std::fprintf(stderr,
-                 "%s: error: '%s' can't be reached now, or it is an invalid entry for --cluster.  "
+                 "%s: error: '%s' can't be reached now, or it is an invalid entry for %s.  "
                  "Use 'sacctmgr list clusters' to see available clusters.\n",
-                 command, name.c_str());
+                 command, name.c_str(), from_variable ? "SLURM_CLUSTERS" : "--cluster");
     return false;
   }
   return true;

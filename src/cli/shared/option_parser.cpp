@@ -87,7 +87,8 @@ int error_exit() {
   return status && *status != 0 ? *status : 1;
 }
 
-OptionParser::OptionParser(CommandSet command) : command_(command) {
+OptionParser::OptionParser(CommandSet command, std::string_view name)
+    : command_(command), name_(name.empty() ? submit_command_name(command) : name) {
   for (const SubmitOption& option : submit_options()) {
     if ((option.commands & command) != 0) rows_.push_back({&option, {}});
   }
@@ -115,7 +116,7 @@ std::optional<int> OptionParser::read(std::vector<std::string> words, Source sou
     shorts.append(static_cast<size_t>(argument), ':');
   }
   longs.push_back({nullptr, 0, nullptr, 0});
-  std::string name(submit_command_name(command_));  // getopt's messages begin with it
+  std::string name = name_;  // getopt's messages begin with it
   std::vector<char*> argv = {name.data()};
   for (std::string& word : words)
     argv.push_back(word.data());
@@ -138,7 +139,10 @@ std::optional<int> OptionParser::read(std::vector<std::string> words, Source sou
       return 255;
     }
     const SubmitOption& row = *rows_[index].option;
-    if (mode == Mode::kDirective && !row.in_script) continue;
+    if (mode == Mode::kDirective && !row.in_script) {
+      passed_over_.emplace_back(row.name);
+      continue;
+    }
     if (mode == Mode::kCommandLine) {
       if (const auto status = print_for(row, command_)) return status;
     }
@@ -202,8 +206,7 @@ std::optional<int> OptionParser::read_script(std::string_view script, std::strin
     if (began || !line.starts_with("#SBATCH")) continue;
     Result<std::vector<std::string>> words = directive_words(line.substr(7));
     if (!words) {
-      std::fprintf(stderr, "sbatch: fatal: %.*s: line %zu: %s\n", static_cast<int>(file.size()),
-                   file.data(), number, words.error().text.c_str());
+      print_error(name_, fmt::format("fatal: {}: line {}: {}", file, number, words.error().text));
       return error_exit();
     }
     if (is_separator(*words)) {
@@ -218,7 +221,7 @@ std::optional<int> OptionParser::read_script(std::string_view script, std::strin
     if (const auto status = read(std::move(*words), kScript, Mode::kDirective)) return status;
     if (ends_early) operands_.emplace_back();
     if (!operands_.empty()) {
-      print_error("sbatch", "Invalid directive found in batch script: " + operands_[0]);
+      print_error(name_, "Invalid directive found in batch script: " + operands_[0]);
       return 255;
     }
   }
@@ -262,7 +265,11 @@ void OptionParser::read_environment(std::optional<uint32_t> het_group) {
   }
 }
 
-void OptionParser::inherit(const OptionParser& before) {
+void OptionParser::inherit(const OptionParser& before) { take_over(before, false); }
+
+void OptionParser::inherit_from_behind(const OptionParser& behind) { take_over(behind, true); }
+
+void OptionParser::take_over(const OptionParser& other, bool arguments_only) {
   bool own_memory = false;
   Source source;
   for (const Row& row : rows_) {
@@ -271,7 +278,8 @@ void OptionParser::inherit(const OptionParser& before) {
   for (size_t i = 0; i < rows_.size(); ++i) {
     const std::string_view name = rows_[i].option->name;
     if (!carries_over(name) || (name == "mem" && own_memory)) continue;
-    const Given* theirs = before.strongest(before.rows_[i], &source);
+    const Given* theirs = other.strongest(other.rows_[i], &source);
+    if (arguments_only && source != kArguments) continue;
     Source own;
     if (theirs != nullptr && strongest(rows_[i], &own) == nullptr) {
       rows_[i].from[source] = *theirs;
@@ -367,7 +375,7 @@ std::optional<int> OptionParser::apply(Submission& submission) const {
     if (memory && submission.job.memory_kind != MemoryKind::kDefault) {
       if (source < memory_source) continue;  // a stronger source said it otherwise
       if (source == memory_source) {
-        std::fprintf(stderr, "%s: fatal: %s are mutually exclusive.\n", std::string(submit_command_name(command_)).c_str(),
+        std::fprintf(stderr, "%s: fatal: %s are mutually exclusive.\n", name_.c_str(),
                      source == kEnvironment ? "SLURM_MEM_PER_CPU, SLURM_MEM_PER_GPU, and SLURM_MEM_PER_NODE"
                                             : "--mem, --mem-per-cpu, and --mem-per-gpu");
         return error_exit();
@@ -402,7 +410,7 @@ std::optional<int> OptionParser::apply(Submission& submission) const {
         std::fprintf(out, "%s%s", problem.print.c_str(), problem.print.ends_with('\n') ? "" : "\n");
       }
       for (const std::string& error : problem.errors) {
-        print_error(submit_command_name(command_), error);
+        print_error(name_, error);
       }
       return problem.exit_status == 1 ? error_exit() : problem.exit_status;
     }
@@ -412,7 +420,7 @@ std::optional<int> OptionParser::apply(Submission& submission) const {
     }
   }
   if (submission.settings.verbose > 0 && submission.settings.quiet) {
-    print_error(submit_command_name(command_), "don't specify both --verbose (-v) and --quiet (-Q)");
+    print_error(name_, "don't specify both --verbose (-v) and --quiet (-Q)");
     return error_exit();
   }
   return std::nullopt;

@@ -15,7 +15,8 @@ namespace sluice::cli {
 
 class OptionParser {
  public:
-  explicit OptionParser(CommandSet command);
+  // `name`: who speaks in messages, where it is not the command itself.
+  explicit OptionParser(CommandSet command, std::string_view name = {});
 
   // Each returns an exit status when the command is to end now (what there is to say was printed).
 
@@ -31,6 +32,8 @@ class OptionParser {
   void read_environment(std::optional<uint32_t> het_group = std::nullopt);
   // Takes over what the component before was given and this one was not, as far as it counts for both.
   void inherit(const OptionParser& before);
+  // The same of the command line alone, from a component behind this one: what sbatch is told there counts for the first one, too.
+  void inherit_from_behind(const OptionParser& behind);
   // Sets everything that was read.
   [[nodiscard]] std::optional<int> apply(Submission& submission) const;
 
@@ -39,6 +42,9 @@ class OptionParser {
   void set_operands(std::vector<std::string> operands) { operands_ = std::move(operands); }
   // The last value given on the command line so far; nothing when it was not given.
   [[nodiscard]] std::optional<std::string> argument(std::string_view option) const;
+
+  // Options of directives that only a command line may have: they do nothing.
+  [[nodiscard]] const std::vector<std::string>& passed_over() const { return passed_over_; }
 
   // What -v prints: the options that count, by name, with what they came to in `applied`.
   void print_defined(const Submission& applied) const;
@@ -59,6 +65,7 @@ class OptionParser {
   enum class Mode { kCommandLine, kDirective };
   [[nodiscard]] std::optional<int> read(std::vector<std::string> words, Source source, Mode mode);
   void take(size_t row, const char* value, Source source);
+  void take_over(const OptionParser& other, bool arguments_only);
   [[nodiscard]] const Given* strongest(const Row& row, Source* source) const;
   [[nodiscard]] std::optional<Source> source_of(std::string_view option) const;
   // --hint beside options that say themselves what it stands for. A hint that is typed counts above variables, else it is
@@ -73,9 +80,11 @@ class OptionParser {
   [[nodiscard]] std::optional<int> read_foreign(std::string_view line);
 
   CommandSet command_;
+  std::string name_;
   std::vector<Row> rows_;
   int32_t taken_ = 0;
   std::vector<std::string> operands_;
+  std::vector<std::string> passed_over_;
 };
 
 // How many components the directives of a script are for: one more than there are lines `#SBATCH hetjob`.

@@ -130,6 +130,7 @@ void StepSession::job_updated(const protocol::JobWatchUpdate& update) {
   if (!is_terminal(update.state) || job_over_) return;
   job_over_ = true;  // check_launch() gives up on daemons that never came
   if (exits_.all_exited() || aborting_) return;
+  say_refusal();
   say_aborted();
   give_up_later();  // a node that is lost to the controller may never say that its tasks ended
 }
@@ -327,6 +328,16 @@ bool StepSession::is_step_gone(StepId id) {
   return reply ? reply->step.state >= StepState::kCompleted
                : reply.error().code == ErrorCode::kInvalidStepId || reply.error().code == ErrorCode::kInvalidJobId ||
                      reply.error().code == ErrorCode::kAlreadyDone || reply.error().code == ErrorCode::kJobPending;
+}
+
+// Why the job ended before the step began on all of its nodes, where a node has said it: its prolog failed, say.
+void StepSession::say_refusal() {
+  for (size_t i = 0; i < layout_.nodes.size(); ++i) {
+    if (options_.attached || options_.gives_up || link_.state(i) != StepLink::NodeState::kExpected) continue;
+    for (const StepLink::Part& part : parts_) (void)is_step_gone(part.id);
+    if (refusal_.empty()) return;
+    return print_error(options_.command, fmt::format("Task launch for StepId={} failed: {}", name_, refusal_));
+  }
 }
 
 void StepSession::check_launch() {

@@ -108,6 +108,7 @@ class StepSession {
   void say_aborted();
   void inform(std::string_view text) const;  // nothing with --quiet
   [[nodiscard]] bool is_step_gone(StepId id);
+  void say_refusal();
   void check_launch();  // are the daemons that did not connect still coming?
   void wait_for_streams();  // EioTimeout, from now on
   void streams_stay_open();

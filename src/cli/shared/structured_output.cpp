@@ -11,9 +11,12 @@
 #include "cli/shared/table_printer.hpp"
 #include "cli/shared/version.hpp"
 #include "common/base/text.hpp"
+#include "common/tables/errors.hpp"
 
 namespace sluice::cli {
 namespace {
+
+constexpr uint32_t kAnyError = static_cast<uint32_t>(-1);  // Slurm's number of what has none of its own
 
 std::string parser_name(unsigned parser) { return "data_parser/v0.0." + std::to_string(parser); }
 
@@ -68,11 +71,24 @@ std::optional<int> choose_structured(std::string_view command, StructuredChoice&
 
 namespace {
 
+// "WHERE error: WHAT", "WHERE: WHAT", or what was not found.
+Json error_entry(const std::string& text) {
+  for (const std::string_view between : {" error: ", ": "}) {
+    const size_t at = text.find(between);
+    if (at == std::string::npos) continue;
+    const std::string what = text.substr(at + between.size());
+    return {{"description", text}, {"error_number", error_number_of(what).value_or(kAnyError)}, {"error", what},
+            {"source", text.substr(0, at)}};
+  }
+  return {{"description", text}, {"error_number", kAnyError}, {"error", text}, {"source", ""}};
+}
+
 // What follows the records.
 void put_frame(const StructuredChoice& choice, const StructuredDocument& document, Json& root) {
   for (auto& [key, value] : document.further.items()) root[key] = value;
   root["meta"] = make_meta(document, choice.parser);
   root["errors"] = Json::array();
+  for (const std::string& error : document.errors) root["errors"].push_back(error_entry(error));
   root["warnings"] = Json::array();
   for (const std::string& warning : document.warnings) {
     root["warnings"].push_back({{"description", warning}, {"source", ""}});

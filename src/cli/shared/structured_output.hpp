@@ -28,7 +28,7 @@ struct StructuredChoice {
 // The same from the environment.
 [[nodiscard]] std::optional<int> choose_structured(std::string_view command, StructuredChoice& out);
 
-// {"KEY": records, further…, "meta": …, "errors": [], "warnings": […]}. `further` are pairs that come after the
+// {"KEY": records, further…, "meta": …, "errors": […], "warnings": […]}. `further` are pairs that come after the
 // records. `command_line` goes into meta.
 struct StructuredDocument {
   std::string key;
@@ -38,6 +38,7 @@ struct StructuredDocument {
   std::string cluster;
   std::string accounting_storage;     // type of the plugin
   std::vector<std::string> warnings;  // what the records cannot say
+  std::vector<std::string> errors;    // as a person is told of them: "slurm_load_jobs error: Invalid job id specified"
 };
 [[nodiscard]] Json make_document(const StructuredChoice& choice, StructuredDocument document);
 void print_document(const StructuredChoice& choice, StructuredDocument document);

@@ -49,8 +49,21 @@ Column parse_name_column(std::string_view piece) {
     return column;
   }
   size_t at = colon + 1;
+  const size_t sign = at + (at < piece.size() && piece[at] == '.' ? 1 : 0);
+  const bool is_signed = sign + 1 < piece.size() && (piece[sign] == '-' || piece[sign] == '+') && is_digit(piece[sign + 1]);
+  if (!is_signed) {
+    read_width(piece, at, column);
+    column.suffix = piece.substr(at);
+    return column;
+  }
+  column.right = sign != at;
+  at = sign + 1;
   read_width(piece, at, column);
   column.suffix = piece.substr(at);
+  if (piece[sign] == '-' && column.has_width) {  // none at all, but a blank behind the value, as in Slurm
+    column.has_width = false;
+    column.suffix.insert(0, " ");
+  }
   return column;
 }
 

@@ -1,7 +1,7 @@
 // The layouts of -o and -O: which fields, how wide, and the text between them.
 //
 //   -o '%[[.]width]letter'        any text between fields is printed as it is
-//   -O 'name[:[.][width][suffix]]'  20 wide when nothing follows the name
+//   -O 'name[:[.][width][suffix]]'  20 wide when nothing follows the name; a width below 0 is a blank behind all of the value
 //
 // A leading dot justifies right. A width cuts and pads; without one, or with 0, a value takes what it needs. `%%`
 // prints nothing.

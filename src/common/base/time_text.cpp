@@ -201,8 +201,8 @@ class TimeParser {
       std::string_view name;
       int hour;
     };
-    constexpr std::array<Word, 5> kWords{
-        {{"midnight", 0}, {"noon", 12}, {"elevenses", 11}, {"fika", 15}, {"teatime", 16}}};
+    constexpr std::array<Word, 4> kWords{
+        {{"midnight", 0}, {"noon", 12}, {"fika", 15}, {"teatime", 16}}};
     for (const Word& word : kWords) {
       if (take_word(word.name)) return set_clock(word.hour, 0, 0);
     }

@@ -36,7 +36,7 @@ namespace sluice {
 enum class TimeBias { kFuture, kPast };  // --begin, --deadline; sacct -S and -E
 
 // An absolute time: `now`, `now+1hour`, `now-2days`, `HH:MM[:SS][AM|PM]`, `midnight`, `noon`,
-// `elevenses`, `fika`, `teatime`, `today`, `tomorrow`, `MMDD[YY]`, `MM/DD[/YY]`, `MM.DD[.YY]`,
+// `fika`, `teatime`, `today`, `tomorrow`, `MMDD[YY]`, `MM/DD[/YY]`, `MM.DD[.YY]`,
 // `YYYY-MM-DD[THH:MM[:SS]]`, a day and a time of day together (joined by a blank, `-` or `T`, in any
 // order), or `uts` and Unix seconds. The error's text is Slurm's `Invalid time specification
 // (pos=N): TEXT`.

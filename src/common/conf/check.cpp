@@ -217,7 +217,7 @@ std::string counted(size_t number, std::string_view what) {
 
 ConfigCheck check_config(const std::string& path) {
   WholeConfig whole = load_whole_config(path);
-  ConfigCheck check{path, std::move(whole.errors), std::move(whole.warnings)};
+  ConfigCheck check{path, std::move(whole.errors), std::move(whole.warnings), {}};
   for (std::string& refused : tables::refused_names(whole.config.without_effect, whole.config)) {
     check.errors.push_back(fmt::format("{}: {}", path, refused));
   }
@@ -225,6 +225,7 @@ ConfigCheck check_config(const std::string& path) {
     check.warnings.push_back(fmt::format("{}: {}", path, ignored));
   }
   Checker(whole.config, check.warnings).all();
+  check.config = std::move(whole.config);
   return check;
 }
 

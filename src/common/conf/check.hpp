@@ -4,12 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "common/model/cluster_config.hpp"
+
 namespace sluice {
 
 struct ConfigCheck {
   std::string path;
   std::vector<std::string> errors;    // with any of these slurmctld does not start
-  std::vector<std::string> warnings;  // what has no effect, and what this host lacks: addresses, programs, users, groups
+  std::vector<std::string> warnings;  // what has no effect, and what this host lacks: addresses, programs, keys, groups
+  ClusterConfig config;               // as far as it can be read
 };
 
 [[nodiscard]] ConfigCheck check_config(const std::string& path);

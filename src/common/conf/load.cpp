@@ -40,6 +40,10 @@ Result<ConfSource> read_source(const std::string& path) {
   if (file.bad()) {
     return failure(ErrorCode::kInvalidConfig, fmt::format("{}: cannot be read", path));
   }
+  if (const size_t nul = text.find('\0'); nul != std::string::npos) {
+    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(nul), '\n');
+    return failure(ErrorCode::kInvalidConfig, fmt::format("{}:{}: there is a NUL byte, which no text has", path, line));
+  }
   return ConfSource{path, std::move(text)};
 }
 
@@ -143,9 +147,14 @@ void choose_mailer(ClusterConfig& config) {
   }
 }
 
+tl::unexpected<Error> empty_file(const std::string& path) {
+  return failure(ErrorCode::kInvalidConfig, fmt::format("{}: there is nothing in it: ClusterName is not set", path));
+}
+
 // slurm.conf alone, with all that depends on this machine.
 Result<tables::ParsedConfig> parse_main(const Result<std::vector<ConfLine>>& lines, const std::string& path, tables::ConfigScope scope) {
   if (!lines) return tl::unexpected(lines.error());
+  if (lines->empty()) return empty_file(path);
   Result<tables::ParsedConfig> parsed = tables::parse_slurm_conf(*lines, scope);
   if (!parsed) return tl::unexpected(parsed.error());
   ClusterConfig& config = parsed->config;
@@ -292,6 +301,7 @@ WholeConfig load_whole_config(const std::string& path) {
   const auto add = [&out](const Error& error) { tables::append_errors(out.errors, tl::unexpected(error)); };
   const auto lines = read_lines(path, &out.errors);
   if (!lines) return add(lines.error()), out;
+  if (lines->empty()) return add(empty_file(path).value()), out;
   tables::ParsedConfig parsed = tables::parse_all_of_slurm_conf(*lines, out.errors);
   const fs::path folder = fs::path(path).parent_path();
   const auto beside = [&](const char* name) { return read_beside(folder, name, &out.errors); };
@@ -307,8 +317,8 @@ WholeConfig load_whole_config(const std::string& path) {
   out.warnings = std::move(parsed.warnings);
   choose_mailer(out.config);
   note_plugstack(folder, out.config);
-  if (Status ok = resolve_users(path, out.config); !ok) out.warnings.push_back(ok.error().text);
-  if (Status ok = resolve_boot_users(out.config.helpers); !ok) out.warnings.push_back(ok.error().text);
+  if (Status ok = resolve_users(path, out.config); !ok) add(ok.error());
+  if (Status ok = resolve_boot_users(out.config.helpers); !ok) add(ok.error());
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "common/base/close_on_exec.hpp"
 #include "common/base/version.hpp"
 #include "common/log/log.hpp"
 
@@ -37,6 +38,7 @@ std::optional<int> parse(CLI::App& app, int argc, char** argv, const ProgramOpti
 }
 
 Background leave_terminal(const ProgramOptions& options) {
+  close_on_exec_from(STDERR_FILENO + 1);
   errno = 0;  // -1 is a nice value as well
   if (options.nice != 0 && ::nice(options.nice) == -1 && errno != 0) {
     std::fprintf(stderr, "%s: error: cannot change the nice value\n", options.program.c_str());

@@ -31,8 +31,8 @@ void add_options(CLI::App& app, ProgramOptions& options, const ProgramKeys& keys
 // The exit status when there is nothing left to do: an error, --help or --version.
 [[nodiscard]] std::optional<int> parse(CLI::App& app, int argc, char** argv, const ProgramOptions& options);
 
-// Sets the nice value, while the daemon is who was started, and leaves the terminal unless it is to stay in front. Before any
-// thread starts.
+// Sets the nice value, while the daemon is who was started, and leaves the terminal unless it is to stay in front. Descriptors
+// that it was started with are not for the programs that it starts. Before any thread starts.
 [[nodiscard]] Background leave_terminal(const ProgramOptions& options);
 // Opens the log, with `settings` as the configuration says, and tells it what loading the configuration
 // found. Errors: the log cannot be opened.

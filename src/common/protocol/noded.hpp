@@ -2,6 +2,8 @@
 // job is keyed by job, step and restart, and doing it twice changes nothing.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -41,6 +43,12 @@ struct JobNumber {
 // A node's refusal of a job that it had before: the controller's state is an old one, which has given the id again.
 inline constexpr const char* kUsedJobId = "a job of this id ran on the node before";
 
+inline constexpr Duration kRegistrationTime = std::chrono::seconds(20);
+// A node's clock may differ so much from the controller's before anybody says it, and so much before the node is drained: what one
+// of them signs would not hold at the other.
+inline constexpr Duration kNotedClockDifference = std::chrono::seconds(5);
+inline constexpr Duration kMostClockDifference = std::chrono::seconds(30);
+
 struct RegisterNodeRequest {
   std::string name;
   std::string cluster_id;               // empty: never registered before
@@ -55,6 +63,8 @@ struct RegisterNodeRequest {
   bool only_claims = false;    // with it: this asks for the node alone; what is there, and runs there, is told later
   JobNumber last_job;          // the highest that was to run here, finished jobs included
   std::string credential_key;  // public key of the cluster, as the node was told it; empty: not yet
+  Time sent = kNoTime;         // by the node's clock; it is given up before kRegistrationTime is over
+  std::optional<Duration> clock_ahead;  // by how much the node's clock is ahead of the controller's; below zero: behind; not set: not known
   template <class V>
   static void describe(V&& field) {
     field(1, "name", &RegisterNodeRequest::name);
@@ -70,6 +80,8 @@ struct RegisterNodeRequest {
     field(501, "only_claims", &RegisterNodeRequest::only_claims);
     field(600, "last_job", &RegisterNodeRequest::last_job);
     field(601, "credential_key", &RegisterNodeRequest::credential_key);
+    field(602, "sent", &RegisterNodeRequest::sent);
+    field(603, "clock_ahead", &RegisterNodeRequest::clock_ahead);
   }
 };
 struct RegisterNodeReply {
@@ -82,6 +94,7 @@ struct RegisterNodeReply {
   Time controller_start = kNoTime;  // of the controller that answers: StepLaunch has the same
   bool new_key = false;  // the cluster's key was changed on purpose: the node forgets the one that it knows
   bool removed = false;  // the cluster had this node and has it no more: `forget` and `clean` are all that it runs; no key, no config
+  Time sent = kNoTime;   // by the controller's clock
   template <class V>
   static void describe(V&& field) {
     field(1, "cluster_id", &RegisterNodeReply::cluster_id);
@@ -93,8 +106,24 @@ struct RegisterNodeReply {
     field(530, "removed", &RegisterNodeReply::removed);
     field(600, "controller_start", &RegisterNodeReply::controller_start);
     field(601, "new_key", &RegisterNodeReply::new_key);
+    field(602, "sent", &RegisterNodeReply::sent);
   }
 };
+
+// later - earlier, of times that whoever sends them may have said in any way.
+[[nodiscard]] inline Duration difference(Time later, Time earlier) {
+  Duration::rep since = 0;
+  if (__builtin_sub_overflow(later.time_since_epoch().count(), earlier.time_since_epoch().count(), &since)) since = INT64_MAX;
+  return Duration(since);
+}
+
+// "25 s ahead of the controller's"; empty where it is too little to be noted.
+[[nodiscard]] inline std::string clock_difference_text(Duration ahead) {
+  const Duration far = std::chrono::years(100);
+  const Duration wide = std::chrono::abs(std::clamp(ahead, -far, far));
+  if (wide <= kNotedClockDifference) return {};
+  return std::to_string(std::chrono::round<std::chrono::seconds>(wide).count()) + (ahead > Duration(0) ? " s ahead of the controller's" : " s behind the controller's");
+}
 
 struct TaskExit {
   uint32_t task = 0;        // global id
@@ -134,9 +163,7 @@ inline constexpr int32_t kLaunchFailedStatus = 53;
 // happened before the drain was taken away. Times are by the sender's clock; who takes a report makes them its own.
 [[nodiscard]] inline Time by_own_clock(Time happened, Time sent, Time now) {
   if (happened == kNoTime || sent == kNoTime) return happened;
-  Duration::rep since = 0;  // whoever sends it may say any time
-  if (__builtin_sub_overflow(sent.time_since_epoch().count(), happened.time_since_epoch().count(), &since)) since = INT64_MAX;
-  return happened < sent ? now - Duration(since) : now;
+  return happened < sent ? now - difference(sent, happened) : now;
 }
 
 // One or more nodes of a step ended (gathered in the tree). The reply, which is sent when the

@@ -27,6 +27,8 @@ uint32_t host_number(const std::string& peer) {
   return static_cast<uint32_t>(std::hash<std::string_view>()(std::string_view(peer).substr(0, peer.rfind(':'))));
 }
 
+constexpr uint32_t kNoUser = 1U << 31;  // hosts take turns with users, whose numbers are smaller
+
 // So long a token may wait until somebody looks at it. Its sender asks again.
 constexpr std::chrono::seconds kProofPatience{10};
 
@@ -65,7 +67,8 @@ void ServerCall::prove_in_turn(const std::shared_ptr<ServerCall>& call, std::str
     return turn.give_back();
   }
   SlowWork& work = asks_daemon ? call->shared_.credentials : call->shared_.slow_work;
-  const uint32_t whose = asks_daemon ? host_number(call->grpc_context_->peer()) : UINT32_MAX;
+  const uint32_t host = host_number(call->grpc_context_->peer());
+  const uint32_t whose = asks_daemon ? host : host | kNoUser;
   const bool taken = work.post(whose, [call, token = std::move(token)] {
     if (std::chrono::steady_clock::now() - call->begun_ < kProofPatience) return prove(call, token);
     call->refuse({ErrorCode::kRetry, "the token was not verified in time: the daemon that does it is slow, or hangs"});

@@ -9,6 +9,7 @@
 #include "common/base/check.hpp"
 #include "common/base/text.hpp"
 #include "common/model/system_cores.hpp"
+#include "common/tables/conf_ignored.hpp"
 #include "common/tables/conf_keys.hpp"
 #include "common/tables/conf_nodes.hpp"
 #include "common/tables/conf_value.hpp"
@@ -119,6 +120,15 @@ Status check_controllers(ConfDraft& draft) {
   }
   if (config.controllers.empty()) {
     errors.add(fail_at(draft, "SlurmctldHost", "SlurmctldHost is not set; one line of it is wanted"));
+  }
+  return errors.status();
+}
+
+Status check_accepted(ConfDraft& draft) {
+  ConfErrors errors;
+  for (const std::string& name : accepted_ignored(draft.parsed.config)) {
+    if (is_ignorable(name)) continue;
+    errors.add(fail_at(draft, "SluiceParameters", fmt::format("SluiceParameters=accept_ignored names \"{}\", which is no key", name)));
   }
   return errors.status();
 }
@@ -282,7 +292,7 @@ void finish_config(ConfDraft& draft, std::vector<std::string>& errors) {
   forget_none(draft.parsed.config);
   derive_times(draft);
   choose_priority(draft);
-  for (const auto step : {check_controllers, check_limits, check_propagation, finish_nodes,
+  for (const auto step : {check_controllers, check_accepted, check_limits, check_propagation, finish_nodes,
                           finish_node_sets, finish_partitions, finish_down_nodes}) {
     append_errors(errors, step(draft));
   }

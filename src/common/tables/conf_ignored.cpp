@@ -84,6 +84,12 @@ const StoppingKey* find_stopping(std::string_view name) {
   return key != std::end(kStopping) ? key : nullptr;
 }
 
+// Who names another account is let in: the key acts, and keeps nobody out who wants in.
+bool acts_by_name(std::string_view name) {
+  const StoppingKey* stopping = find_stopping(name);
+  return stopping != nullptr && stopping->why == kNoAccounts;
+}
+
 bool is_accepted(const std::vector<std::string>& accepted, std::string_view name) {
   return std::ranges::any_of(accepted, [&](const std::string& one) {
     return iequals(one, name) || iequals(one, without_option(name)) || iequals(one, without_section(name)) ||
@@ -162,13 +168,16 @@ Status check_ignored(const ClusterConfig& config) {
 
 std::string ignored_summary(const ClusterConfig& config) {
   std::map<Class, std::string> by_class;
+  std::string believed;
   for (const std::string& name : config.without_effect) {
-    std::string& names = by_class[ignored_class(name)];
+    std::string& names = acts_by_name(name) ? believed : by_class[ignored_class(name)];
     names += (names.empty() ? "" : ", ") + name;
   }
   std::string out;
   for (const auto& [is, names] : by_class) out += fmt::format("{} {}: {}", out.empty() ? "" : ";", class_text(is), names);
-  return out.empty() ? "" : "keys without effect:" + out;
+  if (!out.empty()) out = "keys without effect:" + out;
+  if (!believed.empty()) out += fmt::format("{}keys that act by the account or QOS that a user names, which nobody checks: {}", out.empty() ? "" : "; ", believed);
+  return out;
 }
 
 std::string ignored_mark(const ClusterConfig& config, std::string_view key) {

@@ -191,7 +191,7 @@ constexpr GlobalKey kRows[] = {
         .only("config_overrides,l3cache_as_socket,numa_node_as_socket,shutdown_on_reboot").acts<&C::slurmd_parameters>(),
     key("SlurmdPidFile", K::kText, "/var/run/slurmd.pid").acts<&C::slurmd_pid_file>(),
     key("SlurmdPort", K::kNumber, "6818").range(1, 65535).acts<&C::slurmd_port>().needs_restart(),
-    key("SlurmdSpoolDir", K::kAbsolutePath, "/var/spool/slurmd").acts<&C::slurmd_spool_dir>(),
+    key("SlurmdSpoolDir", K::kAbsolutePath, "/var/spool/slurmd").acts<&C::slurmd_spool_dir>().needs_restart(),
     key("SlurmdSyslogDebug", K::kEnum)
         .allow("quiet,fatal,error,info,verbose,debug,debug2,debug3,debug4,debug5").numbered()
         .acts<&C::slurmd_syslog_debug>(),

@@ -122,7 +122,7 @@ Status set_time_limit(std::string_view value, const Base& base, JobUpdate& updat
   if (!relative) {
     update.time_limit = *minutes;
   } else if (base.time_limit == kInfiniteMinutes || base.time_limit == 0) {
-    return failure(ErrorCode::kInvalidTimeLimit, "A job without a time limit has none to change");
+    return {};  // without a limit it stays
   } else if (value[0] == '+') {
     update.time_limit = base.time_limit + *minutes;
   } else {

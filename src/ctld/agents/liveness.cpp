@@ -117,7 +117,8 @@ void Liveness::ping(const state::ClusterSnapshot& state, const Bitmap& nodes, bo
   });
 }
 
-// Two pings missed: shown as not responding. SlurmdTimeout over: down. Only of nodes that were asked, by `asked`.
+// Two pings missed: shown as not responding. SlurmdTimeout over: down, also where no agent ever registered. Only of nodes that
+// were asked, by `asked`.
 void Liveness::judge(const state::ClusterState& asked, const state::ClusterState& state) {
   const SteadyTime now = net::steady_now();
   const Duration limit = state.config->slurmd_timeout;
@@ -128,8 +129,15 @@ void Liveness::judge(const state::ClusterState& asked, const state::ClusterState
   const std::vector<SteadyTime> known = heard_->times();
   state.nodes.for_each([&](const Node& node) {
     const Node* before = asked.nodes.find(node.id);
-    if (before == nullptr || !state::expects_agent(*before) || !state::expects_agent(node) || !node.hardware) return;
-    const SteadyTime spoke = std::max(since_, node.id < known.size() ? known[node.id] : SteadyTime());
+    const bool given_up = !node.hardware && node.base == NodeBaseState::kDown;
+    if (before == nullptr || !state::expects_agent(*before) || !state::expects_agent(node) || given_up) {
+      expected_.erase(node.id);
+      return;
+    }
+    const SteadyTime expected = expected_.try_emplace(node.id, now).first->second;
+    // one that has never registered has its time from when it was put in
+    const SteadyTime from = node.hardware ? since_ : std::max(since_, expected);
+    const SteadyTime spoke = std::max(from, node.id < known.size() ? known[node.id] : SteadyTime());
     const bool marked = (node.flags & kNodeNoRespond) != 0;
     if (limit > Duration(0) && now - spoke > limit) {
       if (node.base != NodeBaseState::kDown) silent.nodes.push_back(node.id);

@@ -3,6 +3,7 @@
 // command for the core.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -61,7 +62,8 @@ class Liveness {
   const engine::Publisher& publisher_;
   NodeLinks& links_;
   const engine::Clock clock_;  // to be shown; a silence is measured by one that nobody sets
-  SteadyTime since_;  // the thread's own: from here on silences count
+  SteadyTime since_;  // the thread's own, as the next one: from here on silences count
+  std::map<NodeId, SteadyTime> expected_;  // since when each node is to have an agent
   const std::shared_ptr<RollCall> roll_call_;  // shared for the same reason
   const std::shared_ptr<Heard> heard_ = std::make_shared<Heard>();
   RoundThread thread_;

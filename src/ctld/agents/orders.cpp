@@ -195,6 +195,7 @@ void Orders::answered(const Round& round, const Outcome& outcome) {
   const Snapshot newest = publisher_->newest()->state;
   std::vector<net::FanoutResult> refusals;
   std::vector<std::string> unreached;
+  std::string why;  // of a node that was reached, and does not take it yet
   Round again = round;
   again.nodes.clear();
   for (const net::FanoutResult& result : outcome.failed) {
@@ -205,12 +206,14 @@ void Orders::answered(const Round& round, const Outcome& outcome) {
       continue;
     }
     unreached.push_back(result.node);
+    if (result.code == ErrorCode::kRetry) why = result.text;
     again.nodes.set(*node);
   }
   if (!refusals.empty()) refused(round, refusals);
   if (!unreached.empty()) {
     const std::string nodes = fold_hosts_sorted(unreached);
-    if (round.failed == 0) log::info("{} did not reach {}: it is repeated", text_of(round.order), nodes);
+    const std::string what = why.empty() ? "did not reach " + nodes : "is not taken by " + nodes + " yet (" + why + ")";
+    if (round.failed == 0) log::info("{} {}: it is repeated", text_of(round.order), what);
     repeat_later(std::move(again));
   }
   const auto* launch = std::get_if<state::LaunchStep>(&round.order);

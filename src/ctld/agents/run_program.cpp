@@ -2,6 +2,8 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
 #include <span>
 
 #include <algorithm>
@@ -12,9 +14,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/base/close_on_exec.hpp"
 #include "common/base/errno_text.hpp"
 #include "common/base/exec_pointers.hpp"
 #include "common/base/group_list.hpp"
+#include "common/base/proc_stat.hpp"
+#include "common/base/read_file.hpp"
 #include "common/base/wait_status.hpp"
 #include "common/log/log.hpp"
 
@@ -37,13 +42,47 @@ bool ends_within(pid_t pid, std::chrono::milliseconds most) {
   return ended != 0;
 }
 
+constexpr int kMostRounds = 20;  // a process may be born while others are killed
+
+// Whether it runs still, in that session.
+bool is_in_session(pid_t pid, pid_t session) {
+  const std::vector<std::string> fields = stat_fields(read_file(fmt::format("/proc/{}/stat", pid)).value_or(""));
+  return fields.size() > 3 && fields[0] != "Z" && fields[0] != "X" && fields[3] == std::to_string(session);
+}
+
+// Looked at through a descriptor of the process: its number may be another's in the next moment.
+bool kill_if_in_session(pid_t pid, pid_t session) {
+  if (!is_in_session(pid, session)) return false;
+  const auto process = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  if (process < 0) return false;
+  const bool meant = is_in_session(pid, session);
+  if (meant) ::syscall(SYS_pidfd_send_signal, process, SIGKILL, nullptr, 0);
+  ::close(process);
+  return meant;
+}
+
+// A child that has not been waited for, its process group, and what left that but not the session. The child began both.
+void kill_session(pid_t child) {
+  ::kill(-child, SIGKILL);
+  bool any = true;
+  for (int round = 0; any && round < kMostRounds; ++round) {
+    any = false;
+    std::error_code ignored;
+    for (std::filesystem::directory_iterator at("/proc", ignored), end; !ignored && at != end; at.increment(ignored)) {
+      const pid_t pid = std::atoi(at->path().filename().c_str());
+      if (pid > 1 && kill_if_in_session(pid, child)) any = true;
+    }
+  }
+}
+
 // Between fork and exec: nothing that is not safe there. Gives the error, or does not return.
 int become_program(const ProgramUser* user, std::span<const gid_t> groups, char* const* argv, char* const* envp) {
   sigset_t none;
   sigemptyset(&none);
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);  // NOLINT(bugprone-signal-handler): the default
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::setpgid(0, 0);
+  ::setsid();
+  close_on_exec_from(STDERR_FILENO + 1);
   const int null = ::open("/dev/null", O_RDWR);
   for (int fd = 0; fd <= 2; ++fd) ::dup2(null, fd);
   if (user != nullptr) {
@@ -80,7 +119,7 @@ int run_program(const std::vector<std::string>& words, const std::map<std::strin
   ::close(told[0]);
   if (pid > 0 && error == 0 && !ends_within(pid, most)) {
     log::error("{} is killed: it took longer than {} s", words[0], most.count() / 1000);
-    ::kill(-pid, SIGKILL);
+    kill_session(pid);
   }
   const int status = pid > 0 ? wait_for_child(pid).value_or(-1) : -1;
   if (error == 0) {

@@ -16,7 +16,7 @@ struct ProgramUser {
 };
 
 // The status as wait(2) gives it; -1 when it could not be started. The first word is its path. What runs longer than `most`
-// (0: no limit) is killed with all of its process group.
+// (0: no limit) is killed with all of its session.
 [[nodiscard]] int run_program(const std::vector<std::string>& words, const std::map<std::string, std::string>& environment,
                               const ProgramUser& user, std::chrono::milliseconds most = {});
 

@@ -1,13 +1,13 @@
 #include "ctld/agents/site_programs.hpp"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <cstdlib>
+#include <filesystem>
 #include <set>
 #include <thread>
 
@@ -34,6 +34,7 @@ constexpr size_t kLastMails = 10;     // of a lane that are still sent when the 
 constexpr auto kMailTime = std::chrono::minutes(2);
 constexpr auto kTriggerTime = std::chrono::minutes(10);
 constexpr auto kLastMailTime = std::chrono::seconds(1);
+constexpr auto kLastProgramTime = std::chrono::seconds(1);  // of prologs and epilogs, when the controller ends
 constexpr const char* kPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 std::string limit_text(Minutes limit) {
@@ -76,23 +77,56 @@ std::string resume_text(const state::ClusterState& state, const Bitmap& nodes) {
   return Json{{"jobs", std::move(list)}, {"all_nodes", state::node_list(state, nodes)}}.dump();
 }
 
-// A file that is there as long as its descriptor; -1: there is none.
-int memory_file(const std::string& text) {
-  const int fd = memfd_create("resume", MFD_CLOEXEC);
-  if (fd >= 0 && write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size())) return fd;
-  log::error("SLURM_RESUME_FILE: {}", errno_text(errno));
-  if (fd >= 0) close(fd);
-  return -1;
+// A file of this process's user, which is SlurmUser as the program is; empty: there is none.
+std::string resume_file(const std::string& state_folder, const std::string& text) {
+  const std::string folder = state_folder + "/resume";
+  std::error_code ignored;
+  std::filesystem::create_directory(folder, ignored);
+  std::string path = folder + "/XXXXXX";
+  const int fd = ::mkostemp(path.data(), O_CLOEXEC);
+  const bool written = fd >= 0 && write_all(fd, text);
+  if (!written) log::error("SLURM_RESUME_FILE: {}: {}", path, errno_text(errno));
+  if (fd >= 0) ::close(fd);
+  if (fd >= 0 && !written) ::unlink(path.c_str());
+  return written ? path : "";
+}
+
+// Files of programs that a controller before this one did not wait for.
+void remove_old_resume_files(const std::string& state_folder) {
+  constexpr auto kOld = std::chrono::hours(24);
+  std::error_code ignored;
+  const auto now = std::filesystem::file_time_type::clock::now();
+  for (std::filesystem::directory_iterator at(state_folder + "/resume", ignored), end; !ignored && at != end; at.increment(ignored)) {
+    const auto written = at->last_write_time(ignored);
+    if (!ignored && now - written > kOld) std::filesystem::remove(at->path(), ignored);
+  }
+}
+
+std::string ending_text(int status) {
+  if (status == -1) return "could not be started";
+  if (WIFSIGNALED(status)) return fmt::format("was ended by signal {}", WTERMSIG(status));
+  return fmt::format("ended with exit status {}", WEXITSTATUS(status));
+}
+
+// 0: none, as run_program() takes it.
+std::chrono::milliseconds time_limit(const std::optional<Duration>& own, const ClusterConfig& config) {
+  const Duration limit = own.value_or(config.prolog_epilog_timeout);
+  return limit >= kNoLimit ? std::chrono::milliseconds(0) : std::chrono::duration_cast<std::chrono::milliseconds>(limit);
 }
 
 }  // namespace
 
 SitePrograms::~SitePrograms() {
-  *ending_ = true;
-  workers_.join();
+  stop();
   triggers_.join();
   user_triggers_.join();
   for (Lane& lane : mail_lanes_) lane.worker.join();
+}
+
+void SitePrograms::stop() {
+  *ending_ = true;
+  running_.end(kLastProgramTime);
+  workers_.join();
 }
 
 std::map<std::string, std::string> program_environment(const Job& job, const ClusterConfig& config) {
@@ -229,7 +263,7 @@ void SitePrograms::send_mail(const state::SendMail& mail, const state::ClusterSn
       return;
     }
     const int status = run_program(words, environment, {}, *ending ? kLastMailTime : kMailTime);
-    if (status != 0) log::error("{} ended with status {}", words[0], status);
+    if (status != 0) log::error("{} {}", words[0], ending_text(status));
     --*waiting;
   });
 }
@@ -253,7 +287,7 @@ void SitePrograms::run_trigger(const state::RunTrigger& firing, const state::Clu
   const ProgramUser user{trigger.user_name, trigger.uid, trigger.gid};
   auto run = [words = std::move(words), environment = std::move(environment), user] {
     const int status = run_program(words, environment, user, kTriggerTime);
-    if (status != 0) log::error("{} ended with status {}", words[0], status);
+    if (status != 0) log::error("{} {}", words[0], ending_text(status));
   };
   // a program takes as long as its user likes: prologs do not wait for it, nor do administrators' triggers for those of others
   if (of_admin) return boost::asio::post(triggers_, std::move(run));
@@ -292,39 +326,57 @@ void SitePrograms::run_power(const state::PowerNodes& order, const state::Cluste
   log::info("{} is run for nodes {}", key, nodes);
   words.push_back(nodes);
   std::map<std::string, std::string> environment{{"PATH", kPath}, {"SLURM_CONF", config.config_path}};
-  const int fd = order.program == state::PowerProgram::kResume ? memory_file(resume_text(*state, order.nodes)) : -1;
-  if (fd >= 0) environment["SLURM_RESUME_FILE"] = fmt::format("/proc/{}/fd/{}", getpid(), fd);
-  std::thread([words = std::move(words), environment = std::move(environment), fd, ending = ending_] {
+  std::string file;
+  if (order.program == state::PowerProgram::kResume) {
+    remove_old_resume_files(config.state_save_location);
+    file = resume_file(config.state_save_location, resume_text(*state, order.nodes));
+  }
+  if (!file.empty()) environment["SLURM_RESUME_FILE"] = file;
+  std::thread([words = std::move(words), environment = std::move(environment), file, ending = ending_] {
     const int status = run_program(words, environment, {});
+    if (!file.empty()) ::unlink(file.c_str());
     if (*ending) return;  // there may be no log any more
-    if (fd >= 0) close(fd);
-    if (status != 0) log::error("{} ended with status {}", words[0], status);
+    if (status != 0) log::error("{} {}", words[0], ending_text(status));
   }).detach();
 }
 
 void SitePrograms::run_prolog(const Job& job, const state::ClusterSnapshot& state, std::function<void(int)> done) {
-  auto environment = program_environment(job, *state->config);
+  const ClusterConfig& config = *state->config;
+  auto environment = program_environment(job, config);
   environment["SLURM_SCRIPT_CONTEXT"] = "prolog_slurmctld";
-  run(one_word_each(state->config->prolog_slurmctld), std::move(environment), std::move(done), {});
+  auto never_late = [done = std::move(done), ending = ending_, id = job.id](int status) {
+    if (status == 0 || !*ending) return done(status);
+    log::info("JobId={}: its PrologSlurmctld is run again by the next controller", id);
+  };
+  run(one_word_each(config.prolog_slurmctld), std::move(environment), std::move(never_late),
+      {.name = "PrologSlurmctld", .most = time_limit(config.prolog_timeout, config), .again_later = true});
 }
 
 void SitePrograms::run_epilog(const Job& job, const state::ClusterSnapshot& state) {
-  auto environment = program_environment(job, *state->config);
+  const ClusterConfig& config = *state->config;
+  auto environment = program_environment(job, config);
   environment["SLURM_SCRIPT_CONTEXT"] = "epilog_slurmctld";
-  run(one_word_each(state->config->epilog_slurmctld), std::move(environment), {}, {});
+  run(one_word_each(config.epilog_slurmctld), std::move(environment), {},
+      {.name = "EpilogSlurmctld", .most = time_limit(config.epilog_timeout, config)});
 }
 
-void SitePrograms::run(std::vector<std::vector<std::string>> programs,
-                       std::map<std::string, std::string> environment,
-                       std::function<void(int)> done, const Runner& runner) {
-  boost::asio::post(workers_, [programs = std::move(programs), environment = std::move(environment),
-                               done = std::move(done), runner] {
+void SitePrograms::run(std::vector<std::vector<std::string>> programs, std::map<std::string, std::string> environment,
+                       std::function<void(int)> done, const Terms& terms) {
+  boost::asio::post(workers_, [this, programs = std::move(programs), environment = std::move(environment),
+                               done = std::move(done), terms] {
+    const auto id = environment.find("SLURM_JOB_ID");
+    const std::string job = id == environment.end() ? "" : fmt::format("JobId={}: ", id->second);
     int status = 0;
     for (const auto& words : programs) {
-      status = run_program(words, environment, {runner.user, runner.uid, runner.gid});
+      if (*ending_ && terms.again_later) {
+        status = -1;
+        break;
+      }
+      std::optional<RunningPrograms::Here> here;
+      if (!terms.name.empty()) here.emplace(running_, fmt::format("{}{} {}", job, terms.name, words[0]));
+      status = run_program(words, environment, {}, *ending_ && !terms.name.empty() ? kLastProgramTime : terms.most);
       if (status != 0) {
-        const auto job = environment.find("SLURM_JOB_ID");
-        log::error("{}{} ended with status {}", job == environment.end() ? "" : fmt::format("JobId={}: ", job->second), words[0], status);
+        log::error("{}{} {}", job, words[0], ending_text(status));
         break;
       }
     }

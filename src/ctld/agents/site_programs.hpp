@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -15,6 +16,7 @@
 #include <boost/asio/thread_pool.hpp>
 
 #include "common/model/job.hpp"
+#include "ctld/agents/running_programs.hpp"
 #include "ctld/agents/user_queues.hpp"
 #include "ctld/state/cluster_state.hpp"
 #include "ctld/state/effects.hpp"
@@ -38,14 +40,18 @@ class SitePrograms {
   // `done` gets the status as wait(2) gives it; the first program that fails ends the row.
   void run_prolog(const Job& job, const state::ClusterSnapshot& state, std::function<void(int)> done);
   void run_epilog(const Job& job, const state::ClusterSnapshot& state);
+  // The controller ends: prologs and epilogs have a second left. No `done` is called later. Idempotent.
+  void stop();
 
  private:
-  struct Runner {  // who a program runs as; nobody: as this process
-    std::string user;
-    uint32_t uid = 0, gid = 0;
+  struct Terms {
+    std::string name;                   // the key of those that end with the controller; empty: they are waited for
+    std::chrono::milliseconds most{0};  // 0: no limit
+    bool again_later = false;           // the next controller runs what this one could not
   };
+  // As this process's user.
   void run(std::vector<std::vector<std::string>> programs, std::map<std::string, std::string> environment,
-           std::function<void(int)> done, const Runner& runner);
+           std::function<void(int)> done, const Terms& terms);
 
   std::shared_ptr<std::atomic<bool>> ending_ = std::make_shared<std::atomic<bool>>(false);  // for threads that outlive this
   std::mutex file_mutex_;  // one line at a time into the completion file
@@ -53,6 +59,7 @@ class SitePrograms {
     boost::asio::thread_pool worker{1};
     std::shared_ptr<std::atomic<size_t>> waiting = std::make_shared<std::atomic<size_t>>(0);
   };
+  RunningPrograms running_;               // prologs and epilogs
   boost::asio::thread_pool workers_{4};   // prologs, epilogs, records of ended jobs
   boost::asio::thread_pool triggers_{4};  // administrators'
   UserQueues user_triggers_{4};

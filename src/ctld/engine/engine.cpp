@@ -83,7 +83,7 @@ void Engine::wait_for_job_ids(Post post, Group& group) {
 
 void Engine::tick(Time now, Group& group) {
   const auto began = std::chrono::steady_clock::now();
-  Post post{state::Tick{}, {}, {}};
+  Post post{state::Tick{tick_number_++}, {}, {}};
   obey(post, now, group);
   ticks_.ran(now, std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - began));
 }

@@ -81,6 +81,7 @@ class Engine {
   state::ClusterState state_;      // of the engine's thread alone
   journal::Sequence sequence_;     // likewise
   TickTimer ticks_;                // likewise
+  uint64_t tick_number_ = 0;       // likewise
   journal::GroupCommit& commit_;
   Publisher& publisher_;
   EventCounts counts_;

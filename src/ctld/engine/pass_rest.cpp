@@ -26,6 +26,17 @@ PassRest rest_after(const sched::Plan& plan, Duration took, const ClusterConfig&
   return rest;
 }
 
+Time next_pass_due(const sched::Plan& plan, const state::ClusterState& state, Time now) {
+  Time due = plan.again;
+  for (const Reservation& reservation : *state.reservations) {
+    if ((reservation.flags & kReservationTimeFloat) != 0) continue;  // always as far away as now
+    for (const Time change : {reservation.start, reservation.end}) {
+      if (change > now) due = std::min(due, change);
+    }
+  }
+  return due;
+}
+
 sched::WorkBudget budget_of_pass(const ClusterConfig& config, bool all) {
   sched::WorkBudget budget;
   const uint32_t depth = number_of(config, "default_queue_depth").value_or(0);

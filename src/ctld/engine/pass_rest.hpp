@@ -23,6 +23,9 @@ struct PassRest {
 
 [[nodiscard]] PassRest rest_after(const sched::Plan& plan, Duration took, const ClusterConfig& config);
 
+// When a pass is due though nobody wakes it: something is over that kept jobs from starting, or a reservation begins or ends.
+[[nodiscard]] Time next_pass_due(const sched::Plan& plan, const state::ClusterState& state, Time now);
+
 // SchedulerParameters=default_queue_depth: so many jobs a pass looks at; now and then it is to look at all.
 [[nodiscard]] sched::WorkBudget budget_of_pass(const ClusterConfig& config, bool all);
 

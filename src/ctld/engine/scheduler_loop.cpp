@@ -129,11 +129,12 @@ void SchedulerLoop::run_pass() {
   const auto begun = std::chrono::steady_clock::now();
   const bool all = begun - whole_ >= interval_;
   if (all) whole_ = begun;
-  sched::Plan plan = sched::plan_pass(*state, sched::make_policies(*state), clock_(), budget_of_pass(*state->config, all));
+  const Time planned_at = clock_();
+  sched::Plan plan = sched::plan_pass(*state, sched::make_policies(*state), planned_at, budget_of_pass(*state->config, all));
   const auto took = std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun);
   count(plan.counts, took);
   soon_ = plan.settling;
-  again_ = plan.again;
+  again_ = next_pass_due(plan, *state, planned_at);
   rest_ = rest_after(plan, took, *state->config);
   soft_.set(plan.soft);
   std::optional<size_t> dropped = 0;

@@ -78,7 +78,7 @@ class SchedulerLoop {
   bool stopping_ = false;  // guarded by mutex_
   // of the scheduler's thread
   bool soon_ = false;
-  Time again_ = kNever;  // Plan::again
+  Time again_ = kNever;  // next_pass_due()
   using Steady = std::chrono::steady_clock;
   Steady::time_point ended_ = {};   // the last pass
   Steady::time_point whole_ = {};   // the last pass over all jobs

@@ -1,9 +1,13 @@
 // Changes that users and administrators order: signals, holds, updates, nodes, partitions, the
 // controller itself.
+#include <array>
+#include <cerrno>
 #include <utility>
 
 #include <fmt/format.h>
+#include <grp.h>
 
+#include "common/base/text.hpp"
 #include "common/daemon/log_setup.hpp"
 #include "common/log/log.hpp"
 #include "common/rpc/refusal_log.hpp"
@@ -84,6 +88,21 @@ void update_job(ServiceParts& parts, const CallContext& context, protocol::Updat
   parts.engine.post({std::move(command), {}, answer_count(std::move(responder))});
 }
 
+// Nobody would be let in by it, which is more likely a slip than meant.
+void warn_of_unknown_groups(const protocol::UpdatePartitionRequest& request) {
+  for (const auto& [key, value] : request.values) {
+    if (!iequals(std::string_view(key).substr(0, key.find_first_of("+-")), "AllowGroups")) continue;
+    for (const std::string& name : split_list(value)) {
+      group entry{};
+      group* found = nullptr;
+      std::array<char, 16384> buffer{};
+      const int error = ::getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
+      if (found != nullptr || error == ERANGE || iequals(name, "ALL")) continue;
+      log::warning("partition {}: AllowGroups names \"{}\", which is no group of this host", request.name, name);
+    }
+  }
+}
+
 // Without values, as it is now; with them, what they make of it is worked out when it is decided: others may change it, too.
 void update_partition(ServiceParts& parts, const CallContext& context, const protocol::UpdatePartitionRequest& request,
                       Responder<protocol::Empty> responder) {
@@ -103,6 +122,7 @@ void update_partition(ServiceParts& parts, const CallContext& context, const pro
       return responder.fail({ErrorCode::kInvalidUpdate, refused.front()});
     }
     for (const std::string& key : ignored) log::warning("partition {}: {} has no effect", request.name, key);
+    warn_of_unknown_groups(request);
   }
   parts.engine.post({std::move(command), {}, answer_empty(std::move(responder))});
 }
@@ -166,7 +186,7 @@ void add_change_methods(net::RpcServer& server, ServiceParts& parts) {
   });
   server.handle<UpdatePartitionRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
     update_partition(parts, context, request, std::move(responder));
-  });
+  }, net::kSlow);
   server.handle<CreateNodesRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
     create_nodes(parts, context, request, std::move(responder));
   });

@@ -18,11 +18,20 @@ namespace {
 constexpr size_t kChunkJobs = 500;
 constexpr size_t kChunkBytes = kMostRecordBytes;  // about; a chunk has at most this and one record more
 
+// What no stranger has a use for: a hash would tell who guesses them what is in a script or an environment.
+template <class Spec>
+void clear_private(Spec& spec) {
+  spec.environment_blob = {};
+  spec.limits.clear();
+  spec.request_id = 0;
+}
+
 // Whoever has the key of srun's port can speak for its tasks; it is told to nobody who only looks.
-std::shared_ptr<const Step> without_key(const std::shared_ptr<const Step>& step) {
-  if (step->spec == nullptr || step->spec->io.key.empty()) return step;
+std::shared_ptr<const Step> shown_step(const std::shared_ptr<const Step>& step, bool to_stranger) {
+  if (step->spec == nullptr || (step->spec->io.key.empty() && !to_stranger)) return step;
   auto spec = std::make_shared<StepSpec>(*step->spec);
   spec->io.key.clear();
+  if (to_stranger) clear_private(*spec);
   auto out = std::make_shared<Step>(*step);
   out->spec = std::move(spec);
   return out;
@@ -107,8 +116,8 @@ bool JobQuery::is_shown(const Job& job) const {
 }
 
 // As it is shown: the partitions of a job that waits as they are tried, of the highest tier first;
-// who is mailed with the domain where only the user says who that is.
-std::shared_ptr<const JobSpec> JobQuery::shown_spec(const Job& job) const {
+// who is mailed with the domain where only the user says who that is. Less of it for others than its owner and administrators.
+std::shared_ptr<const JobSpec> JobQuery::shown_spec(const Job& job, bool to_stranger) const {
   const JobSpec& spec = *job.spec;
   const auto tier = [&](const std::string& name) {
     const state::Partition* partition = state::find_partition(*state_, name);
@@ -118,8 +127,12 @@ std::shared_ptr<const JobSpec> JobQuery::shown_spec(const Job& job) const {
   const bool several =
       job.state == JobState::kPending && spec.partitions.view().find(',') != std::string_view::npos;
   const bool mailed = !domain.empty() && !spec.mail_type.empty() && spec.mail_user.empty();
-  if (!several && !mailed) return job.spec;
+  if (!several && !mailed && !to_stranger) return job.spec;
   auto shown = std::make_shared<JobSpec>(spec);
+  if (to_stranger) {
+    shown->script_blob = {};
+    clear_private(*shown);
+  }
   if (several) {
     std::vector<std::string> names = split_list(spec.partitions.view());
     std::ranges::stable_sort(names, std::greater<>(), tier);
@@ -132,10 +145,11 @@ std::shared_ptr<const JobSpec> JobQuery::shown_spec(const Job& job) const {
 protocol::JobRecord JobQuery::record(const Job& job) const {
   protocol::JobRecord out;
   out.job = job;
-  out.job.spec = shown_spec(job);
+  const bool to_stranger = !state::is_owner_or_admin(*state_, job, asker_.uid);
+  out.job.spec = shown_spec(job, to_stranger);
   out.job.ended_requests.clear();  // of no use to anybody else
   if (!request_.steps) out.job.steps.clear();
-  for (auto& step : out.job.steps) step = without_key(step);
+  for (auto& step : out.job.steps) step = shown_step(step, to_stranger);
   if (const JobSoft* soft = soft_->find(job.id); soft != nullptr && job.state == JobState::kPending) out.soft = *soft;
   else out.soft.priority = priority_without_a_pass(job);
   if (out.soft.last_evaluated == kNoTime) out.soft.last_evaluated = job.start != kNoTime ? job.start : job.submit;

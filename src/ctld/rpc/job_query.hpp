@@ -34,7 +34,7 @@ class JobQuery {
  private:
   [[nodiscard]] bool is_shown(const Job& job) const;
   [[nodiscard]] static bool is_of(const Job& job, JobId id);
-  [[nodiscard]] std::shared_ptr<const JobSpec> shown_spec(const Job& job) const;
+  [[nodiscard]] std::shared_ptr<const JobSpec> shown_spec(const Job& job, bool to_stranger) const;
   [[nodiscard]] protocol::JobRecord record(const Job& job) const;
 
   const protocol::QueryJobsRequest request_;

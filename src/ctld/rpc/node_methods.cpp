@@ -72,6 +72,16 @@ void log_forgotten(const std::string& node, const std::vector<protocol::StepKey>
   }
 }
 
+// Where the node has not compared the clocks itself yet: what its message took comes on top, which is less than a drain is due to.
+void compare_clocks(protocol::RegisterNodeRequest& request) {
+  if (request.clock_ahead) {
+    const std::string text = protocol::clock_difference_text(*request.clock_ahead);
+    if (!text.empty()) log::warning("the clock of {} is {}", request.name, text);
+  } else if (request.sent != kNoTime) {
+    request.clock_ahead = protocol::difference(request.sent, net::now());
+  }
+}
+
 void register_node(ServiceParts& parts, const CallContext& context, protocol::RegisterNodeRequest request,
                    Responder<protocol::RegisterNodeReply> responder) {
   Status ok = only_agents(parts, context).and_then([&] { return same_cluster(parts, request.cluster_id); });
@@ -86,6 +96,7 @@ void register_node(ServiceParts& parts, const CallContext& context, protocol::Re
   }
   NodeHardware& host = request.hardware;
   if (request.claims_future && host.address.empty()) host.address = address_of(context, host.host_name, host.port);
+  compare_clocks(request);
   const std::string name = request.name;
   auto make = [&parts, &sent = parts.config_for_nodes, name](const state::Reply& reply, const state::ClusterState& after) -> Result<protocol::RegisterNodeReply> {
     protocol::RegisterNodeReply out;
@@ -100,6 +111,7 @@ void register_node(ServiceParts& parts, const CallContext& context, protocol::Re
     out.credential_key = parts.signer.public_key();
     out.new_key = after.credential_key_changed;
     out.controller_start = after.epoch_start;
+    out.sent = net::now();
     out.config = sent.of(after.config, name);
     out.config_digest = parts.sent_files.digest();
     if (registered.strange_job != kNoJob) log_strange_job(name, registered.strange_job, after);
@@ -108,6 +120,14 @@ void register_node(ServiceParts& parts, const CallContext& context, protocol::Re
     return out;
   };
   parts.engine.post({state::RegisterNode{std::move(request)}, {}, answer(std::move(responder), make)});
+}
+
+// srun has a step there, which will not begin.
+void tell_failed_prolog(ServiceParts& parts, const protocol::PrologEnded& report) {
+  const state::ClusterSnapshot now = parts.publisher.newest()->state;
+  const Job* job = report.status != 0 ? now->jobs.find(report.job) : nullptr;
+  if (job == nullptr || job->restart_count != report.restart) return;
+  for (const auto& step : job->steps) parts.refusals.note(step->id, "the prolog failed on " + report.nodes);
 }
 
 }  // namespace
@@ -135,6 +155,7 @@ void add_node_methods(net::RpcServer& server, ServiceParts& parts) {
     to_own_clock(request.ended, request.sent);
     state::PrologsDone done;
     for (const PrologEnded& report : request.ended) {
+      tell_failed_prolog(parts, report);
       done.reports.push_back({report.job, report.restart, report.nodes, report.status, report.happened});
     }
     parts.engine.post({std::move(done), {}, answer_empty(std::move(responder))});

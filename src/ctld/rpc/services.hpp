@@ -72,7 +72,7 @@ struct ServiceParts {
   CallCounts& calls;
   const SentFiles& sent_files;
   ConfigForNodes& config_for_nodes;
-  const LaunchRefusals& refusals;
+  LaunchRefusals& refusals;
   SubmitHosts& submit_hosts;
 };
 

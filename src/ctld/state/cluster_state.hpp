@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@
 #include "ctld/state/cow_table.hpp"
 #include "ctld/state/found_job.hpp"
 #include "ctld/state/heavy_texts.hpp"
+#include "ctld/state/job_names.hpp"
 
 namespace sluice::state {
 
@@ -40,6 +42,8 @@ struct Partition {
 using Partitions = std::vector<Partition>;  // in the order of their definition
 
 using NodeNames = std::unordered_map<std::string, NodeId>;
+using FeatureCounts = std::unordered_map<std::string, size_t>;  // how many nodes have a feature
+using TriggerNodes = std::map<uint32_t, Bitmap>;                // by trigger id, of those that name nodes
 
 // What folded tasks of an array have in common; only to save memory.
 struct FoldPool {
@@ -52,6 +56,7 @@ struct ArrayTasks {
   IndexSet jobs;           // ids of every record of the array, also of the one with pending tasks
   IndexSet folded;         // ids of ended tasks without a record (ClusterState::folded)
   CowIdMap by_task;        // ids by task, of both; the one with pending tasks has the array's own
+  CowIdSet unfinished;     // of `jobs`, but for the array's own record
   uint32_t running = 0;    // tasks that hold an allocation, completing ones included
   uint32_t folded_bad = 0;  // of the folded ones: those that failed, or were cancelled
   Time oldest_end = kNever;  // no folded one ended before
@@ -96,7 +101,7 @@ struct ClusterState {
   uint32_t job_id_round = 0;  // how often it has
   std::string credential_key;           // public, in hexadecimal digits, with which launches are signed; empty: not known
   bool credential_key_changed = false;  // on purpose: nodes may know another one, which they are to forget
-  std::shared_ptr<const Triggers> triggers = std::make_shared<Triggers>();  // by id
+  CowPtr<Triggers> triggers = CowPtr<Triggers>::make();  // by id
   uint32_t next_trigger_id = 1;
   std::shared_ptr<const Crontabs> crontabs = std::make_shared<Crontabs>();  // by uid
   std::shared_ptr<const Reservations> reservations = std::make_shared<Reservations>();
@@ -105,10 +110,13 @@ struct ClusterState {
 
   // derived
   std::shared_ptr<const NodeNames> node_names = std::make_shared<NodeNames>();  // not removed ones
+  std::shared_ptr<const FeatureCounts> features = std::make_shared<FeatureCounts>();  // likewise
+  std::shared_ptr<const TriggerNodes> trigger_nodes = std::make_shared<TriggerNodes>();
   CowIdSet pending;    // records that wait to start (an array's pending tasks are one record)
   CowIdSet waiting;    // pending ones that Tick looks at: not eligible yet, or with a deadline
   CowIdSet active;     // records that hold nodes: running, suspended, completing
   CowIdSet finished;   // records that ended for good, kept for MinJobAge
+  JobNames names;      // of those that are not among these
   CowTable<ArrayTasks> arrays;         // by array job id
   CowTable<RequestBucket> requests;    // by hash
   uint64_t job_count = 0;  // against MaxJobCount: pending array tasks count one each

@@ -252,7 +252,9 @@ struct UsersGroups {
   std::vector<User> users;
 };
 // Time has passed: limits, begin times, dependencies, purge. About once a second, and after RunTick.
-struct Tick {};
+struct Tick {
+  uint64_t number = 0;  // one more each time: long dependencies are looked at by turns
+};
 
 using Command =
     std::variant<SubmitJob, UpdateJob, SignalJob, CancelJobs, SignalJobs, ChangeJob, TopJob, NotifyJob, EndAllocation, ClientGone, CreateStep,

@@ -58,6 +58,21 @@ class CowIdSet {
     }
     return kNone;
   }
+  // The lowest member that is at least `from` and none of the other's.
+  [[nodiscard]] uint32_t next_not_in(const CowIdSet& other, uint32_t from) const {
+    for (uint32_t at = blocks_.next_id(from / kBits); at != kNone; at = blocks_.next_id(at + 1)) {
+      const Block& block = blocks_.at(at);
+      const Block* without = other.blocks_.find(at);
+      const uint32_t start = at == from / kBits ? from % kBits : 0;
+      for (uint32_t w = start / 64; w < block.words.size(); ++w) {
+        uint64_t word = block.words[w];
+        if (without != nullptr) word &= ~without->words[w];
+        if (w == start / 64) word &= ~uint64_t{0} << (start % 64);
+        if (word != 0) return at * kBits + w * 64 + static_cast<uint32_t>(std::countr_zero(word));
+      }
+    }
+    return kNone;
+  }
   // Calls visit(id) in order; a bool false from it ends the walk.
   template <class Visit>
   void for_each(Visit&& visit) const {

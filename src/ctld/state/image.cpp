@@ -5,6 +5,7 @@
 #include "ctld/state/deep_equal.hpp"
 #include "ctld/state/fold.hpp"
 #include "ctld/state/indexes.hpp"
+#include "ctld/state/triggers.hpp"
 
 namespace sluice::state {
 namespace {
@@ -67,7 +68,7 @@ ClusterState from_image(const StateImage& image) {
     if (made.array != nullptr) share_spec(made, specs[made.array->array_job]);
   }
   restore_folded(state, image.folded);
-  state.triggers = std::make_shared<Triggers>(image.triggers);
+  state.triggers = CowPtr<Triggers>::make(image.triggers);
   state.next_trigger_id = image.next_trigger_id;
   auto crontabs = std::make_shared<Crontabs>();
   for (const Crontab& crontab : image.crontabs) crontabs->emplace(crontab.uid, crontab);
@@ -83,6 +84,7 @@ ClusterState from_image(const StateImage& image) {
 
 void rebuild_derived(ClusterState& state) {
   rebuild_node_names(state);
+  rebuild_trigger_nodes(state);
   auto partitions = std::make_shared<Partitions>();
   for (const Partition& partition : *state.partitions) {
     partitions->push_back(make_partition(state, partition.config));
@@ -92,6 +94,7 @@ void rebuild_derived(ClusterState& state) {
   for (CowIdSet* index : {&state.pending, &state.waiting, &state.active, &state.finished}) {
     index->clear();
   }
+  state.names.clear();
   state.arrays.clear();
   state.requests.clear();
   state.job_count = 0;

@@ -29,6 +29,18 @@ void count_running_task(ClusterState& state, const Job& job, int change) {
   tasks.running = static_cast<uint32_t>(static_cast<int>(tasks.running) + change);
 }
 
+bool is_unfinished(JobPlace::Kind kind) { return kind != JobPlace::Kind::kFinished; }
+
+void note_unfinished(ClusterState& state, const Job& job) {
+  state.names.insert(job.spec->uid, job.spec->name, job.id);
+  if (job.array != nullptr && job.array->array_job != job.id) state.arrays.edit(job.array->array_job).unfinished.insert(job.id);
+}
+
+void forget_unfinished(ClusterState& state, const Job& job) {
+  state.names.erase(job.spec->uid, job.spec->name, job.id);
+  if (job.array != nullptr && job.array->array_job != job.id) state.arrays.edit(job.array->array_job).unfinished.erase(job.id);
+}
+
 // Cores that jobs other than `job` hold on the node.
 Bitmap cores_of_others(const ClusterState& state, const Node& node, JobId job) {
   Bitmap cores;
@@ -114,6 +126,7 @@ void index_job(ClusterState& state, const Job& job) {
   } else {
     add_heavy_text(state, job.spec->uid, heavy_text(*job.spec));
   }
+  if (is_unfinished(place.kind)) note_unfinished(state, job);
   const uint64_t request = job.spec->request_id;
   if (request != 0 && (job.array == nullptr || job.array->array_job == job.id)) {
     state.requests.edit_or_insert(request_bucket(job.spec->uid, request))
@@ -126,6 +139,7 @@ void unindex_job(ClusterState& state, const Job& job) {
   set_of(state, place.kind).erase(job.id);
   if (place.waiting) state.waiting.erase(job.id);
   state.job_count -= place.count;
+  if (is_unfinished(place.kind)) forget_unfinished(state, job);
   if (job.array != nullptr) {
     if (place.kind == JobPlace::Kind::kActive) count_running_task(state, job, -1);
     ArrayTasks& tasks = state.arrays.edit(job.array->array_job);
@@ -155,6 +169,13 @@ void recount_text(ClusterState& state, const Job& job, const JobSpec& before, co
   add_heavy_text(state, job.spec->uid, more);
 }
 
+void rename_job(ClusterState& state, const Job& job, const JobSpec& before) {
+  const JobSpec& spec = *job.spec;
+  if (!is_unfinished(place_of(job).kind) || (spec.uid == before.uid && spec.name == before.name)) return;
+  state.names.erase(before.uid, before.name, job.id);
+  state.names.insert(spec.uid, spec.name, job.id);
+}
+
 JobId find_request(const ClusterState& state, uint32_t uid, uint64_t request) {
   const RequestBucket* bucket = state.requests.find(request_bucket(uid, request));
   if (request == 0 || bucket == nullptr) return kNoJob;
@@ -169,6 +190,8 @@ void move_job(ClusterState& state, const Job& job, const JobPlace& before) {
   if (after.kind != before.kind) {
     set_of(state, before.kind).erase(job.id);
     set_of(state, after.kind).insert(job.id);
+    if (is_unfinished(before.kind) && !is_unfinished(after.kind)) forget_unfinished(state, job);
+    if (is_unfinished(after.kind) && !is_unfinished(before.kind)) note_unfinished(state, job);
     if (before.kind == JobPlace::Kind::kActive) count_running_task(state, job, -1);
     if (after.kind == JobPlace::Kind::kActive) count_running_task(state, job, 1);
   }
@@ -257,10 +280,26 @@ Partition make_partition(const ClusterState& state, std::shared_ptr<const Partit
 
 void rebuild_node_names(ClusterState& state) {
   auto names = std::make_shared<NodeNames>();
+  auto features = std::make_shared<FeatureCounts>();
   state.nodes.for_each([&](const Node& node) {
-    if (!node.removed) names->emplace(node.name, node.id);
+    if (node.removed) return;
+    names->emplace(node.name, node.id);
+    if (node.config == nullptr) return;
+    for (const std::string& feature : node.config->features) ++(*features)[feature];
   });
   state.node_names = std::move(names);
+  state.features = std::move(features);
+}
+
+void recount_features(ClusterState& state, const NodeConfig& before, const NodeConfig& after) {
+  if (before.features == after.features) return;
+  auto features = std::make_shared<FeatureCounts>(*state.features);
+  for (const std::string& feature : after.features) ++(*features)[feature];
+  for (const std::string& feature : before.features) {
+    const auto at = features->find(feature);
+    if (at != features->end() && --at->second == 0) features->erase(at);
+  }
+  state.features = std::move(features);
 }
 
 }  // namespace sluice::state

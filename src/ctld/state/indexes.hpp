@@ -18,6 +18,9 @@ void forget_array_if_over(ClusterState& state, JobId array);
 // over: its other records hold the old texts.
 void recount_text(ClusterState& state, const Job& job, const JobSpec& before, const JobSpec& change);
 
+// After a change of a specification: an unfinished job is found by its name.
+void rename_job(ClusterState& state, const Job& job, const JobSpec& before);
+
 // Moves a record between the indexes after a change. `before` is what place_of() gave then.
 struct JobPlace {
   enum class Kind : uint8_t { kPending, kActive, kFinished };
@@ -54,6 +57,8 @@ void count_completing(ClusterState& state, const Job& job, int change);
 // Partitions with their nodes worked out, and the names of nodes.
 [[nodiscard]] Partition make_partition(const ClusterState& state,
                                        std::shared_ptr<const PartitionConfig> config);
+// With the features that nodes have.
 void rebuild_node_names(ClusterState& state);
+void recount_features(ClusterState& state, const NodeConfig& before, const NodeConfig& after);
 
 }  // namespace sluice::state

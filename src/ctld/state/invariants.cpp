@@ -230,14 +230,17 @@ void compare_derived(const ClusterState& a, const ClusterState& b, Problems& pro
   same(a.waiting == b.waiting, "index of waiting jobs");
   same(a.active == b.active, "index of active jobs");
   same(a.finished == b.finished, "index of finished jobs");
+  same(a.names == b.names, "index of names");
   same(a.job_count == b.job_count, "number of jobs");
   same(*a.node_names == *b.node_names, "node names");
+  same(*a.features == *b.features, "features of nodes");
+  same(*a.trigger_nodes == *b.trigger_nodes, "nodes of triggers");
   same(a.arrays.size() == b.arrays.size(), "number of arrays");
   a.arrays.for_each([&](const ArrayTasks& tasks) {
     const FoundJob job = find_job(a, tasks.jobs.empty() ? tasks.folded.front() : tasks.jobs.front());
     const ArrayTasks* other = b.arrays.find(job->array->array_job);
     same(other != nullptr && other->jobs == tasks.jobs && other->running == tasks.running &&
-             other->folded == tasks.folded && other->folded_bad == tasks.folded_bad,
+             other->unfinished == tasks.unfinished && other->folded == tasks.folded && other->folded_bad == tasks.folded_bad,
          "array");
   });
   same(a.partitions->size() == b.partitions->size(), "number of partitions");

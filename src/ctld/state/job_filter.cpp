@@ -15,11 +15,26 @@ bool in_list(const std::vector<std::string>& list, std::string_view value) {
   return list.empty() || std::binary_search(list.begin(), list.end(), value, std::less<>());
 }
 
+template <class T>
+void sort_once(std::vector<T>& list) {
+  std::ranges::sort(list);
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+}
+
 void put_in_order(protocol::QueryJobsRequest& r) {
   for (auto* list : {&r.accounts, &r.qos, &r.names, &r.reservations, &r.licenses, &r.wckeys, &r.partitions}) {
-    std::ranges::sort(*list);
+    sort_once(*list);
   }
-  std::ranges::sort(r.uids);
+  sort_once(r.uids);
+  sort_once(r.states);
+}
+
+uint64_t mask_of(const std::vector<JobState>& states) {
+  uint64_t mask = 0;
+  for (const JobState state : states) {
+    if (static_cast<uint32_t>(state) < 64) mask |= uint64_t{1} << static_cast<uint32_t>(state);
+  }
+  return mask;
 }
 
 // How many records may have to be looked at for a target.
@@ -30,18 +45,29 @@ size_t work_of(const ClusterState& state, const JobTarget& target) {
   return 1 + (target.tasks ? std::min<size_t>(all, target.tasks->size()) + target.tasks->ranges().size() : all);
 }
 
+// Whether matches(name) of one of the names, without those that stand there twice in a row.
+template <class Matches>
+bool any_name(std::string_view comma_list, const Matches& matches) {
+  std::string_view last;
+  while (!comma_list.empty()) {
+    const size_t comma = comma_list.find(',');
+    const std::string_view name = trim(comma_list.substr(0, comma));
+    if (!name.empty() && name != last && matches(name)) return true;
+    if (comma == std::string_view::npos) return false;
+    last = name;
+    comma_list.remove_prefix(comma + 1);
+  }
+  return false;
+}
+
 bool any_in_list(const std::vector<std::string>& list, std::string_view comma_list) {
-  if (list.empty()) return true;
-  return std::ranges::any_of(split_list(comma_list),
-                             [&](const auto& value) { return in_list(list, value); });
+  return list.empty() || any_name(comma_list, [&](std::string_view name) { return in_list(list, name); });
 }
 
 // By name: --licenses=matlab finds a job that has "solver,matlab:2", --licenses=matlab:2 none.
 bool any_license_in_list(const std::vector<std::string>& list, std::string_view licenses) {
   if (list.empty()) return true;
-  return std::ranges::any_of(split_list(licenses), [&](const std::string& license) {
-    return in_list(list, std::string_view(license).substr(0, license.find(':')));
-  });
+  return any_name(licenses, [&](std::string_view license) { return in_list(list, license.substr(0, license.find(':'))); });
 }
 
 bool names_job(const JobTarget& target, const Job& job) {
@@ -103,6 +129,7 @@ Result<JobFilter> JobFilter::make(const ClusterState& state,
   if (has_option(state.config->private_data, "jobs") && !is_admin(state, uid))
     filter.only_of_ = uid;
   put_in_order(request);
+  filter.states_ = mask_of(request.states);
   filter.request_ = std::move(request);
   return filter;
 }
@@ -123,7 +150,7 @@ bool JobFilter::passes_state(const Job& job) const {
   if (request_.states.empty() && request_.flag_states == 0) return !is_finished(job);
   if ((job.flags & request_.flag_states) != 0) return true;
   const bool has_another = (job.flags & (kJobCompleting | kJobStopped)) != 0;
-  return !has_another && std::ranges::find(request_.states, job.state) != request_.states.end();
+  return !has_another && (states_ >> static_cast<uint32_t>(job.state) & 1) != 0;
 }
 
 bool JobFilter::passes(const Job& job) const {

@@ -43,6 +43,7 @@ class JobFilter {
   [[nodiscard]] bool passes_state(const Job& job) const;
 
   protocol::QueryJobsRequest request_;
+  uint64_t states_ = 0;  // of the request, a bit each
   std::vector<JobTarget> targets_;
   std::unordered_map<JobId, std::vector<uint32_t>> by_job_;  // places in targets_
   std::optional<Bitmap> nodes_;

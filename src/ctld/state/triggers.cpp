@@ -1,6 +1,7 @@
 #include "ctld/state/triggers.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "common/base/hostlist.hpp"
 #include "common/tables/trigger_names.hpp"
@@ -10,10 +11,21 @@ namespace {
 
 Time with_offset(Time time, const Trigger& trigger) { return time + std::chrono::seconds(trigger.offset_seconds); }
 
-bool watches_node(const Trigger& trigger, const std::string& name) {
-  if (trigger.nodes.empty()) return true;
-  const auto names = expand_hosts(trigger.nodes);
-  return names && std::ranges::find(*names, name) != names->end();
+// Null: every node.
+const Bitmap* watched_nodes(const ClusterState& state, const Trigger& trigger) {
+  const auto at = state.trigger_nodes->find(trigger.id);
+  return at == state.trigger_nodes->end() ? nullptr : &at->second;
+}
+
+// Of nodes that were removed, too: they may come back, as themselves.
+Bitmap nodes_in_list(const NodeNames& names, const std::string& list) {
+  Bitmap nodes;
+  const auto hosts = expand_hosts(list);
+  if (!hosts) return nodes;
+  for (const std::string& host : *hosts) {
+    if (const auto at = names.find(host); at != names.end()) nodes.set(at->second);
+  }
+  return nodes;
 }
 
 bool holds_node(const ClusterState& state, JobId id, NodeId node) {
@@ -37,35 +49,45 @@ TriggerEvents events_of(const Node& before, const NodeStateChanged& after) {
 bool hit(const ClusterState& state, const Trigger& trigger, TriggerEvents events, const Node& node) {
   if ((trigger.events & events) == 0) return false;
   if (trigger.resource == TriggerResource::kJob) return holds_node(state, trigger.job, node.id);
-  return trigger.resource == TriggerResource::kNode && watches_node(trigger, node.name);
+  if (trigger.resource != TriggerResource::kNode) return false;
+  const Bitmap* watched = watched_nodes(state, trigger);
+  return watched == nullptr || watched->test(node.id);
 }
 
 void note_events(ClusterState& state, const Node& node, TriggerEvents events, Time time) {
   if (events == 0) return;
-  std::shared_ptr<Triggers> changed;
   for (size_t at = 0; at < state.triggers->size(); ++at) {
-    const Trigger& trigger = (*state.triggers)[at];
-    if (!hit(state, trigger, events, node)) continue;
-    if (changed == nullptr) changed = std::make_shared<Triggers>(*state.triggers);
-    Trigger& now = (*changed)[at];
+    if (!hit(state, (*state.triggers)[at], events, node)) continue;
+    Trigger& now = state.triggers.edit()[at];
     if (now.due == kNoTime) now.due = with_offset(time, now);
     now.hit.set(node.id);
   }
-  if (changed != nullptr) state.triggers = std::move(changed);
 }
 
 bool is_idle(const Node& node) {
   return !node.removed && shown_base(node) == NodeBaseState::kIdle && node.jobs.empty() && is_schedulable(node);
 }
 
-// Nodes that have been idle for as long as the trigger says. A permanent one keeps those it has told of.
-Bitmap idle_nodes(const ClusterState& state, const Trigger& trigger, Time now) {
-  Bitmap idle;
+struct IdleNode {
+  NodeId node = 0;
+  Time since = kNoTime;
+};
+
+std::vector<IdleNode> all_idle_nodes(const ClusterState& state) {
+  std::vector<IdleNode> idle;
   state.nodes.for_each([&](const Node& node) {
-    if (!is_idle(node) || !watches_node(trigger, node.name)) return;
-    const Time since = std::max(node.last_busy, state.epoch_start);
-    if (with_offset(since, trigger) <= now) idle.set(node.id);
+    if (is_idle(node)) idle.push_back({node.id, std::max(node.last_busy, state.epoch_start)});
   });
+  return idle;
+}
+
+// Those that have been idle for as long as the trigger says. A permanent one keeps those it has told of.
+Bitmap nodes_idle_for(const ClusterState& state, const std::vector<IdleNode>& nodes, const Trigger& trigger, Time now) {
+  Bitmap idle;
+  const Bitmap* watched = watched_nodes(state, trigger);
+  for (const IdleNode& one : nodes) {
+    if (with_offset(one.since, trigger) <= now && (watched == nullptr || watched->test(one.node))) idle.set(one.node);
+  }
   return idle;
 }
 
@@ -98,26 +120,48 @@ void note_drained(ClusterState& state, const Job& job, const Bitmap& positions, 
 
 void note_busy(ClusterState& state, const Job& job) {
   const Bitmap nodes = state.triggers->empty() ? Bitmap() : held_nodes(job);
-  std::shared_ptr<Triggers> changed;
   for (size_t at = 0; at < state.triggers->size(); ++at) {
     const Trigger& trigger = (*state.triggers)[at];
     if ((trigger.events & kTriggerIdle) == 0 || !trigger.hit.intersects(nodes)) continue;
-    if (changed == nullptr) changed = std::make_shared<Triggers>(*state.triggers);
-    (*changed)[at].hit.and_not(nodes);
+    state.triggers.edit()[at].hit.and_not(nodes);
   }
-  if (changed != nullptr) state.triggers = std::move(changed);
 }
 
 void note_job_over(ClusterState& state, const Job& job, Time time) {
   if (state.triggers->empty() || (job.flags & kJobRequeued) != 0) return;
-  std::shared_ptr<Triggers> changed;
   for (size_t at = 0; at < state.triggers->size(); ++at) {
     const Trigger& trigger = (*state.triggers)[at];
-    if (trigger.job != job.id || trigger.due != kNoTime || (trigger.events & kTriggerFini) == 0) continue;
-    if (changed == nullptr) changed = std::make_shared<Triggers>(*state.triggers);
-    (*changed)[at].due = with_offset(time, trigger);
+    // it will come no nearer to its limit: its end is as good
+    if (trigger.job != job.id || trigger.due != kNoTime || (trigger.events & (kTriggerFini | kTriggerTime)) == 0) continue;
+    Trigger& changed = state.triggers.edit()[at];
+    changed.due = with_offset(time, changed);
   }
-  if (changed != nullptr) state.triggers = std::move(changed);
+}
+
+void note_trigger_nodes(ClusterState& state, const Trigger& trigger) {
+  if (trigger.nodes.empty() || state.trigger_nodes->contains(trigger.id)) return;
+  Bitmap watched = nodes_in_list(*state.node_names, trigger.nodes);
+  auto nodes = std::make_shared<TriggerNodes>(*state.trigger_nodes);
+  nodes->emplace(trigger.id, std::move(watched));
+  state.trigger_nodes = std::move(nodes);
+}
+
+void forget_trigger_nodes(ClusterState& state, uint32_t id) {
+  if (!state.trigger_nodes->contains(id)) return;
+  auto nodes = std::make_shared<TriggerNodes>(*state.trigger_nodes);
+  nodes->erase(id);
+  state.trigger_nodes = std::move(nodes);
+}
+
+void rebuild_trigger_nodes(ClusterState& state) {
+  auto nodes = std::make_shared<TriggerNodes>();
+  NodeNames names;
+  for (const Trigger& trigger : *state.triggers) {
+    if (trigger.nodes.empty()) continue;
+    if (names.empty()) state.nodes.for_each([&](const Node& node) { names.emplace(node.name, node.id); });
+    nodes->emplace(trigger.id, nodes_in_list(names, trigger.nodes));
+  }
+  state.trigger_nodes = std::move(nodes);
 }
 
 std::vector<Trigger> triggers_hit(const ClusterState& state, TriggerEvents event, Time time) {
@@ -132,9 +176,11 @@ std::vector<Trigger> triggers_hit(const ClusterState& state, TriggerEvents event
 
 std::vector<Firing> triggers_due(const ClusterState& state, Time now) {
   std::vector<Firing> out;
+  std::optional<std::vector<IdleNode>> idle_nodes;
   for (const Trigger& trigger : *state.triggers) {
     if ((trigger.events & kTriggerIdle) != 0) {
-      const Bitmap idle = idle_nodes(state, trigger, now);
+      if (!idle_nodes) idle_nodes = all_idle_nodes(state);
+      const Bitmap idle = nodes_idle_for(state, *idle_nodes, trigger, now);
       Bitmap fresh = idle;
       fresh.and_not(trigger.hit);
       if (fresh.none()) continue;

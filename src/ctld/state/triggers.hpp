@@ -21,6 +21,11 @@ void note_job_over(ClusterState& state, const Job& job, Time time);
 // the journal stands for.
 [[nodiscard]] std::vector<Trigger> triggers_hit(const ClusterState& state, TriggerEvents event, Time time);
 
+// Which nodes each trigger watches: a list that is written out once, and not for each node that changes.
+void note_trigger_nodes(ClusterState& state, const Trigger& trigger);
+void forget_trigger_nodes(ClusterState& state, uint32_t id);
+void rebuild_trigger_nodes(ClusterState& state);
+
 // Whether the trigger is to run now, and what its program is told then.
 struct Firing {
   Trigger trigger;

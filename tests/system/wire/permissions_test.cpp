@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "common/base/text.hpp"
+#include "common/protocol/broadcast.hpp"
 #include "common/protocol/noded.hpp"
 #include "system/wire/cluster.hpp"
 #include "system/wire/rows.hpp"
@@ -105,6 +106,26 @@ TEST_F(Permissions, StrangersNeitherChangeNorSeeAnything) {
     EXPECT_TRUE(reply || reply.error().code == ErrorCode::kAuthentication) << reply.error().text;
   }
   EXPECT_EQ(present_state(cluster, {running, held}), before);
+}
+
+// The bug: whoever sent a node orders wrote a line of its agent's log with each.
+TEST_F(Permissions, RefusedOrdersFillNoLog) {
+  const WireCluster cluster;
+  const auto bob = cluster.client_as(Server::kAgent, kBob);
+  constexpr int kMany = 500;
+  for (int i = 0; i < kMany; ++i) {
+    const auto reply = bob->call<protocol::PingNodeReply>(protocol::PingNodeRequest{}, std::chrono::seconds(20));
+    ASSERT_FALSE(reply);
+    ASSERT_EQ(reply.error().code, ErrorCode::kAccessDenied);
+    const auto block = bob->call<protocol::SendBlockReply>(protocol::SendBlockRequest{}, std::chrono::seconds(20));
+    ASSERT_FALSE(block);
+    ASSERT_EQ(block.error().code, ErrorCode::kInvalidCredential);
+  }
+  const std::string log = cluster.read("log/n1.log");
+  size_t all = 0;
+  for (size_t at = log.find("error: "); at != std::string::npos; at = log.find("error: ", at + 1)) ++all;
+  EXPECT_NE(log.find("Security violation, PingNode RPC from uid=2 "), std::string::npos) << log;
+  EXPECT_LE(all, size_t{2 * kMany}) << "the server's own lines, of which there are some each second, and no others";
 }
 
 // The other way round: what was refused above was refused for who asked, not for what was asked.

@@ -308,6 +308,22 @@ TEST_F(OptionParserTest, ComponentsOfAScript) {
   EXPECT_EQ(s[1].job.memory_mib, 7U);
 }
 
+// What is said of a later component alone counted for that one and those behind it.
+TEST_F(OptionParserTest, TheFirstComponentHasWhatIsSaidOfTheJobBehindIt) {
+  std::vector<OptionParser> parsers(2, OptionParser(kSbatch));
+  ASSERT_EQ(arguments(parsers[0], {"-t", "4"}), -1);
+  ASSERT_EQ(arguments(parsers[1], {"-n3", "-J", "behind", "-t", "5", "-H"}), -1);
+  ASSERT_FALSE(parsers[1].read_script("#SBATCH --comment=of_the_script\n", "f"));
+  parsers[0].inherit_from_behind(parsers[1]);
+  Submission s;
+  ASSERT_FALSE(parsers[0].apply(s));
+  EXPECT_EQ(s.job.name, "behind");
+  EXPECT_TRUE(s.job.hold);
+  EXPECT_EQ(s.job.time_limit, 4U);
+  EXPECT_EQ(s.job.num_tasks, 0U);
+  EXPECT_EQ(s.job.comment, "");
+}
+
 TEST_F(OptionParserTest, VariablesOfAComponentStandForThePlainOnes) {
   for (const auto& [name, value] : {std::pair{"SLURM_HET_SIZE", "2"}, std::pair{"SLURM_NTASKS", "9"},
                                     std::pair{"SLURM_NTASKS_HET_GROUP_1", "4"}, std::pair{"SLURM_LABELIO", "1"}}) {

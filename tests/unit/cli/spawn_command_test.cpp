@@ -43,14 +43,14 @@ TEST(SpawnCommand, TheEnvironmentTellsOfTheParentAndNotOfItsOptions) {
   own.set("PATH", "/bin");
   own.set("SLURM_CONF", "/c");
   own.set("SLURM_EXPORT_ENV", "NONE");
-  for (const char* option : {"SLURM_NTASKS", "SLURM_NNODES", "SLURM_OVERLAP"}) own.set(option, "1");
+  for (const char* option : {"SLURM_NTASKS", "SLURM_JOB_NUM_NODES", "SLURM_OVERLAP"}) own.set(option, "1");
   const MpiSpawnRequest request{{{{"a"}, 2, {}, {}}, {{"b"}, 1, {}, {}}}, {{"port", "tag#0;\n"}}};
   const auto made = spawn_environment(request, kPlace, own);
   ASSERT_TRUE(made);
   EXPECT_EQ(made->get("PATH"), "/bin");
   EXPECT_EQ(made->get("SLURM_CONF"), "/c");
   EXPECT_EQ(made->get("SLURM_EXPORT_ENV"), "NONE");
-  for (const char* gone : {"SLURM_NTASKS", "SLURM_NNODES", "SLURM_OVERLAP"}) EXPECT_FALSE(made->has(gone)) << gone;
+  for (const char* gone : {"SLURM_NTASKS", "SLURM_JOB_NUM_NODES", "SLURM_OVERLAP"}) EXPECT_FALSE(made->has(gone)) << gone;
   const auto told = read_mpi_spawned(made->get(kMpiSpawnedVariable));
   ASSERT_TRUE(told);
   EXPECT_EQ(told->spawner, "5.0");

@@ -226,6 +226,14 @@ TEST(TableFormat, Names) {
   EXPECT_EQ(format.columns[3].suffix, ";");
 }
 
+// The sign was the beginning of the suffix.
+TEST(TableFormat, WidthsWithASign) {
+  const TableFormat format = parse_name_format("JobID:-5x,Name:+5x,State:.-5,User:-0x,Account:-x");
+  std::string out;
+  for (const Column& column : format.columns) append_cell(column, "abcdefg", out);
+  EXPECT_EQ(out, "abcdefg xabcdexabcdefg abcdefgxabcdefg-x");
+}
+
 TEST(TableFormat, CellsAreCutAndPadded) {
   std::string out;
   append_cell({'\0', "", true, 4, true, "|"}, "ab", out);
@@ -293,6 +301,25 @@ TEST(Sinfo, TheUsualColumnsAsCaptured) {
             "debug*       up 1-00:00:00      3   plnd node[2-4]\n"
             "debug*       up 1-00:00:00      1  alloc node1\n"
             "spot         up   infinite      2   plnd node[3-4]\n");
+}
+
+// Each had a line.
+TEST(Sinfo, NodesOfDifferentPortsAreAlike) {
+  protocol::PartitionRecord partition;
+  partition.config.name = "a";
+  auto one = node("n1", NodeBaseState::kIdle, 0, {"a"}), two = node("n2", NodeBaseState::kIdle, 0, {"a"});
+  const auto with_port = [](const std::shared_ptr<const NodeConfig>& config, uint16_t port) {
+    auto out = std::make_shared<NodeConfig>(config != nullptr ? *config : NodeConfig());
+    out->port = port;
+    return out;
+  };
+  one.node.config = with_port(one.node.config, 1);
+  two.node.config = with_port(two.node.config, 2);
+  SinfoGrouping grouping;
+  grouping.fields.push_back(find_field(sinfo_fields(), std::string_view("Port")));
+  const auto rows = group_nodes({&partition}, {&one, &two}, grouping, context());
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].nodes.size(), 2U);
 }
 
 TEST(Sinfo, WithoutAPartitionFieldANodeCountsOnce) {
@@ -417,6 +444,10 @@ TEST(UpdateKeys, ALimitMayBeRelative) {
   ASSERT_TRUE(key->set("-30", base, update));
   EXPECT_EQ(update.time_limit, 0U);
   EXPECT_EQ(key->set("-31", base, update).error().text, "TimeLimit decrement larger than current time limit (31 > 30)");
+  // the bug: it was refused
+  JobUpdate unlimited;
+  for (const char* value : {"+5", "-5"}) ASSERT_TRUE(key->set(value, {test::capture_time(), kInfiniteMinutes}, unlimited));
+  EXPECT_FALSE(unlimited.time_limit);
   const UpdateBase by_operator{test::capture_time(), 30, true};
   ASSERT_TRUE(is_relative_limit(*key, "-1", by_operator));
   ASSERT_TRUE(key->set("-1", by_operator, update));

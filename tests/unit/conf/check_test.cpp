@@ -71,7 +71,7 @@ TEST_F(Check, TellsAllErrorsOfALineAndOfWhatIsIncluded) {
 
 TEST_F(Check, WarnsOfWhatThisHostLacks) {
   put("slurm.conf",
-      "ClusterName=demo\nSlurmctldHost=vm(127.0.0.1)\nSlurmctldPort=6817\nSlurmUser=nobody-of-that-name\nMaxDBDMsgs=20000\n"
+      "ClusterName=demo\nSlurmctldHost=vm(127.0.0.1)\nSlurmctldPort=6817\nMaxDBDMsgs=20000\n"
       "Prolog=/no/such/prolog\nEpilog=" + path("epilog") + "\nTaskProlog=relative\nResumeProgram=/bin/true\n"
       "NodeName=n1 NodeAddr=127.0.0.1 Port=7001\nNodeName=n2 NodeAddr=127.0.0.1 Port=7001\n"
       "NodeName=n3 NodeAddr=127.0.0.1 Port=6817\nNodeName=n4 NodeAddr=no-such-host.invalid\nNodeName=n5 NodeAddr=later.invalid State=CLOUD\n"
@@ -80,14 +80,28 @@ TEST_F(Check, WarnsOfWhatThisHostLacks) {
   const ConfigCheck found = check();
   EXPECT_EQ(found.errors, std::vector<std::string>{});
   for (const std::string& warning :
-       {std::string("SlurmUser=\"nobody-of-that-name\" is not valid"), std::string("keys without effect: accounting: MaxDBDMsgs"),
+       {std::string("keys without effect: accounting: MaxDBDMsgs"),
         std::string("Prolog=/no/such/prolog is not there"), "Epilog=" + path("epilog") + " cannot be run",
         std::string("TaskProlog=relative is no absolute path"), std::string("nodes n1 and n2 have the same address 127.0.0.1 and port 7001"),
         std::string("SlurmctldPort=6817 is also the port of node n3"), std::string("NodeName=n4: the address cannot be resolved here"),
         std::string("AllowGroups names \"no-such-group\"")}) {
     EXPECT_TRUE(any_has(found.warnings, warning)) << warning << "\n" << check_text(found);
   }
-  EXPECT_EQ(found.warnings.size(), 9U) << check_text(found);
+  EXPECT_EQ(found.warnings.size(), 8U) << check_text(found);
+}
+
+TEST_F(Check, AnEmptyFileIsNamed) {
+  put("slurm.conf", "# nothing\n");
+  EXPECT_EQ(check().errors, std::vector{path("slurm.conf") + ": there is nothing in it: ClusterName is not set"});
+}
+
+// The start fails with either of them.
+TEST_F(Check, AnUnknownSlurmUserAndANulByteAreErrors) {
+  const std::string plain = "ClusterName=demo\nSlurmctldHost=vm(127.0.0.1)\nNodeName=n1 NodeAddr=127.0.0.1\n";
+  put("slurm.conf", plain + "SlurmUser=nobody-of-that-name\n");
+  EXPECT_EQ(check().errors, std::vector{path("slurm.conf") + ": SlurmUser=\"nobody-of-that-name\" is not valid; allowed: a user of this machine"});
+  put("slurm.conf", plain + std::string("KillWait=3\0 0\n", 14));
+  EXPECT_EQ(check().errors, std::vector{path("slurm.conf") + ":4: there is a NUL byte, which no text has"});
 }
 
 // Nothing else would tell: the nodes would be put down, or run jobs across switches that do not connect them.

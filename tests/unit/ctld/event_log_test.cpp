@@ -116,7 +116,7 @@ TEST_F(EventLogTest, OfEveryKind) {
       {node_state(NodeBaseState::kIdle, kNodeDrain, "fan"),
        {info("update_node: node n1 reason set to: fan"), info("update_node: node n1 state set to IDLE+DRAIN by uid 0")}, 0},
       {NodeUpdated{.node = 1}, {info("update_node: node n2 changed by uid 0")}, 0},
-      {PartitionChanged{partition}, {info("update_part: partition debug State=UP Nodes=ALL by uid 0")}, 0},
+      {PartitionChanged{partition}, {info("update_part: partition debug State=UP Nodes=ALL by uid 0: Default=NO")}, 0},
       {PartitionDeleted{"debug"}, {info("delete_partition: partition debug by uid 0")}, 0},
       {NodesCreated{{fresh}}, {info("create_nodes: node x1 by uid 0")}, 0},
       {NodesDeleted{{"x1"}}, {info("delete_nodes: node x1 by uid 0")}, 0},

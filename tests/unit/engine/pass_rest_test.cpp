@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "common/model/reservation.hpp"
+
 namespace sluice::engine {
 namespace {
 
@@ -52,6 +54,24 @@ TEST(PassRest, DefaultQueueDepthBoundsAllButThePassesOverAll) {
   EXPECT_EQ(budget_of_pass(config, false).most_jobs, 100U);
   EXPECT_EQ(budget_of_pass(config, true).most_jobs, UINT32_MAX);
   EXPECT_EQ(budget_of_pass({}, false).most_jobs, UINT32_MAX) << "only where it is set";
+}
+
+TEST(PassRest, TheBeginAndTheEndOfAReservationArePassesOfTheirOwn) {
+  const Time now{seconds(1000)};
+  Reservation one, floats;
+  one.start = now + seconds(20);
+  one.end = now + seconds(60);
+  floats.flags = kReservationTimeFloat;
+  floats.start = Time(seconds(1005));
+  floats.end = Time(seconds(1006));
+  state::ClusterState state;
+  state.reservations = std::make_shared<const Reservations>(Reservations{floats, one});
+  EXPECT_EQ(next_pass_due({}, state, now), one.start);
+  EXPECT_EQ(next_pass_due({}, state, one.start), one.end);
+  EXPECT_EQ(next_pass_due({}, state, one.end), kNever);
+  sched::Plan plan;
+  plan.again = now + seconds(3);
+  EXPECT_EQ(next_pass_due(plan, state, now), plan.again) << "whichever is first";
 }
 
 }  // namespace

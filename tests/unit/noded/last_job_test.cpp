@@ -1,6 +1,7 @@
 // The highest job number of a node outlives its agent.
 #include "noded/last_job.hpp"
 
+#include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>
@@ -34,6 +35,15 @@ TEST(LastJob, AFileThatSaysNothingCountsAsNone) {
   const test::TempFolder folder;
   std::ofstream(folder.path() / "last_job") << "what";
   EXPECT_EQ(LastJob(folder.path().string()).number(), JobNumber{});
+}
+
+TEST(LastJob, AFullDiskIsTold) {
+  const test::TempFolder folder;
+  LastJob last(folder.path().string());
+  std::filesystem::create_symlink("/dev/full", folder.path() / "last_job");
+  const auto noted = last.note({0, 5});
+  ASSERT_FALSE(noted);
+  EXPECT_EQ(noted.error().code, ErrorCode::kStorageFull);
 }
 
 TEST(LastJob, OneThatCannotBeKeptIsAnError) {

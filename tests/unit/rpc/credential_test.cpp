@@ -145,6 +145,60 @@ TEST_F(Credentials, ADaemonThatBeginsToHangStallsNobodyElse) {
   for (auto& one : answers) EXPECT_TRUE(one.get());
 }
 
+// Of a site with JWT whose key lies on a file server: tokens wait for files, and of those that are "slow" for good.
+class FilesThatHang final : public AuthProvider {
+ public:
+  explicit FilesThatHang(std::string token = {}) : token_(std::move(token)) {}
+  [[nodiscard]] std::string_view name() const override { return "files"; }
+  Result<std::string> create_token(const RequestDigest&) override { return token_; }
+  Result<Proof> open(std::string_view token) override {
+    if (token == "slow") {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return free_; });
+    }
+    return Proof{{.authenticated = true, .uid = 4711, .gid = 4711, .host = {}}, std::nullopt};
+  }
+  [[nodiscard]] WaitsFor open_waits_for(std::string_view) const override { return WaitsFor::kFiles; }
+  void go_on() {
+    const std::lock_guard lock(mutex_);
+    free_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  const std::string token_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool free_ = false;
+};
+
+// The bug: all that had proved nothing yet waited as one user, so that one host's flood kept all others waiting.
+TEST_F(Credentials, HostsTakeTurnsAtTokensThatWaitForFiles) {
+  const test::TempFolder folder;
+  const std::string path = "unix:" + (folder / "socket").string();
+  const auto files = std::make_shared<FilesThatHang>();
+  RpcServer both({.addresses = {"127.0.0.1:0", path}, .auth = files});
+  both.handle<EchoRequest, EchoReply>([](const CallContext& context, EchoRequest request, Responder<EchoReply> responder) {
+    responder.reply({std::move(request.text), context.identity.uid});
+  });
+  ASSERT_TRUE(both.start());
+  AsyncClient flood({.addresses = {"127.0.0.1:" + std::to_string(both.port())}, .auth = std::make_shared<FilesThatHang>("slow")});
+  std::vector<std::future<bool>> answers;
+  for (int i = 0; i < 64; ++i) {
+    auto done = std::make_shared<std::promise<bool>>();
+    answers.push_back(done->get_future());
+    flood.call<EchoReply>(EchoRequest{}, std::chrono::minutes(5), [done](const Result<EchoReply>& reply) { done->set_value(reply.has_value()); });
+  }
+  RpcClient other({.addresses = {path}, .auth = std::make_shared<FilesThatHang>("quick")});
+  for (int i = 0; i < 8; ++i) {
+    const auto reply = other.call<EchoReply>(EchoRequest{.text = "now"}, std::chrono::seconds(5));
+    EXPECT_TRUE(reply) << reply.error().text;
+    if (!reply) break;
+  }
+  files->go_on();
+  for (auto& one : answers) one.get();
+}
+
 TEST(InlineTurns, AreForOneAtATimeWhileTheWorkIsFast) {
   using std::chrono::milliseconds;
   InlineTurn turn;

@@ -291,11 +291,29 @@ TEST_F(AdminTest, TriggersOfAJob) {
   EXPECT_EQ(effects<RunTrigger>().size(), 1U);
 }
 
+// The bug: a job that ended before its limit was near had its trigger wait for nothing.
+TEST_F(AdminTest, ATriggerOfTheLimitRunsAtTheEndAtTheLatest) {
+  JobSpec spec = batch_spec();
+  spec.time_limit = 10;
+  for (const int32_t offset : {-30, 0, 5}) {
+    const JobId id = submit(spec);
+    ASSERT_TRUE(start_job(id, "n1"));
+    ASSERT_TRUE(set_trigger(kTriggerTime, id, offset));
+    pass(std::chrono::minutes(1));
+    EXPECT_TRUE(effects<RunTrigger>().empty());
+    ASSERT_TRUE(end_step(id, kBatchStep, "n1", 0, true));
+    pass(std::chrono::seconds(std::max(offset, 1)));
+    ASSERT_EQ(effects<RunTrigger>().size(), 1U) << offset;
+    EXPECT_EQ(effects<RunTrigger>()[0].resource, std::to_string(id));
+    EXPECT_TRUE(state_.triggers->empty());
+  }
+}
+
 TEST_F(AdminTest, TriggersGoWithTheRecordOfTheirJob) {
   configure([](ClusterConfig& config) { config.min_job_age = std::chrono::seconds(60); });
   const JobId id = submit(batch_spec());
   ASSERT_TRUE(start_job(id, "n1"));
-  ASSERT_TRUE(set_trigger(kTriggerTime, id, -60));
+  ASSERT_TRUE(set_trigger(kTriggerDown, id));
   ASSERT_TRUE(set_trigger(kTriggerFini, id, 120));
   ASSERT_TRUE(set_trigger(kTriggerFini, id, 0, true));
   ASSERT_TRUE(set_trigger(kTriggerDown));

@@ -44,6 +44,37 @@ TEST(DependencyText, AsSlurmReadsIt) {
   EXPECT_EQ(reformatted("afterok:17+0(unfulfilled)"), "afterok:17+0(unfulfilled)") << "of a job that waits already";
 }
 
+// The bug: each was an item of its own, 282 KB of text for one job, and looked up in each tick.
+TEST(DependencyText, ManyTasksOfOneArrayAreOneItem) {
+  EXPECT_EQ(reformatted("afterany:1_[0-4899]"), "afterany:1_[0-4899](unfulfilled)");
+  std::string kept;  // as earlier versions wrote it
+  for (int task = 0; task < 4900; ++task) {
+    if (task != 0) kept += ',';
+    kept += "afterany:1_" + std::to_string(task) + (task == 7 ? "(failed)" : "(unfulfilled)");
+  }
+  EXPECT_EQ(reformatted(kept), "afterany:1_[0-6](unfulfilled),afterany:1_7(failed),afterany:1_[8-4899](unfulfilled)");
+  EXPECT_EQ(reformatted("after:1_[0-99]+5?after:1_[100-109]+5?afterok:2"),
+            "after:1_[0-109]+5(unfulfilled)?afterok:2(unfulfilled)");
+  EXPECT_EQ(reformatted("afterok:1_[0-99]?afterok:1_[100-109]"), "afterok:1_0(unfulfilled)?afterok:1_[1-109](unfulfilled)")
+      << "any of them, also when read again";
+  std::string few = "afterok:1_0(unfulfilled)";
+  for (int task = 1; task < 64; ++task) few += ",afterok:1_" + std::to_string(task) + "(unfulfilled)";
+  EXPECT_EQ(reformatted("afterok:1_[0-63]"), few) << "few are shown as they always were";
+}
+
+TEST(DependencyText, WhatIsNewHasFewerItemsThanWhatWasKept) {
+  std::string text;
+  for (int job = 1; job <= 1001; ++job) text += (text.empty() ? "afterok:" : ",afterok:") + std::to_string(job);
+  EXPECT_FALSE(parse_dependency(text));
+  EXPECT_TRUE(parse_dependency(text, DependencyText::kKept));
+  text.resize(text.rfind(','));
+  EXPECT_TRUE(parse_dependency(text));
+  std::string gaps = "afterok:1_[0";
+  for (int task = 2; task < 2000; task += 2) gaps += ',' + std::to_string(task);
+  EXPECT_TRUE(parse_dependency(gaps + ']'));
+  EXPECT_FALSE(parse_dependency(gaps + ",3000]")) << "each gap makes one more";
+}
+
 TEST(DependencyText, HasNoMoreItemsThanCanBeLookedAt) {
   std::string text = "afterok:1_[0-4999],afterok:2_[0-4999]";
   EXPECT_TRUE(parse_dependency(text));
@@ -65,7 +96,7 @@ TEST(DependencyText, IsReadBack) {
       if (item.kind != DependencyKind::kSingleton) {
         item.failed = below(4) == 0;
         item.job = 1 + below(1'000'000);
-        if (below(3) == 0) item.task = below(1000);
+        if (below(3) == 0) item.tasks.insert(below(1000));
         else item.all_tasks = below(3) == 0;
         if (item.kind == DependencyKind::kAfter) item.delay = below(2) * below(100);
       }
@@ -79,7 +110,7 @@ TEST(DependencyText, IsReadBack) {
     ASSERT_EQ(format_dependency(*back), text);
     for (size_t i = 0; i < made.items.size(); ++i) {
       ASSERT_EQ(back->items[i].job, made.items[i].job) << text;
-      ASSERT_EQ(back->items[i].task, made.items[i].task) << text;
+      ASSERT_EQ(back->items[i].tasks, made.items[i].tasks) << text;
       ASSERT_EQ(back->items[i].failed, made.items[i].failed) << text;
     }
   }
@@ -126,6 +157,106 @@ TEST_F(CoreTest, MinutesAfterAJobCountFromItsStartAlsoWhenItIsOver) {
   now_ = begin + std::chrono::seconds(70);
   ASSERT_TRUE(run(Tick{}));
   EXPECT_TRUE(job(behind).dependency.empty());
+}
+
+class DependencyTest : public CoreTest {
+ protected:
+  JobId submit_waiting(const std::string& dependency) {
+    JobSpec spec = batch_spec();
+    spec.dependency = dependency;
+    return submit(std::move(spec));
+  }
+  void end_task(JobId array, uint32_t task, int32_t status) {
+    ASSERT_TRUE(start_job(array, "n1", 1, task));
+    const JobId id = find_array_task(state_, array, task)->id;
+    ASSERT_TRUE(end_step(id, kBatchStep, "n1", status, true));
+  }
+};
+
+TEST_F(DependencyTest, OfManyTasksThoseAreLeftThatAreWaitedFor) {
+  JobSpec spec = batch_spec();
+  spec.array = "0-99";
+  const JobId array = submit(spec);
+  const std::string of = std::to_string(array) + "_";
+  const JobId good = submit_waiting("afterok:" + of + "[0-99]"), bad = submit_waiting("afternotok:" + of + "[0-98]"),
+              any = submit_waiting("afterany:" + of + "[10-89]"), one = submit_waiting("afterok:" + of + "[0-99]?afterok:" + of + "3"),
+              begun = submit_waiting("after:" + of + "[0-79]+1");
+  end_task(array, 3, 0);
+  end_task(array, 40, 256);
+  const Time started = now_;
+  for (const JobId id : {good, bad, any}) EXPECT_NE(job(id).dependency.view().find('['), std::string_view::npos);
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_EQ(job(good).dependency, "afterok:" + of + "[0-2,4-39,41-99](unfulfilled),afterok:" + of + "40(failed)");
+  EXPECT_EQ(job(bad).dependency, "afternotok:" + of + "[0-2,4-39,41-98](unfulfilled),afternotok:" + of + "3(failed)");
+  EXPECT_EQ(job(any).dependency, "afterany:" + of + "[10-39,41-89](unfulfilled)");
+  EXPECT_EQ(job(one).dependency, "") << "one is enough";
+  EXPECT_EQ(job(begun).dependency, "after:" + of + "[0-79]+1(unfulfilled)");
+  EXPECT_EQ(job(good).reason, JobReason::kDependencyNeverSatisfied);
+  now_ = started + std::chrono::minutes(1);
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_EQ(job(begun).dependency, "after:" + of + "[0-2,4-39,41-79]+1(unfulfilled)");
+  ASSERT_TRUE(run(SignalJob{kAnn, of + "[10-39,41-89]", 0, protocol::kSignalCancel}));
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_EQ(job(any).dependency, "");
+  EXPECT_EQ(job(any).accrue, now_);
+}
+
+// The bug: where one of several was enough and came about, a job was ended for another that could not.
+TEST_F(DependencyTest, OneOfSeveralIsEnoughAlsoForWhatIsKilledWhenInvalid) {
+  configure([](ClusterConfig& config) { config.dependency_parameters = {"kill_invalid_depend"}; });
+  const JobId first = submit(batch_spec()), second = submit(batch_spec());
+  const JobId waits = submit_waiting("afterok:" + std::to_string(first) + "?afterok:" + std::to_string(second));
+  ASSERT_TRUE(run(SignalJob{kAnn, std::to_string(first), 0, protocol::kSignalCancel}));
+  ASSERT_TRUE(start_job(second, "n1"));
+  ASSERT_TRUE(end_step(second, kBatchStep, "n1", 0, true));
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_EQ(job(waits).state, JobState::kPending);
+  EXPECT_EQ(job(waits).dependency, "");
+}
+
+// What is more than one tick looks at has its turn in one of the next.
+TEST_F(DependencyTest, LongOnesTakeTurns) {
+  const JobId first = submit(batch_spec());
+  std::string text = "afterany:" + std::to_string(first);
+  for (int gone = 0; gone < 999; ++gone) text += ":" + std::to_string(900'000 + gone);
+  std::vector<JobId> waiting;
+  ASSERT_TRUE(run(ChangeJob{kAnn, std::to_string(first), protocol::JobAction::kUserHold}));
+  for (int i = 0; i < 40; ++i) waiting.push_back(submit_waiting("afterany:" + std::to_string(first)));
+  std::string kept;  // what is gone is not waited for, but has to be looked at
+  for (int gone = 0; gone < 999; ++gone) kept += "afterany:" + std::to_string(900'000 + gone) + "(unfulfilled),";
+  kept += "afterany:" + std::to_string(first) + "(unfulfilled)";
+  for (const JobId id : waiting) {
+    sluice::state::apply(state_, JobDependencyChanged{.job = id, .dependency = kept, .reason = JobReason::kDependency});
+  }
+  ASSERT_TRUE(run(SignalJob{kAnn, std::to_string(first), 0, protocol::kSignalCancel}));
+  const auto left = [&] { return std::ranges::count_if(waiting, [&](JobId id) { return !job(id).dependency.empty(); }); };
+  ASSERT_TRUE(run(Tick{0}));
+  EXPECT_LT(left(), 40);
+  EXPECT_GT(left(), 0);
+  for (uint64_t tick = 1; tick < 6 && left() > 0; ++tick) ASSERT_TRUE(run(Tick{tick}));
+  EXPECT_EQ(left(), 0);
+}
+
+// Jobs of one name are many or few, are renamed, end and come back.
+TEST_F(DependencyTest, SingletonsAmongManyOfOneName) {
+  std::vector<JobId> named;
+  JobSpec spec = batch_spec();
+  spec.name = "one";
+  for (int i = 0; i < 40; ++i) named.push_back(submit(spec));
+  spec.dependency = "singleton";
+  const JobId waits = submit(spec);
+  const JobId of_bob = submit(spec, kBob);
+  EXPECT_EQ(job(of_bob).dependency, "");
+  JobUpdate other_name;
+  other_name.name = "two";
+  for (const JobId id : named) {
+    ASSERT_TRUE(run(Tick{}));
+    EXPECT_EQ(job(waits).dependency, "singleton(unfulfilled)") << id;
+    if (id % 2 == 0) ASSERT_TRUE(run(UpdateJob{kAnn, std::to_string(id), other_name}));
+    else ASSERT_TRUE(run(SignalJob{kAnn, std::to_string(id), 0, protocol::kSignalCancel}));
+  }
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_EQ(job(waits).dependency, "");
 }
 
 }  // namespace

@@ -232,7 +232,10 @@ TEST_F(HetTest, HoldReleaseAndUpdateReachAllOrOne) {
 TEST_F(HetTest, SuspendAndRequeueAreTheLeadersAffair) {
   const JobId leader = submit_het();
   ASSERT_EQ(start_all(leader).started, 3u);
-  EXPECT_EQ(act(text(leader) + "+1", JobAction::kSuspend), ErrorCode::kHetComponent);
+  for (const char* component : {"+0", "+1"}) {  // the bug: with +0 all were suspended
+    EXPECT_EQ(act(text(leader) + component, JobAction::kSuspend), ErrorCode::kHetComponent);
+    EXPECT_EQ(act(text(leader) + component, JobAction::kResume), ErrorCode::kHetComponent);
+  }
   EXPECT_EQ(act(text(leader + 1), JobAction::kRequeue), ErrorCode::kNotHetLeader);
   ASSERT_EQ(act(text(leader), JobAction::kSuspend), ErrorCode::kOk);
   EXPECT_EQ(states(leader), all(JobState::kSuspended));

@@ -199,6 +199,10 @@ class HostileTest : public CoreTest {
     request.names = lists[0];
     attempt(request, "many names");
     request.names.clear();
+    request.states.assign(1'000'000, JobState::kBootFail);
+    request.states.push_back(JobState::kPending);
+    attempt(request, "many states");
+    request.states.clear();
     for (int i = 1; i < 4; ++i) {
       request.ids = lists[i];
       attempt(request, "many ids such as " + lists[i].back());
@@ -310,6 +314,84 @@ TEST_F(HostileTest, ManyComponentsAndCrontabLinesAreJobsThatAreChanged) {
   submit.job.dependency = many("afterok:2,", 4000) + "afterok:2";
   submit.components.assign(127, submit.job);
   expect_quick(submit, "128 components");
+  for (JobSpec& part : submit.components) part.constraint = many("fast&", 1000) + "fast", part.prefer = {};
+  expect_quick(submit, "128 components of many features that are one");
+}
+
+class HostileTickTest : public HostileTest {
+ protected:
+  std::string of_array(const std::string& tasks) const { return std::to_string(array_) + "_" + tasks; }
+};
+
+// The bug: each of them went through all jobs.
+TEST_F(HostileTickTest, ManySingletonsAreQuick) {
+  JobSpec spec = batch_spec();
+  spec.name = "one of a kind";
+  const JobId first = quick_submit(spec);
+  spec.array = "0-4900";
+  spec.dependency = "singleton";
+  const JobId tasks = quick_submit(spec);
+  quick(ChangeJob{kAnn, std::to_string(tasks) + "_[0-4899]", protocol::JobAction::kHold});
+  ASSERT_EQ(state_.waiting.size(), 4000U + 4901U);
+  expect_quick(Tick{}, "Tick with singletons that wait for a job");
+  spec.array = {};
+  for (int i = 0; i < 2000; ++i) quick_submit(spec);
+  expect_quick(Tick{}, "Tick with singletons of an array and of jobs");
+  quick(SignalJob{kAnn, std::to_string(first), 0, protocol::kSignalCancel});
+  expect_quick(Tick{}, "Tick with singletons that need not wait any more");
+}
+
+TEST_F(HostileTickTest, ManyLongDependenciesAreQuick) {
+  JobSpec spec = batch_spec();
+  spec.dependency = "afterany:" + of_array("[0-3999]");
+  for (int i = 0; i < 150; ++i) {
+    const JobId id = quick_submit(spec);
+    ASSERT_EQ(state_.jobs.at(id).dependency, "afterany:" + of_array("[0-3999](unfulfilled)"));
+  }
+  expect_quick(Tick{}, "Tick with jobs that wait for tasks");
+  spec.dependency = "afterok:" + std::to_string(array_) + ",afterany:" + std::to_string(array_) + "?after:" + std::to_string(array_) + "+5";
+  for (int i = 0; i < 1000; ++i) quick_submit(spec);
+  expect_quick(Tick{}, "Tick with jobs that wait for an array");
+  std::string single;
+  for (int job = 0; job < 999; ++job) single += (job == 0 ? "afterany:" : ":") + std::to_string(running_ + 1 + job);
+  spec.dependency = single;
+  for (int i = 0; i < 300; ++i) quick_submit(spec);
+  for (uint64_t tick = 0; tick < 30; ++tick) expect_quick(Tick{tick}, "Tick with jobs that wait for many");
+  JobUpdate update;
+  update.dependency = single;
+  expect_quick(UpdateJob{kAnn, of_array("[0-3999]"), update}, "UpdateJob of many tasks with a long dependency");
+  update.dependency = "afterok:" + of_array("[4000-9999]");
+  expect_quick(UpdateJob{kAnn, of_array("[0-3999]"), update}, "UpdateJob of tasks that wait for others of their array");
+}
+
+// The bug: a trigger's list was written out for each node and each tick.
+TEST_F(HostileTickTest, ManyTriggersAreQuick) {
+  SetTrigger set{kAnn, {}};
+  set.trigger.nodes = "n[1-300]";
+  for (int i = 0; i < 100; ++i) {
+    set.trigger.events = i % 2 == 0 ? kTriggerIdle : kTriggerDown;
+    set.trigger.offset_seconds = i % 2 == 0 ? 1'000'000'000 : 0;
+    set.trigger.program = "/bin/true " + std::to_string(i);
+    expect_quick(set, "SetTrigger of many nodes");
+    quick(set);
+  }
+  expect_quick(Tick{}, "Tick with triggers of many nodes");
+  expect_quick(node_update("n[3-300]", "down", "test"), "UpdateNode of many nodes with triggers");
+  set.trigger.nodes = "n[1-300],n1";
+  const auto refused = decide(state_, set, now_);
+  ASSERT_FALSE(refused) << "more hosts than there are nodes";
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalidNodeName);
+}
+
+// The bug: each task that was named looked at all jobs, and all got new priorities each time.
+TEST_F(HostileTickTest, ManyTasksToTheTop) {
+  quick(ChangeJob{kRoot, of_array("[0-3999]"), protocol::JobAction::kRelease});
+  TopJob top{kAnn, of_array("[0-3999]"), {}};
+  uint32_t priority = 1'000'000;
+  state_.pending.for_each([&](uint32_t id) { top.ranks.push_back({id, priority--}); });
+  expect_quick(top, "TopJob of many tasks");
+  top.target = std::to_string(waiting_);
+  expect_quick(top, "TopJob of one job");
 }
 
 }  // namespace

@@ -125,6 +125,20 @@ TEST_F(StepTest, ACancelledStepIsKilledAtOnceUnlessTermIsAskedFor) {
   }
 }
 
+// The bug: an srun in a batch script got TERM when its job was cancelled, and had its tasks killed before KillWait.
+TEST_F(StepTest, NobodyEndsAStepWhileItsJobGivesItTime) {
+  const auto step = create(tasks(1));
+  ASSERT_TRUE(step);
+  const std::string name = std::to_string(job_) + ".0";
+  ASSERT_TRUE(run(SignalJob{kAnn, std::to_string(job_), 0, protocol::kSignalCancel}));
+  ASSERT_TRUE(is_completing(job(job_)));
+  for (const uint32_t signal : {0, 9, 15}) {
+    EXPECT_EQ(error_of(SignalJob{kAnn, name, signal, protocol::kSignalCancel}), ErrorCode::kInvalidJobId) << signal;
+  }
+  ASSERT_TRUE(run(SignalJob{kAnn, name, 9, 0})) << "who sends a signal means it";
+  EXPECT_EQ(effects<SignalSteps>().size(), 1u);
+}
+
 // The bug: the step's user was told that it had been cancelled, not why.
 TEST_F(StepTest, WhoIsOverTheLimitIsToldSo) {
   StepSpec spec = tasks(1);

@@ -65,6 +65,19 @@ TEST(ConfIgnored, SluiceParametersKnowsItsOptions) {
   }
 }
 
+TEST(ConfIgnored, ANameThatIsNoKeyIsNamed) {
+  const std::string error = error_of("SluiceParameters=accept_ignored=MCSPlugin,Nope\n");
+  EXPECT_NE(error.find("accept_ignored names \"Nope\", which is no key"), std::string::npos) << error;
+  EXPECT_EQ(error.find("\"MCSPlugin\""), std::string::npos) << error;
+}
+
+// It was said to have no effect.
+TEST(ConfIgnored, KeysOfAccountsActByName) {
+  EXPECT_EQ(ignored_summary(config_of("MaxDBDMsgs=20000\nNodeName=n\nPartitionName=p Nodes=n AllowAccounts=a\n")),
+            "keys without effect: accounting: MaxDBDMsgs; keys that act by the account or QOS that a user names, which nobody checks: "
+            "PartitionName.AllowAccounts");
+}
+
 TEST(ConfIgnored, TheSummaryIsOneLineByClass) {
   EXPECT_EQ(ignored_summary(config_of("")), "");
   EXPECT_EQ(ignored_summary(config_of("MaxDBDMsgs=20000\nSchedulerParameters=bf_continue,bf_window=9\nTrackWCKey=yes\nResvProlog=/x\n"

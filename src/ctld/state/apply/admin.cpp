@@ -1,8 +1,10 @@
 // Warnings of time limits, changed steps, triggers, crontabs, users' groups, reservations.
 #include <algorithm>
+#include <unordered_set>
 
 #include "ctld/state/apply/verbs.hpp"
 #include "ctld/state/indexes.hpp"
+#include "ctld/state/triggers.hpp"
 
 namespace sluice::state {
 
@@ -23,35 +25,36 @@ void apply_event(ClusterState& state, const StepUpdated& event) {
 
 // A new one, or one that is there already as it is afterwards.
 void apply_event(ClusterState& state, const TriggerSet& event) {
-  auto triggers = std::make_shared<Triggers>(*state.triggers);
-  const auto at = std::ranges::find(*triggers, event.trigger.id, &Trigger::id);
-  if (at != triggers->end()) {
+  Triggers& triggers = state.triggers.edit();
+  const auto at = std::ranges::find(triggers, event.trigger.id, &Trigger::id);
+  if (at != triggers.end()) {
     *at = event.trigger;
   } else {
-    triggers->push_back(event.trigger);
+    triggers.push_back(event.trigger);
     state.next_trigger_id = event.trigger.id + 1;
   }
-  state.triggers = std::move(triggers);
+  note_trigger_nodes(state, event.trigger);
 }
 
 void apply_event(ClusterState& state, const TriggersCleared& event) {
-  auto triggers = std::make_shared<Triggers>(*state.triggers);
-  std::erase_if(*triggers, [&](const Trigger& trigger) { return std::ranges::find(event.ids, trigger.id) != event.ids.end(); });
-  state.triggers = std::move(triggers);
+  Triggers& triggers = state.triggers.edit();
+  const std::unordered_set<uint32_t> ids(event.ids.begin(), event.ids.end());
+  std::erase_if(triggers, [&](const Trigger& trigger) { return ids.contains(trigger.id); });
+  for (const uint32_t id : event.ids) forget_trigger_nodes(state, id);
 }
 
 void apply_event(ClusterState& state, const TriggerFired& event) {
-  auto triggers = std::make_shared<Triggers>(*state.triggers);
-  const auto at = std::ranges::find(*triggers, event.trigger.id, &Trigger::id);
-  if (at == triggers->end()) return;
+  Triggers& triggers = state.triggers.edit();
+  const auto at = std::ranges::find(triggers, event.trigger.id, &Trigger::id);
+  if (at == triggers.end()) return;
   if (!event.trigger.permanent) {
-    triggers->erase(at);
+    triggers.erase(at);
+    forget_trigger_nodes(state, event.trigger.id);
   } else {
     at->due = kNoTime;
     // of idle nodes it remembers those that it has told of
     at->hit = (event.trigger.events & kTriggerIdle) != 0 ? event.trigger.hit : Bitmap();
   }
-  state.triggers = std::move(triggers);
 }
 
 void apply_event(ClusterState& state, const CrontabReplaced& event) {

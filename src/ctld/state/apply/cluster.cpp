@@ -196,6 +196,7 @@ void apply_event(ClusterState& state, const NodeUpdated& event) {
   node.comment = event.comment;
   node.extra = event.extra;
   if (event.config == nullptr) return;
+  if (!node.removed) recount_features(state, *node.config, *event.config);
   node.config = event.config;
   refresh_gres(node);
 }

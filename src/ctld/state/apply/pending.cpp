@@ -17,7 +17,9 @@ void apply_event(ClusterState& state, const JobUpdated& event) {
     job.accrue = event.accrue;
     job.end = event.end;
   });
-  if (event.spec != nullptr) recount_text(state, state.jobs.at(event.job), *before, *event.spec);
+  if (event.spec == nullptr) return;
+  recount_text(state, state.jobs.at(event.job), *before, *event.spec);
+  rename_job(state, state.jobs.at(event.job), *before);
 }
 
 void apply_event(ClusterState& state, const JobHeld& event) {

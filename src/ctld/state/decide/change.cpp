@@ -73,7 +73,9 @@ Status check_stop_or_go(const Draft& draft, const Job& job, const ChangeJob& com
   if (!is_admin(draft.state(), command.who.uid)) return failure(ErrorCode::kAccessDenied);
   if (job.state == JobState::kPending) return failure(ErrorCode::kJobPending);
   if (is_terminal(job.state)) return failure(ErrorCode::kAlreadyDone);
-  if (is_het_follower(job)) return failure(ErrorCode::kHetComponent);
+  const auto target = parse_target(command.target);
+  const bool one_component = target && target->component;  // 12+0 is not the whole job
+  if (one_component || is_het_follower(job)) return failure(ErrorCode::kHetComponent);
   return {};
 }
 
@@ -118,7 +120,7 @@ HetReach reach_of(JobAction action) {
 }  // namespace
 
 Result<Decision> decide_on(const ClusterState& state, const ChangeJob& command, Time now) {
-  return for_each_named(state, command.target, [&](Draft& draft, JobId id) -> Status {
+  return for_each_named(state, command.who, command.target, [&](Draft& draft, JobId id) -> Status {
     if (!is_owner_or_admin(draft.state(), draft.job(id), command.who.uid)) {
       return failure(ErrorCode::kAccessDenied);
     }

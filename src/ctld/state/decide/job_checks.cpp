@@ -8,7 +8,6 @@
 #include <type_traits>
 
 #include "common/base/bounded.hpp"
-#include "common/base/contains.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/model/system_cores.hpp"
@@ -33,7 +32,7 @@ constexpr size_t kMostLimits = 64;                    // soft and hard ones of t
 constexpr size_t kMostJobText = size_t{4} << 20;      // all of a job's texts together: they stay in memory until it is over
 constexpr size_t kMostProgramText = size_t{4} << 20;  // of --multi-prog: a file, and as long as a script may be
 
-// The feature names of a constraint such as "[a&b*2|c]&d". There is no "not": "!a" is a name, and no node has it.
+// The feature names, each once, of a constraint such as "[a&b*2|c]&d". There is no "not": "!a" is a name, and no node has it.
 std::vector<std::string> feature_names(std::string_view constraint) {
   std::vector<std::string> names;
   std::string name;
@@ -52,16 +51,12 @@ std::vector<std::string> feature_names(std::string_view constraint) {
     }
   }
   flush();
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 
-bool any_node_has(const ClusterState& state, const std::string& feature) {
-  bool found = false;
-  for (const auto& [name, id] : *state.node_names) {
-    found = found || contains(state.nodes.at(id).config->features, feature);
-  }
-  return found;
-}
+bool any_node_has(const ClusterState& state, const std::string& feature) { return state.features->contains(feature); }
 
 // Of the field of JobSpec or StepSpec with this name. Slurm's bounds; of what it does not bound, or more widely than we know,
 // more than one word of a command line can be.

@@ -73,6 +73,13 @@ std::string missing_gres(const NodeConfig& wanted, const NodeHardware& found) {
   return out;
 }
 
+// What is signed at one of them would not hold at the other: whatever is ordered there would fail, and the next job come.
+std::string wrong_clock(const protocol::RegisterNodeRequest& request) {
+  const Duration ahead = request.clock_ahead.value_or(Duration(0));
+  const bool wrong = ahead > protocol::kMostClockDifference || ahead < -protocol::kMostClockDifference;
+  return wrong ? "Clock " + protocol::clock_difference_text(ahead) : std::string();
+}
+
 bool may_return(const ClusterConfig& config, const Node& node) {
   if (config.return_to_service == 2) return true;
   return config.return_to_service == 1 && node.reason == kNotResponding;
@@ -365,8 +372,8 @@ Result<Decision> decide_on(const ClusterState& state, const RegisterNode& comman
   const bool failed = note_return(draft, id, {.rebooted = rebooted, .changed = changed, .ended = request.ended}, now);
   const NodeConfig& configured = *draft.node(id).config;
   std::string wrong = misfit(*state.config, configured, request.hardware);
-  if (const std::string gres = missing_gres(configured, request.hardware); !gres.empty()) {
-    wrong += (wrong.empty() ? "" : ", ") + gres;
+  for (const std::string& more : {missing_gres(configured, request.hardware), wrong_clock(request)}) {
+    if (!more.empty()) wrong += (wrong.empty() ? "" : ", ") + more;
   }
   if (!failed) settle_state(draft, id, wrong, rebooted || changed, now);
   const std::vector<JobId> missing = end_missing(state, draft, id, request, now);

@@ -112,6 +112,8 @@ Status signal_step(Draft& draft, StepId id, const SignalJob& command, Time now) 
     return failure(is_completing(job) ? ErrorCode::kInvalidJobId : ErrorCode::kInvalidStepId);
   }
   const bool cancel = (command.flags & protocol::kSignalCancel) != 0 || command.signal == 0;
+  // The job's end has given its steps KillWait. An srun in its script got TERM with it, and asks for KILL.
+  if (cancel && is_completing(job)) return failure(ErrorCode::kInvalidJobId);
   for (const Part& part : parts) {
     if (!cancel) {
       draft.emit(JobSignaled{.job = id.job,
@@ -179,7 +181,7 @@ Result<Decision> decide_on(const ClusterState& state, const SignalJob& command, 
       return failure(ErrorCode::kJobPending);
     }
   }
-  return for_each_target(state, command.target, [&](Draft& draft, JobId id) {
+  return for_each_target(state, command.who, command.target, [&](Draft& draft, JobId id) {
     return signal_job(draft, id, command, now);
   }, ends_the_job(command) ? HetReach::kLeader : HetReach::kEach);
 }

@@ -63,11 +63,11 @@ Status add_array(const ClusterState& state, const JobSpec& spec, Job& job) {
   return {};
 }
 
-Status add_dependency(const ClusterState& state, const JobSpec& spec, Time now, Job& job) {
+Status add_dependency(const ClusterState& state, const JobSpec& spec, Time now, DependencyNotes& notes, Job& job) {
   if (spec.dependency.empty()) return {};
   const auto parsed = parse_dependency(spec.dependency.view());
   if (!parsed) return tl::unexpected(parsed.error());
-  const DependencyResult result = evaluate_dependency(state, job, *parsed, now);
+  const DependencyResult result = evaluate_dependency(state, job, *parsed, now, notes);
   if (result.satisfied()) return {};
   job.dependency = format_dependency(result.left);
   job.reason = result.never ? JobReason::kDependencyNeverSatisfied : JobReason::kDependency;
@@ -141,7 +141,7 @@ struct Place {
 
 // The event for one job.
 Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& command, const std::shared_ptr<JobSpec>& spec,
-                                Place place, Time now) {
+                                Place place, Time now, DependencyNotes& notes) {
   if (Status ok = check_user(*state.config, spec->uid); !ok) return tl::unexpected(ok.error());
   if (Status ok = check_texts(*spec); !ok) return tl::unexpected(ok.error());
   drop_privileged(state, command.who.uid, *spec);
@@ -181,7 +181,7 @@ Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& comm
     return failure(ErrorCode::kTooManyJobs);
   }
   if (Status ok = check_heavy_text(state, *spec); !ok) return tl::unexpected(ok.error());
-  if (Status ok = add_dependency(state, *spec, now, job); !ok) return tl::unexpected(ok.error());
+  if (Status ok = add_dependency(state, *spec, now, notes, job); !ok) return tl::unexpected(ok.error());
   set_waiting_times(held, now, job);
   return event;
 }
@@ -218,6 +218,7 @@ std::shared_ptr<JobSpec> spec_of_component(const SubmitJob& command, uint32_t of
 Result<Decision> decide_on(const ClusterState& state, const SubmitJob& command, Time now) {
   const auto size = static_cast<uint32_t>(command.components.size() + 1);
   const std::shared_ptr<JobSpec> leader = spec_of_component(command, 0);
+  DependencyNotes notes;  // of all components
   if (const JobId known = find_request(state, leader->uid, leader->request_id); known != kNoJob) {
     return Decision{{}, JobSubmittedReply{known, {}}, {}};
   }
@@ -225,7 +226,7 @@ Result<Decision> decide_on(const ClusterState& state, const SubmitJob& command, 
   if (size == 1) {
     const auto id = free_job_id(state, state.next_job_id);
     if (!id) return failure(ErrorCode::kTooManyJobs);
-    auto event = submit_one(state, command, leader, {*id, nullptr}, now);
+    auto event = submit_one(state, command, leader, {*id, nullptr}, now, notes);
     if (!event) return tl::unexpected(event.error());
     Decision decision;
     decision.reply = JobSubmittedReply{*id, {}};
@@ -242,7 +243,7 @@ Result<Decision> decide_on(const ClusterState& state, const SubmitJob& command, 
     auto spec = offset == 0 ? leader : spec_of_component(command, offset);
     if (!spec->array.empty()) return failure(ErrorCode::kInvalidArray);
     Place place{*first + offset, std::make_shared<HetInfo>(HetInfo{*first, offset, size})};
-    auto event = submit_one(draft.state(), command, spec, std::move(place), now);
+    auto event = submit_one(draft.state(), command, spec, std::move(place), now, notes);
     if (!event) return tl::unexpected(event.error());
     draft.emit(std::move(*event));
   }

@@ -24,6 +24,7 @@ class Outcomes {
     line->tasks.insert(tasks);
   }
 
+  [[nodiscard]] bool any_done() const { return done_ > 0; }
   [[nodiscard]] Result<protocol::CountReply> reply() {
     protocol::CountReply reply;
     reply.count = done_;
@@ -102,8 +103,8 @@ std::vector<JobId> records_reached(const ClusterState& state, const TargetedJobs
   return records;
 }
 
-Result<Decision> for_each_of(const ClusterState& state, std::string_view text, const RecordAction& action, HetReach reach,
-                             bool tells_missing) {
+Result<Decision> for_each_of(const ClusterState& state, Identity who, std::string_view text, const RecordAction& action,
+                             HetReach reach, bool tells_missing) {
   const auto target = parse_target(text);
   if (!target) return tl::unexpected(target.error());
   if (target->step) return failure(ErrorCode::kInvalidJobId);  // what is meant for a step alone is not done to its job
@@ -111,12 +112,15 @@ Result<Decision> for_each_of(const ClusterState& state, std::string_view text, c
   if (!found) return tl::unexpected(found.error());
   Draft draft(state);
   std::vector<JobId> records = records_reached(state, *found, reach);
-  if (!found->pending_tasks.empty()) {
+  Outcomes outcomes;
+  if (!found->pending_tasks.empty() && !is_owner_or_admin(state, draft.job(found->array_record), who.uid)) {
+    Draft refused(state);  // no task gets a record by who may do nothing to it
+    outcomes.note(std::to_string(target->job), found->pending_tasks, action(refused, found->array_record));
+  } else if (!found->pending_tasks.empty()) {
     const auto split = split_pending_tasks(draft, found->array_record, found->pending_tasks);
     if (!split) return tl::unexpected(split.error());
     records.insert(records.end(), split->begin(), split->end());
   }
-  Outcomes outcomes;
   for (const JobId id : records) {
     const Job& job = draft.job(id);
     const std::string shown = shown_id(job);
@@ -137,19 +141,19 @@ Result<Decision> for_each_of(const ClusterState& state, std::string_view text, c
   }
   auto reply = outcomes.reply();
   if (!reply) return tl::unexpected(reply.error());
-  return draft.take(std::move(*reply));
+  return outcomes.any_done() ? draft.take(std::move(*reply)) : Draft(state).take(std::move(*reply));
 }
 
 }  // namespace
 
-Result<Decision> for_each_target(const ClusterState& state, std::string_view target, const RecordAction& action,
+Result<Decision> for_each_target(const ClusterState& state, Identity who, std::string_view target, const RecordAction& action,
                                  HetReach reach) {
-  return for_each_of(state, target, action, reach, false);
+  return for_each_of(state, who, target, action, reach, false);
 }
 
-Result<Decision> for_each_named(const ClusterState& state, std::string_view target, const RecordAction& action,
+Result<Decision> for_each_named(const ClusterState& state, Identity who, std::string_view target, const RecordAction& action,
                                 HetReach reach) {
-  return for_each_of(state, target, action, reach, true);
+  return for_each_of(state, who, target, action, reach, true);
 }
 
 }  // namespace sluice::state

@@ -22,13 +22,14 @@ enum class HetReach {
 };
 [[nodiscard]] bool is_whole_hetjob(const ClusterState& state);
 
-// Runs `action` on each record (after splitting off single tasks). One record alone: its error is the
-// result. Several: the reply counts those that worked and names the others' errors.
+// Runs `action` on each record (after splitting off single tasks, if `who` may change the array: an action refuses all others).
+// One record alone: its error is the result. Several: the reply counts those that worked and names the others' errors.
+// Where none worked nothing happens.
 using RecordAction = std::function<Status(Draft&, JobId)>;
-[[nodiscard]] Result<Decision> for_each_target(const ClusterState& state, std::string_view target,
+[[nodiscard]] Result<Decision> for_each_target(const ClusterState& state, Identity who, std::string_view target,
                                                const RecordAction& action, HetReach reach = HetReach::kEach);
 // The same, and tasks that are not there are named among the errors.
-[[nodiscard]] Result<Decision> for_each_named(const ClusterState& state, std::string_view target,
+[[nodiscard]] Result<Decision> for_each_named(const ClusterState& state, Identity who, std::string_view target,
                                               const RecordAction& action, HetReach reach = HetReach::kEach);
 
 }  // namespace sluice::state

@@ -23,10 +23,10 @@ constexpr uint64_t kFoldedPurgedAtOnce = 50'000;
 constexpr Duration kRepeatAfter = std::chrono::seconds(60);
 
 // Tasks of an array that wait each for a task of another one get records when their turn comes.
-void split_decided(Draft& draft, JobId id, const Dependency& dependency, std::vector<JobId>& waiting) {
+void split_decided(Draft& draft, JobId id, const Dependency& dependency, DependencyNotes& notes, std::vector<JobId>& waiting) {
   const Job& job = draft.job(id);
   if (job.array == nullptr || job.array->task != kNoTask) return;
-  const IndexSet decided = tasks_decided(draft.state(), job, dependency);
+  const IndexSet decided = tasks_decided(draft.state(), job, dependency, notes);
   if (decided.empty()) return;
   const auto split = split_pending_tasks(draft, id, decided);
   if (!split) return;  // no free id: later
@@ -42,9 +42,9 @@ bool is_killed_when_invalid(const JobSpec& spec, const ClusterConfig& config) {
 }
 
 // False when the job cannot wait any longer and has ended.
-bool check_dependency(Draft& draft, JobId id, const Dependency& dependency, Time now) {
+bool check_dependency(Draft& draft, JobId id, const Dependency& dependency, DependencyNotes& notes, Time now) {
   const Job& job = draft.job(id);
-  const DependencyResult result = evaluate_dependency(draft.state(), job, dependency, now);
+  const DependencyResult result = evaluate_dependency(draft.state(), job, dependency, now, notes);
   const std::string left = result.satisfied() ? std::string() : format_dependency(result.left);
   if (result.never && is_killed_when_invalid(*job.spec, *draft.state().config)) {
     end_pending_job(draft, id, {.state = JobState::kCancelled,
@@ -65,21 +65,53 @@ bool check_dependency(Draft& draft, JobId id, const Dependency& dependency, Time
   return true;
 }
 
-void tick_waiting(Draft& draft, Time now) {
+// One tick looks at no more than so much of the dependencies, in pieces of text: each is about one item. What is more is
+// cut into as many parts as it takes, of which each tick has the next.
+class Turns {
+ public:
+  Turns(const ClusterState& state, uint64_t tick) {
+    uint64_t all = 0;
+    state.waiting.for_each([&](uint32_t id) { all += work_of(state.jobs.at(id)); });
+    turn_ = tick % (all / kMost + 1);
+  }
+  // To be asked of all that wait, in the order of their ids.
+  bool is_due(const Job& job) {
+    const uint64_t from = passed_;
+    passed_ += work_of(job);
+    return from / kMost == turn_;
+  }
+  // Of what came to be in this tick, beside that.
+  bool is_left_for(const Job& job) {
+    more_ += work_of(job);
+    return more_ <= kMost;
+  }
+
+ private:
+  static constexpr uint64_t kMost = 20'000, kPiece = 16;
+  static uint64_t work_of(const Job& job) { return job.dependency.empty() ? 0 : 1 + job.dependency.size() / kPiece; }
+
+  uint64_t turn_ = 0, passed_ = 0, more_ = 0;
+};
+
+void tick_waiting(Draft& draft, uint64_t tick, Time now) {
   std::vector<JobId> waiting;
   draft.state().waiting.for_each([&](uint32_t id) { waiting.push_back(id); });
+  Turns turns(draft.state(), tick);
+  DependencyNotes notes;
+  const size_t known = waiting.size();
   for (size_t at = 0; at < waiting.size(); ++at) {
     const JobId id = waiting[at];
+    const bool due = at < known ? turns.is_due(draft.job(id)) : turns.is_left_for(draft.job(id));
     if (draft.job(id).state != JobState::kPending) continue;  // it ended with another component
     // one that is held stays so until it is released, as in Slurm
     if (draft.job(id).hold == HoldKind::kNone && is_too_late(draft.job(id), now)) {
       end_pending_job(draft, id, {.state = JobState::kDeadline, .reason = JobReason::kDeadLine}, now);
       continue;
     }
-    if (!draft.job(id).dependency.empty()) {
-      if (const auto dependency = parse_dependency(draft.job(id).dependency.view())) {
-        split_decided(draft, id, *dependency, waiting);
-        if (!check_dependency(draft, id, *dependency, now)) continue;
+    if (due && !draft.job(id).dependency.empty()) {
+      if (const auto dependency = parse_dependency(draft.job(id).dependency.view(), DependencyText::kKept)) {
+        split_decided(draft, id, *dependency, notes, waiting);
+        if (!check_dependency(draft, id, *dependency, notes, now)) continue;
       }
     }
     const Job& job = draft.job(id);
@@ -245,11 +277,11 @@ void tick_nodes(Draft& draft, Time now) {
 
 }  // namespace
 
-Result<Decision> decide_on(const ClusterState& state, const Tick&, Time now) {
+Result<Decision> decide_on(const ClusterState& state, const Tick& command, Time now) {
   Draft draft(state);
   tick_active(draft, now);
   tick_reservations(draft, now);
-  tick_waiting(draft, now);  // before the purge: what a job waits for must still be there
+  tick_waiting(draft, command.number, now);  // before the purge: what a job waits for must still be there
   tick_finished(draft, now);
   tick_nodes(draft, now);
   issue_reboots(draft, now);

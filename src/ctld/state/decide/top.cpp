@@ -1,6 +1,12 @@
 // scontrol top: a job goes before its user's others. They exchange their priorities by their nice values, so that nobody
 // else's jobs are passed by.
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "common/base/text.hpp"
 #include "ctld/state/decide/ending.hpp"
@@ -20,10 +26,10 @@ Status may_top(const ClusterState& state, const Job& job, Identity who) {
   return {};
 }
 
-bool are_rivals(const Job& a, const Job& b) {
-  return b.state == JobState::kPending && b.hold == HoldKind::kNone && a.spec->uid == b.spec->uid &&
-         a.partition == b.partition && a.spec->account == b.spec->account && a.spec->qos == b.spec->qos;
-}
+// Whom a job may pass by: waiting ones that have all of this in common with it.
+using Rivalry = std::tuple<uint32_t, std::string_view, std::string_view, std::string_view>;
+Rivalry rivalry_of(const Job& job) { return {job.spec->uid, job.partition.view(), job.spec->account.view(), job.spec->qos.view()}; }
+bool competes(const Job& job) { return job.state == JobState::kPending && job.hold == HoldKind::kNone; }
 
 // The priority that was computed with the job's nice value, or is set, becomes `wanted`.
 void give_priority(Draft& draft, const JobRank& job, uint32_t wanted, Time now) {
@@ -39,31 +45,66 @@ void give_priority(Draft& draft, const JobRank& job, uint32_t wanted, Time now) 
   draft.emit(with_spec(record, spec, now));
 }
 
-Status top(Draft& draft, JobId id, const TopJob& command, Time now) {
-  const Job& job = draft.job(id);
-  if (Status may = may_top(draft.state(), job, command.who); !may) return may;
-  std::vector<JobRank> rivals;
-  for (const JobRank& rank : command.ranks) {
-    const Job* other = draft.state().jobs.find(rank.job);
-    if (other != nullptr && are_rivals(job, *other)) rivals.push_back(rank);
+// What the scheduler last gave the jobs; tasks that have got records just now are where their array was.
+class Ranks {
+ public:
+  explicit Ranks(const std::vector<JobRank>& ranks) {
+    for (const JobRank& rank : ranks) priorities_.emplace(rank.job, rank.priority);
   }
-  std::ranges::sort(rivals, [](const JobRank& a, const JobRank& b) {
-    return a.priority != b.priority ? a.priority > b.priority : a.job < b.job;
-  });
-  const auto it = std::ranges::find(rivals, id, &JobRank::job);
-  if (it == rivals.end()) return failure(ErrorCode::kRetry);  // the scheduler has not seen it yet
-  std::vector<uint32_t> priorities;
-  for (const JobRank& rank : rivals) priorities.push_back(rank.priority);
-  std::rotate(rivals.begin(), it, it + 1);
-  for (size_t at = 0; at < rivals.size(); ++at) give_priority(draft, rivals[at], priorities[at], now);
-  return {};
+  [[nodiscard]] std::optional<uint32_t> priority_of(const Job& job) const {
+    auto at = priorities_.find(job.id);
+    if (at == priorities_.end() && job.array != nullptr) at = priorities_.find(job.array->array_job);
+    return at == priorities_.end() ? std::nullopt : std::optional(at->second);
+  }
+
+ private:
+  std::unordered_map<JobId, uint32_t> priorities_;
+};
+
+// The chosen ones go before their rivals, in the order in which they were named; all priorities stay in use.
+void reorder(Draft& draft, const std::vector<JobId>& chosen, const TopJob& command, const Ranks& known, Time now) {
+  const ClusterState before = draft.state();  // the keys are its texts
+  std::map<Rivalry, std::vector<JobRank>> groups;
+  std::unordered_set<JobId> is_chosen(chosen.begin(), chosen.end());
+  for (const JobId id : chosen) {
+    const Job& job = before.jobs.at(id);
+    groups[rivalry_of(job)].push_back({id, *known.priority_of(job)});
+  }
+  std::map<Rivalry, size_t> counts;  // of the chosen ones
+  for (const auto& [key, group] : groups) counts[key] = group.size();
+  for (const JobRank& rank : command.ranks) {
+    const Job* other = before.jobs.find(rank.job);
+    if (other == nullptr || !competes(*other) || is_chosen.contains(rank.job)) continue;
+    if (const auto at = groups.find(rivalry_of(*other)); at != groups.end()) at->second.push_back(rank);
+  }
+  for (auto& [key, group] : groups) {
+    std::vector<uint32_t> priorities;
+    for (const JobRank& rank : group) priorities.push_back(rank.priority);
+    std::ranges::sort(priorities, std::greater());
+    std::sort(group.begin() + static_cast<ptrdiff_t>(counts[key]), group.end(), [](const JobRank& a, const JobRank& b) {
+      return a.priority != b.priority ? a.priority > b.priority : a.job < b.job;
+    });
+    for (size_t at = 0; at < group.size(); ++at) give_priority(draft, group[at], priorities[at], now);
+  }
 }
 
 }  // namespace
 
 Result<Decision> decide_on(const ClusterState& state, const TopJob& command, Time now) {
-  return for_each_target(state, command.target,
-                         [&](Draft& draft, JobId id) { return top(draft, id, command, now); });
+  const Ranks known(command.ranks);
+  std::vector<JobId> chosen;
+  auto decision = for_each_target(state, command.who, command.target, [&](Draft& draft, JobId id) -> Status {
+    const Job& job = draft.job(id);
+    if (Status may = may_top(draft.state(), job, command.who); !may) return may;
+    if (!known.priority_of(job)) return failure(ErrorCode::kRetry);  // the scheduler has not seen it yet
+    chosen.push_back(id);
+    return {};
+  });
+  if (!decision || chosen.empty()) return decision;
+  Draft draft(state);
+  for (Event& event : decision->events) draft.emit(std::move(event));
+  reorder(draft, chosen, command, known, now);
+  return draft.take(std::move(decision->reply));
 }
 
 }  // namespace sluice::state

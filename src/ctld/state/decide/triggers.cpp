@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "common/base/hostlist.hpp"
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/draft.hpp"
 
@@ -23,6 +24,12 @@ bool matches(const Trigger& trigger, const protocol::TriggerFilter& filter) {
 bool may_set(const ClusterState& state, uint32_t uid) {
   if (is_admin(state, uid)) return true;
   return state.config->slurm_user_id == 0 && has_option(state.config->slurmctld_parameters, "allow_user_triggers");
+}
+
+// A list that names nodes again and again would be long for nothing.
+bool are_known_nodes(const ClusterState& state, const std::string& list) {
+  const auto count = count_hosts(list);
+  return list.empty() || (count && *count <= state.node_names->size() && resolve_nodes(state, list));
 }
 
 // Every change of a node looks at each trigger, and copies them.
@@ -46,7 +53,7 @@ Result<Decision> decide_on(const ClusterState& state, const SetTrigger& command,
     const Job* job = state.jobs.find(trigger.job);
     if (job == nullptr) return failure(ErrorCode::kInvalidJobId);
     if (is_terminal(job->state)) return failure(ErrorCode::kAlreadyDone);
-  } else if (!trigger.nodes.empty() && !resolve_nodes(state, trigger.nodes)) {
+  } else if (!are_known_nodes(state, trigger.nodes)) {
     return failure(ErrorCode::kInvalidNodeName);
   }
   if (std::ranges::any_of(*state.triggers, [&](const Trigger& other) { return same_wish(other, trigger); })) {

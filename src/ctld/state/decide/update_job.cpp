@@ -161,24 +161,53 @@ void set_time_limit(const JobUpdate& u, Time now, Job& job, JobSpec& spec) {
   job.end = limit == kInfiniteMinutes ? kNever : std::max(end, present);
 }
 
-Status set_dependency(const ClusterState& state, const JobUpdate& u, Time now, Job& job,
-                      JobSpec& spec) {
-  if (!u.dependency) return {};
-  if (job.state != JobState::kPending) return failure(ErrorCode::kJobNotPending);
-  const auto parsed = parse_dependency(*u.dependency);
-  if (!parsed) return tl::unexpected(parsed.error());
-  for (const DependencyItem& item : parsed->items) {
-    const bool itself = item.job == job.id || (job.array != nullptr && item.job == job.array->array_job);
-    if (itself && item.kind != DependencyKind::kSingleton && is_circular(state, job, {{item}, false})) {
-      return failure(ErrorCode::kInvalidDependency);
+// What a new dependency comes to, worked out once for all the records that get it.
+class NewDependency {
+ public:
+  Status set(const ClusterState& state, const JobUpdate& u, Time now, Job& job, JobSpec& spec) {
+    if (!u.dependency) return {};
+    if (job.state != JobState::kPending) return failure(ErrorCode::kJobNotPending);
+    if (!parsed_) parsed_ = parse_dependency(*u.dependency);
+    if (!*parsed_) return tl::unexpected(parsed_->error());
+    const Dependency& dependency = **parsed_;
+    if (waits_for_itself(state, dependency, job)) return failure(ErrorCode::kInvalidDependency);
+    if (!reach_) reach_.emplace(state, dependency);
+    if (reach_->contains(job)) return failure(ErrorCode::kError, "Circular job dependency");
+    if (text_.empty()) text_ = *u.dependency;
+    spec.dependency = text_;
+    DependencyResult result = evaluate_dependency(state, job, dependency, now, notes_);
+    if (!(result.left == left_)) {
+      left_ = std::move(result.left);
+      left_text_ = left_.items.empty() ? SharedText() : SharedText(format_dependency(left_));
     }
+    job.dependency = left_text_;
+    return {};
   }
-  if (is_circular(state, job, *parsed)) return failure(ErrorCode::kError, "Circular job dependency");
-  spec.dependency = *u.dependency;
-  const DependencyResult result = evaluate_dependency(state, job, *parsed, now);
-  job.dependency = result.satisfied() ? SharedText() : SharedText(format_dependency(result.left));
-  return {};
-}
+
+ private:
+  // By what it says of itself, or of its array; that others wait for it is another error.
+  bool waits_for_itself(const ClusterState& state, const Dependency& dependency, const Job& job) {
+    const JobId whole = job.array == nullptr ? job.id : job.array->array_job;
+    Dependency own;
+    for (const DependencyItem& item : dependency.items) {
+      if (item.kind == DependencyKind::kSingleton) continue;
+      if (item.job == job.id && item.tasks.empty()) return true;
+      if (item.job == whole) own.items.push_back(item);
+    }
+    if (own.items.empty()) return false;
+    if (own_of_ != whole) own_.emplace(state, own);
+    own_of_ = whole;
+    return own_->contains(job);
+  }
+
+  std::optional<Result<Dependency>> parsed_;
+  std::optional<DependencyReach> reach_, own_;  // of all, and of what names the job itself
+  JobId own_of_ = kNoJob;
+  DependencyNotes notes_;
+  SharedText text_;
+  Dependency left_;
+  SharedText left_text_;
+};
 
 // A job that runs has its licenses now: what others hold is not there for it.
 Status check_held_licenses(const ClusterState& state, const Job& job, const JobSpec& spec) {
@@ -297,7 +326,7 @@ JobUpdate what_matters(const Job& job, JobUpdate u) {
   return u;
 }
 
-Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now) {
+Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now, NewDependency& dependency) {
   const ClusterState& state = draft.state();
   if (Status ok = check_rights(state, draft.job(id), command); !ok) return ok;
   JobUpdate u = what_matters(draft.job(id), command.update);
@@ -319,7 +348,7 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now) {
     if (Status ok = check_changed(state, job, spec, command); !ok) return ok;
   }
   if (Status ok = check_values(state, job, u, spec); !ok) return ok;
-  if (Status ok = set_dependency(state, u, now, job, spec); !ok) return ok;
+  if (Status ok = dependency.set(state, u, now, job, spec); !ok) return ok;
   if (u.partitions && u.partitions->find(',') == std::string::npos) job.partition = *u.partitions;
   set_time_limit(u, now, job, spec);
   const bool whole_array = command.target.find('_') == std::string::npos;
@@ -348,8 +377,9 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now) {
 }  // namespace
 
 Result<Decision> decide_on(const ClusterState& state, const UpdateJob& command, Time now) {
-  return for_each_named(state, command.target, [&](Draft& draft, JobId id) {
-    if (Status ok = update_job(draft, id, command, now); !ok) return ok;
+  NewDependency dependency;
+  return for_each_named(state, command.who, command.target, [&](Draft& draft, JobId id) {
+    if (Status ok = update_job(draft, id, command, now, dependency); !ok) return ok;
     auto groups = new_groups(draft.state(), draft.job(id).spec->uid, command.owner_groups);
     if (groups) draft.emit(std::move(*groups));
     return Status{};

@@ -1,0 +1,62 @@
+// What is told of a job depends on who asks.
+#include "ctld/rpc/job_query.hpp"
+
+#include <gtest/gtest.h>
+
+#include "common/wire/codec.hpp"
+#include "unit/state/fixture.hpp"
+
+namespace sluice::ctld {
+namespace {
+
+class JobQueries : public state::CoreTest {
+ protected:
+  // The one job there is, as this user is shown it.
+  protocol::JobRecord shown_to(uint32_t uid) {
+    protocol::QueryJobsRequest request;
+    request.steps = true;
+    JobQuery query(request, {uid, {}}, std::make_shared<const state::ClusterState>(state_), std::make_shared<const sched::SoftView>(), now_);
+    auto chunk = query.next();
+    EXPECT_TRUE(chunk && *chunk && (*chunk)->jobs.size() == 1);
+    return chunk && *chunk && !(*chunk)->jobs.empty() ? (*chunk)->jobs.front() : protocol::JobRecord{};
+  }
+};
+
+// The bug: anybody could see by its hash whether another's script or environment was what he took it for.
+TEST_F(JobQueries, StrangersSeeNothingOfScriptsAndEnvironments) {
+  JobSpec spec = batch_spec();
+  spec.script_blob = "hash-of-script";
+  spec.environment_blob = "hash-of-environment";
+  spec.limits = {4711, 4712};
+  spec.request_id = 17;
+  spec.submit_sid = 99;
+  const JobId job = submit(spec);
+  ASSERT_TRUE(start_job(job, "n1"));
+  StepSpec step;
+  step.uid = state::kAnn.uid;
+  step.num_tasks = 1;
+  step.environment_blob = "hash-of-step";
+  step.request_id = 18;
+  state::CreateStep command;
+  command.who = state::kAnn;
+  command.job = job;
+  command.step = step;
+  ASSERT_TRUE(run(command));
+  for (const uint32_t uid : {state::kAnn.uid, state::kRoot.uid}) {
+    const std::string sent = wire::encode(shown_to(uid));
+    for (const char* text : {"hash-of-script", "hash-of-environment", "hash-of-step"}) EXPECT_NE(sent.find(text), std::string::npos) << text;
+    EXPECT_EQ(shown_to(uid).job.spec->limits, spec.limits);
+  }
+  const protocol::JobRecord record = shown_to(state::kBob.uid);
+  EXPECT_EQ(wire::encode(record).find("hash-of"), std::string::npos);
+  EXPECT_TRUE(record.job.spec->limits.empty());
+  EXPECT_EQ(record.job.spec->request_id, 0U);
+  EXPECT_EQ(record.job.spec->name, "job");
+  EXPECT_EQ(record.job.spec->submit_sid, 99U) << "AllocNode:Sid= is shown to all";
+  ASSERT_EQ(record.job.steps.size(), 2U);
+  EXPECT_EQ(record.job.steps.back()->spec->request_id, 0U);
+  EXPECT_EQ(state_.jobs.at(job).spec->script_blob, "hash-of-script") << "of the state nothing is cut";
+}
+
+}  // namespace
+}  // namespace sluice::ctld

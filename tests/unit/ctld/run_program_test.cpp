@@ -1,0 +1,64 @@
+// What a program of the site is given, and what is left of one that takes too long.
+#include "ctld/agents/run_program.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/proc_stat.hpp"
+#include "common/base/read_file.hpp"
+#include "common/base/text.hpp"
+#include "unit/temp_folder.hpp"
+
+namespace sluice::ctld {
+namespace {
+
+class RunProgram : public ::testing::Test {
+ protected:
+  std::string program(const std::string& text) {
+    const std::string path = folder_ / "program";
+    std::ofstream(path) << "#!/bin/bash\n" << text;
+    EXPECT_EQ(::chmod(path.c_str(), 0700), 0);
+    return path;
+  }
+  static bool runs(const std::string& pid) {
+    const auto fields = stat_fields(read_file("/proc/" + pid + "/stat").value_or(""));
+    return !fields.empty() && fields[0] != "Z" && fields[0] != "X";
+  }
+  const test::TempFolder folder_;
+};
+
+// The bug: programs of users had what the controller was started with, such as a log that nobody else may read.
+TEST_F(RunProgram, HasNoDescriptorOfTheController) {
+  const int inherited = ::open("/dev/null", O_RDONLY);  // NOLINT(android-cloexec-open): as a shell leaves it
+  ASSERT_GT(inherited, 2);
+  const std::string path = program("[ ! -e /proc/$$/fd/" + std::to_string(inherited) + " ] && [ $(cut -d' ' -f6 /proc/$$/stat) = $$ ]\n");
+  EXPECT_EQ(run_program({path}, {}, {}), 0);
+  ::close(inherited);
+  EXPECT_EQ(run_program({(folder_ / "none").string()}, {}, {}), -1) << "an error is told still";
+}
+
+// The bug: what a trigger's program put into a process group of its own went on after its time.
+TEST_F(RunProgram, NothingOfItsSessionIsLeftAfterItsTime) {
+  const std::string pids = folder_ / "pids";
+  const std::string path = program("set -m\nsleep 1000 &\necho $! > " + pids + "\n(sleep 1000 & echo $! >> " + pids + ")\nsleep 1000\n");
+  EXPECT_EQ(run_program({path}, {{"PATH", "/usr/bin:/bin"}}, {}, std::chrono::seconds(1)), SIGKILL);
+  const auto left = split(trim(read_file(pids).value_or("")), '\n');
+  ASSERT_EQ(left.size(), 2U);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);  // the kernel ends them in its own time
+  for (const std::string& pid : left) {
+    while (runs(pid) && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+    EXPECT_FALSE(runs(pid));
+    if (runs(pid)) ::kill(std::stoi(pid), SIGKILL);
+  }
+}
+
+}  // namespace
+}  // namespace sluice::ctld

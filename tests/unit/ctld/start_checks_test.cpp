@@ -1,0 +1,79 @@
+// slurmctld -t passed files with which the start failed.
+#include "ctld/start_checks.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include "unit/temp_folder.hpp"
+
+namespace sluice::ctld {
+namespace {
+
+namespace fs = std::filesystem;
+using Texts = std::vector<std::string>;
+
+class StartChecks : public ::testing::Test {
+ protected:
+  StartChecks() {
+    config_.config_path = put("slurm.conf");
+    config_.auth_type = "auth/munge";
+    config_.slurm_user_id = ::geteuid();
+    config_.slurmctld_pid_file = path("slurmctld.pid");
+    config_.slurmctld_log_file = path("slurmctld.log");
+  }
+  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  [[nodiscard]] std::string put(const std::string& name, fs::perms mode = fs::perms(0644)) const {
+    std::ofstream(folder_ / name) << std::string(64, 'k');
+    fs::permissions(folder_ / name, mode);
+    return path(name);
+  }
+  test::TempFolder folder_;
+  ClusterConfig config_;
+};
+
+TEST_F(StartChecks, NothingIsWrong) { EXPECT_EQ(start_errors(config_), Texts{}); }
+
+TEST_F(StartChecks, FoldersOfTheLogAndThePidFile) {
+  config_.slurmctld_pid_file = path("no/slurmctld.pid");
+  config_.slurmctld_log_file = path("nor/slurmctld.log");
+  EXPECT_EQ(start_errors(config_), (Texts{"SlurmctldLogFile=" + path("nor/slurmctld.log") + ": the folder is not there",
+                                          "SlurmctldPidFile=" + path("no/slurmctld.pid") + ": the folder is not there"}));
+}
+
+TEST_F(StartChecks, CertificatesThatHoldNone) {
+  config_.values["TLSType"] = "tls/s2n";
+  EXPECT_EQ(start_errors(config_), Texts{}) << "the first start makes them";
+  for (const char* name : {"ca_cert.pem", "ctld_cert.pem"}) (void)put(name);
+  (void)put("ctld_cert_key.pem", fs::perms(0600));
+  const Texts found = start_errors(config_);
+  ASSERT_FALSE(found.empty());
+  EXPECT_NE(found[0].find(path("ca_cert.pem")), std::string::npos) << found[0];
+}
+
+TEST_F(StartChecks, AKeyThatIsNotThere) {
+  config_.auth_type = "auth/slurm";
+  EXPECT_EQ(start_errors(config_), Texts{"AuthType=auth/slurm: the key " + path("slurm.key") + " is not there"});
+}
+
+TEST_F(StartChecks, FilesThatSlurmUserMayNotRead) {
+  const passwd* nobody = ::getpwnam("nobody");  // NOLINT(concurrency-mt-unsafe): one thread
+  if (::geteuid() != 0 || nobody == nullptr) GTEST_SKIP() << "needs root, and a user who is not";
+  config_.slurm_user_id = nobody->pw_uid;
+  config_.auth_type = "auth/slurm";
+  fs::permissions(path("."), fs::perms(0755));
+  const std::string key = put("slurm.key", fs::perms(0600));
+  EXPECT_EQ(start_errors(config_), Texts{"AuthType=auth/slurm: user nobody may not read " + key});
+  ASSERT_EQ(::chown(key.c_str(), nobody->pw_uid, nobody->pw_gid), 0);
+  EXPECT_EQ(start_errors(config_), Texts{});
+  fs::permissions(config_.config_path, fs::perms(0600));
+  EXPECT_EQ(start_errors(config_), Texts{"SlurmUser: user nobody may not read " + config_.config_path});
+  fs::permissions(path("."), fs::perms(0700));
+  EXPECT_EQ(start_errors(config_).size(), 2U) << "nor come to it";
+}
+
+}  // namespace
+}  // namespace sluice::ctld
